@@ -1,0 +1,85 @@
+/*
+ * The contract between benchmarks (bench/) and the harness. Both sides include this; neither
+ * knows the other. A benchmark is one `const struct bench`; a worker process runs one of them.
+ *
+ * Order of calls in a worker, already bound to its CPUs: probe, setup, run (warm-up, then measured,
+ * then kept up as load until every foreground worker is done), check, teardown. Victim and
+ * aggressor are the same struct: contention is a property of the plan.
+ */
+#ifndef CONTEND_CORE_BENCH_H
+#define CONTEND_CORE_BENCH_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "harness/core/err.h"
+#include "harness/core/opt.h"
+#include "harness/core/visit.h"
+
+/* What a sample's elapsed time and amounts mean; decides the first metric that rows carry. */
+enum metric { METRIC_RATE, METRIC_DURATION, METRIC_BANDWIDTH, METRIC_LATENCY };
+
+/* What a benchmark cannot do without; the harness skips it, with a reason, where it is absent. */
+enum {
+    NEED_DEVICE = 1u << 0, /* a GPU or its stand-in `sim`: ctx->device says which */
+    NEED_NUMA = 1u << 1,   /* at least two NUMA nodes */
+};
+
+enum device { DEVICE_NONE, DEVICE_SIM, DEVICE_CUDA };
+
+/* "none", "sim", "cuda": as the device column of rows.csv writes it. */
+const char *device_name(enum device device);
+
+/* One timed interval. The harness writes start and elapsed; the benchmark the rest. */
+struct sample {
+    uint64_t start_ns;   /* clock_now_ns */
+    uint64_t elapsed_ns; /* host time of the run call */
+    uint64_t ops;        /* items done, in the benchmark's unit */
+    uint64_t bytes;      /* bytes moved, by the benchmark's formula; 0 where it has none */
+    uint64_t device_ns;  /* time the device was busy with work that ended in this sample */
+    uint64_t iters;      /* iterations in this interval */
+};
+
+/* Limits the size of benchmark parameters, which cross exec by value. */
+enum { BENCH_PARAMS_MAX = 1024, PCI_BDF_MAX = 32 };
+
+struct bench_ctx {
+    const void *params; /* the benchmark's own struct, params_size bytes, already validated */
+    unsigned worker;    /* 0..workers-1 among its role */
+    unsigned workers;   /* how many share the machine in this arm, this role */
+    bool background;
+    unsigned threads; /* size of the OpenMP team to use; libgomp's default is set to it too */
+    uint64_t seed;    /* differs by worker; the same for every round and placement */
+    enum device device;
+    char pci_bdf[PCI_BDF_MAX]; /* of this worker's GPU, "0000:00:06.0"; "" without one */
+    struct visit_log *visits;  /* call visit_mark(ctx->visits) in each thread of each region */
+    struct err *err;           /* write the reason here when a call fails */
+    void *state;               /* the benchmark's own, from setup to teardown */
+    const void *buffer;        /* setup may publish its main buffer: the harness then records */
+    size_t buffer_bytes;       /*   on which NUMA nodes its pages lie */
+};
+
+struct bench {
+    const char *name;     /* [a-z_]+ */
+    const char *summary;  /* one line for `contend list` */
+    const char *ops_unit; /* what `ops` counts, such as "items" */
+    enum metric metric;
+    unsigned needs;
+    const struct opt *opts; /* may be NULL */
+    size_t params_size;
+    /* Checks parameters against each other; NULL = none. Runs in the parent, before any worker. */
+    int (*validate)(const void *params, struct err *err);
+    /* -ENOTSUP with a reason = a skipped row. NULL = always possible. */
+    int (*probe)(struct bench_ctx *ctx);
+    int (*setup)(struct bench_ctx *ctx);
+    /* Hot: no allocation, no I/O. Does `iters` iterations, fills ops, bytes, device_ns. */
+    int (*run)(struct bench_ctx *ctx, uint64_t iters, struct sample *sample);
+    int (*check)(struct bench_ctx *ctx);     /* is the result right? after the timing */
+    void (*teardown)(struct bench_ctx *ctx); /* once, also after a failed setup */
+};
+
+/* NULL-terminated table of benchmarks; NULL where `name` is not in it. */
+const struct bench *bench_find(const struct bench *const *benches, const char *name);
+
+#endif

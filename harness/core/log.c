@@ -1,0 +1,45 @@
+#include "harness/core/log.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+static void (*before_line)(void);
+
+void log_set_before(void (*before)(void))
+{
+    before_line = before;
+}
+
+__attribute__((format(printf, 2, 0))) static void log_line(const char *level, const char *fmt,
+                                                           va_list ap)
+{
+    if (before_line)
+        before_line();
+    (void)fprintf(stderr, "contend: %s", level);
+    (void)vfprintf(stderr, fmt, ap);
+    (void)fputc('\n', stderr);
+}
+
+void log_info(const char *fmt, ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    log_line("", fmt, ap);
+    va_end(ap);
+}
+
+void log_warn(const char *fmt, ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    log_line("warning: ", fmt, ap);
+    va_end(ap);
+}
+
+void log_error(const char *fmt, ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    log_line("error: ", fmt, ap);
+    va_end(ap);
+}

@@ -1,0 +1,13 @@
+/* One line on stderr, prefixed with the program's name. Data never goes here; logs never to stdout.
+ */
+#ifndef CONTEND_CORE_LOG_H
+#define CONTEND_CORE_LOG_H
+
+void log_info(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+void log_warn(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+void log_error(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+
+/* Hook that runs before each line, such as erasing a progress bar. NULL for none. */
+void log_set_before(void (*before)(void));
+
+#endif

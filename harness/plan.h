@@ -1,0 +1,90 @@
+/*
+ * Placements: pure functions from (topology, request) to one CPU set, memory policy, thread count
+ * and GPU per worker. No I/O, no clock, no randomness: the same input gives the same plan.
+ */
+#ifndef CONTEND_PLAN_H
+#define CONTEND_PLAN_H
+
+#include <stdbool.h>
+
+#include "harness/core/bitset.h"
+#include "harness/core/err.h"
+#include "harness/topo.h"
+
+enum placement {
+    PLACE_NONE,
+    PLACE_SIZED,
+    PLACE_SAME,
+    PLACE_PARTITION,
+    PLACE_SPREAD,
+    PLACE_CORES,
+    PLACE_LLC,
+    PLACE_NUMA,
+    PLACE_GPU_LOCAL,
+    PLACE_REMOTE,
+    PLACE_PCORES,
+    PLACEMENTS
+};
+
+struct placement_info {
+    const char *name;    /* "gpu-local" */
+    const char *summary; /* one line for `contend list` and the README */
+    bool disjoint;       /* slices never overlap */
+    bool pinned;         /* workers are bound to their CPU set; otherwise only to the allowed set */
+};
+
+/* Indexed by enum placement. */
+extern const struct placement_info placement_infos[PLACEMENTS];
+
+/* -EINVAL with the list of names. */
+int placement_parse(const char *name, enum placement *placement, struct err *err);
+
+/* "none,partition" in the given order, without repeats. Returns how many, or a negative errno. */
+int placement_parse_list(const char *text, enum placement out[PLACEMENTS], struct err *err);
+
+enum mem_policy { MEM_DEFAULT, MEM_BIND, MEM_PREFERRED, MEM_INTERLEAVE };
+const char *mem_policy_name(enum mem_policy policy);
+
+struct plan_worker {
+    struct bitset cpus;      /* os_cpu it is bound to; never empty */
+    struct bitset mem_nodes; /* os_node; empty with MEM_DEFAULT */
+    enum mem_policy mem_policy;
+    unsigned threads; /* >= 1 */
+    int gpu;          /* index in topo.gpus, -1 = none */
+    bool background;
+};
+
+enum plan_status { PLAN_OK, PLAN_SKIPPED };
+
+struct plan {
+    enum placement placement;
+    enum plan_status status;
+    char reason[200];  /* why it was skipped; "" when ok */
+    unsigned nworkers; /* foreground first, then background; 0 when skipped */
+    struct plan_worker *workers;
+};
+
+struct plan_request {
+    enum placement placement;
+    unsigned workers;       /* foreground, >= 1 */
+    unsigned background;    /* further workers that only make load */
+    unsigned reserve_cores; /* physical cores left to the system: the first allowed ones */
+    unsigned threads;       /* team size of every foreground worker; 0 = the placement decides */
+    bool has_mem_policy;    /* mem_policy overrides the placement's own */
+    enum mem_policy mem_policy;
+    struct bitset cpus; /* plan only on these os_cpu; empty = all allowed */
+};
+
+/*
+ * Fills *plan; free it with plan_free, also after an error. Returns 0 with status ok, or 0 with
+ * status skipped when the machine cannot express the placement. Errors, -EINVAL: CPUs outside the
+ * allowed set, more workers than disjoint slices, nothing left after the reserve.
+ */
+int plan_make(const struct topo *topo, const struct plan_request *request, struct plan *plan,
+              struct err *err);
+void plan_free(struct plan *plan);
+
+/* True when two workers of the plan share a CPU. */
+bool plan_overlaps(const struct plan *plan);
+
+#endif

@@ -1,0 +1,109 @@
+/*
+ * What a run produces, before any statistics: arms, and one observation per arm and round.
+ * run.c fills these; stats.c, row.c and the writers only read them.
+ */
+#ifndef CONTEND_RESULT_H
+#define CONTEND_RESULT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "harness/core/bench.h"
+#include "harness/core/bitset.h"
+#include "harness/core/err.h"
+#include "harness/core/visit.h"
+#include "harness/plan.h"
+
+/* How a worker, an observation or a row ended; worse is larger. */
+enum status {
+    STATUS_OK,
+    STATUS_NOISY,    /* measured, but the machine was disturbed: steal or GPU throttling */
+    STATUS_CENSORED, /* a step did not end within the limit: times are lower bounds */
+    STATUS_SKIPPED,  /* could not be measured here, for a stated reason */
+    STATUS_FAILED,
+    STATUS_HUNG, /* no progress outside of a step, such as in setup */
+    STATUSES
+};
+const char *status_name(enum status status);
+
+/*
+ * What the kernel says a worker did between go and the end of its last measured step. A field that
+ * could not be read is NaN. The three parts of wall time are means over the team's threads and add
+ * up to wall_s; without schedstat, runqueue_s is NaN and blocked_s holds the wait too.
+ */
+struct witness {
+    double wall_s;
+    double oncpu_s, runqueue_s, blocked_s;
+    double voluntary_switches, involuntary_switches, migrations; /* whole process */
+    double minor_faults, major_faults;
+    double cpus_visited;                       /* distinct CPUs, sampled by visit marks */
+    double instructions, cycles, cache_misses; /* user mode, all threads; perf_event */
+    unsigned team_threads;                     /* how many threads the means are over */
+};
+
+enum { RESULT_NODES = 64 };
+
+struct worker_result {
+    enum status status;
+    struct err err; /* why not ok */
+    bool background;
+    struct bitset cpus_actual;      /* read back in the worker, all its threads together */
+    struct bitset mem_nodes_actual; /* read back by get_mempolicy; empty = default policy */
+    enum mem_policy mem_policy_actual;
+    uint64_t go_ns, end_ns; /* end of its last measured step */
+    size_t nsamples;
+    struct sample *samples; /* owned; a censored last one has elapsed_ns = time until the limit */
+    bool censored;          /* the last sample is a lower bound */
+    struct witness witness;
+    uint64_t pages_on_node[RESULT_NODES]; /* of the published buffer, by os_node */
+    uint64_t pages_elsewhere;             /* not present, or the kernel would not say */
+    size_t nvisits;
+    struct visit_point {
+        uint64_t at_ns;
+        unsigned thread;
+        unsigned os_cpu;
+    } * visits; /* owned, sorted by time; only of the first round */
+};
+
+/* One arm in one round. */
+struct observation {
+    unsigned round, order; /* order: position of the arm in this round's shuffle */
+    enum status status;    /* the worst of its workers, or noisy */
+    char reason[256];
+    unsigned nworkers; /* foreground, then background */
+    struct worker_result *workers;
+    double steal;                     /* share of the arm's CPU time stolen; NaN = unknown */
+    double psi_cpu_some;              /* share of wall time in which a task waited; or NaN */
+    double gpu_clock_mhz, gpu_temp_c; /* means over the GPUs in use at the end; NaN = unknown */
+    uint64_t gpu_throttle_reasons;    /* NVML bits, or of all GPUs in use */
+    uint64_t start_ns;                /* of the go signal */
+};
+
+/* One (scenario, params, workers, placement) cell. */
+struct arm {
+    enum placement placement;
+    unsigned workers; /* foreground: slots, or 1 for a baseline */
+    unsigned slots;   /* the machine is planned for this many foreground workers */
+    bool alone;       /* baseline: worker 0 of the plan for `slots`, on the idle machine */
+    int same_as;      /* index of an earlier baseline with the identical plan, else -1 */
+    struct plan plan; /* whole plan for `slots`; a baseline starts only its worker 0 */
+    size_t nobservations;
+    struct observation *observations; /* finished ones, in round order */
+};
+
+struct result {
+    char run_id[64];
+    const char *scenario; /* name */
+    const struct bench *bench;
+    const void *params;
+    enum device device;
+    unsigned rounds_planned, rounds_done;
+    uint64_t seed;
+    size_t narms;
+    struct arm *arms;
+};
+
+void observation_free(struct observation *observation);
+
+#endif
