@@ -1,5 +1,6 @@
 /* contend list: benchmarks, scenarios, placements; what cannot run here, and why. */
 #include <errno.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -11,8 +12,19 @@
 
 #include <jansson.h>
 
+struct list_options {
+    bool json, markdown;
+};
+
 static const struct opt list_options[] = {
-    {.name = "json", .kind = OPT_FLAG, .offset = 0, .help = "Print JSON"},
+    {.name = "json",
+     .kind = OPT_FLAG,
+     .offset = offsetof(struct list_options, json),
+     .help = "Print JSON"},
+    {.name = "markdown",
+     .kind = OPT_FLAG,
+     .offset = offsetof(struct list_options, markdown),
+     .help = "Print the README's tables, which do not depend on the machine"},
     {.name = NULL},
 };
 
@@ -45,6 +57,19 @@ static void print_text(const struct cmd_env *env, const struct topo *topo)
     }
 }
 
+static void print_markdown(const struct cmd_env *env)
+{
+    (void)printf("| scenario | what it does |\n|---|---|\n");
+    for (const struct scenario *s = env->scenarios; s->name; s++)
+        (void)printf("| `%s` | %s |\n", s->name, s->summary);
+    (void)printf("\n| benchmark | what it measures |\n|---|---|\n");
+    for (const struct bench *const *b = env->benches; *b; b++)
+        (void)printf("| `%s` | %s |\n", (*b)->name, (*b)->summary);
+    (void)printf("\n| placement | meaning |\n|---|---|\n");
+    for (int p = 0; p < PLACEMENTS; p++)
+        (void)printf("| `%s` | %s |\n", placement_infos[p].name, placement_infos[p].summary);
+}
+
 static json_t *entry(const char *name, const char *summary)
 {
     return json_pack("{s:s, s:s}", "name", name, "summary", summary);
@@ -75,23 +100,28 @@ int cmd_list(const struct cmd_env *env, int argc, char **argv)
 {
     struct err err = {0};
     struct cli cli;
-    bool json = false;
+    struct list_options options = {0};
     struct topo topo = {0};
-    if (cli_parse(list_options, false, argc, argv, &json, &cli, &err)) {
+    if (cli_parse(list_options, false, argc, argv, &options, &cli, &err)) {
         log_error("%s", err.msg);
         return EXIT_USAGE;
     }
     if (cli.help || cli.npositional) {
-        (void)fprintf(cli.help ? stdout : stderr, "usage: contend list [--json]\n\nPrints "
-                                                  "scenarios, benchmarks and placements, and "
-                                                  "what this machine cannot express.\n");
+        (void)fprintf(cli.help ? stdout : stderr,
+                      "usage: contend list [--json|--markdown]\n\nPrints "
+                      "scenarios, benchmarks and placements, and "
+                      "what this machine cannot express.\n");
         return cli.help ? EXIT_GOOD : EXIT_USAGE;
     }
-    const struct topo_options options = {.probe_gpus = true};
-    int rc = topo_load(&options, &topo, &err);
+    if (options.markdown) {
+        print_markdown(env);
+        return EXIT_GOOD;
+    }
+    const struct topo_options topo_options = {.probe_gpus = true};
+    int rc = topo_load(&topo_options, &topo, &err);
     if (rc)
         log_error("%s", err.msg);
-    else if (json)
+    else if (options.json)
         print_json(env, &topo);
     else
         print_text(env, &topo);
