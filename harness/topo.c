@@ -27,9 +27,14 @@ enum {
 static void copy_text(char *to, size_t size, const char *from)
 {
     (void)snprintf(to, size, "%s", from ? from : "");
-    for (char *at = to; *at; at++)
-        if ((unsigned char)*at < ' ' || *at == 0x7f)
-            *at = '?';
+    size_t used = 0;
+    for (size_t i = 0; to[i]; i++) {
+        if ((unsigned char)to[i] < ' ' || to[i] == 0x7f)
+            to[i] = '?';
+        if (to[i] != ' ')
+            used = i + 1;
+    }
+    to[used] = '\0'; /* processors are named with spaces behind */
 }
 
 /* The outermost data cache around a CPU, or what stands for it where none is reported. */
@@ -268,19 +273,35 @@ static void fill_kinds(hwloc_topology_t hw, struct topo *topo)
     hwloc_bitmap_free(cpus);
 }
 
+/* Counts a cache among those of its kind; a hybrid machine has several kinds on one level. */
+static void count_cache(struct topo *topo, const struct topo_cache *cache)
+{
+    const unsigned room = sizeof(topo->caches) / sizeof(topo->caches[0]);
+    for (unsigned i = 0; i < topo->ncaches; i++) {
+        struct topo_cache *known = &topo->caches[i];
+        if (known->level == cache->level && known->size_bytes == cache->size_bytes &&
+            known->cpus == cache->cpus) {
+            known->count++;
+            return;
+        }
+    }
+    if (topo->ncaches < room)
+        topo->caches[topo->ncaches++] = *cache;
+}
+
 static void fill_caches(hwloc_topology_t hw, struct topo *topo)
 {
-    unsigned room = sizeof(topo->caches) / sizeof(topo->caches[0]);
-    for (unsigned level = 1; level <= 5 && topo->ncaches < room; level++) {
+    for (unsigned level = 1; level <= 5; level++) {
         int depth = hwloc_get_cache_type_depth(hw, level, HWLOC_OBJ_CACHE_DATA);
-        if (depth < 0)
-            continue;
-        hwloc_obj_t first = hwloc_get_obj_by_depth(hw, depth, 0);
-        topo->caches[topo->ncaches++] =
-            (struct topo_cache){.level = (int)level,
-                                .size_bytes = first->attr->cache.size,
-                                .count = hwloc_get_nbobjs_by_depth(hw, depth),
-                                .cpus = (unsigned)hwloc_bitmap_weight(first->cpuset)};
+        for (hwloc_obj_t obj = NULL;
+             depth >= 0 && (obj = hwloc_get_next_obj_by_depth(hw, depth, obj));) {
+            struct topo_cache cache = {.level = (int)level,
+                                       .size_bytes = obj->attr->cache.size,
+                                       .count = 1,
+                                       .cpus = (unsigned)hwloc_bitmap_weight(obj->cpuset)};
+            if (cache.cpus)
+                count_cache(topo, &cache);
+        }
     }
 }
 
@@ -490,6 +511,19 @@ unsigned topo_visible_gpus(const struct topo *topo)
     while (n < topo->ngpus && topo->gpus[n].cuda_ordinal >= 0)
         n++;
     return n;
+}
+
+void topo_threads_per_core(const struct topo *topo, unsigned *min, unsigned *max)
+{
+    *min = *max = 0;
+    for (unsigned i = 0; i < topo->ncpus; i++) {
+        bool last = i + 1 == topo->ncpus || topo->cpus[i + 1].core != topo->cpus[i].core;
+        unsigned threads = (unsigned)topo->cpus[i].smt + 1;
+        if (last && (*min == 0 || threads < *min))
+            *min = threads;
+        if (last && threads > *max)
+            *max = threads;
+    }
 }
 
 const char *topo_source_name(enum topo_source source)

@@ -35,11 +35,12 @@ struct topo_node {
     char kind[16];         /* "" = ordinary memory, else "HBM", "NVM", ... */
 };
 
+/* Caches of one level, size and number of CPUs; a hybrid machine has several such on a level. */
 struct topo_cache {
     int level;           /* 1 = L1d; data or unified caches only */
-    uint64_t size_bytes; /* of one cache */
+    uint64_t size_bytes; /* of one cache; 0 when unknown */
     unsigned count;      /* how many the machine has */
-    unsigned cpus;       /* logical CPUs that share the first one */
+    unsigned cpus;       /* logical CPUs that share one */
 };
 
 /* Where a GPU's NUMA node was learned from. */
@@ -94,6 +95,9 @@ int topo_node_index(const struct topo *topo, unsigned os_node);
 
 /* How many GPUs CUDA sees: a worker can only use these. They come first in gpus[]. */
 unsigned topo_visible_gpus(const struct topo *topo);
+
+/* The fewest and the most logical CPUs a core has, allowed or not. */
+void topo_threads_per_core(const struct topo *topo, unsigned *min, unsigned *max);
 
 /* "sysfs", "nvml", "hwloc", "option", "unknown". */
 const char *topo_source_name(enum topo_source source);
