@@ -102,40 +102,47 @@ static int maybe_prefer_sized(struct story *story, struct err *err)
     return 0;
 }
 
-struct part {
-    const char *metric, *words;
-};
+static const struct row *reference_row(const struct story *story, const char *metric)
+{
+    const struct arm *arm = &story->result->arms[story->reference];
+    return rows_find(story->rows, name_of(story, story->reference), arm->workers, arm->slots,
+                     metric);
+}
+
+/* What extra time on the CPU was, where the counters tell. */
+static const char *describe_oncpu(const struct story *story)
+{
+    const struct row *more = reference_row(story, "loss_oncpu_instructions_per_step");
+    const struct row *slower = reference_row(story, "loss_oncpu_stalls_per_step");
+    if (!more || !slower)
+        return "extra time on the CPU: spinning, caches or memory bandwidth";
+    return more->median > slower->median
+               ? "spent on extra instructions, such as spinning at barriers"
+               : "spent on slower instructions: caches, memory bandwidth, SMT or clocks";
+}
 
 /* The largest part of the reference's loss, in words; "" when there is none to speak of. */
 static void describe_loss(const struct story *story, char *text, size_t size)
 {
-    static const struct part parts[] = {
-        {"loss_runqueue_per_step", "waiting in the run queue"},
-        {"loss_blocked_per_step", "blocked: waiting for other threads, the device or memory"},
-        {"loss_oncpu_per_step", "extra time on the CPU: spinning, caches or memory bandwidth"},
-    };
-    const struct arm *arm = &story->result->arms[story->reference];
-    const char *placement = name_of(story, story->reference);
-    const struct row *loss =
-        rows_find(story->rows, placement, arm->workers, arm->slots, "loss_per_step");
-    const struct row *largest = NULL;
-    const char *words = "";
-    bool knows_queue = false;
-    for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
-        const struct row *row =
-            rows_find(story->rows, placement, arm->workers, arm->slots, parts[i].metric);
-        knows_queue |= row && i == 0;
-        if (row && (!largest || row->median > largest->median)) {
-            largest = row;
-            words = i == 1 && !knows_queue
-                        ? "blocked or in the run queue (the kernel does not tell which)"
-                        : parts[i].words;
-        }
-    }
+    const struct row *loss = reference_row(story, "loss_per_step");
+    const struct row *queue = reference_row(story, "loss_runqueue_per_step");
+    const struct row *blocked = reference_row(story, "loss_blocked_per_step");
+    const struct row *oncpu = reference_row(story, "loss_oncpu_per_step");
     text[0] = '\0';
-    if (!loss || !largest || !(loss->median > 0) || !(largest->median > 0))
+    if (!loss || !blocked || !oncpu || !(loss->median > 0))
         return;
-    double percent = 100 * largest->median / loss->median;
+    double largest = oncpu->median;
+    const char *words = describe_oncpu(story);
+    if (blocked->median > largest) {
+        largest = blocked->median;
+        words = queue ? "blocked: waiting for other threads, the device or memory"
+                      : "blocked or in the run queue (the kernel does not tell which)";
+    }
+    if (queue && queue->median > largest) {
+        largest = queue->median;
+        words = "waiting in the run queue";
+    }
+    double percent = 100 * largest / loss->median;
     /* Above 100 where another part shrank: a share of more than everything helps nobody. */
     if (percent > 100.5)
         (void)snprintf(text, size, "; all of the loss was %s", words);

@@ -157,7 +157,7 @@ static void print_arm(const struct table *table, size_t arm, size_t best)
                    units_format_si(median_of(table, arm, "throughput"), value, sizeof(value)));
     closing_format_ratio(median_of(table, arm, "slowdown_vs_alone"), alone, sizeof(alone));
     paint(table, arm == best ? GREEN : PLAIN);
-    (void)fprintf(table->out, "%-11s%10s%14s%11s%8s%9s%5s%6s%5s", name, step, ratio,
+    (void)fprintf(table->out, "%-11s%9s%14s%11s%8s%9s%5s%6s%6s", name, step, ratio,
                   format_percent(median_of(table, arm, "efficiency"), efficiency), rate, alone,
                   format_share(median_of(table, arm, "oncpu_per_step"), wall, oncpu),
                   format_share(median_of(table, arm, "runqueue_wait_per_step"), wall, queue),
@@ -239,7 +239,7 @@ static void print_block(const struct table *table, size_t *order)
         (void)snprintf(rate, sizeof(rate), "%.20s/s", table->result->bench->ops_unit);
         (void)fputc('\n', table->out);
         paint(table, DIM);
-        (void)fprintf(table->out, "%-11s%10s%14s%11s%8s%9s%5s%6s%5s\n", title, "step time",
+        (void)fprintf(table->out, "%-11s%9s%14s%11s%8s%9s%5s%6s%6s\n", title, "step time",
                       "vs best", "efficiency", rate, "vs alone", "CPU", "queue", "block");
         paint(table, PLAIN);
     }
