@@ -100,11 +100,13 @@ int collect_worker(const struct arena_worker *worker, uint64_t go_ns, uint64_t k
 }
 
 void collect_machine(const struct witness_machine *go, const struct witness_machine *end,
-                     struct observation *out)
+                     double ours_s, struct observation *out)
 {
     double cpu_s = end->cpu_s - go->cpu_s;
     double wall_s = (double)(end->at_ns - go->at_ns) * 1e-9;
     out->steal = cpu_s > 0 ? (end->steal_s - go->steal_s) / cpu_s : (double)NAN;
+    double foreign_s = fmax(end->busy_s - go->busy_s - ours_s, 0);
+    out->foreign_cpu = cpu_s > 0 ? foreign_s / cpu_s : (double)NAN;
     out->psi_cpu_some =
         wall_s > 0 ? fmin((end->psi_cpu_some_s - go->psi_cpu_some_s) / wall_s, 1) : (double)NAN;
 }
@@ -137,6 +139,10 @@ void collect_verdict(struct observation *out)
         out->status = STATUS_NOISY;
         (void)snprintf(out->reason, sizeof(out->reason),
                        "%.0f%% of the CPU time was stolen by the hypervisor", out->steal * 100);
+    } else if (out->foreign_cpu > COLLECT_NOISY_FOREIGN) {
+        out->status = STATUS_NOISY;
+        (void)snprintf(out->reason, sizeof(out->reason),
+                       "%.0f%% of the CPU time went to other processes", out->foreign_cpu * 100);
     } else if (gpu_throttle_is_noise(out->gpu_throttle_reasons)) {
         out->status = STATUS_NOISY;
         (void)snprintf(out->reason, sizeof(out->reason), "a GPU was throttled (reasons 0x%llx)",

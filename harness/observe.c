@@ -34,6 +34,7 @@ struct observer {
         uint64_t killed_ns; /* clock at which a censored step was ended */
     } * child;
     struct witness_machine machine_go, machine_end;
+    double ours_go_s, ours_end_s; /* CPU time that all workers have used */
     uint64_t go_ns;
 };
 
@@ -266,21 +267,30 @@ static void censor_running(struct observer *o)
             launch_kill(o->child[i].pid);
 }
 
+static void read_machine(const struct observer *o, struct witness_machine *machine, double *ours_s)
+{
+    witness_machine_read(machine);
+    *ours_s = 0;
+    for (unsigned i = 0; i < o->nworkers; i++)
+        if (o->child[i].pid)
+            *ours_s += witness_process_cpu_s(o->child[i].pid);
+}
+
 static int measure(struct observer *o)
 {
-    witness_machine_read(&o->machine_go);
+    read_machine(o, &o->machine_go, &o->ours_go_s);
     o->go_ns = clock_now_ns();
     futex_set(&o->arena->go, 1);
     uint64_t until_ns = deadline(o->config->limit_s);
     int rc = 0;
     while (!rc && !all_past(o, o->foreground, WORKER_DONE)) {
         rc = wait_for_news(o, until_ns);
-        if (!rc && clock_now_ns() >= until_ns) {
-            censor_running(o);
+        if (!rc && clock_now_ns() >= until_ns)
             break;
-        }
     }
-    witness_machine_read(&o->machine_end);
+    read_machine(o, &o->machine_end, &o->ours_end_s);
+    if (!rc)
+        censor_running(o);
     return rc;
 }
 
@@ -334,7 +344,7 @@ static int collect_all(const struct observer *o, struct observation *out, struct
         if (rc)
             return err_set(err, rc, "no memory for the samples of worker %u", i);
     }
-    collect_machine(&o->machine_go, &o->machine_end, out);
+    collect_machine(&o->machine_go, &o->machine_end, o->ours_end_s - o->ours_go_s, out);
     collect_verdict(out);
     return 0;
 }

@@ -74,6 +74,7 @@ struct observation {
     unsigned nworkers; /* foreground, then background */
     struct worker_result *workers;
     double steal;                     /* share of the arm's CPU time stolen; NaN = unknown */
+    double foreign_cpu;               /* share used by processes that are not our workers; or NaN */
     double psi_cpu_some;              /* share of wall time in which a task waited; or NaN */
     double gpu_clock_mhz, gpu_temp_c; /* means over the GPUs in use at the end; NaN = unknown */
     uint64_t gpu_throttle_reasons;    /* NVML bits, or of all GPUs in use */

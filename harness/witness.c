@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "harness/core/bitset.h"
@@ -189,7 +190,8 @@ void witness_diff(const struct witness_snapshot *go, const struct witness_snapsh
 void witness_machine_read(struct witness_machine *out)
 {
     char buf[4096];
-    *out = (struct witness_machine){.cpu_s = NAN, .steal_s = NAN, .psi_cpu_some_s = NAN};
+    *out = (struct witness_machine){
+        .cpu_s = NAN, .busy_s = NAN, .steal_s = NAN, .psi_cpu_some_s = NAN};
     out->at_ns = clock_now_ns();
     uint64_t t[8];
     if (read_file("/proc/stat", buf, sizeof(buf)) &&
@@ -202,9 +204,20 @@ void witness_machine_read(struct witness_machine *out)
         for (int i = 0; i < 8; i++)
             out->cpu_s += (double)t[i] * tick_s;
         out->steal_s = (double)t[7] * tick_s;
+        double idle_s = (double)(t[3] + t[4]) * tick_s; /* idle and iowait */
+        out->busy_s = out->cpu_s - idle_s - out->steal_s;
     }
     uint64_t total_us;
     if (read_file("/proc/pressure/cpu", buf, sizeof(buf)) &&
         sscanf(buf, "some avg10=%*f avg60=%*f avg300=%*f total=%" SCNu64, &total_us) == 1)
         out->psi_cpu_some_s = (double)total_us * 1e-6;
+}
+
+double witness_process_cpu_s(pid_t pid)
+{
+    clockid_t clock;
+    struct timespec ts;
+    if (clock_getcpuclockid(pid, &clock) || clock_gettime(clock, &ts))
+        return 0;
+    return (double)ts.tv_sec + (double)ts.tv_nsec * 1e-9;
 }

@@ -47,10 +47,13 @@ void witness_diff(const struct witness_snapshot *go, const struct witness_snapsh
 
 /* The whole machine. Fields that cannot be read are NaN. */
 struct witness_machine {
-    double cpu_s, steal_s; /* all CPUs: total and stolen time; source /proc/stat */
-    double psi_cpu_some_s; /* time in which some task waited for a CPU */
+    double cpu_s, busy_s, steal_s; /* all CPUs: total, not idle, stolen; source /proc/stat */
+    double psi_cpu_some_s;         /* time in which some task waited for a CPU */
     uint64_t at_ns;
 };
 void witness_machine_read(struct witness_machine *out);
+
+/* CPU time that process `pid` has used so far, all its threads; 0 when it is gone. */
+double witness_process_cpu_s(pid_t pid);
 
 #endif
