@@ -49,9 +49,9 @@ static const char *const wait_names[] = {"spin", "block", NULL};
 
 #define NUMBER(field, type, fallback, least, most, text)                                           \
     {                                                                                              \
-        .name = #field, .kind = type, .offset = offsetof(struct pipeline_params, field),           \
-        .def = fallback, .min = least, .max = most, .arg = type == OPT_INT ? "N" : "X",            \
-        .help = text,                                                                              \
+        .name = #field, .kind = (type), .offset = offsetof(struct pipeline_params, field),         \
+        .def = (fallback), .min = (least), .max = (most), .arg = (type) == OPT_INT ? "N" : "X",    \
+        .help = (text),                                                                            \
     }
 
 static const struct opt pipeline_opts[] = {

@@ -35,6 +35,6 @@ double gpu_ref_limit(const float *x, size_t cols, unsigned work)
 {
     double largest = 1;
     for (size_t i = 0; i < cols; i++)
-        largest = fmax(largest, fabs(x[i]));
+        largest = fmax(largest, fabs((double)x[i]));
     return 8 * sqrt(3.0 * (double)cols) * 0x1p-24 * largest * work;
 }

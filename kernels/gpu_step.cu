@@ -146,6 +146,9 @@ static int open_buffers(struct gpu_step *gpu, char *msg, size_t size)
     if (!rc)
         rc = checked(cudaMemcpy(gpu->weights, weights, weight_bytes, cudaMemcpyHostToDevice),
                      "copy of the weights", msg, size);
+    /* The last staged chunk may still be on its way, and our streams do not wait for it. */
+    if (!rc)
+        rc = checked(cudaDeviceSynchronize(), "copy of the weights", msg, size);
     free(weights);
     return rc;
 }

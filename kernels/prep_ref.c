@@ -160,7 +160,7 @@ static double covariance_limit(const float *a, const float *b, size_t n, size_t 
     double mean = prep_ref_moments(a, n, stride).mean;
     for (size_t i = 0; i < n; i++) {
         sum += fabs((a[i * stride] - mean) * b[i * stride]);
-        largest = fmax(largest, fmax(fabs(a[i * stride]), fabs(b[i * stride])));
+        largest = fmax(largest, fmax(fabs((double)a[i * stride]), fabs((double)b[i * stride])));
     }
     return eps * ((double)n + 8) * sum / (double)n + eps * largest * largest * (double)n;
 }
@@ -190,7 +190,7 @@ static bool check_smooth(const struct view *v, struct prep_diff *diff)
         double y = t[0], largest = 0;
         for (size_t c = 0; c < v->params->cols; c++) {
             y = alpha * t[c] + (1 - alpha) * y;
-            largest = fmax(largest, fabs(t[c]));
+            largest = fmax(largest, fabs((double)t[c]));
             struct prep_diff value = {.stage = "smoothed",
                                       .row = v->first_row + r,
                                       .col = c,
