@@ -3,7 +3,7 @@
 #define CONTEND_CMD_H
 
 #include "harness/core/bench.h"
-#include "harness/scenario.h"
+#include "harness/core/scenario.h"
 
 /* DESIGN.md, "Command line". */
 enum exit_code {

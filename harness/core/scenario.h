@@ -1,7 +1,7 @@
 /* A scenario is data: which benchmark runs in front, which behind, where, and with what defaults.
  */
-#ifndef CONTEND_SCENARIO_H
-#define CONTEND_SCENARIO_H
+#ifndef CONTEND_CORE_SCENARIO_H
+#define CONTEND_CORE_SCENARIO_H
 
 struct scenario {
     const char *name;       /* [a-z_]+; NULL ends a table */

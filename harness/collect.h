@@ -1,0 +1,27 @@
+/* From the shared arena to a result that outlives it. */
+#ifndef CONTEND_COLLECT_H
+#define CONTEND_COLLECT_H
+
+#include "harness/arena.h"
+#include "harness/result.h"
+#include "harness/witness.h"
+
+/* An arm with a larger share of its CPU time stolen by the hypervisor is flagged noisy. */
+#define COLLECT_NOISY_STEAL 0.05
+
+/*
+ * Copies one worker's report. `killed_ns` != 0: its step was ended by the limit at that clock, and
+ * becomes a censored sample. `go_ns`: of the go signal, for a worker that never got to run.
+ * -ENOMEM only.
+ */
+int collect_worker(const struct arena_worker *worker, uint64_t go_ns, uint64_t killed_ns,
+                   struct worker_result *out);
+
+/* Steal and CPU pressure between two readings. */
+void collect_machine(const struct witness_machine *go, const struct witness_machine *end,
+                     struct observation *out);
+
+/* status and reason of the whole observation, from its workers and the machine. */
+void collect_verdict(struct observation *out);
+
+#endif
