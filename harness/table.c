@@ -198,10 +198,11 @@ static void print_notes(const struct table *table)
         if (arm->slots != table->slots || summary->status == STATUS_OK || repeats)
             continue;
         char line[400];
-        (void)snprintf(line, sizeof(line), "%s %s%s: %s: %s",
-                       summary->nrounds ? mark_of(table, i) : "-", name_at(table, i),
-                       arm->alone ? " alone" : "", status_name(summary->status), summary->reason);
-        print_wrapped(line[0] == ' ' ? line + 1 : line, 2, table->out);
+        const char *mark = summary->nrounds ? mark_of(table, i) : "-";
+        (void)snprintf(line, sizeof(line), "%s%s%s%s: %s: %s", mark, mark[0] ? " " : "",
+                       name_at(table, i), arm->alone ? " alone" : "", status_name(summary->status),
+                       summary->reason);
+        print_wrapped(line, 2, table->out);
     }
 }
 
@@ -229,15 +230,16 @@ static void print_baselines(const struct table *table)
         print_wrapped(line, 2, table->out);
 }
 
-static void print_block(const struct table *table, size_t *order)
+/* Returns whether any arm of it was measured. */
+static bool print_block(const struct table *table, size_t *order)
 {
     size_t n = sort_block(table, order);
+    (void)fputc('\n', table->out);
     if (n) {
         char title[CELL], rate[CELL];
         (void)snprintf(title, sizeof(title), "%u worker%s", table->slots,
                        table->slots == 1 ? "" : "s");
         (void)snprintf(rate, sizeof(rate), "%.20s/s", table->result->bench->ops_unit);
-        (void)fputc('\n', table->out);
         paint(table, DIM);
         (void)fprintf(table->out, "%-11s%9s%14s%11s%8s%9s%5s%6s%6s\n", title, "step time",
                       "vs best", "efficiency", rate, "vs alone", "CPU", "queue", "block");
@@ -247,6 +249,7 @@ static void print_block(const struct table *table, size_t *order)
         print_arm(table, order[i], order[n - 1]);
     print_baselines(table);
     print_notes(table);
+    return n > 0;
 }
 
 static unsigned next_slots(const struct result *result, unsigned after)
@@ -286,15 +289,18 @@ static int print_all(struct table *table)
     if (!order)
         return -1;
     print_title(table);
-    unsigned blocks = 0;
+    unsigned blocks = 0, measured = 0;
     for (unsigned slots = 0; (slots = next_slots(table->result, slots)) != 0; blocks++) {
         table->slots = slots;
-        print_block(table, order);
+        if (print_block(table, order))
+            measured++;
     }
     free(order);
+    if (!measured)
+        return 0;
     (void)fputs("\nCPU, queue, block: shares of a step on a CPU, waiting for one, and blocked\n",
                 table->out);
-    return blocks ? print_closing(table, blocks) : 0;
+    return print_closing(table, blocks);
 }
 
 void table_print(const struct result *result, const struct rows *rows, FILE *out, bool color)

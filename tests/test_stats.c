@@ -139,6 +139,20 @@ static void test_stats_interval_matches_exact_bootstrap(void **state)
         }
 }
 
+/*
+ * With six values the median is the mean of the resample's third and fourth smallest:
+ * P(at most 1) = P(Binomial(6, 1/6) >= 4) = 0.9%, and 1.5 (three draws of 1, then a 2) adds
+ * 20/216 * ((5/6)^3 - (4/6)^3) = 2.6%, which makes 3.5%: the ends are 1.5 and 5.5.
+ */
+static void test_stats_interval_of_an_even_count(void **state)
+{
+    (void)state;
+    uint32_t counts[6];
+    struct stats_interval ci = stats_median_interval((double[]){1, 2, 3, 4, 5, 6}, 6, 1, counts);
+    assert_near(ci.low, 1.5);
+    assert_near(ci.high, 5.5);
+}
+
 static void test_stats_interval_properties(void **state)
 {
     (void)state;
@@ -195,6 +209,7 @@ int main(void)
         cmocka_unit_test(test_stats_percentiles_are_monotone),
         cmocka_unit_test(test_stats_interval_needs_two_values),
         cmocka_unit_test(test_stats_interval_matches_exact_bootstrap),
+        cmocka_unit_test(test_stats_interval_of_an_even_count),
         cmocka_unit_test(test_stats_interval_properties),
         cmocka_unit_test(test_stats_interval_covers_the_truth),
     };
