@@ -31,6 +31,8 @@ if(CONTEND_CUDA)
                 "${CONTEND_NVCC} cannot compile a test program: see CMakeFiles in the build folder")
         else()
             enable_language(CUDA)
+            # Below, instead: only what nvcc's launch stubs need of C++, from an archive.
+            set(CMAKE_CUDA_IMPLICIT_LINK_LIBRARIES "")
             set(CONTEND_HAVE_CUDA ON)
         endif()
     endif()
@@ -49,7 +51,8 @@ if(CONTEND_HAVE_CUDA)
                                ${CMAKE_CUDA_TOOLKIT_INCLUDE_DIRECTORIES})
     target_compile_definitions(contend_cudart INTERFACE CONTEND_HAVE_CUDA=1)
     target_link_libraries(contend_cudart INTERFACE
-                          ${CONTEND_CUDART_STATIC} Threads::Threads ${CMAKE_DL_LIBS} rt)
+                          ${CONTEND_CUDART_STATIC} -l:libsupc++.a Threads::Threads
+                          ${CMAKE_DL_LIBS} rt)
 
     set(CMAKE_CUDA_STANDARD 17)
     set(CMAKE_CUDA_FLAGS_RELEASE "-O3 -lineinfo")

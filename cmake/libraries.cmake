@@ -28,8 +28,8 @@ function(contend_library name)
     set(${variable} ${scope} PARENT_SCOPE)
 endfunction()
 
-# contend_program(name source...): an executable. Linked by the C compiler also where .cu files are
-# in it, so that no C++ runtime has to be on the machine that runs it.
+# contend_program(name source...): an executable, linked by the C compiler also where .cu files are in
+# it.
 function(contend_program name)
     add_executable(${name} ${ARGN})
     set_target_properties(${name} PROPERTIES LINKER_LANGUAGE C)
@@ -72,4 +72,18 @@ function(contend_version library)
     target_sources(${library} PRIVATE "${generated}/version.c")
     target_include_directories(${library} PUBLIC "${generated}")
     add_dependencies(${library} contend_commit)
+endfunction()
+
+# contend_bundle(program): the target `bundle` links the same program once more, to look for its
+# libraries in lib/ beside it; cmake/bundle.sh puts the two together. The old kind of run path
+# (DT_RPATH) also serves the libraries' own libraries, which are then taken as they are.
+function(contend_bundle program)
+    get_target_property(sources ${program} SOURCES)
+    get_target_property(libraries ${program} LINK_LIBRARIES)
+    contend_program(bundle ${sources})
+    target_link_libraries(bundle PRIVATE ${libraries})
+    target_link_options(bundle PRIVATE -Wl,--disable-new-dtags)
+    set_target_properties(bundle PROPERTIES
+        EXCLUDE_FROM_ALL ON BUILD_WITH_INSTALL_RPATH ON INSTALL_RPATH "$ORIGIN/lib"
+        OUTPUT_NAME ${program} RUNTIME_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/bundle")
 endfunction()
