@@ -64,6 +64,7 @@ struct arena_worker {
     _Atomic uint64_t nsamples;
     struct witness_snapshot at_go, at_end;
     uint64_t pages_on_node[RESULT_NODES], pages_elsewhere;
+    struct value_log values;
     struct visit_log visits;
     struct sample samples[ARENA_SAMPLES];
 };
@@ -73,6 +74,7 @@ struct arena {
     uint32_t nworkers, foreground;
     uint32_t record_visits;
     double warmup_s, measure_s;
+    struct bench_machine machine;
     _Atomic uint32_t go;   /* futex: 1 = measure */
     _Atomic uint32_t stop; /* 1 = end the load, check the result, exit */
     _Atomic int event_fd;  /* a worker writes here when its state changes */

@@ -19,7 +19,8 @@ static int find_same_baseline(const struct result *result, const struct arm *arm
 {
     for (size_t i = 0; i < result->narms; i++) {
         const struct arm *other = &result->arms[i];
-        if (other->alone && arm_runs(other) &&
+        if (other->alone && arm_runs(other) && other->bench == arm->bench &&
+            other->params == arm->params &&
             same_worker(&other->plan.workers[0], &arm->plan.workers[0]))
             return (int)i;
     }
@@ -33,6 +34,8 @@ static int add_arm(const struct topo *topo, const struct arms_request *request, 
     plan_request.placement = request->placements[p];
     plan_request.workers = slots;
     struct arm arm = {
+        .bench = request->bench,
+        .params = request->params,
         .placement = plan_request.placement,
         .workers = alone ? 1 : slots,
         .slots = slots,
@@ -59,13 +62,14 @@ static int add_arm(const struct topo *topo, const struct arms_request *request, 
     return 0;
 }
 
-int arms_make(const struct topo *topo, const struct arms_request *request, struct result *result,
-              struct err *err)
+int arms_add(const struct topo *topo, const struct arms_request *request, struct result *result,
+             struct err *err)
 {
-    result->narms = 0;
-    result->arms = calloc(request->nworkers * request->nplacements * 2, sizeof(*result->arms));
-    if (!result->arms)
-        return err_set(err, -ENOMEM, "no memory for the arms");
+    size_t most = result->narms + request->nworkers * request->nplacements * 2;
+    struct arm *grown = realloc(result->arms, most * sizeof(*grown));
+    if (!grown)
+        return err_set(err, -ENOMEM, "no memory for %zu arms", most);
+    result->arms = grown;
     for (size_t n = 0; n < request->nworkers; n++)
         for (size_t p = 0; p < request->nplacements; p++) {
             unsigned slots = request->workers[n];

@@ -12,7 +12,10 @@
 #include "harness/result.h"
 #include "harness/topo.h"
 
+/* One part of a scenario: one benchmark with one set of parameters. */
 struct arms_request {
+    const struct bench *bench;
+    const void *params; /* borrowed by the arms */
     const enum placement *placements;
     size_t nplacements;
     const bool *optional; /* by placement index: a refused plan is a skipped arm, not an error */
@@ -23,13 +26,13 @@ struct arms_request {
 };
 
 /*
- * Allocates result->arms. For each worker count and placement the arm itself and, with baselines,
- * worker 0 of the same plan alone on the idle machine. A baseline whose worker 0 is planned exactly
- * as in an earlier baseline points to it (same_as) and is measured once. -EINVAL: a plan is
- * refused. Free with arms_free, also after an error.
+ * Appends to result->arms, which starts out NULL. For each worker count and placement the arm
+ * itself and, with baselines, worker 0 of the same plan alone on the idle machine. A baseline whose
+ * worker 0 is planned exactly as in an earlier baseline points to it (same_as) and is measured
+ * once. -EINVAL: a plan is refused. Free with arms_free, also after an error.
  */
-int arms_make(const struct topo *topo, const struct arms_request *request, struct result *result,
-              struct err *err);
+int arms_add(const struct topo *topo, const struct arms_request *request, struct result *result,
+             struct err *err);
 void arms_free(struct result *result);
 
 /* True when the arm is to be launched in every round. */

@@ -21,10 +21,11 @@ unsigned summary_cpus(const struct result *result, unsigned slots)
     return bitset_count(&all);
 }
 
-/* One worker on the idle machine, planned as one of `slots`. */
-static bool is_alone(const struct arm *arm, unsigned slots)
+/* The same work as `of` by one worker on the idle machine, planned as one of as many. */
+static bool is_alone(const struct arm *arm, const struct arm *of)
 {
-    return arm->slots == slots && (arm->alone || slots == 1) && arm->plan.status == PLAN_OK;
+    return arm->bench == of->bench && arm->params == of->params && arm->slots == of->slots &&
+           (arm->alone || arm->slots == 1) && arm->plan.status == PLAN_OK;
 }
 
 static bool owns_a_slice(const struct arm *arm, unsigned cpus)
@@ -42,14 +43,14 @@ static double median_throughput(const struct arm_summary *summary, double *scrat
     return stats_median(scratch, stats_sort(scratch, summary->nrounds));
 }
 
-static int find_slice(const struct result *result, const struct summary *summary, unsigned slots,
-                      double *scratch)
+static int find_slice(const struct result *result, const struct summary *summary,
+                      const struct arm *of, double *scratch)
 {
-    unsigned cpus = summary_cpus(result, slots);
+    unsigned cpus = summary_cpus(result, of->slots);
     int best = -1;
     double best_rate = 0;
     for (size_t i = 0; i < result->narms; i++) {
-        if (!is_alone(&result->arms[i], slots) || !owns_a_slice(&result->arms[i], cpus))
+        if (!is_alone(&result->arms[i], of) || !owns_a_slice(&result->arms[i], cpus))
             continue;
         double rate = median_throughput(&summary->arms[i], scratch);
         if (rate > best_rate) {
@@ -61,13 +62,13 @@ static int find_slice(const struct result *result, const struct summary *summary
 }
 
 /* The baseline of that placement; a real one is preferred to an arm of N = 1 that serves as one. */
-static int find_alone(const struct result *result, const struct summary *summary, unsigned slots,
-                      enum placement placement)
+static int find_alone(const struct result *result, const struct summary *summary,
+                      const struct arm *of, enum placement placement)
 {
     int found = -1;
     for (size_t i = 0; i < result->narms; i++) {
         const struct arm *arm = &result->arms[i];
-        if (arm->placement != placement || !is_alone(arm, slots) || !summary->arms[i].nrounds)
+        if (arm->placement != placement || !is_alone(arm, of) || !summary->arms[i].nrounds)
             continue;
         if (arm->alone)
             return (int)i;
@@ -89,9 +90,9 @@ int baseline_choose(const struct result *result, struct summary *summary, struct
         const struct arm *arm = &result->arms[i];
         int *baseline = summary->arms[i].baseline;
         baseline[BASELINE_NONE] = -1;
-        baseline[BASELINE_SLICE] = find_slice(result, summary, arm->slots, scratch);
-        baseline[BASELINE_ALONE] = find_alone(result, summary, arm->slots, arm->placement);
-        baseline[BASELINE_SINGLE] = find_alone(result, summary, arm->slots, PLACE_NONE);
+        baseline[BASELINE_SLICE] = find_slice(result, summary, arm, scratch);
+        baseline[BASELINE_ALONE] = find_alone(result, summary, arm, arm->placement);
+        baseline[BASELINE_SINGLE] = find_alone(result, summary, arm, PLACE_NONE);
     }
     free(scratch);
     return 0;

@@ -51,13 +51,11 @@ static void print_help(const struct cmd_env *env)
     (void)printf("\nOptions:\n");
     opts_print_help(run_option_table, "--", stdout);
     (void)printf("  -p, --param NAME=VALUE  A parameter of the measured benchmark:\n");
-    for (const struct scenario *s = env->scenarios; s->name; s++) {
-        const struct bench *bench = bench_find(env->benches, s->foreground);
-        if (bench && bench->opts) {
-            (void)printf("\nParameters of %s:\n", s->name);
-            opts_print_help(bench->opts, "", stdout);
+    for (const struct bench *const *b = env->benches; *b; b++)
+        if ((*b)->opts) {
+            (void)printf("\nParameters of %s:\n", (*b)->name);
+            opts_print_help((*b)->opts, "", stdout);
         }
-    }
 }
 
 static void on_arm(void *arg, const struct arm *arm, unsigned round, size_t done, size_t total)
@@ -346,8 +344,9 @@ int cmd_bench(const struct cmd_env *env, int argc, char **argv)
                       "run'.\n");
         return s.cli.help ? EXIT_GOOD : EXIT_USAGE;
     }
-    const struct scenario alone = {
-        .name = s.cli.positional[0], .foreground = s.cli.positional[0], .placements = "none"};
+    const struct scenario_part parts[] = {{.foreground = s.cli.positional[0], .placements = "none"},
+                                          {.foreground = NULL}};
+    const struct scenario alone = {.name = s.cli.positional[0], .parts = parts};
     const struct scenario *scenario = &alone;
     if (strcmp(s.options.workers, "auto") == 0)
         s.options.workers = "1";

@@ -28,6 +28,18 @@ static int compare_visits(const void *a, const void *b)
     return (x->at_ns > y->at_ns) - (x->at_ns < y->at_ns);
 }
 
+static int copy_values(const struct value_log *log, struct worker_result *out)
+{
+    if (!log->n)
+        return 0;
+    out->values = calloc(log->n, sizeof(*out->values));
+    if (!out->values)
+        return -ENOMEM;
+    memcpy(out->values, log->value, log->n * sizeof(*out->values));
+    out->nvalues = log->n;
+    return 0;
+}
+
 static int copy_visits(const struct visit_log *log, struct worker_result *out)
 {
     unsigned threads = atomic_load(&log->threads);
@@ -96,7 +108,8 @@ int collect_worker(const struct arena_worker *worker, uint64_t go_ns, uint64_t k
     if (out->nsamples && worker->at_end.at_ns)
         witness_diff(&worker->at_go, &worker->at_end, out->go_ns, out->end_ns, &worker->visits,
                      &out->witness);
-    return copy_visits(&worker->visits, out);
+    int rc = copy_values(&worker->values, out);
+    return rc ? rc : copy_visits(&worker->visits, out);
 }
 
 void collect_machine(const struct witness_machine *go, const struct witness_machine *end,

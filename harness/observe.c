@@ -153,17 +153,39 @@ static void give_up(struct observer *o, enum worker_state state, double limit_s)
     }
 }
 
+/* The part of the topology that benchmarks may know; each worker keeps what it is bound to. */
+static void describe_machine(const struct topo *topo, struct bench_machine *machine)
+{
+    for (unsigned i = 0; i < topo->ncpus && machine->ncpus < BITSET_BITS; i++) {
+        const struct topo_cpu *cpu = &topo->cpus[i];
+        int os_node = cpu->node < 0 ? -1 : (int)topo->nodes[cpu->node].os_node;
+        if (cpu->allowed)
+            machine->cpus[machine->ncpus++] = (struct bench_cpu){
+                cpu->os_cpu, cpu->core, cpu->smt, cpu->llc, cpu->package, os_node};
+    }
+    unsigned most = sizeof(machine->nodes) / sizeof(machine->nodes[0]);
+    for (unsigned i = 0; i < topo->nnodes && machine->nnodes < most; i++)
+        if (topo->nodes[i].allowed)
+            machine->nodes[machine->nnodes++] =
+                (struct bench_node){topo->nodes[i].os_node, topo->nodes[i].memory_bytes};
+    most = sizeof(machine->caches) / sizeof(machine->caches[0]);
+    for (unsigned i = 0; i < topo->ncaches && machine->ncaches < most; i++)
+        machine->caches[machine->ncaches++] = (struct bench_cache){
+            topo->caches[i].level, topo->caches[i].size_bytes, topo->caches[i].cpus};
+}
+
 static void write_orders(struct observer *o)
 {
     const struct observe_config *config = o->config;
     o->arena->foreground = o->foreground;
     o->arena->warmup_s = config->warmup_s;
     o->arena->measure_s = config->measure_s;
+    describe_machine(config->topo, &o->arena->machine);
     for (unsigned i = 0; i < o->nworkers; i++) {
         struct arena_worker *worker = &o->arena->worker[i];
         bool behind = i >= o->foreground;
-        const struct bench *bench = behind ? config->background : config->bench;
-        const void *params = behind ? config->background_params : config->params;
+        const struct bench *bench = behind ? config->background : o->arm->bench;
+        const void *params = behind ? config->background_params : o->arm->params;
         unsigned slot = behind ? o->arm->slots + i - o->foreground : i;
         worker->plan = o->arm->plan.workers[slot];
         worker->index = behind ? i - o->foreground : i;
@@ -289,7 +311,9 @@ static int measure(struct observer *o)
             break;
     }
     read_machine(o, &o->machine_end, &o->ours_end_s);
-    if (!rc)
+    if (!rc && o->arm->bench->scan)
+        give_up(o, WORKER_DONE, o->config->limit_s);
+    else if (!rc)
         censor_running(o);
     return rc;
 }

@@ -19,8 +19,6 @@
 /* What every observation of a run has in common. */
 struct observe_config {
     const struct topo *topo;
-    const struct bench *bench;
-    const void *params;
     const struct bench *background; /* NULL = none */
     const void *background_params;
     enum device device;

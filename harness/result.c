@@ -10,12 +10,18 @@ const char *status_name(enum status status)
     return names[status];
 }
 
+enum device arm_device(const struct result *result, const struct arm *arm)
+{
+    return arm->bench->needs & NEED_DEVICE ? result->device : DEVICE_NONE;
+}
+
 void observation_free(struct observation *observation)
 {
     if (!observation)
         return;
     for (unsigned i = 0; observation->workers && i < observation->nworkers; i++) {
         free(observation->workers[i].samples);
+        free(observation->workers[i].values);
         free(observation->workers[i].visits);
     }
     free(observation->workers);

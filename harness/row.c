@@ -86,8 +86,8 @@ static void describe_arm(const struct maker *maker, struct row *row)
     *row = (struct row){
         .scenario = result->scenario,
         .placement = placement_infos[arm->placement].name,
-        .bench = result->bench->name,
-        .device = device_name(result->device),
+        .bench = arm->bench->name,
+        .device = device_name(arm_device(result, arm)),
         .workers = arm->alone ? 1 : arm->workers,
         .slots = arm->slots,
         .status = summary_of(maker)->status,
@@ -95,7 +95,7 @@ static void describe_arm(const struct maker *maker, struct row *row)
     (void)snprintf(row->run_id, sizeof(row->run_id), "%s", result->run_id);
     char slots[32];
     size_t room = sizeof(row->params) - sizeof(slots);
-    (void)opts_format(result->bench->opts, result->params, row->params, room);
+    (void)opts_format(arm->bench->opts, arm->params, row->params, room);
     (void)snprintf(slots, sizeof(slots), "%sslots=%u", row->params[0] ? ";" : "", arm->slots);
     strcat(row->params, slots);
     (void)snprintf(row->reason, sizeof(row->reason), "%s", summary_of(maker)->reason);
@@ -124,7 +124,7 @@ static void describe_metric(const struct maker *maker, const struct metric_info 
     if (metric->unit)
         (void)snprintf(row->unit, sizeof(row->unit), "%s", metric->unit);
     else
-        (void)snprintf(row->unit, sizeof(row->unit), "%.28s/s", maker->result->bench->ops_unit);
+        (void)snprintf(row->unit, sizeof(row->unit), "%.28s/s", arm_of(maker)->bench->ops_unit);
     row->median = row->ci_low = row->ci_high = NAN;
     row->p95 = row->p99 = row->min = row->max = NAN;
 }

@@ -25,6 +25,8 @@ static const struct profile_times {
     [PROFILE_STANDARD] = {5, 600, 2, 4, 0.5, 30},
     [PROFILE_FULL] = {11, 3600, 5, 10, 1, 60},
 };
+/* A scan has many points to share its time: twice as much at most, and far more before it hangs. */
+static const double scan_times = 2, scan_limits = 10;
 static const double launch_s = 0.7; /* start, set-up and end of an arm, for estimates only */
 
 static const char *const profile_names[] = {"quick", "standard", "full", NULL};
@@ -164,11 +166,11 @@ static const bool have_cuda = true;
 static const bool have_cuda = false;
 #endif
 
+/* Merges what one part needs into *device: a run has one device for all arms that need one. */
 static int choose_device(const struct run_options *options, const struct topo *topo,
                          const struct bench *bench, enum device *device, struct err *err)
 {
     unsigned gpus = options->topo.fake_gpus ? 0 : count_cuda_gpus(topo);
-    *device = DEVICE_NONE;
     if (!(bench->needs & NEED_DEVICE))
         return 0;
     *device = options->device == 1 || !gpus || !have_cuda ? DEVICE_SIM : DEVICE_CUDA;
@@ -211,9 +213,12 @@ static int parse_workers(const char *text, const struct topo *topo, unsigned cou
                    text, MAX_COUNTS, MAX_WORKERS);
 }
 
-/* Defaults of the benchmark, then the scenario's, then the user's; then all checked together. */
+/*
+ * Defaults of the benchmark, then the scenario's, then the user's as far as the benchmark knows
+ * them; `used` notes which it knew. Then all checked together.
+ */
 static int set_params(const struct bench *bench, const char *scenario_params, const struct cli *cli,
-                      void *params, struct err *err)
+                      bool *used, void *params, struct err *err)
 {
     opts_set_defaults(bench->opts, params);
     char copy[256], *save = NULL;
@@ -224,9 +229,14 @@ static int set_params(const struct bench *bench, const char *scenario_params, co
             return rc;
     }
     for (size_t i = 0; cli && i < cli->npairs; i++) {
+        char name[64];
+        (void)snprintf(name, sizeof(name), "%.*s", (int)strcspn(cli->pairs[i], "="), cli->pairs[i]);
+        if (!opts_find(bench->opts, name))
+            continue;
         int rc = opts_set_pair(bench->opts, params, cli->pairs[i], err);
         if (rc)
             return rc;
+        used[i] = true;
     }
     return bench->validate ? bench->validate(params, err) : 0;
 }
@@ -255,17 +265,17 @@ static int set_background(const struct cmd_env *env, const struct run_options *o
     if (!*workers)
         *workers = 1;
     setup->config.background_params = setup->background_params;
-    return set_params(setup->config.background, NULL, NULL, setup->background_params, err);
+    return set_params(setup->config.background, NULL, NULL, NULL, setup->background_params, err);
 }
 
-/* Scenario's placements, then its optional ones, or the user's. Returns how many. */
-static int choose_placements(const struct scenario *scenario, const char *text,
+/* The part's placements, then its optional ones, or the user's. Returns how many. */
+static int choose_placements(const struct scenario_part *part, const char *text,
                              enum placement *placements, bool *optional, struct err *err)
 {
-    int n = placement_parse_list(text ? text : scenario->placements, placements, err);
-    if (n < 0 || text || !scenario->optional)
+    int n = placement_parse_list(text ? text : part->placements, placements, err);
+    if (n < 0 || text || !part->optional)
         return n;
-    int more = placement_parse_list(scenario->optional, placements + n, err);
+    int more = placement_parse_list(part->optional, placements + n, err);
     if (more < 0)
         return more;
     for (int i = n; i < n + more; i++)
@@ -291,70 +301,98 @@ static void set_times(const struct run_options *options, struct run_setup *setup
     config->setup_s = options->setup_limit_s;
 
     size_t launches = 0;
-    for (size_t i = 0; i < result->narms; i++)
+    bool scans = false;
+    for (size_t i = 0; i < result->narms; i++) {
         launches += arm_runs(&result->arms[i]);
+        scans |= result->arms[i].bench->scan;
+    }
     double all = (double)launches * result->rounds_planned;
     double share_s = all > 0 ? profile->target_s / all - config->warmup_s - launch_s : 0;
-    config->measure_s = options->time_s > 0
-                            ? options->time_s
-                            : fmin(fmax(share_s, profile->least_s), profile->most_s);
+    config->measure_s = options->time_s > 0 ? options->time_s
+                                            : fmin(fmax(share_s, profile->least_s),
+                                                   profile->most_s * (scans ? scan_times : 1));
     double limit_s = options->limit_s > 0 ? options->limit_s : profile->limit_s;
-    config->limit_s = fmax(limit_s, config->measure_s);
+    config->limit_s = fmax(limit_s, config->measure_s * (scans ? scan_limits : 1));
     setup->expected_s = all * (config->measure_s + config->warmup_s + launch_s);
 }
 
-static int plan_arms(const struct run_options *options, const struct topo *topo,
-                     unsigned background_workers, struct run_setup *setup, struct err *err)
+static int plan_part(const struct run_options *options, const struct topo *topo,
+                     const struct scenario_part *part, struct arms_request *request,
+                     struct result *result, struct err *err)
 {
     enum placement placements[2 * PLACEMENTS];
     bool optional[2 * PLACEMENTS] = {0};
-    unsigned counts[MAX_COUNTS];
-    int nplacements =
-        choose_placements(setup->scenario, options->placements, placements, optional, err);
-    int ncounts =
-        nplacements < 0 ? nplacements : parse_workers(options->workers, topo, counts, err);
+    unsigned counts[MAX_COUNTS] = {part->workers};
+    int nplacements = choose_placements(part, options->placements, placements, optional, err);
+    if (nplacements < 0)
+        return nplacements;
+    int ncounts = part->workers ? 1 : parse_workers(options->workers, topo, counts, err);
     if (ncounts < 0)
         return ncounts;
-    struct arms_request request = {
-        .placements = placements,
-        .nplacements = (size_t)nplacements,
-        .optional = optional,
-        .workers = counts,
-        .nworkers = (size_t)ncounts,
-        .baselines = !options->no_baselines,
-        .plan = {.background = background_workers},
-    };
+    request->placements = placements;
+    request->nplacements = (size_t)nplacements;
+    request->optional = optional;
+    request->workers = counts;
+    request->nworkers = (size_t)ncounts;
+    return arms_add(topo, request, result, err);
+}
+
+static int add_parts(const struct cmd_env *env, const struct run_options *options,
+                     const struct cli *cli, unsigned background_workers, struct run_setup *setup,
+                     struct err *err)
+{
+    bool used[CLI_LIST_MAX] = {0};
+    const struct bench *bench = NULL;
+    struct result *result = &setup->result;
+    struct arms_request request = {.baselines = !options->no_baselines,
+                                   .plan = {.background = background_workers}};
     int rc = plan_options_apply(&options->plan, &request.plan, err);
-    return rc ? rc : arms_make(topo, &request, &setup->result, err);
+    const struct scenario_part *part = setup->scenario->parts;
+    for (size_t i = 0; !rc && part[i].foreground; i++) {
+        rc = i < SCENARIO_PARTS_MAX ? find_bench(env, part[i].foreground, &bench, err) : -E2BIG;
+        if (!rc)
+            rc = set_params(bench, part[i].params, cli, used, setup->params[i], err);
+        if (!rc)
+            rc = choose_device(options, setup->config.topo, bench, &result->device, err);
+        request.bench = bench;
+        request.params = setup->params[i];
+        if (!rc)
+            rc = plan_part(options, setup->config.topo, &part[i], &request, result, err);
+    }
+    for (size_t i = 0; !rc && i < cli->npairs; i++)
+        if (!used[i])
+            rc = opts_set_pair(bench->opts, setup->background_params, cli->pairs[i], err);
+    return rc;
+}
+
+static void set_run_id(struct result *result)
+{
+    char utc[32];
+    struct tm tm;
+    time_t now = time(NULL);
+    (void)strftime(utc, sizeof(utc), "%Y%m%dT%H%M%SZ", gmtime_r(&now, &tm));
+    (void)snprintf(result->run_id, sizeof(result->run_id), "%s-%.24s-%llx", utc, result->scenario,
+                   (unsigned long long)(result->seed & 0xffffff));
 }
 
 int run_setup_make(const struct cmd_env *env, const struct scenario *scenario,
                    const struct run_options *options, const struct cli *cli,
                    const struct topo *topo, struct run_setup *setup, struct err *err)
 {
-    struct observe_config *config = &setup->config;
-    struct result *result = &setup->result;
     unsigned background_workers = 0;
     setup->scenario = scenario;
-    config->topo = topo;
-    config->params = setup->params;
-    int rc = find_bench(env, scenario->foreground, &config->bench, err);
+    setup->config.topo = topo;
+    int rc = set_background(env, options, setup, &background_workers, err);
     if (!rc)
-        rc = set_params(config->bench, scenario->params, cli, setup->params, err);
-    if (!rc)
-        rc = set_background(env, options, setup, &background_workers, err);
-    if (!rc)
-        rc = choose_device(options, topo, config->bench, &config->device, err);
-    if (!rc)
-        rc = plan_arms(options, topo, background_workers, setup, err);
+        rc = add_parts(env, options, cli, background_workers, setup, err);
     if (rc)
         return rc;
+    struct result *result = &setup->result;
     result->scenario = scenario->name;
-    result->bench = config->bench;
-    result->params = setup->params;
-    result->device = config->device;
     result->seed = options->seed ? (uint64_t)options->seed : draw_seed();
-    config->seed = result->seed;
+    setup->config.device = result->device;
+    setup->config.seed = result->seed;
+    set_run_id(result);
     set_times(options, setup);
     return 0;
 }

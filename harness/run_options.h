@@ -36,7 +36,8 @@ extern const struct opt run_option_table[];
 /* One scenario, resolved: everything a run needs. Zeroed = empty; free with run_setup_free. */
 struct run_setup {
     const struct scenario *scenario;
-    unsigned char params[BENCH_PARAMS_MAX], background_params[BENCH_PARAMS_MAX];
+    unsigned char params[SCENARIO_PARTS_MAX][BENCH_PARAMS_MAX]; /* by part; the arms borrow them */
+    unsigned char background_params[BENCH_PARAMS_MAX];
     struct observe_config config;
     struct result result; /* arms planned, nothing observed */
     double expected_s;    /* estimate of the whole run */

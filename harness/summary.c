@@ -87,11 +87,9 @@ static double worker_gpu_busy(const struct worker_result *worker)
     return ratio(busy_s, worker_elapsed_s(worker));
 }
 
-static bool has_device(const struct result *result, const struct plan_worker *planned)
+static bool has_device(enum device device, const struct plan_worker *planned)
 {
-    if (!(result->bench->needs & NEED_DEVICE))
-        return false;
-    return result->device == DEVICE_SIM || (result->device == DEVICE_CUDA && planned->gpu >= 0);
+    return device == DEVICE_SIM || (device == DEVICE_CUDA && planned->gpu >= 0);
 }
 
 static bool binds_memory(const struct plan_worker *planned)
@@ -117,9 +115,9 @@ struct totals {
     double gpu_busy, pages_counted, pages_remote;
 };
 
-static void add_worker(const struct result *result, const struct worker_result *worker,
-                       const struct plan_worker *planned, struct round_values *values,
-                       struct totals *totals)
+static void add_worker(const struct result *result, const struct arm *arm,
+                       const struct worker_result *worker, const struct plan_worker *planned,
+                       struct round_values *values, struct totals *totals)
 {
     double steps = worker_steps(worker);
     totals->workers++;
@@ -129,7 +127,7 @@ static void add_worker(const struct result *result, const struct worker_result *
     values->thread_instructions +=
         ratio(ratio(worker->witness.instructions, worker->witness.team_threads), steps);
     values->cpus_visited += worker->witness.cpus_visited;
-    if (has_device(result, planned)) {
+    if (has_device(arm_device(result, arm), planned)) {
         totals->devices++;
         totals->gpu_busy += worker_gpu_busy(worker);
     }
@@ -152,7 +150,8 @@ static void fill_values(const struct result *result, const struct arm *arm,
     };
     for (unsigned i = 0; i < observation->nworkers && i < arm->plan.nworkers; i++)
         if (!observation->workers[i].background && usable(observation->workers[i].status))
-            add_worker(result, &observation->workers[i], &arm->plan.workers[i], values, &totals);
+            add_worker(result, arm, &observation->workers[i], &arm->plan.workers[i], values,
+                       &totals);
     /* A sum that lacks a worker is not the throughput of the arm. */
     if (totals.workers != arm->workers)
         values->throughput = NAN;

@@ -22,6 +22,7 @@ struct worker {
     struct arena_worker *slot;
     const struct bench *bench;
     struct bench_ctx ctx;
+    struct bench_machine machine; /* only the CPUs that this worker is bound to */
     struct perf perf;
     uint64_t iters; /* per sample, so that the clock stays small beside it */
 };
@@ -144,7 +145,6 @@ static int warm_up(struct worker *w)
     uint64_t least_ns = clock_limit_ns > room_ns ? clock_limit_ns : room_ns;
     uint64_t end_ns = clock_now_ns() + (uint64_t)(w->arena->warmup_s * 1e9);
     struct sample sample;
-    w->iters = 1;
     do {
         int rc = run_once(w, &sample);
         if (rc)
@@ -178,7 +178,7 @@ static int measure(struct worker *w)
             break;
         atomic_store_explicit(&slot->nsamples, ++n, memory_order_release);
         slot->end_ns = slot->samples[n - 1].start_ns + slot->samples[n - 1].elapsed_ns;
-    } while (slot->end_ns < end_ns && n < ARENA_SAMPLES);
+    } while (slot->end_ns < end_ns && n < ARENA_SAMPLES && !w->bench->scan);
     atomic_store(&slot->step_started, 0);
     if (!rc)
         take_snapshot(w, &slot->at_end);
@@ -191,6 +191,8 @@ static int keep_load(struct worker *w)
 {
     struct sample ignored;
     int rc = 0;
+    if (w->bench->scan)
+        futex_wait_while(&w->arena->stop, 0);
     while (!rc && !atomic_load_explicit(&w->arena->stop, memory_order_acquire))
         rc = run_once(w, &ignored);
     return rc;
@@ -202,7 +204,8 @@ static int run_phases(struct worker *w)
     arena_set_state(w->arena, slot, WORKER_PRIMED);
     futex_wait_while(&slot->warm, 0);
     arena_set_state(w->arena, slot, WORKER_WARMING);
-    int rc = warm_up(w);
+    w->iters = 1;
+    int rc = w->bench->scan ? 0 : warm_up(w);
     if (rc)
         return rc;
     arena_set_state(w->arena, slot, WORKER_READY);
@@ -252,7 +255,15 @@ static void fill_context(struct worker *w)
         .device = slot->device,
         .visits = &slot->visits,
         .err = &slot->err,
+        .machine = &w->machine,
+        .budget_s = w->arena->measure_s,
+        .values = &slot->values,
     };
+    w->machine = w->arena->machine;
+    w->machine.ncpus = 0;
+    for (unsigned i = 0; i < w->arena->machine.ncpus; i++)
+        if (bitset_test(&slot->plan.cpus, w->arena->machine.cpus[i].os_cpu))
+            w->machine.cpus[w->machine.ncpus++] = w->arena->machine.cpus[i];
     memcpy(w->ctx.pci_bdf, slot->pci_bdf, sizeof(w->ctx.pci_bdf));
 }
 
@@ -270,7 +281,7 @@ static void report_end(struct worker *w, int rc)
 int worker_main(const struct bench *const *benches, int argc, char **argv)
 {
     struct err err = {0};
-    struct worker w = {0};
+    static struct worker w; /* its machine is too large for a stack */
     if (argc != 4) {
         log_error("'%s' is how contend starts its workers; it is not for you",
                   LAUNCH_WORKER_COMMAND);

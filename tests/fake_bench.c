@@ -136,13 +136,17 @@ static const struct bench fake = {
 
 const struct bench *const fake_registry[] = {&fake, NULL};
 
+static const struct scenario_part fake_parts[] = {
+    {.foreground = "fake", .placements = "none,sized"},
+    {.foreground = NULL},
+};
+
 const struct scenario fake_scenarios[] = {
-    {.name = "fake", .summary = "the fake", .foreground = "fake", .placements = "none,sized"},
+    {.name = "fake", .summary = "the fake", .parts = fake_parts},
     {.name = "busy",
      .summary = "the fake with another behind it",
-     .foreground = "fake",
+     .parts = fake_parts,
      .background = "fake",
-     .placements = "none,sized",
      .background_workers = 1},
     {.name = NULL},
 };

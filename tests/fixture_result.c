@@ -45,8 +45,6 @@ void fixture_result_init(struct result *result)
     *result = (struct result){
         .run_id = "20240102T030405Z-fixture",
         .scenario = "fixture",
-        .bench = &fixture_bench,
-        .params = &fixture_params,
         .device = DEVICE_SIM,
         .rounds_planned = 3,
         .rounds_done = 3,
@@ -86,7 +84,12 @@ static struct arm *add_arm(struct result *result, enum placement placement, unsi
     assert(grown);
     result->arms = grown;
     struct arm *arm = &grown[result->narms++];
-    *arm = (struct arm){.placement = placement, .workers = slots, .slots = slots, .same_as = -1};
+    *arm = (struct arm){.bench = &fixture_bench,
+                        .params = &fixture_params,
+                        .placement = placement,
+                        .workers = slots,
+                        .slots = slots,
+                        .same_as = -1};
     arm->plan.placement = placement;
     return arm;
 }

@@ -3,14 +3,22 @@
 #ifndef CONTEND_CORE_SCENARIO_H
 #define CONTEND_CORE_SCENARIO_H
 
-struct scenario {
-    const char *name;       /* [a-z_]+; NULL ends a table */
-    const char *summary;    /* one line for `contend list` */
-    const char *foreground; /* name of the measured benchmark */
-    const char *background; /* name of the one that only makes load, or NULL */
-    const char *placements; /* list; those the machine cannot express become skipped arms */
-    const char *optional;   /* list; added only where the machine can express them */
+enum { SCENARIO_PARTS_MAX = 16 };
+
+/* One benchmark in front, with one set of parameters. */
+struct scenario_part {
+    const char *foreground; /* name of the measured benchmark; NULL ends a list of parts */
     const char *params;     /* "k=v;k=v" over the benchmark's own defaults, or NULL */
+    const char *placements; /* list; those the machine cannot express become skipped arms */
+    const char *optional;   /* list; as placements, but a refused plan is a skipped arm too */
+    unsigned workers;       /* 0 = as the user says: one a GPU, at least 2 */
+};
+
+struct scenario {
+    const char *name;                  /* [a-z_]+; NULL ends a table */
+    const char *summary;               /* one line for `contend list` */
+    const struct scenario_part *parts; /* all of them in every round, in random order */
+    const char *background;            /* benchmark that only makes load behind them, or NULL */
     unsigned background_workers;
 };
 
