@@ -1,0 +1,20 @@
+/*
+ * JSON values from what the machine says: strings of unknown encoding and numbers that may be NaN.
+ * jansson refuses both (it returns NULL, which then fails a whole document); these never do,
+ * except for want of memory.
+ */
+#ifndef CONTEND_JSON_VALUE_H
+#define CONTEND_JSON_VALUE_H
+
+#include <jansson.h>
+
+/* A string; each byte that is not part of valid UTF-8 becomes '?'. NULL gives JSON null. */
+json_t *json_value_text(const char *text);
+
+/* As json_value_text, but "" gives null too: for fields where empty means absent. */
+json_t *json_value_text_or_null(const char *text);
+
+/* A real number; NaN and infinities give null. */
+json_t *json_value_real(double value);
+
+#endif

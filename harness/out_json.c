@@ -1,0 +1,286 @@
+#include "harness/out_json.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "harness/json_value.h"
+#include "harness/plan_json.h"
+#include "harness/topo_json.h"
+
+/* Always an object with all keys: a reader need not test for each of them. */
+static json_t *from_witness(const struct witness *witness)
+{
+    const struct {
+        const char *key;
+        double value;
+    } fields[] = {
+        {"wall_s", witness->wall_s},
+        {"oncpu_s", witness->oncpu_s},
+        {"runqueue_s", witness->runqueue_s},
+        {"blocked_s", witness->blocked_s},
+        {"voluntary_switches", witness->voluntary_switches},
+        {"involuntary_switches", witness->involuntary_switches},
+        {"migrations", witness->migrations},
+        {"minor_faults", witness->minor_faults},
+        {"major_faults", witness->major_faults},
+        {"cpus_visited", witness->cpus_visited},
+        {"instructions", witness->instructions},
+        {"cycles", witness->cycles},
+        {"cache_misses", witness->cache_misses},
+    };
+    json_t *object = json_object();
+    for (size_t i = 0; object && i < sizeof(fields) / sizeof(fields[0]); i++)
+        (void)json_object_set_new(object, fields[i].key, json_value_real(fields[i].value));
+    if (object)
+        (void)json_object_set_new(object, "team_threads", json_integer(witness->team_threads));
+    return object;
+}
+
+/* {"0": 4096, "1": 12, "elsewhere": 3}: only the nodes that hold pages. */
+static json_t *from_pages(const struct worker_result *worker)
+{
+    json_t *object = json_object();
+    for (unsigned os_node = 0; object && os_node < RESULT_NODES; os_node++) {
+        char key[16];
+        (void)snprintf(key, sizeof(key), "%u", os_node);
+        if (worker->pages_on_node[os_node])
+            (void)json_object_set_new(object, key,
+                                      json_integer((json_int_t)worker->pages_on_node[os_node]));
+    }
+    if (object && worker->pages_elsewhere)
+        (void)json_object_set_new(object, "elsewhere",
+                                  json_integer((json_int_t)worker->pages_elsewhere));
+    return object;
+}
+
+static json_t *from_bitset(const struct bitset *set)
+{
+    char *list = malloc(BITSET_LIST_MAX);
+    json_t *value = list ? json_string(bitset_format(set, list, BITSET_LIST_MAX)) : NULL;
+    free(list);
+    return value;
+}
+
+static json_t *from_worker(const struct worker_result *worker, unsigned index)
+{
+    double seconds = worker->end_ns > worker->go_ns
+                         ? (double)(worker->end_ns - worker->go_ns) * 1e-9
+                         : (double)NAN;
+    return json_pack(
+        "{s:i, s:b, s:s, s:o, s:o, s:o, s:s, s:I, s:b, s:o, s:o, s:o}", "worker", (int)index,
+        "background", worker->background, "status", status_name(worker->status), "reason",
+        json_value_text(worker->err.msg), "cpus_actual", from_bitset(&worker->cpus_actual),
+        "mem_nodes_actual", from_bitset(&worker->mem_nodes_actual), "mem_policy_actual",
+        mem_policy_name(worker->mem_policy_actual), "samples", (json_int_t)worker->nsamples,
+        "censored", worker->censored, "measured_s", json_value_real(seconds), "witness",
+        from_witness(&worker->witness), "pages_on_node", from_pages(worker));
+}
+
+static json_t *from_observation(const struct observation *observation)
+{
+    json_t *workers = json_array();
+    for (unsigned i = 0; workers && i < observation->nworkers; i++)
+        if (json_array_append_new(workers, from_worker(&observation->workers[i], i))) {
+            json_decref(workers);
+            return NULL;
+        }
+    return json_pack(
+        "{s:i, s:i, s:s, s:o, s:o, s:o, s:o, s:o, s:I, s:o}", "round", (int)observation->round,
+        "order", (int)observation->order, "status", status_name(observation->status), "reason",
+        json_value_text(observation->reason), "steal", json_value_real(observation->steal),
+        "psi_cpu_some", json_value_real(observation->psi_cpu_some), "gpu_clock_mhz",
+        json_value_real(observation->gpu_clock_mhz), "gpu_temperature_c",
+        json_value_real(observation->gpu_temp_c), "gpu_throttle_reasons",
+        (json_int_t)observation->gpu_throttle_reasons, "workers", workers);
+}
+
+/*
+ * The read-back masks of the first observation whose workers all came up; a later round that was
+ * bound otherwise is a failed observation, which says so itself. A baseline starts only worker 0
+ * of its plan, so it has no masks for the others to show beside.
+ */
+static const struct observation *read_back(const struct arm *arm)
+{
+    for (size_t i = 0; !arm->alone && i < arm->nobservations; i++)
+        if (arm->observations[i].nworkers == arm->plan.nworkers &&
+            arm->observations[i].status < STATUS_SKIPPED)
+            return &arm->observations[i];
+    return NULL;
+}
+
+static json_t *from_arm(const struct topo *topo, const struct arm *arm)
+{
+    json_t *observations = json_array();
+    for (size_t i = 0; observations && i < arm->nobservations; i++)
+        if (json_array_append_new(observations, from_observation(&arm->observations[i]))) {
+            json_decref(observations);
+            return NULL;
+        }
+    return json_pack("{s:s, s:i, s:i, s:b, s:o, s:o, s:o}", "placement",
+                     placement_infos[arm->placement].name, "workers", (int)arm->workers, "slots",
+                     (int)arm->slots, "alone", arm->alone, "same_as",
+                     arm->same_as < 0 ? json_null() : json_integer(arm->same_as), "plan",
+                     plan_to_json(topo, &arm->plan, read_back(arm)), "observations", observations);
+}
+
+static json_t *from_arms(const struct topo *topo, const struct result *result)
+{
+    json_t *arms = json_array();
+    for (size_t i = 0; arms && result && topo && i < result->narms; i++)
+        if (json_array_append_new(arms, from_arm(topo, &result->arms[i]))) {
+            json_decref(arms);
+            return NULL;
+        }
+    return arms;
+}
+
+static json_t *from_option(const struct opt *opt, const void *base)
+{
+    const void *field = (const char *)base + opt->offset;
+    switch (opt->kind) {
+    case OPT_INT:
+        return json_integer(*(const int64_t *)field);
+    case OPT_SIZE:
+        return json_integer((json_int_t) * (const uint64_t *)field);
+    case OPT_DOUBLE:
+    case OPT_SECONDS:
+        return json_value_real(*(const double *)field);
+    case OPT_FLAG:
+        return json_boolean(*(const bool *)field);
+    case OPT_CHOICE:
+        return json_string(opt->choices[*(const int *)field]);
+    case OPT_TEXT:
+        return json_value_text(*(const char *const *)field);
+    }
+    return NULL;
+}
+
+json_t *out_json_options(const struct opt *opts, const void *base)
+{
+    json_t *object = json_object();
+    for (const struct opt *opt = opts; object && opt && opt->name; opt++)
+        if (json_object_set_new(object, opt->name, from_option(opt, base))) {
+            json_decref(object);
+            return NULL;
+        }
+    return object;
+}
+
+static json_t *from_texts(const char *const *texts, size_t n)
+{
+    json_t *array = json_array();
+    for (size_t i = 0; array && i < n; i++)
+        if (json_array_append_new(array, json_value_text(texts[i]))) {
+            json_decref(array);
+            return NULL;
+        }
+    return array;
+}
+
+static size_t count_texts(const char *const *texts)
+{
+    size_t n = 0;
+    while (texts && texts[n])
+        n++;
+    return n;
+}
+
+/* UTC, ISO 8601; null for 0. */
+static json_t *from_time(time_t at)
+{
+    char text[32];
+    struct tm utc;
+    if (!at || !gmtime_r(&at, &utc) || !strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%SZ", &utc))
+        return json_null();
+    return json_string(text);
+}
+
+/* The part of the document that says what was measured. */
+static json_t *from_result(const struct run_record *record)
+{
+    const struct result *result = record->result;
+    if (!result)
+        return json_object();
+    return json_pack("{s:o, s:o, s:s, s:o, s:s, s:i, s:i, s:I}", "run_id",
+                     json_value_text(result->run_id), "scenario", json_value_text(result->scenario),
+                     "bench", result->bench->name, "params",
+                     out_json_options(result->bench->opts, result->params), "device",
+                     device_name(result->device), "rounds_planned", (int)result->rounds_planned,
+                     "rounds_done", (int)result->rounds_done, "seed", (json_int_t)result->seed);
+}
+
+json_t *out_json_record(const struct run_record *record)
+{
+    json_t *document = json_pack(
+        "{s:i, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "schema_version", RUN_SCHEMA_VERSION,
+        "status", record->status, "version", json_value_text(record->version), "started",
+        from_time(record->started), "ended", from_time(record->ended), "command",
+        from_texts((const char *const *)record->argv, (size_t)record->argc), "options",
+        out_json_options(record->run_opts, record->run_options), "environment",
+        record->env ? env_to_json(record->env) : json_null(), "topology",
+        record->topo ? topo_to_json(record->topo) : json_null());
+    json_t *measured = from_result(record);
+    int failed = json_object_update(document, measured);
+    json_decref(measured);
+    failed |= json_object_set_new(document, "arms", from_arms(record->topo, record->result));
+    failed |= json_object_set_new(document, "notes",
+                                  from_texts(record->notes, count_texts(record->notes)));
+    if (!failed)
+        return document;
+    json_decref(document);
+    return NULL;
+}
+
+static int write_all(int fd, const char *text, size_t size)
+{
+    while (size) {
+        ssize_t n = write(fd, text, size);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return -errno;
+        text += n;
+        size -= (size_t)n;
+    }
+    return 0;
+}
+
+/* Synced before the rename: a full disk or a power cut must not replace a good file by half a one.
+ */
+static int write_synced(int dir_fd, const char *name, const char *text)
+{
+    int fd = openat(dir_fd, name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0644);
+    if (fd < 0)
+        return -errno;
+    int rc = write_all(fd, text, strlen(text));
+    if (!rc)
+        rc = write_all(fd, "\n", 1);
+    if (!rc && fsync(fd))
+        rc = -errno;
+    if (close(fd) && !rc)
+        rc = -errno;
+    return rc;
+}
+
+int out_json_run(int dir_fd, const struct run_record *record, struct err *err)
+{
+    json_t *document = out_json_record(record);
+    char *text = document ? json_dumps(document, JSON_INDENT(2) | JSON_REAL_PRECISION(15)) : NULL;
+    json_decref(document);
+    if (!text)
+        return err_set(err, -ENOMEM, "no memory for run.json");
+    int rc = write_synced(dir_fd, "run.json.tmp", text);
+    free(text);
+    if (!rc && renameat(dir_fd, "run.json.tmp", dir_fd, "run.json"))
+        rc = -errno;
+    if (!rc)
+        return 0;
+    (void)unlinkat(dir_fd, "run.json.tmp", 0);
+    return err_sys(err, rc, "cannot write run.json");
+}

@@ -1,0 +1,52 @@
+/*
+ * run.json: everything about a run but its samples. results/README.md explains every key.
+ *
+ * Write it when the run starts, with status "interrupted", and again at the end: whatever
+ * happens between leaves a file that is valid and true.
+ */
+#ifndef CONTEND_OUT_JSON_H
+#define CONTEND_OUT_JSON_H
+
+#include <jansson.h>
+#include <time.h>
+
+#include "harness/core/err.h"
+#include "harness/core/opt.h"
+#include "harness/env.h"
+#include "harness/result.h"
+#include "harness/topo.h"
+
+/* Raised when a key changes its meaning or goes away; new keys alone do not raise it. */
+enum { RUN_SCHEMA_VERSION = 1 };
+
+/* All borrowed. Pointers may be NULL where the run has not come that far; the key is null then. */
+struct run_record {
+    const char *status;  /* "complete", "interrupted" or "failed" */
+    const char *version; /* of this program */
+    int argc;            /* the whole command line, with the program's name */
+    char **argv;
+    time_t started, ended; /* CLOCK_REALTIME; ended 0 = not yet */
+    const struct environment *env;
+    const struct topo *topo;
+    const struct result *result;
+    const struct opt *run_opts; /* table and struct of the subcommand's options */
+    const void *run_options;
+    const char *const *notes; /* NULL-terminated sentences: what a reader should know */
+};
+
+/* The document; free with json_decref. NULL for want of memory. */
+json_t *out_json_record(const struct run_record *record);
+
+/*
+ * Writes run.json into the directory, whole or not at all (run.json.tmp, then rename). Errors:
+ * -ENOMEM, and what open, write, fsync and rename give, such as -ENOSPC.
+ */
+int out_json_run(int dir_fd, const struct run_record *record, struct err *err);
+
+/*
+ * {"rows": 4096, "pinned": true, "wait": "spin"}: option values with their JSON types; empty for a
+ * NULL table. NULL for want of memory.
+ */
+json_t *out_json_options(const struct opt *opts, const void *base);
+
+#endif

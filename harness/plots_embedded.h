@@ -1,0 +1,14 @@
+/*
+ * The gnuplot scripts of plots/, as NUL-terminated text in the program. The build generates their
+ * source from the files, so that an installed program needs none beside it.
+ */
+#ifndef CONTEND_PLOTS_EMBEDDED_H
+#define CONTEND_PLOTS_EMBEDDED_H
+
+extern const char plot_common_gp[];
+extern const char plot_efficiency_gp[];
+extern const char plot_step_time_gp[];
+extern const char plot_loss_gp[];
+extern const char plot_occupancy_gp[];
+
+#endif

@@ -1,0 +1,126 @@
+#include "harness/report.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "harness/core/log.h"
+#include "harness/gnuplot.h"
+#include "harness/plots_embedded.h"
+#include "harness/report_data.h"
+#include "harness/summary.h"
+
+static const double gnuplot_limit_s = 60;
+
+/* The slowest to draw first, as two are drawn at a time. */
+static const struct figure {
+    const char *name;
+    const char *script;
+    report_writer *write;
+} figures[] = {
+    {"occupancy", plot_occupancy_gp, report_write_occupancy},
+    {"step_time", plot_step_time_gp, report_write_step_time},
+    {"efficiency", plot_efficiency_gp, report_write_efficiency},
+    {"loss", plot_loss_gp, report_write_loss},
+};
+enum { FIGURES = sizeof(figures) / sizeof(figures[0]) };
+
+static void remove_file(int dir_fd, const char *name, const char *suffix)
+{
+    char file[64];
+    (void)snprintf(file, sizeof(file), "%s%s", name, suffix);
+    (void)unlinkat(dir_fd, file, 0);
+}
+
+/* Pictures of an earlier or broken attempt would be taken for this run's. */
+static void remove_pictures(int dir_fd, const char *name)
+{
+    remove_file(dir_fd, name, ".svg");
+    remove_file(dir_fd, name, ".png");
+}
+
+static int write_data(const struct report *report, const struct figure *figure, int dir_fd,
+                      struct err *err)
+{
+    char name[64];
+    (void)snprintf(name, sizeof(name), "%s.dat", figure->name);
+    int fd = openat(dir_fd, name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0644);
+    FILE *out = fd < 0 ? NULL : fdopen(fd, "w");
+    if (!out) {
+        int rc = err_sys(err, -errno, "cannot write plots/%s", name);
+        if (fd >= 0)
+            (void)close(fd);
+        return rc;
+    }
+    int rc = figure->write(report, out, err);
+    int failed = ferror(out);
+    if ((fclose(out) || failed) && !rc)
+        rc = err_sys(err, errno ? -errno : -EIO, "cannot write plots/%s", name);
+    if (rc)
+        (void)unlinkat(dir_fd, name, 0);
+    return rc;
+}
+
+/* Writes all data files; jobs are the figures that have something to show. */
+static int write_all_data(const struct report *report, int dir_fd,
+                          struct gnuplot_job jobs[static FIGURES], size_t *njobs, struct err *err)
+{
+    for (size_t i = 0; i < FIGURES; i++) {
+        struct err why;
+        remove_pictures(dir_fd, figures[i].name);
+        int rc = write_data(report, &figures[i], dir_fd, &why);
+        if (rc == -ENODATA)
+            log_info("no plot of %s: %s", figures[i].name, why.msg);
+        else if (rc)
+            return err_set(err, rc, "%s", why.msg);
+        else
+            jobs[(*njobs)++] = (struct gnuplot_job){.name = figures[i].name,
+                                                    .scripts = {plot_common_gp, figures[i].script}};
+    }
+    return 0;
+}
+
+static int draw(int dir_fd, struct gnuplot_job *jobs, size_t njobs, struct err *err)
+{
+    int rc = gnuplot_run(dir_fd, jobs, njobs, gnuplot_limit_s, err);
+    if (rc == -ENOENT) {
+        log_info("gnuplot is not installed: no plots (rows.csv and run.json are complete)");
+        return 0;
+    }
+    for (size_t i = 0; i < njobs; i++)
+        if (jobs[i].rc)
+            remove_pictures(dir_fd, jobs[i].name);
+    return rc;
+}
+
+static int open_plots(int out_dir_fd, struct err *err)
+{
+    if (mkdirat(out_dir_fd, "plots", 0755) && errno != EEXIST)
+        return err_sys(err, -errno, "cannot make the directory plots");
+    int dir_fd = openat(out_dir_fd, "plots", O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+    return dir_fd < 0 ? err_sys(err, -errno, "cannot open the directory plots") : dir_fd;
+}
+
+int report_plots(const struct result *result, const struct rows *rows, const char *title_host,
+                 int out_dir_fd, struct err *err)
+{
+    int dir_fd = open_plots(out_dir_fd, err);
+    if (dir_fd < 0)
+        return dir_fd;
+    struct summary summary = {0};
+    struct gnuplot_job jobs[FIGURES];
+    size_t njobs = 0;
+    int rc = summary_make(result, &summary, err);
+    if (rc)
+        goto free_summary;
+    struct report report = {result, rows, &summary, title_host};
+    rc = write_all_data(&report, dir_fd, jobs, &njobs, err);
+    if (!rc)
+        rc = draw(dir_fd, jobs, njobs, err);
+free_summary:
+    summary_free(&summary);
+    (void)close(dir_fd);
+    return rc;
+}

@@ -1,0 +1,478 @@
+#include "harness/report_data.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "harness/core/units.h"
+#include "harness/stats.h"
+
+enum { HOST_MOST = 60, REASON_MOST = 70, POINTS_PER_ARM = 400, STYLES = 3 };
+
+static void put_clean(FILE *out, const char *text, size_t most)
+{
+    for (size_t i = 0; text[i] && i < most; i++) {
+        unsigned char c = (unsigned char)text[i];
+        bool safe = (c < 0x80 && isalnum(c)) || strchr(" ._:/()+,-", c);
+        (void)fputc(safe ? c : '_', out);
+    }
+}
+
+void report_put_text(FILE *out, const char *text, size_t most)
+{
+    (void)fputs(" \"", out);
+    put_clean(out, text, most);
+    (void)fputc('"', out);
+}
+
+void report_put_heading(const struct report *report, const char *what, unsigned workers,
+                        const char *how, FILE *out)
+{
+    static const char *const devices[] = {"no device", "device: sim (modelled GPU)",
+                                          "device: cuda"};
+    (void)fputs(" \"", out);
+    put_clean(out, report->result->scenario, HOST_MOST);
+    (void)fprintf(out, ": %s - %s\" \"", what, devices[report->result->device]);
+    put_clean(out, report->host, HOST_MOST);
+    (void)fputs(report->host[0] ? ". " : "", out);
+    if (workers)
+        (void)fprintf(out, "%u worker%s. ", workers, workers == 1 ? "" : "s");
+    (void)fprintf(out, "%s\"", how);
+}
+
+void report_end_block(FILE *out)
+{
+    (void)fputs("\n\n", out);
+}
+
+/*
+ * gnuplot does not count empty blocks, so each one starts with a line that draws nothing: above the
+ * upper edge (y = 1) where it has text, as gnuplot 5.4 crashes when no label of a plot has a place.
+ */
+static void start_block(FILE *out, const char *nothing)
+{
+    (void)fprintf(out, "%s\n", nothing);
+}
+
+/* The lines of a figure from the top: arms, placement by placement. */
+struct lines {
+    size_t n;
+    size_t *arm;      /* index in result->arms */
+    unsigned workers; /* that all have, 0 = they differ */
+};
+
+/* Whether arm b goes below arm a: by the placement's first appearance, then by workers. */
+static bool goes_below(const struct result *result, size_t a, size_t b)
+{
+    if (result->arms[a].placement == result->arms[b].placement)
+        return result->arms[b].slots >= result->arms[a].slots;
+    for (size_t i = 0; i < result->narms; i++) {
+        if (result->arms[i].alone)
+            continue;
+        if (result->arms[i].placement == result->arms[a].placement)
+            return true;
+        if (result->arms[i].placement == result->arms[b].placement)
+            return false;
+    }
+    return true;
+}
+
+static int lines_make(const struct report *report, struct lines *lines, struct err *err)
+{
+    const struct result *result = report->result;
+    *lines = (struct lines){0};
+    lines->arm = calloc(2 * result->narms + 1, sizeof(*lines->arm));
+    if (!lines->arm)
+        return err_set(err, -ENOMEM, "out of memory for %zu arms", result->narms);
+    for (size_t i = 0; i < result->narms; i++) {
+        if (result->arms[i].alone)
+            continue;
+        size_t at = lines->n++;
+        for (; at > 0 && !goes_below(result, lines->arm[at - 1], i); at--)
+            lines->arm[at] = lines->arm[at - 1];
+        lines->arm[at] = i;
+        bool same = lines->n == 1 || lines->workers == result->arms[i].slots;
+        lines->workers = same ? result->arms[i].slots : 0;
+    }
+    if (lines->n)
+        return 0;
+    free(lines->arm);
+    return err_set(err, -ENODATA, "the run has no arm");
+}
+
+static const struct arm *line_arm(const struct report *report, const struct lines *lines, size_t i)
+{
+    return &report->result->arms[lines->arm[i]];
+}
+
+/* Puts the slice-alone baseline of each number of workers above all others. */
+static void lines_add_baselines(const struct report *report, struct lines *lines)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < lines->n; i++) {
+        int slice = report->summary->arms[lines->arm[i]].baseline[BASELINE_SLICE];
+        /* With one worker in all, its own line is the same thing. */
+        bool known = slice < 0 || report->result->arms[slice].slots == 1 ||
+                     !report->result->arms[slice].alone;
+        for (size_t k = 0; k < n; k++)
+            known = known || lines->arm[k] == (size_t)slice;
+        if (known)
+            continue;
+        memmove(&lines->arm[n + 1], &lines->arm[n], (lines->n - n) * sizeof(*lines->arm));
+        lines->arm[n++] = (size_t)slice;
+        lines->n++;
+        i++;
+    }
+}
+
+static void put_label(const struct report *report, const struct lines *lines, size_t i, FILE *out)
+{
+    const struct arm *arm = line_arm(report, lines, i);
+    const char *name = placement_infos[arm->placement].name;
+    if (arm->alone)
+        (void)fprintf(out, " \"alone on 1/%u\"", arm->slots);
+    else if (lines->workers)
+        (void)fprintf(out, " \"%s\"", name);
+    else
+        (void)fprintf(out, " \"%s, %u worker%s\"", name, arm->slots, arm->slots == 1 ? "" : "s");
+}
+
+/* The arm's row of that metric, or NULL when it has no value. */
+static const struct row *find_row(const struct report *report, const struct arm *arm,
+                                  const char *metric)
+{
+    const struct row *row = rows_find(report->rows, placement_infos[arm->placement].name,
+                                      arm->alone ? 1 : arm->workers, arm->slots, metric);
+    return row && !isnan(row->median) ? row : NULL;
+}
+
+static double find_value(const struct report *report, const struct arm *arm, const char *metric)
+{
+    const struct row *row = find_row(report, arm, metric);
+    return row ? row->median : (double)NAN;
+}
+
+/* `"skipped: no P/E cores"`, for arms that have no value of `metric`. */
+static void put_why(const struct report *report, size_t arm, const char *metric, FILE *out)
+{
+    const struct arm_summary *summary = &report->summary->arms[arm];
+    const struct arm *of = &report->result->arms[arm];
+    const struct row *row = rows_find(report->rows, placement_infos[of->placement].name,
+                                      of->workers, of->slots, metric);
+    bool from_row = summary->nrounds && row;
+    (void)fprintf(out, " \"%s: ", status_name(from_row ? row->status : summary->status));
+    put_clean(out, from_row ? row->reason : summary->reason, REASON_MOST);
+    (void)fputc('"', out);
+}
+
+/* The last block of a figure: lines without a value, and why. */
+static void put_missing(const struct report *report, const struct lines *lines, const char *metric,
+                        FILE *out)
+{
+    start_block(out, "1 \"\" \"\"");
+    for (size_t i = 0; i < lines->n; i++) {
+        if (find_row(report, line_arm(report, lines, i), metric))
+            continue;
+        (void)fprintf(out, "%d", -1 - (int)i);
+        put_label(report, lines, i, out);
+        put_why(report, lines->arm[i], metric, out);
+        (void)fputc('\n', out);
+    }
+}
+
+/* 0, 1, 2 ... for the first, second, third number of workers among the lines. */
+static unsigned style_of(const struct report *report, const struct lines *lines, unsigned slots)
+{
+    unsigned smaller = 0;
+    for (size_t i = 0; i < lines->n; i++) {
+        unsigned other = line_arm(report, lines, i)->slots;
+        bool first = true;
+        for (size_t k = 0; k < i; k++)
+            first = first && line_arm(report, lines, k)->slots != other;
+        smaller += first && other < slots;
+    }
+    return smaller % STYLES;
+}
+
+static const char *noisy_mark(enum status status)
+{
+    return status == STATUS_NOISY ? ", noisy" : "";
+}
+
+/* Three digits, as 0.00123 and 0.97 both have to be read. */
+static void put_efficiency_text(const struct row *row, FILE *out)
+{
+    int digits = row->median < 0.1 ? 4 : 2;
+    bool censored = row->status == STATUS_CENSORED;
+    (void)fprintf(out, " \"%s%.*f", censored ? "at most " : "", digits, row->median);
+    if (!isnan(row->ci_low) && !censored)
+        (void)fprintf(out, " (%.*f to %.*f)", digits, row->ci_low, digits, row->ci_high);
+    (void)fprintf(out, "%s\"", censored ? ": step cut off" : noisy_mark(row->status));
+}
+
+int report_write_efficiency(const struct report *report, FILE *out, struct err *err)
+{
+    struct lines lines;
+    int rc = lines_make(report, &lines, err);
+    if (rc)
+        return rc;
+    double end = 1.05;
+    for (size_t i = 0; i < lines.n; i++) {
+        const struct row *row = find_row(report, line_arm(report, &lines, i), "efficiency");
+        if (row)
+            end = fmax(end, 1.03 * fmax(row->median, isnan(row->ci_high) ? 0 : row->ci_high));
+    }
+    char how[80] = "One round, so no interval";
+    if (report->result->rounds_done > 1)
+        (void)snprintf(how, sizeof(how), "Median and 95%% interval over %u rounds",
+                       report->result->rounds_done);
+    report_put_heading(report, "parallel efficiency", lines.workers, how, out);
+    (void)fprintf(out, " %zu %.4g\n", lines.n, end);
+    report_end_block(out);
+    start_block(out, "1 \"\" NaN NaN NaN 0 \"\"");
+    for (size_t i = 0; i < lines.n; i++) {
+        const struct row *row = find_row(report, line_arm(report, &lines, i), "efficiency");
+        if (!row)
+            continue;
+        (void)fprintf(out, "%d", -1 - (int)i);
+        put_label(report, &lines, i, out);
+        (void)fprintf(out, " %.9g %.9g %.9g %u", row->median, row->ci_low, row->ci_high,
+                      style_of(report, &lines, row->slots));
+        put_efficiency_text(row, out);
+        (void)fputc('\n', out);
+    }
+    report_end_block(out);
+    put_missing(report, &lines, "efficiency", out);
+    free(lines.arm);
+    return 0;
+}
+
+/* The arm whose samples stand for this line's. */
+static const struct arm *source_arm(const struct report *report, size_t arm)
+{
+    return &report->result->arms[report->summary->arms[arm].source];
+}
+
+/* The k-th of a sequence that fills [0, 1) evenly: the bits of k mirrored at the point. */
+static double spread_out(uint32_t k)
+{
+    double value = 0;
+    for (double half = 0.5; k; k >>= 1, half /= 2)
+        value += (k & 1) ? half : 0;
+    return value;
+}
+
+/* Either the finished steps (thinned to what can be told apart) or those that did not end. */
+static void put_samples(const struct report *report, size_t arm, int y, bool censored, FILE *out)
+{
+    const struct arm *from = source_arm(report, arm);
+    size_t stride = 1 + report->summary->arms[arm].nsteps / POINTS_PER_ARM;
+    size_t at = 0;
+    uint32_t shown = 0;
+    for (size_t i = 0; i < from->nobservations; i++) {
+        const struct observation *observation = &from->observations[i];
+        if (observation->status > STATUS_CENSORED)
+            continue;
+        for (unsigned w = 0; w < observation->nworkers; w++) {
+            const struct worker_result *worker = &observation->workers[w];
+            for (size_t s = 0; s < worker->nsamples && !worker->background; s++) {
+                const struct sample *sample = &worker->samples[s];
+                bool is_censored = worker->censored && s + 1 == worker->nsamples;
+                if (is_censored != censored || !sample->iters || (!censored && at++ % stride))
+                    continue;
+                (void)fprintf(out, "%.3f %.9g\n", y + 0.6 * (spread_out(++shown) - 0.5),
+                              (double)sample->elapsed_ns * 1e-9 / (double)sample->iters);
+            }
+        }
+    }
+}
+
+/* The largest 1, 2 or 5 times a power of ten that is <= value, or the smallest that is >= it. */
+static double round_125(double value, bool up)
+{
+    static const double digits[] = {1, 2, 5, 10};
+    double power = pow(10, floor(log10(value)));
+    double below = power, above = 10 * power;
+    for (int i = 0; i < 4; i++) {
+        if (digits[i] * power <= value * (1 + 1e-12))
+            below = digits[i] * power;
+        if (digits[3 - i] * power >= value * (1 - 1e-12))
+            above = digits[3 - i] * power;
+    }
+    return up ? above : below;
+}
+
+/* The row of the same placement with one worker alone, or NULL. */
+static const struct row *alone_row(const struct report *report, size_t arm)
+{
+    int alone = report->summary->arms[arm].baseline[BASELINE_ALONE];
+    if (alone < 0 || (size_t)alone == arm)
+        return NULL;
+    return find_row(report, &report->result->arms[alone], "step_time");
+}
+
+static void step_axis(const struct report *report, const struct lines *lines, double *low,
+                      double *high)
+{
+    double least = INFINITY, most = 0;
+    for (size_t i = 0; i < lines->n; i++) {
+        const struct arm_summary *summary = &report->summary->arms[lines->arm[i]];
+        const struct row *alone = alone_row(report, lines->arm[i]);
+        if (summary->nsteps) {
+            least = fmin(least, summary->steps[0]);
+            /* Room for the arrow of a step that did not end. */
+            most = fmax(most, 1.2 * summary->steps[summary->nsteps - 1]);
+        }
+        if (alone)
+            least = fmin(least, alone->median);
+    }
+    bool any = least > 0 && least <= most;
+    *low = any ? round_125(least / 1.04, false) : 1e-3;
+    *high = any ? round_125(most, true) : 1;
+}
+
+static void put_step_boxes(const struct report *report, const struct lines *lines, FILE *out)
+{
+    start_block(out, "1 \"\" NaN NaN NaN \"\"");
+    for (size_t i = 0; i < lines->n; i++) {
+        const struct row *row = find_row(report, line_arm(report, lines, i), "step_time");
+        const struct arm_summary *summary = &report->summary->arms[lines->arm[i]];
+        char text[32];
+        if (!row)
+            continue;
+        (void)fprintf(out, "%d", -1 - (int)i);
+        put_label(report, lines, i, out);
+        (void)fprintf(out, " %.9g %.9g %.9g \"%s%s%s\"\n",
+                      stats_percentile(summary->steps, summary->nsteps, 0.25), row->median,
+                      stats_percentile(summary->steps, summary->nsteps, 0.75),
+                      row->status == STATUS_CENSORED ? "more than " : "",
+                      units_format_seconds(row->median, text, sizeof(text)),
+                      noisy_mark(row->status));
+    }
+    report_end_block(out);
+}
+
+static bool any_cut_off(const struct report *report, const struct lines *lines)
+{
+    for (size_t i = 0; i < lines->n; i++)
+        if (report->summary->arms[lines->arm[i]].status == STATUS_CENSORED)
+            return true;
+    return false;
+}
+
+int report_write_step_time(const struct report *report, FILE *out, struct err *err)
+{
+    struct lines lines;
+    int rc = lines_make(report, &lines, err);
+    if (rc)
+        return rc;
+    double low, high;
+    step_axis(report, &lines, &low, &high);
+    report_put_heading(
+        report, "step time", lines.workers,
+        "Steps of all workers and rounds, at most 400 a line. Numbers and diamonds: medians", out);
+    (void)fprintf(out, " %zu %.9g %.9g %d\n", lines.n, low, high, any_cut_off(report, &lines));
+    report_end_block(out);
+    put_step_boxes(report, &lines, out);
+    for (int censored = 0; censored < 2; censored++) {
+        start_block(out, "NaN NaN");
+        for (size_t i = 0; i < lines.n; i++)
+            put_samples(report, lines.arm[i], -1 - (int)i, censored, out);
+        report_end_block(out);
+    }
+    start_block(out, "NaN NaN");
+    for (size_t i = 0; i < lines.n; i++) {
+        const struct row *alone = alone_row(report, lines.arm[i]);
+        if (alone)
+            (void)fprintf(out, "%d %.9g\n", -1 - (int)i, alone->median);
+    }
+    report_end_block(out);
+    put_missing(report, &lines, "step_time", out);
+    free(lines.arm);
+    return 0;
+}
+
+/* Where the wall time of a step went, in seconds. */
+struct split {
+    double oncpu, wait, blocked, whole;
+    double lost; /* whole - that of the baseline; NaN = unknown */
+};
+
+/* False when the kernel's accounting is missing. Medians of parts need not add up: whole is theirs.
+ */
+static bool read_split(const struct report *report, const struct arm *arm, bool wait_known,
+                       struct split *split)
+{
+    split->oncpu = find_value(report, arm, "oncpu_per_step");
+    split->wait = find_value(report, arm, "runqueue_wait_per_step");
+    split->blocked = find_value(report, arm, "blocked_per_step");
+    split->lost = find_value(report, arm, "loss_per_step");
+    if (isnan(split->wait))
+        split->wait = 0;
+    if (!wait_known) {
+        split->blocked += split->wait;
+        split->wait = 0;
+    }
+    split->whole = split->oncpu + split->wait + split->blocked;
+    return split->whole > 0;
+}
+
+static void put_split(const struct split *split, bool is_baseline, FILE *out)
+{
+    char text[32];
+    double percent = 100 / split->whole;
+    double lost = is_baseline ? 0 : split->lost * percent;
+    (void)fprintf(out, " %.4f %.4f %.4f %.4f \"%s a step", split->oncpu * percent,
+                  split->wait * percent, split->blocked * percent,
+                  is_baseline || lost < 0 ? (double)NAN : 100 - lost,
+                  units_format_seconds(split->whole, text, sizeof(text)));
+    if (is_baseline)
+        (void)fputs(", the baseline\"\n", out);
+    else if (isnan(lost))
+        (void)fputs("\"\n", out);
+    else if (lost < 0)
+        (void)fputs(", no loss\"\n", out);
+    else
+        (void)fprintf(out, ", %.*f%% lost\"\n", lost > 99 || lost < 10 ? 1 : 0, lost);
+}
+
+static bool all_waits_known(const struct report *report, const struct lines *lines)
+{
+    for (size_t i = 0; i < lines->n; i++) {
+        const struct arm *arm = line_arm(report, lines, i);
+        if (find_row(report, arm, "oncpu_per_step") &&
+            !find_row(report, arm, "runqueue_wait_per_step"))
+            return false;
+    }
+    return true;
+}
+
+int report_write_loss(const struct report *report, FILE *out, struct err *err)
+{
+    struct lines lines;
+    int rc = lines_make(report, &lines, err);
+    if (rc)
+        return rc;
+    bool wait_known = all_waits_known(report, &lines);
+    lines_add_baselines(report, &lines);
+    report_put_heading(report, "where the time of a step goes", lines.workers,
+                       "Each bar is one step of its own length, written at its right", out);
+    (void)fprintf(out, " %zu %d\n", lines.n, wait_known);
+    report_end_block(out);
+    start_block(out, "1 \"\" NaN NaN NaN NaN \"\"");
+    for (size_t i = 0; i < lines.n; i++) {
+        const struct arm *arm = line_arm(report, &lines, i);
+        struct split split;
+        if (!read_split(report, arm, wait_known, &split))
+            continue;
+        (void)fprintf(out, "%d", -1 - (int)i);
+        put_label(report, &lines, i, out);
+        put_split(&split, arm->alone, out);
+    }
+    report_end_block(out);
+    put_missing(report, &lines, "oncpu_per_step", out);
+    free(lines.arm);
+    return 0;
+}

@@ -1,0 +1,67 @@
+# Terminals, fonts and colours of every figure. Reads no data.
+#
+# Each figure is drawn by `gnuplot common.gp FIGURE.gp`, in the directory with its FIGURE.dat, and
+# writes FIGURE.svg and FIGURE.png there. Works with gnuplot 5.4 and 6.
+#
+# A .dat file has blocks, separated by two empty lines (gnuplot's `index`). Block 0 is one line of
+# quoted text and numbers: title, subtitle, then what the figure's own header lists. Names from the
+# machine come in here, as data; they are never part of a script.
+
+set encoding utf8
+set datafile separator whitespace
+set datafile missing "-"
+
+# A terminal and an output, for eval. Sizes in points of the SVG; the PNG has 1.5 pixels a point.
+open_svg(name, width, height) = sprintf( \
+    "set terminal svg noenhanced standalone fixed size %d,%d font 'sans-serif,14' background rgb 'white'; set output '%s.svg'", \
+    width, height, name)
+open_png(name, width, height) = sprintf( \
+    "set terminal pngcairo noenhanced size %d,%d font 'Sans,11' fontscale 1.42 linewidth 1.5 pointscale 1.5 background rgb 'white'; set output '%s.png'", \
+    int(1.5 * width), int(1.5 * height), name)
+open_figure(kind, name, width, height) = \
+    kind eq "svg" ? open_svg(name, width, height) : open_png(name, width, height)
+kinds = "svg png"
+
+# Okabe and Ito's colours, told apart by the colour-blind. Beside each its lightness (CIE L*): what
+# must be told apart in grey differs by 15 or more, or has a pattern or a label of its own.
+black = "#000000"      #  0
+blue = "#0072B2"       # 46
+vermillion = "#D55E00" # 53
+green = "#009E73"      # 58
+purple = "#CC79A7"     # 61
+sky = "#56B4E9"        # 70
+orange = "#E69F00"     # 71
+yellow = "#F0E442"     # 89
+faint = "#E4E4E4"      # 90
+grey = "#606060"       # 41
+
+set border 3 lc rgb grey lw 1
+set tics nomirror out scale 0.6 textcolor rgb black
+set grid noxtics noytics
+set format x "%g"
+set style fill solid 1.0 border lc rgb black
+
+# Points on the canvas, from the left and from the top, as screen coordinates.
+from_left(x) = real(x) / width
+from_top(y) = 1 - real(y) / height
+
+# Title at the left, a line of context below it: both at fixed distances from the upper edge, so
+# that no canvas size clips them. For eval, when `kind`, `width` and `height` (points) are set.
+heading = "small = kind eq 'svg' ? ',13' : ',10'; large = kind eq 'svg' ? ',17' : ',13'; " . \
+    "point = kind eq 'svg' ? 0.62 : 1.0; " . \
+    "set label 1 title_text at screen from_left(12), screen from_top(20) left front font large; " . \
+    "set label 2 subtitle_text at screen from_left(12), screen from_top(42) left front font small textcolor rgb grey"
+
+# Entries of a key in a line at y points from the top; x is the left end of the swatch, n a number
+# that no other entry has. gnuplot's own key counts characters and overflows when fonts differ.
+key_text(n, x, y, text) = sprintf("set label %d '%s' at screen %f, screen %f left front font small; ", \
+    n, text, from_left(x + 24), from_top(y))
+key_box(n, x, y, colour, text) = key_text(n, x, y, text) . \
+    sprintf("set object %d rectangle from screen %f, screen %f to screen %f, screen %f fs solid 1.0 border lc rgb black fc rgb '%s' front", \
+    n, from_left(x), from_top(y - 7), from_left(x + 17), from_top(y + 7), colour)
+key_line(n, x, y, style, text) = key_text(n, x, y, text) . \
+    sprintf("set arrow %d from screen %f, screen %f to screen %f, screen %f %s front", \
+    n, from_left(x), from_top(y), from_left(x + 18), from_top(y), style)
+key_point(n, x, y, style, text) = key_text(n, x, y, text) . \
+    sprintf("set label %d '' at screen %f, screen %f point %s front", n + 100, from_left(x + 10), \
+    from_top(y), style)

@@ -1,0 +1,82 @@
+# occupancy.dat: block 0: title, subtitle, panels, rows (CPUs, or groups of CPUs where there are
+# more than 256), bins of time, width of a bin (ms), workers, 1 where background workers ran, lines
+# of a matrix that stand for one row (a picture of few lines blurs where an SVG is enlarged).
+# Block 1, ticks of the CPU axis: 1 row, 2 CPU number as text. Block 2, one line a panel: 1 panel,
+# 2 name. Blocks 3 and on, one a panel, a matrix: lines are CPUs, columns bins of time, and values
+# 0 nobody, 1 to 16 that worker (the 17th has the colour of the first again), 17 background, 18
+# two or more workers (contested).
+
+data = "occupancy.dat"
+stats data index 0 using (title_text = strcol(1), subtitle_text = strcol(2), panels = int($3), rows = int($4), bins = int($5), bin_ms = $6, workers = int($7), background = int($8), repeats = int($9), 0) nooutput
+array name[panels]
+stats data index 2 using (name[int($1) + 1] = strcol(2), 0) nooutput
+
+# Neighbours in number are neighbours in the plot: dark (CIE L* 20 to 46) and light (75 to 92) take
+# turns, so that they differ in grey as well.
+colours = "#0072B2 #F0E442 #B34700 #8CCBF0 #00664A #FFB84D #882255 #E8B0D0 \
+    #332288 #CCEEFF #1F6F7F #DDCC77 #117733 #F4C6B2 #666633 #D8C8F0"
+palette_text = "0 '#FFFFFF'"
+do for [i = 1:16] { palette_text = palette_text . sprintf(", %d '%s'", i, word(colours, i)) }
+eval "set palette maxcolors 19 defined (" . palette_text . ", 17 '#A0A0A0', 18 '#000000')"
+set cbrange [-0.5:18.5]
+unset colorbox
+unset key
+
+columns = panels <= 3 ? 1 : panels <= 8 ? 2 : 3
+lines = (panels + columns - 1) / columns
+width = 1200.0
+body = rows <= 8 ? 24.0 * rows + 12 : rows <= 64 ? 140 + 0.7 * rows : 190 + 0.55 * (rows - 64)
+step = body + 44
+shown = workers < 16 ? workers : 16
+top = 66 + 24 * (1 + (shown + 9) / 10)
+height = int(top + step * lines + 50)
+left_margin = 66.0
+right_margin = 24.0
+between = 52.0
+panel_width = (width - left_margin - right_margin - between * (columns - 1)) / columns
+
+do for [kind in kinds] {
+    eval open_figure(kind, "occupancy", width, height)
+    set multiplot
+    eval heading
+    eval key_box(11, left_margin, 73, "#000000", "contested: two or more workers")
+    eval key_box(12, left_margin + 300, 73, "#FFFFFF", "nobody seen")
+    if (background) {
+        eval key_box(13, left_margin + 450, 73, "#A0A0A0", "background")
+    }
+    do for [i = 0:shown - 1] {
+        eval key_box(20 + i, left_margin + 108 * (i % 10), 97 + 24 * (i / 10), word(colours, i + 1), sprintf("worker %d", i))
+    }
+    set xrange [0:bins * bin_ms]
+    set yrange [rows - 0.5:-0.5]
+    do for [panel = 0:panels - 1] {
+        column = panel % columns
+        line = panel / columns
+        x = left_margin + column * (panel_width + between)
+        y = top + line * step + 30
+        set lmargin at screen x / width
+        set rmargin at screen (x + panel_width) / width
+        set tmargin at screen 1 - real(y) / height
+        set bmargin at screen 1 - (y + body) / height
+        set border 15 lc rgb grey lw 1
+        set label 3 name[panel + 1] at graph 0, graph 1 offset 0, 0.75 left front
+        is_lowest = panel + columns >= panels
+        if (is_lowest) {
+            set xlabel "time since the start of measuring (ms)" offset 0, 0.3
+            set xtics format "%g"
+        } else {
+            unset xlabel
+            set xtics format ""
+        }
+        if (column == 0) { set ylabel "CPU" } else { unset ylabel }
+        plot data index (panel + 3) matrix using (($1 + 0.5) * bin_ms):(($2 + 0.5) / repeats - 0.5):3 with image notitle, \
+             data index 1 using (NaN):1:ytic(2) with points notitle
+        # Heading and key are drawn once, with the first panel.
+        unset for [i = 1:2] label i
+        unset for [i = 11:40] label i
+        unset for [i = 11:40] object i
+    }
+    unset multiplot
+    unset label 3
+    unset output
+}
