@@ -21,7 +21,7 @@ struct cmd_env {
     const struct scenario *scenarios;   /* ends with name NULL */
 };
 
-/* argv[0] is the subcommand's name. */
+/* argv[0] is the subcommand's name, argv[-1] the program's. */
 typedef int cmd_main(const struct cmd_env *env, int argc, char **argv);
 
 cmd_main cmd_run, cmd_bench, cmd_list, cmd_topo, cmd_place;

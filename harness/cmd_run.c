@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "harness/cmd.h"
 #include "harness/core/log.h"
@@ -77,6 +78,8 @@ static void on_wait(void *arg)
 static int on_round(void *arg, unsigned round, struct err *err)
 {
     struct session *s = arg;
+    if (!isatty(STDERR_FILENO))
+        log_info("round %u of %u done", round + 1, s->setup->result.rounds_planned);
     return output_round(&s->output, &s->setup->result, round, err);
 }
 
@@ -85,8 +88,8 @@ static struct run_record make_record(const struct session *s, const char *status
     return (struct run_record){
         .status = status,
         .version = CONTEND_VERSION,
-        .argc = s->argc,
-        .argv = s->argv,
+        .argc = s->argc + 1,
+        .argv = s->argv - 1,
         .started = s->started,
         .ended = time(NULL),
         .env = &s->environment,
@@ -111,7 +114,8 @@ static int judge(const struct result *result)
 static void print_rows(const struct session *s)
 {
     if (!s->options.json) {
-        table_print(&s->setup->result, &s->output.rows, stdout, false);
+        table_print(&s->setup->result, &s->output.rows, stdout,
+                    isatty(STDOUT_FILENO) && !getenv("NO_COLOR"));
         (void)printf("\nResults: %s\n", s->output.path);
         return;
     }
@@ -126,6 +130,7 @@ static int measure(struct session *s, struct err *err)
 {
     const struct run_hooks hooks = {.on_arm = on_arm, .on_round = on_round, .arg = s};
     s->setup->config.on_wait = on_wait;
+    (void)signal(SIGXFSZ, SIG_IGN); /* a file size limit is an error of write, not a death */
     int rc = run_rounds(&s->setup->config, &hooks, &s->signals, &s->setup->result, err);
     progress_end();
     return rc;

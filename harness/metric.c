@@ -117,6 +117,7 @@ const struct metric_info metrics[] = {
     {"cpus_visited", "count", "none", FIELD(cpus_visited)},
     {"pages_remote", "ratio", "lower", FIELD(pages_remote)},
     {"steal", "ratio", "lower", FIELD(steal), .absent = "the kernel reports no steal time"},
+    {"foreign_cpu", "ratio", "lower", FIELD(foreign_cpu)},
     {"psi_cpu_some", "ratio", "lower", FIELD(psi_cpu_some)},
     {"gpu_busy", "ratio", "higher", FIELD(gpu_busy)},
     {"gpu_clock", "MHz", "none", FIELD(gpu_clock_mhz)},

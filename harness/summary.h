@@ -29,6 +29,7 @@ struct round_values {
     double cpus_visited;                                         /* mean over workers */
     double pages_remote;  /* share of counted pages off the planned nodes, if memory was bound */
     double steal;         /* share of the arm's CPU time */
+    double foreign_cpu;   /* share of the arm's CPU time that other processes used */
     double psi_cpu_some;  /* share of the wall time */
     double gpu_busy;      /* share of the wall time, mean over workers that have a device */
     double gpu_clock_mhz; /* mean over the GPUs in use */

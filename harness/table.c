@@ -148,7 +148,6 @@ static void print_arm(const struct table *table, size_t arm, size_t best)
 {
     char name[CELL], step[CELL], ratio[CELL], efficiency[CELL], rate[CELL], alone[CELL];
     char value[CELL - 2], oncpu[CELL], queue[CELL], blocked[CELL];
-    double wall = median_of(table, arm, "step_time_mean");
     (void)snprintf(name, sizeof(name), "%s%s", name_at(table, arm), mark_of(table, arm));
     (void)snprintf(step, sizeof(step), "%s%s", bound(table, arm, ">"),
                    units_format_seconds(median_of(table, arm, "step_time"), value, sizeof(value)));
@@ -156,12 +155,16 @@ static void print_arm(const struct table *table, size_t arm, size_t best)
     (void)snprintf(rate, sizeof(rate), "%s%s", bound(table, arm, "<"),
                    units_format_si(median_of(table, arm, "throughput"), value, sizeof(value)));
     closing_format_ratio(median_of(table, arm, "slowdown_vs_alone"), alone, sizeof(alone));
+    /* Shares of the three medians' sum: medians need not come from the same round. */
+    double ran = median_of(table, arm, "oncpu_per_step");
+    double queued = median_of(table, arm, "runqueue_wait_per_step");
+    double slept = median_of(table, arm, "blocked_per_step");
+    double wall = ran + slept + (isnan(queued) ? 0 : queued);
     paint(table, arm == best ? GREEN : PLAIN);
     (void)fprintf(table->out, "%-11s%9s%14s%11s%8s%9s%5s%6s%6s", name, step, ratio,
                   format_percent(median_of(table, arm, "efficiency"), efficiency), rate, alone,
-                  format_share(median_of(table, arm, "oncpu_per_step"), wall, oncpu),
-                  format_share(median_of(table, arm, "runqueue_wait_per_step"), wall, queue),
-                  format_share(median_of(table, arm, "blocked_per_step"), wall, blocked));
+                  format_share(ran, wall, oncpu), format_share(queued, wall, queue),
+                  format_share(slept, wall, blocked));
     paint(table, PLAIN);
     (void)fputc('\n', table->out);
 }
@@ -169,7 +172,8 @@ static void print_arm(const struct table *table, size_t arm, size_t best)
 /* A measured arm of this block. */
 static bool in_block(const struct table *table, size_t arm)
 {
-    return arm_at(table, arm)->slots == table->slots && !arm_at(table, arm)->alone;
+    return arm_at(table, arm)->slots == table->slots && !arm_at(table, arm)->alone &&
+           !arm_at(table, arm)->bench->scan;
 }
 
 /* Indices of the block's arms that have a step time, slowest first; returns how many. */
@@ -188,14 +192,46 @@ static size_t sort_block(const struct table *table, size_t *order)
     return n;
 }
 
+/* The placements that the machine cannot express: by name, or with the reason when they are few. */
+static void print_skipped(const struct table *table)
+{
+    enum { REASONS_MAX = 2 };
+    char names[200] = "";
+    size_t n = 0, used = 0;
+    for (size_t i = 0; i < table->result->narms; i++) {
+        if (!in_block(table, i) || arm_at(table, i)->plan.status != PLAN_SKIPPED)
+            continue;
+        n++;
+        used += (size_t)snprintf(names + used, sizeof(names) - used, "%s%s", used ? ", " : "",
+                                 name_at(table, i));
+        if (used >= sizeof(names))
+            break;
+    }
+    char line[400];
+    if (n > REASONS_MAX) {
+        (void)snprintf(line, sizeof(line), "- not on this machine: %s ('contend list' says why)",
+                       names);
+        print_wrapped(line, 2, table->out);
+    }
+    for (size_t i = 0; n <= REASONS_MAX && i < table->result->narms; i++) {
+        if (!in_block(table, i) || arm_at(table, i)->plan.status != PLAN_SKIPPED)
+            continue;
+        (void)snprintf(line, sizeof(line), "- %s: skipped: %s", name_at(table, i),
+                       arm_at(table, i)->plan.reason);
+        print_wrapped(line, 2, table->out);
+    }
+}
+
 /* One line for every arm of the block, or its baseline, that is not simply ok. */
 static void print_notes(const struct table *table)
 {
     for (size_t i = 0; i < table->result->narms; i++) {
         const struct arm_summary *summary = &table->summary->arms[i];
         const struct arm *arm = arm_at(table, i);
-        bool repeats = arm->alone && (summary->source != i || arm->plan.status == PLAN_SKIPPED);
-        if (arm->slots != table->slots || summary->status == STATUS_OK || repeats)
+        bool repeats = arm->alone && summary->source != i;
+        bool skipped = arm->plan.status == PLAN_SKIPPED;
+        if (arm->slots != table->slots || summary->status == STATUS_OK || repeats || skipped ||
+            arm->bench->scan)
             continue;
         char line[400];
         const char *mark = summary->nrounds ? mark_of(table, i) : "-";
@@ -239,7 +275,7 @@ static bool print_block(const struct table *table, size_t *order)
         char title[CELL], rate[CELL];
         (void)snprintf(title, sizeof(title), "%u worker%s", table->slots,
                        table->slots == 1 ? "" : "s");
-        (void)snprintf(rate, sizeof(rate), "%.20s/s", table->result->bench->ops_unit);
+        (void)snprintf(rate, sizeof(rate), "%.20s/s", arm_at(table, order[0])->bench->ops_unit);
         paint(table, DIM);
         (void)fprintf(table->out, "%-11s%9s%14s%11s%8s%9s%5s%6s%6s\n", title, "step time",
                       "vs best", "efficiency", rate, "vs alone", "CPU", "queue", "block");
@@ -248,7 +284,6 @@ static bool print_block(const struct table *table, size_t *order)
     for (size_t i = 0; i < n; i++)
         print_arm(table, order[i], order[n - 1]);
     print_baselines(table);
-    print_notes(table);
     return n > 0;
 }
 
@@ -256,7 +291,7 @@ static unsigned next_slots(const struct result *result, unsigned after)
 {
     unsigned next = 0;
     for (size_t i = 0; i < result->narms; i++) {
-        unsigned slots = result->arms[i].slots;
+        unsigned slots = result->arms[i].bench->scan ? 0 : result->arms[i].slots;
         if (slots > after && (!next || slots < next))
             next = slots;
     }
@@ -296,11 +331,21 @@ static int print_all(struct table *table)
             measured++;
     }
     free(order);
-    if (!measured)
-        return 0;
-    (void)fputs("\nCPU, queue, block: shares of a step on a CPU, waiting for one, and blocked\n",
-                table->out);
-    return print_closing(table, blocks);
+    int rc = 0;
+    if (measured) {
+        (void)fputs("CPU, queue, block: shares of a step on a CPU, waiting for one, and blocked\n",
+                    table->out);
+        rc = print_closing(table, blocks);
+    }
+    bool first = true;
+    for (unsigned slots = 0; (slots = next_slots(table->result, slots)) != 0; first = false) {
+        if (first)
+            (void)fputc('\n', table->out);
+        table->slots = slots;
+        print_notes(table);
+        print_skipped(table);
+    }
+    return rc;
 }
 
 void table_print(const struct result *result, const struct rows *rows, FILE *out, bool color)
