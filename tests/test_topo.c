@@ -270,7 +270,19 @@ static void test_topo_normalises_pci_addresses(void **state)
     assert_string_equal(bdf, "0000:5e:1f.7");
     assert_int_equal(pci_bdf_normalise("00010000:00:06.0", bdf), 0);
     assert_string_equal(bdf, "10000:00:06.0");
-    static const char *const bad[] = {"", "0000", "../../x", "00:06.0/..", "00:06", "00:06.0 "};
+    static const char *const bad[] = {"",
+                                      "0000",
+                                      "../../x",
+                                      "00:06.0/..",
+                                      "00:06",
+                                      "00:06.0 ",
+                                      "00:06.8",
+                                      "00:20.0",
+                                      "100:00.0",
+                                      "0:00:06.0:",
+                                      "0x0:00:06.0",
+                                      "-1:00.0",
+                                      "100000000:00:00.0"};
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
         assert_int_equal(pci_bdf_normalise(bad[i], bdf), -EINVAL);
 }
@@ -412,7 +424,7 @@ static void build_library(const char *path, const char *define)
                     "tests/fake_gpu_driver.c",
                     NULL};
     pid_t child;
-    int status;
+    int status = 0;
     if (posix_spawnp(&child, argv[0], NULL, NULL, argv, environ) ||
         waitpid(child, &status, 0) != child || !WIFEXITED(status) || WEXITSTATUS(status) == 127) {
         print_message("there is no cc here\n");
