@@ -83,7 +83,7 @@ static int deal_blocks(const struct plan_space *space, const struct bitset *avai
         rc = err_set(err, -ENOMEM, "no memory to plan %u workers", n);
     if (!rc)
         rc = check_room(plan, n, units.n, unit, err);
-    if (!rc && n) {
+    if (!rc && workers && n) {
         for (unsigned w = 0; w < n; w++)
             workers[w] = &plan->workers[from + w];
         units_deal_blocks(&units, 0, units.n, workers, n);

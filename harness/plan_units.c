@@ -126,26 +126,34 @@ int units_group(struct units *units, bool by_node, struct group **groups, struct
     return n;
 }
 
-/* True when one more worker gets more units in `a` than in `b`; ties go to the emptier group. */
+/* True when `a` is the better home for one more worker: see groups_fill. */
 static bool offers_more(const struct group *a, const struct group *b)
 {
     uint64_t share_a = (uint64_t)a->count * (b->workers + 1);
     uint64_t share_b = (uint64_t)b->count * (a->workers + 1);
+    bool empty_a = a->workers == 0, empty_b = b->workers == 0;
+    if (empty_a != empty_b)
+        return empty_a;
     return share_a > share_b || (share_a == share_b && a->workers < b->workers);
 }
 
 void groups_fill(struct group *groups, unsigned ngroups, unsigned nworkers, unsigned *home)
 {
     for (unsigned w = 0; w < nworkers; w++) {
-        unsigned best = 0;
+        struct group *best = &groups[0];
         for (unsigned g = 1; g < ngroups; g++)
-            if (offers_more(&groups[g], &groups[best]))
-                best = g;
-        /* A full group offers less than one unit, so it is only chosen when all are full. */
-        assert(groups[best].workers < groups[best].count);
-        groups[best].workers++;
-        home[w] = best;
+            if (offers_more(&groups[g], best))
+                best = &groups[g];
+        /* A full group offers less than one unit: it is only chosen when all are full. */
+        assert(best->workers < best->count);
+        best->workers++;
+        best->vacant++;
     }
+    for (unsigned w = 0, g = 0; w < nworkers; g = (g + 1) % ngroups)
+        if (groups[g].vacant) {
+            groups[g].vacant--;
+            home[w++] = g;
+        }
 }
 
 int groups_deal(const struct units *units, const struct group *groups, unsigned ngroups,

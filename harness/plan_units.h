@@ -51,6 +51,7 @@ struct group {
     int key;               /* index of the node or cache */
     unsigned first, count; /* its units */
     unsigned workers;      /* how many it hosts */
+    unsigned vacant;       /* of these, homes not yet given out */
 };
 
 /*
@@ -60,9 +61,10 @@ struct group {
 int units_group(struct units *units, bool by_node, struct group **groups, struct err *err);
 
 /*
- * Spreads further workers over groups, each to where its share will be largest: equal groups are
- * filled in turn, unequal ones in proportion. home[w] = index of w's group. Needs one unit for
- * each worker, those already there included.
+ * Finds homes for further workers: empty groups first, then where the share will be largest, so
+ * that no group is idle while another is shared, and unequal ones are filled in proportion. The
+ * homes are given out in turn: home[w] = index of w's group. Needs a unit for each worker, those
+ * already there too.
  */
 void groups_fill(struct group *groups, unsigned ngroups, unsigned nworkers, unsigned *home);
 

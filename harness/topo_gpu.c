@@ -34,34 +34,45 @@ struct topo_gpu *topo_add_gpu(struct topo *topo)
     return gpu;
 }
 
+/* Reads one hexadecimal field and the character behind it; false when either is not as it must. */
+static bool read_field(const char **at, unsigned long max, char behind, unsigned long *value)
+{
+    size_t digits = strspn(*at, "0123456789abcdefABCDEF");
+    if (digits < 1 || digits > 8 || (*at)[digits] != behind)
+        return false;
+    *value = strtoul(*at, NULL, 16);
+    *at += digits + (behind != '\0');
+    return *value <= max;
+}
+
 int pci_bdf_normalise(const char *text, char bdf[PCI_BDF_MAX])
 {
-    unsigned domain = 0, bus, device, function;
-    char end;
+    unsigned long domain = 0, bus, device, function;
+    const char *at = text, *colon = strchr(text, ':');
+    bool has_domain = colon && strchr(colon + 1, ':');
     bdf[0] = '\0';
-    if (strspn(text, "0123456789abcdefABCDEF:.") != strlen(text))
+    if ((has_domain && !read_field(&at, UINT32_MAX, ':', &domain)) ||
+        !read_field(&at, 0xff, ':', &bus) || !read_field(&at, 0x1f, '.', &device) ||
+        !read_field(&at, 0x7, '\0', &function))
         return -EINVAL;
-    if (sscanf(text, "%8x:%2x:%2x.%1x%c", &domain, &bus, &device, &function, &end) != 4) {
-        domain = 0;
-        if (sscanf(text, "%2x:%2x.%1x%c", &bus, &device, &function, &end) != 3)
-            return -EINVAL;
-    }
-    (void)snprintf(bdf, PCI_BDF_MAX, "%04x:%02x:%02x.%x", domain, bus, device, function);
+    (void)snprintf(bdf, PCI_BDF_MAX, "%04lx:%02lx:%02lx.%lx", domain, bus, device, function);
     return 0;
 }
 
 static int read_sysfs_node(const char *bdf)
 {
-    char path[96];
-    int node = NODE_NO_ANSWER;
+    char path[96], text[32] = "", *end = text;
     (void)snprintf(path, sizeof(path), "/sys/bus/pci/devices/%s/numa_node", bdf);
     FILE *file = fopen(path, "re");
     if (!file)
         return NODE_NO_ANSWER;
-    if (fscanf(file, "%d", &node) != 1)
-        node = NODE_NO_ANSWER;
+    if (!fgets(text, sizeof(text), file))
+        text[0] = '\0';
     (void)fclose(file);
-    return node < 0 && node != NODE_NO_ANSWER ? NODE_REPORTED_UNKNOWN : node;
+    long node = strtol(text, &end, 10);
+    if (end == text || node >= BITSET_BITS)
+        return NODE_NO_ANSWER;
+    return node < 0 ? NODE_REPORTED_UNKNOWN : (int)node;
 }
 
 /* The one node that all these CPUs are near to, or NODE_REPORTED_UNKNOWN. */

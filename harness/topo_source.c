@@ -53,7 +53,7 @@ static int read_file(const char *path, char **text, int *length, struct err *err
         }
     }
     (void)close(fd);
-    if (!rc)
+    if (!rc && *text)
         (*text)[used] = '\0';
     *length = (int)used + 1;
     return rc;
