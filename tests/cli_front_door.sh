@@ -18,7 +18,9 @@ elapsed_ms() {
 
 # The least of five: a busy machine makes a call slower, never faster.
 "$door" --version >/dev/null 2>&1
-least=$(for _ in 1 2 3 4 5; do elapsed_ms "$door" --version; done | sort -n | head -n 1)
+least=$(
+    for _ in 1 2 3 4 5; do elapsed_ms "$door" --version; done | sort -n | head -n 1
+)
 [ "$least" -lt 300 ] || fail "a second call takes $least ms"
 
 # From any folder, through a link, from a path with blanks: the same program, nothing beside it.
@@ -55,16 +57,14 @@ done
 # shellcheck disable=SC2016
 printf '#!/bin/sh\necho called >"$TRACE"\n' >"$scratch/bin/apt-get"
 chmod +x "$scratch/bin/apt-get"
-bare() {
-    env -i PATH="$scratch/bin" TRACE="$scratch/trace" CONTEND_BUILD_DIR="$scratch/build" "$@"
-}
+bare=(env -i PATH="$scratch/bin" TRACE="$scratch/trace" CONTEND_BUILD_DIR="$scratch/build")
 expect 2 'missing packages: .*cmake .*ninja-build .*libhwloc-dev .*gnuplot-nox' \
-    bare CONTEND_NO_INSTALL=1 "$door" run
+    "${bare[@]}" CONTEND_NO_INSTALL=1 "$door" run
 [ ! -e "$scratch/trace" ] || fail "CONTEND_NO_INSTALL=1 calls apt-get"
-expect 2 'could not install cmake ' bare "$door" run
+expect 2 'could not install cmake ' "${bare[@]}" "$door" run
 [ -e "$scratch/trace" ] || [ "$(id -u)" != 0 ] || fail "apt-get is not called"
 rm "$scratch/bin/apt-get"
-expect 2 "Debian's names.*cmake .*libjansson-dev" bare "$door" run
+expect 2 "Debian's names.*cmake .*libjansson-dev" "${bare[@]}" "$door" run
 
 # A folder that cannot be written gets a line that says what to do.
 expect 2 'cannot write /proc/contend: set CONTEND_BUILD_DIR' \

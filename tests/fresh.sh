@@ -28,12 +28,14 @@ checkout="/root/a checkout"
 
 # The mirror that serves the running system's own suite, from apt rather than by name.
 mirror() {
+    # shellcheck disable=SC2016 # apt's own variables
     apt-get indextargets --format '$(RELEASE) $(REPO_URI)' 'Created-By: Packages' |
         awk -v suite="$(sed -n 's/^VERSION_CODENAME=//p' /etc/os-release)" \
             '$1 == suite { print $2; exit }'
 }
 
 in_root() {
+    # shellcheck disable=SC2016 # the inner shell's
     env -i HOME=/root LANG=C.UTF-8 PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin \
         ${http_proxy:+http_proxy="$http_proxy"} chroot "$root" \
         sh -c 'cd "$1" && shift && exec "$@"' sh "$checkout" "$@" </dev/null
