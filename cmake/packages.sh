@@ -5,6 +5,21 @@
 # The caller has say, die, and log, a file that takes what apt-get prints.
 # shellcheck shell=sh disable=SC2154
 
+# What it takes to build the program and to draw its plots.
+build_packages() {
+    cat <<END
+cmake cmake
+ninja-build ninja
+gcc cc
+libc6-dev /usr/include/stdio.h
+pkg-config pkg-config
+libhwloc-dev hwloc.pc
+libjansson-dev jansson.pc
+libnuma-dev numa.pc
+gnuplot-nox gnuplot
+END
+}
+
 is_there() {
     case $1 in
     *.pc) pkg-config --exists "${1%.pc}" 2>/dev/null ;;
