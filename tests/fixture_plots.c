@@ -225,6 +225,8 @@ static void make_arm(const struct fixture_machine *machine, size_t placement, un
                      bool alone, uint64_t *state, struct arm *arm)
 {
     *arm = (struct arm){
+        .bench = &fixture_bench,
+        .params = &bench_params,
         .placement = machine->placements[placement],
         .workers = alone ? 1 : slots,
         .slots = slots,
@@ -253,8 +255,6 @@ void fixture_plots_make(const struct fixture_machine *machine, struct result *re
     *result = (struct result){
         .run_id = "20250101T120000Z-pipeline",
         .scenario = "pipeline",
-        .bench = &fixture_bench,
-        .params = &bench_params,
         .device = machine->device,
         .rounds_planned = machine->rounds,
         .rounds_done = machine->rounds,
