@@ -244,6 +244,7 @@ static int run_scenario(struct session *s, const struct scenario *scenario,
         code = s->options.dry_run ? print_dry_run(s) : run_for_real(s, subdirectory);
     }
     run_setup_free(&setup);
+    s->setup = NULL;
     return code;
 }
 
