@@ -9,7 +9,7 @@
 #include "harness/core/units.h"
 #include "harness/stats.h"
 
-enum { HOST_MOST = 60, REASON_MOST = 70, POINTS_PER_ARM = 400, STYLES = 3 };
+enum { HOST_MOST = 48, REASON_MOST = 70, POINTS_PER_ARM = 400, STYLES = 3 };
 
 static void put_clean(FILE *out, const char *text, size_t most)
 {

@@ -39,6 +39,7 @@ set border 3 lc rgb grey lw 1
 set tics nomirror out scale 0.6 textcolor rgb black
 set grid noxtics noytics
 set format x "%g"
+set pointintervalbox 0 # gnuplot 6 would paint white around points, over short intervals
 set style fill solid 1.0 border lc rgb black
 
 # Points on the canvas, from the left and from the top, as screen coordinates.

@@ -47,6 +47,9 @@ do for [kind in kinds] {
     do for [i = 0:shown - 1] {
         eval key_box(20 + i, left_margin + 108 * (i % 10), 97 + 24 * (i / 10), word(colours, i + 1), sprintf("worker %d", i))
     }
+    if (workers > 16) {
+        eval key_text(40, left_margin + 626, 121, "(colours repeat from worker 16 on)")
+    }
     set xrange [0:bins * bin_ms]
     set yrange [rows - 0.5:-0.5]
     do for [panel = 0:panels - 1] {
