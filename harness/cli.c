@@ -15,7 +15,7 @@ static const struct opt *find_letter(const struct opt *opts, char letter)
 static int add(const char **list, size_t *n, const char *text, struct err *err)
 {
     if (*n == CLI_LIST_MAX)
-        return err_set(err, -E2BIG, "'%.80s' is one argument too many (at most %d)", text,
+        return err_set(err, -EINVAL, "'%.80s' is one argument too many (at most %d)", text,
                        CLI_LIST_MAX);
     list[(*n)++] = text;
     return 0;

@@ -3,7 +3,7 @@
 #define CONTEND_CMD_H
 
 #include "harness/core/bench.h"
-#include "harness/scenario.h"
+#include "harness/core/scenario.h"
 
 /* DESIGN.md, "Command line". */
 enum exit_code {
@@ -21,7 +21,7 @@ struct cmd_env {
     const struct scenario *scenarios;   /* ends with name NULL */
 };
 
-/* argv[0] is the subcommand's name. */
+/* argv[0] is the subcommand's name, argv[-1] the program's. */
 typedef int cmd_main(const struct cmd_env *env, int argc, char **argv);
 
 cmd_main cmd_run, cmd_bench, cmd_list, cmd_topo, cmd_place;

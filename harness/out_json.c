@@ -91,10 +91,11 @@ static json_t *from_observation(const struct observation *observation)
             return NULL;
         }
     return json_pack(
-        "{s:i, s:i, s:s, s:o, s:o, s:o, s:o, s:o, s:I, s:o}", "round", (int)observation->round,
+        "{s:i, s:i, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:I, s:o}", "round", (int)observation->round,
         "order", (int)observation->order, "status", status_name(observation->status), "reason",
         json_value_text(observation->reason), "steal", json_value_real(observation->steal),
-        "psi_cpu_some", json_value_real(observation->psi_cpu_some), "gpu_clock_mhz",
+        "foreign_cpu", json_value_real(observation->foreign_cpu), "psi_cpu_some",
+        json_value_real(observation->psi_cpu_some), "gpu_clock_mhz",
         json_value_real(observation->gpu_clock_mhz), "gpu_temperature_c",
         json_value_real(observation->gpu_temp_c), "gpu_throttle_reasons",
         (json_int_t)observation->gpu_throttle_reasons, "workers", workers);
@@ -120,7 +121,8 @@ static json_t *from_arm(const struct topo *topo, const struct arm *arm)
             json_decref(observations);
             return NULL;
         }
-    return json_pack("{s:s, s:i, s:i, s:b, s:o, s:o, s:o}", "placement",
+    return json_pack("{s:s, s:o, s:s, s:i, s:i, s:b, s:o, s:o, s:o}", "bench", arm->bench->name,
+                     "params", out_json_options(arm->bench->opts, arm->params), "placement",
                      placement_infos[arm->placement].name, "workers", (int)arm->workers, "slots",
                      (int)arm->slots, "alone", arm->alone, "same_as",
                      arm->same_as < 0 ? json_null() : json_integer(arm->same_as), "plan",
@@ -205,10 +207,8 @@ static json_t *from_result(const struct run_record *record)
     const struct result *result = record->result;
     if (!result)
         return json_object();
-    return json_pack("{s:o, s:o, s:s, s:o, s:s, s:i, s:i, s:I}", "run_id",
-                     json_value_text(result->run_id), "scenario", json_value_text(result->scenario),
-                     "bench", result->bench->name, "params",
-                     out_json_options(result->bench->opts, result->params), "device",
+    return json_pack("{s:o, s:o, s:s, s:i, s:i, s:I}", "run_id", json_value_text(result->run_id),
+                     "scenario", json_value_text(result->scenario), "device",
                      device_name(result->device), "rounds_planned", (int)result->rounds_planned,
                      "rounds_done", (int)result->rounds_done, "seed", (json_int_t)result->seed);
 }

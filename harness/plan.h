@@ -66,7 +66,7 @@ struct plan {
 
 struct plan_request {
     enum placement placement;
-    unsigned workers;       /* foreground, >= 1 */
+    unsigned workers;       /* foreground, 1..8192 */
     unsigned background;    /* further workers that only make load */
     unsigned reserve_cores; /* physical cores left to the system: the first allowed ones */
     unsigned threads;       /* team size of every foreground worker; 0 = the placement decides */
@@ -75,10 +75,17 @@ struct plan_request {
     struct bitset cpus; /* plan only on these os_cpu; empty = all allowed */
 };
 
+/* How many workers a plan is for when nobody says: one a GPU that CUDA sees, at least two. */
+unsigned plan_default_workers(const struct topo *topo);
+
 /*
  * Fills *plan; free it with plan_free, also after an error. Returns 0 with status ok, or 0 with
  * status skipped when the machine cannot express the placement. Errors, -EINVAL: CPUs outside the
  * allowed set, more workers than disjoint slices, nothing left after the reserve.
+ *
+ * Sizes of disjoint slices differ by at most one unit of the placement: a CPU for partition, a core
+ * for spread, cores and pcores, a last-level cache for llc, and for the placements by node a core
+ * among the workers of one node. With more workers than caches, llc shares as those do.
  */
 int plan_make(const struct topo *topo, const struct plan_request *request, struct plan *plan,
               struct err *err);

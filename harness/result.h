@@ -58,6 +58,8 @@ struct worker_result {
     struct witness witness;
     uint64_t pages_on_node[RESULT_NODES]; /* of the published buffer, by os_node */
     uint64_t pages_elsewhere;             /* not present, or the kernel would not say */
+    size_t nvalues;
+    struct value *values; /* owned: what a scan emitted, in that order */
     size_t nvisits;
     struct visit_point {
         uint64_t at_ns;
@@ -74,6 +76,7 @@ struct observation {
     unsigned nworkers; /* foreground, then background */
     struct worker_result *workers;
     double steal;                     /* share of the arm's CPU time stolen; NaN = unknown */
+    double foreign_cpu;               /* share used by processes that are not our workers; or NaN */
     double psi_cpu_some;              /* share of wall time in which a task waited; or NaN */
     double gpu_clock_mhz, gpu_temp_c; /* means over the GPUs in use at the end; NaN = unknown */
     uint64_t gpu_throttle_reasons;    /* NVML bits, or of all GPUs in use */
@@ -82,6 +85,8 @@ struct observation {
 
 /* One (scenario, params, workers, placement) cell. */
 struct arm {
+    const struct bench *bench; /* borrowed, as the params; equal pointers mean equal parameters */
+    const void *params;
     enum placement placement;
     unsigned workers; /* foreground: slots, or 1 for a baseline */
     unsigned slots;   /* the machine is planned for this many foreground workers */
@@ -95,9 +100,7 @@ struct arm {
 struct result {
     char run_id[64];
     const char *scenario; /* name */
-    const struct bench *bench;
-    const void *params;
-    enum device device;
+    enum device device;   /* of the arms whose benchmark needs one */
     unsigned rounds_planned, rounds_done;
     uint64_t seed;
     size_t narms;
@@ -105,5 +108,8 @@ struct result {
 };
 
 void observation_free(struct observation *observation);
+
+/* The device column of an arm: `none` for a benchmark that needs no device. */
+enum device arm_device(const struct result *result, const struct arm *arm);
 
 #endif

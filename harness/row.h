@@ -19,14 +19,30 @@ struct row {
     unsigned workers;
     unsigned slots; /* not a column of its own: params carries it as slots=N */
     char params[512];
-    const char *metric, *unit;
+    const char *metric; /* borrowed from harness/metric.h */
+    char unit[32];
     const char *better; /* "higher", "lower" or "none" */
-    unsigned rounds;
-    size_t samples;
+    unsigned rounds;    /* how many the interval is over */
+    size_t samples;     /* of step_time: samples behind the percentiles; else equal to rounds */
     double median, ci_low, ci_high, p95, p99, min, max; /* NaN = empty cell */
     enum status status;
     char reason[256];
 };
+
+/* How the writers of CSV and JSON find a column's value in a row. */
+enum row_kind { ROW_CHARS, ROW_TEXT, ROW_UNSIGNED, ROW_SIZE, ROW_DOUBLE, ROW_STATUS };
+
+struct row_column {
+    const char *name; /* NULL ends the table */
+    enum row_kind kind;
+    size_t offset; /* of char[], const char *, unsigned, size_t, double, enum status */
+};
+
+/* In the order of ROW_COLUMNS. */
+extern const struct row_column row_columns[];
+
+/* A ROW_CHARS, ROW_TEXT or ROW_STATUS column as text. */
+const char *row_text(const struct row *row, const struct row_column *column);
 
 struct rows {
     size_t n, capacity;
@@ -34,8 +50,13 @@ struct rows {
 };
 
 /*
- * All rows of a result, arm by arm, metrics in a fixed order. A skipped arm is one row with status
- * skipped and its reason. -ENOMEM only.
+ * All rows of a result, arm by arm, metrics in the order of harness/metric.h. -ENOMEM only.
+ *
+ * The median is over rounds of the round's value, the interval a 95% bootstrap over rounds (empty
+ * with one round). An arm without a usable round is one row of step_time: skipped, failed or hung,
+ * with its reason. A baseline has workers = 1 and slots = N; one that shares its measurement with
+ * an earlier, identical plan repeats the values and says so. A row's status is the worst of the
+ * rounds it came from, those of its baseline included.
  */
 int rows_make(const struct result *result, struct rows *rows, struct err *err);
 void rows_free(struct rows *rows);

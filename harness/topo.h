@@ -32,13 +32,15 @@ struct topo_node {
     uint64_t memory_bytes; /* local memory as reported; 0 when unknown */
     bool allowed;          /* memory may be taken from it */
     struct bitset cpus;    /* os_cpu of its local CPUs; empty for a memory-only node */
+    char kind[16];         /* "" = ordinary memory, else "HBM", "NVM", ... */
 };
 
+/* Caches of one level, size and number of CPUs; a hybrid machine has several such on a level. */
 struct topo_cache {
     int level;           /* 1 = L1d; data or unified caches only */
-    uint64_t size_bytes; /* of one cache */
+    uint64_t size_bytes; /* of one cache; 0 when unknown */
     unsigned count;      /* how many the machine has */
-    unsigned cpus;       /* logical CPUs that share the first one */
+    unsigned cpus;       /* logical CPUs that share one */
 };
 
 /* Where a GPU's NUMA node was learned from. */
@@ -59,13 +61,15 @@ struct topo {
     char origin[128];   /* "this machine", "xml FILE" or "synthetic ..." */
     char cpu_model[96]; /* "" when unknown */
     bool is_this_machine;
+    bool hypervisor; /* this machine is virtual: what it reports may not be what there is */
     unsigned ncpus, ncores, nllcs, npackages, nnodes, nkinds, ncaches, ngpus;
     struct topo_cpu *cpus;
     struct topo_node *nodes; /* sorted by os_node */
     struct topo_gpu *gpus;   /* in CUDA's order, then those that CUDA does not see */
     struct topo_cache caches[8];
     unsigned *distances; /* nnodes x nnodes, row = from; NULL when the machine has none */
-    unsigned llc_level;  /* 0 when no cache is reported */
+    unsigned llc_level;  /* 0 when no shared cache is reported */
+    char gpu_note[200];  /* why no GPU was found, or what the drivers withhold; "" = nothing */
 };
 
 struct topo_options {
@@ -75,8 +79,10 @@ struct topo_options {
 };
 
 /*
- * Fills *topo; free it with topo_free, also after an error. Errors: -ENOENT no such file,
- * -EINVAL a malformed XML or description, -ENOTSUP more CPUs than a bitset holds.
+ * Fills *topo; free it with topo_free, also after an error. `xml` is a file when such a file exists
+ * or when it ends in ".xml". GPUs of another machine get the ordinals CUDA would give them in PCI
+ * order, unless the XML names them (cuda0, ...). Errors: -ENOENT no such file, -EINVAL a malformed
+ * XML or description, -ENOTSUP more CPUs than a bitset holds, -ENOMEM.
  */
 int topo_load(const struct topo_options *options, struct topo *topo, struct err *err);
 void topo_free(struct topo *topo);
@@ -84,7 +90,16 @@ void topo_free(struct topo *topo);
 /* Adds the allowed os_cpu numbers to *set, which the caller has zeroed. */
 void topo_allowed_cpus(const struct topo *topo, struct bitset *set);
 
-/* CPUs one node's memory is nearest to, by index in nodes[]; -1 for an unknown os_node. */
+/* Index in nodes[]; -1 for an unknown os_node. */
 int topo_node_index(const struct topo *topo, unsigned os_node);
+
+/* How many GPUs CUDA sees: a worker can only use these. They come first in gpus[]. */
+unsigned topo_visible_gpus(const struct topo *topo);
+
+/* The fewest and the most logical CPUs a core has, allowed or not. */
+void topo_threads_per_core(const struct topo *topo, unsigned *min, unsigned *max);
+
+/* "sysfs", "nvml", "hwloc", "option", "unknown". */
+const char *topo_source_name(enum topo_source source);
 
 #endif

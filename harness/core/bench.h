@@ -13,8 +13,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "harness/core/bitset.h"
 #include "harness/core/err.h"
 #include "harness/core/opt.h"
+#include "harness/core/values.h"
 #include "harness/core/visit.h"
 
 /* What a sample's elapsed time and amounts mean; decides the first metric that rows carry. */
@@ -41,6 +43,31 @@ struct sample {
     uint64_t iters;      /* iterations in this interval */
 };
 
+/* The machine as the system reports it: of the CPUs, only those that this worker is bound to. */
+struct bench_machine {
+    unsigned ncpus, nnodes, ncaches;
+    struct bench_cpu {
+        unsigned os_cpu;
+        int core, smt, llc, package; /* as in struct topo_cpu */
+        int os_node;                 /* -1 = unknown */
+    } cpus[BITSET_BITS];             /* in topological order: neighbours share caches */
+    struct bench_node {
+        unsigned os_node;
+        uint64_t memory_bytes; /* 0 = unknown */
+    } nodes[64];               /* whose memory may be used */
+    struct bench_cache {
+        int level;
+        uint64_t size_bytes;
+        unsigned cpus; /* that share one */
+    } caches[8];
+};
+
+/* A metric of its own that a benchmark emits by bench_emit; rows carry it under this name. */
+struct bench_metric {
+    const char *name, *unit;
+    const char *better; /* "higher", "lower" or "none" */
+};
+
 /* Limits the size of benchmark parameters, which cross exec by value. */
 enum { BENCH_PARAMS_MAX = 1024, PCI_BDF_MAX = 32 };
 
@@ -55,9 +82,12 @@ struct bench_ctx {
     char pci_bdf[PCI_BDF_MAX]; /* of this worker's GPU, "0000:00:06.0"; "" without one */
     struct visit_log *visits;  /* call visit_mark(ctx->visits) in each thread of each region */
     struct err *err;           /* write the reason here when a call fails */
-    void *state;               /* the benchmark's own, from setup to teardown */
-    const void *buffer;        /* setup may publish its main buffer: the harness then records */
-    size_t buffer_bytes;       /*   on which NUMA nodes its pages lie */
+    const struct bench_machine *machine;
+    double budget_s;          /* time that the measured part should take; a scan divides it up */
+    struct value_log *values; /* what bench_emit fills */
+    void *state;              /* the benchmark's own, from setup to teardown */
+    const void *buffer;       /* setup may publish its main buffer: the harness then records */
+    size_t buffer_bytes;      /*   on which NUMA nodes its pages lie */
 };
 
 struct bench {
@@ -68,6 +98,13 @@ struct bench {
     unsigned needs;
     const struct opt *opts; /* may be NULL */
     size_t params_size;
+    const struct bench_metric *metrics; /* that bench_emit may name, ends with name NULL; or NULL */
+    /*
+     * A scan times itself: run is called once, with iters 1 and without a warm-up, owns all CPUs
+     * of its worker (threads of its own, each pinned; the main thread's mask stays as it is) and
+     * emits values instead of being timed from outside.
+     */
+    bool scan;
     /* Checks parameters against each other; NULL = none. Runs in the parent, before any worker. */
     int (*validate)(const void *params, struct err *err);
     /* -ENOTSUP with a reason = a skipped row. NULL = always possible. */
@@ -78,6 +115,14 @@ struct bench {
     int (*check)(struct bench_ctx *ctx);     /* is the result right? after the timing */
     void (*teardown)(struct bench_ctx *ctx); /* once, also after a failed setup */
 };
+
+/*
+ * Records one value of metrics[metric] at a key such as "size=16384;pages=4k" ("" for a benchmark's
+ * only value): one row a metric and key, its median and interval over rounds. -ENOSPC when the log
+ * is full, -ENAMETOOLONG for the key. Not thread-safe.
+ */
+int bench_emit(struct bench_ctx *ctx, unsigned metric, double value, const char *key_fmt, ...)
+    __attribute__((format(printf, 4, 5)));
 
 /* NULL-terminated table of benchmarks; NULL where `name` is not in it. */
 const struct bench *bench_find(const struct bench *const *benches, const char *name);

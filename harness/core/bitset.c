@@ -123,6 +123,7 @@ int bitset_parse(const char *text, struct bitset *set, struct err *err)
         if (*at++ != ',')
             break;
     }
+    memset(set, 0, sizeof(*set));
     return err_set(err, -EINVAL,
                    "'%.80s' is not a list of numbers below %d such as 0-3,8 (ranges ascending)",
                    text, BITSET_BITS);
@@ -132,13 +133,18 @@ char *bitset_format(const struct bitset *set, char *buf, size_t size)
 {
     size_t used = 0;
     buf[0] = '\0';
-    for (int first = bitset_next(set, 0); first >= 0 && used < size;) {
+    for (int first = bitset_next(set, 0); first >= 0;) {
         int last = first;
         while (bitset_test(set, (unsigned)last + 1))
             last++;
+        char range[32];
         int n = last == first
-                    ? snprintf(buf + used, size - used, "%s%d", used ? "," : "", first)
-                    : snprintf(buf + used, size - used, "%s%d-%d", used ? "," : "", first, last);
+                    ? snprintf(range, sizeof(range), "%s%d", used ? "," : "", first)
+                    : snprintf(range, sizeof(range), "%s%d-%d", used ? "," : "", first, last);
+        /* Half a number would be another number: cut between members. */
+        if (used + (size_t)n >= size)
+            break;
+        memcpy(buf + used, range, (size_t)n + 1);
         used += (size_t)n;
         first = bitset_next(set, (unsigned)last + 1);
     }

@@ -20,7 +20,7 @@ static bool has_range(const struct opt *opt)
 static int check_range(const struct opt *opt, double value, const char *text, struct err *err)
 {
     if (has_range(opt) && !(value >= opt->min && value <= opt->max))
-        return err_set(err, -ERANGE, "%s '%.60s' is outside %.15g to %.15g", opt->name, text,
+        return err_set(err, -EINVAL, "%s '%.60s' is outside %.15g to %.15g", opt->name, text,
                        opt->min, opt->max);
     return 0;
 }
@@ -42,7 +42,9 @@ static int set_double(const struct opt *opt, double *field, const char *text, st
 {
     char *end;
     double value = strtod(text, &end);
-    if (end == text || *end || !isfinite(value) || isspace((unsigned char)text[0]))
+    /* strtod also takes blanks, inf and hexadecimal. */
+    if (end == text || *end || !isfinite(value) || isspace((unsigned char)text[0]) ||
+        strpbrk(text, "xX"))
         return err_set(err, -EINVAL, "%s '%.60s' is not a number", opt->name, text);
     int rc = check_range(opt, value, text, err);
     if (!rc)

@@ -3,6 +3,7 @@
 #include <ctype.h>
 #include <errno.h>
 #include <math.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -39,20 +40,24 @@ int units_parse_duration(const char *text, double *seconds, struct err *err)
     } units[] = {{"", 1}, {"s", 1}, {"ms", 1e-3}, {"us", 1e-6}, {"ns", 1e-9}, {"m", 60}};
     char *end;
     double value = strtod(text, &end);
-    if ((isdigit((unsigned char)text[0]) || text[0] == '.') && end != text && isfinite(value))
-        for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++)
-            if (strcmp(end, units[i].suffix) == 0) {
-                *seconds = value * units[i].factor;
-                return 0;
-            }
+    /* strtod also takes signs, blanks, inf and hexadecimal. */
+    bool plain = (isdigit((unsigned char)text[0]) || text[0] == '.') && !strpbrk(text, "xX");
+    for (size_t i = 0; plain && end != text && i < sizeof(units) / sizeof(units[0]); i++)
+        if (strcmp(end, units[i].suffix) == 0 && isfinite(value * units[i].factor)) {
+            *seconds = value * units[i].factor;
+            return 0;
+        }
     return err_set(err, -EINVAL, "'%.80s' is not a duration such as 2, 1.5s, 200ms or 2m", text);
 }
 
-/* Digits behind the point so that a value in [1, 1000) shows three significant digits. */
+/* Digits behind the point so that a value of 0.001 or more shows three significant digits. */
 static int digits_behind(double value)
 {
     double size = fabs(value);
-    return size >= 99.95 ? 0 : size >= 9.995 ? 1 : 2;
+    int digits = size >= 99.95 ? 0 : size >= 9.995 ? 1 : 2;
+    for (double from = 0.9995; size > 0 && size < from && digits < 5; from /= 10)
+        digits++;
+    return size > 0 ? digits : 0;
 }
 
 char *units_format_seconds(double seconds, char *buf, size_t size)
@@ -62,7 +67,7 @@ char *units_format_seconds(double seconds, char *buf, size_t size)
         const char *name;
     } scale[] = {{0.9995, 1, "s"}, {0.9995e-3, 1e3, "ms"}, {0.9995e-6, 1e6, "us"}, {0, 1e9, "ns"}};
     size_t i = 0;
-    while (fabs(seconds) < scale[i].from)
+    while (seconds != 0 && fabs(seconds) < scale[i].from)
         i++;
     double value = seconds * scale[i].factor;
     if (isnan(seconds))
@@ -98,7 +103,8 @@ char *units_format_bytes(uint64_t size_bytes, char *buf, size_t size)
     static const char *const names[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB"};
     size_t i = 0;
     double value = (double)size_bytes;
-    while (value >= 1024 && i + 1 < sizeof(names) / sizeof(names[0])) {
+    /* From 1023.95 on, one digit behind the point would already read 1024.0. */
+    while (value >= 1023.95 && i + 1 < sizeof(names) / sizeof(names[0])) {
         value /= 1024;
         i++;
     }

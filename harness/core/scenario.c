@@ -1,4 +1,4 @@
-#include "harness/scenario.h"
+#include "harness/core/scenario.h"
 
 #include <stddef.h>
 #include <string.h>

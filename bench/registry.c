@@ -1,0 +1,8 @@
+#include "bench/registry.h"
+
+#include <stddef.h>
+
+const struct bench *const bench_registry[] = {
+    &bench_pipeline,
+    NULL,
+};

@@ -1,0 +1,19 @@
+/*
+ * What there is to run, as data. Adding a benchmark: write bench/<name>.c with one `const struct
+ * bench bench_<name>`, and add it to the list here and in registry.c.
+ */
+#ifndef CONTEND_BENCH_REGISTRY_H
+#define CONTEND_BENCH_REGISTRY_H
+
+#include "harness/core/bench.h"
+#include "harness/core/scenario.h"
+
+extern const struct bench bench_pipeline;
+
+/* NULL-terminated, in the order in which `contend list` shows them. */
+extern const struct bench *const bench_registry[];
+
+/* Ends with name NULL (scenarios.c). */
+extern const struct scenario scenario_registry[];
+
+#endif

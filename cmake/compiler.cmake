@@ -1,0 +1,44 @@
+# Language, warnings, optimisation and hardening of every C source. nvcc has its own, in cuda.cmake.
+
+set(CMAKE_C_STANDARD 17)
+set(CMAKE_C_STANDARD_REQUIRED ON)
+set(CMAKE_C_EXTENSIONS ON)
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+
+if(NOT CMAKE_BUILD_TYPE)
+    set(CMAKE_BUILD_TYPE Release CACHE STRING "Release or Debug" FORCE)
+endif()
+
+# No -march=native: one binary for any machine. No -ffast-math: kernels are checked against a
+# reference. No -DNDEBUG: a broken invariant must stop a measurement, not flavour it.
+# Frame pointers and -g: whoever doubts a figure can put `perf record -g` on the program.
+set(CMAKE_C_FLAGS_RELEASE "-O3 -g -fno-omit-frame-pointer")
+set(CMAKE_C_FLAGS_DEBUG "-Og -g3 -fno-omit-frame-pointer")
+
+set(warnings
+    -Wall -Wextra -Wshadow -Wconversion -Wstrict-prototypes -Wmissing-prototypes -Wvla -Wundef
+    -Wformat=2)
+if(CONTEND_WERROR)
+    list(APPEND warnings -Werror)
+endif()
+foreach(warning IN LISTS warnings)
+    add_compile_options($<$<COMPILE_LANGUAGE:C>:${warning}>)
+endforeach()
+
+add_compile_definitions(_GNU_SOURCE)
+
+if(CONTEND_SANITIZE)
+    set(sanitize -fsanitize=${CONTEND_SANITIZE} -fno-sanitize-recover=all)
+    add_compile_options("$<$<COMPILE_LANGUAGE:C>:${sanitize}>")
+    add_link_options(${sanitize})
+else()
+    # -U first: Ubuntu's gcc predefines another level, and redefining it is a warning.
+    add_compile_options(
+        $<$<COMPILE_LANGUAGE:C>:-fstack-protector-strong>
+        "$<$<AND:$<COMPILE_LANGUAGE:C>,$<CONFIG:Release>>:-U_FORTIFY_SOURCE;-D_FORTIFY_SOURCE=2>")
+endif()
+
+include(CheckPIESupported)
+check_pie_supported(LANGUAGES C)
+add_link_options(-Wl,-z,relro,-z,now -Wl,--as-needed)

@@ -1,0 +1,66 @@
+# Finds nvcc and says, in one line, whether the GPU parts are built.
+#
+# Sets CONTEND_HAVE_CUDA and, where it is on, the target contend_cudart: the CUDA runtime, linked
+# statically, so that the same program runs where there is no driver. The driver API and NVML are
+# never linked; they are loaded when needed.
+
+set(CONTEND_HAVE_CUDA OFF)
+set(CONTEND_CUDA_REASON "CONTEND_CUDA is OFF")
+
+function(contend_find_nvcc)
+    find_program(CONTEND_NVCC nvcc HINTS ENV CUDA_HOME ENV CUDA_PATH PATHS /usr/local/cuda
+                 PATH_SUFFIXES bin)
+    mark_as_advanced(CONTEND_NVCC)
+endfunction()
+
+if(CONTEND_CUDA)
+    contend_find_nvcc()
+    if(NOT CONTEND_NVCC)
+        set(CONTEND_CUDA_REASON "no nvcc on PATH or in /usr/local/cuda")
+    else()
+        # CMake learns of new architectures later than nvcc has them: nvcc chooses, by -arch.
+        set(CMAKE_CUDA_ARCHITECTURES OFF)
+        set(CMAKE_CUDA_RUNTIME_LIBRARY None)
+        if(NOT DEFINED CMAKE_CUDA_COMPILER AND NOT DEFINED ENV{CUDACXX})
+            set(ENV{CUDACXX} "${CONTEND_NVCC}")
+        endif()
+        include(CheckLanguage)
+        check_language(CUDA)
+        if(NOT CMAKE_CUDA_COMPILER)
+            set(CONTEND_CUDA_REASON
+                "${CONTEND_NVCC} cannot compile a test program: see CMakeFiles in the build folder")
+        else()
+            enable_language(CUDA)
+            # Below, instead: only what nvcc's launch stubs need of C++, from an archive.
+            set(CMAKE_CUDA_IMPLICIT_LINK_LIBRARIES "")
+            set(CONTEND_HAVE_CUDA ON)
+        endif()
+    endif()
+endif()
+
+if(CONTEND_HAVE_CUDA)
+    cmake_path(GET CMAKE_CUDA_COMPILER PARENT_PATH cuda_bin)
+    cmake_path(GET cuda_bin PARENT_PATH cuda_root)
+    find_library(CONTEND_CUDART_STATIC cudart_static REQUIRED
+                 HINTS ${cuda_root} ${CMAKE_CUDA_HOST_IMPLICIT_LINK_DIRECTORIES}
+                 PATH_SUFFIXES lib64 targets/x86_64-linux/lib lib)
+    mark_as_advanced(CONTEND_CUDART_STATIC)
+    find_package(Threads REQUIRED)
+    add_library(contend_cudart INTERFACE)
+    target_include_directories(contend_cudart SYSTEM INTERFACE
+                               ${CMAKE_CUDA_TOOLKIT_INCLUDE_DIRECTORIES})
+    target_compile_definitions(contend_cudart INTERFACE CONTEND_HAVE_CUDA=1)
+    target_link_libraries(contend_cudart INTERFACE
+                          ${CONTEND_CUDART_STATIC} -l:libsupc++.a Threads::Threads
+                          ${CMAKE_DL_LIBS} rt)
+
+    set(CMAKE_CUDA_STANDARD 17)
+    set(CMAKE_CUDA_FLAGS_RELEASE "-O3 -lineinfo")
+    set(CMAKE_CUDA_FLAGS_DEBUG "-O1 -g -lineinfo")
+    add_compile_options(
+        "$<$<COMPILE_LANGUAGE:CUDA>:-arch=all-major;-Xcompiler=-Wall,-fno-exceptions,-fno-rtti>")
+    message(STATUS "contend: GPU parts are built, with ${CMAKE_CUDA_COMPILER} "
+                   "${CMAKE_CUDA_COMPILER_VERSION}")
+else()
+    message(STATUS "contend: GPU parts are not built (${CONTEND_CUDA_REASON}): a CPU-only program")
+endif()

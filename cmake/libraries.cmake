@@ -1,0 +1,89 @@
+# How the parts of the program become targets.
+
+# contend_library(contend_<part> glob...): a static library of what the globs find, main.c
+# excluded, .cu files only where nvcc is. Sets <PART>_SCOPE, PUBLIC or (for a directory that is
+# still empty) INTERFACE, for the target_link_libraries that follows.
+function(contend_library name)
+    list(TRANSFORM ARGN PREPEND "${CMAKE_SOURCE_DIR}/" OUTPUT_VARIABLE globs)
+    file(GLOB sources CONFIGURE_DEPENDS ${globs})
+    list(FILTER sources EXCLUDE REGEX "/harness/main\\.c$")
+    if(NOT CONTEND_HAVE_CUDA)
+        list(FILTER sources EXCLUDE REGEX "\\.cu$")
+    endif()
+
+    set(scope PUBLIC)
+    if(sources)
+        add_library(${name} STATIC ${sources})
+    else()
+        add_library(${name} INTERFACE)
+        set(scope INTERFACE)
+    endif()
+    target_include_directories(${name} ${scope} "${CMAKE_SOURCE_DIR}")
+    if(CONTEND_HAVE_CUDA)
+        target_link_libraries(${name} ${scope} contend_cudart)
+    endif()
+
+    string(REGEX REPLACE "^contend_" "" part "${name}")
+    string(TOUPPER "${part}_SCOPE" variable)
+    set(${variable} ${scope} PARENT_SCOPE)
+endfunction()
+
+# contend_program(name source...): an executable, linked by the C compiler also where .cu files are in
+# it.
+function(contend_program name)
+    add_executable(${name} ${ARGN})
+    set_target_properties(${name} PROPERTIES LINKER_LANGUAGE C)
+endfunction()
+
+# contend_embed_plots(library): puts every plots/<name>.gp into `library` as
+# `const char plot_<name>_gp[]`, so that the program is one file wherever it is copied.
+function(contend_embed_plots library)
+    file(GLOB plots CONFIGURE_DEPENDS "${CMAKE_SOURCE_DIR}/plots/*.gp")
+    get_target_property(type ${library} TYPE)
+    if(NOT plots OR type STREQUAL "INTERFACE_LIBRARY")
+        return()
+    endif()
+    set(output "${CMAKE_BINARY_DIR}/plots_embedded.c")
+    add_custom_command(
+        OUTPUT "${output}"
+        COMMAND "${CMAKE_COMMAND}" "-DOUTPUT=${output}" "-DINPUTS=${plots}"
+                -P "${CMAKE_SOURCE_DIR}/cmake/embed.cmake"
+        DEPENDS ${plots} "${CMAKE_SOURCE_DIR}/cmake/embed.cmake"
+        COMMENT "Embedding plots/*.gp"
+        VERBATIM)
+    target_sources(${library} PRIVATE "${output}")
+endfunction()
+
+# contend_version(library): lets every user of `library` include "version.h" (see
+# harness/version.h.in). The commit is asked for at every build and written only when it changed.
+function(contend_version library)
+    get_target_property(type ${library} TYPE)
+    if(type STREQUAL "INTERFACE_LIBRARY")
+        return()
+    endif()
+    set(generated "${CMAKE_BINARY_DIR}/generated")
+    configure_file("${CMAKE_SOURCE_DIR}/harness/version.h.in" "${generated}/version.h" @ONLY)
+    add_custom_target(contend_commit
+        COMMAND "${CMAKE_COMMAND}" "-DSOURCE=${CMAKE_SOURCE_DIR}"
+                "-DOUTPUT=${generated}/version.c" -P "${CMAKE_SOURCE_DIR}/cmake/commit.cmake"
+        BYPRODUCTS "${generated}/version.c"
+        COMMENT ""
+        VERBATIM)
+    target_sources(${library} PRIVATE "${generated}/version.c")
+    target_include_directories(${library} PUBLIC "${generated}")
+    add_dependencies(${library} contend_commit)
+endfunction()
+
+# contend_bundle(program): the target `bundle` links the same program once more, to look for its
+# libraries in lib/ beside it; cmake/bundle.sh puts the two together. The old kind of run path
+# (DT_RPATH) also serves the libraries' own libraries, which are then taken as they are.
+function(contend_bundle program)
+    get_target_property(sources ${program} SOURCES)
+    get_target_property(libraries ${program} LINK_LIBRARIES)
+    contend_program(bundle ${sources})
+    target_link_libraries(bundle PRIVATE ${libraries})
+    target_link_options(bundle PRIVATE -Wl,--disable-new-dtags)
+    set_target_properties(bundle PROPERTIES
+        EXCLUDE_FROM_ALL ON BUILD_WITH_INSTALL_RPATH ON INSTALL_RPATH "$ORIGIN/lib"
+        OUTPUT_NAME ${program} RUNTIME_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/bundle")
+endfunction()

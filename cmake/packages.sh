@@ -1,0 +1,67 @@
+# Sourced by ./contend and .ci/run: finds which Debian packages are missing, and installs them.
+#
+# A table of packages is text with a line for each: its name, then what shows that it, or its equal
+# from elsewhere, is there: a command, a file, or name.pc for pkg-config.
+# The caller has say, die, and log, a file that takes what apt-get prints.
+# shellcheck shell=sh disable=SC2154
+
+# What it takes to build the program and to draw its plots.
+build_packages() {
+    cat <<END
+cmake cmake
+ninja-build ninja
+gcc cc
+libc6-dev /usr/include/stdio.h
+pkg-config pkg-config
+libhwloc-dev hwloc.pc
+libjansson-dev jansson.pc
+libnuma-dev numa.pc
+gnuplot-nox gnuplot
+END
+}
+
+is_there() {
+    case $1 in
+    *.pc) pkg-config --exists "${1%.pc}" 2>/dev/null ;;
+    /*) [ -e "$1" ] ;;
+    *) command -v "$1" >/dev/null ;;
+    esac
+}
+
+# missing_packages TABLE: names, each followed by a blank
+missing_packages() {
+    echo "$1" | while read -r package probe; do
+        is_there "$probe" || printf '%s ' "$package"
+    done
+}
+
+apt_get() {
+    $as_root env DEBIAN_FRONTEND=noninteractive \
+        apt-get -qq -o DPkg::Lock::Timeout=300 "$@" >>"$log" 2>&1 </dev/null 9>&-
+}
+
+# install_packages TABLE: returns 0 with nothing missing but what the program can do without.
+install_packages() {
+    missing=$(missing_packages "$1")
+    [ -n "$missing" ] || return 0
+    [ -z "${CONTEND_NO_INSTALL:-}" ] || die 2 "missing packages: $missing"
+    command -v apt-get >/dev/null ||
+        die 2 "install these first (Debian's names; this system has no apt-get): $missing"
+    as_root=
+    if [ "$(id -u)" -ne 0 ]; then
+        as_root='sudo -n'
+        sudo -n true 2>/dev/null || die 2 "install these first: sudo apt-get install $missing"
+    fi
+    say "installing $missing"
+    # No list of packages, or an old one, shows as a failed install. $missing is split on purpose.
+    # shellcheck disable=SC2086
+    apt_get install -y --no-install-recommends $missing ||
+        { apt_get update && apt_get install -y --no-install-recommends $missing; } || true
+
+    missing=$(missing_packages "$1")
+    case $missing in
+    '') ;;
+    'gnuplot-nox ') say "gnuplot could not be installed: there will be no plots" ;;
+    *) cat "$log" >&2 && die 2 "could not install $missing(above)" ;;
+    esac
+}

@@ -1,0 +1,44 @@
+/* Which arms a run has: worker counts x placements, and the baselines that they are held against.
+ * PURE */
+#ifndef CONTEND_ARMS_H
+#define CONTEND_ARMS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "harness/core/err.h"
+#include "harness/plan.h"
+#include "harness/result.h"
+#include "harness/topo.h"
+
+/* One part of a scenario: one benchmark with one set of parameters. */
+struct arms_request {
+    const struct bench *bench;
+    const void *params; /* borrowed by the arms */
+    const enum placement *placements;
+    size_t nplacements;
+    const bool *optional; /* by placement index: a refused plan is a skipped arm, not an error */
+    const unsigned *workers;
+    size_t nworkers;
+    bool baselines;
+    struct plan_request plan; /* placement and workers are filled in here */
+};
+
+/*
+ * Appends to result->arms, which starts out NULL. For each worker count and placement the arm
+ * itself and, with baselines, worker 0 of the same plan alone on the idle machine. A baseline whose
+ * worker 0 is planned exactly as in an earlier baseline points to it (same_as) and is measured
+ * once. -EINVAL: a plan is refused. Free with arms_free, also after an error.
+ */
+int arms_add(const struct topo *topo, const struct arms_request *request, struct result *result,
+             struct err *err);
+void arms_free(struct result *result);
+
+/* True when the arm is to be launched in every round. */
+bool arm_runs(const struct arm *arm);
+
+/* Fisher-Yates over 0..n-1 from (seed, round): the order of one round. */
+void arms_shuffle(uint64_t seed, unsigned round, size_t n, size_t *order);
+
+#endif

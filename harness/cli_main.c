@@ -1,0 +1,56 @@
+#include "harness/cli_main.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "harness/core/log.h"
+#include "harness/launch.h"
+#include "harness/worker.h"
+#include "version.h"
+
+static const struct command {
+    const char *name;
+    cmd_main *main;
+    const char *summary;
+} commands[] = {
+    {"run", cmd_run, "the main job: workers under each placement, compared"},
+    {"bench", cmd_bench, "one benchmark alone"},
+    {"list", cmd_list, "benchmarks, scenarios, placements; what cannot run here and why"},
+    {"topo", cmd_topo, "the machine: packages, NUMA, caches, cores, SMT, GPUs, what is near what"},
+    {"place", cmd_place, "the plan for N workers, and the commands that apply it"},
+};
+enum { COMMANDS = sizeof(commands) / sizeof(commands[0]) };
+
+static void print_usage(FILE *out)
+{
+    (void)fprintf(out, "usage: contend COMMAND [options]\n\n"
+                       "Reproduces, measures and explains contention between CPU-heavy workers "
+                       "that\nfeed GPUs, and shows which placement removes it.\n\n");
+    for (size_t i = 0; i < COMMANDS; i++)
+        (void)fprintf(out, "  %-6s %s\n", commands[i].name, commands[i].summary);
+    (void)fprintf(out, "\n'contend COMMAND --help' tells more; 'contend --version' which this is."
+                       "\nExit codes: 0 good, 2 usage or bad input, 3 something did not run, "
+                       "130 interrupted.\n");
+}
+
+int cli_main(const struct cmd_env *env, int argc, char **argv)
+{
+    const char *name = argc > 1 ? argv[1] : "";
+    if (strcmp(name, LAUNCH_WORKER_COMMAND) == 0)
+        return worker_main(env->benches, argc, argv);
+    if (!strcmp(name, "--help") || !strcmp(name, "-h") || !strcmp(name, "help")) {
+        print_usage(stdout);
+        return EXIT_GOOD;
+    }
+    if (strcmp(name, "--version") == 0) {
+        (void)printf("contend %s\n", CONTEND_VERSION);
+        return EXIT_GOOD;
+    }
+    for (size_t i = 0; i < COMMANDS; i++)
+        if (strcmp(commands[i].name, name) == 0)
+            return commands[i].main(env, argc - 1, argv + 1);
+    if (name[0])
+        log_error("unknown command '%.80s'", name);
+    print_usage(stderr);
+    return EXIT_USAGE;
+}

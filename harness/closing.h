@@ -1,0 +1,31 @@
+/*
+ * What a run says in one sentence, and the command that applies it. Pure; every number in it is
+ * measured, and what the intervals do not carry is said to be unclear.
+ */
+#ifndef CONTEND_CLOSING_H
+#define CONTEND_CLOSING_H
+
+#include <stddef.h>
+
+#include "harness/row.h"
+#include "harness/summary.h"
+
+struct closing {
+    char sentence[512]; /* "" when there is nothing to compare */
+    char command[128];  /* "contend place ..."; "" when no placement is clearly better */
+};
+
+/*
+ * Speaks about the arms with `slots` workers. The winner is the pinned placement with the smallest
+ * median step time (`remote`, the negative control, cannot win), unless `sized` is clearly faster
+ * than it. It is compared with `none`, else with the slowest arm; "clearly" means that the 95%
+ * interval of the ratio, paired by rounds, does not hold 1. One round has no interval, which the
+ * sentence then says. -ENOMEM only.
+ */
+int closing_make(const struct result *result, const struct summary *summary,
+                 const struct rows *rows, unsigned slots, struct closing *closing, struct err *err);
+
+/* 2.41 -> "2.4x", 430.2 -> "430x", 1.053 -> "1.05x". Returns buf. */
+char *closing_format_ratio(double ratio, char *buf, size_t size);
+
+#endif

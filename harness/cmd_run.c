@@ -1,0 +1,359 @@
+/*
+ * contend run: the main job. Reads top to bottom: options -> topology -> plan -> rounds -> rows ->
+ * files -> plots -> table.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "harness/cmd.h"
+#include "harness/core/log.h"
+#include "harness/env.h"
+#include "harness/output.h"
+#include "harness/perf.h"
+#include "harness/plan_json.h"
+#include "harness/progress.h"
+#include "harness/report.h"
+#include "harness/row_json.h"
+#include "harness/run.h"
+#include "harness/run_options.h"
+#include "harness/table.h"
+#include "harness/topo_gpu.h"
+#include "version.h"
+
+/* What the scenarios of one command share, and what one of them has while it runs. */
+struct session {
+    const struct cmd_env *env;
+    struct run_options options;
+    struct cli cli;
+    int argc;
+    char **argv;
+    struct topo topo;
+    struct environment environment;
+    char host[ENV_HOST_LABEL_MAX];
+    char counters_note[300];
+    const char *notes[4];
+    struct signals signals;
+    struct run_setup *setup; /* of the scenario that runs now */
+    struct output output;
+    time_t started;
+};
+
+static void print_help(const struct cmd_env *env)
+{
+    (void)printf("usage: contend run [SCENARIO...] [options] [-p name=value]...\n\n"
+                 "Starts workers under each placement, in random order, round after round, and\n"
+                 "compares what they get. Scenarios:\n\n");
+    for (const struct scenario *s = env->scenarios; s->name; s++)
+        (void)printf("  %-12s %s\n", s->name, s->summary);
+    (void)printf("\nOptions:\n");
+    opts_print_help(run_option_table, "--", stdout);
+    (void)printf("  -p, --param NAME=VALUE  A parameter of the measured benchmark:\n");
+    for (const struct bench *const *b = env->benches; *b; b++)
+        if ((*b)->opts) {
+            (void)printf("\nParameters of %s:\n", (*b)->name);
+            opts_print_help((*b)->opts, "", stdout);
+        }
+}
+
+static void on_arm(void *arg, const struct arm *arm, unsigned round, size_t done, size_t total)
+{
+    static char label[64];
+    const struct session *s = arg;
+    (void)snprintf(label, sizeof(label), "round %u: %s, %u worker%s%s", round + 1,
+                   placement_infos[arm->placement].name, arm->workers, arm->workers == 1 ? "" : "s",
+                   arm->alone ? " alone" : "");
+    progress_set(label, done, total, s->setup->expected_s);
+}
+
+static void on_wait(void *arg)
+{
+    (void)arg;
+    progress_tick();
+}
+
+static int on_round(void *arg, unsigned round, struct err *err)
+{
+    struct session *s = arg;
+    if (!isatty(STDERR_FILENO))
+        log_info("round %u of %u done", round + 1, s->setup->result.rounds_planned);
+    return output_round(&s->output, &s->setup->result, round, err);
+}
+
+static struct run_record make_record(const struct session *s, const char *status)
+{
+    return (struct run_record){
+        .status = status,
+        .version = CONTEND_VERSION,
+        .argc = s->argc + 1,
+        .argv = s->argv - 1,
+        .started = s->started,
+        .ended = time(NULL),
+        .env = &s->environment,
+        .topo = &s->topo,
+        .result = &s->setup->result,
+        .run_opts = run_option_table,
+        .run_options = &s->options,
+        .notes = s->notes,
+    };
+}
+
+/* Exit code of a run that went through: did everything that should have run do so? */
+static int judge(const struct result *result)
+{
+    for (size_t i = 0; i < result->narms; i++)
+        for (size_t o = 0; o < result->arms[i].nobservations; o++)
+            if (result->arms[i].observations[o].status >= STATUS_FAILED)
+                return EXIT_NOT_RUN;
+    return EXIT_GOOD;
+}
+
+static void print_rows(const struct session *s)
+{
+    if (!s->options.json) {
+        table_print(&s->setup->result, &s->output.rows, stdout,
+                    isatty(STDOUT_FILENO) && !getenv("NO_COLOR"));
+        (void)printf("\nResults: %s\n", s->output.path);
+        return;
+    }
+    json_t *json = rows_to_json(&s->output.rows);
+    if (json)
+        (void)json_dumpf(json, stdout, JSON_INDENT(1));
+    (void)putchar('\n');
+    json_decref(json);
+}
+
+static int measure(struct session *s, struct err *err)
+{
+    const struct run_hooks hooks = {.on_arm = on_arm, .on_round = on_round, .arg = s};
+    s->setup->config.on_wait = on_wait;
+    (void)signal(SIGXFSZ, SIG_IGN); /* a file size limit is an error of write, not a death */
+    int rc = run_rounds(&s->setup->config, &hooks, &s->signals, &s->setup->result, err);
+    progress_end();
+    return rc;
+}
+
+/* Everything after the measuring, whatever its end. Returns the exit code. */
+static int conclude(struct session *s, int rc, const struct err *measured)
+{
+    struct err err = {0};
+    const struct result *result = &s->setup->result;
+    int code = rc == -EINTR ? EXIT_INTERRUPTED : rc ? EXIT_NOT_RUN : judge(result);
+    if (rc && rc != -EINTR)
+        log_error("%s", measured->msg);
+    struct run_record record = make_record(s, code == EXIT_INTERRUPTED ? "interrupted"
+                                              : code == EXIT_GOOD      ? "complete"
+                                                                       : "failed");
+    if (output_end(&s->output, &record, &err)) {
+        log_error("%s", err.msg);
+        return code ? code : EXIT_NOT_RUN;
+    }
+    if (rc == -EINTR) {
+        log_info("interrupted; %u of %u rounds are in %s", result->rounds_done,
+                 result->rounds_planned, s->output.path);
+        return code;
+    }
+    if (!s->options.no_plots && result->rounds_done &&
+        report_plots(result, &s->output.rows, s->host, s->output.dir_fd, &err))
+        log_warn("no plots: %s", err.msg);
+    print_rows(s);
+    return code;
+}
+
+static int run_for_real(struct session *s, const char *subdirectory)
+{
+    struct err err = {0};
+    s->started = time(NULL);
+    struct run_record record = make_record(s, "interrupted");
+    int code;
+    int rc = output_open(&s->output, s->options.out, s->host, s->setup->scenario->name,
+                         subdirectory, &record, &err);
+    if (rc) {
+        log_error("%s", err.msg);
+        code = EXIT_USAGE;
+        goto close;
+    }
+    rc = signals_open(&s->signals, &err);
+    if (!rc)
+        rc = measure(s, &err);
+    code = conclude(s, rc, &err);
+    signals_close(&s->signals);
+close:
+    output_close(&s->output);
+    return code;
+}
+
+static void print_plan_line(const struct arm *arm)
+{
+    const char *name = placement_infos[arm->placement].name;
+    if (arm->plan.status == PLAN_SKIPPED) {
+        (void)printf("  %-10s skipped: %s\n", name, arm->plan.reason);
+        return;
+    }
+    if (arm->alone)
+        (void)printf("  %-10s baseline: worker 0 of %u alone%s\n", name, arm->slots,
+                     arm->same_as >= 0 ? " (same plan as an earlier one, measured once)" : "");
+    for (unsigned i = 0; !arm->alone && i < arm->plan.nworkers; i++) {
+        char cpus[40];
+        const struct plan_worker *worker = &arm->plan.workers[i];
+        (void)printf("  %-10s worker %u%s: CPUs %s, %u thread%s\n", i ? "" : name, i,
+                     worker->background ? " (background)" : "",
+                     bitset_format(&worker->cpus, cpus, sizeof(cpus)), worker->threads,
+                     worker->threads == 1 ? "" : "s");
+    }
+}
+
+static int print_dry_run(const struct session *s)
+{
+    const struct run_setup *setup = s->setup;
+    if (s->options.json) {
+        json_t *plans = json_array();
+        for (size_t i = 0; i < setup->result.narms; i++)
+            if (!setup->result.arms[i].alone)
+                (void)json_array_append_new(
+                    plans, plan_to_json(&s->topo, &setup->result.arms[i].plan, NULL));
+        (void)json_dumpf(plans, stdout, JSON_INDENT(1));
+        (void)putchar('\n');
+        json_decref(plans);
+        return EXIT_GOOD;
+    }
+    (void)printf("scenario %s, device %s, %u rounds, %.3g s measured per arm, seed %llu\n",
+                 setup->scenario->name, device_name(setup->config.device),
+                 setup->result.rounds_planned, setup->config.measure_s,
+                 (unsigned long long)setup->result.seed);
+    for (size_t i = 0; i < setup->result.narms; i++)
+        print_plan_line(&setup->result.arms[i]);
+    (void)printf("expected time: %.0f s, longer where a placement collapses\n", setup->expected_s);
+    return EXIT_GOOD;
+}
+
+static int run_scenario(struct session *s, const struct scenario *scenario,
+                        const char *subdirectory)
+{
+    struct err err = {0};
+    struct run_setup setup = {0};
+    s->setup = &setup;
+    int code;
+    if (run_setup_make(s->env, scenario, &s->options, &s->cli, &s->topo, &setup, &err)) {
+        log_error("%s", err.msg);
+        code = EXIT_USAGE;
+    } else {
+        code = s->options.dry_run ? print_dry_run(s) : run_for_real(s, subdirectory);
+    }
+    run_setup_free(&setup);
+    return code;
+}
+
+static void gather_environment(struct session *s)
+{
+    struct err why;
+    char driver[80] = "";
+    if (s->topo.ngpus)
+        (void)gpu_driver_version(driver, sizeof(driver));
+    const struct env_request request = {.driver = driver[0] ? driver : NULL};
+    env_gather(&request, &s->environment);
+    if (s->options.host)
+        (void)snprintf(s->environment.hostname, sizeof(s->environment.hostname), "%s",
+                       s->options.host);
+    (void)env_host_label(&s->environment, s->host);
+    if (perf_probe(&why)) {
+        (void)snprintf(s->counters_note, sizeof(s->counters_note), "%s", why.msg);
+        s->notes[0] = s->counters_note;
+    }
+}
+
+/* Everything the scenarios have in common. 0, or the exit code. */
+static int session_open(struct session *s)
+{
+    struct err err = {0};
+    s->options.topo.probe_gpus = s->options.device != 1;
+    if (topo_load(&s->options.topo, &s->topo, &err)) {
+        log_error("%s", err.msg);
+        return EXIT_USAGE;
+    }
+    gather_environment(s);
+    return EXIT_GOOD;
+}
+
+static void session_close(struct session *s)
+{
+    env_free(&s->environment);
+    topo_free(&s->topo);
+}
+
+/* Resolves every name before anything starts. Returns how many, or -1 with the error logged. */
+static int find_scenarios(const struct session *s, const struct scenario **found)
+{
+    for (size_t i = 0; i < s->cli.npositional; i++) {
+        found[i] = scenario_find(s->env->scenarios, s->cli.positional[i]);
+        if (found[i])
+            continue;
+        char known[200] = "";
+        for (const struct scenario *k = s->env->scenarios; k->name; k++)
+            (void)snprintf(known + strlen(known), sizeof(known) - strlen(known), "%s%s",
+                           known[0] ? ", " : "", k->name);
+        log_error("unknown scenario '%.80s'; known: %s", s->cli.positional[i], known);
+        return -1;
+    }
+    if (s->cli.npositional)
+        return (int)s->cli.npositional;
+    found[0] = s->env->scenarios; /* the first one is the main job */
+    return 1;
+}
+
+static int run_all(struct session *s, const struct scenario *const *scenarios, int n)
+{
+    int code = session_open(s);
+    for (int i = 0; i < n && code != EXIT_INTERRUPTED && code != EXIT_USAGE; i++) {
+        int one =
+            run_scenario(s, scenarios[i], n > 1 && s->options.out ? scenarios[i]->name : NULL);
+        code = one > code ? one : code;
+    }
+    session_close(s);
+    return code;
+}
+
+int cmd_run(const struct cmd_env *env, int argc, char **argv)
+{
+    struct err err = {0};
+    struct session s = {.env = env, .argc = argc, .argv = argv};
+    const struct scenario *scenarios[CLI_LIST_MAX];
+    if (cli_parse(run_option_table, true, argc, argv, &s.options, &s.cli, &err)) {
+        log_error("%s", err.msg);
+        return EXIT_USAGE;
+    }
+    if (s.cli.help) {
+        print_help(env);
+        return EXIT_GOOD;
+    }
+    int n = find_scenarios(&s, scenarios);
+    return n < 0 ? EXIT_USAGE : run_all(&s, scenarios, n);
+}
+
+int cmd_bench(const struct cmd_env *env, int argc, char **argv)
+{
+    struct err err = {0};
+    struct session s = {.env = env, .argc = argc, .argv = argv};
+    if (cli_parse(run_option_table, true, argc, argv, &s.options, &s.cli, &err)) {
+        log_error("%s", err.msg);
+        return EXIT_USAGE;
+    }
+    if (s.cli.help || s.cli.npositional != 1) {
+        (void)fprintf(s.cli.help ? stdout : stderr,
+                      "usage: contend bench NAME [options] [-p name=value]...\n\n"
+                      "One benchmark alone: placement none, one worker, unless told otherwise.\n"
+                      "'contend list' names the benchmarks; the options are those of 'contend "
+                      "run'.\n");
+        return s.cli.help ? EXIT_GOOD : EXIT_USAGE;
+    }
+    const struct scenario_part parts[] = {{.foreground = s.cli.positional[0], .placements = "none"},
+                                          {.foreground = NULL}};
+    const struct scenario alone = {.name = s.cli.positional[0], .parts = parts};
+    const struct scenario *scenario = &alone;
+    if (strcmp(s.options.workers, "auto") == 0)
+        s.options.workers = "1";
+    return run_all(&s, &scenario, 1);
+}

@@ -1,0 +1,28 @@
+/* A scenario is data: which benchmark runs in front, which behind, where, and with what defaults.
+ */
+#ifndef CONTEND_CORE_SCENARIO_H
+#define CONTEND_CORE_SCENARIO_H
+
+enum { SCENARIO_PARTS_MAX = 16 };
+
+/* One benchmark in front, with one set of parameters. */
+struct scenario_part {
+    const char *foreground; /* name of the measured benchmark; NULL ends a list of parts */
+    const char *params;     /* "k=v;k=v" over the benchmark's own defaults, or NULL */
+    const char *placements; /* list; those the machine cannot express become skipped arms */
+    const char *optional;   /* list; as placements, but a refused plan is a skipped arm too */
+    unsigned workers;       /* 0 = as the user says: one a GPU, at least 2 */
+};
+
+struct scenario {
+    const char *name;                  /* [a-z_]+; NULL ends a table */
+    const char *summary;               /* one line for `contend list` */
+    const struct scenario_part *parts; /* all of them in every round, in random order */
+    const char *background;            /* benchmark that only makes load behind them, or NULL */
+    unsigned background_workers;
+};
+
+/* NULL where the table has no such name. */
+const struct scenario *scenario_find(const struct scenario *scenarios, const char *name);
+
+#endif

@@ -1,0 +1,28 @@
+/* Starting and ending worker processes. */
+#ifndef CONTEND_LAUNCH_H
+#define CONTEND_LAUNCH_H
+
+#include <sys/types.h>
+
+#include "harness/arena.h"
+#include "harness/core/err.h"
+
+/* argv[1] of a worker; argv[2] is the arena's file descriptor, argv[3] the worker's number. */
+#define LAUNCH_WORKER_COMMAND "__worker"
+
+/*
+ * Re-executes this program as worker `index` of the arena. Between fork and exec the child takes a
+ * process group of its own, asks to be killed with its parent, and binds itself to the CPUs and
+ * memory of its plan: so every library of the new image sees only what the worker owns (libgomp,
+ * NCCL and libnuma read the mask once, at start). OMP_NUM_THREADS is set to the plan's threads; the
+ * environment is passed on unchanged otherwise. stdin is /dev/null, stdout goes to stderr.
+ *
+ * A child that cannot bind or exec reports through its arena slot: WORKER_SKIPPED where the kernel
+ * refuses a memory policy (containers), else WORKER_FAILED. Errors: -errno of fork.
+ */
+int launch_worker(struct arena *arena, int arena_fd, unsigned index, pid_t *pid, struct err *err);
+
+/* SIGKILL to the worker and whatever it started. */
+void launch_kill(pid_t pid);
+
+#endif

@@ -1,0 +1,404 @@
+#include "harness/observe.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <math.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "harness/arena.h"
+#include "harness/collect.h"
+#include "harness/core/clock.h"
+#include "harness/core/futex.h"
+#include "harness/launch.h"
+#include "harness/topo_gpu.h"
+#include "harness/witness.h"
+
+enum { TICK_MS = 200 };
+
+struct observer {
+    const struct observe_config *config;
+    const struct arm *arm;
+    struct signals *signals;
+    struct arena *arena;
+    int arena_fd, event_fd;
+    unsigned nworkers, foreground;
+    struct observer_child {
+        pid_t pid; /* 0 = not started or reaped */
+        bool censored;
+        uint64_t killed_ns; /* clock at which a censored step was ended */
+    } * child;
+    struct witness_machine machine_go, machine_end;
+    double ours_go_s, ours_end_s; /* CPU time that all workers have used */
+    uint64_t go_ns;
+};
+
+static bool ended(const struct observer *o, unsigned i)
+{
+    return arena_state(&o->arena->worker[i]) >= WORKER_FINISHED || !o->child[i].pid;
+}
+
+static bool past(const struct observer *o, unsigned i, enum worker_state state)
+{
+    return ended(o, i) || arena_state(&o->arena->worker[i]) >= state;
+}
+
+/* How many of the first n workers have come to `state` or ended. */
+static bool all_past(const struct observer *o, unsigned n, enum worker_state state)
+{
+    for (unsigned i = 0; i < n; i++)
+        if (!past(o, i, state))
+            return false;
+    return true;
+}
+
+static bool all_reaped(const struct observer *o)
+{
+    for (unsigned i = 0; i < o->nworkers; i++)
+        if (o->child[i].pid)
+            return false;
+    return true;
+}
+
+static bool any_lost(const struct observer *o)
+{
+    for (unsigned i = 0; i < o->nworkers; i++)
+        if (arena_state(&o->arena->worker[i]) > WORKER_FINISHED)
+            return true;
+    return false;
+}
+
+/* A worker is gone: if it could not say why, we do. */
+static void note_exit(struct observer *o, unsigned i, int status)
+{
+    struct arena_worker *worker = &o->arena->worker[i];
+    enum worker_state state = arena_state(worker);
+    o->child[i].pid = 0;
+    if (state >= WORKER_FINISHED || o->child[i].censored)
+        return;
+    if (WIFSIGNALED(status))
+        (void)err_set(&worker->err, -ECHILD, "killed by signal %d (%s) while %s", WTERMSIG(status),
+                      strsignal(WTERMSIG(status)), worker_state_name(state));
+    else
+        (void)err_set(&worker->err, -ECHILD, "exited with status %d while %s", WEXITSTATUS(status),
+                      worker_state_name(state));
+    atomic_store(&worker->state, WORKER_FAILED);
+}
+
+static void reap(struct observer *o)
+{
+    int status;
+    for (unsigned i = 0; i < o->nworkers; i++)
+        if (o->child[i].pid && waitpid(o->child[i].pid, &status, WNOHANG) == o->child[i].pid)
+            note_exit(o, i, status);
+}
+
+/* Sleeps until a worker or a signal has news, `until_ns`, or a tick. -EINTR: asked to stop. */
+static int wait_for_news(struct observer *o, uint64_t until_ns)
+{
+    uint64_t now_ns = clock_now_ns();
+    uint64_t left_ms = until_ns > now_ns ? (until_ns - now_ns) / 1000000 + 1 : 0;
+    struct pollfd fds[] = {{.fd = o->signals->fd, .events = POLLIN},
+                           {.fd = o->event_fd, .events = POLLIN}};
+    (void)poll(fds, 2, left_ms < TICK_MS ? (int)left_ms : TICK_MS);
+    uint64_t events;
+    if (fds[1].revents & POLLIN)
+        (void)!read(o->event_fd, &events, sizeof(events));
+    bool interrupted = signals_take(o->signals);
+    reap(o);
+    if (o->config->on_wait)
+        o->config->on_wait(o->config->on_wait_arg);
+    return interrupted ? -EINTR : 0;
+}
+
+static uint64_t deadline(double seconds)
+{
+    return clock_now_ns() + (uint64_t)(seconds * 1e9);
+}
+
+/* Ends whoever is left. They are not the cause of what went wrong: -ECANCELED says so. */
+static void kill_all(struct observer *o)
+{
+    for (unsigned i = 0; i < o->nworkers; i++) {
+        struct arena_worker *worker = &o->arena->worker[i];
+        if (o->child[i].pid && arena_state(worker) < WORKER_FINISHED && !o->child[i].censored) {
+            (void)err_set(&worker->err, -ECANCELED, "ended because another worker was lost");
+            atomic_store(&worker->state, WORKER_FAILED);
+        }
+        if (o->child[i].pid)
+            launch_kill(o->child[i].pid);
+    }
+    int status;
+    for (unsigned i = 0; i < o->nworkers; i++)
+        if (o->child[i].pid && waitpid(o->child[i].pid, &status, 0) == o->child[i].pid)
+            note_exit(o, i, status);
+}
+
+/* Everyone who has not come to `state` is declared hung and killed. */
+static void give_up(struct observer *o, enum worker_state state, double limit_s)
+{
+    for (unsigned i = 0; i < o->nworkers; i++) {
+        struct arena_worker *worker = &o->arena->worker[i];
+        if (past(o, i, state))
+            continue;
+        (void)err_set(&worker->err, -ETIMEDOUT, "no progress within %.3g s while %s", limit_s,
+                      worker_state_name(arena_state(worker)));
+        atomic_store(&worker->state, WORKER_HUNG);
+        launch_kill(o->child[i].pid);
+    }
+}
+
+/* The part of the topology that benchmarks may know; each worker keeps what it is bound to. */
+static void describe_machine(const struct topo *topo, struct bench_machine *machine)
+{
+    for (unsigned i = 0; i < topo->ncpus && machine->ncpus < BITSET_BITS; i++) {
+        const struct topo_cpu *cpu = &topo->cpus[i];
+        int os_node = cpu->node < 0 ? -1 : (int)topo->nodes[cpu->node].os_node;
+        if (cpu->allowed)
+            machine->cpus[machine->ncpus++] = (struct bench_cpu){
+                cpu->os_cpu, cpu->core, cpu->smt, cpu->llc, cpu->package, os_node};
+    }
+    unsigned most = sizeof(machine->nodes) / sizeof(machine->nodes[0]);
+    for (unsigned i = 0; i < topo->nnodes && machine->nnodes < most; i++)
+        if (topo->nodes[i].allowed)
+            machine->nodes[machine->nnodes++] =
+                (struct bench_node){topo->nodes[i].os_node, topo->nodes[i].memory_bytes};
+    most = sizeof(machine->caches) / sizeof(machine->caches[0]);
+    for (unsigned i = 0; i < topo->ncaches && machine->ncaches < most; i++)
+        machine->caches[machine->ncaches++] = (struct bench_cache){
+            topo->caches[i].level, topo->caches[i].size_bytes, topo->caches[i].cpus};
+}
+
+static void write_orders(struct observer *o)
+{
+    const struct observe_config *config = o->config;
+    o->arena->foreground = o->foreground;
+    o->arena->warmup_s = config->warmup_s;
+    o->arena->measure_s = config->measure_s;
+    describe_machine(config->topo, &o->arena->machine);
+    for (unsigned i = 0; i < o->nworkers; i++) {
+        struct arena_worker *worker = &o->arena->worker[i];
+        bool behind = i >= o->foreground;
+        const struct bench *bench = behind ? config->background : o->arm->bench;
+        const void *params = behind ? config->background_params : o->arm->params;
+        unsigned slot = behind ? o->arm->slots + i - o->foreground : i;
+        worker->plan = o->arm->plan.workers[slot];
+        worker->index = behind ? i - o->foreground : i;
+        worker->team = behind ? o->nworkers - o->foreground : o->foreground;
+        worker->device = bench->needs & NEED_DEVICE ? config->device : DEVICE_NONE;
+        worker->seed = config->seed + slot;
+        (void)snprintf(worker->bench, sizeof(worker->bench), "%s", bench->name);
+        assert(bench->params_size <= sizeof(worker->params));
+        if (params)
+            memcpy(worker->params, params, bench->params_size);
+        if (worker->plan.gpu >= 0)
+            memcpy(worker->pci_bdf, config->topo->gpus[worker->plan.gpu].pci_bdf,
+                   sizeof(worker->pci_bdf));
+    }
+}
+
+static int observer_open(struct observer *o, struct err *err)
+{
+    o->arena_fd = o->event_fd = -1;
+    o->child = calloc(o->nworkers, sizeof(*o->child));
+    if (!o->child)
+        return err_set(err, -ENOMEM, "no memory for %u workers", o->nworkers);
+    o->arena = arena_create(o->nworkers, &o->arena_fd, err);
+    if (!o->arena)
+        return err ? err->code : -ENOMEM;
+    o->event_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (o->event_fd < 0)
+        return err_sys(err, -errno, "cannot create an eventfd");
+    atomic_store(&o->arena->event_fd, o->event_fd);
+    return 0;
+}
+
+static void observer_close(struct observer *o)
+{
+    if (o->event_fd >= 0)
+        (void)close(o->event_fd);
+    if (o->arena_fd >= 0)
+        (void)close(o->arena_fd);
+    arena_destroy(o->arena);
+    free(o->child);
+}
+
+static int launch_all(struct observer *o, struct err *err)
+{
+    for (unsigned i = 0; i < o->nworkers; i++) {
+        int rc = launch_worker(o->arena, o->arena_fd, i, &o->child[i].pid, err);
+        if (rc)
+            return rc;
+    }
+    return 0;
+}
+
+/*
+ * Gives leave to warm up. Workers that share CPUs go one after the other: in a collapse one step
+ * takes seconds, and the fight itself is measured after go, not here.
+ */
+static void grant_warm_up(struct observer *o, bool one_by_one)
+{
+    for (unsigned i = 0; i < o->nworkers; i++) {
+        struct arena_worker *worker = &o->arena->worker[i];
+        if (!atomic_load(&worker->warm))
+            futex_set(&worker->warm, 1);
+        if (one_by_one && !past(o, i, WORKER_READY))
+            return;
+    }
+}
+
+/* 0: all are ready. -ECANCELED: a worker was lost, there is nothing to measure. */
+static int prepare(struct observer *o)
+{
+    bool one_by_one = plan_overlaps(&o->arm->plan);
+    double limit_s = o->config->setup_s + o->config->warmup_s * o->nworkers;
+    uint64_t until_ns = deadline(limit_s);
+    while (!all_past(o, o->nworkers, WORKER_READY)) {
+        if (all_past(o, o->nworkers, WORKER_PRIMED))
+            grant_warm_up(o, one_by_one);
+        if (wait_for_news(o, until_ns))
+            return -EINTR;
+        if (any_lost(o))
+            return -ECANCELED;
+        if (clock_now_ns() >= until_ns)
+            give_up(o, WORKER_READY, limit_s);
+    }
+    return any_lost(o) ? -ECANCELED : 0;
+}
+
+/* Steps that are still under way become lower bounds; what the kernel knows is read first. */
+static void censor_running(struct observer *o)
+{
+    uint64_t now_ns = clock_now_ns();
+    for (unsigned i = 0; i < o->foreground; i++) {
+        struct arena_worker *worker = &o->arena->worker[i];
+        if (past(o, i, WORKER_DONE))
+            continue;
+        witness_read(o->child[i].pid, &worker->visits, &worker->at_end);
+        o->child[i].censored = true;
+        o->child[i].killed_ns = now_ns;
+    }
+    for (unsigned i = 0; i < o->foreground; i++)
+        if (o->child[i].censored)
+            launch_kill(o->child[i].pid);
+}
+
+static void read_machine(const struct observer *o, struct witness_machine *machine, double *ours_s)
+{
+    witness_machine_read(machine);
+    *ours_s = 0;
+    for (unsigned i = 0; i < o->nworkers; i++)
+        if (o->child[i].pid)
+            *ours_s += witness_process_cpu_s(o->child[i].pid);
+}
+
+static int measure(struct observer *o)
+{
+    read_machine(o, &o->machine_go, &o->ours_go_s);
+    o->go_ns = clock_now_ns();
+    futex_set(&o->arena->go, 1);
+    uint64_t until_ns = deadline(o->config->limit_s);
+    int rc = 0;
+    while (!rc && !all_past(o, o->foreground, WORKER_DONE)) {
+        rc = wait_for_news(o, until_ns);
+        if (!rc && clock_now_ns() >= until_ns)
+            break;
+    }
+    read_machine(o, &o->machine_end, &o->ours_end_s);
+    if (!rc && o->arm->bench->scan)
+        give_up(o, WORKER_DONE, o->config->limit_s);
+    else if (!rc)
+        censor_running(o);
+    return rc;
+}
+
+static int finish(struct observer *o)
+{
+    futex_set(&o->arena->stop, 1);
+    uint64_t until_ns = deadline(o->config->setup_s);
+    while (!all_reaped(o)) {
+        if (wait_for_news(o, until_ns))
+            return -EINTR;
+        if (clock_now_ns() >= until_ns)
+            give_up(o, WORKER_FINISHED, o->config->setup_s);
+    }
+    return 0;
+}
+
+/* GPUs in use, while they still work: clocks and temperatures fall within milliseconds. */
+static void read_gpus(const struct observer *o, struct observation *out)
+{
+    out->gpu_clock_mhz = out->gpu_temp_c = NAN;
+    if (o->config->device != DEVICE_CUDA)
+        return;
+    double clock_mhz = 0, temp_c = 0;
+    unsigned known = 0;
+    for (unsigned i = 0; i < o->foreground; i++) {
+        struct gpu_state state;
+        const struct arena_worker *worker = &o->arena->worker[i];
+        if (!worker->pci_bdf[0] || gpu_state_read(worker->pci_bdf, &state))
+            continue;
+        known++;
+        clock_mhz += state.clock_mhz;
+        temp_c += state.temperature_c;
+        out->gpu_throttle_reasons |= state.throttle_reasons;
+    }
+    if (known) {
+        out->gpu_clock_mhz = clock_mhz / known;
+        out->gpu_temp_c = temp_c / known;
+    }
+}
+
+static int collect_all(const struct observer *o, struct observation *out, struct err *err)
+{
+    out->start_ns = o->go_ns;
+    out->workers = calloc(o->nworkers, sizeof(*out->workers));
+    if (!out->workers)
+        return err_set(err, -ENOMEM, "no memory for the results of %u workers", o->nworkers);
+    out->nworkers = o->nworkers;
+    for (unsigned i = 0; i < o->nworkers; i++) {
+        int rc = collect_worker(&o->arena->worker[i], o->go_ns,
+                                o->child[i].censored ? o->child[i].killed_ns : 0, &out->workers[i]);
+        if (rc)
+            return err_set(err, rc, "no memory for the samples of worker %u", i);
+    }
+    collect_machine(&o->machine_go, &o->machine_end, o->ours_end_s - o->ours_go_s, out);
+    collect_verdict(out);
+    return 0;
+}
+
+int observe_arm(const struct observe_config *config, const struct arm *arm, bool record_visits,
+                struct signals *signals, struct observation *out, struct err *err)
+{
+    unsigned background = arm->alone ? 0 : arm->plan.nworkers - arm->slots;
+    struct observer o = {.config = config,
+                         .arm = arm,
+                         .signals = signals,
+                         .foreground = arm->workers,
+                         .nworkers = arm->workers + background};
+    int rc = observer_open(&o, err);
+    if (rc)
+        goto close;
+    write_orders(&o);
+    o.arena->record_visits = record_visits;
+    rc = launch_all(&o, err);
+    if (!rc)
+        rc = prepare(&o);
+    if (!rc)
+        rc = measure(&o);
+    read_gpus(&o, out);
+    if (!rc)
+        rc = finish(&o);
+    kill_all(&o);
+    if (!rc || rc == -ECANCELED)
+        rc = collect_all(&o, out, err);
+close:
+    observer_close(&o);
+    return rc;
+}

@@ -1,0 +1,19 @@
+/* A plan as the JSON object of DESIGN.md, "Output of a run". */
+#ifndef CONTEND_PLAN_JSON_H
+#define CONTEND_PLAN_JSON_H
+
+#include <jansson.h>
+
+#include "harness/plan.h"
+#include "harness/result.h"
+
+/*
+ * {"placement", "status": "ok" | "skipped", "reason", "workers": [{"worker", "cpus", "mem_nodes",
+ * "mem_policy", "threads", "gpu": {"pci_bdf", "cuda_ordinal"} | null}, ...]}; a background worker
+ * has "background": true as well. With `actual`, an observation of this plan or NULL, the workers
+ * that ran have "cpus_actual" and "mem_nodes_actual" too. NULL: no memory. The caller owns it.
+ */
+json_t *plan_to_json(const struct topo *topo, const struct plan *plan,
+                     const struct observation *actual);
+
+#endif

@@ -1,0 +1,29 @@
+#include "harness/result.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+const char *status_name(enum status status)
+{
+    static const char *const names[STATUSES] = {"ok",      "noisy",  "censored",
+                                                "skipped", "failed", "hung"};
+    return names[status];
+}
+
+enum device arm_device(const struct result *result, const struct arm *arm)
+{
+    return arm->bench->needs & NEED_DEVICE ? result->device : DEVICE_NONE;
+}
+
+void observation_free(struct observation *observation)
+{
+    if (!observation)
+        return;
+    for (unsigned i = 0; observation->workers && i < observation->nworkers; i++) {
+        free(observation->workers[i].samples);
+        free(observation->workers[i].values);
+        free(observation->workers[i].visits);
+    }
+    free(observation->workers);
+    memset(observation, 0, sizeof(*observation));
+}

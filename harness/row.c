@@ -1,0 +1,289 @@
+#include "harness/row.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "harness/metric.h"
+#include "harness/stats.h"
+#include "harness/summary.h"
+
+/* clang-format off */
+#define COLUMN(field, kind) {#field, ROW_##kind, offsetof(struct row, field)}
+const struct row_column row_columns[] = {
+    COLUMN(run_id, CHARS), COLUMN(scenario, TEXT), COLUMN(placement, TEXT),
+    COLUMN(workers, UNSIGNED), COLUMN(bench, TEXT), COLUMN(params, CHARS), COLUMN(device, TEXT),
+    COLUMN(metric, TEXT), COLUMN(unit, CHARS), COLUMN(better, TEXT), COLUMN(rounds, UNSIGNED),
+    COLUMN(samples, SIZE), COLUMN(median, DOUBLE), COLUMN(ci_low, DOUBLE),
+    COLUMN(ci_high, DOUBLE), COLUMN(p95, DOUBLE), COLUMN(p99, DOUBLE), COLUMN(min, DOUBLE),
+    COLUMN(max, DOUBLE), COLUMN(status, STATUS), COLUMN(reason, CHARS),
+    {.name = NULL},
+};
+#undef COLUMN
+/* clang-format on */
+
+const char *row_text(const struct row *row, const struct row_column *column)
+{
+    const void *field = (const char *)row + column->offset;
+    if (column->kind == ROW_CHARS)
+        return field;
+    if (column->kind == ROW_STATUS)
+        return status_name(*(const enum status *)field);
+    return *(const char *const *)field ? *(const char *const *)field : "";
+}
+
+/* What the rows of one arm are made from. */
+struct maker {
+    const struct result *result;
+    const struct summary *summary;
+    size_t arm;       /* index in both */
+    double *values;   /* scratch: one a round */
+    uint32_t *counts; /* scratch: one a round */
+};
+
+static const struct arm *arm_of(const struct maker *maker)
+{
+    return &maker->result->arms[maker->arm];
+}
+
+static const struct arm_summary *summary_of(const struct maker *maker)
+{
+    return &maker->summary->arms[maker->arm];
+}
+
+static const struct round_values *
+base_of(const struct maker *maker, const struct metric_info *metric, const struct round_values *own)
+{
+    return summary_round(maker->summary, summary_of(maker)->baseline[metric->baseline], own->round);
+}
+
+static double value_of(const struct maker *maker, const struct metric_info *metric,
+                       const struct round_values *own)
+{
+    return metric_value(metric, own, base_of(maker, metric, own), arm_of(maker)->workers);
+}
+
+/* The round whose loss is the median (the lower one of an even count), or NULL. */
+static const struct round_values *round_of_median_loss(const struct maker *maker)
+{
+    const struct arm_summary *summary = summary_of(maker);
+    const struct metric_info *loss = metric_find("loss_per_step");
+    for (size_t i = 0; i < summary->nrounds; i++)
+        maker->values[i] = value_of(maker, loss, &summary->rounds[i]);
+    size_t n = stats_sort(maker->values, summary->nrounds);
+    for (size_t i = 0; n && i < summary->nrounds; i++)
+        if (value_of(maker, loss, &summary->rounds[i]) == maker->values[(n - 1) / 2])
+            return &summary->rounds[i];
+    return NULL;
+}
+
+static void describe_arm(const struct maker *maker, struct row *row)
+{
+    const struct result *result = maker->result;
+    const struct arm *arm = arm_of(maker);
+    *row = (struct row){
+        .scenario = result->scenario,
+        .placement = placement_infos[arm->placement].name,
+        .bench = arm->bench->name,
+        .device = device_name(arm_device(result, arm)),
+        .workers = arm->alone ? 1 : arm->workers,
+        .slots = arm->slots,
+        .status = summary_of(maker)->status,
+    };
+    (void)snprintf(row->run_id, sizeof(row->run_id), "%s", result->run_id);
+    char slots[32];
+    size_t room = sizeof(row->params) - sizeof(slots);
+    (void)opts_format(arm->bench->opts, arm->params, row->params, room);
+    (void)snprintf(slots, sizeof(slots), "%sslots=%u", row->params[0] ? ";" : "", arm->slots);
+    strcat(row->params, slots);
+    (void)snprintf(row->reason, sizeof(row->reason), "%s", summary_of(maker)->reason);
+}
+
+/* Adds why a row's values are not its arm's own measurement. */
+static void explain_sharing(const struct maker *maker, struct row *row)
+{
+    const struct arm *source = &maker->result->arms[summary_of(maker)->source];
+    if (source == arm_of(maker))
+        return;
+    char slots[32] = "", own[sizeof(row->reason)];
+    if (source->slots != row->slots)
+        (void)snprintf(slots, sizeof(slots), " of %u workers", source->slots);
+    memcpy(own, row->reason, sizeof(own));
+    (void)snprintf(row->reason, sizeof(row->reason), "same plan as %s%s, measured once%s%.180s",
+                   placement_infos[source->placement].name, slots, own[0] ? "; " : "", own);
+}
+
+static void describe_metric(const struct maker *maker, const struct metric_info *metric,
+                            struct row *row)
+{
+    describe_arm(maker, row);
+    row->metric = metric->name;
+    row->better = metric->better;
+    if (metric->unit)
+        (void)snprintf(row->unit, sizeof(row->unit), "%s", metric->unit);
+    else
+        (void)snprintf(row->unit, sizeof(row->unit), "%.28s/s", arm_of(maker)->bench->ops_unit);
+    row->median = row->ci_low = row->ci_high = NAN;
+    row->p95 = row->p99 = row->min = row->max = NAN;
+}
+
+/* A value is as good as the worse of the two arms it compares. */
+static void take_base_status(const struct maker *maker, const struct metric_info *metric,
+                             const struct round_values *base, struct row *row)
+{
+    if (!base || base->status <= row->status)
+        return;
+    int arm = summary_of(maker)->baseline[metric->baseline];
+    row->status = base->status;
+    (void)snprintf(row->reason, sizeof(row->reason), "its baseline: %.230s",
+                   maker->summary->arms[arm].reason);
+}
+
+/* Percentiles are of steps, not of rounds: what the slowest steps of a run feel like. */
+static void fill_step_times(const struct arm_summary *summary, struct row *row)
+{
+    row->samples = summary->nsteps;
+    row->p95 = stats_percentile(summary->steps, summary->nsteps, 0.95);
+    row->p99 = stats_percentile(summary->steps, summary->nsteps, 0.99);
+    row->min = stats_percentile(summary->steps, summary->nsteps, 0);
+    row->max = stats_percentile(summary->steps, summary->nsteps, 1);
+}
+
+/* Fills the numbers from the rounds; false when no round has a value. */
+static bool fill_numbers(const struct maker *maker, const struct metric_info *metric,
+                         const struct round_values *loss_round, struct row *row)
+{
+    const struct arm_summary *summary = summary_of(maker);
+    size_t n = 0;
+    for (size_t i = 0; i < summary->nrounds; i++) {
+        double value = value_of(maker, metric, &summary->rounds[i]);
+        if (isnan(value))
+            continue;
+        maker->values[n++] = value;
+        take_base_status(maker, metric, base_of(maker, metric, &summary->rounds[i]), row);
+    }
+    n = stats_sort(maker->values, n);
+    if (!n)
+        return false;
+    struct stats_interval ci =
+        stats_median_interval(maker->values, n, maker->result->seed, maker->counts);
+    row->rounds = (unsigned)n;
+    row->samples = n;
+    row->median = stats_median(maker->values, n);
+    row->ci_low = ci.low;
+    row->ci_high = ci.high;
+    row->min = maker->values[0];
+    row->max = maker->values[n - 1];
+    if (metric->is_step_time)
+        fill_step_times(summary, row);
+    if (metric->is_loss)
+        row->median = loss_round ? value_of(maker, metric, loss_round) : NAN;
+    return !isnan(row->median);
+}
+
+static int append_row(struct rows *rows, const struct row *row, struct err *err)
+{
+    if (rows->n == rows->capacity) {
+        size_t capacity = rows->capacity ? 2 * rows->capacity : 64;
+        struct row *grown = realloc(rows->row, capacity * sizeof(*grown));
+        if (!grown)
+            return err_set(err, -ENOMEM, "out of memory for %zu rows", capacity);
+        rows->row = grown;
+        rows->capacity = capacity;
+    }
+    rows->row[rows->n++] = *row;
+    return 0;
+}
+
+/* A baseline is what others are compared with; only with N = 1 it is a run of its own as well. */
+static bool applies(const struct arm *arm, const struct metric_info *metric)
+{
+    return metric->baseline == BASELINE_NONE || !arm->alone || arm->slots == 1;
+}
+
+static int append_metric(const struct maker *maker, const struct metric_info *metric,
+                         const struct round_values *loss_round, struct rows *rows, struct err *err)
+{
+    struct row row;
+    describe_metric(maker, metric, &row);
+    if (!fill_numbers(maker, metric, loss_round, &row)) {
+        if (!metric->absent)
+            return 0;
+        row.status = STATUS_SKIPPED;
+        (void)snprintf(row.reason, sizeof(row.reason), "%s", metric->absent);
+    }
+    explain_sharing(maker, &row);
+    return append_row(rows, &row, err);
+}
+
+static int append_arm(const struct maker *maker, struct rows *rows, struct err *err)
+{
+    if (!summary_of(maker)->nrounds) {
+        struct row row;
+        describe_metric(maker, metric_find("step_time"), &row);
+        explain_sharing(maker, &row);
+        return append_row(rows, &row, err);
+    }
+    const struct round_values *loss_round = round_of_median_loss(maker);
+    for (const struct metric_info *metric = metrics; metric->name; metric++) {
+        if (!applies(arm_of(maker), metric))
+            continue;
+        int rc = append_metric(maker, metric, loss_round, rows, err);
+        if (rc)
+            return rc;
+    }
+    return 0;
+}
+
+static int append_all(struct maker *maker, struct rows *rows, struct err *err)
+{
+    size_t most = 1;
+    for (size_t i = 0; i < maker->summary->narms; i++)
+        if (maker->summary->arms[i].nrounds > most)
+            most = maker->summary->arms[i].nrounds;
+    maker->values = calloc(most, sizeof(*maker->values));
+    maker->counts = calloc(most, sizeof(*maker->counts));
+    int rc = maker->values && maker->counts
+                 ? 0
+                 : err_set(err, -ENOMEM, "out of memory for %zu rounds", most);
+    for (maker->arm = 0; !rc && maker->arm < maker->summary->narms; maker->arm++)
+        rc = append_arm(maker, rows, err);
+    free(maker->counts);
+    free(maker->values);
+    return rc;
+}
+
+int rows_make(const struct result *result, struct rows *rows, struct err *err)
+{
+    struct summary summary;
+    *rows = (struct rows){0};
+    int rc = summary_make(result, &summary, err);
+    if (!rc) {
+        struct maker maker = {.result = result, .summary = &summary};
+        rc = append_all(&maker, rows, err);
+    }
+    summary_free(&summary);
+    return rc;
+}
+
+void rows_free(struct rows *rows)
+{
+    if (!rows)
+        return;
+    free(rows->row);
+    *rows = (struct rows){0};
+}
+
+const struct row *rows_find(const struct rows *rows, const char *placement, unsigned workers,
+                            unsigned slots, const char *metric)
+{
+    for (size_t i = 0; i < rows->n; i++) {
+        const struct row *row = &rows->row[i];
+        if (row->workers == workers && row->slots == slots && !strcmp(row->placement, placement) &&
+            !strcmp(row->metric, metric))
+            return row;
+    }
+    return NULL;
+}

@@ -1,0 +1,403 @@
+#include "harness/run_options.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <time.h>
+
+#include "harness/core/log.h"
+
+enum { MAX_WORKERS = 1024, MAX_COUNTS = 16 };
+
+/*
+ * quick aims at a whole run of about a minute: the measured time of an arm is what is left of
+ * target_s for each launch, within [least_s, most_s].
+ */
+static const struct profile_times {
+    unsigned rounds;
+    double target_s, least_s, most_s, warmup_s, limit_s;
+} profiles[] = {
+    [PROFILE_QUICK] = {3, 55, 0.5, 1.5, 0.2, 12},
+    [PROFILE_STANDARD] = {5, 600, 2, 4, 0.5, 30},
+    [PROFILE_FULL] = {11, 3600, 5, 10, 1, 60},
+};
+/* A scan has many points to share its time: twice as much at most, and far more before it hangs. */
+static const double scan_times = 2, scan_limits = 10;
+static const double launch_s = 0.7; /* start, set-up and end of an arm, for estimates only */
+
+static const char *const profile_names[] = {"quick", "standard", "full", NULL};
+static const char *const device_names[] = {"auto", "sim", "cuda", NULL};
+
+#define FIELD(member) offsetof(struct run_options, member)
+
+const struct opt run_option_table[] = {
+    {.name = "workers",
+     .letter = 'n',
+     .kind = OPT_TEXT,
+     .offset = FIELD(workers),
+     .def = "auto",
+     .arg = "N[,N]",
+     .help = "Worker counts to try; auto is one a GPU, at least 2"},
+    {.name = "placement",
+     .letter = 'P',
+     .kind = OPT_TEXT,
+     .offset = FIELD(placements),
+     .arg = "LIST",
+     .help = "Placements to compare, such as none,partition (default: the "
+             "scenario's); 'contend list' names them"},
+    {.name = "device",
+     .kind = OPT_CHOICE,
+     .offset = FIELD(device),
+     .def = "auto",
+     .choices = device_names,
+     .arg = "D",
+     .help = "What stands behind the workers"},
+    {.name = "profile",
+     .kind = OPT_CHOICE,
+     .offset = FIELD(profile),
+     .def = "quick",
+     .choices = profile_names,
+     .arg = "P",
+     .help = "How long and how often to measure"},
+    {.name = "rounds",
+     .kind = OPT_INT,
+     .offset = FIELD(rounds),
+     .min = 1,
+     .max = 1000,
+     .arg = "N",
+     .help = "Rounds of all arms (default: the profile's 3, 5 or 11)"},
+    {.name = "time",
+     .kind = OPT_SECONDS,
+     .offset = FIELD(time_s),
+     .min = 0.01,
+     .max = 3600,
+     .arg = "T",
+     .help = "Measured time of an arm (default: the profile's)"},
+    {.name = "warmup",
+     .kind = OPT_SECONDS,
+     .offset = FIELD(warmup_s),
+     .min = 0,
+     .max = 3600,
+     .arg = "T",
+     .help = "Time of steps that do not count, at least one step"},
+    {.name = "limit",
+     .kind = OPT_SECONDS,
+     .offset = FIELD(limit_s),
+     .min = 0.1,
+     .max = 3600,
+     .arg = "T",
+     .help = "A step still under way so long after the start is cut off and reported "
+             "as 'more than'"},
+    {.name = "setup-limit",
+     .kind = OPT_SECONDS,
+     .offset = FIELD(setup_limit_s),
+     .def = "60",
+     .min = 0.1,
+     .max = 3600,
+     .arg = "T",
+     .help = "A worker without progress for so long outside of steps is ended as hung"},
+    {.name = "seed",
+     .kind = OPT_INT,
+     .offset = FIELD(seed),
+     .min = 1,
+     .max = 9e15,
+     .arg = "N",
+     .help = "Seed of the order of arms and of the data (default: drawn, and recorded)"},
+    {.name = "background",
+     .kind = OPT_TEXT,
+     .offset = FIELD(background),
+     .arg = "BENCH",
+     .help = "Benchmark that makes load behind the measured workers"},
+    {.name = "background-workers",
+     .kind = OPT_INT,
+     .offset = FIELD(background_workers),
+     .min = 1,
+     .max = MAX_WORKERS,
+     .arg = "N",
+     .help = "How many of them (default 1 with --background)"},
+    PLAN_OPTIONS(struct run_options, plan),
+    {.name = "out",
+     .letter = 'o',
+     .kind = OPT_TEXT,
+     .offset = FIELD(out),
+     .arg = "DIR",
+     .help = "Where the results go (default results/<host>/<utc>-<scenario>)"},
+    {.name = "host",
+     .kind = OPT_TEXT,
+     .offset = FIELD(host),
+     .arg = "NAME",
+     .help = "Name of this machine in results and plots (default: its host name)"},
+    {.name = "no-baselines",
+     .kind = OPT_FLAG,
+     .offset = FIELD(no_baselines),
+     .help = "Leave out the workers that run alone; no efficiency, no loss split"},
+    {.name = "no-plots", .kind = OPT_FLAG, .offset = FIELD(no_plots), .help = "Draw nothing"},
+    {.name = "json",
+     .kind = OPT_FLAG,
+     .offset = FIELD(json),
+     .help = "Print the rows as JSON instead of the table"},
+    {.name = "dry-run",
+     .kind = OPT_FLAG,
+     .offset = FIELD(dry_run),
+     .help = "Print the plan and the expected time; start nothing"},
+    {.name = "fake-gpus",
+     .kind = OPT_TEXT,
+     .offset = FIELD(topo.fake_gpus),
+     .arg = "BDF@NODE,..",
+     .help = "For tests: pretend that these GPUs are there"},
+    {.name = NULL},
+};
+
+static unsigned count_cuda_gpus(const struct topo *topo)
+{
+    unsigned n = 0;
+    for (unsigned i = 0; i < topo->ngpus; i++)
+        n += topo->gpus[i].cuda_ordinal >= 0;
+    return n;
+}
+
+#ifdef CONTEND_HAVE_CUDA
+static const bool have_cuda = true;
+#else
+static const bool have_cuda = false;
+#endif
+
+/* Merges what one part needs into *device: a run has one device for all arms that need one. */
+static int choose_device(const struct run_options *options, const struct topo *topo,
+                         const struct bench *bench, enum device *device, struct err *err)
+{
+    unsigned gpus = options->topo.fake_gpus ? 0 : count_cuda_gpus(topo);
+    if (!(bench->needs & NEED_DEVICE))
+        return 0;
+    *device = options->device == 1 || !gpus || !have_cuda ? DEVICE_SIM : DEVICE_CUDA;
+    if (options->device == 2 && !have_cuda)
+        return err_set(err, -ENOTSUP,
+                       "device 'cuda' is not possible: this program was built without nvcc; use "
+                       "--device sim, or build it where the CUDA toolkit is");
+    if (options->device == 2 && !gpus)
+        return err_set(err, -ENOTSUP,
+                       "device 'cuda' is not possible: CUDA finds no GPU here (see 'contend "
+                       "topo'); use --device sim");
+    if (!options->device && gpus && !have_cuda)
+        log_warn("%u GPUs are here, but this program was built without nvcc: device sim", gpus);
+    return 0;
+}
+
+/* "2,4,8" -> counts; "auto" -> one a GPU, at least 2. Returns how many, or a negative errno. */
+static int parse_workers(const char *text, const struct topo *topo, unsigned counts[MAX_COUNTS],
+                         struct err *err)
+{
+    int n = 0;
+    if (strcmp(text, "auto") == 0) {
+        unsigned gpus = count_cuda_gpus(topo);
+        counts[0] = gpus > 2 ? gpus : 2;
+        return 1;
+    }
+    for (const char *at = text; n < MAX_COUNTS; at++) {
+        char *end;
+        unsigned long value = strtoul(at, &end, 10);
+        if (end == at || *at < '0' || *at > '9' || value < 1 || value > MAX_WORKERS)
+            break;
+        counts[n++] = (unsigned)value;
+        if (!*end)
+            return n;
+        if (*end != ',')
+            break;
+        at = end;
+    }
+    return err_set(err, -EINVAL, "workers '%.60s' is not auto or a list of up to %d counts 1 to %d",
+                   text, MAX_COUNTS, MAX_WORKERS);
+}
+
+/*
+ * Defaults of the benchmark, then the scenario's, then the user's as far as the benchmark knows
+ * them; `used` notes which it knew. Then all checked together.
+ */
+static int set_params(const struct bench *bench, const char *scenario_params, const struct cli *cli,
+                      bool *used, void *params, struct err *err)
+{
+    opts_set_defaults(bench->opts, params);
+    char copy[256], *save = NULL;
+    (void)snprintf(copy, sizeof(copy), "%s", scenario_params ? scenario_params : "");
+    for (char *pair = strtok_r(copy, ";", &save); pair; pair = strtok_r(NULL, ";", &save)) {
+        int rc = opts_set_pair(bench->opts, params, pair, err);
+        if (rc)
+            return rc;
+    }
+    for (size_t i = 0; cli && i < cli->npairs; i++) {
+        char name[64];
+        (void)snprintf(name, sizeof(name), "%.*s", (int)strcspn(cli->pairs[i], "="), cli->pairs[i]);
+        if (!opts_find(bench->opts, name))
+            continue;
+        int rc = opts_set_pair(bench->opts, params, cli->pairs[i], err);
+        if (rc)
+            return rc;
+        used[i] = true;
+    }
+    return bench->validate ? bench->validate(params, err) : 0;
+}
+
+static int find_bench(const struct cmd_env *env, const char *name, const struct bench **bench,
+                      struct err *err)
+{
+    *bench = bench_find(env->benches, name);
+    return *bench ? 0
+                  : err_set(err, -EINVAL, "unknown benchmark '%.60s'; see 'contend list'", name);
+}
+
+static int set_background(const struct cmd_env *env, const struct run_options *options,
+                          struct run_setup *setup, unsigned *workers, struct err *err)
+{
+    const char *name = options->background ? options->background : setup->scenario->background;
+    if (!name)
+        return options->background_workers
+                   ? err_set(err, -EINVAL, "--background-workers needs --background BENCH")
+                   : 0;
+    int rc = find_bench(env, name, &setup->config.background, err);
+    if (rc)
+        return rc;
+    *workers = options->background_workers ? (unsigned)options->background_workers
+                                           : setup->scenario->background_workers;
+    if (!*workers)
+        *workers = 1;
+    setup->config.background_params = setup->background_params;
+    return set_params(setup->config.background, NULL, NULL, NULL, setup->background_params, err);
+}
+
+/* The part's placements, then its optional ones, or the user's. Returns how many. */
+static int choose_placements(const struct scenario_part *part, const char *text,
+                             enum placement *placements, bool *optional, struct err *err)
+{
+    int n = placement_parse_list(text ? text : part->placements, placements, err);
+    if (n < 0 || text || !part->optional)
+        return n;
+    int more = placement_parse_list(part->optional, placements + n, err);
+    if (more < 0)
+        return more;
+    for (int i = n; i < n + more; i++)
+        optional[i] = true;
+    return n + more;
+}
+
+static uint64_t draw_seed(void)
+{
+    uint64_t seed = 0;
+    if (getrandom(&seed, sizeof(seed), GRND_NONBLOCK) != (ssize_t)sizeof(seed))
+        seed = (uint64_t)time(NULL);
+    return (seed & ((UINT64_C(1) << 48) - 1)) | 1; /* short enough to type back with --seed */
+}
+
+static void set_times(const struct run_options *options, struct run_setup *setup)
+{
+    const struct profile_times *profile = &profiles[options->profile];
+    struct observe_config *config = &setup->config;
+    struct result *result = &setup->result;
+    result->rounds_planned = options->rounds ? (unsigned)options->rounds : profile->rounds;
+    config->warmup_s = options->warmup_s > 0 ? options->warmup_s : profile->warmup_s;
+    config->setup_s = options->setup_limit_s;
+
+    size_t launches = 0;
+    bool scans = false;
+    for (size_t i = 0; i < result->narms; i++) {
+        launches += arm_runs(&result->arms[i]);
+        scans |= result->arms[i].bench->scan;
+    }
+    double all = (double)launches * result->rounds_planned;
+    double share_s = all > 0 ? profile->target_s / all - config->warmup_s - launch_s : 0;
+    config->measure_s = options->time_s > 0 ? options->time_s
+                                            : fmin(fmax(share_s, profile->least_s),
+                                                   profile->most_s * (scans ? scan_times : 1));
+    double limit_s = options->limit_s > 0 ? options->limit_s : profile->limit_s;
+    config->limit_s = fmax(limit_s, config->measure_s * (scans ? scan_limits : 1));
+    setup->expected_s = all * (config->measure_s + config->warmup_s + launch_s);
+}
+
+static int plan_part(const struct run_options *options, const struct topo *topo,
+                     const struct scenario_part *part, struct arms_request *request,
+                     struct result *result, struct err *err)
+{
+    enum placement placements[2 * PLACEMENTS];
+    bool optional[2 * PLACEMENTS] = {0};
+    unsigned counts[MAX_COUNTS] = {part->workers};
+    int nplacements = choose_placements(part, options->placements, placements, optional, err);
+    if (nplacements < 0)
+        return nplacements;
+    int ncounts = part->workers ? 1 : parse_workers(options->workers, topo, counts, err);
+    if (ncounts < 0)
+        return ncounts;
+    request->placements = placements;
+    request->nplacements = (size_t)nplacements;
+    request->optional = optional;
+    request->workers = counts;
+    request->nworkers = (size_t)ncounts;
+    return arms_add(topo, request, result, err);
+}
+
+static int add_parts(const struct cmd_env *env, const struct run_options *options,
+                     const struct cli *cli, unsigned background_workers, struct run_setup *setup,
+                     struct err *err)
+{
+    bool used[CLI_LIST_MAX] = {0};
+    const struct bench *bench = NULL;
+    struct result *result = &setup->result;
+    struct arms_request request = {.baselines = !options->no_baselines,
+                                   .plan = {.background = background_workers}};
+    int rc = plan_options_apply(&options->plan, &request.plan, err);
+    const struct scenario_part *part = setup->scenario->parts;
+    for (size_t i = 0; !rc && part[i].foreground; i++) {
+        rc = i < SCENARIO_PARTS_MAX ? find_bench(env, part[i].foreground, &bench, err) : -E2BIG;
+        if (!rc)
+            rc = set_params(bench, part[i].params, cli, used, setup->params[i], err);
+        if (!rc)
+            rc = choose_device(options, setup->config.topo, bench, &result->device, err);
+        request.bench = bench;
+        request.params = setup->params[i];
+        if (!rc)
+            rc = plan_part(options, setup->config.topo, &part[i], &request, result, err);
+    }
+    for (size_t i = 0; !rc && i < cli->npairs; i++)
+        if (!used[i])
+            rc = opts_set_pair(bench->opts, setup->background_params, cli->pairs[i], err);
+    return rc;
+}
+
+static void set_run_id(struct result *result)
+{
+    char utc[32];
+    struct tm tm;
+    time_t now = time(NULL);
+    (void)strftime(utc, sizeof(utc), "%Y%m%dT%H%M%SZ", gmtime_r(&now, &tm));
+    (void)snprintf(result->run_id, sizeof(result->run_id), "%s-%.24s-%llx", utc, result->scenario,
+                   (unsigned long long)(result->seed & 0xffffff));
+}
+
+int run_setup_make(const struct cmd_env *env, const struct scenario *scenario,
+                   const struct run_options *options, const struct cli *cli,
+                   const struct topo *topo, struct run_setup *setup, struct err *err)
+{
+    unsigned background_workers = 0;
+    setup->scenario = scenario;
+    setup->config.topo = topo;
+    int rc = set_background(env, options, setup, &background_workers, err);
+    if (!rc)
+        rc = add_parts(env, options, cli, background_workers, setup, err);
+    if (rc)
+        return rc;
+    struct result *result = &setup->result;
+    result->scenario = scenario->name;
+    result->seed = options->seed ? (uint64_t)options->seed : draw_seed();
+    setup->config.device = result->device;
+    setup->config.seed = result->seed;
+    set_run_id(result);
+    set_times(options, setup);
+    return 0;
+}
+
+void run_setup_free(struct run_setup *setup)
+{
+    arms_free(&setup->result);
+}

@@ -1,0 +1,25 @@
+/*
+ * Signals as readable events: SIGCHLD to reap workers, SIGINT, SIGTERM and SIGHUP to end a run in
+ * good order. Blocked from signals_open to signals_close, so no handler ever runs.
+ */
+#ifndef CONTEND_SIGNALS_H
+#define CONTEND_SIGNALS_H
+
+#include <signal.h>
+#include <stdbool.h>
+
+#include "harness/core/err.h"
+
+struct signals {
+    int fd;
+    int interrupted; /* the signal that asked to stop, 0 = none so far */
+    sigset_t before; /* mask to restore */
+};
+
+int signals_open(struct signals *signals, struct err *err);
+void signals_close(struct signals *signals);
+
+/* Takes what has arrived; true when the run was asked to stop, now or earlier. */
+bool signals_take(struct signals *signals);
+
+#endif

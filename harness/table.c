@@ -1,0 +1,359 @@
+#include "harness/table.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "harness/closing.h"
+#include "harness/core/log.h"
+#include "harness/core/units.h"
+#include "harness/summary.h"
+
+enum { TABLE_WIDTH = 79, CELL = 32 };
+
+struct table {
+    const struct result *result;
+    const struct rows *rows;
+    const struct summary *summary;
+    FILE *out;
+    bool color;
+    unsigned slots; /* of the block being printed */
+};
+
+enum paint { PLAIN, BOLD, RED, GREEN, DIM };
+
+static void paint(const struct table *table, enum paint color)
+{
+    static const char *const codes[] = {"\033[0m", "\033[1m", "\033[31m", "\033[32m", "\033[2m"};
+    if (table->color)
+        (void)fputs(codes[color], table->out);
+}
+
+/* Prints text broken at spaces; lines after the first start behind `indent` spaces. */
+static void print_wrapped(const char *text, int indent, FILE *out)
+{
+    int column = 0;
+    while (*text) {
+        int word = (int)strcspn(text, " ");
+        if (column > indent && column + 1 + word > TABLE_WIDTH) {
+            (void)fprintf(out, "\n%*s", indent, "");
+            column = indent;
+        } else if (column > 0) {
+            (void)fputc(' ', out);
+            column++;
+        }
+        (void)fprintf(out, "%.*s", word, text);
+        column += word;
+        text += word;
+        text += strspn(text, " ");
+    }
+    (void)fputc('\n', out);
+}
+
+static const struct arm *arm_at(const struct table *table, size_t arm)
+{
+    return &table->result->arms[arm];
+}
+
+static const char *name_at(const struct table *table, size_t arm)
+{
+    return placement_infos[arm_at(table, arm)->placement].name;
+}
+
+/* The median of an arm's metric; NaN without the row. */
+static double median_of(const struct table *table, size_t arm, const char *metric)
+{
+    const struct arm *of = arm_at(table, arm);
+    const struct row *row =
+        rows_find(table->rows, name_at(table, arm), of->alone ? 1 : of->workers, of->slots, metric);
+    return row ? row->median : NAN;
+}
+
+static void print_title(const struct table *table)
+{
+    static const char *const devices[] = {"no device", "device sim (modelled GPU)", "device cuda"};
+    const struct result *result = table->result;
+    unsigned cpus = 0;
+    for (size_t i = 0; i < result->narms; i++) {
+        unsigned n = summary_cpus(result, result->arms[i].slots);
+        cpus = n > cpus ? n : cpus;
+    }
+    char rounds[48];
+    if (result->rounds_done == result->rounds_planned)
+        (void)snprintf(rounds, sizeof(rounds), "%u", result->rounds_done);
+    else
+        (void)snprintf(rounds, sizeof(rounds), "%u of %u", result->rounds_done,
+                       result->rounds_planned);
+    paint(table, BOLD);
+    (void)fprintf(table->out, "%s, %s, %u CPU%s, %s round%s\n", result->scenario,
+                  devices[result->device], cpus, cpus == 1 ? "" : "s", rounds,
+                  result->rounds_planned == 1 ? "" : "s");
+    paint(table, PLAIN);
+}
+
+static char *format_percent(double share, char *buf)
+{
+    double percent = 100 * share;
+    if (isnan(share))
+        (void)snprintf(buf, CELL, "-");
+    else
+        (void)snprintf(buf, CELL, "%.*f%%",
+                       percent >= 9.95    ? 0
+                       : percent >= 0.995 ? 1
+                                          : 2,
+                       percent);
+    return buf;
+}
+
+static char *format_share(double part, double whole, char *buf)
+{
+    if (isnan(part) || !(whole > 0))
+        (void)snprintf(buf, CELL, "-");
+    else
+        (void)snprintf(buf, CELL, "%.0f%%", fabs(100 * part / whole));
+    return buf;
+}
+
+/* An open end in front of a censored value: ">" for times, "<" for rates. */
+static const char *bound(const struct table *table, size_t arm, const char *sign)
+{
+    return table->summary->arms[arm].status == STATUS_CENSORED ? sign : "";
+}
+
+static void format_ratio_to_best(const struct table *table, size_t arm, size_t best, char *buf)
+{
+    struct paired_ratio ratio;
+    char text[CELL - 8];
+    if (arm == best) {
+        (void)snprintf(buf, CELL, "best");
+        return;
+    }
+    if (summary_ratio(table->summary, arm, best, table->result->seed, &ratio, NULL) ||
+        isnan(ratio.median)) {
+        (void)snprintf(buf, CELL, "-");
+        return;
+    }
+    (void)snprintf(buf, CELL, "%s%s slower", bound(table, arm, ">"),
+                   closing_format_ratio(ratio.median, text, sizeof(text)));
+}
+
+/* What stands behind a placement's name, explained below the block. */
+static const char *mark_of(const struct table *table, size_t arm)
+{
+    static const char *const marks[STATUSES] = {"", "~", "", "!", "!", "!"};
+    return marks[table->summary->arms[arm].status];
+}
+
+static void print_arm(const struct table *table, size_t arm, size_t best)
+{
+    char name[CELL], step[CELL], ratio[CELL], efficiency[CELL], rate[CELL], alone[CELL];
+    char value[CELL - 2], oncpu[CELL], queue[CELL], blocked[CELL];
+    (void)snprintf(name, sizeof(name), "%s%s", name_at(table, arm), mark_of(table, arm));
+    (void)snprintf(step, sizeof(step), "%s%s", bound(table, arm, ">"),
+                   units_format_seconds(median_of(table, arm, "step_time"), value, sizeof(value)));
+    format_ratio_to_best(table, arm, best, ratio);
+    (void)snprintf(rate, sizeof(rate), "%s%s", bound(table, arm, "<"),
+                   units_format_si(median_of(table, arm, "throughput"), value, sizeof(value)));
+    closing_format_ratio(median_of(table, arm, "slowdown_vs_alone"), alone, sizeof(alone));
+    /* Shares of the three medians' sum: medians need not come from the same round. */
+    double ran = median_of(table, arm, "oncpu_per_step");
+    double queued = median_of(table, arm, "runqueue_wait_per_step");
+    double slept = median_of(table, arm, "blocked_per_step");
+    double wall = ran + slept + (isnan(queued) ? 0 : queued);
+    paint(table, arm == best ? GREEN : PLAIN);
+    (void)fprintf(table->out, "%-11s%9s%14s%11s%8s%9s%5s%6s%6s", name, step, ratio,
+                  format_percent(median_of(table, arm, "efficiency"), efficiency), rate, alone,
+                  format_share(ran, wall, oncpu), format_share(queued, wall, queue),
+                  format_share(slept, wall, blocked));
+    paint(table, PLAIN);
+    (void)fputc('\n', table->out);
+}
+
+/* A measured arm of this block. */
+static bool in_block(const struct table *table, size_t arm)
+{
+    return arm_at(table, arm)->slots == table->slots && !arm_at(table, arm)->alone &&
+           !arm_at(table, arm)->bench->scan;
+}
+
+/* Indices of the block's arms that have a step time, slowest first; returns how many. */
+static size_t sort_block(const struct table *table, size_t *order)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < table->result->narms; i++) {
+        double step = median_of(table, i, "step_time");
+        if (!in_block(table, i) || isnan(step))
+            continue;
+        size_t at = n++;
+        for (; at > 0 && median_of(table, order[at - 1], "step_time") < step; at--)
+            order[at] = order[at - 1];
+        order[at] = i;
+    }
+    return n;
+}
+
+/* The placements that the machine cannot express: by name, or with the reason when they are few. */
+static void print_skipped(const struct table *table)
+{
+    enum { REASONS_MAX = 2 };
+    char names[200] = "";
+    size_t n = 0, used = 0;
+    for (size_t i = 0; i < table->result->narms; i++) {
+        if (!in_block(table, i) || arm_at(table, i)->plan.status != PLAN_SKIPPED)
+            continue;
+        n++;
+        used += (size_t)snprintf(names + used, sizeof(names) - used, "%s%s", used ? ", " : "",
+                                 name_at(table, i));
+        if (used >= sizeof(names))
+            break;
+    }
+    char line[400];
+    if (n > REASONS_MAX) {
+        (void)snprintf(line, sizeof(line), "- not on this machine: %s ('contend list' says why)",
+                       names);
+        print_wrapped(line, 2, table->out);
+    }
+    for (size_t i = 0; n <= REASONS_MAX && i < table->result->narms; i++) {
+        if (!in_block(table, i) || arm_at(table, i)->plan.status != PLAN_SKIPPED)
+            continue;
+        (void)snprintf(line, sizeof(line), "- %s: skipped: %s", name_at(table, i),
+                       arm_at(table, i)->plan.reason);
+        print_wrapped(line, 2, table->out);
+    }
+}
+
+/* One line for every arm of the block, or its baseline, that is not simply ok. */
+static void print_notes(const struct table *table)
+{
+    for (size_t i = 0; i < table->result->narms; i++) {
+        const struct arm_summary *summary = &table->summary->arms[i];
+        const struct arm *arm = arm_at(table, i);
+        bool repeats = arm->alone && summary->source != i;
+        bool skipped = arm->plan.status == PLAN_SKIPPED;
+        if (arm->slots != table->slots || summary->status == STATUS_OK || repeats || skipped ||
+            arm->bench->scan)
+            continue;
+        char line[400];
+        const char *mark = summary->nrounds ? mark_of(table, i) : "-";
+        (void)snprintf(line, sizeof(line), "%s%s%s%s: %s: %s", mark, mark[0] ? " " : "",
+                       name_at(table, i), arm->alone ? " alone" : "", status_name(summary->status),
+                       summary->reason);
+        print_wrapped(line, 2, table->out);
+    }
+}
+
+static void print_baselines(const struct table *table)
+{
+    char line[200], step[CELL];
+    size_t used = 0;
+    const struct arm_summary *any = NULL;
+    for (size_t i = 0; i < table->result->narms && !any; i++)
+        if (in_block(table, i))
+            any = &table->summary->arms[i];
+    if (!any || table->slots == 1)
+        return;
+    int slice = any->baseline[BASELINE_SLICE], single = any->baseline[BASELINE_SINGLE];
+    if (slice >= 0)
+        used += (size_t)snprintf(
+            line, sizeof(line), "one worker alone with 1/%u of the CPUs: %s", table->slots,
+            units_format_seconds(median_of(table, (size_t)slice, "step_time"), step, sizeof(step)));
+    if (single >= 0)
+        used += (size_t)snprintf(line + used, sizeof(line) - used, "%s with all: %s",
+                                 used ? "; alone" : "one worker alone",
+                                 units_format_seconds(median_of(table, (size_t)single, "step_time"),
+                                                      step, sizeof(step)));
+    if (used)
+        print_wrapped(line, 2, table->out);
+}
+
+/* Returns whether any arm of it was measured. */
+static bool print_block(const struct table *table, size_t *order)
+{
+    size_t n = sort_block(table, order);
+    (void)fputc('\n', table->out);
+    if (n) {
+        char title[CELL], rate[CELL];
+        (void)snprintf(title, sizeof(title), "%u worker%s", table->slots,
+                       table->slots == 1 ? "" : "s");
+        (void)snprintf(rate, sizeof(rate), "%.20s/s", arm_at(table, order[0])->bench->ops_unit);
+        paint(table, DIM);
+        (void)fprintf(table->out, "%-11s%9s%14s%11s%8s%9s%5s%6s%6s\n", title, "step time",
+                      "vs best", "efficiency", rate, "vs alone", "CPU", "queue", "block");
+        paint(table, PLAIN);
+    }
+    for (size_t i = 0; i < n; i++)
+        print_arm(table, order[i], order[n - 1]);
+    print_baselines(table);
+    return n > 0;
+}
+
+static unsigned next_slots(const struct result *result, unsigned after)
+{
+    unsigned next = 0;
+    for (size_t i = 0; i < result->narms; i++) {
+        unsigned slots = result->arms[i].bench->scan ? 0 : result->arms[i].slots;
+        if (slots > after && (!next || slots < next))
+            next = slots;
+    }
+    return next;
+}
+
+/* About the largest number of workers: that is where they fight the most. */
+static int print_closing(const struct table *table, unsigned blocks)
+{
+    struct closing closing;
+    int rc = closing_make(table->result, table->summary, table->rows, table->slots, &closing, NULL);
+    if (rc || !closing.sentence[0])
+        return rc;
+    char with[32] = "", line[600];
+    if (blocks > 1)
+        (void)snprintf(with, sizeof(with), "with %u workers, ", table->slots);
+    (void)snprintf(line, sizeof(line), "%s%s", with, closing.sentence);
+    (void)fputc('\n', table->out);
+    paint(table, BOLD);
+    print_wrapped(line, 0, table->out);
+    paint(table, PLAIN);
+    if (closing.command[0])
+        (void)fprintf(table->out, "to apply it: %s\n", closing.command);
+    return 0;
+}
+
+static int print_all(struct table *table)
+{
+    size_t *order = calloc(table->result->narms + 1, sizeof(*order));
+    if (!order)
+        return -1;
+    print_title(table);
+    unsigned blocks = 0, measured = 0;
+    for (unsigned slots = 0; (slots = next_slots(table->result, slots)) != 0; blocks++) {
+        table->slots = slots;
+        if (print_block(table, order))
+            measured++;
+    }
+    free(order);
+    int rc = 0;
+    if (measured) {
+        (void)fputs("CPU, queue, block: shares of a step on a CPU, waiting for one, and blocked\n",
+                    table->out);
+        rc = print_closing(table, blocks);
+    }
+    bool first = true;
+    for (unsigned slots = 0; (slots = next_slots(table->result, slots)) != 0; first = false) {
+        if (first)
+            (void)fputc('\n', table->out);
+        table->slots = slots;
+        print_notes(table);
+        print_skipped(table);
+    }
+    return rc;
+}
+
+void table_print(const struct result *result, const struct rows *rows, FILE *out, bool color)
+{
+    struct summary summary;
+    struct table table = {
+        .result = result, .rows = rows, .summary = &summary, .out = out, .color = color};
+    if (summary_make(result, &summary, NULL) || print_all(&table))
+        log_error("out of memory for the summary table; rows.csv has everything");
+    summary_free(&summary);
+}

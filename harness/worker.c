@@ -1,0 +1,316 @@
+#include "harness/worker.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <numaif.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "harness/arena.h"
+#include "harness/core/clock.h"
+#include "harness/core/futex.h"
+#include "harness/core/log.h"
+#include "harness/launch.h"
+#include "harness/perf.h"
+
+struct worker {
+    struct arena *arena;
+    struct arena_worker *slot;
+    const struct bench *bench;
+    struct bench_ctx ctx;
+    struct bench_machine machine; /* only the CPUs that this worker is bound to */
+    struct perf perf;
+    uint64_t iters; /* per sample, so that the clock stays small beside it */
+};
+
+static int read_affinity(int tid, struct bitset *cpus)
+{
+    memset(cpus, 0, sizeof(*cpus));
+    long n = syscall(SYS_sched_getaffinity, tid, sizeof(cpus->word), cpus->word);
+    return n < 0 ? -errno : 0;
+}
+
+static int compare_cpus(const struct bitset *planned, const struct bitset *actual, const char *when,
+                        struct err *err)
+{
+    if (bitset_equal(planned, actual))
+        return 0;
+    char want[80], got[80];
+    return err_set(err, -EXDEV, "bound to CPUs %s %s, planned %s",
+                   bitset_format(actual, got, sizeof(got)), when,
+                   bitset_format(planned, want, sizeof(want)));
+}
+
+static int read_back_memory(struct arena_worker *slot)
+{
+    static const enum mem_policy policies[] = {
+        [MPOL_DEFAULT] = MEM_DEFAULT,
+        [MPOL_PREFERRED] = MEM_PREFERRED,
+        [MPOL_BIND] = MEM_BIND,
+        [MPOL_INTERLEAVE] = MEM_INTERLEAVE,
+    };
+    int mode = 0;
+    if (get_mempolicy(&mode, slot->mem_nodes_actual.word, BITSET_BITS, NULL, 0)) {
+        if (slot->plan.mem_policy == MEM_DEFAULT)
+            return 0; /* nothing was asked for, so nothing has to be proven */
+        return err_sys(&slot->err, -ENOTSUP, "the memory policy cannot be read back");
+    }
+    if (mode < 0 || (size_t)mode >= sizeof(policies) / sizeof(policies[0]))
+        return err_set(&slot->err, -EXDEV, "the kernel reports unknown memory policy %d", mode);
+    slot->mem_policy_actual = policies[mode];
+    if (slot->mem_policy_actual == slot->plan.mem_policy &&
+        bitset_equal(&slot->mem_nodes_actual, &slot->plan.mem_nodes))
+        return 0;
+    char want[64], got[64];
+    return err_set(&slot->err, -EXDEV, "memory policy is %s on nodes '%s', planned %s on '%s'",
+                   mem_policy_name(slot->mem_policy_actual),
+                   bitset_format(&slot->mem_nodes_actual, got, sizeof(got)),
+                   mem_policy_name(slot->plan.mem_policy),
+                   bitset_format(&slot->plan.mem_nodes, want, sizeof(want)));
+}
+
+static int read_back_binding(struct arena_worker *slot)
+{
+    int rc = read_affinity(0, &slot->cpus_actual);
+    if (rc)
+        return err_sys(&slot->err, rc, "the CPU binding cannot be read back");
+    rc = compare_cpus(&slot->plan.cpus, &slot->cpus_actual, "at start", &slot->err);
+    return rc ? rc : read_back_memory(slot);
+}
+
+/* Libraries are known to shrink masks behind one's back: all threads again, after the run. */
+static int read_back_threads(struct arena_worker *slot)
+{
+    struct bitset mask;
+    int rc = read_affinity(0, &mask);
+    if (!rc)
+        rc = compare_cpus(&slot->plan.cpus, &mask, "at the end", &slot->err);
+    DIR *tasks = opendir("/proc/self/task");
+    for (struct dirent *task = tasks ? readdir(tasks) : NULL; task && !rc; task = readdir(tasks)) {
+        int tid = (int)strtol(task->d_name, NULL, 10);
+        if (!tid || read_affinity(tid, &mask))
+            continue;
+        bitset_or(&slot->cpus_actual, &mask);
+        if (!bitset_subset(&mask, &slot->plan.cpus))
+            rc = compare_cpus(&slot->plan.cpus, &mask, "in a thread", &slot->err);
+    }
+    if (tasks)
+        (void)closedir(tasks);
+    return rc;
+}
+
+/* Asks the kernel where the pages of the published buffer lie; at most 4096 evenly chosen ones. */
+static void count_pages(const struct bench_ctx *ctx, struct arena_worker *slot)
+{
+    enum { MAX_PAGES = 4096 };
+    static void *page[MAX_PAGES];
+    static int node[MAX_PAGES];
+    size_t page_bytes = (size_t)sysconf(_SC_PAGESIZE);
+    size_t pages = ctx->buffer_bytes / page_bytes;
+    size_t n = pages < MAX_PAGES ? pages : MAX_PAGES;
+    if (!n)
+        return;
+    uintptr_t first = ((uintptr_t)ctx->buffer + page_bytes - 1) & ~(uintptr_t)(page_bytes - 1);
+    for (size_t i = 0; i < n; i++)
+        page[i] = (void *)(first + i * (pages - 1) / n * page_bytes);
+    bool known = !move_pages(0, n, page, NULL, node, 0);
+    for (size_t i = 0; i < n; i++)
+        if (known && node[i] >= 0 && node[i] < RESULT_NODES)
+            slot->pages_on_node[node[i]]++;
+        else
+            slot->pages_elsewhere++;
+}
+
+static int run_once(struct worker *w, struct sample *sample)
+{
+    *sample = (struct sample){.iters = w->iters, .start_ns = clock_now_ns()};
+    int rc = w->bench->run(&w->ctx, w->iters, sample);
+    sample->elapsed_ns = clock_now_ns() - sample->start_ns;
+    w->slot->step_ops = sample->ops;
+    return rc;
+}
+
+/*
+ * Steps that do not count: thread teams, page faults, lazy loading, clocks. Also finds how many
+ * iterations make an interval that the clock can time and the sample buffer can hold.
+ */
+static int warm_up(struct worker *w)
+{
+    uint64_t clock_limit_ns = clock_cost_ns() * CLOCK_MIN_INTERVAL_CALLS;
+    uint64_t room_ns = (uint64_t)(w->arena->measure_s * 1e9) / (ARENA_SAMPLES / 2);
+    uint64_t least_ns = clock_limit_ns > room_ns ? clock_limit_ns : room_ns;
+    uint64_t end_ns = clock_now_ns() + (uint64_t)(w->arena->warmup_s * 1e9);
+    struct sample sample;
+    do {
+        int rc = run_once(w, &sample);
+        if (rc)
+            return rc;
+        if (sample.elapsed_ns < least_ns)
+            w->iters *= 2;
+    } while (clock_now_ns() < end_ns || sample.elapsed_ns < least_ns);
+    return 0;
+}
+
+static void take_snapshot(struct worker *w, struct witness_snapshot *snapshot)
+{
+    witness_read(0, &w->slot->visits, snapshot);
+    perf_read(&w->perf, snapshot);
+}
+
+/* Measured steps until the budget is spent, at least one. */
+static int measure(struct worker *w)
+{
+    struct arena_worker *slot = w->slot;
+    take_snapshot(w, &slot->at_go);
+    atomic_store(&slot->visits.recording, w->arena->record_visits);
+    slot->go_ns = clock_now_ns();
+    uint64_t end_ns = slot->go_ns + (uint64_t)(w->arena->measure_s * 1e9);
+    uint64_t n = 0;
+    int rc = 0;
+    do {
+        atomic_store_explicit(&slot->step_started, clock_now_ns(), memory_order_relaxed);
+        rc = run_once(w, &slot->samples[n]);
+        if (rc)
+            break;
+        atomic_store_explicit(&slot->nsamples, ++n, memory_order_release);
+        slot->end_ns = slot->samples[n - 1].start_ns + slot->samples[n - 1].elapsed_ns;
+    } while (slot->end_ns < end_ns && n < ARENA_SAMPLES && !w->bench->scan);
+    atomic_store(&slot->step_started, 0);
+    if (!rc)
+        take_snapshot(w, &slot->at_end);
+    atomic_store(&slot->visits.recording, 0);
+    return rc;
+}
+
+/* The others are still measuring: stay the load that they were promised. */
+static int keep_load(struct worker *w)
+{
+    struct sample ignored;
+    int rc = 0;
+    if (w->bench->scan)
+        futex_wait_while(&w->arena->stop, 0);
+    while (!rc && !atomic_load_explicit(&w->arena->stop, memory_order_acquire))
+        rc = run_once(w, &ignored);
+    return rc;
+}
+
+static int run_phases(struct worker *w)
+{
+    struct arena_worker *slot = w->slot;
+    arena_set_state(w->arena, slot, WORKER_PRIMED);
+    futex_wait_while(&slot->warm, 0);
+    arena_set_state(w->arena, slot, WORKER_WARMING);
+    w->iters = 1;
+    int rc = w->bench->scan ? 0 : warm_up(w);
+    if (rc)
+        return rc;
+    arena_set_state(w->arena, slot, WORKER_READY);
+    futex_wait_while(&w->arena->go, 0);
+    arena_set_state(w->arena, slot, WORKER_RUNNING);
+    if (!w->ctx.background) {
+        rc = measure(w);
+        if (rc)
+            return rc;
+        arena_set_state(w->arena, slot, WORKER_DONE);
+    }
+    rc = keep_load(w);
+    if (rc)
+        return rc;
+    arena_set_state(w->arena, slot, WORKER_CHECKING);
+    if (w->bench->check)
+        rc = w->bench->check(&w->ctx);
+    if (!rc)
+        rc = read_back_threads(slot);
+    count_pages(&w->ctx, slot);
+    return rc;
+}
+
+static int run_bench(struct worker *w)
+{
+    int rc = w->bench->probe ? w->bench->probe(&w->ctx) : 0;
+    if (rc)
+        return rc;
+    rc = w->bench->setup(&w->ctx);
+    if (!rc)
+        rc = run_phases(w);
+    if (w->bench->teardown)
+        w->bench->teardown(&w->ctx);
+    return rc;
+}
+
+static void fill_context(struct worker *w)
+{
+    struct arena_worker *slot = w->slot;
+    w->ctx = (struct bench_ctx){
+        .params = slot->params,
+        .worker = slot->index,
+        .workers = slot->team,
+        .background = slot->plan.background,
+        .threads = slot->plan.threads,
+        .seed = slot->seed,
+        .device = slot->device,
+        .visits = &slot->visits,
+        .err = &slot->err,
+        .machine = &w->machine,
+        .budget_s = w->arena->measure_s,
+        .values = &slot->values,
+    };
+    w->machine = w->arena->machine;
+    w->machine.ncpus = 0;
+    for (unsigned i = 0; i < w->arena->machine.ncpus; i++)
+        if (bitset_test(&slot->plan.cpus, w->arena->machine.cpus[i].os_cpu))
+            w->machine.cpus[w->machine.ncpus++] = w->arena->machine.cpus[i];
+    memcpy(w->ctx.pci_bdf, slot->pci_bdf, sizeof(w->ctx.pci_bdf));
+}
+
+static void report_end(struct worker *w, int rc)
+{
+    struct err *err = &w->slot->err;
+    if (rc && !err->code)
+        (void)err_sys(err, rc, "%s failed without saying why", w->bench->name);
+    if (rc == -ENOTSUP || rc == -EPERM || rc == -ENOSYS)
+        arena_set_state(w->arena, w->slot, WORKER_SKIPPED);
+    else
+        arena_set_state(w->arena, w->slot, rc ? WORKER_FAILED : WORKER_FINISHED);
+}
+
+int worker_main(const struct bench *const *benches, int argc, char **argv)
+{
+    struct err err = {0};
+    static struct worker w; /* its machine is too large for a stack */
+    if (argc != 4) {
+        log_error("'%s' is how contend starts its workers; it is not for you",
+                  LAUNCH_WORKER_COMMAND);
+        return 2;
+    }
+    unsigned long index = strtoul(argv[3], NULL, 10);
+    w.arena = arena_attach((int)strtol(argv[2], NULL, 10), &err);
+    if (!w.arena || index >= w.arena->nworkers) {
+        log_error("worker cannot start: %s", err.msg);
+        return 2;
+    }
+    w.slot = &w.arena->worker[index];
+    char name[32];
+    (void)snprintf(name, sizeof(name), "contend-w%lu", index);
+    (void)prctl(PR_SET_NAME, name);
+
+    arena_set_state(w.arena, w.slot, WORKER_SETUP);
+    w.bench = bench_find(benches, w.slot->bench);
+    if (!w.bench) {
+        (void)err_set(&w.slot->err, -ENOENT, "no benchmark '%s' in the worker", w.slot->bench);
+        arena_set_state(w.arena, w.slot, WORKER_FAILED);
+        return 0;
+    }
+    perf_open(&w.perf);
+    fill_context(&w);
+    int rc = read_back_binding(w.slot);
+    if (!rc)
+        rc = run_bench(&w);
+    report_end(&w, rc);
+    perf_close(&w.perf);
+    return 0;
+}

@@ -1,0 +1,46 @@
+#!/usr/bin/env bash
+# A worker that fails, hangs, crashes or lies about its CPUs becomes a row with status and reason.
+. tests/lib.sh
+cpus=$(nproc)
+
+# fake MODE CODE STATUS REASON [option...]
+fake() {
+    local mode=$1 code=$2 status=$3 reason=$4 out="$scratch/$1"
+    shift 4
+    expect "$code" . "$CONTEND_FAKE" run fake --placement none --workers 2 --rounds 2 --time 0.1 \
+        --warmup 0.01 --limit 1 --setup-limit 1 --no-plots --out "$out" -p "mode=$mode" "$@"
+    grep -E "^[^,]*,fake,none,2,.*,$status," "$out/rows.csv" | grep -q -- "$reason" ||
+        fail "mode $mode: no row with status $status and '$reason':"$'\n'"$(cat "$out/rows.csv")"
+}
+
+fake fail-setup 3 failed 'worker 0: the fake is told to fail its setup'
+fake fail-run 3 failed 'worker 0: the fake is told to fail its run'
+fake fail-check 3 failed 'worker 0: the fake is told that its result is wrong'
+fake skip 0 skipped 'worker 0: the fake is told to skip'
+fake hang-setup 3 hung 'worker 0: no progress within .* while setup'
+fake hang-run 0 censored 'did not end within the limit'
+fake crash 3 failed 'worker 1: killed by signal 11 (Segmentation fault)' -p bad_worker=1
+fake exit 3 failed 'worker 0: exited with status 7'
+if [ "$cpus" -gt 1 ]; then
+    fake shrink-mask 3 failed 'bound to CPUs .* planned'
+fi
+fake ok 0 ok ''
+
+# Ten items a step of 2 ms, two workers: at most 10,000 items/s, and not far below on a busy machine.
+throughput=$(cell "$scratch/ok/rows.csv" none 2 throughput median)
+awk -v x="$throughput" 'BEGIN { exit !(x > 2000 && x <= 10000) }' || fail "throughput $throughput"
+
+# A hang is cut off at the limit: its time is a lower bound of about a second.
+bound=$(cell "$scratch/hang-run/rows.csv" none 2 step_time max)
+awk -v x="$bound" 'BEGIN { exit !(x > 0.8 && x < 5) }' || fail "censored at $bound s"
+
+# Every finished worker's samples are on disk, the censored one marked.
+grep -q ',censored$' "$scratch/hang-run/samples.csv" || fail "no censored sample"
+
+# Background load: listed in the plan, never measured.
+expect 0 . "$CONTEND_FAKE" run busy --placement none --workers 1 --rounds 1 --time 0.1 --no-plots \
+    --out "$scratch/busy"
+[ "$(cut -d, -f6 "$scratch/busy/samples.csv" | sort -u | tr '\n' ' ')" = '0 worker ' ] ||
+    fail "samples of other than worker 0: $(cut -d, -f6 "$scratch/busy/samples.csv" | sort -u)"
+grep -q '"background": true' "$scratch/busy/run.json" || fail "no background worker in run.json"
+finish

@@ -1,0 +1,59 @@
+#!/usr/bin/env bash
+# However a run ends, no worker, no shared memory and no temporary file stays.
+. tests/lib.sh
+
+workers_of() { # PIDs of workers whose arena descriptor came from the run started here
+    pgrep -f "^$CONTEND_FAKE __worker" || true
+}
+shm_before=$(ls /dev/shm 2>/dev/null)
+tmp_before=$(ls /tmp)
+
+start() { # start OUT ROUNDS: a run in the background, until its first round is on disk
+    "$CONTEND_FAKE" run fake --placement none,sized --workers 2 --rounds "$2" --time 0.3 \
+        --warmup 0.01 --no-plots --out "$1" > "$1.log" 2>&1 &
+    run=$!
+    for _ in $(seq 200); do
+        [ "$(wc -l < "$1/rows.csv" 2>/dev/null || echo 0)" -gt 1 ] && [ -n "$(workers_of)" ] && return
+        sleep 0.05
+    done
+    fail "no round finished within 10 s: $(cat "$1.log")"
+}
+
+# kill -9 of the parent: after 1 s no worker runs.
+start "$scratch/kill" 1000
+kill -9 "$run"
+wait "$run" 2>/dev/null
+sleep 1
+left=$(workers_of)
+[ -z "$left" ] || fail "workers left after kill -9 of the parent: $left"
+find "$scratch/kill" -name '*.tmp' | grep . && fail "temporary file left"
+grep -q '"status": "interrupted"' "$scratch/kill/run.json" || fail "run.json does not say interrupted"
+
+# SIGINT and SIGTERM: exit 130, the finished rounds are there, run.json says interrupted.
+for signal in INT TERM; do
+    out="$scratch/$signal"
+    start "$out" 1000
+    kill -"$signal" "$run"
+    wait "$run"
+    code=$?
+    [ "$code" = 130 ] || fail "SIG$signal: exit $code, expected 130"
+    [ -z "$(workers_of)" ] || fail "SIG$signal: workers left"
+    rounds=$(cell "$out/rows.csv" none 2 throughput rounds)
+    [ "${rounds:-0}" -ge 1 ] || fail "SIG$signal: no finished round in rows.csv"
+    grep -q '"status": "interrupted"' "$out/run.json" || fail "SIG$signal: run.json says otherwise"
+    grep -q "\"rounds_done\": $rounds" "$out/run.json" || fail "SIG$signal: rounds differ"
+done
+
+# kill -9 of one worker: a row with the reason, and the run goes on.
+start "$scratch/worker" 3
+victim=$(workers_of | head -n 1)
+kill -9 "$victim"
+wait "$run"
+code=$?
+[ "$code" = 3 ] || fail "killed worker: exit $code, expected 3"
+grep -q 'killed by signal 9' "$scratch/worker/rows.csv" || fail "no reason for the killed worker"
+[ -z "$(workers_of)" ] || fail "workers left after a killed one"
+
+[ "$shm_before" = "$(ls /dev/shm 2>/dev/null)" ] || fail "shared memory left in /dev/shm"
+[ "$tmp_before" = "$(ls /tmp)" ] || fail "files left in /tmp: $(diff <(echo "$tmp_before") <(ls /tmp))"
+finish

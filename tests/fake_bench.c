@@ -1,0 +1,152 @@
+/* Benchmarks that behave, fail, hang and crash on purpose: the harness is tested with them. */
+#include "tests/fake_bench.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stddef.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+struct fake_params {
+    double step_s;      /* a step sleeps so long */
+    int64_t bad_worker; /* the worker that misbehaves; -1 = all */
+    int mode;
+};
+
+enum mode {
+    MODE_OK,
+    MODE_FAIL_SETUP,
+    MODE_FAIL_RUN,
+    MODE_FAIL_CHECK,
+    MODE_SKIP,
+    MODE_HANG_SETUP,
+    MODE_HANG_RUN,
+    MODE_CRASH,
+    MODE_EXIT,
+    MODE_SHRINK_MASK,
+};
+
+static const char *const modes[] = {"ok",   "fail-setup",  "fail-run", "fail-check",
+                                    "skip", "hang-setup",  "hang-run", "crash",
+                                    "exit", "shrink-mask", NULL};
+
+static const struct opt fake_opts[] = {
+    {.name = "step",
+     .kind = OPT_SECONDS,
+     .offset = offsetof(struct fake_params, step_s),
+     .def = "2ms",
+     .arg = "T",
+     .help = "Time of a step"},
+    {.name = "bad_worker",
+     .kind = OPT_INT,
+     .offset = offsetof(struct fake_params, bad_worker),
+     .def = "0",
+     .min = -1,
+     .max = 1000,
+     .arg = "N",
+     .help = "Which worker misbehaves, -1 all"},
+    {.name = "mode",
+     .kind = OPT_CHOICE,
+     .offset = offsetof(struct fake_params, mode),
+     .def = "ok",
+     .choices = modes,
+     .arg = "M",
+     .help = "How"},
+    {.name = NULL},
+};
+
+static void sleep_s(double seconds)
+{
+    struct timespec ts = {.tv_sec = (time_t)seconds};
+    ts.tv_nsec = (long)((seconds - (double)ts.tv_sec) * 1e9);
+    (void)nanosleep(&ts, NULL);
+}
+
+static bool is(const struct bench_ctx *ctx, enum mode mode)
+{
+    const struct fake_params *params = ctx->params;
+    return params->mode == (int)mode &&
+           (params->bad_worker < 0 || params->bad_worker == (int64_t)ctx->worker);
+}
+
+static int fake_probe(struct bench_ctx *ctx)
+{
+    return is(ctx, MODE_SKIP) ? err_set(ctx->err, -ENOTSUP, "the fake is told to skip") : 0;
+}
+
+static int fake_setup(struct bench_ctx *ctx)
+{
+    if (is(ctx, MODE_FAIL_SETUP))
+        return err_set(ctx->err, -EIO, "the fake is told to fail its setup");
+    if (is(ctx, MODE_HANG_SETUP))
+        for (;;)
+            (void)pause();
+    if (is(ctx, MODE_SHRINK_MASK)) {
+        cpu_set_t none;
+        CPU_ZERO(&none);
+        for (int cpu = 0; cpu < CPU_SETSIZE && !CPU_COUNT(&none); cpu++) {
+            CPU_SET((size_t)cpu, &none);
+            if (sched_setaffinity(0, sizeof(none), &none))
+                CPU_CLR((size_t)cpu, &none);
+        }
+    }
+    return 0;
+}
+
+static int fake_run(struct bench_ctx *ctx, uint64_t iters, struct sample *sample)
+{
+    const struct fake_params *params = ctx->params;
+    visit_mark(ctx->visits);
+    if (is(ctx, MODE_FAIL_RUN))
+        return err_set(ctx->err, -EIO, "the fake is told to fail its run");
+    if (is(ctx, MODE_CRASH))
+        (void)raise(SIGSEGV);
+    if (is(ctx, MODE_EXIT))
+        _exit(7);
+    /* The first step is the warm-up: the hang is to happen where it is measured. */
+    if (is(ctx, MODE_HANG_RUN) && ctx->visits && atomic_load(&ctx->visits->recording))
+        for (;;)
+            (void)pause();
+    sleep_s(params->step_s * (double)iters);
+    sample->ops = 10 * iters;
+    sample->bytes = 100 * iters;
+    return 0;
+}
+
+static int fake_check(struct bench_ctx *ctx)
+{
+    return is(ctx, MODE_FAIL_CHECK)
+               ? err_set(ctx->err, -EBADMSG, "the fake is told that its result is wrong")
+               : 0;
+}
+
+static const struct bench fake = {
+    .name = "fake",
+    .summary = "sleeps, or misbehaves as told",
+    .ops_unit = "items",
+    .metric = METRIC_RATE,
+    .opts = fake_opts,
+    .params_size = sizeof(struct fake_params),
+    .probe = fake_probe,
+    .setup = fake_setup,
+    .run = fake_run,
+    .check = fake_check,
+};
+
+const struct bench *const fake_registry[] = {&fake, NULL};
+
+static const struct scenario_part fake_parts[] = {
+    {.foreground = "fake", .placements = "none,sized"},
+    {.foreground = NULL},
+};
+
+const struct scenario fake_scenarios[] = {
+    {.name = "fake", .summary = "the fake", .parts = fake_parts},
+    {.name = "busy",
+     .summary = "the fake with another behind it",
+     .parts = fake_parts,
+     .background = "fake",
+     .background_workers = 1},
+    {.name = NULL},
+};

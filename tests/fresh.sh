@@ -1,0 +1,82 @@
+#!/usr/bin/env bash
+# The README's two commands on a machine that has nothing: a Debian root made by debootstrap, this
+# checkout in a folder with a blank in its name, no compiler, no CUDA. Takes minutes and the network.
+#
+#   tests/fresh.sh [SUITE]    SUITE defaults to this system's own; packages come from its mirror
+set -euo pipefail
+
+skip() {
+    echo "skipped: $*"
+    exit 77
+}
+
+if [ "${1:-}" != --inside ]; then
+    [ "$(id -u)" = 0 ] || skip "needs root"
+    command -v debootstrap >/dev/null || skip "needs debootstrap"
+    unshare --mount true 2>/dev/null || skip "mounts are not allowed here"
+    root=$(mktemp -d)
+    # The mounts live in a namespace of their own and end with it, however this ends.
+    trap 'rm -rf --one-file-system "$root"' EXIT
+    unshare --mount --propagation private "$0" --inside "$root" "$@"
+    exit
+fi
+
+root=$2
+suite=${3:-$(sed -n 's/^VERSION_CODENAME=//p' /etc/os-release)}
+source_dir=$(cd "$(dirname "$0")/.." && pwd)
+checkout="/root/a checkout"
+
+# The mirror that serves the running system's own suite, from apt rather than by name.
+mirror() {
+    # shellcheck disable=SC2016 # apt's own variables
+    apt-get indextargets --format '$(RELEASE) $(REPO_URI)' 'Created-By: Packages' |
+        awk -v suite="$(sed -n 's/^VERSION_CODENAME=//p' /etc/os-release)" \
+            '$1 == suite { print $2; exit }'
+}
+
+in_root() {
+    # shellcheck disable=SC2016 # the inner shell's
+    env -i HOME=/root LANG=C.UTF-8 PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin \
+        ${http_proxy:+http_proxy="$http_proxy"} chroot "$root" \
+        sh -c 'cd "$1" && shift && exec "$@"' sh "$checkout" "$@" </dev/null
+}
+
+copy_checkout() {
+    mkdir -p "$root$checkout"
+    cd "$source_dir"
+    if git rev-parse --is-inside-work-tree >/dev/null 2>&1; then
+        git ls-files -z --cached --others --exclude-standard
+    else
+        find . -path ./build -prune -o -type f -print0
+    fi | tar --null --files-from - --ignore-failed-read -cf - | tar -xf - -C "$root$checkout"
+}
+
+# step HEADLINE COMMAND...
+step() {
+    local begin=$SECONDS
+    printf '\n== %s\n' "$1"
+    "${@:2}"
+    printf '== %s: %d s\n' "$1" $((SECONDS - begin))
+}
+
+for directory in proc sys dev; do
+    mkdir -p "$root/$directory"
+done
+step "bare root, $suite" debootstrap --variant=minbase "$suite" "$root" "$(mirror)" >"$root.log" 2>&1 ||
+    { tail -n 20 "$root.log" && rm -f "$root.log" && exit 1; }
+rm -f "$root.log"
+cp -L /etc/resolv.conf "$root/etc/"
+for directory in proc sys dev; do
+    mount --rbind "/$directory" "$root/$directory"
+done
+copy_checkout
+
+step "contend run" in_root ./contend run --out /tmp/r
+step "contend test" in_root ./contend test
+step "contend run, again" in_root ./contend run --out /tmp/again
+
+grep -q ',pipeline,.*,ok,' "$root/tmp/r/rows.csv" || { echo "no good row in rows.csv" && exit 1; }
+head -n 5 "$root/tmp/r/rows.csv"
+[ -z "$(find "$root/tmp" -mindepth 1 -maxdepth 1 ! -name r ! -name again)" ] ||
+    { echo "left in /tmp: $(ls "$root/tmp")" && exit 1; }
+echo "both commands work on a bare machine"

@@ -1,0 +1,36 @@
+# Sourced by tests/cli_*.sh: small assertions that say what they saw. shellcheck shell=bash
+set -u
+: "${CONTEND_BINARY:?}" "${CONTEND_FAKE:?}"
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+failures=0
+
+fail() {
+    printf 'FAIL: %s\n' "$*"
+    failures=$((failures + 1))
+}
+
+# expect CODE PATTERN COMMAND...: exit code, and an extended regular expression in stdout+stderr.
+expect() {
+    local code=$1 pattern=$2 got output
+    shift 2
+    output=$(timeout 100 "$@" 2>&1 < /dev/null)
+    got=$?
+    [ "$got" = "$code" ] || fail "exit $got, expected $code: $*"$'\n'"$output"
+    printf '%s\n' "$output" | grep -Eq -- "$pattern" ||
+        fail "no /$pattern/ in the output of: $*"$'\n'"$output"
+}
+
+# cell FILE PLACEMENT WORKERS METRIC COLUMN: one field of rows.csv; no quoted commas before it.
+cell() {
+    awk -F, -v p="$2" -v w="$3" -v m="$4" -v c="$5" '
+        NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next }
+        $at["placement"] == p && $at["workers"] == w && $at["metric"] == m { print $at[c]; exit }
+    ' "$1"
+}
+
+finish() {
+    [ "$failures" = 0 ] || exit 1
+    echo "ok"
+    exit 0
+}
