@@ -187,7 +187,8 @@ static void test_json_says_what_was_run(void **state)
     assert_string_equal(text_at(run, "environment.hostname"), "node?");
     assert_string_equal(text_at(run, "scenario"), "pipeline");
     assert_string_equal(text_at(run, "device"), "sim");
-    assert_int_equal(number_at(run, "params.rows"), 16384);
+    assert_string_equal(text_at(run, "arms.0.bench"), "pipeline");
+    assert_int_equal(number_at(run, "arms.0.params.rows"), 16384);
     assert_int_equal(number_at(run, "rounds_done"), 2);
     assert_int_equal(number_at(run, "seed"), 42);
     assert_string_equal(text_at(run, "notes.0"), "perf_event is not allowed here");

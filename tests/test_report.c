@@ -59,14 +59,20 @@ static int remove_out(void **state)
     return system(command);
 }
 
+static int plot_result(const struct result *result, const char *host, struct err *err)
+{
+    struct rows rows;
+    assert_int_equal(rows_make(result, &rows, err), 0);
+    int rc = report_plots(result, &rows, host, out_fd, err);
+    rows_free(&rows);
+    return rc;
+}
+
 static int plot(const struct fixture_machine *machine, const char *host, struct err *err)
 {
     struct result result;
-    struct rows rows;
     fixture_plots_make(machine, &result);
-    assert_int_equal(rows_make(&result, &rows, err), 0);
-    int rc = report_plots(&result, &rows, host, out_fd, err);
-    rows_free(&rows);
+    int rc = plot_result(&result, host, err);
     fixture_plots_free(&result);
     return rc;
 }
@@ -144,8 +150,7 @@ static void test_report_says_what_was_measured(void **state)
         assert_svg_has(figures[i], "pipeline: ");
         assert_svg_has(figures[i], "device: sim (modelled GPU)");
         assert_svg_has(figures[i], "2-CPU test machine. 2 workers. ");
-        if (strcmp(figures[i], "occupancy") != 0)
-            assert_svg_has(figures[i], "skipped: this machine has one kind of core");
+        assert_svg_has(figures[i], ">not on this machine: pcores<");
     }
     assert_svg_has("loss", "waiting in the run queue");
     assert_svg_has("loss", "alone on 1/2");
@@ -183,6 +188,43 @@ static void test_report_names_every_number_of_workers(void **state)
     assert_svg_has("loss", ">alone on 1/2<");
     assert_svg_has("loss", ">alone on 1/4<");
     assert_svg_has("occupancy", "4 workers");
+}
+
+/* The second part of a scenario: the same benchmark with other parameters. */
+static void test_report_tells_parts_of_a_scenario_apart(void **state)
+{
+    (void)state;
+    static const int64_t other_params = 4096;
+    struct result result;
+    struct err err = {0};
+    fixture_plots_make(&small, &result);
+    for (size_t i = 0; i < result.narms; i++)
+        if (result.arms[i].placement == PLACE_SIZED || result.arms[i].placement == PLACE_SAME)
+            result.arms[i].params = &other_params;
+    assert_int_equal(plot_result(&result, "host", &err), 0);
+    for (size_t i = 0; i < FIGURES; i++) {
+        assert_svg_has(figures[i], ">none, rows 16384<");
+        assert_svg_has(figures[i], ">same, rows 4096<");
+    }
+    fixture_plots_free(&result);
+}
+
+static void test_report_gives_the_reason_of_a_failed_arm(void **state)
+{
+    (void)state;
+    struct result result;
+    struct err err = {0};
+    fixture_plots_make(&small, &result);
+    struct arm *same = &result.arms[4];
+    assert_int_equal(same->placement, PLACE_SAME);
+    for (size_t i = 0; i < same->nobservations; i++) {
+        same->observations[i].status = STATUS_FAILED;
+        strcpy(same->observations[i].reason, "worker 1 was killed by signal 9");
+    }
+    assert_int_equal(plot_result(&result, "host", &err), 0);
+    for (size_t i = 0; i < 3; i++)
+        assert_svg_has(figures[i], ">failed: worker 1 was killed by signal 9<");
+    fixture_plots_free(&result);
 }
 
 static void test_report_hostile_host_is_only_text(void **state)
@@ -272,6 +314,8 @@ int main(void)
         IN_DIRECTORY(test_report_says_what_was_measured),
         IN_DIRECTORY(test_report_admits_what_it_does_not_know),
         IN_DIRECTORY(test_report_names_every_number_of_workers),
+        IN_DIRECTORY(test_report_tells_parts_of_a_scenario_apart),
+        IN_DIRECTORY(test_report_gives_the_reason_of_a_failed_arm),
         IN_DIRECTORY(test_report_hostile_host_is_only_text),
         IN_DIRECTORY(test_report_leaves_no_stale_figures),
         IN_DIRECTORY(test_report_without_gnuplot_keeps_the_data),
