@@ -261,7 +261,7 @@ static void test_pipeline_is_registered_with_its_scenario(void **state)
     (void)state;
     assert_ptr_equal(bench_find(bench_registry, "pipeline"), &bench_pipeline);
     for (const struct scenario *s = scenario_registry; s->name; s++) {
-        assert_non_null(bench_find(bench_registry, s->foreground));
+        assert_non_null(bench_find(bench_registry, s->parts[0].foreground));
         if (s->background)
             assert_non_null(bench_find(bench_registry, s->background));
     }
