@@ -254,7 +254,11 @@ static void gather_environment(struct session *s)
     char driver[80] = "";
     if (s->topo.ngpus)
         (void)gpu_driver_version(driver, sizeof(driver));
-    const struct env_request request = {.driver = driver[0] ? driver : NULL};
+    const char *cuda = NULL;
+#ifdef CONTEND_CUDA_VERSION
+    cuda = CONTEND_CUDA_VERSION;
+#endif
+    const struct env_request request = {.driver = driver[0] ? driver : NULL, .cuda = cuda};
     env_gather(&request, &s->environment);
     if (s->options.host)
         (void)snprintf(s->environment.hostname, sizeof(s->environment.hostname), "%s",

@@ -76,13 +76,17 @@ static int deal_blocks(const struct plan_space *space, const struct bitset *avai
                        enum unit_kind kind, struct plan *plan, unsigned from, unsigned n,
                        struct err *err)
 {
+    static const char *const names[] = {[UNIT_CPU] = "CPU",
+                                        [UNIT_CORE] = "core",
+                                        [UNIT_THREAD] = "core",
+                                        [UNIT_LLC] = "last-level cache"};
     struct units units;
     struct plan_worker **workers = calloc(n + 1, sizeof(struct plan_worker *));
     int rc = units_make(space->topo, available, kind, &units, err);
     if (!rc && !workers)
         rc = err_set(err, -ENOMEM, "no memory to plan %u workers", n);
     if (!rc)
-        rc = check_room(plan, n, units.n, kind == UNIT_CPU ? "CPU" : "core", err);
+        rc = check_room(plan, n, units.n, names[kind], err);
     if (!rc && workers && n) {
         for (unsigned w = 0; w < n; w++)
             workers[w] = &plan->workers[from + w];
