@@ -306,8 +306,7 @@ int report_write_step_time(const struct report *report, FILE *out, struct err *e
     double low, high;
     step_axis(report, &lines, &low, &high);
     report_put_heading(report, "step time", lines.workers,
-                       "Steps of all workers and rounds, at most 400 a line. Numbers and diamonds: "
-                       "medians of rounds",
+                       "Steps of all rounds, at most 400 a line. Numbers and diamonds: medians",
                        out);
     (void)fprintf(out, " %zu %.9g %.9g %d\n", lines.n, low, high, any_cut_off(report, &lines));
     report_end_block(out);
