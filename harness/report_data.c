@@ -305,9 +305,9 @@ int report_write_step_time(const struct report *report, FILE *out, struct err *e
         return rc;
     double low, high;
     step_axis(report, &lines, &low, &high);
-    report_put_heading(
-        report, "step time", lines.workers,
-        "Steps of all workers and rounds, at most 400 a line. Numbers and diamonds: medians", out);
+    report_put_heading(report, "step time", lines.workers,
+                       "Steps of all rounds, at most 400 a line. Numbers and diamonds: medians",
+                       out);
     (void)fprintf(out, " %zu %.9g %.9g %d\n", lines.n, low, high, any_cut_off(report, &lines));
     report_end_block(out);
     put_step_boxes(report, &lines, out);
@@ -333,6 +333,7 @@ int report_write_step_time(const struct report *report, FILE *out, struct err *e
 struct split {
     double oncpu, wait, blocked, whole;
     double lost; /* whole - that of the baseline; NaN = unknown */
+    enum status status;
 };
 
 /* False when the kernel's accounting is missing. Medians of parts need not add up: whole is theirs.
@@ -340,7 +341,9 @@ struct split {
 static bool read_split(const struct report *report, const struct arm *arm, bool wait_known,
                        struct split *split)
 {
-    split->oncpu = find_value(report, arm, "oncpu_per_step");
+    const struct row *oncpu = find_row(report, arm, "oncpu_per_step");
+    split->status = oncpu ? oncpu->status : STATUS_SKIPPED;
+    split->oncpu = oncpu ? oncpu->median : (double)NAN;
     split->wait = find_value(report, arm, "runqueue_wait_per_step");
     split->blocked = find_value(report, arm, "blocked_per_step");
     split->lost = find_value(report, arm, "loss_per_step");
@@ -364,13 +367,12 @@ static void put_split(const struct split *split, bool is_baseline, FILE *out)
                   is_baseline || lost < 0 ? (double)NAN : 100 - lost,
                   units_format_seconds(split->whole, text, sizeof(text)));
     if (is_baseline)
-        (void)fputs(", the baseline\"\n", out);
-    else if (isnan(lost))
-        (void)fputs("\"\n", out);
+        (void)fputs(", baseline", out);
     else if (lost < 0)
-        (void)fputs(", no loss\"\n", out);
-    else
-        (void)fprintf(out, ", %.*f%% lost\"\n", lost > 99 || lost < 10 ? 1 : 0, lost);
+        (void)fputs(", no loss", out);
+    else if (!isnan(lost))
+        (void)fprintf(out, ", %.*f%% lost", lost > 99 || lost < 10 ? 1 : 0, lost);
+    (void)fprintf(out, "%s\"\n", noisy_mark(split->status));
 }
 
 static bool all_waits_known(const struct report *report, const struct report_lines *lines)
