@@ -1,9 +1,9 @@
 # What numa_vm.sh expects of its machine, one line a check: "ok WHAT" or "FAIL WHAT". The node of a
 # CPU or a GPU is known from how the machine was made, not from what the program says.
 #
-# In: $distances [[...]], $node_cpus, $packages, $threads: as told to qemu; $gpu_nodes [...]: as told
-# to the program. $topo, $run: [document] of `contend topo --json` and of the run's run.json. $maps:
-# text, see numa_vm_init.sh.
+# In: $distances [[...]], $node_cpus, $packages, $threads: as told to qemu; $gpu_nodes [...]: as
+# told to the program. $topo, $run: [document] of `contend topo --json` and of the run's run.json.
+# $maps: text, see numa_vm_init.sh.
 
 # What does not compare, such as a missing key, is a failure like another.
 def check(what; good): (if ([try good catch false] == [true]) then "ok   " else "FAIL " end) + what;
@@ -48,7 +48,7 @@ def worker_checks($who):
       check("\($who): pages of its buffer by node are \(.pages_on_node | tojson)";
           (.pages_on_node | keys) == [$node] and .pages_on_node[$node] > 0),
       (processes(.cpus; $node) | max_by(.on) // {on: 0, all: 0}) as $process
-      | check("\($who): the kernel shows \($process.on) of its \($process.all) pages on node \($node)";
+      | check("\($who): kernel: \($process.on) of \($process.all) pages are on node \($node)";
           $process.all > 0 and $process.on == $process.all);
 
 def places: map({cpus: (.cpus_actual | nodes[]), memory: (.mem_nodes_actual | tonumber), gpu});

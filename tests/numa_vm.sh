@@ -100,7 +100,8 @@ make_initramfs() {
     awk '$2 == "=>" { print $3 }' "$scratch/ldd" | xargs cp -L -t "$root/lib"
     loader=$(awk '$1 ~ "^/" { print $1 }' "$scratch/ldd")
     install -D "$loader" "$root$loader"
-    (cd "$root" && find . | busybox cpio -o -H newc > "$scratch/initramfs" 2> "$scratch/cpio.log") ||
+    (cd "$root" && find . | busybox cpio -o -H newc) \
+        > "$scratch/initramfs" 2> "$scratch/cpio.log" ||
         fail "cannot make the initramfs" "$scratch/cpio.log"
 }
 
@@ -125,7 +126,7 @@ boot() {
     describe_nodes
     timeout --foreground "$boot_limit_s" qemu-system-x86_64 -accel tcg,thread=multi -cpu Nehalem \
         -nodefaults -no-user-config -no-reboot -display none -m $((nodes * node_mib))M \
-        -smp $((packages * dies * node_cpus)),sockets=$packages,dies=$dies,cores=$cores,threads=$threads \
+        -smp "$((nodes * node_cpus)),sockets=$packages,dies=$dies,cores=$cores,threads=$threads" \
         "${numa[@]}" -kernel "$kernel" -initrd "$scratch/initramfs" \
         -append 'console=ttyS0 quiet panic=-1' -serial stdio -serial "file:$scratch/results.tar" \
         < /dev/null > "$scratch/console" 2>&1 || code=$?
@@ -148,8 +149,8 @@ expect_exit_0() {
 judge() {
     local out=$scratch/out
     jq -n -r -f "$here/numa_vm.jq" --argjson distances "$distances" \
-        --argjson gpu_nodes "$gpu_nodes" --argjson node_cpus "$node_cpus" --argjson packages "$packages" \
-        --argjson threads "$threads" \
+        --argjson gpu_nodes "$gpu_nodes" --argjson node_cpus "$node_cpus" \
+        --argjson packages "$packages" --argjson threads "$threads" \
         --slurpfile topo "$out/topo.json" --slurpfile run "$out/run/run.json" \
         --rawfile maps "$out/maps.txt"
 }
@@ -165,7 +166,7 @@ judge_matrix() {
             seen[pair]
         }
         END {
-            print (good == pairs ? "ok" : "FAIL") " numa_matrix: all pages on the node for " \
+            print (good == pairs ? "ok  " : "FAIL") " numa_matrix: all pages on the node for " \
                 good + 0 " of " pairs " pairs of nodes"
         }
     ' "$1"
@@ -178,7 +179,8 @@ boot
 expect_exit_0
 judge > "$scratch/verdict" || fail "cannot judge the results" "$scratch/verdict"
 if [ -e "$scratch/out/matrix.code" ]; then
-    judge_matrix "$scratch/out/matrix/rows.csv" >> "$scratch/verdict" || fail "no rows of numa_matrix"
+    judge_matrix "$scratch/out/matrix/rows.csv" >> "$scratch/verdict" ||
+        fail "cannot read the rows of numa_matrix"
 else
     echo "numa_matrix: this program does not list it, so it is not tested" >> "$scratch/verdict"
 fi
