@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # A worker that fails, hangs, crashes or lies about its CPUs becomes a row with status and reason.
 . tests/lib.sh
+export ASAN_OPTIONS=handle_segv=0 # under the sanitizers, too, a crash ends by its signal
 cpus=$(nproc)
 
 # fake MODE CODE STATUS REASON [option...]
