@@ -361,7 +361,8 @@ static void put_split(const struct split *split, bool is_baseline, FILE *out)
 {
     char text[32];
     double percent = 100 / split->whole;
-    double lost = is_baseline ? 0 : split->lost * percent;
+    /* The loss is that of its median round, which may be longer than the medians of the parts. */
+    double lost = is_baseline ? 0 : 100 * split->lost / fmax(split->whole, split->lost);
     (void)fprintf(out, " %.4f %.4f %.4f %.4f \"%s a step", split->oncpu * percent,
                   split->wait * percent, split->blocked * percent,
                   is_baseline || lost < 0 ? (double)NAN : 100 - lost,
@@ -370,6 +371,8 @@ static void put_split(const struct split *split, bool is_baseline, FILE *out)
         (void)fputs(", baseline", out);
     else if (lost < 0)
         (void)fputs(", no loss", out);
+    else if (lost > 99.9)
+        (void)fputs(", over 99.9% lost", out);
     else if (!isnan(lost))
         (void)fprintf(out, ", %.*f%% lost", lost > 99 || lost < 10 ? 1 : 0, lost);
     (void)fprintf(out, "%s\"\n", noisy_mark(split->status));
