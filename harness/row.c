@@ -79,7 +79,36 @@ static const struct round_values *round_of_median_loss(const struct maker *maker
     return NULL;
 }
 
-/* `key` of a scan's value, or "": stands between the parameters and slots=N. */
+/* True when `key` ("size=4096;pages=4k") has a value for `name`. */
+static bool key_names(const char *key, const char *name)
+{
+    size_t length = strlen(name);
+    for (const char *at = key; at && *at; at = strchr(at, ';'), at += at != NULL)
+        if (strncmp(at, name, length) == 0 && at[length] == '=')
+            return true;
+    return false;
+}
+
+/*
+ * The params column: the benchmark's parameters, then the key of a scan's value, then slots=N. A
+ * name stands once: where the key says which of several a value is for, the parameter gives way.
+ */
+static void describe_params(const struct arm *arm, const char *key, struct row *row)
+{
+    size_t used = 0, size = sizeof(row->params);
+    for (const struct opt *opt = arm->bench->opts; opt && opt->name && used < size; opt++) {
+        char value[128];
+        if (key_names(key, opt->name))
+            continue;
+        (void)opt_format_value(opt, arm->params, value, sizeof(value));
+        used += (size_t)snprintf(row->params + used, size - used, "%s=%s;", opt->name, value);
+    }
+    if (used < size)
+        (void)snprintf(row->params + used, size - used, "%s%sslots=%u", key, key[0] ? ";" : "",
+                       arm->slots);
+}
+
+/* `key` of a scan's value, or "". */
 static void describe_arm(const struct maker *maker, struct row *row, const char *key)
 {
     const struct result *result = maker->result;
@@ -94,11 +123,7 @@ static void describe_arm(const struct maker *maker, struct row *row, const char 
         .status = summary_of(maker)->status,
     };
     (void)snprintf(row->run_id, sizeof(row->run_id), "%s", result->run_id);
-    size_t room = sizeof(row->params) - VALUE_KEY_MAX - 32;
-    (void)opts_format(arm->bench->opts, arm->params, row->params, room);
-    size_t used = strlen(row->params);
-    (void)snprintf(row->params + used, sizeof(row->params) - used, "%s%s%sslots=%u",
-                   used && key[0] ? ";" : "", key, used || key[0] ? ";" : "", arm->slots);
+    describe_params(arm, key, row);
     (void)snprintf(row->reason, sizeof(row->reason), "%s", summary_of(maker)->reason);
 }
 
