@@ -61,7 +61,7 @@ static const struct opt pipeline_opts[] = {
     NUMBER(window, OPT_INT, "32", 1, 32768, "columns of a feature window; it moves by 1/8 of that"),
     NUMBER(lambda, OPT_DOUBLE, "0.5", -5, 5, "exponent of the Yeo-Johnson transform"),
     NUMBER(alpha, OPT_DOUBLE, "0.1", 1e-6, 1, "weight of the newest value in the moving average"),
-    NUMBER(prefetch, OPT_INT, "1", 0, 8, "batches in flight while the next is made; 0 waits"),
+    NUMBER(prefetch, OPT_INT, "0", 0, 8, "batches in flight while the next is made; 0 waits"),
     {.name = "pinned",
      .kind = OPT_FLAG,
      .offset = offsetof(struct pipeline_params, pinned),

@@ -7,6 +7,7 @@
 #include "harness/cli.h"
 #include "harness/cmd.h"
 #include "harness/core/log.h"
+#include "harness/measure.h"
 #include "harness/plan.h"
 #include "harness/plan_json.h"
 #include "harness/plan_options.h"
@@ -16,9 +17,12 @@
 struct place_args {
     int64_t workers, background;
     const char *placement, *xml, *fake_gpus;
+    int topology; /* 0 reported, 1 measured */
     struct plan_options plan;
     bool json;
 };
+
+static const char *const topologies[] = {"reported", "measured", NULL};
 
 static const struct opt place_opts[] = {
     {.name = "workers",
@@ -50,6 +54,13 @@ static const struct opt place_opts[] = {
      .arg = "FILE|DESC",
      .help = "plan for the machine of an hwloc XML file, or of a description such as "
              "'package:2 l3:1 core:4 pu:2'"},
+    {.name = "topology",
+     .kind = OPT_CHOICE,
+     .offset = offsetof(struct place_args, topology),
+     .def = "reported",
+     .choices = topologies,
+     .arg = "T",
+     .help = "plan on what the system reports, or measure first (about 15 s, on an idle machine)"},
     {.name = "json",
      .kind = OPT_FLAG,
      .offset = offsetof(struct place_args, json),
@@ -180,16 +191,35 @@ static int make_plans(const struct topo *topo, const struct place_args *args,
     return rc;
 }
 
-static int place(const struct place_args *args, struct err *err)
+/* The topology to plan on: as reported, or with cores and clusters as measured. */
+static int load(const struct cmd_env *env, const struct place_args *args, struct topo *topo,
+                struct err *err)
+{
+    struct measured measured = {0};
+    struct topo_options options = {
+        .xml = args->xml, .fake_gpus = args->fake_gpus, .probe_gpus = true};
+    int rc = topo_load(&options, topo, err);
+    if (rc || !args->topology)
+        return rc;
+    if (!topo->is_this_machine)
+        return err_set(err, -EINVAL, "--topology measured is for this machine, and not with --xml");
+    rc = measure_topology(env, topo, false, &measured, err);
+    if (!rc && measured.floating)
+        log_warn("the hypervisor moves virtual CPUs: what was measured may not last");
+    if (!rc)
+        rc = measured_apply(&measured, topo, err);
+    measured_free(&measured);
+    return rc;
+}
+
+static int place(const struct cmd_env *env, const struct place_args *args, struct err *err)
 {
     enum placement placements[PLACEMENTS];
     struct plan plans[PLACEMENTS] = {0};
     struct topo topo = {0};
-    struct topo_options options = {
-        .xml = args->xml, .fake_gpus = args->fake_gpus, .probe_gpus = true};
     int code = EXIT_USAGE;
     int n = placement_parse_list(args->placement, placements, err);
-    int rc = n < 0 ? n : topo_load(&options, &topo, err);
+    int rc = n < 0 ? n : load(env, args, &topo, err);
     if (!rc)
         rc = make_plans(&topo, args, placements, n, plans, err);
     if (rc)
@@ -204,7 +234,6 @@ static int place(const struct place_args *args, struct err *err)
 
 int cmd_place(const struct cmd_env *env, int argc, char **argv)
 {
-    (void)env;
     struct place_args args = {0};
     struct cli cli;
     struct err err = {0};
@@ -223,5 +252,5 @@ int cmd_place(const struct cmd_env *env, int argc, char **argv)
         log_error("%s", err.msg);
         return EXIT_USAGE;
     }
-    return place(&args, &err);
+    return place(env, &args, &err);
 }

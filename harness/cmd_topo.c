@@ -7,13 +7,15 @@
 #include "harness/cmd.h"
 #include "harness/core/log.h"
 #include "harness/core/units.h"
+#include "harness/json_value.h"
+#include "harness/measure.h"
 #include "harness/text.h"
 #include "harness/topo.h"
 #include "harness/topo_json.h"
 
 struct topo_args {
     const char *xml, *fake_gpus;
-    bool json;
+    bool json, measure;
 };
 
 static const struct opt topo_opts[] = {
@@ -27,6 +29,11 @@ static const struct opt topo_opts[] = {
      .kind = OPT_FLAG,
      .offset = offsetof(struct topo_args, json),
      .help = "print JSON"},
+    {.name = "measure",
+     .kind = OPT_FLAG,
+     .offset = offsetof(struct topo_args, measure),
+     .help = "also measure it: which CPUs share a core, clusters, cache sizes as felt; takes "
+             "about 20 s, and the machine should be idle"},
     {.name = "fake-gpus",
      .kind = OPT_TEXT,
      .offset = offsetof(struct topo_args, fake_gpus),
@@ -214,9 +221,46 @@ static void print_topo(const struct topo *topo)
     print_gpus(topo);
 }
 
-static int print_json(const struct topo *topo)
+static void print_measured(const struct measured *measured)
+{
+    (void)printf("\nMeasured, %d times\n", MEASURE_SCANS);
+    for (unsigned i = 0; i < measured->nfindings; i++) {
+        const struct measured_finding *finding = &measured->findings[i];
+        const char *mark = finding->disagrees ? "differs" : "";
+        text_field(INDENT, finding->state == MEASURED_FLOATING ? "floating" : mark, "%s",
+                   finding->text);
+    }
+    if (measured->sibling_pairs)
+        (void)printf("\nTo plan on what was measured: contend place --topology measured ...\n");
+}
+
+static json_t *measured_to_json(const struct measured *measured)
+{
+    json_t *findings = json_array(), *cpus = json_array();
+    for (unsigned i = 0; i < measured->nfindings; i++) {
+        const struct measured_finding *finding = &measured->findings[i];
+        (void)json_array_append_new(
+            findings, json_pack("{s:s, s:b, s:o}", "state", measured_state_name(finding->state),
+                                "disagrees", finding->disagrees, "text",
+                                json_value_text(finding->text)));
+    }
+    for (unsigned i = 0; i < measured->ncpus; i++)
+        (void)json_array_append_new(
+            cpus, json_pack("{s:i, s:i, s:i, s:i}", "cpu", (int)measured->cpus[i].os_cpu, "core",
+                            measured->cpus[i].core, "llc", measured->cpus[i].llc, "package",
+                            measured->cpus[i].package));
+    return json_pack("{s:i, s:b, s:i, s:i, s:o, s:o, s:o}", "scans", MEASURE_SCANS, "floating",
+                     measured->floating, "sibling_pairs", (int)measured->sibling_pairs,
+                     "floating_pairs", (int)measured->floating_pairs, "median_ns",
+                     json_value_real(measured->median_ns), "findings", findings, "cpus", cpus);
+}
+
+/* `measured` NULL: only what is reported. */
+static int print_json(const struct topo *topo, const struct measured *measured)
 {
     json_t *json = topo_to_json(topo);
+    if (measured)
+        (void)json_object_set_new(json, "measured", measured_to_json(measured));
     if (!json || json_dumpf(json, stdout, JSON_INDENT(2)) || putchar('\n') == EOF) {
         json_decref(json);
         log_error("cannot write the topology as JSON");
@@ -226,9 +270,36 @@ static int print_json(const struct topo *topo)
     return text_finish();
 }
 
+static int show(const struct cmd_env *env, const struct topo_args *args)
+{
+    struct err err = {0};
+    struct topo topo;
+    struct measured measured = {0};
+    struct topo_options options = {
+        .xml = args->xml, .fake_gpus = args->fake_gpus, .probe_gpus = true};
+    int code = EXIT_USAGE;
+    int rc = topo_load(&options, &topo, &err);
+    if (!rc && args->measure && !topo.is_this_machine)
+        rc = err_set(&err, -EINVAL, "--measure is for this machine, and not with --xml");
+    if (!rc && args->measure && (rc = measure_topology(env, &topo, true, &measured, &err)) != 0)
+        code = rc == -EINTR ? EXIT_INTERRUPTED : EXIT_NOT_RUN;
+    if (rc) {
+        log_error("%s", err.msg);
+    } else if (args->json) {
+        code = print_json(&topo, args->measure ? &measured : NULL);
+    } else {
+        print_topo(&topo);
+        if (args->measure)
+            print_measured(&measured);
+        code = text_finish();
+    }
+    measured_free(&measured);
+    topo_free(&topo);
+    return code;
+}
+
 int cmd_topo(const struct cmd_env *env, int argc, char **argv)
 {
-    (void)env;
     struct topo_args args = {0};
     struct cli cli;
     struct err err = {0};
@@ -247,19 +318,5 @@ int cmd_topo(const struct cmd_env *env, int argc, char **argv)
         log_error("%s", err.msg);
         return EXIT_USAGE;
     }
-    struct topo topo;
-    struct topo_options options = {
-        .xml = args.xml, .fake_gpus = args.fake_gpus, .probe_gpus = true};
-    rc = topo_load(&options, &topo, &err);
-    int code = EXIT_USAGE;
-    if (rc) {
-        log_error("%s", err.msg);
-    } else if (args.json) {
-        code = print_json(&topo);
-    } else {
-        print_topo(&topo);
-        code = text_finish();
-    }
-    topo_free(&topo);
-    return code;
+    return show(env, &args);
 }

@@ -1,0 +1,26 @@
+/*
+ * Measures the topology that is really there: the scans core_to_core, smt_pairs and mem_latency in
+ * workers of their own, as `contend run` starts them, then measured.h's reading of them.
+ */
+#ifndef CONTEND_MEASURE_H
+#define CONTEND_MEASURE_H
+
+#include <stdbool.h>
+
+#include "harness/cmd.h"
+#include "harness/core/err.h"
+#include "harness/measured.h"
+#include "harness/topo.h"
+
+/* Repeated scans of all pairs: three tell what is stable from what the hypervisor moves. */
+enum { MEASURE_SCANS = 3 };
+
+/*
+ * Takes about 15 s, and 5 s more with `caches`. Errors: -EINTR, a signal asked to stop; -ENOTSUP,
+ * the scans cannot run here, with their reason; what starting workers gives. Free *out with
+ * measured_free, also after an error.
+ */
+int measure_topology(const struct cmd_env *env, const struct topo *topo, bool caches,
+                     struct measured *out, struct err *err);
+
+#endif
