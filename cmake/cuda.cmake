@@ -7,14 +7,10 @@
 set(CONTEND_HAVE_CUDA OFF)
 set(CONTEND_CUDA_REASON "CONTEND_CUDA is OFF")
 
-function(contend_find_nvcc)
-    find_program(CONTEND_NVCC nvcc HINTS ENV CUDA_HOME ENV CUDA_PATH PATHS /usr/local/cuda
+if(CONTEND_CUDA)
+    find_program(CONTEND_NVCC nvcc PATHS ENV CUDA_HOME ENV CUDA_PATH /usr/local/cuda
                  PATH_SUFFIXES bin)
     mark_as_advanced(CONTEND_NVCC)
-endfunction()
-
-if(CONTEND_CUDA)
-    contend_find_nvcc()
     if(NOT CONTEND_NVCC)
         set(CONTEND_CUDA_REASON "no nvcc on PATH or in /usr/local/cuda")
     else()
@@ -27,8 +23,9 @@ if(CONTEND_CUDA)
         include(CheckLanguage)
         check_language(CUDA)
         if(NOT CMAKE_CUDA_COMPILER)
-            set(CONTEND_CUDA_REASON
-                "${CONTEND_NVCC} cannot compile a test program: see CMakeFiles in the build folder")
+            string(CONCAT CONTEND_CUDA_REASON
+                   "${CONTEND_NVCC} does not work with this C++ compiler; to try another, "
+                   "remove ${CMAKE_BINARY_DIR} and set CUDAHOSTCXX")
         else()
             enable_language(CUDA)
             # Below, instead: only what nvcc's launch stubs need of C++, from an archive.
