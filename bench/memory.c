@@ -115,6 +115,21 @@ double memory_page_share(const struct memory_block *block)
     return block->pages == MEMORY_THP ? share : 1 - share;
 }
 
+int memory_check_pages(enum memory_pages pages, struct err *err)
+{
+    struct memory_block block;
+    int rc = memory_map(&block, HUGE_BYTES, pages, err);
+    if (rc)
+        return err ? (err->code = -ENOTSUP) : -ENOTSUP;
+    memset(block.base, 0, block.bytes);
+    double share = memory_page_share(&block);
+    memory_unmap(&block);
+    if (share < 1)
+        return err_set(err, -ENOTSUP, "no %s pages: the system gave others",
+                       memory_pages_names[pages]);
+    return 0;
+}
+
 /* First number in a file; "max", or no such file: UINT64_MAX. */
 static uint64_t read_number(const char *folder, const char *name)
 {

@@ -36,6 +36,9 @@ void memory_unmap(struct memory_block *block);
  */
 double memory_page_share(const struct memory_block *block);
 
+/* -ENOTSUP where a small block does not get pages of this kind. */
+int memory_check_pages(enum memory_pages pages, struct err *err);
+
 /*
  * Bytes that can be taken now without reclaiming from others: MemAvailable, or less where a memory
  * cgroup (v1 or v2, this or any above) leaves less. A VM whose memory grows with use has more.
