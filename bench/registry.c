@@ -4,5 +4,9 @@
 
 const struct bench *const bench_registry[] = {
     &bench_pipeline,
+    &bench_mem_bandwidth,
+    &bench_mem_latency,
+    &bench_loaded_latency,
+    &bench_numa_matrix,
     NULL,
 };

@@ -9,6 +9,10 @@
 #include "harness/core/scenario.h"
 
 extern const struct bench bench_pipeline;
+extern const struct bench bench_mem_bandwidth;
+extern const struct bench bench_mem_latency;
+extern const struct bench bench_loaded_latency;
+extern const struct bench bench_numa_matrix;
 
 /* NULL-terminated, in the order in which `contend list` shows them. */
 extern const struct bench *const bench_registry[];
