@@ -4,5 +4,9 @@
 
 const struct bench *const bench_registry[] = {
     &bench_pipeline,
+    &bench_core_to_core,
+    &bench_smt_pairs,
+    &bench_false_sharing,
+    &bench_cache_thrash,
     NULL,
 };

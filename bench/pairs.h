@@ -1,0 +1,54 @@
+/*
+ * What the scans over all pairs of CPUs share: numbering, schedules, and the values they emit.
+ *
+ * Players are 0..n-1, the places of CPUs in ctx->machine->cpus.
+ */
+#ifndef CONTEND_BENCH_PAIRS_H
+#define CONTEND_BENCH_PAIRS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "harness/core/bench.h"
+
+size_t pairs_count(unsigned n);
+
+/* 0..pairs_count - 1; a != b, in either order. */
+size_t pairs_index(unsigned n, unsigned a, unsigned b);
+
+/*
+ * A round-robin tournament: in pairs_slots(n) slots everybody meets everybody else once, in each
+ * slot at most one. The circle method: one player stays, the others move up one seat a slot; of an
+ * odd number, one rests in each slot.
+ */
+unsigned pairs_slots(unsigned n);
+
+/* Whom `player` meets in `slot`; -1 = rests. */
+int pairs_opponent(unsigned n, unsigned slot, unsigned player);
+
+/*
+ * A balanced plan of who is busy when: pairs_runs(n) runs, each with about half of the players
+ * busy. Over all runs, each of the four states of any two players is equally often, and each of the
+ * eight of any three: when two groups of runs differ in what b does, c does in both the same.
+ * Two runs (all, nobody) would add nothing and are left out, which unbalances it by 1/pairs_runs.
+ *
+ * A two-level fold-over design: rows of Sylvester's Hadamard matrix and their negatives, an
+ * orthogonal array of strength 3 (Hedayat, Sloane & Stufken, "Orthogonal Arrays", 1999, ch. 7).
+ * `column` is the player's, of pairs_columns(n): assign them at random, again for every pass, or
+ * neighbours would be busy together in a regular pattern.
+ */
+unsigned pairs_columns(unsigned n);
+unsigned pairs_runs(unsigned n);
+bool pairs_busy(unsigned n, unsigned run, unsigned column);
+
+/* Fisher-Yates: order[0..n-1] becomes a random order of 0..n-1. */
+void pairs_shuffle(unsigned *order, unsigned n, uint64_t seed);
+
+/* -ENOTSUP for one CPU, and for more than `metrics` values a pair leave room for. */
+int pairs_probe(const struct bench_ctx *ctx, unsigned metrics);
+
+/* Emits under "a=0;b=1", os_cpu, a < b. NaN = not measured: emits nothing. */
+int pairs_emit(struct bench_ctx *ctx, unsigned metric, unsigned a, unsigned b, double value);
+
+#endif
