@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <math.h>
+#include <stdlib.h>
 
 #include "kernels/mix64.h"
 
@@ -36,8 +37,8 @@ int pairs_opponent(unsigned n, unsigned slot, unsigned player)
     return opponent < n ? (int)opponent : -1;
 }
 
-/* At least 8, so that few CPUs also get runs alone. */
-unsigned pairs_columns(unsigned n)
+/* A power of two, since Sylvester's; at least 8, so that few CPUs also get runs alone. */
+static unsigned columns_for(unsigned n)
 {
     unsigned columns = 8;
     while (columns < n)
@@ -47,14 +48,52 @@ unsigned pairs_columns(unsigned n)
 
 unsigned pairs_runs(unsigned n)
 {
-    return 2 * (pairs_columns(n) - 1);
+    return 2 * (columns_for(n) - 1);
 }
 
-bool pairs_busy(unsigned n, unsigned run, unsigned column)
+bool pairs_plan_init(struct pairs_plan *plan, unsigned n, unsigned passes, uint64_t seed)
 {
-    unsigned rows = pairs_columns(n) - 1, row = 1 + run % rows;
+    *plan = (struct pairs_plan){n, passes, columns_for(n), pairs_runs(n), NULL};
+    plan->columns = calloc((size_t)passes * plan->ncolumns, sizeof(*plan->columns));
+    for (unsigned pass = 0; plan->columns && pass < passes; pass++)
+        pairs_shuffle(plan->columns + (size_t)pass * plan->ncolumns, plan->ncolumns,
+                      mix64(seed + pass));
+    return plan->columns != NULL;
+}
+
+void pairs_plan_free(struct pairs_plan *plan)
+{
+    free(plan->columns);
+    *plan = (struct pairs_plan){0};
+}
+
+/* Row 0 and its negative are the two that are left out. */
+bool pairs_busy(const struct pairs_plan *plan, unsigned pass, unsigned run, unsigned player)
+{
+    unsigned column = plan->columns[(size_t)pass * plan->ncolumns + player];
+    unsigned rows = plan->ncolumns - 1, row = 1 + run % rows;
     bool negative = __builtin_popcount(row & column) % 2;
     return negative != (run >= rows);
+}
+
+static double slowdown_of(const struct pairs_plan *plan, const float *rates, unsigned a, unsigned b)
+{
+    double sum[2] = {0, 0}, count[2] = {0, 0};
+    for (unsigned pass = 0; pass < plan->passes; pass++)
+        for (unsigned run = 0; run < plan->runs; run++) {
+            float rate = rates[((size_t)pass * plan->runs + run) * plan->n + a];
+            if (isnan(rate))
+                continue;
+            bool both = pairs_busy(plan, pass, run, b);
+            sum[both] += (double)rate;
+            count[both]++;
+        }
+    return sum[0] / count[0] / (sum[1] / count[1]);
+}
+
+double pairs_slowdown(const struct pairs_plan *plan, const float *rates, unsigned a, unsigned b)
+{
+    return sqrt(slowdown_of(plan, rates, a, b) * slowdown_of(plan, rates, b, a));
 }
 
 void pairs_shuffle(unsigned *order, unsigned n, uint64_t seed)

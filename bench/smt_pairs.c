@@ -54,11 +54,11 @@ static const struct bench_metric smt_pairs_metrics[] = {
 
 struct smt_pairs {
     struct team team;
-    unsigned n, passes, runs;
+    struct pairs_plan plan;
+    unsigned n;
     uint64_t seed, batch_steps;
     uint64_t start_ns, slot_ns;
-    unsigned *columns; /* [passes][pairs_columns(n)]: of each CPU, in each pass; the rest unused */
-    float *rates;      /* [passes][runs][n], steps a ns; NaN = not busy, or not on its CPU */
+    float *rates; /* [passes][runs][n], steps a ns; NaN = not busy, or not on its CPU */
     struct chains {
         _Alignas(128) uint64_t chain[BUSY_CHAINS];
         uint64_t steps;
@@ -71,14 +71,16 @@ static int smt_pairs_probe(struct bench_ctx *ctx)
     return pairs_probe(ctx, METRIC_SLOWDOWN + 1);
 }
 
-/* As many passes as the budget has room for slots of at least slot_least_ns. */
-static void divide_budget(struct smt_pairs *s, double budget_ns)
+/* As many passes as the budget has room for slots of twice the least length. */
+static unsigned divide_budget(struct smt_pairs *s, double budget_ns)
 {
-    double passes = budget_ns / (s->runs * 2 * slot_least_ns);
-    s->passes = passes < 1 ? 1 : passes > PASSES_MAX ? PASSES_MAX : (unsigned)passes;
-    double slot_ns = budget_ns / (s->runs * s->passes);
+    unsigned runs = pairs_runs(s->n);
+    double fit = budget_ns / (runs * 2 * slot_least_ns);
+    unsigned passes = fit < 1 ? 1 : fit > PASSES_MAX ? PASSES_MAX : (unsigned)fit;
+    double slot_ns = budget_ns / (runs * passes);
     slot_ns = slot_ns < slot_least_ns ? slot_least_ns : slot_ns;
     s->slot_ns = (uint64_t)(slot_ns > slot_most_ns ? slot_most_ns : slot_ns);
+    return passes;
 }
 
 static uint64_t start_of(uint64_t seed, unsigned cpu, unsigned chain)
@@ -93,17 +95,12 @@ static int smt_pairs_setup(struct bench_ctx *ctx)
         return err_set(ctx->err, -ENOMEM, "cannot allocate the state of the scan");
     s->n = ctx->machine->ncpus;
     s->seed = ctx->seed;
-    s->runs = pairs_runs(s->n);
     s->batch_steps = BATCH_STEPS * (1 + clock_cost_ns() * CLOCK_MIN_INTERVAL_CALLS / BATCH_NS);
-    divide_budget(s, ctx->budget_s * 1e9);
-    unsigned ncolumns = pairs_columns(s->n);
-    s->columns = calloc((size_t)s->passes * ncolumns, sizeof(*s->columns));
-    s->rates = calloc((size_t)s->passes * s->runs * s->n, sizeof(*s->rates));
+    bool planned = pairs_plan_init(&s->plan, s->n, divide_budget(s, ctx->budget_s * 1e9), s->seed);
+    s->rates = calloc((size_t)s->plan.passes * s->plan.runs * s->n, sizeof(*s->rates));
     s->chains = aligned_alloc(_Alignof(struct chains), s->n * sizeof(*s->chains));
-    if (!s->columns || !s->rates || !s->chains)
+    if (!planned || !s->rates || !s->chains)
         return err_set(ctx->err, -ENOMEM, "cannot allocate the rates of %u CPUs", s->n);
-    for (unsigned pass = 0; pass < s->passes; pass++)
-        pairs_shuffle(s->columns + (size_t)pass * ncolumns, ncolumns, mix64(s->seed + pass));
     for (unsigned cpu = 0; cpu < s->n; cpu++) {
         memset(&s->chains[cpu], 0, sizeof(s->chains[cpu]));
         for (unsigned c = 0; c < BUSY_CHAINS; c++)
@@ -121,13 +118,8 @@ static void smt_pairs_teardown(struct bench_ctx *ctx)
     team_stop(&s->team);
     free(s->chains);
     free(s->rates);
-    free(s->columns);
+    pairs_plan_free(&s->plan);
     free(s);
-}
-
-static bool is_busy(const struct smt_pairs *s, unsigned pass, unsigned run, unsigned cpu)
-{
-    return pairs_busy(s->n, run, s->columns[pass * pairs_columns(s->n) + cpu]);
 }
 
 static void sleep_ns(uint64_t ns)
@@ -167,34 +159,18 @@ static double rate_in_slot(struct smt_pairs *s, struct chains *mine, uint64_t me
 static void follow_plan(void *arg, unsigned rank, unsigned n)
 {
     struct smt_pairs *s = arg;
-    for (unsigned pass = 0; pass < s->passes; pass++)
-        for (unsigned run = 0; run < s->runs; run++) {
-            size_t slot = (size_t)pass * s->runs + run;
+    for (unsigned pass = 0; pass < s->plan.passes; pass++)
+        for (unsigned run = 0; run < s->plan.runs; run++) {
+            size_t slot = (size_t)pass * s->plan.runs + run;
             uint64_t start_ns = s->start_ns + slot * s->slot_ns;
             float *rate = &s->rates[slot * n + rank];
             *rate = NAN;
-            if (!is_busy(s, pass, run, rank))
+            if (!pairs_busy(&s->plan, pass, run, rank))
                 continue;
             wait_until(start_ns);
             *rate = (float)rate_in_slot(s, &s->chains[rank], start_ns + s->slot_ns / SETTLE_SHARE,
                                         start_ns + s->slot_ns);
         }
-}
-
-/* Means of a's rate over the slots in which b sleeps, and in which b is busy. */
-static double slowdown_by(const struct smt_pairs *s, unsigned a, unsigned b)
-{
-    double sum[2] = {0, 0}, count[2] = {0, 0};
-    for (unsigned pass = 0; pass < s->passes; pass++)
-        for (unsigned run = 0; run < s->runs; run++) {
-            float rate = s->rates[((size_t)pass * s->runs + run) * s->n + a];
-            if (isnan(rate))
-                continue;
-            bool both = is_busy(s, pass, run, b);
-            sum[both] += (double)rate;
-            count[both]++;
-        }
-    return sum[0] / count[0] / (sum[1] / count[1]);
 }
 
 static int smt_pairs_run(struct bench_ctx *ctx, uint64_t iters, struct sample *sample)
@@ -209,8 +185,7 @@ static int smt_pairs_run(struct bench_ctx *ctx, uint64_t iters, struct sample *s
     int rc = 0;
     for (unsigned a = 0; a < s->n && !rc; a++)
         for (unsigned b = a + 1; b < s->n && !rc; b++)
-            rc = pairs_emit(ctx, METRIC_SLOWDOWN, a, b,
-                            sqrt(slowdown_by(s, a, b) * slowdown_by(s, b, a)));
+            rc = pairs_emit(ctx, METRIC_SLOWDOWN, a, b, pairs_slowdown(&s->plan, s->rates, a, b));
     return rc;
 }
 
