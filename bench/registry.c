@@ -3,10 +3,6 @@
 #include <stddef.h>
 
 const struct bench *const bench_registry[] = {
-    &bench_pipeline,
-    &bench_core_to_core,
-    &bench_smt_pairs,
-    &bench_false_sharing,
-    &bench_cache_thrash,
-    NULL,
+    &bench_pipeline,      &bench_core_to_core, &bench_smt_pairs,
+    &bench_false_sharing, &bench_cache_thrash, NULL,
 };
