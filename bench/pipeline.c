@@ -55,7 +55,7 @@ static const char *const wait_names[] = {"spin", "block", NULL};
     }
 
 static const struct opt pipeline_opts[] = {
-    NUMBER(rows, OPT_INT, "4096", 1, 1 << 30, "rows of a batch"),
+    NUMBER(rows, OPT_INT, "2048", 1, 1 << 30, "rows of a batch"),
     NUMBER(cols, OPT_INT, "512", 1, 32768, "columns of a batch, in float32"),
     NUMBER(block, OPT_INT, "64", 1, 1 << 30, "rows preprocessed at a time, in five regions"),
     NUMBER(window, OPT_INT, "32", 1, 32768, "columns of a feature window; it moves by 1/8 of that"),

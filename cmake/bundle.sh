@@ -20,9 +20,11 @@ libraries() {
     ldd "$program" | awk '$2 == "=>" { print $1, $3 }' | grep -vE "$glibc"
 }
 
-# The package's copyright file, where the library came from a package.
+# The package's copyright file, where the library came from a package. dpkg knows a file by the
+# path in its package, which may lack the /usr that links add.
 copy_license() {
-    package=$(dpkg-query -S "$(readlink -f "$1")" 2>/dev/null | cut -d: -f1 | head -n 1) || return 0
+    path=$(readlink -f "$1")
+    package=$(dpkg-query -S "$path" "${path#/usr}" 2>/dev/null | cut -d: -f1 | head -n 1)
     [ -f "/usr/share/doc/$package/copyright" ] || return 0
     cp -L "/usr/share/doc/$package/copyright" "$root/licenses/$package.txt"
 }

@@ -49,7 +49,8 @@ if(CONTEND_HAVE_CUDA)
     add_library(contend_cudart INTERFACE)
     target_include_directories(contend_cudart SYSTEM INTERFACE
                                ${CMAKE_CUDA_TOOLKIT_INCLUDE_DIRECTORIES})
-    target_compile_definitions(contend_cudart INTERFACE CONTEND_HAVE_CUDA=1)
+    target_compile_definitions(contend_cudart INTERFACE CONTEND_HAVE_CUDA=1
+        "CONTEND_CUDA_VERSION=\"${CMAKE_CUDA_COMPILER_VERSION}\"")
     target_link_libraries(contend_cudart INTERFACE
                           ${CONTEND_CUDART_STATIC} -l:libsupc++.a Threads::Threads
                           ${CMAKE_DL_LIBS} rt)

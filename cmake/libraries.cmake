@@ -1,8 +1,7 @@
 # How the parts of the program become targets.
 
 # contend_library(contend_<part> glob...): a static library of what the globs find, main.c
-# excluded, .cu files only where nvcc is. Sets <PART>_SCOPE, PUBLIC or (for a directory that is
-# still empty) INTERFACE, for the target_link_libraries that follows.
+# excluded, .cu files only where nvcc is.
 function(contend_library name)
     list(TRANSFORM ARGN PREPEND "${CMAKE_SOURCE_DIR}/" OUTPUT_VARIABLE globs)
     file(GLOB sources CONFIGURE_DEPENDS ${globs})
@@ -10,22 +9,11 @@ function(contend_library name)
     if(NOT CONTEND_HAVE_CUDA)
         list(FILTER sources EXCLUDE REGEX "\\.cu$")
     endif()
-
-    set(scope PUBLIC)
-    if(sources)
-        add_library(${name} STATIC ${sources})
-    else()
-        add_library(${name} INTERFACE)
-        set(scope INTERFACE)
-    endif()
-    target_include_directories(${name} ${scope} "${CMAKE_SOURCE_DIR}")
+    add_library(${name} STATIC ${sources})
+    target_include_directories(${name} PUBLIC "${CMAKE_SOURCE_DIR}")
     if(CONTEND_HAVE_CUDA)
-        target_link_libraries(${name} ${scope} contend_cudart)
+        target_link_libraries(${name} PUBLIC contend_cudart)
     endif()
-
-    string(REGEX REPLACE "^contend_" "" part "${name}")
-    string(TOUPPER "${part}_SCOPE" variable)
-    set(${variable} ${scope} PARENT_SCOPE)
 endfunction()
 
 # contend_program(name source...): an executable, linked by the C compiler also where .cu files are in
@@ -39,10 +27,6 @@ endfunction()
 # `const char plot_<name>_gp[]`, so that the program is one file wherever it is copied.
 function(contend_embed_plots library)
     file(GLOB plots CONFIGURE_DEPENDS "${CMAKE_SOURCE_DIR}/plots/*.gp")
-    get_target_property(type ${library} TYPE)
-    if(NOT plots OR type STREQUAL "INTERFACE_LIBRARY")
-        return()
-    endif()
     set(output "${CMAKE_BINARY_DIR}/plots_embedded.c")
     add_custom_command(
         OUTPUT "${output}"
@@ -57,10 +41,6 @@ endfunction()
 # contend_version(library): lets every user of `library` include "version.h" (see
 # harness/version.h.in). The commit is asked for at every build and written only when it changed.
 function(contend_version library)
-    get_target_property(type ${library} TYPE)
-    if(type STREQUAL "INTERFACE_LIBRARY")
-        return()
-    endif()
     set(generated "${CMAKE_BINARY_DIR}/generated")
     configure_file("${CMAKE_SOURCE_DIR}/harness/version.h.in" "${generated}/version.h" @ONLY)
     add_custom_target(contend_commit

@@ -21,14 +21,23 @@ static int add(const char **list, size_t *n, const char *text, struct err *err)
     return 0;
 }
 
-/* One option at argv[*at]; steps *at to the last argument it used. */
-static int parse_option(const struct opt *opts, bool accept_pairs, int argc, char **argv, int *at,
-                        void *base, struct cli *cli, struct err *err)
+struct parser {
+    const struct opt *opts;
+    bool accept_pairs;
+    int argc, at;
+    char **argv;
+    void *base;
+    struct cli *cli;
+};
+
+/* One option at argv[at]; steps `at` to the last argument it used. */
+static int parse_option(struct parser *p, struct err *err)
 {
-    const char *arg = argv[*at];
+    const char *arg = p->argv[p->at];
     char name[64];
     const char *value = NULL;
-    if (arg[1] == '-') {
+    bool is_long = arg[1] == '-';
+    if (is_long) {
         const char *equals = strchr(arg, '=');
         value = equals ? equals + 1 : NULL;
         (void)snprintf(name, sizeof(name), "%.*s",
@@ -37,43 +46,47 @@ static int parse_option(const struct opt *opts, bool accept_pairs, int argc, cha
         (void)snprintf(name, sizeof(name), "%c", arg[1]);
         value = arg[2] ? arg + 2 : NULL;
     }
-    bool is_long = arg[1] == '-';
-    bool is_pair = accept_pairs && !strcmp(name, is_long ? "param" : "p");
-    const struct opt *opt = is_long ? opts_find(opts, name) : find_letter(opts, name[0]);
+    bool is_pair = p->accept_pairs && strcmp(name, is_long ? "param" : "p") == 0;
+    const struct opt *opt = is_long ? opts_find(p->opts, name) : find_letter(p->opts, name[0]);
     if (!opt && !is_pair)
         return err_set(err, -EINVAL, "unknown option '%.80s'; see 'contend %s --help'", arg,
-                       argv[0]);
+                       p->argv[0]);
     if (opt && opt->kind == OPT_FLAG)
-        return opt_set(opt, base, value ? value : "1", err);
+        return opt_set(opt, p->base, value ? value : "1", err);
     if (!value) {
-        if (*at + 1 >= argc)
+        if (p->at + 1 >= p->argc)
             return err_set(err, -EINVAL, "option '%.80s' needs a value", arg);
-        value = argv[++*at];
+        value = p->argv[++p->at];
     }
-    return is_pair ? add(cli->pairs, &cli->npairs, value, err) : opt_set(opt, base, value, err);
+    return is_pair ? add(p->cli->pairs, &p->cli->npairs, value, err)
+                   : opt_set(opt, p->base, value, err);
+}
+
+static bool asks_for_help(int argc, char **argv)
+{
+    for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++)
+        if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0)
+            return true;
+    return false;
 }
 
 int cli_parse(const struct opt *opts, bool accept_pairs, int argc, char **argv, void *base,
               struct cli *cli, struct err *err)
 {
+    struct parser p = {opts, accept_pairs, argc, 1, argv, base, cli};
+    bool options = true;
     memset(cli, 0, sizeof(*cli));
     opts_set_defaults(opts, base);
-    for (int i = 1; i < argc && strcmp(argv[i], "--"); i++)
-        if (!strcmp(argv[i], "--help") || !strcmp(argv[i], "-h")) {
-            cli->help = true;
-            return 0;
-        }
-    bool options = true;
-    for (int i = 1; i < argc; i++) {
-        int rc;
-        if (options && !strcmp(argv[i], "--")) {
+    cli->help = asks_for_help(argc, argv);
+    for (; p.at < argc && !cli->help; p.at++) {
+        const char *arg = argv[p.at];
+        if (options && strcmp(arg, "--") == 0) {
             options = false;
             continue;
         }
-        if (options && argv[i][0] == '-' && argv[i][1])
-            rc = parse_option(opts, accept_pairs, argc, argv, &i, base, cli, err);
-        else
-            rc = add(cli->positional, &cli->npositional, argv[i], err);
+        bool is_option = options && arg[0] == '-' && arg[1];
+        int rc =
+            is_option ? parse_option(&p, err) : add(cli->positional, &cli->npositional, arg, err);
         if (rc)
             return rc;
     }

@@ -210,7 +210,7 @@ int cmd_place(const struct cmd_env *env, int argc, char **argv)
     struct err err = {0};
     int rc = cli_parse(place_opts, false, argc, argv, &args, &cli, &err);
     if (!rc && cli.help) {
-        (void)printf("Usage: contend place [OPTIONS]\n\n"
+        (void)printf("usage: contend place [options]\n\n"
                      "Prints the plan for N workers, and the commands that apply it to a job of\n"
                      "one's own.\n\n");
         opts_print_help(place_opts, "--", stdout);

@@ -176,11 +176,8 @@ static int run_for_real(struct session *s, const char *subdirectory)
         code = EXIT_USAGE;
         goto close;
     }
-    rc = signals_open(&s->signals, &err);
-    if (!rc)
-        rc = measure(s, &err);
+    rc = measure(s, &err);
     code = conclude(s, rc, &err);
-    signals_close(&s->signals);
 close:
     output_close(&s->output);
     return code;
@@ -244,6 +241,7 @@ static int run_scenario(struct session *s, const struct scenario *scenario,
         code = s->options.dry_run ? print_dry_run(s) : run_for_real(s, subdirectory);
     }
     run_setup_free(&setup);
+    s->setup = NULL;
     return code;
 }
 
@@ -253,7 +251,11 @@ static void gather_environment(struct session *s)
     char driver[80] = "";
     if (s->topo.ngpus)
         (void)gpu_driver_version(driver, sizeof(driver));
-    const struct env_request request = {.driver = driver[0] ? driver : NULL};
+    const char *cuda = NULL;
+#ifdef CONTEND_CUDA_VERSION
+    cuda = CONTEND_CUDA_VERSION;
+#endif
+    const struct env_request request = {.driver = driver[0] ? driver : NULL, .cuda = cuda};
     env_gather(&request, &s->environment);
     if (s->options.host)
         (void)snprintf(s->environment.hostname, sizeof(s->environment.hostname), "%s",
@@ -269,6 +271,11 @@ static void gather_environment(struct session *s)
 static int session_open(struct session *s)
 {
     struct err err = {0};
+    /* Before the GPU driver starts threads: one that does not block SIGINT would die of it. */
+    if (signals_open(&s->signals, &err)) {
+        log_error("%s", err.msg);
+        return EXIT_NOT_RUN;
+    }
     s->options.topo.probe_gpus = s->options.device != 1;
     if (topo_load(&s->options.topo, &s->topo, &err)) {
         log_error("%s", err.msg);
@@ -282,6 +289,7 @@ static void session_close(struct session *s)
 {
     env_free(&s->environment);
     topo_free(&s->topo);
+    signals_close(&s->signals);
 }
 
 /* Resolves every name before anything starts. Returns how many, or -1 with the error logged. */
@@ -307,7 +315,8 @@ static int find_scenarios(const struct session *s, const struct scenario **found
 static int run_all(struct session *s, const struct scenario *const *scenarios, int n)
 {
     int code = session_open(s);
-    for (int i = 0; i < n && code != EXIT_INTERRUPTED && code != EXIT_USAGE; i++) {
+    for (int i = 0; i < n && code != EXIT_INTERRUPTED && code != EXIT_USAGE && s->signals.fd >= 0;
+         i++) {
         int one =
             run_scenario(s, scenarios[i], n > 1 && s->options.out ? scenarios[i]->name : NULL);
         code = one > code ? one : code;

@@ -234,7 +234,7 @@ int cmd_topo(const struct cmd_env *env, int argc, char **argv)
     struct err err = {0};
     int rc = cli_parse(topo_opts, false, argc, argv, &args, &cli, &err);
     if (!rc && cli.help) {
-        (void)printf("Usage: contend topo [OPTIONS]\n\n"
+        (void)printf("usage: contend topo [options]\n\n"
                      "Shows the machine: packages, NUMA nodes, caches, cores, GPUs and what each\n"
                      "GPU is near.\n\n");
         opts_print_help(topo_opts, "--", stdout);

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <math.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -53,14 +54,6 @@ static bool all_past(const struct observer *o, unsigned n, enum worker_state sta
 {
     for (unsigned i = 0; i < n; i++)
         if (!past(o, i, state))
-            return false;
-    return true;
-}
-
-static bool all_reaped(const struct observer *o)
-{
-    for (unsigned i = 0; i < o->nworkers; i++)
-        if (o->child[i].pid)
             return false;
     return true;
 }
@@ -139,18 +132,22 @@ static void kill_all(struct observer *o)
             note_exit(o, i, status);
 }
 
-/* Everyone who has not come to `state` is declared hung and killed. */
-static void give_up(struct observer *o, enum worker_state state, double limit_s)
+/* A worker that has not come to `state` is declared hung and killed. */
+static void give_up(struct observer *o, unsigned i, enum worker_state state, double limit_s)
 {
-    for (unsigned i = 0; i < o->nworkers; i++) {
-        struct arena_worker *worker = &o->arena->worker[i];
-        if (past(o, i, state))
-            continue;
-        (void)err_set(&worker->err, -ETIMEDOUT, "no progress within %.3g s while %s", limit_s,
-                      worker_state_name(arena_state(worker)));
-        atomic_store(&worker->state, WORKER_HUNG);
-        launch_kill(o->child[i].pid);
-    }
+    struct arena_worker *worker = &o->arena->worker[i];
+    if (past(o, i, state))
+        return;
+    (void)err_set(&worker->err, -ETIMEDOUT, "no progress within %.3g s while %s", limit_s,
+                  worker_state_name(arena_state(worker)));
+    atomic_store(&worker->state, WORKER_HUNG);
+    launch_kill(o->child[i].pid);
+}
+
+static void give_up_all(struct observer *o, enum worker_state state, double limit_s)
+{
+    for (unsigned i = 0; i < o->nworkers; i++)
+        give_up(o, i, state, limit_s);
 }
 
 /* The part of the topology that benchmarks may know; each worker keeps what it is bound to. */
@@ -267,7 +264,7 @@ static int prepare(struct observer *o)
         if (any_lost(o))
             return -ECANCELED;
         if (clock_now_ns() >= until_ns)
-            give_up(o, WORKER_READY, limit_s);
+            give_up_all(o, WORKER_READY, limit_s);
     }
     return any_lost(o) ? -ECANCELED : 0;
 }
@@ -312,21 +309,40 @@ static int measure(struct observer *o)
     }
     read_machine(o, &o->machine_end, &o->ours_end_s);
     if (!rc && o->arm->bench->scan)
-        give_up(o, WORKER_DONE, o->config->limit_s);
+        give_up_all(o, WORKER_DONE, o->config->limit_s);
     else if (!rc)
         censor_running(o);
     return rc;
 }
 
+static void signal_all(const struct observer *o, int signal)
+{
+    for (unsigned i = 0; i < o->nworkers; i++)
+        if (o->child[i].pid)
+            (void)kill(o->child[i].pid, signal);
+}
+
+/*
+ * The last, uncounted step and the check take one worker milliseconds, and workers that share CPUs
+ * as long as the measuring itself: those are held, and let go one after the other.
+ */
 static int finish(struct observer *o)
 {
+    bool one_by_one = plan_overlaps(&o->arm->plan);
+    double limit_s = o->config->setup_s;
     futex_set(&o->arena->stop, 1);
-    uint64_t until_ns = deadline(o->config->setup_s);
-    while (!all_reaped(o)) {
-        if (wait_for_news(o, until_ns))
-            return -EINTR;
-        if (clock_now_ns() >= until_ns)
-            give_up(o, WORKER_FINISHED, o->config->setup_s);
+    if (one_by_one)
+        signal_all(o, SIGSTOP);
+    for (unsigned i = 0; i < o->nworkers; i++) {
+        uint64_t until_ns = deadline(limit_s);
+        if (one_by_one && o->child[i].pid)
+            (void)kill(o->child[i].pid, SIGCONT);
+        while (o->child[i].pid) {
+            if (wait_for_news(o, until_ns))
+                return -EINTR;
+            if (clock_now_ns() >= until_ns)
+                give_up(o, i, WORKER_FINISHED, limit_s);
+        }
     }
     return 0;
 }

@@ -102,15 +102,13 @@ static json_t *from_observation(const struct observation *observation)
 }
 
 /*
- * The read-back masks of the first observation whose workers all came up; a later round that was
- * bound otherwise is a failed observation, which says so itself. A baseline starts only worker 0
- * of its plan, so it has no masks for the others to show beside.
+ * The observation whose read-back masks stand beside the plan: the first whose workers came up. A
+ * later round that was bound otherwise is a failed observation, which says so itself.
  */
 static const struct observation *read_back(const struct arm *arm)
 {
-    for (size_t i = 0; !arm->alone && i < arm->nobservations; i++)
-        if (arm->observations[i].nworkers == arm->plan.nworkers &&
-            arm->observations[i].status < STATUS_SKIPPED)
+    for (size_t i = 0; i < arm->nobservations; i++)
+        if (arm->observations[i].status < STATUS_SKIPPED)
             return &arm->observations[i];
     return NULL;
 }

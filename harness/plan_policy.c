@@ -73,16 +73,20 @@ static int place_same(const struct plan_space *space, struct plan *plan, struct 
 
 /* Deals units of one kind in blocks to plan->workers[from .. from + n). */
 static int deal_blocks(const struct plan_space *space, const struct bitset *available,
-                       enum unit_kind kind, const char *unit, struct plan *plan, unsigned from,
-                       unsigned n, struct err *err)
+                       enum unit_kind kind, struct plan *plan, unsigned from, unsigned n,
+                       struct err *err)
 {
+    static const char *const names[] = {[UNIT_CPU] = "CPU",
+                                        [UNIT_CORE] = "core",
+                                        [UNIT_THREAD] = "core",
+                                        [UNIT_LLC] = "last-level cache"};
     struct units units;
     struct plan_worker **workers = calloc(n + 1, sizeof(struct plan_worker *));
     int rc = units_make(space->topo, available, kind, &units, err);
     if (!rc && !workers)
         rc = err_set(err, -ENOMEM, "no memory to plan %u workers", n);
     if (!rc)
-        rc = check_room(plan, n, units.n, unit, err);
+        rc = check_room(plan, n, units.n, names[kind], err);
     if (!rc && workers && n) {
         for (unsigned w = 0; w < n; w++)
             workers[w] = &plan->workers[from + w];
@@ -95,7 +99,7 @@ static int deal_blocks(const struct plan_space *space, const struct bitset *avai
 
 static int place_partition(const struct plan_space *space, struct plan *plan, struct err *err)
 {
-    return deal_blocks(space, &space->available, UNIT_CPU, "CPU", plan, 0, plan->nworkers, err);
+    return deal_blocks(space, &space->available, UNIT_CPU, plan, 0, plan->nworkers, err);
 }
 
 /* ---- spread, cores, llc: by cores and caches ---- */
@@ -152,7 +156,7 @@ static void why_not_cores(const struct plan_space *space, struct plan *plan)
 
 static int place_cores(const struct plan_space *space, struct plan *plan, struct err *err)
 {
-    return deal_blocks(space, &space->available, UNIT_THREAD, "core", plan, 0, plan->nworkers, err);
+    return deal_blocks(space, &space->available, UNIT_THREAD, plan, 0, plan->nworkers, err);
 }
 
 static void why_not_llc(const struct plan_space *space, struct plan *plan)
@@ -196,8 +200,7 @@ static int place_llc(const struct plan_space *space, struct plan *plan, struct e
     units_free(&llcs);
     if (rc)
         return rc;
-    return enough ? deal_blocks(space, &space->available, UNIT_LLC, "last-level cache", plan, 0,
-                                plan->nworkers, err)
+    return enough ? deal_blocks(space, &space->available, UNIT_LLC, plan, 0, plan->nworkers, err)
                   : share_llcs(space, plan, err);
 }
 
@@ -249,10 +252,9 @@ static int place_pcores(const struct plan_space *space, struct plan *plan, struc
     unsigned workers = space->request->workers;
     int rc = split_kinds(space, &strong, &weak, err);
     if (!rc)
-        rc = deal_blocks(space, &strong, UNIT_CORE, "performance core", plan, 0, workers, err);
+        rc = deal_blocks(space, &strong, UNIT_CORE, plan, 0, workers, err);
     if (!rc)
-        rc = deal_blocks(space, &weak, UNIT_CORE, "efficiency core", plan, workers,
-                         plan->nworkers - workers, err);
+        rc = deal_blocks(space, &weak, UNIT_CORE, plan, workers, plan->nworkers - workers, err);
     return rc;
 }
 

@@ -1,15 +1,14 @@
 #include "harness/report_data.h"
 
 #include <ctype.h>
-#include <errno.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "harness/core/units.h"
+#include "harness/report_lines.h"
 #include "harness/stats.h"
 
-enum { HOST_MOST = 60, REASON_MOST = 70, POINTS_PER_ARM = 400, STYLES = 3 };
+enum { HOST_MOST = 48, REASON_MOST = 70, POINTS_PER_ARM = 400, STYLES = 3 };
 
 static void put_clean(FILE *out, const char *text, size_t most)
 {
@@ -27,19 +26,40 @@ void report_put_text(FILE *out, const char *text, size_t most)
     (void)fputc('"', out);
 }
 
+/* ` "not on this machine: numa, pcores"`, or ` ""`. */
+static void put_footnote(const struct result *result, FILE *out)
+{
+    bool skipped[PLACEMENTS] = {false}, any = false;
+    (void)fputs(" \"", out);
+    for (size_t i = 0; i < result->narms; i++) {
+        const struct arm *arm = &result->arms[i];
+        if (arm->plan.status != PLAN_SKIPPED || skipped[arm->placement])
+            continue;
+        (void)fprintf(out, "%s%s",
+                      any ? ", " : "not on this machine: ", placement_infos[arm->placement].name);
+        skipped[arm->placement] = any = true;
+    }
+    (void)fputc('"', out);
+}
+
 void report_put_heading(const struct report *report, const char *what, unsigned workers,
                         const char *how, FILE *out)
 {
     static const char *const devices[] = {"no device", "device: sim (modelled GPU)",
                                           "device: cuda"};
+    enum device device = DEVICE_NONE;
+    for (size_t i = 0; i < report->result->narms; i++)
+        if (arm_device(report->result, &report->result->arms[i]) != DEVICE_NONE)
+            device = report->result->device;
     (void)fputs(" \"", out);
     put_clean(out, report->result->scenario, HOST_MOST);
-    (void)fprintf(out, ": %s - %s\" \"", what, devices[report->result->device]);
+    (void)fprintf(out, ": %s - %s\" \"", what, devices[device]);
     put_clean(out, report->host, HOST_MOST);
     (void)fputs(report->host[0] ? ". " : "", out);
     if (workers)
         (void)fprintf(out, "%u worker%s. ", workers, workers == 1 ? "" : "s");
     (void)fprintf(out, "%s\"", how);
+    put_footnote(report->result, out);
 }
 
 void report_end_block(FILE *out)
@@ -56,95 +76,11 @@ static void start_block(FILE *out, const char *nothing)
     (void)fprintf(out, "%s\n", nothing);
 }
 
-/* The lines of a figure from the top: arms, placement by placement. */
-struct lines {
-    size_t n;
-    size_t *arm;      /* index in result->arms */
-    unsigned workers; /* that all have, 0 = they differ */
-};
-
-/* Whether arm b goes below arm a: by the placement's first appearance, then by workers. */
-static bool goes_below(const struct result *result, size_t a, size_t b)
-{
-    if (result->arms[a].placement == result->arms[b].placement)
-        return result->arms[b].slots >= result->arms[a].slots;
-    for (size_t i = 0; i < result->narms; i++) {
-        if (result->arms[i].alone)
-            continue;
-        if (result->arms[i].placement == result->arms[a].placement)
-            return true;
-        if (result->arms[i].placement == result->arms[b].placement)
-            return false;
-    }
-    return true;
-}
-
-static int lines_make(const struct report *report, struct lines *lines, struct err *err)
-{
-    const struct result *result = report->result;
-    *lines = (struct lines){0};
-    lines->arm = calloc(2 * result->narms + 1, sizeof(*lines->arm));
-    if (!lines->arm)
-        return err_set(err, -ENOMEM, "out of memory for %zu arms", result->narms);
-    for (size_t i = 0; i < result->narms; i++) {
-        if (result->arms[i].alone)
-            continue;
-        size_t at = lines->n++;
-        for (; at > 0 && !goes_below(result, lines->arm[at - 1], i); at--)
-            lines->arm[at] = lines->arm[at - 1];
-        lines->arm[at] = i;
-        bool same = lines->n == 1 || lines->workers == result->arms[i].slots;
-        lines->workers = same ? result->arms[i].slots : 0;
-    }
-    if (lines->n)
-        return 0;
-    free(lines->arm);
-    return err_set(err, -ENODATA, "the run has no arm");
-}
-
-static const struct arm *line_arm(const struct report *report, const struct lines *lines, size_t i)
-{
-    return &report->result->arms[lines->arm[i]];
-}
-
-/* Puts the slice-alone baseline of each number of workers above all others. */
-static void lines_add_baselines(const struct report *report, struct lines *lines)
-{
-    size_t n = 0;
-    for (size_t i = 0; i < lines->n; i++) {
-        int slice = report->summary->arms[lines->arm[i]].baseline[BASELINE_SLICE];
-        /* With one worker in all, its own line is the same thing. */
-        bool known = slice < 0 || report->result->arms[slice].slots == 1 ||
-                     !report->result->arms[slice].alone;
-        for (size_t k = 0; k < n; k++)
-            known = known || lines->arm[k] == (size_t)slice;
-        if (known)
-            continue;
-        memmove(&lines->arm[n + 1], &lines->arm[n], (lines->n - n) * sizeof(*lines->arm));
-        lines->arm[n++] = (size_t)slice;
-        lines->n++;
-        i++;
-    }
-}
-
-static void put_label(const struct report *report, const struct lines *lines, size_t i, FILE *out)
-{
-    const struct arm *arm = line_arm(report, lines, i);
-    const char *name = placement_infos[arm->placement].name;
-    if (arm->alone)
-        (void)fprintf(out, " \"alone on 1/%u\"", arm->slots);
-    else if (lines->workers)
-        (void)fprintf(out, " \"%s\"", name);
-    else
-        (void)fprintf(out, " \"%s, %u worker%s\"", name, arm->slots, arm->slots == 1 ? "" : "s");
-}
-
 /* The arm's row of that metric, or NULL when it has no value. */
 static const struct row *find_row(const struct report *report, const struct arm *arm,
                                   const char *metric)
 {
-    const struct row *row = rows_find(report->rows, placement_infos[arm->placement].name,
-                                      arm->alone ? 1 : arm->workers, arm->slots, metric);
+    const struct row *row = report_find_row(report, arm, metric);
     return row && !isnan(row->median) ? row : NULL;
 }
 
@@ -158,9 +94,7 @@ static double find_value(const struct report *report, const struct arm *arm, con
 static void put_why(const struct report *report, size_t arm, const char *metric, FILE *out)
 {
     const struct arm_summary *summary = &report->summary->arms[arm];
-    const struct arm *of = &report->result->arms[arm];
-    const struct row *row = rows_find(report->rows, placement_infos[of->placement].name,
-                                      of->workers, of->slots, metric);
+    const struct row *row = report_find_row(report, &report->result->arms[arm], metric);
     bool from_row = summary->nrounds && row;
     (void)fprintf(out, " \"%s: ", status_name(from_row ? row->status : summary->status));
     put_clean(out, from_row ? row->reason : summary->reason, REASON_MOST);
@@ -168,29 +102,30 @@ static void put_why(const struct report *report, size_t arm, const char *metric,
 }
 
 /* The last block of a figure: lines without a value, and why. */
-static void put_missing(const struct report *report, const struct lines *lines, const char *metric,
-                        FILE *out)
+static void put_missing(const struct report *report, const struct report_lines *lines,
+                        const char *metric, FILE *out)
 {
     start_block(out, "1 \"\" \"\"");
     for (size_t i = 0; i < lines->n; i++) {
-        if (find_row(report, line_arm(report, lines, i), metric))
+        if (find_row(report, report_lines_arm(report, lines, i), metric))
             continue;
         (void)fprintf(out, "%d", -1 - (int)i);
-        put_label(report, lines, i, out);
+        report_lines_put_label(report, lines, i, out);
         put_why(report, lines->arm[i], metric, out);
         (void)fputc('\n', out);
     }
 }
 
 /* 0, 1, 2 ... for the first, second, third number of workers among the lines. */
-static unsigned style_of(const struct report *report, const struct lines *lines, unsigned slots)
+static unsigned style_of(const struct report *report, const struct report_lines *lines,
+                         unsigned slots)
 {
     unsigned smaller = 0;
     for (size_t i = 0; i < lines->n; i++) {
-        unsigned other = line_arm(report, lines, i)->slots;
+        unsigned other = report_lines_arm(report, lines, i)->slots;
         bool first = true;
         for (size_t k = 0; k < i; k++)
-            first = first && line_arm(report, lines, k)->slots != other;
+            first = first && report_lines_arm(report, lines, k)->slots != other;
         smaller += first && other < slots;
     }
     return smaller % STYLES;
@@ -201,10 +136,10 @@ static const char *noisy_mark(enum status status)
     return status == STATUS_NOISY ? ", noisy" : "";
 }
 
-/* Three digits, as 0.00123 and 0.97 both have to be read. */
+/* 0.0012, 0.059 and 0.97 all have to be read. */
 static void put_efficiency_text(const struct row *row, FILE *out)
 {
-    int digits = row->median < 0.1 ? 4 : 2;
+    int digits = row->median < 0.01 ? 4 : row->median < 0.1 ? 3 : 2;
     bool censored = row->status == STATUS_CENSORED;
     (void)fprintf(out, " \"%s%.*f", censored ? "at most " : "", digits, row->median);
     if (!isnan(row->ci_low) && !censored)
@@ -214,13 +149,13 @@ static void put_efficiency_text(const struct row *row, FILE *out)
 
 int report_write_efficiency(const struct report *report, FILE *out, struct err *err)
 {
-    struct lines lines;
-    int rc = lines_make(report, &lines, err);
+    struct report_lines lines;
+    int rc = report_lines_make(report, &lines, err);
     if (rc)
         return rc;
     double end = 1.05;
     for (size_t i = 0; i < lines.n; i++) {
-        const struct row *row = find_row(report, line_arm(report, &lines, i), "efficiency");
+        const struct row *row = find_row(report, report_lines_arm(report, &lines, i), "efficiency");
         if (row)
             end = fmax(end, 1.03 * fmax(row->median, isnan(row->ci_high) ? 0 : row->ci_high));
     }
@@ -233,11 +168,11 @@ int report_write_efficiency(const struct report *report, FILE *out, struct err *
     report_end_block(out);
     start_block(out, "1 \"\" NaN NaN NaN 0 \"\"");
     for (size_t i = 0; i < lines.n; i++) {
-        const struct row *row = find_row(report, line_arm(report, &lines, i), "efficiency");
+        const struct row *row = find_row(report, report_lines_arm(report, &lines, i), "efficiency");
         if (!row)
             continue;
         (void)fprintf(out, "%d", -1 - (int)i);
-        put_label(report, &lines, i, out);
+        report_lines_put_label(report, &lines, i, out);
         (void)fprintf(out, " %.9g %.9g %.9g %u", row->median, row->ci_low, row->ci_high,
                       style_of(report, &lines, row->slots));
         put_efficiency_text(row, out);
@@ -245,7 +180,7 @@ int report_write_efficiency(const struct report *report, FILE *out, struct err *
     }
     report_end_block(out);
     put_missing(report, &lines, "efficiency", out);
-    free(lines.arm);
+    report_lines_free(&lines);
     return 0;
 }
 
@@ -313,7 +248,7 @@ static const struct row *alone_row(const struct report *report, size_t arm)
     return find_row(report, &report->result->arms[alone], "step_time");
 }
 
-static void step_axis(const struct report *report, const struct lines *lines, double *low,
+static void step_axis(const struct report *report, const struct report_lines *lines, double *low,
                       double *high)
 {
     double least = INFINITY, most = 0;
@@ -333,17 +268,17 @@ static void step_axis(const struct report *report, const struct lines *lines, do
     *high = any ? round_125(most, true) : 1;
 }
 
-static void put_step_boxes(const struct report *report, const struct lines *lines, FILE *out)
+static void put_step_boxes(const struct report *report, const struct report_lines *lines, FILE *out)
 {
     start_block(out, "1 \"\" NaN NaN NaN \"\"");
     for (size_t i = 0; i < lines->n; i++) {
-        const struct row *row = find_row(report, line_arm(report, lines, i), "step_time");
+        const struct row *row = find_row(report, report_lines_arm(report, lines, i), "step_time");
         const struct arm_summary *summary = &report->summary->arms[lines->arm[i]];
         char text[32];
         if (!row)
             continue;
         (void)fprintf(out, "%d", -1 - (int)i);
-        put_label(report, lines, i, out);
+        report_lines_put_label(report, lines, i, out);
         (void)fprintf(out, " %.9g %.9g %.9g \"%s%s%s\"\n",
                       stats_percentile(summary->steps, summary->nsteps, 0.25), row->median,
                       stats_percentile(summary->steps, summary->nsteps, 0.75),
@@ -354,7 +289,7 @@ static void put_step_boxes(const struct report *report, const struct lines *line
     report_end_block(out);
 }
 
-static bool any_cut_off(const struct report *report, const struct lines *lines)
+static bool any_cut_off(const struct report *report, const struct report_lines *lines)
 {
     for (size_t i = 0; i < lines->n; i++)
         if (report->summary->arms[lines->arm[i]].status == STATUS_CENSORED)
@@ -364,15 +299,15 @@ static bool any_cut_off(const struct report *report, const struct lines *lines)
 
 int report_write_step_time(const struct report *report, FILE *out, struct err *err)
 {
-    struct lines lines;
-    int rc = lines_make(report, &lines, err);
+    struct report_lines lines;
+    int rc = report_lines_make(report, &lines, err);
     if (rc)
         return rc;
     double low, high;
     step_axis(report, &lines, &low, &high);
-    report_put_heading(
-        report, "step time", lines.workers,
-        "Steps of all workers and rounds, at most 400 a line. Numbers and diamonds: medians", out);
+    report_put_heading(report, "step time", lines.workers,
+                       "Steps of all rounds, at most 400 a line. Numbers and diamonds: medians",
+                       out);
     (void)fprintf(out, " %zu %.9g %.9g %d\n", lines.n, low, high, any_cut_off(report, &lines));
     report_end_block(out);
     put_step_boxes(report, &lines, out);
@@ -390,7 +325,7 @@ int report_write_step_time(const struct report *report, FILE *out, struct err *e
     }
     report_end_block(out);
     put_missing(report, &lines, "step_time", out);
-    free(lines.arm);
+    report_lines_free(&lines);
     return 0;
 }
 
@@ -398,6 +333,7 @@ int report_write_step_time(const struct report *report, FILE *out, struct err *e
 struct split {
     double oncpu, wait, blocked, whole;
     double lost; /* whole - that of the baseline; NaN = unknown */
+    enum status status;
 };
 
 /* False when the kernel's accounting is missing. Medians of parts need not add up: whole is theirs.
@@ -405,7 +341,9 @@ struct split {
 static bool read_split(const struct report *report, const struct arm *arm, bool wait_known,
                        struct split *split)
 {
-    split->oncpu = find_value(report, arm, "oncpu_per_step");
+    const struct row *oncpu = find_row(report, arm, "oncpu_per_step");
+    split->status = oncpu ? oncpu->status : STATUS_SKIPPED;
+    split->oncpu = oncpu ? oncpu->median : (double)NAN;
     split->wait = find_value(report, arm, "runqueue_wait_per_step");
     split->blocked = find_value(report, arm, "blocked_per_step");
     split->lost = find_value(report, arm, "loss_per_step");
@@ -423,25 +361,27 @@ static void put_split(const struct split *split, bool is_baseline, FILE *out)
 {
     char text[32];
     double percent = 100 / split->whole;
-    double lost = is_baseline ? 0 : split->lost * percent;
+    /* The loss is that of its median round, which may be longer than the medians of the parts. */
+    double lost = is_baseline ? 0 : 100 * split->lost / fmax(split->whole, split->lost);
     (void)fprintf(out, " %.4f %.4f %.4f %.4f \"%s a step", split->oncpu * percent,
                   split->wait * percent, split->blocked * percent,
                   is_baseline || lost < 0 ? (double)NAN : 100 - lost,
                   units_format_seconds(split->whole, text, sizeof(text)));
     if (is_baseline)
-        (void)fputs(", the baseline\"\n", out);
-    else if (isnan(lost))
-        (void)fputs("\"\n", out);
+        (void)fputs(", baseline", out);
     else if (lost < 0)
-        (void)fputs(", no loss\"\n", out);
-    else
-        (void)fprintf(out, ", %.*f%% lost\"\n", lost > 99 || lost < 10 ? 1 : 0, lost);
+        (void)fputs(", no loss", out);
+    else if (lost > 99.9)
+        (void)fputs(", over 99.9% lost", out);
+    else if (!isnan(lost))
+        (void)fprintf(out, ", %.*f%% lost", lost > 99 || lost < 10 ? 1 : 0, lost);
+    (void)fprintf(out, "%s\"\n", noisy_mark(split->status));
 }
 
-static bool all_waits_known(const struct report *report, const struct lines *lines)
+static bool all_waits_known(const struct report *report, const struct report_lines *lines)
 {
     for (size_t i = 0; i < lines->n; i++) {
-        const struct arm *arm = line_arm(report, lines, i);
+        const struct arm *arm = report_lines_arm(report, lines, i);
         if (find_row(report, arm, "oncpu_per_step") &&
             !find_row(report, arm, "runqueue_wait_per_step"))
             return false;
@@ -451,28 +391,28 @@ static bool all_waits_known(const struct report *report, const struct lines *lin
 
 int report_write_loss(const struct report *report, FILE *out, struct err *err)
 {
-    struct lines lines;
-    int rc = lines_make(report, &lines, err);
+    struct report_lines lines;
+    int rc = report_lines_make(report, &lines, err);
     if (rc)
         return rc;
     bool wait_known = all_waits_known(report, &lines);
-    lines_add_baselines(report, &lines);
+    report_lines_add_baselines(report, &lines);
     report_put_heading(report, "where the time of a step goes", lines.workers,
                        "Each bar is one step of its own length, written at its right", out);
     (void)fprintf(out, " %zu %d\n", lines.n, wait_known);
     report_end_block(out);
     start_block(out, "1 \"\" NaN NaN NaN NaN \"\"");
     for (size_t i = 0; i < lines.n; i++) {
-        const struct arm *arm = line_arm(report, &lines, i);
+        const struct arm *arm = report_lines_arm(report, &lines, i);
         struct split split;
         if (!read_split(report, arm, wait_known, &split))
             continue;
         (void)fprintf(out, "%d", -1 - (int)i);
-        put_label(report, &lines, i, out);
+        report_lines_put_label(report, &lines, i, out);
         put_split(&split, arm->alone, out);
     }
     report_end_block(out);
     put_missing(report, &lines, "oncpu_per_step", out);
-    free(lines.arm);
+    report_lines_free(&lines);
     return 0;
 }

@@ -33,8 +33,8 @@ report_writer report_write_efficiency, report_write_step_time, report_write_loss
 void report_put_text(FILE *out, const char *text, size_t most);
 
 /*
- * Block 0 up to the subtitle: ` "TITLE" "SUBTITLE"`, both with what the run says of itself.
- * `workers` 0: the figure has several numbers of them.
+ * Block 0 up to the footnote: ` "TITLE" "SUBTITLE" "FOOTNOTE"`, with what the run says of itself
+ * and the placements that this machine cannot express. `workers` 0: the figure has several.
  */
 void report_put_heading(const struct report *report, const char *what, unsigned workers,
                         const char *how, FILE *out);

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "harness/report_data.h"
+#include "harness/report_lines.h"
 
 enum {
     HOLD_MS = 20,
@@ -26,11 +27,13 @@ enum { NOBODY = 0, COLOURS = 16, BACKGROUND = COLOURS + 1, CONTESTED = COLOURS +
 
 /* One panel. */
 struct panel {
+    size_t line; /* of map.lines */
     const struct arm *arm;
     const struct observation *observation; /* the first one with marks */
 };
 
 struct map {
+    struct report_lines lines;
     size_t npanels;
     struct panel *panels;
     unsigned slots;
@@ -52,21 +55,25 @@ static const struct observation *marked_observation(const struct arm *arm)
 }
 
 /* The arms with the most workers: that is where the fight is. */
-static int choose_panels(const struct result *result, struct map *map, struct err *err)
+static int choose_panels(const struct report *report, struct map *map, struct err *err)
 {
-    map->panels = calloc(result->narms + 1, sizeof(*map->panels));
+    int rc = report_lines_make(report, &map->lines, err);
+    if (rc)
+        return rc;
+    map->panels = calloc(map->lines.n, sizeof(*map->panels));
     if (!map->panels)
-        return err_set(err, -ENOMEM, "out of memory for %zu panels", result->narms);
-    for (size_t i = 0; i < result->narms; i++) {
-        const struct arm *arm = &result->arms[i];
+        return err_set(err, -ENOMEM, "out of memory for %zu panels", map->lines.n);
+    for (size_t i = 0; i < map->lines.n; i++) {
+        const struct arm *arm = report_lines_arm(report, &map->lines, i);
         const struct observation *observation = marked_observation(arm);
-        if (arm->alone || !observation || arm->slots < map->slots)
+        if (!observation || arm->slots < map->slots)
             continue;
         if (arm->slots > map->slots)
             map->npanels = 0;
         map->slots = arm->slots;
-        map->panels[map->npanels++] = (struct panel){arm, observation};
+        map->panels[map->npanels++] = (struct panel){i, arm, observation};
     }
+    map->lines.workers = map->slots; /* the panels' names need not repeat it */
     return map->npanels ? 0 : err_set(err, -ENODATA, "no worker left marks of its CPUs");
 }
 
@@ -210,8 +217,11 @@ static void put_map(const struct report *report, struct map *map, const unsigned
                   map_repeats(map));
     report_end_block(out);
     put_ticks(map, out);
-    for (size_t p = 0; p < map->npanels; p++)
-        (void)fprintf(out, "%zu \"%s\"\n", p, placement_infos[map->panels[p].arm->placement].name);
+    for (size_t p = 0; p < map->npanels; p++) {
+        (void)fprintf(out, "%zu", p);
+        report_lines_put_label(report, &map->lines, map->panels[p].line, out);
+        (void)fputc('\n', out);
+    }
     report_end_block(out);
     for (size_t p = 0; p < map->npanels; p++)
         put_panel(map, &map->panels[p], index_of, out);
@@ -230,7 +240,7 @@ int report_write_occupancy(const struct report *report, FILE *out, struct err *e
 {
     struct map map = {0};
     unsigned *index_of = NULL;
-    int rc = choose_panels(report->result, &map, err);
+    int rc = choose_panels(report, &map, err);
     if (rc)
         goto free_map;
     measure(&map);
@@ -246,5 +256,6 @@ free_map:
     free(map.owner);
     free(index_of);
     free(map.panels);
+    report_lines_free(&map.lines);
     return rc;
 }

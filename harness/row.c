@@ -79,7 +79,37 @@ static const struct round_values *round_of_median_loss(const struct maker *maker
     return NULL;
 }
 
-static void describe_arm(const struct maker *maker, struct row *row)
+/* True when `key` ("size=4096;pages=4k") has a value for `name`. */
+static bool key_names(const char *key, const char *name)
+{
+    size_t length = strlen(name);
+    for (const char *at = key; at && *at; at = strchr(at, ';'), at += at != NULL)
+        if (strncmp(at, name, length) == 0 && at[length] == '=')
+            return true;
+    return false;
+}
+
+/*
+ * The params column: the benchmark's parameters, then the key of a scan's value, then slots=N. A
+ * name stands once: where the key says which of several a value is for, the parameter gives way.
+ */
+static void describe_params(const struct arm *arm, const char *key, struct row *row)
+{
+    size_t used = 0, size = sizeof(row->params);
+    for (const struct opt *opt = arm->bench->opts; opt && opt->name && used < size; opt++) {
+        char value[128];
+        if (key_names(key, opt->name))
+            continue;
+        (void)opt_format_value(opt, arm->params, value, sizeof(value));
+        used += (size_t)snprintf(row->params + used, size - used, "%s=%s;", opt->name, value);
+    }
+    if (used < size)
+        (void)snprintf(row->params + used, size - used, "%s%sslots=%u", key, key[0] ? ";" : "",
+                       arm->slots);
+}
+
+/* `key` of a scan's value, or "". */
+static void describe_arm(const struct maker *maker, struct row *row, const char *key)
 {
     const struct result *result = maker->result;
     const struct arm *arm = arm_of(maker);
@@ -93,11 +123,7 @@ static void describe_arm(const struct maker *maker, struct row *row)
         .status = summary_of(maker)->status,
     };
     (void)snprintf(row->run_id, sizeof(row->run_id), "%s", result->run_id);
-    char slots[32];
-    size_t room = sizeof(row->params) - sizeof(slots);
-    (void)opts_format(arm->bench->opts, arm->params, row->params, room);
-    (void)snprintf(slots, sizeof(slots), "%sslots=%u", row->params[0] ? ";" : "", arm->slots);
-    strcat(row->params, slots);
+    describe_params(arm, key, row);
     (void)snprintf(row->reason, sizeof(row->reason), "%s", summary_of(maker)->reason);
 }
 
@@ -118,7 +144,7 @@ static void explain_sharing(const struct maker *maker, struct row *row)
 static void describe_metric(const struct maker *maker, const struct metric_info *metric,
                             struct row *row)
 {
-    describe_arm(maker, row);
+    describe_arm(maker, row, "");
     row->metric = metric->name;
     row->better = metric->better;
     if (metric->unit)
@@ -151,6 +177,21 @@ static void fill_step_times(const struct arm_summary *summary, struct row *row)
     row->max = stats_percentile(summary->steps, summary->nsteps, 1);
 }
 
+/* The numbers of n >= 1 sorted values of rounds in maker->values. */
+static void fill_interval(const struct maker *maker, size_t n, struct row *row)
+{
+    struct stats_interval ci =
+        stats_median_interval(maker->values, n, maker->result->seed, maker->counts);
+    row->rounds = (unsigned)n;
+    row->samples = n;
+    row->median = stats_median(maker->values, n);
+    row->ci_low = ci.low;
+    row->ci_high = ci.high;
+    row->p95 = row->p99 = NAN;
+    row->min = maker->values[0];
+    row->max = maker->values[n - 1];
+}
+
 /* Fills the numbers from the rounds; false when no round has a value. */
 static bool fill_numbers(const struct maker *maker, const struct metric_info *metric,
                          const struct round_values *loss_round, struct row *row)
@@ -167,15 +208,7 @@ static bool fill_numbers(const struct maker *maker, const struct metric_info *me
     n = stats_sort(maker->values, n);
     if (!n)
         return false;
-    struct stats_interval ci =
-        stats_median_interval(maker->values, n, maker->result->seed, maker->counts);
-    row->rounds = (unsigned)n;
-    row->samples = n;
-    row->median = stats_median(maker->values, n);
-    row->ci_low = ci.low;
-    row->ci_high = ci.high;
-    row->min = maker->values[0];
-    row->max = maker->values[n - 1];
+    fill_interval(maker, n, row);
     if (metric->is_step_time)
         fill_step_times(summary, row);
     if (metric->is_loss)
@@ -218,8 +251,80 @@ static int append_metric(const struct maker *maker, const struct metric_info *me
     return append_row(rows, &row, err);
 }
 
+/* The values that worker 0 of a scan emitted in one observation; none when it did not end well. */
+static const struct worker_result *scanned(const struct arm *arm, size_t observation)
+{
+    const struct observation *of = &arm->observations[observation];
+    return of->status <= STATUS_CENSORED && of->nworkers ? &of->workers[0] : NULL;
+}
+
+/* A scan emits in the same order each round, so the hint is nearly always right. */
+static const struct value *find_value(const struct worker_result *worker, const struct value *like,
+                                      size_t hint)
+{
+    for (size_t i = 0; i < worker->nvalues; i++) {
+        const struct value *value = &worker->values[(hint + i) % worker->nvalues];
+        if (value->metric == like->metric && strcmp(value->key, like->key) == 0)
+            return value;
+    }
+    return NULL;
+}
+
+/* True when an earlier round than `observation` has the value already. */
+static bool seen_before(const struct arm *arm, size_t observation, const struct value *value,
+                        size_t hint)
+{
+    for (size_t o = 0; o < observation; o++)
+        if (scanned(arm, o) && find_value(scanned(arm, o), value, hint))
+            return true;
+    return false;
+}
+
+static int append_value(const struct maker *maker, size_t observation, size_t index,
+                        struct rows *rows, struct err *err)
+{
+    struct row row;
+    const struct arm *arm = arm_of(maker);
+    const struct value *value = &scanned(arm, observation)->values[index];
+    const struct bench_metric *metric = &arm->bench->metrics[value->metric];
+    size_t n = 0;
+    describe_arm(maker, &row, value->key);
+    row.metric = metric->name;
+    row.better = metric->better;
+    (void)snprintf(row.unit, sizeof(row.unit), "%s", metric->unit);
+    for (size_t o = observation; o < arm->nobservations; o++) {
+        const struct worker_result *worker = scanned(arm, o);
+        const struct value *found = worker ? find_value(worker, value, index) : NULL;
+        if (found)
+            maker->values[n++] = found->value;
+    }
+    n = stats_sort(maker->values, n); /* drops what is not a number */
+    if (n)
+        fill_interval(maker, n, &row);
+    return n ? append_row(rows, &row, err) : 0;
+}
+
+/* One row a metric and key, in the order in which the first round that has it emitted it. */
+static int append_values(const struct maker *maker, struct rows *rows, struct err *err)
+{
+    const struct arm *arm = arm_of(maker);
+    for (size_t o = 0; o < arm->nobservations; o++) {
+        const struct worker_result *worker = scanned(arm, o);
+        for (size_t i = 0; worker && i < worker->nvalues; i++) {
+            int rc = 0;
+            if (!o || !seen_before(arm, o, &worker->values[i], i))
+                rc = append_value(maker, o, i, rows, err);
+            if (rc)
+                return rc;
+        }
+    }
+    return 0;
+}
+
 static int append_arm(const struct maker *maker, struct rows *rows, struct err *err)
 {
+    if (arm_of(maker)->bench->scan && summary_of(maker)->nrounds)
+        return append_values(maker, rows, err);
     if (!summary_of(maker)->nrounds) {
         struct row row;
         describe_metric(maker, metric_find("step_time"), &row);

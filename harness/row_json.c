@@ -1,20 +1,6 @@
 #include "harness/row_json.h"
 
-#include <math.h>
-
-/* Text from drivers and the kernel may have been cut inside a character; JSON must be UTF-8. */
-static json_t *text_to_json(const char *text)
-{
-    json_t *json = json_string(text);
-    if (json)
-        return json;
-    char ascii[sizeof(((struct row *)NULL)->params)];
-    size_t n = 0;
-    for (; text[n] && n + 1 < sizeof(ascii); n++)
-        ascii[n] = (unsigned char)text[n] < 0x80 ? text[n] : '?';
-    ascii[n] = '\0';
-    return json_string(ascii);
-}
+#include "harness/json_value.h"
 
 static json_t *cell_to_json(const struct row *row, const struct row_column *column)
 {
@@ -25,13 +11,13 @@ static json_t *cell_to_json(const struct row *row, const struct row_column *colu
     case ROW_SIZE:
         return json_integer((json_int_t) * (const size_t *)field);
     case ROW_DOUBLE:
-        return isfinite(*(const double *)field) ? json_real(*(const double *)field) : json_null();
+        return json_value_real(*(const double *)field);
     case ROW_CHARS:
     case ROW_TEXT:
     case ROW_STATUS:
         break;
     }
-    return text_to_json(row_text(row, column));
+    return json_value_text(row_text(row, column));
 }
 
 static json_t *row_to_json(const struct row *row)

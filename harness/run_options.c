@@ -317,7 +317,7 @@ static void set_times(const struct run_options *options, struct run_setup *setup
 }
 
 static int plan_part(const struct run_options *options, const struct topo *topo,
-                     const struct scenario_part *part, struct arms_request *request,
+                     const struct scenario_part *part, const struct arms_request *common,
                      struct result *result, struct err *err)
 {
     enum placement placements[2 * PLACEMENTS];
@@ -329,12 +329,13 @@ static int plan_part(const struct run_options *options, const struct topo *topo,
     int ncounts = part->workers ? 1 : parse_workers(options->workers, topo, counts, err);
     if (ncounts < 0)
         return ncounts;
-    request->placements = placements;
-    request->nplacements = (size_t)nplacements;
-    request->optional = optional;
-    request->workers = counts;
-    request->nworkers = (size_t)ncounts;
-    return arms_add(topo, request, result, err);
+    struct arms_request request = *common;
+    request.placements = placements;
+    request.nplacements = (size_t)nplacements;
+    request.optional = optional;
+    request.workers = counts;
+    request.nworkers = (size_t)ncounts;
+    return arms_add(topo, &request, result, err);
 }
 
 static int add_parts(const struct cmd_env *env, const struct run_options *options,

@@ -1,6 +1,7 @@
 /*
  * Signals as readable events: SIGCHLD to reap workers, SIGINT, SIGTERM and SIGHUP to end a run in
- * good order. Blocked from signals_open to signals_close, so no handler ever runs.
+ * good order. Blocked from signals_open to signals_close, so no handler ever runs. Open it before
+ * any library starts a thread: a thread that does not block them would take them by default.
  */
 #ifndef CONTEND_SIGNALS_H
 #define CONTEND_SIGNALS_H

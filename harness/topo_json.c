@@ -1,27 +1,14 @@
 #include "harness/topo_json.h"
 
 #include <stdlib.h>
-#include <string.h>
+
+#include "harness/json_value.h"
 
 json_t *bitset_to_json(const struct bitset *set)
 {
     char *list = malloc(BITSET_LIST_MAX);
     json_t *json = list ? json_string(bitset_format(set, list, BITSET_LIST_MAX)) : NULL;
     free(list);
-    return json;
-}
-
-/* JSON is UTF-8; a file's name or a device's need not be. */
-static json_t *text_to_json(const char *text)
-{
-    json_t *json = json_string(text);
-    char *ascii = json ? NULL : strdup(text);
-    for (char *at = ascii; at && *at; at++)
-        if ((unsigned char)*at > '~')
-            *at = '?';
-    if (ascii)
-        json = json_string(ascii);
-    free(ascii);
     return json;
 }
 
@@ -78,7 +65,7 @@ static json_t *nodes_to_json(const struct topo *topo)
             node->memory_bytes ? json_integer((json_int_t)node->memory_bytes) : json_null();
         (void)json_array_append_new(
             nodes, json_pack("{s:i, s:o, s:o, s:b, s:o}", "node", (int)node->os_node, "kind",
-                             text_to_json(node->kind), "memory_bytes", memory, "allowed",
+                             json_value_text(node->kind), "memory_bytes", memory, "allowed",
                              node->allowed, "cpus", bitset_to_json(&node->cpus)));
     }
     return nodes;
@@ -109,10 +96,10 @@ static json_t *gpus_to_json(const struct topo *topo)
             gpus,
             json_pack("{s:s, s:o, s:o, s:o, s:o, s:s, s:o, s:o}", "pci_bdf", gpu->pci_bdf,
                       "cuda_ordinal", visible ? json_integer(gpu->cuda_ordinal) : json_null(),
-                      "name", text_to_json(gpu->name), "uuid", text_to_json(gpu->uuid), "node",
-                      known ? json_integer(topo->nodes[gpu->node].os_node) : json_null(),
+                      "name", json_value_text(gpu->name), "uuid", json_value_text(gpu->uuid),
+                      "node", known ? json_integer(topo->nodes[gpu->node].os_node) : json_null(),
                       "node_source", topo_source_name(gpu->source), "cpus",
-                      bitset_to_json(&gpu->cpus), "note", text_to_json(gpu->note)));
+                      bitset_to_json(&gpu->cpus), "note", json_value_text(gpu->note)));
     }
     return gpus;
 }
@@ -121,10 +108,10 @@ json_t *topo_to_json(const struct topo *topo)
 {
     return json_pack(
         "{s:o, s:o, s:b, s:o, s:i, s:i, s:i, s:i, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "origin",
-        text_to_json(topo->origin), "cpu_model", text_to_json(topo->cpu_model), "hypervisor",
+        json_value_text(topo->origin), "cpu_model", json_value_text(topo->cpu_model), "hypervisor",
         topo->hypervisor, "cpus", cpus_to_json(topo), "cores", (int)topo->ncores, "packages",
         (int)topo->npackages, "llcs", (int)topo->nllcs, "llc_level", (int)topo->llc_level,
         "threads_per_core", smt_to_json(topo), "core_kinds", kinds_to_json(topo), "caches",
         caches_to_json(topo), "nodes", nodes_to_json(topo), "distances", distances_to_json(topo),
-        "gpus", gpus_to_json(topo), "gpu_note", text_to_json(topo->gpu_note));
+        "gpus", gpus_to_json(topo), "gpu_note", json_value_text(topo->gpu_note));
 }

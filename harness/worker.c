@@ -115,8 +115,11 @@ static void count_pages(const struct bench_ctx *ctx, struct arena_worker *slot)
     if (!n)
         return;
     uintptr_t first = ((uintptr_t)ctx->buffer + page_bytes - 1) & ~(uintptr_t)(page_bytes - 1);
-    for (size_t i = 0; i < n; i++)
+    for (size_t i = 0; i < n; i++) {
         page[i] = (void *)(first + i * (pages - 1) / n * page_bytes);
+        /* NUMA balancing unmaps pages to see who comes back; move_pages then calls them absent. */
+        (void)*(const volatile char *)page[i];
+    }
     bool known = !move_pages(0, n, page, NULL, node, 0);
     for (size_t i = 0; i < n; i++)
         if (known && node[i] >= 0 && node[i] < RESULT_NODES)

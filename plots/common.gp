@@ -4,7 +4,7 @@
 # writes FIGURE.svg and FIGURE.png there. Works with gnuplot 5.4 and 6.
 #
 # A .dat file has blocks, separated by two empty lines (gnuplot's `index`). Block 0 is one line of
-# quoted text and numbers: title, subtitle, then what the figure's own header lists. Names from the
+# quoted text and numbers: title, subtitle, footnote, then what the figure's own header lists. Names from the
 # machine come in here, as data; they are never part of a script.
 
 set encoding utf8
@@ -39,18 +39,20 @@ set border 3 lc rgb grey lw 1
 set tics nomirror out scale 0.6 textcolor rgb black
 set grid noxtics noytics
 set format x "%g"
+set pointintervalbox 0 # gnuplot 6 would paint white around points, over short intervals
 set style fill solid 1.0 border lc rgb black
 
 # Points on the canvas, from the left and from the top, as screen coordinates.
 from_left(x) = real(x) / width
 from_top(y) = 1 - real(y) / height
 
-# Title at the left, a line of context below it: both at fixed distances from the upper edge, so
+# Title at the left, a line of context below it, a footnote: at fixed distances from the edges, so
 # that no canvas size clips them. For eval, when `kind`, `width` and `height` (points) are set.
 heading = "small = kind eq 'svg' ? ',13' : ',10'; large = kind eq 'svg' ? ',17' : ',13'; " . \
     "point = kind eq 'svg' ? 0.62 : 1.0; " . \
     "set label 1 title_text at screen from_left(12), screen from_top(20) left front font large; " . \
-    "set label 2 subtitle_text at screen from_left(12), screen from_top(42) left front font small textcolor rgb grey"
+    "set label 2 subtitle_text at screen from_left(12), screen from_top(42) left front font small textcolor rgb grey; " . \
+    "set label 4 footnote_text at screen from_left(12), screen from_top(height - 14) left front font small textcolor rgb grey"
 
 # Entries of a key in a line at y points from the top; x is the left end of the swatch, n a number
 # that no other entry has. gnuplot's own key counts characters and overflows when fonts differ.

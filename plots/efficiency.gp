@@ -1,20 +1,21 @@
-# efficiency.dat: block 0: title, subtitle, number of lines, right end of the axis.
-# Block 1, one line an arm, from the top: 1 y, 2 label, 3 efficiency, 4 ci_low, 5 ci_high (ratios; no
-# interval with one round), 6 style (0, 1, 2 by worker count), 7 value as text. Block 2, arms without a value: 1 y, 2 label,
-# 3 why as text.
+# efficiency.dat: block 0: title, subtitle, footnote, number of lines, right end of the axis.
+# Block 1, one line an arm, from the top: 1 y, 2 label, 3 efficiency, 4 ci_low, 5 ci_high (ratios;
+# no interval with one round), 6 style (0, 1, 2 by number of workers), 7 value as text. Block 2,
+# arms without a value: 1 y, 2 label, 3 why as text.
 
 data = "efficiency.dat"
-stats data index 0 using (title_text = strcol(1), subtitle_text = strcol(2), lines = $3, x_end = $4, 0) nooutput
+stats data index 0 using (title_text = strcol(1), subtitle_text = strcol(2), footnote_text = strcol(3), lines = $4, x_end = $5, 0) nooutput
 
 width = 1000.0
-height = 145 + 34 * lines
+foot = footnote_text eq "" ? 0 : 22
+height = 145 + 34 * lines + foot
 do for [kind in kinds] {
     eval open_figure(kind, "efficiency", width, height)
     eval heading
     set lmargin at screen 0.20
     set rmargin at screen 0.72
     set tmargin at screen from_top(68)
-    set bmargin at screen 62.0 / height
+    set bmargin at screen (62.0 + foot) / height
     unset key
     set xrange [0:x_end]
     set yrange [-lines - 0.55:-0.45]

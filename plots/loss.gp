@@ -1,14 +1,15 @@
-# loss.dat: block 0: title, subtitle, number of lines, 1 where the wait in the run queue is known
-# apart from other waiting (else 0, and column 4 is 0).
-# Block 1, one line an arm, from the top: 1 y, 2 label, 3 on-CPU, 4 run-queue wait, 5 blocked (%
-# of the wall time of a step, together 100), 6 the share that the step takes alone (%), 7 absolute
-# time and loss as text. Block 2, arms without a value: 1 y, 2 label, 3 why as text.
+# loss.dat: block 0: title, subtitle, footnote, number of lines, 1 where the wait in the run queue
+# is known apart from other waiting (else 0, and column 4 is 0).
+# Block 1, one line an arm, from the top: 1 y, 2 label, 3 on-CPU, 4 run-queue wait, 5 blocked (% of
+# the wall time of a step, together 100), 6 the length of the baseline (%), 7 absolute time and loss
+# as text. Block 2, arms without a value: 1 y, 2 label, 3 why as text.
 
 data = "loss.dat"
-stats data index 0 using (title_text = strcol(1), subtitle_text = strcol(2), lines = $3, wait_known = int($4), 0) nooutput
+stats data index 0 using (title_text = strcol(1), subtitle_text = strcol(2), footnote_text = strcol(3), lines = $4, wait_known = int($5), 0) nooutput
 
 width = 1000.0
-height = 170 + 36 * lines
+foot = footnote_text eq "" ? 0 : 22
+height = 170 + 36 * lines + foot
 do for [kind in kinds] {
     eval open_figure(kind, "loss", width, height)
     eval heading
@@ -23,7 +24,7 @@ do for [kind in kinds] {
     set lmargin at screen 0.20
     set rmargin at screen 0.70
     set tmargin at screen from_top(92)
-    set bmargin at screen 62.0 / height
+    set bmargin at screen (62.0 + foot) / height
     unset key
     set xrange [0:100]
     set yrange [-lines - 0.55:-0.45]

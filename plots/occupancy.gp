@@ -1,13 +1,13 @@
-# occupancy.dat: block 0: title, subtitle, panels, rows (CPUs, or groups of CPUs where there are
-# more than 256), bins of time, width of a bin (ms), workers, 1 where background workers ran, lines
-# of a matrix that stand for one row (a picture of few lines blurs where an SVG is enlarged).
+# occupancy.dat: block 0: title, subtitle, footnote, panels, rows (CPUs, or groups of CPUs where
+# there are more than 256), bins of time, width of a bin (ms), workers, 1 where background workers
+# ran, lines of a matrix that stand for one row (a picture of few lines blurs in an enlarged SVG).
 # Block 1, ticks of the CPU axis: 1 row, 2 CPU number as text. Block 2, one line a panel: 1 panel,
 # 2 name. Blocks 3 and on, one a panel, a matrix: lines are CPUs, columns bins of time, and values
 # 0 nobody, 1 to 16 that worker (the 17th has the colour of the first again), 17 background, 18
 # two or more workers (contested).
 
 data = "occupancy.dat"
-stats data index 0 using (title_text = strcol(1), subtitle_text = strcol(2), panels = int($3), rows = int($4), bins = int($5), bin_ms = $6, workers = int($7), background = int($8), repeats = int($9), 0) nooutput
+stats data index 0 using (title_text = strcol(1), subtitle_text = strcol(2), footnote_text = strcol(3), panels = int($4), rows = int($5), bins = int($6), bin_ms = $7, workers = int($8), background = int($9), repeats = int($10), 0) nooutput
 array name[panels]
 stats data index 2 using (name[int($1) + 1] = strcol(2), 0) nooutput
 
@@ -29,7 +29,8 @@ body = rows <= 8 ? 24.0 * rows + 12 : rows <= 64 ? 140 + 0.7 * rows : 190 + 0.55
 step = body + 44
 shown = workers < 16 ? workers : 16
 top = 66 + 24 * (1 + (shown + 9) / 10)
-height = int(top + step * lines + 50)
+foot = footnote_text eq "" ? 0 : 22
+height = int(top + step * lines + 50 + foot)
 left_margin = 66.0
 right_margin = 24.0
 between = 52.0
@@ -46,6 +47,9 @@ do for [kind in kinds] {
     }
     do for [i = 0:shown - 1] {
         eval key_box(20 + i, left_margin + 108 * (i % 10), 97 + 24 * (i / 10), word(colours, i + 1), sprintf("worker %d", i))
+    }
+    if (workers > 16) {
+        eval key_text(40, left_margin + 626, 121, "(colours repeat from worker 16 on)")
     }
     set xrange [0:bins * bin_ms]
     set yrange [rows - 0.5:-0.5]
@@ -72,7 +76,9 @@ do for [kind in kinds] {
         plot data index (panel + 3) matrix using (($1 + 0.5) * bin_ms):(($2 + 0.5) / repeats - 0.5):3 with image notitle, \
              data index 1 using (NaN):1:ytic(2) with points notitle
         # Heading and key are drawn once, with the first panel.
-        unset for [i = 1:2] label i
+        unset label 1
+        unset label 2
+        unset label 4
         unset for [i = 11:40] label i
         unset for [i = 11:40] object i
     }

@@ -1,15 +1,16 @@
-# step_time.dat: block 0: title, subtitle, number of lines, ends of the axis (s, of 1-2-5 form),
-# 1 where steps were cut off.
+# step_time.dat: block 0: title, subtitle, footnote, number of lines, lower and upper end of the
+# axis (s, 1, 2 or 5 times a power of ten), 1 where steps were cut off.
 # Block 1, one line an arm, from the top: 1 y, 2 label, 3 lower quartile, 4 median, 5 upper quartile
 # (s), 6 median as text. Block 2, samples: 1 y with jitter, 2 s a step. Block 3, steps that did not
 # end: 1 y, 2 s until the limit. Block 4, one worker alone: 1 y, 2 s a step. Block 5, arms without
 # a value: 1 y, 2 label, 3 why as text.
 
 data = "step_time.dat"
-stats data index 0 using (title_text = strcol(1), subtitle_text = strcol(2), lines = $3, x_low = $4, x_high = $5, cut_off = int($6), 0) nooutput
+stats data index 0 using (title_text = strcol(1), subtitle_text = strcol(2), footnote_text = strcol(3), lines = $4, x_low = $5, x_high = $6, cut_off = int($7), 0) nooutput
 
 width = 1000.0
-height = 170 + 44 * lines
+foot = footnote_text eq "" ? 0 : 22
+height = 170 + 44 * lines + foot
 
 # Named ticks at powers of ten; on a short axis also at 2 and 5 times these. Small ones between.
 named = log10(x_high / x_low) > 2.2 ? "1" : "1 2 5"
@@ -38,7 +39,7 @@ do for [kind in kinds] {
     set lmargin at screen 0.20
     set rmargin at screen 0.80
     set tmargin at screen from_top(92)
-    set bmargin at screen 62.0 / height
+    set bmargin at screen (62.0 + foot) / height
     unset key
     set logscale x
     set xrange [x_low:x_high]

@@ -31,7 +31,8 @@ run "'rows' is not a parameter of the form name=value" -p rows
 run "rows .*'0'" -p rows=0
 run "rows .*'-5'" -p rows=-5
 run "rows .*'9999999999999999999999'" -p rows=9999999999999999999999
-run "rows.*cols|cols.*rows" -p rows=1000000 -p cols=1000000
+run "rows.*cols|cols.*rows" -p rows=1000000 -p cols=32768
+run "cols .1000000. is outside 1 to 32768" -p cols=1000000
 run "cols .*'x'" -p cols=x
 run "wait 'sometimes' is none of: spin, block" -p wait=sometimes
 run "workers '0'" --workers 0

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # A worker that fails, hangs, crashes or lies about its CPUs becomes a row with status and reason.
 . tests/lib.sh
+export ASAN_OPTIONS=handle_segv=0 # under the sanitizers, too, a crash ends by its signal
 cpus=$(nproc)
 
 # fake MODE CODE STATUS REASON [option...]
@@ -24,7 +25,7 @@ fake exit 3 failed 'worker 0: exited with status 7'
 if [ "$cpus" -gt 1 ]; then
     fake shrink-mask 3 failed 'bound to CPUs .* planned'
 fi
-fake ok 0 ok ''
+fake ok 0 '(ok|noisy)' ''
 
 # Ten items a step of 2 ms, two workers: at most 10,000 items/s, and not far below on a busy machine.
 throughput=$(cell "$scratch/ok/rows.csv" none 2 throughput median)
@@ -43,4 +44,11 @@ expect 0 . "$CONTEND_FAKE" run busy --placement none --workers 1 --rounds 1 --ti
 [ "$(cut -d, -f6 "$scratch/busy/samples.csv" | sort -u | tr '\n' ' ')" = '0 worker ' ] ||
     fail "samples of other than worker 0: $(cut -d, -f6 "$scratch/busy/samples.csv" | sort -u)"
 grep -q '"background": true' "$scratch/busy/run.json" || fail "no background worker in run.json"
+# A scan: one row a metric and key, over the rounds; nothing is timed from outside.
+expect 0 . "$CONTEND_FAKE" bench fakescan --rounds 2 --time 0.1 --no-plots --out "$scratch/scan"
+rows=$(awk -F, 'NR > 1 { print $8 "," $6 "," $11 "," $13 }' "$scratch/scan/rows.csv")
+[ "$rows" = "cpus,slots=1,2,$cpus
+square,a=0;slots=1,2,0
+square,a=1;slots=1,2,1
+square,a=2;slots=1,2,4" ] || fail "rows of a scan: $rows"
 finish

@@ -12,7 +12,7 @@ out="$scratch/r"
 SECONDS=0
 expect 0 'sim' "$CONTEND_BINARY" run --out "$out"
 took=$SECONDS
-cat "$out/rows.csv" | head -n 3
+head -n 3 "$out/rows.csv"
 for placement in none sized same partition; do
     status=$(awk -F, -v p=$placement '$3 == p && $9 == "" { next } $3 == p && $5 == "pipeline" \
         && $7 == "sim" { print; exit }' "$out/rows.csv")

@@ -94,6 +94,12 @@ static int fake_setup(struct bench_ctx *ctx)
     return 0;
 }
 
+static int fake_setup_nothing(struct bench_ctx *ctx)
+{
+    (void)ctx;
+    return 0;
+}
+
 static int fake_run(struct bench_ctx *ctx, uint64_t iters, struct sample *sample)
 {
     const struct fake_params *params = ctx->params;
@@ -134,7 +140,31 @@ static const struct bench fake = {
     .check = fake_check,
 };
 
-const struct bench *const fake_registry[] = {&fake, NULL};
+/* Emits, for a = 0 to 2, the square of a, and how many CPUs it was told of. */
+static int fake_scan_run(struct bench_ctx *ctx, uint64_t iters, struct sample *sample)
+{
+    (void)iters;
+    (void)sample;
+    int rc = bench_emit(ctx, 1, ctx->machine->ncpus, "%s", "");
+    for (int a = 0; a < 3 && !rc; a++)
+        rc = bench_emit(ctx, 0, a * a, "a=%d", a);
+    return rc;
+}
+
+static const struct bench_metric fake_metrics[] = {
+    {"square", "count", "none"}, {"cpus", "count", "higher"}, {.name = NULL}};
+
+static const struct bench fake_scan = {
+    .name = "fakescan",
+    .summary = "emits values as a scan does",
+    .ops_unit = "scans",
+    .metrics = fake_metrics,
+    .scan = true,
+    .setup = fake_setup_nothing,
+    .run = fake_scan_run,
+};
+
+const struct bench *const fake_registry[] = {&fake, &fake_scan, NULL};
 
 static const struct scenario_part fake_parts[] = {
     {.foreground = "fake", .placements = "none,sized"},

@@ -13,7 +13,7 @@ static const struct opt bench_opts[] = {
     {.name = NULL},
 };
 static const int64_t bench_params = 16384;
-static const struct bench fixture_bench = {
+static const struct bench plots_bench = {
     .name = "pipeline",
     .summary = "stands in for the real one",
     .ops_unit = "items",
@@ -199,6 +199,7 @@ static void make_observation(const struct fixture_machine *machine, const struct
     *observation = (struct observation){
         .round = round,
         .nworkers = arm->workers,
+        .foreign_cpu = NAN,
         .psi_cpu_some = NAN,
         .gpu_clock_mhz = NAN,
         .gpu_temp_c = NAN,
@@ -225,6 +226,8 @@ static void make_arm(const struct fixture_machine *machine, size_t placement, un
                      bool alone, uint64_t *state, struct arm *arm)
 {
     *arm = (struct arm){
+        .bench = &plots_bench,
+        .params = &bench_params,
         .placement = machine->placements[placement],
         .workers = alone ? 1 : slots,
         .slots = slots,
@@ -253,8 +256,6 @@ void fixture_plots_make(const struct fixture_machine *machine, struct result *re
     *result = (struct result){
         .run_id = "20250101T120000Z-pipeline",
         .scenario = "pipeline",
-        .bench = &fixture_bench,
-        .params = &bench_params,
         .device = machine->device,
         .rounds_planned = machine->rounds,
         .rounds_done = machine->rounds,

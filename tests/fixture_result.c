@@ -170,6 +170,7 @@ struct observation *fixture_add_round(struct result *result, size_t index, unsig
         .nworkers = arm->workers,
         .workers = allocate(arm->workers, sizeof(*observation->workers)),
         .steal = 0.01,
+        .foreign_cpu = 0.02,
         .psi_cpu_some = 0.25,
         .gpu_clock_mhz = NAN,
         .gpu_temp_c = NAN,

@@ -59,12 +59,8 @@ step() {
     printf '== %s: %d s\n' "$1" $((SECONDS - begin))
 }
 
-for directory in proc sys dev; do
-    mkdir -p "$root/$directory"
-done
-step "bare root, $suite" debootstrap --variant=minbase "$suite" "$root" "$(mirror)" >"$root.log" 2>&1 ||
-    { tail -n 20 "$root.log" && rm -f "$root.log" && exit 1; }
-rm -f "$root.log"
+step "bare root, $suite" debootstrap --variant=minbase "$suite" "$root" "$(mirror)" >"$root/log" 2>&1 ||
+    { tail -n 20 "$root/log" && exit 1; }
 cp -L /etc/resolv.conf "$root/etc/"
 for directory in proc sys dev; do
     mount --rbind "/$directory" "$root/$directory"
@@ -75,7 +71,7 @@ step "contend run" in_root ./contend run --out /tmp/r
 step "contend test" in_root ./contend test
 step "contend run, again" in_root ./contend run --out /tmp/again
 
-grep -q ',pipeline,.*,ok,' "$root/tmp/r/rows.csv" || { echo "no good row in rows.csv" && exit 1; }
+grep -qE ',pipeline,.*,(ok|noisy),' "$root/tmp/r/rows.csv" || { echo "no good row in rows.csv" && exit 1; }
 head -n 5 "$root/tmp/r/rows.csv"
 [ -z "$(find "$root/tmp" -mindepth 1 -maxdepth 1 ! -name r ! -name again)" ] ||
     { echo "left in /tmp: $(ls "$root/tmp")" && exit 1; }

@@ -1,4 +1,5 @@
-# Sourced by tests/cli_*.sh: small assertions that say what they saw. shellcheck shell=bash
+# shellcheck shell=bash
+# Sourced by tests/cli_*.sh: small assertions that say what they saw.
 set -u
 : "${CONTEND_BINARY:?}" "${CONTEND_FAKE:?}"
 scratch=$(mktemp -d)

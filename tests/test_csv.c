@@ -17,6 +17,7 @@
 
 #include <cmocka.h>
 
+#include "tests/fixture_golden.h"
 #include "tests/fixture_result.h"
 
 struct fixture {
@@ -87,11 +88,11 @@ static void test_csv_rows_golden(void **state)
     fixture_demo(&result);
     assert_int_equal(rows_make(&result, &rows, &err), 0);
     assert_int_equal(out_csv_rows(f->dir_fd, &rows, &err), 0);
-    char *want = slurp(AT_FDCWD, "tests/golden/rows_demo.csv");
-    assert_non_null(want);
-    assert_file(f->dir_fd, "rows.csv", want);
+    char *got = slurp(f->dir_fd, "rows.csv");
+    assert_non_null(got);
+    fixture_golden("rows_demo.csv", got);
     assert_int_equal(faccessat(f->dir_fd, "rows.csv.tmp", F_OK, 0), -1);
-    free(want);
+    free(got);
     rows_free(&rows);
     fixture_result_free(&result);
 }

@@ -224,7 +224,7 @@ static void test_pipeline_refuses_sizes_that_make_no_sense(void **state)
                    "cols 32768");
     assert_refused((const char *const[]){"rows=65537", "cols=16384", NULL}, "rows 65537", "4 GiB");
     assert_refused((const char *const[]){"window=513", NULL}, "window 513", "cols 512");
-    assert_refused((const char *const[]){"block=4097", NULL}, "block 4097", "rows 4096");
+    assert_refused((const char *const[]){"block=2049", NULL}, "block 2049", "rows 2048");
     assert_refused((const char *const[]){"rows=1000000", "block=1", NULL}, "block 1",
                    "rows 1000000");
 }
@@ -261,7 +261,7 @@ static void test_pipeline_is_registered_with_its_scenario(void **state)
     (void)state;
     assert_ptr_equal(bench_find(bench_registry, "pipeline"), &bench_pipeline);
     for (const struct scenario *s = scenario_registry; s->name; s++) {
-        assert_non_null(bench_find(bench_registry, s->foreground));
+        assert_non_null(bench_find(bench_registry, s->parts[0].foreground));
         if (s->background)
             assert_non_null(bench_find(bench_registry, s->background));
     }

@@ -14,6 +14,7 @@
 
 #include "harness/cmd.h"
 #include "harness/plan.h"
+#include "tests/fixture_golden.h"
 
 enum { PATH_SIZE = 512 };
 
@@ -79,26 +80,9 @@ static char *run_place(int argc, char **argv)
 
 static void compare_golden(const char *name, const char *text)
 {
-    char path[PATH_SIZE];
-    (void)snprintf(path, sizeof(path), "tests/golden/plan_%s", name);
-    if (getenv("CONTEND_UPDATE_GOLDEN")) {
-        FILE *file = fopen(path, "w");
-        assert_non_null(file);
-        (void)fputs(text, file);
-        assert_int_equal(fclose(file), 0);
-        return;
-    }
-    FILE *file = fopen(path, "r");
-    if (!file)
-        fail_msg("%s is not there; CONTEND_UPDATE_GOLDEN=1 writes it", path);
-    size_t size = strlen(text) + 2;
-    char *expected = calloc(1, size);
-    assert_non_null(expected);
-    size_t n = fread(expected, 1, size - 1, file);
-    (void)fclose(file);
-    if (n != strlen(text) || memcmp(expected, text, n) != 0)
-        fail_msg("the plan is not that of %s; it is now\n%s", path, text);
-    free(expected);
+    char file[PATH_SIZE];
+    (void)snprintf(file, sizeof(file), "plan_%s", name);
+    fixture_golden(file, text);
 }
 
 static void check_golden(const struct golden *golden, const char *machine)

@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include "harness/closing.h"
+#include "tests/fixture_golden.h"
 #include "tests/fixture_result.h"
 
 struct fixture {
@@ -85,13 +86,8 @@ static void add_even(struct fixture *fixture, enum placement placement, double s
 static void test_table_golden(void **state)
 {
     struct fixture *f = *state;
-    char want[4096] = "";
-    FILE *file = fopen("tests/golden/table_demo.txt", "r");
-    assert_non_null(file);
-    assert_true(fread(want, 1, sizeof(want) - 1, file) > 0);
-    (void)fclose(file);
     fixture_demo(&f->result);
-    assert_string_equal(print(f, false), want);
+    fixture_golden("table_demo.txt", print(f, false));
     assert_fits(f->text);
 }
 
