@@ -13,6 +13,10 @@ extern const struct bench bench_mem_bandwidth;
 extern const struct bench bench_mem_latency;
 extern const struct bench bench_loaded_latency;
 extern const struct bench bench_numa_matrix;
+extern const struct bench bench_core_to_core;
+extern const struct bench bench_smt_pairs;
+extern const struct bench bench_false_sharing;
+extern const struct bench bench_cache_thrash;
 
 /* NULL-terminated, in the order in which `contend list` shows them. */
 extern const struct bench *const bench_registry[];

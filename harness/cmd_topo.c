@@ -239,10 +239,10 @@ static json_t *measured_to_json(const struct measured *measured)
     json_t *findings = json_array(), *cpus = json_array();
     for (unsigned i = 0; i < measured->nfindings; i++) {
         const struct measured_finding *finding = &measured->findings[i];
-        (void)json_array_append_new(
-            findings, json_pack("{s:s, s:b, s:o}", "state", measured_state_name(finding->state),
-                                "disagrees", finding->disagrees, "text",
-                                json_value_text(finding->text)));
+        (void)json_array_append_new(findings, json_pack("{s:s, s:b, s:o}", "state",
+                                                        measured_state_name(finding->state),
+                                                        "disagrees", finding->disagrees, "text",
+                                                        json_value_text(finding->text)));
     }
     for (unsigned i = 0; i < measured->ncpus; i++)
         (void)json_array_append_new(
