@@ -11,11 +11,34 @@ static const struct scenario_part pipeline_parts[] = {
     {.foreground = NULL},
 };
 
+/* Scans own the machine: one worker on all CPUs, with pinned threads of its own. */
+#define SCAN(name)                                                                                 \
+    {                                                                                              \
+        .foreground = (name), .placements = "none", .workers = 1                                   \
+    }
+
+static const struct scenario_part memory_parts[] = {
+    SCAN("mem_bandwidth"), SCAN("mem_latency"),   SCAN("loaded_latency"), SCAN("core_to_core"),
+    SCAN("smt_pairs"),     SCAN("false_sharing"), SCAN("cache_thrash"),   {.foreground = NULL},
+};
+
+static const struct scenario_part numa_parts[] = {SCAN("numa_matrix"), {.foreground = NULL}};
+
 const struct scenario scenario_registry[] = {
     {
         .name = "pipeline",
         .summary = "workers that each preprocess on the CPU and feed a GPU of their own",
         .parts = pipeline_parts,
+    },
+    {
+        .name = "memory",
+        .summary = "memory, caches and CPU pairs: bandwidth, latency, sharing, thrashing",
+        .parts = memory_parts,
+    },
+    {
+        .name = "numa_matrix",
+        .summary = "bandwidth and latency from every NUMA node's CPUs to every node's memory",
+        .parts = numa_parts,
     },
     {.name = NULL},
 };
