@@ -2,7 +2,13 @@
 
 #include <stddef.h>
 
+/* One a line, so that branches that add one merge. */
+/* clang-format off */
 const struct bench *const bench_registry[] = {
-    &bench_pipeline,      &bench_core_to_core, &bench_smt_pairs,
-    &bench_false_sharing, &bench_cache_thrash, NULL,
+    &bench_pipeline,
+    &bench_core_to_core,
+    &bench_smt_pairs,
+    &bench_false_sharing,
+    &bench_cache_thrash,
+    NULL,
 };
