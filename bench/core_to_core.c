@@ -47,7 +47,7 @@ enum {
 
 static const uint64_t serial_enough_ns = 4000000; /* a pair: no need for pairs at once */
 static const uint64_t serial_least_ns = 600000;
-static const uint64_t pair_most_ns = 50000000;
+static const uint64_t pair_most_ns = 20000000; /* 180 batches a line: more tells no more */
 static const uint64_t silence_ns = 200000000;
 static const double disturbance_limit = 0.1;
 
@@ -381,9 +381,9 @@ static int core_to_core_run(struct bench_ctx *ctx, uint64_t iters, struct sample
         disturbance = play_at_once(c, budget_ns);
         serial = fabs(disturbance - 1) > disturbance_limit;
     }
-    if (serial)
+    if (serial) /* the rest of the budget goes into waking them up */
         play_one_by_one(c,
-                        clamp_ns(0.8 * budget_ns / (double)npairs, serial_least_ns, pair_most_ns));
+                        clamp_ns(0.6 * budget_ns / (double)npairs, serial_least_ns, pair_most_ns));
     sample->iters = 1;
     sample->ops = npairs;
     int rc = emit_all(ctx);
