@@ -67,3 +67,20 @@ key_line(n, x, y, style, text) = key_text(n, x, y, text) . \
 key_point(n, x, y, style, text) = key_text(n, x, y, text) . \
     sprintf("set label %d '' at screen %f, screen %f point %s front", n + 100, from_left(x + 10), \
     from_top(y), style)
+
+# Lines that differ in colour, dashes and points, numbered from 0; text comes from the data, so the
+# script names the variable that holds it, and never its content.
+line_colour(i) = word("#0072B2 #D55E00 #009E73 #CC79A7 #000000 #56B4E9", i % 6 + 1)
+line_point(i) = int(word("7 5 9 13 6 4", i % 6 + 1))
+line_style(i) = sprintf("lc rgb '%s' lw 2.5 dt %d", line_colour(i), i % 6 + 1)
+key_series(n, x, y, i, variable) = sprintf( \
+    "set label %d %s at screen %f, screen %f left front font small; ", \
+    n, variable, from_left(x + 40), from_top(y)) . \
+    sprintf("set arrow %d from screen %f, screen %f to screen %f, screen %f nohead %s front; ", \
+    n, from_left(x), from_top(y), from_left(x + 34), from_top(y), line_style(i)) . \
+    sprintf("set label %d '' at screen %f, screen %f point pt %d ps %f lc rgb '%s' front", \
+    n + 100, from_left(x + 17), from_top(y), line_point(i), point, line_colour(i))
+
+# 65536 -> "64 KiB".
+bytes_text(size) = size < 1024 ? sprintf("%g B", size) : size < 2 ** 20 ? sprintf("%g KiB", size / 2 ** 10) : \
+    size < 2 ** 30 ? sprintf("%g MiB", size / 2 ** 20) : sprintf("%g GiB", size / 2 ** 30)
