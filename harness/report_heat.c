@@ -106,23 +106,23 @@ static int make_matrix(const struct report *report, const struct heat_map *map,
 
 /*
  * The ends of the colours. One pair whose CPU the hypervisor took away for a while would leave a
- * single colour for all others, so what lies far beyond nearly all is drawn as the end. Returns how
- * many values do.
+ * single colour for all others, so what lies far beyond nearly all gets the colour of the end.
+ * Returns how many values do.
  */
 static size_t choose_range(const struct heat_map *map, const struct matrix *matrix, double *low,
                            double *high)
 {
     const double nearly_all = 0.99, far = 1.5;
-    double most = matrix->sorted[matrix->nvalues - 1];
     double usual = stats_percentile(matrix->sorted, matrix->nvalues, nearly_all);
+    size_t n = matrix->nvalues;
+    usual = fmax(usual, map->high);
+    while (matrix->sorted[n - 1] > far * usual)
+        n--;
     *low = isnan(map->low) ? matrix->sorted[0] : map->low;
-    *high = fmax(most > far * usual ? usual : most, map->high);
+    *high = fmax(matrix->sorted[n - 1], map->high);
     if (!(*high > *low))
         *high = *low + fmax(1e-3, 1e-3 * fabs(*low));
-    size_t beyond = 0;
-    while (beyond < matrix->nvalues && matrix->sorted[matrix->nvalues - 1 - beyond] > *high)
-        beyond++;
-    return beyond;
+    return matrix->nvalues - n;
 }
 
 static void put_heat_heading(const struct report *report, const struct heat_map *map,
@@ -136,8 +136,9 @@ static void put_heat_heading(const struct report *report, const struct heat_map 
                    map->digits, matrix->sorted[0], map->digits, median, map->digits,
                    matrix->sorted[matrix->nvalues - 1]);
     if (beyond)
-        (void)snprintf(rest, sizeof(rest), "%zu value%s above %.*f in that colour", beyond,
-                       beyond == 1 ? " is drawn" : "s are drawn", map->digits, high);
+        (void)snprintf(rest, sizeof(rest),
+                       "Beyond the scale, in the colour of its end: %zu of %zu values", beyond,
+                       matrix->nvalues);
     report_put_scan_heading(report, arm, map->what, how, rest, out);
     unsigned repeats = (LINES_WANTED + matrix->n - 1) / matrix->n;
     (void)fprintf(out, " %u %.9g %.9g %u", matrix->n, low, high, repeats);
@@ -232,7 +233,7 @@ int report_write_smt_pairs(const struct report *report, FILE *out, struct err *e
         .down = "b",
         .symmetric = true,
         .what = "how much two busy CPUs slow each other down",
-        .how = "1 = not at all; SMT siblings show 1.3 to 2",
+        .how = "1: not at all. SMT siblings show 1.3 to 2",
         .unit_label = "slowdown (ratio)",
         .across_label = "CPU (number)",
         .down_label = "CPU (number)",
@@ -250,7 +251,7 @@ int report_write_numa_bandwidth(const struct report *report, FILE *out, struct e
         .metric = "node_bandwidth",
         .across = "to",
         .down = "from",
-        .what = "bandwidth from the CPUs of a NUMA node to the memory of another",
+        .what = "bandwidth from the CPUs of one NUMA node to the memory of each",
         .how = "GB/s read by all CPUs of one node, the others idle",
         .unit_label = "bandwidth (GB/s)",
         .across_label = "memory of node (number)",
@@ -268,7 +269,7 @@ int report_write_numa_latency(const struct report *report, FILE *out, struct err
         .metric = "node_latency",
         .across = "to",
         .down = "from",
-        .what = "latency from a CPU of a NUMA node to the memory of another",
+        .what = "latency from a CPU of one NUMA node to the memory of each",
         .how = "ns a load, all other CPUs idle",
         .unit_label = "latency of a load (ns)",
         .across_label = "memory of node (number)",

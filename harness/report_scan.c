@@ -32,12 +32,13 @@ static size_t lines_drawn(const struct series_list *list)
     return list->n < LINES_MOST ? list->n : LINES_MOST;
 }
 
-/* For the footnote: what the figure leaves out. Returns buf. */
-static char *say_left_out(const struct series_list *list, char *buf, size_t size)
+/* For the footnote: what the figure leaves out, before `rest`. Returns buf. */
+static char *say_left_out(const struct series_list *list, const char *rest, char *buf, size_t size)
 {
-    buf[0] = '\0';
+    (void)snprintf(buf, size, "%s", rest);
     if (list->n > LINES_MOST)
-        (void)snprintf(buf, size, "%zu more lines are in rows.csv", list->n - LINES_MOST);
+        (void)snprintf(buf, size, "%zu more lines are in rows.csv%s%s", list->n - LINES_MOST,
+                       rest[0] ? ". " : "", rest);
     return buf;
 }
 
@@ -143,11 +144,14 @@ int report_write_latency_curve(const struct report *report, FILE *out, struct er
 {
     struct series_list list;
     struct axes axes = empty_axes;
-    char how[160], rest[64];
+    char how[160], rest[120];
     int rc = series_make(report, "latency", "size", &list, err);
     for (size_t i = 0; !rc && i < lines_drawn(&list); i++)
-        for (size_t k = 0; k < list.series[i].n; k++)
-            axes_hold(&axes, list.series[i].points[k].x, list.series[i].points[k].row->median);
+        for (size_t k = 0; k < list.series[i].n; k++) {
+            const struct row *row = list.series[i].points[k].row;
+            axes_hold(&axes, list.series[i].points[k].x, fmax(row->median, row->ci_high));
+            axes_hold(&axes, list.series[i].points[k].x, fmin(row->median, row->ci_low));
+        }
     if (!rc && !(axes.x_low > 0 && axes.x_low < axes.x_high && axes.y_low > 0))
         rc = err_set(err, -ENODATA, "one size makes no curve");
     if (rc)
@@ -155,7 +159,9 @@ int report_write_latency_curve(const struct report *report, FILE *out, struct er
     report_put_scan_heading(
         report, list.series[0].arm, "latency of a load over the size of the working set",
         say_rounds(report, "One thread, dependent loads in random order", how, sizeof(how)),
-        say_left_out(&list, rest, sizeof(rest)), out);
+        say_left_out(&list, "felt: where the curve steps up, reported: what the system says", rest,
+                     sizeof(rest)),
+        out);
     (void)fprintf(out, " %zu %.9g %.9g %.9g %.9g\n", lines_drawn(&list), axes.x_low, axes.x_high,
                   report_round_125(axes.y_low / 1.02, false),
                   report_round_125(axes.y_high * 1.02, true));
@@ -208,7 +214,7 @@ int report_write_loaded_latency(const struct report *report, FILE *out, struct e
 {
     struct series_list list;
     struct axes axes = empty_axes;
-    char how[160], rest[64];
+    char how[160], rest[120];
     int rc = series_make(report, "loaded_latency", "step", &list, err);
     for (size_t i = 0; !rc && i < lines_drawn(&list); i++)
         for (size_t k = 0; k < list.series[i].n; k++) {
@@ -223,7 +229,7 @@ int report_write_loaded_latency(const struct report *report, FILE *out, struct e
     report_put_scan_heading(
         report, list.series[0].arm, "latency of memory while other CPUs use its bandwidth",
         say_rounds(report, "One CPU follows a chain, the others load", how, sizeof(how)),
-        say_left_out(&list, rest, sizeof(rest)), out);
+        say_left_out(&list, "", rest, sizeof(rest)), out);
     (void)fprintf(out, " %zu %.9g %.9g\n", lines_drawn(&list), 1.05 * axes.x_high,
                   1.12 * axes.y_high);
     report_end_block(out);
@@ -389,7 +395,7 @@ int report_write_cache_thrash(const struct report *report, FILE *out, struct err
         }
     }
     report_put_scan_heading(
-        report, list.series[0].arm, "what aggressors do to a victim's caches",
+        report, list.series[0].arm, "what aggressors on other CPUs cost a victim",
         say_rounds(report, "Time of the victim with / without them", how, sizeof(how)), "", out);
     (void)fprintf(out, " %zu %zu %zu %.9g %.9g %.9g\n", panels.n, lines.n, list.n, axes.x_high,
                   axes.y_low, axes.y_high);

@@ -9,7 +9,7 @@ array name[bars]
 stats data index 2 using ($1 >= 0 ? name[int($1) + 1] = strcol(2) : 0, 0) nooutput
 
 # From light to dark, at least 15 of CIE L* apart.
-shade(i) = word("#F0E442 #56B4E9 #0072B2 #000000 #CC79A7 #D55E00", i % 6 + 1)
+shade(i) = word("#F0E442 #56B4E9 #0072B2 #12355B #CC79A7 #D55E00", i % 6 + 1)
 
 width = 1000.0
 foot = footnote_text eq "" ? 0 : 22
@@ -31,7 +31,7 @@ do for [kind in kinds] {
     unset key
     set xrange [-0.5:ops - 0.5]
     set yrange [0:y_end]
-    set xlabel "operation (a thread works on arrays of its own part)" offset 0, 0.3
+    set xlabel "operation (on arrays of 8-byte numbers)" offset 0, 0.3
     set ylabel "bandwidth (GB/s)"
     set xtics ()
     set grid ytics lc rgb faint lt 1 lw 1
@@ -40,8 +40,7 @@ do for [kind in kinds] {
          for [i = 0:bars - 1] "" index 3 using ($2 == i ? left($1, i) + bar / 2 : NaN):(0):\
              (left($1, i)):(left($1, i) + bar * 0.94):(0):3 with boxxyerror \
              fs solid 1.0 border lc rgb black lc rgb shade(i), \
-         "" index 3 using ($4 == $4 ? left($1, $2) + bar * 0.47 : NaN):3:4:5 with yerrorbars pt -1 lw 2 \
-             lc rgb grey, \
+         "" index 3 using (left($1, $2) + bar * 0.47):4:(0):($5 - $4) @interval lc rgb grey, \
          "" index 3 using (left($1, $2) + bar * 0.47):($5 == $5 ? $5 : $3):6 with labels \
              offset 0, 0.6 font small
     unset output

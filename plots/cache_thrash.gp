@@ -33,7 +33,7 @@ do for [kind in kinds] {
         eval key_series(11 + i, left_edge + 0.24 * width * (i % 4), 74 + 24 * (i / 4), i, sprintf("place_name[%d]", i + 1))
     }
     unset key
-    set xrange [0.5:x_end * 1.15]
+    set xrange [0.75:x_end * 1.25]
     set logscale x 2
     set xtics 2
     set yrange [y_low - pad:y_high + pad]
@@ -59,12 +59,11 @@ do for [kind in kinds] {
             set ytics format ""
         }
         plot for [i = 0:lines - 1] data index (i + 4) using \
-                 (panel_of[i + 1] == panel && $3 == $3 ? $1 : NaN):2:3:4 with yerrorbars \
-                 lc rgb line_colour(place_of[i + 1]) pt -1 lw 1.5, \
+                 (panel_of[i + 1] == panel ? $1 : NaN):3:(0):($4 - $3) @interval \
+                 lc rgb line_colour(place_of[i + 1]), \
              for [i = 0:lines - 1] "" index (i + 4) using \
                  (panel_of[i + 1] == panel ? $1 : NaN):2 with linespoints \
-                 lc rgb line_colour(place_of[i + 1]) lw 2.5 dt (place_of[i + 1] % 6 + 1) \
-                 pt (line_point(place_of[i + 1])) ps 0.8 * point, \
+                 ls line(place_of[i + 1]) ps 0.8 * point, \
              NaN with points
         # Heading and key are drawn once, with the first panel.
         unset label 1

@@ -18,7 +18,7 @@ set palette defined (0 '#440154', 1 '#48186A', 2 '#472D7B', 3 '#424086', 4 '#3B5
     13 '#84D44B', 14 '#ADDC30', 15 '#D8E219', 16 '#FDE725')
 
 foot = footnote_text eq "" ? 0 : 22
-side = lines <= 8 ? 340.0 + 22 * lines : 620.0
+side = lines <= 8 ? 480.0 : 620.0
 width = 900.0
 height = int(70 + side + 72 + foot)
 left_edge = 90.0
@@ -35,7 +35,7 @@ do for [kind in kinds] {
     set border 15 lc rgb grey lw 1
     set colorbox user origin screen from_left(left_edge + side + 34), screen from_top(68 + side) \
         size screen 22 / width, screen side / height
-    set cblabel colour_label
+    set cblabel colour_label offset 1, 0
     set object 1 rectangle from graph 0, graph 0 to graph 1, graph 1 behind \
         fs solid 1.0 noborder fc rgb faint
     set xrange [-0.5:lines - 0.5]

@@ -14,8 +14,12 @@ stats data index 2 using ($3 + 1 > mark_rows && $1 == $1 ? mark_rows = $3 + 1 : 
 width = 1000.0
 foot = footnote_text eq "" ? 0 : 22
 key_lines = (lines + 2) / 3
-top = 76 + 24 * key_lines + 20 * mark_rows
-height = top + 400 + 62 + foot
+top = 76 + 24 * key_lines
+# The marks' texts are above the curve, inside the axes, or gnuplot would leave them out.
+body = 380.0 + 22 * mark_rows
+y_top = y_high * (y_high / y_low) ** (body / 380 - 1)
+row_y(row) = y_high * (y_high / y_low) ** ((10.0 + 22 * row) / 380)
+height = int(top + body + 62 + foot)
 
 ticks = ""
 do for [k = ceil(log(x_low) / log(2) - 0.01):floor(log(x_high) / log(2) + 0.01)] {
@@ -42,27 +46,25 @@ do for [kind in kinds] {
     set lmargin at screen from_left(86)
     set rmargin at screen from_left(width - 24)
     set tmargin at screen from_top(top)
-    set bmargin at screen from_top(top + 400)
+    set bmargin at screen from_top(top + body)
     unset key
     set logscale xy
     set xrange [x_low / 1.1:x_high * 1.1]
-    set yrange [y_low:y_high]
-    set xlabel "working set (bytes, log scale)" offset 0, -0.6
+    set yrange [y_low:y_top]
+    set xlabel "working set (bytes, log scale)" offset 0, 0.3
     set ylabel "latency of a load (ns, log scale)"
-    eval "set xtics (" . ticks . ") rotate by -35"
+    eval "set xtics (" . ticks . ")"
     eval "set ytics (" . y_ticks . ")"
     set grid ytics lc rgb faint lt 1 lw 1
-    # Graph coordinates of a text's row, on the logarithmic axis.
-    row_y(row) = y_high * (y_high / y_low) ** ((10.0 + 20 * row) / 400)
     plot data index 2 using 1:(y_low):(0):(($2 == 1 ? row_y($3) : NaN) - y_low) with vectors nohead \
-             lc rgb black lw 1.5 noclip, \
+             lc rgb black lw 1.5, \
          "" index 2 using 1:(y_low):(0):(($2 == 0 ? row_y($3) : NaN) - y_low) with vectors nohead \
-             lc rgb grey lw 1.5 dt 3 noclip, \
-         for [i = 0:lines - 1] "" index (i + 3) using 1:($3 == $3 ? $2 : NaN):3:4 with yerrorbars \
-             lc rgb line_colour(i) pt -1 lw 1, \
-         for [i = 0:lines - 1] "" index (i + 3) using 1:2 with linespoints lc rgb line_colour(i) \
-             lw 2.5 dt (i % 6 + 1) pt (line_point(i)) ps 0.8 * point, \
-         "" index 2 using ($4 == 0 ? $1 : NaN):(row_y($3)):5 with labels left offset 0.4, 0 noclip font small, \
-         "" index 2 using ($4 == 1 ? $1 : NaN):(row_y($3)):5 with labels right offset -0.4, 0 noclip font small
+             lc rgb grey lw 1.5 dt 3, \
+         for [i = 0:lines - 1] "" index (i + 3) using 1:3:(0):($4 - $3) @interval \
+             lc rgb line_colour(i), \
+         for [i = 0:lines - 1] "" index (i + 3) using 1:2 with linespoints ls line(i) \
+             ps 0.8 * point, \
+         "" index 2 using ($4 == 0 ? $1 : NaN):(row_y($3)):5 with labels left offset 0.4, 0 font small, \
+         "" index 2 using ($4 == 1 ? $1 : NaN):(row_y($3)):5 with labels right offset -0.4, 0 font small
     unset output
 }

@@ -31,10 +31,10 @@ do for [kind in kinds] {
     set ylabel "latency of a load (ns)"
     set grid xtics ytics lc rgb faint lt 1 lw 1
     plot data index 2 using 2:(0):(0):3 with vectors nohead lc rgb grey lw 1.5 dt 3, \
-         for [i = 0:lines - 1] "" index (i + 3) using 1:($3 == $3 ? $2 : NaN):3:4 with yerrorbars \
-             lc rgb line_colour(i) pt -1 lw 1.5, \
-         for [i = 0:lines - 1] "" index (i + 3) using 1:2 with linespoints lc rgb line_colour(i) \
-             lw 2.5 dt (i % 6 + 1) pt (line_point(i)) ps 0.8 * point, \
+         for [i = 0:lines - 1] "" index (i + 3) using 1:3:(0):($4 - $3) @interval \
+             lc rgb line_colour(i), \
+         for [i = 0:lines - 1] "" index (i + 3) using 1:2 with linespoints ls line(i) \
+             ps 0.8 * point, \
          "" index 2 using 2:3 with points pt 2 ps 1.6 * point lw 2.5 lc rgb black, \
          "" index 2 using 2:3:4 with labels right offset -1.2, 0.9
     unset output

@@ -44,7 +44,8 @@ double fixture_uniform(uint64_t *state)
     return (double)(next_random(state) >> 11) * 0x1p-53;
 }
 
-double fixture_noise(uint64_t *state, double sigma)
+/* Around 1, with a tail to the right. */
+static double noise(uint64_t *state, double sigma)
 {
     double sum = 0;
     for (int i = 0; i < 12; i++)
@@ -113,7 +114,7 @@ static void make_samples(const struct fixture_machine *machine, const struct arm
     worker->nsamples = n;
     uint64_t at_ns = worker->go_ns;
     for (size_t i = 0; i < n; i++) {
-        double step_s = mean_s * fixture_noise(state, effect->sigma);
+        double step_s = mean_s * noise(state, effect->sigma);
         if (machine->cut_off && arm->placement == PLACE_NONE && !arm->alone && step_s > limit_s) {
             step_s = limit_s;
             worker->censored = true;

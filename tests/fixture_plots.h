@@ -22,9 +22,8 @@ struct fixture_machine {
     const char *skip_reason; /* of the last placement; NULL = it is measured */
 };
 
-/* The same numbers everywhere: in [0, 1), and around 1 with a tail to the right. */
+/* The next random number in [0, 1), the same everywhere. */
 double fixture_uniform(uint64_t *state);
-double fixture_noise(uint64_t *state, double sigma);
 
 /* Free with fixture_plots_free. Out of memory aborts. */
 void fixture_plots_make(const struct fixture_machine *machine, struct result *result);

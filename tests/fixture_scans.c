@@ -43,7 +43,7 @@ __attribute__((format(printf, 4, 5))) static void emit(struct emitter *to, unsig
 
 static double jitter(struct emitter *to, double sigma)
 {
-    return fixture_noise(&to->random, sigma);
+    return 1 + 2 * sigma * (2 * fixture_uniform(&to->random) - 1);
 }
 
 static void emit_bandwidth(struct emitter *to)
