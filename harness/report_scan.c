@@ -60,7 +60,8 @@ static void put_names(const struct report *report, const struct series_list *lis
         char name[96];
         (void)fprintf(out, "%zu", i);
         report_put_text(
-            out, series_name(report, list->series[i].arm, list->series[i].key, name, sizeof(name)),
+            out,
+            scan_name(report->result, list->series[i].arm, list->series[i].key, name, sizeof(name)),
             NAME_MOST);
         (void)fputc('\n', out);
     }
@@ -265,7 +266,7 @@ static void put_name_list(const struct report *report, const struct names *names
     for (size_t i = 0; i < names->n; i++) {
         char text[96];
         (void)fprintf(out, "%zu", i);
-        report_put_text(out, series_name(report, NULL, names->name[i], text, sizeof(text)),
+        report_put_text(out, scan_name(report->result, NULL, names->name[i], text, sizeof(text)),
                         NAME_MOST);
         (void)fputc('\n', out);
     }

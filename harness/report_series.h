@@ -31,11 +31,4 @@ void series_free(struct series_list *list);
 double series_other(const struct report *report, const struct series *series,
                     const struct series_point *point, const char *metric);
 
-/*
- * A key, or what is left of one, for people: "4 KiB pages", "SMT sibling"; behind it what tells
- * `arm` (may be NULL) from others: parameters and placement. Returns buf.
- */
-char *series_name(const struct report *report, const struct arm *arm, const char *key, char *buf,
-                  size_t size);
-
 #endif

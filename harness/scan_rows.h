@@ -37,4 +37,11 @@ double scan_key_number(const char *key, const char *name);
 /* Takes the part of that name out. */
 void scan_key_drop(char *key, const char *name);
 
+/*
+ * A key, or what is left of one, for people: "4 KiB pages", "SMT sibling"; behind it what tells
+ * `arm` (may be NULL) from others: parameters and placement. Returns buf.
+ */
+char *scan_name(const struct result *result, const struct arm *arm, const char *key, char *buf,
+                size_t size);
+
 #endif
