@@ -31,9 +31,12 @@ static int make_script(const struct gnuplot_job *job)
     int fd = memfd_create("contend-plot", MFD_CLOEXEC);
     if (fd < 0)
         return -errno;
-    for (size_t i = 0; i < 2; i++) {
-        size_t size = strlen(job->scripts[i]);
-        if (write(fd, job->scripts[i], size) != (ssize_t)size) {
+    char figure[80];
+    (void)snprintf(figure, sizeof(figure), "figure = '%s'\n", job->name);
+    const char *const parts[] = {figure, job->scripts[0], job->scripts[1]};
+    for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
+        size_t size = strlen(parts[i]);
+        if (write(fd, parts[i], size) != (ssize_t)size) {
             (void)close(fd);
             return -EIO;
         }

@@ -12,7 +12,7 @@
 #include "harness/core/err.h"
 
 struct gnuplot_job {
-    const char *name;       /* for messages */
+    const char *name;       /* [a-z_]+; the scripts find it in the variable `figure` */
     const char *scripts[2]; /* run one after the other */
     int rc;                 /* out: 0, or how it failed */
 };

@@ -1,9 +1,9 @@
 /*
- * Figures of a run: <out>/plots/ with efficiency, step_time, loss and occupancy, each as SVG, PNG
- * and the .dat file it was drawn from.
+ * Figures of a run: <out>/plots/, each as SVG, PNG and the .dat file it was drawn from. Runs with
+ * steps have efficiency, step_time, loss and occupancy, scans a figure of each family of values.
  *
- * The scripts of plots/ are inside the program; to draw a figure again, changed or elsewhere:
- * `cd <out>/plots && gnuplot .../plots/common.gp .../plots/loss.gp`.
+ * The scripts of plots/ are inside the program. To draw a figure with another script:
+ * `cd <out>/plots && gnuplot -e "figure='loss'" .../plots/common.gp .../plots/loss.gp`.
  */
 #ifndef CONTEND_REPORT_H
 #define CONTEND_REPORT_H
@@ -20,5 +20,13 @@
  */
 int report_plots(const struct result *result, const struct rows *rows, const char *title_host,
                  int out_dir_fd, struct err *err);
+
+/*
+ * Draws the figures again whose .dat files are in that directory, and calls `drawn` with the name
+ * of each that went well. Errors: -ENODATA there is none, -ENOENT gnuplot is not installed, and as
+ * above.
+ */
+int report_redraw(int plots_fd, void (*drawn)(void *arg, const char *name), void *arg,
+                  struct err *err);
 
 #endif

@@ -8,7 +8,7 @@
 #include "harness/report_lines.h"
 #include "harness/stats.h"
 
-enum { HOST_MOST = 48, REASON_MOST = 70, POINTS_PER_ARM = 400, STYLES = 3 };
+enum { HOST_MOST = 48, REASON_MOST = 70, LINE_MOST = 150, POINTS_PER_ARM = 400, STYLES = 3 };
 
 static void put_clean(FILE *out, const char *text, size_t most)
 {
@@ -67,11 +67,24 @@ void report_end_block(FILE *out)
     (void)fputs("\n\n", out);
 }
 
-/*
- * gnuplot does not count empty blocks, so each one starts with a line that draws nothing: above the
- * upper edge (y = 1) where it has text, as gnuplot 5.4 crashes when no label of a plot has a place.
- */
-static void start_block(FILE *out, const char *nothing)
+void report_put_scan_heading(const struct report *report, const struct arm *arm, const char *what,
+                             const char *how, const char *rest, FILE *out)
+{
+    char line[480];
+    const struct arm_summary *summary = &report->summary->arms[arm - report->result->arms];
+    (void)snprintf(line, sizeof(line), "%.*s: %s", HOST_MOST, report->result->scenario, what);
+    report_put_text(out, line, LINE_MOST);
+    (void)snprintf(line, sizeof(line), "%.*s%s%s", HOST_MOST, report->host,
+                   report->host[0] ? ". " : "", how);
+    report_put_text(out, line, LINE_MOST);
+    bool all_well = summary->status == STATUS_OK;
+    (void)snprintf(line, sizeof(line), "%s%s%.*s%s%s", all_well ? "" : status_name(summary->status),
+                   all_well ? "" : ": ", REASON_MOST, all_well ? "" : summary->reason,
+                   all_well || !rest[0] ? "" : ". ", rest);
+    report_put_text(out, line, LINE_MOST);
+}
+
+void report_start_block(FILE *out, const char *nothing)
 {
     (void)fprintf(out, "%s\n", nothing);
 }
@@ -105,7 +118,7 @@ static void put_why(const struct report *report, size_t arm, const char *metric,
 static void put_missing(const struct report *report, const struct report_lines *lines,
                         const char *metric, FILE *out)
 {
-    start_block(out, "1 \"\" \"\"");
+    report_start_block(out, "1 \"\" \"\"");
     for (size_t i = 0; i < lines->n; i++) {
         if (find_row(report, report_lines_arm(report, lines, i), metric))
             continue;
@@ -166,7 +179,7 @@ int report_write_efficiency(const struct report *report, FILE *out, struct err *
     report_put_heading(report, "parallel efficiency", lines.workers, how, out);
     (void)fprintf(out, " %zu %.4g\n", lines.n, end);
     report_end_block(out);
-    start_block(out, "1 \"\" NaN NaN NaN 0 \"\"");
+    report_start_block(out, "1 \"\" NaN NaN NaN 0 \"\"");
     for (size_t i = 0; i < lines.n; i++) {
         const struct row *row = find_row(report, report_lines_arm(report, &lines, i), "efficiency");
         if (!row)
@@ -224,8 +237,7 @@ static void put_samples(const struct report *report, size_t arm, int y, bool cen
     }
 }
 
-/* The largest 1, 2 or 5 times a power of ten that is <= value, or the smallest that is >= it. */
-static double round_125(double value, bool up)
+double report_round_125(double value, bool up)
 {
     static const double digits[] = {1, 2, 5, 10};
     double power = pow(10, floor(log10(value)));
@@ -264,13 +276,13 @@ static void step_axis(const struct report *report, const struct report_lines *li
             least = fmin(least, alone->median);
     }
     bool any = least > 0 && least <= most;
-    *low = any ? round_125(least / 1.04, false) : 1e-3;
-    *high = any ? round_125(most, true) : 1;
+    *low = any ? report_round_125(least / 1.04, false) : 1e-3;
+    *high = any ? report_round_125(most, true) : 1;
 }
 
 static void put_step_boxes(const struct report *report, const struct report_lines *lines, FILE *out)
 {
-    start_block(out, "1 \"\" NaN NaN NaN \"\"");
+    report_start_block(out, "1 \"\" NaN NaN NaN \"\"");
     for (size_t i = 0; i < lines->n; i++) {
         const struct row *row = find_row(report, report_lines_arm(report, lines, i), "step_time");
         const struct arm_summary *summary = &report->summary->arms[lines->arm[i]];
@@ -312,12 +324,12 @@ int report_write_step_time(const struct report *report, FILE *out, struct err *e
     report_end_block(out);
     put_step_boxes(report, &lines, out);
     for (int censored = 0; censored < 2; censored++) {
-        start_block(out, "NaN NaN");
+        report_start_block(out, "NaN NaN");
         for (size_t i = 0; i < lines.n; i++)
             put_samples(report, lines.arm[i], -1 - (int)i, censored, out);
         report_end_block(out);
     }
-    start_block(out, "NaN NaN");
+    report_start_block(out, "NaN NaN");
     for (size_t i = 0; i < lines.n; i++) {
         const struct row *alone = alone_row(report, lines.arm[i]);
         if (alone)
@@ -401,7 +413,7 @@ int report_write_loss(const struct report *report, FILE *out, struct err *err)
                        "Each bar is one step of its own length, written at its right", out);
     (void)fprintf(out, " %zu %d\n", lines.n, wait_known);
     report_end_block(out);
-    start_block(out, "1 \"\" NaN NaN NaN NaN \"\"");
+    report_start_block(out, "1 \"\" NaN NaN NaN NaN \"\"");
     for (size_t i = 0; i < lines.n; i++) {
         const struct arm *arm = report_lines_arm(report, &lines, i);
         struct split split;

@@ -4,6 +4,7 @@
 #ifndef CONTEND_REPORT_DATA_H
 #define CONTEND_REPORT_DATA_H
 
+#include <stdbool.h>
 #include <stdio.h>
 
 #include "harness/result.h"
@@ -25,6 +26,10 @@ struct report {
 typedef int report_writer(const struct report *report, FILE *out, struct err *err);
 report_writer report_write_efficiency, report_write_step_time, report_write_loss,
     report_write_occupancy;
+/* Of scans: report_scan.c, report_heat.c. */
+report_writer report_write_latency_curve, report_write_loaded_latency, report_write_bandwidth,
+    report_write_cache_thrash, report_write_core_to_core, report_write_smt_pairs,
+    report_write_numa_bandwidth, report_write_numa_latency;
 
 /*
  * Writes ` "text"`, safe inside a data file: what is not in [A-Za-z0-9 ._:/()+,-] becomes '_', and
@@ -39,7 +44,23 @@ void report_put_text(FILE *out, const char *text, size_t most);
 void report_put_heading(const struct report *report, const char *what, unsigned workers,
                         const char *how, FILE *out);
 
+/*
+ * The same for a figure of scans, which use no device. The footnote says when `arm`, the one that
+ * is shown, is noisy; `rest` goes behind that.
+ */
+void report_put_scan_heading(const struct report *report, const struct arm *arm, const char *what,
+                             const char *how, const char *rest, FILE *out);
+
+/*
+ * gnuplot does not count empty blocks, so each one starts with a line that draws nothing; one with
+ * text above the upper edge, as gnuplot 5.4 crashes when no label of a plot has a place.
+ */
+void report_start_block(FILE *out, const char *nothing);
+
 /* "\n\n": ends a block of a .dat file. */
 void report_end_block(FILE *out);
+
+/* The largest 1, 2 or 5 times a power of ten that is <= value, or the smallest that is >= it. */
+double report_round_125(double value, bool up);
 
 #endif

@@ -1,7 +1,6 @@
 #include "harness/report_lines.h"
 
 #include <errno.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -95,8 +94,7 @@ const struct arm *report_lines_arm(const struct report *report, const struct rep
     return &report->result->arms[lines->arm[line]];
 }
 
-/* Whether another arm of the benchmark has another value of this parameter. */
-static bool differs(const struct result *result, const struct arm *arm, const struct opt *opt)
+bool report_opt_differs(const struct result *result, const struct arm *arm, const struct opt *opt)
 {
     char own[64], others[64];
     (void)opt_format_value(opt, arm->params, own, sizeof(own));
@@ -122,7 +120,7 @@ static void put_part(const struct result *result, const struct arm *arm, FILE *o
         (void)fprintf(out, ", %s", arm->bench->name);
     for (const struct opt *opt = arm->bench->opts; opt && opt->name; opt++) {
         char value[64];
-        if (differs(result, arm, opt))
+        if (report_opt_differs(result, arm, opt))
             (void)fprintf(out, ", %s %s", opt->name,
                           opt_format_value(opt, arm->params, value, sizeof(value)));
     }

@@ -2,6 +2,7 @@
 #ifndef CONTEND_REPORT_LINES_H
 #define CONTEND_REPORT_LINES_H
 
+#include <stdbool.h>
 #include <stdio.h>
 
 #include "harness/core/err.h"
@@ -26,6 +27,9 @@ void report_lines_add_baselines(const struct report *report, struct report_lines
 
 const struct arm *report_lines_arm(const struct report *report, const struct report_lines *lines,
                                    size_t line);
+
+/* Whether another arm of the benchmark has another value of this parameter. */
+bool report_opt_differs(const struct result *result, const struct arm *arm, const struct opt *opt);
 
 /* Writes ` "numa, 4 workers"`, with only what tells this line from others behind the placement. */
 void report_lines_put_label(const struct report *report, const struct report_lines *lines,

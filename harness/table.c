@@ -8,6 +8,7 @@
 #include "harness/core/log.h"
 #include "harness/core/units.h"
 #include "harness/summary.h"
+#include "harness/table_values.h"
 
 enum { TABLE_WIDTH = 79, CELL = 32 };
 
@@ -71,12 +72,15 @@ static double median_of(const struct table *table, size_t arm, const char *metri
 
 static void print_title(const struct table *table)
 {
-    static const char *const devices[] = {"no device", "device sim (modelled GPU)", "device cuda"};
+    static const char *const devices[] = {", no device", ", device sim (modelled GPU)",
+                                          ", device cuda"};
     const struct result *result = table->result;
     unsigned cpus = 0;
+    bool only_scans = result->narms > 0;
     for (size_t i = 0; i < result->narms; i++) {
         unsigned n = summary_cpus(result, result->arms[i].slots);
         cpus = n > cpus ? n : cpus;
+        only_scans = only_scans && result->arms[i].bench->scan;
     }
     char rounds[48];
     if (result->rounds_done == result->rounds_planned)
@@ -85,8 +89,8 @@ static void print_title(const struct table *table)
         (void)snprintf(rounds, sizeof(rounds), "%u of %u", result->rounds_done,
                        result->rounds_planned);
     paint(table, BOLD);
-    (void)fprintf(table->out, "%s, %s, %u CPU%s, %s round%s\n", result->scenario,
-                  devices[result->device], cpus, cpus == 1 ? "" : "s", rounds,
+    (void)fprintf(table->out, "%s%s, %u CPU%s, %s round%s\n", result->scenario,
+                  only_scans ? "" : devices[result->device], cpus, cpus == 1 ? "" : "s", rounds,
                   result->rounds_planned == 1 ? "" : "s");
     paint(table, PLAIN);
 }
@@ -337,6 +341,9 @@ static int print_all(struct table *table)
                     table->out);
         rc = print_closing(table, blocks);
     }
+    if (!rc)
+        rc = table_values_print(table->result, table->rows, table->summary, table->out,
+                                table->color);
     bool first = true;
     for (unsigned slots = 0; (slots = next_slots(table->result, slots)) != 0; first = false) {
         if (first)

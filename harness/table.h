@@ -10,8 +10,9 @@
 /*
  * Prints a title, one block a worker count (worst placement first, with the ratio of its step time
  * to the best one's, paired by rounds), what was skipped or went wrong, the baselines, one closing
- * sentence and the command that applies it. `rows` are those of `result`. `color`: use ANSI colours
- * (a terminal); without, nothing is told by colour alone either.
+ * sentence and the command that applies it, and what scans measured (table_values.h). `rows` are
+ * those of `result`. `color`: use ANSI colours (a terminal); without, nothing is told by colour
+ * alone either.
  */
 void table_print(const struct result *result, const struct rows *rows, FILE *out, bool color);
 

@@ -67,3 +67,31 @@ key_line(n, x, y, style, text) = key_text(n, x, y, text) . \
 key_point(n, x, y, style, text) = key_text(n, x, y, text) . \
     sprintf("set label %d '' at screen %f, screen %f point %s front", n + 100, from_left(x + 10), \
     from_top(y), style)
+
+# Lines that differ in colour, dashes and points: styles 1 to 6, and again from the first.
+set style line 1 lw 2.5 pt 7 lc rgb blue dt 1
+set style line 2 lw 2.5 pt 5 lc rgb vermillion dt (9, 3)
+set style line 3 lw 2.5 pt 9 lc rgb green dt (3, 3)
+set style line 4 lw 2.5 pt 13 lc rgb purple dt (9, 3, 3, 3)
+set style line 5 lw 2.5 pt 4 lc rgb black dt 1
+set style line 6 lw 2.5 pt 6 lc rgb sky dt (9, 3)
+line(i) = i % 6 + 1
+line_point(i) = int(word("7 5 9 13 4 6", line(i)))
+line_colour(i) = word(blue . " " . vermillion . " " . green . " " . purple . " " . black . " " . sky, line(i))
+
+# An entry for line i. The name comes from the data, so the script gives the variable that holds it,
+# and never its content.
+key_series(n, x, y, i, variable) = sprintf( \
+    "set label %d %s at screen %f, screen %f left front font small; ", \
+    n, variable, from_left(x + 44), from_top(y)) . \
+    sprintf("set arrow %d from screen %f, screen %f to screen %f, screen %f nohead ls %d front; ", \
+    n, from_left(x), from_top(y), from_left(x + 38), from_top(y), line(i)) . \
+    sprintf("set label %d '' at screen %f, screen %f point pt %d ps %f lc rgb '%s' front", \
+    n + 100, from_left(x + 19), from_top(y), line_point(i), point, line_colour(i))
+
+# 65536 -> "64 KiB".
+bytes_text(size) = size < 1024 ? sprintf("%g B", size) : size < 2 ** 20 ? sprintf("%g KiB", size / 2 ** 10) : \
+    size < 2 ** 30 ? sprintf("%g MiB", size / 2 ** 20) : sprintf("%g GiB", size / 2 ** 30)
+
+# Intervals, drawn from x:low:(0):(high - low). Error bars paint a white disk around their point.
+interval = "with vectors heads size screen 0.003, 90 lw 1.5"

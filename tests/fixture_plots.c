@@ -39,7 +39,7 @@ static uint64_t next_random(uint64_t *state)
     return z ^ (z >> 31);
 }
 
-static double uniform(uint64_t *state)
+double fixture_uniform(uint64_t *state)
 {
     return (double)(next_random(state) >> 11) * 0x1p-53;
 }
@@ -49,8 +49,8 @@ static double noise(uint64_t *state, double sigma)
 {
     double sum = 0;
     for (int i = 0; i < 12; i++)
-        sum += uniform(state);
-    return exp(sigma * (sum - 6)) * (uniform(state) < 0.02 ? 1.6 : 1);
+        sum += fixture_uniform(state);
+    return exp(sigma * (sum - 6)) * (fixture_uniform(state) < 0.02 ? 1.6 : 1);
 }
 
 /* What a placement does to a step and where the time goes. */
@@ -175,17 +175,18 @@ static void make_visits(const struct plan_worker *planned, bool crowded, uint64_
     unsigned room = bitset_count(&planned->cpus), capacity = 0;
     double moves = planned->threads < room ? 0.08 : crowded ? 0.2 : 0.02;
     for (unsigned thread = 0; thread < planned->threads; thread++) {
-        uint64_t at_ns = worker->go_ns + (uint64_t)(uniform(state) * (crowded ? 9e6 : 1e6));
+        uint64_t at_ns = worker->go_ns + (uint64_t)(fixture_uniform(state) * (crowded ? 9e6 : 1e6));
         unsigned cpu = member(&planned->cpus, thread % room);
         while (at_ns < worker->go_ns + MARKS_S * UINT64_C(500000000)) {
             if (worker->nvisits == capacity) {
                 capacity = capacity ? 2 * capacity : 256;
                 worker->visits = must(realloc(worker->visits, capacity * sizeof(*worker->visits)));
             }
-            if (uniform(state) < moves)
-                cpu = member(&planned->cpus, (unsigned)(uniform(state) * room));
+            if (fixture_uniform(state) < moves)
+                cpu = member(&planned->cpus, (unsigned)(fixture_uniform(state) * room));
             worker->visits[worker->nvisits++] = (struct visit_point){at_ns, thread, cpu};
-            at_ns += (uint64_t)(1e6 * (crowded ? 4 + 14 * uniform(state) : 1 + 2 * uniform(state)));
+            at_ns += (uint64_t)(1e6 * (crowded ? 4 + 14 * fixture_uniform(state)
+                                               : 1 + 2 * fixture_uniform(state)));
         }
     }
     qsort(worker->visits, worker->nvisits, sizeof(*worker->visits), compare_visits);
@@ -195,7 +196,7 @@ static void make_observation(const struct fixture_machine *machine, const struct
                              unsigned round, uint64_t *state, struct observation *observation)
 {
     struct effect effect = effect_of(machine, arm->placement, arm->slots, arm->alone);
-    effect.slowdown *= 1 + 0.03 * (uniform(state) - 0.5);
+    effect.slowdown *= 1 + 0.03 * (fixture_uniform(state) - 0.5);
     *observation = (struct observation){
         .round = round,
         .nworkers = arm->workers,

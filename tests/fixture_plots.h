@@ -22,6 +22,9 @@ struct fixture_machine {
     const char *skip_reason; /* of the last placement; NULL = it is measured */
 };
 
+/* The next random number in [0, 1), the same everywhere. */
+double fixture_uniform(uint64_t *state);
+
 /* Free with fixture_plots_free. Out of memory aborts. */
 void fixture_plots_make(const struct fixture_machine *machine, struct result *result);
 void fixture_plots_free(struct result *result);

@@ -1,0 +1,491 @@
+#include "harness/table_values.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "harness/core/units.h"
+#include "harness/report_lines.h"
+#include "harness/scan_rows.h"
+#include "harness/text.h"
+
+enum {
+    CELL = 8, /* of a column, unless its name needs more */
+    LABEL_LEAST = 20,
+    LABEL_MOST = 39,
+    GRID_ROWS = 12,
+    GRID_COLUMNS = 128,
+    PAIRS_MOST = 24 /* in a table, which for pairs is mostly half empty */
+};
+
+/* About the measurement, or near another value that is shown: only in rows.csv. */
+static const char *const quiet[] = {
+    "bandwidth_best", "array_bytes",     "node_bytes",    "set_bytes",        "page_share",
+    "victim_time",    "aggressor_bytes", "pages_on_node", "pair_latency_min",
+};
+
+struct values {
+    const struct result *result;
+    const struct rows *rows;
+    const struct summary *summary;
+    FILE *out;
+    bool color;
+    const struct arm *arm;       /* of the block being printed */
+    int label;                   /* width of the block's first column */
+    char header[TEXT_WIDTH + 1]; /* of the columns printed last */
+    char singles[1000];          /* values without a table, for the end of the block */
+};
+
+/* All rows of one metric of the arm. */
+struct family {
+    const struct bench_metric *metric;
+    size_t n;
+    const struct row **row;     /* owned */
+    char across[VALUE_KEY_MAX]; /* the part of the keys along the columns; "" = no table fits */
+    size_t ncolumns, nlines;
+    int cell;                                 /* width of a column */
+    char column[GRID_COLUMNS][VALUE_KEY_MAX]; /* values of that part */
+    char line[GRID_ROWS][VALUE_KEY_MAX];      /* the rest of the keys */
+};
+
+static bool is_bytes(const char *unit)
+{
+    return strcmp(unit, "B") == 0 || strcmp(unit, "bytes") == 0;
+}
+
+/* "45 KiB": with a digit behind the point only where there is one in front. */
+static char *format_bytes(double bytes, char *buf, size_t size)
+{
+    double unit = 1;
+    while (bytes >= 10 * 1024 * unit)
+        unit *= 1024;
+    double rounded = bytes >= 10 * unit ? round(bytes / unit) * unit : bytes;
+    return units_format_bytes((uint64_t)fmax(rounded, 0), buf, size);
+}
+
+/* Three significant digits from 1 on; `with_unit`: behind it, where it is not part of the number.
+ */
+static char *format_value(double value, const char *unit, bool with_unit, char *buf, size_t size)
+{
+    double most = fabs(value);
+    if (is_bytes(unit))
+        return format_bytes(value, buf, size);
+    if (strcmp(unit, "s") == 0)
+        return units_format_seconds(value, buf, size);
+    bool shown = with_unit && strcmp(unit, "ratio") != 0 && strcmp(unit, "count") != 0;
+    (void)snprintf(buf, size, "%.*f%s%s",
+                   most >= 99.95   ? 0
+                   : most >= 9.995 ? 1
+                                   : 2,
+                   value, shown ? " " : "", shown ? unit : "");
+    return buf;
+}
+
+/* The key as the table is made of it: loads alone have no kind of stores, and stand with plain. */
+static char *table_key(const struct row *row, const struct arm *arm, char key[static VALUE_KEY_MAX])
+{
+    char *none = strstr(scan_key(row, arm, key), "stores=none");
+    if (none && strlen(key) + 1 < VALUE_KEY_MAX) {
+        memmove(none + strlen("stores=plain"), none + strlen("stores=none"),
+                strlen(none + strlen("stores=none")) + 1);
+        memcpy(none, "stores=plain", strlen("stores=plain"));
+    }
+    return key;
+}
+
+/* The place of a text in a list, added where it is new; `most` when there is no room. */
+static size_t place_of(char (*list)[VALUE_KEY_MAX], size_t *n, size_t most, const char *text)
+{
+    for (size_t i = 0; i < *n; i++)
+        if (strcmp(list[i], text) == 0)
+            return i;
+    if (*n == most)
+        return most;
+    (void)snprintf(list[*n], VALUE_KEY_MAX, "%s", text);
+    return (*n)++;
+}
+
+/* How many values a part of the keys has; GRID_COLUMNS + 1 where they are too many. */
+static size_t count_values(struct family *family, const struct arm *arm, const char *part)
+{
+    char key[VALUE_KEY_MAX], value[VALUE_KEY_MAX];
+    size_t n = 0;
+    for (size_t i = 0; i < family->n; i++)
+        if (scan_key_get(table_key(family->row[i], arm, key), part, value) &&
+            place_of(family->column, &n, GRID_COLUMNS, value) == GRID_COLUMNS)
+            return GRID_COLUMNS + 1;
+    return n;
+}
+
+/* Columns are the part with the most values, and of equals the last: rows vary in the others. */
+static void choose_columns(struct family *family, const struct arm *arm)
+{
+    char key[VALUE_KEY_MAX], name[VALUE_KEY_MAX], value[VALUE_KEY_MAX];
+    size_t most = 0;
+    (void)table_key(family->row[0], arm, key);
+    for (unsigned part = 0; scan_key_part(key, part, name, value); part++) {
+        size_t n = count_values(family, arm, name);
+        if (n >= most)
+            memcpy(family->across, name, sizeof(name));
+        most = n > most ? n : most;
+    }
+}
+
+/* Sizes in bytes as people write them; `buf` is for those. */
+static const char *column_name(const struct family *family, size_t column, char *buf, size_t size)
+{
+    char *end;
+    unsigned long long bytes = strtoull(family->column[column], &end, 10);
+    if (strcmp(family->across, "size") != 0 || *end)
+        return family->column[column];
+    return format_bytes((double)bytes, buf, size);
+}
+
+static bool is_pair(const struct row *row, const struct arm *arm)
+{
+    char key[VALUE_KEY_MAX];
+    return scan_key_number(scan_key(row, arm, key), "a") >= 0 && scan_key_number(key, "b") >= 0;
+}
+
+/* Fills columns and lines; without room for all of them there is no table. */
+static void lay_out(struct family *family, const struct arm *arm)
+{
+    char key[VALUE_KEY_MAX], value[VALUE_KEY_MAX];
+    choose_columns(family, arm);
+    if (is_pair(family->row[0], arm) && family->n > PAIRS_MOST)
+        family->across[0] = '\0';
+    for (size_t i = 0; i < family->n && family->across[0]; i++) {
+        (void)table_key(family->row[i], arm, key);
+        bool has = scan_key_get(key, family->across, value);
+        scan_key_drop(key, family->across);
+        if (!has ||
+            place_of(family->column, &family->ncolumns, GRID_COLUMNS, value) == GRID_COLUMNS ||
+            place_of(family->line, &family->nlines, GRID_ROWS, key) == GRID_ROWS)
+            family->across[0] = '\0';
+    }
+    family->cell = CELL;
+    for (size_t i = 0; i < family->ncolumns; i++) {
+        int width = (int)strlen(column_name(family, i, (char[32]){0}, 32)) + 1;
+        family->cell = width > family->cell ? width : family->cell;
+    }
+}
+
+/* Whether the name of the block says that part of the keys already: "loaded_latency, inject r". */
+static bool is_in_title(const struct values *values, const char *part)
+{
+    const struct opt *opt = opts_find(values->arm->bench->opts, part);
+    return opt && report_opt_differs(values->result, values->arm, opt);
+}
+
+/* A part of all lines' keys that is everywhere the same goes into the head of the table. */
+static void split_key(const struct values *values, const struct family *family, const char *key,
+                      bool common, char *buf, size_t size)
+{
+    char name[VALUE_KEY_MAX], value[VALUE_KEY_MAX], other[VALUE_KEY_MAX];
+    size_t used = 0;
+    buf[0] = '\0';
+    for (unsigned part = 0; scan_key_part(key, part, name, value); part++) {
+        bool same = true;
+        for (size_t i = 0; i < family->nlines; i++)
+            same = same && scan_key_get(family->line[i], name, other) && !strcmp(value, other);
+        if ((same && family->nlines > 1) == common && used < size && !is_in_title(values, name))
+            used +=
+                (size_t)snprintf(buf + used, size - used, "%s%s %s", used ? ", " : "", name, value);
+    }
+}
+
+static void print_label(const struct values *values, const char *label)
+{
+    (void)fprintf(values->out, "%-*.*s", values->label, values->label, label);
+}
+
+static size_t columns_shown(const struct values *values, const struct family *family)
+{
+    size_t room = (size_t)((TEXT_WIDTH - values->label) / family->cell);
+    return family->ncolumns < room ? family->ncolumns : room;
+}
+
+/* The i-th of the columns shown: evenly chosen, with the first and the last. */
+static size_t column_at(const struct values *values, const struct family *family, size_t i)
+{
+    size_t shown = columns_shown(values, family);
+    return shown < 2 ? 0 : (i * (family->ncolumns - 1) + (shown - 1) / 2) / (shown - 1);
+}
+
+static double value_at(const struct values *values, const struct family *family, size_t line,
+                       size_t column)
+{
+    char key[VALUE_KEY_MAX], value[VALUE_KEY_MAX];
+    for (size_t i = 0; i < family->n; i++) {
+        (void)table_key(family->row[i], values->arm, key);
+        if (strcmp(scan_key_get(key, family->across, value), family->column[column]) != 0)
+            continue;
+        scan_key_drop(key, family->across);
+        if (strcmp(key, family->line[line]) == 0)
+            return family->row[i]->median;
+    }
+    return NAN;
+}
+
+/* Names of the columns. Not again what was printed last. */
+static void print_header(struct values *values, const struct family *family, const char *left)
+{
+    char header[sizeof(values->header)] = "";
+    size_t used = 0;
+    for (size_t i = 0; i < columns_shown(values, family) && used < sizeof(header); i++) {
+        char text[32];
+        const char *name = column_name(family, column_at(values, family, i), text, sizeof(text));
+        used += (size_t)snprintf(header + used, sizeof(header) - used, "%*s", family->cell, name);
+    }
+    if (!left[0] && strcmp(header, values->header) == 0)
+        return;
+    int gap = values->label - (int)strlen(left);
+    (void)fprintf(values->out, "%s%*s", left, gap, family->across);
+    (void)fprintf(values->out, "%s\n", header);
+    memcpy(values->header, header, sizeof(header));
+}
+
+/* "latency, ns"; numbers that carry their unit, or have none, stand alone. */
+static void name_family(const struct family *family, char *buf, size_t size)
+{
+    const char *unit = family->metric->unit;
+    bool plain =
+        is_bytes(unit) || !strcmp(unit, "s") || !strcmp(unit, "ratio") || !strcmp(unit, "count");
+    (void)snprintf(buf, size, "%s%s%s", family->metric->name, plain ? "" : ", ", plain ? "" : unit);
+}
+
+static void print_line(const struct values *values, const struct family *family, size_t line,
+                       const char *label)
+{
+    print_label(values, label);
+    for (size_t i = 0; i < columns_shown(values, family); i++) {
+        char text[32];
+        double value = value_at(values, family, line, column_at(values, family, i));
+        (void)fprintf(values->out, "%*s", family->cell,
+                      isnan(value)
+                          ? "-"
+                          : format_value(value, family->metric->unit, false, text, sizeof(text)));
+    }
+    (void)fputc('\n', values->out);
+}
+
+/* The label of a line, or with line = nlines that of the table's head. */
+static void label_line(const struct values *values, const struct family *family, size_t line,
+                       char *buf, size_t size)
+{
+    char name[64], rest[VALUE_KEY_MAX];
+    name_family(family, name, sizeof(name));
+    bool is_head = line == family->nlines;
+    split_key(values, family, family->line[is_head ? 0 : line], is_head, rest, sizeof(rest));
+    if (is_head || family->nlines == 1)
+        (void)snprintf(buf, size, "%s%s%s", name, rest[0] ? ", " : "", rest);
+    else
+        (void)snprintf(buf, size, "  %s", rest);
+}
+
+static void print_grid(struct values *values, const struct family *family)
+{
+    char label[128] = "";
+    if (family->nlines > 1)
+        label_line(values, family, family->nlines, label, sizeof(label));
+    print_header(values, family, label);
+    for (size_t line = 0; line < family->nlines; line++) {
+        label_line(values, family, line, label, sizeof(label));
+        print_line(values, family, line, label);
+    }
+}
+
+static int compare_rows(const void *a, const void *b)
+{
+    double x = (*(const struct row *const *)a)->median, y = (*(const struct row *const *)b)->median;
+    return (x > y) - (x < y);
+}
+
+/* "2-38" for "a=2;b=38", else "layout same, threads 2", without what the title says. */
+static char *format_key(const struct values *values, const struct row *row, char *buf, size_t size)
+{
+    char key[VALUE_KEY_MAX], name[VALUE_KEY_MAX], value[VALUE_KEY_MAX];
+    size_t used = 0;
+    (void)scan_key(row, values->arm, key);
+    buf[0] = '\0';
+    if (is_pair(row, values->arm)) {
+        (void)snprintf(buf, size, "%.0f-%.0f", scan_key_number(key, "a"),
+                       scan_key_number(key, "b"));
+        return buf;
+    }
+    for (unsigned part = 0; scan_key_part(key, part, name, value) && used < size; part++)
+        if (!is_in_title(values, name))
+            used +=
+                (size_t)snprintf(buf + used, size - used, "%s%s %s", used ? ", " : "", name, value);
+    return buf;
+}
+
+static void print_range(const struct values *values, struct family *family)
+{
+    char line[400], least[32], middle[32], most[32], least_key[96], most_key[96];
+    const char *unit = family->metric->unit;
+    qsort(family->row, family->n, sizeof(*family->row), compare_rows);
+    const struct row *first = family->row[0], *last = family->row[family->n - 1];
+    double median =
+        (family->row[(family->n - 1) / 2]->median + family->row[family->n / 2]->median) / 2;
+    (void)snprintf(line, sizeof(line), "%s: %zu %s, %s (%s) .. %s median .. %s (%s)",
+                   family->metric->name, family->n,
+                   is_pair(first, values->arm) ? "pairs" : "values",
+                   format_value(first->median, unit, true, least, sizeof(least)),
+                   format_key(values, first, least_key, sizeof(least_key)),
+                   format_value(median, unit, true, middle, sizeof(middle)),
+                   format_value(last->median, unit, true, most, sizeof(most)),
+                   format_key(values, last, most_key, sizeof(most_key)));
+    text_wrap(line, 0, 2, values->out);
+}
+
+static void note_single(struct values *values, const struct family *family)
+{
+    char value[32], name[96];
+    size_t used = strlen(values->singles), size = sizeof(values->singles) - used;
+    (void)format_key(values, family->row[0], name, sizeof(name));
+    (void)snprintf(
+        values->singles + used, size, "%s%s %s%s%s%s", used ? "; " : "", family->metric->name,
+        format_value(family->row[0]->median, family->metric->unit, true, value, sizeof(value)),
+        name[0] ? " (" : "", name, name[0] ? ")" : "");
+}
+
+static bool is_quiet(const char *metric)
+{
+    for (size_t i = 0; i < sizeof(quiet) / sizeof(quiet[0]); i++)
+        if (strcmp(quiet[i], metric) == 0)
+            return true;
+    return false;
+}
+
+static int make_family(const struct values *values, const struct bench_metric *metric,
+                       struct family *family)
+{
+    size_t at = 0, n = 0;
+    *family = (struct family){.metric = metric};
+    while (scan_next(values->rows, values->arm, metric->name, &at))
+        n++;
+    family->row = calloc(n + 1, sizeof(*family->row));
+    if (!family->row)
+        return -ENOMEM;
+    at = 0;
+    while (family->n < n)
+        family->row[family->n++] = scan_next(values->rows, values->arm, metric->name, &at);
+    if (n > 1)
+        lay_out(family, values->arm);
+    return 0;
+}
+
+/* So that tables of a block that share their columns stand below each other. */
+static void widen_label(struct values *values, const struct family *family)
+{
+    char label[128];
+    for (size_t line = 0; family->across[0] && line <= family->nlines; line++) {
+        if (line == family->nlines && line < 2)
+            break;
+        label_line(values, family, line, label, sizeof(label));
+        int width = (int)strlen(label);
+        if (line == family->nlines)
+            width += 2 + (int)strlen(family->across);
+        if (width > values->label)
+            values->label = width < LABEL_MOST ? width : LABEL_MOST;
+    }
+}
+
+static void print_family(struct values *values, struct family *family)
+{
+    if (family->n == 1)
+        note_single(values, family);
+    else if (family->across[0])
+        print_grid(values, family);
+    else if (family->n)
+        print_range(values, family);
+}
+
+/* Twice over the metrics: the first time for the width of the labels. */
+static int print_families(struct values *values)
+{
+    struct family *family = malloc(sizeof(*family));
+    int rc = family ? 0 : -ENOMEM;
+    for (int pass = 0; pass < 2 && !rc; pass++) {
+        const struct bench_metric *metric = values->arm->bench->metrics;
+        for (; metric && metric->name && !rc; metric++) {
+            if (is_quiet(metric->name))
+                continue;
+            rc = make_family(values, metric, family);
+            if (!rc && pass == 0)
+                widen_label(values, family);
+            else if (!rc)
+                print_family(values, family);
+            free(family->row);
+        }
+    }
+    free(family);
+    return rc;
+}
+
+static const struct arm_summary *summary_of(const struct values *values)
+{
+    return &values->summary->arms[values->arm - values->result->arms];
+}
+
+static void name_arm(const struct values *values, char *buf, size_t size)
+{
+    char what[96];
+    (void)scan_name(values->result, values->arm, "", what, sizeof(what));
+    (void)snprintf(buf, size, "%s%s%s", values->arm->bench->name, what[0] ? ", " : "", what);
+}
+
+static int print_block(struct values *values)
+{
+    char name[160];
+    name_arm(values, name, sizeof(name));
+    (void)fprintf(values->out, "\n%s%s%s\n", values->color ? "\033[1m" : "", name,
+                  values->color ? "\033[0m" : "");
+    values->label = LABEL_LEAST;
+    values->header[0] = values->singles[0] = '\0';
+    int rc = print_families(values);
+    if (values->singles[0])
+        text_wrap(values->singles, 0, 2, values->out);
+    return rc;
+}
+
+/* What is not simply ok; returns whether it printed a line. `first`: put an empty one before. */
+static bool print_note(const struct values *values, bool first)
+{
+    static const char *const marks[STATUSES] = {"", "~ ", "~ ", "- ", "! ", "! "};
+    const struct arm_summary *summary = summary_of(values);
+    bool planned = values->arm->plan.status == PLAN_OK;
+    if (summary->status == STATUS_OK)
+        return false;
+    char name[160], line[500];
+    name_arm(values, name, sizeof(name));
+    (void)snprintf(line, sizeof(line), "%s%s: %s: %s",
+                   summary->nrounds ? marks[summary->status] : "- ", name,
+                   status_name(planned ? summary->status : STATUS_SKIPPED),
+                   planned ? summary->reason : values->arm->plan.reason);
+    (void)fputs(first ? "\n" : "", values->out);
+    text_wrap(line, 0, 2, values->out);
+    return true;
+}
+
+int table_values_print(const struct result *result, const struct rows *rows,
+                       const struct summary *summary, FILE *out, bool color)
+{
+    struct values values = {
+        .result = result, .rows = rows, .summary = summary, .out = out, .color = color};
+    int rc = 0;
+    bool noted = false;
+    for (size_t i = 0; i < result->narms && !rc; i++) {
+        values.arm = &result->arms[i];
+        if (values.arm->bench->scan && summary_of(&values)->nrounds)
+            rc = print_block(&values);
+    }
+    for (size_t i = 0; i < result->narms; i++) {
+        values.arm = &result->arms[i];
+        if (values.arm->bench->scan && print_note(&values, !noted))
+            noted = true;
+    }
+    return rc;
+}

@@ -1,0 +1,47 @@
+# bandwidth.dat: block 0: title, subtitle, footnote, number of operations, of bars each, upper end of
+# the axis (GB/s).
+# Block 1: 1 operation, 2 its name. Block 2: 1 place of the bar, 2 its name. Block 3, one line a bar:
+# 1 operation, 2 place, 3 GB/s, 4 ci_low, 5 ci_high, 6 GB/s as text.
+
+data = "bandwidth.dat"
+stats data index 0 using (title_text = strcol(1), subtitle_text = strcol(2), footnote_text = strcol(3), ops = int($4), bars = int($5), y_end = $6, 0) nooutput
+array name[bars]
+stats data index 2 using ($1 >= 0 ? name[int($1) + 1] = strcol(2) : 0, 0) nooutput
+
+# From light to dark, at least 15 of CIE L* apart.
+shade(i) = word("#F0E442 #56B4E9 #0072B2 #12355B #CC79A7 #D55E00", i % 6 + 1)
+
+width = 1000.0
+foot = footnote_text eq "" ? 0 : 22
+height = 100 + 24 * ((bars + 3) / 4) + 340 + 62 + foot
+top = 80 + 24 * ((bars + 3) / 4)
+bar = 0.84 / bars
+
+do for [kind in kinds] {
+    eval open_figure(kind, "bandwidth", width, height)
+    eval heading
+    do for [i = 0:bars - 1] {
+        eval key_box(11 + i, 86 + 225 * (i % 4), 74 + 24 * (i / 4), shade(i), "")
+        set label (11 + i) name[i + 1]
+    }
+    set lmargin at screen from_left(86)
+    set rmargin at screen from_left(width - 24)
+    set tmargin at screen from_top(top)
+    set bmargin at screen (62.0 + foot) / height
+    unset key
+    set xrange [-0.5:ops - 0.5]
+    set yrange [0:y_end]
+    set xlabel "operation (on arrays of 8-byte numbers)" offset 0, 0.3
+    set ylabel "bandwidth (GB/s)"
+    set xtics ()
+    set grid ytics lc rgb faint lt 1 lw 1
+    left(op, place) = op - 0.42 + place * bar
+    plot data index 1 using 1:(NaN):xtic(2) with points, \
+         for [i = 0:bars - 1] "" index 3 using ($2 == i ? left($1, i) + bar / 2 : NaN):(0):\
+             (left($1, i)):(left($1, i) + bar * 0.94):(0):3 with boxxyerror \
+             fs solid 1.0 border lc rgb black lc rgb shade(i), \
+         "" index 3 using (left($1, $2) + bar * 0.47):4:(0):($5 - $4) @interval lc rgb grey, \
+         "" index 3 using (left($1, $2) + bar * 0.47):($5 == $5 ? $5 : $3):6 with labels \
+             offset 0, 0.6 font small
+    unset output
+}

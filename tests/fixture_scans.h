@@ -1,0 +1,27 @@
+/*
+ * Results of scans that look like those of real machines, for tests of what reads them: metrics and
+ * keys are those of bench/. Deterministic. One arm a benchmark, but loaded_latency has two.
+ */
+#ifndef CONTEND_TESTS_FIXTURE_SCANS_H
+#define CONTEND_TESTS_FIXTURE_SCANS_H
+
+#include "harness/result.h"
+
+struct fixture_scan_machine {
+    unsigned cpus;
+    unsigned siblings; /* CPU c shares a core with c + siblings, whatever the system says; 0 = no */
+    unsigned nodes;    /* 1: numa_matrix is skipped */
+    unsigned rounds;
+};
+
+/* A rented VM with one node and hidden SMT siblings, and a server with four nodes. */
+extern const struct fixture_scan_machine fixture_vm, fixture_server;
+
+/*
+ * The arms of the benchmarks named in `only` (a list with blanks); NULL = all. Free with
+ * fixture_result_free.
+ */
+void fixture_scans_make(const struct fixture_scan_machine *machine, const char *only,
+                        struct result *result);
+
+#endif
