@@ -67,11 +67,8 @@ logged run contend run pipeline --device sim --fake-gpus "$gpus" --workers 2 \
     -p rows=256 -p cols=64 -p window=16
 kill $!
 
-logged list contend list
-if grep -q '^ *numa_matrix ' list.log; then
-    logged matrix contend run numa_matrix --rounds 1 --time 0.05s --warmup 0.01s \
-        --limit 60s --setup-limit 120s --no-baselines --no-plots --out matrix
-fi
+logged matrix contend run numa_matrix --rounds 1 --time 0.05s --warmup 0.01s \
+    --limit 60s --setup-limit 120s --no-baselines --no-plots --out matrix
 
 say "sending the results"
 stty -F /dev/ttyS1 raw -echo
