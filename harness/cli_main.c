@@ -18,6 +18,7 @@ static const struct command {
     {"list", cmd_list, "benchmarks, scenarios, placements; what cannot run here and why"},
     {"topo", cmd_topo, "the machine: packages, NUMA, caches, cores, SMT, GPUs, what is near what"},
     {"place", cmd_place, "the plan for N workers, and the commands that apply it"},
+    {"report", cmd_report, "the figures of an earlier run, drawn again"},
 };
 enum { COMMANDS = sizeof(commands) / sizeof(commands[0]) };
 

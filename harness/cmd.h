@@ -24,6 +24,6 @@ struct cmd_env {
 /* argv[0] is the subcommand's name, argv[-1] the program's. */
 typedef int cmd_main(const struct cmd_env *env, int argc, char **argv);
 
-cmd_main cmd_run, cmd_bench, cmd_list, cmd_topo, cmd_place;
+cmd_main cmd_run, cmd_bench, cmd_list, cmd_topo, cmd_place, cmd_report;
 
 #endif

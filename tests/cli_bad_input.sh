@@ -62,6 +62,22 @@ if ! ls /dev/nvidia[0-9]* > /dev/null 2>&1; then
     run "device 'cuda' is not possible" --device cuda
 fi
 
+# Results that cannot be drawn.
+bad "which result directory" report
+bad "unknown option '--nonsense'" report --nonsense
+bad "cannot open the result directory 'nonsense/r': No such" report nonsense/r
+bad "is no result directory: it has no directory plots" report "$scratch"
+mkdir -p "$scratch/drawn/plots"
+bad "drawn/plots' has no .dat file of a figure" report "$scratch/drawn"
+echo nonsense > "$scratch/drawn/plots/other.dat"
+bad "drawn/plots' has no .dat file of a figure" report "$scratch/drawn"
+echo nonsense > "$scratch/drawn/plots/loss.dat"
+expect 3 'gnuplot is not installed' env PATH=/nonexistent "$CONTEND_BINARY" report "$scratch/drawn"
+if command -v gnuplot > /dev/null; then
+    expect 3 'gnuplot failed on loss' "$CONTEND_BINARY" report "$scratch/drawn"
+    [ ! -e "$scratch/drawn/plots/loss.svg" ] || fail "half a figure was left"
+fi
+
 # Directories that cannot be used.
 touch "$scratch/file"
 bad "cannot create output directory '.*file/r'" run --out "$scratch/file/r"
@@ -82,7 +98,7 @@ if [ "$(id -u)" = 0 ] && mount -t tmpfs -o size=4k tmpfs "$(mkdir -p "$scratch/t
 fi
 
 # Good input: help everywhere, on stdout.
-for command in '' run bench list topo place; do
+for command in '' run bench list topo place report; do
     # shellcheck disable=SC2086
     expect 0 'usage: contend' "$CONTEND_BINARY" $command --help
 done

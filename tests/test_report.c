@@ -10,11 +10,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "harness/gnuplot.h"
 #include "harness/report.h"
+#include "tests/fixture_out.h"
 #include "tests/fixture_plots.h"
 
 static const char *const figures[] = {"efficiency", "step_time", "loss", "occupancy"};
@@ -36,34 +36,11 @@ static const struct fixture_machine small = {
     .skip_reason = "this machine has one kind of core",
 };
 
-/* An empty directory for one test, removed after it. */
-static char out_dir[] = "/tmp/contend-report-XXXXXX";
-static int out_fd;
-
-static int make_out(void **state)
-{
-    (void)state;
-    strcpy(out_dir + sizeof(out_dir) - 7, "XXXXXX");
-    if (!mkdtemp(out_dir))
-        return -1;
-    out_fd = open(out_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    return out_fd < 0;
-}
-
-static int remove_out(void **state)
-{
-    (void)state;
-    char command[64];
-    (void)close(out_fd);
-    (void)snprintf(command, sizeof(command), "rm -rf %s", out_dir);
-    return system(command);
-}
-
 static int plot_result(const struct result *result, const char *host, struct err *err)
 {
     struct rows rows;
     assert_int_equal(rows_make(result, &rows, err), 0);
-    int rc = report_plots(result, &rows, host, out_fd, err);
+    int rc = report_plots(result, &rows, host, fixture_out_fd, err);
     rows_free(&rows);
     return rc;
 }
@@ -85,55 +62,12 @@ static void plot_ok(const struct fixture_machine *machine, const char *host)
         fail_msg("report_plots: %s", err.msg);
 }
 
-/* The whole file plots/NAME.SUFFIX with a 0 behind it; NULL when it is not there. */
-static unsigned char *read_plot(const char *name, const char *suffix, size_t *size)
-{
-    char path[128];
-    (void)snprintf(path, sizeof(path), "plots/%s.%s", name, suffix);
-    int fd = openat(out_fd, path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0)
-        return NULL;
-    struct stat status;
-    assert_int_equal(fstat(fd, &status), 0);
-    unsigned char *bytes = malloc((size_t)status.st_size + 1);
-    assert_non_null(bytes);
-    *size = (size_t)read(fd, bytes, (size_t)status.st_size);
-    bytes[*size] = 0;
-    (void)close(fd);
-    return bytes;
-}
-
-static void assert_svg_has(const char *figure, const char *text)
-{
-    size_t size;
-    char *svg = (char *)read_plot(figure, "svg", &size);
-    assert_non_null(svg);
-    if (!strstr(svg, text))
-        fail_msg("%s.svg does not say '%s'", figure, text);
-    free(svg);
-}
-
-static unsigned big_endian(const unsigned char *at)
-{
-    return (unsigned)at[0] << 24 | (unsigned)at[1] << 16 | (unsigned)at[2] << 8 | at[3];
-}
-
 static void test_report_makes_svg_and_png_of_each_figure(void **state)
 {
     (void)state;
     plot_ok(&small, "2-CPU test machine");
-    for (size_t i = 0; i < FIGURES; i++) {
-        size_t size;
-        unsigned char *png = read_plot(figures[i], "png", &size);
-        assert_non_null(png);
-        assert_true(size > 24);
-        assert_memory_equal(png, "\x89PNG\r\n\x1a\n", 8);
-        unsigned width = big_endian(png + 16), height = big_endian(png + 20);
-        assert_int_equal(width, strcmp(figures[i], "occupancy") ? 1500 : 1800);
-        assert_in_range(height, 400, 1500);
-        free(png);
-        assert_svg_has(figures[i], "</svg>");
-    }
+    for (size_t i = 0; i < FIGURES; i++)
+        fixture_assert_drawn(figures[i], strcmp(figures[i], "occupancy") ? 1500 : 1800);
 }
 
 static void test_report_says_what_was_measured(void **state)
@@ -145,15 +79,15 @@ static void test_report_says_what_was_measured(void **state)
         for (size_t k = 0; k < 4; k++) {
             char label[32];
             (void)snprintf(label, sizeof(label), ">%s<", measured[k]);
-            assert_svg_has(figures[i], label);
+            fixture_assert_svg_has(figures[i], label);
         }
-        assert_svg_has(figures[i], "pipeline: ");
-        assert_svg_has(figures[i], "device: sim (modelled GPU)");
-        assert_svg_has(figures[i], "2-CPU test machine. 2 workers. ");
-        assert_svg_has(figures[i], ">not on this machine: pcores<");
+        fixture_assert_svg_has(figures[i], "pipeline: ");
+        fixture_assert_svg_has(figures[i], "device: sim (modelled GPU)");
+        fixture_assert_svg_has(figures[i], "2-CPU test machine. 2 workers. ");
+        fixture_assert_svg_has(figures[i], ">not on this machine: pcores<");
     }
-    assert_svg_has("loss", "waiting in the run queue");
-    assert_svg_has("loss", "alone on 1/2");
+    fixture_assert_svg_has("loss", "waiting in the run queue");
+    fixture_assert_svg_has("loss", "alone on 1/2");
 }
 
 static void test_report_admits_what_it_does_not_know(void **state)
@@ -166,12 +100,12 @@ static void test_report_admits_what_it_does_not_know(void **state)
     machine.cut_off = true;
     machine.device = DEVICE_CUDA;
     plot_ok(&machine, "");
-    assert_svg_has("loss", "wait in the run queue and blocked together");
-    assert_svg_has("efficiency", "One round, so no interval");
-    assert_svg_has("efficiency", "at most 0.0");
-    assert_svg_has("step_time", "cut off: took longer");
-    assert_svg_has("step_time", "more than 4.00 s");
-    assert_svg_has("step_time", "device: cuda");
+    fixture_assert_svg_has("loss", "wait in the run queue and blocked together");
+    fixture_assert_svg_has("efficiency", "One round, so no interval");
+    fixture_assert_svg_has("efficiency", "at most 0.0");
+    fixture_assert_svg_has("step_time", "cut off: took longer");
+    fixture_assert_svg_has("step_time", "more than 4.00 s");
+    fixture_assert_svg_has("step_time", "device: cuda");
 }
 
 static void test_report_names_every_number_of_workers(void **state)
@@ -182,12 +116,12 @@ static void test_report_names_every_number_of_workers(void **state)
     machine.workers[1] = 2;
     machine.workers[2] = 4;
     plot_ok(&machine, "host");
-    assert_svg_has("efficiency", ">none, 1 worker<");
-    assert_svg_has("efficiency", ">partition, 2 workers<");
-    assert_svg_has("step_time", ">same, 4 workers<");
-    assert_svg_has("loss", ">alone on 1/2<");
-    assert_svg_has("loss", ">alone on 1/4<");
-    assert_svg_has("occupancy", "4 workers");
+    fixture_assert_svg_has("efficiency", ">none, 1 worker<");
+    fixture_assert_svg_has("efficiency", ">partition, 2 workers<");
+    fixture_assert_svg_has("step_time", ">same, 4 workers<");
+    fixture_assert_svg_has("loss", ">alone on 1/2<");
+    fixture_assert_svg_has("loss", ">alone on 1/4<");
+    fixture_assert_svg_has("occupancy", "4 workers");
 }
 
 /* The second part of a scenario: the same benchmark with other parameters. */
@@ -203,8 +137,8 @@ static void test_report_tells_parts_of_a_scenario_apart(void **state)
             result.arms[i].params = &other_params;
     assert_int_equal(plot_result(&result, "host", &err), 0);
     for (size_t i = 0; i < FIGURES; i++) {
-        assert_svg_has(figures[i], ">none, rows 16384<");
-        assert_svg_has(figures[i], ">same, rows 4096<");
+        fixture_assert_svg_has(figures[i], ">none, rows 16384<");
+        fixture_assert_svg_has(figures[i], ">same, rows 4096<");
     }
     fixture_plots_free(&result);
 }
@@ -223,7 +157,7 @@ static void test_report_gives_the_reason_of_a_failed_arm(void **state)
     }
     assert_int_equal(plot_result(&result, "host", &err), 0);
     for (size_t i = 0; i < 3; i++)
-        assert_svg_has(figures[i], ">failed: worker 1 was killed by signal 9<");
+        fixture_assert_svg_has(figures[i], ">failed: worker 1 was killed by signal 9<");
     fixture_plots_free(&result);
 }
 
@@ -232,10 +166,10 @@ static void test_report_hostile_host_is_only_text(void **state)
     (void)state;
     plot_ok(&small,
             "x\"; system(\"touch pwned\") '`touch pwned`' \\\"\n\n\n$(touch pwned) @a %s \xff");
-    assert_int_equal(faccessat(out_fd, "plots/pwned", F_OK, 0), -1);
+    assert_int_equal(faccessat(fixture_out_fd, "plots/pwned", F_OK, 0), -1);
     assert_int_equal(access("pwned", F_OK), -1);
     for (size_t i = 0; i < FIGURES; i++)
-        assert_svg_has(figures[i], "x__ system(_touch pwned_) __touch pwned__ ______");
+        fixture_assert_svg_has(figures[i], "x__ system(_touch pwned_) __touch pwned__ ______");
 }
 
 /* Figures of an earlier run in the same directory must not outlive a run that has none. */
@@ -247,11 +181,11 @@ static void test_report_leaves_no_stale_figures(void **state)
     struct result empty = {.scenario = "pipeline", .run_id = "x"};
     struct rows rows = {0};
     struct err err = {0};
-    assert_int_equal(report_plots(&empty, &rows, "second", out_fd, &err), 0);
+    assert_int_equal(report_plots(&empty, &rows, "second", fixture_out_fd, &err), 0);
     for (size_t i = 0; i < FIGURES; i++) {
-        assert_null(read_plot(figures[i], "svg", &size));
-        assert_null(read_plot(figures[i], "png", &size));
-        assert_null(read_plot(figures[i], "dat", &size));
+        assert_null(fixture_read_plot(figures[i], "svg", &size));
+        assert_null(fixture_read_plot(figures[i], "png", &size));
+        assert_null(fixture_read_plot(figures[i], "dat", &size));
     }
 }
 
@@ -264,8 +198,8 @@ static void test_report_without_gnuplot_keeps_the_data(void **state)
     setenv("PATH", "/nonexistent", 1);
     plot_ok(&small, "host");
     setenv("PATH", path, 1);
-    assert_null(read_plot("loss", "svg", &size));
-    unsigned char *data = read_plot("loss", "dat", &size);
+    assert_null(fixture_read_plot("loss", "svg", &size));
+    unsigned char *data = fixture_read_plot("loss", "dat", &size);
     assert_non_null(data);
     free(data);
 }
@@ -274,7 +208,7 @@ static void test_report_needs_a_writable_directory(void **state)
 {
     (void)state;
     struct err err = {0};
-    int file = openat(out_fd, "plots", O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+    int file = openat(fixture_out_fd, "plots", O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
     assert_true(file >= 0);
     (void)close(file);
     assert_true(plot(&small, "host", &err) < 0);
@@ -290,12 +224,12 @@ static void test_gnuplot_reports_errors_and_time_outs(void **state)
         {.name = "fine", .scripts = {"set print 'fine'\n", "print 'yes'\n"}},
     };
     struct err err = {0};
-    assert_int_equal(gnuplot_run(out_fd, jobs, 3, 0.7, &err), -EIO);
+    assert_int_equal(gnuplot_run(fixture_out_fd, jobs, 3, 0.7, &err), -EIO);
     assert_non_null(strstr(err.msg, "broken"));
     assert_int_equal(jobs[0].rc, -EIO);
     assert_int_equal(jobs[1].rc, -ETIMEDOUT);
     assert_int_equal(jobs[2].rc, 0);
-    assert_int_equal(faccessat(out_fd, "fine", F_OK, 0), 0);
+    assert_int_equal(faccessat(fixture_out_fd, "fine", F_OK, 0), 0);
 }
 
 int main(void)
@@ -308,7 +242,8 @@ int main(void)
         (void)fputs("skipped: gnuplot is not installed\n", stderr);
         return 77;
     }
-#define IN_DIRECTORY(test) cmocka_unit_test_setup_teardown(test, make_out, remove_out)
+#define IN_DIRECTORY(test)                                                                         \
+    cmocka_unit_test_setup_teardown(test, fixture_make_out, fixture_remove_out)
     const struct CMUnitTest tests[] = {
         IN_DIRECTORY(test_report_makes_svg_and_png_of_each_figure),
         IN_DIRECTORY(test_report_says_what_was_measured),

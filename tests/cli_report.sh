@@ -1,0 +1,42 @@
+#!/usr/bin/env bash
+# contend report: a run measured where gnuplot is not installed, drawn where it is.
+. tests/lib.sh
+gnuplot=$(command -v gnuplot) || { echo "gnuplot is not installed"; exit 77; }
+out="$scratch/measured here"
+
+# A PATH without gnuplot still needs nothing else: the workers are the program itself.
+expect 0 "gnuplot is not installed: no plots; 'contend report DIR' draws them where it is" \
+    env PATH=/nonexistent "$CONTEND_FAKE" run fake --placement none,sized --workers 2 --rounds 2 \
+    --time 0.1 --warmup 0.01 --out "$out"
+for plot in efficiency step_time loss; do
+    [ -s "$out/plots/$plot.dat" ] || fail "no $plot.dat without gnuplot"
+    [ ! -e "$out/plots/$plot.svg" ] || fail "$plot.svg was drawn without gnuplot"
+done
+[ -x "$gnuplot" ] || fail "gnuplot is gone"
+
+expect 0 'measured here/plots/loss.svg, loss.png' "$CONTEND_BINARY" report "$out"
+for plot in efficiency step_time loss; do
+    head -c 8 "$out/plots/$plot.png" | grep -q PNG || fail "no $plot.png"
+    grep -q '</svg>' "$out/plots/$plot.svg" || fail "no $plot.svg"
+done
+cp "$out/plots/loss.svg" "$scratch/first.svg"
+
+# Again, from its directory: the same figure, nothing else beside it.
+files=$(ls "$out/plots")
+(cd "$out" && expect 0 '^\./plots/loss.svg' "$CONTEND_BINARY" report . && exit "$failures") ||
+    fail "not from its own directory"
+cmp -s "$out/plots/loss.svg" "$scratch/first.svg" || fail "drawn again, it is another figure"
+[ "$(ls "$out/plots")" = "$files" ] || fail "other files than before: $(ls "$out/plots")"
+
+# One that cannot be drawn does not keep the others from it.
+expect 2 "cannot open the result directory '.*gone'" "$CONTEND_BINARY" report "$scratch/gone" "$out"
+echo nonsense > "$out/plots/loss.dat"
+expect 3 'gnuplot failed on loss' "$CONTEND_BINARY" report "$out"
+[ ! -e "$out/plots/loss.svg" ] || fail "a broken figure was left"
+[ -e "$out/plots/efficiency.svg" ] || fail "a broken figure took the others along"
+
+# A scan has figures of its own only, and is told nothing of steps.
+expect 0 'square' "$CONTEND_FAKE" bench fakescan --rounds 2 --time 0.1 --out "$scratch/scan"
+said=$("$CONTEND_FAKE" bench fakescan --rounds 1 --time 0.1 --out "$scratch/scan" 2>&1)
+[[ $said != *"no plot"* ]] || fail "a scan is told of plots it cannot have: $said"
+finish
