@@ -120,9 +120,11 @@ static void describe_arm(const struct maker *maker, struct row *row, const char 
         .device = device_name(arm_device(result, arm)),
         .workers = arm->alone ? 1 : arm->workers,
         .slots = arm->slots,
+        .arm = arm,
         .status = summary_of(maker)->status,
     };
     (void)snprintf(row->run_id, sizeof(row->run_id), "%s", result->run_id);
+    (void)snprintf(row->key, sizeof(row->key), "%s", key);
     describe_params(arm, key, row);
     (void)snprintf(row->reason, sizeof(row->reason), "%s", summary_of(maker)->reason);
 }

@@ -17,7 +17,9 @@ struct row {
     char run_id[64];
     const char *scenario, *placement, *bench, *device; /* borrowed from static tables */
     unsigned workers;
-    unsigned slots; /* not a column of its own: params carries it as slots=N */
+    unsigned slots;          /* not a column of its own: params carries it as slots=N */
+    const struct arm *arm;   /* whose row it is; borrowed */
+    char key[VALUE_KEY_MAX]; /* of a scan's value, else ""; params carries it too */
     char params[512];
     const char *metric; /* borrowed from harness/metric.h */
     char unit[32];
