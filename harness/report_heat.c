@@ -35,11 +35,11 @@ struct matrix {
 };
 
 /* The two numbers of a row's key; false when it has none that make sense. */
-static bool read_pair(const struct heat_map *map, const struct arm *arm, const struct row *row,
-                      unsigned *across, unsigned *down)
+static bool read_pair(const struct heat_map *map, const struct row *row, unsigned *across,
+                      unsigned *down)
 {
     char key[VALUE_KEY_MAX];
-    (void)scan_key(row, arm, key);
+    (void)scan_key(row, key);
     double x = scan_key_number(key, map->across), y = scan_key_number(key, map->down);
     if (!(x >= 0 && x < BITSET_BITS && y >= 0 && y < BITSET_BITS))
         return false;
@@ -64,7 +64,7 @@ static void fill(const struct report *report, const struct heat_map *map, const 
     for (size_t i = 0; i < (size_t)matrix->n * matrix->n; i++)
         matrix->value[i] = NAN;
     for (const struct row *row; (row = scan_next(report->rows, arm, map->metric, &at));) {
-        if (!read_pair(map, arm, row, &x, &y))
+        if (!read_pair(map, row, &x, &y))
             continue;
         matrix->value[place[y] * matrix->n + place[x]] = row->median;
         if (map->symmetric)
@@ -80,7 +80,7 @@ static int make_matrix(const struct report *report, const struct heat_map *map,
     size_t at = 0, rows = 0;
     unsigned x, y;
     for (const struct row *row; (row = scan_next(report->rows, arm, map->metric, &at));) {
-        if (!read_pair(map, arm, row, &x, &y))
+        if (!read_pair(map, row, &x, &y))
             continue;
         bitset_set(&matrix->members, x);
         bitset_set(&matrix->members, y);

@@ -98,7 +98,7 @@ static size_t add_marks(const struct report *report, const struct arm *arm, bool
     for (const struct row *row;
          n < MARKS_MOST && (row = scan_next(report->rows, arm, metric, &at));) {
         char key[VALUE_KEY_MAX], level[VALUE_KEY_MAX] = "", bytes[32];
-        bool known = !felt && scan_key_get(scan_key(row, arm, key), "level", level);
+        bool known = !felt && scan_key_get(scan_key(row, key), "level", level);
         struct mark mark = {.size_bytes = row->median, .felt = felt};
         (void)snprintf(mark.text, sizeof(mark.text), "%s%s%.8s %s", felt ? "felt" : "reported",
                        known ? " L" : "", known ? level : "",
@@ -199,7 +199,7 @@ static void put_knees(const struct report *report, const struct series_list *lis
         for (const struct row *row;
              (row = scan_next(report->rows, series->arm, "knee_bandwidth", &at));) {
             char key[VALUE_KEY_MAX], text[64];
-            if (strcmp(scan_key(row, series->arm, key), series->key) != 0)
+            if (strcmp(scan_key(row, key), series->key) != 0)
                 continue;
             (void)snprintf(text, sizeof(text), "knee: %.3g GB/s", row->median);
             (void)fprintf(out, "%zu %.9g %.9g", i, row->median,
@@ -297,7 +297,7 @@ static size_t collect_bars(const struct report *report, const struct arm *arm, s
     for (const struct row *row;
          n < BARS_MOST && (row = scan_next(report->rows, arm, "bandwidth", &at));) {
         char key[VALUE_KEY_MAX], op[VALUE_KEY_MAX], kind[VALUE_KEY_MAX];
-        if (!scan_key_get(scan_key(row, arm, key), "op", op))
+        if (!scan_key_get(scan_key(row, key), "op", op))
             continue;
         kind_of(key, kind);
         bars[n] = (struct bar){names_place(ops, op), names_place(kinds, kind), row};

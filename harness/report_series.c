@@ -47,7 +47,7 @@ static bool add_arm(const struct report *report, const struct arm *arm, const ch
     size_t at = 0;
     for (const struct row *row; (row = scan_next(report->rows, arm, metric, &at));) {
         char key[VALUE_KEY_MAX];
-        double x = scan_key_number(scan_key(row, arm, key), axis);
+        double x = scan_key_number(scan_key(row, key), axis);
         if (isnan(x))
             continue;
         scan_key_drop(key, axis);
@@ -83,9 +83,9 @@ double series_other(const struct report *report, const struct series *series,
 {
     size_t at = 0;
     char own[VALUE_KEY_MAX], key[VALUE_KEY_MAX];
-    (void)scan_key(point->row, series->arm, own);
+    (void)scan_key(point->row, own);
     for (const struct row *row; (row = scan_next(report->rows, series->arm, metric, &at));)
-        if (strcmp(scan_key(row, series->arm, key), own) == 0)
+        if (strcmp(scan_key(row, key), own) == 0)
             return row->median;
     return NAN;
 }

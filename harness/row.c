@@ -103,9 +103,12 @@ static void describe_params(const struct arm *arm, const char *key, struct row *
         (void)opt_format_value(opt, arm->params, value, sizeof(value));
         used += (size_t)snprintf(row->params + used, size - used, "%s=%s;", opt->name, value);
     }
-    if (used < size)
-        (void)snprintf(row->params + used, size - used, "%s%sslots=%u", key, key[0] ? ";" : "",
-                       arm->slots);
+    if (used >= size)
+        return;
+    (void)snprintf(row->params + used, size - used, "%s%sslots=%u", key, key[0] ? ";" : "",
+                   arm->slots);
+    row->key_at = used;
+    row->key_length = strnlen(key, size - 1 - used);
 }
 
 /* `key` of a scan's value, or "". */
@@ -114,6 +117,7 @@ static void describe_arm(const struct maker *maker, struct row *row, const char 
     const struct result *result = maker->result;
     const struct arm *arm = arm_of(maker);
     *row = (struct row){
+        .arm = arm,
         .scenario = result->scenario,
         .placement = placement_infos[arm->placement].name,
         .bench = arm->bench->name,

@@ -32,28 +32,12 @@ static const struct {
     {"stores", "plain", "plain stores"},
 };
 
-/* Where the row's key begins if it is one of the arm's, else NULL. */
-static const char *find_key(const struct row *row, const struct arm *arm)
-{
-    char params[sizeof(row->params)];
-    if (strcmp(row->bench, arm->bench->name) != 0 || row->slots != arm->slots ||
-        strcmp(row->placement, placement_infos[arm->placement].name) != 0)
-        return NULL;
-    (void)opts_format(arm->bench->opts, arm->params, params, sizeof(params));
-    size_t length = strlen(params);
-    if (strncmp(row->params, params, length) != 0)
-        return NULL;
-    if (length && row->params[length] != ';')
-        return NULL;
-    return row->params + length + (length ? 1 : 0);
-}
-
 const struct row *scan_next(const struct rows *rows, const struct arm *arm, const char *metric,
                             size_t *at)
 {
     while (*at < rows->n) {
         const struct row *row = &rows->row[(*at)++];
-        if (strcmp(row->metric, metric) == 0 && !isnan(row->median) && find_key(row, arm))
+        if (row->arm == arm && !isnan(row->median) && strcmp(row->metric, metric) == 0)
             return row;
     }
     return NULL;
@@ -70,12 +54,9 @@ const struct arm *scan_find_arm(const struct result *result, const struct rows *
     return NULL;
 }
 
-char *scan_key(const struct row *row, const struct arm *arm, char key[static VALUE_KEY_MAX])
+char *scan_key(const struct row *row, char key[static VALUE_KEY_MAX])
 {
-    const char *begin = find_key(row, arm);
-    const char *end = begin ? strstr(begin, "slots=") : NULL;
-    int length = end > begin ? (int)(end - begin) - 1 : 0;
-    (void)snprintf(key, VALUE_KEY_MAX, "%.*s", length, begin ? begin : "");
+    (void)snprintf(key, VALUE_KEY_MAX, "%.*s", (int)row->key_length, row->params + row->key_at);
     return key;
 }
 

@@ -1,9 +1,6 @@
 /*
- * Rows that scans emitted: whose they are, and their keys taken apart.
- *
- * A key is what a benchmark gave to bench_emit, such as "size=16384;pages=4k": parts of a name and
- * a value. In a row's params it stands between the benchmark's parameters and slots=N; names may be
- * the same there, so that only the arm tells where the key begins.
+ * Rows that scans emitted: whose they are, and their keys taken apart. A key is what a benchmark
+ * gave to bench_emit, such as "size=16384;pages=4k": parts of a name and a value.
  */
 #ifndef CONTEND_SCAN_ROWS_H
 #define CONTEND_SCAN_ROWS_H
@@ -21,8 +18,8 @@ const struct row *scan_next(const struct rows *rows, const struct arm *arm, cons
 const struct arm *scan_find_arm(const struct result *result, const struct rows *rows,
                                 const char *metric);
 
-/* Copies the row's key; returns it. `row` must be one of the arm's. */
-char *scan_key(const struct row *row, const struct arm *arm, char key[static VALUE_KEY_MAX]);
+/* Copies the row's key; returns it. */
+char *scan_key(const struct row *row, char key[static VALUE_KEY_MAX]);
 
 /* Name and value of a part; false where the key has no part of that number. */
 bool scan_key_part(const char *key, unsigned part, char name[static VALUE_KEY_MAX],

@@ -83,9 +83,9 @@ static char *format_value(double value, const char *unit, bool with_unit, char *
 }
 
 /* The key as the table is made of it: loads alone have no kind of stores, and stand with plain. */
-static char *table_key(const struct row *row, const struct arm *arm, char key[static VALUE_KEY_MAX])
+static char *table_key(const struct row *row, char key[static VALUE_KEY_MAX])
 {
-    char *none = strstr(scan_key(row, arm, key), "stores=none");
+    char *none = strstr(scan_key(row, key), "stores=none");
     if (none && strlen(key) + 1 < VALUE_KEY_MAX) {
         memmove(none + strlen("stores=plain"), none + strlen("stores=none"),
                 strlen(none + strlen("stores=none")) + 1);
@@ -107,25 +107,25 @@ static size_t place_of(char (*list)[VALUE_KEY_MAX], size_t *n, size_t most, cons
 }
 
 /* How many values a part of the keys has; GRID_COLUMNS + 1 where they are too many. */
-static size_t count_values(struct family *family, const struct arm *arm, const char *part)
+static size_t count_values(struct family *family, const char *part)
 {
     char key[VALUE_KEY_MAX], value[VALUE_KEY_MAX];
     size_t n = 0;
     for (size_t i = 0; i < family->n; i++)
-        if (scan_key_get(table_key(family->row[i], arm, key), part, value) &&
+        if (scan_key_get(table_key(family->row[i], key), part, value) &&
             place_of(family->column, &n, GRID_COLUMNS, value) == GRID_COLUMNS)
             return GRID_COLUMNS + 1;
     return n;
 }
 
 /* Columns are the part with the most values, and of equals the last: rows vary in the others. */
-static void choose_columns(struct family *family, const struct arm *arm)
+static void choose_columns(struct family *family)
 {
     char key[VALUE_KEY_MAX], name[VALUE_KEY_MAX], value[VALUE_KEY_MAX];
     size_t most = 0;
-    (void)table_key(family->row[0], arm, key);
+    (void)table_key(family->row[0], key);
     for (unsigned part = 0; scan_key_part(key, part, name, value); part++) {
-        size_t n = count_values(family, arm, name);
+        size_t n = count_values(family, name);
         if (n >= most)
             memcpy(family->across, name, sizeof(name));
         most = n > most ? n : most;
@@ -142,21 +142,21 @@ static const char *column_name(const struct family *family, size_t column, char 
     return format_bytes((double)bytes, buf, size);
 }
 
-static bool is_pair(const struct row *row, const struct arm *arm)
+static bool is_pair(const struct row *row)
 {
     char key[VALUE_KEY_MAX];
-    return scan_key_number(scan_key(row, arm, key), "a") >= 0 && scan_key_number(key, "b") >= 0;
+    return scan_key_number(scan_key(row, key), "a") >= 0 && scan_key_number(key, "b") >= 0;
 }
 
 /* Fills columns and lines; without room for all of them there is no table. */
-static void lay_out(struct family *family, const struct arm *arm)
+static void lay_out(struct family *family)
 {
     char key[VALUE_KEY_MAX], value[VALUE_KEY_MAX];
-    choose_columns(family, arm);
-    if (is_pair(family->row[0], arm) && family->n > PAIRS_MOST)
+    choose_columns(family);
+    if (is_pair(family->row[0]) && family->n > PAIRS_MOST)
         family->across[0] = '\0';
     for (size_t i = 0; i < family->n && family->across[0]; i++) {
-        (void)table_key(family->row[i], arm, key);
+        (void)table_key(family->row[i], key);
         bool has = scan_key_get(key, family->across, value);
         scan_key_drop(key, family->across);
         if (!has ||
@@ -213,12 +213,11 @@ static size_t column_at(const struct values *values, const struct family *family
     return shown < 2 ? 0 : (i * (family->ncolumns - 1) + (shown - 1) / 2) / (shown - 1);
 }
 
-static double value_at(const struct values *values, const struct family *family, size_t line,
-                       size_t column)
+static double value_at(const struct family *family, size_t line, size_t column)
 {
     char key[VALUE_KEY_MAX], value[VALUE_KEY_MAX];
     for (size_t i = 0; i < family->n; i++) {
-        (void)table_key(family->row[i], values->arm, key);
+        (void)table_key(family->row[i], key);
         if (strcmp(scan_key_get(key, family->across, value), family->column[column]) != 0)
             continue;
         scan_key_drop(key, family->across);
@@ -261,7 +260,7 @@ static void print_line(const struct values *values, const struct family *family,
     print_label(values, label);
     for (size_t i = 0; i < columns_shown(values, family); i++) {
         char text[32];
-        double value = value_at(values, family, line, column_at(values, family, i));
+        double value = value_at(family, line, column_at(values, family, i));
         (void)fprintf(values->out, "%*s", family->cell,
                       isnan(value)
                           ? "-"
@@ -307,9 +306,9 @@ static char *format_key(const struct values *values, const struct row *row, char
 {
     char key[VALUE_KEY_MAX], name[VALUE_KEY_MAX], value[VALUE_KEY_MAX];
     size_t used = 0;
-    (void)scan_key(row, values->arm, key);
+    (void)scan_key(row, key);
     buf[0] = '\0';
-    if (is_pair(row, values->arm)) {
+    if (is_pair(row)) {
         (void)snprintf(buf, size, "%.0f-%.0f", scan_key_number(key, "a"),
                        scan_key_number(key, "b"));
         return buf;
@@ -330,8 +329,7 @@ static void print_range(const struct values *values, struct family *family)
     double median =
         (family->row[(family->n - 1) / 2]->median + family->row[family->n / 2]->median) / 2;
     (void)snprintf(line, sizeof(line), "%s: %zu %s, %s (%s) .. %s median .. %s (%s)",
-                   family->metric->name, family->n,
-                   is_pair(first, values->arm) ? "pairs" : "values",
+                   family->metric->name, family->n, is_pair(first) ? "pairs" : "values",
                    format_value(first->median, unit, true, least, sizeof(least)),
                    format_key(values, first, least_key, sizeof(least_key)),
                    format_value(median, unit, true, middle, sizeof(middle)),
@@ -373,7 +371,7 @@ static int make_family(const struct values *values, const struct bench_metric *m
     while (family->n < n)
         family->row[family->n++] = scan_next(values->rows, values->arm, metric->name, &at);
     if (n > 1)
-        lay_out(family, values->arm);
+        lay_out(family);
     return 0;
 }
 
