@@ -107,12 +107,12 @@ static int make_matrix(const struct report *report, const struct heat_map *map,
 /*
  * The ends of the colours. One pair whose CPU the hypervisor took away for a while would leave a
  * single colour for all others, so what lies far beyond nearly all gets the colour of the end.
- * Returns how many values do.
+ * Returns how many values do. The ends are apart far enough that noise does not get all colours.
  */
 static size_t choose_range(const struct heat_map *map, const struct matrix *matrix, double *low,
                            double *high)
 {
-    const double nearly_all = 0.99, far = 1.5;
+    const double nearly_all = 0.99, far = 1.5, least_share = 0.2;
     double usual = stats_percentile(matrix->sorted, matrix->nvalues, nearly_all);
     size_t n = matrix->nvalues;
     usual = fmax(usual, map->high);
@@ -120,8 +120,11 @@ static size_t choose_range(const struct heat_map *map, const struct matrix *matr
         n--;
     *low = isnan(map->low) ? matrix->sorted[0] : map->low;
     *high = fmax(matrix->sorted[n - 1], map->high);
-    if (!(*high > *low))
-        *high = *low + fmax(1e-3, 1e-3 * fabs(*low));
+    double middle = (*low + *high) / 2;
+    if (*high - *low < least_share * middle) {
+        *low = middle * (1 - least_share / 2);
+        *high = middle * (1 + least_share / 2);
+    }
     return matrix->nvalues - n;
 }
 

@@ -146,25 +146,12 @@ void report_lines_put_label(const struct report *report, const struct report_lin
     report_put_text(out, label, LABEL_MOST);
 }
 
-/* Whether the row was made from an arm with these parameters: "k=v;...;slots=N". */
-static bool has_params(const struct row *row, const struct arm *arm)
-{
-    char params[sizeof(row->params)];
-    (void)opts_format(arm->bench->opts, arm->params, params, sizeof(params));
-    size_t length = strlen(params);
-    return strncmp(row->params, params, length) == 0 && (!length || row->params[length] == ';');
-}
-
 const struct row *report_find_row(const struct report *report, const struct arm *arm,
                                   const char *metric)
 {
-    unsigned workers = arm->alone ? 1 : arm->workers;
     for (size_t i = 0; i < report->rows->n; i++) {
         const struct row *row = &report->rows->row[i];
-        if (row->workers == workers && row->slots == arm->slots &&
-            strcmp(row->metric, metric) == 0 &&
-            strcmp(row->placement, placement_infos[arm->placement].name) == 0 &&
-            strcmp(row->bench, arm->bench->name) == 0 && has_params(row, arm))
+        if (row->arm == arm && strcmp(row->metric, metric) == 0)
             return row;
     }
     return NULL;

@@ -85,9 +85,13 @@ struct mark {
     double size_bytes;
     bool felt; /* else reported */
     char text[48];
+    /* Where it stands, in shares of the plot's width. */
+    double at, from, to; /* the line; its text */
+    bool left;           /* the text ends at the line, else it begins there */
+    int row;             /* of the text, from 0: the line reaches up to it */
 };
 
-enum { MARKS_MOST = 16, MARK_ROWS = 4 };
+enum { MARKS_MOST = 16, MARK_ROWS = 5 };
 
 /* Appends the marks of one metric of caches; returns the new number of marks. */
 static size_t add_marks(const struct report *report, const struct arm *arm, bool felt,
@@ -111,30 +115,57 @@ static size_t add_marks(const struct report *report, const struct arm *arm, bool
     return n;
 }
 
-/*
- * Columns: size, 1 = felt, row of the text (0 the lowest), 1 = text goes to the left, text. Each
- * text takes the lowest row in which it does not run into the one before.
- */
+/* Texts go to the right of their lines where there is room. */
+static void measure_mark(const struct axes *axes, struct mark *mark)
+{
+    const double char_share = 0.0092;
+    double width = char_share * (double)(strlen(mark->text) + 1);
+    mark->at = log(mark->size_bytes / axes->x_low) / log(axes->x_high / axes->x_low);
+    mark->left = mark->at + width > 1;
+    mark->from = mark->left ? mark->at - width : mark->at;
+    mark->to = mark->left ? mark->at : mark->at + width;
+}
+
+/* Whether a text would run into another one, or be crossed by its line. */
+static bool must_rise(const struct mark *mark, const struct mark *other)
+{
+    bool crossed = other->at >= mark->from && other->at <= mark->to && other->row >= mark->row;
+    bool overlaps = other->from < mark->to && mark->from < other->to && other->row == mark->row;
+    return crossed || (overlaps && mark->at < other->at);
+}
+
+/* Raises texts until they are clear of each other; a row that there is not is the last one. */
+static void arrange_marks(struct mark *marks, size_t n)
+{
+    bool moved = true;
+    while (moved) {
+        moved = false;
+        for (size_t i = n; i-- > 0;)
+            for (size_t k = 0; k < n; k++)
+                if (k != i && marks[i].row + 1 < MARK_ROWS && must_rise(&marks[i], &marks[k])) {
+                    marks[i].row++;
+                    moved = true;
+                }
+    }
+}
+
+/* Columns: size, 1 = felt, row of the text (0 the lowest), 1 = text goes to the left, text. */
 static void put_marks(const struct report *report, const struct arm *arm, const struct axes *axes,
                       FILE *out)
 {
-    const double char_share = 0.0092; /* of the plot's width */
-    double taken[MARK_ROWS] = {0};
     struct mark marks[MARKS_MOST];
-    size_t n = add_marks(report, arm, true, marks, 0);
-    n = add_marks(report, arm, false, marks, n);
+    size_t n = 0, found = add_marks(report, arm, true, marks, 0);
+    found = add_marks(report, arm, false, marks, found);
+    for (size_t i = 0; i < found; i++) {
+        measure_mark(axes, &marks[i]);
+        if (marks[i].at >= 0 && marks[i].at <= 1)
+            marks[n++] = marks[i];
+    }
+    arrange_marks(marks, n);
     report_start_block(out, "NaN 0 0 0 \"\"");
     for (size_t i = 0; i < n; i++) {
-        double at = log(marks[i].size_bytes / axes->x_low) / log(axes->x_high / axes->x_low);
-        double width = char_share * (double)(strlen(marks[i].text) + 1);
-        if (!(at >= 0 && at <= 1))
-            continue;
-        bool left = at + width > 1;
-        int row = 0;
-        while (row + 1 < MARK_ROWS && taken[row] > (left ? at - width : at))
-            row++;
-        taken[row] = left ? at : at + width;
-        (void)fprintf(out, "%.9g %d %d %d", marks[i].size_bytes, marks[i].felt, row, left);
+        (void)fprintf(out, "%.9g %d %d %d", marks[i].size_bytes, marks[i].felt, marks[i].row,
+                      marks[i].left);
         report_put_text(out, marks[i].text, sizeof(marks[i].text));
         (void)fputc('\n', out);
     }

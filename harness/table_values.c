@@ -13,7 +13,7 @@
 enum {
     CELL = 8, /* of a column, unless its name needs more */
     LABEL_LEAST = 20,
-    LABEL_MOST = 39,
+    LABEL_MOST = 47,
     GRID_ROWS = 12,
     GRID_COLUMNS = 128,
     PAIRS_MOST = 24 /* in a table, which for pairs is mostly half empty */
@@ -68,7 +68,7 @@ static char *format_bytes(double bytes, char *buf, size_t size)
  */
 static char *format_value(double value, const char *unit, bool with_unit, char *buf, size_t size)
 {
-    double most = fabs(value);
+    double most = fabs(value) < 0.005 ? 0 : fabs(value);
     if (is_bytes(unit))
         return format_bytes(value, buf, size);
     if (strcmp(unit, "s") == 0)
@@ -189,7 +189,7 @@ static void split_key(const struct values *values, const struct family *family, 
         bool same = true;
         for (size_t i = 0; i < family->nlines; i++)
             same = same && scan_key_get(family->line[i], name, other) && !strcmp(value, other);
-        if ((same && family->nlines > 1) == common && used < size && !is_in_title(values, name))
+        if (same == common && used < size && !is_in_title(values, name))
             used +=
                 (size_t)snprintf(buf + used, size - used, "%s%s %s", used ? ", " : "", name, value);
     }
@@ -230,18 +230,18 @@ static double value_at(const struct family *family, size_t line, size_t column)
 /* Names of the columns. Not again what was printed last. */
 static void print_header(struct values *values, const struct family *family, const char *left)
 {
-    char header[sizeof(values->header)] = "";
-    size_t used = 0;
+    char header[sizeof(values->header)];
+    int gap = values->label - (int)strlen(left);
+    size_t used = (size_t)snprintf(header, sizeof(header), "%.*s%*s", values->label, left,
+                                   gap > 0 ? gap : 0, gap > 0 ? family->across : "");
     for (size_t i = 0; i < columns_shown(values, family) && used < sizeof(header); i++) {
         char text[32];
         const char *name = column_name(family, column_at(values, family, i), text, sizeof(text));
         used += (size_t)snprintf(header + used, sizeof(header) - used, "%*s", family->cell, name);
     }
-    if (!left[0] && strcmp(header, values->header) == 0)
-        return;
-    int gap = values->label - (int)strlen(left);
-    (void)fprintf(values->out, "%s%*s", left, gap, family->across);
-    (void)fprintf(values->out, "%s\n", header);
+    size_t columns = left[0] ? 0 : (size_t)values->label;
+    if (strcmp(header + columns, values->header + columns) != 0)
+        (void)fprintf(values->out, "%s\n", header);
     memcpy(values->header, header, sizeof(header));
 }
 
@@ -269,25 +269,32 @@ static void print_line(const struct values *values, const struct family *family,
     (void)fputc('\n', values->out);
 }
 
-/* The label of a line, or with line = nlines that of the table's head. */
+/* What stands left of the columns' names: of a table of one line, only what all keys share. */
+static void label_head(const struct values *values, const struct family *family, char *buf,
+                       size_t size)
+{
+    char name[64] = "", rest[VALUE_KEY_MAX];
+    if (family->nlines > 1)
+        name_family(family, name, sizeof(name));
+    split_key(values, family, family->line[0], true, rest, sizeof(rest));
+    (void)snprintf(buf, size, "%s%s%s", name, name[0] && rest[0] ? ", " : "", rest);
+}
+
 static void label_line(const struct values *values, const struct family *family, size_t line,
                        char *buf, size_t size)
 {
-    char name[64], rest[VALUE_KEY_MAX];
-    name_family(family, name, sizeof(name));
-    bool is_head = line == family->nlines;
-    split_key(values, family, family->line[is_head ? 0 : line], is_head, rest, sizeof(rest));
-    if (is_head || family->nlines == 1)
-        (void)snprintf(buf, size, "%s%s%s", name, rest[0] ? ", " : "", rest);
+    char rest[VALUE_KEY_MAX];
+    split_key(values, family, family->line[line], false, rest, sizeof(rest));
+    if (family->nlines == 1)
+        name_family(family, buf, size);
     else
         (void)snprintf(buf, size, "  %s", rest);
 }
 
 static void print_grid(struct values *values, const struct family *family)
 {
-    char label[128] = "";
-    if (family->nlines > 1)
-        label_line(values, family, family->nlines, label, sizeof(label));
+    char label[128];
+    label_head(values, family, label, sizeof(label));
     print_header(values, family, label);
     for (size_t line = 0; line < family->nlines; line++) {
         label_line(values, family, line, label, sizeof(label));
@@ -379,16 +386,16 @@ static int make_family(const struct values *values, const struct bench_metric *m
 static void widen_label(struct values *values, const struct family *family)
 {
     char label[128];
-    for (size_t line = 0; family->across[0] && line <= family->nlines; line++) {
-        if (line == family->nlines && line < 2)
-            break;
+    if (!family->across[0])
+        return;
+    label_head(values, family, label, sizeof(label));
+    size_t width = strlen(label) + 2 + strlen(family->across);
+    for (size_t line = 0; line < family->nlines; line++) {
         label_line(values, family, line, label, sizeof(label));
-        int width = (int)strlen(label);
-        if (line == family->nlines)
-            width += 2 + (int)strlen(family->across);
-        if (width > values->label)
-            values->label = width < LABEL_MOST ? width : LABEL_MOST;
+        width = strlen(label) > width ? strlen(label) : width;
     }
+    if ((int)width > values->label)
+        values->label = width < LABEL_MOST ? (int)width : LABEL_MOST;
 }
 
 static void print_family(struct values *values, struct family *family)
@@ -442,7 +449,8 @@ static int print_block(struct values *values)
     (void)fprintf(values->out, "\n%s%s%s\n", values->color ? "\033[1m" : "", name,
                   values->color ? "\033[0m" : "");
     values->label = LABEL_LEAST;
-    values->header[0] = values->singles[0] = '\0';
+    values->singles[0] = '\0';
+    memset(values->header, 0, sizeof(values->header));
     int rc = print_families(values);
     if (values->singles[0])
         text_wrap(values->singles, 0, 2, values->out);
