@@ -4,9 +4,9 @@
  * Three arrays of doubles are first touched in parallel by the threads that use them. Each round
  * runs every kernel once over whole arrays, with plain and with non-temporal stores; the first
  * round warms up. Arrays are 4 times all last-level caches, or less where a quarter of the free
- * memory or the time do not allow that, down to 1 time the caches: `array_bytes` and
- * `array_per_cache` say what was used. Reads and writes go from array to array, so even then three
- * times the cache lies between two uses of a line.
+ * memory or the time of a quick profile do not allow that; the time alone takes no more than half
+ * of it: `array_bytes` and `array_per_cache` say what was used. Kernels go from array to array, so
+ * even then six times the cache lies between two uses of a line.
  *
  * **Measures** `bandwidth`: median over rounds of STREAM bytes / time, GB/s of 1e9 bytes, from the
  * first thread's start to the last one's end on CLOCK_MONOTONIC_RAW. Bytes an element: read and
@@ -197,7 +197,7 @@ static uint64_t choose_bytes(const struct bandwidth *bw, const struct bench_ctx 
         work += round_bytes(bw) / (double)least(bw->counts[i], 4);
     double elements = ctx->budget_s * thread_gbps * 1e9 / (work * (ROUNDS_MIN + 1));
     uint64_t in_time = (uint64_t)(elements * sizeof(double));
-    uint64_t bytes = least(4 * llc, in_time > llc ? in_time : llc);
+    uint64_t bytes = least(4 * llc, in_time > 2 * llc ? in_time : 2 * llc);
     bytes = least(bytes, memory_available_bytes() / 4 / ARRAYS);
     return bytes > smallest ? bytes : smallest;
 }
