@@ -103,9 +103,12 @@ static void describe_params(const struct arm *arm, const char *key, struct row *
         (void)opt_format_value(opt, arm->params, value, sizeof(value));
         used += (size_t)snprintf(row->params + used, size - used, "%s=%s;", opt->name, value);
     }
-    if (used < size)
-        (void)snprintf(row->params + used, size - used, "%s%sslots=%u", key, key[0] ? ";" : "",
-                       arm->slots);
+    if (used >= size)
+        return;
+    (void)snprintf(row->params + used, size - used, "%s%sslots=%u", key, key[0] ? ";" : "",
+                   arm->slots);
+    row->key_at = used;
+    row->key_length = strnlen(key, size - 1 - used);
 }
 
 /* `key` of a scan's value, or "". */
@@ -114,17 +117,16 @@ static void describe_arm(const struct maker *maker, struct row *row, const char 
     const struct result *result = maker->result;
     const struct arm *arm = arm_of(maker);
     *row = (struct row){
+        .arm = arm,
         .scenario = result->scenario,
         .placement = placement_infos[arm->placement].name,
         .bench = arm->bench->name,
         .device = device_name(arm_device(result, arm)),
         .workers = arm->alone ? 1 : arm->workers,
         .slots = arm->slots,
-        .arm = arm,
         .status = summary_of(maker)->status,
     };
     (void)snprintf(row->run_id, sizeof(row->run_id), "%s", result->run_id);
-    (void)snprintf(row->key, sizeof(row->key), "%s", key);
     describe_params(arm, key, row);
     (void)snprintf(row->reason, sizeof(row->reason), "%s", summary_of(maker)->reason);
 }

@@ -17,11 +17,11 @@ struct row {
     char run_id[64];
     const char *scenario, *placement, *bench, *device; /* borrowed from static tables */
     unsigned workers;
-    unsigned slots;          /* not a column of its own: params carries it as slots=N */
-    const struct arm *arm;   /* whose row it is; borrowed */
-    char key[VALUE_KEY_MAX]; /* of a scan's value, else ""; params carries it too */
+    unsigned slots; /* not a column of its own: params carries it as slots=N */
     char params[512];
-    const char *metric; /* borrowed from harness/metric.h */
+    size_t key_at, key_length; /* of a scan's value: where its key stands in params; not columns */
+    const struct arm *arm;     /* borrowed: whose row it is; not a column */
+    const char *metric;        /* borrowed from harness/metric.h */
     char unit[32];
     const char *better; /* "higher", "lower" or "none" */
     unsigned rounds;    /* how many the interval is over */

@@ -37,7 +37,7 @@ const struct row *scan_next(const struct rows *rows, const struct arm *arm, cons
 {
     while (*at < rows->n) {
         const struct row *row = &rows->row[(*at)++];
-        if (strcmp(row->metric, metric) == 0 && !isnan(row->median) && row->arm == arm)
+        if (row->arm == arm && !isnan(row->median) && strcmp(row->metric, metric) == 0)
             return row;
     }
     return NULL;
@@ -56,7 +56,7 @@ const struct arm *scan_find_arm(const struct result *result, const struct rows *
 
 char *scan_key(const struct row *row, char key[static VALUE_KEY_MAX])
 {
-    memcpy(key, row->key, sizeof(row->key));
+    (void)snprintf(key, VALUE_KEY_MAX, "%.*s", (int)row->key_length, row->params + row->key_at);
     return key;
 }
 

@@ -1,8 +1,6 @@
 /*
- * Rows that scans emitted: whose they are, and their keys taken apart.
- *
- * A key is what a benchmark gave to bench_emit, such as "size=16384;pages=4k": parts of a name and
- * a value.
+ * Rows that scans emitted: whose they are, and their keys taken apart. A key is what a benchmark
+ * gave to bench_emit, such as "size=16384;pages=4k": parts of a name and a value.
  */
 #ifndef CONTEND_SCAN_ROWS_H
 #define CONTEND_SCAN_ROWS_H
@@ -20,7 +18,7 @@ const struct row *scan_next(const struct rows *rows, const struct arm *arm, cons
 const struct arm *scan_find_arm(const struct result *result, const struct rows *rows,
                                 const char *metric);
 
-/* Copies the row's key, to be taken apart; returns it. */
+/* Copies the row's key; returns it. */
 char *scan_key(const struct row *row, char key[static VALUE_KEY_MAX]);
 
 /* Name and value of a part; false where the key has no part of that number. */
