@@ -66,9 +66,9 @@ static void fill(const struct report *report, const struct heat_map *map, const 
     for (const struct row *row; (row = scan_next(report->rows, arm, map->metric, &at));) {
         if (!read_pair(map, row, &x, &y))
             continue;
-        matrix->value[place[y] * matrix->n + place[x]] = row->median;
+        matrix->value[(size_t)place[y] * matrix->n + place[x]] = row->median;
         if (map->symmetric)
-            matrix->value[place[x] * matrix->n + place[y]] = row->median;
+            matrix->value[(size_t)place[x] * matrix->n + place[y]] = row->median;
         matrix->sorted[matrix->nvalues++] = row->median;
     }
     matrix->nvalues = stats_sort(matrix->sorted, matrix->nvalues);
@@ -171,7 +171,7 @@ static void put_cells(const struct heat_map *map, const struct matrix *matrix, F
     report_start_block(out, "0 -1 NaN \"\"");
     for (unsigned y = 0; y < matrix->n && matrix->n <= PRINTED_MOST; y++)
         for (unsigned x = 0; x < matrix->n; x++) {
-            double value = matrix->value[y * matrix->n + x];
+            double value = matrix->value[(size_t)y * matrix->n + x];
             if (!isnan(value))
                 (void)fprintf(out, "%u %u %.6g \"%.*f\"\n", x, y, value, map->digits, value);
         }
@@ -182,7 +182,7 @@ static void put_matrix(const struct matrix *matrix, FILE *out)
 {
     unsigned repeats = (LINES_WANTED + matrix->n - 1) / matrix->n;
     for (unsigned line = 0; line < matrix->n * repeats; line++) {
-        const double *value = &matrix->value[(line / repeats) * matrix->n];
+        const double *value = &matrix->value[(size_t)(line / repeats) * matrix->n];
         for (unsigned column = 0; column < matrix->n * repeats; column++)
             (void)fprintf(out, isnan(value[column / repeats]) ? "NaN " : "%.5g ",
                           value[column / repeats]);

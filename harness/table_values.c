@@ -85,12 +85,12 @@ static char *format_value(double value, const char *unit, bool with_unit, char *
 /* The key as the table is made of it: loads alone have no kind of stores, and stand with plain. */
 static char *table_key(const struct row *row, char key[static VALUE_KEY_MAX])
 {
-    char *none = strstr(scan_key(row, key), "stores=none");
-    if (none && strlen(key) + 1 < VALUE_KEY_MAX) {
-        memmove(none + strlen("stores=plain"), none + strlen("stores=none"),
-                strlen(none + strlen("stores=none")) + 1);
-        memcpy(none, "stores=plain", strlen("stores=plain"));
-    }
+    static const char none[] = "stores=none";
+    char rest[VALUE_KEY_MAX], *at = strstr(scan_key(row, key), none);
+    if (!at)
+        return key;
+    (void)snprintf(rest, sizeof(rest), "%s", at + strlen(none));
+    (void)snprintf(at, VALUE_KEY_MAX - (size_t)(at - key), "stores=plain%s", rest);
     return key;
 }
 
@@ -331,7 +331,7 @@ static void print_range(const struct values *values, struct family *family)
 {
     char line[400], least[32], middle[32], most[32], least_key[96], most_key[96];
     const char *unit = family->metric->unit;
-    qsort(family->row, family->n, sizeof(*family->row), compare_rows);
+    qsort(family->row, family->n, sizeof(const struct row *), compare_rows);
     const struct row *first = family->row[0], *last = family->row[family->n - 1];
     double median =
         (family->row[(family->n - 1) / 2]->median + family->row[family->n / 2]->median) / 2;
@@ -371,7 +371,7 @@ static int make_family(const struct values *values, const struct bench_metric *m
     *family = (struct family){.metric = metric};
     while (scan_next(values->rows, values->arm, metric->name, &at))
         n++;
-    family->row = calloc(n + 1, sizeof(*family->row));
+    family->row = calloc(n + 1, sizeof(const struct row *));
     if (!family->row)
         return -ENOMEM;
     at = 0;
