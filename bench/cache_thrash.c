@@ -92,8 +92,8 @@ enum { METRIC_TIME, METRIC_SLOWDOWN, METRIC_VICTIM_BYTES, METRIC_AGGRESSOR_BYTES
 static const struct bench_metric cache_thrash_metrics[] = {
     {"victim_time", "s", "lower"},
     {"victim_slowdown", "ratio", "lower"},
-    {"victim_bytes", "bytes", "none"},
-    {"aggressor_bytes", "bytes", "none"},
+    {"victim_bytes", "B", "none"},
+    {"aggressor_bytes", "B", "none"},
     {.name = NULL},
 };
 

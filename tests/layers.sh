@@ -48,9 +48,9 @@ check() {
         "pure: depends on its arguments alone" < <(pure)
 }
 
-# plan_options parses and plan_json prints; the rest of the plan, and the statistics, only compute.
+# plan_options parses and plan_json prints; the rest of the plan, and what reads results, only compute.
 pure() {
-    sources harness -regex 'harness/\(plan\|plan_[a-z_]+\|stats\|summary\|compare\)\.c' \
+    sources harness -regex 'harness/\(plan\|plan_[a-z_]+\|arms\|baseline\|measured\|measured_[a-z]+\|metric\|stats\|summary\|compare\)\.c' \
         ! -name plan_options.c ! -name plan_json.c
 }
 
