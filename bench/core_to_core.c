@@ -249,7 +249,7 @@ static void play(void *arg, unsigned rank, unsigned n)
         answer(c, duel);
 }
 
-static void prepare(struct core_to_core *c, unsigned at, unsigned a, unsigned b, uint64_t length_ns)
+static void prepare(struct core_to_core *c, size_t at, unsigned a, unsigned b, uint64_t length_ns)
 {
     c->members[2 * at] = a;
     c->members[2 * at + 1] = b;

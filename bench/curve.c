@@ -39,7 +39,7 @@ static size_t cut(const double *y, size_t n, struct piece *pieces)
 {
     const double price = 0.2 * 0.2;
     double cost[CURVE_POINTS_MAX + 1];
-    size_t from[CURVE_POINTS_MAX + 1];
+    size_t from[CURVE_POINTS_MAX + 1] = {0};
     cost[0] = 0;
     for (size_t end = 1; end <= n; end++) {
         double sum = 0, squares = 0;

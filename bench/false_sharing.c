@@ -89,7 +89,7 @@ static int false_sharing_setup(struct bench_ctx *ctx)
     f->n = ctx->machine->ncpus < SHARE_WRITERS ? ctx->machine->ncpus : SHARE_WRITERS;
     f->seed = ctx->seed;
     choose_pair(f, ctx->machine);
-    f->area = aligned_alloc(4096, SHARE_WRITERS * PADDED_BYTES);
+    f->area = aligned_alloc(4096, (size_t)SHARE_WRITERS * PADDED_BYTES);
     if (!f->area)
         return err_set(ctx->err, -ENOMEM, "cannot allocate the counters");
     return team_start_all(&f->team, ctx);
@@ -194,7 +194,7 @@ static int false_sharing_run(struct bench_ctx *ctx, uint64_t iters, struct sampl
     (void)iters;
     struct false_sharing *f = ctx->state;
     sample->iters = 1;
-    sample->ops = LAYOUTS * (f->n == 2 ? 1 : 2);
+    sample->ops = f->n == 2 ? LAYOUTS : 2 * (uint64_t)LAYOUTS;
     if (f->n == 2)
         return scan_threads(ctx, 2, ctx->budget_s);
     int rc = scan_threads(ctx, 2, ctx->budget_s / 2);

@@ -287,8 +287,8 @@ static void measure(void *arg, unsigned rank, unsigned n)
     uint64_t spent_ns = clock_now_ns() - start_ns;
     uint64_t left_ns = spent_ns < latency->slice_ns ? latency->slice_ns - spent_ns : 0;
     uint64_t target_ns = left_ns / (REPETITIONS + 2);
-    if (target_ns < latency->slice_ns / (4 * REPETITIONS))
-        target_ns = latency->slice_ns / (4 * REPETITIONS);
+    if (target_ns < latency->slice_ns / (UINT64_C(4) * REPETITIONS))
+        target_ns = latency->slice_ns / (UINT64_C(4) * REPETITIONS);
     if (target_ns < 2 * latency->min_ns)
         target_ns = 2 * latency->min_ns;
     uint64_t loads = calibrate(kind, target_ns);

@@ -117,9 +117,9 @@ double memory_page_share(const struct memory_block *block)
 
 int memory_check_pages(enum memory_pages pages, struct err *err)
 {
-    struct memory_block block;
+    struct memory_block block = {0};
     int rc = memory_map(&block, HUGE_BYTES, pages, err);
-    if (rc)
+    if (rc || !block.base)
         return err ? (err->code = -ENOTSUP) : -ENOTSUP;
     memset(block.base, 0, block.bytes);
     double share = memory_page_share(&block);

@@ -402,7 +402,7 @@ static int matrix_run(struct bench_ctx *ctx, uint64_t iters, struct sample *samp
 static int check_node(const struct node *node, uint64_t *seen, struct err *err)
 {
     const double *values = values_of(node);
-    double share;
+    double share = 0;
     size_t lines = chain_lines(node), fault = chase_find_fault(node->block.base, lines, seen);
     if (fault < lines)
         return err_set(err, -EBADMSG,

@@ -131,7 +131,7 @@ static void sleep_ns(uint64_t ns)
 static void wait_until(uint64_t start_ns)
 {
     uint64_t now_ns = clock_now_ns();
-    if (now_ns + 2 * WAKE_NS < start_ns)
+    if (now_ns + UINT64_C(2) * WAKE_NS < start_ns)
         sleep_ns(start_ns - now_ns - WAKE_NS);
     while (clock_now_ns() < start_ns)
         ;

@@ -25,8 +25,8 @@ static const struct profile_times {
     [PROFILE_STANDARD] = {5, 600, 2, 4, 0.5, 30},
     [PROFILE_FULL] = {11, 3600, 5, 10, 1, 60},
 };
-/* A scan has many points to share its time: twice as much at most, and far more before it hangs. */
-static const double scan_times = 2, scan_limits = 10;
+/* A scan has many points to share its time: more at most, and far longer before it hangs. */
+static const double scan_times = 1.6, scan_limits = 10;
 static const double launch_s = 0.7; /* start, set-up and end of an arm, for estimates only */
 
 static const char *const profile_names[] = {"quick", "standard", "full", NULL};

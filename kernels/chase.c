@@ -52,7 +52,7 @@ void chase_link_local(struct chase_line *memory, size_t lines, size_t group, uin
 {
     size_t groups = (lines + group - 1) / group;
     uint32_t *group_order = scratch, *line_order = scratch + groups;
-    struct chase_line first, *last = &first;
+    struct chase_line first = {NULL}, *last = &first;
     shuffle(group_order, groups, seed);
     for (size_t g = 0; g < groups; g++) {
         struct chase_line *base = memory + group_order[g] * group;
