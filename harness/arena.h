@@ -71,7 +71,7 @@ struct arena_worker {
 
 struct arena {
     uint32_t magic; /* ARENA_MAGIC: layout of this very build */
-    uint32_t nworkers, foreground;
+    uint32_t nworkers;
     uint32_t record_visits;
     double warmup_s, measure_s;
     struct bench_machine machine;

@@ -174,7 +174,6 @@ static void describe_machine(const struct topo *topo, struct bench_machine *mach
 static void write_orders(struct observer *o)
 {
     const struct observe_config *config = o->config;
-    o->arena->foreground = o->foreground;
     o->arena->warmup_s = config->warmup_s;
     o->arena->measure_s = config->measure_s;
     describe_machine(config->topo, &o->arena->machine);

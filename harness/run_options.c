@@ -152,14 +152,6 @@ const struct opt run_option_table[] = {
     {.name = NULL},
 };
 
-static unsigned count_cuda_gpus(const struct topo *topo)
-{
-    unsigned n = 0;
-    for (unsigned i = 0; i < topo->ngpus; i++)
-        n += topo->gpus[i].cuda_ordinal >= 0;
-    return n;
-}
-
 #ifdef CONTEND_HAVE_CUDA
 static const bool have_cuda = true;
 #else
@@ -170,7 +162,7 @@ static const bool have_cuda = false;
 static int choose_device(const struct run_options *options, const struct topo *topo,
                          const struct bench *bench, enum device *device, struct err *err)
 {
-    unsigned gpus = options->topo.fake_gpus ? 0 : count_cuda_gpus(topo);
+    unsigned gpus = options->topo.fake_gpus ? 0 : topo_visible_gpus(topo);
     if (!(bench->needs & NEED_DEVICE))
         return 0;
     *device = options->device == 1 || !gpus || !have_cuda ? DEVICE_SIM : DEVICE_CUDA;
@@ -193,8 +185,7 @@ static int parse_workers(const char *text, const struct topo *topo, unsigned cou
 {
     int n = 0;
     if (strcmp(text, "auto") == 0) {
-        unsigned gpus = count_cuda_gpus(topo);
-        counts[0] = gpus > 2 ? gpus : 2;
+        counts[0] = plan_default_workers(topo);
         return 1;
     }
     for (const char *at = text; n < MAX_COUNTS; at++) {
