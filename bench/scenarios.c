@@ -5,8 +5,7 @@
 static const struct scenario_part pipeline_parts[] = {
     {
         .foreground = "pipeline",
-        .placements = "none,sized,same,partition",
-        .optional = "cores,llc,numa,gpu-local,remote,pcores",
+        .placements = "none,sized,same,partition,cores,llc,numa,gpu-local,remote,pcores",
     },
     {.foreground = NULL},
 };

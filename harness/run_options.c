@@ -259,19 +259,17 @@ static int set_background(const struct cmd_env *env, const struct run_options *o
     return set_params(setup->config.background, NULL, NULL, NULL, setup->background_params, err);
 }
 
-/* The part's placements, then its optional ones, or the user's. Returns how many. */
+/*
+ * The part's placements, or the user's. Returns how many. What the user names and cannot have is
+ * an error; of what we choose, a refused plan is a skipped arm (such as `partition` on one CPU).
+ */
 static int choose_placements(const struct scenario_part *part, const char *text,
                              enum placement *placements, bool *optional, struct err *err)
 {
     int n = placement_parse_list(text ? text : part->placements, placements, err);
-    if (n < 0 || text || !part->optional)
-        return n;
-    int more = placement_parse_list(part->optional, placements + n, err);
-    if (more < 0)
-        return more;
-    for (int i = n; i < n + more; i++)
-        optional[i] = true;
-    return n + more;
+    for (int i = 0; i < n; i++)
+        optional[i] = !text;
+    return n;
 }
 
 static uint64_t draw_seed(void)
@@ -311,8 +309,8 @@ static int plan_part(const struct run_options *options, const struct topo *topo,
                      const struct scenario_part *part, const struct arms_request *common,
                      struct result *result, struct err *err)
 {
-    enum placement placements[2 * PLACEMENTS];
-    bool optional[2 * PLACEMENTS] = {0};
+    enum placement placements[PLACEMENTS];
+    bool optional[PLACEMENTS];
     unsigned counts[MAX_COUNTS] = {part->workers};
     int nplacements = choose_placements(part, options->placements, placements, optional, err);
     if (nplacements < 0)

@@ -9,8 +9,8 @@ enum { SCENARIO_PARTS_MAX = 16 };
 struct scenario_part {
     const char *foreground; /* name of the measured benchmark; NULL ends a list of parts */
     const char *params;     /* "k=v;k=v" over the benchmark's own defaults, or NULL */
-    const char *placements; /* list; those the machine cannot express become skipped arms */
-    const char *optional;   /* list; as placements, but a refused plan is a skipped arm too */
+    const char *placements; /* list; those the machine cannot express or has too few CPUs for
+                               become skipped arms */
     unsigned workers;       /* 0 = as the user says: one a GPU, at least 2 */
 };
 
