@@ -44,7 +44,7 @@ static int add_arm(const struct topo *topo, const struct arms_request *request, 
     };
     struct err refused;
     int rc = plan_make(topo, &plan_request, &arm.plan, &refused);
-    if (rc == -EINVAL && request->optional && request->optional[p]) {
+    if (rc == -ENOSPC && request->optional && request->optional[p]) {
         plan_free(&arm.plan);
         arm.plan = (struct plan){.placement = plan_request.placement, .status = PLAN_SKIPPED};
         (void)snprintf(arm.plan.reason, sizeof(arm.plan.reason), "%.199s", refused.msg);

@@ -18,7 +18,7 @@ struct arms_request {
     const void *params; /* borrowed by the arms */
     const enum placement *placements;
     size_t nplacements;
-    const bool *optional; /* by placement index: a refused plan is a skipped arm, not an error */
+    const bool *optional; /* by placement index: too few CPUs are a skipped arm, not an error */
     const unsigned *workers;
     size_t nworkers;
     bool baselines;
@@ -29,7 +29,7 @@ struct arms_request {
  * Appends to result->arms, which starts out NULL. For each worker count and placement the arm
  * itself and, with baselines, worker 0 of the same plan alone on the idle machine. A baseline whose
  * worker 0 is planned exactly as in an earlier baseline points to it (same_as) and is measured
- * once. -EINVAL: a plan is refused. Free with arms_free, also after an error.
+ * once. Errors: those of plan_make. Free with arms_free, also after an error.
  */
 int arms_add(const struct topo *topo, const struct arms_request *request, struct result *result,
              struct err *err);

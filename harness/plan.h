@@ -80,8 +80,9 @@ unsigned plan_default_workers(const struct topo *topo);
 
 /*
  * Fills *plan; free it with plan_free, also after an error. Returns 0 with status ok, or 0 with
- * status skipped when the machine cannot express the placement. Errors, -EINVAL: CPUs outside the
- * allowed set, more workers than disjoint slices, nothing left after the reserve.
+ * status skipped when the machine cannot express the placement. Errors: -ENOSPC,
+ * more workers than disjoint slices; -EINVAL, CPUs outside the allowed set, nothing left after the
+ * reserve, a memory policy without memory.
  *
  * Sizes of disjoint slices differ by at most one unit of the placement: a CPU for partition, a core
  * for spread, cores and pcores, a last-level cache for llc, and for the placements by node a core

@@ -21,7 +21,7 @@ static int check_room(const struct plan *plan, unsigned workers, unsigned have, 
 {
     if (workers <= have)
         return 0;
-    return err_set(err, -EINVAL,
+    return err_set(err, -ENOSPC,
                    "placement '%s' cannot give each of %u workers a %s of its own: there %s %u to "
                    "use (none, sized and same allow more workers than CPUs)",
                    placement_infos[plan->placement].name, workers, unit, have == 1 ? "is" : "are",
@@ -391,7 +391,7 @@ static int place_gpu_local(const struct plan_space *space, struct plan *plan, st
         const struct group *node = &numa.nodes[g];
         room += node->count - node->workers;
         if (node->workers > node->count)
-            rc = err_set(err, -EINVAL,
+            rc = err_set(err, -ENOSPC,
                          "placement 'gpu-local' cannot put %u workers near their GPUs on NUMA node "
                          "%u: there are %u cores to use",
                          node->workers, space->topo->nodes[node->key].os_node, node->count);

@@ -9,10 +9,17 @@ fi
 sanitized=$(nm "$CONTEND_BINARY" 2>/dev/null | grep -c __asan_init)
 out="$scratch/r"
 
-SECONDS=0
-expect 0 'sim' "$CONTEND_BINARY" run --out "$out"
-took=$SECONDS
-head -n 3 "$out/rows.csv"
+# Twice at most: what the run itself flags as noisy (steal, other processes) is not judged by time.
+for _ in 1 2; do
+    SECONDS=0
+    expect 0 'sim' "$CONTEND_BINARY" run --out "$out"
+    took=$SECONDS
+    quiet=yes
+    for placement in none partition; do
+        [ "$(cell "$out/rows.csv" "$placement" 2 efficiency status)" = ok ] || quiet=
+    done
+    [ -z "$quiet" ] || break
+done
 for placement in none sized same partition; do
     status=$(awk -F, -v p=$placement '$3 == p && $9 == "" { next } $3 == p && $5 == "pipeline" \
         && $7 == "sim" { print; exit }' "$out/rows.csv")
@@ -24,7 +31,7 @@ none=$(cell "$out/rows.csv" none 2 step_time median)
 partition=$(cell "$out/rows.csv" partition 2 step_time median)
 efficiency=$(cell "$out/rows.csv" partition 2 efficiency median)
 echo "none $none s, partition $partition s, efficiency of partition $efficiency, $took s in all"
-if [ "$sanitized" = 0 ]; then
+if [ "$sanitized" = 0 ] && [ -n "$quiet" ]; then
     awk -v a="$none" -v b="$partition" 'BEGIN { exit !(a >= 1.5 * b) }' ||
         fail "none is not 1.5x slower than partition: $none against $partition"
     awk -v e="$efficiency" 'BEGIN { exit !(e >= 0.85) }' || fail "efficiency $efficiency < 0.85"
@@ -38,4 +45,8 @@ if command -v gnuplot > /dev/null; then
     done
 fi
 grep -q '"status": "complete"' "$out/run.json" || fail "run.json is not complete"
+if [ "$failures" = 0 ] && [ -z "$quiet" ]; then
+    echo "the machine was too busy, twice, to judge the times"
+    exit 77
+fi
 finish

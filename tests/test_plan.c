@@ -157,12 +157,12 @@ static void test_plan_memory_override(void **state)
     topo_free(&topo);
 }
 
-static void assert_refused(const struct topo *topo, const struct plan_request *request,
+static void assert_refused(const struct topo *topo, const struct plan_request *request, int code,
                            const char *part)
 {
     struct plan plan;
     struct err err = {0};
-    assert_int_equal(plan_make(topo, request, &plan, &err), -EINVAL);
+    assert_int_equal(plan_make(topo, request, &plan, &err), code);
     if (!strstr(err.msg, part))
         fail_msg("'%s' does not say '%s'", err.msg, part);
     plan_free(&plan);
@@ -174,23 +174,24 @@ static void test_plan_refuses_with_the_numbers(void **state)
     struct topo topo;
     struct plan_request request = {.placement = PLACE_PARTITION, .workers = 5};
     load("package:2 numa:1 core:2 pu:1", "01:00.0@0", &topo);
-    assert_refused(&topo, &request, "each of 5 workers a CPU of its own: there are 4");
+    assert_refused(&topo, &request, -ENOSPC, "each of 5 workers a CPU of its own: there are 4");
     request = (struct plan_request){.placement = PLACE_GPU_LOCAL, .workers = 3};
-    assert_refused(&topo, &request, "3 workers near their GPUs on NUMA node 0: there are 2 cores");
+    assert_refused(&topo, &request, -ENOSPC,
+                   "3 workers near their GPUs on NUMA node 0: there are 2 cores");
     request = (struct plan_request){.workers = 1, .reserve_cores = 4};
-    assert_refused(&topo, &request, "reserve of 4 cores leaves nothing of the 4");
+    assert_refused(&topo, &request, -EINVAL, "reserve of 4 cores leaves nothing of the 4");
     request = (struct plan_request){.workers = 1};
     bitset_set(&request.cpus, 3);
     bitset_set(&request.cpus, 7);
-    assert_refused(&topo, &request, "CPUs 7 are not there or not allowed; allowed: 0-3");
+    assert_refused(&topo, &request, -EINVAL, "CPUs 7 are not there or not allowed; allowed: 0-3");
     request = (struct plan_request){.workers = 0};
-    assert_refused(&topo, &request, "0 workers");
+    assert_refused(&topo, &request, -EINVAL, "0 workers");
     request = (struct plan_request){.workers = 4000000000, .background = 4000000000};
-    assert_refused(&topo, &request, "up to 8192");
+    assert_refused(&topo, &request, -EINVAL, "up to 8192");
     for (unsigned i = 0; i < topo.ncpus; i++)
         topo.cpus[i].allowed = false;
     request = (struct plan_request){.workers = 1};
-    assert_refused(&topo, &request, "no CPU");
+    assert_refused(&topo, &request, -EINVAL, "no CPU");
     topo_free(&topo);
 }
 
