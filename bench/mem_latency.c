@@ -137,19 +137,20 @@ static int latency_probe(struct bench_ctx *ctx)
     return rc;
 }
 
-/* min, then 1.5 and 2 times a power of two in turn, then max. */
+/* min, then 1.5 and 2 times a power of two in turn, then max: in whole lines, each size once. */
 static void list_sizes(struct latency *latency, const struct latency_params *params)
 {
-    uint64_t power = SMALLEST;
-    latency->sizes[latency->nsizes++] = memory_round_down(params->min, CHASE_LINE_BYTES);
-    for (; power < params->max; power *= 2) {
-        if (power > params->min)
+    uint64_t min = memory_round_down(params->min, CHASE_LINE_BYTES);
+    uint64_t max = memory_round_down(params->max, CHASE_LINE_BYTES);
+    latency->sizes[latency->nsizes++] = min;
+    for (uint64_t power = SMALLEST; power < max; power *= 2) {
+        if (power > min)
             latency->sizes[latency->nsizes++] = power;
-        if (power / 2 * 3 > params->min && power / 2 * 3 < params->max)
+        if (power / 2 * 3 > min && power / 2 * 3 < max)
             latency->sizes[latency->nsizes++] = power / 2 * 3;
     }
-    if (params->max > params->min)
-        latency->sizes[latency->nsizes++] = memory_round_down(params->max, CHASE_LINE_BYTES);
+    if (max > min)
+        latency->sizes[latency->nsizes++] = max;
 }
 
 /* The pool may hold less than the largest set, or nothing: as much as it has, by halves. */
