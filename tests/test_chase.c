@@ -74,15 +74,15 @@ static void test_chase_grow_in_steps_is_growing_at_once(void **state)
     }
 }
 
-/* The 24 cycles over five lines, told apart by their order from line 0 on. */
-static void test_chase_grow_is_uniform_over_cycles(void **state)
+/* Cycles over five lines, told apart by their order from line 0 on, over many seeds. */
+static void assert_uniform(void (*link)(uint64_t seed))
 {
-    (void)state;
-    enum { SEEDS = 24000 };
+    enum { SEEDS = 24000, CYCLES = 24 };
     static unsigned counts[5 * 5 * 5 * 5];
     size_t distinct = 0;
+    memset(counts, 0, sizeof(counts));
     for (uint64_t seed = 0; seed < SEEDS; seed++) {
-        chase_grow(memory, 0, 5, seed);
+        link(seed);
         size_t code = 0;
         for (struct chase_line *at = memory[0].next; at != memory; at = at->next)
             code = code * 5 + (size_t)(at - memory);
@@ -94,7 +94,37 @@ static void test_chase_grow_is_uniform_over_cycles(void **state)
         distinct++;
         assert_in_range(counts[code], 850, 1150); /* 1000 +- 5 standard deviations */
     }
-    assert_int_equal(distinct, 24);
+    assert_int_equal(distinct, CYCLES);
+}
+
+static void grow_five(uint64_t seed)
+{
+    chase_grow(memory, 0, 5, seed);
+}
+
+static void test_chase_grow_is_uniform_over_cycles(void **state)
+{
+    (void)state;
+    assert_uniform(grow_five);
+}
+
+static void link_five_in_a_group(uint64_t seed)
+{
+    uint32_t scratch[6];
+    chase_link_local(memory, 5, 5, seed, scratch);
+}
+
+static void link_five_groups(uint64_t seed)
+{
+    uint32_t scratch[6];
+    chase_link_local(memory, 5, 1, seed, scratch);
+}
+
+static void test_chase_link_local_is_uniform_in_and_over_groups(void **state)
+{
+    (void)state;
+    assert_uniform(link_five_in_a_group);
+    assert_uniform(link_five_groups);
 }
 
 /* No prefetcher's delight: few lines follow their neighbour. */
@@ -230,6 +260,7 @@ int main(void)
         cmocka_unit_test(test_chase_grow_is_uniform_over_cycles),
         cmocka_unit_test(test_chase_grow_is_not_sequential),
         cmocka_unit_test(test_chase_link_local_visits_group_after_group),
+        cmocka_unit_test(test_chase_link_local_is_uniform_in_and_over_groups),
         cmocka_unit_test(test_chase_link_local_is_random),
         cmocka_unit_test(test_chase_walk_makes_the_loads),
         cmocka_unit_test(test_chase_find_fault_finds_it),

@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-enum { MIB = 1 << 20 };
+enum { MIB = 1 << 20, HUGE_BYTES = 2 << 20 };
 
 /* A directory that stands for /sys/fs/cgroup. */
 static char mount[] = "/tmp/contend-cgroup-XXXXXX";
@@ -136,15 +136,15 @@ static void test_memory_check_fits_names_both_figures(void **state)
 static void test_memory_map_is_aligned_and_whole(void **state)
 {
     (void)state;
-    static const size_t sizes[] = {1, 2 * MIB, 2 * MIB + 1, 5 * MIB};
+    static const size_t sizes[] = {1, HUGE_BYTES, HUGE_BYTES + 1, 5 << 20};
     for (int pages = MEMORY_4K; pages <= MEMORY_THP; pages++)
         for (int i = 0; i < 4; i++) {
             struct err err = {0};
             struct memory_block block;
             assert_int_equal(memory_map(&block, sizes[i], (enum memory_pages)pages, &err), 0);
-            assert_int_equal((uintptr_t)block.base % (2 * MIB), 0);
-            assert_true(block.bytes >= sizes[i] && block.bytes < sizes[i] + 2 * MIB);
-            assert_int_equal(block.bytes % (2 * MIB), 0);
+            assert_int_equal((uintptr_t)block.base % HUGE_BYTES, 0);
+            assert_true(block.bytes >= sizes[i] && block.bytes < sizes[i] + HUGE_BYTES);
+            assert_int_equal(block.bytes % HUGE_BYTES, 0);
             memset(block.base, 1, block.bytes);
             double share = memory_page_share(&block);
             assert_true(pages == MEMORY_4K ? share == 1 : share >= 0 && share <= 1);
@@ -192,16 +192,16 @@ static void test_memory_llc_counts_caches_once(void **state)
 {
     (void)state;
     static struct bench_machine m;
-    assert_int_equal(memory_llc_bytes(&m), 32 * MIB); /* nobody says */
+    assert_int_equal(memory_llc_bytes(&m), 32 << 20); /* nobody says */
     m.ncpus = 4;
     m.ncaches = 2;
-    m.caches[0] = (struct bench_cache){.level = 3, .size_bytes = 8 * MIB};
-    m.caches[1] = (struct bench_cache){.level = 2, .size_bytes = 1 * MIB};
-    assert_int_equal(memory_llc_bytes(&m), 8 * MIB);
+    m.caches[0] = (struct bench_cache){.level = 3, .size_bytes = 8 << 20};
+    m.caches[1] = (struct bench_cache){.level = 2, .size_bytes = 1 << 20};
+    assert_int_equal(memory_llc_bytes(&m), 8 << 20);
     m.cpus[1].llc = m.cpus[3].llc = 1;
-    assert_int_equal(memory_llc_bytes(&m), 16 * MIB);
+    assert_int_equal(memory_llc_bytes(&m), 16 << 20);
     m.caches[0].size_bytes = 0;
-    assert_int_equal(memory_llc_bytes(&m), 2 * MIB);
+    assert_int_equal(memory_llc_bytes(&m), 2 << 20);
 }
 
 static void test_memory_median_and_rounding(void **state)
