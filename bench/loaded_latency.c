@@ -14,7 +14,8 @@
  * there when it never does); `retention`: idle latency / latency under full load.
  * **Source** Intel Memory Latency Checker, loaded latency; J. D. McCalpin's notes on latency under
  * load. The chain is that of mem_latency, on huge pages where there are any.
- * **Limits** The chain's own loads are not in the bandwidth (below 0.5 GB/s). One chain: the
+ * **Limits** Where memory is short, caches serve part of the load, and the bandwidth is more than
+ * memory's. The chain's own loads are not in the bandwidth (below 0.5 GB/s). One chain: the
  * latency of the first CPU's place. Rates of a step are asked for, not guaranteed: the pairs count.
  */
 #include <errno.h>
@@ -61,7 +62,8 @@ static const struct opt loaded_opts[] = {
      .min = 1 << 20,
      .max = 1ull << 44,
      .arg = "BYTES",
-     .help = "of the chain, and of the injectors' memory; unset: twice the caches, if possible"},
+     .help = "of the chain, and of the injectors' memory; unset: 2 and 8 times the caches, if "
+             "possible"},
     {.name = "inject",
      .kind = OPT_CHOICE,
      .offset = offsetof(struct loaded_params, inject),
@@ -124,10 +126,12 @@ static unsigned arrays_of(enum inject inject)
     return inject == INJECT_RRW ? 2 : 1;
 }
 
-static uint64_t choose_bytes(const struct bench_ctx *ctx)
+/* `times` all last-level caches, or the share of the free memory if that is less. */
+static uint64_t choose_bytes(const struct bench_ctx *ctx, unsigned times, unsigned share)
 {
     const uint64_t smallest = 1 << 20;
-    uint64_t bytes = 2 * memory_llc_bytes(ctx->machine), most = memory_available_bytes() / 8;
+    uint64_t bytes = times * memory_llc_bytes(ctx->machine);
+    uint64_t most = memory_available_bytes() / share;
     bytes = bytes < most ? bytes : most;
     return bytes > smallest ? bytes : smallest;
 }
@@ -170,19 +174,21 @@ static int loaded_setup(struct bench_ctx *ctx)
     if (!loaded)
         return err_set(ctx->err, -ENOMEM, "cannot allocate the state of loaded_latency");
     unsigned ncpus = ctx->machine->ncpus;
-    uint64_t bytes = params->size ? params->size : choose_bytes(ctx);
+    uint64_t bytes = params->size ? params->size : choose_bytes(ctx, 2, 8);
+    /* Many cores have as much of their own as the shared cache: their load must not fit there. */
+    uint64_t load_bytes = params->size ? params->size : choose_bytes(ctx, 8, 4);
     loaded->seed = ctx->seed;
     loaded->inject = (enum inject)params->inject;
     loaded->kernel = stream_isa_best()->kernel[inject_ops[params->inject]][STREAM_PLAIN];
     loaded->lines = (size_t)bytes / CHASE_LINE_BYTES;
-    loaded->n = (size_t)bytes / sizeof(double) / arrays_of(loaded->inject) / CHUNK * CHUNK;
+    loaded->n = (size_t)load_bytes / sizeof(double) / arrays_of(loaded->inject) / CHUNK * CHUNK;
     loaded->injectors = aligned_alloc(128, ncpus * sizeof(*loaded->injectors));
     if (!loaded->injectors)
         return err_set(ctx->err, -ENOMEM, "cannot allocate %u injectors", ncpus);
     memset(loaded->injectors, 0, ncpus * sizeof(*loaded->injectors));
     int rc = memory_map(&loaded->chain, bytes, (enum memory_pages)params->pages, ctx->err);
     if (!rc)
-        rc = memory_map(&loaded->load, bytes, (enum memory_pages)params->pages, ctx->err);
+        rc = memory_map(&loaded->load, load_bytes, (enum memory_pages)params->pages, ctx->err);
     if (!rc)
         rc = team_start_all(&loaded->team, ctx);
     if (rc)
