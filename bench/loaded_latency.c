@@ -62,7 +62,7 @@ static const struct opt loaded_opts[] = {
      .min = 1 << 20,
      .max = 1ull << 44,
      .arg = "BYTES",
-     .help = "of the chain, and of the injectors' memory; unset: 2 and 8 times the caches, if "
+     .help = "of the chain, and of the injectors' memory; unset: 2 and 4 times the caches, if "
              "possible"},
     {.name = "inject",
      .kind = OPT_CHOICE,
@@ -176,7 +176,7 @@ static int loaded_setup(struct bench_ctx *ctx)
     unsigned ncpus = ctx->machine->ncpus;
     uint64_t bytes = params->size ? params->size : choose_bytes(ctx, 2, 8);
     /* Many cores have as much of their own as the shared cache: their load must not fit there. */
-    uint64_t load_bytes = params->size ? params->size : choose_bytes(ctx, 8, 4);
+    uint64_t load_bytes = params->size ? params->size : choose_bytes(ctx, 4, 4);
     loaded->seed = ctx->seed;
     loaded->inject = (enum inject)params->inject;
     loaded->kernel = stream_isa_best()->kernel[inject_ops[params->inject]][STREAM_PLAIN];

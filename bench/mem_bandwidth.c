@@ -33,7 +33,7 @@
 
 enum {
     ARRAYS = 3,
-    ROUNDS_MIN = 3,
+    ROUNDS_MIN = 2,
     ROUNDS_MAX = 128,
     POINTS_MAX = STREAM_OPS * STREAM_STORES,
     ALIGN = 2 << 20,
