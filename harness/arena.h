@@ -11,6 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "harness/board.h"
 #include "harness/core/bench.h"
 #include "harness/core/bitset.h"
 #include "harness/core/err.h"
@@ -78,6 +79,7 @@ struct arena {
     _Atomic uint32_t go;   /* futex: 1 = measure */
     _Atomic uint32_t stop; /* 1 = end the load, check the result, exit */
     _Atomic int event_fd;  /* a worker writes here when its state changes */
+    struct board board[2]; /* where foreground [0] and background [1] workers meet */
     struct arena_worker worker[];
 };
 

@@ -150,6 +150,18 @@ static void give_up_all(struct observer *o, enum worker_state state, double limi
         give_up(o, i, state, limit_s);
 }
 
+static void describe_gpus(const struct topo *topo, struct bench_machine *machine)
+{
+    unsigned visible = topo_visible_gpus(topo);
+    unsigned most = sizeof(machine->gpus) / sizeof(machine->gpus[0]);
+    machine->ngpus = visible < most ? visible : most;
+    for (unsigned i = 0; i < machine->ngpus; i++) {
+        const struct topo_gpu *gpu = &topo->gpus[i];
+        memcpy(machine->gpus[i].pci_bdf, gpu->pci_bdf, sizeof(gpu->pci_bdf));
+        machine->gpus[i].os_node = gpu->node < 0 ? -1 : (int)topo->nodes[gpu->node].os_node;
+    }
+}
+
 /* The part of the topology that benchmarks may know; each worker keeps what it is bound to. */
 static void describe_machine(const struct topo *topo, struct bench_machine *machine)
 {
@@ -169,6 +181,7 @@ static void describe_machine(const struct topo *topo, struct bench_machine *mach
     for (unsigned i = 0; i < topo->ncaches && machine->ncaches < most; i++)
         machine->caches[machine->ncaches++] = (struct bench_cache){
             topo->caches[i].level, topo->caches[i].size_bytes, topo->caches[i].cpus};
+    describe_gpus(topo, machine);
 }
 
 static void write_orders(struct observer *o)
@@ -186,7 +199,7 @@ static void write_orders(struct observer *o)
         worker->plan = o->arm->plan.workers[slot];
         worker->index = behind ? i - o->foreground : i;
         worker->team = behind ? o->nworkers - o->foreground : o->foreground;
-        worker->device = bench->needs & NEED_DEVICE ? config->device : DEVICE_NONE;
+        worker->device = bench_device(bench, config->device, config->transport);
         worker->seed = config->seed + slot;
         (void)snprintf(worker->bench, sizeof(worker->bench), "%s", bench->name);
         assert(bench->params_size <= sizeof(worker->params));
@@ -350,7 +363,8 @@ static int finish(struct observer *o)
 static void read_gpus(const struct observer *o, struct observation *out)
 {
     out->gpu_clock_mhz = out->gpu_temp_c = NAN;
-    if (o->config->device != DEVICE_CUDA)
+    enum device device = bench_device(o->arm->bench, o->config->device, o->config->transport);
+    if (device != DEVICE_CUDA && device != DEVICE_NCCL)
         return;
     double clock_mhz = 0, temp_c = 0;
     unsigned known = 0;

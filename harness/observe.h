@@ -21,7 +21,7 @@ struct observe_config {
     const struct topo *topo;
     const struct bench *background; /* NULL = none */
     const void *background_params;
-    enum device device;
+    enum device device, transport; /* see bench_device */
     uint64_t seed;
     double warmup_s;            /* steps that do not count, at least one */
     double measure_s;           /* budget of the measured part, at least one step */

@@ -45,12 +45,12 @@ static void put_footnote(const struct result *result, FILE *out)
 void report_put_heading(const struct report *report, const char *what, unsigned workers,
                         const char *how, FILE *out)
 {
-    static const char *const devices[] = {"no device", "device: sim (modelled GPU)",
-                                          "device: cuda"};
+    static const char *const devices[] = {"no device", "device: sim (modelled GPU)", "device: cuda",
+                                          "NCCL", "MPI on the CPUs"};
     enum device device = DEVICE_NONE;
     for (size_t i = 0; i < report->result->narms; i++)
         if (arm_device(report->result, &report->result->arms[i]) != DEVICE_NONE)
-            device = report->result->device;
+            device = arm_device(report->result, &report->result->arms[i]);
     (void)fputs(" \"", out);
     put_clean(out, report->result->scenario, HOST_MOST);
     (void)fprintf(out, ": %s - %s\" \"", what, devices[device]);

@@ -12,7 +12,7 @@ const char *status_name(enum status status)
 
 enum device arm_device(const struct result *result, const struct arm *arm)
 {
-    return arm->bench->needs & NEED_DEVICE ? result->device : DEVICE_NONE;
+    return bench_device(arm->bench, result->device, result->transport);
 }
 
 void observation_free(struct observation *observation)

@@ -99,8 +99,9 @@ struct arm {
 
 struct result {
     char run_id[64];
-    const char *scenario; /* name */
-    enum device device;   /* of the arms whose benchmark needs one */
+    const char *scenario;  /* name */
+    enum device device;    /* of the arms whose benchmark needs one or its stand-in */
+    enum device transport; /* of the arms of collectives: nccl or mpi */
     unsigned rounds_planned, rounds_done;
     uint64_t seed;
     size_t narms;
@@ -109,7 +110,7 @@ struct result {
 
 void observation_free(struct observation *observation);
 
-/* The device column of an arm: `none` for a benchmark that needs no device. */
+/* The device column of an arm: see bench_device. */
 enum device arm_device(const struct result *result, const struct arm *arm);
 
 #endif

@@ -158,14 +158,15 @@ static const bool have_cuda = true;
 static const bool have_cuda = false;
 #endif
 
-/* Merges what one part needs into *device: a run has one device for all arms that need one. */
+/* A run has one device for all arms that need one, and one transport for all collectives. */
 static int choose_device(const struct run_options *options, const struct topo *topo,
-                         const struct bench *bench, enum device *device, struct err *err)
+                         const struct bench *bench, struct result *result, struct err *err)
 {
     unsigned gpus = options->topo.fake_gpus ? 0 : topo_visible_gpus(topo);
+    result->transport = gpus && have_cuda && options->device != 1 ? DEVICE_NCCL : DEVICE_MPI;
     if (!(bench->needs & NEED_DEVICE))
         return 0;
-    *device = options->device == 1 || !gpus || !have_cuda ? DEVICE_SIM : DEVICE_CUDA;
+    result->device = options->device == 1 || !gpus || !have_cuda ? DEVICE_SIM : DEVICE_CUDA;
     if (options->device == 2 && !have_cuda)
         return err_set(err, -ENOTSUP,
                        "device 'cuda' is not possible: this program was built without nvcc; use "
@@ -343,7 +344,7 @@ static int add_parts(const struct cmd_env *env, const struct run_options *option
         if (!rc)
             rc = set_params(bench, part[i].params, cli, used, setup->params[i], err);
         if (!rc)
-            rc = choose_device(options, setup->config.topo, bench, &result->device, err);
+            rc = choose_device(options, setup->config.topo, bench, result, err);
         request.bench = bench;
         request.params = setup->params[i];
         if (!rc)
@@ -381,6 +382,7 @@ int run_setup_make(const struct cmd_env *env, const struct scenario *scenario,
     result->scenario = scenario->name;
     result->seed = options->seed ? (uint64_t)options->seed : draw_seed();
     setup->config.device = result->device;
+    setup->config.transport = result->transport;
     setup->config.seed = result->seed;
     set_run_id(result);
     set_times(options, setup);

@@ -23,6 +23,8 @@ struct worker {
     const struct bench *bench;
     struct bench_ctx ctx;
     struct bench_machine machine; /* only the CPUs that this worker is bound to */
+    struct board_seat seat;
+    struct peers peers;
     struct perf perf;
     uint64_t iters; /* per sample, so that the clock stays small beside it */
 };
@@ -259,9 +261,12 @@ static void fill_context(struct worker *w)
         .visits = &slot->visits,
         .err = &slot->err,
         .machine = &w->machine,
+        .peers = &w->peers,
         .budget_s = w->arena->measure_s,
         .values = &slot->values,
     };
+    board_sit(&w->arena->board[slot->plan.background], &w->seat, slot->index, slot->team,
+              &w->peers);
     w->machine = w->arena->machine;
     w->machine.ncpus = 0;
     for (unsigned i = 0; i < w->arena->machine.ncpus; i++)

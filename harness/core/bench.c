@@ -7,8 +7,17 @@
 
 const char *device_name(enum device device)
 {
-    static const char *const names[] = {"none", "sim", "cuda"};
+    static const char *const names[] = {"none", "sim", "cuda", "nccl", "mpi"};
     return names[device];
+}
+
+enum device bench_device(const struct bench *bench, enum device device, enum device transport)
+{
+    if (bench->needs & NEED_GPU)
+        return DEVICE_CUDA;
+    if (bench->needs & NEED_COLLECTIVE)
+        return transport;
+    return bench->needs & NEED_DEVICE ? device : DEVICE_NONE;
 }
 
 const struct bench *bench_find(const struct bench *const *benches, const char *name)

@@ -16,6 +16,7 @@
 #include "harness/core/bitset.h"
 #include "harness/core/err.h"
 #include "harness/core/opt.h"
+#include "harness/core/peers.h"
 #include "harness/core/values.h"
 #include "harness/core/visit.h"
 
@@ -24,14 +25,19 @@ enum metric { METRIC_RATE, METRIC_DURATION, METRIC_BANDWIDTH, METRIC_LATENCY };
 
 /* What a benchmark cannot do without; the harness skips it, with a reason, where it is absent. */
 enum {
-    NEED_DEVICE = 1u << 0, /* a GPU or its stand-in `sim`: ctx->device says which */
-    NEED_NUMA = 1u << 1,   /* at least two NUMA nodes */
+    NEED_DEVICE = 1u << 0,     /* a GPU or its stand-in `sim`: ctx->device says which */
+    NEED_NUMA = 1u << 1,       /* at least two NUMA nodes */
+    NEED_GPU = 1u << 2,        /* a real GPU: device is `cuda`, and machine->gpus lists them */
+    NEED_COLLECTIVE = 1u << 3, /* collectives: NCCL over GPUs, else MPI on the CPUs */
 };
 
-enum device { DEVICE_NONE, DEVICE_SIM, DEVICE_CUDA };
+/* `nccl` and `mpi` are what collectives run over; rows of one are never compared with the other. */
+enum device { DEVICE_NONE, DEVICE_SIM, DEVICE_CUDA, DEVICE_NCCL, DEVICE_MPI };
 
-/* "none", "sim", "cuda": as the device column of rows.csv writes it. */
+/* "none", "sim", "cuda", "nccl", "mpi": as the device column of rows.csv writes it. */
 const char *device_name(enum device device);
+
+enum { PCI_BDF_MAX = 32 };
 
 /* One timed interval. The harness writes start and elapsed; the benchmark the rest. */
 struct sample {
@@ -60,6 +66,11 @@ struct bench_machine {
         uint64_t size_bytes;
         unsigned cpus; /* that share one */
     } caches[8];
+    unsigned ngpus; /* that CUDA shows this process, in its order */
+    struct bench_gpu {
+        char pci_bdf[PCI_BDF_MAX];
+        int os_node; /* -1 = unknown */
+    } gpus[64];
 };
 
 /* A metric of its own that a benchmark emits by bench_emit; rows carry it under this name. */
@@ -69,7 +80,7 @@ struct bench_metric {
 };
 
 /* Limits the size of benchmark parameters, which cross exec by value. */
-enum { BENCH_PARAMS_MAX = 1024, PCI_BDF_MAX = 32 };
+enum { BENCH_PARAMS_MAX = 1024 };
 
 struct bench_ctx {
     const void *params; /* the benchmark's own struct, params_size bytes, already validated */
@@ -83,6 +94,7 @@ struct bench_ctx {
     struct visit_log *visits;  /* call visit_mark(ctx->visits) in each thread of each region */
     struct err *err;           /* write the reason here when a call fails */
     const struct bench_machine *machine;
+    struct peers *peers;      /* the workers of this role, as a team; never NULL in a worker */
     double budget_s;          /* time that the measured part should take; a scan divides it up */
     struct value_log *values; /* what bench_emit fills */
     void *state;              /* the benchmark's own, from setup to teardown */
@@ -105,6 +117,11 @@ struct bench {
      * emits values instead of being timed from outside.
      */
     bool scan;
+    /*
+     * The foreground workers are one unit, ranks that wait for each other: their baseline is all
+     * of them without the background, and when one is lost the others are ended at once.
+     */
+    bool together;
     /* Checks parameters against each other; NULL = none. Runs in the parent, before any worker. */
     int (*validate)(const void *params, struct err *err);
     /* -ENOTSUP with a reason = a skipped row. NULL = always possible. */
@@ -123,6 +140,12 @@ struct bench {
  */
 int bench_emit(struct bench_ctx *ctx, unsigned metric, double value, const char *key_fmt, ...)
     __attribute__((format(printf, 4, 5)));
+
+/*
+ * What the benchmark runs on, where the run has `device` behind its workers and `transport` between
+ * them: DEVICE_NONE for one that needs neither.
+ */
+enum device bench_device(const struct bench *bench, enum device device, enum device transport);
 
 /* NULL-terminated table of benchmarks; NULL where `name` is not in it. */
 const struct bench *bench_find(const struct bench *const *benches, const char *name);
