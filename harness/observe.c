@@ -318,6 +318,8 @@ static int measure(struct observer *o)
         rc = wait_for_news(o, until_ns);
         if (!rc && clock_now_ns() >= until_ns)
             break;
+        if (!rc && o->arm->bench->together && any_lost(o))
+            rc = -ECANCELED; /* the others would wait for it for ever */
     }
     read_machine(o, &o->machine_end, &o->ours_end_s);
     if (!rc && o->arm->bench->scan)
@@ -352,6 +354,8 @@ static int finish(struct observer *o)
         while (o->child[i].pid) {
             if (wait_for_news(o, until_ns))
                 return -EINTR;
+            if (o->arm->bench->together && any_lost(o))
+                return -ECANCELED;
             if (clock_now_ns() >= until_ns)
                 give_up(o, i, WORKER_FINISHED, limit_s);
         }
@@ -405,12 +409,11 @@ static int collect_all(const struct observer *o, struct observation *out, struct
 int observe_arm(const struct observe_config *config, const struct arm *arm, bool record_visits,
                 struct signals *signals, struct observation *out, struct err *err)
 {
-    unsigned background = arm->alone ? 0 : arm->plan.nworkers - arm->slots;
     struct observer o = {.config = config,
                          .arm = arm,
                          .signals = signals,
                          .foreground = arm->workers,
-                         .nworkers = arm->workers + background};
+                         .nworkers = arm->workers + arm_background(arm)};
     int rc = observer_open(&o, err);
     if (rc)
         goto close;
