@@ -144,9 +144,10 @@ static void give_up(struct observer *o, unsigned i, enum worker_state state, dou
     launch_kill(o->child[i].pid);
 }
 
-static void give_up_all(struct observer *o, enum worker_state state, double limit_s)
+/* Of the first n workers. */
+static void give_up_all(struct observer *o, unsigned n, enum worker_state state, double limit_s)
 {
-    for (unsigned i = 0; i < o->nworkers; i++)
+    for (unsigned i = 0; i < n; i++)
         give_up(o, i, state, limit_s);
 }
 
@@ -276,7 +277,7 @@ static int prepare(struct observer *o)
         if (any_lost(o))
             return -ECANCELED;
         if (clock_now_ns() >= until_ns)
-            give_up_all(o, WORKER_READY, limit_s);
+            give_up_all(o, o->nworkers, WORKER_READY, limit_s);
     }
     return any_lost(o) ? -ECANCELED : 0;
 }
@@ -323,7 +324,7 @@ static int measure(struct observer *o)
     }
     read_machine(o, &o->machine_end, &o->ours_end_s);
     if (!rc && o->arm->bench->scan)
-        give_up_all(o, WORKER_DONE, o->config->limit_s);
+        give_up_all(o, o->foreground, WORKER_DONE, o->config->limit_s);
     else if (!rc)
         censor_running(o);
     return rc;
