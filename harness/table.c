@@ -66,7 +66,7 @@ static double median_of(const struct table *table, size_t arm, const char *metri
 {
     const struct arm *of = arm_at(table, arm);
     const struct row *row =
-        rows_find(table->rows, name_at(table, arm), of->alone ? 1 : of->workers, of->slots, metric);
+        rows_find(table->rows, name_at(table, arm), of->workers, of->slots, metric);
     return row ? row->median : NAN;
 }
 
