@@ -8,6 +8,7 @@
 #include "harness/core/log.h"
 #include "harness/core/units.h"
 #include "harness/summary.h"
+#include "harness/table_retention.h"
 #include "harness/table_values.h"
 
 enum { TABLE_WIDTH = 79, CELL = 32 };
@@ -344,6 +345,8 @@ static int print_all(struct table *table)
     if (!rc)
         rc = table_values_print(table->result, table->rows, table->summary, table->out,
                                 table->color);
+    if (!rc)
+        (void)table_retention_print(table->result, table->rows, table->out, table->color);
     bool first = true;
     for (unsigned slots = 0; (slots = next_slots(table->result, slots)) != 0; first = false) {
         if (first)
