@@ -3,8 +3,8 @@
  * behind one interface for the benchmark, the scan in collective.c.
  *
  *   struct collective team = {.ops = collective_ops_of(ctx->device)};
- *   rc = team.ops->probe(ctx, &ranks_here)              all processes, before anything else
- *   rc = team.ops->open(&team, ctx, most_bytes)         all processes
+ *   rc = team.ops->probe(ctx, &local)                   each process for itself
+ *   rc = team.ops->open(&team, ctx, most_bytes)         from here on, all together
  *   for each size: team.ops->prepare(&team, &call, err)
  *                  team.ops->run(&team, iters, &elapsed_ns, err)   as often as one likes
  *                  team.ops->time_each(&team, iters, times, err)
@@ -26,82 +26,31 @@
 #include <stdint.h>
 
 #include "harness/core/bench.h"
-
-/* In the order of the parameter `op`. */
-enum collective_op {
-    COLLECTIVE_ALLREDUCE,
-    COLLECTIVE_ALLGATHER,
-    COLLECTIVE_REDUCESCATTER,
-    COLLECTIVE_BROADCAST,
-    COLLECTIVE_REDUCE,
-    COLLECTIVE_ALLTOALL,
-    COLLECTIVE_SENDRECV, /* round a ring: to rank + 1, from rank - 1 */
-    COLLECTIVE_OPS,
-};
-
-/* In the order of the parameter `type`; reductions are sums. */
-enum collective_type {
-    COLLECTIVE_INT8,
-    COLLECTIVE_INT32,
-    COLLECTIVE_INT64,
-    COLLECTIVE_HALF,
-    COLLECTIVE_BFLOAT16,
-    COLLECTIVE_FLOAT,
-    COLLECTIVE_DOUBLE,
-    COLLECTIVE_TYPES,
-};
-
-/* Of one element. */
-size_t collective_type_bytes(enum collective_type type);
-
-/*
- * One operation. Where an operation deals with a part for each rank (all-gather, reduce-scatter,
- * all-to-all), `count` is of one part, and the whole buffer has ranks * count elements.
- *
- *   op             send buffer     recv buffer     in place means
- *   allreduce      count           count           send = recv
- *   allgather      count           ranks * count   send = recv + rank * count
- *   reducescatter  ranks * count   count           recv = send + rank * count
- *   broadcast      count (root's)  count           send = recv
- *   reduce         count           count (root's)  send = recv
- *   alltoall       ranks * count   ranks * count   never
- *   sendrecv       count           count           never
- */
-struct collective_call {
-    enum collective_op op;
-    enum collective_type type;
-    bool in_place;
-    unsigned root; /* of broadcast and reduce */
-    size_t count;  /* > 0 */
-    size_t bytes;  /* of the larger of the two buffers: METHOD.md's S */
-    bool graph;    /* capture a batch once, then replay it; MPI: -ENOTSUP in probe */
-};
-
-/* By the table above: a part for each rank; adds values up; can be done in place. */
-bool collective_has_parts(enum collective_op op);
-bool collective_is_summed(enum collective_op op);
-bool collective_has_in_place(enum collective_op op);
+#include "kernels/collective_call.h"
 
 /* One operation of one rank, in the pass that times each. */
 struct collective_time {
-    float begin_us; /* when the rank came to it, since its first */
-    float end_us;   /* when it was done with it */
+    float busy_us;   /* from when the rank had come to it until it was done with it */
+    float period_us; /* since the end of the operation before; of the first: busy_us */
 };
 
 /* Of all ranks of this process. */
 struct collective_verdict {
     uint64_t wrong; /* elements that are not what they should be */
-    unsigned rank;  /* the first of them: whose buffer, where in it, and what */
+    /* One of them: in whose recv buffer, where in it, and what. */
+    unsigned rank;
     uint64_t index;
     double got, want;
 };
 
-struct collective_ops;
-
 struct collective {
     const struct collective_ops *ops;
+    /* What open sets. */
     unsigned ranks;        /* of all processes together */
     unsigned first, local; /* the ranks of this process */
+    size_t most_bytes;     /* that fit; in all processes the same, at most what was asked for */
+    unsigned batch;        /* prepare may set it: `iters` of run is then a multiple of it; 0 = 1 */
+    int version;           /* of the library, as it numbers it; 0 = none */
     void *impl;            /* the engine's own */
 };
 
@@ -110,17 +59,18 @@ struct collective_ops {
 
     /*
      * Whether this process could take part, without meeting the others; *local is how many ranks
-     * it would hold. -ENOTSUP with the reason. The benchmark then makes all processes agree.
+     * it would hold. -ENOTSUP with the reason. Parameters are those of `collective`; the benchmark
+     * then makes all processes agree.
      */
     int (*probe)(struct bench_ctx *ctx, unsigned *local);
 
     /*
-     * Joins all processes; sets ranks, first, local and impl. `most_bytes` is the largest `bytes`
-     * that any call will have.
+     * Joins all processes. `most_bytes` is the largest `bytes` that calls will have; where memory
+     * is short, team->most_bytes says how far they can go.
      */
     int (*open)(struct collective *team, struct bench_ctx *ctx, size_t most_bytes);
 
-    /* What the next calls run. Does no operation, and need not touch any buffer. */
+    /* What the next calls run. -ENOTSUP where the library has no such operation or type. */
     int (*prepare)(struct collective *team, const struct collective_call *call, struct err *err);
 
     /*
@@ -131,23 +81,26 @@ struct collective_ops {
     int (*run)(struct collective *team, uint64_t iters, uint64_t *elapsed_ns, struct err *err);
 
     /*
-     * The same with a look at the (device's) clock on both sides of each operation:
-     * times[k * iters + i] is operation i of rank first + k. Clocks of ranks need not agree.
+     * The same, by the device's clock where there is one, with a look at it on both sides of each
+     * operation: times[k * iters + i] is operation i of rank first + k. iters is at most
+     * COLLECTIVE_TIMES_MAX.
      */
     int (*time_each)(struct collective *team, unsigned iters, struct collective_time *times,
                      struct err *err);
 
     /*
-     * Writes inputs that depend on rank, element and repetition (kernels/collective_value.h),
-     * poisons outputs (all bits set), does one operation, and compares every element that the
-     * operation defines. Wrong values are no error of the call.
+     * Fills inputs by kernels/collective_value.h, poisons outputs (all bits set), does one
+     * operation, and compares every element that it defines. Wrong values are no error of the
+     * call.
      */
     int (*check)(struct collective *team, unsigned repetition, struct collective_verdict *verdict,
                  struct err *err);
 
-    /* NULL impl is fine. Must not wait for ranks that are gone: aborts after an error. */
+    /* A team that was never opened is fine. Must not wait for ranks that are gone. */
     void (*close)(struct collective *team);
 };
+
+enum { COLLECTIVE_TIMES_MAX = 512 };
 
 extern const struct collective_ops collective_nccl_ops; /* collective_nccl.c */
 
