@@ -8,8 +8,8 @@
 
 #ifdef CONTEND_HAVE_CUDA
 
+#include <stdio.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 #include "harness/core/clock.h"
 #include "kernels/gpu_collective.h"
@@ -42,17 +42,27 @@ int nccl_team_probe(struct bench_ctx *ctx, unsigned *local)
     return convert(gpu_collective_load(&version, msg, sizeof(msg)), msg, ctx->err);
 }
 
-/* Which GPU of which host a rank has. */
+/* Which GPU of which machine a rank has; containers of one machine share the boot's id. */
 struct seat {
-    char host[64], pci_bdf[PCI_BDF_MAX];
+    char boot_id[40], pci_bdf[PCI_BDF_MAX];
 };
+
+static void read_boot_id(char id[static 40])
+{
+    FILE *file = fopen("/proc/sys/kernel/random/boot_id", "re");
+    if (!file)
+        return;
+    if (!fgets(id, 40, file))
+        id[0] = '\0';
+    (void)fclose(file);
+}
 
 /* NCCL itself fails on shared GPUs, in words that do not say which. */
 static int check_seats(struct bench_ctx *ctx)
 {
     unsigned size = ctx->peers->size;
-    struct seat mine = {.host = "", .pci_bdf = ""}, *all = calloc(size, sizeof(*all));
-    (void)gethostname(mine.host, sizeof(mine.host) - 1);
+    struct seat mine = {.boot_id = "", .pci_bdf = ""}, *all = calloc(size, sizeof(*all));
+    read_boot_id(mine.boot_id);
     memcpy(mine.pci_bdf, ctx->pci_bdf, sizeof(mine.pci_bdf));
     if (!all)
         return err_set(ctx->err, -ENOMEM, "cannot allocate a list of %u ranks", size);
@@ -61,9 +71,9 @@ static int check_seats(struct bench_ctx *ctx)
         for (unsigned a = 0; a < b && !rc; a++)
             if (memcmp(&all[a], &all[b], sizeof(all[a])) == 0)
                 rc = err_set(ctx->err, -ENOTSUP,
-                             "ranks %u and %u would share the GPU %s of %s, which NCCL refuses: "
-                             "use at most one worker a GPU (%u visible here)",
-                             a, b, all[b].pci_bdf, all[b].host, ctx->machine->ngpus);
+                             "two ranks on one GPU: %u and %u have %s, which NCCL refuses; use at "
+                             "most one worker a GPU (%u visible here)",
+                             a, b, all[b].pci_bdf, ctx->machine->ngpus);
     free(all);
     return rc;
 }
