@@ -12,6 +12,7 @@
 #include "harness/cmd.h"
 #include "harness/core/log.h"
 #include "harness/env.h"
+#include "harness/gpu_health.h"
 #include "harness/output.h"
 #include "harness/perf.h"
 #include "harness/plan_json.h"
@@ -40,6 +41,7 @@ struct session {
     struct run_setup *setup; /* of the scenario that runs now */
     struct output output;
     time_t started;
+    bool gpus_told; /* what is to be said about them was said */
 };
 
 static void print_help(const struct cmd_env *env)
@@ -163,6 +165,40 @@ static int conclude(struct session *s, int rc, const struct err *measured)
     return code;
 }
 
+static bool uses_gpus(const struct result *result)
+{
+    for (size_t i = 0; i < result->narms; i++) {
+        enum device device = arm_device(result, &result->arms[i]);
+        if ((device == DEVICE_CUDA || device == DEVICE_NCCL) &&
+            result->arms[i].plan.status == PLAN_OK)
+            return true;
+    }
+    return false;
+}
+
+/* What makes a GPU another one than a run takes it for, before it starts. */
+static void warn_about_gpu(const struct topo_gpu *gpu)
+{
+    struct gpu_finding findings[GPU_FINDINGS_MAX];
+    size_t n = gpu->health ? gpu_health_judge(gpu->health, findings) : 0;
+    for (size_t i = 0; i < n; i++)
+        if (findings[i].concern == GPU_CONCERN_PROCESSES ||
+            findings[i].concern == GPU_CONCERN_COMPUTE_MODE ||
+            findings[i].concern == GPU_CONCERN_MIG)
+            log_warn("GPU %d (%s): %s", gpu->cuda_ordinal, gpu->pci_bdf, findings[i].text);
+}
+
+static void warn_about_gpus(struct session *s)
+{
+    unsigned n = topo_visible_gpus(&s->topo);
+    if (s->gpus_told || !uses_gpus(&s->setup->result))
+        return;
+    s->gpus_told = true;
+    for (unsigned i = 0; i < n; i++)
+        if (!i || strcmp(s->topo.gpus[i].pci_bdf, s->topo.gpus[i - 1].pci_bdf) != 0)
+            warn_about_gpu(&s->topo.gpus[i]);
+}
+
 static int run_for_real(struct session *s, const char *subdirectory)
 {
     struct err err = {0};
@@ -176,6 +212,7 @@ static int run_for_real(struct session *s, const char *subdirectory)
         code = EXIT_USAGE;
         goto close;
     }
+    warn_about_gpus(s);
     rc = measure(s, &err);
     code = conclude(s, rc, &err);
 close:
