@@ -95,7 +95,7 @@ struct gpu_finding {
 size_t gpu_health_judge(const struct gpu_health *health,
                         struct gpu_finding findings[static GPU_FINDINGS_MAX]);
 
-/* "PCIe x16 gen 5; 18 NVLinks; ECC; 345 of 1980 MHz; 120 of 700 W; 40 C": what is known. */
+/* What is known, and behind "/" the most: "PCIe x16 gen 1/5; 18 NVLinks; ECC; 345/1980 MHz". */
 char *gpu_health_format(const struct gpu_health *health, char *buf, size_t size);
 
 /* "default", "exclusive", "prohibited", ...; NULL when unknown. */

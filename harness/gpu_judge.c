@@ -211,12 +211,12 @@ static void append_links(const struct gpu_health *h, char *buf, size_t size)
     if (h->pcie_generation > 0)
         append(buf, size, " ", "%sgen %d", buf[0] ? "" : "PCIe ", h->pcie_generation);
     if (h->pcie_generation > 0 && h->pcie_generation < h->pcie_generation_link)
-        append(buf, size, " ", "of %d now", h->pcie_generation_link);
+        append(buf, size, "", "/%d", h->pcie_generation_link);
     if (h->nvlinks > 0)
         append(buf, size, "; ", "%d NVLink%s", h->nvlinks_active, plural(h->nvlinks_active));
 }
 
-/* "345 of 1980 MHz"; nothing where it is unknown. */
+/* "345/1980 MHz", now and at most; nothing where it is unknown. */
 static void append_part(double now, double most, const char *unit, char *buf, size_t size)
 {
     if (isnan(now))
@@ -224,7 +224,7 @@ static void append_part(double now, double most, const char *unit, char *buf, si
     if (isnan(most))
         append(buf, size, "; ", "%.0f %s", now, unit);
     else
-        append(buf, size, "; ", "%.0f of %.0f %s", now, most, unit);
+        append(buf, size, "; ", "%.0f/%.0f %s", now, most, unit);
 }
 
 char *gpu_health_format(const struct gpu_health *health, char *buf, size_t size)
