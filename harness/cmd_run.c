@@ -21,6 +21,7 @@
 #include "harness/row_json.h"
 #include "harness/run.h"
 #include "harness/run_options.h"
+#include "harness/symmetry_tell.h"
 #include "harness/table.h"
 #include "harness/topo_gpu.h"
 #include "version.h"
@@ -40,6 +41,7 @@ struct session {
     struct signals signals;
     struct run_setup *setup; /* of the scenario that runs now */
     struct output output;
+    struct symmetry symmetry;
     time_t started;
     bool gpus_told; /* what is to be said about them was said */
 };
@@ -97,6 +99,7 @@ static struct run_record make_record(const struct session *s, const char *status
         .env = &s->environment,
         .topo = &s->topo,
         .result = &s->setup->result,
+        .symmetry = &s->symmetry,
         .run_opts = run_option_table,
         .run_options = &s->options,
         .notes = s->notes,
@@ -116,8 +119,9 @@ static int judge(const struct result *result)
 static void print_rows(const struct session *s)
 {
     if (!s->options.json) {
-        table_print(&s->setup->result, &s->output.rows, stdout,
-                    isatty(STDOUT_FILENO) && !getenv("NO_COLOR"));
+        bool color = isatty(STDOUT_FILENO) && !getenv("NO_COLOR");
+        table_print(&s->setup->result, &s->output.rows, stdout, color);
+        symmetry_tell(&s->symmetry, &s->topo, stdout, color);
         (void)printf("\nResults: %s\n", s->output.path);
         return;
     }
@@ -146,6 +150,9 @@ static int conclude(struct session *s, int rc, const struct err *measured)
     int code = rc == -EINTR ? EXIT_INTERRUPTED : rc ? EXIT_NOT_RUN : judge(result);
     if (rc && rc != -EINTR)
         log_error("%s", measured->msg);
+    const struct symmetry_distance distance = symmetry_topo_distance(&s->topo);
+    if (symmetry_make(&s->output.rows, &distance, &s->symmetry, &err))
+        log_error("%s", err.msg);
     struct run_record record = make_record(s, code == EXIT_INTERRUPTED ? "interrupted"
                                               : code == EXIT_GOOD      ? "complete"
                                                                        : "failed");
@@ -216,6 +223,7 @@ static int run_for_real(struct session *s, const char *subdirectory)
     rc = measure(s, &err);
     code = conclude(s, rc, &err);
 close:
+    symmetry_free(&s->symmetry);
     output_close(&s->output);
     return code;
 }

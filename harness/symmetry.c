@@ -87,15 +87,14 @@ static void judge_two(const struct symmetry_value *values, bool higher,
     out->verdict = differ ? SYMMETRY_TWO : SYMMETRY_ALIKE;
 }
 
-/* All of them are still there, and none is odd. */
 static void judge_split(const struct symmetry_value *values, size_t n,
                         struct symmetry_judgement *out)
 {
+    (void)measure_peers(values, n, out);
     for (size_t i = 0; i < n; i++) {
         out->unit[i].odd = false;
         out->unit[i].z = NAN;
     }
-    (void)measure_peers(values, n, out);
     out->verdict = SYMMETRY_SPLIT;
 }
 
@@ -110,7 +109,7 @@ void symmetry_judge(const struct symmetry_value *values, size_t n, bool higher, 
         judge_two(values, higher, out);
         return;
     }
-    if (2 * out->nlow >= n) {
+    if (out->nlow > 1 && 4 * out->nlow > n) {
         judge_split(values, n, out);
         return;
     }

@@ -11,7 +11,8 @@
  *   ratio, so that the odd ones do not widen the measure that they are judged by. The MAD is at
  *   least SYMMETRY_MAD_LEAST of the median, as four nearly equal values have next to none, and at
  *   most SYMMETRY_MAD_MOST below SYMMETRY_PEERS_ENOUGH peers, of which it is hardly an estimate.
- * - Those that fail the ratio are fewer than half: else there are two groups, and no majority.
+ * - Those that fail the ratio are one, or up to a quarter: else they are a group, such as GPUs
+ * behind another switch or links of another kind, and not odd ones.
  *
  * Example: 56.9 57.0 14.1 57.1 -> the third: ratio 0.25 of 57.0, MAD 0.1 -> 0.57 (1%),
  * z = 0.6745 * -42.9 / 0.57 = -51.
@@ -34,7 +35,7 @@ enum symmetry_verdict {
     SYMMETRY_ALIKE, /* none is odd */
     SYMMETRY_ODD,
     SYMMETRY_TWO,   /* two units that differ: nobody can say which is the odd one */
-    SYMMETRY_SPLIT, /* two groups without a majority */
+    SYMMETRY_SPLIT, /* groups: too many are worse to be called odd */
 };
 const char *symmetry_verdict_name(enum symmetry_verdict verdict);
 
@@ -45,9 +46,9 @@ struct symmetry_value {
 
 struct symmetry_judgement {
     enum symmetry_verdict verdict;
-    double typical;  /* median of those that are not odd */
-    double spread;   /* of those: (largest - smallest) / typical */
-    size_t nlow;     /* how many fail the ratio */
+    double typical; /* median of those that are not odd */
+    double spread;  /* of those: (largest - smallest) / typical */
+    size_t nlow;    /* how many fail the ratio */
     struct symmetry_opinion {
         bool odd;
         double ratio; /* to the median of the others; below 1 is worse, also of times */

@@ -257,7 +257,7 @@ static int judge_comparison(struct symmetry_comparison *c, struct bench_of_judge
 }
 
 int symmetry_make(const struct rows *rows, const struct symmetry_distance *distance,
-                  struct symmetry *out)
+                  struct symmetry *out, struct err *err)
 {
     *out = (struct symmetry){0};
     int rc = 0;
@@ -277,7 +277,7 @@ int symmetry_make(const struct rows *rows, const struct symmetry_distance *dista
     for (size_t i = 0; i < out->n && !rc; i++)
         rc = judge_comparison(&out->all[i], judges);
     free(judges);
-    return rc;
+    return rc ? err_set(err, rc, "no memory for the comparison of equal units") : 0;
 }
 
 void symmetry_free(struct symmetry *symmetry)

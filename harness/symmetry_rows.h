@@ -59,7 +59,7 @@ struct symmetry_distance {
 
 /* Free *out with symmetry_free, also after an error: -ENOMEM only. Borrows from rows. */
 int symmetry_make(const struct rows *rows, const struct symmetry_distance *distance,
-                  struct symmetry *out);
+                  struct symmetry *out, struct err *err);
 void symmetry_free(struct symmetry *symmetry);
 
 #endif
