@@ -8,14 +8,24 @@
 
 #include "harness/scan_rows.h"
 
-/* Differences below these are nothing, in the metric's unit: two waits of 1 and 3 us are equal. */
-static const struct {
+/*
+ * What is judged: metrics in which equal units are to be equal, and differences that are nothing in
+ * them, in their units: two waits of 1 and 3 us are equal. Temperature and power are not here,
+ * since what they do harm to is.
+ */
+static const struct judged {
     const char *metric;
     double least;
-} leasts[] = {
-    {"rank_waited", 50},
-    {"launch_latency", 0.5},
+} judged[] = {
+    {"copy_bandwidth", 0}, {"copy_latency", 0.3},      {"device_bandwidth", 0},
+    {"matmul_rate", 0},    {"gpu_clock_sm", 0},        {"launch_latency", 0.5},
+    {"rank_waited", 50},   {"waited_for_time", 50e-6},
 };
+
+/* Of values by key: tails are too noisy to compare, and load is not shared out evenly. */
+static const struct {
+    const char *name, *only;
+} calm[] = {{"stat", "p50"}, {"load", "idle"}};
 
 const char *symmetry_kind_name(enum symmetry_kind kind)
 {
@@ -28,12 +38,25 @@ static bool is_higher(const struct row *row)
     return strcmp(row->better, "higher") == 0;
 }
 
-static double least_of(const struct row *row)
+static const struct judged *find_judged(const struct row *row)
 {
-    for (size_t i = 0; i < sizeof(leasts) / sizeof(leasts[0]); i++)
-        if (strcmp(leasts[i].metric, row->metric) == 0)
-            return leasts[i].least;
-    return 0;
+    for (size_t i = 0; i < sizeof(judged) / sizeof(judged[0]); i++)
+        if (strcmp(judged[i].metric, row->metric) == 0)
+            return &judged[i];
+    return NULL;
+}
+
+static bool is_judged(const struct row *row)
+{
+    char key[VALUE_KEY_MAX], value[VALUE_KEY_MAX];
+    if (!row->key_length || isnan(row->median) || strcmp(row->better, "none") == 0 ||
+        !find_judged(row))
+        return false;
+    (void)scan_key(row, key);
+    for (size_t i = 0; i < sizeof(calm) / sizeof(calm[0]); i++)
+        if (scan_key_get(key, calm[i].name, value) && strcmp(value, calm[i].only) != 0)
+            return false;
+    return true;
 }
 
 /* An ordinal, or -1. */
@@ -137,7 +160,7 @@ static int judge_units(struct symmetry_comparison *c, struct bench_of_judges *ju
 {
     for (size_t i = 0; i < judges->n; i++)
         judges->values[i] = judges->units[i].value;
-    symmetry_judge(judges->values, judges->n, is_higher(c->row), least_of(c->row),
+    symmetry_judge(judges->values, judges->n, is_higher(c->row), find_judged(c->row)->least,
                    &judges->judgement);
     int rc = 0;
     for (size_t i = 0; i < judges->n && !rc; i++) {
@@ -265,13 +288,12 @@ int symmetry_make(const struct rows *rows, const struct symmetry_distance *dista
         const struct row *row = &rows->row[i];
         char key[VALUE_KEY_MAX];
         struct symmetry_unit unit;
-        if (!row->key_length || isnan(row->median) || strcmp(row->better, "none") == 0 ||
-            !take_unit(row, distance, key, &unit))
+        if (!is_judged(row) || !take_unit(row, distance, key, &unit))
             continue;
         struct symmetry_comparison *c = find_comparison(out, row, unit.kind, key);
         rc = c ? append_unit(&c->units, &c->n, &unit) : -ENOMEM;
     }
-    struct bench_of_judges *judges = malloc(sizeof(*judges));
+    struct bench_of_judges *judges = calloc(1, sizeof(*judges));
     if (!judges)
         rc = -ENOMEM;
     for (size_t i = 0; i < out->n && !rc; i++)

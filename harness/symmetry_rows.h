@@ -1,6 +1,8 @@
 /*
  * The symmetry verdict on the rows of scans. Rows of one arm and metric whose keys differ in
- * nothing but the unit are compared with each other (harness/symmetry.h). Pure.
+ * nothing but the unit are compared with each other (harness/symmetry.h): of the metrics in a table
+ * of symmetry_rows.c, where the row says which side is worse, and of them medians of idle machines,
+ * not tails. Pure.
  *
  * Units are told by the names in the keys: gpu=, rank=, and src= with dst=, which is an ordered
  * pair of GPUs. Pairs are looked at three times: as GPUs, by the best that one reaches with any

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "harness/core/units.h"
 #include "harness/json_value.h"
 #include "harness/scan_rows.h"
 #include "harness/text.h"
@@ -83,6 +84,8 @@ static char *name_comparison(const struct symmetry_comparison *c, char *buf, siz
 /* Three digits and the unit. */
 static char *format_amount(double value, const struct row *row, char *buf, size_t size)
 {
+    if (strcmp(row->unit, "s") == 0)
+        return units_format_seconds(value, buf, size);
     (void)snprintf(buf, size, "%.*f %s",
                    value >= 99.95   ? 0
                    : value >= 9.995 ? 1
@@ -210,7 +213,9 @@ static void print_undecided(const struct teller *teller)
     size_t n = 0;
     for (size_t i = 0; i < teller->symmetry->n; i++) {
         const struct symmetry_comparison *c = &teller->symmetry->all[i];
-        if (c->verdict != SYMMETRY_TWO && c->verdict != SYMMETRY_SPLIT)
+        /* Of ranks, only those who were late are there: that some differ says nothing. */
+        if ((c->verdict != SYMMETRY_TWO && c->verdict != SYMMETRY_SPLIT) ||
+            c->kind == SYMMETRY_RANK)
             continue;
         if (n++ >= UNDECIDED_MAX)
             continue;

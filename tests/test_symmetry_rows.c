@@ -136,8 +136,14 @@ static void test_symmetry_rows_say_that_all_is_well(void **state)
     assert_told(sheet, "");
     /* Neither a unit's, nor of any worth. */
     add(sheet, "read_bandwidth", "higher", 10, "threads=1");
-    add(sheet, "power", "none", 10, "gpu=0");
-    add(sheet, "power", "none", 100, "gpu=1");
+    add(sheet, "matmul_rate", "none", 10, "gpu=0");
+    add(sheet, "matmul_rate", "none", 100, "gpu=1");
+    add(sheet, "gpu_temperature", "lower", 40, "gpu=0");
+    add(sheet, "gpu_temperature", "lower", 70, "gpu=1");
+    for (unsigned gpu = 0; gpu < 4; gpu++) {
+        add(sheet, "launch_latency", "lower", 9 + 9 * gpu, "stat=p99;load=idle;gpu=%u", gpu);
+        add(sheet, "launch_latency", "lower", 9 + 9 * gpu, "stat=p50;load=all;gpu=%u", gpu);
+    }
     assert_told(sheet, "");
     add_copies(sheet, "h2d", 50, 9, 0);
     assert_told(sheet, "\nsymmetry: 4 GPUs within 0.6% of each other in 1 comparison\n");
@@ -228,8 +234,8 @@ static void test_symmetry_rows_tell_pairs(void **state)
     sheet->rows.n = 0;
     add_pairs(sheet, slow_sender);
     assert_told(sheet,
-                "\nsymmetry: from GPU 1 (0000:00:07.0), copy_bandwidth d2d ce read: 100 GB/s\n"
-                "  is 0.25 of its peers' 393 GB/s\n");
+                "\nsymmetry: from GPU 1 (0000:00:07.0), copy_bandwidth d2d ce read: 100 GB/s is\n"
+                "  0.25 of its peers' 393 GB/s\n");
     sheet_free(sheet);
 }
 
