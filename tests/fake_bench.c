@@ -198,7 +198,36 @@ static const struct bench fake_team = {
     .run = fake_team_run,
 };
 
-const struct bench *const fake_registry[] = {&fake, &fake_scan, &fake_team, NULL};
+/* Copies to four GPUs, of which the third is slow, as is what goes from the first to the second. */
+static int fake_copies_run(struct bench_ctx *ctx, uint64_t iters, struct sample *sample)
+{
+    int rc = 0;
+    (void)iters;
+    (void)sample;
+    for (int gpu = 0; gpu < 4 && !rc; gpu++)
+        rc = bench_emit(ctx, 0, gpu == 2 ? 14.1 : 56.8 + 0.1 * gpu,
+                        "dir=h2d;gpu=%d;mem=pinned;via=ce", gpu);
+    for (int gpu = 0; gpu < 16 && !rc; gpu++)
+        if (gpu / 4 != gpu % 4)
+            rc = bench_emit(ctx, 0, gpu == 1 ? 99 : 390 + gpu, "dir=d2d;src=%d;dst=%d;via=ce",
+                            gpu / 4, gpu % 4);
+    return rc;
+}
+
+static const struct bench_metric fake_copies_metrics[] = {{"copy_bandwidth", "GB/s", "higher"},
+                                                          {.name = NULL}};
+
+static const struct bench fake_copies = {
+    .name = "fakecopies",
+    .summary = "emits what GPUs would that are not alike",
+    .ops_unit = "scans",
+    .metrics = fake_copies_metrics,
+    .scan = true,
+    .setup = fake_setup_nothing,
+    .run = fake_copies_run,
+};
+
+const struct bench *const fake_registry[] = {&fake, &fake_scan, &fake_team, &fake_copies, NULL};
 
 static const struct scenario_part fake_parts[] = {
     {.foreground = "fake", .placements = "none,sized"},
