@@ -324,7 +324,7 @@ static const struct arm *team_alone(const struct result *result, const struct ar
     for (size_t i = 0; arm_background(arm) && i < result->narms; i++) {
         const struct arm *other = &result->arms[i];
         if (other->alone && other->bench == arm->bench && other->params == arm->params &&
-            other->slots == arm->slots && arm->bench->together)
+            other->slots == arm->slots && bench_is_team(arm->bench))
             return other;
     }
     return NULL;
