@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "harness/row.h"
+#include "harness/table_retention.h"
 #include "tests/fixture_result.h"
 
 enum { ROUNDS = 3, RANKS = 2 };
@@ -144,12 +145,52 @@ static void test_retention_skips_rounds_without_their_idle_half(void **state)
     fixture_result_free(&result);
 }
 
+static void test_retention_table_says_what_is_kept(void **state)
+{
+    (void)state;
+    struct result result;
+    struct rows rows;
+    char *text = NULL;
+    size_t size = 0;
+    fixture_result_init(&result);
+    result.background = &load;
+    struct arm *arm = add_arm(&result, PLACE_NONE, false);
+    for (unsigned r = 0; r < ROUNDS; r++)
+        add_round(arm, r, 100, 200);
+    arm = add_arm(&result, PLACE_NONE, true);
+    for (unsigned r = 0; r < ROUNDS; r++)
+        add_round(arm, r, 20, 150);
+    arm = add_arm(&result, PLACE_PARTITION, false);
+    for (unsigned r = 0; r < ROUNDS; r++)
+        add_round(arm, r, 20.5, 160);
+    assert_int_equal(rows_make(&result, &rows, NULL), 0);
+    FILE *out = open_memstream(&text, &size);
+    assert_non_null(out);
+    assert_true(table_retention_print(&result, &rows, out, false));
+    assert_int_equal(fclose(out), 0);
+    assert_string_equal(
+        text, "\n"
+              "team, 2 workers: wait, us\n"
+              "               idle           none      partition\n"
+              "size                          kept           kept\n"
+              "8 B            20.0      100   20%     20.5   98%\n"
+              "64 B            150      200   75%      160   94%\n"
+              "\n"
+              "Under 2 background workers (load) team keeps 20% to 75% of its idle speed with\n"
+              "placement none, 94% to 98% with partition.\n"
+              "to apply it: contend place --placement partition --workers 2 --background 2\n");
+    free(text);
+    rows_free(&rows);
+    fixture_result_free(&result);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_retention_is_paired_by_round),
         cmocka_unit_test(test_retention_is_of_the_retained_metric_under_load_only),
         cmocka_unit_test(test_retention_skips_rounds_without_their_idle_half),
+        cmocka_unit_test(test_retention_table_says_what_is_kept),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
