@@ -11,7 +11,7 @@
 
 #include "harness/pace.h"
 
-enum { RANKS = 5, GAMES = 200, LONGEST = 40 };
+enum { RANKS = 5, GAMES = 200, LONGEST = 40, ENDLESS = 2 * LONGEST };
 
 static struct {
     struct pace pace[GAMES];
@@ -25,7 +25,7 @@ struct rank {
 
 static uint64_t play(struct pace *pace, unsigned rank, uint64_t game)
 {
-    for (uint64_t step = 1; step < 2u * LONGEST; step++) {
+    for (uint64_t step = 1; step < ENDLESS; step++) {
         if (rank == 0 && step == 1 + game % LONGEST)
             pace_end_with(pace, step);
         if (game % 20 == 0 && step % RANKS == rank)
