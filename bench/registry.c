@@ -7,6 +7,7 @@
 const struct bench *const bench_registry[] = {
     &bench_pipeline,
     &bench_prep,
+    &bench_train,
     &bench_mem_bandwidth,
     &bench_mem_latency,
     &bench_loaded_latency,

@@ -10,6 +10,7 @@
 
 extern const struct bench bench_pipeline;
 extern const struct bench bench_prep;
+extern const struct bench bench_train;
 extern const struct bench bench_mem_bandwidth;
 extern const struct bench bench_mem_latency;
 extern const struct bench bench_loaded_latency;

@@ -10,6 +10,14 @@ static const struct scenario_part pipeline_parts[] = {
     {.foreground = NULL},
 };
 
+static const struct scenario_part train_parts[] = {
+    {
+        .foreground = "train",
+        .placements = "none,sized,same,partition,cores,llc,numa,gpu-local,remote,pcores",
+    },
+    {.foreground = NULL},
+};
+
 /* Scans own the machine: one worker on all CPUs, with pinned threads of its own. */
 #define SCAN(name)                                                                                 \
     {                                                                                              \
@@ -37,6 +45,11 @@ const struct scenario scenario_registry[] = {
         .name = "pipeline",
         .summary = "workers that each preprocess on the CPU and feed a GPU of their own",
         .parts = pipeline_parts,
+    },
+    {
+        .name = "train",
+        .summary = "the same workers, which sum a gradient each step: one slow one delays all",
+        .parts = train_parts,
     },
     {
         .name = "memory",

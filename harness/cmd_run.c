@@ -238,8 +238,8 @@ static void print_plan_line(const struct arm *arm)
     }
     if (arm->alone)
         (void)printf("  %-10s baseline: %s %u %s%s\n", name,
-                     arm->bench->together ? "all" : "worker 0 of", arm->slots,
-                     arm->bench->together ? "workers without the background" : "alone",
+                     bench_is_team(arm->bench) ? "all" : "worker 0 of", arm->slots,
+                     bench_is_team(arm->bench) ? "workers without the background" : "alone",
                      arm->same_as >= 0 ? " (same plan as an earlier one, measured once)" : "");
     for (unsigned i = 0; !arm->alone && i < arm->plan.nworkers; i++) {
         char cpus[40];

@@ -66,6 +66,13 @@ static bool any_lost(const struct observer *o)
     return false;
 }
 
+/* A worker was lost for which others would wait for ever. */
+static bool rank_lost(const struct observer *o)
+{
+    const struct bench *behind = o->config->background;
+    return (o->arm->bench->together || (behind && behind->together)) && any_lost(o);
+}
+
 /* A worker is gone: if it could not say why, we do. */
 static void note_exit(struct observer *o, unsigned i, int status)
 {
@@ -200,6 +207,7 @@ static void write_orders(struct observer *o)
         worker->plan = o->arm->plan.workers[slot];
         worker->index = behind ? i - o->foreground : i;
         worker->team = behind ? o->nworkers - o->foreground : o->foreground;
+        worker->slots = behind ? worker->team : o->arm->slots;
         worker->device = bench_device(bench, config->device, config->transport);
         worker->seed = config->seed + slot;
         (void)snprintf(worker->bench, sizeof(worker->bench), "%s", bench->name);
@@ -248,6 +256,15 @@ static int launch_all(struct observer *o, struct err *err)
     return 0;
 }
 
+/* Behind the last worker whose turn comes with worker i's: ranks that meet have one together. */
+static unsigned turn_end(const struct observer *o, unsigned i)
+{
+    bool behind = i >= o->foreground;
+    const struct bench *bench = behind ? o->config->background : o->arm->bench;
+    unsigned team_end = behind ? o->nworkers : o->foreground;
+    return bench->together ? team_end : i + 1;
+}
+
 /*
  * Gives leave to warm up. Workers that share CPUs go one after the other: in a collapse one step
  * takes seconds, and the fight itself is measured after go, not here.
@@ -255,9 +272,9 @@ static int launch_all(struct observer *o, struct err *err)
 static void grant_warm_up(struct observer *o, bool one_by_one)
 {
     for (unsigned i = 0; i < o->nworkers; i++) {
-        struct arena_worker *worker = &o->arena->worker[i];
-        if (!atomic_load(&worker->warm))
-            futex_set(&worker->warm, 1);
+        for (unsigned j = i; j < turn_end(o, i); j++)
+            if (!atomic_load(&o->arena->worker[j].warm))
+                futex_set(&o->arena->worker[j].warm, 1);
         if (one_by_one && !past(o, i, WORKER_READY))
             return;
     }
@@ -319,7 +336,7 @@ static int measure(struct observer *o)
         rc = wait_for_news(o, until_ns);
         if (!rc && clock_now_ns() >= until_ns)
             break;
-        if (!rc && o->arm->bench->together && any_lost(o))
+        if (!rc && rank_lost(o))
             rc = -ECANCELED; /* the others would wait for it for ever */
     }
     read_machine(o, &o->machine_end, &o->ours_end_s);
@@ -350,12 +367,13 @@ static int finish(struct observer *o)
         signal_all(o, SIGSTOP);
     for (unsigned i = 0; i < o->nworkers; i++) {
         uint64_t until_ns = deadline(limit_s);
-        if (one_by_one && o->child[i].pid)
-            (void)kill(o->child[i].pid, SIGCONT);
+        for (unsigned j = i; one_by_one && j < turn_end(o, i); j++)
+            if (o->child[j].pid)
+                (void)kill(o->child[j].pid, SIGCONT);
         while (o->child[i].pid) {
             if (wait_for_news(o, until_ns))
                 return -EINTR;
-            if (o->arm->bench->together && any_lost(o))
+            if (rank_lost(o))
                 return -ECANCELED;
             if (clock_now_ns() >= until_ns)
                 give_up(o, i, WORKER_FINISHED, limit_s);

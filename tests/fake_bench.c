@@ -227,7 +227,51 @@ static const struct bench fake_copies = {
     .run = fake_copies_run,
 };
 
-const struct bench *const fake_registry[] = {&fake, &fake_scan, &fake_team, &fake_copies, NULL};
+static uint64_t fake_march_steps;
+
+/* Ranks that meet in every step; each emits how many of those counted, worker 0 for all. */
+static int fake_march_run(struct bench_ctx *ctx, uint64_t iters, struct sample *sample)
+{
+    const struct fake_params *params = ctx->params;
+    int rc = 0;
+    for (uint64_t i = 0; i < iters && !rc; i++) {
+        if (ctx->measuring && ++fake_march_steps == 3 && is(ctx, MODE_CRASH))
+            (void)raise(SIGKILL);
+        sleep_s(params->step_s);
+        rc = peers_barrier(ctx->peers, ctx->err);
+    }
+    sample->ops = iters;
+    return rc;
+}
+
+static int fake_march_check(struct bench_ctx *ctx)
+{
+    uint64_t steps[64];
+    int rc = peers_gather(ctx->peers, &fake_march_steps, steps, sizeof(fake_march_steps), ctx->err);
+    for (unsigned r = 0; r < ctx->peers->size && !rc && ctx->worker == 0; r++)
+        rc = bench_emit(ctx, 0, (double)steps[r], "rank=%u", r);
+    return rc;
+}
+
+static const struct bench_metric fake_march_metrics[] = {{"steps", "count", "none"},
+                                                         {.name = NULL}};
+
+static const struct bench fake_march = {
+    .name = "fakemarch",
+    .summary = "ranks that wait for each other in every step",
+    .ops_unit = "steps",
+    .metric = METRIC_RATE,
+    .opts = fake_opts,
+    .params_size = sizeof(struct fake_params),
+    .metrics = fake_march_metrics,
+    .together = true,
+    .setup = fake_setup_nothing,
+    .run = fake_march_run,
+    .check = fake_march_check,
+};
+
+const struct bench *const fake_registry[] = {&fake,       &fake_scan,   &fake_team,
+                                             &fake_march, &fake_copies, NULL};
 
 static const struct scenario_part fake_parts[] = {
     {.foreground = "fake", .placements = "none,sized"},
