@@ -14,6 +14,7 @@ const struct bench *const bench_registry[] = {
     &bench_smt_pairs,
     &bench_false_sharing,
     &bench_cache_thrash,
+    &bench_gpu_copy,
     NULL,
 };
 /* clang-format on */
