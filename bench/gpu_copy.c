@@ -110,7 +110,8 @@ static int copy_validate(const void *any_params, struct err *err)
         return 0;
     return err_set(err, -EINVAL,
                    "dir=%s, mem=%s, via=%s: pageable memory is copied one way and by copy engine, "
-                   "write-combined memory only to GPUs (h2d) and by copy engine",
+                   "write-combined memory only to GPUs (h2d) and by copy engine, and pairs (d2d) "
+                   "have no host memory",
                    copy_dir_names[params->dir], copy_mem_names[params->mem],
                    copy_via_names[params->via]);
 }

@@ -34,12 +34,13 @@ static size_t quarters_on(const struct copy_shape *shape, unsigned node)
     size_t boxes = 0;
     for (unsigned gpu = 0; gpu < shape->ngpus; gpu++)
         boxes += shape->home[gpu] == node;
-    return boxes ? 2 * SMALLER * boxes + 3 : 2 * SMALLER;
+    const size_t a_box = 2u * SMALLER;
+    return boxes ? a_box * boxes + 3 : a_box;
 }
 
 size_t copy_host_fitting(const struct copy_shape *shape, size_t wanted)
 {
-    size_t quarters = 0;
+    size_t quarters = 1; /* for what else is allocated */
     uint64_t most = wanted, room;
     for (unsigned node = 0; node < shape->nnodes; node++) {
         size_t here = quarters_on(shape, node);

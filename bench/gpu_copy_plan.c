@@ -40,9 +40,9 @@ static bool is_wanted(int wish, int value)
 static void add(struct list *list, const struct copy_point *point)
 {
     const struct copy_wish *wish = list->wish;
-    bool host = point->dir != COPY_D2D;
+    bool of_host = point->dir != COPY_D2D;
     if (!is_wanted(wish->dir, (int)point->dir) || !is_wanted(wish->via, (int)point->via) ||
-        (host && !is_wanted(wish->mem, (int)point->mem)))
+        !(of_host ? is_wanted(wish->mem, (int)point->mem) : wish->mem == 0))
         return;
     if (list->n < list->room)
         list->points[list->n] = *point;
@@ -106,7 +106,8 @@ struct copy_split copy_split(double share_s, double once_s)
     const unsigned usual_copies = 16, queue_room = 512;
     const double least_s = 100e-6; /* 200 times the resolution of events */
     struct copy_split split = {.copies = 1, .batches = 1};
-    double once = once_s > 1e-6 ? once_s : 1e-6, fit = share_s / once, least = ceil(least_s / once);
+    double once = once_s > 1e-6 ? once_s : 1e-6, fit = share_s / once,
+           least = ceil(least_s / once - 1e-6);
     if (fit >= COPY_BATCHES) {
         split.batches = COPY_BATCHES;
         fit /= COPY_BATCHES;

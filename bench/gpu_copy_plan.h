@@ -31,7 +31,7 @@ struct copy_shape {
     bool direct[GPU_COPY_GPUS][GPU_COPY_GPUS];
 };
 
-/* What a user asked for: indices in the lists of names. */
+/* What a user asked for: indices in the lists of names. A kind of memory leaves pairs out. */
 struct copy_wish {
     int dir, mem, via;
     bool home; /* of host memory, only that of the GPU's own node */
