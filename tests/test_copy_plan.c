@@ -96,7 +96,7 @@ static void test_copy_plan_four_gpus_two_nodes(void **state)
     (void)state;
     struct copy_shape shape = shape_of(4, 2);
     size_t n = plan(&shape, &everything);
-    const size_t home = 3 * (4 + 1), far = 3 * 4, pairs_ce = 2 * 12, pairs_sm = 2 * 10;
+    const unsigned home = 3 * (4 + 1), far = 3 * 4, pairs_ce = 2 * 12, pairs_sm = 2 * 10;
     assert_int_equal(n, home + far + pairs_ce + pairs_sm + 3 * 4 + 4 + 2 * 4);
     assert_true(has_key(&shape, n, "dir=d2h;gpu=3;node=0;mem=pinned;via=ce;with=alone"));
     assert_true(has_key(&shape, n, "dir=d2h;gpu=3;node=2;mem=pinned;via=ce;with=all"));
