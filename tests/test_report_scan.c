@@ -208,7 +208,7 @@ static void test_scans_copies_of_four_gpus(void **state)
     (void)state;
     static const char *const host_texts[] = {
         ">0 h2d<",         ">0 d2h<",        ">1 h2d<",
-        ">1 d2h<",         ">GPU (number)<", ">memory of node (number), direction<",
+        ">1 d2h<",         ">GPU (number)<", ">node (number), direction<",
         "bandwidth (GB/s)"};
     plot(&fixture_gpus, "gpu_copy");
     fixture_assert_drawn("gpu_copy", 1350);
