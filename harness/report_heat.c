@@ -63,14 +63,12 @@ static bool has_parts(const struct heat_map *map, const char *key)
 static unsigned find_split(const struct heat_map *map, const char *key)
 {
     char value[VALUE_KEY_MAX];
-    unsigned n = count_splits(map);
+    unsigned n = 0;
     if (!map->split)
         return 0;
-    if (!scan_key_get(key, map->split, value))
-        return n;
-    for (unsigned i = 0; i < n; i++)
-        if (strcmp(value, map->splits[i]) == 0)
-            return i;
+    bool has = scan_key_get(key, map->split, value);
+    while (map->splits[n] && !(has && strcmp(value, map->splits[n]) == 0))
+        n++;
     return n;
 }
 
@@ -79,9 +77,10 @@ static bool read_pair(const struct heat_map *map, const struct row *row, unsigne
 {
     char key[VALUE_KEY_MAX];
     unsigned splits = count_splits(map), split = find_split(map, scan_key(row, key));
+    unsigned most = BITSET_BITS / splits;
     double x = scan_key_number(key, map->axis[ACROSS]), y = scan_key_number(key, map->axis[DOWN]);
     if (split == splits || !has_parts(map, key) || !(x >= 0 && x < BITSET_BITS) ||
-        !(y >= 0 && y < BITSET_BITS / splits))
+        !(y >= 0 && y < most))
         return false;
     pair[ACROSS] = (unsigned)x;
     pair[DOWN] = (unsigned)y * splits + split;

@@ -206,10 +206,10 @@ static unsigned count_numbers(const char *figure)
 static void test_scans_copies_of_four_gpus(void **state)
 {
     (void)state;
-    static const char *const host_texts[] = {
-        ">0 h2d<",         ">0 d2h<",        ">1 h2d<",
-        ">1 d2h<",         ">GPU (number)<", ">node (number), direction<",
-        "bandwidth (GB/s)"};
+    static const char *const host_texts[] = {">0 h2d<",         ">0 d2h<",
+                                             ">1 h2d<",         ">1 d2h<",
+                                             ">GPU (number)<",  ">node (number), direction<",
+                                             "bandwidth (GB/s)"};
     plot(&fixture_gpus, "gpu_copy");
     fixture_assert_drawn("gpu_copy", 1350);
     fixture_assert_drawn("host_copy", 1350);
