@@ -17,6 +17,7 @@ const struct bench *const bench_registry[] = {
     &bench_false_sharing,
     &bench_cache_thrash,
     &bench_collective,
+    &bench_gpu_copy,
     NULL,
 };
 /* clang-format on */

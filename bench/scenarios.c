@@ -40,6 +40,14 @@ static const struct scenario_part allreduce_parts[] = {
     {.foreground = NULL},
 };
 
+/* One a line, so that branches that add one merge. */
+/* clang-format off */
+static const struct scenario_part gpu_parts[] = {
+    SCAN("gpu_copy"),
+    {.foreground = NULL},
+};
+/* clang-format on */
+
 const struct scenario scenario_registry[] = {
     {
         .name = "pipeline",
@@ -60,6 +68,11 @@ const struct scenario scenario_registry[] = {
         .name = "numa_matrix",
         .summary = "bandwidth and latency from every NUMA node's CPUs to every node's memory",
         .parts = numa_parts,
+    },
+    {
+        .name = "gpu",
+        .summary = "GPUs: copies, kernels, launches, matrix products",
+        .parts = gpu_parts,
     },
     {
         .name = "allreduce",
