@@ -5,7 +5,7 @@
 
 /* The first whose words are all part of the name: narrower ones stand before wider ones. */
 static const struct {
-    const char *word, *other;   /* `other` may be NULL */
+    const char *word, *other;    /* `other` may be NULL */
     double tflops[MATMUL_TYPES]; /* fp64, fp32, tf32, bf16, fp16, fp8 */
 } sheets[] = {
     {"B200", NULL, {37, 75, 1125, 2250, 2250, 4500}},

@@ -14,6 +14,9 @@ const struct bench *const bench_registry[] = {
     &bench_smt_pairs,
     &bench_false_sharing,
     &bench_cache_thrash,
+    &bench_gpu_launch,
+    &bench_gpu_stream,
+    &bench_gpu_matmul,
     NULL,
 };
 /* clang-format on */

@@ -17,6 +17,9 @@ extern const struct bench bench_core_to_core;
 extern const struct bench bench_smt_pairs;
 extern const struct bench bench_false_sharing;
 extern const struct bench bench_cache_thrash;
+extern const struct bench bench_gpu_launch;
+extern const struct bench bench_gpu_stream;
+extern const struct bench bench_gpu_matmul;
 
 /* NULL-terminated, in the order in which `contend list` shows them. */
 extern const struct bench *const bench_registry[];

@@ -38,23 +38,28 @@ uint64_t gpu_matmul_bytes(enum matmul_type type, size_t n)
 
 int gpu_matmul_device(const char *pci_bdf, struct gpu_matmul_device *device, char *msg, size_t size)
 {
-    int ordinal, major = 0, minor = 0;
-    size_t available = 0, total = 0;
+    int ordinal;
     struct cudaDeviceProp properties;
-    int rc = gpu_open(pci_bdf, cudaDeviceScheduleBlockingSync, &ordinal, msg, size);
-    if (!rc)
-        rc = gpu_checked(cudaMemGetInfo(&available, &total), "free memory of the GPU", msg, size);
+    int rc = gpu_find(pci_bdf, &ordinal, msg, size);
     if (!rc)
         rc = gpu_checked(cudaGetDeviceProperties(&properties, ordinal), "properties of the GPU",
                          msg, size);
     if (rc)
         return rc;
-    major = properties.major;
-    minor = properties.minor;
     (void)snprintf(device->name, sizeof(device->name), "%.95s", properties.name);
-    device->cc = 10 * major + minor;
-    device->free_bytes = available;
+    device->cc = 10 * properties.major + properties.minor;
     return 0;
+}
+
+int gpu_matmul_free_bytes(const char *pci_bdf, uint64_t *bytes, char *msg, size_t size)
+{
+    int ordinal;
+    size_t available = 0, total = 0;
+    int rc = gpu_open(pci_bdf, cudaDeviceScheduleBlockingSync, &ordinal, msg, size);
+    if (!rc)
+        rc = gpu_checked(cudaMemGetInfo(&available, &total), "free memory of the GPU", msg, size);
+    *bytes = available;
+    return rc;
 }
 
 #ifdef CONTEND_HAVE_CUBLASLT

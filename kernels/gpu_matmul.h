@@ -41,7 +41,6 @@ struct gpu_matmul_config {
 struct gpu_matmul_device {
     char name[96];
     int cc; /* compute capability: 90 for 9.0 */
-    uint64_t free_bytes;
 };
 
 /*
@@ -50,9 +49,12 @@ struct gpu_matmul_device {
  */
 int gpu_matmul_load(char *msg, size_t size);
 
-/* Creates the context. */
+/* Creates no context. */
 int gpu_matmul_device(const char *pci_bdf, struct gpu_matmul_device *device, char *msg,
                       size_t size);
+
+/* Of the GPU's memory. Creates the context. */
+int gpu_matmul_free_bytes(const char *pci_bdf, uint64_t *bytes, char *msg, size_t size);
 
 /* Whether GPUs of that compute capability have units for the type. */
 bool gpu_matmul_has(enum matmul_type type, int cc);
