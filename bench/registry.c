@@ -17,6 +17,7 @@ const struct bench *const bench_registry[] = {
     &bench_gpu_launch,
     &bench_gpu_stream,
     &bench_gpu_matmul,
+    &bench_gpu_copy,
     NULL,
 };
 /* clang-format on */

@@ -23,6 +23,14 @@ static const struct scenario_part memory_parts[] = {
 
 static const struct scenario_part numa_parts[] = {SCAN("numa_matrix"), {.foreground = NULL}};
 
+/* One a line, so that branches that add one merge. */
+/* clang-format off */
+static const struct scenario_part gpu_parts[] = {
+    SCAN("gpu_copy"),
+    {.foreground = NULL},
+};
+/* clang-format on */
+
 const struct scenario scenario_registry[] = {
     {
         .name = "pipeline",
@@ -38,6 +46,11 @@ const struct scenario scenario_registry[] = {
         .name = "numa_matrix",
         .summary = "bandwidth and latency from every NUMA node's CPUs to every node's memory",
         .parts = numa_parts,
+    },
+    {
+        .name = "gpu",
+        .summary = "GPUs: copies, kernels, launches, matrix products",
+        .parts = gpu_parts,
     },
     {.name = NULL},
 };
