@@ -27,6 +27,9 @@ static const struct scenario_part numa_parts[] = {SCAN("numa_matrix"), {.foregro
 /* clang-format off */
 static const struct scenario_part gpu_parts[] = {
     SCAN("gpu_copy"),
+    SCAN("gpu_launch"),
+    SCAN("gpu_stream"),
+    SCAN("gpu_matmul"),
     {.foreground = NULL},
 };
 /* clang-format on */

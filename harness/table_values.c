@@ -22,7 +22,7 @@ enum {
 /* About the measurement, or near another value that is shown: only in rows.csv. */
 static const char *const quiet[] = {
     "bandwidth_best", "array_bytes",     "node_bytes",    "set_bytes",        "page_share",
-    "victim_time",    "aggressor_bytes", "pages_on_node", "pair_latency_min",
+    "victim_time",    "aggressor_bytes", "pages_on_node", "pair_latency_min", "shape_bandwidth",
 };
 
 struct values {
