@@ -146,21 +146,23 @@ static int run_slice(struct launch *t, unsigned gpu, unsigned way, enum load loa
                      uint64_t slice_ns, struct err *err)
 {
     struct series *series = series_of(t, way, load);
-    uint64_t end_ns = clock_now_ns() + slice_ns, took_ns;
+    uint64_t end_ns = clock_now_ns() + slice_ns;
     int rc = set_wait(t->gpus[gpu], ways[way].wait, err);
-    do {
-        if (!rc && series->n < SAMPLES_MAX)
-            rc = time_interval(t->gpus[gpu], &ways[way], t->batch[way], &took_ns, err);
-        if (rc || series->n == SAMPLES_MAX)
-            return rc;
+    while (!rc && series->n < SAMPLES_MAX) {
+        uint64_t took_ns = 0;
+        rc = time_interval(t->gpus[gpu], &ways[way], t->batch[way], &took_ns, err);
+        if (rc)
+            break;
         series->us[series->n++] = (double)took_ns * 1e-3 / t->batch[way];
         t->intervals++;
-    } while (clock_now_ns() < end_ns);
-    return 0;
+        if (clock_now_ns() >= end_ns)
+            break;
+    }
+    return rc;
 }
 
-/* After some that warm up: enough units that an interval is long for the clock. */
-static int choose_batches(struct launch *t, struct err *err)
+/* After intervals that warm up: enough units that one is long for the clock, on every GPU. */
+static int choose_batches(struct launch *t, unsigned gpu, struct err *err)
 {
     enum { WARM_UP = 50 };
     uint64_t need_ns = CLOCK_MIN_INTERVAL_CALLS * clock_cost_ns(), took_ns = 0;
@@ -169,14 +171,16 @@ static int choose_batches(struct launch *t, struct err *err)
         bool queues = ways[way].what == WHAT_QUEUE || ways[way].what == WHAT_GRAPH20;
         unsigned least = queues ? QUEUE_KERNELS : 1, most = queues ? QUEUE_KERNELS : 64;
         double us[WARM_UP];
-        rc = set_wait(t->gpus[0], ways[way].wait, err);
+        rc = set_wait(t->gpus[gpu], ways[way].wait, err);
         for (unsigned i = 0; i < WARM_UP && !rc; i++) {
-            rc = time_interval(t->gpus[0], &ways[way], least, &took_ns, err);
+            rc = time_interval(t->gpus[gpu], &ways[way], least, &took_ns, err);
             us[i] = (double)took_ns * 1e-3 / least;
         }
-        if (!rc)
-            t->batch[way] = launch_batch((double)need_ns * 1e-3,
-                                         launch_stat(us, WARM_UP, LAUNCH_P50), least, most);
+        if (rc)
+            break;
+        unsigned batch =
+            launch_batch((double)need_ns * 1e-3, launch_stat(us, WARM_UP, LAUNCH_P50), least, most);
+        t->batch[way] = batch > t->batch[way] ? batch : t->batch[way];
     }
     return rc;
 }
@@ -198,7 +202,9 @@ static int launch_setup(struct bench_ctx *ctx)
             gpu_launch_open(machine->gpus[t->ngpus].pci_bdf, &t->gpus[t->ngpus], msg, sizeof(msg)),
             msg, ctx->err);
     }
-    return rc ? rc : choose_batches(t, ctx->err);
+    for (unsigned gpu = 0; gpu < t->ngpus && !rc; gpu++)
+        rc = choose_batches(t, gpu, ctx->err);
+    return rc;
 }
 
 static void launch_teardown(struct bench_ctx *ctx)
@@ -314,7 +320,7 @@ static int launch_check(struct bench_ctx *ctx)
     int rc = busy_team_check(&t->busy, ctx->err);
     for (unsigned gpu = 0; gpu < t->ngpus && !rc; gpu++) {
         char msg[GPU_MSG] = "";
-        uint64_t ran, launched;
+        uint64_t ran = 0, launched = 0;
         rc = gpu_error(
             gpu_launch_verify(t->gpus[gpu], VERIFY_KERNELS, &ran, &launched, msg, sizeof(msg)), msg,
             ctx->err);

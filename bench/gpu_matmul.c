@@ -158,7 +158,7 @@ static int choose_size(struct matmul *t, const struct bench_ctx *ctx)
     t->n = (size_t)params->n;
     for (unsigned i = 0; i < t->ngpus; i++) {
         char msg[GPU_MSG] = "";
-        uint64_t free_bytes;
+        uint64_t free_bytes = 0;
         int rc = gpu_error(
             gpu_matmul_free_bytes(ctx->machine->gpus[i].pci_bdf, &free_bytes, msg, sizeof(msg)),
             msg, ctx->err);
@@ -453,7 +453,7 @@ static int check_entry(const struct matmul *t, unsigned i, unsigned type, unsign
     char msg[GPU_MSG] = "";
     uint64_t hash = mix64(t->seed + k);
     size_t row = (hash & 0xffffffff) % t->n, col = (hash >> 32) % t->n;
-    double got, want = matmul_ref_entry((enum matmul_type)type, t->seed, t->n, row, col);
+    double got = NAN, want = matmul_ref_entry((enum matmul_type)type, t->seed, t->n, row, col);
     double limit = matmul_ref_limit((enum matmul_type)type, t->n, want);
     int rc =
         gpu_error(gpu_matmul_read(t->gpus[i].of[type], row, col, &got, msg, sizeof(msg)), msg, err);
@@ -467,7 +467,7 @@ static int check_product(const struct matmul *t, unsigned i, unsigned type, stru
 {
     struct gpu_matmul *gpu = t->gpus[i].of[type];
     char msg[GPU_MSG] = "";
-    double seconds;
+    double seconds = 0;
     int rc = gpu_matmul_poison(gpu, msg, sizeof(msg));
     if (!rc)
         rc = gpu_matmul_queue(gpu, 0, 1, msg, sizeof(msg));

@@ -112,7 +112,7 @@ static int choose_size(struct stream *t, const struct bench_ctx *ctx)
     uint64_t least_free = UINT64_MAX, most_l2 = 0;
     for (unsigned i = 0; i < t->ngpus; i++) {
         char msg[GPU_MSG] = "";
-        uint64_t free_bytes, *l2_bytes = &t->gpus[i].l2_bytes;
+        uint64_t free_bytes = 0, *l2_bytes = &t->gpus[i].l2_bytes;
         int rc = gpu_error(gpu_stream_memory(ctx->machine->gpus[i].pci_bdf, &free_bytes, l2_bytes,
                                              msg, sizeof(msg)),
                            msg, ctx->err);
@@ -151,7 +151,7 @@ static int run_batch(struct stream_gpu *gpu, enum gpu_stream_op op, unsigned sha
 static int try_shape(const struct stream *t, struct stream_gpu *gpu, enum gpu_stream_op op,
                      unsigned shape, double *gbps, struct err *err)
 {
-    double seconds;
+    double seconds = 0;
     int rc = run_batch(gpu, op, shape, 1, &seconds, err);
     *gbps = 0;
     for (int i = 0; i < TRIALS && !rc; i++) {
@@ -193,7 +193,7 @@ static int open_gpu(struct stream *t, struct stream_gpu *gpu, const char *pci_bd
     const struct gpu_stream_config config = {
         .pci_bdf = pci_bdf, .bytes = t->bytes, .seed = ctx->seed};
     char msg[GPU_MSG] = "";
-    double driver_gbps;
+    double driver_gbps = 0;
     gpu->gbps = calloc((size_t)TURNS * BATCHES_MAX, sizeof(*gpu->gbps));
     if (!gpu->gbps)
         return err_set(ctx->err, -ENOMEM, "cannot allocate the batches of a GPU");
@@ -249,10 +249,10 @@ static int run_turn(struct stream *t, unsigned first, unsigned end, unsigned tur
                               t->gpus[i].passes[turn], msg, sizeof(msg));
     for (unsigned i = first; i < end && !rc; i++) {
         struct stream_gpu *gpu = &t->gpus[i];
-        double seconds;
+        double seconds = 0;
         rc = gpu_stream_wait(gpu->gpu, &seconds, msg, sizeof(msg));
         if (!rc)
-            gpu->gbps[turn * BATCHES_MAX + gpu->n] =
+            gpu->gbps[(size_t)turn * BATCHES_MAX + gpu->n] =
                 gbps_of(t, op_of(turn), gpu->passes[turn], seconds);
     }
     return gpu_error(rc, msg, err);
@@ -264,10 +264,11 @@ static int emit_group(struct bench_ctx *ctx, unsigned first, unsigned end, const
     int rc = 0;
     for (unsigned i = first; i < end; i++)
         for (unsigned turn = 0; turn < TURNS && !rc; turn++)
-            rc = bench_emit(ctx, DEVICE_BANDWIDTH,
-                            memory_median(&t->gpus[i].gbps[turn * BATCHES_MAX], t->gpus[i].n),
-                            "op=%s;via=%s;with=%s;gpu=%u", gpu_stream_op_name(op_of(turn)),
-                            turn == GPU_STREAM_OPS ? "driver" : "kernel", with, i);
+            rc = bench_emit(
+                ctx, DEVICE_BANDWIDTH,
+                memory_median(&t->gpus[i].gbps[(size_t)turn * BATCHES_MAX], t->gpus[i].n),
+                "op=%s;via=%s;with=%s;gpu=%u", gpu_stream_op_name(op_of(turn)),
+                turn == GPU_STREAM_OPS ? "driver" : "kernel", with, i);
     return rc;
 }
 
@@ -331,7 +332,7 @@ static int stream_check(struct bench_ctx *ctx)
     for (unsigned i = 0; i < t->ngpus; i++)
         for (unsigned turn = 0; turn < TURNS; turn++) {
             uint64_t wrong;
-            double seconds;
+            double seconds = 0;
             struct stream_gpu *gpu = &t->gpus[i];
             int rc = gpu_error(gpu_stream_poison(gpu->gpu, msg, sizeof(msg)), msg, ctx->err);
             if (!rc)

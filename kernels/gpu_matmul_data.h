@@ -25,7 +25,7 @@ static inline MATMUL_SIDES double matmul_value(uint64_t seed, unsigned matrix, u
     uint64_t hash = mix64(seed ^ mix64(2 * i + matrix));
     int64_t sum = (int64_t)((hash & 0xffff) + (hash >> 16 & 0xffff) + (hash >> 32 & 0xffff) +
                             (hash >> 48 & 0xffff));
-    return (double)(sum - 2 * 0xffff) * (0.86602540378443865 / 32768.0);
+    return (double)(sum - 0x1fffe) * (0.86602540378443865 / 32768.0);
 }
 
 #undef MATMUL_SIDES

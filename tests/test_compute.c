@@ -79,7 +79,7 @@ static void test_compute_reference_multiplies_rows_by_columns(void **state)
     enum { N = 16 };
     double want = 0;
     for (uint64_t k = 0; k < N; k++)
-        want += matmul_value(9, 0, 5 * N + k) * matmul_value(9, 1, 11 * N + k);
+        want += matmul_value(9, 0, (uint64_t)5 * N + k) * matmul_value(9, 1, (uint64_t)11 * N + k);
     assert_near(matmul_ref_entry(MATMUL_FP64, 9, N, 5, 11), want, 0);
     double half = matmul_ref_entry(MATMUL_FP8, 9, N, 5, 11);
     assert_true(half != want);
@@ -93,8 +93,8 @@ static void test_compute_limit_tells_products_from_others(void **state)
     (void)state;
     enum { N = 4096 };
     for (int type = 0; type < MATMUL_TYPES; type++) {
-        unsigned wrong_row = 0, short_sum = 0, tries = 24;
-        for (unsigned i = 0; i < tries; i++) {
+        size_t wrong_row = 0, short_sum = 0, tries = 24;
+        for (size_t i = 0; i < tries; i++) {
             double want = matmul_ref_entry((enum matmul_type)type, 1, N, i, 2 * i);
             double other = matmul_ref_entry((enum matmul_type)type, 1, N, i + 1, 2 * i);
             double limit = matmul_ref_limit((enum matmul_type)type, N, want), missing = 0;

@@ -137,7 +137,7 @@ static void test_gpu_matmul_scan_emits_rates_and_readings(void **state)
         assert_false(tflops <= 0.01);
         assert_false(share > 1.3); /* boost clocks above those of the data sheet */
     }
-    assert_true(scan_count(&scan, "matmul_rate") >= 2 * groups * machine.ngpus);
+    assert_true(scan_count(&scan, "matmul_rate") >= (size_t)2 * groups * machine.ngpus);
     assert_true(scan_value(&scan, "matmul_size", "") == 4096);
     scan_end(&scan);
 }

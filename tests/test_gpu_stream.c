@@ -93,7 +93,7 @@ static void test_gpu_stream_check_tells_operations_apart(void **state)
         (void)run(gpu, (enum gpu_stream_op)ran, 0, 1);
         for (int op = 0; op < GPU_STREAM_OPS; op++)
             if (op != ran)
-                assert_true(wrong(gpu, (enum gpu_stream_op)op) > ELEMENTS / 10 * 9);
+                assert_true(wrong(gpu, (enum gpu_stream_op)op) > (uint64_t)ELEMENTS / 10 * 9);
     }
     gpu_stream_close(gpu);
 }
@@ -138,7 +138,7 @@ static void test_gpu_stream_scan_emits_every_operation(void **state)
     scan_run(&scan, &bench_gpu_stream, &machine, (const char *[]){"size=512M", NULL}, 1.0);
     assert_int_equal(scan_count(&scan, "device_bandwidth"), 5 * groups * machine.ngpus);
     assert_int_equal(scan_count(&scan, "shape_bandwidth"),
-                     GPU_STREAM_OPS * GPU_STREAM_SHAPES * machine.ngpus);
+                     (size_t)GPU_STREAM_OPS * GPU_STREAM_SHAPES * machine.ngpus);
     assert_true(scan_value(&scan, "stream_size", "") == (double)((uint64_t)512 << 20));
     for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
         double gbps = scan_value(&scan, "device_bandwidth", keys[i]);
