@@ -323,6 +323,7 @@ static int finish_slot(struct matmul *t, unsigned slot, bool last, struct err *e
 
 static void start_slice(struct matmul *t, double slice_s)
 {
+    double longest_s = 0;
     for (unsigned i = t->first; i < t->end; i++) {
         struct matmul_gpu *gpu = &t->gpus[i];
         if (!takes_part(t, i))
@@ -330,13 +331,17 @@ static void start_slice(struct matmul *t, double slice_s)
         double wish_s = batch_s < slice_s / 6 ? batch_s : slice_s / 6;
         double count = wish_s / gpu_matmul_guess(gpu->of[t->type]);
         gpu->count = count < 1 ? 1 : count > 10000 ? 10000 : (unsigned)count;
+        double took_s = gpu->count * gpu_matmul_guess(gpu->of[t->type]);
+        longest_s = took_s > longest_s ? took_s : longest_s;
         gpu->products = gpu->seconds = 0;
         gpu->average = (struct gpu_average){0};
     }
     uint64_t now_ns = clock_now_ns();
     t->read_ns = 0;
     t->count_ns = now_ns + (uint64_t)(slice_s * 1e9 / SETTLE_SHARE);
-    t->end_ns = now_ns + (uint64_t)(slice_s * 1e9);
+    /* What is queued by then, one to two batches, fills the slice. */
+    double queue_s = slice_s - 1.5 * longest_s;
+    t->end_ns = now_ns + (uint64_t)(queue_s > 0 ? queue_s * 1e9 : 0);
 }
 
 /* A slot is queued anew as soon as it is done, behind the other one. */

@@ -17,7 +17,7 @@ static const unsigned wait_flags[GPU_WAITS] = {cudaDeviceScheduleSpin, cudaDevic
                                                cudaDeviceScheduleBlockingSync};
 
 /* Empty, but for the counter of verify. */
-__global__ void touch(unsigned long long *counter)
+static __global__ void touch(unsigned long long *counter)
 {
     if (counter)
         atomicAdd(counter, 1ull);
@@ -30,7 +30,7 @@ __device__ static unsigned long long device_ns(void)
     return now;
 }
 
-__global__ void delay(unsigned long long delay_ns)
+static __global__ void delay(unsigned long long delay_ns)
 {
     unsigned long long start = device_ns();
     while (device_ns() - start < delay_ns)

@@ -99,7 +99,7 @@ static const struct shape {
     {"loop8", 8, true, EACH_OP(8, false)},  {"loop8-cs", 8, true, EACH_OP(8, true)},
 };
 
-__global__ void fill_pattern(double *x, double *y, size_t n, uint64_t seed)
+static __global__ void fill_pattern(double *x, double *y, size_t n, uint64_t seed)
 {
     size_t step = (size_t)gridDim.x * blockDim.x;
     for (size_t i = (size_t)blockIdx.x * blockDim.x + threadIdx.x; i < n; i += step) {
