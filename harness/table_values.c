@@ -14,7 +14,7 @@ enum {
     CELL = 8, /* of a column, unless its name needs more */
     LABEL_LEAST = 20,
     LABEL_MOST = 47,
-    GRID_ROWS = 24,
+    GRID_ROWS = 12,
     GRID_COLUMNS = 128,
     PAIRS_MOST = 24 /* in a table, which for pairs is mostly half empty */
 };
