@@ -34,7 +34,7 @@ static size_t quarters_on(const struct copy_shape *shape, unsigned node)
     size_t boxes = 0;
     for (unsigned gpu = 0; gpu < shape->ngpus; gpu++)
         boxes += shape->home[gpu] == node;
-    const size_t a_box = 2u * SMALLER;
+    const size_t a_box = (size_t)2 * SMALLER;
     return boxes ? a_box * boxes + 3 : a_box;
 }
 

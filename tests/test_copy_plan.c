@@ -2,6 +2,7 @@
 #include "bench/gpu_copy_plan.h"
 
 #include <errno.h>
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -96,7 +97,7 @@ static void test_copy_plan_four_gpus_two_nodes(void **state)
     (void)state;
     struct copy_shape shape = shape_of(4, 2);
     size_t n = plan(&shape, &everything);
-    const size_t home = 3 * (4 + 1), far = 3 * 4, pairs_ce = 2 * 12, pairs_sm = 2 * 10;
+    const unsigned home = 3 * (4 + 1), far = 3 * 4, pairs_ce = 2 * 12, pairs_sm = 2 * 10;
     assert_int_equal(n, home + far + pairs_ce + pairs_sm + 3 * 4 + 4 + 2 * 4);
     assert_true(has_key(&shape, n, "dir=d2h;gpu=3;node=0;mem=pinned;via=ce;with=alone"));
     assert_true(has_key(&shape, n, "dir=d2h;gpu=3;node=2;mem=pinned;via=ce;with=all"));
@@ -221,13 +222,14 @@ static void test_copy_split_fits_its_share(void **state)
     assert_split(0, 3e-6, 34, 1);
     assert_split(100, 3e-6, 34, 3);
     assert_split(100, 0, 100, 3);
-    for (double once_s = 1e-7; once_s < 1; once_s *= 3)
-        for (double share_s = 1e-4; share_s < 10; share_s *= 3) {
-            struct copy_split split = copy_split(share_s, once_s);
+    for (int i = 0; i < 15; i++)
+        for (int k = 0; k < 11; k++) {
+            double once_s = 1e-7 * pow(3, i), share_s = 1e-4 * pow(3, k);
             double least_s = 100e-6 + once_s;
+            struct copy_split split = copy_split(share_s, once_s);
             assert_in_range(split.copies, 1, 512);
             assert_true(split.copies * split.batches * once_s <=
-                        (share_s > least_s ? 3 * share_s : 3 * least_s));
+                        3 * (share_s > least_s ? share_s : least_s));
         }
 }
 
