@@ -5,7 +5,7 @@
 #include "harness/gpu_driver.h"
 #include "tests/fixture_scan.h"
 
-unsigned fixture_gpus(struct bench_machine *machine)
+unsigned fixture_find_gpus(struct bench_machine *machine)
 {
     struct err err = {.msg = "the driver lists no GPU"};
     const struct cuda_api *cuda = cuda_driver(&err);

@@ -8,6 +8,6 @@
  * Fills the machine: the CPUs of scan_machine_init and the GPUs that CUDA shows. 0 = none; says so
  * on stdout, so that a test can end with 77.
  */
-unsigned fixture_gpus(struct bench_machine *machine);
+unsigned fixture_find_gpus(struct bench_machine *machine);
 
 #endif

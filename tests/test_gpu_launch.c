@@ -139,7 +139,7 @@ int main(void)
         cmocka_unit_test(test_gpu_launch_unknown_address_is_no_device),
         cmocka_unit_test(test_gpu_launch_scan_emits_every_way),
     };
-    if (fixture_gpus(&machine) == 0)
+    if (fixture_find_gpus(&machine) == 0)
         return SKIPPED;
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -170,7 +170,7 @@ int main(void)
         cmocka_unit_test(test_gpu_matmul_scan_emits_rates_and_readings),
         cmocka_unit_test(test_gpu_matmul_sensors_read_something),
     };
-    if (fixture_gpus(&machine) == 0)
+    if (fixture_find_gpus(&machine) == 0)
         return SKIPPED;
     if (gpu_matmul_load(msg, sizeof(msg))) {
         (void)printf("skipped: %s\n", msg);

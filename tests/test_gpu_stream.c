@@ -177,7 +177,7 @@ int main(void)
         cmocka_unit_test(test_gpu_stream_scan_emits_every_operation),
         cmocka_unit_test(test_gpu_stream_scan_keeps_the_shape_asked_for),
     };
-    if (fixture_gpus(&machine) == 0)
+    if (fixture_find_gpus(&machine) == 0)
         return SKIPPED;
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
