@@ -17,6 +17,9 @@ const struct bench *const bench_registry[] = {
     &bench_false_sharing,
     &bench_cache_thrash,
     &bench_collective,
+    &bench_gpu_launch,
+    &bench_gpu_stream,
+    &bench_gpu_matmul,
     &bench_gpu_copy,
     NULL,
 };

@@ -20,6 +20,9 @@ extern const struct bench bench_smt_pairs;
 extern const struct bench bench_false_sharing;
 extern const struct bench bench_cache_thrash;
 extern const struct bench bench_collective;
+extern const struct bench bench_gpu_launch;
+extern const struct bench bench_gpu_stream;
+extern const struct bench bench_gpu_matmul;
 extern const struct bench bench_gpu_copy;
 
 /* NULL-terminated, in the order in which `contend list` shows them. */

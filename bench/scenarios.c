@@ -44,6 +44,9 @@ static const struct scenario_part allreduce_parts[] = {
 /* clang-format off */
 static const struct scenario_part gpu_parts[] = {
     SCAN("gpu_copy"),
+    SCAN("gpu_launch"),
+    SCAN("gpu_stream"),
+    SCAN("gpu_matmul"),
     {.foreground = NULL},
 };
 /* clang-format on */

@@ -19,8 +19,9 @@ enum {
 
 /* About the measurement, or near another value that is shown: only in rows.csv. */
 static const char *const quiet[] = {
-    "bandwidth_best", "array_bytes",     "node_bytes",    "set_bytes",        "page_share",
-    "victim_time",    "aggressor_bytes", "pages_on_node", "pair_latency_min", "buffer_on_node",
+    "bandwidth_best",   "array_bytes",    "node_bytes",      "set_bytes",
+    "page_share",       "victim_time",    "aggressor_bytes", "pages_on_node",
+    "pair_latency_min", "buffer_on_node", "shape_bandwidth",
 };
 
 struct values {
