@@ -347,9 +347,10 @@ static int measure(struct observer *o)
     return rc;
 }
 
-static void signal_all(const struct observer *o, int signal)
+/* Workers first .. end - 1. */
+static void signal_all(const struct observer *o, unsigned first, unsigned end, int signal)
 {
-    for (unsigned i = 0; i < o->nworkers; i++)
+    for (unsigned i = first; i < end; i++)
         if (o->child[i].pid)
             (void)kill(o->child[i].pid, signal);
 }
@@ -362,14 +363,16 @@ static int finish(struct observer *o)
 {
     bool one_by_one = plan_overlaps(&o->arm->plan);
     double limit_s = o->config->setup_s;
-    futex_set(&o->arena->stop, 1);
+    /* Held before they are told, or a quick one is stopped on its way out of the process. */
     if (one_by_one)
-        signal_all(o, SIGSTOP);
-    for (unsigned i = 0; i < o->nworkers; i++) {
+        signal_all(o, 0, o->nworkers, SIGSTOP);
+    futex_set(&o->arena->stop, 1);
+    for (unsigned i = 0, released = 0; i < o->nworkers; i++) {
         uint64_t until_ns = deadline(limit_s);
-        for (unsigned j = i; one_by_one && j < turn_end(o, i); j++)
-            if (o->child[j].pid)
-                (void)kill(o->child[j].pid, SIGCONT);
+        if (one_by_one && i == released) {
+            released = turn_end(o, i);
+            signal_all(o, i, released, SIGCONT);
+        }
         while (o->child[i].pid) {
             if (wait_for_news(o, until_ns))
                 return -EINTR;
