@@ -46,7 +46,7 @@ do for [kind in kinds] {
         eval key_series(11 + i, 86 + 450 * (i % 2), 74 + 24 * (i / 2), i, sprintf("name[%d]", i + 1))
     }
     set lmargin at screen from_left(86)
-    set rmargin at screen from_left(width - 24)
+    set rmargin at screen from_left(width - 36)
     set tmargin at screen from_top(top)
     set bmargin at screen from_top(top + body)
     unset key

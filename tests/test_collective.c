@@ -374,6 +374,7 @@ static void test_root_has_to_be_a_rank(void **state)
     fake_world_init(&world, 3, pairs);
     fake_world_run(&world);
     assert_int_equal(world.outcome[0].probe, -EINVAL);
+    assert_string_equal(world.outcome[2].err.msg, "root=3: there are 3 ranks, from 0 on");
     fake_world_free(&world);
 }
 

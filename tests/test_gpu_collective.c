@@ -131,7 +131,8 @@ static void test_gpu_collective_graphs_are_right(void **state)
     for (enum collective_op op = 0; op < COLLECTIVE_OPS; op++) {
         struct collective_call call = {.op = op, .type = COLLECTIVE_FLOAT, .graph = true};
         check_all_of(call, gpus);
-        assert_good(gpu_collective_enqueue(gc, 3 * gpu_collective_batch(gc), msg, sizeof(msg)));
+        assert_good(
+            gpu_collective_enqueue(gc, UINT64_C(3) * gpu_collective_batch(gc), msg, sizeof(msg)));
         assert_good(gpu_collective_wait(gc, msg, sizeof(msg)));
     }
     assert_true(gpu_collective_batch(gc) > 1);
@@ -178,7 +179,8 @@ static void test_gpu_collective_check_finds_nothing_done(void **state)
         const struct collective_call call = {.op = COLLECTIVE_ALLTOALL,
                                              .type = type,
                                              .count = 1024,
-                                             .bytes = 1024 * gpus * collective_type_bytes(type)};
+                                             .bytes =
+                                                 (size_t)1024 * gpus * collective_type_bytes(type)};
         struct gpu_collective_verdict verdict;
         assert_good(gpu_collective_prepare(gc, &call, msg, sizeof(msg)));
         assert_good(gpu_collective_fill(gc, 1, msg, sizeof(msg)));
@@ -186,7 +188,7 @@ static void test_gpu_collective_check_finds_nothing_done(void **state)
         assert_int_equal(verdict.wrong, 1024 * gpus * gpus);
         assert_int_equal(check(&call, 1).wrong, 0);
         assert_good(gpu_collective_compare(gc, 2, &verdict, msg, sizeof(msg)));
-        assert_true(verdict.wrong > 900 * gpus * gpus);
+        assert_true(verdict.wrong > (uint64_t)900 * gpus * gpus);
     }
 }
 
