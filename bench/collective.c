@@ -263,7 +263,7 @@ int collective_setup_with(struct bench_ctx *ctx, const struct collective_ops *op
     ctx->state = scan;
     int rc = scan ? 0 : err_set(ctx->err, -ENOMEM, "cannot allocate the state of the scan");
     rc = collective_agree(ctx->peers, rc, ctx->err);
-    if (rc)
+    if (rc || !scan)
         return rc;
     scan->team.ops = ops;
     rc = ops->open(&scan->team, ctx, params->end);
@@ -272,7 +272,7 @@ int collective_setup_with(struct bench_ctx *ctx, const struct collective_ops *op
     if (!rc)
         rc = allocate(scan, ctx);
     rc = collective_agree(ctx->peers, rc, ctx->err);
-    return rc ? rc : ask_hosts(scan, ctx);
+    return rc || !scan->hosts ? rc : ask_hosts(scan, ctx);
 }
 
 static int collective_setup(struct bench_ctx *ctx)
