@@ -39,6 +39,7 @@ static const struct figure {
     {"collective_bandwidth", "collective_busbw", plot_by_size_gp,
      report_write_collective_bandwidth},
     {"collective_latency", "collective_latency", plot_by_size_gp, report_write_collective_latency},
+    {"retention", "retention", plot_by_size_gp, report_write_retention},
 };
 enum { FIGURES = sizeof(figures) / sizeof(figures[0]) };
 

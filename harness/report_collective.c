@@ -1,4 +1,4 @@
-/* Figures of collectives: bus bandwidth and latency over size, a line an operation and arm. */
+/* Figures of collectives: bus bandwidth, latency and what is kept of it under load, over size. */
 #include <errno.h>
 #include <math.h>
 #include <string.h>
@@ -8,7 +8,7 @@
 
 enum { LINES_MOST = 6, NAME_MOST = 60 };
 
-/* One of the two figures. */
+/* One of the figures. */
 struct kind {
     const char *metric, *what, *axis;
 };
@@ -37,11 +37,11 @@ static void put_names(const struct report *report, const struct series_list *lis
     report_start_block(out, "-1 \"\"");
     for (size_t i = 0; i < lines_of(list); i++) {
         const struct series *series = &list->series[i];
-        char name[96], line[120];
-        (void)scan_name(report->result, series->arm, series->key, name, sizeof(name));
-        (void)snprintf(line, sizeof(line), "%s%s", name, series->arm->alone ? ", idle" : "");
+        char name[96];
         (void)fprintf(out, "%zu", i);
-        report_put_text(out, line, NAME_MOST);
+        report_put_text(out,
+                        scan_name(report->result, series->arm, series->key, name, sizeof(name)),
+                        NAME_MOST);
         (void)fputc('\n', out);
     }
     report_end_block(out);
@@ -114,5 +114,12 @@ int report_write_collective_latency(const struct report *report, FILE *out, stru
 {
     static const struct kind kind = {"collective_latency", "time of a collective by size",
                                      "time of an operation (us, log scale)"};
+    return write_by_size(report, &kind, out, err);
+}
+
+int report_write_retention(const struct report *report, FILE *out, struct err *err)
+{
+    static const struct kind kind = {"retention", "what is kept of the speed under CPU load",
+                                     "share of the idle speed (ratio, log scale)"};
     return write_by_size(report, &kind, out, err);
 }

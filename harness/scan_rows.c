@@ -171,7 +171,7 @@ static void append_arm(const struct result *result, const struct arm *arm, const
                    opt_format_value(opt, arm->params, value, sizeof(value)));
     if (arm->alone)
         append(buf, size, "without load");
-    else if (has_other_placement(result, arm))
+    else if (has_other_placement(result, arm) || arm_background(arm))
         append(buf, size, "%s", placement_infos[arm->placement].name);
 }
 

@@ -1,5 +1,5 @@
-# A value over bytes, both on log scales. `figure` names the file: collective_bandwidth or
-# collective_latency (`gnuplot -e "figure='collective_latency'" common.gp by_size.gp`).
+# A value over bytes, both on log scales. `figure` names the file: collective_bandwidth,
+# collective_latency or retention (`gnuplot -e "figure='collective_latency'" common.gp by_size.gp`).
 #
 # <figure>.dat: block 0: title, subtitle, footnote, text of the y axis, number of lines, ends of the
 # axes: sizes (bytes), values (1, 2 or 5 times a power of ten).

@@ -10,8 +10,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "harness/report.h"
 #include "harness/row.h"
 #include "harness/table_retention.h"
+#include "tests/fixture_out.h"
 #include "tests/fixture_result.h"
 
 enum { ROUNDS = 3, RANKS = 2 };
@@ -184,6 +186,22 @@ static void test_retention_table_says_what_is_kept(void **state)
     fixture_result_free(&result);
 }
 
+static void test_retention_is_drawn_by_size(void **state)
+{
+    (void)state;
+    struct result result;
+    struct rows rows;
+    struct err err = {0};
+    make(&result, &rows);
+    if (report_plots(&result, &rows, "test machine", fixture_out_fd, &err))
+        fail_msg("%s", err.msg);
+    fixture_assert_drawn("retention", 1500);
+    fixture_assert_svg_has("retention", "share of the idle speed (ratio, log scale)");
+    fixture_assert_svg_has("retention", ">none<");
+    rows_free(&rows);
+    fixture_result_free(&result);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -191,6 +209,8 @@ int main(void)
         cmocka_unit_test(test_retention_is_of_the_retained_metric_under_load_only),
         cmocka_unit_test(test_retention_skips_rounds_without_their_idle_half),
         cmocka_unit_test(test_retention_table_says_what_is_kept),
+        cmocka_unit_test_setup_teardown(test_retention_is_drawn_by_size, fixture_make_out,
+                                        fixture_remove_out),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
