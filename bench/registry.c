@@ -6,6 +6,7 @@
 /* clang-format off */
 const struct bench *const bench_registry[] = {
     &bench_pipeline,
+    &bench_prep,
     &bench_mem_bandwidth,
     &bench_mem_latency,
     &bench_loaded_latency,

@@ -9,6 +9,7 @@
 #include "harness/core/scenario.h"
 
 extern const struct bench bench_pipeline;
+extern const struct bench bench_prep;
 extern const struct bench bench_mem_bandwidth;
 extern const struct bench bench_mem_latency;
 extern const struct bench bench_loaded_latency;

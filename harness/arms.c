@@ -33,11 +33,13 @@ static int add_arm(const struct topo *topo, const struct arms_request *request, 
     struct plan_request plan_request = request->plan;
     plan_request.placement = request->placements[p];
     plan_request.workers = slots;
+    if (request->background_as_workers)
+        plan_request.background = slots;
     struct arm arm = {
         .bench = request->bench,
         .params = request->params,
         .placement = plan_request.placement,
-        .workers = alone ? 1 : slots,
+        .workers = alone && !request->bench->together ? 1 : slots,
         .slots = slots,
         .alone = alone,
         .same_as = -1,
@@ -52,7 +54,7 @@ static int add_arm(const struct topo *topo, const struct arms_request *request, 
         plan_free(&arm.plan);
         return err_set(err, rc, "%s", refused.msg);
     }
-    if (alone && arm.plan.status == PLAN_OK)
+    if (alone && arm.plan.status == PLAN_OK && !request->bench->together)
         arm.same_as = find_same_baseline(result, &arm);
     if (alone && arm.plan.status == PLAN_SKIPPED) {
         plan_free(&arm.plan); /* the arm itself already says why */
@@ -60,6 +62,15 @@ static int add_arm(const struct topo *topo, const struct arms_request *request, 
     }
     result->arms[result->narms++] = arm;
     return 0;
+}
+
+/* The baseline of workers that run by themselves, or the one of a team. */
+static bool wants_baseline(const struct arms_request *request, unsigned slots, bool have_team)
+{
+    if (!request->bench->together)
+        return request->baselines && slots > 1;
+    bool background = request->plan.background || request->background_as_workers;
+    return request->baselines && background && !have_team;
 }
 
 int arms_add(const struct topo *topo, const struct arms_request *request, struct result *result,
@@ -70,15 +81,18 @@ int arms_add(const struct topo *topo, const struct arms_request *request, struct
     if (!grown)
         return err_set(err, -ENOMEM, "no memory for %zu arms", most);
     result->arms = grown;
-    for (size_t n = 0; n < request->nworkers; n++)
+    for (size_t n = 0; n < request->nworkers; n++) {
+        bool have_team = false;
         for (size_t p = 0; p < request->nplacements; p++) {
             unsigned slots = request->workers[n];
             int rc = add_arm(topo, request, p, slots, false, result, err);
-            if (!rc && request->baselines && slots > 1)
+            if (!rc && wants_baseline(request, slots, have_team))
                 rc = add_arm(topo, request, p, slots, true, result, err);
             if (rc)
                 return rc;
+            have_team = have_team || result->arms[result->narms - 1].alone;
         }
+    }
     return 0;
 }
 

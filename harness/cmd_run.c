@@ -35,6 +35,7 @@ struct session {
     struct environment environment;
     char host[ENV_HOST_LABEL_MAX];
     char counters_note[300];
+    char sizes[3][64]; /* -b, -e and -f as parameters */
     const char *notes[4];
     struct signals signals;
     struct run_setup *setup; /* of the scenario that runs now */
@@ -191,7 +192,9 @@ static void print_plan_line(const struct arm *arm)
         return;
     }
     if (arm->alone)
-        (void)printf("  %-10s baseline: worker 0 of %u alone%s\n", name, arm->slots,
+        (void)printf("  %-10s baseline: %s %u %s%s\n", name,
+                     arm->bench->together ? "all" : "worker 0 of", arm->slots,
+                     arm->bench->together ? "workers without the background" : "alone",
                      arm->same_as >= 0 ? " (same plan as an earlier one, measured once)" : "");
     for (unsigned i = 0; !arm->alone && i < arm->plan.nworkers; i++) {
         char cpus[40];
@@ -325,12 +328,29 @@ static int run_all(struct session *s, const struct scenario *const *scenarios, i
     return code;
 }
 
+/* -b, -e and -f become parameters. */
+static int parse(struct session *s, struct err *err)
+{
+    int rc = cli_parse(run_option_table, true, s->argc, s->argv, &s->options, &s->cli, err);
+    const char *const names[] = {"begin", "end", "factor"};
+    const char *const values[] = {s->options.begin, s->options.end, s->options.factor};
+    for (int i = 0; i < 3 && !rc; i++) {
+        if (!values[i])
+            continue;
+        if (s->cli.npairs == CLI_LIST_MAX)
+            return err_set(err, -EINVAL, "more than %d parameters", CLI_LIST_MAX);
+        (void)snprintf(s->sizes[i], sizeof(s->sizes[i]), "%s=%.40s", names[i], values[i]);
+        s->cli.pairs[s->cli.npairs++] = s->sizes[i];
+    }
+    return rc;
+}
+
 int cmd_run(const struct cmd_env *env, int argc, char **argv)
 {
     struct err err = {0};
     struct session s = {.env = env, .argc = argc, .argv = argv};
     const struct scenario *scenarios[CLI_LIST_MAX];
-    if (cli_parse(run_option_table, true, argc, argv, &s.options, &s.cli, &err)) {
+    if (parse(&s, &err)) {
         log_error("%s", err.msg);
         return EXIT_USAGE;
     }
@@ -346,7 +366,7 @@ int cmd_bench(const struct cmd_env *env, int argc, char **argv)
 {
     struct err err = {0};
     struct session s = {.env = env, .argc = argc, .argv = argv};
-    if (cli_parse(run_option_table, true, argc, argv, &s.options, &s.cli, &err)) {
+    if (parse(&s, &err)) {
         log_error("%s", err.msg);
         return EXIT_USAGE;
     }
@@ -362,7 +382,8 @@ int cmd_bench(const struct cmd_env *env, int argc, char **argv)
                                           {.foreground = NULL}};
     const struct scenario alone = {.name = s.cli.positional[0], .parts = parts};
     const struct scenario *scenario = &alone;
-    if (strcmp(s.options.workers, "auto") == 0)
+    const struct bench *bench = bench_find(env->benches, s.cli.positional[0]);
+    if (strcmp(s.options.workers, "auto") == 0 && !(bench && bench->together))
         s.options.workers = "1";
     return run_all(&s, &scenario, 1);
 }

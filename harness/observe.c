@@ -144,9 +144,10 @@ static void give_up(struct observer *o, unsigned i, enum worker_state state, dou
     launch_kill(o->child[i].pid);
 }
 
-static void give_up_all(struct observer *o, enum worker_state state, double limit_s)
+/* Of the first n workers. */
+static void give_up_all(struct observer *o, unsigned n, enum worker_state state, double limit_s)
 {
-    for (unsigned i = 0; i < o->nworkers; i++)
+    for (unsigned i = 0; i < n; i++)
         give_up(o, i, state, limit_s);
 }
 
@@ -276,7 +277,7 @@ static int prepare(struct observer *o)
         if (any_lost(o))
             return -ECANCELED;
         if (clock_now_ns() >= until_ns)
-            give_up_all(o, WORKER_READY, limit_s);
+            give_up_all(o, o->nworkers, WORKER_READY, limit_s);
     }
     return any_lost(o) ? -ECANCELED : 0;
 }
@@ -318,10 +319,12 @@ static int measure(struct observer *o)
         rc = wait_for_news(o, until_ns);
         if (!rc && clock_now_ns() >= until_ns)
             break;
+        if (!rc && o->arm->bench->together && any_lost(o))
+            rc = -ECANCELED; /* the others would wait for it for ever */
     }
     read_machine(o, &o->machine_end, &o->ours_end_s);
     if (!rc && o->arm->bench->scan)
-        give_up_all(o, WORKER_DONE, o->config->limit_s);
+        give_up_all(o, o->foreground, WORKER_DONE, o->config->limit_s);
     else if (!rc)
         censor_running(o);
     return rc;
@@ -352,6 +355,8 @@ static int finish(struct observer *o)
         while (o->child[i].pid) {
             if (wait_for_news(o, until_ns))
                 return -EINTR;
+            if (o->arm->bench->together && any_lost(o))
+                return -ECANCELED;
             if (clock_now_ns() >= until_ns)
                 give_up(o, i, WORKER_FINISHED, limit_s);
         }
@@ -405,12 +410,11 @@ static int collect_all(const struct observer *o, struct observation *out, struct
 int observe_arm(const struct observe_config *config, const struct arm *arm, bool record_visits,
                 struct signals *signals, struct observation *out, struct err *err)
 {
-    unsigned background = arm->alone ? 0 : arm->plan.nworkers - arm->slots;
     struct observer o = {.config = config,
                          .arm = arm,
                          .signals = signals,
                          .foreground = arm->workers,
-                         .nworkers = arm->workers + background};
+                         .nworkers = arm->workers + arm_background(arm)};
     int rc = observer_open(&o, err);
     if (rc)
         goto close;

@@ -15,6 +15,11 @@ enum device arm_device(const struct result *result, const struct arm *arm)
     return bench_device(arm->bench, result->device, result->transport);
 }
 
+unsigned arm_background(const struct arm *arm)
+{
+    return arm->alone || arm->plan.nworkers < arm->slots ? 0 : arm->plan.nworkers - arm->slots;
+}
+
 void observation_free(struct observation *observation)
 {
     if (!observation)

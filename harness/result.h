@@ -88,25 +88,30 @@ struct arm {
     const struct bench *bench; /* borrowed, as the params; equal pointers mean equal parameters */
     const void *params;
     enum placement placement;
-    unsigned workers; /* foreground: slots, or 1 for a baseline */
+    unsigned workers; /* foreground: slots, or 1 for a baseline of workers that run by themselves */
     unsigned slots;   /* the machine is planned for this many foreground workers */
-    bool alone;       /* baseline: worker 0 of the plan for `slots`, on the idle machine */
+    bool alone;       /* baseline, on the idle machine: worker 0 of the plan for `slots`, or, where
+                         the benchmark is `together`, all of them without the background */
     int same_as;      /* index of an earlier baseline with the identical plan, else -1 */
-    struct plan plan; /* whole plan for `slots`; a baseline starts only its worker 0 */
+    struct plan plan; /* whole plan for `slots`, background included */
     size_t nobservations;
     struct observation *observations; /* finished ones, in round order */
 };
 
 struct result {
     char run_id[64];
-    const char *scenario;  /* name */
-    enum device device;    /* of the arms whose benchmark needs one or its stand-in */
-    enum device transport; /* of the arms of collectives: nccl or mpi */
+    const char *scenario;           /* name */
+    enum device device;             /* of the arms whose benchmark needs one or its stand-in */
+    enum device transport;          /* of the arms of collectives: nccl or mpi */
+    const struct bench *background; /* that only makes load; NULL = none */
     unsigned rounds_planned, rounds_done;
     uint64_t seed;
     size_t narms;
     struct arm *arms;
 };
+
+/* Workers that make load behind the arm's own: 0 for a baseline. */
+unsigned arm_background(const struct arm *arm);
 
 void observation_free(struct observation *observation);
 

@@ -90,10 +90,12 @@ static bool key_names(const char *key, const char *name)
 }
 
 /*
- * The params column: the benchmark's parameters, then the key of a scan's value, then slots=N. A
- * name stands once: where the key says which of several a value is for, the parameter gives way.
+ * The params column: the benchmark's parameters, then the key of a scan's value, then slots=N, then
+ * what makes load behind the arm: background=NAME:WORKERS, or none in the baselines of such a run.
+ * A name stands once: where the key says which of several a value is for, the parameter gives way.
  */
-static void describe_params(const struct arm *arm, const char *key, struct row *row)
+static void describe_params(const struct arm *arm, const struct bench *background, const char *key,
+                            struct row *row)
 {
     size_t used = 0, size = sizeof(row->params);
     for (const struct opt *opt = arm->bench->opts; opt && opt->name && used < size; opt++) {
@@ -105,10 +107,18 @@ static void describe_params(const struct arm *arm, const char *key, struct row *
     }
     if (used >= size)
         return;
-    (void)snprintf(row->params + used, size - used, "%s%sslots=%u", key, key[0] ? ";" : "",
-                   arm->slots);
     row->key_at = used;
-    row->key_length = strnlen(key, size - 1 - used);
+    used += (size_t)snprintf(row->params + used, size - used, "%s%sslots=%u", key,
+                             key[0] ? ";" : "", arm->slots);
+    row->key_length = strnlen(key, size - 1 - row->key_at);
+    unsigned behind = arm_background(arm);
+    if (!background || used >= size)
+        return;
+    if (behind)
+        (void)snprintf(row->params + used, size - used, ";background=%s:%u", background->name,
+                       behind);
+    else
+        (void)snprintf(row->params + used, size - used, ";background=none");
 }
 
 /* `key` of a scan's value, or "". */
@@ -122,12 +132,12 @@ static void describe_arm(const struct maker *maker, struct row *row, const char 
         .placement = placement_infos[arm->placement].name,
         .bench = arm->bench->name,
         .device = device_name(arm_device(result, arm)),
-        .workers = arm->alone ? 1 : arm->workers,
+        .workers = arm->workers,
         .slots = arm->slots,
         .status = summary_of(maker)->status,
     };
     (void)snprintf(row->run_id, sizeof(row->run_id), "%s", result->run_id);
-    describe_params(arm, key, row);
+    describe_params(arm, result->background, key, row);
     (void)snprintf(row->reason, sizeof(row->reason), "%s", summary_of(maker)->reason);
 }
 
@@ -308,6 +318,66 @@ static int append_value(const struct maker *maker, size_t observation, size_t in
     return n ? append_row(rows, &row, err) : 0;
 }
 
+/* The arm's team without the background, or NULL. */
+static const struct arm *team_alone(const struct result *result, const struct arm *arm)
+{
+    for (size_t i = 0; arm_background(arm) && i < result->narms; i++) {
+        const struct arm *other = &result->arms[i];
+        if (other->alone && other->bench == arm->bench && other->params == arm->params &&
+            other->slots == arm->slots && arm->bench->together)
+            return other;
+    }
+    return NULL;
+}
+
+/* That arm's value in a round; NaN where it has none. */
+static double value_in_round(const struct arm *arm, unsigned round, const struct value *like,
+                             size_t hint)
+{
+    for (size_t o = 0; o < arm->nobservations; o++) {
+        const struct worker_result *worker = scanned(arm, o);
+        if (!worker || arm->observations[o].round != round)
+            continue;
+        const struct value *found = find_value(worker, like, hint);
+        return found ? found->value : NAN;
+    }
+    return NAN;
+}
+
+static bool is_retained(const struct bench *bench, const struct value *value)
+{
+    return bench->retained && strcmp(bench->metrics[value->metric].name, bench->retained) == 0;
+}
+
+/*
+ * Retention under load (METHOD): loaded / idle of what is better higher, else idle / loaded, of the
+ * same round, so that drift of the machine cancels.
+ */
+static int append_retention(const struct maker *maker, const struct value *value, size_t hint,
+                            struct rows *rows, struct err *err)
+{
+    struct row row;
+    const struct arm *arm = arm_of(maker), *idle = team_alone(maker->result, arm);
+    const struct bench_metric *metric = &arm->bench->metrics[value->metric];
+    bool higher = strcmp(metric->better, "higher") == 0;
+    size_t n = 0;
+    for (size_t o = 0; idle && o < arm->nobservations; o++) {
+        unsigned round = arm->observations[o].round;
+        double loaded = value_in_round(arm, round, value, hint);
+        double alone = value_in_round(idle, round, value, hint);
+        maker->values[n++] = higher ? loaded / alone : alone / loaded;
+    }
+    n = stats_sort(maker->values, n);
+    if (!n)
+        return 0;
+    describe_arm(maker, &row, value->key);
+    row.metric = "retention";
+    row.better = "higher";
+    (void)snprintf(row.unit, sizeof(row.unit), "ratio");
+    fill_interval(maker, n, &row);
+    return append_row(rows, &row, err);
+}
+
 /* One row a metric and key, in the order in which the first round that has it emitted it. */
 static int append_values(const struct maker *maker, struct rows *rows, struct err *err)
 {
@@ -316,8 +386,11 @@ static int append_values(const struct maker *maker, struct rows *rows, struct er
         const struct worker_result *worker = scanned(arm, o);
         for (size_t i = 0; worker && i < worker->nvalues; i++) {
             int rc = 0;
-            if (!o || !seen_before(arm, o, &worker->values[i], i))
-                rc = append_value(maker, o, i, rows, err);
+            if (o && seen_before(arm, o, &worker->values[i], i))
+                continue;
+            rc = append_value(maker, o, i, rows, err);
+            if (!rc && is_retained(arm->bench, &worker->values[i]))
+                rc = append_retention(maker, &worker->values[i], i, rows, err);
             if (rc)
                 return rc;
         }

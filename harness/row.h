@@ -56,9 +56,10 @@ struct rows {
  *
  * The median is over rounds of the round's value, the interval a 95% bootstrap over rounds (empty
  * with one round). An arm without a usable round is one row of step_time: skipped, failed or hung,
- * with its reason. A baseline has workers = 1 and slots = N; one that shares its measurement with
- * an earlier, identical plan repeats the values and says so. A row's status is the worst of the
- * rounds it came from, those of its baseline included.
+ * with its reason. A baseline has workers = 1 and slots = N (all N where the benchmark is
+ * `together`; params then end with background=none); one that shares its measurement with an
+ * earlier, identical plan repeats the values and says so. A row's status is the worst of the rounds
+ * it came from, those of its baseline included.
  */
 int rows_make(const struct result *result, struct rows *rows, struct err *err);
 void rows_free(struct rows *rows);

@@ -107,6 +107,24 @@ const struct opt run_option_table[] = {
      .max = 9e15,
      .arg = "N",
      .help = "Seed of the order of arms and of the data (default: drawn, and recorded)"},
+    {.name = "begin",
+     .letter = 'b',
+     .kind = OPT_TEXT,
+     .offset = FIELD(begin),
+     .arg = "SIZE",
+     .help = "First size of a benchmark that goes over sizes; short for -p begin=SIZE"},
+    {.name = "end",
+     .letter = 'e',
+     .kind = OPT_TEXT,
+     .offset = FIELD(end),
+     .arg = "SIZE",
+     .help = "Last size; short for -p end=SIZE"},
+    {.name = "factor",
+     .letter = 'f',
+     .kind = OPT_TEXT,
+     .offset = FIELD(factor),
+     .arg = "N",
+     .help = "Each size is N times the one before; short for -p factor=N"},
     {.name = "background",
      .kind = OPT_TEXT,
      .offset = FIELD(background),
@@ -180,13 +198,20 @@ static int choose_device(const struct run_options *options, const struct topo *t
     return 0;
 }
 
-/* "2,4,8" -> counts; "auto" -> one a GPU, at least 2. Returns how many, or a negative errno. */
-static int parse_workers(const char *text, const struct topo *topo, unsigned counts[MAX_COUNTS],
-                         struct err *err)
+/* One a GPU, at least 2; of collectives one a GPU, as two ranks cannot share one. */
+static unsigned default_workers(const struct topo *topo, const struct bench *bench)
+{
+    unsigned gpus = topo_visible_gpus(topo);
+    return bench->needs & NEED_COLLECTIVE ? (gpus ? gpus : 1) : plan_default_workers(topo);
+}
+
+/* "2,4,8" or "auto" -> counts. Returns how many, or a negative errno. */
+static int parse_workers(const char *text, const struct topo *topo, const struct bench *bench,
+                         unsigned counts[MAX_COUNTS], struct err *err)
 {
     int n = 0;
     if (strcmp(text, "auto") == 0) {
-        counts[0] = plan_default_workers(topo);
+        counts[0] = default_workers(topo, bench);
         return 1;
     }
     for (const char *at = text; n < MAX_COUNTS; at++) {
@@ -252,10 +277,9 @@ static int set_background(const struct cmd_env *env, const struct run_options *o
     int rc = find_bench(env, name, &setup->config.background, err);
     if (rc)
         return rc;
-    *workers = options->background_workers ? (unsigned)options->background_workers
-                                           : setup->scenario->background_workers;
-    if (!*workers)
-        *workers = 1;
+    unsigned fallback = options->background ? 1 : setup->scenario->background_workers;
+    *workers = options->background_workers ? (unsigned)options->background_workers : fallback;
+    setup->result.background = setup->config.background;
     setup->config.background_params = setup->background_params;
     return set_params(setup->config.background, NULL, NULL, NULL, setup->background_params, err);
 }
@@ -316,7 +340,8 @@ static int plan_part(const struct run_options *options, const struct topo *topo,
     int nplacements = choose_placements(part, options->placements, placements, optional, err);
     if (nplacements < 0)
         return nplacements;
-    int ncounts = part->workers ? 1 : parse_workers(options->workers, topo, counts, err);
+    int ncounts =
+        part->workers ? 1 : parse_workers(options->workers, topo, common->bench, counts, err);
     if (ncounts < 0)
         return ncounts;
     struct arms_request request = *common;
@@ -336,6 +361,8 @@ static int add_parts(const struct cmd_env *env, const struct run_options *option
     const struct bench *bench = NULL;
     struct result *result = &setup->result;
     struct arms_request request = {.baselines = !options->no_baselines,
+                                   .background_as_workers =
+                                       setup->config.background && !background_workers,
                                    .plan = {.background = background_workers}};
     int rc = plan_options_apply(&options->plan, &request.plan, err);
     const struct scenario_part *part = setup->scenario->parts;

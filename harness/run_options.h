@@ -22,8 +22,9 @@ struct run_options {
     double time_s;          /* measured per arm; 0 = the profile's */
     double warmup_s, limit_s;
     double setup_limit_s;
-    int64_t seed; /* 0 = drawn */
-    int device;   /* 0 auto, 1 sim, 2 cuda */
+    int64_t seed;                     /* 0 = drawn */
+    int device;                       /* 0 auto, 1 sim, 2 cuda */
+    const char *begin, *end, *factor; /* sizes, as parameters of the measured benchmark */
     const char *background;
     int64_t background_workers;
     const char *out, *host;

@@ -144,7 +144,9 @@ static void append_arm(const struct result *result, const struct arm *arm, const
         if (!scan_key_get(key, opt->name, value) && report_opt_differs(result, arm, opt))
             append(buf, size, "%s %s", opt->name,
                    opt_format_value(opt, arm->params, value, sizeof(value)));
-    if (has_other_placement(result, arm))
+    if (arm->alone)
+        append(buf, size, "without load");
+    else if (has_other_placement(result, arm))
         append(buf, size, "%s", placement_infos[arm->placement].name);
 }
 

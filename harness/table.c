@@ -8,6 +8,7 @@
 #include "harness/core/log.h"
 #include "harness/core/units.h"
 #include "harness/summary.h"
+#include "harness/table_retention.h"
 #include "harness/table_values.h"
 
 enum { TABLE_WIDTH = 79, CELL = 32 };
@@ -66,7 +67,7 @@ static double median_of(const struct table *table, size_t arm, const char *metri
 {
     const struct arm *of = arm_at(table, arm);
     const struct row *row =
-        rows_find(table->rows, name_at(table, arm), of->alone ? 1 : of->workers, of->slots, metric);
+        rows_find(table->rows, name_at(table, arm), of->workers, of->slots, metric);
     return row ? row->median : NAN;
 }
 
@@ -344,6 +345,8 @@ static int print_all(struct table *table)
     if (!rc)
         rc = table_values_print(table->result, table->rows, table->summary, table->out,
                                 table->color);
+    if (!rc)
+        (void)table_retention_print(table->result, table->rows, table->out, table->color);
     bool first = true;
     for (unsigned slots = 0; (slots = next_slots(table->result, slots)) != 0; first = false) {
         if (first)

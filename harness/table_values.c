@@ -476,6 +476,12 @@ static bool print_note(const struct values *values, bool first)
     return true;
 }
 
+/* Teams under a load have a table of their own, beside what they do without it. */
+static bool is_under_load(const struct arm *arm)
+{
+    return arm->bench->retained && arm_background(arm);
+}
+
 int table_values_print(const struct result *result, const struct rows *rows,
                        const struct summary *summary, FILE *out, bool color)
 {
@@ -485,7 +491,7 @@ int table_values_print(const struct result *result, const struct rows *rows,
     bool noted = false;
     for (size_t i = 0; i < result->narms && !rc; i++) {
         values.arm = &result->arms[i];
-        if (values.arm->bench->scan && summary_of(&values)->nrounds)
+        if (values.arm->bench->scan && summary_of(&values)->nrounds && !is_under_load(values.arm))
             rc = print_block(&values);
     }
     for (size_t i = 0; i < result->narms; i++) {

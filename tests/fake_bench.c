@@ -164,10 +164,49 @@ static const struct bench fake_scan = {
     .run = fake_scan_run,
 };
 
-const struct bench *const fake_registry[] = {&fake, &fake_scan, NULL};
+/* Ranks that meet a hundred times; a bad one dies on the way, and the others wait for it. */
+static int fake_team_run(struct bench_ctx *ctx, uint64_t iters, struct sample *sample)
+{
+    (void)iters;
+    (void)sample;
+    unsigned ranks[64] = {0}, sum = 0;
+    int rc = 0;
+    for (int i = 0; i < 100 && !rc; i++) {
+        if (i == 50 && is(ctx, MODE_CRASH))
+            (void)raise(SIGKILL);
+        rc = peers_gather(ctx->peers, &ctx->peers->rank, ranks, sizeof(unsigned), ctx->err);
+    }
+    for (unsigned r = 0; r < ctx->peers->size; r++)
+        sum += ranks[r];
+    return rc ? rc : bench_emit(ctx, 0, 1 + sum, "ranks=%u", ctx->peers->size);
+}
+
+static const struct bench_metric fake_team_metrics[] = {{"rank_sum", "count", "lower"},
+                                                        {.name = NULL}};
+
+static const struct bench fake_team = {
+    .name = "faketeam",
+    .summary = "ranks that wait for each other",
+    .ops_unit = "meetings",
+    .opts = fake_opts,
+    .params_size = sizeof(struct fake_params),
+    .metrics = fake_team_metrics,
+    .scan = true,
+    .together = true,
+    .retained = "rank_sum",
+    .setup = fake_setup_nothing,
+    .run = fake_team_run,
+};
+
+const struct bench *const fake_registry[] = {&fake, &fake_scan, &fake_team, NULL};
 
 static const struct scenario_part fake_parts[] = {
     {.foreground = "fake", .placements = "none,sized"},
+    {.foreground = NULL},
+};
+
+static const struct scenario_part team_parts[] = {
+    {.foreground = "faketeam", .placements = "none,sized"},
     {.foreground = NULL},
 };
 
@@ -178,5 +217,9 @@ const struct scenario fake_scenarios[] = {
      .parts = fake_parts,
      .background = "fake",
      .background_workers = 1},
+    {.name = "team",
+     .summary = "ranks with as many fakes behind them",
+     .parts = team_parts,
+     .background = "fake"},
     {.name = NULL},
 };

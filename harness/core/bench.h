@@ -122,6 +122,11 @@ struct bench {
      * of them without the background, and when one is lost the others are ended at once.
      */
     bool together;
+    /*
+     * Of a scan that is `together`: the metric that a background takes from. Beside each of its
+     * values under load stands a row of `retention`, its ratio to the baseline's. NULL = none.
+     */
+    const char *retained;
     /* Checks parameters against each other; NULL = none. Runs in the parent, before any worker. */
     int (*validate)(const void *params, struct err *err);
     /* -ENOTSUP with a reason = a skipped row. NULL = always possible. */

@@ -19,7 +19,7 @@ struct scenario {
     const char *summary;               /* one line for `contend list` */
     const struct scenario_part *parts; /* all of them in every round, in random order */
     const char *background;            /* benchmark that only makes load behind them, or NULL */
-    unsigned background_workers;
+    unsigned background_workers;       /* 0 = as many as in front */
 };
 
 /* NULL where the table has no such name. */

@@ -1,0 +1,218 @@
+#include "harness/table_retention.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "harness/core/units.h"
+#include "harness/scan_rows.h"
+#include "harness/text.h"
+
+enum { LABEL = 10, VALUE = 9, KEPT = 6, ARMS_A_BLOCK = 4 };
+
+/* A placement under load is clearly better where it keeps that much more, at every size. */
+static const double clear_gain = 0.1;
+
+struct retention {
+    const struct result *result;
+    const struct rows *rows;
+    FILE *out;
+    bool color;
+    const struct arm *idle; /* the team without the load */
+};
+
+/* Whether the arm is that team under load, in another placement or the same. */
+static bool is_loaded(const struct retention *r, const struct arm *arm)
+{
+    size_t at = 0;
+    return !arm->alone && arm->bench == r->idle->bench && arm->params == r->idle->params &&
+           arm->slots == r->idle->slots && scan_next(r->rows, arm, "retention", &at);
+}
+
+/* The arm's row of the metric at that key, or NULL. */
+static const struct row *find(const struct retention *r, const struct arm *arm, const char *metric,
+                              const char *key)
+{
+    size_t at = 0;
+    char own[VALUE_KEY_MAX];
+    for (const struct row *row; (row = scan_next(r->rows, arm, metric, &at));)
+        if (strcmp(scan_key(row, own), key) == 0)
+            return row;
+    return NULL;
+}
+
+static double median(const struct row *row)
+{
+    return row ? row->median : NAN;
+}
+
+/* "2 MiB" for "size=2097152", else the key as people say it. */
+static const char *label_of(const char *key, char *buf, size_t size)
+{
+    double bytes = scan_key_number(key, "size");
+    char rest[VALUE_KEY_MAX], name[VALUE_KEY_MAX], text[32];
+    if (isnan(bytes))
+        return scan_name(NULL, NULL, key, buf, size);
+    (void)snprintf(rest, sizeof(rest), "%s", key);
+    scan_key_drop(rest, "size");
+    (void)units_format_bytes((uint64_t)bytes, text, sizeof(text));
+    (void)snprintf(buf, size, "%s%s%s", text, rest[0] ? " " : "",
+                   scan_name(NULL, NULL, rest, name, sizeof(name)));
+    return buf;
+}
+
+static void print_number(const struct retention *r, double value)
+{
+    int digits = value >= 99.95 ? 0 : value >= 9.995 ? 1 : 2;
+    if (isnan(value))
+        (void)fprintf(r->out, "%*s", VALUE, "-");
+    else if (value >= 1e6)
+        (void)fprintf(r->out, "%*.2e", VALUE, value);
+    else
+        (void)fprintf(r->out, "%*.*f", VALUE, digits, value);
+}
+
+static void print_kept(const struct retention *r, double kept)
+{
+    char text[16] = "-";
+    const char *paint = kept < 0.9 ? "\033[31m" : "\033[32m";
+    if (!isnan(kept))
+        (void)snprintf(text, sizeof(text), "%.*f%%", kept < 0.0995, 100 * kept);
+    bool painted = r->color && !isnan(kept);
+    (void)fprintf(r->out, "%s%*s%s", painted ? paint : "", KEPT, text, painted ? "\033[0m" : "");
+}
+
+/* Placements from..to-1 of those under load, beside the idle values. */
+static void print_block(const struct retention *r, const struct arm *const *arms, size_t n)
+{
+    size_t at = 0;
+    (void)fprintf(r->out, "%-*s%*s", LABEL, "", VALUE, "idle");
+    for (size_t i = 0; i < n; i++)
+        (void)fprintf(r->out, "%*s", VALUE + KEPT, placement_infos[arms[i]->placement].name);
+    (void)fprintf(r->out, "\n%-*s%*s", LABEL, "size", VALUE, "");
+    for (size_t i = 0; i < n; i++)
+        (void)fprintf(r->out, "%*s%*s", VALUE, "", KEPT, "kept");
+    (void)fputc('\n', r->out);
+    for (const struct row *row;
+         (row = scan_next(r->rows, r->idle, r->idle->bench->retained, &at));) {
+        char key[VALUE_KEY_MAX], label[96];
+        (void)scan_key(row, key);
+        (void)fprintf(r->out, "%-*.*s", LABEL, LABEL, label_of(key, label, sizeof(label)));
+        print_number(r, row->median);
+        for (size_t i = 0; i < n; i++) {
+            print_number(r, median(find(r, arms[i], r->idle->bench->retained, key)));
+            print_kept(r, median(find(r, arms[i], "retention", key)));
+        }
+        (void)fputc('\n', r->out);
+    }
+}
+
+/* The least and the most that an arm keeps over all keys. */
+struct range {
+    double least, most;
+};
+
+static struct range range_of(const struct retention *r, const struct arm *arm)
+{
+    struct range range = {INFINITY, -INFINITY};
+    size_t at = 0;
+    for (const struct row *row; (row = scan_next(r->rows, arm, "retention", &at));) {
+        range.least = fmin(range.least, row->median);
+        range.most = fmax(range.most, row->median);
+    }
+    return range;
+}
+
+static void print_closing(const struct retention *r, const struct arm *const *arms, size_t n)
+{
+    size_t worst = 0, best = 0;
+    char line[600];
+    struct range low = range_of(r, arms[0]), high = low;
+    for (size_t i = 1; i < n; i++) {
+        struct range range = range_of(r, arms[i]);
+        if (range.least < low.least) {
+            worst = i;
+            low = range;
+        }
+        if (range.least > high.least) {
+            best = i;
+            high = range;
+        }
+    }
+    unsigned behind = arm_background(arms[worst]);
+    int used =
+        snprintf(line, sizeof(line),
+                 "Under %u background worker%s (%s) %s keeps %.0f%% to %.0f%% of its idle "
+                 "speed with placement %s",
+                 behind, behind == 1 ? "" : "s", r->result->background->name, r->idle->bench->name,
+                 100 * low.least, 100 * low.most, placement_infos[arms[worst]->placement].name);
+    bool clear = high.least > low.least + clear_gain;
+    if (clear)
+        (void)snprintf(line + used, sizeof(line) - (size_t)used, ", %.0f%% to %.0f%% with %s",
+                       100 * high.least, 100 * high.most,
+                       placement_infos[arms[best]->placement].name);
+    (void)fprintf(r->out, "\n%s", r->color ? "\033[1m" : "");
+    (void)snprintf(line + strlen(line), sizeof(line) - strlen(line), ".");
+    text_wrap(line, 0, 0, r->out);
+    (void)fputs(r->color ? "\033[0m" : "", r->out);
+    if (clear && placement_infos[arms[best]->placement].pinned)
+        (void)fprintf(r->out,
+                      "to apply it: contend place --placement %s --workers %u --background %u\n",
+                      placement_infos[arms[best]->placement].name, arms[best]->slots, behind);
+}
+
+static const char *unit_of(const struct bench *bench)
+{
+    for (const struct bench_metric *metric = bench->metrics; metric && metric->name; metric++)
+        if (strcmp(metric->name, bench->retained) == 0)
+            return metric->unit;
+    return "";
+}
+
+/* "collective (allreduce, float), 4 workers: latency, us": choices stand for the parameters. */
+static void print_title(const struct retention *r)
+{
+    char choices[120] = "", value[48];
+    size_t used = 0;
+    const struct bench *bench = r->idle->bench;
+    for (const struct opt *opt = bench->opts; opt && opt->name && used < sizeof(choices); opt++)
+        if (opt->kind == OPT_CHOICE)
+            used +=
+                (size_t)snprintf(choices + used, sizeof(choices) - used, "%s%s", used ? ", " : " (",
+                                 opt_format_value(opt, r->idle->params, value, sizeof(value)));
+    (void)fprintf(r->out, "\n%s%s%s%s, %u worker%s: %s, %s%s\n", r->color ? "\033[1m" : "",
+                  bench->name, choices, used ? ")" : "", r->idle->slots,
+                  r->idle->slots == 1 ? "" : "s", bench->retained, unit_of(bench),
+                  r->color ? "\033[0m" : "");
+}
+
+/* One idle team against all its placements under load. */
+static bool print_team(const struct retention *r)
+{
+    const struct arm **arms = calloc(r->result->narms + 1, sizeof(*arms));
+    size_t n = 0;
+    for (size_t i = 0; arms && i < r->result->narms; i++)
+        if (is_loaded(r, &r->result->arms[i]))
+            arms[n++] = &r->result->arms[i];
+    if (n) {
+        print_title(r);
+        for (size_t i = 0; i < n; i += ARMS_A_BLOCK)
+            print_block(r, arms + i, n - i < ARMS_A_BLOCK ? n - i : ARMS_A_BLOCK);
+        print_closing(r, arms, n);
+    }
+    free(arms);
+    return n > 0;
+}
+
+bool table_retention_print(const struct result *result, const struct rows *rows, FILE *out,
+                           bool color)
+{
+    bool any = false;
+    for (size_t i = 0; i < result->narms; i++) {
+        const struct arm *arm = &result->arms[i];
+        struct retention r = {result, rows, out, color, arm};
+        if (arm->alone && arm->bench->together && arm->bench->retained)
+            any = print_team(&r) || any;
+    }
+    return any;
+}

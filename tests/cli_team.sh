@@ -1,0 +1,33 @@
+#!/usr/bin/env bash
+# Ranks that wait for each other: their baseline is all of them without the load, and one that dies
+# ends the others at once, by its name.
+. tests/lib.sh
+
+# team DIR CODE [option...]
+team() {
+    local out=$scratch/$1 code=$2
+    shift 2
+    expect "$code" . "$CONTEND_FAKE" run team --workers 3 --rounds 2 --time 0.1 --warmup 0.01 \
+        --limit 60 --no-plots --out "$out" "$@"
+}
+
+team ok 0
+rows=$(awk -F, 'NR > 1 { sub(/.*ranks=/, "ranks=", $6)
+                         print $3 "," $4 "," $6 "," $8 "," $11 "," $13 }' "$scratch/ok/rows.csv")
+[ "$rows" = "none,3,ranks=3;slots=3;background=fake:3,rank_sum,2,4
+none,3,ranks=3;slots=3;background=fake:3,retention,2,1
+none,3,ranks=3;slots=3;background=none,rank_sum,2,4
+sized,3,ranks=3;slots=3;background=fake:3,rank_sum,2,4
+sized,3,ranks=3;slots=3;background=fake:3,retention,2,1" ] || fail "rows of a team: $rows"
+
+begin=$SECONDS
+team dead 3 -p mode=crash -p bad_worker=1 --rounds 1
+[ $((SECONDS - begin)) -lt 20 ] || fail "a dead rank held the others up for $((SECONDS - begin)) s"
+grep -q ',failed,worker 1: killed by signal 9 (Killed) while running' "$scratch/dead/rows.csv" ||
+    fail "the dead rank is not named:"$'\n'"$(cat "$scratch/dead/rows.csv")"
+
+# Without a background there is nothing to be compared with.
+expect 0 . "$CONTEND_FAKE" bench faketeam --workers 2 --rounds 1 --time 0.1 --no-plots \
+    --out "$scratch/plain"
+! grep -q 'retention\|background' "$scratch/plain/rows.csv" || fail "a baseline without a load"
+finish

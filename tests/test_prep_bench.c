@@ -1,0 +1,105 @@
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "bench/registry.h"
+
+/* A worker's side of the contract, without a device. */
+struct job {
+    _Alignas(16) char params[BENCH_PARAMS_MAX];
+    struct bench_ctx ctx;
+    struct err err;
+};
+
+static void job_open(struct job *job)
+{
+    static const char *const pairs[] = {"rows=200", "cols=70"};
+    memset(job, 0, sizeof(*job));
+    opts_set_defaults(bench_prep.opts, job->params);
+    for (size_t i = 0; i < sizeof(pairs) / sizeof(pairs[0]); i++)
+        assert_int_equal(opts_set_pair(bench_prep.opts, job->params, pairs[i], &job->err), 0);
+    job->ctx = (struct bench_ctx){
+        .params = job->params, .workers = 1, .threads = 2, .seed = 7, .err = &job->err};
+    assert_int_equal(bench_prep.validate(job->params, &job->err), 0);
+    if (bench_prep.setup(&job->ctx))
+        fail_msg("%s", job->err.msg);
+}
+
+static void test_prep_counts_rows_and_is_right(void **state)
+{
+    (void)state;
+    struct job job;
+    struct sample sample = {.start_ns = 11, .elapsed_ns = 12};
+    job_open(&job);
+    for (int i = 0; i < 2; i++) { /* it may go on as load after a check */
+        assert_int_equal(bench_prep.run(&job.ctx, 5, &sample), 0);
+        assert_int_equal(sample.iters, 5);
+        assert_int_equal(sample.ops, 5 * 200);
+        assert_int_equal(sample.bytes, sizeof(float) * 5 * 200 * 70);
+        assert_int_equal(sample.start_ns + sample.elapsed_ns, 23);
+        if (bench_prep.check(&job.ctx))
+            fail_msg("%s", job.err.msg);
+    }
+    bench_prep.teardown(&job.ctx);
+    assert_null(job.ctx.state);
+    assert_null(job.ctx.buffer);
+    bench_prep.teardown(&job.ctx);
+}
+
+static void test_prep_corrupted_data_fails_the_check(void **state)
+{
+    (void)state;
+    struct job job;
+    struct sample sample = {0};
+    job_open(&job);
+    assert_int_equal(bench_prep.run(&job.ctx, 1, &sample), 0);
+    float *data = (float *)(uintptr_t)job.ctx.buffer;
+    for (size_t i = 0; i < job.ctx.buffer_bytes / sizeof(*data); i++)
+        data[i] += 0.001f;
+    assert_int_equal(bench_prep.check(&job.ctx), -EBADMSG);
+    assert_non_null(strstr(job.err.msg, "raw batch["));
+    bench_prep.teardown(&job.ctx);
+}
+
+/* It is load behind any other benchmark, so it must not ask for a device. */
+static void test_prep_needs_nothing(void **state)
+{
+    (void)state;
+    assert_ptr_equal(bench_find(bench_registry, "prep"), &bench_prep);
+    assert_int_equal(bench_prep.needs, 0);
+    assert_int_equal(bench_device(&bench_prep, DEVICE_SIM, DEVICE_NCCL), DEVICE_NONE);
+    assert_null(bench_prep.probe);
+}
+
+static void test_prep_takes_the_sizes_of_pipeline_and_no_option_of_a_device(void **state)
+{
+    (void)state;
+    struct job job = {0};
+    char prep[512], pipeline[512];
+    opts_set_defaults(bench_prep.opts, job.params);
+    (void)opts_format(bench_prep.opts, job.params, prep, sizeof(prep));
+    assert_true(opts_set_pair(bench_prep.opts, job.params, "prefetch=1", &job.err) < 0);
+    assert_int_equal(opts_set_pair(bench_prep.opts, job.params, "block=2049", &job.err), 0);
+    assert_int_equal(bench_prep.validate(job.params, &job.err), -EINVAL);
+
+    opts_set_defaults(bench_pipeline.opts, job.params);
+    (void)opts_format(bench_pipeline.opts, job.params, pipeline, sizeof(pipeline));
+    assert_memory_equal(prep, pipeline, strlen(prep));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_prep_counts_rows_and_is_right),
+        cmocka_unit_test(test_prep_corrupted_data_fails_the_check),
+        cmocka_unit_test(test_prep_needs_nothing),
+        cmocka_unit_test(test_prep_takes_the_sizes_of_pipeline_and_no_option_of_a_device),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
