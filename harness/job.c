@@ -300,7 +300,7 @@ int job_close(struct job *job, int code)
     if (!job->ops)
         return code;
     (void)fflush(stdout);
-    if (job->lost[0] || job->over[0] || job->world.size == 1)
+    if (job->lost[0] || job->over[0])
         abort_all(job, code);
     else
         job->ops->end();

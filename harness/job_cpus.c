@@ -80,11 +80,25 @@ static void note_binding(struct job *job, const struct bitset *shared)
                    bitset_format(&widest, could, sizeof(could)));
 }
 
+static int count_leaders(struct job *job, struct err *err)
+{
+    unsigned *all = calloc(job->world.size, sizeof(*all));
+    if (!all)
+        return err_set(err, -ENOMEM, "no memory for %u ranks", job->world.size);
+    int rc = job_gather(job, &job->plan_rank, all, sizeof(*all), err);
+    for (unsigned r = 0; !rc && r < job->world.size; r++) {
+        job->leaders += !all[r];
+        job->leaders_before += !all[r] && r < job->world.rank;
+    }
+    free(all);
+    return rc;
+}
+
 int job_share_cpus(struct job *job, struct err *err)
 {
     struct job_rank self;
     struct bitset shared = {0}, got;
-    bool could;
+    bool could = false;
     describe_self(&self);
     int rc = job_gather(job, &self, job->ranks, sizeof(self), err);
     if (rc)
@@ -102,7 +116,7 @@ int job_share_cpus(struct job *job, struct err *err)
         return rc;
     if (could) {
         note_binding(job, &shared);
-        return 0;
+        return count_leaders(job, err);
     }
     try_cpus(&self.cpus, &got);
     job->plan_rank = 0;
@@ -111,5 +125,5 @@ int job_share_cpus(struct job *job, struct err *err)
                    "%s gave each rank on host %s CPUs of its own that no other may use: each rank "
                    "is planned alone, with a background of its own",
                    job->launcher, self.host);
-    return 0;
+    return count_leaders(job, err);
 }
