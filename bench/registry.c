@@ -15,6 +15,7 @@ const struct bench *const bench_registry[] = {
     &bench_smt_pairs,
     &bench_false_sharing,
     &bench_cache_thrash,
+    &bench_collective,
     NULL,
 };
 /* clang-format on */

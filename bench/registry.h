@@ -18,6 +18,7 @@ extern const struct bench bench_core_to_core;
 extern const struct bench bench_smt_pairs;
 extern const struct bench bench_false_sharing;
 extern const struct bench bench_cache_thrash;
+extern const struct bench bench_collective;
 
 /* NULL-terminated, in the order in which `contend list` shows them. */
 extern const struct bench *const bench_registry[];

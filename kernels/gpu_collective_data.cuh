@@ -24,7 +24,8 @@ struct gpu_collective_found {
 cudaError_t gpu_collective_put_sent(const struct gpu_collective_side *side, void *buffer, size_t n,
                                     cudaStream_t stream);
 
-/* Compares buffer[i] with what is expected, for i < n; adds to *found, in device memory. */
+/* Compares buffer[i] with what is expected, for i < n; adds to *found, on the device too.
+ */
 cudaError_t gpu_collective_find_wrong(const struct gpu_collective_side *side, const void *buffer,
                                       size_t n, struct gpu_collective_found *found,
                                       cudaStream_t stream);

@@ -1,0 +1,29 @@
+#include "bench/collective_engine.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+const struct collective_ops *collective_ops_of(enum device device)
+{
+    return device == DEVICE_NCCL ? &collective_nccl_ops : NULL;
+}
+
+int collective_agree(struct peers *peers, int rc, struct err *err)
+{
+    if (peers->size == 1)
+        return rc;
+    struct err mine = {.code = rc}, *all = calloc(peers->size, sizeof(*all));
+    if (!all)
+        return err_set(err, -ENOMEM, "cannot allocate the answers of %u ranks", peers->size);
+    if (rc && err)
+        memcpy(mine.msg, err->msg, sizeof(mine.msg));
+    int met = peers_gather(peers, &mine, all, sizeof(mine), err);
+    unsigned first = 0;
+    while (!met && first < peers->size && !all[first].code)
+        first++;
+    if (!met && first < peers->size)
+        met = err_set(err, all[first].code, "rank %u: %.230s", first, all[first].msg);
+    free(all);
+    return met;
+}
