@@ -315,6 +315,7 @@ const struct bench bench_collective = {
     .metrics = collective_metrics,
     .scan = true,
     .together = true,
+    .retained = "collective_latency",
     .validate = collective_validate,
     .probe = collective_probe,
     .setup = collective_setup,

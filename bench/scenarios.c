@@ -23,6 +23,15 @@ static const struct scenario_part memory_parts[] = {
 
 static const struct scenario_part numa_parts[] = {SCAN("numa_matrix"), {.foreground = NULL}};
 
+static const struct scenario_part allreduce_parts[] = {
+    {
+        .foreground = "collective",
+        .params = "op=allreduce",
+        .placements = "none,sized,partition,gpu-local",
+    },
+    {.foreground = NULL},
+};
+
 const struct scenario scenario_registry[] = {
     {
         .name = "pipeline",
@@ -38,6 +47,12 @@ const struct scenario scenario_registry[] = {
         .name = "numa_matrix",
         .summary = "bandwidth and latency from every NUMA node's CPUs to every node's memory",
         .parts = numa_parts,
+    },
+    {
+        .name = "allreduce",
+        .summary = "all-reduce among GPUs, alone and with CPU-heavy workers behind it",
+        .parts = allreduce_parts,
+        .background = "prep",
     },
     {.name = NULL},
 };
