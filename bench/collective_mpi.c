@@ -31,20 +31,24 @@ static const int types[COLLECTIVE_TYPES] = {
     [COLLECTIVE_BFLOAT16] = -1,          [COLLECTIVE_FLOAT] = MPI_OPS_FLOAT,
     [COLLECTIVE_DOUBLE] = MPI_OPS_DOUBLE};
 
-static const enum mpi_ops_call calls[COLLECTIVE_OPS] = {
-    [COLLECTIVE_ALLREDUCE] = MPI_OPS_ALLREDUCE, [COLLECTIVE_ALLGATHER] = MPI_OPS_ALLGATHER,
-    [COLLECTIVE_REDUCESCATTER] = MPI_OPS_REDUCESCATTER,
-    [COLLECTIVE_BROADCAST] = MPI_OPS_BROADCAST, [COLLECTIVE_REDUCE] = MPI_OPS_REDUCE,
-    [COLLECTIVE_ALLTOALL] = MPI_OPS_ALLTOALL,   [COLLECTIVE_SENDRECV] = MPI_OPS_SENDRECV};
+static const enum mpi_ops_call calls[COLLECTIVE_OPS] = {[COLLECTIVE_ALLREDUCE] = MPI_OPS_ALLREDUCE,
+                                                        [COLLECTIVE_ALLGATHER] = MPI_OPS_ALLGATHER,
+                                                        [COLLECTIVE_REDUCESCATTER] =
+                                                            MPI_OPS_REDUCESCATTER,
+                                                        [COLLECTIVE_BROADCAST] = MPI_OPS_BROADCAST,
+                                                        [COLLECTIVE_REDUCE] = MPI_OPS_REDUCE,
+                                                        [COLLECTIVE_ALLTOALL] = MPI_OPS_ALLTOALL,
+                                                        [COLLECTIVE_SENDRECV] = MPI_OPS_SENDRECV};
 
 static int mpi_probe(struct bench_ctx *ctx, unsigned *local)
 {
     const struct collective_params *params = ctx->params;
     *local = 1;
     if (!ctx->peers->mpi)
-        return err_set(ctx->err, -ENOTSUP,
-                       "no GPU for NCCL; for MPI on the CPUs start it as: mpirun -n 2 contend bench "
-                       "collective");
+        return err_set(
+            ctx->err, -ENOTSUP,
+            "no GPU for NCCL; for MPI on the CPUs start it as: mpirun -n 2 contend bench "
+            "collective");
     if (params->graph)
         return err_set(ctx->err, -ENOTSUP, "graph=1 is of CUDA: MPI has no graphs");
     if (types[params->type] < 0)
@@ -101,8 +105,7 @@ static int mpi_open(struct collective *team, struct bench_ctx *ctx, size_t most_
     return collective_agree(ctx->peers, rc, ctx->err);
 }
 
-static int mpi_prepare(struct collective *team, const struct collective_call *call,
-                       struct err *err)
+static int mpi_prepare(struct collective *team, const struct collective_call *call, struct err *err)
 {
     struct mpi_team *t = team->impl;
     if (types[call->type] < 0)
@@ -225,8 +228,7 @@ static void fill(const struct collective *team, unsigned repetition)
     memset(t->recv, 0xff, call->bytes);
     size_t n = collective_send_count(call, team->ranks, team->first);
     for (size_t i = 0; i < n; i++)
-        put(input, call->type, i,
-            collective_sent(call, team->first, team->ranks, i, repetition));
+        put(input, call->type, i, collective_sent(call, team->first, team->ranks, i, repetition));
 }
 
 static int mpi_check(struct collective *team, unsigned repetition,

@@ -2,8 +2,8 @@
  * Several processes that mpirun or srun started as one run: one process = one rank.
  *
  * All ranks parse the same options and follow the same steps; rank 0 writes the results. What they
- * tell each other goes through rank 0, in small messages between the main threads, which sleep while
- * they wait. So rank 0 can name the rank that does not answer.
+ * tell each other goes through rank 0, in small messages between the main threads, which sleep
+ * while they wait. So rank 0 can name the rank that does not answer.
  *
  *   job_env_read(getenv, &env);                     before anything is printed
  *   if (env.launcher) rc = job_open(&job, &env, &signals, &err);
@@ -59,8 +59,8 @@ struct job {
 /*
  * Loads the module and starts MPI; then each process may run on all CPUs that the ranks of its
  * machine were given, for the placement to divide up. Errors, the same on all ranks where MPI has
- * started: -ENOENT no module (the message says what to do), -EINVAL MPI sees another number of ranks
- * than the launcher, -ENOMEM, -EIO.
+ * started: -ENOENT no module (the message says what to do), -EINVAL MPI sees another number of
+ * ranks than the launcher, -ENOMEM, -EIO.
  */
 int job_open(struct job *job, const struct job_env *env, struct signals *signals, struct err *err);
 
@@ -90,7 +90,8 @@ int job_lose(struct job *job, struct err *err);
 int job_collect(struct job *job, const void *mine, const size_t *sizes, void **blobs,
                 struct err *err);
 
-/* All ranks return the same: 0, or the code of the first that had one, with its name and message. */
+/* All ranks return the same: 0, or the code of the first that had one, with its name and message.
+ */
 int job_agree(struct job *job, int rc, struct err *err);
 
 /* -EINVAL on all ranks unless `text` is the same in all; `what` names it in the message. */

@@ -104,8 +104,12 @@ static int spread_arm(struct job *job, const struct topo *topo, struct arm *arm,
             skipped = &all[r];
     }
     if (!rc && skipped) {
+        bool everywhere = true;
+        for (unsigned r = 0; r < job->world.size; r++)
+            everywhere &= strcmp(all[r].reason, skipped->reason) == 0;
         job_rank_name(job, (unsigned)(skipped - all), name, sizeof(name));
-        (void)snprintf(reason, sizeof(reason), "%s: %.95s", name, skipped->reason);
+        (void)snprintf(reason, sizeof(reason), "%s%s%.160s", everywhere ? "" : name,
+                       everywhere ? "" : ": ", skipped->reason);
         skip_arm(arm, reason);
         arm->slots = arm->workers = job->world.size;
     } else if (!rc) {

@@ -37,8 +37,8 @@ struct observer {
     unsigned first, behind; /* places of ours in the arm's plan, in front and behind */
     struct job *job;        /* NULL = all workers are ours */
     struct job_watch watch;
-    bool stuck;        /* a thread could not be ended: its memory must stay */
-    uint64_t late_ns;  /* when the measured time is over; 0 = not in it */
+    bool stuck;       /* a thread could not be ended: its memory must stay */
+    uint64_t late_ns; /* when the measured time is over; 0 = not in it */
     struct observer_child {
         pid_t pid;                 /* 0 = not started or reaped; of a thread, our own */
         struct job_worker *thread; /* NULL = a process */

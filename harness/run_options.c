@@ -335,10 +335,11 @@ static int count_ranks(const struct run_options *options, const struct bench *be
                        unsigned counts[MAX_COUNTS], int ncounts, struct err *err)
 {
     if (!bench->together)
-        return err_set(err, -EINVAL,
-                       "%s does not run as a job of %u ranks: its workers have nothing to tell each "
-                       "other; start it without mpirun or srun",
-                       bench->name, options->ranks);
+        return err_set(
+            err, -EINVAL,
+            "%s does not run as a job of %u ranks: its workers have nothing to tell each "
+            "other; start it without mpirun or srun",
+            bench->name, options->ranks);
     if (strcmp(options->workers, "auto") != 0 && (ncounts != 1 || counts[0] != options->ranks))
         return err_set(err, -EINVAL, "workers '%.60s', but the job has %u ranks: leave it out",
                        options->workers, options->ranks);

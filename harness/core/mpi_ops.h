@@ -72,8 +72,8 @@ struct mpi_ops_collective {
 struct mpi_ops {
     unsigned abi; /* MPI_OPS_ABI of the module's build */
     int (*start)(struct mpi_ops_world *world, char *msg, size_t size);
-    void (*end)(void);        /* waits for all ranks */
-    void (*abort)(int code);  /* ends all ranks; returns only if MPI itself fails */
+    void (*end)(void);       /* waits for all ranks */
+    void (*abort)(int code); /* ends all ranks; returns only if MPI itself fails */
 
     /* Small messages between the ranks' main threads; the buffer stays until the test says done. */
     int (*send)(unsigned to, const void *data, size_t bytes, struct mpi_ops_request *request,
