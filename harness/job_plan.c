@@ -36,13 +36,6 @@ static void describe(const struct job *job, const struct topo *topo, const struc
     sign(job, topo, &share->mine);
 }
 
-static void skip_arm(struct arm *arm, const char *reason)
-{
-    plan_free(&arm->plan);
-    arm->plan = (struct plan){.placement = arm->placement, .status = PLAN_SKIPPED};
-    (void)snprintf(arm->plan.reason, sizeof(arm->plan.reason), "%s", reason);
-}
-
 /* The background of each machine comes from its first rank; other ranks' blocks are empty. */
 static int join_background(struct job *job, const struct topo *topo, struct arm *arm,
                            struct plan_worker *into, struct err *err)
@@ -86,6 +79,45 @@ static int join_plans(struct job *job, const struct topo *topo, const struct sha
     return rc;
 }
 
+/* The first rank that cannot; NULL when all can. */
+static const struct share *find_skipped(const struct job *job, const struct share *all)
+{
+    for (unsigned r = 0; r < job->world.size; r++)
+        if (all[r].status != PLAN_OK)
+            return &all[r];
+    return NULL;
+}
+
+/* Named is who cannot, unless nobody can, for the same reason. */
+static void skip_everywhere(const struct job *job, const struct share *all,
+                            const struct share *skipped, struct arm *arm)
+{
+    char name[100] = "";
+    bool everywhere = true;
+    for (unsigned r = 0; r < job->world.size; r++)
+        everywhere &= strcmp(all[r].reason, skipped->reason) == 0;
+    if (!everywhere)
+        job_rank_name(job, (unsigned)(skipped - all), name, sizeof(name));
+    plan_free(&arm->plan);
+    arm->plan = (struct plan){.placement = arm->placement, .status = PLAN_SKIPPED};
+    (void)snprintf(arm->plan.reason, sizeof(arm->plan.reason), "%.80s%s%.115s", name,
+                   everywhere ? "" : ": ", skipped->reason);
+    if (everywhere)
+        memcpy(arm->plan.reason, skipped->reason, sizeof(arm->plan.reason));
+    arm->slots = arm->workers = job->world.size;
+}
+
+/* All must speak of the same arm, and of as many background workers. */
+static int compare_shares(const struct job *job, const struct share *all, bool can, struct err *err)
+{
+    char name[100];
+    for (unsigned r = 1; r < job->world.size; r++)
+        if (strcmp(all[r].arm, all[0].arm) != 0 || (can && all[r].background != all[0].background))
+            return err_set(err, -EINVAL, "%s plans other workers (%s) than rank 0 (%s)",
+                           job_rank_name(job, r, name, sizeof(name)), all[r].arm, all[0].arm);
+    return 0;
+}
+
 static int spread_arm(struct job *job, const struct topo *topo, struct arm *arm, struct err *err)
 {
     struct share mine, *all = calloc(job->world.size, sizeof(*all));
@@ -93,28 +125,13 @@ static int spread_arm(struct job *job, const struct topo *topo, struct arm *arm,
         return err_set(err, -ENOMEM, "no memory to plan %u ranks", job->world.size);
     describe(job, topo, arm, &mine);
     int rc = job_gather(job, &mine, all, sizeof(mine), err);
-    const struct share *skipped = NULL;
-    char name[100], reason[sizeof(mine.reason)];
-    for (unsigned r = 0; !rc && r < job->world.size; r++) {
-        if (strcmp(all[r].arm, all[0].arm) != 0 ||
-            (all[r].status == PLAN_OK && !skipped && all[r].background != all[0].background))
-            rc = err_set(err, -EINVAL, "%s plans other workers (%s) than rank 0 (%s)",
-                         job_rank_name(job, r, name, sizeof(name)), all[r].arm, all[0].arm);
-        else if (all[r].status != PLAN_OK && !skipped)
-            skipped = &all[r];
-    }
-    if (!rc && skipped) {
-        bool everywhere = true;
-        for (unsigned r = 0; r < job->world.size; r++)
-            everywhere &= strcmp(all[r].reason, skipped->reason) == 0;
-        job_rank_name(job, (unsigned)(skipped - all), name, sizeof(name));
-        (void)snprintf(reason, sizeof(reason), "%s%s%.160s", everywhere ? "" : name,
-                       everywhere ? "" : ": ", skipped->reason);
-        skip_arm(arm, reason);
-        arm->slots = arm->workers = job->world.size;
-    } else if (!rc) {
+    const struct share *skipped = rc ? NULL : find_skipped(job, all);
+    if (!rc)
+        rc = compare_shares(job, all, !skipped, err);
+    if (!rc && skipped)
+        skip_everywhere(job, all, skipped, arm);
+    else if (!rc)
         rc = join_plans(job, topo, all, arm, err);
-    }
     free(all);
     return rc;
 }
