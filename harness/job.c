@@ -256,6 +256,11 @@ static void *load_module(const struct job_env *env, struct err *err)
 static int start_mpi(struct job *job, const struct job_env *env, struct err *err)
 {
     char msg[200] = "";
+    if (!env->wired) /* MPI would end this process with a page of its own words */
+        return err_set(err, -EINVAL,
+                       "%s started %u tasks and no way for them to meet: try srun --mpi=pmix (or "
+                       "pmi2; srun --mpi=list), or mpirun",
+                       env->launcher, env->size);
     void *module = load_module(env, err);
     if (!module)
         return -ENOENT;

@@ -1,6 +1,5 @@
 #include "harness/job_env.h"
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdlib.h>
 
@@ -23,6 +22,11 @@ static bool read_number(const char *text, unsigned *number)
     return !*end;
 }
 
+static bool has_pmi(char *(*get)(const char *name))
+{
+    return get("PMIX_RANK") || get("PMI_RANK") || get("PMI_FD");
+}
+
 void job_env_read(char *(*get)(const char *name), struct job_env *env)
 {
     *env = (struct job_env){.launcher = NULL, .size = 1};
@@ -33,7 +37,7 @@ void job_env_read(char *(*get)(const char *name), struct job_env *env)
             !read_number(get(source->rank), &rank) || rank >= size)
             continue;
         if (size > 1)
-            *env = (struct job_env){source->launcher, rank, size};
+            *env = (struct job_env){source->launcher, rank, size, !source->needs || has_pmi(get)};
         return;
     }
 }

@@ -5,9 +5,12 @@
 #ifndef CONTEND_JOB_ENV_H
 #define CONTEND_JOB_ENV_H
 
+#include <stdbool.h>
+
 struct job_env {
     const char *launcher; /* "mpirun" or "srun"; NULL = started alone, or as the only one */
     unsigned rank, size;
+    bool wired; /* the launcher offers what MPI needs to find the others: PMI, PMIx, or its own */
 };
 
 /*
