@@ -217,8 +217,11 @@ static void give_up(struct observer *o, unsigned i, enum worker_state state, dou
     struct arena_worker *worker = &o->arena->worker[i];
     if (past(o, i, state))
         return;
-    (void)err_set(&worker->err, -ETIMEDOUT, "no progress within %.3g s while %s", limit_s,
-                  worker_state_name(arena_state(worker)));
+    if (o->job && i < o->foreground && board_waits(&o->arena->board[0]))
+        (void)err_set(&worker->err, -ECANCELED, "waited %.3g s for another rank", limit_s);
+    else
+        (void)err_set(&worker->err, -ETIMEDOUT, "no progress within %.3g s while %s", limit_s,
+                      worker_state_name(arena_state(worker)));
     atomic_store(&worker->state, WORKER_HUNG);
     end_child(o, i);
 }
