@@ -272,9 +272,12 @@ static void spread(struct rank *rank)
                                          .plan = {.background = 1}};
     struct topo topo = {0};
     struct result result = {0};
+    (void)pthread_mutex_lock(&post_office); /* hwloc is not for several threads at once */
     rank->rc = topo_load(&options, &topo, &rank->err);
+    (void)pthread_mutex_unlock(&post_office);
     if (!rank->rc)
         rank->rc = arms_add(&topo, &request, &result, &rank->err);
+    rank->rc = job_agree(&rank->job, rank->rc, &rank->err);
     if (!rank->rc)
         rank->rc = job_plan_spread(&rank->job, &topo, &result, &rank->err);
     for (unsigned w = 0; !rank->rc && w < result.arms[0].plan.nworkers; w++) {
