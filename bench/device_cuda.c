@@ -5,18 +5,14 @@
 
 #ifdef CONTEND_HAVE_CUDA
 
+#include "bench/gpu.h"
+#include "kernels/gpu_common.h"
 #include "kernels/gpu_step.h"
-
-/* Passes a message of gpu_step on. */
-static int convert(int rc, const char *msg, struct err *err)
-{
-    return rc ? err_set(err, rc, "%s", msg) : 0;
-}
 
 static int cuda_probe(struct err *err)
 {
     char msg[200] = "";
-    return gpu_step_count(msg, sizeof(msg)) > 0 ? 0 : err_set(err, -ENOTSUP, "%s", msg);
+    return gpu_count(msg, sizeof(msg)) > 0 ? 0 : err_set(err, -ENOTSUP, "%s", msg);
 }
 
 static int cuda_open(struct device_queue *queue, const struct device_config *config,
@@ -33,7 +29,7 @@ static int cuda_open(struct device_queue *queue, const struct device_config *con
         .pinned = config->pinned,
         .spin = config->spin,
     };
-    int rc = convert(gpu_step_open(&step, &gpu, msg, sizeof(msg)), msg, err);
+    int rc = gpu_error(gpu_step_open(&step, &gpu, msg, sizeof(msg)), msg, err);
     queue->impl = gpu;
     return rc;
 }
@@ -46,26 +42,26 @@ static float *cuda_host_buffer(struct device_queue *queue, unsigned slot)
 static int cuda_submit(struct device_queue *queue, unsigned slot, struct err *err)
 {
     char msg[200] = "";
-    return convert(gpu_step_submit(queue->impl, slot, msg, sizeof(msg)), msg, err);
+    return gpu_error(gpu_step_submit(queue->impl, slot, msg, sizeof(msg)), msg, err);
 }
 
 static int cuda_wait(struct device_queue *queue, unsigned slot, uint64_t *busy_ns, struct err *err)
 {
     char msg[200] = "";
-    return convert(gpu_step_wait(queue->impl, slot, busy_ns, msg, sizeof(msg)), msg, err);
+    return gpu_error(gpu_step_wait(queue->impl, slot, busy_ns, msg, sizeof(msg)), msg, err);
 }
 
 static int cuda_poison(struct device_queue *queue, struct err *err)
 {
     char msg[200] = "";
-    return convert(gpu_step_poison(queue->impl, msg, sizeof(msg)), msg, err);
+    return gpu_error(gpu_step_poison(queue->impl, msg, sizeof(msg)), msg, err);
 }
 
 static int cuda_read(struct device_queue *queue, size_t first, size_t count, float *rows,
                      struct err *err)
 {
     char msg[200] = "";
-    return convert(gpu_step_read(queue->impl, first, count, rows, msg, sizeof(msg)), msg, err);
+    return gpu_error(gpu_step_read(queue->impl, first, count, rows, msg, sizeof(msg)), msg, err);
 }
 
 static void cuda_close(struct device_queue *queue)

@@ -16,6 +16,7 @@
 #include <time.h>
 
 #include "bench/device.h"
+#include "bench/device_sim.h"
 #include "harness/core/clock.h"
 
 /* Room of a page-locked staging buffer; drivers use a few MiB. */
@@ -131,15 +132,19 @@ static void sleep_until(uint64_t until_ns)
     }
 }
 
+void device_sim_wait_until(uint64_t until_ns, bool spin)
+{
+    if (!spin)
+        sleep_until(until_ns);
+    while (clock_now_ns() < until_ns)
+        ;
+}
+
 static int sim_wait(struct device_queue *queue, unsigned slot, uint64_t *busy_ns, struct err *err)
 {
     (void)err;
     struct sim *sim = queue->impl;
-    uint64_t done_ns = sim->slot[slot].done_ns;
-    if (!sim->spin)
-        sleep_until(done_ns);
-    while (clock_now_ns() < done_ns)
-        ;
+    device_sim_wait_until(sim->slot[slot].done_ns, sim->spin);
     *busy_ns = sim->work_ns;
     return 0;
 }

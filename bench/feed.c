@@ -9,7 +9,6 @@
 
 enum { GPU_SAMPLES = 4 }; /* rows of the GPU's result that check compares */
 
-enum { WAIT_SPIN, WAIT_BLOCK };
 const char *const feed_waits[] = {"spin", "block", NULL};
 
 static unsigned slot_count(const struct feed *feed)
@@ -28,7 +27,7 @@ static int open_device(struct feed *feed, const struct feed_params *params,
         .slots = slot_count(feed),
         .work = feed->work,
         .pinned = params->pinned,
-        .spin = params->wait == WAIT_SPIN,
+        .spin = params->wait == FEED_WAIT_SPIN,
         .sim_gbps = params->sim_gbps,
         .sim_work_us = params->sim_work_us,
     };

@@ -20,12 +20,13 @@
 struct feed_params {
     struct batch_params batch;
     int64_t prefetch, gpu_work;
-    int wait; /* index in feed_waits */
+    int wait; /* FEED_WAIT_SPIN or FEED_WAIT_BLOCK */
     bool pinned;
     double sim_gbps, sim_work_us;
 };
 
-extern const char *const feed_waits[];
+enum { FEED_WAIT_SPIN, FEED_WAIT_BLOCK };
+extern const char *const feed_waits[]; /* their names */
 
 /* For tables of structs that begin with a struct feed_params. */
 #define FEED_OPTS                                                                                  \

@@ -15,15 +15,11 @@
  * take part. Huge pages where there are any; see mem_latency for what that leaves of the TLB.
  */
 #include <errno.h>
-#include <inttypes.h>
 #include <math.h>
-#include <numaif.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 #include "bench/memory.h"
+#include "bench/memory_node.h"
 #include "bench/registry.h"
 #include "bench/team.h"
 #include "harness/core/clock.h"
@@ -33,11 +29,8 @@
 
 enum {
     NODES_MAX = 64,
-    NODE_MASK_BITS = 1024, /* more than any kernel's MAX_NUMNODES */
-    WORD_BITS = 8 * sizeof(unsigned long),
     REPETITIONS = 5,
-    GRAIN = 512, /* doubles: threads meet at 4 KiB */
-    ASK = 512    /* pages asked about at once */
+    GRAIN = 512 /* doubles: threads meet at 4 KiB */
 };
 
 static const double filler = 1.5;
@@ -104,62 +97,12 @@ static size_t value_count(const struct node *node)
     return node->block.bytes / 2 / sizeof(double);
 }
 
-static int bind_to(const struct memory_block *block, unsigned os_node, struct err *err)
-{
-    unsigned long mask[NODE_MASK_BITS / WORD_BITS] = {0};
-    if (os_node >= NODE_MASK_BITS)
-        return err_set(err, -ENOTSUP, "node %u: at most %d are supported", os_node,
-                       NODE_MASK_BITS - 1);
-    mask[os_node / WORD_BITS] = 1ul << os_node % WORD_BITS;
-    if (mbind(block->base, block->bytes, MPOL_BIND, mask, NODE_MASK_BITS, MPOL_MF_STRICT))
-        return err_sys(err, -errno, "cannot bind memory to node %u (mbind)", os_node);
-    return 0;
-}
-
-/* The share of a touched block's pages that lie on a node. */
-static int ask_pages(const struct memory_block *block, unsigned os_node, double *share,
-                     struct err *err)
-{
-    size_t page = (size_t)sysconf(_SC_PAGESIZE), pages = block->bytes / page, right = 0;
-    void *addresses[ASK];
-    int status[ASK];
-    for (size_t first = 0; first < pages; first += ASK) {
-        size_t count = pages - first < ASK ? pages - first : ASK;
-        for (size_t i = 0; i < count; i++)
-            addresses[i] = (char *)block->base + (first + i) * page;
-        if (move_pages(0, count, addresses, NULL, status, 0))
-            return err_sys(err, -errno, "cannot ask where pages lie (move_pages)");
-        for (size_t i = 0; i < count; i++)
-            right += status[i] == (int)os_node;
-    }
-    *share = (double)right / (double)pages;
-    return 0;
-}
-
-/* Containers refuse these calls; a kernel without NUMA does not have them. */
-static int try_calls(const struct bench_ctx *ctx)
-{
-    struct memory_block block;
-    double share;
-    unsigned os_node = ctx->machine->nodes[0].os_node;
-    int rc = memory_map(&block, 1 << 21, MEMORY_4K, ctx->err);
-    if (rc)
-        return rc;
-    rc = bind_to(&block, os_node, ctx->err);
-    if (!rc) {
-        memset(block.base, 0, block.bytes);
-        rc = ask_pages(&block, os_node, &share, ctx->err);
-    }
-    memory_unmap(&block);
-    return rc;
-}
-
 static int matrix_probe(struct bench_ctx *ctx)
 {
     const struct matrix_params *params = ctx->params;
     if (ctx->machine->nnodes == 0)
         return err_set(ctx->err, -ENOTSUP, "the system names no NUMA node");
-    if (try_calls(ctx)) {
+    if (memory_node_try(ctx->machine->nodes[0].os_node, ctx->err)) {
         if (ctx->err)
             ctx->err->code = -ENOTSUP;
         return -ENOTSUP;
@@ -167,28 +110,12 @@ static int matrix_probe(struct bench_ctx *ctx)
     return memory_check_fits(params->size * ctx->machine->nnodes, "numa_matrix", ctx->err);
 }
 
-/* MemFree of a node; 0 where the system does not say. */
-static uint64_t free_bytes(unsigned os_node)
-{
-    char path[96], line[256];
-    uint64_t kilobytes = 0, got;
-    (void)snprintf(path, sizeof(path), "/sys/devices/system/node/node%u/meminfo", os_node);
-    FILE *file = fopen(path, "re");
-    if (!file)
-        return 0;
-    while (fgets(line, sizeof(line), file))
-        if (sscanf(line, "Node %*u MemFree: %" SCNu64, &got) == 1)
-            kilobytes = got;
-    (void)fclose(file);
-    return kilobytes * 1024;
-}
-
 /* A block for a node: a full node would end the process, since its memory is bound. */
 static int choose_bytes(const struct bench_ctx *ctx, unsigned os_node, uint64_t *bytes)
 {
     const struct matrix_params *params = ctx->params;
     const uint64_t smallest = 4 << 20, largest = 1 << 30;
-    uint64_t node_free = free_bytes(os_node), most = memory_available_bytes() / 4;
+    uint64_t node_free = memory_node_free_bytes(os_node), most = memory_available_bytes() / 4;
     char need[32], have[32];
     most /= ctx->machine->nnodes;
     if (node_free && node_free / 4 < most)
@@ -228,7 +155,7 @@ static int open_node(struct matrix *matrix, struct node *node, const struct benc
     if (!rc)
         rc = memory_map(&node->block, bytes, MEMORY_THP, ctx->err);
     if (!rc)
-        rc = bind_to(&node->block, node->os_node, ctx->err);
+        rc = memory_node_bind(&node->block, node->os_node, ctx->err);
     if (rc)
         return rc;
     matrix->to = node;
@@ -373,7 +300,7 @@ static int measure_pair(struct matrix *matrix, struct bench_ctx *ctx, const stru
 static int emit_node(struct bench_ctx *ctx, const struct node *node)
 {
     double share;
-    int rc = ask_pages(&node->block, node->os_node, &share, ctx->err);
+    int rc = memory_node_share(&node->block, node->os_node, &share, ctx->err);
     if (!rc)
         rc = bench_emit(ctx, PAGES_ON_NODE, share, "to=%u", node->os_node);
     if (!rc)
@@ -412,7 +339,7 @@ static int check_node(const struct node *node, uint64_t *seen, struct err *err)
         if (!(values[i] == filler))
             return err_set(err, -EBADMSG, "node %u: value %zu is %.17g, not %g", node->os_node, i,
                            values[i], filler);
-    int rc = ask_pages(&node->block, node->os_node, &share, err);
+    int rc = memory_node_share(&node->block, node->os_node, &share, err);
     if (!rc && share < 1)
         rc = err_set(err, -EBADMSG, "only %.4g of the pages bound to node %u lie there", share,
                      node->os_node);

@@ -7,6 +7,7 @@
 const struct bench *const bench_registry[] = {
     &bench_pipeline,
     &bench_prep,
+    &bench_train,
     &bench_mem_bandwidth,
     &bench_mem_latency,
     &bench_loaded_latency,
@@ -16,6 +17,10 @@ const struct bench *const bench_registry[] = {
     &bench_false_sharing,
     &bench_cache_thrash,
     &bench_collective,
+    &bench_gpu_launch,
+    &bench_gpu_stream,
+    &bench_gpu_matmul,
+    &bench_gpu_copy,
     NULL,
 };
 /* clang-format on */

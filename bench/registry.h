@@ -10,6 +10,7 @@
 
 extern const struct bench bench_pipeline;
 extern const struct bench bench_prep;
+extern const struct bench bench_train;
 extern const struct bench bench_mem_bandwidth;
 extern const struct bench bench_mem_latency;
 extern const struct bench bench_loaded_latency;
@@ -19,6 +20,10 @@ extern const struct bench bench_smt_pairs;
 extern const struct bench bench_false_sharing;
 extern const struct bench bench_cache_thrash;
 extern const struct bench bench_collective;
+extern const struct bench bench_gpu_launch;
+extern const struct bench bench_gpu_stream;
+extern const struct bench bench_gpu_matmul;
+extern const struct bench bench_gpu_copy;
 
 /* NULL-terminated, in the order in which `contend list` shows them. */
 extern const struct bench *const bench_registry[];

@@ -10,6 +10,14 @@ static const struct scenario_part pipeline_parts[] = {
     {.foreground = NULL},
 };
 
+static const struct scenario_part train_parts[] = {
+    {
+        .foreground = "train",
+        .placements = "none,sized,same,partition,cores,llc,numa,gpu-local,remote,pcores",
+    },
+    {.foreground = NULL},
+};
+
 /* Scans own the machine: one worker on all CPUs, with pinned threads of its own. */
 #define SCAN(name)                                                                                 \
     {                                                                                              \
@@ -32,11 +40,27 @@ static const struct scenario_part allreduce_parts[] = {
     {.foreground = NULL},
 };
 
+/* One a line, so that branches that add one merge. */
+/* clang-format off */
+static const struct scenario_part gpu_parts[] = {
+    SCAN("gpu_copy"),
+    SCAN("gpu_launch"),
+    SCAN("gpu_stream"),
+    SCAN("gpu_matmul"),
+    {.foreground = NULL},
+};
+/* clang-format on */
+
 const struct scenario scenario_registry[] = {
     {
         .name = "pipeline",
         .summary = "workers that each preprocess on the CPU and feed a GPU of their own",
         .parts = pipeline_parts,
+    },
+    {
+        .name = "train",
+        .summary = "the same workers, which sum a gradient each step: one slow one delays all",
+        .parts = train_parts,
     },
     {
         .name = "memory",
@@ -47,6 +71,11 @@ const struct scenario scenario_registry[] = {
         .name = "numa_matrix",
         .summary = "bandwidth and latency from every NUMA node's CPUs to every node's memory",
         .parts = numa_parts,
+    },
+    {
+        .name = "gpu",
+        .summary = "GPUs: copies, kernels, launches, matrix products",
+        .parts = gpu_parts,
     },
     {
         .name = "allreduce",

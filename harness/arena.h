@@ -16,6 +16,7 @@
 #include "harness/core/bitset.h"
 #include "harness/core/err.h"
 #include "harness/core/visit.h"
+#include "harness/pace.h"
 #include "harness/plan.h"
 #include "harness/result.h"
 #include "harness/witness.h"
@@ -49,6 +50,7 @@ struct arena_worker {
     unsigned char params[BENCH_PARAMS_MAX];
     struct plan_worker plan;
     unsigned index, team; /* index among `team` workers of the same role */
+    unsigned slots;       /* that the machine was planned for */
     enum device device;
     char pci_bdf[PCI_BDF_MAX];
     uint64_t seed;
@@ -80,6 +82,7 @@ struct arena {
     _Atomic uint32_t stop; /* 1 = end the load, check the result, exit */
     _Atomic int event_fd;  /* a worker writes here when its state changes */
     struct board board[2]; /* where foreground [0] and background [1] workers meet */
+    struct pace pace[2];   /* of the same */
     struct arena_worker worker[];
 };
 

@@ -39,7 +39,7 @@ static int add_arm(const struct topo *topo, const struct arms_request *request, 
         .bench = request->bench,
         .params = request->params,
         .placement = plan_request.placement,
-        .workers = alone && !request->bench->together ? 1 : slots,
+        .workers = alone && !bench_is_team(request->bench) ? 1 : slots,
         .slots = slots,
         .alone = alone,
         .same_as = -1,
@@ -54,7 +54,7 @@ static int add_arm(const struct topo *topo, const struct arms_request *request, 
         plan_free(&arm.plan);
         return err_set(err, rc, "%s", refused.msg);
     }
-    if (alone && arm.plan.status == PLAN_OK && !request->bench->together)
+    if (alone && arm.plan.status == PLAN_OK && !bench_is_team(request->bench))
         arm.same_as = find_same_baseline(result, &arm);
     if (alone && arm.plan.status == PLAN_SKIPPED) {
         plan_free(&arm.plan); /* the arm itself already says why */
@@ -67,7 +67,7 @@ static int add_arm(const struct topo *topo, const struct arms_request *request, 
 /* The baseline of workers that run by themselves, or the one of a team. */
 static bool wants_baseline(const struct arms_request *request, unsigned slots, bool have_team)
 {
-    if (!request->bench->together)
+    if (!bench_is_team(request->bench))
         return request->baselines && slots > 1;
     bool background = request->plan.background || request->background_as_workers;
     return request->baselines && background && !have_team;

@@ -30,9 +30,9 @@ struct arms_request {
  * Appends to result->arms, which starts out NULL. For each worker count and placement the arm
  * itself and, with baselines, worker 0 of the same plan alone on the idle machine. A baseline whose
  * worker 0 is planned exactly as in an earlier baseline points to it (same_as) and is measured
- * once. Where the benchmark is `together`, the baseline is all workers without the background, of
- * the first placement that there is, and only with a background. Errors: those of plan_make. Free
- * with arms_free, also after an error.
+ * once. Where the benchmark is a scan `together`, the baseline is all workers without the
+ * background, of the first placement that there is, and only with a background. Errors: those of
+ * plan_make. Free with arms_free, also after an error.
  */
 int arms_add(const struct topo *topo, const struct arms_request *request, struct result *result,
              struct err *err);

@@ -24,7 +24,7 @@ unsigned summary_cpus(const struct result *result, unsigned slots)
 /* The same work as `of` by one worker on the idle machine, planned as one of as many. */
 static bool is_alone(const struct arm *arm, const struct arm *of)
 {
-    return arm->bench == of->bench && !arm->bench->together && arm->params == of->params &&
+    return arm->bench == of->bench && !bench_is_team(arm->bench) && arm->params == of->params &&
            arm->slots == of->slots && (arm->alone || arm->slots == 1) &&
            arm->plan.status == PLAN_OK;
 }

@@ -12,6 +12,7 @@
 #include "harness/cmd.h"
 #include "harness/core/log.h"
 #include "harness/env.h"
+#include "harness/gpu_health.h"
 #include "harness/job_run.h"
 #include "harness/output.h"
 #include "harness/perf.h"
@@ -21,6 +22,7 @@
 #include "harness/row_json.h"
 #include "harness/run.h"
 #include "harness/run_options.h"
+#include "harness/symmetry_tell.h"
 #include "harness/table.h"
 #include "harness/topo_gpu.h"
 #include "version.h"
@@ -44,7 +46,9 @@ struct session {
     char job_note[300];
     struct run_setup *setup; /* of the scenario that runs now */
     struct output output;
+    struct symmetry symmetry;
     time_t started;
+    bool gpus_told; /* what is to be said about them was said */
 };
 
 static void print_help(const struct cmd_env *env)
@@ -101,6 +105,7 @@ static struct run_record make_record(const struct session *s, const char *status
         .env = &s->environment,
         .topo = &s->topo,
         .result = &s->setup->result,
+        .symmetry = &s->symmetry,
         .run_opts = run_option_table,
         .run_options = &s->options,
         .notes = s->notes,
@@ -120,8 +125,9 @@ static int judge(const struct result *result)
 static void print_rows(const struct session *s)
 {
     if (!s->options.json) {
-        table_print(&s->setup->result, &s->output.rows, stdout,
-                    isatty(STDOUT_FILENO) && !getenv("NO_COLOR"));
+        bool color = isatty(STDOUT_FILENO) && !getenv("NO_COLOR");
+        table_print(&s->setup->result, &s->output.rows, stdout, color);
+        symmetry_tell(&s->symmetry, &s->topo, stdout, color);
         (void)printf("\nResults: %s\n", s->output.path);
         return;
     }
@@ -154,6 +160,9 @@ static int conclude(struct session *s, int rc, const struct err *measured)
         log_error("%s", measured->msg);
     if (!job_is_first(&s->job))
         return code;
+    const struct symmetry_distance distance = symmetry_topo_distance(&s->topo);
+    if (symmetry_make(&s->output.rows, &distance, &s->symmetry, &err))
+        log_error("%s", err.msg);
     struct run_record record = make_record(s, code == EXIT_INTERRUPTED ? "interrupted"
                                               : code == EXIT_GOOD      ? "complete"
                                                                        : "failed");
@@ -173,6 +182,40 @@ static int conclude(struct session *s, int rc, const struct err *measured)
     return code;
 }
 
+static bool uses_gpus(const struct result *result)
+{
+    for (size_t i = 0; i < result->narms; i++) {
+        enum device device = arm_device(result, &result->arms[i]);
+        if ((device == DEVICE_CUDA || device == DEVICE_NCCL) &&
+            result->arms[i].plan.status == PLAN_OK)
+            return true;
+    }
+    return false;
+}
+
+/* What makes a GPU another one than a run takes it for, before it starts. */
+static void warn_about_gpu(const struct topo_gpu *gpu)
+{
+    struct gpu_finding findings[GPU_FINDINGS_MAX];
+    size_t n = gpu->health ? gpu_health_judge(gpu->health, findings) : 0;
+    for (size_t i = 0; i < n; i++)
+        if (findings[i].concern == GPU_CONCERN_PROCESSES ||
+            findings[i].concern == GPU_CONCERN_COMPUTE_MODE ||
+            findings[i].concern == GPU_CONCERN_MIG)
+            log_warn("GPU %d (%s): %s", gpu->cuda_ordinal, gpu->pci_bdf, findings[i].text);
+}
+
+static void warn_about_gpus(struct session *s)
+{
+    unsigned n = topo_visible_gpus(&s->topo);
+    if (s->gpus_told || !uses_gpus(&s->setup->result))
+        return;
+    s->gpus_told = true;
+    for (unsigned i = 0; i < n; i++)
+        if (!i || strcmp(s->topo.gpus[i].pci_bdf, s->topo.gpus[i - 1].pci_bdf) != 0)
+            warn_about_gpu(&s->topo.gpus[i]);
+}
+
 static int run_for_real(struct session *s, const char *subdirectory)
 {
     struct err err = {0};
@@ -189,9 +232,11 @@ static int run_for_real(struct session *s, const char *subdirectory)
         code = EXIT_USAGE;
         goto close;
     }
+    warn_about_gpus(s);
     rc = measure(s, &err);
     code = conclude(s, rc, &err);
 close:
+    symmetry_free(&s->symmetry);
     output_close(&s->output);
     return code;
 }
@@ -205,8 +250,8 @@ static void print_plan_line(const struct arm *arm)
     }
     if (arm->alone)
         (void)printf("  %-10s baseline: %s %u %s%s\n", name,
-                     arm->bench->together ? "all" : "worker 0 of", arm->slots,
-                     arm->bench->together ? "workers without the background" : "alone",
+                     bench_is_team(arm->bench) ? "all" : "worker 0 of", arm->slots,
+                     bench_is_team(arm->bench) ? "workers without the background" : "alone",
                      arm->same_as >= 0 ? " (same plan as an earlier one, measured once)" : "");
     for (unsigned i = 0; !arm->alone && i < arm->plan.nworkers; i++) {
         char cpus[40];

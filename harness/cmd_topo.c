@@ -1,12 +1,14 @@
 #include <errno.h>
 #include <jansson.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "harness/cli.h"
 #include "harness/cmd.h"
 #include "harness/core/log.h"
 #include "harness/core/units.h"
+#include "harness/gpu_health.h"
 #include "harness/json_value.h"
 #include "harness/measure.h"
 #include "harness/text.h"
@@ -173,6 +175,26 @@ static void print_distances(const struct topo *topo)
     }
 }
 
+static void print_health(const struct gpu_health *health)
+{
+    struct gpu_finding findings[GPU_FINDINGS_MAX];
+    char line[200];
+    size_t n = gpu_health_judge(health, findings);
+    if (gpu_health_format(health, line, sizeof(line))[0])
+        text_field(INDENT, "", "%s", line);
+    for (size_t i = 0; i < n; i++)
+        text_field(INDENT, findings[i].bad ? "            !" : "", "%s", findings[i].text);
+}
+
+static void print_hidden(void)
+{
+    const char *visible = getenv("CUDA_VISIBLE_DEVICES");
+    if (visible)
+        text_field(INDENT, "", "CUDA does not see it: CUDA_VISIBLE_DEVICES is '%.60s'", visible);
+    else
+        text_field(INDENT, "", "CUDA does not see it");
+}
+
 static void print_gpu(const struct topo *topo, const struct topo_gpu *gpu)
 {
     char label[32], near[64], list[BITSET_LIST_MAX];
@@ -191,9 +213,11 @@ static void print_gpu(const struct topo *topo, const struct topo_gpu *gpu)
     text_field(INDENT, label, "%s %s%snear %s%s", gpu->pci_bdf, gpu->name, gpu->name[0] ? ", " : "",
                near, show_cpus ? bitset_format(&gpu->cpus, list, sizeof(list)) : "");
     if (gpu->cuda_ordinal < 0)
-        text_field(INDENT, "", "CUDA does not see it (CUDA_VISIBLE_DEVICES?)");
+        print_hidden();
     if (gpu->note[0])
         text_field(INDENT, "", "%s", gpu->note);
+    if (gpu->health)
+        print_health(gpu->health);
 }
 
 static void print_gpus(const struct topo *topo)

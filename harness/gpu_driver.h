@@ -25,6 +25,7 @@ struct cuda_api {
     int (*name)(char *name, int len, int device);
     int (*uuid)(struct cuda_uuid *uuid, int device);
     int (*error_string)(int error, const char **text);
+    int (*driver_version)(int *version); /* the newest CUDA it knows: 12040 is 12.4 */
 };
 
 struct nvml_device; /* nvmlDevice_t is a pointer to it */
@@ -35,7 +36,24 @@ struct nvml_pci {
     char bus_id[32];
 };
 
-enum { NVML_SCOPE_NODE = 0, NVML_CLOCK_SM = 1, NVML_TEMPERATURE_GPU = 0 };
+enum { NVML_SCOPE_NODE = 0, NVML_CLOCK_SM = 1, NVML_CLOCK_MEMORY = 2, NVML_TEMPERATURE_GPU = 0 };
+
+/* nvmlProcessInfo_v1_t has the first two alone, later versions all four. */
+struct nvml_process_v1 {
+    unsigned pid;
+    unsigned long long memory_bytes; /* all ones: not known */
+};
+struct nvml_process {
+    unsigned pid;
+    unsigned long long memory_bytes;
+    unsigned gpu_instance, compute_instance;
+};
+
+/* Of ecc_errors: which errors, and since the driver was loaded or in the life of the GPU. */
+enum { NVML_ECC_CORRECTED = 0, NVML_ECC_UNCORRECTED = 1 };
+enum { NVML_ECC_VOLATILE = 0, NVML_ECC_AGGREGATE = 1 };
+enum { NVML_INSUFFICIENT_SIZE = 7 };
+enum { NVML_NVLINKS = 18 }; /* as many as a GPU can have: NVML_NVLINK_MAX_LINKS */
 
 struct nvml_api {
     int (*init)(void); /* * */
@@ -52,6 +70,31 @@ struct nvml_api {
     int (*clock)(struct nvml_device *device, int clock, unsigned *mhz);
     int (*temperature)(struct nvml_device *device, int sensor, unsigned *celsius);
     int (*throttle)(struct nvml_device *device, unsigned long long *reasons);
+    /* Health. Of PCIe: now, what link and device can do together, and the device alone. */
+    int (*pcie_generation)(struct nvml_device *device, unsigned *generation);
+    int (*pcie_generation_max)(struct nvml_device *device, unsigned *generation);
+    int (*pcie_generation_device)(struct nvml_device *device, unsigned *generation);
+    int (*pcie_width)(struct nvml_device *device, unsigned *lanes);
+    int (*pcie_width_max)(struct nvml_device *device, unsigned *lanes);
+    int (*nvlink_state)(struct nvml_device *device, unsigned link, unsigned *active);
+    int (*nvlink_version)(struct nvml_device *device, unsigned link, unsigned *version);
+    int (*ecc_mode)(struct nvml_device *device, unsigned *now, unsigned *pending);
+    int (*ecc_errors)(struct nvml_device *device, int kind, int since, unsigned long long *count);
+    int (*remapped_rows)(struct nvml_device *device, unsigned *corrected, unsigned *uncorrected,
+                         unsigned *pending, unsigned *failed);
+    int (*retired_pending)(struct nvml_device *device, unsigned *pending);
+    int (*persistence)(struct nvml_device *device, unsigned *on);
+    int (*compute_mode)(struct nvml_device *device, unsigned *mode);
+    int (*mig_mode)(struct nvml_device *device, unsigned *now, unsigned *pending);
+    int (*mig_most)(struct nvml_device *device, unsigned *count);
+    int (*mig_by_index)(struct nvml_device *device, unsigned index, struct nvml_device **instance);
+    /* *count: in, the room; out, how many there are, also with NVML_INSUFFICIENT_SIZE. */
+    int (*processes)(struct nvml_device *device, unsigned *count, struct nvml_process *list);
+    int (*processes_v1)(struct nvml_device *device, unsigned *count, struct nvml_process_v1 *list);
+    int (*clock_max)(struct nvml_device *device, int clock, unsigned *mhz);
+    int (*power)(struct nvml_device *device, unsigned *milliwatts);
+    int (*power_limit)(struct nvml_device *device, unsigned *milliwatts);
+    int (*power_limit_default)(struct nvml_device *device, unsigned *milliwatts);
     int (*driver_version)(char *version, unsigned len);
     const char *(*error_string)(int error);
 };

@@ -84,6 +84,13 @@ static bool any_lost(const struct observer *o)
     return o->job ? job_watch_lost(&o->watch) : any_lost_here(o);
 }
 
+/* A worker was lost for which others would wait for ever. */
+static bool rank_lost(const struct observer *o)
+{
+    const struct bench *behind = o->config->background;
+    return (o->arm->bench->together || (behind && behind->together)) && any_lost(o);
+}
+
 /* A worker is gone: if it could not say why, we do. */
 static void note_exit(struct observer *o, unsigned i, int status)
 {
@@ -282,6 +289,7 @@ static void write_orders(struct observer *o)
         worker->plan = o->arm->plan.workers[slot];
         worker->index = behind ? i - o->foreground : o->first + i;
         worker->team = behind ? o->nworkers - o->foreground : o->arm->workers;
+        worker->slots = behind ? worker->team : o->arm->slots;
         worker->device = bench_device(bench, config->device, config->transport);
         worker->seed = config->seed + slot;
         (void)snprintf(worker->bench, sizeof(worker->bench), "%s", bench->name);
@@ -364,6 +372,15 @@ static int launch_all(struct observer *o, struct err *err)
     return 0;
 }
 
+/* Behind the last worker whose turn comes with worker i's: ranks that meet have one together. */
+static unsigned turn_end(const struct observer *o, unsigned i)
+{
+    bool behind = i >= o->foreground;
+    const struct bench *bench = behind ? o->config->background : o->arm->bench;
+    unsigned team_end = behind ? o->nworkers : o->foreground;
+    return bench->together ? team_end : i + 1;
+}
+
 /*
  * Gives leave to warm up. Workers that share CPUs go one after the other: in a collapse one step
  * takes seconds, and the fight itself is measured after go, not here.
@@ -371,18 +388,18 @@ static int launch_all(struct observer *o, struct err *err)
 static void grant_warm_up(struct observer *o, bool one_by_one)
 {
     for (unsigned i = 0; i < o->nworkers; i++) {
-        struct arena_worker *worker = &o->arena->worker[i];
-        if (!atomic_load(&worker->warm))
-            futex_set(&worker->warm, 1);
+        for (unsigned j = i; j < turn_end(o, i); j++)
+            if (!atomic_load(&o->arena->worker[j].warm))
+                futex_set(&o->arena->worker[j].warm, 1);
         if (one_by_one && !past(o, i, WORKER_READY))
             return;
     }
 }
 
-/* Ranks that wait for each other cannot. */
+/* Not in a job: its ranks meet, and CPUs of the same number may be of two machines. */
 static bool takes_turns(const struct observer *o)
 {
-    return !o->arm->bench->together && plan_overlaps(&o->arm->plan);
+    return !o->job && plan_overlaps(&o->arm->plan);
 }
 
 /* 0: all are ready. -ECANCELED: a worker was lost, there is nothing to measure. */
@@ -448,7 +465,7 @@ static int measure(struct observer *o)
         rc = wait_for_news(o, until_ns);
         if (!rc && time_is_over(o))
             break;
-        if (!rc && o->arm->bench->together && any_lost(o))
+        if (!rc && rank_lost(o))
             rc = -ECANCELED; /* the others would wait for it for ever */
     }
     o->late_ns = 0;
@@ -460,9 +477,10 @@ static int measure(struct observer *o)
     return rc;
 }
 
-static void signal_all(const struct observer *o, int signal)
+/* Workers first .. end - 1. */
+static void signal_all(const struct observer *o, unsigned first, unsigned end, int signal)
 {
-    for (unsigned i = 0; i < o->nworkers; i++)
+    for (unsigned i = first; i < end; i++)
         if (o->child[i].pid)
             (void)kill(o->child[i].pid, signal);
 }
@@ -471,6 +489,7 @@ static void signal_all(const struct observer *o, int signal)
 static int finish_job(struct observer *o)
 {
     uint64_t until_ns = deadline(o->config->setup_s);
+    futex_set(&o->arena->stop, 1);
     while (!all_past(o, true, WORKER_STATES)) {
         int rc = wait_for_news(o, until_ns);
         if (rc)
@@ -491,20 +510,23 @@ static int finish(struct observer *o)
 {
     bool one_by_one = takes_turns(o);
     double limit_s = o->config->setup_s;
-    futex_set(&o->arena->stop, 1);
     if (o->job)
         return finish_job(o);
+    /* Held before they are told, or a quick one is stopped on its way out of the process. */
     if (one_by_one)
-        signal_all(o, SIGSTOP);
-    for (unsigned i = 0; i < o->nworkers; i++) {
+        signal_all(o, 0, o->nworkers, SIGSTOP);
+    futex_set(&o->arena->stop, 1);
+    for (unsigned i = 0, released = 0; i < o->nworkers; i++) {
         uint64_t until_ns = deadline(limit_s);
-        if (one_by_one && o->child[i].pid)
-            (void)kill(o->child[i].pid, SIGCONT);
+        if (one_by_one && i == released) {
+            released = turn_end(o, i);
+            signal_all(o, i, released, SIGCONT);
+        }
         while (o->child[i].pid) {
             int rc = wait_for_news(o, until_ns);
             if (rc)
                 return rc;
-            if (o->arm->bench->together && any_lost(o))
+            if (rank_lost(o))
                 return -ECANCELED;
             if (clock_now_ns() >= until_ns)
                 give_up(o, i, WORKER_FINISHED, limit_s);

@@ -11,6 +11,7 @@
 
 #include "harness/json_value.h"
 #include "harness/plan_json.h"
+#include "harness/symmetry_tell.h"
 #include "harness/topo_json.h"
 
 /* Always an object with all keys: a reader need not test for each of them. */
@@ -230,6 +231,8 @@ json_t *out_json_record(const struct run_record *record)
     int failed = json_object_update(document, measured);
     json_decref(measured);
     failed |= json_object_set_new(document, "arms", from_arms(record->topo, record->result));
+    failed |=
+        json_object_set_new(document, "symmetry", symmetry_to_json(record->symmetry, record->topo));
     failed |= json_object_set_new(document, "notes",
                                   from_texts(record->notes, count_texts(record->notes)));
     if (!failed)

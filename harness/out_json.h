@@ -14,6 +14,7 @@
 #include "harness/core/opt.h"
 #include "harness/env.h"
 #include "harness/result.h"
+#include "harness/symmetry_rows.h"
 #include "harness/topo.h"
 
 /* Raised when a key changes its meaning or goes away; new keys alone do not raise it. */
@@ -29,7 +30,8 @@ struct run_record {
     const struct environment *env;
     const struct topo *topo;
     const struct result *result;
-    const struct opt *run_opts; /* table and struct of the subcommand's options */
+    const struct symmetry *symmetry; /* of the rows, once there are all */
+    const struct opt *run_opts;      /* table and struct of the subcommand's options */
     const void *run_options;
     const char *const *notes; /* NULL-terminated sentences: what a reader should know */
 };

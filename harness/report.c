@@ -30,6 +30,8 @@ static const struct figure {
     {"smt_pairs", "pair_slowdown", plot_heat_map_gp, report_write_smt_pairs},
     {"numa_bandwidth", "node_bandwidth", plot_heat_map_gp, report_write_numa_bandwidth},
     {"numa_latency", "node_latency", plot_heat_map_gp, report_write_numa_latency},
+    {"gpu_copy", "peer_access", plot_heat_map_gp, report_write_gpu_copy},
+    {"host_copy", "copy_bandwidth", plot_heat_map_gp, report_write_host_copy},
     {"latency_curve", "latency", plot_latency_curve_gp, report_write_latency_curve},
     {"loaded_latency", "loaded_latency", plot_loaded_latency_gp, report_write_loaded_latency},
     {"bandwidth", "bandwidth", plot_bandwidth_gp, report_write_bandwidth},

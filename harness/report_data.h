@@ -29,7 +29,8 @@ report_writer report_write_efficiency, report_write_step_time, report_write_loss
 /* Of scans: report_scan.c, report_heat.c. */
 report_writer report_write_latency_curve, report_write_loaded_latency, report_write_bandwidth,
     report_write_cache_thrash, report_write_core_to_core, report_write_smt_pairs,
-    report_write_numa_bandwidth, report_write_numa_latency;
+    report_write_numa_bandwidth, report_write_numa_latency, report_write_gpu_copy,
+    report_write_host_copy;
 
 /*
  * Writes ` "text"`, safe inside a data file: what is not in [A-Za-z0-9 ._:/()+,-] becomes '_', and

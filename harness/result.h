@@ -92,7 +92,7 @@ struct arm {
     unsigned workers; /* foreground: slots, or 1 for a baseline of workers that run by themselves */
     unsigned slots;   /* the machine is planned for this many foreground workers */
     bool alone;       /* baseline, on the idle machine: worker 0 of the plan for `slots`, or, where
-                         the benchmark is `together`, all of them without the background */
+                         it is a scan `together`, all of them without the background */
     int same_as;      /* index of an earlier baseline with the identical plan, else -1 */
     struct plan plan; /* whole plan for `slots`, background included */
     size_t nobservations;

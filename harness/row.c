@@ -265,7 +265,7 @@ static int append_metric(const struct maker *maker, const struct metric_info *me
     return append_row(rows, &row, err);
 }
 
-/* The values that worker 0 of a scan emitted in one observation; none when it did not end well. */
+/* The values that worker 0 emitted in one observation; none when it did not end well. */
 static const struct worker_result *scanned(const struct arm *arm, size_t observation)
 {
     const struct observation *of = &arm->observations[observation];
@@ -324,7 +324,7 @@ static const struct arm *team_alone(const struct result *result, const struct ar
     for (size_t i = 0; arm_background(arm) && i < result->narms; i++) {
         const struct arm *other = &result->arms[i];
         if (other->alone && other->bench == arm->bench && other->params == arm->params &&
-            other->slots == arm->slots && arm->bench->together)
+            other->slots == arm->slots && bench_is_team(arm->bench))
             return other;
     }
     return NULL;
@@ -416,7 +416,7 @@ static int append_arm(const struct maker *maker, struct rows *rows, struct err *
         if (rc)
             return rc;
     }
-    return 0;
+    return append_values(maker, rows, err);
 }
 
 static int append_all(struct maker *maker, struct rows *rows, struct err *err)

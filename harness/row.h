@@ -52,7 +52,8 @@ struct rows {
 };
 
 /*
- * All rows of a result, arm by arm, metrics in the order of harness/metric.h. -ENOMEM only.
+ * All rows of a result, arm by arm, metrics in the order of harness/metric.h, then what the
+ * benchmark emitted itself. -ENOMEM only.
  *
  * The median is over rounds of the round's value, the interval a 95% bootstrap over rounds (empty
  * with one round). An arm without a usable round is one row of step_time: skipped, failed or hung,

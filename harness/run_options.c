@@ -180,7 +180,8 @@ static const bool have_cuda = false;
 static int choose_device(const struct run_options *options, const struct topo *topo,
                          const struct bench *bench, struct result *result, struct err *err)
 {
-    unsigned gpus = options->topo.fake_gpus ? 0 : topo_visible_gpus(topo);
+    unsigned visible = options->topo.fake_gpus ? 0 : topo_visible_gpus(topo);
+    unsigned gpus = topo->driver_too_old ? 0 : visible;
     result->transport = gpus && have_cuda && options->device != 1 ? DEVICE_NCCL : DEVICE_MPI;
     if (!(bench->needs & NEED_DEVICE))
         return 0;
@@ -191,10 +192,12 @@ static int choose_device(const struct run_options *options, const struct topo *t
                        "--device sim, or build it where the CUDA toolkit is");
     if (options->device == 2 && !gpus)
         return err_set(err, -ENOTSUP,
-                       "device 'cuda' is not possible: CUDA finds no GPU here (see 'contend "
-                       "topo'); use --device sim");
+                       "device 'cuda' is not possible: %s (see 'contend topo'); use --device sim",
+                       topo->gpu_note[0] ? topo->gpu_note : "CUDA finds no GPU here");
     if (!options->device && gpus && !have_cuda)
         log_warn("%u GPUs are here, but this program was built without nvcc: device sim", gpus);
+    else if (!options->device && !gpus && topo->ngpus && !options->topo.fake_gpus)
+        log_warn("%s: device sim", topo->gpu_note);
     return 0;
 }
 

@@ -8,6 +8,7 @@
 #include "harness/core/log.h"
 #include "harness/core/units.h"
 #include "harness/summary.h"
+#include "harness/table_emitted.h"
 #include "harness/table_retention.h"
 #include "harness/table_values.h"
 
@@ -289,6 +290,7 @@ static bool print_block(const struct table *table, size_t *order)
     for (size_t i = 0; i < n; i++)
         print_arm(table, order[i], order[n - 1]);
     print_baselines(table);
+    table_emitted_print(table->result, table->rows, order, n, table->out);
     return n > 0;
 }
 

@@ -8,21 +8,20 @@
 #include "harness/core/units.h"
 #include "harness/report_lines.h"
 #include "harness/scan_rows.h"
+#include "harness/table_family.h"
 #include "harness/text.h"
 
 enum {
     CELL = 8, /* of a column, unless its name needs more */
     LABEL_LEAST = 20,
-    LABEL_MOST = 47,
-    GRID_ROWS = 12,
-    GRID_COLUMNS = 128,
-    PAIRS_MOST = 24 /* in a table, which for pairs is mostly half empty */
+    LABEL_MOST = 47
 };
 
 /* About the measurement, or near another value that is shown: only in rows.csv. */
 static const char *const quiet[] = {
-    "bandwidth_best", "array_bytes",     "node_bytes",    "set_bytes",        "page_share",
-    "victim_time",    "aggressor_bytes", "pages_on_node", "pair_latency_min",
+    "bandwidth_best",   "array_bytes",    "node_bytes",      "set_bytes",
+    "page_share",       "victim_time",    "aggressor_bytes", "pages_on_node",
+    "pair_latency_min", "buffer_on_node", "shape_bandwidth",
 };
 
 struct values {
@@ -33,20 +32,9 @@ struct values {
     bool color;
     const struct arm *arm;       /* of the block being printed */
     int label;                   /* width of the block's first column */
+    int cell;                    /* of the others of the table being printed */
     char header[TEXT_WIDTH + 1]; /* of the columns printed last */
     char singles[1000];          /* values without a table, for the end of the block */
-};
-
-/* All rows of one metric of the arm. */
-struct family {
-    const struct bench_metric *metric;
-    size_t n;
-    const struct row **row;     /* owned */
-    char across[VALUE_KEY_MAX]; /* the part of the keys along the columns; "" = no table fits */
-    size_t ncolumns, nlines;
-    int cell;                                 /* width of a column */
-    char column[GRID_COLUMNS][VALUE_KEY_MAX]; /* values of that part */
-    char line[GRID_ROWS][VALUE_KEY_MAX];      /* the rest of the keys */
 };
 
 static bool is_bytes(const char *unit)
@@ -82,56 +70,6 @@ static char *format_value(double value, const char *unit, bool with_unit, char *
     return buf;
 }
 
-/* The key as the table is made of it: loads alone have no kind of stores, and stand with plain. */
-static char *table_key(const struct row *row, char key[static VALUE_KEY_MAX])
-{
-    static const char none[] = "stores=none";
-    char rest[VALUE_KEY_MAX], *at = strstr(scan_key(row, key), none);
-    if (!at)
-        return key;
-    (void)snprintf(rest, sizeof(rest), "%s", at + strlen(none));
-    (void)snprintf(at, VALUE_KEY_MAX - (size_t)(at - key), "stores=plain%s", rest);
-    return key;
-}
-
-/* The place of a text in a list, added where it is new; `most` when there is no room. */
-static size_t place_of(char (*list)[VALUE_KEY_MAX], size_t *n, size_t most, const char *text)
-{
-    for (size_t i = 0; i < *n; i++)
-        if (strcmp(list[i], text) == 0)
-            return i;
-    if (*n == most)
-        return most;
-    (void)snprintf(list[*n], VALUE_KEY_MAX, "%s", text);
-    return (*n)++;
-}
-
-/* How many values a part of the keys has; GRID_COLUMNS + 1 where they are too many. */
-static size_t count_values(struct family *family, const char *part)
-{
-    char key[VALUE_KEY_MAX], value[VALUE_KEY_MAX];
-    size_t n = 0;
-    for (size_t i = 0; i < family->n; i++)
-        if (scan_key_get(table_key(family->row[i], key), part, value) &&
-            place_of(family->column, &n, GRID_COLUMNS, value) == GRID_COLUMNS)
-            return GRID_COLUMNS + 1;
-    return n;
-}
-
-/* Columns are the part with the most values, and of equals the last: rows vary in the others. */
-static void choose_columns(struct family *family)
-{
-    char key[VALUE_KEY_MAX], name[VALUE_KEY_MAX], value[VALUE_KEY_MAX];
-    size_t most = 0;
-    (void)table_key(family->row[0], key);
-    for (unsigned part = 0; scan_key_part(key, part, name, value); part++) {
-        size_t n = count_values(family, name);
-        if (n >= most)
-            memcpy(family->across, name, sizeof(name));
-        most = n > most ? n : most;
-    }
-}
-
 /* Sizes in bytes as people write them; `buf` is for those. */
 static const char *column_name(const struct family *family, size_t column, char *buf, size_t size)
 {
@@ -142,32 +80,12 @@ static const char *column_name(const struct family *family, size_t column, char 
     return format_bytes((double)bytes, buf, size);
 }
 
-static bool is_pair(const struct row *row)
+static void choose_cell(struct values *values, const struct family *family)
 {
-    char key[VALUE_KEY_MAX];
-    return scan_key_number(scan_key(row, key), "a") >= 0 && scan_key_number(key, "b") >= 0;
-}
-
-/* Fills columns and lines; without room for all of them there is no table. */
-static void lay_out(struct family *family)
-{
-    char key[VALUE_KEY_MAX], value[VALUE_KEY_MAX];
-    choose_columns(family);
-    if (is_pair(family->row[0]) && family->n > PAIRS_MOST)
-        family->across[0] = '\0';
-    for (size_t i = 0; i < family->n && family->across[0]; i++) {
-        (void)table_key(family->row[i], key);
-        bool has = scan_key_get(key, family->across, value);
-        scan_key_drop(key, family->across);
-        if (!has ||
-            place_of(family->column, &family->ncolumns, GRID_COLUMNS, value) == GRID_COLUMNS ||
-            place_of(family->line, &family->nlines, GRID_ROWS, key) == GRID_ROWS)
-            family->across[0] = '\0';
-    }
-    family->cell = CELL;
+    values->cell = CELL;
     for (size_t i = 0; i < family->ncolumns; i++) {
         int width = (int)strlen(column_name(family, i, (char[32]){0}, 32)) + 1;
-        family->cell = width > family->cell ? width : family->cell;
+        values->cell = width > values->cell ? width : values->cell;
     }
 }
 
@@ -202,7 +120,7 @@ static void print_label(const struct values *values, const char *label)
 
 static size_t columns_shown(const struct values *values, const struct family *family)
 {
-    size_t room = (size_t)((TEXT_WIDTH - values->label) / family->cell);
+    size_t room = (size_t)((TEXT_WIDTH - values->label) / values->cell);
     return family->ncolumns < room ? family->ncolumns : room;
 }
 
@@ -211,20 +129,6 @@ static size_t column_at(const struct values *values, const struct family *family
 {
     size_t shown = columns_shown(values, family);
     return shown < 2 ? 0 : (i * (family->ncolumns - 1) + (shown - 1) / 2) / (shown - 1);
-}
-
-static double value_at(const struct family *family, size_t line, size_t column)
-{
-    char key[VALUE_KEY_MAX], value[VALUE_KEY_MAX];
-    for (size_t i = 0; i < family->n; i++) {
-        (void)table_key(family->row[i], key);
-        if (strcmp(scan_key_get(key, family->across, value), family->column[column]) != 0)
-            continue;
-        scan_key_drop(key, family->across);
-        if (strcmp(key, family->line[line]) == 0)
-            return family->row[i]->median;
-    }
-    return NAN;
 }
 
 /* Names of the columns. Not again what was printed last. */
@@ -237,7 +141,7 @@ static void print_header(struct values *values, const struct family *family, con
     for (size_t i = 0; i < columns_shown(values, family) && used < sizeof(header); i++) {
         char text[32];
         const char *name = column_name(family, column_at(values, family, i), text, sizeof(text));
-        used += (size_t)snprintf(header + used, sizeof(header) - used, "%*s", family->cell, name);
+        used += (size_t)snprintf(header + used, sizeof(header) - used, "%*s", values->cell, name);
     }
     size_t columns = left[0] ? 0 : (size_t)values->label;
     if (strcmp(header + columns, values->header + columns) != 0)
@@ -260,8 +164,8 @@ static void print_line(const struct values *values, const struct family *family,
     print_label(values, label);
     for (size_t i = 0; i < columns_shown(values, family); i++) {
         char text[32];
-        double value = value_at(family, line, column_at(values, family, i));
-        (void)fprintf(values->out, "%*s", family->cell,
+        double value = family_value(family, line, column_at(values, family, i));
+        (void)fprintf(values->out, "%*s", values->cell,
                       isnan(value)
                           ? "-"
                           : format_value(value, family->metric->unit, false, text, sizeof(text)));
@@ -294,6 +198,7 @@ static void label_line(const struct values *values, const struct family *family,
 static void print_grid(struct values *values, const struct family *family)
 {
     char label[128];
+    choose_cell(values, family);
     label_head(values, family, label, sizeof(label));
     print_header(values, family, label);
     for (size_t line = 0; line < family->nlines; line++) {
@@ -315,7 +220,7 @@ static char *format_key(const struct values *values, const struct row *row, char
     size_t used = 0;
     (void)scan_key(row, key);
     buf[0] = '\0';
-    if (is_pair(row)) {
+    if (family_is_pair(row)) {
         (void)snprintf(buf, size, "%.0f-%.0f", scan_key_number(key, "a"),
                        scan_key_number(key, "b"));
         return buf;
@@ -336,7 +241,7 @@ static void print_range(const struct values *values, struct family *family)
     double median =
         (family->row[(family->n - 1) / 2]->median + family->row[family->n / 2]->median) / 2;
     (void)snprintf(line, sizeof(line), "%s: %zu %s, %s (%s) .. %s median .. %s (%s)",
-                   family->metric->name, family->n, is_pair(first) ? "pairs" : "values",
+                   family->metric->name, family->n, family_is_pair(first) ? "pairs" : "values",
                    format_value(first->median, unit, true, least, sizeof(least)),
                    format_key(values, first, least_key, sizeof(least_key)),
                    format_value(median, unit, true, middle, sizeof(middle)),
@@ -364,26 +269,8 @@ static bool is_quiet(const char *metric)
     return false;
 }
 
-static int make_family(const struct values *values, const struct bench_metric *metric,
-                       struct family *family)
-{
-    size_t at = 0, n = 0;
-    *family = (struct family){.metric = metric};
-    while (scan_next(values->rows, values->arm, metric->name, &at))
-        n++;
-    family->row = calloc(n + 1, sizeof(const struct row *));
-    if (!family->row)
-        return -ENOMEM;
-    at = 0;
-    while (family->n < n)
-        family->row[family->n++] = scan_next(values->rows, values->arm, metric->name, &at);
-    if (n > 1)
-        lay_out(family);
-    return 0;
-}
-
 /* So that tables of a block that share their columns stand below each other. */
-static void widen_label(struct values *values, const struct family *family)
+static void widen_label(struct values *values, struct family *family)
 {
     char label[128];
     if (!family->across[0])
@@ -408,25 +295,38 @@ static void print_family(struct values *values, struct family *family)
         print_range(values, family);
 }
 
+/* The family, or where it makes no table the smaller ones that it falls into. */
+static int visit(struct values *values, struct family *family,
+                 void (*what)(struct values *values, struct family *family))
+{
+    char part[VALUE_KEY_MAX], value[VALUE_KEY_MAX];
+    int rc = 0;
+    if (!family_find_split(family, part)) {
+        what(values, family);
+        return 0;
+    }
+    for (size_t i = 0; family_split_value(family, part, i, value) && !rc; i++) {
+        struct family *some = family_take(family, part, value);
+        rc = some ? visit(values, some, what) : -ENOMEM;
+        family_free(some);
+    }
+    return rc;
+}
+
 /* Twice over the metrics: the first time for the width of the labels. */
 static int print_families(struct values *values)
 {
-    struct family *family = malloc(sizeof(*family));
-    int rc = family ? 0 : -ENOMEM;
+    int rc = 0;
     for (int pass = 0; pass < 2 && !rc; pass++) {
         const struct bench_metric *metric = values->arm->bench->metrics;
         for (; metric && metric->name && !rc; metric++) {
             if (is_quiet(metric->name))
                 continue;
-            rc = make_family(values, metric, family);
-            if (!rc && pass == 0)
-                widen_label(values, family);
-            else if (!rc)
-                print_family(values, family);
-            free(family->row);
+            struct family *family = family_make(values->rows, values->arm, metric);
+            rc = family ? visit(values, family, pass ? print_family : widen_label) : -ENOMEM;
+            family_free(family);
         }
     }
-    free(family);
     return rc;
 }
 

@@ -46,6 +46,8 @@ struct topo_cache {
 /* Where a GPU's NUMA node was learned from. */
 enum topo_source { TOPO_UNKNOWN, TOPO_SYSFS, TOPO_NVML, TOPO_HWLOC, TOPO_OPTION };
 
+struct gpu_health;
+
 struct topo_gpu {
     char pci_bdf[PCI_BDF_MAX]; /* "0000:00:06.0", lower case */
     char name[64];             /* "" when unknown */
@@ -55,6 +57,7 @@ struct topo_gpu {
     enum topo_source source;   /* of `node` */
     struct bitset cpus;        /* os_cpu near it; empty when unknown */
     char note[160];            /* what disagrees or is missing, in plain words; "" = nothing */
+    struct gpu_health *health; /* owned; NULL when nobody told (gpu_health.h) */
 };
 
 struct topo {
@@ -70,6 +73,8 @@ struct topo {
     unsigned *distances; /* nnodes x nnodes, row = from; NULL when the machine has none */
     unsigned llc_level;  /* 0 when no shared cache is reported */
     char gpu_note[200];  /* why no GPU was found, or what the drivers withhold; "" = nothing */
+    int cuda_driver;     /* the newest CUDA that the driver knows: 12040 is 12.4; 0 = unknown */
+    bool driver_too_old; /* for this program's CUDA runtime; gpu_note has both versions */
 };
 
 struct topo_options {

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "harness/gpu_driver.h"
+#include "harness/gpu_health.h"
 
 /* nvmlClocksEventReason*, NVML API reference. */
 enum {
@@ -256,16 +257,56 @@ static void write_gpu_note(struct topo *topo, unsigned on_bus, const struct err 
 {
     char note[sizeof(topo->gpu_note)];
     const char *reason = cuda_why->code ? cuda_why->msg : "CUDA lists no device";
+    const char *visible = getenv("CUDA_VISIBLE_DEVICES");
     if (topo_visible_gpus(topo) > 0)
         return;
     if (topo->ngpus)
-        (void)snprintf(note, sizeof(note), "CUDA uses none of these GPUs: %.150s", reason);
+        (void)snprintf(note, sizeof(note), "CUDA uses none of these GPUs: %.80s%s%.40s%s", reason,
+                       visible ? " (CUDA_VISIBLE_DEVICES is '" : "", visible ? visible : "",
+                       visible ? "')" : "");
     else if (on_bus)
         (void)snprintf(note, sizeof(note), "NVIDIA GPUs on the PCI bus: %u; none is usable: %.140s",
                        on_bus, reason);
     else
         (void)snprintf(note, sizeof(note), "%.190s", reason);
+    keep_printable(note);
     memcpy(topo->gpu_note, note, sizeof(note));
+}
+
+int topo_check_cuda(int driver, const char *built_with, char *note, size_t size)
+{
+    char *end;
+    long major = strtol(built_with, &end, 10), minor = *end == '.' ? strtol(end + 1, NULL, 10) : 0;
+    if (driver <= 0 || driver / 1000 >= major)
+        return 0;
+    (void)snprintf(note, size,
+                   "the NVIDIA driver knows CUDA %d.%d at most, and this program was built with "
+                   "%ld.%ld: update the driver, or build it with an older CUDA",
+                   driver / 1000, driver % 1000 / 10, major, minor);
+    return -ENOTSUP;
+}
+
+static void check_versions(const struct cuda_api *cuda, struct topo *topo)
+{
+    if (cuda->driver_version && cuda->driver_version(&topo->cuda_driver))
+        topo->cuda_driver = 0;
+#ifdef CONTEND_CUDA_VERSION
+    topo->driver_too_old = topo_check_cuda(topo->cuda_driver, CONTEND_CUDA_VERSION, topo->gpu_note,
+                                           sizeof(topo->gpu_note)) != 0;
+#endif
+}
+
+/* NULL where NVML does not know the GPU. */
+static int read_health(struct topo_gpu *gpu, struct err *err)
+{
+    gpu->health = malloc(sizeof(*gpu->health));
+    if (!gpu->health)
+        return err_set(err, -ENOMEM, "no memory for the health of a GPU");
+    if (gpu_health_read(gpu->pci_bdf, gpu->health)) {
+        free(gpu->health);
+        gpu->health = NULL;
+    }
+    return 0;
 }
 
 int topo_probe_gpus(struct topo *topo, struct err *err)
@@ -280,7 +321,7 @@ int topo_probe_gpus(struct topo *topo, struct err *err)
     int rc = cuda ? add_cuda_gpus(cuda, topo, err) : 0;
     if (!rc && nvml)
         rc = add_nvml_gpus(nvml, topo, err);
-    for (unsigned i = 0; i < topo->ngpus; i++) {
+    for (unsigned i = 0; i < topo->ngpus && !rc; i++) {
         struct topo_gpu *gpu = &topo->gpus[i];
         const struct topo_gpu *hint = find_gpu(on_bus, bus_gpus, gpu->pci_bdf);
         struct gpu_evidence evidence = {.sysfs_node = read_sysfs_node(gpu->pci_bdf),
@@ -291,7 +332,10 @@ int topo_probe_gpus(struct topo *topo, struct err *err)
         keep_printable(gpu->name);
         keep_printable(gpu->uuid);
         topo_locate_gpu(topo, &evidence, gpu);
+        rc = read_health(gpu, err);
     }
+    if (cuda)
+        check_versions(cuda, topo);
     write_gpu_note(topo, bus_gpus, &cuda_why);
     free(on_bus);
     return rc;

@@ -18,9 +18,17 @@ struct topo_gpu *topo_add_gpu(struct topo *topo);
 /*
  * Replaces topo->gpus, on entry what hwloc found on the PCI bus, by what the drivers see: first
  * CUDA's devices in CUDA's order (CUDA_VISIBLE_DEVICES applies), then NVML's others with ordinal
- * -1. topo->gpu_note says why there is none, or why CUDA uses none. -ENOMEM only.
+ * -1; and reads their health. topo->gpu_note says why there is none, or why CUDA uses none or this
+ * program cannot. -ENOMEM only.
  */
 int topo_probe_gpus(struct topo *topo, struct err *err);
+
+/*
+ * `driver` as in struct topo, `built_with` such as "13.0.48". CUDA promises that a runtime works on
+ * every driver of its major version and later ones ("Minor version compatibility", CUDA
+ * Compatibility). -ENOTSUP with the reason in note where this driver is older. Pure.
+ */
+int topo_check_cuda(int driver, const char *built_with, char *note, size_t size);
 
 /* "0000:01:00.0@0,0000:02:00.0@1" adds GPUs near os_node 0 and 1; without @NODE: unknown. */
 int topo_fake_gpus(struct topo *topo, const char *text, struct err *err);

@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+#include "harness/gpu_health_json.h"
 #include "harness/json_value.h"
 
 json_t *bitset_to_json(const struct bitset *set)
@@ -94,12 +95,13 @@ static json_t *gpus_to_json(const struct topo *topo)
         bool visible = gpu->cuda_ordinal >= 0, known = gpu->node >= 0;
         (void)json_array_append_new(
             gpus,
-            json_pack("{s:s, s:o, s:o, s:o, s:o, s:s, s:o, s:o}", "pci_bdf", gpu->pci_bdf,
+            json_pack("{s:s, s:o, s:o, s:o, s:o, s:s, s:o, s:o, s:o}", "pci_bdf", gpu->pci_bdf,
                       "cuda_ordinal", visible ? json_integer(gpu->cuda_ordinal) : json_null(),
                       "name", json_value_text(gpu->name), "uuid", json_value_text(gpu->uuid),
                       "node", known ? json_integer(topo->nodes[gpu->node].os_node) : json_null(),
                       "node_source", topo_source_name(gpu->source), "cpus",
-                      bitset_to_json(&gpu->cpus), "note", json_value_text(gpu->note)));
+                      bitset_to_json(&gpu->cpus), "note", json_value_text(gpu->note), "health",
+                      gpu_health_to_json(gpu->health)));
     }
     return gpus;
 }
@@ -107,11 +109,15 @@ static json_t *gpus_to_json(const struct topo *topo)
 json_t *topo_to_json(const struct topo *topo)
 {
     return json_pack(
-        "{s:o, s:o, s:b, s:o, s:i, s:i, s:i, s:i, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "origin",
-        json_value_text(topo->origin), "cpu_model", json_value_text(topo->cpu_model), "hypervisor",
-        topo->hypervisor, "cpus", cpus_to_json(topo), "cores", (int)topo->ncores, "packages",
-        (int)topo->npackages, "llcs", (int)topo->nllcs, "llc_level", (int)topo->llc_level,
-        "threads_per_core", smt_to_json(topo), "core_kinds", kinds_to_json(topo), "caches",
-        caches_to_json(topo), "nodes", nodes_to_json(topo), "distances", distances_to_json(topo),
-        "gpus", gpus_to_json(topo), "gpu_note", json_value_text(topo->gpu_note));
+        "{s:o, s:o, s:b, s:o, s:i, s:i, s:i, s:i, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}",
+        "origin", json_value_text(topo->origin), "cpu_model", json_value_text(topo->cpu_model),
+        "hypervisor", topo->hypervisor, "cpus", cpus_to_json(topo), "cores", (int)topo->ncores,
+        "packages", (int)topo->npackages, "llcs", (int)topo->nllcs, "llc_level",
+        (int)topo->llc_level, "threads_per_core", smt_to_json(topo), "core_kinds",
+        kinds_to_json(topo), "caches", caches_to_json(topo), "nodes", nodes_to_json(topo),
+        "distances", distances_to_json(topo), "gpus", gpus_to_json(topo), "gpu_note",
+        json_value_text(topo->gpu_note), "cuda_driver",
+        topo->cuda_driver
+            ? json_sprintf("%d.%d", topo->cuda_driver / 1000, topo->cuda_driver % 1000 / 10)
+            : json_null());
 }

@@ -13,8 +13,9 @@
  *  "caches": [{"level", "size_bytes", "count", "cpus"}],
  *  "nodes": [{"node", "kind", "memory_bytes", "allowed", "cpus"}],
  *  "distances": [[...]] | null,
- *  "gpus": [{"pci_bdf", "cuda_ordinal", "name", "uuid", "node", "node_source", "cpus", "note"}],
- *  "gpu_note"}
+ *  "gpus": [{"pci_bdf", "cuda_ordinal", "name", "uuid", "node", "node_source", "cpus", "note",
+ *            "health": gpu_health_json.h | null}],
+ *  "gpu_note", "cuda_driver": "13.0"}
  * Nodes are os_node numbers, CPUs lists of os_cpu; unknown is null. NULL: no memory. The caller
  * owns the result.
  */

@@ -10,6 +10,8 @@ void topo_free(struct topo *topo)
         return;
     free(topo->cpus);
     free(topo->nodes);
+    for (unsigned i = 0; i < topo->ngpus; i++)
+        free(topo->gpus[i].health);
     free(topo->gpus);
     free(topo->distances);
     memset(topo, 0, sizeof(*topo));

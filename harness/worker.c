@@ -27,7 +27,8 @@ struct worker {
     struct peers peers;
     const struct mpi_ops *mpi; /* not NULL: a thread of the process that mpirun started */
     struct perf perf;
-    uint64_t iters; /* per sample, so that the clock stays small beside it */
+    uint64_t iters;   /* per sample, so that the clock stays small beside it */
+    uint64_t step_ns; /* time of the latest sample */
 };
 
 static int read_affinity(int tid, struct bitset *cpus)
@@ -134,12 +135,43 @@ static void count_pages(const struct bench_ctx *ctx, struct arena_worker *slot)
             slot->pages_elsewhere++;
 }
 
+/* Ranks that meet in every step: then each has to do as many as the others, or they hang. */
+static bool is_coupled(const struct worker *w)
+{
+    return w->bench->together && !w->bench->scan && w->peers.size > 1;
+}
+
+static struct pace *pace_of(const struct worker *w)
+{
+    return &w->arena->pace[w->slot->plan.background];
+}
+
 static int run_once(struct worker *w, struct sample *sample)
 {
     *sample = (struct sample){.iters = w->iters, .start_ns = clock_now_ns()};
     int rc = w->bench->run(&w->ctx, w->iters, sample);
     sample->elapsed_ns = clock_now_ns() - sample->start_ns;
     w->slot->step_ops = sample->ops;
+    return rc;
+}
+
+/* What a warm-up step told; coupled ranks go by the least patient clock and the last to be done. */
+struct warmth {
+    bool too_short; /* the interval, for the clock */
+    bool too_early;
+};
+
+static int share_warmth(struct worker *w, struct warmth *warmth)
+{
+    struct warmth *all = calloc(w->peers.size, sizeof(*all));
+    if (!all)
+        return err_set(&w->slot->err, -ENOMEM, "no memory for %u ranks", w->peers.size);
+    int rc = peers_gather(&w->peers, warmth, all, sizeof(*all), &w->slot->err);
+    for (unsigned r = 0; !rc && r < w->peers.size; r++) {
+        warmth->too_short |= all[r].too_short;
+        warmth->too_early |= all[r].too_early;
+    }
+    free(all);
     return rc;
 }
 
@@ -154,13 +186,19 @@ static int warm_up(struct worker *w)
     uint64_t least_ns = clock_limit_ns > room_ns ? clock_limit_ns : room_ns;
     uint64_t end_ns = clock_now_ns() + (uint64_t)(w->arena->warmup_s * 1e9);
     struct sample sample;
+    struct warmth warmth;
     do {
         int rc = run_once(w, &sample);
+        warmth.too_short = sample.elapsed_ns < least_ns;
+        warmth.too_early = clock_now_ns() < end_ns;
+        if (!rc && is_coupled(w))
+            rc = share_warmth(w, &warmth);
         if (rc)
             return rc;
-        if (sample.elapsed_ns < least_ns)
+        if (warmth.too_short)
             w->iters *= 2;
-    } while (clock_now_ns() < end_ns || sample.elapsed_ns < least_ns);
+    } while (warmth.too_early || warmth.too_short);
+    w->step_ns = sample.elapsed_ns;
     return 0;
 }
 
@@ -170,28 +208,68 @@ static void take_snapshot(struct worker *w, struct witness_snapshot *snapshot)
     perf_read(&w->perf, snapshot);
 }
 
+/* Rank 0 looks a step ahead: with the next one, as long as the last, the budget will be spent. */
+static void set_pace(struct worker *w, uint64_t next, uint64_t end_ns)
+{
+    bool last = clock_now_ns() + w->step_ns >= end_ns || next == ARENA_SAMPLES;
+    if (is_coupled(w) && w->peers.rank == 0 && last)
+        pace_end_with(pace_of(w), next);
+}
+
+static bool is_enough(const struct worker *w, uint64_t n, uint64_t end_ns)
+{
+    if (w->bench->scan)
+        return true;
+    return is_coupled(w) ? pace_ends(pace_of(w), n)
+                         : w->slot->end_ns >= end_ns || n == ARENA_SAMPLES;
+}
+
 /* Measured steps until the budget is spent, at least one. */
 static int measure(struct worker *w)
 {
     struct arena_worker *slot = w->slot;
     take_snapshot(w, &slot->at_go);
     atomic_store(&slot->visits.recording, w->arena->record_visits);
+    w->ctx.measuring = true;
     slot->go_ns = clock_now_ns();
     uint64_t end_ns = slot->go_ns + (uint64_t)(w->arena->measure_s * 1e9);
     uint64_t n = 0;
     int rc = 0;
     do {
+        set_pace(w, n + 1, end_ns);
         atomic_store_explicit(&slot->step_started, clock_now_ns(), memory_order_relaxed);
         rc = run_once(w, &slot->samples[n]);
         if (rc)
             break;
         atomic_store_explicit(&slot->nsamples, ++n, memory_order_release);
         slot->end_ns = slot->samples[n - 1].start_ns + slot->samples[n - 1].elapsed_ns;
-    } while (slot->end_ns < end_ns && n < ARENA_SAMPLES && !w->bench->scan);
+        w->step_ns = slot->samples[n - 1].elapsed_ns;
+    } while (!is_enough(w, n, end_ns));
     atomic_store(&slot->step_started, 0);
+    w->ctx.measuring = false;
     if (!rc)
         take_snapshot(w, &slot->at_end);
     atomic_store(&slot->visits.recording, 0);
+    return rc;
+}
+
+static bool is_stopped(const struct worker *w)
+{
+    return atomic_load_explicit(&w->arena->stop, memory_order_acquire);
+}
+
+/* Load of coupled ranks in the background: they end with the same step, soon behind the stop. */
+static int keep_coupled_load(struct worker *w)
+{
+    struct sample ignored;
+    int rc = 0;
+    uint64_t step = 0;
+    do {
+        step++;
+        if (w->peers.rank == 0 && is_stopped(w) && !atomic_load(&pace_of(w)->last))
+            pace_end_with(pace_of(w), step);
+        rc = run_once(w, &ignored);
+    } while (!rc && !pace_ends(pace_of(w), step));
     return rc;
 }
 
@@ -200,9 +278,12 @@ static int keep_load(struct worker *w)
 {
     struct sample ignored;
     int rc = 0;
-    if (w->bench->scan)
+    if (is_coupled(w) && w->ctx.background)
+        return keep_coupled_load(w);
+    /* A scan owes nobody load, and coupled ranks were done with measuring at the same step. */
+    if (w->bench->scan || is_coupled(w))
         futex_wait_while(&w->arena->stop, 0);
-    while (!rc && !atomic_load_explicit(&w->arena->stop, memory_order_acquire))
+    while (!rc && !is_stopped(w))
         rc = run_once(w, &ignored);
     return rc;
 }
@@ -240,6 +321,9 @@ static int run_phases(struct worker *w)
 
 static int run_bench(struct worker *w)
 {
+    if (is_coupled(w) && w->peers.size != w->slot->team)
+        return err_set(&w->slot->err, -ENOTSUP, "%s cannot be timed on several nodes at once",
+                       w->bench->name);
     int rc = w->bench->probe ? w->bench->probe(&w->ctx) : 0;
     if (rc)
         return rc;
@@ -263,6 +347,7 @@ static void fill_context(struct worker *w)
         .params = slot->params,
         .worker = slot->index,
         .workers = slot->team,
+        .slots = slot->slots,
         .background = slot->plan.background,
         .threads = slot->plan.threads,
         .seed = slot->seed,

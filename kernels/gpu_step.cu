@@ -5,7 +5,7 @@
 #include <cstdlib>
 #include <cstring>
 
-#include <cuda_runtime.h>
+#include "kernels/gpu_common.cuh"
 
 extern "C" {
 #include "kernels/gpu_ref.h"
@@ -37,31 +37,6 @@ struct gpu_step {
     float *ping[2]; /* rows x cols: passes write them in turn */
     struct slot *slot;
 };
-
-/* Cleared first, or the next call would report this error once more. */
-static int fail(cudaError_t error, const char *what, char *msg, size_t size)
-{
-    (void)cudaGetLastError();
-    (void)snprintf(msg, size, "%s: %s (%s)", what, cudaGetErrorString(error),
-                   cudaGetErrorName(error));
-    switch (error) {
-    case cudaErrorMemoryAllocation:
-        return -ENOMEM;
-    case cudaErrorNoDevice:
-    case cudaErrorInvalidDevice:
-    case cudaErrorInsufficientDriver:
-    case cudaErrorStubLibrary:
-        return -ENODEV;
-    default:
-        return -EIO;
-    }
-}
-
-/* 0, or the converted error. */
-static int checked(cudaError_t error, const char *what, char *msg, size_t size)
-{
-    return error == cudaSuccess ? 0 : fail(error, what, msg, size);
-}
 
 /* out = f(in W), in and out rows x cols, W cols x cols. */
 __global__ void __launch_bounds__(BLOCK_THREADS)
@@ -102,33 +77,6 @@ __global__ void __launch_bounds__(BLOCK_THREADS)
         }
 }
 
-int gpu_step_count(char *msg, size_t size)
-{
-    int count = 0;
-    int rc = checked(cudaGetDeviceCount(&count), "cannot count GPUs", msg, size);
-    if (!rc && count == 0)
-        (void)snprintf(msg, size, "CUDA shows no GPU");
-    return rc ? 0 : count;
-}
-
-static int open_device(struct gpu_step *gpu, const struct gpu_step_config *config, char *msg,
-                       size_t size)
-{
-    char what[96];
-    int rc;
-    if (config->pci_bdf && config->pci_bdf[0]) {
-        (void)snprintf(what, sizeof(what), "no GPU at PCI address '%.32s'", config->pci_bdf);
-        rc = checked(cudaDeviceGetByPCIBusId(&gpu->cuda_ordinal, config->pci_bdf), what, msg, size);
-        if (rc)
-            return rc == -EIO ? -ENODEV : rc;
-    }
-    rc = checked(cudaSetDevice(gpu->cuda_ordinal), "cannot use the GPU", msg, size);
-    if (rc)
-        return rc;
-    unsigned flags = config->spin ? cudaDeviceScheduleSpin : cudaDeviceScheduleBlockingSync;
-    return checked(cudaSetDeviceFlags(flags), "cannot set the GPU's way of waiting", msg, size);
-}
-
 static int open_buffers(struct gpu_step *gpu, char *msg, size_t size)
 {
     size_t bytes = gpu->rows * gpu->cols * sizeof(float);
@@ -140,15 +88,15 @@ static int open_buffers(struct gpu_step *gpu, char *msg, size_t size)
         return rc;
     }
     gpu_ref_weights(gpu->cols, weights);
-    rc = checked(cudaMalloc(&gpu->weights, weight_bytes), "GPU weights", msg, size);
+    rc = gpu_checked(cudaMalloc(&gpu->weights, weight_bytes), "GPU weights", msg, size);
     for (int i = 0; i < 2 && !rc; i++)
-        rc = checked(cudaMalloc(&gpu->ping[i], bytes), "GPU buffer", msg, size);
+        rc = gpu_checked(cudaMalloc(&gpu->ping[i], bytes), "GPU buffer", msg, size);
     if (!rc)
-        rc = checked(cudaMemcpy(gpu->weights, weights, weight_bytes, cudaMemcpyHostToDevice),
-                     "copy of the weights", msg, size);
+        rc = gpu_checked(cudaMemcpy(gpu->weights, weights, weight_bytes, cudaMemcpyHostToDevice),
+                         "copy of the weights", msg, size);
     /* The last staged chunk may still be on its way, and our streams do not wait for it. */
     if (!rc)
-        rc = checked(cudaDeviceSynchronize(), "copy of the weights", msg, size);
+        rc = gpu_checked(cudaDeviceSynchronize(), "copy of the weights", msg, size);
     free(weights);
     return rc;
 }
@@ -157,8 +105,8 @@ static int open_host(struct slot *slot, const struct gpu_step *gpu, char *msg, s
 {
     size_t bytes = gpu->rows * gpu->cols * sizeof(float);
     if (gpu->pinned)
-        return checked(cudaHostAlloc(&slot->host, bytes, cudaHostAllocDefault),
-                       "page-locked batch buffer", msg, size);
+        return gpu_checked(cudaHostAlloc(&slot->host, bytes, cudaHostAllocDefault),
+                           "page-locked batch buffer", msg, size);
     slot->host = (float *)malloc(bytes);
     if (slot->host)
         return 0;
@@ -173,32 +121,34 @@ static int open_slot(struct slot *slot, const struct gpu_step *gpu, bool spin, c
     unsigned done_flags = cudaEventDisableTiming | (spin ? 0u : cudaEventBlockingSync);
     int rc = open_host(slot, gpu, msg, size);
     if (!rc)
-        rc = checked(cudaMalloc(&slot->device, bytes), "GPU batch", msg, size);
+        rc = gpu_checked(cudaMalloc(&slot->device, bytes), "GPU batch", msg, size);
     if (!rc)
-        rc = checked(cudaHostAlloc(&slot->result, gpu->cols * sizeof(float), cudaHostAllocDefault),
-                     "page-locked result", msg, size);
+        rc = gpu_checked(
+            cudaHostAlloc(&slot->result, gpu->cols * sizeof(float), cudaHostAllocDefault),
+            "page-locked result", msg, size);
     if (!rc)
-        rc = checked(cudaEventCreateWithFlags(&slot->copied, cudaEventDisableTiming), "event", msg,
-                     size);
+        rc = gpu_checked(cudaEventCreateWithFlags(&slot->copied, cudaEventDisableTiming), "event",
+                         msg, size);
     if (!rc)
-        rc = checked(cudaEventCreate(&slot->begin), "event", msg, size);
+        rc = gpu_checked(cudaEventCreate(&slot->begin), "event", msg, size);
     if (!rc)
-        rc = checked(cudaEventCreate(&slot->end), "event", msg, size);
+        rc = gpu_checked(cudaEventCreate(&slot->end), "event", msg, size);
     if (!rc)
-        rc = checked(cudaEventCreateWithFlags(&slot->done, done_flags), "event", msg, size);
+        rc = gpu_checked(cudaEventCreateWithFlags(&slot->done, done_flags), "event", msg, size);
     return rc;
 }
 
 static int open_all(struct gpu_step *gpu, const struct gpu_step_config *config, char *msg,
                     size_t size)
 {
-    int rc = open_device(gpu, config, msg, size);
+    unsigned flags = config->spin ? cudaDeviceScheduleSpin : cudaDeviceScheduleBlockingSync;
+    int rc = gpu_open(config->pci_bdf, flags, &gpu->cuda_ordinal, msg, size);
     if (!rc)
-        rc = checked(cudaStreamCreateWithFlags(&gpu->copy, cudaStreamNonBlocking), "stream", msg,
-                     size);
+        rc = gpu_checked(cudaStreamCreateWithFlags(&gpu->copy, cudaStreamNonBlocking), "stream",
+                         msg, size);
     if (!rc)
-        rc = checked(cudaStreamCreateWithFlags(&gpu->compute, cudaStreamNonBlocking), "stream", msg,
-                     size);
+        rc = gpu_checked(cudaStreamCreateWithFlags(&gpu->compute, cudaStreamNonBlocking), "stream",
+                         msg, size);
     if (!rc)
         rc = open_buffers(gpu, msg, size);
     for (unsigned s = 0; s < gpu->slots && !rc; s++)
@@ -287,11 +237,11 @@ static cudaError_t queue_result(struct gpu_step *gpu, struct slot *slot)
 int gpu_step_submit(struct gpu_step *gpu, unsigned slot, char *msg, size_t size)
 {
     struct slot *batch = &gpu->slot[slot];
-    int rc = checked(queue_copy(gpu, batch), "copy to the GPU", msg, size);
+    int rc = gpu_checked(queue_copy(gpu, batch), "copy to the GPU", msg, size);
     if (!rc)
-        rc = checked(queue_passes(gpu, batch), "GPU kernel", msg, size);
+        rc = gpu_checked(queue_passes(gpu, batch), "GPU kernel", msg, size);
     if (!rc)
-        rc = checked(queue_result(gpu, batch), "copy from the GPU", msg, size);
+        rc = gpu_checked(queue_result(gpu, batch), "copy from the GPU", msg, size);
     return rc;
 }
 
@@ -299,10 +249,10 @@ int gpu_step_wait(struct gpu_step *gpu, unsigned slot, uint64_t *busy_ns, char *
 {
     struct slot *batch = &gpu->slot[slot];
     float busy_ms = 0;
-    int rc = checked(cudaEventSynchronize(batch->done), "wait for the GPU", msg, size);
+    int rc = gpu_checked(cudaEventSynchronize(batch->done), "wait for the GPU", msg, size);
     if (!rc)
-        rc = checked(cudaEventElapsedTime(&busy_ms, batch->begin, batch->end), "GPU time", msg,
-                     size);
+        rc = gpu_checked(cudaEventElapsedTime(&busy_ms, batch->begin, batch->end), "GPU time", msg,
+                         size);
     if (!rc)
         *busy_ns = (uint64_t)((double)busy_ms * 1e6);
     return rc;
@@ -311,9 +261,9 @@ int gpu_step_wait(struct gpu_step *gpu, unsigned slot, uint64_t *busy_ns, char *
 int gpu_step_read(struct gpu_step *gpu, size_t first, size_t count, float *rows, char *msg,
                   size_t size)
 {
-    return checked(cudaMemcpy(rows, output(gpu) + first * gpu->cols,
-                              count * gpu->cols * sizeof(float), cudaMemcpyDeviceToHost),
-                   "read of the GPU's result", msg, size);
+    return gpu_checked(cudaMemcpy(rows, output(gpu) + first * gpu->cols,
+                                  count * gpu->cols * sizeof(float), cudaMemcpyDeviceToHost),
+                       "read of the GPU's result", msg, size);
 }
 
 /* All bits set is a NaN. */
@@ -331,7 +281,7 @@ int gpu_step_poison(struct gpu_step *gpu, char *msg, size_t size)
     /* The streams do not wait for the default one, where memset runs. */
     if (error == cudaSuccess)
         error = cudaDeviceSynchronize();
-    return checked(error, "poisoning of GPU memory", msg, size);
+    return gpu_checked(error, "poisoning of GPU memory", msg, size);
 }
 
 static void close_slot(struct slot *slot, bool pinned)

@@ -5,8 +5,7 @@
  * submission, the copy of one overlapping the kernels of the one before.
  *
  * One handle belongs to one thread. Functions that can fail return 0 or a negative errno and then
- * write one line to msg (size bytes): -ENODEV no such GPU, -ENOMEM no memory, -EIO everything else
- * that CUDA reports. After -EIO only close may follow.
+ * write one line to msg (size bytes), as gpu_common.h says. After -EIO only close may follow.
  *
  *   struct gpu_step_config config = {.rows = 4096, .cols = 512, .slots = 2, .work = 1};
  *   gpu_step_open(&config, &gpu, msg, sizeof(msg));
@@ -35,9 +34,6 @@ struct gpu_step_config {
     bool pinned;         /* host buffers page-locked (cudaHostAlloc), else from malloc */
     bool spin;           /* wait burns its CPU, else it sleeps until the driver's interrupt */
 };
-
-/* GPUs that CUDA shows this process; 0, with the reason in msg, without a driver. */
-int gpu_step_count(char *msg, size_t size);
 
 /* Creates the context, buffers and weights. *gpu is NULL after an error. */
 int gpu_step_open(const struct gpu_step_config *config, struct gpu_step **gpu, char *msg,

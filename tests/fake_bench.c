@@ -200,7 +200,80 @@ static const struct bench fake_team = {
     .run = fake_team_run,
 };
 
-const struct bench *const fake_registry[] = {&fake, &fake_scan, &fake_team, NULL};
+/* Copies to four GPUs, of which the third is slow, as is what goes from the first to the second. */
+static int fake_copies_run(struct bench_ctx *ctx, uint64_t iters, struct sample *sample)
+{
+    int rc = 0;
+    (void)iters;
+    (void)sample;
+    for (int gpu = 0; gpu < 4 && !rc; gpu++)
+        rc = bench_emit(ctx, 0, gpu == 2 ? 14.1 : 56.8 + 0.1 * gpu,
+                        "dir=h2d;gpu=%d;mem=pinned;via=ce", gpu);
+    for (int gpu = 0; gpu < 16 && !rc; gpu++)
+        if (gpu / 4 != gpu % 4)
+            rc = bench_emit(ctx, 0, gpu == 1 ? 99 : 390 + gpu, "dir=d2d;src=%d;dst=%d;via=ce",
+                            gpu / 4, gpu % 4);
+    return rc;
+}
+
+static const struct bench_metric fake_copies_metrics[] = {{"copy_bandwidth", "GB/s", "higher"},
+                                                          {.name = NULL}};
+
+static const struct bench fake_copies = {
+    .name = "fakecopies",
+    .summary = "emits what GPUs would that are not alike",
+    .ops_unit = "scans",
+    .metrics = fake_copies_metrics,
+    .scan = true,
+    .setup = fake_setup_nothing,
+    .run = fake_copies_run,
+};
+
+static uint64_t fake_march_steps;
+
+/* Ranks that meet in every step; each emits how many of those counted, worker 0 for all. */
+static int fake_march_run(struct bench_ctx *ctx, uint64_t iters, struct sample *sample)
+{
+    const struct fake_params *params = ctx->params;
+    int rc = 0;
+    for (uint64_t i = 0; i < iters && !rc; i++) {
+        if (ctx->measuring && ++fake_march_steps == 3 && is(ctx, MODE_CRASH))
+            (void)raise(SIGKILL);
+        sleep_s(params->step_s);
+        rc = peers_barrier(ctx->peers, ctx->err);
+    }
+    sample->ops = iters;
+    return rc;
+}
+
+static int fake_march_check(struct bench_ctx *ctx)
+{
+    uint64_t steps[64];
+    int rc = peers_gather(ctx->peers, &fake_march_steps, steps, sizeof(fake_march_steps), ctx->err);
+    for (unsigned r = 0; r < ctx->peers->size && !rc && ctx->worker == 0; r++)
+        rc = bench_emit(ctx, 0, (double)steps[r], "rank=%u", r);
+    return rc;
+}
+
+static const struct bench_metric fake_march_metrics[] = {{"steps", "count", "none"},
+                                                         {.name = NULL}};
+
+static const struct bench fake_march = {
+    .name = "fakemarch",
+    .summary = "ranks that wait for each other in every step",
+    .ops_unit = "steps",
+    .metric = METRIC_RATE,
+    .opts = fake_opts,
+    .params_size = sizeof(struct fake_params),
+    .metrics = fake_march_metrics,
+    .together = true,
+    .setup = fake_setup_nothing,
+    .run = fake_march_run,
+    .check = fake_march_check,
+};
+
+const struct bench *const fake_registry[] = {&fake,       &fake_scan,   &fake_team,
+                                             &fake_march, &fake_copies, NULL};
 
 static const struct scenario_part fake_parts[] = {
     {.foreground = "fake", .placements = "none,sized"},

@@ -1,10 +1,14 @@
 /*
- * A CUDA driver and an NVML in one shared library, for test_topo.c, which builds it when it runs.
- * NVML knows three GPUs, CUDA sees two of them, in another order. The PCI domain beef is on no
- * machine, so that sysfs has nothing to say. With -DBARE only the calls are there that contend
- * cannot do without; with -DBROKEN both fail to start.
+ * A CUDA driver and an NVML in one shared library, which tests build when they run. NVML knows
+ * three GPUs, CUDA sees two of them, in another order. The PCI domain beef is on no machine, so
+ * that sysfs has nothing to say. With -DBARE only the calls are there that contend cannot do
+ * without; with -DBROKEN both fail to start; with -DOLD processes are listed as by old drivers.
+ *
+ * FAKE_GPU="width=8 mig1=1 ecc=fails" sets states: of all GPUs, or with the number behind the name
+ * of that one (PCI bus 7 + number); "fails" is an error of the call. Without it all is well.
  */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 int cuInit(unsigned flags);
@@ -16,12 +20,19 @@ int nvmlDeviceGetHandleByPciBusId_v2(const char *bdf, int **device);
 
 static int handles[3] = {0, 1, 2}; /* PCI buses 7, 8, 9 */
 
+/* As CUDA: the first name that is no device ends the list. */
+static int shows_nothing(void)
+{
+    const char *visible = getenv("CUDA_VISIBLE_DEVICES");
+    return visible && (*visible < '0' || *visible > '1' || visible[1] > '9');
+}
+
 int cuInit(unsigned flags)
 {
 #ifdef BROKEN
     return 100;
 #endif
-    return (int)flags;
+    return shows_nothing() ? 100 : (int)flags;
 }
 
 int cuDeviceGetCount(int *count)
@@ -65,6 +76,75 @@ struct pci {
     char bus_id[32];
 };
 
+/* The state's value, or `otherwise`; *fails is set where the call is to fail. */
+static unsigned long long state(const char *name, int device, unsigned long long otherwise,
+                                int *fails)
+{
+    char own[64];
+    const char *set = getenv("FAKE_GPU");
+    for (int pass = 0; set && pass < 2; pass++) {
+        snprintf(own, sizeof(own), pass ? " %s=" : " %s%d=", name, device);
+        for (const char *at = set; *at; at++) {
+            size_t skip = at == set ? 1 : 0;
+            if (strncmp(at, own + skip, strlen(own + skip)) != 0)
+                continue;
+            at += strlen(own + skip);
+            if (fails)
+                *fails = strncmp(at, "fails", 5) == 0;
+            return strtoull(at, NULL, 0);
+        }
+    }
+    if (fails)
+        *fails = 0;
+    return otherwise;
+}
+
+/* A call that gives one number. */
+#define NUMBER(function, name, otherwise)                                                          \
+    int function(int *device, unsigned *value);                                                    \
+    int function(int *device, unsigned *value)                                                     \
+    {                                                                                              \
+        int fails;                                                                                 \
+        *value = (unsigned)state(name, *device, otherwise, &fails);                                \
+        return fails ? 3 : 0;                                                                      \
+    }
+
+/* A call that gives what is now and what will be. */
+#define PAIR(function, name, otherwise)                                                            \
+    int function(int *device, unsigned *now, unsigned *pending);                                   \
+    int function(int *device, unsigned *now, unsigned *pending)                                    \
+    {                                                                                              \
+        int fails;                                                                                 \
+        *now = (unsigned)state(name, *device, otherwise, &fails);                                  \
+        *pending = (unsigned)state(name "_pending", *device, *now, NULL);                          \
+        return fails ? 3 : 0;                                                                      \
+    }
+
+NUMBER(nvmlDeviceGetCurrPcieLinkGeneration, "gen", 5)
+NUMBER(nvmlDeviceGetMaxPcieLinkGeneration, "gen_link", 5)
+NUMBER(nvmlDeviceGetGpuMaxPcieLinkGeneration, "gen_gpu", 5)
+NUMBER(nvmlDeviceGetCurrPcieLinkWidth, "width", 16)
+NUMBER(nvmlDeviceGetMaxPcieLinkWidth, "width_max", 16)
+NUMBER(nvmlDeviceGetRetiredPagesPendingStatus, "pages_pending", 0)
+NUMBER(nvmlDeviceGetPersistenceMode, "persistence", 1)
+NUMBER(nvmlDeviceGetComputeMode, "mode", 0)
+NUMBER(nvmlDeviceGetMaxMigDeviceCount, "mig_most", 7)
+NUMBER(nvmlDeviceGetPowerUsage, "power", 120400)
+NUMBER(nvmlDeviceGetEnforcedPowerLimit, "limit", 700000)
+NUMBER(nvmlDeviceGetPowerManagementDefaultLimit, "limit_default", 700000)
+PAIR(nvmlDeviceGetEccMode, "ecc", 1)
+PAIR(nvmlDeviceGetMigMode, "mig", 0)
+
+int cuDriverGetVersion(int *version);
+int cuGetErrorString(int error, const char **text);
+int nvmlDeviceGetNvLinkState(int *device, unsigned link, unsigned *active);
+int nvmlDeviceGetNvLinkVersion(int *device, unsigned link, unsigned *version);
+int nvmlDeviceGetTotalEccErrors(int *device, int kind, int since, unsigned long long *count);
+int nvmlDeviceGetRemappedRows(int *device, unsigned *corrected, unsigned *uncorrected,
+                              unsigned *pending, unsigned *failed);
+int nvmlDeviceGetMaxClockInfo(int *device, int clock, unsigned *mhz);
+int nvmlDeviceGetMigDeviceHandleByIndex(int *device, unsigned index, int **instance);
+int nvmlDeviceGetUUID(int *device, char *uuid, unsigned len);
 int cuDeviceGetName(char *name, int len, int device);
 int cuDeviceGetUuid(unsigned char *uuid, int device);
 int nvmlDeviceGetCount_v2(unsigned *count);
@@ -108,6 +188,8 @@ int nvmlDeviceGetPciInfo_v3(int *device, struct pci *pci)
 
 int nvmlDeviceGetName(int *device, char *name, unsigned len)
 {
+    if (*device >= 100)
+        return snprintf(name, len, "NVIDIA Fake MIG %dg.18gb", *device - 99) < 0;
     return snprintf(name, len, "NVML %d", *device) < 0;
 }
 
@@ -141,13 +223,108 @@ int nvmlDeviceGetTemperature(int *device, int sensor, unsigned *celsius)
 
 int nvmlDeviceGetCurrentClocksThrottleReasons(int *device, unsigned long long *reasons)
 {
-    (void)device;
-    *reasons = 0x44;
+    *reasons = state("throttle", *device, 0, NULL);
     return 0;
 }
 
 int nvmlSystemGetDriverVersion(char *version, unsigned len)
 {
     return snprintf(version, len, "999.1") < 0;
+}
+
+int cuDriverGetVersion(int *version)
+{
+    *version = (int)state("cuda", 0, 99000, NULL);
+    return 0;
+}
+
+int cuGetErrorString(int error, const char **text)
+{
+    *text = error == 100 ? "no CUDA-capable device is detected" : "unknown error";
+    return 0;
+}
+
+/* The first `links_down` of `links` are down. */
+int nvmlDeviceGetNvLinkState(int *device, unsigned link, unsigned *active)
+{
+    if (link >= state("links", *device, 18, NULL))
+        return 2;
+    *active = link >= state("links_down", *device, 0, NULL);
+    return 0;
+}
+
+int nvmlDeviceGetNvLinkVersion(int *device, unsigned link, unsigned *version)
+{
+    *version = (unsigned)state("link_version", *device, 4 + link * 0, NULL);
+    return 0;
+}
+
+int nvmlDeviceGetTotalEccErrors(int *device, int kind, int since, unsigned long long *count)
+{
+    static const char *const names[2][2] = {{"corrected", "corrected_life"},
+                                            {"uncorrected", "uncorrected_life"}};
+    int fails;
+    *count = state(names[kind][since], *device, 0, &fails);
+    return fails ? 3 : 0;
+}
+
+int nvmlDeviceGetRemappedRows(int *device, unsigned *corrected, unsigned *uncorrected,
+                              unsigned *pending, unsigned *failed)
+{
+    *corrected = (unsigned)state("rows", *device, 0, NULL);
+    *uncorrected = (unsigned)state("rows_bad", *device, 0, NULL);
+    *pending = (unsigned)state("rows_pending", *device, 0, NULL);
+    *failed = (unsigned)state("rows_failed", *device, 0, NULL);
+    return 0;
+}
+
+int nvmlDeviceGetMaxClockInfo(int *device, int clock, unsigned *mhz)
+{
+    *mhz = clock == 1 ? (unsigned)state("clock_max", *device, 1980, NULL) : 0;
+    return 0;
+}
+
+int nvmlDeviceGetMigDeviceHandleByIndex(int *device, unsigned index, int **instance)
+{
+    static int instances[8] = {100, 101, 102, 103, 104, 105, 106, 107};
+    *instance = &instances[index % 8];
+    return index < state("instances", *device, 2, NULL) ? 0 : 6;
+}
+
+int nvmlDeviceGetUUID(int *device, char *uuid, unsigned len)
+{
+    return *device < 100 || snprintf(uuid, len, "MIG-fake-%d", *device) < 0 ? 3 : 0;
+}
+
+/* One process of pid `pid`, or `pids` of them from that on, each with memory of `used` bytes. */
+#ifdef OLD
+struct process {
+    unsigned pid;
+    unsigned long long used;
+};
+#define LIST_PROCESSES nvmlDeviceGetComputeRunningProcesses
+#else
+struct process {
+    unsigned pid;
+    unsigned long long used;
+    unsigned gpu_instance, compute_instance;
+};
+#define LIST_PROCESSES nvmlDeviceGetComputeRunningProcesses_v3
+#endif
+
+int LIST_PROCESSES(int *device, unsigned *count, struct process *list);
+
+int LIST_PROCESSES(int *device, unsigned *count, struct process *list)
+{
+    unsigned first = (unsigned)state("pid", *device, 0, NULL);
+    unsigned n = first ? (unsigned)state("pids", *device, 1, NULL) : 0;
+    unsigned room = *count;
+    *count = n;
+    if (n > room)
+        return 7;
+    for (unsigned i = 0; i < n; i++)
+        list[i] =
+            (struct process){.pid = first + i, .used = state("used", *device, 1ULL << 30, NULL)};
+    return 0;
 }
 #endif

@@ -12,6 +12,7 @@
 const struct fixture_scan_machine fixture_vm = {
     .cpus = 64, .siblings = 32, .nodes = 1, .rounds = 3};
 const struct fixture_scan_machine fixture_server = {.cpus = 8, .nodes = 4, .rounds = 3};
+const struct fixture_scan_machine fixture_gpus = {.cpus = 8, .nodes = 2, .rounds = 3, .gpus = 4};
 
 /* Where the values of one round go. */
 struct emitter {
@@ -193,6 +194,45 @@ static void emit_thrash(struct emitter *to)
     emit(to, 3, 600 << 20, "aggressor=stream");
 }
 
+/* Two GPUs a switch, which halves what both get at once; the far node costs a sixth. */
+static void emit_host_copies(struct emitter *to, const char *dir, double gbps)
+{
+    unsigned gpus = to->machine->gpus, nodes = to->machine->nodes;
+    for (unsigned gpu = 0; gpu < gpus; gpu++) {
+        unsigned home = gpu * nodes / gpus;
+        double alone = gbps * jitter(to, 0.004), all = gpus > 1 ? gbps / 2 : 0;
+        for (unsigned node = 0; node < nodes; node++)
+            emit(to, 0, node == home ? alone : gbps * 5 / 6 * jitter(to, 0.004),
+                 "dir=%s;gpu=%u;node=%u;mem=pinned;via=ce;with=alone", dir, gpu, node);
+        if (all > 0) {
+            emit(to, 0, all, "dir=%s;gpu=%u;node=%u;mem=pinned;via=ce;with=all", dir, gpu, home);
+            emit(to, 1, all / alone, "dir=%s;gpu=%u", dir, gpu);
+        }
+        emit(to, 0, 0.9 * alone, "dir=%s;gpu=%u;node=%u;mem=pinned;via=sm;with=alone", dir, gpu,
+             home);
+        emit(to, 2, 7.9 * jitter(to, 0.02), "dir=%s;gpu=%u;size=8;stat=p50", dir, gpu);
+        emit(to, 2, 9.6 * jitter(to, 0.05), "dir=%s;gpu=%u;size=8;stat=p99", dir, gpu);
+    }
+}
+
+static void emit_copies(struct emitter *to)
+{
+    emit_host_copies(to, "h2d", 55.3);
+    emit_host_copies(to, "d2h", 52.1);
+    for (unsigned src = 0; src < to->machine->gpus; src++)
+        for (unsigned dst = 0; dst < to->machine->gpus; dst++) {
+            if (src == dst)
+                continue;
+            /* One pair has lost links. */
+            double gbps = (src + dst == 5 ? 197 : 393.7) * jitter(to, 0.002);
+            emit(to, 0, gbps, "dir=d2d;src=%u;dst=%u;via=ce;op=read", src, dst);
+            emit(to, 0, 0.97 * gbps, "dir=d2d;src=%u;dst=%u;via=ce;op=write", src, dst);
+            emit(to, 3, 1, "src=%u;dst=%u", src, dst);
+        }
+    emit(to, 4, 512 << 20, "mem=pinned");
+    emit(to, 4, 128 << 20, "mem=paged");
+}
+
 #define METRICS(...)                                                                               \
     (const struct bench_metric[])                                                                  \
     {                                                                                              \
@@ -244,6 +284,10 @@ static const struct scan {
       .metrics = METRICS({"victim_time", "s", "lower"}, {"victim_slowdown", "ratio", "lower"},
                          {"victim_bytes", "bytes", "none"}, {"aggressor_bytes", "bytes", "none"})},
      NULL, emit_thrash},
+    {{.name = "gpu_copy", .scan = true,
+      .metrics = METRICS({"copy_bandwidth", "GB/s", "higher"}, {"copy_shared", "ratio", "higher"},
+                         {"copy_latency", "us", "lower"}, {"peer_access", "count", "none"},
+                         {"copy_size", "B", "none"})}, NULL, emit_copies},
 };
 /* clang-format on */
 enum { SCANS = sizeof(scans) / sizeof(scans[0]) };
@@ -317,6 +361,7 @@ void fixture_scans_make(const struct fixture_scan_machine *machine, const char *
     };
     assert(result->arms);
     for (size_t i = 0; i < SCANS; i++)
-        if (!only || strstr(only, scans[i].bench.name))
+        if ((!only || strstr(only, scans[i].bench.name)) &&
+            (machine->gpus || scans[i].emit != emit_copies))
             add_arm(machine, &scans[i], result);
 }

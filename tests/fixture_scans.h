@@ -12,10 +12,11 @@ struct fixture_scan_machine {
     unsigned siblings; /* CPU c shares a core with c + siblings, whatever the system says; 0 = no */
     unsigned nodes;    /* 1: numa_matrix is skipped */
     unsigned rounds;
+    unsigned gpus; /* 0: no gpu_copy */
 };
 
-/* A rented VM with one node and hidden SMT siblings, and a server with four nodes. */
-extern const struct fixture_scan_machine fixture_vm, fixture_server;
+/* A VM with one node and hidden SMT siblings, a server with four nodes, one with four GPUs. */
+extern const struct fixture_scan_machine fixture_vm, fixture_server, fixture_gpus;
 
 /*
  * The arms of the benchmarks named in `only` (a list with blanks); NULL = all. Free with

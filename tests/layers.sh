@@ -50,7 +50,7 @@ check() {
 
 # plan_options parses and plan_json prints; the rest of the plan, and what reads results, only compute.
 pure() {
-    sources harness -regex 'harness/\(plan\|plan_[a-z_]+\|arms\|baseline\|measured\|measured_[a-z]+\|metric\|stats\|summary\|compare\)\.c' \
+    sources harness -regex 'harness/\(plan\|plan_[a-z_]+\|arms\|baseline\|measured\|measured_[a-z]+\|metric\|stats\|summary\|compare\|symmetry\|symmetry_rows\|gpu_judge\)\.c' \
         ! -name plan_options.c ! -name plan_json.c
 }
 
@@ -90,6 +90,7 @@ self_test() {
     planted harness/stats.c '#include <unistd.h>'
     planted harness/stats.c '    FILE *file = fopen(path, "r");'
     planted harness/summary.c '    x = rand();'
+    planted harness/symmetry_rows.c '    puts("x");'
     echo "all $plants planted violations are caught"
 }
 

@@ -26,6 +26,7 @@ int main(void)
 #include <stdlib.h>
 #include <string.h>
 
+#include "kernels/gpu_common.h"
 #include "kernels/gpu_step.h"
 
 struct job {
@@ -234,7 +235,7 @@ int main(void)
         cmocka_unit_test(test_gpu_step_unknown_address_is_no_device),
         cmocka_unit_test(test_gpu_step_too_large_a_batch_is_no_memory),
     };
-    if (gpu_step_count(why, sizeof(why)) == 0) {
+    if (gpu_count(why, sizeof(why)) == 0) {
         (void)printf("skipped: %s\n", why);
         return SKIPPED;
     }

@@ -183,6 +183,88 @@ static void test_scans_heat_map_is_not_spoilt_by_one_pair(void **state)
     free(data);
 }
 
+static void note(void *arg, const char *name)
+{
+    char *names = arg;
+    (void)snprintf(names + strlen(names), 200 - strlen(names), "%s ", name);
+}
+
+/* What is printed in the cells of a figure: column, line, value. */
+static unsigned count_numbers(const char *figure)
+{
+    size_t size;
+    unsigned n = 0, x, y;
+    double value;
+    char *data = (char *)fixture_read_plot(figure, "dat", &size), *save = NULL;
+    assert_non_null(data);
+    for (char *line = strtok_r(data, "\n", &save); line; line = strtok_r(NULL, "\n", &save))
+        n += sscanf(line, "%u %u %lf \"", &x, &y, &value) == 3 && value > 0;
+    free(data);
+    return n;
+}
+
+static void test_scans_copies_of_four_gpus(void **state)
+{
+    (void)state;
+    static const char *const host_texts[] = {">0 h2d<",         ">0 d2h<",
+                                             ">1 h2d<",         ">1 d2h<",
+                                             ">GPU (number)<",  ">node (number), direction<",
+                                             "bandwidth (GB/s)"};
+    plot(&fixture_gpus, "gpu_copy");
+    fixture_assert_drawn("gpu_copy", 1350);
+    fixture_assert_drawn("host_copy", 1350);
+    fixture_assert_svg_has("gpu_copy", ">from GPU (number)<");
+    fixture_assert_svg_has("gpu_copy", ">to GPU (number)<");
+    for (size_t i = 0; i < sizeof(host_texts) / sizeof(host_texts[0]); i++)
+        fixture_assert_svg_has("host_copy", host_texts[i]);
+    /* Only reads by copy engine, and only pinned, by copy engine and alone. */
+    assert_int_equal(count_numbers("gpu_copy"), 4 * 3);
+    assert_int_equal(count_numbers("host_copy"), 4 * 2 * 2);
+    assert_int_equal(count_cells("gpu_copy", "NaN"), 4 * 32 * 32);
+    assert_int_equal(count_cells("host_copy", "NaN"), 0);
+}
+
+/* Lines and columns differ in number: many GPUs and few nodes, one GPU and many nodes. */
+static void test_scans_copies_of_other_machines(void **state)
+{
+    (void)state;
+    static const struct {
+        unsigned gpus, nodes;
+    } machines[] = {{1, 1}, {1, 8}, {8, 1}, {8, 2}, {16, 2}};
+    for (size_t i = 0; i < sizeof(machines) / sizeof(machines[0]); i++) {
+        struct fixture_scan_machine machine = fixture_gpus;
+        machine.gpus = machines[i].gpus;
+        machine.nodes = machines[i].nodes;
+        plot(&machine, "gpu_copy");
+        fixture_assert_drawn("host_copy", 1350);
+        assert_int_equal(count_cells("host_copy", "NaN"), 0);
+        if (machine.gpus == 1)
+            assert_absent("gpu_copy");
+        else
+            fixture_assert_drawn("gpu_copy", 1350);
+    }
+}
+
+/* Heat maps of earlier versions have as many columns as lines, and do not say so. */
+static void test_redraw_heat_map_without_columns(void **state)
+{
+    (void)state;
+    static const char old[] = "\"title\" \"how\" \"\" 2 1 9 1 \"GB/s\" \"x\" \"y\"\n\n\n"
+                              "0 \"5\"\n1 \"7\"\n\n\n0 -1 NaN \"\"\n0 0 2 \"2\"\n\n\n"
+                              "2 3\n9 1\n\n\n";
+    struct err err = {0};
+    char names[200] = "";
+    plot(&fixture_server, "numa_matrix");
+    int fd = openat(fixture_out_fd, "plots", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    int file = openat(fd, "numa_latency.dat", O_WRONLY | O_TRUNC | O_CLOEXEC);
+    assert_int_equal(write(file, old, sizeof(old) - 1), sizeof(old) - 1);
+    (void)close(file);
+    assert_int_equal(report_redraw(fd, note, names, &err), 0);
+    fixture_assert_drawn("numa_latency", 1350);
+    fixture_assert_svg_has("numa_latency", ">7<");
+    (void)close(fd);
+}
+
 static void test_scans_smt_noise_stays_dark(void **state)
 {
     (void)state;
@@ -246,12 +328,6 @@ static void test_scans_hostile_text_is_only_text(void **state)
     fixture_result_free(&result);
 }
 
-static void note(void *arg, const char *name)
-{
-    char *names = arg;
-    (void)snprintf(names + strlen(names), 200 - strlen(names), "%s ", name);
-}
-
 static void test_redraw_draws_what_has_data(void **state)
 {
     (void)state;
@@ -294,6 +370,9 @@ int main(void)
         IN_DIRECTORY(test_scans_thrash_has_a_panel_an_aggressor),
         IN_DIRECTORY(test_scans_heat_map_prints_what_has_room),
         IN_DIRECTORY(test_scans_heat_map_is_not_spoilt_by_one_pair),
+        IN_DIRECTORY(test_scans_copies_of_four_gpus),
+        IN_DIRECTORY(test_scans_copies_of_other_machines),
+        IN_DIRECTORY(test_redraw_heat_map_without_columns),
         IN_DIRECTORY(test_scans_smt_noise_stays_dark),
         IN_DIRECTORY(test_scans_256_cpus),
         IN_DIRECTORY(test_scans_one_round_has_no_intervals),

@@ -74,6 +74,26 @@ static void test_table_values_pairs_are_one_line(void **state)
     free(text);
 }
 
+/* Copies of hosts have other keys than those of pairs, and all together would fit no table. */
+static void test_table_values_split_what_fits_no_table(void **state)
+{
+    (void)state;
+    char *text = print(&fixture_gpus, "gpu_copy");
+    assert_says(text, "\ncopy_bandwidth, GB/s, dir h2d, mem pinned  gpu       0       1       2 ");
+    assert_says(text, "\n  node 1, via ce, with all                           -       -    27.");
+    assert_says(text, "\ncopy_bandwidth, GB/s, dir d2d, via ce      dst       0       1       2 ");
+    assert_says(text, "\n  src 2, op read                                   39");
+    assert_null(strstr(text, " median .. "));
+    free(text);
+    struct fixture_scan_machine many = fixture_gpus;
+    many.gpus = 8;
+    text = print(&many, "gpu_copy");
+    assert_says(text, "\ncopy_bandwidth, GB/s, dir d2d, via ce, op read");
+    assert_says(text, "\ncopy_bandwidth, GB/s, dir d2d, via ce, op write");
+    assert_says(text, "\n  src 7 ");
+    free(text);
+}
+
 static void test_table_values_names_what_differs(void **state)
 {
     (void)state;
@@ -133,6 +153,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_table_values_golden),
         cmocka_unit_test(test_table_values_pairs_are_one_line),
+        cmocka_unit_test(test_table_values_split_what_fits_no_table),
         cmocka_unit_test(test_table_values_names_what_differs),
         cmocka_unit_test(test_table_values_say_what_failed),
         cmocka_unit_test(test_table_values_unknown_metrics_print_too),

@@ -1,14 +1,13 @@
 #include <errno.h>
 #include <math.h>
+#include <sched.h>
 #include <setjmp.h>
-#include <spawn.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -16,8 +15,7 @@
 #include "harness/topo.h"
 #include "harness/topo_gpu.h"
 #include "harness/topo_json.h"
-
-extern char **environ;
+#include "tests/fixture_driver.h"
 
 static int load(const char *xml, struct topo *topo, struct err *err)
 {
@@ -332,13 +330,6 @@ static void test_topo_throttling_that_is_noise(void **state)
     assert_true(gpu_throttle_is_noise(0x80));
 }
 
-/* The drivers are loaded once a process, so each case has its own; 0 or the failed line. */
-#define CHECK(condition)                                                                           \
-    do {                                                                                           \
-        if (!(condition))                                                                          \
-            return __LINE__;                                                                       \
-    } while (0)
-
 static int check_full_driver(void)
 {
     struct topo topo;
@@ -393,82 +384,31 @@ static int check_no_driver(void)
     return 0;
 }
 
-static int in_child(const char *library, int (*check)(void))
-{
-    int status;
-    (void)fflush(NULL);
-    pid_t child = fork();
-    assert_true(child >= 0);
-    if (child == 0) {
-        (void)setenv("CONTEND_LIBCUDA", library, 1);
-        (void)setenv("CONTEND_LIBNVML", library, 1);
-        int line = check();
-        if (line)
-            (void)fprintf(stderr, "%s:%d failed\n", __FILE__, line);
-        (void)fflush(NULL);
-        _exit(line != 0);
-    }
-    assert_int_equal(waitpid(child, &status, 0), child);
-    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-}
-
-/* Builds the fake driver; skips the test where there is no compiler. */
-static void build_library(const char *path, const char *define)
-{
-    char *argv[] = {"cc",
-                    "-shared",
-                    "-fPIC",
-                    (char *)(uintptr_t)define,
-                    "-o",
-                    (char *)(uintptr_t)path,
-                    "tests/fake_gpu_driver.c",
-                    NULL};
-    pid_t child;
-    int status = 0;
-    if (posix_spawnp(&child, argv[0], NULL, NULL, argv, environ) ||
-        waitpid(child, &status, 0) != child || !WIFEXITED(status) || WEXITSTATUS(status) == 127) {
-        print_message("there is no cc here\n");
-        skip();
-    }
-    assert_int_equal(WEXITSTATUS(status), 0);
-}
-
-static void check_driver(const char *define, int (*check)(void))
-{
-    char folder[] = "/tmp/contend-test-XXXXXX", path[64];
-    assert_non_null(mkdtemp(folder));
-    (void)snprintf(path, sizeof(path), "%s/gpu.so", folder);
-    build_library(path, define);
-    int rc = in_child(path, check);
-    (void)unlink(path);
-    (void)rmdir(folder);
-    assert_int_equal(rc, 0);
-}
-
 static void test_topo_probes_a_full_driver(void **state)
 {
     (void)state;
-    check_driver("-DFULL", check_full_driver);
+    fixture_driver_check("-DFULL", "throttle=0x44", check_full_driver);
 }
 
 static void test_topo_probes_a_bare_driver(void **state)
 {
     (void)state;
-    check_driver("-DBARE", check_bare_driver);
+    fixture_driver_check("-DBARE", NULL, check_bare_driver);
 }
 
 static void test_topo_survives_a_broken_driver(void **state)
 {
     (void)state;
-    check_driver("-DBROKEN", check_no_driver);
+    fixture_driver_check("-DBROKEN", NULL, check_no_driver);
 }
 
 static void test_topo_survives_no_driver(void **state)
 {
     (void)state;
-    assert_int_equal(in_child("/nonexistent/libcuda.so.1", check_no_driver), 0);
+    assert_int_equal(fixture_driver_in_child("/nonexistent/libcuda.so.1", NULL, check_no_driver),
+                     0);
     /* A library without the calls, as after a botched installation. */
-    assert_int_equal(in_child("libm.so.6", check_no_driver), 0);
+    assert_int_equal(fixture_driver_in_child("libm.so.6", NULL, check_no_driver), 0);
 }
 
 static void test_topo_json(void **state)

@@ -73,7 +73,11 @@ struct bench_machine {
     } gpus[64];
 };
 
-/* A metric of its own that a benchmark emits by bench_emit; rows carry it under this name. */
+/*
+ * A metric of its own that a benchmark emits by bench_emit; rows carry it under this name. Scans
+ * emit in run, others in check: what only they know of the steps behind their figures. Of several
+ * workers, worker 0 emits for all.
+ */
 struct bench_metric {
     const char *name, *unit;
     const char *better; /* "higher", "lower" or "none" */
@@ -86,6 +90,7 @@ struct bench_ctx {
     const void *params; /* the benchmark's own struct, params_size bytes, already validated */
     unsigned worker;    /* 0..workers-1 among its role */
     unsigned workers;   /* how many share the machine in this arm, this role */
+    unsigned slots;     /* how many the machine was planned for: more in a baseline of one alone */
     bool background;
     unsigned threads; /* size of the OpenMP team to use; libgomp's default is set to it too */
     uint64_t seed;    /* differs by worker; the same for every round and placement */
@@ -96,6 +101,7 @@ struct bench_ctx {
     const struct bench_machine *machine;
     struct peers *peers;      /* the workers of this role, as a team; never NULL in a worker */
     double budget_s;          /* time that the measured part should take; a scan divides it up */
+    bool measuring;           /* this call of run counts: no warm-up, no load for others */
     struct value_log *values; /* what bench_emit fills */
     void *state;              /* the benchmark's own, from setup to teardown */
     const void *buffer;       /* setup may publish its main buffer: the harness then records */
@@ -118,8 +124,10 @@ struct bench {
      */
     bool scan;
     /*
-     * The foreground workers are one unit, ranks that wait for each other: their baseline is all
-     * of them without the background, and when one is lost the others are ended at once.
+     * The foreground workers are one unit, ranks that wait for each other: when one is lost the
+     * others are ended at once. A scan's baseline is all of them without the background. Others
+     * have the usual one, one worker alone, which then has nobody to wait for (workers is 1, slots
+     * more); all ranks must meet at least once in each call of run, and do the same number of them.
      */
     bool together;
     /*
@@ -151,6 +159,12 @@ int bench_emit(struct bench_ctx *ctx, unsigned metric, double value, const char 
  * them: DEVICE_NONE for one that needs neither.
  */
 enum device bench_device(const struct bench *bench, enum device device, enum device transport);
+
+/* True where the baseline of such workers is all of them, without the background. */
+static inline bool bench_is_team(const struct bench *bench)
+{
+    return bench->together && bench->scan;
+}
 
 /* NULL-terminated table of benchmarks; NULL where `name` is not in it. */
 const struct bench *bench_find(const struct bench *const *benches, const char *name);

@@ -1,0 +1,104 @@
+/*
+ * How the GPUs are: links, memory errors, modes, who else uses them. Read through NVML, which on
+ * virtual machines hides much of it: every field may be unknown, and an absent call, an error or a
+ * value that cannot be is just that. Source: NVML API reference, docs.nvidia.com.
+ *
+ *   struct gpu_health health;
+ *   struct gpu_finding findings[GPU_FINDINGS_MAX];
+ *   if (!gpu_health_read("0000:01:00.0", &health))
+ *       n = gpu_health_judge(&health, findings);
+ */
+#ifndef CONTEND_GPU_HEALTH_H
+#define CONTEND_GPU_HEALTH_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { GPU_INSTANCES_MAX = 8, GPU_PROCESSES_MAX = 8, GPU_FINDINGS_MAX = 20 };
+
+/* NVML's numbers; thread-exclusive is history. */
+enum gpu_compute_mode {
+    GPU_MODE_UNKNOWN = -1,
+    GPU_MODE_DEFAULT,
+    GPU_MODE_EXCLUSIVE_THREAD,
+    GPU_MODE_PROHIBITED,
+    GPU_MODE_EXCLUSIVE
+};
+
+/* Of integers, -1 = unknown, flags are 0 or 1; of doubles, NaN; of texts, "". */
+struct gpu_health {
+    int pcie_generation;            /* now: an idle GPU lowers it */
+    int pcie_generation_link;       /* the most that device and link can do */
+    int pcie_generation_gpu;        /* the most that the device could do */
+    int pcie_width, pcie_width_max; /* lanes; the width does not change with load */
+    int nvlinks, nvlinks_active;    /* 0 = has none */
+    int nvlink_version;
+    int ecc, ecc_pending;                             /* on now; on after the next reset */
+    int64_t ecc_corrected, ecc_uncorrected;           /* since the driver was loaded */
+    int64_t ecc_corrected_life, ecc_uncorrected_life; /* ever */
+    int rows_corrected, rows_uncorrected;             /* remapped rows of memory, by cause */
+    int rows_pending, rows_failed;                    /* flags */
+    int pages_pending;                                /* flag: to be retired at the next reset */
+    int persistence;
+    enum gpu_compute_mode compute_mode;
+    int mig, mig_pending;
+    int ninstances; /* may be more than there are names for */
+    struct gpu_instance {
+        char name[48]; /* "MIG 1g.18gb" */
+        char uuid[64]; /* what CUDA_VISIBLE_DEVICES takes */
+    } instances[GPU_INSTANCES_MAX];
+    int nprocesses; /* with a context on it, this one not counted; may be more than listed */
+    struct gpu_process {
+        unsigned pid;
+        char name[32];        /* "" where it cannot be known */
+        int64_t memory_bytes; /* -1 = unknown */
+    } processes[GPU_PROCESSES_MAX];
+    double clock_mhz, clock_max_mhz, memory_clock_mhz; /* clock: of the SMs */
+    double power_w, power_limit_w, power_limit_default_w;
+    double temperature_c;
+    uint64_t throttle_reasons; /* NVML's bits; 0 also when unknown */
+};
+
+/* All unknown. */
+void gpu_health_init(struct gpu_health *health);
+
+/* -ENOTSUP without NVML, -ENODEV when it does not know the GPU; *health is then all unknown. */
+int gpu_health_read(const char *pci_bdf, struct gpu_health *health);
+
+/* What a finding is about; its name in JSON is gpu_concern_name's. */
+enum gpu_concern {
+    GPU_CONCERN_PCIE,
+    GPU_CONCERN_NVLINK,
+    GPU_CONCERN_ECC,
+    GPU_CONCERN_MEMORY, /* rows and pages that are, or must be, replaced */
+    GPU_CONCERN_PERSISTENCE,
+    GPU_CONCERN_COMPUTE_MODE,
+    GPU_CONCERN_PROCESSES,
+    GPU_CONCERN_MIG,
+    GPU_CONCERN_POWER,
+    GPU_CONCERN_SLOWDOWN,
+    GPU_CONCERNS
+};
+const char *gpu_concern_name(enum gpu_concern concern);
+
+struct gpu_finding {
+    enum gpu_concern concern;
+    bool bad;       /* costs speed or correct results; else worth knowing */
+    char text[300]; /* "PCIe width is x8 of x16" */
+};
+
+/*
+ * What of it a user should know, as sentences without a full stop; returns how many. Pure. What is
+ * unknown is no finding, nor is a PCIe generation that is low only now.
+ */
+size_t gpu_health_judge(const struct gpu_health *health,
+                        struct gpu_finding findings[static GPU_FINDINGS_MAX]);
+
+/* What is known, and behind "/" the most: "PCIe x16 gen 1/5; 18 NVLinks; ECC; 345/1980 MHz". */
+char *gpu_health_format(const struct gpu_health *health, char *buf, size_t size);
+
+/* "default", "exclusive", "prohibited", ...; NULL when unknown. */
+const char *gpu_compute_mode_name(enum gpu_compute_mode mode);
+
+#endif
