@@ -337,12 +337,11 @@ static void set_times(const struct run_options *options, struct run_setup *setup
 static int count_ranks(const struct run_options *options, const struct bench *bench,
                        unsigned counts[MAX_COUNTS], int ncounts, struct err *err)
 {
-    if (!bench->together)
-        return err_set(
-            err, -EINVAL,
-            "%s does not run as a job of %u ranks: its workers have nothing to tell each "
-            "other; start it without mpirun or srun",
-            bench->name, options->ranks);
+    if (!bench_is_team(bench))
+        return err_set(err, -EINVAL,
+                       "%s does not run as a job of %u ranks, as collectives do: start it without "
+                       "mpirun or srun",
+                       bench->name, options->ranks);
     if (strcmp(options->workers, "auto") != 0 && (ncounts != 1 || counts[0] != options->ranks))
         return err_set(err, -EINVAL, "workers '%.60s', but the job has %u ranks: leave it out",
                        options->workers, options->ranks);
