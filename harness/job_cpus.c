@@ -1,5 +1,6 @@
 #include "harness/job_cpus.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -51,6 +52,7 @@ static bool same_machine(const struct job *job, unsigned rank)
 /* True when our machine's ranks, all of them, could take `cpus`. */
 static int all_could(struct job *job, bool mine, bool *could, struct err *err)
 {
+    assert(job->world.size);
     bool *all = calloc(job->world.size, sizeof(*all));
     if (!all)
         return err_set(err, -ENOMEM, "no memory for %u ranks", job->world.size);
@@ -82,6 +84,7 @@ static void note_binding(struct job *job, const struct bitset *shared)
 
 static int count_leaders(struct job *job, struct err *err)
 {
+    assert(job->world.size);
     unsigned *all = calloc(job->world.size, sizeof(*all));
     if (!all)
         return err_set(err, -ENOMEM, "no memory for %u ranks", job->world.size);

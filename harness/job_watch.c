@@ -9,7 +9,7 @@
 static const uint64_t ms_ns = 1000000;
 /* Between beats, and between looks for their answers while our workers work, or wait for others. */
 enum { BUSY_MS = 50, BUSY_LOOK_MS = 10, IDLE_MS = 1 };
-static const uint64_t last_words_ns = 300 * 1000000;
+static const uint64_t last_words_ns = UINT64_C(300000000);
 
 int job_watch_open(struct job_watch *watch, struct job *job, struct board *board, struct err *err)
 {

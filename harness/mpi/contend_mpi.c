@@ -86,48 +86,43 @@ static int too_large(size_t count, char *msg, size_t size)
     return -ENOTSUP;
 }
 
-static void keep_request(MPI_Request from, struct mpi_ops_request *request)
+/* MPI's own handle, an int or a pointer, lives in ours. */
+static MPI_Request *handle_of(struct mpi_ops_request *request)
 {
-    request->handle = 0;
-    memcpy(&request->handle, &from, sizeof(from));
-    request->active = true;
+    return (MPI_Request *)(void *)&request->handle;
 }
 
 static int mpi_send(unsigned to, const void *from, size_t bytes, struct mpi_ops_request *request,
                     char *msg, size_t size)
 {
-    MPI_Request sent;
     if (bytes > INT_MAX)
         return too_large(bytes, msg, size);
-    int code = MPI_Isend(from, (int)bytes, MPI_BYTE, (int)to, CONTROL_TAG, control, &sent);
-    if (code == MPI_SUCCESS)
-        keep_request(sent, request);
+    int code =
+        MPI_Isend(from, (int)bytes, MPI_BYTE, (int)to, CONTROL_TAG, control, handle_of(request));
+    request->active = code == MPI_SUCCESS;
+    /* mpi_test waits for it. NOLINTNEXTLINE(clang-analyzer-optin.mpi.MPI-Checker) */
     return report(code, "a message cannot be sent", msg, size);
 }
 
 static int mpi_receive(unsigned from, void *into, size_t bytes, struct mpi_ops_request *request,
                        char *msg, size_t size)
 {
-    MPI_Request expected;
     if (bytes > INT_MAX)
         return too_large(bytes, msg, size);
-    int code = MPI_Irecv(into, (int)bytes, MPI_BYTE, (int)from, CONTROL_TAG, control, &expected);
-    if (code == MPI_SUCCESS)
-        keep_request(expected, request);
+    int code =
+        MPI_Irecv(into, (int)bytes, MPI_BYTE, (int)from, CONTROL_TAG, control, handle_of(request));
+    request->active = code == MPI_SUCCESS;
+    /* mpi_test waits for it. NOLINTNEXTLINE(clang-analyzer-optin.mpi.MPI-Checker) */
     return report(code, "a message cannot be received", msg, size);
 }
 
 static int mpi_test(struct mpi_ops_request *request, bool *done, char *msg, size_t size)
 {
+    int flag = 0;
     *done = !request->active;
     if (*done)
         return 0;
-    MPI_Request tested;
-    int flag = 0;
-    memcpy(&tested, &request->handle, sizeof(tested));
-    int code = MPI_Test(&tested, &flag, MPI_STATUS_IGNORE);
-    if (code == MPI_SUCCESS)
-        keep_request(tested, request);
+    int code = MPI_Test(handle_of(request), &flag, MPI_STATUS_IGNORE);
     request->active = code == MPI_SUCCESS && !flag;
     *done = flag != 0;
     return report(code, "a message is lost", msg, size);
