@@ -94,7 +94,9 @@ int job_run_round(struct job *job, int rc, struct err *err)
 
 char *job_run_describe(const struct job *job, char *buf, size_t size)
 {
-    size_t used = (size_t)snprintf(buf, size, "%u ranks started by %s, %s, on hosts",
+    size_t used = (size_t)snprintf(buf, size,
+                                   "%u ranks started by %s, %s (on device mpi rounds share "
+                                   "their processes), on hosts",
                                    job->world.size, job->launcher, job->world.library);
     for (unsigned r = 0; r < job->world.size && used < size; r++) {
         bool first = true;
