@@ -112,6 +112,10 @@ static const struct opt collective_opts[] = {
      .kind = OPT_FLAG,
      .offset = FIELD(graph),
      .help = "capture a batch of operations in a CUDA graph and replay it"},
+    {.name = "blocking",
+     .kind = OPT_FLAG,
+     .offset = FIELD(blocking),
+     .help = "wait for each operation before the next, as a training step does; else they queue"},
     {.name = "check",
      .kind = OPT_FLAG,
      .offset = FIELD(check),
@@ -138,6 +142,8 @@ static int collective_validate(const void *base, struct err *err)
 {
     const struct collective_params *params = base;
     bool is_all = params->op == COLLECTIVE_OPS;
+    if (params->graph && params->blocking)
+        return err_set(err, -EINVAL, "graph=1 queues a batch of operations, so not blocking=1");
     if (params->begin > params->end)
         return err_set(err, -EINVAL, "begin=%" PRIu64 " is above end=%" PRIu64, params->begin,
                        params->end);
@@ -193,6 +199,7 @@ static void add_sizes(struct collective_scan *scan, const struct collective_para
                                    .type = (enum collective_type)params->type,
                                    .in_place = in_place,
                                    .graph = params->graph,
+                                   .blocking = params->blocking,
                                    .root = (unsigned)params->root};
     uint64_t size = range.begin;
     for (size_t n = collective_range_count(&range); n > 0; n--, size *= range.factor) {
@@ -263,7 +270,7 @@ int collective_setup_with(struct bench_ctx *ctx, const struct collective_ops *op
     ctx->state = scan;
     int rc = scan ? 0 : err_set(ctx->err, -ENOMEM, "cannot allocate the state of the scan");
     rc = collective_agree(ctx->peers, rc, ctx->err);
-    if (rc)
+    if (rc || !scan)
         return rc;
     scan->team.ops = ops;
     rc = ops->open(&scan->team, ctx, params->end);
@@ -272,7 +279,7 @@ int collective_setup_with(struct bench_ctx *ctx, const struct collective_ops *op
     if (!rc)
         rc = allocate(scan, ctx);
     rc = collective_agree(ctx->peers, rc, ctx->err);
-    return rc ? rc : ask_hosts(scan, ctx);
+    return rc || !scan->hosts ? rc : ask_hosts(scan, ctx);
 }
 
 static int collective_setup(struct bench_ctx *ctx)

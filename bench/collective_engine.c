@@ -11,6 +11,15 @@ const struct collective_ops *collective_ops_of(enum device device)
     return device == DEVICE_MPI ? &collective_mpi_ops : NULL;
 }
 
+/* What all say is no one rank's; nor is what they have agreed on before. */
+static bool all_say(const struct err *all, unsigned size)
+{
+    for (unsigned i = 0; i < size; i++)
+        if (!all[i].code || strcmp(all[i].msg, all[0].msg) != 0)
+            return false;
+    return true;
+}
+
 int collective_agree(struct peers *peers, int rc, struct err *err)
 {
     if (peers->size == 1)
@@ -24,7 +33,9 @@ int collective_agree(struct peers *peers, int rc, struct err *err)
     unsigned first = 0;
     while (!met && first < peers->size && !all[first].code)
         first++;
-    if (!met && first < peers->size)
+    if (!met && all_say(all, peers->size))
+        met = err_set(err, all[0].code, "%s", all[0].msg);
+    else if (!met && first < peers->size)
         met = err_set(err, all[first].code, "rank %u: %.230s", first, all[first].msg);
     free(all);
     return met;

@@ -110,7 +110,8 @@ const struct collective_ops *collective_ops_of(enum device device);
 
 /*
  * All processes return the same: 0 where all came with 0, else the code of the first that did not,
- * with its message in err ("rank 3: ..."). Call it where one process alone may have failed.
+ * with its message in err ("rank 3: ...", unless all say the same). Call it where one process alone
+ * may have failed.
  */
 int collective_agree(struct peers *peers, int rc, struct err *err);
 

@@ -11,7 +11,7 @@ struct collective_params {
     uint64_t begin, end;
     int64_t factor, root;
     int op, type, place;
-    bool graph, check;
+    bool graph, blocking, check;
 };
 
 /* Ends with "all", of which the index is COLLECTIVE_OPS. */

@@ -32,9 +32,15 @@ static const struct scenario_part memory_parts[] = {
 static const struct scenario_part numa_parts[] = {SCAN("numa_matrix"), {.foreground = NULL}};
 
 static const struct scenario_part allreduce_parts[] = {
+    /* Waited for one by one, as at the end of a step; and queued, which hides a late CPU. */
     {
         .foreground = "collective",
-        .params = "op=allreduce",
+        .params = "op=allreduce;factor=8;blocking=1",
+        .placements = "none,sized,partition,gpu-local",
+    },
+    {
+        .foreground = "collective",
+        .params = "op=allreduce;factor=8",
         .placements = "none,sized,partition,gpu-local",
     },
     {.foreground = NULL},

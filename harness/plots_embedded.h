@@ -14,6 +14,7 @@ extern const char plot_latency_curve_gp[];
 extern const char plot_loaded_latency_gp[];
 extern const char plot_bandwidth_gp[];
 extern const char plot_cache_thrash_gp[];
+extern const char plot_by_size_gp[];
 extern const char plot_heat_map_gp[];
 
 #endif

@@ -36,6 +36,9 @@ static const struct figure {
     {"loaded_latency", "loaded_latency", plot_loaded_latency_gp, report_write_loaded_latency},
     {"bandwidth", "bandwidth", plot_bandwidth_gp, report_write_bandwidth},
     {"cache_thrash", "victim_slowdown", plot_cache_thrash_gp, report_write_cache_thrash},
+    {"collective_bandwidth", "collective_busbw", plot_by_size_gp,
+     report_write_collective_bandwidth},
+    {"collective_latency", "collective_latency", plot_by_size_gp, report_write_collective_latency},
 };
 enum { FIGURES = sizeof(figures) / sizeof(figures[0]) };
 

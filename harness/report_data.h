@@ -31,6 +31,8 @@ report_writer report_write_latency_curve, report_write_loaded_latency, report_wr
     report_write_cache_thrash, report_write_core_to_core, report_write_smt_pairs,
     report_write_numa_bandwidth, report_write_numa_latency, report_write_gpu_copy,
     report_write_host_copy;
+/* report_collective.c */
+report_writer report_write_collective_bandwidth, report_write_collective_latency;
 
 /*
  * Writes ` "text"`, safe inside a data file: what is not in [A-Za-z0-9 ._:/()+,-] becomes '_', and

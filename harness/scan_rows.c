@@ -12,6 +12,15 @@
 static const struct {
     const char *name, *value, *text;
 } sayings[] = {
+    {"op", "allreduce", "all-reduce"},
+    {"op", "allgather", "all-gather"},
+    {"op", "reducescatter", "reduce-scatter"},
+    {"op", "broadcast", "broadcast"},
+    {"op", "reduce", "reduce"},
+    {"op", "alltoall", "all-to-all"},
+    {"op", "sendrecv", "send-recv"},
+    {"place", "in", "in place"},
+    {"place", "out", "out of place"},
     {"pages", "4k", "4 KiB pages"},
     {"pages", "thp", "transparent huge pages"},
     {"pages", "hugetlb", "huge pages of the pool"},

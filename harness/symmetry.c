@@ -55,7 +55,7 @@ static void compare_ratios(const struct symmetry_value *values, size_t n, bool h
 }
 
 /* Median and spread of those that are not odd, and their MAD. */
-static double measure_peers(const struct symmetry_value *values, size_t n,
+static double measure_peers(const struct symmetry_value *values, size_t n, double least,
                             struct symmetry_judgement *out)
 {
     double peers[SYMMETRY_UNITS_MAX];
@@ -65,7 +65,8 @@ static double measure_peers(const struct symmetry_value *values, size_t n,
             peers[count++] = values[i].value;
     count = stats_sort(peers, count);
     out->typical = stats_median(peers, count);
-    out->spread = (peers[count - 1] - peers[0]) / out->typical;
+    double apart = peers[count - 1] - peers[0];
+    out->spread = apart < least ? 0 : apart / out->typical;
     for (size_t i = 0; i < count; i++)
         peers[i] = fabs(peers[i] - out->typical);
     double mad = stats_median(peers, stats_sort(peers, count));
@@ -74,23 +75,23 @@ static double measure_peers(const struct symmetry_value *values, size_t n,
     return fmax(mad, SYMMETRY_MAD_LEAST * out->typical);
 }
 
-static void judge_two(const struct symmetry_value *values, bool higher,
+static void judge_two(const struct symmetry_value *values, bool higher, double least,
                       struct symmetry_judgement *out)
 {
     bool differ = out->nlow > 0;
     out->unit[0].odd = out->unit[1].odd = false;
     out->unit[0].z = out->unit[1].z = NAN;
-    (void)measure_peers(values, 2, out);
+    (void)measure_peers(values, 2, least, out);
     if (differ)
         out->typical = higher ? fmax(values[0].value, values[1].value)
                               : fmin(values[0].value, values[1].value);
     out->verdict = differ ? SYMMETRY_TWO : SYMMETRY_ALIKE;
 }
 
-static void judge_split(const struct symmetry_value *values, size_t n,
+static void judge_split(const struct symmetry_value *values, size_t n, double least,
                         struct symmetry_judgement *out)
 {
-    (void)measure_peers(values, n, out);
+    (void)measure_peers(values, n, least, out);
     for (size_t i = 0; i < n; i++) {
         out->unit[i].odd = false;
         out->unit[i].z = NAN;
@@ -106,14 +107,14 @@ void symmetry_judge(const struct symmetry_value *values, size_t n, bool higher, 
         return;
     compare_ratios(values, n, higher, least, out);
     if (n == 2) {
-        judge_two(values, higher, out);
+        judge_two(values, higher, least, out);
         return;
     }
     if (out->nlow > 1 && 4 * out->nlow > n) {
-        judge_split(values, n, out);
+        judge_split(values, n, least, out);
         return;
     }
-    double mad = measure_peers(values, n, out);
+    double mad = measure_peers(values, n, least, out);
     out->verdict = SYMMETRY_ALIKE;
     for (size_t i = 0; i < n; i++) {
         struct symmetry_opinion *unit = &out->unit[i];

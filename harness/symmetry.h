@@ -47,7 +47,7 @@ struct symmetry_value {
 struct symmetry_judgement {
     enum symmetry_verdict verdict;
     double typical; /* median of those that are not odd */
-    double spread;  /* of those: (largest - smallest) / typical */
+    double spread;  /* of those: (largest - smallest) / typical; 0 where that is nothing */
     size_t nlow;    /* how many fail the ratio */
     struct symmetry_opinion {
         bool odd;

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "harness/core/units.h"
+#include "harness/report_lines.h"
 #include "harness/scan_rows.h"
 #include "harness/text.h"
 
@@ -46,14 +47,25 @@ static double median(const struct row *row)
     return row ? row->median : NAN;
 }
 
+/* What a choice has decided stands in the title already. */
+static void drop_choices(const struct retention *r, char key[static VALUE_KEY_MAX])
+{
+    char own[VALUE_KEY_MAX], value[VALUE_KEY_MAX];
+    for (const struct opt *opt = r->idle->bench->opts; opt && opt->name; opt++)
+        if (scan_key_get(key, opt->name, own) &&
+            !strcmp(own, opt_format_value(opt, r->idle->params, value, sizeof(value))))
+            scan_key_drop(key, opt->name);
+}
+
 /* "2 MiB" for "size=2097152", else the key as people say it. */
-static const char *label_of(const char *key, char *buf, size_t size)
+static const char *label_of(const struct retention *r, const char *key, char *buf, size_t size)
 {
     double bytes = scan_key_number(key, "size");
     char rest[VALUE_KEY_MAX], name[VALUE_KEY_MAX], text[32];
-    if (isnan(bytes))
-        return scan_name(NULL, NULL, key, buf, size);
     (void)snprintf(rest, sizeof(rest), "%s", key);
+    drop_choices(r, rest);
+    if (isnan(bytes))
+        return scan_name(NULL, NULL, rest, buf, size);
     scan_key_drop(rest, "size");
     (void)units_format_bytes((uint64_t)bytes, text, sizeof(text));
     (void)snprintf(buf, size, "%s%s%s", text, rest[0] ? " " : "",
@@ -97,7 +109,7 @@ static void print_block(const struct retention *r, const struct arm *const *arms
          (row = scan_next(r->rows, r->idle, r->idle->bench->retained, &at));) {
         char key[VALUE_KEY_MAX], label[96];
         (void)scan_key(row, key);
-        (void)fprintf(r->out, "%-*.*s", LABEL, LABEL, label_of(key, label, sizeof(label)));
+        (void)fprintf(r->out, "%-*.*s", LABEL, LABEL, label_of(r, key, label, sizeof(label)));
         print_number(r, row->median);
         for (size_t i = 0; i < n; i++) {
             print_number(r, median(find(r, arms[i], r->idle->bench->retained, key)));
@@ -169,17 +181,22 @@ static const char *unit_of(const struct bench *bench)
     return "";
 }
 
-/* "collective (allreduce, float), 4 workers: latency, us": choices stand for the parameters. */
+/*
+ * "collective (allreduce, float, blocking), 4 workers: latency, us": choices and flags stand for
+ * the parameters.
+ */
 static void print_title(const struct retention *r)
 {
     char choices[120] = "", value[48];
     size_t used = 0;
     const struct bench *bench = r->idle->bench;
-    for (const struct opt *opt = bench->opts; opt && opt->name && used < sizeof(choices); opt++)
-        if (opt->kind == OPT_CHOICE)
-            used +=
-                (size_t)snprintf(choices + used, sizeof(choices) - used, "%s%s", used ? ", " : " (",
-                                 opt_format_value(opt, r->idle->params, value, sizeof(value)));
+    for (const struct opt *opt = bench->opts; opt && opt->name && used < sizeof(choices); opt++) {
+        const char *text = opt_format_value(opt, r->idle->params, value, sizeof(value));
+        bool is_set = opt->kind == OPT_FLAG && strcmp(text, "1") == 0;
+        if (opt->kind == OPT_CHOICE || (is_set && report_opt_differs(r->result, r->idle, opt)))
+            used += (size_t)snprintf(choices + used, sizeof(choices) - used, "%s%s",
+                                     used ? ", " : " (", is_set ? opt->name : text);
+    }
     (void)fprintf(r->out, "\n%s%s%s%s, %u worker%s: %s, %s%s\n", r->color ? "\033[1m" : "",
                   bench->name, choices, used ? ")" : "", r->idle->slots,
                   r->idle->slots == 1 ? "" : "s", bench->retained, unit_of(bench),

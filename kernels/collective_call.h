@@ -54,6 +54,7 @@ struct collective_call {
     enum collective_type type;
     bool in_place;
     bool graph;    /* capture a batch once, then replay it; NCCL only */
+    bool blocking; /* wait for each before the next is started; MPI always does */
     unsigned root; /* of broadcast and reduce */
     size_t count;  /* > 0 */
     size_t bytes;  /* of the larger of the two buffers: METHOD.md's S */

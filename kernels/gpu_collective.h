@@ -76,7 +76,8 @@ int gpu_collective_prepare(struct gpu_collective *gc, const struct collective_ca
                            size_t size);
 unsigned gpu_collective_batch(const struct gpu_collective *gc);
 
-/* With a graph, what is not a multiple of the batch goes one by one. */
+/* With a graph, what is not a multiple of the batch goes one by one. With call->blocking, returns
+ * when all are done. */
 int gpu_collective_enqueue(struct gpu_collective *gc, uint64_t iters, char *msg, size_t size);
 
 /*

@@ -182,8 +182,30 @@ unsigned gpu_collective_batch(const struct gpu_collective *gc)
     return gc->call.graph ? BATCH_OPERATIONS : 1;
 }
 
+/* As frameworks wait at the end of a step; how the CPU waits is up to the driver. */
+static int wait_blocking(struct gpu_collective *gc, char *msg, size_t size)
+{
+    cudaError_t error = cudaSuccess;
+    for (unsigned k = 0; k < gc->local && error == cudaSuccess; k++)
+        error = cudaStreamSynchronize(gc->rank[k].stream);
+    return gpu_collective_cuda(gc, error, "an operation failed", msg, size);
+}
+
+static int issue_blocking(struct gpu_collective *gc, uint64_t iters, char *msg, size_t size)
+{
+    int rc = 0;
+    for (uint64_t i = 0; i < iters && !rc; i++) {
+        rc = issue_many(gc, 1, msg, size);
+        if (!rc)
+            rc = wait_blocking(gc, msg, size);
+    }
+    return rc;
+}
+
 int gpu_collective_enqueue(struct gpu_collective *gc, uint64_t iters, char *msg, size_t size)
 {
+    if (gc->call.blocking)
+        return issue_blocking(gc, iters, msg, size);
     if (!gc->call.graph)
         return issue_many(gc, iters, msg, size);
     cudaError_t error = cudaSuccess;
@@ -260,6 +282,8 @@ static int enqueue_timed(struct gpu_collective *gc, unsigned iters, char *msg, s
                                      "cannot start an operation", msg, size);
         if (!rc)
             rc = gpu_collective_cuda(gc, record_all(gc, i, true), "event", msg, size);
+        if (!rc && gc->call.blocking)
+            rc = wait_blocking(gc, msg, size);
     }
     return rc;
 }

@@ -233,6 +233,18 @@ static void emit_copies(struct emitter *to)
     emit(to, 4, 128 << 20, "mem=paged");
 }
 
+/* An all-reduce among four GPUs, in place and out of it. */
+static void emit_collective(struct emitter *to)
+{
+    for (int in_place = 0; in_place < 2; in_place++)
+        for (double size = 8; size <= 128 << 20; size *= 4) {
+            const char *place = in_place ? "in" : "out";
+            double us = (22 + (1 + 0.1 * in_place) * size / 210e3) * jitter(to, 0.02);
+            emit(to, 0, us, "op=allreduce;place=%s;size=%.0f", place, size);
+            emit(to, 1, 1.5 * size / us * 1e-3, "op=allreduce;place=%s;size=%.0f", place, size);
+        }
+}
+
 #define METRICS(...)                                                                               \
     (const struct bench_metric[])                                                                  \
     {                                                                                              \
@@ -288,6 +300,9 @@ static const struct scan {
       .metrics = METRICS({"copy_bandwidth", "GB/s", "higher"}, {"copy_shared", "ratio", "higher"},
                          {"copy_latency", "us", "lower"}, {"peer_access", "count", "none"},
                          {"copy_size", "B", "none"})}, NULL, emit_copies},
+    {{.name = "collective", .scan = true, .needs = NEED_COLLECTIVE,
+      .metrics = METRICS({"collective_latency", "us", "lower"},
+                         {"collective_busbw", "GB/s", "higher"})}, NULL, emit_collective},
 };
 /* clang-format on */
 enum { SCANS = sizeof(scans) / sizeof(scans[0]) };
@@ -354,6 +369,7 @@ void fixture_scans_make(const struct fixture_scan_machine *machine, const char *
         .run_id = "20250101T120000Z-memory",
         .scenario = "memory",
         .device = DEVICE_SIM,
+        .transport = DEVICE_NCCL,
         .rounds_planned = machine->rounds,
         .rounds_done = machine->rounds,
         .seed = 42,

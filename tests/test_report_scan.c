@@ -69,6 +69,14 @@ static void test_scans_all_figures_have_units_on_their_axes(void **state)
          {"bandwidth (GB/s)", "memory of node (number)", "CPUs of node (number)"}},
         {"numa_latency", 1350, {"latency of a load (ns)", "memory of node (number)"}},
         {"cache_thrash", 1800, {"slowdown of the victim (ratio)", "aggressors (number)"}},
+        {"collective_bandwidth",
+         1500,
+         {"bus bandwidth (GB/s, log scale)", "size (bytes, log scale)", ">all-reduce, in place<",
+          ">128 MiB<"}},
+        {"collective_latency",
+         1500,
+         {"time of an operation (us, log scale)", ">all-reduce, out of place<",
+          ">test machine. Over nccl. "}},
     };
     plot(&fixture_server, NULL);
     for (size_t i = 0; i < sizeof(want) / sizeof(want[0]); i++) {
