@@ -6,7 +6,9 @@
 
 const struct collective_ops *collective_ops_of(enum device device)
 {
-    return device == DEVICE_NCCL ? &collective_nccl_ops : NULL;
+    if (device == DEVICE_NCCL)
+        return &collective_nccl_ops;
+    return device == DEVICE_MPI ? &collective_mpi_ops : NULL;
 }
 
 /* What all say is no one rank's; nor is what they have agreed on before. */

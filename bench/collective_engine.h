@@ -103,6 +103,7 @@ struct collective_ops {
 enum { COLLECTIVE_TIMES_MAX = 512 };
 
 extern const struct collective_ops collective_nccl_ops; /* collective_nccl.c */
+extern const struct collective_ops collective_mpi_ops;  /* collective_mpi.c */
 
 /* NULL where this program has none for the device. */
 const struct collective_ops *collective_ops_of(enum device device);

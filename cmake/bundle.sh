@@ -3,8 +3,9 @@
 # folder and prints its name. PROGRAM looks for its libraries in lib/ beside it (CMake's target
 # `bundle`), so the tarball runs wherever it is unpacked.
 #
-# glibc stays out: it has to fit the kernel and the other libraries of the machine that runs it, and
-# an older one than that of the build machine is refused by the loader.
+# contend_mpi.so comes with it where it was built. glibc stays out: it has to fit the kernel and the
+# other libraries of the machine that runs it, and an older one than that of the build machine is
+# refused by the loader.
 set -eu
 
 program=$1
@@ -51,6 +52,9 @@ libraries | while read -r library path; do
     strip --strip-unneeded -o "$root/lib/$library" "$path"
     copy_license "$path"
 done
+# MPI itself stays out: it has to be that of mpirun. The module that talks to it is loaded only then.
+module=$(dirname "$program")/contend_mpi.so
+[ ! -f "$module" ] || strip --strip-debug -o "$root/contend_mpi.so" "$module"
 for file in LICENSE README.md CHANGELOG.md; do
     [ ! -f "$source_dir/$file" ] || cp "$source_dir/$file" "$root/"
 done

@@ -66,4 +66,12 @@ function(contend_bundle program)
     set_target_properties(bundle PROPERTIES
         EXCLUDE_FROM_ALL ON BUILD_WITH_INSTALL_RPATH ON INSTALL_RPATH "$ORIGIN/lib"
         OUTPUT_NAME ${program} RUNTIME_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/bundle")
+    if(TARGET contend_mpi)
+        add_dependencies(bundle contend_mpi)
+        add_custom_command(TARGET bundle POST_BUILD COMMAND "${CMAKE_COMMAND}" -E copy
+                           $<TARGET_FILE:contend_mpi> "${CMAKE_BINARY_DIR}/bundle/")
+    else()
+        add_custom_command(TARGET bundle POST_BUILD COMMAND "${CMAKE_COMMAND}" -E rm -f
+                           "${CMAKE_BINARY_DIR}/bundle/contend_mpi.so")
+    endif()
 endfunction()

@@ -79,6 +79,11 @@ void arena_destroy(struct arena *arena)
 void arena_set_state(struct arena *arena, struct arena_worker *worker, enum worker_state state)
 {
     atomic_store_explicit(&worker->state, state, memory_order_release);
+    arena_wake(arena);
+}
+
+void arena_wake(const struct arena *arena)
+{
     int fd = atomic_load(&arena->event_fd);
     uint64_t one = 1;
     if (fd >= 0 && write(fd, &one, sizeof(one)) < 0)

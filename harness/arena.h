@@ -97,6 +97,9 @@ void arena_destroy(struct arena *arena);
 /* Worker: moves to `state` and tells the parent. */
 void arena_set_state(struct arena *arena, struct arena_worker *worker, enum worker_state state);
 
+/* Worker: makes the parent look. */
+void arena_wake(const struct arena *arena);
+
 static inline enum worker_state arena_state(const struct arena_worker *worker)
 {
     return (enum worker_state)atomic_load_explicit(&worker->state, memory_order_acquire);

@@ -52,6 +52,13 @@ bool board_waits(const struct board *board)
     return atomic_load(&board->posted) != atomic_load(&board->meeting);
 }
 
+uint32_t board_posted(const struct board *board, uint32_t *bytes)
+{
+    uint32_t posted = atomic_load(&board->posted);
+    *bytes = board->bytes;
+    return posted;
+}
+
 unsigned char *board_block(struct board *board, unsigned rank)
 {
     return board->block[atomic_load(&board->meeting) % 2][rank];

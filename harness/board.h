@@ -39,8 +39,12 @@ struct board_seat {
 void board_sit(struct board *board, struct board_seat *seat, unsigned rank, unsigned size,
                struct peers *peers);
 
-/* Parent, relay: true when the rank waits; its block and those of others go to board_block. */
+/*
+ * Parent, relay: true when the rank waits; its block and those of others go to board_block. Counted
+ * are the meetings that it has asked for; `bytes` is of a block in the last of them.
+ */
 bool board_waits(const struct board *board);
+uint32_t board_posted(const struct board *board, uint32_t *bytes);
 unsigned char *board_block(struct board *board, unsigned rank);
 void board_release(struct board *board);
 

@@ -13,6 +13,7 @@
 #include "harness/core/log.h"
 #include "harness/env.h"
 #include "harness/gpu_health.h"
+#include "harness/job_run.h"
 #include "harness/output.h"
 #include "harness/perf.h"
 #include "harness/plan_json.h"
@@ -40,6 +41,9 @@ struct session {
     char sizes[3][64]; /* -b, -e and -f as parameters */
     const char *notes[4];
     struct signals signals;
+    struct job_env job_env;
+    struct job job;
+    char job_note[300];
     struct run_setup *setup; /* of the scenario that runs now */
     struct output output;
     struct symmetry symmetry;
@@ -85,7 +89,8 @@ static int on_round(void *arg, unsigned round, struct err *err)
     struct session *s = arg;
     if (!isatty(STDERR_FILENO))
         log_info("round %u of %u done", round + 1, s->setup->result.rounds_planned);
-    return output_round(&s->output, &s->setup->result, round, err);
+    int rc = job_is_first(&s->job) ? output_round(&s->output, &s->setup->result, round, err) : 0;
+    return job_run_round(&s->job, rc, err);
 }
 
 static struct run_record make_record(const struct session *s, const char *status)
@@ -135,8 +140,10 @@ static void print_rows(const struct session *s)
 
 static int measure(struct session *s, struct err *err)
 {
-    const struct run_hooks hooks = {.on_arm = on_arm, .on_round = on_round, .arg = s};
-    s->setup->config.on_wait = on_wait;
+    bool first = job_is_first(&s->job);
+    const struct run_hooks hooks = {
+        .on_arm = first ? on_arm : NULL, .on_round = on_round, .arg = s};
+    s->setup->config.on_wait = first ? on_wait : NULL;
     (void)signal(SIGXFSZ, SIG_IGN); /* a file size limit is an error of write, not a death */
     int rc = run_rounds(&s->setup->config, &hooks, &s->signals, &s->setup->result, err);
     progress_end();
@@ -151,6 +158,8 @@ static int conclude(struct session *s, int rc, const struct err *measured)
     int code = rc == -EINTR ? EXIT_INTERRUPTED : rc ? EXIT_NOT_RUN : judge(result);
     if (rc && rc != -EINTR)
         log_error("%s", measured->msg);
+    if (!job_is_first(&s->job))
+        return code;
     const struct symmetry_distance distance = symmetry_topo_distance(&s->topo);
     if (symmetry_make(&s->output.rows, &distance, &s->symmetry, &err))
         log_error("%s", err.msg);
@@ -166,7 +175,7 @@ static int conclude(struct session *s, int rc, const struct err *measured)
                  result->rounds_planned, s->output.path);
         return code;
     }
-    if (!s->options.no_plots && result->rounds_done &&
+    if (!s->options.no_plots && !s->job.lost[0] && result->rounds_done &&
         report_plots(result, &s->output.rows, s->host, s->output.dir_fd, &err))
         log_warn("no plots: %s", err.msg);
     print_rows(s);
@@ -213,8 +222,11 @@ static int run_for_real(struct session *s, const char *subdirectory)
     s->started = time(NULL);
     struct run_record record = make_record(s, "interrupted");
     int code;
-    int rc = output_open(&s->output, s->options.out, s->host, s->setup->scenario->name,
-                         subdirectory, &record, &err);
+    int rc = job_is_first(&s->job)
+                 ? output_open(&s->output, s->options.out, s->host, s->setup->scenario->name,
+                               subdirectory, &record, &err)
+                 : 0;
+    rc = job_agree(&s->job, rc, &err);
     if (rc) {
         log_error("%s", err.msg);
         code = EXIT_USAGE;
@@ -282,7 +294,8 @@ static int run_scenario(struct session *s, const struct scenario *scenario,
     struct run_setup setup = {0};
     s->setup = &setup;
     int code;
-    if (run_setup_make(s->env, scenario, &s->options, &s->cli, &s->topo, &setup, &err)) {
+    int rc = run_setup_make(s->env, scenario, &s->options, &s->cli, &s->topo, &setup, &err);
+    if (job_run_join(&s->job, &s->topo, rc, &setup, &err)) {
         log_error("%s", err.msg);
         code = EXIT_USAGE;
     } else {
@@ -313,6 +326,11 @@ static void gather_environment(struct session *s)
         (void)snprintf(s->counters_note, sizeof(s->counters_note), "%s", why.msg);
         s->notes[0] = s->counters_note;
     }
+    if (s->job.ops) {
+        unsigned n = s->notes[0] != NULL;
+        s->notes[n++] = job_run_describe(&s->job, s->job_note, sizeof(s->job_note));
+        s->notes[n] = s->job.cpus_note[0] ? s->job.cpus_note : NULL;
+    }
 }
 
 /* Everything the scenarios have in common. 0, or the exit code. */
@@ -324,8 +342,14 @@ static int session_open(struct session *s)
         log_error("%s", err.msg);
         return EXIT_NOT_RUN;
     }
+    int rc = job_run_open(&s->job, &s->job_env, &s->signals, s->argc, s->argv, &s->options, &err);
+    if (rc) {
+        log_error("%s", err.msg);
+        return EXIT_USAGE;
+    }
     s->options.topo.probe_gpus = s->options.device != 1;
-    if (topo_load(&s->options.topo, &s->topo, &err)) {
+    rc = topo_load(&s->options.topo, &s->topo, &err);
+    if (job_agree(&s->job, rc, &err)) {
         log_error("%s", err.msg);
         return EXIT_USAGE;
     }
@@ -369,6 +393,7 @@ static int run_all(struct session *s, const struct scenario *const *scenarios, i
             run_scenario(s, scenarios[i], n > 1 && s->options.out ? scenarios[i]->name : NULL);
         code = one > code ? one : code;
     }
+    code = job_close(&s->job, code);
     session_close(s);
     return code;
 }
@@ -394,6 +419,8 @@ int cmd_run(const struct cmd_env *env, int argc, char **argv)
 {
     struct err err = {0};
     struct session s = {.env = env, .argc = argc, .argv = argv};
+    job_env_read(getenv, &s.job_env);
+    job_run_silence(&s.job_env);
     const struct scenario *scenarios[CLI_LIST_MAX];
     if (parse(&s, &err)) {
         log_error("%s", err.msg);
@@ -411,6 +438,8 @@ int cmd_bench(const struct cmd_env *env, int argc, char **argv)
 {
     struct err err = {0};
     struct session s = {.env = env, .argc = argc, .argv = argv};
+    job_env_read(getenv, &s.job_env);
+    job_run_silence(&s.job_env);
     if (parse(&s, &err)) {
         log_error("%s", err.msg);
         return EXIT_USAGE;

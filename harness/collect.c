@@ -138,14 +138,24 @@ static const struct worker_result *worst_worker(const struct observation *o)
     return worst;
 }
 
+static void name_worker(struct observation *out, const struct worker_result *worst)
+{
+    unsigned index = (unsigned)(worst - out->workers);
+    const char *kind = worst->background ? "background worker" : worst->host[0] ? "rank" : "worker";
+    if (worst->host[0])
+        (void)snprintf(out->reason, sizeof(out->reason), "%s %u (host %s): %.150s", kind, index,
+                       worst->host, worst->err.msg);
+    else
+        (void)snprintf(out->reason, sizeof(out->reason), "%s %u: %.220s", kind, index,
+                       worst->err.msg);
+}
+
 void collect_verdict(struct observation *out)
 {
     const struct worker_result *worst = worst_worker(out);
     out->status = worst ? worst->status : STATUS_FAILED;
     if (worst && worst->status != STATUS_OK)
-        (void)snprintf(out->reason, sizeof(out->reason), "%sworker %u: %.220s",
-                       worst->background ? "background " : "", (unsigned)(worst - out->workers),
-                       worst->err.msg);
+        name_worker(out, worst);
     if (out->status != STATUS_OK)
         return;
     if (out->steal > COLLECT_NOISY_STEAL) {

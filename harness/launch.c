@@ -55,6 +55,13 @@ static int bind_cpus(const struct plan_worker *plan, struct err *err)
                    bitset_format(&plan->cpus, list, sizeof(list)));
 }
 
+enum worker_state launch_bind(const struct plan_worker *plan, struct err *err)
+{
+    if (bind_cpus(plan, err))
+        return WORKER_FAILED;
+    return bind_memory(plan, err) ? WORKER_SKIPPED : WORKER_LAUNCHED;
+}
+
 static void redirect_standard_streams(void)
 {
     int null_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
@@ -72,20 +79,17 @@ static void become_worker(struct arena *arena, int arena_fd, struct arena_worker
     if (getppid() != parent)
         _exit(EXIT_BEFORE_EXEC); /* the parent died before the line above */
 
-    enum worker_state end = WORKER_FAILED;
-    if (!bind_cpus(&worker->plan, &worker->err)) {
-        if (bind_memory(&worker->plan, &worker->err)) {
-            end = WORKER_SKIPPED;
-        } else {
-            sigset_t none;
-            (void)sigemptyset(&none);
-            (void)sigprocmask(SIG_SETMASK, &none, NULL);
-            redirect_standard_streams();
-            (void)fcntl(arena_fd, F_SETFD, 0);
-            (void)fcntl(atomic_load(&arena->event_fd), F_SETFD, 0);
-            (void)execve(argv[0], argv, envp);
-            (void)err_sys(&worker->err, -errno, "cannot execute '%.150s'", argv[0]);
-        }
+    enum worker_state end = launch_bind(&worker->plan, &worker->err);
+    if (end == WORKER_LAUNCHED) {
+        sigset_t none;
+        (void)sigemptyset(&none);
+        (void)sigprocmask(SIG_SETMASK, &none, NULL);
+        redirect_standard_streams();
+        (void)fcntl(arena_fd, F_SETFD, 0);
+        (void)fcntl(atomic_load(&arena->event_fd), F_SETFD, 0);
+        (void)execve(argv[0], argv, envp);
+        (void)err_sys(&worker->err, -errno, "cannot execute '%.150s'", argv[0]);
+        end = WORKER_FAILED;
     }
     arena_set_state(arena, worker, end);
     _exit(EXIT_BEFORE_EXEC);

@@ -22,6 +22,12 @@
  */
 int launch_worker(struct arena *arena, int arena_fd, unsigned index, pid_t *pid, struct err *err);
 
+/*
+ * Binds the calling thread to the CPUs and memory of the plan. WORKER_LAUNCHED, or the state that
+ * the worker ends in, with the reason: see above.
+ */
+enum worker_state launch_bind(const struct plan_worker *plan, struct err *err);
+
 /* SIGKILL to the worker and whatever it started. */
 void launch_kill(pid_t pid);
 

@@ -1,259 +1,81 @@
 #include "harness/observe.h"
 
-#include <assert.h>
 #include <errno.h>
 #include <math.h>
 #include <poll.h>
 #include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/eventfd.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
-#include "harness/arena.h"
 #include "harness/collect.h"
 #include "harness/core/clock.h"
 #include "harness/core/futex.h"
-#include "harness/launch.h"
+#include "harness/job_results.h"
+#include "harness/observer.h"
 #include "harness/topo_gpu.h"
 #include "harness/witness.h"
 
 enum { TICK_MS = 200 };
 
-struct observer {
-    const struct observe_config *config;
-    const struct arm *arm;
-    struct signals *signals;
-    struct arena *arena;
-    int arena_fd, event_fd;
-    unsigned nworkers, foreground;
-    struct observer_child {
-        pid_t pid; /* 0 = not started or reaped */
-        bool censored;
-        uint64_t killed_ns; /* clock at which a censored step was ended */
-    } * child;
-    struct witness_machine machine_go, machine_end;
-    double ours_go_s, ours_end_s; /* CPU time that all workers have used */
-    uint64_t go_ns;
-};
-
-static bool ended(const struct observer *o, unsigned i)
-{
-    return arena_state(&o->arena->worker[i]) >= WORKER_FINISHED || !o->child[i].pid;
-}
-
-static bool past(const struct observer *o, unsigned i, enum worker_state state)
-{
-    return ended(o, i) || arena_state(&o->arena->worker[i]) >= state;
-}
-
-/* How many of the first n workers have come to `state` or ended. */
-static bool all_past(const struct observer *o, unsigned n, enum worker_state state)
-{
-    for (unsigned i = 0; i < n; i++)
-        if (!past(o, i, state))
-            return false;
-    return true;
-}
-
-static bool any_lost(const struct observer *o)
-{
-    for (unsigned i = 0; i < o->nworkers; i++)
-        if (arena_state(&o->arena->worker[i]) > WORKER_FINISHED)
-            return true;
-    return false;
-}
-
 /* A worker was lost for which others would wait for ever. */
 static bool rank_lost(const struct observer *o)
 {
     const struct bench *behind = o->config->background;
-    return (o->arm->bench->together || (behind && behind->together)) && any_lost(o);
+    return (o->arm->bench->together || (behind && behind->together)) && observer_any_lost(o);
 }
 
-/* A worker is gone: if it could not say why, we do. */
-static void note_exit(struct observer *o, unsigned i, int status)
+/* The least state of the first n workers; WORKER_STATES when all are gone. */
+static uint32_t least_state(const struct observer *o, unsigned n)
 {
-    struct arena_worker *worker = &o->arena->worker[i];
-    enum worker_state state = arena_state(worker);
-    o->child[i].pid = 0;
-    if (state >= WORKER_FINISHED || o->child[i].censored)
-        return;
-    if (WIFSIGNALED(status))
-        (void)err_set(&worker->err, -ECHILD, "killed by signal %d (%s) while %s", WTERMSIG(status),
-                      strsignal(WTERMSIG(status)), worker_state_name(state));
-    else
-        (void)err_set(&worker->err, -ECHILD, "exited with status %d while %s", WEXITSTATUS(status),
-                      worker_state_name(state));
-    atomic_store(&worker->state, WORKER_FAILED);
+    uint32_t least = WORKER_STATES;
+    for (unsigned i = 0; i < n; i++)
+        if (o->child[i].pid && arena_state(&o->arena->worker[i]) < least)
+            least = arena_state(&o->arena->worker[i]);
+    return least;
 }
 
-static void reap(struct observer *o)
+static int tell_job(struct observer *o, bool interrupted)
 {
-    int status;
-    for (unsigned i = 0; i < o->nworkers; i++)
-        if (o->child[i].pid && waitpid(o->child[i].pid, &status, WNOHANG) == o->child[i].pid)
-            note_exit(o, i, status);
+    const struct board *board = &o->arena->board[0];
+    struct job_beat beat = {.foreground = least_state(o, o->foreground),
+                            .all = least_state(o, o->nworkers),
+                            .lost = observer_any_lost_here(o),
+                            .late = o->late_ns && clock_now_ns() >= o->late_ns,
+                            .interrupted = interrupted};
+    beat.posted = board_posted(board, &beat.bytes);
+    bool idle = board_waits(board) || beat.foreground == WORKER_PRIMED ||
+                beat.foreground == WORKER_READY || beat.foreground >= WORKER_DONE;
+    return job_watch_step(&o->watch, &beat, idle, NULL);
 }
 
-/* Sleeps until a worker or a signal has news, `until_ns`, or a tick. -EINTR: asked to stop. */
+/*
+ * Sleeps until a worker or a signal has news, `until_ns`, or a tick. -EINTR: asked to stop; in a
+ * job, also -EIO: a rank is lost.
+ */
 static int wait_for_news(struct observer *o, uint64_t until_ns)
 {
     uint64_t now_ns = clock_now_ns();
     uint64_t left_ms = until_ns > now_ns ? (until_ns - now_ns) / 1000000 + 1 : 0;
     struct pollfd fds[] = {{.fd = o->signals->fd, .events = POLLIN},
                            {.fd = o->event_fd, .events = POLLIN}};
-    (void)poll(fds, 2, left_ms < TICK_MS ? (int)left_ms : TICK_MS);
+    int most_ms = o->job ? job_watch_pause_ms(&o->watch) : TICK_MS;
+    (void)poll(fds, 2, left_ms < (uint64_t)most_ms ? (int)left_ms : most_ms);
     uint64_t events;
     if (fds[1].revents & POLLIN)
         (void)!read(o->event_fd, &events, sizeof(events));
     bool interrupted = signals_take(o->signals);
-    reap(o);
+    observer_reap(o);
     if (o->config->on_wait)
         o->config->on_wait(o->config->on_wait_arg);
+    if (o->job)
+        return tell_job(o, interrupted);
     return interrupted ? -EINTR : 0;
 }
 
 static uint64_t deadline(double seconds)
 {
     return clock_now_ns() + (uint64_t)(seconds * 1e9);
-}
-
-/* Ends whoever is left. They are not the cause of what went wrong: -ECANCELED says so. */
-static void kill_all(struct observer *o)
-{
-    for (unsigned i = 0; i < o->nworkers; i++) {
-        struct arena_worker *worker = &o->arena->worker[i];
-        if (o->child[i].pid && arena_state(worker) < WORKER_FINISHED && !o->child[i].censored) {
-            (void)err_set(&worker->err, -ECANCELED, "ended because another worker was lost");
-            atomic_store(&worker->state, WORKER_FAILED);
-        }
-        if (o->child[i].pid)
-            launch_kill(o->child[i].pid);
-    }
-    int status;
-    for (unsigned i = 0; i < o->nworkers; i++)
-        if (o->child[i].pid && waitpid(o->child[i].pid, &status, 0) == o->child[i].pid)
-            note_exit(o, i, status);
-}
-
-/* A worker that has not come to `state` is declared hung and killed. */
-static void give_up(struct observer *o, unsigned i, enum worker_state state, double limit_s)
-{
-    struct arena_worker *worker = &o->arena->worker[i];
-    if (past(o, i, state))
-        return;
-    (void)err_set(&worker->err, -ETIMEDOUT, "no progress within %.3g s while %s", limit_s,
-                  worker_state_name(arena_state(worker)));
-    atomic_store(&worker->state, WORKER_HUNG);
-    launch_kill(o->child[i].pid);
-}
-
-/* Of the first n workers. */
-static void give_up_all(struct observer *o, unsigned n, enum worker_state state, double limit_s)
-{
-    for (unsigned i = 0; i < n; i++)
-        give_up(o, i, state, limit_s);
-}
-
-static void describe_gpus(const struct topo *topo, struct bench_machine *machine)
-{
-    unsigned visible = topo_visible_gpus(topo);
-    unsigned most = sizeof(machine->gpus) / sizeof(machine->gpus[0]);
-    machine->ngpus = visible < most ? visible : most;
-    for (unsigned i = 0; i < machine->ngpus; i++) {
-        const struct topo_gpu *gpu = &topo->gpus[i];
-        memcpy(machine->gpus[i].pci_bdf, gpu->pci_bdf, sizeof(gpu->pci_bdf));
-        machine->gpus[i].os_node = gpu->node < 0 ? -1 : (int)topo->nodes[gpu->node].os_node;
-    }
-}
-
-/* The part of the topology that benchmarks may know; each worker keeps what it is bound to. */
-static void describe_machine(const struct topo *topo, struct bench_machine *machine)
-{
-    for (unsigned i = 0; i < topo->ncpus && machine->ncpus < BITSET_BITS; i++) {
-        const struct topo_cpu *cpu = &topo->cpus[i];
-        int os_node = cpu->node < 0 ? -1 : (int)topo->nodes[cpu->node].os_node;
-        if (cpu->allowed)
-            machine->cpus[machine->ncpus++] = (struct bench_cpu){
-                cpu->os_cpu, cpu->core, cpu->smt, cpu->llc, cpu->package, os_node};
-    }
-    unsigned most = sizeof(machine->nodes) / sizeof(machine->nodes[0]);
-    for (unsigned i = 0; i < topo->nnodes && machine->nnodes < most; i++)
-        if (topo->nodes[i].allowed)
-            machine->nodes[machine->nnodes++] =
-                (struct bench_node){topo->nodes[i].os_node, topo->nodes[i].memory_bytes};
-    most = sizeof(machine->caches) / sizeof(machine->caches[0]);
-    for (unsigned i = 0; i < topo->ncaches && machine->ncaches < most; i++)
-        machine->caches[machine->ncaches++] = (struct bench_cache){
-            topo->caches[i].level, topo->caches[i].size_bytes, topo->caches[i].cpus};
-    describe_gpus(topo, machine);
-}
-
-static void write_orders(struct observer *o)
-{
-    const struct observe_config *config = o->config;
-    o->arena->warmup_s = config->warmup_s;
-    o->arena->measure_s = config->measure_s;
-    describe_machine(config->topo, &o->arena->machine);
-    for (unsigned i = 0; i < o->nworkers; i++) {
-        struct arena_worker *worker = &o->arena->worker[i];
-        bool behind = i >= o->foreground;
-        const struct bench *bench = behind ? config->background : o->arm->bench;
-        const void *params = behind ? config->background_params : o->arm->params;
-        unsigned slot = behind ? o->arm->slots + i - o->foreground : i;
-        worker->plan = o->arm->plan.workers[slot];
-        worker->index = behind ? i - o->foreground : i;
-        worker->team = behind ? o->nworkers - o->foreground : o->foreground;
-        worker->slots = behind ? worker->team : o->arm->slots;
-        worker->device = bench_device(bench, config->device, config->transport);
-        worker->seed = config->seed + slot;
-        (void)snprintf(worker->bench, sizeof(worker->bench), "%s", bench->name);
-        assert(bench->params_size <= sizeof(worker->params));
-        if (params)
-            memcpy(worker->params, params, bench->params_size);
-        if (worker->plan.gpu >= 0)
-            memcpy(worker->pci_bdf, config->topo->gpus[worker->plan.gpu].pci_bdf,
-                   sizeof(worker->pci_bdf));
-    }
-}
-
-static int observer_open(struct observer *o, struct err *err)
-{
-    o->arena_fd = o->event_fd = -1;
-    o->child = calloc(o->nworkers, sizeof(*o->child));
-    if (!o->child)
-        return err_set(err, -ENOMEM, "no memory for %u workers", o->nworkers);
-    o->arena = arena_create(o->nworkers, &o->arena_fd, err);
-    if (!o->arena)
-        return err ? err->code : -ENOMEM;
-    o->event_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    if (o->event_fd < 0)
-        return err_sys(err, -errno, "cannot create an eventfd");
-    atomic_store(&o->arena->event_fd, o->event_fd);
-    return 0;
-}
-
-static void observer_close(struct observer *o)
-{
-    if (o->event_fd >= 0)
-        (void)close(o->event_fd);
-    if (o->arena_fd >= 0)
-        (void)close(o->arena_fd);
-    arena_destroy(o->arena);
-    free(o->child);
-}
-
-static int launch_all(struct observer *o, struct err *err)
-{
-    for (unsigned i = 0; i < o->nworkers; i++) {
-        int rc = launch_worker(o->arena, o->arena_fd, i, &o->child[i].pid, err);
-        if (rc)
-            return rc;
-    }
-    return 0;
 }
 
 /* Behind the last worker whose turn comes with worker i's: ranks that meet have one together. */
@@ -275,28 +97,35 @@ static void grant_warm_up(struct observer *o, bool one_by_one)
         for (unsigned j = i; j < turn_end(o, i); j++)
             if (!atomic_load(&o->arena->worker[j].warm))
                 futex_set(&o->arena->worker[j].warm, 1);
-        if (one_by_one && !past(o, i, WORKER_READY))
+        if (one_by_one && !observer_past(o, i, WORKER_READY))
             return;
     }
+}
+
+/* Not in a job: its ranks meet, and CPUs of the same number may be of two machines. */
+static bool takes_turns(const struct observer *o)
+{
+    return !o->job && plan_overlaps(&o->arm->plan);
 }
 
 /* 0: all are ready. -ECANCELED: a worker was lost, there is nothing to measure. */
 static int prepare(struct observer *o)
 {
-    bool one_by_one = plan_overlaps(&o->arm->plan);
+    bool one_by_one = takes_turns(o);
     double limit_s = o->config->setup_s + o->config->warmup_s * o->nworkers;
     uint64_t until_ns = deadline(limit_s);
-    while (!all_past(o, o->nworkers, WORKER_READY)) {
-        if (all_past(o, o->nworkers, WORKER_PRIMED))
+    while (!observer_all_past(o, true, WORKER_READY)) {
+        if (observer_all_past(o, true, WORKER_PRIMED))
             grant_warm_up(o, one_by_one);
-        if (wait_for_news(o, until_ns))
-            return -EINTR;
-        if (any_lost(o))
+        int rc = wait_for_news(o, until_ns);
+        if (rc)
+            return rc;
+        if (observer_any_lost(o))
             return -ECANCELED;
         if (clock_now_ns() >= until_ns)
-            give_up_all(o, o->nworkers, WORKER_READY, limit_s);
+            observer_give_up_all(o, o->nworkers, WORKER_READY, limit_s);
     }
-    return any_lost(o) ? -ECANCELED : 0;
+    return observer_any_lost(o) ? -ECANCELED : 0;
 }
 
 /* Steps that are still under way become lower bounds; what the kernel knows is read first. */
@@ -305,7 +134,7 @@ static void censor_running(struct observer *o)
     uint64_t now_ns = clock_now_ns();
     for (unsigned i = 0; i < o->foreground; i++) {
         struct arena_worker *worker = &o->arena->worker[i];
-        if (past(o, i, WORKER_DONE))
+        if (observer_past(o, i, WORKER_DONE))
             continue;
         witness_read(o->child[i].pid, &worker->visits, &worker->at_end);
         o->child[i].censored = true;
@@ -313,7 +142,7 @@ static void censor_running(struct observer *o)
     }
     for (unsigned i = 0; i < o->foreground; i++)
         if (o->child[i].censored)
-            launch_kill(o->child[i].pid);
+            observer_end(o, i);
 }
 
 static void read_machine(const struct observer *o, struct witness_machine *machine, double *ours_s)
@@ -325,6 +154,11 @@ static void read_machine(const struct observer *o, struct witness_machine *machi
             *ours_s += witness_process_cpu_s(o->child[i].pid);
 }
 
+static bool time_is_over(const struct observer *o)
+{
+    return o->job ? job_watch_late(&o->watch) : clock_now_ns() >= o->late_ns;
+}
+
 static int measure(struct observer *o)
 {
     read_machine(o, &o->machine_go, &o->ours_go_s);
@@ -332,16 +166,18 @@ static int measure(struct observer *o)
     futex_set(&o->arena->go, 1);
     uint64_t until_ns = deadline(o->config->limit_s);
     int rc = 0;
-    while (!rc && !all_past(o, o->foreground, WORKER_DONE)) {
+    o->late_ns = until_ns;
+    while (!rc && !observer_all_past(o, false, WORKER_DONE)) {
         rc = wait_for_news(o, until_ns);
-        if (!rc && clock_now_ns() >= until_ns)
+        if (!rc && time_is_over(o))
             break;
         if (!rc && rank_lost(o))
             rc = -ECANCELED; /* the others would wait for it for ever */
     }
+    o->late_ns = 0;
     read_machine(o, &o->machine_end, &o->ours_end_s);
     if (!rc && o->arm->bench->scan)
-        give_up_all(o, o->foreground, WORKER_DONE, o->config->limit_s);
+        observer_give_up_all(o, o->foreground, WORKER_DONE, o->config->limit_s);
     else if (!rc)
         censor_running(o);
     return rc;
@@ -355,14 +191,33 @@ static void signal_all(const struct observer *o, unsigned first, unsigned end, i
             (void)kill(o->child[i].pid, signal);
 }
 
+/* Until all ranks' workers are gone: while one has to meet the others, ours is asked, too. */
+static int finish_job(struct observer *o)
+{
+    uint64_t until_ns = deadline(o->config->setup_s);
+    futex_set(&o->arena->stop, 1);
+    while (!observer_all_past(o, true, WORKER_STATES)) {
+        int rc = wait_for_news(o, until_ns);
+        if (rc)
+            return rc;
+        if (observer_any_lost(o))
+            return -ECANCELED;
+        if (clock_now_ns() >= until_ns)
+            observer_give_up_all(o, o->nworkers, WORKER_FINISHED, o->config->setup_s);
+    }
+    return 0;
+}
+
 /*
  * The last, uncounted step and the check take one worker milliseconds, and workers that share CPUs
  * as long as the measuring itself: those are held, and let go one after the other.
  */
 static int finish(struct observer *o)
 {
-    bool one_by_one = plan_overlaps(&o->arm->plan);
+    bool one_by_one = takes_turns(o);
     double limit_s = o->config->setup_s;
+    if (o->job)
+        return finish_job(o);
     /* Held before they are told, or a quick one is stopped on its way out of the process. */
     if (one_by_one)
         signal_all(o, 0, o->nworkers, SIGSTOP);
@@ -374,12 +229,13 @@ static int finish(struct observer *o)
             signal_all(o, i, released, SIGCONT);
         }
         while (o->child[i].pid) {
-            if (wait_for_news(o, until_ns))
-                return -EINTR;
+            int rc = wait_for_news(o, until_ns);
+            if (rc)
+                return rc;
             if (rank_lost(o))
                 return -ECANCELED;
             if (clock_now_ns() >= until_ns)
-                give_up(o, i, WORKER_FINISHED, limit_s);
+                observer_give_up(o, i, WORKER_FINISHED, limit_s);
         }
     }
     return 0;
@@ -428,31 +284,52 @@ static int collect_all(const struct observer *o, struct observation *out, struct
     return 0;
 }
 
+/* Our part of the observation becomes that of all ranks; what cannot be told is a failed one. */
+static int join_job(const struct observer *o, int rc, struct observation *out, struct err *err)
+{
+    const struct job_readings readings = {.go = o->machine_go,
+                                          .end = o->machine_end,
+                                          .ours_s = o->ours_end_s - o->ours_go_s,
+                                          .stuck = o->stuck};
+    if (!rc)
+        rc = job_results_join(o->job, o->arm, &readings, out, err);
+    if (rc != -EIO)
+        return rc;
+    job_results_none(o->job->lost, out);
+    return 0;
+}
+
+static int run_phases(struct observer *o, struct observation *out, struct err *err)
+{
+    observer_write_orders(o);
+    int rc = observer_launch_all(o, err);
+    if (!rc)
+        rc = prepare(o);
+    if (!rc)
+        rc = measure(o);
+    read_gpus(o, out);
+    if (!rc)
+        rc = finish(o);
+    observer_end_all(o);
+    if (!rc || rc == -ECANCELED)
+        rc = collect_all(o, out, err);
+    return o->job ? join_job(o, rc, out, err) : rc;
+}
+
 int observe_arm(const struct observe_config *config, const struct arm *arm, bool record_visits,
                 struct signals *signals, struct observation *out, struct err *err)
 {
-    struct observer o = {.config = config,
-                         .arm = arm,
-                         .signals = signals,
-                         .foreground = arm->workers,
-                         .nworkers = arm->workers + arm_background(arm)};
+    struct observer o = {.config = config, .arm = arm, .signals = signals, .job = config->job};
+    if (o.job && (o.job->over[0] || o.job->lost[0])) {
+        job_results_none(o.job->over[0] ? o.job->over : o.job->lost, out);
+        return 0;
+    }
+    observer_find_ours(&o);
     int rc = observer_open(&o, err);
-    if (rc)
-        goto close;
-    write_orders(&o);
-    o.arena->record_visits = record_visits;
-    rc = launch_all(&o, err);
-    if (!rc)
-        rc = prepare(&o);
-    if (!rc)
-        rc = measure(&o);
-    read_gpus(&o, out);
-    if (!rc)
-        rc = finish(&o);
-    kill_all(&o);
-    if (!rc || rc == -ECANCELED)
-        rc = collect_all(&o, out, err);
-close:
+    if (!rc) {
+        o.arena->record_visits = record_visits;
+        rc = run_phases(&o, out, err);
+    }
     observer_close(&o);
     return rc;
 }

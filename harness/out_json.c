@@ -73,7 +73,7 @@ static json_t *from_worker(const struct worker_result *worker, unsigned index)
     double seconds = worker->end_ns > worker->go_ns
                          ? (double)(worker->end_ns - worker->go_ns) * 1e-9
                          : (double)NAN;
-    return json_pack(
+    json_t *object = json_pack(
         "{s:i, s:b, s:s, s:o, s:o, s:o, s:s, s:I, s:b, s:o, s:o, s:o}", "worker", (int)index,
         "background", worker->background, "status", status_name(worker->status), "reason",
         json_value_text(worker->err.msg), "cpus_actual", from_bitset(&worker->cpus_actual),
@@ -81,6 +81,9 @@ static json_t *from_worker(const struct worker_result *worker, unsigned index)
         mem_policy_name(worker->mem_policy_actual), "samples", (json_int_t)worker->nsamples,
         "censored", worker->censored, "measured_s", json_value_real(seconds), "witness",
         from_witness(&worker->witness), "pages_on_node", from_pages(worker));
+    if (object && worker->host[0])
+        (void)json_object_set_new(object, "host", json_string(worker->host));
+    return object;
 }
 
 static json_t *from_observation(const struct observation *observation)

@@ -52,6 +52,8 @@ struct plan_worker {
     unsigned threads; /* >= 1 */
     int gpu;          /* index in topo.gpus, -1 = none */
     bool background;
+    char host[64];             /* of a rank of a job, see job_plan.h; "" = here */
+    char pci_bdf[PCI_BDF_MAX]; /* of its GPU, which topo does not list; "" = topo does */
 };
 
 enum plan_status { PLAN_OK, PLAN_SKIPPED };

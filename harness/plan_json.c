@@ -2,12 +2,14 @@
 
 #include "harness/topo_json.h"
 
-static json_t *gpu_to_json(const struct topo *topo, int gpu)
+static json_t *gpu_to_json(const struct topo *topo, const struct plan_worker *worker)
 {
-    if (gpu < 0)
+    if (worker->gpu < 0)
         return json_null();
-    return json_pack("{s:s, s:i}", "pci_bdf", topo->gpus[gpu].pci_bdf, "cuda_ordinal",
-                     topo->gpus[gpu].cuda_ordinal);
+    if (worker->pci_bdf[0])
+        return json_pack("{s:s, s:i}", "pci_bdf", worker->pci_bdf, "cuda_ordinal", worker->gpu);
+    return json_pack("{s:s, s:i}", "pci_bdf", topo->gpus[worker->gpu].pci_bdf, "cuda_ordinal",
+                     topo->gpus[worker->gpu].cuda_ordinal);
 }
 
 static json_t *worker_to_json(const struct topo *topo, const struct plan *plan, unsigned w,
@@ -18,9 +20,11 @@ static json_t *worker_to_json(const struct topo *topo, const struct plan *plan, 
         json_pack("{s:i, s:o, s:o, s:s, s:i, s:o}", "worker", (int)w, "cpus",
                   bitset_to_json(&worker->cpus), "mem_nodes", bitset_to_json(&worker->mem_nodes),
                   "mem_policy", mem_policy_name(worker->mem_policy), "threads",
-                  (int)worker->threads, "gpu", gpu_to_json(topo, worker->gpu));
+                  (int)worker->threads, "gpu", gpu_to_json(topo, worker));
     if (worker->background)
         (void)json_object_set_new(json, "background", json_true());
+    if (worker->host[0])
+        (void)json_object_set_new(json, "host", json_string(worker->host));
     if (actual && w < actual->nworkers) { /* a baseline runs only the first worker */
         const struct worker_result *ran = &actual->workers[w];
         (void)json_object_set_new(json, "cpus_actual", bitset_to_json(&ran->cpus_actual));

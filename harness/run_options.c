@@ -333,6 +333,22 @@ static void set_times(const struct run_options *options, struct run_setup *setup
     setup->expected_s = all * (config->measure_s + config->warmup_s + launch_s);
 }
 
+/* In a job each rank is a worker, and this machine plans for its own. */
+static int count_ranks(const struct run_options *options, const struct bench *bench,
+                       unsigned counts[MAX_COUNTS], int ncounts, struct err *err)
+{
+    if (!bench_is_team(bench))
+        return err_set(err, -EINVAL,
+                       "%s does not run as a job of %u ranks, as collectives do: start it without "
+                       "mpirun or srun",
+                       bench->name, options->ranks);
+    if (strcmp(options->workers, "auto") != 0 && (ncounts != 1 || counts[0] != options->ranks))
+        return err_set(err, -EINVAL, "workers '%.60s', but the job has %u ranks: leave it out",
+                       options->workers, options->ranks);
+    counts[0] = options->ranks_here;
+    return 1;
+}
+
 static int plan_part(const struct run_options *options, const struct topo *topo,
                      const struct scenario_part *part, const struct arms_request *common,
                      struct result *result, struct err *err)
@@ -345,6 +361,8 @@ static int plan_part(const struct run_options *options, const struct topo *topo,
         return nplacements;
     int ncounts =
         part->workers ? 1 : parse_workers(options->workers, topo, common->bench, counts, err);
+    if (ncounts > 0 && options->ranks)
+        ncounts = count_ranks(options, common->bench, counts, ncounts, err);
     if (ncounts < 0)
         return ncounts;
     struct arms_request request = *common;

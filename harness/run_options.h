@@ -28,6 +28,7 @@ struct run_options {
     const char *background;
     int64_t background_workers;
     const char *out, *host;
+    unsigned ranks, ranks_here; /* of a job, and of them on this machine; 0 = not in a job */
     bool no_baselines, no_plots, json, dry_run;
     struct plan_options plan;
     struct topo_options topo;

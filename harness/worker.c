@@ -25,6 +25,7 @@ struct worker {
     struct bench_machine machine; /* only the CPUs that this worker is bound to */
     struct board_seat seat;
     struct peers peers;
+    const struct mpi_ops *mpi; /* not NULL: a thread of the process that mpirun started */
     struct perf perf;
     uint64_t iters;   /* per sample, so that the clock stays small beside it */
     uint64_t step_ns; /* time of the latest sample */
@@ -85,14 +86,17 @@ static int read_back_binding(struct arena_worker *slot)
     return rc ? rc : read_back_memory(slot);
 }
 
-/* Libraries are known to shrink masks behind one's back: all threads again, after the run. */
-static int read_back_threads(struct arena_worker *slot)
+/*
+ * Libraries are known to shrink masks behind one's back: `all` threads again, after the run, or
+ * this one where the process has others than the worker's.
+ */
+static int read_back_threads(struct arena_worker *slot, bool all)
 {
     struct bitset mask;
     int rc = read_affinity(0, &mask);
     if (!rc)
         rc = compare_cpus(&slot->plan.cpus, &mask, "at the end", &slot->err);
-    DIR *tasks = opendir("/proc/self/task");
+    DIR *tasks = all ? opendir("/proc/self/task") : NULL;
     for (struct dirent *task = tasks ? readdir(tasks) : NULL; task && !rc; task = readdir(tasks)) {
         int tid = (int)strtol(task->d_name, NULL, 10);
         if (!tid || read_affinity(tid, &mask))
@@ -310,7 +314,7 @@ static int run_phases(struct worker *w)
     if (w->bench->check)
         rc = w->bench->check(&w->ctx);
     if (!rc)
-        rc = read_back_threads(slot);
+        rc = read_back_threads(slot, !w->mpi);
     count_pages(&w->ctx, slot);
     return rc;
 }
@@ -329,6 +333,11 @@ static int run_bench(struct worker *w)
     if (w->bench->teardown)
         w->bench->teardown(&w->ctx);
     return rc;
+}
+
+static void wake_parent(void *arg)
+{
+    arena_wake(arg);
 }
 
 static void fill_context(struct worker *w)
@@ -350,8 +359,11 @@ static void fill_context(struct worker *w)
         .budget_s = w->arena->measure_s,
         .values = &slot->values,
     };
+    w->seat.wake = wake_parent;
+    w->seat.wake_arg = w->arena;
     board_sit(&w->arena->board[slot->plan.background], &w->seat, slot->index, slot->team,
               &w->peers);
+    w->peers.mpi = w->mpi;
     w->machine = w->arena->machine;
     w->machine.ncpus = 0;
     for (unsigned i = 0; i < w->arena->machine.ncpus; i++)
@@ -371,6 +383,28 @@ static void report_end(struct worker *w, int rc)
         arena_set_state(w->arena, w->slot, rc ? WORKER_FAILED : WORKER_FINISHED);
 }
 
+/* From the binding to the last report. */
+static void serve(struct worker *w)
+{
+    char name[32];
+    (void)snprintf(name, sizeof(name), "contend-w%u", (unsigned)(w->slot - w->arena->worker));
+    (void)prctl(PR_SET_NAME, name);
+
+    arena_set_state(w->arena, w->slot, WORKER_SETUP);
+    if (!w->bench) {
+        (void)err_set(&w->slot->err, -ENOENT, "no benchmark '%s' in the worker", w->slot->bench);
+        arena_set_state(w->arena, w->slot, WORKER_FAILED);
+        return;
+    }
+    perf_open(&w->perf);
+    fill_context(w);
+    int rc = read_back_binding(w->slot);
+    if (!rc)
+        rc = run_bench(w);
+    report_end(w, rc);
+    perf_close(&w->perf);
+}
+
 int worker_main(const struct bench *const *benches, int argc, char **argv)
 {
     struct err err = {0};
@@ -387,23 +421,16 @@ int worker_main(const struct bench *const *benches, int argc, char **argv)
         return 2;
     }
     w.slot = &w.arena->worker[index];
-    char name[32];
-    (void)snprintf(name, sizeof(name), "contend-w%lu", index);
-    (void)prctl(PR_SET_NAME, name);
-
-    arena_set_state(w.arena, w.slot, WORKER_SETUP);
     w.bench = bench_find(benches, w.slot->bench);
-    if (!w.bench) {
-        (void)err_set(&w.slot->err, -ENOENT, "no benchmark '%s' in the worker", w.slot->bench);
-        arena_set_state(w.arena, w.slot, WORKER_FAILED);
-        return 0;
-    }
-    perf_open(&w.perf);
-    fill_context(&w);
-    int rc = read_back_binding(w.slot);
-    if (!rc)
-        rc = run_bench(&w);
-    report_end(&w, rc);
-    perf_close(&w.perf);
+    serve(&w);
     return 0;
+}
+
+void worker_serve(const struct bench *bench, struct arena *arena, unsigned index,
+                  const struct mpi_ops *mpi)
+{
+    static struct worker w; /* as in worker_main */
+    w = (struct worker){.arena = arena, .slot = &arena->worker[index], .bench = bench, .mpi = mpi};
+    visit_mark(&w.slot->visits); /* this thread, not the process's first, is who works */
+    serve(&w);
 }

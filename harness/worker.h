@@ -2,12 +2,21 @@
 #ifndef CONTEND_WORKER_H
 #define CONTEND_WORKER_H
 
+#include "harness/arena.h"
 #include "harness/core/bench.h"
+#include "harness/core/mpi_ops.h"
 
 /*
  * Main of a process that launch_worker started. Returns its exit code: 0 unless the arena itself
  * cannot be used; everything else is reported through the arena.
  */
 int worker_main(const struct bench *const *benches, int argc, char **argv);
+
+/*
+ * The same in a thread of this process that is bound already, one at a time: MPI can be called only
+ * in the process that mpirun started. Returns when the worker has ended, however.
+ */
+void worker_serve(const struct bench *bench, struct arena *arena, unsigned index,
+                  const struct mpi_ops *mpi);
 
 #endif

@@ -24,6 +24,8 @@ program=/tmp/$(basename "$tarball" "-linux-$(uname -m).tar.gz")/contend
 for file in LICENSE CHANGELOG.md licenses/libhwloc15.txt; do
     [ -s "$root$(dirname "$program")/$file" ] || fail "no $file in the bundle"
 done
+[ ! -e "$CONTEND_BUILD_DIR/contend_mpi.so" ] || [ -s "$root$(dirname "$program")/contend_mpi.so" ] ||
+    fail "no contend_mpi.so in the bundle"
 if ! mount --bind /proc "$root/proc" || ! mount --bind /sys "$root/sys"; then
     echo "mounts are not allowed here"
     exit 77

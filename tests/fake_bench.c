@@ -174,6 +174,8 @@ static int fake_team_run(struct bench_ctx *ctx, uint64_t iters, struct sample *s
     for (int i = 0; i < 100 && !rc; i++) {
         if (i == 50 && is(ctx, MODE_CRASH))
             (void)raise(SIGKILL);
+        while (i == 50 && is(ctx, MODE_HANG_RUN))
+            (void)pause();
         rc = peers_gather(ctx->peers, &ctx->peers->rank, ranks, sizeof(unsigned), ctx->err);
     }
     for (unsigned r = 0; r < ctx->peers->size; r++)

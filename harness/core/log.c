@@ -4,6 +4,12 @@
 #include <stdio.h>
 
 static void (*before_line)(void);
+static bool is_quiet;
+
+void log_set_quiet(bool quiet)
+{
+    is_quiet = quiet;
+}
 
 void log_set_before(void (*before)(void))
 {
@@ -13,6 +19,8 @@ void log_set_before(void (*before)(void))
 __attribute__((format(printf, 2, 0))) static void log_line(const char *level, const char *fmt,
                                                            va_list ap)
 {
+    if (is_quiet)
+        return;
     if (before_line)
         before_line();
     (void)fprintf(stderr, "contend: %s", level);

@@ -1,0 +1,317 @@
+#include "harness/job.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <libgen.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "harness/core/clock.h"
+#include "harness/job_cpus.h"
+
+/* A launcher kills a second after SIGTERM: until then the others must be heard and all written. */
+static const double last_words_s = 0.3;
+static const double default_patience_s = 70;
+static const long longest_nap_ns = 1000000;
+
+char *job_rank_name(const struct job *job, unsigned rank, char *buf, size_t size)
+{
+    if (job->ranks && job->ranks[rank].host[0])
+        (void)snprintf(buf, size, "rank %u (host %s)", rank, job->ranks[rank].host);
+    else
+        (void)snprintf(buf, size, "rank %u", rank);
+    return buf;
+}
+
+/* ---- exchange: through rank 0 ---- */
+
+int job_gather_begin(struct job *job, const void *mine, void *all, size_t bytes, struct err *err)
+{
+    char msg[200] = "";
+    struct job_exchange *exchange = &job->exchange;
+    unsigned size = job->world.size;
+    int rc = 0;
+    exchange->all = all;
+    exchange->bytes = bytes;
+    exchange->answering = false;
+    if (job->lost[0])
+        return err_set(err, -EIO, "%s", job->lost);
+    if (job_is_first(job)) {
+        memcpy(all, mine, bytes);
+        for (unsigned r = 1; r < size && !rc; r++)
+            rc = job->ops->receive(r, (char *)all + r * bytes, bytes, &exchange->request[r], msg,
+                                   sizeof(msg));
+    } else {
+        rc = job->ops->send(0, mine, bytes, &exchange->request[0], msg, sizeof(msg));
+        if (!rc)
+            rc = job->ops->receive(0, all, size * bytes, &exchange->request[1], msg, sizeof(msg));
+    }
+    if (rc)
+        (void)snprintf(job->lost, sizeof(job->lost), "%s", msg);
+    return rc ? err_set(err, rc, "%s", msg) : 0;
+}
+
+/* 1 when no request is under way any more. */
+static int test_all(struct job *job, struct err *err)
+{
+    char msg[200] = "", name[100];
+    bool all = true;
+    for (unsigned r = 0; r < job->world.size; r++) {
+        bool done;
+        int rc = job->ops->test(&job->exchange.request[r], &done, msg, sizeof(msg));
+        if (rc) {
+            job_rank_name(job, job_is_first(job) ? r : 0, name, sizeof(name));
+            (void)snprintf(job->lost, sizeof(job->lost), "%s: %.90s", name, msg);
+            return err_set(err, rc, "%s", job->lost);
+        }
+        all &= done;
+    }
+    return all;
+}
+
+static int answer(struct job *job, struct err *err)
+{
+    char msg[200] = "";
+    struct job_exchange *exchange = &job->exchange;
+    int rc = 0;
+    for (unsigned r = 1; r < job->world.size && !rc; r++)
+        rc = job->ops->send(r, exchange->all, job->world.size * exchange->bytes,
+                            &exchange->request[r], msg, sizeof(msg));
+    exchange->answering = true;
+    if (rc)
+        (void)snprintf(job->lost, sizeof(job->lost), "%s", msg);
+    return rc ? err_set(err, rc, "%s", msg) : 0;
+}
+
+int job_gather_test(struct job *job, struct err *err)
+{
+    int done = test_all(job, err);
+    if (done != 1 || !job_is_first(job) || job->exchange.answering)
+        return done;
+    int rc = answer(job, err);
+    return rc ? rc : test_all(job, err);
+}
+
+int job_lose(struct job *job, struct err *err)
+{
+    char name[100] = "a rank";
+    job_rank_name(job, 0, name, sizeof(name));
+    for (unsigned r = 1; r < job->world.size && job_is_first(job); r++)
+        if (job->exchange.request[r].active) {
+            job_rank_name(job, r, name, sizeof(name));
+            break;
+        }
+    (void)snprintf(job->lost, sizeof(job->lost), "%s does not answer%s%s%s", name,
+                   job->signals->interrupted ? ", and " : "",
+                   job->signals->interrupted ? job->launcher : "",
+                   job->signals->interrupted ? " ends the run" : "");
+    return err_set(err, -EIO, "%s", job->lost);
+}
+
+static void nap(long *ns)
+{
+    const struct timespec ts = {.tv_nsec = *ns};
+    (void)nanosleep(&ts, NULL);
+    *ns = *ns * 2 < longest_nap_ns ? *ns * 2 : longest_nap_ns;
+}
+
+/* Sleeps until the requests are done. A signal to end leaves the others a moment to answer. */
+static int await(struct job *job, int (*test)(struct job *, struct err *), struct err *err)
+{
+    long nap_ns = 20000;
+    uint64_t until_ns = clock_now_ns() + (uint64_t)(job->patience_s * 1e9);
+    bool told = false;
+    for (;;) {
+        int done = test(job, err);
+        if (done)
+            return done < 0 ? done : 0;
+        if (clock_now_ns() >= until_ns)
+            return job_lose(job, err);
+        nap(&nap_ns);
+        if (!told && signals_take(job->signals)) {
+            told = true;
+            until_ns = clock_now_ns() + (uint64_t)(last_words_s * 1e9);
+        }
+    }
+}
+
+int job_gather(struct job *job, const void *mine, void *all, size_t bytes, struct err *err)
+{
+    int rc = job_gather_begin(job, mine, all, bytes, err);
+    return rc ? rc : await(job, job_gather_test, err);
+}
+
+int job_collect(struct job *job, const void *mine, const size_t *sizes, void **blobs,
+                struct err *err)
+{
+    char msg[200] = "";
+    struct mpi_ops_request *request = job->exchange.request;
+    unsigned rank = job->world.rank;
+    int rc = 0;
+    if (job->lost[0])
+        return err_set(err, -EIO, "%s", job->lost);
+    if (rank)
+        rc = job->ops->send(0, mine, sizes[rank], &request[0], msg, sizeof(msg));
+    for (unsigned r = 1; !rank && !rc && r < job->world.size; r++) {
+        blobs[r] = malloc(sizes[r] ? sizes[r] : 1);
+        rc = blobs[r] ? job->ops->receive(r, blobs[r], sizes[r], &request[r], msg, sizeof(msg))
+                      : err_set(err, -ENOMEM, "no memory for the results of rank %u", r);
+    }
+    if (rc) /* half of the messages are under way: nothing can follow them */
+        (void)snprintf(job->lost, sizeof(job->lost), "%s", msg[0] ? msg : "no memory for results");
+    if (rc)
+        return err_set(err, rc, "%s", job->lost);
+    return await(job, test_all, err);
+}
+
+/* ---- agreement ---- */
+
+int job_agree(struct job *job, int rc, struct err *err)
+{
+    struct err mine = {0};
+    if (!job->ops)
+        return rc;
+    if (rc)
+        mine = err && err->code ? *err : (struct err){.code = rc, .msg = "failed"};
+    struct err *all = calloc(job->world.size, sizeof(*all));
+    int gathered = all ? job_gather(job, &mine, all, sizeof(mine), err) : -ENOMEM;
+    for (unsigned r = 0; !gathered && r < job->world.size; r++) {
+        char name[100];
+        if (!all[r].code)
+            continue;
+        bool everywhere = true;
+        for (unsigned other = 0; other < job->world.size; other++)
+            everywhere &= strcmp(all[other].msg, all[r].msg) == 0;
+        gathered = everywhere ? err_set(err, all[r].code, "%s", all[r].msg)
+                              : err_set(err, all[r].code, "%s: %.150s",
+                                        job_rank_name(job, r, name, sizeof(name)), all[r].msg);
+    }
+    free(all);
+    return gathered;
+}
+
+/* FNV-1a, 64 bits (Fowler, Noll, Vo). */
+static uint64_t hash_text(const char *text)
+{
+    uint64_t hash = UINT64_C(0xcbf29ce484222325);
+    for (; *text; text++)
+        hash = (hash ^ (unsigned char)*text) * UINT64_C(0x100000001b3);
+    return hash;
+}
+
+int job_require_same(struct job *job, const char *what, const char *text, struct err *err)
+{
+    if (!job->ops)
+        return 0;
+    uint64_t mine = hash_text(text), *all = calloc(job->world.size, sizeof(*all));
+    if (!all)
+        return err_set(err, -ENOMEM, "no memory for %u ranks", job->world.size);
+    int rc = job_gather(job, &mine, all, sizeof(mine), err);
+    for (unsigned r = 1; !rc && r < job->world.size; r++) {
+        char name[100];
+        if (all[r] != all[0])
+            rc = err_set(err, -EINVAL, "%s of %s differ from those of rank 0", what,
+                         job_rank_name(job, r, name, sizeof(name)));
+    }
+    free(all);
+    return rc;
+}
+
+/* ---- open and close ---- */
+
+static void *load_from(const char *path, struct err *err)
+{
+    /* Global: MPI's own plugins look for its symbols. */
+    void *module = dlopen(path, RTLD_NOW | RTLD_GLOBAL);
+    if (!module)
+        (void)err_set(err, -ENOENT, "the MPI module cannot be loaded: %.200s", dlerror());
+    return module;
+}
+
+static void *load_module(const struct job_env *env, struct err *err)
+{
+    static const char *const places[] = {"contend_mpi.so", "lib/contend_mpi.so",
+                                         "../lib/contend/contend_mpi.so"};
+    char program[4096] = "", path[4200];
+    const char *named = getenv("CONTEND_MPI_MODULE");
+    if (named && *named)
+        return load_from(named, err);
+    (void)!readlink("/proc/self/exe", program, sizeof(program) - 1);
+    const char *folder = dirname(program);
+    for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
+        (void)snprintf(path, sizeof(path), "%s/%s", folder, places[i]);
+        if (!access(path, R_OK))
+            return load_from(path, err);
+    }
+    (void)err_set(err, -ENOENT,
+                  "%s started %u tasks, but contend_mpi.so is not beside this program: install MPI "
+                  "(Debian: libopenmpi-dev) and build again, or name it by CONTEND_MPI_MODULE",
+                  env->launcher, env->size);
+    return NULL;
+}
+
+static int start_mpi(struct job *job, const struct job_env *env, struct err *err)
+{
+    char msg[200] = "";
+    if (!env->wired) /* MPI would end this process with a page of its own words */
+        return err_set(err, -EINVAL,
+                       "%s started %u tasks and no way for them to meet: try srun --mpi=pmix (or "
+                       "pmi2; srun --mpi=list), or mpirun",
+                       env->launcher, env->size);
+    void *module = load_module(env, err);
+    if (!module)
+        return -ENOENT;
+    const struct mpi_ops *ops = dlsym(module, MPI_OPS_SYMBOL);
+    if (!ops || ops->abi != MPI_OPS_ABI)
+        return err_set(err, -ENOENT, "contend_mpi.so is of another version of this program");
+    if (ops->start(&job->world, msg, sizeof(msg)))
+        return err_set(err, -EIO, "%s", msg);
+    job->ops = ops;
+    if (job->world.size != env->size)
+        return err_set(err, -EINVAL,
+                       "%s started %u tasks, but MPI sees %u: start it by the mpirun of %s, or by "
+                       "srun --mpi=pmix (or pmi2)",
+                       env->launcher, env->size, job->world.size, job->world.library);
+    return 0;
+}
+
+int job_open(struct job *job, const struct job_env *env, struct signals *signals, struct err *err)
+{
+    *job = (struct job){
+        .launcher = env->launcher, .signals = signals, .patience_s = default_patience_s};
+    int rc = start_mpi(job, env, err);
+    if (rc)
+        return rc;
+    job->ranks = calloc(job->world.size, sizeof(*job->ranks));
+    job->exchange.request = calloc(job->world.size, sizeof(*job->exchange.request));
+    if (!job->ranks || !job->exchange.request)
+        return err_set(err, -ENOMEM, "no memory for %u ranks", job->world.size);
+    return job_share_cpus(job, err);
+}
+
+/* The others wait to be ended by rank 0, which has results to write first. */
+static void abort_all(struct job *job, int code)
+{
+    if (!job_is_first(job))
+        (void)sleep((unsigned)default_patience_s);
+    job->ops->abort(code);
+}
+
+int job_close(struct job *job, int code)
+{
+    if (!job->ops)
+        return code;
+    (void)fflush(stdout);
+    if (job->lost[0] || job->over[0])
+        abort_all(job, code);
+    else
+        job->ops->end();
+    free(job->ranks);
+    free(job->exchange.request);
+    job->ranks = NULL;
+    job->exchange.request = NULL;
+    return job_is_first(job) ? code : 0;
+}

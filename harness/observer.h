@@ -1,0 +1,78 @@
+/*
+ * What the parts of observe.c share: one observation under way, and its workers.
+ *
+ *   observer_workers.c   starting them, seeing how far they are, ending them
+ *   observer_orders.c    their memory and orders
+ *   observe.c            the phases
+ */
+#ifndef CONTEND_OBSERVER_H
+#define CONTEND_OBSERVER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "harness/arena.h"
+#include "harness/core/err.h"
+#include "harness/job_watch.h"
+#include "harness/job_worker.h"
+#include "harness/observe.h"
+#include "harness/witness.h"
+
+struct observer {
+    const struct observe_config *config;
+    const struct arm *arm;
+    struct signals *signals;
+    struct arena *arena;
+    int arena_fd, event_fd;
+    unsigned nworkers, foreground;
+    unsigned first, behind; /* places of ours in the arm's plan, in front and behind */
+    struct job *job;        /* NULL = all workers are ours */
+    struct job_watch watch;
+    bool stuck;       /* a thread could not be ended: its memory must stay */
+    uint64_t late_ns; /* when the measured time is over; 0 = not in it */
+    struct observer_child {
+        pid_t pid;                 /* 0 = not started or reaped; of a thread, our own */
+        struct job_worker *thread; /* NULL = a process */
+        bool censored;
+        uint64_t killed_ns; /* clock at which a censored step was ended */
+    } * child;
+    struct witness_machine machine_go, machine_end;
+    double ours_go_s, ours_end_s; /* CPU time that all workers have used */
+    uint64_t go_ns;
+};
+
+/* Has worker i come to `state`, or ended? */
+bool observer_past(const struct observer *o, unsigned i, enum worker_state state);
+
+/* Have those in front, or all? In a job: those of all ranks. */
+bool observer_all_past(const struct observer *o, bool background, enum worker_state state);
+
+/* Has a worker failed, hung or died: one of ours, or in a job one of any rank's? */
+bool observer_any_lost_here(const struct observer *o);
+bool observer_any_lost(const struct observer *o);
+
+/* Notes who has ended, and why where it could not say so. */
+void observer_reap(struct observer *o);
+
+/* Ends worker i; a thread that does not come back from MPI is left, and o->stuck says so. */
+void observer_end(struct observer *o, unsigned i);
+
+/* Ends whoever is left. They are not the cause of what went wrong: -ECANCELED says so. */
+void observer_end_all(struct observer *o);
+
+/* A worker that has not come to `state` is declared hung and ended; of the first n. */
+void observer_give_up(struct observer *o, unsigned i, enum worker_state state, double limit_s);
+void observer_give_up_all(struct observer *o, unsigned n, enum worker_state state, double limit_s);
+
+/* In a job, what one rank cannot start is a lost worker to all; alone, an error. */
+int observer_launch_all(struct observer *o, struct err *err);
+
+/* Which workers of the arm's plan are ours to start: first, foreground, behind, nworkers. */
+void observer_find_ours(struct observer *o);
+
+int observer_open(struct observer *o, struct err *err);
+void observer_close(struct observer *o);
+void observer_write_orders(struct observer *o);
+
+#endif

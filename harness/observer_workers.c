@@ -1,0 +1,178 @@
+#include "harness/observer.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "harness/core/clock.h"
+#include "harness/launch.h"
+
+static const uint64_t thread_grace_ns = 500000000;
+
+static bool ended(const struct observer *o, unsigned i)
+{
+    return arena_state(&o->arena->worker[i]) >= WORKER_FINISHED || !o->child[i].pid;
+}
+
+bool observer_past(const struct observer *o, unsigned i, enum worker_state state)
+{
+    return ended(o, i) || arena_state(&o->arena->worker[i]) >= state;
+}
+
+bool observer_all_past(const struct observer *o, bool background, enum worker_state state)
+{
+    if (o->job)
+        return job_watch_past(&o->watch, background, state);
+    for (unsigned i = 0; i < (background ? o->nworkers : o->foreground); i++)
+        if (!observer_past(o, i, state))
+            return false;
+    return true;
+}
+
+bool observer_any_lost_here(const struct observer *o)
+{
+    for (unsigned i = 0; i < o->nworkers; i++)
+        if (arena_state(&o->arena->worker[i]) > WORKER_FINISHED)
+            return true;
+    return false;
+}
+
+bool observer_any_lost(const struct observer *o)
+{
+    return o->job ? job_watch_lost(&o->watch) : observer_any_lost_here(o);
+}
+
+/* A worker is gone: if it could not say why, we do. */
+static void note_exit(struct observer *o, unsigned i, int status)
+{
+    struct arena_worker *worker = &o->arena->worker[i];
+    enum worker_state state = arena_state(worker);
+    o->child[i].pid = 0;
+    if (state >= WORKER_FINISHED || o->child[i].censored)
+        return;
+    if (WIFSIGNALED(status))
+        (void)err_set(&worker->err, -ECHILD, "killed by signal %d (%s) while %s", WTERMSIG(status),
+                      strsignal(WTERMSIG(status)), worker_state_name(state));
+    else
+        (void)err_set(&worker->err, -ECHILD, "exited with status %d while %s", WEXITSTATUS(status),
+                      worker_state_name(state));
+    atomic_store(&worker->state, WORKER_FAILED);
+}
+
+static void reap_thread(struct observer *o, unsigned i)
+{
+    if (!job_worker_reap(o->child[i].thread))
+        return;
+    free(o->child[i].thread);
+    o->child[i].thread = NULL;
+    note_exit(o, i, 0);
+}
+
+void observer_reap(struct observer *o)
+{
+    int status;
+    for (unsigned i = 0; i < o->nworkers; i++)
+        if (o->child[i].thread)
+            reap_thread(o, i);
+        else if (o->child[i].pid && waitpid(o->child[i].pid, &status, WNOHANG) == o->child[i].pid)
+            note_exit(o, i, status);
+}
+
+/* A thread in MPI cannot be ended: after a moment to come back, it is left where it is. */
+static void end_thread(struct observer *o, unsigned i)
+{
+    uint64_t until_ns = clock_now_ns() + thread_grace_ns;
+    while (o->child[i].thread && clock_now_ns() < until_ns) {
+        (void)usleep(1000);
+        reap_thread(o, i);
+    }
+    o->stuck |= o->child[i].thread != NULL;
+    o->child[i].thread = NULL;
+    o->child[i].pid = 0;
+}
+
+void observer_end(struct observer *o, unsigned i)
+{
+    if (o->child[i].thread)
+        end_thread(o, i);
+    else if (o->child[i].pid)
+        launch_kill(o->child[i].pid);
+}
+
+void observer_end_all(struct observer *o)
+{
+    for (unsigned i = 0; i < o->nworkers; i++) {
+        struct arena_worker *worker = &o->arena->worker[i];
+        if (o->child[i].pid && arena_state(worker) < WORKER_FINISHED && !o->child[i].censored) {
+            (void)err_set(&worker->err, -ECANCELED, "ended because another worker was lost");
+            atomic_store(&worker->state, WORKER_FAILED);
+        }
+        observer_end(o, i);
+    }
+    int status;
+    for (unsigned i = 0; i < o->nworkers; i++)
+        if (o->child[i].pid && waitpid(o->child[i].pid, &status, 0) == o->child[i].pid)
+            note_exit(o, i, status);
+}
+
+void observer_give_up(struct observer *o, unsigned i, enum worker_state state, double limit_s)
+{
+    struct arena_worker *worker = &o->arena->worker[i];
+    if (observer_past(o, i, state))
+        return;
+    if (o->job && i < o->foreground && board_waits(&o->arena->board[0]))
+        (void)err_set(&worker->err, -ECANCELED, "waited %.3g s for another rank", limit_s);
+    else
+        (void)err_set(&worker->err, -ETIMEDOUT, "no progress within %.3g s while %s", limit_s,
+                      worker_state_name(arena_state(worker)));
+    atomic_store(&worker->state, WORKER_HUNG);
+    observer_end(o, i);
+}
+
+void observer_give_up_all(struct observer *o, unsigned n, enum worker_state state, double limit_s)
+{
+    for (unsigned i = 0; i < n; i++)
+        observer_give_up(o, i, state, limit_s);
+}
+
+static int launch_thread(struct observer *o, unsigned i, struct err *err)
+{
+    struct job_worker *thread = calloc(1, sizeof(*thread));
+    if (!thread)
+        return err_set(err, -ENOMEM, "no memory for a worker");
+    thread->arena = o->arena;
+    thread->index = i;
+    thread->bench = o->arm->bench;
+    thread->mpi = o->job->ops;
+    thread->may_call = o->job->world.threads;
+    int rc = job_worker_start(thread, err);
+    if (rc) {
+        free(thread);
+        return rc;
+    }
+    o->child[i].thread = thread;
+    o->child[i].pid = getpid();
+    return 0;
+}
+
+int observer_launch_all(struct observer *o, struct err *err)
+{
+    enum device device = bench_device(o->arm->bench, o->config->device, o->config->transport);
+    for (unsigned i = 0; i < o->nworkers; i++) {
+        struct arena_worker *worker = &o->arena->worker[i];
+        bool thread = o->job && device == DEVICE_MPI && i < o->foreground;
+        int rc = thread ? launch_thread(o, i, err)
+                        : launch_worker(o->arena, o->arena_fd, i, &o->child[i].pid, err);
+        if (rc && !o->job)
+            return rc;
+        if (!rc)
+            continue;
+        o->child[i].pid = 0;
+        (void)err_set(&worker->err, rc, "%s", err->msg);
+        atomic_store(&worker->state, WORKER_FAILED);
+    }
+    return 0;
+}

@@ -1,0 +1,76 @@
+#!/usr/bin/env bash
+# Jobs of several ranks on one node: what mpirun starts, what is refused, and what runs without it.
+. tests/lib.sh
+. tests/mpi_lib.sh
+
+# Without mpirun, and without MPI: a skipped row that says how to start it.
+expect 0 'mpirun -n 2 contend bench collective' "$CONTEND_BINARY" bench collective --device sim \
+    --rounds 1 --no-plots --out "$scratch/alone"
+grep -q ',mpi,.*,skipped,.*mpirun -n 2 contend bench' "$scratch/alone/rows.csv" ||
+    fail "no skipped row: $(cat "$scratch/alone/rows.csv")"
+
+# A task of several, with no module: exit 2 and what to install, never a run of its own.
+expect 2 'mpirun started 2 tasks, but .*libopenmpi-dev' env -u CONTEND_MPI_MODULE \
+    OMPI_COMM_WORLD_SIZE=2 OMPI_COMM_WORLD_RANK=0 "$CONTEND_FAKE" bench fake
+expect 2 'cannot be loaded: /nowhere' env CONTEND_MPI_MODULE=/nowhere \
+    OMPI_COMM_WORLD_SIZE=2 OMPI_COMM_WORLD_RANK=0 "$CONTEND_FAKE" bench fake
+needs_mpi
+
+# All seven operations, in and out of place, every result compared.
+out=$scratch/all
+mpirun -n 3 "$CONTEND_BINARY" bench collective --device sim -p op=all -p place=both -p type=int32 \
+    -p begin=12 -p end=12K -p factor=32 --rounds 1 --time 2 --no-plots --json --out "$out" \
+    >"$out.json" 2>"$out.log" </dev/null || fail "exit $?: $(cat "$out.log")"
+check_collective "$out" 3
+for op in allreduce allgather reducescatter broadcast reduce alltoall sendrecv; do
+    grep -q "op=$op;.*collective_latency" "$out/rows.csv" || fail "no latency of $op"
+done
+# Only rank 0 speaks.
+[ "$(grep -c '^\[' "$out.json")" = 1 ] || fail "stdout is not one document: $(head "$out.json")"
+grep -q '"seed"' "$out/run.json" && grep -q '3 ranks started by mpirun, Open MPI' "$out/run.json" ||
+    fail "run.json does not say who started it"
+
+# Background workers, started once for the ranks of a node, and the baseline without them.
+out=$scratch/behind
+expect 0 "Results: $out" mpirun -n 2 --bind-to none "$CONTEND_FAKE" bench faketeam --background fake \
+    --background-workers 2 --rounds 2 --time 0.1 --no-plots --out "$out"
+[ "$(jq '[.arms[] | select(.alone | not)][0].plan.workers | length' "$out/run.json")" = 4 ] ||
+    fail "not 2 ranks and 2 background workers"
+jq -e '[.arms[] | select(.alone)][0].observations[0].workers | length == 2' "$out/run.json" \
+    >/dev/null || fail "the baseline is not both ranks alone"
+jq -e 'all(.arms[].observations[].workers[]; .status == "ok" and .host != null)' "$out/run.json" \
+    >/dev/null || fail "a worker is not ok, or on no host"
+
+# Refused, once, by all.
+expect 2 'fake does not run as a job of 2 ranks' mpirun -n 2 "$CONTEND_FAKE" bench fake
+expect 2 'the job has 2 ranks' mpirun -n 2 "$CONTEND_FAKE" bench faketeam --workers 3
+expect 2 'cannot create' mpirun -n 2 "$CONTEND_FAKE" bench faketeam --out /proc/none
+errors=$(mpirun -n 2 "$CONTEND_FAKE" run --bogus 2>&1 | grep -c 'contend: error')
+[ "$errors" = 1 ] || fail "$errors times the same error"
+expect 2 'version and arguments of rank 1 .* differ' mpirun -n 1 "$CONTEND_FAKE" bench faketeam \
+    --rounds 1 : -n 1 "$CONTEND_FAKE" bench faketeam --rounds 2
+
+# One task is a plain run, which needs no module.
+expect 0 'Results' env CONTEND_MPI_MODULE=/nowhere mpirun -n 1 "$CONTEND_FAKE" bench fake --rounds 1 \
+    --time 0.1 --no-plots --out "$scratch/one"
+
+# A rank that fails to set up, and one that hangs: by name, and no rank stays behind.
+expect 3 'rank 1 \(host .*\): no progress within .* while running' mpirun -n 2 "$CONTEND_FAKE" bench \
+    faketeam -p mode=hang-run -p bad_worker=1 --rounds 1 --time 0.1 --limit 1 --setup-limit 1 \
+    --no-plots --out "$scratch/hang"
+
+# mpirun is told to end: what was finished stays, and the run says that it was interrupted.
+out=$scratch/term
+mpirun -n 2 "$CONTEND_FAKE" bench faketeam --rounds 1000 --time 0.1 --no-plots --out "$out" \
+    >"$out.log" 2>&1 </dev/null &
+run=$!
+first_round() {
+    grep -qs 'round 1 of' "$out.log"
+}
+wait_for 20 first_round || fail "no round: $(cat "$out.log")"
+kill -TERM "$run"
+wait "$run"
+grep -q '"status": "interrupted"' "$out/run.json" || fail "run.json: $(grep status "$out/run.json")"
+[ "$(cell "$out/rows.csv" none 2 rank_sum rounds)" -ge 1 ] || fail "no finished round in rows.csv"
+[ -z "$(pgrep -f "^$CONTEND_FAKE .*$scratch")" ] || fail "ranks stay behind"
+finish

@@ -1,0 +1,54 @@
+# shellcheck shell=bash
+# Sourced by tests/cli_mpi*.sh and cli_slurm.sh, after tests/lib.sh: what starts jobs of several ranks.
+
+# skip REASON...
+skip() {
+    echo "SKIP: $*"
+    exit 77
+}
+
+# Root may run mpirun; more ranks than cores share them, and give way while they wait.
+export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+export OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_MCA_mpi_yield_when_idle=1
+export ASAN_OPTIONS=detect_leaks=0 # MPI keeps what it has until the end
+export CONTEND_MPI_MODULE="$CONTEND_BUILD_DIR/contend_mpi.so"
+
+needs_mpi() {
+    command -v mpirun >/dev/null || skip "no mpirun (Debian: openmpi-bin)"
+    [ -e "$CONTEND_MPI_MODULE" ] || skip "the MPI module was not built (Debian: libopenmpi-dev)"
+}
+
+# rank_of PID: its rank, as mpirun or srun has told it; nothing for other processes.
+rank_of() {
+    tr '\0' '\n' <"/proc/$1/environ" 2>/dev/null |
+        sed -n 's/^\(OMPI_COMM_WORLD_RANK\|SLURM_PROCID\)=//p' | head -n 1
+}
+
+# pids PATTERN RANK: processes of the run under $scratch with that command line, of that rank.
+pids() {
+    local pid
+    for pid in $(pgrep -f "$1"); do
+        [ "$(rank_of "$pid")" != "$2" ] || echo "$pid"
+    done
+}
+
+# wait_for SECONDS COMMAND...: until it succeeds.
+wait_for() {
+    local tries=$(($1 * 10))
+    shift
+    until "$@"; do
+        [ $((tries -= 1)) -gt 0 ] || return 1
+        sleep 0.1
+    done
+}
+
+# check_collective DIR RANKS: rows of device mpi, each with a bus bandwidth above 0.
+check_collective() {
+    awk -F, -v ranks="$2" '
+        NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next }
+        $at["device"] != "mpi" || $at["workers"] != ranks { print "not mpi with " ranks ": " $0; bad = 1 }
+        $at["status"] != "ok" && $at["status"] != "noisy" { print "status: " $0; bad = 1 }
+        $at["metric"] == "collective_busbw" { n++; if ($at["median"] <= 0) { print "no bandwidth: " $0; bad = 1 } }
+        END { if (!n) print "no collective_busbw at all"; exit bad || !n }
+    ' "$1/rows.csv" || fail "rows of $1"
+}
