@@ -12,19 +12,20 @@
  * What is judged: metrics in which equal units are to be equal, and differences that are nothing in
  * them, in their units: two waits of 1 and 3 us are equal. Clock, temperature and power are not
  * here, since what they do harm to is; at its power limit a GPU's clock is a draw of the moment.
+ * Nor is an arm with a background: there the scheduler decides who is waited for.
  */
 static const struct judged {
     const char *metric;
     double least;
 } judged[] = {
-    {"copy_bandwidth", 0},   {"copy_latency", 0.3}, {"device_bandwidth", 0},    {"matmul_rate", 0},
-    {"launch_latency", 0.5}, {"rank_waited", 50},   {"waited_for_time", 50e-6},
+    {"copy_bandwidth", 0}, {"copy_latency", 0.3},   {"device_bandwidth", 0},
+    {"matmul_rate", 0},    {"launch_latency", 0.5}, {"rank_waited", 50},
 };
 
-/* Of values by key: tails are too noisy to compare, and load is not shared out evenly. */
+/* Of values by key: tails and sleepers are too noisy to compare, and load is not shared evenly. */
 static const struct {
     const char *name, *only;
-} calm[] = {{"stat", "p50"}, {"load", "idle"}};
+} calm[] = {{"stat", "p50"}, {"load", "idle"}, {"wait", "spin"}};
 
 const char *symmetry_kind_name(enum symmetry_kind kind)
 {
@@ -49,7 +50,7 @@ static bool is_judged(const struct row *row)
 {
     char key[VALUE_KEY_MAX], value[VALUE_KEY_MAX];
     if (!row->key_length || isnan(row->median) || strcmp(row->better, "none") == 0 ||
-        !find_judged(row))
+        !find_judged(row) || (row->arm && arm_background(row->arm)))
         return false;
     (void)scan_key(row, key);
     for (size_t i = 0; i < sizeof(calm) / sizeof(calm[0]); i++)

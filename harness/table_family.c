@@ -130,18 +130,29 @@ static struct family *new_family(const struct bench_metric *metric, size_t room)
     return NULL;
 }
 
+/* Reasons to throttle that never held are in rows.csv: zeros would bury the one that did. */
+static const struct row *next_shown(const struct rows *rows, const struct arm *arm,
+                                    const char *metric, size_t *at)
+{
+    bool is_reason = strcmp(metric, "gpu_throttle") == 0;
+    const struct row *row = scan_next(rows, arm, metric, at);
+    while (row && is_reason && row->max <= 0)
+        row = scan_next(rows, arm, metric, at);
+    return row;
+}
+
 struct family *family_make(const struct rows *rows, const struct arm *arm,
                            const struct bench_metric *metric)
 {
     size_t at = 0, n = 0;
-    while (scan_next(rows, arm, metric->name, &at))
+    while (next_shown(rows, arm, metric->name, &at))
         n++;
     struct family *family = new_family(metric, n);
     if (!family)
         return NULL;
     at = 0;
     while (family->n < n)
-        family->row[family->n++] = scan_next(rows, arm, metric->name, &at);
+        family->row[family->n++] = next_shown(rows, arm, metric->name, &at);
     if (n > 1)
         lay_out(family);
     return family;

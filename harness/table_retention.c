@@ -84,14 +84,22 @@ static void print_number(const struct retention *r, double value)
         (void)fprintf(r->out, "%*.*f", VALUE, digits, value);
 }
 
+/* "5.3%", "84%", "-". */
+static char *format_kept(double kept, char *buf, size_t size)
+{
+    (void)snprintf(buf, size, "-");
+    if (!isnan(kept))
+        (void)snprintf(buf, size, "%.*f%%", kept < 0.0995, 100 * kept);
+    return buf;
+}
+
 static void print_kept(const struct retention *r, double kept)
 {
-    char text[16] = "-";
+    char text[16];
     const char *paint = kept < 0.9 ? "\033[31m" : "\033[32m";
-    if (!isnan(kept))
-        (void)snprintf(text, sizeof(text), "%.*f%%", kept < 0.0995, 100 * kept);
     bool painted = r->color && !isnan(kept);
-    (void)fprintf(r->out, "%s%*s%s", painted ? paint : "", KEPT, text, painted ? "\033[0m" : "");
+    (void)fprintf(r->out, "%s%*s%s", painted ? paint : "", KEPT,
+                  format_kept(kept, text, sizeof(text)), painted ? "\033[0m" : "");
 }
 
 /* Placements from..to-1 of those under load, beside the idle values. */
@@ -138,7 +146,7 @@ static struct range range_of(const struct retention *r, const struct arm *arm)
 static void print_closing(const struct retention *r, const struct arm *const *arms, size_t n)
 {
     size_t worst = 0, best = 0;
-    char line[600];
+    char line[600], least[16], most[16];
     struct range low = range_of(r, arms[0]), high = low;
     for (size_t i = 1; i < n; i++) {
         struct range range = range_of(r, arms[i]);
@@ -151,26 +159,27 @@ static void print_closing(const struct retention *r, const struct arm *const *ar
             high = range;
         }
     }
+    const char *winner = placement_infos[arms[best]->placement].name;
     unsigned behind = arm_background(arms[worst]);
-    int used =
-        snprintf(line, sizeof(line),
-                 "Under %u background worker%s (%s) %s keeps %.0f%% to %.0f%% of its idle "
-                 "speed with placement %s",
-                 behind, behind == 1 ? "" : "s", r->result->background->name, r->idle->bench->name,
-                 100 * low.least, 100 * low.most, placement_infos[arms[worst]->placement].name);
     bool clear = high.least > low.least + clear_gain;
+    int used = snprintf(
+        line, sizeof(line),
+        "Under %u background worker%s (%s) %s keeps %s to %s of its idle speed with placement %s",
+        behind, behind == 1 ? "" : "s", r->result->background->name, r->idle->bench->name,
+        format_kept(low.least, least, sizeof(least)), format_kept(low.most, most, sizeof(most)),
+        placement_infos[arms[worst]->placement].name);
     if (clear)
-        (void)snprintf(line + used, sizeof(line) - (size_t)used, ", %.0f%% to %.0f%% with %s",
-                       100 * high.least, 100 * high.most,
-                       placement_infos[arms[best]->placement].name);
+        used += snprintf(line + used, sizeof(line) - (size_t)used, ", %s to %s with %s",
+                         format_kept(high.least, least, sizeof(least)),
+                         format_kept(high.most, most, sizeof(most)), winner);
+    (void)snprintf(line + used, sizeof(line) - (size_t)used, ".");
     (void)fprintf(r->out, "\n%s", r->color ? "\033[1m" : "");
-    (void)snprintf(line + strlen(line), sizeof(line) - strlen(line), ".");
     text_wrap(line, 0, 0, r->out);
     (void)fputs(r->color ? "\033[0m" : "", r->out);
-    if (clear && placement_infos[arms[best]->placement].pinned)
+    if (clear && arms[best]->placement != PLACE_NONE)
         (void)fprintf(r->out,
                       "to apply it: contend place --placement %s --workers %u --background %u\n",
-                      placement_infos[arms[best]->placement].name, arms[best]->slots, behind);
+                      winner, arms[best]->slots, behind);
 }
 
 static const char *unit_of(const struct bench *bench)

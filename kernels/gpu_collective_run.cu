@@ -2,6 +2,7 @@
 
 #include <cerrno>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 
 #include <sched.h>
@@ -107,36 +108,44 @@ static int issue_many(struct gpu_collective *gc, uint64_t iters, char *msg, size
     return gpu_collective_nccl(gc, error, gc->rank[0].comm, "cannot start an operation", msg, size);
 }
 
-static cudaError_t end_capture(struct gpu_collective_rank *rank, unsigned which)
+static cudaError_t begin_captures(struct gpu_collective *gc)
 {
-    cudaGraph_t graph = NULL;
-    cudaError_t error = cudaStreamEndCapture(rank->stream, &graph);
-    if (error == cudaSuccess)
-        error = cudaGraphInstantiateWithFlags(&rank->graph[which], graph, 0);
-    if (graph)
-        (void)cudaGraphDestroy(graph);
-    return error;
-}
-
-static int capture(struct gpu_collective *gc, unsigned which, char *msg, size_t size)
-{
-    const char *what = "cannot capture a graph";
-    cudaError_t error = cudaSuccess, ended = cudaSuccess;
+    cudaError_t error = cudaSuccess;
     for (unsigned k = 0; k < gc->local && error == cudaSuccess; k++) {
         error = cudaSetDevice(gc->rank[k].cuda_ordinal);
         /* NCCL may allocate on the way, in threads of its own. */
         if (error == cudaSuccess)
             error = cudaStreamBeginCapture(gc->rank[k].stream, cudaStreamCaptureModeThreadLocal);
     }
-    int rc = gpu_collective_cuda(gc, error, what, msg, size);
+    return error;
+}
+
+/* All of them end before the first graph is made: a thread that captures may not make one. */
+static cudaError_t end_captures(struct gpu_collective *gc, unsigned which)
+{
+    cudaGraph_t *graphs = (cudaGraph_t *)calloc(gc->local, sizeof(*graphs));
+    cudaError_t error = graphs ? cudaSuccess : cudaErrorMemoryAllocation;
+    for (unsigned k = 0; k < gc->local && error == cudaSuccess; k++)
+        error = cudaStreamEndCapture(gc->rank[k].stream, &graphs[k]);
+    for (unsigned k = 0; k < gc->local && error == cudaSuccess; k++) {
+        error = cudaSetDevice(gc->rank[k].cuda_ordinal);
+        if (error == cudaSuccess)
+            error = cudaGraphInstantiateWithFlags(&gc->rank[k].graph[which], graphs[k], 0);
+    }
+    for (unsigned k = 0; graphs && k < gc->local; k++)
+        if (graphs[k])
+            (void)cudaGraphDestroy(graphs[k]);
+    free(graphs);
+    return error;
+}
+
+static int capture(struct gpu_collective *gc, unsigned which, char *msg, size_t size)
+{
+    const char *what = "cannot capture a graph";
+    int rc = gpu_collective_cuda(gc, begin_captures(gc), what, msg, size);
     if (!rc)
         rc = issue_many(gc, which == GRAPH_BATCH ? BATCH_OPERATIONS : 1, msg, size);
-    for (unsigned k = 0; k < gc->local && !rc && ended == cudaSuccess; k++) {
-        ended = cudaSetDevice(gc->rank[k].cuda_ordinal);
-        if (ended == cudaSuccess)
-            ended = end_capture(&gc->rank[k], which);
-    }
-    return rc ? rc : gpu_collective_cuda(gc, ended, what, msg, size);
+    return rc ? rc : gpu_collective_cuda(gc, end_captures(gc, which), what, msg, size);
 }
 
 static cudaError_t launch_all(struct gpu_collective *gc, unsigned which)
