@@ -11,20 +11,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "bench/gpu.h"
 #include "harness/core/clock.h"
 #include "kernels/gpu_collective.h"
 
-enum { MSG_MAX = 240, GPUS_MAX = 64 };
-
-/* Passes a message of gpu_collective on. */
-static int convert(int rc, const char *msg, struct err *err)
-{
-    return rc ? err_set(err, rc, "%s", msg) : 0;
-}
+enum { GPUS_MAX = 64 };
 
 int nccl_team_probe(struct bench_ctx *ctx, unsigned *local)
 {
-    char msg[MSG_MAX] = "";
+    char msg[GPU_MSG] = "";
     int version;
     const struct bench_machine *machine = ctx->machine;
     *local = ctx->peers->size > 1 ? 1 : machine->ngpus;
@@ -39,7 +34,7 @@ int nccl_team_probe(struct bench_ctx *ctx, unsigned *local)
     if (ctx->peers->size > 1 && !ctx->pci_bdf[0])
         return err_set(ctx->err, -ENOTSUP, "no GPU for worker %u: %u workers, %u GPUs", ctx->worker,
                        ctx->workers, machine->ngpus);
-    return convert(gpu_collective_load(&version, msg, sizeof(msg)), msg, ctx->err);
+    return gpu_error(gpu_collective_load(&version, msg, sizeof(msg)), msg, ctx->err);
 }
 
 /* Which GPU of which machine a rank has; containers of one machine share the boot's id. */
@@ -81,7 +76,7 @@ static int check_seats(struct bench_ctx *ctx)
 static int open_gpus(struct bench_ctx *ctx, unsigned local, unsigned times,
                      struct gpu_collective **gc)
 {
-    char msg[MSG_MAX] = "";
+    char msg[GPU_MSG] = "";
     const char *pci_bdf[GPUS_MAX] = {ctx->pci_bdf};
     if (local > GPUS_MAX)
         return err_set(ctx->err, -EINVAL, "%u GPUs in one process, at most %d", local, GPUS_MAX);
@@ -95,24 +90,24 @@ static int open_gpus(struct bench_ctx *ctx, unsigned local, unsigned times,
         .pci_bdf = pci_bdf,
         .times_most = times,
     };
-    return convert(gpu_collective_open(&config, gc, msg, sizeof(msg)), msg, ctx->err);
+    return gpu_error(gpu_collective_open(&config, gc, msg, sizeof(msg)), msg, ctx->err);
 }
 
 /* Rank 0's id for all. */
 static int join(struct bench_ctx *ctx, struct gpu_collective *gc)
 {
-    char msg[MSG_MAX] = "";
+    char msg[GPU_MSG] = "";
     struct nccl_id mine = {.bytes = {0}}, *all = calloc(ctx->peers->size, sizeof(*all));
     int rc = 0;
     if (!all)
         rc = err_set(ctx->err, -ENOMEM, "cannot allocate the ids of %u ranks", ctx->peers->size);
     else if (ctx->peers->rank == 0)
-        rc = convert(gpu_collective_make_id(&mine, msg, sizeof(msg)), msg, ctx->err);
+        rc = gpu_error(gpu_collective_make_id(&mine, msg, sizeof(msg)), msg, ctx->err);
     rc = collective_agree(ctx->peers, rc, ctx->err);
     if (!rc)
         rc = peers_gather(ctx->peers, &mine, all, sizeof(mine), ctx->err);
     if (!rc)
-        rc = convert(gpu_collective_join(gc, &all[0], msg, sizeof(msg)), msg, ctx->err);
+        rc = gpu_error(gpu_collective_join(gc, &all[0], msg, sizeof(msg)), msg, ctx->err);
     free(all);
     return rc;
 }
@@ -137,11 +132,11 @@ int nccl_team_open(struct bench_ctx *ctx, unsigned local, unsigned times,
 
 int nccl_team_allocate(struct bench_ctx *ctx, struct gpu_collective *gc, size_t *bytes)
 {
-    char msg[MSG_MAX] = "";
+    char msg[GPU_MSG] = "";
     size_t room = 0, *all = calloc(ctx->peers->size, sizeof(*all));
     int rc = all ? 0 : err_set(ctx->err, -ENOMEM, "cannot allocate a list of ranks");
     if (!rc)
-        rc = convert(gpu_collective_room(gc, &room, msg, sizeof(msg)), msg, ctx->err);
+        rc = gpu_error(gpu_collective_room(gc, &room, msg, sizeof(msg)), msg, ctx->err);
     rc = collective_agree(ctx->peers, rc, ctx->err);
     if (!rc)
         rc = peers_gather(ctx->peers, &room, all, sizeof(room), ctx->err);
@@ -151,7 +146,7 @@ int nccl_team_allocate(struct bench_ctx *ctx, struct gpu_collective *gc, size_t 
     if (!rc && *bytes == 0)
         rc = err_set(ctx->err, -ENOMEM, "no GPU memory is left for buffers");
     if (!rc)
-        rc = convert(gpu_collective_allocate(gc, *bytes, msg, sizeof(msg)), msg, ctx->err);
+        rc = gpu_error(gpu_collective_allocate(gc, *bytes, msg, sizeof(msg)), msg, ctx->err);
     return collective_agree(ctx->peers, rc, ctx->err);
 }
 
@@ -175,7 +170,7 @@ static void nccl_close(struct collective *team)
 
 static int nccl_open(struct collective *team, struct bench_ctx *ctx, size_t most_bytes)
 {
-    char msg[MSG_MAX] = "";
+    char msg[GPU_MSG] = "";
     unsigned local;
     int rc = nccl_team_probe(ctx, &local);
     if (rc)
@@ -195,7 +190,7 @@ static int nccl_open(struct collective *team, struct bench_ctx *ctx, size_t most
     if (!rc)
         rc = nccl_team_allocate(ctx, t->gc, &team->most_bytes);
     if (!rc)
-        rc = convert(gpu_collective_load(&team->version, msg, sizeof(msg)), msg, ctx->err);
+        rc = gpu_error(gpu_collective_load(&team->version, msg, sizeof(msg)), msg, ctx->err);
     bool has_all = ctx->peers->size == 1;
     team->ranks = has_all ? local : ctx->peers->size;
     team->first = has_all ? 0 : ctx->peers->rank;
@@ -206,25 +201,25 @@ static int nccl_open(struct collective *team, struct bench_ctx *ctx, size_t most
 static int nccl_prepare(struct collective *team, const struct collective_call *call,
                         struct err *err)
 {
-    char msg[MSG_MAX] = "";
+    char msg[GPU_MSG] = "";
     struct nccl_team *t = team->impl;
-    int rc = convert(gpu_collective_prepare(t->gc, call, msg, sizeof(msg)), msg, err);
+    int rc = gpu_error(gpu_collective_prepare(t->gc, call, msg, sizeof(msg)), msg, err);
     team->batch = gpu_collective_batch(t->gc);
     return rc;
 }
 
 static int do_one(struct nccl_team *t, struct err *err)
 {
-    char msg[MSG_MAX] = "";
+    char msg[GPU_MSG] = "";
     int rc = gpu_collective_enqueue(t->gc, 1, msg, sizeof(msg));
     if (!rc)
         rc = gpu_collective_wait(t->gc, msg, sizeof(msg));
-    return convert(rc, msg, err);
+    return gpu_error(rc, msg, err);
 }
 
 static int nccl_run(struct collective *team, uint64_t iters, uint64_t *elapsed_ns, struct err *err)
 {
-    char msg[MSG_MAX] = "";
+    char msg[GPU_MSG] = "";
     struct nccl_team *t = team->impl;
     int rc = do_one(t, err);
     if (rc)
@@ -234,17 +229,17 @@ static int nccl_run(struct collective *team, uint64_t iters, uint64_t *elapsed_n
     if (!rc)
         rc = gpu_collective_wait(t->gc, msg, sizeof(msg));
     *elapsed_ns = clock_now_ns() - start_ns;
-    return convert(rc, msg, err);
+    return gpu_error(rc, msg, err);
 }
 
 static int nccl_time_each(struct collective *team, unsigned iters, struct collective_time *times,
                           struct err *err)
 {
-    char msg[MSG_MAX] = "";
+    char msg[GPU_MSG] = "";
     struct nccl_team *t = team->impl;
     int rc = do_one(t, err);
     if (!rc)
-        rc = convert(
+        rc = gpu_error(
             gpu_collective_time_each(t->gc, iters, t->busy_us, t->period_us, msg, sizeof(msg)), msg,
             err);
     for (size_t i = 0; i < (size_t)team->local * iters && !rc; i++)
@@ -255,7 +250,7 @@ static int nccl_time_each(struct collective *team, unsigned iters, struct collec
 static int nccl_check(struct collective *team, unsigned repetition,
                       struct collective_verdict *verdict, struct err *err)
 {
-    char msg[MSG_MAX] = "";
+    char msg[GPU_MSG] = "";
     struct nccl_team *t = team->impl;
     struct gpu_collective_verdict found = {0};
     int rc = gpu_collective_fill(t->gc, repetition, msg, sizeof(msg));
@@ -268,7 +263,7 @@ static int nccl_check(struct collective *team, unsigned repetition,
                                            .index = found.index,
                                            .got = found.got,
                                            .want = found.want};
-    return convert(rc, msg, err);
+    return gpu_error(rc, msg, err);
 }
 
 #else

@@ -25,7 +25,7 @@ struct gpu_collective;
 int nccl_team_probe(struct bench_ctx *ctx, unsigned *local);
 
 /*
- * -ENOTSUP where two ranks have the same GPU; -ENODEV, -ENOMEM, -EIO. `times` as times_most in
+ * -ENOTSUP where two ranks have the same GPU; -ENODEV, -ENOMEM, -EBUSY, -EIO. `times` as times_most
  * struct gpu_collective_config. *gc is NULL after an error, which is the same in all processes.
  */
 int nccl_team_open(struct bench_ctx *ctx, unsigned local, unsigned times,

@@ -7,34 +7,29 @@
 
 #include <stdlib.h>
 
+#include "bench/gpu.h"
 #include "harness/core/clock.h"
 #include "kernels/gpu_collective.h"
 
-/* Passes a message of gpu_collective on. */
-static int convert(int rc, const char *msg, struct err *err)
-{
-    return rc ? err_set(err, rc, "%s", msg) : 0;
-}
-
 static int cuda_probe(const struct bench_ctx *ctx)
 {
-    char msg[200] = "";
+    char msg[GPU_MSG] = "";
     int version;
     if (ctx->machine->ngpus < ctx->slots)
         return err_set(ctx->err, -ENOTSUP,
                        "an all-reduce among %u workers needs a GPU for each; %u visible",
                        ctx->slots, ctx->machine->ngpus);
-    return convert(gpu_collective_load(&version, msg, sizeof(msg)), msg, ctx->err);
+    return gpu_error(gpu_collective_load(&version, msg, sizeof(msg)), msg, ctx->err);
 }
 
 /* Rank 0 makes the id under which all join, and everyone gets it. */
 static int spread_id(struct peers *peers, struct nccl_id *id, struct err *err)
 {
-    char msg[200] = "";
+    char msg[GPU_MSG] = "";
     struct nccl_id *all = calloc(peers->size, sizeof(*all));
     int rc = all ? 0 : err_set(err, -ENOMEM, "no memory for %u ranks", peers->size);
     if (!rc && peers->rank == 0)
-        rc = convert(gpu_collective_make_id(id, msg, sizeof(msg)), msg, err);
+        rc = gpu_error(gpu_collective_make_id(id, msg, sizeof(msg)), msg, err);
     if (!rc)
         rc = peers_gather(peers, id, all, sizeof(*id), err);
     if (!rc)
@@ -46,7 +41,7 @@ static int spread_id(struct peers *peers, struct nccl_id *id, struct err *err)
 /* Out of place, so that the same numbers are summed in every step. */
 static int cuda_open(struct reduce *reduce, const struct reduce_config *config, struct err *err)
 {
-    char msg[200] = "";
+    char msg[GPU_MSG] = "";
     struct nccl_id id = {0};
     struct gpu_collective *gc = NULL;
     const struct gpu_collective_config team = {.ranks = reduce->peers->size,
@@ -57,42 +52,43 @@ static int cuda_open(struct reduce *reduce, const struct reduce_config *config, 
                                          .type = COLLECTIVE_FLOAT,
                                          .count = config->bytes / sizeof(float),
                                          .bytes = config->bytes};
-    int rc = convert(gpu_collective_open(&team, &gc, msg, sizeof(msg)), msg, err);
+    int rc = gpu_error(gpu_collective_open(&team, &gc, msg, sizeof(msg)), msg, err);
     reduce->impl = gc;
     if (!rc)
         rc = spread_id(reduce->peers, &id, err);
     if (!rc)
-        rc = convert(gpu_collective_join(gc, &id, msg, sizeof(msg)), msg, err);
+        rc = gpu_error(gpu_collective_join(gc, &id, msg, sizeof(msg)), msg, err);
     if (!rc)
-        rc = convert(gpu_collective_allocate(gc, config->bytes, msg, sizeof(msg)), msg, err);
+        rc = gpu_error(gpu_collective_allocate(gc, config->bytes, msg, sizeof(msg)), msg, err);
     if (!rc)
-        rc = convert(gpu_collective_prepare(gc, &call, msg, sizeof(msg)), msg, err);
+        rc = gpu_error(gpu_collective_prepare(gc, &call, msg, sizeof(msg)), msg, err);
     if (!rc)
-        rc = convert(gpu_collective_fill(gc, 0, msg, sizeof(msg)), msg, err);
+        rc = gpu_error(gpu_collective_fill(gc, 0, msg, sizeof(msg)), msg, err);
     return rc;
 }
 
 static int cuda_run(struct reduce *reduce, uint64_t *came_ns, struct err *err)
 {
-    char msg[200] = "";
+    char msg[GPU_MSG] = "";
     *came_ns = clock_now_ns();
     int rc = gpu_collective_enqueue(reduce->impl, 1, msg, sizeof(msg));
     if (!rc)
         rc = gpu_collective_wait(reduce->impl, msg, sizeof(msg));
-    return convert(rc, msg, err);
+    return gpu_error(rc, msg, err);
 }
 
 /* Other numbers than the steps had, over poison. */
 static int cuda_check(struct reduce *reduce, struct err *err)
 {
-    char msg[200] = "";
+    char msg[GPU_MSG] = "";
     uint64_t came_ns;
     struct gpu_collective_verdict verdict = {0};
-    int rc = convert(gpu_collective_fill(reduce->impl, 1, msg, sizeof(msg)), msg, err);
+    int rc = gpu_error(gpu_collective_fill(reduce->impl, 1, msg, sizeof(msg)), msg, err);
     if (!rc)
         rc = cuda_run(reduce, &came_ns, err);
     if (!rc)
-        rc = convert(gpu_collective_compare(reduce->impl, 1, &verdict, msg, sizeof(msg)), msg, err);
+        rc = gpu_error(gpu_collective_compare(reduce->impl, 1, &verdict, msg, sizeof(msg)), msg,
+                       err);
     if (!rc && verdict.wrong)
         rc = err_set(err, -EBADMSG, "reduced gradient[%llu] is %g, not %g; %llu wrong in all",
                      (unsigned long long)verdict.index, verdict.got, verdict.want,

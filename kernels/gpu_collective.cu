@@ -5,27 +5,15 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "kernels/gpu_common.cuh"
+
 int gpu_collective_cuda(struct gpu_collective *gc, cudaError_t error, const char *what, char *msg,
                         size_t size)
 {
     if (error == cudaSuccess)
         return 0;
     gc->failed = true;
-    /* Cleared, or the next call would report this error once more. */
-    (void)cudaGetLastError();
-    (void)snprintf(msg, size, "%s: %s (%s)", what, cudaGetErrorString(error),
-                   cudaGetErrorName(error));
-    switch (error) {
-    case cudaErrorMemoryAllocation:
-        return -ENOMEM;
-    case cudaErrorNoDevice:
-    case cudaErrorInvalidDevice:
-    case cudaErrorInsufficientDriver:
-    case cudaErrorStubLibrary:
-        return -ENODEV;
-    default:
-        return -EIO;
-    }
+    return gpu_fail(error, what, msg, size);
 }
 
 int gpu_collective_nccl(struct gpu_collective *gc, int error, void *comm, const char *what,

@@ -15,8 +15,8 @@
  * not find all its data in the caches, and then start again at the front.
  *
  * One handle belongs to one thread. Functions that can fail return 0 or a negative errno and then
- * write one line to msg (size bytes): -ENOTSUP NCCL cannot be used here, -ENODEV no such GPU,
- * -ENOMEM no memory, -EIO everything else. After an error only close may follow.
+ * write one line to msg (size bytes): -ENOTSUP NCCL cannot be used here, else the codes of
+ * gpu_common.h, -EIO also for what NCCL reports. After an error only close may follow.
  *
  * Source: nccl-tests, src/common.cu, for the loop, the moving and the way to wait; NCCL's user
  * guide for errors ("Fault Tolerance") and graphs ("Using NCCL with CUDA Graphs").
