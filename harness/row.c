@@ -169,16 +169,15 @@ static void describe_metric(const struct maker *maker, const struct metric_info 
     row->p95 = row->p99 = row->min = row->max = NAN;
 }
 
-/* A value is as good as the worse of the two arms it compares. */
-static void take_base_status(const struct maker *maker, const struct metric_info *metric,
-                             const struct round_values *base, struct row *row)
+/* A value is as good as the worse of the two arms it compares; `status` is of the baseline. */
+static void take_base_status(const struct maker *maker, size_t base, enum status status,
+                             struct row *row)
 {
-    if (!base || base->status <= row->status)
+    if (status <= row->status)
         return;
-    int arm = summary_of(maker)->baseline[metric->baseline];
-    row->status = base->status;
+    row->status = status;
     (void)snprintf(row->reason, sizeof(row->reason), "its baseline: %.230s",
-                   maker->summary->arms[arm].reason);
+                   maker->summary->arms[base].reason);
 }
 
 /* Percentiles are of steps, not of rounds: what the slowest steps of a run feel like. */
@@ -217,7 +216,9 @@ static bool fill_numbers(const struct maker *maker, const struct metric_info *me
         if (isnan(value))
             continue;
         maker->values[n++] = value;
-        take_base_status(maker, metric, base_of(maker, metric, &summary->rounds[i]), row);
+        const struct round_values *base = base_of(maker, metric, &summary->rounds[i]);
+        if (base)
+            take_base_status(maker, (size_t)summary->baseline[metric->baseline], base->status, row);
     }
     n = stats_sort(maker->values, n);
     if (!n)
@@ -330,18 +331,23 @@ static const struct arm *team_alone(const struct result *result, const struct ar
     return NULL;
 }
 
-/* That arm's value in a round; NaN where it has none. */
-static double value_in_round(const struct arm *arm, unsigned round, const struct value *like,
-                             size_t hint)
+/* The arm's observation of a round, or NULL. */
+static const struct observation *of_round(const struct arm *arm, unsigned round)
 {
-    for (size_t o = 0; o < arm->nobservations; o++) {
-        const struct worker_result *worker = scanned(arm, o);
-        if (!worker || arm->observations[o].round != round)
-            continue;
-        const struct value *found = find_value(worker, like, hint);
-        return found ? found->value : NAN;
-    }
-    return NAN;
+    for (size_t o = 0; o < arm->nobservations; o++)
+        if (arm->observations[o].round == round)
+            return &arm->observations[o];
+    return NULL;
+}
+
+/* NaN where the observation has no such value. */
+static double value_like(const struct arm *arm, const struct observation *observation,
+                         const struct value *like, size_t hint)
+{
+    const struct worker_result *worker =
+        observation ? scanned(arm, (size_t)(observation - arm->observations)) : NULL;
+    const struct value *found = worker ? find_value(worker, like, hint) : NULL;
+    return found ? found->value : NAN;
 }
 
 static bool is_retained(const struct bench *bench, const struct value *value)
@@ -361,16 +367,20 @@ static int append_retention(const struct maker *maker, const struct value *value
     const struct bench_metric *metric = &arm->bench->metrics[value->metric];
     bool higher = strcmp(metric->better, "higher") == 0;
     size_t n = 0;
+    describe_arm(maker, &row, value->key);
     for (size_t o = 0; idle && o < arm->nobservations; o++) {
-        unsigned round = arm->observations[o].round;
-        double loaded = value_in_round(arm, round, value, hint);
-        double alone = value_in_round(idle, round, value, hint);
-        maker->values[n++] = higher ? loaded / alone : alone / loaded;
+        const struct observation *base = of_round(idle, arm->observations[o].round);
+        double loaded = value_like(arm, &arm->observations[o], value, hint);
+        double alone = value_like(idle, base, value, hint);
+        double kept = higher ? loaded / alone : alone / loaded;
+        if (isnan(kept))
+            continue;
+        maker->values[n++] = kept;
+        take_base_status(maker, (size_t)(idle - maker->result->arms), base->status, &row);
     }
     n = stats_sort(maker->values, n);
     if (!n)
         return 0;
-    describe_arm(maker, &row, value->key);
     row.metric = "retention";
     row.better = "higher";
     (void)snprintf(row.unit, sizeof(row.unit), "ratio");

@@ -147,6 +147,28 @@ static void test_retention_skips_rounds_without_their_idle_half(void **state)
     fixture_result_free(&result);
 }
 
+static void test_retention_is_as_noisy_as_its_idle_half(void **state)
+{
+    (void)state;
+    struct result result;
+    struct rows rows;
+    make(&result, &rows);
+    rows_free(&rows);
+    struct observation *disturbed = &result.arms[1].observations[1];
+    disturbed->status = STATUS_NOISY;
+    (void)snprintf(disturbed->reason, sizeof(disturbed->reason), "others were here");
+    assert_int_equal(rows_make(&result, &rows, NULL), 0);
+    const struct row *kept = find(&rows, "none", "retention", "size=8;", "background=load:2");
+    const struct row *loaded = find(&rows, "none", "wait", "size=8;", "background=load:2");
+    assert_true(kept && loaded);
+    assert_int_equal(kept->status, STATUS_NOISY);
+    assert_non_null(strstr(kept->reason, "its baseline: "));
+    assert_non_null(strstr(kept->reason, "others were here"));
+    assert_int_equal(loaded->status, STATUS_OK);
+    rows_free(&rows);
+    fixture_result_free(&result);
+}
+
 static void test_retention_table_says_what_is_kept(void **state)
 {
     (void)state;
@@ -208,6 +230,7 @@ int main(void)
         cmocka_unit_test(test_retention_is_paired_by_round),
         cmocka_unit_test(test_retention_is_of_the_retained_metric_under_load_only),
         cmocka_unit_test(test_retention_skips_rounds_without_their_idle_half),
+        cmocka_unit_test(test_retention_is_as_noisy_as_its_idle_half),
         cmocka_unit_test(test_retention_table_says_what_is_kept),
         cmocka_unit_test_setup_teardown(test_retention_is_drawn_by_size, fixture_make_out,
                                         fixture_remove_out),
