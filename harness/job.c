@@ -9,6 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "harness/board.h"
 #include "harness/core/clock.h"
 #include "harness/job_cpus.h"
 
@@ -177,7 +178,8 @@ int job_agree(struct job *job, int rc, struct err *err)
     if (rc)
         mine = err && err->code ? *err : (struct err){.code = rc, .msg = "failed"};
     struct err *all = calloc(job->world.size, sizeof(*all));
-    int gathered = all ? job_gather(job, &mine, all, sizeof(mine), err) : -ENOMEM;
+    int gathered = all ? job_gather(job, &mine, all, sizeof(mine), err)
+                       : err_set(err, -ENOMEM, "no memory for %u ranks", job->world.size);
     for (unsigned r = 0; !gathered && r < job->world.size; r++) {
         char name[100];
         if (!all[r].code)
@@ -256,6 +258,9 @@ static void *load_module(const struct job_env *env, struct err *err)
 static int start_mpi(struct job *job, const struct job_env *env, struct err *err)
 {
     char msg[200] = "";
+    if (env->size > BOARD_RANKS)
+        return err_set(err, -EINVAL, "%s started %u tasks: at most %d can meet", env->launcher,
+                       env->size, BOARD_RANKS);
     if (!env->wired) /* MPI would end this process with a page of its own words */
         return err_set(err, -EINVAL,
                        "%s started %u tasks and no way for them to meet: try srun --mpi=pmix (or "
@@ -292,11 +297,14 @@ int job_open(struct job *job, const struct job_env *env, struct signals *signals
     return job_share_cpus(job, err);
 }
 
-/* The others wait to be ended by rank 0, which has results to write first. */
+/*
+ * The others wait to be ended by rank 0, which may still be patient with the rank that is lost, and
+ * has results to write.
+ */
 static void abort_all(struct job *job, int code)
 {
     if (!job_is_first(job))
-        (void)sleep((unsigned)default_patience_s);
+        (void)sleep((unsigned)job->patience_s);
     job->ops->abort(code);
 }
 

@@ -14,6 +14,8 @@ expect 2 'mpirun started 2 tasks, but .*libopenmpi-dev' env -u CONTEND_MPI_MODUL
     OMPI_COMM_WORLD_SIZE=2 OMPI_COMM_WORLD_RANK=0 "$CONTEND_FAKE" bench fake
 expect 2 'cannot be loaded: /nowhere' env CONTEND_MPI_MODULE=/nowhere \
     OMPI_COMM_WORLD_SIZE=2 OMPI_COMM_WORLD_RANK=0 "$CONTEND_FAKE" bench fake
+expect 2 'mpirun started 1025 tasks: at most 1024 can meet' env OMPI_COMM_WORLD_SIZE=1025 \
+    OMPI_COMM_WORLD_RANK=0 "$CONTEND_FAKE" bench fake
 needs_mpi
 
 # All seven operations, in and out of place, every result compared.
