@@ -46,7 +46,7 @@ static int tell_job(struct observer *o, bool interrupted)
     beat.posted = board_posted(board, &beat.bytes);
     bool idle = board_waits(board) || beat.foreground == WORKER_PRIMED ||
                 beat.foreground == WORKER_READY || beat.foreground >= WORKER_DONE;
-    return job_watch_step(&o->watch, &beat, idle, NULL);
+    return job_watch_step(&o->watch, &beat, idle, o->err);
 }
 
 /*
@@ -319,7 +319,8 @@ static int run_phases(struct observer *o, struct observation *out, struct err *e
 int observe_arm(const struct observe_config *config, const struct arm *arm, bool record_visits,
                 struct signals *signals, struct observation *out, struct err *err)
 {
-    struct observer o = {.config = config, .arm = arm, .signals = signals, .job = config->job};
+    struct observer o = {
+        .config = config, .arm = arm, .signals = signals, .err = err, .job = config->job};
     if (o.job && (o.job->over[0] || o.job->lost[0])) {
         job_results_none(o.job->over[0] ? o.job->over : o.job->lost, out);
         return 0;

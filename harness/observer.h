@@ -23,6 +23,7 @@ struct observer {
     const struct observe_config *config;
     const struct arm *arm;
     struct signals *signals;
+    struct err *err; /* of the observation */
     struct arena *arena;
     int arena_fd, event_fd;
     unsigned nworkers, foreground;
