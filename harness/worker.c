@@ -321,9 +321,6 @@ static int run_phases(struct worker *w)
 
 static int run_bench(struct worker *w)
 {
-    if (is_coupled(w) && w->peers.size != w->slot->team)
-        return err_set(&w->slot->err, -ENOTSUP, "%s cannot be timed on several nodes at once",
-                       w->bench->name);
     int rc = w->bench->probe ? w->bench->probe(&w->ctx) : 0;
     if (rc)
         return rc;
