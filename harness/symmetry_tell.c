@@ -246,12 +246,12 @@ static size_t count_units(const struct symmetry_comparison *c)
     return n;
 }
 
-/* "4 GPUs within 1.2% of each other in 12 comparisons" */
+/* "4 GPUs within 1.2% of each other in 12 comparisons"; "alike" where what differs is nothing. */
 static void print_alike(const struct teller *teller, enum symmetry_kind kind)
 {
     const struct symmetry_comparison *widest = NULL;
     size_t n = 0, units = 0;
-    char line[300], what[160], where[200] = "";
+    char line[340], what[160], where[200] = "", close[48] = "alike";
     for (size_t i = 0; i < teller->symmetry->n; i++) {
         const struct symmetry_comparison *c = &teller->symmetry->all[i];
         if (c->kind != kind || c->verdict != SYMMETRY_ALIKE)
@@ -266,9 +266,10 @@ static void print_alike(const struct teller *teller, enum symmetry_kind kind)
     if (n > 1 && widest->spread > 0.05)
         (void)snprintf(where, sizeof(where), ", the widest: %s",
                        name_comparison(widest, what, sizeof(what)));
-    (void)snprintf(line, sizeof(line),
-                   "symmetry: %zu %s within %.1f%% of each other in %zu comparison%s%s", units,
-                   plural_of(kind), 100 * widest->spread, n, n == 1 ? "" : "s", where);
+    if (widest->spread > 0)
+        (void)snprintf(close, sizeof(close), "within %.1f%% of each other", 100 * widest->spread);
+    (void)snprintf(line, sizeof(line), "symmetry: %zu %s %s in %zu comparison%s%s", units,
+                   plural_of(kind), close, n, n == 1 ? "" : "s", where);
     print_sentence(teller, line, false);
 }
 

@@ -254,7 +254,7 @@ static void test_symmetry_rows_compare_at_equal_distance(void **state)
     assert_int_equal(sheet->symmetry.all[0].verdict, SYMMETRY_ODD);
     for (unsigned gpu = 0; gpu < 8; gpu++)
         sheet->topo.gpus[gpu].node = gpu >= 6;
-    assert_told(sheet, "\nsymmetry: 8 GPUs within 0.0% of each other in 2 comparisons\n");
+    assert_told(sheet, "\nsymmetry: 8 GPUs alike in 2 comparisons\n");
     assert_string_equal(sheet->symmetry.all[0].key, "dir=h2d;distance=10");
     assert_int_equal(sheet->symmetry.all[0].n, 8);
     sheet_free(sheet);
@@ -276,6 +276,17 @@ static void test_symmetry_rows_of_ranks_and_groups(void **state)
                 "\nsymmetry: rank 5, rank_waited size 8: 900 us is 90.00 of its peers' 10.0 us\n"
                 "symmetry: matmul_rate bf16: 2 of 4 GPUs do not reach the others' 700 GB/s: too\n"
                 "  many to be called odd, rather groups\n");
+    sheet_free(sheet);
+}
+
+/* 10 and 30 us are no difference, and not 0% either. */
+static void test_symmetry_rows_call_nothing_alike(void **state)
+{
+    (void)state;
+    struct sheet *sheet = sheet_new(4);
+    for (unsigned rank = 0; rank < 4; rank++)
+        add(sheet, "rank_waited", "lower", rank % 2 ? 30 : 10, "rank=%u;size=8", rank);
+    assert_told(sheet, "\nsymmetry: 4 ranks alike in 1 comparison\n");
     sheet_free(sheet);
 }
 
@@ -310,6 +321,7 @@ int main(void)
         cmocka_unit_test(test_symmetry_rows_tell_pairs),
         cmocka_unit_test(test_symmetry_rows_compare_at_equal_distance),
         cmocka_unit_test(test_symmetry_rows_of_ranks_and_groups),
+        cmocka_unit_test(test_symmetry_rows_call_nothing_alike),
         cmocka_unit_test(test_symmetry_rows_json),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
