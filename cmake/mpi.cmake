@@ -14,7 +14,8 @@ if(CONTEND_MPI AND MPI_C_FOUND)
     target_link_libraries(contend_mpi PRIVATE MPI::MPI_C)
     set_target_properties(contend_mpi PROPERTIES PREFIX "")
     add_dependencies(contend contend_mpi)
-    install(TARGETS contend_mpi LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}/contend")
+    # Not CMAKE_INSTALL_LIBDIR: the program looks there, whatever the system calls it.
+    install(TARGETS contend_mpi LIBRARY DESTINATION lib/contend)
     message(STATUS "contend: the MPI module is built, with MPI ${MPI_C_VERSION} of "
                    "${MPI_C_COMPILER}")
 else()
