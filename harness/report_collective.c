@@ -6,7 +6,7 @@
 #include "harness/report_data.h"
 #include "harness/report_series.h"
 
-enum { LINES_MOST = 6, NAME_MOST = 60 };
+enum { LINES_MOST = 6, AXIS_MOST = 60 };
 
 /* One of the figures. */
 struct kind {
@@ -30,33 +30,6 @@ static const char *say_how(const struct report *report, const struct arm *arm, c
     else
         (void)snprintf(buf, size, "Over %s. One round, so no intervals", over);
     return buf;
-}
-
-static void put_names(const struct report *report, const struct series_list *list, FILE *out)
-{
-    report_start_block(out, "-1 \"\"");
-    for (size_t i = 0; i < lines_of(list); i++) {
-        const struct series *series = &list->series[i];
-        char name[96];
-        (void)fprintf(out, "%zu", i);
-        report_put_text(out,
-                        scan_name(report->result, series->arm, series->key, name, sizeof(name)),
-                        NAME_MOST);
-        (void)fputc('\n', out);
-    }
-    report_end_block(out);
-}
-
-/* Columns: bytes, median, ci_low, ci_high. */
-static void put_points(const struct series *series, FILE *out)
-{
-    report_start_block(out, "NaN NaN NaN NaN");
-    for (size_t i = 0; i < series->n; i++) {
-        const struct row *row = series->points[i].row;
-        (void)fprintf(out, "%.9g %.9g %.9g %.9g\n", series->points[i].x, row->median, row->ci_low,
-                      row->ci_high);
-    }
-    report_end_block(out);
 }
 
 /* Ends of the axes: left, right, lower, upper. fmin and fmax pass over what is not a number. */
@@ -91,13 +64,13 @@ static int write_by_size(const struct report *report, const struct kind *kind, F
         (void)snprintf(rest, sizeof(rest), "%zu more lines are in rows.csv", list.n - LINES_MOST);
     report_put_scan_heading(report, list.series[0].arm, kind->what,
                             say_how(report, list.series[0].arm, how, sizeof(how)), rest, out);
-    report_put_text(out, kind->axis, NAME_MOST);
+    report_put_text(out, kind->axis, AXIS_MOST);
     (void)fprintf(out, " %zu %.9g %.9g %.9g %.9g\n", lines_of(&list), ends[0], ends[1],
                   report_round_125(ends[2] / 1.02, false), report_round_125(ends[3] * 1.02, true));
     report_end_block(out);
-    put_names(report, &list, out);
+    series_put_names(report, &list, lines_of(&list), out);
     for (size_t i = 0; i < lines_of(&list); i++)
-        put_points(&list.series[i], out);
+        series_put_points(&list.series[i], out);
 free_list:
     series_free(&list);
     return rc;

@@ -49,7 +49,7 @@ void report_put_heading(const struct report *report, const char *what, unsigned 
                         const char *how, FILE *out);
 
 /*
- * The same for a figure of scans, which use no device. The footnote says when `arm`, the one that
+ * The same for a figure of scans, without the device. The footnote says when `arm`, the one that
  * is shown, is noisy; `rest` goes behind that.
  */
 void report_put_scan_heading(const struct report *report, const struct arm *arm, const char *what,

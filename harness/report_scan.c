@@ -53,33 +53,6 @@ static const char *say_rounds(const struct report *report, const char *what, cha
     return buf;
 }
 
-static void put_names(const struct report *report, const struct series_list *list, FILE *out)
-{
-    report_start_block(out, "-1 \"\"");
-    for (size_t i = 0; i < lines_drawn(list); i++) {
-        char name[96];
-        (void)fprintf(out, "%zu", i);
-        report_put_text(
-            out,
-            scan_name(report->result, list->series[i].arm, list->series[i].key, name, sizeof(name)),
-            NAME_MOST);
-        (void)fputc('\n', out);
-    }
-    report_end_block(out);
-}
-
-/* Columns x, median, ci_low, ci_high. */
-static void put_line(const struct series *series, FILE *out)
-{
-    report_start_block(out, "NaN NaN NaN NaN");
-    for (size_t i = 0; i < series->n; i++) {
-        const struct row *row = series->points[i].row;
-        (void)fprintf(out, "%.9g %.9g %.9g %.9g\n", series->points[i].x, row->median, row->ci_low,
-                      row->ci_high);
-    }
-    report_end_block(out);
-}
-
 /* A size at which a cache ends, with its text. */
 struct mark {
     double size_bytes;
@@ -198,10 +171,10 @@ int report_write_latency_curve(const struct report *report, FILE *out, struct er
                   report_round_125(axes.y_low / 1.02, false),
                   report_round_125(axes.y_high * 1.02, true));
     report_end_block(out);
-    put_names(report, &list, out);
+    series_put_names(report, &list, lines_drawn(&list), out);
     put_marks(report, list.series[0].arm, &axes, out);
     for (size_t i = 0; i < lines_drawn(&list); i++)
-        put_line(&list.series[i], out);
+        series_put_points(&list.series[i], out);
 free_list:
     series_free(&list);
     return rc;
@@ -265,7 +238,7 @@ int report_write_loaded_latency(const struct report *report, FILE *out, struct e
     (void)fprintf(out, " %zu %.9g %.9g\n", lines_drawn(&list), 1.05 * axes.x_high,
                   1.12 * axes.y_high);
     report_end_block(out);
-    put_names(report, &list, out);
+    series_put_names(report, &list, lines_drawn(&list), out);
     put_knees(report, &list, out);
     for (size_t i = 0; i < lines_drawn(&list); i++)
         put_loaded_line(report, &list.series[i], out);
@@ -441,7 +414,7 @@ int report_write_cache_thrash(const struct report *report, FILE *out, struct err
     }
     report_end_block(out);
     for (size_t i = 0; i < list.n; i++)
-        put_line(&list.series[i], out);
+        series_put_points(&list.series[i], out);
 free_list:
     series_free(&list);
     return rc;

@@ -5,6 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Characters of a name that its place in a legend has room for. */
+enum { NAME_MOST = 48 };
+
 static struct series *find_series(struct series_list *list, const struct arm *arm, const char *key)
 {
     for (size_t i = 0; i < list->n; i++)
@@ -88,4 +91,31 @@ double series_other(const struct report *report, const struct series *series,
         if (strcmp(scan_key(row, key), own) == 0)
             return row->median;
     return NAN;
+}
+
+void series_put_names(const struct report *report, const struct series_list *list, size_t n,
+                      FILE *out)
+{
+    report_start_block(out, "-1 \"\"");
+    for (size_t i = 0; i < n; i++) {
+        const struct series *series = &list->series[i];
+        char name[96];
+        (void)fprintf(out, "%zu", i);
+        report_put_text(out,
+                        scan_name(report->result, series->arm, series->key, name, sizeof(name)),
+                        NAME_MOST);
+        (void)fputc('\n', out);
+    }
+    report_end_block(out);
+}
+
+void series_put_points(const struct series *series, FILE *out)
+{
+    report_start_block(out, "NaN NaN NaN NaN");
+    for (size_t i = 0; i < series->n; i++) {
+        const struct row *row = series->points[i].row;
+        (void)fprintf(out, "%.9g %.9g %.9g %.9g\n", series->points[i].x, row->median, row->ci_low,
+                      row->ci_high);
+    }
+    report_end_block(out);
 }

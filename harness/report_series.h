@@ -31,4 +31,10 @@ void series_free(struct series_list *list);
 double series_other(const struct report *report, const struct series *series,
                     const struct series_point *point, const char *metric);
 
+/* Blocks of a .dat file: number and name of the first n lines; x, median, ci_low, ci_high of one.
+ */
+void series_put_names(const struct report *report, const struct series_list *list, size_t n,
+                      FILE *out);
+void series_put_points(const struct series *series, FILE *out);
+
 #endif
