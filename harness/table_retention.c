@@ -215,7 +215,7 @@ static void print_title(const struct retention *r)
 /* One idle team against all its placements under load. */
 static bool print_team(const struct retention *r)
 {
-    const struct arm **arms = calloc(r->result->narms + 1, sizeof(*arms));
+    const struct arm **arms = calloc(r->result->narms + 1, sizeof(const struct arm *));
     size_t n = 0;
     for (size_t i = 0; arms && i < r->result->narms; i++)
         if (is_loaded(r, &r->result->arms[i]))
