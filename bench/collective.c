@@ -7,8 +7,8 @@
  * placement of its buffers and a size; each gets the same share of the time:
  *
  *   1. operations back to back, twice as many each time, until they take a tenth of the share
- *   2. a barrier; one operation that is not timed; then, for half of the share, operations back to
- *      back without a look at any clock in between
+ *   2. a barrier; one operation that is not timed; then, for half of the share, operations in
+ * queues of `queue`, each waited for at its end, without a look at any clock in between
  *   3. for a fifth of the share, at most 512 operations with device events on both sides of each
  *   4. one operation on known inputs, its outputs poisoned before, every element compared
  *
@@ -27,6 +27,8 @@
  * devices' memory (why=memory).
  * **Source** nccl-tests, src/common.cu (loop, sizes, in-place offsets) and doc/PERFORMANCE.md
  * (bandwidths); MPI: the OSU micro-benchmarks measure the same way.
+ * A queue hides a CPU that is late by less than it takes; a training step waits each time
+ * (queue=1).
  * **Limits** The two events cost the device a microsecond or two an operation, so that
  * `collective_time` is a little above `collective_latency` where operations are short.
  * all-to-all and send-recv have no in-place form. Reductions are sums.
@@ -112,10 +114,16 @@ static const struct opt collective_opts[] = {
      .kind = OPT_FLAG,
      .offset = FIELD(graph),
      .help = "capture a batch of operations in a CUDA graph and replay it"},
-    {.name = "blocking",
-     .kind = OPT_FLAG,
-     .offset = FIELD(blocking),
-     .help = "wait for each operation before the next, as a training step does; else they queue"},
+    {.name = "queue",
+     .kind = OPT_INT,
+     .offset = FIELD(queue),
+     .def = "20",
+     .min = 1,
+     .max = 1 << 20,
+     .arg = "N",
+     .help =
+         "operations that are queued before they are waited for; 1 waits for each, as a training "
+         "step does; a graph queues all"},
     {.name = "check",
      .kind = OPT_FLAG,
      .offset = FIELD(check),
@@ -142,8 +150,6 @@ static int collective_validate(const void *base, struct err *err)
 {
     const struct collective_params *params = base;
     bool is_all = params->op == COLLECTIVE_OPS;
-    if (params->graph && params->blocking)
-        return err_set(err, -EINVAL, "graph=1 queues a batch of operations, so not blocking=1");
     if (params->begin > params->end)
         return err_set(err, -EINVAL, "begin=%" PRIu64 " is above end=%" PRIu64, params->begin,
                        params->end);
@@ -199,7 +205,7 @@ static void add_sizes(struct collective_scan *scan, const struct collective_para
                                    .type = (enum collective_type)params->type,
                                    .in_place = in_place,
                                    .graph = params->graph,
-                                   .blocking = params->blocking,
+                                   .queue = params->graph ? 0 : (unsigned)params->queue,
                                    .root = (unsigned)params->root};
     uint64_t size = range.begin;
     for (size_t n = collective_range_count(&range); n > 0; n--, size *= range.factor) {

@@ -9,9 +9,9 @@ enum place { PLACE_OUT, PLACE_IN, PLACE_BOTH };
 
 struct collective_params {
     uint64_t begin, end;
-    int64_t factor, root;
+    int64_t factor, root, queue;
     int op, type, place;
-    bool graph, blocking, check;
+    bool graph, check;
 };
 
 /* Ends with "all", of which the index is COLLECTIVE_OPS. */

@@ -35,7 +35,7 @@ static const struct scenario_part allreduce_parts[] = {
     /* Waited for one by one, as at the end of a step; and queued, which hides a late CPU. */
     {
         .foreground = "collective",
-        .params = "op=allreduce;factor=8;blocking=1",
+        .params = "op=allreduce;factor=8;queue=1",
         .placements = "none,sized,partition,gpu-local",
     },
     {

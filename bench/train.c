@@ -19,8 +19,8 @@
  * Distributed", VLDB 13 (2020), section 3; the ring's time: Patarasuk & Yuan, JPDC 69 (2009),
  * 117-124.
  * **Limits** One all-reduce a step, behind the batch and not beside it: frameworks overlap parts of
- * it. The GPU does not make the gradient. On cuda the wait for it polls and yields whatever `wait`
- * says. Who was waited for is kept for the first 262144 measured steps.
+ * it. The GPU does not make the gradient. On cuda the wait for it keeps its CPU busy whatever
+ * `wait` says. Who was waited for is kept for the first 262144 measured steps.
  */
 #include <errno.h>
 #include <inttypes.h>

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -18,7 +19,8 @@ static const double gnuplot_limit_s = 60;
 /* The slowest to draw first, as two are drawn at a time. */
 static const struct figure {
     const char *name;
-    const char *needs; /* a metric of which a scan has a row; NULL = the run has steps */
+    const char *needs; /* a metric of which a scan has a row, "METRIC;PART": with that part in its
+                          key; NULL = the run has steps */
     const char *script;
     report_writer *write;
 } figures[] = {
@@ -39,7 +41,7 @@ static const struct figure {
     {"collective_bandwidth", "collective_busbw", plot_by_size_gp,
      report_write_collective_bandwidth},
     {"collective_latency", "collective_latency", plot_by_size_gp, report_write_collective_latency},
-    {"retention", "retention", plot_by_size_gp, report_write_retention},
+    {"retention", "retention;size", plot_by_size_gp, report_write_retention},
 };
 enum { FIGURES = sizeof(figures) / sizeof(figures[0]) };
 
@@ -50,11 +52,27 @@ static void remove_file(int dir_fd, const char *name, const char *suffix)
     (void)unlinkat(dir_fd, file, 0);
 }
 
+static bool has_values(const struct report *report, const char *needs)
+{
+    char metric[VALUE_KEY_MAX], key[VALUE_KEY_MAX], value[VALUE_KEY_MAX];
+    const char *part = strchr(needs, ';');
+    (void)snprintf(metric, sizeof(metric), "%.*s", (int)strcspn(needs, ";"), needs);
+    for (size_t i = 0; i < report->result->narms; i++) {
+        size_t at = 0;
+        const struct arm *arm = &report->result->arms[i];
+        for (const struct row *row;
+             arm->bench->scan && (row = scan_next(report->rows, arm, metric, &at));)
+            if (!part || scan_key_get(scan_key(row, key), part + 1, value))
+                return true;
+    }
+    return false;
+}
+
 /* Whether the run measured what the figure shows: others are not missing, but out of place. */
 static bool is_wanted(const struct report *report, const struct figure *figure)
 {
     if (figure->needs)
-        return scan_find_arm(report->result, report->rows, figure->needs);
+        return has_values(report, figure->needs);
     for (size_t i = 0; i < report->result->narms; i++)
         if (!report->result->arms[i].bench->scan)
             return true;

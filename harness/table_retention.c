@@ -190,21 +190,19 @@ static const char *unit_of(const struct bench *bench)
     return "";
 }
 
-/*
- * "collective (allreduce, float, blocking), 4 workers: latency, us": choices and flags stand for
- * the parameters.
- */
+/* "collective (allreduce, float, queue 1), 4 workers: latency, us": choices, and what differs. */
 static void print_title(const struct retention *r)
 {
     char choices[120] = "", value[48];
     size_t used = 0;
     const struct bench *bench = r->idle->bench;
     for (const struct opt *opt = bench->opts; opt && opt->name && used < sizeof(choices); opt++) {
-        const char *text = opt_format_value(opt, r->idle->params, value, sizeof(value));
-        bool is_set = opt->kind == OPT_FLAG && strcmp(text, "1") == 0;
-        if (opt->kind == OPT_CHOICE || (is_set && report_opt_differs(r->result, r->idle, opt)))
-            used += (size_t)snprintf(choices + used, sizeof(choices) - used, "%s%s",
-                                     used ? ", " : " (", is_set ? opt->name : text);
+        bool differs = report_opt_differs(r->result, r->idle, opt);
+        if (opt->kind != OPT_CHOICE && !differs)
+            continue;
+        used += (size_t)snprintf(choices + used, sizeof(choices) - used, "%s%s%s%s",
+                                 used ? ", " : " (", differs ? opt->name : "", differs ? " " : "",
+                                 opt_format_value(opt, r->idle->params, value, sizeof(value)));
     }
     (void)fprintf(r->out, "\n%s%s%s%s, %u worker%s: %s, %s%s\n", r->color ? "\033[1m" : "",
                   bench->name, choices, used ? ")" : "", r->idle->slots,

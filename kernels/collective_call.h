@@ -53,11 +53,11 @@ struct collective_call {
     enum collective_op op;
     enum collective_type type;
     bool in_place;
-    bool graph;    /* capture a batch once, then replay it; NCCL only */
-    bool blocking; /* wait for each before the next is started; MPI always does */
-    unsigned root; /* of broadcast and reduce */
-    size_t count;  /* > 0 */
-    size_t bytes;  /* of the larger of the two buffers: METHOD.md's S */
+    bool graph;     /* capture a batch once, then replay it; NCCL only */
+    unsigned queue; /* wait after so many operations; 0 = after the last. MPI waits for each */
+    unsigned root;  /* of broadcast and reduce */
+    size_t count;   /* > 0 */
+    size_t bytes;   /* of the larger of the two buffers: METHOD.md's S */
 };
 
 /* Of one element. */

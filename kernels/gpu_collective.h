@@ -76,12 +76,13 @@ int gpu_collective_prepare(struct gpu_collective *gc, const struct collective_ca
                            size_t size);
 unsigned gpu_collective_batch(const struct gpu_collective *gc);
 
-/* With a graph, what is not a multiple of the batch goes one by one. With call->blocking, returns
+/* With a graph, what is not a multiple of the batch goes one by one. With call->queue, returns
  * when all are done. */
 int gpu_collective_enqueue(struct gpu_collective *gc, uint64_t iters, char *msg, size_t size);
 
 /*
- * Asks the streams until they are idle, and lets other threads have the CPU between questions.
+ * Asks the streams until they are idle, and keeps the CPU meanwhile, as frameworks do: to yield it
+ * to busy threads costs milliseconds.
  * When NCCL reports that an operation failed (a peer or a link is gone), aborts it: -EIO.
  */
 int gpu_collective_wait(struct gpu_collective *gc, char *msg, size_t size);

@@ -5,8 +5,6 @@
 #include <cstdlib>
 #include <cstring>
 
-#include <sched.h>
-
 static const int nccl_types[COLLECTIVE_TYPES] = {
     NCCL_INT8, NCCL_INT32, NCCL_INT64, NCCL_HALF, NCCL_BFLOAT16, NCCL_FLOAT, NCCL_DOUBLE,
 };
@@ -191,30 +189,23 @@ unsigned gpu_collective_batch(const struct gpu_collective *gc)
     return gc->call.graph ? BATCH_OPERATIONS : 1;
 }
 
-/* As frameworks wait at the end of a step; how the CPU waits is up to the driver. */
-static int wait_blocking(struct gpu_collective *gc, char *msg, size_t size)
-{
-    cudaError_t error = cudaSuccess;
-    for (unsigned k = 0; k < gc->local && error == cudaSuccess; k++)
-        error = cudaStreamSynchronize(gc->rank[k].stream);
-    return gpu_collective_cuda(gc, error, "an operation failed", msg, size);
-}
-
-static int issue_blocking(struct gpu_collective *gc, uint64_t iters, char *msg, size_t size)
+/* A place in the buffers is a matter of the number within the queue. */
+static int issue_queues(struct gpu_collective *gc, uint64_t iters, char *msg, size_t size)
 {
     int rc = 0;
-    for (uint64_t i = 0; i < iters && !rc; i++) {
-        rc = issue_many(gc, 1, msg, size);
+    for (uint64_t done = 0; done < iters && !rc; done += gc->call.queue) {
+        uint64_t left = iters - done;
+        rc = issue_many(gc, left < gc->call.queue ? left : gc->call.queue, msg, size);
         if (!rc)
-            rc = wait_blocking(gc, msg, size);
+            rc = gpu_collective_wait(gc, msg, size);
     }
     return rc;
 }
 
 int gpu_collective_enqueue(struct gpu_collective *gc, uint64_t iters, char *msg, size_t size)
 {
-    if (gc->call.blocking)
-        return issue_blocking(gc, iters, msg, size);
+    if (gc->call.queue)
+        return issue_queues(gc, iters, msg, size);
     if (!gc->call.graph)
         return issue_many(gc, iters, msg, size);
     cudaError_t error = cudaSuccess;
@@ -251,7 +242,6 @@ int gpu_collective_wait(struct gpu_collective *gc, char *msg, size_t size)
             int rc = look_for_errors(gc, msg, size);
             if (rc)
                 return rc;
-            (void)sched_yield();
         }
         if (error != cudaSuccess)
             return gpu_collective_cuda(gc, error, "an operation failed", msg, size);
@@ -291,8 +281,8 @@ static int enqueue_timed(struct gpu_collective *gc, unsigned iters, char *msg, s
                                      "cannot start an operation", msg, size);
         if (!rc)
             rc = gpu_collective_cuda(gc, record_all(gc, i, true), "event", msg, size);
-        if (!rc && gc->call.blocking)
-            rc = wait_blocking(gc, msg, size);
+        if (!rc && gc->call.queue && (i + 1) % gc->call.queue == 0)
+            rc = gpu_collective_wait(gc, msg, size);
     }
     return rc;
 }
