@@ -8,7 +8,7 @@
  *
  *   1. operations back to back, twice as many each time, until they take a tenth of the share
  *   2. a barrier; one operation that is not timed; then, for half of the share, operations in
- * queues of `queue`, each waited for at its end, without a look at any clock in between
+ *      queues of `queue`, each waited for at its end, without a look at any clock in between
  *   3. for a fifth of the share, at most 512 operations with device events on both sides of each
  *   4. one operation on known inputs, its outputs poisoned before, every element compared
  *
@@ -27,9 +27,8 @@
  * devices' memory (why=memory).
  * **Source** nccl-tests, src/common.cu (loop, sizes, in-place offsets) and doc/PERFORMANCE.md
  * (bandwidths); MPI: the OSU micro-benchmarks measure the same way.
- * A queue hides a CPU that is late by less than it takes; a training step waits each time
- * (queue=1).
- * **Limits** The two events cost the device a microsecond or two an operation, so that
+ * **Limits** A queue hides a CPU that is late by less than it takes; a training step waits each
+ * time (queue=1). The two events cost the device a microsecond or two an operation, so that
  * `collective_time` is a little above `collective_latency` where operations are short.
  * all-to-all and send-recv have no in-place form. Reductions are sums.
  */

@@ -263,14 +263,10 @@ static void print_alike(const struct teller *teller, enum symmetry_kind kind)
     }
     if (!n)
         return;
-    /* Waits of microseconds differ by nothing, which is no percentage of anything. */
-    if (kind == SYMMETRY_RANK && widest->spread <= 0) {
-        print_sentence(teller, "symmetry: no rank is unlike the others", false);
-        return;
-    }
     if (n > 1 && widest->spread > 0.05)
         (void)snprintf(where, sizeof(where), ", the widest: %s",
                        name_comparison(widest, what, sizeof(what)));
+    /* Waits of microseconds differ by nothing, which is no percentage of anything. */
     if (widest->spread > 0)
         (void)snprintf(close, sizeof(close), "within %.1f%% of each other", 100 * widest->spread);
     (void)snprintf(line, sizeof(line), "symmetry: %zu %s %s in %zu comparison%s%s", units,
