@@ -1,7 +1,8 @@
 #include "bench/collective_points.h"
 
 #include <math.h>
-#include <stdlib.h>
+
+#include "bench/memory.h"
 
 size_t collective_range_count(const struct collective_range *range)
 {
@@ -40,19 +41,6 @@ uint64_t collective_iters(double share_s, double took_s, uint64_t done, unsigned
     return (batches ? batches : 1) * batch;
 }
 
-static int compare_doubles(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-/* The smallest value that a share of all is not above. */
-static double quantile(const double *sorted, unsigned n, double share)
-{
-    unsigned rank = (unsigned)ceil(share * n);
-    return sorted[rank ? rank - 1 : 0];
-}
-
 struct collective_spread collective_spread_of(const struct collective_time *times, unsigned ranks,
                                               unsigned iters, double *scratch)
 {
@@ -61,9 +49,8 @@ struct collective_spread collective_spread_of(const struct collective_time *time
         for (unsigned rank = 0; rank < ranks; rank++)
             scratch[i] = fmax(scratch[i], (double)times[(size_t)rank * iters + i].period_us);
     }
-    qsort(scratch, iters, sizeof(*scratch), compare_doubles);
-    return (struct collective_spread){.p50_us = quantile(scratch, iters, 0.5),
-                                      .p99_us = quantile(scratch, iters, 0.99),
+    return (struct collective_spread){.p50_us = memory_median(scratch, iters), /* and sorts */
+                                      .p99_us = memory_percentile(scratch, iters, 99),
                                       .max_us = scratch[iters - 1]};
 }
 

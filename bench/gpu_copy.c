@@ -193,7 +193,7 @@ static int measure_latency(struct copy_scan *scan, struct bench_ctx *ctx,
     rc = bench_emit(ctx, COPY_LATENCY, median_ns * 1e-3, "dir=%s;gpu=%u;size=%zu;stat=p50", dir,
                     point->gpu, bytes);
     if (!rc)
-        rc = bench_emit(ctx, COPY_LATENCY, job->ns[(job->samples * 99 + 99) / 100 - 1] * 1e-3,
+        rc = bench_emit(ctx, COPY_LATENCY, memory_percentile(job->ns, job->samples, 99) * 1e-3,
                         "dir=%s;gpu=%u;size=%zu;stat=p99", dir, point->gpu, bytes);
     return rc;
 }

@@ -11,7 +11,7 @@ double launch_stat(double *values, size_t n, enum launch_stat stat)
     double median = memory_median(values, n);
     if (stat == LAUNCH_P50)
         return median;
-    return stat == LAUNCH_MAX ? values[n - 1] : values[(n * 99 + 99) / 100 - 1];
+    return stat == LAUNCH_MAX ? values[n - 1] : memory_percentile(values, n, 99);
 }
 
 unsigned launch_batch(double need, double one, unsigned least, unsigned most)

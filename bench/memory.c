@@ -297,3 +297,9 @@ double memory_median(double *values, size_t n)
     qsort(values, n, sizeof(*values), compare_doubles);
     return n % 2 ? values[n / 2] : (values[n / 2 - 1] + values[n / 2]) / 2;
 }
+
+double memory_percentile(const double *sorted, size_t n, unsigned percent)
+{
+    size_t rank = (n * percent + 99) / 100;
+    return sorted[rank ? rank - 1 : 0];
+}

@@ -63,4 +63,7 @@ size_t memory_round_down(uint64_t bytes, size_t multiple);
 /* Sorts `values` and returns the median; n >= 1. */
 double memory_median(double *values, size_t n);
 
+/* Of n >= 1 sorted values the smallest that `percent` of them are not above (nearest rank). */
+double memory_percentile(const double *sorted, size_t n, unsigned percent);
+
 #endif
