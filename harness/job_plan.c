@@ -111,10 +111,17 @@ static void skip_everywhere(const struct job *job, const struct share *all,
 static int compare_shares(const struct job *job, const struct share *all, bool can, struct err *err)
 {
     char name[100];
-    for (unsigned r = 1; r < job->world.size; r++)
-        if (strcmp(all[r].arm, all[0].arm) != 0 || (can && all[r].background != all[0].background))
-            return err_set(err, -EINVAL, "%s plans other workers (%s) than rank 0 (%s)",
-                           job_rank_name(job, r, name, sizeof(name)), all[r].arm, all[0].arm);
+    for (unsigned r = 1; r < job->world.size; r++) {
+        job_rank_name(job, r, name, sizeof(name));
+        if (strcmp(all[r].arm, all[0].arm) != 0)
+            return err_set(err, -EINVAL, "%s plans other workers (%s) than rank 0 (%s)", name,
+                           all[r].arm, all[0].arm);
+        if (can && all[r].background != all[0].background)
+            return err_set(err, -EINVAL,
+                           "%s plans another number of background workers, %u, than rank 0, %u: "
+                           "say --background-workers N, or start as many ranks on each host",
+                           name, all[r].background, all[0].background);
+    }
     return 0;
 }
 

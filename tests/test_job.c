@@ -259,7 +259,7 @@ static void test_job_collect(void **state)
 static const struct bench team = {.name = "team", .together = true};
 
 /* Machine a has eight cores, b five; each plans for its own ranks and one in the background. */
-static void spread(struct rank *rank)
+static void spread_with(struct rank *rank, bool background_as_workers)
 {
     static const char *const machines[] = {"package:1 core:8 pu:1", "package:1 core:5 pu:1"};
     const struct topo_options options = {.xml = machines[rank->number == 2]};
@@ -269,6 +269,7 @@ static void spread(struct rank *rank)
                                          .nplacements = 1,
                                          .workers = &rank->job.plan_size,
                                          .nworkers = 1,
+                                         .background_as_workers = background_as_workers,
                                          .plan = {.background = 1}};
     struct topo topo = {0};
     struct result result = {0};
@@ -296,6 +297,29 @@ static void spread(struct rank *rank)
     }
     arms_free(&result);
     topo_free(&topo);
+}
+
+static void spread(struct rank *rank)
+{
+    spread_with(rank, false);
+}
+
+static void spread_as_workers(struct rank *rank)
+{
+    spread_with(rank, true);
+}
+
+static void test_job_plan_needs_equal_backgrounds(void **state)
+{
+    (void)state;
+    struct rank *ranks = run_ranks(spread_as_workers);
+    for (unsigned r = 0; r < RANKS; r++) {
+        assert_int_equal(ranks[r].rc, -EINVAL);
+        assert_string_equal(ranks[r].err.msg,
+                            "rank 2 (host b) plans another number of background workers, 1, than "
+                            "rank 0, 2: say --background-workers N, or start as many ranks on each "
+                            "host");
+    }
 }
 
 static void test_job_plan_spread(void **state)
@@ -444,6 +468,7 @@ int main(void)
         cmocka_unit_test(test_job_names_the_lost_rank),
         cmocka_unit_test(test_job_collect),
         cmocka_unit_test(test_job_plan_spread),
+        cmocka_unit_test(test_job_plan_needs_equal_backgrounds),
         cmocka_unit_test(test_job_watch),
         cmocka_unit_test(test_job_watch_interrupt),
         cmocka_unit_test(test_job_watch_holds_meetings),
