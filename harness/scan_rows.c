@@ -170,7 +170,7 @@ static void append_arm(const struct result *result, const struct arm *arm, const
             append(buf, size, "%s %s", opt->name,
                    opt_format_value(opt, arm->params, value, sizeof(value)));
     if (arm->alone)
-        append(buf, size, "without load");
+        append(buf, size, "%s", bench_is_team(arm->bench) ? "without load" : "alone");
     else if (has_other_placement(result, arm) || arm_background(arm))
         append(buf, size, "%s", placement_infos[arm->placement].name);
 }

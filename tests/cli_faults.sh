@@ -46,6 +46,9 @@ expect 0 . "$CONTEND_FAKE" run busy --placement none --workers 1 --rounds 1 --ti
 grep -q '"background": true' "$scratch/busy/run.json" || fail "no background worker in run.json"
 # A scan: one row a metric and key, over the rounds; nothing is timed from outside.
 expect 0 . "$CONTEND_FAKE" bench fakescan --rounds 2 --time 0.1 --no-plots --out "$scratch/scan"
+# One worker of a scan without the others is alone; without load is a team.
+expect 0 'fakescan, alone' "$CONTEND_FAKE" bench fakescan --workers 2 --rounds 1 --time 0.1 \
+    --no-plots --out "$scratch/two"
 rows=$(awk -F, 'NR > 1 { print $8 "," $6 "," $11 "," $13 }' "$scratch/scan/rows.csv")
 [ "$rows" = "cpus,slots=1,2,$cpus
 square,a=0;slots=1,2,0
