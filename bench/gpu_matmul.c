@@ -22,15 +22,12 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "bench/gpu.h"
+#include "bench/gpu_matmul_slice.h"
 #include "bench/gpu_peak.h"
-#include "bench/gpu_sensors.h"
 #include "bench/registry.h"
-#include "harness/core/clock.h"
 #include "harness/core/log.h"
-#include "kernels/gpu_matmul.h"
 #include "kernels/mix64.h"
 
 enum { N_STEP = 16, N_LEAST = 256 };
@@ -85,32 +82,7 @@ static int matmul_validate(const void *params, struct err *err)
 
 #ifdef CONTEND_HAVE_CUDA
 
-enum { GPUS_MAX = 64, SETTLE_SHARE = 3, CHECKED = 24 };
-
-static const double batch_s = 0.02;
-static const uint64_t reading_ns = 10000000;
-
-struct matmul_gpu {
-    struct gpu_matmul_device device;
-    struct gpu_sensors sensors;
-    struct gpu_matmul *of[MATMUL_TYPES]; /* NULL = left out */
-    /* Of the slice that runs. */
-    unsigned count;             /* products a batch */
-    double products, seconds;   /* of the batches that count */
-    struct gpu_average average; /* of its readings */
-};
-
-struct matmul {
-    struct matmul_gpu gpus[GPUS_MAX];
-    unsigned ngpus;
-    size_t n;
-    uint64_t seed;
-    double products;
-    /* Of the slice that runs: GPUs first..end-1. */
-    unsigned first, end, next_read;
-    enum matmul_type type;
-    uint64_t count_ns, end_ns, read_ns;
-};
+enum { CHECKED = 24 };
 
 static int probe_type(struct bench_ctx *ctx, enum matmul_type type)
 {
@@ -230,7 +202,7 @@ static int matmul_setup(struct bench_ctx *ctx)
     if (!t)
         return err_set(ctx->err, -ENOMEM, "cannot allocate the state of the scan");
     t->seed = ctx->seed;
-    t->ngpus = machine->ngpus < GPUS_MAX ? machine->ngpus : GPUS_MAX;
+    t->ngpus = machine->ngpus < MATMUL_GPUS ? machine->ngpus : MATMUL_GPUS;
     int rc = gpu_error(gpu_matmul_load(msg, sizeof(msg)), msg, ctx->err);
     for (unsigned i = 0; i < t->ngpus && !rc; i++)
         rc = gpu_error(
@@ -253,113 +225,6 @@ static void matmul_teardown(struct bench_ctx *ctx)
         for (unsigned type = 0; type < MATMUL_TYPES; type++)
             gpu_matmul_close(t->gpus[i].of[type]);
     free(t);
-}
-
-static bool takes_part(const struct matmul *t, unsigned gpu)
-{
-    return t->gpus[gpu].of[t->type] != NULL;
-}
-
-/* One GPU at a time: readings of many would last longer than what is queued. */
-static void read_sensors(struct matmul *t, uint64_t now_ns)
-{
-    struct gpu_reading reading;
-    unsigned gpu = t->first + t->next_read++ % (t->end - t->first);
-    t->read_ns = now_ns + reading_ns / (t->end - t->first);
-    if (!takes_part(t, gpu))
-        return;
-    gpu_sensors_read(&t->gpus[gpu].sensors, &reading);
-    gpu_average_add(&t->gpus[gpu].average, &reading);
-}
-
-/* Until a slot is done, with readings once they count. */
-static int await_slot(struct matmul *t, struct gpu_matmul *gpu, unsigned slot, double *seconds,
-                      struct err *err)
-{
-    const struct timespec nap = {.tv_nsec = 500000};
-    char msg[GPU_MSG] = "";
-    bool done = false;
-    int rc = gpu_matmul_done(gpu, slot, &done, msg, sizeof(msg));
-    while (!rc && !done) {
-        uint64_t now_ns = clock_now_ns();
-        if (now_ns >= t->count_ns && now_ns >= t->read_ns)
-            read_sensors(t, now_ns);
-        else
-            (void)nanosleep(&nap, NULL);
-        rc = gpu_matmul_done(gpu, slot, &done, msg, sizeof(msg));
-    }
-    if (!rc)
-        rc = gpu_matmul_wait(gpu, slot, seconds, msg, sizeof(msg));
-    return gpu_error(rc, msg, err);
-}
-
-static int queue_slot(struct matmul *t, unsigned slot, struct err *err)
-{
-    char msg[GPU_MSG] = "";
-    int rc = 0;
-    for (unsigned i = t->first; i < t->end && !rc; i++)
-        if (takes_part(t, i))
-            rc = gpu_matmul_queue(t->gpus[i].of[t->type], slot, t->gpus[i].count, msg, sizeof(msg));
-    return gpu_error(rc, msg, err);
-}
-
-/* Batches that end before count_ns warm up; a slice without any other counts its last. */
-static int finish_slot(struct matmul *t, unsigned slot, bool last, struct err *err)
-{
-    int rc = 0;
-    for (unsigned i = t->first; i < t->end && !rc; i++) {
-        struct matmul_gpu *gpu = &t->gpus[i];
-        double seconds = 0;
-        if (!takes_part(t, i))
-            continue;
-        rc = await_slot(t, gpu->of[t->type], slot, &seconds, err);
-        if (rc || (clock_now_ns() < t->count_ns && !(last && gpu->products == 0)))
-            continue;
-        gpu->products += gpu->count;
-        gpu->seconds += seconds;
-    }
-    return rc;
-}
-
-static void start_slice(struct matmul *t, double slice_s)
-{
-    double longest_s = 0;
-    for (unsigned i = t->first; i < t->end; i++) {
-        struct matmul_gpu *gpu = &t->gpus[i];
-        if (!takes_part(t, i))
-            continue;
-        double wish_s = batch_s < slice_s / 6 ? batch_s : slice_s / 6;
-        double count = wish_s / gpu_matmul_guess(gpu->of[t->type]);
-        gpu->count = count < 1 ? 1 : count > 10000 ? 10000 : (unsigned)count;
-        double took_s = gpu->count * gpu_matmul_guess(gpu->of[t->type]);
-        longest_s = took_s > longest_s ? took_s : longest_s;
-        gpu->products = gpu->seconds = 0;
-        gpu->average = (struct gpu_average){0};
-    }
-    uint64_t now_ns = clock_now_ns();
-    t->read_ns = 0;
-    t->count_ns = now_ns + (uint64_t)(slice_s * 1e9 / SETTLE_SHARE);
-    /* What is queued by then, one to two batches, fills the slice. */
-    double queue_s = slice_s - 1.5 * longest_s;
-    t->end_ns = now_ns + (uint64_t)(queue_s > 0 ? queue_s * 1e9 : 0);
-}
-
-/* A slot is queued anew as soon as it is done, behind the other one. */
-static int run_slice(struct matmul *t, double slice_s, struct err *err)
-{
-    unsigned slot = 0;
-    start_slice(t, slice_s);
-    int rc = queue_slot(t, 0, err);
-    if (!rc)
-        rc = queue_slot(t, 1, err);
-    for (; !rc && clock_now_ns() < t->end_ns; slot = !slot) {
-        rc = finish_slot(t, slot, false, err);
-        if (!rc)
-            rc = queue_slot(t, slot, err);
-    }
-    if (!rc)
-        rc = finish_slot(t, slot, false, err);
-    return rc ? rc : finish_slot(t, !slot, true, err);
 }
 
 static int emit_readings(struct bench_ctx *ctx, unsigned gpu, const char *with)
@@ -390,7 +255,7 @@ static int emit_slice(struct bench_ctx *ctx, const char *with)
     int rc = 0;
     for (unsigned i = t->first; i < t->end && !rc; i++) {
         struct matmul_gpu *gpu = &t->gpus[i];
-        if (!takes_part(t, i))
+        if (!matmul_takes_part(t, i))
             continue;
         double tflops = matmul_flops(t->n) * gpu->products / gpu->seconds * 1e-12;
         double peak_tflops = gpu_peak_tflops(gpu->device.name, t->type);
@@ -413,8 +278,8 @@ static int run_group(struct bench_ctx *ctx, unsigned first, unsigned end, double
     t->end = end;
     bool any = false;
     for (unsigned i = first; i < end; i++)
-        any = any || takes_part(t, i);
-    int rc = any ? run_slice(t, slice_s, ctx->err) : 0;
+        any = any || matmul_takes_part(t, i);
+    int rc = any ? matmul_slice_run(t, slice_s, ctx->err) : 0;
     return rc || !any ? rc : emit_slice(ctx, end - first == 1 ? "alone" : "all");
 }
 
