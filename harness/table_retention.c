@@ -11,7 +11,7 @@
 
 enum { LABEL = 10, VALUE = 9, KEPT = 6, ARMS_A_BLOCK = 4 };
 
-/* A placement under load is clearly better where it keeps that much more, at every size. */
+/* A placement is clearly better where it keeps that much more at the size that loses most. */
 static const double clear_gain = 0.1;
 
 struct retention {
@@ -143,10 +143,21 @@ static struct range range_of(const struct retention *r, const struct arm *arm)
     return range;
 }
 
+/* "84% to 97%", or "84%". */
+static char *format_range(const struct range *range, char *buf, size_t size)
+{
+    char least[16], most[16];
+    (void)format_kept(range->least, least, sizeof(least));
+    (void)format_kept(range->most, most, sizeof(most));
+    bool same = strcmp(least, most) == 0;
+    (void)snprintf(buf, size, "%s%s%s", least, same ? "" : " to ", same ? "" : most);
+    return buf;
+}
+
 static void print_closing(const struct retention *r, const struct arm *const *arms, size_t n)
 {
     size_t worst = 0, best = 0;
-    char line[600], least[16], most[16];
+    char line[600], kept[40];
     struct range low = range_of(r, arms[0]), high = low;
     for (size_t i = 1; i < n; i++) {
         struct range range = range_of(r, arms[i]);
@@ -164,14 +175,12 @@ static void print_closing(const struct retention *r, const struct arm *const *ar
     bool clear = high.least > low.least + clear_gain;
     int used = snprintf(
         line, sizeof(line),
-        "Under %u background worker%s (%s) %s keeps %s to %s of its idle speed with placement %s",
-        behind, behind == 1 ? "" : "s", r->result->background->name, r->idle->bench->name,
-        format_kept(low.least, least, sizeof(least)), format_kept(low.most, most, sizeof(most)),
-        placement_infos[arms[worst]->placement].name);
+        "Under %u background worker%s (%s) %s keeps %s of its idle speed with placement %s", behind,
+        behind == 1 ? "" : "s", r->result->background->name, r->idle->bench->name,
+        format_range(&low, kept, sizeof(kept)), placement_infos[arms[worst]->placement].name);
     if (clear)
-        used += snprintf(line + used, sizeof(line) - (size_t)used, ", %s to %s with %s",
-                         format_kept(high.least, least, sizeof(least)),
-                         format_kept(high.most, most, sizeof(most)), winner);
+        used += snprintf(line + used, sizeof(line) - (size_t)used, ", %s with %s",
+                         format_range(&high, kept, sizeof(kept)), winner);
     (void)snprintf(line + used, sizeof(line) - (size_t)used, ".");
     (void)fprintf(r->out, "\n%s", r->color ? "\033[1m" : "");
     text_wrap(line, 0, 0, r->out);

@@ -376,10 +376,11 @@ static bool print_note(const struct values *values, bool first)
     return true;
 }
 
-/* Teams under a load have a table of their own, beside what they do without it. */
-static bool is_under_load(const struct arm *arm)
+/* Teams under a load stand in a table of their own, beside what they do without it. */
+static bool stands_beside_idle(const struct rows *rows, const struct arm *arm)
 {
-    return arm->bench->retained && arm_background(arm);
+    size_t at = 0;
+    return arm->bench->retained && scan_next(rows, arm, "retention", &at);
 }
 
 int table_values_print(const struct result *result, const struct rows *rows,
@@ -391,7 +392,8 @@ int table_values_print(const struct result *result, const struct rows *rows,
     bool noted = false;
     for (size_t i = 0; i < result->narms && !rc; i++) {
         values.arm = &result->arms[i];
-        if (values.arm->bench->scan && summary_of(&values)->nrounds && !is_under_load(values.arm))
+        if (values.arm->bench->scan && summary_of(&values)->nrounds &&
+            !stands_beside_idle(rows, values.arm))
             rc = print_block(&values);
     }
     for (size_t i = 0; i < result->narms; i++) {

@@ -20,6 +20,13 @@ none,3,ranks=3;slots=3;background=none,rank_sum,2,4
 sized,3,ranks=3;slots=3;background=fake:3,rank_sum,2,4
 sized,3,ranks=3;slots=3;background=fake:3,retention,2,1" ] || fail "rows of a team: $rows"
 
+expect 0 'faketeam keeps 100% of its idle speed' "$CONTEND_FAKE" run team --workers 3 --rounds 1 \
+    --time 0.1 --no-plots --out "$scratch/told"
+
+# With nothing to stand beside, what a team does under load is still told.
+expect 0 'rank_sum +4' "$CONTEND_FAKE" run team --workers 3 --rounds 1 --time 0.1 --no-plots \
+    --no-baselines --out "$scratch/alone"
+
 begin=$SECONDS
 team dead 3 -p mode=crash -p bad_worker=1 --rounds 1
 [ $((SECONDS - begin)) -lt 20 ] || fail "a dead rank held the others up for $((SECONDS - begin)) s"
