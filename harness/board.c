@@ -28,6 +28,9 @@ static int board_gather(struct peers *peers, const void *mine, void *all, size_t
     if (board->relay) {
         board->bytes = (uint32_t)bytes;
         atomic_store(&board->posted, meeting + 1);
+    }
+    atomic_store(&board->came[peers->rank], meeting + 1);
+    if (board->relay) {
         seat->wake(seat->wake_arg);
     } else if (atomic_fetch_add(&board->arrived, 1) + 1 == peers->size) {
         atomic_store(&board->arrived, 0);
@@ -47,9 +50,11 @@ void board_sit(struct board *board, struct board_seat *seat, unsigned rank, unsi
     *peers = (struct peers){.rank = rank, .size = size, .gather = board_gather, .impl = seat};
 }
 
-bool board_waits(const struct board *board)
+/* The meeting first: seen in the other order, a rank that is just released would seem to wait. */
+bool board_waits(const struct board *board, unsigned rank)
 {
-    return atomic_load(&board->posted) != atomic_load(&board->meeting);
+    uint32_t meeting = atomic_load(&board->meeting);
+    return atomic_load(&board->came[rank]) == meeting + 1;
 }
 
 uint32_t board_posted(const struct board *board, uint32_t *bytes)

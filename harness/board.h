@@ -19,10 +19,11 @@ enum { BOARD_RANKS = 1024 };
 /* Zeroed = empty. Sparse: pages of ranks that do not exist are never touched. */
 struct board {
     uint32_t relay;
-    _Atomic uint32_t arrived; /* ranks that wait in this meeting */
-    _Atomic uint32_t meeting; /* futex: how many have been held */
-    _Atomic uint32_t posted;  /* relay: meetings that our rank has asked for */
-    uint32_t bytes;           /* of a block in the meeting under way */
+    _Atomic uint32_t arrived;           /* ranks that wait in this meeting */
+    _Atomic uint32_t meeting;           /* futex: how many have been held */
+    _Atomic uint32_t posted;            /* relay: meetings that our rank has asked for */
+    uint32_t bytes;                     /* of a block in the meeting under way */
+    _Atomic uint32_t came[BOARD_RANKS]; /* to so many meetings, by rank: who is missing? */
     /* Two, in turn: a slow rank may still read the last meeting's while the next one fills up. */
     unsigned char block[2][BOARD_RANKS][PEERS_BLOCK_MAX];
 };
@@ -39,11 +40,13 @@ struct board_seat {
 void board_sit(struct board *board, struct board_seat *seat, unsigned rank, unsigned size,
                struct peers *peers);
 
+/* Parent: true while the rank waits for others in a meeting. */
+bool board_waits(const struct board *board, unsigned rank);
+
 /*
- * Parent, relay: true when the rank waits; its block and those of others go to board_block. Counted
- * are the meetings that it has asked for; `bytes` is of a block in the last of them.
+ * Parent, relay: blocks, the rank's own and those of others, go to board_block. Counted are the
+ * meetings that it has asked for; `bytes` is of a block in the last of them.
  */
-bool board_waits(const struct board *board);
 uint32_t board_posted(const struct board *board, uint32_t *bytes);
 unsigned char *board_block(struct board *board, unsigned rank);
 void board_release(struct board *board);

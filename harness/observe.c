@@ -44,7 +44,7 @@ static int tell_job(struct observer *o, bool interrupted)
                             .late = o->late_ns && clock_now_ns() >= o->late_ns,
                             .interrupted = interrupted};
     beat.posted = board_posted(board, &beat.bytes);
-    bool idle = board_waits(board) || beat.foreground == WORKER_PRIMED ||
+    bool idle = board_waits(board, o->first) || beat.foreground == WORKER_PRIMED ||
                 beat.foreground == WORKER_READY || beat.foreground >= WORKER_DONE;
     return job_watch_step(&o->watch, &beat, idle, o->err);
 }

@@ -123,8 +123,10 @@ void observer_give_up(struct observer *o, unsigned i, enum worker_state state, d
     struct arena_worker *worker = &o->arena->worker[i];
     if (observer_past(o, i, state))
         return;
-    if (o->job && i < o->foreground && board_waits(&o->arena->board[0]))
-        (void)err_set(&worker->err, -ECANCELED, "waited %.3g s for another rank", limit_s);
+    bool has_turn = arena_state(worker) != WORKER_PRIMED || atomic_load(&worker->warm);
+    if (!has_turn || board_waits(&o->arena->board[i >= o->foreground], worker->index))
+        (void)err_set(&worker->err, -ECANCELED, "waited %.3g s for another %s", limit_s,
+                      has_turn ? "rank" : "worker");
     else
         (void)err_set(&worker->err, -ETIMEDOUT, "no progress within %.3g s while %s", limit_s,
                       worker_state_name(arena_state(worker)));

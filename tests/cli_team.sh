@@ -33,6 +33,18 @@ team dead 3 -p mode=crash -p bad_worker=1 --rounds 1
 grep -q ',failed,worker 1: killed by signal 9 (Killed) while running' "$scratch/dead/rows.csv" ||
     fail "the dead rank is not named:"$'\n'"$(cat "$scratch/dead/rows.csv")"
 
+# Named is the one that fails or hangs, in any phase, not those who wait for it.
+lost() { # lost MODE REASON
+    expect 3 "faketeam: (failed|hung): worker 1: $2" "$CONTEND_FAKE" bench faketeam --workers 3 \
+        -p "mode=$1" -p bad_worker=1 --rounds 1 --time 0.1 --limit 1 --setup-limit 2 --no-plots \
+        --out "$scratch/$1"
+}
+lost fail-setup 'the fake is told to fail its setup'
+lost hang-setup 'no progress within .* while setup'
+lost fail-run 'the fake is told to fail its run'
+lost hang-run 'no progress within 1 s while running'
+lost fail-check 'the fake is told that its result is wrong'
+
 # Without a background there is nothing to be compared with.
 expect 0 . "$CONTEND_FAKE" bench faketeam --workers 2 --rounds 1 --time 0.1 --no-plots \
     --out "$scratch/plain"

@@ -172,6 +172,8 @@ static int fake_team_run(struct bench_ctx *ctx, uint64_t iters, struct sample *s
     unsigned ranks[64] = {0}, sum = 0;
     int rc = 0;
     for (int i = 0; i < 100 && !rc; i++) {
+        if (i == 50 && is(ctx, MODE_FAIL_RUN))
+            return err_set(ctx->err, -EIO, "the fake is told to fail its run");
         if (i == 50 && is(ctx, MODE_CRASH))
             (void)raise(SIGKILL);
         while (i == 50 && is(ctx, MODE_HANG_RUN))
@@ -196,8 +198,9 @@ static const struct bench fake_team = {
     .scan = true,
     .together = true,
     .retained = "rank_sum",
-    .setup = fake_setup_nothing,
+    .setup = fake_setup,
     .run = fake_team_run,
+    .check = fake_check,
 };
 
 /* Copies to four GPUs, of which the third is slow, as is what goes from the first to the second. */

@@ -122,7 +122,7 @@ static void test_board_relay_waits_for_the_parent(void **state)
     board->relay = 1;
     assert_int_equal(pthread_create(&thread, NULL, attend_by_relay, &rank), 0);
     for (unsigned m = 0; m < 100; m++) {
-        while (!board_waits(board))
+        while (!board_waits(board, 1))
             ;
         unsigned own;
         memcpy(&own, board_block(board, 1), sizeof(own));
