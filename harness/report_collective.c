@@ -22,8 +22,9 @@ static const char *say_how(const struct report *report, const struct arm *arm, c
                            size_t size)
 {
     unsigned rounds = report->result->rounds_done;
-    const char *over =
-        device_name(bench_device(arm->bench, report->result->device, report->result->transport));
+    enum device device =
+        bench_device(arm->bench, report->result->device, report->result->transport);
+    const char *over = device == DEVICE_NCCL ? "NCCL" : "MPI on the CPUs";
     if (rounds > 1)
         (void)snprintf(buf, size, "Over %s. Medians and 95 percent intervals over %u rounds", over,
                        rounds);

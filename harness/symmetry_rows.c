@@ -22,10 +22,11 @@ static const struct judged {
     {"matmul_rate", 0},    {"launch_latency", 0.5}, {"rank_waited", 50},
 };
 
-/* Of values by key: tails and sleepers are too noisy to compare, and load is not shared evenly. */
+/* Of values by key: tails, sleepers and copies that the CPU stages are too noisy to compare, and
+ * load is not shared evenly. */
 static const struct {
     const char *name, *only;
-} calm[] = {{"stat", "p50"}, {"load", "idle"}, {"wait", "spin"}};
+} calm[] = {{"stat", "p50"}, {"load", "idle"}, {"wait", "spin"}, {"mem", "pinned"}};
 
 const char *symmetry_kind_name(enum symmetry_kind kind)
 {

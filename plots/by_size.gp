@@ -43,9 +43,9 @@ do for [kind in kinds] {
     eval open_figure(kind, figure, width, height)
     eval heading
     do for [i = 0:lines - 1] {
-        eval key_series(11 + i, 86 + 450 * (i % 2), 74 + 24 * (i / 2), i, sprintf("name[%d]", i + 1))
+        eval key_series(11 + i, 100 + 440 * (i % 2), 74 + 24 * (i / 2), i, sprintf("name[%d]", i + 1))
     }
-    set lmargin at screen from_left(86)
+    set lmargin at screen from_left(100)
     set rmargin at screen from_left(width - 36)
     set tmargin at screen from_top(top)
     set bmargin at screen from_top(top + body)

@@ -76,7 +76,7 @@ static void test_scans_all_figures_have_units_on_their_axes(void **state)
         {"collective_latency",
          1500,
          {"time of an operation (us, log scale)", ">all-reduce, out of place<",
-          ">test machine. Over nccl. "}},
+          ">test machine. Over NCCL. "}},
     };
     plot(&fixture_server, NULL);
     for (size_t i = 0; i < sizeof(want) / sizeof(want[0]); i++) {
