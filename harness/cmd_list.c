@@ -8,6 +8,7 @@
 #include "harness/cmd.h"
 #include "harness/core/log.h"
 #include "harness/plan.h"
+#include "harness/text.h"
 #include "harness/topo.h"
 
 #include <jansson.h>
@@ -39,21 +40,48 @@ static void explain(const struct topo *topo, enum placement placement, char *rea
     plan_free(&plan);
 }
 
+/* Why a benchmark would be skipped here, as far as the topology tells; "" when it would not. */
+static void explain_bench(const struct topo *topo, const struct bench *bench, char *reason,
+                          size_t size)
+{
+    unsigned gpus = topo_visible_gpus(topo);
+    reason[0] = '\0';
+    if (bench->needs & NEED_GPU && !gpus)
+        (void)snprintf(reason, size, "%s", topo->gpu_note[0] ? topo->gpu_note : "no GPU");
+    else if (bench->needs & NEED_COLLECTIVE && gpus == 0)
+        (void)snprintf(reason, size, "no GPU for NCCL; over MPI: mpirun -n 2 contend bench %s",
+                       bench->name);
+    else if (bench->needs & NEED_COLLECTIVE && gpus == 1)
+        (void)snprintf(reason, size, "one GPU only, and a collective needs two or more");
+    else if (bench->needs & NEED_NUMA && topo->nnodes < 2)
+        (void)snprintf(reason, size, "the system reports one NUMA node");
+}
+
+static void print_entry(const char *name, const char *summary, const char *not_here)
+{
+    enum { INDENT = 17 };
+    char label[64];
+    (void)snprintf(label, sizeof(label), "  %s ", name);
+    text_field(INDENT, label, "%s", summary);
+    if (not_here[0])
+        text_field(INDENT, "", "not here: %s", not_here);
+}
+
 static void print_text(const struct cmd_env *env, const struct topo *topo)
 {
+    char reason[300];
     (void)printf("Scenarios (contend run NAME):\n");
     for (const struct scenario *s = env->scenarios; s->name; s++)
-        (void)printf("  %-12s %s\n", s->name, s->summary);
+        print_entry(s->name, s->summary, "");
     (void)printf("\nBenchmarks (contend bench NAME):\n");
-    for (const struct bench *const *b = env->benches; *b; b++)
-        (void)printf("  %-12s %s\n", (*b)->name, (*b)->summary);
+    for (const struct bench *const *b = env->benches; *b; b++) {
+        explain_bench(topo, *b, reason, sizeof(reason));
+        print_entry((*b)->name, (*b)->summary, reason);
+    }
     (void)printf("\nPlacements (--placement):\n");
     for (int p = 0; p < PLACEMENTS; p++) {
-        char reason[300];
-        (void)printf("  %-12s %s\n", placement_infos[p].name, placement_infos[p].summary);
         explain(topo, (enum placement)p, reason, sizeof(reason));
-        if (reason[0])
-            (void)printf("  %-12s not here: %s\n", "", reason);
+        print_entry(placement_infos[p].name, placement_infos[p].summary, reason);
     }
 }
 
@@ -70,24 +98,30 @@ static void print_markdown(const struct cmd_env *env)
         (void)printf("| `%s` | %s |\n", placement_infos[p].name, placement_infos[p].summary);
 }
 
-static json_t *entry(const char *name, const char *summary)
+/* `not_here`: NULL where that is not asked. */
+static json_t *entry(const char *name, const char *summary, const char *not_here)
 {
-    return json_pack("{s:s, s:s}", "name", name, "summary", summary);
+    json_t *one = json_pack("{s:s, s:s}", "name", name, "summary", summary);
+    if (not_here)
+        (void)json_object_set_new(one, "not_here",
+                                  not_here[0] ? json_string(not_here) : json_null());
+    return one;
 }
 
 static void print_json(const struct cmd_env *env, const struct topo *topo)
 {
+    char reason[300];
     json_t *scenarios = json_array(), *benches = json_array(), *placements = json_array();
     for (const struct scenario *s = env->scenarios; s->name; s++)
-        (void)json_array_append_new(scenarios, entry(s->name, s->summary));
-    for (const struct bench *const *b = env->benches; *b; b++)
-        (void)json_array_append_new(benches, entry((*b)->name, (*b)->summary));
+        (void)json_array_append_new(scenarios, entry(s->name, s->summary, NULL));
+    for (const struct bench *const *b = env->benches; *b; b++) {
+        explain_bench(topo, *b, reason, sizeof(reason));
+        (void)json_array_append_new(benches, entry((*b)->name, (*b)->summary, reason));
+    }
     for (int p = 0; p < PLACEMENTS; p++) {
-        char reason[300];
         explain(topo, (enum placement)p, reason, sizeof(reason));
-        json_t *one = entry(placement_infos[p].name, placement_infos[p].summary);
-        (void)json_object_set_new(one, "not_here", reason[0] ? json_string(reason) : json_null());
-        (void)json_array_append_new(placements, one);
+        (void)json_array_append_new(
+            placements, entry(placement_infos[p].name, placement_infos[p].summary, reason));
     }
     json_t *all = json_pack("{s:o, s:o, s:o}", "scenarios", scenarios, "benchmarks", benches,
                             "placements", placements);

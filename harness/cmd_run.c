@@ -24,6 +24,7 @@
 #include "harness/run_options.h"
 #include "harness/symmetry_tell.h"
 #include "harness/table.h"
+#include "harness/text.h"
 #include "harness/topo_gpu.h"
 #include "version.h"
 
@@ -56,8 +57,11 @@ static void print_help(const struct cmd_env *env)
     (void)printf("usage: contend run [SCENARIO...] [options] [-p name=value]...\n\n"
                  "Starts workers under each placement, in random order, round after round, and\n"
                  "compares what they get. Scenarios:\n\n");
-    for (const struct scenario *s = env->scenarios; s->name; s++)
-        (void)printf("  %-12s %s\n", s->name, s->summary);
+    for (const struct scenario *s = env->scenarios; s->name; s++) {
+        char label[64];
+        (void)snprintf(label, sizeof(label), "  %s ", s->name);
+        text_field(15, label, "%s", s->summary);
+    }
     (void)printf("\nOptions:\n");
     opts_print_help(run_option_table, "--", stdout);
     (void)printf("  -p, --param NAME=VALUE  A parameter of the measured benchmark:\n");
