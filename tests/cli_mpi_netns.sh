@@ -22,9 +22,12 @@ ip link add cable netns "$a" type veth peer name cable netns "$b" 2>"$scratch/re
     skip "no virtual cable here: $(cat "$scratch/refused")"
 number=1
 for host in "$a" "$b"; do
-    ip -n "$host" link set lo up
-    ip -n "$host" addr add "10.213.7.$((number++))/24" dev cable
-    ip -n "$host" link set cable up
+    # Not `ip -n`: that remounts /, which a chroot has not.
+    inside=(nsenter "--net=/run/netns/$host" ip)
+    if ! { "${inside[@]}" link set lo up && "${inside[@]}" link set cable up &&
+        "${inside[@]}" addr add "10.213.7.$((number++))/24" dev cable; } 2>"$scratch/refused"; then
+        skip "a virtual cable cannot be used here: $(cat "$scratch/refused")"
+    fi
 done
 
 # enter HOST COMMAND...: there, under its name.

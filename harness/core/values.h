@@ -5,7 +5,7 @@
 #include <stdint.h>
 
 /* 256 CPUs have 32,640 pairs; two metrics a pair fit. */
-enum { VALUES_MAX = 1 << 17, VALUE_KEY_MAX = 52 };
+enum { VALUES_MAX = 1 << 17, VALUE_KEY_MAX = 68 };
 
 struct value {
     double value;
