@@ -181,6 +181,16 @@ static bool is_censored(const struct story *story, int arm)
 }
 
 /* "partition is 2.4x faster than none", and what goes with it. */
+char *closing_command(const struct result *result, const struct arm *arm, char *buf, size_t size)
+{
+    char background[32] = "";
+    if (arm_background(arm))
+        (void)snprintf(background, sizeof(background), " --background %u", arm_background(arm));
+    (void)snprintf(buf, size, "contend place --workers %u --placement %s%s%s", arm->slots,
+                   placement_infos[arm->placement].name, background, result->plan_options);
+    return buf;
+}
+
 static int tell_gain(const struct story *story, struct closing *closing, struct err *err)
 {
     char gain[32], loss[128], sized[96];
@@ -194,9 +204,8 @@ static int tell_gain(const struct story *story, struct closing *closing, struct 
         is_censored(story, story->reference) ? "more than " : "",
         closing_format_ratio(story->gain.median, gain, sizeof(gain)),
         name_of(story, story->reference), loss, sized, ".");
-    (void)snprintf(closing->command, sizeof(closing->command),
-                   "contend place --workers %u --placement %s", story->slots,
-                   name_of(story, story->winner));
+    (void)closing_command(story->result, &story->result->arms[story->winner], closing->command,
+                          sizeof(closing->command));
     return 0;
 }
 

@@ -12,7 +12,7 @@
 
 struct closing {
     char sentence[512]; /* "" when there is nothing to compare */
-    char command[128];  /* "contend place ..."; "" when no placement is clearly better */
+    char command[512];  /* "contend place ..."; "" when no placement is clearly better */
 };
 
 /*
@@ -24,6 +24,12 @@ struct closing {
  */
 int closing_make(const struct result *result, const struct summary *summary,
                  const struct rows *rows, unsigned slots, struct closing *closing, struct err *err);
+
+/*
+ * "contend place --workers 4 --placement partition --background 4 --reserve 2": what plans the
+ * arm's workers anew. Returns buf.
+ */
+char *closing_command(const struct result *result, const struct arm *arm, char *buf, size_t size);
 
 /* 2.41 -> "2.4x", 430.2 -> "430x", 1.053 -> "1.05x". Returns buf. */
 char *closing_format_ratio(double ratio, char *buf, size_t size);

@@ -39,4 +39,10 @@ extern const char *const plan_mem_choices[];
 int plan_options_apply(const struct plan_options *options, struct plan_request *request,
                        struct err *err);
 
+/*
+ * What differs from the defaults, as on a command line: " --reserve 4 --mem bind", "" for nothing.
+ * CPUs are those that plan_options_apply accepted, written anew. Returns buf.
+ */
+char *plan_options_format(const struct plan_options *options, char *buf, size_t size);
+
 #endif

@@ -105,6 +105,7 @@ struct result {
     enum device device;             /* of the arms whose benchmark needs one or its stand-in */
     enum device transport;          /* of the arms of collectives: nccl or mpi */
     const struct bench *background; /* that only makes load; NULL = none */
+    char plan_options[300];         /* what all plans were told, as on a command line */
     unsigned rounds_planned, rounds_done;
     uint64_t seed;
     size_t narms;

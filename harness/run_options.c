@@ -386,6 +386,9 @@ static int add_parts(const struct cmd_env *env, const struct run_options *option
                                        setup->config.background && !background_workers,
                                    .plan = {.background = background_workers}};
     int rc = plan_options_apply(&options->plan, &request.plan, err);
+    if (!rc)
+        (void)plan_options_format(&options->plan, result->plan_options,
+                                  sizeof(result->plan_options));
     const struct scenario_part *part = setup->scenario->parts;
     for (size_t i = 0; !rc && part[i].foreground; i++) {
         rc = i < SCENARIO_PARTS_MAX ? find_bench(env, part[i].foreground, &bench, err) : -E2BIG;

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "harness/closing.h"
 #include "harness/core/units.h"
 #include "harness/report_lines.h"
 #include "harness/scan_rows.h"
@@ -157,7 +158,7 @@ static char *format_range(const struct range *range, char *buf, size_t size)
 static void print_closing(const struct retention *r, const struct arm *const *arms, size_t n)
 {
     size_t worst = 0, best = 0;
-    char line[600], kept[40];
+    char line[600], kept[40], command[512];
     struct range low = range_of(r, arms[0]), high = low;
     for (size_t i = 1; i < n; i++) {
         struct range range = range_of(r, arms[i]);
@@ -186,9 +187,8 @@ static void print_closing(const struct retention *r, const struct arm *const *ar
     text_wrap(line, 0, 0, r->out);
     (void)fputs(r->color ? "\033[0m" : "", r->out);
     if (clear && arms[best]->placement != PLACE_NONE)
-        (void)fprintf(r->out,
-                      "to apply it: contend place --placement %s --workers %u --background %u\n",
-                      winner, arms[best]->slots, behind);
+        (void)fprintf(r->out, "to apply it: %s\n",
+                      closing_command(r->result, arms[best], command, sizeof(command)));
 }
 
 static const char *unit_of(const struct bench *bench)

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "harness/plan_options.h"
 #include "harness/report.h"
 #include "harness/row.h"
 #include "harness/table_retention.h"
@@ -187,6 +188,8 @@ static void test_retention_table_says_what_is_kept(void **state)
     arm = add_arm(&result, PLACE_PARTITION, false);
     for (unsigned r = 0; r < ROUNDS; r++)
         add_round(arm, r, 20.5, 160);
+    const struct plan_options options = {.reserve = 4, .cpus = "3,0-1", .mem = 2};
+    (void)plan_options_format(&options, result.plan_options, sizeof(result.plan_options));
     assert_int_equal(rows_make(&result, &rows, NULL), 0);
     FILE *out = open_memstream(&text, &size);
     assert_non_null(out);
@@ -202,7 +205,8 @@ static void test_retention_table_says_what_is_kept(void **state)
               "\n"
               "Under 2 background workers (load) team keeps 20% to 75% of its idle speed with\n"
               "placement none, 94% to 98% with partition.\n"
-              "to apply it: contend place --placement partition --workers 2 --background 2\n");
+              "to apply it: contend place --workers 2 --placement partition --background 2 "
+              "--reserve 4 --cpus 0-1,3 --mem bind\n");
     free(text);
     rows_free(&rows);
     fixture_result_free(&result);
