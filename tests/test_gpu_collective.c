@@ -11,18 +11,6 @@
 
 #include <cmocka.h>
 
-enum { SKIPPED = 77 };
-
-#ifndef CONTEND_HAVE_CUDA
-
-int main(void)
-{
-    (void)printf("skipped: built without CUDA\n");
-    return SKIPPED;
-}
-
-#else
-
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -33,6 +21,8 @@ int main(void)
 #include "bench/collective_points.h"
 #include "bench/registry.h"
 #include "kernels/gpu_collective.h"
+
+enum { SKIPPED = 77 };
 
 enum { GPUS_MAX = 16, TIMES = 32, BUFFER_BYTES = 8 << 20 };
 
@@ -276,5 +266,3 @@ int main(void)
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }
-
-#endif

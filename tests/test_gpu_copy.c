@@ -7,18 +7,6 @@
 
 #include <cmocka.h>
 
-enum { SKIPPED = 77 };
-
-#ifndef CONTEND_HAVE_CUDA
-
-int main(void)
-{
-    (void)printf("skipped: built without CUDA\n");
-    return SKIPPED;
-}
-
-#else
-
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -27,10 +15,12 @@ int main(void)
 #include "bench/gpu_copy_plan.h"
 #include "bench/memory.h"
 #include "bench/registry.h"
-#include "harness/gpu_driver.h"
 #include "kernels/gpu_common.h"
 #include "kernels/gpu_copy.h"
+#include "tests/fixture_gpu.h"
 #include "tests/fixture_scan.h"
+
+enum { SKIPPED = 77 };
 
 enum { BYTES = 8 << 20, WORDS = BYTES / 8, HOST_SALT = 500 };
 
@@ -364,27 +354,9 @@ static void test_gpu_copy_scan_measures_every_point(void **state)
     scan_end(&scan);
 }
 
-static unsigned list_gpus(void)
-{
-    struct err err = {0};
-    const struct cuda_api *cuda = cuda_driver(&err);
-    int count = 0, device;
-    scan_machine_init(&machine);
-    if (!cuda || cuda->device_count(&count))
-        return 0;
-    for (int i = 0; i < count && i < GPU_COPY_GPUS; i++) {
-        struct bench_gpu *gpu = &machine.gpus[machine.ngpus];
-        gpu->os_node = -1;
-        if (!cuda->device_get(&device, i) &&
-            !cuda->pci_bus_id(gpu->pci_bdf, sizeof(gpu->pci_bdf), device))
-            machine.ngpus++;
-    }
-    return machine.ngpus;
-}
-
 int main(void)
 {
-    char why[200] = "the driver lists no GPU";
+    char why[200] = "";
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_gpu_copy_host_copies_arrive),
         cmocka_unit_test(test_gpu_copy_pageable_and_combined_copies_arrive),
@@ -398,11 +370,11 @@ int main(void)
         cmocka_unit_test(test_gpu_copy_unknown_address_is_no_device),
         cmocka_unit_test(test_gpu_copy_scan_measures_every_point),
     };
-    if (gpu_count(why, sizeof(why)) == 0 || list_gpus() == 0) {
+    if (gpu_count(why, sizeof(why)) == 0) {
         (void)printf("skipped: %s\n", why);
         return SKIPPED;
     }
+    if (fixture_find_gpus(&machine) == 0)
+        return SKIPPED;
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
-
-#endif

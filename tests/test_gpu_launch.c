@@ -7,18 +7,6 @@
 
 #include <cmocka.h>
 
-enum { SKIPPED = 77 };
-
-#ifndef CONTEND_HAVE_CUDA
-
-int main(void)
-{
-    (void)printf("skipped: built without CUDA\n");
-    return SKIPPED;
-}
-
-#else
-
 #include <errno.h>
 #include <math.h>
 #include <string.h>
@@ -28,6 +16,8 @@ int main(void)
 #include "kernels/gpu_launch.h"
 #include "tests/fixture_gpu.h"
 #include "tests/fixture_scan.h"
+
+enum { SKIPPED = 77 };
 
 static struct bench_machine machine;
 
@@ -143,5 +133,3 @@ int main(void)
         return SKIPPED;
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
-
-#endif
