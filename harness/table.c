@@ -11,8 +11,9 @@
 #include "harness/table_emitted.h"
 #include "harness/table_retention.h"
 #include "harness/table_values.h"
+#include "harness/text.h"
 
-enum { TABLE_WIDTH = 79, CELL = 32 };
+enum { CELL = 32 };
 
 struct table {
     const struct result *result;
@@ -30,27 +31,6 @@ static void paint(const struct table *table, enum paint color)
     static const char *const codes[] = {"\033[0m", "\033[1m", "\033[31m", "\033[32m", "\033[2m"};
     if (table->color)
         (void)fputs(codes[color], table->out);
-}
-
-/* Prints text broken at spaces; lines after the first start behind `indent` spaces. */
-static void print_wrapped(const char *text, int indent, FILE *out)
-{
-    int column = 0;
-    while (*text) {
-        int word = (int)strcspn(text, " ");
-        if (column > indent && column + 1 + word > TABLE_WIDTH) {
-            (void)fprintf(out, "\n%*s", indent, "");
-            column = indent;
-        } else if (column > 0) {
-            (void)fputc(' ', out);
-            column++;
-        }
-        (void)fprintf(out, "%.*s", word, text);
-        column += word;
-        text += word;
-        text += strspn(text, " ");
-    }
-    (void)fputc('\n', out);
 }
 
 static const struct arm *arm_at(const struct table *table, size_t arm)
@@ -217,14 +197,14 @@ static void print_skipped(const struct table *table)
     if (n > REASONS_MAX) {
         (void)snprintf(line, sizeof(line), "- not on this machine: %s ('contend list' says why)",
                        names);
-        print_wrapped(line, 2, table->out);
+        text_wrap(line, 0, 2, table->out);
     }
     for (size_t i = 0; n <= REASONS_MAX && i < table->result->narms; i++) {
         if (!in_block(table, i) || arm_at(table, i)->plan.status != PLAN_SKIPPED)
             continue;
         (void)snprintf(line, sizeof(line), "- %s: skipped: %s", name_at(table, i),
                        arm_at(table, i)->plan.reason);
-        print_wrapped(line, 2, table->out);
+        text_wrap(line, 0, 2, table->out);
     }
 }
 
@@ -244,7 +224,7 @@ static void print_notes(const struct table *table)
         (void)snprintf(line, sizeof(line), "%s%s%s%s: %s: %s", mark, mark[0] ? " " : "",
                        name_at(table, i), arm->alone ? " alone" : "", status_name(summary->status),
                        summary->reason);
-        print_wrapped(line, 2, table->out);
+        text_wrap(line, 0, 2, table->out);
     }
 }
 
@@ -269,7 +249,7 @@ static void print_baselines(const struct table *table)
                                  units_format_seconds(median_of(table, (size_t)single, "step_time"),
                                                       step, sizeof(step)));
     if (used)
-        print_wrapped(line, 2, table->out);
+        text_wrap(line, 0, 2, table->out);
 }
 
 /* Returns whether any arm of it was measured. */
@@ -318,7 +298,7 @@ static int print_closing(const struct table *table, unsigned blocks)
     (void)snprintf(line, sizeof(line), "%s%s", with, closing.sentence);
     (void)fputc('\n', table->out);
     paint(table, BOLD);
-    print_wrapped(line, 0, table->out);
+    text_wrap(line, 0, 0, table->out);
     paint(table, PLAIN);
     if (closing.command[0])
         (void)fprintf(table->out, "to apply it: %s\n", closing.command);
