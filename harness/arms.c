@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "harness/random.h"
+
 bool arm_runs(const struct arm *arm)
 {
     return arm->plan.status == PLAN_OK && arm->same_as < 0;
@@ -110,22 +112,13 @@ void arms_free(struct result *result)
     result->narms = 0;
 }
 
-/* splitmix64 (Steele, Lea, Flood 2014): one well-mixed word a call from any seed. */
-static uint64_t next_random(uint64_t *state)
-{
-    uint64_t z = *state += UINT64_C(0x9e3779b97f4a7c15);
-    z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
-    z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
-    return z ^ (z >> 31);
-}
-
 void arms_shuffle(uint64_t seed, unsigned round, size_t n, size_t *order)
 {
     uint64_t state = seed ^ ((uint64_t)round << 32);
     for (size_t i = 0; i < n; i++)
         order[i] = i;
     for (size_t i = n; i > 1; i--) {
-        size_t j = (size_t)(next_random(&state) % i);
+        size_t j = (size_t)(random_next(&state) % i);
         size_t swap = order[i - 1];
         order[i - 1] = order[j];
         order[j] = swap;

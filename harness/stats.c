@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "harness/random.h"
+
 static int compare_double(const void *a, const void *b)
 {
     double x = *(const double *)a, y = *(const double *)b;
@@ -47,19 +49,10 @@ double stats_mean(const double *values, size_t n)
     return n ? sum / (double)n : NAN;
 }
 
-/* splitmix64 (Steele, Lea and Flood 2014): any seed is a good one, also 0. */
-static uint64_t next_random(uint64_t *state)
-{
-    uint64_t z = *state += UINT64_C(0x9e3779b97f4a7c15);
-    z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
-    z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
-    return z ^ (z >> 31);
-}
-
 /* Uniform in 0..n-1 by multiplication; the bias of n / 2^32 is far below the resampling error. */
 static size_t random_below(uint64_t *state, size_t n)
 {
-    return (size_t)((next_random(state) >> 32) * (uint64_t)n >> 32);
+    return (size_t)((random_next(state) >> 32) * (uint64_t)n >> 32);
 }
 
 /* The value at `rank` (0 = smallest) of the resample that holds counts[i] times sorted[i]. */
