@@ -1,5 +1,6 @@
 #include "tests/fixture_out.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -13,6 +14,8 @@
 #include <unistd.h>
 
 #include <cmocka.h>
+
+#include "harness/gnuplot.h"
 
 static char out_dir[] = "/tmp/contend-report-XXXXXX";
 int fixture_out_fd;
@@ -34,6 +37,17 @@ int fixture_remove_out(void **state)
     (void)close(fixture_out_fd);
     (void)snprintf(command, sizeof(command), "rm -rf %s", out_dir);
     return system(command);
+}
+
+bool fixture_has_gnuplot(void)
+{
+    struct gnuplot_job nothing = {.name = "nothing", .scripts = {"", "exit\n"}};
+    int here = open(".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    int rc = gnuplot_run(here, &nothing, 1, 30, NULL);
+    (void)close(here);
+    if (rc == -ENOENT)
+        (void)fputs("skipped: gnuplot is not installed\n", stderr);
+    return rc != -ENOENT;
 }
 
 unsigned char *fixture_read_plot(const char *name, const char *suffix, size_t *size)

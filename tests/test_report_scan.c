@@ -360,14 +360,8 @@ static void test_redraw_draws_what_has_data(void **state)
 
 int main(void)
 {
-    struct gnuplot_job nothing = {.name = "nothing", .scripts = {"", "exit\n"}};
-    int here = open(".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    int rc = gnuplot_run(here, &nothing, 1, 30, NULL);
-    (void)close(here);
-    if (rc == -ENOENT) {
-        (void)fputs("skipped: gnuplot is not installed\n", stderr);
+    if (!fixture_has_gnuplot())
         return 77;
-    }
 #define IN_DIRECTORY(test)                                                                         \
     cmocka_unit_test_setup_teardown(test, fixture_make_out, fixture_remove_out)
     const struct CMUnitTest tests[] = {

@@ -218,6 +218,8 @@ static void test_retention_is_drawn_by_size(void **state)
     struct result result;
     struct rows rows;
     struct err err = {0};
+    if (!fixture_has_gnuplot())
+        skip();
     make(&result, &rows);
     if (report_plots(&result, &rows, "test machine", fixture_out_fd, &err))
         fail_msg("%s", err.msg);
