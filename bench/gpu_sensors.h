@@ -1,6 +1,6 @@
 /*
  * What a GPU says about itself while it works: clock, power, temperature, and what holds its clock
- * back. By NVML (libnvidia-ml.so.1, or what CONTEND_LIBNVML names), loaded when asked for.
+ * back. By NVML (harness/core/gpu_driver.h), loaded when asked for.
  *
  *   struct gpu_sensors sensors;
  *   struct gpu_reading reading;
@@ -31,7 +31,7 @@ enum gpu_throttle {
 extern const char *const gpu_throttle_names[GPU_THROTTLES];
 
 struct gpu_sensors {
-    void *device; /* NULL = closed: readings are all NaN */
+    struct nvml_device *device; /* NULL = closed: readings are all NaN */
 };
 
 /* NaN where the GPU does not say. */

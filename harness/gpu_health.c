@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "harness/gpu_driver.h"
+#include "harness/core/gpu_driver.h"
 
 /* Beyond these a value is garbage, as broken firmware and virtual devices report it. */
 enum {
@@ -140,14 +140,6 @@ static void read_memory(const struct nvml_api *nvml, struct nvml_device *device,
     health->rows_failed = failed <= 1 ? (int)failed : -1;
 }
 
-/* From outside to the terminal. */
-static void keep_printable(char *text)
-{
-    for (; *text; text++)
-        if (*text < ' ' || *text > '~')
-            *text = '?';
-}
-
 static void read_instance(const struct nvml_api *nvml, struct nvml_device *device,
                           struct gpu_instance *instance)
 {
@@ -160,8 +152,8 @@ static void read_instance(const struct nvml_api *nvml, struct nvml_device *devic
     const char *profile = strstr(name, "MIG ");
     (void)snprintf(instance->name, sizeof(instance->name), "%.47s", profile ? profile : name);
     (void)snprintf(instance->uuid, sizeof(instance->uuid), "%.63s", uuid);
-    keep_printable(instance->name);
-    keep_printable(instance->uuid);
+    gpu_driver_clean(instance->name);
+    gpu_driver_clean(instance->uuid);
 }
 
 static void read_mig(const struct nvml_api *nvml, struct nvml_device *device,
@@ -206,7 +198,7 @@ static void name_process(struct gpu_process *process)
         process->name[0] = '\0';
     (void)fclose(file);
     process->name[strcspn(process->name, "\n")] = '\0';
-    keep_printable(process->name);
+    gpu_driver_clean(process->name);
 }
 
 static void add_process(struct gpu_health *health, unsigned pid, unsigned long long memory_bytes)

@@ -6,21 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "harness/gpu_driver.h"
+#include "harness/core/gpu_driver.h"
 #include "harness/gpu_health.h"
-
-/* nvmlClocksEventReason*, NVML API reference. */
-enum {
-    THROTTLE_GPU_IDLE = 0x1,           /* nothing runs */
-    THROTTLE_APPLICATION_CLOCKS = 0x2, /* the user set a clock */
-    THROTTLE_SW_POWER_CAP = 0x4,       /* at its power limit: usual under heavy load */
-    THROTTLE_HW_SLOWDOWN = 0x8,        /* clocks halved or worse: heat or power brake */
-    THROTTLE_SYNC_BOOST = 0x10,        /* held to the clock of its group */
-    THROTTLE_SW_THERMAL = 0x20,        /* the driver cools the GPU or its memory */
-    THROTTLE_HW_THERMAL = 0x40,        /* the hardware protects itself */
-    THROTTLE_HW_POWER_BRAKE = 0x80,    /* the power supply asked for less */
-    THROTTLE_DISPLAY_CLOCK_SETTING = 0x100
-};
 
 enum { AFFINITY_WORDS = BITSET_WORDS };
 
@@ -172,13 +159,6 @@ static void format_uuid(const struct cuda_uuid *uuid, char *text, size_t size)
     }
 }
 
-static void keep_printable(char *text)
-{
-    for (; *text; text++)
-        if (*text < ' ' || *text > '~')
-            *text = '?';
-}
-
 static int add_cuda_gpus(const struct cuda_api *cuda, struct topo *topo, struct err *err)
 {
     int count = 0;
@@ -269,7 +249,7 @@ static void write_gpu_note(struct topo *topo, unsigned on_bus, const struct err 
                        on_bus, reason);
     else
         (void)snprintf(note, sizeof(note), "%.190s", reason);
-    keep_printable(note);
+    gpu_driver_clean(note);
     memcpy(topo->gpu_note, note, sizeof(note));
 }
 
@@ -329,8 +309,8 @@ int topo_probe_gpus(struct topo *topo, struct err *err)
                                         .hwloc_node = hint && hint->node >= 0
                                                           ? (int)topo->nodes[hint->node].os_node
                                                           : NODE_NO_ANSWER};
-        keep_printable(gpu->name);
-        keep_printable(gpu->uuid);
+        gpu_driver_clean(gpu->name);
+        gpu_driver_clean(gpu->uuid);
         topo_locate_gpu(topo, &evidence, gpu);
         rc = read_health(gpu, err);
     }
@@ -415,12 +395,12 @@ int gpu_driver_version(char *version, size_t size)
         version[0] = '\0';
         return -ENOTSUP;
     }
-    keep_printable(version);
+    gpu_driver_clean(version);
     return 0;
 }
 
 bool gpu_throttle_is_noise(uint64_t reasons)
 {
-    return reasons & (THROTTLE_HW_SLOWDOWN | THROTTLE_SW_THERMAL | THROTTLE_HW_THERMAL |
-                      THROTTLE_HW_POWER_BRAKE);
+    return reasons & (NVML_THROTTLE_HW_SLOWDOWN | NVML_THROTTLE_SW_THERMAL |
+                      NVML_THROTTLE_HW_THERMAL | NVML_THROTTLE_HW_POWER_BRAKE);
 }

@@ -227,6 +227,24 @@ int nvmlDeviceGetCurrentClocksThrottleReasons(int *device, unsigned long long *r
     return 0;
 }
 
+/* Of the fields only the power of this moment, and only where the state power_now is set. */
+struct field {
+    unsigned field, scope;
+    long long timestamp, latency_us;
+    int type, status;
+    unsigned long long value;
+};
+int nvmlDeviceGetFieldValues(int *device, int count, struct field *fields);
+int nvmlDeviceGetFieldValues(int *device, int count, struct field *fields)
+{
+    for (int i = 0; i < count; i++) {
+        fields[i].value = state("power_now", *device, 0, NULL);
+        fields[i].type = 1;
+        fields[i].status = fields[i].field == 186 && fields[i].value ? 0 : 3;
+    }
+    return 0;
+}
+
 int nvmlSystemGetDriverVersion(char *version, unsigned len)
 {
     return snprintf(version, len, "999.1") < 0;

@@ -2,7 +2,7 @@
 
 #include <stdio.h>
 
-#include "harness/gpu_driver.h"
+#include "harness/core/gpu_driver.h"
 #include "tests/fixture_scan.h"
 
 unsigned fixture_find_gpus(struct bench_machine *machine)

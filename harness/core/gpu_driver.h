@@ -6,8 +6,8 @@
  *
  * For tests, CONTEND_LIBCUDA and CONTEND_LIBNVML name other libraries to load.
  */
-#ifndef CONTEND_GPU_DRIVER_H
-#define CONTEND_GPU_DRIVER_H
+#ifndef CONTEND_CORE_GPU_DRIVER_H
+#define CONTEND_CORE_GPU_DRIVER_H
 
 #include "harness/core/err.h"
 
@@ -55,6 +55,32 @@ enum { NVML_ECC_VOLATILE = 0, NVML_ECC_AGGREGATE = 1 };
 enum { NVML_INSUFFICIENT_SIZE = 7 };
 enum { NVML_NVLINKS = 18 }; /* as many as a GPU can have: NVML_NVLINK_MAX_LINKS */
 
+/* nvmlClocksEventReason*, NVML API reference. */
+enum {
+    NVML_THROTTLE_GPU_IDLE = 0x1,           /* nothing runs */
+    NVML_THROTTLE_APPLICATION_CLOCKS = 0x2, /* the user set a clock */
+    NVML_THROTTLE_SW_POWER_CAP = 0x4,       /* at its power limit: usual under heavy load */
+    NVML_THROTTLE_HW_SLOWDOWN = 0x8,        /* clocks halved or worse: heat or power brake */
+    NVML_THROTTLE_SYNC_BOOST = 0x10,        /* held to the clock of its group */
+    NVML_THROTTLE_SW_THERMAL = 0x20,        /* the driver cools the GPU or its memory */
+    NVML_THROTTLE_HW_THERMAL = 0x40,        /* the hardware protects itself */
+    NVML_THROTTLE_HW_POWER_BRAKE = 0x80,    /* the power supply asked for less */
+    NVML_THROTTLE_DISPLAY_CLOCK_SETTING = 0x100
+};
+
+/* nvmlFieldValue_t */
+struct nvml_field {
+    unsigned field, scope;
+    long long timestamp, latency_us;
+    int type, status;
+    union {
+        double d;
+        unsigned u;
+        unsigned long long ull;
+    } value;
+};
+enum { NVML_FIELD_POWER_INSTANT = 186, NVML_VALUE_UNSIGNED = 1 };
+
 struct nvml_api {
     int (*init)(void); /* * */
     int (*count)(unsigned *count);
@@ -93,6 +119,7 @@ struct nvml_api {
     int (*processes_v1)(struct nvml_device *device, unsigned *count, struct nvml_process_v1 *list);
     int (*clock_max)(struct nvml_device *device, int clock, unsigned *mhz);
     int (*power)(struct nvml_device *device, unsigned *milliwatts);
+    int (*fields)(struct nvml_device *device, int count, struct nvml_field *values);
     int (*power_limit)(struct nvml_device *device, unsigned *milliwatts);
     int (*power_limit_default)(struct nvml_device *device, unsigned *milliwatts);
     int (*driver_version)(char *version, unsigned len);
@@ -105,5 +132,8 @@ struct nvml_api {
  */
 const struct cuda_api *cuda_driver(struct err *why);
 const struct nvml_api *nvml_driver(struct err *why);
+
+/* Text from a driver, in place: what is not printable ASCII becomes '?'. It goes to terminals. */
+void gpu_driver_clean(char *text);
 
 #endif

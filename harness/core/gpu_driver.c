@@ -1,4 +1,4 @@
-#include "harness/gpu_driver.h"
+#include "harness/core/gpu_driver.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -28,10 +28,12 @@ static const struct symbol cuda_symbols[] = {
     {NULL, 0, false}};
 
 static const struct symbol nvml_symbols[] = {
-    {"nvmlInit_v2", offsetof(struct nvml_api, init), true},
+    {"nvmlInit_v2", offsetof(struct nvml_api, init), false},
+    {"nvmlInit", offsetof(struct nvml_api, init), true},
     {"nvmlDeviceGetCount_v2", offsetof(struct nvml_api, count), false},
     {"nvmlDeviceGetHandleByIndex_v2", offsetof(struct nvml_api, by_index), false},
-    {"nvmlDeviceGetHandleByPciBusId_v2", offsetof(struct nvml_api, by_pci), true},
+    {"nvmlDeviceGetHandleByPciBusId_v2", offsetof(struct nvml_api, by_pci), false},
+    {"nvmlDeviceGetHandleByPciBusId", offsetof(struct nvml_api, by_pci), true},
     {"nvmlDeviceGetPciInfo_v3", offsetof(struct nvml_api, pci_info), false},
     {"nvmlDeviceGetName", offsetof(struct nvml_api, name), false},
     {"nvmlDeviceGetUUID", offsetof(struct nvml_api, uuid), false},
@@ -63,6 +65,7 @@ static const struct symbol nvml_symbols[] = {
     {"nvmlDeviceGetComputeRunningProcesses", offsetof(struct nvml_api, processes_v1), false},
     {"nvmlDeviceGetMaxClockInfo", offsetof(struct nvml_api, clock_max), false},
     {"nvmlDeviceGetPowerUsage", offsetof(struct nvml_api, power), false},
+    {"nvmlDeviceGetFieldValues", offsetof(struct nvml_api, fields), false},
     {"nvmlDeviceGetEnforcedPowerLimit", offsetof(struct nvml_api, power_limit), false},
     {"nvmlDeviceGetPowerManagementDefaultLimit", offsetof(struct nvml_api, power_limit_default),
      false},
@@ -137,4 +140,11 @@ const struct nvml_api *nvml_driver(struct err *why)
     if (nvml_why.code && why)
         *why = nvml_why;
     return nvml_why.code ? NULL : &nvml;
+}
+
+void gpu_driver_clean(char *text)
+{
+    for (; *text; text++)
+        if (*text < ' ' || *text > '~')
+            *text = '?';
 }
