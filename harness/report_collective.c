@@ -21,16 +21,10 @@ static size_t lines_of(const struct series_list *list)
 static const char *say_how(const struct report *report, const struct arm *arm, char *buf,
                            size_t size)
 {
-    unsigned rounds = report->result->rounds_done;
     enum device device =
         bench_device(arm->bench, report->result->device, report->result->transport);
-    const char *over = device == DEVICE_NCCL ? "NCCL" : "MPI on the CPUs";
-    if (rounds > 1)
-        (void)snprintf(buf, size, "Over %s. Medians and 95 percent intervals over %u rounds", over,
-                       rounds);
-    else
-        (void)snprintf(buf, size, "Over %s. One round, so no intervals", over);
-    return buf;
+    return report_say_rounds(report, device == DEVICE_NCCL ? "Over NCCL" : "Over MPI on the CPUs",
+                             buf, size);
 }
 
 /* Ends of the axes: left, right, lower, upper. fmin and fmax pass over what is not a number. */

@@ -62,6 +62,17 @@ void report_put_heading(const struct report *report, const char *what, unsigned 
     put_footnote(report->result, out);
 }
 
+const char *report_say_rounds(const struct report *report, const char *what, char *buf, size_t size)
+{
+    unsigned rounds = report->result->rounds_done;
+    if (rounds > 1)
+        (void)snprintf(buf, size, "%s. Medians and 95 percent intervals over %u rounds", what,
+                       rounds);
+    else
+        (void)snprintf(buf, size, "%s. One round, so no intervals", what);
+    return buf;
+}
+
 void report_end_block(FILE *out)
 {
     (void)fputs("\n\n", out);

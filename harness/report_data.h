@@ -48,6 +48,10 @@ void report_put_text(FILE *out, const char *text, size_t most);
 void report_put_heading(const struct report *report, const char *what, unsigned workers,
                         const char *how, FILE *out);
 
+/* "WHAT. Medians and 95 percent intervals over 3 rounds": for `how`. Returns buf. */
+const char *report_say_rounds(const struct report *report, const char *what, char *buf,
+                              size_t size);
+
 /*
  * The same for a figure of scans, without the device. The footnote says when `arm`, the one that
  * is shown, is noisy; `rest` goes behind that.

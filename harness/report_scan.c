@@ -42,17 +42,6 @@ static char *say_left_out(const struct series_list *list, const char *rest, char
     return buf;
 }
 
-static const char *say_rounds(const struct report *report, const char *what, char *buf, size_t size)
-{
-    unsigned rounds = report->result->rounds_done;
-    if (rounds > 1)
-        (void)snprintf(buf, size, "%s. Medians and 95 percent intervals over %u rounds", what,
-                       rounds);
-    else
-        (void)snprintf(buf, size, "%s. One round, so no intervals", what);
-    return buf;
-}
-
 /* A size at which a cache ends, with its text. */
 struct mark {
     double size_bytes;
@@ -163,7 +152,7 @@ int report_write_latency_curve(const struct report *report, FILE *out, struct er
         goto free_list;
     report_put_scan_heading(
         report, list.series[0].arm, "latency of a load over the size of the working set",
-        say_rounds(report, "One thread, dependent loads in random order", how, sizeof(how)),
+        report_say_rounds(report, "One thread, dependent loads in random order", how, sizeof(how)),
         say_left_out(&list, "felt: where the curve steps up, reported: what the system says", rest,
                      sizeof(rest)),
         out);
@@ -233,7 +222,7 @@ int report_write_loaded_latency(const struct report *report, FILE *out, struct e
         goto free_list;
     report_put_scan_heading(
         report, list.series[0].arm, "latency of memory while other CPUs use its bandwidth",
-        say_rounds(report, "One CPU follows a chain, the others load", how, sizeof(how)),
+        report_say_rounds(report, "One CPU follows a chain, the others load", how, sizeof(how)),
         say_left_out(&list, "", rest, sizeof(rest)), out);
     (void)fprintf(out, " %zu %.9g %.9g\n", lines_drawn(&list), 1.05 * axes.x_high,
                   1.12 * axes.y_high);
@@ -353,7 +342,8 @@ int report_write_bandwidth(const struct report *report, FILE *out, struct err *e
         return err_set(err, -ENODATA, "the run has no bandwidth of an operation");
     report_put_scan_heading(
         report, arm, "bandwidth of memory",
-        say_rounds(report, "STREAM bytes. nt: non-temporal stores", how, sizeof(how)), "", out);
+        report_say_rounds(report, "STREAM bytes. nt: non-temporal stores", how, sizeof(how)), "",
+        out);
     (void)fprintf(out, " %zu %zu %.9g\n", ops.n, kinds.n, 1.08 * most);
     report_end_block(out);
     report_start_block(out, "-1 \"\"");
@@ -401,7 +391,8 @@ int report_write_cache_thrash(const struct report *report, FILE *out, struct err
     }
     report_put_scan_heading(
         report, list.series[0].arm, "what aggressors on other CPUs cost a victim",
-        say_rounds(report, "Time of the victim with / without them", how, sizeof(how)), "", out);
+        report_say_rounds(report, "Time of the victim with / without them", how, sizeof(how)), "",
+        out);
     (void)fprintf(out, " %zu %zu %zu %.9g %.9g %.9g\n", panels.n, lines.n, list.n, axes.x_high,
                   axes.y_low, axes.y_high);
     report_end_block(out);
