@@ -21,8 +21,7 @@ static size_t lines_of(const struct series_list *list)
 static const char *say_how(const struct report *report, const struct arm *arm, char *buf,
                            size_t size)
 {
-    enum device device =
-        bench_device(arm->bench, report->result->device, report->result->transport);
+    enum device device = arm_device(report->result, arm);
     return report_say_rounds(report, device == DEVICE_NCCL ? "Over NCCL" : "Over MPI on the CPUs",
                              buf, size);
 }
