@@ -1,0 +1,286 @@
+#include "harness/lifeline.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <ifaddrs.h>
+#include <net/if.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/random.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "harness/core/clock.h"
+
+/* What a rank says when it comes, and how it leaves; rank 0's answer to the first is one byte. */
+struct greeting {
+    unsigned char token[LIFELINE_TOKEN];
+    uint32_t rank;
+};
+struct farewell {
+    uint32_t end;
+    char words[LIFELINE_WORDS];
+};
+
+/* A machine without power closes nothing: the kernel asks it now and then. */
+enum { QUIET_S = 10, ASK_AGAIN_S = 5, ASK_TIMES = 3 };
+
+static int left_ms(uint64_t until_ns)
+{
+    uint64_t now_ns = clock_now_ns();
+    return until_ns > now_ns ? (int)((until_ns - now_ns) / 1000000) + 1 : 0;
+}
+
+static bool ready(int fd, short events, uint64_t until_ns)
+{
+    struct pollfd poll_fd = {.fd = fd, .events = events};
+    return poll(&poll_fd, 1, left_ms(until_ns)) == 1;
+}
+
+/* Small messages of ours, which come in one piece or not at all. */
+static bool read_whole(int fd, void *data, size_t bytes, uint64_t until_ns)
+{
+    return ready(fd, POLLIN, until_ns) && recv(fd, data, bytes, MSG_DONTWAIT) == (ssize_t)bytes;
+}
+
+static bool write_whole(int fd, const void *data, size_t bytes)
+{
+    return send(fd, data, bytes, MSG_NOSIGNAL | MSG_DONTWAIT) == (ssize_t)bytes;
+}
+
+static bool make_lines(struct lifeline *lines, unsigned n)
+{
+    *lines = (struct lifeline){.listen_fd = -1, .poll_fd = -1};
+    struct line *line = calloc(n, sizeof(*line));
+    int poll_fd = line ? epoll_create1(EPOLL_CLOEXEC) : -1;
+    if (poll_fd < 0) {
+        free(line);
+        return false;
+    }
+    for (unsigned i = 0; i < n; i++)
+        line[i].fd = -1;
+    *lines = (struct lifeline){.n = n, .line = line, .listen_fd = -1, .poll_fd = poll_fd};
+    return true;
+}
+
+static void keep(struct lifeline *lines, unsigned i, int fd)
+{
+    const int options[][2] = {
+        {TCP_KEEPIDLE, QUIET_S}, {TCP_KEEPINTVL, ASK_AGAIN_S}, {TCP_KEEPCNT, ASK_TIMES}};
+    int on = 1;
+    (void)setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof(on));
+    for (size_t o = 0; o < sizeof(options) / sizeof(options[0]); o++)
+        (void)setsockopt(fd, IPPROTO_TCP, options[o][0], &options[o][1], sizeof(int));
+    struct epoll_event event = {.events = EPOLLIN, .data.u32 = i};
+    (void)epoll_ctl(lines->poll_fd, EPOLL_CTL_ADD, fd, &event);
+    lines->line[i].fd = fd;
+}
+
+static void drop(struct line *line)
+{
+    (void)close(line->fd); /* which also takes it out of the epoll */
+    line->fd = -1;
+}
+
+/* ---- making them ---- */
+
+/* Ranks on this machine come through the loopback, which is the first address of each. */
+static void list_addresses(struct lifeline_offer *offer)
+{
+    struct ifaddrs *all = NULL;
+    if (getifaddrs(&all))
+        return;
+    for (const struct ifaddrs *at = all; at && offer->naddresses < LIFELINE_ADDRESSES;
+         at = at->ifa_next) {
+        struct lifeline_address *address = &offer->addresses[offer->naddresses];
+        if (!at->ifa_addr || !(at->ifa_flags & IFF_UP))
+            continue;
+        address->family = at->ifa_addr->sa_family;
+        struct sockaddr_in6 in6;
+        struct sockaddr_in in4;
+        if (address->family == AF_INET) {
+            memcpy(&in4, at->ifa_addr, sizeof(in4));
+            memcpy(address->bytes, &in4.sin_addr, sizeof(in4.sin_addr));
+        } else if (address->family == AF_INET6) {
+            memcpy(&in6, at->ifa_addr, sizeof(in6));
+            if (IN6_IS_ADDR_LINKLOCAL(&in6.sin6_addr))
+                continue; /* means nothing without an interface */
+            memcpy(address->bytes, &in6.sin6_addr, sizeof(in6.sin6_addr));
+        } else {
+            continue;
+        }
+        offer->naddresses++;
+    }
+    freeifaddrs(all);
+}
+
+/* Both families where the kernel has both. */
+static int listen_anywhere(uint16_t *port)
+{
+    struct sockaddr_in6 in6 = {.sin6_family = AF_INET6, .sin6_addr = IN6ADDR_ANY_INIT};
+    struct sockaddr_in in4 = {.sin_family = AF_INET};
+    socklen_t size6 = sizeof(in6), size4 = sizeof(in4);
+    int off = 0, fd = socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (fd >= 0 && !setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof(off)) &&
+        !bind(fd, (struct sockaddr *)&in6, size6) && !listen(fd, SOMAXCONN) &&
+        !getsockname(fd, (struct sockaddr *)&in6, &size6)) {
+        *port = ntohs(in6.sin6_port);
+        return fd;
+    }
+    if (fd >= 0)
+        (void)close(fd);
+    fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (fd >= 0 && !bind(fd, (struct sockaddr *)&in4, size4) && !listen(fd, SOMAXCONN) &&
+        !getsockname(fd, (struct sockaddr *)&in4, &size4)) {
+        *port = ntohs(in4.sin_port);
+        return fd;
+    }
+    if (fd >= 0)
+        (void)close(fd);
+    return -1;
+}
+
+void lifeline_offer(struct lifeline *lines, unsigned size, struct lifeline_offer *offer)
+{
+    memset(offer, 0, sizeof(*offer));
+    if (!make_lines(lines, size) ||
+        getrandom(offer->token, sizeof(offer->token), 0) != (ssize_t)sizeof(offer->token))
+        return;
+    lines->listen_fd = listen_anywhere(&offer->port);
+    list_addresses(offer);
+}
+
+static int connect_to(const struct lifeline_address *address, uint16_t port, uint64_t until_ns)
+{
+    struct sockaddr_in6 in6 = {.sin6_family = AF_INET6, .sin6_port = htons(port)};
+    struct sockaddr_in in4 = {.sin_family = AF_INET, .sin_port = htons(port)};
+    memcpy(&in6.sin6_addr, address->bytes, sizeof(in6.sin6_addr));
+    memcpy(&in4.sin_addr, address->bytes, sizeof(in4.sin_addr));
+    bool four = address->family == AF_INET;
+    int fd = socket(address->family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (fd < 0)
+        return -1;
+    int rc = connect(fd, four ? (struct sockaddr *)&in4 : (struct sockaddr *)&in6,
+                     four ? sizeof(in4) : sizeof(in6));
+    int error = rc ? errno : 0;
+    socklen_t size = sizeof(error);
+    if (error == EINPROGRESS && ready(fd, POLLOUT, until_ns))
+        (void)getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &size);
+    if (!error)
+        return fd;
+    (void)close(fd);
+    return -1;
+}
+
+/* A stranger may listen there: it cannot answer. */
+static bool is_welcome(int fd, const struct lifeline_offer *offer, unsigned rank, uint64_t until_ns)
+{
+    struct greeting greeting = {.rank = rank};
+    unsigned char answer;
+    memcpy(greeting.token, offer->token, sizeof(greeting.token));
+    return write_whole(fd, &greeting, sizeof(greeting)) && read_whole(fd, &answer, 1, until_ns) &&
+           answer == (unsigned char)~offer->token[0];
+}
+
+bool lifeline_connect(struct lifeline *lines, const struct lifeline_offer *offer, unsigned rank,
+                      double limit_s)
+{
+    uint64_t each_ns = (uint64_t)(limit_s * 1e9) / LIFELINE_ADDRESSES;
+    if (!make_lines(lines, 1) || !offer->port)
+        return false;
+    for (unsigned i = 0; i < offer->naddresses && i < LIFELINE_ADDRESSES; i++) {
+        uint64_t until_ns = clock_now_ns() + each_ns;
+        int fd = connect_to(&offer->addresses[i], offer->port, until_ns);
+        if (fd < 0)
+            continue;
+        if (is_welcome(fd, offer, rank, until_ns)) {
+            keep(lines, 0, fd);
+            return true;
+        }
+        (void)close(fd);
+    }
+    return false;
+}
+
+static bool take_guest(struct lifeline *lines, const unsigned char *token, uint64_t until_ns)
+{
+    struct greeting greeting;
+    int fd = accept4(lines->listen_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+    if (fd < 0)
+        return false;
+    unsigned char answer = (unsigned char)~token[0];
+    bool good = read_whole(fd, &greeting, sizeof(greeting), until_ns) &&
+                !memcmp(greeting.token, token, LIFELINE_TOKEN) && greeting.rank < lines->n &&
+                lines->line[greeting.rank].fd < 0 && write_whole(fd, &answer, 1);
+    if (good)
+        keep(lines, greeting.rank, fd);
+    else
+        (void)close(fd);
+    return good;
+}
+
+unsigned lifeline_accept(struct lifeline *lines, const struct lifeline_offer *offer, unsigned n,
+                         double limit_s)
+{
+    unsigned taken = 0;
+    uint64_t until_ns = clock_now_ns() + (uint64_t)(limit_s * 1e9);
+    while (lines->listen_fd >= 0 && taken < n && ready(lines->listen_fd, POLLIN, until_ns))
+        taken += take_guest(lines, offer->token, until_ns);
+    if (lines->listen_fd >= 0)
+        (void)close(lines->listen_fd);
+    lines->listen_fd = -1;
+    return taken;
+}
+
+/* ---- the end ---- */
+
+static void hear(struct line *line)
+{
+    struct farewell farewell;
+    ssize_t n = recv(line->fd, &farewell, sizeof(farewell), MSG_DONTWAIT);
+    if (n < 0 && (errno == EAGAIN || errno == EINTR))
+        return;
+    line->end = LIFELINE_CLOSED;
+    if (n == (ssize_t)sizeof(farewell) && farewell.end < LIFELINE_CLOSED) {
+        line->end = (enum lifeline_end)farewell.end;
+        memcpy(line->words, farewell.words, sizeof(line->words));
+        line->words[sizeof(line->words) - 1] = '\0';
+    }
+    drop(line);
+}
+
+int lifeline_lost(struct lifeline *lines, enum lifeline_end *end, const char **words)
+{
+    struct epoll_event event;
+    /* One at a time: the kernel has them in the order in which they came. */
+    while (lines->n && epoll_wait(lines->poll_fd, &event, 1, 0) == 1) {
+        struct line *line = &lines->line[event.data.u32];
+        hear(line);
+        if (line->end != LIFELINE_FAILED && line->end != LIFELINE_CLOSED)
+            continue;
+        *end = line->end;
+        *words = line->words;
+        return (int)event.data.u32;
+    }
+    return -1;
+}
+
+void lifeline_close(struct lifeline *lines, enum lifeline_end end, const char *words)
+{
+    struct farewell farewell = {.end = end};
+    strncpy(farewell.words, words, sizeof(farewell.words) - 1);
+    for (unsigned i = 0; i < lines->n; i++)
+        if (lines->line[i].fd >= 0) {
+            (void)write_whole(lines->line[i].fd, &farewell, sizeof(farewell));
+            drop(&lines->line[i]);
+        }
+    if (lines->n) {
+        free(lines->line);
+        (void)close(lines->poll_fd);
+    }
+    *lines = (struct lifeline){.listen_fd = -1, .poll_fd = -1};
+}

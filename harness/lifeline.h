@@ -1,0 +1,66 @@
+/*
+ * A connection from every rank of a job to rank 0, on which nothing is said but last words: the
+ * kernel closes it when a rank's process ends, however. So rank 0 can tell who was lost, where MPI
+ * only ends, or hangs (mpi_client.h). It is TCP beside MPI, and each line is optional: a rank that
+ * cannot reach rank 0 so is found by its silence.
+ *
+ * Rank 0 listens while the lines are made, and takes only who knows 16 random bytes that it gave
+ * out through MPI.
+ */
+#ifndef CONTEND_LIFELINE_H
+#define CONTEND_LIFELINE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { LIFELINE_ADDRESSES = 8, LIFELINE_TOKEN = 16, LIFELINE_WORDS = 128 };
+
+/* Where rank 0 can be reached: sent through MPI. */
+struct lifeline_offer {
+    unsigned char token[LIFELINE_TOKEN];
+    uint16_t port; /* 0 = nowhere */
+    uint16_t naddresses;
+    struct lifeline_address {
+        uint16_t family; /* AF_INET or AF_INET6 */
+        unsigned char bytes[16];
+    } addresses[LIFELINE_ADDRESSES];
+};
+
+enum lifeline_end {
+    LIFELINE_ALIVE,
+    LIFELINE_LEFT,    /* in good order */
+    LIFELINE_FAILED,  /* its words say why */
+    LIFELINE_FOLLOWS, /* it ends because another one was lost */
+    LIFELINE_CLOSED   /* without a word: it was killed, or its machine is gone */
+};
+
+struct lifeline {
+    unsigned n; /* lines; 0 = none at all, and nothing is open */
+    struct line {
+        int fd; /* -1 = none, or ended */
+        enum lifeline_end end;
+        char words[LIFELINE_WORDS];
+    } * line; /* of rank 0: by rank, its own unused; of others: one, to rank 0 */
+    int listen_fd;
+    int poll_fd; /* readable when a line has news: an epoll */
+};
+
+/* Rank 0: listens, and fills the offer; port 0 where it cannot. `size` ranks. */
+void lifeline_offer(struct lifeline *lines, unsigned size, struct lifeline_offer *offer);
+
+/* Other ranks: tries the addresses for at most limit_s. False: there is no line. */
+bool lifeline_connect(struct lifeline *lines, const struct lifeline_offer *offer, unsigned rank,
+                      double limit_s);
+
+/* Rank 0: takes up to `n` lines that others make, then stops listening. Returns how many. */
+unsigned lifeline_accept(struct lifeline *lines, const struct lifeline_offer *offer, unsigned n,
+                         double limit_s);
+
+/* Reads what there is, without waiting: the first rank that is lost, with how; -1 = nobody. */
+int lifeline_lost(struct lifeline *lines, enum lifeline_end *end, const char **words);
+
+/* Says how this process ends, once, and closes all lines. */
+void lifeline_close(struct lifeline *lines, enum lifeline_end end, const char *words);
+
+#endif

@@ -1,0 +1,184 @@
+/* Lines from ranks to rank 0 over the loopback: who is lost, how, and who is not. */
+#include "harness/lifeline.h"
+
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+enum { RANKS = 4 };
+
+static struct lifeline_offer offer;
+
+static void *connect_guest(void *arg)
+{
+    struct lifeline *guest = arg;
+    unsigned rank = guest->n; /* the test's way to tell */
+    return lifeline_connect(guest, &offer, rank, 8) ? guest : NULL;
+}
+
+/* Rank 0's lines, and the others', of which `n` are made. */
+static void make(struct lifeline *lines, struct lifeline *guests, unsigned n)
+{
+    pthread_t threads[RANKS];
+    void *made;
+    lifeline_offer(lines, RANKS, &offer);
+    assert_int_not_equal(offer.port, 0);
+    assert_int_not_equal(offer.naddresses, 0);
+    for (unsigned r = 1; r <= n; r++) {
+        guests[r].n = r;
+        assert_int_equal(pthread_create(&threads[r], NULL, connect_guest, &guests[r]), 0);
+    }
+    assert_int_equal(lifeline_accept(lines, &offer, n, 10), n);
+    for (unsigned r = 1; r <= n; r++) {
+        assert_int_equal(pthread_join(threads[r], &made), 0);
+        assert_non_null(made);
+    }
+}
+
+static int wait_for_lost(struct lifeline *lines, enum lifeline_end *end, const char **words)
+{
+    int rank = -1;
+    for (unsigned i = 0; i < 5000 && rank < 0; i++) {
+        rank = lifeline_lost(lines, end, words);
+        (void)usleep(1000);
+    }
+    return rank;
+}
+
+static void test_all_alive(void **state)
+{
+    (void)state;
+    struct lifeline lines, guests[RANKS];
+    enum lifeline_end end;
+    const char *words;
+    make(&lines, guests, RANKS - 1);
+    assert_int_equal(lifeline_lost(&lines, &end, &words), -1);
+    assert_int_equal(lifeline_lost(&guests[1], &end, &words), -1);
+    lifeline_close(&lines, LIFELINE_LEFT, "");
+    for (unsigned r = 1; r < RANKS; r++) {
+        assert_int_equal(lifeline_lost(&guests[r], &end, &words), -1);
+        lifeline_close(&guests[r], LIFELINE_LEFT, "");
+    }
+}
+
+/* As the kernel does for a process that was killed. */
+static void test_closed(void **state)
+{
+    (void)state;
+    struct lifeline lines, guests[RANKS];
+    enum lifeline_end end;
+    const char *words;
+    make(&lines, guests, RANKS - 1);
+    lifeline_close(&guests[1], LIFELINE_LEFT, "done");
+    lifeline_close(&guests[3], LIFELINE_FOLLOWS, "MPI ended");
+    (void)shutdown(guests[2].line[0].fd, SHUT_RDWR);
+    assert_int_equal(wait_for_lost(&lines, &end, &words), 2);
+    assert_int_equal(end, LIFELINE_CLOSED);
+    assert_int_equal(lifeline_lost(&lines, &end, &words), -1); /* said once */
+    assert_int_equal(lines.line[1].end, LIFELINE_LEFT);
+    assert_int_equal(lines.line[3].end, LIFELINE_FOLLOWS);
+    lifeline_close(&guests[2], LIFELINE_LEFT, "");
+    lifeline_close(&lines, LIFELINE_LEFT, "");
+}
+
+static void test_last_words(void **state)
+{
+    (void)state;
+    struct lifeline lines, guests[RANKS];
+    enum lifeline_end end;
+    const char *words;
+    char long_words[2 * LIFELINE_WORDS];
+    make(&lines, guests, 2);
+    lifeline_close(&guests[2], LIFELINE_FAILED, "killed by signal 9");
+    assert_int_equal(wait_for_lost(&lines, &end, &words), 2);
+    assert_int_equal(end, LIFELINE_FAILED);
+    assert_string_equal(words, "killed by signal 9");
+    memset(long_words, 'x', sizeof(long_words) - 1);
+    long_words[sizeof(long_words) - 1] = '\0';
+    lifeline_close(&guests[1], LIFELINE_FAILED, long_words);
+    assert_int_equal(wait_for_lost(&lines, &end, &words), 1);
+    assert_int_equal(strlen(words), LIFELINE_WORDS - 1);
+    lifeline_close(&lines, LIFELINE_LEFT, "");
+}
+
+/* Rank 0 is lost, too. */
+static void test_first_is_lost(void **state)
+{
+    (void)state;
+    struct lifeline lines, guests[RANKS];
+    enum lifeline_end end;
+    const char *words;
+    make(&lines, guests, 1);
+    lifeline_close(&lines, LIFELINE_FAILED, "no room");
+    assert_int_equal(wait_for_lost(&guests[1], &end, &words), 0);
+    assert_string_equal(words, "no room");
+    lifeline_close(&guests[1], LIFELINE_FOLLOWS, "");
+}
+
+static void *connect_stranger(void *arg)
+{
+    struct lifeline *guest = arg;
+    struct lifeline_offer wrong = offer;
+    wrong.token[3] ^= 1;
+    return lifeline_connect(guest, &wrong, 1, 1.6) ? guest : NULL;
+}
+
+/* Who does not know the token is not taken, nor a rank that does not exist. */
+static void test_strangers(void **state)
+{
+    (void)state;
+    struct lifeline lines, stranger, guest = {.n = RANKS};
+    pthread_t thread;
+    void *made;
+    lifeline_offer(&lines, RANKS, &offer);
+    assert_int_equal(pthread_create(&thread, NULL, connect_stranger, &stranger), 0);
+    assert_int_equal(lifeline_accept(&lines, &offer, 1, 0.5), 0);
+    assert_int_equal(pthread_join(thread, &made), 0);
+    assert_null(made);
+    lifeline_close(&stranger, LIFELINE_LEFT, "");
+    lifeline_close(&lines, LIFELINE_LEFT, "");
+
+    lifeline_offer(&lines, RANKS, &offer);
+    assert_int_equal(pthread_create(&thread, NULL, connect_guest, &guest), 0);
+    assert_int_equal(lifeline_accept(&lines, &offer, 1, 0.5), 0);
+    assert_int_equal(pthread_join(thread, &made), 0);
+    assert_null(made);
+    lifeline_close(&guest, LIFELINE_LEFT, "");
+    lifeline_close(&lines, LIFELINE_LEFT, "");
+}
+
+/* Nobody listens; nothing was ever opened. */
+static void test_no_line(void **state)
+{
+    (void)state;
+    struct lifeline lines, guest, none = {0};
+    enum lifeline_end end;
+    const char *words;
+    lifeline_offer(&lines, RANKS, &offer);
+    assert_int_equal(lifeline_accept(&lines, &offer, RANKS - 1, 0.01), 0);
+    assert_false(lifeline_connect(&guest, &offer, 1, 1));
+    assert_int_equal(lifeline_lost(&lines, &end, &words), -1);
+    lifeline_close(&lines, LIFELINE_LEFT, "");
+    lifeline_close(&guest, LIFELINE_LEFT, "");
+    offer.port = 0;
+    assert_false(lifeline_connect(&guest, &offer, 1, 1));
+    lifeline_close(&guest, LIFELINE_LEFT, "");
+    assert_int_equal(lifeline_lost(&none, &end, &words), -1);
+    lifeline_close(&none, LIFELINE_LEFT, "");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_all_alive),  cmocka_unit_test(test_closed),
+        cmocka_unit_test(test_last_words), cmocka_unit_test(test_first_is_lost),
+        cmocka_unit_test(test_strangers),  cmocka_unit_test(test_no_line),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
