@@ -1,6 +1,7 @@
 #include "harness/arena.h"
 
 #include <errno.h>
+#include <stdatomic.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -82,9 +83,19 @@ void arena_set_state(struct arena *arena, struct arena_worker *worker, enum work
     arena_wake(arena);
 }
 
+static _Atomic int own_event_fd = -1;
+
+void arena_wake_through(int event_fd)
+{
+    int before = atomic_exchange(&own_event_fd, event_fd);
+    if (before >= 0)
+        (void)close(before);
+}
+
 void arena_wake(const struct arena *arena)
 {
-    int fd = atomic_load(&arena->event_fd);
+    int own = atomic_load(&own_event_fd);
+    int fd = own >= 0 ? own : atomic_load(&arena->event_fd);
     uint64_t one = 1;
     if (fd >= 0 && write(fd, &one, sizeof(one)) < 0)
         return; /* a full counter has woken the parent already */

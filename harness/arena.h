@@ -100,6 +100,9 @@ void arena_set_state(struct arena *arena, struct arena_worker *worker, enum work
 /* Worker: makes the parent look. */
 void arena_wake(const struct arena *arena);
 
+/* For a process that was given the eventfd of its arenas by another number; -1 = by theirs. */
+void arena_wake_through(int event_fd);
+
 static inline enum worker_state arena_state(const struct arena_worker *worker)
 {
     return (enum worker_state)atomic_load_explicit(&worker->state, memory_order_acquire);

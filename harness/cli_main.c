@@ -5,6 +5,7 @@
 
 #include "harness/core/log.h"
 #include "harness/launch.h"
+#include "harness/mpi_server.h"
 #include "harness/worker.h"
 #include "version.h"
 
@@ -39,6 +40,8 @@ int cli_main(const struct cmd_env *env, int argc, char **argv)
     const char *name = argc > 1 ? argv[1] : "";
     if (strcmp(name, LAUNCH_WORKER_COMMAND) == 0)
         return worker_main(env->benches, argc, argv);
+    if (strcmp(name, LAUNCH_MPI_COMMAND) == 0)
+        return mpi_server_main(env->benches, argc, argv);
     if (!strcmp(name, "--help") || !strcmp(name, "-h") || !strcmp(name, "help")) {
         print_usage(stdout);
         return EXIT_GOOD;

@@ -1,8 +1,6 @@
 #include "harness/job.h"
 
-#include <dlfcn.h>
 #include <errno.h>
-#include <libgen.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,10 +10,11 @@
 #include "harness/board.h"
 #include "harness/core/clock.h"
 #include "harness/job_cpus.h"
+#include "harness/mpi_client.h"
 
 /* A launcher kills a second after SIGTERM: until then the others must be heard and all written. */
 static const double last_words_s = 0.3;
-static const double default_patience_s = 70;
+static const double default_patience_s = 70, line_limit_s = 1;
 static const long longest_nap_ns = 1000000;
 
 char *job_rank_name(const struct job *job, unsigned rank, char *buf, size_t size)
@@ -27,6 +26,51 @@ char *job_rank_name(const struct job *job, unsigned rank, char *buf, size_t size
     return buf;
 }
 
+/* ---- who is lost ---- */
+
+/* -EIO where a line says that a rank is lost; job->lost says who. */
+static int check_lines(struct job *job, struct err *err)
+{
+    char name[100];
+    enum lifeline_end end;
+    const char *words;
+    int rank = lifeline_lost(&job->lines, &end, &words);
+    if (rank < 0)
+        return 0;
+    bool silent = end == LIFELINE_CLOSED;
+    (void)snprintf(job->lost, sizeof(job->lost), "%s%s%.90s",
+                   job_rank_name(job, (unsigned)rank, name, sizeof(name)),
+                   silent ? " is gone" : ": ", silent ? "" : words);
+    return err_set(err, -EIO, "%s", job->lost);
+}
+
+/* MPI has ended, or hangs, as it does when a rank is lost: at rank 0 a line may tell which. */
+static int await_lines(struct job *job, struct err *err)
+{
+    uint64_t until_ns = clock_now_ns() + (uint64_t)(last_words_s * 1e9);
+    int rc = check_lines(job, err);
+    while (!rc && job_is_first(job) && job->lines.n && clock_now_ns() < until_ns) {
+        (void)usleep(5000);
+        rc = check_lines(job, err);
+    }
+    return rc;
+}
+
+/* Nothing can be exchanged any more: job->lost says why. `rank` is whom the call was about. */
+static int lose(struct job *job, unsigned rank, int rc, const char *msg, struct err *err)
+{
+    char name[100];
+    bool ours = rc == -ECHILD || rc == -ECONNABORTED || rc == -ETIME;
+    job->mpi_gone = ours && rc != -ETIME;
+    if (rc != -ECHILD && await_lines(job, err))
+        return -EIO;
+    job_rank_name(job, ours ? job->world.rank : rank, name, sizeof(name));
+    (void)snprintf(job->lost, sizeof(job->lost), "%s: %.90s", name, msg);
+    if (!job_is_first(job))
+        lifeline_close(&job->lines, rc == -ECHILD ? LIFELINE_FAILED : LIFELINE_FOLLOWS, msg);
+    return err_set(err, -EIO, "%s", job->lost);
+}
+
 /* ---- exchange: through rank 0 ---- */
 
 int job_gather_begin(struct job *job, const void *mine, void *all, size_t bytes, struct err *err)
@@ -34,6 +78,7 @@ int job_gather_begin(struct job *job, const void *mine, void *all, size_t bytes,
     char msg[200] = "";
     struct job_exchange *exchange = &job->exchange;
     unsigned size = job->world.size;
+    unsigned with = 0;
     int rc = 0;
     exchange->all = all;
     exchange->bytes = bytes;
@@ -43,31 +88,29 @@ int job_gather_begin(struct job *job, const void *mine, void *all, size_t bytes,
     if (job_is_first(job)) {
         memcpy(all, mine, bytes);
         for (unsigned r = 1; r < size && !rc; r++)
-            rc = job->ops->receive(r, (char *)all + r * bytes, bytes, &exchange->request[r], msg,
-                                   sizeof(msg));
+            rc = job->ops->receive(with = r, (char *)all + r * bytes, bytes, &exchange->request[r],
+                                   msg, sizeof(msg));
     } else {
         rc = job->ops->send(0, mine, bytes, &exchange->request[0], msg, sizeof(msg));
         if (!rc)
             rc = job->ops->receive(0, all, size * bytes, &exchange->request[1], msg, sizeof(msg));
     }
-    if (rc)
-        (void)snprintf(job->lost, sizeof(job->lost), "%s", msg);
-    return rc ? err_set(err, rc, "%s", msg) : 0;
+    return rc ? lose(job, with, rc, msg, err) : 0;
 }
 
 /* 1 when no request is under way any more. */
 static int test_all(struct job *job, struct err *err)
 {
-    char msg[200] = "", name[100];
+    char msg[200] = "";
     bool all = true;
+    int lost = check_lines(job, err);
+    if (lost)
+        return lost;
     for (unsigned r = 0; r < job->world.size; r++) {
         bool done;
         int rc = job->ops->test(&job->exchange.request[r], &done, msg, sizeof(msg));
-        if (rc) {
-            job_rank_name(job, job_is_first(job) ? r : 0, name, sizeof(name));
-            (void)snprintf(job->lost, sizeof(job->lost), "%s: %.90s", name, msg);
-            return err_set(err, rc, "%s", job->lost);
-        }
+        if (rc)
+            return lose(job, job_is_first(job) ? r : 0, rc, msg, err);
         all &= done;
     }
     return all;
@@ -77,14 +120,13 @@ static int answer(struct job *job, struct err *err)
 {
     char msg[200] = "";
     struct job_exchange *exchange = &job->exchange;
+    unsigned with = 0;
     int rc = 0;
     for (unsigned r = 1; r < job->world.size && !rc; r++)
-        rc = job->ops->send(r, exchange->all, job->world.size * exchange->bytes,
+        rc = job->ops->send(with = r, exchange->all, job->world.size * exchange->bytes,
                             &exchange->request[r], msg, sizeof(msg));
     exchange->answering = true;
-    if (rc)
-        (void)snprintf(job->lost, sizeof(job->lost), "%s", msg);
-    return rc ? err_set(err, rc, "%s", msg) : 0;
+    return rc ? lose(job, with, rc, msg, err) : 0;
 }
 
 int job_gather_test(struct job *job, struct err *err)
@@ -99,6 +141,8 @@ int job_gather_test(struct job *job, struct err *err)
 int job_lose(struct job *job, struct err *err)
 {
     char name[100] = "a rank";
+    if (check_lines(job, err))
+        return -EIO;
     job_rank_name(job, 0, name, sizeof(name));
     for (unsigned r = 1; r < job->world.size && job_is_first(job); r++)
         if (job->exchange.request[r].active) {
@@ -150,22 +194,24 @@ int job_collect(struct job *job, const void *mine, const size_t *sizes, void **b
 {
     char msg[200] = "";
     struct mpi_ops_request *request = job->exchange.request;
-    unsigned rank = job->world.rank;
+    unsigned rank = job->world.rank, with = 0;
     int rc = 0;
     if (job->lost[0])
         return err_set(err, -EIO, "%s", job->lost);
     if (rank)
         rc = job->ops->send(0, mine, sizes[rank], &request[0], msg, sizeof(msg));
     for (unsigned r = 1; !rank && !rc && r < job->world.size; r++) {
+        with = r;
         blobs[r] = malloc(sizes[r] ? sizes[r] : 1);
-        rc = blobs[r] ? job->ops->receive(r, blobs[r], sizes[r], &request[r], msg, sizeof(msg))
-                      : err_set(err, -ENOMEM, "no memory for the results of rank %u", r);
+        if (blobs[r])
+            rc = job->ops->receive(r, blobs[r], sizes[r], &request[r], msg, sizeof(msg));
+        else
+            rc = -ENOMEM;
     }
-    if (rc) /* half of the messages are under way: nothing can follow them */
-        (void)snprintf(job->lost, sizeof(job->lost), "%s", msg[0] ? msg : "no memory for results");
-    if (rc)
-        return err_set(err, rc, "%s", job->lost);
-    return await(job, test_all, err);
+    if (rc == -ENOMEM)
+        (void)snprintf(msg, sizeof(msg), "no memory for its results");
+    /* Half of the messages are under way: nothing can follow them. */
+    return rc ? lose(job, with, rc, msg, err) : await(job, test_all, err);
 }
 
 /* ---- agreement ---- */
@@ -224,63 +270,47 @@ int job_require_same(struct job *job, const char *what, const char *text, struct
 
 /* ---- open and close ---- */
 
-static void *load_from(const char *path, struct err *err)
-{
-    /* Global: MPI's own plugins look for its symbols. */
-    void *module = dlopen(path, RTLD_NOW | RTLD_GLOBAL);
-    if (!module)
-        (void)err_set(err, -ENOENT, "the MPI module cannot be loaded: %.200s", dlerror());
-    return module;
-}
-
-static void *load_module(const struct job_env *env, struct err *err)
-{
-    static const char *const places[] = {"contend_mpi.so", "lib/contend_mpi.so",
-                                         "../lib/contend/contend_mpi.so"};
-    char program[4096] = "", path[4200];
-    const char *named = getenv("CONTEND_MPI_MODULE");
-    if (named && *named)
-        return load_from(named, err);
-    (void)!readlink("/proc/self/exe", program, sizeof(program) - 1);
-    const char *folder = dirname(program);
-    for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
-        (void)snprintf(path, sizeof(path), "%s/%s", folder, places[i]);
-        if (!access(path, R_OK))
-            return load_from(path, err);
-    }
-    (void)err_set(err, -ENOENT,
-                  "%s started %u tasks, but contend_mpi.so is not beside this program: install MPI "
-                  "(Debian: libopenmpi-dev) and build again, or name it by CONTEND_MPI_MODULE",
-                  env->launcher, env->size);
-    return NULL;
-}
-
 static int start_mpi(struct job *job, const struct job_env *env, struct err *err)
 {
-    char msg[200] = "";
     if (env->size > BOARD_RANKS)
         return err_set(err, -EINVAL, "%s started %u tasks: at most %d can meet", env->launcher,
                        env->size, BOARD_RANKS);
-    if (!env->wired) /* MPI would end this process with a page of its own words */
+    if (!env->wired) /* MPI would only end with a page of its own words */
         return err_set(err, -EINVAL,
                        "%s started %u tasks and no way for them to meet: try srun --mpi=pmix (or "
                        "pmi2; srun --mpi=list), or mpirun",
                        env->launcher, env->size);
-    void *module = load_module(env, err);
-    if (!module)
-        return -ENOENT;
-    const struct mpi_ops *ops = dlsym(module, MPI_OPS_SYMBOL);
-    if (!ops || ops->abi != MPI_OPS_ABI)
-        return err_set(err, -ENOENT, "contend_mpi.so is of another version of this program");
-    if (ops->start(&job->world, msg, sizeof(msg)))
-        return err_set(err, -EIO, "%s", msg);
-    job->ops = ops;
+    struct err why = {0};
+    int rc = mpi_client_start(job->signals, last_words_s, &job->world, &why);
+    if (rc)
+        return err_set(err, rc, "%s started %u tasks, but %.190s", env->launcher, env->size,
+                       why.msg);
+    job->ops = &mpi_client_ops;
     if (job->world.size != env->size)
         return err_set(err, -EINVAL,
                        "%s started %u tasks, but MPI sees %u: start it by the mpirun of %s, or by "
                        "srun --mpi=pmix (or pmi2)",
                        env->launcher, env->size, job->world.size, job->world.library);
     return 0;
+}
+
+/* A line from each rank to rank 0, where there is a way. */
+static int make_lines(struct job *job, struct err *err)
+{
+    struct lifeline_offer mine = {.port = 0}, *all = calloc(job->world.size, sizeof(*all));
+    if (!all)
+        return err_set(err, -ENOMEM, "no memory for %u ranks", job->world.size);
+    if (job_is_first(job))
+        lifeline_offer(&job->lines, job->world.size, &mine);
+    int rc = job_gather(job, &mine, all, sizeof(mine), err);
+    if (job_is_first(job))
+        (void)lifeline_accept(&job->lines, &mine, rc ? 0 : job->world.size - 1, line_limit_s);
+    else if (!rc)
+        (void)lifeline_connect(&job->lines, &all[0], job->world.rank, line_limit_s);
+    if (job->lines.n)
+        mpi_client_watch(job->lines.poll_fd);
+    free(all);
+    return rc;
 }
 
 int job_open(struct job *job, const struct job_env *env, struct signals *signals, struct err *err)
@@ -294,15 +324,21 @@ int job_open(struct job *job, const struct job_env *env, struct signals *signals
     job->exchange.request = calloc(job->world.size, sizeof(*job->exchange.request));
     if (!job->ranks || !job->exchange.request)
         return err_set(err, -ENOMEM, "no memory for %u ranks", job->world.size);
-    return job_share_cpus(job, err);
+    rc = job_share_cpus(job, err);
+    if (rc)
+        return rc;
+    mpi_client_share_cpus();
+    return make_lines(job, err);
 }
 
 /*
  * The others wait to be ended by rank 0, which may still be patient with the rank that is lost, and
- * has results to write.
+ * has results to write. Without MPI the exit code is left: the launcher ends the others for it.
  */
 static void abort_all(struct job *job, int code)
 {
+    if (job->mpi_gone)
+        return;
     if (!job_is_first(job))
         (void)sleep((unsigned)job->patience_s);
     job->ops->abort(code);
@@ -313,13 +349,15 @@ int job_close(struct job *job, int code)
     if (!job->ops)
         return code;
     (void)fflush(stdout);
-    if (job->lost[0] || job->over[0])
+    bool broken = job->lost[0] || job->over[0];
+    if (broken)
         abort_all(job, code);
     else
         job->ops->end();
+    lifeline_close(&job->lines, broken ? LIFELINE_FOLLOWS : LIFELINE_LEFT, job->lost);
     free(job->ranks);
     free(job->exchange.request);
     job->ranks = NULL;
     job->exchange.request = NULL;
-    return job_is_first(job) ? code : 0;
+    return broken || job_is_first(job) ? code : 0;
 }

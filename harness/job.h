@@ -11,8 +11,9 @@
  *   code = job_close(&job, code);
  *
  * A zeroed struct job is a run of one process: job_agree returns what it is given, job_close its
- * code. MPI is in the module contend_mpi.so alone (harness/core/mpi_ops.h). It is looked for at
- * $CONTEND_MPI_MODULE, else beside the program, in lib/ there, and in ../lib/contend.
+ * code. MPI is in the module contend_mpi.so alone (harness/core/mpi_ops.h), and is called in a
+ * process of its own (mpi_client.h). The module is looked for at $CONTEND_MPI_MODULE, else beside
+ * the program, in lib/ there, and in ../lib/contend.
  */
 #ifndef CONTEND_JOB_H
 #define CONTEND_JOB_H
@@ -25,6 +26,7 @@
 #include "harness/core/err.h"
 #include "harness/core/mpi_ops.h"
 #include "harness/job_env.h"
+#include "harness/lifeline.h"
 #include "harness/signals.h"
 
 enum { JOB_TEXT_MAX = 64 };
@@ -52,6 +54,8 @@ struct job {
         size_t bytes;
         bool answering; /* rank 0 has heard all and tells them */
     } exchange;
+    struct lifeline lines;
+    bool mpi_gone;  /* our MPI process has ended */
     char lost[200]; /* who does not answer: nothing more can be exchanged; "" = nobody */
     char over[252]; /* why no further arm can be started; "" = it can */
 };
@@ -66,7 +70,8 @@ int job_open(struct job *job, const struct job_env *env, struct signals *signals
 
 /*
  * Ends the job in good order, or all of it by MPI_Abort where a rank is lost or stuck. Returns this
- * process's exit code: rank 0's own, 0 of others, so that the launcher reports rank 0's.
+ * process's exit code: in good order rank 0's own, 0 of others, so that the launcher reports rank
+ * 0's.
  */
 int job_close(struct job *job, int code);
 

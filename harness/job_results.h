@@ -13,7 +13,7 @@
 struct job_readings {
     struct witness_machine go, end;
     double ours_s; /* CPU time of this rank's workers meanwhile */
-    bool stuck;    /* a worker's thread could not be ended */
+    bool stuck;    /* its worker in MPI could not be ended */
 };
 
 /*

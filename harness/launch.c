@@ -70,15 +70,20 @@ static void redirect_standard_streams(void)
     (void)dup2(STDERR_FILENO, STDOUT_FILENO);
 }
 
-/* The child, between fork and exec. Returns only by _exit. */
-static void become_worker(struct arena *arena, int arena_fd, struct arena_worker *worker,
-                          pid_t parent, char **argv, char **envp)
+/* In the child: a process group of its own, and no life without its parent. */
+static void become_child(pid_t parent)
 {
     (void)setpgid(0, 0);
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != parent)
         _exit(EXIT_BEFORE_EXEC); /* the parent died before the line above */
+}
 
+/* The child, between fork and exec. Returns only by _exit. */
+static void become_worker(struct arena *arena, int arena_fd, struct arena_worker *worker,
+                          pid_t parent, char **argv, char **envp)
+{
+    become_child(parent);
     enum worker_state end = launch_bind(&worker->plan, &worker->err);
     if (end == WORKER_LAUNCHED) {
         sigset_t none;
@@ -95,14 +100,22 @@ static void become_worker(struct arena *arena, int arena_fd, struct arena_worker
     _exit(EXIT_BEFORE_EXEC);
 }
 
+static int find_program(char *program, size_t size, struct err *err)
+{
+    ssize_t length = readlink("/proc/self/exe", program, size - 1);
+    if (length < 0)
+        return err_sys(err, -errno, "cannot find this program through /proc/self/exe");
+    program[length] = '\0';
+    return 0;
+}
+
 int launch_worker(struct arena *arena, int arena_fd, unsigned index, pid_t *pid, struct err *err)
 {
     struct arena_worker *worker = &arena->worker[index];
     char program[4096], fd_text[16], index_text[16], threads[40];
-    ssize_t length = readlink("/proc/self/exe", program, sizeof(program) - 1);
-    if (length < 0)
-        return err_sys(err, -errno, "cannot find this program through /proc/self/exe");
-    program[length] = '\0';
+    int found = find_program(program, sizeof(program), err);
+    if (found)
+        return found;
     (void)snprintf(fd_text, sizeof(fd_text), "%d", arena_fd);
     (void)snprintf(index_text, sizeof(index_text), "%u", index);
     (void)snprintf(threads, sizeof(threads), "OMP_NUM_THREADS=%u", worker->plan.threads);
@@ -121,6 +134,26 @@ int launch_worker(struct arena *arena, int arena_fd, unsigned index, pid_t *pid,
     free((void *)envp);
     *pid = child;
     return rc;
+}
+
+int launch_mpi(int fd, pid_t *pid, struct err *err)
+{
+    char program[4096], fd_text[16];
+    int rc = find_program(program, sizeof(program), err);
+    if (rc)
+        return rc;
+    (void)snprintf(fd_text, sizeof(fd_text), "%d", fd);
+    char *argv[] = {program, (char[]){LAUNCH_MPI_COMMAND}, fd_text, NULL};
+    pid_t parent = getpid();
+    *pid = fork();
+    if (!*pid) {
+        become_child(parent);
+        redirect_standard_streams();
+        (void)fcntl(fd, F_SETFD, 0);
+        (void)execve(argv[0], argv, environ);
+        _exit(EXIT_BEFORE_EXEC);
+    }
+    return *pid < 0 ? err_sys(err, -errno, "cannot start the MPI process") : 0;
 }
 
 void launch_kill(pid_t pid)

@@ -1,4 +1,4 @@
-/* Starting and ending worker processes. */
+/* Starting and ending the processes that this one works with: workers, and MPI's. */
 #ifndef CONTEND_LAUNCH_H
 #define CONTEND_LAUNCH_H
 
@@ -9,6 +9,9 @@
 
 /* argv[1] of a worker; argv[2] is the arena's file descriptor, argv[3] the worker's number. */
 #define LAUNCH_WORKER_COMMAND "__worker"
+
+/* argv[1] of an MPI process (mpi_server.h); argv[2] is the file descriptor of its socket. */
+#define LAUNCH_MPI_COMMAND "__mpi"
 
 /*
  * Re-executes this program as worker `index` of the arena. Between fork and exec the child takes a
@@ -21,6 +24,12 @@
  * refuses a memory policy (containers), else WORKER_FAILED. Errors: -errno of fork.
  */
 int launch_worker(struct arena *arena, int arena_fd, unsigned index, pid_t *pid, struct err *err);
+
+/*
+ * Re-executes this program as the MPI process of this rank, with `fd`, the same environment, and
+ * the signals of this process still blocked: who asks it to end is this process. Errors: -errno.
+ */
+int launch_mpi(int fd, pid_t *pid, struct err *err);
 
 /*
  * Binds the calling thread to the CPUs and memory of the plan. WORKER_LAUNCHED, or the state that

@@ -15,7 +15,6 @@
 #include "harness/arena.h"
 #include "harness/core/err.h"
 #include "harness/job_watch.h"
-#include "harness/job_worker.h"
 #include "harness/observe.h"
 #include "harness/witness.h"
 
@@ -30,11 +29,11 @@ struct observer {
     unsigned first, behind; /* places of ours in the arm's plan, in front and behind */
     struct job *job;        /* NULL = all workers are ours */
     struct job_watch watch;
-    bool stuck;       /* a thread could not be ended: its memory must stay */
+    bool stuck;       /* a worker in MPI could not be ended */
     uint64_t late_ns; /* when the measured time is over; 0 = not in it */
     struct observer_child {
-        pid_t pid;                 /* 0 = not started or reaped; of a thread, our own */
-        struct job_worker *thread; /* NULL = a process */
+        pid_t pid;   /* 0 = not started or reaped */
+        bool in_mpi; /* a thread of the MPI process (mpi_client.h), whose pid this is */
         bool censored;
         uint64_t killed_ns; /* clock at which a censored step was ended */
     } * child;
@@ -56,7 +55,7 @@ bool observer_any_lost(const struct observer *o);
 /* Notes who has ended, and why where it could not say so. */
 void observer_reap(struct observer *o);
 
-/* Ends worker i; a thread that does not come back from MPI is left, and o->stuck says so. */
+/* Ends worker i; one that does not come back from MPI is left there, and o->stuck says so. */
 void observer_end(struct observer *o, unsigned i);
 
 /* Ends whoever is left. They are not the cause of what went wrong: -ECANCELED says so. */

@@ -93,8 +93,6 @@ void observer_close(struct observer *o)
 {
     job_watch_close(&o->watch);
     free(o->child);
-    if (o->stuck)
-        return;
     if (o->event_fd >= 0)
         (void)close(o->event_fd);
     if (o->arena_fd >= 0)

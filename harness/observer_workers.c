@@ -9,8 +9,9 @@
 
 #include "harness/core/clock.h"
 #include "harness/launch.h"
+#include "harness/mpi_client.h"
 
-static const uint64_t thread_grace_ns = 500000000;
+static const uint64_t mpi_grace_ns = 500000000;
 
 static bool ended(const struct observer *o, unsigned i)
 {
@@ -62,42 +63,47 @@ static void note_exit(struct observer *o, unsigned i, int status)
     atomic_store(&worker->state, WORKER_FAILED);
 }
 
-static void reap_thread(struct observer *o, unsigned i)
+/* It is asked only when it has said its last: else its CPU is left alone. */
+static void reap_in_mpi(struct observer *o, unsigned i)
 {
-    if (!job_worker_reap(o->child[i].thread))
+    int status = 0;
+    bool gone = mpi_client_ended(&status);
+    if (!gone && arena_state(&o->arena->worker[i]) < WORKER_FINISHED)
         return;
-    free(o->child[i].thread);
-    o->child[i].thread = NULL;
-    note_exit(o, i, 0);
+    if (gone || mpi_client_joined())
+        note_exit(o, i, status);
 }
 
 void observer_reap(struct observer *o)
 {
     int status;
     for (unsigned i = 0; i < o->nworkers; i++)
-        if (o->child[i].thread)
-            reap_thread(o, i);
+        if (o->child[i].pid && o->child[i].in_mpi)
+            reap_in_mpi(o, i);
         else if (o->child[i].pid && waitpid(o->child[i].pid, &status, WNOHANG) == o->child[i].pid)
             note_exit(o, i, status);
 }
 
 /* A thread in MPI cannot be ended: after a moment to come back, it is left where it is. */
-static void end_thread(struct observer *o, unsigned i)
+static void end_in_mpi(struct observer *o, unsigned i)
 {
-    uint64_t until_ns = clock_now_ns() + thread_grace_ns;
-    while (o->child[i].thread && clock_now_ns() < until_ns) {
+    uint64_t until_ns = clock_now_ns() + mpi_grace_ns;
+    while (o->child[i].pid && clock_now_ns() < until_ns) {
+        int status = 0;
         (void)usleep(1000);
-        reap_thread(o, i);
+        if (!mpi_client_joined())
+            continue;
+        (void)mpi_client_ended(&status);
+        note_exit(o, i, status);
     }
-    o->stuck |= o->child[i].thread != NULL;
-    o->child[i].thread = NULL;
+    o->stuck |= o->child[i].pid != 0;
     o->child[i].pid = 0;
 }
 
 void observer_end(struct observer *o, unsigned i)
 {
-    if (o->child[i].thread)
-        end_thread(o, i);
+    if (o->child[i].pid && o->child[i].in_mpi)
+        end_in_mpi(o, i);
     else if (o->child[i].pid)
         launch_kill(o->child[i].pid);
 }
@@ -140,24 +146,11 @@ void observer_give_up_all(struct observer *o, unsigned n, enum worker_state stat
         observer_give_up(o, i, state, limit_s);
 }
 
-static int launch_thread(struct observer *o, unsigned i, struct err *err)
+static int launch_in_mpi(struct observer *o, unsigned i, struct err *err)
 {
-    struct job_worker *thread = calloc(1, sizeof(*thread));
-    if (!thread)
-        return err_set(err, -ENOMEM, "no memory for a worker");
-    thread->arena = o->arena;
-    thread->index = i;
-    thread->bench = o->arm->bench;
-    thread->mpi = o->job->ops;
-    thread->may_call = o->job->world.threads;
-    int rc = job_worker_start(thread, err);
-    if (rc) {
-        free(thread);
-        return rc;
-    }
-    o->child[i].thread = thread;
-    o->child[i].pid = getpid();
-    return 0;
+    o->child[i].in_mpi = true;
+    o->child[i].pid = mpi_client_pid();
+    return mpi_client_serve(o->arena_fd, o->event_fd, i, err);
 }
 
 int observer_launch_all(struct observer *o, struct err *err)
@@ -165,8 +158,8 @@ int observer_launch_all(struct observer *o, struct err *err)
     enum device device = bench_device(o->arm->bench, o->config->device, o->config->transport);
     for (unsigned i = 0; i < o->nworkers; i++) {
         struct arena_worker *worker = &o->arena->worker[i];
-        bool thread = o->job && device == DEVICE_MPI && i < o->foreground;
-        int rc = thread ? launch_thread(o, i, err)
+        bool in_mpi = o->job && device == DEVICE_MPI && i < o->foreground;
+        int rc = in_mpi ? launch_in_mpi(o, i, err)
                         : launch_worker(o->arena, o->arena_fd, i, &o->child[i].pid, err);
         if (rc && !o->job)
             return rc;

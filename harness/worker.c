@@ -25,7 +25,7 @@ struct worker {
     struct bench_machine machine; /* only the CPUs that this worker is bound to */
     struct board_seat seat;
     struct peers peers;
-    const struct mpi_ops *mpi; /* not NULL: a thread of the process that mpirun started */
+    const struct mpi_ops *mpi; /* not NULL: a thread of the MPI process */
     struct perf perf;
     uint64_t iters;   /* per sample, so that the clock stays small beside it */
     uint64_t step_ns; /* time of the latest sample */

@@ -13,8 +13,8 @@
 int worker_main(const struct bench *const *benches, int argc, char **argv);
 
 /*
- * The same in a thread of this process that is bound already, one at a time: MPI can be called only
- * in the process that mpirun started. Returns when the worker has ended, however.
+ * The same in a thread that is bound already, one at a time: MPI can be started only once for a
+ * rank, so the rounds share its process (mpi_server.h). Returns when the worker has ended, however.
  */
 void worker_serve(const struct bench *bench, struct arena *arena, unsigned index,
                   const struct mpi_ops *mpi);

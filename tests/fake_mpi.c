@@ -1,0 +1,55 @@
+/* A module in place of contend_mpi.so, without MPI: its process ends as FAKE_MPI says, and when. */
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "harness/core/mpi_ops.h"
+
+static void end_if(const char *when)
+{
+    const char *told = getenv("FAKE_MPI");
+    if (told && !strcmp(told, "killed"))
+        (void)raise(SIGKILL);
+    if (told && !strcmp(told, when))
+        _exit(7);
+}
+
+static int fake_start(struct mpi_ops_world *world, char *msg, size_t size)
+{
+    (void)msg;
+    (void)size;
+    end_if("start");
+    *world = (struct mpi_ops_world){.size = 2, .threads = true, .library = "none"};
+    return 0;
+}
+
+static int fake_receive(unsigned from, void *data, size_t bytes, struct mpi_ops_request *request,
+                        char *msg, size_t size)
+{
+    (void)from;
+    (void)data;
+    (void)bytes;
+    (void)msg;
+    (void)size;
+    end_if("receive");
+    *request = (struct mpi_ops_request){.handle = 1, .active = true};
+    return 0;
+}
+
+static int fake_test(struct mpi_ops_request *request, bool *done, char *msg, size_t size)
+{
+    (void)request;
+    (void)msg;
+    (void)size;
+    end_if("test");
+    while (getenv("FAKE_MPI_HANGS"))
+        (void)pause();
+    *done = false;
+    return 0;
+}
+
+extern const struct mpi_ops contend_mpi_ops;
+
+const struct mpi_ops contend_mpi_ops = {
+    .abi = FAKE_MPI_ABI, .start = fake_start, .receive = fake_receive, .test = fake_test};
