@@ -141,7 +141,7 @@ int mpi_client_start(struct signals *signals, double last_words_s, struct mpi_op
 {
     int ends[2];
     char msg[200] = "";
-    struct mpi_link_reply reply;
+    struct mpi_link_reply reply = {0};
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends))
         return err_sys(err, -errno, "cannot make a socket to the MPI process");
     client = (struct client){
