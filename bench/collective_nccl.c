@@ -14,13 +14,22 @@
 #include "bench/gpu.h"
 #include "harness/core/clock.h"
 #include "kernels/gpu_collective.h"
+#include "kernels/nccl_api.h"
 
 enum { GPUS_MAX = 64 };
 
+int nccl_team_load(const struct bench_ctx *ctx)
+{
+    char msg[GPU_MSG] = "", text[32];
+    int version;
+    int rc = gpu_error(gpu_collective_load(&version, msg, sizeof(msg)), msg, ctx->err);
+    if (!rc)
+        bench_library(ctx, "NCCL", nccl_api_version(version, text, sizeof(text)));
+    return rc;
+}
+
 int nccl_team_probe(struct bench_ctx *ctx, unsigned *local)
 {
-    char msg[GPU_MSG] = "";
-    int version;
     const struct bench_machine *machine = ctx->machine;
     *local = ctx->peers->size > 1 ? 1 : machine->ngpus;
     if (ctx->device != DEVICE_NCCL)
@@ -34,7 +43,7 @@ int nccl_team_probe(struct bench_ctx *ctx, unsigned *local)
     if (ctx->peers->size > 1 && !ctx->pci_bdf[0])
         return err_set(ctx->err, -ENOTSUP, "no GPU for worker %u: %u workers, %u GPUs", ctx->worker,
                        ctx->workers, machine->ngpus);
-    return gpu_error(gpu_collective_load(&version, msg, sizeof(msg)), msg, ctx->err);
+    return nccl_team_load(ctx);
 }
 
 /* Which GPU of which machine a rank has; containers of one machine share the boot's id. */
@@ -269,6 +278,11 @@ static int nccl_check(struct collective *team, unsigned repetition,
 #else
 
 static const char no_cuda[] = "device nccl: this program was built without CUDA";
+
+int nccl_team_load(const struct bench_ctx *ctx)
+{
+    return err_set(ctx->err, -ENOTSUP, "%s", no_cuda);
+}
 
 int nccl_team_probe(struct bench_ctx *ctx, unsigned *local)
 {

@@ -4,6 +4,7 @@
  * need one operation among their workers use it and kernels/gpu_collective.h.
  *
  *   struct gpu_collective *gc = NULL;
+ *   rc = nccl_team_load(ctx);                       as nccl_team_probe does, too
  *   rc = nccl_team_probe(ctx, &local);              for itself; then collective_agree
  *   rc = nccl_team_open(ctx, local, times, &gc);    all together
  *   rc = nccl_team_allocate(ctx, gc, &bytes);       all together: *bytes may become less
@@ -17,6 +18,9 @@
 #include "harness/core/bench.h"
 
 struct gpu_collective;
+
+/* Loads NCCL, and tells the harness which. -ENOTSUP: built without CUDA, or there is none. */
+int nccl_team_load(const struct bench_ctx *ctx);
 
 /*
  * *local: 1, the worker's own GPU, or all GPUs of the machine where it is the only worker.

@@ -101,10 +101,12 @@ static int probe_type(struct bench_ctx *ctx, enum matmul_type type)
 static int matmul_probe(struct bench_ctx *ctx)
 {
     const struct matmul_params *params = ctx->params;
-    char msg[GPU_MSG] = "";
+    char msg[GPU_MSG] = "", version[32];
     int rc = gpu_probe(ctx);
     if (!rc)
         rc = gpu_error(gpu_matmul_load(msg, sizeof(msg)), msg, ctx->err);
+    if (!rc)
+        bench_library(ctx, "cuBLASLt", gpu_matmul_library(version, sizeof(version)));
     return rc || !params->type ? rc : probe_type(ctx, (enum matmul_type)(params->type - 1));
 }
 

@@ -7,19 +7,18 @@
 
 #include <stdlib.h>
 
+#include "bench/collective_nccl.h"
 #include "bench/gpu.h"
 #include "harness/core/clock.h"
 #include "kernels/gpu_collective.h"
 
 static int cuda_probe(const struct bench_ctx *ctx)
 {
-    char msg[GPU_MSG] = "";
-    int version;
     if (ctx->machine->ngpus < ctx->slots)
         return err_set(ctx->err, -ENOTSUP,
                        "an all-reduce among %u workers needs a GPU for each; %u visible",
                        ctx->slots, ctx->machine->ngpus);
-    return gpu_error(gpu_collective_load(&version, msg, sizeof(msg)), msg, ctx->err);
+    return nccl_team_load(ctx);
 }
 
 /* Rank 0 makes the id under which all join, and everyone gets it. */

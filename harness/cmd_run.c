@@ -88,11 +88,25 @@ static void on_wait(void *arg)
     progress_tick();
 }
 
+/* The version that the workers have loaded, which no other process here has. */
+static void note_nccl(const struct result *result, struct environment *environment)
+{
+    static const char name[] = "NCCL ";
+    for (size_t a = 0; a < result->narms && !environment->nccl[0]; a++)
+        for (size_t i = 0; i < result->arms[a].nobservations; i++) {
+            const struct observation *seen = &result->arms[a].observations[i];
+            if (seen->nworkers && !strncmp(seen->workers[0].library, name, sizeof(name) - 1))
+                (void)snprintf(environment->nccl, sizeof(environment->nccl), "%s",
+                               seen->workers[0].library + sizeof(name) - 1);
+        }
+}
+
 static int on_round(void *arg, unsigned round, struct err *err)
 {
     struct session *s = arg;
     if (!isatty(STDERR_FILENO))
         log_info("round %u of %u done", round + 1, s->setup->result.rounds_planned);
+    note_nccl(&s->setup->result, &s->environment);
     int rc = job_is_first(&s->job) ? output_round(&s->output, &s->setup->result, round, err) : 0;
     return job_run_round(&s->job, rc, err);
 }

@@ -91,6 +91,7 @@ int collect_worker(const struct arena_worker *worker, uint64_t go_ns, uint64_t k
     out->status = worker_status(worker, killed_ns != 0);
     out->err = worker->err;
     out->background = worker->plan.background;
+    memcpy(out->library, worker->library, sizeof(out->library));
     out->cpus_actual = worker->cpus_actual;
     out->mem_nodes_actual = worker->mem_nodes_actual;
     out->mem_policy_actual = worker->mem_policy_actual;

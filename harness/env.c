@@ -291,7 +291,6 @@ void env_gather(const struct env_request *request, struct environment *env)
 #endif
     copy_text(env->driver, sizeof(env->driver), request->driver ? request->driver : "");
     copy_text(env->cuda, sizeof(env->cuda), request->cuda ? request->cuda : "");
-    copy_text(env->nccl, sizeof(env->nccl), request->nccl ? request->nccl : "");
     gather_variables(env);
 }
 

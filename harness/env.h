@@ -43,15 +43,15 @@ struct environment {
     char compiler[ENV_TEXT_MAX]; /* that built this program */
     char driver[ENV_TEXT_MAX];   /* of the GPUs */
     char cuda[ENV_TEXT_MAX];     /* runtime this program is linked with */
-    char nccl[ENV_TEXT_MAX];
+    char nccl[ENV_TEXT_MAX];     /* that workers loaded: filled by who has their results */
     size_t nvariables;
     char **variables; /* owned "NAME=value", sorted: OMP_, GOMP_, KMP_, CUDA_, NCCL_ and kin */
 };
 
 /* All optional: NULL = unknown. */
 struct env_request {
-    const char *driver, *cuda, *nccl; /* versions that others found out */
-    const char *root;                 /* tests: /proc, /sys and /etc are looked up under it */
+    const char *driver, *cuda; /* versions that others found out */
+    const char *root;          /* tests: /proc, /sys and /etc are looked up under it */
 };
 
 /* Never fails. Free with env_free, which is safe on a zeroed struct. */

@@ -48,9 +48,10 @@ struct worker_result {
     enum status status;
     struct err err; /* why not ok */
     bool background;
-    char host[64];                  /* of a rank of a job; "" = this one, where there is no job */
-    struct bitset cpus_actual;      /* read back in the worker, all its threads together */
-    struct bitset mem_nodes_actual; /* read back by get_mempolicy; empty = default policy */
+    char library[BENCH_LIBRARY_MAX]; /* that it loaded at run time, "NCCL 2.28.9"; "" = none */
+    char host[64];                   /* of a rank of a job; "" = this one, where there is no job */
+    struct bitset cpus_actual;       /* read back in the worker, all its threads together */
+    struct bitset mem_nodes_actual;  /* read back by get_mempolicy; empty = default policy */
     enum mem_policy mem_policy_actual;
     uint64_t go_ns, end_ns; /* end of its last measured step */
     size_t nsamples;

@@ -355,6 +355,7 @@ static void fill_context(struct worker *w)
         .peers = &w->peers,
         .budget_s = w->arena->measure_s,
         .values = &slot->values,
+        .library = slot->library,
     };
     w->seat.wake = wake_parent;
     w->seat.wake_arg = w->arena;

@@ -3,7 +3,15 @@
 #include <cerrno>
 #include <cstdio>
 
+#include "kernels/gpu_matmul.h"
+
 #ifndef CONTEND_HAVE_CUBLASLT
+
+char *gpu_matmul_library(char *buf, size_t size)
+{
+    (void)snprintf(buf, size, "%s", "");
+    return buf;
+}
 
 int cublaslt_load(char *msg, size_t size)
 {
@@ -40,6 +48,7 @@ static const struct {
     {"cublasLtMatmulPreferenceDestroy", offsetof(struct cublaslt_api, preference_destroy)},
     {"cublasLtMatmulPreferenceSetAttribute", offsetof(struct cublaslt_api, preference_set)},
     {"cublasLtGetStatusName", offsetof(struct cublaslt_api, status_name)},
+    {"cublasLtGetVersion", offsetof(struct cublaslt_api, version)},
 };
 
 static void *open_below(const char *root, const char *name)
@@ -105,6 +114,16 @@ int cublaslt_load(char *msg, size_t size)
         return 0;
     (void)snprintf(msg, size, "%s", reason);
     return -ENOTSUP;
+}
+
+/* Source: CUBLAS_VERSION in cublas_api.h, as of 12.0. */
+char *gpu_matmul_library(char *buf, size_t size)
+{
+    unsigned version = api.version ? (unsigned)api.version() : 0;
+    (void)snprintf(buf, size, "%u.%u.%u", version / 10000, version / 100 % 100, version % 100);
+    if (!version)
+        buf[0] = '\0';
+    return buf;
 }
 
 #endif

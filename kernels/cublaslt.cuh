@@ -25,6 +25,7 @@ struct cublaslt_api {
     decltype(&cublasLtMatmulPreferenceDestroy) preference_destroy;
     decltype(&cublasLtMatmulPreferenceSetAttribute) preference_set;
     decltype(&cublasLtGetStatusName) status_name;
+    decltype(&cublasLtGetVersion) version;
 };
 
 /* The calls, after a good cublaslt_load. */

@@ -49,6 +49,9 @@ struct gpu_matmul_device {
  */
 int gpu_matmul_load(char *msg, size_t size);
 
+/* Of what was loaded, "13.0.2", in buf; "" = nothing was. */
+char *gpu_matmul_library(char *buf, size_t size);
+
 /* Creates no context. */
 int gpu_matmul_device(const char *pci_bdf, struct gpu_matmul_device *device, char *msg,
                       size_t size);

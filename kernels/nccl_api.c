@@ -41,8 +41,7 @@ static const char *resolve(void *library, struct nccl_api *api)
     return NULL;
 }
 
-/* "2.28.9" */
-static const char *version_text(int version, char *buf, size_t size)
+char *nccl_api_version(int version, char *buf, size_t size)
 {
     int thousands = version < 10000 ? 1000 : 10000;
     (void)snprintf(buf, size, "%d.%d.%d", version / thousands, version % thousands / 100,
@@ -81,7 +80,7 @@ const struct nccl_api *nccl_api_load(char *msg, size_t size)
         (void)snprintf(msg, size, "%s has no %s: NCCL 2.7 or later is needed", file, absent);
     } else if (api.get_version(&version) || version < NCCL_VERSION_LEAST) {
         (void)snprintf(msg, size, "%s is NCCL %s: 2.7 or later is needed", file,
-                       version_text(version, have, sizeof(have)));
+                       nccl_api_version(version, have, sizeof(have)));
     } else {
         api.version = version;
         return &api;

@@ -58,6 +58,9 @@ struct nccl_api {
 /* Loads once a process; not thread-safe. Stays loaded. */
 const struct nccl_api *nccl_api_load(char *msg, size_t size);
 
+/* "2.28.9" of 22809, in buf. */
+char *nccl_api_version(int version, char *buf, size_t size);
+
 #ifdef __cplusplus
 }
 #endif

@@ -77,6 +77,7 @@ static int fake_probe(struct bench_ctx *ctx)
 
 static int fake_setup(struct bench_ctx *ctx)
 {
+    bench_library(ctx, "NCCL", "0.0.0-fake");
     if (is(ctx, MODE_FAIL_SETUP))
         return err_set(ctx->err, -EIO, "the fake is told to fail its setup");
     if (is(ctx, MODE_HANG_SETUP))

@@ -28,6 +28,12 @@ const struct bench *bench_find(const struct bench *const *benches, const char *n
     return NULL;
 }
 
+void bench_library(const struct bench_ctx *ctx, const char *name, const char *version)
+{
+    if (ctx->library)
+        (void)snprintf(ctx->library, BENCH_LIBRARY_MAX, "%.15s %.31s", name, version);
+}
+
 int bench_emit(struct bench_ctx *ctx, unsigned metric, double value, const char *key_fmt, ...)
 {
     struct value_log *log = ctx->values;

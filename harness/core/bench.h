@@ -84,7 +84,7 @@ struct bench_metric {
 };
 
 /* Limits the size of benchmark parameters, which cross exec by value. */
-enum { BENCH_PARAMS_MAX = 1024 };
+enum { BENCH_PARAMS_MAX = 1024, BENCH_LIBRARY_MAX = 48 };
 
 struct bench_ctx {
     const void *params; /* the benchmark's own struct, params_size bytes, already validated */
@@ -103,6 +103,7 @@ struct bench_ctx {
     double budget_s;          /* time that the measured part should take; a scan divides it up */
     bool measuring;           /* this call of run counts: no warm-up, no load for others */
     struct value_log *values; /* what bench_emit fills */
+    char *library;            /* what bench_library fills; NULL = nobody asks */
     void *state;              /* the benchmark's own, from setup to teardown */
     const void *buffer;       /* setup may publish its main buffer: the harness then records */
     size_t buffer_bytes;      /*   on which NUMA nodes its pages lie */
@@ -153,6 +154,9 @@ struct bench {
  */
 int bench_emit(struct bench_ctx *ctx, unsigned metric, double value, const char *key_fmt, ...)
     __attribute__((format(printf, 4, 5)));
+
+/* Says which library was loaded at run time, with its version: "NCCL 2.28.9". Cut if too long. */
+void bench_library(const struct bench_ctx *ctx, const char *name, const char *version);
 
 /*
  * What the benchmark runs on, where the run has `device` behind its workers and `transport` between
