@@ -15,6 +15,8 @@
 #include "harness/launch.h"
 #include "harness/mpi_link.h"
 
+enum { END_MS = 60000 };
+
 /* A message under way; a request's handle is its place + 1. */
 struct message {
     void *into; /* NULL: it is sent */
@@ -28,7 +30,7 @@ static struct client {
     bool reaped;
     int status;  /* of waitpid */
     bool silent; /* it missed a call: what it says now would be the answer to another */
-    bool ending; /* the ranks wait for each other, as long as the launcher lets them */
+    bool ending; /* the ranks wait for each other, for END_MS and as the launcher lets them */
     struct signals *signals;
     int watched_fd; /* -1 = none */
     double last_words_s;
@@ -82,7 +84,7 @@ static int await_answer(void)
     struct pollfd fds[] = {{.fd = client.fd, .events = POLLIN},
                            {.fd = client.signals->fd, .events = POLLIN},
                            {.fd = client.watched_fd, .events = POLLIN}};
-    int patience_ms = client.ending ? -1 : (int)(client.last_words_s * 1e3);
+    int patience_ms = client.ending ? END_MS : (int)(client.last_words_s * 1e3);
     bool hurry = client.ending;
     for (;;) {
         hurry |= signals_take(client.signals) || fds[2].revents;
