@@ -106,6 +106,7 @@ static const char *bound(const struct table *table, size_t arm, const char *sign
     return table->summary->arms[arm].status == STATUS_CENSORED ? sign : "";
 }
 
+/* Paired by round. */
 static void format_ratio_to_best(const struct table *table, size_t arm, size_t best, char *buf)
 {
     struct paired_ratio ratio;
@@ -119,8 +120,12 @@ static void format_ratio_to_best(const struct table *table, size_t arm, size_t b
         (void)snprintf(buf, CELL, "-");
         return;
     }
-    (void)snprintf(buf, CELL, "%s%s slower", bound(table, arm, ">"),
-                   closing_format_ratio(ratio.median, text, sizeof(text)));
+    /* The best by its median can be the slower one of most rounds. */
+    bool faster = ratio.median < 1;
+    (void)snprintf(
+        buf, CELL, "%s%s %s", bound(table, arm, ">"),
+        closing_format_ratio(faster ? 1 / ratio.median : ratio.median, text, sizeof(text)),
+        faster ? "faster" : "slower");
 }
 
 /* What stands behind a placement's name, explained below the block. */

@@ -110,6 +110,17 @@ static void test_table_color_is_only_color(void **state)
     free(plain);
 }
 
+/* Placements that differ less than the rounds do: the best has the least median, no more. */
+static void test_table_says_faster_than_best(void **state)
+{
+    struct fixture *f = *state;
+    (void)add(f, PLACE_SIZED, 2, (double[]){10, 20, 30}, 3);
+    (void)add(f, PLACE_PARTITION, 2, (double[]){21, 19.8, 29.7}, 3);
+    const char *text = print(f, false);
+    assert_non_null(strstr(text, "1.01x faster"));
+    assert_null(strstr(text, "slower"));
+}
+
 static void test_table_marks_what_is_not_ok(void **state)
 {
     struct fixture *f = *state;
@@ -320,6 +331,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(test_table_golden),
         TEST(test_table_color_is_only_color),
+        TEST(test_table_says_faster_than_best),
         TEST(test_table_marks_what_is_not_ok),
         TEST(test_table_all_failed),
         TEST(test_table_empty_result),
