@@ -138,6 +138,7 @@ void observer_give_up(struct observer *o, unsigned i, enum worker_state state, d
                       worker_state_name(arena_state(worker)));
     atomic_store(&worker->state, WORKER_HUNG);
     observer_end(o, i);
+    atomic_store(&worker->state, WORKER_HUNG); /* one in MPI may have come to its end meanwhile */
 }
 
 void observer_give_up_all(struct observer *o, unsigned n, enum worker_state state, double limit_s)

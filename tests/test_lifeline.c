@@ -28,8 +28,11 @@ static void make(struct lifeline *lines, struct lifeline *guests, unsigned n)
     pthread_t threads[RANKS];
     void *made;
     lifeline_offer(lines, RANKS, &offer);
-    assert_int_not_equal(offer.port, 0);
-    assert_int_not_equal(offer.naddresses, 0);
+    if (!offer.port || !offer.naddresses) {
+        print_message("no network here, not even a loopback\n");
+        lifeline_close(lines, LIFELINE_LEFT, "");
+        skip();
+    }
     for (unsigned r = 1; r <= n; r++) {
         guests[r].n = r;
         assert_int_equal(pthread_create(&threads[r], NULL, connect_guest, &guests[r]), 0);
