@@ -77,20 +77,6 @@ static void print_title(const struct table *table)
     paint(table, PLAIN);
 }
 
-static char *format_percent(double share, char *buf)
-{
-    double percent = 100 * share;
-    if (isnan(share))
-        (void)snprintf(buf, CELL, "-");
-    else
-        (void)snprintf(buf, CELL, "%.*f%%",
-                       percent >= 9.95    ? 0
-                       : percent >= 0.995 ? 1
-                                          : 2,
-                       percent);
-    return buf;
-}
-
 static char *format_share(double part, double whole, char *buf)
 {
     if (isnan(part) || !(whole > 0))
@@ -153,7 +139,7 @@ static void print_arm(const struct table *table, size_t arm, size_t best)
     double wall = ran + slept + (isnan(queued) ? 0 : queued);
     paint(table, arm == best ? GREEN : PLAIN);
     (void)fprintf(table->out, "%-11s%9s%14s%11s%8s%9s%5s%6s%6s", name, step, ratio,
-                  format_percent(median_of(table, arm, "efficiency"), efficiency), rate, alone,
+                  text_percent(median_of(table, arm, "efficiency"), efficiency, CELL), rate, alone,
                   format_share(ran, wall, oncpu), format_share(queued, wall, queue),
                   format_share(slept, wall, blocked));
     paint(table, PLAIN);

@@ -85,22 +85,13 @@ static void print_number(const struct retention *r, double value)
         (void)fprintf(r->out, "%*.*f", VALUE, digits, value);
 }
 
-/* "5.3%", "84%", "-". */
-static char *format_kept(double kept, char *buf, size_t size)
-{
-    (void)snprintf(buf, size, "-");
-    if (!isnan(kept))
-        (void)snprintf(buf, size, "%.*f%%", kept < 0.0995, 100 * kept);
-    return buf;
-}
-
 static void print_kept(const struct retention *r, double kept)
 {
     char text[16];
     const char *paint = kept < 0.9 ? "\033[31m" : "\033[32m";
     bool painted = r->color && !isnan(kept);
     (void)fprintf(r->out, "%s%*s%s", painted ? paint : "", KEPT,
-                  format_kept(kept, text, sizeof(text)), painted ? "\033[0m" : "");
+                  text_percent(kept, text, sizeof(text)), painted ? "\033[0m" : "");
 }
 
 /* Placements from..to-1 of those under load, beside the idle values. */
@@ -148,8 +139,8 @@ static struct range range_of(const struct retention *r, const struct arm *arm)
 static char *format_range(const struct range *range, char *buf, size_t size)
 {
     char least[16], most[16];
-    (void)format_kept(range->least, least, sizeof(least));
-    (void)format_kept(range->most, most, sizeof(most));
+    (void)text_percent(range->least, least, sizeof(least));
+    (void)text_percent(range->most, most, sizeof(most));
     bool same = strcmp(least, most) == 0;
     (void)snprintf(buf, size, "%s%s%s", least, same ? "" : " to ", same ? "" : most);
     return buf;

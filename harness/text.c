@@ -1,12 +1,23 @@
 #include "harness/text.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "harness/cmd.h"
 #include "harness/core/log.h"
+
+char *text_percent(double share, char *buf, size_t size)
+{
+    double percent = 100 * share;
+    int digits = percent >= 9.95 ? 0 : percent >= 0.995 ? 1 : 2;
+    (void)snprintf(buf, size, "-");
+    if (!isnan(share))
+        (void)snprintf(buf, size, "%.*f%%", digits, percent);
+    return buf;
+}
 
 void text_wrap(const char *text, int column, int indent, FILE *out)
 {

@@ -16,6 +16,9 @@ void text_wrap(const char *text, int column, int indent, FILE *out);
 void text_field(int indent, const char *label, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 
+/* "84%", "5.3%", "0.02%" of a share of 1, "-" of NaN, in buf. */
+char *text_percent(double share, char *buf, size_t size);
+
 /* Flushes stdout. 0, or EXIT_NOT_RUN after a message: the reader of a full disk must know. */
 int text_finish(void);
 
