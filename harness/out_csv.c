@@ -42,7 +42,7 @@ static void put_cell(const struct row *row, const struct row_column *column, FIL
         (void)fprintf(out, "%zu", *(const size_t *)field);
         break;
     case ROW_DOUBLE:
-        if (!isnan(*(const double *)field))
+        if (isfinite(*(const double *)field))
             (void)fprintf(out, "%.9g", *(const double *)field);
         break;
     case ROW_CHARS:
@@ -175,7 +175,7 @@ static void put_samples(const struct result *result, const struct arm *arm,
         (void)fprintf(out, "%u,%u,", observation->round, observation->order);
         put_text(result->scenario, out);
         (void)fprintf(out, ",%s,%u,%u,%s,%" PRIu64, placement_infos[arm->placement].name,
-                      arm->alone ? 1 : arm->workers, worker, arm->bench->name, iter);
+                      arm->workers, worker, arm->bench->name, iter);
         (void)fprintf(out, ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%s\n",
                       sample->start_ns, sample->elapsed_ns, sample->ops, sample->bytes,
                       status_name(censored ? STATUS_CENSORED : STATUS_OK));

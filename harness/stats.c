@@ -32,6 +32,8 @@ double stats_percentile(const double *sorted, size_t n, double fraction)
     if (below + 1 >= n)
         return sorted[n - 1];
     double low = sorted[below], high = sorted[below + 1];
+    if (h == (double)below)
+        return low; /* not 0 * (an infinite distance) */
     /* Rounding must not carry the result above its upper neighbour: percentiles are monotone. */
     return fmin(low + (h - (double)below) * (high - low), high);
 }

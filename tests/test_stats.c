@@ -44,6 +44,14 @@ static void test_stats_median(void **state)
     assert_true(isnan(stats_median(NULL, 0)));
 }
 
+static void test_stats_infinity_is_far_away(void **state)
+{
+    (void)state;
+    assert_near(median_of((double[]){1, 2, INFINITY}, 3), 2);
+    assert_near(median_of((double[]){-INFINITY, 2, INFINITY}, 3), 2);
+    assert_true(isinf(median_of((double[]){1, INFINITY}, 2)));
+}
+
 static void test_stats_percentile_is_type_7(void **state)
 {
     (void)state;
@@ -204,6 +212,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_stats_sort_drops_nan),
         cmocka_unit_test(test_stats_median),
+        cmocka_unit_test(test_stats_infinity_is_far_away),
         cmocka_unit_test(test_stats_percentile_is_type_7),
         cmocka_unit_test(test_stats_mean),
         cmocka_unit_test(test_stats_percentiles_are_monotone),
