@@ -17,6 +17,17 @@ static bool same_worker(const struct plan_worker *a, const struct plan_worker *b
            a->mem_policy == b->mem_policy && a->threads == b->threads && a->gpu == b->gpu;
 }
 
+bool arm_same_plan(const struct arm *a, const struct arm *b)
+{
+    if (a->plan.status != PLAN_OK || b->plan.status != PLAN_OK || a->workers != b->workers ||
+        a->plan.nworkers != b->plan.nworkers)
+        return false;
+    for (unsigned w = 0; w < a->plan.nworkers; w++)
+        if (!same_worker(&a->plan.workers[w], &b->plan.workers[w]))
+            return false;
+    return true;
+}
+
 static int find_same_baseline(const struct result *result, const struct arm *arm)
 {
     for (size_t i = 0; i < result->narms; i++) {
@@ -69,9 +80,9 @@ static int add_arm(const struct topo *topo, const struct arms_request *request, 
 /* The baseline of workers that run by themselves, or the one of a team. */
 static bool wants_baseline(const struct arms_request *request, unsigned slots, bool have_team)
 {
-    if (!bench_is_team(request->bench))
-        return request->baselines && slots > 1;
     bool background = request->plan.background || request->background_as_workers;
+    if (!bench_is_team(request->bench))
+        return request->baselines && (slots > 1 || background);
     return request->baselines && background && !have_team;
 }
 

@@ -41,6 +41,9 @@ void arms_free(struct result *result);
 /* True when the arm is to be launched in every round. */
 bool arm_runs(const struct arm *arm);
 
+/* True when both plan all their workers alike: what differs between their times is chance. */
+bool arm_same_plan(const struct arm *a, const struct arm *b);
+
 /* Fisher-Yates over 0..n-1 from (seed, round): the order of one round. */
 void arms_shuffle(uint64_t seed, unsigned round, size_t n, size_t *order);
 

@@ -25,7 +25,7 @@ unsigned summary_cpus(const struct result *result, unsigned slots)
 static bool is_alone(const struct arm *arm, const struct arm *of)
 {
     return arm->bench == of->bench && !bench_is_team(arm->bench) && arm->params == of->params &&
-           arm->slots == of->slots && (arm->alone || arm->slots == 1) &&
+           arm->slots == of->slots && (arm->alone || (arm->slots == 1 && !arm_background(arm))) &&
            arm->plan.status == PLAN_OK;
 }
 
@@ -79,6 +79,18 @@ static int find_alone(const struct result *result, const struct summary *summary
     return found;
 }
 
+/*
+ * N, where N divides the CPUs. Where it does not, the slice that was measured may be a larger one
+ * than others own: then it counts for what it holds of all CPUs.
+ */
+static double count_slices(const struct result *result, const struct arm *of, int slice)
+{
+    if (slice < 0)
+        return NAN;
+    double own = bitset_count(&result->arms[slice].plan.workers[0].cpus);
+    return fmin(of->slots, summary_cpus(result, of->slots) / own);
+}
+
 int baseline_choose(const struct result *result, struct summary *summary, struct err *err)
 {
     size_t most = 0;
@@ -92,6 +104,7 @@ int baseline_choose(const struct result *result, struct summary *summary, struct
         int *baseline = summary->arms[i].baseline;
         baseline[BASELINE_NONE] = -1;
         baseline[BASELINE_SLICE] = find_slice(result, summary, arm, scratch);
+        summary->arms[i].slices = count_slices(result, arm, baseline[BASELINE_SLICE]);
         baseline[BASELINE_ALONE] = find_alone(result, summary, arm, arm->placement);
         baseline[BASELINE_SINGLE] = find_alone(result, summary, arm, PLACE_NONE);
     }

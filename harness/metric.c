@@ -9,58 +9,57 @@ static double per(double part, double whole)
 }
 
 static double efficiency(const struct round_values *own, const struct round_values *slice,
-                         unsigned workers)
+                         double slices)
 {
-    return per(own->throughput, workers * slice->throughput);
+    return per(own->throughput, slices * slice->throughput);
 }
 
 static double slowdown_vs_alone(const struct round_values *own, const struct round_values *alone,
-                                unsigned workers)
+                                double slices)
 {
-    (void)workers;
+    (void)slices;
     return per(own->step_time, alone->step_time);
 }
 
 static double gain_vs_single(const struct round_values *own, const struct round_values *single,
-                             unsigned workers)
+                             double slices)
 {
-    (void)workers;
+    (void)slices;
     return per(own->throughput, single->throughput);
 }
 
 static double page_faults(const struct round_values *own, const struct round_values *base,
-                          unsigned workers)
+                          double slices)
 {
     (void)base;
-    (void)workers;
+    (void)slices;
     return own->minor_faults + own->major_faults;
 }
 
-static double loss(const struct round_values *own, const struct round_values *slice,
-                   unsigned workers)
+static double loss(const struct round_values *own, const struct round_values *slice, double slices)
 {
-    (void)workers;
+    (void)slices;
     return own->step_time_mean - slice->step_time_mean;
 }
 
 static double loss_oncpu(const struct round_values *own, const struct round_values *slice,
-                         unsigned workers)
+                         double slices)
 {
-    (void)workers;
+    (void)slices;
     return own->oncpu - slice->oncpu;
 }
 
 static double loss_runqueue(const struct round_values *own, const struct round_values *slice,
-                            unsigned workers)
+                            double slices)
 {
-    (void)workers;
+    (void)slices;
     return own->runqueue - slice->runqueue;
 }
 
 static double loss_blocked(const struct round_values *own, const struct round_values *slice,
-                           unsigned workers)
+                           double slices)
 {
-    (void)workers;
+    (void)slices;
     return own->blocked - slice->blocked;
 }
 
@@ -72,17 +71,17 @@ static double loss_blocked(const struct round_values *own, const struct round_va
  * counted. Per thread, because the teams of the two arms can differ in size.
  */
 static double loss_oncpu_instructions(const struct round_values *own,
-                                      const struct round_values *slice, unsigned workers)
+                                      const struct round_values *slice, double slices)
 {
-    (void)workers;
+    (void)slices;
     double cost = per(slice->oncpu, slice->thread_instructions);
     return (own->thread_instructions - slice->thread_instructions) * cost;
 }
 
 static double loss_oncpu_stalls(const struct round_values *own, const struct round_values *slice,
-                                unsigned workers)
+                                double slices)
 {
-    return loss_oncpu(own, slice, workers) - loss_oncpu_instructions(own, slice, workers);
+    return loss_oncpu(own, slice, slices) - loss_oncpu_instructions(own, slice, slices);
 }
 
 static const char no_step[] = "a worker finished no step";
@@ -144,11 +143,11 @@ const struct metric_info *metric_find(const char *name)
 }
 
 double metric_value(const struct metric_info *metric, const struct round_values *own,
-                    const struct round_values *base, unsigned workers)
+                    const struct round_values *base, double slices)
 {
     if (metric->baseline != BASELINE_NONE && !base)
         return NAN;
     if (metric->value)
-        return metric->value(own, base, workers);
+        return metric->value(own, base, slices);
     return *(const double *)((const char *)own + metric->offset);
 }

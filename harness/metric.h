@@ -16,8 +16,7 @@ struct metric_info {
     const char *better;
     enum baseline baseline; /* what the value compares with, round by round */
     /* Either the field of struct round_values at `offset`, or: */
-    double (*value)(const struct round_values *own, const struct round_values *base,
-                    unsigned workers);
+    double (*value)(const struct round_values *own, const struct round_values *base, double slices);
     size_t offset;
     const char *absent; /* reason of a skipped row where no round has a value; NULL = no row */
     bool is_step_time;  /* p95, p99, min, max and `samples` come from all samples */
@@ -30,8 +29,11 @@ extern const struct metric_info metrics[];
 /* NULL where there is no such metric. */
 const struct metric_info *metric_find(const char *name);
 
-/* NaN where the round, or its baseline, does not know. `base` may be NULL without a baseline. */
+/*
+ * NaN where the round, or its baseline, does not know. `base` may be NULL without a baseline;
+ * `slices` is that of struct arm_summary.
+ */
 double metric_value(const struct metric_info *metric, const struct round_values *own,
-                    const struct round_values *base, unsigned workers);
+                    const struct round_values *base, double slices);
 
 #endif

@@ -62,7 +62,7 @@ base_of(const struct maker *maker, const struct metric_info *metric, const struc
 static double value_of(const struct maker *maker, const struct metric_info *metric,
                        const struct round_values *own)
 {
-    return metric_value(metric, own, base_of(maker, metric, own), arm_of(maker)->workers);
+    return metric_value(metric, own, base_of(maker, metric, own), summary_of(maker)->slices);
 }
 
 /* The round whose loss is the median (the lower one of an even count), or NULL. */
@@ -245,10 +245,10 @@ static int append_row(struct rows *rows, const struct row *row, struct err *err)
     return 0;
 }
 
-/* A baseline is what others are compared with; only with N = 1 it is a run of its own as well. */
+/* A baseline is what others are compared with. */
 static bool applies(const struct arm *arm, const struct metric_info *metric)
 {
-    return metric->baseline == BASELINE_NONE || !arm->alone || arm->slots == 1;
+    return metric->baseline == BASELINE_NONE || !arm->alone;
 }
 
 static int append_metric(const struct maker *maker, const struct metric_info *metric,

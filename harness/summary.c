@@ -164,24 +164,41 @@ static void fill_values(const struct result *result, const struct arm *arm,
     values->pages_remote = ratio(totals.pages_remote, totals.pages_counted);
 }
 
-/* Seconds per step of every foreground sample; returns how many. `out` NULL only counts. */
-static size_t collect_steps(const struct observation *observation, double *out)
+/* Seconds per step of the worker's samples; returns how many. `out` NULL only counts. */
+static size_t list_steps(const struct worker_result *worker, double *out)
 {
     size_t n = 0;
-    for (unsigned w = 0; w < observation->nworkers; w++) {
-        const struct worker_result *worker = &observation->workers[w];
-        if (worker->background || !usable(worker->status))
+    if (worker->background || !usable(worker->status))
+        return 0;
+    for (size_t i = 0; i < worker->nsamples; i++) {
+        const struct sample *sample = &worker->samples[i];
+        if (!sample->iters)
             continue;
-        for (size_t i = 0; i < worker->nsamples; i++) {
-            const struct sample *sample = &worker->samples[i];
-            if (!sample->iters)
-                continue;
-            if (out)
-                out[n] = (double)sample->elapsed_ns * 1e-9 / (double)sample->iters;
-            n++;
-        }
+        if (out)
+            out[n] = (double)sample->elapsed_ns * 1e-9 / (double)sample->iters;
+        n++;
     }
     return n;
+}
+
+/*
+ * Appends the steps of all workers. Returns the median over workers of their medians: of all steps
+ * together a worker that is four times slower would be a quarter of what the others are.
+ */
+static double take_steps(const struct observation *observation, struct arm_summary *summary,
+                         double *medians)
+{
+    size_t workers = 0;
+    for (unsigned w = 0; w < observation->nworkers; w++) {
+        double *steps = summary->steps + summary->nsteps;
+        size_t n = list_steps(&observation->workers[w], steps);
+        if (!n)
+            continue;
+        n = stats_sort(steps, n);
+        medians[workers++] = stats_median(steps, n);
+        summary->nsteps += n;
+    }
+    return stats_median(medians, stats_sort(medians, workers));
 }
 
 /* The longest time that a step of this arm was seen to run without ending; 0 = none. */
@@ -252,27 +269,32 @@ static void make_one_line(char *text)
 static int summarise_rounds(const struct result *result, const struct arm *arm,
                             struct arm_summary *summary, struct err *err)
 {
-    size_t samples = 0;
-    for (size_t i = 0; i < arm->nobservations; i++)
-        samples += collect_steps(&arm->observations[i], NULL);
+    size_t samples = 0, workers = 0;
+    for (size_t i = 0; i < arm->nobservations; i++) {
+        const struct observation *observation = &arm->observations[i];
+        for (unsigned w = 0; w < observation->nworkers; w++)
+            samples += list_steps(&observation->workers[w], NULL);
+        workers = observation->nworkers > workers ? observation->nworkers : workers;
+    }
     summary->rounds = calloc(arm->nobservations + 1, sizeof(*summary->rounds));
     summary->steps = calloc(samples + 1, sizeof(*summary->steps));
-    if (!summary->rounds || !summary->steps)
-        return err_set(err, -ENOMEM, "out of memory for %zu samples", samples);
+    double *medians = calloc(workers + 1, sizeof(*medians));
+    int rc = summary->rounds && summary->steps && medians
+                 ? 0
+                 : err_set(err, -ENOMEM, "out of memory for %zu samples", samples);
 
-    for (size_t i = 0; i < arm->nobservations; i++) {
+    for (size_t i = 0; i < arm->nobservations && !rc; i++) {
         const struct observation *observation = &arm->observations[i];
         if (!usable(observation->status))
             continue;
         struct round_values *values = &summary->rounds[summary->nrounds++];
         fill_values(result, arm, observation, values);
-        double *steps = summary->steps + summary->nsteps;
-        size_t n = stats_sort(steps, collect_steps(observation, steps));
-        values->step_time = stats_median(steps, n);
-        summary->nsteps += n;
+        values->step_time = take_steps(observation, summary, medians);
     }
-    summary->nsteps = stats_sort(summary->steps, summary->nsteps);
-    return 0;
+    if (!rc)
+        summary->nsteps = stats_sort(summary->steps, summary->nsteps);
+    free(medians);
+    return rc;
 }
 
 /* The arm whose observations `arm` shares: itself, or the first baseline with the same plan. */

@@ -19,7 +19,7 @@ struct round_values {
     unsigned round;
     enum status status;
     double throughput;               /* ops/s: sum over workers of ops / (end of last step - go) */
-    double step_time;                /* s: median over all samples of all workers */
+    double step_time;                /* s: median over workers of each one's median step */
     double step_time_mean;           /* s: wall time per step */
     double oncpu, runqueue, blocked; /* s per step; they add up to step_time_mean */
     double voluntary_switches, involuntary_switches, migrations; /* per step */
@@ -54,6 +54,7 @@ struct arm_summary {
     enum status status;      /* the worst of all its rounds; skipped when it has none */
     char reason[256];        /* one line; "" when ok */
     int baseline[BASELINES]; /* index of an arm with usable rounds, or -1 */
+    double slices;           /* how many workers with the CPUs of BASELINE_SLICE have room here */
 };
 
 struct summary {

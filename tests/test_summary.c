@@ -6,6 +6,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -52,7 +53,7 @@ static void test_summary_round_by_hand(void **state)
     const struct round_values *values = &got->rounds[0];
     assert_int_equal(values->round, 4);
     assert_near(values->throughput, 300 / 0.040 + 200 / 0.040);
-    assert_near(values->step_time, 0.020); /* of 10 10 20 20 20 */
+    assert_near(values->step_time, 0.015); /* 10 of 10 10 20, and 20 of 20 20 */
     double mean = (0.040 / 3 + 0.020) / 2; /* mean of the workers' means */
     assert_near(values->step_time_mean, mean);
     assert_near(values->oncpu, 0.5 * mean);
@@ -230,6 +231,24 @@ static void test_summary_slice_owns_its_share_only(void **state)
     assert_int_equal(summarise(f, numa)->baseline[BASELINE_SLICE], fair);
 }
 
+/* 8 CPUs for 3: whoever has 3 of them counts as 3 of 8. */
+static void test_summary_slices_of_a_remainder(void **state)
+{
+    struct fixture *f = *state;
+    size_t alone = fixture_add_arm(&f->result, PLACE_PARTITION, 3, true);
+    size_t three = fixture_add_arm(&f->result, PLACE_PARTITION, 3, false);
+    (void)fixture_add_arm(&f->result, PLACE_NONE, 3, false);
+    add_rounds(&f->result, alone, 5);
+    add_rounds(&f->result, three, 5);
+    struct bitset *first = &f->result.arms[alone].plan.workers[0].cpus;
+    bitset_set(first, FIXTURE_CPUS - 1);
+    assert_int_equal(bitset_count(first), 3);
+    assert_near(summarise(f, three)->slices, 8.0 / 3);
+    summary_free(&f->summary);
+    bitset_clear(first, FIXTURE_CPUS - 1);
+    assert_near(summarise(f, three)->slices, 3); /* nobody has more than was asked for */
+}
+
 static void test_summary_shared_baseline(void **state)
 {
     struct fixture *f = *state;
@@ -258,6 +277,25 @@ static void test_summary_single_worker_is_its_own_baseline(void **state)
     assert_int_equal(got->baseline[BASELINE_SINGLE], none);
     assert_int_equal(got->baseline[BASELINE_SLICE], partition);
     assert_int_equal(f->summary.arms[partition].baseline[BASELINE_ALONE], partition);
+}
+
+/* With load behind it, one worker is not alone. */
+static void test_summary_single_worker_under_load(void **state)
+{
+    struct fixture *f = *state;
+    size_t loaded = fixture_add_arm(&f->result, PLACE_NONE, 1, false);
+    size_t alone = fixture_add_arm(&f->result, PLACE_NONE, 1, true);
+    struct plan *plan = &f->result.arms[loaded].plan;
+    plan->workers = realloc(plan->workers, 2 * sizeof(*plan->workers));
+    assert_non_null(plan->workers);
+    plan->workers[1] = plan->workers[0];
+    plan->workers[1].background = true;
+    plan->nworkers = 2;
+    add_rounds(&f->result, loaded, 70);
+    add_rounds(&f->result, alone, 10);
+    const struct arm_summary *got = summarise(f, loaded);
+    assert_int_equal(got->baseline[BASELINE_ALONE], alone);
+    assert_int_equal(got->baseline[BASELINE_SINGLE], alone);
 }
 
 static void test_summary_without_baselines(void **state)
@@ -309,6 +347,8 @@ int main(void)
         TEST(test_summary_gpu_busy_needs_a_gpu),
         TEST(test_summary_slice_is_the_fastest_slice),
         TEST(test_summary_slice_owns_its_share_only),
+        TEST(test_summary_slices_of_a_remainder),
+        TEST(test_summary_single_worker_under_load),
         TEST(test_summary_shared_baseline),
         TEST(test_summary_single_worker_is_its_own_baseline),
         TEST(test_summary_without_baselines),
