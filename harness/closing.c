@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "harness/arms.h"
 #include "harness/stats.h"
 
 char *closing_format_ratio(double ratio, char *buf, size_t size)
@@ -16,6 +17,9 @@ char *closing_format_ratio(double ratio, char *buf, size_t size)
         (void)snprintf(buf, size, "%.*fx", digits, ratio);
     return buf;
 }
+
+/* Times and rates of even workers tell the same; by more they need both. */
+static const double rates_apart = 1.5;
 
 /* What the sentence is made from. Arms are indices, -1 = none. */
 struct story {
@@ -50,20 +54,28 @@ static int ratio_of(const struct story *story, int slow, int fast, struct paired
 /* The interval lies above 1; with one round there is none and only the value speaks. */
 static bool clearly_above_one(const struct paired_ratio *ratio)
 {
-    return ratio->rounds > 1 ? ratio->low > 1 : ratio->median > 1;
+    return ratio->median >= CLOSING_CLEAR && (ratio->rounds == 1 || ratio->low > 1);
 }
 
 static bool clearly_below_one(const struct paired_ratio *ratio)
 {
-    return ratio->rounds > 1 ? ratio->high < 1 : ratio->median < 1;
+    return ratio->median <= 1 / CLOSING_CLEAR && (ratio->rounds == 1 || ratio->high < 1);
 }
 
-static bool can_win(enum placement placement)
+static bool is_sound(const struct story *story, int arm)
 {
-    return placement_infos[placement].pinned && placement != PLACE_REMOTE;
+    return story->summary->arms[arm].status <= STATUS_CENSORED;
 }
 
-/* Finds the arms that play a part. */
+static bool can_win(const struct story *story, int arm)
+{
+    const struct arm *arms = story->result->arms;
+    enum placement placement = arms[arm].placement;
+    return placement_infos[placement].pinned && placement != PLACE_REMOTE && is_sound(story, arm) &&
+           !arm_same_plan(&arms[arm], &arms[story->reference]);
+}
+
+/* Finds the arms that play a part: what others are held against, then who may win. */
 static void cast(struct story *story)
 {
     int slowest = -1, unpinned = -1;
@@ -75,15 +87,22 @@ static void cast(struct story *story)
             continue;
         if (arm->placement == PLACE_NONE)
             unpinned = at;
-        if (arm->placement == PLACE_SIZED)
-            story->sized = at;
         if (slowest < 0 || step_time(story, at) > step_time(story, slowest))
             slowest = at;
-        if (can_win(arm->placement) &&
+    }
+    story->reference = unpinned >= 0 ? unpinned : slowest;
+    for (size_t i = 0; i < story->result->narms && story->reference >= 0; i++) {
+        const struct arm *arm = &story->result->arms[i];
+        int at = (int)i;
+        if (arm->slots != story->slots || arm->alone || isnan(step_time(story, at)))
+            continue;
+        if (arm->placement == PLACE_SIZED && is_sound(story, at) &&
+            !arm_same_plan(arm, &story->result->arms[story->reference]))
+            story->sized = at;
+        if (can_win(story, at) &&
             (story->winner < 0 || step_time(story, at) < step_time(story, story->winner)))
             story->winner = at;
     }
-    story->reference = unpinned >= 0 ? unpinned : slowest;
 }
 
 /* The cheapest fix wins where it beats the best pinning, or where nothing was pinned. */
@@ -175,9 +194,36 @@ static int describe_sized(const struct story *story, char *text, size_t size, st
     return 0;
 }
 
-static bool is_censored(const struct story *story, int arm)
+/* A bound on the ratio: the slow one may be slower, what the fast one has is known. */
+static bool is_more_than(const struct story *story)
 {
-    return story->summary->arms[arm].status == STATUS_CENSORED;
+    const struct arm_summary *arms = story->summary->arms;
+    return arms[story->reference].status == STATUS_CENSORED &&
+           arms[story->winner].status != STATUS_CENSORED;
+}
+
+/* " (5.3x the throughput)" where the workers are so uneven that the two tell another story. */
+static void describe_rate(const struct story *story, char *text, size_t size)
+{
+    const struct arm *winner = &story->result->arms[story->winner];
+    const struct row *before = reference_row(story, "throughput");
+    const struct row *after = rows_find(story->rows, name_of(story, story->winner), winner->workers,
+                                        winner->slots, "throughput");
+    char times[32];
+    text[0] = '\0';
+    double gain = before && after ? after->median / before->median : NAN;
+    double apart = gain / story->gain.median;
+    if (apart > rates_apart || apart < 1 / rates_apart)
+        (void)snprintf(text, size, " (%s the throughput)",
+                       closing_format_ratio(gain, times, sizeof(times)));
+}
+
+static const char *in_one_round(const struct story *story)
+{
+    if (story->gain.rounds > 1)
+        return "";
+    return story->result->rounds_done > 1 ? "in the one round that both finished, "
+                                          : "in the one round there is, ";
 }
 
 /* "partition is 2.4x faster than none", and what goes with it. */
@@ -193,17 +239,17 @@ char *closing_command(const struct result *result, const struct arm *arm, char *
 
 static int tell_gain(const struct story *story, struct closing *closing, struct err *err)
 {
-    char gain[32], loss[128], sized[96];
+    char gain[32], rate[48], loss[128], sized[96];
     int rc = describe_sized(story, sized, sizeof(sized), err);
     if (rc)
         return rc;
     describe_loss(story, loss, sizeof(loss));
-    (void)snprintf(
-        closing->sentence, sizeof(closing->sentence), "%s%s is %s%s faster than %s%s%s%s",
-        story->gain.rounds == 1 ? "in the one round there is, " : "", name_of(story, story->winner),
-        is_censored(story, story->reference) ? "more than " : "",
-        closing_format_ratio(story->gain.median, gain, sizeof(gain)),
-        name_of(story, story->reference), loss, sized, ".");
+    describe_rate(story, rate, sizeof(rate));
+    (void)snprintf(closing->sentence, sizeof(closing->sentence),
+                   "%s%s is %s%s faster than %s%s%s%s.", in_one_round(story),
+                   name_of(story, story->winner), is_more_than(story) ? "more than " : "",
+                   closing_format_ratio(story->gain.median, gain, sizeof(gain)),
+                   name_of(story, story->reference), rate, loss, sized);
     (void)closing_command(story->result, &story->result->arms[story->winner], closing->command,
                           sizeof(closing->command));
     return 0;
@@ -211,20 +257,38 @@ static int tell_gain(const struct story *story, struct closing *closing, struct 
 
 static void tell_no_gain(const struct story *story, struct closing *closing)
 {
-    char gain[32], low[32], high[32];
+    char gain[32], low[32], high[32], rounds[48];
     const char *winner = name_of(story, story->winner);
     const char *reference = name_of(story, story->reference);
+    (void)snprintf(rounds, sizeof(rounds), "in one round");
+    if (story->gain.rounds > 1)
+        (void)snprintf(rounds, sizeof(rounds), "%s to %s over %zu rounds",
+                       closing_format_ratio(story->gain.low, low, sizeof(low)),
+                       closing_format_ratio(story->gain.high, high, sizeof(high)),
+                       story->gain.rounds);
     if (clearly_below_one(&story->gain))
         (void)snprintf(closing->sentence, sizeof(closing->sentence),
                        "no placement is better than %s: %s, the best one, is %s slower.", reference,
                        winner, closing_format_ratio(1 / story->gain.median, gain, sizeof(gain)));
     else
         (void)snprintf(closing->sentence, sizeof(closing->sentence),
-                       "no placement is clearly better: %s is %s as fast as %s, and the 95%% "
-                       "interval, %s to %s, holds 1.",
-                       winner, closing_format_ratio(story->gain.median, gain, sizeof(gain)),
-                       reference, closing_format_ratio(story->gain.low, low, sizeof(low)),
-                       closing_format_ratio(story->gain.high, high, sizeof(high)));
+                       "no placement is clearly better: %s is %s as fast as %s, %s.", winner,
+                       closing_format_ratio(story->gain.median, gain, sizeof(gain)), reference,
+                       rounds);
+}
+
+/* One CPU, or one worker: placements that come to the same. */
+static void tell_same_plans(const struct story *story, struct closing *closing)
+{
+    const struct arm *arms = story->result->arms;
+    for (size_t i = 0; story->reference >= 0 && i < story->result->narms; i++)
+        if ((int)i != story->reference && arms[i].slots == story->slots && !arms[i].alone &&
+            arm_same_plan(&arms[i], &arms[story->reference])) {
+            (void)snprintf(closing->sentence, sizeof(closing->sentence),
+                           "the placements that can be had here give the workers the same CPUs "
+                           "and threads: what differs is chance.");
+            return;
+        }
 }
 
 int closing_make(const struct result *result, const struct summary *summary,
@@ -234,6 +298,8 @@ int closing_make(const struct result *result, const struct summary *summary,
     *closing = (struct closing){0};
     cast(&story);
     int rc = maybe_prefer_sized(&story, err);
+    if (!rc && story.winner < 0)
+        tell_same_plans(&story, closing);
     if (rc || story.winner < 0 || story.winner == story.reference)
         return rc;
     rc = ratio_of(&story, story.reference, story.winner, &story.gain, err);

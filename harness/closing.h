@@ -10,6 +10,9 @@
 #include "harness/row.h"
 #include "harness/summary.h"
 
+/* A ratio nearer to 1 is not told from it. */
+#define CLOSING_CLEAR 1.05
+
 struct closing {
     char sentence[512]; /* "" when there is nothing to compare */
     char command[512];  /* "contend place ..."; "" when no placement is clearly better */
@@ -17,10 +20,12 @@ struct closing {
 
 /*
  * Speaks about the arms with `slots` workers. The winner is the pinned placement with the smallest
- * median step time (`remote`, the negative control, cannot win), unless `sized` is clearly faster
- * than it. It is compared with `none`, else with the slowest arm; "clearly" means that the 95%
- * interval of the ratio, paired by rounds, does not hold 1. One round has no interval, which the
- * sentence then says. -ENOMEM only.
+ * median step time (`remote`, the negative control, cannot win, nor one of which a round failed),
+ * unless `sized` is clearly faster than it. It is compared with `none`, else with the slowest arm;
+ * arms whose plans are the same as that one's are not. "Clearly" means that the interval of the
+ * ratio, paired by rounds, does not hold 1 and that the ratio is CLOSING_CLEAR or more: the best of
+ * several placements in three rounds is often ahead by chance, but then by little. One round has no
+ * interval, which the sentence then says. -ENOMEM only.
  */
 int closing_make(const struct result *result, const struct summary *summary,
                  const struct rows *rows, unsigned slots, struct closing *closing, struct err *err);

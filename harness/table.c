@@ -108,6 +108,10 @@ static void format_ratio_to_best(const struct table *table, size_t arm, size_t b
     }
     /* The best by its median can be the slower one of most rounds. */
     bool faster = ratio.median < 1;
+    if (ratio.median < CLOSING_CLEAR && ratio.median > 1 / CLOSING_CLEAR) {
+        (void)snprintf(buf, CELL, "~best");
+        return;
+    }
     (void)snprintf(
         buf, CELL, "%s%s %s", bound(table, arm, ">"),
         closing_format_ratio(faster ? 1 / ratio.median : ratio.median, text, sizeof(text)),

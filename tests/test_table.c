@@ -111,13 +111,15 @@ static void test_table_color_is_only_color(void **state)
 }
 
 /* Placements that differ less than the rounds do: the best has the least median, no more. */
-static void test_table_says_faster_than_best(void **state)
+static void test_table_says_what_is_as_good_as_the_best(void **state)
 {
     struct fixture *f = *state;
     (void)add(f, PLACE_SIZED, 2, (double[]){10, 20, 30}, 3);
     (void)add(f, PLACE_PARTITION, 2, (double[]){21, 19.8, 29.7}, 3);
+    (void)add(f, PLACE_CORES, 2, (double[]){21, 16, 24}, 3);
     const char *text = print(f, false);
-    assert_non_null(strstr(text, "1.01x faster"));
+    assert_non_null(strstr(text, "~best"));
+    assert_non_null(strstr(text, "1.25x faster")); /* in two rounds of three */
     assert_null(strstr(text, "slower"));
 }
 
@@ -209,9 +211,64 @@ static void test_closing_overlap_is_unclear(void **state)
     (void)add(f, PLACE_PARTITION, 2, (double[]){21, 20, 19}, 3);
     struct closing closing = close_run(f, 2);
     assert_string_equal(closing.sentence,
-                        "no placement is clearly better: partition is 1.05x as fast as none, and "
-                        "the 95% interval, 0.95x to 1.10x, holds 1.");
+                        "no placement is clearly better: partition is 1.05x as fast as none, "
+                        "0.95x to 1.10x over 3 rounds.");
     assert_string_equal(closing.command, "");
+}
+
+/* In every round, and still what chance does to the best of many. */
+static void test_closing_needs_more_than_a_little(void **state)
+{
+    struct fixture *f = *state;
+    (void)add(f, PLACE_NONE, 2, (double[]){20.6, 20.8, 20.4}, 3);
+    add_even(f, PLACE_PARTITION, 20);
+    struct closing closing = close_run(f, 2);
+    assert_string_equal(closing.sentence,
+                        "no placement is clearly better: partition is 1.03x as fast as none, "
+                        "1.02x to 1.04x over 3 rounds.");
+    assert_string_equal(closing.command, "");
+}
+
+static void test_closing_advises_nothing_that_failed(void **state)
+{
+    struct fixture *f = *state;
+    add_even(f, PLACE_NONE, 100);
+    add_even(f, PLACE_CORES, 40);
+    add_even(f, PLACE_PARTITION, 50);
+    for (unsigned round = 0; round < 2; round++)
+        f->result.arms[1].observations[round].status = STATUS_HUNG;
+    assert_string_equal(close_run(f, 2).sentence, "partition is 2.0x faster than none.");
+    for (unsigned round = 0; round < 2; round++)
+        f->result.arms[0].observations[round].status = STATUS_HUNG;
+    assert_string_equal(close_run(f, 2).sentence,
+                        "in the one round that both finished, partition is 2.0x faster than none.");
+}
+
+static void test_closing_same_plans_are_not_compared(void **state)
+{
+    struct fixture *f = *state;
+    add_even(f, PLACE_NONE, 100);
+    add_even(f, PLACE_PARTITION, 50);
+    for (unsigned w = 0; w < 2; w++)
+        f->result.arms[1].plan.workers[w] = f->result.arms[0].plan.workers[w];
+    struct closing closing = close_run(f, 2);
+    assert_string_equal(closing.sentence,
+                        "the placements that can be had here give the workers the same CPUs and "
+                        "threads: what differs is chance.");
+    assert_string_equal(closing.command, "");
+}
+
+/* Under `none` one worker has all and the other starves. */
+static void test_closing_tells_a_rate_that_says_more(void **state)
+{
+    struct fixture *f = *state;
+    add_even(f, PLACE_NONE, 100);
+    add_even(f, PLACE_PARTITION, 10);
+    for (unsigned round = 0; round < 3; round++)
+        fixture_set_steps(&f->result.arms[0].observations[round].workers[0],
+                          (double[]){10, 10, 10, 10, 10, 10}, 6);
+    assert_string_equal(close_run(f, 2).sentence,
+                        "partition is 5.5x faster than none (1.82x the throughput).");
 }
 
 static void test_closing_pinning_can_lose(void **state)
@@ -254,6 +311,7 @@ static void test_closing_one_round_says_so(void **state)
     struct fixture *f = *state;
     (void)add(f, PLACE_NONE, 2, (double[]){50}, 1);
     (void)add(f, PLACE_PARTITION, 2, (double[]){10}, 1);
+    f->result.rounds_done = 1;
     assert_string_equal(close_run(f, 2).sentence,
                         "in the one round there is, partition is 5.0x faster than none.");
 }
@@ -331,7 +389,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(test_table_golden),
         TEST(test_table_color_is_only_color),
-        TEST(test_table_says_faster_than_best),
+        TEST(test_table_says_what_is_as_good_as_the_best),
         TEST(test_table_marks_what_is_not_ok),
         TEST(test_table_all_failed),
         TEST(test_table_empty_result),
@@ -339,6 +397,10 @@ int main(void)
         TEST(test_table_device_is_in_plain_sight),
         TEST(test_closing_names_the_cheapest_fix),
         TEST(test_closing_overlap_is_unclear),
+        TEST(test_closing_needs_more_than_a_little),
+        TEST(test_closing_advises_nothing_that_failed),
+        TEST(test_closing_same_plans_are_not_compared),
+        TEST(test_closing_tells_a_rate_that_says_more),
         TEST(test_closing_pinning_can_lose),
         TEST(test_closing_sized_wins_only_when_clear),
         TEST(test_closing_remote_cannot_win),
