@@ -121,15 +121,17 @@ static void print_block(const struct retention *r, const struct arm *const *arms
 
 /* The least and the most that an arm keeps over all keys. */
 struct range {
-    double least, most;
+    const struct row *least; /* NULL = nothing */
+    double most;
 };
 
 static struct range range_of(const struct retention *r, const struct arm *arm)
 {
-    struct range range = {INFINITY, -INFINITY};
+    struct range range = {NULL, -INFINITY};
     size_t at = 0;
     for (const struct row *row; (row = scan_next(r->rows, arm, "retention", &at));) {
-        range.least = fmin(range.least, row->median);
+        if (!range.least || row->median < range.least->median)
+            range.least = row;
         range.most = fmax(range.most, row->median);
     }
     return range;
@@ -139,47 +141,63 @@ static struct range range_of(const struct retention *r, const struct arm *arm)
 static char *format_range(const struct range *range, char *buf, size_t size)
 {
     char least[16], most[16];
-    (void)text_percent(range->least, least, sizeof(least));
+    (void)text_percent(range->least->median, least, sizeof(least));
     (void)text_percent(range->most, most, sizeof(most));
     bool same = strcmp(least, most) == 0;
     (void)snprintf(buf, size, "%s%s%s", least, same ? "" : " to ", same ? "" : most);
     return buf;
 }
 
+/* At the key where `worst` keeps least, the other arm keeps clearly more, by its intervals too. */
+static bool is_clear(const struct retention *r, const struct arm *arm, const struct row *worst)
+{
+    char key[VALUE_KEY_MAX];
+    const struct row *row = find(r, arm, "retention", scan_key(worst, key));
+    if (!row || row->median <= worst->median + clear_gain)
+        return false;
+    return row->rounds < 2 || worst->rounds < 2 || row->ci_low > worst->ci_high;
+}
+
+/* `remote` is the negative control, and what failed in a round is nothing to be advised. */
+static bool can_win(const struct arm *arm, const struct range *range)
+{
+    return arm->placement != PLACE_REMOTE && range->least->status <= STATUS_CENSORED;
+}
+
 static void print_closing(const struct retention *r, const struct arm *const *arms, size_t n)
 {
-    size_t worst = 0, best = 0;
+    const struct arm *worst = NULL, *best = NULL;
     char line[600], kept[40], command[512];
-    struct range low = range_of(r, arms[0]), high = low;
-    for (size_t i = 1; i < n; i++) {
+    struct range low = {NULL, 0}, high = low;
+    for (size_t i = 0; i < n; i++) {
         struct range range = range_of(r, arms[i]);
-        if (range.least < low.least) {
-            worst = i;
+        if (!worst || range.least->median < low.least->median) {
+            worst = arms[i];
             low = range;
         }
-        if (range.least > high.least) {
-            best = i;
+        if (can_win(arms[i], &range) && (!best || range.least->median > high.least->median)) {
+            best = arms[i];
             high = range;
         }
     }
-    const char *winner = placement_infos[arms[best]->placement].name;
-    unsigned behind = arm_background(arms[worst]);
-    bool clear = high.least > low.least + clear_gain;
+    bool clear = best && is_clear(r, best, low.least);
+    unsigned behind = arm_background(worst);
     int used = snprintf(
         line, sizeof(line),
         "Under %u background worker%s (%s) %s keeps %s of its idle speed with placement %s", behind,
         behind == 1 ? "" : "s", r->result->background->name, r->idle->bench->name,
-        format_range(&low, kept, sizeof(kept)), placement_infos[arms[worst]->placement].name);
+        format_range(&low, kept, sizeof(kept)), placement_infos[worst->placement].name);
     if (clear)
         used += snprintf(line + used, sizeof(line) - (size_t)used, ", %s with %s",
-                         format_range(&high, kept, sizeof(kept)), winner);
+                         format_range(&high, kept, sizeof(kept)),
+                         placement_infos[best->placement].name);
     (void)snprintf(line + used, sizeof(line) - (size_t)used, ".");
     (void)fprintf(r->out, "\n%s", r->color ? "\033[1m" : "");
     text_wrap(line, 0, 0, r->out);
     (void)fputs(r->color ? "\033[0m" : "", r->out);
-    if (clear && arms[best]->placement != PLACE_NONE)
+    if (clear && best->placement != PLACE_NONE)
         (void)fprintf(r->out, "to apply it: %s\n",
-                      closing_command(r->result, arms[best], command, sizeof(command)));
+                      closing_command(r->result, best, command, sizeof(command)));
 }
 
 static const char *unit_of(const struct bench *bench)

@@ -212,6 +212,42 @@ static void test_retention_table_says_what_is_kept(void **state)
     fixture_result_free(&result);
 }
 
+/* Of the least that each keeps, 50% against 67%: but the rounds of the one hold the other's. */
+static void test_retention_advises_what_is_clear(void **state)
+{
+    (void)state;
+    const double none[ROUNDS] = {40, 20, 60}, partition[ROUNDS] = {30, 35, 28};
+    const enum status statuses[] = {STATUS_OK, STATUS_HUNG};
+    for (size_t s = 0; s < 2; s++) {
+        struct result result;
+        struct rows rows;
+        char *text = NULL;
+        size_t size = 0;
+        fixture_result_init(&result);
+        result.background = &load;
+        for (int p = 0; p < 2; p++) {
+            struct arm *arm = add_arm(&result, p ? PLACE_PARTITION : PLACE_NONE, false);
+            for (unsigned r = 0; r < ROUNDS; r++)
+                add_round(arm, r, s ? (p ? 22 : 90) : (p ? partition : none)[r], 150);
+            if (p) /* a round that went wrong leaves the others' values */
+                arm->observations[0].status = statuses[s];
+        }
+        struct arm *idle = add_arm(&result, PLACE_NONE, true);
+        for (unsigned r = 0; r < ROUNDS; r++)
+            add_round(idle, r, 20, 150);
+        assert_int_equal(rows_make(&result, &rows, NULL), 0);
+        FILE *out = open_memstream(&text, &size);
+        assert_non_null(out);
+        assert_true(table_retention_print(&result, &rows, out, false));
+        assert_int_equal(fclose(out), 0);
+        assert_non_null(strstr(text, "with\nplacement none."));
+        assert_null(strstr(text, "to apply it"));
+        free(text);
+        rows_free(&rows);
+        fixture_result_free(&result);
+    }
+}
+
 static void test_retention_is_drawn_by_size(void **state)
 {
     (void)state;
@@ -238,6 +274,7 @@ int main(void)
         cmocka_unit_test(test_retention_skips_rounds_without_their_idle_half),
         cmocka_unit_test(test_retention_is_as_noisy_as_its_idle_half),
         cmocka_unit_test(test_retention_table_says_what_is_kept),
+        cmocka_unit_test(test_retention_advises_what_is_clear),
         cmocka_unit_test_setup_teardown(test_retention_is_drawn_by_size, fixture_make_out,
                                         fixture_remove_out),
     };
