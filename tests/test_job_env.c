@@ -53,6 +53,38 @@ static void test_job_env_one_task_of_mpirun_in_a_larger_step(void **state)
     assert_null(env.launcher);
 }
 
+/* mpiexec.hydra -n 2 in a step of one shell; of one proxy a node; and srun's own PMI-2. */
+static void test_job_env_hydra_in_a_step(void **state)
+{
+    (void)state;
+    ENVIRONMENT("SLURM_STEP_ID", "0", "SLURM_STEP_NUM_TASKS", "1", "SLURM_PROCID", "0", "PMI_SIZE",
+                "2", "PMI_RANK", "1", "PMI_FD", "7");
+    assert_string_equal(env.launcher, "mpirun");
+    assert_int_equal(env.size, 2);
+    assert_int_equal(env.rank, 1);
+    assert_true(env.wired);
+}
+
+static void test_job_env_hydra_over_srun(void **state)
+{
+    (void)state;
+    ENVIRONMENT("SLURM_STEP_ID", "0", "SLURM_STEP_NUM_TASKS", "2", "SLURM_PROCID", "1", "PMI_SIZE",
+                "8", "PMI_RANK", "5", "PMI_FD", "7");
+    assert_string_equal(env.launcher, "mpirun");
+    assert_int_equal(env.size, 8);
+    assert_int_equal(env.rank, 5);
+}
+
+static void test_job_env_srun_with_pmi2(void **state)
+{
+    (void)state;
+    ENVIRONMENT("SLURM_STEP_ID", "0", "SLURM_STEP_NUM_TASKS", "8", "SLURM_PROCID", "5", "PMI_SIZE",
+                "8", "PMI_RANK", "5", "PMI_FD", "7");
+    assert_string_equal(env.launcher, "srun");
+    assert_int_equal(env.size, 8);
+    assert_true(env.wired);
+}
+
 static void test_job_env_mpich(void **state)
 {
     (void)state;
@@ -102,6 +134,9 @@ int main(void)
         cmocka_unit_test(test_job_env_alone),
         cmocka_unit_test(test_job_env_open_mpi),
         cmocka_unit_test(test_job_env_one_task_of_mpirun_in_a_larger_step),
+        cmocka_unit_test(test_job_env_hydra_in_a_step),
+        cmocka_unit_test(test_job_env_hydra_over_srun),
+        cmocka_unit_test(test_job_env_srun_with_pmi2),
         cmocka_unit_test(test_job_env_mpich),
         cmocka_unit_test(test_job_env_srun),
         cmocka_unit_test(test_job_env_srun_without_pmi),
