@@ -43,6 +43,8 @@ static void read_library(struct mpi_ops_world *world)
     int length = 0;
     (void)MPI_Get_library_version(text, &length);
     text[strcspn(text, ",\n")] = '\0';
+    for (char *at = text; (at = strchr(at, '\t'));) /* MPICH */
+        *at = ' ';
     (void)snprintf(world->library, sizeof(world->library), "%.79s", text);
 }
 
