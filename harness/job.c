@@ -14,7 +14,8 @@
 
 /* A launcher kills a second after SIGTERM: until then the others must be heard and all written. */
 static const double last_words_s = 0.3;
-static const double default_patience_s = 70, line_limit_s = 1;
+static const double default_patience_s = 70, line_limit_s = 2;
+static const double results_s = 2; /* that rank 0 takes to write them */
 static const long longest_nap_ns = 1000000;
 
 char *job_rank_name(const struct job *job, unsigned rank, char *buf, size_t size)
@@ -44,6 +45,19 @@ static int check_lines(struct job *job, struct err *err)
     return err_set(err, -EIO, "%s", job->lost);
 }
 
+/* The words of a rank that ended because of another one: better than nothing. */
+static int take_follower(struct job *job, struct err *err)
+{
+    char name[100];
+    const char *words;
+    int rank = lifeline_follower(&job->lines, &words);
+    if (rank < 0)
+        return 0;
+    (void)snprintf(job->lost, sizeof(job->lost), "%s: %.90s",
+                   job_rank_name(job, (unsigned)rank, name, sizeof(name)), words);
+    return err_set(err, -EIO, "%s", job->lost);
+}
+
 /* MPI has ended, or hangs, as it does when a rank is lost: at rank 0 a line may tell which. */
 static int await_lines(struct job *job, struct err *err)
 {
@@ -53,7 +67,7 @@ static int await_lines(struct job *job, struct err *err)
         (void)usleep(5000);
         rc = check_lines(job, err);
     }
-    return rc;
+    return rc ? rc : take_follower(job, err);
 }
 
 /* Nothing can be exchanged any more: job->lost says why. `rank` is whom the call was about. */
@@ -62,12 +76,12 @@ static int lose(struct job *job, unsigned rank, int rc, const char *msg, struct 
     char name[100];
     bool ours = rc == -ECHILD || rc == -ECONNABORTED || rc == -ETIME;
     job->mpi_gone = ours && rc != -ETIME;
-    if (rc != -ECHILD && await_lines(job, err))
+    if (!job_is_first(job))
+        lifeline_say(&job->lines, rc == -ECHILD ? LIFELINE_FAILED : LIFELINE_FOLLOWS, msg);
+    else if (rc != -ECHILD && await_lines(job, err))
         return -EIO;
     job_rank_name(job, ours ? job->world.rank : rank, name, sizeof(name));
     (void)snprintf(job->lost, sizeof(job->lost), "%s: %.90s", name, msg);
-    if (!job_is_first(job))
-        lifeline_close(&job->lines, rc == -ECHILD ? LIFELINE_FAILED : LIFELINE_FOLLOWS, msg);
     return err_set(err, -EIO, "%s", job->lost);
 }
 
@@ -106,9 +120,12 @@ static int test_all(struct job *job, struct err *err)
     int lost = check_lines(job, err);
     if (lost)
         return lost;
+    int rc = job->ops->progress ? job->ops->progress(msg, sizeof(msg)) : 0;
+    if (rc)
+        return lose(job, 0, rc, msg, err);
     for (unsigned r = 0; r < job->world.size; r++) {
         bool done;
-        int rc = job->ops->test(&job->exchange.request[r], &done, msg, sizeof(msg));
+        rc = job->ops->test(&job->exchange.request[r], &done, msg, sizeof(msg));
         if (rc)
             return lose(job, job_is_first(job) ? r : 0, rc, msg, err);
         all &= done;
@@ -141,7 +158,7 @@ int job_gather_test(struct job *job, struct err *err)
 int job_lose(struct job *job, struct err *err)
 {
     char name[100] = "a rank";
-    if (check_lines(job, err))
+    if (check_lines(job, err) || take_follower(job, err))
         return -EIO;
     job_rank_name(job, 0, name, sizeof(name));
     for (unsigned r = 1; r < job->world.size && job_is_first(job); r++)
@@ -306,7 +323,9 @@ static int make_lines(struct job *job, struct err *err)
     if (job_is_first(job))
         (void)lifeline_accept(&job->lines, &mine, rc ? 0 : job->world.size - 1, line_limit_s);
     else if (!rc)
-        (void)lifeline_connect(&job->lines, &all[0], job->world.rank, line_limit_s);
+        (void)lifeline_connect(&job->lines, &all[0], job->world.rank,
+                               !strcmp(job->ranks[0].machine, job->ranks[job->world.rank].machine),
+                               line_limit_s);
     if (job->lines.n)
         mpi_client_watch(job->lines.poll_fd);
     free(all);
@@ -332,16 +351,17 @@ int job_open(struct job *job, const struct job_env *env, struct signals *signals
 }
 
 /*
- * The others wait to be ended by rank 0, which may still be patient with the rank that is lost, and
+ * The others wait for the end of rank 0, which may still be patient with the rank that is lost, and
  * has results to write. Without MPI the exit code is left: the launcher ends the others for it.
  */
 static void abort_all(struct job *job, int code)
 {
-    if (job->mpi_gone)
-        return;
-    if (!job_is_first(job))
-        (void)sleep((unsigned)job->patience_s);
-    job->ops->abort(code);
+    double limit_s = job->mpi_gone ? results_s : job->patience_s;
+    lifeline_say(&job->lines, LIFELINE_FOLLOWS, job->lost[0] ? job->lost : job->over);
+    if (!job_is_first(job) && !lifeline_await_first(&job->lines, limit_s))
+        (void)sleep((unsigned)limit_s);
+    if (!job->mpi_gone)
+        job->ops->abort(code);
 }
 
 int job_close(struct job *job, int code)
@@ -354,7 +374,7 @@ int job_close(struct job *job, int code)
         abort_all(job, code);
     else
         job->ops->end();
-    lifeline_close(&job->lines, broken ? LIFELINE_FOLLOWS : LIFELINE_LEFT, job->lost);
+    lifeline_close(&job->lines);
     free(job->ranks);
     free(job->exchange.request);
     job->ranks = NULL;

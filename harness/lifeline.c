@@ -16,9 +16,11 @@
 
 #include "harness/core/clock.h"
 
-/* What a rank says when it comes, and how it leaves; rank 0's answer to the first is one byte. */
+enum { HALF = LIFELINE_TOKEN / 2 };
+
+/* What a rank says when it comes, and how it leaves; rank 0 answers with the token's other half. */
 struct greeting {
-    unsigned char token[LIFELINE_TOKEN];
+    unsigned char half[HALF];
     uint32_t rank;
 };
 struct farewell {
@@ -86,9 +88,11 @@ static void drop(struct line *line)
     line->fd = -1;
 }
 
+/* A stranger who says nothing must not keep the others waiting. */
+static const uint64_t guest_ns = 100000000;
+
 /* ---- making them ---- */
 
-/* Ranks on this machine come through the loopback, which is the first address of each. */
 static void list_addresses(struct lifeline_offer *offer)
 {
     struct ifaddrs *all = NULL;
@@ -176,29 +180,42 @@ static int connect_to(const struct lifeline_address *address, uint16_t port, uin
     return -1;
 }
 
-/* A stranger may listen there: it cannot answer. */
+/* A stranger may listen there: it does not know the answer. */
 static bool is_welcome(int fd, const struct lifeline_offer *offer, unsigned rank, uint64_t until_ns)
 {
     struct greeting greeting = {.rank = rank};
-    unsigned char answer;
-    memcpy(greeting.token, offer->token, sizeof(greeting.token));
-    return write_whole(fd, &greeting, sizeof(greeting)) && read_whole(fd, &answer, 1, until_ns) &&
-           answer == (unsigned char)~offer->token[0];
+    unsigned char answer[HALF];
+    memcpy(greeting.half, offer->token, HALF);
+    return write_whole(fd, &greeting, sizeof(greeting)) &&
+           read_whole(fd, answer, sizeof(answer), until_ns) &&
+           !memcmp(answer, offer->token + HALF, HALF) && write_whole(fd, "", 1);
+}
+
+static bool is_loopback(const struct lifeline_address *address)
+{
+    static const unsigned char six[16] = {[15] = 1};
+    return address->family == AF_INET ? address->bytes[0] == 127
+                                      : !memcmp(address->bytes, six, sizeof(six));
 }
 
 bool lifeline_connect(struct lifeline *lines, const struct lifeline_offer *offer, unsigned rank,
-                      double limit_s)
+                      bool same_machine, double limit_s)
 {
-    uint64_t each_ns = (uint64_t)(limit_s * 1e9) / LIFELINE_ADDRESSES;
+    uint64_t limit_ns = (uint64_t)(limit_s * 1e9), end_ns = clock_now_ns() + limit_ns;
     if (!make_lines(lines, 1) || !offer->port)
         return false;
+    lines->guest = true;
     for (unsigned i = 0; i < offer->naddresses && i < LIFELINE_ADDRESSES; i++) {
-        uint64_t until_ns = clock_now_ns() + each_ns;
+        if (is_loopback(&offer->addresses[i]) && !same_machine)
+            continue;
+        /* Some lead nowhere; where somebody listens, rank 0 may still be busy. */
+        uint64_t until_ns = clock_now_ns() + limit_ns / LIFELINE_ADDRESSES;
         int fd = connect_to(&offer->addresses[i], offer->port, until_ns);
         if (fd < 0)
             continue;
-        if (is_welcome(fd, offer, rank, until_ns)) {
+        if (is_welcome(fd, offer, rank, end_ns)) {
             keep(lines, 0, fd);
+            lines->line[0].made = true;
             return true;
         }
         (void)close(fd);
@@ -206,16 +223,15 @@ bool lifeline_connect(struct lifeline *lines, const struct lifeline_offer *offer
     return false;
 }
 
-static bool take_guest(struct lifeline *lines, const unsigned char *token, uint64_t until_ns)
+static bool take_guest(struct lifeline *lines, const unsigned char *token)
 {
     struct greeting greeting;
     int fd = accept4(lines->listen_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
     if (fd < 0)
         return false;
-    unsigned char answer = (unsigned char)~token[0];
-    bool good = read_whole(fd, &greeting, sizeof(greeting), until_ns) &&
-                !memcmp(greeting.token, token, LIFELINE_TOKEN) && greeting.rank < lines->n &&
-                lines->line[greeting.rank].fd < 0 && write_whole(fd, &answer, 1);
+    bool good = read_whole(fd, &greeting, sizeof(greeting), clock_now_ns() + guest_ns) &&
+                !memcmp(greeting.half, token, HALF) && greeting.rank < lines->n &&
+                lines->line[greeting.rank].fd < 0 && write_whole(fd, token + HALF, HALF);
     if (good)
         keep(lines, greeting.rank, fd);
     else
@@ -229,16 +245,27 @@ unsigned lifeline_accept(struct lifeline *lines, const struct lifeline_offer *of
     unsigned taken = 0;
     uint64_t until_ns = clock_now_ns() + (uint64_t)(limit_s * 1e9);
     while (lines->listen_fd >= 0 && taken < n && ready(lines->listen_fd, POLLIN, until_ns))
-        taken += take_guest(lines, offer->token, until_ns);
+        taken += take_guest(lines, offer->token);
     if (lines->listen_fd >= 0)
         (void)close(lines->listen_fd);
     lines->listen_fd = -1;
     return taken;
 }
 
-/* ---- the end ---- */
+/* ---- what they say ---- */
 
-static void hear(struct line *line)
+/* The guest's first byte; one that gave up before it was answered is no line. */
+static void make(struct line *line)
+{
+    char byte;
+    ssize_t n = recv(line->fd, &byte, 1, MSG_DONTWAIT);
+    line->made = n == 1;
+    if (!n || (n < 0 && errno != EAGAIN && errno != EINTR))
+        drop(line);
+}
+
+/* Our side stays open until we end: who waits for us sees when. */
+static void hear(struct lifeline *lines, struct line *line)
 {
     struct farewell farewell;
     ssize_t n = recv(line->fd, &farewell, sizeof(farewell), MSG_DONTWAIT);
@@ -250,7 +277,7 @@ static void hear(struct line *line)
         memcpy(line->words, farewell.words, sizeof(line->words));
         line->words[sizeof(line->words) - 1] = '\0';
     }
-    drop(line);
+    (void)epoll_ctl(lines->poll_fd, EPOLL_CTL_DEL, line->fd, NULL);
 }
 
 int lifeline_lost(struct lifeline *lines, enum lifeline_end *end, const char **words)
@@ -259,8 +286,14 @@ int lifeline_lost(struct lifeline *lines, enum lifeline_end *end, const char **w
     /* One at a time: the kernel has them in the order in which they came. */
     while (lines->n && epoll_wait(lines->poll_fd, &event, 1, 0) == 1) {
         struct line *line = &lines->line[event.data.u32];
-        hear(line);
-        if (line->end != LIFELINE_FAILED && line->end != LIFELINE_CLOSED)
+        if (!line->made) {
+            make(line);
+            continue;
+        }
+        hear(lines, line);
+        bool lost = line->end == LIFELINE_FAILED || line->end == LIFELINE_CLOSED ||
+                    (line->end == LIFELINE_FOLLOWS && lines->guest);
+        if (!lost)
             continue;
         *end = line->end;
         *words = line->words;
@@ -269,15 +302,48 @@ int lifeline_lost(struct lifeline *lines, enum lifeline_end *end, const char **w
     return -1;
 }
 
-void lifeline_close(struct lifeline *lines, enum lifeline_end end, const char *words)
+int lifeline_follower(const struct lifeline *lines, const char **words)
+{
+    for (unsigned i = 0; i < lines->n; i++)
+        if (lines->line[i].end == LIFELINE_FOLLOWS) {
+            *words = lines->line[i].words;
+            return (int)i;
+        }
+    return -1;
+}
+
+/* ---- the end ---- */
+
+void lifeline_say(struct lifeline *lines, enum lifeline_end end, const char *words)
 {
     struct farewell farewell = {.end = end};
     strncpy(farewell.words, words, sizeof(farewell.words) - 1);
-    for (unsigned i = 0; i < lines->n; i++)
+    for (unsigned i = 0; i < lines->n && !lines->said; i++)
         if (lines->line[i].fd >= 0) {
             (void)write_whole(lines->line[i].fd, &farewell, sizeof(farewell));
-            drop(&lines->line[i]);
+            (void)shutdown(lines->line[i].fd, SHUT_WR);
         }
+    lines->said = true;
+}
+
+bool lifeline_await_first(struct lifeline *lines, double limit_s)
+{
+    uint64_t until_ns = clock_now_ns() + (uint64_t)(limit_s * 1e9);
+    char rest[sizeof(struct farewell)];
+    if (!lines->n || lines->line[0].fd < 0)
+        return false;
+    while (ready(lines->line[0].fd, POLLIN, until_ns) &&
+           recv(lines->line[0].fd, rest, sizeof(rest), MSG_DONTWAIT) > 0)
+        ;
+    return true;
+}
+
+void lifeline_close(struct lifeline *lines)
+{
+    lifeline_say(lines, LIFELINE_LEFT, "");
+    for (unsigned i = 0; i < lines->n; i++)
+        if (lines->line[i].fd >= 0)
+            drop(&lines->line[i]);
     if (lines->n) {
         free(lines->line);
         (void)close(lines->poll_fd);

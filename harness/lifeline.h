@@ -4,8 +4,9 @@
  * only ends, or hangs (mpi_client.h). It is TCP beside MPI, and each line is optional: a rank that
  * cannot reach rank 0 so is found by its silence.
  *
- * Rank 0 listens while the lines are made, and takes only who knows 16 random bytes that it gave
- * out through MPI.
+ * Rank 0 listens while the lines are made. It gave out random bytes through MPI: who comes says one
+ * half of them, rank 0 answers with the other, and the guest's next byte makes the line; one that
+ * has given up by then is no line, and no loss.
  */
 #ifndef CONTEND_LIFELINE_H
 #define CONTEND_LIFELINE_H
@@ -37,8 +38,11 @@ enum lifeline_end {
 
 struct lifeline {
     unsigned n; /* lines; 0 = none at all, and nothing is open */
+    bool guest; /* not rank 0's */
+    bool said;  /* how this process ends */
     struct line {
-        int fd; /* -1 = none, or ended */
+        int fd; /* -1 = none */
+        bool made;
         enum lifeline_end end;
         char words[LIFELINE_WORDS];
     } * line; /* of rank 0: by rank, its own unused; of others: one, to rank 0 */
@@ -49,9 +53,12 @@ struct lifeline {
 /* Rank 0: listens, and fills the offer; port 0 where it cannot. `size` ranks. */
 void lifeline_offer(struct lifeline *lines, unsigned size, struct lifeline_offer *offer);
 
-/* Other ranks: tries the addresses for at most limit_s. False: there is no line. */
+/*
+ * Other ranks: tries the addresses for at most limit_s; the loopback only if rank 0 is on the same
+ * machine. False: there is no line.
+ */
 bool lifeline_connect(struct lifeline *lines, const struct lifeline_offer *offer, unsigned rank,
-                      double limit_s);
+                      bool same_machine, double limit_s);
 
 /* Rank 0: takes up to `n` lines that others make, then stops listening. Returns how many. */
 unsigned lifeline_accept(struct lifeline *lines, const struct lifeline_offer *offer, unsigned n,
@@ -60,7 +67,16 @@ unsigned lifeline_accept(struct lifeline *lines, const struct lifeline_offer *of
 /* Reads what there is, without waiting: the first rank that is lost, with how; -1 = nobody. */
 int lifeline_lost(struct lifeline *lines, enum lifeline_end *end, const char **words);
 
-/* Says how this process ends, once, and closes all lines. */
-void lifeline_close(struct lifeline *lines, enum lifeline_end end, const char *words);
+/* Of ranks that have ended because of another one, the first by number, with its words; -1. */
+int lifeline_follower(const struct lifeline *lines, const char **words);
+
+/* Says how this process ends; the first time counts. The other side's end can still be heard. */
+void lifeline_say(struct lifeline *lines, enum lifeline_end end, const char *words);
+
+/* Guests: until rank 0 has closed its side, for at most limit_s. False at once without a line. */
+bool lifeline_await_first(struct lifeline *lines, double limit_s);
+
+/* Closes all lines; what was not said before is LIFELINE_LEFT. */
+void lifeline_close(struct lifeline *lines);
 
 #endif

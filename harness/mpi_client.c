@@ -15,13 +15,15 @@
 #include "harness/launch.h"
 #include "harness/mpi_link.h"
 
-enum { END_MS = 60000 };
+/* For the end of MPI, which waits for the slowest rank to draw its figures; for its process's. */
+enum { END_MS = 600000, EXIT_MS = 5000 };
 
 /* A message under way; a request's handle is its place + 1. */
 struct message {
     void *into; /* NULL: it is sent */
     size_t bytes;
-    bool used;
+    bool used, done;
+    int rc; /* of one that is done */
 };
 
 static struct client {
@@ -35,7 +37,8 @@ static struct client {
     int watched_fd; /* -1 = none */
     double last_words_s;
     struct message *messages;
-    unsigned nmessages;
+    unsigned nmessages, under_way; /* places; those in use that are not done */
+    char failure[200];             /* of the first message that failed */
 } client = {.fd = -1, .watched_fd = -1};
 
 bool mpi_client_ended(int *status)
@@ -69,7 +72,9 @@ static int explain_end(char *msg, size_t size)
     if (!client.reaped)
         client.reaped = waitpid(client.pid, &client.status, 0) == client.pid;
     int signal = WIFSIGNALED(client.status) ? WTERMSIG(client.status) : 0;
-    bool killed = signal == SIGKILL || signal == SIGTERM || signal == SIGINT || signal == SIGHUP;
+    /* Not by MPI's own doing, as SIGABRT and SIGPIPE are. */
+    bool killed = signal == SIGKILL || signal == SIGTERM || signal == SIGINT || signal == SIGHUP ||
+                  signal == SIGSEGV || signal == SIGBUS || signal == SIGILL || signal == SIGFPE;
     if (signal)
         (void)snprintf(msg, size, "the MPI process was %s by signal %d (%s)",
                        killed ? "killed" : "ended", signal, strsignal(signal));
@@ -121,15 +126,23 @@ static int take_reply(struct mpi_link_reply *reply, char *msg, size_t size)
     return reply->rc;
 }
 
-static int ask(const struct mpi_link_call *call, const void *payload, const int *fds,
-               struct mpi_link_reply *reply, char *msg, size_t size)
+/* A call, with the payload of `bytes` where it has one. */
+static int tell(const struct mpi_link_call *call, const void *payload, const int *fds, char *msg,
+                size_t size)
 {
     int rc = client.silent   ? -ETIME
              : client.reaped ? -EPIPE
                              : mpi_link_write_call(client.fd, call, fds);
     if (!rc && payload)
         rc = mpi_link_write(client.fd, payload, call->bytes);
-    return rc ? fail_link(rc, msg, size) : take_reply(reply, msg, size);
+    return fail_link(rc, msg, size);
+}
+
+static int ask(const struct mpi_link_call *call, const int *fds, struct mpi_link_reply *reply,
+               char *msg, size_t size)
+{
+    int rc = tell(call, NULL, fds, msg, size);
+    return rc ? rc : take_reply(reply, msg, size);
 }
 
 static int take_world(const struct mpi_link_reply *reply, struct mpi_ops_world *world)
@@ -179,18 +192,18 @@ static int begin(enum mpi_link_kind kind, unsigned peer, struct message message,
                  const void *payload, struct mpi_ops_request *request, char *msg, size_t size)
 {
     unsigned place;
-    struct mpi_link_reply reply;
     if (find_place(&place)) {
         (void)snprintf(msg, size, "no memory for messages");
         return -ENOMEM;
     }
-    int rc = ask(
-        &(struct mpi_link_call){.kind = kind, .peer = peer, .token = place, .bytes = message.bytes},
-        payload, NULL, &reply, msg, size);
+    const struct mpi_link_call call = {
+        .kind = kind, .peer = peer, .token = place, .bytes = message.bytes};
+    int rc = tell(&call, payload, NULL, msg, size);
     if (rc)
         return rc;
+    message.used = true;
     client.messages[place] = message;
-    client.messages[place].used = true;
+    client.under_way++;
     *request = (struct mpi_ops_request){.handle = place + 1, .active = true};
     return 0;
 }
@@ -208,34 +221,73 @@ static int client_receive(unsigned from, void *data, size_t bytes, struct mpi_op
                  request, msg, size);
 }
 
+static int take_done(void)
+{
+    struct mpi_link_done done;
+    int rc = mpi_link_read(client.fd, &done, sizeof(done));
+    if (rc)
+        return rc;
+    struct message *message = done.token < client.nmessages ? &client.messages[done.token] : NULL;
+    if (!message || !message->used || done.bytes > message->bytes || (done.bytes && !message->into))
+        return -EPROTO;
+    message->done = true;
+    message->rc = done.rc;
+    client.under_way--;
+    return done.bytes ? mpi_link_read(client.fd, message->into, done.bytes) : 0;
+}
+
+/* One call for all messages: with many ranks, one for each would keep a CPU busy. */
+static int client_progress(char *msg, size_t size)
+{
+    struct mpi_link_reply reply = {0};
+    if (!client.under_way)
+        return 0;
+    int rc = ask(&(struct mpi_link_call){.kind = MPI_LINK_POLL}, NULL, &reply, msg, size);
+    if (rc)
+        return rc;
+    if (reply.msg[0] && !client.failure[0])
+        (void)snprintf(client.failure, sizeof(client.failure), "%.199s", reply.msg);
+    for (unsigned i = 0; i < reply.done && !rc; i++)
+        rc = take_done();
+    return fail_link(rc, msg, size);
+}
+
 static int client_test(struct mpi_ops_request *request, bool *done, char *msg, size_t size)
 {
-    struct mpi_link_reply reply;
     *done = !request->active;
     if (*done)
         return 0;
     struct message *message = &client.messages[request->handle - 1];
-    int rc =
-        ask(&(struct mpi_link_call){.kind = MPI_LINK_TEST, .token = (unsigned)request->handle - 1},
-            NULL, NULL, &reply, msg, size);
-    if (!rc && reply.done && message->into)
-        rc = fail_link(mpi_link_read(client.fd, message->into, message->bytes), msg, size);
+    *done = message->done;
+    if (!message->done)
+        return 0;
+    int rc = message->rc;
+    request->active = false;
+    *message = (struct message){.used = false};
     if (rc)
-        return rc;
-    *done = reply.done;
-    request->active = message->used = !reply.done;
-    return 0;
+        (void)snprintf(msg, size, "%s", client.failure);
+    return rc;
 }
 
 /* ---- the end ---- */
+
+/* MPI has ended; what it does at exit can still hang. */
+static void await_exit(void)
+{
+    int status;
+    for (unsigned ms = 0; ms < EXIT_MS && !mpi_client_ended(&status); ms++)
+        (void)usleep(1000);
+    if (!mpi_client_ended(&status))
+        launch_kill(client.pid);
+}
 
 static void client_end(void)
 {
     char msg[200];
     struct mpi_link_reply reply;
     client.ending = true;
-    if (!ask(&(struct mpi_link_call){.kind = MPI_LINK_END}, NULL, NULL, &reply, msg, sizeof(msg)))
-        (void)explain_end(msg, sizeof(msg));
+    if (!ask(&(struct mpi_link_call){.kind = MPI_LINK_END}, NULL, &reply, msg, sizeof(msg)))
+        await_exit();
     free(client.messages);
     client.messages = NULL;
     client.nmessages = 0;
@@ -247,8 +299,8 @@ static void client_abort(int code)
 {
     char msg[200];
     struct mpi_link_reply reply;
-    (void)ask(&(struct mpi_link_call){.kind = MPI_LINK_ABORT, .code = code}, NULL, NULL, &reply,
-              msg, sizeof(msg));
+    (void)ask(&(struct mpi_link_call){.kind = MPI_LINK_ABORT, .code = code}, NULL, &reply, msg,
+              sizeof(msg));
 }
 
 const struct mpi_ops mpi_client_ops = {
@@ -258,6 +310,7 @@ const struct mpi_ops mpi_client_ops = {
     .send = client_send,
     .receive = client_receive,
     .test = client_test,
+    .progress = client_progress,
 };
 
 /* ---- the worker ---- */
@@ -267,8 +320,8 @@ int mpi_client_serve(int arena_fd, int event_fd, unsigned index, struct err *err
     char msg[200] = "";
     const int fds[MPI_LINK_FDS] = {arena_fd, event_fd};
     struct mpi_link_reply reply;
-    int rc = ask(&(struct mpi_link_call){.kind = MPI_LINK_SERVE, .index = index}, NULL, fds, &reply,
-                 msg, sizeof(msg));
+    int rc = ask(&(struct mpi_link_call){.kind = MPI_LINK_SERVE, .index = index}, fds, &reply, msg,
+                 sizeof(msg));
     return rc ? err_set(err, rc, "%s", msg) : 0;
 }
 
@@ -276,7 +329,6 @@ bool mpi_client_joined(void)
 {
     char msg[200];
     struct mpi_link_reply reply;
-    int rc =
-        ask(&(struct mpi_link_call){.kind = MPI_LINK_JOIN}, NULL, NULL, &reply, msg, sizeof(msg));
+    int rc = ask(&(struct mpi_link_call){.kind = MPI_LINK_JOIN}, NULL, &reply, msg, sizeof(msg));
     return rc ? client.reaped : reply.done;
 }

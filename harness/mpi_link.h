@@ -1,7 +1,8 @@
 /*
- * How a rank's harness (mpi_client.h) and its MPI process (mpi_server.h) talk: calls and replies in
- * turn, over a stream socket between the two. Both are the same program, so structs are sent as
- * they are. The server replies once more, first of all: with whether MPI started, and its world.
+ * How a rank's harness (mpi_client.h) and its MPI process (mpi_server.h) talk: calls, and replies
+ * to those that have one, over a stream socket between the two. Both are the same program, so
+ * structs are sent as they are. The server replies once more, first of all: with whether MPI
+ * started, and its world.
  */
 #ifndef CONTEND_MPI_LINK_H
 #define CONTEND_MPI_LINK_H
@@ -10,9 +11,9 @@
 #include <stdint.h>
 
 enum mpi_link_kind {
-    MPI_LINK_SEND,    /* a message's payload follows */
-    MPI_LINK_RECEIVE, /* begins to receive one of `bytes` */
-    MPI_LINK_TEST,    /* is message `token` done? A received payload follows the reply */
+    MPI_LINK_SEND,    /* a message's payload follows; no reply */
+    MPI_LINK_RECEIVE, /* begins to receive one of `bytes`; no reply */
+    MPI_LINK_POLL,    /* which messages are done, or have failed? */
     MPI_LINK_SERVE,   /* become worker `index` of an arena; brings its memfd and eventfd */
     MPI_LINK_JOIN,    /* has that worker come to its end? */
     MPI_LINK_END,     /* finalize, reply, exit */
@@ -31,10 +32,17 @@ struct mpi_link_call {
 };
 
 struct mpi_link_reply {
-    int rc; /* 0 or -errno with msg */
-    unsigned done;
+    int rc;         /* 0 or -errno with msg */
+    unsigned done;  /* JOIN: 1 = it has; POLL: how many struct mpi_link_done follow */
     uint64_t bytes; /* of payload that follows */
     char msg[252];
+};
+
+/* A message that is done; `bytes` of payload follow where it was received. */
+struct mpi_link_done {
+    unsigned token;
+    int rc; /* 0 or -errno; the reply's msg is of the first one that failed */
+    uint64_t bytes;
 };
 
 /* Whole, or -EPIPE where the other side is gone; other -errno. */

@@ -22,7 +22,8 @@ struct message {
     struct mpi_ops_request request;
     void *data; /* NULL = the place is free */
     size_t bytes;
-    bool received;
+    bool received, done;
+    int rc; /* it could not begin, or has failed */
 };
 
 struct server {
@@ -32,6 +33,7 @@ struct server {
     struct mpi_ops_world world;
     struct message *messages;
     unsigned nmessages;
+    char failure[200]; /* of the first message that failed */
     /* The worker. */
     struct arena *arena; /* NULL = there is none */
     unsigned index;
@@ -119,44 +121,69 @@ static int make_place(struct server *server, const struct mpi_link_call *call)
     return message->data ? 0 : -ENOMEM;
 }
 
-static void drop(struct message *message)
+static void note_failure(struct server *server, const char *msg)
 {
-    free(message->data);
-    message->data = NULL;
+    if (!server->failure[0])
+        (void)snprintf(server->failure, sizeof(server->failure), "%s", msg);
 }
 
-/* Both ways; -errno of the link, other errors are told. */
+/* Both ways; -errno of the link or no memory, other errors are told when it is asked. */
 static int begin_message(struct server *server, const struct mpi_link_call *call)
 {
-    struct mpi_link_reply reply = {.rc = make_place(server, call)};
-    if (reply.rc) /* what the client sends cannot be taken out of the socket: the end */
-        return reply.rc;
+    char msg[200] = "";
+    int rc = make_place(server, call);
+    if (rc) /* what the client sends cannot be taken out of the socket: the end */
+        return rc;
     struct message *message = &server->messages[call->token];
     if (message->received) {
-        reply.rc = server->ops->receive(call->peer, message->data, call->bytes, &message->request,
-                                        reply.msg, sizeof(reply.msg));
+        message->rc = server->ops->receive(call->peer, message->data, call->bytes,
+                                           &message->request, msg, sizeof(msg));
     } else {
-        int rc = mpi_link_read(server->fd, message->data, call->bytes);
+        rc = mpi_link_read(server->fd, message->data, call->bytes);
         if (rc)
             return rc;
-        reply.rc = server->ops->send(call->peer, message->data, call->bytes, &message->request,
-                                     reply.msg, sizeof(reply.msg));
+        message->rc = server->ops->send(call->peer, message->data, call->bytes, &message->request,
+                                        msg, sizeof(msg));
     }
-    return reply_with(server, reply, NULL);
+    if (message->rc)
+        note_failure(server, msg);
+    return 0;
 }
 
-static int test_message(struct server *server, const struct mpi_link_call *call)
+static bool is_done(struct server *server, struct message *message)
 {
-    bool done = false;
-    struct mpi_link_reply reply = {0};
-    struct message *message = &server->messages[call->token];
-    reply.rc = server->ops->test(&message->request, &done, reply.msg, sizeof(reply.msg));
-    bool brings = !reply.rc && done && message->received;
-    reply.done = done;
-    reply.bytes = brings ? message->bytes : 0;
-    int rc = reply_with(server, reply, brings ? message->data : NULL);
-    if (done)
-        drop(message);
+    char msg[200] = "";
+    bool done = message->rc != 0;
+    if (!message->data || done)
+        return done;
+    message->rc = server->ops->test(&message->request, &done, msg, sizeof(msg));
+    if (message->rc)
+        note_failure(server, msg);
+    return done || message->rc;
+}
+
+/* In the order of their places; nobody is waited for. */
+static int poll_messages(struct server *server)
+{
+    struct mpi_link_reply reply = {.rc = 0};
+    for (unsigned i = 0; i < server->nmessages; i++) {
+        server->messages[i].done = is_done(server, &server->messages[i]);
+        reply.done += server->messages[i].done;
+    }
+    (void)snprintf(reply.msg, sizeof(reply.msg), "%s", server->failure);
+    int rc = reply_with(server, reply, NULL);
+    for (unsigned i = 0; i < server->nmessages && !rc; i++) {
+        struct message *message = &server->messages[i];
+        bool brings = message->received && !message->rc;
+        const struct mpi_link_done done = {i, message->rc, brings ? message->bytes : 0};
+        if (!message->done)
+            continue;
+        rc = mpi_link_write(server->fd, &done, sizeof(done));
+        if (!rc && brings)
+            rc = mpi_link_write(server->fd, message->data, message->bytes);
+        free(message->data);
+        *message = (struct message){.data = NULL};
+    }
     return rc;
 }
 
@@ -229,8 +256,8 @@ static int answer(struct server *server, const struct mpi_link_call *call, const
     case MPI_LINK_SEND:
     case MPI_LINK_RECEIVE:
         return begin_message(server, call);
-    case MPI_LINK_TEST:
-        return test_message(server, call);
+    case MPI_LINK_POLL:
+        return poll_messages(server);
     case MPI_LINK_SERVE:
         return serve(server, call, fds);
     case MPI_LINK_JOIN:

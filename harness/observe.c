@@ -12,6 +12,7 @@
 #include "harness/core/clock.h"
 #include "harness/core/futex.h"
 #include "harness/job_results.h"
+#include "harness/mpi_client.h"
 #include "harness/observer.h"
 #include "harness/topo_gpu.h"
 #include "harness/witness.h"
@@ -45,7 +46,7 @@ static int tell_job(struct observer *o, bool interrupted)
                             .interrupted = interrupted};
     beat.posted = board_posted(board, &beat.bytes);
     bool idle = board_waits(board, o->first) || beat.foreground == WORKER_PRIMED ||
-                beat.foreground == WORKER_READY || beat.foreground >= WORKER_DONE;
+                beat.foreground == WORKER_READY || beat.foreground >= WORKER_CHECKING;
     return job_watch_step(&o->watch, &beat, idle, o->err);
 }
 
@@ -60,7 +61,9 @@ static int wait_for_news(struct observer *o, uint64_t until_ns)
     struct pollfd fds[] = {{.fd = o->signals->fd, .events = POLLIN},
                            {.fd = o->event_fd, .events = POLLIN}};
     int most_ms = o->job ? job_watch_pause_ms(&o->watch) : TICK_MS;
-    (void)poll(fds, 2, left_ms < (uint64_t)most_ms ? (int)left_ms : most_ms);
+    int pause_ms = left_ms < (uint64_t)most_ms ? (int)left_ms : most_ms;
+    /* Behind until_ns a job goes on, since all ranks have to hear of it. */
+    (void)poll(fds, 2, o->job && pause_ms < 1 ? 1 : pause_ms);
     uint64_t events;
     if (fds[1].revents & POLLIN)
         (void)!read(o->event_fd, &events, sizeof(events));
@@ -148,10 +151,15 @@ static void censor_running(struct observer *o)
 static void read_machine(const struct observer *o, struct witness_machine *machine, double *ours_s)
 {
     witness_machine_read(machine);
-    *ours_s = 0;
+    bool in_mpi = false;
+    *ours_s = witness_process_cpu_s(getpid());
     for (unsigned i = 0; i < o->nworkers; i++)
-        if (o->child[i].pid)
+        if (o->child[i].pid) {
             *ours_s += witness_process_cpu_s(o->child[i].pid);
+            in_mpi |= o->child[i].in_mpi;
+        }
+    if (o->job && !in_mpi) /* it carries the ranks' messages meanwhile */
+        *ours_s += witness_process_cpu_s(mpi_client_pid());
 }
 
 static bool time_is_over(const struct observer *o)

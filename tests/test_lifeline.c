@@ -19,7 +19,7 @@ static void *connect_guest(void *arg)
 {
     struct lifeline *guest = arg;
     unsigned rank = guest->n; /* the test's way to tell */
-    return lifeline_connect(guest, &offer, rank, 8) ? guest : NULL;
+    return lifeline_connect(guest, &offer, rank, true, 8) ? guest : NULL;
 }
 
 /* Rank 0's lines, and the others', of which `n` are made. */
@@ -30,7 +30,7 @@ static void make(struct lifeline *lines, struct lifeline *guests, unsigned n)
     lifeline_offer(lines, RANKS, &offer);
     if (!offer.port || !offer.naddresses) {
         print_message("no network here, not even a loopback\n");
-        lifeline_close(lines, LIFELINE_LEFT, "");
+        lifeline_close(lines);
         skip();
     }
     for (unsigned r = 1; r <= n; r++) {
@@ -42,6 +42,12 @@ static void make(struct lifeline *lines, struct lifeline *guests, unsigned n)
         assert_int_equal(pthread_join(threads[r], &made), 0);
         assert_non_null(made);
     }
+}
+
+static void leave(struct lifeline *lines, enum lifeline_end end, const char *words)
+{
+    lifeline_say(lines, end, words);
+    lifeline_close(lines);
 }
 
 static int wait_for_lost(struct lifeline *lines, enum lifeline_end *end, const char **words)
@@ -63,10 +69,10 @@ static void test_all_alive(void **state)
     make(&lines, guests, RANKS - 1);
     assert_int_equal(lifeline_lost(&lines, &end, &words), -1);
     assert_int_equal(lifeline_lost(&guests[1], &end, &words), -1);
-    lifeline_close(&lines, LIFELINE_LEFT, "");
+    lifeline_close(&lines);
     for (unsigned r = 1; r < RANKS; r++) {
         assert_int_equal(lifeline_lost(&guests[r], &end, &words), -1);
-        lifeline_close(&guests[r], LIFELINE_LEFT, "");
+        lifeline_close(&guests[r]);
     }
 }
 
@@ -78,16 +84,16 @@ static void test_closed(void **state)
     enum lifeline_end end;
     const char *words;
     make(&lines, guests, RANKS - 1);
-    lifeline_close(&guests[1], LIFELINE_LEFT, "done");
-    lifeline_close(&guests[3], LIFELINE_FOLLOWS, "MPI ended");
+    leave(&guests[1], LIFELINE_LEFT, "done");
+    leave(&guests[3], LIFELINE_FOLLOWS, "MPI ended");
     (void)shutdown(guests[2].line[0].fd, SHUT_RDWR);
     assert_int_equal(wait_for_lost(&lines, &end, &words), 2);
     assert_int_equal(end, LIFELINE_CLOSED);
     assert_int_equal(lifeline_lost(&lines, &end, &words), -1); /* said once */
     assert_int_equal(lines.line[1].end, LIFELINE_LEFT);
     assert_int_equal(lines.line[3].end, LIFELINE_FOLLOWS);
-    lifeline_close(&guests[2], LIFELINE_LEFT, "");
-    lifeline_close(&lines, LIFELINE_LEFT, "");
+    lifeline_close(&guests[2]);
+    lifeline_close(&lines);
 }
 
 static void test_last_words(void **state)
@@ -98,16 +104,16 @@ static void test_last_words(void **state)
     const char *words;
     char long_words[2 * LIFELINE_WORDS];
     make(&lines, guests, 2);
-    lifeline_close(&guests[2], LIFELINE_FAILED, "killed by signal 9");
+    leave(&guests[2], LIFELINE_FAILED, "killed by signal 9");
     assert_int_equal(wait_for_lost(&lines, &end, &words), 2);
     assert_int_equal(end, LIFELINE_FAILED);
     assert_string_equal(words, "killed by signal 9");
     memset(long_words, 'x', sizeof(long_words) - 1);
     long_words[sizeof(long_words) - 1] = '\0';
-    lifeline_close(&guests[1], LIFELINE_FAILED, long_words);
+    leave(&guests[1], LIFELINE_FAILED, long_words);
     assert_int_equal(wait_for_lost(&lines, &end, &words), 1);
     assert_int_equal(strlen(words), LIFELINE_WORDS - 1);
-    lifeline_close(&lines, LIFELINE_LEFT, "");
+    lifeline_close(&lines);
 }
 
 /* Rank 0 is lost, too. */
@@ -118,10 +124,86 @@ static void test_first_is_lost(void **state)
     enum lifeline_end end;
     const char *words;
     make(&lines, guests, 1);
-    lifeline_close(&lines, LIFELINE_FAILED, "no room");
+    leave(&lines, LIFELINE_FAILED, "no room");
     assert_int_equal(wait_for_lost(&guests[1], &end, &words), 0);
     assert_string_equal(words, "no room");
-    lifeline_close(&guests[1], LIFELINE_FOLLOWS, "");
+    leave(&guests[1], LIFELINE_FOLLOWS, "");
+}
+
+/* Who follows another one is no loss to rank 0, but says why; rank 0 that follows is, to others. */
+static void test_followers(void **state)
+{
+    (void)state;
+    struct lifeline lines, guests[RANKS];
+    enum lifeline_end end;
+    const char *words = NULL;
+    make(&lines, guests, 2);
+    assert_int_equal(lifeline_follower(&lines, &words), -1);
+    lifeline_say(&guests[2], LIFELINE_FOLLOWS, "MPI ended");
+    for (unsigned i = 0; i < 5000 && lifeline_follower(&lines, &words) < 0; i++) {
+        assert_int_equal(lifeline_lost(&lines, &end, &words), -1);
+        (void)usleep(1000);
+    }
+    assert_int_equal(lifeline_follower(&lines, &words), 2);
+    assert_string_equal(words, "MPI ended");
+    lifeline_say(&lines, LIFELINE_FOLLOWS, "rank 2: MPI ended");
+    assert_int_equal(wait_for_lost(&guests[1], &end, &words), 0);
+    assert_string_equal(words, "rank 2: MPI ended");
+    assert_int_equal(wait_for_lost(&guests[2], &end, &words),
+                     0); /* heard also behind its own end */
+    lifeline_close(&guests[1]);
+    lifeline_close(&guests[2]);
+    lifeline_close(&lines);
+}
+
+static void *close_later(void *arg)
+{
+    (void)usleep(200000);
+    lifeline_close(arg);
+    return NULL;
+}
+
+static void test_await_first(void **state)
+{
+    (void)state;
+    struct lifeline lines, guests[RANKS], none = {0};
+    pthread_t thread;
+    make(&lines, guests, 1);
+    lifeline_say(&guests[1], LIFELINE_FAILED, "killed");
+    assert_int_equal(pthread_create(&thread, NULL, close_later, &lines), 0);
+    assert_true(lifeline_await_first(&guests[1], 60));
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    assert_false(lifeline_await_first(&none, 60));
+    lifeline_close(&guests[1]);
+}
+
+/* Rank 0 is busy elsewhere until the guest has given up: there is no line then, and nobody lost. */
+static void *connect_in_haste(void *arg)
+{
+    struct lifeline *guest = arg;
+    bool made = lifeline_connect(guest, &offer, 1, true, 0.3);
+    lifeline_close(guest);
+    return made ? guest : NULL;
+}
+
+static void test_late_accept(void **state)
+{
+    (void)state;
+    struct lifeline lines, guest;
+    enum lifeline_end end;
+    const char *words;
+    pthread_t thread;
+    void *made;
+    lifeline_offer(&lines, RANKS, &offer);
+    assert_int_equal(pthread_create(&thread, NULL, connect_in_haste, &guest), 0);
+    assert_int_equal(pthread_join(thread, &made), 0);
+    assert_null(made);
+    (void)lifeline_accept(&lines, &offer, 1, 0.5);
+    for (unsigned i = 0; i < 100; i++) {
+        assert_int_equal(lifeline_lost(&lines, &end, &words), -1);
+        (void)usleep(1000);
+    }
+    lifeline_close(&lines);
 }
 
 static void *connect_stranger(void *arg)
@@ -129,7 +211,7 @@ static void *connect_stranger(void *arg)
     struct lifeline *guest = arg;
     struct lifeline_offer wrong = offer;
     wrong.token[3] ^= 1;
-    return lifeline_connect(guest, &wrong, 1, 1.6) ? guest : NULL;
+    return lifeline_connect(guest, &wrong, 1, true, 1) ? guest : NULL;
 }
 
 /* Who does not know the token is not taken, nor a rank that does not exist. */
@@ -144,16 +226,16 @@ static void test_strangers(void **state)
     assert_int_equal(lifeline_accept(&lines, &offer, 1, 0.5), 0);
     assert_int_equal(pthread_join(thread, &made), 0);
     assert_null(made);
-    lifeline_close(&stranger, LIFELINE_LEFT, "");
-    lifeline_close(&lines, LIFELINE_LEFT, "");
+    lifeline_close(&stranger);
+    lifeline_close(&lines);
 
     lifeline_offer(&lines, RANKS, &offer);
     assert_int_equal(pthread_create(&thread, NULL, connect_guest, &guest), 0);
     assert_int_equal(lifeline_accept(&lines, &offer, 1, 0.5), 0);
     assert_int_equal(pthread_join(thread, &made), 0);
     assert_null(made);
-    lifeline_close(&guest, LIFELINE_LEFT, "");
-    lifeline_close(&lines, LIFELINE_LEFT, "");
+    lifeline_close(&guest);
+    lifeline_close(&lines);
 }
 
 /* Nobody listens; nothing was ever opened. */
@@ -165,23 +247,25 @@ static void test_no_line(void **state)
     const char *words;
     lifeline_offer(&lines, RANKS, &offer);
     assert_int_equal(lifeline_accept(&lines, &offer, RANKS - 1, 0.01), 0);
-    assert_false(lifeline_connect(&guest, &offer, 1, 1));
+    assert_false(lifeline_connect(&guest, &offer, 1, true, 1));
     assert_int_equal(lifeline_lost(&lines, &end, &words), -1);
-    lifeline_close(&lines, LIFELINE_LEFT, "");
-    lifeline_close(&guest, LIFELINE_LEFT, "");
+    lifeline_close(&lines);
+    lifeline_close(&guest);
     offer.port = 0;
-    assert_false(lifeline_connect(&guest, &offer, 1, 1));
-    lifeline_close(&guest, LIFELINE_LEFT, "");
+    assert_false(lifeline_connect(&guest, &offer, 1, true, 1));
+    lifeline_close(&guest);
     assert_int_equal(lifeline_lost(&none, &end, &words), -1);
-    lifeline_close(&none, LIFELINE_LEFT, "");
+    lifeline_close(&none);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_all_alive),  cmocka_unit_test(test_closed),
-        cmocka_unit_test(test_last_words), cmocka_unit_test(test_first_is_lost),
-        cmocka_unit_test(test_strangers),  cmocka_unit_test(test_no_line),
+        cmocka_unit_test(test_all_alive),   cmocka_unit_test(test_closed),
+        cmocka_unit_test(test_last_words),  cmocka_unit_test(test_first_is_lost),
+        cmocka_unit_test(test_strangers),   cmocka_unit_test(test_no_line),
+        cmocka_unit_test(test_followers),   cmocka_unit_test(test_await_first),
+        cmocka_unit_test(test_late_accept),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
