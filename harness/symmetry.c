@@ -15,9 +15,11 @@ const char *symmetry_verdict_name(enum symmetry_verdict verdict)
 }
 
 /* Below 1 is worse. */
-static double ratio_to(double value, double typical, bool higher)
+static double ratio_to(double value, double typical, enum symmetry_sense sense)
 {
-    return higher ? value / typical : typical / value;
+    if (value == typical)
+        return 1; /* also of zeros */
+    return sense == SYMMETRY_LOWER ? typical / value : value / typical;
 }
 
 static double median_of_others(const struct symmetry_value *values, size_t n, size_t without)
@@ -30,28 +32,50 @@ static double median_of_others(const struct symmetry_value *values, size_t n, si
     return stats_median(others, stats_sort(others, count));
 }
 
-static bool are_positive(const struct symmetry_value *values, size_t n)
+static bool are_comparable(const struct symmetry_value *values, size_t n, enum symmetry_sense sense,
+                           double least)
 {
-    for (size_t i = 0; i < n; i++)
-        if (!(values[i].value > 0) || !isfinite(values[i].value))
+    double most = 0;
+    for (size_t i = 0; i < n; i++) {
+        if (!isfinite(values[i].value) || values[i].value < 0 ||
+            (values[i].value == 0 && sense == SYMMETRY_LOWER))
             return false;
-    return true;
+        most = fmax(most, values[i].value);
+    }
+    return most > 0 || least > 0;
 }
 
 /* Fills the ratios, and notes in `odd` for now who fails them. */
-static void compare_ratios(const struct symmetry_value *values, size_t n, bool higher, double least,
-                           struct symmetry_judgement *out)
+static void compare_ratios(const struct symmetry_value *values, size_t n, enum symmetry_sense sense,
+                           double least, struct symmetry_judgement *out)
 {
     for (size_t i = 0; i < n; i++) {
         struct symmetry_opinion *unit = &out->unit[i];
         double typical = median_of_others(values, n, i);
         double best = values[i].best > 0 ? values[i].best : values[i].value;
-        unit->ratio = ratio_to(values[i].value, typical, higher);
+        unit->ratio = ratio_to(values[i].value, typical, sense);
         unit->odd = unit->ratio < SYMMETRY_RATIO &&
-                    ratio_to(best, typical, higher) < SYMMETRY_RATIO_BEST &&
+                    ratio_to(best, typical, sense) < SYMMETRY_RATIO_BEST &&
                     fabs(values[i].value - typical) >= least;
-        out->nlow += unit->odd;
     }
+}
+
+static bool is_dead(const struct symmetry_value *value, enum symmetry_sense sense)
+{
+    return sense == SYMMETRY_HIGHER && value->value == 0;
+}
+
+/* How many of those that fail the ratio are a group, and not odd ones; 0 where they are few. */
+static size_t count_group(const struct symmetry_value *values, size_t n, enum symmetry_sense sense,
+                          const struct symmetry_judgement *out)
+{
+    size_t nlow = 0, ndead = 0;
+    for (size_t i = 0; i < n; i++) {
+        bool dead = out->unit[i].odd && is_dead(&values[i], sense);
+        nlow += out->unit[i].odd && !dead;
+        ndead += dead;
+    }
+    return nlow > 1 && 4 * nlow > n - ndead ? nlow : 0;
 }
 
 /* Median and spread of those that are not odd, and their MAD. */
@@ -66,62 +90,68 @@ static double measure_peers(const struct symmetry_value *values, size_t n, doubl
     count = stats_sort(peers, count);
     out->typical = stats_median(peers, count);
     double apart = peers[count - 1] - peers[0];
-    out->spread = apart < least ? 0 : apart / out->typical;
+    out->spread = apart > 0 && apart >= least ? apart / out->typical : 0;
     for (size_t i = 0; i < count; i++)
         peers[i] = fabs(peers[i] - out->typical);
     double mad = stats_median(peers, stats_sort(peers, count));
-    if (count < SYMMETRY_PEERS_ENOUGH)
+    if (n >= SYMMETRY_CAPPED_FROM && count < SYMMETRY_PEERS_ENOUGH)
         mad = fmin(mad, SYMMETRY_MAD_MOST * out->typical);
     return fmax(mad, SYMMETRY_MAD_LEAST * out->typical);
 }
 
-static void judge_two(const struct symmetry_value *values, bool higher, double least,
+static enum symmetry_verdict judge_spread(const struct symmetry_judgement *out)
+{
+    return out->spread > SYMMETRY_SPREAD_MOST ? SYMMETRY_SPLIT : SYMMETRY_ALIKE;
+}
+
+static void judge_two(const struct symmetry_value *values, enum symmetry_sense sense, double least,
                       struct symmetry_judgement *out)
 {
-    bool differ = out->nlow > 0;
+    bool differ = out->unit[0].odd || out->unit[1].odd;
     out->unit[0].odd = out->unit[1].odd = false;
     out->unit[0].z = out->unit[1].z = NAN;
     (void)measure_peers(values, 2, least, out);
     if (differ)
-        out->typical = higher ? fmax(values[0].value, values[1].value)
-                              : fmin(values[0].value, values[1].value);
-    out->verdict = differ ? SYMMETRY_TWO : SYMMETRY_ALIKE;
+        out->typical = sense == SYMMETRY_LOWER ? fmin(values[0].value, values[1].value)
+                                               : fmax(values[0].value, values[1].value);
+    out->verdict = differ ? SYMMETRY_TWO : judge_spread(out);
 }
 
-static void judge_split(const struct symmetry_value *values, size_t n, double least,
-                        struct symmetry_judgement *out)
+static void judge_many(const struct symmetry_value *values, size_t n, enum symmetry_sense sense,
+                       double least, struct symmetry_judgement *out)
 {
-    (void)measure_peers(values, n, least, out);
-    for (size_t i = 0; i < n; i++) {
-        out->unit[i].odd = false;
-        out->unit[i].z = NAN;
-    }
-    out->verdict = SYMMETRY_SPLIT;
-}
-
-void symmetry_judge(const struct symmetry_value *values, size_t n, bool higher, double least,
-                    struct symmetry_judgement *out)
-{
-    memset(out, 0, sizeof(*out));
-    if (n < 2 || n > SYMMETRY_UNITS_MAX || !are_positive(values, n))
-        return;
-    compare_ratios(values, n, higher, least, out);
-    if (n == 2) {
-        judge_two(values, higher, least, out);
-        return;
-    }
-    if (out->nlow > 1 && 4 * out->nlow > n) {
-        judge_split(values, n, least, out);
-        return;
-    }
+    size_t group = count_group(values, n, sense, out);
     double mad = measure_peers(values, n, least, out);
-    out->verdict = SYMMETRY_ALIKE;
+    bool any = false;
     for (size_t i = 0; i < n; i++) {
         struct symmetry_opinion *unit = &out->unit[i];
         double distance = values[i].value - out->typical;
-        unit->z = mad_scale * (higher ? distance : -distance) / mad;
-        unit->odd = unit->odd && unit->z < -SYMMETRY_Z;
-        if (unit->odd)
-            out->verdict = SYMMETRY_ODD;
+        unit->z = mad_scale * (sense == SYMMETRY_LOWER ? -distance : distance) / mad;
+        unit->odd = unit->odd && (is_dead(&values[i], sense) || (!group && unit->z < -SYMMETRY_Z));
+        any = any || unit->odd;
     }
+    if (!group) /* those that fail the ratio alone are peers again */
+        (void)measure_peers(values, n, least, out);
+    if (any) {
+        out->verdict = SYMMETRY_ODD;
+    } else if (group) {
+        out->nlow = group;
+        out->verdict = SYMMETRY_SPLIT;
+    } else {
+        out->verdict = judge_spread(out);
+    }
+}
+
+void symmetry_judge(const struct symmetry_value *values, size_t n, enum symmetry_sense sense,
+                    double least, struct symmetry_judgement *out)
+{
+    memset(out, 0, sizeof(*out));
+    if (n < 2 || n > SYMMETRY_UNITS_MAX || !are_comparable(values, n, sense, least))
+        return;
+    compare_ratios(values, n, sense, least, out);
+    bool dead = is_dead(&values[0], sense) || is_dead(&values[1], sense);
+    if (n == 2 && sense != SYMMETRY_WAITED && !dead)
+        judge_two(values, sense, least, out);
+    else
+        judge_many(values, n, sense, least, out);
 }

@@ -17,9 +17,10 @@
 static const struct judged {
     const char *metric;
     double least;
+    bool waited; /* as SYMMETRY_WAITED; else the row says which side is worse */
 } judged[] = {
-    {"copy_bandwidth", 0}, {"copy_latency", 0.3},   {"device_bandwidth", 0},
-    {"matmul_rate", 0},    {"launch_latency", 0.5}, {"rank_waited", 50},
+    {"copy_bandwidth", 0, false}, {"copy_latency", 0.3, false},   {"device_bandwidth", 0, false},
+    {"matmul_rate", 0, false},    {"launch_latency", 0.5, false}, {"rank_waited", 50, true},
 };
 
 /* Of values by key: tails, sleepers and copies that the CPU stages are too noisy to compare, and
@@ -34,17 +35,20 @@ const char *symmetry_kind_name(enum symmetry_kind kind)
     return names[kind];
 }
 
-static bool is_higher(const struct row *row)
-{
-    return strcmp(row->better, "higher") == 0;
-}
-
 static const struct judged *find_judged(const struct row *row)
 {
     for (size_t i = 0; i < sizeof(judged) / sizeof(judged[0]); i++)
         if (strcmp(judged[i].metric, row->metric) == 0)
             return &judged[i];
     return NULL;
+}
+
+/* Of a row that is judged. */
+static enum symmetry_sense sense_of(const struct row *row)
+{
+    if (find_judged(row)->waited)
+        return SYMMETRY_WAITED;
+    return strcmp(row->better, "higher") == 0 ? SYMMETRY_HIGHER : SYMMETRY_LOWER;
 }
 
 static bool is_judged(const struct row *row)
@@ -87,7 +91,7 @@ static bool take_unit(const struct row *row, const struct symmetry_distance *dis
 {
     *unit = (struct symmetry_unit){.id = -1, .other = -1, .ratio = NAN, .z = NAN};
     unit->value.value = row->median;
-    unit->value.best = is_higher(row) ? row->ci_high : row->ci_low;
+    unit->value.best = sense_of(row) == SYMMETRY_LOWER ? row->ci_low : row->ci_high;
     (void)scan_key(row, key);
     if ((unit->id = key_ordinal(key, "gpu")) >= 0) {
         unit->kind = SYMMETRY_GPU;
@@ -127,7 +131,7 @@ static struct symmetry_comparison *find_comparison(struct symmetry *symmetry, co
         symmetry->capacity = capacity;
     }
     struct symmetry_comparison *added = &symmetry->all[symmetry->n++];
-    *added = (struct symmetry_comparison){.row = row, .kind = kind};
+    *added = (struct symmetry_comparison){.row = row, .kind = kind, .sense = sense_of(row)};
     (void)snprintf(added->key, sizeof(added->key), "%s", key);
     return added;
 }
@@ -161,7 +165,7 @@ static int judge_units(struct symmetry_comparison *c, struct bench_of_judges *ju
 {
     for (size_t i = 0; i < judges->n; i++)
         judges->values[i] = judges->units[i].value;
-    symmetry_judge(judges->values, judges->n, is_higher(c->row), find_judged(c->row)->least,
+    symmetry_judge(judges->values, judges->n, c->sense, find_judged(c->row)->least,
                    &judges->judgement);
     int rc = 0;
     for (size_t i = 0; i < judges->n && !rc; i++) {
@@ -179,11 +183,19 @@ static void note_judgement(struct symmetry_comparison *c, const struct bench_of_
     c->typical = judges->judgement.typical;
     c->spread = judges->judgement.spread;
     c->nlow = judges->judgement.nlow;
+    c->njudged = judges->n;
+    for (size_t i = 0; i < judges->n; i++) {
+        const struct symmetry_unit *unit = &judges->units[i];
+        if (!i || unit->value.value < c->least.value.value)
+            c->least = *unit;
+        if (!i || unit->value.value > c->most.value.value)
+            c->most = *unit;
+    }
 }
 
 static bool is_better(const struct symmetry_comparison *c, double a, double b)
 {
-    return is_higher(c->row) ? a > b : a < b;
+    return c->sense == SYMMETRY_LOWER ? a < b : a > b;
 }
 
 /* Whether `view`, such as "all pairs from 3", has the pair. */
@@ -227,7 +239,8 @@ static void add_view(const struct symmetry_comparison *c, struct bench_of_judges
             (struct symmetry_unit){.kind = kind, .id = id, .other = -1, .value = pair->value};
 }
 
-/* Judges the GPUs of the pairs that are not yet named, each by the best of them. */
+/* Judges the GPUs of the pairs that are not yet named, each by the best of them, and notes the
+ * first split that is found so. */
 static int judge_views(struct symmetry_comparison *c, enum symmetry_kind kind,
                        struct bench_of_judges *judges)
 {
@@ -241,7 +254,12 @@ static int judge_views(struct symmetry_comparison *c, enum symmetry_kind kind,
         if (kind != SYMMETRY_FROM)
             add_view(c, judges, kind, pair->other, pair);
     }
-    return judges->n < 3 ? 0 : judge_units(c, judges);
+    if (judges->n < 3)
+        return 0;
+    int rc = judge_units(c, judges);
+    if (judges->judgement.verdict == SYMMETRY_SPLIT && c->verdict != SYMMETRY_SPLIT)
+        note_judgement(c, judges);
+    return rc;
 }
 
 static int judge_pairs(struct symmetry_comparison *c, struct bench_of_judges *judges)
@@ -256,7 +274,9 @@ static int judge_pairs(struct symmetry_comparison *c, struct bench_of_judges *ju
             judges->units[judges->n++] = c->units[i];
     if (!rc)
         rc = judge_units(c, judges);
-    note_judgement(c, judges);
+    /* What GPUs say of a split tells more than what their pairs do, and pairs may hide it. */
+    if (c->verdict != SYMMETRY_SPLIT || c->nodd)
+        note_judgement(c, judges);
     return rc;
 }
 

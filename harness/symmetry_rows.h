@@ -2,12 +2,14 @@
  * The symmetry verdict on the rows of scans. Rows of one arm and metric whose keys differ in
  * nothing but the unit are compared with each other (harness/symmetry.h): of the metrics in a table
  * of symmetry_rows.c, where the row says which side is worse, and of them medians of idle machines,
- * not tails. Pure.
+ * not tails. Of rank_waited the low side is odd, though less of it is better: that rank is the one
+ * that the others wait for. Pure.
  *
  * Units are told by the names in the keys: gpu=, rank=, and src= with dst=, which is an ordered
  * pair of GPUs. Pairs are looked at three times: as GPUs, by the best that one reaches with any
  * other; as GPUs sending or receiving; and one by one, without those already named. So a GPU whose
- * pairs are all slow is named once, and does not hide behind being half of all pairs.
+ * pairs are all slow is named once, and does not hide behind being half of all pairs. Where none is
+ * odd, but one of the looks finds them split, that is the verdict.
  *
  * Of a key with gpu= and node=, the node gives way to how far it is from the GPU, where that is
  * known: each GPU from its near node is one comparison.
@@ -38,10 +40,13 @@ struct symmetry_unit {
 struct symmetry_comparison {
     const struct row *row; /* one of them: its arm, metric, unit; borrowed */
     enum symmetry_kind kind;
+    enum symmetry_sense sense;
     char key[VALUE_KEY_MAX]; /* without the unit: "dir=h2d;mem=pinned;distance=10" */
     enum symmetry_verdict verdict;
     double typical, spread; /* as in struct symmetry_judgement */
     size_t nlow;
+    size_t njudged; /* units that the verdict is on: those below, or GPUs of pairs */
+    struct symmetry_unit least, most; /* of them, by value */
     size_t n;
     struct symmetry_unit *units; /* owned; as measured */
     size_t nodd;

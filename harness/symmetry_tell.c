@@ -108,6 +108,20 @@ static bool is_same_unit(const struct symmetry_unit *a, const struct symmetry_un
            (a->kind != SYMMETRY_PAIR || a->other == b->other);
 }
 
+/* How much longer the others are in an operation than the rank that they wait for. */
+static double lateness(const struct symmetry_comparison *c, const struct symmetry_unit *unit)
+{
+    return c->typical - unit->value.value;
+}
+
+static bool is_worse(const struct symmetry_comparison *c, const struct symmetry_unit *unit,
+                     const struct symmetry_comparison *than, const struct symmetry_unit *other)
+{
+    if (c->sense == SYMMETRY_WAITED && than->sense == SYMMETRY_WAITED)
+        return lateness(c, unit) > lateness(than, other);
+    return unit->ratio < other->ratio;
+}
+
 /* In how many comparisons the unit is odd, and in which one the most. */
 static size_t find_worst(const struct symmetry *symmetry, const struct symmetry_unit *unit,
                          const struct symmetry_comparison **where,
@@ -122,7 +136,7 @@ static size_t find_worst(const struct symmetry *symmetry, const struct symmetry_
             if (!is_same_unit(&c->odd[j], unit))
                 continue;
             here = true;
-            if (!*worst || c->odd[j].ratio < (*worst)->ratio) {
+            if (!*worst || is_worse(c, &c->odd[j], *where, *worst)) {
                 *worst = &c->odd[j];
                 *where = c;
             }
@@ -130,6 +144,17 @@ static size_t find_worst(const struct symmetry *symmetry, const struct symmetry_
         n += here;
     }
     return n;
+}
+
+static void print_late(const struct teller *teller, const struct symmetry_comparison *where,
+                       const struct symmetry_unit *rank, const char *more)
+{
+    char name[96], what[160], late[48], line[500];
+    (void)snprintf(line, sizeof(line), "symmetry: %s: the other%s %s for %s%s",
+                   name_comparison(where, what, sizeof(what)), where->n == 2 ? " waits" : "s wait",
+                   format_amount(lateness(where, rank), where->row, late, sizeof(late)),
+                   name_unit(teller, rank, name, sizeof(name)), more);
+    print_sentence(teller, line, true);
 }
 
 /* Told once, by its worst comparison. */
@@ -142,6 +167,10 @@ static void print_odd(const struct teller *teller, const struct symmetry_unit *u
     if (n > 1)
         (void)snprintf(more, sizeof(more), "; odd in %zu other comparison%s too", n - 1,
                        n == 2 ? "" : "s");
+    if (where->sense == SYMMETRY_WAITED) {
+        print_late(teller, where, worst, more);
+        return;
+    }
     (void)snprintf(line, sizeof(line), "symmetry: %s, %s: %s is %.2f of its peers' %s%s",
                    name_unit(teller, worst, name, sizeof(name)),
                    name_comparison(where, what, sizeof(what)),
@@ -177,7 +206,9 @@ static size_t print_odds(const struct teller *teller)
 
 static const char *plural_of(enum symmetry_kind kind)
 {
-    return kind == SYMMETRY_RANK ? "ranks" : kind == SYMMETRY_GPU ? "GPUs" : "pairs of GPUs";
+    static const char *const plurals[SYMMETRY_KINDS] = {"GPUs", "ranks", "pairs of GPUs",
+                                                        "sending GPUs", "receiving GPUs"};
+    return plurals[kind];
 }
 
 static void print_two(const struct teller *teller, const struct symmetry_comparison *c)
@@ -197,15 +228,45 @@ static void print_two(const struct teller *teller, const struct symmetry_compari
     print_sentence(teller, line, false);
 }
 
+/* Far apart, but none is worse than most. */
+static void print_apart(const struct teller *teller, const struct symmetry_comparison *c)
+{
+    char what[160], low[96], high[96], less[48], more[48], line[500];
+    (void)snprintf(line, sizeof(line),
+                   "symmetry: %s: %s has least, %s, and %s most, %s: not alike, but none is odd",
+                   name_comparison(c, what, sizeof(what)),
+                   name_unit(teller, &c->least, low, sizeof(low)),
+                   format_amount(c->least.value.value, c->row, less, sizeof(less)),
+                   name_unit(teller, &c->most, high, sizeof(high)),
+                   format_amount(c->most.value.value, c->row, more, sizeof(more)));
+    print_sentence(teller, line, false);
+}
+
 static void print_split(const struct teller *teller, const struct symmetry_comparison *c)
 {
-    char what[160], typical[48], line[500];
-    (void)snprintf(line, sizeof(line),
-                   "symmetry: %s: %zu of %zu %s do not reach the others' %s: too many to be called "
-                   "odd, rather groups",
-                   name_comparison(c, what, sizeof(what)), c->nlow, c->n, plural_of(c->kind),
-                   format_amount(c->typical, c->row, typical, sizeof(typical)));
+    char what[160], typical[48], late[48], line[500];
+    const char *plural = plural_of(c->least.kind);
+    (void)name_comparison(c, what, sizeof(what));
+    (void)format_amount(c->typical, c->row, typical, sizeof(typical));
+    (void)format_amount(lateness(c, &c->least), c->row, late, sizeof(late));
+    if (c->sense == SYMMETRY_WAITED)
+        (void)snprintf(line, sizeof(line),
+                       "symmetry: %s: the others wait %s for %zu of %zu %s: too many to be called "
+                       "odd, rather groups",
+                       what, late, c->nlow, c->njudged, plural);
+    else
+        (void)snprintf(line, sizeof(line),
+                       "symmetry: %s: %zu of %zu %s do not reach the others' %s: too many to be "
+                       "called odd, rather groups",
+                       what, c->nlow, c->njudged, plural, typical);
     print_sentence(teller, line, false);
+}
+
+/* Of ranks that are just apart nothing is told: one that comes early is no fault of any. */
+static bool is_told(const struct symmetry_comparison *c)
+{
+    bool apart = c->verdict == SYMMETRY_SPLIT && !c->nlow;
+    return c->verdict != SYMMETRY_NONE && !(apart && c->kind == SYMMETRY_RANK);
 }
 
 static void print_undecided(const struct teller *teller)
@@ -213,16 +274,16 @@ static void print_undecided(const struct teller *teller)
     size_t n = 0;
     for (size_t i = 0; i < teller->symmetry->n; i++) {
         const struct symmetry_comparison *c = &teller->symmetry->all[i];
-        /* Of ranks, only those who were late are there: that some differ says nothing. */
-        if ((c->verdict != SYMMETRY_TWO && c->verdict != SYMMETRY_SPLIT) ||
-            c->kind == SYMMETRY_RANK)
+        if ((c->verdict != SYMMETRY_TWO && c->verdict != SYMMETRY_SPLIT) || !is_told(c))
             continue;
         if (n++ >= UNDECIDED_MAX)
             continue;
         if (c->verdict == SYMMETRY_TWO)
             print_two(teller, c);
-        else
+        else if (c->nlow)
             print_split(teller, c);
+        else
+            print_apart(teller, c);
     }
     if (n > UNDECIDED_MAX) {
         char line[100];
@@ -279,7 +340,7 @@ void symmetry_tell(const struct symmetry *symmetry, const struct topo *topo, FIL
     const struct teller teller = {.symmetry = symmetry, .topo = topo, .out = out, .color = color};
     bool any = false;
     for (size_t i = 0; i < symmetry->n; i++)
-        any = any || symmetry->all[i].verdict != SYMMETRY_NONE;
+        any = any || is_told(&symmetry->all[i]);
     if (!any)
         return;
     (void)fputc('\n', out);

@@ -223,6 +223,24 @@ static void test_symmetry_rows_blame_gpu_direction_or_pair(void **state)
         }
 }
 
+/* Of two bridges one is missing: the GPUs are split, which the many slow pairs do not show. */
+static void test_symmetry_rows_keep_the_split_of_views(void **state)
+{
+    (void)state;
+    struct sheet *sheet = sheet_new(4);
+    for (unsigned src = 0; src < 4; src++)
+        for (unsigned dst = 0; dst < 4; dst++)
+            if (src != dst)
+                add(sheet, "copy_bandwidth", "higher", src + dst == 1 ? 200 : 25,
+                    "dir=d2d;src=%u;dst=%u", src, dst);
+    assert_told(sheet,
+                "\nsymmetry: copy_bandwidth d2d: 2 of 4 GPUs do not reach the others' 200 GB/s:\n"
+                "  too many to be called odd, rather groups\n");
+    assert_int_equal(sheet->symmetry.all[0].verdict, SYMMETRY_SPLIT);
+    assert_int_equal(sheet->symmetry.all[0].n, 12);
+    sheet_free(sheet);
+}
+
 static void test_symmetry_rows_tell_pairs(void **state)
 {
     (void)state;
@@ -260,22 +278,112 @@ static void test_symmetry_rows_compare_at_equal_distance(void **state)
     sheet_free(sheet);
 }
 
-static void test_symmetry_rows_of_ranks_and_groups(void **state)
+static void add_waits(struct sheet *sheet, const double *us, unsigned n, unsigned size)
+{
+    for (unsigned rank = 0; rank < n; rank++)
+        add(sheet, "rank_waited", "lower", us[rank], "op=allreduce;rank=%u;size=%u", rank, size);
+}
+
+/* The rank that the others wait for waits for nobody. */
+static void test_symmetry_rows_name_who_is_waited_for(void **state)
+{
+    static const struct {
+        double us[4];
+        unsigned n;
+        const char *told;
+    } cases[] = {
+        {{900, 900, 900, 0},
+         4,
+         "\nsymmetry: rank_waited allreduce size 8: the others wait 900 us for rank 3\n"},
+        {{900, 0.5, 905, 910},
+         4,
+         "\nsymmetry: rank_waited allreduce size 8: the others wait 904 us for rank 1\n"},
+        {{80, 0},
+         2,
+         "\nsymmetry: rank_waited allreduce size 8: the other waits 80.0 us for rank 1\n"},
+        {{30, 0}, 2, "\nsymmetry: 2 ranks alike in 1 comparison\n"},
+        {{900, 900, 5, 0},
+         4,
+         "\nsymmetry: rank_waited allreduce size 8: the others wait 900 us for 2 of 4\n"
+         "  ranks: too many to be called odd, rather groups\n"},
+        {{900, 6, 5, 4}, 4, ""}, /* one that is early */
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct sheet *sheet = sheet_new(4);
+        add_waits(sheet, cases[i].us, cases[i].n, 8);
+        assert_told(sheet, cases[i].told);
+        sheet_free(sheet);
+    }
+}
+
+/* By its longest wait, whatever the shares are. */
+static void test_symmetry_rows_tell_the_longest_wait(void **state)
+{
+    static const double brief[] = {60, 60, 60, 0}, longest[] = {5000, 5000, 5000, 10};
+    (void)state;
+    struct sheet *sheet = sheet_new(4);
+    add_waits(sheet, brief, 4, 8);
+    add_waits(sheet, longest, 4, 64);
+    assert_told(sheet,
+                "\nsymmetry: rank_waited allreduce size 64: the others wait 4990 us for rank 3;\n"
+                "  odd in 1 other comparison too\n");
+    sheet_free(sheet);
+}
+
+/* A rank that waited as long in some rounds is not blamed: the high end speaks for it. */
+static void test_symmetry_rows_heed_intervals_of_waits(void **state)
+{
+    static const double us[] = {900, 900, 900, 100};
+    (void)state;
+    struct sheet *sheet = sheet_new(4);
+    add_waits(sheet, us, 4, 8);
+    sheet->row[3].ci_low = 0;
+    sheet->row[3].ci_high = 890;
+    assert_told(sheet, "");
+    sheet->row[3].ci_high = 200;
+    assert_told(sheet,
+                "\nsymmetry: rank_waited allreduce size 8: the others wait 800 us for rank 3\n");
+    sheet_free(sheet);
+}
+
+static void test_symmetry_rows_of_groups(void **state)
 {
     (void)state;
     struct sheet *sheet = sheet_new(4);
-    for (unsigned rank = 0; rank < 8; rank++)
-        add(sheet, "rank_waited", "lower",
-            rank == 5   ? 900
-            : rank == 2 ? 30
-                        : 10,
-            "rank=%u;size=8", rank);
     for (unsigned gpu = 0; gpu < 4; gpu++)
         add(sheet, "matmul_rate", "higher", gpu < 2 ? 700 : 300, "type=bf16;gpu=%u", gpu);
     assert_told(sheet,
-                "\nsymmetry: rank 5, rank_waited size 8: 900 us is 90.00 of its peers' 10.0 us\n"
-                "symmetry: matmul_rate bf16: 2 of 4 GPUs do not reach the others' 700 GB/s: too\n"
+                "\nsymmetry: matmul_rate bf16: 2 of 4 GPUs do not reach the others' 700 GB/s: too\n"
                 "  many to be called odd, rather groups\n");
+    sheet_free(sheet);
+}
+
+/* Where the good ones are few, nobody is low; the least and the most are named. */
+static void test_symmetry_rows_tell_what_is_far_apart(void **state)
+{
+    (void)state;
+    struct sheet *sheet = sheet_new(4);
+    for (unsigned gpu = 0; gpu < 4; gpu++)
+        add(sheet, "copy_bandwidth", "higher", gpu ? 30.0 - gpu : 57, "dir=h2d;gpu=%u", gpu);
+    for (unsigned gpu = 0; gpu < 3; gpu++)
+        add(sheet, "matmul_rate", "higher", 112 - 12.0 * gpu, "type=fp64;gpu=%u", gpu);
+    assert_told(sheet,
+                "\nsymmetry: copy_bandwidth h2d: GPU 3 (0000:00:09.0) has least, 27.0 GB/s, and\n"
+                "  GPU 0 (0000:00:06.0) most, 57.0 GB/s: not alike, but none is odd\n"
+                "symmetry: matmul_rate fp64: GPU 2 (0000:00:08.0) has least, 88.0 GB/s, and GPU\n"
+                "  0 (0000:00:06.0) most, 112 GB/s: not alike, but none is odd\n");
+    sheet_free(sheet);
+}
+
+static void test_symmetry_rows_name_a_dead_gpu(void **state)
+{
+    (void)state;
+    struct sheet *sheet = sheet_new(4);
+    add_copies(sheet, "h2d", 56.8, 3, 0);
+    assert_told(
+        sheet, "\nsymmetry: GPU 3 (0000:00:09.0), copy_bandwidth h2d node 0 pinned ce alone: 0.00\n"
+               "  GB/s is 0.00 of its peers' 56.9 GB/s\n");
     sheet_free(sheet);
 }
 
@@ -320,7 +428,13 @@ int main(void)
         cmocka_unit_test(test_symmetry_rows_blame_gpu_direction_or_pair),
         cmocka_unit_test(test_symmetry_rows_tell_pairs),
         cmocka_unit_test(test_symmetry_rows_compare_at_equal_distance),
-        cmocka_unit_test(test_symmetry_rows_of_ranks_and_groups),
+        cmocka_unit_test(test_symmetry_rows_keep_the_split_of_views),
+        cmocka_unit_test(test_symmetry_rows_name_who_is_waited_for),
+        cmocka_unit_test(test_symmetry_rows_tell_the_longest_wait),
+        cmocka_unit_test(test_symmetry_rows_heed_intervals_of_waits),
+        cmocka_unit_test(test_symmetry_rows_of_groups),
+        cmocka_unit_test(test_symmetry_rows_tell_what_is_far_apart),
+        cmocka_unit_test(test_symmetry_rows_name_a_dead_gpu),
         cmocka_unit_test(test_symmetry_rows_call_nothing_alike),
         cmocka_unit_test(test_symmetry_rows_json),
     };
