@@ -130,14 +130,17 @@ static struct run_record make_record(const struct session *s, const char *status
     };
 }
 
-/* Exit code of a run that went through: did everything that should have run do so? */
+/*
+ * Exit code of a run that went through: did everything that should have run do so? What a machine
+ * cannot do is no failure, but a run that leaves nothing else must not pass for a good one.
+ */
 static int judge(const struct result *result)
 {
     for (size_t i = 0; i < result->narms; i++)
         for (size_t o = 0; o < result->arms[i].nobservations; o++)
             if (result->arms[i].observations[o].status >= STATUS_FAILED)
                 return EXIT_NOT_RUN;
-    return EXIT_GOOD;
+    return run_measured_anything(result) ? EXIT_GOOD : EXIT_NOT_RUN;
 }
 
 static void print_rows(const struct session *s)
@@ -197,6 +200,8 @@ static int conclude(struct session *s, int rc, const struct err *measured)
         report_plots(result, &s->output.rows, s->host, s->output.dir_fd, &err))
         log_warn("no plots: %s", err.msg);
     print_rows(s);
+    if (!rc && !run_measured_anything(result) && s->output.rows.n)
+        log_error("nothing was measured: %s", s->output.rows.row[0].reason);
     return code;
 }
 
