@@ -59,7 +59,12 @@ for content in '' '<?xml version="1.0"?><topology version="2.0"><object type="Ma
 done
 bad "disjoint|workers" place --workers 5 --placement partition --xml "package:1 core:4 pu:1"
 if ! ls /dev/nvidia[0-9]* > /dev/null 2>&1; then
-    run "device 'cuda' is not possible" --device cuda
+    for scenario in pipeline train memory gpu allreduce; do
+        run "device 'cuda' is not possible" "$scenario" --device cuda
+    done
+    for bench in gpu_copy collective prep; do
+        bad "device 'cuda' is not possible" bench "$bench" --device cuda --out "$scratch/out"
+    done
 fi
 
 # Results that cannot be drawn.
