@@ -67,4 +67,17 @@ rows=$(awk -F, 'NR > 1 { print $8 "," $6 "," $11 "," $13 }' "$scratch/scan/rows.
 square,a=0;slots=1,2,0
 square,a=1;slots=1,2,1
 square,a=2;slots=1,2,4" ] || fail "rows of a scan: $rows"
+
+# One that keeps no value is a row all the same, and one that nobody asked for values is none.
+expect 3 'nothing was measured: worker 0: .*kept no value' "$CONTEND_FAKE" bench fakemute --rounds 2 \
+    --time 0.1 --no-plots --out "$scratch/mute"
+[ "$(wc -l < "$scratch/mute/rows.csv")" = 2 ] &&
+    grep -q ',fakemute,.*,step_time,.*,skipped,worker 0: .*kept no value' "$scratch/mute/rows.csv" ||
+    fail "not one skipped row of a scan without values: $(cat "$scratch/mute/rows.csv")"
+expect 0 . "$CONTEND_FAKE" bench fake --background fakemute --rounds 1 --time 0.1 --no-plots \
+    --out "$scratch/behind"
+expect 0 'rank_sum' "$CONTEND_FAKE" bench faketeam -n 2 -p mode=no-value -p bad_worker=1 --rounds 1 \
+    --time 0.1 --no-plots --out "$scratch/rank1"
+expect 3 'skipped: worker 0: .*kept no value' "$CONTEND_FAKE" bench faketeam -n 2 -p mode=no-value \
+    -p bad_worker=-1 --rounds 1 --time 0.1 --no-plots --out "$scratch/ranks"
 finish
