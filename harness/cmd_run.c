@@ -252,7 +252,7 @@ static int run_for_real(struct session *s, const char *subdirectory)
     rc = job_agree(&s->job, rc, &err);
     if (rc) {
         log_error("%s", err.msg);
-        code = EXIT_USAGE;
+        code = rc == -EFBIG ? EXIT_NOT_RUN : EXIT_USAGE; /* a limit here, not the directory's */
         goto close;
     }
     warn_about_gpus(s);

@@ -104,6 +104,11 @@ fi
 
 # Good input: help everywhere, on stdout.
 for command in '' run bench list topo place report; do
+# A limit on the size of files is told, too, and leaves nothing half-written.
+expect 3 "output directory '.*/limited': .*File too large" bash -c 'ulimit -f 1 && exec "$@"' bash \
+    "$CONTEND_BINARY" run --rounds 1 --time 0.1 --device sim --no-plots --out "$scratch/limited"
+[ ! -e "$scratch/limited" ] || fail "half a result was left at a limit: $(ls "$scratch/limited")"
+
     # shellcheck disable=SC2086
     expect 0 'usage: contend' "$CONTEND_BINARY" $command --help
 done
