@@ -72,6 +72,12 @@ static void print_help(const struct cmd_env *env)
         }
 }
 
+/* Output of several ranks is taken by mpirun, at a terminal of its own, and may end in a file. */
+static bool on_terminal(const struct session *s, int fd)
+{
+    return !s->job_env.launcher && isatty(fd);
+}
+
 static void on_arm(void *arg, const struct arm *arm, unsigned round, size_t done, size_t total)
 {
     static char label[64];
@@ -104,7 +110,7 @@ static void note_nccl(const struct result *result, struct environment *environme
 static int on_round(void *arg, unsigned round, struct err *err)
 {
     struct session *s = arg;
-    if (!isatty(STDERR_FILENO))
+    if (!on_terminal(s, STDERR_FILENO))
         log_info("round %u of %u done", round + 1, s->setup->result.rounds_planned);
     note_nccl(&s->setup->result, &s->environment);
     int rc = job_is_first(&s->job) ? output_round(&s->output, &s->setup->result, round, err) : 0;
@@ -146,7 +152,7 @@ static int judge(const struct result *result)
 static void print_rows(const struct session *s)
 {
     if (!s->options.json) {
-        bool color = isatty(STDOUT_FILENO) && !getenv("NO_COLOR");
+        bool color = on_terminal(s, STDOUT_FILENO) && !getenv("NO_COLOR");
         table_print(&s->setup->result, &s->output.rows, stdout, color);
         symmetry_tell(&s->symmetry, &s->topo, stdout, color);
         (void)printf("\nResults: %s\n", s->output.path);
@@ -161,11 +167,9 @@ static void print_rows(const struct session *s)
 
 static int measure(struct session *s, struct err *err)
 {
-    bool first = job_is_first(&s->job);
-    const struct run_hooks hooks = {
-        .on_arm = first ? on_arm : NULL, .on_round = on_round, .arg = s};
-    s->setup->config.on_wait = first ? on_wait : NULL;
-    (void)signal(SIGXFSZ, SIG_IGN); /* a file size limit is an error of write, not a death */
+    bool bar = on_terminal(s, STDERR_FILENO);
+    const struct run_hooks hooks = {.on_arm = bar ? on_arm : NULL, .on_round = on_round, .arg = s};
+    s->setup->config.on_wait = bar ? on_wait : NULL;
     int rc = run_rounds(&s->setup->config, &hooks, &s->signals, &s->setup->result, err);
     progress_end();
     return rc;
