@@ -304,10 +304,10 @@ static int print_dry_run(const struct session *s)
         json_decref(plans);
         return EXIT_GOOD;
     }
-    (void)printf("scenario %s, device %s, %u rounds, %.3g s measured per arm, seed %llu\n",
+    (void)printf("scenario %s, device %s, %u round%s, %.3g s measured per arm, seed %llu\n",
                  setup->scenario->name, device_name(setup->config.device),
-                 setup->result.rounds_planned, setup->config.measure_s,
-                 (unsigned long long)setup->result.seed);
+                 setup->result.rounds_planned, setup->result.rounds_planned == 1 ? "" : "s",
+                 setup->config.measure_s, (unsigned long long)setup->result.seed);
     for (size_t i = 0; i < setup->result.narms; i++)
         print_plan_line(&setup->result.arms[i]);
     (void)printf("expected time: %.0f s, longer where a placement collapses\n", setup->expected_s);
