@@ -1,5 +1,6 @@
 #include "harness/cli_main.h"
 
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -35,13 +36,42 @@ static void print_usage(FILE *out)
                        "130 interrupted.\n");
 }
 
+static int unknown(const char *name)
+{
+    if (name[0])
+        log_error("unknown command '%.80s'", name);
+    print_usage(stderr);
+    return EXIT_USAGE;
+}
+
+static const struct command *find_command(const char *name)
+{
+    for (size_t i = 0; i < COMMANDS; i++)
+        if (strcmp(commands[i].name, name) == 0)
+            return &commands[i];
+    return NULL;
+}
+
+/* "help run" is "run --help". */
+static int print_help(const struct cmd_env *env, char **argv, const char *name)
+{
+    char help[] = "--help";
+    char *asked[] = {argv[0], argv[2], help, NULL};
+    const struct command *command = find_command(name);
+    return command ? command->main(env, 2, asked + 1) : unknown(name);
+}
+
 int cli_main(const struct cmd_env *env, int argc, char **argv)
 {
     const char *name = argc > 1 ? argv[1] : "";
+    /* A limit on the size of files is an error of write, which is told, and not a death. */
+    (void)signal(SIGXFSZ, SIG_IGN);
     if (strcmp(name, LAUNCH_WORKER_COMMAND) == 0)
         return worker_main(env->benches, argc, argv);
     if (strcmp(name, LAUNCH_MPI_COMMAND) == 0)
         return mpi_server_main(env->benches, argc, argv);
+    if (!strcmp(name, "help") && argc > 2 && argv[2][0] != '-')
+        return print_help(env, argv, argv[2]);
     if (!strcmp(name, "--help") || !strcmp(name, "-h") || !strcmp(name, "help")) {
         print_usage(stdout);
         return EXIT_GOOD;
@@ -50,11 +80,6 @@ int cli_main(const struct cmd_env *env, int argc, char **argv)
         (void)printf("contend %s\n", CONTEND_VERSION);
         return EXIT_GOOD;
     }
-    for (size_t i = 0; i < COMMANDS; i++)
-        if (strcmp(commands[i].name, name) == 0)
-            return commands[i].main(env, argc - 1, argv + 1);
-    if (name[0])
-        log_error("unknown command '%.80s'", name);
-    print_usage(stderr);
-    return EXIT_USAGE;
+    const struct command *command = find_command(name);
+    return command ? command->main(env, argc - 1, argv + 1) : unknown(name);
 }

@@ -72,6 +72,12 @@ static void print_help(const struct cmd_env *env)
         }
 }
 
+/* Output of several ranks is taken by mpirun, at a terminal of its own, and may end in a file. */
+static bool on_terminal(const struct session *s, int fd)
+{
+    return !s->job_env.launcher && isatty(fd);
+}
+
 static void on_arm(void *arg, const struct arm *arm, unsigned round, size_t done, size_t total)
 {
     static char label[64];
@@ -104,7 +110,7 @@ static void note_nccl(const struct result *result, struct environment *environme
 static int on_round(void *arg, unsigned round, struct err *err)
 {
     struct session *s = arg;
-    if (!isatty(STDERR_FILENO))
+    if (!on_terminal(s, STDERR_FILENO))
         log_info("round %u of %u done", round + 1, s->setup->result.rounds_planned);
     note_nccl(&s->setup->result, &s->environment);
     int rc = job_is_first(&s->job) ? output_round(&s->output, &s->setup->result, round, err) : 0;
@@ -130,20 +136,23 @@ static struct run_record make_record(const struct session *s, const char *status
     };
 }
 
-/* Exit code of a run that went through: did everything that should have run do so? */
+/*
+ * Exit code of a run that went through: did everything that should have run do so? What a machine
+ * cannot do is no failure, but a run that leaves nothing else must not pass for a good one.
+ */
 static int judge(const struct result *result)
 {
     for (size_t i = 0; i < result->narms; i++)
         for (size_t o = 0; o < result->arms[i].nobservations; o++)
             if (result->arms[i].observations[o].status >= STATUS_FAILED)
                 return EXIT_NOT_RUN;
-    return EXIT_GOOD;
+    return run_measured_anything(result) ? EXIT_GOOD : EXIT_NOT_RUN;
 }
 
 static void print_rows(const struct session *s)
 {
     if (!s->options.json) {
-        bool color = isatty(STDOUT_FILENO) && !getenv("NO_COLOR");
+        bool color = on_terminal(s, STDOUT_FILENO) && !getenv("NO_COLOR");
         table_print(&s->setup->result, &s->output.rows, stdout, color);
         symmetry_tell(&s->symmetry, &s->topo, stdout, color);
         (void)printf("\nResults: %s\n", s->output.path);
@@ -158,11 +167,9 @@ static void print_rows(const struct session *s)
 
 static int measure(struct session *s, struct err *err)
 {
-    bool first = job_is_first(&s->job);
-    const struct run_hooks hooks = {
-        .on_arm = first ? on_arm : NULL, .on_round = on_round, .arg = s};
-    s->setup->config.on_wait = first ? on_wait : NULL;
-    (void)signal(SIGXFSZ, SIG_IGN); /* a file size limit is an error of write, not a death */
+    bool bar = on_terminal(s, STDERR_FILENO);
+    const struct run_hooks hooks = {.on_arm = bar ? on_arm : NULL, .on_round = on_round, .arg = s};
+    s->setup->config.on_wait = bar ? on_wait : NULL;
     int rc = run_rounds(&s->setup->config, &hooks, &s->signals, &s->setup->result, err);
     progress_end();
     return rc;
@@ -197,6 +204,8 @@ static int conclude(struct session *s, int rc, const struct err *measured)
         report_plots(result, &s->output.rows, s->host, s->output.dir_fd, &err))
         log_warn("no plots: %s", err.msg);
     print_rows(s);
+    if (!rc && !run_measured_anything(result) && s->output.rows.n)
+        log_error("nothing was measured: %s", s->output.rows.row[0].reason);
     return code;
 }
 
@@ -247,7 +256,7 @@ static int run_for_real(struct session *s, const char *subdirectory)
     rc = job_agree(&s->job, rc, &err);
     if (rc) {
         log_error("%s", err.msg);
-        code = EXIT_USAGE;
+        code = rc == -EFBIG ? EXIT_NOT_RUN : EXIT_USAGE; /* a limit here, not the directory's */
         goto close;
     }
     warn_about_gpus(s);
@@ -295,10 +304,10 @@ static int print_dry_run(const struct session *s)
         json_decref(plans);
         return EXIT_GOOD;
     }
-    (void)printf("scenario %s, device %s, %u rounds, %.3g s measured per arm, seed %llu\n",
+    (void)printf("scenario %s, device %s, %u round%s, %.3g s measured per arm, seed %llu\n",
                  setup->scenario->name, device_name(setup->config.device),
-                 setup->result.rounds_planned, setup->config.measure_s,
-                 (unsigned long long)setup->result.seed);
+                 setup->result.rounds_planned, setup->result.rounds_planned == 1 ? "" : "s",
+                 setup->config.measure_s, (unsigned long long)setup->result.seed);
     for (size_t i = 0; i < setup->result.narms; i++)
         print_plan_line(&setup->result.arms[i]);
     (void)printf("expected time: %.0f s, longer where a placement collapses\n", setup->expected_s);

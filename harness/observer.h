@@ -35,6 +35,7 @@ struct observer {
         pid_t pid;   /* 0 = not started or reaped */
         bool in_mpi; /* a thread of the MPI process (mpi_client.h), whose pid this is */
         bool censored;
+        bool canceled;      /* ended for what another one did */
         uint64_t killed_ns; /* clock at which a censored step was ended */
     } * child;
     struct witness_machine machine_go, machine_end;

@@ -46,6 +46,12 @@ bool observer_any_lost(const struct observer *o)
     return o->job ? job_watch_lost(&o->watch) : observer_any_lost_here(o);
 }
 
+static void note_canceled(struct arena_worker *worker)
+{
+    (void)err_set(&worker->err, -ECANCELED, "ended because another worker was lost");
+    atomic_store(&worker->state, WORKER_FAILED);
+}
+
 /* A worker is gone: if it could not say why, we do. */
 static void note_exit(struct observer *o, unsigned i, int status)
 {
@@ -54,6 +60,10 @@ static void note_exit(struct observer *o, unsigned i, int status)
     o->child[i].pid = 0;
     if (state >= WORKER_FINISHED || o->child[i].censored)
         return;
+    if (o->child[i].canceled) { /* it was told so, and went on to its next state before it died */
+        note_canceled(worker);
+        return;
+    }
     if (WIFSIGNALED(status))
         (void)err_set(&worker->err, -ECHILD, "killed by signal %d (%s) while %s", WTERMSIG(status),
                       strsignal(WTERMSIG(status)), worker_state_name(state));
@@ -113,8 +123,8 @@ void observer_end_all(struct observer *o)
     for (unsigned i = 0; i < o->nworkers; i++) {
         struct arena_worker *worker = &o->arena->worker[i];
         if (o->child[i].pid && arena_state(worker) < WORKER_FINISHED && !o->child[i].censored) {
-            (void)err_set(&worker->err, -ECANCELED, "ended because another worker was lost");
-            atomic_store(&worker->state, WORKER_FAILED);
+            o->child[i].canceled = true;
+            note_canceled(worker);
         }
         observer_end(o, i);
     }

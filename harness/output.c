@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "harness/core/log.h"
+#include "harness/report.h"
 
 /* mkdir -p; *made says whether the last directory is ours. */
 static int make_directories(const char *path, bool *made, struct err *err)
@@ -71,8 +72,10 @@ int output_open(struct output *output, const char *out, const char *host, const 
     output->dir_fd = open(output->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (output->dir_fd < 0)
         return err_sys(err, -errno, "cannot open output directory '%.150s'", output->path);
-    if (!faccessat(output->dir_fd, "run.json", F_OK, 0))
+    if (!faccessat(output->dir_fd, "run.json", F_OK, 0)) {
         log_info("replacing the earlier run in %s", output->path);
+        report_remove(output->dir_fd); /* this run may not draw, or not the same figures */
+    }
     struct err why = {0};
     rc = samples_file_open(&output->samples, output->dir_fd, &why);
     if (!rc)

@@ -17,7 +17,8 @@ struct output {
 /*
  * Creates the directory (and its parents) and the first, still empty files. `--out DIR` or, where
  * `out` is NULL, results/<host>/<utc>-<scenario>; `subdirectory` goes behind it or is NULL. Errors
- * name the path. Close with output_close, also after an error.
+ * name the path. Of an earlier run in that directory its figures go, too. Close with output_close,
+ * also after an error.
  */
 int output_open(struct output *output, const char *out, const char *host, const char *scenario,
                 const char *subdirectory, const struct run_record *record, struct err *err);

@@ -144,6 +144,19 @@ static int draw(int dir_fd, struct gnuplot_job *jobs, size_t njobs, struct err *
     return rc;
 }
 
+void report_remove(int out_dir_fd)
+{
+    int dir_fd = openat(out_dir_fd, "plots", O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+    if (dir_fd < 0)
+        return;
+    for (size_t i = 0; i < FIGURES; i++) {
+        remove_pictures(dir_fd, figures[i].name);
+        remove_file(dir_fd, figures[i].name, ".dat");
+    }
+    (void)close(dir_fd);
+    (void)unlinkat(out_dir_fd, "plots", AT_REMOVEDIR);
+}
+
 static int open_plots(int out_dir_fd, struct err *err)
 {
     if (mkdirat(out_dir_fd, "plots", 0755) && errno != EEXIST)

@@ -21,6 +21,9 @@
 int report_plots(const struct result *result, const struct rows *rows, const char *title_host,
                  int out_dir_fd, struct err *err);
 
+/* Removes every figure of an earlier run, and plots/ where nothing else is in it. */
+void report_remove(int out_dir_fd);
+
 /*
  * Draws the figures again whose .dat files are in that directory, and calls `drawn` with the name
  * of each that went well. Errors: -ENODATA there is none, -ENOENT gnuplot is not installed, and as

@@ -5,6 +5,8 @@
 #ifndef CONTEND_RUN_H
 #define CONTEND_RUN_H
 
+#include <stdbool.h>
+
 #include "harness/core/err.h"
 #include "harness/observe.h"
 #include "harness/result.h"
@@ -23,5 +25,8 @@ struct run_hooks {
  */
 int run_rounds(const struct observe_config *config, const struct run_hooks *hooks,
                struct signals *signals, struct result *result, struct err *err);
+
+/* False where no arm, baselines included, has a single round that can be used. */
+bool run_measured_anything(const struct result *result);
 
 #endif

@@ -143,7 +143,8 @@ const struct opt run_option_table[] = {
      .kind = OPT_TEXT,
      .offset = FIELD(out),
      .arg = "DIR",
-     .help = "Where the results go (default results/<host>/<utc>-<scenario>)"},
+     .help = "Where the results go; those of an earlier run there are replaced (default "
+             "results/<host>/<utc>-<scenario>)"},
     {.name = "host",
      .kind = OPT_TEXT,
      .offset = FIELD(host),
@@ -176,6 +177,20 @@ static const bool have_cuda = true;
 static const bool have_cuda = false;
 #endif
 
+/* Who asks for a GPU by name must not get rows without one, whatever the benchmark makes of it. */
+static int refuse_cuda(const struct topo *topo, const struct bench *bench, struct err *err)
+{
+    bool has_model = bench->needs & NEED_DEVICE;
+    if (!have_cuda)
+        return err_set(err, -ENOTSUP,
+                       "device 'cuda' is not possible: this program was built without nvcc; "
+                       "%sbuild it where the CUDA toolkit is",
+                       has_model ? "use --device sim, or " : "");
+    return err_set(err, -ENOTSUP, "device 'cuda' is not possible: %s (see 'contend topo')%s",
+                   topo->gpu_note[0] ? topo->gpu_note : "CUDA finds no GPU here",
+                   has_model ? "; use --device sim" : "");
+}
+
 /* A run has one device for all arms that need one, and one transport for all collectives. */
 static int choose_device(const struct run_options *options, const struct topo *topo,
                          const struct bench *bench, struct result *result, struct err *err)
@@ -183,17 +198,11 @@ static int choose_device(const struct run_options *options, const struct topo *t
     unsigned visible = options->topo.fake_gpus ? 0 : topo_visible_gpus(topo);
     unsigned gpus = topo->driver_too_old ? 0 : visible;
     result->transport = gpus && have_cuda && options->device != 1 ? DEVICE_NCCL : DEVICE_MPI;
+    if (options->device == 2 && (!gpus || !have_cuda))
+        return refuse_cuda(topo, bench, err);
     if (!(bench->needs & NEED_DEVICE))
         return 0;
     result->device = options->device == 1 || !gpus || !have_cuda ? DEVICE_SIM : DEVICE_CUDA;
-    if (options->device == 2 && !have_cuda)
-        return err_set(err, -ENOTSUP,
-                       "device 'cuda' is not possible: this program was built without nvcc; use "
-                       "--device sim, or build it where the CUDA toolkit is");
-    if (options->device == 2 && !gpus)
-        return err_set(err, -ENOTSUP,
-                       "device 'cuda' is not possible: %s (see 'contend topo'); use --device sim",
-                       topo->gpu_note[0] ? topo->gpu_note : "CUDA finds no GPU here");
     if (!options->device && gpus && !have_cuda)
         log_warn("%u GPUs are here, but this program was built without nvcc: device sim", gpus);
     else if (!options->device && !gpus && topo->ngpus && !options->topo.fake_gpus)

@@ -288,6 +288,20 @@ static int keep_load(struct worker *w)
     return rc;
 }
 
+/*
+ * A scan leaves out what it could not measure well. One that had to leave out everything would
+ * otherwise end well and without a row.
+ */
+static int require_values(const struct worker *w)
+{
+    const struct arena_worker *slot = w->slot;
+    if (!w->bench->scan || w->ctx.background || w->ctx.worker != 0 || slot->values.n)
+        return 0;
+    return err_set(w->ctx.err, -ENOTSUP,
+                   "the scan went to its end and kept no value: too little time or too disturbed a "
+                   "machine");
+}
+
 static int run_phases(struct worker *w)
 {
     struct arena_worker *slot = w->slot;
@@ -315,6 +329,8 @@ static int run_phases(struct worker *w)
         rc = w->bench->check(&w->ctx);
     if (!rc)
         rc = read_back_threads(slot, !w->mpi);
+    if (!rc)
+        rc = require_values(w);
     count_pages(&w->ctx, slot);
     return rc;
 }

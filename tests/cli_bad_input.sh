@@ -40,6 +40,7 @@ run "workers '2,,4'" --workers 2,,4
 run "workers '-1'" --workers=-1
 run "rounds '0' is outside 1" --rounds 0
 run "time 'soon'" --time soon
+run "time '0' is outside 0.01 to 3600 s$" --time 0
 run "device 'tpu' is none of: auto, sim, cuda" --device tpu
 run "cpus" --cpus ''
 run "cpus.*'3-1'|'3-1'" --cpus 3-1
@@ -49,6 +50,7 @@ run "reserve" --reserve 1000 --placement none
 run "mem 'some' is none of" --mem some
 run "unknown benchmark 'nonsense'" --background nonsense
 run "background-workers needs --background" --background-workers 2
+expect 2 "unknown command 'nonsense'" "$CONTEND_BINARY" help nonsense
 bad "unknown benchmark 'nonsense'" bench nonsense --out "$scratch/out"
 bad "nonsense.xml" topo --xml nonsense.xml
 bad "broken.xml|description" topo --xml "package:x core:y"
@@ -59,7 +61,12 @@ for content in '' '<?xml version="1.0"?><topology version="2.0"><object type="Ma
 done
 bad "disjoint|workers" place --workers 5 --placement partition --xml "package:1 core:4 pu:1"
 if ! ls /dev/nvidia[0-9]* > /dev/null 2>&1; then
-    run "device 'cuda' is not possible" --device cuda
+    for scenario in pipeline train memory gpu allreduce; do
+        run "device 'cuda' is not possible" "$scenario" --device cuda
+    done
+    for bench in gpu_copy collective prep; do
+        bad "device 'cuda' is not possible" bench "$bench" --device cuda --out "$scratch/out"
+    done
 fi
 
 # Results that cannot be drawn.
@@ -97,14 +104,24 @@ if [ "$(id -u)" = 0 ] && mount -t tmpfs -o size=4k tmpfs "$(mkdir -p "$scratch/t
     umount "$scratch/tiny"
 fi
 
+# A limit on the size of files is told, too, and leaves nothing half-written.
+expect 3 "output directory '.*/limited': .*File too large" bash -c 'ulimit -f 1 && exec "$@"' bash \
+    "$CONTEND_BINARY" run --rounds 1 --time 0.1 --device sim --no-plots --out "$scratch/limited"
+[ ! -e "$scratch/limited" ] || fail "half a result was left at a limit: $(ls "$scratch/limited")"
+
 # Good input: help everywhere, on stdout.
 for command in '' run bench list topo place report; do
     # shellcheck disable=SC2086
     expect 0 'usage: contend' "$CONTEND_BINARY" $command --help
 done
+for command in run bench list topo place report; do
+    [ "$("$CONTEND_BINARY" help $command)" = "$("$CONTEND_BINARY" $command --help)" ] ||
+        fail "help $command is not $command --help"
+done
 expect 0 '^contend [0-9]+\.[0-9]+\.[0-9]+' "$CONTEND_BINARY" --version
 expect 0 'pipeline' "$CONTEND_BINARY" list
 expect 0 'expected time' "$CONTEND_BINARY" run --dry-run
+expect 0 ', 1 round, ' "$CONTEND_BINARY" run --rounds 1 --dry-run
 [ ! -e "$scratch/out" ] || fail "a dry run made a directory"
 # A poor machine is no bad input: with one CPU the disjoint placements are skipped, with the reason.
 expect 0 'not on this machine: partition' taskset -c "$(taskset -cp $$ | grep -o '[0-9]*$')" \

@@ -17,7 +17,7 @@ fake() {
 fake fail-setup 3 failed 'worker 0: the fake is told to fail its setup'
 fake fail-run 3 failed 'worker 0: the fake is told to fail its run'
 fake fail-check 3 failed 'worker 0: the fake is told that its result is wrong'
-fake skip 0 skipped 'worker 0: the fake is told to skip'
+fake skip 3 skipped 'worker 0: the fake is told to skip'
 fake hang-setup 3 hung 'worker 0: no progress within .* while setup'
 fake hang-run 0 censored 'did not end within the limit'
 fake crash 3 failed 'worker 1: killed by signal 11 (Segmentation fault)' -p bad_worker=1
@@ -26,6 +26,19 @@ if [ "$cpus" -gt 1 ]; then
     fake shrink-mask 3 failed 'bound to CPUs .* planned'
 fi
 fake ok 0 '(ok|noisy)' ''
+
+# Nothing at all was measured: said once, on stderr, and exit 3. With a part of it, all is well.
+"$CONTEND_FAKE" run fake --placement none,sized --workers 2 --rounds 2 --time 0.1 --warmup 0.01 \
+    --no-plots --out "$scratch/nothing" -p mode=skip > "$scratch/stdout" 2> "$scratch/stderr"
+code=$?
+[ "$code" = 3 ] || fail "nothing was measured, and exit $code"
+said=$(grep -c 'error: nothing was measured: worker 0: the fake is told to skip' "$scratch/stderr")
+[ "$said" = 1 ] || fail "said $said times that nothing was measured: $(cat "$scratch/stderr")"
+grep -q '"status": "failed"' "$scratch/nothing/run.json" ||
+    fail "nothing was measured, and run.json: $(grep '"status"' "$scratch/nothing/run.json")"
+expect 0 'worker 1: the fake is told to skip' "$CONTEND_FAKE" run fake --placement none --workers 1,2 \
+    --rounds 1 --time 0.1 --warmup 0.01 --no-plots --out "$scratch/part" -p mode=skip -p bad_worker=1
+expect 0 'expected time' "$CONTEND_FAKE" run fake -p mode=skip --dry-run
 
 # Ten items a step of 2 ms, two workers: at most 10,000 items/s, and not far below on a busy machine.
 throughput=$(cell "$scratch/ok/rows.csv" none 2 throughput median)
@@ -54,4 +67,17 @@ rows=$(awk -F, 'NR > 1 { print $8 "," $6 "," $11 "," $13 }' "$scratch/scan/rows.
 square,a=0;slots=1,2,0
 square,a=1;slots=1,2,1
 square,a=2;slots=1,2,4" ] || fail "rows of a scan: $rows"
+
+# One that keeps no value is a row all the same, and one that nobody asked for values is none.
+expect 3 'nothing was measured: worker 0: .*kept no value' "$CONTEND_FAKE" bench fakemute --rounds 2 \
+    --time 0.1 --no-plots --out "$scratch/mute"
+[ "$(wc -l < "$scratch/mute/rows.csv")" = 2 ] &&
+    grep -q ',fakemute,.*,step_time,.*,skipped,worker 0: .*kept no value' "$scratch/mute/rows.csv" ||
+    fail "not one skipped row of a scan without values: $(cat "$scratch/mute/rows.csv")"
+expect 0 . "$CONTEND_FAKE" bench fake --background fakemute --rounds 1 --time 0.1 --no-plots \
+    --out "$scratch/behind"
+expect 0 'rank_sum' "$CONTEND_FAKE" bench faketeam -n 2 -p mode=no-value -p bad_worker=1 --rounds 1 \
+    --time 0.1 --no-plots --out "$scratch/rank1"
+expect 3 'skipped: worker 0: .*kept no value' "$CONTEND_FAKE" bench faketeam -n 2 -p mode=no-value \
+    -p bad_worker=-1 --rounds 1 --time 0.1 --no-plots --out "$scratch/ranks"
 finish

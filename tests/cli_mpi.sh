@@ -3,9 +3,9 @@
 . tests/lib.sh
 . tests/mpi_lib.sh
 
-# Without mpirun, and without MPI: a skipped row that says how to start it.
-expect 0 'mpirun -n 2 contend bench collective' "$CONTEND_BINARY" bench collective --device sim \
-    --rounds 1 --no-plots --out "$scratch/alone"
+# Without mpirun, and without MPI: a skipped row that says how to start it, and nothing else.
+expect 3 'nothing was measured: .*mpirun -n 2 contend bench collective' "$CONTEND_BINARY" \
+    bench collective --device sim --rounds 1 --no-plots --out "$scratch/alone"
 grep -q ',mpi,.*,skipped,.*mpirun -n 2 contend bench' "$scratch/alone/rows.csv" ||
     fail "no skipped row: $(cat "$scratch/alone/rows.csv")"
 
@@ -63,6 +63,12 @@ jq -e '[.arms[] | select(.alone)][0].observations[0].workers | length == 2' "$ou
     >/dev/null || fail "the baseline is not both ranks alone"
 jq -e 'all(.arms[].observations[].workers[]; .status == "ok" and .host != null)' "$out/run.json" \
     >/dev/null || fail "a worker is not ok, or on no host"
+
+# mpirun gives each rank a terminal of its own, and writes into a file: no colours, no bar.
+env -u NO_COLOR mpirun -n 2 "$CONTEND_FAKE" bench faketeam --rounds 1 --time 0.1 --no-plots \
+    --out "$scratch/plain" >"$scratch/plain.log" 2>&1 </dev/null || fail "$(cat "$scratch/plain.log")"
+grep -q "Results: $scratch/plain" "$scratch/plain.log" || fail "no table: $(cat "$scratch/plain.log")"
+! grep -q $'\033' "$scratch/plain.log" || fail "escapes in a log: $(cat -v "$scratch/plain.log")"
 
 # Refused, once, by all.
 expect 2 'fake does not run as a job of 2 ranks' mpirun -n 2 "$CONTEND_FAKE" bench fake

@@ -35,6 +35,13 @@ expect 3 'gnuplot failed on loss' "$CONTEND_BINARY" report "$out"
 [ ! -e "$out/plots/loss.svg" ] || fail "a broken figure was left"
 [ -e "$out/plots/efficiency.svg" ] || fail "a broken figure took the others along"
 
+# Another run into the same directory leaves none of the old figures, but what is not ours.
+touch "$out/plots/notes.txt"
+expect 0 'replacing the earlier run' "$CONTEND_FAKE" run fake --placement none --workers 2 --rounds 1 \
+    --time 0.1 --warmup 0.01 --no-plots --out "$out"
+[ "$(ls "$out/plots")" = notes.txt ] || fail "figures of a replaced run: $(ls "$out/plots")"
+expect 2 'no .dat file' "$CONTEND_BINARY" report "$out"
+
 # A scan has figures of its own only, and is told nothing of steps.
 expect 0 'square' "$CONTEND_FAKE" bench fakescan --rounds 2 --time 0.1 --out "$scratch/scan"
 said=$("$CONTEND_FAKE" bench fakescan --rounds 1 --time 0.1 --out "$scratch/scan" 2>&1)

@@ -43,7 +43,7 @@ begin=$SECONDS
 train sim sim
 [ $((SECONDS - begin)) -lt 60 ] || fail "took $((SECONDS - begin)) s"
 
-expect 0 'two workers' "$CONTEND_BINARY" run train -n 1 --device sim --placement none --rounds 1 \
+expect 3 'nothing was measured: .*two workers' "$CONTEND_BINARY" run train -n 1 --device sim --placement none --rounds 1 \
     --time 0.1 --no-plots --out "$scratch/one"
 expect 2 'gradient 6 is not' "$CONTEND_BINARY" bench train --device sim -p gradient=6 --no-plots \
     --out "$scratch/half"

@@ -25,11 +25,12 @@ enum mode {
     MODE_CRASH,
     MODE_EXIT,
     MODE_SHRINK_MASK,
+    MODE_NO_VALUE,
 };
 
 static const char *const modes[] = {"ok",   "fail-setup",  "fail-run", "fail-check",
                                     "skip", "hang-setup",  "hang-run", "crash",
-                                    "exit", "shrink-mask", NULL};
+                                    "exit", "shrink-mask", "no-value", NULL};
 
 static const struct opt fake_opts[] = {
     {.name = "step",
@@ -165,6 +166,25 @@ static const struct bench fake_scan = {
     .run = fake_scan_run,
 };
 
+/* Goes to its end and keeps nothing of what it saw. */
+static int fake_mute_run(struct bench_ctx *ctx, uint64_t iters, struct sample *sample)
+{
+    (void)ctx;
+    (void)iters;
+    (void)sample;
+    return 0;
+}
+
+static const struct bench fake_mute = {
+    .name = "fakemute",
+    .summary = "a scan that emits nothing",
+    .ops_unit = "scans",
+    .metrics = fake_metrics,
+    .scan = true,
+    .setup = fake_setup_nothing,
+    .run = fake_mute_run,
+};
+
 /* Ranks that meet a hundred times; a bad one dies on the way, and the others wait for it. */
 static int fake_team_run(struct bench_ctx *ctx, uint64_t iters, struct sample *sample)
 {
@@ -183,7 +203,9 @@ static int fake_team_run(struct bench_ctx *ctx, uint64_t iters, struct sample *s
     }
     for (unsigned r = 0; r < ctx->peers->size; r++)
         sum += ranks[r];
-    return rc ? rc : bench_emit(ctx, 0, 1 + sum, "ranks=%u", ctx->peers->size);
+    if (rc || is(ctx, MODE_NO_VALUE))
+        return rc;
+    return bench_emit(ctx, 0, 1 + sum, "ranks=%u", ctx->peers->size);
 }
 
 static const struct bench_metric fake_team_metrics[] = {{"rank_sum", "count", "lower"},
@@ -276,7 +298,7 @@ static const struct bench fake_march = {
     .check = fake_march_check,
 };
 
-const struct bench *const fake_registry[] = {&fake,       &fake_scan,   &fake_team,
+const struct bench *const fake_registry[] = {&fake,       &fake_scan,   &fake_mute, &fake_team,
                                              &fake_march, &fake_copies, NULL};
 
 static const struct scenario_part fake_parts[] = {

@@ -20,8 +20,11 @@ static bool has_range(const struct opt *opt)
 static int check_range(const struct opt *opt, double value, const char *text, struct err *err)
 {
     if (has_range(opt) && !(value >= opt->min && value <= opt->max))
-        return err_set(err, -EINVAL, "%s '%.60s' is outside %.15g to %.15g", opt->name, text,
-                       opt->min, opt->max);
+        return err_set(err, -EINVAL, "%s '%.60s' is outside %.15g to %.15g%s", opt->name, text,
+                       opt->min, opt->max,
+                       opt->kind == OPT_SECONDS ? " s"
+                       : opt->kind == OPT_SIZE  ? " bytes"
+                                                : "");
     return 0;
 }
 
