@@ -137,6 +137,8 @@ void observer_end_all(struct observer *o)
 void observer_give_up(struct observer *o, unsigned i, enum worker_state state, double limit_s)
 {
     struct arena_worker *worker = &o->arena->worker[i];
+    if (ended(o, i))
+        observer_end(o, i); /* it has said its last and does not go */
     if (observer_past(o, i, state))
         return;
     bool has_turn = arena_state(worker) != WORKER_PRIMED || atomic_load(&worker->warm);

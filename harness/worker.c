@@ -335,6 +335,19 @@ static int run_phases(struct worker *w)
     return rc;
 }
 
+static void report_end(struct worker *w, int rc)
+{
+    struct err *err = &w->slot->err;
+    if (arena_state(w->slot) >= WORKER_FINISHED)
+        return; /* it is said, or the parent has given up */
+    if (rc && !err->code)
+        (void)err_sys(err, rc, "%s failed without saying why", w->bench->name);
+    if (rc == -ENOTSUP || rc == -EPERM || rc == -ENOSYS)
+        arena_set_state(w->arena, w->slot, WORKER_SKIPPED);
+    else
+        arena_set_state(w->arena, w->slot, rc ? WORKER_FAILED : WORKER_FINISHED);
+}
+
 static int run_bench(struct worker *w)
 {
     int rc = w->bench->probe ? w->bench->probe(&w->ctx) : 0;
@@ -343,6 +356,8 @@ static int run_bench(struct worker *w)
     rc = w->bench->setup(&w->ctx);
     if (!rc)
         rc = run_phases(w);
+    if (rc) /* now: a communicator that lost a rank can hang in its teardown */
+        report_end(w, rc);
     if (w->bench->teardown)
         w->bench->teardown(&w->ctx);
     return rc;
@@ -384,17 +399,6 @@ static void fill_context(struct worker *w)
         if (bitset_test(&slot->plan.cpus, w->arena->machine.cpus[i].os_cpu))
             w->machine.cpus[w->machine.ncpus++] = w->arena->machine.cpus[i];
     memcpy(w->ctx.pci_bdf, slot->pci_bdf, sizeof(w->ctx.pci_bdf));
-}
-
-static void report_end(struct worker *w, int rc)
-{
-    struct err *err = &w->slot->err;
-    if (rc && !err->code)
-        (void)err_sys(err, rc, "%s failed without saying why", w->bench->name);
-    if (rc == -ENOTSUP || rc == -EPERM || rc == -ENOSYS)
-        arena_set_state(w->arena, w->slot, WORKER_SKIPPED);
-    else
-        arena_set_state(w->arena, w->slot, rc ? WORKER_FAILED : WORKER_FINISHED);
 }
 
 /* From the binding to the last report. */

@@ -16,6 +16,7 @@ fake() {
 
 fake fail-setup 3 failed 'worker 0: the fake is told to fail its setup'
 fake fail-run 3 failed 'worker 0: the fake is told to fail its run'
+fake hang-teardown 3 failed 'worker 0: the fake is told to fail its run'
 fake fail-check 3 failed 'worker 0: the fake is told that its result is wrong'
 fake skip 3 skipped 'worker 0: the fake is told to skip'
 fake hang-setup 3 hung 'worker 0: no progress within .* while setup'

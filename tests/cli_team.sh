@@ -49,6 +49,7 @@ lost hang-setup 'no progress within .* while setup'
 lost fail-run 'the fake is told to fail its run'
 lost hang-run 'no progress within 1 s while running'
 lost fail-check 'the fake is told that its result is wrong'
+lost hang-teardown 'the fake is told to fail its run'
 
 # Without a background there is nothing to be compared with.
 expect 0 . "$CONTEND_FAKE" bench faketeam --workers 2 --rounds 1 --time 0.1 --no-plots \

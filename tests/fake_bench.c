@@ -26,11 +26,12 @@ enum mode {
     MODE_EXIT,
     MODE_SHRINK_MASK,
     MODE_NO_VALUE,
+    MODE_HANG_TEARDOWN,
 };
 
-static const char *const modes[] = {"ok",   "fail-setup",  "fail-run", "fail-check",
-                                    "skip", "hang-setup",  "hang-run", "crash",
-                                    "exit", "shrink-mask", "no-value", NULL};
+static const char *const modes[] = {
+    "ok",    "fail-setup", "fail-run",    "fail-check", "skip",          "hang-setup", "hang-run",
+    "crash", "exit",       "shrink-mask", "no-value",   "hang-teardown", NULL};
 
 static const struct opt fake_opts[] = {
     {.name = "step",
@@ -106,7 +107,7 @@ static int fake_run(struct bench_ctx *ctx, uint64_t iters, struct sample *sample
 {
     const struct fake_params *params = ctx->params;
     visit_mark(ctx->visits);
-    if (is(ctx, MODE_FAIL_RUN))
+    if (is(ctx, MODE_FAIL_RUN) || is(ctx, MODE_HANG_TEARDOWN))
         return err_set(ctx->err, -EIO, "the fake is told to fail its run");
     if (is(ctx, MODE_CRASH))
         (void)raise(SIGSEGV);
@@ -129,6 +130,13 @@ static int fake_check(struct bench_ctx *ctx)
                : 0;
 }
 
+/* As a communicator does whose other ranks are gone. */
+static void fake_teardown(struct bench_ctx *ctx)
+{
+    while (is(ctx, MODE_HANG_TEARDOWN))
+        (void)pause();
+}
+
 static const struct bench fake = {
     .name = "fake",
     .summary = "sleeps, or misbehaves as told",
@@ -140,6 +148,7 @@ static const struct bench fake = {
     .setup = fake_setup,
     .run = fake_run,
     .check = fake_check,
+    .teardown = fake_teardown,
 };
 
 /* Emits, for a = 0 to 2, the square of a, and how many CPUs it was told of. */
@@ -193,7 +202,7 @@ static int fake_team_run(struct bench_ctx *ctx, uint64_t iters, struct sample *s
     unsigned ranks[64] = {0}, sum = 0;
     int rc = 0;
     for (int i = 0; i < 100 && !rc; i++) {
-        if (i == 50 && is(ctx, MODE_FAIL_RUN))
+        if (i == 50 && (is(ctx, MODE_FAIL_RUN) || is(ctx, MODE_HANG_TEARDOWN)))
             return err_set(ctx->err, -EIO, "the fake is told to fail its run");
         if (i == 50 && is(ctx, MODE_CRASH))
             (void)raise(SIGKILL);
@@ -224,6 +233,7 @@ static const struct bench fake_team = {
     .setup = fake_setup,
     .run = fake_team_run,
     .check = fake_check,
+    .teardown = fake_teardown,
 };
 
 /* Copies to four GPUs, of which the third is slow, as is what goes from the first to the second. */
