@@ -106,13 +106,13 @@ static int start(struct server *server)
 static int make_place(struct server *server, const struct mpi_link_call *call)
 {
     if (call->token >= server->nmessages) {
-        unsigned more = call->token + 16;
+        size_t more = (size_t)call->token + 16;
         struct message *larger = realloc(server->messages, more * sizeof(*larger));
         if (!larger)
             return -ENOMEM;
         memset(larger + server->nmessages, 0, (more - server->nmessages) * sizeof(*larger));
         server->messages = larger;
-        server->nmessages = more;
+        server->nmessages = (unsigned)more;
     }
     struct message *message = &server->messages[call->token];
     *message = (struct message){.data = malloc(call->bytes ? call->bytes : 1),
@@ -166,14 +166,16 @@ static bool is_done(struct server *server, struct message *message)
 static int poll_messages(struct server *server)
 {
     struct mpi_link_reply reply = {.rc = 0};
-    for (unsigned i = 0; i < server->nmessages; i++) {
-        server->messages[i].done = is_done(server, &server->messages[i]);
-        reply.done += server->messages[i].done;
+    struct message *const messages = server->messages;
+    const unsigned n = server->nmessages;
+    for (unsigned i = 0; i < n; i++) {
+        messages[i].done = is_done(server, &messages[i]);
+        reply.done += messages[i].done;
     }
     (void)snprintf(reply.msg, sizeof(reply.msg), "%s", server->failure);
     int rc = reply_with(server, reply, NULL);
-    for (unsigned i = 0; i < server->nmessages && !rc; i++) {
-        struct message *message = &server->messages[i];
+    for (unsigned i = 0; i < n && !rc; i++) {
+        struct message *message = &messages[i];
         bool brings = message->received && !message->rc;
         const struct mpi_link_done done = {i, message->rc, brings ? message->bytes : 0};
         if (!message->done)
