@@ -38,9 +38,7 @@ static const char *name_of(const struct story *story, int arm)
 
 static double step_time(const struct story *story, int arm)
 {
-    const struct arm *of = &story->result->arms[arm];
-    const struct row *row =
-        rows_find(story->rows, name_of(story, arm), of->workers, of->slots, "step_time");
+    const struct row *row = rows_find(story->rows, &story->result->arms[arm], "step_time");
     return row ? row->median : NAN;
 }
 
@@ -123,9 +121,7 @@ static int maybe_prefer_sized(struct story *story, struct err *err)
 
 static const struct row *reference_row(const struct story *story, const char *metric)
 {
-    const struct arm *arm = &story->result->arms[story->reference];
-    return rows_find(story->rows, name_of(story, story->reference), arm->workers, arm->slots,
-                     metric);
+    return rows_find(story->rows, &story->result->arms[story->reference], metric);
 }
 
 /* What extra time on the CPU was, where the counters tell. */
@@ -205,10 +201,9 @@ static bool is_more_than(const struct story *story)
 /* " (5.3x the throughput)" where the workers are so uneven that the two tell another story. */
 static void describe_rate(const struct story *story, char *text, size_t size)
 {
-    const struct arm *winner = &story->result->arms[story->winner];
     const struct row *before = reference_row(story, "throughput");
-    const struct row *after = rows_find(story->rows, name_of(story, story->winner), winner->workers,
-                                        winner->slots, "throughput");
+    const struct row *after =
+        rows_find(story->rows, &story->result->arms[story->winner], "throughput");
     char times[32];
     text[0] = '\0';
     double gain = before && after ? after->median / before->median : NAN;

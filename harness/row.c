@@ -468,14 +468,10 @@ void rows_free(struct rows *rows)
     *rows = (struct rows){0};
 }
 
-const struct row *rows_find(const struct rows *rows, const char *placement, unsigned workers,
-                            unsigned slots, const char *metric)
+const struct row *rows_find(const struct rows *rows, const struct arm *arm, const char *metric)
 {
-    for (size_t i = 0; i < rows->n; i++) {
-        const struct row *row = &rows->row[i];
-        if (row->workers == workers && row->slots == slots && !strcmp(row->placement, placement) &&
-            !strcmp(row->metric, metric))
-            return row;
-    }
+    for (size_t i = 0; i < rows->n; i++)
+        if (rows->row[i].arm == arm && !strcmp(rows->row[i].metric, metric))
+            return &rows->row[i];
     return NULL;
 }

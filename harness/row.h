@@ -65,8 +65,7 @@ struct rows {
 int rows_make(const struct result *result, struct rows *rows, struct err *err);
 void rows_free(struct rows *rows);
 
-/* The row of (placement, workers, slots, metric), or NULL. */
-const struct row *rows_find(const struct rows *rows, const char *placement, unsigned workers,
-                            unsigned slots, const char *metric);
+/* The arm's row of the metric, of a scan the first one; or NULL. */
+const struct row *rows_find(const struct rows *rows, const struct arm *arm, const char *metric);
 
 #endif

@@ -22,6 +22,7 @@ struct table {
     FILE *out;
     bool color;
     unsigned slots; /* of the block being printed */
+    bool noted;     /* a line below the tables has been printed */
 };
 
 enum paint { PLAIN, BOLD, RED, GREEN, DIM };
@@ -46,9 +47,7 @@ static const char *name_at(const struct table *table, size_t arm)
 /* The median of an arm's metric; NaN without the row. */
 static double median_of(const struct table *table, size_t arm, const char *metric)
 {
-    const struct arm *of = arm_at(table, arm);
-    const struct row *row =
-        rows_find(table->rows, name_at(table, arm), of->workers, of->slots, metric);
+    const struct row *row = rows_find(table->rows, arm_at(table, arm), metric);
     return row ? row->median : NAN;
 }
 
@@ -173,8 +172,17 @@ static size_t sort_block(const struct table *table, size_t *order)
     return n;
 }
 
+/* Below a blank line that stands before the first of them. */
+static void print_note(struct table *table, const char *line)
+{
+    if (!table->noted)
+        (void)fputc('\n', table->out);
+    table->noted = true;
+    text_wrap(line, 0, 2, table->out);
+}
+
 /* The placements that the machine cannot express: by name, or with the reason when they are few. */
-static void print_skipped(const struct table *table)
+static void print_skipped(struct table *table)
 {
     enum { REASONS_MAX = 2 };
     char names[200] = "";
@@ -192,19 +200,19 @@ static void print_skipped(const struct table *table)
     if (n > REASONS_MAX) {
         (void)snprintf(line, sizeof(line), "- not on this machine: %s ('contend list' says why)",
                        names);
-        text_wrap(line, 0, 2, table->out);
+        print_note(table, line);
     }
     for (size_t i = 0; n <= REASONS_MAX && i < table->result->narms; i++) {
         if (!in_block(table, i) || arm_at(table, i)->plan.status != PLAN_SKIPPED)
             continue;
         (void)snprintf(line, sizeof(line), "- %s: skipped: %s", name_at(table, i),
                        arm_at(table, i)->plan.reason);
-        text_wrap(line, 0, 2, table->out);
+        print_note(table, line);
     }
 }
 
 /* One line for every arm of the block, or its baseline, that is not simply ok. */
-static void print_notes(const struct table *table)
+static void print_notes(struct table *table)
 {
     for (size_t i = 0; i < table->result->narms; i++) {
         const struct arm_summary *summary = &table->summary->arms[i];
@@ -219,7 +227,7 @@ static void print_notes(const struct table *table)
         (void)snprintf(line, sizeof(line), "%s%s%s%s: %s: %s", mark, mark[0] ? " " : "",
                        name_at(table, i), arm->alone ? " alone" : "", status_name(summary->status),
                        summary->reason);
-        text_wrap(line, 0, 2, table->out);
+        print_note(table, line);
     }
 }
 
@@ -231,10 +239,12 @@ static void print_baselines(const struct table *table)
     for (size_t i = 0; i < table->result->narms && !any; i++)
         if (in_block(table, i))
             any = &table->summary->arms[i];
-    if (!any || table->slots == 1)
+    if (!any)
         return;
     int slice = any->baseline[BASELINE_SLICE], single = any->baseline[BASELINE_SINGLE];
-    if (slice >= 0)
+    if (table->slots == 1 && (single < 0 || !arm_at(table, (size_t)single)->alone))
+        return; /* it is its own baseline */
+    if (slice >= 0 && table->slots > 1)
         used += (size_t)snprintf(
             line, sizeof(line), "one worker alone with 1/%u of the CPUs: %s", table->slots,
             units_format_seconds(median_of(table, (size_t)slice, "step_time"), step, sizeof(step)));
@@ -324,10 +334,7 @@ static int print_all(struct table *table)
                                 table->color);
     if (!rc)
         (void)table_retention_print(table->result, table->rows, table->out, table->color);
-    bool first = true;
-    for (unsigned slots = 0; (slots = next_slots(table->result, slots)) != 0; first = false) {
-        if (first)
-            (void)fputc('\n', table->out);
+    for (unsigned slots = 0; (slots = next_slots(table->result, slots)) != 0;) {
         table->slots = slots;
         print_notes(table);
         print_skipped(table);

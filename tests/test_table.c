@@ -123,6 +123,26 @@ static void test_table_says_what_is_as_good_as_the_best(void **state)
     assert_null(strstr(text, "slower"));
 }
 
+/* Its load makes the one worker another arm than the same worker alone. */
+static void test_table_one_worker_with_a_background(void **state)
+{
+    struct fixture *f = *state;
+    size_t loaded = add(f, PLACE_NONE, 1, (double[]){70, 70, 70}, 3);
+    size_t alone = fixture_add_arm(&f->result, PLACE_NONE, 1, true);
+    for (unsigned round = 0; round < 3; round++)
+        (void)fixture_add_even_round(&f->result, alone, round, 10, 2);
+    struct plan *plan = &f->result.arms[loaded].plan;
+    plan->workers = realloc(plan->workers, 2 * sizeof(*plan->workers));
+    assert_non_null(plan->workers);
+    plan->workers[1] = plan->workers[0];
+    plan->workers[1].background = true;
+    plan->nworkers = 2;
+    const char *text = print(f, false);
+    assert_non_null(strstr(text, "\nnone         70.0 ms          best"));
+    assert_non_null(strstr(text, " 7.0x "));
+    assert_non_null(strstr(text, "\none worker alone with all: 10.0 ms\n"));
+}
+
 static void test_table_marks_what_is_not_ok(void **state)
 {
     struct fixture *f = *state;
@@ -390,6 +410,7 @@ int main(void)
         TEST(test_table_golden),
         TEST(test_table_color_is_only_color),
         TEST(test_table_says_what_is_as_good_as_the_best),
+        TEST(test_table_one_worker_with_a_background),
         TEST(test_table_marks_what_is_not_ok),
         TEST(test_table_all_failed),
         TEST(test_table_empty_result),
