@@ -6,8 +6,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/syscall.h>
 #include <unistd.h>
+
+#include "harness/affinity.h"
 
 /* One kernel, one machine: containers and network namespaces have host names of their own. */
 static void read_machine(char *text, size_t size, const char *otherwise)
@@ -22,17 +23,11 @@ static void read_machine(char *text, size_t size, const char *otherwise)
         text[n] = '\0';
 }
 
-static void get_cpus(struct bitset *cpus)
-{
-    memset(cpus, 0, sizeof(*cpus));
-    (void)syscall(SYS_sched_getaffinity, 0, sizeof(cpus->word), cpus->word);
-}
-
 /* What is left of `cpus` when the kernel has had its say. */
 static void try_cpus(const struct bitset *cpus, struct bitset *got)
 {
-    (void)syscall(SYS_sched_setaffinity, 0, sizeof(cpus->word), cpus->word);
-    get_cpus(got);
+    (void)affinity_set(0, cpus);
+    (void)affinity_get(0, got);
 }
 
 static void describe_self(struct job_rank *self)
@@ -41,7 +36,7 @@ static void describe_self(struct job_rank *self)
     if (gethostname(self->host, sizeof(self->host) - 1))
         (void)snprintf(self->host, sizeof(self->host), "unknown");
     read_machine(self->machine, sizeof(self->machine), self->host);
-    get_cpus(&self->cpus);
+    (void)affinity_get(0, &self->cpus);
 }
 
 static bool same_machine(const struct job *job, unsigned rank)

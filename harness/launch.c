@@ -3,14 +3,14 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <numaif.h>
-#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <sys/syscall.h>
 #include <unistd.h>
+
+#include "harness/affinity.h"
 
 extern char **environ;
 
@@ -48,10 +48,11 @@ static int bind_memory(const struct plan_worker *plan, struct err *err)
 
 static int bind_cpus(const struct plan_worker *plan, struct err *err)
 {
-    if (!syscall(SYS_sched_setaffinity, 0, sizeof(plan->cpus.word), plan->cpus.word))
+    int rc = affinity_set(0, &plan->cpus);
+    if (!rc)
         return 0;
     char list[64];
-    return err_sys(err, -errno, "binding to CPUs %s refused",
+    return err_sys(err, rc, "binding to CPUs %s refused",
                    bitset_format(&plan->cpus, list, sizeof(list)));
 }
 

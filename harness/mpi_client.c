@@ -7,11 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "harness/core/bitset.h"
+#include "harness/affinity.h"
 #include "harness/launch.h"
 #include "harness/mpi_link.h"
 
@@ -51,9 +50,9 @@ bool mpi_client_ended(int *status)
 
 void mpi_client_share_cpus(void)
 {
-    struct bitset cpus = {0};
-    if (syscall(SYS_sched_getaffinity, 0, sizeof(cpus.word), cpus.word) > 0)
-        (void)syscall(SYS_sched_setaffinity, client.pid, sizeof(cpus.word), cpus.word);
+    struct bitset cpus;
+    if (!affinity_get(0, &cpus))
+        (void)affinity_set(client.pid, &cpus);
 }
 
 void mpi_client_watch(int fd)

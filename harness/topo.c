@@ -1,13 +1,13 @@
 #include "harness/topo.h"
 
 #include <errno.h>
-#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "harness/affinity.h"
 #include "harness/topo_gpu.h"
 #include "harness/topo_source.h"
 
@@ -395,8 +395,8 @@ static int fill_gpus(hwloc_topology_t hw, struct topo *topo, struct err *err)
 /* hwloc knows the cgroup; the affinity that taskset or a batch system gave is another limit. */
 static void apply_affinity(struct topo *topo)
 {
-    struct bitset set = {0};
-    if (sched_getaffinity(0, sizeof(set), (cpu_set_t *)(void *)&set) == 0)
+    struct bitset set;
+    if (!affinity_get(0, &set))
         for (unsigned i = 0; i < topo->ncpus; i++)
             topo->cpus[i].allowed &= bitset_test(&set, topo->cpus[i].os_cpu);
     memset(&set, 0, sizeof(set));

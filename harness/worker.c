@@ -7,9 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
+#include "harness/affinity.h"
 #include "harness/arena.h"
 #include "harness/core/clock.h"
 #include "harness/core/futex.h"
@@ -30,13 +30,6 @@ struct worker {
     uint64_t iters;   /* per sample, so that the clock stays small beside it */
     uint64_t step_ns; /* time of the latest sample */
 };
-
-static int read_affinity(int tid, struct bitset *cpus)
-{
-    memset(cpus, 0, sizeof(*cpus));
-    long n = syscall(SYS_sched_getaffinity, tid, sizeof(cpus->word), cpus->word);
-    return n < 0 ? -errno : 0;
-}
 
 static int compare_cpus(const struct bitset *planned, const struct bitset *actual, const char *when,
                         struct err *err)
@@ -79,7 +72,7 @@ static int read_back_memory(struct arena_worker *slot)
 
 static int read_back_binding(struct arena_worker *slot)
 {
-    int rc = read_affinity(0, &slot->cpus_actual);
+    int rc = affinity_get(0, &slot->cpus_actual);
     if (rc)
         return err_sys(&slot->err, rc, "the CPU binding cannot be read back");
     rc = compare_cpus(&slot->plan.cpus, &slot->cpus_actual, "at start", &slot->err);
@@ -93,13 +86,13 @@ static int read_back_binding(struct arena_worker *slot)
 static int read_back_threads(struct arena_worker *slot, bool all)
 {
     struct bitset mask;
-    int rc = read_affinity(0, &mask);
+    int rc = affinity_get(0, &mask);
     if (!rc)
         rc = compare_cpus(&slot->plan.cpus, &mask, "at the end", &slot->err);
     DIR *tasks = all ? opendir("/proc/self/task") : NULL;
     for (struct dirent *task = tasks ? readdir(tasks) : NULL; task && !rc; task = readdir(tasks)) {
         int tid = (int)strtol(task->d_name, NULL, 10);
-        if (!tid || read_affinity(tid, &mask))
+        if (!tid || affinity_get(tid, &mask))
             continue;
         bitset_or(&slot->cpus_actual, &mask);
         if (!bitset_subset(&mask, &slot->plan.cpus))

@@ -1,0 +1,15 @@
+/* The CPUs that a thread may run on: the system calls, over our own sets. */
+#ifndef CONTEND_AFFINITY_H
+#define CONTEND_AFFINITY_H
+
+#include <sys/types.h>
+
+#include "harness/core/bitset.h"
+
+/* os_cpu of thread `tid`, 0 = this one; empty with -errno. */
+int affinity_get(pid_t tid, struct bitset *cpus);
+
+/* -errno, such as -EINVAL where the thread's cpuset has none of them. */
+int affinity_set(pid_t tid, const struct bitset *cpus);
+
+#endif
