@@ -29,33 +29,41 @@ char *job_rank_name(const struct job *job, unsigned rank, char *buf, size_t size
 
 /* ---- who is lost ---- */
 
-/* -EIO where a line says that a rank is lost; job->lost says who. */
-static int check_lines(struct job *job, struct err *err)
+/* job->lost says who, and how. Returns -EIO. */
+static int set_lost(struct job *job, unsigned rank, const char *how, struct err *err)
 {
     char name[100];
+    (void)snprintf(job->lost, sizeof(job->lost), "%s%.92s",
+                   job_rank_name(job, rank, name, sizeof(name)), how);
+    return err_set(err, -EIO, "%s", job->lost);
+}
+
+/* The same, with words of its own. */
+static int set_lost_words(struct job *job, unsigned rank, const char *words, struct err *err)
+{
+    char how[100];
+    (void)snprintf(how, sizeof(how), ": %.90s", words);
+    return set_lost(job, rank, how, err);
+}
+
+/* -EIO where a line says that a rank is lost. */
+static int check_lines(struct job *job, struct err *err)
+{
     enum lifeline_end end;
     const char *words;
     int rank = lifeline_lost(&job->lines, &end, &words);
     if (rank < 0)
         return 0;
-    bool silent = end == LIFELINE_CLOSED;
-    (void)snprintf(job->lost, sizeof(job->lost), "%s%s%.90s",
-                   job_rank_name(job, (unsigned)rank, name, sizeof(name)),
-                   silent ? " is gone" : ": ", silent ? "" : words);
-    return err_set(err, -EIO, "%s", job->lost);
+    return end == LIFELINE_CLOSED ? set_lost(job, (unsigned)rank, " is gone", err)
+                                  : set_lost_words(job, (unsigned)rank, words, err);
 }
 
 /* The words of a rank that ended because of another one: better than nothing. */
 static int take_follower(struct job *job, struct err *err)
 {
-    char name[100];
     const char *words;
     int rank = lifeline_follower(&job->lines, &words);
-    if (rank < 0)
-        return 0;
-    (void)snprintf(job->lost, sizeof(job->lost), "%s: %.90s",
-                   job_rank_name(job, (unsigned)rank, name, sizeof(name)), words);
-    return err_set(err, -EIO, "%s", job->lost);
+    return rank < 0 ? 0 : set_lost_words(job, (unsigned)rank, words, err);
 }
 
 /* MPI has ended, or hangs, as it does when a rank is lost: at rank 0 a line may tell which. */
@@ -73,16 +81,13 @@ static int await_lines(struct job *job, struct err *err)
 /* Nothing can be exchanged any more: job->lost says why. `rank` is whom the call was about. */
 static int lose(struct job *job, unsigned rank, int rc, const char *msg, struct err *err)
 {
-    char name[100];
     bool ours = rc == -ECHILD || rc == -ECONNABORTED || rc == -ETIME;
     job->mpi_gone = ours && rc != -ETIME;
     if (!job_is_first(job))
         lifeline_say(&job->lines, rc == -ECHILD ? LIFELINE_FAILED : LIFELINE_FOLLOWS, msg);
     else if (rc != -ECHILD && await_lines(job, err))
         return -EIO;
-    job_rank_name(job, ours ? job->world.rank : rank, name, sizeof(name));
-    (void)snprintf(job->lost, sizeof(job->lost), "%s: %.90s", name, msg);
-    return err_set(err, -EIO, "%s", job->lost);
+    return set_lost_words(job, ours ? job->world.rank : rank, msg, err);
 }
 
 /* ---- exchange: through rank 0 ---- */

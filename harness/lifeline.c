@@ -122,30 +122,32 @@ static void list_addresses(struct lifeline_offer *offer)
     freeifaddrs(all);
 }
 
+/* `address` becomes what the kernel gave; -1. */
+static int listen_on(struct sockaddr *address, socklen_t size)
+{
+    int off = 0, fd = socket(address->sa_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (fd >= 0 &&
+        (address->sa_family != AF_INET6 ||
+         !setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof(off))) &&
+        !bind(fd, address, size) && !listen(fd, SOMAXCONN) && !getsockname(fd, address, &size))
+        return fd;
+    if (fd >= 0)
+        (void)close(fd);
+    return -1;
+}
+
 /* Both families where the kernel has both. */
 static int listen_anywhere(uint16_t *port)
 {
     struct sockaddr_in6 in6 = {.sin6_family = AF_INET6, .sin6_addr = IN6ADDR_ANY_INIT};
     struct sockaddr_in in4 = {.sin_family = AF_INET};
-    socklen_t size6 = sizeof(in6), size4 = sizeof(in4);
-    int off = 0, fd = socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    if (fd >= 0 && !setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof(off)) &&
-        !bind(fd, (struct sockaddr *)&in6, size6) && !listen(fd, SOMAXCONN) &&
-        !getsockname(fd, (struct sockaddr *)&in6, &size6)) {
-        *port = ntohs(in6.sin6_port);
-        return fd;
-    }
+    int fd = listen_on((struct sockaddr *)&in6, sizeof(in6));
+    *port = ntohs(in6.sin6_port);
     if (fd >= 0)
-        (void)close(fd);
-    fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    if (fd >= 0 && !bind(fd, (struct sockaddr *)&in4, size4) && !listen(fd, SOMAXCONN) &&
-        !getsockname(fd, (struct sockaddr *)&in4, &size4)) {
-        *port = ntohs(in4.sin_port);
         return fd;
-    }
-    if (fd >= 0)
-        (void)close(fd);
-    return -1;
+    fd = listen_on((struct sockaddr *)&in4, sizeof(in4));
+    *port = fd < 0 ? 0 : ntohs(in4.sin_port);
+    return fd;
 }
 
 void lifeline_offer(struct lifeline *lines, unsigned size, struct lifeline_offer *offer)

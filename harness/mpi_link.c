@@ -1,6 +1,7 @@
 #include "harness/mpi_link.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
@@ -10,10 +11,10 @@ static int gone(ssize_t n)
     return !n || errno == EPIPE || errno == ECONNRESET ? -EPIPE : -errno;
 }
 
-int mpi_link_write(int fd, const void *data, size_t bytes)
+static int move_whole(int fd, char *at, size_t bytes, bool out)
 {
-    for (const char *at = data; bytes;) {
-        ssize_t n = send(fd, at, bytes, MSG_NOSIGNAL);
+    while (bytes) {
+        ssize_t n = out ? send(fd, at, bytes, MSG_NOSIGNAL) : recv(fd, at, bytes, 0);
         if (n < 0 && errno == EINTR)
             continue;
         if (n <= 0)
@@ -24,18 +25,14 @@ int mpi_link_write(int fd, const void *data, size_t bytes)
     return 0;
 }
 
+int mpi_link_write(int fd, const void *data, size_t bytes)
+{
+    return move_whole(fd, (char *)(uintptr_t)data, bytes, true);
+}
+
 int mpi_link_read(int fd, void *data, size_t bytes)
 {
-    for (char *at = data; bytes;) {
-        ssize_t n = recv(fd, at, bytes, 0);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n <= 0)
-            return gone(n);
-        at += n;
-        bytes -= (size_t)n;
-    }
-    return 0;
+    return move_whole(fd, data, bytes, false);
 }
 
 /* Room for the descriptors of one call, aligned as the kernel wants it. */
