@@ -60,17 +60,26 @@ static bool clearly_below_one(const struct paired_ratio *ratio)
     return ratio->median <= 1 / CLOSING_CLEAR && (ratio->rounds == 1 || ratio->high < 1);
 }
 
-static bool is_sound(const struct story *story, int arm)
+/* Nothing failed in it, and it differs from the reference. */
+static bool is_advisable(const struct story *story, int arm)
 {
-    return story->summary->arms[arm].status <= STATUS_CENSORED;
+    const struct arm *arms = story->result->arms;
+    return story->summary->arms[arm].status <= STATUS_CENSORED &&
+           !arm_same_plan(&arms[arm], &arms[story->reference]);
 }
 
 static bool can_win(const struct story *story, int arm)
 {
-    const struct arm *arms = story->result->arms;
-    enum placement placement = arms[arm].placement;
-    return placement_infos[placement].pinned && placement != PLACE_REMOTE && is_sound(story, arm) &&
-           !arm_same_plan(&arms[arm], &arms[story->reference]);
+    enum placement placement = story->result->arms[arm].placement;
+    return placement_infos[placement].pinned && placement != PLACE_REMOTE &&
+           is_advisable(story, arm);
+}
+
+/* A measured arm of the story's number of workers. */
+static bool takes_part(const struct story *story, int arm)
+{
+    const struct arm *of = &story->result->arms[arm];
+    return of->slots == story->slots && !of->alone && !isnan(step_time(story, arm));
 }
 
 /* Finds the arms that play a part: what others are held against, then who may win. */
@@ -81,7 +90,7 @@ static void cast(struct story *story)
     for (size_t i = 0; i < story->result->narms; i++) {
         const struct arm *arm = &story->result->arms[i];
         int at = (int)i;
-        if (arm->slots != story->slots || arm->alone || isnan(step_time(story, at)))
+        if (!takes_part(story, at))
             continue;
         if (arm->placement == PLACE_NONE)
             unpinned = at;
@@ -92,10 +101,9 @@ static void cast(struct story *story)
     for (size_t i = 0; i < story->result->narms && story->reference >= 0; i++) {
         const struct arm *arm = &story->result->arms[i];
         int at = (int)i;
-        if (arm->slots != story->slots || arm->alone || isnan(step_time(story, at)))
+        if (!takes_part(story, at))
             continue;
-        if (arm->placement == PLACE_SIZED && is_sound(story, at) &&
-            !arm_same_plan(arm, &story->result->arms[story->reference]))
+        if (arm->placement == PLACE_SIZED && is_advisable(story, at))
             story->sized = at;
         if (can_win(story, at) &&
             (story->winner < 0 || step_time(story, at) < step_time(story, story->winner)))
