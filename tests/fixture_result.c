@@ -106,6 +106,15 @@ size_t fixture_add_arm(struct result *result, enum placement placement, unsigned
     return result->narms - 1;
 }
 
+void fixture_add_background(struct result *result, size_t arm)
+{
+    struct plan *plan = &result->arms[arm].plan;
+    plan->workers = realloc(plan->workers, (plan->nworkers + 1) * sizeof(*plan->workers));
+    assert(plan->workers);
+    plan->workers[plan->nworkers] = plan->workers[0];
+    plan->workers[plan->nworkers++].background = true;
+}
+
 size_t fixture_add_skipped(struct result *result, enum placement placement, unsigned slots,
                            const char *reason)
 {

@@ -25,6 +25,8 @@ void fixture_result_free(struct result *result);
  * every worker, `same` the first slice, all others one slice each. A baseline is `alone`.
  */
 size_t fixture_add_arm(struct result *result, enum placement placement, unsigned slots, bool alone);
+/* Adds a background worker, planned as the arm's first one; the arm's rounds have none of it. */
+void fixture_add_background(struct result *result, size_t arm);
 size_t fixture_add_skipped(struct result *result, enum placement placement, unsigned slots,
                            const char *reason);
 

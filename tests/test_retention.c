@@ -170,13 +170,24 @@ static void test_retention_is_as_noisy_as_its_idle_half(void **state)
     fixture_result_free(&result);
 }
 
+/* Makes the rows and prints their table; free it. */
+static char *print_table(const struct result *result, struct rows *rows)
+{
+    char *text = NULL;
+    size_t size = 0;
+    assert_int_equal(rows_make(result, rows, NULL), 0);
+    FILE *out = open_memstream(&text, &size);
+    assert_non_null(out);
+    assert_true(table_retention_print(result, rows, out, false));
+    assert_int_equal(fclose(out), 0);
+    return text;
+}
+
 static void test_retention_table_says_what_is_kept(void **state)
 {
     (void)state;
     struct result result;
     struct rows rows;
-    char *text = NULL;
-    size_t size = 0;
     fixture_result_init(&result);
     result.background = &load;
     struct arm *arm = add_arm(&result, PLACE_NONE, false);
@@ -190,11 +201,7 @@ static void test_retention_table_says_what_is_kept(void **state)
         add_round(arm, r, 20.5, 160);
     const struct plan_options options = {.reserve = 4, .cpus = "3,0-1", .mem = 2};
     (void)plan_options_format(&options, result.plan_options, sizeof(result.plan_options));
-    assert_int_equal(rows_make(&result, &rows, NULL), 0);
-    FILE *out = open_memstream(&text, &size);
-    assert_non_null(out);
-    assert_true(table_retention_print(&result, &rows, out, false));
-    assert_int_equal(fclose(out), 0);
+    char *text = print_table(&result, &rows);
     assert_string_equal(
         text, "\n"
               "team, 2 workers: wait, us\n"
@@ -221,8 +228,6 @@ static void test_retention_advises_what_is_clear(void **state)
     for (size_t s = 0; s < 2; s++) {
         struct result result;
         struct rows rows;
-        char *text = NULL;
-        size_t size = 0;
         fixture_result_init(&result);
         result.background = &load;
         for (int p = 0; p < 2; p++) {
@@ -235,11 +240,7 @@ static void test_retention_advises_what_is_clear(void **state)
         struct arm *idle = add_arm(&result, PLACE_NONE, true);
         for (unsigned r = 0; r < ROUNDS; r++)
             add_round(idle, r, 20, 150);
-        assert_int_equal(rows_make(&result, &rows, NULL), 0);
-        FILE *out = open_memstream(&text, &size);
-        assert_non_null(out);
-        assert_true(table_retention_print(&result, &rows, out, false));
-        assert_int_equal(fclose(out), 0);
+        char *text = print_table(&result, &rows);
         assert_non_null(strstr(text, "with\nplacement none."));
         assert_null(strstr(text, "to apply it"));
         free(text);

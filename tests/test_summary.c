@@ -6,7 +6,6 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -285,12 +284,7 @@ static void test_summary_single_worker_under_load(void **state)
     struct fixture *f = *state;
     size_t loaded = fixture_add_arm(&f->result, PLACE_NONE, 1, false);
     size_t alone = fixture_add_arm(&f->result, PLACE_NONE, 1, true);
-    struct plan *plan = &f->result.arms[loaded].plan;
-    plan->workers = realloc(plan->workers, 2 * sizeof(*plan->workers));
-    assert_non_null(plan->workers);
-    plan->workers[1] = plan->workers[0];
-    plan->workers[1].background = true;
-    plan->nworkers = 2;
+    fixture_add_background(&f->result, loaded);
     add_rounds(&f->result, loaded, 70);
     add_rounds(&f->result, alone, 10);
     const struct arm_summary *got = summarise(f, loaded);

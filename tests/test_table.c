@@ -131,12 +131,7 @@ static void test_table_one_worker_with_a_background(void **state)
     size_t alone = fixture_add_arm(&f->result, PLACE_NONE, 1, true);
     for (unsigned round = 0; round < 3; round++)
         (void)fixture_add_even_round(&f->result, alone, round, 10, 2);
-    struct plan *plan = &f->result.arms[loaded].plan;
-    plan->workers = realloc(plan->workers, 2 * sizeof(*plan->workers));
-    assert_non_null(plan->workers);
-    plan->workers[1] = plan->workers[0];
-    plan->workers[1].background = true;
-    plan->nworkers = 2;
+    fixture_add_background(&f->result, loaded);
     const char *text = print(f, false);
     assert_non_null(strstr(text, "\nnone         70.0 ms          best"));
     assert_non_null(strstr(text, " 7.0x "));
