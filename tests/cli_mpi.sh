@@ -38,6 +38,7 @@ no_process() { # no_process PATTERN: the kernel has a moment to end children aft
 }
 wait_for 5 no_process "^$CONTEND_FAKE __mpi" || fail "MPI processes stay behind"
 needs_mpi
+command -v jq >/dev/null || skip "no jq"
 
 # All seven operations, in and out of place, every result compared.
 out=$scratch/all
