@@ -372,7 +372,7 @@ static int session_open(struct session *s)
     int rc = job_run_open(&s->job, &s->job_env, &s->signals, s->argc, s->argv, &s->options, &err);
     if (rc) {
         log_error("%s", err.msg);
-        return EXIT_USAGE;
+        return s->signals.interrupted ? EXIT_INTERRUPTED : EXIT_USAGE;
     }
     s->options.topo.probe_gpus = s->options.device != 1;
     rc = topo_load(&s->options.topo, &s->topo, &err);

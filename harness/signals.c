@@ -24,7 +24,8 @@ void signals_close(struct signals *signals)
         return;
     (void)close(signals->fd);
     signals->fd = -1;
-    (void)sigprocmask(SIG_SETMASK, &signals->before, NULL);
+    if (!signals->interrupted)
+        (void)sigprocmask(SIG_SETMASK, &signals->before, NULL);
 }
 
 bool signals_take(struct signals *signals)

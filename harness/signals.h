@@ -18,6 +18,11 @@ struct signals {
 };
 
 int signals_open(struct signals *signals, struct err *err);
+
+/*
+ * Restores the mask, unless one asked to stop: who asks may ask twice (timeout(1) signals its
+ * child, then its group), and the second must not end a program that is about to say how it ended.
+ */
 void signals_close(struct signals *signals);
 
 /* Takes what has arrived; true when the run was asked to stop, now or earlier. */

@@ -18,10 +18,11 @@ expect 2 'mpirun started 1025 tasks: at most 1024 can meet' env OMPI_COMM_WORLD_
     OMPI_COMM_WORLD_RANK=0 "$CONTEND_FAKE" bench fake
 
 # MPI may end who calls it, at any time: a module without MPI, in whose process it does.
-first_of_two() { # first_of_two MODULE WHEN PATTERN [COMMAND...]: COMMAND starts it
-    local module=$1 when=$2 pattern=$3
+first_of_two() { # first_of_two MODULE WHEN PATTERN [CODE [COMMAND...]]: COMMAND starts it
+    local module=$1 when=$2 pattern=$3 code=${4:-2}
     shift 3
-    expect 2 "$pattern" "$@" env FAKE_MPI="$when" OMPI_COMM_WORLD_SIZE=2 OMPI_COMM_WORLD_RANK=0 \
+    [ $# -eq 0 ] || shift
+    expect "$code" "$pattern" "$@" env FAKE_MPI="$when" OMPI_COMM_WORLD_SIZE=2 OMPI_COMM_WORLD_RANK=0 \
         CONTEND_MPI_MODULE="$CONTEND_BUILD_DIR/tests/$module.so" "$CONTEND_FAKE" bench fake \
         --out "$scratch/ended"
 }
@@ -31,8 +32,8 @@ first_of_two fake_mpi killed 'mpirun started 2 tasks, but the MPI process was ki
 first_of_two fake_mpi receive 'error: rank 0 .*the MPI process ended with code 7'
 first_of_two fake_mpi test 'error: rank 0 .*the MPI process ended with code 7'
 # A call that does not come back, and mpirun's SIGTERM: not longer than a launcher waits.
-FAKE_MPI_HANGS=1 first_of_two fake_mpi never 'error: rank 0 .*the MPI process does not answer' \
-    timeout --preserve-status -k 1 2
+FAKE_MPI_HANGS=1 first_of_two fake_mpi never 'error: rank 0 .*the MPI process does not answer' 130 \
+    timeout --preserve-status -k 5 3
 no_process() { # no_process PATTERN: the kernel has a moment to end children after their parent
     ! pgrep -f "$1" >/dev/null
 }

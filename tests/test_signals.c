@@ -1,0 +1,60 @@
+/* The end of a program that was asked to stop, once or twice. */
+#include "harness/signals.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+enum { ITS_OWN_CODE = 9 };
+
+/* What becomes of a program that gets SIGTERM while it watches, if so, and again at its end. */
+static int end_of_child(bool asked_before)
+{
+    pid_t child = fork();
+    if (!child) {
+        struct signals signals;
+        struct err err;
+        if (signals_open(&signals, &err))
+            _exit(1);
+        if (asked_before)
+            (void)raise(SIGTERM);
+        if (signals_take(&signals) != asked_before)
+            _exit(2);
+        signals_close(&signals);
+        (void)raise(SIGTERM);
+        _exit(ITS_OWN_CODE);
+    }
+    int status = 0;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    return status;
+}
+
+static void test_second_request_changes_nothing(void **state)
+{
+    (void)state;
+    int status = end_of_child(true);
+    assert_true(WIFEXITED(status));
+    assert_int_equal(WEXITSTATUS(status), ITS_OWN_CODE);
+}
+
+static void test_mask_is_restored_otherwise(void **state)
+{
+    (void)state;
+    int status = end_of_child(false);
+    assert_true(WIFSIGNALED(status));
+    assert_int_equal(WTERMSIG(status), SIGTERM);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_second_request_changes_nothing),
+        cmocka_unit_test(test_mask_is_restored_otherwise),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
