@@ -9,7 +9,7 @@ fake() {
     local mode=$1 code=$2 status=$3 reason=$4 out="$scratch/$1"
     shift 4
     expect "$code" . "$CONTEND_FAKE" run fake --placement none --workers 2 --rounds 2 --time 0.1 \
-        --warmup 0.01 --limit 1 --setup-limit 1 --no-plots --out "$out" -p "mode=$mode" "$@"
+        --warmup 0.01 --limit 10 --setup-limit 20 --no-plots --out "$out" -p "mode=$mode" "$@"
     grep -E "^[^,]*,fake,none,2,.*,$status," "$out/rows.csv" | grep -q -- "$reason" ||
         fail "mode $mode: no row with status $status and '$reason':"$'\n'"$(cat "$out/rows.csv")"
 }
@@ -19,8 +19,8 @@ fake fail-run 3 failed 'worker 0: the fake is told to fail its run'
 fake hang-teardown 3 failed 'worker 0: the fake is told to fail its run'
 fake fail-check 3 failed 'worker 0: the fake is told that its result is wrong'
 fake skip 3 skipped 'worker 0: the fake is told to skip'
-fake hang-setup 3 hung 'worker 0: no progress within .* while setup'
-fake hang-run 0 censored 'did not end within the limit'
+fake hang-setup 3 hung 'worker 0: no progress within .* while setup' --setup-limit 1
+fake hang-run 0 censored 'did not end within the limit' --limit 1
 fake crash 3 failed 'worker 1: killed by signal 11 (Segmentation fault)' -p bad_worker=1
 fake exit 3 failed 'worker 0: exited with status 7'
 if [ "$cpus" -gt 1 ]; then

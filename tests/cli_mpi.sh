@@ -37,7 +37,7 @@ FAKE_MPI_HANGS=1 first_of_two fake_mpi never 'error: rank 0 .*the MPI process do
 no_process() { # no_process PATTERN: the kernel has a moment to end children after their parent
     ! pgrep -f "$1" >/dev/null
 }
-wait_for 5 no_process "^$CONTEND_FAKE __mpi" || fail "MPI processes stay behind"
+wait_for 20 no_process "^$CONTEND_FAKE __mpi" || fail "MPI processes stay behind"
 needs_mpi
 command -v jq >/dev/null || skip "no jq"
 
@@ -87,7 +87,7 @@ expect 0 'Results' env CONTEND_MPI_MODULE=/nowhere mpirun -n 1 "$CONTEND_FAKE" b
 
 # A rank that fails to set up, and one that hangs: by name, and no rank stays behind.
 expect 3 'rank 1 \(host .*\): no progress within .* while running' mpirun -n 2 "$CONTEND_FAKE" bench \
-    faketeam -p mode=hang-run -p bad_worker=1 --rounds 1 --time 0.1 --limit 1 --setup-limit 3 \
+    faketeam -p mode=hang-run -p bad_worker=1 --rounds 1 --time 0.1 --limit 1 --setup-limit 20 \
     --no-plots --out "$scratch/hang"
 
 # mpirun is told to end: what was finished stays, and the run says that it was interrupted.
@@ -98,10 +98,10 @@ run=$!
 first_round() {
     grep -qs 'round 1 of' "$out.log"
 }
-wait_for 20 first_round || fail "no round: $(cat "$out.log")"
+wait_for 60 first_round || fail "no round: $(cat "$out.log")"
 kill -TERM "$run"
 wait "$run"
 grep -q '"status": "interrupted"' "$out/run.json" || fail "run.json: $(grep status "$out/run.json")"
 [ "$(cell "$out/rows.csv" none 2 rank_sum rounds)" -ge 1 ] || fail "no finished round in rows.csv"
-wait_for 5 no_process "^$CONTEND_FAKE .*$scratch" || fail "ranks stay behind"
+wait_for 20 no_process "^$CONTEND_FAKE .*$scratch" || fail "ranks stay behind"
 finish

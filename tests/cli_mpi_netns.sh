@@ -103,11 +103,11 @@ grep -q '"rounds_done": 2' "$out/run.json" || fail "the run did not go on after 
 lose_rank() {
     local first
     start "$scratch/lost" "$CONTEND_BINARY" bench collective -p end=4K --rounds 20 --time 1
-    wait_for 20 first_round || fail "no round: $(cat "$out.log")"
+    wait_for 60 first_round || fail "no round: $(cat "$out.log")"
     [ -z "${4-}" ] || { running "$4" 0 && first=$victim; } || fail "no '$4'"
     running "$3" "$2" && kill -KILL "$victim" || fail "no '$3'"
     [ -z "${4-}" ] || kill -ABRT "$first" 2>/dev/null # it may have ended by itself already
-    finish_within 15
+    finish_within 40
     [ "$code" != 0 ] || fail "$1: exit 0"
     grep -q "error: rank $2 (host .*)$1" "$out.log" || fail "no '$1': $(cat "$out.log")"
     grep -q "rank $2 (host .*)$1" "$out/rows.csv" || fail "no '$1' in rows.csv"

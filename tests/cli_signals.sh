@@ -12,20 +12,20 @@ start() { # start OUT ROUNDS: a run in the background, until its first round is 
     "$CONTEND_FAKE" run fake --placement none,sized --workers 2 --rounds "$2" --time 0.3 \
         --warmup 0.01 --no-plots --out "$1" > "$1.log" 2>&1 &
     run=$!
-    for _ in $(seq 200); do
-        [ "$(wc -l < "$1/rows.csv" 2>/dev/null || echo 0)" -gt 1 ] && [ -n "$(workers_of)" ] && return
-        sleep 0.05
-    done
-    fail "no round finished within 10 s: $(cat "$1.log")"
+    wait_for 60 on_disk "$1" || fail "no round finished within a minute: $(cat "$1.log")"
+}
+on_disk() { # on_disk OUT: it has a row, and the next round runs
+    [ "$(wc -l < "$1/rows.csv" 2>/dev/null || echo 0)" -gt 1 ] && [ -n "$(workers_of)" ]
 }
 
-# kill -9 of the parent: after 1 s no worker runs.
+# kill -9 of the parent: no worker runs a moment later.
 start "$scratch/kill" 1000
 kill -9 "$run"
 wait "$run" 2>/dev/null
-sleep 1
-left=$(workers_of)
-[ -z "$left" ] || fail "workers left after kill -9 of the parent: $left"
+none_left() {
+    [ -z "$(workers_of)" ]
+}
+wait_for 5 none_left || fail "workers left after kill -9 of the parent: $(workers_of)"
 find "$scratch/kill" -name '*.tmp' | grep . && fail "temporary file left"
 grep -q '"status": "interrupted"' "$scratch/kill/run.json" || fail "run.json does not say interrupted"
 

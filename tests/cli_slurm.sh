@@ -61,14 +61,14 @@ slurmd >"$scratch/refused" 2>&1 || skip "slurmd does not start: $(cat "$scratch/
 node_is_up() {
     sinfo -h -o %T 2>/dev/null | grep -q idle
 }
-wait_for 15 node_is_up ||
+wait_for 30 node_is_up ||
     skip "no idle node: $(sinfo 2>&1) $(tail -n 3 "$scratch/slurmd.log" "$scratch/slurmctld.log" 2>&1)"
 
 # Which way to MPI do Slurm and MPI have in common?
 how=
 for way in pmix pmi2; do
     srun --mpi=list 2>&1 | grep -q "$way" || continue
-    timeout 20 srun --mpi=$way --overcommit -n 2 "$CONTEND_FAKE" bench faketeam --rounds 1 \
+    timeout 60 srun --mpi=$way --overcommit -n 2 "$CONTEND_FAKE" bench faketeam --rounds 1 \
         --time 0.1 --no-plots --out "$scratch/$way" >"$scratch/refused" 2>&1 && how=$way && break
 done
 [ -n "$how" ] || skip "srun and MPI have no PMI in common: $(tail -n 5 "$scratch/refused")"

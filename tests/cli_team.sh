@@ -36,20 +36,22 @@ expect 0 'rank_sum +4' "$CONTEND_FAKE" run team --workers 3 --rounds 1 --time 0.
 
 begin=$SECONDS
 team dead 3 -p mode=crash -p bad_worker=1 --rounds 1
-[ $((SECONDS - begin)) -lt 20 ] || fail "a dead rank held the others up for $((SECONDS - begin)) s"
+[ $((SECONDS - begin)) -lt 40 ] || fail "a dead rank held the others up for $((SECONDS - begin)) s"
 grep -q ',failed,worker 1: killed by signal 9 (Killed) while running' "$scratch/dead/rows.csv" ||
     fail "the dead rank is not named:"$'\n'"$(cat "$scratch/dead/rows.csv")"
 
 # Named is the one that fails or hangs, in any phase, not those who wait for it.
-lost() { # lost MODE REASON
-    expect 3 "faketeam: (failed|hung): worker 1: $2" "$CONTEND_FAKE" bench faketeam --workers 3 \
-        -p "mode=$1" -p bad_worker=1 --rounds 1 --time 0.1 --limit 1 --setup-limit 2 --no-plots \
-        --out "$scratch/$1"
+lost() { # lost MODE REASON [option...]
+    local mode=$1 reason=$2
+    shift 2
+    expect 3 "faketeam: (failed|hung): worker 1: $reason" "$CONTEND_FAKE" bench faketeam --workers 3 \
+        -p "mode=$mode" -p bad_worker=1 --rounds 1 --time 0.1 --limit 20 --setup-limit 20 \
+        --no-plots --out "$scratch/$mode" "$@"
 }
 lost fail-setup 'the fake is told to fail its setup'
-lost hang-setup 'no progress within .* while setup'
+lost hang-setup 'no progress within .* while setup' --setup-limit 2
 lost fail-run 'the fake is told to fail its run'
-lost hang-run 'no progress within 1 s while running'
+lost hang-run 'no progress within 1 s while running' --limit 1
 lost fail-check 'the fake is told that its result is wrong'
 lost hang-teardown 'the fake is told to fail its run'
 

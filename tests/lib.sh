@@ -15,7 +15,7 @@ fail() {
 expect() {
     local code=$1 pattern=$2 got output
     shift 2
-    output=$(timeout 100 "$@" 2>&1 < /dev/null)
+    output=$(timeout 200 "$@" 2>&1 < /dev/null)
     got=$?
     [ "$got" = "$code" ] || fail "exit $got, expected $code: $*"$'\n'"$output"
     printf '%s\n' "$output" | grep -Eq -- "$pattern" ||
@@ -28,6 +28,16 @@ cell() {
         NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next }
         $at["placement"] == p && $at["workers"] == w && $at["metric"] == m { print $at[c]; exit }
     ' "$1"
+}
+
+# wait_for SECONDS COMMAND...: until it succeeds.
+wait_for() {
+    local tries=$(($1 * 10))
+    shift
+    until "$@"; do
+        [ $((tries -= 1)) -gt 0 ] || return 1
+        sleep 0.1
+    done
 }
 
 finish() {

@@ -32,16 +32,6 @@ pids() {
     done
 }
 
-# wait_for SECONDS COMMAND...: until it succeeds.
-wait_for() {
-    local tries=$(($1 * 10))
-    shift
-    until "$@"; do
-        [ $((tries -= 1)) -gt 0 ] || return 1
-        sleep 0.1
-    done
-}
-
 # check_collective DIR RANKS: rows of device mpi, each with a bus bandwidth above 0.
 check_collective() {
     awk -F, -v ranks="$2" '
