@@ -5,23 +5,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "harness/core/units.h"
-#include "harness/report_lines.h"
 #include "harness/scan_rows.h"
 #include "harness/table_family.h"
+#include "harness/table_format.h"
 #include "harness/text.h"
 
 enum {
     CELL = 8, /* of a column, unless its name needs more */
     LABEL_LEAST = 20,
     LABEL_MOST = 47
-};
-
-/* About the measurement, or near another value that is shown: only in rows.csv. */
-static const char *const quiet[] = {
-    "bandwidth_best",   "array_bytes",    "node_bytes",      "set_bytes",
-    "page_share",       "victim_time",    "aggressor_bytes", "pages_on_node",
-    "pair_latency_min", "buffer_on_node", "shape_bandwidth",
 };
 
 struct values {
@@ -37,39 +29,6 @@ struct values {
     char singles[1000];          /* values without a table, for the end of the block */
 };
 
-static bool is_bytes(const char *unit)
-{
-    return strcmp(unit, "B") == 0 || strcmp(unit, "bytes") == 0;
-}
-
-/* "45 KiB": with a digit behind the point only where there is one in front. */
-static char *format_bytes(double bytes, char *buf, size_t size)
-{
-    double unit = 1;
-    while (bytes >= 10 * 1024 * unit)
-        unit *= 1024;
-    double rounded = bytes >= 10 * unit ? round(bytes / unit) * unit : bytes;
-    return units_format_bytes((uint64_t)fmax(rounded, 0), buf, size);
-}
-
-/* Three significant digits from 1 on; `with_unit`: behind it, where it is not part of the number.
- */
-static char *format_value(double value, const char *unit, bool with_unit, char *buf, size_t size)
-{
-    double most = fabs(value) < 0.005 ? 0 : fabs(value);
-    if (is_bytes(unit))
-        return format_bytes(value, buf, size);
-    if (strcmp(unit, "s") == 0)
-        return units_format_seconds(value, buf, size);
-    bool shown = with_unit && strcmp(unit, "ratio") != 0 && strcmp(unit, "count") != 0;
-    (void)snprintf(buf, size, "%.*f%s%s",
-                   most >= 99.95   ? 0
-                   : most >= 9.995 ? 1
-                                   : 2,
-                   value, shown ? " " : "", shown ? unit : "");
-    return buf;
-}
-
 /* Sizes in bytes as people write them; `buf` is for those. */
 static const char *column_name(const struct family *family, size_t column, char *buf, size_t size)
 {
@@ -77,7 +36,7 @@ static const char *column_name(const struct family *family, size_t column, char 
     unsigned long long bytes = strtoull(family->column[column], &end, 10);
     if (strcmp(family->across, "size") != 0 || *end)
         return family->column[column];
-    return format_bytes((double)bytes, buf, size);
+    return table_format_bytes((double)bytes, buf, size);
 }
 
 static void choose_cell(struct values *values, const struct family *family)
@@ -87,13 +46,6 @@ static void choose_cell(struct values *values, const struct family *family)
         int width = (int)strlen(column_name(family, i, (char[32]){0}, 32)) + 1;
         values->cell = width > values->cell ? width : values->cell;
     }
-}
-
-/* Whether the name of the block says that part of the keys already: "loaded_latency, inject r". */
-static bool is_in_title(const struct values *values, const char *part)
-{
-    const struct opt *opt = opts_find(values->arm->bench->opts, part);
-    return opt && report_opt_differs(values->result, values->arm, opt);
 }
 
 /* A part of all lines' keys that is everywhere the same goes into the head of the table. */
@@ -107,7 +59,7 @@ static void split_key(const struct values *values, const struct family *family, 
         bool same = true;
         for (size_t i = 0; i < family->nlines; i++)
             same = same && scan_key_get(family->line[i], name, other) && !strcmp(value, other);
-        if (same == common && used < size && !is_in_title(values, name))
+        if (same == common && used < size && !table_in_title(values->result, values->arm, name))
             used +=
                 (size_t)snprintf(buf + used, size - used, "%s%s %s", used ? ", " : "", name, value);
     }
@@ -152,10 +104,8 @@ static void print_header(struct values *values, const struct family *family, con
 /* "latency, ns"; numbers that carry their unit, or have none, stand alone. */
 static void name_family(const struct family *family, char *buf, size_t size)
 {
-    const char *unit = family->metric->unit;
-    bool plain =
-        is_bytes(unit) || !strcmp(unit, "s") || !strcmp(unit, "ratio") || !strcmp(unit, "count");
-    (void)snprintf(buf, size, "%s%s%s", family->metric->name, plain ? "" : ", ", plain ? "" : unit);
+    const char *unit = table_unit(family->metric->unit);
+    (void)snprintf(buf, size, "%s%s%s", family->metric->name, unit[0] ? ", " : "", unit);
 }
 
 static void print_line(const struct values *values, const struct family *family, size_t line,
@@ -168,7 +118,7 @@ static void print_line(const struct values *values, const struct family *family,
         (void)fprintf(values->out, "%*s", values->cell,
                       isnan(value)
                           ? "-"
-                          : format_value(value, family->metric->unit, false, text, sizeof(text)));
+                          : table_format(value, family->metric->unit, false, text, sizeof(text)));
     }
     (void)fputc('\n', values->out);
 }
@@ -226,7 +176,7 @@ static char *format_key(const struct values *values, const struct row *row, char
         return buf;
     }
     for (unsigned part = 0; scan_key_part(key, part, name, value) && used < size; part++)
-        if (!is_in_title(values, name))
+        if (!table_in_title(values->result, values->arm, name))
             used +=
                 (size_t)snprintf(buf + used, size - used, "%s%s %s", used ? ", " : "", name, value);
     return buf;
@@ -242,10 +192,10 @@ static void print_range(const struct values *values, struct family *family)
         (family->row[(family->n - 1) / 2]->median + family->row[family->n / 2]->median) / 2;
     (void)snprintf(line, sizeof(line), "%s: %zu %s, %s (%s) .. %s median .. %s (%s)",
                    family->metric->name, family->n, family_is_pair(first) ? "pairs" : "values",
-                   format_value(first->median, unit, true, least, sizeof(least)),
+                   table_format(first->median, unit, true, least, sizeof(least)),
                    format_key(values, first, least_key, sizeof(least_key)),
-                   format_value(median, unit, true, middle, sizeof(middle)),
-                   format_value(last->median, unit, true, most, sizeof(most)),
+                   table_format(median, unit, true, middle, sizeof(middle)),
+                   table_format(last->median, unit, true, most, sizeof(most)),
                    format_key(values, last, most_key, sizeof(most_key)));
     text_wrap(line, 0, 2, values->out);
 }
@@ -257,16 +207,8 @@ static void note_single(struct values *values, const struct family *family)
     (void)format_key(values, family->row[0], name, sizeof(name));
     (void)snprintf(
         values->singles + used, size, "%s%s %s%s%s%s", used ? "; " : "", family->metric->name,
-        format_value(family->row[0]->median, family->metric->unit, true, value, sizeof(value)),
+        table_format(family->row[0]->median, family->metric->unit, true, value, sizeof(value)),
         name[0] ? " (" : "", name, name[0] ? ")" : "");
-}
-
-static bool is_quiet(const char *metric)
-{
-    for (size_t i = 0; i < sizeof(quiet) / sizeof(quiet[0]); i++)
-        if (strcmp(quiet[i], metric) == 0)
-            return true;
-    return false;
 }
 
 /* So that tables of a block that share their columns stand below each other. */
@@ -320,7 +262,7 @@ static int print_families(struct values *values)
     for (int pass = 0; pass < 2 && !rc; pass++) {
         const struct bench_metric *metric = values->arm->bench->metrics;
         for (; metric && metric->name && !rc; metric++) {
-            if (is_quiet(metric->name))
+            if (table_is_quiet(metric->name))
                 continue;
             struct family *family = family_make(values->rows, values->arm, metric);
             rc = family ? visit(values, family, pass ? print_family : widen_label) : -ENOMEM;
