@@ -8,6 +8,7 @@
 #include "harness/scan_rows.h"
 #include "harness/table_family.h"
 #include "harness/table_format.h"
+#include "harness/table_sizes.h"
 #include "harness/text.h"
 
 enum {
@@ -27,6 +28,7 @@ struct values {
     int cell;                    /* of the others of the table being printed */
     char header[TEXT_WIDTH + 1]; /* of the columns printed last */
     char singles[1000];          /* values without a table, for the end of the block */
+    uint64_t told;               /* metrics of the block that stand in tables of many sizes */
 };
 
 /* Sizes in bytes as people write them; `buf` is for those. */
@@ -261,8 +263,8 @@ static int print_families(struct values *values)
     int rc = 0;
     for (int pass = 0; pass < 2 && !rc; pass++) {
         const struct bench_metric *metric = values->arm->bench->metrics;
-        for (; metric && metric->name && !rc; metric++) {
-            if (table_is_quiet(metric->name))
+        for (uint64_t bit = 1; metric && metric->name && !rc; metric++, bit <<= 1) {
+            if (table_is_quiet(metric->name) || values->told & bit)
                 continue;
             struct family *family = family_make(values->rows, values->arm, metric);
             rc = family ? visit(values, family, pass ? print_family : widen_label) : -ENOMEM;
@@ -293,7 +295,10 @@ static int print_block(struct values *values)
     values->label = LABEL_LEAST;
     values->singles[0] = '\0';
     memset(values->header, 0, sizeof(values->header));
-    int rc = print_families(values);
+    int rc =
+        table_sizes_print(values->result, values->rows, values->arm, values->out, &values->told);
+    if (!rc)
+        rc = print_families(values);
     if (values->singles[0])
         text_wrap(values->singles, 0, 2, values->out);
     return rc;

@@ -148,6 +148,53 @@ static void test_table_values_unknown_metrics_print_too(void **state)
     fixture_result_free(&result);
 }
 
+/* What the fixture measured in place becomes another operation, of its `keep` smallest sizes. */
+static char *print_two_operations(unsigned keep)
+{
+    struct result result;
+    fixture_scans_make(&fixture_server, "collective", &result);
+    for (unsigned round = 0; round < fixture_server.rounds; round++) {
+        struct worker_result *worker = result.arms[0].observations[round].workers;
+        size_t kept = 0;
+        for (size_t i = 0; i < worker->nvalues; i++) {
+            struct value *value = &worker->values[i];
+            bool in_place = strstr(value->key, "place=in") != NULL;
+            unsigned long size = strtoul(strstr(value->key, "size=") + 5, NULL, 10);
+            (void)snprintf(value->key, sizeof(value->key), "op=%s;size=%lu",
+                           in_place ? "broadcast" : "allreduce", size);
+            if (!in_place || size < 8ul << 2 * keep)
+                worker->values[kept++] = *value;
+        }
+        worker->nvalues = kept;
+    }
+    char *text = print_result(&result);
+    fixture_result_free(&result);
+    return text;
+}
+
+/* Many sizes: none is left out, and each operation has a table. */
+static void test_table_values_a_line_a_size(void **state)
+{
+    (void)state;
+    char *text = print_two_operations(6);
+    assert_says(text, "\nop allreduce  latency   busbw\nsize               us    GB/s\n8 B  ");
+    assert_says(text, "\n128 MiB           664     303\n\nop broadcast  latency   busbw\n");
+    assert_says(text, "\n8 KiB            21.5    0.57\n");
+    assert_null(strstr(text, "collective_latency"));
+    free(text);
+}
+
+/* An operation of few sizes stands in no such table: then all stand in the usual ones. */
+static void test_table_values_few_sizes_side_by_side(void **state)
+{
+    (void)state;
+    char *text = print_two_operations(3);
+    assert_says(text, "\ncollective_latency, us  size     8 B ");
+    assert_says(text, "\n  op broadcast ");
+    assert_null(strstr(text, "\n8 B "));
+    free(text);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -157,6 +204,8 @@ int main(void)
         cmocka_unit_test(test_table_values_names_what_differs),
         cmocka_unit_test(test_table_values_say_what_failed),
         cmocka_unit_test(test_table_values_unknown_metrics_print_too),
+        cmocka_unit_test(test_table_values_a_line_a_size),
+        cmocka_unit_test(test_table_values_few_sizes_side_by_side),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
