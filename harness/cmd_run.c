@@ -40,7 +40,8 @@ struct session {
     char host[ENV_HOST_LABEL_MAX];
     char counters_note[300];
     char sizes[3][64]; /* -b, -e and -f as parameters */
-    const char *notes[4];
+    char quota_note[200];
+    const char *notes[5]; /* ends with NULL */
     struct signals signals;
     struct job_env job_env;
     struct job job;
@@ -333,8 +334,25 @@ static int run_scenario(struct session *s, const struct scenario *scenario,
     return code;
 }
 
+/* Where the cgroup grants less time than the CPUs have, the kernel stops who takes more. */
+static bool note_quota(struct session *s)
+{
+    struct bitset allowed = {0};
+    topo_allowed_cpus(&s->topo, &allowed);
+    unsigned cpus = bitset_count(&allowed);
+    if (!s->topo.is_this_machine || !(s->environment.cgroup.cpus_limit < (double)cpus))
+        return false;
+    (void)snprintf(s->quota_note, sizeof(s->quota_note),
+                   "the cgroup grants the time of %.3g CPUs and allows %u: who takes more is "
+                   "stopped until the next period; --cpus with a list that short plans within it",
+                   s->environment.cgroup.cpus_limit, cpus);
+    log_warn("%s", s->quota_note);
+    return true;
+}
+
 static void gather_environment(struct session *s)
 {
+    unsigned n = 0;
     struct err why;
     char driver[80] = "";
     if (s->topo.ngpus)
@@ -351,10 +369,11 @@ static void gather_environment(struct session *s)
     (void)env_host_label(&s->environment, s->host);
     if (perf_probe(&why)) {
         (void)snprintf(s->counters_note, sizeof(s->counters_note), "%s", why.msg);
-        s->notes[0] = s->counters_note;
+        s->notes[n++] = s->counters_note;
     }
+    if (note_quota(s))
+        s->notes[n++] = s->quota_note;
     if (s->job.ops) {
-        unsigned n = s->notes[0] != NULL;
         s->notes[n++] = job_run_describe(&s->job, s->job_note, sizeof(s->job_note));
         s->notes[n] = s->job.cpus_note[0] ? s->job.cpus_note : NULL;
     }

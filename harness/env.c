@@ -2,8 +2,6 @@
 
 #include <ctype.h>
 #include <dirent.h>
-#include <errno.h>
-#include <fcntl.h>
 #include <gnu/libc-version.h>
 #include <limits.h>
 #include <math.h>
@@ -18,78 +16,7 @@
 #include <cpuid.h>
 #endif
 
-static void copy_text(char *out, size_t size, const char *text)
-{
-    size_t length = strlen(text) < size ? strlen(text) : size - 1;
-    memmove(out, text, length);
-    out[length] = '\0';
-}
-
-/* The file's first size - 1 bytes without trailing white space; false and "" when unreadable. */
-static bool read_text(const char *root, const char *path, char *out, size_t size)
-{
-    char full[PATH_MAX];
-    out[0] = '\0';
-    if ((size_t)snprintf(full, sizeof(full), "%s%s", root, path) >= sizeof(full))
-        return false;
-    int fd = open(full, O_RDONLY | O_CLOEXEC);
-    if (fd < 0)
-        return false;
-    size_t used = 0;
-    ssize_t n;
-    while (used < size - 1 && (n = read(fd, out + used, size - 1 - used)) != 0) {
-        if (n > 0)
-            used += (size_t)n;
-        else if (errno != EINTR)
-            break;
-    }
-    (void)close(fd);
-    while (used > 0 && isspace((unsigned char)out[used - 1]))
-        used--;
-    out[used] = '\0';
-    return used > 0;
-}
-
-/* The file's whole content is one number, else NaN. */
-static double read_number(const char *root, const char *path)
-{
-    char text[64];
-    if (!read_text(root, path, text, sizeof(text)))
-        return NAN;
-    char *end;
-    double value = strtod(text, &end);
-    return end != text && *end == '\0' ? value : NAN;
-}
-
-/*
- * Finds the first line "NAME<separator>value" of a file and copies the value, without the quotes
- * of os-release. Reads line by line, as /proc/cpuinfo of a large machine has megabytes.
- */
-static bool read_field(const char *root, const char *path, const char *name, char separator,
-                       char *out, size_t size)
-{
-    char full[PATH_MAX], line[4096];
-    bool found = false;
-    out[0] = '\0';
-    (void)snprintf(full, sizeof(full), "%s%s", root, path);
-    FILE *file = fopen(full, "re");
-    while (file && !found && fgets(line, sizeof(line), file)) {
-        char *at = strchr(line, separator);
-        if (!at)
-            continue;
-        char *value = at + 1 + strspn(at + 1, " \t\"");
-        while (at > line && isspace((unsigned char)at[-1]))
-            at--;
-        *at = '\0';
-        found = strcmp(line, name) == 0;
-        value[strcspn(value, "\"\n")] = '\0';
-        if (found)
-            copy_text(out, size, value);
-    }
-    if (file)
-        (void)fclose(file);
-    return found && out[0];
-}
+#include "harness/env_files.h"
 
 /* One governor for all CPUs, or "mixed". */
 static void read_governor(const char *root, char *out, size_t size)
@@ -103,9 +30,9 @@ static void read_governor(const char *root, char *out, size_t size)
             continue;
         (void)snprintf(path, sizeof(path), "/sys/devices/system/cpu/cpufreq/%s/scaling_governor",
                        entry->d_name);
-        if (!read_text(root, path, governor, sizeof(governor)))
+        if (!env_read_text(root, path, governor, sizeof(governor)))
             continue;
-        copy_text(out, size, out[0] && strcmp(out, governor) != 0 ? "mixed" : governor);
+        env_copy_text(out, size, out[0] && strcmp(out, governor) != 0 ? "mixed" : governor);
     }
     if (dir)
         (void)closedir(dir);
@@ -113,64 +40,22 @@ static void read_governor(const char *root, char *out, size_t size)
 
 static double read_boost(const char *root)
 {
-    double no_turbo = read_number(root, "/sys/devices/system/cpu/intel_pstate/no_turbo");
+    double no_turbo = env_read_number(root, "/sys/devices/system/cpu/intel_pstate/no_turbo");
     if (!isnan(no_turbo))
         return no_turbo == 0;
-    return read_number(root, "/sys/devices/system/cpu/cpufreq/boost");
+    return env_read_number(root, "/sys/devices/system/cpu/cpufreq/boost");
 }
 
 /* "always [madvise] never" -> "madvise" */
 static void read_thp(const char *root, char *out, size_t size)
 {
     char text[ENV_TEXT_MAX];
-    (void)read_text(root, "/sys/kernel/mm/transparent_hugepage/enabled", text, sizeof(text));
+    (void)env_read_text(root, "/sys/kernel/mm/transparent_hugepage/enabled", text, sizeof(text));
     char *open = strchr(text, '['), *close = strchr(text, ']');
     out[0] = '\0';
     if (open && close > open) {
         *close = '\0';
-        copy_text(out, size, open + 1);
-    }
-}
-
-static double smaller(double a, double b)
-{
-    return isnan(a) || b < a ? b : a;
-}
-
-/* Limits of one cgroup directory, merged into those found below it. */
-static void merge_cgroup_limits(const char *root, const char *dir, struct env_cgroup *cgroup)
-{
-    char path[PATH_MAX], text[ENV_TEXT_MAX];
-    double quota_us, period_us;
-    (void)snprintf(path, sizeof(path), "/sys/fs/cgroup%s/cpu.max", dir);
-    if (read_text(root, path, text, sizeof(text)) &&
-        sscanf(text, "%lf %lf", &quota_us, &period_us) == 2 && period_us > 0)
-        cgroup->cpus_limit = smaller(cgroup->cpus_limit, quota_us / period_us);
-    (void)snprintf(path, sizeof(path), "/sys/fs/cgroup%s/memory.max", dir);
-    double limit_bytes = read_number(root, path);
-    if (!isnan(limit_bytes))
-        cgroup->memory_limit_bytes = smaller(cgroup->memory_limit_bytes, limit_bytes);
-}
-
-static void read_cgroup(const char *root, struct env_cgroup *cgroup)
-{
-    char path[PATH_MAX], dir[sizeof(cgroup->path)];
-    cgroup->cpus_limit = cgroup->memory_limit_bytes = NAN;
-    /* The line is "0::/path": split at its first colon, the value keeps the second one. */
-    if (!read_field(root, "/proc/self/cgroup", "0", ':', path, sizeof(path)))
-        return;
-    copy_text(cgroup->path, sizeof(cgroup->path), path + (path[0] == ':'));
-    copy_text(dir, sizeof(dir), strcmp(cgroup->path, "/") ? cgroup->path : "");
-    (void)snprintf(path, sizeof(path), "/sys/fs/cgroup%s/cpu.max", dir);
-    (void)read_text(root, path, cgroup->cpu_max, sizeof(cgroup->cpu_max));
-    (void)snprintf(path, sizeof(path), "/sys/fs/cgroup%s/cpuset.cpus.effective", dir);
-    (void)read_text(root, path, cgroup->cpuset, sizeof(cgroup->cpuset));
-    for (;;) {
-        merge_cgroup_limits(root, dir, cgroup);
-        char *slash = strrchr(dir, '/');
-        if (!slash)
-            break;
-        *slash = '\0';
+        env_copy_text(out, size, open + 1);
     }
 }
 
@@ -189,7 +74,7 @@ static void read_cpuid(struct environment *env)
     memcpy(signature, &ebx, 4);
     memcpy(signature + 4, &ecx, 4);
     memcpy(signature + 8, &edx, 4);
-    copy_text(env->hypervisor, sizeof(env->hypervisor), signature);
+    env_copy_text(env->hypervisor, sizeof(env->hypervisor), signature);
 #else
     (void)env;
 #endif
@@ -199,14 +84,14 @@ static void read_hypervisor(const char *root, struct environment *env)
 {
     char flags[4096];
     env->virtual_machine = NAN;
-    if (read_field(root, "/proc/cpuinfo", "flags", ':', flags, sizeof(flags)))
+    if (env_read_field(root, "/proc/cpuinfo", "flags", ':', flags, sizeof(flags)))
         env->virtual_machine = strstr(flags, "hypervisor") != NULL;
     if (!root[0])
         read_cpuid(env);
-    (void)read_text(root, "/sys/class/dmi/id/sys_vendor", env->machine_vendor,
-                    sizeof(env->machine_vendor));
-    (void)read_text(root, "/sys/class/dmi/id/product_name", env->machine_product,
-                    sizeof(env->machine_product));
+    (void)env_read_text(root, "/sys/class/dmi/id/sys_vendor", env->machine_vendor,
+                        sizeof(env->machine_vendor));
+    (void)env_read_text(root, "/sys/class/dmi/id/product_name", env->machine_product,
+                        sizeof(env->machine_product));
 }
 
 static double memlock_limit_bytes(void)
@@ -253,23 +138,23 @@ static void gather_variables(struct environment *env)
 static void gather_settings(const char *root, struct environment *env)
 {
     char text[64];
-    (void)read_field(root, "/etc/os-release", "PRETTY_NAME", '=', env->os, sizeof(env->os));
-    (void)read_field(root, "/proc/cpuinfo", "model name", ':', env->cpu_model,
-                     sizeof(env->cpu_model));
-    (void)read_field(root, "/proc/cpuinfo", "microcode", ':', env->microcode,
-                     sizeof(env->microcode));
+    (void)env_read_field(root, "/etc/os-release", "PRETTY_NAME", '=', env->os, sizeof(env->os));
+    (void)env_read_field(root, "/proc/cpuinfo", "model name", ':', env->cpu_model,
+                         sizeof(env->cpu_model));
+    (void)env_read_field(root, "/proc/cpuinfo", "microcode", ':', env->microcode,
+                         sizeof(env->microcode));
     read_governor(root, env->governor, sizeof(env->governor));
     env->boost = read_boost(root);
     read_thp(root, env->thp, sizeof(env->thp));
-    env->numa_balancing = read_number(root, "/proc/sys/kernel/numa_balancing");
-    env->swappiness = read_number(root, "/proc/sys/vm/swappiness");
-    env->perf_event_paranoid = read_number(root, "/proc/sys/kernel/perf_event_paranoid");
-    (void)read_text(root, "/sys/devices/system/clocksource/clocksource0/current_clocksource",
-                    env->clocksource, sizeof(env->clocksource));
-    bool known = read_field(root, "/proc/meminfo", "MemTotal", ':', text, sizeof(text));
+    env->numa_balancing = env_read_number(root, "/proc/sys/kernel/numa_balancing");
+    env->swappiness = env_read_number(root, "/proc/sys/vm/swappiness");
+    env->perf_event_paranoid = env_read_number(root, "/proc/sys/kernel/perf_event_paranoid");
+    (void)env_read_text(root, "/sys/devices/system/clocksource/clocksource0/current_clocksource",
+                        env->clocksource, sizeof(env->clocksource));
+    bool known = env_read_field(root, "/proc/meminfo", "MemTotal", ':', text, sizeof(text));
     env->memory_bytes = known ? strtod(text, NULL) * 1024 : NAN;
     read_hypervisor(root, env);
-    read_cgroup(root, &env->cgroup);
+    env_read_cgroup(root, &env->cgroup);
 }
 
 void env_gather(const struct env_request *request, struct environment *env)
@@ -277,20 +162,20 @@ void env_gather(const struct env_request *request, struct environment *env)
     memset(env, 0, sizeof(*env));
     struct utsname names;
     if (uname(&names) == 0) {
-        copy_text(env->hostname, sizeof(env->hostname), names.nodename);
-        copy_text(env->kernel, sizeof(env->kernel), names.release);
-        copy_text(env->arch, sizeof(env->arch), names.machine);
+        env_copy_text(env->hostname, sizeof(env->hostname), names.nodename);
+        env_copy_text(env->kernel, sizeof(env->kernel), names.release);
+        env_copy_text(env->arch, sizeof(env->arch), names.machine);
     }
     gather_settings(request->root ? request->root : "", env);
     env->memlock_bytes = memlock_limit_bytes();
-    copy_text(env->glibc, sizeof(env->glibc), gnu_get_libc_version());
+    env_copy_text(env->glibc, sizeof(env->glibc), gnu_get_libc_version());
 #ifdef __clang__
-    copy_text(env->compiler, sizeof(env->compiler), __VERSION__);
+    env_copy_text(env->compiler, sizeof(env->compiler), __VERSION__);
 #else
-    copy_text(env->compiler, sizeof(env->compiler), "gcc " __VERSION__);
+    env_copy_text(env->compiler, sizeof(env->compiler), "gcc " __VERSION__);
 #endif
-    copy_text(env->driver, sizeof(env->driver), request->driver ? request->driver : "");
-    copy_text(env->cuda, sizeof(env->cuda), request->cuda ? request->cuda : "");
+    env_copy_text(env->driver, sizeof(env->driver), request->driver ? request->driver : "");
+    env_copy_text(env->cuda, sizeof(env->cuda), request->cuda ? request->cuda : "");
     gather_variables(env);
 }
 
@@ -306,7 +191,7 @@ void env_free(struct environment *env)
 
 char *env_host_label(const struct environment *env, char label[ENV_HOST_LABEL_MAX])
 {
-    copy_text(label, ENV_HOST_LABEL_MAX, env->hostname[0] ? env->hostname : "host");
+    env_copy_text(label, ENV_HOST_LABEL_MAX, env->hostname[0] ? env->hostname : "host");
     for (char *at = label; *at; at++)
         if (!(isalnum((unsigned char)*at) && (unsigned char)*at < 0x80) && !strchr("._-", *at))
             *at = '-';

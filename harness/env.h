@@ -32,12 +32,12 @@ struct environment {
     char hypervisor[ENV_TEXT_MAX];      /* its CPUID signature, such as "KVMKVMKVM" */
     char machine_vendor[ENV_TEXT_MAX];  /* DMI sys_vendor */
     char machine_product[ENV_TEXT_MAX]; /* DMI product_name */
-    struct env_cgroup {                 /* version 2 only */
+    struct env_cgroup {                 /* path, cpu_max and cpuset: version 2 only */
         char path[256];                 /* of this process, as it sees it */
         char cpu_max[ENV_TEXT_MAX];     /* as written: "QUOTA PERIOD" in us, or "max PERIOD" */
         double cpus_limit;              /* smallest quota / period from here to the root */
         char cpuset[1024];              /* cpuset.cpus.effective */
-        double memory_limit_bytes;      /* smallest memory.max from here to the root */
+        double memory_limit_bytes;      /* smallest limit from here to the root */
     } cgroup;
     char glibc[ENV_TEXT_MAX];
     char compiler[ENV_TEXT_MAX]; /* that built this program */

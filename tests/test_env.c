@@ -126,6 +126,32 @@ static void test_env_takes_the_tightest_cgroup_limit(void **state)
     env_free(&env);
 }
 
+/* Version 1 names hierarchies by controllers; a container's own cgroup is the root it sees. */
+static void test_env_reads_cgroups_of_version_1(void **state)
+{
+    (void)state;
+    put("/proc/self/cgroup",
+        "12:cpuset:/docker/1f\n5:cpu,cpuacct:/docker/1f\n4:memory:/docker/1f\n");
+    put("/sys/fs/cgroup/cpu/cpu.cfs_quota_us", "400000\n");
+    put("/sys/fs/cgroup/cpu/cpu.cfs_period_us", "100000\n");
+    put("/sys/fs/cgroup/memory/memory.limit_in_bytes", "9223372036854771712\n");
+    struct environment env;
+    env_gather(&(struct env_request){.root = root}, &env);
+    assert_string_equal(env.cgroup.path, "");
+    assert_true(env.cgroup.cpus_limit > 3.9999 && env.cgroup.cpus_limit < 4.0001);
+    assert_true(isnan(env.cgroup.memory_limit_bytes));
+    env_free(&env);
+    put("/sys/fs/cgroup/cpu/docker/1f/cpu.cfs_quota_us", "-1\n");
+    put("/sys/fs/cgroup/cpu/docker/1f/cpu.cfs_period_us", "100000\n");
+    put("/sys/fs/cgroup/cpu/docker/cpu.cfs_quota_us", "150000\n");
+    put("/sys/fs/cgroup/cpu/docker/cpu.cfs_period_us", "100000\n");
+    put("/sys/fs/cgroup/memory/docker/memory.limit_in_bytes", "2000000\n");
+    env_gather(&(struct env_request){.root = root}, &env);
+    assert_true(env.cgroup.cpus_limit > 1.4999 && env.cgroup.cpus_limit < 1.5001);
+    assert_true(env.cgroup.memory_limit_bytes > 1999999 && env.cgroup.memory_limit_bytes < 2000001);
+    env_free(&env);
+}
+
 static void test_env_absent_is_null(void **state)
 {
     (void)state;
@@ -189,6 +215,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_env_governors_that_differ_are_mixed, make_root,
                                         remove_root),
         cmocka_unit_test_setup_teardown(test_env_takes_the_tightest_cgroup_limit, make_root,
+                                        remove_root),
+        cmocka_unit_test_setup_teardown(test_env_reads_cgroups_of_version_1, make_root,
                                         remove_root),
         cmocka_unit_test(test_env_absent_is_null),
         cmocka_unit_test(test_env_keeps_only_variables_that_matter),

@@ -1,0 +1,19 @@
+#!/usr/bin/env bash
+# A cgroup that grants less time than the CPUs have is said before anything runs.
+. tests/lib.sh
+[ "$(id -u)" = 0 ] || { echo "only root can make a cgroup"; exit 77; }
+
+group=
+trap '[ -z "$group" ] || rmdir "$group"; rm -rf "$scratch"' EXIT
+if [ -e /sys/fs/cgroup/cpu/cpu.cfs_quota_us ]; then # version 1
+    mkdir "/sys/fs/cgroup/cpu/contend-$$" 2>/dev/null && group=/sys/fs/cgroup/cpu/contend-$$ &&
+        echo 100000 >"$group/cpu.cfs_period_us" && echo 50000 >"$group/cpu.cfs_quota_us"
+elif grep -qw cpu /sys/fs/cgroup/cgroup.subtree_control 2>/dev/null; then
+    mkdir "/sys/fs/cgroup/contend-$$" 2>/dev/null && group=/sys/fs/cgroup/contend-$$ &&
+        echo "50000 100000" >"$group/cpu.max"
+fi
+[ -n "$group" ] || { echo "no cgroup with a CPU controller can be made here"; exit 77; }
+
+expect 0 'warning: the cgroup grants the time of 0.5 CPUs and allows' sh -c \
+    "echo \$\$ >'$group/cgroup.procs' && exec '$CONTEND_BINARY' run pipeline --device sim --dry-run"
+finish
