@@ -334,22 +334,6 @@ static int run_scenario(struct session *s, const struct scenario *scenario,
     return code;
 }
 
-/* Where the cgroup grants less time than the CPUs have, the kernel stops who takes more. */
-static bool note_quota(struct session *s)
-{
-    struct bitset allowed = {0};
-    topo_allowed_cpus(&s->topo, &allowed);
-    unsigned cpus = bitset_count(&allowed);
-    if (!s->topo.is_this_machine || !(s->environment.cgroup.cpus_limit < (double)cpus))
-        return false;
-    (void)snprintf(s->quota_note, sizeof(s->quota_note),
-                   "the cgroup grants the time of %.3g CPUs and allows %u: who takes more is "
-                   "stopped until the next period; --cpus with a list that short plans within it",
-                   s->environment.cgroup.cpus_limit, cpus);
-    log_warn("%s", s->quota_note);
-    return true;
-}
-
 static void gather_environment(struct session *s)
 {
     unsigned n = 0;
@@ -371,8 +355,13 @@ static void gather_environment(struct session *s)
         (void)snprintf(s->counters_note, sizeof(s->counters_note), "%s", why.msg);
         s->notes[n++] = s->counters_note;
     }
-    if (note_quota(s))
+    struct bitset cpus = {0};
+    topo_allowed_cpus(&s->topo, &cpus);
+    if (s->topo.is_this_machine && env_tell_quota(&s->environment, bitset_count(&cpus),
+                                                  s->quota_note, sizeof(s->quota_note))) {
+        log_warn("%s", s->quota_note);
         s->notes[n++] = s->quota_note;
+    }
     if (s->job.ops) {
         s->notes[n++] = job_run_describe(&s->job, s->job_note, sizeof(s->job_note));
         s->notes[n] = s->job.cpus_note[0] ? s->job.cpus_note : NULL;

@@ -8,6 +8,7 @@
 #define CONTEND_ENV_H
 
 #include <jansson.h>
+#include <stdbool.h>
 #include <stddef.h>
 
 enum { ENV_TEXT_MAX = 128, ENV_HOST_LABEL_MAX = 65 };
@@ -57,6 +58,12 @@ struct env_request {
 /* Never fails. Free with env_free, which is safe on a zeroed struct. */
 void env_gather(const struct env_request *request, struct environment *env);
 void env_free(struct environment *env);
+
+/*
+ * Whether the cgroup grants less time than `cpus` CPUs have: then in words, as the kernel stops who
+ * takes more.
+ */
+bool env_tell_quota(const struct environment *env, unsigned cpus, char *buf, size_t size);
 
 /* An object with every key always there. NULL for want of memory. */
 json_t *env_to_json(const struct environment *env);

@@ -139,3 +139,16 @@ void env_read_cgroup(const char *root, struct env_cgroup *cgroup)
     if (find_path(root, "memory", of_controller, sizeof(of_controller)))
         climb(root, of_controller, cgroup, merge_limit_in_bytes);
 }
+
+bool env_tell_quota(const struct environment *env, unsigned cpus, char *buf, size_t size)
+{
+    double limit = env->cgroup.cpus_limit;
+    if (isnan(limit) || limit >= cpus)
+        return false;
+    (void)snprintf(
+        buf, size,
+        "the cgroup grants the time of %.3g CPUs and allows %u: who takes more is stopped "
+        "until the next period; --cpus with a list that short plans within it",
+        limit, cpus);
+    return true;
+}
