@@ -78,7 +78,8 @@ static int finish_slot(struct matmul *t, unsigned slot, bool last, struct err *e
     return rc;
 }
 
-static void start_slice(struct matmul *t, double slice_s)
+/* False where one batch fills the slice: a second one would only take as long again. */
+static bool start_slice(struct matmul *t, double slice_s)
 {
     double longest_s = 0;
     for (unsigned i = t->first; i < t->end; i++) {
@@ -99,14 +100,17 @@ static void start_slice(struct matmul *t, double slice_s)
     /* What is queued by then, one to two batches, fills the slice. */
     double queue_s = slice_s - 1.5 * longest_s;
     t->end_ns = now_ns + (uint64_t)(queue_s > 0 ? queue_s * 1e9 : 0);
+    return longest_s < slice_s;
 }
 
 /* A slot is queued anew as soon as it is done, behind the other one. */
 int matmul_slice_run(struct matmul *t, double slice_s, struct err *err)
 {
     unsigned slot = 0;
-    start_slice(t, slice_s);
+    bool both = start_slice(t, slice_s);
     int rc = queue_slot(t, 0, err);
+    if (!rc && !both)
+        return finish_slot(t, 0, true, err);
     if (!rc)
         rc = queue_slot(t, 1, err);
     for (; !rc && clock_now_ns() < t->end_ns; slot = !slot) {

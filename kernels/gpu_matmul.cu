@@ -10,9 +10,10 @@
 
 #include "kernels/cublaslt.cuh"
 #include "kernels/gpu_common.cuh"
+#include "kernels/gpu_matmul_choose.h"
 #include "kernels/gpu_matmul_data.h"
 
-enum { CANDIDATES = 8, TRIALS = 2, PASSES = 2, FILL_THREADS = 256, FILL_BLOCKS = 4096 };
+enum { CANDIDATES = 8, FILL_THREADS = 256, FILL_BLOCKS = 4096 };
 static const size_t workspace_bytes = 64 << 20; /* what Hopper's and later algorithms ask for */
 
 static const size_t in_bytes[MATMUL_TYPES] = {8, 4, 4, 2, 2, 1};
@@ -280,75 +281,66 @@ static int propose(struct gpu_matmul *gpu, cublasLtMatmulHeuristicResult_t *resu
     return lt_checked(status, what, msg, size);
 }
 
-/* Seconds a product, after one that loads the code; < 0 where the algorithm does not work. */
-static double try_algorithm(struct gpu_matmul *gpu)
-{
-    char msg[200];
-    double seconds;
-    if (multiply(gpu) != CUBLAS_STATUS_SUCCESS ||
-        gpu_matmul_queue(gpu, 0, TRIALS, msg, sizeof(msg)) ||
-        gpu_matmul_wait(gpu, 0, &seconds, msg, sizeof(msg)))
-        return -1;
-    return seconds / TRIALS;
-}
-
 static void use(struct gpu_matmul *gpu, const cublasLtMatmulHeuristicResult_t *result)
 {
     gpu->algo = result->algo;
     gpu->algo_workspace_bytes = result->workspaceSize;
 }
 
-/* The better of the passes: in the first one, the GPU's clocks may still rise. */
-static void try_all(struct gpu_matmul *gpu, const cublasLtMatmulHeuristicResult_t *results,
-                    int found, double *seconds)
+/* For struct matmul_trials: by the algorithm that is in use. */
+static double multiply_some(void *arg, int, unsigned count)
 {
-    for (int pass = 0; pass < PASSES; pass++)
-        for (int i = 0; i < found; i++) {
-            if (pass == 0)
-                seconds[i] = results[i].state == CUBLAS_STATUS_SUCCESS ? 0 : -1;
-            if (seconds[i] < 0)
-                continue;
-            use(gpu, &results[i]);
-            double took_s = try_algorithm(gpu);
-            if (pass == 0 || took_s < seconds[i])
-                seconds[i] = took_s;
-        }
+    struct gpu_matmul *gpu = (struct gpu_matmul *)arg;
+    char msg[200];
+    double seconds;
+    if (gpu_matmul_queue(gpu, 0, count, msg, sizeof(msg)) ||
+        gpu_matmul_wait(gpu, 0, &seconds, msg, sizeof(msg)))
+        return -1;
+    return seconds;
 }
 
-/* cuBLASLt's order stands unless another is faster by more than trials differ. */
+struct proposals {
+    struct gpu_matmul *gpu;
+    cublasLtMatmulHeuristicResult_t result[CANDIDATES];
+    int n;
+};
+
+static double multiply_by(void *arg, int algorithm, unsigned count)
+{
+    struct proposals *proposals = (struct proposals *)arg;
+    if (proposals->result[algorithm].state != CUBLAS_STATUS_SUCCESS)
+        return -1;
+    use(proposals->gpu, &proposals->result[algorithm]);
+    return multiply_some(proposals->gpu, algorithm, count);
+}
+
 static int choose(struct gpu_matmul *gpu, char *msg, size_t size)
 {
-    static const double clearly = 0.99;
-    cublasLtMatmulHeuristicResult_t results[CANDIDATES];
-    double seconds[CANDIDATES];
-    int found, best = -1;
-    int rc = propose(gpu, results, &found, msg, size);
+    struct proposals proposals = {};
+    struct matmul_trials trials = {multiply_by, &proposals, 0};
+    proposals.gpu = gpu;
+    int rc = propose(gpu, proposals.result, &proposals.n, msg, size);
     if (rc)
         return rc;
-    try_all(gpu, results, found, seconds);
-    for (int i = 0; i < found; i++)
-        if (seconds[i] > 0 && (best < 0 || seconds[i] < clearly * seconds[best]))
-            best = i;
+    int best = matmul_choose(&trials, proposals.n, &gpu->guess_s);
     if (best < 0) {
         (void)snprintf(msg, size, "cuBLASLt, %s, n = %zu: none of %d algorithms works",
-                       matmul_type_name(gpu->type), gpu->n, found);
+                       matmul_type_name(gpu->type), gpu->n, proposals.n);
         return -EIO;
     }
-    use(gpu, &results[best]);
-    gpu->guess_s = seconds[best];
+    use(gpu, &proposals.result[best]);
     return 0;
 }
 
-/* One product: the code is loaded for each GPU. */
+/* Tried here too: the code is loaded for each GPU. */
 static int take_algorithm(struct gpu_matmul *gpu, const struct gpu_matmul *like, char *msg,
                           size_t size)
 {
+    struct matmul_trials trials = {multiply_some, gpu, 0};
     gpu->algo = like->algo;
     gpu->algo_workspace_bytes = like->algo_workspace_bytes;
-    gpu->guess_s = try_algorithm(gpu);
-    if (gpu->guess_s > 0)
-        return 0;
-    return choose(gpu, msg, size);
+    gpu->guess_s = matmul_try(&trials, 0);
+    return gpu->guess_s > 0 ? 0 : choose(gpu, msg, size);
 }
 
 static int open_all(struct gpu_matmul *gpu, const struct gpu_matmul_config *config, char *msg,
