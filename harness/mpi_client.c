@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -16,6 +17,9 @@
 
 /* For the end of MPI, which waits for the slowest rank to draw its figures; for its process's. */
 enum { END_MS = 600000, EXIT_MS = 5000 };
+
+/* A message larger than the socket's buffer waits until the process reads on. */
+static const struct timeval write_limit = {.tv_sec = 30};
 
 /* A message under way; a request's handle is its place + 1. */
 struct message {
@@ -134,6 +138,7 @@ static int tell(const struct mpi_link_call *call, const void *payload, const int
                              : mpi_link_write_call(client.fd, call, fds);
     if (!rc && payload)
         rc = mpi_link_write(client.fd, payload, call->bytes);
+    client.silent |= rc == -ETIME;
     return fail_link(rc, msg, size);
 }
 
@@ -158,6 +163,7 @@ int mpi_client_start(struct signals *signals, double last_words_s, struct mpi_op
     struct mpi_link_reply reply = {0};
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends))
         return err_sys(err, -errno, "cannot make a socket to the MPI process");
+    (void)setsockopt(ends[0], SOL_SOCKET, SO_SNDTIMEO, &write_limit, sizeof(write_limit));
     client = (struct client){
         .fd = ends[0], .signals = signals, .watched_fd = -1, .last_words_s = last_words_s};
     int rc = launch_mpi(ends[1], &client.pid, err);

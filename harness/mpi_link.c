@@ -8,7 +8,9 @@
 
 static int gone(ssize_t n)
 {
-    return !n || errno == EPIPE || errno == ECONNRESET ? -EPIPE : -errno;
+    if (!n || errno == EPIPE || errno == ECONNRESET)
+        return -EPIPE;
+    return errno == EAGAIN ? -ETIME : -errno; /* SO_SNDTIMEO has passed */
 }
 
 static int move_whole(int fd, char *at, size_t bytes, bool out)
