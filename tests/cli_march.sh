@@ -34,7 +34,7 @@ march behind 0 --workers 1 --background fakemarch --background-workers 3 --place
 [ $((SECONDS - begin)) -lt 60 ] || fail "took $((SECONDS - begin)) s: somebody waited for a rank"
 
 begin=$SECONDS
-march dead 3 --placement none --rounds 1 --limit 60 --setup-limit 60 -p mode=crash -p bad_worker=1
+march dead 3 --placement none --rounds 1 --time 5 --no-baselines --limit 60 --setup-limit 60 -p mode=crash -p bad_worker=1
 [ $((SECONDS - begin)) -lt 40 ] || fail "a dead rank held the others up for $((SECONDS - begin)) s"
 grep -q ',failed,worker 1: killed by signal 9 (Killed) while running' "$scratch/dead/rows.csv" ||
     fail "the dead rank is not named:"$'\n'"$(cat "$scratch/dead/rows.csv")"

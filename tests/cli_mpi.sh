@@ -18,11 +18,9 @@ expect 2 'mpirun started 1025 tasks: at most 1024 can meet' env OMPI_COMM_WORLD_
     OMPI_COMM_WORLD_RANK=0 "$CONTEND_FAKE" bench fake
 
 # MPI may end who calls it, at any time: a module without MPI, in whose process it does.
-first_of_two() { # first_of_two MODULE WHEN PATTERN [CODE [COMMAND...]]: COMMAND starts it
-    local module=$1 when=$2 pattern=$3 code=${4:-2}
-    shift 3
-    [ $# -eq 0 ] || shift
-    expect "$code" "$pattern" "$@" env FAKE_MPI="$when" OMPI_COMM_WORLD_SIZE=2 OMPI_COMM_WORLD_RANK=0 \
+first_of_two() { # first_of_two MODULE WHEN PATTERN
+    local module=$1 when=$2 pattern=$3
+    expect 2 "$pattern" env FAKE_MPI="$when" OMPI_COMM_WORLD_SIZE=2 OMPI_COMM_WORLD_RANK=0 \
         CONTEND_MPI_MODULE="$CONTEND_BUILD_DIR/tests/$module.so" "$CONTEND_FAKE" bench fake \
         --out "$scratch/ended"
 }
@@ -31,9 +29,27 @@ first_of_two fake_mpi start 'mpirun started 2 tasks, but the MPI process ended w
 first_of_two fake_mpi killed 'mpirun started 2 tasks, but the MPI process was killed by signal 9'
 first_of_two fake_mpi receive 'error: rank 0 .*the MPI process ended with code 7'
 first_of_two fake_mpi test 'error: rank 0 .*the MPI process ended with code 7'
-# A call that does not come back, and mpirun's SIGTERM: not longer than a launcher waits.
-FAKE_MPI_HANGS=1 first_of_two fake_mpi never 'error: rank 0 .*the MPI process does not answer' 130 \
-    timeout --preserve-status -k 5 3
+# A call that does not come back, and a launcher's SIGTERM, twice as of timeout(1): it ends soon.
+hangs() {
+    [ -e "$scratch/hangs" ]
+}
+has_ended() {
+    ! kill -0 "$run" 2>/dev/null
+}
+FAKE_MPI_HANGS="$scratch/hangs" OMPI_COMM_WORLD_SIZE=2 OMPI_COMM_WORLD_RANK=0 \
+    CONTEND_MPI_MODULE="$CONTEND_BUILD_DIR/tests/fake_mpi.so" "$CONTEND_FAKE" bench fake \
+    --out "$scratch/ended" >"$scratch/hangs.log" 2>&1 </dev/null &
+run=$!
+wait_for 60 hangs || fail "the fake MPI does not hang: $(cat "$scratch/hangs.log")"
+kill -TERM "$run"
+sleep 0.1
+kill -TERM "$run" 2>/dev/null
+wait_for 20 has_ended || { fail "it hangs with its MPI process" && kill -KILL "$run"; }
+wait "$run"
+code=$?
+[ "$code" = 130 ] || fail "exit $code after SIGTERM: $(cat "$scratch/hangs.log")"
+grep -q 'error: rank 0 .*the MPI process does not answer' "$scratch/hangs.log" ||
+    fail "who does not answer is not said: $(cat "$scratch/hangs.log")"
 no_process() { # no_process PATTERN: the kernel has a moment to end children after their parent
     ! pgrep -f "$1" >/dev/null
 }
@@ -44,7 +60,7 @@ command -v jq >/dev/null || skip "no jq"
 # All seven operations, in and out of place, every result compared.
 out=$scratch/all
 mpirun -n 3 "$CONTEND_BINARY" bench collective --device sim -p op=all -p place=both -p type=int32 \
-    -p begin=12 -p end=12K -p factor=32 --rounds 1 --time 2 --no-plots --json --out "$out" \
+    -p begin=12 -p end=12K -p factor=32 --rounds 1 --time 2 --limit 300 --no-plots --json --out "$out" \
     >"$out.json" 2>"$out.log" </dev/null || fail "exit $?: $(cat "$out.log")"
 check_collective "$out" 3
 for op in allreduce allgather reducescatter broadcast reduce alltoall sendrecv; do

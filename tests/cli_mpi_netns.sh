@@ -47,14 +47,14 @@ AGENT
 cat >"$scratch/both" <<BOTH
 #!/bin/sh
 exec "$scratch/enter" "$a" mpirun --host 10.213.7.1:1,10.213.7.2:1 --bind-to none \\
-    --mca plm_rsh_agent "$scratch/agent" --mca btl tcp,self \\
+    --mca odls_base_sigkill_timeout 3 --mca plm_rsh_agent "$scratch/agent" --mca btl tcp,self \\
     --mca btl_tcp_if_include 10.213.7.0/24 --mca oob_tcp_if_include 10.213.7.0/24 "\$@"
 BOTH
 chmod +x "$scratch/enter" "$scratch/agent" "$scratch/both"
 
 out=$scratch/good
 expect 0 "Results: $out" "$scratch/both" "$CONTEND_BINARY" bench collective -p op=allreduce -p end=64K \
-    -p factor=16 --rounds 1 --time 1 --no-plots --out "$out"
+    -p factor=16 --rounds 1 --time 1 --limit 300 --no-plots --out "$out"
 check_collective "$out" 2
 for host in "$a" "$b"; do
     grep -q "\"host\": \"$host\"" "$out/run.json" || fail "host $host is not in run.json"
@@ -102,7 +102,7 @@ grep -q '"rounds_done": 2' "$out/run.json" || fail "the run did not go on after 
 # matches; then, as MPI may, one of rank 0.
 lose_rank() {
     local first
-    start "$scratch/lost" "$CONTEND_BINARY" bench collective -p end=4K --rounds 20 --time 1
+    start "$scratch/lost" "$CONTEND_BINARY" bench collective -p end=4K --rounds 20 --time 1 --limit 300
     wait_for 60 first_round || fail "no round: $(cat "$out.log")"
     [ -z "${4-}" ] || { running "$4" 0 && first=$victim; } || fail "no '$4'"
     running "$3" "$2" && kill -KILL "$victim" || fail "no '$3'"

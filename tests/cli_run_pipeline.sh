@@ -9,9 +9,9 @@ fi
 sanitized=$(nm "$CONTEND_BINARY" 2>/dev/null | grep -c __asan_init)
 out="$scratch/r"
 
-# What the machine's other tenants do is not in our hands: three runs at most, until one shows the
-# figures. Those that it flags as noisy itself (steal, other processes) are not judged by time, nor
-# is a program slowed by sanitizers.
+# What the machine's other tenants do is not in our hands. Runs that flag themselves as noisy (steal,
+# other processes) are not judged by time, nor is a program slowed by sanitizers; of three quiet ones
+# one has to show the figures, and where six runs have no quiet one nothing is said of them.
 measure() { # sets none, partition, efficiency, took, quiet
     local placement
     SECONDS=0
@@ -30,12 +30,14 @@ as_promised() {
     awk -v a="$none" -v b="$partition" -v e="$efficiency" -v s="$took" \
         'BEGIN { exit !(a >= 1.5 * b && e >= 0.85 && s < 75) }'
 }
-judged=
-for _ in 1 2 3; do
+quiet_runs=0 shown=
+for _ in 1 2 3 4 5 6; do
     measure
     [ "$sanitized" = 0 ] || break
-    judged=$judged$quiet
-    [ -z "$quiet" ] || ! as_promised || break
+    [ -n "$quiet" ] || continue
+    quiet_runs=$((quiet_runs + 1))
+    as_promised && shown=yes && break
+    [ "$quiet_runs" -lt 3 ] || break
 done
 for placement in none sized same partition; do
     status=$(awk -F, -v p=$placement '$3 == p && $9 == "" { next } $3 == p && $5 == "pipeline" \
@@ -44,7 +46,7 @@ for placement in none sized same partition; do
     value=$(cell "$out/rows.csv" "$placement" 2 step_time status)
     case $value in ok | noisy) ;; *) fail "$placement: status $value" ;; esac
 done
-if [ -n "$judged" ] && { [ -z "$quiet" ] || ! as_promised; }; then
+if [ "$quiet_runs" -gt 0 ] && [ -z "$shown" ]; then
     fail "no quiet run has none 1.5x slower than partition, an efficiency of 0.85, in 75 s"
 fi
 if command -v gnuplot > /dev/null; then
@@ -55,8 +57,8 @@ if command -v gnuplot > /dev/null; then
     done
 fi
 grep -q '"status": "complete"' "$out/run.json" || fail "run.json is not complete"
-if [ "$sanitized" = 0 ] && [ "$failures" = 0 ] && [ -z "$judged" ]; then
-    echo "the machine was too busy, three times, to judge the times"
+if [ "$sanitized" = 0 ] && [ "$failures" = 0 ] && [ -z "$shown" ]; then
+    echo "the machine was too busy, six times, to judge the times"
     exit 77
 fi
 finish

@@ -48,23 +48,34 @@ expect 3 'nothing was measured: .*two workers' "$CONTEND_BINARY" run train -n 1 
 expect 2 'gradient 6 is not' "$CONTEND_BINARY" bench train --device sim -p gradient=6 --no-plots \
     --out "$scratch/half"
 
-# A rank that is killed ends the arm at once, by its name.
-"$CONTEND_BINARY" bench train -n 2 --device sim --placement partition --rounds 1 --time 30 \
-    --no-baselines --no-plots --out "$scratch/dead" > "$scratch/dead.txt" 2>&1 &
-run=$!
-victim=
-for _ in $(seq 100); do
-    victim=$(pgrep -P "$run" | tail -n 1)
-    [ -n "$victim" ] && [ "$(cat "/proc/$victim/comm")" = contend-w1 ] && break
-    sleep 0.1
+# A rank that is killed ends the arm at once, by its name. When it runs cannot be seen from here:
+# where it was killed before, once more and later.
+rank_1_is_there() { # sets victim
+    local pid
+    for pid in $(pgrep -P "$run"); do
+        victim=$pid
+        [ "$(cat "/proc/$pid/comm" 2>/dev/null)" != contend-w1 ] || return 0
+    done
+    return 1
+}
+kill_rank_1() { # kill_rank_1 SECONDS: that long after its start
+    local run victim begin code
+    "$CONTEND_BINARY" bench train -n 2 --device sim --placement partition --rounds 1 --time 30 \
+        --no-baselines --no-plots --out "$scratch/dead" > "$scratch/dead.txt" 2>&1 &
+    run=$!
+    wait_for 60 rank_1_is_there || fail "no rank 1: $(cat "$scratch/dead.txt")"
+    sleep "$1"
+    begin=$SECONDS
+    kill -9 "$victim"
+    wait "$run"
+    code=$?
+    [ "$code" = 3 ] || fail "exit $code after a killed rank"$'\n'"$(cat "$scratch/dead.txt")"
+    [ $((SECONDS - begin)) -lt 15 ] || fail "a killed rank held up for $((SECONDS - begin)) s"
+}
+for seconds in 3 6 12; do
+    kill_rank_1 "$seconds"
+    grep -Eq 'while (launched|setup|primed|warming|ready)' "$scratch/dead/rows.csv" || break
 done
-sleep 4
-begin=$SECONDS
-kill -9 "$victim"
-wait "$run"
-code=$?
-[ "$code" = 3 ] || fail "exit $code after a killed rank"$'\n'"$(cat "$scratch/dead.txt")"
-[ $((SECONDS - begin)) -lt 15 ] || fail "a killed rank held up for $((SECONDS - begin)) s"
 grep -q ',failed,worker 1: killed by signal 9 (Killed) while running' "$scratch/dead/rows.csv" ||
     fail "the killed rank is not named:"$'\n'"$(cat "$scratch/dead/rows.csv")"
 

@@ -8,11 +8,13 @@ workers_of() { # PIDs of workers whose arena descriptor came from the run starte
 shm_before=$(ls /dev/shm 2>/dev/null)
 tmp_before=$(ls /tmp)
 
-start() { # start OUT ROUNDS: a run in the background, until its first round is on disk
-    "$CONTEND_FAKE" run fake --placement none,sized --workers 2 --rounds "$2" --time 0.3 \
-        --warmup 0.01 --no-plots --out "$1" > "$1.log" 2>&1 &
+start() { # start OUT ROUNDS [option...]: a run in the background, until a round is on disk
+    local out=$1 rounds=$2
+    shift 2
+    "$CONTEND_FAKE" run fake --placement none,sized --workers 2 --rounds "$rounds" --time 0.3 \
+        --warmup 0.01 --no-plots --out "$out" "$@" > "$out.log" 2>&1 &
     run=$!
-    wait_for 60 on_disk "$1" || fail "no round finished within a minute: $(cat "$1.log")"
+    wait_for 60 on_disk "$out" || fail "no round finished within a minute: $(cat "$out.log")"
 }
 on_disk() { # on_disk OUT: it has a row, and the next round runs
     [ "$(wc -l < "$1/rows.csv" 2>/dev/null || echo 0)" -gt 1 ] && [ -n "$(workers_of)" ]
@@ -25,7 +27,7 @@ wait "$run" 2>/dev/null
 none_left() {
     [ -z "$(workers_of)" ]
 }
-wait_for 5 none_left || fail "workers left after kill -9 of the parent: $(workers_of)"
+wait_for 20 none_left || fail "workers left after kill -9 of the parent: $(workers_of)"
 find "$scratch/kill" -name '*.tmp' | grep . && fail "temporary file left"
 grep -q '"status": "interrupted"' "$scratch/kill/run.json" || fail "run.json does not say interrupted"
 
@@ -45,7 +47,7 @@ for signal in INT TERM; do
 done
 
 # kill -9 of one worker: a row with the reason, and the run goes on.
-start "$scratch/worker" 3
+start "$scratch/worker" 2 --placement none --no-baselines --time 3
 victim=$(workers_of | head -n 1)
 kill -9 "$victim"
 wait "$run"
@@ -54,7 +56,8 @@ code=$?
 grep -q 'killed by signal 9' "$scratch/worker/rows.csv" || fail "no reason for the killed worker"
 [ -z "$(workers_of)" ] || fail "workers left after a killed one"
 
-[ "$shm_before" = "$(ls /dev/shm 2>/dev/null)" ] || fail "shared memory left in /dev/shm"
+left=$(comm -13 <(echo "$shm_before") <(ls /dev/shm 2>/dev/null) | grep contend)
+[ -z "$left" ] || fail "shared memory left in /dev/shm: $left"
 # By name: other programs, such as a compiler, come and go in /tmp meanwhile.
 left=$(comm -13 <(echo "$tmp_before") <(ls /tmp) | grep contend)
 [ -z "$left" ] || fail "files left in /tmp: $left"

@@ -75,7 +75,7 @@ done
 
 out=$scratch/good
 expect 0 "Results: $out" srun "--mpi=$how" --overcommit -n 2 "$CONTEND_BINARY" bench collective \
-    -p end=4K -p factor=8 --rounds 1 --time 1 --no-plots --out "$out"
+    -p end=4K -p factor=8 --rounds 1 --time 1 --limit 300 --no-plots --out "$out"
 check_collective "$out" 2
 grep -q '2 ranks started by srun' "$out/run.json" || fail "run.json does not say who started it"
 

@@ -206,7 +206,7 @@ static int fake_team_run(struct bench_ctx *ctx, uint64_t iters, struct sample *s
             return err_set(ctx->err, -EIO, "the fake is told to fail its run");
         if (i == 50 && is(ctx, MODE_CRASH))
             (void)raise(SIGKILL);
-        while (i == 50 && is(ctx, MODE_HANG_RUN))
+        while (i == 1 && is(ctx, MODE_HANG_RUN)) /* the others have come that far soon */
             (void)pause();
         rc = peers_gather(ctx->peers, &ctx->peers->rank, ranks, sizeof(unsigned), ctx->err);
     }

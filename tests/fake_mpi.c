@@ -1,4 +1,5 @@
 /* A module in place of contend_mpi.so, without MPI: its process ends as FAKE_MPI says, and when. */
+#include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -43,7 +44,10 @@ static int fake_test(struct mpi_ops_request *request, bool *done, char *msg, siz
     (void)msg;
     (void)size;
     end_if("test");
-    while (getenv("FAKE_MPI_HANGS"))
+    const char *told = getenv("FAKE_MPI_HANGS");
+    if (told)
+        (void)close(open(told, O_WRONLY | O_CREAT | O_CLOEXEC, 0600)); /* it does so from now on */
+    while (told)
         (void)pause();
     *done = false;
     return 0;

@@ -112,10 +112,28 @@ static uint64_t cpu_of_one_batch(const struct device_config *config)
     return used_ns;
 }
 
+/* The least of a few batches is at most `most_ns`: what is stolen can be charged to a sleeper. */
+static bool takes_at_most(const struct device_config *config, uint64_t most_ns)
+{
+    for (int i = 0; i < 50; i++)
+        if (cpu_of_one_batch(config) <= most_ns)
+            return true;
+    return false;
+}
+
+/* The most of a few, as others may have the CPU meanwhile. */
+static bool takes_at_least(const struct device_config *config, uint64_t least_ns)
+{
+    for (int i = 0; i < 50; i++)
+        if (cpu_of_one_batch(config) >= least_ns)
+            return true;
+    return false;
+}
+
 static void test_device_sim_blocking_wait_uses_no_cpu(void **state)
 {
     (void)state;
-    assert_true(cpu_of_one_batch(&slow) < (transfer_ns + work_ns) / 20);
+    assert_true(takes_at_most(&slow, (transfer_ns + work_ns) / 20));
 }
 
 /* How much it gets depends on who else runs here, so only: far more than asleep. */
@@ -124,7 +142,7 @@ static void test_device_sim_spinning_wait_burns_cpu(void **state)
     (void)state;
     struct device_config config = slow;
     config.spin = true;
-    assert_true(cpu_of_one_batch(&config) > (transfer_ns + work_ns) / 5);
+    assert_true(takes_at_least(&config, (transfer_ns + work_ns) / 5));
 }
 
 /* 64 MB through the staging buffer: milliseconds of a CPU, where pinned memory costs none. */
@@ -135,10 +153,10 @@ static void test_device_sim_pageable_copy_costs_cpu(void **state)
     config.rows = 64000;
     config.slots = 1;
     config.sim_gbps = 1000;
-    uint64_t pinned_ns = cpu_of_one_batch(&config);
+    assert_true(takes_at_most(&config, 1000000));
     config.pinned = false;
-    uint64_t pageable_ns = cpu_of_one_batch(&config);
-    assert_true(pageable_ns > pinned_ns + 1000000);
+    for (int i = 0; i < 5; i++)
+        assert_true(cpu_of_one_batch(&config) > 2000000);
 }
 
 static void test_device_sim_computes_nothing(void **state)

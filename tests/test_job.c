@@ -131,7 +131,7 @@ static void make_job(struct rank *rank)
         .leaders = 2,
         .leaders_before = rank->number > 0,
         .signals = &rank->signals,
-        .patience_s = 5,
+        .patience_s = 60,
         .exchange = {.request = rank->request},
     };
 }
@@ -389,7 +389,7 @@ static void watch_signal(struct rank *rank)
     struct board *board = calloc(1, sizeof(*board));
     rank->rc = board ? job_watch_open(&watch, &rank->job, board, &rank->err) : -ENOMEM;
     struct job_beat mine = {.foreground = WORKER_RUNNING, .all = WORKER_RUNNING};
-    for (unsigned steps = 0; !rank->rc && steps < 3000; steps++) {
+    for (unsigned steps = 0; !rank->rc; steps++) {
         mine.interrupted = rank->number == 2 && steps > 10;
         rank->rc = job_watch_step(&watch, &mine, false, &rank->err);
         (void)usleep(1000);
