@@ -23,9 +23,14 @@ __attribute__((format(printf, 2, 0))) static void log_line(const char *level, co
         return;
     if (before_line)
         before_line();
-    (void)fprintf(stderr, "contend: %s", level);
-    (void)vfprintf(stderr, fmt, ap);
-    (void)fputc('\n', stderr);
+    char line[4096];
+    size_t most = sizeof(line) - 1; /* room for the line's end */
+    size_t used = (size_t)snprintf(line, most, "contend: %s", level);
+    int more = vsnprintf(line + used, most - used, fmt, ap);
+    used += more < 0 ? 0 : (size_t)more < most - used ? (size_t)more : most - used - 1;
+    line[used++] = '\n';
+    /* At once: other processes of a job write to the same file. */
+    (void)fwrite(line, 1, used, stderr);
 }
 
 void log_info(const char *fmt, ...)
