@@ -4,6 +4,15 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
+#include "harness/core/clock.h"
+
+/* A signal that is blocked is queued although it is ignored, as SIGHUP is under nohup(1). */
+static bool is_ignored(int signal)
+{
+    struct sigaction action;
+    return !sigaction(signal, NULL, &action) && action.sa_handler == SIG_IGN;
+}
+
 int signals_open(struct signals *signals, struct err *err)
 {
     sigset_t mask;
@@ -11,7 +20,8 @@ int signals_open(struct signals *signals, struct err *err)
     (void)sigaddset(&mask, SIGCHLD);
     (void)sigaddset(&mask, SIGINT);
     (void)sigaddset(&mask, SIGTERM);
-    (void)sigaddset(&mask, SIGHUP);
+    if (!is_ignored(SIGHUP)) /* a shell's background jobs ignore SIGINT, and may be told by it */
+        (void)sigaddset(&mask, SIGHUP);
     *signals = (struct signals){.fd = -1};
     (void)sigprocmask(SIG_BLOCK, &mask, &signals->before);
     signals->fd = signalfd(-1, &mask, SFD_CLOEXEC | SFD_NONBLOCK);
@@ -32,7 +42,9 @@ bool signals_take(struct signals *signals)
 {
     struct signalfd_siginfo info;
     while (read(signals->fd, &info, sizeof(info)) == (ssize_t)sizeof(info))
-        if (info.ssi_signo != SIGCHLD)
+        if (info.ssi_signo != SIGCHLD) {
             signals->interrupted = (int)info.ssi_signo;
+            signals->since_ns = signals->since_ns ? signals->since_ns : clock_now_ns();
+        }
     return signals->interrupted != 0;
 }

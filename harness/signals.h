@@ -1,20 +1,23 @@
 /*
- * Signals as readable events: SIGCHLD to reap workers, SIGINT, SIGTERM and SIGHUP to end a run in
- * good order. Blocked from signals_open to signals_close, so no handler ever runs. Open it before
- * any library starts a thread: a thread that does not block them would take them by default.
+ * Signals as readable events: SIGCHLD to reap workers, SIGINT, SIGTERM and SIGHUP (unless it was
+ * ignored before, as under nohup) to end a run in good order. Blocked from signals_open to
+ * signals_close, so no handler ever runs. Open it before any library starts a thread: a thread that
+ * does not block them would take them by default.
  */
 #ifndef CONTEND_SIGNALS_H
 #define CONTEND_SIGNALS_H
 
 #include <signal.h>
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "harness/core/err.h"
 
 struct signals {
     int fd;
-    int interrupted; /* the signal that asked to stop, 0 = none so far */
-    sigset_t before; /* mask to restore */
+    int interrupted;   /* the signal that asked to stop, 0 = none so far */
+    uint64_t since_ns; /* when the first one was seen */
+    sigset_t before;   /* mask to restore */
 };
 
 int signals_open(struct signals *signals, struct err *err);

@@ -50,11 +50,30 @@ static void test_mask_is_restored_otherwise(void **state)
     assert_int_equal(WTERMSIG(status), SIGTERM);
 }
 
+/* SIGHUP ends a run, but not one that was started by nohup. */
+static void test_ignored_hangup(void **state)
+{
+    (void)state;
+    for (int ignored = 0; ignored < 2; ignored++) {
+        struct signals signals;
+        struct err err;
+        void (*before)(int) = signal(SIGHUP, ignored ? SIG_IGN : SIG_DFL);
+        assert_int_equal(signals_open(&signals, &err), 0);
+        (void)raise(SIGHUP);
+        assert_int_equal(signals_take(&signals), !ignored);
+        assert_int_equal(signals.since_ns != 0, !ignored);
+        signals.interrupted = 0; /* so that the next one has a mask to restore */
+        signals_close(&signals);
+        (void)signal(SIGHUP, before);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_second_request_changes_nothing),
         cmocka_unit_test(test_mask_is_restored_otherwise),
+        cmocka_unit_test(test_ignored_hangup),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
