@@ -50,19 +50,30 @@ int job_run_open(struct job *job, const struct job_env *env, struct signals *sig
     return job_require_same(job, "version and arguments", arguments, err);
 }
 
-/* What rank 0 has drawn. */
+/*
+ * What rank 0 has drawn, and the times that it chose by the number of arms: where another machine
+ * has to skip some, ranks with a budget of their own would count other numbers of operations.
+ */
 static int take_identity(struct job *job, struct run_setup *setup, struct err *err)
 {
     struct identity {
         uint64_t seed;
+        double measure_s, limit_s, expected_s;
         char run_id[sizeof(setup->result.run_id)];
-    } mine = {.seed = setup->result.seed}, *all = calloc(job->world.size, sizeof(*all));
+    } mine = {.seed = setup->result.seed,
+              .measure_s = setup->config.measure_s,
+              .limit_s = setup->config.limit_s,
+              .expected_s = setup->expected_s},
+      *all = calloc(job->world.size, sizeof(*all));
     if (!all)
         return err_set(err, -ENOMEM, "no memory for %u ranks", job->world.size);
     memcpy(mine.run_id, setup->result.run_id, sizeof(mine.run_id));
     int rc = job_gather(job, &mine, all, sizeof(mine), err);
     if (!rc) {
         setup->result.seed = setup->config.seed = all[0].seed;
+        setup->config.measure_s = all[0].measure_s;
+        setup->config.limit_s = all[0].limit_s;
+        setup->expected_s = all[0].expected_s;
         memcpy(setup->result.run_id, all[0].run_id, sizeof(setup->result.run_id));
     }
     free(all);

@@ -82,6 +82,23 @@ jq -e '[.arms[] | select(.alone)][0].observations[0].workers | length == 2' "$ou
 jq -e 'all(.arms[].observations[].workers[]; .status == "ok" and .host != null)' "$out/run.json" \
     >/dev/null || fail "a worker is not ok, or on no host"
 
+# A second machine, of one CPU: what it cannot do is skipped by all, and the time of the others is the
+# same for all, or ranks would not meet as often (faketeam compares).
+sed 's/^........-/00000000-/' /proc/sys/kernel/random/boot_id >"$scratch/boot_id"
+cat >"$scratch/elsewhere" <<ELSEWHERE
+#!/bin/sh
+[ "\$OMPI_COMM_WORLD_RANK" = 1 ] || exec "\$@"
+exec unshare --mount --propagation unchanged sh -c 'mount --make-private /proc &&
+    mount --bind "$scratch/boot_id" /proc/sys/kernel/random/boot_id && exec taskset -c 0 "\$@"' sh "\$@"
+ELSEWHERE
+chmod +x "$scratch/elsewhere"
+out=$scratch/uneven
+if [ "$(nproc)" -gt 1 ] && OMPI_COMM_WORLD_RANK=1 "$scratch/elsewhere" true 2>/dev/null; then
+    expect 0 "partition.*: rank 1 " mpirun -n 2 --bind-to none "$scratch/elsewhere" "$CONTEND_FAKE" \
+        run apart --rounds 7 --no-plots --out "$out"
+    [ "$(cell "$out/rows.csv" none 2 rank_sum rounds)" = 7 ] || fail "$(cat "$out/rows.csv")"
+fi
+
 # mpirun gives each rank a terminal of its own, and writes into a file: no colours, no bar.
 env -u NO_COLOR mpirun -n 2 "$CONTEND_FAKE" bench faketeam --rounds 1 --time 0.1 --no-plots \
     --out "$scratch/plain" >"$scratch/plain.log" 2>&1 </dev/null || fail "$(cat "$scratch/plain.log")"

@@ -200,7 +200,11 @@ static int fake_team_run(struct bench_ctx *ctx, uint64_t iters, struct sample *s
     (void)iters;
     (void)sample;
     unsigned ranks[64] = {0}, sum = 0;
-    int rc = 0;
+    double budgets_s[64] = {0};
+    int rc = peers_gather(ctx->peers, &ctx->budget_s, budgets_s, sizeof(double), ctx->err);
+    for (unsigned r = 1; r < ctx->peers->size && !rc; r++)
+        if (budgets_s[r] != budgets_s[0])
+            rc = err_set(ctx->err, -EIO, "rank %u has a budget of its own", r);
     for (int i = 0; i < 100 && !rc; i++) {
         if (i == 50 && (is(ctx, MODE_FAIL_RUN) || is(ctx, MODE_HANG_TEARDOWN)))
             return err_set(ctx->err, -EIO, "the fake is told to fail its run");
@@ -321,6 +325,11 @@ static const struct scenario_part team_parts[] = {
     {.foreground = NULL},
 };
 
+static const struct scenario_part apart_parts[] = {
+    {.foreground = "faketeam", .placements = "none,partition"},
+    {.foreground = NULL},
+};
+
 const struct scenario fake_scenarios[] = {
     {.name = "fake", .summary = "the fake", .parts = fake_parts},
     {.name = "busy",
@@ -332,5 +341,10 @@ const struct scenario fake_scenarios[] = {
      .summary = "ranks with as many fakes behind them",
      .parts = team_parts,
      .background = "fake"},
+    {.name = "apart",
+     .summary = "ranks and a fake, apart where there are CPUs for it",
+     .parts = apart_parts,
+     .background = "fake",
+     .background_workers = 1},
     {.name = NULL},
 };
