@@ -316,21 +316,43 @@ static int start_mpi(struct job *job, const struct job_env *env, struct err *err
     return 0;
 }
 
+static int take_lines(struct job *job, struct err *err)
+{
+    lifeline_take(&job->lines);
+    return job_gather_test(job, err);
+}
+
+/* Rank 0 takes lines until all ranks have said whether they have one. */
+static int settle_lines(struct job *job, bool mine, struct err *err)
+{
+    bool *made = calloc(job->world.size, sizeof(*made));
+    if (!made)
+        return err_set(err, -ENOMEM, "no memory for %u ranks", job->world.size);
+    int rc = job_gather_begin(job, &mine, made, sizeof(mine), err);
+    if (!rc)
+        rc = await(job, job_is_first(job) ? take_lines : job_gather_test, err);
+    if (!rc && job_is_first(job))
+        lifeline_settle(&job->lines, made);
+    free(made);
+    return rc;
+}
+
 /* A line from each rank to rank 0, where there is a way. */
 static int make_lines(struct job *job, struct err *err)
 {
     struct lifeline_offer mine = {.port = 0}, *all = calloc(job->world.size, sizeof(*all));
+    bool made = false;
     if (!all)
         return err_set(err, -ENOMEM, "no memory for %u ranks", job->world.size);
     if (job_is_first(job))
         lifeline_offer(&job->lines, job->world.size, &mine);
     int rc = job_gather(job, &mine, all, sizeof(mine), err);
-    if (job_is_first(job))
-        (void)lifeline_accept(&job->lines, &mine, rc ? 0 : job->world.size - 1, line_limit_s);
-    else if (!rc)
-        (void)lifeline_connect(&job->lines, &all[0], job->world.rank,
-                               !strcmp(job->ranks[0].machine, job->ranks[job->world.rank].machine),
-                               line_limit_s);
+    if (!rc && !job_is_first(job))
+        made = lifeline_connect(&job->lines, &all[0], job->world.rank,
+                                !strcmp(job->ranks[0].machine, job->ranks[job->world.rank].machine),
+                                line_limit_s);
+    if (!rc)
+        rc = settle_lines(job, made, err);
     if (job->lines.n)
         mpi_client_watch(job->lines.poll_fd);
     free(all);

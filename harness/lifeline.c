@@ -11,14 +11,20 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/random.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include "harness/core/clock.h"
 
-enum { HALF = LIFELINE_TOKEN / 2 };
+enum {
+    HALF = LIFELINE_TOKEN / 2,
+    BACKLOG = 4096,  /* all ranks come at once; the kernel has a limit of its own */
+    SPARE_FILES = 64 /* that rank 0 needs for other things than lines */
+};
 
-/* What a rank says when it comes, and how it leaves; rank 0 answers with the token's other half. */
+/* What a rank says when it comes, which rank 0 answers with the token's other half; and how it
+ * leaves. */
 struct greeting {
     unsigned char half[HALF];
     uint32_t rank;
@@ -69,17 +75,17 @@ static bool make_lines(struct lifeline *lines, unsigned n)
     return true;
 }
 
-static void keep(struct lifeline *lines, unsigned i, int fd)
+/* From now on it is heard. */
+static void keep(struct lifeline *lines, unsigned i)
 {
     const int options[][2] = {
         {TCP_KEEPIDLE, QUIET_S}, {TCP_KEEPINTVL, ASK_AGAIN_S}, {TCP_KEEPCNT, ASK_TIMES}};
-    int on = 1;
+    int on = 1, fd = lines->line[i].fd;
     (void)setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof(on));
     for (size_t o = 0; o < sizeof(options) / sizeof(options[0]); o++)
         (void)setsockopt(fd, IPPROTO_TCP, options[o][0], &options[o][1], sizeof(int));
     struct epoll_event event = {.events = EPOLLIN, .data.u32 = i};
     (void)epoll_ctl(lines->poll_fd, EPOLL_CTL_ADD, fd, &event);
-    lines->line[i].fd = fd;
 }
 
 static void drop(struct line *line)
@@ -88,16 +94,22 @@ static void drop(struct line *line)
     line->fd = -1;
 }
 
-/* A stranger who says nothing must not keep the others waiting. */
-static const uint64_t guest_ns = 100000000;
+/* A stranger who says nothing is not waited for; a rank may have been stopped before it spoke. */
+static const uint64_t guest_ns = UINT64_C(10000000000);
+static const uint64_t try_ns = 250000000; /* an address that leads nowhere */
 
 /* ---- making them ---- */
 
-static void list_addresses(struct lifeline_offer *offer)
+static bool is_loopback(const struct lifeline_address *address)
 {
-    struct ifaddrs *all = NULL;
-    if (getifaddrs(&all))
-        return;
+    static const unsigned char six[16] = {[15] = 1};
+    return address->family == AF_INET ? address->bytes[0] == 127
+                                      : !memcmp(address->bytes, six, sizeof(six));
+}
+
+/* Those of the loopback, or the others. */
+static void list_addresses(const struct ifaddrs *all, bool loopback, struct lifeline_offer *offer)
+{
     for (const struct ifaddrs *at = all; at && offer->naddresses < LIFELINE_ADDRESSES;
          at = at->ifa_next) {
         struct lifeline_address *address = &offer->addresses[offer->naddresses];
@@ -117,19 +129,19 @@ static void list_addresses(struct lifeline_offer *offer)
         } else {
             continue;
         }
-        offer->naddresses++;
+        if (is_loopback(address) == loopback)
+            offer->naddresses++;
     }
-    freeifaddrs(all);
 }
 
 /* `address` becomes what the kernel gave; -1. */
 static int listen_on(struct sockaddr *address, socklen_t size)
 {
-    int off = 0, fd = socket(address->sa_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    int off = 0, fd = socket(address->sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (fd >= 0 &&
         (address->sa_family != AF_INET6 ||
          !setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof(off))) &&
-        !bind(fd, address, size) && !listen(fd, SOMAXCONN) && !getsockname(fd, address, &size))
+        !bind(fd, address, size) && !listen(fd, BACKLOG) && !getsockname(fd, address, &size))
         return fd;
     if (fd >= 0)
         (void)close(fd);
@@ -152,12 +164,18 @@ static int listen_anywhere(uint16_t *port)
 
 void lifeline_offer(struct lifeline *lines, unsigned size, struct lifeline_offer *offer)
 {
+    struct ifaddrs *all = NULL;
     memset(offer, 0, sizeof(*offer));
     if (!make_lines(lines, size) ||
         getrandom(offer->token, sizeof(offer->token), 0) != (ssize_t)sizeof(offer->token))
         return;
+    memcpy(lines->token, offer->token, sizeof(lines->token));
     lines->listen_fd = listen_anywhere(&offer->port);
-    list_addresses(offer);
+    if (getifaddrs(&all))
+        return;
+    list_addresses(all, false, offer);
+    list_addresses(all, true, offer);
+    freeifaddrs(all);
 }
 
 static int connect_to(const struct lifeline_address *address, uint16_t port, uint64_t until_ns)
@@ -183,88 +201,119 @@ static int connect_to(const struct lifeline_address *address, uint16_t port, uin
 }
 
 /* A stranger may listen there: it does not know the answer. */
-static bool is_welcome(int fd, const struct lifeline_offer *offer, unsigned rank, uint64_t until_ns)
+static bool is_welcome(int fd, const struct lifeline_offer *offer, unsigned rank)
 {
     struct greeting greeting = {.rank = rank};
     unsigned char answer[HALF];
     memcpy(greeting.half, offer->token, HALF);
     return write_whole(fd, &greeting, sizeof(greeting)) &&
-           read_whole(fd, answer, sizeof(answer), until_ns) &&
-           !memcmp(answer, offer->token + HALF, HALF) && write_whole(fd, "", 1);
+           read_whole(fd, answer, sizeof(answer), clock_now_ns() + guest_ns) &&
+           !memcmp(answer, offer->token + HALF, HALF);
 }
 
-static bool is_loopback(const struct lifeline_address *address)
+/* Each address once; *late: one of them did not answer in time. */
+static bool try_addresses(struct lifeline *lines, const struct lifeline_offer *offer, unsigned rank,
+                          bool same_machine, bool *late)
 {
-    static const unsigned char six[16] = {[15] = 1};
-    return address->family == AF_INET ? address->bytes[0] == 127
-                                      : !memcmp(address->bytes, six, sizeof(six));
-}
-
-bool lifeline_connect(struct lifeline *lines, const struct lifeline_offer *offer, unsigned rank,
-                      bool same_machine, double limit_s)
-{
-    uint64_t limit_ns = (uint64_t)(limit_s * 1e9), end_ns = clock_now_ns() + limit_ns;
-    if (!make_lines(lines, 1) || !offer->port)
-        return false;
-    lines->guest = true;
+    *late = false;
     for (unsigned i = 0; i < offer->naddresses && i < LIFELINE_ADDRESSES; i++) {
         if (is_loopback(&offer->addresses[i]) && !same_machine)
             continue;
-        /* Some lead nowhere; where somebody listens, rank 0 may still be busy. */
-        uint64_t until_ns = clock_now_ns() + limit_ns / LIFELINE_ADDRESSES;
+        uint64_t until_ns = clock_now_ns() + try_ns;
         int fd = connect_to(&offer->addresses[i], offer->port, until_ns);
+        *late = *late || (fd < 0 && clock_now_ns() >= until_ns);
         if (fd < 0)
             continue;
-        if (is_welcome(fd, offer, rank, end_ns)) {
-            keep(lines, 0, fd);
-            lines->line[0].made = true;
+        lines->line[0].fd = fd;
+        if (is_welcome(fd, offer, rank)) {
+            keep(lines, 0);
             return true;
         }
-        (void)close(fd);
+        drop(&lines->line[0]);
     }
     return false;
 }
 
-static bool take_guest(struct lifeline *lines, const unsigned char *token)
+/* Again where one was late: the kernel drops who comes while too many wait. */
+bool lifeline_connect(struct lifeline *lines, const struct lifeline_offer *offer, unsigned rank,
+                      bool same_machine, double limit_s)
 {
-    struct greeting greeting;
-    int fd = accept4(lines->listen_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
-    if (fd < 0)
+    uint64_t end_ns = clock_now_ns() + (uint64_t)(limit_s * 1e9);
+    bool late = true, made = false;
+    if (!make_lines(lines, 1) || !offer->port)
         return false;
-    bool good = read_whole(fd, &greeting, sizeof(greeting), clock_now_ns() + guest_ns) &&
-                !memcmp(greeting.half, token, HALF) && greeting.rank < lines->n &&
-                lines->line[greeting.rank].fd < 0 && write_whole(fd, token + HALF, HALF);
-    if (good)
-        keep(lines, greeting.rank, fd);
-    else
-        (void)close(fd);
-    return good;
+    lines->guest = true;
+    while (!made && late && clock_now_ns() < end_ns)
+        made = try_addresses(lines, offer, rank, same_machine, &late);
+    return made;
 }
 
-unsigned lifeline_accept(struct lifeline *lines, const struct lifeline_offer *offer, unsigned n,
-                         double limit_s)
+static bool is_spare(int fd)
 {
-    unsigned taken = 0;
-    uint64_t until_ns = clock_now_ns() + (uint64_t)(limit_s * 1e9);
-    while (lines->listen_fd >= 0 && taken < n && ready(lines->listen_fd, POLLIN, until_ns))
-        taken += take_guest(lines, offer->token);
-    if (lines->listen_fd >= 0)
+    struct rlimit limit;
+    return !getrlimit(RLIMIT_NOFILE, &limit) && (rlim_t)fd + SPARE_FILES < limit.rlim_cur;
+}
+
+/* True when nothing more is expected of who came: it is a line, or closed. */
+static bool greet(struct lifeline *lines, int fd)
+{
+    struct greeting greeting;
+    ssize_t n = recv(fd, &greeting, sizeof(greeting), MSG_PEEK | MSG_DONTWAIT);
+    if ((n < 0 && (errno == EAGAIN || errno == EINTR)) || (n > 0 && n < (ssize_t)sizeof(greeting)))
+        return false;
+    bool good = n == (ssize_t)sizeof(greeting) &&
+                recv(fd, &greeting, sizeof(greeting), MSG_DONTWAIT) == n &&
+                !memcmp(greeting.half, lines->token, HALF) && greeting.rank < lines->n &&
+                is_spare(fd) && write_whole(fd, lines->token + HALF, HALF);
+    if (!good) {
+        (void)close(fd);
+        return true;
+    }
+    struct line *line = &lines->line[greeting.rank];
+    if (line->fd >= 0)
+        drop(line); /* it gave that one up */
+    line->fd = fd;
+    return true;
+}
+
+void lifeline_take(struct lifeline *lines)
+{
+    int fd = -1;
+    while (lines->listen_fd >= 0 && lines->ncoming < LIFELINE_COMING &&
+           (fd = accept4(lines->listen_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK)) >= 0)
+        lines->coming[lines->ncoming++] =
+            (struct lifeline_coming){.fd = fd, .until_ns = clock_now_ns() + guest_ns};
+    for (unsigned i = lines->ncoming; i-- > 0;) {
+        struct lifeline_coming *coming = &lines->coming[i];
+        bool late = clock_now_ns() >= coming->until_ns, done = greet(lines, coming->fd);
+        if (!done && !late)
+            continue;
+        if (!done)
+            (void)close(coming->fd);
+        *coming = lines->coming[--lines->ncoming];
+    }
+}
+
+static void stop_listening(struct lifeline *lines)
+{
+    if (lines->n && lines->listen_fd >= 0)
         (void)close(lines->listen_fd);
     lines->listen_fd = -1;
-    return taken;
+    while (lines->ncoming)
+        (void)close(lines->coming[--lines->ncoming].fd);
+}
+
+void lifeline_settle(struct lifeline *lines, const bool *made)
+{
+    stop_listening(lines);
+    for (unsigned r = 0; r < lines->n; r++)
+        if (lines->line[r].fd >= 0 && made[r])
+            keep(lines, r);
+        else if (lines->line[r].fd >= 0)
+            drop(&lines->line[r]);
 }
 
 /* ---- what they say ---- */
-
-/* The guest's first byte; one that gave up before it was answered is no line. */
-static void make(struct line *line)
-{
-    char byte;
-    ssize_t n = recv(line->fd, &byte, 1, MSG_DONTWAIT);
-    line->made = n == 1;
-    if (!n || (n < 0 && errno != EAGAIN && errno != EINTR))
-        drop(line);
-}
 
 /* Our side stays open until we end: who waits for us sees when. */
 static void hear(struct lifeline *lines, struct line *line)
@@ -288,10 +337,6 @@ int lifeline_lost(struct lifeline *lines, enum lifeline_end *end, const char **w
     /* One at a time: the kernel has them in the order in which they came. */
     while (lines->n && epoll_wait(lines->poll_fd, &event, 1, 0) == 1) {
         struct line *line = &lines->line[event.data.u32];
-        if (!line->made) {
-            make(line);
-            continue;
-        }
         hear(lines, line);
         bool lost = line->end == LIFELINE_FAILED || line->end == LIFELINE_CLOSED ||
                     (line->end == LIFELINE_FOLLOWS && lines->guest);
@@ -342,6 +387,7 @@ bool lifeline_await_first(struct lifeline *lines, double limit_s)
 
 void lifeline_close(struct lifeline *lines)
 {
+    stop_listening(lines);
     lifeline_say(lines, LIFELINE_LEFT, "");
     for (unsigned i = 0; i < lines->n; i++)
         if (lines->line[i].fd >= 0)

@@ -5,8 +5,8 @@
  * cannot reach rank 0 so is found by its silence.
  *
  * Rank 0 listens while the lines are made. It gave out random bytes through MPI: who comes says one
- * half of them, rank 0 answers with the other, and the guest's next byte makes the line; one that
- * has given up by then is no line, and no loss.
+ * half of them, rank 0 answers with the other, and the guests tell through MPI whether they were
+ * answered; of one that had given up by then there is no line, and no loss.
  */
 #ifndef CONTEND_LIFELINE_H
 #define CONTEND_LIFELINE_H
@@ -15,7 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { LIFELINE_ADDRESSES = 8, LIFELINE_TOKEN = 16, LIFELINE_WORDS = 128 };
+enum { LIFELINE_ADDRESSES = 8, LIFELINE_TOKEN = 16, LIFELINE_WORDS = 128, LIFELINE_COMING = 64 };
 
 /* Where rank 0 can be reached: sent through MPI. */
 struct lifeline_offer {
@@ -42,11 +42,16 @@ struct lifeline {
     bool said;  /* how this process ends */
     struct line {
         int fd; /* -1 = none */
-        bool made;
         enum lifeline_end end;
         char words[LIFELINE_WORDS];
     } * line; /* of rank 0: by rank, its own unused; of others: one, to rank 0 */
     int listen_fd;
+    unsigned char token[LIFELINE_TOKEN];
+    unsigned ncoming;
+    struct lifeline_coming { /* who has not said yet who it is */
+        int fd;
+        uint64_t until_ns;
+    } coming[LIFELINE_COMING];
     int poll_fd; /* readable when a line has news: an epoll */
 };
 
@@ -54,15 +59,17 @@ struct lifeline {
 void lifeline_offer(struct lifeline *lines, unsigned size, struct lifeline_offer *offer);
 
 /*
- * Other ranks: tries the addresses for at most limit_s; the loopback only if rank 0 is on the same
+ * Other ranks: tries the addresses for about limit_s; the loopback only if rank 0 is on the same
  * machine. False: there is no line.
  */
 bool lifeline_connect(struct lifeline *lines, const struct lifeline_offer *offer, unsigned rank,
                       bool same_machine, double limit_s);
 
-/* Rank 0: takes up to `n` lines that others make, then stops listening. Returns how many. */
-unsigned lifeline_accept(struct lifeline *lines, const struct lifeline_offer *offer, unsigned n,
-                         double limit_s);
+/* Rank 0: answers those who have come, without waiting for others. To be called again and again. */
+void lifeline_take(struct lifeline *lines);
+
+/* Rank 0: stops listening; from now on the lines of ranks r are heard whose made[r] is true. */
+void lifeline_settle(struct lifeline *lines, const bool *made);
 
 /* Reads what there is, without waiting: the first rank that is lost, with how; -1 = nobody. */
 int lifeline_lost(struct lifeline *lines, enum lifeline_end *end, const char **words);

@@ -1,6 +1,7 @@
 /* Lines from ranks to rank 0 over the loopback: who is lost, how, and who is not. */
 #include "harness/lifeline.h"
 
+#include <netinet/in.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -22,6 +23,24 @@ static void *connect_guest(void *arg)
     return lifeline_connect(guest, &offer, rank, true, 8) ? guest : NULL;
 }
 
+static unsigned count_lines(const struct lifeline *lines)
+{
+    unsigned n = 0;
+    for (unsigned r = 0; r < lines->n; r++)
+        n += lines->line[r].fd >= 0;
+    return n;
+}
+
+/* As rank 0 does: takes who comes, until there are `n` lines or `ms` have passed. */
+static unsigned take_lines(struct lifeline *lines, unsigned n, unsigned ms)
+{
+    for (unsigned i = 0; i < ms && count_lines(lines) < n; i++) {
+        lifeline_take(lines);
+        (void)usleep(1000);
+    }
+    return count_lines(lines);
+}
+
 /* Rank 0's lines, and the others', of which `n` are made. */
 static void make(struct lifeline *lines, struct lifeline *guests, unsigned n)
 {
@@ -37,11 +56,14 @@ static void make(struct lifeline *lines, struct lifeline *guests, unsigned n)
         guests[r].n = r;
         assert_int_equal(pthread_create(&threads[r], NULL, connect_guest, &guests[r]), 0);
     }
-    assert_int_equal(lifeline_accept(lines, &offer, n, 10), n);
+    bool settled[RANKS] = {false};
+    assert_int_equal(take_lines(lines, n, 60000), n);
     for (unsigned r = 1; r <= n; r++) {
         assert_int_equal(pthread_join(threads[r], &made), 0);
         assert_non_null(made);
+        settled[r] = true;
     }
+    lifeline_settle(lines, settled);
 }
 
 static void leave(struct lifeline *lines, enum lifeline_end end, const char *words)
@@ -177,33 +199,62 @@ static void test_await_first(void **state)
     lifeline_close(&guests[1]);
 }
 
-/* Rank 0 is busy elsewhere until the guest has given up: there is no line then, and nobody lost. */
-static void *connect_in_haste(void *arg)
-{
-    struct lifeline *guest = arg;
-    bool made = lifeline_connect(guest, &offer, 1, true, 0.3);
-    lifeline_close(guest);
-    return made ? guest : NULL;
-}
-
-static void test_late_accept(void **state)
+/* A guest that has given up before it was answered: there is no line then, and nobody is lost. */
+static void test_guest_gave_up(void **state)
 {
     (void)state;
-    struct lifeline lines, guest;
+    struct lifeline lines, guests[RANKS];
     enum lifeline_end end;
     const char *words;
     pthread_t thread;
     void *made;
+    const bool settled[RANKS] = {[2] = true};
     lifeline_offer(&lines, RANKS, &offer);
-    assert_int_equal(pthread_create(&thread, NULL, connect_in_haste, &guest), 0);
-    assert_int_equal(pthread_join(thread, &made), 0);
-    assert_null(made);
-    (void)lifeline_accept(&lines, &offer, 1, 0.5);
+    for (unsigned r = 1; r <= 2; r++) {
+        guests[r].n = r;
+        assert_int_equal(pthread_create(&thread, NULL, connect_guest, &guests[r]), 0);
+        assert_int_equal(take_lines(&lines, r, 60000), r);
+        assert_int_equal(pthread_join(thread, &made), 0);
+        assert_non_null(made);
+    }
+    (void)shutdown(guests[1].line[0].fd, SHUT_RDWR);
+    assert_int_equal(lifeline_lost(&lines, &end, &words), -1);
+    lifeline_settle(&lines, settled);
+    assert_int_equal(count_lines(&lines), 1);
     for (unsigned i = 0; i < 100; i++) {
         assert_int_equal(lifeline_lost(&lines, &end, &words), -1);
         (void)usleep(1000);
     }
+    (void)shutdown(guests[2].line[0].fd, SHUT_RDWR);
+    assert_int_equal(wait_for_lost(&lines, &end, &words), 2);
+    lifeline_close(&guests[1]);
+    lifeline_close(&guests[2]);
     lifeline_close(&lines);
+}
+
+/* Who says nothing keeps nobody waiting: more of them than there is room for would. */
+static void test_silent_strangers(void **state)
+{
+    (void)state;
+    struct lifeline lines, guest = {.n = 1};
+    pthread_t thread;
+    void *made;
+    int silent[LIFELINE_COMING / 2];
+    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr = {htonl(INADDR_LOOPBACK)}};
+    lifeline_offer(&lines, RANKS, &offer);
+    address.sin_port = htons(offer.port);
+    for (unsigned i = 0; i < LIFELINE_COMING / 2; i++) {
+        silent[i] = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+        assert_int_equal(connect(silent[i], (struct sockaddr *)&address, sizeof(address)), 0);
+    }
+    assert_int_equal(pthread_create(&thread, NULL, connect_guest, &guest), 0);
+    assert_int_equal(take_lines(&lines, 1, 60000), 1);
+    assert_int_equal(pthread_join(thread, &made), 0);
+    assert_non_null(made);
+    lifeline_close(&guest);
+    lifeline_close(&lines);
+    for (unsigned i = 0; i < LIFELINE_COMING / 2; i++)
+        (void)close(silent[i]);
 }
 
 static void *connect_stranger(void *arg)
@@ -223,7 +274,7 @@ static void test_strangers(void **state)
     void *made;
     lifeline_offer(&lines, RANKS, &offer);
     assert_int_equal(pthread_create(&thread, NULL, connect_stranger, &stranger), 0);
-    assert_int_equal(lifeline_accept(&lines, &offer, 1, 0.5), 0);
+    assert_int_equal(take_lines(&lines, 1, 500), 0);
     assert_int_equal(pthread_join(thread, &made), 0);
     assert_null(made);
     lifeline_close(&stranger);
@@ -231,7 +282,7 @@ static void test_strangers(void **state)
 
     lifeline_offer(&lines, RANKS, &offer);
     assert_int_equal(pthread_create(&thread, NULL, connect_guest, &guest), 0);
-    assert_int_equal(lifeline_accept(&lines, &offer, 1, 0.5), 0);
+    assert_int_equal(take_lines(&lines, 1, 500), 0);
     assert_int_equal(pthread_join(thread, &made), 0);
     assert_null(made);
     lifeline_close(&guest);
@@ -246,7 +297,7 @@ static void test_no_line(void **state)
     enum lifeline_end end;
     const char *words;
     lifeline_offer(&lines, RANKS, &offer);
-    assert_int_equal(lifeline_accept(&lines, &offer, RANKS - 1, 0.01), 0);
+    lifeline_settle(&lines, (const bool[RANKS]){false});
     assert_false(lifeline_connect(&guest, &offer, 1, true, 1));
     assert_int_equal(lifeline_lost(&lines, &end, &words), -1);
     lifeline_close(&lines);
@@ -261,11 +312,11 @@ static void test_no_line(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_all_alive),   cmocka_unit_test(test_closed),
-        cmocka_unit_test(test_last_words),  cmocka_unit_test(test_first_is_lost),
-        cmocka_unit_test(test_strangers),   cmocka_unit_test(test_no_line),
-        cmocka_unit_test(test_followers),   cmocka_unit_test(test_await_first),
-        cmocka_unit_test(test_late_accept),
+        cmocka_unit_test(test_all_alive),     cmocka_unit_test(test_closed),
+        cmocka_unit_test(test_last_words),    cmocka_unit_test(test_first_is_lost),
+        cmocka_unit_test(test_strangers),     cmocka_unit_test(test_no_line),
+        cmocka_unit_test(test_followers),     cmocka_unit_test(test_await_first),
+        cmocka_unit_test(test_guest_gave_up), cmocka_unit_test(test_silent_strangers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
