@@ -14,6 +14,7 @@
 
 /* A launcher kills a second after SIGTERM: until then the others must be heard and all written. */
 static const double last_words_s = 0.3;
+static const double lines_s = 1; /* for news of who was lost, where nobody has asked us to stop */
 static const double default_patience_s = 70, line_limit_s = 2;
 static const double results_s = 2; /* that rank 0 takes to write them */
 static const long longest_nap_ns = 1000000;
@@ -66,12 +67,20 @@ static int take_follower(struct job *job, struct err *err)
     return rank < 0 ? 0 : set_lost_words(job, (unsigned)rank, words, err);
 }
 
+/* Whether one has asked us to stop, and what that leaves us is over. */
+static bool past_last_words(const struct job *job)
+{
+    return signals_take(job->signals) &&
+           clock_now_ns() - job->signals->since_ns >= (uint64_t)(last_words_s * 1e9);
+}
+
 /* MPI has ended, or hangs, as it does when a rank is lost: at rank 0 a line may tell which. */
 static int await_lines(struct job *job, struct err *err)
 {
-    uint64_t until_ns = clock_now_ns() + (uint64_t)(last_words_s * 1e9);
+    uint64_t until_ns = clock_now_ns() + (uint64_t)(lines_s * 1e9);
     int rc = check_lines(job, err);
-    while (!rc && job_is_first(job) && job->lines.n && clock_now_ns() < until_ns) {
+    while (!rc && job_is_first(job) && job->lines.n && clock_now_ns() < until_ns &&
+           !past_last_words(job)) {
         (void)usleep(5000);
         rc = check_lines(job, err);
     }
@@ -190,18 +199,13 @@ static int await(struct job *job, int (*test)(struct job *, struct err *), struc
 {
     long nap_ns = 20000;
     uint64_t until_ns = clock_now_ns() + (uint64_t)(job->patience_s * 1e9);
-    bool told = false;
     for (;;) {
         int done = test(job, err);
         if (done)
             return done < 0 ? done : 0;
-        if (clock_now_ns() >= until_ns)
+        if (clock_now_ns() >= until_ns || past_last_words(job))
             return job_lose(job, err);
         nap(&nap_ns);
-        if (!told && signals_take(job->signals)) {
-            told = true;
-            until_ns = clock_now_ns() + (uint64_t)(last_words_s * 1e9);
-        }
     }
 }
 

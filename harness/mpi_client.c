@@ -7,19 +7,23 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "harness/affinity.h"
+#include "harness/core/clock.h"
 #include "harness/launch.h"
 #include "harness/mpi_link.h"
 
-/* For the end of MPI, which waits for the slowest rank to draw its figures; for its process's. */
-enum { END_MS = 600000, EXIT_MS = 5000 };
+/*
+ * Patience with the process where nothing else tells: with a call; with the start and the end of
+ * MPI, which wait for the slowest rank, to be started and to draw its figures; with an abort; with
+ * its exit.
+ */
+enum { CALL_MS = 180000, START_MS = 600000, END_MS = 600000, ABORT_MS = 5000, EXIT_MS = 5000 };
 
-/* A message larger than the socket's buffer waits until the process reads on. */
-static const struct timeval write_limit = {.tv_sec = 30};
+/* A socket that polls as writable takes that much at once (net/unix/af_unix.c, unix_writable). */
+enum { CHUNK = 32768 };
 
 /* A message under way; a request's handle is its place + 1. */
 struct message {
@@ -35,7 +39,8 @@ static struct client {
     bool reaped;
     int status;  /* of waitpid */
     bool silent; /* it missed a call: what it says now would be the answer to another */
-    bool ending; /* the ranks wait for each other, for END_MS and as the launcher lets them */
+    bool ending; /* the ranks wait for each other, as the launcher lets them */
+    int patience_ms;
     struct signals *signals;
     int watched_fd; /* -1 = none */
     double last_words_s;
@@ -86,20 +91,29 @@ static int explain_end(char *msg, size_t size)
     return killed ? -ECHILD : -ECONNABORTED;
 }
 
-/* Until the process has something to say; not for long once we were asked to stop. */
-static int await_answer(void)
+/*
+ * Until the process has something to say (POLLIN) or room for more (POLLOUT); not for long once we
+ * were asked to stop, or a line has news.
+ */
+static int await_process(short events)
 {
-    struct pollfd fds[] = {{.fd = client.fd, .events = POLLIN},
+    struct pollfd fds[] = {{.fd = client.fd, .events = events},
                            {.fd = client.signals->fd, .events = POLLIN},
                            {.fd = client.watched_fd, .events = POLLIN}};
-    int patience_ms = client.ending ? END_MS : (int)(client.last_words_s * 1e3);
+    uint64_t until_ns = clock_now_ns() + (uint64_t)client.patience_ms * 1000000;
     bool hurry = client.ending;
     for (;;) {
-        hurry |= signals_take(client.signals) || fds[2].revents;
-        int n = poll(fds, hurry ? 1 : 3, hurry ? patience_ms : -1);
+        uint64_t now_ns = clock_now_ns();
+        uint64_t last_ns = now_ns + (uint64_t)(client.last_words_s * 1e9);
+        if (!hurry && (signals_take(client.signals) || fds[2].revents)) {
+            hurry = true;
+            until_ns = last_ns < until_ns ? last_ns : until_ns;
+        }
+        int left_ms = until_ns > now_ns ? (int)((until_ns - now_ns) / 1000000) + 1 : 0;
+        int n = poll(fds, hurry ? 1 : 3, left_ms);
         if (n > 0 && fds[0].revents)
             return 0;
-        if (n == 0)
+        if (!left_ms)
             break;
     }
     client.silent = true;
@@ -119,26 +133,37 @@ static int fail_link(int rc, char *msg, size_t size)
 
 static int take_reply(struct mpi_link_reply *reply, char *msg, size_t size)
 {
-    int rc = await_answer();
+    int rc = await_process(POLLIN);
     if (!rc)
         rc = mpi_link_read(client.fd, reply, sizeof(*reply));
     if (rc)
         return fail_link(rc, msg, size);
     if (reply->rc)
-        (void)snprintf(msg, size, "%s", reply->msg);
+        (void)snprintf(msg, size, "%.199s", reply->msg);
     return reply->rc;
+}
+
+static int send_whole(const char *data, size_t bytes)
+{
+    int rc = 0;
+    for (size_t sent = 0; sent < bytes && !rc; sent += CHUNK) {
+        size_t left = bytes - sent;
+        rc = await_process(POLLOUT);
+        if (!rc)
+            rc = mpi_link_write(client.fd, data + sent, left < CHUNK ? left : CHUNK);
+    }
+    return rc;
 }
 
 /* A call, with the payload of `bytes` where it has one. */
 static int tell(const struct mpi_link_call *call, const void *payload, const int *fds, char *msg,
                 size_t size)
 {
-    int rc = client.silent   ? -ETIME
-             : client.reaped ? -EPIPE
-                             : mpi_link_write_call(client.fd, call, fds);
+    int rc = client.silent ? -ETIME : client.reaped ? -EPIPE : await_process(POLLOUT);
+    if (!rc)
+        rc = mpi_link_write_call(client.fd, call, fds);
     if (!rc && payload)
-        rc = mpi_link_write(client.fd, payload, call->bytes);
-    client.silent |= rc == -ETIME;
+        rc = send_whole(payload, call->bytes);
     return fail_link(rc, msg, size);
 }
 
@@ -163,9 +188,11 @@ int mpi_client_start(struct signals *signals, double last_words_s, struct mpi_op
     struct mpi_link_reply reply = {0};
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends))
         return err_sys(err, -errno, "cannot make a socket to the MPI process");
-    (void)setsockopt(ends[0], SOL_SOCKET, SO_SNDTIMEO, &write_limit, sizeof(write_limit));
-    client = (struct client){
-        .fd = ends[0], .signals = signals, .watched_fd = -1, .last_words_s = last_words_s};
+    client = (struct client){.fd = ends[0],
+                             .signals = signals,
+                             .watched_fd = -1,
+                             .last_words_s = last_words_s,
+                             .patience_ms = START_MS};
     int rc = launch_mpi(ends[1], &client.pid, err);
     (void)close(ends[1]);
     if (rc)
@@ -173,6 +200,7 @@ int mpi_client_start(struct signals *signals, double last_words_s, struct mpi_op
     rc = take_reply(&reply, msg, sizeof(msg));
     if (!rc)
         rc = fail_link(take_world(&reply, world), msg, sizeof(msg));
+    client.patience_ms = CALL_MS;
     return rc ? err_set(err, rc, "%s", msg) : 0;
 }
 
@@ -291,6 +319,7 @@ static void client_end(void)
     char msg[200];
     struct mpi_link_reply reply;
     client.ending = true;
+    client.patience_ms = END_MS;
     if (!ask(&(struct mpi_link_call){.kind = MPI_LINK_END}, NULL, &reply, msg, sizeof(msg)))
         await_exit();
     free(client.messages);
@@ -304,6 +333,8 @@ static void client_abort(int code)
 {
     char msg[200];
     struct mpi_link_reply reply;
+    client.ending = true;
+    client.patience_ms = ABORT_MS;
     (void)ask(&(struct mpi_link_call){.kind = MPI_LINK_ABORT, .code = code}, NULL, &reply, msg,
               sizeof(msg));
 }

@@ -8,9 +8,7 @@
 
 static int gone(ssize_t n)
 {
-    if (!n || errno == EPIPE || errno == ECONNRESET)
-        return -EPIPE;
-    return errno == EAGAIN ? -ETIME : -errno; /* SO_SNDTIMEO has passed */
+    return !n || errno == EPIPE || errno == ECONNRESET ? -EPIPE : -errno;
 }
 
 static int move_whole(int fd, char *at, size_t bytes, bool out)

@@ -45,7 +45,7 @@ struct mpi_link_done {
     uint64_t bytes;
 };
 
-/* Whole, or -EPIPE where the other side is gone, -ETIME where it does not read; other -errno. */
+/* Whole, or -EPIPE where the other side is gone; other -errno. */
 int mpi_link_write(int fd, const void *data, size_t bytes);
 int mpi_link_read(int fd, void *data, size_t bytes);
 
