@@ -181,9 +181,12 @@ static int conclude(struct session *s, int rc, const struct err *measured)
 {
     struct err err = {0};
     const struct result *result = &s->setup->result;
-    int code = rc == -EINTR ? EXIT_INTERRUPTED : rc ? EXIT_NOT_RUN : judge(result);
-    if (rc && rc != -EINTR)
+    bool interrupted = rc == -EINTR || (rc && s->job.told_to_end);
+    int code = interrupted ? EXIT_INTERRUPTED : rc ? EXIT_NOT_RUN : judge(result);
+    if (rc && rc != -EINTR) {
         log_error("%s", measured->msg);
+        job_fail(&s->job, measured->msg);
+    }
     if (!job_is_first(&s->job))
         return code;
     const struct symmetry_distance distance = symmetry_topo_distance(&s->topo);
@@ -196,7 +199,7 @@ static int conclude(struct session *s, int rc, const struct err *measured)
         log_error("%s", err.msg);
         return code ? code : EXIT_NOT_RUN;
     }
-    if (rc == -EINTR) {
+    if (interrupted) {
         log_info("interrupted; %u of %u rounds are in %s", result->rounds_done,
                  result->rounds_planned, s->output.path);
         return code;
@@ -244,6 +247,15 @@ static void warn_about_gpus(struct session *s)
             warn_about_gpu(&s->topo.gpus[i]);
 }
 
+/* Of what failed before anything ran: a rank that is lost is none of the user's errors. */
+static int not_started(const struct session *s, int rc)
+{
+    if (s->signals.interrupted)
+        return EXIT_INTERRUPTED;
+    bool lost = rc == -EIO || rc == -ETIME || rc == -ECHILD || rc == -ECONNABORTED;
+    return s->job_env.launcher && lost ? EXIT_NOT_RUN : EXIT_USAGE;
+}
+
 static int run_for_real(struct session *s, const char *subdirectory)
 {
     struct err err = {0};
@@ -257,7 +269,8 @@ static int run_for_real(struct session *s, const char *subdirectory)
     rc = job_agree(&s->job, rc, &err);
     if (rc) {
         log_error("%s", err.msg);
-        code = rc == -EFBIG ? EXIT_NOT_RUN : EXIT_USAGE; /* a limit here, not the directory's */
+        code =
+            rc == -EFBIG ? EXIT_NOT_RUN : not_started(s, rc); /* a limit is not the directory's */
         goto close;
     }
     warn_about_gpus(s);
@@ -323,9 +336,10 @@ static int run_scenario(struct session *s, const struct scenario *scenario,
     s->setup = &setup;
     int code;
     int rc = run_setup_make(s->env, scenario, &s->options, &s->cli, &s->topo, &setup, &err);
-    if (job_run_join(&s->job, &s->topo, rc, &setup, &err)) {
+    rc = job_run_join(&s->job, &s->topo, rc, &setup, &err);
+    if (rc) {
         log_error("%s", err.msg);
-        code = EXIT_USAGE;
+        code = not_started(s, rc);
     } else {
         code = s->options.dry_run ? print_dry_run(s) : run_for_real(s, subdirectory);
     }
@@ -380,13 +394,13 @@ static int session_open(struct session *s)
     int rc = job_run_open(&s->job, &s->job_env, &s->signals, s->argc, s->argv, &s->options, &err);
     if (rc) {
         log_error("%s", err.msg);
-        return s->signals.interrupted ? EXIT_INTERRUPTED : EXIT_USAGE;
+        return not_started(s, rc);
     }
     s->options.topo.probe_gpus = s->options.device != 1;
-    rc = topo_load(&s->options.topo, &s->topo, &err);
-    if (job_agree(&s->job, rc, &err)) {
+    rc = job_agree(&s->job, topo_load(&s->options.topo, &s->topo, &err), &err);
+    if (rc) {
         log_error("%s", err.msg);
-        return EXIT_USAGE;
+        return not_started(s, rc);
     }
     gather_environment(s);
     return EXIT_GOOD;
@@ -422,11 +436,12 @@ static int find_scenarios(const struct session *s, const struct scenario **found
 static int run_all(struct session *s, const struct scenario *const *scenarios, int n)
 {
     int code = session_open(s);
-    for (int i = 0; i < n && code != EXIT_INTERRUPTED && code != EXIT_USAGE && s->signals.fd >= 0;
-         i++) {
+    bool goes_on = code == EXIT_GOOD;
+    for (int i = 0; i < n && goes_on; i++) {
         int one =
             run_scenario(s, scenarios[i], n > 1 && s->options.out ? scenarios[i]->name : NULL);
         code = one > code ? one : code;
+        goes_on = code != EXIT_INTERRUPTED && code != EXIT_USAGE && !s->job.lost[0];
     }
     code = job_close(&s->job, code);
     session_close(s);

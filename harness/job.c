@@ -10,6 +10,7 @@
 #include "harness/board.h"
 #include "harness/core/clock.h"
 #include "harness/job_cpus.h"
+#include "harness/launch.h"
 #include "harness/mpi_client.h"
 
 /* A launcher kills a second after SIGTERM: until then the others must be heard and all written. */
@@ -178,6 +179,7 @@ int job_lose(struct job *job, struct err *err)
     for (unsigned r = 1; r < job->world.size && job_is_first(job); r++)
         if (job->exchange.request[r].active) {
             job_rank_name(job, r, name, sizeof(name));
+            job->told_to_end = job->signals->interrupted && lifeline_holds(&job->lines, r);
             break;
         }
     (void)snprintf(job->lost, sizeof(job->lost), "%s does not answer%s%s%s", name,
@@ -185,6 +187,12 @@ int job_lose(struct job *job, struct err *err)
                    job->signals->interrupted ? job->launcher : "",
                    job->signals->interrupted ? " ends the run" : "");
     return err_set(err, -EIO, "%s", job->lost);
+}
+
+void job_fail(struct job *job, const char *why)
+{
+    if (job->ops && !job->lost[0] && !job->over[0])
+        lifeline_say(&job->lines, LIFELINE_FAILED, why);
 }
 
 static void nap(long *ns)
@@ -403,6 +411,8 @@ int job_close(struct job *job, int code)
     bool broken = job->lost[0] || job->over[0];
     if (broken)
         abort_all(job, code);
+    else if (job->stuck)
+        launch_kill(mpi_client_pid());
     else
         job->ops->end();
     lifeline_close(&job->lines);

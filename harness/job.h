@@ -55,9 +55,11 @@ struct job {
         bool answering; /* rank 0 has heard all and tells them */
     } exchange;
     struct lifeline lines;
-    bool mpi_gone;  /* our MPI process has ended */
-    char lost[200]; /* who does not answer: nothing more can be exchanged; "" = nobody */
-    char over[252]; /* why no further arm can be started; "" = it can */
+    bool mpi_gone;    /* our MPI process has ended */
+    char lost[200];   /* who does not answer: nothing more can be exchanged; "" = nobody */
+    bool stuck;       /* all end, interrupted, and our worker is in MPI: it cannot be finalized */
+    bool told_to_end; /* by a signal, and the others did not answer in time: lost is none of them */
+    char over[252];   /* why no further arm can be started; "" = it can */
 };
 
 /*
@@ -101,6 +103,9 @@ int job_agree(struct job *job, int rc, struct err *err);
 
 /* -EINVAL on all ranks unless `text` is the same in all; `what` names it in the message. */
 int job_require_same(struct job *job, const char *what, const char *text, struct err *err);
+
+/* Tells the others, where there is a line, that this rank ends for a reason of its own. */
+void job_fail(struct job *job, const char *why);
 
 /* "rank 1 (host b)" in buf. */
 char *job_rank_name(const struct job *job, unsigned rank, char *buf, size_t size);

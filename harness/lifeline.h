@@ -74,6 +74,12 @@ void lifeline_settle(struct lifeline *lines, const bool *made);
 /* Reads what there is, without waiting: the first rank that is lost, with how; -1 = nobody. */
 int lifeline_lost(struct lifeline *lines, enum lifeline_end *end, const char **words);
 
+/* Rank 0: whether that rank has a line, and nothing was heard of its end. */
+static inline bool lifeline_holds(const struct lifeline *lines, unsigned rank)
+{
+    return rank < lines->n && lines->line[rank].fd >= 0 && !lines->line[rank].end;
+}
+
 /* Of ranks that have ended because of another one, the first by number, with its words; -1. */
 int lifeline_follower(const struct lifeline *lines, const char **words);
 

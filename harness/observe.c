@@ -301,6 +301,8 @@ static int join_job(const struct observer *o, int rc, struct observation *out, s
                                           .stuck = o->stuck};
     if (!rc)
         rc = job_results_join(o->job, o->arm, &readings, out, err);
+    if (rc == -EINTR && o->stuck)
+        o->job->stuck = true;
     if (rc != -EIO)
         return rc;
     job_results_none(o->job->lost, out);

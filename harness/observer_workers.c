@@ -11,7 +11,7 @@
 #include "harness/launch.h"
 #include "harness/mpi_client.h"
 
-static const uint64_t mpi_grace_ns = 500000000;
+static const uint64_t mpi_grace_ns = 500000000, reap_ns = 100000000;
 
 static bool ended(const struct observer *o, unsigned i)
 {
@@ -94,10 +94,19 @@ void observer_reap(struct observer *o)
             note_exit(o, i, status);
 }
 
-/* A thread in MPI cannot be ended: after a moment to come back, it is left where it is. */
+/* A launcher that has told us to stop, or has seen a rank end, kills us soon. */
+static bool in_hurry(const struct observer *o)
+{
+    return o->job && (o->signals->interrupted || o->job->lost[0]);
+}
+
+/*
+ * A thread in MPI cannot be ended: after a moment to come back, it is left where it is; at once
+ * where nobody carries its messages any more.
+ */
 static void end_in_mpi(struct observer *o, unsigned i)
 {
-    uint64_t until_ns = clock_now_ns() + mpi_grace_ns;
+    uint64_t until_ns = clock_now_ns() + (in_hurry(o) ? 0 : mpi_grace_ns);
     while (o->child[i].pid && clock_now_ns() < until_ns) {
         int status = 0;
         (void)usleep(1000);
@@ -118,6 +127,23 @@ void observer_end(struct observer *o, unsigned i)
         launch_kill(o->child[i].pid);
 }
 
+/* One that used a GPU can take seconds to go, in which the driver frees its memory. */
+static void reap_killed(struct observer *o, unsigned i, uint64_t until_ns)
+{
+    int status;
+    pid_t ended = 0;
+    while (o->child[i].pid && !ended) {
+        bool late = in_hurry(o) && clock_now_ns() >= until_ns;
+        ended = waitpid(o->child[i].pid, &status, in_hurry(o) ? WNOHANG : 0);
+        if (ended == o->child[i].pid)
+            note_exit(o, i, status);
+        else if (late)
+            return; /* it is as good as dead, and init's when we are */
+        else if (!ended)
+            (void)usleep(1000);
+    }
+}
+
 void observer_end_all(struct observer *o)
 {
     for (unsigned i = 0; i < o->nworkers; i++) {
@@ -128,10 +154,9 @@ void observer_end_all(struct observer *o)
         }
         observer_end(o, i);
     }
-    int status;
+    uint64_t until_ns = clock_now_ns() + reap_ns;
     for (unsigned i = 0; i < o->nworkers; i++)
-        if (o->child[i].pid && waitpid(o->child[i].pid, &status, 0) == o->child[i].pid)
-            note_exit(o, i, status);
+        reap_killed(o, i, until_ns);
 }
 
 void observer_give_up(struct observer *o, unsigned i, enum worker_state state, double limit_s)

@@ -18,17 +18,17 @@ expect 2 'mpirun started 1025 tasks: at most 1024 can meet' env OMPI_COMM_WORLD_
     OMPI_COMM_WORLD_RANK=0 "$CONTEND_FAKE" bench fake
 
 # MPI may end who calls it, at any time: a module without MPI, in whose process it does.
-first_of_two() { # first_of_two MODULE WHEN PATTERN
-    local module=$1 when=$2 pattern=$3
-    expect 2 "$pattern" env FAKE_MPI="$when" OMPI_COMM_WORLD_SIZE=2 OMPI_COMM_WORLD_RANK=0 \
+first_of_two() { # first_of_two MODULE WHEN CODE PATTERN
+    local module=$1 when=$2 code=$3 pattern=$4
+    expect "$code" "$pattern" env FAKE_MPI="$when" OMPI_COMM_WORLD_SIZE=2 OMPI_COMM_WORLD_RANK=0 \
         CONTEND_MPI_MODULE="$CONTEND_BUILD_DIR/tests/$module.so" "$CONTEND_FAKE" bench fake \
         --out "$scratch/ended"
 }
-first_of_two fake_mpi_of_another_version never 'contend_mpi.so is of another version'
-first_of_two fake_mpi start 'mpirun started 2 tasks, but the MPI process ended with code 7'
-first_of_two fake_mpi killed 'mpirun started 2 tasks, but the MPI process was killed by signal 9'
-first_of_two fake_mpi receive 'error: rank 0 .*the MPI process ended with code 7'
-first_of_two fake_mpi test 'error: rank 0 .*the MPI process ended with code 7'
+first_of_two fake_mpi_of_another_version never 2 'contend_mpi.so is of another version'
+first_of_two fake_mpi start 3 'mpirun started 2 tasks, but the MPI process ended with code 7'
+first_of_two fake_mpi killed 3 'mpirun started 2 tasks, but the MPI process was killed by signal 9'
+first_of_two fake_mpi receive 3 'error: rank 0 .*the MPI process ended with code 7'
+first_of_two fake_mpi test 3 'error: rank 0 .*the MPI process ended with code 7'
 # A call that does not come back, and a launcher's SIGTERM, twice as of timeout(1): it ends soon.
 hangs() {
     [ -e "$scratch/hangs" ]

@@ -101,12 +101,20 @@ grep -q '"rounds_done": 2' "$out/run.json" || fail "the run did not go on after 
 # lose_rank REASON RANK PATTERN [PATTERN OF RANK 0]: kills that rank's process whose command line
 # matches; then, as MPI may, one of rank 0.
 lose_rank() {
-    local first
+    local first harness
     start "$scratch/lost" "$CONTEND_BINARY" bench collective -p end=4K --rounds 20 --time 1 --limit 300
     wait_for 60 first_round || fail "no round: $(cat "$out.log")"
-    [ -z "${4-}" ] || { running "$4" 0 && first=$victim; } || fail "no '$4'"
+    # Rank 0 sleeps meanwhile: then it finds both, and has to tell the one that it was about.
+    if [ -n "${4-}" ]; then
+        running "$4" 0 && first=$victim || fail "no '$4'"
+        running "^$CONTEND_BINARY bench" 0 && harness=$victim && kill -STOP "$harness" || fail "no rank 0"
+    fi
     running "$3" "$2" && kill -KILL "$victim" || fail "no '$3'"
-    [ -z "${4-}" ] || kill -ABRT "$first" 2>/dev/null # it may have ended by itself already
+    if [ -n "${4-}" ]; then
+        kill -ABRT "$first" 2>/dev/null # it may have ended by itself already
+        sleep 0.2
+        kill -CONT "$harness"
+    fi
     finish_within 40
     [ "$code" != 0 ] || fail "$1: exit 0"
     grep -q "error: rank $2 (host .*)$1" "$out.log" || fail "no '$1': $(cat "$out.log")"
