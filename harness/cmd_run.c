@@ -12,7 +12,6 @@
 #include "harness/cmd.h"
 #include "harness/core/log.h"
 #include "harness/env.h"
-#include "harness/gpu_health.h"
 #include "harness/job_run.h"
 #include "harness/output.h"
 #include "harness/perf.h"
@@ -22,6 +21,7 @@
 #include "harness/row_json.h"
 #include "harness/run.h"
 #include "harness/run_options.h"
+#include "harness/run_warn.h"
 #include "harness/symmetry_tell.h"
 #include "harness/table.h"
 #include "harness/text.h"
@@ -50,7 +50,7 @@ struct session {
     struct output output;
     struct symmetry symmetry;
     time_t started;
-    bool gpus_told; /* what is to be said about them was said */
+    bool quota_told, gpus_told; /* what is to be said about them was said */
 };
 
 static void print_help(const struct cmd_env *env)
@@ -213,38 +213,13 @@ static int conclude(struct session *s, int rc, const struct err *measured)
     return code;
 }
 
-static bool uses_gpus(const struct result *result)
+/* Once, whatever the scenarios. */
+static void warn(struct session *s)
 {
-    for (size_t i = 0; i < result->narms; i++) {
-        enum device device = arm_device(result, &result->arms[i]);
-        if ((device == DEVICE_CUDA || device == DEVICE_NCCL) &&
-            result->arms[i].plan.status == PLAN_OK)
-            return true;
-    }
-    return false;
-}
-
-/* What makes a GPU another one than a run takes it for, before it starts. */
-static void warn_about_gpu(const struct topo_gpu *gpu)
-{
-    struct gpu_finding findings[GPU_FINDINGS_MAX];
-    size_t n = gpu->health ? gpu_health_judge(gpu->health, findings) : 0;
-    for (size_t i = 0; i < n; i++)
-        if (findings[i].concern == GPU_CONCERN_PROCESSES ||
-            findings[i].concern == GPU_CONCERN_COMPUTE_MODE ||
-            findings[i].concern == GPU_CONCERN_MIG)
-            log_warn("GPU %d (%s): %s", gpu->cuda_ordinal, gpu->pci_bdf, findings[i].text);
-}
-
-static void warn_about_gpus(struct session *s)
-{
-    unsigned n = topo_visible_gpus(&s->topo);
-    if (s->gpus_told || !uses_gpus(&s->setup->result))
-        return;
-    s->gpus_told = true;
-    for (unsigned i = 0; i < n; i++)
-        if (!i || strcmp(s->topo.gpus[i].pci_bdf, s->topo.gpus[i - 1].pci_bdf) != 0)
-            warn_about_gpu(&s->topo.gpus[i]);
+    if (s->quota_note[0] && !s->quota_told)
+        log_warn("%s", s->quota_note);
+    s->quota_told = true;
+    s->gpus_told = s->gpus_told || run_warn_gpus(&s->topo, &s->setup->result);
 }
 
 /* Of what failed before anything ran: a rank that is lost is none of the user's errors. */
@@ -273,7 +248,7 @@ static int run_for_real(struct session *s, const char *subdirectory)
             rc == -EFBIG ? EXIT_NOT_RUN : not_started(s, rc); /* a limit is not the directory's */
         goto close;
     }
-    warn_about_gpus(s);
+    warn(s);
     rc = measure(s, &err);
     code = conclude(s, rc, &err);
 close:
@@ -373,7 +348,6 @@ static void gather_environment(struct session *s)
     topo_allowed_cpus(&s->topo, &cpus);
     if (s->topo.is_this_machine && env_tell_quota(&s->environment, bitset_count(&cpus),
                                                   s->quota_note, sizeof(s->quota_note))) {
-        log_warn("%s", s->quota_note);
         s->notes[n++] = s->quota_note;
     }
     if (s->job.ops) {

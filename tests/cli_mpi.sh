@@ -123,18 +123,25 @@ expect 3 'rank 1 \(host .*\): no progress within .* while running' mpirun -n 2 "
     faketeam -p mode=hang-run -p bad_worker=1 --rounds 1 --time 0.1 --limit 1 --setup-limit 20 \
     --no-plots --out "$scratch/hang"
 
-# mpirun is told to end: what was finished stays, and the run says that it was interrupted.
-out=$scratch/term
-mpirun -n 2 "$CONTEND_FAKE" bench faketeam --rounds 1000 --time 0.1 --no-plots --out "$out" \
-    >"$out.log" 2>&1 </dev/null &
-run=$!
+# mpirun is told to end: what was finished stays, and the run says that it was interrupted. Also
+# where the workers are threads in MPI.
 first_round() {
     grep -qs 'round 1 of' "$out.log"
 }
-wait_for 60 first_round || fail "no round: $(cat "$out.log")"
-kill -TERM "$run"
-wait "$run"
-grep -q '"status": "interrupted"' "$out/run.json" || fail "run.json: $(grep status "$out/run.json")"
-[ "$(cell "$out/rows.csv" none 2 rank_sum rounds)" -ge 1 ] || fail "no finished round in rows.csv"
-wait_for 20 no_process "^$CONTEND_FAKE .*$scratch" || fail "ranks stay behind"
+end_mpirun() { # end_mpirun METRIC COMMAND...
+    local metric=$1
+    out=$scratch/$metric
+    shift
+    mpirun --mca odls_base_sigkill_timeout 5 -n 2 "$@" --rounds 1000 --no-plots --out "$out" >"$out.log" 2>&1 </dev/null &
+    run=$!
+    wait_for 60 first_round || fail "no round: $(cat "$out.log")"
+    kill -TERM "$run"
+    wait "$run"
+    grep -q '"status": "interrupted"' "$out/run.json" || fail "run.json: $(grep status "$out/run.json")"
+    ! grep -q '"rounds_done": 0' "$out/run.json" || fail "$metric: rank 0 was killed before its end"
+    [ "$(cell "$out/rows.csv" none 2 "$metric" rounds)" -ge 1 ] || fail "no finished round in rows.csv"
+}
+end_mpirun rank_sum "$CONTEND_FAKE" bench faketeam --time 0.1
+end_mpirun collective_latency "$CONTEND_BINARY" bench collective -p end=4K --time 0.3 --limit 300
+wait_for 20 no_process "^$CONTEND_BUILD_DIR/.*$scratch" || fail "ranks stay behind"
 finish

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# A cgroup that grants less time than the CPUs have is said before anything runs.
+# A cgroup that grants less time than the CPUs have is said when a run starts.
 . tests/lib.sh
 [ "$(id -u)" = 0 ] || { echo "only root can make a cgroup"; exit 77; }
 
@@ -15,5 +15,7 @@ fi
 [ -n "$group" ] || { echo "no cgroup with a CPU controller can be made here"; exit 77; }
 
 expect 0 'warning: the cgroup grants the time of 0.5 CPUs and allows' sh -c \
-    "echo \$\$ >'$group/cgroup.procs' && exec '$CONTEND_BINARY' run pipeline --device sim --dry-run"
+    "echo \$\$ >'$group/cgroup.procs' && exec '$CONTEND_FAKE' bench fake --rounds 1 --time 0.1 \
+        --no-plots --out '$scratch/out'"
+grep -q '"the cgroup grants the time of 0.5 CPUs' "$scratch/out/run.json" || fail "not in run.json"
 finish
