@@ -19,6 +19,7 @@ static const double lines_s = 1; /* for news of who was lost, where nobody has a
 static const double default_patience_s = 70, line_limit_s = 2;
 static const double results_s = 2; /* that rank 0 takes to write them */
 static const long longest_nap_ns = 1000000;
+static const unsigned answers_most = 32;
 
 char *job_rank_name(const struct job *job, unsigned rank, char *buf, size_t size)
 {
@@ -112,6 +113,7 @@ int job_gather_begin(struct job *job, const void *mine, void *all, size_t bytes,
     exchange->all = all;
     exchange->bytes = bytes;
     exchange->answering = false;
+    exchange->told = 1;
     if (job->lost[0])
         return err_set(err, -EIO, "%s", job->lost);
     if (job_is_first(job)) {
@@ -148,26 +150,40 @@ static int test_all(struct job *job, struct err *err)
     return all;
 }
 
+/* Tells the next ones. */
 static int answer(struct job *job, struct err *err)
 {
     char msg[200] = "";
     struct job_exchange *exchange = &job->exchange;
-    unsigned with = 0;
+    unsigned under_way = 0, with = 0;
     int rc = 0;
-    for (unsigned r = 1; r < job->world.size && !rc; r++)
-        rc = job->ops->send(with = r, exchange->all, job->world.size * exchange->bytes,
-                            &exchange->request[r], msg, sizeof(msg));
-    exchange->answering = true;
+    for (unsigned r = 1; r < exchange->told; r++)
+        under_way += exchange->request[r].active;
+    while (exchange->told < job->world.size && under_way++ < exchange->most && !rc) {
+        with = exchange->told++;
+        rc = job->ops->send(with, exchange->all, job->world.size * exchange->bytes,
+                            &exchange->request[with], msg, sizeof(msg));
+    }
     return rc ? lose(job, with, rc, msg, err) : 0;
 }
 
 int job_gather_test(struct job *job, struct err *err)
 {
+    struct job_exchange *exchange = &job->exchange;
     int done = test_all(job, err);
-    if (done != 1 || !job_is_first(job) || job->exchange.answering)
+    if (done < 0 || !job_is_first(job) || (!done && !exchange->answering))
         return done;
-    int rc = answer(job, err);
-    return rc ? rc : test_all(job, err);
+    exchange->answering = true;
+    while (exchange->told < job->world.size && done >= 0) {
+        unsigned before = exchange->told;
+        int rc = answer(job, err);
+        if (rc)
+            return rc;
+        done = test_all(job, err);
+        if (exchange->told == before)
+            return done < 0 ? done : 0; /* those under way come first */
+    }
+    return done;
 }
 
 int job_lose(struct job *job, struct err *err)
@@ -373,8 +389,10 @@ static int make_lines(struct job *job, struct err *err)
 
 int job_open(struct job *job, const struct job_env *env, struct signals *signals, struct err *err)
 {
-    *job = (struct job){
-        .launcher = env->launcher, .signals = signals, .patience_s = default_patience_s};
+    *job = (struct job){.launcher = env->launcher,
+                        .signals = signals,
+                        .patience_s = default_patience_s,
+                        .exchange = {.most = answers_most}};
     int rc = start_mpi(job, env, err);
     if (rc)
         return rc;

@@ -53,6 +53,8 @@ struct job {
         void *all;
         size_t bytes;
         bool answering; /* rank 0 has heard all and tells them */
+        unsigned told;  /* ranks below have been sent the answer */
+        unsigned most;  /* answers under way at once: MPI has a copy of each */
     } exchange;
     struct lifeline lines;
     bool mpi_gone;    /* our MPI process has ended */

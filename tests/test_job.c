@@ -132,7 +132,7 @@ static void make_job(struct rank *rank)
         .leaders_before = rank->number > 0,
         .signals = &rank->signals,
         .patience_s = 60,
-        .exchange = {.request = rank->request},
+        .exchange = {.request = rank->request, .most = 1},
     };
 }
 
