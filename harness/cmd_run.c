@@ -183,10 +183,8 @@ static int conclude(struct session *s, int rc, const struct err *measured)
     const struct result *result = &s->setup->result;
     bool interrupted = rc == -EINTR || (rc && s->job.told_to_end);
     int code = interrupted ? EXIT_INTERRUPTED : rc ? EXIT_NOT_RUN : judge(result);
-    if (rc && rc != -EINTR) {
+    if (rc && rc != -EINTR)
         log_error("%s", measured->msg);
-        job_fail(&s->job, measured->msg);
-    }
     if (!job_is_first(&s->job))
         return code;
     const struct symmetry_distance distance = symmetry_topo_distance(&s->topo);

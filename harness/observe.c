@@ -342,5 +342,7 @@ int observe_arm(const struct observe_config *config, const struct arm *arm, bool
         rc = run_phases(&o, out, err);
     }
     observer_close(&o);
+    if (rc && rc != -EINTR && o.job) /* the others know nothing of it, and would wait */
+        job_fail(o.job, err->msg);
     return rc;
 }
