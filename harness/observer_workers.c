@@ -170,6 +170,8 @@ void observer_give_up(struct observer *o, unsigned i, enum worker_state state, d
     if (!has_turn || board_waits(&o->arena->board[i >= o->foreground], worker->index))
         (void)err_set(&worker->err, -ECANCELED, "waited %.3g s for another %s", limit_s,
                       has_turn ? "rank" : "worker");
+    else if (o->arm->bench->scan && arena_state(worker) == WORKER_RUNNING) /* slow, or stuck */
+        (void)err_set(&worker->err, -ETIMEDOUT, "not at its end within %.3g s (--limit)", limit_s);
     else
         (void)err_set(&worker->err, -ETIMEDOUT, "no progress within %.3g s while %s", limit_s,
                       worker_state_name(arena_state(worker)));

@@ -119,7 +119,7 @@ expect 0 'Results' env CONTEND_MPI_MODULE=/nowhere mpirun -n 1 "$CONTEND_FAKE" b
     --time 0.1 --no-plots --out "$scratch/one"
 
 # A rank that fails to set up, and one that hangs: by name, and no rank stays behind.
-expect 3 'rank 1 \(host .*\): no progress within .* while running' mpirun -n 2 "$CONTEND_FAKE" bench \
+expect 3 'rank 1 \(host .*\): not at its end within 1 s' mpirun -n 2 "$CONTEND_FAKE" bench \
     faketeam -p mode=hang-run -p bad_worker=1 --rounds 1 --time 0.1 --limit 1 --setup-limit 20 \
     --no-plots --out "$scratch/hang"
 

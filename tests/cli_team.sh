@@ -51,7 +51,7 @@ lost() { # lost MODE REASON [option...]
 lost fail-setup 'the fake is told to fail its setup'
 lost hang-setup 'no progress within .* while setup' --setup-limit 10
 lost fail-run 'the fake is told to fail its run'
-lost hang-run 'no progress within 1 s while running' --limit 1
+lost hang-run 'not at its end within 1 s .--limit.' --limit 1
 lost fail-check 'the fake is told that its result is wrong'
 lost hang-teardown 'the fake is told to fail its run'
 
