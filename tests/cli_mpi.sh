@@ -33,9 +33,6 @@ first_of_two fake_mpi test 3 'error: rank 0 .*the MPI process ended with code 7'
 hangs() {
     [ -e "$scratch/hangs" ]
 }
-has_ended() {
-    ! kill -0 "$run" 2>/dev/null
-}
 FAKE_MPI_HANGS="$scratch/hangs" OMPI_COMM_WORLD_SIZE=2 OMPI_COMM_WORLD_RANK=0 \
     CONTEND_MPI_MODULE="$CONTEND_BUILD_DIR/tests/fake_mpi.so" "$CONTEND_FAKE" bench fake \
     --out "$scratch/ended" >"$scratch/hangs.log" 2>&1 </dev/null &
@@ -44,7 +41,7 @@ wait_for 60 hangs || fail "the fake MPI does not hang: $(cat "$scratch/hangs.log
 kill -TERM "$run"
 sleep 0.1
 kill -TERM "$run" 2>/dev/null
-wait_for 20 has_ended || { fail "it hangs with its MPI process" && kill -KILL "$run"; }
+wait_for 20 ended || { fail "it hangs with its MPI process" && kill -KILL "$run"; }
 wait "$run"
 code=$?
 [ "$code" = 130 ] || fail "exit $code after SIGTERM: $(cat "$scratch/hangs.log")"
@@ -125,9 +122,6 @@ expect 3 'rank 1 \(host .*\): not at its end within 1 s' mpirun -n 2 "$CONTEND_F
 
 # mpirun is told to end: what was finished stays, and the run says that it was interrupted. Also
 # where the workers are threads in MPI.
-first_round() {
-    grep -qs 'round 1 of' "$out.log"
-}
 end_mpirun() { # end_mpirun METRIC COMMAND...
     local metric=$1
     out=$scratch/$metric

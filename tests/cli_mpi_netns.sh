@@ -67,9 +67,6 @@ start() { # start OUT COMMAND...: in the background
     "$scratch/both" "$@" --no-plots --out "$out" >"$out.log" 2>&1 </dev/null &
     run=$!
 }
-ended() {
-    ! kill -0 "$run" 2>/dev/null
-}
 finish_within() { # finish_within SECONDS: sets code
     if ! wait_for "$1" ended; then
         fail "still running $1 s later: $(cat "$out.log")"
@@ -81,9 +78,6 @@ finish_within() { # finish_within SECONDS: sets code
 running() { # running PATTERN RANK: sets victim
     victim=$(pids "$1" "$2" | head -n 1)
     [ -n "$victim" ]
-}
-first_round() {
-    grep -qs 'round 1 of' "$out.log"
 }
 
 out=$scratch/team

@@ -32,6 +32,14 @@ pids() {
     done
 }
 
+# Of a run in the background that logs into $out.log, its process $run.
+first_round() {
+    grep -qs 'round 1 of' "$out.log"
+}
+ended() {
+    ! kill -0 "$run" 2>/dev/null
+}
+
 # check_collective DIR RANKS: rows of device mpi, each with a bus bandwidth above 0.
 check_collective() {
     awk -F, -v ranks="$2" '
