@@ -69,8 +69,7 @@ static int take_follower(struct job *job, struct err *err)
     return rank < 0 ? 0 : set_lost_words(job, (unsigned)rank, words, err);
 }
 
-/* Whether one has asked us to stop, and what that leaves us is over. */
-static bool past_last_words(const struct job *job)
+bool job_past_last_words(const struct job *job)
 {
     return signals_take(job->signals) &&
            clock_now_ns() - job->signals->since_ns >= (uint64_t)(last_words_s * 1e9);
@@ -82,7 +81,7 @@ static int await_lines(struct job *job, struct err *err)
     uint64_t until_ns = clock_now_ns() + (uint64_t)(lines_s * 1e9);
     int rc = check_lines(job, err);
     while (!rc && job_is_first(job) && job->lines.n && clock_now_ns() < until_ns &&
-           !past_last_words(job)) {
+           !job_past_last_words(job)) {
         (void)usleep(5000);
         rc = check_lines(job, err);
     }
@@ -227,7 +226,7 @@ static int await(struct job *job, int (*test)(struct job *, struct err *), struc
         int done = test(job, err);
         if (done)
             return done < 0 ? done : 0;
-        if (clock_now_ns() >= until_ns || past_last_words(job))
+        if (clock_now_ns() >= until_ns || job_past_last_words(job))
             return job_lose(job, err);
         nap(&nap_ns);
     }

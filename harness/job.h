@@ -106,6 +106,12 @@ int job_agree(struct job *job, int rc, struct err *err);
 /* -EINVAL on all ranks unless `text` is the same in all; `what` names it in the message. */
 int job_require_same(struct job *job, const char *what, const char *text, struct err *err);
 
+/*
+ * Whether a signal has asked us to stop, so long ago that ranks that have not answered will not
+ * before the launcher kills us.
+ */
+bool job_past_last_words(const struct job *job);
+
 /* Tells the others, where there is a line, that this rank ends for a reason of its own. */
 void job_fail(struct job *job, const char *why);
 

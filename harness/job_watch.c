@@ -9,7 +9,6 @@
 static const uint64_t ms_ns = 1000000;
 /* Between beats, and between looks for their answers while our workers work, or wait for others. */
 enum { BUSY_MS = 50, BUSY_LOOK_MS = 10, IDLE_MS = 1 };
-static const uint64_t last_words_ns = UINT64_C(300000000);
 
 int job_watch_open(struct job_watch *watch, struct job *job, struct board *board, struct err *err)
 {
@@ -93,13 +92,10 @@ static bool has_news(const struct job_watch *watch, const struct job_beat *mine)
 }
 
 /* A rank that was told to end has little time; the others would have answered in it. */
-static bool out_of_patience(struct job_watch *watch, bool interrupted)
+static bool out_of_patience(const struct job_watch *watch)
 {
-    uint64_t now_ns = clock_now_ns();
-    if (interrupted && !watch->told_ns)
-        watch->told_ns = now_ns;
-    return now_ns - watch->begun_ns > (uint64_t)(watch->job->patience_s * 1e9) ||
-           (interrupted && now_ns - watch->told_ns > last_words_ns);
+    return clock_now_ns() - watch->begun_ns > (uint64_t)(watch->job->patience_s * 1e9) ||
+           job_past_last_words(watch->job);
 }
 
 int job_watch_step(struct job_watch *watch, const struct job_beat *mine, bool idle, struct err *err)
@@ -120,7 +116,7 @@ int job_watch_step(struct job_watch *watch, const struct job_beat *mine, bool id
     if (done < 0)
         return done;
     if (!done)
-        return out_of_patience(watch, mine->interrupted) ? job_lose(job, err) : 0;
+        return out_of_patience(watch) ? job_lose(job, err) : 0;
     watch->next_ns = clock_now_ns() + (idle ? IDLE_MS : BUSY_MS) * ms_ns;
     return take_beats(watch, err);
 }

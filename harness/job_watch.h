@@ -32,8 +32,7 @@ struct job_watch {
     struct job_beat *next;  /* of the one under way */
     bool under_way, idle;
     uint64_t begun_ns, next_ns;
-    uint64_t told_ns; /* when a signal asked us to stop; 0 = it has not */
-    uint32_t held;    /* meetings */
+    uint32_t held; /* meetings */
 };
 
 /* Zeroed watch; close it also after an error. */
