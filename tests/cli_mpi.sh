@@ -41,7 +41,7 @@ wait_for 60 hangs || fail "the fake MPI does not hang: $(cat "$scratch/hangs.log
 kill -TERM "$run"
 sleep 0.1
 kill -TERM "$run" 2>/dev/null
-wait_for 20 ended || { fail "it hangs with its MPI process" && kill -KILL "$run"; }
+wait_for 20 ended "$run" || { fail "it hangs with its MPI process" && kill -KILL "$run"; }
 wait "$run"
 code=$?
 [ "$code" = 130 ] || fail "exit $code after SIGTERM: $(cat "$scratch/hangs.log")"
@@ -128,7 +128,7 @@ end_mpirun() { # end_mpirun METRIC COMMAND...
     shift
     mpirun --mca odls_base_sigkill_timeout 5 -n 2 "$@" --rounds 1000 --no-plots --out "$out" >"$out.log" 2>&1 </dev/null &
     run=$!
-    wait_for 60 first_round || fail "no round: $(cat "$out.log")"
+    wait_for 60 first_round "$out.log" || fail "no round: $(cat "$out.log")"
     kill -TERM "$run"
     wait "$run"
     grep -q '"status": "interrupted"' "$out/run.json" || fail "run.json: $(grep status "$out/run.json")"

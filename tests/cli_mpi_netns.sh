@@ -68,7 +68,7 @@ start() { # start OUT COMMAND...: in the background
     run=$!
 }
 finish_within() { # finish_within SECONDS: sets code
-    if ! wait_for "$1" ended; then
+    if ! wait_for "$1" ended "$run"; then
         fail "still running $1 s later: $(cat "$out.log")"
         kill "$run"
     fi
@@ -97,7 +97,7 @@ grep -q '"rounds_done": 2' "$out/run.json" || fail "the run did not go on after 
 lose_rank() {
     local first harness
     start "$scratch/lost" "$CONTEND_BINARY" bench collective -p end=4K --rounds 20 --time 1 --limit 300
-    wait_for 60 first_round || fail "no round: $(cat "$out.log")"
+    wait_for 60 first_round "$out.log" || fail "no round: $(cat "$out.log")"
     # Rank 0 sleeps meanwhile: then it finds both, and has to tell the one that it was about.
     if [ -n "${4-}" ]; then
         running "$4" 0 && first=$victim || fail "no '$4'"

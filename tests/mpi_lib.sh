@@ -32,12 +32,12 @@ pids() {
     done
 }
 
-# Of a run in the background that logs into $out.log, its process $run.
-first_round() {
-    grep -qs 'round 1 of' "$out.log"
+# Of a run in the background.
+first_round() { # first_round LOG
+    grep -qs 'round 1 of' "$1"
 }
-ended() {
-    ! kill -0 "$run" 2>/dev/null
+ended() { # ended PID
+    ! kill -0 "$1" 2>/dev/null
 }
 
 # check_collective DIR RANKS: rows of device mpi, each with a bus bandwidth above 0.
