@@ -1,5 +1,6 @@
 #include "harness/cli_main.h"
 
+#include <errno.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -59,6 +60,14 @@ static int print_help(const struct cmd_env *env, char **argv, const char *name)
     char *asked[] = {argv[0], argv[2], help, NULL};
     const struct command *command = find_command(name);
     return command ? command->main(env, 2, asked + 1) : unknown(name);
+}
+
+int cmd_finish(void)
+{
+    if (fflush(stdout) == 0 && !ferror(stdout))
+        return EXIT_GOOD;
+    log_error("cannot write to stdout: %s", strerror(errno));
+    return EXIT_NOT_RUN;
 }
 
 int cli_main(const struct cmd_env *env, int argc, char **argv)

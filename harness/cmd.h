@@ -26,4 +26,7 @@ typedef int cmd_main(const struct cmd_env *env, int argc, char **argv);
 
 cmd_main cmd_run, cmd_bench, cmd_list, cmd_topo, cmd_place, cmd_report;
 
+/* Flushes stdout. 0, or EXIT_NOT_RUN after a message: the reader of a full disk must know. */
+int cmd_finish(void);
+
 #endif

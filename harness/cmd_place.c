@@ -163,7 +163,7 @@ static int print_json(const struct topo *topo, const struct plan *plans, int n)
         return EXIT_NOT_RUN;
     }
     json_decref(json);
-    return text_finish();
+    return cmd_finish();
 }
 
 static int print_plans(const struct topo *topo, const struct plan *plans, int n)
@@ -173,7 +173,7 @@ static int print_plans(const struct topo *topo, const struct plan *plans, int n)
             (void)putchar('\n');
         print_plan(topo, &plans[i]);
     }
-    return text_finish();
+    return cmd_finish();
 }
 
 /* All plans are made before the first is printed: a refused one leaves nothing half-written. */
@@ -243,7 +243,7 @@ int cmd_place(const struct cmd_env *env, int argc, char **argv)
                      "Prints the plan for N workers, and the commands that apply it to a job of\n"
                      "one's own.\n\n");
         opts_print_help(place_opts, "--", stdout);
-        return text_finish();
+        return cmd_finish();
     }
     if (!rc && cli.npositional)
         rc = err_set(&err, -EINVAL, "unexpected argument '%.80s'; see 'contend place --help'",

@@ -9,7 +9,6 @@
 #include "harness/cmd.h"
 #include "harness/core/log.h"
 #include "harness/report.h"
-#include "harness/text.h"
 
 static const struct opt report_options[] = {{.name = NULL}};
 
@@ -83,6 +82,6 @@ int cmd_report(const struct cmd_env *env, int argc, char **argv)
         int one = redraw(cli.positional[i]);
         code = one > code ? one : code;
     }
-    int written = text_finish();
+    int written = cmd_finish();
     return code ? code : written;
 }

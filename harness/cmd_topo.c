@@ -291,7 +291,7 @@ static int print_json(const struct topo *topo, const struct measured *measured)
         return EXIT_NOT_RUN;
     }
     json_decref(json);
-    return text_finish();
+    return cmd_finish();
 }
 
 static int show(const struct cmd_env *env, const struct topo_args *args)
@@ -315,7 +315,7 @@ static int show(const struct cmd_env *env, const struct topo_args *args)
         print_topo(&topo);
         if (args->measure)
             print_measured(&measured);
-        code = text_finish();
+        code = cmd_finish();
     }
     measured_free(&measured);
     topo_free(&topo);
@@ -333,7 +333,7 @@ int cmd_topo(const struct cmd_env *env, int argc, char **argv)
                      "Shows the machine: packages, NUMA nodes, caches, cores, GPUs and what each\n"
                      "GPU is near.\n\n");
         opts_print_help(topo_opts, "--", stdout);
-        return text_finish();
+        return cmd_finish();
     }
     if (!rc && cli.npositional)
         rc = err_set(&err, -EINVAL, "unexpected argument '%.80s'; see 'contend topo --help'",

@@ -1,13 +1,9 @@
 #include "harness/text.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "harness/cmd.h"
-#include "harness/core/log.h"
 
 char *text_percent(double share, char *buf, size_t size)
 {
@@ -59,12 +55,4 @@ void text_field(int indent, const char *label, const char *fmt, ...)
     int column = printf("%-*s", indent, label);
     text_wrap(text ? text : "(no memory)", column, indent, stdout);
     free(text);
-}
-
-int text_finish(void)
-{
-    if (fflush(stdout) == 0 && !ferror(stdout))
-        return EXIT_GOOD;
-    log_error("cannot write to stdout: %s", strerror(errno));
-    return EXIT_NOT_RUN;
 }

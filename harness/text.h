@@ -19,7 +19,4 @@ void text_field(int indent, const char *label, const char *fmt, ...)
 /* "84%", "5.3%", "0.02%" of a share of 1, "-" of NaN, in buf. */
 char *text_percent(double share, char *buf, size_t size);
 
-/* Flushes stdout. 0, or EXIT_NOT_RUN after a message: the reader of a full disk must know. */
-int text_finish(void);
-
 #endif
