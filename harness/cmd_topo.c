@@ -9,7 +9,7 @@
 #include "harness/core/log.h"
 #include "harness/core/units.h"
 #include "harness/gpu_health.h"
-#include "harness/json_value.h"
+#include "harness/json_findings.h"
 #include "harness/measure.h"
 #include "harness/text.h"
 #include "harness/topo.h"
@@ -258,27 +258,6 @@ static void print_measured(const struct measured *measured)
         (void)printf("\nTo plan on what was measured: contend place --topology measured ...\n");
 }
 
-static json_t *measured_to_json(const struct measured *measured)
-{
-    json_t *findings = json_array(), *cpus = json_array();
-    for (unsigned i = 0; i < measured->nfindings; i++) {
-        const struct measured_finding *finding = &measured->findings[i];
-        (void)json_array_append_new(findings, json_pack("{s:s, s:b, s:o}", "state",
-                                                        measured_state_name(finding->state),
-                                                        "disagrees", finding->disagrees, "text",
-                                                        json_value_text(finding->text)));
-    }
-    for (unsigned i = 0; i < measured->ncpus; i++)
-        (void)json_array_append_new(
-            cpus, json_pack("{s:i, s:i, s:i, s:i}", "cpu", (int)measured->cpus[i].os_cpu, "core",
-                            measured->cpus[i].core, "llc", measured->cpus[i].llc, "package",
-                            measured->cpus[i].package));
-    return json_pack("{s:i, s:b, s:i, s:i, s:o, s:o, s:o}", "scans", MEASURE_SCANS, "floating",
-                     measured->floating, "sibling_pairs", (int)measured->sibling_pairs,
-                     "floating_pairs", (int)measured->floating_pairs, "median_ns",
-                     json_value_real(measured->median_ns), "findings", findings, "cpus", cpus);
-}
-
 /* `measured` NULL: only what is reported. */
 static int print_json(const struct topo *topo, const struct measured *measured)
 {
@@ -305,7 +284,8 @@ static int show(const struct cmd_env *env, const struct topo_args *args)
     int rc = topo_load(&options, &topo, &err);
     if (!rc && args->measure && !topo.is_this_machine)
         rc = err_set(&err, -EINVAL, "--measure is for this machine, and not with --xml");
-    if (!rc && args->measure && (rc = measure_topology(env, &topo, true, &measured, &err)) != 0)
+    if (!rc && args->measure &&
+        (rc = measure_topology(env->benches, &topo, true, &measured, &err)) != 0)
         code = rc == -EINTR ? EXIT_INTERRUPTED : EXIT_NOT_RUN;
     if (rc) {
         log_error("%s", err.msg);

@@ -13,7 +13,7 @@ static const double scan_time_s = 2.5, scan_limit_s = 120, setup_limit_s = 60;
 
 /* Scans to run together, and the parameters that the arms borrow. */
 struct measure {
-    const struct cmd_env *env;
+    const struct bench *const *benches;
     const struct topo *topo;
     struct signals *signals;
     struct result result;
@@ -37,7 +37,7 @@ static int add_scan(struct measure *m, size_t index, const char *name, struct er
 {
     static const enum placement none = PLACE_NONE;
     static const unsigned one = 1;
-    const struct bench *bench = bench_find(m->env->benches, name);
+    const struct bench *bench = bench_find(m->benches, name);
     if (!bench)
         return err_set(err, -ENOTSUP, "this program has no benchmark '%s' to measure with", name);
     opts_set_defaults(bench->opts, m->params[index]);
@@ -142,11 +142,11 @@ static int measure_with(struct measure *m, bool caches, struct measured *out, st
     return rc;
 }
 
-int measure_topology(const struct cmd_env *env, const struct topo *topo, bool caches,
+int measure_topology(const struct bench *const *benches, const struct topo *topo, bool caches,
                      struct measured *out, struct err *err)
 {
     struct signals signals;
-    struct measure m = {.env = env, .topo = topo, .signals = &signals};
+    struct measure m = {.benches = benches, .topo = topo, .signals = &signals};
     *out = (struct measured){0};
     if (!topo->is_this_machine)
         return err_set(err, -EINVAL, "%s cannot be measured: it is not this machine", topo->origin);

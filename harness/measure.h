@@ -7,7 +7,7 @@
 
 #include <stdbool.h>
 
-#include "harness/cmd.h"
+#include "harness/core/bench.h"
 #include "harness/core/err.h"
 #include "harness/measured.h"
 #include "harness/topo.h"
@@ -20,7 +20,7 @@ enum { MEASURE_SCANS = 3 };
  * the scans cannot run here, with their reason; what starting workers gives. Free *out with
  * measured_free, also after an error.
  */
-int measure_topology(const struct cmd_env *env, const struct topo *topo, bool caches,
+int measure_topology(const struct bench *const *benches, const struct topo *topo, bool caches,
                      struct measured *out, struct err *err);
 
 #endif

@@ -9,9 +9,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "harness/json_findings.h"
 #include "harness/json_value.h"
 #include "harness/plan_json.h"
-#include "harness/symmetry_tell.h"
 #include "harness/topo_json.h"
 
 /* Always an object with all keys: a reader need not test for each of them. */

@@ -104,7 +104,7 @@ void report_start_block(FILE *out, const char *nothing)
 static const struct row *find_row(const struct report *report, const struct arm *arm,
                                   const char *metric)
 {
-    const struct row *row = report_find_row(report, arm, metric);
+    const struct row *row = rows_find(report->rows, arm, metric);
     return row && !isnan(row->median) ? row : NULL;
 }
 
@@ -118,7 +118,7 @@ static double find_value(const struct report *report, const struct arm *arm, con
 static void put_why(const struct report *report, size_t arm, const char *metric, FILE *out)
 {
     const struct arm_summary *summary = &report->summary->arms[arm];
-    const struct row *row = report_find_row(report, &report->result->arms[arm], metric);
+    const struct row *row = rows_find(report->rows, &report->result->arms[arm], metric);
     bool from_row = summary->nrounds && row;
     (void)fprintf(out, " \"%s: ", status_name(from_row ? row->status : summary->status));
     put_clean(out, from_row ? row->reason : summary->reason, REASON_MOST);

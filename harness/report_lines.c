@@ -93,17 +93,6 @@ const struct arm *report_lines_arm(const struct report *report, const struct rep
     return &report->result->arms[lines->arm[line]];
 }
 
-bool report_opt_differs(const struct result *result, const struct arm *arm, const struct opt *opt)
-{
-    char own[64], others[64];
-    (void)opt_format_value(opt, arm->params, own, sizeof(own));
-    for (size_t i = 0; i < result->narms; i++)
-        if (result->arms[i].bench == arm->bench &&
-            strcmp(own, opt_format_value(opt, result->arms[i].params, others, sizeof(others))) != 0)
-            return true;
-    return false;
-}
-
 static bool has_several_benches(const struct result *result)
 {
     for (size_t i = 1; i < result->narms; i++)
@@ -119,7 +108,7 @@ static void put_part(const struct result *result, const struct arm *arm, FILE *o
         (void)fprintf(out, ", %s", arm->bench->name);
     for (const struct opt *opt = arm->bench->opts; opt && opt->name; opt++) {
         char value[64];
-        if (report_opt_differs(result, arm, opt))
+        if (arm_option_differs(result, arm, opt))
             (void)fprintf(out, ", %s %s", opt->name,
                           opt_format_value(opt, arm->params, value, sizeof(value)));
     }
@@ -143,15 +132,4 @@ void report_lines_put_label(const struct report *report, const struct report_lin
     }
     label[sizeof(label) - 1] = '\0';
     report_put_text(out, label, LABEL_MOST);
-}
-
-const struct row *report_find_row(const struct report *report, const struct arm *arm,
-                                  const char *metric)
-{
-    for (size_t i = 0; i < report->rows->n; i++) {
-        const struct row *row = &report->rows->row[i];
-        if (row->arm == arm && strcmp(row->metric, metric) == 0)
-            return row;
-    }
-    return NULL;
 }

@@ -28,15 +28,8 @@ void report_lines_add_baselines(const struct report *report, struct report_lines
 const struct arm *report_lines_arm(const struct report *report, const struct report_lines *lines,
                                    size_t line);
 
-/* Whether another arm of the benchmark has another value of this parameter. */
-bool report_opt_differs(const struct result *result, const struct arm *arm, const struct opt *opt);
-
 /* Writes ` "numa, 4 workers"`, with only what tells this line from others behind the placement. */
 void report_lines_put_label(const struct report *report, const struct report_lines *lines,
                             size_t line, FILE *out);
-
-/* The arm's row of that metric, or NULL. Its median may be NaN. */
-const struct row *report_find_row(const struct report *report, const struct arm *arm,
-                                  const char *metric);
 
 #endif

@@ -475,3 +475,14 @@ const struct row *rows_find(const struct rows *rows, const struct arm *arm, cons
             return &rows->row[i];
     return NULL;
 }
+
+bool arm_option_differs(const struct result *result, const struct arm *arm, const struct opt *opt)
+{
+    char own[64], others[64];
+    (void)opt_format_value(opt, arm->params, own, sizeof(own));
+    for (size_t i = 0; i < result->narms; i++)
+        if (result->arms[i].bench == arm->bench &&
+            strcmp(own, opt_format_value(opt, result->arms[i].params, others, sizeof(others))) != 0)
+            return true;
+    return false;
+}

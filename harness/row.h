@@ -4,6 +4,7 @@
 #ifndef CONTEND_ROW_H
 #define CONTEND_ROW_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "harness/result.h"
@@ -65,7 +66,10 @@ struct rows {
 int rows_make(const struct result *result, struct rows *rows, struct err *err);
 void rows_free(struct rows *rows);
 
-/* The arm's row of the metric, of a scan the first one; or NULL. */
+/* The arm's row of the metric, of a scan the first one; or NULL. Its median may be NaN. */
 const struct row *rows_find(const struct rows *rows, const struct arm *arm, const char *metric);
+
+/* Whether another arm of the benchmark has another value of this parameter. */
+bool arm_option_differs(const struct result *result, const struct arm *arm, const struct opt *opt);
 
 #endif

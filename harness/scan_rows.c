@@ -6,8 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "harness/report_lines.h"
-
 /* Values of keys as people say them. */
 static const struct {
     const char *name, *value, *text;
@@ -166,7 +164,7 @@ static void append_arm(const struct result *result, const struct arm *arm, const
 {
     char value[VALUE_KEY_MAX];
     for (const struct opt *opt = arm->bench->opts; opt && opt->name; opt++)
-        if (!scan_key_get(key, opt->name, value) && report_opt_differs(result, arm, opt))
+        if (!scan_key_get(key, opt->name, value) && arm_option_differs(result, arm, opt))
             append(buf, size, "%s %s", opt->name,
                    opt_format_value(opt, arm->params, value, sizeof(value)));
     if (arm->alone)

@@ -332,3 +332,33 @@ void symmetry_free(struct symmetry *symmetry)
     free(symmetry->all);
     *symmetry = (struct symmetry){0};
 }
+
+static int ask_topo(const void *arg, int cuda_ordinal, int os_node)
+{
+    const struct topo *topo = arg;
+    int to = topo_node_index(topo, (unsigned)os_node);
+    for (unsigned i = 0; i < topo->ngpus; i++) {
+        int from = topo->gpus[i].node;
+        if (topo->gpus[i].cuda_ordinal != cuda_ordinal)
+            continue;
+        if (from < 0 || to < 0)
+            return -1;
+        if (topo->distances)
+            return (int)topo->distances[(size_t)from * topo->nnodes + (size_t)to];
+        return from == to ? SYMMETRY_NEAR : 2 * SYMMETRY_NEAR;
+    }
+    return -1;
+}
+
+struct symmetry_distance symmetry_topo_distance(const struct topo *topo)
+{
+    return (struct symmetry_distance){.ask = topo ? ask_topo : NULL, .arg = topo};
+}
+
+const char *symmetry_unit_bdf(const struct topo *topo, const struct symmetry_unit *unit)
+{
+    for (unsigned i = 0; topo && unit->kind != SYMMETRY_RANK && i < topo->ngpus; i++)
+        if (topo->gpus[i].cuda_ordinal == unit->id)
+            return topo->gpus[i].pci_bdf;
+    return NULL;
+}

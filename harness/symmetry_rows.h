@@ -19,6 +19,7 @@
 
 #include "harness/row.h"
 #include "harness/symmetry.h"
+#include "harness/topo.h"
 
 enum symmetry_kind {
     SYMMETRY_GPU,
@@ -68,5 +69,14 @@ struct symmetry_distance {
 int symmetry_make(const struct rows *rows, const struct symmetry_distance *distance,
                   struct symmetry *out, struct err *err);
 void symmetry_free(struct symmetry *symmetry);
+
+/* The distance of a node to itself, as firmware tells it. */
+enum { SYMMETRY_NEAR = 10 };
+
+/* Distances between nodes and the topology's GPUs, for symmetry_make. Borrows topo. */
+struct symmetry_distance symmetry_topo_distance(const struct topo *topo);
+
+/* PCI address of a GPU among `topo`'s (NULL = none are known); NULL for pairs, ranks and others. */
+const char *symmetry_unit_bdf(const struct topo *topo, const struct symmetry_unit *unit);
 
 #endif

@@ -5,12 +5,11 @@
 #include <string.h>
 
 #include "harness/core/units.h"
-#include "harness/json_value.h"
 #include "harness/scan_rows.h"
 #include "harness/text.h"
 
 /* Sentences of one kind, so that a machine of many oddities still fits a screen. */
-enum { SENTENCES_MAX = 8, UNDECIDED_MAX = 3, NEAR = 10 };
+enum { SENTENCES_MAX = 8, UNDECIDED_MAX = 3 };
 
 struct teller {
     const struct symmetry *symmetry;
@@ -19,42 +18,12 @@ struct teller {
     bool color;
 };
 
-static int ask_topo(const void *arg, int cuda_ordinal, int os_node)
-{
-    const struct topo *topo = arg;
-    int to = topo_node_index(topo, (unsigned)os_node);
-    for (unsigned i = 0; i < topo->ngpus; i++) {
-        int from = topo->gpus[i].node;
-        if (topo->gpus[i].cuda_ordinal != cuda_ordinal)
-            continue;
-        if (from < 0 || to < 0)
-            return -1;
-        if (topo->distances)
-            return (int)topo->distances[(size_t)from * topo->nnodes + (size_t)to];
-        return from == to ? NEAR : 2 * NEAR;
-    }
-    return -1;
-}
-
-struct symmetry_distance symmetry_topo_distance(const struct topo *topo)
-{
-    return (struct symmetry_distance){.ask = topo ? ask_topo : NULL, .arg = topo};
-}
-
-static const char *bdf_of(const struct topo *topo, const struct symmetry_unit *unit)
-{
-    for (unsigned i = 0; topo && unit->kind != SYMMETRY_RANK && i < topo->ngpus; i++)
-        if (topo->gpus[i].cuda_ordinal == unit->id)
-            return topo->gpus[i].pci_bdf;
-    return NULL;
-}
-
 /* "GPU 2 (0000:00:08.0)", "GPU 0 to GPU 3", "from GPU 2 (...)", "rank 5". */
 static char *name_unit(const struct teller *teller, const struct symmetry_unit *unit, char *buf,
                        size_t size)
 {
     static const char *const before[SYMMETRY_KINDS] = {"GPU", "rank", "GPU", "from GPU", "to GPU"};
-    const char *bdf = unit->kind == SYMMETRY_PAIR ? NULL : bdf_of(teller->topo, unit);
+    const char *bdf = unit->kind == SYMMETRY_PAIR ? NULL : symmetry_unit_bdf(teller->topo, unit);
     size_t used = (size_t)snprintf(buf, size, "%s %d", before[unit->kind], unit->id);
     if (bdf && used < size)
         used += (size_t)snprintf(buf + used, size - used, " (%s)", bdf);
@@ -72,7 +41,7 @@ static char *name_comparison(const struct symmetry_comparison *c, char *buf, siz
     size_t used = (size_t)snprintf(buf, size, "%s", c->row->metric);
     for (unsigned part = 0; scan_key_part(c->key, part, name, value) && used < size; part++) {
         bool number = value[0] >= '0' && value[0] <= '9';
-        if (strcmp(name, "distance") == 0 && atoi(value) == NEAR)
+        if (strcmp(name, "distance") == 0 && atoi(value) == SYMMETRY_NEAR)
             used += (size_t)snprintf(buf + used, size - used, " near");
         else
             used += (size_t)snprintf(buf + used, size - used, " %s%s%s", number ? name : "",
@@ -349,44 +318,4 @@ void symmetry_tell(const struct symmetry *symmetry, const struct topo *topo, FIL
     print_alike(&teller, SYMMETRY_GPU);
     print_alike(&teller, SYMMETRY_PAIR);
     print_alike(&teller, SYMMETRY_RANK);
-}
-
-static json_t *odd_to_json(const struct symmetry_comparison *c, const struct topo *topo)
-{
-    json_t *odds = json_array();
-    for (size_t i = 0; i < c->nodd; i++) {
-        const struct symmetry_unit *unit = &c->odd[i];
-        (void)json_array_append_new(
-            odds, json_pack("{s:s, s:i, s:o, s:o, s:o, s:o, s:o}", "of",
-                            symmetry_kind_name(unit->kind), "id", unit->id, "other",
-                            unit->other < 0 ? json_null() : json_integer(unit->other), "pci_bdf",
-                            json_value_text(bdf_of(topo, unit)), "value",
-                            json_value_real(unit->value.value), "ratio",
-                            json_value_real(unit->ratio), "z", json_value_real(unit->z)));
-    }
-    return odds;
-}
-
-static json_t *comparison_to_json(const struct symmetry_comparison *c, const struct topo *topo)
-{
-    bool judged = c->verdict != SYMMETRY_NONE;
-    return json_pack(
-        "{s:s, s:s, s:o, s:s, s:o, s:s, s:s, s:o, s:I, s:s, s:o, s:o, s:o}", "bench", c->row->bench,
-        "placement", c->row->placement, "params", json_value_text(c->row->params), "metric",
-        c->row->metric, "unit", json_value_text(c->row->unit), "better", c->row->better, "of",
-        symmetry_kind_name(c->kind), "key", json_value_text(c->key), "units", (json_int_t)c->n,
-        "verdict", symmetry_verdict_name(c->verdict), "typical",
-        json_value_real(judged ? c->typical : (double)NAN), "spread",
-        json_value_real(judged ? c->spread : (double)NAN), "odd", odd_to_json(c, topo));
-}
-
-json_t *symmetry_to_json(const struct symmetry *symmetry, const struct topo *topo)
-{
-    json_t *array = json_array();
-    for (size_t i = 0; array && symmetry && i < symmetry->n; i++)
-        if (json_array_append_new(array, comparison_to_json(&symmetry->all[i], topo))) {
-            json_decref(array);
-            return NULL;
-        }
-    return array;
 }

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "harness/core/units.h"
-#include "harness/report_lines.h"
 
 static bool is_bytes(const char *unit)
 {
@@ -50,7 +49,7 @@ const char *table_unit(const char *unit)
 bool table_in_title(const struct result *result, const struct arm *arm, const char *part)
 {
     const struct opt *opt = opts_find(arm->bench->opts, part);
-    return opt && report_opt_differs(result, arm, opt);
+    return opt && arm_option_differs(result, arm, opt);
 }
 
 bool table_is_quiet(const char *metric)

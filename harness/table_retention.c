@@ -6,7 +6,6 @@
 
 #include "harness/closing.h"
 #include "harness/core/units.h"
-#include "harness/report_lines.h"
 #include "harness/scan_rows.h"
 #include "harness/text.h"
 
@@ -215,7 +214,7 @@ static void print_title(const struct retention *r)
     size_t used = 0;
     const struct bench *bench = r->idle->bench;
     for (const struct opt *opt = bench->opts; opt && opt->name && used < sizeof(choices); opt++) {
-        bool differs = report_opt_differs(r->result, r->idle, opt);
+        bool differs = arm_option_differs(r->result, r->idle, opt);
         if (opt->kind != OPT_CHOICE && !differs)
             continue;
         used += (size_t)snprintf(choices + used, sizeof(choices) - used, "%s%s%s%s",

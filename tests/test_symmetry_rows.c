@@ -12,6 +12,7 @@
 
 #include <cmocka.h>
 
+#include "harness/json_findings.h"
 #include "harness/symmetry_tell.h"
 
 /* Rows of a run that was never made. */
