@@ -18,7 +18,6 @@
 #include "harness/core/visit.h"
 #include "harness/pace.h"
 #include "harness/plan.h"
-#include "harness/result.h"
 #include "harness/witness.h"
 
 enum { ARENA_SAMPLES = 1 << 18, ARENA_BENCH_NAME_MAX = 64 };
@@ -67,7 +66,7 @@ struct arena_worker {
     _Atomic uint64_t nsamples;
     struct witness_snapshot at_go, at_end;
     char library[BENCH_LIBRARY_MAX];
-    uint64_t pages_on_node[RESULT_NODES], pages_elsewhere;
+    uint64_t pages_on_node[BENCH_NODES], pages_elsewhere;
     struct value_log values;
     struct visit_log visits;
     struct sample samples[ARENA_SAMPLES];

@@ -12,6 +12,7 @@
 #include "harness/cmd.h"
 #include "harness/core/log.h"
 #include "harness/env.h"
+#include "harness/gpu_state.h"
 #include "harness/job_run.h"
 #include "harness/output.h"
 #include "harness/perf.h"
@@ -25,7 +26,6 @@
 #include "harness/symmetry_tell.h"
 #include "harness/table.h"
 #include "harness/text.h"
-#include "harness/topo_gpu.h"
 #include "version.h"
 
 /* What the scenarios of one command share, and what one of them has while it runs. */

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "harness/topo_gpu.h"
+#include "harness/gpu_state.h"
 
 static enum status worker_status(const struct arena_worker *worker, bool censored)
 {

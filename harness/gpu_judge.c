@@ -6,7 +6,7 @@
 
 #include "harness/core/units.h"
 #include "harness/gpu_health.h"
-#include "harness/topo_gpu.h"
+#include "harness/gpu_state.h"
 
 struct judge {
     const struct gpu_health *health;

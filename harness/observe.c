@@ -11,10 +11,10 @@
 #include "harness/collect.h"
 #include "harness/core/clock.h"
 #include "harness/core/futex.h"
+#include "harness/gpu_state.h"
 #include "harness/job_results.h"
 #include "harness/mpi_client.h"
 #include "harness/observer.h"
-#include "harness/topo_gpu.h"
 #include "harness/witness.h"
 
 enum { TICK_MS = 200 };

@@ -47,7 +47,7 @@ static json_t *from_witness(const struct witness *witness)
 static json_t *from_pages(const struct worker_result *worker)
 {
     json_t *object = json_object();
-    for (unsigned os_node = 0; object && os_node < RESULT_NODES; os_node++) {
+    for (unsigned os_node = 0; object && os_node < BENCH_NODES; os_node++) {
         char key[16];
         (void)snprintf(key, sizeof(key), "%u", os_node);
         if (worker->pages_on_node[os_node])

@@ -14,6 +14,7 @@
 #include "harness/core/err.h"
 #include "harness/core/visit.h"
 #include "harness/plan.h"
+#include "harness/witness.h"
 
 /* How a worker, an observation or a row ended; worse is larger. */
 enum status {
@@ -26,23 +27,6 @@ enum status {
     STATUSES
 };
 const char *status_name(enum status status);
-
-/*
- * What the kernel says a worker did between go and the end of its last measured step. A field that
- * could not be read is NaN. The three parts of wall time are means over the team's threads and add
- * up to wall_s; without schedstat, runqueue_s is NaN and blocked_s holds the wait too.
- */
-struct witness {
-    double wall_s;
-    double oncpu_s, runqueue_s, blocked_s;
-    double voluntary_switches, involuntary_switches, migrations; /* whole process */
-    double minor_faults, major_faults;
-    double cpus_visited;                       /* distinct CPUs, sampled by visit marks */
-    double instructions, cycles, cache_misses; /* user mode, all threads; perf_event */
-    unsigned team_threads;                     /* how many threads the means are over */
-};
-
-enum { RESULT_NODES = 64 };
 
 struct worker_result {
     enum status status;
@@ -58,8 +42,8 @@ struct worker_result {
     struct sample *samples; /* owned; a censored last one has elapsed_ns = time until the limit */
     bool censored;          /* the last sample is a lower bound */
     struct witness witness;
-    uint64_t pages_on_node[RESULT_NODES]; /* of the published buffer, by os_node */
-    uint64_t pages_elsewhere;             /* not present, or the kernel would not say */
+    uint64_t pages_on_node[BENCH_NODES]; /* of the published buffer, by os_node */
+    uint64_t pages_elsewhere;            /* not present, or the kernel would not say */
     size_t nvalues;
     struct value *values; /* owned: what a scan emitted, in that order */
     size_t nvisits;

@@ -102,7 +102,7 @@ static bool binds_memory(const struct plan_worker *planned)
 static void count_pages(const struct worker_result *worker, const struct plan_worker *planned,
                         double *counted, double *remote)
 {
-    for (unsigned node = 0; node < RESULT_NODES; node++) {
+    for (unsigned node = 0; node < BENCH_NODES; node++) {
         *counted += (double)worker->pages_on_node[node];
         if (!bitset_test(&planned->mem_nodes, node))
             *remote += (double)worker->pages_on_node[node];

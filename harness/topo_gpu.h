@@ -1,7 +1,7 @@
 /*
- * The GPUs of this machine: which ones CUDA sees and in what order, what they are near, and how
- * they are. The driver's libraries are loaded when needed (gpu_driver.h); without them there are
- * no GPUs, which is no error.
+ * The GPUs of this machine: which ones CUDA sees and in what order, and what they are near.
+ * The driver's libraries are loaded when needed (gpu_driver.h); without them there are no GPUs,
+ * which is no error.
  */
 #ifndef CONTEND_TOPO_GPU_H
 #define CONTEND_TOPO_GPU_H
@@ -53,26 +53,5 @@ struct gpu_evidence {
  */
 void topo_locate_gpu(const struct topo *topo, const struct gpu_evidence *evidence,
                      struct topo_gpu *gpu);
-
-/* A GPU at this moment; NaN where the driver does not tell. */
-struct gpu_state {
-    double clock_mhz; /* of the SMs */
-    double temperature_c;
-    uint64_t throttle_reasons; /* NVML's bits, see gpu_throttle_is_noise */
-    bool known;                /* the throttle reasons are what the driver said, not a default */
-};
-
-/* -ENOTSUP without NVML, -ENODEV when it does not know the GPU; *out is then all unknown. */
-int gpu_state_read(const char *pci_bdf, struct gpu_state *out);
-
-/* "550.54.15". -ENOTSUP without NVML, and then "". */
-int gpu_driver_version(char *version, size_t size);
-
-/*
- * True when a measurement under these reasons is disturbed: the hardware slowed down for heat,
- * power supply or a brake signal. Idle clocks, application clocks and the software power cap are
- * how a GPU works under load, and are no noise.
- */
-bool gpu_throttle_is_noise(uint64_t reasons);
 
 #endif

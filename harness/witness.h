@@ -14,7 +14,6 @@
 #include <sys/types.h>
 
 #include "harness/core/visit.h"
-#include "harness/result.h"
 
 struct witness_thread {
     int tid;
@@ -40,7 +39,22 @@ struct witness_snapshot {
  */
 void witness_read(pid_t pid, const struct visit_log *visits, struct witness_snapshot *out);
 
-/* Differences over the team's threads, as result.h defines them; wall_s = end_ns - go_ns. */
+/*
+ * What the kernel says a worker did between go and the end of its last measured step. A field that
+ * could not be read is NaN. The three parts of wall time are means over the team's threads and add
+ * up to wall_s; without schedstat, runqueue_s is NaN and blocked_s holds the wait too.
+ */
+struct witness {
+    double wall_s;
+    double oncpu_s, runqueue_s, blocked_s;
+    double voluntary_switches, involuntary_switches, migrations; /* whole process */
+    double minor_faults, major_faults;
+    double cpus_visited;                       /* distinct CPUs, sampled by visit marks */
+    double instructions, cycles, cache_misses; /* user mode, all threads; perf_event */
+    unsigned team_threads;                     /* how many threads the means are over */
+};
+
+/* Differences over the team's threads; wall_s = end_ns - go_ns. */
 void witness_diff(const struct witness_snapshot *go, const struct witness_snapshot *end,
                   uint64_t go_ns, uint64_t end_ns, const struct visit_log *visits,
                   struct witness *out);

@@ -122,7 +122,7 @@ static void count_pages(const struct bench_ctx *ctx, struct arena_worker *slot)
     }
     bool known = !move_pages(0, n, page, NULL, node, 0);
     for (size_t i = 0; i < n; i++)
-        if (known && node[i] >= 0 && node[i] < RESULT_NODES)
+        if (known && node[i] >= 0 && node[i] < BENCH_NODES)
             slot->pages_on_node[node[i]]++;
         else
             slot->pages_elsewhere++;

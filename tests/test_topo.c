@@ -12,6 +12,7 @@
 
 #include <cmocka.h>
 
+#include "harness/gpu_state.h"
 #include "harness/topo.h"
 #include "harness/topo_gpu.h"
 #include "harness/topo_json.h"

@@ -39,6 +39,9 @@ const char *device_name(enum device device);
 
 enum { PCI_BDF_MAX = 32 };
 
+/* As many NUMA nodes as get a count of their own, by os_node. */
+enum { BENCH_NODES = 64 };
+
 /* One timed interval. The harness writes start and elapsed; the benchmark the rest. */
 struct sample {
     uint64_t start_ns;   /* clock_now_ns */
@@ -60,7 +63,7 @@ struct bench_machine {
     struct bench_node {
         unsigned os_node;
         uint64_t memory_bytes; /* 0 = unknown */
-    } nodes[64];               /* whose memory may be used */
+    } nodes[BENCH_NODES];      /* whose memory may be used */
     struct bench_cache {
         int level;
         uint64_t size_bytes;
