@@ -344,8 +344,8 @@ static void gather_environment(struct session *s)
     }
     struct bitset cpus = {0};
     topo_allowed_cpus(&s->topo, &cpus);
-    if (s->topo.is_this_machine && env_tell_quota(&s->environment, bitset_count(&cpus),
-                                                  s->quota_note, sizeof(s->quota_note))) {
+    if (s->topo.is_this_machine && cgroup_tell_quota(&s->environment.cgroup, bitset_count(&cpus),
+                                                     s->quota_note, sizeof(s->quota_note))) {
         s->notes[n++] = s->quota_note;
     }
     if (s->job.ops) {

@@ -154,7 +154,7 @@ static void gather_settings(const char *root, struct environment *env)
     bool known = env_read_field(root, "/proc/meminfo", "MemTotal", ':', text, sizeof(text));
     env->memory_bytes = known ? strtod(text, NULL) * 1024 : NAN;
     read_hypervisor(root, env);
-    env_read_cgroup(root, &env->cgroup);
+    cgroup_read(root, &env->cgroup);
 }
 
 void env_gather(const struct env_request *request, struct environment *env)

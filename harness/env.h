@@ -7,11 +7,12 @@
 #ifndef CONTEND_ENV_H
 #define CONTEND_ENV_H
 
-#include <jansson.h>
 #include <stdbool.h>
 #include <stddef.h>
 
-enum { ENV_TEXT_MAX = 128, ENV_HOST_LABEL_MAX = 65 };
+#include "harness/env_files.h"
+
+enum { ENV_HOST_LABEL_MAX = 65 };
 
 struct environment {
     char hostname[ENV_TEXT_MAX];
@@ -33,13 +34,7 @@ struct environment {
     char hypervisor[ENV_TEXT_MAX];      /* its CPUID signature, such as "KVMKVMKVM" */
     char machine_vendor[ENV_TEXT_MAX];  /* DMI sys_vendor */
     char machine_product[ENV_TEXT_MAX]; /* DMI product_name */
-    struct env_cgroup {                 /* path, cpu_max and cpuset: version 2 only */
-        char path[256];                 /* of this process, as it sees it */
-        char cpu_max[ENV_TEXT_MAX];     /* as written: "QUOTA PERIOD" in us, or "max PERIOD" */
-        double cpus_limit;              /* smallest quota / period from here to the root */
-        char cpuset[1024];              /* cpuset.cpus.effective */
-        double memory_limit_bytes;      /* smallest limit from here to the root */
-    } cgroup;
+    struct cgroup_limits cgroup;
     char glibc[ENV_TEXT_MAX];
     char compiler[ENV_TEXT_MAX]; /* that built this program */
     char driver[ENV_TEXT_MAX];   /* of the GPUs */
@@ -58,15 +53,6 @@ struct env_request {
 /* Never fails. Free with env_free, which is safe on a zeroed struct. */
 void env_gather(const struct env_request *request, struct environment *env);
 void env_free(struct environment *env);
-
-/*
- * Whether the cgroup grants less time than `cpus` CPUs have: then in words, as the kernel stops who
- * takes more.
- */
-bool env_tell_quota(const struct environment *env, unsigned cpus, char *buf, size_t size);
-
-/* An object with every key always there. NULL for want of memory. */
-json_t *env_to_json(const struct environment *env);
 
 /*
  * A directory name for this host's results: the host name with everything but [A-Za-z0-9._-]

@@ -3,14 +3,12 @@
  * there, version 1 (scheduler/sched-bwc.rst, admin-guide/cgroup-v1/memory.rst). A limit holds for
  * all below it, and a container sees its own as that of the root.
  */
-#include "harness/env.h"
+#include "harness/env_files.h"
 
 #include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-
-#include "harness/env_files.h"
 
 /* Version 1 has no word for "no limit", but a number of bytes that no machine has. */
 static const double no_limit_bytes = 0x1p60;
@@ -20,20 +18,20 @@ static double smaller(double a, double b)
     return isnan(a) || b < a ? b : a;
 }
 
-static void limit_cpus(struct env_cgroup *cgroup, double quota_us, double period_us)
+static void limit_cpus(struct cgroup_limits *cgroup, double quota_us, double period_us)
 {
     if (quota_us > 0 && period_us > 0)
         cgroup->cpus_limit = smaller(cgroup->cpus_limit, quota_us / period_us);
 }
 
-static void limit_memory(struct env_cgroup *cgroup, double bytes)
+static void limit_memory(struct cgroup_limits *cgroup, double bytes)
 {
     if (bytes < no_limit_bytes)
         cgroup->memory_limit_bytes = smaller(cgroup->memory_limit_bytes, bytes);
 }
 
 /* `dir` in version 2. */
-static void merge_cpu_max(const char *root, const char *dir, struct env_cgroup *cgroup)
+static void merge_cpu_max(const char *root, const char *dir, struct cgroup_limits *cgroup)
 {
     char path[PATH_MAX], text[ENV_TEXT_MAX];
     double quota_us, period_us;
@@ -43,7 +41,7 @@ static void merge_cpu_max(const char *root, const char *dir, struct env_cgroup *
         limit_cpus(cgroup, quota_us, period_us);
 }
 
-static void merge_memory_max(const char *root, const char *dir, struct env_cgroup *cgroup)
+static void merge_memory_max(const char *root, const char *dir, struct cgroup_limits *cgroup)
 {
     char path[PATH_MAX];
     (void)snprintf(path, sizeof(path), "/sys/fs/cgroup%s/memory.max", dir);
@@ -51,7 +49,7 @@ static void merge_memory_max(const char *root, const char *dir, struct env_cgrou
 }
 
 /* `dir` in the hierarchy of version 1 that the controller has. */
-static void merge_cfs_quota(const char *root, const char *dir, struct env_cgroup *cgroup)
+static void merge_cfs_quota(const char *root, const char *dir, struct cgroup_limits *cgroup)
 {
     char path[PATH_MAX];
     (void)snprintf(path, sizeof(path), "/sys/fs/cgroup/cpu%s/cpu.cfs_quota_us", dir);
@@ -60,7 +58,7 @@ static void merge_cfs_quota(const char *root, const char *dir, struct env_cgroup
     limit_cpus(cgroup, quota_us, env_read_number(root, path));
 }
 
-static void merge_limit_in_bytes(const char *root, const char *dir, struct env_cgroup *cgroup)
+static void merge_limit_in_bytes(const char *root, const char *dir, struct cgroup_limits *cgroup)
 {
     char path[PATH_MAX];
     (void)snprintf(path, sizeof(path), "/sys/fs/cgroup/memory%s/memory.limit_in_bytes", dir);
@@ -68,8 +66,8 @@ static void merge_limit_in_bytes(const char *root, const char *dir, struct env_c
 }
 
 /* From a cgroup up to the root. */
-static void climb(const char *root, const char *from, struct env_cgroup *cgroup,
-                  void (*merge)(const char *root, const char *dir, struct env_cgroup *cgroup))
+static void climb(const char *root, const char *from, struct cgroup_limits *cgroup,
+                  void (*merge)(const char *root, const char *dir, struct cgroup_limits *cgroup))
 {
     char dir[sizeof(cgroup->path)];
     env_copy_text(dir, sizeof(dir), strcmp(from, "/") ? from : "");
@@ -121,7 +119,7 @@ static bool find_path(const char *root, const char *controller, char *path, size
     return found;
 }
 
-void env_read_cgroup(const char *root, struct env_cgroup *cgroup)
+void cgroup_read(const char *root, struct cgroup_limits *cgroup)
 {
     char path[PATH_MAX], of_controller[sizeof(cgroup->path)];
     cgroup->cpus_limit = cgroup->memory_limit_bytes = NAN;
@@ -140,9 +138,9 @@ void env_read_cgroup(const char *root, struct env_cgroup *cgroup)
         climb(root, of_controller, cgroup, merge_limit_in_bytes);
 }
 
-bool env_tell_quota(const struct environment *env, unsigned cpus, char *buf, size_t size)
+bool cgroup_tell_quota(const struct cgroup_limits *cgroup, unsigned cpus, char *buf, size_t size)
 {
-    double limit = env->cgroup.cpus_limit;
+    double limit = cgroup->cpus_limit;
     if (isnan(limit) || limit >= cpus)
         return false;
     (void)snprintf(

@@ -5,7 +5,16 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-struct env_cgroup;
+enum { ENV_TEXT_MAX = 128 };
+
+/* Of this process, as it sees them; NaN and "" = none. */
+struct cgroup_limits {
+    char path[256];             /* this and the next, and cpuset: version 2 only */
+    char cpu_max[ENV_TEXT_MAX]; /* as written: "QUOTA PERIOD" in us, or "max PERIOD" */
+    double cpus_limit;          /* smallest quota / period from here to the root */
+    char cpuset[1024];          /* cpuset.cpus.effective */
+    double memory_limit_bytes;  /* smallest limit from here to the root */
+};
 
 /* Cut to fit. */
 void env_copy_text(char *out, size_t size, const char *text);
@@ -23,7 +32,13 @@ double env_read_number(const char *root, const char *path);
 bool env_read_field(const char *root, const char *path, const char *name, char separator, char *out,
                     size_t size);
 
-/* Limits of this process's cgroups, of both versions; NaN and "" where there is none. */
-void env_read_cgroup(const char *root, struct env_cgroup *cgroup);
+/* Limits of this process's cgroups, of both versions. */
+void cgroup_read(const char *root, struct cgroup_limits *cgroup);
+
+/*
+ * Whether the cgroup grants less time than `cpus` CPUs have: then in words, as the kernel stops who
+ * takes more.
+ */
+bool cgroup_tell_quota(const struct cgroup_limits *cgroup, unsigned cpus, char *buf, size_t size);
 
 #endif

@@ -1,7 +1,8 @@
+#include "harness/env_json.h"
+
 #include <math.h>
 #include <string.h>
 
-#include "harness/env.h"
 #include "harness/json_value.h"
 
 /* NaN -> null, so that "unknown" and "no" stay apart. */
@@ -33,7 +34,7 @@ static json_t *from_variables(const struct environment *env)
     return object;
 }
 
-static json_t *from_cgroup(const struct env_cgroup *cgroup)
+static json_t *from_cgroup(const struct cgroup_limits *cgroup)
 {
     return json_pack("{s:o, s:o, s:o, s:o, s:o}", "path", json_value_text_or_null(cgroup->path),
                      "cpu_max", json_value_text_or_null(cgroup->cpu_max), "cpus_limit",

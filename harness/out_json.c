@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "harness/env_json.h"
 #include "harness/json_findings.h"
 #include "harness/json_value.h"
 #include "harness/plan_json.h"

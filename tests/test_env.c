@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 
 #include "harness/env.h"
+#include "harness/env_json.h"
 
 /* A directory that stands for "/", removed in teardown. */
 static char root[] = "/tmp/contend-env-XXXXXX";
@@ -123,9 +124,9 @@ static void test_env_takes_the_tightest_cgroup_limit(void **state)
     assert_string_equal(env.cgroup.cpuset, "0-3,8");
     assert_true(env.cgroup.cpus_limit > 2.4999 && env.cgroup.cpus_limit < 2.5001);
     char quota[200];
-    assert_true(env_tell_quota(&env, 3, quota, sizeof(quota)));
+    assert_true(cgroup_tell_quota(&env.cgroup, 3, quota, sizeof(quota)));
     assert_non_null(strstr(quota, "the time of 2.5 CPUs and allows 3: "));
-    assert_false(env_tell_quota(&env, 2, quota, sizeof(quota)));
+    assert_false(cgroup_tell_quota(&env.cgroup, 2, quota, sizeof(quota)));
     assert_true(env.cgroup.memory_limit_bytes > 1999999 && env.cgroup.memory_limit_bytes < 2000001);
     env_free(&env);
 }
