@@ -9,7 +9,6 @@
 
 #include "harness/board.h"
 #include "harness/core/clock.h"
-#include "harness/job_cpus.h"
 #include "harness/launch.h"
 #include "harness/mpi_client.h"
 
@@ -364,8 +363,7 @@ static int settle_lines(struct job *job, bool mine, struct err *err)
     return rc;
 }
 
-/* A line from each rank to rank 0, where there is a way. */
-static int make_lines(struct job *job, struct err *err)
+int job_make_lines(struct job *job, struct err *err)
 {
     struct lifeline_offer mine = {.port = 0}, *all = calloc(job->world.size, sizeof(*all));
     bool made = false;
@@ -399,11 +397,7 @@ int job_open(struct job *job, const struct job_env *env, struct signals *signals
     job->exchange.request = calloc(job->world.size, sizeof(*job->exchange.request));
     if (!job->ranks || !job->exchange.request)
         return err_set(err, -ENOMEM, "no memory for %u ranks", job->world.size);
-    rc = job_share_cpus(job, err);
-    if (rc)
-        return rc;
-    mpi_client_share_cpus();
-    return make_lines(job, err);
+    return 0;
 }
 
 /*

@@ -65,12 +65,14 @@ struct job {
 };
 
 /*
- * Loads the module and starts MPI; then each process may run on all CPUs that the ranks of its
- * machine were given, for the placement to divide up. Errors, the same on all ranks where MPI has
- * started: -ENOENT no module (the message says what to do), -EINVAL MPI sees another number of
- * ranks than the launcher, -ENOMEM, -EIO.
+ * Loads the module and starts MPI. Then come job_share_cpus and job_make_lines (job_run.c). Errors,
+ * the same on all ranks where MPI has started: -ENOENT no module (the message says what to do),
+ * -EINVAL MPI sees another number of ranks than the launcher, -ENOMEM, -EIO.
  */
 int job_open(struct job *job, const struct job_env *env, struct signals *signals, struct err *err);
+
+/* A line from each rank to rank 0, where there is a way (lifeline.h). Needs job->ranks filled. */
+int job_make_lines(struct job *job, struct err *err);
 
 /*
  * Ends the job in good order, or all of it by MPI_Abort where a rank is lost or stuck. Returns this

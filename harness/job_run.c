@@ -8,7 +8,9 @@
 #include <unistd.h>
 
 #include "harness/core/log.h"
+#include "harness/job_cpus.h"
 #include "harness/job_plan.h"
+#include "harness/mpi_client.h"
 #include "version.h"
 
 void job_run_silence(const struct job_env *env)
@@ -39,6 +41,12 @@ int job_run_open(struct job *job, const struct job_env *env, struct signals *sig
         return 0;
     log_set_quiet(false); /* who cannot join cannot leave it to rank 0 to say so */
     int rc = job_open(job, env, signals, err);
+    if (!rc)
+        rc = job_share_cpus(job, err);
+    if (rc)
+        return rc;
+    mpi_client_share_cpus();
+    rc = job_make_lines(job, err);
     if (rc)
         return rc;
     log_set_quiet(!job_is_first(job));

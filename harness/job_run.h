@@ -12,7 +12,8 @@ void job_run_silence(const struct job_env *env);
 
 /*
  * Opens the job where mpirun or srun started several tasks, and tells the options. All ranks must
- * be of one version and have the same arguments. Errors, the same on all ranks: those of job_open.
+ * be of one version and have the same arguments. Errors, the same on all ranks: those of
+ * job_open and job_share_cpus.
  */
 int job_run_open(struct job *job, const struct job_env *env, struct signals *signals, int argc,
                  char **argv, struct run_options *options, struct err *err);
