@@ -10,7 +10,7 @@
 #include "harness/core/log.h"
 #include "harness/gnuplot.h"
 #include "harness/plots_embedded.h"
-#include "harness/report_data.h"
+#include "harness/report_dat.h"
 #include "harness/scan_rows.h"
 #include "harness/summary.h"
 

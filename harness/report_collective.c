@@ -3,7 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "harness/report_data.h"
+#include "harness/report_dat.h"
 #include "harness/report_series.h"
 
 enum { LINES_MOST = 6, AXIS_MOST = 60 };

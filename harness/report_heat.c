@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "harness/core/bitset.h"
-#include "harness/report_data.h"
+#include "harness/report_dat.h"
 #include "harness/scan_rows.h"
 #include "harness/stats.h"
 

@@ -6,7 +6,7 @@
 #include <stdio.h>
 
 #include "harness/core/err.h"
-#include "harness/report_data.h"
+#include "harness/report_dat.h"
 
 /* From the top: part by part of the scenario, placement by placement, by number of workers. */
 struct report_lines {

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "harness/report_data.h"
+#include "harness/report_dat.h"
 #include "harness/report_lines.h"
 
 enum {

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "harness/core/units.h"
-#include "harness/report_data.h"
+#include "harness/report_dat.h"
 #include "harness/report_series.h"
 
 enum { LINES_MOST = 6, NAME_MOST = 48 };

@@ -2,7 +2,7 @@
 #ifndef CONTEND_REPORT_SERIES_H
 #define CONTEND_REPORT_SERIES_H
 
-#include "harness/report_data.h"
+#include "harness/report_dat.h"
 #include "harness/scan_rows.h"
 
 struct series_point {

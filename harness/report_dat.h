@@ -1,8 +1,8 @@
 /*
  * The .dat file of each figure; plots/<figure>.gp lists what its blocks and columns mean.
  */
-#ifndef CONTEND_REPORT_DATA_H
-#define CONTEND_REPORT_DATA_H
+#ifndef CONTEND_REPORT_DAT_H
+#define CONTEND_REPORT_DAT_H
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -10,6 +10,9 @@
 #include "harness/result.h"
 #include "harness/row.h"
 #include "harness/summary.h"
+
+/* As long as the reason of a row is told. */
+enum { REPORT_REASON_MOST = 70 };
 
 /* What all figures are made from; borrowed. */
 struct report {
@@ -24,6 +27,7 @@ struct report {
  * draw; whether the bytes arrived is for the caller to ask of `out`.
  */
 typedef int report_writer(const struct report *report, FILE *out, struct err *err);
+/* report_steps.c, report_occupancy.c */
 report_writer report_write_efficiency, report_write_step_time, report_write_loss,
     report_write_occupancy;
 /* Of scans: report_scan.c, report_heat.c. */
@@ -35,9 +39,11 @@ report_writer report_write_latency_curve, report_write_loaded_latency, report_wr
 report_writer report_write_collective_bandwidth, report_write_collective_latency,
     report_write_retention;
 
+/* At most `most` characters of a text; what is not in [A-Za-z0-9 ._:/()+,-] becomes '_'. */
+void report_put_clean(FILE *out, const char *text, size_t most);
+
 /*
- * Writes ` "text"`, safe inside a data file: what is not in [A-Za-z0-9 ._:/()+,-] becomes '_', and
- * more than `most` characters are cut.
+ * Writes ` "text"`, safe inside a data file: see report_put_clean.
  */
 void report_put_text(FILE *out, const char *text, size_t most);
 
