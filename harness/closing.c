@@ -18,6 +18,11 @@ char *closing_format_ratio(double ratio, char *buf, size_t size)
     return buf;
 }
 
+bool closing_may_advise(enum placement placement)
+{
+    return placement != PLACE_REMOTE;
+}
+
 /* Times and rates of even workers tell the same; by more they need both. */
 static const double rates_apart = 1.5;
 
@@ -71,7 +76,7 @@ static bool is_advisable(const struct story *story, int arm)
 static bool can_win(const struct story *story, int arm)
 {
     enum placement placement = story->result->arms[arm].placement;
-    return placement_infos[placement].pinned && placement != PLACE_REMOTE &&
+    return placement_infos[placement].pinned && closing_may_advise(placement) &&
            is_advisable(story, arm);
 }
 

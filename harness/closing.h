@@ -5,6 +5,7 @@
 #ifndef CONTEND_CLOSING_H
 #define CONTEND_CLOSING_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "harness/row.h"
@@ -29,6 +30,17 @@ struct closing {
  */
 int closing_make(const struct result *result, const struct summary *summary,
                  const struct rows *rows, unsigned slots, struct closing *closing, struct err *err);
+
+/*
+ * The same of a scan under load: what the placement keeps that keeps least, and, where another
+ * keeps clearly more at that key, what that one does. `idle` is the team without the load, arms[0]
+ * to arms[n - 1], n > 0, are those under load that have rows of retention.
+ */
+void closing_retention(const struct result *result, const struct rows *rows, const struct arm *idle,
+                       const struct arm *const *arms, size_t n, struct closing *closing);
+
+/* False of `remote`: it is the negative control. */
+bool closing_may_advise(enum placement placement);
 
 /*
  * "contend place --workers 4 --placement partition --background 4 --reserve 2": what plans the

@@ -189,3 +189,14 @@ char *scan_name(const struct result *result, const struct arm *arm, const char *
         append_arm(result, arm, key, buf, size);
     return buf;
 }
+
+const struct row *scan_find(const struct rows *rows, const struct arm *arm, const char *metric,
+                            const char *key)
+{
+    size_t at = 0;
+    char own[VALUE_KEY_MAX];
+    for (const struct row *row; (row = scan_next(rows, arm, metric, &at));)
+        if (strcmp(scan_key(row, own), key) == 0)
+            return row;
+    return NULL;
+}

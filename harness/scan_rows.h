@@ -14,6 +14,10 @@
 const struct row *scan_next(const struct rows *rows, const struct arm *arm, const char *metric,
                             size_t *at);
 
+/* The arm's row of the metric at that key, or NULL. */
+const struct row *scan_find(const struct rows *rows, const struct arm *arm, const char *metric,
+                            const char *key);
+
 /* The first arm that has a row of that metric, or NULL. */
 const struct arm *scan_find_arm(const struct result *result, const struct rows *rows,
                                 const char *metric);

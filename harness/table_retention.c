@@ -11,9 +11,6 @@
 
 enum { LABEL = 10, VALUE = 9, KEPT = 6, ARMS_A_BLOCK = 4 };
 
-/* A placement is clearly better where it keeps that much more at the size that loses most. */
-static const double clear_gain = 0.1;
-
 struct retention {
     const struct result *result;
     const struct rows *rows;
@@ -28,18 +25,6 @@ static bool is_loaded(const struct retention *r, const struct arm *arm)
     size_t at = 0;
     return !arm->alone && arm->bench == r->idle->bench && arm->params == r->idle->params &&
            arm->slots == r->idle->slots && scan_next(r->rows, arm, "retention", &at);
-}
-
-/* The arm's row of the metric at that key, or NULL. */
-static const struct row *find(const struct retention *r, const struct arm *arm, const char *metric,
-                              const char *key)
-{
-    size_t at = 0;
-    char own[VALUE_KEY_MAX];
-    for (const struct row *row; (row = scan_next(r->rows, arm, metric, &at));)
-        if (strcmp(scan_key(row, own), key) == 0)
-            return row;
-    return NULL;
 }
 
 static double median(const struct row *row)
@@ -111,92 +96,22 @@ static void print_block(const struct retention *r, const struct arm *const *arms
         (void)fprintf(r->out, "%-*.*s", LABEL, LABEL, label_of(r, key, label, sizeof(label)));
         print_number(r, row->median);
         for (size_t i = 0; i < n; i++) {
-            print_number(r, median(find(r, arms[i], r->idle->bench->retained, key)));
-            print_kept(r, median(find(r, arms[i], "retention", key)));
+            print_number(r, median(scan_find(r->rows, arms[i], r->idle->bench->retained, key)));
+            print_kept(r, median(scan_find(r->rows, arms[i], "retention", key)));
         }
         (void)fputc('\n', r->out);
     }
 }
 
-/* The least and the most that an arm keeps over all keys. */
-struct range {
-    const struct row *least; /* NULL = nothing */
-    double most;
-};
-
-static struct range range_of(const struct retention *r, const struct arm *arm)
-{
-    struct range range = {NULL, -INFINITY};
-    size_t at = 0;
-    for (const struct row *row; (row = scan_next(r->rows, arm, "retention", &at));) {
-        if (!range.least || row->median < range.least->median)
-            range.least = row;
-        range.most = fmax(range.most, row->median);
-    }
-    return range;
-}
-
-/* "84% to 97%", or "84%". */
-static char *format_range(const struct range *range, char *buf, size_t size)
-{
-    char least[16], most[16];
-    (void)text_percent(range->least->median, least, sizeof(least));
-    (void)text_percent(range->most, most, sizeof(most));
-    bool same = strcmp(least, most) == 0;
-    (void)snprintf(buf, size, "%s%s%s", least, same ? "" : " to ", same ? "" : most);
-    return buf;
-}
-
-/* At the key where `worst` keeps least, the other arm keeps clearly more, by its intervals too. */
-static bool is_clear(const struct retention *r, const struct arm *arm, const struct row *worst)
-{
-    char key[VALUE_KEY_MAX];
-    const struct row *row = find(r, arm, "retention", scan_key(worst, key));
-    if (!row || row->median <= worst->median + clear_gain)
-        return false;
-    return row->rounds < 2 || worst->rounds < 2 || row->ci_low > worst->ci_high;
-}
-
-/* `remote` is the negative control, and what failed in a round is nothing to be advised. */
-static bool can_win(const struct arm *arm, const struct range *range)
-{
-    return arm->placement != PLACE_REMOTE && range->least->status <= STATUS_CENSORED;
-}
-
 static void print_closing(const struct retention *r, const struct arm *const *arms, size_t n)
 {
-    const struct arm *worst = NULL, *best = NULL;
-    char line[600], kept[40], command[512];
-    struct range low = {NULL, 0}, high = low;
-    for (size_t i = 0; i < n; i++) {
-        struct range range = range_of(r, arms[i]);
-        if (!worst || range.least->median < low.least->median) {
-            worst = arms[i];
-            low = range;
-        }
-        if (can_win(arms[i], &range) && (!best || range.least->median > high.least->median)) {
-            best = arms[i];
-            high = range;
-        }
-    }
-    bool clear = best && is_clear(r, best, low.least);
-    unsigned behind = arm_background(worst);
-    int used = snprintf(
-        line, sizeof(line),
-        "Under %u background worker%s (%s) %s keeps %s of its idle speed with placement %s", behind,
-        behind == 1 ? "" : "s", r->result->background->name, r->idle->bench->name,
-        format_range(&low, kept, sizeof(kept)), placement_infos[worst->placement].name);
-    if (clear)
-        used += snprintf(line + used, sizeof(line) - (size_t)used, ", %s with %s",
-                         format_range(&high, kept, sizeof(kept)),
-                         placement_infos[best->placement].name);
-    (void)snprintf(line + used, sizeof(line) - (size_t)used, ".");
+    struct closing closing;
+    closing_retention(r->result, r->rows, r->idle, arms, n, &closing);
     (void)fprintf(r->out, "\n%s", r->color ? "\033[1m" : "");
-    text_wrap(line, 0, 0, r->out);
+    text_wrap(closing.sentence, 0, 0, r->out);
     (void)fputs(r->color ? "\033[0m" : "", r->out);
-    if (clear && best->placement != PLACE_NONE)
-        (void)fprintf(r->out, "to apply it: %s\n",
-                      closing_command(r->result, best, command, sizeof(command)));
+    if (closing.command[0])
+        (void)fprintf(r->out, "to apply it: %s\n", closing.command);
 }
 
 static const char *unit_of(const struct bench *bench)
