@@ -2,16 +2,17 @@
 #include <errno.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "harness/cli.h"
 #include "harness/cmd.h"
 #include "harness/core/log.h"
+#include "harness/json_list.h"
+#include "harness/json_value.h"
 #include "harness/plan.h"
 #include "harness/text.h"
 #include "harness/topo.h"
-
-#include <jansson.h>
 
 struct list_options {
     bool json, markdown;
@@ -57,34 +58,6 @@ static void explain_bench(const struct topo *topo, const struct bench *bench, ch
         (void)snprintf(reason, size, "the system reports one NUMA node");
 }
 
-static void print_entry(const char *name, const char *summary, const char *not_here)
-{
-    enum { INDENT = 17 };
-    char label[64];
-    (void)snprintf(label, sizeof(label), "  %s ", name);
-    text_field(INDENT, label, "%s", summary);
-    if (not_here[0])
-        text_field(INDENT, "", "not here: %s", not_here);
-}
-
-static void print_text(const struct cmd_env *env, const struct topo *topo)
-{
-    char reason[300];
-    (void)printf("Scenarios (contend run NAME):\n");
-    for (const struct scenario *s = env->scenarios; s->name; s++)
-        print_entry(s->name, s->summary, "");
-    (void)printf("\nBenchmarks (contend bench NAME):\n");
-    for (const struct bench *const *b = env->benches; *b; b++) {
-        explain_bench(topo, *b, reason, sizeof(reason));
-        print_entry((*b)->name, (*b)->summary, reason);
-    }
-    (void)printf("\nPlacements (--placement):\n");
-    for (int p = 0; p < PLACEMENTS; p++) {
-        explain(topo, (enum placement)p, reason, sizeof(reason));
-        print_entry(placement_infos[p].name, placement_infos[p].summary, reason);
-    }
-}
-
 static void print_markdown(const struct cmd_env *env)
 {
     (void)printf("| scenario | what it does |\n|---|---|\n");
@@ -98,36 +71,78 @@ static void print_markdown(const struct cmd_env *env)
         (void)printf("| `%s` | %s |\n", placement_infos[p].name, placement_infos[p].summary);
 }
 
-/* `not_here`: NULL where that is not asked. */
-static json_t *entry(const char *name, const char *summary, const char *not_here)
+enum { SCENARIO_LIST, BENCH_LIST, PLACEMENT_LIST, LISTS };
+
+/* Appends an entry of which only its name and its summary are known. */
+static int grow(struct list *list, const char *name, const char *summary, struct list_entry **entry)
 {
-    json_t *one = json_pack("{s:s, s:s}", "name", name, "summary", summary);
-    if (not_here)
-        (void)json_object_set_new(one, "not_here",
-                                  not_here[0] ? json_string(not_here) : json_null());
-    return one;
+    struct list_entry *grown = realloc(list->entries, (list->n + 1) * sizeof(*grown));
+    if (!grown)
+        return -ENOMEM;
+    list->entries = grown;
+    *entry = &grown[list->n++];
+    **entry = (struct list_entry){.name = name, .summary = summary};
+    return 0;
 }
 
-static void print_json(const struct cmd_env *env, const struct topo *topo)
+static int gather(const struct cmd_env *env, const struct topo *topo, struct list lists[LISTS])
 {
-    char reason[300];
-    json_t *scenarios = json_array(), *benches = json_array(), *placements = json_array();
-    for (const struct scenario *s = env->scenarios; s->name; s++)
-        (void)json_array_append_new(scenarios, entry(s->name, s->summary, NULL));
-    for (const struct bench *const *b = env->benches; *b; b++) {
-        explain_bench(topo, *b, reason, sizeof(reason));
-        (void)json_array_append_new(benches, entry((*b)->name, (*b)->summary, reason));
+    struct list_entry *entry;
+    int rc = 0;
+    for (const struct scenario *s = env->scenarios; !rc && s->name; s++)
+        rc = grow(&lists[SCENARIO_LIST], s->name, s->summary, &entry);
+    for (const struct bench *const *b = env->benches; !rc && *b; b++) {
+        rc = grow(&lists[BENCH_LIST], (*b)->name, (*b)->summary, &entry);
+        if (rc)
+            break;
+        entry->asked = true;
+        explain_bench(topo, *b, entry->not_here, sizeof(entry->not_here));
     }
-    for (int p = 0; p < PLACEMENTS; p++) {
-        explain(topo, (enum placement)p, reason, sizeof(reason));
-        (void)json_array_append_new(
-            placements, entry(placement_infos[p].name, placement_infos[p].summary, reason));
+    for (int p = 0; !rc && p < PLACEMENTS; p++) {
+        rc = grow(&lists[PLACEMENT_LIST], placement_infos[p].name, placement_infos[p].summary,
+                  &entry);
+        if (rc)
+            break;
+        entry->asked = true;
+        explain(topo, (enum placement)p, entry->not_here, sizeof(entry->not_here));
     }
-    json_t *all = json_pack("{s:o, s:o, s:o}", "scenarios", scenarios, "benchmarks", benches,
-                            "placements", placements);
-    (void)json_dumpf(all, stdout, JSON_INDENT(1));
-    (void)putchar('\n');
-    json_decref(all);
+    return rc;
+}
+
+static void print_text(const struct list lists[LISTS])
+{
+    enum { INDENT = 17 };
+    static const char *const titles[LISTS] = {
+        "Scenarios (contend run NAME):", "\nBenchmarks (contend bench NAME):",
+        "\nPlacements (--placement):"};
+    for (int l = 0; l < LISTS; l++) {
+        (void)printf("%s\n", titles[l]);
+        for (size_t i = 0; i < lists[l].n; i++) {
+            const struct list_entry *entry = &lists[l].entries[i];
+            char label[64];
+            (void)snprintf(label, sizeof(label), "  %s ", entry->name);
+            text_field(INDENT, label, "%s", entry->summary);
+            if (entry->not_here[0])
+                text_field(INDENT, "", "not here: %s", entry->not_here);
+        }
+    }
+}
+
+static int print_lists(const struct cmd_env *env, const struct topo *topo, bool json,
+                       struct err *err)
+{
+    static const char *const kinds[LISTS] = {"scenarios", "benchmarks", "placements"};
+    struct list lists[LISTS] = {{0}};
+    int rc = gather(env, topo, lists);
+    if (rc)
+        (void)err_set(err, rc, "no memory for the lists");
+    else if (json)
+        rc = json_value_print(list_to_json(kinds, lists, LISTS), 1, err);
+    else
+        print_text(lists);
+    for (int l = 0; l < LISTS; l++)
+        free(lists[l].entries);
+    return rc;
 }
 
 int cmd_list(const struct cmd_env *env, int argc, char **argv)
@@ -149,16 +164,14 @@ int cmd_list(const struct cmd_env *env, int argc, char **argv)
     }
     if (options.markdown) {
         print_markdown(env);
-        return EXIT_GOOD;
+        return cmd_finish();
     }
     const struct topo_options topo_options = {.probe_gpus = true};
     int rc = topo_load(&topo_options, &topo, &err);
+    if (!rc)
+        rc = print_lists(env, &topo, options.json, &err);
     if (rc)
         log_error("%s", err.msg);
-    else if (options.json)
-        print_json(env, &topo);
-    else
-        print_text(env, &topo);
     topo_free(&topo);
-    return rc ? EXIT_NOT_RUN : EXIT_GOOD;
+    return rc ? EXIT_NOT_RUN : cmd_finish();
 }

@@ -1,5 +1,4 @@
 #include <errno.h>
-#include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,6 +9,7 @@
 #include "harness/core/units.h"
 #include "harness/gpu_health.h"
 #include "harness/json_findings.h"
+#include "harness/json_value.h"
 #include "harness/measure.h"
 #include "harness/text.h"
 #include "harness/topo.h"
@@ -261,15 +261,12 @@ static void print_measured(const struct measured *measured)
 /* `measured` NULL: only what is reported. */
 static int print_json(const struct topo *topo, const struct measured *measured)
 {
-    json_t *json = topo_to_json(topo);
-    if (measured)
-        (void)json_object_set_new(json, "measured", measured_to_json(measured));
-    if (!json || json_dumpf(json, stdout, JSON_INDENT(2)) || putchar('\n') == EOF) {
-        json_decref(json);
-        log_error("cannot write the topology as JSON");
+    struct err err;
+    if (json_value_print(measured ? topo_measured_to_json(topo, measured) : topo_to_json(topo), 2,
+                         &err)) {
+        log_error("%s", err.msg);
         return EXIT_NOT_RUN;
     }
-    json_decref(json);
     return cmd_finish();
 }
 

@@ -4,6 +4,7 @@
 
 #include "harness/json_value.h"
 #include "harness/measure.h"
+#include "harness/topo_json.h"
 
 static json_t *odd_to_json(const struct symmetry_comparison *c, const struct topo *topo)
 {
@@ -45,7 +46,7 @@ json_t *symmetry_to_json(const struct symmetry *symmetry, const struct topo *top
     return array;
 }
 
-json_t *measured_to_json(const struct measured *measured)
+static json_t *measured_to_json(const struct measured *measured)
 {
     json_t *findings = json_array(), *cpus = json_array();
     for (unsigned i = 0; i < measured->nfindings; i++) {
@@ -64,4 +65,11 @@ json_t *measured_to_json(const struct measured *measured)
                      measured->floating, "sibling_pairs", (int)measured->sibling_pairs,
                      "floating_pairs", (int)measured->floating_pairs, "median_ns",
                      json_value_real(measured->median_ns), "findings", findings, "cpus", cpus);
+}
+
+json_t *topo_measured_to_json(const struct topo *topo, const struct measured *measured)
+{
+    json_t *json = topo_to_json(topo);
+    (void)json_object_set_new(json, "measured", measured_to_json(measured));
+    return json;
 }

@@ -17,10 +17,10 @@
 json_t *symmetry_to_json(const struct symmetry *symmetry, const struct topo *topo);
 
 /*
- * {"scans", "floating", "sibling_pairs", "floating_pairs", "median_ns",
- *  "findings": [{"state", "disagrees", "text"}], "cpus": [{"cpu", "core", "llc", "package"}]}
- * NULL: no memory. The caller owns the result.
+ * topo_to_json with "measured": {"scans", "floating", "sibling_pairs", "floating_pairs",
+ * "median_ns", "findings": [{"state", "disagrees", "text"}],
+ * "cpus": [{"cpu", "core", "llc", "package"}]}. NULL: no memory. The caller owns the result.
  */
-json_t *measured_to_json(const struct measured *measured);
+json_t *topo_measured_to_json(const struct topo *topo, const struct measured *measured);
 
 #endif

@@ -1,7 +1,9 @@
 #include "harness/json_value.h"
 
+#include <errno.h>
 #include <math.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -48,4 +50,13 @@ json_t *json_value_text_or_null(const char *text)
 json_t *json_value_real(double value)
 {
     return isfinite(value) ? json_real(value) : json_null();
+}
+
+int json_value_print(json_t *json, int indent, struct err *err)
+{
+    if (!json)
+        return err_set(err, -ENOMEM, "no memory for JSON");
+    bool failed = json_dumpf(json, stdout, JSON_INDENT((size_t)indent)) || putchar('\n') == EOF;
+    json_decref(json);
+    return failed ? err_set(err, -EIO, "cannot write JSON to stdout") : 0;
 }

@@ -8,11 +8,19 @@
 
 #include <jansson.h>
 
+#include "harness/core/err.h"
+
 /* A string; each byte that is not part of valid UTF-8 becomes '?'. NULL gives JSON null. */
 json_t *json_value_text(const char *text);
 
 /* As json_value_text, but "" gives null too: for fields where empty means absent. */
 json_t *json_value_text_or_null(const char *text);
+
+/*
+ * Prints the document to stdout, with a newline, and lets go of it. Errors: -ENOMEM, also for NULL,
+ * -EIO.
+ */
+int json_value_print(json_t *json, int indent, struct err *err);
 
 /* A real number; NaN and infinities give null. */
 json_t *json_value_real(double value);
