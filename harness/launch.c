@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
 #include "harness/affinity.h"
@@ -14,6 +15,9 @@
 extern char **environ;
 
 enum { EXIT_BEFORE_EXEC = 127 };
+
+/* Also when the file that it was started from has been replaced, as a build does meanwhile. */
+static const char this_program[] = "/proc/self/exe";
 
 /* A copy of the environment with OMP_NUM_THREADS set to `assignment`; NULL without memory. */
 static char **build_environment(char *assignment)
@@ -90,7 +94,7 @@ static int become_worker(void *arg)
         redirect_standard_streams();
         (void)fcntl(image->fd, F_SETFD, 0);
         (void)fcntl(atomic_load(&image->arena->event_fd), F_SETFD, 0);
-        (void)execve(image->argv[0], image->argv, image->envp);
+        (void)execve(this_program, image->argv, image->envp);
         (void)err_sys(&worker->err, -errno, "cannot execute '%.150s'", image->argv[0]);
         end = WORKER_FAILED;
     }
@@ -98,13 +102,22 @@ static int become_worker(void *arg)
     return EXIT_BEFORE_EXEC;
 }
 
-static int find_program(char *program, size_t size, struct err *err)
+int launch_find_program(char *program, size_t size, struct err *err)
 {
-    ssize_t length = readlink("/proc/self/exe", program, size - 1);
+    static const char replaced[] = " (deleted)";
+    const size_t end = sizeof(replaced) - 1;
+    ssize_t length = readlink(this_program, program, size - 1);
     if (length < 0)
-        return err_sys(err, -errno, "cannot find this program through /proc/self/exe");
+        return err_sys(err, -errno, "cannot find this program through %s", this_program);
     program[length] = '\0';
+    if ((size_t)length > end && strcmp(program + (size_t)length - end, replaced) == 0)
+        program[(size_t)length - end] = '\0';
     return 0;
+}
+
+void launch_take_name(void)
+{
+    (void)prctl(PR_SET_NAME, program_invocation_short_name);
 }
 
 /* A limit on processes is the usual reason, and EAGAIN's own words do not say so. */
@@ -120,7 +133,7 @@ int launch_worker(struct arena *arena, int arena_fd, unsigned index, struct proc
 {
     struct arena_worker *worker = &arena->worker[index];
     char program[4096], fd_text[16], index_text[16], threads[40];
-    int found = find_program(program, sizeof(program), err);
+    int found = launch_find_program(program, sizeof(program), err);
     if (found)
         return found;
     (void)snprintf(fd_text, sizeof(fd_text), "%d", arena_fd);
@@ -142,14 +155,14 @@ static int become_mpi(void *arg)
     const struct image *image = arg;
     redirect_standard_streams();
     (void)fcntl(image->fd, F_SETFD, 0);
-    (void)execve(image->argv[0], image->argv, image->envp);
+    (void)execve(this_program, image->argv, image->envp);
     return EXIT_BEFORE_EXEC;
 }
 
 int launch_mpi(int fd, struct process *process, struct err *err)
 {
     char program[4096], fd_text[16];
-    int rc = find_program(program, sizeof(program), err);
+    int rc = launch_find_program(program, sizeof(program), err);
     if (rc)
         return rc;
     (void)snprintf(fd_text, sizeof(fd_text), "%d", fd);

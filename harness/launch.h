@@ -13,6 +13,15 @@
 #define LAUNCH_MPI_COMMAND "__mpi"
 
 /*
+ * The path that this program was started from, under which there may be another one by now: for
+ * what lies beside it, and for argv[0]. Errors: -errno, without /proc.
+ */
+int launch_find_program(char *program, size_t size, struct err *err);
+
+/* In the new image: the kernel calls it "exe", after the link that it was started by. */
+void launch_take_name(void);
+
+/*
  * Re-executes this program as worker `index` of the arena. Between fork and exec the child takes a
  * process group of its own, asks to be killed with its parent, and binds itself to the CPUs and
  * memory of its plan: so every library of the new image sees only what the worker owns (libgomp,
