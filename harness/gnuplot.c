@@ -7,20 +7,20 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "harness/core/clock.h"
+#include "harness/process.h"
 
 enum { PARALLEL = 2, EXEC_FAILED = 127 };
 
 /* A running gnuplot. */
-struct process {
+struct plotter {
     struct gnuplot_job *job;
-    pid_t pid;         /* 0 = free */
+    struct process process;
     int messages;      /* memfd with what it printed */
     int exec_error_fd; /* reads an errno when exec failed, else end of file */
     uint64_t deadline_ns;
@@ -48,24 +48,28 @@ static int make_script(const struct gnuplot_job *job)
     return fd;
 }
 
-/* Between fork and exec: only calls that are safe there. Does not return. */
-static void become_gnuplot(int dir_fd, int script, int messages, int exec_error)
+struct image {
+    int dir_fd, script, messages, exec_error;
+};
+
+/* Between fork and exec: only calls that are safe there. */
+static int become_gnuplot(void *arg)
 {
+    const struct image *image = arg;
     static char name[] = "gnuplot", default_settings[] = "-d", from_stdin[] = "-";
     static char *const argv[] = {name, default_settings, from_stdin, NULL};
     sigset_t none;
     (void)sigemptyset(&none);
     (void)sigprocmask(SIG_SETMASK, &none, NULL);
-    (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (fchdir(dir_fd) == 0 && dup2(script, STDIN_FILENO) >= 0 &&
-        dup2(messages, STDOUT_FILENO) >= 0 && dup2(messages, STDERR_FILENO) >= 0)
+    if (fchdir(image->dir_fd) == 0 && dup2(image->script, STDIN_FILENO) >= 0 &&
+        dup2(image->messages, STDOUT_FILENO) >= 0 && dup2(image->messages, STDERR_FILENO) >= 0)
         (void)execvp(name, argv);
     int code = errno;
-    (void)!write(exec_error, &code, sizeof(code));
-    _exit(EXEC_FAILED);
+    (void)!write(image->exec_error, &code, sizeof(code));
+    return EXEC_FAILED;
 }
 
-static int start(int dir_fd, struct gnuplot_job *job, double timeout_s, struct process *out,
+static int start(int dir_fd, struct gnuplot_job *job, double timeout_s, struct plotter *out,
                  struct err *err)
 {
     int exec_error[2] = {-1, -1}, messages = -1, rc = 0;
@@ -77,15 +81,15 @@ static int start(int dir_fd, struct gnuplot_job *job, double timeout_s, struct p
         rc = err_sys(err, -errno, "cannot prepare gnuplot for %s", job->name);
         goto close_files;
     }
-    pid_t pid = fork();
-    if (pid == 0)
-        become_gnuplot(dir_fd, script, messages, exec_error[1]);
-    if (pid < 0) {
-        rc = err_sys(err, -errno, "cannot start gnuplot for %s", job->name);
+    struct image image = {dir_fd, script, messages, exec_error[1]};
+    struct process process;
+    rc = process_start(&process, false, become_gnuplot, &image);
+    if (rc) {
+        (void)err_sys(err, rc, "cannot start gnuplot for %s", job->name);
         (void)close(exec_error[0]);
         goto close_files;
     }
-    *out = (struct process){job, pid, messages, exec_error[0],
+    *out = (struct plotter){job, process, messages, exec_error[0],
                             clock_now_ns() + (uint64_t)(timeout_s * 1e9)};
     messages = -1;
 close_files:
@@ -113,43 +117,40 @@ static void last_message(int fd, char *text, size_t size)
     memmove(text, line, strlen(line) + 1);
 }
 
-static int judge(const struct process *process, int wait_status, int timed_out, struct err *err)
+static int judge(const struct plotter *plotter, int wait_status, int timed_out, struct err *err)
 {
     int code = 0;
-    if (read(process->exec_error_fd, &code, sizeof(code)) == (ssize_t)sizeof(code))
+    if (read(plotter->exec_error_fd, &code, sizeof(code)) == (ssize_t)sizeof(code))
         return code == ENOENT ? err_set(err, -ENOENT, "gnuplot is not installed")
                               : err_sys(err, -code, "cannot run gnuplot");
     if (timed_out)
-        return err_set(err, -ETIMEDOUT, "gnuplot did not finish %s in time", process->job->name);
+        return err_set(err, -ETIMEDOUT, "gnuplot did not finish %s in time", plotter->job->name);
     if (WIFEXITED(wait_status) && WEXITSTATUS(wait_status) == 0)
         return 0;
     char message[160];
-    last_message(process->messages, message, sizeof(message));
-    return err_set(err, -EIO, "gnuplot failed on %s: %s", process->job->name,
+    last_message(plotter->messages, message, sizeof(message));
+    return err_set(err, -EIO, "gnuplot failed on %s: %s", plotter->job->name,
                    message[0] ? message : "it gave no reason");
 }
 
 /* Collects the process if it has ended or its time is up. Returns 1 when it is done. */
-static int finish(struct process *process, int *rc, struct err *err)
+static int finish(struct plotter *plotter, int *rc, struct err *err)
 {
     int wait_status = 0;
     int timed_out = 0;
-    pid_t ended = waitpid(process->pid, &wait_status, WNOHANG);
-    if (ended == 0 && clock_now_ns() < process->deadline_ns)
-        return 0;
-    if (ended == 0) {
+    if (!process_ended(&plotter->process, &wait_status)) {
+        if (clock_now_ns() < plotter->deadline_ns)
+            return 0;
         timed_out = 1;
-        (void)kill(process->pid, SIGKILL);
-        while (waitpid(process->pid, &wait_status, 0) < 0 && errno == EINTR)
-            continue;
+        (void)process_signal(&plotter->process, SIGKILL);
+        process_wait(&plotter->process, &wait_status);
     }
     struct err why;
-    process->job->rc = judge(process, wait_status, timed_out, &why);
-    if (process->job->rc && !*rc)
-        *rc = err_set(err, process->job->rc, "%s", why.msg);
-    (void)close(process->messages);
-    (void)close(process->exec_error_fd);
-    process->pid = 0;
+    plotter->job->rc = judge(plotter, wait_status, timed_out, &why);
+    if (plotter->job->rc && !*rc)
+        *rc = err_set(err, plotter->job->rc, "%s", why.msg);
+    (void)close(plotter->messages);
+    (void)close(plotter->exec_error_fd);
     return 1;
 }
 
@@ -157,14 +158,14 @@ int gnuplot_run(int dir_fd, struct gnuplot_job *jobs, size_t njobs, double timeo
                 struct err *err)
 {
     static const struct timespec pause = {.tv_nsec = 5000000};
-    struct process running[PARALLEL] = {0};
+    struct plotter running[PARALLEL] = {0};
     size_t next = 0, active = 0;
     int rc = 0;
     while (next < njobs || active > 0) {
         for (size_t i = 0; i < PARALLEL; i++) {
-            if (running[i].pid && finish(&running[i], &rc, err))
+            if (running[i].process.pid && finish(&running[i], &rc, err))
                 active--;
-            if (running[i].pid || next == njobs)
+            if (running[i].process.pid || next == njobs)
                 continue;
             struct err why;
             struct gnuplot_job *job = &jobs[next++];
