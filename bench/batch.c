@@ -150,7 +150,10 @@ static void configure(struct batches *b, const struct batch_params *params,
         .isa = prep_isa_best(),
         .mark = mark_visit,
         .mark_arg = ctx->visits,
+        .least_team = ctx->least_team,
     };
+    if (ctx->least_team)
+        *ctx->least_team = ctx->threads;
     b->cells = b->prep.rows * b->prep.cols;
     b->seed = ctx->seed;
 }

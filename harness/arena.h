@@ -59,6 +59,9 @@ struct arena_worker {
     _Atomic uint32_t state; /* enum worker_state */
     struct err err;         /* why SKIPPED or FAILED */
     struct bitset cpus_actual, mem_nodes_actual;
+    struct bitset cpus_first;   /* of the first thread, when main began */
+    struct bitset cpus_threads; /* of all threads, at the end */
+    unsigned least_team;        /* as in struct worker_result */
     enum mem_policy mem_policy_actual;
     uint64_t go_ns, end_ns;
     uint64_t step_ops;             /* of the latest step, also in warm-up */

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "harness/affinity.h"
 #include "harness/core/log.h"
 #include "harness/launch.h"
 #include "harness/mpi_server.h"
@@ -82,6 +83,7 @@ int cli_main(const struct cmd_env *env, int argc, char **argv)
         launch_take_name();
     if (is_worker)
         return worker_main(env->benches, argc, argv);
+    affinity_put_back(); /* what is measured is the machine, not what OMP_PROC_BIND left of it */
     if (is_mpi)
         return mpi_server_main(env->benches, argc, argv);
     if (!strcmp(name, "help") && argc > 2 && argv[2][0] != '-')

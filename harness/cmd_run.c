@@ -14,6 +14,7 @@
 #include "harness/env.h"
 #include "harness/gpu_state.h"
 #include "harness/job_run.h"
+#include "harness/openmp.h"
 #include "harness/output.h"
 #include "harness/perf.h"
 #include "harness/plan_json.h"
@@ -41,7 +42,8 @@ struct session {
     char counters_note[300];
     char sizes[3][64]; /* -b, -e and -f as parameters */
     char quota_note[200];
-    const char *notes[5]; /* ends with NULL */
+    struct openmp_notes openmp;
+    const char *notes[5 + OPENMP_NOTES_MAX]; /* ends with NULL */
     struct signals signals;
     struct job_env job_env;
     struct job job;
@@ -50,7 +52,7 @@ struct session {
     struct output output;
     struct symmetry symmetry;
     time_t started;
-    bool quota_told, gpus_told; /* what is to be said about them was said */
+    bool told, gpus_told; /* what is to be said about them was said */
 };
 
 static void print_help(const struct cmd_env *env)
@@ -214,9 +216,11 @@ static int conclude(struct session *s, int rc, const struct err *measured)
 /* Once, whatever the scenarios. */
 static void warn(struct session *s)
 {
-    if (s->quota_note[0] && !s->quota_told)
+    if (s->quota_note[0] && !s->told)
         log_warn("%s", s->quota_note);
-    s->quota_told = true;
+    for (size_t i = 0; i < s->openmp.n && !s->told; i++)
+        log_warn("%s", s->openmp.text[i]);
+    s->told = true;
     s->gpus_told = s->gpus_told || run_warn_gpus(&s->topo, &s->setup->result);
 }
 
@@ -349,6 +353,9 @@ static void gather_environment(struct session *s)
                                                      s->quota_note, sizeof(s->quota_note))) {
         s->notes[n++] = s->quota_note;
     }
+    openmp_tell(getenv, bitset_count(&cpus), &s->openmp);
+    for (size_t i = 0; i < s->openmp.n; i++)
+        s->notes[n++] = s->openmp.text[i];
     if (s->job.ops) {
         s->notes[n++] = job_run_describe(&s->job, s->job_note, sizeof(s->job_note));
         s->notes[n] = s->job.cpus_note[0] ? s->job.cpus_note : NULL;

@@ -93,6 +93,9 @@ int collect_worker(const struct arena_worker *worker, uint64_t go_ns, uint64_t k
     out->background = worker->plan.background;
     memcpy(out->library, worker->library, sizeof(out->library));
     out->cpus_actual = worker->cpus_actual;
+    if (!bitset_equal(&worker->cpus_first, &worker->cpus_actual))
+        out->cpus_threads = worker->cpus_threads;
+    out->least_team = worker->least_team;
     out->mem_nodes_actual = worker->mem_nodes_actual;
     out->mem_policy_actual = worker->mem_policy_actual;
     memcpy(out->pages_on_node, worker->pages_on_node, sizeof(out->pages_on_node));

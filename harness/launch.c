@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "harness/affinity.h"
+#include "harness/openmp.h"
 
 extern char **environ;
 
@@ -18,6 +19,16 @@ enum { EXIT_BEFORE_EXEC = 127 };
 
 /* Also when the file that it was started from has been replaced, as a build does meanwhile. */
 static const char this_program[] = "/proc/self/exe";
+
+/* Of what the plan decides: see openmp.h. */
+static bool is_ours(const char *variable)
+{
+    static const char *const ours[] = {"OMP_NUM_THREADS=", OPENMP_NOT_FOR_WORKERS "="};
+    for (size_t i = 0; i < sizeof(ours) / sizeof(ours[0]); i++)
+        if (strncmp(variable, ours[i], strlen(ours[i])) == 0)
+            return true;
+    return false;
+}
 
 /* A copy of the environment with OMP_NUM_THREADS set to `assignment`; NULL without memory. */
 static char **build_environment(char *assignment)
@@ -29,7 +40,7 @@ static char **build_environment(char *assignment)
     if (!copy)
         return NULL;
     for (size_t i = 0; i < n; i++)
-        if (strncmp(environ[i], "OMP_NUM_THREADS=", strlen("OMP_NUM_THREADS=")) != 0)
+        if (!is_ours(environ[i]))
             copy[used++] = environ[i];
     copy[used] = assignment;
     return copy;

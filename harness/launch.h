@@ -25,8 +25,9 @@ void launch_take_name(void);
  * Re-executes this program as worker `index` of the arena. Between fork and exec the child takes a
  * process group of its own, asks to be killed with its parent, and binds itself to the CPUs and
  * memory of its plan: so every library of the new image sees only what the worker owns (libgomp,
- * NCCL and libnuma read the mask once, at start). OMP_NUM_THREADS is set to the plan's threads; the
- * environment is passed on unchanged otherwise. stdin is /dev/null, stdout goes to stderr.
+ * NCCL and libnuma read the mask once, at start). OMP_NUM_THREADS is set to the plan's threads, and
+ * GOMP_CPU_AFFINITY left out (openmp.h); the environment is passed on unchanged otherwise. stdin is
+ * /dev/null, stdout goes to stderr.
  *
  * A child that cannot bind or exec reports through its arena slot: WORKER_SKIPPED where the kernel
  * refuses a memory policy (containers), else WORKER_FAILED. Errors: -errno of fork, in words that

@@ -82,6 +82,10 @@ static json_t *from_worker(const struct worker_result *worker, unsigned index)
         mem_policy_name(worker->mem_policy_actual), "samples", (json_int_t)worker->nsamples,
         "censored", worker->censored, "measured_s", json_value_real(seconds), "witness",
         from_witness(&worker->witness), "pages_on_node", from_pages(worker));
+    if (object && worker->least_team)
+        (void)json_object_set_new(object, "least_team", json_integer(worker->least_team));
+    if (object && !bitset_empty(&worker->cpus_threads))
+        (void)json_object_set_new(object, "cpus_threads", from_bitset(&worker->cpus_threads));
     if (object && worker->library[0])
         (void)json_object_set_new(object, "library", json_string(worker->library));
     if (object && worker->host[0])

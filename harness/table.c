@@ -231,6 +231,40 @@ static void print_notes(struct table *table)
     }
 }
 
+/* The worker that OpenMP gave the least of its threads; NULL where all have theirs. */
+static const struct worker_result *smallest_team(const struct arm *arm, unsigned *index)
+{
+    const struct worker_result *smallest = NULL;
+    for (size_t o = 0; o < arm->nobservations; o++)
+        for (unsigned i = 0; i < arm->observations[o].nworkers && i < arm->plan.nworkers; i++) {
+            const struct worker_result *worker = &arm->observations[o].workers[i];
+            bool less = worker->least_team && worker->least_team < arm->plan.workers[i].threads;
+            if (!less || (smallest && worker->least_team >= smallest->least_team))
+                continue;
+            smallest = worker;
+            *index = i;
+        }
+    return smallest;
+}
+
+/* What OMP_THREAD_LIMIT and OMP_DYNAMIC made of the plans. */
+static void print_small_teams(struct table *table)
+{
+    for (size_t a = 0; a < table->result->narms; a++) {
+        unsigned i = 0;
+        const struct arm *arm = arm_at(table, a);
+        const struct worker_result *worker = smallest_team(arm, &i);
+        if (!worker)
+            continue;
+        char line[200];
+        (void)snprintf(line, sizeof(line),
+                       "- %s%s: OpenMP gave worker %u a team of %u of the %u threads planned",
+                       name_at(table, a), arm->alone ? " alone" : "", i, worker->least_team,
+                       arm->plan.workers[i].threads);
+        print_note(table, line);
+    }
+}
+
 static void print_baselines(const struct table *table)
 {
     char line[200], step[CELL];
@@ -339,6 +373,7 @@ static int print_all(struct table *table)
         print_notes(table);
         print_skipped(table);
     }
+    print_small_teams(table);
     return rc;
 }
 

@@ -15,6 +15,7 @@
 #include "harness/core/futex.h"
 #include "harness/core/log.h"
 #include "harness/launch.h"
+#include "harness/openmp.h"
 #include "harness/perf.h"
 
 struct worker {
@@ -70,11 +71,17 @@ static int read_back_memory(struct arena_worker *slot)
                    bitset_format(&slot->plan.mem_nodes, want, sizeof(want)));
 }
 
-static int read_back_binding(struct arena_worker *slot)
+/*
+ * A thread of the MPI process (`is_thread`) was bound here, a process before its libraries came:
+ * libgomp has bound it further by now, where the user's environment tells it to.
+ */
+static int read_back_binding(struct arena_worker *slot, bool is_thread)
 {
-    int rc = affinity_get(0, &slot->cpus_actual);
+    int rc = affinity_get(0, &slot->cpus_first);
     if (rc)
         return err_sys(&slot->err, rc, "the CPU binding cannot be read back");
+    slot->cpus_actual =
+        is_thread || !openmp_binds(getenv) ? slot->cpus_first : *affinity_at_start();
     rc = compare_cpus(&slot->plan.cpus, &slot->cpus_actual, "at start", &slot->err);
     return rc ? rc : read_back_memory(slot);
 }
@@ -88,13 +95,14 @@ static int read_back_threads(struct arena_worker *slot, bool all)
     struct bitset mask;
     int rc = affinity_get(0, &mask);
     if (!rc)
-        rc = compare_cpus(&slot->plan.cpus, &mask, "at the end", &slot->err);
+        rc = compare_cpus(&slot->cpus_first, &mask, "at the end", &slot->err);
     DIR *tasks = all ? opendir("/proc/self/task") : NULL;
     for (struct dirent *task = tasks ? readdir(tasks) : NULL; task && !rc; task = readdir(tasks)) {
         int tid = (int)strtol(task->d_name, NULL, 10);
         if (!tid || affinity_get(tid, &mask))
             continue;
         bitset_or(&slot->cpus_actual, &mask);
+        bitset_or(&slot->cpus_threads, &mask);
         if (!bitset_subset(&mask, &slot->plan.cpus))
             rc = compare_cpus(&slot->plan.cpus, &mask, "in a thread", &slot->err);
     }
@@ -380,6 +388,7 @@ static void fill_context(struct worker *w)
         .budget_s = w->arena->measure_s,
         .values = &slot->values,
         .library = slot->library,
+        .least_team = &slot->least_team,
     };
     w->seat.wake = wake_parent;
     w->seat.wake_arg = w->arena;
@@ -409,7 +418,7 @@ static void serve(struct worker *w)
     }
     perf_open(&w->perf);
     fill_context(w);
-    int rc = read_back_binding(w->slot);
+    int rc = read_back_binding(w->slot, w->mpi);
     if (!rc)
         rc = run_bench(w);
     report_end(w, rc);

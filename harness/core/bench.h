@@ -106,6 +106,7 @@ struct bench_ctx {
     double budget_s;          /* time that the measured part should take; a scan divides it up */
     bool measuring;           /* this call of run counts: no warm-up, no load for others */
     struct value_log *values; /* what bench_emit fills */
+    unsigned *least_team;     /* NULL, or of all OpenMP teams: threads in the smallest; 0 = none */
     char *library;            /* what bench_library fills; NULL = nobody asks */
     void *state;              /* the benchmark's own, from setup to teardown */
     const void *buffer;       /* setup may publish its main buffer: the harness then records */
