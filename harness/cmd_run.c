@@ -203,7 +203,7 @@ static int conclude(struct session *s, int rc, const struct err *measured)
         return code;
     }
     if (!s->options.no_plots && !s->job.lost[0] && result->rounds_done &&
-        report_plots(result, &s->output.rows, s->host, s->output.dir_fd, &err))
+        report_plots(result, &s->output.rows, s->host, s->output.dir_fd, NULL, &err))
         log_warn("no plots: %s", err.msg);
     print_rows(s);
     if (!rc && !run_measured_anything(result) && s->output.rows.n)
