@@ -1,6 +1,7 @@
 #include "harness/cli_main.h"
 
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -66,9 +67,13 @@ int cli_main(const struct cmd_env *env, int argc, char **argv)
     const char *name = argc > 1 ? argv[1] : "";
     /* A limit on the size of files is an error of write, which is told, and not a death. */
     (void)signal(SIGXFSZ, SIG_IGN);
-    if (strcmp(name, LAUNCH_WORKER_COMMAND) == 0)
+    bool is_worker = strcmp(name, LAUNCH_WORKER_COMMAND) == 0;
+    bool is_mpi = strcmp(name, LAUNCH_MPI_COMMAND) == 0;
+    if (is_worker || is_mpi)
+        launch_take_name();
+    if (is_worker)
         return worker_main(env->benches, argc, argv);
-    if (strcmp(name, LAUNCH_MPI_COMMAND) == 0)
+    if (is_mpi)
         return mpi_server_main(env->benches, argc, argv);
     if (!strcmp(name, "help") && argc > 2 && argv[2][0] != '-')
         return print_help(env, argv, argv[2]);

@@ -230,7 +230,8 @@ static int not_started(const struct session *s, int rc)
 {
     if (s->signals.interrupted)
         return EXIT_INTERRUPTED;
-    bool lost = rc == -EIO || rc == -ETIME || rc == -ECHILD || rc == -ECONNABORTED;
+    bool lost = rc == -EIO || rc == -ETIME || rc == -ECHILD || rc == -ECONNABORTED ||
+                rc == -EAGAIN; /* its MPI process could not be started */
     return s->job_env.launcher && lost ? EXIT_NOT_RUN : EXIT_USAGE;
 }
 

@@ -9,7 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -18,6 +17,7 @@
 
 #include "harness/core/clock.h"
 #include "harness/plot_files.h"
+#include "harness/process.h"
 
 enum { PARALLEL = 2, EXEC_FAILED = 127 };
 
@@ -41,9 +41,9 @@ struct files {
 };
 
 /* A running gnuplot. */
-struct process {
-    struct gnuplot_job *job;
-    pid_t pid; /* 0 = free */
+struct plotter {
+    struct gnuplot_job *job; /* NULL = free */
+    struct process process;
     struct files files;
     int messages;      /* memfd with what it printed */
     int exec_error_fd; /* reads an errno when exec failed, else end of file */
@@ -146,27 +146,32 @@ static void set_limits(void)
     (void)signal(SIGXFSZ, SIG_DFL); /* or it would go on, without a place to write to */
 }
 
-/* Between fork and exec: only calls that are safe there. Does not return. */
-static void become_gnuplot(const char *path, const struct files *files, int script, int messages,
-                           int exec_error)
+struct image {
+    const char *path;
+    const struct files *files;
+    int script, messages, exec_error;
+};
+
+/* Between fork and exec: only calls that are safe there. */
+static int become_gnuplot(void *arg)
 {
+    const struct image *image = arg;
     static char name[] = "gnuplot", default_settings[] = "-d", from_stdin[] = "-";
     static char *const argv[] = {name, default_settings, from_stdin, NULL};
     sigset_t none;
     (void)sigemptyset(&none);
     (void)sigprocmask(SIG_SETMASK, &none, NULL);
-    (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
     set_limits();
-    if (chdir("/") == 0 && hand_over(files) >= 0 && dup2(script, STDIN_FILENO) >= 0 &&
-        dup2(messages, STDOUT_FILENO) >= 0 && dup2(messages, STDERR_FILENO) >= 0)
-        (void)execv(path, argv);
+    if (chdir("/") == 0 && hand_over(image->files) >= 0 && dup2(image->script, STDIN_FILENO) >= 0 &&
+        dup2(image->messages, STDOUT_FILENO) >= 0 && dup2(image->messages, STDERR_FILENO) >= 0)
+        (void)execv(image->path, argv);
     int code = errno;
-    (void)!write(exec_error, &code, sizeof(code));
-    _exit(EXEC_FAILED);
+    (void)!write(image->exec_error, &code, sizeof(code));
+    return EXEC_FAILED;
 }
 
 static int start(const char *path, struct gnuplot_job *job, const struct files *files,
-                 double timeout_s, struct process *out, struct err *err)
+                 double timeout_s, struct plotter *out, struct err *err)
 {
     int exec_error[2] = {-1, -1}, messages = -1, rc = 0;
     int script = make_script(job, files);
@@ -177,15 +182,16 @@ static int start(const char *path, struct gnuplot_job *job, const struct files *
         rc = err_sys(err, -errno, "cannot prepare gnuplot for %s", job->name);
         goto close_files;
     }
-    pid_t pid = fork();
-    if (pid == 0)
-        become_gnuplot(path, files, script, messages, exec_error[1]);
-    if (pid < 0) {
-        rc = err_sys(err, -errno, "cannot start gnuplot for %s", job->name);
+    struct image image = {path, files, script, messages, exec_error[1]};
+    struct process process;
+    /* A group of its own: at a terminal it would end by the interrupt before we know of it. */
+    rc = process_start(&process, true, become_gnuplot, &image);
+    if (rc) {
+        (void)err_sys(err, rc, "cannot start gnuplot for %s", job->name);
         (void)close(exec_error[0]);
         goto close_files;
     }
-    *out = (struct process){job,      pid,           *files,
+    *out = (struct plotter){job,      process,       *files,
                             messages, exec_error[0], clock_now_ns() + (uint64_t)(timeout_s * 1e9)};
     messages = -1;
 close_files:
@@ -216,82 +222,83 @@ static void last_message(int fd, char *text, size_t size)
             *c = '?';
 }
 
-static int judge(const struct process *process, int wait_status, int timed_out, struct err *err)
+static int judge(const struct plotter *plotter, int wait_status, int timed_out, struct err *err)
 {
     int code = 0;
-    if (read(process->exec_error_fd, &code, sizeof(code)) == (ssize_t)sizeof(code))
+    if (read(plotter->exec_error_fd, &code, sizeof(code)) == (ssize_t)sizeof(code))
         return code == ENOENT ? err_set(err, -ENOENT, "gnuplot is not installed")
                               : err_sys(err, -code, "cannot run gnuplot");
     if (timed_out)
-        return err_set(err, -ETIMEDOUT, "gnuplot did not finish %s in time", process->job->name);
+        return err_set(err, -ETIMEDOUT, "gnuplot did not finish %s in time", plotter->job->name);
     if (WIFEXITED(wait_status) && WEXITSTATUS(wait_status) == 0)
         return 0;
     if (WIFSIGNALED(wait_status))
         return err_set(err, -EIO, "gnuplot failed on %s: it was ended by signal %d",
-                       process->job->name, WTERMSIG(wait_status));
+                       plotter->job->name, WTERMSIG(wait_status));
     char message[160];
-    last_message(process->messages, message, sizeof(message));
-    return err_set(err, -EIO, "gnuplot failed on %s: %s", process->job->name,
+    last_message(plotter->messages, message, sizeof(message));
+    return err_set(err, -EIO, "gnuplot failed on %s: %s", plotter->job->name,
                    message[0] ? message : "it gave no reason");
 }
 
 /* Ends it, and waits until it has. */
-static void end(const struct process *process, int *wait_status)
+static void end(struct plotter *plotter, int *wait_status)
 {
-    (void)kill(process->pid, SIGKILL);
-    while (waitpid(process->pid, wait_status, 0) < 0 && errno == EINTR)
-        continue;
+    (void)process_signal_group(&plotter->process, SIGKILL);
+    process_wait(&plotter->process, wait_status);
 }
 
-static void release(struct process *process)
+static void release(struct plotter *plotter)
 {
-    close_files(&process->files);
-    (void)close(process->messages);
-    (void)close(process->exec_error_fd);
-    process->pid = 0;
+    close_files(&plotter->files);
+    (void)close(plotter->messages);
+    (void)close(plotter->exec_error_fd);
+    *plotter = (struct plotter){0};
 }
 
 /* Collects the process if it has ended or its time is up. True when it is done. */
-static bool finish(int dir_fd, struct process *process, struct err *err)
+static bool finish(int dir_fd, struct plotter *plotter, struct err *err)
 {
+    struct gnuplot_job *job = plotter->job;
     int wait_status = 0;
     int timed_out = 0;
-    pid_t ended = waitpid(process->pid, &wait_status, WNOHANG);
-    if (ended == 0 && clock_now_ns() < process->deadline_ns)
+    bool ended = process_ended(&plotter->process, &wait_status);
+    if (!ended && clock_now_ns() < plotter->deadline_ns)
         return false;
-    if (ended == 0) {
+    if (!ended) {
         timed_out = 1;
-        end(process, &wait_status);
+        end(plotter, &wait_status);
     }
-    int rc = judge(process, wait_status, timed_out, err);
-    process->job->rc = rc ? rc : put_pictures(dir_fd, process->job->name, &process->files, err);
-    release(process);
+    job->rc = judge(plotter, wait_status, timed_out, err);
+    if (!job->rc)
+        job->rc = put_pictures(dir_fd, job->name, &plotter->files, err);
+    release(plotter);
     return true;
 }
 
 static bool start_next(int dir_fd, const char *path, struct gnuplot_job *job, double timeout_s,
-                       struct process *process, struct err *err)
+                       struct plotter *plotter, struct err *err)
 {
     struct files files;
     job->rc = open_files(dir_fd, job->name, &files, err);
     if (job->rc)
         return false;
-    job->rc = start(path, job, &files, timeout_s, process, err);
+    job->rc = start(path, job, &files, timeout_s, plotter, err);
     if (job->rc)
         close_files(&files);
     return !job->rc;
 }
 
 /* What is not drawn yet, and will not be. */
-static int give_up(struct process running[static PARALLEL], struct gnuplot_job *jobs, size_t njobs,
+static int give_up(struct plotter running[static PARALLEL], struct gnuplot_job *jobs, size_t njobs,
                    int code)
 {
     for (size_t i = 0; i < PARALLEL; i++) {
         int wait_status;
-        if (!running[i].pid)
+        if (!running[i].job)
             continue;
-        end(&running[i], &wait_status);
         running[i].job->rc = code;
+        end(&running[i], &wait_status);
         release(&running[i]);
     }
     for (size_t i = 0; i < njobs; i++)
@@ -303,7 +310,7 @@ int gnuplot_run(int dir_fd, struct gnuplot_job *jobs, size_t njobs, double timeo
                 struct signals *signals, struct err *err)
 {
     static const struct timespec pause = {.tv_nsec = 5000000};
-    struct process running[PARALLEL] = {0};
+    struct plotter running[PARALLEL] = {0};
     char path[PATH_MAX];
     size_t next = 0, active = 0;
     int rc = 0;
@@ -316,12 +323,13 @@ int gnuplot_run(int dir_fd, struct gnuplot_job *jobs, size_t njobs, double timeo
         for (size_t i = 0; i < PARALLEL; i++) {
             struct err why;
             int failed = 0;
-            if (running[i].pid && finish(dir_fd, &running[i], &why)) {
-                failed = running[i].job->rc;
+            struct gnuplot_job *job = running[i].job;
+            if (job && finish(dir_fd, &running[i], &why)) {
+                failed = job->rc;
                 active--;
             }
-            if (!running[i].pid && next < njobs && !failed) {
-                struct gnuplot_job *job = &jobs[next++];
+            if (!running[i].job && next < njobs && !failed) {
+                job = &jobs[next++];
                 active += start_next(dir_fd, path, job, timeout_s, &running[i], &why);
                 failed = job->rc;
             }

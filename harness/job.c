@@ -10,7 +10,6 @@
 #include "harness/board.h"
 #include "harness/core/clock.h"
 #include "harness/job_cpus.h"
-#include "harness/launch.h"
 #include "harness/mpi_client.h"
 
 /* A launcher kills a second after SIGTERM: until then the others must be heard and all written. */
@@ -429,7 +428,7 @@ int job_close(struct job *job, int code)
     if (broken)
         abort_all(job, code);
     else if (job->stuck)
-        launch_kill(mpi_client_pid());
+        mpi_client_kill();
     else
         job->ops->end();
     lifeline_close(&job->lines);

@@ -16,6 +16,9 @@ extern char **environ;
 
 enum { EXIT_BEFORE_EXEC = 127 };
 
+/* Also when the file that it was started from has been replaced, as a build does meanwhile. */
+static const char this_program[] = "/proc/self/exe";
+
 /* A copy of the environment with OMP_NUM_THREADS set to `assignment`; NULL without memory. */
 static char **build_environment(char *assignment)
 {
@@ -71,50 +74,66 @@ static void redirect_standard_streams(void)
     (void)dup2(STDERR_FILENO, STDOUT_FILENO);
 }
 
-/* In the child: a process group of its own, and no life without its parent. */
-static void become_child(pid_t parent)
-{
-    (void)setpgid(0, 0);
-    (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (getppid() != parent)
-        _exit(EXIT_BEFORE_EXEC); /* the parent died before the line above */
-}
+/* What a child has between fork and exec. */
+struct image {
+    char **argv, **envp;
+    struct arena *arena; /* of a worker */
+    struct arena_worker *worker;
+    int fd; /* of the arena, or of the socket to the MPI process */
+};
 
-/* The child, between fork and exec. Returns only by _exit. */
-static void become_worker(struct arena *arena, int arena_fd, struct arena_worker *worker,
-                          pid_t parent, char **argv, char **envp)
+static int become_worker(void *arg)
 {
-    become_child(parent);
+    const struct image *image = arg;
+    struct arena_worker *worker = image->worker;
     enum worker_state end = launch_bind(&worker->plan, &worker->err);
     if (end == WORKER_LAUNCHED) {
         sigset_t none;
         (void)sigemptyset(&none);
         (void)sigprocmask(SIG_SETMASK, &none, NULL);
         redirect_standard_streams();
-        (void)fcntl(arena_fd, F_SETFD, 0);
-        (void)fcntl(atomic_load(&arena->event_fd), F_SETFD, 0);
-        (void)execve(argv[0], argv, envp);
-        (void)err_sys(&worker->err, -errno, "cannot execute '%.150s'", argv[0]);
+        (void)fcntl(image->fd, F_SETFD, 0);
+        (void)fcntl(atomic_load(&image->arena->event_fd), F_SETFD, 0);
+        (void)execve(this_program, image->argv, image->envp);
+        (void)err_sys(&worker->err, -errno, "cannot execute '%.150s'", image->argv[0]);
         end = WORKER_FAILED;
     }
-    arena_set_state(arena, worker, end);
-    _exit(EXIT_BEFORE_EXEC);
+    arena_set_state(image->arena, worker, end);
+    return EXIT_BEFORE_EXEC;
 }
 
-static int find_program(char *program, size_t size, struct err *err)
+int launch_find_program(char *program, size_t size, struct err *err)
 {
-    ssize_t length = readlink("/proc/self/exe", program, size - 1);
+    static const char replaced[] = " (deleted)";
+    const size_t end = sizeof(replaced) - 1;
+    ssize_t length = readlink(this_program, program, size - 1);
     if (length < 0)
-        return err_sys(err, -errno, "cannot find this program through /proc/self/exe");
+        return err_sys(err, -errno, "cannot find this program through %s", this_program);
     program[length] = '\0';
+    if ((size_t)length > end && strcmp(program + (size_t)length - end, replaced) == 0)
+        program[(size_t)length - end] = '\0';
     return 0;
 }
 
-int launch_worker(struct arena *arena, int arena_fd, unsigned index, pid_t *pid, struct err *err)
+void launch_take_name(void)
+{
+    (void)prctl(PR_SET_NAME, program_invocation_short_name);
+}
+
+/* A limit on processes is the usual reason, and EAGAIN's own words do not say so. */
+static int refuse(int rc, struct err *err)
+{
+    return err_sys(err, rc, "cannot be started%s",
+                   rc == -EAGAIN ? ", too many processes (ulimit -u, or pids.max of a cgroup)"
+                                 : "");
+}
+
+int launch_worker(struct arena *arena, int arena_fd, unsigned index, struct process *process,
+                  struct err *err)
 {
     struct arena_worker *worker = &arena->worker[index];
     char program[4096], fd_text[16], index_text[16], threads[40];
-    int found = find_program(program, sizeof(program), err);
+    int found = launch_find_program(program, sizeof(program), err);
     if (found)
         return found;
     (void)snprintf(fd_text, sizeof(fd_text), "%d", arena_fd);
@@ -125,40 +144,30 @@ int launch_worker(struct arena *arena, int arena_fd, unsigned index, pid_t *pid,
     if (!envp)
         return err_set(err, -ENOMEM, "no memory for a worker's environment");
 
-    pid_t parent = getpid();
-    pid_t child = fork();
-    if (!child)
-        become_worker(arena, arena_fd, worker, parent, argv, envp);
-    int rc = child < 0 ? err_sys(err, -errno, "cannot start worker %u", index) : 0;
-    if (child > 0)
-        (void)setpgid(child, child); /* whoever of the two comes first */
+    struct image image = {argv, envp, arena, worker, arena_fd};
+    int rc = process_start(process, true, become_worker, &image);
     free((void *)envp);
-    *pid = child;
-    return rc;
+    return rc ? refuse(rc, err) : 0;
 }
 
-int launch_mpi(int fd, pid_t *pid, struct err *err)
+static int become_mpi(void *arg)
+{
+    const struct image *image = arg;
+    redirect_standard_streams();
+    (void)fcntl(image->fd, F_SETFD, 0);
+    (void)execve(this_program, image->argv, image->envp);
+    return EXIT_BEFORE_EXEC;
+}
+
+int launch_mpi(int fd, struct process *process, struct err *err)
 {
     char program[4096], fd_text[16];
-    int rc = find_program(program, sizeof(program), err);
+    int rc = launch_find_program(program, sizeof(program), err);
     if (rc)
         return rc;
     (void)snprintf(fd_text, sizeof(fd_text), "%d", fd);
     char *argv[] = {program, (char[]){LAUNCH_MPI_COMMAND}, fd_text, NULL};
-    pid_t parent = getpid();
-    *pid = fork();
-    if (!*pid) {
-        become_child(parent);
-        redirect_standard_streams();
-        (void)fcntl(fd, F_SETFD, 0);
-        (void)execve(argv[0], argv, environ);
-        _exit(EXIT_BEFORE_EXEC);
-    }
-    return *pid < 0 ? err_sys(err, -errno, "cannot start the MPI process") : 0;
-}
-
-void launch_kill(pid_t pid)
-{
-    (void)kill(-pid, SIGKILL);
-    (void)kill(pid, SIGKILL);
+    struct image image = {.argv = argv, .envp = environ, .fd = fd};
+    rc = process_start(process, true, become_mpi, &image);
+    return rc ? err_sys(err, rc, "cannot start the MPI process") : 0;
 }

@@ -1,17 +1,25 @@
-/* Starting and ending the processes that this one works with: workers, and MPI's. */
+/* Starting the processes that this one works with: workers, and MPI's. */
 #ifndef CONTEND_LAUNCH_H
 #define CONTEND_LAUNCH_H
 
-#include <sys/types.h>
-
 #include "harness/arena.h"
 #include "harness/core/err.h"
+#include "harness/process.h"
 
 /* argv[1] of a worker; argv[2] is the arena's file descriptor, argv[3] the worker's number. */
 #define LAUNCH_WORKER_COMMAND "__worker"
 
 /* argv[1] of an MPI process (mpi_server.h); argv[2] is the file descriptor of its socket. */
 #define LAUNCH_MPI_COMMAND "__mpi"
+
+/*
+ * The path that this program was started from, under which there may be another one by now: for
+ * what lies beside it, and for argv[0]. Errors: -errno, without /proc.
+ */
+int launch_find_program(char *program, size_t size, struct err *err);
+
+/* In the new image: the kernel calls it "exe", after the link that it was started by. */
+void launch_take_name(void);
 
 /*
  * Re-executes this program as worker `index` of the arena. Between fork and exec the child takes a
@@ -21,23 +29,22 @@
  * environment is passed on unchanged otherwise. stdin is /dev/null, stdout goes to stderr.
  *
  * A child that cannot bind or exec reports through its arena slot: WORKER_SKIPPED where the kernel
- * refuses a memory policy (containers), else WORKER_FAILED. Errors: -errno of fork.
+ * refuses a memory policy (containers), else WORKER_FAILED. Errors: -errno of fork, in words that
+ * go on after "worker 0: ".
  */
-int launch_worker(struct arena *arena, int arena_fd, unsigned index, pid_t *pid, struct err *err);
+int launch_worker(struct arena *arena, int arena_fd, unsigned index, struct process *process,
+                  struct err *err);
 
 /*
  * Re-executes this program as the MPI process of this rank, with `fd`, the same environment, and
  * the signals of this process still blocked: who asks it to end is this process. Errors: -errno.
  */
-int launch_mpi(int fd, pid_t *pid, struct err *err);
+int launch_mpi(int fd, struct process *process, struct err *err);
 
 /*
  * Binds the calling thread to the CPUs and memory of the plan. WORKER_LAUNCHED, or the state that
  * the worker ends in, with the reason: see above.
  */
 enum worker_state launch_bind(const struct plan_worker *plan, struct err *err);
-
-/* SIGKILL to the worker and whatever it started. */
-void launch_kill(pid_t pid);
 
 #endif

@@ -34,10 +34,10 @@ struct message {
 };
 
 static struct client {
-    pid_t pid; /* 0 = not started */
+    struct process process;
     int fd;
     bool reaped;
-    int status;  /* of waitpid */
+    int status;  /* for waitpid's macros */
     bool silent; /* it missed a call: what it says now would be the answer to another */
     bool ending; /* the ranks wait for each other, as the launcher lets them */
     int patience_ms;
@@ -51,8 +51,8 @@ static struct client {
 
 bool mpi_client_ended(int *status)
 {
-    if (client.pid && !client.reaped)
-        client.reaped = waitpid(client.pid, &client.status, WNOHANG) == client.pid;
+    if (client.process.pid)
+        client.reaped = process_ended(&client.process, &client.status);
     *status = client.status;
     return client.reaped;
 }
@@ -60,8 +60,8 @@ bool mpi_client_ended(int *status)
 void mpi_client_share_cpus(void)
 {
     struct bitset cpus;
-    if (!affinity_get(0, &cpus))
-        (void)affinity_set(client.pid, &cpus);
+    if (client.process.pid && !affinity_get(0, &cpus))
+        (void)affinity_set(client.process.pid, &cpus);
 }
 
 void mpi_client_watch(int fd)
@@ -69,16 +69,22 @@ void mpi_client_watch(int fd)
     client.watched_fd = fd;
 }
 
+void mpi_client_kill(void)
+{
+    (void)process_signal_group(&client.process, SIGKILL);
+}
+
 pid_t mpi_client_pid(void)
 {
-    return client.pid;
+    return client.process.pid;
 }
 
 /* The socket is closed: the process is dead, or about to be. */
 static int explain_end(char *msg, size_t size)
 {
-    if (!client.reaped)
-        client.reaped = waitpid(client.pid, &client.status, 0) == client.pid;
+    if (client.process.pid)
+        process_wait(&client.process, &client.status);
+    client.reaped = true;
     int signal = WIFSIGNALED(client.status) ? WTERMSIG(client.status) : 0;
     /* Not by MPI's own doing, as SIGABRT and SIGPIPE are. */
     bool killed = signal == SIGKILL || signal == SIGTERM || signal == SIGINT || signal == SIGHUP ||
@@ -86,8 +92,10 @@ static int explain_end(char *msg, size_t size)
     if (signal)
         (void)snprintf(msg, size, "the MPI process was %s by signal %d (%s)",
                        killed ? "killed" : "ended", signal, strsignal(signal));
-    else
+    else if (WIFEXITED(client.status))
         (void)snprintf(msg, size, "the MPI process ended with code %d", WEXITSTATUS(client.status));
+    else
+        (void)snprintf(msg, size, "the MPI process ended, and nothing says how");
     return killed ? -ECHILD : -ECONNABORTED;
 }
 
@@ -193,7 +201,7 @@ int mpi_client_start(struct signals *signals, double last_words_s, struct mpi_op
                              .watched_fd = -1,
                              .last_words_s = last_words_s,
                              .patience_ms = START_MS};
-    int rc = launch_mpi(ends[1], &client.pid, err);
+    int rc = launch_mpi(ends[1], &client.process, err);
     (void)close(ends[1]);
     if (rc)
         return rc;
@@ -311,7 +319,7 @@ static void await_exit(void)
     for (unsigned ms = 0; ms < EXIT_MS && !mpi_client_ended(&status); ms++)
         (void)usleep(1000);
     if (!mpi_client_ended(&status))
-        launch_kill(client.pid);
+        mpi_client_kill();
 }
 
 static void client_end(void)

@@ -48,6 +48,10 @@ bool mpi_client_joined(void);
 /* How the process ended, for waitpid's macros; false while it runs. */
 bool mpi_client_ended(int *status);
 
+/* SIGKILL to it and whatever it started; nothing where it has ended. */
+void mpi_client_kill(void);
+
+/* To read what it does; 0 where it has ended. */
 pid_t mpi_client_pid(void);
 
 #endif

@@ -66,7 +66,7 @@ static const struct mpi_ops *load_module(struct err *err)
     const char *named = getenv("CONTEND_MPI_MODULE");
     if (named && *named)
         return load_from(named, err);
-    (void)!readlink("/proc/self/exe", program, sizeof(program) - 1);
+    (void)launch_find_program(program, sizeof(program), NULL);
     const char *folder = dirname(program);
     for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
         (void)snprintf(path, sizeof(path), "%s/%s", folder, places[i]);

@@ -158,7 +158,7 @@ static void read_machine(const struct observer *o, struct witness_machine *machi
             *ours_s += witness_process_cpu_s(o->child[i].pid);
             in_mpi |= o->child[i].in_mpi;
         }
-    if (o->job && !in_mpi) /* it carries the ranks' messages meanwhile */
+    if (o->job && !in_mpi && mpi_client_pid()) /* it carries the ranks' messages meanwhile */
         *ours_s += witness_process_cpu_s(mpi_client_pid());
 }
 
@@ -196,7 +196,7 @@ static void signal_all(const struct observer *o, unsigned first, unsigned end, i
 {
     for (unsigned i = first; i < end; i++)
         if (o->child[i].pid)
-            (void)kill(o->child[i].pid, signal);
+            (void)process_signal(&o->child[i].process, signal);
 }
 
 /* Until all ranks' workers are gone: while one has to meet the others, ours is asked, too. */
@@ -312,9 +312,8 @@ static int join_job(const struct observer *o, int rc, struct observation *out, s
 static int run_phases(struct observer *o, struct observation *out, struct err *err)
 {
     observer_write_orders(o);
-    int rc = observer_launch_all(o, err);
-    if (!rc)
-        rc = prepare(o);
+    observer_launch_all(o);
+    int rc = prepare(o);
     if (!rc)
         rc = measure(o);
     read_gpus(o, out);

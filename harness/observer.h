@@ -16,6 +16,7 @@
 #include "harness/core/err.h"
 #include "harness/job_watch.h"
 #include "harness/observe.h"
+#include "harness/process.h"
 #include "harness/witness.h"
 
 struct observer {
@@ -32,8 +33,9 @@ struct observer {
     bool stuck;       /* a worker in MPI could not be ended */
     uint64_t late_ns; /* when the measured time is over; 0 = not in it */
     struct observer_child {
-        pid_t pid;   /* 0 = not started or reaped */
-        bool in_mpi; /* a thread of the MPI process (mpi_client.h), whose pid this is */
+        pid_t pid; /* where to read what it does; 0 = not started or gone */
+        struct process process;
+        bool in_mpi; /* a thread of the MPI process (mpi_client.h), whose pid that is */
         bool censored;
         bool canceled;      /* ended for what another one did */
         uint64_t killed_ns; /* clock at which a censored step was ended */
@@ -66,8 +68,8 @@ void observer_end_all(struct observer *o);
 void observer_give_up(struct observer *o, unsigned i, enum worker_state state, double limit_s);
 void observer_give_up_all(struct observer *o, unsigned n, enum worker_state state, double limit_s);
 
-/* In a job, what one rank cannot start is a lost worker to all; alone, an error. */
-int observer_launch_all(struct observer *o, struct err *err);
+/* One that cannot be started is a lost worker, and those behind it are not started. */
+void observer_launch_all(struct observer *o);
 
 /* Which workers of the arm's plan are ours to start: first, foreground, behind, nworkers. */
 void observer_find_ours(struct observer *o);

@@ -67,8 +67,11 @@ static void note_exit(struct observer *o, unsigned i, int status)
     if (WIFSIGNALED(status))
         (void)err_set(&worker->err, -ECHILD, "killed by signal %d (%s) while %s", WTERMSIG(status),
                       strsignal(WTERMSIG(status)), worker_state_name(state));
-    else
+    else if (WIFEXITED(status))
         (void)err_set(&worker->err, -ECHILD, "exited with status %d while %s", WEXITSTATUS(status),
+                      worker_state_name(state));
+    else
+        (void)err_set(&worker->err, -ECHILD, "gone while %s, and nothing says how it ended",
                       worker_state_name(state));
     atomic_store(&worker->state, WORKER_FAILED);
 }
@@ -90,7 +93,7 @@ void observer_reap(struct observer *o)
     for (unsigned i = 0; i < o->nworkers; i++)
         if (o->child[i].pid && o->child[i].in_mpi)
             reap_in_mpi(o, i);
-        else if (o->child[i].pid && waitpid(o->child[i].pid, &status, WNOHANG) == o->child[i].pid)
+        else if (o->child[i].pid && process_ended(&o->child[i].process, &status))
             note_exit(o, i, status);
 }
 
@@ -124,24 +127,25 @@ void observer_end(struct observer *o, unsigned i)
     if (o->child[i].pid && o->child[i].in_mpi)
         end_in_mpi(o, i);
     else if (o->child[i].pid)
-        launch_kill(o->child[i].pid);
+        (void)process_signal_group(&o->child[i].process, SIGKILL);
 }
 
 /* One that used a GPU can take seconds to go, in which the driver frees its memory. */
 static void reap_killed(struct observer *o, unsigned i, uint64_t until_ns)
 {
+    struct process *process = &o->child[i].process;
     int status;
-    pid_t ended = 0;
-    while (o->child[i].pid && !ended) {
-        bool late = in_hurry(o) && clock_now_ns() >= until_ns;
-        ended = waitpid(o->child[i].pid, &status, in_hurry(o) ? WNOHANG : 0);
-        if (ended == o->child[i].pid)
-            note_exit(o, i, status);
-        else if (late)
-            return; /* it is as good as dead, and init's when we are */
-        else if (!ended)
+    if (!o->child[i].pid)
+        return;
+    if (!in_hurry(o))
+        process_wait(process, &status);
+    else
+        while (!process_ended(process, &status)) {
+            if (clock_now_ns() >= until_ns)
+                return; /* it is as good as dead, and init's when we are */
             (void)usleep(1000);
-    }
+        }
+    note_exit(o, i, status);
 }
 
 void observer_end_all(struct observer *o)
@@ -193,21 +197,28 @@ static int launch_in_mpi(struct observer *o, unsigned i, struct err *err)
     return mpi_client_serve(o->arena_fd, o->event_fd, i, err);
 }
 
-int observer_launch_all(struct observer *o, struct err *err)
+static int launch_own(struct observer *o, unsigned i, struct err *err)
 {
+    int rc = launch_worker(o->arena, o->arena_fd, i, &o->child[i].process, err);
+    o->child[i].pid = o->child[i].process.pid;
+    return rc;
+}
+
+void observer_launch_all(struct observer *o)
+{
+    struct err err = {0};
+    bool lost = false;
     enum device device = bench_device(o->arm->bench, o->config->device, o->config->transport);
     for (unsigned i = 0; i < o->nworkers; i++) {
         struct arena_worker *worker = &o->arena->worker[i];
         bool in_mpi = o->job && device == DEVICE_MPI && i < o->foreground;
-        int rc = in_mpi ? launch_in_mpi(o, i, err)
-                        : launch_worker(o->arena, o->arena_fd, i, &o->child[i].pid, err);
-        if (rc && !o->job)
-            return rc;
+        int rc = lost ? -ECANCELED : in_mpi ? launch_in_mpi(o, i, &err) : launch_own(o, i, &err);
         if (!rc)
             continue;
         o->child[i].pid = 0;
-        (void)err_set(&worker->err, rc, "%s", err->msg);
+        (void)err_set(&worker->err, rc, "%s",
+                      lost ? "not started because another worker could not be" : err.msg);
         atomic_store(&worker->state, WORKER_FAILED);
+        lost = true;
     }
-    return 0;
 }

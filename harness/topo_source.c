@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "harness/core/bitset.h"
+#include "harness/process.h"
 
 enum {
     XML_MAX_BYTES = 64 << 20, /* the largest XML in hwloc's own tests has 3 MB */
@@ -122,30 +123,36 @@ static int load(const struct source *source, hwloc_topology_t *hw)
     return rc ? rc : hwloc_topology_load(*hw);
 }
 
-/*
- * True when hwloc loads the source and lives. A malformed XML can crash hwloc (2.9's own parser,
- * the one that is there without its libxml plugin, runs into NULL where a CPU set is missing), so
- * that what comes from outside is tried in a child first.
- */
-static bool survives(const struct source *source)
+/* In a child. */
+static int try_load(void *source)
 {
-    int status = 0;
-    pid_t child = fork();
-    if (child == 0) {
-        hwloc_topology_t hw;
-        int null = open("/dev/null", O_RDWR | O_CLOEXEC);
-        if (null >= 0) {
-            (void)dup2(null, STDOUT_FILENO);
-            (void)dup2(null, STDERR_FILENO);
-        }
-        (void)prctl(PR_SET_DUMPABLE, 0); /* a crash here is an answer, not worth a core file */
-        (void)alarm(LOAD_LIMIT_S);
-        _exit(load(source, &hw) ? 1 : 0);
+    hwloc_topology_t hw;
+    int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+    if (null >= 0) {
+        (void)dup2(null, STDOUT_FILENO);
+        (void)dup2(null, STDERR_FILENO);
     }
-    while (child > 0 && waitpid(child, &status, 0) < 0)
-        if (errno != EINTR)
-            return false;
-    return child > 0 && WIFEXITED(status) && WEXITSTATUS(status) == 0;
+    (void)prctl(PR_SET_DUMPABLE, 0); /* a crash here is an answer, not worth a core file */
+    (void)alarm(LOAD_LIMIT_S);
+    return load(source, &hw) ? 1 : 0;
+}
+
+/*
+ * Loads what comes from outside, of which a child has tried before us whether hwloc survives it: a
+ * malformed XML can crash it (2.9's own parser, the one that is there without its libxml plugin,
+ * runs into NULL where a CPU set is missing). -EINVAL: hwloc does not understand it.
+ */
+static int load_tried(struct source *source, hwloc_topology_t *hw, struct err *err)
+{
+    struct process child;
+    int status, rc = process_start(&child, false, try_load, source);
+    if (rc)
+        return err_sys(err, rc, "cannot start a process that tries the topology");
+    process_wait(&child, &status);
+    if (status == PROCESS_STATUS_UNKNOWN)
+        return err_set(err, -ECHILD, "nothing says how the process that tried the topology ended");
+    bool survived = WIFEXITED(status) && WEXITSTATUS(status) == 0;
+    return survived && !load(source, hw) ? 0 : -EINVAL;
 }
 
 bool topo_source_is_file(const char *xml)
@@ -158,8 +165,8 @@ static int load_file(const char *path, hwloc_topology_t *hw, struct err *err)
 {
     struct source source = {0};
     int rc = read_file(path, &source.xml, &source.xml_bytes, err);
-    if (!rc && (!survives(&source) || load(&source, hw)))
-        rc = err_set(err, -EINVAL, "'%.120s' is not a topology XML that hwloc can read", path);
+    if (!rc && (rc = load_tried(&source, hw, err)) == -EINVAL)
+        (void)err_set(err, rc, "'%.120s' is not a topology XML that hwloc can read", path);
     free(source.xml);
     return rc;
 }
@@ -170,12 +177,13 @@ static int load_description(const char *text, hwloc_topology_t *hw, struct err *
     unsigned long cpus = synthetic_cpus(text);
     if (cpus > BITSET_BITS)
         return err_set(err, -EINVAL, "'%.80s' describes more than %d CPUs", text, BITSET_BITS);
-    if (!text[0] || cpus == 0 || !survives(&source) || load(&source, hw))
-        return err_set(err, -EINVAL,
-                       "'%.80s' is neither a file nor a description such as "
-                       "'package:2 l3:1 core:4 pu:2'",
-                       text);
-    return 0;
+    int rc = text[0] && cpus ? load_tried(&source, hw, err) : -EINVAL;
+    if (rc == -EINVAL)
+        (void)err_set(err, rc,
+                      "'%.80s' is neither a file nor a description such as "
+                      "'package:2 l3:1 core:4 pu:2'",
+                      text);
+    return rc;
 }
 
 int topo_source_load(const char *xml, hwloc_topology_t *hw, struct err *err)

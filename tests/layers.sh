@@ -38,6 +38,11 @@ check() {
 
     must_not '\bexit\(' "only main.c ends the program" \
         < <(sources kernels; sources bench; sources harness ! -path 'harness/main.c')
+    must_not '\b(kill|killpg|tg?kill|raise|sigqueue|pthread_kill)\(|pidfd_send_signal' \
+        "only process.c signals processes" < <(beside_process)
+    must_not '(?<!->)\b(waitpid|wait[34]?|waitid)\(' "only process.c waits for processes" < <(beside_process)
+    must_not '\b(v?fork|clone3?|posix_spawnp?|popen|system)\(' "only process.c starts processes" \
+        < <(beside_process)
     must_not 'include <hwloc' "hwloc stays inside topo" \
         < <(sources bench; sources harness ! -path 'harness/topo*')
 
@@ -46,6 +51,12 @@ check() {
         "pure: no files, no output" < <(pure)
     must_not '\b(getenv|time|clock|clock_\w+|s?rand|random|log_\w+)\(' \
         "pure: depends on its arguments alone" < <(pure)
+}
+
+beside_process() {
+    sources kernels
+    sources bench
+    sources harness ! -path 'harness/process.c'
 }
 
 # plan_options parses and plan_json prints; the rest of the plan, and what reads results, only compute.
@@ -62,6 +73,7 @@ planted() {
     printf '#include "bench/b.h"\n#include "harness/core/err.h"\n' >"$tree/bench/b.c"
     printf '#include "harness/run.h"\n#include "version.h"\n' >"$tree/harness/run.c"
     printf '#include "bench/registry.h"\nexit(code);\n' >"$tree/harness/main.c"
+    printf 'kill(pid, 9);\nwaitpid(pid, &status, 0);\npid = fork();\n' >"$tree/harness/process.c"
     printf '#include <stdio.h>\nsnprintf(text, size, "x");\n' >"$tree/harness/plan.c"
     "$self" "$tree" >/dev/null || { echo "a tree without violations is refused" && exit 1; }
     printf '%s\n' "$2" >>"$tree/$1"
@@ -85,6 +97,15 @@ self_test() {
     planted harness/monitor/nccl.c '#include "kernels/prep.h"'
     planted harness/main.c '#include "kernels/prep.h"'
     planted harness/run.c '    exit(1);'
+    planted harness/launch.c '    (void)kill(-pid, SIGKILL);'
+    planted harness/mpi/mpi_client.c '    (void)killpg(pid, SIGKILL);'
+    planted bench/b.c '    raise(SIGTERM);'
+    planted harness/run.c '    rc = (int)syscall(SYS_pidfd_send_signal, fd, 9, NULL, 0);'
+    planted harness/gnuplot.c '    while (waitpid(pid, &status, 0) < 0)'
+    planted harness/gnuplot.c '    (void)wait4(pid, &status, 0, &usage);'
+    planted harness/run.c '    (void)waitid(P_PIDFD, fd, &info, WEXITED);'
+    planted harness/run.h '    pid = fork();'
+    planted harness/run.c '    FILE *out = popen(line, "r");'
     planted harness/run.c '#include <hwloc.h>'
     planted harness/plan_units.c '    fprintf(stderr, "x");'
     planted harness/stats.c '#include <unistd.h>'

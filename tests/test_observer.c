@@ -1,11 +1,9 @@
 /* What becomes of workers that are ended for another one's sake. */
 #include <errno.h>
 #include <setjmp.h>
-#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <sys/prctl.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -14,16 +12,12 @@
 #include "harness/observer.h"
 
 /* A worker that moves itself on again and again, as one does that is caught between two states. */
-static pid_t start_restless_worker(struct arena *arena)
+static int be_restless(void *arg)
 {
-    pid_t pid = fork();
-    if (!pid) {
-        (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
-        for (;;)
-            arena_set_state(arena, &arena->worker[0], WORKER_PRIMED);
-    }
-    (void)setpgid(pid, pid);
-    return pid;
+    struct arena *arena = arg;
+    while (arena) /* for ever */
+        arena_set_state(arena, &arena->worker[0], WORKER_PRIMED);
+    return 0;
 }
 
 static void end_restless_worker(void)
@@ -33,7 +27,9 @@ static void end_restless_worker(void)
     struct arena *arena = arena_create(1, &fd, &err);
     assert_non_null(arena);
     atomic_store(&arena->event_fd, -1);
-    struct observer_child child = {.pid = start_restless_worker(arena)};
+    struct observer_child child = {.pid = 0};
+    assert_int_equal(process_start(&child.process, true, be_restless, arena), 0);
+    child.pid = child.process.pid;
     struct observer o = {.arena = arena, .nworkers = 1, .foreground = 1, .child = &child};
     uint64_t until_ns = clock_now_ns() + UINT64_C(5000000000);
     while (arena_state(&arena->worker[0]) != WORKER_PRIMED && clock_now_ns() < until_ns)
