@@ -8,7 +8,9 @@
 #include "harness/cli.h"
 #include "harness/cmd.h"
 #include "harness/core/log.h"
+#include "harness/plot_files.h"
 #include "harness/report.h"
+#include "harness/signals.h"
 
 static const struct opt report_options[] = {{.name = NULL}};
 
@@ -23,15 +25,15 @@ static void print_usage(FILE *out)
 /* The plots directory of a result, or a negative errno. */
 static int open_plots(const char *path, struct err *err)
 {
+    struct err why;
     int dir_fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (dir_fd < 0)
         return err_sys(err, -errno, "cannot open the result directory '%.150s'", path);
-    int plots_fd = openat(dir_fd, "plots", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    int rc = plots_fd < 0 ? -errno : plots_fd;
+    int rc = plot_files_open(dir_fd, false, &why);
     (void)close(dir_fd);
     if (rc == -ENOENT)
         return err_set(err, rc, "'%.120s' is no result directory: it has no directory plots", path);
-    return rc < 0 ? err_sys(err, rc, "cannot open '%.150s/plots'", path) : rc;
+    return rc < 0 ? err_set(err, rc, "'%.120s': %s", path, why.msg) : rc;
 }
 
 static void print_drawn(void *path, const char *name)
@@ -43,7 +45,7 @@ static void print_drawn(void *path, const char *name)
 }
 
 /* Exit code of one directory. */
-static int redraw(const char *path)
+static int redraw(const char *path, struct signals *signals)
 {
     struct err err = {0};
     int plots_fd = open_plots(path, &err);
@@ -51,13 +53,16 @@ static int redraw(const char *path)
         log_error("%s", err.msg);
         return EXIT_USAGE;
     }
-    int rc = report_redraw(plots_fd, print_drawn, &path, &err);
+    int rc = report_redraw(plots_fd, signals, print_drawn, &path, &err);
     (void)close(plots_fd);
     if (rc == -ENODATA)
         log_error("'%.150s/plots' %s", path, err.msg);
     else if (rc)
-        log_error("%s", err.msg);
-    return rc == -ENODATA ? EXIT_USAGE : rc ? EXIT_NOT_RUN : EXIT_GOOD;
+        log_error("'%.150s': %s", path, err.msg);
+    return rc == -EINTR     ? EXIT_INTERRUPTED
+           : rc == -ENODATA ? EXIT_USAGE
+           : rc             ? EXIT_NOT_RUN
+                            : EXIT_GOOD;
 }
 
 int cmd_report(const struct cmd_env *env, int argc, char **argv)
@@ -77,11 +82,17 @@ int cmd_report(const struct cmd_env *env, int argc, char **argv)
         log_error("which result directory? 'contend report DIR'");
         return EXIT_USAGE;
     }
+    struct signals signals;
+    if (signals_open(&signals, &err)) {
+        log_error("%s", err.msg);
+        return EXIT_NOT_RUN;
+    }
     int code = EXIT_GOOD;
-    for (size_t i = 0; i < cli.npositional; i++) {
-        int one = redraw(cli.positional[i]);
+    for (size_t i = 0; i < cli.npositional && code != EXIT_INTERRUPTED; i++) {
+        int one = redraw(cli.positional[i], &signals);
         code = one > code ? one : code;
     }
+    signals_close(&signals);
     int written = cmd_finish();
     return code ? code : written;
 }

@@ -204,13 +204,18 @@ static int conclude(struct session *s, int rc, const struct err *measured)
                  result->rounds_planned, s->output.path);
         return code;
     }
-    if (!s->options.no_plots && !s->job.lost[0] && result->rounds_done &&
-        report_plots(result, &s->output.rows, s->host, s->output.dir_fd, &err))
+    int drawn = 0;
+    if (!s->options.no_plots && !s->job.lost[0] && result->rounds_done)
+        drawn = report_plots(result, &s->output.rows, s->host, s->output.dir_fd, &s->signals, &err);
+    if (drawn == -EINTR)
+        log_info("interrupted while figures were drawn; 'contend report %s' draws them",
+                 s->output.path);
+    else if (drawn)
         log_warn("no plots: %s", err.msg);
     print_rows(s);
     if (!rc && !run_measured_anything(result) && s->output.rows.n)
         log_error("nothing was measured: %s", s->output.rows.row[0].reason);
-    return code;
+    return drawn == -EINTR ? EXIT_INTERRUPTED : code;
 }
 
 /* Once, whatever the scenarios. */

@@ -4,11 +4,11 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "harness/core/log.h"
 #include "harness/gnuplot.h"
+#include "harness/plot_files.h"
 #include "harness/plots_embedded.h"
 #include "harness/report_dat.h"
 #include "harness/scan_rows.h"
@@ -45,13 +45,6 @@ static const struct figure {
 };
 enum { FIGURES = sizeof(figures) / sizeof(figures[0]) };
 
-static void remove_file(int dir_fd, const char *name, const char *suffix)
-{
-    char file[64];
-    (void)snprintf(file, sizeof(file), "%s%s", name, suffix);
-    (void)unlinkat(dir_fd, file, 0);
-}
-
 static bool has_values(const struct report *report, const char *needs)
 {
     char metric[VALUE_KEY_MAX], key[VALUE_KEY_MAX], value[VALUE_KEY_MAX];
@@ -79,32 +72,36 @@ static bool is_wanted(const struct report *report, const struct figure *figure)
     return false;
 }
 
-/* Pictures of an earlier or broken attempt would be taken for this run's. */
 static void remove_pictures(int dir_fd, const char *name)
 {
-    remove_file(dir_fd, name, ".svg");
-    remove_file(dir_fd, name, ".png");
+    plot_files_remove(dir_fd, name, ".svg");
+    plot_files_remove(dir_fd, name, ".png");
+}
+
+/* What is there after report_remove is not ours. */
+static bool is_taken(int dir_fd, const char *name)
+{
+    return plot_files_has(dir_fd, name, ".dat") || plot_files_has(dir_fd, name, ".svg") ||
+           plot_files_has(dir_fd, name, ".png");
 }
 
 static int write_data(const struct report *report, const struct figure *figure, int dir_fd,
                       struct err *err)
 {
-    char name[64];
-    (void)snprintf(name, sizeof(name), "%s.dat", figure->name);
-    int fd = openat(dir_fd, name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0644);
-    FILE *out = fd < 0 ? NULL : fdopen(fd, "w");
+    int fd = plot_files_memory(err);
+    if (fd < 0)
+        return fd;
+    FILE *out = fdopen(fd, "w");
     if (!out) {
-        int rc = err_sys(err, -errno, "cannot write plots/%s", name);
-        if (fd >= 0)
-            (void)close(fd);
-        return rc;
+        (void)close(fd);
+        return err_set(err, -ENOMEM, "no memory for plots/%s.dat", figure->name);
     }
     int rc = figure->write(report, out, err);
-    int failed = ferror(out);
-    if ((fclose(out) || failed) && !rc)
-        rc = err_sys(err, errno ? -errno : -EIO, "cannot write plots/%s", name);
-    if (rc)
-        (void)unlinkat(dir_fd, name, 0);
+    if (!rc && (fflush(out) || ferror(out)))
+        rc = err_set(err, -ENOMEM, "no memory for plots/%s.dat", figure->name);
+    if (!rc)
+        rc = plot_files_put(dir_fd, figure->name, ".dat", fd, err);
+    (void)fclose(out);
     return rc;
 }
 
@@ -119,9 +116,11 @@ static int write_all_data(const struct report *report, int dir_fd,
 {
     for (size_t i = 0; i < FIGURES; i++) {
         struct err why;
-        remove_pictures(dir_fd, figures[i].name);
-        if (!is_wanted(report, &figures[i])) {
-            remove_file(dir_fd, figures[i].name, ".dat");
+        if (!is_wanted(report, &figures[i]))
+            continue;
+        if (is_taken(dir_fd, figures[i].name)) {
+            log_warn("no plot of %s: plots/ has a file of that name that is not of a run",
+                     figures[i].name);
             continue;
         }
         int rc = write_data(report, &figures[i], dir_fd, &why);
@@ -135,50 +134,41 @@ static int write_all_data(const struct report *report, int dir_fd,
     return 0;
 }
 
-static int draw(int dir_fd, struct gnuplot_job *jobs, size_t njobs, struct err *err)
+static int draw(int dir_fd, struct gnuplot_job *jobs, size_t njobs, struct signals *signals,
+                struct err *err)
 {
-    int rc = gnuplot_run(dir_fd, jobs, njobs, gnuplot_limit_s, err);
+    int rc = gnuplot_run(dir_fd, jobs, njobs, gnuplot_limit_s, signals, err);
+    /* Pictures of an earlier attempt would be taken for this one's. */
     for (size_t i = 0; i < njobs; i++)
-        if (jobs[i].rc)
+        if (jobs[i].rc == -EIO || jobs[i].rc == -ETIMEDOUT)
             remove_pictures(dir_fd, jobs[i].name);
     return rc;
 }
 
 void report_remove(int out_dir_fd)
 {
-    int dir_fd = openat(out_dir_fd, "plots", O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+    int dir_fd = plot_files_open(out_dir_fd, false, NULL);
     if (dir_fd < 0)
         return;
     for (size_t i = 0; i < FIGURES; i++) {
         remove_pictures(dir_fd, figures[i].name);
-        remove_file(dir_fd, figures[i].name, ".dat");
+        plot_files_remove(dir_fd, figures[i].name, ".dat");
     }
     (void)close(dir_fd);
     (void)unlinkat(out_dir_fd, "plots", AT_REMOVEDIR);
 }
 
-static int open_plots(int out_dir_fd, struct err *err)
-{
-    if (mkdirat(out_dir_fd, "plots", 0755) && errno != EEXIST)
-        return err_sys(err, -errno, "cannot make the directory plots");
-    int dir_fd = openat(out_dir_fd, "plots", O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
-    return dir_fd < 0 ? err_sys(err, -errno, "cannot open the directory plots") : dir_fd;
-}
-
-int report_redraw(int plots_fd, void (*drawn)(void *arg, const char *name), void *arg,
-                  struct err *err)
+int report_redraw(int plots_fd, struct signals *signals, void (*drawn)(void *arg, const char *name),
+                  void *arg, struct err *err)
 {
     struct gnuplot_job jobs[FIGURES];
     size_t njobs = 0;
-    for (size_t i = 0; i < FIGURES; i++) {
-        char name[64];
-        (void)snprintf(name, sizeof(name), "%s.dat", figures[i].name);
-        if (faccessat(plots_fd, name, R_OK, 0) == 0)
+    for (size_t i = 0; i < FIGURES; i++)
+        if (plot_files_has(plots_fd, figures[i].name, ".dat"))
             jobs[njobs++] = job_of(&figures[i]);
-    }
     if (!njobs)
         return err_set(err, -ENODATA, "has no .dat file of a figure");
-    int rc = draw(plots_fd, jobs, njobs, err);
+    int rc = draw(plots_fd, jobs, njobs, signals, err);
     for (size_t i = 0; i < njobs; i++)
         if (!jobs[i].rc)
             drawn(arg, jobs[i].name);
@@ -186,9 +176,9 @@ int report_redraw(int plots_fd, void (*drawn)(void *arg, const char *name), void
 }
 
 int report_plots(const struct result *result, const struct rows *rows, const char *title_host,
-                 int out_dir_fd, struct err *err)
+                 int out_dir_fd, struct signals *signals, struct err *err)
 {
-    int dir_fd = open_plots(out_dir_fd, err);
+    int dir_fd = plot_files_open(out_dir_fd, true, err);
     if (dir_fd < 0)
         return dir_fd;
     struct summary summary = {0};
@@ -200,7 +190,7 @@ int report_plots(const struct result *result, const struct rows *rows, const cha
     struct report report = {result, rows, &summary, title_host};
     rc = write_all_data(&report, dir_fd, jobs, &njobs, err);
     if (!rc)
-        rc = draw(dir_fd, jobs, njobs, err);
+        rc = draw(dir_fd, jobs, njobs, signals, err);
     if (rc == -ENOENT) {
         log_info("gnuplot is not installed: no plots; 'contend report DIR' draws them where it is");
         rc = 0;

@@ -3,7 +3,7 @@
 # Block 1: 1 operation, 2 its name. Block 2: 1 place of the bar, 2 its name. Block 3, one line a bar:
 # 1 operation, 2 place, 3 GB/s, 4 ci_low, 5 ci_high, 6 GB/s as text.
 
-data = "bandwidth.dat"
+data = data_of("bandwidth")
 stats data index 0 using (title_text = strcol(1), subtitle_text = strcol(2), footnote_text = strcol(3), ops = int($4), bars = int($5), y_end = $6, 0) nooutput
 array name[bars]
 stats data index 2 using ($1 >= 0 ? name[int($1) + 1] = strcol(2) : 0, 0) nooutput

@@ -6,7 +6,7 @@
 # Block 1: 1 number of the line, 2 its name. Blocks 2 and on, one a line: 1 bytes, 2 value, 3 ci_low,
 # 4 ci_high.
 
-data = figure . ".dat"
+data = data_of(figure)
 stats data index 0 using (title_text = strcol(1), subtitle_text = strcol(2), footnote_text = strcol(3), axis_text = strcol(4), lines = int($5), x_low = $6, x_high = $7, y_low = $8, y_high = $9, 0) nooutput
 array name[lines]
 stats data index 1 using ($1 >= 0 ? name[int($1) + 1] = strcol(2) : 0, 0) nooutput

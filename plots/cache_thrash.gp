@@ -3,7 +3,7 @@
 # Block 1: 1 panel, 2 its name. Block 2: 1 place of the aggressors, 2 its name. Block 3: 1 line, 2
 # its panel, 3 its place. Blocks 4 and on, one a line: 1 aggressors, 2 slowdown, 3 ci_low, 4 ci_high.
 
-data = "cache_thrash.dat"
+data = data_of("cache_thrash")
 stats data index 0 using (title_text = strcol(1), subtitle_text = strcol(2), footnote_text = strcol(3), panels = int($4), places = int($5), lines = int($6), x_end = $7, y_low = $8, y_high = $9, 0) nooutput
 array panel_name[panels]
 array place_name[places]

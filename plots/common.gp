@@ -1,7 +1,8 @@
 # Terminals, fonts and colours of every figure. Reads no data.
 #
 # Each figure is drawn by `gnuplot common.gp FIGURE.gp`, in the directory with its FIGURE.dat, and
-# writes FIGURE.svg and FIGURE.png there. Works with gnuplot 5.4 and 6.
+# writes FIGURE.svg and FIGURE.png there, unless `data_file`, `svg_file` and `png_file` name other
+# files, as the program does. Works with gnuplot 5.4 and 6.
 #
 # A .dat file has blocks, separated by two empty lines (gnuplot's `index`). Block 0 is one line of
 # quoted text and numbers: title, subtitle, footnote, then what the figure's own header lists. Names from the
@@ -11,13 +12,16 @@ set encoding utf8
 set datafile separator whitespace
 set datafile missing "-"
 
+data_of(name) = exists("data_file") ? data_file : name . ".dat"
+picture_of(name, kind) = exists(kind . "_file") ? value(kind . "_file") : name . "." . kind
+
 # A terminal and an output, for eval. Sizes in points of the SVG; the PNG has 1.5 pixels a point.
 open_svg(name, width, height) = sprintf( \
-    "set terminal svg noenhanced standalone fixed size %d,%d font 'sans-serif,14' background rgb 'white'; set output '%s.svg'", \
-    width, height, name)
+    "set terminal svg noenhanced standalone fixed size %d,%d font 'sans-serif,14' background rgb 'white'; set output '%s'", \
+    width, height, picture_of(name, "svg"))
 open_png(name, width, height) = sprintf( \
-    "set terminal pngcairo noenhanced size %d,%d font 'Sans,11' fontscale 1.42 linewidth 1.5 pointscale 1.5 background rgb 'white'; set output '%s.png'", \
-    int(1.5 * width), int(1.5 * height), name)
+    "set terminal pngcairo noenhanced size %d,%d font 'Sans,11' fontscale 1.42 linewidth 1.5 pointscale 1.5 background rgb 'white'; set output '%s'", \
+    int(1.5 * width), int(1.5 * height), picture_of(name, "png"))
 open_figure(kind, name, width, height) = \
     kind eq "svg" ? open_svg(name, width, height) : open_png(name, width, height)
 kinds = "svg png"

@@ -3,7 +3,7 @@
 # no interval with one round), 6 style (0, 1, 2 by number of workers), 7 value as text. Block 2,
 # arms without a value: 1 y, 2 label, 3 why as text.
 
-data = "efficiency.dat"
+data = data_of("efficiency")
 stats data index 0 using (title_text = strcol(1), subtitle_text = strcol(2), footnote_text = strcol(3), lines = $4, x_end = $5, 0) nooutput
 
 width = 1000.0

@@ -8,7 +8,7 @@
 # line (absent where columns are: the same). Block 2, numbers in the cells, none where lines are
 # many: 1 column, 2 line, 3 value, 4 value as text. Block 3, the matrix; NaN = no value.
 
-data = figure . ".dat"
+data = data_of(figure)
 stats data index 0 using (title_text = strcol(1), subtitle_text = strcol(2), footnote_text = strcol(3), lines = int($4), low = $5, high = $6, repeats = int($7), colour_label = strcol(8), x_label = strcol(9), y_label = strcol(10), columns = (valid(11) ? int(column(11)) : lines), line_text = (valid(11) ? 3 : 2), 0) nooutput
 
 # Viridis (S. van der Walt and N. Smith, CC0): equal steps look equal, also in grey and to the

@@ -4,7 +4,7 @@
 # says so, 0 where the system does, 3 row of the text (0 the lowest), 4 1 where the text goes to the
 # left, 5 text. Blocks 3 and on, one a line: 1 bytes, 2 ns a load, 3 ci_low, 4 ci_high.
 
-data = "latency_curve.dat"
+data = data_of("latency_curve")
 stats data index 0 using (title_text = strcol(1), subtitle_text = strcol(2), footnote_text = strcol(3), lines = int($4), x_low = $5, x_high = $6, y_low = $7, y_high = $8, 0) nooutput
 array name[lines]
 stats data index 1 using ($1 >= 0 ? name[int($1) + 1] = strcol(2) : 0, 0) nooutput

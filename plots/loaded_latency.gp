@@ -3,7 +3,7 @@
 # Block 1: 1 number of the line, 2 its name. Block 2, knees: 1 number of the line, 2 GB/s, 3 ns
 # (1.5 times idle), 4 text. Blocks 3 and on, one a line: 1 GB/s, 2 ns a load, 3 ci_low, 4 ci_high.
 
-data = "loaded_latency.dat"
+data = data_of("loaded_latency")
 stats data index 0 using (title_text = strcol(1), subtitle_text = strcol(2), footnote_text = strcol(3), lines = int($4), x_end = $5, y_end = $6, 0) nooutput
 array name[lines]
 stats data index 1 using ($1 >= 0 ? name[int($1) + 1] = strcol(2) : 0, 0) nooutput

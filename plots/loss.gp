@@ -4,7 +4,7 @@
 # the wall time of a step, together 100), 6 the length of the baseline (%), 7 absolute time and loss
 # as text. Block 2, arms without a value: 1 y, 2 label, 3 why as text.
 
-data = "loss.dat"
+data = data_of("loss")
 stats data index 0 using (title_text = strcol(1), subtitle_text = strcol(2), footnote_text = strcol(3), lines = $4, wait_known = int($5), 0) nooutput
 
 width = 1000.0

@@ -6,7 +6,7 @@
 # 0 nobody, 1 to 16 that worker (the 17th has the colour of the first again), 17 background, 18
 # two or more workers (contested).
 
-data = "occupancy.dat"
+data = data_of("occupancy")
 stats data index 0 using (title_text = strcol(1), subtitle_text = strcol(2), footnote_text = strcol(3), panels = int($4), rows = int($5), bins = int($6), bin_ms = $7, workers = int($8), background = int($9), repeats = int($10), 0) nooutput
 array name[panels]
 stats data index 2 using (name[int($1) + 1] = strcol(2), 0) nooutput

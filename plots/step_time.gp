@@ -5,7 +5,7 @@
 # end: 1 y, 2 s until the limit. Block 4, one worker alone: 1 y, 2 s a step. Block 5, arms without
 # a value: 1 y, 2 label, 3 why as text.
 
-data = "step_time.dat"
+data = data_of("step_time")
 stats data index 0 using (title_text = strcol(1), subtitle_text = strcol(2), footnote_text = strcol(3), lines = $4, x_low = $5, x_high = $6, cut_off = int($7), 0) nooutput
 
 width = 1000.0

@@ -41,10 +41,7 @@ int fixture_remove_out(void **state)
 
 bool fixture_has_gnuplot(void)
 {
-    struct gnuplot_job nothing = {.name = "nothing", .scripts = {"", "exit\n"}};
-    int here = open(".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    int rc = gnuplot_run(here, &nothing, 1, 30, NULL);
-    (void)close(here);
+    int rc = gnuplot_run(-1, NULL, 0, 0, NULL, NULL);
     if (rc == -ENOENT)
         (void)fputs("skipped: gnuplot is not installed\n", stderr);
     return rc != -ENOENT;

@@ -40,7 +40,8 @@ static int plot_result(const struct result *result, const char *host, struct err
 {
     struct rows rows;
     assert_int_equal(rows_make(result, &rows, err), 0);
-    int rc = report_plots(result, &rows, host, fixture_out_fd, err);
+    report_remove(fixture_out_fd); /* as a run does where an earlier one was */
+    int rc = report_plots(result, &rows, host, fixture_out_fd, NULL, err);
     rows_free(&rows);
     return rc;
 }
@@ -178,10 +179,11 @@ static void test_report_leaves_no_stale_figures(void **state)
     (void)state;
     size_t size;
     plot_ok(&small, "first");
+    report_remove(fixture_out_fd); /* as a run does where an earlier one was */
     struct result empty = {.scenario = "pipeline", .run_id = "x"};
     struct rows rows = {0};
     struct err err = {0};
-    assert_int_equal(report_plots(&empty, &rows, "second", fixture_out_fd, &err), 0);
+    assert_int_equal(report_plots(&empty, &rows, "second", fixture_out_fd, NULL, &err), 0);
     for (size_t i = 0; i < FIGURES; i++) {
         assert_null(fixture_read_plot(figures[i], "svg", &size));
         assert_null(fixture_read_plot(figures[i], "png", &size));
@@ -215,22 +217,37 @@ static void test_report_needs_a_writable_directory(void **state)
     assert_non_null(strstr(err.msg, "plots"));
 }
 
+static void put_data(const char *name, const char *text)
+{
+    int fd = openat(fixture_out_fd, name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    assert_true(fd >= 0);
+    assert_int_equal(write(fd, text, strlen(text)), strlen(text));
+    (void)close(fd);
+}
+
 static void test_gnuplot_reports_errors_and_time_outs(void **state)
 {
     (void)state;
     struct gnuplot_job jobs[] = {
         {.name = "broken", .scripts = {"x = 1\n", "plot nonsense(\n"}},
-        {.name = "fine", .scripts = {"set print 'fine'\n", "print 'yes'\n"}},
+        {.name = "fine", .scripts = {"set print svg_file\n", "print 'yes'\n"}},
         {.name = "endless", .scripts = {"", "pause 60\n"}},
+        {.name = "without_data", .scripts = {"", "x = 1\n"}},
     };
     struct err err = {0};
-    assert_int_equal(gnuplot_run(fixture_out_fd, jobs, 2, 60, &err), -EIO);
+    put_data("broken.dat", "1\n");
+    put_data("fine.dat", "1\n");
+    put_data("endless.dat", "1\n");
+    assert_int_equal(gnuplot_run(fixture_out_fd, jobs, 2, 60, NULL, &err), -EIO);
     assert_non_null(strstr(err.msg, "broken"));
     assert_int_equal(jobs[0].rc, -EIO);
     assert_int_equal(jobs[1].rc, 0);
-    assert_int_equal(gnuplot_run(fixture_out_fd, jobs + 2, 1, 0.7, &err), -ETIMEDOUT);
+    assert_int_equal(gnuplot_run(fixture_out_fd, jobs + 2, 1, 0.7, NULL, &err), -ETIMEDOUT);
     assert_int_equal(jobs[2].rc, -ETIMEDOUT);
-    assert_int_equal(faccessat(fixture_out_fd, "fine", F_OK, 0), 0);
+    assert_true(gnuplot_run(fixture_out_fd, jobs + 3, 1, 60, NULL, &err) < 0);
+    assert_non_null(strstr(err.msg, "without_data.dat"));
+    assert_int_equal(faccessat(fixture_out_fd, "fine.svg", F_OK, 0), 0);
+    assert_int_equal(faccessat(fixture_out_fd, "broken.svg", F_OK, 0), -1);
 }
 
 int main(void)
