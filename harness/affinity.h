@@ -9,6 +9,9 @@
 /* os_cpu of thread `tid`, 0 = this one; empty with -errno. */
 int affinity_get(pid_t tid, struct bitset *cpus);
 
+/* -errno where the kernel does not tell us at all, as under a sandbox. */
+int affinity_check(void);
+
 /* -errno, such as -EINVAL where the thread's cpuset has none of them. */
 int affinity_set(pid_t tid, const struct bitset *cpus);
 

@@ -10,6 +10,7 @@
 #include "harness/core/log.h"
 #include "harness/launch.h"
 #include "harness/mpi_server.h"
+#include "harness/process.h"
 #include "harness/worker.h"
 #include "version.h"
 
@@ -77,6 +78,7 @@ int cli_main(const struct cmd_env *env, int argc, char **argv)
     const char *name = argc > 1 ? argv[1] : "";
     /* A limit on the size of files is an error of write, which is told, and not a death. */
     (void)signal(SIGXFSZ, SIG_IGN);
+    process_keep_children();
     bool is_worker = strcmp(name, LAUNCH_WORKER_COMMAND) == 0;
     bool is_mpi = strcmp(name, LAUNCH_MPI_COMMAND) == 0;
     if (is_worker || is_mpi)

@@ -11,6 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "harness/affinity.h"
 #include "harness/core/bitset.h"
 #include "harness/process.h"
 
@@ -194,6 +195,11 @@ int topo_source_load(const char *xml, hwloc_topology_t *hw, struct err *err)
     (void)setenv("HWLOC_HIDE_ERRORS", "2", 0);
     if (xml)
         return topo_source_is_file(xml) ? load_file(xml, hw, err) : load_description(xml, hw, err);
+    int rc = affinity_check();
+    if (rc) /* hwloc would ask again and again, with ever more CPUs */
+        return err_sys(err, rc,
+                       "the kernel does not tell which CPUs this process may use "
+                       "(sched_getaffinity; under a sandbox?)");
     return load(&this_machine, hw) ? err_set(err, -EIO, "hwloc cannot read this machine's topology")
                                    : 0;
 }
