@@ -1,5 +1,18 @@
 # How the parts of the program become targets.
 
+# contend_include_root(target): includes are by root path. nvcc puts a backslash before an apostrophe
+# in the path of an include folder, which stays there: it gets another name of the tree, below the
+# folder that Ninja compiles in.
+function(contend_include_root name)
+    if(NOT CONTEND_HAVE_CUDA OR NOT CMAKE_SOURCE_DIR MATCHES "'")
+        target_include_directories(${name} PUBLIC "${CMAKE_SOURCE_DIR}")
+        return()
+    endif()
+    file(CREATE_LINK "${CMAKE_SOURCE_DIR}" "${CMAKE_BINARY_DIR}/source" SYMBOLIC)
+    target_include_directories(${name} PUBLIC "$<$<COMPILE_LANGUAGE:C>:${CMAKE_SOURCE_DIR}>")
+    target_compile_options(${name} PUBLIC "$<$<COMPILE_LANGUAGE:CUDA>:-Isource>")
+endfunction()
+
 # contend_library(contend_<part> glob...): a static library of what the globs find, main.c
 # excluded, .cu files only where nvcc is.
 function(contend_library name)
@@ -10,7 +23,7 @@ function(contend_library name)
         list(FILTER sources EXCLUDE REGEX "\\.cu$")
     endif()
     add_library(${name} STATIC ${sources})
-    target_include_directories(${name} PUBLIC "${CMAKE_SOURCE_DIR}")
+    contend_include_root(${name})
     if(CONTEND_HAVE_CUDA)
         target_link_libraries(${name} PUBLIC contend_cudart)
     endif()

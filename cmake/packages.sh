@@ -35,9 +35,15 @@ missing_packages() {
     done
 }
 
+# Others use it too: apt-get itself waits for dpkg's lock, but not for that of the lists.
 apt_get() {
-    $as_root env DEBIAN_FRONTEND=noninteractive \
-        apt-get -qq -o DPkg::Lock::Timeout=300 "$@" >>"$log" 2>&1 </dev/null 9>&-
+    tries=60
+    until $as_root env DEBIAN_FRONTEND=noninteractive \
+        apt-get -qq -o DPkg::Lock::Timeout=600 "$@" >>"$log" 2>&1 </dev/null 9>&-; do
+        tries=$((tries - 1))
+        [ "$tries" -gt 0 ] && tail -n 3 "$log" | grep -q 'Could not get lock' || return 1
+        sleep "${CONTEND_APT_PAUSE_S:-10}"
+    done
 }
 
 # install_packages TABLE: returns 0 with nothing missing but what the program can do without.
