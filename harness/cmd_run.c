@@ -390,6 +390,11 @@ static int find_scenarios(const struct session *s, const struct scenario **found
 {
     for (size_t i = 0; i < s->cli.npositional; i++) {
         found[i] = scenario_find(s->env->scenarios, s->cli.positional[i]);
+        for (size_t earlier = 0; earlier < i; earlier++)
+            if (found[earlier] == found[i]) {
+                log_error("scenario '%s' is named twice", found[i]->name);
+                return -1;
+            }
         if (found[i])
             continue;
         char known[200] = "";
