@@ -143,8 +143,8 @@ const struct opt run_option_table[] = {
      .kind = OPT_TEXT,
      .offset = FIELD(out),
      .arg = "DIR",
-     .help = "Where the results go; those of an earlier run there are replaced (default "
-             "results/<host>/<utc>-<scenario>)"},
+     .help = "Where the results go; those of an earlier run there are replaced when the first "
+             "round is done (default results/<host>/<utc>-<scenario>)"},
     {.name = "host",
      .kind = OPT_TEXT,
      .offset = FIELD(host),
