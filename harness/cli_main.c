@@ -1,10 +1,12 @@
 #include "harness/cli_main.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "harness/affinity.h"
 #include "harness/core/log.h"
@@ -73,9 +75,21 @@ int cmd_finish(void)
     return EXIT_NOT_RUN;
 }
 
+/* A file that we open later must not become one of them: messages would be written into it. */
+static int open_standard_files(void)
+{
+    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+        if (fcntl(fd, F_GETFD) < 0 &&
+            open("/dev/null", fd == STDIN_FILENO ? O_RDONLY : O_WRONLY) != fd)
+            return -1;
+    return 0;
+}
+
 int cli_main(const struct cmd_env *env, int argc, char **argv)
 {
     const char *name = argc > 1 ? argv[1] : "";
+    if (open_standard_files())
+        return EXIT_NOT_RUN;
     /* A limit on the size of files is an error of write, which is told, and not a death. */
     (void)signal(SIGXFSZ, SIG_IGN);
     process_keep_children();

@@ -110,17 +110,7 @@ static void note_nccl(const struct result *result, struct environment *environme
         }
 }
 
-static int on_round(void *arg, unsigned round, struct err *err)
-{
-    struct session *s = arg;
-    if (!on_terminal(s, STDERR_FILENO))
-        log_info("round %u of %u done", round + 1, s->setup->result.rounds_planned);
-    note_nccl(&s->setup->result, &s->environment);
-    int rc = job_is_first(&s->job) ? output_round(&s->output, &s->setup->result, round, err) : 0;
-    return job_run_round(&s->job, rc, err);
-}
-
-static struct run_record make_record(const struct session *s, const char *status)
+static struct run_record make_record(const struct session *s, const char *status, time_t ended)
 {
     return (struct run_record){
         .status = status,
@@ -128,7 +118,7 @@ static struct run_record make_record(const struct session *s, const char *status
         .argc = s->argc + 1,
         .argv = s->argv - 1,
         .started = s->started,
-        .ended = time(NULL),
+        .ended = ended,
         .env = &s->environment,
         .topo = &s->topo,
         .result = &s->setup->result,
@@ -137,6 +127,29 @@ static struct run_record make_record(const struct session *s, const char *status
         .run_options = &s->options,
         .notes = s->notes,
     };
+}
+
+/* What is on disk is what counts: a round that cannot be written is as one that was not done. */
+static int write_round(struct session *s, unsigned round, struct err *err)
+{
+    struct err why = {0};
+    struct run_record record = make_record(s, "interrupted", 0);
+    int rc = output_round(&s->output, &record, round, &why);
+    if (rc) {
+        run_drop_round(&s->setup->result, round);
+        (void)err_set(err, rc, "round %u is not in the results: %.200s", round + 1, why.msg);
+    }
+    return rc;
+}
+
+static int on_round(void *arg, unsigned round, struct err *err)
+{
+    struct session *s = arg;
+    note_nccl(&s->setup->result, &s->environment);
+    int rc = job_is_first(&s->job) ? write_round(s, round, err) : 0;
+    if (!rc && !on_terminal(s, STDERR_FILENO))
+        log_info("round %u of %u done", round + 1, s->setup->result.rounds_planned);
+    return job_run_round(&s->job, rc, err);
 }
 
 /*
@@ -158,7 +171,7 @@ static void print_rows(const struct session *s)
         bool color = on_terminal(s, STDOUT_FILENO) && !getenv("NO_COLOR");
         table_print(&s->setup->result, &s->output.rows, stdout, color);
         symmetry_tell(&s->symmetry, &s->topo, stdout, color);
-        (void)printf("\nResults: %s\n", s->output.path);
+        (void)printf("\nResults: %s\n", s->output.dir.path);
         return;
     }
     json_t *json = rows_to_json(&s->output.rows);
@@ -178,6 +191,17 @@ static int measure(struct session *s, struct err *err)
     return rc;
 }
 
+/* Of a run that did not come to its end. */
+static void tell_what_is_there(const struct session *s, bool interrupted)
+{
+    char rounds[64] = "no round was done: the earlier run in";
+    if (!s->output.dir.holds_earlier)
+        (void)snprintf(rounds, sizeof(rounds), "%u of %u rounds are in",
+                       s->setup->result.rounds_done, s->setup->result.rounds_planned);
+    log_info("%s%s %s%s", interrupted ? "interrupted; " : "", rounds, s->output.dir.path,
+             s->output.dir.holds_earlier ? " stays as it was" : "");
+}
+
 /* Everything after the measuring, whatever its end. Returns the exit code. */
 static int conclude(struct session *s, int rc, const struct err *measured)
 {
@@ -192,24 +216,24 @@ static int conclude(struct session *s, int rc, const struct err *measured)
     const struct symmetry_distance distance = symmetry_topo_distance(&s->topo);
     if (symmetry_make(&s->output.rows, &distance, &s->symmetry, &err))
         log_error("%s", err.msg);
-    struct run_record record = make_record(s, code == EXIT_INTERRUPTED ? "interrupted"
-                                              : code == EXIT_GOOD      ? "complete"
-                                                                       : "failed");
-    if (output_end(&s->output, &record, &err)) {
+    struct run_record record = make_record(s,
+                                           code == EXIT_INTERRUPTED ? "interrupted"
+                                           : code == EXIT_GOOD      ? "complete"
+                                                                    : "failed",
+                                           time(NULL));
+    int unwritten = output_end(&s->output, &record, &err);
+    if (unwritten)
         log_error("%s", err.msg);
+    if (rc || unwritten)
+        tell_what_is_there(s, interrupted);
+    if (interrupted || unwritten || s->output.dir.holds_earlier)
         return code ? code : EXIT_NOT_RUN;
-    }
-    if (interrupted) {
-        log_info("interrupted; %u of %u rounds are in %s", result->rounds_done,
-                 result->rounds_planned, s->output.path);
-        return code;
-    }
     int drawn = 0;
     if (!s->options.no_plots && !s->job.lost[0] && result->rounds_done)
-        drawn = report_plots(result, &s->output.rows, s->host, s->output.dir_fd, &s->signals, &err);
+        drawn = report_plots(result, &s->output.rows, s->host, s->output.dir.fd, &s->signals, &err);
     if (drawn == -EINTR)
         log_info("interrupted while figures were drawn; 'contend report %s' draws them",
-                 s->output.path);
+                 s->output.dir.path);
     else if (drawn)
         log_warn("no plots: %s", err.msg);
     print_rows(s);
@@ -243,7 +267,7 @@ static int run_for_real(struct session *s, const char *subdirectory)
 {
     struct err err = {0};
     s->started = time(NULL);
-    struct run_record record = make_record(s, "interrupted");
+    struct run_record record = make_record(s, "interrupted", 0);
     int code;
     int rc = job_is_first(&s->job)
                  ? output_open(&s->output, s->options.out, s->host, s->setup->scenario->name,
@@ -403,6 +427,11 @@ static int find_scenarios(const struct session *s, const struct scenario **found
 {
     for (size_t i = 0; i < s->cli.npositional; i++) {
         found[i] = scenario_find(s->env->scenarios, s->cli.positional[i]);
+        for (size_t earlier = 0; earlier < i; earlier++)
+            if (found[earlier] == found[i]) {
+                log_error("scenario '%s' is named twice", found[i]->name);
+                return -1;
+            }
         if (found[i])
             continue;
         char known[200] = "";

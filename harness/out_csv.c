@@ -1,7 +1,6 @@
 #include "harness/out_csv.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -9,8 +8,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "harness/file.h"
+
 #define ROWS_NAME "rows.csv"
-#define ROWS_TMP ROWS_NAME ".tmp"
 #define SAMPLES_NAME "samples.csv"
 #define SAMPLE_COLUMNS                                                                             \
     "round,order,scenario,placement,workers,worker,bench,iter,start_ns,elapsed_ns,ops,bytes,"      \
@@ -63,29 +63,6 @@ static void put_rows(const struct rows *rows, FILE *out)
         }
 }
 
-/* Opens for writing, empty. The name is ours; a link there is not followed out of the directory. */
-static int open_empty(int dir_fd, const char *name)
-{
-    int fd = openat(dir_fd, name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0666);
-    return fd < 0 ? -errno : fd;
-}
-
-/* Writes all of `text` at that offset; 0 or a negative errno. */
-static int write_at(int fd, const char *text, size_t size, off_t offset)
-{
-    while (size > 0) {
-        ssize_t n = pwrite(fd, text, size, offset);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n <= 0)
-            return n < 0 ? -errno : -ENOSPC;
-        text += n;
-        size -= (size_t)n;
-        offset += n;
-    }
-    return 0;
-}
-
 /* Text that is built in memory, so that a write error still knows its errno. */
 struct text {
     char *data; /* owned, by free() */
@@ -108,17 +85,6 @@ static int text_close(struct text *text)
     return failed ? -ENOMEM : 0;
 }
 
-static int write_tmp(int dir_fd, const struct text *text)
-{
-    int fd = open_empty(dir_fd, ROWS_TMP);
-    if (fd < 0)
-        return fd;
-    int rc = write_at(fd, text->data, text->size, 0);
-    if (close(fd) != 0 && !rc)
-        rc = -errno;
-    return rc;
-}
-
 int out_csv_rows(int dir_fd, const struct rows *rows, struct err *err)
 {
     struct text text;
@@ -127,13 +93,8 @@ int out_csv_rows(int dir_fd, const struct rows *rows, struct err *err)
         return err_sys(err, rc, "cannot write " ROWS_NAME);
     put_rows(rows, text.stream);
     rc = text_close(&text);
-    if (!rc) {
-        rc = write_tmp(dir_fd, &text);
-        if (!rc && renameat(dir_fd, ROWS_TMP, dir_fd, ROWS_NAME) != 0)
-            rc = -errno;
-        if (rc)
-            (void)unlinkat(dir_fd, ROWS_TMP, 0);
-    }
+    if (!rc)
+        rc = file_write(dir_fd, ROWS_NAME, text.data, text.size);
     free(text.data);
     return rc ? err_sys(err, rc, "cannot write " ROWS_NAME) : 0;
 }
@@ -141,20 +102,26 @@ int out_csv_rows(int dir_fd, const struct rows *rows, struct err *err)
 /* All of `text` behind the valid part of the file, or nothing of it. */
 static int append_whole(struct samples_file *file, const char *text, size_t size, struct err *err)
 {
-    int rc = write_at(file->fd, text, size, file->valid_bytes);
+    int rc = file_write_at(file->fd, text, size, file->valid_bytes);
     if (!rc) {
         file->valid_bytes += (off_t)size;
         return 0;
     }
-    if (ftruncate(file->fd, file->valid_bytes) != 0)
-        return err_sys(err, rc, "cannot write " SAMPLES_NAME ", its last lines are not valid");
+    samples_file_cut(file, file->valid_bytes);
     return err_sys(err, rc, "cannot write " SAMPLES_NAME);
+}
+
+void samples_file_cut(struct samples_file *file, off_t valid_bytes)
+{
+    file->valid_bytes = valid_bytes;
+    if (ftruncate(file->fd, valid_bytes) != 0)
+        return; /* run.json says where the valid part ends */
 }
 
 int samples_file_open(struct samples_file *file, int dir_fd, struct err *err)
 {
     static const char header[] = SAMPLE_COLUMNS "\n";
-    int fd = open_empty(dir_fd, SAMPLES_NAME);
+    int fd = file_open_empty(dir_fd, SAMPLES_NAME);
     if (fd < 0)
         return err_sys(err, fd, "cannot create " SAMPLES_NAME);
     *file = (struct samples_file){.is_open = true, .fd = fd};

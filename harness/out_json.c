@@ -1,15 +1,14 @@
 #include "harness/out_json.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "harness/env_json.h"
+#include "harness/file.h"
 #include "harness/json_findings.h"
 #include "harness/json_value.h"
 #include "harness/plan_json.h"
@@ -218,10 +217,11 @@ static json_t *from_result(const struct run_record *record)
     const struct result *result = record->result;
     if (!result)
         return json_object();
-    return json_pack("{s:o, s:o, s:s, s:i, s:i, s:I}", "run_id", json_value_text(result->run_id),
-                     "scenario", json_value_text(result->scenario), "device",
-                     device_name(result->device), "rounds_planned", (int)result->rounds_planned,
-                     "rounds_done", (int)result->rounds_done, "seed", (json_int_t)result->seed);
+    return json_pack(
+        "{s:o, s:o, s:s, s:i, s:i, s:I, s:I}", "run_id", json_value_text(result->run_id),
+        "scenario", json_value_text(result->scenario), "device", device_name(result->device),
+        "rounds_planned", (int)result->rounds_planned, "rounds_done", (int)result->rounds_done,
+        "samples_bytes", (json_int_t)record->samples_bytes, "seed", (json_int_t)result->seed);
 }
 
 json_t *out_json_record(const struct run_record *record)
@@ -248,50 +248,16 @@ json_t *out_json_record(const struct run_record *record)
     return NULL;
 }
 
-static int write_all(int fd, const char *text, size_t size)
-{
-    while (size) {
-        ssize_t n = write(fd, text, size);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n < 0)
-            return -errno;
-        text += n;
-        size -= (size_t)n;
-    }
-    return 0;
-}
-
-/* Synced before the rename: a full disk or a power cut must not replace a good file by half a one.
- */
-static int write_synced(int dir_fd, const char *name, const char *text)
-{
-    int fd = openat(dir_fd, name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0644);
-    if (fd < 0)
-        return -errno;
-    int rc = write_all(fd, text, strlen(text));
-    if (!rc)
-        rc = write_all(fd, "\n", 1);
-    if (!rc && fsync(fd))
-        rc = -errno;
-    if (close(fd) && !rc)
-        rc = -errno;
-    return rc;
-}
-
-int out_json_run(int dir_fd, const struct run_record *record, struct err *err)
+int out_json_run(int dir_fd, const char *name, const struct run_record *record, struct err *err)
 {
     json_t *document = out_json_record(record);
     char *text = document ? json_dumps(document, JSON_INDENT(2) | JSON_REAL_PRECISION(15)) : NULL;
     json_decref(document);
     if (!text)
         return err_set(err, -ENOMEM, "no memory for run.json");
-    int rc = write_synced(dir_fd, "run.json.tmp", text);
+    size_t size = strlen(text);
+    text[size++] = '\n'; /* in place of the 0 */
+    int rc = file_write(dir_fd, name, text, size);
     free(text);
-    if (!rc && renameat(dir_fd, "run.json.tmp", dir_fd, "run.json"))
-        rc = -errno;
-    if (!rc)
-        return 0;
-    (void)unlinkat(dir_fd, "run.json.tmp", 0);
-    return err_sys(err, rc, "cannot write run.json");
+    return rc ? err_sys(err, rc, "cannot write run.json") : 0;
 }

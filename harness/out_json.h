@@ -1,13 +1,14 @@
 /*
  * run.json: everything about a run but its samples. results/README.md explains every key.
  *
- * Write it when the run starts, with status "interrupted", and again at the end: whatever
- * happens between leaves a file that is valid and true.
+ * Written when the run starts and after each round, with status "interrupted", and again at the
+ * end: whatever happens between leaves a file that is valid and true.
  */
 #ifndef CONTEND_OUT_JSON_H
 #define CONTEND_OUT_JSON_H
 
 #include <jansson.h>
+#include <sys/types.h>
 #include <time.h>
 
 #include "harness/core/err.h"
@@ -30,6 +31,7 @@ struct run_record {
     const struct environment *env;
     const struct topo *topo;
     const struct result *result;
+    off_t samples_bytes;             /* of samples.csv that belong to the rounds done */
     const struct symmetry *symmetry; /* of the rows, once there are all */
     const struct opt *run_opts;      /* table and struct of the subcommand's options */
     const void *run_options;
@@ -40,10 +42,10 @@ struct run_record {
 json_t *out_json_record(const struct run_record *record);
 
 /*
- * Writes run.json into the directory, whole or not at all (run.json.tmp, then rename). Errors:
- * -ENOMEM, and what open, write, fsync and rename give, such as -ENOSPC.
+ * Writes it into the directory, under that name. Errors: -ENOMEM, and what open, write and close
+ * give, such as -ENOSPC; then there is no file of that name.
  */
-int out_json_run(int dir_fd, const struct run_record *record, struct err *err);
+int out_json_run(int dir_fd, const char *name, const struct run_record *record, struct err *err);
 
 /*
  * {"rows": 4096, "pinned": true, "wait": "spin"}: option values with their JSON types; empty for a

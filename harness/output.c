@@ -1,96 +1,79 @@
 #include "harness/output.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "harness/core/log.h"
-#include "harness/report.h"
 
-/* mkdir -p; *made says whether the last directory is ours. */
-static int make_directories(const char *path, bool *made, struct err *err)
-{
-    char part[4096];
-    size_t length = strlen(path);
-    if (!length || length >= sizeof(part))
-        return err_set(err, -EINVAL, "output directory '%.80s' has no usable name", path);
-    for (size_t i = 1; i <= length; i++) {
-        if (path[i] != '/' && path[i] != '\0')
-            continue;
-        (void)snprintf(part, sizeof(part), "%.*s", (int)i, path);
-        *made = !mkdir(part, 0777);
-        if (!*made && errno != EEXIST)
-            return err_sys(err, -errno, "cannot create output directory '%.150s'", part);
-    }
-    return 0;
-}
-
-static int choose_path(struct output *output, const char *out, const char *host,
+static int choose_path(char *path, size_t size, const char *out, const char *host,
                        const char *scenario, const char *subdirectory, time_t started,
                        struct err *err)
 {
     char utc[32];
     struct tm tm;
-    size_t size = sizeof(output->path);
     int n;
     (void)strftime(utc, sizeof(utc), "%Y%m%dT%H%M%SZ", gmtime_r(&started, &tm));
     if (out)
-        n = snprintf(output->path, size, "%s%s%s", out, subdirectory ? "/" : "",
+        n = snprintf(path, size, "%s%s%s", out, subdirectory ? "/" : "",
                      subdirectory ? subdirectory : "");
     else
-        n = snprintf(output->path, size, "results/%s/%s-%s", host, utc, scenario);
+        n = snprintf(path, size, "results/%s/%s-%s", host, utc, scenario);
     if (n < 0 || (size_t)n >= size)
-        return err_set(err, -ENAMETOOLONG, "output directory '%.80s...' has too long a name", out);
+        return err_set(err, -ENAMETOOLONG, "output directory '%.80s...' has too long a name", path);
     return 0;
 }
 
-/* Nothing half-written: a run that could not start leaves no files behind. */
-static void undo(struct output *output, bool made)
+static void put_command(const struct run_record *record, char *buf, size_t size)
 {
-    static const char *const names[] = {"rows.csv", "samples.csv", "run.json"};
-    if (output->dir_fd < 0)
-        return;
-    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-        (void)unlinkat(output->dir_fd, names[i], 0);
-    if (made)
-        (void)rmdir(output->path);
+    size_t used = 0;
+    buf[0] = '\0';
+    for (int i = 0; i < record->argc && used < size; i++)
+        used += (size_t)snprintf(buf + used, size - used, "%s%s", i ? " " : "", record->argv[i]);
+}
+
+/* run.json, which names the samples that belong to it, and then all that was written counts. */
+static int publish(struct output *output, const struct run_record *record, off_t samples_bytes,
+                   struct err *err)
+{
+    struct run_record now = *record;
+    now.samples_bytes = samples_bytes;
+    int rc = out_json_run(output->dir.work_fd, OUT_DIR_RECORD, &now, err);
+    return rc ? rc : out_dir_publish(&output->dir, err);
+}
+
+static int write_first(struct output *output, const struct run_record *record, struct err *err)
+{
+    int rc = samples_file_open(&output->samples, output->dir.work_fd, err);
+    if (!rc)
+        rc = out_csv_rows(output->dir.work_fd, &output->rows, err);
+    if (!rc && output->dir.holds_earlier) /* to know now whether it can be written */
+        rc = out_json_run(output->dir.work_fd, OUT_DIR_RECORD, record, err);
+    else if (!rc)
+        rc = publish(output, record, output->samples.valid_bytes, err);
+    return rc;
 }
 
 int output_open(struct output *output, const char *out, const char *host, const char *scenario,
                 const char *subdirectory, const struct run_record *record, struct err *err)
 {
-    bool made = false;
-    *output = (struct output){.dir_fd = -1};
-    int rc = choose_path(output, out, host, scenario, subdirectory, record->started, err);
-    if (!rc)
-        rc = make_directories(output->path, &made, err);
+    char path[4096], command[512];
+    *output = (struct output){0};
+    int rc =
+        choose_path(path, sizeof(path), out, host, scenario, subdirectory, record->started, err);
     if (rc)
         return rc;
-    output->dir_fd = open(output->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (output->dir_fd < 0)
-        return err_sys(err, -errno, "cannot open output directory '%.150s'", output->path);
-    if (!faccessat(output->dir_fd, "run.json", F_OK, 0)) {
-        log_info("replacing the earlier run in %s", output->path);
-        report_remove(output->dir_fd); /* this run may not draw, or not the same figures */
-    }
+    put_command(record, command, sizeof(command));
+    rc = out_dir_open(&output->dir, path, !out, command, err);
+    if (rc)
+        return rc;
     struct err why = {0};
-    rc = samples_file_open(&output->samples, output->dir_fd, &why);
-    if (!rc)
-        rc = out_csv_rows(output->dir_fd, &output->rows, &why);
-    if (!rc)
-        rc = out_json_run(output->dir_fd, record, &why);
-    if (rc) {
-        undo(output, made);
-        return err_set(err, rc, "output directory '%.100s': %.140s", output->path, why.msg);
-    }
-    return 0;
+    rc = write_first(output, record, &why);
+    return rc ? err_set(err, rc, "output directory '%.100s': %.140s", path, why.msg) : 0;
 }
 
-int output_round(struct output *output, const struct result *result, unsigned round,
-                 struct err *err)
+static int append_samples(struct output *output, const struct result *result, unsigned round,
+                          struct err *err)
 {
     for (size_t a = 0; a < result->narms; a++) {
         const struct arm *arm = &result->arms[a];
@@ -102,15 +85,43 @@ int output_round(struct output *output, const struct result *result, unsigned ro
                 return rc;
         }
     }
+    return 0;
+}
+
+int output_round(struct output *output, const struct run_record *record, unsigned round,
+                 struct err *err)
+{
+    struct rows rows = {0};
+    off_t before = output->samples.valid_bytes;
+    bool replaces = output->dir.holds_earlier;
+    int rc = append_samples(output, record->result, round, err);
+    if (!rc)
+        rc = rows_make(record->result, &rows, err);
+    if (!rc)
+        rc = out_csv_rows(output->dir.work_fd, &rows, err);
+    if (!rc)
+        rc = publish(output, record, output->samples.valid_bytes, err);
+    if (rc) {
+        samples_file_cut(&output->samples, before);
+        rows_free(&rows);
+        return rc;
+    }
+    if (replaces)
+        log_info("replacing the earlier run in %s", output->dir.path);
     rows_free(&output->rows);
-    int rc = rows_make(result, &output->rows, err);
-    return rc ? rc : out_csv_rows(output->dir_fd, &output->rows, err);
+    output->rows = rows;
+    return 0;
 }
 
 int output_end(struct output *output, const struct run_record *record, struct err *err)
 {
+    struct run_record last = *record;
+    off_t samples_bytes = output->samples.valid_bytes;
     int rc = samples_file_close(&output->samples, err);
-    int json_rc = out_json_run(output->dir_fd, record, err);
+    if (rc)
+        last.status = "failed";
+    int json_rc =
+        output->dir.holds_earlier ? 0 : publish(output, &last, samples_bytes, rc ? NULL : err);
     return rc ? rc : json_rc;
 }
 
@@ -118,7 +129,5 @@ void output_close(struct output *output)
 {
     (void)samples_file_close(&output->samples, NULL);
     rows_free(&output->rows);
-    if (output->dir_fd >= 0)
-        (void)close(output->dir_fd);
-    output->dir_fd = -1;
+    out_dir_close(&output->dir);
 }

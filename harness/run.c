@@ -19,14 +19,15 @@ static struct observation *append_observation(struct arm *arm, struct err *err)
     return &arm->observations[n];
 }
 
-/* Drops what an unfinished round has left. */
-static void drop_round(struct result *result, unsigned round)
+void run_drop_round(struct result *result, unsigned round)
 {
     for (size_t i = 0; i < result->narms; i++) {
         struct arm *arm = &result->arms[i];
         while (arm->nobservations && arm->observations[arm->nobservations - 1].round >= round)
             observation_free(&arm->observations[--arm->nobservations]);
     }
+    if (result->rounds_done > round)
+        result->rounds_done = round;
 }
 
 static size_t count_launched(const struct result *result)
@@ -72,7 +73,7 @@ int run_rounds(const struct observe_config *config, const struct run_hooks *hook
         arms_shuffle(result->seed, round, result->narms, order);
         rc = run_round(config, hooks, round, order, signals, result, err);
         if (rc) {
-            drop_round(result, round);
+            run_drop_round(result, round);
             break;
         }
         result->rounds_done = round + 1;

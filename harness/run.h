@@ -26,6 +26,9 @@ struct run_hooks {
 int run_rounds(const struct observe_config *config, const struct run_hooks *hooks,
                struct signals *signals, struct result *result, struct err *err);
 
+/* Takes back that round and those behind it: one that is not whole, or could not be written. */
+void run_drop_round(struct result *result, unsigned round);
+
 /* False where no arm, baselines included, has a single round that can be used. */
 bool run_measured_anything(const struct result *result);
 

@@ -41,7 +41,7 @@ const struct opt run_option_table[] = {
      .offset = FIELD(workers),
      .def = "auto",
      .arg = "N[,N]",
-     .help = "Worker counts to try; auto is one a GPU, at least 2"},
+     .help = "Worker counts to try, each once; auto is one a GPU, at least 2"},
     {.name = "placement",
      .letter = 'P',
      .kind = OPT_TEXT,
@@ -143,8 +143,8 @@ const struct opt run_option_table[] = {
      .kind = OPT_TEXT,
      .offset = FIELD(out),
      .arg = "DIR",
-     .help = "Where the results go; those of an earlier run there are replaced (default "
-             "results/<host>/<utc>-<scenario>)"},
+     .help = "Where the results go; those of an earlier run there are replaced when the first "
+             "round is done (default results/<host>/<utc>-<scenario>)"},
     {.name = "host",
      .kind = OPT_TEXT,
      .offset = FIELD(host),
@@ -217,7 +217,14 @@ static unsigned default_workers(const struct topo *topo, const struct bench *ben
     return bench->needs & NEED_COLLECTIVE ? (gpus ? gpus : 1) : plan_default_workers(topo);
 }
 
-/* "2,4,8" or "auto" -> counts. Returns how many, or a negative errno. */
+static bool has_count(const unsigned *counts, int n, unsigned count)
+{
+    while (n > 0 && counts[n - 1] != count)
+        n--;
+    return n > 0;
+}
+
+/* "2,4,8" or "auto" -> counts, each once. Returns how many, or a negative errno. */
 static int parse_workers(const char *text, const struct topo *topo, const struct bench *bench,
                          unsigned counts[MAX_COUNTS], struct err *err)
 {
@@ -231,7 +238,8 @@ static int parse_workers(const char *text, const struct topo *topo, const struct
         unsigned long value = strtoul(at, &end, 10);
         if (end == at || *at < '0' || *at > '9' || value < 1 || value > MAX_WORKERS)
             break;
-        counts[n++] = (unsigned)value;
+        if (!has_count(counts, n, (unsigned)value)) /* rows of two would have one key */
+            counts[n++] = (unsigned)value;
         if (!*end)
             return n;
         if (*end != ',')

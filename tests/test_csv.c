@@ -41,7 +41,7 @@ static int set_up(void **state)
 static int tear_down(void **state)
 {
     struct fixture *fixture = *state;
-    static const char *const names[] = {"rows.csv", "rows.csv.tmp", "samples.csv", "target"};
+    static const char *const names[] = {"rows.csv", "samples.csv", "target"};
     (void)setrlimit(RLIMIT_FSIZE, &fixture->file_size);
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
         (void)unlinkat(fixture->dir_fd, names[i], 0);
@@ -91,7 +91,6 @@ static void test_csv_rows_golden(void **state)
     char *got = slurp(f->dir_fd, "rows.csv");
     assert_non_null(got);
     fixture_golden("rows_demo.csv", got);
-    assert_int_equal(faccessat(f->dir_fd, "rows.csv.tmp", F_OK, 0), -1);
     free(got);
     rows_free(&rows);
     fixture_result_free(&result);
@@ -143,19 +142,16 @@ static void test_csv_rows_empty_is_a_header(void **state)
     assert_file(f->dir_fd, "rows.csv", ROW_COLUMNS "\n");
 }
 
-static void test_csv_rows_full_disk_keeps_the_old_file(void **state)
+static void test_csv_rows_full_disk_leaves_no_part(void **state)
 {
     const struct fixture *f = *state;
     struct row row = row_by_hand();
-    struct rows rows = {0};
+    struct rows rows = {.n = 1, .capacity = 1, .row = &row};
     struct err err;
-    assert_int_equal(out_csv_rows(f->dir_fd, &rows, &err), 0);
-    rows = (struct rows){.n = 1, .capacity = 1, .row = &row};
     limit_files(f, 200);
     assert_int_equal(out_csv_rows(f->dir_fd, &rows, &err), -EFBIG);
     assert_string_equal(err.msg, "cannot write rows.csv: File too large");
-    assert_file(f->dir_fd, "rows.csv", ROW_COLUMNS "\n");
-    assert_int_equal(faccessat(f->dir_fd, "rows.csv.tmp", F_OK, 0), -1);
+    assert_int_equal(faccessat(f->dir_fd, "rows.csv", F_OK, 0), -1);
 }
 
 static void test_csv_rows_bad_directory(void **state)
@@ -284,7 +280,7 @@ int main(void)
         TEST(test_csv_rows_golden),
         TEST(test_csv_rows_quotes_as_rfc_4180),
         TEST(test_csv_rows_empty_is_a_header),
-        TEST(test_csv_rows_full_disk_keeps_the_old_file),
+        TEST(test_csv_rows_full_disk_leaves_no_part),
         TEST(test_csv_rows_bad_directory),
         TEST(test_csv_samples_bytes),
         TEST(test_csv_samples_full_disk_keeps_whole_rounds),
