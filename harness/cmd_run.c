@@ -342,7 +342,8 @@ static int run_scenario(struct session *s, const struct scenario *scenario,
     struct run_setup setup = {0};
     s->setup = &setup;
     int code;
-    int rc = run_setup_make(s->env, scenario, &s->options, &s->cli, &s->topo, &setup, &err);
+    int rc =
+        run_setup_make(s->env->benches, scenario, &s->options, &s->cli, &s->topo, &setup, &err);
     rc = job_run_join(&s->job, &s->topo, rc, &setup, &err);
     if (rc) {
         log_error("%s", err.msg);

@@ -4,7 +4,7 @@
 
 #include "harness/core/err.h"
 #include "harness/job.h"
-#include "harness/run_options.h"
+#include "harness/run_setup.h"
 #include "harness/topo.h"
 
 /* First of all: a rank other than the first prints nothing, not even the help. */
