@@ -191,9 +191,10 @@ static int make_plans(const struct topo *topo, const struct place_args *args,
     return rc;
 }
 
-/* The topology to plan on: as reported, or with cores and clusters as measured. */
+/* The topology to plan on: as reported, or with cores and clusters as measured. *code: of an error.
+ */
 static int load(const struct cmd_env *env, const struct place_args *args, struct topo *topo,
-                struct err *err)
+                int *code, struct err *err)
 {
     struct measured measured = {0};
     struct topo_options options = {
@@ -209,6 +210,8 @@ static int load(const struct cmd_env *env, const struct place_args *args, struct
     if (!rc)
         rc = measured_apply(&measured, topo, err);
     measured_free(&measured);
+    if (rc)
+        *code = measure_exit_code(rc);
     return rc;
 }
 
@@ -219,7 +222,7 @@ static int place(const struct cmd_env *env, const struct place_args *args, struc
     struct topo topo = {0};
     int code = EXIT_USAGE;
     int n = placement_parse_list(args->placement, placements, err);
-    int rc = n < 0 ? n : load(env, args, &topo, err);
+    int rc = n < 0 ? n : load(env, args, &topo, &code, err);
     if (!rc)
         rc = make_plans(&topo, args, placements, n, plans, err);
     if (rc)

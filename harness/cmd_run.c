@@ -282,7 +282,9 @@ static int run_for_real(struct session *s, const char *subdirectory)
     }
     warn(s);
     rc = measure(s, &err);
+    signals_let_stop(!s->job.ops); /* figures and tables: who reads along may stop us with him */
     code = conclude(s, rc, &err);
+    signals_let_stop(false);
 close:
     symmetry_free(&s->symmetry);
     output_close(&s->output);

@@ -11,6 +11,7 @@
 #include "harness/collect.h"
 #include "harness/core/clock.h"
 #include "harness/core/futex.h"
+#include "harness/core/log.h"
 #include "harness/gpu_state.h"
 #include "harness/job_results.h"
 #include "harness/mpi_client.h"
@@ -51,8 +52,28 @@ static int tell_job(struct observer *o, bool interrupted)
 }
 
 /*
- * Sleeps until a worker or a signal has news, `until_ns`, or a tick. -EINTR: asked to stop; in a
- * job, also -EIO: a rank is lost.
+ * Ctrl-Z: the workers have process groups of their own, and would go on without us. What they would
+ * measure over a stop is no result. In a job, ranks would be taken for lost that wait for each
+ * other.
+ */
+static int obey_stop(struct observer *o)
+{
+    o->signals->stop_asked = false;
+    if (o->job) {
+        log_warn("a job of several ranks is not stopped by SIGTSTP; it goes on");
+        return 0;
+    }
+    for (unsigned i = 0; i < o->nworkers; i++)
+        (void)process_signal_group(&o->child[i].process, SIGSTOP);
+    process_stop_self();
+    for (unsigned i = 0; i < o->nworkers; i++)
+        (void)process_signal_group(&o->child[i].process, SIGCONT);
+    return signals_take(o->signals) ? -EINTR : err_set(o->err, -ERESTART, "stopped by SIGTSTP");
+}
+
+/*
+ * Sleeps until a worker or a signal has news, `until_ns`, or a tick. -EINTR: asked to end;
+ * -ERESTART: stopped meanwhile; in a job, also -EIO: a rank is lost.
  */
 static int wait_for_news(struct observer *o, uint64_t until_ns)
 {
@@ -71,9 +92,10 @@ static int wait_for_news(struct observer *o, uint64_t until_ns)
     observer_reap(o);
     if (o->config->on_wait)
         o->config->on_wait(o->config->on_wait_arg);
+    int rc = o->signals->stop_asked && !interrupted ? obey_stop(o) : 0;
     if (o->job)
         return tell_job(o, interrupted);
-    return interrupted ? -EINTR : 0;
+    return interrupted ? -EINTR : rc;
 }
 
 static uint64_t deadline(double seconds)

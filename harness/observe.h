@@ -36,7 +36,8 @@ struct observe_config {
 /*
  * Fills *out (its round, order and arm are the caller's); free it with observation_free, also
  * after an error. A worker that fails, hangs or dies makes the observation failed, with its reason,
- * and returns 0. Errors: -EINTR when a signal asked to stop; -errno when nothing could be started.
+ * and returns 0. Errors: -EINTR when a signal asked to end; -ERESTART when it was stopped (Ctrl-Z)
+ * and goes on now: do it again; -errno when nothing could be started.
  */
 int observe_arm(const struct observe_config *config, const struct arm *arm, bool record_visits,
                 struct signals *signals, struct observation *out, struct err *err);

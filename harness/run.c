@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "harness/arms.h"
+#include "harness/core/log.h"
 
 static struct observation *append_observation(struct arm *arm, struct err *err)
 {
@@ -69,15 +70,18 @@ int run_rounds(const struct observe_config *config, const struct run_hooks *hook
     if (!order)
         return err_set(err, -ENOMEM, "no memory for the order of arms");
     int rc = 0;
-    for (unsigned round = 0; round < result->rounds_planned && !rc; round++) {
+    for (unsigned round = 0; round < result->rounds_planned && !rc; round = result->rounds_done) {
         arms_shuffle(result->seed, round, result->narms, order);
         rc = run_round(config, hooks, round, order, signals, result, err);
-        if (rc) {
+        if (rc)
             run_drop_round(result, round);
-            break;
+        if (rc == -ERESTART) {
+            log_warn("stopped and continued: round %u is measured again", round + 1);
+            rc = 0;
+        } else if (!rc) {
+            result->rounds_done = round + 1;
+            rc = hooks->on_round ? hooks->on_round(hooks->arg, round, err) : 0;
         }
-        result->rounds_done = round + 1;
-        rc = hooks->on_round ? hooks->on_round(hooks->arg, round, err) : 0;
     }
     free(order);
     return rc;

@@ -22,6 +22,8 @@ int signals_open(struct signals *signals, struct err *err)
     (void)sigaddset(&mask, SIGTERM);
     if (!is_ignored(SIGHUP)) /* a shell's background jobs ignore SIGINT, and may be told by it */
         (void)sigaddset(&mask, SIGHUP);
+    if (!is_ignored(SIGTSTP))
+        (void)sigaddset(&mask, SIGTSTP);
     *signals = (struct signals){.fd = -1};
     (void)sigprocmask(SIG_BLOCK, &mask, &signals->before);
     signals->fd = signalfd(-1, &mask, SFD_CLOEXEC | SFD_NONBLOCK);
@@ -38,11 +40,21 @@ void signals_close(struct signals *signals)
         (void)sigprocmask(SIG_SETMASK, &signals->before, NULL);
 }
 
+void signals_let_stop(bool let)
+{
+    sigset_t stop;
+    (void)sigemptyset(&stop);
+    (void)sigaddset(&stop, SIGTSTP);
+    (void)sigprocmask(let ? SIG_UNBLOCK : SIG_BLOCK, &stop, NULL);
+}
+
 bool signals_take(struct signals *signals)
 {
     struct signalfd_siginfo info;
     while (read(signals->fd, &info, sizeof(info)) == (ssize_t)sizeof(info))
-        if (info.ssi_signo != SIGCHLD) {
+        if (info.ssi_signo == SIGTSTP) {
+            signals->stop_asked = true;
+        } else if (info.ssi_signo != SIGCHLD) {
             signals->interrupted = (int)info.ssi_signo;
             signals->since_ns = signals->since_ns ? signals->since_ns : clock_now_ns();
         }

@@ -68,12 +68,30 @@ static void test_ignored_hangup(void **state)
     }
 }
 
+/* Ctrl-Z is no request to end; where it is ignored, nothing happens. */
+static void test_stop_is_told_apart(void **state)
+{
+    (void)state;
+    for (int ignored = 0; ignored < 2; ignored++) {
+        struct signals signals;
+        struct err err;
+        void (*before)(int) = signal(SIGTSTP, ignored ? SIG_IGN : SIG_DFL);
+        assert_int_equal(signals_open(&signals, &err), 0);
+        (void)raise(SIGTSTP);
+        assert_false(signals_take(&signals));
+        assert_int_equal(signals.stop_asked, !ignored);
+        signals_close(&signals);
+        (void)signal(SIGTSTP, before);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_second_request_changes_nothing),
         cmocka_unit_test(test_mask_is_restored_otherwise),
         cmocka_unit_test(test_ignored_hangup),
+        cmocka_unit_test(test_stop_is_told_apart),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
