@@ -34,9 +34,10 @@ void signals_close(struct signals *signals)
 {
     if (signals->fd < 0)
         return;
+    bool interrupted = signals_take(signals);
     (void)close(signals->fd);
     signals->fd = -1;
-    if (!signals->interrupted)
+    if (!interrupted)
         (void)sigprocmask(SIG_SETMASK, &signals->before, NULL);
 }
 

@@ -25,8 +25,8 @@ struct signals {
 int signals_open(struct signals *signals, struct err *err);
 
 /*
- * Restores the mask, unless one asked to stop: who asks may ask twice (timeout(1) signals its
- * child, then its group), and the second must not end a program that is about to say how it ended.
+ * Restores the mask, unless one asked to stop, if only now: a program that is about to say how it
+ * ended must not end by it, nor by a second one (timeout(1) signals its child, then its group).
  */
 void signals_close(struct signals *signals);
 

@@ -12,8 +12,10 @@
 
 enum { ITS_OWN_CODE = 9 };
 
+enum when { NOT_BEFORE, BEFORE_ITS_LAST_LOOK, AFTER_ITS_LAST_LOOK };
+
 /* What becomes of a program that gets SIGTERM while it watches, if so, and again at its end. */
-static int end_of_child(bool asked_before)
+static int end_of_child(enum when asked)
 {
     pid_t child = fork();
     if (!child) {
@@ -21,10 +23,12 @@ static int end_of_child(bool asked_before)
         struct err err;
         if (signals_open(&signals, &err))
             _exit(1);
-        if (asked_before)
+        if (asked == BEFORE_ITS_LAST_LOOK)
             (void)raise(SIGTERM);
-        if (signals_take(&signals) != asked_before)
+        if (signals_take(&signals) != (asked == BEFORE_ITS_LAST_LOOK))
             _exit(2);
+        if (asked == AFTER_ITS_LAST_LOOK)
+            (void)raise(SIGTERM);
         signals_close(&signals);
         (void)raise(SIGTERM);
         _exit(ITS_OWN_CODE);
@@ -37,7 +41,15 @@ static int end_of_child(bool asked_before)
 static void test_second_request_changes_nothing(void **state)
 {
     (void)state;
-    int status = end_of_child(true);
+    int status = end_of_child(BEFORE_ITS_LAST_LOOK);
+    assert_true(WIFEXITED(status));
+    assert_int_equal(WEXITSTATUS(status), ITS_OWN_CODE);
+}
+
+static void test_late_request_does_not_end_it_before_its_last_words(void **state)
+{
+    (void)state;
+    int status = end_of_child(AFTER_ITS_LAST_LOOK);
     assert_true(WIFEXITED(status));
     assert_int_equal(WEXITSTATUS(status), ITS_OWN_CODE);
 }
@@ -45,7 +57,7 @@ static void test_second_request_changes_nothing(void **state)
 static void test_mask_is_restored_otherwise(void **state)
 {
     (void)state;
-    int status = end_of_child(false);
+    int status = end_of_child(NOT_BEFORE);
     assert_true(WIFSIGNALED(status));
     assert_int_equal(WTERMSIG(status), SIGTERM);
 }
@@ -89,6 +101,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_second_request_changes_nothing),
+        cmocka_unit_test(test_late_request_does_not_end_it_before_its_last_words),
         cmocka_unit_test(test_mask_is_restored_otherwise),
         cmocka_unit_test(test_ignored_hangup),
         cmocka_unit_test(test_stop_is_told_apart),
