@@ -8,7 +8,9 @@ fi
 root=$scratch/root
 trap 'umount "$root/proc" "$root/sys" 2>/dev/null; rm -rf --one-file-system "$scratch"' EXIT
 
-cmake --build "$CONTEND_BUILD_DIR" --target bundle >"$scratch/log" 2>&1 || fail "$(cat "$scratch/log")"
+# The front door's lock: another test run may build the same here.
+flock "$CONTEND_BUILD_DIR/front-door.lock" cmake --build "$CONTEND_BUILD_DIR" --target bundle \
+    >"$scratch/log" 2>&1 || fail "$(cat "$scratch/log")"
 (cd "$scratch" && sh "$CONTEND_SOURCE_DIR/cmake/bundle.sh" "$CONTEND_BUILD_DIR/bundle/contend" \
     "$CONTEND_SOURCE_DIR") >"$scratch/name" || fail "bundle.sh fails"
 tarball=$scratch/$(cat "$scratch/name")

@@ -47,10 +47,8 @@ code=$?
 [ "$code" = 130 ] || fail "exit $code after SIGTERM: $(cat "$scratch/hangs.log")"
 grep -q 'error: rank 0 .*the MPI process does not answer' "$scratch/hangs.log" ||
     fail "who does not answer is not said: $(cat "$scratch/hangs.log")"
-no_process() { # no_process PATTERN: the kernel has a moment to end children after their parent
-    ! pgrep -f "$1" >/dev/null
-}
-wait_for 20 no_process "^$CONTEND_FAKE __mpi" || fail "MPI processes stay behind"
+# The kernel has a moment to end children after their parent.
+wait_for 20 none_of_ours ' __mpi( |$)' || fail "MPI processes stay behind"
 needs_mpi
 command -v jq >/dev/null || skip "no jq"
 
@@ -137,5 +135,5 @@ end_mpirun() { # end_mpirun METRIC COMMAND...
 }
 end_mpirun rank_sum "$CONTEND_FAKE" bench faketeam --time 0.1
 end_mpirun collective_latency "$CONTEND_BINARY" bench collective -p end=4K --time 0.3 --limit 300
-wait_for 20 no_process "^$CONTEND_BUILD_DIR/.*$scratch" || fail "ranks stay behind"
+wait_for 20 none_of_ours "^$CONTEND_BUILD_DIR/" || fail "ranks stay behind"
 finish

@@ -2,11 +2,12 @@
 # However a run ends, no worker, no shared memory and no temporary file stays.
 . tests/lib.sh
 
-workers_of() { # PIDs of workers whose arena descriptor came from the run started here
-    pgrep -f "^$CONTEND_FAKE __worker" || true
+workers_of() { # PIDs of workers of the runs started here
+    ours ' __worker( |$)'
 }
 shm_before=$(ls /dev/shm 2>/dev/null)
-tmp_before=$(ls /tmp)
+export TMPDIR=$scratch/tmp
+mkdir "$TMPDIR"
 
 start() { # start OUT ROUNDS [option...]: a run in the background, until a round is on disk
     local out=$1 rounds=$2
@@ -56,9 +57,8 @@ code=$?
 grep -q 'killed by signal 9' "$scratch/worker/rows.csv" || fail "no reason for the killed worker"
 [ -z "$(workers_of)" ] || fail "workers left after a killed one"
 
-left=$(comm -13 <(echo "$shm_before") <(ls /dev/shm 2>/dev/null) | grep contend)
+# By name: MPI's jobs of other tests come and go there, too.
+left=$(comm -13 <(echo "$shm_before") <(ls /dev/shm 2>/dev/null) | grep '^contend')
 [ -z "$left" ] || fail "shared memory left in /dev/shm: $left"
-# By name: other programs, such as a compiler, come and go in /tmp meanwhile.
-left=$(comm -13 <(echo "$tmp_before") <(ls /tmp) | grep contend)
-[ -z "$left" ] || fail "files left in /tmp: $left"
+[ -z "$(ls "$TMPDIR")" ] || fail "temporary files left: $(ls "$TMPDIR")"
 finish

@@ -3,6 +3,7 @@
 set -u
 : "${CONTEND_BINARY:?}" "${CONTEND_FAKE:?}"
 scratch=$(mktemp -d)
+export CONTEND_TEST=$scratch # in the environment of every process that this test starts
 trap 'rm -rf "$scratch"' EXIT
 failures=0
 
@@ -38,6 +39,18 @@ wait_for() {
         [ $((tries -= 1)) -gt 0 ] || return 1
         sleep 0.1
     done
+}
+
+# ours PATTERN: processes with that command line that this test started, and no other copy of it.
+ours() {
+    local pid
+    for pid in $(pgrep -f -- "$1"); do
+        ! grep -qzFx -- "CONTEND_TEST=$scratch" "/proc/$pid/environ" 2>/dev/null || echo "$pid"
+    done
+}
+
+none_of_ours() { # none_of_ours PATTERN
+    [ -z "$(ours "$1")" ]
 }
 
 finish() {

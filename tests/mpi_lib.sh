@@ -10,6 +10,7 @@ skip() {
 # Root may run mpirun; more ranks than cores share them, and give way while they wait.
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 export OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_MCA_mpi_yield_when_idle=1
+export TMPDIR=${scratch:?} # MPI's sessions of other jobs come and go in /tmp
 export ASAN_OPTIONS=detect_leaks=0 # MPI keeps what it has until the end
 export CONTEND_MPI_MODULE="$CONTEND_BUILD_DIR/contend_mpi.so"
 
@@ -24,10 +25,10 @@ rank_of() {
         sed -n 's/^\(OMPI_COMM_WORLD_RANK\|SLURM_PROCID\)=//p' | head -n 1
 }
 
-# pids PATTERN RANK: processes of the run under $scratch with that command line, of that rank.
+# pids PATTERN RANK: processes of this test with that command line, of that rank.
 pids() {
     local pid
-    for pid in $(pgrep -f "$1"); do
+    for pid in $(ours "$1"); do
         [ "$(rank_of "$pid")" != "$2" ] || echo "$pid"
     done
 }
