@@ -67,6 +67,11 @@ static int print_help(const struct cmd_env *env, char **argv, const char *name)
     return command ? command->main(env, 2, asked + 1) : unknown(name);
 }
 
+enum exit_code cmd_not_measured(int rc)
+{
+    return rc == -EINTR ? EXIT_INTERRUPTED : EXIT_NOT_RUN;
+}
+
 int cmd_finish(void)
 {
     if (fflush(stdout) == 0 && !ferror(stdout))

@@ -26,6 +26,9 @@ typedef int cmd_main(const struct cmd_env *env, int argc, char **argv);
 
 cmd_main cmd_run, cmd_bench, cmd_list, cmd_topo, cmd_place, cmd_report;
 
+/* Of what was to be measured first, and ended with `rc`: good usage, but something did not run. */
+enum exit_code cmd_not_measured(int rc);
+
 /* Flushes stdout. 0, or EXIT_NOT_RUN after a message: the reader of a full disk must know. */
 int cmd_finish(void);
 

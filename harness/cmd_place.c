@@ -211,7 +211,7 @@ static int load(const struct cmd_env *env, const struct place_args *args, struct
         rc = measured_apply(&measured, topo, err);
     measured_free(&measured);
     if (rc)
-        *code = measure_exit_code(rc);
+        *code = cmd_not_measured(rc);
     return rc;
 }
 

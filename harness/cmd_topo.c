@@ -283,7 +283,7 @@ static int show(const struct cmd_env *env, const struct topo_args *args)
         rc = err_set(&err, -EINVAL, "--measure is for this machine, and not with --xml");
     if (!rc && args->measure &&
         (rc = measure_topology(env->benches, &topo, true, &measured, &err)) != 0)
-        code = measure_exit_code(rc);
+        code = cmd_not_measured(rc);
     if (rc) {
         log_error("%s", err.msg);
     } else if (args->json) {

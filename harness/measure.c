@@ -159,8 +159,3 @@ int measure_topology(const struct bench *const *benches, const struct topo *topo
     signals_close(&signals);
     return rc;
 }
-
-enum exit_code measure_exit_code(int rc)
-{
-    return rc == -EINTR ? EXIT_INTERRUPTED : EXIT_NOT_RUN;
-}

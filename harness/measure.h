@@ -23,7 +23,4 @@ enum { MEASURE_SCANS = 3 };
 int measure_topology(const struct bench *const *benches, const struct topo *topo, bool caches,
                      struct measured *out, struct err *err);
 
-/* Of a command whose measuring failed so: it was good usage, and something did not run. */
-enum exit_code measure_exit_code(int rc);
-
 #endif

@@ -2,9 +2,11 @@
 # srun starts the ranks: a Slurm of one node, which runs only as long as this test, with files, ports
 # and numbers of jobs of its own. Slurm as Debian packages it (slurmctld, slurmd, munge), with PMIx or
 # PMI-2.
-# Its ports are those of a network of its own; where there is none, others may have them.
-if [ "${1-}" != --inside ] && unshare --net sh -c 'ip link set lo up' 2>/dev/null; then
-    exec unshare --net sh -c 'ip link set lo up && exec "$@"' sh bash "$0" --inside
+# Its ports are those of a network of its own, whose second address makes it one that getaddrinfo
+# takes for connected. Where there can be none, others may have them.
+network='ip link set lo up && ip addr add 10.213.8.1/32 dev lo && exec "$@"'
+if [ "${1-}" != --inside ] && unshare --net sh -c "$network" sh true 2>/dev/null; then
+    exec unshare --net sh -c "$network" sh bash "$0" --inside
 fi
 . tests/lib.sh
 . tests/mpi_lib.sh
