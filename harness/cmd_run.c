@@ -47,6 +47,7 @@ struct session {
     struct signals signals;
     struct job_env job_env;
     struct job job;
+    struct job_crew crew;
     char job_note[300];
     struct run_setup *setup; /* of the scenario that runs now */
     struct output output;
@@ -346,7 +347,7 @@ static int run_scenario(struct session *s, const struct scenario *scenario,
     int code;
     int rc =
         run_setup_make(s->env->benches, scenario, &s->options, &s->cli, &s->topo, &setup, &err);
-    rc = job_run_join(&s->job, &s->topo, rc, &setup, &err);
+    rc = job_run_join(&s->job, &s->crew, &s->topo, rc, &setup, &err);
     if (rc) {
         log_error("%s", err.msg);
         code = not_started(s, rc);

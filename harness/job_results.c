@@ -12,7 +12,7 @@
 struct share {
     size_t bytes;
     unsigned workers;
-    struct job_readings readings;
+    struct crew_readings readings;
     double gpu_clock_mhz, gpu_temp_c;
     uint64_t gpu_throttle_reasons;
 };
@@ -127,7 +127,7 @@ static void add_machine(const struct job *job, const struct share *shares, unsig
                         struct observation *out)
 {
     struct observation own = {0};
-    const struct job_readings *readings = &shares[first].readings;
+    const struct crew_readings *readings = &shares[first].readings;
     double ours_s = 0;
     for (unsigned r = 0; r < job->world.size; r++)
         if (strcmp(job->ranks[r].machine, job->ranks[first].machine) == 0)
@@ -217,7 +217,7 @@ static int send_results(struct job *job, const struct share *shares, const struc
     return rc;
 }
 
-int job_results_join(struct job *job, const struct arm *arm, const struct job_readings *readings,
+int job_results_join(struct job *job, const struct arm *arm, const struct crew_readings *readings,
                      struct observation *out, struct err *err)
 {
     unsigned size = job->world.size;

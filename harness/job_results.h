@@ -5,16 +5,9 @@
 #include <stdbool.h>
 
 #include "harness/core/err.h"
+#include "harness/crew.h"
 #include "harness/job.h"
 #include "harness/result.h"
-#include "harness/witness.h"
-
-/* A rank's own readings around the measured time. */
-struct job_readings {
-    struct witness_machine go, end;
-    double ours_s; /* CPU time of this rank's workers meanwhile */
-    bool stuck;    /* its worker in MPI could not be ended */
-};
 
 /*
  * On entry `out` has this rank's workers: its foreground worker, then its background. On return
@@ -22,7 +15,7 @@ struct job_readings {
  * machine. Status and reason are the same in all ranks; they name ranks and hosts. Where a worker
  * is stuck, job->over says that no further arm can be started. -EIO: a rank is lost. -ENOMEM.
  */
-int job_results_join(struct job *job, const struct arm *arm, const struct job_readings *readings,
+int job_results_join(struct job *job, const struct arm *arm, const struct crew_readings *readings,
                      struct observation *out, struct err *err);
 
 /* An observation of an arm that was not started, or not to its end, for `reason`. */

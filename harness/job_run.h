@@ -4,6 +4,7 @@
 
 #include "harness/core/err.h"
 #include "harness/job.h"
+#include "harness/job_crew.h"
 #include "harness/run_setup.h"
 #include "harness/topo.h"
 
@@ -20,10 +21,10 @@ int job_run_open(struct job *job, const struct job_env *env, struct signals *sig
 
 /*
  * After run_setup_make, which returned `rc`: rank 0's seed and run id, one transport, one plan of
- * all machines. Without a job it returns rc.
+ * all machines; `crew` is made, and the setup's. Without a job it returns rc.
  */
-int job_run_join(struct job *job, const struct topo *topo, int rc, struct run_setup *setup,
-                 struct err *err);
+int job_run_join(struct job *job, struct job_crew *crew, const struct topo *topo, int rc,
+                 struct run_setup *setup, struct err *err);
 
 /* After a round is written, or not (`rc`): an error ends the run on all ranks. */
 int job_run_round(struct job *job, int rc, struct err *err);

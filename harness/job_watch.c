@@ -77,7 +77,7 @@ static bool any_interrupted(const struct job_watch *watch)
 
 static int take_beats(struct job_watch *watch, struct err *err)
 {
-    struct job_beat *last = watch->beats;
+    struct crew_beat *last = watch->beats;
     watch->beats = watch->next;
     watch->next = last;
     watch->under_way = false;
@@ -86,7 +86,7 @@ static int take_beats(struct job_watch *watch, struct err *err)
     return all_wait(watch) ? hold_meeting(watch, err) : 0;
 }
 
-static bool has_news(const struct job_watch *watch, const struct job_beat *mine)
+static bool has_news(const struct job_watch *watch, const struct crew_beat *mine)
 {
     return memcmp(&watch->mine, mine, sizeof(*mine)) != 0;
 }
@@ -98,7 +98,8 @@ static bool out_of_patience(const struct job_watch *watch)
            job_past_last_words(watch->job);
 }
 
-int job_watch_step(struct job_watch *watch, const struct job_beat *mine, bool idle, struct err *err)
+int job_watch_step(struct job_watch *watch, const struct crew_beat *mine, bool idle,
+                   struct err *err)
 {
     struct job *job = watch->job;
     watch->idle = idle;

@@ -13,23 +13,15 @@
 #include <stdint.h>
 
 #include "harness/board.h"
+#include "harness/crew.h"
 #include "harness/job.h"
-
-/* What one rank says. States are those of arena.h; WORKER_STATES = ended and reaped. */
-struct job_beat {
-    uint32_t foreground, all; /* the least state of its foreground worker; of all its workers */
-    uint32_t lost;            /* 1: one of them failed, hung or died */
-    uint32_t late;            /* 1: the time of this phase is over */
-    uint32_t interrupted;     /* 1: a signal asked this rank to stop */
-    uint32_t posted, bytes;   /* meetings that its worker has asked for; of a block in the last */
-};
 
 struct job_watch {
     struct job *job;
     struct board *board;
-    struct job_beat mine;
-    struct job_beat *beats; /* of the last exchange; zeroed = nobody has come anywhere */
-    struct job_beat *next;  /* of the one under way */
+    struct crew_beat mine;
+    struct crew_beat *beats; /* of the last exchange; zeroed = nobody has come anywhere */
+    struct crew_beat *next;  /* of the one under way */
     bool under_way, idle;
     uint64_t begun_ns, next_ns;
     uint32_t held; /* meetings */
@@ -47,7 +39,7 @@ int job_watch_pause_ms(const struct job_watch *watch);
  * our workers wait for others, so that looking often disturbs nobody. -EINTR: a rank was asked to
  * stop, and all ranks know; -EIO: a rank does not answer any more.
  */
-int job_watch_step(struct job_watch *watch, const struct job_beat *mine, bool idle,
+int job_watch_step(struct job_watch *watch, const struct crew_beat *mine, bool idle,
                    struct err *err);
 
 /* By the last beats of all ranks. */

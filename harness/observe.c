@@ -13,8 +13,6 @@
 #include "harness/core/futex.h"
 #include "harness/core/log.h"
 #include "harness/gpu_state.h"
-#include "harness/job_results.h"
-#include "harness/mpi_client.h"
 #include "harness/observer.h"
 #include "harness/witness.h"
 
@@ -37,18 +35,18 @@ static uint32_t least_state(const struct observer *o, unsigned n)
     return least;
 }
 
-static int tell_job(struct observer *o, bool interrupted)
+static int tell_crew(struct observer *o, bool interrupted)
 {
     const struct board *board = &o->arena->board[0];
-    struct job_beat beat = {.foreground = least_state(o, o->foreground),
-                            .all = least_state(o, o->nworkers),
-                            .lost = observer_any_lost_here(o),
-                            .late = o->late_ns && clock_now_ns() >= o->late_ns,
-                            .interrupted = interrupted};
+    struct crew_beat beat = {.foreground = least_state(o, o->foreground),
+                             .all = least_state(o, o->nworkers),
+                             .lost = observer_any_lost_here(o),
+                             .late = o->late_ns && clock_now_ns() >= o->late_ns,
+                             .interrupted = interrupted};
     beat.posted = board_posted(board, &beat.bytes);
     bool idle = board_waits(board, o->first) || beat.foreground == WORKER_PRIMED ||
                 beat.foreground == WORKER_READY || beat.foreground >= WORKER_CHECKING;
-    return job_watch_step(&o->watch, &beat, idle, o->err);
+    return o->crew->step(o->crew->arg, &beat, idle, o->err);
 }
 
 /*
@@ -59,7 +57,7 @@ static int tell_job(struct observer *o, bool interrupted)
 static int obey_stop(struct observer *o)
 {
     o->signals->stop_asked = false;
-    if (o->job) {
+    if (o->crew) {
         log_warn("a job of several ranks is not stopped by SIGTSTP; it goes on");
         return 0;
     }
@@ -81,10 +79,10 @@ static int wait_for_news(struct observer *o, uint64_t until_ns)
     uint64_t left_ms = until_ns > now_ns ? (until_ns - now_ns) / 1000000 + 1 : 0;
     struct pollfd fds[] = {{.fd = o->signals->fd, .events = POLLIN},
                            {.fd = o->event_fd, .events = POLLIN}};
-    int most_ms = o->job ? job_watch_pause_ms(&o->watch) : TICK_MS;
+    int most_ms = o->crew ? o->crew->pause_ms(o->crew->arg) : TICK_MS;
     int pause_ms = left_ms < (uint64_t)most_ms ? (int)left_ms : most_ms;
     /* Behind until_ns a job goes on, since all ranks have to hear of it. */
-    (void)poll(fds, 2, o->job && pause_ms < 1 ? 1 : pause_ms);
+    (void)poll(fds, 2, o->crew && pause_ms < 1 ? 1 : pause_ms);
     uint64_t events;
     if (fds[1].revents & POLLIN)
         (void)!read(o->event_fd, &events, sizeof(events));
@@ -93,8 +91,8 @@ static int wait_for_news(struct observer *o, uint64_t until_ns)
     if (o->config->on_wait)
         o->config->on_wait(o->config->on_wait_arg);
     int rc = o->signals->stop_asked && !interrupted ? obey_stop(o) : 0;
-    if (o->job)
-        return tell_job(o, interrupted);
+    if (o->crew)
+        return tell_crew(o, interrupted);
     return interrupted ? -EINTR : rc;
 }
 
@@ -130,7 +128,7 @@ static void grant_warm_up(struct observer *o, bool one_by_one)
 /* Not in a job: its ranks meet, and CPUs of the same number may be of two machines. */
 static bool takes_turns(const struct observer *o)
 {
-    return !o->job && plan_overlaps(&o->arm->plan);
+    return !o->crew && plan_overlaps(&o->arm->plan);
 }
 
 /* 0: all are ready. -ECANCELED: a worker was lost, there is nothing to measure. */
@@ -180,13 +178,13 @@ static void read_machine(const struct observer *o, struct witness_machine *machi
             *ours_s += witness_process_cpu_s(o->child[i].pid);
             in_mpi |= o->child[i].in_mpi;
         }
-    if (o->job && !in_mpi && mpi_client_pid()) /* it carries the ranks' messages meanwhile */
-        *ours_s += witness_process_cpu_s(mpi_client_pid());
+    if (o->crew && !in_mpi && o->crew->pid(o->crew->arg)) /* it carries the ranks' messages */
+        *ours_s += witness_process_cpu_s(o->crew->pid(o->crew->arg));
 }
 
 static bool time_is_over(const struct observer *o)
 {
-    return o->job ? job_watch_late(&o->watch) : clock_now_ns() >= o->late_ns;
+    return o->crew ? o->crew->late(o->crew->arg) : clock_now_ns() >= o->late_ns;
 }
 
 static int measure(struct observer *o)
@@ -222,7 +220,7 @@ static void signal_all(const struct observer *o, unsigned first, unsigned end, i
 }
 
 /* Until all ranks' workers are gone: while one has to meet the others, ours is asked, too. */
-static int finish_job(struct observer *o)
+static int finish_crew(struct observer *o)
 {
     uint64_t until_ns = deadline(o->config->setup_s);
     futex_set(&o->arena->stop, 1);
@@ -246,8 +244,8 @@ static int finish(struct observer *o)
 {
     bool one_by_one = takes_turns(o);
     double limit_s = o->config->setup_s;
-    if (o->job)
-        return finish_job(o);
+    if (o->crew)
+        return finish_crew(o);
     /* Held before they are told, or a quick one is stopped on its way out of the process. */
     if (one_by_one)
         signal_all(o, 0, o->nworkers, SIGSTOP);
@@ -314,21 +312,14 @@ static int collect_all(const struct observer *o, struct observation *out, struct
     return 0;
 }
 
-/* Our part of the observation becomes that of all ranks; what cannot be told is a failed one. */
-static int join_job(const struct observer *o, int rc, struct observation *out, struct err *err)
+/* Our part of the observation becomes that of all ranks. */
+static int join_crew(const struct observer *o, int rc, struct observation *out, struct err *err)
 {
-    const struct job_readings readings = {.go = o->machine_go,
-                                          .end = o->machine_end,
-                                          .ours_s = o->ours_end_s - o->ours_go_s,
-                                          .stuck = o->stuck};
-    if (!rc)
-        rc = job_results_join(o->job, o->arm, &readings, out, err);
-    if (rc == -EINTR && o->stuck)
-        o->job->stuck = true;
-    if (rc != -EIO)
-        return rc;
-    job_results_none(o->job->lost, out);
-    return 0;
+    const struct crew_readings readings = {.go = o->machine_go,
+                                           .end = o->machine_end,
+                                           .ours_s = o->ours_end_s - o->ours_go_s,
+                                           .stuck = o->stuck};
+    return o->crew->join(o->crew->arg, o->arm, &readings, rc, out, err);
 }
 
 static int run_phases(struct observer *o, struct observation *out, struct err *err)
@@ -344,18 +335,17 @@ static int run_phases(struct observer *o, struct observation *out, struct err *e
     observer_end_all(o);
     if (!rc || rc == -ECANCELED)
         rc = collect_all(o, out, err);
-    return o->job ? join_job(o, rc, out, err) : rc;
+    return o->crew ? join_crew(o, rc, out, err) : rc;
 }
 
 int observe_arm(const struct observe_config *config, const struct arm *arm, bool record_visits,
                 struct signals *signals, struct observation *out, struct err *err)
 {
+    const struct crew *crew = config->crew;
     struct observer o = {
-        .config = config, .arm = arm, .signals = signals, .err = err, .job = config->job};
-    if (o.job && (o.job->over[0] || o.job->lost[0])) {
-        job_results_none(o.job->over[0] ? o.job->over : o.job->lost, out);
+        .config = config, .arm = arm, .signals = signals, .err = err, .crew = crew};
+    if (crew && crew->refuses(crew->arg, out))
         return 0;
-    }
     observer_find_ours(&o);
     int rc = observer_open(&o, err);
     if (!rc) {
@@ -363,7 +353,7 @@ int observe_arm(const struct observe_config *config, const struct arm *arm, bool
         rc = run_phases(&o, out, err);
     }
     observer_close(&o);
-    if (rc && rc != -EINTR && o.job) /* the others know nothing of it, and would wait */
-        job_fail(o.job, err->msg);
+    if (rc && rc != -EINTR && crew) /* the others know nothing of it, and would wait */
+        crew->fail(crew->arg, err->msg);
     return rc;
 }

@@ -12,7 +12,7 @@
 
 #include "harness/core/bench.h"
 #include "harness/core/err.h"
-#include "harness/job.h"
+#include "harness/crew.h"
 #include "harness/result.h"
 #include "harness/signals.h"
 #include "harness/topo.h"
@@ -27,7 +27,7 @@ struct observe_config {
     double warmup_s;            /* steps that do not count, at least one */
     double measure_s;           /* budget of the measured part, at least one step */
     double limit_s;             /* a step still under way so long after go is censored */
-    struct job *job;            /* of several ranks; NULL = all workers are ours */
+    const struct crew *crew;    /* NULL = all workers are ours */
     double setup_s;             /* watchdog of everything that is not a measured step */
     void (*on_wait)(void *arg); /* called a few times a second while waiting; NULL = none */
     void *on_wait_arg;

@@ -14,7 +14,6 @@
 
 #include "harness/arena.h"
 #include "harness/core/err.h"
-#include "harness/job_watch.h"
 #include "harness/observe.h"
 #include "harness/process.h"
 #include "harness/witness.h"
@@ -27,15 +26,14 @@ struct observer {
     struct arena *arena;
     int arena_fd, event_fd;
     unsigned nworkers, foreground;
-    unsigned first, behind; /* places of ours in the arm's plan, in front and behind */
-    struct job *job;        /* NULL = all workers are ours */
-    struct job_watch watch;
-    bool stuck;       /* a worker in MPI could not be ended */
-    uint64_t late_ns; /* when the measured time is over; 0 = not in it */
+    unsigned first, behind;  /* places of ours in the arm's plan, in front and behind */
+    const struct crew *crew; /* NULL = all workers are ours */
+    bool stuck;              /* a worker in MPI could not be ended */
+    uint64_t late_ns;        /* when the measured time is over; 0 = not in it */
     struct observer_child {
         pid_t pid; /* where to read what it does; 0 = not started or gone */
         struct process process;
-        bool in_mpi; /* a thread of the MPI process (mpi_client.h), whose pid that is */
+        bool in_mpi; /* started by crew->start, a thread of the process of that pid */
         bool censored;
         bool canceled;      /* ended for what another one did */
         uint64_t killed_ns; /* clock at which a censored step was ended */

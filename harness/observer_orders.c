@@ -8,8 +8,6 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-#include "harness/job_plan.h"
-
 static void describe_gpus(const struct topo *topo, struct bench_machine *machine)
 {
     unsigned visible = topo_visible_gpus(topo);
@@ -85,13 +83,14 @@ int observer_open(struct observer *o, struct err *err)
     if (o->event_fd < 0)
         return err_sys(err, -errno, "cannot create an eventfd");
     atomic_store(&o->arena->event_fd, o->event_fd);
-    o->arena->board[0].relay = o->job != NULL;
-    return o->job ? job_watch_open(&o->watch, o->job, &o->arena->board[0], err) : 0;
+    o->arena->board[0].relay = o->crew != NULL;
+    return o->crew ? o->crew->open(o->crew->arg, &o->arena->board[0], err) : 0;
 }
 
 void observer_close(struct observer *o)
 {
-    job_watch_close(&o->watch);
+    if (o->crew)
+        o->crew->close(o->crew->arg);
     free(o->child);
     if (o->event_fd >= 0)
         (void)close(o->event_fd);
@@ -103,12 +102,11 @@ void observer_close(struct observer *o)
 void observer_find_ours(struct observer *o)
 {
     o->behind = o->arm->slots;
-    if (!o->job) {
+    if (!o->crew) {
         o->foreground = o->arm->workers;
         o->nworkers = o->foreground + arm_background(o->arm);
         return;
     }
-    o->first = o->job->world.rank;
     o->foreground = 1;
-    o->nworkers = 1 + job_plan_background(o->job, o->arm, &o->behind);
+    o->nworkers = 1 + o->crew->find_ours(o->crew->arg, o->arm, &o->first, &o->behind);
 }

@@ -9,7 +9,6 @@
 
 #include "harness/core/clock.h"
 #include "harness/launch.h"
-#include "harness/mpi_client.h"
 
 static const uint64_t mpi_grace_ns = 500000000, reap_ns = 100000000;
 
@@ -25,8 +24,8 @@ bool observer_past(const struct observer *o, unsigned i, enum worker_state state
 
 bool observer_all_past(const struct observer *o, bool background, enum worker_state state)
 {
-    if (o->job)
-        return job_watch_past(&o->watch, background, state);
+    if (o->crew)
+        return o->crew->past(o->crew->arg, background, state);
     for (unsigned i = 0; i < (background ? o->nworkers : o->foreground); i++)
         if (!observer_past(o, i, state))
             return false;
@@ -43,7 +42,7 @@ bool observer_any_lost_here(const struct observer *o)
 
 bool observer_any_lost(const struct observer *o)
 {
-    return o->job ? job_watch_lost(&o->watch) : observer_any_lost_here(o);
+    return o->crew ? o->crew->lost(o->crew->arg) : observer_any_lost_here(o);
 }
 
 static void note_canceled(struct arena_worker *worker)
@@ -80,10 +79,10 @@ static void note_exit(struct observer *o, unsigned i, int status)
 static void reap_in_mpi(struct observer *o, unsigned i)
 {
     int status = 0;
-    bool gone = mpi_client_ended(&status);
+    bool gone = o->crew->ended(o->crew->arg, &status);
     if (!gone && arena_state(&o->arena->worker[i]) < WORKER_FINISHED)
         return;
-    if (gone || mpi_client_joined())
+    if (gone || o->crew->joined(o->crew->arg))
         note_exit(o, i, status);
 }
 
@@ -100,7 +99,7 @@ void observer_reap(struct observer *o)
 /* A launcher that has told us to stop, or has seen a rank end, kills us soon. */
 static bool in_hurry(const struct observer *o)
 {
-    return o->job && (o->signals->interrupted || o->job->lost[0]);
+    return o->crew && (o->signals->interrupted || o->crew->broken(o->crew->arg));
 }
 
 /*
@@ -113,9 +112,9 @@ static void end_in_mpi(struct observer *o, unsigned i)
     while (o->child[i].pid && clock_now_ns() < until_ns) {
         int status = 0;
         (void)usleep(1000);
-        if (!mpi_client_joined())
+        if (!o->crew->joined(o->crew->arg))
             continue;
-        (void)mpi_client_ended(&status);
+        (void)o->crew->ended(o->crew->arg, &status);
         note_exit(o, i, status);
     }
     o->stuck |= o->child[i].pid != 0;
@@ -193,8 +192,8 @@ void observer_give_up_all(struct observer *o, unsigned n, enum worker_state stat
 static int launch_in_mpi(struct observer *o, unsigned i, struct err *err)
 {
     o->child[i].in_mpi = true;
-    o->child[i].pid = mpi_client_pid();
-    return mpi_client_serve(o->arena_fd, o->event_fd, i, err);
+    o->child[i].pid = o->crew->pid(o->crew->arg);
+    return o->crew->start(o->crew->arg, o->arena_fd, o->event_fd, i, err);
 }
 
 static int launch_own(struct observer *o, unsigned i, struct err *err)
@@ -211,7 +210,7 @@ void observer_launch_all(struct observer *o)
     enum device device = bench_device(o->arm->bench, o->config->device, o->config->transport);
     for (unsigned i = 0; i < o->nworkers; i++) {
         struct arena_worker *worker = &o->arena->worker[i];
-        bool in_mpi = o->job && device == DEVICE_MPI && i < o->foreground;
+        bool in_mpi = o->crew && device == DEVICE_MPI && i < o->foreground;
         int rc = lost ? -ECANCELED : in_mpi ? launch_in_mpi(o, i, &err) : launch_own(o, i, &err);
         if (!rc)
             continue;

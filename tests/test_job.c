@@ -344,7 +344,7 @@ static void watch_until(struct rank *rank, bool lost)
     struct job_watch watch = {0};
     struct board *board = calloc(1, sizeof(*board));
     rank->rc = board ? job_watch_open(&watch, &rank->job, board, &rank->err) : -ENOMEM;
-    struct job_beat mine = {.foreground = WORKER_DONE, .all = WORKER_DONE};
+    struct crew_beat mine = {.foreground = WORKER_DONE, .all = WORKER_DONE};
     unsigned steps = 0;
     while (!rank->rc && !job_watch_past(&watch, false, WORKER_DONE) && !job_watch_lost(&watch)) {
         bool slow = rank->number == 1 && steps < 20;
@@ -388,7 +388,7 @@ static void watch_signal(struct rank *rank)
     struct job_watch watch = {0};
     struct board *board = calloc(1, sizeof(*board));
     rank->rc = board ? job_watch_open(&watch, &rank->job, board, &rank->err) : -ENOMEM;
-    struct job_beat mine = {.foreground = WORKER_RUNNING, .all = WORKER_RUNNING};
+    struct crew_beat mine = {.foreground = WORKER_RUNNING, .all = WORKER_RUNNING};
     for (unsigned steps = 0; !rank->rc; steps++) {
         mine.interrupted = rank->number == 2 && steps > 10;
         rank->rc = job_watch_step(&watch, &mine, false, &rank->err);
@@ -439,7 +439,7 @@ static void relay(struct rank *rank)
     rank->rc = job_watch_open(&watch, &rank->job, board, &rank->err);
     assert_int_equal(pthread_create(&worker, NULL, meet, &peers), 0);
     while (!rank->rc && watch.held < 100) {
-        struct job_beat mine = {.foreground = WORKER_RUNNING};
+        struct crew_beat mine = {.foreground = WORKER_RUNNING};
         mine.posted = board_posted(board, &mine.bytes);
         rank->rc = job_watch_step(&watch, &mine, true, &rank->err);
     }
