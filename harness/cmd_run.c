@@ -270,10 +270,12 @@ static int run_for_real(struct session *s, const char *subdirectory)
     s->started = time(NULL);
     struct run_record record = make_record(s, "interrupted", 0);
     int code;
-    int rc = job_is_first(&s->job)
-                 ? output_open(&s->output, s->options.out, s->host, s->setup->scenario->name,
-                               subdirectory, &record, &err)
-                 : 0;
+    const struct output_request request = {.out = s->options.out,
+                                           .host = s->host,
+                                           .scenario = s->setup->scenario->name,
+                                           .subdirectory = subdirectory,
+                                           .remove_figures = report_remove};
+    int rc = job_is_first(&s->job) ? output_open(&s->output, &request, &record, &err) : 0;
     rc = job_agree(&s->job, rc, &err);
     if (rc) {
         log_error("%s", err.msg);

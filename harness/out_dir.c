@@ -13,7 +13,6 @@
 
 #include "harness/core/log.h"
 #include "harness/file.h"
-#include "harness/report.h"
 
 #define WORK_NAME ".contend-run"
 #define LOCK_NAME "lock"
@@ -33,27 +32,28 @@ static bool is_there(int dir_fd, const char *name)
 }
 
 /* Each step can be done again after a kill: the record leaves work_fd as the last. */
-static int take_places(int dir_fd, int work_fd)
+static int take_places(const struct out_dir *dir)
 {
-    if (is_there(work_fd, SAMPLES_NAME) && is_there(dir_fd, RECORD_NAME)) {
-        report_remove(dir_fd); /* this run may not draw, or not the same figures */
-        if (unlinkat(dir_fd, RECORD_NAME, 0))
+    if (is_there(dir->work_fd, SAMPLES_NAME) && is_there(dir->fd, RECORD_NAME)) {
+        if (dir->remove_figures) /* this run may not draw, or not the same */
+            dir->remove_figures(dir->fd);
+        if (unlinkat(dir->fd, RECORD_NAME, 0))
             return -errno;
     }
     for (size_t i = 0; i < NAMES; i++)
-        if (renameat(work_fd, names[i], dir_fd, names[i]) && errno != ENOENT)
+        if (renameat(dir->work_fd, names[i], dir->fd, names[i]) && errno != ENOENT)
             return -errno;
     return 0;
 }
 
 /* Ends what was begun, one way or the other. */
-static int settle(int dir_fd, int work_fd)
+static int settle(const struct out_dir *dir)
 {
-    if (is_there(work_fd, RECORD_NAME))
-        return take_places(dir_fd, work_fd);
+    if (is_there(dir->work_fd, RECORD_NAME))
+        return take_places(dir);
     for (size_t i = 0; i < NAMES; i++)
-        (void)unlinkat(work_fd, names[i], 0);
-    (void)unlinkat(work_fd, OUT_DIR_RECORD, 0);
+        (void)unlinkat(dir->work_fd, names[i], 0);
+    (void)unlinkat(dir->work_fd, OUT_DIR_RECORD, 0);
     return 0;
 }
 
@@ -212,17 +212,21 @@ static int look_for_earlier(struct out_dir *dir, struct err *err)
                    dir->path, found);
 }
 
-int out_dir_open(struct out_dir *dir, const char *path, bool unique, const char *command,
-                 struct err *err)
+int out_dir_open(struct out_dir *dir, const struct out_dir_request *request, struct err *err)
 {
-    *dir = (struct out_dir){.is_open = true, .fd = -1, .work_fd = -1, .lock_fd = -1};
+    const char *path = request->path;
+    *dir = (struct out_dir){.is_open = true,
+                            .fd = -1,
+                            .work_fd = -1,
+                            .lock_fd = -1,
+                            .remove_figures = request->remove_figures};
     size_t length = strlen(path);
     while (length > 1 && path[length - 1] == '/')
         length--;
     if (!length || length >= sizeof(dir->path))
         return err_set(err, -EINVAL, "output directory '%.80s' has no usable name", path);
     memcpy(dir->path, path, length);
-    int rc = make_directory(dir, unique, err);
+    int rc = make_directory(dir, request->unique, err);
     if (rc)
         return rc;
     dir->fd = open(dir->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -231,8 +235,8 @@ int out_dir_open(struct out_dir *dir, const char *path, bool unique, const char 
     rc = lock_directory(dir, err);
     if (rc)
         return rc;
-    sign(dir, command);
-    rc = settle(dir->fd, dir->work_fd);
+    sign(dir, request->command);
+    rc = settle(dir);
     if (rc)
         return err_sys(err, rc, "cannot end what an earlier run began in '%.120s'", dir->path);
     return look_for_earlier(dir, err);
@@ -244,7 +248,7 @@ int out_dir_publish(struct out_dir *dir, struct err *err)
     int rc = renameat(dir->work_fd, OUT_DIR_RECORD, dir->work_fd, RECORD_NAME) ? -errno : 0;
     if (!rc) {
         dir->holds_earlier = false;
-        rc = take_places(dir->fd, dir->work_fd);
+        rc = take_places(dir);
     }
     return rc ? err_sys(err, rc, "cannot replace the files in '%.120s'", dir->path) : 0;
 }
@@ -253,7 +257,7 @@ void out_dir_close(struct out_dir *dir)
 {
     if (!dir->is_open)
         return;
-    if (dir->lock_fd >= 0 && !settle(dir->fd, dir->work_fd))
+    if (dir->lock_fd >= 0 && !settle(dir))
         unlock_directory(dir);
     close_fd(&dir->lock_fd);
     close_fd(&dir->work_fd);
@@ -263,10 +267,11 @@ void out_dir_close(struct out_dir *dir)
     *dir = (struct out_dir){0};
 }
 
-void out_dir_recover(int dir_fd)
+void out_dir_recover(int dir_fd, out_dir_remove *remove_figures)
 {
-    struct out_dir dir = {.fd = dir_fd, .work_fd = -1, .lock_fd = -1};
-    if (!take_lock(&dir) && !settle(dir_fd, dir.work_fd))
+    struct out_dir dir = {
+        .fd = dir_fd, .work_fd = -1, .lock_fd = -1, .remove_figures = remove_figures};
+    if (!take_lock(&dir) && !settle(&dir))
         unlock_directory(&dir);
     close_fd(&dir.lock_fd);
     close_fd(&dir.work_fd);

@@ -6,19 +6,18 @@
 
 #include "harness/core/log.h"
 
-static int choose_path(char *path, size_t size, const char *out, const char *host,
-                       const char *scenario, const char *subdirectory, time_t started,
-                       struct err *err)
+static int choose_path(char *path, size_t size, const struct output_request *request,
+                       time_t started, struct err *err)
 {
     char utc[32];
     struct tm tm;
     int n;
     (void)strftime(utc, sizeof(utc), "%Y%m%dT%H%M%SZ", gmtime_r(&started, &tm));
-    if (out)
-        n = snprintf(path, size, "%s%s%s", out, subdirectory ? "/" : "",
-                     subdirectory ? subdirectory : "");
+    if (request->out)
+        n = snprintf(path, size, "%s%s%s", request->out, request->subdirectory ? "/" : "",
+                     request->subdirectory ? request->subdirectory : "");
     else
-        n = snprintf(path, size, "results/%s/%s-%s", host, utc, scenario);
+        n = snprintf(path, size, "results/%s/%s-%s", request->host, utc, request->scenario);
     if (n < 0 || (size_t)n >= size)
         return err_set(err, -ENAMETOOLONG, "output directory '%.80s...' has too long a name", path);
     return 0;
@@ -54,17 +53,20 @@ static int write_first(struct output *output, const struct run_record *record, s
     return rc;
 }
 
-int output_open(struct output *output, const char *out, const char *host, const char *scenario,
-                const char *subdirectory, const struct run_record *record, struct err *err)
+int output_open(struct output *output, const struct output_request *request,
+                const struct run_record *record, struct err *err)
 {
     char path[4096], command[512];
     *output = (struct output){0};
-    int rc =
-        choose_path(path, sizeof(path), out, host, scenario, subdirectory, record->started, err);
+    int rc = choose_path(path, sizeof(path), request, record->started, err);
     if (rc)
         return rc;
     put_command(record, command, sizeof(command));
-    rc = out_dir_open(&output->dir, path, !out, command, err);
+    const struct out_dir_request place = {.path = path,
+                                          .unique = !request->out,
+                                          .command = command,
+                                          .remove_figures = request->remove_figures};
+    rc = out_dir_open(&output->dir, &place, err);
     if (rc)
         return rc;
     struct err why = {0};

@@ -21,13 +21,19 @@ struct output {
     struct rows rows; /* of the rounds written so far */
 };
 
+/* Where: `out`/<subdirectory> or, where `out` is NULL, results/<host>/<utc>-<scenario>. */
+struct output_request {
+    const char *out, *host, *scenario;
+    const char *subdirectory; /* or NULL */
+    out_dir_remove *remove_figures;
+};
+
 /*
- * Opens the directory: `--out DIR` or, where `out` is NULL, results/<host>/<utc>-<scenario>;
- * `subdirectory` goes behind it or is NULL. Errors name the path, and are those of out_dir_open
- * and of writing the first, still empty files. Close with output_close, also after an error.
+ * Opens the directory. Errors name the path, and are those of out_dir_open and of writing the
+ * first, still empty files. Close with output_close, also after an error.
  */
-int output_open(struct output *output, const char *out, const char *host, const char *scenario,
-                const char *subdirectory, const struct run_record *record, struct err *err);
+int output_open(struct output *output, const struct output_request *request,
+                const struct run_record *record, struct err *err);
 
 /* Writes a round that was done; after an error the files are those of the rounds before it. */
 int output_round(struct output *output, const struct run_record *record, unsigned round,

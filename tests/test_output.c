@@ -3,6 +3,7 @@
  * this run or of the earlier one, and nothing that a run did not write is touched.
  */
 #include "harness/output.h"
+#include "harness/report.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -140,7 +141,9 @@ static int begin(struct session *s, const char *out, const char *run_id, struct 
                                     .argv = argv,
                                     .started = 1735732800,
                                     .result = &s->result};
-    return output_open(&s->output, out, "h", "fixture", NULL, &s->record, err);
+    const struct output_request request = {
+        .out = out, .host = "h", .scenario = "fixture", .remove_figures = report_remove};
+    return output_open(&s->output, &request, &s->record, err);
 }
 
 static int one_round(struct session *s, struct err *err)
@@ -277,7 +280,7 @@ static void recover(void)
 {
     int fd = open("d", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     assert_true(fd >= 0);
-    out_dir_recover(fd);
+    out_dir_recover(fd, report_remove);
     (void)close(fd);
     assert_false(is_there("d/.contend-run"));
 }
@@ -460,7 +463,7 @@ static void test_output_has_one_run_at_a_time(void **state)
     assert_non_null(strstr(err.msg, ": contend run"));
     leave(&second);
     int fd = open("d", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    out_dir_recover(fd);
+    out_dir_recover(fd, report_remove);
     (void)close(fd);
     assert_true(is_there("d/.contend-run/lock"));
     assert_int_equal(one_round(&first, &err), 0);
