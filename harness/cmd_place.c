@@ -1,5 +1,4 @@
 #include <errno.h>
-#include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,6 +6,7 @@
 #include "harness/cli.h"
 #include "harness/cmd.h"
 #include "harness/core/log.h"
+#include "harness/json_value.h"
 #include "harness/measure.h"
 #include "harness/plan.h"
 #include "harness/plan_json.h"
@@ -154,15 +154,16 @@ static void print_plan(const struct topo *topo, const struct plan *plan)
 
 static int print_json(const struct topo *topo, const struct plan *plans, int n)
 {
-    json_t *json = n == 1 ? plan_to_json(topo, &plans[0], NULL) : json_array();
-    for (int i = 0; n > 1 && i < n; i++)
-        (void)json_array_append_new(json, plan_to_json(topo, &plans[i], NULL));
-    if (!json || json_dumpf(json, stdout, JSON_INDENT(2)) || putchar('\n') == EOF) {
-        json_decref(json);
-        log_error("cannot write the plan as JSON");
+    struct err err;
+    const struct plan *all[PLACEMENTS];
+    for (int i = 0; i < n; i++)
+        all[i] = &plans[i];
+    if (json_value_print(n == 1 ? plan_to_json(topo, &plans[0], NULL)
+                                : plans_to_json(topo, all, (size_t)n),
+                         2, &err)) {
+        log_error("%s", err.msg);
         return EXIT_NOT_RUN;
     }
-    json_decref(json);
     return cmd_finish();
 }
 

@@ -14,6 +14,7 @@
 #include "harness/env.h"
 #include "harness/gpu_state.h"
 #include "harness/job_run.h"
+#include "harness/json_value.h"
 #include "harness/openmp.h"
 #include "harness/output.h"
 #include "harness/perf.h"
@@ -175,11 +176,9 @@ static void print_rows(const struct session *s)
         (void)printf("\nResults: %s\n", s->output.dir.path);
         return;
     }
-    json_t *json = rows_to_json(&s->output.rows);
-    if (json)
-        (void)json_dumpf(json, stdout, JSON_INDENT(1));
-    (void)putchar('\n');
-    json_decref(json);
+    struct err err;
+    if (json_value_print(rows_to_json(&s->output.rows), 1, &err))
+        log_error("%s", err.msg);
 }
 
 static int measure(struct session *s, struct err *err)
@@ -316,20 +315,28 @@ static void print_plan_line(const struct arm *arm)
     }
 }
 
+static int print_plans(const struct session *s)
+{
+    struct err err = {0};
+    const struct result *result = &s->setup->result;
+    const struct plan **plans = calloc(result->narms + 1, sizeof(const struct plan *));
+    size_t n = 0;
+    for (size_t i = 0; plans && i < result->narms; i++)
+        if (!result->arms[i].alone)
+            plans[n++] = &result->arms[i].plan;
+    int rc = plans ? json_value_print(plans_to_json(&s->topo, plans, n), 1, &err)
+                   : err_set(&err, -ENOMEM, "no memory for the plans");
+    free((void *)plans);
+    if (rc)
+        log_error("%s", err.msg);
+    return rc ? EXIT_NOT_RUN : EXIT_GOOD;
+}
+
 static int print_dry_run(const struct session *s)
 {
     const struct run_setup *setup = s->setup;
-    if (s->options.json) {
-        json_t *plans = json_array();
-        for (size_t i = 0; i < setup->result.narms; i++)
-            if (!setup->result.arms[i].alone)
-                (void)json_array_append_new(
-                    plans, plan_to_json(&s->topo, &setup->result.arms[i].plan, NULL));
-        (void)json_dumpf(plans, stdout, JSON_INDENT(1));
-        (void)putchar('\n');
-        json_decref(plans);
-        return EXIT_GOOD;
-    }
+    if (s->options.json)
+        return print_plans(s);
     (void)printf("scenario %s, device %s, %u round%s, %.3g s measured per arm, seed %llu\n",
                  setup->scenario->name, device_name(setup->config.device),
                  setup->result.rounds_planned, setup->result.rounds_planned == 1 ? "" : "s",

@@ -43,3 +43,11 @@ json_t *plan_to_json(const struct topo *topo, const struct plan *plan,
                      "status", plan->status == PLAN_OK ? "ok" : "skipped", "reason", plan->reason,
                      "workers", workers);
 }
+
+json_t *plans_to_json(const struct topo *topo, const struct plan *const *plans, size_t n)
+{
+    json_t *array = json_array();
+    for (size_t i = 0; i < n; i++)
+        (void)json_array_append_new(array, plan_to_json(topo, plans[i], NULL));
+    return array;
+}

@@ -16,4 +16,7 @@
 json_t *plan_to_json(const struct topo *topo, const struct plan *plan,
                      const struct observation *actual);
 
+/* An array of plans. NULL: no memory. The caller owns it. */
+json_t *plans_to_json(const struct topo *topo, const struct plan *const *plans, size_t n);
+
 #endif
