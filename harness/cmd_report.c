@@ -8,6 +8,7 @@
 #include "harness/cli.h"
 #include "harness/cmd.h"
 #include "harness/core/log.h"
+#include "harness/out_dir.h"
 #include "harness/plot_files.h"
 #include "harness/report.h"
 #include "harness/signals.h"
@@ -29,6 +30,7 @@ static int open_plots(const char *path, struct err *err)
     int dir_fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (dir_fd < 0)
         return err_sys(err, -errno, "cannot open the result directory '%.150s'", path);
+    out_dir_recover(dir_fd); /* its figures may be of a result that was about to be replaced */
     int rc = plot_files_open(dir_fd, false, &why);
     (void)close(dir_fd);
     if (rc == -ENOENT)
