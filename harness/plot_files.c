@@ -8,6 +8,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "harness/file.h"
+
 #define TMP_SUFFIX ".tmp"
 
 enum { NAME_SIZE = 80 };
@@ -34,20 +36,6 @@ int plot_files_memory(struct err *err)
     return fd < 0 ? err_sys(err, -errno, "cannot hold a figure in memory") : fd;
 }
 
-static int write_all(int fd, const char *bytes, size_t size)
-{
-    while (size > 0) {
-        ssize_t n = write(fd, bytes, size);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n <= 0)
-            return n < 0 ? -errno : -ENOSPC;
-        bytes += n;
-        size -= (size_t)n;
-    }
-    return 0;
-}
-
 /* From the start of `from` to its end; -EFBIG when there is more than `most`. */
 static int copy(int from, int to, off_t most)
 {
@@ -58,12 +46,12 @@ static int copy(int from, int to, off_t most)
             continue;
         if (n <= 0)
             return n < 0 ? -errno : 0;
-        at += n;
-        if (at > most)
+        if (at + n > most)
             return -EFBIG;
-        int rc = write_all(to, bytes, (size_t)n);
+        int rc = file_write_at(to, bytes, (size_t)n, at);
         if (rc)
             return rc;
+        at += n;
     }
 }
 

@@ -28,6 +28,13 @@ files=$(ls "$out/plots")
 cmp -s "$out/plots/loss.svg" "$scratch/first.svg" || fail "drawn again, it is another figure"
 [ "$(ls "$out/plots")" = "$files" ] || fail "other files than before: $(ls "$out/plots")"
 
+# A run was killed while its files took the place of an earlier one's: that comes to its end first.
+mkdir "$out/.contend-run"
+mv "$out/run.json" "$out/rows.csv" "$out/.contend-run"
+expect 0 'loss.svg' "$CONTEND_BINARY" report "$out"
+[ -s "$out/run.json" ] && [ -s "$out/rows.csv" ] && [ ! -e "$out/.contend-run" ] ||
+    fail "half of a result was left: $(ls -A "$out" "$out/.contend-run")"
+
 # One that cannot be drawn does not keep the others from it.
 expect 2 "cannot open the result directory '.*gone'" "$CONTEND_BINARY" report "$scratch/gone" "$out"
 echo nonsense > "$out/plots/loss.dat"

@@ -1,0 +1,382 @@
+#!/usr/bin/env bash
+# Kills and signals at random moments of short runs, into directories that may hold an earlier result:
+# no process is left, no round that was said to be done is lost, every file can be read to its end.
+#
+#   tests/storm.sh [--seed N] [--count N] [--mpi] [--keep DIR]
+#
+# --seed repeats the choices of an earlier storm (moments are as good as the machine repeats them),
+# --mpi makes jobs of two ranks, --keep leaves the directories and logs of what went wrong in DIR.
+# CONTEND_FAKE and CONTEND_BINARY are the program, as for all tests. All runs in a PID namespace of its own: what is
+# left there was left by a run, and no signal can meet anything else.
+set -u
+
+usage() {
+    sed -n 's/^# \{0,1\}//; 2,/^set/p' "$0" >&2
+    exit 2
+}
+
+seed=$((($$ * 7919 + $(date +%s)) % 32768)) count="" mpi=0 keep="" inside=0
+while [ $# -gt 0 ]; do
+    case $1 in
+    --seed) seed=${2:?} && shift ;;
+    --count) count=${2:?} && shift ;;
+    --keep) keep=${2:?} && shift ;;
+    --mpi) mpi=1 ;;
+    --inside) inside=1 ;;
+    *) usage ;;
+    esac
+    shift
+done
+[ -n "$count" ] || count=$((mpi ? 100 : 200))
+
+if [ "$inside" = 0 ]; then
+    . tests/lib.sh
+    . tests/mpi_lib.sh
+    command -v jq >/dev/null || skip "no jq"
+    unshare -pf --mount-proc true 2>/dev/null || skip "no PID namespaces here (needs root)"
+    [ "$mpi" = 0 ] || needs_mpi
+    set -- --inside --seed "$seed" --count "$count"
+    [ -z "$keep" ] || set -- "$@" --keep "$keep"
+    [ "$mpi" = 0 ] || set -- "$@" --mpi
+    unshare -pf --mount-proc bash "$0" "$@" </dev/null
+    exit
+fi
+
+. tests/lib.sh
+. tests/mpi_lib.sh
+exec 2>"$scratch/notices" # the shell tells of every job that was killed
+set -m # each run has a process group, as at a terminal, so that SIGTSTP stops it
+RANDOM=$seed
+rounds=6
+mkdir "$scratch/tmp"
+export TMPDIR=$scratch/tmp
+declare -A tally=() codes=()
+between=0
+
+# --- what is started ---------------------------------------------------------------------------
+
+start() { # start OUT ROUNDS [option...]: $run, which leads a process group
+    local out=$1 rounds=$2
+    shift 2
+    : >"$log" # now: the shell of the background may be struck before it does
+    if [ "$mpi" = 1 ]; then
+        mpirun -n 2 --oversubscribe --allow-run-as-root --bind-to none "$CONTEND_FAKE" bench faketeam \
+            --rounds "$rounds" --time 0.05 --warmup 0.01 --out "$out" "$@" >"$scratch/stdout" 2>>"$log" &
+    else
+        "$CONTEND_FAKE" run fake --placement none --workers 2 --rounds "$rounds" --time 0.05 \
+            --warmup 0.01 --out "$out" "$@" >"$scratch/stdout" 2>>"$log" &
+    fi
+    run=$!
+}
+
+rounds_said() {
+    grep -c 'contend: round [0-9]* of [0-9]* done' "$log"
+}
+
+# Pids of the runs' processes whose command line matches, without a process for each look.
+processes() { # processes PATTERN
+    local dir words state
+    for dir in /proc/[0-9]*; do
+        case ${dir#/proc/} in 1 | "$BASHPID") continue ;; esac
+        { read -r words <"$dir/stat"; } 2>/dev/null || continue
+        words=${words##*) } && state=${words%% *}
+        [[ $state != [ZX] ]] || continue
+        words=""
+        { words=$(tr '\0' ' ' <"$dir/cmdline"); } 2>/dev/null
+        [[ $words =~ $1 ]] && echo "${dir#/proc/}"
+    done
+}
+
+one_of() { # one_of PATTERN: any one process of those
+    local pids
+    mapfile -t pids < <(processes "$1")
+    [ ${#pids[@]} -gt 0 ] && echo "${pids[RANDOM % ${#pids[@]}]}"
+}
+
+pause_ms() {
+    [ "$1" -le 0 ] || sleep "$(printf '%d.%03d' $(($1 / 1000)) $(($1 % 1000)))"
+}
+
+is_alive() { # not a zombie
+    local words
+    { read -r words <"/proc/$1/stat"; } 2>/dev/null || return 1
+    words=${words##*) }
+    [ "${words%% *}" != Z ]
+}
+
+# --- when, and what befalls it -----------------------------------------------------------------
+
+# At any time, or where files are written: just after a round is said to be done.
+wait_for_moment() {
+    local after=$((RANDOM % rounds)) said=0
+    if ((RANDOM % 2)); then
+        pause_ms $((RANDOM % length_ms))
+        return
+    fi
+    while is_alive "$run" && said=$(rounds_said) && [ "$said" -le "$after" ]; do
+        sleep 0.005
+    done
+    pause_ms $((RANDOM % 3 ? RANDOM % 12 : RANDOM % 60))
+}
+
+strike() { # strike KIND; what it strikes may have ended
+    local pid
+    case $1 in
+    kill) kill -KILL "$run" ;;
+    term) kill -TERM "$run" ;;
+    int) kill -INT "$run" ;;
+    hup) kill -HUP "$run" ;;
+    term-twice)
+        kill -TERM "$run"
+        pause_ms $((RANDOM % 40))
+        kill -TERM "$run"
+        ;;
+    int-then-kill)
+        kill -INT "$run"
+        pause_ms $((RANDOM % 40))
+        kill -KILL "$run"
+        ;;
+    stop-and-go)
+        kill -TSTP "$run"
+        pause_ms $((RANDOM % 500))
+        kill -CONT "$run"
+        ;;
+    int-group) kill -INT -- "-$run" ;;
+    term-group) kill -TERM -- "-$run" ;;
+    kill-group) kill -KILL -- "-$run" ;;
+    kill-worker) pid=$(one_of "^$CONTEND_FAKE __worker") && kill -KILL "$pid" ;;
+    kill-rank) pid=$(one_of "^$CONTEND_FAKE bench") && kill -KILL "$pid" ;;
+    kill-mpi) pid=$(one_of "^$CONTEND_FAKE __mpi") && kill -KILL "$pid" ;;
+    nothing) ;;
+    esac 2>/dev/null
+}
+
+kinds=(kill kill term int hup term-twice int-then-kill stop-and-go int-group term-group kill-group
+    kill-worker kill-worker nothing)
+[ "$mpi" = 0 ] || kinds=(kill term int hup term-twice int-then-kill int-group term-group kill-group
+    kill-worker kill-rank kill-rank kill-mpi nothing)
+
+# --- what must hold ----------------------------------------------------------------------------
+
+wrong() { # wrong WHAT WHY...
+    local what=$1
+    shift
+    tally[$what]=$((${tally[$what]:-0} + 1))
+    bad+="    $what: $*"$'\n'
+}
+
+is_killed() {
+    [[ $kind == kill || $kind == kill-group || $kind == int-then-kill || $kind == kill-rank ]]
+}
+
+# Which exit codes are right; a signal before the program watches for them ends it as any other.
+check_code() {
+    local right
+    [ "$mpi" = 0 ] || return 0 # that of mpirun, which says what it wants
+    case $kind in
+    kill | kill-group) right="137 0" ;;
+    int-then-kill) right="130 137 0" ;;
+    stop-and-go | nothing) right="0" ;;
+    kill-worker) right="3 0" ;;
+    hup) right="130 0 129" ;;
+    *) right="130 0 143" ;;
+    esac
+    [[ " $right " == *" $code "* ]] || wrong exit-code "$code after $kind"
+    if [ "$code" -gt 130 ] && [ "$code" != 137 ] && [ "$said" -gt 0 ]; then
+        wrong exit-code "$code after $kind, in the middle of the run"
+    fi
+}
+
+lines_of_csv() { # lines_of_csv FILE COLUMNS: every line has as many fields, and an end
+    [ -z "$(tail -c 1 "$1")" ] || echo "the last line of ${1##*/} is cut off"
+    awk -F, -v columns="$2" '{ whole = $0; gsub(/"([^"]|"")*"/, "q"); n = split($0, field, ",") }
+        n != columns { print FILENAME " line " NR ": " whole; exit }' "$1"
+}
+
+# The files of a result agree with each other, to the last line.
+check_result() { # check_result DIR
+    local dir=$1 bytes done_json done_rows done_samples why
+    jq -e . "$dir/run.json" >/dev/null 2>"$scratch/why" ||
+        { wrong torn "run.json: $(cat "$scratch/why")" && return; }
+    [ -e "$dir/rows.csv" ] && [ -e "$dir/samples.csv" ] || { wrong torn "a file is missing" && return; }
+    bytes=$(jq '.samples_bytes // empty' "$dir/run.json")
+    head -c "${bytes:-$(stat -c %s "$dir/samples.csv")}" "$dir/samples.csv" >"$scratch/samples.csv"
+    [ -z "$bytes" ] || [ "$(stat -c %s "$scratch/samples.csv")" = "$bytes" ] ||
+        wrong torn "samples.csv has less than samples_bytes $bytes"
+    why=$(lines_of_csv "$dir/rows.csv" 21; lines_of_csv "$scratch/samples.csv" 13)
+    [ -z "$why" ] || wrong torn "$why"
+    done_json=$(jq '.rounds_done // 0' "$dir/run.json")
+    done_rows=$(awk '{ gsub(/"([^"]|"")*"/, "q"); split($0, f, ",") } NR > 1 && f[11] > n { n = f[11] }
+        END { print n + 0 }' "$dir/rows.csv")
+    done_samples=$(tail -n +2 "$scratch/samples.csv" | cut -d, -f1 | sort -un | wc -l)
+    [[ " $done_json $(spoilt "$done_json") " == *" $done_rows "* ]] ||
+        wrong disagree "run.json has $done_json rounds, rows.csv $done_rows"
+    [[ " $done_json $(spoilt "$done_json") " == *" $done_samples "* ]] ||
+        wrong disagree "run.json has $done_json rounds, samples.csv $done_samples"
+    why=$(tail -n +2 "$dir/rows.csv" | cut -d, -f1 | sort -u)
+    [ -z "$why" ] || [ "$why" = "$(jq -r .run_id "$dir/run.json")" ] ||
+        wrong disagree "run.json and rows.csv are of different runs"
+    check_status "$(jq -r .status "$dir/run.json")" "$done_json"
+}
+
+# In a job there is one arm, and where one of its processes was killed that round has no value of it.
+is_spoilt() {
+    [ "$mpi" = 1 ] && [[ $kind == kill-worker || $kind == kill-rank || $kind == kill-mpi ]]
+}
+spoilt() { # spoilt ROUNDS: how many of them then have one
+    ! is_spoilt || echo $(($1 - 1))
+}
+
+check_status() { # check_status STATUS ROUNDS
+    case $1 in
+    failed) is_spoilt || [ "$2" = "$planned" ] || wrong disagree "$1 with $2 of $planned rounds" ;;
+    complete) [ "$2" = "$planned" ] || wrong disagree "$1 with $2 of $planned rounds" ;;
+    interrupted) [ "$code" != 0 ] || wrong disagree "exit 0, and run.json says interrupted" ;;
+    *) wrong disagree "status $1" ;;
+    esac
+}
+
+# A kill may come while several files take their places: whoever opens the directory next ends that.
+settle() { # settle OUT
+    [ -e "$1/.contend-run/run.json" ] || return 0
+    between=$((between + 1))
+    "$CONTEND_BINARY" report "$1" >/dev/null 2>&1
+    [ ! -e "$1/.contend-run" ] || wrong torn "contend report did not end what was begun"
+}
+
+# Either the earlier result, whole, with its figures, or this one with every round it spoke of.
+check_directory() {
+    local out=$scratch/out new
+    settle "$out"
+    if [ ! -e "$out/run.json" ]; then
+        [ ! -e "$before/run.json" ] || wrong lost-result "the earlier one is gone, and no other there"
+        [ "$said" = 0 ] || wrong lost-round "$said were done, and there is no run.json"
+        [ ! -e "$out/rows.csv" ] && [ ! -e "$out/samples.csv" ] || wrong torn "files without run.json"
+        return
+    fi
+    if cmp -s "$out/run.json" "$before/run.json"; then
+        new=$(diff -rq -x .contend-run "$before" "$out" 2>&1) && new=""
+        [ -z "$new" ] || wrong torn "not all is of the earlier result: $new"
+        [ "$said" = 0 ] || wrong lost-round "$said were done, and the earlier result is there"
+        [ "$code" != 0 ] || wrong lost-result "exit 0, and the earlier result is there"
+        return
+    fi
+    planned=$rounds
+    check_result "$out"
+    new=$(jq '.rounds_done // 0' "$out/run.json" 2>/dev/null)
+    [ "${new:-0}" -ge "$said" ] || wrong lost-round "$said were done, ${new:-none} in run.json"
+    is_killed || new=$(find "$out" -name '*.tmp' -o -name '.contend-run' -o -name '*.new')
+    is_killed || [ -z "$new" ] || wrong litter "$new"
+}
+
+nobody_is_left() {
+    left=$(processes .)
+    [ -z "$left" ]
+}
+
+check_orphans() {
+    local pid
+    wait_for 20 nobody_is_left && return
+    for pid in $left; do
+        wrong orphan "$pid $(tr '\0' ' ' <"/proc/$pid/cmdline" 2>/dev/null)"
+        kill -KILL "$pid" 2>/dev/null
+    done
+    wait_for 20 nobody_is_left
+}
+
+# --- one after the other -----------------------------------------------------------------------
+
+wait_for_end() {
+    local limit=$((SECONDS + 90))
+    while is_alive "$run"; do
+        if [ "$SECONDS" -ge "$limit" ]; then
+            wrong hung "still there 90 s after $kind"
+            kill -KILL -- "-$run" "$run" 2>/dev/null
+            break
+        fi
+        sleep 0.01
+    done
+    wait "$run" 2>/dev/null
+    code=$?
+}
+
+# The directory that the next run goes into: none, an earlier result, or what the last one left.
+prepare() {
+    before=$scratch/before
+    rm -rf "$before"
+    case $((RANDOM % 3)) in
+    0) rm -rf "$scratch/out" ;;
+    1) rm -rf "$scratch/out" && cp -r "$scratch/earlier" "$scratch/out" ;;
+    2) [ "$last_was_good" = 1 ] || rm -rf "$scratch/out" ;;
+    esac
+    mkdir "$before"
+    [ ! -e "$scratch/out" ] || cp -rT "$scratch/out" "$before"
+}
+
+report_of_one() { # report_of_one NUMBER
+    last_was_good=1
+    [ -n "$bad" ] || return
+    last_was_good=0
+    printf 'trial %d, %s, exit %d, %d rounds were said to be done:\n%s' "$1" "$kind" "$code" "$said" "$bad"
+    [ -n "$keep" ] || return
+    mkdir -p "$keep/$1"
+    cp -r "$scratch/out" "$before" "$log" "$keep/$1" 2>/dev/null
+}
+
+one() { # one NUMBER
+    local options=() plots=$((RANDOM % 3))
+    kind=${kinds[RANDOM % ${#kinds[@]}]}
+    bad=""
+    [ "$plots" = 0 ] || options+=(--no-plots)
+    prepare
+    start "$scratch/out" "$rounds" --seed "$((RANDOM + 1))" "${options[@]}"
+    wait_for_moment
+    strike "$kind"
+    wait_for_end
+    said=$(rounds_said)
+    check_code
+    check_orphans
+    check_directory
+    if [ "$mpi" = 0 ] && [ -n "$(ls -A "$TMPDIR")" ]; then
+        wrong litter "in TMPDIR: $(ls -A "$TMPDIR")"
+    fi
+    rm -rf "${TMPDIR:?}"/*
+    codes["$kind=$code"]=$((${codes["$kind=$code"]:-0} + 1))
+    report_of_one "$1"
+}
+
+now_ms() {
+    echo $((${EPOCHREALTIME/[.,]/} / 1000))
+}
+
+measure_one() { # how long a run takes that nothing befalls
+    local begin
+    begin=$(now_ms)
+    start "$scratch/out" "$rounds"
+    wait "$run"
+    length_ms=$(($(now_ms) - begin + 200))
+}
+
+summarise() {
+    local ended what violations=0 summary="$count runs"
+    for ended in "${!codes[@]}"; do echo "$ended x ${codes[$ended]}"; done | sort | paste -sd ',' | sed 's/,/, /g'
+    for what in orphan lost-round lost-result torn disagree exit-code hung litter; do
+        summary+=", $what ${tally[$what]:-0}"
+        violations=$((violations + ${tally[$what]:-0}))
+    done
+    echo "$summary; killed while files took their places: $between (seed $seed)"
+    grep -vE 'line [0-9]+: +[0-9]+ [A-Z][a-z]+|^\[[0-9]+\]' "$scratch/notices"
+    [ "$violations" = 0 ]
+}
+
+log=$scratch/log
+echo "storm of $count, seed $seed$([ "$mpi" = 0 ] || echo ', two ranks'): $CONTEND_FAKE"
+start "$scratch/earlier" 2 --seed 1
+wait "$run" || { cat "$log" && exit 1; } # its run.json has another time than all that follow
+measure_one
+last_was_good=0
+for ((i = 1; i <= count; i++)); do
+    one "$i"
+done
+summarise
+exit
