@@ -13,12 +13,15 @@ function(contend_include_root name)
     target_compile_options(${name} PUBLIC "$<$<COMPILE_LANGUAGE:CUDA>:-Isource>")
 endfunction()
 
-# contend_library(contend_<part> glob...): a static library of what the globs find, main.c
-# excluded, .cu files only where nvcc is.
+# contend_library(contend_<part> glob...): a static library of what the globs find, the module
+# and what contend_core has left out, .cu files only where nvcc is.
 function(contend_library name)
     list(TRANSFORM ARGN PREPEND "${CMAKE_SOURCE_DIR}/" OUTPUT_VARIABLE globs)
     file(GLOB sources CONFIGURE_DEPENDS ${globs})
-    list(FILTER sources EXCLUDE REGEX "/harness/main\\.c$")
+    list(FILTER sources EXCLUDE REGEX "/mpi/contend_mpi\\.c$")
+    if(TARGET contend_core)
+        list(FILTER sources EXCLUDE REGEX "/harness/(base|sys|core|gpu)/")
+    endif()
     if(NOT CONTEND_HAVE_CUDA)
         list(FILTER sources EXCLUDE REGEX "\\.cu$")
     endif()

@@ -1,7 +1,7 @@
 # Finds MPI and says, in one line, whether the module for several nodes is built.
 #
 # contend_mpi.so is the one part that is linked with MPI. The program loads it when mpirun or srun
-# started it (harness/job.h), from the folder it lies in itself, so that it runs without MPI too.
+# started it (harness/job/job.h), from the folder it lies in itself, so that it runs without MPI too.
 
 option(CONTEND_MPI "Build the MPI module where MPI is there" ON)
 if(CONTEND_MPI)

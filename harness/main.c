@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "bench/registry.h"
-#include "harness/cli_main.h"
+#include "harness/cmd/cli_main.h"
 
 int main(int argc, char **argv)
 {

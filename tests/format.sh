@@ -30,6 +30,6 @@ fi
 
 if command -v shellcheck >/dev/null; then
     shellcheck --shell sh --external-sources contend cmake/*.sh
-    shellcheck --shell bash --external-sources --severity warning .ci/run tests/*.sh
+    shellcheck --shell bash --external-sources --severity warning .ci/run tests/*.sh tests/*/*.sh
 fi
 echo "${#sources[@]} sources are well formatted"

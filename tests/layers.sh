@@ -1,16 +1,28 @@
 #!/usr/bin/env bash
-# Who may include whom, and what pure modules may not do (DESIGN.md, "Layout").
+# Who may include whom, and what pure modules may not do: the tables of harness/README.md,
+# bench/README.md and kernels/README.md, and the rules below the first of them.
 #
 #   tests/layers.sh [ROOT]       prints each violation; exit 1 if there is one
 #   tests/layers.sh --self-test  plants a violation of every rule and checks that it is caught
 set -euo pipefail
 
 self=$(readlink -f "$0")
+source_root=$(dirname "$self")/..
 violations=0
 
 # sources DIR [find's condition...]: what the compilers read, below DIR.
 sources() {
     [ ! -d "$1" ] || find "$@" -type f -regex '.*\.\(c\|h\|cu\|cuh\|inc\|in\)'
+}
+
+# line_of TOP: its folders in order, from the table of its README.
+line_of() {
+    grep -oP '^\| \d+ \| `\K[a-z]+(?=/`)' "$1/README.md"
+}
+
+# up_to TOP FOLDER: FOLDER and those above it, as alternatives of a pattern.
+up_to() {
+    line_of "$1" | sed "/^$2\$/q" | paste -sd'|'
 }
 
 # Rules: the lines of stdin are files, every line of theirs that breaks the rule is printed.
@@ -29,23 +41,72 @@ must_not() {
     done < <(xargs -r grep -nHP -- "$1" | grep -vP '^[^:]+:\d+: *(\*|/\*|//)')
 }
 
-check() {
-    may_include 'kernels/' < <(sources kernels)
-    may_include 'harness/core/' < <(sources harness/core)
-    may_include '(kernels|bench|harness/core)/' < <(sources bench)
-    may_include '(harness/|version\.h")' < <(sources harness ! -path 'harness/main.c')
-    may_include '(harness|bench)/' < <(sources harness -path 'harness/main.c')
+# Every folder of TOP is in the table, and every folder of the table is there.
+check_table() {
+    local top=$1 there
+    there=$(find "$top" -mindepth 1 -maxdepth 1 -type d -printf '%f\n' | sort)
+    if [ "$there" != "$(line_of "$top" | sort)" ]; then
+        printf '%s/README.md: its table and the folders differ\n' "$top"
+        violations=$((violations + 1))
+    fi
+}
 
+check_order() {
+    local folder
+    for folder in $(line_of kernels); do
+        may_include "kernels/($(up_to kernels "$folder"))/" < <(sources "kernels/$folder")
+    done
+    for folder in $(line_of bench); do
+        may_include "(kernels/|bench/registry\.h\"|bench/($(up_to bench "$folder"))/|harness/($(up_to harness gpu))/)" \
+            < <(sources "bench/$folder")
+    done
+    may_include "(bench/registry\.h\"|harness/($(up_to harness gpu))/)" \
+        < <(sources bench -maxdepth 1)
+    for folder in $(line_of harness); do
+        may_include "(version\.h\"|harness/($(up_to harness "$folder"))/)" \
+            < <(sources "harness/$folder")
+    done
+    may_include '(harness/cmd|bench)/' < <(sources harness -path 'harness/main.c')
+}
+
+check_neighbours() {
+    must_not '"harness/table/' "plot and table do not know each other" < <(sources harness/plot)
+    must_not '"harness/plot/' "plot and table do not know each other" < <(sources harness/table)
+    must_not '"harness/mpi/' "only job knows mpi, and cmd an MPI process's main" \
+        < <(sources harness ! -path 'harness/mpi/*' ! -path 'harness/job/*' ! -path 'harness/cmd/*')
+    must_not '"harness/mpi/(?!server\.h)' "of mpi, cmd knows an MPI process's main" \
+        < <(sources harness/cmd)
+    must_not '"harness/job/' "only cmd knows job" \
+        < <(sources harness ! -path 'harness/job/*' ! -path 'harness/cmd/*')
+}
+
+check_owners() {
     must_not '\bexit\(' "only main.c ends the program" \
         < <(sources kernels; sources bench; sources harness ! -path 'harness/main.c')
+    must_not 'include <hwloc' "hwloc stays inside machine/topo_source and topo_load" \
+        < <(sources bench; sources harness ! -path 'harness/machine/topo_source.*' \
+            ! -path 'harness/machine/topo_load.c')
+    must_not 'include <jansson' "jansson stays inside json and store" \
+        < <(sources bench; sources harness ! -path 'harness/json/*' ! -path 'harness/store/*')
+    must_not 'include <mpi\.h' "MPI stays inside mpi/contend_mpi.c" \
+        < <(sources kernels; sources bench; sources harness ! -path 'harness/mpi/contend_mpi.c')
+    must_not 'include <numaif' "memory policies are a worker's" \
+        < <(sources kernels; sources harness ! -path 'harness/worker/*')
     must_not '\b(kill|killpg|tg?kill|raise|sigqueue|pthread_kill)\(|pidfd_send_signal' \
-        "only process.c signals processes" < <(beside_process)
-    must_not '(?<!->)\b(waitpid|wait[34]?|waitid)\(' "only process.c waits for processes" < <(beside_process)
-    must_not '\b(v?fork|clone3?|posix_spawnp?|popen|system)\(' "only process.c starts processes" \
+        "only sys/process.c signals processes" < <(beside_process)
+    must_not '(?<!->)\b(waitpid|wait[34]?|waitid)\(' "only sys/process.c waits for processes" \
         < <(beside_process)
-    must_not 'include <hwloc' "hwloc stays inside topo" \
-        < <(sources bench; sources harness ! -path 'harness/topo*')
+    must_not '\b(v?fork|clone3?|posix_spawnp?|popen|system)\(' \
+        "only sys/process.c starts processes" < <(beside_process)
+}
 
+beside_process() {
+    sources kernels
+    sources bench
+    sources harness ! -path 'harness/sys/process.c'
+}
+
+check_pure() {
     must_not '<(unistd|fcntl|time|hwloc|jansson|sys/[a-z]+)\.h>' "pure: knows no system" < <(pure)
     must_not '\b(f?open|openat|popen|read|write|f?close|fread|fwrite|v?f?printf|f?puts|f?putc)\(' \
         "pure: no files, no output" < <(pure)
@@ -53,66 +114,108 @@ check() {
         "pure: depends on its arguments alone" < <(pure)
 }
 
-beside_process() {
-    sources kernels
-    sources bench
-    sources harness ! -path 'harness/process.c'
-}
-
-# plan_options parses and plan_json prints; the rest of the plan, and what reads results, only compute.
+# By folder; text prints, opt and cli print help, options parses, scans runs.
 pure() {
-    sources harness -regex 'harness/\(plan\|plan_[a-z_]+\|arms\|baseline\|measured\|measured_[a-z]+\|metric\|stats\|summary\|compare\|symmetry\|symmetry_rows\|gpu_judge\)\.c' \
-        ! -name plan_options.c ! -name plan_json.c
+    sources harness/base ! -name 'text.*' ! -name 'opt.*' ! -name 'cli.*'
+    sources harness/plan ! -name 'options.*'
+    sources harness/rows
+    sources harness/judge
+    sources harness/discover ! -name 'scans.*'
 }
 
-# planted FILE LINE: that line, in a tree where all else is right, must be the one violation.
+check() {
+    local top
+    for top in kernels bench harness; do
+        check_table "$top"
+    done
+    check_order
+    check_neighbours
+    check_owners
+    check_pure
+}
+
+# A tree in which all is right: every folder of the tables, with one file.
+make_tree() {
+    local top folder
+    for top in kernels bench harness; do
+        mkdir -p "$1/$top"
+        cp "$source_root/$top/README.md" "$1/$top/"
+        for folder in $(cd "$source_root" && line_of "$top"); do
+            mkdir -p "$1/$top/$folder"
+            printf '/* exit( is only spoken of */\n#include "%s/%s/a.h"\n' "$top" "$folder" \
+                >"$1/$top/$folder/a.c"
+        done
+    done
+    printf '#include "bench/registry.h"\n#include "harness/core/bench.h"\n' >"$1/bench/b.c"
+    printf '#include "bench/registry.h"\n#include "harness/cmd/c.h"\nexit(code);\n' \
+        >"$1/harness/main.c"
+    printf 'snprintf(text, size, "x");\n' >>"$1/harness/plan/a.c"
+    printf '#include <jansson.h>\n' >>"$1/harness/store/a.c"
+    printf 'kill(pid, 9);\nwaitpid(pid, &status, 0);\npid = fork();\n' >"$1/harness/sys/process.c"
+}
+
+# planted FILE LINE: that line, in the tree where all else is right, must be told as a violation.
 planted() {
-    local tree=$scratch/$((++plants))
-    mkdir -p "$tree"/{kernels,bench,harness/core} "$tree/$(dirname "$1")"
-    printf '/* exit( is only spoken of */\n#include "kernels/a.h"\n' >"$tree/kernels/a.c"
-    printf '#include "bench/b.h"\n#include "harness/core/err.h"\n' >"$tree/bench/b.c"
-    printf '#include "harness/run.h"\n#include "version.h"\n' >"$tree/harness/run.c"
-    printf '#include "bench/registry.h"\nexit(code);\n' >"$tree/harness/main.c"
-    printf 'kill(pid, 9);\nwaitpid(pid, &status, 0);\npid = fork();\n' >"$tree/harness/process.c"
-    printf '#include <stdio.h>\nsnprintf(text, size, "x");\n' >"$tree/harness/plan.c"
-    "$self" "$tree" >/dev/null || { echo "a tree without violations is refused" && exit 1; }
-    printf '%s\n' "$2" >>"$tree/$1"
-    if "$self" "$tree" >/dev/null; then
-        echo "not caught: $2 in $1"
-        exit 1
-    fi
+    printf '%s\n' "$2" >>"$scratch/tree/$1"
+    printf '%s:%s:%s\n' "$1" "$(wc -l <"$scratch/tree/$1")" "$2" >>"$scratch/planted"
+}
+
+# Each folder of TOP includes its neighbour below.
+plant_neighbours() {
+    local before='' folder
+    for folder in $(cd "$source_root" && line_of "$1"); do
+        [ -z "$before" ] || planted "$1/$before/a.c" "#include \"$1/$folder/a.h\""
+        before=$folder
+    done
 }
 
 self_test() {
     scratch=$(mktemp -d)
     trap 'rm -rf "$scratch"' EXIT
-    plants=0
-    planted kernels/a.c '#include "harness/core/err.h"'
-    planted kernels/a.cu '#include "bench/device.h"'
-    planted harness/core/err.c '#include "harness/plan.h"'
-    planted harness/core/opt.h '# include "kernels/prep.h"'
-    planted bench/b.c '#include "harness/plan.h"'
-    planted bench/deep/b.c '#include "harness/run.h"'
-    planted harness/run.c '#include "bench/registry.h"'
-    planted harness/monitor/nccl.c '#include "kernels/prep.h"'
-    planted harness/main.c '#include "kernels/prep.h"'
-    planted harness/run.c '    exit(1);'
-    planted harness/launch.c '    (void)kill(-pid, SIGKILL);'
-    planted harness/mpi/mpi_client.c '    (void)killpg(pid, SIGKILL);'
+    make_tree "$scratch/tree"
+    "$self" "$scratch/tree" || { echo "a tree without violations is refused" && exit 1; }
+    plant_neighbours kernels
+    plant_neighbours bench
+    plant_neighbours harness
+    planted kernels/cpu/a.c '#include "harness/base/err.h"'
+    planted kernels/gpu/a.cu '#include "bench/device/device.h"'
+    planted bench/gpu/a.c '#include "harness/plan/plan.h"'
+    planted bench/b.c '#include "bench/gpu/gpu.h"'
+    planted harness/core/a.h '# include "kernels/prep/prep.h"'
+    planted harness/run/a.c '#include "bench/registry.h"'
+    planted harness/main.c '#include "kernels/prep/prep.h"'
+    planted harness/main.c '#include "harness/run/run.h"'
+    planted harness/table/a.c '#include "harness/plot/dat.h"'
+    planted harness/discover/a.c '#include "harness/mpi/client.h"'
+    planted harness/cmd/a.c '#include "harness/mpi/client.h"'
+    planted harness/rows/a.c '#include "harness/job/job.h"'
+    planted harness/run/a.c '    exit(1);'
+    planted harness/run/a.c '#include <hwloc.h>'
+    planted harness/cmd/a.c '#include <jansson.h>'
+    planted harness/job/a.c '#include <mpi.h>'
+    planted harness/machine/a.c '#include <numaif.h>'
+    planted harness/plan/a.c '    fprintf(stderr, "x");'
+    planted harness/base/a.c '#include <unistd.h>'
+    planted harness/base/a.c '    FILE *file = fopen(path, "r");'
+    planted harness/rows/a.c '    x = rand();'
+    planted harness/judge/a.c '    puts("x");'
+    planted harness/discover/a.c '    log_warn("x");'
+    planted harness/worker/a.c '    (void)kill(-pid, SIGKILL);'
+    planted harness/mpi/a.c '    (void)killpg(pid, SIGKILL);'
     planted bench/b.c '    raise(SIGTERM);'
-    planted harness/run.c '    rc = (int)syscall(SYS_pidfd_send_signal, fd, 9, NULL, 0);'
-    planted harness/gnuplot.c '    while (waitpid(pid, &status, 0) < 0)'
-    planted harness/gnuplot.c '    (void)wait4(pid, &status, 0, &usage);'
-    planted harness/run.c '    (void)waitid(P_PIDFD, fd, &info, WEXITED);'
-    planted harness/run.h '    pid = fork();'
-    planted harness/run.c '    FILE *out = popen(line, "r");'
-    planted harness/run.c '#include <hwloc.h>'
-    planted harness/plan_units.c '    fprintf(stderr, "x");'
-    planted harness/stats.c '#include <unistd.h>'
-    planted harness/stats.c '    FILE *file = fopen(path, "r");'
-    planted harness/summary.c '    x = rand();'
-    planted harness/symmetry_rows.c '    puts("x");'
-    echo "all $plants planted violations are caught"
+    planted harness/run/a.c '    rc = (int)syscall(SYS_pidfd_send_signal, fd, 9, NULL, 0);'
+    planted harness/plot/a.c '    while (waitpid(pid, &status, 0) < 0)'
+    planted harness/plot/a.c '    (void)wait4(pid, &status, 0, &usage);'
+    planted harness/run/a.c '    (void)waitid(P_PIDFD, fd, &info, WEXITED);'
+    planted harness/run/a.c '    pid = fork();'
+    planted harness/run/a.c '    FILE *out = popen(line, "r");'
+    mkdir "$scratch/tree/harness/attic"
+    echo 'harness/README.md: its table and the folders differ' >>"$scratch/planted"
+    "$self" "$scratch/tree" >"$scratch/told" && exit 1
+    while IFS= read -r plant; do
+        grep -qxF -- "$plant" "$scratch/told" || { echo "not caught: $plant" && exit 1; }
+    done <"$scratch/planted"
+    echo "all $(wc -l <"$scratch/planted") planted violations are caught"
 }
 
 if [ "${1:-}" = --self-test ]; then

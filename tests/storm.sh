@@ -30,8 +30,8 @@ done
 [ -n "$count" ] || count=$((mpi ? 100 : 200))
 
 if [ "$inside" = 0 ]; then
-    . tests/lib.sh
-    . tests/mpi_lib.sh
+    . tests/lib/cli.sh
+    . tests/lib/mpi.sh
     command -v jq >/dev/null || skip "no jq"
     unshare -pf --mount-proc true 2>/dev/null || skip "no PID namespaces here (needs root)"
     [ "$mpi" = 0 ] || needs_mpi
@@ -42,8 +42,8 @@ if [ "$inside" = 0 ]; then
     exit
 fi
 
-. tests/lib.sh
-. tests/mpi_lib.sh
+. tests/lib/cli.sh
+. tests/lib/mpi.sh
 exec 2>"$scratch/notices" # the shell tells of every job that was killed
 set -m # each run has a process group, as at a terminal, so that SIGTSTP stops it
 RANDOM=$seed

@@ -13,9 +13,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "harness/core/bitset.h"
-#include "harness/core/err.h"
-#include "harness/core/opt.h"
+#include "harness/base/bitset.h"
+#include "harness/base/err.h"
+#include "harness/base/opt.h"
 #include "harness/core/peers.h"
 #include "harness/core/values.h"
 #include "harness/core/visit.h"

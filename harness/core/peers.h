@@ -10,7 +10,7 @@
 
 #include <stddef.h>
 
-#include "harness/core/err.h"
+#include "harness/base/err.h"
 
 enum { PEERS_BLOCK_MAX = 1 << 15 };
 

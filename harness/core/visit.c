@@ -5,7 +5,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "harness/core/clock.h"
+#include "harness/sys/clock.h"
 
 /* -1: not registered yet. A process has one log, so one index a thread is enough. */
 static _Thread_local int my_index = -1;

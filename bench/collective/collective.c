@@ -1,0 +1,337 @@
+/*
+ * Collectives among ranks: latency and bandwidth over size, and who was waited for.
+ *
+ * Each worker is a rank with a GPU of its own, or a CPU rank of MPI; one worker alone drives all
+ * GPUs that it sees, one rank each. All ranks agree on every number: sizes come from the
+ * parameters, iterations from the slowest rank's time. A point of the scan is an operation, a
+ * placement of its buffers and a size; each gets the same share of the time:
+ *
+ *   1. operations back to back, twice as many each time, until they take a tenth of the share
+ *   2. a barrier; one operation that is not timed; then, for half of the share, operations in
+ *      queues of `queue`, each waited for at its end, without a look at any clock in between
+ *   3. for a fifth of the share, at most 512 operations with device events on both sides of each
+ *   4. one operation on known inputs, its outputs poisoned before, every element compared
+ *
+ * **Measures** `collective_latency` us = t, host time (CLOCK_MONOTONIC_RAW) of 2 on the slowest
+ * rank / operations; `collective_algbw` = S / t and `collective_busbw` = algbw times a factor, GB/s
+ * (1e9), S and factors as in METHOD.md: S is the whole buffer, of all ranks' parts where there are
+ * parts. Of 3, on the device's clock: `collective_time` us, quantiles (stat) over operations of the
+ * time from end to end, of the rank that was slowest in it. `rank_waited` us is how much longer a
+ * rank was in an operation, on average, than the rank that came to it last, and `rank_last_share`
+ * the share of operations in which that rank was, by a margin, the last one: where all end
+ * together, the one that starts last is done fastest. Both only of operations in which every rank
+ * waits for all others, out of place where both are run; of more than 64 ranks, the 64 that are
+ * waited for most. Keys: op, place (where both are run), size in bytes; rank. Where there are
+ * several hosts, `rank_on_host` says which one a rank is on. `skipped_size` names the largest size
+ * too small to have an element for each rank (why=small), and the smallest one too large for the
+ * devices' memory (why=memory).
+ * **Source** nccl-tests, src/common.cu (loop, sizes, in-place offsets) and doc/PERFORMANCE.md
+ * (bandwidths); MPI: the OSU micro-benchmarks measure the same way.
+ * **Limits** A queue hides a CPU that is late by less than it takes; a training step waits each
+ * time (queue=1). The two events cost the device a microsecond or two an operation, so that
+ * `collective_time` is a little above `collective_latency` where operations are short.
+ * all-to-all and send-recv have no in-place form. Reductions are sums.
+ */
+#include "bench/collective/collective.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "bench/collective/collective_points.h"
+#include "bench/collective/collective_scan.h"
+#include "bench/registry.h"
+
+const char *const collective_op_names[] = {"allreduce", "allgather", "reducescatter",
+                                           "broadcast", "reduce",    "alltoall",
+                                           "sendrecv",  "all",       NULL};
+const char *const collective_type_names[] = {"int8",     "int32", "int64",  "half",
+                                             "bfloat16", "float", "double", NULL};
+static const char *const place_names[] = {"out", "in", "both", NULL};
+
+#define FIELD(name) offsetof(struct collective_params, name)
+static const struct opt collective_opts[] = {
+    {.name = "op",
+     .kind = OPT_CHOICE,
+     .offset = FIELD(op),
+     .def = "allreduce",
+     .choices = collective_op_names,
+     .arg = "OP",
+     .help = "the operation, or all seven"},
+    {.name = "begin",
+     .kind = OPT_SIZE,
+     .offset = FIELD(begin),
+     .def = "8",
+     .min = 1,
+     .max = 8ull << 30,
+     .arg = "BYTES",
+     .help = "smallest size"},
+    {.name = "end",
+     .kind = OPT_SIZE,
+     .offset = FIELD(end),
+     .def = "128M",
+     .min = 1,
+     .max = 8ull << 30,
+     .arg = "BYTES",
+     .help = "largest size"},
+    {.name = "factor",
+     .kind = OPT_INT,
+     .offset = FIELD(factor),
+     .def = "4",
+     .min = 2,
+     .max = 1 << 20,
+     .arg = "N",
+     .help = "from one size to the next"},
+    {.name = "type",
+     .kind = OPT_CHOICE,
+     .offset = FIELD(type),
+     .def = "float",
+     .choices = collective_type_names,
+     .arg = "TYPE",
+     .help = "of an element"},
+    {.name = "place",
+     .kind = OPT_CHOICE,
+     .offset = FIELD(place),
+     .def = "out",
+     .choices = place_names,
+     .arg = "PLACE",
+     .help = "results go into another buffer, or back into the one they come from"},
+    {.name = "root",
+     .kind = OPT_INT,
+     .offset = FIELD(root),
+     .def = "0",
+     .min = 0,
+     .max = 65535,
+     .arg = "RANK",
+     .help = "of broadcast and reduce"},
+    {.name = "graph",
+     .kind = OPT_FLAG,
+     .offset = FIELD(graph),
+     .help = "capture a batch of operations in a CUDA graph and replay it"},
+    {.name = "queue",
+     .kind = OPT_INT,
+     .offset = FIELD(queue),
+     .def = "20",
+     .min = 1,
+     .max = 1 << 20,
+     .arg = "N",
+     .help =
+         "operations that are queued before they are waited for; 1 waits for each, as a training "
+         "step does; a graph queues all"},
+    {.name = "check",
+     .kind = OPT_FLAG,
+     .offset = FIELD(check),
+     .def = "1",
+     .help = "compare every element of one result of each point"},
+    {.name = NULL},
+};
+
+static const struct bench_metric collective_metrics[] = {
+    [COLLECTIVE_LATENCY] = {"collective_latency", "us", "lower"},
+    [COLLECTIVE_ALGBW] = {"collective_algbw", "GB/s", "higher"},
+    [COLLECTIVE_BUSBW] = {"collective_busbw", "GB/s", "higher"},
+    [COLLECTIVE_TIME] = {"collective_time", "us", "lower"},
+    [RANK_LAST_SHARE] = {"rank_last_share", "ratio", "none"},
+    [RANK_WAITED] = {"rank_waited", "us", "lower"},
+    [SKIPPED_SIZE] = {"skipped_size", "B", "none"},
+    [RANK_ON_HOST] = {"rank_on_host", "rank", "none"},
+    [COLLECTIVE_RANKS] = {"collective_ranks", "ranks", "none"},
+    [LIBRARY_VERSION] = {"library_version", "number", "none"},
+    {.name = NULL},
+};
+
+static int collective_validate(const void *base, struct err *err)
+{
+    const struct collective_params *params = base;
+    bool is_all = params->op == COLLECTIVE_OPS;
+    if (params->begin > params->end)
+        return err_set(err, -EINVAL, "begin=%" PRIu64 " is above end=%" PRIu64, params->begin,
+                       params->end);
+    if (params->place == PLACE_IN && !is_all &&
+        !collective_has_in_place((enum collective_op)params->op))
+        return err_set(err, -EINVAL, "op=%s has no in-place form: place=out is the only one",
+                       collective_op_names[params->op]);
+    return 0;
+}
+
+/* After probe has said how many ranks this process would hold. */
+static int check_ranks(const struct bench_ctx *ctx, unsigned local)
+{
+    const struct collective_params *params = ctx->params;
+    unsigned ranks = ctx->peers->size * local;
+    if (ranks < 2)
+        return err_set(ctx->err, -ENOTSUP,
+                       "one rank only: a collective needs two or more, and n = 1 has no bus "
+                       "bandwidth");
+    if (params->root >= ranks)
+        return err_set(ctx->err, -EINVAL, "root=%" PRIi64 ": there are %u ranks, from 0 on",
+                       params->root, ranks);
+    return 0;
+}
+
+int collective_probe_with(struct bench_ctx *ctx, const struct collective_ops *ops)
+{
+    unsigned local = 0;
+    int rc = ops ? ops->probe(ctx, &local)
+                 : err_set(ctx->err, -ENOTSUP, "nothing here runs collectives over '%s'",
+                           device_name(ctx->device));
+    if (!rc)
+        rc = check_ranks(ctx, local);
+    return collective_agree(ctx->peers, rc, ctx->err);
+}
+
+static int collective_probe(struct bench_ctx *ctx)
+{
+    return collective_probe_with(ctx, collective_ops_of(ctx->device));
+}
+
+static struct collective_range range_of(const struct collective_params *params)
+{
+    return (struct collective_range){params->begin, params->end, (uint64_t)params->factor};
+}
+
+static void add_sizes(struct collective_scan *scan, const struct collective_params *params,
+                      enum collective_op op, bool in_place)
+{
+    struct collective_range range = range_of(params);
+    struct skipped *skipped = &scan->skipped[op];
+    struct collective_call call = {.op = op,
+                                   .type = (enum collective_type)params->type,
+                                   .in_place = in_place,
+                                   .graph = params->graph,
+                                   .queue = params->graph ? 0 : (unsigned)params->queue,
+                                   .root = (unsigned)params->root};
+    uint64_t size = range.begin;
+    for (size_t n = collective_range_count(&range); n > 0; n--, size *= range.factor) {
+        if (!collective_fit(&call, size, scan->team.ranks))
+            skipped->small = size;
+        else if (call.bytes <= scan->team.most_bytes)
+            scan->points[scan->npoints++] = call;
+        else if (!skipped->large)
+            skipped->large = size;
+    }
+}
+
+static int make_points(struct collective_scan *scan, const struct bench_ctx *ctx)
+{
+    const struct collective_params *params = ctx->params;
+    struct collective_range range = range_of(params);
+    size_t most = collective_range_count(&range) * COLLECTIVE_OPS * 2;
+    scan->points = calloc(most, sizeof(*scan->points));
+    if (!scan->points)
+        return err_set(ctx->err, -ENOMEM, "cannot allocate %zu points", most);
+    for (enum collective_op op = 0; op < COLLECTIVE_OPS; op++) {
+        if (params->op != COLLECTIVE_OPS && params->op != (int)op)
+            continue;
+        if (params->place != PLACE_IN)
+            add_sizes(scan, params, op, false);
+        if (params->place != PLACE_OUT && collective_has_in_place(op))
+            add_sizes(scan, params, op, true);
+    }
+    if (scan->npoints)
+        return 0;
+    return err_set(ctx->err, -ENOTSUP,
+                   "no size from %" PRIu64 " to %" PRIu64 " bytes has an element for each of %u "
+                   "ranks and fits into the devices' memory",
+                   params->begin, params->end, scan->team.ranks);
+}
+
+static int allocate(struct collective_scan *scan, const struct bench_ctx *ctx)
+{
+    size_t processes = ctx->peers->size, ranks = scan->team.ranks;
+    size_t room = COLLECTIVE_TIMES_MAX * sizeof(struct collective_time);
+    scan->took_s = calloc(processes, sizeof(*scan->took_s));
+    scan->verdicts = calloc(processes, sizeof(*scan->verdicts));
+    scan->hosts = calloc(processes, sizeof(*scan->hosts));
+    scan->own = calloc(scan->team.local, room);
+    scan->times = calloc(ranks, room);
+    scan->blame = calloc(ranks, sizeof(*scan->blame));
+    if (!scan->took_s || !scan->verdicts || !scan->hosts || !scan->own || !scan->times ||
+        !scan->blame)
+        return err_set(ctx->err, -ENOMEM, "cannot allocate the times of %zu ranks", ranks);
+    return 0;
+}
+
+static int ask_hosts(struct collective_scan *scan, struct bench_ctx *ctx)
+{
+    char mine[COLLECTIVE_HOST_MAX] = "";
+    (void)gethostname(mine, sizeof(mine) - 1);
+    mine[strcspn(mine, ".;=")] = '\0';
+    int rc = peers_gather(ctx->peers, mine, scan->hosts, sizeof(mine), ctx->err);
+    for (unsigned i = 1; i < ctx->peers->size && !rc; i++)
+        scan->several_hosts |= strcmp(scan->hosts[i], scan->hosts[0]) != 0;
+    return rc;
+}
+
+int collective_setup_with(struct bench_ctx *ctx, const struct collective_ops *ops)
+{
+    const struct collective_params *params = ctx->params;
+    struct collective_scan *scan = calloc(1, sizeof(*scan));
+    ctx->state = scan;
+    int rc = scan ? 0 : err_set(ctx->err, -ENOMEM, "cannot allocate the state of the scan");
+    rc = collective_agree(ctx->peers, rc, ctx->err);
+    if (rc || !scan)
+        return rc;
+    scan->team.ops = ops;
+    rc = ops->open(&scan->team, ctx, params->end);
+    if (!rc)
+        rc = make_points(scan, ctx);
+    if (!rc)
+        rc = allocate(scan, ctx);
+    rc = collective_agree(ctx->peers, rc, ctx->err);
+    return rc || !scan->hosts ? rc : ask_hosts(scan, ctx);
+}
+
+static int collective_setup(struct bench_ctx *ctx)
+{
+    return collective_setup_with(ctx, collective_ops_of(ctx->device));
+}
+
+static void collective_teardown(struct bench_ctx *ctx)
+{
+    struct collective_scan *scan = ctx->state;
+    ctx->state = NULL;
+    if (!scan)
+        return;
+    if (scan->team.ops && scan->team.ops->close)
+        scan->team.ops->close(&scan->team);
+    free(scan->blame);
+    free(scan->times);
+    free(scan->own);
+    free(scan->hosts);
+    free(scan->verdicts);
+    free(scan->took_s);
+    free(scan->points);
+    free(scan);
+}
+
+static int collective_check(struct bench_ctx *ctx)
+{
+    const struct collective_scan *scan = ctx->state;
+    return scan->wrong.code ? err_set(ctx->err, scan->wrong.code, "%s", scan->wrong.msg) : 0;
+}
+
+const struct bench bench_collective = {
+    .name = "collective",
+    .summary = "latency and bandwidth of collectives among GPUs, and who was waited for",
+    .ops_unit = "operations",
+    .metric = METRIC_LATENCY,
+    .needs = NEED_COLLECTIVE,
+    .opts = collective_opts,
+    .params_size = sizeof(struct collective_params),
+    .metrics = collective_metrics,
+    .scan = true,
+    .together = true,
+    .retained = "collective_latency",
+    .validate = collective_validate,
+    .probe = collective_probe,
+    .setup = collective_setup,
+    .run = collective_scan_run,
+    .check = collective_check,
+    .teardown = collective_teardown,
+};

@@ -1,0 +1,277 @@
+/*
+ * MPI behind collective_engine.h: collectives among the processes that mpirun or srun started, over
+ * whatever the MPI library takes (shared memory, TCP, InfiniBand), with buffers in host memory.
+ *
+ * In place as MPI has it: reduce-scatter leaves its part at the beginning of the buffer, and a
+ * broadcast has no other form. Times are the host's clock, around each call.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bench/collective/collective_engine.h"
+#include "bench/collective/collective_scan.h"
+#include "bench/common/memory.h"
+#include "harness/core/mpi_ops.h"
+#include "harness/sys/clock.h"
+#include "kernels/collective/collective_value.h"
+
+enum { MSG_MAX = 200, ALIGNMENT = 1 << 21 };
+
+struct mpi_team {
+    const struct mpi_ops *ops;
+    unsigned char *send, *recv; /* most_bytes each */
+    struct collective_call call;
+    struct mpi_ops_collective what;
+};
+
+static const int types[COLLECTIVE_TYPES] = {
+    [COLLECTIVE_INT8] = MPI_OPS_INT8,    [COLLECTIVE_INT32] = MPI_OPS_INT32,
+    [COLLECTIVE_INT64] = MPI_OPS_INT64,  [COLLECTIVE_HALF] = -1,
+    [COLLECTIVE_BFLOAT16] = -1,          [COLLECTIVE_FLOAT] = MPI_OPS_FLOAT,
+    [COLLECTIVE_DOUBLE] = MPI_OPS_DOUBLE};
+
+static const enum mpi_ops_call calls[COLLECTIVE_OPS] = {[COLLECTIVE_ALLREDUCE] = MPI_OPS_ALLREDUCE,
+                                                        [COLLECTIVE_ALLGATHER] = MPI_OPS_ALLGATHER,
+                                                        [COLLECTIVE_REDUCESCATTER] =
+                                                            MPI_OPS_REDUCESCATTER,
+                                                        [COLLECTIVE_BROADCAST] = MPI_OPS_BROADCAST,
+                                                        [COLLECTIVE_REDUCE] = MPI_OPS_REDUCE,
+                                                        [COLLECTIVE_ALLTOALL] = MPI_OPS_ALLTOALL,
+                                                        [COLLECTIVE_SENDRECV] = MPI_OPS_SENDRECV};
+
+static int mpi_probe(struct bench_ctx *ctx, unsigned *local)
+{
+    const struct collective_params *params = ctx->params;
+    *local = 1;
+    if (!ctx->peers->mpi)
+        return err_set(
+            ctx->err, -ENOTSUP,
+            "no GPU for NCCL; for MPI on the CPUs start it as: mpirun -n 2 contend bench "
+            "collective");
+    if (params->graph)
+        return err_set(ctx->err, -ENOTSUP, "graph=1 is of CUDA: MPI has no graphs");
+    if (types[params->type] < 0)
+        return err_set(ctx->err, -ENOTSUP, "type=%s: MPI has no such type",
+                       collective_type_names[params->type]);
+    return 0;
+}
+
+static unsigned char *allocate_touched(size_t bytes)
+{
+    size_t whole = (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+    unsigned char *buffer = aligned_alloc(ALIGNMENT, whole);
+    if (buffer)
+        memset(buffer, 0, whole);
+    return buffer;
+}
+
+/* Two buffers a rank, as if all ranks were on this machine; the least of all ranks. */
+static int limit_bytes(struct bench_ctx *ctx, size_t *bytes)
+{
+    size_t mine = memory_available_bytes() / 10 * 9 / 2 / ctx->peers->size;
+    size_t *all = calloc(ctx->peers->size, sizeof(*all));
+    int rc = all ? 0 : err_set(ctx->err, -ENOMEM, "cannot allocate a list of ranks");
+    rc = collective_agree(ctx->peers, rc, ctx->err);
+    if (!rc)
+        rc = peers_gather(ctx->peers, &mine, all, sizeof(mine), ctx->err);
+    for (unsigned r = 0; r < ctx->peers->size && !rc; r++)
+        *bytes = all[r] < *bytes ? all[r] : *bytes;
+    free(all);
+    return rc;
+}
+
+static int mpi_open(struct collective *team, struct bench_ctx *ctx, size_t most_bytes)
+{
+    struct mpi_team *t = calloc(1, sizeof(*t));
+    team->impl = t;
+    team->ranks = ctx->peers->size;
+    team->first = ctx->peers->rank;
+    team->local = 1;
+    team->most_bytes = most_bytes;
+    int rc = limit_bytes(ctx, &team->most_bytes);
+    if (rc)
+        return rc;
+    most_bytes = team->most_bytes;
+    if (t) {
+        t->ops = ctx->peers->mpi;
+        t->send = allocate_touched(most_bytes);
+        t->recv = allocate_touched(most_bytes);
+    }
+    if (!t || !t->send || !t->recv)
+        rc = err_set(ctx->err, -ENOMEM, "cannot allocate two buffers of %zu bytes", most_bytes);
+    ctx->buffer = t ? t->recv : NULL;
+    ctx->buffer_bytes = rc ? 0 : most_bytes;
+    return collective_agree(ctx->peers, rc, ctx->err);
+}
+
+static int mpi_prepare(struct collective *team, const struct collective_call *call, struct err *err)
+{
+    struct mpi_team *t = team->impl;
+    if (types[call->type] < 0)
+        return err_set(err, -ENOTSUP, "MPI has no such type");
+    t->call = *call;
+    t->what = (struct mpi_ops_collective){.call = calls[call->op],
+                                          .type = (enum mpi_ops_type)types[call->type],
+                                          .in_place = call->in_place,
+                                          .root = call->root,
+                                          .count = call->count,
+                                          .send = t->send,
+                                          .recv = t->recv};
+    return 0;
+}
+
+static int repeat(struct mpi_team *t, uint64_t iters, struct err *err)
+{
+    char msg[MSG_MAX] = "";
+    for (uint64_t i = 0; i < iters; i++) {
+        int rc = t->ops->collective(&t->what, msg, sizeof(msg));
+        if (rc)
+            return err_set(err, rc, "%s", msg);
+    }
+    return 0;
+}
+
+/* Many operations in place would add sums to sums, until floats are infinite and slow to add. */
+static int clear(struct mpi_team *t, struct err *err)
+{
+    memset(t->send, 0, t->call.bytes);
+    memset(t->recv, 0, t->call.bytes);
+    return repeat(t, 1, err);
+}
+
+static int mpi_run(struct collective *team, uint64_t iters, uint64_t *elapsed_ns, struct err *err)
+{
+    struct mpi_team *t = team->impl;
+    int rc = clear(t, err);
+    uint64_t start_ns = clock_now_ns();
+    if (!rc)
+        rc = repeat(t, iters, err);
+    *elapsed_ns = clock_now_ns() - start_ns;
+    return rc;
+}
+
+static int mpi_time_each(struct collective *team, unsigned iters, struct collective_time *times,
+                         struct err *err)
+{
+    char msg[MSG_MAX] = "";
+    struct mpi_team *t = team->impl;
+    int rc = clear(t, err);
+    uint64_t last_ns = 0;
+    for (unsigned i = 0; i < iters && !rc; i++) {
+        uint64_t begin_ns = clock_now_ns();
+        rc = t->ops->collective(&t->what, msg, sizeof(msg));
+        uint64_t end_ns = clock_now_ns();
+        times[i].busy_us = (float)(end_ns - begin_ns) * 1e-3f;
+        times[i].period_us = (float)(end_ns - (last_ns ? last_ns : begin_ns)) * 1e-3f;
+        last_ns = end_ns;
+    }
+    return rc && msg[0] ? err_set(err, rc, "%s", msg) : rc;
+}
+
+static void put(unsigned char *buffer, enum collective_type type, size_t index, unsigned value)
+{
+    switch (type) {
+    case COLLECTIVE_INT8:
+        ((int8_t *)buffer)[index] = (int8_t)value;
+        break;
+    case COLLECTIVE_INT32:
+        ((int32_t *)buffer)[index] = (int32_t)value;
+        break;
+    case COLLECTIVE_INT64:
+        ((int64_t *)buffer)[index] = value;
+        break;
+    case COLLECTIVE_FLOAT:
+        ((float *)buffer)[index] = (float)value;
+        break;
+    default:
+        ((double *)buffer)[index] = value;
+        break;
+    }
+}
+
+static double get(const unsigned char *buffer, enum collective_type type, size_t index)
+{
+    switch (type) {
+    case COLLECTIVE_INT8:
+        return ((const int8_t *)buffer)[index];
+    case COLLECTIVE_INT32:
+        return ((const int32_t *)buffer)[index];
+    case COLLECTIVE_INT64:
+        return (double)((const int64_t *)buffer)[index];
+    case COLLECTIVE_FLOAT:
+        return ((const float *)buffer)[index];
+    default:
+        return ((const double *)buffer)[index];
+    }
+}
+
+/* Where this rank's input lies: in place, and of a broadcast, in the buffer of the result. */
+static unsigned char *input_of(const struct collective *team)
+{
+    const struct mpi_team *t = team->impl;
+    const struct collective_call *call = &t->call;
+    if (call->op == COLLECTIVE_BROADCAST)
+        return t->recv;
+    if (!call->in_place)
+        return t->send;
+    size_t part = call->op == COLLECTIVE_ALLGATHER ? team->first * call->count : 0;
+    return t->recv + part * collective_type_bytes(call->type);
+}
+
+static void fill(const struct collective *team, unsigned repetition)
+{
+    const struct mpi_team *t = team->impl;
+    const struct collective_call *call = &t->call;
+    unsigned char *input = input_of(team);
+    memset(t->send, 0xff, call->bytes);
+    memset(t->recv, 0xff, call->bytes);
+    size_t n = collective_send_count(call, team->ranks, team->first);
+    for (size_t i = 0; i < n; i++)
+        put(input, call->type, i, collective_sent(call, team->first, team->ranks, i, repetition));
+}
+
+static int mpi_check(struct collective *team, unsigned repetition,
+                     struct collective_verdict *verdict, struct err *err)
+{
+    struct mpi_team *t = team->impl;
+    const struct collective_call *call = &t->call;
+    *verdict = (struct collective_verdict){.rank = team->first};
+    fill(team, repetition);
+    int rc = repeat(t, 1, err);
+    size_t n = rc ? 0 : collective_recv_count(call, team->ranks, team->first);
+    for (size_t i = 0; i < n; i++) {
+        double want = collective_expected(call, team->first, team->ranks, i, repetition);
+        double got = get(t->recv, call->type, i);
+        if (got == want)
+            continue;
+        if (verdict->wrong++)
+            continue;
+        verdict->index = i;
+        verdict->got = got;
+        verdict->want = want;
+    }
+    return rc;
+}
+
+static void mpi_close(struct collective *team)
+{
+    struct mpi_team *t = team->impl;
+    team->impl = NULL;
+    if (!t)
+        return;
+    free(t->recv);
+    free(t->send);
+    free(t);
+}
+
+const struct collective_ops collective_mpi_ops = {
+    .name = "mpi",
+    .probe = mpi_probe,
+    .open = mpi_open,
+    .prepare = mpi_prepare,
+    .run = mpi_run,
+    .time_each = mpi_time_each,
+    .check = mpi_check,
+    .close = mpi_close,
+};

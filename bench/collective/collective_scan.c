@@ -1,0 +1,239 @@
+#include "bench/collective/collective_scan.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    CALIBRATION_PARTS = 10, /* of a point's share */
+    ITERS_MOST = 20000,
+    RANKS_NAMED = 64
+};
+static const double batch_share = 0.5, times_share = 0.2;
+
+/* `iters` operations back to back; *took_s is the same in all processes. */
+static int run_batch(struct bench_ctx *ctx, uint64_t iters, double *took_s)
+{
+    struct collective_scan *scan = ctx->state;
+    uint64_t elapsed_ns = 0;
+    int rc = scan->team.ops->run(&scan->team, iters, &elapsed_ns, ctx->err);
+    double mine_s = 1e-9 * (double)elapsed_ns;
+    if (!rc)
+        rc = peers_gather(ctx->peers, &mine_s, scan->took_s, sizeof(mine_s), ctx->err);
+    *took_s = 0;
+    for (unsigned i = 0; i < ctx->peers->size && !rc; i++)
+        *took_s = fmax(*took_s, scan->took_s[i]);
+    scan->ops += iters;
+    return rc;
+}
+
+static unsigned batch_of(const struct collective_scan *scan)
+{
+    return scan->team.batch ? scan->team.batch : 1;
+}
+
+/* Seconds an operation, from a short batch. Also warms up: connections, clocks, caches. */
+static int calibrate(struct bench_ctx *ctx, double *each_s)
+{
+    struct collective_scan *scan = ctx->state;
+    double took_s = 0, enough_s = scan->share_s / CALIBRATION_PARTS;
+    int rc = 0;
+    for (uint64_t iters = batch_of(scan); !rc; iters *= 2) {
+        rc = run_batch(ctx, iters, &took_s);
+        *each_s = took_s / (double)iters;
+        if (took_s >= enough_s || iters >= ITERS_MOST)
+            break;
+    }
+    return rc;
+}
+
+/* Key of a point: "op=allreduce;" + `middle` + "size=8"; place only where both are run. */
+__attribute__((format(printf, 5, 6))) static int emit(struct bench_ctx *ctx, unsigned metric,
+                                                      double value,
+                                                      const struct collective_call *call,
+                                                      const char *middle_fmt, ...)
+{
+    const struct collective_params *params = ctx->params;
+    bool is_of_rank = metric == RANK_LAST_SHARE || metric == RANK_WAITED;
+    const char *place = "";
+    char middle[VALUE_KEY_MAX];
+    va_list args;
+    va_start(args, middle_fmt);
+    (void)vsnprintf(middle, sizeof(middle), middle_fmt, args);
+    va_end(args);
+    if (params->place == PLACE_BOTH && !is_of_rank)
+        place = call->in_place ? "place=in;" : "place=out;";
+    return bench_emit(ctx, metric, value, "op=%s;%s%ssize=%zu", collective_op_names[call->op],
+                      place, middle, call->bytes);
+}
+
+static int emit_rank(struct bench_ctx *ctx, const struct collective_call *call,
+                     const struct collective_blame *blame)
+{
+    int rc = emit(ctx, RANK_LAST_SHARE, blame->last_share, call, "rank=%u;", blame->rank);
+    return rc ? rc : emit(ctx, RANK_WAITED, blame->waited_us, call, "rank=%u;", blame->rank);
+}
+
+static int compare_blame(const void *a, const void *b)
+{
+    const struct collective_blame *x = a, *y = b;
+    if (x->last_share != y->last_share)
+        return x->last_share < y->last_share ? 1 : -1;
+    return (x->rank > y->rank) - (x->rank < y->rank);
+}
+
+static int emit_blame(struct bench_ctx *ctx, const struct collective_call *call, unsigned iters)
+{
+    struct collective_scan *scan = ctx->state;
+    const struct collective_params *params = ctx->params;
+    unsigned ranks = scan->team.ranks;
+    if (!collective_names_last(call->op) || (call->in_place && params->place == PLACE_BOTH))
+        return 0;
+    collective_blame_ranks(scan->times, ranks, iters, scan->blame);
+    if (ranks > RANKS_NAMED)
+        qsort(scan->blame, ranks, sizeof(*scan->blame), compare_blame);
+    int rc = 0;
+    for (unsigned i = 0; i < ranks && i < RANKS_NAMED && !rc; i++)
+        rc = emit_rank(ctx, call, &scan->blame[i]);
+    return rc;
+}
+
+static int time_each(struct bench_ctx *ctx, const struct collective_call *call, unsigned iters)
+{
+    struct collective_scan *scan = ctx->state;
+    size_t mine = (size_t)scan->team.local * iters * sizeof(*scan->own);
+    bool has_all = scan->team.local == scan->team.ranks;
+    int rc =
+        scan->team.ops->time_each(&scan->team, iters, has_all ? scan->times : scan->own, ctx->err);
+    if (!rc && !has_all)
+        rc = peers_gather(ctx->peers, scan->own, scan->times, mine, ctx->err);
+    if (rc)
+        return rc;
+    struct collective_spread spread =
+        collective_spread_of(scan->times, scan->team.ranks, iters, scan->scratch);
+    rc = emit(ctx, COLLECTIVE_TIME, spread.p50_us, call, "stat=p50;");
+    if (!rc)
+        rc = emit(ctx, COLLECTIVE_TIME, spread.p99_us, call, "stat=p99;");
+    if (!rc)
+        rc = emit(ctx, COLLECTIVE_TIME, spread.max_us, call, "stat=max;");
+    return rc ? rc : emit_blame(ctx, call, iters);
+}
+
+/* Keeps the message of the first point that is wrong, for collective_check. */
+static int check_point(struct bench_ctx *ctx, const struct collective_call *call,
+                       unsigned repetition)
+{
+    struct collective_scan *scan = ctx->state;
+    struct collective_verdict mine = {0};
+    const struct collective_verdict *first = NULL;
+    uint64_t wrong = 0;
+    int rc = scan->team.ops->check(&scan->team, repetition, &mine, ctx->err);
+    if (!rc)
+        rc = peers_gather(ctx->peers, &mine, scan->verdicts, sizeof(mine), ctx->err);
+    for (unsigned i = 0; i < ctx->peers->size && !rc; i++) {
+        wrong += scan->verdicts[i].wrong;
+        if (!first && scan->verdicts[i].wrong)
+            first = &scan->verdicts[i];
+    }
+    if (!rc && first && !scan->wrong.code)
+        (void)err_set(&scan->wrong, -EBADMSG,
+                      "%s of %zu bytes (%s, %s): %" PRIu64 " wrong elements; on rank %u, element "
+                      "%" PRIu64 " is %.9g, not %.9g",
+                      collective_op_names[call->op], call->bytes, collective_type_names[call->type],
+                      call->in_place ? "in place" : "out of place", wrong, first->rank,
+                      first->index, first->got, first->want);
+    return rc;
+}
+
+static int emit_rates(struct bench_ctx *ctx, const struct collective_call *call, double each_s)
+{
+    struct collective_scan *scan = ctx->state;
+    double algbw = (double)call->bytes / each_s * 1e-9;
+    int rc = emit(ctx, COLLECTIVE_LATENCY, 1e6 * each_s, call, "%s", "");
+    if (!rc)
+        rc = emit(ctx, COLLECTIVE_ALGBW, algbw, call, "%s", "");
+    if (!rc)
+        rc = emit(ctx, COLLECTIVE_BUSBW, algbw * collective_bus_factor(call->op, scan->team.ranks),
+                  call, "%s", "");
+    return rc;
+}
+
+static int run_point(struct bench_ctx *ctx, const struct collective_call *call, unsigned repetition)
+{
+    struct collective_scan *scan = ctx->state;
+    const struct collective_params *params = ctx->params;
+    double each_s = 0, took_s = 0;
+    int rc = scan->team.ops->prepare(&scan->team, call, ctx->err);
+    if (!rc)
+        rc = calibrate(ctx, &each_s);
+    if (!rc)
+        rc = peers_barrier(ctx->peers, ctx->err);
+    if (rc)
+        return rc;
+    uint64_t iters =
+        collective_iters(batch_share * scan->share_s, each_s, 1, batch_of(scan), ITERS_MOST);
+    rc = run_batch(ctx, iters, &took_s);
+    scan->bytes += iters * call->bytes;
+    if (!rc)
+        rc = emit_rates(ctx, call, took_s / (double)iters);
+    uint64_t timed =
+        collective_iters(times_share * scan->share_s, took_s, iters, 1, COLLECTIVE_TIMES_MAX);
+    if (!rc)
+        rc = time_each(ctx, call, (unsigned)timed);
+    if (!rc && params->check)
+        rc = check_point(ctx, call, repetition);
+    return rc;
+}
+
+static int emit_skipped(struct bench_ctx *ctx)
+{
+    const struct collective_scan *scan = ctx->state;
+    int rc = 0;
+    for (enum collective_op op = 0; op < COLLECTIVE_OPS && !rc; op++) {
+        const struct skipped *skipped = &scan->skipped[op];
+        if (skipped->small)
+            rc = bench_emit(ctx, SKIPPED_SIZE, (double)skipped->small, "op=%s;why=small",
+                            collective_op_names[op]);
+        if (skipped->large && !rc)
+            rc = bench_emit(ctx, SKIPPED_SIZE, (double)skipped->large, "op=%s;why=memory",
+                            collective_op_names[op]);
+    }
+    return rc;
+}
+
+/* Which host a rank is on, for people; the value counts the host's ranks. */
+static int emit_hosts(struct bench_ctx *ctx)
+{
+    const struct collective_scan *scan = ctx->state;
+    int rc = 0;
+    for (unsigned i = 0; i < ctx->peers->size && scan->several_hosts && !rc; i++) {
+        unsigned before = 0;
+        for (unsigned other = 0; other < i; other++)
+            before += strcmp(scan->hosts[other], scan->hosts[i]) == 0;
+        rc = bench_emit(ctx, RANK_ON_HOST, before, "rank=%u;host=%s", i, scan->hosts[i]);
+    }
+    return rc;
+}
+
+int collective_scan_run(struct bench_ctx *ctx, uint64_t iters, struct sample *sample)
+{
+    struct collective_scan *scan = ctx->state;
+    scan->share_s = ctx->budget_s / (double)scan->npoints;
+    int rc = bench_emit(ctx, COLLECTIVE_RANKS, scan->team.ranks, "%s", "");
+    if (!rc && scan->team.version)
+        rc = bench_emit(ctx, LIBRARY_VERSION, scan->team.version, "%s", "");
+    if (!rc)
+        rc = emit_skipped(ctx);
+    if (!rc)
+        rc = emit_hosts(ctx);
+    for (size_t i = 0; i < scan->npoints && !rc; i++)
+        rc = run_point(ctx, &scan->points[i], (unsigned)i);
+    sample->iters = iters;
+    sample->ops = scan->ops;
+    sample->bytes = scan->bytes;
+    return rc;
+}

@@ -1,0 +1,62 @@
+/* What collective.c (what to run) and collective_scan.c (running it) share. */
+#ifndef CONTEND_BENCH_COLLECTIVE_COLLECTIVE_SCAN_H
+#define CONTEND_BENCH_COLLECTIVE_COLLECTIVE_SCAN_H
+
+#include "bench/collective/collective_engine.h"
+#include "bench/collective/collective_points.h"
+
+enum place { PLACE_OUT, PLACE_IN, PLACE_BOTH };
+
+struct collective_params {
+    uint64_t begin, end;
+    int64_t factor, root, queue;
+    int op, type, place;
+    bool graph, check;
+};
+
+/* Ends with "all", of which the index is COLLECTIVE_OPS. */
+extern const char *const collective_op_names[];
+extern const char *const collective_type_names[];
+
+/* Indices of bench_collective.metrics. */
+enum {
+    COLLECTIVE_LATENCY,
+    COLLECTIVE_ALGBW,
+    COLLECTIVE_BUSBW,
+    COLLECTIVE_TIME,
+    RANK_LAST_SHARE,
+    RANK_WAITED,
+    SKIPPED_SIZE,
+    RANK_ON_HOST,
+    COLLECTIVE_RANKS,
+    LIBRARY_VERSION
+};
+enum { COLLECTIVE_HOST_MAX = 32 };
+
+/* Sizes that an operation was not run at; 0 = none. */
+struct skipped {
+    uint64_t small, large;
+};
+
+struct collective_scan {
+    struct collective team;
+    struct collective_call *points; /* [npoints] */
+    size_t npoints;
+    struct skipped skipped[COLLECTIVE_OPS];
+    double share_s; /* of the budget, for one point */
+    /* Of all processes, or ranks, in order. */
+    double *took_s;                      /* [processes] */
+    struct collective_verdict *verdicts; /* [processes] */
+    char (*hosts)[COLLECTIVE_HOST_MAX];  /* [processes] */
+    bool several_hosts;
+    struct collective_time *own, *times; /* [local or ranks][COLLECTIVE_TIMES_MAX] */
+    struct collective_blame *blame;      /* [ranks] */
+    double scratch[COLLECTIVE_TIMES_MAX];
+    struct err wrong; /* what the first check that failed found */
+    uint64_t ops, bytes;
+};
+
+/* The whole scan, by struct bench's run; ctx->state is a struct collective_scan. */
+int collective_scan_run(struct bench_ctx *ctx, uint64_t iters, struct sample *sample);
+
+#endif

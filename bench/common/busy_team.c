@@ -1,0 +1,156 @@
+#include "bench/common/busy_team.h"
+
+#include <errno.h>
+#include <math.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "bench/common/team.h"
+#include "harness/sys/clock.h"
+#include "kernels/cpu/busy.h"
+
+enum { BURST = 2048 }; /* steps between looks at the order to stop: microseconds */
+
+static const uint64_t start_limit_ns = 5000000000;
+
+struct busy_thread {
+    _Alignas(128) uint64_t chains[BUSY_CHAINS];
+    uint64_t steps;
+    uint64_t cpu_ns, on_ns;      /* of all starts */
+    _Atomic unsigned generation; /* of the start that it has answered */
+};
+
+struct busy_team_state {
+    struct team team;
+    pthread_t conductor; /* waits in team_run while others measure */
+    bool running;
+    unsigned generation;
+    const struct bench_machine *machine;
+    _Alignas(128) _Atomic bool stop;
+    struct busy_thread threads[];
+};
+
+static uint64_t chain_start(unsigned thread, unsigned chain)
+{
+    return (uint64_t)thread * BUSY_CHAINS + chain + 1;
+}
+
+int busy_team_open(struct busy_team *busy, const struct bench_ctx *ctx)
+{
+    unsigned n = ctx->machine->ncpus;
+    size_t size = sizeof(struct busy_team_state) + n * sizeof(struct busy_thread);
+    size = (size + 127) / 128 * 128;
+    struct busy_team_state *state = aligned_alloc(128, size);
+    busy->state = state;
+    if (!state)
+        return err_set(ctx->err, -ENOMEM, "cannot allocate %u threads' state", n);
+    memset(state, 0, size);
+    state->machine = ctx->machine;
+    for (unsigned i = 0; i < n; i++)
+        for (unsigned c = 0; c < BUSY_CHAINS; c++)
+            state->threads[i].chains[c] = chain_start(i, c);
+    return team_start_all(&state->team, ctx);
+}
+
+static uint64_t own_cpu_ns(void)
+{
+    struct timespec now = {0};
+    (void)clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+static void compute(void *arg, unsigned rank, unsigned n)
+{
+    (void)n;
+    struct busy_team_state *state = arg;
+    struct busy_thread *self = &state->threads[rank];
+    uint64_t cpu_ns = own_cpu_ns(), on_ns = clock_now_ns();
+    do {
+        busy_run(self->chains, BURST);
+        self->steps += BURST;
+        atomic_store_explicit(&self->generation, state->generation, memory_order_relaxed);
+    } while (!atomic_load_explicit(&state->stop, memory_order_relaxed));
+    self->cpu_ns += own_cpu_ns() - cpu_ns;
+    self->on_ns += clock_now_ns() - on_ns;
+}
+
+static void *conduct(void *arg)
+{
+    struct busy_team_state *state = arg;
+    (void)team_run(&state->team, NULL, state->team.n, compute, state);
+    return NULL;
+}
+
+static bool answered(const struct busy_team_state *state, unsigned thread)
+{
+    return atomic_load(&state->threads[thread].generation) == state->generation;
+}
+
+int busy_team_start(struct busy_team *busy, struct err *err)
+{
+    struct busy_team_state *state = busy->state;
+    const struct timespec nap = {.tv_nsec = 100000};
+    atomic_store(&state->stop, false);
+    state->generation++;
+    int rc = -pthread_create(&state->conductor, NULL, conduct, state);
+    if (rc)
+        return err_sys(err, rc, "cannot start the load");
+    state->running = true;
+    uint64_t end_ns = clock_now_ns() + start_limit_ns;
+    for (unsigned i = 0; i < state->team.n; i++)
+        while (!answered(state, i)) {
+            if (clock_now_ns() > end_ns) {
+                busy_team_end(busy);
+                return err_set(err, -ETIMEDOUT, "the load on CPU %u did not get to run",
+                               state->machine->cpus[i].os_cpu);
+            }
+            (void)nanosleep(&nap, NULL);
+        }
+    return 0;
+}
+
+void busy_team_end(struct busy_team *busy)
+{
+    struct busy_team_state *state = busy->state;
+    if (!state || !state->running)
+        return;
+    atomic_store(&state->stop, true);
+    (void)pthread_join(state->conductor, NULL);
+    state->running = false;
+}
+
+double busy_team_share(const struct busy_team *busy)
+{
+    double cpu_ns = 0, on_ns = 0;
+    for (unsigned i = 0; busy->state && i < busy->state->team.n; i++) {
+        cpu_ns += (double)busy->state->threads[i].cpu_ns;
+        on_ns += (double)busy->state->threads[i].on_ns;
+    }
+    return on_ns > 0 ? cpu_ns / on_ns : (double)NAN;
+}
+
+int busy_team_check(const struct busy_team *busy, struct err *err)
+{
+    const struct busy_team_state *state = busy->state;
+    for (unsigned i = 0; i < state->team.n; i++)
+        for (unsigned c = 0; c < BUSY_CHAINS; c++)
+            if (state->threads[i].chains[c] !=
+                busy_expect(chain_start(i, c), state->threads[i].steps))
+                return err_set(err, -EBADMSG, "the load on CPU %u computed a wrong number",
+                               state->machine->cpus[i].os_cpu);
+    return 0;
+}
+
+void busy_team_close(struct busy_team *busy)
+{
+    struct busy_team_state *state = busy->state;
+    if (!state)
+        return;
+    busy_team_end(busy);
+    team_stop(&state->team);
+    free(state);
+    busy->state = NULL;
+}

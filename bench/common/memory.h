@@ -1,0 +1,69 @@
+/*
+ * What the memory benchmarks share: mappings with a kind of page, how much memory there is to
+ * take, and the caches' sizes.
+ */
+#ifndef CONTEND_BENCH_COMMON_MEMORY_H
+#define CONTEND_BENCH_COMMON_MEMORY_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "harness/core/bench.h"
+
+/*
+ * MEMORY_4K: the kernel's base pages, huge ones forbidden. MEMORY_THP: transparent huge pages
+ * asked for by MADV_HUGEPAGE. MEMORY_HUGETLB: 2 MiB pages of the reserved pool.
+ */
+enum memory_pages { MEMORY_4K, MEMORY_THP, MEMORY_HUGETLB, MEMORY_PAGES };
+
+/* "4k", "thp", "hugetlb", NULL: in the order of enum memory_pages, for options. */
+extern const char *const memory_pages_names[];
+
+/* Anonymous memory, aligned to 2 MiB, not touched yet. A zeroed struct is an empty one. */
+struct memory_block {
+    void *base;
+    size_t bytes; /* rounded up to whole pages of the kind */
+    enum memory_pages pages;
+};
+
+/* -ENOMEM and the like with the reason, such as an empty pool of huge pages. */
+int memory_map(struct memory_block *block, size_t bytes, enum memory_pages pages, struct err *err);
+void memory_unmap(struct memory_block *block);
+
+/*
+ * The share of a touched block, 0..1, that lies on pages of its kind, from /proc/self/smaps: asking
+ * for huge pages is not getting them. NaN where smaps cannot be read.
+ */
+double memory_page_share(const struct memory_block *block);
+
+/* -ENOTSUP where a small block does not get pages of this kind. */
+int memory_check_pages(enum memory_pages pages, struct err *err);
+
+/*
+ * Bytes that can be taken now without reclaiming from others: MemAvailable, or less where a memory
+ * cgroup (v1 or v2, this or any above) leaves less. A VM whose memory grows with use has more.
+ */
+uint64_t memory_available_bytes(void);
+
+/*
+ * The same of cgroups alone: `groups` is the text of /proc/self/cgroup, `mount` where their files
+ * are ("/sys/fs/cgroup"). UINT64_MAX where nothing limits.
+ */
+uint64_t memory_cgroup_available_bytes(const char *groups, const char *mount);
+
+/* -ENOTSUP and both figures where `bytes` are more than 9/10 of what can be taken. */
+int memory_check_fits(uint64_t bytes, const char *what, struct err *err);
+
+/* All last-level caches of the worker's CPUs together; 32 MiB where the machine does not say. */
+uint64_t memory_llc_bytes(const struct bench_machine *machine);
+
+/* Rounds down to a multiple of a power of two. */
+size_t memory_round_down(uint64_t bytes, size_t multiple);
+
+/* Sorts `values` and returns the median; n >= 1. */
+double memory_median(double *values, size_t n);
+
+/* Of n >= 1 sorted values the smallest that `percent` of them are not above (nearest rank). */
+double memory_percentile(const double *sorted, size_t n, unsigned percent);
+
+#endif

@@ -1,0 +1,76 @@
+#include "bench/common/memory_node.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <numaif.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+enum {
+    NODE_MASK_BITS = 1024, /* more than any kernel's MAX_NUMNODES */
+    WORD_BITS = 8 * sizeof(unsigned long),
+    ASK = 512 /* pages asked about at once */
+};
+
+int memory_node_bind(const struct memory_block *block, unsigned os_node, struct err *err)
+{
+    unsigned long mask[NODE_MASK_BITS / WORD_BITS] = {0};
+    if (os_node >= NODE_MASK_BITS)
+        return err_set(err, -ENOTSUP, "node %u: at most %d are supported", os_node,
+                       NODE_MASK_BITS - 1);
+    mask[os_node / WORD_BITS] = 1ul << os_node % WORD_BITS;
+    if (mbind(block->base, block->bytes, MPOL_BIND, mask, NODE_MASK_BITS, MPOL_MF_STRICT))
+        return err_sys(err, -errno, "cannot bind memory to node %u (mbind)", os_node);
+    return 0;
+}
+
+int memory_node_share(const struct memory_block *block, unsigned os_node, double *share,
+                      struct err *err)
+{
+    size_t page = (size_t)sysconf(_SC_PAGESIZE), pages = block->bytes / page, right = 0;
+    void *addresses[ASK];
+    int status[ASK];
+    for (size_t first = 0; first < pages; first += ASK) {
+        size_t count = pages - first < ASK ? pages - first : ASK;
+        for (size_t i = 0; i < count; i++)
+            addresses[i] = (char *)block->base + (first + i) * page;
+        if (move_pages(0, count, addresses, NULL, status, 0))
+            return err_sys(err, -errno, "cannot ask where pages lie (move_pages)");
+        for (size_t i = 0; i < count; i++)
+            right += status[i] == (int)os_node;
+    }
+    *share = (double)right / (double)pages;
+    return 0;
+}
+
+uint64_t memory_node_free_bytes(unsigned os_node)
+{
+    char path[96], line[256];
+    uint64_t kilobytes = 0, got;
+    (void)snprintf(path, sizeof(path), "/sys/devices/system/node/node%u/meminfo", os_node);
+    FILE *file = fopen(path, "re");
+    if (!file)
+        return 0;
+    while (fgets(line, sizeof(line), file))
+        if (sscanf(line, "Node %*u MemFree: %" SCNu64, &got) == 1)
+            kilobytes = got;
+    (void)fclose(file);
+    return kilobytes * 1024;
+}
+
+int memory_node_try(unsigned os_node, struct err *err)
+{
+    struct memory_block block;
+    double share;
+    int rc = memory_map(&block, 1 << 21, MEMORY_4K, err);
+    if (rc)
+        return rc;
+    rc = memory_node_bind(&block, os_node, err);
+    if (!rc) {
+        memset(block.base, 0, block.bytes);
+        rc = memory_node_share(&block, os_node, &share, err);
+    }
+    memory_unmap(&block);
+    return rc;
+}

@@ -1,0 +1,194 @@
+#include "bench/common/team.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "harness/sys/clock.h"
+#include "harness/sys/futex.h"
+
+#if defined(__x86_64__)
+#define relax() __builtin_ia32_pause()
+#else
+#define relax() ((void)0)
+#endif
+
+struct team_thread {
+    _Alignas(128) _Atomic uint32_t turn; /* raised for each job of this thread; 128: two lines */
+    struct team_shared *shared;
+    pthread_t handle;
+    unsigned os_cpu, rank;
+    uint64_t start_ns, end_ns;
+    int pinned; /* 0, or the -errno of pinning */
+};
+
+struct team_shared {
+    /* Of the job that runs, written before the threads' turns are raised. */
+    team_job *job; /* NULL: end */
+    void *arg;
+    unsigned n;
+    struct visit_log *visits;
+    _Alignas(128) _Atomic uint32_t arrived;
+    _Alignas(128) _Atomic uint32_t left; /* threads that still work; the caller sleeps on it */
+    _Alignas(128) _Atomic uint32_t done;
+    struct team_thread threads[];
+};
+
+/* All CPUs of the team are its own, but not only its own: a thread that waits long gives way. */
+static void wait_for_all(struct team_shared *shared)
+{
+    enum { SPINS = 20000 };
+    atomic_fetch_add(&shared->arrived, 1);
+    for (unsigned spins = 0; atomic_load(&shared->arrived) < shared->n; spins++) {
+        relax();
+        if (spins > SPINS)
+            (void)sched_yield();
+    }
+}
+
+static int pin_self(unsigned os_cpu)
+{
+    cpu_set_t *set = CPU_ALLOC(BITSET_BITS);
+    size_t size = CPU_ALLOC_SIZE(BITSET_BITS);
+    if (!set)
+        return -ENOMEM;
+    CPU_ZERO_S(size, set);
+    CPU_SET_S(os_cpu, size, set);
+    int rc = sched_setaffinity(0, size, set) ? -errno : 0;
+    CPU_FREE(set);
+    return rc;
+}
+
+static void leave(struct team_shared *shared)
+{
+    if (atomic_fetch_sub(&shared->left, 1) == 1)
+        futex_set(&shared->done, 1);
+}
+
+static void *thread_main(void *arg)
+{
+    struct team_thread *self = arg;
+    struct team_shared *shared = self->shared;
+    self->pinned = pin_self(self->os_cpu);
+    leave(shared);
+    for (uint32_t turn = 0;; turn++) {
+        futex_wait_while(&self->turn, turn);
+        if (!shared->job)
+            return NULL;
+        visit_mark(shared->visits);
+        wait_for_all(shared);
+        self->start_ns = clock_now_ns();
+        shared->job(shared->arg, self->rank, shared->n);
+        self->end_ns = clock_now_ns();
+        leave(shared);
+    }
+}
+
+static void await(struct team_shared *shared)
+{
+    futex_wait_while(&shared->done, 0);
+}
+
+static int refused(struct team *team, struct err *err)
+{
+    for (unsigned i = 0; i < team->n; i++) {
+        const struct team_thread *thread = &team->shared->threads[i];
+        if (thread->pinned)
+            return err_sys(err, thread->pinned, "cannot run on CPU %u", thread->os_cpu);
+    }
+    return 0;
+}
+
+int team_start(struct team *team, const unsigned *os_cpus, unsigned n, struct visit_log *visits,
+               struct err *err)
+{
+    size_t size = sizeof(struct team_shared) + n * sizeof(struct team_thread);
+    size = (size + 127) / 128 * 128;
+    struct team_shared *shared = aligned_alloc(128, size);
+    *team = (struct team){.shared = shared};
+    if (!shared)
+        return err_set(err, -ENOMEM, "cannot allocate a team of %u threads", n);
+    memset(shared, 0, size);
+    shared->visits = visits;
+    atomic_store(&shared->left, n);
+    int rc = 0;
+    while (team->n < n && !rc) {
+        struct team_thread *thread = &shared->threads[team->n];
+        thread->shared = shared;
+        thread->os_cpu = os_cpus[team->n];
+        rc = -pthread_create(&thread->handle, NULL, thread_main, thread);
+        team->n += !rc;
+    }
+    if (rc) {
+        (void)err_sys(err, rc, "cannot start thread %u of %u", team->n + 1, n);
+        if (atomic_fetch_sub(&shared->left, n - team->n) == n - team->n)
+            futex_set(&shared->done, 1);
+    }
+    await(shared);
+    if (!rc)
+        rc = refused(team, err);
+    if (rc)
+        team_stop(team);
+    return rc;
+}
+
+int team_start_all(struct team *team, const struct bench_ctx *ctx)
+{
+    unsigned n = ctx->machine->ncpus;
+    unsigned *os_cpus = malloc(n * sizeof(*os_cpus));
+    if (!os_cpus)
+        return err_set(ctx->err, -ENOMEM, "cannot allocate a list of %u CPUs", n);
+    for (unsigned i = 0; i < n; i++)
+        os_cpus[i] = ctx->machine->cpus[i].os_cpu;
+    int rc = team_start(team, os_cpus, n, ctx->visits, ctx->err);
+    free(os_cpus);
+    return rc;
+}
+
+uint64_t team_run(struct team *team, const unsigned *members, unsigned n, team_job *job, void *arg)
+{
+    struct team_shared *shared = team->shared;
+    shared->job = job;
+    shared->arg = arg;
+    shared->n = n;
+    atomic_store(&shared->arrived, 0);
+    atomic_store(&shared->left, n);
+    atomic_store(&shared->done, 0);
+    for (unsigned rank = 0; rank < n; rank++) {
+        struct team_thread *thread = &shared->threads[members ? members[rank] : rank];
+        thread->rank = rank;
+        futex_set(&thread->turn, atomic_load(&thread->turn) + 1);
+    }
+    await(shared);
+    uint64_t start_ns = UINT64_MAX, end_ns = 0;
+    for (unsigned rank = 0; rank < n; rank++) {
+        const struct team_thread *thread = &shared->threads[members ? members[rank] : rank];
+        start_ns = thread->start_ns < start_ns ? thread->start_ns : start_ns;
+        end_ns = thread->end_ns > end_ns ? thread->end_ns : end_ns;
+    }
+    return end_ns - start_ns;
+}
+
+void team_stop(struct team *team)
+{
+    struct team_shared *shared = team->shared;
+    if (!shared)
+        return;
+    shared->job = NULL;
+    for (unsigned i = 0; i < team->n; i++)
+        futex_set(&shared->threads[i].turn, atomic_load(&shared->threads[i].turn) + 1);
+    for (unsigned i = 0; i < team->n; i++)
+        (void)pthread_join(shared->threads[i].handle, NULL);
+    free(shared);
+    *team = (struct team){0};
+}
+
+struct team_part team_part_of(size_t count, size_t grain, unsigned rank, unsigned n)
+{
+    size_t grains = (count + grain - 1) / grain;
+    size_t begin = grains * rank / n * grain, end = grains * (rank + 1) / n * grain;
+    return (struct team_part){begin < count ? begin : count, end < count ? end : count};
+}

@@ -1,0 +1,51 @@
+/*
+ * Threads for benchmarks that scan: each pinned to one CPU, asleep between jobs, started together.
+ *
+ *   struct team team = {0};
+ *   team_start(&team, os_cpus, n, ctx->visits, err);
+ *   uint64_t ns = team_run(&team, NULL, n, job, arg);     // job(arg, rank, n) in n threads
+ *   team_stop(&team);
+ *
+ * The calling thread only waits; its own CPU mask stays as it was.
+ */
+#ifndef CONTEND_BENCH_COMMON_TEAM_H
+#define CONTEND_BENCH_COMMON_TEAM_H
+
+#include <stdint.h>
+
+#include "harness/core/bench.h"
+
+struct team {
+    struct team_shared *shared;
+    unsigned n;
+};
+
+/* rank 0..n-1 among the n threads that run the job. */
+typedef void team_job(void *arg, unsigned rank, unsigned n);
+
+/*
+ * One thread on each of os_cpus[0..n-1]; `visits` may be NULL. -errno and which CPU refused
+ * (offline, or outside the allowed set). After a failure team_stop is allowed, not needed.
+ */
+int team_start(struct team *team, const unsigned *os_cpus, unsigned n, struct visit_log *visits,
+               struct err *err);
+
+/* One thread on each CPU of the machine, in its order. */
+int team_start_all(struct team *team, const struct bench_ctx *ctx);
+
+/*
+ * Runs job in threads members[0..n-1] (NULL: the first n), released together by a barrier, and
+ * returns the nanoseconds from the first's start to the last's end (CLOCK_MONOTONIC_RAW).
+ */
+uint64_t team_run(struct team *team, const unsigned *members, unsigned n, team_job *job, void *arg);
+
+/* Ends and joins the threads; fine for a zeroed struct. */
+void team_stop(struct team *team);
+
+/* The part begin..end-1 of `count` items that is rank's; parts differ by at most `grain` items. */
+struct team_part {
+    size_t begin, end;
+};
+struct team_part team_part_of(size_t count, size_t grain, unsigned rank, unsigned n);
+
+#endif

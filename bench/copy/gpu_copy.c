@@ -1,0 +1,399 @@
+/*
+ * Copies from and to GPUs: host memory of every NUMA node, every two GPUs, all GPUs at once.
+ *
+ * Host buffers are bound to a node (mbind) before page-locking touches them, and asked where they
+ * lie (move_pages). Every destination is poisoned before the timed copies and compared with its
+ * source's pattern behind them, on the device; a wrong word fails the run.
+ *
+ * **Measures** by events on the device, copies queued back to back behind a kernel that waits, so
+ * that no launch is in the interval: `copy_bandwidth`, bytes of the copies / time, GB/s (1e9), the
+ * median of up to three batches of up to 16 copies. dir h2d, d2h, both (their sum over the time
+ * until both are done), d2d; via ce (copy engine) or sm (a kernel's 16-byte loads and stores); mem
+ * pinned, paged (pageable) or wc (write-combined); with alone, or all GPUs doing the same, each
+ * with memory of its own; op read (the destination's GPU issues the copy) or write. `copy_shared`:
+ * with all / alone, below 1 where GPUs share a switch, a socket's link or memory. `peer_access`: 1
+ * where two GPUs reach each other's memory, 0 where copies are staged through the host.
+ * `copy_latency`: host time of one copy engine's copy of pinned memory and the wait for it, on
+ * CLOCK_MONOTONIC_RAW. `copy_size`: bytes of a copy, less than asked for where memory is short.
+ * **Source** NVIDIA's nvbandwidth (memcpy.cpp, testcases_ce.cpp, kernels.cu); CUDA programming
+ * guide, "Page-Locked Host Memory" and "Peer-to-Peer Memory Access".
+ * **Limits** Copies of pageable memory take one CPU, the first of the GPU's node, and are measured
+ * there only. Where write-combined memory lies can be asked for, not read back. With all GPUs at
+ * once each GPU's own time counts: a slower one has the path for itself at its end. A container
+ * that refuses mbind leaves one node called "any". Of a MIG device, the instance that CUDA shows.
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "bench/common/memory.h"
+#include "bench/common/memory_node.h"
+#include "bench/common/team.h"
+#include "bench/copy/gpu_copy_host.h"
+#include "bench/copy/gpu_copy_job.h"
+#include "bench/copy/gpu_copy_plan.h"
+#include "bench/gpu/gpu.h"
+#include "bench/registry.h"
+#include "harness/sys/clock.h"
+
+struct copy_params {
+    uint64_t size;
+    int dir, mem, via, node;
+};
+
+static const char *const node_names[] = {"all", "home", NULL};
+
+static const struct opt copy_opts[] = {
+    {.name = "size",
+     .kind = OPT_SIZE,
+     .offset = offsetof(struct copy_params, size),
+     .def = "512M",
+     .min = 1 << 16,
+     .max = 1ull << 36,
+     .arg = "BYTES",
+     .help = "of a copy; less where memory is short, a quarter for pageable and write-combined"},
+    {.name = "dir",
+     .kind = OPT_CHOICE,
+     .offset = offsetof(struct copy_params, dir),
+     .def = "all",
+     .choices = copy_dir_names,
+     .arg = "DIR",
+     .help = "only copies to GPUs, from GPUs, both at once, or between GPUs"},
+    {.name = "mem",
+     .kind = OPT_CHOICE,
+     .offset = offsetof(struct copy_params, mem),
+     .def = "all",
+     .choices = copy_mem_names,
+     .arg = "MEM",
+     .help = "only host memory that is page-locked, pageable, or write-combined"},
+    {.name = "via",
+     .kind = OPT_CHOICE,
+     .offset = offsetof(struct copy_params, via),
+     .def = "all",
+     .choices = copy_via_names,
+     .arg = "VIA",
+     .help = "only by copy engine, or only by a kernel"},
+    {.name = "node",
+     .kind = OPT_CHOICE,
+     .offset = offsetof(struct copy_params, node),
+     .def = "all",
+     .choices = node_names,
+     .arg = "NODE",
+     .help = "host memory of every NUMA node, or of each GPU's own only"},
+    {.name = NULL},
+};
+
+enum { COPY_BANDWIDTH, COPY_SHARED, COPY_LATENCY, PEER_ACCESS, COPY_SIZE, BUFFER_ON_NODE };
+static const struct bench_metric copy_metrics[] = {
+    [COPY_BANDWIDTH] = {"copy_bandwidth", "GB/s", "higher"},
+    [COPY_SHARED] = {"copy_shared", "ratio", "higher"},
+    [COPY_LATENCY] = {"copy_latency", "us", "lower"},
+    [PEER_ACCESS] = {"peer_access", "count", "none"},
+    [COPY_SIZE] = {"copy_size", "B", "none"},
+    [BUFFER_ON_NODE] = {"buffer_on_node", "ratio", "higher"},
+    {.name = NULL},
+};
+
+static struct copy_wish wish_of(const struct copy_params *params)
+{
+    return (struct copy_wish){
+        .dir = params->dir, .mem = params->mem, .via = params->via, .home = params->node == 1};
+}
+
+/* What a machine with all there is could not do either. */
+static int copy_validate(const void *any_params, struct err *err)
+{
+    const struct copy_params *params = any_params;
+    const struct copy_wish wish = wish_of(params);
+    const struct copy_shape shape = {
+        .ngpus = 2, .nnodes = 1, .direct = {{true, true}, {true, true}}};
+    if (copy_plan(&shape, &wish, NULL, 0))
+        return 0;
+    return err_set(err, -EINVAL,
+                   "dir=%s, mem=%s, via=%s: pageable memory is copied one way and by copy engine, "
+                   "write-combined memory only to GPUs (h2d) and by copy engine, and pairs (d2d) "
+                   "have no host memory",
+                   copy_dir_names[params->dir], copy_mem_names[params->mem],
+                   copy_via_names[params->via]);
+}
+
+#ifdef CONTEND_HAVE_CUDA
+
+enum { SMALLEST = 1 << 16, LATENCY_LEAST = 200 };
+
+static const size_t latency_sizes[] = {8, 4096, 65536};
+enum { LATENCY_SIZES = sizeof(latency_sizes) / sizeof(latency_sizes[0]) };
+
+struct copy_scan {
+    struct copy_shape shape;
+    struct gpu_copy *copy;
+    struct copy_host host;
+    struct team team; /* a thread on each node */
+    struct copy_point *points;
+    size_t npoints;
+    double alone[COPY_DIRS][GPU_COPY_GPUS]; /* GB/s; 0 = not measured */
+    struct copy_job job;
+};
+
+/* On a CPU of the node at which the GPU is. */
+static int run_on_home(struct copy_scan *scan, team_job *what, unsigned gpu, struct err *err)
+{
+    struct copy_job *job = &scan->job;
+    char key[VALUE_KEY_MAX];
+    unsigned member = scan->shape.home[gpu];
+    (void)team_run(&scan->team, &member, 1, what, job);
+    if (!job->rc)
+        return 0;
+    return err_set(err, job->rc, "%s: %s", copy_key(&scan->shape, job->point, gpu, key), job->msg);
+}
+
+static int emit_gpu(struct copy_scan *scan, struct bench_ctx *ctx, unsigned gpu)
+{
+    const struct copy_point *point = scan->job.point;
+    char key[VALUE_KEY_MAX];
+    double gbps = memory_median(scan->job.gbps[gpu], scan->job.batches);
+    double *alone = &scan->alone[point->dir][gpu];
+    int rc = bench_emit(ctx, COPY_BANDWIDTH, gbps, "%s", copy_key(&scan->shape, point, gpu, key));
+    if (point->all && *alone > 0 && !rc)
+        rc = bench_emit(ctx, COPY_SHARED, gbps / *alone, "dir=%s;gpu=%u",
+                        copy_dir_names[1 + point->dir], gpu);
+    if (!point->all && point->dir != COPY_D2D && point->node == scan->shape.home[gpu] &&
+        point->mem == COPY_PINNED && point->via == COPY_CE)
+        *alone = gbps;
+    return rc;
+}
+
+static int measure_point(struct copy_scan *scan, struct bench_ctx *ctx,
+                         const struct copy_point *point)
+{
+    copy_job_aim(&scan->job, point);
+    int rc = run_on_home(scan, copy_job_run, scan->job.flow[0].gpu, ctx->err);
+    if (!point->all)
+        return rc ? rc : emit_gpu(scan, ctx, point->gpu);
+    for (unsigned gpu = 0; gpu < scan->shape.ngpus && !rc; gpu++)
+        rc = emit_gpu(scan, ctx, gpu);
+    return rc;
+}
+
+static int measure_latency(struct copy_scan *scan, struct bench_ctx *ctx,
+                           const struct copy_point *point, size_t bytes)
+{
+    const double usual_s = 10e-6;
+    struct copy_job *job = &scan->job;
+    double samples = job->share_s / usual_s;
+    const char *dir = copy_dir_names[1 + point->dir];
+    copy_job_aim(job, point);
+    job->flow[0].bytes = bytes;
+    job->samples = samples < LATENCY_LEAST  ? LATENCY_LEAST
+                   : samples > COPY_SAMPLES ? COPY_SAMPLES
+                                            : (unsigned)samples;
+    int rc = run_on_home(scan, copy_job_latency, point->gpu, ctx->err);
+    if (rc)
+        return rc;
+    double median_ns = memory_median(job->ns, job->samples); /* and sorts */
+    rc = bench_emit(ctx, COPY_LATENCY, median_ns * 1e-3, "dir=%s;gpu=%u;size=%zu;stat=p50", dir,
+                    point->gpu, bytes);
+    if (!rc)
+        rc = bench_emit(ctx, COPY_LATENCY, memory_percentile(job->ns, job->samples, 99) * 1e-3,
+                        "dir=%s;gpu=%u;size=%zu;stat=p99", dir, point->gpu, bytes);
+    return rc;
+}
+
+/* Of the points that are copies of pinned memory of the GPU's own node, one way, alone. */
+static int measure_latencies(struct copy_scan *scan, struct bench_ctx *ctx, double budget_s)
+{
+    int rc = 0;
+    scan->job.share_s = budget_s / (2 * LATENCY_SIZES * scan->shape.ngpus);
+    for (size_t i = 0; i < scan->npoints && !rc; i++) {
+        const struct copy_point *point = &scan->points[i];
+        if (point->dir > COPY_D2H || point->all || point->mem != COPY_PINNED ||
+            point->via != COPY_CE || point->node != scan->shape.home[point->gpu])
+            continue;
+        for (size_t k = 0; k < LATENCY_SIZES && !rc; k++)
+            rc = measure_latency(scan, ctx, point, latency_sizes[k]);
+    }
+    return rc;
+}
+
+static int emit_machine(const struct copy_scan *scan, struct bench_ctx *ctx)
+{
+    const struct copy_shape *shape = &scan->shape;
+    double share;
+    int rc = 0;
+    for (unsigned a = 0; a < shape->ngpus && !rc; a++)
+        for (unsigned b = 0; b < shape->ngpus && !rc; b++)
+            if (a != b)
+                rc = bench_emit(ctx, PEER_ACCESS, shape->direct[a][b], "src=%u;dst=%u", a, b);
+    for (unsigned mem = 0; mem < COPY_MEMS && !rc; mem++)
+        rc = bench_emit(ctx, COPY_SIZE, (double)copy_host_bytes(&scan->host, (enum copy_mem)mem),
+                        "mem=%s", copy_mem_names[1 + mem]);
+    for (unsigned node = 0; node < shape->nnodes && shape->bound && !rc; node++) {
+        rc = copy_host_share(&scan->host, node, &share, ctx->err);
+        if (!rc)
+            rc = bench_emit(ctx, BUFFER_ON_NODE, share, "node=%u", shape->os_node[node]);
+    }
+    return rc;
+}
+
+static int copy_run(struct bench_ctx *ctx, uint64_t iters, struct sample *sample)
+{
+    const double latency_share = 0.1;
+    struct copy_scan *scan = ctx->state;
+    uint64_t start_ns = clock_now_ns();
+    double budget_s = ctx->budget_s * (1 - latency_share);
+    int rc = emit_machine(scan, ctx);
+    for (size_t i = 0; i < scan->npoints && !rc; i++) {
+        double left_s = budget_s - (double)(clock_now_ns() - start_ns) * 1e-9;
+        scan->job.share_s = left_s / (double)(scan->npoints - i);
+        rc = measure_point(scan, ctx, &scan->points[i]);
+    }
+    if (!rc)
+        rc = measure_latencies(scan, ctx, ctx->budget_s * latency_share);
+    sample->iters = iters;
+    sample->ops = scan->job.copies;
+    sample->bytes = scan->job.bytes;
+    sample->device_ns = scan->job.device_ns;
+    return rc;
+}
+
+static void close_memory(struct copy_scan *scan)
+{
+    copy_host_close(&scan->host);
+    gpu_copy_close(scan->copy);
+    scan->copy = NULL;
+}
+
+static int open_memory(struct copy_scan *scan, const struct bench_machine *machine, size_t bytes,
+                       struct err *err)
+{
+    char msg[GPU_MSG] = "";
+    const char *pci_bdf[GPU_COPY_GPUS];
+    for (unsigned gpu = 0; gpu < scan->shape.ngpus; gpu++)
+        pci_bdf[gpu] = machine->gpus[gpu].pci_bdf;
+    int rc = gpu_error(
+        gpu_copy_open(pci_bdf, scan->shape.ngpus, bytes, &scan->copy, msg, sizeof(msg)), msg, err);
+    if (!rc)
+        rc = copy_host_open(&scan->host, &scan->shape, bytes, err);
+    if (!rc)
+        rc = copy_host_fill(&scan->host, scan->copy, err);
+    return rc;
+}
+
+/* Half of the size, and half of that, until GPUs and host have room for it. */
+static int open_fitting(struct copy_scan *scan, const struct bench_ctx *ctx)
+{
+    const struct copy_params *params = ctx->params;
+    size_t bytes = copy_host_fitting(&scan->shape, params->size);
+    int rc = -ENOMEM;
+    if (bytes < SMALLEST)
+        return err_set(ctx->err, rc, "too little free memory for copies of %d bytes", SMALLEST);
+    for (; rc == -ENOMEM && bytes >= SMALLEST; bytes = memory_round_down(bytes / 2, SMALLEST)) {
+        close_memory(scan);
+        rc = open_memory(scan, ctx->machine, bytes, ctx->err);
+    }
+    if (!rc && ctx->err)
+        *ctx->err = (struct err){0};
+    return rc;
+}
+
+static int make_plan(struct copy_scan *scan, const struct bench_ctx *ctx)
+{
+    const struct copy_wish wish = wish_of(ctx->params);
+    for (unsigned a = 0; a < scan->shape.ngpus; a++)
+        for (unsigned b = 0; b < scan->shape.ngpus; b++)
+            scan->shape.direct[a][b] = gpu_copy_is_direct(scan->copy, a, b);
+    scan->npoints = copy_plan(&scan->shape, &wish, NULL, 0);
+    if (!scan->npoints)
+        return err_set(
+            ctx->err, -ENOTSUP,
+            "no copy to measure: pairs need two GPUs, and by kernel access between them");
+    scan->points = calloc(scan->npoints, sizeof(*scan->points));
+    if (!scan->points)
+        return err_set(ctx->err, -ENOMEM, "cannot allocate %zu points", scan->npoints);
+    (void)copy_plan(&scan->shape, &wish, scan->points, scan->npoints);
+    return 0;
+}
+
+/* A thread on the first CPU of each node, or of the machine for nodes without CPUs. */
+static int start_team(struct copy_scan *scan, const struct bench_ctx *ctx)
+{
+    unsigned os_cpus[COPY_NODES];
+    for (unsigned node = 0; node < scan->shape.nnodes; node++) {
+        os_cpus[node] = ctx->machine->cpus[0].os_cpu;
+        for (unsigned cpu = ctx->machine->ncpus; cpu-- > 0;)
+            if (ctx->machine->cpus[cpu].os_node == (int)scan->shape.os_node[node])
+                os_cpus[node] = ctx->machine->cpus[cpu].os_cpu;
+    }
+    return team_start(&scan->team, os_cpus, scan->shape.nnodes, ctx->visits, ctx->err);
+}
+
+static int copy_setup(struct bench_ctx *ctx)
+{
+    const struct bench_machine *machine = ctx->machine;
+    struct copy_scan *scan = calloc(1, sizeof(*scan));
+    ctx->state = scan;
+    if (!scan)
+        return err_set(ctx->err, -ENOMEM, "cannot allocate the state of gpu_copy");
+    bool can_bind = machine->nnodes > 1 && !memory_node_try(machine->nodes[0].os_node, NULL);
+    copy_shape_init(&scan->shape, machine, can_bind);
+    int rc = open_fitting(scan, ctx);
+    scan->job.copy = scan->copy;
+    scan->job.host = &scan->host;
+    if (!rc)
+        rc = make_plan(scan, ctx);
+    if (!rc)
+        rc = start_team(scan, ctx);
+    if (!rc) {
+        ctx->buffer = scan->host.box[0].block.base;
+        ctx->buffer_bytes = scan->host.box[0].block.bytes;
+    }
+    return rc;
+}
+
+/* The copies were compared one by one, as they were made. */
+static int copy_check(struct bench_ctx *ctx)
+{
+    const struct copy_scan *scan = ctx->state;
+    double share = 1;
+    int rc = 0;
+    for (unsigned node = 0; node < scan->shape.nnodes && scan->shape.bound && !rc; node++) {
+        rc = copy_host_share(&scan->host, node, &share, ctx->err);
+        if (!rc && share < 1)
+            rc = err_set(ctx->err, -EBADMSG, "only %.4g of the pages bound to node %u lie there",
+                         share, scan->shape.os_node[node]);
+    }
+    return rc;
+}
+
+static void copy_teardown(struct bench_ctx *ctx)
+{
+    struct copy_scan *scan = ctx->state;
+    ctx->state = NULL;
+    if (!scan)
+        return;
+    team_stop(&scan->team);
+    close_memory(scan);
+    free(scan->points);
+    free(scan);
+}
+
+#endif
+
+const struct bench bench_gpu_copy = {
+    .name = "gpu_copy",
+    .summary = "copies between host memory and GPUs and between GPUs: bandwidth, latency, sharing",
+    .ops_unit = "copies",
+    .metric = METRIC_BANDWIDTH,
+    .needs = NEED_GPU,
+    .opts = copy_opts,
+    .params_size = sizeof(struct copy_params),
+    .metrics = copy_metrics,
+    .scan = true,
+    .validate = copy_validate,
+    .probe = gpu_probe,
+#ifdef CONTEND_HAVE_CUDA
+    .setup = copy_setup,
+    .run = copy_run,
+    .check = copy_check,
+    .teardown = copy_teardown,
+#endif
+};

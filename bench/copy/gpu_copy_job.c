@@ -1,0 +1,133 @@
+#include "bench/copy/gpu_copy_job.h"
+
+#ifdef CONTEND_HAVE_CUDA
+
+static struct gpu_copy_flow *add_flow(struct copy_job *job, unsigned gpu, uint64_t salt)
+{
+    struct gpu_copy_flow *flow = &job->flow[job->nflows];
+    *flow = (struct gpu_copy_flow){.gpu = gpu, .kernel = job->point->via == COPY_SM};
+    job->salt[job->nflows++] = salt;
+    return flow;
+}
+
+static void add_host_flows(struct copy_job *job, unsigned gpu, unsigned node)
+{
+    const struct copy_host *host = job->host;
+    enum copy_mem mem = job->point->mem;
+    if (job->point->dir != COPY_D2H) {
+        struct gpu_copy_flow *in = add_flow(job, gpu, copy_host_salt(host, mem, gpu, node));
+        in->to = gpu_copy_target(job->copy, gpu);
+        in->from = copy_host_from(host, mem, gpu, node);
+        in->bytes = copy_host_bytes(host, mem);
+        in->staged = mem == COPY_PAGED;
+    }
+    if (job->point->dir != COPY_H2D) {
+        struct gpu_copy_flow *out = add_flow(job, gpu, gpu_copy_salt(gpu));
+        out->to = copy_host_to(host, mem, gpu, node);
+        out->from = gpu_copy_source(job->copy, gpu);
+        out->bytes = copy_host_bytes(host, mem);
+        out->staged = mem == COPY_PAGED;
+    }
+}
+
+static void add_pair_flow(struct copy_job *job)
+{
+    const struct copy_point *point = job->point;
+    struct gpu_copy_flow *flow =
+        add_flow(job, point->write ? point->gpu : point->peer, gpu_copy_salt(point->gpu));
+    flow->to = gpu_copy_target(job->copy, point->peer);
+    flow->from = gpu_copy_source(job->copy, point->gpu);
+    flow->bytes = copy_host_bytes(job->host, COPY_PINNED);
+    flow->staged = !gpu_copy_is_direct(job->copy, point->gpu, point->peer);
+}
+
+void copy_job_aim(struct copy_job *job, const struct copy_point *point)
+{
+    const struct copy_shape *shape = job->host->shape;
+    job->point = point;
+    job->nflows = 0;
+    if (point->dir == COPY_D2D)
+        add_pair_flow(job);
+    else if (!point->all)
+        add_host_flows(job, point->gpu, point->node);
+    for (unsigned gpu = 0; gpu < shape->ngpus && point->all; gpu++)
+        add_host_flows(job, gpu, shape->home[gpu]);
+}
+
+/* Bytes of all of a GPU's flows over the time until the last of them was done. */
+static void note_batch(struct copy_job *job, unsigned batch, unsigned copies)
+{
+    double bytes[GPU_COPY_GPUS] = {0}, seconds[GPU_COPY_GPUS] = {0}, longest = 0;
+    for (unsigned i = 0; i < job->nflows; i++) {
+        unsigned gpu = job->point->dir == COPY_D2D ? job->point->gpu : job->flow[i].gpu;
+        bytes[gpu] += (double)job->flow[i].bytes * copies;
+        seconds[gpu] = job->seconds[i] > seconds[gpu] ? job->seconds[i] : seconds[gpu];
+        longest = job->seconds[i] > longest ? job->seconds[i] : longest;
+        job->bytes += job->flow[i].bytes * copies;
+        job->copies += copies;
+    }
+    job->device_ns += (uint64_t)(longest * 1e9);
+    for (unsigned gpu = 0; gpu < GPU_COPY_GPUS; gpu++)
+        job->gbps[gpu][batch] = seconds[gpu] > 0 ? bytes[gpu] / seconds[gpu] * 1e-9 : 0;
+}
+
+static int time_batch(struct copy_job *job, unsigned copies)
+{
+    return gpu_copy_time(job->copy, job->flow, job->nflows, copies, job->seconds, job->msg,
+                         sizeof(job->msg));
+}
+
+static int poison_all(struct copy_job *job)
+{
+    int rc = 0;
+    for (unsigned i = 0; i < job->nflows && !rc; i++)
+        rc = gpu_copy_poison(job->copy, &job->flow[i], job->msg, sizeof(job->msg));
+    return rc;
+}
+
+static int check_all(struct copy_job *job)
+{
+    int rc = 0;
+    for (unsigned i = 0; i < job->nflows && !rc; i++)
+        rc = gpu_copy_check(job->copy, &job->flow[i], job->salt[i], job->msg, sizeof(job->msg));
+    return rc;
+}
+
+void copy_job_run(void *any_job, unsigned rank, unsigned n)
+{
+    struct copy_job *job = any_job;
+    double once_s = 0;
+    (void)rank;
+    (void)n;
+    job->rc = time_batch(job, 1);
+    for (unsigned i = 0; i < job->nflows && !job->rc; i++)
+        once_s = job->seconds[i] > once_s ? job->seconds[i] : once_s;
+    struct copy_split split = copy_split(job->share_s - once_s, once_s);
+    job->batches = split.batches;
+    if (!job->rc)
+        job->rc = poison_all(job);
+    for (unsigned batch = 0; batch < split.batches && !job->rc; batch++) {
+        job->rc = time_batch(job, split.copies);
+        if (!job->rc)
+            note_batch(job, batch, split.copies);
+    }
+    if (!job->rc)
+        job->rc = check_all(job);
+}
+
+void copy_job_latency(void *any_job, unsigned rank, unsigned n)
+{
+    struct copy_job *job = any_job;
+    (void)rank;
+    (void)n;
+    job->rc = poison_all(job);
+    if (!job->rc)
+        job->rc = gpu_copy_latency(job->copy, job->flow, job->samples, job->ns, job->msg,
+                                   sizeof(job->msg));
+    if (!job->rc)
+        job->rc = check_all(job);
+    job->copies += job->samples;
+    job->bytes += job->samples * job->flow[0].bytes;
+}
+
+#endif

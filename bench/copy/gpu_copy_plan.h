@@ -1,0 +1,84 @@
+/*
+ * What gpu_copy measures and in which order, how its time is shared out, and under which keys its
+ * values go. Pure: knows no GPU.
+ */
+#ifndef CONTEND_BENCH_COPY_GPU_COPY_PLAN_H
+#define CONTEND_BENCH_COPY_GPU_COPY_PLAN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "harness/core/bench.h"
+#include "kernels/gpu/gpu_copy.h"
+
+/* BOTH is H2D and D2H at the same time. In the order of the options' names behind "all". */
+enum copy_dir { COPY_H2D, COPY_D2H, COPY_BOTH, COPY_D2D, COPY_DIRS };
+enum copy_mem { COPY_PINNED, COPY_PAGED, COPY_COMBINED, COPY_MEMS };
+enum copy_via { COPY_CE, COPY_SM, COPY_VIAS };
+
+/* "all", "h2d", ..., NULL and so on: a name's index is 1 + the value, 0 is all of them. */
+extern const char *const copy_dir_names[], *const copy_mem_names[], *const copy_via_names[];
+
+enum { COPY_NODES = 64 };
+
+/* What the machine has for copies. Nodes and GPUs by index. */
+struct copy_shape {
+    unsigned ngpus, nnodes; /* both >= 1 */
+    bool named;             /* else there is one node, of which nothing is known */
+    bool bound;             /* memory is bound to nodes, and asked whether it lies there */
+    unsigned os_node[COPY_NODES];
+    unsigned home[GPU_COPY_GPUS]; /* the node that a GPU is near */
+    bool direct[GPU_COPY_GPUS][GPU_COPY_GPUS];
+};
+
+/* What a user asked for: indices in the lists of names. A kind of memory leaves pairs out. */
+struct copy_wish {
+    int dir, mem, via;
+    bool home; /* of host memory, only that of the GPU's own node */
+};
+
+struct copy_point {
+    enum copy_dir dir;
+    enum copy_mem mem;
+    enum copy_via via;
+    bool all;      /* every GPU at once with memory of its home; `gpu` and `node` mean nothing */
+    bool write;    /* D2D: issued by the source, else by the destination */
+    unsigned gpu;  /* D2D: the source */
+    unsigned peer; /* D2D: the destination */
+    unsigned node; /* of host memory */
+};
+
+/*
+ * Nodes and homes: `can_bind` says whether memory can be bound to a node. A GPU whose node the
+ * system does not name gets one in turn. `direct` is left as it is.
+ */
+void copy_shape_init(struct copy_shape *shape, const struct bench_machine *machine, bool can_bind);
+
+/*
+ * The points, what most users ask for first; alone stands before its all. Returns how many there
+ * are and writes at most `room` of them.
+ */
+size_t copy_plan(const struct copy_shape *shape, const struct copy_wish *wish,
+                 struct copy_point *points, size_t room);
+
+enum { COPY_BATCHES = 3 };
+
+/* Batches of copies, each batch timed as a whole. */
+struct copy_split {
+    unsigned copies, batches;
+};
+
+/*
+ * In share_s where one copy takes once_s: at least one batch of one copy, at most BATCHES of 16.
+ * More only where copies are so short that a batch would be too short for events.
+ */
+struct copy_split copy_split(double share_s, double once_s);
+
+/* "dir=h2d;gpu=0;node=0;mem=pinned;via=ce;with=alone", for GPU `gpu` of the point. Returns key. */
+char *copy_key(const struct copy_shape *shape, const struct copy_point *point, unsigned gpu,
+               char key[static VALUE_KEY_MAX]);
+
+/* The node's number, or "any". Returns buf. */
+char *copy_node_name(const struct copy_shape *shape, unsigned node, char *buf, size_t size);
+
+#endif

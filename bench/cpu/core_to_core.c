@@ -1,0 +1,421 @@
+/*
+ * How long a cache line takes from one CPU to another and back, for every pair of CPUs.
+ *
+ * One CPU writes a word, the other answers in the same line (kernels/cpu/pingpong.h), a batch of
+ * trips at a time. Each pair plays on 8 lines in as many pages, 4 of them first touched by the one
+ * CPU and 4 by the other: a line's home (its slice of the cache, its directory, its NUMA node) lies
+ * on the way of every transfer, and differs from line to line.
+ *
+ * **Measures** ns a round trip = time of a batch / trips in it, on CLOCK_MONOTONIC_RAW in the
+ * asking thread; the first trips of a batch are not timed. `pair_latency` is the median over the
+ * lines of each line's median over its batches, `pair_latency_min` the fastest batch. A round trip
+ * is two transfers: "one way", which some tools print, is half of it by convention, not measured.
+ * Many pairs play at once, by the rounds of a tournament, where one after the other would leave a
+ * pair less than 4 ms. Then a sample of the pairs is measured both ways and
+ * `parallel_disturbance` is the median of at once / one by one; where that is more than 10% off 1,
+ * all pairs are measured one by one after all.
+ * **Source** kernels/cpu/pingpong.h. Pages by both CPUs: first touch places them.
+ * **Limits** A pair that does not get on within 200 ms (the hypervisor or another process has taken
+ * a CPU) has no value. Spinning threads of one core share it, so SMT siblings look a little slower
+ * than their cache is. Latency under load is something else.
+ */
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bench/common/memory.h"
+#include "bench/common/team.h"
+#include "bench/cpu/pairs.h"
+#include "bench/registry.h"
+#include "harness/sys/clock.h"
+#include "kernels/cpu/mix64.h"
+#include "kernels/cpu/pingpong.h"
+
+enum {
+    HOMES = 4,         /* pages that a CPU owns; a pair uses those of both */
+    LINES = 2 * HOMES, /* a pair plays on */
+    PAGE_BYTES = 4096,
+    LINE_BYTES = 64,
+    REPS_MIN = 3, /* batches a line */
+    REPS_MAX = 256,
+    WARM_TRIPS = 16,
+    SAMPLE = 24,       /* pairs measured both ways */
+    TRIAL_SLOTS = 4,   /* of the tournament, that the sample is from */
+    CLOCK_TRIP_NS = 20 /* no round trip is faster: decides how many outlast the clock */
+};
+
+static const uint64_t serial_enough_ns = 4000000; /* a pair: no need for pairs at once */
+static const uint64_t serial_least_ns = 600000;
+static const uint64_t pair_most_ns = 20000000; /* 180 batches a line: more tells no more */
+static const uint64_t silence_ns = 200000000;
+static const double disturbance_limit = 0.1;
+
+enum { METRIC_PAIR, METRIC_PAIR_MIN, METRIC_DISTURBANCE };
+static const struct bench_metric core_to_core_metrics[] = {
+    {"pair_latency", "ns", "lower"},
+    {"pair_latency_min", "ns", "lower"},
+    {"parallel_disturbance", "ratio", "none"},
+    {.name = NULL},
+};
+
+/* One pair at play. The first line is written by the asker alone. */
+struct duel {
+    _Alignas(128) _Atomic uint32_t begun; /* batches */
+    bool over;
+    _Alignas(128) unsigned player[2]; /* asker, answerer */
+    uint64_t length_ns;
+    double latency_ns, latency_min_ns; /* NaN: no answer */
+    bool silent[2];                    /* who gave up */
+};
+
+struct core_to_core {
+    struct team team;
+    struct memory_block pages; /* [ncpus][HOMES] pages */
+    unsigned n;
+    uint64_t seed;
+    uint32_t trips;                /* of a batch */
+    uint32_t *balls;               /* [ncpus][HOMES]: what the ball there has to be */
+    struct duel *duels;            /* of the slot, n / 2 */
+    unsigned *members;             /* of the team, by rank: both players of each duel */
+    double *latency, *latency_min; /* [pairs_index] */
+};
+
+static int core_to_core_probe(struct bench_ctx *ctx)
+{
+    return pairs_probe(ctx, METRIC_DISTURBANCE);
+}
+
+/* Line `line` of a pair: its page, and the place in the arrays by page. */
+static unsigned page_of(const struct duel *duel, unsigned line)
+{
+    return duel->player[line % 2] * HOMES + line / 2;
+}
+
+static _Atomic uint32_t *ball_in(const struct core_to_core *c, unsigned page)
+{
+    size_t at = mix64(c->seed + page) % (PAGE_BYTES / LINE_BYTES) * LINE_BYTES;
+    return (_Atomic uint32_t *)((char *)c->pages.base + (size_t)page * PAGE_BYTES + at);
+}
+
+static void touch_pages(void *arg, unsigned rank, unsigned n)
+{
+    (void)n;
+    struct core_to_core *c = arg;
+    for (unsigned home = 0; home < HOMES; home++)
+        memset((char *)c->pages.base + ((size_t)rank * HOMES + home) * PAGE_BYTES, 0, PAGE_BYTES);
+}
+
+static void *make(size_t count, size_t size, size_t align)
+{
+    size_t bytes = (count * size + align - 1) / align * align;
+    void *array = aligned_alloc(align, bytes);
+    return array ? memset(array, 0, bytes) : NULL;
+}
+
+static int core_to_core_setup(struct bench_ctx *ctx)
+{
+    struct core_to_core *c = ctx->state = calloc(1, sizeof(*c));
+    if (!c)
+        return err_set(ctx->err, -ENOMEM, "cannot allocate the state of the scan");
+    c->n = ctx->machine->ncpus;
+    c->seed = ctx->seed;
+    uint64_t least_ns = clock_cost_ns() * CLOCK_MIN_INTERVAL_CALLS;
+    c->trips = (uint32_t)(least_ns / CLOCK_TRIP_NS);
+    c->trips = c->trips < 100 ? 100 : c->trips;
+    size_t npairs = pairs_count(c->n);
+    c->balls = calloc((size_t)c->n * HOMES, sizeof(*c->balls));
+    c->duels = make(c->n / 2, sizeof(*c->duels), _Alignof(struct duel));
+    c->members = calloc(c->n, sizeof(*c->members));
+    c->latency = calloc(npairs, sizeof(*c->latency));
+    c->latency_min = calloc(npairs, sizeof(*c->latency_min));
+    if (!c->balls || !c->duels || !c->members || !c->latency || !c->latency_min)
+        return err_set(ctx->err, -ENOMEM, "cannot allocate the values of %zu pairs", npairs);
+    int rc = memory_map(&c->pages, (size_t)c->n * HOMES * PAGE_BYTES, MEMORY_4K, ctx->err);
+    if (!rc)
+        rc = team_start_all(&c->team, ctx);
+    if (!rc)
+        (void)team_run(&c->team, NULL, c->n, touch_pages, c);
+    return rc;
+}
+
+static void core_to_core_teardown(struct bench_ctx *ctx)
+{
+    struct core_to_core *c = ctx->state;
+    ctx->state = NULL;
+    if (!c)
+        return;
+    team_stop(&c->team);
+    memory_unmap(&c->pages);
+    free(c->latency_min);
+    free(c->latency);
+    free(c->members);
+    free(c->duels);
+    free(c->balls);
+    free(c);
+}
+
+/* Silence counts from the first question: the kernel asks only who has waited for long. */
+static bool silent_for_long(void *arg)
+{
+    uint64_t *since_ns = arg, now_ns = clock_now_ns();
+    if (*since_ns == 0)
+        *since_ns = now_ns;
+    return now_ns - *since_ns > silence_ns;
+}
+
+/* Trips in the line's page that are not timed, then those that are. Nanoseconds, NaN: silence. */
+static double play_batch(struct core_to_core *c, struct duel *duel, unsigned line)
+{
+    uint64_t since_ns = 0;
+    const struct pingpong_patience patience = {silent_for_long, &since_ns};
+    unsigned page = page_of(duel, line);
+    _Atomic uint32_t *ball = ball_in(c, page);
+    if (!pingpong_ask(ball, WARM_TRIPS, &patience))
+        return NAN;
+    uint64_t start_ns = clock_now_ns();
+    if (!pingpong_ask(ball, c->trips, &patience))
+        return NAN;
+    uint64_t took_ns = clock_now_ns() - start_ns;
+    c->balls[page] += 2 * (WARM_TRIPS + c->trips);
+    return (double)took_ns / c->trips;
+}
+
+/* [line][rep] of `reps` repetitions to one value each. */
+static void conclude(struct duel *duel, double batches[LINES][REPS_MAX], unsigned reps)
+{
+    double medians[LINES];
+    for (unsigned line = 0; line < LINES; line++) {
+        medians[line] = memory_median(batches[line], reps);
+        if (!(batches[line][0] >= duel->latency_min_ns)) /* sorted now */
+            duel->latency_min_ns = batches[line][0];
+    }
+    duel->latency_ns = memory_median(medians, LINES);
+}
+
+static void begin_batch(struct duel *duel, bool over)
+{
+    duel->over = over;
+    atomic_fetch_add_explicit(&duel->begun, 1, memory_order_release);
+}
+
+static void ask(struct core_to_core *c, struct duel *duel)
+{
+    double batches[LINES][REPS_MAX];
+    uint64_t end_ns = clock_now_ns() + duel->length_ns;
+    unsigned rep = 0;
+    for (; rep < REPS_MAX && (rep < REPS_MIN || clock_now_ns() < end_ns); rep++) {
+        for (unsigned line = 0; line < LINES; line++) {
+            begin_batch(duel, false);
+            batches[line][rep] = play_batch(c, duel, line);
+            if (isnan(batches[line][rep])) {
+                duel->silent[0] = true;
+                return;
+            }
+        }
+    }
+    begin_batch(duel, true);
+    conclude(duel, batches, rep);
+}
+
+static void answer(struct core_to_core *c, struct duel *duel)
+{
+    for (uint32_t batch = 0;; batch++) {
+        uint64_t since_ns = 0;
+        const struct pingpong_patience patience = {silent_for_long, &since_ns};
+        if (!pingpong_await(&duel->begun, batch + 1, &patience)) {
+            duel->silent[1] = true;
+            return;
+        }
+        if (duel->over)
+            return;
+        _Atomic uint32_t *ball = ball_in(c, page_of(duel, batch % LINES));
+        if (!pingpong_answer(ball, WARM_TRIPS, &patience) ||
+            !pingpong_answer(ball, c->trips, &patience)) {
+            duel->silent[1] = true;
+            return;
+        }
+    }
+}
+
+static void play(void *arg, unsigned rank, unsigned n)
+{
+    (void)n;
+    struct core_to_core *c = arg;
+    struct duel *duel = &c->duels[rank / 2];
+    if (rank % 2 == 0)
+        ask(c, duel);
+    else
+        answer(c, duel);
+}
+
+static void prepare(struct core_to_core *c, size_t at, unsigned a, unsigned b, uint64_t length_ns)
+{
+    c->members[2 * at] = a;
+    c->members[2 * at + 1] = b;
+    c->duels[at] = (struct duel){
+        .player = {a, b}, .length_ns = length_ns, .latency_ns = NAN, .latency_min_ns = NAN};
+}
+
+/* Both have stopped: a ball that lies in between is put back where check expects it. */
+static void settle(struct core_to_core *c, struct duel *duel)
+{
+    if (!duel->silent[0] && !duel->silent[1])
+        return;
+    duel->latency_ns = duel->latency_min_ns = NAN;
+    for (unsigned line = 0; line < LINES; line++)
+        atomic_store(ball_in(c, page_of(duel, line)), c->balls[page_of(duel, line)]);
+}
+
+static void play_duels(struct core_to_core *c, unsigned nduels)
+{
+    (void)team_run(&c->team, c->members, 2 * nduels, play, c);
+    for (unsigned i = 0; i < nduels; i++) {
+        struct duel *duel = &c->duels[i];
+        settle(c, duel);
+        size_t pair = pairs_index(c->n, duel->player[0], duel->player[1]);
+        c->latency[pair] = duel->latency_ns;
+        c->latency_min[pair] = duel->latency_min_ns;
+    }
+}
+
+static void play_slot(struct core_to_core *c, unsigned slot, uint64_t length_ns)
+{
+    unsigned nduels = 0;
+    for (unsigned a = 0; a < c->n; a++) {
+        int b = pairs_opponent(c->n, slot, a);
+        if (b > (int)a)
+            prepare(c, nduels++, a, (unsigned)b, length_ns);
+    }
+    play_duels(c, nduels);
+}
+
+static void play_pair(struct core_to_core *c, unsigned a, unsigned b, uint64_t length_ns)
+{
+    prepare(c, 0, a, b, length_ns);
+    play_duels(c, 1);
+}
+
+/* By slots too: a CPU that was asleep plays soon again, and drift spreads over all pairs. */
+static void play_one_by_one(struct core_to_core *c, uint64_t length_ns)
+{
+    for (unsigned slot = 0; slot < pairs_slots(c->n); slot++)
+        for (unsigned a = 0; a < c->n; a++) {
+            int b = pairs_opponent(c->n, slot, a);
+            if (b > (int)a)
+                play_pair(c, a, (unsigned)b, length_ns);
+        }
+}
+
+/*
+ * Slots 0, s, 2s, .. were played at once; some of their pairs again, alone. Returns the median of
+ * at once / alone (NaN: no pair answered both times) and keeps the first figures.
+ */
+static double measure_disturbance(struct core_to_core *c, unsigned stride, uint64_t length_ns)
+{
+    double ratios[SAMPLE];
+    size_t n = 0;
+    for (unsigned i = 0; i < SAMPLE; i++) {
+        unsigned slot = i % TRIAL_SLOTS * stride;
+        unsigned a = (unsigned)(mix64(c->seed + i) % c->n);
+        int b = pairs_opponent(c->n, slot, a);
+        if (b < 0)
+            continue;
+        size_t pair = pairs_index(c->n, a, (unsigned)b);
+        double latency = c->latency[pair], latency_min = c->latency_min[pair];
+        play_pair(c, a, (unsigned)b, length_ns);
+        double ratio = latency / c->latency[pair];
+        if (!isnan(ratio))
+            ratios[n++] = ratio;
+        c->latency[pair] = latency;
+        c->latency_min[pair] = latency_min;
+    }
+    return n ? memory_median(ratios, n) : NAN;
+}
+
+static uint64_t clamp_ns(double ns, uint64_t least, uint64_t most)
+{
+    return ns < (double)least ? least : ns > (double)most ? most : (uint64_t)ns;
+}
+
+/* Returns the disturbance. Where it is too high, the caller starts over, one by one. */
+static double play_at_once(struct core_to_core *c, double budget_ns)
+{
+    unsigned slots = pairs_slots(c->n), stride = slots / TRIAL_SLOTS;
+    uint64_t length_ns = clamp_ns(0.75 * budget_ns / slots, serial_least_ns, pair_most_ns);
+    for (unsigned i = 0; i < TRIAL_SLOTS; i++)
+        play_slot(c, i * stride, length_ns);
+    double disturbance =
+        measure_disturbance(c, stride, length_ns < serial_enough_ns ? length_ns : serial_enough_ns);
+    if (fabs(disturbance - 1) > disturbance_limit)
+        return disturbance;
+    for (unsigned slot = 0; slot < slots; slot++)
+        if (slot % stride || slot / stride >= TRIAL_SLOTS)
+            play_slot(c, slot, length_ns);
+    return disturbance;
+}
+
+static int emit_all(struct bench_ctx *ctx)
+{
+    struct core_to_core *c = ctx->state;
+    for (unsigned a = 0; a < c->n; a++)
+        for (unsigned b = a + 1; b < c->n; b++) {
+            size_t pair = pairs_index(c->n, a, b);
+            int rc = pairs_emit(ctx, METRIC_PAIR, a, b, c->latency[pair]);
+            if (!rc)
+                rc = pairs_emit(ctx, METRIC_PAIR_MIN, a, b, c->latency_min[pair]);
+            if (rc)
+                return rc;
+        }
+    return 0;
+}
+
+static int core_to_core_run(struct bench_ctx *ctx, uint64_t iters, struct sample *sample)
+{
+    (void)iters;
+    struct core_to_core *c = ctx->state;
+    size_t npairs = pairs_count(c->n);
+    double budget_ns = ctx->budget_s * 1e9, disturbance = NAN;
+    bool serial = budget_ns / (double)npairs >= (double)serial_enough_ns || c->n < 2 * TRIAL_SLOTS;
+    if (!serial) {
+        disturbance = play_at_once(c, budget_ns);
+        serial = fabs(disturbance - 1) > disturbance_limit;
+    }
+    if (serial) /* the rest of the budget goes into waking them up */
+        play_one_by_one(c,
+                        clamp_ns(0.6 * budget_ns / (double)npairs, serial_least_ns, pair_most_ns));
+    sample->iters = 1;
+    sample->ops = npairs;
+    int rc = emit_all(ctx);
+    if (!rc && !isnan(disturbance))
+        rc = bench_emit(ctx, METRIC_DISTURBANCE, disturbance, "%s", "");
+    return rc;
+}
+
+/* Every trip moves the ball on by two: none was lost, none counted that was not made. */
+static int core_to_core_check(struct bench_ctx *ctx)
+{
+    struct core_to_core *c = ctx->state;
+    for (unsigned page = 0; page < c->n * HOMES; page++) {
+        uint32_t got = atomic_load(ball_in(c, page));
+        if (got != c->balls[page])
+            return err_set(ctx->err, -EBADMSG, "the ball of CPU %u, page %u, is at %u, not %u",
+                           ctx->machine->cpus[page / HOMES].os_cpu, page % HOMES, got,
+                           c->balls[page]);
+    }
+    return 0;
+}
+
+const struct bench bench_core_to_core = {
+    .name = "core_to_core",
+    .summary = "round trip of a cache line between every two CPUs",
+    .ops_unit = "pairs",
+    .metric = METRIC_LATENCY,
+    .metrics = core_to_core_metrics,
+    .scan = true,
+    .probe = core_to_core_probe,
+    .setup = core_to_core_setup,
+    .run = core_to_core_run,
+    .check = core_to_core_check,
+    .teardown = core_to_core_teardown,
+};

@@ -1,0 +1,222 @@
+/*
+ * Threads that count, each in a byte of its own: in one cache line, in neighbouring lines, or far
+ * apart. Nobody shares data; what the first two cost is false sharing.
+ *
+ *   same      neighbouring bytes of one 64 B line
+ *   adjacent  64 B apart: lines of their own, but pairs of them make one 128 B sector, which
+ *             prefetchers and some caches move as one
+ *   padded    256 B apart
+ *
+ * **Measures** `write_rate` = 1e-6 writes / s of a thread (CLOCK_MONOTONIC_RAW in that thread), the
+ * mean over the threads, of short slices in which the layouts take turns in random order; the
+ * median of the slices. `slowdown_vs_padded` = the median over turns of padded's rate / this one's.
+ * threads=2 are two CPUs on different cores, the nearest such; threads=all all CPUs, at most 64,
+ * one for each byte of a line. With two CPUs there is only threads=2.
+ * **Source** kernels/cpu/share.h names them.
+ * **Limits** Atomic increments, as of reference counts and locks; plain stores suffer less, as far
+ * as the store buffer hides the line's absence. Which of several threads gets a line is the
+ * machine's choice: the mean says nothing about fairness.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bench/common/memory.h"
+#include "bench/common/team.h"
+#include "bench/cpu/pairs.h"
+#include "bench/registry.h"
+#include "harness/sys/clock.h"
+#include "kernels/cpu/mix64.h"
+#include "kernels/cpu/share.h"
+
+enum { BURST = 1024, TURNS_MIN = 3, TURNS_MAX = 200, PADDED_BYTES = 256 };
+
+static const double slice_s = 0.005;
+
+enum layout { LAYOUT_SAME, LAYOUT_ADJACENT, LAYOUT_PADDED, LAYOUTS };
+static const struct {
+    const char *name;
+    size_t stride_bytes;
+} layouts[LAYOUTS] = {
+    {"same", 1},
+    {"adjacent", SHARE_LINE_BYTES},
+    {"padded", PADDED_BYTES},
+};
+
+enum { METRIC_WRITES, METRIC_SLOWDOWN };
+static const struct bench_metric false_sharing_metrics[] = {
+    {"write_rate", "Mops/s", "higher"},
+    {"slowdown_vs_padded", "ratio", "lower"},
+    {.name = NULL},
+};
+
+struct false_sharing {
+    struct team team;
+    _Atomic uint8_t *area; /* SHARE_WRITERS * PADDED_BYTES, 4096-aligned */
+    unsigned n, pair[2];   /* players of threads=all, and of threads=2 */
+    uint64_t seed;
+    /* Of the slice that runs. */
+    enum layout layout;
+    uint64_t slice_ns;
+    struct counted {
+        _Alignas(128) uint64_t writes; /* in this slice */
+        double mops;
+    } counted[SHARE_WRITERS];
+    char wrong[160]; /* the first slice whose counters did not match; "" = none */
+};
+
+static int false_sharing_probe(struct bench_ctx *ctx)
+{
+    return pairs_probe(ctx, 1);
+}
+
+static void choose_pair(struct false_sharing *f, const struct bench_machine *machine)
+{
+    f->pair[1] = 1;
+    for (unsigned i = machine->ncpus - 1; i > 0; i--)
+        if (machine->cpus[i].core != machine->cpus[0].core)
+            f->pair[1] = i;
+}
+
+static int false_sharing_setup(struct bench_ctx *ctx)
+{
+    struct false_sharing *f = aligned_alloc(_Alignof(struct false_sharing), sizeof(*f));
+    ctx->state = f;
+    if (!f)
+        return err_set(ctx->err, -ENOMEM, "cannot allocate the counters");
+    memset(f, 0, sizeof(*f));
+    f->n = ctx->machine->ncpus < SHARE_WRITERS ? ctx->machine->ncpus : SHARE_WRITERS;
+    f->seed = ctx->seed;
+    choose_pair(f, ctx->machine);
+    f->area = aligned_alloc(4096, (size_t)SHARE_WRITERS * PADDED_BYTES);
+    if (!f->area)
+        return err_set(ctx->err, -ENOMEM, "cannot allocate the counters");
+    return team_start_all(&f->team, ctx);
+}
+
+static void false_sharing_teardown(struct bench_ctx *ctx)
+{
+    struct false_sharing *f = ctx->state;
+    ctx->state = NULL;
+    if (!f)
+        return;
+    team_stop(&f->team);
+    free((void *)f->area);
+    free(f);
+}
+
+static _Atomic uint8_t *counter_of(const struct false_sharing *f, unsigned rank)
+{
+    return f->area + rank * layouts[f->layout].stride_bytes;
+}
+
+static void count(void *arg, unsigned rank, unsigned n)
+{
+    (void)n;
+    struct false_sharing *f = arg;
+    _Atomic uint8_t *counter = counter_of(f, rank);
+    uint64_t start_ns = clock_now_ns(), now_ns = start_ns, writes = 0;
+    while (now_ns - start_ns < f->slice_ns) {
+        share_count(counter, BURST);
+        writes += BURST;
+        now_ns = clock_now_ns();
+    }
+    f->counted[rank].writes = writes;
+    f->counted[rank].mops = (double)writes * 1e3 / (double)(now_ns - start_ns);
+}
+
+/* A lost write is a wrong result; found here, reported by check. */
+static void compare_counters(struct false_sharing *f, unsigned n)
+{
+    for (unsigned rank = 0; rank < n && !f->wrong[0]; rank++) {
+        unsigned got = *counter_of(f, rank), want = (uint8_t)(f->counted[rank].writes + rank);
+        if (got != want)
+            (void)snprintf(f->wrong, sizeof(f->wrong),
+                           "layout %s: the counter of thread %u of %u is %u, not %u",
+                           layouts[f->layout].name, rank, n, got, want);
+    }
+}
+
+/* Mops/s of a thread, the mean. */
+static double run_slice(struct false_sharing *f, enum layout layout, unsigned n)
+{
+    f->layout = layout;
+    for (unsigned rank = 0; rank < n; rank++)
+        *counter_of(f, rank) = (uint8_t)rank; /* poison: differs from a neighbour's */
+    (void)team_run(&f->team, n == 2 ? f->pair : NULL, n, count, f);
+    compare_counters(f, n);
+    double sum = 0;
+    for (unsigned rank = 0; rank < n; rank++)
+        sum += f->counted[rank].mops;
+    return sum / n;
+}
+
+static int emit_layout(struct bench_ctx *ctx, enum layout layout, const char *threads,
+                       double *rates, double *ratios, unsigned turns)
+{
+    int rc = bench_emit(ctx, METRIC_WRITES, memory_median(rates, turns), "layout=%s;threads=%s",
+                        layouts[layout].name, threads);
+    if (!rc && layout != LAYOUT_PADDED)
+        rc = bench_emit(ctx, METRIC_SLOWDOWN, memory_median(ratios, turns), "layout=%s;threads=%s",
+                        layouts[layout].name, threads);
+    return rc;
+}
+
+static int scan_threads(struct bench_ctx *ctx, unsigned n, double budget_s)
+{
+    struct false_sharing *f = ctx->state;
+    double rates[LAYOUTS][TURNS_MAX], ratios[LAYOUTS][TURNS_MAX];
+    double fit = budget_s / (LAYOUTS * slice_s);
+    unsigned turns = fit < TURNS_MIN ? TURNS_MIN : fit > TURNS_MAX ? TURNS_MAX : (unsigned)fit;
+    double slice_ns = 1e9 * budget_s / (LAYOUTS * turns);
+    f->slice_ns = (uint64_t)(slice_ns < 1e9 * slice_s ? slice_ns : 1e9 * slice_s);
+    uint64_t end_ns = clock_now_ns() + (uint64_t)(1e9 * budget_s);
+    unsigned turn = 0;
+    /* A busy machine keeps threads waiting, and every slice waits for its last. */
+    for (; turn < turns && (turn < TURNS_MIN || clock_now_ns() < end_ns); turn++) {
+        unsigned order[LAYOUTS];
+        pairs_shuffle(order, LAYOUTS, mix64(f->seed + turn));
+        for (unsigned i = 0; i < LAYOUTS; i++)
+            rates[order[i]][turn] = run_slice(f, (enum layout)order[i], n);
+        for (unsigned layout = 0; layout < LAYOUTS; layout++)
+            ratios[layout][turn] = rates[LAYOUT_PADDED][turn] / rates[layout][turn];
+    }
+    int rc = 0;
+    for (unsigned layout = 0; layout < LAYOUTS && !rc; layout++)
+        rc = emit_layout(ctx, (enum layout)layout, n == 2 ? "2" : "all", rates[layout],
+                         ratios[layout], turn);
+    return rc;
+}
+
+static int false_sharing_run(struct bench_ctx *ctx, uint64_t iters, struct sample *sample)
+{
+    (void)iters;
+    struct false_sharing *f = ctx->state;
+    sample->iters = 1;
+    sample->ops = f->n == 2 ? LAYOUTS : 2 * (uint64_t)LAYOUTS;
+    if (f->n == 2)
+        return scan_threads(ctx, 2, ctx->budget_s);
+    int rc = scan_threads(ctx, 2, ctx->budget_s / 2);
+    return rc ? rc : scan_threads(ctx, f->n, ctx->budget_s / 2);
+}
+
+static int false_sharing_check(struct bench_ctx *ctx)
+{
+    const struct false_sharing *f = ctx->state;
+    return f->wrong[0] ? err_set(ctx->err, -EBADMSG, "%s", f->wrong) : 0;
+}
+
+const struct bench bench_false_sharing = {
+    .name = "false_sharing",
+    .summary = "threads that write the same, neighbouring or separate cache lines",
+    .ops_unit = "layouts",
+    .metric = METRIC_RATE,
+    .metrics = false_sharing_metrics,
+    .scan = true,
+    .probe = false_sharing_probe,
+    .setup = false_sharing_setup,
+    .run = false_sharing_run,
+    .check = false_sharing_check,
+    .teardown = false_sharing_teardown,
+};

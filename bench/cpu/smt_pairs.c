@@ -1,0 +1,218 @@
+/*
+ * Which CPUs slow each other down by being busy, for every pair of CPUs: SMT siblings and other
+ * shared units, also where a virtual machine does not tell.
+ *
+ * All pairs are measured together. In each short slot about half of the CPUs run kernels/cpu/busy.h
+ * and the others sleep, by the balanced plan of bench/cpu/pairs.h: over the slots in which CPU a is
+ * busy, b is busy in half of them, and whatever else a may share a core with is busy equally often
+ * in both halves. So the two halves differ in b alone, also on a machine where every CPU has a
+ * sibling; with both of a pair in the same slots, one against one, 64 CPUs would take 2016 slots,
+ * and pairs side by side would disturb each other's siblings. About as many CPUs are busy in every
+ * slot, so clocks that depend on the load are the same in both halves too. CPUs change their places
+ * in the plan for every pass over it.
+ *
+ * **Measures** rate of a CPU in a slot = steps of a batch / median time of its batches
+ * (CLOCK_MONOTONIC_RAW, the first sixth of a slot left out); s(a,b) = mean rate of a over the slots
+ * where b sleeps / mean where b is busy; `pair_slowdown` = sqrt(s(a,b) s(b,a)). 1 = independent;
+ * 1.3 to 2 = they share a core, and the more the better one thread fills it.
+ * **Source** bench/cpu/pairs.h names the plan's; kernels/cpu/busy.h the loop's.
+ * **Limits** Sees shared execution units and clocks, not caches. A CPU that other processes use in
+ * a slot shows a lower rate there: noise, which the plan spreads over all its pairs. With few
+ * passes the standard error is about 2% with, and 1% without siblings in the machine.
+ */
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "bench/common/memory.h"
+#include "bench/common/team.h"
+#include "bench/cpu/pairs.h"
+#include "bench/registry.h"
+#include "harness/sys/clock.h"
+#include "kernels/cpu/busy.h"
+#include "kernels/cpu/mix64.h"
+
+enum {
+    BATCH_STEPS = 8192, /* of BUSY_CHAINS chains: some 20 us */
+    BATCH_NS = 20000,   /* assumed where the clock is slow and batches have to be longer */
+    BATCHES_MAX = 1024, /* kept of a slot */
+    BATCHES_MIN = 3,    /* that make a rate */
+    PASSES_MAX = 64,
+    SETTLE_SHARE = 6, /* of a slot: waking up, and the clock's rise */
+    WAKE_NS = 150000  /* a sleeper is called this much earlier, and spins for the rest */
+};
+
+static const double slot_least_ns = 2e6, slot_most_ns = 2e7;
+
+enum { METRIC_SLOWDOWN };
+static const struct bench_metric smt_pairs_metrics[] = {
+    {"pair_slowdown", "ratio", "lower"},
+    {.name = NULL},
+};
+
+struct smt_pairs {
+    struct team team;
+    struct pairs_plan plan;
+    unsigned n;
+    uint64_t seed, batch_steps;
+    uint64_t start_ns, slot_ns;
+    float *rates; /* [passes][runs][n], steps a ns; NaN = not busy, or not on its CPU */
+    struct chains {
+        _Alignas(128) uint64_t chain[BUSY_CHAINS];
+        uint64_t steps;
+        double took_ns[BATCHES_MAX];
+    } * chains; /* [n] */
+};
+
+static int smt_pairs_probe(struct bench_ctx *ctx)
+{
+    return pairs_probe(ctx, METRIC_SLOWDOWN + 1);
+}
+
+/* As many passes as the budget has room for slots of twice the least length. */
+static unsigned divide_budget(struct smt_pairs *s, double budget_ns)
+{
+    unsigned runs = pairs_runs(s->n);
+    double fit = budget_ns / (runs * 2 * slot_least_ns);
+    unsigned passes = fit < 1 ? 1 : fit > PASSES_MAX ? PASSES_MAX : (unsigned)fit;
+    double slot_ns = budget_ns / (runs * passes);
+    slot_ns = slot_ns < slot_least_ns ? slot_least_ns : slot_ns;
+    s->slot_ns = (uint64_t)(slot_ns > slot_most_ns ? slot_most_ns : slot_ns);
+    return passes;
+}
+
+static uint64_t start_of(uint64_t seed, unsigned cpu, unsigned chain)
+{
+    return mix64(seed + (uint64_t)cpu * BUSY_CHAINS + chain);
+}
+
+static int smt_pairs_setup(struct bench_ctx *ctx)
+{
+    struct smt_pairs *s = ctx->state = calloc(1, sizeof(*s));
+    if (!s)
+        return err_set(ctx->err, -ENOMEM, "cannot allocate the state of the scan");
+    s->n = ctx->machine->ncpus;
+    s->seed = ctx->seed;
+    s->batch_steps = BATCH_STEPS * (1 + clock_cost_ns() * CLOCK_MIN_INTERVAL_CALLS / BATCH_NS);
+    bool planned = pairs_plan_init(&s->plan, s->n, divide_budget(s, ctx->budget_s * 1e9), s->seed);
+    s->rates = calloc((size_t)s->plan.passes * s->plan.runs * s->n, sizeof(*s->rates));
+    s->chains = aligned_alloc(_Alignof(struct chains), s->n * sizeof(*s->chains));
+    if (!planned || !s->rates || !s->chains)
+        return err_set(ctx->err, -ENOMEM, "cannot allocate the rates of %u CPUs", s->n);
+    for (unsigned cpu = 0; cpu < s->n; cpu++) {
+        memset(&s->chains[cpu], 0, sizeof(s->chains[cpu]));
+        for (unsigned c = 0; c < BUSY_CHAINS; c++)
+            s->chains[cpu].chain[c] = start_of(s->seed, cpu, c);
+    }
+    return team_start_all(&s->team, ctx);
+}
+
+static void smt_pairs_teardown(struct bench_ctx *ctx)
+{
+    struct smt_pairs *s = ctx->state;
+    ctx->state = NULL;
+    if (!s)
+        return;
+    team_stop(&s->team);
+    free(s->chains);
+    free(s->rates);
+    pairs_plan_free(&s->plan);
+    free(s);
+}
+
+static void sleep_ns(uint64_t ns)
+{
+    const struct timespec time = {(time_t)(ns / 1000000000), (long)(ns % 1000000000)};
+    (void)nanosleep(&time, NULL);
+}
+
+static void wait_until(uint64_t start_ns)
+{
+    uint64_t now_ns = clock_now_ns();
+    if (now_ns + UINT64_C(2) * WAKE_NS < start_ns)
+        sleep_ns(start_ns - now_ns - WAKE_NS);
+    while (clock_now_ns() < start_ns)
+        ;
+}
+
+/* Busy until end_ns; the rate counts from measure_ns on. */
+static double rate_in_slot(struct smt_pairs *s, struct chains *mine, uint64_t measure_ns,
+                           uint64_t end_ns)
+{
+    size_t kept = 0;
+    for (uint64_t now_ns = clock_now_ns(); now_ns < end_ns;) {
+        busy_run(mine->chain, s->batch_steps);
+        mine->steps += s->batch_steps;
+        uint64_t after_ns = clock_now_ns();
+        if (now_ns >= measure_ns && kept < BATCHES_MAX)
+            mine->took_ns[kept++] = (double)(after_ns - now_ns);
+        now_ns = after_ns;
+    }
+    if (kept < BATCHES_MIN)
+        return NAN;
+    return (double)s->batch_steps / memory_median(mine->took_ns, kept);
+}
+
+/* Nobody calls the slots: every thread knows the plan, and the clock is the same for all. */
+static void follow_plan(void *arg, unsigned rank, unsigned n)
+{
+    struct smt_pairs *s = arg;
+    for (unsigned pass = 0; pass < s->plan.passes; pass++)
+        for (unsigned run = 0; run < s->plan.runs; run++) {
+            size_t slot = (size_t)pass * s->plan.runs + run;
+            uint64_t start_ns = s->start_ns + slot * s->slot_ns;
+            float *rate = &s->rates[slot * n + rank];
+            *rate = NAN;
+            if (!pairs_busy(&s->plan, pass, run, rank))
+                continue;
+            wait_until(start_ns);
+            *rate = (float)rate_in_slot(s, &s->chains[rank], start_ns + s->slot_ns / SETTLE_SHARE,
+                                        start_ns + s->slot_ns);
+        }
+}
+
+static int smt_pairs_run(struct bench_ctx *ctx, uint64_t iters, struct sample *sample)
+{
+    (void)iters;
+    struct smt_pairs *s = ctx->state;
+    /* Time for everybody to wake up; who is later than that loses part of the first slot. */
+    s->start_ns = clock_now_ns() + 1000000 + 10000ull * s->n;
+    (void)team_run(&s->team, NULL, s->n, follow_plan, s);
+    sample->iters = 1;
+    sample->ops = pairs_count(s->n);
+    int rc = 0;
+    for (unsigned a = 0; a < s->n && !rc; a++)
+        for (unsigned b = a + 1; b < s->n && !rc; b++)
+            rc = pairs_emit(ctx, METRIC_SLOWDOWN, a, b, pairs_slowdown(&s->plan, s->rates, a, b));
+    return rc;
+}
+
+/* The chains are where that many steps lead: the work was done, all of it. */
+static int smt_pairs_check(struct bench_ctx *ctx)
+{
+    const struct smt_pairs *s = ctx->state;
+    for (unsigned cpu = 0; cpu < s->n; cpu++)
+        for (unsigned c = 0; c < BUSY_CHAINS; c++)
+            if (s->chains[cpu].chain[c] !=
+                busy_expect(start_of(s->seed, cpu, c), s->chains[cpu].steps))
+                return err_set(ctx->err, -EBADMSG, "chain %u of CPU %u is wrong after %llu steps",
+                               c, ctx->machine->cpus[cpu].os_cpu,
+                               (unsigned long long)s->chains[cpu].steps);
+    return 0;
+}
+
+const struct bench bench_smt_pairs = {
+    .name = "smt_pairs",
+    .summary = "how much every two CPUs slow each other down: hidden SMT siblings",
+    .ops_unit = "pairs",
+    .metric = METRIC_RATE,
+    .metrics = smt_pairs_metrics,
+    .scan = true,
+    .probe = smt_pairs_probe,
+    .setup = smt_pairs_setup,
+    .run = smt_pairs_run,
+    .check = smt_pairs_check,
+    .teardown = smt_pairs_teardown,
+};

@@ -1,0 +1,62 @@
+#include "bench/device/device.h"
+
+#include <errno.h>
+
+static const struct device_ops *const kinds[] = {
+    [DEVICE_NONE] = NULL, [DEVICE_SIM] = &device_sim_ops, [DEVICE_CUDA] = &device_cuda_ops};
+
+int device_probe(enum device kind, struct err *err)
+{
+    if (!kinds[kind])
+        return err_set(err, -ENOTSUP, "needs a device: sim or cuda");
+    return kinds[kind]->probe ? kinds[kind]->probe(err) : 0;
+}
+
+int device_open(struct device_queue *queue, const struct device_config *config, struct err *err)
+{
+    *queue = (struct device_queue){0};
+    int rc = device_probe(config->kind, err);
+    if (!rc)
+        rc = kinds[config->kind]->open(queue, config, err);
+    if (!rc)
+        queue->ops = kinds[config->kind];
+    return rc;
+}
+
+float *device_host_buffer(struct device_queue *queue, unsigned slot)
+{
+    return queue->ops->host_buffer(queue, slot);
+}
+
+int device_submit(struct device_queue *queue, unsigned slot, struct err *err)
+{
+    return queue->ops->submit(queue, slot, err);
+}
+
+int device_wait(struct device_queue *queue, unsigned slot, uint64_t *busy_ns, struct err *err)
+{
+    return queue->ops->wait(queue, slot, busy_ns, err);
+}
+
+bool device_computes(const struct device_queue *queue)
+{
+    return queue->ops->read != NULL;
+}
+
+int device_poison(struct device_queue *queue, struct err *err)
+{
+    return queue->ops->poison(queue, err);
+}
+
+int device_read(struct device_queue *queue, size_t first, size_t count, float *rows,
+                struct err *err)
+{
+    return queue->ops->read(queue, first, count, rows, err);
+}
+
+void device_close(struct device_queue *queue)
+{
+    if (queue->ops)
+        queue->ops->close(queue);
+    *queue = (struct device_queue){0};
+}

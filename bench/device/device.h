@@ -1,0 +1,86 @@
+/*
+ * The device that a benchmark feeds: an in-order queue of batches in slots, on a GPU (`cuda`) or on
+ * a model of one (`sim`). Both copy a batch in, then work on it; the copy of a batch overlaps the
+ * work of the one before.
+ *
+ *   struct device_queue queue;
+ *   rc = device_open(&queue, &config, err);
+ *   fill device_host_buffer(&queue, slot); device_submit(&queue, slot, err);
+ *   ...; device_wait(&queue, slot, &busy_ns, err);
+ *   device_close(&queue);       also after a failed open; a zeroed queue is a closed one
+ *
+ * A queue belongs to one thread. A slot is filled, submitted, waited for, then filled again.
+ */
+#ifndef CONTEND_BENCH_DEVICE_DEVICE_H
+#define CONTEND_BENCH_DEVICE_DEVICE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "harness/base/err.h"
+#include "harness/core/bench.h"
+
+struct device_config {
+    enum device kind;    /* DEVICE_SIM or DEVICE_CUDA */
+    const char *pci_bdf; /* of the GPU, cuda only; "" = the first */
+    size_t rows, cols;   /* of a batch of float */
+    unsigned slots;      /* >= 1 */
+    unsigned work;       /* passes over the batch, >= 1 */
+    bool pinned;         /* host buffers page-locked (sim: copied by the device, not the CPU) */
+    bool spin;           /* wait spins on the clock or the driver, else it sleeps */
+    double sim_gbps;     /* GB/s (1e9 bytes) of the model's link, > 0 */
+    double sim_work_us;  /* time of one of the model's passes, >= 0 */
+};
+
+struct device_queue;
+
+/* One kind of device. All but `probe` and `open` are called after a good open only. */
+struct device_ops {
+    int (*probe)(struct err *err); /* NULL = always there */
+    int (*open)(struct device_queue *queue, const struct device_config *config, struct err *err);
+    float *(*host_buffer)(struct device_queue *queue, unsigned slot);
+    int (*submit)(struct device_queue *queue, unsigned slot, struct err *err);
+    int (*wait)(struct device_queue *queue, unsigned slot, uint64_t *busy_ns, struct err *err);
+    /* NULL where the device computes nothing: then there is nothing to check. */
+    int (*poison)(struct device_queue *queue, struct err *err);
+    int (*read)(struct device_queue *queue, size_t first, size_t count, float *rows,
+                struct err *err);
+    void (*close)(struct device_queue *queue);
+};
+
+struct device_queue {
+    const struct device_ops *ops; /* NULL = closed */
+    void *impl;                   /* the device's own */
+};
+
+/* device_sim.c, device_cuda.c. Without CUDA in the build, the latter is -ENOTSUP. */
+extern const struct device_ops device_sim_ops, device_cuda_ops;
+
+/* -ENOTSUP with the reason where this program, on this machine, has no device of the kind. */
+int device_probe(enum device kind, struct err *err);
+
+/* -ENOTSUP, -ENODEV or -ENOMEM with the reason in err; the queue is closed then. */
+int device_open(struct device_queue *queue, const struct device_config *config, struct err *err);
+
+/* rows * cols floats. Not touched yet where the kind allows: the caller's first write places it. */
+float *device_host_buffer(struct device_queue *queue, unsigned slot);
+
+/* Queues the slot's batch. The buffer has to stay as it is until device_wait. */
+int device_submit(struct device_queue *queue, unsigned slot, struct err *err);
+
+/* Returns when the slot's batch is done; *busy_ns is the time its work took on the device. */
+int device_wait(struct device_queue *queue, unsigned slot, uint64_t *busy_ns, struct err *err);
+
+/* True where the device computes a result: kernels/gpu/gpu_ref.h says which. */
+bool device_computes(const struct device_queue *queue);
+
+/* For checks, every slot idle: NaN over all device memory; rows of the last batch's result. */
+int device_poison(struct device_queue *queue, struct err *err);
+int device_read(struct device_queue *queue, size_t first, size_t count, float *rows,
+                struct err *err);
+
+/* Waits for what is in flight and frees everything. */
+void device_close(struct device_queue *queue);
+
+#endif

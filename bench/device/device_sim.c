@@ -1,0 +1,164 @@
+/*
+ * A model of a GPU that uses no CPU, so that starvation by CPU contention shows without a GPU: one
+ * copy engine and one compute engine, each in order of submission. A batch submitted at `now` ends
+ *
+ *   t_copy = max(now, link_free) + bytes / rate
+ *   t_work = max(t_copy, engine_free) + work * sim_work_us
+ *
+ * and nothing happens in between: wait sleeps, or spins, until t_work on the clock. It computes no
+ * result. A pageable buffer costs what it costs with a real driver: the CPU copies the batch, a
+ * chunk at a time, through a small staging buffer, while the link carries the chunk before; so
+ * t_copy is then at least the end of that copying.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "bench/device/device.h"
+#include "bench/device/device_sim.h"
+#include "harness/sys/clock.h"
+
+/* Room of a page-locked staging buffer; drivers use a few MiB. */
+enum { STAGING_BYTES = 4 << 20, BUFFER_ALIGN = 4096 };
+
+struct sim_slot {
+    float *host;
+    uint64_t done_ns;
+};
+
+struct sim {
+    size_t bytes;                          /* of a batch */
+    uint64_t transfer_ns, work_ns;         /* of a batch */
+    uint64_t link_free_ns, engine_free_ns; /* when each engine has done what it was given */
+    bool spin;
+    char *staging; /* NULL with pinned buffers */
+    unsigned slots;
+    struct sim_slot slot[];
+};
+
+static uint64_t later(uint64_t a, uint64_t b)
+{
+    return a > b ? a : b;
+}
+
+static void *allocate(size_t bytes)
+{
+    size_t whole = (bytes + BUFFER_ALIGN - 1) / BUFFER_ALIGN * BUFFER_ALIGN;
+    return aligned_alloc(BUFFER_ALIGN, whole);
+}
+
+static void sim_free(struct sim *sim)
+{
+    for (unsigned s = 0; s < sim->slots; s++)
+        free(sim->slot[s].host);
+    free(sim->staging);
+    free(sim);
+}
+
+static int sim_open(struct device_queue *queue, const struct device_config *config, struct err *err)
+{
+    size_t bytes = config->rows * config->cols * sizeof(float);
+    struct sim *sim = calloc(1, sizeof(*sim) + config->slots * sizeof(sim->slot[0]));
+    bool good = sim != NULL;
+    if (good) {
+        sim->bytes = bytes;
+        sim->transfer_ns = (uint64_t)((double)bytes / config->sim_gbps); /* 1 GB/s = 1 byte/ns */
+        sim->work_ns = (uint64_t)(config->sim_work_us * 1e3 * config->work);
+        sim->spin = config->spin;
+        sim->slots = config->slots;
+        sim->staging = config->pinned ? NULL : allocate(STAGING_BYTES);
+        good = config->pinned || sim->staging;
+    }
+    for (unsigned s = 0; good && s < sim->slots; s++)
+        good = (sim->slot[s].host = allocate(bytes)) != NULL;
+    if (!good) {
+        if (sim)
+            sim_free(sim);
+        return err_set(err, -ENOMEM, "cannot allocate %u batches of %zu bytes", config->slots,
+                       bytes);
+    }
+    queue->impl = sim;
+    return 0;
+}
+
+static float *sim_host_buffer(struct device_queue *queue, unsigned slot)
+{
+    struct sim *sim = queue->impl;
+    return sim->slot[slot].host;
+}
+
+/* As a driver does with memory that the GPU cannot reach. */
+static void stage(struct sim *sim, const float *batch)
+{
+    const char *from = (const char *)batch;
+    for (size_t at = 0; at < sim->bytes; at += STAGING_BYTES) {
+        size_t left = sim->bytes - at;
+        memcpy(sim->staging, from + at, left < STAGING_BYTES ? left : STAGING_BYTES);
+        /* Or the compiler drops copies that nothing reads. */
+        __asm__ volatile("" : : "r"(sim->staging) : "memory");
+    }
+}
+
+static int sim_submit(struct device_queue *queue, unsigned slot, struct err *err)
+{
+    (void)err;
+    struct sim *sim = queue->impl;
+    uint64_t copied_ns = later(clock_now_ns(), sim->link_free_ns) + sim->transfer_ns;
+    if (sim->staging) {
+        stage(sim, sim->slot[slot].host);
+        copied_ns = later(copied_ns, clock_now_ns());
+    }
+    sim->link_free_ns = copied_ns;
+    sim->engine_free_ns = later(copied_ns, sim->engine_free_ns) + sim->work_ns;
+    sim->slot[slot].done_ns = sim->engine_free_ns;
+    return 0;
+}
+
+/*
+ * Sleeps until the harness clock shows `until_ns`. That clock (CLOCK_MONOTONIC_RAW) cannot be slept
+ * on, so the end is converted to CLOCK_MONOTONIC; their rates differ by some 100 ppm at most, and
+ * the loop takes care of what that leaves.
+ */
+static void sleep_until(uint64_t until_ns)
+{
+    for (uint64_t now_ns = clock_now_ns(); now_ns < until_ns; now_ns = clock_now_ns()) {
+        struct timespec end;
+        (void)clock_gettime(CLOCK_MONOTONIC, &end);
+        uint64_t end_ns = (uint64_t)end.tv_nsec + (until_ns - now_ns);
+        end.tv_sec += (time_t)(end_ns / 1000000000u);
+        end.tv_nsec = (long)(end_ns % 1000000000u);
+        (void)clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &end, NULL);
+    }
+}
+
+void device_sim_wait_until(uint64_t until_ns, bool spin)
+{
+    if (!spin)
+        sleep_until(until_ns);
+    while (clock_now_ns() < until_ns)
+        ;
+}
+
+static int sim_wait(struct device_queue *queue, unsigned slot, uint64_t *busy_ns, struct err *err)
+{
+    (void)err;
+    struct sim *sim = queue->impl;
+    device_sim_wait_until(sim->slot[slot].done_ns, sim->spin);
+    *busy_ns = sim->work_ns;
+    return 0;
+}
+
+/* Nothing is really in flight, so there is nothing to wait for. */
+static void sim_close(struct device_queue *queue)
+{
+    sim_free(queue->impl);
+}
+
+const struct device_ops device_sim_ops = {
+    .open = sim_open,
+    .host_buffer = sim_host_buffer,
+    .submit = sim_submit,
+    .wait = sim_wait,
+    .close = sim_close,
+};

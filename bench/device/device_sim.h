@@ -1,0 +1,11 @@
+/* The clock of device sim, for what else is modelled on it. */
+#ifndef CONTEND_BENCH_DEVICE_DEVICE_SIM_H
+#define CONTEND_BENCH_DEVICE_DEVICE_SIM_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Returns when clock_now_ns has come to `until_ns`: asleep, or spinning on the clock. */
+void device_sim_wait_until(uint64_t until_ns, bool spin);
+
+#endif

@@ -1,0 +1,45 @@
+#include "bench/device/reduce.h"
+
+#include <errno.h>
+
+static const struct reduce_ops *ops_of(enum device kind)
+{
+    return kind == DEVICE_SIM ? &reduce_sim_ops : kind == DEVICE_CUDA ? &reduce_cuda_ops : NULL;
+}
+
+int reduce_probe(const struct bench_ctx *ctx)
+{
+    const struct reduce_ops *ops = ops_of(ctx->device);
+    if (!ops)
+        return err_set(ctx->err, -ENOTSUP, "needs a device: sim or cuda");
+    return ops->probe ? ops->probe(ctx) : 0;
+}
+
+int reduce_open(struct reduce *reduce, const struct reduce_config *config, struct peers *peers,
+                struct err *err)
+{
+    *reduce = (struct reduce){.ops = ops_of(config->kind), .peers = peers};
+    if (!reduce->ops)
+        return err_set(err, -ENOTSUP, "needs a device: sim or cuda");
+    int rc = reduce->ops->open(reduce, config, err);
+    if (rc)
+        reduce_close(reduce);
+    return rc;
+}
+
+int reduce_run(struct reduce *reduce, uint64_t *came_ns, struct err *err)
+{
+    return reduce->ops->run(reduce, came_ns, err);
+}
+
+int reduce_check(struct reduce *reduce, struct err *err)
+{
+    return reduce->ops->check ? reduce->ops->check(reduce, err) : 0;
+}
+
+void reduce_close(struct reduce *reduce)
+{
+    if (reduce->ops)
+        reduce->ops->close(reduce);
+    *reduce = (struct reduce){0};
+}

@@ -1,0 +1,261 @@
+#include "bench/feed/batch.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "harness/base/units.h"
+#include "kernels/cpu/mix64.h"
+#include "kernels/prep/prep_isa.h"
+#include "kernels/prep/prep_ref.h"
+
+enum {
+    SOURCES = 4,    /* raw batches that take turns */
+    COV_COLS = 128, /* at most; the first ones of a batch */
+    HOP_SHARE = 8   /* windows advance by 1/8 of their width */
+};
+
+static const uint64_t largest_array_bytes = 1ull << 32;
+
+/* Size of a float array of a x b x c, or UINT64_MAX where it overflows. */
+static uint64_t array_bytes(uint64_t a, uint64_t b, uint64_t c)
+{
+    uint64_t bytes;
+    if (__builtin_mul_overflow(a, b, &bytes) || __builtin_mul_overflow(bytes, c, &bytes) ||
+        __builtin_mul_overflow(bytes, sizeof(float), &bytes))
+        return UINT64_MAX;
+    return bytes;
+}
+
+static int64_t cov_cols(const struct batch_params *params)
+{
+    return params->cols < COV_COLS ? params->cols : COV_COLS;
+}
+
+int batches_validate(const struct batch_params *params, struct err *err)
+{
+    char size[32], most[32];
+    uint64_t batch = array_bytes((uint64_t)params->rows, (uint64_t)params->cols, 1);
+    (void)units_format_bytes(largest_array_bytes, most, sizeof(most));
+    if (batch > largest_array_bytes)
+        return err_set(
+            err, -EINVAL, "rows %" PRId64 " x cols %" PRId64 " is a batch of %s; at most %s",
+            params->rows, params->cols, units_format_bytes(batch, size, sizeof(size)), most);
+    if (params->block > params->rows)
+        return err_set(err, -EINVAL, "block %" PRId64 " is larger than rows %" PRId64,
+                       params->block, params->rows);
+    if (params->window > params->cols)
+        return err_set(err, -EINVAL, "window %" PRId64 " is larger than cols %" PRId64,
+                       params->window, params->cols);
+    uint64_t blocks = (uint64_t)((params->rows - 1) / params->block + 1);
+    uint64_t matrices = array_bytes(blocks, (uint64_t)cov_cols(params), (uint64_t)cov_cols(params));
+    if (matrices > largest_array_bytes)
+        return err_set(err, -EINVAL,
+                       "block %" PRId64 " of rows %" PRId64 " makes %s of covariances; at most %s",
+                       params->block, params->rows,
+                       units_format_bytes(matrices, size, sizeof(size)), most);
+    return 0;
+}
+
+/*
+ * Raw value `index`: the cube of a uniform value in [-0.3, 0.7), so skewed, to the right in even
+ * columns and to the left in odd ones, at an offset of its column's. A function of the index: any
+ * team fills the same data, and check can make it again.
+ */
+static float raw_value(uint64_t seed, uint64_t index, uint64_t col)
+{
+    float v = (float)(mix64(seed ^ mix64(index)) >> 40) * 0x1p-24f - 0.3f;
+    return (float)(col % 5) - 2.0f + (col % 2 ? -8.0f : 8.0f) * v * v * v;
+}
+
+/* By the team, so that pages land where the threads run that use them. */
+static void fill_sources(struct batches *b)
+{
+    size_t cols = b->prep.cols, rows = b->prep.rows;
+#pragma omp parallel for num_threads((int)b->prep.threads) schedule(static)
+    for (size_t r = 0; r < rows; r++)
+        for (size_t s = 0; s < SOURCES; s++)
+            for (size_t c = 0; c < cols; c++) {
+                size_t at = s * b->cells + r * cols + c;
+                b->sources[at] = raw_value(b->seed, at, c);
+            }
+}
+
+/* First touch, and poison: all bits set is a NaN. */
+static void poison(float *array, size_t count, unsigned threads)
+{
+    size_t chunk = 1024, chunks = (count + chunk - 1) / chunk;
+#pragma omp parallel for num_threads((int)threads) schedule(static)
+    for (size_t i = 0; i < chunks; i++) {
+        size_t left = count - i * chunk;
+        memset(array + i * chunk, 0xff, (left < chunk ? left : chunk) * sizeof(*array));
+    }
+}
+
+/* The arrays of a step's output, with their sizes: allocated, poisoned and freed alike. */
+struct output {
+    float **array;
+    size_t count;
+};
+
+enum { OUTPUTS = 5 };
+
+static void list_outputs(struct batches *b, struct output outputs[OUTPUTS])
+{
+    size_t blocks = prep_blocks(&b->prep);
+    const struct output all[OUTPUTS] = {
+        {&b->out.mean, blocks * b->prep.cols},
+        {&b->out.scale, blocks * b->prep.cols},
+        {&b->out.transformed, b->cells},
+        {&b->out.features, b->prep.rows * prep_windows(&b->prep) * PREP_WINDOW_FEATURES},
+        {&b->out.covariance, blocks * b->prep.cov_cols * b->prep.cov_cols},
+    };
+    memcpy(outputs, all, sizeof(all));
+}
+
+void batches_poison_target(const struct batches *b, float *target)
+{
+    poison(target, b->cells, b->prep.threads);
+}
+
+void batches_poison(struct batches *b)
+{
+    struct output outputs[OUTPUTS];
+    list_outputs(b, outputs);
+    for (int i = 0; i < OUTPUTS; i++)
+        poison(*outputs[i].array, outputs[i].count, b->prep.threads);
+}
+
+static void mark_visit(void *visits)
+{
+    visit_mark(visits);
+}
+
+static void configure(struct batches *b, const struct batch_params *params,
+                      const struct bench_ctx *ctx)
+{
+    size_t hop = (size_t)params->window / HOP_SHARE;
+    b->prep = (struct prep_params){
+        .rows = (size_t)params->rows,
+        .cols = (size_t)params->cols,
+        .block = (size_t)params->block,
+        .window = (size_t)params->window,
+        .hop = hop ? hop : 1,
+        .cov_cols = (size_t)cov_cols(params),
+        .lambda = (float)params->lambda,
+        .alpha = (float)params->alpha,
+        .threads = ctx->threads,
+        .isa = prep_isa_best(),
+        .mark = mark_visit,
+        .mark_arg = ctx->visits,
+        .least_team = ctx->least_team,
+    };
+    if (ctx->least_team)
+        *ctx->least_team = ctx->threads;
+    b->cells = b->prep.rows * b->prep.cols;
+    b->seed = ctx->seed;
+}
+
+int batches_allocate(float **array, size_t count, struct err *err)
+{
+    enum { ALIGN = 64 };
+    size_t bytes = (count * sizeof(float) + ALIGN - 1) / ALIGN * ALIGN;
+    *array = aligned_alloc(ALIGN, bytes);
+    return *array ? 0 : err_set(err, -ENOMEM, "cannot allocate an array of %zu bytes", bytes);
+}
+
+int batches_open(struct batches *b, const struct batch_params *params, struct bench_ctx *ctx)
+{
+    configure(b, params, ctx);
+    struct output outputs[OUTPUTS];
+    list_outputs(b, outputs);
+    int rc = batches_allocate(&b->sources, SOURCES * b->cells, ctx->err);
+    for (int i = 0; i < OUTPUTS && !rc; i++)
+        rc = batches_allocate(outputs[i].array, outputs[i].count, ctx->err);
+    if (rc)
+        return rc;
+    fill_sources(b);
+    batches_poison(b);
+    ctx->buffer = b->sources;
+    ctx->buffer_bytes = SOURCES * b->cells * sizeof(float);
+    return 0;
+}
+
+void batches_close(struct batches *b, struct bench_ctx *ctx)
+{
+    struct output outputs[OUTPUTS];
+    ctx->buffer = NULL;
+    ctx->buffer_bytes = 0;
+    if (!b->sources)
+        return; /* the first array of all */
+    list_outputs(b, outputs);
+    for (int i = OUTPUTS - 1; i >= 0; i--)
+        free(*outputs[i].array);
+    free(b->sources);
+    *b = (struct batches){0};
+}
+
+static const float *source_of(const struct batches *b, uint64_t index)
+{
+    return b->sources + index % SOURCES * b->cells;
+}
+
+void batches_prepare(const struct batches *b, uint64_t index, float *target, struct sample *sample)
+{
+    struct prep_out out = b->out;
+    out.smoothed = target;
+    prep_run(&b->prep, source_of(b, index), &out);
+    sample->iters++;
+    sample->ops += b->prep.rows;
+}
+
+/* The raw rows of a block against the generator: the timed steps must not have changed them. */
+static int check_source(const struct batches *b, uint64_t batch, size_t block, struct err *err)
+{
+    size_t first = block * b->prep.block * b->prep.cols;
+    size_t count = prep_block_rows(&b->prep, block) * b->prep.cols;
+    for (size_t i = first; i < first + count; i++) {
+        float want = raw_value(b->seed, batch % SOURCES * b->cells + i, i % b->prep.cols);
+        float got = source_of(b, batch)[i];
+        if (!(got == want))
+            return err_set(err, -EBADMSG, "raw batch[%zu][%zu] is %.9g, not %.9g as generated",
+                           i / b->prep.cols, i % b->prep.cols, (double)got, (double)want);
+    }
+    return 0;
+}
+
+static int check_block(const struct batches *b, uint64_t batch, const float *target, size_t block,
+                       struct err *err)
+{
+    struct prep_diff diff;
+    struct prep_out out = b->out;
+    out.smoothed = (float *)target; /* only read */
+    int rc = check_source(b, batch, block, err);
+    if (!rc && prep_ref_check_block(&b->prep, source_of(b, batch), &out, block, &diff))
+        rc = err_set(err, -EBADMSG, "%s[%zu][%zu] is %.9g, not %.9g +- %.2g", diff.stage, diff.row,
+                     diff.col, diff.got, diff.want, diff.limit);
+    return rc;
+}
+
+/* Blocks that are not sampled have at least been written: outputs were NaN before. */
+static int check_written(const struct batches *b, const float *smoothed, struct err *err)
+{
+    for (size_t i = 0; i < b->cells; i++)
+        if (!isfinite(smoothed[i]))
+            return err_set(err, -EBADMSG, "smoothed[%zu][%zu] is %g", i / b->prep.cols,
+                           i % b->prep.cols, (double)smoothed[i]);
+    return 0;
+}
+
+int batches_check(const struct batches *b, uint64_t index, const float *target, struct err *err)
+{
+    size_t last = prep_blocks(&b->prep) - 1;
+    int rc = check_written(b, target, err);
+    if (!rc)
+        rc = check_block(b, index, target, mix64(b->seed) % (last + 1), err);
+    if (!rc)
+        rc = check_block(b, index, target, last, err);
+    return rc;
+}

@@ -1,0 +1,86 @@
+/*
+ * Raw batches and their preprocessing on the CPU (kernels/prep/prep.h): what a training worker does
+ * before its device comes in.
+ *
+ *   struct batches batches = {0};
+ *   rc = batches_open(&batches, &params, ctx);
+ *   for (i = 0; ...; i++)
+ *       batches_prepare(&batches, i, target);      target: rows * cols floats of the caller's
+ *   batches_poison(&batches); batches_poison_target(&batches, target);
+ *   batches_prepare(&batches, i, target); rc = batches_check(&batches, i, target, ctx->err);
+ *   batches_close(&batches, ctx);        also after a failed open; zeroed batches are closed ones
+ *
+ * Four raw batches of skewed values, drawn from the worker's seed, take turns: batch i is raw batch
+ * i % 4. Everything a step writes but its result, which goes to the target, is kept and
+ * overwritten.
+ */
+#ifndef CONTEND_BENCH_FEED_BATCH_H
+#define CONTEND_BENCH_FEED_BATCH_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "harness/core/bench.h"
+#include "kernels/prep/prep.h"
+
+struct batch_params {
+    int64_t rows, cols, block, window;
+    double lambda, alpha;
+};
+
+/* Begins an entry of a table of options over `struct owner`. */
+#define BATCH_NUMBER(owner, field, type, fallback, least, most, text)                              \
+    {                                                                                              \
+        .name = #field, .kind = (type), .offset = offsetof(struct owner, field),                   \
+        .def = (fallback), .min = (least), .max = (most), .arg = (type) == OPT_DOUBLE ? "X" : "N", \
+        .help = (text),                                                                            \
+    }
+
+/* For tables of structs that begin with a struct batch_params. */
+#define BATCH_OPTS                                                                                 \
+    BATCH_NUMBER(batch_params, rows, OPT_INT, "2048", 1, 1 << 30, "rows of a batch"),              \
+        BATCH_NUMBER(batch_params, cols, OPT_INT, "512", 1, 32768,                                 \
+                     "columns of a batch, in float32"),                                            \
+        BATCH_NUMBER(batch_params, block, OPT_INT, "64", 1, 1 << 30,                               \
+                     "rows preprocessed at a time, in five regions"),                              \
+        BATCH_NUMBER(batch_params, window, OPT_INT, "32", 1, 32768,                                \
+                     "columns of a feature window; it moves by 1/8 of that"),                      \
+        BATCH_NUMBER(batch_params, lambda, OPT_DOUBLE, "0.5", -5, 5,                               \
+                     "exponent of the Yeo-Johnson transform"),                                     \
+        BATCH_NUMBER(batch_params, alpha, OPT_DOUBLE, "0.1", 1e-6, 1,                              \
+                     "weight of the newest value in the moving average")
+
+struct batches {
+    struct prep_params prep;
+    struct prep_out out; /* smoothed is NULL: that goes straight to the target */
+    size_t cells;        /* of a batch */
+    float *sources;      /* the raw batches, [4][rows][cols] */
+    uint64_t seed;
+};
+
+/* Checks sizes against each other; -EINVAL names the parameters. */
+int batches_validate(const struct batch_params *params, struct err *err);
+
+/* Allocates, fills and poisons for ctx's team, and publishes the raw data as ctx's buffer. */
+int batches_open(struct batches *batches, const struct batch_params *params, struct bench_ctx *ctx);
+void batches_close(struct batches *batches, struct bench_ctx *ctx);
+
+/* Preprocesses batch `index` into `target`, and counts it in the sample's iters and ops (rows). */
+void batches_prepare(const struct batches *batches, uint64_t index, float *target,
+                     struct sample *sample);
+
+/* First touch by the team, and poison: every value becomes a NaN. */
+void batches_poison_target(const struct batches *batches, float *target);
+void batches_poison(struct batches *batches);
+
+/*
+ * Outside the timing: was the batch prepared last, over poison, right? Two blocks are compared with
+ * kernels/prep/prep_ref.h, the raw data with their generator, and the others have to be finite.
+ */
+int batches_check(const struct batches *batches, uint64_t index, const float *target,
+                  struct err *err);
+
+/* A float array that fits cache lines; free it with free. -ENOMEM with its size. */
+int batches_allocate(float **array, size_t count, struct err *err);
+
+#endif

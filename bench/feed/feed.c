@@ -1,0 +1,148 @@
+#include "bench/feed/feed.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "kernels/cpu/mix64.h"
+#include "kernels/gpu/gpu_ref.h"
+
+enum { GPU_SAMPLES = 4 }; /* rows of the GPU's result that check compares */
+
+const char *const feed_waits[] = {"spin", "block", NULL};
+
+static unsigned slot_count(const struct feed *feed)
+{
+    return feed->prefetch + 1;
+}
+
+static int open_device(struct feed *feed, const struct feed_params *params,
+                       const struct bench_ctx *ctx)
+{
+    const struct device_config config = {
+        .kind = ctx->device,
+        .pci_bdf = ctx->pci_bdf,
+        .rows = feed->batches.prep.rows,
+        .cols = feed->batches.prep.cols,
+        .slots = slot_count(feed),
+        .work = feed->work,
+        .pinned = params->pinned,
+        .spin = params->wait == FEED_WAIT_SPIN,
+        .sim_gbps = params->sim_gbps,
+        .sim_work_us = params->sim_work_us,
+    };
+    return device_open(&feed->device, &config, ctx->err);
+}
+
+int feed_open(struct feed *feed, const struct feed_params *params, struct bench_ctx *ctx)
+{
+    feed->prefetch = (unsigned)params->prefetch;
+    feed->work = (unsigned)params->gpu_work;
+    int rc = batches_open(&feed->batches, &params->batch, ctx);
+    if (!rc)
+        rc = open_device(feed, params, ctx);
+    for (unsigned s = 0; !rc && s <= feed->prefetch; s++)
+        batches_poison_target(&feed->batches, device_host_buffer(&feed->device, s));
+    return rc;
+}
+
+void feed_close(struct feed *feed, struct bench_ctx *ctx)
+{
+    device_close(&feed->device);
+    batches_close(&feed->batches, ctx);
+    *feed = (struct feed){0};
+}
+
+static unsigned slot_of(const struct feed *feed, uint64_t batch)
+{
+    return (unsigned)(batch % slot_count(feed));
+}
+
+static float *target_of(struct feed *feed, uint64_t batch)
+{
+    return device_host_buffer(&feed->device, slot_of(feed, batch));
+}
+
+int feed_drain(struct feed *feed, uint64_t in_flight, struct sample *sample, struct err *err)
+{
+    while (feed->submitted - feed->retired > in_flight) {
+        uint64_t busy_ns = 0;
+        int rc = device_wait(&feed->device, slot_of(feed, feed->retired), &busy_ns, err);
+        if (rc)
+            return rc;
+        feed->retired++;
+        sample->device_ns += busy_ns;
+    }
+    return 0;
+}
+
+int feed_step(struct feed *feed, struct sample *sample, struct err *err)
+{
+    uint64_t batch = feed->submitted;
+    batches_prepare(&feed->batches, batch, target_of(feed, batch), sample);
+    int rc = device_submit(&feed->device, slot_of(feed, batch), err);
+    if (rc)
+        return rc;
+    feed->submitted++;
+    sample->bytes += feed->batches.cells * sizeof(float);
+    return feed_drain(feed, feed->prefetch, sample, err);
+}
+
+/* One row of the device's result. scratch: 2 cols doubles. */
+static int check_device_row(struct feed *feed, uint64_t batch, size_t row, const float *weights,
+                            double *scratch, struct err *err)
+{
+    size_t cols = feed->batches.prep.cols;
+    const float *x = target_of(feed, batch) + row * cols;
+    const double *want = gpu_ref_row(x, weights, cols, feed->work, scratch, scratch + cols);
+    double limit = gpu_ref_limit(x, cols, feed->work);
+    float *got = feed->batches.out.transformed; /* free after the host's part was checked */
+    int rc = device_read(&feed->device, row, 1, got, err);
+    for (size_t c = 0; c < cols && !rc; c++)
+        if (!(fabs((double)got[c] - want[c]) <= limit))
+            rc = err_set(err, -EBADMSG, "device result[%zu][%zu] is %.9g, not %.9g +- %.2g", row, c,
+                         (double)got[c], want[c], limit);
+    return rc;
+}
+
+static int check_device(struct feed *feed, uint64_t batch, struct err *err)
+{
+    size_t cols = feed->batches.prep.cols;
+    float *weights = malloc(cols * cols * sizeof(*weights));
+    double *scratch = malloc(2 * cols * sizeof(*scratch));
+    int rc = weights && scratch ? 0 : err_set(err, -ENOMEM, "cannot allocate weights to check");
+    if (!rc)
+        gpu_ref_weights(cols, weights);
+    for (uint64_t i = 0; i < GPU_SAMPLES && !rc; i++) {
+        size_t row = i ? mix64(feed->batches.seed + i) % feed->batches.prep.rows
+                       : feed->batches.prep.rows - 1;
+        rc = check_device_row(feed, batch, row, weights, scratch, err);
+    }
+    free(scratch);
+    free(weights);
+    return rc;
+}
+
+int feed_check(struct feed *feed, struct err *err)
+{
+    struct sample sample = {0};
+    bool computes = device_computes(&feed->device);
+    int rc = feed_drain(feed, 0, &sample, err);
+    if (rc)
+        return rc;
+    batches_poison(&feed->batches);
+    for (unsigned s = 0; s <= feed->prefetch; s++)
+        batches_poison_target(&feed->batches, device_host_buffer(&feed->device, s));
+    if (computes)
+        rc = device_poison(&feed->device, err);
+    uint64_t batch = feed->submitted;
+    if (!rc)
+        rc = feed_step(feed, &sample, err);
+    if (!rc)
+        rc = feed_drain(feed, 0, &sample, err);
+    if (!rc)
+        rc = batches_check(&feed->batches, batch, target_of(feed, batch), err);
+    if (!rc && computes)
+        rc = check_device(feed, batch, err);
+    return rc;
+}

@@ -1,0 +1,84 @@
+/*
+ * The data path of one training worker: preprocessed batches (batch.h) that feed a device
+ * (device/device.h), with up to `prefetch` of them in flight while the next is made.
+ *
+ *   struct feed feed = {0};
+ *   rc = feed_open(&feed, &params, ctx);
+ *   rc = feed_step(&feed, &sample, ctx->err); ...
+ *   rc = feed_check(&feed, ctx->err);
+ *   feed_close(&feed, ctx);              also after a failed open; a zeroed feed is a closed one
+ */
+#ifndef CONTEND_BENCH_FEED_FEED_H
+#define CONTEND_BENCH_FEED_FEED_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "bench/device/device.h"
+#include "bench/feed/batch.h"
+
+struct feed_params {
+    struct batch_params batch;
+    int64_t prefetch, gpu_work;
+    int wait; /* FEED_WAIT_SPIN or FEED_WAIT_BLOCK */
+    bool pinned;
+    double sim_gbps, sim_work_us;
+};
+
+enum { FEED_WAIT_SPIN, FEED_WAIT_BLOCK };
+extern const char *const feed_waits[]; /* their names */
+
+/* For tables of structs that begin with a struct feed_params. */
+#define FEED_OPTS                                                                                  \
+    BATCH_OPTS,                                                                                    \
+        BATCH_NUMBER(feed_params, prefetch, OPT_INT, "0", 0, 8,                                    \
+                     "batches in flight while the next is made; 0 waits"),                         \
+        {                                                                                          \
+            .name = "pinned",                                                                      \
+            .kind = OPT_FLAG,                                                                      \
+            .offset = offsetof(struct feed_params, pinned),                                        \
+            .def = "1",                                                                            \
+            .help = "1: copy from page-locked memory, 0: from ordinary memory",                    \
+        },                                                                                         \
+        BATCH_NUMBER(feed_params, gpu_work, OPT_INT, "2", 1, 100000,                               \
+                     "passes of the GPU kernel over a batch"),                                     \
+        {                                                                                          \
+            .name = "wait",                                                                        \
+            .kind = OPT_CHOICE,                                                                    \
+            .offset = offsetof(struct feed_params, wait),                                          \
+            .def = "block",                                                                        \
+            .choices = feed_waits,                                                                 \
+            .arg = "HOW",                                                                          \
+            .help = "how to wait for the device, busy or asleep",                                  \
+        },                                                                                         \
+        BATCH_NUMBER(feed_params, sim_gbps, OPT_DOUBLE, "25", 0.001, 1e6,                          \
+                     "device sim: GB/s of its link (1e9 bytes)"),                                  \
+        BATCH_NUMBER(feed_params, sim_work_us, OPT_DOUBLE, "200", 0.001, 1e7,                      \
+                     "device sim: microseconds of one pass")
+
+struct feed {
+    struct batches batches;
+    struct device_queue device;
+    unsigned prefetch, work;
+    uint64_t submitted, retired; /* batches; batch k uses slot k % (prefetch + 1) */
+};
+
+/* On ctx's device; publishes the raw data as ctx's buffer. -ENOTSUP, -ENODEV, -ENOMEM with why. */
+int feed_open(struct feed *feed, const struct feed_params *params, struct bench_ctx *ctx);
+void feed_close(struct feed *feed, struct bench_ctx *ctx);
+
+/*
+ * Preprocesses a batch, submits it and waits for the oldest ones until `prefetch` are in flight.
+ * Adds to the sample: 1 iter, ops = rows, bytes = 4 rows cols, what is copied to the device,
+ * device_ns = time the device worked on the batches that were waited for.
+ */
+int feed_step(struct feed *feed, struct sample *sample, struct err *err);
+
+/* Waits for the oldest batches until at most `in_flight` are left; adds to the sample's device_ns.
+ */
+int feed_drain(struct feed *feed, uint64_t in_flight, struct sample *sample, struct err *err);
+
+/* Repeats one step over poisoned outputs and compares the host's and the device's results. */
+int feed_check(struct feed *feed, struct err *err);
+
+#endif

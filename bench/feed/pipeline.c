@@ -1,0 +1,85 @@
+/*
+ * Preprocessing on the CPU that feeds a GPU: the data path of one training worker.
+ *
+ * A step preprocesses a raw batch (kernels/prep/prep.h: many short OpenMP regions) into a buffer of
+ * the device's, queues its copy and its GPU work (kernels/gpu/gpu_step.h, or the model in
+ * device/device_sim.c), and, once more than `prefetch` batches are in flight, waits for the oldest.
+ *
+ * **Measures** steps on the harness's clock: ops = rows of the batches submitted, bytes = 4 rows
+ * cols a step, what is copied to the device; device_ns = time the device worked, copies excluded,
+ * for the batches that were waited for in the step (CUDA events; the model's figure in sim).
+ * **Source** kernels/prep/prep.h and kernels/gpu/gpu_step.h name theirs; the shape of the loop is
+ * that of any data loader, and regions of a few microseconds a thread are what frameworks make of
+ * such code.
+ * **Limits** The raw data waits in memory: no disk, no decoding. Four raw batches take turns, so
+ * with small batches they stay in the cache. Copies back are one row a step.
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "bench/feed/feed.h"
+#include "bench/registry.h"
+
+static const struct opt pipeline_opts[] = {FEED_OPTS, {.name = NULL}};
+
+static int pipeline_validate(const void *raw, struct err *err)
+{
+    const struct feed_params *params = raw;
+    return batches_validate(&params->batch, err);
+}
+
+static int pipeline_probe(struct bench_ctx *ctx)
+{
+    return device_probe(ctx->device, ctx->err);
+}
+
+static int pipeline_setup(struct bench_ctx *ctx)
+{
+    struct feed *feed = calloc(1, sizeof(*feed));
+    ctx->state = feed;
+    if (!feed)
+        return err_set(ctx->err, -ENOMEM, "cannot allocate the pipeline's state");
+    return feed_open(feed, ctx->params, ctx);
+}
+
+static void pipeline_teardown(struct bench_ctx *ctx)
+{
+    struct feed *feed = ctx->state;
+    ctx->state = NULL;
+    if (!feed)
+        return;
+    feed_close(feed, ctx);
+    free(feed);
+}
+
+static int pipeline_run(struct bench_ctx *ctx, uint64_t iters, struct sample *sample)
+{
+    sample->iters = sample->ops = sample->bytes = sample->device_ns = 0;
+    for (uint64_t i = 0; i < iters; i++) {
+        int rc = feed_step(ctx->state, sample, ctx->err);
+        if (rc)
+            return rc;
+    }
+    return 0;
+}
+
+static int pipeline_check(struct bench_ctx *ctx)
+{
+    return feed_check(ctx->state, ctx->err);
+}
+
+const struct bench bench_pipeline = {
+    .name = "pipeline",
+    .summary = "preprocess batches on the CPU, copy them to a GPU and work on them there",
+    .ops_unit = "items",
+    .metric = METRIC_RATE,
+    .needs = NEED_DEVICE,
+    .opts = pipeline_opts,
+    .params_size = sizeof(struct feed_params),
+    .validate = pipeline_validate,
+    .probe = pipeline_probe,
+    .setup = pipeline_setup,
+    .run = pipeline_run,
+    .check = pipeline_check,
+    .teardown = pipeline_teardown,
+};

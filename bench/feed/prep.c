@@ -1,0 +1,92 @@
+/*
+ * Preprocessing on the CPU alone: `pipeline` without its device, so many short OpenMP regions and
+ * no pause between them. The CPU-heavy load behind other benchmarks (--background prep).
+ *
+ * **Measures** steps on the harness's clock: ops = rows of the batches preprocessed, bytes = 4 rows
+ * cols a step, the raw batch that is read.
+ * **Source** kernels/prep/prep.h names its own; see pipeline.c for the shape of the loop.
+ * **Limits** Four raw batches take turns, so small ones stay in the cache. Never waits for anything
+ * but its own team: a data loader that is throttled by its consumer loads the CPUs less.
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "bench/feed/batch.h"
+#include "bench/registry.h"
+
+static const struct opt prep_opts[] = {BATCH_OPTS, {.name = NULL}};
+
+struct prep {
+    struct batches batches;
+    float *target;
+    uint64_t done; /* batches */
+};
+
+static int prep_validate(const void *params, struct err *err)
+{
+    return batches_validate(params, err);
+}
+
+static int prep_setup(struct bench_ctx *ctx)
+{
+    struct prep *prep = calloc(1, sizeof(*prep));
+    ctx->state = prep;
+    if (!prep)
+        return err_set(ctx->err, -ENOMEM, "cannot allocate the state of prep");
+    int rc = batches_open(&prep->batches, ctx->params, ctx);
+    if (!rc)
+        rc = batches_allocate(&prep->target, prep->batches.cells, ctx->err);
+    if (!rc)
+        batches_poison_target(&prep->batches, prep->target);
+    return rc;
+}
+
+static void prep_teardown(struct bench_ctx *ctx)
+{
+    struct prep *prep = ctx->state;
+    ctx->state = NULL;
+    if (!prep)
+        return;
+    free(prep->target);
+    batches_close(&prep->batches, ctx);
+    free(prep);
+}
+
+static void step(struct prep *prep, struct sample *sample)
+{
+    batches_prepare(&prep->batches, prep->done++, prep->target, sample);
+    sample->bytes += prep->batches.cells * sizeof(float);
+}
+
+static int prep_run_steps(struct bench_ctx *ctx, uint64_t iters, struct sample *sample)
+{
+    sample->iters = sample->ops = sample->bytes = 0;
+    for (uint64_t i = 0; i < iters; i++)
+        step(ctx->state, sample);
+    return 0;
+}
+
+static int prep_check(struct bench_ctx *ctx)
+{
+    struct prep *prep = ctx->state;
+    struct sample sample = {0};
+    uint64_t batch = prep->done;
+    batches_poison(&prep->batches);
+    batches_poison_target(&prep->batches, prep->target);
+    step(prep, &sample);
+    return batches_check(&prep->batches, batch, prep->target, ctx->err);
+}
+
+const struct bench bench_prep = {
+    .name = "prep",
+    .summary = "preprocess batches on the CPU, without a device: load behind others",
+    .ops_unit = "items",
+    .metric = METRIC_RATE,
+    .opts = prep_opts,
+    .params_size = sizeof(struct batch_params),
+    .validate = prep_validate,
+    .setup = prep_setup,
+    .run = prep_run_steps,
+    .check = prep_check,
+    .teardown = prep_teardown,
+};

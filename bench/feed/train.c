@@ -1,0 +1,244 @@
+/*
+ * Data-parallel training as the CPUs see it: each worker preprocesses and feeds its GPU as in
+ * `pipeline`, then all of them sum a gradient, so that one slow worker delays all.
+ *
+ * A step is pipeline's (feed.h), which ends when the oldest batch in flight is done, and then an
+ * all-reduce of `gradient` bytes (device/reduce.h), which ends when all workers have come to it.
+ *
+ * **Measures** steps on the harness's clock: ops = rows of the batches submitted, bytes = 4 rows
+ * cols a step, what is copied to the device; the gradient is not counted. device_ns = time the
+ * device worked on batches, as in pipeline, without the all-reduce. Beside the steps, from the
+ * moments t_i(r) at which rank r came to the all-reduce of measured step i (CLOCK_MONOTONIC_RAW,
+ * which all processes of a node share):
+ *   waited_for_share  share of the steps in which rank r was the last: all others waited for it
+ *   waited_for_time   mean of max t_i - min t_i over those: how long the first had to wait for it
+ *   wait_time         mean of max t_i - t_i(r) over all steps: how long rank r waited
+ * Efficiency is against one worker alone with its share of the CPUs, which has nothing to reduce:
+ * it holds what the all-reduce itself costs, too.
+ * **Source** The shape is that of synchronous data-parallel training: Li et al., "PyTorch
+ * Distributed", VLDB 13 (2020), section 3; the ring's time: Patarasuk & Yuan, JPDC 69 (2009),
+ * 117-124.
+ * **Limits** One all-reduce a step, behind the batch and not beside it: frameworks overlap parts of
+ * it. The GPU does not make the gradient. On cuda the wait for it keeps its CPU busy whatever
+ * `wait` says. Who was waited for is kept for the first 262144 measured steps.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "bench/device/reduce.h"
+#include "bench/feed/feed.h"
+#include "bench/feed/lateness.h"
+#include "bench/registry.h"
+
+enum {
+    STEPS_MOST = 1 << 18,                            /* whose times are kept */
+    CHUNK = PEERS_BLOCK_MAX / (int)sizeof(uint64_t), /* times of a rank in one gather */
+};
+
+struct train_params {
+    struct feed_params feed;
+    uint64_t gradient;
+    double sim_reduce_gbps;
+};
+
+static const struct opt train_opts[] = {
+    FEED_OPTS,
+    {
+        .name = "gradient",
+        .kind = OPT_SIZE,
+        .offset = offsetof(struct train_params, gradient),
+        .def = "64M",
+        .min = sizeof(float),
+        .max = (double)(1ull << 36),
+        .arg = "SIZE",
+        .help = "bytes that all workers sum in each step, of float32",
+    },
+    BATCH_NUMBER(train_params, sim_reduce_gbps, OPT_DOUBLE, "100", 0.001, 1e6,
+                 "device sim: GB/s that each worker sends in the all-reduce (1e9 bytes)"),
+    {.name = NULL},
+};
+
+struct train {
+    struct feed feed;
+    struct reduce reduce; /* closed where there is nobody to reduce with */
+    uint64_t *came_ns;    /* to the all-reduce, in each measured step */
+    uint64_t steps;       /* of those */
+};
+
+static int train_validate(const void *raw, struct err *err)
+{
+    const struct train_params *params = raw;
+    if (params->gradient % sizeof(float))
+        return err_set(err, -EINVAL, "gradient %" PRIu64 " is not a multiple of 4, a float32",
+                       params->gradient);
+    return batches_validate(&params->feed.batch, err);
+}
+
+static int train_probe(struct bench_ctx *ctx)
+{
+    if (ctx->slots < 2)
+        return err_set(ctx->err, -ENOTSUP, "an all-reduce needs two workers or more");
+    int rc = device_probe(ctx->device, ctx->err);
+    return rc ? rc : reduce_probe(ctx);
+}
+
+static int open_reduce(struct train *train, struct bench_ctx *ctx)
+{
+    const struct train_params *params = ctx->params;
+    const struct reduce_config config = {
+        .kind = ctx->device,
+        .pci_bdf = ctx->pci_bdf,
+        .bytes = params->gradient,
+        .spin = params->feed.wait == FEED_WAIT_SPIN,
+        .sim_gbps = params->sim_reduce_gbps,
+    };
+    return reduce_open(&train->reduce, &config, ctx->peers, ctx->err);
+}
+
+static int train_setup(struct bench_ctx *ctx)
+{
+    const struct train_params *params = ctx->params;
+    struct train *train = calloc(1, sizeof(*train));
+    ctx->state = train;
+    if (train)
+        train->came_ns = calloc(STEPS_MOST, sizeof(*train->came_ns));
+    if (!train || !train->came_ns)
+        return err_set(ctx->err, -ENOMEM, "cannot allocate the state of train");
+    int rc = feed_open(&train->feed, &params->feed, ctx);
+    return rc || ctx->workers == 1 ? rc : open_reduce(train, ctx);
+}
+
+static void train_teardown(struct bench_ctx *ctx)
+{
+    struct train *train = ctx->state;
+    ctx->state = NULL;
+    if (!train)
+        return;
+    reduce_close(&train->reduce);
+    feed_close(&train->feed, ctx);
+    free(train->came_ns);
+    free(train);
+}
+
+static int step(struct train *train, struct bench_ctx *ctx, struct sample *sample)
+{
+    uint64_t came_ns;
+    int rc = feed_step(&train->feed, sample, ctx->err);
+    if (rc || !train->reduce.ops)
+        return rc;
+    rc = reduce_run(&train->reduce, &came_ns, ctx->err);
+    if (!rc && ctx->measuring && train->steps < STEPS_MOST)
+        train->came_ns[train->steps++] = came_ns;
+    return rc;
+}
+
+static int train_run(struct bench_ctx *ctx, uint64_t iters, struct sample *sample)
+{
+    int rc = 0;
+    sample->iters = sample->ops = sample->bytes = sample->device_ns = 0;
+    for (uint64_t i = 0; i < iters && !rc; i++)
+        rc = step(ctx->state, ctx, sample);
+    return rc;
+}
+
+/* Room for a chunk of all ranks' times, and for what comes of them. */
+struct lateness_work {
+    uint64_t *came_ns;
+    struct lateness *ranks;
+};
+
+/* The harness sees to it that ranks end with the same step; times of other steps mean nothing. */
+static int check_steps(const struct train *train, struct peers *peers, uint64_t *steps,
+                       struct err *err)
+{
+    int rc = peers_gather(peers, &train->steps, steps, sizeof(*steps), err);
+    for (unsigned r = 1; r < peers->size && !rc; r++)
+        if (steps[r] != steps[0])
+            rc = err_set(err, -EPROTO, "rank %u did %" PRIu64 " steps, rank 0 %" PRIu64, r,
+                         steps[r], steps[0]);
+    return rc;
+}
+
+static int add_up(const struct train *train, struct peers *peers, struct lateness_work *work,
+                  struct err *err)
+{
+    int rc = check_steps(train, peers, work->came_ns, err);
+    for (uint64_t at = 0; at < train->steps && !rc; at += CHUNK) {
+        uint64_t left = train->steps - at;
+        size_t n = left < CHUNK ? left : CHUNK;
+        rc = peers_gather(peers, train->came_ns + at, work->came_ns, n * sizeof(*work->came_ns),
+                          err);
+        if (!rc)
+            lateness_add(work->ranks, peers->size, work->came_ns, n);
+    }
+    return rc;
+}
+
+enum { WAITED_FOR_SHARE, WAITED_FOR_TIME, WAIT_TIME };
+
+static const struct bench_metric train_metrics[] = {
+    [WAITED_FOR_SHARE] = {"waited_for_share", "ratio", "none"},
+    [WAITED_FOR_TIME] = {"waited_for_time", "s", "lower"},
+    [WAIT_TIME] = {"wait_time", "s", "lower"},
+    {.name = NULL},
+};
+
+/* A rank that nobody waited for has no such time: 0 would be the mean of nothing. */
+static int emit_rank(struct bench_ctx *ctx, unsigned rank, const struct lateness *lateness,
+                     uint64_t steps)
+{
+    double all = (double)steps, last = (double)lateness->last;
+    int rc = bench_emit(ctx, WAITED_FOR_SHARE, last / all, "rank=%u", rank);
+    if (!rc && lateness->last)
+        rc = bench_emit(ctx, WAITED_FOR_TIME, (double)lateness->late_ns * 1e-9 / last, "rank=%u",
+                        rank);
+    if (!rc)
+        rc = bench_emit(ctx, WAIT_TIME, (double)lateness->wait_ns * 1e-9 / all, "rank=%u", rank);
+    return rc;
+}
+
+/* All ranks together; rank 0 tells. */
+static int tell_lateness(struct train *train, struct bench_ctx *ctx)
+{
+    unsigned n = ctx->peers->size;
+    struct lateness_work work = {
+        .came_ns = calloc((size_t)n * CHUNK, sizeof(*work.came_ns)),
+        .ranks = calloc(n, sizeof(*work.ranks)),
+    };
+    int rc = work.came_ns && work.ranks ? add_up(train, ctx->peers, &work, ctx->err)
+                                        : err_set(ctx->err, -ENOMEM, "no memory for %u ranks", n);
+    for (unsigned r = 0; r < n && !rc && ctx->worker == 0 && train->steps; r++)
+        rc = emit_rank(ctx, r, &work.ranks[r], train->steps);
+    free(work.ranks);
+    free(work.came_ns);
+    return rc;
+}
+
+static int train_check(struct bench_ctx *ctx)
+{
+    struct train *train = ctx->state;
+    int rc = feed_check(&train->feed, ctx->err);
+    if (rc || !train->reduce.ops)
+        return rc;
+    rc = reduce_check(&train->reduce, ctx->err);
+    return rc ? rc : tell_lateness(train, ctx);
+}
+
+const struct bench bench_train = {
+    .name = "train",
+    .summary = "feed GPUs as pipeline does, and sum a gradient over all workers each step",
+    .ops_unit = "items",
+    .metric = METRIC_RATE,
+    .needs = NEED_DEVICE,
+    .opts = train_opts,
+    .params_size = sizeof(struct train_params),
+    .metrics = train_metrics,
+    .together = true,
+    .validate = train_validate,
+    .probe = train_probe,
+    .setup = train_setup,
+    .run = train_run,
+    .check = train_check,
+    .teardown = train_teardown,
+};

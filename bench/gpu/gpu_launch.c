@@ -1,0 +1,351 @@
+/*
+ * What it costs a CPU to hand work to a GPU, while the CPUs are idle and while all are busy.
+ *
+ *   launch   the call that launches an empty kernel, nothing queued before it
+ *   queue    empty kernels back to back, waited for at the end: time a kernel
+ *   sync     launch of one and wait for it
+ *   graph1   the same with a graph of one kernel
+ *   graph20  graphs of 20 kernels in a chain, back to back: time a kernel
+ *
+ * The driver waits by the context's flag: spin (the CPU polls), yield (polls, and gives its CPU to
+ * others in between) or block (sleeps until an interrupt). launch, queue and graph20 use spin.
+ *
+ * Slices of a few milliseconds with idle and with busy CPUs alternate, in random order; within one,
+ * every way takes its turn. Busy: a pinned thread multiplies on each CPU of the worker; the thread
+ * that launches is not pinned and competes with them, as a job's does.
+ *
+ * **Measures** on CLOCK_MONOTONIC_RAW, `launch_latency` in us: p50, p99 and max over all intervals
+ * of a round. An interval is one launch (and wait), or as many as last 100 times the clock's cost;
+ * of queue and graph20 it is at least 200 kernels, so that p99 and max are those of means.
+ * `wait_cpu_share`: CPU time of the waiting thread / time, while a kernel runs for 5 ms: what the
+ * driver really does under each flag (1 = it polls, 0 = it sleeps). `load_share`: CPU time that the
+ * load got / time that it was on.
+ * **Source** CUDA Runtime API, cudaSetDeviceFlags; kernels/gpu/gpu_launch.h.
+ * **Limits** One GPU after the other, one thread that launches. A busy slice is about as long as a
+ * scheduler's time slice, so its max depends on how long the run is. Kernels without arguments'
+ * data and with one thread: the least that a launch can be.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "bench/common/busy_team.h"
+#include "bench/gpu/gpu.h"
+#include "bench/gpu/gpu_launch_stat.h"
+#include "bench/registry.h"
+#include "harness/sys/clock.h"
+#include "kernels/cpu/mix64.h"
+#include "kernels/gpu/gpu_launch.h"
+
+enum { LAUNCH_LATENCY, WAIT_CPU_SHARE, LOAD_SHARE };
+static const struct bench_metric launch_metrics[] = {
+    [LAUNCH_LATENCY] = {"launch_latency", "us", "lower"},
+    [WAIT_CPU_SHARE] = {"wait_cpu_share", "ratio", "none"},
+    [LOAD_SHARE] = {"load_share", "ratio", "none"},
+    {.name = NULL},
+};
+
+#ifdef CONTEND_HAVE_CUDA
+
+enum {
+    GPUS_MAX = 64,
+    SAMPLES_MAX = 1 << 16, /* of a way and load; a slice ends where they are full */
+    ROUNDS_MIN = 2,
+    ROUNDS_MAX = 64,
+    QUEUE_KERNELS =
+        240, /* a multiple of GPU_GRAPH_KERNELS, far below the 1024 that a queue holds */
+    VERIFY_KERNELS = 100
+};
+
+static const double slice_s = 0.006;
+static const uint64_t delay_ns = 5000000;
+
+static const char *const wait_names[GPU_WAITS] = {"spin", "yield", "block"};
+
+enum load { LOAD_IDLE, LOAD_BUSY, LOADS };
+static const char *const load_names[LOADS] = {"idle", "busy"};
+
+enum what { WHAT_LAUNCH, WHAT_QUEUE, WHAT_SYNC, WHAT_GRAPH1, WHAT_GRAPH20 };
+static const char *const what_names[] = {"launch", "queue", "sync", "graph1", "graph20"};
+
+static const struct way {
+    enum what what;
+    enum gpu_wait wait;
+} ways[] = {
+    {WHAT_LAUNCH, GPU_WAIT_SPIN},  {WHAT_QUEUE, GPU_WAIT_SPIN},   {WHAT_SYNC, GPU_WAIT_SPIN},
+    {WHAT_SYNC, GPU_WAIT_YIELD},   {WHAT_SYNC, GPU_WAIT_BLOCK},   {WHAT_GRAPH1, GPU_WAIT_SPIN},
+    {WHAT_GRAPH1, GPU_WAIT_YIELD}, {WHAT_GRAPH1, GPU_WAIT_BLOCK}, {WHAT_GRAPH20, GPU_WAIT_SPIN},
+};
+enum { WAYS = sizeof(ways) / sizeof(ways[0]) };
+
+struct series {
+    size_t n;
+    double us[SAMPLES_MAX];
+};
+
+struct launch {
+    struct gpu_launch *gpus[GPUS_MAX];
+    unsigned ngpus;
+    struct busy_team busy;
+    unsigned batch[WAYS];  /* units an interval */
+    struct series *series; /* [WAYS][LOADS], of the GPU that is measured */
+    uint64_t intervals;
+};
+
+static struct series *series_of(struct launch *t, unsigned way, enum load load)
+{
+    return &t->series[way * LOADS + load];
+}
+
+/* One interval of `batch` units: *took_ns, and how many kernels or launches it is the time of. */
+static int time_interval(struct gpu_launch *gpu, const struct way *way, unsigned batch,
+                         uint64_t *took_ns, struct err *err)
+{
+    char msg[GPU_MSG] = "";
+    int rc = 0;
+    uint64_t start_ns = clock_now_ns();
+    switch (way->what) {
+    case WHAT_LAUNCH:
+    case WHAT_QUEUE:
+        rc = gpu_launch_kernels(gpu, batch, msg, sizeof(msg));
+        break;
+    case WHAT_GRAPH20:
+        rc = gpu_launch_graphs(gpu, GPU_GRAPH_CHAIN, batch / GPU_GRAPH_KERNELS, msg, sizeof(msg));
+        break;
+    case WHAT_SYNC:
+        for (unsigned i = 0; i < batch && !rc; i++) {
+            rc = gpu_launch_kernels(gpu, 1, msg, sizeof(msg));
+            rc = rc ? rc : gpu_launch_wait(gpu, msg, sizeof(msg));
+        }
+        break;
+    case WHAT_GRAPH1:
+        for (unsigned i = 0; i < batch && !rc; i++) {
+            rc = gpu_launch_graphs(gpu, GPU_GRAPH_ONE, 1, msg, sizeof(msg));
+            rc = rc ? rc : gpu_launch_wait(gpu, msg, sizeof(msg));
+        }
+        break;
+    }
+    if (way->what == WHAT_LAUNCH)
+        *took_ns = clock_now_ns() - start_ns;
+    if (!rc)
+        rc = gpu_launch_wait(gpu, msg, sizeof(msg));
+    if (way->what != WHAT_LAUNCH)
+        *took_ns = clock_now_ns() - start_ns;
+    return gpu_error(rc, msg, err);
+}
+
+static int set_wait(struct gpu_launch *gpu, enum gpu_wait wait, struct err *err)
+{
+    char msg[GPU_MSG] = "";
+    return gpu_error(gpu_launch_set_wait(gpu, wait, msg, sizeof(msg)), msg, err);
+}
+
+/* At least one interval, also where a busy CPU takes longer for it than the slice lasts. */
+static int run_slice(struct launch *t, unsigned gpu, unsigned way, enum load load,
+                     uint64_t slice_ns, struct err *err)
+{
+    struct series *series = series_of(t, way, load);
+    uint64_t end_ns = clock_now_ns() + slice_ns;
+    int rc = set_wait(t->gpus[gpu], ways[way].wait, err);
+    while (!rc && series->n < SAMPLES_MAX) {
+        uint64_t took_ns = 0;
+        rc = time_interval(t->gpus[gpu], &ways[way], t->batch[way], &took_ns, err);
+        if (rc)
+            break;
+        series->us[series->n++] = (double)took_ns * 1e-3 / t->batch[way];
+        t->intervals++;
+        if (clock_now_ns() >= end_ns)
+            break;
+    }
+    return rc;
+}
+
+/* After intervals that warm up: enough units that one is long for the clock, on every GPU. */
+static int choose_batches(struct launch *t, unsigned gpu, struct err *err)
+{
+    enum { WARM_UP = 50 };
+    uint64_t need_ns = CLOCK_MIN_INTERVAL_CALLS * clock_cost_ns(), took_ns = 0;
+    int rc = 0;
+    for (unsigned way = 0; way < WAYS && !rc; way++) {
+        bool queues = ways[way].what == WHAT_QUEUE || ways[way].what == WHAT_GRAPH20;
+        unsigned least = queues ? QUEUE_KERNELS : 1, most = queues ? QUEUE_KERNELS : 64;
+        double us[WARM_UP];
+        rc = set_wait(t->gpus[gpu], ways[way].wait, err);
+        for (unsigned i = 0; i < WARM_UP && !rc; i++) {
+            rc = time_interval(t->gpus[gpu], &ways[way], least, &took_ns, err);
+            us[i] = (double)took_ns * 1e-3 / least;
+        }
+        if (rc)
+            break;
+        unsigned batch =
+            launch_batch((double)need_ns * 1e-3, launch_stat(us, WARM_UP, LAUNCH_P50), least, most);
+        t->batch[way] = batch > t->batch[way] ? batch : t->batch[way];
+    }
+    return rc;
+}
+
+static int launch_setup(struct bench_ctx *ctx)
+{
+    const struct bench_machine *machine = ctx->machine;
+    struct launch *t = calloc(1, sizeof(*t));
+    ctx->state = t;
+    if (!t)
+        return err_set(ctx->err, -ENOMEM, "cannot allocate the state of the scan");
+    t->series = calloc((size_t)WAYS * LOADS, sizeof(*t->series));
+    if (!t->series)
+        return err_set(ctx->err, -ENOMEM, "cannot allocate the intervals of the scan");
+    int rc = busy_team_open(&t->busy, ctx);
+    for (; t->ngpus < machine->ngpus && t->ngpus < GPUS_MAX && !rc; t->ngpus += !rc) {
+        char msg[GPU_MSG] = "";
+        rc = gpu_error(
+            gpu_launch_open(machine->gpus[t->ngpus].pci_bdf, &t->gpus[t->ngpus], msg, sizeof(msg)),
+            msg, ctx->err);
+    }
+    for (unsigned gpu = 0; gpu < t->ngpus && !rc; gpu++)
+        rc = choose_batches(t, gpu, ctx->err);
+    return rc;
+}
+
+static void launch_teardown(struct bench_ctx *ctx)
+{
+    struct launch *t = ctx->state;
+    ctx->state = NULL;
+    if (!t)
+        return;
+    busy_team_close(&t->busy);
+    for (unsigned i = 0; i < t->ngpus; i++)
+        gpu_launch_close(t->gpus[i]);
+    free(t->series);
+    free(t);
+}
+
+static uint64_t own_cpu_ns(void)
+{
+    struct timespec now = {0};
+    (void)clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+/* What the driver does while it waits: it may not follow a flag. */
+static int measure_waits(struct bench_ctx *ctx, unsigned gpu)
+{
+    struct launch *t = ctx->state;
+    char msg[GPU_MSG] = "";
+    int rc = 0;
+    for (int wait = 0; wait < GPU_WAITS && !rc; wait++) {
+        rc = set_wait(t->gpus[gpu], (enum gpu_wait)wait, ctx->err);
+        if (rc)
+            break;
+        rc = gpu_launch_delay(t->gpus[gpu], delay_ns, msg, sizeof(msg));
+        uint64_t cpu_ns = own_cpu_ns(), start_ns = clock_now_ns();
+        rc = gpu_error(rc ? rc : gpu_launch_wait(t->gpus[gpu], msg, sizeof(msg)), msg, ctx->err);
+        double took_ns = (double)(clock_now_ns() - start_ns);
+        if (!rc)
+            rc = bench_emit(ctx, WAIT_CPU_SHARE, (double)(own_cpu_ns() - cpu_ns) / took_ns,
+                            "wait=%s;gpu=%u", wait_names[wait], gpu);
+    }
+    return rc;
+}
+
+static int run_ways(struct bench_ctx *ctx, unsigned gpu, enum load load, unsigned first,
+                    uint64_t slice_ns)
+{
+    struct launch *t = ctx->state;
+    int rc = load == LOAD_BUSY ? busy_team_start(&t->busy, ctx->err) : 0;
+    for (unsigned i = 0; i < WAYS && !rc; i++)
+        rc = run_slice(t, gpu, (first + i) % WAYS, load, slice_ns, ctx->err);
+    busy_team_end(&t->busy);
+    return rc;
+}
+
+static int emit_gpu(struct bench_ctx *ctx, unsigned gpu)
+{
+    struct launch *t = ctx->state;
+    int rc = 0;
+    for (unsigned way = 0; way < WAYS; way++)
+        for (unsigned load = 0; load < LOADS; load++) {
+            struct series *series = series_of(t, way, (enum load)load);
+            for (int stat = 0; stat < LAUNCH_STATS && !rc; stat++)
+                rc = bench_emit(
+                    ctx, LAUNCH_LATENCY, launch_stat(series->us, series->n, (enum launch_stat)stat),
+                    "what=%s;wait=%s;load=%s;stat=%s;gpu=%u", what_names[ways[way].what],
+                    wait_names[ways[way].wait], load_names[load], launch_stat_names[stat], gpu);
+        }
+    return rc;
+}
+
+static int run_gpu(struct bench_ctx *ctx, unsigned gpu, double budget_s)
+{
+    struct launch *t = ctx->state;
+    double round_s = slice_s * WAYS * LOADS, wanted = budget_s / round_s;
+    unsigned rounds = wanted < ROUNDS_MIN   ? ROUNDS_MIN
+                      : wanted > ROUNDS_MAX ? ROUNDS_MAX
+                                            : (unsigned)wanted;
+    uint64_t slice_ns = (uint64_t)(1e9 * budget_s / (rounds * WAYS * LOADS));
+    for (unsigned i = 0; i < WAYS * LOADS; i++)
+        t->series[i].n = 0;
+    int rc = measure_waits(ctx, gpu);
+    for (unsigned round = 0; round < rounds && !rc; round++) {
+        uint64_t draw = mix64(ctx->seed + (uint64_t)gpu * ROUNDS_MAX + round);
+        enum load first = draw & 1 ? LOAD_BUSY : LOAD_IDLE;
+        unsigned way = (unsigned)(draw >> 32) % WAYS;
+        rc = run_ways(ctx, gpu, first, way, slice_ns);
+        if (!rc)
+            rc = run_ways(ctx, gpu, first == LOAD_BUSY ? LOAD_IDLE : LOAD_BUSY, way, slice_ns);
+    }
+    return rc ? rc : emit_gpu(ctx, gpu);
+}
+
+static int launch_run(struct bench_ctx *ctx, uint64_t iters, struct sample *sample)
+{
+    (void)iters;
+    struct launch *t = ctx->state;
+    double waits_s = GPU_WAITS * (double)delay_ns * 1e-9, share_s = ctx->budget_s / t->ngpus;
+    double budget_s = share_s > 2 * waits_s ? share_s - waits_s : share_s / 2;
+    int rc = 0;
+    t->intervals = 0;
+    for (unsigned gpu = 0; gpu < t->ngpus && !rc; gpu++)
+        rc = run_gpu(ctx, gpu, budget_s);
+    if (!rc)
+        rc = bench_emit(ctx, LOAD_SHARE, busy_team_share(&t->busy), "%s", "");
+    sample->iters = 1;
+    sample->ops = t->intervals;
+    return rc;
+}
+
+static int launch_check(struct bench_ctx *ctx)
+{
+    struct launch *t = ctx->state;
+    int rc = busy_team_check(&t->busy, ctx->err);
+    for (unsigned gpu = 0; gpu < t->ngpus && !rc; gpu++) {
+        char msg[GPU_MSG] = "";
+        uint64_t ran = 0, launched = 0;
+        rc = gpu_error(
+            gpu_launch_verify(t->gpus[gpu], VERIFY_KERNELS, &ran, &launched, msg, sizeof(msg)), msg,
+            ctx->err);
+        if (!rc && ran != launched)
+            rc = err_set(ctx->err, -EBADMSG, "GPU %u ran %llu kernels of %llu that were launched",
+                         gpu, (unsigned long long)ran, (unsigned long long)launched);
+    }
+    return rc;
+}
+
+#endif
+
+const struct bench bench_gpu_launch = {
+    .name = "gpu_launch",
+    .summary = "launches of empty kernels and graphs, and waits for them, with idle and busy CPUs",
+    .ops_unit = "intervals",
+    .metric = METRIC_LATENCY,
+    .needs = NEED_GPU,
+    .metrics = launch_metrics,
+    .scan = true,
+    .probe = gpu_probe,
+#ifdef CONTEND_HAVE_CUDA
+    .setup = launch_setup,
+    .run = launch_run,
+    .check = launch_check,
+    .teardown = launch_teardown,
+#endif
+};

@@ -1,0 +1,16 @@
+/*
+ * What data sheets promise for matrix products, by the name that CUDA gives a GPU.
+ *
+ * Dense rates at the highest boost clock, matrix units where the type has them; data sheets that
+ * only give rates with sparsity count half. Source: NVIDIA's data sheets of A100 (2022), H100
+ * (2023), H100 NVL, H200 and H200 NVL (2024), H20, L4 and L40S (2023), HGX B200 (2025).
+ */
+#ifndef CONTEND_BENCH_GPU_GPU_PEAK_H
+#define CONTEND_BENCH_GPU_GPU_PEAK_H
+
+#include "kernels/matmul/gpu_matmul_ref.h"
+
+/* TFLOP/s (1e12); 0 = unknown. Parts of a GPU (MIG) are unknown. */
+double gpu_peak_tflops(const char *name, enum matmul_type type);
+
+#endif

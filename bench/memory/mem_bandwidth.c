@@ -1,0 +1,500 @@
+/*
+ * Memory bandwidth of one thread and of all: read, write, and the four kernels of STREAM.
+ *
+ * Three arrays of doubles are first touched in parallel by the threads that use them. Each round
+ * runs every kernel once over whole arrays, with plain and with non-temporal stores; the first
+ * round warms up. Arrays are 4 times all last-level caches, or less where a quarter of the free
+ * memory or the time of a quick profile do not allow that; the time alone takes no more than half
+ * of it: `array_bytes` and `array_per_cache` say what was used. Kernels go from array to array, so
+ * even then six times the cache lies between two uses of a line.
+ *
+ * **Measures** `bandwidth`: median over rounds of STREAM bytes / time, GB/s of 1e9 bytes, from the
+ * first thread's start to the last one's end on CLOCK_MONOTONIC_RAW. Bytes an element: read and
+ * write 8, copy (c = a) and scale (b = q c) 16, add (c = a + b) and triad (a = b + q c) 24: the
+ * write-allocate of plain stores is not counted. `bandwidth_best`: the best round, which is what
+ * STREAM prints. `page_share`: how much of the arrays really lies on pages of the kind asked for.
+ * **Source** J. McCalpin, STREAM; q = sqrt(2) - 1 keeps a at its value over a round.
+ * **Limits** Arrays start at multiples of 2 MiB. With several NUMA nodes the arrays of a
+ * one-thread run are that thread's own; a count between one and all takes the first CPUs of the
+ * topological order. A VM whose memory grows with use gets arrays for the memory it has now.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "bench/common/memory.h"
+#include "bench/common/team.h"
+#include "bench/registry.h"
+#include "harness/sys/clock.h"
+#include "kernels/cpu/stream.h"
+
+enum {
+    ARRAYS = 3,
+    ROUNDS_MIN = 2,
+    ROUNDS_MAX = 128,
+    POINTS_MAX = STREAM_OPS * STREAM_STORES,
+    ALIGN = 2 << 20,
+    GRAIN = 512 /* doubles: threads meet at 4 KiB */
+};
+
+struct bandwidth_params {
+    uint64_t size;
+    int64_t threads;
+    int op, stores, isa, pages;
+};
+
+static const char *const op_names[] = {"all",   "read", "write", "copy",
+                                       "scale", "add",  "triad", NULL};
+static const char *const store_names[] = {"both", "plain", "nt", NULL};
+static const char *const isa_names[] = {"best", "sse2", "avx2", "avx512", "neon", "generic", NULL};
+
+#define CHOICE(field, fallback, names, text)                                                       \
+    {                                                                                              \
+        .name = #field, .kind = OPT_CHOICE, .offset = offsetof(struct bandwidth_params, field),    \
+        .def = (fallback), .choices = (names), .arg = "NAME", .help = (text),                      \
+    }
+
+static const struct opt bandwidth_opts[] = {
+    {.name = "size",
+     .kind = OPT_SIZE,
+     .offset = offsetof(struct bandwidth_params, size),
+     .min = 1 << 16,
+     .max = 1ull << 46,
+     .arg = "BYTES",
+     .help =
+         "bytes of each of the three arrays; unset: 4 times the last-level caches, if possible"},
+    {.name = "threads",
+     .kind = OPT_INT,
+     .offset = offsetof(struct bandwidth_params, threads),
+     .def = "0",
+     .min = 0,
+     .max = BITSET_BITS,
+     .arg = "N",
+     .help = "threads, one a CPU; 0: one, then all"},
+    CHOICE(op, "all", op_names, "which kernel"),
+    CHOICE(stores, "both", store_names, "plain, non-temporal or both"),
+    CHOICE(isa, "best", isa_names, "instruction set"),
+    CHOICE(pages, "thp", memory_pages_names, "base pages, transparent huge ones, or the pool's"),
+    {.name = NULL},
+};
+
+enum { BANDWIDTH, BANDWIDTH_BEST, ARRAY_BYTES, ARRAY_PER_CACHE, PAGE_SHARE };
+static const struct bench_metric bandwidth_metrics[] = {
+    [BANDWIDTH] = {"bandwidth", "GB/s", "higher"},
+    [BANDWIDTH_BEST] = {"bandwidth_best", "GB/s", "higher"},
+    [ARRAY_BYTES] = {"array_bytes", "B", "none"},
+    [ARRAY_PER_CACHE] = {"array_per_cache", "ratio", "none"},
+    [PAGE_SHARE] = {"page_share", "ratio", "none"},
+    {.name = NULL},
+};
+
+struct point {
+    enum stream_op op;
+    enum stream_store store;
+    uint64_t passes; /* in one timed interval: more than one for tiny arrays */
+    unsigned rounds;
+    double gbps[ROUNDS_MAX];
+};
+
+struct bandwidth {
+    const struct stream_isa *isa;
+    struct memory_block block; /* the arrays, `stride` doubles apart */
+    struct team team;
+    size_t n, stride;            /* doubles */
+    double expected[ARRAYS];     /* of each array's elements: all are alike at any time */
+    double worst_sum;            /* largest relative error of a read's sum */
+    unsigned counts[2], ncounts; /* of threads */
+    unsigned npoints;
+    struct point points[POINTS_MAX];
+    double *sums;    /* by rank */
+    uint64_t min_ns; /* shortest interval worth timing */
+};
+
+/* One kernel over whole arrays, as the threads see it. */
+struct pass {
+    struct bandwidth *bw;
+    double (*kernel)(const struct stream_args *args);
+    struct stream_args args;
+    uint64_t passes;
+};
+
+static double *array_of(const struct bandwidth *bw, unsigned array)
+{
+    return (double *)bw->block.base + array * bw->stride;
+}
+
+static const struct stream_isa *isa_of(const struct bandwidth_params *params)
+{
+    return params->isa ? stream_isa_find(isa_names[params->isa]) : stream_isa_best();
+}
+
+static bool wanted(const struct bandwidth_params *params, const struct stream_isa *isa,
+                   enum stream_op op, enum stream_store store)
+{
+    if (!isa->kernel[op][store] || (params->op && params->op - 1 != (int)op))
+        return false;
+    return op == STREAM_READ || !params->stores || params->stores - 1 == (int)store;
+}
+
+static int bandwidth_validate(const void *raw, struct err *err)
+{
+    const struct bandwidth_params *params = raw;
+    if (params->op - 1 == STREAM_READ && params->stores - 1 == STREAM_NT)
+        return err_set(err, -EINVAL, "op read has no non-temporal stores");
+    return 0;
+}
+
+static int bandwidth_probe(struct bench_ctx *ctx)
+{
+    const struct bandwidth_params *params = ctx->params;
+    const struct stream_isa *isa = isa_of(params);
+    if (!isa || !isa->supported())
+        return err_set(ctx->err, -ENOTSUP, "this CPU has no %s", isa_names[params->isa]);
+    if (params->stores - 1 == STREAM_NT && !isa->kernel[STREAM_COPY][STREAM_NT])
+        return err_set(ctx->err, -ENOTSUP, "there are no non-temporal stores in %s", isa->name);
+    if (params->threads > ctx->machine->ncpus)
+        return err_set(ctx->err, -ENOTSUP, "%" PRId64 " threads on %u CPUs", params->threads,
+                       ctx->machine->ncpus);
+    /* Transparent huge pages are a wish: page_share says what came of it. */
+    int rc = params->pages == MEMORY_HUGETLB ? memory_check_pages(MEMORY_HUGETLB, ctx->err) : 0;
+    return rc ? rc : memory_check_fits(ARRAYS * params->size, "mem_bandwidth", ctx->err);
+}
+
+static void list_points(struct bandwidth *bw, const struct bandwidth_params *params)
+{
+    for (int store = 0; store < STREAM_STORES; store++)
+        for (int op = 0; op < STREAM_OPS; op++)
+            if (wanted(params, bw->isa, (enum stream_op)op, (enum stream_store)store))
+                bw->points[bw->npoints++] =
+                    (struct point){.op = (enum stream_op)op, .store = (enum stream_store)store};
+}
+
+/* Bytes that all points of a round move, an element of the arrays and a thread count. */
+static double round_bytes(const struct bandwidth *bw)
+{
+    double bytes = 0;
+    for (unsigned p = 0; p < bw->npoints; p++)
+        bytes += stream_op_bytes(bw->points[p].op);
+    return bytes;
+}
+
+static uint64_t least(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
+/* A size for arrays that nobody asked for: see the top of this file. */
+static uint64_t choose_bytes(const struct bandwidth *bw, const struct bench_ctx *ctx)
+{
+    const double thread_gbps = 10; /* what a core moves, about; several are taken for four */
+    const uint64_t smallest = 1 << 20;
+    uint64_t llc = memory_llc_bytes(ctx->machine);
+    double work = 0;
+    for (unsigned i = 0; i < bw->ncounts; i++)
+        work += round_bytes(bw) / (double)least(bw->counts[i], 4);
+    double elements = ctx->budget_s * thread_gbps * 1e9 / (work * (ROUNDS_MIN + 1));
+    uint64_t in_time = (uint64_t)(elements * sizeof(double));
+    uint64_t bytes = least(4 * llc, in_time > 2 * llc ? in_time : 2 * llc);
+    bytes = least(bytes, memory_available_bytes() / 4 / ARRAYS);
+    return bytes > smallest ? bytes : smallest;
+}
+
+static void touch(void *arg, unsigned rank, unsigned n)
+{
+    const struct bandwidth *bw = arg;
+    struct team_part part = team_part_of(bw->n, GRAIN, rank, n);
+    for (unsigned array = 0; array < ARRAYS; array++)
+        for (size_t i = part.begin; i < part.end; i++)
+            array_of(bw, array)[i] = bw->expected[array];
+}
+
+/* Pages come anew, so that they lie where the threads that use them next run. */
+static void place(struct bandwidth *bw, unsigned threads)
+{
+    static const double first[ARRAYS] = {1, 2, 0};
+    (void)madvise(bw->block.base, bw->block.bytes, MADV_DONTNEED);
+    memcpy(bw->expected, first, sizeof(first));
+    (void)team_run(&bw->team, NULL, threads, touch, bw);
+}
+
+static int bandwidth_setup(struct bench_ctx *ctx)
+{
+    const struct bandwidth_params *params = ctx->params;
+    unsigned all = ctx->machine->ncpus;
+    struct bandwidth *bw = calloc(1, sizeof(*bw));
+    ctx->state = bw;
+    if (!bw)
+        return err_set(ctx->err, -ENOMEM, "cannot allocate the state of mem_bandwidth");
+    bw->isa = isa_of(params);
+    bw->counts[0] = params->threads ? (unsigned)params->threads : 1;
+    bw->counts[1] = all;
+    bw->ncounts = params->threads || all == 1 ? 1 : 2;
+    bw->min_ns = CLOCK_MIN_INTERVAL_CALLS * clock_cost_ns();
+    list_points(bw, params);
+    bw->sums = calloc(all, sizeof(*bw->sums));
+    if (!bw->sums)
+        return err_set(ctx->err, -ENOMEM, "cannot allocate the sums of %u threads", all);
+
+    uint64_t bytes = params->size ? params->size : choose_bytes(bw, ctx);
+    bw->n = (size_t)bytes / sizeof(double);
+    bw->stride = memory_round_down(bytes + ALIGN - 1, ALIGN) / sizeof(double);
+    int rc = memory_map(&bw->block, ARRAYS * bw->stride * sizeof(double),
+                        (enum memory_pages)params->pages, ctx->err);
+    if (!rc)
+        rc = team_start_all(&bw->team, ctx);
+    if (rc)
+        return rc;
+    place(bw, all);
+    ctx->buffer = bw->block.base;
+    ctx->buffer_bytes = bw->block.bytes;
+    return 0;
+}
+
+static void bandwidth_teardown(struct bench_ctx *ctx)
+{
+    struct bandwidth *bw = ctx->state;
+    ctx->state = NULL;
+    ctx->buffer = NULL;
+    ctx->buffer_bytes = 0;
+    if (!bw)
+        return;
+    team_stop(&bw->team);
+    memory_unmap(&bw->block);
+    free(bw->sums);
+    free(bw);
+}
+
+static void run_pass(void *arg, unsigned rank, unsigned n)
+{
+    const struct pass *pass = arg;
+    struct team_part part = team_part_of(pass->bw->n, GRAIN, rank, n);
+    struct stream_args args = pass->args;
+    args.n = part.end - part.begin;
+    args.to = args.to ? args.to + part.begin : NULL;
+    args.x = args.x ? args.x + part.begin : NULL;
+    args.y = args.y ? args.y + part.begin : NULL;
+    double sum = 0;
+    for (uint64_t i = 0; i < pass->passes; i++)
+        sum = pass->kernel(&args);
+    pass->bw->sums[rank] = sum;
+}
+
+/* Which arrays a kernel takes in a round, and what it makes of their values. */
+static struct stream_args bind_arrays(struct bandwidth *bw, enum stream_op op, unsigned round)
+{
+    enum { A, B, C };
+    double *a = array_of(bw, A), *b = array_of(bw, B), *c = array_of(bw, C), *e = bw->expected;
+    double q = sqrt(2) - 1;
+    unsigned turn = round % ARRAYS;
+    switch (op) {
+    case STREAM_READ:
+        return (struct stream_args){.x = array_of(bw, turn)};
+    case STREAM_WRITE:
+        e[turn] = 0.5 + round % 7;
+        return (struct stream_args){.to = array_of(bw, turn), .q = e[turn]};
+    case STREAM_COPY:
+        e[C] = e[A];
+        return (struct stream_args){.to = c, .x = a};
+    case STREAM_SCALE:
+        e[B] = q * e[C];
+        return (struct stream_args){.to = b, .x = c, .q = q};
+    case STREAM_ADD:
+        e[C] = e[A] + e[B];
+        return (struct stream_args){.to = c, .x = a, .y = b};
+    default:
+        e[A] = e[B] + q * e[C];
+        return (struct stream_args){.to = a, .x = b, .y = c, .q = q};
+    }
+}
+
+static void note_sum(struct bandwidth *bw, unsigned threads, unsigned round)
+{
+    double sum = 0, want = (double)bw->n * bw->expected[round % ARRAYS];
+    for (unsigned rank = 0; rank < threads; rank++)
+        sum += bw->sums[rank];
+    double error = fabs(sum - want) / (want > 0 ? want : 1);
+    /* Written so that a NaN stays. */
+    if (!(error <= bw->worst_sum))
+        bw->worst_sum = error;
+}
+
+/* Times a kernel once; returns the nanoseconds of all its passes. */
+static uint64_t run_point(struct bandwidth *bw, struct point *point, unsigned threads,
+                          unsigned round)
+{
+    struct pass pass = {
+        .bw = bw,
+        .kernel = bw->isa->kernel[point->op][point->store],
+        .args = bind_arrays(bw, point->op, round),
+        .passes = point->passes,
+    };
+    uint64_t elapsed_ns = team_run(&bw->team, NULL, threads, run_pass, &pass);
+    if (point->op == STREAM_READ)
+        note_sum(bw, threads, round);
+    return elapsed_ns ? elapsed_ns : 1;
+}
+
+static void warm_up(struct bandwidth *bw, unsigned threads)
+{
+    for (unsigned p = 0; p < bw->npoints; p++) {
+        struct point *point = &bw->points[p];
+        point->rounds = 0;
+        point->passes = 1;
+        point->passes += bw->min_ns / run_point(bw, point, threads, 0);
+    }
+}
+
+static void run_round(struct bandwidth *bw, unsigned threads, unsigned round, struct sample *sample)
+{
+    for (unsigned p = 0; p < bw->npoints; p++) {
+        struct point *point = &bw->points[p];
+        uint64_t elapsed_ns = run_point(bw, point, threads, round);
+        uint64_t bytes = stream_op_bytes(point->op) * bw->n * point->passes;
+        point->gbps[point->rounds++] = (double)bytes / (double)elapsed_ns;
+        sample->bytes += bytes;
+        sample->ops++;
+    }
+}
+
+static int emit_points(struct bandwidth *bw, struct bench_ctx *ctx, unsigned threads)
+{
+    static const char *const stores[] = {"plain", "nt"};
+    int rc = 0;
+    for (unsigned p = 0; p < bw->npoints && !rc; p++) {
+        struct point *point = &bw->points[p];
+        const char *op = stream_op_name(point->op);
+        const char *store = point->op == STREAM_READ ? "none" : stores[point->store];
+        rc = bench_emit(ctx, BANDWIDTH, memory_median(point->gbps, point->rounds),
+                        "op=%s;stores=%s;threads=%u", op, store, threads);
+        /* memory_median has sorted them. */
+        if (!rc)
+            rc = bench_emit(ctx, BANDWIDTH_BEST, point->gbps[point->rounds - 1],
+                            "op=%s;stores=%s;threads=%u", op, store, threads);
+    }
+    return rc;
+}
+
+static int scan_threads(struct bandwidth *bw, struct bench_ctx *ctx, unsigned threads,
+                        struct sample *sample)
+{
+    uint64_t budget_ns = (uint64_t)(ctx->budget_s * 1e9 / bw->ncounts);
+    if (ctx->machine->nnodes > 1)
+        place(bw, threads);
+    uint64_t start_ns = clock_now_ns();
+    warm_up(bw, threads);
+    for (unsigned round = 1; round <= ROUNDS_MAX; round++) {
+        run_round(bw, threads, round, sample);
+        uint64_t spent_ns = clock_now_ns() - start_ns;
+        /* The next round takes as long as those before, warm-up included. */
+        if (round >= ROUNDS_MIN && spent_ns + spent_ns / (round + 1) > budget_ns)
+            break;
+    }
+    return emit_points(bw, ctx, threads);
+}
+
+static int bandwidth_run(struct bench_ctx *ctx, uint64_t iters, struct sample *sample)
+{
+    struct bandwidth *bw = ctx->state;
+    double bytes = (double)bw->n * sizeof(double);
+    int rc = 0;
+    sample->iters = iters;
+    sample->ops = sample->bytes = sample->device_ns = 0;
+    for (unsigned i = 0; i < bw->ncounts && !rc; i++)
+        rc = scan_threads(bw, ctx, bw->counts[i], sample);
+    if (!rc)
+        rc = bench_emit(ctx, ARRAY_BYTES, bytes, "%s", "");
+    if (!rc)
+        rc = bench_emit(ctx, ARRAY_PER_CACHE, bytes / (double)memory_llc_bytes(ctx->machine), "%s",
+                        "");
+    double share = memory_page_share(&bw->block);
+    if (!rc && !isnan(share))
+        rc = bench_emit(ctx, PAGE_SHARE, share, "pages=%s", memory_pages_names[bw->block.pages]);
+    return rc;
+}
+
+/* What a thread found wrong in its part. */
+struct finding {
+    size_t wrong, first;
+};
+
+struct survey {
+    const struct bandwidth *bw;
+    unsigned array;
+    struct finding *findings; /* by rank */
+};
+
+static bool is_right(double value, double want)
+{
+    return fabs(value - want) <= 1e-12 * (1 + fabs(want));
+}
+
+static void survey_part(void *arg, unsigned rank, unsigned n)
+{
+    const struct survey *survey = arg;
+    const double *array = array_of(survey->bw, survey->array);
+    double want = survey->bw->expected[survey->array];
+    struct team_part part = team_part_of(survey->bw->n, GRAIN, rank, n);
+    struct finding finding = {0};
+    for (size_t i = part.begin; i < part.end; i++) {
+        if (is_right(array[i], want))
+            continue;
+        if (finding.wrong++ == 0)
+            finding.first = i;
+    }
+    survey->findings[rank] = finding;
+}
+
+static int check_array(struct bandwidth *bw, unsigned array, struct finding *findings,
+                       struct err *err)
+{
+    struct survey survey = {.bw = bw, .array = array, .findings = findings};
+    struct finding all = {0};
+    (void)team_run(&bw->team, NULL, bw->team.n, survey_part, &survey);
+    for (unsigned rank = bw->team.n; rank-- > 0;) {
+        all.wrong += findings[rank].wrong;
+        all.first = findings[rank].wrong ? findings[rank].first : all.first;
+    }
+    if (!all.wrong)
+        return 0;
+    return err_set(err, -EBADMSG,
+                   "%zu of %zu elements of array %c are wrong: [%zu] is %.17g, not %.17g",
+                   all.wrong, bw->n, 'a' + (int)array, all.first, array_of(bw, array)[all.first],
+                   bw->expected[array]);
+}
+
+static int bandwidth_check(struct bench_ctx *ctx)
+{
+    const double tolerance = 1e-8; /* adding up 1e10 equal numbers in 64 sums stays below */
+    struct bandwidth *bw = ctx->state;
+    if (!(bw->worst_sum <= tolerance))
+        return err_set(ctx->err, -EBADMSG, "the sum of a read was off by %.2g of it",
+                       bw->worst_sum);
+    struct finding *findings = calloc(bw->team.n, sizeof(*findings));
+    if (!findings)
+        return err_set(ctx->err, -ENOMEM, "cannot allocate findings of %u threads", bw->team.n);
+    int rc = 0;
+    for (unsigned array = 0; array < ARRAYS && !rc; array++)
+        rc = check_array(bw, array, findings, ctx->err);
+    free(findings);
+    return rc;
+}
+
+const struct bench bench_mem_bandwidth = {
+    .name = "mem_bandwidth",
+    .summary = "read, write, copy, scale, add and triad over large arrays, by one thread and all",
+    .ops_unit = "passes",
+    .metric = METRIC_BANDWIDTH,
+    .opts = bandwidth_opts,
+    .params_size = sizeof(struct bandwidth_params),
+    .metrics = bandwidth_metrics,
+    .scan = true,
+    .validate = bandwidth_validate,
+    .probe = bandwidth_probe,
+    .setup = bandwidth_setup,
+    .run = bandwidth_run,
+    .check = bandwidth_check,
+    .teardown = bandwidth_teardown,
+};

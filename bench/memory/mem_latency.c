@@ -1,0 +1,433 @@
+/*
+ * Latency of a load over the size of the working set: the caches, memory and the TLB, as felt.
+ *
+ * One thread, on the worker's first CPU, follows one dependent chain (kernels/cpu/chase.h) over
+ * every cache line of a set of 4 KiB up to `max`, two sizes an octave. By default the chain is
+ * uniform over all random cycles; it grows in place from size to size. `locality` restricts it to
+ * one group of that many bytes after the other. The kinds of pages take turns at each size.
+ *
+ * **Measures** `latency`: time / loads on CLOCK_MONOTONIC_RAW, median over the repetitions, ns a
+ * load, after a pass that brings the set as near as it fits. `tlb_cost`: that on 4 KiB pages less
+ * that on huge ones (the pool's, else transparent) at the same size. `cache_size`: where a step of
+ * the curve on huge pages lies (bench/memory/curve.h), level 1 first; `cache_size_reported`: what
+ * the system says. `page_share`: how much of the memory lay on pages of the kind; 0 says that there
+ * are none of that kind here, and no latencies follow.
+ * **Source** multichase (github.com/google/multichase): the same chain is `multichase -s 64 -m SIZE
+ * -T SIZE` with -H for transparent huge pages; its default is `-T 256k`, here `locality=256K`.
+ * **Limits** Where a hypervisor backs huge pages by small ones, TLB misses stay in the latency
+ * beyond a few MiB, and `tlb_cost` shows the guest's share only; a locality that the TLB covers
+ * leaves them out, but then the adjacent-line prefetcher halves some misses. A cache that strangers
+ * share is felt smaller than it is. The set's pages are touched by the thread that measures.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bench/common/memory.h"
+#include "bench/common/team.h"
+#include "bench/memory/curve.h"
+#include "bench/registry.h"
+#include "harness/base/units.h"
+#include "harness/sys/clock.h"
+#include "kernels/cpu/chase.h"
+
+enum { REPETITIONS = 7, SIZES_MAX = CURVE_POINTS_MAX, SMALLEST = 4096 };
+
+struct latency_params {
+    uint64_t min, max, locality;
+    int pages;
+};
+
+static const char *const page_names[] = {"all", "4k", "thp", "hugetlb", NULL};
+
+#define SIZE(field, fallback, least, text)                                                         \
+    {                                                                                              \
+        .name = #field, .kind = OPT_SIZE, .offset = offsetof(struct latency_params, field),        \
+        .def = (fallback), .min = (least), .max = 1ull << 37, .arg = "BYTES", .help = (text),      \
+    }
+
+static const struct opt latency_opts[] = {
+    SIZE(min, "4K", SMALLEST, "the smallest working set"),
+    SIZE(max, "1G", SMALLEST, "the largest working set"),
+    SIZE(locality, "0", 0, "visit one group of so many bytes after the other; 0: no groups"),
+    {.name = "pages",
+     .kind = OPT_CHOICE,
+     .offset = offsetof(struct latency_params, pages),
+     .def = "all",
+     .choices = page_names,
+     .arg = "KIND",
+     .help = "base pages, transparent huge ones, the pool's, or all that there are"},
+    {.name = NULL},
+};
+
+enum { LATENCY, TLB_COST, CACHE_SIZE, CACHE_SIZE_REPORTED, PAGE_SHARE };
+static const struct bench_metric latency_metrics[] = {
+    [LATENCY] = {"latency", "ns", "lower"},
+    [TLB_COST] = {"tlb_cost", "ns", "lower"},
+    [CACHE_SIZE] = {"cache_size", "B", "none"},
+    [CACHE_SIZE_REPORTED] = {"cache_size_reported", "B", "none"},
+    [PAGE_SHARE] = {"page_share", "ratio", "none"},
+    {.name = NULL},
+};
+
+/* One kind of page: its memory, the chain in it, and what was measured. */
+struct kind {
+    bool asked;
+    struct memory_block block;
+    size_t lines; /* of the chain as it is */
+    struct chase_line *at;
+    double share;                 /* of the memory that has pages of this kind */
+    double latency_ns[SIZES_MAX]; /* 0 where not measured */
+};
+
+struct latency {
+    struct team team;
+    struct kind kinds[MEMORY_PAGES];
+    uint64_t sizes[SIZES_MAX];
+    unsigned nsizes;
+    size_t group; /* lines of a group; 0: the whole set */
+    uint32_t *scratch;
+    uint64_t seed, slice_ns; /* slice_ns: time for one kind at one size */
+    uint64_t min_ns;         /* shortest interval worth timing */
+    uint64_t loads;          /* made in timed intervals */
+};
+
+/* What the pinned thread is told to do. */
+struct order {
+    struct latency *latency;
+    struct kind *kind;
+    unsigned size;
+};
+
+static bool wants(const struct latency_params *params, int pages)
+{
+    return params->pages == 0 || params->pages - 1 == pages;
+}
+
+/* Kinds whose memory comes from what is free: the pool's is reserved already. */
+static unsigned free_kinds(const struct latency_params *params)
+{
+    return (unsigned)wants(params, MEMORY_4K) + (unsigned)wants(params, MEMORY_THP);
+}
+
+static int latency_validate(const void *raw, struct err *err)
+{
+    const struct latency_params *params = raw;
+    if (params->min > params->max)
+        return err_set(err, -EINVAL, "min %" PRIu64 " is larger than max %" PRIu64, params->min,
+                       params->max);
+    if (params->locality && params->locality < CHASE_LINE_BYTES)
+        return err_set(err, -EINVAL, "locality %" PRIu64 " is smaller than a line of %d bytes",
+                       params->locality, CHASE_LINE_BYTES);
+    return 0;
+}
+
+static int latency_probe(struct bench_ctx *ctx)
+{
+    const struct latency_params *params = ctx->params;
+    char need[64], size[32];
+    (void)snprintf(need, sizeof(need), "max %s (in %u kinds of pages)",
+                   units_format_bytes(params->max, size, sizeof(size)), free_kinds(params));
+    int rc = memory_check_fits(params->max * free_kinds(params), need, ctx->err);
+    if (!rc && params->pages)
+        rc = memory_check_pages((enum memory_pages)(params->pages - 1), ctx->err);
+    return rc;
+}
+
+/* min, then 1.5 and 2 times a power of two in turn, then max: in whole lines, each size once. */
+static void list_sizes(struct latency *latency, const struct latency_params *params)
+{
+    uint64_t min = memory_round_down(params->min, CHASE_LINE_BYTES);
+    uint64_t max = memory_round_down(params->max, CHASE_LINE_BYTES);
+    latency->sizes[latency->nsizes++] = min;
+    for (uint64_t power = SMALLEST; power < max; power *= 2) {
+        if (power > min)
+            latency->sizes[latency->nsizes++] = power;
+        if (power / 2 * 3 > min && power / 2 * 3 < max)
+            latency->sizes[latency->nsizes++] = power / 2 * 3;
+    }
+    if (max > min)
+        latency->sizes[latency->nsizes++] = max;
+}
+
+/* The pool may hold less than the largest set, or nothing: as much as it has, by halves. */
+static int map_kind(struct kind *kind, enum memory_pages pages, uint64_t bytes, struct err *err)
+{
+    if (pages != MEMORY_HUGETLB)
+        return memory_map(&kind->block, bytes, pages, err);
+    while (memory_map(&kind->block, bytes, pages, NULL) && bytes > 1 << 21)
+        bytes /= 2;
+    return 0;
+}
+
+static void touch(void *arg, unsigned rank, unsigned n)
+{
+    const struct memory_block *block = arg;
+    (void)rank;
+    (void)n;
+    memset(block->base, 0, block->bytes);
+}
+
+static int open_kind(struct latency *latency, int pages, uint64_t bytes, struct err *err)
+{
+    struct kind *kind = &latency->kinds[pages];
+    kind->asked = true;
+    int rc = map_kind(kind, (enum memory_pages)pages, bytes, err);
+    if (rc || !kind->block.base)
+        return rc;
+    (void)team_run(&latency->team, NULL, 1, touch, &kind->block);
+    kind->share = memory_page_share(&kind->block);
+    kind->at = kind->block.base;
+    return 0;
+}
+
+static int latency_setup(struct bench_ctx *ctx)
+{
+    const struct latency_params *params = ctx->params;
+    struct latency *latency = calloc(1, sizeof(*latency));
+    ctx->state = latency;
+    if (!latency)
+        return err_set(ctx->err, -ENOMEM, "cannot allocate the state of mem_latency");
+    latency->seed = ctx->seed;
+    latency->min_ns = CLOCK_MIN_INTERVAL_CALLS * clock_cost_ns();
+    list_sizes(latency, params);
+    latency->group = (size_t)params->locality / CHASE_LINE_BYTES;
+    size_t lines = (size_t)params->max / CHASE_LINE_BYTES;
+    if (latency->group > lines)
+        latency->group = 0;
+    if (latency->group) {
+        latency->scratch = malloc(chase_scratch(lines, latency->group) * sizeof(uint32_t));
+        if (!latency->scratch)
+            return err_set(ctx->err, -ENOMEM, "cannot allocate the order of %zu lines", lines);
+    }
+    int rc = team_start(&latency->team, &ctx->machine->cpus[0].os_cpu, 1, ctx->visits, ctx->err);
+    for (int pages = 0; pages < MEMORY_PAGES && !rc; pages++)
+        if (wants(params, pages))
+            rc = open_kind(latency, pages, params->max, ctx->err);
+    for (int pages = 0; pages < MEMORY_PAGES && !rc; pages++) {
+        if (latency->kinds[pages].block.base) {
+            ctx->buffer = latency->kinds[pages].block.base;
+            ctx->buffer_bytes = latency->kinds[pages].block.bytes;
+        }
+    }
+    return rc;
+}
+
+static void latency_teardown(struct bench_ctx *ctx)
+{
+    struct latency *latency = ctx->state;
+    ctx->state = NULL;
+    ctx->buffer = NULL;
+    ctx->buffer_bytes = 0;
+    if (!latency)
+        return;
+    for (int pages = MEMORY_PAGES - 1; pages >= 0; pages--)
+        memory_unmap(&latency->kinds[pages].block);
+    team_stop(&latency->team);
+    free(latency->scratch);
+    free(latency);
+}
+
+static void link_lines(struct latency *latency, struct kind *kind, size_t lines)
+{
+    struct chase_line *memory = kind->block.base;
+    if (latency->group)
+        chase_link_local(memory, lines, latency->group < lines ? latency->group : lines,
+                         latency->seed, latency->scratch);
+    else
+        chase_grow(memory, kind->lines, lines, latency->seed);
+    kind->lines = lines;
+}
+
+/* Time of a walk of `loads`, which go on where the last ended. */
+static uint64_t walk_ns(struct kind *kind, uint64_t loads)
+{
+    uint64_t start_ns = clock_now_ns();
+    kind->at = chase_walk(kind->at, loads);
+    return clock_now_ns() - start_ns;
+}
+
+/* Brings what fits into the caches in a fraction of a walk's time. */
+static void read_once(struct kind *kind)
+{
+    struct chase_line *memory = kind->block.base;
+    for (size_t i = 0; i < kind->lines; i++)
+        (void)*(struct chase_line *volatile *)&memory[i].next;
+}
+
+/*
+ * Loads for an interval of about `target_ns`; finding out warms up. The shorter of two walks
+ * counts: one that was interrupted would make the intervals too short.
+ */
+static uint64_t calibrate(struct kind *kind, uint64_t target_ns)
+{
+    for (uint64_t loads = CHASE_STEP;; loads *= 2) {
+        uint64_t first_ns = walk_ns(kind, loads), second_ns = walk_ns(kind, loads);
+        uint64_t took_ns = first_ns < second_ns ? first_ns : second_ns;
+        if (took_ns >= target_ns / 2)
+            return loads;
+    }
+}
+
+/* In the pinned thread: the chain of one size, measured in one kind of page. */
+static void measure(void *arg, unsigned rank, unsigned n)
+{
+    struct order *order = arg;
+    struct latency *latency = order->latency;
+    struct kind *kind = order->kind;
+    uint64_t start_ns = clock_now_ns(), bytes = latency->sizes[order->size];
+    double values[REPETITIONS];
+    (void)rank;
+    (void)n;
+    link_lines(latency, kind, (size_t)bytes / CHASE_LINE_BYTES);
+    read_once(kind);
+
+    uint64_t spent_ns = clock_now_ns() - start_ns;
+    uint64_t left_ns = spent_ns < latency->slice_ns ? latency->slice_ns - spent_ns : 0;
+    uint64_t target_ns = left_ns / (REPETITIONS + 2);
+    if (target_ns < latency->slice_ns / (UINT64_C(4) * REPETITIONS))
+        target_ns = latency->slice_ns / (UINT64_C(4) * REPETITIONS);
+    if (target_ns < 2 * latency->min_ns)
+        target_ns = 2 * latency->min_ns;
+    uint64_t loads = calibrate(kind, target_ns);
+    for (int i = 0; i < REPETITIONS; i++)
+        values[i] = (double)walk_ns(kind, loads) / (double)loads;
+    kind->latency_ns[order->size] = memory_median(values, REPETITIONS);
+    latency->loads += loads * REPETITIONS;
+}
+
+static double *latency_at(struct latency *latency, int pages, unsigned size)
+{
+    return &latency->kinds[pages].latency_ns[size];
+}
+
+/* Measured at all: there are such pages, and this size fits the memory that has them. */
+static bool usable(const struct latency *latency, int pages, unsigned size)
+{
+    const double all_but_edges = 0.9;
+    const struct kind *kind = &latency->kinds[pages];
+    return kind->block.base && !(kind->share < all_but_edges) &&
+           latency->sizes[size] <= kind->block.bytes;
+}
+
+/* The kind of huge pages that a size was measured on; MEMORY_4K where on none. */
+static int huge_kind(const struct latency *latency, unsigned size)
+{
+    if (usable(latency, MEMORY_HUGETLB, size))
+        return MEMORY_HUGETLB;
+    return usable(latency, MEMORY_THP, size) ? MEMORY_THP : MEMORY_4K;
+}
+
+static int scan_size(struct latency *latency, struct bench_ctx *ctx, unsigned size)
+{
+    int rc = 0;
+    for (int pages = 0; pages < MEMORY_PAGES && !rc; pages++) {
+        if (!usable(latency, pages, size))
+            continue;
+        struct order order = {latency, &latency->kinds[pages], size};
+        (void)team_run(&latency->team, NULL, 1, measure, &order);
+        rc =
+            bench_emit(ctx, LATENCY, *latency_at(latency, pages, size), "size=%" PRIu64 ";pages=%s",
+                       latency->sizes[size], memory_pages_names[pages]);
+    }
+    int huge = huge_kind(latency, size);
+    if (!rc && usable(latency, MEMORY_4K, size) && huge != MEMORY_4K)
+        rc = bench_emit(ctx, TLB_COST,
+                        *latency_at(latency, MEMORY_4K, size) - *latency_at(latency, huge, size),
+                        "size=%" PRIu64, latency->sizes[size]);
+    return rc;
+}
+
+static int emit_caches(struct latency *latency, struct bench_ctx *ctx)
+{
+    struct curve_point points[SIZES_MAX];
+    struct curve_step steps[CURVE_STEPS_MAX];
+    const struct bench_machine *machine = ctx->machine;
+    size_t n = 0;
+    int rc = 0;
+    /* One kind for the whole curve: a change of kind on the way would look like a cache. */
+    int pages = huge_kind(latency, latency->nsizes - 1);
+    for (unsigned size = 0; size < latency->nsizes; size++)
+        if (usable(latency, pages, size))
+            points[n++] = (struct curve_point){(double)latency->sizes[size],
+                                               *latency_at(latency, pages, size)};
+    size_t found = curve_find_steps(points, n, steps);
+    for (size_t i = 0; i < found && !rc; i++)
+        rc = bench_emit(ctx, CACHE_SIZE, steps[i].size_bytes, "level=%zu", i + 1);
+    for (unsigned i = 0; i < machine->ncaches && !rc; i++)
+        rc = bench_emit(ctx, CACHE_SIZE_REPORTED, (double)machine->caches[i].size_bytes, "level=%d",
+                        machine->caches[i].level);
+    return rc;
+}
+
+static int latency_run(struct bench_ctx *ctx, uint64_t iters, struct sample *sample)
+{
+    struct latency *latency = ctx->state;
+    unsigned kinds = 0;
+    int rc = 0;
+    for (int pages = 0; pages < MEMORY_PAGES && !rc; pages++) {
+        const struct kind *kind = &latency->kinds[pages];
+        kinds += usable(latency, pages, 0);
+        if (kind->asked && !isnan(kind->share))
+            rc = bench_emit(ctx, PAGE_SHARE, kind->share, "pages=%s", memory_pages_names[pages]);
+    }
+    latency->slice_ns = (uint64_t)(ctx->budget_s * 1e9 / latency->nsizes / (kinds ? kinds : 1));
+    for (unsigned size = 0; size < latency->nsizes && !rc; size++)
+        rc = scan_size(latency, ctx, size);
+    if (!rc)
+        rc = emit_caches(latency, ctx);
+    sample->iters = iters;
+    sample->ops = latency->loads;
+    sample->bytes = sample->device_ns = 0;
+    return rc;
+}
+
+static int check_kind(const struct kind *kind, int pages, uint64_t *seen, struct err *err)
+{
+    enum { WALKED = 1 << 16 }; /* beyond, a walk takes longer than the scan */
+    const struct chase_line *memory = kind->block.base;
+    size_t fault = chase_find_fault(memory, kind->lines, seen);
+    if (fault < kind->lines)
+        return err_set(err, -EBADMSG,
+                       "line %zu of %zu (%s pages) leads outside the chain, or where another does",
+                       fault, kind->lines, memory_pages_names[pages]);
+    if (kind->lines <= WALKED && !chase_is_cycle(memory, kind->lines))
+        return err_set(err, -EBADMSG, "the chain of %zu lines (%s pages) is not one cycle",
+                       kind->lines, memory_pages_names[pages]);
+    return 0;
+}
+
+static int latency_check(struct bench_ctx *ctx)
+{
+    struct latency *latency = ctx->state;
+    size_t lines = (size_t)latency->sizes[latency->nsizes - 1] / CHASE_LINE_BYTES;
+    uint64_t *seen = calloc(lines / 64 + 1, sizeof(*seen));
+    int rc = 0;
+    if (!seen)
+        return err_set(ctx->err, -ENOMEM, "cannot allocate the marks of %zu lines", lines);
+    for (int pages = 0; pages < MEMORY_PAGES && !rc; pages++)
+        if (latency->kinds[pages].lines)
+            rc = check_kind(&latency->kinds[pages], pages, seen, ctx->err);
+    free(seen);
+    return rc;
+}
+
+const struct bench bench_mem_latency = {
+    .name = "mem_latency",
+    .summary = "latency of dependent loads over the working set, by kind of page, and the caches",
+    .ops_unit = "loads",
+    .metric = METRIC_LATENCY,
+    .opts = latency_opts,
+    .params_size = sizeof(struct latency_params),
+    .metrics = latency_metrics,
+    .scan = true,
+    .validate = latency_validate,
+    .probe = latency_probe,
+    .setup = latency_setup,
+    .run = latency_run,
+    .check = latency_check,
+    .teardown = latency_teardown,
+};

@@ -1,0 +1,381 @@
+/*
+ * From every node's CPUs to every node's memory: bandwidth and idle latency.
+ *
+ * For each node a block of memory is bound there (mbind) before it is touched, and its pages are
+ * asked where they lie (move_pages). One half of it holds a chain of dependent loads, the other is
+ * read by vector loads.
+ *
+ * **Measures** on CLOCK_MONOTONIC_RAW, medians of the repetitions: `node_bandwidth`, bytes read by
+ * all CPUs of node `from` / time, GB/s (1e9); `node_latency`, ns a load of the chain, by the first
+ * CPU of `from`, the others idle; `pages_on_node`, the share of the block's pages that lie on `to`.
+ * Keys "from=0;to=1" in the system's numbers of nodes (`pages_on_node`: "to=1").
+ * **Source** Intel Memory Latency Checker's matrices; kernels/cpu/stream.h and kernels/cpu/chase.h.
+ * **Limits** Only nodes whose memory the worker may use, and CPUs that it is bound to: a node
+ * without CPUs has no `from`. Blocks are small where a node has little free memory; then its caches
+ * take part. Huge pages where there are any; see mem_latency for what that leaves of the TLB.
+ */
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "bench/common/memory.h"
+#include "bench/common/memory_node.h"
+#include "bench/common/team.h"
+#include "bench/registry.h"
+#include "harness/base/units.h"
+#include "harness/sys/clock.h"
+#include "kernels/cpu/chase.h"
+#include "kernels/cpu/stream.h"
+
+enum {
+    NODES_MAX = 64,
+    REPETITIONS = 5,
+    GRAIN = 512 /* doubles: threads meet at 4 KiB */
+};
+
+static const double filler = 1.5;
+
+struct matrix_params {
+    uint64_t size;
+};
+
+static const struct opt matrix_opts[] = {
+    {.name = "size",
+     .kind = OPT_SIZE,
+     .offset = offsetof(struct matrix_params, size),
+     .min = 1 << 20,
+     .max = 1ull << 40,
+     .arg = "BYTES",
+     .help = "bytes on each node; unset: four times the caches, if a quarter of the node allows"},
+    {.name = NULL},
+};
+
+enum { NODE_BANDWIDTH, NODE_LATENCY, PAGES_ON_NODE, NODE_BYTES };
+static const struct bench_metric matrix_metrics[] = {
+    [NODE_BANDWIDTH] = {"node_bandwidth", "GB/s", "higher"},
+    [NODE_LATENCY] = {"node_latency", "ns", "lower"},
+    [PAGES_ON_NODE] = {"pages_on_node", "ratio", "higher"},
+    [NODE_BYTES] = {"node_bytes", "B", "none"},
+    {.name = NULL},
+};
+
+struct node {
+    unsigned os_node;
+    struct memory_block block; /* chain in front, then the doubles to read */
+    unsigned *cpus;            /* of the team, by index; its own part of matrix.members */
+    unsigned ncpus;
+};
+
+struct matrix {
+    struct team team;
+    struct node nodes[NODES_MAX];
+    unsigned nnodes;
+    unsigned *members; /* all nodes' cpus */
+    double *sums;      /* by rank */
+    const struct stream_isa *isa;
+    uint64_t seed, slice_ns, min_ns;
+    uint64_t ops;
+    double worst_sum; /* largest relative error of what was read */
+
+    const struct node *to; /* of the job that runs */
+    uint64_t passes;
+    double latency_ns;
+};
+
+static size_t chain_lines(const struct node *node)
+{
+    return node->block.bytes / 2 / CHASE_LINE_BYTES;
+}
+
+static double *values_of(const struct node *node)
+{
+    return (double *)(void *)((char *)node->block.base + node->block.bytes / 2);
+}
+
+static size_t value_count(const struct node *node)
+{
+    return node->block.bytes / 2 / sizeof(double);
+}
+
+static int matrix_probe(struct bench_ctx *ctx)
+{
+    const struct matrix_params *params = ctx->params;
+    if (ctx->machine->nnodes == 0)
+        return err_set(ctx->err, -ENOTSUP, "the system names no NUMA node");
+    if (memory_node_try(ctx->machine->nodes[0].os_node, ctx->err)) {
+        if (ctx->err)
+            ctx->err->code = -ENOTSUP;
+        return -ENOTSUP;
+    }
+    return memory_check_fits(params->size * ctx->machine->nnodes, "numa_matrix", ctx->err);
+}
+
+/* A block for a node: a full node would end the process, since its memory is bound. */
+static int choose_bytes(const struct bench_ctx *ctx, unsigned os_node, uint64_t *bytes)
+{
+    const struct matrix_params *params = ctx->params;
+    const uint64_t smallest = 4 << 20, largest = 1 << 30;
+    uint64_t node_free = memory_node_free_bytes(os_node), most = memory_available_bytes() / 4;
+    char need[32], have[32];
+    most /= ctx->machine->nnodes;
+    if (node_free && node_free / 4 < most)
+        most = node_free / 4;
+    uint64_t want = 4 * memory_llc_bytes(ctx->machine);
+    want = want < largest ? want : largest;
+    want = want < most ? want : most;
+    want = want > smallest ? want : smallest;
+    *bytes = params->size ? params->size : want;
+    if (node_free && *bytes > node_free / 10 * 9)
+        return err_set(ctx->err, -ENOMEM, "%s on node %u, but only 9/10 of %s can be taken",
+                       units_format_bytes(*bytes, need, sizeof(need)), os_node,
+                       units_format_bytes(node_free, have, sizeof(have)));
+    return 0;
+}
+
+static void touch(void *arg, unsigned rank, unsigned n)
+{
+    const struct node *node = arg;
+    struct team_part part = team_part_of(value_count(node), GRAIN, rank, n);
+    for (size_t i = part.begin; i < part.end; i++)
+        values_of(node)[i] = filler;
+}
+
+static void link_chain(void *arg, unsigned rank, unsigned n)
+{
+    const struct matrix *matrix = arg;
+    (void)rank;
+    (void)n;
+    chase_grow(matrix->to->block.base, 0, chain_lines(matrix->to), matrix->seed);
+}
+
+static int open_node(struct matrix *matrix, struct node *node, const struct bench_ctx *ctx)
+{
+    uint64_t bytes;
+    int rc = choose_bytes(ctx, node->os_node, &bytes);
+    if (!rc)
+        rc = memory_map(&node->block, bytes, MEMORY_THP, ctx->err);
+    if (!rc)
+        rc = memory_node_bind(&node->block, node->os_node, ctx->err);
+    if (rc)
+        return rc;
+    matrix->to = node;
+    (void)team_run(&matrix->team, NULL, matrix->team.n, touch, node);
+    (void)team_run(&matrix->team, NULL, 1, link_chain, matrix);
+    return 0;
+}
+
+/* CPUs whose node the system does not name belong to the only node there is. */
+static bool belongs(const struct bench_machine *machine, unsigned cpu, unsigned os_node)
+{
+    int of = machine->cpus[cpu].os_node;
+    return of < 0 ? machine->nnodes == 1 : (unsigned)of == os_node;
+}
+
+static void assign_cpus(struct matrix *matrix, const struct bench_machine *machine)
+{
+    unsigned *next = matrix->members;
+    matrix->nnodes = machine->nnodes < NODES_MAX ? machine->nnodes : NODES_MAX;
+    for (unsigned i = 0; i < matrix->nnodes; i++) {
+        struct node *node = &matrix->nodes[i];
+        node->os_node = machine->nodes[i].os_node;
+        node->cpus = next;
+        for (unsigned cpu = 0; cpu < machine->ncpus; cpu++)
+            if (belongs(machine, cpu, node->os_node))
+                node->cpus[node->ncpus++] = cpu;
+        next += node->ncpus;
+    }
+}
+
+static int matrix_setup(struct bench_ctx *ctx)
+{
+    unsigned ncpus = ctx->machine->ncpus;
+    struct matrix *matrix = calloc(1, sizeof(*matrix));
+    ctx->state = matrix;
+    if (!matrix)
+        return err_set(ctx->err, -ENOMEM, "cannot allocate the state of numa_matrix");
+    matrix->seed = ctx->seed;
+    matrix->isa = stream_isa_best();
+    matrix->min_ns = CLOCK_MIN_INTERVAL_CALLS * clock_cost_ns();
+    matrix->members = calloc(ncpus, sizeof(*matrix->members));
+    matrix->sums = calloc(ncpus, sizeof(*matrix->sums));
+    if (!matrix->members || !matrix->sums)
+        return err_set(ctx->err, -ENOMEM, "cannot allocate lists of %u CPUs", ncpus);
+    assign_cpus(matrix, ctx->machine);
+    int rc = team_start_all(&matrix->team, ctx);
+    for (unsigned i = 0; i < matrix->nnodes && !rc; i++)
+        rc = open_node(matrix, &matrix->nodes[i], ctx);
+    return rc;
+}
+
+static void matrix_teardown(struct bench_ctx *ctx)
+{
+    struct matrix *matrix = ctx->state;
+    ctx->state = NULL;
+    if (!matrix)
+        return;
+    team_stop(&matrix->team);
+    for (unsigned i = 0; i < matrix->nnodes; i++)
+        memory_unmap(&matrix->nodes[i].block);
+    free(matrix->sums);
+    free(matrix->members);
+    free(matrix);
+}
+
+static void read_part(void *arg, unsigned rank, unsigned n)
+{
+    struct matrix *matrix = arg;
+    struct team_part part = team_part_of(value_count(matrix->to), GRAIN, rank, n);
+    const struct stream_args args = {.x = values_of(matrix->to) + part.begin,
+                                     .n = part.end - part.begin};
+    double sum = 0;
+    for (uint64_t i = 0; i < matrix->passes; i++)
+        sum = matrix->isa->kernel[STREAM_READ][STREAM_PLAIN](&args);
+    matrix->sums[rank] = sum;
+}
+
+/* Also notes how far what was read is from what was written. */
+static uint64_t read_all(struct matrix *matrix, const struct node *from, uint64_t passes)
+{
+    double sum = 0, want = filler * (double)value_count(matrix->to);
+    matrix->passes = passes;
+    uint64_t took_ns = team_run(&matrix->team, from->cpus, from->ncpus, read_part, matrix);
+    for (unsigned rank = 0; rank < from->ncpus; rank++)
+        sum += matrix->sums[rank];
+    double error = fabs(sum - want) / want;
+    if (!(error <= matrix->worst_sum))
+        matrix->worst_sum = error;
+    return took_ns ? took_ns : 1;
+}
+
+/* GB/s of all CPUs of `from` together. */
+static double measure_bandwidth(struct matrix *matrix, const struct node *from)
+{
+    double values[REPETITIONS];
+    uint64_t once_ns = read_all(matrix, from, 1), target_ns = matrix->slice_ns / REPETITIONS;
+    target_ns = target_ns < matrix->min_ns ? matrix->min_ns : target_ns;
+    uint64_t passes = 1 + target_ns / once_ns;
+    double bytes = (double)(value_count(matrix->to) * sizeof(double) * passes);
+    for (int i = 0; i < REPETITIONS; i++)
+        values[i] = bytes / (double)read_all(matrix, from, passes);
+    matrix->ops += passes * REPETITIONS;
+    return memory_median(values, REPETITIONS);
+}
+
+static void walk(void *arg, unsigned rank, unsigned n)
+{
+    enum { BURST = 4 * CHASE_STEP };
+    struct matrix *matrix = arg;
+    struct chase_line *at = matrix->to->block.base;
+    double values[REPETITIONS];
+    uint64_t target_ns = matrix->slice_ns / (REPETITIONS + 1);
+    (void)rank;
+    (void)n;
+    target_ns = target_ns < matrix->min_ns ? matrix->min_ns : target_ns;
+    /* The first interval warms up, and the second overwrites its result. */
+    for (int i = -1; i < REPETITIONS; i++) {
+        uint64_t loads = 0, start_ns = clock_now_ns(), spent_ns;
+        do {
+            at = chase_walk(at, BURST);
+            loads += BURST;
+            spent_ns = clock_now_ns() - start_ns;
+        } while (spent_ns < target_ns);
+        values[i < 0 ? 0 : i] = (double)spent_ns / (double)loads;
+    }
+    matrix->latency_ns = memory_median(values, REPETITIONS);
+}
+
+static int measure_pair(struct matrix *matrix, struct bench_ctx *ctx, const struct node *from,
+                        const struct node *to)
+{
+    matrix->to = to;
+    (void)team_run(&matrix->team, from->cpus, 1, walk, matrix);
+    int rc = bench_emit(ctx, NODE_LATENCY, matrix->latency_ns, "from=%u;to=%u", from->os_node,
+                        to->os_node);
+    if (rc)
+        return rc;
+    return bench_emit(ctx, NODE_BANDWIDTH, measure_bandwidth(matrix, from), "from=%u;to=%u",
+                      from->os_node, to->os_node);
+}
+
+static int emit_node(struct bench_ctx *ctx, const struct node *node)
+{
+    double share;
+    int rc = memory_node_share(&node->block, node->os_node, &share, ctx->err);
+    if (!rc)
+        rc = bench_emit(ctx, PAGES_ON_NODE, share, "to=%u", node->os_node);
+    if (!rc)
+        rc = bench_emit(ctx, NODE_BYTES, (double)node->block.bytes, "to=%u", node->os_node);
+    return rc;
+}
+
+static int matrix_run(struct bench_ctx *ctx, uint64_t iters, struct sample *sample)
+{
+    struct matrix *matrix = ctx->state;
+    unsigned n = matrix->nnodes, pairs = n * n;
+    int rc = 0;
+    matrix->slice_ns = (uint64_t)(ctx->budget_s * 1e9 / (2 * pairs));
+    for (unsigned to = 0; to < n && !rc; to++) {
+        rc = emit_node(ctx, &matrix->nodes[to]);
+        for (unsigned from = 0; from < n && !rc; from++)
+            if (matrix->nodes[from].ncpus)
+                rc = measure_pair(matrix, ctx, &matrix->nodes[from], &matrix->nodes[to]);
+    }
+    sample->iters = iters;
+    sample->ops = matrix->ops;
+    sample->bytes = sample->device_ns = 0;
+    return rc;
+}
+
+static int check_node(const struct node *node, uint64_t *seen, struct err *err)
+{
+    const double *values = values_of(node);
+    double share = 0;
+    size_t lines = chain_lines(node), fault = chase_find_fault(node->block.base, lines, seen);
+    if (fault < lines)
+        return err_set(err, -EBADMSG,
+                       "node %u: line %zu of %zu leads outside the chain, or where another does",
+                       node->os_node, fault, lines);
+    for (size_t i = 0; i < value_count(node); i++)
+        if (!(values[i] == filler))
+            return err_set(err, -EBADMSG, "node %u: value %zu is %.17g, not %g", node->os_node, i,
+                           values[i], filler);
+    int rc = memory_node_share(&node->block, node->os_node, &share, err);
+    if (!rc && share < 1)
+        rc = err_set(err, -EBADMSG, "only %.4g of the pages bound to node %u lie there", share,
+                     node->os_node);
+    return rc;
+}
+
+static int matrix_check(struct bench_ctx *ctx)
+{
+    const double tolerance = 1e-9;
+    struct matrix *matrix = ctx->state;
+    if (!(matrix->worst_sum <= tolerance))
+        return err_set(ctx->err, -EBADMSG, "a sum that was read was off by %.2g of it",
+                       matrix->worst_sum);
+    int rc = 0;
+    for (unsigned i = 0; i < matrix->nnodes && !rc; i++) {
+        uint64_t *seen = calloc(chain_lines(&matrix->nodes[i]) / 64 + 1, sizeof(*seen));
+        if (!seen)
+            return err_set(ctx->err, -ENOMEM, "cannot allocate the marks of a chain");
+        rc = check_node(&matrix->nodes[i], seen, ctx->err);
+        free(seen);
+    }
+    return rc;
+}
+
+const struct bench bench_numa_matrix = {
+    .name = "numa_matrix",
+    .summary = "bandwidth and latency from every node's CPUs to every node's memory",
+    .ops_unit = "passes",
+    .metric = METRIC_BANDWIDTH,
+    .opts = matrix_opts,
+    .params_size = sizeof(struct matrix_params),
+    .metrics = matrix_metrics,
+    .scan = true,
+    .probe = matrix_probe,
+    .setup = matrix_setup,
+    .run = matrix_run,
+    .check = matrix_check,
+    .teardown = matrix_teardown,
+};

@@ -1,0 +1,53 @@
+/*
+ * Named options that land in a struct by offset: command lines and benchmark parameters alike.
+ *
+ * One table serves parsing, range checks, defaults, help and printing back. End a table with
+ * {.name = NULL}. Field types by kind:
+ *   OPT_INT int64_t   OPT_SIZE uint64_t (bytes)   OPT_DOUBLE double   OPT_SECONDS double
+ *   OPT_FLAG bool     OPT_CHOICE int (index in choices)   OPT_TEXT const char * (borrowed)
+ * Structs that cross exec (benchmark parameters) must not use OPT_TEXT.
+ */
+#ifndef CONTEND_BASE_OPT_H
+#define CONTEND_BASE_OPT_H
+
+#include <stddef.h>
+#include <stdio.h>
+
+#include "harness/base/err.h"
+
+enum opt_kind { OPT_INT, OPT_SIZE, OPT_DOUBLE, OPT_SECONDS, OPT_FLAG, OPT_CHOICE, OPT_TEXT };
+
+struct opt {
+    const char *name; /* long name, as typed; NULL ends the table */
+    enum opt_kind kind;
+    size_t offset;              /* of the field in the struct */
+    const char *def;            /* default as typed; NULL leaves the zeroed field */
+    double min, max;            /* of INT, SIZE, DOUBLE, SECONDS; both 0 = no limit */
+    const char *const *choices; /* OPT_CHOICE: NULL-terminated names */
+    const char *arg;            /* placeholder in the help, such as "N"; NULL for a flag */
+    const char *help;           /* one sentence without a stop */
+    char letter;                /* short option on a command line, 0 = none */
+};
+
+/* Writes every default into `base`. The defaults are ours: a bad one is a failed assertion. */
+void opts_set_defaults(const struct opt *opts, void *base);
+
+/* NULL where the table has no such name. */
+const struct opt *opts_find(const struct opt *opts, const char *name);
+
+/* Parses `value` into the field. -EINVAL names option, value and what is allowed. */
+int opt_set(const struct opt *opt, void *base, const char *value, struct err *err);
+
+/* "name=value" as from -p; unknown names list the known ones. */
+int opts_set_pair(const struct opt *opts, void *base, const char *pair, struct err *err);
+
+/* "rows=4096;cols=512": every field in table order, ready for the params column. Returns buf. */
+char *opts_format(const struct opt *opts, const void *base, char *buf, size_t size);
+
+/* One field's value as text that opt_set reads back. Returns buf. */
+char *opt_format_value(const struct opt *opt, const void *base, char *buf, size_t size);
+
+/* One line an option, wrapped under 80 columns; `prefix` is "--" or "". */
+void opts_print_help(const struct opt *opts, const char *prefix, FILE *out);
+
+#endif

@@ -1,0 +1,93 @@
+#include "harness/base/stats.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "harness/base/random.h"
+
+static int compare_double(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+size_t stats_sort(double *values, size_t n)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < n; i++)
+        if (!isnan(values[i]))
+            values[kept++] = values[i];
+    if (kept)
+        qsort(values, kept, sizeof(*values), compare_double);
+    return kept;
+}
+
+double stats_percentile(const double *sorted, size_t n, double fraction)
+{
+    if (n == 0)
+        return NAN;
+    double h = (double)(n - 1) * fraction;
+    size_t below = (size_t)h;
+    if (below + 1 >= n)
+        return sorted[n - 1];
+    double low = sorted[below], high = sorted[below + 1];
+    if (h == (double)below)
+        return low; /* not 0 * (an infinite distance) */
+    /* Rounding must not carry the result above its upper neighbour: percentiles are monotone. */
+    return fmin(low + (h - (double)below) * (high - low), high);
+}
+
+double stats_median(const double *sorted, size_t n)
+{
+    return stats_percentile(sorted, n, 0.5);
+}
+
+double stats_mean(const double *values, size_t n)
+{
+    double sum = 0;
+    for (size_t i = 0; i < n; i++)
+        sum += values[i];
+    return n ? sum / (double)n : NAN;
+}
+
+/* Uniform in 0..n-1 by multiplication; the bias of n / 2^32 is far below the resampling error. */
+static size_t random_below(uint64_t *state, size_t n)
+{
+    return (size_t)((random_next(state) >> 32) * (uint64_t)n >> 32);
+}
+
+/* The value at `rank` (0 = smallest) of the resample that holds counts[i] times sorted[i]. */
+static double value_at_rank(const double *sorted, const uint32_t *counts, size_t rank)
+{
+    size_t i = 0;
+    for (size_t seen = counts[0]; seen <= rank; seen += counts[++i])
+        ;
+    return sorted[i];
+}
+
+/* Counting instead of sorting: the values are in order already, so a resample is a histogram. */
+static double resampled_median(const double *sorted, size_t n, uint64_t *state, uint32_t *counts)
+{
+    memset(counts, 0, n * sizeof(*counts));
+    for (size_t i = 0; i < n; i++)
+        counts[random_below(state, n)]++;
+    double high = value_at_rank(sorted, counts, n / 2);
+    if (n % 2)
+        return high;
+    double low = value_at_rank(sorted, counts, n / 2 - 1);
+    return low + (high - low) / 2;
+}
+
+struct stats_interval stats_median_interval(const double *sorted, size_t n, uint64_t seed,
+                                            uint32_t *counts)
+{
+    if (n < 2)
+        return (struct stats_interval){NAN, NAN};
+    double medians[STATS_RESAMPLES];
+    for (size_t i = 0; i < STATS_RESAMPLES; i++)
+        medians[i] = resampled_median(sorted, n, &seed, counts);
+    size_t kept = stats_sort(medians, STATS_RESAMPLES);
+    return (struct stats_interval){stats_percentile(medians, kept, 0.025),
+                                   stats_percentile(medians, kept, 0.975)};
+}

@@ -1,0 +1,47 @@
+/*
+ * Order statistics and bootstrap intervals. Pure: no I/O, no allocation, no hidden state; the same
+ * values and seed give the same result on every machine.
+ *
+ * A value that could not be measured is NaN. stats_sort drops those; everything behind it takes
+ * what stats_sort left. An empty input gives NaN, never zero.
+ */
+#ifndef CONTEND_BASE_STATS_H
+#define CONTEND_BASE_STATS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* Resamples behind one interval: the 2.5% point is then the 50th smallest of them. */
+enum { STATS_RESAMPLES = 2000 };
+
+/* Moves the numbers to the front in ascending order and returns how many there are. */
+size_t stats_sort(double *values, size_t n);
+
+/*
+ * Linear interpolation between closest ranks (Hyndman and Fan 1996, type 7; the default of numpy,
+ * R and spreadsheets): h = (n - 1) * fraction, between sorted[floor(h)] and its successor. Example:
+ * 1 2 3 4 at 0.25 is 1.75. `fraction` in [0, 1].
+ */
+double stats_percentile(const double *sorted, size_t n, double fraction);
+
+/* The percentile at 0.5: the middle value, or the mean of the middle two. */
+double stats_median(const double *sorted, size_t n);
+
+double stats_mean(const double *values, size_t n);
+
+struct stats_interval {
+    double low, high;
+};
+
+/*
+ * 95% percentile bootstrap interval of the median (Efron 1979): the values, one a round, are drawn
+ * with replacement STATS_RESAMPLES times, and the interval holds the middle 95% of the medians.
+ *
+ * n = 1 has no interval: NaN. For n = 2 to 5 it is the range of the values, since their smallest
+ * is the median of more than 2.5% of all resamples (n = 5: 5.8%); only from n = 6 on does it get
+ * narrower than that. `counts` is scratch for n entries.
+ */
+struct stats_interval stats_median_interval(const double *sorted, size_t n, uint64_t seed,
+                                            uint32_t *counts);
+
+#endif

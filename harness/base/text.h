@@ -1,0 +1,22 @@
+/* Text for people, at 80 columns, on stdout. */
+#ifndef CONTEND_BASE_TEXT_H
+#define CONTEND_BASE_TEXT_H
+
+#include <stdio.h>
+
+enum { TEXT_WIDTH = 79 };
+
+/*
+ * Prints `text` from `column`, where the cursor is, and breaks it at spaces and behind commas;
+ * further lines start at `indent`. Ends with a newline.
+ */
+void text_wrap(const char *text, int column, int indent, FILE *out);
+
+/* A label in the left column, then the formatted text wrapped beside it. */
+void text_field(int indent, const char *label, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* "84%", "5.3%", "0.02%" of a share of 1, "-" of NaN, in buf. */
+char *text_percent(double share, char *buf, size_t size);
+
+#endif

@@ -1,0 +1,177 @@
+/* contend list: benchmarks, scenarios, placements; what cannot run here, and why. */
+#include <errno.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "harness/base/cli.h"
+#include "harness/base/text.h"
+#include "harness/cmd/cmd.h"
+#include "harness/json/list.h"
+#include "harness/json/value.h"
+#include "harness/machine/topo.h"
+#include "harness/plan/plan.h"
+#include "harness/sys/log.h"
+
+struct list_options {
+    bool json, markdown;
+};
+
+static const struct opt list_options[] = {
+    {.name = "json",
+     .kind = OPT_FLAG,
+     .offset = offsetof(struct list_options, json),
+     .help = "Print JSON"},
+    {.name = "markdown",
+     .kind = OPT_FLAG,
+     .offset = offsetof(struct list_options, markdown),
+     .help = "Print the README's tables, which do not depend on the machine"},
+    {.name = NULL},
+};
+
+/* Why a placement is not for this machine with two workers; "" when it is. */
+static void explain(const struct topo *topo, enum placement placement, char *reason, size_t size)
+{
+    struct err err = {0};
+    struct plan plan = {0};
+    const struct plan_request request = {.placement = placement, .workers = 2};
+    int rc = plan_make(topo, &request, &plan, &err);
+    (void)snprintf(reason, size, "%s", rc ? err.msg : plan.reason);
+    plan_free(&plan);
+}
+
+/* Why a benchmark would be skipped here, as far as the topology tells; "" when it would not. */
+static void explain_bench(const struct topo *topo, const struct bench *bench, char *reason,
+                          size_t size)
+{
+    unsigned gpus = topo_visible_gpus(topo);
+    reason[0] = '\0';
+    if (bench->needs & NEED_GPU && !gpus)
+        (void)snprintf(reason, size, "%s", topo->gpu_note[0] ? topo->gpu_note : "no GPU");
+    else if (bench->needs & NEED_COLLECTIVE && gpus == 0)
+        (void)snprintf(reason, size, "no GPU for NCCL; over MPI: mpirun -n 2 contend bench %s",
+                       bench->name);
+    else if (bench->needs & NEED_COLLECTIVE && gpus == 1)
+        (void)snprintf(reason, size, "one GPU only, and a collective needs two or more");
+    else if (bench->needs & NEED_NUMA && topo->nnodes < 2)
+        (void)snprintf(reason, size, "the system reports one NUMA node");
+}
+
+static void print_markdown(const struct cmd_env *env)
+{
+    (void)printf("| scenario | what it does |\n|---|---|\n");
+    for (const struct scenario *s = env->scenarios; s->name; s++)
+        (void)printf("| `%s` | %s |\n", s->name, s->summary);
+    (void)printf("\n| benchmark | what it measures |\n|---|---|\n");
+    for (const struct bench *const *b = env->benches; *b; b++)
+        (void)printf("| `%s` | %s |\n", (*b)->name, (*b)->summary);
+    (void)printf("\n| placement | meaning |\n|---|---|\n");
+    for (int p = 0; p < PLACEMENTS; p++)
+        (void)printf("| `%s` | %s |\n", placement_infos[p].name, placement_infos[p].summary);
+}
+
+enum { SCENARIO_LIST, BENCH_LIST, PLACEMENT_LIST, LISTS };
+
+/* Appends an entry of which only its name and its summary are known. */
+static int grow(struct list *list, const char *name, const char *summary, struct list_entry **entry)
+{
+    struct list_entry *grown = realloc(list->entries, (list->n + 1) * sizeof(*grown));
+    if (!grown)
+        return -ENOMEM;
+    list->entries = grown;
+    *entry = &grown[list->n++];
+    **entry = (struct list_entry){.name = name, .summary = summary};
+    return 0;
+}
+
+static int gather(const struct cmd_env *env, const struct topo *topo, struct list lists[LISTS])
+{
+    struct list_entry *entry;
+    int rc = 0;
+    for (const struct scenario *s = env->scenarios; !rc && s->name; s++)
+        rc = grow(&lists[SCENARIO_LIST], s->name, s->summary, &entry);
+    for (const struct bench *const *b = env->benches; !rc && *b; b++) {
+        rc = grow(&lists[BENCH_LIST], (*b)->name, (*b)->summary, &entry);
+        if (rc)
+            break;
+        entry->asked = true;
+        explain_bench(topo, *b, entry->not_here, sizeof(entry->not_here));
+    }
+    for (int p = 0; !rc && p < PLACEMENTS; p++) {
+        rc = grow(&lists[PLACEMENT_LIST], placement_infos[p].name, placement_infos[p].summary,
+                  &entry);
+        if (rc)
+            break;
+        entry->asked = true;
+        explain(topo, (enum placement)p, entry->not_here, sizeof(entry->not_here));
+    }
+    return rc;
+}
+
+static void print_text(const struct list lists[LISTS])
+{
+    enum { INDENT = 17 };
+    static const char *const titles[LISTS] = {
+        "Scenarios (contend run NAME):", "\nBenchmarks (contend bench NAME):",
+        "\nPlacements (--placement):"};
+    for (int l = 0; l < LISTS; l++) {
+        (void)printf("%s\n", titles[l]);
+        for (size_t i = 0; i < lists[l].n; i++) {
+            const struct list_entry *entry = &lists[l].entries[i];
+            char label[64];
+            (void)snprintf(label, sizeof(label), "  %s ", entry->name);
+            text_field(INDENT, label, "%s", entry->summary);
+            if (entry->not_here[0])
+                text_field(INDENT, "", "not here: %s", entry->not_here);
+        }
+    }
+}
+
+static int print_lists(const struct cmd_env *env, const struct topo *topo, bool json,
+                       struct err *err)
+{
+    static const char *const kinds[LISTS] = {"scenarios", "benchmarks", "placements"};
+    struct list lists[LISTS] = {{0}};
+    int rc = gather(env, topo, lists);
+    if (rc)
+        (void)err_set(err, rc, "no memory for the lists");
+    else if (json)
+        rc = json_value_print(list_to_json(kinds, lists, LISTS), 1, err);
+    else
+        print_text(lists);
+    for (int l = 0; l < LISTS; l++)
+        free(lists[l].entries);
+    return rc;
+}
+
+int cmd_list(const struct cmd_env *env, int argc, char **argv)
+{
+    struct err err = {0};
+    struct cli cli;
+    struct list_options options = {0};
+    struct topo topo = {0};
+    if (cli_parse(list_options, false, argc, argv, &options, &cli, &err)) {
+        log_error("%s", err.msg);
+        return EXIT_USAGE;
+    }
+    if (cli.help || cli.npositional) {
+        (void)fprintf(cli.help ? stdout : stderr,
+                      "usage: contend list [--json|--markdown]\n\nPrints "
+                      "scenarios, benchmarks and placements, and "
+                      "what this machine cannot express.\n");
+        return cli.help ? EXIT_GOOD : EXIT_USAGE;
+    }
+    if (options.markdown) {
+        print_markdown(env);
+        return cmd_finish();
+    }
+    const struct topo_options topo_options = {.probe_gpus = true};
+    int rc = topo_load(&topo_options, &topo, &err);
+    if (!rc)
+        rc = print_lists(env, &topo, options.json, &err);
+    if (rc)
+        log_error("%s", err.msg);
+    topo_free(&topo);
+    return rc ? EXIT_NOT_RUN : cmd_finish();
+}

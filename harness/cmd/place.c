@@ -1,0 +1,260 @@
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "harness/base/cli.h"
+#include "harness/base/text.h"
+#include "harness/cmd/cmd.h"
+#include "harness/discover/scans.h"
+#include "harness/json/plan.h"
+#include "harness/json/value.h"
+#include "harness/machine/topo.h"
+#include "harness/plan/options.h"
+#include "harness/plan/plan.h"
+#include "harness/sys/log.h"
+
+struct place_args {
+    int64_t workers, background;
+    const char *placement, *xml, *fake_gpus;
+    int topology; /* 0 reported, 1 measured */
+    struct plan_options plan;
+    bool json;
+};
+
+static const char *const topologies[] = {"reported", "measured", NULL};
+
+static const struct opt place_opts[] = {
+    {.name = "workers",
+     .kind = OPT_INT,
+     .offset = offsetof(struct place_args, workers),
+     .min = 1,
+     .max = BITSET_BITS,
+     .arg = "N",
+     .help = "how many workers share the machine (default: one a GPU, at least 2)",
+     .letter = 'n'},
+    {.name = "placement",
+     .kind = OPT_TEXT,
+     .offset = offsetof(struct place_args, placement),
+     .def = "partition",
+     .arg = "P[,P..]",
+     .help = "placements, see 'contend list'"},
+    {.name = "background",
+     .kind = OPT_INT,
+     .offset = offsetof(struct place_args, background),
+     .def = "0",
+     .min = 0,
+     .max = BITSET_BITS,
+     .arg = "M",
+     .help = "further workers that only make load"},
+    PLAN_OPTIONS(struct place_args, plan),
+    {.name = "xml",
+     .kind = OPT_TEXT,
+     .offset = offsetof(struct place_args, xml),
+     .arg = "FILE|DESC",
+     .help = "plan for the machine of an hwloc XML file, or of a description such as "
+             "'package:2 l3:1 core:4 pu:2'"},
+    {.name = "topology",
+     .kind = OPT_CHOICE,
+     .offset = offsetof(struct place_args, topology),
+     .def = "reported",
+     .choices = topologies,
+     .arg = "T",
+     .help = "plan on what the system reports, or measure first (about 15 s, on an idle machine)"},
+    {.name = "json",
+     .kind = OPT_FLAG,
+     .offset = offsetof(struct place_args, json),
+     .help = "print JSON: one object, or an array for several placements"},
+    {.name = "fake-gpus",
+     .kind = OPT_TEXT,
+     .offset = offsetof(struct place_args, fake_gpus),
+     .arg = "LIST",
+     .help = "for tests: add GPUs, as 0000:01:00.0@0 (PCI address, NUMA node)"},
+    {.name = NULL}};
+
+/* Columns of the table; the last one wraps. */
+#define ROW_FORMAT "  %-8s %7s  %-16s %-17s "
+enum { CPUS_COLUMN = 2 + 8 + 1 + 7 + 2 + 16 + 1 + 17 + 1 };
+
+static void print_row(const struct topo *topo, unsigned index, const struct plan_worker *worker)
+{
+    char name[16], threads[16], nodes[64], memory[96], gpu[48] = "-", list[BITSET_LIST_MAX];
+    (void)snprintf(name, sizeof(name), "%u%s", index, worker->background ? " (bg)" : "");
+    (void)snprintf(threads, sizeof(threads), "%u", worker->threads);
+    (void)snprintf(memory, sizeof(memory), "%s%s%s", mem_policy_name(worker->mem_policy),
+                   bitset_empty(&worker->mem_nodes) ? "" : " ",
+                   bitset_format(&worker->mem_nodes, nodes, sizeof(nodes)));
+    if (worker->gpu >= 0)
+        (void)snprintf(gpu, sizeof(gpu), "%d %s", topo->gpus[worker->gpu].cuda_ordinal,
+                       topo->gpus[worker->gpu].pci_bdf);
+    int column = printf(ROW_FORMAT, name, threads, memory, gpu);
+    text_wrap(bitset_format(&worker->cpus, list, sizeof(list)), column, CPUS_COLUMN, stdout);
+}
+
+/*
+ * How a shell selects the worker's GPU. Ordinals count among the devices that are visible now; once
+ * CUDA_VISIBLE_DEVICES is set, only the UUID still means the same GPU.
+ */
+static void print_gpu_choice(const struct topo_gpu *gpu)
+{
+    static const char safe[] = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ-";
+    bool renumbered = getenv("CUDA_VISIBLE_DEVICES") != NULL;
+    if (renumbered && gpu->uuid[0] && strspn(gpu->uuid, safe) == strlen(gpu->uuid))
+        (void)printf("CUDA_VISIBLE_DEVICES=%s ", gpu->uuid);
+    else
+        (void)printf("CUDA_VISIBLE_DEVICES=%d ", gpu->cuda_ordinal);
+}
+
+/* One line for a shell: only numbers, lists of numbers and fixed words go into it. */
+static void print_command(const struct topo *topo, const struct bitset *allowed,
+                          const struct plan_worker *worker)
+{
+    static const char *const mem_options[] = {[MEM_DEFAULT] = "",
+                                              [MEM_BIND] = " --membind=",
+                                              [MEM_PREFERRED] = " --preferred=",
+                                              [MEM_INTERLEAVE] = " --interleave="};
+    char list[BITSET_LIST_MAX];
+    bool binds = !bitset_equal(&worker->cpus, allowed);
+    (void)printf("  ");
+    if (worker->gpu >= 0)
+        print_gpu_choice(&topo->gpus[worker->gpu]);
+    (void)printf("OMP_NUM_THREADS=%u ", worker->threads);
+    bitset_format(&worker->cpus, list, sizeof(list));
+    if (worker->mem_policy != MEM_DEFAULT) {
+        (void)printf("numactl");
+        if (binds)
+            (void)printf(" --physcpubind=%s", list);
+        (void)printf("%s%s ", mem_options[worker->mem_policy],
+                     bitset_format(&worker->mem_nodes, list, sizeof(list)));
+    } else if (binds) {
+        (void)printf("taskset -c %s ", list);
+    }
+    (void)printf("./%s\n", worker->background ? "your_background_load" : "your_command");
+}
+
+static void print_plan(const struct topo *topo, const struct plan *plan)
+{
+    const struct placement_info *info = &placement_infos[plan->placement];
+    struct bitset allowed = {0};
+    topo_allowed_cpus(topo, &allowed);
+    int column = printf("%s: ", info->name);
+    if (plan->status == PLAN_SKIPPED) {
+        (void)printf("skipped: ");
+        text_wrap(plan->reason, column + 9, 2, stdout);
+        return;
+    }
+    text_wrap(info->summary, column, 2, stdout);
+    (void)printf(ROW_FORMAT "%s\n", "worker", "threads", "memory", "GPU", "CPUs");
+    for (unsigned w = 0; w < plan->nworkers; w++)
+        print_row(topo, w, &plan->workers[w]);
+    (void)printf("\nCommands that place a job of your own like this:\n");
+    for (unsigned w = 0; w < plan->nworkers; w++)
+        print_command(topo, &allowed, &plan->workers[w]);
+}
+
+static int print_json(const struct topo *topo, const struct plan *plans, int n)
+{
+    struct err err;
+    const struct plan *all[PLACEMENTS];
+    for (int i = 0; i < n; i++)
+        all[i] = &plans[i];
+    if (json_value_print(n == 1 ? plan_to_json(topo, &plans[0], NULL)
+                                : plans_to_json(topo, all, (size_t)n),
+                         2, &err)) {
+        log_error("%s", err.msg);
+        return EXIT_NOT_RUN;
+    }
+    return cmd_finish();
+}
+
+static int print_plans(const struct topo *topo, const struct plan *plans, int n)
+{
+    for (int i = 0; i < n; i++) {
+        if (i)
+            (void)putchar('\n');
+        print_plan(topo, &plans[i]);
+    }
+    return cmd_finish();
+}
+
+/* All plans are made before the first is printed: a refused one leaves nothing half-written. */
+static int make_plans(const struct topo *topo, const struct place_args *args,
+                      const enum placement *placements, int n, struct plan *plans, struct err *err)
+{
+    struct plan_request request = {.workers = args->workers ? (unsigned)args->workers
+                                                            : plan_default_workers(topo),
+                                   .background = (unsigned)args->background};
+    int rc = plan_options_apply(&args->plan, &request, err);
+    for (int i = 0; i < n && !rc; i++) {
+        request.placement = placements[i];
+        rc = plan_make(topo, &request, &plans[i], err);
+    }
+    return rc;
+}
+
+/* The topology to plan on: as reported, or with cores and clusters as measured. *code: of an error.
+ */
+static int load(const struct cmd_env *env, const struct place_args *args, struct topo *topo,
+                int *code, struct err *err)
+{
+    struct measured measured = {0};
+    struct topo_options options = {
+        .xml = args->xml, .fake_gpus = args->fake_gpus, .probe_gpus = true};
+    int rc = topo_load(&options, topo, err);
+    if (rc || !args->topology)
+        return rc;
+    if (!topo->is_this_machine)
+        return err_set(err, -EINVAL, "--topology measured is for this machine, and not with --xml");
+    rc = measure_topology(env->benches, topo, false, &measured, err);
+    if (!rc && measured.floating)
+        log_warn("the hypervisor moves virtual CPUs: what was measured may not last");
+    if (!rc)
+        rc = measured_apply(&measured, topo, err);
+    measured_free(&measured);
+    if (rc)
+        *code = cmd_not_measured(rc);
+    return rc;
+}
+
+static int place(const struct cmd_env *env, const struct place_args *args, struct err *err)
+{
+    enum placement placements[PLACEMENTS];
+    struct plan plans[PLACEMENTS] = {0};
+    struct topo topo = {0};
+    int code = EXIT_USAGE;
+    int n = placement_parse_list(args->placement, placements, err);
+    int rc = n < 0 ? n : load(env, args, &topo, &code, err);
+    if (!rc)
+        rc = make_plans(&topo, args, placements, n, plans, err);
+    if (rc)
+        log_error("%s", err->msg);
+    else
+        code = args->json ? print_json(&topo, plans, n) : print_plans(&topo, plans, n);
+    for (int i = 0; i < n; i++)
+        plan_free(&plans[i]);
+    topo_free(&topo);
+    return code;
+}
+
+int cmd_place(const struct cmd_env *env, int argc, char **argv)
+{
+    struct place_args args = {0};
+    struct cli cli;
+    struct err err = {0};
+    int rc = cli_parse(place_opts, false, argc, argv, &args, &cli, &err);
+    if (!rc && cli.help) {
+        (void)printf("usage: contend place [options]\n\n"
+                     "Prints the plan for N workers, and the commands that apply it to a job of\n"
+                     "one's own.\n\n");
+        opts_print_help(place_opts, "--", stdout);
+        return cmd_finish();
+    }
+    if (!rc && cli.npositional)
+        rc = err_set(&err, -EINVAL, "unexpected argument '%.80s'; see 'contend place --help'",
+                     cli.positional[0]);
+    if (rc) {
+        log_error("%s", err.msg);
+        return EXIT_USAGE;
+    }
+    return place(env, &args, &err);
+}

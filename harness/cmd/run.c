@@ -1,0 +1,540 @@
+/*
+ * contend run: the main job. Reads top to bottom: options -> topology -> plan -> rounds -> rows ->
+ * files -> plots -> table.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "harness/base/text.h"
+#include "harness/cmd/cmd.h"
+#include "harness/cmd/run_options.h"
+#include "harness/cmd/run_warn.h"
+#include "harness/gpu/state.h"
+#include "harness/job/job_run.h"
+#include "harness/json/plan.h"
+#include "harness/json/rows.h"
+#include "harness/json/value.h"
+#include "harness/machine/env.h"
+#include "harness/machine/openmp.h"
+#include "harness/plot/figures.h"
+#include "harness/run/run.h"
+#include "harness/store/run_dir.h"
+#include "harness/sys/log.h"
+#include "harness/sys/progress.h"
+#include "harness/table/placements.h"
+#include "harness/table/symmetry_tell.h"
+#include "harness/worker/perf.h"
+#include "version.h"
+
+/* What the scenarios of one command share, and what one of them has while it runs. */
+struct session {
+    const struct cmd_env *env;
+    struct run_options options;
+    struct cli cli;
+    int argc;
+    char **argv;
+    struct topo topo;
+    struct environment environment;
+    char host[ENV_HOST_LABEL_MAX];
+    char counters_note[300];
+    char sizes[3][64]; /* -b, -e and -f as parameters */
+    char quota_note[200];
+    struct openmp_notes openmp;
+    const char *notes[5 + OPENMP_NOTES_MAX]; /* ends with NULL */
+    struct signals signals;
+    struct job_env job_env;
+    struct job job;
+    struct job_crew crew;
+    char job_note[300];
+    struct run_setup *setup; /* of the scenario that runs now */
+    struct output output;
+    struct symmetry symmetry;
+    time_t started;
+    bool told, gpus_told; /* what is to be said about them was said */
+};
+
+static void print_help(const struct cmd_env *env)
+{
+    (void)printf("usage: contend run [SCENARIO...] [options] [-p name=value]...\n\n"
+                 "Starts workers under each placement, in random order, round after round, and\n"
+                 "compares what they get. Scenarios:\n\n");
+    for (const struct scenario *s = env->scenarios; s->name; s++) {
+        char label[64];
+        (void)snprintf(label, sizeof(label), "  %s ", s->name);
+        text_field(15, label, "%s", s->summary);
+    }
+    (void)printf("\nOptions:\n");
+    opts_print_help(run_option_table, "--", stdout);
+    (void)printf("  -p, --param NAME=VALUE  A parameter of the measured benchmark:\n");
+    for (const struct bench *const *b = env->benches; *b; b++)
+        if ((*b)->opts) {
+            (void)printf("\nParameters of %s:\n", (*b)->name);
+            opts_print_help((*b)->opts, "", stdout);
+        }
+}
+
+/* Output of several ranks is taken by mpirun, at a terminal of its own, and may end in a file. */
+static bool on_terminal(const struct session *s, int fd)
+{
+    return !s->job_env.launcher && isatty(fd);
+}
+
+static void on_arm(void *arg, const struct arm *arm, unsigned round, size_t done, size_t total)
+{
+    static char label[64];
+    const struct session *s = arg;
+    (void)snprintf(label, sizeof(label), "round %u: %s, %u worker%s%s", round + 1,
+                   placement_infos[arm->placement].name, arm->workers, arm->workers == 1 ? "" : "s",
+                   arm->alone ? " alone" : "");
+    progress_set(label, done, total, s->setup->expected_s);
+}
+
+static void on_wait(void *arg)
+{
+    (void)arg;
+    progress_tick();
+}
+
+/* The version that the workers have loaded, which no other process here has. */
+static void note_nccl(const struct result *result, struct environment *environment)
+{
+    static const char name[] = "NCCL ";
+    for (size_t a = 0; a < result->narms && !environment->nccl[0]; a++)
+        for (size_t i = 0; i < result->arms[a].nobservations; i++) {
+            const struct observation *seen = &result->arms[a].observations[i];
+            if (seen->nworkers && !strncmp(seen->workers[0].library, name, sizeof(name) - 1))
+                (void)snprintf(environment->nccl, sizeof(environment->nccl), "%s",
+                               seen->workers[0].library + sizeof(name) - 1);
+        }
+}
+
+static struct run_record make_record(const struct session *s, const char *status, time_t ended)
+{
+    return (struct run_record){
+        .status = status,
+        .version = CONTEND_VERSION,
+        .argc = s->argc + 1,
+        .argv = s->argv - 1,
+        .started = s->started,
+        .ended = ended,
+        .env = &s->environment,
+        .topo = &s->topo,
+        .result = &s->setup->result,
+        .symmetry = &s->symmetry,
+        .run_opts = run_option_table,
+        .run_options = &s->options,
+        .notes = s->notes,
+    };
+}
+
+/* What is on disk is what counts: a round that cannot be written is as one that was not done. */
+static int write_round(struct session *s, unsigned round, struct err *err)
+{
+    struct err why = {0};
+    struct run_record record = make_record(s, "interrupted", 0);
+    int rc = output_round(&s->output, &record, round, &why);
+    if (rc) {
+        run_drop_round(&s->setup->result, round);
+        (void)err_set(err, rc, "round %u is not in the results: %.200s", round + 1, why.msg);
+    }
+    return rc;
+}
+
+static int on_round(void *arg, unsigned round, struct err *err)
+{
+    struct session *s = arg;
+    note_nccl(&s->setup->result, &s->environment);
+    int rc = job_is_first(&s->job) ? write_round(s, round, err) : 0;
+    if (!rc && !on_terminal(s, STDERR_FILENO))
+        log_info("round %u of %u done", round + 1, s->setup->result.rounds_planned);
+    return job_run_round(&s->job, rc, err);
+}
+
+/*
+ * Exit code of a run that went through: did everything that should have run do so? What a machine
+ * cannot do is no failure, but a run that leaves nothing else must not pass for a good one.
+ */
+static int judge(const struct result *result)
+{
+    for (size_t i = 0; i < result->narms; i++)
+        for (size_t o = 0; o < result->arms[i].nobservations; o++)
+            if (result->arms[i].observations[o].status >= STATUS_FAILED)
+                return EXIT_NOT_RUN;
+    return run_measured_anything(result) ? EXIT_GOOD : EXIT_NOT_RUN;
+}
+
+static void print_rows(const struct session *s)
+{
+    if (!s->options.json) {
+        bool color = on_terminal(s, STDOUT_FILENO) && !getenv("NO_COLOR");
+        table_print(&s->setup->result, &s->output.rows, stdout, color);
+        symmetry_tell(&s->symmetry, &s->topo, stdout, color);
+        (void)printf("\nResults: %s\n", s->output.dir.path);
+        return;
+    }
+    struct err err;
+    if (json_value_print(rows_to_json(&s->output.rows), 1, &err))
+        log_error("%s", err.msg);
+}
+
+static int measure(struct session *s, struct err *err)
+{
+    bool bar = on_terminal(s, STDERR_FILENO);
+    const struct run_hooks hooks = {.on_arm = bar ? on_arm : NULL, .on_round = on_round, .arg = s};
+    s->setup->config.on_wait = bar ? on_wait : NULL;
+    int rc = run_rounds(&s->setup->config, &hooks, &s->signals, &s->setup->result, err);
+    progress_end();
+    return rc;
+}
+
+/* Of a run that did not come to its end. */
+static void tell_what_is_there(const struct session *s, bool interrupted)
+{
+    char rounds[64] = "no round was done: the earlier run in";
+    if (!s->output.dir.holds_earlier)
+        (void)snprintf(rounds, sizeof(rounds), "%u of %u rounds are in",
+                       s->setup->result.rounds_done, s->setup->result.rounds_planned);
+    log_info("%s%s %s%s", interrupted ? "interrupted; " : "", rounds, s->output.dir.path,
+             s->output.dir.holds_earlier ? " stays as it was" : "");
+}
+
+/* Everything after the measuring, whatever its end. Returns the exit code. */
+static int conclude(struct session *s, int rc, const struct err *measured)
+{
+    struct err err = {0};
+    const struct result *result = &s->setup->result;
+    bool interrupted = rc == -EINTR || (rc && s->job.told_to_end);
+    int code = interrupted ? EXIT_INTERRUPTED : rc ? EXIT_NOT_RUN : judge(result);
+    if (rc && rc != -EINTR)
+        log_error("%s", measured->msg);
+    if (!job_is_first(&s->job))
+        return code;
+    const struct symmetry_distance distance = symmetry_topo_distance(&s->topo);
+    if (symmetry_make(&s->output.rows, &distance, &s->symmetry, &err))
+        log_error("%s", err.msg);
+    struct run_record record = make_record(s,
+                                           code == EXIT_INTERRUPTED ? "interrupted"
+                                           : code == EXIT_GOOD      ? "complete"
+                                                                    : "failed",
+                                           time(NULL));
+    int unwritten = output_end(&s->output, &record, &err);
+    if (unwritten)
+        log_error("%s", err.msg);
+    if (rc || unwritten)
+        tell_what_is_there(s, interrupted);
+    if (interrupted || unwritten || s->output.dir.holds_earlier)
+        return code ? code : EXIT_NOT_RUN;
+    int drawn = 0;
+    if (!s->options.no_plots && !s->job.lost[0] && result->rounds_done)
+        drawn = report_plots(result, &s->output.rows, s->host, s->output.dir.fd, &s->signals, &err);
+    if (drawn == -EINTR)
+        log_info("interrupted while figures were drawn; 'contend report %s' draws them",
+                 s->output.dir.path);
+    else if (drawn)
+        log_warn("no plots: %s", err.msg);
+    print_rows(s);
+    if (!rc && !run_measured_anything(result) && s->output.rows.n)
+        log_error("nothing was measured: %s", s->output.rows.row[0].reason);
+    return drawn == -EINTR ? EXIT_INTERRUPTED : code;
+}
+
+/* Once, whatever the scenarios. */
+static void warn(struct session *s)
+{
+    if (s->quota_note[0] && !s->told)
+        log_warn("%s", s->quota_note);
+    for (size_t i = 0; i < s->openmp.n && !s->told; i++)
+        log_warn("%s", s->openmp.text[i]);
+    s->told = true;
+    s->gpus_told = s->gpus_told || run_warn_gpus(&s->topo, &s->setup->result);
+}
+
+/* Of what failed before anything ran: a rank that is lost is none of the user's errors. */
+static int not_started(const struct session *s, int rc)
+{
+    if (s->signals.interrupted)
+        return EXIT_INTERRUPTED;
+    bool lost = rc == -EIO || rc == -ETIME || rc == -ECHILD || rc == -ECONNABORTED ||
+                rc == -EAGAIN; /* its MPI process could not be started */
+    return s->job_env.launcher && lost ? EXIT_NOT_RUN : EXIT_USAGE;
+}
+
+static int run_for_real(struct session *s, const char *subdirectory)
+{
+    struct err err = {0};
+    s->started = time(NULL);
+    struct run_record record = make_record(s, "interrupted", 0);
+    int code;
+    const struct output_request request = {.out = s->options.out,
+                                           .host = s->host,
+                                           .scenario = s->setup->scenario->name,
+                                           .subdirectory = subdirectory,
+                                           .remove_figures = report_remove};
+    int rc = job_is_first(&s->job) ? output_open(&s->output, &request, &record, &err) : 0;
+    rc = job_agree(&s->job, rc, &err);
+    if (rc) {
+        log_error("%s", err.msg);
+        code =
+            rc == -EFBIG ? EXIT_NOT_RUN : not_started(s, rc); /* a limit is not the directory's */
+        goto close;
+    }
+    warn(s);
+    rc = measure(s, &err);
+    signals_let_stop(!s->job.ops); /* figures and tables: who reads along may stop us with him */
+    code = conclude(s, rc, &err);
+    signals_let_stop(false);
+close:
+    symmetry_free(&s->symmetry);
+    output_close(&s->output);
+    return code;
+}
+
+static void print_plan_line(const struct arm *arm)
+{
+    const char *name = placement_infos[arm->placement].name;
+    if (arm->plan.status == PLAN_SKIPPED) {
+        (void)printf("  %-10s skipped: %s\n", name, arm->plan.reason);
+        return;
+    }
+    if (arm->alone)
+        (void)printf("  %-10s baseline: %s %u %s%s\n", name,
+                     bench_is_team(arm->bench) ? "all" : "worker 0 of", arm->slots,
+                     bench_is_team(arm->bench) ? "workers without the background" : "alone",
+                     arm->same_as >= 0 ? " (same plan as an earlier one, measured once)" : "");
+    for (unsigned i = 0; !arm->alone && i < arm->plan.nworkers; i++) {
+        char cpus[40];
+        const struct plan_worker *worker = &arm->plan.workers[i];
+        (void)printf("  %-10s worker %u%s: CPUs %s, %u thread%s\n", i ? "" : name, i,
+                     worker->background ? " (background)" : "",
+                     bitset_format(&worker->cpus, cpus, sizeof(cpus)), worker->threads,
+                     worker->threads == 1 ? "" : "s");
+    }
+}
+
+static int print_plans(const struct session *s)
+{
+    struct err err = {0};
+    const struct result *result = &s->setup->result;
+    const struct plan **plans = calloc(result->narms + 1, sizeof(const struct plan *));
+    size_t n = 0;
+    for (size_t i = 0; plans && i < result->narms; i++)
+        if (!result->arms[i].alone)
+            plans[n++] = &result->arms[i].plan;
+    int rc = plans ? json_value_print(plans_to_json(&s->topo, plans, n), 1, &err)
+                   : err_set(&err, -ENOMEM, "no memory for the plans");
+    free((void *)plans);
+    if (rc)
+        log_error("%s", err.msg);
+    return rc ? EXIT_NOT_RUN : EXIT_GOOD;
+}
+
+static int print_dry_run(const struct session *s)
+{
+    const struct run_setup *setup = s->setup;
+    if (s->options.json)
+        return print_plans(s);
+    (void)printf("scenario %s, device %s, %u round%s, %.3g s measured per arm, seed %llu\n",
+                 setup->scenario->name, device_name(setup->config.device),
+                 setup->result.rounds_planned, setup->result.rounds_planned == 1 ? "" : "s",
+                 setup->config.measure_s, (unsigned long long)setup->result.seed);
+    for (size_t i = 0; i < setup->result.narms; i++)
+        print_plan_line(&setup->result.arms[i]);
+    (void)printf("expected time: %.0f s, longer where a placement collapses\n", setup->expected_s);
+    return EXIT_GOOD;
+}
+
+static int run_scenario(struct session *s, const struct scenario *scenario,
+                        const char *subdirectory)
+{
+    struct err err = {0};
+    struct run_setup setup = {0};
+    s->setup = &setup;
+    int code;
+    int rc =
+        run_setup_make(s->env->benches, scenario, &s->options, &s->cli, &s->topo, &setup, &err);
+    rc = job_run_join(&s->job, &s->crew, &s->topo, rc, &setup, &err);
+    if (rc) {
+        log_error("%s", err.msg);
+        code = not_started(s, rc);
+    } else {
+        code = s->options.dry_run ? print_dry_run(s) : run_for_real(s, subdirectory);
+    }
+    run_setup_free(&setup);
+    s->setup = NULL;
+    return code;
+}
+
+static void gather_environment(struct session *s)
+{
+    unsigned n = 0;
+    struct err why;
+    char driver[80] = "";
+    if (s->topo.ngpus)
+        (void)gpu_driver_version(driver, sizeof(driver));
+    const char *cuda = NULL;
+#ifdef CONTEND_CUDA_VERSION
+    cuda = CONTEND_CUDA_VERSION;
+#endif
+    const struct env_request request = {.driver = driver[0] ? driver : NULL, .cuda = cuda};
+    env_gather(&request, &s->environment);
+    if (s->options.host)
+        (void)snprintf(s->environment.hostname, sizeof(s->environment.hostname), "%s",
+                       s->options.host);
+    (void)env_host_label(&s->environment, s->host);
+    if (perf_probe(&why)) {
+        (void)snprintf(s->counters_note, sizeof(s->counters_note), "%s", why.msg);
+        s->notes[n++] = s->counters_note;
+    }
+    struct bitset cpus = {0};
+    topo_allowed_cpus(&s->topo, &cpus);
+    if (s->topo.is_this_machine && cgroup_tell_quota(&s->environment.cgroup, bitset_count(&cpus),
+                                                     s->quota_note, sizeof(s->quota_note))) {
+        s->notes[n++] = s->quota_note;
+    }
+    openmp_tell(getenv, bitset_count(&cpus), &s->openmp);
+    for (size_t i = 0; i < s->openmp.n; i++)
+        s->notes[n++] = s->openmp.text[i];
+    if (s->job.ops) {
+        s->notes[n++] = job_run_describe(&s->job, s->job_note, sizeof(s->job_note));
+        s->notes[n] = s->job.cpus_note[0] ? s->job.cpus_note : NULL;
+    }
+}
+
+/* Everything the scenarios have in common. 0, or the exit code. */
+static int session_open(struct session *s)
+{
+    struct err err = {0};
+    /* Before the GPU driver starts threads: one that does not block SIGINT would die of it. */
+    if (signals_open(&s->signals, &err)) {
+        log_error("%s", err.msg);
+        return EXIT_NOT_RUN;
+    }
+    int rc = job_run_open(&s->job, &s->job_env, &s->signals, s->argc, s->argv, &s->options, &err);
+    if (rc) {
+        log_error("%s", err.msg);
+        return not_started(s, rc);
+    }
+    s->options.topo.probe_gpus = s->options.device != 1;
+    rc = job_agree(&s->job, topo_load(&s->options.topo, &s->topo, &err), &err);
+    if (rc) {
+        log_error("%s", err.msg);
+        return not_started(s, rc);
+    }
+    gather_environment(s);
+    return EXIT_GOOD;
+}
+
+static void session_close(struct session *s)
+{
+    env_free(&s->environment);
+    topo_free(&s->topo);
+    signals_close(&s->signals);
+}
+
+/* Resolves every name before anything starts. Returns how many, or -1 with the error logged. */
+static int find_scenarios(const struct session *s, const struct scenario **found)
+{
+    for (size_t i = 0; i < s->cli.npositional; i++) {
+        found[i] = scenario_find(s->env->scenarios, s->cli.positional[i]);
+        for (size_t earlier = 0; earlier < i; earlier++)
+            if (found[earlier] == found[i]) {
+                log_error("scenario '%s' is named twice", found[i]->name);
+                return -1;
+            }
+        if (found[i])
+            continue;
+        char known[200] = "";
+        for (const struct scenario *k = s->env->scenarios; k->name; k++)
+            (void)snprintf(known + strlen(known), sizeof(known) - strlen(known), "%s%s",
+                           known[0] ? ", " : "", k->name);
+        log_error("unknown scenario '%.80s'; known: %s", s->cli.positional[i], known);
+        return -1;
+    }
+    if (s->cli.npositional)
+        return (int)s->cli.npositional;
+    found[0] = s->env->scenarios; /* the first one is the main job */
+    return 1;
+}
+
+static int run_all(struct session *s, const struct scenario *const *scenarios, int n)
+{
+    int code = session_open(s);
+    bool goes_on = code == EXIT_GOOD;
+    for (int i = 0; i < n && goes_on; i++) {
+        int one =
+            run_scenario(s, scenarios[i], n > 1 && s->options.out ? scenarios[i]->name : NULL);
+        code = one > code ? one : code;
+        goes_on = code != EXIT_INTERRUPTED && code != EXIT_USAGE && !s->job.lost[0];
+    }
+    code = job_close(&s->job, code);
+    session_close(s);
+    return code;
+}
+
+/* -b, -e and -f become parameters. */
+static int parse(struct session *s, struct err *err)
+{
+    int rc = cli_parse(run_option_table, true, s->argc, s->argv, &s->options, &s->cli, err);
+    const char *const names[] = {"begin", "end", "factor"};
+    const char *const values[] = {s->options.begin, s->options.end, s->options.factor};
+    for (int i = 0; i < 3 && !rc; i++) {
+        if (!values[i])
+            continue;
+        if (s->cli.npairs == CLI_LIST_MAX)
+            return err_set(err, -EINVAL, "more than %d parameters", CLI_LIST_MAX);
+        (void)snprintf(s->sizes[i], sizeof(s->sizes[i]), "%s=%.40s", names[i], values[i]);
+        s->cli.pairs[s->cli.npairs++] = s->sizes[i];
+    }
+    return rc;
+}
+
+int cmd_run(const struct cmd_env *env, int argc, char **argv)
+{
+    struct err err = {0};
+    struct session s = {.env = env, .argc = argc, .argv = argv};
+    job_env_read(getenv, &s.job_env);
+    job_run_silence(&s.job_env);
+    const struct scenario *scenarios[CLI_LIST_MAX];
+    if (parse(&s, &err)) {
+        log_error("%s", err.msg);
+        return EXIT_USAGE;
+    }
+    if (s.cli.help) {
+        print_help(env);
+        return EXIT_GOOD;
+    }
+    int n = find_scenarios(&s, scenarios);
+    return n < 0 ? EXIT_USAGE : run_all(&s, scenarios, n);
+}
+
+int cmd_bench(const struct cmd_env *env, int argc, char **argv)
+{
+    struct err err = {0};
+    struct session s = {.env = env, .argc = argc, .argv = argv};
+    job_env_read(getenv, &s.job_env);
+    job_run_silence(&s.job_env);
+    if (parse(&s, &err)) {
+        log_error("%s", err.msg);
+        return EXIT_USAGE;
+    }
+    if (s.cli.help || s.cli.npositional != 1) {
+        (void)fprintf(s.cli.help ? stdout : stderr,
+                      "usage: contend bench NAME [options] [-p name=value]...\n\n"
+                      "One benchmark alone: placement none, one worker, unless told otherwise.\n"
+                      "'contend list' names the benchmarks; the options are those of 'contend "
+                      "run'.\n");
+        return s.cli.help ? EXIT_GOOD : EXIT_USAGE;
+    }
+    const struct scenario_part parts[] = {{.foreground = s.cli.positional[0], .placements = "none"},
+                                          {.foreground = NULL}};
+    const struct scenario alone = {.name = s.cli.positional[0], .parts = parts};
+    const struct scenario *scenario = &alone;
+    const struct bench *bench = bench_find(env->benches, s.cli.positional[0]);
+    if (strcmp(s.options.workers, "auto") == 0 && !(bench && bench->together))
+        s.options.workers = "1";
+    return run_all(&s, &scenario, 1);
+}

@@ -1,0 +1,11 @@
+/* What `contend run` and `contend bench` can be told on their command line. */
+#ifndef CONTEND_CMD_RUN_OPTIONS_H
+#define CONTEND_CMD_RUN_OPTIONS_H
+
+#include "harness/base/opt.h"
+#include "harness/run/setup.h"
+
+/* Into a struct run_options. */
+extern const struct opt run_option_table[];
+
+#endif

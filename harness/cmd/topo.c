@@ -1,0 +1,323 @@
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "harness/base/cli.h"
+#include "harness/base/text.h"
+#include "harness/base/units.h"
+#include "harness/cmd/cmd.h"
+#include "harness/discover/scans.h"
+#include "harness/gpu/health.h"
+#include "harness/json/findings.h"
+#include "harness/json/machine.h"
+#include "harness/json/value.h"
+#include "harness/machine/topo.h"
+#include "harness/sys/log.h"
+
+struct topo_args {
+    const char *xml, *fake_gpus;
+    bool json, measure;
+};
+
+static const struct opt topo_opts[] = {
+    {.name = "xml",
+     .kind = OPT_TEXT,
+     .offset = offsetof(struct topo_args, xml),
+     .arg = "FILE|DESC",
+     .help = "show the machine of an hwloc XML file, or of a description such as "
+             "'package:2 l3:1 core:4 pu:2'"},
+    {.name = "json",
+     .kind = OPT_FLAG,
+     .offset = offsetof(struct topo_args, json),
+     .help = "print JSON"},
+    {.name = "measure",
+     .kind = OPT_FLAG,
+     .offset = offsetof(struct topo_args, measure),
+     .help = "also measure it: which CPUs share a core, clusters, cache sizes as felt; takes "
+             "about 20 s, and the machine should be idle"},
+    {.name = "fake-gpus",
+     .kind = OPT_TEXT,
+     .offset = offsetof(struct topo_args, fake_gpus),
+     .arg = "LIST",
+     .help = "for tests: add GPUs, as 0000:01:00.0@0 (PCI address, NUMA node)"},
+    {.name = NULL}};
+
+enum { INDENT = 14, MATRIX_NODES_MAX = 10 };
+
+static const char *plural(unsigned n)
+{
+    return n == 1 ? "" : "s";
+}
+
+static void print_cpus(const struct topo *topo)
+{
+    char list[BITSET_LIST_MAX];
+    struct bitset allowed = {0}, all = {0};
+    for (unsigned i = 0; i < topo->ncpus; i++)
+        bitset_set(&all, topo->cpus[i].os_cpu);
+    topo_allowed_cpus(topo, &allowed);
+    if (bitset_equal(&all, &allowed))
+        text_field(INDENT, "CPUs", "%u, all allowed: %s", topo->ncpus,
+                   bitset_format(&all, list, sizeof(list)));
+    else
+        text_field(INDENT, "CPUs", "%u, of which %u are allowed: %s", topo->ncpus,
+                   bitset_count(&allowed), bitset_format(&allowed, list, sizeof(list)));
+}
+
+static void print_cores(const struct topo *topo)
+{
+    unsigned min, max;
+    topo_threads_per_core(topo, &min, &max);
+    if (min == max)
+        text_field(INDENT, "Cores", "%u with %u thread%s each", topo->ncores, max, plural(max));
+    else
+        text_field(INDENT, "Cores", "%u with %u to %u threads each", topo->ncores, min, max);
+    if (topo->is_this_machine && topo->hypervisor)
+        text_field(INDENT, "",
+                   "This is a virtual machine: cores, caches and nodes are what it reports. CPUs "
+                   "may share a core, or a cache with strangers, without saying so.");
+}
+
+static void print_kinds(const struct topo *topo)
+{
+    static const char *const of_two[] = {"efficiency", "performance"};
+    if (topo->nkinds < 2)
+        return;
+    text_field(INDENT, "Core kinds", "%u", topo->nkinds);
+    for (unsigned kind = topo->nkinds; kind-- > 0;) {
+        struct bitset cpus = {0};
+        char list[BITSET_LIST_MAX], label[32];
+        for (unsigned i = 0; i < topo->ncpus; i++)
+            if (topo->cpus[i].kind == (int)kind)
+                bitset_set(&cpus, topo->cpus[i].os_cpu);
+        (void)snprintf(label, sizeof(label), "  kind %u", kind);
+        text_field(INDENT, label, "%s: CPUs %s",
+                   topo->nkinds == 2           ? of_two[kind]
+                   : kind == topo->nkinds - 1U ? "most powerful"
+                   : kind == 0                 ? "least powerful"
+                                               : "between",
+                   bitset_format(&cpus, list, sizeof(list)));
+    }
+}
+
+static void print_packages(const struct topo *topo)
+{
+    text_field(INDENT, "Packages", "%u", topo->npackages);
+    for (unsigned package = 0; package < topo->npackages; package++) {
+        struct bitset cpus = {0};
+        char list[BITSET_LIST_MAX], label[32];
+        unsigned cores = 0;
+        for (unsigned i = 0; i < topo->ncpus; i++)
+            if (topo->cpus[i].package == (int)package) {
+                bitset_set(&cpus, topo->cpus[i].os_cpu);
+                cores += topo->cpus[i].smt == 0;
+            }
+        (void)snprintf(label, sizeof(label), "  package %u", package);
+        text_field(INDENT, label, "%u core%s, CPUs %s", cores, plural(cores),
+                   bitset_format(&cpus, list, sizeof(list)));
+    }
+}
+
+static void print_caches(const struct topo *topo)
+{
+    if (topo->llc_level)
+        text_field(INDENT, "Caches", "last level: L%u, %u of them", topo->llc_level, topo->nllcs);
+    else
+        text_field(INDENT, "Caches", "no shared one is reported; each package counts as one");
+    for (unsigned i = 0; i < topo->ncaches; i++) {
+        const struct topo_cache *cache = &topo->caches[i];
+        char label[32], bytes[32] = "unknown size";
+        (void)snprintf(label, sizeof(label), "  L%d%s", cache->level, cache->level == 1 ? "d" : "");
+        if (cache->size_bytes)
+            (void)units_format_bytes(cache->size_bytes, bytes, sizeof(bytes));
+        text_field(INDENT, label, "%u of %s, %s %u CPU%s", cache->count, bytes,
+                   cache->cpus > 1 ? "each shared by" : "each for", cache->cpus,
+                   plural(cache->cpus));
+    }
+}
+
+static void print_nodes(const struct topo *topo)
+{
+    text_field(INDENT, "NUMA nodes", "%u", topo->nnodes);
+    for (unsigned i = 0; i < topo->nnodes; i++) {
+        const struct topo_node *node = &topo->nodes[i];
+        char label[32], bytes[32], list[BITSET_LIST_MAX];
+        bool no_cpus = bitset_empty(&node->cpus);
+        (void)snprintf(label, sizeof(label), "  node %u", node->os_node);
+        text_field(INDENT, label, "%s%s%s, %s%s%s",
+                   node->memory_bytes ? units_format_bytes(node->memory_bytes, bytes, sizeof(bytes))
+                                      : "memory size not reported",
+                   node->kind[0] ? " " : "", node->kind, no_cpus ? "no CPUs" : "CPUs ",
+                   no_cpus ? "" : bitset_format(&node->cpus, list, sizeof(list)),
+                   node->allowed ? "" : " (no memory may be taken from it)");
+    }
+}
+
+static void print_distances(const struct topo *topo)
+{
+    if (!topo->distances || topo->nnodes < 2)
+        return;
+    if (topo->nnodes > MATRIX_NODES_MAX) {
+        text_field(INDENT, "Distances", "reported, %u x %u; see --json", topo->nnodes,
+                   topo->nnodes);
+        return;
+    }
+    text_field(INDENT, "Distances", "between nodes, as the firmware says (10 = local)");
+    for (unsigned from = 0; from < topo->nnodes; from++) {
+        char label[32], row[MATRIX_NODES_MAX * 12] = "";
+        size_t used = 0;
+        (void)snprintf(label, sizeof(label), "  node %u", topo->nodes[from].os_node);
+        for (unsigned to = 0; to < topo->nnodes; to++)
+            used += (size_t)snprintf(row + used, sizeof(row) - used, "%s%u", to ? " " : "",
+                                     topo->distances[(size_t)from * topo->nnodes + to]);
+        text_field(INDENT, label, "%s", row);
+    }
+}
+
+static void print_health(const struct gpu_health *health)
+{
+    struct gpu_finding findings[GPU_FINDINGS_MAX];
+    char line[200];
+    size_t n = gpu_health_judge(health, findings);
+    if (gpu_health_format(health, line, sizeof(line))[0])
+        text_field(INDENT, "", "%s", line);
+    for (size_t i = 0; i < n; i++)
+        text_field(INDENT, findings[i].bad ? "            !" : "", "%s", findings[i].text);
+}
+
+static void print_hidden(void)
+{
+    const char *visible = getenv("CUDA_VISIBLE_DEVICES");
+    if (visible)
+        text_field(INDENT, "", "CUDA does not see it: CUDA_VISIBLE_DEVICES is '%.60s'", visible);
+    else
+        text_field(INDENT, "", "CUDA does not see it");
+}
+
+static void print_gpu(const struct topo *topo, const struct topo_gpu *gpu)
+{
+    char label[32], near[64], list[BITSET_LIST_MAX];
+    if (gpu->cuda_ordinal >= 0)
+        (void)snprintf(label, sizeof(label), "  GPU %d", gpu->cuda_ordinal);
+    else
+        (void)snprintf(label, sizeof(label), "  no ordinal");
+    if (gpu->node >= 0)
+        (void)snprintf(near, sizeof(near), "node %u (%s)", topo->nodes[gpu->node].os_node,
+                       topo_source_name(gpu->source));
+    else if (bitset_empty(&gpu->cpus))
+        (void)snprintf(near, sizeof(near), "no known NUMA node");
+    else
+        (void)snprintf(near, sizeof(near), "CPUs ");
+    bool show_cpus = gpu->node < 0 && !bitset_empty(&gpu->cpus);
+    text_field(INDENT, label, "%s %s%snear %s%s", gpu->pci_bdf, gpu->name, gpu->name[0] ? ", " : "",
+               near, show_cpus ? bitset_format(&gpu->cpus, list, sizeof(list)) : "");
+    if (gpu->cuda_ordinal < 0)
+        print_hidden();
+    if (gpu->note[0])
+        text_field(INDENT, "", "%s", gpu->note);
+    if (gpu->health)
+        print_health(gpu->health);
+}
+
+static void print_gpus(const struct topo *topo)
+{
+    if (topo->ngpus == 0)
+        text_field(INDENT, "GPUs", "none%s%s", topo->gpu_note[0] ? ": " : "", topo->gpu_note);
+    else
+        text_field(INDENT, "GPUs", "%u%s%s", topo->ngpus, topo->gpu_note[0] ? ": " : "",
+                   topo->gpu_note);
+    for (unsigned i = 0; i < topo->ngpus; i++)
+        print_gpu(topo, &topo->gpus[i]);
+}
+
+static void print_topo(const struct topo *topo)
+{
+    text_field(INDENT, "Machine", "%s%s%s", topo->origin, topo->cpu_model[0] ? ": " : "",
+               topo->cpu_model);
+    print_cpus(topo);
+    print_cores(topo);
+    print_kinds(topo);
+    print_packages(topo);
+    print_caches(topo);
+    print_nodes(topo);
+    print_distances(topo);
+    print_gpus(topo);
+}
+
+static void print_measured(const struct measured *measured)
+{
+    (void)printf("\nMeasured, %d times\n", MEASURE_SCANS);
+    for (unsigned i = 0; i < measured->nfindings; i++) {
+        const struct measured_finding *finding = &measured->findings[i];
+        const char *mark = finding->disagrees ? "differs" : "";
+        text_field(INDENT, finding->state == MEASURED_FLOATING ? "floating" : mark, "%s",
+                   finding->text);
+    }
+    if (measured->sibling_pairs)
+        (void)printf("\nTo plan on what was measured: contend place --topology measured ...\n");
+}
+
+/* `measured` NULL: only what is reported. */
+static int print_json(const struct topo *topo, const struct measured *measured)
+{
+    struct err err;
+    if (json_value_print(measured ? topo_measured_to_json(topo, measured) : topo_to_json(topo), 2,
+                         &err)) {
+        log_error("%s", err.msg);
+        return EXIT_NOT_RUN;
+    }
+    return cmd_finish();
+}
+
+static int show(const struct cmd_env *env, const struct topo_args *args)
+{
+    struct err err = {0};
+    struct topo topo;
+    struct measured measured = {0};
+    struct topo_options options = {
+        .xml = args->xml, .fake_gpus = args->fake_gpus, .probe_gpus = true};
+    int code = EXIT_USAGE;
+    int rc = topo_load(&options, &topo, &err);
+    if (!rc && args->measure && !topo.is_this_machine)
+        rc = err_set(&err, -EINVAL, "--measure is for this machine, and not with --xml");
+    if (!rc && args->measure &&
+        (rc = measure_topology(env->benches, &topo, true, &measured, &err)) != 0)
+        code = cmd_not_measured(rc);
+    if (rc) {
+        log_error("%s", err.msg);
+    } else if (args->json) {
+        code = print_json(&topo, args->measure ? &measured : NULL);
+    } else {
+        print_topo(&topo);
+        if (args->measure)
+            print_measured(&measured);
+        code = cmd_finish();
+    }
+    measured_free(&measured);
+    topo_free(&topo);
+    return code;
+}
+
+int cmd_topo(const struct cmd_env *env, int argc, char **argv)
+{
+    struct topo_args args = {0};
+    struct cli cli;
+    struct err err = {0};
+    int rc = cli_parse(topo_opts, false, argc, argv, &args, &cli, &err);
+    if (!rc && cli.help) {
+        (void)printf("usage: contend topo [options]\n\n"
+                     "Shows the machine: packages, NUMA nodes, caches, cores, GPUs and what each\n"
+                     "GPU is near.\n\n");
+        opts_print_help(topo_opts, "--", stdout);
+        return cmd_finish();
+    }
+    if (!rc && cli.npositional)
+        rc = err_set(&err, -EINVAL, "unexpected argument '%.80s'; see 'contend topo --help'",
+                     cli.positional[0]);
+    if (rc) {
+        log_error("%s", err.msg);
+        return EXIT_USAGE;
+    }
+    return show(env, &args);
+}

@@ -1,0 +1,71 @@
+/*
+ * Inside of measured_*.c: the scans as matrices, and the steps from them to findings. Players are
+ * places in `cpus`, the measured ones among the reported topology's, in its order.
+ */
+#ifndef CONTEND_DISCOVER_MEASURED_PARTS_H
+#define CONTEND_DISCOVER_MEASURED_PARTS_H
+
+#include "harness/discover/measured.h"
+
+/* Of one scan, [n][n], symmetrical; NaN = not measured. */
+struct measured_matrices {
+    double *latency_ns, *slowdown;
+    bool *siblings; /* behave so in this scan */
+    double median_ns;
+};
+
+struct measured_work {
+    const struct measured_input *input;
+    unsigned n, nscans;
+    const struct topo_cpu **cpus; /* [n], into input->reported */
+    struct measured_matrices *scan;
+    bool *ever, *always; /* [n][n]: siblings in one scan, in all */
+    bool *firm;          /* [n][n]: siblings that hold; the others of `ever` float */
+    double *least_ns;    /* [n][n]: latency, the least of the scans */
+    int *core;           /* [n]: 0.. by firm siblings */
+    unsigned ncores;
+};
+
+/* Clusters of players at one level; label -1 nowhere. */
+struct measured_level {
+    int *label;                  /* [n] */
+    unsigned clusters;           /* 0 = no such level */
+    double within_ns, across_ns; /* medians over pairs of cores */
+};
+
+static inline size_t measured_at(const struct measured_work *work, unsigned a, unsigned b)
+{
+    return (size_t)a * work->n + b;
+}
+
+/* Median over scans of a pair's latency or slowdown where it was measured; NaN where never. */
+double measured_latency(const struct measured_work *work, unsigned a, unsigned b);
+double measured_slowdown(const struct measured_work *work, unsigned a, unsigned b);
+
+/* siblings, ever, always, firm, core, ncores. */
+void measured_find_siblings(struct measured_work *work);
+
+/*
+ * The lowest and highest level by `latency_ns` (of one scan, or least_ns); their labels have room
+ * for n.
+ */
+int measured_find_levels(const struct measured_work *work, const double *latency_ns,
+                         struct measured_level *lowest, struct measured_level *highest,
+                         struct err *err);
+
+/* Same partition, whatever the labels? */
+bool measured_same_level(const struct measured_work *work, const struct measured_level *a,
+                         const struct measured_level *b);
+
+/* What goes into words. */
+struct measured_story {
+    const struct measured_work *work;
+    const struct measured *measured;
+    const struct measured_level *lowest, *highest;
+    enum measured_state levels_state;
+};
+
+/* Fills measured->findings. */
+int measured_tell(const struct measured_story *story, struct measured *measured, struct err *err);
+
+#endif

@@ -1,0 +1,434 @@
+#include "harness/job/job.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "harness/mpi/client.h"
+#include "harness/sys/clock.h"
+#include "harness/worker/meeting.h"
+
+/* A launcher kills a second after SIGTERM: until then the others must be heard and all written. */
+static const double last_words_s = 0.3;
+static const double lines_s = 1; /* for news of who was lost, where nobody has asked us to stop */
+static const double default_patience_s = 70, line_limit_s = 2;
+static const double results_s = 2; /* that rank 0 takes to write them */
+static const long longest_nap_ns = 1000000;
+static const unsigned answers_most = 32;
+
+char *job_rank_name(const struct job *job, unsigned rank, char *buf, size_t size)
+{
+    if (job->ranks && job->ranks[rank].host[0])
+        (void)snprintf(buf, size, "rank %u (host %s)", rank, job->ranks[rank].host);
+    else
+        (void)snprintf(buf, size, "rank %u", rank);
+    return buf;
+}
+
+/* ---- who is lost ---- */
+
+/* job->lost says who, and how. Returns -EIO. */
+static int set_lost(struct job *job, unsigned rank, const char *how, struct err *err)
+{
+    char name[100];
+    (void)snprintf(job->lost, sizeof(job->lost), "%s%.92s",
+                   job_rank_name(job, rank, name, sizeof(name)), how);
+    return err_set(err, -EIO, "%s", job->lost);
+}
+
+/* The same, with words of its own. */
+static int set_lost_words(struct job *job, unsigned rank, const char *words, struct err *err)
+{
+    char how[100];
+    (void)snprintf(how, sizeof(how), ": %.90s", words);
+    return set_lost(job, rank, how, err);
+}
+
+/* -EIO where a line says that a rank is lost. */
+static int check_lines(struct job *job, struct err *err)
+{
+    enum lifeline_end end;
+    const char *words;
+    int rank = lifeline_lost(&job->lines, &end, &words);
+    if (rank < 0)
+        return 0;
+    return end == LIFELINE_CLOSED ? set_lost(job, (unsigned)rank, " is gone", err)
+                                  : set_lost_words(job, (unsigned)rank, words, err);
+}
+
+/* The words of a rank that ended because of another one: better than nothing. */
+static int take_follower(struct job *job, struct err *err)
+{
+    const char *words;
+    int rank = lifeline_follower(&job->lines, &words);
+    return rank < 0 ? 0 : set_lost_words(job, (unsigned)rank, words, err);
+}
+
+bool job_past_last_words(const struct job *job)
+{
+    return signals_take(job->signals) &&
+           clock_now_ns() - job->signals->since_ns >= (uint64_t)(last_words_s * 1e9);
+}
+
+/* MPI has ended, or hangs, as it does when a rank is lost: at rank 0 a line may tell which. */
+static int await_lines(struct job *job, struct err *err)
+{
+    uint64_t until_ns = clock_now_ns() + (uint64_t)(lines_s * 1e9);
+    int rc = check_lines(job, err);
+    while (!rc && job_is_first(job) && job->lines.n && clock_now_ns() < until_ns &&
+           !job_past_last_words(job)) {
+        (void)usleep(5000);
+        rc = check_lines(job, err);
+    }
+    return rc ? rc : take_follower(job, err);
+}
+
+/* Nothing can be exchanged any more: job->lost says why. `rank` is whom the call was about. */
+static int lose(struct job *job, unsigned rank, int rc, const char *msg, struct err *err)
+{
+    bool ours = rc == -ECHILD || rc == -ECONNABORTED || rc == -ETIME;
+    job->mpi_gone = ours && rc != -ETIME;
+    if (!job_is_first(job))
+        lifeline_say(&job->lines, rc == -ECHILD ? LIFELINE_FAILED : LIFELINE_FOLLOWS, msg);
+    else if (rc != -ECHILD && await_lines(job, err))
+        return -EIO;
+    return set_lost_words(job, ours ? job->world.rank : rank, msg, err);
+}
+
+/* ---- exchange: through rank 0 ---- */
+
+int job_gather_begin(struct job *job, const void *mine, void *all, size_t bytes, struct err *err)
+{
+    char msg[200] = "";
+    struct job_exchange *exchange = &job->exchange;
+    unsigned size = job->world.size;
+    unsigned with = 0;
+    int rc = 0;
+    exchange->all = all;
+    exchange->bytes = bytes;
+    exchange->answering = false;
+    exchange->told = 1;
+    if (job->lost[0])
+        return err_set(err, -EIO, "%s", job->lost);
+    if (job_is_first(job)) {
+        memcpy(all, mine, bytes);
+        for (unsigned r = 1; r < size && !rc; r++)
+            rc = job->ops->receive(with = r, (char *)all + r * bytes, bytes, &exchange->request[r],
+                                   msg, sizeof(msg));
+    } else {
+        rc = job->ops->send(0, mine, bytes, &exchange->request[0], msg, sizeof(msg));
+        if (!rc)
+            rc = job->ops->receive(0, all, size * bytes, &exchange->request[1], msg, sizeof(msg));
+    }
+    return rc ? lose(job, with, rc, msg, err) : 0;
+}
+
+/* 1 when no request is under way any more. */
+static int test_all(struct job *job, struct err *err)
+{
+    char msg[200] = "";
+    bool all = true;
+    int lost = check_lines(job, err);
+    if (lost)
+        return lost;
+    int rc = job->ops->progress ? job->ops->progress(msg, sizeof(msg)) : 0;
+    if (rc)
+        return lose(job, 0, rc, msg, err);
+    for (unsigned r = 0; r < job->world.size; r++) {
+        bool done;
+        rc = job->ops->test(&job->exchange.request[r], &done, msg, sizeof(msg));
+        if (rc)
+            return lose(job, job_is_first(job) ? r : 0, rc, msg, err);
+        all &= done;
+    }
+    return all;
+}
+
+/* Tells the next ones. */
+static int answer(struct job *job, struct err *err)
+{
+    char msg[200] = "";
+    struct job_exchange *exchange = &job->exchange;
+    unsigned under_way = 0, with = 0;
+    int rc = 0;
+    for (unsigned r = 1; r < exchange->told; r++)
+        under_way += exchange->request[r].active;
+    while (exchange->told < job->world.size && under_way++ < exchange->most && !rc) {
+        with = exchange->told++;
+        rc = job->ops->send(with, exchange->all, job->world.size * exchange->bytes,
+                            &exchange->request[with], msg, sizeof(msg));
+    }
+    return rc ? lose(job, with, rc, msg, err) : 0;
+}
+
+int job_gather_test(struct job *job, struct err *err)
+{
+    struct job_exchange *exchange = &job->exchange;
+    int done = test_all(job, err);
+    if (done < 0 || !job_is_first(job) || (!done && !exchange->answering))
+        return done;
+    exchange->answering = true;
+    while (exchange->told < job->world.size && done >= 0) {
+        unsigned before = exchange->told;
+        int rc = answer(job, err);
+        if (rc)
+            return rc;
+        done = test_all(job, err);
+        if (exchange->told == before)
+            return done < 0 ? done : 0; /* those under way come first */
+    }
+    return done;
+}
+
+int job_lose(struct job *job, struct err *err)
+{
+    char name[100] = "a rank";
+    if (check_lines(job, err) || take_follower(job, err))
+        return -EIO;
+    job_rank_name(job, 0, name, sizeof(name));
+    for (unsigned r = 1; r < job->world.size && job_is_first(job); r++)
+        if (job->exchange.request[r].active) {
+            job_rank_name(job, r, name, sizeof(name));
+            job->told_to_end = job->signals->interrupted && lifeline_holds(&job->lines, r);
+            break;
+        }
+    (void)snprintf(job->lost, sizeof(job->lost), "%s does not answer%s%s%s", name,
+                   job->signals->interrupted ? ", and " : "",
+                   job->signals->interrupted ? job->launcher : "",
+                   job->signals->interrupted ? " ends the run" : "");
+    return err_set(err, -EIO, "%s", job->lost);
+}
+
+void job_fail(struct job *job, const char *why)
+{
+    if (job->ops && !job->lost[0] && !job->over[0])
+        lifeline_say(&job->lines, LIFELINE_FAILED, why);
+}
+
+static void nap(long *ns)
+{
+    const struct timespec ts = {.tv_nsec = *ns};
+    (void)nanosleep(&ts, NULL);
+    *ns = *ns * 2 < longest_nap_ns ? *ns * 2 : longest_nap_ns;
+}
+
+/* Sleeps until the requests are done. A signal to end leaves the others a moment to answer. */
+static int await(struct job *job, int (*test)(struct job *, struct err *), struct err *err)
+{
+    long nap_ns = 20000;
+    uint64_t until_ns = clock_now_ns() + (uint64_t)(job->patience_s * 1e9);
+    for (;;) {
+        int done = test(job, err);
+        if (done)
+            return done < 0 ? done : 0;
+        if (clock_now_ns() >= until_ns || job_past_last_words(job))
+            return job_lose(job, err);
+        nap(&nap_ns);
+    }
+}
+
+int job_gather(struct job *job, const void *mine, void *all, size_t bytes, struct err *err)
+{
+    int rc = job_gather_begin(job, mine, all, bytes, err);
+    return rc ? rc : await(job, job_gather_test, err);
+}
+
+int job_collect(struct job *job, const void *mine, const size_t *sizes, void **blobs,
+                struct err *err)
+{
+    char msg[200] = "";
+    struct mpi_ops_request *request = job->exchange.request;
+    unsigned rank = job->world.rank, with = 0;
+    int rc = 0;
+    if (job->lost[0])
+        return err_set(err, -EIO, "%s", job->lost);
+    if (rank)
+        rc = job->ops->send(0, mine, sizes[rank], &request[0], msg, sizeof(msg));
+    for (unsigned r = 1; !rank && !rc && r < job->world.size; r++) {
+        with = r;
+        blobs[r] = malloc(sizes[r] ? sizes[r] : 1);
+        if (blobs[r])
+            rc = job->ops->receive(r, blobs[r], sizes[r], &request[r], msg, sizeof(msg));
+        else
+            rc = -ENOMEM;
+    }
+    if (rc == -ENOMEM)
+        (void)snprintf(msg, sizeof(msg), "no memory for its results");
+    /* Half of the messages are under way: nothing can follow them. */
+    return rc ? lose(job, with, rc, msg, err) : await(job, test_all, err);
+}
+
+/* ---- agreement ---- */
+
+int job_agree(struct job *job, int rc, struct err *err)
+{
+    struct err mine = {0};
+    if (!job->ops)
+        return rc;
+    if (rc)
+        mine = err && err->code ? *err : (struct err){.code = rc, .msg = "failed"};
+    struct err *all = calloc(job->world.size, sizeof(*all));
+    int gathered = all ? job_gather(job, &mine, all, sizeof(mine), err)
+                       : err_set(err, -ENOMEM, "no memory for %u ranks", job->world.size);
+    for (unsigned r = 0; !gathered && r < job->world.size; r++) {
+        char name[100];
+        if (!all[r].code)
+            continue;
+        bool everywhere = true;
+        for (unsigned other = 0; other < job->world.size; other++)
+            everywhere &= strcmp(all[other].msg, all[r].msg) == 0;
+        gathered = everywhere ? err_set(err, all[r].code, "%s", all[r].msg)
+                              : err_set(err, all[r].code, "%s: %.150s",
+                                        job_rank_name(job, r, name, sizeof(name)), all[r].msg);
+    }
+    free(all);
+    return gathered;
+}
+
+/* FNV-1a, 64 bits (Fowler, Noll, Vo). */
+static uint64_t hash_text(const char *text)
+{
+    uint64_t hash = UINT64_C(0xcbf29ce484222325);
+    for (; *text; text++)
+        hash = (hash ^ (unsigned char)*text) * UINT64_C(0x100000001b3);
+    return hash;
+}
+
+int job_require_same(struct job *job, const char *what, const char *text, struct err *err)
+{
+    if (!job->ops)
+        return 0;
+    uint64_t mine = hash_text(text), *all = calloc(job->world.size, sizeof(*all));
+    if (!all)
+        return err_set(err, -ENOMEM, "no memory for %u ranks", job->world.size);
+    int rc = job_gather(job, &mine, all, sizeof(mine), err);
+    for (unsigned r = 1; !rc && r < job->world.size; r++) {
+        char name[100];
+        if (all[r] != all[0])
+            rc = err_set(err, -EINVAL, "%s of %s differ from those of rank 0", what,
+                         job_rank_name(job, r, name, sizeof(name)));
+    }
+    free(all);
+    return rc;
+}
+
+/* ---- open and close ---- */
+
+static int start_mpi(struct job *job, const struct job_env *env, struct err *err)
+{
+    if (env->size > BOARD_RANKS)
+        return err_set(err, -EINVAL, "%s started %u tasks: at most %d can meet", env->launcher,
+                       env->size, BOARD_RANKS);
+    if (!env->wired) /* MPI would only end with a page of its own words */
+        return err_set(err, -EINVAL,
+                       "%s started %u tasks and no way for them to meet: try srun --mpi=pmix (or "
+                       "pmi2; srun --mpi=list), or mpirun",
+                       env->launcher, env->size);
+    struct err why = {0};
+    int rc = mpi_client_start(job->signals, last_words_s, &job->world, &why);
+    if (rc)
+        return err_set(err, rc, "%s started %u tasks, but %.190s", env->launcher, env->size,
+                       why.msg);
+    job->ops = &mpi_client_ops;
+    if (job->world.size != env->size)
+        return err_set(err, -EINVAL,
+                       "%s started %u tasks, but MPI sees %u: start it by the mpirun of %s, or by "
+                       "srun --mpi=pmix (or pmi2)",
+                       env->launcher, env->size, job->world.size, job->world.library);
+    return 0;
+}
+
+static int take_lines(struct job *job, struct err *err)
+{
+    lifeline_take(&job->lines);
+    return job_gather_test(job, err);
+}
+
+/* Rank 0 takes lines until all ranks have said whether they have one. */
+static int settle_lines(struct job *job, bool mine, struct err *err)
+{
+    bool *made = calloc(job->world.size, sizeof(*made));
+    if (!made)
+        return err_set(err, -ENOMEM, "no memory for %u ranks", job->world.size);
+    int rc = job_gather_begin(job, &mine, made, sizeof(mine), err);
+    if (!rc)
+        rc = await(job, job_is_first(job) ? take_lines : job_gather_test, err);
+    if (!rc && job_is_first(job))
+        lifeline_settle(&job->lines, made);
+    free(made);
+    return rc;
+}
+
+int job_make_lines(struct job *job, struct err *err)
+{
+    struct lifeline_offer mine = {.port = 0}, *all = calloc(job->world.size, sizeof(*all));
+    bool made = false;
+    if (!all)
+        return err_set(err, -ENOMEM, "no memory for %u ranks", job->world.size);
+    if (job_is_first(job))
+        lifeline_offer(&job->lines, job->world.size, &mine);
+    int rc = job_gather(job, &mine, all, sizeof(mine), err);
+    if (!rc && !job_is_first(job))
+        made = lifeline_connect(&job->lines, &all[0], job->world.rank,
+                                !strcmp(job->ranks[0].machine, job->ranks[job->world.rank].machine),
+                                line_limit_s);
+    if (!rc)
+        rc = settle_lines(job, made, err);
+    if (job->lines.n)
+        mpi_client_watch(job->lines.poll_fd);
+    free(all);
+    return rc;
+}
+
+int job_open(struct job *job, const struct job_env *env, struct signals *signals, struct err *err)
+{
+    *job = (struct job){.launcher = env->launcher,
+                        .signals = signals,
+                        .patience_s = default_patience_s,
+                        .exchange = {.most = answers_most}};
+    int rc = start_mpi(job, env, err);
+    if (rc)
+        return rc;
+    job->ranks = calloc(job->world.size, sizeof(*job->ranks));
+    job->exchange.request = calloc(job->world.size, sizeof(*job->exchange.request));
+    if (!job->ranks || !job->exchange.request)
+        return err_set(err, -ENOMEM, "no memory for %u ranks", job->world.size);
+    return 0;
+}
+
+/*
+ * The others wait for the end of rank 0, which may still be patient with the rank that is lost, and
+ * has results to write. Without MPI the exit code is left: the launcher ends the others for it.
+ */
+static void abort_all(struct job *job, int code)
+{
+    double limit_s = job->mpi_gone ? results_s : job->patience_s;
+    lifeline_say(&job->lines, LIFELINE_FOLLOWS, job->lost[0] ? job->lost : job->over);
+    if (!job_is_first(job) && !lifeline_await_first(&job->lines, limit_s))
+        (void)sleep((unsigned)limit_s);
+    if (!job->mpi_gone)
+        job->ops->abort(code);
+}
+
+int job_close(struct job *job, int code)
+{
+    if (!job->ops)
+        return code;
+    (void)fflush(stdout);
+    bool broken = job->lost[0] || job->over[0];
+    if (broken)
+        abort_all(job, code);
+    else if (job->stuck)
+        mpi_client_kill();
+    else
+        job->ops->end();
+    lifeline_close(&job->lines);
+    free(job->ranks);
+    free(job->exchange.request);
+    job->ranks = NULL;
+    job->exchange.request = NULL;
+    return broken || job_is_first(job) ? code : 0;
+}

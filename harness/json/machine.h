@@ -1,0 +1,27 @@
+/* The topology as JSON, as in `contend topo --json` and in run.json. */
+#ifndef CONTEND_JSON_MACHINE_H
+#define CONTEND_JSON_MACHINE_H
+
+#include <jansson.h>
+
+#include "harness/base/bitset.h"
+#include "harness/machine/topo.h"
+
+/*
+ * {"origin", "cpu_model", "hypervisor", "cpus": {"count", "all", "allowed"}, "cores", "packages",
+ *  "llcs", "llc_level", "threads_per_core": {"min", "max"}, "core_kinds": [{"kind", "cpus"}],
+ *  "caches": [{"level", "size_bytes", "count", "cpus"}],
+ *  "nodes": [{"node", "kind", "memory_bytes", "allowed", "cpus"}],
+ *  "distances": [[...]] | null,
+ *  "gpus": [{"pci_bdf", "cuda_ordinal", "name", "uuid", "node", "node_source", "cpus", "note",
+ *            "health": health.h | null}],
+ *  "gpu_note", "cuda_driver": "13.0"}
+ * Nodes are os_node numbers, CPUs lists of os_cpu; unknown is null. NULL: no memory. The caller
+ * owns the result.
+ */
+json_t *topo_to_json(const struct topo *topo);
+
+/* "0-3,8" as a JSON string; NULL: no memory. */
+json_t *bitset_to_json(const struct bitset *set);
+
+#endif

@@ -1,0 +1,22 @@
+/* A plan as the JSON object of DESIGN.md, "Output of a run". */
+#ifndef CONTEND_JSON_PLAN_H
+#define CONTEND_JSON_PLAN_H
+
+#include <jansson.h>
+
+#include "harness/plan/plan.h"
+#include "harness/run/result.h"
+
+/*
+ * {"placement", "status": "ok" | "skipped", "reason", "workers": [{"worker", "cpus", "mem_nodes",
+ * "mem_policy", "threads", "gpu": {"pci_bdf", "cuda_ordinal"} | null}, ...]}; a background worker
+ * has "background": true as well. With `actual`, an observation of this plan or NULL, the workers
+ * that ran have "cpus_actual" and "mem_nodes_actual" too. NULL: no memory. The caller owns it.
+ */
+json_t *plan_to_json(const struct topo *topo, const struct plan *plan,
+                     const struct observation *actual);
+
+/* An array of plans. NULL: no memory. The caller owns it. */
+json_t *plans_to_json(const struct topo *topo, const struct plan *const *plans, size_t n);
+
+#endif

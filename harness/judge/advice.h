@@ -1,0 +1,54 @@
+/*
+ * What a run says in one sentence, and the command that applies it. Pure; every number in it is
+ * measured, and what the intervals do not carry is said to be unclear.
+ */
+#ifndef CONTEND_JUDGE_ADVICE_H
+#define CONTEND_JUDGE_ADVICE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "harness/rows/rounds.h"
+#include "harness/rows/row.h"
+
+/* A ratio nearer to 1 is not told from it. */
+#define CLOSING_CLEAR 1.05
+
+struct closing {
+    char sentence[512]; /* "" when there is nothing to compare */
+    char command[512];  /* "contend place ..."; "" when no placement is clearly better */
+};
+
+/*
+ * Speaks about the arms with `slots` workers. The winner is the pinned placement with the smallest
+ * median step time (`remote`, the negative control, cannot win, nor one of which a round failed),
+ * unless `sized` is clearly faster than it. It is compared with `none`, else with the slowest arm;
+ * arms whose plans are the same as that one's are not. "Clearly" means that the interval of the
+ * ratio, paired by rounds, does not hold 1 and that the ratio is CLOSING_CLEAR or more: the best of
+ * several placements in three rounds is often ahead by chance, but then by little. One round has no
+ * interval, which the sentence then says. -ENOMEM only.
+ */
+int closing_make(const struct result *result, const struct summary *summary,
+                 const struct rows *rows, unsigned slots, struct closing *closing, struct err *err);
+
+/*
+ * The same of a scan under load: what the placement keeps that keeps least, and, where another
+ * keeps clearly more at that key, what that one does. `idle` is the team without the load, arms[0]
+ * to arms[n - 1], n > 0, are those under load that have rows of retention.
+ */
+void closing_retention(const struct result *result, const struct rows *rows, const struct arm *idle,
+                       const struct arm *const *arms, size_t n, struct closing *closing);
+
+/* False of `remote`: it is the negative control. */
+bool closing_may_advise(enum placement placement);
+
+/*
+ * "contend place --workers 4 --placement partition --background 4 --reserve 2": what plans the
+ * arm's workers anew. Returns buf.
+ */
+char *closing_command(const struct result *result, const struct arm *arm, char *buf, size_t size);
+
+/* 2.41 -> "2.4x", 430.2 -> "430x", 1.053 -> "1.05x". Returns buf. */
+char *closing_format_ratio(double ratio, char *buf, size_t size);
+
+#endif

@@ -1,0 +1,91 @@
+/* What keeps a scan's speed under load: the sentence. Declared in advice.h. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "harness/base/text.h"
+#include "harness/judge/advice.h"
+#include "harness/rows/key.h"
+
+/* A placement is clearly better where it keeps that much more at the size that loses most. */
+static const double clear_gain = 0.1;
+
+/* The least and the most that an arm keeps over all keys. */
+struct range {
+    const struct row *least; /* NULL = nothing */
+    double most;
+};
+
+static struct range range_of(const struct rows *rows, const struct arm *arm)
+{
+    struct range range = {NULL, -INFINITY};
+    size_t at = 0;
+    for (const struct row *row; (row = scan_next(rows, arm, "retention", &at));) {
+        if (!range.least || row->median < range.least->median)
+            range.least = row;
+        range.most = fmax(range.most, row->median);
+    }
+    return range;
+}
+
+/* "84% to 97%", or "84%". */
+static char *format_range(const struct range *range, char *buf, size_t size)
+{
+    char least[16], most[16];
+    (void)text_percent(range->least->median, least, sizeof(least));
+    (void)text_percent(range->most, most, sizeof(most));
+    bool same = strcmp(least, most) == 0;
+    (void)snprintf(buf, size, "%s%s%s", least, same ? "" : " to ", same ? "" : most);
+    return buf;
+}
+
+/* At the key where `worst` keeps least, the other arm keeps clearly more, by its intervals too. */
+static bool is_clear(const struct rows *rows, const struct arm *arm, const struct row *worst)
+{
+    char key[VALUE_KEY_MAX];
+    const struct row *row = scan_find(rows, arm, "retention", scan_key(worst, key));
+    if (!row || row->median <= worst->median + clear_gain)
+        return false;
+    return row->rounds < 2 || worst->rounds < 2 || row->ci_low > worst->ci_high;
+}
+
+/* What failed in a round is nothing to be advised. */
+static bool can_win(const struct arm *arm, const struct range *range)
+{
+    return closing_may_advise(arm->placement) && range->least->status <= STATUS_CENSORED;
+}
+
+void closing_retention(const struct result *result, const struct rows *rows, const struct arm *idle,
+                       const struct arm *const *arms, size_t n, struct closing *closing)
+{
+    const struct arm *worst = NULL, *best = NULL;
+    char kept[40], *line = closing->sentence;
+    const size_t size = sizeof(closing->sentence);
+    struct range low = {NULL, 0}, high = low;
+    for (size_t i = 0; i < n; i++) {
+        struct range range = range_of(rows, arms[i]);
+        if (!worst || range.least->median < low.least->median) {
+            worst = arms[i];
+            low = range;
+        }
+        if (can_win(arms[i], &range) && (!best || range.least->median > high.least->median)) {
+            best = arms[i];
+            high = range;
+        }
+    }
+    bool clear = best && is_clear(rows, best, low.least);
+    unsigned behind = arm_background(worst);
+    int used = snprintf(
+        line, size,
+        "Under %u background worker%s (%s) %s keeps %s of its idle speed with placement %s", behind,
+        behind == 1 ? "" : "s", result->background->name, idle->bench->name,
+        format_range(&low, kept, sizeof(kept)), placement_infos[worst->placement].name);
+    if (clear)
+        used += snprintf(line + used, size - (size_t)used, ", %s with %s",
+                         format_range(&high, kept, sizeof(kept)),
+                         placement_infos[best->placement].name);
+    (void)snprintf(line + used, size - (size_t)used, ".");
+    closing->command[0] = '\0';
+    if (clear && best->placement != PLACE_NONE)
+        (void)closing_command(result, best, closing->command, sizeof(closing->command));
+}

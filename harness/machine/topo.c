@@ -1,0 +1,64 @@
+/* What can be asked of a topology once it is loaded. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "harness/machine/topo.h"
+
+void topo_free(struct topo *topo)
+{
+    if (!topo)
+        return;
+    free(topo->cpus);
+    free(topo->nodes);
+    for (unsigned i = 0; i < topo->ngpus; i++)
+        free(topo->gpus[i].health);
+    free(topo->gpus);
+    free(topo->distances);
+    memset(topo, 0, sizeof(*topo));
+}
+
+void topo_allowed_cpus(const struct topo *topo, struct bitset *set)
+{
+    for (unsigned i = 0; i < topo->ncpus; i++)
+        if (topo->cpus[i].allowed)
+            bitset_set(set, topo->cpus[i].os_cpu);
+}
+
+int topo_node_index(const struct topo *topo, unsigned os_node)
+{
+    for (unsigned i = 0; i < topo->nnodes; i++)
+        if (topo->nodes[i].os_node == os_node)
+            return (int)i;
+    return -1;
+}
+
+unsigned topo_visible_gpus(const struct topo *topo)
+{
+    unsigned n = 0;
+    while (n < topo->ngpus && topo->gpus[n].cuda_ordinal >= 0)
+        n++;
+    return n;
+}
+
+void topo_threads_per_core(const struct topo *topo, unsigned *min, unsigned *max)
+{
+    *min = *max = 0;
+    for (unsigned i = 0; i < topo->ncpus; i++) {
+        bool last = i + 1 == topo->ncpus || topo->cpus[i + 1].core != topo->cpus[i].core;
+        unsigned threads = (unsigned)topo->cpus[i].smt + 1;
+        if (last && (*min == 0 || threads < *min))
+            *min = threads;
+        if (last && threads > *max)
+            *max = threads;
+    }
+}
+
+const char *topo_source_name(enum topo_source source)
+{
+    static const char *const names[] = {[TOPO_UNKNOWN] = "unknown",
+                                        [TOPO_SYSFS] = "sysfs",
+                                        [TOPO_NVML] = "nvml",
+                                        [TOPO_HWLOC] = "hwloc",
+                                        [TOPO_OPTION] = "option"};
+    return names[source];
+}

@@ -1,0 +1,205 @@
+#include "harness/machine/topo_source.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "harness/base/bitset.h"
+#include "harness/sys/affinity.h"
+#include "harness/sys/process.h"
+
+enum {
+    XML_MAX_BYTES = 64 << 20, /* the largest XML in hwloc's own tests has 3 MB */
+    LOAD_LIMIT_S = 20         /* 4,096 CPUs load in well under a second */
+};
+
+static bool ends_with(const char *text, const char *end)
+{
+    size_t n = strlen(text), m = strlen(end);
+    return n >= m && strcmp(text + n - m, end) == 0;
+}
+
+/* Reads a whole file into a new NUL-terminated buffer. *length includes the NUL. */
+static int read_file(const char *path, char **text, int *length, struct err *err)
+{
+    int rc = 0;
+    *text = NULL;
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return err_sys(err, -errno, "cannot read the topology '%.120s'", path);
+    size_t used = 0, capacity = 1 << 16;
+    for (;;) {
+        char *grown = used + 1 < capacity && *text ? *text : realloc(*text, capacity *= 2);
+        if (!grown) {
+            rc = err_set(err, -ENOMEM, "no memory for the topology '%.120s'", path);
+            break;
+        }
+        *text = grown;
+        ssize_t n = read(fd, *text + used, capacity - used - 1);
+        if (n < 0)
+            rc = err_sys(err, -errno, "cannot read the topology '%.120s'", path);
+        if (n <= 0)
+            break;
+        used += (size_t)n;
+        if (used > XML_MAX_BYTES) {
+            rc = err_set(err, -EINVAL, "the topology '%.120s' is larger than %d MiB", path,
+                         XML_MAX_BYTES >> 20);
+            break;
+        }
+    }
+    (void)close(fd);
+    if (!rc && *text)
+        (*text)[used] = '\0';
+    *length = (int)used + 1;
+    return rc;
+}
+
+/*
+ * How many CPUs a synthetic description asks for: the product of its levels. hwloc would build the
+ * tree first and run out of memory.
+ */
+static unsigned long synthetic_cpus(const char *text)
+{
+    unsigned long product = 1;
+    for (const char *at = text; *at;) {
+        if (*at == '(' || *at == '[') {
+            at += strcspn(at, *at == '(' ? ")" : "]");
+            at += *at != '\0';
+        } else if (*at == ':' || (isdigit((unsigned char)*at) &&
+                                  (at == text || isspace((unsigned char)at[-1])))) {
+            char *end;
+            unsigned long n = strtoul(at + (*at == ':'), &end, 0);
+            if (__builtin_mul_overflow(product, n, &product))
+                return ~0UL;
+            at = end;
+        } else {
+            at++;
+        }
+    }
+    return product;
+}
+
+/* What to load, checked as far as it can be without hwloc. */
+struct source {
+    const char *description; /* synthetic, or NULL */
+    char *xml;               /* owned text of a file, or NULL; neither: this machine */
+    int xml_bytes;           /* with the NUL behind it */
+};
+
+/*
+ * We ask the drivers ourselves; these plugins would start CUDA, OpenCL and X behind our back. "pci"
+ * leaks, and hwloc reads the PCI bus from sysfs without it.
+ */
+static void set_this_machine(hwloc_topology_t hw)
+{
+    static const char *const unwanted[] = {"cuda", "nvml",      "opencl", "gl",
+                                           "rsmi", "levelzero", "pci"};
+    for (size_t i = 0; i < sizeof(unwanted) / sizeof(unwanted[0]); i++)
+        (void)hwloc_topology_set_components(hw, HWLOC_TOPOLOGY_COMPONENTS_FLAG_BLACKLIST,
+                                            unwanted[i]);
+}
+
+/* 0, or -1 when hwloc does not understand the source. *hw is the caller's to destroy, or NULL. */
+static int load(const struct source *source, hwloc_topology_t *hw)
+{
+    int rc = 0;
+    *hw = NULL;
+    if (hwloc_topology_init(hw))
+        return -1;
+    (void)hwloc_topology_set_flags(*hw, HWLOC_TOPOLOGY_FLAG_INCLUDE_DISALLOWED);
+    (void)hwloc_topology_set_io_types_filter(*hw, HWLOC_TYPE_FILTER_KEEP_IMPORTANT);
+    if (source->xml)
+        rc = hwloc_topology_set_xmlbuffer(*hw, source->xml, source->xml_bytes);
+    else if (source->description)
+        rc = hwloc_topology_set_synthetic(*hw, source->description);
+    else
+        set_this_machine(*hw);
+    return rc ? rc : hwloc_topology_load(*hw);
+}
+
+/* In a child. */
+static int try_load(void *source)
+{
+    hwloc_topology_t hw;
+    int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+    if (null >= 0) {
+        (void)dup2(null, STDOUT_FILENO);
+        (void)dup2(null, STDERR_FILENO);
+    }
+    (void)prctl(PR_SET_DUMPABLE, 0); /* a crash here is an answer, not worth a core file */
+    (void)alarm(LOAD_LIMIT_S);
+    return load(source, &hw) ? 1 : 0;
+}
+
+/*
+ * Loads what comes from outside, of which a child has tried before us whether hwloc survives it: a
+ * malformed XML can crash it (2.9's own parser, the one that is there without its libxml plugin,
+ * runs into NULL where a CPU set is missing). -EINVAL: hwloc does not understand it.
+ */
+static int load_tried(struct source *source, hwloc_topology_t *hw, struct err *err)
+{
+    struct process child;
+    int status, rc = process_start(&child, false, try_load, source);
+    if (rc)
+        return err_sys(err, rc, "cannot start a process that tries the topology");
+    process_wait(&child, &status);
+    if (status == PROCESS_STATUS_UNKNOWN)
+        return err_set(err, -ECHILD, "nothing says how the process that tried the topology ended");
+    bool survived = WIFEXITED(status) && WEXITSTATUS(status) == 0;
+    return survived && !load(source, hw) ? 0 : -EINVAL;
+}
+
+bool topo_source_is_file(const char *xml)
+{
+    struct stat st;
+    return stat(xml, &st) == 0 || ends_with(xml, ".xml");
+}
+
+static int load_file(const char *path, hwloc_topology_t *hw, struct err *err)
+{
+    struct source source = {0};
+    int rc = read_file(path, &source.xml, &source.xml_bytes, err);
+    if (!rc && (rc = load_tried(&source, hw, err)) == -EINVAL)
+        (void)err_set(err, rc, "'%.120s' is not a topology XML that hwloc can read", path);
+    free(source.xml);
+    return rc;
+}
+
+static int load_description(const char *text, hwloc_topology_t *hw, struct err *err)
+{
+    struct source source = {.description = text};
+    unsigned long cpus = synthetic_cpus(text);
+    if (cpus > BITSET_BITS)
+        return err_set(err, -EINVAL, "'%.80s' describes more than %d CPUs", text, BITSET_BITS);
+    int rc = text[0] && cpus ? load_tried(&source, hw, err) : -EINVAL;
+    if (rc == -EINVAL)
+        (void)err_set(err, rc,
+                      "'%.80s' is neither a file nor a description such as "
+                      "'package:2 l3:1 core:4 pu:2'",
+                      text);
+    return rc;
+}
+
+int topo_source_load(const char *xml, hwloc_topology_t *hw, struct err *err)
+{
+    struct source this_machine = {0};
+    *hw = NULL;
+    /* hwloc explains what it dislikes on stderr, in many lines; our one line is enough. */
+    (void)setenv("HWLOC_HIDE_ERRORS", "2", 0);
+    if (xml)
+        return topo_source_is_file(xml) ? load_file(xml, hw, err) : load_description(xml, hw, err);
+    int rc = affinity_check();
+    if (rc) /* hwloc would ask again and again, with ever more CPUs */
+        return err_sys(err, rc,
+                       "the kernel does not tell which CPUs this process may use "
+                       "(sched_getaffinity; under a sandbox?)");
+    return load(&this_machine, hw) ? err_set(err, -EIO, "hwloc cannot read this machine's topology")
+                                   : 0;
+}

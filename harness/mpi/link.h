@@ -1,0 +1,56 @@
+/*
+ * How a rank's harness (client.h) and its MPI process (server.h) talk: calls, and replies
+ * to those that have one, over a stream socket between the two. Both are the same program, so
+ * structs are sent as they are. The server replies once more, first of all: with whether MPI
+ * started, and its world.
+ */
+#ifndef CONTEND_MPI_LINK_H
+#define CONTEND_MPI_LINK_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum mpi_link_kind {
+    MPI_LINK_SEND,    /* a message's payload follows; no reply */
+    MPI_LINK_RECEIVE, /* begins to receive one of `bytes`; no reply */
+    MPI_LINK_POLL,    /* which messages are done, or have failed? */
+    MPI_LINK_SERVE,   /* become worker `index` of an arena; brings its memfd and eventfd */
+    MPI_LINK_JOIN,    /* has that worker come to its end? */
+    MPI_LINK_END,     /* finalize, reply, exit */
+    MPI_LINK_ABORT,   /* MPI_Abort with `code`: no reply */
+};
+
+enum { MPI_LINK_FDS = 2 };
+
+struct mpi_link_call {
+    enum mpi_link_kind kind;
+    unsigned peer;  /* rank, of messages */
+    unsigned token; /* the client's name for a message under way */
+    unsigned index;
+    int code;
+    uint64_t bytes;
+};
+
+struct mpi_link_reply {
+    int rc;         /* 0 or -errno with msg */
+    unsigned done;  /* JOIN: 1 = it has; POLL: how many struct mpi_link_done follow */
+    uint64_t bytes; /* of payload that follows */
+    char msg[252];
+};
+
+/* A message that is done; `bytes` of payload follow where it was received. */
+struct mpi_link_done {
+    unsigned token;
+    int rc; /* 0 or -errno; the reply's msg is of the first one that failed */
+    uint64_t bytes;
+};
+
+/* Whole, or -EPIPE where the other side is gone; other -errno. */
+int mpi_link_write(int fd, const void *data, size_t bytes);
+int mpi_link_read(int fd, void *data, size_t bytes);
+
+/* A call with file descriptors, or none (NULL); received ones are close-on-exec, absent ones -1. */
+int mpi_link_write_call(int fd, const struct mpi_link_call *call, const int *fds);
+int mpi_link_read_call(int fd, struct mpi_link_call *call, int *fds);
+
+#endif

@@ -1,0 +1,299 @@
+#include "harness/mpi/server.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <libgen.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "harness/core/mpi_ops.h"
+#include "harness/mpi/link.h"
+#include "harness/sys/log.h"
+#include "harness/worker/launch.h"
+#include "harness/worker/shared.h"
+#include "harness/worker/worker.h"
+
+struct message {
+    struct mpi_ops_request request;
+    void *data; /* NULL = the place is free */
+    size_t bytes;
+    bool received, done;
+    int rc; /* it could not begin, or has failed */
+};
+
+struct server {
+    int fd;
+    const struct bench *const *benches;
+    const struct mpi_ops *ops;
+    struct mpi_ops_world world;
+    struct message *messages;
+    unsigned nmessages;
+    char failure[200]; /* of the first message that failed */
+    /* The worker. */
+    struct arena *arena; /* NULL = there is none */
+    unsigned index;
+    pthread_t thread;
+    _Atomic bool ended;
+};
+
+/* ---- start ---- */
+
+static const struct mpi_ops *load_from(const char *path, struct err *err)
+{
+    /* Global: MPI's own plugins look for its symbols. */
+    void *module = dlopen(path, RTLD_NOW | RTLD_GLOBAL);
+    if (!module) {
+        (void)err_set(err, -ENOENT, "the MPI module cannot be loaded: %.150s", dlerror());
+        return NULL;
+    }
+    const struct mpi_ops *ops = dlsym(module, MPI_OPS_SYMBOL);
+    if (ops && ops->abi == MPI_OPS_ABI)
+        return ops;
+    (void)err_set(err, -ENOENT, "contend_mpi.so is of another version of this program");
+    return NULL;
+}
+
+static const struct mpi_ops *load_module(struct err *err)
+{
+    static const char *const places[] = {"contend_mpi.so", "lib/contend_mpi.so",
+                                         "../lib/contend/contend_mpi.so"};
+    char program[4096] = "", path[4200];
+    const char *named = getenv("CONTEND_MPI_MODULE");
+    if (named && *named)
+        return load_from(named, err);
+    (void)launch_find_program(program, sizeof(program), NULL);
+    const char *folder = dirname(program);
+    for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
+        (void)snprintf(path, sizeof(path), "%s/%s", folder, places[i]);
+        if (!access(path, R_OK))
+            return load_from(path, err);
+    }
+    (void)err_set(err, -ENOENT,
+                  "contend_mpi.so is not beside this program: install MPI (Debian: "
+                  "libopenmpi-dev) and build again, or name it by CONTEND_MPI_MODULE");
+    return NULL;
+}
+
+static int reply_with(const struct server *server, struct mpi_link_reply reply, const void *payload)
+{
+    int rc = mpi_link_write(server->fd, &reply, sizeof(reply));
+    return rc || !payload ? rc : mpi_link_write(server->fd, payload, reply.bytes);
+}
+
+/* Tells the client how it went. */
+static int start(struct server *server)
+{
+    struct err err = {0};
+    struct mpi_link_reply reply = {.bytes = sizeof(server->world)};
+    server->ops = load_module(&err);
+    if (!server->ops)
+        reply.rc = err.code;
+    else if (server->ops->start(&server->world, reply.msg, sizeof(reply.msg)))
+        reply.rc = -EIO;
+    if (err.code)
+        (void)snprintf(reply.msg, sizeof(reply.msg), "%s", err.msg);
+    int rc = reply_with(server, reply, reply.rc ? NULL : &server->world);
+    return rc ? rc : reply.rc;
+}
+
+/* ---- messages ---- */
+
+static int make_place(struct server *server, const struct mpi_link_call *call)
+{
+    if (call->token >= server->nmessages) {
+        size_t more = (size_t)call->token + 16;
+        struct message *larger = realloc(server->messages, more * sizeof(*larger));
+        if (!larger)
+            return -ENOMEM;
+        memset(larger + server->nmessages, 0, (more - server->nmessages) * sizeof(*larger));
+        server->messages = larger;
+        server->nmessages = (unsigned)more;
+    }
+    struct message *message = &server->messages[call->token];
+    *message = (struct message){.data = malloc(call->bytes ? call->bytes : 1),
+                                .bytes = call->bytes,
+                                .received = call->kind == MPI_LINK_RECEIVE};
+    return message->data ? 0 : -ENOMEM;
+}
+
+static void note_failure(struct server *server, const char *msg)
+{
+    if (!server->failure[0])
+        (void)snprintf(server->failure, sizeof(server->failure), "%s", msg);
+}
+
+/* Both ways; -errno of the link or no memory, other errors are told when it is asked. */
+static int begin_message(struct server *server, const struct mpi_link_call *call)
+{
+    char msg[200] = "";
+    int rc = make_place(server, call);
+    if (rc) /* what the client sends cannot be taken out of the socket: the end */
+        return rc;
+    struct message *message = &server->messages[call->token];
+    if (message->received) {
+        message->rc = server->ops->receive(call->peer, message->data, call->bytes,
+                                           &message->request, msg, sizeof(msg));
+    } else {
+        rc = mpi_link_read(server->fd, message->data, call->bytes);
+        if (rc)
+            return rc;
+        message->rc = server->ops->send(call->peer, message->data, call->bytes, &message->request,
+                                        msg, sizeof(msg));
+    }
+    if (message->rc)
+        note_failure(server, msg);
+    return 0;
+}
+
+static bool is_done(struct server *server, struct message *message)
+{
+    char msg[200] = "";
+    bool done = message->rc != 0;
+    if (!message->data || done)
+        return done;
+    message->rc = server->ops->test(&message->request, &done, msg, sizeof(msg));
+    if (message->rc)
+        note_failure(server, msg);
+    return done || message->rc;
+}
+
+/* In the order of their places; nobody is waited for. */
+static int poll_messages(struct server *server)
+{
+    struct mpi_link_reply reply = {.rc = 0};
+    struct message *const messages = server->messages;
+    const unsigned n = server->nmessages;
+    for (unsigned i = 0; i < n; i++) {
+        messages[i].done = is_done(server, &messages[i]);
+        reply.done += messages[i].done;
+    }
+    (void)snprintf(reply.msg, sizeof(reply.msg), "%s", server->failure);
+    int rc = reply_with(server, reply, NULL);
+    for (unsigned i = 0; i < n && !rc; i++) {
+        struct message *message = &messages[i];
+        bool brings = message->received && !message->rc;
+        const struct mpi_link_done done = {i, message->rc, brings ? message->bytes : 0};
+        if (!message->done)
+            continue;
+        rc = mpi_link_write(server->fd, &done, sizeof(done));
+        if (!rc && brings)
+            rc = mpi_link_write(server->fd, message->data, message->bytes);
+        free(message->data);
+        *message = (struct message){.data = NULL};
+    }
+    return rc;
+}
+
+/* ---- the worker ---- */
+
+static void *work(void *arg)
+{
+    struct server *server = arg;
+    struct arena_worker *slot = &server->arena->worker[server->index];
+    enum worker_state end = launch_bind(&slot->plan, &slot->err);
+    if (end == WORKER_LAUNCHED && !server->world.threads) {
+        (void)err_set(&slot->err, -ENOTSUP,
+                      "this MPI does not allow calls from a thread (MPI_THREAD_MULTIPLE)");
+        end = WORKER_SKIPPED;
+    }
+    if (end == WORKER_LAUNCHED)
+        worker_serve(bench_find(server->benches, slot->bench), server->arena, server->index,
+                     server->ops);
+    else
+        arena_set_state(server->arena, slot, end);
+    atomic_store(&server->ended, true);
+    arena_wake(server->arena);
+    return NULL;
+}
+
+static int begin_work(struct server *server, unsigned index, int arena_fd, struct err *err)
+{
+    if (server->arena)
+        return err_set(err, -EBUSY, "the worker of an earlier arm is still there");
+    server->arena = arena_attach(arena_fd, err);
+    if (!server->arena)
+        return err->code;
+    server->index = index;
+    atomic_store(&server->ended, false);
+    int error = pthread_create(&server->thread, NULL, work, server);
+    if (!error)
+        return 0;
+    arena_destroy(server->arena);
+    server->arena = NULL;
+    return err_sys(err, -error, "cannot start a thread for the worker");
+}
+
+static int serve(struct server *server, const struct mpi_link_call *call, const int *fds)
+{
+    struct err err = {0};
+    struct mpi_link_reply reply = {0};
+    arena_wake_through(fds[1]);
+    reply.rc = begin_work(server, call->index, fds[0], &err);
+    (void)close(fds[0]);
+    (void)snprintf(reply.msg, sizeof(reply.msg), "%s", err.msg);
+    return reply_with(server, reply, NULL);
+}
+
+static int join(struct server *server)
+{
+    struct mpi_link_reply reply = {.done = !server->arena || atomic_load(&server->ended)};
+    if (server->arena && reply.done) {
+        (void)pthread_join(server->thread, NULL);
+        arena_destroy(server->arena);
+        server->arena = NULL;
+    }
+    return reply_with(server, reply, NULL);
+}
+
+/* ---- calls ---- */
+
+static int answer(struct server *server, const struct mpi_link_call *call, const int *fds)
+{
+    switch (call->kind) {
+    case MPI_LINK_SEND:
+    case MPI_LINK_RECEIVE:
+        return begin_message(server, call);
+    case MPI_LINK_POLL:
+        return poll_messages(server);
+    case MPI_LINK_SERVE:
+        return serve(server, call, fds);
+    case MPI_LINK_JOIN:
+        return join(server);
+    case MPI_LINK_END:
+        server->ops->end();
+        return reply_with(server, (struct mpi_link_reply){0}, NULL);
+    case MPI_LINK_ABORT:
+        server->ops->abort(call->code);
+        break;
+    }
+    return -EPROTO;
+}
+
+int mpi_server_main(const struct bench *const *benches, int argc, char **argv)
+{
+    static struct server server;
+    struct mpi_link_call call;
+    int fds[MPI_LINK_FDS];
+    if (argc != 3) {
+        log_error("'%s' is how contend starts its MPI processes; it is not for you",
+                  LAUNCH_MPI_COMMAND);
+        return 2;
+    }
+    server.fd = (int)strtol(argv[2], NULL, 10);
+    (void)fcntl(server.fd, F_SETFD, FD_CLOEXEC);
+    server.benches = benches;
+    int rc = start(&server);
+    while (!rc) {
+        rc = mpi_link_read_call(server.fd, &call, fds);
+        if (!rc)
+            rc = answer(&server, &call, fds);
+        if (!rc && call.kind == MPI_LINK_END)
+            return 0;
+    }
+    return 2;
+}

@@ -1,0 +1,290 @@
+#include "harness/plan/plan.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "harness/plan/policy.h"
+
+/* The table of DESIGN.md. */
+const struct placement_info placement_infos[PLACEMENTS] = {
+    [PLACE_NONE] = {"none",
+                    "the scheduler decides, and every worker sizes its threads from all allowed "
+                    "CPUs: what people run by default",
+                    false, false},
+    [PLACE_SIZED] = {"sized",
+                     "unpinned, but threads = allowed CPUs / workers: separates oversubscription "
+                     "from placement",
+                     false, false},
+    [PLACE_SAME] = {"same", "every worker pinned to the same first slice: the classic mistake",
+                    false, true},
+    [PLACE_PARTITION] = {"partition", "disjoint contiguous slices, as taskset -c", true, true},
+    [PLACE_SPREAD] = {"spread", "disjoint slices, spread over packages and caches", true, true},
+    [PLACE_CORES] = {"cores", "disjoint, one thread a physical core", true, true},
+    [PLACE_LLC] = {"llc",
+                   "disjoint slices that never split a last-level cache between workers where "
+                   "avoidable",
+                   true, true},
+    [PLACE_NUMA] = {"numa",
+                    "slice inside one NUMA node with its memory bound there, as numactl "
+                    "--cpunodebind --membind",
+                    true, true},
+    [PLACE_GPU_LOCAL] = {"gpu-local", "as numa, on the node nearest to the worker's GPU", true,
+                         true},
+    [PLACE_REMOTE] = {"remote", "CPUs of one node, memory and GPU of another: the negative control",
+                      true, true},
+    [PLACE_PCORES] = {"pcores",
+                      "performance cores for the workers, efficiency cores for background", true,
+                      true},
+};
+
+/* As many as CPUs a bitset can hold; also keeps sums of unsigned counts from wrapping. */
+enum { PLAN_WORKERS_MAX = BITSET_BITS };
+
+const char *mem_policy_name(enum mem_policy policy)
+{
+    static const char *const names[] = {[MEM_DEFAULT] = "default",
+                                        [MEM_BIND] = "bind",
+                                        [MEM_PREFERRED] = "preferred",
+                                        [MEM_INTERLEAVE] = "interleave"};
+    return names[policy];
+}
+
+/* placement_parse on the first n characters. */
+static int parse_name(const char *name, size_t n, enum placement *placement, struct err *err)
+{
+    char known[160] = "";
+    size_t used = 0;
+    for (int p = 0; p < PLACEMENTS; p++) {
+        const char *candidate = placement_infos[p].name;
+        if (strlen(candidate) == n && strncmp(candidate, name, n) == 0) {
+            *placement = (enum placement)p;
+            return 0;
+        }
+        used +=
+            (size_t)snprintf(known + used, sizeof(known) - used, "%s%s", p ? ", " : "", candidate);
+    }
+    return err_set(err, -EINVAL, "unknown placement '%.*s'; known: %s", (int)(n < 60 ? n : 60),
+                   name, known);
+}
+
+int placement_parse(const char *name, enum placement *placement, struct err *err)
+{
+    return parse_name(name, strlen(name), placement, err);
+}
+
+int placement_parse_list(const char *text, enum placement out[PLACEMENTS], struct err *err)
+{
+    bool seen[PLACEMENTS] = {false};
+    int n = 0;
+    for (const char *at = text;; at++) {
+        enum placement placement;
+        size_t length = strcspn(at, ",");
+        int rc = parse_name(at, length, &placement, err);
+        if (rc)
+            return rc;
+        if (!seen[placement])
+            out[n++] = placement;
+        seen[placement] = true;
+        at += length;
+        if (!*at)
+            return n;
+    }
+}
+
+/* Lists are cut to what fits into one readable line. */
+enum { SHORT_LIST = 64 };
+
+static int take_requested(const struct plan_request *request, struct bitset *available,
+                          struct err *err)
+{
+    char bad[SHORT_LIST], allowed[SHORT_LIST];
+    struct bitset outside = request->cpus;
+    if (bitset_empty(available))
+        return err_set(err, -EINVAL, "this machine allows us no CPU");
+    if (bitset_empty(&request->cpus))
+        return 0;
+    bitset_andnot(&outside, available);
+    if (!bitset_empty(&outside))
+        return err_set(err, -EINVAL, "CPUs %s are not there or not allowed; allowed: %s",
+                       bitset_format(&outside, bad, sizeof(bad)),
+                       bitset_format(available, allowed, sizeof(allowed)));
+    *available = request->cpus;
+    return 0;
+}
+
+/* Takes the first cores, with all their siblings, out of the available CPUs. */
+static int keep_reserve(const struct topo *topo, unsigned reserve_cores, struct bitset *available,
+                        struct err *err)
+{
+    unsigned seen = 0;
+    int last = -1;
+    for (unsigned i = 0; i < topo->ncpus; i++) {
+        const struct topo_cpu *cpu = &topo->cpus[i];
+        if (!bitset_test(available, cpu->os_cpu))
+            continue;
+        seen += cpu->core != last;
+        last = cpu->core;
+        if (seen <= reserve_cores)
+            bitset_clear(available, cpu->os_cpu);
+    }
+    if (bitset_empty(available))
+        return err_set(err, -EINVAL, "a reserve of %u cores leaves nothing of the %u usable ones",
+                       reserve_cores, seen);
+    return 0;
+}
+
+static int check_request(const struct plan_request *request, struct err *err)
+{
+    if (request->workers < 1 || request->workers > PLAN_WORKERS_MAX ||
+        request->background > PLAN_WORKERS_MAX)
+        return err_set(err, -EINVAL,
+                       "%u workers and %u in the background: from 1 and 0 up to %d are possible",
+                       request->workers, request->background, PLAN_WORKERS_MAX);
+    return 0;
+}
+
+static int make_workers(const struct topo *topo, const struct plan_request *request,
+                        struct plan *plan, struct err *err)
+{
+    unsigned n = request->workers + request->background, visible = topo_visible_gpus(topo);
+    plan->workers = calloc(n, sizeof(*plan->workers));
+    if (!plan->workers)
+        return err_set(err, -ENOMEM, "no memory to plan %u workers", n);
+    plan->nworkers = n;
+    for (unsigned w = 0; w < n; w++) {
+        plan->workers[w].background = w >= request->workers;
+        plan->workers[w].gpu = w < request->workers && visible ? (int)(w % visible) : -1;
+    }
+    return 0;
+}
+
+/*
+ * The nodes a memory policy names for a worker that has none of its own: those local to its CPUs,
+ * or all when it may run anywhere and wants its pages spread. `preferred` takes one node only in
+ * the kernel: the one with most of the CPUs.
+ */
+static void find_mem_nodes(const struct topo *topo, bool pinned, enum mem_policy policy,
+                           struct plan_worker *worker)
+{
+    unsigned best = 0;
+    for (unsigned n = 0; n < topo->nnodes; n++) {
+        struct bitset local = topo->nodes[n].cpus;
+        bitset_and(&local, &worker->cpus);
+        unsigned cpus = bitset_count(&local);
+        bool everywhere = !pinned && policy == MEM_INTERLEAVE && !topo->nodes[n].kind[0];
+        if (!topo->nodes[n].allowed || (!cpus && !everywhere))
+            continue;
+        if (policy == MEM_PREFERRED) {
+            if (cpus <= best)
+                continue;
+            memset(&worker->mem_nodes, 0, sizeof(worker->mem_nodes));
+        }
+        best = cpus > best ? cpus : best;
+        bitset_set(&worker->mem_nodes, topo->nodes[n].os_node);
+    }
+}
+
+static int finish_memory(const struct topo *topo, const struct plan_request *request,
+                         struct plan *plan, struct err *err)
+{
+    if (!request->has_mem_policy)
+        return 0;
+    for (unsigned w = 0; w < plan->nworkers; w++) {
+        struct plan_worker *worker = &plan->workers[w];
+        worker->mem_policy = request->mem_policy;
+        if (request->mem_policy == MEM_DEFAULT)
+            memset(&worker->mem_nodes, 0, sizeof(worker->mem_nodes));
+        else if (bitset_empty(&worker->mem_nodes))
+            find_mem_nodes(topo, placement_infos[plan->placement].pinned, request->mem_policy,
+                           worker);
+        char cpus[SHORT_LIST];
+        if (request->mem_policy != MEM_DEFAULT && bitset_empty(&worker->mem_nodes))
+            return err_set(err, -EINVAL,
+                           "memory policy '%s' is not possible: no NUMA node near CPUs %s has "
+                           "memory that we may use",
+                           mem_policy_name(request->mem_policy),
+                           bitset_format(&worker->cpus, cpus, sizeof(cpus)));
+    }
+    return 0;
+}
+
+static void finish_threads(const struct plan_request *request, struct plan *plan)
+{
+    for (unsigned w = 0; w < plan->nworkers; w++) {
+        struct plan_worker *worker = &plan->workers[w];
+        assert(!bitset_empty(&worker->cpus));
+        if (!worker->background && request->threads)
+            worker->threads = request->threads;
+        else if (!worker->threads)
+            worker->threads = bitset_count(&worker->cpus);
+    }
+}
+
+static void skip(struct plan *plan)
+{
+    free(plan->workers);
+    plan->workers = NULL;
+    plan->nworkers = 0;
+    plan->status = PLAN_SKIPPED;
+}
+
+unsigned plan_default_workers(const struct topo *topo)
+{
+    unsigned gpus = topo_visible_gpus(topo);
+    return gpus > 2 ? gpus : 2;
+}
+
+int plan_make(const struct topo *topo, const struct plan_request *request, struct plan *plan,
+              struct err *err)
+{
+    struct plan_space space = {.topo = topo, .request = request};
+    const struct policy *policy = &plan_policies[request->placement];
+    *plan = (struct plan){.placement = request->placement};
+    int rc = check_request(request, err);
+    if (rc)
+        return rc;
+    topo_allowed_cpus(topo, &space.available);
+    rc = take_requested(request, &space.available, err);
+    if (!rc)
+        rc = keep_reserve(topo, request->reserve_cores, &space.available, err);
+    if (!rc)
+        rc = make_workers(topo, request, plan, err);
+    if (rc)
+        return rc;
+    space.ncpus = bitset_count(&space.available);
+    if (policy->why_not)
+        policy->why_not(&space, plan);
+    if (plan->reason[0]) {
+        skip(plan);
+        return 0;
+    }
+    rc = policy->place(&space, plan, err);
+    if (!rc)
+        rc = finish_memory(topo, request, plan, err);
+    if (!rc)
+        finish_threads(request, plan);
+    return rc;
+}
+
+void plan_free(struct plan *plan)
+{
+    if (!plan)
+        return;
+    free(plan->workers);
+    plan->workers = NULL;
+    plan->nworkers = 0;
+}
+
+bool plan_overlaps(const struct plan *plan)
+{
+    struct bitset taken = {0};
+    for (unsigned w = 0; w < plan->nworkers; w++) {
+        if (bitset_intersects(&taken, &plan->workers[w].cpus))
+            return true;
+        bitset_or(&taken, &plan->workers[w].cpus);
+    }
+    return false;
+}

@@ -1,0 +1,489 @@
+#include "harness/plan/policy.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "harness/plan/slices.h"
+
+__attribute__((format(printf, 2, 3))) static void refuse(struct plan *plan, const char *fmt, ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    (void)vsnprintf(plan->reason, sizeof(plan->reason), fmt, ap);
+    va_end(ap);
+}
+
+/* Disjoint slices need a unit for each worker. */
+static int check_room(const struct plan *plan, unsigned workers, unsigned have, const char *unit,
+                      struct err *err)
+{
+    if (workers <= have)
+        return 0;
+    return err_set(err, -ENOSPC,
+                   "placement '%s' cannot give each of %u workers a %s of its own: there %s %u to "
+                   "use (none, sized and same allow more workers than CPUs)",
+                   placement_infos[plan->placement].name, workers, unit, have == 1 ? "is" : "are",
+                   have);
+}
+
+/* The first topology CPU that may be used: there always is one. */
+static const struct topo_cpu *first_available(const struct plan_space *space)
+{
+    const struct topo_cpu *cpu = space->topo->cpus;
+    while (!bitset_test(&space->available, cpu->os_cpu))
+        cpu++;
+    return cpu;
+}
+
+/* ---- none, sized, same, partition: what people do by hand ---- */
+
+static int place_none(const struct plan_space *space, struct plan *plan, struct err *err)
+{
+    (void)err;
+    for (unsigned w = 0; w < plan->nworkers; w++)
+        plan->workers[w].cpus = space->available;
+    return 0;
+}
+
+static int place_sized(const struct plan_space *space, struct plan *plan, struct err *err)
+{
+    unsigned share = space->ncpus / plan->nworkers;
+    for (unsigned w = 0; w < plan->nworkers; w++)
+        plan->workers[w].threads = share ? share : 1;
+    return place_none(space, plan, err);
+}
+
+static int place_same(const struct plan_space *space, struct plan *plan, struct err *err)
+{
+    struct units cpus;
+    int rc = units_make(space->topo, &space->available, UNIT_CPU, &cpus, err);
+    if (!rc) {
+        /* As large as the first slice of `partition`. */
+        unsigned share = (cpus.n + plan->nworkers - 1) / plan->nworkers;
+        for (unsigned i = 0; i < share; i++)
+            units_give(&cpus, i, &plan->workers[0]);
+        for (unsigned w = 1; w < plan->nworkers; w++)
+            plan->workers[w].cpus = plan->workers[0].cpus;
+    }
+    units_free(&cpus);
+    return rc;
+}
+
+/* Deals units of one kind in blocks to plan->workers[from .. from + n). */
+static int deal_blocks(const struct plan_space *space, const struct bitset *available,
+                       enum unit_kind kind, struct plan *plan, unsigned from, unsigned n,
+                       struct err *err)
+{
+    static const char *const names[] = {[UNIT_CPU] = "CPU",
+                                        [UNIT_CORE] = "core",
+                                        [UNIT_THREAD] = "core",
+                                        [UNIT_LLC] = "last-level cache"};
+    struct units units;
+    struct plan_worker **workers = calloc(n + 1, sizeof(struct plan_worker *));
+    int rc = units_make(space->topo, available, kind, &units, err);
+    if (!rc && !workers)
+        rc = err_set(err, -ENOMEM, "no memory to plan %u workers", n);
+    if (!rc)
+        rc = check_room(plan, n, units.n, names[kind], err);
+    if (!rc && workers && n) {
+        for (unsigned w = 0; w < n; w++)
+            workers[w] = &plan->workers[from + w];
+        units_deal_blocks(&units, 0, units.n, workers, n);
+    }
+    units_free(&units);
+    free(workers);
+    return rc;
+}
+
+static int place_partition(const struct plan_space *space, struct plan *plan, struct err *err)
+{
+    return deal_blocks(space, &space->available, UNIT_CPU, plan, 0, plan->nworkers, err);
+}
+
+/* ---- spread, cores, llc: by cores and caches ---- */
+
+/* True when all available CPUs lie in one last-level cache. */
+static bool one_llc(const struct plan_space *space)
+{
+    const struct topo_cpu *first = first_available(space);
+    for (unsigned i = 0; i < space->topo->ncpus; i++) {
+        const struct topo_cpu *cpu = &space->topo->cpus[i];
+        if (bitset_test(&space->available, cpu->os_cpu) && cpu->llc != first->llc)
+            return false;
+    }
+    return true;
+}
+
+static void why_not_spread(const struct plan_space *space, struct plan *plan)
+{
+    if (one_llc(space)) /* and so one package: a cache never spans two */
+        refuse(plan, "all usable CPUs share one package and one last-level cache; spread would "
+                     "equal partition");
+}
+
+/*
+ * Cores as cards, in cache order: a cache with at least as many cores as there are workers gives
+ * some to every worker, and from a smaller one no worker gets two, so that each slice touches as
+ * many caches, and with them packages, as it can.
+ */
+static int place_spread(const struct plan_space *space, struct plan *plan, struct err *err)
+{
+    struct units cores;
+    int rc = units_make(space->topo, &space->available, UNIT_CORE, &cores, err);
+    if (!rc)
+        rc = check_room(plan, plan->nworkers, cores.n, "core", err);
+    if (!rc)
+        units_deal_cards(&cores, plan->workers, plan->nworkers);
+    units_free(&cores);
+    return rc;
+}
+
+static void why_not_cores(const struct plan_space *space, struct plan *plan)
+{
+    const struct topo_cpu *last = NULL;
+    for (unsigned i = 0; i < space->topo->ncpus; i++) {
+        const struct topo_cpu *cpu = &space->topo->cpus[i];
+        if (!bitset_test(&space->available, cpu->os_cpu))
+            continue;
+        if (last && last->core == cpu->core)
+            return;
+        last = cpu;
+    }
+    refuse(plan, "the system reports one usable thread a core; cores would equal partition");
+}
+
+static int place_cores(const struct plan_space *space, struct plan *plan, struct err *err)
+{
+    return deal_blocks(space, &space->available, UNIT_THREAD, plan, 0, plan->nworkers, err);
+}
+
+static void why_not_llc(const struct plan_space *space, struct plan *plan)
+{
+    if (!one_llc(space))
+        return;
+    if (space->topo->llc_level == 0)
+        refuse(plan, "no shared cache is reported and there is one package");
+    else
+        refuse(plan, "all usable CPUs share one last-level cache (L%u)", space->topo->llc_level);
+}
+
+/* More workers than caches: each cache hosts some, and its cores are dealt among them. */
+static int share_llcs(const struct plan_space *space, struct plan *plan, struct err *err)
+{
+    struct units cores;
+    struct group *caches = NULL;
+    unsigned *home = calloc(plan->nworkers, sizeof(*home));
+    int n = 0, rc = units_make(space->topo, &space->available, UNIT_CORE, &cores, err);
+    if (!rc && !home)
+        rc = err_set(err, -ENOMEM, "no memory to plan %u workers", plan->nworkers);
+    if (!rc)
+        rc = check_room(plan, plan->nworkers, cores.n, "core", err);
+    if (!rc)
+        rc = n = units_group(&cores, false, &caches, err);
+    if (rc > 0) {
+        groups_fill(caches, (unsigned)n, plan->nworkers, home);
+        rc = groups_deal(&cores, caches, (unsigned)n, home, plan, err);
+    }
+    free(caches);
+    free(home);
+    units_free(&cores);
+    return rc;
+}
+
+static int place_llc(const struct plan_space *space, struct plan *plan, struct err *err)
+{
+    struct units llcs;
+    int rc = units_make(space->topo, &space->available, UNIT_LLC, &llcs, err);
+    bool enough = llcs.n >= plan->nworkers;
+    units_free(&llcs);
+    if (rc)
+        return rc;
+    return enough ? deal_blocks(space, &space->available, UNIT_LLC, plan, 0, plan->nworkers, err)
+                  : share_llcs(space, plan, err);
+}
+
+/* ---- pcores ---- */
+
+static void why_not_pcores(const struct plan_space *space, struct plan *plan)
+{
+    const struct topo_cpu *first = first_available(space);
+    for (unsigned i = 0; i < space->topo->ncpus; i++) {
+        const struct topo_cpu *cpu = &space->topo->cpus[i];
+        if (bitset_test(&space->available, cpu->os_cpu) && cpu->kind != first->kind)
+            return;
+    }
+    refuse(plan, "all usable cores are of one kind (no performance and efficiency cores)");
+}
+
+/*
+ * The kinds that count as performance cores: the most powerful one, and those below it only while
+ * there are fewer cores than workers; the weakest never. Writes the CPUs of both sides.
+ */
+static int split_kinds(const struct plan_space *space, struct bitset *strong, struct bitset *weak,
+                       struct err *err)
+{
+    struct units cores;
+    int rc = units_make(space->topo, &space->available, UNIT_CORE, &cores, err);
+    int lowest = INT32_MAX, threshold = -1;
+    for (unsigned i = 0; i < cores.n && !rc; i++) {
+        lowest = cores.unit[i].kind < lowest ? cores.unit[i].kind : lowest;
+        threshold = cores.unit[i].kind > threshold ? cores.unit[i].kind : threshold;
+    }
+    for (unsigned n = 0; threshold > lowest; threshold--) {
+        for (unsigned i = 0; i < cores.n; i++)
+            n += cores.unit[i].kind == threshold;
+        if (n >= space->request->workers || threshold == lowest + 1)
+            break;
+    }
+    for (unsigned i = 0; i < space->topo->ncpus; i++) {
+        const struct topo_cpu *cpu = &space->topo->cpus[i];
+        if (bitset_test(&space->available, cpu->os_cpu))
+            bitset_set(cpu->kind >= threshold ? strong : weak, cpu->os_cpu);
+    }
+    units_free(&cores);
+    return rc;
+}
+
+static int place_pcores(const struct plan_space *space, struct plan *plan, struct err *err)
+{
+    struct bitset strong = {0}, weak = {0};
+    unsigned workers = space->request->workers;
+    int rc = split_kinds(space, &strong, &weak, err);
+    if (!rc)
+        rc = deal_blocks(space, &strong, UNIT_CORE, plan, 0, workers, err);
+    if (!rc)
+        rc = deal_blocks(space, &weak, UNIT_CORE, plan, workers, plan->nworkers - workers, err);
+    return rc;
+}
+
+/* ---- numa, gpu-local, remote: by NUMA node ---- */
+
+/* Usable cores by node, for nodes whose memory may be used too. */
+struct numa {
+    struct units cores;
+    unsigned usable; /* cores on such nodes */
+    struct group *nodes;
+    unsigned nnodes;
+    unsigned *home; /* worker -> index in nodes */
+};
+
+static void numa_free(struct numa *numa)
+{
+    units_free(&numa->cores);
+    free(numa->nodes);
+    free(numa->home);
+}
+
+static int numa_init(const struct plan_space *space, const struct plan *plan, struct numa *numa,
+                     struct err *err)
+{
+    struct bitset local = {0};
+    for (unsigned i = 0; i < space->topo->ncpus; i++) {
+        const struct topo_cpu *cpu = &space->topo->cpus[i];
+        if (cpu->node >= 0 && space->topo->nodes[cpu->node].allowed &&
+            bitset_test(&space->available, cpu->os_cpu))
+            bitset_set(&local, cpu->os_cpu);
+    }
+    *numa = (struct numa){.home = calloc(plan->nworkers + 1, sizeof(*numa->home))};
+    int rc = units_make(space->topo, &local, UNIT_CORE, &numa->cores, err);
+    if (!rc && !numa->home)
+        rc = err_set(err, -ENOMEM, "no memory to plan %u workers", plan->nworkers);
+    if (!rc)
+        rc = units_group(&numa->cores, true, &numa->nodes, err);
+    numa->nnodes = rc > 0 ? (unsigned)rc : 0;
+    numa->usable = numa->cores.n;
+    return rc < 0 ? rc : 0;
+}
+
+static void why_not_numa(const struct plan_space *space, struct plan *plan)
+{
+    int first = -1;
+    for (unsigned i = 0; i < space->topo->ncpus; i++) {
+        const struct topo_cpu *cpu = &space->topo->cpus[i];
+        if (cpu->node < 0 || !space->topo->nodes[cpu->node].allowed ||
+            !bitset_test(&space->available, cpu->os_cpu))
+            continue;
+        if (first >= 0 && cpu->node != first)
+            return;
+        first = cpu->node;
+    }
+    if (space->topo->nnodes > 1)
+        refuse(plan, "fewer than two of the %u NUMA nodes have both usable CPUs and memory",
+               space->topo->nnodes);
+    else
+        refuse(plan, "the system reports one NUMA node");
+}
+
+static void bind_memory(const struct topo *topo, int node, struct plan_worker *worker)
+{
+    worker->mem_policy = MEM_BIND;
+    bitset_set(&worker->mem_nodes, topo->nodes[node].os_node);
+}
+
+static int deal_nodes(const struct plan_space *space, const struct numa *numa, struct plan *plan,
+                      struct err *err)
+{
+    for (unsigned w = 0; w < plan->nworkers; w++)
+        bind_memory(space->topo, numa->nodes[numa->home[w]].key, &plan->workers[w]);
+    return groups_deal(&numa->cores, numa->nodes, numa->nnodes, numa->home, plan, err);
+}
+
+static int place_numa(const struct plan_space *space, struct plan *plan, struct err *err)
+{
+    struct numa numa;
+    int rc = numa_init(space, plan, &numa, err);
+    if (!rc)
+        rc = check_room(plan, plan->nworkers, numa.usable, "core", err);
+    if (!rc) {
+        groups_fill(numa.nodes, numa.nnodes, plan->nworkers, numa.home);
+        rc = deal_nodes(space, &numa, plan, err);
+    }
+    numa_free(&numa);
+    return rc;
+}
+
+/* True when workers may be placed on this node. */
+static bool node_is_usable(const struct plan_space *space, int node)
+{
+    if (!space->topo->nodes[node].allowed)
+        return false;
+    for (unsigned i = 0; i < space->topo->ncpus; i++)
+        if (space->topo->cpus[i].node == node &&
+            bitset_test(&space->available, space->topo->cpus[i].os_cpu))
+            return true;
+    return false;
+}
+
+static void why_not_gpu_local(const struct plan_space *space, struct plan *plan)
+{
+    unsigned visible = topo_visible_gpus(space->topo);
+    why_not_numa(space, plan);
+    if (plan->reason[0])
+        return;
+    if (!visible)
+        refuse(plan, "there is no GPU to be local to");
+    for (unsigned i = 0; i < visible && i < space->request->workers && !plan->reason[0]; i++) {
+        const struct topo_gpu *gpu = &space->topo->gpus[i];
+        if (gpu->node < 0)
+            refuse(plan, "which NUMA node GPU %s is near is not known", gpu->pci_bdf);
+        else if (!node_is_usable(space, gpu->node))
+            refuse(plan, "GPU %s is near NUMA node %u, which has no usable CPU or memory",
+                   gpu->pci_bdf, space->topo->nodes[gpu->node].os_node);
+    }
+}
+
+static int place_gpu_local(const struct plan_space *space, struct plan *plan, struct err *err)
+{
+    struct numa numa;
+    unsigned workers = space->request->workers, room = 0;
+    int rc = numa_init(space, plan, &numa, err);
+    for (unsigned w = 0; w < workers && !rc; w++) {
+        int node = space->topo->gpus[plan->workers[w].gpu].node;
+        unsigned g = 0;
+        while (numa.nodes[g].key != node)
+            g++;
+        numa.home[w] = g;
+        numa.nodes[g].workers++;
+    }
+    for (unsigned g = 0; g < numa.nnodes && !rc; g++) {
+        const struct group *node = &numa.nodes[g];
+        room += node->count - node->workers;
+        if (node->workers > node->count)
+            rc = err_set(err, -ENOSPC,
+                         "placement 'gpu-local' cannot put %u workers near their GPUs on NUMA node "
+                         "%u: there are %u cores to use",
+                         node->workers, space->topo->nodes[node->key].os_node, node->count);
+    }
+    if (!rc)
+        rc = check_room(plan, plan->nworkers, workers + room, "core", err);
+    if (!rc) {
+        groups_fill(numa.nodes, numa.nnodes, plan->nworkers - workers, numa.home + workers);
+        rc = deal_nodes(space, &numa, plan, err);
+    }
+    numa_free(&numa);
+    return rc;
+}
+
+static unsigned distance(const struct topo *topo, int from, int to)
+{
+    return topo->distances ? topo->distances[(size_t)from * topo->nnodes + (size_t)to] : 0;
+}
+
+/* The farthest of the other nodes; of equally far ones, the next in order. */
+static int far_node(const struct topo *topo, const struct numa *numa, unsigned home)
+{
+    int here = numa->nodes[home].key, far = numa->nodes[(home + 1) % numa->nnodes].key;
+    for (unsigned step = 2; step < numa->nnodes; step++) {
+        int node = numa->nodes[(home + step) % numa->nnodes].key;
+        if (distance(topo, here, node) > distance(topo, here, far))
+            far = node;
+    }
+    return far;
+}
+
+/* True when GPU a is the worse one, as wanted here: beside the far memory, else far, else idle. */
+static bool is_more_remote(const struct topo *topo, int home, int memory, const unsigned *users,
+                           unsigned a, unsigned b)
+{
+    int node_a = topo->gpus[a].node, node_b = topo->gpus[b].node;
+    if ((node_a == memory) != (node_b == memory))
+        return node_a == memory;
+    unsigned far_a = distance(topo, home, node_a), far_b = distance(topo, home, node_b);
+    return far_a != far_b ? far_a > far_b : users[a] < users[b];
+}
+
+/* A visible GPU that is known to be of another node than `home`, or `otherwise`. */
+static int remote_gpu(const struct topo *topo, int home, int memory, unsigned *users, int otherwise)
+{
+    int best = -1;
+    for (unsigned i = 0; i < topo_visible_gpus(topo); i++)
+        if (topo->gpus[i].node >= 0 && topo->gpus[i].node != home &&
+            (best < 0 || is_more_remote(topo, home, memory, users, i, (unsigned)best)))
+            best = (int)i;
+    if (best < 0)
+        return otherwise;
+    users[best]++;
+    return best;
+}
+
+static int place_remote(const struct plan_space *space, struct plan *plan, struct err *err)
+{
+    struct numa numa;
+    unsigned *users = calloc(space->topo->ngpus + 1, sizeof(*users));
+    int rc = numa_init(space, plan, &numa, err);
+    if (!rc && !users)
+        rc = err_set(err, -ENOMEM, "no memory to plan %u GPUs", space->topo->ngpus);
+    if (!rc)
+        rc = check_room(plan, plan->nworkers, numa.usable, "core", err);
+    if (!rc) {
+        groups_fill(numa.nodes, numa.nnodes, plan->nworkers, numa.home);
+        rc = groups_deal(&numa.cores, numa.nodes, numa.nnodes, numa.home, plan, err);
+    }
+    for (unsigned w = 0; w < plan->nworkers && !rc; w++) {
+        struct plan_worker *worker = &plan->workers[w];
+        int memory = far_node(space->topo, &numa, numa.home[w]);
+        bind_memory(space->topo, memory, worker);
+        if (!worker->background)
+            worker->gpu =
+                remote_gpu(space->topo, numa.nodes[numa.home[w]].key, memory, users, worker->gpu);
+    }
+    numa_free(&numa);
+    free(users);
+    return rc;
+}
+
+const struct policy plan_policies[PLACEMENTS] = {
+    [PLACE_NONE] = {NULL, place_none},
+    [PLACE_SIZED] = {NULL, place_sized},
+    [PLACE_SAME] = {NULL, place_same},
+    [PLACE_PARTITION] = {NULL, place_partition},
+    [PLACE_SPREAD] = {why_not_spread, place_spread},
+    [PLACE_CORES] = {why_not_cores, place_cores},
+    [PLACE_LLC] = {why_not_llc, place_llc},
+    [PLACE_NUMA] = {why_not_numa, place_numa},
+    [PLACE_GPU_LOCAL] = {why_not_gpu_local, place_gpu_local},
+    [PLACE_REMOTE] = {why_not_numa, place_remote},
+    [PLACE_PCORES] = {why_not_pcores, place_pcores},
+};

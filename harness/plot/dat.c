@@ -1,0 +1,111 @@
+#include "harness/plot/dat.h"
+
+#include <ctype.h>
+#include <math.h>
+#include <string.h>
+
+enum { HOST_MOST = 48, LINE_MOST = 150 };
+
+void report_put_clean(FILE *out, const char *text, size_t most)
+{
+    for (size_t i = 0; text[i] && i < most; i++) {
+        unsigned char c = (unsigned char)text[i];
+        bool safe = (c < 0x80 && isalnum(c)) || strchr(" ._:/()+,-", c);
+        (void)fputc(safe ? c : '_', out);
+    }
+}
+
+void report_put_text(FILE *out, const char *text, size_t most)
+{
+    (void)fputs(" \"", out);
+    report_put_clean(out, text, most);
+    (void)fputc('"', out);
+}
+
+/* ` "not on this machine: numa, pcores"`, or ` ""`. */
+static void put_footnote(const struct result *result, FILE *out)
+{
+    bool skipped[PLACEMENTS] = {false}, any = false;
+    (void)fputs(" \"", out);
+    for (size_t i = 0; i < result->narms; i++) {
+        const struct arm *arm = &result->arms[i];
+        if (arm->plan.status != PLAN_SKIPPED || skipped[arm->placement])
+            continue;
+        (void)fprintf(out, "%s%s",
+                      any ? ", " : "not on this machine: ", placement_infos[arm->placement].name);
+        skipped[arm->placement] = any = true;
+    }
+    (void)fputc('"', out);
+}
+
+void report_put_heading(const struct report *report, const char *what, unsigned workers,
+                        const char *how, FILE *out)
+{
+    static const char *const devices[] = {"no device", "device: sim (modelled GPU)", "device: cuda",
+                                          "NCCL", "MPI on the CPUs"};
+    enum device device = DEVICE_NONE;
+    for (size_t i = 0; i < report->result->narms; i++)
+        if (arm_device(report->result, &report->result->arms[i]) != DEVICE_NONE)
+            device = arm_device(report->result, &report->result->arms[i]);
+    (void)fputs(" \"", out);
+    report_put_clean(out, report->result->scenario, HOST_MOST);
+    (void)fprintf(out, ": %s - %s\" \"", what, devices[device]);
+    report_put_clean(out, report->host, HOST_MOST);
+    (void)fputs(report->host[0] ? ". " : "", out);
+    if (workers)
+        (void)fprintf(out, "%u worker%s. ", workers, workers == 1 ? "" : "s");
+    (void)fprintf(out, "%s\"", how);
+    put_footnote(report->result, out);
+}
+
+const char *report_say_rounds(const struct report *report, const char *what, char *buf, size_t size)
+{
+    unsigned rounds = report->result->rounds_done;
+    if (rounds > 1)
+        (void)snprintf(buf, size, "%s. Medians and 95 percent intervals over %u rounds", what,
+                       rounds);
+    else
+        (void)snprintf(buf, size, "%s. One round, so no intervals", what);
+    return buf;
+}
+
+void report_end_block(FILE *out)
+{
+    (void)fputs("\n\n", out);
+}
+
+void report_put_scan_heading(const struct report *report, const struct arm *arm, const char *what,
+                             const char *how, const char *rest, FILE *out)
+{
+    char line[480];
+    const struct arm_summary *summary = &report->summary->arms[arm - report->result->arms];
+    (void)snprintf(line, sizeof(line), "%.*s: %s", HOST_MOST, report->result->scenario, what);
+    report_put_text(out, line, LINE_MOST);
+    (void)snprintf(line, sizeof(line), "%.*s%s%s", HOST_MOST, report->host,
+                   report->host[0] ? ". " : "", how);
+    report_put_text(out, line, LINE_MOST);
+    bool all_well = summary->status == STATUS_OK;
+    (void)snprintf(line, sizeof(line), "%s%s%.*s%s%s", all_well ? "" : status_name(summary->status),
+                   all_well ? "" : ": ", REPORT_REASON_MOST, all_well ? "" : summary->reason,
+                   all_well || !rest[0] ? "" : ". ", rest);
+    report_put_text(out, line, LINE_MOST);
+}
+
+void report_start_block(FILE *out, const char *nothing)
+{
+    (void)fprintf(out, "%s\n", nothing);
+}
+
+double report_round_125(double value, bool up)
+{
+    static const double digits[] = {1, 2, 5, 10};
+    double power = pow(10, floor(log10(value)));
+    double below = power, above = 10 * power;
+    for (int i = 0; i < 4; i++) {
+        if (digits[i] * power <= value * (1 + 1e-12))
+            below = digits[i] * power;
+        if (digits[3 - i] * power >= value * (1 - 1e-12))
+            above = digits[3 - i] * power;
+    }
+    return up ? above : below;
+}

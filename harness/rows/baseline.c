@@ -1,0 +1,113 @@
+#include "harness/rows/baseline.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "harness/base/stats.h"
+
+unsigned summary_cpus(const struct result *result, unsigned slots)
+{
+    struct bitset all = {0};
+    for (size_t i = 0; i < result->narms; i++) {
+        const struct arm *arm = &result->arms[i];
+        if (arm->slots != slots || arm->plan.status != PLAN_OK || !arm->plan.nworkers)
+            continue;
+        if (arm->placement == PLACE_NONE)
+            return bitset_count(&arm->plan.workers[0].cpus);
+        for (unsigned w = 0; w < arm->plan.nworkers; w++)
+            bitset_or(&all, &arm->plan.workers[w].cpus);
+    }
+    return bitset_count(&all);
+}
+
+/* The same work as `of` by one worker on the idle machine, planned as one of as many. */
+static bool is_alone(const struct arm *arm, const struct arm *of)
+{
+    return arm->bench == of->bench && !bench_is_team(arm->bench) && arm->params == of->params &&
+           arm->slots == of->slots && (arm->alone || (arm->slots == 1 && !arm_background(arm))) &&
+           arm->plan.status == PLAN_OK;
+}
+
+static bool owns_a_slice(const struct arm *arm, unsigned cpus)
+{
+    bool sliced = placement_infos[arm->placement].disjoint || arm->placement == PLACE_SAME;
+    unsigned share = (cpus + arm->slots - 1) / arm->slots;
+    return sliced && arm->plan.nworkers && bitset_count(&arm->plan.workers[0].cpus) <= share;
+}
+
+/* `scratch` has room for the rounds of any arm. */
+static double median_throughput(const struct arm_summary *summary, double *scratch)
+{
+    for (size_t i = 0; i < summary->nrounds; i++)
+        scratch[i] = summary->rounds[i].throughput;
+    return stats_median(scratch, stats_sort(scratch, summary->nrounds));
+}
+
+static int find_slice(const struct result *result, const struct summary *summary,
+                      const struct arm *of, double *scratch)
+{
+    unsigned cpus = summary_cpus(result, of->slots);
+    int best = -1;
+    double best_rate = 0;
+    for (size_t i = 0; i < result->narms; i++) {
+        if (!is_alone(&result->arms[i], of) || !owns_a_slice(&result->arms[i], cpus))
+            continue;
+        double rate = median_throughput(&summary->arms[i], scratch);
+        if (rate > best_rate) {
+            best = (int)i;
+            best_rate = rate;
+        }
+    }
+    return best;
+}
+
+/* The baseline of that placement; a real one is preferred to an arm of N = 1 that serves as one. */
+static int find_alone(const struct result *result, const struct summary *summary,
+                      const struct arm *of, enum placement placement)
+{
+    int found = -1;
+    for (size_t i = 0; i < result->narms; i++) {
+        const struct arm *arm = &result->arms[i];
+        if (arm->placement != placement || !is_alone(arm, of) || !summary->arms[i].nrounds)
+            continue;
+        if (arm->alone)
+            return (int)i;
+        if (found < 0)
+            found = (int)i;
+    }
+    return found;
+}
+
+/*
+ * N, where N divides the CPUs. Where it does not, the slice that was measured may be a larger one
+ * than others own: then it counts for what it holds of all CPUs.
+ */
+static double count_slices(const struct result *result, const struct arm *of, int slice)
+{
+    if (slice < 0)
+        return NAN;
+    double own = bitset_count(&result->arms[slice].plan.workers[0].cpus);
+    return fmin(of->slots, summary_cpus(result, of->slots) / own);
+}
+
+int baseline_choose(const struct result *result, struct summary *summary, struct err *err)
+{
+    size_t most = 0;
+    for (size_t i = 0; i < summary->narms; i++)
+        most = summary->arms[i].nrounds > most ? summary->arms[i].nrounds : most;
+    double *scratch = calloc(most + 1, sizeof(*scratch));
+    if (!scratch)
+        return err_set(err, -ENOMEM, "out of memory for %zu rounds", most);
+    for (size_t i = 0; i < summary->narms; i++) {
+        const struct arm *arm = &result->arms[i];
+        int *baseline = summary->arms[i].baseline;
+        baseline[BASELINE_NONE] = -1;
+        baseline[BASELINE_SLICE] = find_slice(result, summary, arm, scratch);
+        summary->arms[i].slices = count_slices(result, arm, baseline[BASELINE_SLICE]);
+        baseline[BASELINE_ALONE] = find_alone(result, summary, arm, arm->placement);
+        baseline[BASELINE_SINGLE] = find_alone(result, summary, arm, PLACE_NONE);
+    }
+    free(scratch);
+    return 0;
+}

@@ -1,0 +1,17 @@
+/*
+ * Which arm another one is compared with (METHOD, "Definitions"). Pure; part of summary_make.
+ *
+ * SLICE, the same for every placement of a worker count N: among the arms of one worker alone that
+ * own at most ceil(CPUs / N) of the CPUs under a disjoint placement or `same`, the one with the
+ * highest median throughput over the rounds. ALONE: one worker alone under the same placement.
+ * SINGLE: one worker alone under `none`. With N = 1 every arm is one worker alone already.
+ */
+#ifndef CONTEND_ROWS_BASELINE_H
+#define CONTEND_ROWS_BASELINE_H
+
+#include "harness/rows/rounds.h"
+
+/* Fills `baseline` of every arm of a summary whose rounds are known. -ENOMEM only. */
+int baseline_choose(const struct result *result, struct summary *summary, struct err *err);
+
+#endif

@@ -1,0 +1,39 @@
+/*
+ * The metrics that rows carry: name, unit, which way is better, and how one round gives a value.
+ * Adding one is a line in metric.c.
+ */
+#ifndef CONTEND_ROWS_METRIC_H
+#define CONTEND_ROWS_METRIC_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "harness/rows/rounds.h"
+
+struct metric_info {
+    const char *name;
+    const char *unit; /* NULL: the benchmark's ops_unit per second */
+    const char *better;
+    enum baseline baseline; /* what the value compares with, round by round */
+    /* Either the field of struct round_values at `offset`, or: */
+    double (*value)(const struct round_values *own, const struct round_values *base, double slices);
+    size_t offset;
+    const char *absent; /* reason of a skipped row where no round has a value; NULL = no row */
+    bool is_step_time;  /* p95, p99, min, max and `samples` come from all samples */
+    bool is_loss;       /* all of these report the round of the median loss, so that they add up */
+};
+
+/* In the order of rows.csv; ends with name NULL. */
+extern const struct metric_info metrics[];
+
+/* NULL where there is no such metric. */
+const struct metric_info *metric_find(const char *name);
+
+/*
+ * NaN where the round, or its baseline, does not know. `base` may be NULL without a baseline;
+ * `slices` is that of struct arm_summary.
+ */
+double metric_value(const struct metric_info *metric, const struct round_values *own,
+                    const struct round_values *base, double slices);
+
+#endif

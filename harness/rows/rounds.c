@@ -1,0 +1,389 @@
+#include "harness/rows/rounds.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "harness/base/stats.h"
+#include "harness/base/units.h"
+#include "harness/rows/baseline.h"
+
+/* What is a witness's amount divided by the worker's steps, and where it goes. */
+static const struct {
+    size_t from, to;
+} per_step[] = {
+#define PER_STEP(witness_field, value_field)                                                       \
+    {                                                                                              \
+        offsetof(struct witness, witness_field), offsetof(struct round_values, value_field)        \
+    }
+    PER_STEP(wall_s, step_time_mean),
+    PER_STEP(oncpu_s, oncpu),
+    PER_STEP(runqueue_s, runqueue),
+    PER_STEP(blocked_s, blocked),
+    PER_STEP(voluntary_switches, voluntary_switches),
+    PER_STEP(involuntary_switches, involuntary_switches),
+    PER_STEP(migrations, migrations),
+    PER_STEP(minor_faults, minor_faults),
+    PER_STEP(major_faults, major_faults),
+    PER_STEP(instructions, instructions),
+    PER_STEP(cycles, cycles),
+    PER_STEP(cache_misses, cache_misses),
+#undef PER_STEP
+};
+enum { PER_STEPS = sizeof(per_step) / sizeof(per_step[0]) };
+
+static const double *witness_field(const struct witness *witness, size_t i)
+{
+    return (const double *)((const char *)witness + per_step[i].from);
+}
+
+static double *value_field(struct round_values *values, size_t i)
+{
+    return (double *)((char *)values + per_step[i].to);
+}
+
+static bool usable(enum status status)
+{
+    return status <= STATUS_CENSORED;
+}
+
+static double ratio(double part, double whole)
+{
+    return whole > 0 ? part / whole : NAN;
+}
+
+static double worker_steps(const struct worker_result *worker)
+{
+    double steps = 0;
+    for (size_t i = 0; i < worker->nsamples; i++)
+        steps += (double)worker->samples[i].iters;
+    return steps;
+}
+
+/* From go to the end of its last step, finished or not. */
+static double worker_elapsed_s(const struct worker_result *worker)
+{
+    if (!worker->nsamples)
+        return NAN;
+    const struct sample *last = &worker->samples[worker->nsamples - 1];
+    return (double)(last->start_ns + last->elapsed_ns - worker->go_ns) * 1e-9;
+}
+
+static double worker_rate(const struct worker_result *worker)
+{
+    double ops = 0;
+    for (size_t i = 0; i < worker->nsamples; i++)
+        ops += (double)worker->samples[i].ops;
+    return ratio(ops, worker_elapsed_s(worker));
+}
+
+static double worker_gpu_busy(const struct worker_result *worker)
+{
+    double busy_s = 0;
+    for (size_t i = 0; i < worker->nsamples; i++)
+        busy_s += (double)worker->samples[i].device_ns * 1e-9;
+    return ratio(busy_s, worker_elapsed_s(worker));
+}
+
+static bool has_device(enum device device, const struct plan_worker *planned)
+{
+    return device == DEVICE_SIM || (device == DEVICE_CUDA && planned->gpu >= 0);
+}
+
+static bool binds_memory(const struct plan_worker *planned)
+{
+    return (planned->mem_policy == MEM_BIND || planned->mem_policy == MEM_PREFERRED) &&
+           !bitset_empty(&planned->mem_nodes);
+}
+
+/* Adds the pages of the worker's buffer to the two totals. */
+static void count_pages(const struct worker_result *worker, const struct plan_worker *planned,
+                        double *counted, double *remote)
+{
+    for (unsigned node = 0; node < BENCH_NODES; node++) {
+        *counted += (double)worker->pages_on_node[node];
+        if (!bitset_test(&planned->mem_nodes, node))
+            *remote += (double)worker->pages_on_node[node];
+    }
+}
+
+/* Sums over the foreground workers; the caller turns the sums into means. */
+struct totals {
+    unsigned workers, devices;
+    double gpu_busy, pages_counted, pages_remote;
+};
+
+static void add_worker(const struct result *result, const struct arm *arm,
+                       const struct worker_result *worker, const struct plan_worker *planned,
+                       struct round_values *values, struct totals *totals)
+{
+    double steps = worker_steps(worker);
+    totals->workers++;
+    values->throughput += worker_rate(worker);
+    for (size_t i = 0; i < PER_STEPS; i++)
+        *value_field(values, i) += ratio(*witness_field(&worker->witness, i), steps);
+    values->thread_instructions +=
+        ratio(ratio(worker->witness.instructions, worker->witness.team_threads), steps);
+    values->cpus_visited += worker->witness.cpus_visited;
+    if (has_device(arm_device(result, arm), planned)) {
+        totals->devices++;
+        totals->gpu_busy += worker_gpu_busy(worker);
+    }
+    if (binds_memory(planned))
+        count_pages(worker, planned, &totals->pages_counted, &totals->pages_remote);
+}
+
+/* Everything but step_time, which needs the samples in order. */
+static void fill_values(const struct result *result, const struct arm *arm,
+                        const struct observation *observation, struct round_values *values)
+{
+    struct totals totals = {0};
+    *values = (struct round_values){
+        .round = observation->round,
+        .status = observation->status,
+        .steal = observation->steal,
+        .foreign_cpu = observation->foreign_cpu,
+        .psi_cpu_some = observation->psi_cpu_some,
+        .gpu_clock_mhz = observation->gpu_clock_mhz,
+        .gpu_temp_c = observation->gpu_temp_c,
+    };
+    for (unsigned i = 0; i < observation->nworkers && i < arm->plan.nworkers; i++)
+        if (!observation->workers[i].background && usable(observation->workers[i].status))
+            add_worker(result, arm, &observation->workers[i], &arm->plan.workers[i], values,
+                       &totals);
+    /* A sum that lacks a worker is not the throughput of the arm. */
+    if (totals.workers != arm->workers)
+        values->throughput = NAN;
+    for (size_t i = 0; i < PER_STEPS; i++)
+        *value_field(values, i) = ratio(*value_field(values, i), totals.workers);
+    values->thread_instructions = ratio(values->thread_instructions, totals.workers);
+    values->cpus_visited = ratio(values->cpus_visited, totals.workers);
+    values->gpu_busy = ratio(totals.gpu_busy, totals.devices);
+    values->pages_remote = ratio(totals.pages_remote, totals.pages_counted);
+}
+
+/* Seconds per step of the worker's samples; returns how many. `out` NULL only counts. */
+static size_t list_steps(const struct worker_result *worker, double *out)
+{
+    size_t n = 0;
+    if (worker->background || !usable(worker->status))
+        return 0;
+    for (size_t i = 0; i < worker->nsamples; i++) {
+        const struct sample *sample = &worker->samples[i];
+        if (!sample->iters)
+            continue;
+        if (out)
+            out[n] = (double)sample->elapsed_ns * 1e-9 / (double)sample->iters;
+        n++;
+    }
+    return n;
+}
+
+/*
+ * Appends the steps of all workers. Returns the median over workers of their medians: of all steps
+ * together a worker that is four times slower would be a quarter of what the others are.
+ */
+static double take_steps(const struct observation *observation, struct arm_summary *summary,
+                         double *medians)
+{
+    size_t workers = 0;
+    for (unsigned w = 0; w < observation->nworkers; w++) {
+        double *steps = summary->steps + summary->nsteps;
+        size_t n = list_steps(&observation->workers[w], steps);
+        if (!n)
+            continue;
+        n = stats_sort(steps, n);
+        medians[workers++] = stats_median(steps, n);
+        summary->nsteps += n;
+    }
+    return stats_median(medians, stats_sort(medians, workers));
+}
+
+/* The longest time that a step of this arm was seen to run without ending; 0 = none. */
+static double longest_censored_s(const struct arm *arm)
+{
+    double longest = 0;
+    for (size_t i = 0; i < arm->nobservations; i++) {
+        const struct observation *observation = &arm->observations[i];
+        for (unsigned w = 0; w < observation->nworkers; w++) {
+            const struct worker_result *worker = &observation->workers[w];
+            if (worker->censored && worker->nsamples && !worker->background)
+                longest =
+                    fmax(longest, (double)worker->samples[worker->nsamples - 1].elapsed_ns * 1e-9);
+        }
+    }
+    return longest;
+}
+
+static void censored_reason(const struct arm *arm, char *reason, size_t size)
+{
+    char longest[32];
+    (void)snprintf(reason, size,
+                   "more than %s: some steps did not end within the limit; times are lower bounds, "
+                   "rates upper bounds",
+                   units_format_seconds(longest_censored_s(arm), longest, sizeof(longest)));
+}
+
+/* The worst status of the arm's rounds, and why the first of those ended so. */
+static void judge_arm(const struct arm *arm, struct arm_summary *summary)
+{
+    const struct observation *worst = NULL;
+    unsigned times = 0;
+    for (size_t i = 0; i < arm->nobservations; i++) {
+        const struct observation *observation = &arm->observations[i];
+        if (!worst || observation->status > worst->status) {
+            worst = observation;
+            times = 0;
+        }
+        times += observation->status == worst->status;
+    }
+    if (!worst) {
+        summary->status = STATUS_SKIPPED;
+        (void)snprintf(summary->reason, sizeof(summary->reason), "no round of it was finished");
+        return;
+    }
+    summary->status = worst->status;
+    if (worst->status == STATUS_OK)
+        return;
+    char which[48] = "", censored[160];
+    if (times < arm->nobservations)
+        (void)snprintf(which, sizeof(which), "%u of %zu rounds: ", times, arm->nobservations);
+    const char *why = worst->reason[0] ? worst->reason : "no reason was given";
+    if (worst->status == STATUS_CENSORED) {
+        censored_reason(arm, censored, sizeof(censored));
+        why = censored;
+    }
+    (void)snprintf(summary->reason, sizeof(summary->reason), "%s%.200s", which, why);
+}
+
+/* Reasons go into single lines of CSV and terminals, whatever a driver put into its message. */
+static void make_one_line(char *text)
+{
+    for (; *text; text++)
+        if ((unsigned char)*text < ' ' || *text == 0x7f)
+            *text = ' ';
+}
+
+static int summarise_rounds(const struct result *result, const struct arm *arm,
+                            struct arm_summary *summary, struct err *err)
+{
+    size_t samples = 0, workers = 0;
+    for (size_t i = 0; i < arm->nobservations; i++) {
+        const struct observation *observation = &arm->observations[i];
+        for (unsigned w = 0; w < observation->nworkers; w++)
+            samples += list_steps(&observation->workers[w], NULL);
+        workers = observation->nworkers > workers ? observation->nworkers : workers;
+    }
+    summary->rounds = calloc(arm->nobservations + 1, sizeof(*summary->rounds));
+    summary->steps = calloc(samples + 1, sizeof(*summary->steps));
+    double *medians = calloc(workers + 1, sizeof(*medians));
+    int rc = summary->rounds && summary->steps && medians
+                 ? 0
+                 : err_set(err, -ENOMEM, "out of memory for %zu samples", samples);
+
+    for (size_t i = 0; i < arm->nobservations && !rc; i++) {
+        const struct observation *observation = &arm->observations[i];
+        if (!usable(observation->status))
+            continue;
+        struct round_values *values = &summary->rounds[summary->nrounds++];
+        fill_values(result, arm, observation, values);
+        values->step_time = take_steps(observation, summary, medians);
+    }
+    if (!rc)
+        summary->nsteps = stats_sort(summary->steps, summary->nsteps);
+    free(medians);
+    return rc;
+}
+
+/* The arm whose observations `arm` shares: itself, or the first baseline with the same plan. */
+static size_t source_of(const struct result *result, size_t arm)
+{
+    while (result->arms[arm].same_as >= 0 && (size_t)result->arms[arm].same_as < arm)
+        arm = (size_t)result->arms[arm].same_as;
+    return arm;
+}
+
+static int summarise_arm(const struct result *result, size_t index, struct arm_summary *summary,
+                         struct err *err)
+{
+    const struct arm *arm = &result->arms[index];
+    if (arm->plan.status == PLAN_SKIPPED) {
+        summary->source = index;
+        summary->status = STATUS_SKIPPED;
+        (void)snprintf(summary->reason, sizeof(summary->reason), "%s", arm->plan.reason);
+    } else {
+        summary->source = source_of(result, index);
+        arm = &result->arms[summary->source];
+        judge_arm(arm, summary);
+        int rc = summarise_rounds(result, arm, summary, err);
+        if (rc)
+            return rc;
+    }
+    make_one_line(summary->reason);
+    return 0;
+}
+
+int summary_make(const struct result *result, struct summary *summary, struct err *err)
+{
+    *summary = (struct summary){0};
+    summary->arms = calloc(result->narms + 1, sizeof(*summary->arms));
+    if (!summary->arms)
+        return err_set(err, -ENOMEM, "out of memory for %zu arms", result->narms);
+    summary->narms = result->narms;
+    for (size_t i = 0; i < result->narms; i++) {
+        int rc = summarise_arm(result, i, &summary->arms[i], err);
+        if (rc)
+            return rc;
+    }
+    return baseline_choose(result, summary, err);
+}
+
+void summary_free(struct summary *summary)
+{
+    if (!summary)
+        return;
+    for (size_t i = 0; summary->arms && i < summary->narms; i++) {
+        free(summary->arms[i].rounds);
+        free(summary->arms[i].steps);
+    }
+    free(summary->arms);
+    *summary = (struct summary){0};
+}
+
+const struct round_values *summary_round(const struct summary *summary, int arm, unsigned round)
+{
+    if (arm < 0)
+        return NULL;
+    const struct arm_summary *of = &summary->arms[arm];
+    for (size_t i = 0; i < of->nrounds; i++)
+        if (of->rounds[i].round == round)
+            return &of->rounds[i];
+    return NULL;
+}
+
+int summary_ratio(const struct summary *summary, size_t slow, size_t fast, uint64_t seed,
+                  struct paired_ratio *out, struct err *err)
+{
+    const struct arm_summary *of = &summary->arms[slow];
+    *out = (struct paired_ratio){0, NAN, NAN, NAN};
+    double *ratios = calloc(of->nrounds + 1, sizeof(*ratios));
+    uint32_t *counts = calloc(of->nrounds + 1, sizeof(*counts));
+    int rc =
+        ratios && counts ? 0 : err_set(err, -ENOMEM, "out of memory for %zu rounds", of->nrounds);
+    size_t n = 0;
+    for (size_t i = 0; !rc && i < of->nrounds; i++) {
+        const struct round_values *pair = summary_round(summary, (int)fast, of->rounds[i].round);
+        if (pair)
+            ratios[n++] = ratio(of->rounds[i].step_time, pair->step_time);
+    }
+    if (!rc) {
+        n = stats_sort(ratios, n);
+        struct stats_interval ci = stats_median_interval(ratios, n, seed, counts);
+        *out = (struct paired_ratio){n, stats_median(ratios, n), ci.low, ci.high};
+    }
+    free(counts);
+    free(ratios);
+    return rc;
+}

@@ -1,0 +1,86 @@
+/*
+ * From observations to one value a round: the step between a run and its rows. Pure apart from
+ * allocation. The round is the unit of replication (METHOD 1), so everything within a round is
+ * reduced to one number here, and intervals are taken over the rounds later.
+ *
+ * Only foreground workers count, and only rounds that ended ok, noisy or censored. The steps of a
+ * worker are the iterations of its samples. A censored last sample carries the time until the
+ * limit and the work of a whole step: times become lower bounds and rates upper bounds.
+ */
+#ifndef CONTEND_ROWS_ROUNDS_H
+#define CONTEND_ROWS_ROUNDS_H
+
+#include <stddef.h>
+
+#include "harness/run/result.h"
+
+/* One usable round of one arm. NaN = unknown. "Per step" is a mean over workers of x / steps. */
+struct round_values {
+    unsigned round;
+    enum status status;
+    double throughput;               /* ops/s: sum over workers of ops / (end of last step - go) */
+    double step_time;                /* s: median over workers of each one's median step */
+    double step_time_mean;           /* s: wall time per step */
+    double oncpu, runqueue, blocked; /* s per step; they add up to step_time_mean */
+    double voluntary_switches, involuntary_switches, migrations; /* per step */
+    double minor_faults, major_faults;                           /* per step */
+    double instructions, cycles, cache_misses;                   /* per step, all threads */
+    double thread_instructions;                                  /* per step and team thread */
+    double cpus_visited;                                         /* mean over workers */
+    double pages_remote;  /* share of counted pages off the planned nodes, if memory was bound */
+    double steal;         /* share of the arm's CPU time */
+    double foreign_cpu;   /* share of the arm's CPU time that other processes used */
+    double psi_cpu_some;  /* share of the wall time */
+    double gpu_busy;      /* share of the wall time, mean over workers that have a device */
+    double gpu_clock_mhz; /* mean over the GPUs in use */
+    double gpu_temp_c;
+};
+
+/* What an arm is compared with. */
+enum baseline {
+    BASELINE_NONE,
+    BASELINE_SLICE, /* X_slice: one worker alone with 1/N of the CPUs, one arm for all placements */
+    BASELINE_ALONE, /* one worker alone under the same placement */
+    BASELINE_SINGLE, /* one worker alone, unpinned: it owns the machine */
+    BASELINES
+};
+
+struct arm_summary {
+    size_t source; /* the arm whose observations these are; another one's where same_as says so */
+    size_t nrounds;
+    struct round_values *rounds; /* usable ones, in round order */
+    size_t nsteps;
+    double *steps;           /* s: every sample of every usable round, ascending */
+    enum status status;      /* the worst of all its rounds; skipped when it has none */
+    char reason[256];        /* one line; "" when ok */
+    int baseline[BASELINES]; /* index of an arm with usable rounds, or -1 */
+    double slices;           /* how many workers with the CPUs of BASELINE_SLICE have room here */
+};
+
+struct summary {
+    size_t narms; /* as in the result, index by index */
+    struct arm_summary *arms;
+};
+
+/* Free with summary_free, also after an error. -ENOMEM only. */
+int summary_make(const struct result *result, struct summary *summary, struct err *err);
+void summary_free(struct summary *summary);
+
+/* That round of the arm, or NULL when it is not usable or `arm` is -1. */
+const struct round_values *summary_round(const struct summary *summary, int arm, unsigned round);
+
+/*
+ * CPUs that the workers of a plan for `slots` may use together: those of the unpinned plan, else
+ * the union of all plans. 0 when no arm with that number could be planned.
+ */
+unsigned summary_cpus(const struct result *result, unsigned slots);
+
+/* The step times of two arms, paired by round: slow / fast. */
+struct paired_ratio {
+    size_t rounds;            /* that both have */
+    double median, low, high; /* NaN without rounds; the interval is NaN with one round */
+};
+int summary_ratio(const struct summary *summary, size_t slow, size_t fast, uint64_t seed,
+                  struct paired_ratio *ratio, struct err *err);
+
+#endif

@@ -1,0 +1,75 @@
+/*
+ * Rows: one summarised metric of one arm. The column schema of rows.csv is defined here, once.
+ */
+#ifndef CONTEND_ROWS_ROW_H
+#define CONTEND_ROWS_ROW_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "harness/run/result.h"
+
+/* In this order in rows.csv and as keys in `--json`. */
+#define ROW_COLUMNS                                                                                \
+    "run_id,scenario,placement,workers,bench,params,device,metric,unit,better,rounds,samples,"     \
+    "median,ci_low,ci_high,p95,p99,min,max,status,reason"
+
+struct row {
+    char run_id[64];
+    const char *scenario, *placement, *bench, *device; /* borrowed from static tables */
+    unsigned workers;
+    unsigned slots; /* not a column of its own: params carries it as slots=N */
+    char params[512];
+    size_t key_at, key_length; /* of a scan's value: where its key stands in params; not columns */
+    const struct arm *arm;     /* borrowed: whose row it is; not a column */
+    const char *metric;        /* borrowed from harness/rows/metric.h */
+    char unit[32];
+    const char *better; /* "higher", "lower" or "none" */
+    unsigned rounds;    /* how many the interval is over */
+    size_t samples;     /* of step_time: samples behind the percentiles; else equal to rounds */
+    double median, ci_low, ci_high, p95, p99, min, max; /* NaN = empty cell */
+    enum status status;
+    char reason[256];
+};
+
+/* How the writers of CSV and JSON find a column's value in a row. */
+enum row_kind { ROW_CHARS, ROW_TEXT, ROW_UNSIGNED, ROW_SIZE, ROW_DOUBLE, ROW_STATUS };
+
+struct row_column {
+    const char *name; /* NULL ends the table */
+    enum row_kind kind;
+    size_t offset; /* of char[], const char *, unsigned, size_t, double, enum status */
+};
+
+/* In the order of ROW_COLUMNS. */
+extern const struct row_column row_columns[];
+
+/* A ROW_CHARS, ROW_TEXT or ROW_STATUS column as text. */
+const char *row_text(const struct row *row, const struct row_column *column);
+
+struct rows {
+    size_t n, capacity;
+    struct row *row;
+};
+
+/*
+ * All rows of a result, arm by arm, metrics in the order of harness/rows/metric.h, then what the
+ * benchmark emitted itself. -ENOMEM only.
+ *
+ * The median is over rounds of the round's value, the interval a 95% bootstrap over rounds (empty
+ * with one round). An arm without a usable round is one row of step_time: skipped, failed or hung,
+ * with its reason. A baseline has workers = 1 and slots = N (all N where the benchmark is
+ * `together`; params then end with background=none); one that shares its measurement with an
+ * earlier, identical plan repeats the values and says so. A row's status is the worst of the rounds
+ * it came from, those of its baseline included.
+ */
+int rows_make(const struct result *result, struct rows *rows, struct err *err);
+void rows_free(struct rows *rows);
+
+/* The arm's row of the metric, of a scan the first one; or NULL. Its median may be NaN. */
+const struct row *rows_find(const struct rows *rows, const struct arm *arm, const char *metric);
+
+/* Whether another arm of the benchmark has another value of this parameter. */
+bool arm_option_differs(const struct result *result, const struct arm *arm, const struct opt *opt);
+
+#endif

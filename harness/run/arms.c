@@ -1,0 +1,137 @@
+#include "harness/run/arms.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "harness/base/random.h"
+
+bool arm_runs(const struct arm *arm)
+{
+    return arm->plan.status == PLAN_OK && arm->same_as < 0;
+}
+
+static bool same_worker(const struct plan_worker *a, const struct plan_worker *b)
+{
+    return bitset_equal(&a->cpus, &b->cpus) && bitset_equal(&a->mem_nodes, &b->mem_nodes) &&
+           a->mem_policy == b->mem_policy && a->threads == b->threads && a->gpu == b->gpu;
+}
+
+bool arm_same_plan(const struct arm *a, const struct arm *b)
+{
+    if (a->plan.status != PLAN_OK || b->plan.status != PLAN_OK || a->workers != b->workers ||
+        a->plan.nworkers != b->plan.nworkers)
+        return false;
+    for (unsigned w = 0; w < a->plan.nworkers; w++)
+        if (!same_worker(&a->plan.workers[w], &b->plan.workers[w]))
+            return false;
+    return true;
+}
+
+static int find_same_baseline(const struct result *result, const struct arm *arm)
+{
+    for (size_t i = 0; i < result->narms; i++) {
+        const struct arm *other = &result->arms[i];
+        if (other->alone && arm_runs(other) && other->bench == arm->bench &&
+            other->params == arm->params &&
+            same_worker(&other->plan.workers[0], &arm->plan.workers[0]))
+            return (int)i;
+    }
+    return -1;
+}
+
+static int add_arm(const struct topo *topo, const struct arms_request *request, size_t p,
+                   unsigned slots, bool alone, struct result *result, struct err *err)
+{
+    struct plan_request plan_request = request->plan;
+    plan_request.placement = request->placements[p];
+    plan_request.workers = slots;
+    if (request->background_as_workers)
+        plan_request.background = slots;
+    struct arm arm = {
+        .bench = request->bench,
+        .params = request->params,
+        .placement = plan_request.placement,
+        .workers = alone && !bench_is_team(request->bench) ? 1 : slots,
+        .slots = slots,
+        .alone = alone,
+        .same_as = -1,
+    };
+    struct err refused;
+    int rc = plan_make(topo, &plan_request, &arm.plan, &refused);
+    if (rc == -ENOSPC && request->optional && request->optional[p]) {
+        plan_free(&arm.plan);
+        arm.plan = (struct plan){.placement = plan_request.placement, .status = PLAN_SKIPPED};
+        (void)snprintf(arm.plan.reason, sizeof(arm.plan.reason), "%.199s", refused.msg);
+    } else if (rc) {
+        plan_free(&arm.plan);
+        return err_set(err, rc, "%s", refused.msg);
+    }
+    if (alone && arm.plan.status == PLAN_OK && !bench_is_team(request->bench))
+        arm.same_as = find_same_baseline(result, &arm);
+    if (alone && arm.plan.status == PLAN_SKIPPED) {
+        plan_free(&arm.plan); /* the arm itself already says why */
+        return 0;
+    }
+    result->arms[result->narms++] = arm;
+    return 0;
+}
+
+/* The baseline of workers that run by themselves, or the one of a team. */
+static bool wants_baseline(const struct arms_request *request, unsigned slots, bool have_team)
+{
+    bool background = request->plan.background || request->background_as_workers;
+    if (!bench_is_team(request->bench))
+        return request->baselines && (slots > 1 || background);
+    return request->baselines && background && !have_team;
+}
+
+int arms_add(const struct topo *topo, const struct arms_request *request, struct result *result,
+             struct err *err)
+{
+    size_t most = result->narms + request->nworkers * request->nplacements * 2;
+    struct arm *grown = realloc(result->arms, most * sizeof(*grown));
+    if (!grown)
+        return err_set(err, -ENOMEM, "no memory for %zu arms", most);
+    result->arms = grown;
+    for (size_t n = 0; n < request->nworkers; n++) {
+        bool have_team = false;
+        for (size_t p = 0; p < request->nplacements; p++) {
+            unsigned slots = request->workers[n];
+            int rc = add_arm(topo, request, p, slots, false, result, err);
+            if (!rc && wants_baseline(request, slots, have_team))
+                rc = add_arm(topo, request, p, slots, true, result, err);
+            if (rc)
+                return rc;
+            have_team = have_team || result->arms[result->narms - 1].alone;
+        }
+    }
+    return 0;
+}
+
+void arms_free(struct result *result)
+{
+    for (size_t i = 0; i < result->narms; i++) {
+        struct arm *arm = &result->arms[i];
+        for (size_t o = 0; o < arm->nobservations; o++)
+            observation_free(&arm->observations[o]);
+        free(arm->observations);
+        plan_free(&arm->plan);
+    }
+    free(result->arms);
+    result->arms = NULL;
+    result->narms = 0;
+}
+
+void arms_shuffle(uint64_t seed, unsigned round, size_t n, size_t *order)
+{
+    uint64_t state = seed ^ ((uint64_t)round << 32);
+    for (size_t i = 0; i < n; i++)
+        order[i] = i;
+    for (size_t i = n; i > 1; i--) {
+        size_t j = (size_t)(random_next(&state) % i);
+        size_t swap = order[i - 1];
+        order[i - 1] = order[j];
+        order[j] = swap;
+    }
+}

@@ -1,0 +1,50 @@
+/* Which arms a run has: worker counts x placements, and the baselines that they are held against.
+ * PURE */
+#ifndef CONTEND_RUN_ARMS_H
+#define CONTEND_RUN_ARMS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "harness/base/err.h"
+#include "harness/machine/topo.h"
+#include "harness/plan/plan.h"
+#include "harness/run/result.h"
+
+/* One part of a scenario: one benchmark with one set of parameters. */
+struct arms_request {
+    const struct bench *bench;
+    const void *params; /* borrowed by the arms */
+    const enum placement *placements;
+    size_t nplacements;
+    const bool *optional; /* by placement index: too few CPUs are a skipped arm, not an error */
+    const unsigned *workers;
+    size_t nworkers;
+    bool baselines;
+    bool background_as_workers; /* as many behind as in front, whatever plan.background says */
+    struct plan_request plan;   /* placement and workers are filled in here */
+};
+
+/*
+ * Appends to result->arms, which starts out NULL. For each worker count and placement the arm
+ * itself and, with baselines, worker 0 of the same plan alone on the idle machine. A baseline whose
+ * worker 0 is planned exactly as in an earlier baseline points to it (same_as) and is measured
+ * once. Where the benchmark is a scan `together`, the baseline is all workers without the
+ * background, of the first placement that there is, and only with a background. Errors: those of
+ * plan_make. Free with arms_free, also after an error.
+ */
+int arms_add(const struct topo *topo, const struct arms_request *request, struct result *result,
+             struct err *err);
+void arms_free(struct result *result);
+
+/* True when the arm is to be launched in every round. */
+bool arm_runs(const struct arm *arm);
+
+/* True when both plan all their workers alike: what differs between their times is chance. */
+bool arm_same_plan(const struct arm *a, const struct arm *b);
+
+/* Fisher-Yates over 0..n-1 from (seed, round): the order of one round. */
+void arms_shuffle(uint64_t seed, unsigned round, size_t n, size_t *order);
+
+#endif

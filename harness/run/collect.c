@@ -1,0 +1,178 @@
+#include "harness/run/collect.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "harness/gpu/state.h"
+
+static enum status worker_status(const struct arena_worker *worker, bool censored)
+{
+    switch (arena_state(worker)) {
+    case WORKER_FINISHED:
+        return STATUS_OK;
+    case WORKER_SKIPPED:
+        return STATUS_SKIPPED;
+    case WORKER_HUNG:
+        return STATUS_HUNG;
+    default:
+        return censored ? STATUS_CENSORED : STATUS_FAILED;
+    }
+}
+
+static int compare_visits(const void *a, const void *b)
+{
+    const struct visit_point *x = a, *y = b;
+    return (x->at_ns > y->at_ns) - (x->at_ns < y->at_ns);
+}
+
+static int copy_values(const struct value_log *log, struct worker_result *out)
+{
+    if (!log->n)
+        return 0;
+    out->values = calloc(log->n, sizeof(*out->values));
+    if (!out->values)
+        return -ENOMEM;
+    memcpy(out->values, log->value, log->n * sizeof(*out->values));
+    out->nvalues = log->n;
+    return 0;
+}
+
+static int copy_visits(const struct visit_log *log, struct worker_result *out)
+{
+    unsigned threads = atomic_load(&log->threads);
+    threads = threads < VISIT_THREADS ? threads : VISIT_THREADS;
+    size_t total = 0;
+    for (unsigned t = 0; t < threads; t++)
+        total += atomic_load(&log->thread[t].marks);
+    if (!total)
+        return 0;
+    out->visits = calloc(total, sizeof(*out->visits));
+    if (!out->visits)
+        return -ENOMEM;
+    for (unsigned t = 0; t < threads; t++)
+        for (uint32_t m = 0; m < atomic_load(&log->thread[t].marks) && out->nvisits < total; m++)
+            out->visits[out->nvisits++] = (struct visit_point){
+                .at_ns = log->thread[t].mark[m].at_ns,
+                .thread = t,
+                .os_cpu = log->thread[t].mark[m].os_cpu,
+            };
+    qsort(out->visits, out->nvisits, sizeof(*out->visits), compare_visits);
+    return 0;
+}
+
+/* The step that the limit ended counts as done at the limit: a lower bound of its time. */
+static void add_censored(const struct arena_worker *worker, uint64_t go_ns, uint64_t killed_ns,
+                         struct worker_result *out)
+{
+    uint64_t started_ns = atomic_load(&worker->step_started);
+    if (!out->go_ns)
+        out->go_ns = go_ns;
+    if (!started_ns)
+        started_ns = out->nsamples ? out->end_ns : out->go_ns;
+    out->samples[out->nsamples++] = (struct sample){
+        .start_ns = started_ns,
+        .elapsed_ns = killed_ns - started_ns,
+        .ops = worker->step_ops,
+        .iters = 1,
+    };
+    out->end_ns = killed_ns;
+    out->censored = true;
+    (void)err_set(&out->err, -ETIME, "a step was still under way after %.3g s",
+                  (double)(killed_ns - started_ns) * 1e-9);
+}
+
+int collect_worker(const struct arena_worker *worker, uint64_t go_ns, uint64_t killed_ns,
+                   struct worker_result *out)
+{
+    size_t n = atomic_load(&worker->nsamples);
+    out->status = worker_status(worker, killed_ns != 0);
+    out->err = worker->err;
+    out->background = worker->plan.background;
+    memcpy(out->library, worker->library, sizeof(out->library));
+    out->cpus_actual = worker->cpus_actual;
+    if (!bitset_equal(&worker->cpus_first, &worker->cpus_actual))
+        out->cpus_threads = worker->cpus_threads;
+    out->least_team = worker->least_team;
+    out->mem_nodes_actual = worker->mem_nodes_actual;
+    out->mem_policy_actual = worker->mem_policy_actual;
+    memcpy(out->pages_on_node, worker->pages_on_node, sizeof(out->pages_on_node));
+    out->pages_elsewhere = worker->pages_elsewhere;
+    out->go_ns = worker->go_ns;
+    out->end_ns = worker->end_ns;
+    out->samples = calloc(n + 1, sizeof(*out->samples));
+    if (!out->samples)
+        return -ENOMEM;
+    memcpy(out->samples, worker->samples, n * sizeof(*out->samples));
+    out->nsamples = n;
+    if (killed_ns)
+        add_censored(worker, go_ns, killed_ns, out);
+    if (out->nsamples && worker->at_end.at_ns)
+        witness_diff(&worker->at_go, &worker->at_end, out->go_ns, out->end_ns, &worker->visits,
+                     &out->witness);
+    int rc = copy_values(&worker->values, out);
+    return rc ? rc : copy_visits(&worker->visits, out);
+}
+
+void collect_machine(const struct witness_machine *go, const struct witness_machine *end,
+                     double ours_s, struct observation *out)
+{
+    double cpu_s = end->cpu_s - go->cpu_s;
+    double wall_s = (double)(end->at_ns - go->at_ns) * 1e-9;
+    out->steal = cpu_s > 0 ? (end->steal_s - go->steal_s) / cpu_s : (double)NAN;
+    double foreign_s = fmax(end->busy_s - go->busy_s - ours_s, 0);
+    out->foreign_cpu = cpu_s > 0 ? foreign_s / cpu_s : (double)NAN;
+    out->psi_cpu_some =
+        wall_s > 0 ? fmin((end->psi_cpu_some_s - go->psi_cpu_some_s) / wall_s, 1) : (double)NAN;
+}
+
+/* The worker that decides: the worst, and among equals one that was a cause, not a casualty. */
+static const struct worker_result *worst_worker(const struct observation *o)
+{
+    const struct worker_result *worst = NULL;
+    for (unsigned i = 0; i < o->nworkers; i++) {
+        const struct worker_result *w = &o->workers[i];
+        bool casualty = w->err.code == -ECANCELED;
+        if (!worst || (!casualty && worst->err.code == -ECANCELED) ||
+            (w->status > worst->status && !casualty))
+            worst = w;
+    }
+    return worst;
+}
+
+static void name_worker(struct observation *out, const struct worker_result *worst)
+{
+    unsigned index = (unsigned)(worst - out->workers);
+    const char *kind = worst->background ? "background worker" : worst->host[0] ? "rank" : "worker";
+    if (worst->host[0])
+        (void)snprintf(out->reason, sizeof(out->reason), "%s %u (host %s): %.150s", kind, index,
+                       worst->host, worst->err.msg);
+    else
+        (void)snprintf(out->reason, sizeof(out->reason), "%s %u: %.220s", kind, index,
+                       worst->err.msg);
+}
+
+void collect_verdict(struct observation *out)
+{
+    const struct worker_result *worst = worst_worker(out);
+    out->status = worst ? worst->status : STATUS_FAILED;
+    if (worst && worst->status != STATUS_OK)
+        name_worker(out, worst);
+    if (out->status != STATUS_OK)
+        return;
+    if (out->steal > COLLECT_NOISY_STEAL) {
+        out->status = STATUS_NOISY;
+        (void)snprintf(out->reason, sizeof(out->reason),
+                       "%.0f%% of the CPU time was stolen by the hypervisor", out->steal * 100);
+    } else if (out->foreign_cpu > COLLECT_NOISY_FOREIGN) {
+        out->status = STATUS_NOISY;
+        (void)snprintf(out->reason, sizeof(out->reason),
+                       "%.0f%% of the CPU time went to other processes", out->foreign_cpu * 100);
+    } else if (gpu_throttle_is_noise(out->gpu_throttle_reasons)) {
+        out->status = STATUS_NOISY;
+        (void)snprintf(out->reason, sizeof(out->reason), "a GPU was throttled (reasons 0x%llx)",
+                       (unsigned long long)out->gpu_throttle_reasons);
+    }
+}

@@ -1,0 +1,30 @@
+/* From the shared arena to a result that outlives it. */
+#ifndef CONTEND_RUN_COLLECT_H
+#define CONTEND_RUN_COLLECT_H
+
+#include "harness/run/result.h"
+#include "harness/worker/shared.h"
+#include "harness/worker/usage.h"
+
+/* An arm with a larger share of its CPU time stolen by the hypervisor is flagged noisy. */
+#define COLLECT_NOISY_STEAL 0.05
+
+/* Also one in which other processes than the workers used a larger share. */
+#define COLLECT_NOISY_FOREIGN 0.1
+
+/*
+ * Copies one worker's report. `killed_ns` != 0: its step was ended by the limit at that clock, and
+ * becomes a censored sample. `go_ns`: of the go signal, for a worker that never got to run.
+ * -ENOMEM only.
+ */
+int collect_worker(const struct arena_worker *worker, uint64_t go_ns, uint64_t killed_ns,
+                   struct worker_result *out);
+
+/* Steal, CPU pressure and foreign load between two readings; the workers used ours_s meanwhile. */
+void collect_machine(const struct witness_machine *go, const struct witness_machine *end,
+                     double ours_s, struct observation *out);
+
+/* status and reason of the whole observation, from its workers and the machine. */
+void collect_verdict(struct observation *out);
+
+#endif

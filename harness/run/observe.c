@@ -1,0 +1,359 @@
+#include "harness/run/observe.h"
+
+#include <errno.h>
+#include <math.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "harness/gpu/state.h"
+#include "harness/run/collect.h"
+#include "harness/run/observe_parts.h"
+#include "harness/sys/clock.h"
+#include "harness/sys/futex.h"
+#include "harness/sys/log.h"
+#include "harness/worker/usage.h"
+
+enum { TICK_MS = 200 };
+
+/* A worker was lost for which others would wait for ever. */
+static bool rank_lost(const struct observer *o)
+{
+    const struct bench *behind = o->config->background;
+    return (o->arm->bench->together || (behind && behind->together)) && observer_any_lost(o);
+}
+
+/* The least state of the first n workers; WORKER_STATES when all are gone. */
+static uint32_t least_state(const struct observer *o, unsigned n)
+{
+    uint32_t least = WORKER_STATES;
+    for (unsigned i = 0; i < n; i++)
+        if (o->child[i].pid && arena_state(&o->arena->worker[i]) < least)
+            least = arena_state(&o->arena->worker[i]);
+    return least;
+}
+
+static int tell_crew(struct observer *o, bool interrupted)
+{
+    const struct board *board = &o->arena->board[0];
+    struct crew_beat beat = {.foreground = least_state(o, o->foreground),
+                             .all = least_state(o, o->nworkers),
+                             .lost = observer_any_lost_here(o),
+                             .late = o->late_ns && clock_now_ns() >= o->late_ns,
+                             .interrupted = interrupted};
+    beat.posted = board_posted(board, &beat.bytes);
+    bool idle = board_waits(board, o->first) || beat.foreground == WORKER_PRIMED ||
+                beat.foreground == WORKER_READY || beat.foreground >= WORKER_CHECKING;
+    return o->crew->step(o->crew->arg, &beat, idle, o->err);
+}
+
+/*
+ * Ctrl-Z: the workers have process groups of their own, and would go on without us. What they would
+ * measure over a stop is no result. In a job, ranks would be taken for lost that wait for each
+ * other.
+ */
+static int obey_stop(struct observer *o)
+{
+    o->signals->stop_asked = false;
+    if (o->crew) {
+        log_warn("a job of several ranks is not stopped by SIGTSTP; it goes on");
+        return 0;
+    }
+    for (unsigned i = 0; i < o->nworkers; i++)
+        (void)process_signal_group(&o->child[i].process, SIGSTOP);
+    process_stop_self();
+    for (unsigned i = 0; i < o->nworkers; i++)
+        (void)process_signal_group(&o->child[i].process, SIGCONT);
+    return signals_take(o->signals) ? -EINTR : err_set(o->err, -ERESTART, "stopped by SIGTSTP");
+}
+
+/*
+ * Sleeps until a worker or a signal has news, `until_ns`, or a tick. -EINTR: asked to end;
+ * -ERESTART: stopped meanwhile; in a job, also -EIO: a rank is lost.
+ */
+static int wait_for_news(struct observer *o, uint64_t until_ns)
+{
+    uint64_t now_ns = clock_now_ns();
+    uint64_t left_ms = until_ns > now_ns ? (until_ns - now_ns) / 1000000 + 1 : 0;
+    struct pollfd fds[] = {{.fd = o->signals->fd, .events = POLLIN},
+                           {.fd = o->event_fd, .events = POLLIN}};
+    int most_ms = o->crew ? o->crew->pause_ms(o->crew->arg) : TICK_MS;
+    int pause_ms = left_ms < (uint64_t)most_ms ? (int)left_ms : most_ms;
+    /* Behind until_ns a job goes on, since all ranks have to hear of it. */
+    (void)poll(fds, 2, o->crew && pause_ms < 1 ? 1 : pause_ms);
+    uint64_t events;
+    if (fds[1].revents & POLLIN)
+        (void)!read(o->event_fd, &events, sizeof(events));
+    bool interrupted = signals_take(o->signals);
+    observer_reap(o);
+    if (o->config->on_wait)
+        o->config->on_wait(o->config->on_wait_arg);
+    int rc = o->signals->stop_asked && !interrupted ? obey_stop(o) : 0;
+    if (o->crew)
+        return tell_crew(o, interrupted);
+    return interrupted ? -EINTR : rc;
+}
+
+static uint64_t deadline(double seconds)
+{
+    return clock_now_ns() + (uint64_t)(seconds * 1e9);
+}
+
+/* Behind the last worker whose turn comes with worker i's: ranks that meet have one together. */
+static unsigned turn_end(const struct observer *o, unsigned i)
+{
+    bool behind = i >= o->foreground;
+    const struct bench *bench = behind ? o->config->background : o->arm->bench;
+    unsigned team_end = behind ? o->nworkers : o->foreground;
+    return bench->together ? team_end : i + 1;
+}
+
+/*
+ * Gives leave to warm up. Workers that share CPUs go one after the other: in a collapse one step
+ * takes seconds, and the fight itself is measured after go, not here.
+ */
+static void grant_warm_up(struct observer *o, bool one_by_one)
+{
+    for (unsigned i = 0; i < o->nworkers; i++) {
+        for (unsigned j = i; j < turn_end(o, i); j++)
+            if (!atomic_load(&o->arena->worker[j].warm))
+                futex_set(&o->arena->worker[j].warm, 1);
+        if (one_by_one && !observer_past(o, i, WORKER_READY))
+            return;
+    }
+}
+
+/* Not in a job: its ranks meet, and CPUs of the same number may be of two machines. */
+static bool takes_turns(const struct observer *o)
+{
+    return !o->crew && plan_overlaps(&o->arm->plan);
+}
+
+/* 0: all are ready. -ECANCELED: a worker was lost, there is nothing to measure. */
+static int prepare(struct observer *o)
+{
+    bool one_by_one = takes_turns(o);
+    double limit_s = o->config->setup_s + o->config->warmup_s * o->nworkers;
+    uint64_t until_ns = deadline(limit_s);
+    while (!observer_all_past(o, true, WORKER_READY)) {
+        if (observer_all_past(o, true, WORKER_PRIMED))
+            grant_warm_up(o, one_by_one);
+        int rc = wait_for_news(o, until_ns);
+        if (rc)
+            return rc;
+        if (observer_any_lost(o))
+            return -ECANCELED;
+        if (clock_now_ns() >= until_ns)
+            observer_give_up_all(o, o->nworkers, WORKER_READY, limit_s);
+    }
+    return observer_any_lost(o) ? -ECANCELED : 0;
+}
+
+/* Steps that are still under way become lower bounds; what the kernel knows is read first. */
+static void censor_running(struct observer *o)
+{
+    uint64_t now_ns = clock_now_ns();
+    for (unsigned i = 0; i < o->foreground; i++) {
+        struct arena_worker *worker = &o->arena->worker[i];
+        if (observer_past(o, i, WORKER_DONE))
+            continue;
+        witness_read(o->child[i].pid, &worker->visits, &worker->at_end);
+        o->child[i].censored = true;
+        o->child[i].killed_ns = now_ns;
+    }
+    for (unsigned i = 0; i < o->foreground; i++)
+        if (o->child[i].censored)
+            observer_end(o, i);
+}
+
+static void read_machine(const struct observer *o, struct witness_machine *machine, double *ours_s)
+{
+    witness_machine_read(machine);
+    bool in_mpi = false;
+    *ours_s = witness_process_cpu_s(getpid());
+    for (unsigned i = 0; i < o->nworkers; i++)
+        if (o->child[i].pid) {
+            *ours_s += witness_process_cpu_s(o->child[i].pid);
+            in_mpi |= o->child[i].in_mpi;
+        }
+    if (o->crew && !in_mpi && o->crew->pid(o->crew->arg)) /* it carries the ranks' messages */
+        *ours_s += witness_process_cpu_s(o->crew->pid(o->crew->arg));
+}
+
+static bool time_is_over(const struct observer *o)
+{
+    return o->crew ? o->crew->late(o->crew->arg) : clock_now_ns() >= o->late_ns;
+}
+
+static int measure(struct observer *o)
+{
+    read_machine(o, &o->machine_go, &o->ours_go_s);
+    o->go_ns = clock_now_ns();
+    futex_set(&o->arena->go, 1);
+    uint64_t until_ns = deadline(o->config->limit_s);
+    int rc = 0;
+    o->late_ns = until_ns;
+    while (!rc && !observer_all_past(o, false, WORKER_DONE)) {
+        rc = wait_for_news(o, until_ns);
+        if (!rc && time_is_over(o))
+            break;
+        if (!rc && rank_lost(o))
+            rc = -ECANCELED; /* the others would wait for it for ever */
+    }
+    o->late_ns = 0;
+    read_machine(o, &o->machine_end, &o->ours_end_s);
+    if (!rc && o->arm->bench->scan)
+        observer_give_up_all(o, o->foreground, WORKER_DONE, o->config->limit_s);
+    else if (!rc)
+        censor_running(o);
+    return rc;
+}
+
+/* Workers first .. end - 1. */
+static void signal_all(const struct observer *o, unsigned first, unsigned end, int signal)
+{
+    for (unsigned i = first; i < end; i++)
+        if (o->child[i].pid)
+            (void)process_signal(&o->child[i].process, signal);
+}
+
+/* Until all ranks' workers are gone: while one has to meet the others, ours is asked, too. */
+static int finish_crew(struct observer *o)
+{
+    uint64_t until_ns = deadline(o->config->setup_s);
+    futex_set(&o->arena->stop, 1);
+    while (!observer_all_past(o, true, WORKER_STATES)) {
+        int rc = wait_for_news(o, until_ns);
+        if (rc)
+            return rc;
+        if (observer_any_lost(o))
+            return -ECANCELED;
+        if (clock_now_ns() >= until_ns)
+            observer_give_up_all(o, o->nworkers, WORKER_FINISHED, o->config->setup_s);
+    }
+    return 0;
+}
+
+/*
+ * The last, uncounted step and the check take one worker milliseconds, and workers that share CPUs
+ * as long as the measuring itself: those are held, and let go one after the other.
+ */
+static int finish(struct observer *o)
+{
+    bool one_by_one = takes_turns(o);
+    double limit_s = o->config->setup_s;
+    if (o->crew)
+        return finish_crew(o);
+    /* Held before they are told, or a quick one is stopped on its way out of the process. */
+    if (one_by_one)
+        signal_all(o, 0, o->nworkers, SIGSTOP);
+    futex_set(&o->arena->stop, 1);
+    for (unsigned i = 0, released = 0; i < o->nworkers; i++) {
+        uint64_t until_ns = deadline(limit_s);
+        if (one_by_one && i == released) {
+            released = turn_end(o, i);
+            signal_all(o, i, released, SIGCONT);
+        }
+        while (o->child[i].pid) {
+            int rc = wait_for_news(o, until_ns);
+            if (rc)
+                return rc;
+            if (rank_lost(o))
+                return -ECANCELED;
+            if (clock_now_ns() >= until_ns)
+                observer_give_up(o, i, WORKER_FINISHED, limit_s);
+        }
+    }
+    return 0;
+}
+
+/* GPUs in use, while they still work: clocks and temperatures fall within milliseconds. */
+static void read_gpus(const struct observer *o, struct observation *out)
+{
+    out->gpu_clock_mhz = out->gpu_temp_c = NAN;
+    enum device device = bench_device(o->arm->bench, o->config->device, o->config->transport);
+    if (device != DEVICE_CUDA && device != DEVICE_NCCL)
+        return;
+    double clock_mhz = 0, temp_c = 0;
+    unsigned known = 0;
+    for (unsigned i = 0; i < o->foreground; i++) {
+        struct gpu_state state;
+        const struct arena_worker *worker = &o->arena->worker[i];
+        if (!worker->pci_bdf[0] || gpu_state_read(worker->pci_bdf, &state))
+            continue;
+        known++;
+        clock_mhz += state.clock_mhz;
+        temp_c += state.temperature_c;
+        out->gpu_throttle_reasons |= state.throttle_reasons;
+    }
+    if (known) {
+        out->gpu_clock_mhz = clock_mhz / known;
+        out->gpu_temp_c = temp_c / known;
+    }
+}
+
+static int collect_all(const struct observer *o, struct observation *out, struct err *err)
+{
+    out->start_ns = o->go_ns;
+    out->workers = calloc(o->nworkers, sizeof(*out->workers));
+    if (!out->workers)
+        return err_set(err, -ENOMEM, "no memory for the results of %u workers", o->nworkers);
+    out->nworkers = o->nworkers;
+    for (unsigned i = 0; i < o->nworkers; i++) {
+        int rc = collect_worker(&o->arena->worker[i], o->go_ns,
+                                o->child[i].censored ? o->child[i].killed_ns : 0, &out->workers[i]);
+        if (rc)
+            return err_set(err, rc, "no memory for the samples of worker %u", i);
+    }
+    collect_machine(&o->machine_go, &o->machine_end, o->ours_end_s - o->ours_go_s, out);
+    collect_verdict(out);
+    return 0;
+}
+
+/* Our part of the observation becomes that of all ranks. */
+static int join_crew(const struct observer *o, int rc, struct observation *out, struct err *err)
+{
+    const struct crew_readings readings = {.go = o->machine_go,
+                                           .end = o->machine_end,
+                                           .ours_s = o->ours_end_s - o->ours_go_s,
+                                           .stuck = o->stuck};
+    return o->crew->join(o->crew->arg, o->arm, &readings, rc, out, err);
+}
+
+static int run_phases(struct observer *o, struct observation *out, struct err *err)
+{
+    observer_write_orders(o);
+    observer_launch_all(o);
+    int rc = prepare(o);
+    if (!rc)
+        rc = measure(o);
+    read_gpus(o, out);
+    if (!rc)
+        rc = finish(o);
+    observer_end_all(o);
+    if (!rc || rc == -ECANCELED)
+        rc = collect_all(o, out, err);
+    return o->crew ? join_crew(o, rc, out, err) : rc;
+}
+
+int observe_arm(const struct observe_config *config, const struct arm *arm, bool record_visits,
+                struct signals *signals, struct observation *out, struct err *err)
+{
+    const struct crew *crew = config->crew;
+    struct observer o = {
+        .config = config, .arm = arm, .signals = signals, .err = err, .crew = crew};
+    if (crew && crew->refuses(crew->arg, out))
+        return 0;
+    observer_find_ours(&o);
+    int rc = observer_open(&o, err);
+    if (!rc) {
+        o.arena->record_visits = record_visits;
+        rc = run_phases(&o, out, err);
+    }
+    observer_close(&o);
+    if (rc && rc != -EINTR && crew) /* the others know nothing of it, and would wait */
+        crew->fail(crew->arg, err->msg);
+    return rc;
+}

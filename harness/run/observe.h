@@ -1,0 +1,45 @@
+/*
+ * One observation: one arm, once, with freshly launched processes.
+ *
+ * launch -> all primed -> warm up -> all ready -> go -> all foreground done -> stop -> all gone.
+ * Nothing here can hang: preparing, measuring and finishing each have a limit of their own.
+ */
+#ifndef CONTEND_RUN_OBSERVE_H
+#define CONTEND_RUN_OBSERVE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "harness/base/err.h"
+#include "harness/core/bench.h"
+#include "harness/machine/topo.h"
+#include "harness/run/crew.h"
+#include "harness/run/result.h"
+#include "harness/sys/signals.h"
+
+/* What every observation of a run has in common. */
+struct observe_config {
+    const struct topo *topo;
+    const struct bench *background; /* NULL = none */
+    const void *background_params;
+    enum device device, transport; /* see bench_device */
+    uint64_t seed;
+    double warmup_s;            /* steps that do not count, at least one */
+    double measure_s;           /* budget of the measured part, at least one step */
+    double limit_s;             /* a step still under way so long after go is censored */
+    const struct crew *crew;    /* NULL = all workers are ours */
+    double setup_s;             /* watchdog of everything that is not a measured step */
+    void (*on_wait)(void *arg); /* called a few times a second while waiting; NULL = none */
+    void *on_wait_arg;
+};
+
+/*
+ * Fills *out (its round, order and arm are the caller's); free it with observation_free, also
+ * after an error. A worker that fails, hangs or dies makes the observation failed, with its reason,
+ * and returns 0. Errors: -EINTR when a signal asked to end; -ERESTART when it was stopped (Ctrl-Z)
+ * and goes on now: do it again; -errno when nothing could be started.
+ */
+int observe_arm(const struct observe_config *config, const struct arm *arm, bool record_visits,
+                struct signals *signals, struct observation *out, struct err *err);
+
+#endif

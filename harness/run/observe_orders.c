@@ -1,0 +1,112 @@
+#include "harness/run/observe_parts.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+static void describe_gpus(const struct topo *topo, struct bench_machine *machine)
+{
+    unsigned visible = topo_visible_gpus(topo);
+    unsigned most = sizeof(machine->gpus) / sizeof(machine->gpus[0]);
+    machine->ngpus = visible < most ? visible : most;
+    for (unsigned i = 0; i < machine->ngpus; i++) {
+        const struct topo_gpu *gpu = &topo->gpus[i];
+        memcpy(machine->gpus[i].pci_bdf, gpu->pci_bdf, sizeof(gpu->pci_bdf));
+        machine->gpus[i].os_node = gpu->node < 0 ? -1 : (int)topo->nodes[gpu->node].os_node;
+    }
+}
+
+/* The part of the topology that benchmarks may know; each worker keeps what it is bound to. */
+static void describe_machine(const struct topo *topo, struct bench_machine *machine)
+{
+    for (unsigned i = 0; i < topo->ncpus && machine->ncpus < BITSET_BITS; i++) {
+        const struct topo_cpu *cpu = &topo->cpus[i];
+        int os_node = cpu->node < 0 ? -1 : (int)topo->nodes[cpu->node].os_node;
+        if (cpu->allowed)
+            machine->cpus[machine->ncpus++] = (struct bench_cpu){
+                cpu->os_cpu, cpu->core, cpu->smt, cpu->llc, cpu->package, os_node};
+    }
+    unsigned most = sizeof(machine->nodes) / sizeof(machine->nodes[0]);
+    for (unsigned i = 0; i < topo->nnodes && machine->nnodes < most; i++)
+        if (topo->nodes[i].allowed)
+            machine->nodes[machine->nnodes++] =
+                (struct bench_node){topo->nodes[i].os_node, topo->nodes[i].memory_bytes};
+    most = sizeof(machine->caches) / sizeof(machine->caches[0]);
+    for (unsigned i = 0; i < topo->ncaches && machine->ncaches < most; i++)
+        machine->caches[machine->ncaches++] = (struct bench_cache){
+            topo->caches[i].level, topo->caches[i].size_bytes, topo->caches[i].cpus};
+    describe_gpus(topo, machine);
+}
+
+void observer_write_orders(struct observer *o)
+{
+    const struct observe_config *config = o->config;
+    o->arena->warmup_s = config->warmup_s;
+    o->arena->measure_s = config->measure_s;
+    describe_machine(config->topo, &o->arena->machine);
+    for (unsigned i = 0; i < o->nworkers; i++) {
+        struct arena_worker *worker = &o->arena->worker[i];
+        bool behind = i >= o->foreground;
+        const struct bench *bench = behind ? config->background : o->arm->bench;
+        const void *params = behind ? config->background_params : o->arm->params;
+        unsigned slot = behind ? o->behind + i - o->foreground : o->first + i;
+        worker->plan = o->arm->plan.workers[slot];
+        worker->index = behind ? i - o->foreground : o->first + i;
+        worker->team = behind ? o->nworkers - o->foreground : o->arm->workers;
+        worker->slots = behind ? worker->team : o->arm->slots;
+        worker->device = bench_device(bench, config->device, config->transport);
+        worker->seed = config->seed + slot;
+        (void)snprintf(worker->bench, sizeof(worker->bench), "%s", bench->name);
+        assert(bench->params_size <= sizeof(worker->params));
+        if (params)
+            memcpy(worker->params, params, bench->params_size);
+        if (worker->plan.gpu >= 0)
+            memcpy(worker->pci_bdf, config->topo->gpus[worker->plan.gpu].pci_bdf,
+                   sizeof(worker->pci_bdf));
+    }
+}
+
+int observer_open(struct observer *o, struct err *err)
+{
+    o->arena_fd = o->event_fd = -1;
+    o->child = calloc(o->nworkers, sizeof(*o->child));
+    if (!o->child)
+        return err_set(err, -ENOMEM, "no memory for %u workers", o->nworkers);
+    o->arena = arena_create(o->nworkers, &o->arena_fd, err);
+    if (!o->arena)
+        return err ? err->code : -ENOMEM;
+    o->event_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (o->event_fd < 0)
+        return err_sys(err, -errno, "cannot create an eventfd");
+    atomic_store(&o->arena->event_fd, o->event_fd);
+    o->arena->board[0].relay = o->crew != NULL;
+    return o->crew ? o->crew->open(o->crew->arg, &o->arena->board[0], err) : 0;
+}
+
+void observer_close(struct observer *o)
+{
+    if (o->crew)
+        o->crew->close(o->crew->arg);
+    free(o->child);
+    if (o->event_fd >= 0)
+        (void)close(o->event_fd);
+    if (o->arena_fd >= 0)
+        (void)close(o->arena_fd);
+    arena_destroy(o->arena);
+}
+
+void observer_find_ours(struct observer *o)
+{
+    o->behind = o->arm->slots;
+    if (!o->crew) {
+        o->foreground = o->arm->workers;
+        o->nworkers = o->foreground + arm_background(o->arm);
+        return;
+    }
+    o->foreground = 1;
+    o->nworkers = 1 + o->crew->find_ours(o->crew->arg, o->arm, &o->first, &o->behind);
+}

@@ -1,0 +1,223 @@
+#include "harness/run/observe_parts.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "harness/sys/clock.h"
+#include "harness/worker/launch.h"
+
+static const uint64_t mpi_grace_ns = 500000000, reap_ns = 100000000;
+
+static bool ended(const struct observer *o, unsigned i)
+{
+    return arena_state(&o->arena->worker[i]) >= WORKER_FINISHED || !o->child[i].pid;
+}
+
+bool observer_past(const struct observer *o, unsigned i, enum worker_state state)
+{
+    return ended(o, i) || arena_state(&o->arena->worker[i]) >= state;
+}
+
+bool observer_all_past(const struct observer *o, bool background, enum worker_state state)
+{
+    if (o->crew)
+        return o->crew->past(o->crew->arg, background, state);
+    for (unsigned i = 0; i < (background ? o->nworkers : o->foreground); i++)
+        if (!observer_past(o, i, state))
+            return false;
+    return true;
+}
+
+bool observer_any_lost_here(const struct observer *o)
+{
+    for (unsigned i = 0; i < o->nworkers; i++)
+        if (arena_state(&o->arena->worker[i]) > WORKER_FINISHED)
+            return true;
+    return false;
+}
+
+bool observer_any_lost(const struct observer *o)
+{
+    return o->crew ? o->crew->lost(o->crew->arg) : observer_any_lost_here(o);
+}
+
+static void note_canceled(struct arena_worker *worker)
+{
+    (void)err_set(&worker->err, -ECANCELED, "ended because another worker was lost");
+    atomic_store(&worker->state, WORKER_FAILED);
+}
+
+/* A worker is gone: if it could not say why, we do. */
+static void note_exit(struct observer *o, unsigned i, int status)
+{
+    struct arena_worker *worker = &o->arena->worker[i];
+    enum worker_state state = arena_state(worker);
+    o->child[i].pid = 0;
+    if (state >= WORKER_FINISHED || o->child[i].censored)
+        return;
+    if (o->child[i].canceled) { /* it was told so, and went on to its next state before it died */
+        note_canceled(worker);
+        return;
+    }
+    if (WIFSIGNALED(status))
+        (void)err_set(&worker->err, -ECHILD, "killed by signal %d (%s) while %s", WTERMSIG(status),
+                      strsignal(WTERMSIG(status)), worker_state_name(state));
+    else if (WIFEXITED(status))
+        (void)err_set(&worker->err, -ECHILD, "exited with status %d while %s", WEXITSTATUS(status),
+                      worker_state_name(state));
+    else
+        (void)err_set(&worker->err, -ECHILD, "gone while %s, and nothing says how it ended",
+                      worker_state_name(state));
+    atomic_store(&worker->state, WORKER_FAILED);
+}
+
+/* It is asked only when it has said its last: else its CPU is left alone. */
+static void reap_in_mpi(struct observer *o, unsigned i)
+{
+    int status = 0;
+    bool gone = o->crew->ended(o->crew->arg, &status);
+    if (!gone && arena_state(&o->arena->worker[i]) < WORKER_FINISHED)
+        return;
+    if (gone || o->crew->joined(o->crew->arg))
+        note_exit(o, i, status);
+}
+
+void observer_reap(struct observer *o)
+{
+    int status;
+    for (unsigned i = 0; i < o->nworkers; i++)
+        if (o->child[i].pid && o->child[i].in_mpi)
+            reap_in_mpi(o, i);
+        else if (o->child[i].pid && process_ended(&o->child[i].process, &status))
+            note_exit(o, i, status);
+}
+
+/* A launcher that has told us to stop, or has seen a rank end, kills us soon. */
+static bool in_hurry(const struct observer *o)
+{
+    return o->crew && (o->signals->interrupted || o->crew->broken(o->crew->arg));
+}
+
+/*
+ * A thread in MPI cannot be ended: after a moment to come back, it is left where it is; at once
+ * where nobody carries its messages any more.
+ */
+static void end_in_mpi(struct observer *o, unsigned i)
+{
+    uint64_t until_ns = clock_now_ns() + (in_hurry(o) ? 0 : mpi_grace_ns);
+    while (o->child[i].pid && clock_now_ns() < until_ns) {
+        int status = 0;
+        (void)usleep(1000);
+        if (!o->crew->joined(o->crew->arg))
+            continue;
+        (void)o->crew->ended(o->crew->arg, &status);
+        note_exit(o, i, status);
+    }
+    o->stuck |= o->child[i].pid != 0;
+    o->child[i].pid = 0;
+}
+
+void observer_end(struct observer *o, unsigned i)
+{
+    if (o->child[i].pid && o->child[i].in_mpi)
+        end_in_mpi(o, i);
+    else if (o->child[i].pid)
+        (void)process_signal_group(&o->child[i].process, SIGKILL);
+}
+
+/* One that used a GPU can take seconds to go, in which the driver frees its memory. */
+static void reap_killed(struct observer *o, unsigned i, uint64_t until_ns)
+{
+    struct process *process = &o->child[i].process;
+    int status;
+    if (!o->child[i].pid)
+        return;
+    if (!in_hurry(o))
+        process_wait(process, &status);
+    else
+        while (!process_ended(process, &status)) {
+            if (clock_now_ns() >= until_ns)
+                return; /* it is as good as dead, and init's when we are */
+            (void)usleep(1000);
+        }
+    note_exit(o, i, status);
+}
+
+void observer_end_all(struct observer *o)
+{
+    for (unsigned i = 0; i < o->nworkers; i++) {
+        struct arena_worker *worker = &o->arena->worker[i];
+        if (o->child[i].pid && arena_state(worker) < WORKER_FINISHED && !o->child[i].censored) {
+            o->child[i].canceled = true;
+            note_canceled(worker);
+        }
+        observer_end(o, i);
+    }
+    uint64_t until_ns = clock_now_ns() + reap_ns;
+    for (unsigned i = 0; i < o->nworkers; i++)
+        reap_killed(o, i, until_ns);
+}
+
+void observer_give_up(struct observer *o, unsigned i, enum worker_state state, double limit_s)
+{
+    struct arena_worker *worker = &o->arena->worker[i];
+    if (ended(o, i))
+        observer_end(o, i); /* it has said its last and does not go */
+    if (observer_past(o, i, state))
+        return;
+    bool has_turn = arena_state(worker) != WORKER_PRIMED || atomic_load(&worker->warm);
+    if (!has_turn || board_waits(&o->arena->board[i >= o->foreground], worker->index))
+        (void)err_set(&worker->err, -ECANCELED, "waited %.3g s for another %s", limit_s,
+                      has_turn ? "rank" : "worker");
+    else if (o->arm->bench->scan && arena_state(worker) == WORKER_RUNNING) /* slow, or stuck */
+        (void)err_set(&worker->err, -ETIMEDOUT, "not at its end within %.3g s (--limit)", limit_s);
+    else
+        (void)err_set(&worker->err, -ETIMEDOUT, "no progress within %.3g s while %s", limit_s,
+                      worker_state_name(arena_state(worker)));
+    atomic_store(&worker->state, WORKER_HUNG);
+    observer_end(o, i);
+    atomic_store(&worker->state, WORKER_HUNG); /* one in MPI may have come to its end meanwhile */
+}
+
+void observer_give_up_all(struct observer *o, unsigned n, enum worker_state state, double limit_s)
+{
+    for (unsigned i = 0; i < n; i++)
+        observer_give_up(o, i, state, limit_s);
+}
+
+static int launch_in_mpi(struct observer *o, unsigned i, struct err *err)
+{
+    o->child[i].in_mpi = true;
+    o->child[i].pid = o->crew->pid(o->crew->arg);
+    return o->crew->start(o->crew->arg, o->arena_fd, o->event_fd, i, err);
+}
+
+static int launch_own(struct observer *o, unsigned i, struct err *err)
+{
+    int rc = launch_worker(o->arena, o->arena_fd, i, &o->child[i].process, err);
+    o->child[i].pid = o->child[i].process.pid;
+    return rc;
+}
+
+void observer_launch_all(struct observer *o)
+{
+    struct err err = {0};
+    bool lost = false;
+    enum device device = bench_device(o->arm->bench, o->config->device, o->config->transport);
+    for (unsigned i = 0; i < o->nworkers; i++) {
+        struct arena_worker *worker = &o->arena->worker[i];
+        bool in_mpi = o->crew && device == DEVICE_MPI && i < o->foreground;
+        int rc = lost ? -ECANCELED : in_mpi ? launch_in_mpi(o, i, &err) : launch_own(o, i, &err);
+        if (!rc)
+            continue;
+        o->child[i].pid = 0;
+        (void)err_set(&worker->err, rc, "%s",
+                      lost ? "not started because another worker could not be" : err.msg);
+        atomic_store(&worker->state, WORKER_FAILED);
+        lost = true;
+    }
+}

@@ -1,0 +1,34 @@
+#include "harness/run/result.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+const char *status_name(enum status status)
+{
+    static const char *const names[STATUSES] = {"ok",      "noisy",  "censored",
+                                                "skipped", "failed", "hung"};
+    return names[status];
+}
+
+enum device arm_device(const struct result *result, const struct arm *arm)
+{
+    return bench_device(arm->bench, result->device, result->transport);
+}
+
+unsigned arm_background(const struct arm *arm)
+{
+    return arm->alone || arm->plan.nworkers < arm->slots ? 0 : arm->plan.nworkers - arm->slots;
+}
+
+void observation_free(struct observation *observation)
+{
+    if (!observation)
+        return;
+    for (unsigned i = 0; observation->workers && i < observation->nworkers; i++) {
+        free(observation->workers[i].samples);
+        free(observation->workers[i].values);
+        free(observation->workers[i].visits);
+    }
+    free(observation->workers);
+    memset(observation, 0, sizeof(*observation));
+}

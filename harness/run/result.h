@@ -1,0 +1,111 @@
+/*
+ * What a run produces, before any statistics: arms, and one observation per arm and round.
+ * run.c fills these; base/stats.c, rows/row.c and the writers only read them.
+ */
+#ifndef CONTEND_RUN_RESULT_H
+#define CONTEND_RUN_RESULT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "harness/base/bitset.h"
+#include "harness/base/err.h"
+#include "harness/core/bench.h"
+#include "harness/core/visit.h"
+#include "harness/plan/plan.h"
+#include "harness/worker/usage.h"
+
+/* How a worker, an observation or a row ended; worse is larger. */
+enum status {
+    STATUS_OK,
+    STATUS_NOISY,    /* measured, but the machine was disturbed: steal or GPU throttling */
+    STATUS_CENSORED, /* a step did not end within the limit: times are lower bounds */
+    STATUS_SKIPPED,  /* could not be measured here, for a stated reason */
+    STATUS_FAILED,
+    STATUS_HUNG, /* no progress outside of a step, such as in setup */
+    STATUSES
+};
+const char *status_name(enum status status);
+
+struct worker_result {
+    enum status status;
+    struct err err; /* why not ok */
+    bool background;
+    char library[BENCH_LIBRARY_MAX]; /* that it loaded at run time, "NCCL 2.28.9"; "" = none */
+    char host[64];                   /* of a rank of a job; "" = this one, where there is no job */
+    struct bitset cpus_actual;       /* read back in the worker, all its threads together */
+    struct bitset cpus_threads;      /* the same once more at the end, where OpenMP was told to bind
+                                        threads and left them only a part; else empty */
+    unsigned least_team;             /* threads in its smallest OpenMP team; 0 = it made none */
+    struct bitset mem_nodes_actual;  /* read back by get_mempolicy; empty = default policy */
+    enum mem_policy mem_policy_actual;
+    uint64_t go_ns, end_ns; /* end of its last measured step */
+    size_t nsamples;
+    struct sample *samples; /* owned; a censored last one has elapsed_ns = time until the limit */
+    bool censored;          /* the last sample is a lower bound */
+    struct witness witness;
+    uint64_t pages_on_node[BENCH_NODES]; /* of the published buffer, by os_node */
+    uint64_t pages_elsewhere;            /* not present, or the kernel would not say */
+    size_t nvalues;
+    struct value *values; /* owned: what a scan emitted, in that order */
+    size_t nvisits;
+    struct visit_point {
+        uint64_t at_ns;
+        unsigned thread;
+        unsigned os_cpu;
+    } * visits; /* owned, sorted by time; only of the first round */
+};
+
+/* One arm in one round. */
+struct observation {
+    unsigned round, order; /* order: position of the arm in this round's shuffle */
+    enum status status;    /* the worst of its workers, or noisy */
+    char reason[256];
+    unsigned nworkers; /* foreground, then background */
+    struct worker_result *workers;
+    double steal;                     /* share of the arm's CPU time stolen; NaN = unknown */
+    double foreign_cpu;               /* share used by processes that are not our workers; or NaN */
+    double psi_cpu_some;              /* share of wall time in which a task waited; or NaN */
+    double gpu_clock_mhz, gpu_temp_c; /* means over the GPUs in use at the end; NaN = unknown */
+    uint64_t gpu_throttle_reasons;    /* NVML bits, or of all GPUs in use */
+    uint64_t start_ns;                /* of the go signal */
+};
+
+/* One (scenario, params, workers, placement) cell. */
+struct arm {
+    const struct bench *bench; /* borrowed, as the params; equal pointers mean equal parameters */
+    const void *params;
+    enum placement placement;
+    unsigned workers; /* foreground: slots, or 1 for a baseline of workers that run by themselves */
+    unsigned slots;   /* the machine is planned for this many foreground workers */
+    bool alone;       /* baseline, on the idle machine: worker 0 of the plan for `slots`, or, where
+                         it is a scan `together`, all of them without the background */
+    int same_as;      /* index of an earlier baseline with the identical plan, else -1 */
+    struct plan plan; /* whole plan for `slots`, background included */
+    size_t nobservations;
+    struct observation *observations; /* finished ones, in round order */
+};
+
+struct result {
+    char run_id[64];
+    const char *scenario;           /* name */
+    enum device device;             /* of the arms whose benchmark needs one or its stand-in */
+    enum device transport;          /* of the arms of collectives: nccl or mpi */
+    const struct bench *background; /* that only makes load; NULL = none */
+    char plan_options[300];         /* what all plans were told, as on a command line */
+    unsigned rounds_planned, rounds_done;
+    uint64_t seed;
+    size_t narms;
+    struct arm *arms;
+};
+
+/* Workers that make load behind the arm's own: 0 for a baseline. */
+unsigned arm_background(const struct arm *arm);
+
+void observation_free(struct observation *observation);
+
+/* The device column of an arm: see bench_device. */
+enum device arm_device(const struct result *result, const struct arm *arm);
+
+#endif

@@ -1,0 +1,97 @@
+#include "harness/run/run.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "harness/run/arms.h"
+#include "harness/sys/log.h"
+
+static struct observation *append_observation(struct arm *arm, struct err *err)
+{
+    size_t n = arm->nobservations;
+    struct observation *grown = realloc(arm->observations, (n + 1) * sizeof(*grown));
+    if (!grown) {
+        (void)err_set(err, -ENOMEM, "no memory for an observation");
+        return NULL;
+    }
+    arm->observations = grown;
+    arm->observations[n] = (struct observation){0};
+    arm->nobservations = n + 1;
+    return &arm->observations[n];
+}
+
+void run_drop_round(struct result *result, unsigned round)
+{
+    for (size_t i = 0; i < result->narms; i++) {
+        struct arm *arm = &result->arms[i];
+        while (arm->nobservations && arm->observations[arm->nobservations - 1].round >= round)
+            observation_free(&arm->observations[--arm->nobservations]);
+    }
+    if (result->rounds_done > round)
+        result->rounds_done = round;
+}
+
+static size_t count_launched(const struct result *result)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < result->narms; i++)
+        n += arm_runs(&result->arms[i]);
+    return n;
+}
+
+static int run_round(const struct observe_config *config, const struct run_hooks *hooks,
+                     unsigned round, const size_t *order, struct signals *signals,
+                     struct result *result, struct err *err)
+{
+    size_t launched = count_launched(result), done = launched * round;
+    unsigned position = 0;
+    for (size_t i = 0; i < result->narms; i++) {
+        struct arm *arm = &result->arms[order[i]];
+        if (!arm_runs(arm))
+            continue;
+        if (hooks->on_arm)
+            hooks->on_arm(hooks->arg, arm, round, done++, launched * result->rounds_planned);
+        struct observation *observation = append_observation(arm, err);
+        if (!observation)
+            return -ENOMEM;
+        observation->round = round;
+        observation->order = position++;
+        int rc = observe_arm(config, arm, round == 0, signals, observation, err);
+        if (rc)
+            return rc;
+    }
+    return 0;
+}
+
+int run_rounds(const struct observe_config *config, const struct run_hooks *hooks,
+               struct signals *signals, struct result *result, struct err *err)
+{
+    size_t *order = calloc(result->narms ? result->narms : 1, sizeof(*order));
+    if (!order)
+        return err_set(err, -ENOMEM, "no memory for the order of arms");
+    int rc = 0;
+    for (unsigned round = 0; round < result->rounds_planned && !rc; round = result->rounds_done) {
+        arms_shuffle(result->seed, round, result->narms, order);
+        rc = run_round(config, hooks, round, order, signals, result, err);
+        if (rc)
+            run_drop_round(result, round);
+        if (rc == -ERESTART) {
+            log_warn("stopped and continued: round %u is measured again", round + 1);
+            rc = 0;
+        } else if (!rc) {
+            result->rounds_done = round + 1;
+            rc = hooks->on_round ? hooks->on_round(hooks->arg, round, err) : 0;
+        }
+    }
+    free(order);
+    return rc;
+}
+
+bool run_measured_anything(const struct result *result)
+{
+    for (size_t i = 0; i < result->narms; i++)
+        for (size_t o = 0; o < result->arms[i].nobservations; o++)
+            if (result->arms[i].observations[o].status < STATUS_SKIPPED)
+                return true;
+    return false;
+}

@@ -1,0 +1,36 @@
+/*
+ * Rounds: every arm once a round, in a recorded random order, each with freshly launched processes
+ * (METHOD 1 and 2).
+ */
+#ifndef CONTEND_RUN_RUN_H
+#define CONTEND_RUN_RUN_H
+
+#include <stdbool.h>
+
+#include "harness/base/err.h"
+#include "harness/run/observe.h"
+#include "harness/run/result.h"
+
+/* What happens while it runs. Every call may be NULL. */
+struct run_hooks {
+    void (*on_arm)(void *arg, const struct arm *arm, unsigned round, size_t done, size_t total);
+    /* After a whole round: write what there is. A negative errno ends the run. */
+    int (*on_round)(void *arg, unsigned round, struct err *err);
+    void *arg;
+};
+
+/*
+ * Appends one observation per arm and round to `result`. -EINTR: a signal asked to stop; the
+ * observations of the unfinished round are dropped, so that every arm has the same rounds. A round
+ * in which the program was stopped (Ctrl-Z) is measured again.
+ */
+int run_rounds(const struct observe_config *config, const struct run_hooks *hooks,
+               struct signals *signals, struct result *result, struct err *err);
+
+/* Takes back that round and those behind it: one that is not whole, or could not be written. */
+void run_drop_round(struct result *result, unsigned round);
+
+/* False where no arm, baselines included, has a single round that can be used. */
+bool run_measured_anything(const struct result *result);
+
+#endif

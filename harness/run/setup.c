@@ -1,0 +1,321 @@
+#include "harness/run/setup.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <time.h>
+
+#include "harness/sys/log.h"
+
+enum { MAX_COUNTS = 16 };
+
+/*
+ * quick aims at a whole run of about a minute: the measured time of an arm is what is left of
+ * target_s for each launch, within [least_s, most_s].
+ */
+static const struct profile_times {
+    unsigned rounds;
+    double target_s, least_s, most_s, warmup_s, limit_s;
+} profiles[] = {
+    [PROFILE_QUICK] = {3, 55, 0.5, 1.5, 0.2, 12},
+    [PROFILE_STANDARD] = {5, 600, 2, 4, 0.5, 30},
+    [PROFILE_FULL] = {11, 3600, 5, 10, 1, 60},
+};
+/* A scan has many points to share its time: more at most, and far longer before it hangs. */
+static const double scan_times = 1.6, scan_limits = 10;
+static const double launch_s = 0.7; /* start, set-up and end of an arm, for estimates only */
+
+#ifdef CONTEND_HAVE_CUDA
+static const bool have_cuda = true;
+#else
+static const bool have_cuda = false;
+#endif
+
+/* Who asks for a GPU by name must not get rows without one, whatever the benchmark makes of it. */
+static int refuse_cuda(const struct topo *topo, const struct bench *bench, struct err *err)
+{
+    bool has_model = bench->needs & NEED_DEVICE;
+    if (!have_cuda)
+        return err_set(err, -ENOTSUP,
+                       "device 'cuda' is not possible: this program was built without nvcc; "
+                       "%sbuild it where the CUDA toolkit is",
+                       has_model ? "use --device sim, or " : "");
+    return err_set(err, -ENOTSUP, "device 'cuda' is not possible: %s (see 'contend topo')%s",
+                   topo->gpu_note[0] ? topo->gpu_note : "CUDA finds no GPU here",
+                   has_model ? "; use --device sim" : "");
+}
+
+/* A run has one device for all arms that need one, and one transport for all collectives. */
+static int choose_device(const struct run_options *options, const struct topo *topo,
+                         const struct bench *bench, struct result *result, struct err *err)
+{
+    unsigned visible = options->topo.fake_gpus ? 0 : topo_visible_gpus(topo);
+    unsigned gpus = topo->driver_too_old ? 0 : visible;
+    result->transport = gpus && have_cuda && options->device != 1 ? DEVICE_NCCL : DEVICE_MPI;
+    if (options->device == 2 && (!gpus || !have_cuda))
+        return refuse_cuda(topo, bench, err);
+    if (!(bench->needs & NEED_DEVICE))
+        return 0;
+    result->device = options->device == 1 || !gpus || !have_cuda ? DEVICE_SIM : DEVICE_CUDA;
+    if (!options->device && gpus && !have_cuda)
+        log_warn("%u GPUs are here, but this program was built without nvcc: device sim", gpus);
+    else if (!options->device && !gpus && topo->ngpus && !options->topo.fake_gpus)
+        log_warn("%s: device sim", topo->gpu_note);
+    return 0;
+}
+
+/* One a GPU, at least 2; of collectives one a GPU, as two ranks cannot share one. */
+static unsigned default_workers(const struct topo *topo, const struct bench *bench)
+{
+    unsigned gpus = topo_visible_gpus(topo);
+    return bench->needs & NEED_COLLECTIVE ? (gpus ? gpus : 1) : plan_default_workers(topo);
+}
+
+static bool has_count(const unsigned *counts, int n, unsigned count)
+{
+    while (n > 0 && counts[n - 1] != count)
+        n--;
+    return n > 0;
+}
+
+/* "2,4,8" or "auto" -> counts, each once. Returns how many, or a negative errno. */
+static int parse_workers(const char *text, const struct topo *topo, const struct bench *bench,
+                         unsigned counts[MAX_COUNTS], struct err *err)
+{
+    int n = 0;
+    if (strcmp(text, "auto") == 0) {
+        counts[0] = default_workers(topo, bench);
+        return 1;
+    }
+    for (const char *at = text; n < MAX_COUNTS; at++) {
+        char *end;
+        unsigned long value = strtoul(at, &end, 10);
+        if (end == at || *at < '0' || *at > '9' || value < 1 || value > RUN_WORKERS_MAX)
+            break;
+        if (!has_count(counts, n, (unsigned)value)) /* rows of two would have one key */
+            counts[n++] = (unsigned)value;
+        if (!*end)
+            return n;
+        if (*end != ',')
+            break;
+        at = end;
+    }
+    return err_set(err, -EINVAL, "workers '%.60s' is not auto or a list of up to %d counts 1 to %d",
+                   text, MAX_COUNTS, RUN_WORKERS_MAX);
+}
+
+/*
+ * Defaults of the benchmark, then the scenario's, then the user's as far as the benchmark knows
+ * them; `used` notes which it knew. Then all checked together.
+ */
+static int set_params(const struct bench *bench, const char *scenario_params, const struct cli *cli,
+                      bool *used, void *params, struct err *err)
+{
+    opts_set_defaults(bench->opts, params);
+    char copy[256], *save = NULL;
+    (void)snprintf(copy, sizeof(copy), "%s", scenario_params ? scenario_params : "");
+    for (char *pair = strtok_r(copy, ";", &save); pair; pair = strtok_r(NULL, ";", &save)) {
+        int rc = opts_set_pair(bench->opts, params, pair, err);
+        if (rc)
+            return rc;
+    }
+    for (size_t i = 0; cli && i < cli->npairs; i++) {
+        char name[64];
+        (void)snprintf(name, sizeof(name), "%.*s", (int)strcspn(cli->pairs[i], "="), cli->pairs[i]);
+        if (!opts_find(bench->opts, name))
+            continue;
+        int rc = opts_set_pair(bench->opts, params, cli->pairs[i], err);
+        if (rc)
+            return rc;
+        used[i] = true;
+    }
+    return bench->validate ? bench->validate(params, err) : 0;
+}
+
+static int find_bench(const struct bench *const *benches, const char *name,
+                      const struct bench **bench, struct err *err)
+{
+    *bench = bench_find(benches, name);
+    return *bench ? 0
+                  : err_set(err, -EINVAL, "unknown benchmark '%.60s'; see 'contend list'", name);
+}
+
+static int set_background(const struct bench *const *benches, const struct run_options *options,
+                          struct run_setup *setup, unsigned *workers, struct err *err)
+{
+    const char *name = options->background ? options->background : setup->scenario->background;
+    if (!name)
+        return options->background_workers
+                   ? err_set(err, -EINVAL, "--background-workers needs --background BENCH")
+                   : 0;
+    int rc = find_bench(benches, name, &setup->config.background, err);
+    if (rc)
+        return rc;
+    unsigned fallback = options->background ? 1 : setup->scenario->background_workers;
+    *workers = options->background_workers ? (unsigned)options->background_workers : fallback;
+    setup->result.background = setup->config.background;
+    setup->config.background_params = setup->background_params;
+    return set_params(setup->config.background, NULL, NULL, NULL, setup->background_params, err);
+}
+
+/*
+ * The part's placements, or the user's. Returns how many. What the user names and cannot have is
+ * an error; of what we choose, a refused plan is a skipped arm (such as `partition` on one CPU).
+ */
+static int choose_placements(const struct scenario_part *part, const char *text,
+                             enum placement *placements, bool *optional, struct err *err)
+{
+    int n = placement_parse_list(text ? text : part->placements, placements, err);
+    for (int i = 0; i < n; i++)
+        optional[i] = !text;
+    return n;
+}
+
+static uint64_t draw_seed(void)
+{
+    uint64_t seed = 0;
+    if (getrandom(&seed, sizeof(seed), GRND_NONBLOCK) != (ssize_t)sizeof(seed))
+        seed = (uint64_t)time(NULL);
+    return (seed & ((UINT64_C(1) << 48) - 1)) | 1; /* short enough to type back with --seed */
+}
+
+static void set_times(const struct run_options *options, struct run_setup *setup)
+{
+    const struct profile_times *profile = &profiles[options->profile];
+    struct observe_config *config = &setup->config;
+    struct result *result = &setup->result;
+    result->rounds_planned = options->rounds ? (unsigned)options->rounds : profile->rounds;
+    config->warmup_s = options->warmup_s > 0 ? options->warmup_s : profile->warmup_s;
+    config->setup_s = options->setup_limit_s;
+
+    size_t launches = 0;
+    bool scans = false;
+    for (size_t i = 0; i < result->narms; i++) {
+        launches += arm_runs(&result->arms[i]);
+        scans |= result->arms[i].bench->scan;
+    }
+    double all = (double)launches * result->rounds_planned;
+    double share_s = all > 0 ? profile->target_s / all - config->warmup_s - launch_s : 0;
+    config->measure_s = options->time_s > 0 ? options->time_s
+                                            : fmin(fmax(share_s, profile->least_s),
+                                                   profile->most_s * (scans ? scan_times : 1));
+    double limit_s = options->limit_s > 0 ? options->limit_s : profile->limit_s;
+    config->limit_s = fmax(limit_s, config->measure_s * (scans ? scan_limits : 1));
+    setup->expected_s = all * (config->measure_s + config->warmup_s + launch_s);
+}
+
+/* In a job each rank is a worker, and this machine plans for its own. */
+static int count_ranks(const struct run_options *options, const struct bench *bench,
+                       unsigned counts[MAX_COUNTS], int ncounts, struct err *err)
+{
+    if (!bench_is_team(bench))
+        return err_set(err, -EINVAL,
+                       "%s does not run as a job of %u ranks, as collectives do: start it without "
+                       "mpirun or srun",
+                       bench->name, options->ranks);
+    if (strcmp(options->workers, "auto") != 0 && (ncounts != 1 || counts[0] != options->ranks))
+        return err_set(err, -EINVAL, "workers '%.60s', but the job has %u ranks: leave it out",
+                       options->workers, options->ranks);
+    counts[0] = options->ranks_here;
+    return 1;
+}
+
+static int plan_part(const struct run_options *options, const struct topo *topo,
+                     const struct scenario_part *part, const struct arms_request *common,
+                     struct result *result, struct err *err)
+{
+    enum placement placements[PLACEMENTS];
+    bool optional[PLACEMENTS];
+    unsigned counts[MAX_COUNTS] = {part->workers};
+    int nplacements = choose_placements(part, options->placements, placements, optional, err);
+    if (nplacements < 0)
+        return nplacements;
+    int ncounts =
+        part->workers ? 1 : parse_workers(options->workers, topo, common->bench, counts, err);
+    if (ncounts > 0 && options->ranks)
+        ncounts = count_ranks(options, common->bench, counts, ncounts, err);
+    if (ncounts < 0)
+        return ncounts;
+    struct arms_request request = *common;
+    request.placements = placements;
+    request.nplacements = (size_t)nplacements;
+    request.optional = optional;
+    request.workers = counts;
+    request.nworkers = (size_t)ncounts;
+    return arms_add(topo, &request, result, err);
+}
+
+static int add_parts(const struct bench *const *benches, const struct run_options *options,
+                     const struct cli *cli, unsigned background_workers, struct run_setup *setup,
+                     struct err *err)
+{
+    bool used[CLI_LIST_MAX] = {0};
+    const struct bench *bench = NULL;
+    struct result *result = &setup->result;
+    struct arms_request request = {.baselines = !options->no_baselines,
+                                   .background_as_workers =
+                                       setup->config.background && !background_workers,
+                                   .plan = {.background = background_workers}};
+    int rc = plan_options_apply(&options->plan, &request.plan, err);
+    if (!rc)
+        (void)plan_options_format(&options->plan, result->plan_options,
+                                  sizeof(result->plan_options));
+    const struct scenario_part *part = setup->scenario->parts;
+    for (size_t i = 0; !rc && part[i].foreground; i++) {
+        rc = i < SCENARIO_PARTS_MAX ? find_bench(benches, part[i].foreground, &bench, err) : -E2BIG;
+        if (!rc)
+            rc = set_params(bench, part[i].params, cli, used, setup->params[i], err);
+        if (!rc)
+            rc = choose_device(options, setup->config.topo, bench, result, err);
+        request.bench = bench;
+        request.params = setup->params[i];
+        if (!rc)
+            rc = plan_part(options, setup->config.topo, &part[i], &request, result, err);
+    }
+    for (size_t i = 0; !rc && i < cli->npairs; i++)
+        if (!used[i])
+            rc = opts_set_pair(bench->opts, setup->background_params, cli->pairs[i], err);
+    return rc;
+}
+
+static void set_run_id(struct result *result)
+{
+    char utc[32];
+    struct tm tm;
+    time_t now = time(NULL);
+    (void)strftime(utc, sizeof(utc), "%Y%m%dT%H%M%SZ", gmtime_r(&now, &tm));
+    (void)snprintf(result->run_id, sizeof(result->run_id), "%s-%.24s-%llx", utc, result->scenario,
+                   (unsigned long long)(result->seed & 0xffffff));
+}
+
+int run_setup_make(const struct bench *const *benches, const struct scenario *scenario,
+                   const struct run_options *options, const struct cli *cli,
+                   const struct topo *topo, struct run_setup *setup, struct err *err)
+{
+    unsigned background_workers = 0;
+    setup->scenario = scenario;
+    setup->config.topo = topo;
+    int rc = set_background(benches, options, setup, &background_workers, err);
+    if (!rc)
+        rc = add_parts(benches, options, cli, background_workers, setup, err);
+    if (rc)
+        return rc;
+    struct result *result = &setup->result;
+    result->scenario = scenario->name;
+    result->seed = options->seed ? (uint64_t)options->seed : draw_seed();
+    setup->config.device = result->device;
+    setup->config.transport = result->transport;
+    setup->config.seed = result->seed;
+    set_run_id(result);
+    set_times(options, setup);
+    return 0;
+}
+
+void run_setup_free(struct run_setup *setup)
+{
+    arms_free(&setup->result);
+}

@@ -1,0 +1,59 @@
+/* Options + topology + scenario -> arms and times: what a run is told, and what that means here. */
+#ifndef CONTEND_RUN_SETUP_H
+#define CONTEND_RUN_SETUP_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "harness/base/cli.h"
+#include "harness/core/scenario.h"
+#include "harness/machine/topo.h"
+#include "harness/plan/options.h"
+#include "harness/run/arms.h"
+#include "harness/run/observe.h"
+
+enum { RUN_WORKERS_MAX = 1024 }; /* of one worker count */
+
+enum profile { PROFILE_QUICK, PROFILE_STANDARD, PROFILE_FULL };
+
+struct run_options {
+    const char *workers;    /* list of counts, or "auto" */
+    const char *placements; /* list, or NULL = the scenario's */
+    int profile;            /* enum profile */
+    int64_t rounds;         /* 0 = the profile's */
+    double time_s;          /* measured per arm; 0 = the profile's */
+    double warmup_s, limit_s;
+    double setup_limit_s;
+    int64_t seed;                     /* 0 = drawn */
+    int device;                       /* 0 auto, 1 sim, 2 cuda */
+    const char *begin, *end, *factor; /* sizes, as parameters of the measured benchmark */
+    const char *background;
+    int64_t background_workers;
+    const char *out, *host;
+    unsigned ranks, ranks_here; /* of a job, and of them on this machine; 0 = not in a job */
+    bool no_baselines, no_plots, json, dry_run;
+    struct plan_options plan;
+    struct topo_options topo;
+};
+
+/* One scenario, resolved: everything a run needs. Zeroed = empty; free with run_setup_free. */
+struct run_setup {
+    const struct scenario *scenario;
+    unsigned char params[SCENARIO_PARTS_MAX][BENCH_PARAMS_MAX]; /* by part; the arms borrow them */
+    unsigned char background_params[BENCH_PARAMS_MAX];
+    struct observe_config config;
+    struct result result; /* arms planned, nothing observed */
+    double expected_s;    /* estimate of the whole run */
+};
+
+/*
+ * Decides device, worker counts, placements, parameters and times, and plans every arm. Of
+ * `cli` only the -p parameters count. -EINVAL and kin: one message that names the value; nothing
+ * was started.
+ */
+int run_setup_make(const struct bench *const *benches, const struct scenario *scenario,
+                   const struct run_options *options, const struct cli *cli,
+                   const struct topo *topo, struct run_setup *setup, struct err *err);
+void run_setup_free(struct run_setup *setup);
+
+#endif

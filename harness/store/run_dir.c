@@ -1,0 +1,135 @@
+#include "harness/store/run_dir.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "harness/sys/log.h"
+
+static int choose_path(char *path, size_t size, const struct output_request *request,
+                       time_t started, struct err *err)
+{
+    char utc[32];
+    struct tm tm;
+    int n;
+    (void)strftime(utc, sizeof(utc), "%Y%m%dT%H%M%SZ", gmtime_r(&started, &tm));
+    if (request->out)
+        n = snprintf(path, size, "%s%s%s", request->out, request->subdirectory ? "/" : "",
+                     request->subdirectory ? request->subdirectory : "");
+    else
+        n = snprintf(path, size, "results/%s/%s-%s", request->host, utc, request->scenario);
+    if (n < 0 || (size_t)n >= size)
+        return err_set(err, -ENAMETOOLONG, "output directory '%.80s...' has too long a name", path);
+    return 0;
+}
+
+static void put_command(const struct run_record *record, char *buf, size_t size)
+{
+    size_t used = 0;
+    buf[0] = '\0';
+    for (int i = 0; i < record->argc && used < size; i++)
+        used += (size_t)snprintf(buf + used, size - used, "%s%s", i ? " " : "", record->argv[i]);
+}
+
+/* run.json, which names the samples that belong to it, and then all that was written counts. */
+static int publish(struct output *output, const struct run_record *record, off_t samples_bytes,
+                   struct err *err)
+{
+    struct run_record now = *record;
+    now.samples_bytes = samples_bytes;
+    int rc = out_json_run(output->dir.work_fd, OUT_DIR_RECORD, &now, err);
+    return rc ? rc : out_dir_publish(&output->dir, err);
+}
+
+static int write_first(struct output *output, const struct run_record *record, struct err *err)
+{
+    int rc = samples_file_open(&output->samples, output->dir.work_fd, err);
+    if (!rc)
+        rc = out_csv_rows(output->dir.work_fd, &output->rows, err);
+    if (!rc && output->dir.holds_earlier) /* to know now whether it can be written */
+        rc = out_json_run(output->dir.work_fd, OUT_DIR_RECORD, record, err);
+    else if (!rc)
+        rc = publish(output, record, output->samples.valid_bytes, err);
+    return rc;
+}
+
+int output_open(struct output *output, const struct output_request *request,
+                const struct run_record *record, struct err *err)
+{
+    char path[4096], command[512];
+    *output = (struct output){0};
+    int rc = choose_path(path, sizeof(path), request, record->started, err);
+    if (rc)
+        return rc;
+    put_command(record, command, sizeof(command));
+    const struct out_dir_request place = {.path = path,
+                                          .unique = !request->out,
+                                          .command = command,
+                                          .remove_figures = request->remove_figures};
+    rc = out_dir_open(&output->dir, &place, err);
+    if (rc)
+        return rc;
+    struct err why = {0};
+    rc = write_first(output, record, &why);
+    return rc ? err_set(err, rc, "output directory '%.100s': %.140s", path, why.msg) : 0;
+}
+
+static int append_samples(struct output *output, const struct result *result, unsigned round,
+                          struct err *err)
+{
+    for (size_t a = 0; a < result->narms; a++) {
+        const struct arm *arm = &result->arms[a];
+        for (size_t o = 0; o < arm->nobservations; o++) {
+            if (arm->observations[o].round != round)
+                continue;
+            int rc = samples_file_append(&output->samples, result, arm, &arm->observations[o], err);
+            if (rc)
+                return rc;
+        }
+    }
+    return 0;
+}
+
+int output_round(struct output *output, const struct run_record *record, unsigned round,
+                 struct err *err)
+{
+    struct rows rows = {0};
+    off_t before = output->samples.valid_bytes;
+    bool replaces = output->dir.holds_earlier;
+    int rc = append_samples(output, record->result, round, err);
+    if (!rc)
+        rc = rows_make(record->result, &rows, err);
+    if (!rc)
+        rc = out_csv_rows(output->dir.work_fd, &rows, err);
+    if (!rc)
+        rc = publish(output, record, output->samples.valid_bytes, err);
+    if (rc) {
+        samples_file_cut(&output->samples, before);
+        rows_free(&rows);
+        return rc;
+    }
+    if (replaces)
+        log_info("replacing the earlier run in %s", output->dir.path);
+    rows_free(&output->rows);
+    output->rows = rows;
+    return 0;
+}
+
+int output_end(struct output *output, const struct run_record *record, struct err *err)
+{
+    struct run_record last = *record;
+    off_t samples_bytes = output->samples.valid_bytes;
+    int rc = samples_file_close(&output->samples, err);
+    if (rc)
+        last.status = "failed";
+    int json_rc =
+        output->dir.holds_earlier ? 0 : publish(output, &last, samples_bytes, rc ? NULL : err);
+    return rc ? rc : json_rc;
+}
+
+void output_close(struct output *output)
+{
+    (void)samples_file_close(&output->samples, NULL);
+    rows_free(&output->rows);
+    out_dir_close(&output->dir);
+}

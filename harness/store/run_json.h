@@ -1,0 +1,56 @@
+/*
+ * run.json: everything about a run but its samples. results/README.md explains every key.
+ *
+ * Written when the run starts and after each round, with status "interrupted", and again at the
+ * end: whatever happens between leaves a file that is valid and true.
+ */
+#ifndef CONTEND_STORE_RUN_JSON_H
+#define CONTEND_STORE_RUN_JSON_H
+
+#include <jansson.h>
+#include <sys/types.h>
+#include <time.h>
+
+#include "harness/base/err.h"
+#include "harness/base/opt.h"
+#include "harness/judge/symmetry.h"
+#include "harness/machine/env.h"
+#include "harness/machine/topo.h"
+#include "harness/run/result.h"
+
+/* Raised when a key changes its meaning or goes away; new keys alone do not raise it. */
+enum { RUN_SCHEMA_VERSION = 1 };
+
+/* All borrowed. Pointers may be NULL where the run has not come that far; the key is null then. */
+struct run_record {
+    const char *status;  /* "complete", "interrupted" or "failed" */
+    const char *version; /* of this program */
+    int argc;            /* the whole command line, with the program's name */
+    char **argv;
+    time_t started, ended; /* CLOCK_REALTIME; ended 0 = not yet */
+    const struct environment *env;
+    const struct topo *topo;
+    const struct result *result;
+    off_t samples_bytes;             /* of samples.csv that belong to the rounds done */
+    const struct symmetry *symmetry; /* of the rows, once there are all */
+    const struct opt *run_opts;      /* table and struct of the subcommand's options */
+    const void *run_options;
+    const char *const *notes; /* NULL-terminated sentences: what a reader should know */
+};
+
+/* The document; free with json_decref. NULL for want of memory. */
+json_t *out_json_record(const struct run_record *record);
+
+/*
+ * Writes it into the directory, under that name. Errors: -ENOMEM, and what open, write and close
+ * give, such as -ENOSPC; then there is no file of that name.
+ */
+int out_json_run(int dir_fd, const char *name, const struct run_record *record, struct err *err);
+
+/*
+ * {"rows": 4096, "pinned": true, "wait": "spin"}: option values with their JSON types; empty for a
+ * NULL table. NULL for want of memory.
+ */
+json_t *out_json_options(const struct opt *opts, const void *base);
+
+#endif

@@ -1,0 +1,152 @@
+/*
+ * Limits of cgroups: version 2 (Documentation/admin-guide/cgroup-v2.rst) and, where a controller is
+ * there, version 1 (scheduler/sched-bwc.rst, admin-guide/cgroup-v1/memory.rst). A limit holds for
+ * all below it, and a container sees its own as that of the root.
+ */
+#include "harness/sys/proc.h"
+
+#include <limits.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+/* Version 1 has no word for "no limit", but a number of bytes that no machine has. */
+static const double no_limit_bytes = 0x1p60;
+
+static double smaller(double a, double b)
+{
+    return isnan(a) || b < a ? b : a;
+}
+
+static void limit_cpus(struct cgroup_limits *cgroup, double quota_us, double period_us)
+{
+    if (quota_us > 0 && period_us > 0)
+        cgroup->cpus_limit = smaller(cgroup->cpus_limit, quota_us / period_us);
+}
+
+static void limit_memory(struct cgroup_limits *cgroup, double bytes)
+{
+    if (bytes < no_limit_bytes)
+        cgroup->memory_limit_bytes = smaller(cgroup->memory_limit_bytes, bytes);
+}
+
+/* `dir` in version 2. */
+static void merge_cpu_max(const char *root, const char *dir, struct cgroup_limits *cgroup)
+{
+    char path[PATH_MAX], text[ENV_TEXT_MAX];
+    double quota_us, period_us;
+    (void)snprintf(path, sizeof(path), "/sys/fs/cgroup%s/cpu.max", dir);
+    if (env_read_text(root, path, text, sizeof(text)) &&
+        sscanf(text, "%lf %lf", &quota_us, &period_us) == 2)
+        limit_cpus(cgroup, quota_us, period_us);
+}
+
+static void merge_memory_max(const char *root, const char *dir, struct cgroup_limits *cgroup)
+{
+    char path[PATH_MAX];
+    (void)snprintf(path, sizeof(path), "/sys/fs/cgroup%s/memory.max", dir);
+    limit_memory(cgroup, env_read_number(root, path));
+}
+
+/* `dir` in the hierarchy of version 1 that the controller has. */
+static void merge_cfs_quota(const char *root, const char *dir, struct cgroup_limits *cgroup)
+{
+    char path[PATH_MAX];
+    (void)snprintf(path, sizeof(path), "/sys/fs/cgroup/cpu%s/cpu.cfs_quota_us", dir);
+    double quota_us = env_read_number(root, path);
+    (void)snprintf(path, sizeof(path), "/sys/fs/cgroup/cpu%s/cpu.cfs_period_us", dir);
+    limit_cpus(cgroup, quota_us, env_read_number(root, path));
+}
+
+static void merge_limit_in_bytes(const char *root, const char *dir, struct cgroup_limits *cgroup)
+{
+    char path[PATH_MAX];
+    (void)snprintf(path, sizeof(path), "/sys/fs/cgroup/memory%s/memory.limit_in_bytes", dir);
+    limit_memory(cgroup, env_read_number(root, path));
+}
+
+/* From a cgroup up to the root. */
+static void climb(const char *root, const char *from, struct cgroup_limits *cgroup,
+                  void (*merge)(const char *root, const char *dir, struct cgroup_limits *cgroup))
+{
+    char dir[sizeof(cgroup->path)];
+    env_copy_text(dir, sizeof(dir), strcmp(from, "/") ? from : "");
+    for (;;) {
+        merge(root, dir, cgroup);
+        char *slash = strrchr(dir, '/');
+        if (!slash)
+            return;
+        *slash = '\0';
+    }
+}
+
+static bool has_controller(const char *controllers, const char *name)
+{
+    size_t length = strlen(name);
+    for (const char *at = controllers; at; at = strchr(at, ',')) {
+        at += *at == ',';
+        if (strncmp(at, name, length) == 0 && (at[length] == ',' || !at[length]))
+            return true;
+    }
+    return false;
+}
+
+/*
+ * The path of this process in the hierarchy that the controller has, "" = version 2, from lines
+ * such as "4:cpu,cpuacct:/docker/1f" and "0::/user.slice". False and "" where there is none.
+ */
+static bool find_path(const char *root, const char *controller, char *path, size_t size)
+{
+    char full[PATH_MAX], line[PATH_MAX];
+    bool found = false;
+    path[0] = '\0';
+    (void)snprintf(full, sizeof(full), "%s/proc/self/cgroup", root);
+    FILE *file = fopen(full, "re");
+    while (file && !found && fgets(line, sizeof(line), file)) {
+        char *controllers = strchr(line, ':'),
+             *at = controllers ? strchr(controllers + 1, ':') : NULL;
+        if (!at)
+            continue;
+        *controllers++ = *at++ = '\0';
+        at[strcspn(at, "\n")] = '\0';
+        found = controller[0] ? has_controller(controllers, controller)
+                              : !controllers[0] && strcmp(line, "0") == 0;
+        if (found)
+            env_copy_text(path, size, at);
+    }
+    if (file)
+        (void)fclose(file);
+    return found;
+}
+
+void cgroup_read(const char *root, struct cgroup_limits *cgroup)
+{
+    char path[PATH_MAX], of_controller[sizeof(cgroup->path)];
+    cgroup->cpus_limit = cgroup->memory_limit_bytes = NAN;
+    if (find_path(root, "", cgroup->path, sizeof(cgroup->path))) {
+        const char *dir = strcmp(cgroup->path, "/") ? cgroup->path : "";
+        (void)snprintf(path, sizeof(path), "/sys/fs/cgroup%s/cpu.max", dir);
+        (void)env_read_text(root, path, cgroup->cpu_max, sizeof(cgroup->cpu_max));
+        (void)snprintf(path, sizeof(path), "/sys/fs/cgroup%s/cpuset.cpus.effective", dir);
+        (void)env_read_text(root, path, cgroup->cpuset, sizeof(cgroup->cpuset));
+        climb(root, cgroup->path, cgroup, merge_cpu_max);
+        climb(root, cgroup->path, cgroup, merge_memory_max);
+    }
+    if (find_path(root, "cpu", of_controller, sizeof(of_controller)))
+        climb(root, of_controller, cgroup, merge_cfs_quota);
+    if (find_path(root, "memory", of_controller, sizeof(of_controller)))
+        climb(root, of_controller, cgroup, merge_limit_in_bytes);
+}
+
+bool cgroup_tell_quota(const struct cgroup_limits *cgroup, unsigned cpus, char *buf, size_t size)
+{
+    double limit = cgroup->cpus_limit;
+    if (isnan(limit) || limit >= cpus)
+        return false;
+    (void)snprintf(
+        buf, size,
+        "the cgroup grants the time of %.3g CPUs and allows %u: who takes more is stopped "
+        "until the next period; --cpus with a list that short plans within it",
+        limit, cpus);
+    return true;
+}

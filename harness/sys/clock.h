@@ -1,0 +1,18 @@
+/*
+ * The clock of every host interval: CLOCK_MONOTONIC_RAW, in nanoseconds (METHOD 5). It is not
+ * slewed by NTP and has the same origin in every process of one machine.
+ */
+#ifndef CONTEND_SYS_CLOCK_H
+#define CONTEND_SYS_CLOCK_H
+
+#include <stdint.h>
+
+uint64_t clock_now_ns(void);
+
+/* Median cost of one clock_now_ns call on this CPU, at least 1 ns. */
+uint64_t clock_cost_ns(void);
+
+/* Intervals shorter than this many clock calls are refused: the clock would be part of them. */
+enum { CLOCK_MIN_INTERVAL_CALLS = 100 };
+
+#endif

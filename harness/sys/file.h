@@ -1,0 +1,20 @@
+/* Files written whole: short writes and interrupted ones are gone on with. */
+#ifndef CONTEND_SYS_FILE_H
+#define CONTEND_SYS_FILE_H
+
+#include <stddef.h>
+#include <sys/types.h>
+
+/*
+ * Opens for writing, empty and closed on exec; a link of that name is not followed. Returns the
+ * descriptor, or a negative errno.
+ */
+int file_open_empty(int dir_fd, const char *name);
+
+/* Writes all of it at that offset. 0 or a negative errno: then a part of it may be there. */
+int file_write_at(int fd, const char *text, size_t size, off_t offset);
+
+/* Writes the file anew. 0 or a negative errno: then there is no file of that name. */
+int file_write(int dir_fd, const char *name, const char *text, size_t size);
+
+#endif

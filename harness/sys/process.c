@@ -1,0 +1,127 @@
+#include "harness/sys/process.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { EXIT_ORPHAN = 127 };
+
+/* glibc before 2.36 has no wrappers. Half of the descriptors are left for all else. */
+static int open_pidfd(pid_t pid)
+{
+    struct rlimit limit;
+    int fd = (int)syscall(SYS_pidfd_open, pid, 0);
+    if (fd < 0 || getrlimit(RLIMIT_NOFILE, &limit) || (rlim_t)fd < limit.rlim_cur / 2)
+        return fd < 0 ? -1 : fd;
+    (void)close(fd);
+    return -1;
+}
+
+int process_start(struct process *process, bool leads, int (*run)(void *arg), void *arg)
+{
+    *process = (struct process){0};
+    pid_t parent = getpid();
+    pid_t pid = fork();
+    if (!pid) {
+        if (leads)
+            (void)setpgid(0, 0);
+        (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+        _exit(getppid() == parent ? run(arg) : EXIT_ORPHAN); /* it died before the line above */
+    }
+    if (pid < 0)
+        return -errno;
+    if (leads)
+        (void)setpgid(pid, pid); /* whoever of the two comes first */
+    *process = (struct process){.pid = pid, .pidfd = open_pidfd(pid), .leads = leads};
+    return 0;
+}
+
+int process_signal(const struct process *process, int signal)
+{
+    if (process->pid <= 1)
+        return -ESRCH;
+    if (process->pidfd >= 0) {
+        if (!syscall(SYS_pidfd_send_signal, process->pidfd, signal, NULL, 0))
+            return 0;
+        if (errno == ESRCH)
+            return -ESRCH;
+    }
+    /* Its end was not seen: as long as nobody waits for it, nobody else gets its number. */
+    return kill(process->pid, signal) ? -errno : 0;
+}
+
+int process_signal_group(const struct process *process, int signal)
+{
+    int rc = process_signal(process, signal);
+    if (process->pid > 1 && process->leads && rc != -ESRCH)
+        (void)kill(-process->pid, signal);
+    return rc;
+}
+
+static bool note_end(struct process *process)
+{
+    if (process->pidfd >= 0)
+        (void)close(process->pidfd);
+    *process = (struct process){0};
+    return true;
+}
+
+/* For one that cannot be waited for. Without a pidfd it is taken to be gone. */
+static bool still_runs(const struct process *process, bool sleep)
+{
+    struct pollfd end = {.fd = process->pidfd, .events = POLLIN};
+    int n = 1;
+    if (process->pidfd < 0)
+        return false;
+    do
+        n = poll(&end, 1, sleep ? -1 : 0);
+    while (n < 0 && errno == EINTR);
+    return n == 0;
+}
+
+static bool reap(struct process *process, bool sleep, int *status)
+{
+    pid_t ended;
+    *status = PROCESS_STATUS_UNKNOWN;
+    if (process->pid <= 1)
+        return true;
+    do
+        ended = waitpid(process->pid, status, sleep ? 0 : WNOHANG);
+    while (ended < 0 && errno == EINTR);
+    if (!ended || (ended < 0 && still_runs(process, sleep)))
+        return false;
+    if (ended < 0)
+        *status = PROCESS_STATUS_UNKNOWN;
+    return note_end(process);
+}
+
+bool process_ended(struct process *process, int *status)
+{
+    return reap(process, false, status);
+}
+
+void process_wait(struct process *process, int *status)
+{
+    (void)reap(process, true, status);
+}
+
+void process_keep_children(void)
+{
+    (void)signal(SIGCHLD, SIG_DFL);
+}
+
+void process_stop_self(void)
+{
+    sigset_t stop, before;
+    (void)sigemptyset(&stop);
+    (void)sigaddset(&stop, SIGTSTP);
+    (void)sigprocmask(SIG_BLOCK, &stop, &before);
+    (void)raise(SIGTSTP);
+    (void)sigprocmask(SIG_UNBLOCK, &stop, NULL);
+    (void)sigprocmask(SIG_SETMASK, &before, NULL);
+}

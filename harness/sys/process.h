@@ -1,0 +1,55 @@
+/*
+ * Child processes. This is the one place that starts, signals and waits for them: kill(2) takes -1
+ * for every process there is, and 0 for our own group, so that a number nobody has checked, such as
+ * that of a fork that was refused, must not come near it.
+ *
+ * Zeroed, a struct process is none: nothing can be signalled through it. So it is when
+ * process_start has failed, and from when its end was seen.
+ */
+#ifndef CONTEND_SYS_PROCESS_H
+#define CONTEND_SYS_PROCESS_H
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+struct process {
+    pid_t pid;  /* for reading only; 0 = none, or its end was seen */
+    int pidfd;  /* the same process, however numbers are used again; -1 = none to be had */
+    bool leads; /* a process group, of its own number */
+};
+
+/* Of one that somebody else has waited for: neither WIFEXITED nor WIFSIGNALED hold. */
+enum { PROCESS_STATUS_UNKNOWN = -1 };
+
+/*
+ * Runs `run` in a child, which ends with the code that it returns. It is killed when the thread
+ * that called this ends. `leads`: it has a process group of its own, so that the terminal's signals
+ * do not reach it, and what it starts can be signalled with it. Errors: -errno of fork.
+ */
+int process_start(struct process *process, bool leads, int (*run)(void *arg), void *arg);
+
+/* -ESRCH: there is no such process. */
+int process_signal(const struct process *process, int signal);
+
+/* The same for whatever it has started, too, where it leads a group. */
+int process_signal_group(const struct process *process, int signal);
+
+/* True once it has ended: *status is for waitpid's macros, and *process is none from then on. */
+bool process_ended(struct process *process, int *status);
+
+/* Sleeps until then. */
+void process_wait(struct process *process, int *status);
+
+/*
+ * At the start of a program: where the parent ignored SIGCHLD, and we inherited it, the kernel
+ * drops the exit status of all children.
+ */
+void process_keep_children(void);
+
+/*
+ * What the terminal's stop key does, where SIGTSTP is not ignored. Returns when we go on: at once
+ * where nobody could continue us (an orphaned process group).
+ */
+void process_stop_self(void);
+
+#endif

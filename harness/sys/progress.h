@@ -1,0 +1,16 @@
+/* A progress bar with an estimate of the time left, on stderr, only where that is a terminal. */
+#ifndef CONTEND_SYS_PROGRESS_H
+#define CONTEND_SYS_PROGRESS_H
+
+#include <stddef.h>
+
+/* Shows "label" and how far it is; label is borrowed until the next call. */
+void progress_set(const char *label, size_t done, size_t total, double expected_s);
+
+/* Redraws, so that the clock moves. */
+void progress_tick(void);
+
+/* Takes the bar away for good. */
+void progress_end(void);
+
+#endif

@@ -1,0 +1,42 @@
+/*
+ * Signals as readable events: SIGCHLD to reap workers, SIGINT, SIGTERM and SIGHUP to end a run in
+ * good order, SIGTSTP (Ctrl-Z) to stop it with its workers, which the terminal does not reach; the
+ * latter two unless they were ignored before, as SIGHUP is under nohup. Blocked from signals_open
+ * to signals_close, so no handler ever runs. Open it before any library starts a thread: a thread
+ * that does not block them would take them by default.
+ */
+#ifndef CONTEND_SYS_SIGNALS_H
+#define CONTEND_SYS_SIGNALS_H
+
+#include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "harness/base/err.h"
+
+struct signals {
+    int fd;
+    int interrupted;   /* the signal that asked to stop, 0 = none so far */
+    uint64_t since_ns; /* when the first one was seen */
+    bool stop_asked;   /* SIGTSTP has come; who obeys it clears this */
+    sigset_t before;   /* mask to restore */
+};
+
+int signals_open(struct signals *signals, struct err *err);
+
+/*
+ * Restores the mask, unless one asked to stop, if only now: a program that is about to say how it
+ * ended must not end by it, nor by a second one (timeout(1) signals its child, then its group).
+ */
+void signals_close(struct signals *signals);
+
+/*
+ * While `let`, SIGTSTP stops this thread's process as it does any other. For what has no workers,
+ * and starts no threads.
+ */
+void signals_let_stop(bool let);
+
+/* Takes what has arrived; true when the run was asked to stop, now or earlier. */
+bool signals_take(struct signals *signals);
+
+#endif

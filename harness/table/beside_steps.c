@@ -1,0 +1,79 @@
+#include "harness/table/beside_steps.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "harness/base/text.h"
+#include "harness/base/units.h"
+#include "harness/rows/key.h"
+
+enum { NAME = 11, COLUMN = 22, COLUMNS = (TEXT_WIDTH - NAME) / COLUMN };
+
+static const struct row *largest(const struct rows *rows, const struct arm *arm, const char *metric)
+{
+    const struct row *most = NULL;
+    size_t at = 0;
+    for (const struct row *row; (row = scan_next(rows, arm, metric, &at));)
+        if (!most || row->median > most->median)
+            most = row;
+    return most;
+}
+
+static void format_value(const struct row *row, char *buf, size_t size)
+{
+    if (strcmp(row->unit, "ratio") == 0)
+        (void)snprintf(buf, size, "%.0f%%", 100 * row->median);
+    else if (strcmp(row->unit, "s") == 0)
+        (void)units_format_seconds(row->median, buf, size);
+    else
+        (void)snprintf(buf, size, "%.4g", row->median);
+}
+
+static void print_cell(const struct result *result, const struct row *row, FILE *out)
+{
+    char cell[128] = "-", value[32], key[VALUE_KEY_MAX], name[64];
+    if (row) {
+        format_value(row, value, sizeof(value));
+        (void)scan_name(result, NULL, scan_key(row, key), name, sizeof(name));
+        (void)snprintf(cell, sizeof(cell), "%s%s%s%s", value, name[0] ? " (" : "", name,
+                       name[0] ? ")" : "");
+    }
+    (void)fprintf(out, "%*.*s", COLUMN, COLUMN - 1, cell);
+}
+
+static void print_line(const struct result *result, const struct rows *rows, const struct arm *arm,
+                       FILE *out)
+{
+    (void)fprintf(out, "%-*s", NAME, placement_infos[arm->placement].name);
+    for (int i = 0; i < COLUMNS && arm->bench->metrics[i].name; i++)
+        print_cell(result, largest(rows, arm, arm->bench->metrics[i].name), out);
+    (void)fputc('\n', out);
+}
+
+static bool has_any(const struct rows *rows, const struct arm *arm)
+{
+    const struct bench_metric *metric = arm->bench->metrics;
+    for (; metric && metric->name; metric++)
+        if (largest(rows, arm, metric->name))
+            return true;
+    return false;
+}
+
+void table_emitted_print(const struct result *result, const struct rows *rows, const size_t *order,
+                         size_t n, FILE *out)
+{
+    const struct bench *bench = NULL;
+    for (size_t i = 0; i < n; i++) {
+        const struct arm *arm = &result->arms[order[i]];
+        if (!has_any(rows, arm))
+            continue;
+        if (arm->bench != bench) {
+            bench = arm->bench;
+            (void)fprintf(out, "\n%-*s", NAME, "largest");
+            for (int m = 0; m < COLUMNS && bench->metrics[m].name; m++)
+                (void)fprintf(out, "%*.*s", COLUMN, COLUMN - 1, bench->metrics[m].name);
+            (void)fputc('\n', out);
+        }
+        print_line(result, rows, arm, out);
+    }
+}

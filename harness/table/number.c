@@ -1,0 +1,66 @@
+#include "harness/table/number.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "harness/base/units.h"
+
+static bool is_bytes(const char *unit)
+{
+    return strcmp(unit, "B") == 0 || strcmp(unit, "bytes") == 0;
+}
+
+static bool has_none(const char *unit)
+{
+    return strcmp(unit, "ratio") == 0 || strcmp(unit, "count") == 0;
+}
+
+char *table_format_bytes(double bytes, char *buf, size_t size)
+{
+    double unit = 1;
+    while (bytes >= 10 * 1024 * unit)
+        unit *= 1024;
+    double rounded = bytes >= 10 * unit ? round(bytes / unit) * unit : bytes;
+    return units_format_bytes((uint64_t)fmax(rounded, 0), buf, size);
+}
+
+char *table_format(double value, const char *unit, bool with_unit, char *buf, size_t size)
+{
+    double most = fabs(value) < 0.005 ? 0 : fabs(value);
+    if (is_bytes(unit))
+        return table_format_bytes(value, buf, size);
+    if (strcmp(unit, "s") == 0)
+        return units_format_seconds(value, buf, size);
+    bool shown = with_unit && !has_none(unit);
+    (void)snprintf(buf, size, "%.*f%s%s",
+                   most >= 99.95   ? 0
+                   : most >= 9.995 ? 1
+                                   : 2,
+                   value, shown ? " " : "", shown ? unit : "");
+    return buf;
+}
+
+const char *table_unit(const char *unit)
+{
+    return is_bytes(unit) || has_none(unit) || strcmp(unit, "s") == 0 ? "" : unit;
+}
+
+bool table_in_title(const struct result *result, const struct arm *arm, const char *part)
+{
+    const struct opt *opt = opts_find(arm->bench->opts, part);
+    return opt && arm_option_differs(result, arm, opt);
+}
+
+bool table_is_quiet(const char *metric)
+{
+    static const char *const quiet[] = {
+        "bandwidth_best",   "array_bytes",    "node_bytes",      "set_bytes",
+        "page_share",       "victim_time",    "aggressor_bytes", "pages_on_node",
+        "pair_latency_min", "buffer_on_node", "shape_bandwidth",
+    };
+    for (size_t i = 0; i < sizeof(quiet) / sizeof(quiet[0]); i++)
+        if (strcmp(quiet[i], metric) == 0)
+            return true;
+    return false;
+}

@@ -1,0 +1,174 @@
+#include "harness/table/retention.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "harness/base/text.h"
+#include "harness/base/units.h"
+#include "harness/judge/advice.h"
+#include "harness/rows/key.h"
+
+enum { LABEL = 10, VALUE = 9, KEPT = 6, ARMS_A_BLOCK = 4 };
+
+struct retention {
+    const struct result *result;
+    const struct rows *rows;
+    FILE *out;
+    bool color;
+    const struct arm *idle; /* the team without the load */
+};
+
+/* Whether the arm is that team under load, in another placement or the same. */
+static bool is_loaded(const struct retention *r, const struct arm *arm)
+{
+    size_t at = 0;
+    return !arm->alone && arm->bench == r->idle->bench && arm->params == r->idle->params &&
+           arm->slots == r->idle->slots && scan_next(r->rows, arm, "retention", &at);
+}
+
+static double median(const struct row *row)
+{
+    return row ? row->median : NAN;
+}
+
+/* What a choice has decided stands in the title already. */
+static void drop_choices(const struct retention *r, char key[static VALUE_KEY_MAX])
+{
+    char own[VALUE_KEY_MAX], value[VALUE_KEY_MAX];
+    for (const struct opt *opt = r->idle->bench->opts; opt && opt->name; opt++)
+        if (scan_key_get(key, opt->name, own) &&
+            !strcmp(own, opt_format_value(opt, r->idle->params, value, sizeof(value))))
+            scan_key_drop(key, opt->name);
+}
+
+/* "2 MiB" for "size=2097152", else the key as people say it. */
+static const char *label_of(const struct retention *r, const char *key, char *buf, size_t size)
+{
+    double bytes = scan_key_number(key, "size");
+    char rest[VALUE_KEY_MAX], name[VALUE_KEY_MAX], text[32];
+    (void)snprintf(rest, sizeof(rest), "%s", key);
+    drop_choices(r, rest);
+    if (isnan(bytes))
+        return scan_name(NULL, NULL, rest, buf, size);
+    scan_key_drop(rest, "size");
+    (void)units_format_bytes((uint64_t)bytes, text, sizeof(text));
+    (void)snprintf(buf, size, "%s%s%s", text, rest[0] ? " " : "",
+                   scan_name(NULL, NULL, rest, name, sizeof(name)));
+    return buf;
+}
+
+static void print_number(const struct retention *r, double value)
+{
+    int digits = value >= 99.95 ? 0 : value >= 9.995 ? 1 : 2;
+    if (isnan(value))
+        (void)fprintf(r->out, "%*s", VALUE, "-");
+    else if (value >= 1e6)
+        (void)fprintf(r->out, "%*.2e", VALUE, value);
+    else
+        (void)fprintf(r->out, "%*.*f", VALUE, digits, value);
+}
+
+static void print_kept(const struct retention *r, double kept)
+{
+    char text[16];
+    const char *paint = kept < 0.9 ? "\033[31m" : "\033[32m";
+    bool painted = r->color && !isnan(kept);
+    (void)fprintf(r->out, "%s%*s%s", painted ? paint : "", KEPT,
+                  text_percent(kept, text, sizeof(text)), painted ? "\033[0m" : "");
+}
+
+/* Placements from..to-1 of those under load, beside the idle values. */
+static void print_block(const struct retention *r, const struct arm *const *arms, size_t n)
+{
+    size_t at = 0;
+    (void)fprintf(r->out, "%-*s%*s", LABEL, "", VALUE, "idle");
+    for (size_t i = 0; i < n; i++)
+        (void)fprintf(r->out, "%*s", VALUE + KEPT, placement_infos[arms[i]->placement].name);
+    (void)fprintf(r->out, "\n%-*s%*s", LABEL, "size", VALUE, "");
+    for (size_t i = 0; i < n; i++)
+        (void)fprintf(r->out, "%*s%*s", VALUE, "", KEPT, "kept");
+    (void)fputc('\n', r->out);
+    for (const struct row *row;
+         (row = scan_next(r->rows, r->idle, r->idle->bench->retained, &at));) {
+        char key[VALUE_KEY_MAX], label[96];
+        (void)scan_key(row, key);
+        (void)fprintf(r->out, "%-*.*s", LABEL, LABEL, label_of(r, key, label, sizeof(label)));
+        print_number(r, row->median);
+        for (size_t i = 0; i < n; i++) {
+            print_number(r, median(scan_find(r->rows, arms[i], r->idle->bench->retained, key)));
+            print_kept(r, median(scan_find(r->rows, arms[i], "retention", key)));
+        }
+        (void)fputc('\n', r->out);
+    }
+}
+
+static void print_closing(const struct retention *r, const struct arm *const *arms, size_t n)
+{
+    struct closing closing;
+    closing_retention(r->result, r->rows, r->idle, arms, n, &closing);
+    (void)fprintf(r->out, "\n%s", r->color ? "\033[1m" : "");
+    text_wrap(closing.sentence, 0, 0, r->out);
+    (void)fputs(r->color ? "\033[0m" : "", r->out);
+    if (closing.command[0])
+        (void)fprintf(r->out, "to apply it: %s\n", closing.command);
+}
+
+static const char *unit_of(const struct bench *bench)
+{
+    for (const struct bench_metric *metric = bench->metrics; metric && metric->name; metric++)
+        if (strcmp(metric->name, bench->retained) == 0)
+            return metric->unit;
+    return "";
+}
+
+/* "collective (allreduce, float, queue 1), 4 workers: latency, us": choices, and what differs. */
+static void print_title(const struct retention *r)
+{
+    char choices[120] = "", value[48];
+    size_t used = 0;
+    const struct bench *bench = r->idle->bench;
+    for (const struct opt *opt = bench->opts; opt && opt->name && used < sizeof(choices); opt++) {
+        bool differs = arm_option_differs(r->result, r->idle, opt);
+        if (opt->kind != OPT_CHOICE && !differs)
+            continue;
+        used += (size_t)snprintf(choices + used, sizeof(choices) - used, "%s%s%s%s",
+                                 used ? ", " : " (", differs ? opt->name : "", differs ? " " : "",
+                                 opt_format_value(opt, r->idle->params, value, sizeof(value)));
+    }
+    (void)fprintf(r->out, "\n%s%s%s%s, %u worker%s: %s, %s%s\n", r->color ? "\033[1m" : "",
+                  bench->name, choices, used ? ")" : "", r->idle->slots,
+                  r->idle->slots == 1 ? "" : "s", bench->retained, unit_of(bench),
+                  r->color ? "\033[0m" : "");
+}
+
+/* One idle team against all its placements under load. */
+static bool print_team(const struct retention *r)
+{
+    const struct arm **arms = calloc(r->result->narms + 1, sizeof(const struct arm *));
+    size_t n = 0;
+    for (size_t i = 0; arms && i < r->result->narms; i++)
+        if (is_loaded(r, &r->result->arms[i]))
+            arms[n++] = &r->result->arms[i];
+    if (n) {
+        print_title(r);
+        for (size_t i = 0; i < n; i += ARMS_A_BLOCK)
+            print_block(r, arms + i, n - i < ARMS_A_BLOCK ? n - i : ARMS_A_BLOCK);
+        print_closing(r, arms, n);
+    }
+    free(arms);
+    return n > 0;
+}
+
+bool table_retention_print(const struct result *result, const struct rows *rows, FILE *out,
+                           bool color)
+{
+    bool any = false;
+    for (size_t i = 0; i < result->narms; i++) {
+        const struct arm *arm = &result->arms[i];
+        struct retention r = {result, rows, out, color, arm};
+        if (arm->alone && arm->bench->together && arm->bench->retained)
+            any = print_team(&r) || any;
+    }
+    return any;
+}

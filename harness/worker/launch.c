@@ -1,0 +1,184 @@
+#include "harness/worker/launch.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <numaif.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include "harness/machine/openmp.h"
+#include "harness/sys/affinity.h"
+
+extern char **environ;
+
+enum { EXIT_BEFORE_EXEC = 127 };
+
+/* Also when the file that it was started from has been replaced, as a build does meanwhile. */
+static const char this_program[] = "/proc/self/exe";
+
+/* Of what the plan decides: see machine/openmp.h. */
+static bool is_ours(const char *variable)
+{
+    static const char *const ours[] = {"OMP_NUM_THREADS=", OPENMP_NOT_FOR_WORKERS "="};
+    for (size_t i = 0; i < sizeof(ours) / sizeof(ours[0]); i++)
+        if (strncmp(variable, ours[i], strlen(ours[i])) == 0)
+            return true;
+    return false;
+}
+
+/* A copy of the environment with OMP_NUM_THREADS set to `assignment`; NULL without memory. */
+static char **build_environment(char *assignment)
+{
+    size_t n = 0, used = 0;
+    while (environ[n])
+        n++;
+    char **copy = calloc(n + 2, sizeof(*copy));
+    if (!copy)
+        return NULL;
+    for (size_t i = 0; i < n; i++)
+        if (!is_ours(environ[i]))
+            copy[used++] = environ[i];
+    copy[used] = assignment;
+    return copy;
+}
+
+static int bind_memory(const struct plan_worker *plan, struct err *err)
+{
+    static const int modes[] = {MPOL_DEFAULT, MPOL_BIND, MPOL_PREFERRED, MPOL_INTERLEAVE};
+    if (plan->mem_policy == MEM_DEFAULT)
+        return 0;
+    /* The kernel counts maxnode from one past the last bit it reads. */
+    if (!set_mempolicy(modes[plan->mem_policy], plan->mem_nodes.word, BITSET_BITS + 1))
+        return 0;
+    char list[64];
+    return err_sys(err, -errno, "memory policy %s on nodes %s refused",
+                   mem_policy_name(plan->mem_policy),
+                   bitset_format(&plan->mem_nodes, list, sizeof(list)));
+}
+
+static int bind_cpus(const struct plan_worker *plan, struct err *err)
+{
+    int rc = affinity_set(0, &plan->cpus);
+    if (!rc)
+        return 0;
+    char list[64];
+    return err_sys(err, rc, "binding to CPUs %s refused",
+                   bitset_format(&plan->cpus, list, sizeof(list)));
+}
+
+enum worker_state launch_bind(const struct plan_worker *plan, struct err *err)
+{
+    if (bind_cpus(plan, err))
+        return WORKER_FAILED;
+    return bind_memory(plan, err) ? WORKER_SKIPPED : WORKER_LAUNCHED;
+}
+
+static void redirect_standard_streams(void)
+{
+    int null_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    if (null_fd >= 0)
+        (void)dup2(null_fd, STDIN_FILENO);
+    (void)dup2(STDERR_FILENO, STDOUT_FILENO);
+}
+
+/* What a child has between fork and exec. */
+struct image {
+    char **argv, **envp;
+    struct arena *arena; /* of a worker */
+    struct arena_worker *worker;
+    int fd; /* of the arena, or of the socket to the MPI process */
+};
+
+static int become_worker(void *arg)
+{
+    const struct image *image = arg;
+    struct arena_worker *worker = image->worker;
+    enum worker_state end = launch_bind(&worker->plan, &worker->err);
+    if (end == WORKER_LAUNCHED) {
+        sigset_t none;
+        (void)sigemptyset(&none);
+        (void)sigprocmask(SIG_SETMASK, &none, NULL);
+        redirect_standard_streams();
+        (void)fcntl(image->fd, F_SETFD, 0);
+        (void)fcntl(atomic_load(&image->arena->event_fd), F_SETFD, 0);
+        (void)execve(this_program, image->argv, image->envp);
+        (void)err_sys(&worker->err, -errno, "cannot execute '%.150s'", image->argv[0]);
+        end = WORKER_FAILED;
+    }
+    arena_set_state(image->arena, worker, end);
+    return EXIT_BEFORE_EXEC;
+}
+
+int launch_find_program(char *program, size_t size, struct err *err)
+{
+    static const char replaced[] = " (deleted)";
+    const size_t end = sizeof(replaced) - 1;
+    ssize_t length = readlink(this_program, program, size - 1);
+    if (length < 0)
+        return err_sys(err, -errno, "cannot find this program through %s", this_program);
+    program[length] = '\0';
+    if ((size_t)length > end && strcmp(program + (size_t)length - end, replaced) == 0)
+        program[(size_t)length - end] = '\0';
+    return 0;
+}
+
+void launch_take_name(void)
+{
+    (void)prctl(PR_SET_NAME, program_invocation_short_name);
+}
+
+/* A limit on processes is the usual reason, and EAGAIN's own words do not say so. */
+static int refuse(int rc, struct err *err)
+{
+    return err_sys(err, rc, "cannot be started%s",
+                   rc == -EAGAIN ? ", too many processes (ulimit -u, or pids.max of a cgroup)"
+                                 : "");
+}
+
+int launch_worker(struct arena *arena, int arena_fd, unsigned index, struct process *process,
+                  struct err *err)
+{
+    struct arena_worker *worker = &arena->worker[index];
+    char program[4096], fd_text[16], index_text[16], threads[40];
+    int found = launch_find_program(program, sizeof(program), err);
+    if (found)
+        return found;
+    (void)snprintf(fd_text, sizeof(fd_text), "%d", arena_fd);
+    (void)snprintf(index_text, sizeof(index_text), "%u", index);
+    (void)snprintf(threads, sizeof(threads), "OMP_NUM_THREADS=%u", worker->plan.threads);
+    char *argv[] = {program, (char[]){LAUNCH_WORKER_COMMAND}, fd_text, index_text, NULL};
+    char **envp = build_environment(threads);
+    if (!envp)
+        return err_set(err, -ENOMEM, "no memory for a worker's environment");
+
+    struct image image = {argv, envp, arena, worker, arena_fd};
+    int rc = process_start(process, true, become_worker, &image);
+    free((void *)envp);
+    return rc ? refuse(rc, err) : 0;
+}
+
+static int become_mpi(void *arg)
+{
+    const struct image *image = arg;
+    redirect_standard_streams();
+    (void)fcntl(image->fd, F_SETFD, 0);
+    (void)execve(this_program, image->argv, image->envp);
+    return EXIT_BEFORE_EXEC;
+}
+
+int launch_mpi(int fd, struct process *process, struct err *err)
+{
+    char program[4096], fd_text[16];
+    int rc = launch_find_program(program, sizeof(program), err);
+    if (rc)
+        return rc;
+    (void)snprintf(fd_text, sizeof(fd_text), "%d", fd);
+    char *argv[] = {program, (char[]){LAUNCH_MPI_COMMAND}, fd_text, NULL};
+    struct image image = {.argv = argv, .envp = environ, .fd = fd};
+    rc = process_start(process, true, become_mpi, &image);
+    return rc ? err_sys(err, rc, "cannot start the MPI process") : 0;
+}

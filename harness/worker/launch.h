@@ -1,0 +1,51 @@
+/* Starting the processes that this one works with: workers, and MPI's. */
+#ifndef CONTEND_WORKER_LAUNCH_H
+#define CONTEND_WORKER_LAUNCH_H
+
+#include "harness/base/err.h"
+#include "harness/sys/process.h"
+#include "harness/worker/shared.h"
+
+/* argv[1] of a worker; argv[2] is the arena's file descriptor, argv[3] the worker's number. */
+#define LAUNCH_WORKER_COMMAND "__worker"
+
+/* argv[1] of an MPI process (mpi/server.h); argv[2] is the file descriptor of its socket. */
+#define LAUNCH_MPI_COMMAND "__mpi"
+
+/*
+ * The path that this program was started from, under which there may be another one by now: for
+ * what lies beside it, and for argv[0]. Errors: -errno, without /proc.
+ */
+int launch_find_program(char *program, size_t size, struct err *err);
+
+/* In the new image: the kernel calls it "exe", after the link that it was started by. */
+void launch_take_name(void);
+
+/*
+ * Re-executes this program as worker `index` of the arena. Between fork and exec the child takes a
+ * process group of its own, asks to be killed with its parent, and binds itself to the CPUs and
+ * memory of its plan: so every library of the new image sees only what the worker owns (libgomp,
+ * NCCL and libnuma read the mask once, at start). OMP_NUM_THREADS is set to the plan's threads, and
+ * GOMP_CPU_AFFINITY left out (machine/openmp.h); the environment is passed on unchanged otherwise.
+ * stdin is /dev/null, stdout goes to stderr.
+ *
+ * A child that cannot bind or exec reports through its arena slot: WORKER_SKIPPED where the kernel
+ * refuses a memory policy (containers), else WORKER_FAILED. Errors: -errno of fork, in words that
+ * go on after "worker 0: ".
+ */
+int launch_worker(struct arena *arena, int arena_fd, unsigned index, struct process *process,
+                  struct err *err);
+
+/*
+ * Re-executes this program as the MPI process of this rank, with `fd`, the same environment, and
+ * the signals of this process still blocked: who asks it to end is this process. Errors: -errno.
+ */
+int launch_mpi(int fd, struct process *process, struct err *err);
+
+/*
+ * Binds the calling thread to the CPUs and memory of the plan. WORKER_LAUNCHED, or the state that
+ * the worker ends in, with the reason: see above.
+ */
+enum worker_state launch_bind(const struct plan_worker *plan, struct err *err);
+
+#endif

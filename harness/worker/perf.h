@@ -1,0 +1,29 @@
+/*
+ * Hardware counters of a worker by perf_event_open(2): user-mode instructions, cycles and
+ * last-level cache misses, of every thread started after the call (inherit). Many virtual machines
+ * and containers refuse them; that is no error.
+ */
+#ifndef CONTEND_WORKER_PERF_H
+#define CONTEND_WORKER_PERF_H
+
+#include "harness/base/err.h"
+#include "harness/worker/usage.h"
+
+enum { PERF_COUNTERS = 3 };
+
+struct perf {
+    int fd[PERF_COUNTERS]; /* -1 = refused */
+};
+
+/* Call before any library starts threads. Never fails: what is refused stays absent. */
+void perf_open(struct perf *perf);
+
+/* Adds the counts to the snapshot, scaled where the kernel multiplexed. All three or none. */
+void perf_read(const struct perf *perf, struct witness_snapshot *snapshot);
+
+void perf_close(struct perf *perf);
+
+/* Why counters are refused here, in the parent, once: 0, or a negative errno with the reason. */
+int perf_probe(struct err *err);
+
+#endif

@@ -1,0 +1,223 @@
+#include "harness/worker/usage.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "harness/base/bitset.h"
+#include "harness/sys/clock.h"
+
+/* Reads a /proc file whole into buf, NUL-terminated; false when it is not there. */
+static bool read_file(const char *path, char *buf, size_t size)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return false;
+    ssize_t n = read(fd, buf, size - 1);
+    (void)close(fd);
+    buf[n > 0 ? n : 0] = '\0';
+    return n > 0;
+}
+
+static bool read_task_file(pid_t pid, int tid, const char *name, char *buf, size_t size)
+{
+    char path[96];
+    if (pid)
+        (void)snprintf(path, sizeof(path), "/proc/%d/task/%d/%s", (int)pid, tid, name);
+    else
+        (void)snprintf(path, sizeof(path), "/proc/self/task/%d/%s", tid, name);
+    return read_file(path, buf, size);
+}
+
+/* The number behind `key` in text; false when the key is not there. */
+static bool find_number(const char *text, const char *key, uint64_t *value)
+{
+    const char *at = strstr(text, key);
+    if (!at)
+        return false;
+    at += strlen(key);
+    at += strspn(at, " \t:");
+    *value = strtoull(at, NULL, 10);
+    return true;
+}
+
+/* Field `number` (1-based, from 3 on) of a stat file, behind the name's closing bracket. */
+static uint64_t stat_field(const char *stat, int number)
+{
+    const char *at = strrchr(stat, ')');
+    for (int field = 2; at && field < number; field++)
+        at = strchr(at + 1, ' ');
+    return at ? strtoull(at + 1, NULL, 10) : 0;
+}
+
+static void read_thread_times(pid_t pid, struct witness_thread *thread, bool *has_schedstat)
+{
+    char buf[1024];
+    if (read_task_file(pid, thread->tid, "schedstat", buf, sizeof(buf)) &&
+        sscanf(buf, "%" SCNu64 " %" SCNu64, &thread->oncpu_ns, &thread->runqueue_ns) == 2)
+        return;
+    *has_schedstat = false;
+    thread->runqueue_ns = 0;
+    if (read_task_file(pid, thread->tid, "stat", buf, sizeof(buf))) {
+        uint64_t ticks = stat_field(buf, 14) + stat_field(buf, 15);
+        thread->oncpu_ns = ticks * (1000000000u / (uint64_t)sysconf(_SC_CLK_TCK));
+    }
+}
+
+static void read_team(pid_t pid, const struct visit_log *visits, struct witness_snapshot *out)
+{
+    unsigned team = visits ? atomic_load(&visits->threads) : 0;
+    if (team > VISIT_THREADS)
+        team = VISIT_THREADS;
+    out->has_schedstat = true;
+    for (unsigned i = 0; i < team; i++) {
+        int tid = atomic_load(&visits->thread[i].tid);
+        if (tid)
+            out->thread[out->nthreads++].tid = tid;
+    }
+    if (!out->nthreads)
+        out->thread[out->nthreads++].tid = (int)(pid ? pid : getpid());
+    for (unsigned i = 0; i < out->nthreads; i++)
+        read_thread_times(pid, &out->thread[i], &out->has_schedstat);
+}
+
+static void add_task_switches(pid_t pid, int tid, struct witness_snapshot *out)
+{
+    char buf[4096];
+    uint64_t value;
+    if (read_task_file(pid, tid, "status", buf, sizeof(buf))) {
+        if (find_number(buf, "\nvoluntary_ctxt_switches", &value))
+            out->voluntary += value;
+        if (find_number(buf, "\nnonvoluntary_ctxt_switches", &value))
+            out->involuntary += value;
+    }
+    if (read_task_file(pid, tid, "sched", buf, sizeof(buf)) &&
+        find_number(buf, "se.nr_migrations", &value)) {
+        out->migrations += value;
+        out->has_migrations = true;
+    }
+}
+
+void witness_read(pid_t pid, const struct visit_log *visits, struct witness_snapshot *out)
+{
+    char path[64], buf[1024];
+    memset(out, 0, sizeof(*out));
+    read_team(pid, visits, out);
+    (void)snprintf(path, sizeof(path), "/proc/%d/stat", (int)(pid ? pid : getpid()));
+    if (read_file(path, buf, sizeof(buf))) {
+        out->minor_faults = stat_field(buf, 10);
+        out->major_faults = stat_field(buf, 12);
+    }
+    (void)snprintf(path, sizeof(path), "/proc/%d/task", (int)(pid ? pid : getpid()));
+    DIR *tasks = opendir(path);
+    for (struct dirent *entry = tasks ? readdir(tasks) : NULL; entry; entry = readdir(tasks))
+        if (entry->d_name[0] != '.')
+            add_task_switches(pid, (int)strtol(entry->d_name, NULL, 10), out);
+    if (tasks)
+        (void)closedir(tasks);
+    out->at_ns = clock_now_ns();
+}
+
+static const struct witness_thread *find_thread(const struct witness_snapshot *snapshot, int tid)
+{
+    for (unsigned i = 0; i < snapshot->nthreads; i++)
+        if (snapshot->thread[i].tid == tid)
+            return &snapshot->thread[i];
+    return NULL;
+}
+
+static double count_cpus(const struct visit_log *visits)
+{
+    struct bitset seen = {0};
+    unsigned threads = visits ? atomic_load(&visits->threads) : 0;
+    for (unsigned t = 0; t < threads && t < VISIT_THREADS; t++)
+        for (uint32_t m = 0; m < atomic_load(&visits->thread[t].marks); m++)
+            if (visits->thread[t].mark[m].os_cpu < BITSET_BITS)
+                bitset_set(&seen, visits->thread[t].mark[m].os_cpu);
+    unsigned count = bitset_count(&seen);
+    return count ? (double)count : (double)NAN;
+}
+
+/*
+ * Splits wall time. A counter of the scheduler may lag by a tick, so the three parts are fitted to
+ * the wall: the wait first, then the time on a CPU, and what is left was blocked.
+ */
+static void split_wall(const struct witness_snapshot *go, const struct witness_snapshot *end,
+                       struct witness *out)
+{
+    double oncpu_s = 0, runqueue_s = 0;
+    for (unsigned i = 0; i < end->nthreads; i++) {
+        const struct witness_thread *now = &end->thread[i];
+        const struct witness_thread *then = find_thread(go, now->tid);
+        double ran = (double)(now->oncpu_ns - (then ? then->oncpu_ns : 0)) * 1e-9;
+        double waited = (double)(now->runqueue_ns - (then ? then->runqueue_ns : 0)) * 1e-9;
+        waited = fmin(waited, out->wall_s);
+        runqueue_s += waited;
+        oncpu_s += fmin(ran, out->wall_s - waited);
+    }
+    out->team_threads = end->nthreads;
+    out->oncpu_s = oncpu_s / end->nthreads;
+    out->runqueue_s = runqueue_s / end->nthreads;
+    out->blocked_s = out->wall_s - out->oncpu_s - out->runqueue_s;
+    if (!go->has_schedstat || !end->has_schedstat)
+        out->runqueue_s = NAN;
+}
+
+void witness_diff(const struct witness_snapshot *go, const struct witness_snapshot *end,
+                  uint64_t go_ns, uint64_t end_ns, const struct visit_log *visits,
+                  struct witness *out)
+{
+    *out = (struct witness){.wall_s = (double)(end_ns - go_ns) * 1e-9};
+    split_wall(go, end, out);
+    out->voluntary_switches = (double)(end->voluntary - go->voluntary);
+    out->involuntary_switches = (double)(end->involuntary - go->involuntary);
+    out->migrations = end->has_migrations ? (double)(end->migrations - go->migrations) : NAN;
+    out->minor_faults = (double)(end->minor_faults - go->minor_faults);
+    out->major_faults = (double)(end->major_faults - go->major_faults);
+    out->cpus_visited = count_cpus(visits);
+    bool counted = go->has_counters && end->has_counters;
+    out->instructions = counted ? (double)(end->instructions - go->instructions) : NAN;
+    out->cycles = counted ? (double)(end->cycles - go->cycles) : NAN;
+    out->cache_misses = counted ? (double)(end->cache_misses - go->cache_misses) : NAN;
+}
+
+void witness_machine_read(struct witness_machine *out)
+{
+    char buf[4096];
+    *out = (struct witness_machine){
+        .cpu_s = NAN, .busy_s = NAN, .steal_s = NAN, .psi_cpu_some_s = NAN};
+    out->at_ns = clock_now_ns();
+    uint64_t t[8];
+    if (read_file("/proc/stat", buf, sizeof(buf)) &&
+        sscanf(buf,
+               "cpu %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64
+               " %" SCNu64 " %" SCNu64,
+               &t[0], &t[1], &t[2], &t[3], &t[4], &t[5], &t[6], &t[7]) == 8) {
+        double tick_s = 1.0 / (double)sysconf(_SC_CLK_TCK);
+        out->cpu_s = 0;
+        for (int i = 0; i < 8; i++)
+            out->cpu_s += (double)t[i] * tick_s;
+        out->steal_s = (double)t[7] * tick_s;
+        double idle_s = (double)(t[3] + t[4]) * tick_s; /* idle and iowait */
+        out->busy_s = out->cpu_s - idle_s - out->steal_s;
+    }
+    uint64_t total_us;
+    if (read_file("/proc/pressure/cpu", buf, sizeof(buf)) &&
+        sscanf(buf, "some avg10=%*f avg60=%*f avg300=%*f total=%" SCNu64, &total_us) == 1)
+        out->psi_cpu_some_s = (double)total_us * 1e-6;
+}
+
+double witness_process_cpu_s(pid_t pid)
+{
+    clockid_t clock;
+    struct timespec ts;
+    if (clock_getcpuclockid(pid, &clock) || clock_gettime(clock, &ts))
+        return 0;
+    return (double)ts.tv_sec + (double)ts.tv_nsec * 1e-9;
+}

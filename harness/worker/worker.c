@@ -1,0 +1,456 @@
+#include "harness/worker/worker.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <numaif.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include "harness/machine/openmp.h"
+#include "harness/sys/affinity.h"
+#include "harness/sys/clock.h"
+#include "harness/sys/futex.h"
+#include "harness/sys/log.h"
+#include "harness/worker/launch.h"
+#include "harness/worker/perf.h"
+#include "harness/worker/shared.h"
+
+struct worker {
+    struct arena *arena;
+    struct arena_worker *slot;
+    const struct bench *bench;
+    struct bench_ctx ctx;
+    struct bench_machine machine; /* only the CPUs that this worker is bound to */
+    struct board_seat seat;
+    struct peers peers;
+    const struct mpi_ops *mpi; /* not NULL: a thread of the MPI process */
+    struct perf perf;
+    uint64_t iters;   /* per sample, so that the clock stays small beside it */
+    uint64_t step_ns; /* time of the latest sample */
+};
+
+static int compare_cpus(const struct bitset *planned, const struct bitset *actual, const char *when,
+                        struct err *err)
+{
+    if (bitset_equal(planned, actual))
+        return 0;
+    char want[80], got[80];
+    return err_set(err, -EXDEV, "bound to CPUs %s %s, planned %s",
+                   bitset_format(actual, got, sizeof(got)), when,
+                   bitset_format(planned, want, sizeof(want)));
+}
+
+static int read_back_memory(struct arena_worker *slot)
+{
+    static const enum mem_policy policies[] = {
+        [MPOL_DEFAULT] = MEM_DEFAULT,
+        [MPOL_PREFERRED] = MEM_PREFERRED,
+        [MPOL_BIND] = MEM_BIND,
+        [MPOL_INTERLEAVE] = MEM_INTERLEAVE,
+    };
+    int mode = 0;
+    if (get_mempolicy(&mode, slot->mem_nodes_actual.word, BITSET_BITS, NULL, 0)) {
+        if (slot->plan.mem_policy == MEM_DEFAULT)
+            return 0; /* nothing was asked for, so nothing has to be proven */
+        return err_sys(&slot->err, -ENOTSUP, "the memory policy cannot be read back");
+    }
+    if (mode < 0 || (size_t)mode >= sizeof(policies) / sizeof(policies[0]))
+        return err_set(&slot->err, -EXDEV, "the kernel reports unknown memory policy %d", mode);
+    slot->mem_policy_actual = policies[mode];
+    if (slot->mem_policy_actual == slot->plan.mem_policy &&
+        bitset_equal(&slot->mem_nodes_actual, &slot->plan.mem_nodes))
+        return 0;
+    char want[64], got[64];
+    return err_set(&slot->err, -EXDEV, "memory policy is %s on nodes '%s', planned %s on '%s'",
+                   mem_policy_name(slot->mem_policy_actual),
+                   bitset_format(&slot->mem_nodes_actual, got, sizeof(got)),
+                   mem_policy_name(slot->plan.mem_policy),
+                   bitset_format(&slot->plan.mem_nodes, want, sizeof(want)));
+}
+
+/*
+ * A thread of the MPI process (`is_thread`) was bound here, a process before its libraries came:
+ * libgomp has bound it further by now, where the user's environment tells it to.
+ */
+static int read_back_binding(struct arena_worker *slot, bool is_thread)
+{
+    int rc = affinity_get(0, &slot->cpus_first);
+    if (rc)
+        return err_sys(&slot->err, rc, "the CPU binding cannot be read back");
+    slot->cpus_actual =
+        is_thread || !openmp_binds(getenv) ? slot->cpus_first : *affinity_at_start();
+    rc = compare_cpus(&slot->plan.cpus, &slot->cpus_actual, "at start", &slot->err);
+    return rc ? rc : read_back_memory(slot);
+}
+
+/*
+ * Libraries are known to shrink masks behind one's back: `all` threads again, after the run, or
+ * this one where the process has others than the worker's.
+ */
+static int read_back_threads(struct arena_worker *slot, bool all)
+{
+    struct bitset mask;
+    int rc = affinity_get(0, &mask);
+    if (!rc)
+        rc = compare_cpus(&slot->cpus_first, &mask, "at the end", &slot->err);
+    DIR *tasks = all ? opendir("/proc/self/task") : NULL;
+    for (struct dirent *task = tasks ? readdir(tasks) : NULL; task && !rc; task = readdir(tasks)) {
+        int tid = (int)strtol(task->d_name, NULL, 10);
+        if (!tid || affinity_get(tid, &mask))
+            continue;
+        bitset_or(&slot->cpus_actual, &mask);
+        bitset_or(&slot->cpus_threads, &mask);
+        if (!bitset_subset(&mask, &slot->plan.cpus))
+            rc = compare_cpus(&slot->plan.cpus, &mask, "in a thread", &slot->err);
+    }
+    if (tasks)
+        (void)closedir(tasks);
+    return rc;
+}
+
+/* Asks the kernel where the pages of the published buffer lie; at most 4096 evenly chosen ones. */
+static void count_pages(const struct bench_ctx *ctx, struct arena_worker *slot)
+{
+    enum { MAX_PAGES = 4096 };
+    static void *page[MAX_PAGES];
+    static int node[MAX_PAGES];
+    size_t page_bytes = (size_t)sysconf(_SC_PAGESIZE);
+    size_t pages = ctx->buffer_bytes / page_bytes;
+    size_t n = pages < MAX_PAGES ? pages : MAX_PAGES;
+    if (!n)
+        return;
+    uintptr_t first = ((uintptr_t)ctx->buffer + page_bytes - 1) & ~(uintptr_t)(page_bytes - 1);
+    for (size_t i = 0; i < n; i++) {
+        page[i] = (void *)(first + i * (pages - 1) / n * page_bytes);
+        /* NUMA balancing unmaps pages to see who comes back; move_pages then calls them absent. */
+        (void)*(const volatile char *)page[i];
+    }
+    bool known = !move_pages(0, n, page, NULL, node, 0);
+    for (size_t i = 0; i < n; i++)
+        if (known && node[i] >= 0 && node[i] < BENCH_NODES)
+            slot->pages_on_node[node[i]]++;
+        else
+            slot->pages_elsewhere++;
+}
+
+/* Ranks that meet in every step: then each has to do as many as the others, or they hang. */
+static bool is_coupled(const struct worker *w)
+{
+    return w->bench->together && !w->bench->scan && w->peers.size > 1;
+}
+
+static struct pace *pace_of(const struct worker *w)
+{
+    return &w->arena->pace[w->slot->plan.background];
+}
+
+static int run_once(struct worker *w, struct sample *sample)
+{
+    *sample = (struct sample){.iters = w->iters, .start_ns = clock_now_ns()};
+    int rc = w->bench->run(&w->ctx, w->iters, sample);
+    sample->elapsed_ns = clock_now_ns() - sample->start_ns;
+    w->slot->step_ops = sample->ops;
+    return rc;
+}
+
+/* What a warm-up step told; coupled ranks go by the least patient clock and the last to be done. */
+struct warmth {
+    bool too_short; /* the interval, for the clock */
+    bool too_early;
+};
+
+static int share_warmth(struct worker *w, struct warmth *warmth)
+{
+    struct warmth *all = calloc(w->peers.size, sizeof(*all));
+    if (!all)
+        return err_set(&w->slot->err, -ENOMEM, "no memory for %u ranks", w->peers.size);
+    int rc = peers_gather(&w->peers, warmth, all, sizeof(*all), &w->slot->err);
+    for (unsigned r = 0; !rc && r < w->peers.size; r++) {
+        warmth->too_short |= all[r].too_short;
+        warmth->too_early |= all[r].too_early;
+    }
+    free(all);
+    return rc;
+}
+
+/*
+ * Steps that do not count: thread teams, page faults, lazy loading, clocks. Also finds how many
+ * iterations make an interval that the clock can time and the sample buffer can hold.
+ */
+static int warm_up(struct worker *w)
+{
+    uint64_t clock_limit_ns = clock_cost_ns() * CLOCK_MIN_INTERVAL_CALLS;
+    uint64_t room_ns = (uint64_t)(w->arena->measure_s * 1e9) / (ARENA_SAMPLES / 2);
+    uint64_t least_ns = clock_limit_ns > room_ns ? clock_limit_ns : room_ns;
+    uint64_t end_ns = clock_now_ns() + (uint64_t)(w->arena->warmup_s * 1e9);
+    struct sample sample;
+    struct warmth warmth;
+    do {
+        int rc = run_once(w, &sample);
+        warmth.too_short = sample.elapsed_ns < least_ns;
+        warmth.too_early = clock_now_ns() < end_ns;
+        if (!rc && is_coupled(w))
+            rc = share_warmth(w, &warmth);
+        if (rc)
+            return rc;
+        if (warmth.too_short)
+            w->iters *= 2;
+    } while (warmth.too_early || warmth.too_short);
+    w->step_ns = sample.elapsed_ns;
+    return 0;
+}
+
+static void take_snapshot(struct worker *w, struct witness_snapshot *snapshot)
+{
+    witness_read(0, &w->slot->visits, snapshot);
+    perf_read(&w->perf, snapshot);
+}
+
+/* Rank 0 looks a step ahead: with the next one, as long as the last, the budget will be spent. */
+static void set_pace(struct worker *w, uint64_t next, uint64_t end_ns)
+{
+    bool last = clock_now_ns() + w->step_ns >= end_ns || next == ARENA_SAMPLES;
+    if (is_coupled(w) && w->peers.rank == 0 && last)
+        pace_end_with(pace_of(w), next);
+}
+
+static bool is_enough(const struct worker *w, uint64_t n, uint64_t end_ns)
+{
+    if (w->bench->scan)
+        return true;
+    return is_coupled(w) ? pace_ends(pace_of(w), n)
+                         : w->slot->end_ns >= end_ns || n == ARENA_SAMPLES;
+}
+
+/* Measured steps until the budget is spent, at least one. */
+static int measure(struct worker *w)
+{
+    struct arena_worker *slot = w->slot;
+    take_snapshot(w, &slot->at_go);
+    atomic_store(&slot->visits.recording, w->arena->record_visits);
+    w->ctx.measuring = true;
+    slot->go_ns = clock_now_ns();
+    uint64_t end_ns = slot->go_ns + (uint64_t)(w->arena->measure_s * 1e9);
+    uint64_t n = 0;
+    int rc = 0;
+    do {
+        set_pace(w, n + 1, end_ns);
+        atomic_store_explicit(&slot->step_started, clock_now_ns(), memory_order_relaxed);
+        rc = run_once(w, &slot->samples[n]);
+        if (rc)
+            break;
+        atomic_store_explicit(&slot->nsamples, ++n, memory_order_release);
+        slot->end_ns = slot->samples[n - 1].start_ns + slot->samples[n - 1].elapsed_ns;
+        w->step_ns = slot->samples[n - 1].elapsed_ns;
+    } while (!is_enough(w, n, end_ns));
+    atomic_store(&slot->step_started, 0);
+    w->ctx.measuring = false;
+    if (!rc)
+        take_snapshot(w, &slot->at_end);
+    atomic_store(&slot->visits.recording, 0);
+    return rc;
+}
+
+static bool is_stopped(const struct worker *w)
+{
+    return atomic_load_explicit(&w->arena->stop, memory_order_acquire);
+}
+
+/* Load of coupled ranks in the background: they end with the same step, soon behind the stop. */
+static int keep_coupled_load(struct worker *w)
+{
+    struct sample ignored;
+    int rc = 0;
+    uint64_t step = 0;
+    do {
+        step++;
+        if (w->peers.rank == 0 && is_stopped(w) && !atomic_load(&pace_of(w)->last))
+            pace_end_with(pace_of(w), step);
+        rc = run_once(w, &ignored);
+    } while (!rc && !pace_ends(pace_of(w), step));
+    return rc;
+}
+
+/* The others are still measuring: stay the load that they were promised. */
+static int keep_load(struct worker *w)
+{
+    struct sample ignored;
+    int rc = 0;
+    if (is_coupled(w) && w->ctx.background)
+        return keep_coupled_load(w);
+    /* A scan owes nobody load, and coupled ranks were done with measuring at the same step. */
+    if (w->bench->scan || is_coupled(w))
+        futex_wait_while(&w->arena->stop, 0);
+    while (!rc && !is_stopped(w))
+        rc = run_once(w, &ignored);
+    return rc;
+}
+
+/*
+ * A scan leaves out what it could not measure well. One that had to leave out everything would
+ * otherwise end well and without a row.
+ */
+static int require_values(const struct worker *w)
+{
+    const struct arena_worker *slot = w->slot;
+    if (!w->bench->scan || w->ctx.background || w->ctx.worker != 0 || slot->values.n)
+        return 0;
+    return err_set(w->ctx.err, -ENOTSUP,
+                   "the scan went to its end and kept no value: too little time or too disturbed a "
+                   "machine");
+}
+
+static int run_phases(struct worker *w)
+{
+    struct arena_worker *slot = w->slot;
+    arena_set_state(w->arena, slot, WORKER_PRIMED);
+    futex_wait_while(&slot->warm, 0);
+    arena_set_state(w->arena, slot, WORKER_WARMING);
+    w->iters = 1;
+    int rc = w->bench->scan ? 0 : warm_up(w);
+    if (rc)
+        return rc;
+    arena_set_state(w->arena, slot, WORKER_READY);
+    futex_wait_while(&w->arena->go, 0);
+    arena_set_state(w->arena, slot, WORKER_RUNNING);
+    if (!w->ctx.background) {
+        rc = measure(w);
+        if (rc)
+            return rc;
+        arena_set_state(w->arena, slot, WORKER_DONE);
+    }
+    rc = keep_load(w);
+    if (rc)
+        return rc;
+    arena_set_state(w->arena, slot, WORKER_CHECKING);
+    if (w->bench->check)
+        rc = w->bench->check(&w->ctx);
+    if (!rc)
+        rc = read_back_threads(slot, !w->mpi);
+    if (!rc)
+        rc = require_values(w);
+    count_pages(&w->ctx, slot);
+    return rc;
+}
+
+static void report_end(struct worker *w, int rc)
+{
+    struct err *err = &w->slot->err;
+    if (arena_state(w->slot) >= WORKER_FINISHED)
+        return; /* it is said, or the parent has given up */
+    if (rc && !err->code)
+        (void)err_sys(err, rc, "%s failed without saying why", w->bench->name);
+    if (rc == -ENOTSUP || rc == -EPERM || rc == -ENOSYS)
+        arena_set_state(w->arena, w->slot, WORKER_SKIPPED);
+    else
+        arena_set_state(w->arena, w->slot, rc ? WORKER_FAILED : WORKER_FINISHED);
+}
+
+static int run_bench(struct worker *w)
+{
+    int rc = w->bench->probe ? w->bench->probe(&w->ctx) : 0;
+    if (rc)
+        return rc;
+    rc = w->bench->setup(&w->ctx);
+    if (!rc)
+        rc = run_phases(w);
+    if (rc) /* now: a communicator that lost a rank can hang in its teardown */
+        report_end(w, rc);
+    if (w->bench->teardown)
+        w->bench->teardown(&w->ctx);
+    return rc;
+}
+
+static void wake_parent(void *arg)
+{
+    arena_wake(arg);
+}
+
+static void fill_context(struct worker *w)
+{
+    struct arena_worker *slot = w->slot;
+    w->ctx = (struct bench_ctx){
+        .params = slot->params,
+        .worker = slot->index,
+        .workers = slot->team,
+        .slots = slot->slots,
+        .background = slot->plan.background,
+        .threads = slot->plan.threads,
+        .seed = slot->seed,
+        .device = slot->device,
+        .visits = &slot->visits,
+        .err = &slot->err,
+        .machine = &w->machine,
+        .peers = &w->peers,
+        .budget_s = w->arena->measure_s,
+        .values = &slot->values,
+        .library = slot->library,
+        .least_team = &slot->least_team,
+    };
+    w->seat.wake = wake_parent;
+    w->seat.wake_arg = w->arena;
+    board_sit(&w->arena->board[slot->plan.background], &w->seat, slot->index, slot->team,
+              &w->peers);
+    w->peers.mpi = w->mpi;
+    w->machine = w->arena->machine;
+    w->machine.ncpus = 0;
+    for (unsigned i = 0; i < w->arena->machine.ncpus; i++)
+        if (bitset_test(&slot->plan.cpus, w->arena->machine.cpus[i].os_cpu))
+            w->machine.cpus[w->machine.ncpus++] = w->arena->machine.cpus[i];
+    memcpy(w->ctx.pci_bdf, slot->pci_bdf, sizeof(w->ctx.pci_bdf));
+}
+
+/* From the binding to the last report. */
+static void serve(struct worker *w)
+{
+    char name[32];
+    (void)snprintf(name, sizeof(name), "contend-w%u", (unsigned)(w->slot - w->arena->worker));
+    (void)prctl(PR_SET_NAME, name);
+
+    arena_set_state(w->arena, w->slot, WORKER_SETUP);
+    if (!w->bench) {
+        (void)err_set(&w->slot->err, -ENOENT, "no benchmark '%s' in the worker", w->slot->bench);
+        arena_set_state(w->arena, w->slot, WORKER_FAILED);
+        return;
+    }
+    perf_open(&w->perf);
+    fill_context(w);
+    int rc = read_back_binding(w->slot, w->mpi);
+    if (!rc)
+        rc = run_bench(w);
+    report_end(w, rc);
+    perf_close(&w->perf);
+}
+
+int worker_main(const struct bench *const *benches, int argc, char **argv)
+{
+    struct err err = {0};
+    static struct worker w; /* its machine is too large for a stack */
+    if (argc != 4) {
+        log_error("'%s' is how contend starts its workers; it is not for you",
+                  LAUNCH_WORKER_COMMAND);
+        return 2;
+    }
+    unsigned long index = strtoul(argv[3], NULL, 10);
+    w.arena = arena_attach((int)strtol(argv[2], NULL, 10), &err);
+    if (!w.arena || index >= w.arena->nworkers) {
+        log_error("worker cannot start: %s", err.msg);
+        return 2;
+    }
+    w.slot = &w.arena->worker[index];
+    w.bench = bench_find(benches, w.slot->bench);
+    serve(&w);
+    return 0;
+}
+
+void worker_serve(const struct bench *bench, struct arena *arena, unsigned index,
+                  const struct mpi_ops *mpi)
+{
+    static struct worker w; /* as in worker_main */
+    w = (struct worker){.arena = arena, .slot = &arena->worker[index], .bench = bench, .mpi = mpi};
+    visit_mark(&w.slot->visits); /* this thread, not the process's first, is who works */
+    serve(&w);
+}

@@ -1,0 +1,22 @@
+/* The child's side of an observation: one benchmark in one bound process. */
+#ifndef CONTEND_WORKER_WORKER_H
+#define CONTEND_WORKER_WORKER_H
+
+#include "harness/core/bench.h"
+#include "harness/core/mpi_ops.h"
+#include "harness/worker/shared.h"
+
+/*
+ * Main of a process that launch_worker started. Returns its exit code: 0 unless the arena itself
+ * cannot be used; everything else is reported through the arena.
+ */
+int worker_main(const struct bench *const *benches, int argc, char **argv);
+
+/*
+ * The same in a thread that is bound already, one at a time: MPI can be started only once for a
+ * rank, so the rounds share its process (mpi/server.h). Returns when the worker has ended, however.
+ */
+void worker_serve(const struct bench *bench, struct arena *arena, unsigned index,
+                  const struct mpi_ops *mpi);
+
+#endif

@@ -1,0 +1,79 @@
+/*
+ * One collective operation, said in the same words to every engine, and what its buffers hold.
+ *
+ * Where an operation deals with a part for each rank (all-gather, reduce-scatter, all-to-all),
+ * `count` is of one part, and the whole buffer has ranks * count elements.
+ *
+ *   op             send buffer     recv buffer     in place means
+ *   allreduce      count           count           send = recv
+ *   allgather      count           ranks * count   send = recv + rank * count
+ *   reducescatter  ranks * count   count           recv = send + rank * count
+ *   broadcast      count (root's)  count           send = recv
+ *   reduce         count           count (root's)  send = recv
+ *   alltoall       ranks * count   ranks * count   never
+ *   sendrecv       count           count           never
+ *
+ * Source: the definitions of NCCL's user guide ("Collective Operations", "In-place Operations").
+ */
+#ifndef CONTEND_KERNELS_COLLECTIVE_COLLECTIVE_CALL_H
+#define CONTEND_KERNELS_COLLECTIVE_COLLECTIVE_CALL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* In the order of the parameter `op`. */
+enum collective_op {
+    COLLECTIVE_ALLREDUCE,
+    COLLECTIVE_ALLGATHER,
+    COLLECTIVE_REDUCESCATTER,
+    COLLECTIVE_BROADCAST,
+    COLLECTIVE_REDUCE,
+    COLLECTIVE_ALLTOALL,
+    COLLECTIVE_SENDRECV, /* round a ring: to rank + 1, from rank - 1 */
+    COLLECTIVE_OPS,
+};
+
+/* In the order of the parameter `type`; reductions are sums. */
+enum collective_type {
+    COLLECTIVE_INT8,
+    COLLECTIVE_INT32,
+    COLLECTIVE_INT64,
+    COLLECTIVE_HALF,
+    COLLECTIVE_BFLOAT16,
+    COLLECTIVE_FLOAT,
+    COLLECTIVE_DOUBLE,
+    COLLECTIVE_TYPES,
+};
+
+struct collective_call {
+    enum collective_op op;
+    enum collective_type type;
+    bool in_place;
+    bool graph;     /* capture a batch once, then replay it; NCCL only */
+    unsigned queue; /* wait after so many operations; 0 = after the last. MPI waits for each */
+    unsigned root;  /* of broadcast and reduce */
+    size_t count;   /* > 0 */
+    size_t bytes;   /* of the larger of the two buffers: METHOD.md's S */
+};
+
+/* Of one element. */
+size_t collective_type_bytes(enum collective_type type);
+
+/* By the table above: a part for each rank; adds values up; can be done in place. */
+bool collective_has_parts(enum collective_op op);
+bool collective_is_summed(enum collective_op op);
+bool collective_has_in_place(enum collective_op op);
+
+/* Elements of rank `rank`'s send buffer, and of its recv buffer that the operation defines. */
+size_t collective_send_count(const struct collective_call *call, unsigned ranks, unsigned rank);
+size_t collective_recv_count(const struct collective_call *call, unsigned ranks, unsigned rank);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

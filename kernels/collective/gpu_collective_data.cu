@@ -1,0 +1,153 @@
+#include "kernels/collective/gpu_collective_data.cuh"
+
+#include <cstdint>
+
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+
+extern "C" {
+#include "kernels/collective/collective_value.h"
+}
+
+enum { THREADS = 256, BLOCKS_MOST = 4096 };
+
+template <typename T> static __device__ T from_whole(unsigned value)
+{
+    return static_cast<T>(value);
+}
+
+template <> __device__ __half from_whole<__half>(unsigned value)
+{
+    return __float2half(static_cast<float>(value));
+}
+
+template <> __device__ __nv_bfloat16 from_whole<__nv_bfloat16>(unsigned value)
+{
+    return __float2bfloat16(static_cast<float>(value));
+}
+
+template <typename T> static __device__ double to_double(T value)
+{
+    return static_cast<double>(value);
+}
+
+template <> __device__ double to_double<__half>(__half value)
+{
+    return static_cast<double>(__half2float(value));
+}
+
+template <> __device__ double to_double<__nv_bfloat16>(__nv_bfloat16 value)
+{
+    return static_cast<double>(__bfloat162float(value));
+}
+
+template <typename T>
+static __global__ void put_sent(const struct gpu_collective_side side, T *buffer, size_t n)
+{
+    size_t step = static_cast<size_t>(gridDim.x) * blockDim.x;
+    for (size_t i = static_cast<size_t>(blockIdx.x) * blockDim.x + threadIdx.x; i < n; i += step)
+        buffer[i] =
+            from_whole<T>(collective_sent(&side.call, side.rank, side.ranks, i, side.repetition));
+}
+
+template <typename T>
+static __global__ void find_wrong(const struct gpu_collective_side side, const T *buffer, size_t n,
+                                  struct gpu_collective_found *found)
+{
+    size_t step = static_cast<size_t>(gridDim.x) * blockDim.x;
+    for (size_t i = static_cast<size_t>(blockIdx.x) * blockDim.x + threadIdx.x; i < n; i += step) {
+        double want = collective_expected(&side.call, side.rank, side.ranks, i, side.repetition);
+        double got = to_double(buffer[i]);
+
+        if (got == want)
+            continue;
+        if (atomicAdd(&found->wrong, 1ull) == 0) {
+            found->index = i;
+            found->got = got;
+            found->want = want;
+        }
+    }
+}
+
+static unsigned blocks_for(size_t n)
+{
+    size_t blocks = (n + THREADS - 1) / THREADS;
+    return static_cast<unsigned>(blocks < BLOCKS_MOST ? blocks : BLOCKS_MOST);
+}
+
+/* One of two jobs, for elements of type T. */
+struct job {
+    const struct gpu_collective_side *side;
+    void *out;      /* NULL: compare */
+    const void *in; /* what to compare */
+    size_t n;
+    struct gpu_collective_found *found;
+    cudaStream_t stream;
+};
+
+template <typename T> static void launch(const struct job *job)
+{
+    unsigned blocks = blocks_for(job->n);
+    if (job->out)
+        put_sent<T>
+            <<<blocks, THREADS, 0, job->stream>>>(*job->side, static_cast<T *>(job->out), job->n);
+    else
+        find_wrong<T><<<blocks, THREADS, 0, job->stream>>>(
+            *job->side, static_cast<const T *>(job->in), job->n, job->found);
+}
+
+static cudaError_t launch_any(const struct job *job)
+{
+    if (job->n == 0)
+        return cudaSuccess;
+    /* A stream that was found busy is noted as an error of the last call. */
+    (void)cudaGetLastError();
+    switch (job->side->call.type) {
+    case COLLECTIVE_INT8:
+        launch<int8_t>(job);
+        break;
+    case COLLECTIVE_INT32:
+        launch<int32_t>(job);
+        break;
+    case COLLECTIVE_INT64:
+        launch<int64_t>(job);
+        break;
+    case COLLECTIVE_HALF:
+        launch<__half>(job);
+        break;
+    case COLLECTIVE_BFLOAT16:
+        launch<__nv_bfloat16>(job);
+        break;
+    case COLLECTIVE_FLOAT:
+        launch<float>(job);
+        break;
+    default:
+        launch<double>(job);
+        break;
+    }
+    return cudaGetLastError();
+}
+
+cudaError_t gpu_collective_put_sent(const struct gpu_collective_side *side, void *buffer, size_t n,
+                                    cudaStream_t stream)
+{
+    struct job job = {};
+    job.side = side;
+    job.out = buffer;
+    job.n = n;
+    job.stream = stream;
+    return launch_any(&job);
+}
+
+cudaError_t gpu_collective_find_wrong(const struct gpu_collective_side *side, const void *buffer,
+                                      size_t n, struct gpu_collective_found *found,
+                                      cudaStream_t stream)
+{
+    struct job job = {};
+    job.side = side;
+    job.in = buffer;
+    job.n = n;
+    job.found = found;
+    job.stream = stream;
+    return launch_any(&job);
+}

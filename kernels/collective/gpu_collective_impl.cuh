@@ -1,0 +1,49 @@
+/* What gpu_collective.cu (the ranks) and gpu_collective_run.cu (their operations) share. */
+#ifndef CONTEND_KERNELS_COLLECTIVE_GPU_COLLECTIVE_IMPL_CUH
+#define CONTEND_KERNELS_COLLECTIVE_GPU_COLLECTIVE_IMPL_CUH
+
+#include <cuda_runtime.h>
+
+extern "C" {
+#include "kernels/collective/gpu_collective.h"
+}
+#include "kernels/collective/gpu_collective_data.cuh"
+
+/* Graphs of a call: a batch, and an operation alone. */
+enum { GRAPH_BATCH, GRAPH_ONE, GRAPHS, BATCH_OPERATIONS = 16 };
+
+struct gpu_collective_rank {
+    int cuda_ordinal;
+    void *comm; /* ncclComm_t */
+    cudaStream_t stream;
+    cudaEvent_t followed;
+    char *send, *recv;
+    cudaEvent_t *begin, *end;           /* [times_most] each */
+    struct gpu_collective_found *found; /* on the device */
+    struct gpu_collective_found *seen;  /* its copy, page-locked */
+    cudaGraphExec_t graph[GRAPHS];
+};
+
+struct gpu_collective {
+    const struct nccl_api *nccl;
+    unsigned ranks, first, local;
+    unsigned times_most;
+    size_t bytes; /* of each buffer */
+    bool failed;
+    struct collective_call call;
+    int type;                /* ncclDataType_t of the call */
+    size_t send_at, recv_at; /* in-place operations: bytes a rank's number moves the buffer by */
+    uint64_t steps;          /* places in the buffers */
+    struct gpu_collective_rank *rank; /* [local] */
+};
+
+/* They write the message and return the errno; 0 where the code says success. */
+int gpu_collective_cuda(struct gpu_collective *gc, cudaError_t error, const char *what, char *msg,
+                        size_t size);
+int gpu_collective_nccl(struct gpu_collective *gc, int error, void *comm, const char *what,
+                        char *msg, size_t size);
+
+/* Destroys the graphs of the last call. */
+void gpu_collective_drop_graphs(struct gpu_collective *gc);
+
+#endif

@@ -1,0 +1,384 @@
+#include "kernels/collective/gpu_collective_impl.cuh"
+
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+static const int nccl_types[COLLECTIVE_TYPES] = {
+    NCCL_INT8, NCCL_INT32, NCCL_INT64, NCCL_HALF, NCCL_BFLOAT16, NCCL_FLOAT, NCCL_DOUBLE,
+};
+
+/* Where rank first + k has its data, `offset` bytes into the buffers. */
+struct place {
+    char *send, *recv;
+};
+
+static struct place place_of(const struct gpu_collective *gc, unsigned k, size_t offset)
+{
+    const struct gpu_collective_rank *rank = &gc->rank[k];
+    struct place place = {rank->send + offset, rank->recv + offset};
+    if (gc->call.in_place) {
+        place.send = place.recv + gc->send_at * (gc->first + k);
+        place.recv = place.recv + gc->recv_at * (gc->first + k);
+    }
+    return place;
+}
+
+/* Each rank sends one part to every rank, itself too; NCCL makes one kernel of the group. */
+static int issue_all_to_all(const struct gpu_collective *gc, const struct gpu_collective_rank *rank,
+                            struct place at)
+{
+    const struct nccl_api *nccl = gc->nccl;
+    size_t count = gc->call.count, bytes = gc->call.bytes / gc->ranks;
+    int error = nccl->group_start();
+    for (unsigned peer = 0; peer < gc->ranks && !error; peer++) {
+        error = nccl->send(at.send + peer * bytes, count, gc->type, (int)peer, rank->comm,
+                           rank->stream);
+        if (!error)
+            error = nccl->recv(at.recv + peer * bytes, count, gc->type, (int)peer, rank->comm,
+                               rank->stream);
+    }
+    int ended = nccl->group_end();
+    return error ? error : ended;
+}
+
+static int issue_ring(const struct gpu_collective *gc, unsigned k, struct place at)
+{
+    const struct nccl_api *nccl = gc->nccl;
+    const struct gpu_collective_rank *rank = &gc->rank[k];
+    unsigned me = gc->first + k;
+    int next = (int)((me + 1) % gc->ranks), last = (int)((me + gc->ranks - 1) % gc->ranks);
+    int error = nccl->group_start();
+    if (!error)
+        error = nccl->send(at.send, gc->call.count, gc->type, next, rank->comm, rank->stream);
+    if (!error)
+        error = nccl->recv(at.recv, gc->call.count, gc->type, last, rank->comm, rank->stream);
+    int ended = nccl->group_end();
+    return error ? error : ended;
+}
+
+static int issue(const struct gpu_collective *gc, unsigned k, size_t offset)
+{
+    const struct nccl_api *nccl = gc->nccl;
+    const struct gpu_collective_rank *rank = &gc->rank[k];
+    struct place at = place_of(gc, k, offset);
+    size_t count = gc->call.count;
+    int root = (int)gc->call.root, type = gc->type;
+    switch (gc->call.op) {
+    case COLLECTIVE_ALLREDUCE:
+        return nccl->all_reduce(at.send, at.recv, count, type, NCCL_SUM, rank->comm, rank->stream);
+    case COLLECTIVE_ALLGATHER:
+        return nccl->all_gather(at.send, at.recv, count, type, rank->comm, rank->stream);
+    case COLLECTIVE_REDUCESCATTER:
+        return nccl->reduce_scatter(at.send, at.recv, count, type, NCCL_SUM, rank->comm,
+                                    rank->stream);
+    case COLLECTIVE_BROADCAST:
+        return nccl->broadcast(at.send, at.recv, count, type, root, rank->comm, rank->stream);
+    case COLLECTIVE_REDUCE:
+        return nccl->reduce(at.send, at.recv, count, type, NCCL_SUM, root, rank->comm,
+                            rank->stream);
+    case COLLECTIVE_ALLTOALL:
+        return issue_all_to_all(gc, rank, at);
+    default: /* sendrecv */
+        return issue_ring(gc, k, at);
+    }
+}
+
+/* Operation i of an enqueue, on all ranks of this process. */
+static int issue_all(const struct gpu_collective *gc, uint64_t i)
+{
+    size_t offset = gc->call.bytes * (i % gc->steps);
+    if (gc->local == 1)
+        return issue(gc, 0, offset);
+    int error = gc->nccl->group_start();
+    for (unsigned k = 0; k < gc->local && !error; k++)
+        error = issue(gc, k, offset);
+    int ended = gc->nccl->group_end();
+    return error ? error : ended;
+}
+
+static int issue_many(struct gpu_collective *gc, uint64_t iters, char *msg, size_t size)
+{
+    int error = 0;
+    for (uint64_t i = 0; i < iters && !error; i++)
+        error = issue_all(gc, i);
+    return gpu_collective_nccl(gc, error, gc->rank[0].comm, "cannot start an operation", msg, size);
+}
+
+static cudaError_t begin_captures(struct gpu_collective *gc)
+{
+    cudaError_t error = cudaSuccess;
+    for (unsigned k = 0; k < gc->local && error == cudaSuccess; k++) {
+        error = cudaSetDevice(gc->rank[k].cuda_ordinal);
+        /* NCCL may allocate on the way, in threads of its own. */
+        if (error == cudaSuccess)
+            error = cudaStreamBeginCapture(gc->rank[k].stream, cudaStreamCaptureModeThreadLocal);
+    }
+    return error;
+}
+
+/* All of them end before the first graph is made: a thread that captures may not make one. */
+static cudaError_t end_captures(struct gpu_collective *gc, unsigned which)
+{
+    cudaGraph_t *graphs = (cudaGraph_t *)calloc(gc->local, sizeof(*graphs));
+    cudaError_t error = graphs ? cudaSuccess : cudaErrorMemoryAllocation;
+    for (unsigned k = 0; k < gc->local && error == cudaSuccess; k++)
+        error = cudaStreamEndCapture(gc->rank[k].stream, &graphs[k]);
+    for (unsigned k = 0; k < gc->local && error == cudaSuccess; k++) {
+        error = cudaSetDevice(gc->rank[k].cuda_ordinal);
+        if (error == cudaSuccess)
+            error = cudaGraphInstantiateWithFlags(&gc->rank[k].graph[which], graphs[k], 0);
+    }
+    for (unsigned k = 0; graphs && k < gc->local; k++)
+        if (graphs[k])
+            (void)cudaGraphDestroy(graphs[k]);
+    free(graphs);
+    return error;
+}
+
+static int capture(struct gpu_collective *gc, unsigned which, char *msg, size_t size)
+{
+    const char *what = "cannot capture a graph";
+    int rc = gpu_collective_cuda(gc, begin_captures(gc), what, msg, size);
+    if (!rc)
+        rc = issue_many(gc, which == GRAPH_BATCH ? BATCH_OPERATIONS : 1, msg, size);
+    return rc ? rc : gpu_collective_cuda(gc, end_captures(gc, which), what, msg, size);
+}
+
+static cudaError_t launch_all(struct gpu_collective *gc, unsigned which)
+{
+    cudaError_t error = cudaSuccess;
+    for (unsigned k = 0; k < gc->local && error == cudaSuccess; k++)
+        error = cudaGraphLaunch(gc->rank[k].graph[which], gc->rank[k].stream);
+    return error;
+}
+
+int gpu_collective_prepare(struct gpu_collective *gc, const struct collective_call *call, char *msg,
+                           size_t size)
+{
+    size_t part = call->count * collective_type_bytes(call->type);
+    if (call->type == COLLECTIVE_BFLOAT16 && gc->nccl->version < NCCL_VERSION_BFLOAT16) {
+        (void)snprintf(msg, size, "type bfloat16 needs NCCL 2.10 or later");
+        return -ENOTSUP;
+    }
+    if (call->bytes == 0 || call->bytes > gc->bytes) {
+        (void)snprintf(msg, size, "%zu bytes do not fit into buffers of %zu", call->bytes,
+                       gc->bytes);
+        return -EINVAL;
+    }
+    gpu_collective_drop_graphs(gc);
+    gc->call = *call;
+    gc->type = nccl_types[call->type];
+    gc->send_at = call->op == COLLECTIVE_ALLGATHER ? part : 0;
+    gc->recv_at = call->op == COLLECTIVE_REDUCESCATTER ? part : 0;
+    gc->steps = gc->bytes / call->bytes;
+    if (!call->graph)
+        return 0;
+    /* Connections are made at first use, which is no matter for a graph. */
+    int rc = issue_many(gc, 1, msg, size);
+    if (!rc)
+        rc = gpu_collective_wait(gc, msg, size);
+    for (unsigned which = 0; which < GRAPHS && !rc; which++)
+        rc = capture(gc, which, msg, size);
+    return rc;
+}
+
+unsigned gpu_collective_batch(const struct gpu_collective *gc)
+{
+    return gc->call.graph ? BATCH_OPERATIONS : 1;
+}
+
+/* A place in the buffers is a matter of the number within the queue. */
+static int issue_queues(struct gpu_collective *gc, uint64_t iters, char *msg, size_t size)
+{
+    int rc = 0;
+    for (uint64_t done = 0; done < iters && !rc; done += gc->call.queue) {
+        uint64_t left = iters - done;
+        rc = issue_many(gc, left < gc->call.queue ? left : gc->call.queue, msg, size);
+        if (!rc)
+            rc = gpu_collective_wait(gc, msg, size);
+    }
+    return rc;
+}
+
+int gpu_collective_enqueue(struct gpu_collective *gc, uint64_t iters, char *msg, size_t size)
+{
+    if (gc->call.queue)
+        return issue_queues(gc, iters, msg, size);
+    if (!gc->call.graph)
+        return issue_many(gc, iters, msg, size);
+    cudaError_t error = cudaSuccess;
+    bool whole = iters % BATCH_OPERATIONS == 0;
+    uint64_t launches = whole ? iters / BATCH_OPERATIONS : iters;
+    for (uint64_t i = 0; i < launches && error == cudaSuccess; i++)
+        error = launch_all(gc, whole ? GRAPH_BATCH : GRAPH_ONE);
+    return gpu_collective_cuda(gc, error, "cannot launch a graph", msg, size);
+}
+
+/* A message about the first rank that has an asynchronous error, after all are aborted. */
+static int look_for_errors(struct gpu_collective *gc, char *msg, size_t size)
+{
+    for (unsigned k = 0; k < gc->local; k++) {
+        int error = 0, asked = gc->nccl->comm_get_async_error(gc->rank[k].comm, &error);
+        error = asked ? asked : error;
+        if (error == 0 || error == NCCL_IN_PROGRESS)
+            continue;
+        int rc = gpu_collective_nccl(gc, error, gc->rank[k].comm, "an operation failed", msg, size);
+        for (unsigned other = 0; other < gc->local; other++) {
+            (void)gc->nccl->comm_abort(gc->rank[other].comm);
+            gc->rank[other].comm = NULL;
+        }
+        return rc;
+    }
+    return 0;
+}
+
+int gpu_collective_wait(struct gpu_collective *gc, char *msg, size_t size)
+{
+    for (unsigned k = 0; k < gc->local; k++) {
+        cudaError_t error;
+        while ((error = cudaStreamQuery(gc->rank[k].stream)) == cudaErrorNotReady) {
+            int rc = look_for_errors(gc, msg, size);
+            if (rc)
+                return rc;
+        }
+        if (error != cudaSuccess)
+            return gpu_collective_cuda(gc, error, "an operation failed", msg, size);
+    }
+    return 0;
+}
+
+int gpu_collective_follow(struct gpu_collective *gc, unsigned k, void *stream, char *msg,
+                          size_t size)
+{
+    struct gpu_collective_rank *rank = &gc->rank[k];
+    cudaError_t error = cudaEventRecord(rank->followed, static_cast<cudaStream_t>(stream));
+    if (error == cudaSuccess)
+        error = cudaStreamWaitEvent(rank->stream, rank->followed, 0);
+    return gpu_collective_cuda(gc, error, "cannot wait for a stream", msg, size);
+}
+
+static cudaError_t record_all(struct gpu_collective *gc, unsigned i, bool is_end)
+{
+    cudaError_t error = cudaSuccess;
+    for (unsigned k = 0; k < gc->local && error == cudaSuccess; k++) {
+        struct gpu_collective_rank *rank = &gc->rank[k];
+        error = cudaEventRecord(is_end ? rank->end[i] : rank->begin[i], rank->stream);
+    }
+    return error;
+}
+
+static int enqueue_timed(struct gpu_collective *gc, unsigned iters, char *msg, size_t size)
+{
+    int rc = 0;
+    for (unsigned i = 0; i < iters && !rc; i++) {
+        rc = gpu_collective_cuda(gc, record_all(gc, i, false), "event", msg, size);
+        if (!rc && gc->call.graph)
+            rc = gpu_collective_cuda(gc, launch_all(gc, GRAPH_ONE), "graph", msg, size);
+        else if (!rc)
+            rc = gpu_collective_nccl(gc, issue_all(gc, i), gc->rank[0].comm,
+                                     "cannot start an operation", msg, size);
+        if (!rc)
+            rc = gpu_collective_cuda(gc, record_all(gc, i, true), "event", msg, size);
+        if (!rc && gc->call.queue && (i + 1) % gc->call.queue == 0)
+            rc = gpu_collective_wait(gc, msg, size);
+    }
+    return rc;
+}
+
+static cudaError_t read_times(const struct gpu_collective_rank *rank, unsigned iters,
+                              float *busy_us, float *period_us)
+{
+    cudaError_t error = cudaSuccess;
+    for (unsigned i = 0; i < iters && error == cudaSuccess; i++) {
+        float busy_ms = 0, period_ms = 0;
+        error = cudaEventElapsedTime(&busy_ms, rank->begin[i], rank->end[i]);
+        if (error == cudaSuccess)
+            error = cudaEventElapsedTime(&period_ms, i ? rank->end[i - 1] : rank->begin[i],
+                                         rank->end[i]);
+        busy_us[i] = 1e3f * busy_ms;
+        period_us[i] = 1e3f * period_ms;
+    }
+    return error;
+}
+
+int gpu_collective_time_each(struct gpu_collective *gc, unsigned iters, float *busy_us,
+                             float *period_us, char *msg, size_t size)
+{
+    if (iters > gc->times_most) {
+        (void)snprintf(msg, size, "%u operations to time, at most %u", iters, gc->times_most);
+        return -EINVAL;
+    }
+    int rc = enqueue_timed(gc, iters, msg, size);
+    if (!rc)
+        rc = gpu_collective_wait(gc, msg, size);
+    for (unsigned k = 0; k < gc->local && !rc; k++)
+        rc = gpu_collective_cuda(gc,
+                                 read_times(&gc->rank[k], iters, busy_us + (size_t)k * iters,
+                                            period_us + (size_t)k * iters),
+                                 "time between events", msg, size);
+    return rc;
+}
+
+static struct gpu_collective_side side_of(const struct gpu_collective *gc, unsigned k,
+                                          unsigned repetition)
+{
+    struct gpu_collective_side side = {gc->call, gc->first + k, gc->ranks, repetition};
+    return side;
+}
+
+int gpu_collective_fill(struct gpu_collective *gc, unsigned repetition, char *msg, size_t size)
+{
+    int rc = 0;
+    for (unsigned k = 0; k < gc->local && !rc; k++) {
+        struct gpu_collective_rank *rank = &gc->rank[k];
+        struct gpu_collective_side side = side_of(gc, k, repetition);
+        size_t n = collective_send_count(&gc->call, gc->ranks, side.rank);
+        cudaError_t error = cudaSetDevice(rank->cuda_ordinal);
+        if (error == cudaSuccess)
+            error = cudaMemsetAsync(rank->found, 0, sizeof(*rank->found), rank->stream);
+        if (error == cudaSuccess)
+            error = cudaMemsetAsync(rank->send, 0xff, gc->call.bytes, rank->stream);
+        if (error == cudaSuccess)
+            error = cudaMemsetAsync(rank->recv, 0xff, gc->call.bytes, rank->stream);
+        /* Behind the poison, which it overwrites where the operation is in place. */
+        if (error == cudaSuccess)
+            error = gpu_collective_put_sent(&side, place_of(gc, k, 0).send, n, rank->stream);
+        rc = gpu_collective_cuda(gc, error, "inputs of the check", msg, size);
+    }
+    return rc;
+}
+
+int gpu_collective_compare(struct gpu_collective *gc, unsigned repetition,
+                           struct gpu_collective_verdict *verdict, char *msg, size_t size)
+{
+    int rc = 0;
+    memset(verdict, 0, sizeof(*verdict));
+    for (unsigned k = 0; k < gc->local && !rc; k++) {
+        struct gpu_collective_rank *rank = &gc->rank[k];
+        struct gpu_collective_side side = side_of(gc, k, repetition);
+        size_t n = collective_recv_count(&gc->call, gc->ranks, side.rank);
+        cudaError_t error = cudaSetDevice(rank->cuda_ordinal);
+        if (error == cudaSuccess)
+            error = gpu_collective_find_wrong(&side, place_of(gc, k, 0).recv, n, rank->found,
+                                              rank->stream);
+        if (error == cudaSuccess)
+            error = cudaMemcpyAsync(rank->seen, rank->found, sizeof(*rank->seen),
+                                    cudaMemcpyDeviceToHost, rank->stream);
+        rc = gpu_collective_cuda(gc, error, "comparison of the result", msg, size);
+    }
+    if (!rc)
+        rc = gpu_collective_wait(gc, msg, size);
+    for (unsigned k = 0; k < gc->local && !rc; k++) {
+        const struct gpu_collective_found *found = gc->rank[k].seen;
+        if (!found->wrong)
+            continue;
+        verdict->wrong += found->wrong;
+        verdict->rank = gc->first + k;
+        verdict->index = found->index;
+        verdict->got = found->got;
+        verdict->want = found->want;
+    }
+    return rc;
+}

@@ -1,0 +1,68 @@
+/*
+ * NCCL, loaded when it is asked for: never linked, and its header is not needed.
+ *
+ *   const struct nccl_api *nccl = nccl_api_load(msg, sizeof(msg));      NULL = the reason in msg
+ *
+ * CONTEND_LIBNCCL names the library's file; without it, libnccl.so.2 is what the dynamic linker
+ * finds, or what another library has brought along. The functions and numbers are those of nccl.h
+ * (2.7 to 2.28), with int for its enumerations and void * for its handles; functions return 0 for
+ * success. Source: NCCL's user guide, "NCCL API".
+ */
+#ifndef CONTEND_KERNELS_COLLECTIVE_NCCL_API_H
+#define CONTEND_KERNELS_COLLECTIVE_NCCL_API_H
+
+#include <stddef.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* How the ranks of a communicator find each other; made by one of them. */
+struct nccl_id {
+    char bytes[128];
+};
+
+/* ncclDataType_t, ncclRedOp_t, ncclResult_t. */
+enum { NCCL_INT8 = 0, NCCL_INT32 = 2, NCCL_INT64 = 4, NCCL_HALF = 6, NCCL_FLOAT = 7 };
+enum { NCCL_DOUBLE = 8, NCCL_BFLOAT16 = 9, NCCL_SUM = 0, NCCL_IN_PROGRESS = 7 };
+
+/* As ncclGetVersion numbers them: bfloat16 came with 2.10. */
+enum { NCCL_VERSION_LEAST = 2700, NCCL_VERSION_BFLOAT16 = 21000 };
+
+struct nccl_api {
+    int version; /* 22809 is 2.28.9; before 2.9: 2708 is 2.7.8 */
+    int (*get_version)(int *version);
+    int (*get_unique_id)(struct nccl_id *id);
+    int (*comm_init_rank)(void **comm, int ranks, struct nccl_id id, int rank);
+    int (*comm_destroy)(void *comm);
+    int (*comm_abort)(void *comm);
+    int (*comm_get_async_error)(void *comm, int *error);
+    const char *(*get_error_string)(int error);
+    const char *(*get_last_error)(void *comm); /* NULL before 2.13 */
+    int (*group_start)(void);
+    int (*group_end)(void);
+    int (*all_reduce)(const void *send, void *recv, size_t count, int type, int op, void *comm,
+                      void *stream);
+    int (*all_gather)(const void *send, void *recv, size_t count, int type, void *comm,
+                      void *stream);
+    int (*reduce_scatter)(const void *send, void *recv, size_t count, int type, int op, void *comm,
+                          void *stream);
+    int (*broadcast)(const void *send, void *recv, size_t count, int type, int root, void *comm,
+                     void *stream);
+    int (*reduce)(const void *send, void *recv, size_t count, int type, int op, int root,
+                  void *comm, void *stream);
+    int (*send)(const void *send, size_t count, int type, int peer, void *comm, void *stream);
+    int (*recv)(void *recv, size_t count, int type, int peer, void *comm, void *stream);
+};
+
+/* Loads once a process; not thread-safe. Stays loaded. */
+const struct nccl_api *nccl_api_load(char *msg, size_t size);
+
+/* "2.28.9" of 22809, in buf. */
+char *nccl_api_version(int version, char *buf, size_t size);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

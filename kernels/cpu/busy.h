@@ -1,0 +1,26 @@
+/*
+ * Work that fills an execution unit from one thread, so that a second thread on the same core has
+ * to take it from the first: a probe for SMT siblings.
+ *
+ * BUSY_CHAINS independent chains x' = A x + C (mod 2^64). A 64-bit multiplication takes 3 to 5
+ * cycles, and cores start one a cycle (a few two), so the chains together keep the multiplier full:
+ * alone one step of all chains takes about BUSY_CHAINS cycles, with a busy sibling twice that. No
+ * memory is touched.
+ *
+ * Source: constants of D. Knuth's MMIX generator; latencies and throughput of IMUL and MADD in
+ * A. Fog, "Instruction tables", and Arm's software optimisation guides.
+ */
+#ifndef CONTEND_KERNELS_CPU_BUSY_H
+#define CONTEND_KERNELS_CPU_BUSY_H
+
+#include <stdint.h>
+
+enum { BUSY_CHAINS = 8 };
+
+/* Advances all chains by `steps`. */
+void busy_run(uint64_t chains[BUSY_CHAINS], uint64_t steps);
+
+/* Where a chain that began at `start` is after `steps`; takes O(log steps). */
+uint64_t busy_expect(uint64_t start, uint64_t steps);
+
+#endif

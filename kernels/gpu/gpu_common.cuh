@@ -1,0 +1,30 @@
+/*
+ * CUDA's errors as values, and a GPU by its PCI address, for .cu files; gpu_common.h lists the
+ * codes.
+ *
+ *   rc = gpu_open("0000:00:06.0", cudaDeviceScheduleSpin, &cuda_ordinal, msg, size);
+ *   if (!rc)
+ *       rc = gpu_checked(cudaMalloc(&buffer, bytes), "GPU buffer", msg, size);
+ */
+#ifndef CONTEND_KERNELS_GPU_GPU_COMMON_CUH
+#define CONTEND_KERNELS_GPU_GPU_COMMON_CUH
+
+#include <cstddef>
+
+#include <cuda_runtime.h>
+
+#include "kernels/gpu/gpu_common.h"
+
+/* Writes "what: CUDA's text (its name)" and returns the code; forgets the error in the runtime. */
+int gpu_fail(cudaError_t error, const char *what, char *msg, size_t size);
+
+/* 0, or gpu_fail. */
+int gpu_checked(cudaError_t error, const char *what, char *msg, size_t size);
+
+/* CUDA's number of the GPU at an address; NULL or "" = 0. Creates no context. */
+int gpu_find(const char *pci_bdf, int *cuda_ordinal, char *msg, size_t size);
+
+/* Makes that GPU the calling thread's and creates its context; `flags` as of cudaSetDeviceFlags. */
+int gpu_open(const char *pci_bdf, unsigned flags, int *cuda_ordinal, char *msg, size_t size);
+
+#endif

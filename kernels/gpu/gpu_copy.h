@@ -1,0 +1,105 @@
+/*
+ * Copies between host memory and GPUs and between GPUs, timed by events on the device, without CUDA
+ * types. Addresses are those of CUDA's one address space: host memory, and each GPU's two buffers,
+ * `source` (holds a pattern from open on) and `target`. Pattern: the 8-byte word at index i of a
+ * buffer is mix64(i + (salt << 40)), so that no two words of any two buffers are alike.
+ *
+ *   gpu_copy_open(bdfs, ngpus, bytes, &copy, msg, size);
+ *   struct gpu_copy_flow flow = {.to = gpu_copy_target(copy, 0), .from = host, .bytes = bytes,
+ *                                .gpu = 0};
+ *   gpu_copy_fill(copy, 0, host, bytes, salt, ...);
+ *   gpu_copy_poison(copy, &flow, ...);
+ *   gpu_copy_time(copy, &flow, 1, 16, &seconds, ...);       16 copies, one after the other
+ *   gpu_copy_check(copy, &flow, salt, ...);
+ *   gpu_copy_close(copy);
+ *
+ * One handle belongs to one thread, and a process has one at a time. Functions that can fail
+ * return 0 or a negative errno and then write one line to msg (size bytes), as gpu_common.h says.
+ *
+ * Source: the method (copies queued behind a kernel that waits for the host, so that no launch is
+ * in the interval) is that of NVIDIA's nvbandwidth, memcpy.cpp and kernels.cu.
+ */
+#ifndef CONTEND_KERNELS_GPU_GPU_COPY_H
+#define CONTEND_KERNELS_GPU_GPU_COPY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Sizes are multiples of GRAIN; so many flows can use one GPU's streams at once. */
+enum { GPU_COPY_GPUS = 64, GPU_COPY_GRAIN = 64, GPU_COPY_STREAMS = 2 };
+
+struct gpu_copy;
+
+/* One direction of traffic. */
+struct gpu_copy_flow {
+    void *to;
+    const void *from;
+    size_t bytes; /* a copy */
+    unsigned gpu; /* whose stream issues it, an index in open's list */
+    bool kernel;  /* loads and stores of a kernel on that GPU, else its copy engine */
+    bool staged;  /* a CPU takes part: pageable memory, or GPUs without access to each other */
+};
+
+/*
+ * Creates contexts, opens the way between peers, and allocates three buffers of `bytes` on each GPU
+ * (the third is for checks). `bytes`: a multiple of GRAIN. *copy is NULL after an error; -ENOMEM:
+ * try less.
+ */
+int gpu_copy_open(const char *const *pci_bdf, unsigned ngpus, size_t bytes, struct gpu_copy **copy,
+                  char *msg, size_t size);
+
+/* The GPU's buffers; the salt of the pattern that the source holds. */
+void *gpu_copy_source(const struct gpu_copy *copy, unsigned gpu);
+uint64_t gpu_copy_salt(unsigned gpu);
+void *gpu_copy_target(const struct gpu_copy *copy, unsigned gpu);
+
+/* Whether each of two GPUs can access the other's memory; true for a GPU and itself. */
+bool gpu_copy_is_direct(const struct gpu_copy *copy, unsigned a, unsigned b);
+
+/* After an open: page-locks memory for all GPUs, maps it into them, touches what is not there. */
+int gpu_copy_pin(void *base, size_t bytes, char *msg, size_t size);
+void gpu_copy_unpin(void *base);
+
+/* Page-locked, write-combined: the CPU's reads of it are very slow. NULL-safe free. */
+int gpu_copy_alloc_combined(size_t bytes, void **base, char *msg, size_t size);
+void gpu_copy_free_combined(void *base);
+
+/* The pattern, by way of that GPU, into memory of any kind. bytes <= open's. */
+int gpu_copy_fill(struct gpu_copy *copy, unsigned gpu, void *base, size_t bytes, uint64_t salt,
+                  char *msg, size_t size);
+
+/* All bits set, which no word of a pattern is, in what the flow writes. */
+int gpu_copy_poison(struct gpu_copy *copy, const struct gpu_copy_flow *flow, char *msg,
+                    size_t size);
+
+/* -EBADMSG, with the first wrong word, unless what the flow wrote is the pattern; on the device. */
+int gpu_copy_check(struct gpu_copy *copy, const struct gpu_copy_flow *flow, uint64_t salt,
+                   char *msg, size_t size);
+
+/*
+ * All flows at once, each `copies` times back to back, started together: seconds[i] is flow i's
+ * time from its first copy's begin to its last one's end. At most STREAMS flows a GPU.
+ */
+int gpu_copy_time(struct gpu_copy *copy, const struct gpu_copy_flow *flows, unsigned nflows,
+                  unsigned copies, double *seconds, char *msg, size_t size);
+
+/*
+ * Host time of one copy and the wait for it, `samples` times: ns[i]. The thread spins while it
+ * waits.
+ */
+int gpu_copy_latency(struct gpu_copy *copy, const struct gpu_copy_flow *flow, unsigned samples,
+                     double *ns, char *msg, size_t size);
+
+/* Waits for what is in flight and frees everything but what is still pinned. NULL-safe. */
+void gpu_copy_close(struct gpu_copy *copy);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,201 @@
+#include "kernels/gpu/gpu_launch.h"
+
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+
+#include "kernels/gpu/gpu_common.cuh"
+
+struct gpu_launch {
+    int cuda_ordinal;
+    cudaStream_t stream;
+    cudaGraphExec_t graph[GPU_GRAPHS];
+    unsigned long long *counter; /* on the device, of verify */
+};
+
+static const unsigned wait_flags[GPU_WAITS] = {cudaDeviceScheduleSpin, cudaDeviceScheduleYield,
+                                               cudaDeviceScheduleBlockingSync};
+
+/* Empty, but for the counter of verify. */
+static __global__ void touch(unsigned long long *counter)
+{
+    if (counter)
+        atomicAdd(counter, 1ull);
+}
+
+__device__ static unsigned long long device_ns(void)
+{
+    unsigned long long now;
+    asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now));
+    return now;
+}
+
+static __global__ void delay(unsigned long long delay_ns)
+{
+    unsigned long long start = device_ns();
+    while (device_ns() - start < delay_ns)
+        ;
+}
+
+static cudaError_t queue_kernels(struct gpu_launch *gpu, unsigned count,
+                                 unsigned long long *counter)
+{
+    cudaError_t error = cudaSuccess;
+    for (unsigned i = 0; i < count && error == cudaSuccess; i++) {
+        touch<<<1, 1, 0, gpu->stream>>>(counter);
+        error = cudaGetLastError();
+    }
+    return error;
+}
+
+/* Records the kernels instead of running them. */
+static cudaError_t make_graph(struct gpu_launch *gpu, unsigned kernels, unsigned long long *counter,
+                              cudaGraphExec_t *made)
+{
+    cudaGraph_t graph = NULL;
+    cudaError_t error = cudaStreamBeginCapture(gpu->stream, cudaStreamCaptureModeThreadLocal);
+    if (error != cudaSuccess)
+        return error;
+    error = queue_kernels(gpu, kernels, counter);
+    cudaError_t ended = cudaStreamEndCapture(gpu->stream, &graph);
+    error = error == cudaSuccess ? ended : error;
+    if (error == cudaSuccess)
+        error = cudaGraphInstantiateWithFlags(made, graph, 0);
+    if (graph)
+        (void)cudaGraphDestroy(graph);
+    return error;
+}
+
+static unsigned kernels_of(enum gpu_graph graph)
+{
+    return graph == GPU_GRAPH_ONE ? 1 : GPU_GRAPH_KERNELS;
+}
+
+static int open_all(struct gpu_launch *gpu, const char *pci_bdf, char *msg, size_t size)
+{
+    int rc = gpu_open(pci_bdf, wait_flags[GPU_WAIT_SPIN], &gpu->cuda_ordinal, msg, size);
+    if (!rc)
+        rc = gpu_checked(cudaStreamCreateWithFlags(&gpu->stream, cudaStreamNonBlocking), "stream",
+                         msg, size);
+    if (!rc)
+        rc = gpu_checked(cudaMalloc(&gpu->counter, sizeof(*gpu->counter)), "counter", msg, size);
+    /* Once outside of a graph: the kernel's code is loaded at its first launch. */
+    if (!rc)
+        rc = gpu_checked(queue_kernels(gpu, 1, NULL), "empty kernel", msg, size);
+    for (int i = 0; i < GPU_GRAPHS && !rc; i++)
+        rc = gpu_checked(make_graph(gpu, kernels_of((enum gpu_graph)i), NULL, &gpu->graph[i]),
+                         "graph of empty kernels", msg, size);
+    return rc ? rc : gpu_launch_wait(gpu, msg, size);
+}
+
+int gpu_launch_open(const char *pci_bdf, struct gpu_launch **gpu, char *msg, size_t size)
+{
+    *gpu = NULL;
+    struct gpu_launch *opened = (struct gpu_launch *)calloc(1, sizeof(*opened));
+    if (!opened) {
+        (void)snprintf(msg, size, "cannot allocate the state of a GPU");
+        return -ENOMEM;
+    }
+    int rc = open_all(opened, pci_bdf, msg, size);
+    if (rc)
+        gpu_launch_close(opened);
+    else
+        *gpu = opened;
+    return rc;
+}
+
+/* The calling thread's GPU, at almost no cost where it is that already. */
+static int select_device(const struct gpu_launch *gpu, char *msg, size_t size)
+{
+    return gpu_checked(cudaSetDevice(gpu->cuda_ordinal), "cannot use the GPU", msg, size);
+}
+
+int gpu_launch_set_wait(struct gpu_launch *gpu, enum gpu_wait wait, char *msg, size_t size)
+{
+    unsigned flags = 0;
+    int rc = select_device(gpu, msg, size);
+    if (!rc)
+        rc = gpu_checked(cudaSetDeviceFlags(wait_flags[wait]), "cannot set the way of waiting", msg,
+                         size);
+    if (!rc)
+        rc = gpu_checked(cudaGetDeviceFlags(&flags), "cannot read the way of waiting", msg, size);
+    if (rc || (flags & cudaDeviceScheduleMask) == wait_flags[wait])
+        return rc;
+    (void)snprintf(msg, size, "the context waits by flags %#x, not by %#x as it was told",
+                   flags & (unsigned)cudaDeviceScheduleMask, wait_flags[wait]);
+    return -EIO;
+}
+
+int gpu_launch_kernels(struct gpu_launch *gpu, unsigned count, char *msg, size_t size)
+{
+    return gpu_checked(queue_kernels(gpu, count, NULL), "launch of an empty kernel", msg, size);
+}
+
+int gpu_launch_graphs(struct gpu_launch *gpu, enum gpu_graph graph, unsigned count, char *msg,
+                      size_t size)
+{
+    cudaError_t error = cudaSuccess;
+    for (unsigned i = 0; i < count && error == cudaSuccess; i++)
+        error = cudaGraphLaunch(gpu->graph[graph], gpu->stream);
+    return gpu_checked(error, "launch of a graph", msg, size);
+}
+
+int gpu_launch_delay(struct gpu_launch *gpu, uint64_t delay_ns, char *msg, size_t size)
+{
+    delay<<<1, 1, 0, gpu->stream>>>(delay_ns);
+    return gpu_checked(cudaGetLastError(), "launch of a delay", msg, size);
+}
+
+int gpu_launch_wait(struct gpu_launch *gpu, char *msg, size_t size)
+{
+    return gpu_checked(cudaStreamSynchronize(gpu->stream), "wait for the GPU", msg, size);
+}
+
+static int count_kernels(struct gpu_launch *gpu, unsigned kernels, uint64_t *ran, char *msg,
+                         size_t size)
+{
+    cudaGraphExec_t graph[GPU_GRAPHS] = {};
+    unsigned long long count = 0;
+    cudaError_t error = cudaMemsetAsync(gpu->counter, 0, sizeof(count), gpu->stream);
+    if (error == cudaSuccess)
+        error = queue_kernels(gpu, kernels, gpu->counter);
+    for (int i = 0; i < GPU_GRAPHS && error == cudaSuccess; i++) {
+        error = make_graph(gpu, kernels_of((enum gpu_graph)i), gpu->counter, &graph[i]);
+        if (error == cudaSuccess)
+            error = cudaGraphLaunch(graph[i], gpu->stream);
+    }
+    if (error == cudaSuccess)
+        error = cudaMemcpyAsync(&count, gpu->counter, sizeof(count), cudaMemcpyDeviceToHost,
+                                gpu->stream);
+    cudaError_t waited = cudaStreamSynchronize(gpu->stream);
+    for (int i = 0; i < GPU_GRAPHS; i++)
+        if (graph[i])
+            (void)cudaGraphExecDestroy(graph[i]);
+    *ran = count;
+    return gpu_checked(error == cudaSuccess ? waited : error, "counting of kernels", msg, size);
+}
+
+int gpu_launch_verify(struct gpu_launch *gpu, unsigned kernels, uint64_t *ran, uint64_t *launched,
+                      char *msg, size_t size)
+{
+    *ran = 0;
+    *launched = (uint64_t)kernels + 1 + GPU_GRAPH_KERNELS;
+    int rc = select_device(gpu, msg, size);
+    return rc ? rc : count_kernels(gpu, kernels, ran, msg, size);
+}
+
+void gpu_launch_close(struct gpu_launch *gpu)
+{
+    if (!gpu)
+        return;
+    (void)cudaSetDevice(gpu->cuda_ordinal);
+    if (gpu->stream)
+        (void)cudaStreamSynchronize(gpu->stream);
+    for (int i = 0; i < GPU_GRAPHS; i++)
+        if (gpu->graph[i])
+            (void)cudaGraphExecDestroy(gpu->graph[i]);
+    (void)cudaFree(gpu->counter);
+    if (gpu->stream)
+        (void)cudaStreamDestroy(gpu->stream);
+    free(gpu);
+}

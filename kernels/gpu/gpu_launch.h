@@ -1,0 +1,68 @@
+/*
+ * Empty kernels, alone and as graphs, and ways to wait for them: what a host pays to keep a GPU
+ * busy with short work. Nothing here reads a clock; the caller does.
+ *
+ * One handle belongs to one thread. Functions return 0 or a code of gpu_common.h with its message.
+ *
+ *   gpu_launch_open("0000:00:06.0", &gpu, msg, sizeof(msg));
+ *   gpu_launch_set_wait(gpu, GPU_WAIT_BLOCK, msg, sizeof(msg));
+ *   gpu_launch_kernels(gpu, 1, msg, sizeof(msg));
+ *   gpu_launch_wait(gpu, msg, sizeof(msg));
+ *   gpu_launch_close(gpu);
+ */
+#ifndef CONTEND_KERNELS_GPU_GPU_LAUNCH_H
+#define CONTEND_KERNELS_GPU_GPU_LAUNCH_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct gpu_launch;
+
+/*
+ * How the driver waits in gpu_launch_wait: by cudaDeviceScheduleSpin, ..Yield and ..BlockingSync of
+ * the context. Source: CUDA Runtime API, cudaSetDeviceFlags.
+ */
+enum gpu_wait { GPU_WAIT_SPIN, GPU_WAIT_YIELD, GPU_WAIT_BLOCK, GPU_WAITS };
+
+/* Graphs of one kernel, and of GPU_GRAPH_KERNELS in a chain. */
+enum gpu_graph { GPU_GRAPH_ONE, GPU_GRAPH_CHAIN, GPU_GRAPHS };
+enum { GPU_GRAPH_KERNELS = 20 };
+
+/* The context, a stream and both graphs. *gpu is NULL after an error. */
+int gpu_launch_open(const char *pci_bdf, struct gpu_launch **gpu, char *msg, size_t size);
+
+/* -EIO also where the context does not take the way of waiting that was asked for. */
+int gpu_launch_set_wait(struct gpu_launch *gpu, enum gpu_wait wait, char *msg, size_t size);
+
+/* Queues `count` empty kernels, one by one. */
+int gpu_launch_kernels(struct gpu_launch *gpu, unsigned count, char *msg, size_t size);
+
+/* Queues a graph `count` times. */
+int gpu_launch_graphs(struct gpu_launch *gpu, enum gpu_graph graph, unsigned count, char *msg,
+                      size_t size);
+
+/* Queues a kernel that keeps one thread of the GPU busy for that long, by the GPU's timer. */
+int gpu_launch_delay(struct gpu_launch *gpu, uint64_t delay_ns, char *msg, size_t size);
+
+/* Returns when all that was queued is done. */
+int gpu_launch_wait(struct gpu_launch *gpu, char *msg, size_t size);
+
+/*
+ * Launches `kernels` of the same kernel, and each graph once, this time with a counter: *ran is how
+ * many ran, *launched how many should have.
+ */
+int gpu_launch_verify(struct gpu_launch *gpu, unsigned kernels, uint64_t *ran, uint64_t *launched,
+                      char *msg, size_t size);
+
+/* Waits for what is queued and frees everything. NULL-safe. */
+void gpu_launch_close(struct gpu_launch *gpu);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,324 @@
+#include "kernels/gpu/gpu_step.h"
+
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+#include "kernels/gpu/gpu_common.cuh"
+
+extern "C" {
+#include "kernels/gpu/gpu_ref.h"
+}
+
+/*
+ * A thread block computes TILE x TILE of the product from TILE x DEPTH and DEPTH x TILE pieces in
+ * shared memory; a thread MICRO x MICRO of it in registers, so that it reads 2 MICRO values for
+ * MICRO^2 multiply-adds. The threads of a block span TILE / MICRO in both directions, and a
+ * thread's elements lie that far apart, which keeps stores coalesced and shared-memory reads free
+ * of bank conflicts.
+ */
+enum { TILE = 64, DEPTH = 16, MICRO = 4, SPAN = TILE / MICRO, BLOCK_THREADS = SPAN * SPAN };
+
+struct slot {
+    float *host;   /* the batch: the caller's side */
+    float *device; /* the batch: the GPU's side */
+    float *result; /* row 0 of the output, page-locked */
+    cudaEvent_t copied, begin, end, done;
+};
+
+struct gpu_step {
+    size_t rows, cols;
+    unsigned slots, work;
+    bool pinned;
+    int cuda_ordinal;
+    cudaStream_t copy, compute;
+    float *weights; /* cols x cols, on the device */
+    float *ping[2]; /* rows x cols: passes write them in turn */
+    struct slot *slot;
+};
+
+/* out = f(in W), in and out rows x cols, W cols x cols. */
+__global__ void __launch_bounds__(BLOCK_THREADS)
+    product_pass(const float *__restrict__ in, const float *__restrict__ weights,
+                 float *__restrict__ out, size_t rows, size_t cols)
+{
+    __shared__ float a[DEPTH][TILE + 1]; /* transposed; + 1 spreads its stores over the banks */
+    __shared__ float b[DEPTH][TILE];
+    /* Rows along x: that dimension of a grid reaches 2^31, the others 65535. */
+    size_t row0 = (size_t)blockIdx.x * TILE, col0 = (size_t)blockIdx.y * TILE;
+    unsigned thread = threadIdx.x, tx = thread % SPAN, ty = thread / SPAN;
+    float sum[MICRO][MICRO] = {};
+
+    for (size_t k0 = 0; k0 < cols; k0 += DEPTH) {
+        for (unsigned i = thread; i < TILE * DEPTH; i += BLOCK_THREADS) {
+            size_t row = row0 + i / DEPTH, k = k0 + i % DEPTH;
+            a[i % DEPTH][i / DEPTH] = row < rows && k < cols ? in[row * cols + k] : 0.0f;
+        }
+        for (unsigned i = thread; i < TILE * DEPTH; i += BLOCK_THREADS) {
+            size_t k = k0 + i / TILE, col = col0 + i % TILE;
+            b[i / TILE][i % TILE] = k < cols && col < cols ? weights[k * cols + col] : 0.0f;
+        }
+        __syncthreads();
+#pragma unroll
+        for (unsigned k = 0; k < DEPTH; k++)
+#pragma unroll
+            for (unsigned i = 0; i < MICRO; i++)
+#pragma unroll
+                for (unsigned j = 0; j < MICRO; j++)
+                    sum[i][j] += a[k][ty + i * SPAN] * b[k][tx + j * SPAN];
+        __syncthreads();
+    }
+    for (unsigned i = 0; i < MICRO; i++)
+        for (unsigned j = 0; j < MICRO; j++) {
+            size_t row = row0 + ty + i * SPAN, col = col0 + tx + j * SPAN;
+            if (row < rows && col < cols)
+                out[row * cols + col] = sum[i][j] / (1.0f + fabsf(sum[i][j]));
+        }
+}
+
+static int open_buffers(struct gpu_step *gpu, char *msg, size_t size)
+{
+    size_t bytes = gpu->rows * gpu->cols * sizeof(float);
+    size_t weight_bytes = gpu->cols * gpu->cols * sizeof(float);
+    float *weights = (float *)malloc(weight_bytes);
+    int rc = -ENOMEM;
+    if (!weights) {
+        (void)snprintf(msg, size, "cannot allocate %zu bytes of weights", weight_bytes);
+        return rc;
+    }
+    gpu_ref_weights(gpu->cols, weights);
+    rc = gpu_checked(cudaMalloc(&gpu->weights, weight_bytes), "GPU weights", msg, size);
+    for (int i = 0; i < 2 && !rc; i++)
+        rc = gpu_checked(cudaMalloc(&gpu->ping[i], bytes), "GPU buffer", msg, size);
+    if (!rc)
+        rc = gpu_checked(cudaMemcpy(gpu->weights, weights, weight_bytes, cudaMemcpyHostToDevice),
+                         "copy of the weights", msg, size);
+    /* The last staged chunk may still be on its way, and our streams do not wait for it. */
+    if (!rc)
+        rc = gpu_checked(cudaDeviceSynchronize(), "copy of the weights", msg, size);
+    free(weights);
+    return rc;
+}
+
+static int open_host(struct slot *slot, const struct gpu_step *gpu, char *msg, size_t size)
+{
+    size_t bytes = gpu->rows * gpu->cols * sizeof(float);
+    if (gpu->pinned)
+        return gpu_checked(cudaHostAlloc(&slot->host, bytes, cudaHostAllocDefault),
+                           "page-locked batch buffer", msg, size);
+    slot->host = (float *)malloc(bytes);
+    if (slot->host)
+        return 0;
+    (void)snprintf(msg, size, "cannot allocate a batch of %zu bytes", bytes);
+    return -ENOMEM;
+}
+
+static int open_slot(struct slot *slot, const struct gpu_step *gpu, bool spin, char *msg,
+                     size_t size)
+{
+    size_t bytes = gpu->rows * gpu->cols * sizeof(float);
+    unsigned done_flags = cudaEventDisableTiming | (spin ? 0u : cudaEventBlockingSync);
+    int rc = open_host(slot, gpu, msg, size);
+    if (!rc)
+        rc = gpu_checked(cudaMalloc(&slot->device, bytes), "GPU batch", msg, size);
+    if (!rc)
+        rc = gpu_checked(
+            cudaHostAlloc(&slot->result, gpu->cols * sizeof(float), cudaHostAllocDefault),
+            "page-locked result", msg, size);
+    if (!rc)
+        rc = gpu_checked(cudaEventCreateWithFlags(&slot->copied, cudaEventDisableTiming), "event",
+                         msg, size);
+    if (!rc)
+        rc = gpu_checked(cudaEventCreate(&slot->begin), "event", msg, size);
+    if (!rc)
+        rc = gpu_checked(cudaEventCreate(&slot->end), "event", msg, size);
+    if (!rc)
+        rc = gpu_checked(cudaEventCreateWithFlags(&slot->done, done_flags), "event", msg, size);
+    return rc;
+}
+
+static int open_all(struct gpu_step *gpu, const struct gpu_step_config *config, char *msg,
+                    size_t size)
+{
+    unsigned flags = config->spin ? cudaDeviceScheduleSpin : cudaDeviceScheduleBlockingSync;
+    int rc = gpu_open(config->pci_bdf, flags, &gpu->cuda_ordinal, msg, size);
+    if (!rc)
+        rc = gpu_checked(cudaStreamCreateWithFlags(&gpu->copy, cudaStreamNonBlocking), "stream",
+                         msg, size);
+    if (!rc)
+        rc = gpu_checked(cudaStreamCreateWithFlags(&gpu->compute, cudaStreamNonBlocking), "stream",
+                         msg, size);
+    if (!rc)
+        rc = open_buffers(gpu, msg, size);
+    for (unsigned s = 0; s < gpu->slots && !rc; s++)
+        rc = open_slot(&gpu->slot[s], gpu, config->spin, msg, size);
+    return rc;
+}
+
+int gpu_step_open(const struct gpu_step_config *config, struct gpu_step **gpu, char *msg,
+                  size_t size)
+{
+    *gpu = NULL;
+    struct gpu_step *opened = (struct gpu_step *)calloc(1, sizeof(*opened));
+    struct slot *slots = (struct slot *)calloc(config->slots, sizeof(*slots));
+    if (!opened || !slots) {
+        free(slots);
+        free(opened);
+        (void)snprintf(msg, size, "cannot allocate %u slots", config->slots);
+        return -ENOMEM;
+    }
+    opened->rows = config->rows;
+    opened->cols = config->cols;
+    opened->slots = config->slots;
+    opened->work = config->work;
+    opened->pinned = config->pinned;
+    opened->slot = slots;
+    int rc = open_all(opened, config, msg, size);
+    if (rc)
+        gpu_step_close(opened);
+    else
+        *gpu = opened;
+    return rc;
+}
+
+float *gpu_step_host_buffer(struct gpu_step *gpu, unsigned slot)
+{
+    return gpu->slot[slot].host;
+}
+
+const float *gpu_step_result(const struct gpu_step *gpu, unsigned slot)
+{
+    return gpu->slot[slot].result;
+}
+
+/* Where the last pass leaves its output. */
+static float *output(const struct gpu_step *gpu)
+{
+    return gpu->ping[(gpu->work - 1) % 2];
+}
+
+static cudaError_t queue_copy(struct gpu_step *gpu, struct slot *slot)
+{
+    size_t bytes = gpu->rows * gpu->cols * sizeof(float);
+    cudaError_t error =
+        cudaMemcpyAsync(slot->device, slot->host, bytes, cudaMemcpyHostToDevice, gpu->copy);
+    if (error == cudaSuccess)
+        error = cudaEventRecord(slot->copied, gpu->copy);
+    if (error == cudaSuccess)
+        error = cudaStreamWaitEvent(gpu->compute, slot->copied, 0);
+    return error;
+}
+
+static cudaError_t queue_passes(struct gpu_step *gpu, struct slot *slot)
+{
+    dim3 grid((unsigned)((gpu->rows + TILE - 1) / TILE), (unsigned)((gpu->cols + TILE - 1) / TILE));
+    cudaError_t error = cudaEventRecord(slot->begin, gpu->compute);
+    const float *in = slot->device;
+    for (unsigned pass = 0; pass < gpu->work && error == cudaSuccess; pass++) {
+        float *out = gpu->ping[pass % 2];
+        product_pass<<<grid, BLOCK_THREADS, 0, gpu->compute>>>(in, gpu->weights, out, gpu->rows,
+                                                               gpu->cols);
+        error = cudaGetLastError();
+        in = out;
+    }
+    if (error == cudaSuccess)
+        error = cudaEventRecord(slot->end, gpu->compute);
+    return error;
+}
+
+static cudaError_t queue_result(struct gpu_step *gpu, struct slot *slot)
+{
+    cudaError_t error = cudaMemcpyAsync(slot->result, output(gpu), gpu->cols * sizeof(float),
+                                        cudaMemcpyDeviceToHost, gpu->compute);
+    return error == cudaSuccess ? cudaEventRecord(slot->done, gpu->compute) : error;
+}
+
+int gpu_step_submit(struct gpu_step *gpu, unsigned slot, char *msg, size_t size)
+{
+    struct slot *batch = &gpu->slot[slot];
+    int rc = gpu_checked(queue_copy(gpu, batch), "copy to the GPU", msg, size);
+    if (!rc)
+        rc = gpu_checked(queue_passes(gpu, batch), "GPU kernel", msg, size);
+    if (!rc)
+        rc = gpu_checked(queue_result(gpu, batch), "copy from the GPU", msg, size);
+    return rc;
+}
+
+int gpu_step_wait(struct gpu_step *gpu, unsigned slot, uint64_t *busy_ns, char *msg, size_t size)
+{
+    struct slot *batch = &gpu->slot[slot];
+    float busy_ms = 0;
+    int rc = gpu_checked(cudaEventSynchronize(batch->done), "wait for the GPU", msg, size);
+    if (!rc)
+        rc = gpu_checked(cudaEventElapsedTime(&busy_ms, batch->begin, batch->end), "GPU time", msg,
+                         size);
+    if (!rc)
+        *busy_ns = (uint64_t)((double)busy_ms * 1e6);
+    return rc;
+}
+
+int gpu_step_read(struct gpu_step *gpu, size_t first, size_t count, float *rows, char *msg,
+                  size_t size)
+{
+    return gpu_checked(cudaMemcpy(rows, output(gpu) + first * gpu->cols,
+                                  count * gpu->cols * sizeof(float), cudaMemcpyDeviceToHost),
+                       "read of the GPU's result", msg, size);
+}
+
+/* All bits set is a NaN. */
+int gpu_step_poison(struct gpu_step *gpu, char *msg, size_t size)
+{
+    size_t bytes = gpu->rows * gpu->cols * sizeof(float);
+    cudaError_t error = cudaSuccess;
+    for (int i = 0; i < 2 && error == cudaSuccess; i++)
+        error = cudaMemset(gpu->ping[i], 0xff, bytes);
+    for (unsigned s = 0; s < gpu->slots; s++) {
+        memset(gpu->slot[s].result, 0xff, gpu->cols * sizeof(float));
+        if (error == cudaSuccess)
+            error = cudaMemset(gpu->slot[s].device, 0xff, bytes);
+    }
+    /* The streams do not wait for the default one, where memset runs. */
+    if (error == cudaSuccess)
+        error = cudaDeviceSynchronize();
+    return gpu_checked(error, "poisoning of GPU memory", msg, size);
+}
+
+static void close_slot(struct slot *slot, bool pinned)
+{
+    cudaEvent_t events[] = {slot->done, slot->end, slot->begin, slot->copied};
+    for (cudaEvent_t event : events)
+        if (event)
+            (void)cudaEventDestroy(event);
+    if (slot->result)
+        (void)cudaFreeHost(slot->result);
+    if (slot->device)
+        (void)cudaFree(slot->device);
+    if (slot->host && pinned)
+        (void)cudaFreeHost(slot->host);
+    else
+        free(slot->host);
+}
+
+void gpu_step_close(struct gpu_step *gpu)
+{
+    if (!gpu)
+        return;
+    if (gpu->copy)
+        (void)cudaStreamSynchronize(gpu->copy);
+    if (gpu->compute)
+        (void)cudaStreamSynchronize(gpu->compute);
+    for (unsigned s = gpu->slots; s-- > 0;)
+        close_slot(&gpu->slot[s], gpu->pinned);
+    for (int i = 1; i >= 0; i--)
+        if (gpu->ping[i])
+            (void)cudaFree(gpu->ping[i]);
+    if (gpu->weights)
+        (void)cudaFree(gpu->weights);
+    if (gpu->compute)
+        (void)cudaStreamDestroy(gpu->compute);
+    if (gpu->copy)
+        (void)cudaStreamDestroy(gpu->copy);
+    free(gpu->slot);
+    free(gpu);
+}

@@ -1,0 +1,71 @@
+/*
+ * One GPU's side of a training step, without CUDA types: copy a batch in from a host buffer, run
+ * `work` passes of a tiled matrix product and an element-wise function over it (the formula is in
+ * gpu_ref.h), copy one row of the result back. Batches are held in slots; all run in the order of
+ * submission, the copy of one overlapping the kernels of the one before.
+ *
+ * One handle belongs to one thread. Functions that can fail return 0 or a negative errno and then
+ * write one line to msg (size bytes), as gpu_common.h says. After -EIO only close may follow.
+ *
+ *   struct gpu_step_config config = {.rows = 4096, .cols = 512, .slots = 2, .work = 1};
+ *   gpu_step_open(&config, &gpu, msg, sizeof(msg));
+ *   for (;;) { fill gpu_step_host_buffer(gpu, slot); gpu_step_submit(gpu, slot, ...);
+ *              gpu_step_wait(gpu, other_slot, &busy_ns, ...); }
+ *   gpu_step_close(gpu);
+ */
+#ifndef CONTEND_KERNELS_GPU_GPU_STEP_H
+#define CONTEND_KERNELS_GPU_GPU_STEP_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct gpu_step;
+
+struct gpu_step_config {
+    const char *pci_bdf; /* "0000:00:06.0"; NULL or "" = the first GPU that CUDA shows */
+    size_t rows, cols;   /* of a batch of float, row-major */
+    unsigned slots;      /* batches that can be in flight, >= 1 */
+    unsigned work;       /* passes, >= 1; one costs 2 rows cols^2 floating-point operations */
+    bool pinned;         /* host buffers page-locked (cudaHostAlloc), else from malloc */
+    bool spin;           /* wait burns its CPU, else it sleeps until the driver's interrupt */
+};
+
+/* Creates the context, buffers and weights. *gpu is NULL after an error. */
+int gpu_step_open(const struct gpu_step_config *config, struct gpu_step **gpu, char *msg,
+                  size_t size);
+
+/* rows * cols floats; the GPU reads it from submit until wait returns. */
+float *gpu_step_host_buffer(struct gpu_step *gpu, unsigned slot);
+
+/* Queues copy, passes and the copy back. The slot has to be idle. With pageable buffers CUDA
+ * stages the copy through memory of its own, on the calling CPU. */
+int gpu_step_submit(struct gpu_step *gpu, unsigned slot, char *msg, size_t size);
+
+/* Waits for the slot. *busy_ns: from the first kernel's start to the last one's end, by events. */
+int gpu_step_wait(struct gpu_step *gpu, unsigned slot, uint64_t *busy_ns, char *msg, size_t size);
+
+/* Row 0 of the slot's result (cols floats), valid after wait until the slot's next submit. */
+const float *gpu_step_result(const struct gpu_step *gpu, unsigned slot);
+
+/* Copies `count` rows from row `first` of the last submitted batch's result, for checks; every
+ * slot has to be idle. */
+int gpu_step_read(struct gpu_step *gpu, size_t first, size_t count, float *rows, char *msg,
+                  size_t size);
+
+/* Overwrites the device's buffers, and the rows copied back, with NaN; every slot has to be idle.
+ */
+int gpu_step_poison(struct gpu_step *gpu, char *msg, size_t size);
+
+/* Waits for what is in flight and frees everything. NULL-safe. */
+void gpu_step_close(struct gpu_step *gpu);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,348 @@
+#include "kernels/gpu/gpu_stream.h"
+
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+
+#include "kernels/cpu/mix64.h"
+#include "kernels/gpu/gpu_common.cuh"
+
+enum { THREADS = 256, MOST_IN_FLIGHT = 8 };
+static_assert(GPU_STREAM_GRAIN % (THREADS * MOST_IN_FLIGHT * sizeof(double2)) == 0,
+              "tiles of every shape divide the arrays");
+
+struct gpu_stream {
+    int cuda_ordinal, processors;
+    size_t pairs; /* double2 of an array */
+    uint64_t seed;
+    double2 *x, *y, *z;
+    unsigned long long *wrong; /* on the device */
+    cudaStream_t stream;
+    cudaEvent_t begin, end;
+};
+
+static const struct {
+    const char *name;
+    unsigned bytes;
+} ops[GPU_STREAM_OPS] = {{"copy", 16}, {"scale", 16}, {"add", 24}, {"triad", 24}};
+
+static const double factor = 3.0;
+
+/* Whole numbers below 2^24, so that every operation is exact in any order. */
+static __device__ double pattern(uint64_t seed, uint64_t array, uint64_t i)
+{
+    return (double)(mix64(seed ^ mix64(2 * i + array)) >> 40);
+}
+
+template <int OP> static __device__ double apply(double x, double y, double s)
+{
+    switch (OP) {
+    case GPU_STREAM_COPY:
+        return x;
+    case GPU_STREAM_SCALE:
+        return s * x;
+    case GPU_STREAM_ADD:
+        return x + y;
+    default:
+        return x + s * y;
+    }
+}
+
+/* A tile is THREADS * IN_FLIGHT double2: all loads of a thread come before its stores. */
+template <int OP, int IN_FLIGHT, bool EVICT_FIRST>
+__global__ void __launch_bounds__(THREADS)
+    stream_pass(const double2 *__restrict__ x, const double2 *__restrict__ y,
+                double2 *__restrict__ z, double s, size_t pairs)
+{
+    const size_t tile = THREADS * IN_FLIGHT;
+    for (size_t at = blockIdx.x * tile + threadIdx.x; at < pairs; at += gridDim.x * tile) {
+        double2 a[IN_FLIGHT], b[IN_FLIGHT];
+#pragma unroll
+        for (int i = 0; i < IN_FLIGHT; i++) {
+            a[i] = EVICT_FIRST ? __ldcs(x + at + i * THREADS) : x[at + i * THREADS];
+            b[i] = a[i];
+            if (OP == GPU_STREAM_ADD || OP == GPU_STREAM_TRIAD)
+                b[i] = EVICT_FIRST ? __ldcs(y + at + i * THREADS) : y[at + i * THREADS];
+        }
+#pragma unroll
+        for (int i = 0; i < IN_FLIGHT; i++) {
+            double2 c = make_double2(apply<OP>(a[i].x, b[i].x, s), apply<OP>(a[i].y, b[i].y, s));
+            if (EVICT_FIRST)
+                __stcs(z + at + i * THREADS, c);
+            else
+                z[at + i * THREADS] = c;
+        }
+    }
+}
+
+typedef void stream_kernel(const double2 *, const double2 *, double2 *, double, size_t);
+
+#define EACH_OP(in_flight, evict_first)                                                            \
+    {                                                                                              \
+        stream_pass<GPU_STREAM_COPY, in_flight, evict_first>,                                      \
+            stream_pass<GPU_STREAM_SCALE, in_flight, evict_first>,                                 \
+            stream_pass<GPU_STREAM_ADD, in_flight, evict_first>,                                   \
+            stream_pass<GPU_STREAM_TRIAD, in_flight, evict_first>                                  \
+    }
+
+static const struct shape {
+    const char *name;
+    unsigned in_flight;
+    bool loop; /* as many blocks as fit at once, instead of one a tile */
+    stream_kernel *kernel[GPU_STREAM_OPS];
+} shapes[GPU_STREAM_SHAPES] = {
+    {"flat1", 1, false, EACH_OP(1, false)}, {"flat1-cs", 1, false, EACH_OP(1, true)},
+    {"flat2", 2, false, EACH_OP(2, false)}, {"flat2-cs", 2, false, EACH_OP(2, true)},
+    {"flat4", 4, false, EACH_OP(4, false)}, {"flat4-cs", 4, false, EACH_OP(4, true)},
+    {"flat8", 8, false, EACH_OP(8, false)}, {"flat8-cs", 8, false, EACH_OP(8, true)},
+    {"loop4", 4, true, EACH_OP(4, false)},  {"loop4-cs", 4, true, EACH_OP(4, true)},
+    {"loop8", 8, true, EACH_OP(8, false)},  {"loop8-cs", 8, true, EACH_OP(8, true)},
+};
+
+static __global__ void fill_pattern(double *x, double *y, size_t n, uint64_t seed)
+{
+    size_t step = (size_t)gridDim.x * blockDim.x;
+    for (size_t i = (size_t)blockIdx.x * blockDim.x + threadIdx.x; i < n; i += step) {
+        x[i] = pattern(seed, 0, i);
+        y[i] = pattern(seed, 1, i);
+    }
+}
+
+template <int OP>
+__global__ void count_wrong(const double *z, size_t n, uint64_t seed, double s,
+                            unsigned long long *wrong)
+{
+    size_t step = (size_t)gridDim.x * blockDim.x;
+    for (size_t i = (size_t)blockIdx.x * blockDim.x + threadIdx.x; i < n; i += step)
+        if (!(z[i] == apply<OP>(pattern(seed, 0, i), pattern(seed, 1, i), s)))
+            atomicAdd(wrong, 1ull);
+}
+
+const char *gpu_stream_shape_name(unsigned shape)
+{
+    return shape < GPU_STREAM_SHAPES ? shapes[shape].name : "driver";
+}
+
+const char *gpu_stream_op_name(enum gpu_stream_op op)
+{
+    return ops[op].name;
+}
+
+unsigned gpu_stream_op_bytes(enum gpu_stream_op op)
+{
+    return ops[op].bytes;
+}
+
+int gpu_stream_memory(const char *pci_bdf, uint64_t *free_bytes, uint64_t *l2_bytes, char *msg,
+                      size_t size)
+{
+    int ordinal, l2 = 0;
+    size_t available = 0, total = 0;
+    int rc = gpu_open(pci_bdf, cudaDeviceScheduleBlockingSync, &ordinal, msg, size);
+    if (!rc)
+        rc = gpu_checked(cudaMemGetInfo(&available, &total), "free memory of the GPU", msg, size);
+    if (!rc)
+        rc = gpu_checked(cudaDeviceGetAttribute(&l2, cudaDevAttrL2CacheSize, ordinal),
+                         "L2 of the GPU", msg, size);
+    *free_bytes = available;
+    *l2_bytes = (uint64_t)l2;
+    return rc;
+}
+
+static int open_arrays(struct gpu_stream *gpu, uint64_t bytes, char *msg, size_t size)
+{
+    int rc = gpu_checked(cudaMalloc(&gpu->x, bytes), "array of the GPU", msg, size);
+    if (!rc)
+        rc = gpu_checked(cudaMalloc(&gpu->y, bytes), "array of the GPU", msg, size);
+    if (!rc)
+        rc = gpu_checked(cudaMalloc(&gpu->z, bytes), "array of the GPU", msg, size);
+    if (!rc)
+        rc = gpu_checked(cudaMalloc(&gpu->wrong, sizeof(*gpu->wrong)), "counter", msg, size);
+    if (rc)
+        return rc;
+    fill_pattern<<<16 * gpu->processors, THREADS, 0, gpu->stream>>>(&gpu->x->x, &gpu->y->x,
+                                                                    2 * gpu->pairs, gpu->seed);
+    rc = gpu_checked(cudaGetLastError(), "filling of arrays", msg, size);
+    return rc ? rc : gpu_stream_poison(gpu, msg, size);
+}
+
+static int open_all(struct gpu_stream *gpu, const struct gpu_stream_config *config, char *msg,
+                    size_t size)
+{
+    int rc =
+        gpu_open(config->pci_bdf, cudaDeviceScheduleBlockingSync, &gpu->cuda_ordinal, msg, size);
+    if (!rc)
+        rc = gpu_checked(cudaDeviceGetAttribute(&gpu->processors, cudaDevAttrMultiProcessorCount,
+                                                gpu->cuda_ordinal),
+                         "processors of the GPU", msg, size);
+    if (!rc)
+        rc = gpu_checked(cudaStreamCreateWithFlags(&gpu->stream, cudaStreamNonBlocking), "stream",
+                         msg, size);
+    if (!rc)
+        rc = gpu_checked(cudaEventCreateWithFlags(&gpu->begin, cudaEventBlockingSync), "event", msg,
+                         size);
+    if (!rc)
+        rc = gpu_checked(cudaEventCreateWithFlags(&gpu->end, cudaEventBlockingSync), "event", msg,
+                         size);
+    return rc ? rc : open_arrays(gpu, config->bytes, msg, size);
+}
+
+int gpu_stream_open(const struct gpu_stream_config *config, struct gpu_stream **gpu, char *msg,
+                    size_t size)
+{
+    *gpu = NULL;
+    if (config->bytes == 0 || config->bytes % GPU_STREAM_GRAIN != 0) {
+        (void)snprintf(msg, size, "arrays of %llu bytes: not a multiple of 1 MiB",
+                       (unsigned long long)config->bytes);
+        return -EINVAL;
+    }
+    struct gpu_stream *opened = (struct gpu_stream *)calloc(1, sizeof(*opened));
+    if (!opened) {
+        (void)snprintf(msg, size, "cannot allocate the state of a GPU");
+        return -ENOMEM;
+    }
+    opened->pairs = config->bytes / sizeof(double2);
+    opened->seed = config->seed;
+    int rc = open_all(opened, config, msg, size);
+    if (rc)
+        gpu_stream_close(opened);
+    else
+        *gpu = opened;
+    return rc;
+}
+
+static int select_device(const struct gpu_stream *gpu, char *msg, size_t size)
+{
+    return gpu_checked(cudaSetDevice(gpu->cuda_ordinal), "cannot use the GPU", msg, size);
+}
+
+/* Blocks of a launch: one a tile, or all that the processors hold at once. */
+static cudaError_t blocks_of(const struct gpu_stream *gpu, const struct shape *shape,
+                             enum gpu_stream_op op, unsigned *blocks)
+{
+    size_t tiles = gpu->pairs / (THREADS * shape->in_flight);
+    int resident = 0;
+    cudaError_t error = cudaSuccess;
+    if (shape->loop) {
+        error = cudaOccupancyMaxActiveBlocksPerMultiprocessor(
+            &resident, (const void *)shape->kernel[op], THREADS, 0);
+        size_t most = (size_t)resident * (size_t)gpu->processors;
+        tiles = most > 0 && most < tiles ? most : tiles;
+    }
+    *blocks = (unsigned)tiles;
+    return error;
+}
+
+static cudaError_t queue_driver(struct gpu_stream *gpu, unsigned count)
+{
+    cudaError_t error = cudaSuccess;
+    for (unsigned i = 0; i < count && error == cudaSuccess; i++)
+        error = cudaMemcpyAsync(gpu->z, gpu->x, gpu->pairs * sizeof(double2),
+                                cudaMemcpyDeviceToDevice, gpu->stream);
+    return error;
+}
+
+static cudaError_t queue_passes(struct gpu_stream *gpu, enum gpu_stream_op op,
+                                const struct shape *shape, unsigned count)
+{
+    unsigned blocks = 0;
+    cudaError_t error = blocks_of(gpu, shape, op, &blocks);
+    for (unsigned i = 0; i < count && error == cudaSuccess; i++) {
+        shape->kernel[op]<<<blocks, THREADS, 0, gpu->stream>>>(gpu->x, gpu->y, gpu->z, factor,
+                                                               gpu->pairs);
+        error = cudaGetLastError();
+    }
+    return error;
+}
+
+int gpu_stream_queue(struct gpu_stream *gpu, enum gpu_stream_op op, unsigned shape, unsigned count,
+                     char *msg, size_t size)
+{
+    if (shape == GPU_STREAM_DRIVER && op != GPU_STREAM_COPY) {
+        (void)snprintf(msg, size, "the driver can copy, but not %s", ops[op].name);
+        return -EINVAL;
+    }
+    int rc = select_device(gpu, msg, size);
+    if (rc)
+        return rc;
+    cudaError_t error = cudaEventRecord(gpu->begin, gpu->stream);
+    if (error == cudaSuccess)
+        error = shape == GPU_STREAM_DRIVER ? queue_driver(gpu, count)
+                                           : queue_passes(gpu, op, &shapes[shape], count);
+    if (error == cudaSuccess)
+        error = cudaEventRecord(gpu->end, gpu->stream);
+    return gpu_checked(error, "pass over the GPU's memory", msg, size);
+}
+
+int gpu_stream_wait(struct gpu_stream *gpu, double *seconds, char *msg, size_t size)
+{
+    float took_ms = 0;
+    int rc = select_device(gpu, msg, size);
+    if (!rc)
+        rc = gpu_checked(cudaEventSynchronize(gpu->end), "wait for the GPU", msg, size);
+    if (!rc)
+        rc = gpu_checked(cudaEventElapsedTime(&took_ms, gpu->begin, gpu->end), "GPU time", msg,
+                         size);
+    *seconds = (double)took_ms * 1e-3;
+    return rc;
+}
+
+int gpu_stream_poison(struct gpu_stream *gpu, char *msg, size_t size)
+{
+    int rc = select_device(gpu, msg, size);
+    if (!rc)
+        rc = gpu_checked(cudaMemsetAsync(gpu->z, 0xff, gpu->pairs * sizeof(double2), gpu->stream),
+                         "poisoning of an array", msg, size);
+    return rc ? rc : gpu_checked(cudaStreamSynchronize(gpu->stream), "poisoning", msg, size);
+}
+
+static cudaError_t queue_check(struct gpu_stream *gpu, enum gpu_stream_op op)
+{
+    static void (*const kernels[])(const double *, size_t, uint64_t, double,
+                                   unsigned long long *) = {
+        count_wrong<GPU_STREAM_COPY>, count_wrong<GPU_STREAM_SCALE>, count_wrong<GPU_STREAM_ADD>,
+        count_wrong<GPU_STREAM_TRIAD>};
+    cudaError_t error = cudaMemsetAsync(gpu->wrong, 0, sizeof(*gpu->wrong), gpu->stream);
+    if (error != cudaSuccess)
+        return error;
+    kernels[op]<<<16 * gpu->processors, THREADS, 0, gpu->stream>>>(&gpu->z->x, 2 * gpu->pairs,
+                                                                   gpu->seed, factor, gpu->wrong);
+    return cudaGetLastError();
+}
+
+int gpu_stream_check(struct gpu_stream *gpu, enum gpu_stream_op op, uint64_t *wrong, char *msg,
+                     size_t size)
+{
+    unsigned long long count = 2 * gpu->pairs;
+    int rc = select_device(gpu, msg, size);
+    if (!rc)
+        rc = gpu_checked(queue_check(gpu, op), "check on the GPU", msg, size);
+    if (!rc)
+        rc = gpu_checked(
+            cudaMemcpyAsync(&count, gpu->wrong, sizeof(count), cudaMemcpyDeviceToHost, gpu->stream),
+            "check on the GPU", msg, size);
+    if (!rc)
+        rc = gpu_checked(cudaStreamSynchronize(gpu->stream), "check on the GPU", msg, size);
+    *wrong = count;
+    return rc;
+}
+
+void gpu_stream_close(struct gpu_stream *gpu)
+{
+    if (!gpu)
+        return;
+    (void)cudaSetDevice(gpu->cuda_ordinal);
+    if (gpu->stream)
+        (void)cudaStreamSynchronize(gpu->stream);
+    (void)cudaFree(gpu->x);
+    (void)cudaFree(gpu->y);
+    (void)cudaFree(gpu->z);
+    (void)cudaFree(gpu->wrong);
+    if (gpu->begin)
+        (void)cudaEventDestroy(gpu->begin);
+    if (gpu->end)
+        (void)cudaEventDestroy(gpu->end);
+    if (gpu->stream)
+        (void)cudaStreamDestroy(gpu->stream);
+    free(gpu);
+}

@@ -1,0 +1,90 @@
+/*
+ * STREAM's four kernels in a GPU's memory, in double precision, in several shapes, and the driver's
+ * own copy beside them. Arrays x and y hold a pattern and are only read, z is only written:
+ *
+ *   copy z = x (16 B an element)   scale z = 3 x (16)   add z = x + y (24)   triad z = x + 3 y (24)
+ *
+ * Each thread moves 16 bytes an access. Shapes differ in how many of its loads of one array are in
+ * flight (1 to 8), in whether a block does one tile ("flat") or the blocks that fit on the GPU go
+ * over all tiles ("loop"), and in whether accesses say that the data is not used again ("-cs",
+ * evict first). Which is fastest depends on the GPU.
+ *
+ * One handle belongs to one thread. Functions return 0 or a code of gpu_common.h with its message.
+ * Source: J. McCalpin, "Memory Bandwidth and Machine Balance in Current High Performance
+ * Computers", IEEE TCCA Newsletter 1995; CUDA C++ Programming Guide, load functions using cache
+ * hints.
+ *
+ *   gpu_stream_open(&config, &gpu, msg, sizeof(msg));
+ *   gpu_stream_queue(gpu, GPU_STREAM_TRIAD, shape, 10, msg, sizeof(msg));
+ *   gpu_stream_wait(gpu, &seconds, msg, sizeof(msg));
+ *   gpu_stream_close(gpu);
+ */
+#ifndef CONTEND_KERNELS_GPU_GPU_STREAM_H
+#define CONTEND_KERNELS_GPU_GPU_STREAM_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct gpu_stream;
+
+enum gpu_stream_op {
+    GPU_STREAM_COPY,
+    GPU_STREAM_SCALE,
+    GPU_STREAM_ADD,
+    GPU_STREAM_TRIAD,
+    GPU_STREAM_OPS
+};
+
+enum {
+    GPU_STREAM_SHAPES = 12,
+    GPU_STREAM_DRIVER = GPU_STREAM_SHAPES, /* cudaMemcpyAsync: copy only */
+    GPU_STREAM_GRAIN = 1 << 20             /* arrays are multiples of it, in bytes */
+};
+
+struct gpu_stream_config {
+    const char *pci_bdf; /* NULL or "" = the first GPU that CUDA shows */
+    uint64_t bytes;      /* of each of the three arrays: a multiple of GPU_STREAM_GRAIN, > 0 */
+    uint64_t seed;       /* of the pattern */
+};
+
+/* What matters for the choice of `bytes`. Creates the context. */
+int gpu_stream_memory(const char *pci_bdf, uint64_t *free_bytes, uint64_t *l2_bytes, char *msg,
+                      size_t size);
+
+/* Fills x and y, poisons z. *gpu is NULL after an error. */
+int gpu_stream_open(const struct gpu_stream_config *config, struct gpu_stream **gpu, char *msg,
+                    size_t size);
+
+/* "flat4", "loop8-cs", ..; "driver" for GPU_STREAM_DRIVER. */
+const char *gpu_stream_shape_name(unsigned shape);
+
+/* "copy", "scale", "add", "triad"; bytes an element, as STREAM counts. */
+const char *gpu_stream_op_name(enum gpu_stream_op op);
+unsigned gpu_stream_op_bytes(enum gpu_stream_op op);
+
+/* Queues `count` passes between two events; wait before the next call. */
+int gpu_stream_queue(struct gpu_stream *gpu, enum gpu_stream_op op, unsigned shape, unsigned count,
+                     char *msg, size_t size);
+
+/* Sleeps until they are done; *seconds is the time between the events. */
+int gpu_stream_wait(struct gpu_stream *gpu, double *seconds, char *msg, size_t size);
+
+/* Overwrites z with NaN. */
+int gpu_stream_poison(struct gpu_stream *gpu, char *msg, size_t size);
+
+/* *wrong = elements of z that are not what `op` makes of the pattern, counted on the GPU. */
+int gpu_stream_check(struct gpu_stream *gpu, enum gpu_stream_op op, uint64_t *wrong, char *msg,
+                     size_t size);
+
+/* Waits for what is queued and frees everything. NULL-safe. */
+void gpu_stream_close(struct gpu_stream *gpu);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,98 @@
+/*
+ * Matrix products C = A B by cuBLASLt, which is loaded at run time, on data that looks normal
+ * (gpu_matmul_data.h). Of the algorithms that cuBLASLt proposes, the one that is fastest here.
+ *
+ * One handle holds matrices of one type on one GPU and belongs to one thread. Functions return 0 or
+ * a code of gpu/gpu_common.h with its message; -ENOTSUP: no cuBLASLt, or none that does this type
+ * here. Source: cuBLAS documentation, "Using the cuBLASLt API".
+ *
+ *   gpu_matmul_load(msg, sizeof(msg));
+ *   gpu_matmul_open(&config, &gpu, msg, sizeof(msg));
+ *   gpu_matmul_queue(gpu, 0, 10, msg, sizeof(msg));
+ *   gpu_matmul_wait(gpu, 0, &seconds, msg, sizeof(msg));
+ *   gpu_matmul_close(gpu);
+ */
+#ifndef CONTEND_KERNELS_MATMUL_GPU_MATMUL_H
+#define CONTEND_KERNELS_MATMUL_GPU_MATMUL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "kernels/matmul/gpu_matmul_ref.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct gpu_matmul;
+
+/* Products between two events that can be queued at once, so that a GPU never waits for us. */
+enum { GPU_MATMUL_SLOTS = 2 };
+
+struct gpu_matmul_config {
+    const char *pci_bdf; /* NULL or "" = the first GPU that CUDA shows */
+    enum matmul_type type;
+    size_t n; /* a multiple of 16 */
+    uint64_t seed;
+    const struct gpu_matmul *like; /* take its algorithm (same type, n and model); NULL = measure */
+};
+
+struct gpu_matmul_device {
+    char name[96];
+    int cc; /* compute capability: 90 for 9.0 */
+};
+
+/*
+ * Loads cuBLASLt once a process: the file that CONTEND_CUBLASLT names, else libcublasLt.so.13 or
+ * .12 where the loader looks, or in lib64 of $CUDA_HOME, $CUDA_PATH and /usr/local/cuda.
+ */
+int gpu_matmul_load(char *msg, size_t size);
+
+/* Of what was loaded, "13.0.2", in buf; "" = nothing was. */
+char *gpu_matmul_library(char *buf, size_t size);
+
+/* Creates no context. */
+int gpu_matmul_device(const char *pci_bdf, struct gpu_matmul_device *device, char *msg,
+                      size_t size);
+
+/* Of the GPU's memory. Creates the context. */
+int gpu_matmul_free_bytes(const char *pci_bdf, uint64_t *bytes, char *msg, size_t size);
+
+/* Whether GPUs of that compute capability have units for the type. */
+bool gpu_matmul_has(enum matmul_type type, int cc);
+
+/* Bytes of GPU memory that a handle takes. */
+uint64_t gpu_matmul_bytes(enum matmul_type type, size_t n);
+
+/* After gpu_matmul_load. Fills A and B, poisons C, chooses. *gpu is NULL after an error. */
+int gpu_matmul_open(const struct gpu_matmul_config *config, struct gpu_matmul **gpu, char *msg,
+                    size_t size);
+
+/* Seconds that one product took when the algorithm was chosen. */
+double gpu_matmul_guess(const struct gpu_matmul *gpu);
+
+/* Queues `count` products between the two events of an idle slot. */
+int gpu_matmul_queue(struct gpu_matmul *gpu, unsigned slot, unsigned count, char *msg, size_t size);
+
+/* Whether the slot's products are done; does not wait. */
+int gpu_matmul_done(struct gpu_matmul *gpu, unsigned slot, bool *done, char *msg, size_t size);
+
+/* Sleeps until they are; *seconds is the time between the events. */
+int gpu_matmul_wait(struct gpu_matmul *gpu, unsigned slot, double *seconds, char *msg, size_t size);
+
+/* Overwrites C with NaN; every slot idle. */
+int gpu_matmul_poison(struct gpu_matmul *gpu, char *msg, size_t size);
+
+/* C[row][col]; every slot idle. */
+int gpu_matmul_read(struct gpu_matmul *gpu, size_t row, size_t col, double *value, char *msg,
+                    size_t size);
+
+/* Waits for what is queued and frees everything. NULL-safe. */
+void gpu_matmul_close(struct gpu_matmul *gpu);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

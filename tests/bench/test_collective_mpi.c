@@ -1,0 +1,142 @@
+/* The MPI engine of collectives with one rank, whose MPI does as the test says. */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "bench/collective/collective_engine.h"
+#include "bench/collective/collective_scan.h"
+#include "harness/core/mpi_ops.h"
+
+enum { COUNT = 100 };
+
+static int calls, fail_from, corrupt_at;
+
+/* Of one rank: what is sent is what comes back. */
+static int fake_collective(const struct mpi_ops_collective *what, char *msg, size_t size)
+{
+    static const size_t bytes[MPI_OPS_TYPES] = {1, 4, 8, 4, 8};
+    if (++calls > fail_from) {
+        (void)snprintf(msg, size, "the cable is cut");
+        return -EIO;
+    }
+    if (!what->in_place && what->call != MPI_OPS_BROADCAST)
+        memcpy(what->recv, what->send, what->count * bytes[what->type]);
+    if (corrupt_at >= 0)
+        ((unsigned char *)what->recv)[(size_t)corrupt_at * bytes[what->type]] ^= 1;
+    return 0;
+}
+
+static const struct mpi_ops fake_ops = {.abi = MPI_OPS_ABI, .collective = fake_collective};
+
+struct fixture {
+    struct collective_params params;
+    struct peers peers;
+    struct err err;
+    struct bench_ctx ctx;
+    struct collective team;
+};
+
+static void prepare_engine(struct fixture *f)
+{
+    *f = (struct fixture){.params = {.type = COLLECTIVE_FLOAT},
+                          .peers = {.size = 1, .mpi = &fake_ops},
+                          .team = {.ops = &collective_mpi_ops}};
+    f->ctx = (struct bench_ctx){.params = &f->params, .peers = &f->peers, .err = &f->err};
+    calls = 0;
+    fail_from = 1000;
+    corrupt_at = -1;
+}
+
+static struct collective_call make_call(enum collective_op op, enum collective_type type,
+                                        bool in_place)
+{
+    return (struct collective_call){.op = op,
+                                    .type = type,
+                                    .in_place = in_place,
+                                    .count = COUNT,
+                                    .bytes = COUNT * collective_type_bytes(type)};
+}
+
+static void test_collective_mpi_probe(void **state)
+{
+    (void)state;
+    struct fixture f;
+    unsigned local = 0;
+    prepare_engine(&f);
+    assert_int_equal(collective_mpi_ops.probe(&f.ctx, &local), 0);
+    assert_int_equal(local, 1);
+    f.params.type = COLLECTIVE_BFLOAT16;
+    assert_int_equal(collective_mpi_ops.probe(&f.ctx, &local), -ENOTSUP);
+    assert_non_null(strstr(f.err.msg, "bfloat16"));
+    f.peers.mpi = NULL;
+    assert_int_equal(collective_mpi_ops.probe(&f.ctx, &local), -ENOTSUP);
+    assert_non_null(strstr(f.err.msg, "mpirun -n 2 contend bench collective"));
+}
+
+/* Every operation and type: right results pass, one changed bit is found where it is. */
+static void test_collective_mpi_check(void **state)
+{
+    (void)state;
+    static const enum collective_type types[] = {
+        COLLECTIVE_INT8, COLLECTIVE_INT32, COLLECTIVE_INT64, COLLECTIVE_FLOAT, COLLECTIVE_DOUBLE};
+    struct fixture f;
+    prepare_engine(&f);
+    assert_int_equal(collective_mpi_ops.open(&f.team, &f.ctx, COUNT * sizeof(double)), 0);
+    for (int op = 0; op < COLLECTIVE_OPS; op++)
+        for (size_t t = 0; t < 5; t++)
+            for (int in_place = 0; in_place <= collective_has_in_place((enum collective_op)op);
+                 in_place++) {
+                struct collective_call call =
+                    make_call((enum collective_op)op, types[t], in_place != 0);
+                struct collective_verdict verdict = {0};
+                assert_int_equal(f.team.ops->prepare(&f.team, &call, &f.err), 0);
+                corrupt_at = -1;
+                assert_int_equal(f.team.ops->check(&f.team, 3, &verdict, &f.err), 0);
+                assert_int_equal(verdict.wrong, 0);
+                corrupt_at = 37;
+                assert_int_equal(f.team.ops->check(&f.team, 3, &verdict, &f.err), 0);
+                assert_int_equal(verdict.wrong, 1);
+                assert_int_equal(verdict.index, 37);
+            }
+    f.team.ops->close(&f.team);
+}
+
+/* `run` does one more than it times; an error comes through in MPI's words. */
+static void test_collective_mpi_run(void **state)
+{
+    (void)state;
+    struct fixture f;
+    uint64_t elapsed_ns = 0;
+    struct collective_time times[4];
+    prepare_engine(&f);
+    assert_int_equal(collective_mpi_ops.open(&f.team, &f.ctx, COUNT * sizeof(float)), 0);
+    struct collective_call call = make_call(COLLECTIVE_ALLREDUCE, COLLECTIVE_FLOAT, false);
+    assert_int_equal(f.team.ops->prepare(&f.team, &call, &f.err), 0);
+    assert_int_equal(f.team.ops->run(&f.team, 10, &elapsed_ns, &f.err), 0);
+    assert_int_equal(calls, 11);
+    assert_true(elapsed_ns > 0);
+    assert_int_equal(f.team.ops->time_each(&f.team, 4, times, &f.err), 0);
+    assert_int_equal(calls, 16);
+    for (int i = 0; i < 4; i++)
+        assert_true(times[i].busy_us > 0 && times[i].period_us >= times[i].busy_us);
+    fail_from = calls + 2;
+    assert_int_equal(f.team.ops->run(&f.team, 10, &elapsed_ns, &f.err), -EIO);
+    assert_string_equal(f.err.msg, "the cable is cut");
+    f.team.ops->close(&f.team);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_collective_mpi_probe),
+        cmocka_unit_test(test_collective_mpi_check),
+        cmocka_unit_test(test_collective_mpi_run),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,119 @@
+/* The arithmetic of collectives: factors, sizes, iterations, and the numbers that are checked. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "bench/collective/collective_points.h"
+#include "kernels/collective/collective_value.h"
+
+static void test_bus_factors(void **state)
+{
+    (void)state;
+    static const struct {
+        unsigned ranks;
+        float allreduce, parts;
+    } cases[] = {{2, 1, 0.5F}, {3, 4 / 3.0F, 2 / 3.0F}, {4, 1.5F, 0.75F}, {8, 1.75F, 0.875F}};
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        unsigned n = cases[i].ranks;
+        assert_float_equal(collective_bus_factor(COLLECTIVE_ALLREDUCE, n), cases[i].allreduce,
+                           1e-6F);
+        assert_float_equal(collective_bus_factor(COLLECTIVE_ALLGATHER, n), cases[i].parts, 1e-6F);
+        assert_float_equal(collective_bus_factor(COLLECTIVE_REDUCESCATTER, n), cases[i].parts,
+                           1e-6F);
+        assert_float_equal(collective_bus_factor(COLLECTIVE_ALLTOALL, n), cases[i].parts, 1e-6F);
+        assert_float_equal(collective_bus_factor(COLLECTIVE_BROADCAST, n), 1, 1e-6F);
+        assert_float_equal(collective_bus_factor(COLLECTIVE_REDUCE, n), 1, 1e-6F);
+        assert_float_equal(collective_bus_factor(COLLECTIVE_SENDRECV, n), 1, 1e-6F);
+    }
+}
+
+static void test_sizes_are_rounded_as_in_nccl_tests(void **state)
+{
+    (void)state;
+    static const struct {
+        enum collective_op op;
+        enum collective_type type;
+        unsigned ranks;
+        uint64_t size;
+        size_t count, bytes; /* 0 = does not fit */
+    } cases[] = {
+        {COLLECTIVE_ALLREDUCE, COLLECTIVE_FLOAT, 4, 8, 2, 8},
+        {COLLECTIVE_ALLREDUCE, COLLECTIVE_FLOAT, 4, 11, 2, 8},
+        {COLLECTIVE_ALLREDUCE, COLLECTIVE_DOUBLE, 4, 7, 0, 0},
+        {COLLECTIVE_BROADCAST, COLLECTIVE_INT8, 3, 1, 1, 1},
+        {COLLECTIVE_SENDRECV, COLLECTIVE_BFLOAT16, 3, 33, 16, 32},
+        {COLLECTIVE_ALLGATHER, COLLECTIVE_FLOAT, 4, 64, 4, 64},
+        {COLLECTIVE_ALLGATHER, COLLECTIVE_FLOAT, 4, 63, 0, 0},
+        {COLLECTIVE_REDUCESCATTER, COLLECTIVE_FLOAT, 3, 1024, 84, 1008},
+        {COLLECTIVE_ALLTOALL, COLLECTIVE_INT8, 3, 100, 32, 96},
+        {COLLECTIVE_ALLTOALL, COLLECTIVE_DOUBLE, 5, 128 << 20, 3355442, 134217680},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct collective_call call = {.op = cases[i].op, .type = cases[i].type};
+        bool fits = collective_fit(&call, cases[i].size, cases[i].ranks);
+        assert_int_equal(fits, cases[i].count > 0);
+        assert_int_equal(call.count, cases[i].count);
+        assert_int_equal(call.bytes, cases[i].bytes);
+    }
+}
+
+static void test_range_counts_its_sizes(void **state)
+{
+    (void)state;
+    const struct collective_range common = {8, 128 << 20, 4}, one = {5, 5, 2};
+    const struct collective_range between = {8, 31, 2}, huge = {1, 8ull << 30, 1 << 20};
+    assert_int_equal(collective_range_count(&common), 13);
+    assert_int_equal(collective_range_count(&one), 1);
+    assert_int_equal(collective_range_count(&between), 2);
+    assert_int_equal(collective_range_count(&huge), 2);
+}
+
+static void test_iterations_fill_the_share(void **state)
+{
+    (void)state;
+    assert_int_equal(collective_iters(1, 0.1, 10, 1, 1000), 100);
+    assert_int_equal(collective_iters(1, 30, 1, 1, 1000), 1);       /* never none */
+    assert_int_equal(collective_iters(1, 1e-6F, 1, 1, 1000), 1000); /* nor too many */
+    assert_int_equal(collective_iters(1, 0.1, 10, 16, 1000), 96);   /* whole batches */
+    assert_int_equal(collective_iters(1, 30, 16, 16, 1000), 16);
+    assert_int_equal(collective_iters(1, 0, 1, 1, 1000), 1000); /* below the clock */
+    assert_int_equal(collective_iters(1, 1e-6F, 1, 16, 512), 512);
+}
+
+/* Sums have to be exact in the narrowest types, and values have to tell ranks and places apart. */
+static void test_values_are_exact_and_differ(void **state)
+{
+    (void)state;
+    static const unsigned ranks[] = {2, 3, 7, 8, 64, 120, 121, 500, 1024};
+    for (size_t k = 0; k < sizeof(ranks) / sizeof(ranks[0]); k++) {
+        unsigned highest = 0, differ = 0;
+        for (uint64_t i = 0; i < 2000; i++) {
+            unsigned sum = collective_sum(ranks[k], i, 3);
+            highest = sum > highest ? sum : highest;
+            differ += collective_term(0, ranks[k], i, 3) != collective_term(1, ranks[k], i, 3);
+        }
+        assert_in_range(highest, 1, COLLECTIVE_MOST);
+        assert_true(differ > (ranks[k] > 120 ? 100 : 500));
+    }
+    unsigned same_index = 0, same_repetition = 0;
+    for (uint64_t i = 0; i < 1000; i++) {
+        same_index += collective_value(1, i, 0, 120) == collective_value(1, i + 1, 0, 120);
+        same_repetition += collective_value(1, i, 0, 120) == collective_value(1, i, 1, 120);
+    }
+    assert_true(same_index < 50 && same_repetition < 50);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_bus_factors),
+        cmocka_unit_test(test_sizes_are_rounded_as_in_nccl_tests),
+        cmocka_unit_test(test_range_counts_its_sizes),
+        cmocka_unit_test(test_iterations_fill_the_share),
+        cmocka_unit_test(test_values_are_exact_and_differ),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,250 @@
+/* What gpu_launch, gpu_stream and gpu_matmul reckon without a GPU. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <math.h>
+#include <string.h>
+
+#include "bench/common/busy_team.h"
+#include "bench/gpu/gpu_launch_stat.h"
+#include "bench/gpu/gpu_peak.h"
+#include "bench/gpu/gpu_sensors.h"
+#include "bench/registry.h"
+#include "harness/base/opt.h"
+#include "kernels/matmul/gpu_matmul_data.h"
+#include "kernels/matmul/gpu_matmul_ref.h"
+#include "tests/lib/fixture_scan.h"
+
+static void assert_near(double got, double want, double error)
+{
+    if (!(fabs(got - want) <= error))
+        fail_msg("%.17g, not %.17g +- %g", got, want, error);
+}
+
+static void test_compute_data_is_nearly_normal(void **state)
+{
+    (void)state;
+    enum { N = 1 << 20 };
+    double sum = 0, squares = 0, fourth = 0, product = 0;
+    for (uint64_t i = 0; i < N; i++) {
+        double a = matmul_value(3, 0, i), b = matmul_value(3, 1, i);
+        sum += a;
+        squares += a * a;
+        fourth += a * a * a * a;
+        product += a * b;
+    }
+    assert_near(sum / N, 0, 5e-3);
+    assert_near(squares / N, 1, 5e-3);
+    assert_near(fourth / N, 2.7, 0.02); /* Irwin-Hall of 4: 3 - 6 / (5 * 4) */
+    assert_near(product / N, 0, 5e-3);
+}
+
+/* Values from the types' definitions. */
+static void test_compute_rounding_is_that_of_the_type(void **state)
+{
+    (void)state;
+    static const struct {
+        enum matmul_type type;
+        double from, to;
+    } cases[] = {
+        {MATMUL_FP64, 0.1, 0.1},
+        {MATMUL_FP32, 0.1, 0.100000001490116119384765625},
+        {MATMUL_BF16, 0.1, 0.10009765625},
+        {MATMUL_FP16, 0.1, 0.0999755859375},
+        {MATMUL_TF32, 0.1, 0.0999755859375},
+        {MATMUL_FP8, 0.1, 0.1015625},
+        {MATMUL_FP8, 1.0625, 1},    /* a tie, to even */
+        {MATMUL_FP8, 1.1875, 1.25}, /* a tie, to even */
+        {MATMUL_FP8, -1.07, -1.125},
+        {MATMUL_FP8, 1.999, 2},  /* to the next power of two */
+        {MATMUL_FP8, 1000, 448}, /* the largest */
+        {MATMUL_FP8, -449, -448},
+        {MATMUL_FP8, 0.00195, 0.001953125}, /* the least subnormal, 2^-9 */
+        {MATMUL_FP8, 0.0009, 0},
+        {MATMUL_FP8, 0.0146484375, 0.015625}, /* 7.5 units below 2^-6 */
+        {MATMUL_FP16, 5.97e-8, 5.9604644775390625e-8},
+        {MATMUL_BF16, 0, 0},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+        assert_near(matmul_round(cases[i].type, cases[i].from), cases[i].to, 0);
+}
+
+static void test_compute_reference_multiplies_rows_by_columns(void **state)
+{
+    (void)state;
+    enum { N = 16 };
+    double want = 0;
+    for (uint64_t k = 0; k < N; k++)
+        want += matmul_value(9, 0, (uint64_t)5 * N + k) * matmul_value(9, 1, (uint64_t)11 * N + k);
+    assert_near(matmul_ref_entry(MATMUL_FP64, 9, N, 5, 11), want, 0);
+    double half = matmul_ref_entry(MATMUL_FP8, 9, N, 5, 11);
+    assert_true(half != want);
+    assert_near(half, want, 2.0);
+    assert_near(matmul_flops(8192), 1099511627776.0, 0);
+}
+
+/* The limit lets through what the type must lose and, over some entries, nothing much worse. */
+static void test_compute_limit_tells_products_from_others(void **state)
+{
+    (void)state;
+    enum { N = 4096 };
+    for (int type = 0; type < MATMUL_TYPES; type++) {
+        size_t wrong_row = 0, short_sum = 0, tries = 24;
+        for (size_t i = 0; i < tries; i++) {
+            double want = matmul_ref_entry((enum matmul_type)type, 1, N, i, 2 * i);
+            double other = matmul_ref_entry((enum matmul_type)type, 1, N, i + 1, 2 * i);
+            double limit = matmul_ref_limit((enum matmul_type)type, N, want), missing = 0;
+            for (size_t k = N - 128; k < N; k++)
+                missing += matmul_value(1, 0, i * N + k) * matmul_value(1, 1, 2 * i * N + k);
+            wrong_row += fabs(want - other) > limit;
+            short_sum += fabs(missing) > limit;
+        }
+        assert_true(wrong_row > tries / 2);
+        assert_true(short_sum > 0);
+    }
+    /* fp32: an order of summation of its own, in float, stays far within. */
+    float sum = 0;
+    for (size_t k = 0; k < N; k++)
+        sum += (float)matmul_value(1, 0, k) * (float)matmul_value(1, 1, k);
+    double want = matmul_ref_entry(MATMUL_FP32, 1, N, 0, 0);
+    assert_true(fabs((double)sum - want) < matmul_ref_limit(MATMUL_FP32, N, want));
+}
+
+static void test_compute_peak_is_of_the_right_sheet(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name;
+        enum matmul_type type;
+        double tflops;
+    } cases[] = {
+        {"NVIDIA H200", MATMUL_BF16, 989.5},
+        {"NVIDIA H200 NVL", MATMUL_BF16, 835.5},
+        {"NVIDIA H100 80GB HBM3", MATMUL_FP8, 1979},
+        {"NVIDIA H100 PCIe", MATMUL_FP64, 51},
+        {"NVIDIA H100 NVL", MATMUL_TF32, 417.5},
+        {"NVIDIA GH200 480GB", MATMUL_FP16, 989.5},
+        {"NVIDIA A100-SXM4-80GB", MATMUL_TF32, 156},
+        {"NVIDIA A100-SXM4-80GB", MATMUL_FP8, 0},
+        {"NVIDIA B200", MATMUL_FP8, 4500},
+        {"NVIDIA L40S", MATMUL_BF16, 362.05},
+        {"NVIDIA L4", MATMUL_BF16, 121},
+        {"NVIDIA L40", MATMUL_BF16, 0},
+        {"NVIDIA GB200", MATMUL_BF16, 0},
+        {"NVIDIA H100 80GB HBM3 MIG 1g.10gb", MATMUL_BF16, 0},
+        {"NVIDIA GeForce RTX 4090", MATMUL_BF16, 0},
+        {"", MATMUL_BF16, 0},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+        assert_near(gpu_peak_tflops(cases[i].name, cases[i].type), cases[i].tflops, 0);
+}
+
+static void test_compute_throttle_bits_have_their_names(void **state)
+{
+    (void)state;
+    double throttle[GPU_THROTTLES];
+    gpu_throttle_decode(0x4 | 0x40 | 0x1 | 0x100, throttle);
+    static const double want[GPU_THROTTLES] = {1, 0, 0, 1, 0};
+    assert_memory_equal(throttle, want, sizeof(want));
+    gpu_throttle_decode(0x8 | 0x20 | 0x80, throttle);
+    static const double others[GPU_THROTTLES] = {0, 1, 1, 0, 1};
+    assert_memory_equal(throttle, others, sizeof(others));
+    assert_string_equal(gpu_throttle_names[GPU_THROTTLE_HW_THERMAL], "hw_thermal");
+}
+
+static void test_compute_average_leaves_out_what_is_not_told(void **state)
+{
+    (void)state;
+    struct gpu_average average = {0};
+    struct gpu_reading reading = {.clock_mhz = 1000, .power_w = NAN, .temperature_c = 40};
+    reading.throttle[0] = 1;
+    gpu_average_add(&average, &reading);
+    reading = (struct gpu_reading){.clock_mhz = 1500, .power_w = NAN, .temperature_c = NAN};
+    gpu_average_add(&average, &reading);
+    reading = gpu_average_get(&average);
+    assert_near(reading.clock_mhz, 1250, 0);
+    assert_true(isnan(reading.power_w));
+    assert_near(reading.temperature_c, 40, 0);
+    assert_near(reading.throttle[0], 0.5, 0);
+    assert_near(reading.throttle[1], 0, 0);
+}
+
+static void test_compute_stats_of_intervals(void **state)
+{
+    (void)state;
+    double values[1000];
+    for (int i = 0; i < 1000; i++)
+        values[i] = (i * 7 + 3) % 1000 + 1; /* 1..1000, mixed */
+    assert_near(launch_stat(values, 1000, LAUNCH_P50), 500.5, 0);
+    assert_near(launch_stat(values, 1000, LAUNCH_P99), 990, 0);
+    assert_near(launch_stat(values, 1000, LAUNCH_MAX), 1000, 0);
+    double few[] = {3, 1, 2};
+    assert_near(launch_stat(few, 3, LAUNCH_P99), 3, 0);
+    assert_near(launch_stat(few, 1, LAUNCH_P99), 1, 0);
+}
+
+static void test_compute_batches_are_long_for_the_clock(void **state)
+{
+    (void)state;
+    assert_int_equal(launch_batch(2.5, 8, 1, 64), 1);
+    assert_int_equal(launch_batch(2.5, 2, 1, 64), 2);
+    assert_int_equal(launch_batch(100, 1, 1, 64), 64);
+    assert_int_equal(launch_batch(1, 1, 240, 240), 240);
+    assert_int_equal(launch_batch(1, 0, 1, 64), 64);
+}
+
+static void test_compute_busy_team_runs_on_every_cpu(void **state)
+{
+    (void)state;
+    static struct bench_machine machine;
+    scan_machine_init(&machine);
+    struct err err = {0};
+    struct bench_ctx ctx = {.machine = &machine, .err = &err};
+    struct busy_team busy = {0};
+    assert_int_equal(busy_team_open(&busy, &ctx), 0);
+    assert_true(isnan(busy_team_share(&busy)));
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(busy_team_start(&busy, &err), 0);
+        busy_team_end(&busy);
+        busy_team_end(&busy);
+        assert_int_equal(busy_team_check(&busy, &err), 0);
+    }
+    double share = busy_team_share(&busy);
+    assert_true(share > 0 && share <= 1.05);
+    busy_team_close(&busy);
+    busy_team_close(&busy);
+}
+
+static void test_compute_matmul_size_is_refused_before_a_worker(void **state)
+{
+    (void)state;
+    _Alignas(16) char params[BENCH_PARAMS_MAX] = {0};
+    struct err err = {0};
+    opts_set_defaults(bench_gpu_matmul.opts, params);
+    assert_int_equal(bench_gpu_matmul.validate(params, &err), 0);
+    assert_int_equal(opts_set_pair(bench_gpu_matmul.opts, params, "n=1000", &err), 0);
+    assert_true(bench_gpu_matmul.validate(params, &err) < 0);
+    assert_non_null(strstr(err.msg, "n=1000"));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_compute_data_is_nearly_normal),
+        cmocka_unit_test(test_compute_rounding_is_that_of_the_type),
+        cmocka_unit_test(test_compute_reference_multiplies_rows_by_columns),
+        cmocka_unit_test(test_compute_limit_tells_products_from_others),
+        cmocka_unit_test(test_compute_peak_is_of_the_right_sheet),
+        cmocka_unit_test(test_compute_throttle_bits_have_their_names),
+        cmocka_unit_test(test_compute_average_leaves_out_what_is_not_told),
+        cmocka_unit_test(test_compute_stats_of_intervals),
+        cmocka_unit_test(test_compute_batches_are_long_for_the_clock),
+        cmocka_unit_test(test_compute_busy_team_runs_on_every_cpu),
+        cmocka_unit_test(test_compute_matmul_size_is_refused_before_a_worker),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

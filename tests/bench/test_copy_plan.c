@@ -1,0 +1,290 @@
+/* What gpu_copy measures, under which keys, and how its time is shared out. */
+#include "bench/copy/gpu_copy_plan.h"
+
+#include <errno.h>
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "bench/registry.h"
+#include "tests/lib/fixture_scan.h"
+
+enum { POINTS = 4096 };
+
+static struct copy_point points[POINTS];
+static const struct copy_wish everything;
+
+/* GPUs spread over nodes, all with access to each other but the last two. */
+static struct copy_shape shape_of(unsigned ngpus, unsigned nnodes)
+{
+    struct bench_machine machine = {.ngpus = ngpus, .nnodes = nnodes};
+    struct copy_shape shape = {0};
+    for (unsigned node = 0; node < nnodes; node++)
+        machine.nodes[node].os_node = 2 * node;
+    for (unsigned gpu = 0; gpu < ngpus; gpu++)
+        machine.gpus[gpu].os_node = (int)(2 * (gpu * nnodes / ngpus));
+    copy_shape_init(&shape, &machine, true);
+    for (unsigned a = 0; a < ngpus; a++)
+        for (unsigned b = 0; b < ngpus; b++)
+            shape.direct[a][b] = a == b || a + b != 2 * ngpus - 3;
+    return shape;
+}
+
+static size_t plan(const struct copy_shape *shape, const struct copy_wish *wish)
+{
+    size_t n = copy_plan(shape, wish, points, POINTS);
+    assert_true(n <= POINTS);
+    return n;
+}
+
+static bool has_key(const struct copy_shape *shape, size_t n, const char *want)
+{
+    char key[VALUE_KEY_MAX];
+    for (size_t i = 0; i < n; i++)
+        for (unsigned gpu = 0; gpu < (points[i].all ? shape->ngpus : 1); gpu++)
+            if (strcmp(copy_key(shape, &points[i], points[i].all ? gpu : points[i].gpu, key),
+                       want) == 0)
+                return true;
+    return false;
+}
+
+static void test_copy_plan_keys_are_unique_and_fit(void **state)
+{
+    (void)state;
+    static const unsigned machines[][2] = {{1, 1}, {1, 2}, {2, 1}, {4, 2}, {8, 2}, {16, 4}};
+    for (size_t m = 0; m < sizeof(machines) / sizeof(machines[0]); m++) {
+        struct copy_shape shape = shape_of(machines[m][0], machines[m][1]);
+        size_t n = plan(&shape, &everything), nkeys = 0;
+        static char keys[POINTS][VALUE_KEY_MAX];
+        for (size_t i = 0; i < n; i++) {
+            unsigned first = points[i].all ? 0 : points[i].gpu;
+            unsigned last = points[i].all ? shape.ngpus - 1 : points[i].gpu;
+            for (unsigned gpu = first; gpu <= last; gpu++) {
+                (void)copy_key(&shape, &points[i], gpu, keys[nkeys]);
+                /* A cut key would have its end missing. */
+                const char *end = points[i].dir != COPY_D2D ? points[i].all ? "=all" : "=alone"
+                                  : points[i].write         ? "op=write"
+                                                            : "op=read";
+                assert_non_null(strstr(keys[nkeys], end));
+                for (size_t k = 0; k < nkeys; k++)
+                    assert_string_not_equal(keys[k], keys[nkeys]);
+                nkeys++;
+            }
+        }
+    }
+}
+
+static void test_copy_plan_one_gpu_has_no_pairs_and_shares_with_none(void **state)
+{
+    (void)state;
+    struct copy_shape shape = shape_of(1, 1);
+    size_t n = plan(&shape, &everything);
+    /* Three directions by both engines, one write-combined, two pageable. */
+    assert_int_equal(n, 3 + 3 + 1 + 2);
+    for (size_t i = 0; i < n; i++)
+        assert_true(!points[i].all && points[i].dir != COPY_D2D);
+    assert_true(has_key(&shape, n, "dir=h2d;gpu=0;node=0;mem=pinned;via=ce;with=alone"));
+}
+
+static void test_copy_plan_four_gpus_two_nodes(void **state)
+{
+    (void)state;
+    struct copy_shape shape = shape_of(4, 2);
+    size_t n = plan(&shape, &everything);
+    const unsigned home = 3 * (4 + 1), far = 3 * 4, pairs_ce = 2 * 12, pairs_sm = 2 * 10;
+    assert_int_equal(n, home + far + pairs_ce + pairs_sm + 3 * 4 + 4 + 2 * 4);
+    assert_true(has_key(&shape, n, "dir=d2h;gpu=3;node=0;mem=pinned;via=ce;with=alone"));
+    assert_true(has_key(&shape, n, "dir=d2h;gpu=3;node=2;mem=pinned;via=ce;with=all"));
+    assert_false(has_key(&shape, n, "dir=d2h;gpu=3;node=0;mem=pinned;via=ce;with=all"));
+    assert_true(has_key(&shape, n, "dir=d2d;src=2;dst=3;via=ce;op=read"));
+    /* These two have no access to each other. */
+    assert_false(has_key(&shape, n, "dir=d2d;src=2;dst=3;via=sm;op=read"));
+    assert_true(has_key(&shape, n, "dir=d2d;src=1;dst=3;via=sm;op=write"));
+}
+
+/* The ratio of sharing needs what a GPU does alone. */
+static void test_copy_plan_alone_comes_before_all(void **state)
+{
+    (void)state;
+    struct copy_shape shape = shape_of(4, 2);
+    size_t n = plan(&shape, &everything);
+    unsigned alone[COPY_DIRS] = {0};
+    for (size_t i = 0; i < n; i++) {
+        if (points[i].all)
+            assert_int_equal(alone[points[i].dir], 4);
+        alone[points[i].dir] += !points[i].all && points[i].via == COPY_CE &&
+                                points[i].mem == COPY_PINNED &&
+                                points[i].node == shape.home[points[i].gpu];
+    }
+}
+
+static void test_copy_plan_wishes_restrict(void **state)
+{
+    (void)state;
+    struct copy_shape shape = shape_of(4, 2);
+    for (int dir = 0; dir <= COPY_DIRS; dir++)
+        for (int mem = 0; mem <= COPY_MEMS; mem++)
+            for (int via = 0; via <= COPY_VIAS; via++) {
+                struct copy_wish wish = {dir, mem, via, true};
+                size_t n = plan(&shape, &wish);
+                for (size_t i = 0; i < n; i++) {
+                    const struct copy_point *point = &points[i];
+                    assert_true(!dir || dir == 1 + (int)point->dir);
+                    assert_true(!via || via == 1 + (int)point->via);
+                    if (point->dir == COPY_D2D)
+                        assert_int_equal(mem, 0);
+                    else
+                        assert_true((!mem || mem == 1 + (int)point->mem) &&
+                                    (point->all || point->node == shape.home[point->gpu]));
+                }
+            }
+}
+
+static void test_copy_plan_writes_no_more_than_there_is_room(void **state)
+{
+    (void)state;
+    struct copy_shape shape = shape_of(4, 2);
+    struct copy_point few[3] = {[2] = {.gpu = 77}};
+    size_t n = plan(&shape, &everything);
+    assert_int_equal(copy_plan(&shape, &everything, few, 2), n);
+    assert_int_equal(few[2].gpu, 77);
+    assert_memory_equal(few, points, 2 * sizeof(few[0]));
+}
+
+static void test_copy_shape_homes(void **state)
+{
+    (void)state;
+    struct bench_machine machine = {.ngpus = 4, .nnodes = 2};
+    struct copy_shape shape = {0};
+    machine.nodes[0].os_node = 0;
+    machine.nodes[1].os_node = 1;
+    const int os_nodes[] = {1, 0, -1, -1};
+    for (unsigned gpu = 0; gpu < 4; gpu++)
+        machine.gpus[gpu].os_node = os_nodes[gpu];
+    copy_shape_init(&shape, &machine, true);
+    assert_true(shape.bound && shape.named);
+    assert_int_equal(shape.nnodes, 2);
+    const unsigned homes[] = {1, 0, 1, 1};
+    assert_memory_equal(shape.home, homes, sizeof(homes));
+}
+
+/* Two nodes, but no say in which: then the node of a value is not known, and not invented. */
+static void test_copy_shape_without_binding_names_no_node(void **state)
+{
+    (void)state;
+    struct bench_machine machine = {.ngpus = 1, .nnodes = 2};
+    struct copy_shape shape = {0};
+    machine.gpus[0].os_node = 1;
+    machine.nodes[1].os_node = 1;
+    copy_shape_init(&shape, &machine, false);
+    assert_int_equal(shape.nnodes, 1);
+    assert_int_equal(shape.home[0], 0);
+    size_t n = plan(&shape, &everything);
+    assert_true(has_key(&shape, n, "dir=h2d;gpu=0;node=any;mem=wc;via=ce;with=alone"));
+    /* One node needs no binding. */
+    machine.nnodes = 1;
+    machine.nodes[0].os_node = 3;
+    copy_shape_init(&shape, &machine, false);
+    assert_true(shape.named && !shape.bound);
+    n = plan(&shape, &everything);
+    assert_true(has_key(&shape, n, "dir=h2d;gpu=0;node=3;mem=paged;via=ce;with=alone"));
+    machine.nnodes = 0;
+    copy_shape_init(&shape, &machine, false);
+    assert_int_equal(shape.nnodes, 1);
+    assert_false(shape.named);
+}
+
+static void assert_split(double share_s, double once_s, unsigned copies, unsigned batches)
+{
+    struct copy_split split = copy_split(share_s, once_s);
+    assert_int_equal(split.copies, copies);
+    assert_int_equal(split.batches, batches);
+}
+
+static void test_copy_split_fits_its_share(void **state)
+{
+    (void)state;
+    /* No time left, or less than a copy's: one all the same. */
+    assert_split(-1, 0.01, 1, 1);
+    assert_split(0.005, 0.01, 1, 1);
+    assert_split(0.025, 0.01, 2, 1);
+    assert_split(0.0301, 0.01, 1, 3);
+    assert_split(0.1, 0.01, 3, 3);
+    /* As many as nvbandwidth makes, however long the time. */
+    assert_split(100, 0.01, 16, 3);
+    /* Copies of 3 us: 34 make an interval that events can time, whatever the share. */
+    assert_split(0, 3e-6, 34, 1);
+    assert_split(100, 3e-6, 34, 3);
+    assert_split(100, 0, 100, 3);
+    for (int i = 0; i < 15; i++)
+        for (int k = 0; k < 11; k++) {
+            double once_s = 1e-7 * pow(3, i), share_s = 1e-4 * pow(3, k);
+            double least_s = 100e-6 + once_s;
+            struct copy_split split = copy_split(share_s, once_s);
+            assert_in_range(split.copies, 1, 512);
+            assert_true(split.copies * split.batches * once_s <=
+                        3 * (share_s > least_s ? share_s : least_s));
+        }
+}
+
+static void assert_invalid(const char *const *pairs)
+{
+    static struct bench_machine machine;
+    struct scan scan;
+    scan_machine_init(&machine);
+    (void)scan_probe(&scan, &bench_gpu_copy, &machine, pairs);
+    scan.err = (struct err){0};
+    assert_int_equal(bench_gpu_copy.validate(scan.params, &scan.err), -EINVAL);
+    assert_non_null(strstr(scan.err.msg, "write-combined memory only to GPUs"));
+}
+
+static void test_gpu_copy_refuses_what_cannot_be(void **state)
+{
+    (void)state;
+    assert_invalid((const char *[]){"mem=wc", "dir=d2h", NULL});
+    assert_invalid((const char *[]){"mem=wc", "via=sm", NULL});
+    assert_invalid((const char *[]){"mem=paged", "dir=both", NULL});
+    assert_invalid((const char *[]){"mem=pinned", "dir=d2d", NULL});
+    struct err err = {0};
+    char params[BENCH_PARAMS_MAX] = {0};
+    assert_int_equal(opts_set_pair(bench_gpu_copy.opts, params, "size=0", &err), -EINVAL);
+    assert_int_equal(opts_set_pair(bench_gpu_copy.opts, params, "dir=up", &err), -EINVAL);
+    opts_set_defaults(bench_gpu_copy.opts, params);
+    assert_int_equal(bench_gpu_copy.validate(params, &err), 0);
+}
+
+/* Without a GPU in the list there is nothing to copy to, whatever the build and the driver. */
+static void test_gpu_copy_without_gpus_is_unsupported(void **state)
+{
+    (void)state;
+    static struct bench_machine machine;
+    struct scan scan;
+    scan_machine_init(&machine);
+    assert_int_equal(
+        scan_probe(&scan, &bench_gpu_copy, &machine, (const char *[]){"size=1M", NULL}), -ENOTSUP);
+    assert_true(strlen(scan.err.msg) > 10);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_copy_plan_keys_are_unique_and_fit),
+        cmocka_unit_test(test_copy_plan_one_gpu_has_no_pairs_and_shares_with_none),
+        cmocka_unit_test(test_copy_plan_four_gpus_two_nodes),
+        cmocka_unit_test(test_copy_plan_alone_comes_before_all),
+        cmocka_unit_test(test_copy_plan_wishes_restrict),
+        cmocka_unit_test(test_copy_plan_writes_no_more_than_there_is_room),
+        cmocka_unit_test(test_copy_shape_homes),
+        cmocka_unit_test(test_copy_shape_without_binding_names_no_node),
+        cmocka_unit_test(test_copy_split_fits_its_share),
+        cmocka_unit_test(test_gpu_copy_refuses_what_cannot_be),
+        cmocka_unit_test(test_gpu_copy_without_gpus_is_unsupported),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,219 @@
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <time.h>
+
+#include <cmocka.h>
+
+#include "bench/device/device.h"
+#include "harness/sys/clock.h"
+
+/* 1 MB over 0.1 GB/s: 10 ms of transfer, and 10 ms of work. */
+static const struct device_config slow = {.kind = DEVICE_SIM,
+                                          .pci_bdf = "",
+                                          .rows = 1000,
+                                          .cols = 250,
+                                          .slots = 3,
+                                          .work = 2,
+                                          .pinned = true,
+                                          .sim_gbps = 0.1,
+                                          .sim_work_us = 5000};
+
+static const uint64_t transfer_ns = 10000000, work_ns = 10000000;
+
+static void open_queue(struct device_queue *queue, const struct device_config *config)
+{
+    struct err err = {0};
+    if (device_open(queue, config, &err))
+        fail_msg("%s", err.msg);
+    for (unsigned s = 0; s < config->slots; s++)
+        memset(device_host_buffer(queue, s), 0, config->rows * config->cols * sizeof(float));
+}
+
+static uint64_t thread_cpu_ns(void)
+{
+    struct timespec ts;
+    (void)clock_gettime(CLOCK_THREAD_CPUTIME_ID, &ts);
+    return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
+}
+
+/* Submits slots 0..count-1 at once and waits for all; returns the time that took. */
+static uint64_t run_batches(struct device_queue *queue, unsigned count)
+{
+    struct err err = {0};
+    uint64_t start_ns = clock_now_ns();
+    for (unsigned s = 0; s < count; s++)
+        assert_int_equal(device_submit(queue, s, &err), 0);
+    for (unsigned s = 0; s < count; s++) {
+        uint64_t busy_ns = 0;
+        assert_int_equal(device_wait(queue, s, &busy_ns, &err), 0);
+        assert_int_equal(busy_ns, work_ns);
+    }
+    return clock_now_ns() - start_ns;
+}
+
+/* The best of a few tries: the machine may be busy, the model may not be early even once. */
+static void assert_takes(const struct device_config *config, unsigned count, uint64_t model_ns)
+{
+    struct device_queue queue;
+    uint64_t best_ns = UINT64_MAX;
+    open_queue(&queue, config);
+    for (int i = 0; i < 5; i++) {
+        uint64_t took_ns = run_batches(&queue, count);
+        assert_true(took_ns >= model_ns);
+        best_ns = took_ns < best_ns ? took_ns : best_ns;
+    }
+    assert_true(best_ns < model_ns + model_ns / 2);
+    device_close(&queue);
+}
+
+static void test_device_sim_one_batch_takes_transfer_and_work(void **state)
+{
+    (void)state;
+    assert_takes(&slow, 1, transfer_ns + work_ns);
+}
+
+static void test_device_sim_copy_overlaps_work_but_engines_are_in_order(void **state)
+{
+    (void)state;
+    assert_takes(&slow, 3, transfer_ns + 3 * work_ns);
+}
+
+static void test_device_sim_link_limits_when_it_is_slower(void **state)
+{
+    (void)state;
+    struct device_config config = slow;
+    config.sim_gbps = 0.05;
+    assert_takes(&config, 3, 3 * 2 * transfer_ns + work_ns);
+}
+
+static void test_device_sim_engines_rest_between_late_batches(void **state)
+{
+    (void)state;
+    struct device_queue queue;
+    open_queue(&queue, &slow);
+    (void)run_batches(&queue, 3);
+    assert_true(run_batches(&queue, 1) >= transfer_ns + work_ns);
+    device_close(&queue);
+}
+
+/* CPU time of submitting and waiting for one batch of 20 ms. */
+static uint64_t cpu_of_one_batch(const struct device_config *config)
+{
+    struct device_queue queue;
+    open_queue(&queue, config);
+    uint64_t start_ns = thread_cpu_ns();
+    (void)run_batches(&queue, 1);
+    uint64_t used_ns = thread_cpu_ns() - start_ns;
+    device_close(&queue);
+    return used_ns;
+}
+
+/* The least of a few batches is at most `most_ns`: what is stolen can be charged to a sleeper. */
+static bool takes_at_most(const struct device_config *config, uint64_t most_ns)
+{
+    for (int i = 0; i < 50; i++)
+        if (cpu_of_one_batch(config) <= most_ns)
+            return true;
+    return false;
+}
+
+/* The most of a few, as others may have the CPU meanwhile. */
+static bool takes_at_least(const struct device_config *config, uint64_t least_ns)
+{
+    for (int i = 0; i < 50; i++)
+        if (cpu_of_one_batch(config) >= least_ns)
+            return true;
+    return false;
+}
+
+static void test_device_sim_blocking_wait_uses_no_cpu(void **state)
+{
+    (void)state;
+    assert_true(takes_at_most(&slow, (transfer_ns + work_ns) / 20));
+}
+
+/* How much it gets depends on who else runs here, so only: far more than asleep. */
+static void test_device_sim_spinning_wait_burns_cpu(void **state)
+{
+    (void)state;
+    struct device_config config = slow;
+    config.spin = true;
+    assert_true(takes_at_least(&config, (transfer_ns + work_ns) / 5));
+}
+
+/* 64 MB through the staging buffer: milliseconds of a CPU, where pinned memory costs none. */
+static void test_device_sim_pageable_copy_costs_cpu(void **state)
+{
+    (void)state;
+    struct device_config config = slow;
+    config.rows = 64000;
+    config.slots = 1;
+    config.sim_gbps = 1000;
+    assert_true(takes_at_most(&config, 1000000));
+    config.pinned = false;
+    for (int i = 0; i < 5; i++)
+        assert_true(cpu_of_one_batch(&config) > 2000000);
+}
+
+static void test_device_sim_computes_nothing(void **state)
+{
+    (void)state;
+    struct device_queue queue;
+    open_queue(&queue, &slow);
+    assert_false(device_computes(&queue));
+    device_close(&queue);
+    device_close(&queue);
+}
+
+static void test_device_none_is_refused_with_a_reason(void **state)
+{
+    (void)state;
+    struct device_queue queue;
+    struct device_config config = slow;
+    struct err err = {0};
+    config.kind = DEVICE_NONE;
+    assert_int_equal(device_open(&queue, &config, &err), -ENOTSUP);
+    assert_string_not_equal(err.msg, "");
+    device_close(&queue);
+}
+
+static void test_device_sim_too_large_a_batch_is_an_error(void **state)
+{
+    (void)state;
+    struct device_queue queue;
+    struct device_config config = slow;
+    struct err err = {0};
+    config.rows = (size_t)1 << 52;
+    assert_int_equal(device_open(&queue, &config, &err), -ENOMEM);
+    assert_non_null(strstr(err.msg, "3 batches"));
+}
+
+/* The sanitizers' runtime asks for this: let malloc fail as it does elsewhere. */
+/* NOLINTNEXTLINE(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp) */
+const char *__asan_default_options(void);
+/* NOLINTNEXTLINE(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp) */
+const char *__asan_default_options(void)
+{
+    return "allocator_may_return_null=1";
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_device_sim_one_batch_takes_transfer_and_work),
+        cmocka_unit_test(test_device_sim_copy_overlaps_work_but_engines_are_in_order),
+        cmocka_unit_test(test_device_sim_link_limits_when_it_is_slower),
+        cmocka_unit_test(test_device_sim_engines_rest_between_late_batches),
+        cmocka_unit_test(test_device_sim_blocking_wait_uses_no_cpu),
+        cmocka_unit_test(test_device_sim_spinning_wait_burns_cpu),
+        cmocka_unit_test(test_device_sim_pageable_copy_costs_cpu),
+        cmocka_unit_test(test_device_sim_computes_nothing),
+        cmocka_unit_test(test_device_none_is_refused_with_a_reason),
+        cmocka_unit_test(test_device_sim_too_large_a_batch_is_an_error),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,268 @@
+/*
+ * All operations over NCCL by one process for all GPUs: every type, in and out of place, as calls
+ * and as graphs, and that the check sees what is wrong. Exits 77 with fewer than two GPUs or
+ * without NCCL.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include <cmocka.h>
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cuda_runtime_api.h>
+
+#include "bench/collective/collective.h"
+#include "bench/collective/collective_points.h"
+#include "bench/registry.h"
+#include "kernels/collective/gpu_collective.h"
+
+enum { SKIPPED = 77 };
+
+enum { GPUS_MAX = 16, TIMES = 32, BUFFER_BYTES = 8 << 20 };
+
+static unsigned gpus;
+static char pci_bdf[GPUS_MAX][PCI_BDF_MAX];
+static struct gpu_collective *gc;
+static char msg[240];
+
+static void assert_good(int rc)
+{
+    if (rc)
+        fail_msg("%s", msg);
+}
+
+static int open_all(unsigned ranks)
+{
+    const char *list[GPUS_MAX];
+    for (unsigned k = 0; k < ranks; k++)
+        list[k] = pci_bdf[k];
+    const struct gpu_collective_config config = {
+        .ranks = ranks, .local = ranks, .pci_bdf = list, .times_most = TIMES};
+    struct nccl_id id;
+    int rc = gpu_collective_open(&config, &gc, msg, sizeof(msg));
+    if (!rc)
+        rc = gpu_collective_make_id(&id, msg, sizeof(msg));
+    if (!rc)
+        rc = gpu_collective_join(gc, &id, msg, sizeof(msg));
+    if (!rc)
+        rc = gpu_collective_allocate(gc, BUFFER_BYTES, msg, sizeof(msg));
+    return rc;
+}
+
+static int setup(void **state)
+{
+    (void)state;
+    int rc = open_all(gpus);
+    if (rc)
+        (void)fprintf(stderr, "%s\n", msg);
+    return rc;
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    gpu_collective_close(gc);
+    gc = NULL;
+    return 0;
+}
+
+static struct gpu_collective_verdict check(const struct collective_call *call, unsigned repetition)
+{
+    struct gpu_collective_verdict verdict;
+    assert_good(gpu_collective_prepare(gc, call, msg, sizeof(msg)));
+    assert_good(gpu_collective_fill(gc, repetition, msg, sizeof(msg)));
+    assert_good(gpu_collective_enqueue(gc, 1, msg, sizeof(msg)));
+    assert_good(gpu_collective_compare(gc, repetition, &verdict, msg, sizeof(msg)));
+    return verdict;
+}
+
+static void assert_right(struct collective_call call, uint64_t size, unsigned ranks)
+{
+    struct collective_call fitted = call;
+    if (!collective_fit(&fitted, size, ranks))
+        return;
+    struct gpu_collective_verdict verdict = check(&fitted, (unsigned)(size % 1000) + call.type);
+    if (verdict.wrong)
+        fail_msg("op %d type %d place %d graph %d root %u, %zu bytes: %llu wrong; rank %u [%llu] "
+                 "is %g, not %g",
+                 fitted.op, fitted.type, fitted.in_place, fitted.graph, fitted.root, fitted.bytes,
+                 (unsigned long long)verdict.wrong, verdict.rank, (unsigned long long)verdict.index,
+                 verdict.got, verdict.want);
+}
+
+static void check_all_of(struct collective_call call, unsigned ranks)
+{
+    static const uint64_t sizes[] = {8, 1000, 65536, 3000000, BUFFER_BYTES};
+    for (int in_place = 0; in_place <= collective_has_in_place(call.op); in_place++)
+        for (size_t s = 0; s < sizeof(sizes) / sizeof(sizes[0]); s++) {
+            call.in_place = in_place;
+            call.root = (unsigned)(s % ranks);
+            assert_right(call, sizes[s], ranks);
+        }
+}
+
+static void test_gpu_collective_all_operations_and_types_are_right(void **state)
+{
+    (void)state;
+    for (enum collective_op op = 0; op < COLLECTIVE_OPS; op++)
+        for (enum collective_type type = 0; type < COLLECTIVE_TYPES; type++)
+            check_all_of((struct collective_call){.op = op, .type = type}, gpus);
+}
+
+static void test_gpu_collective_graphs_are_right(void **state)
+{
+    (void)state;
+    for (enum collective_op op = 0; op < COLLECTIVE_OPS; op++) {
+        struct collective_call call = {.op = op, .type = COLLECTIVE_FLOAT, .graph = true};
+        check_all_of(call, gpus);
+        assert_good(
+            gpu_collective_enqueue(gc, UINT64_C(3) * gpu_collective_batch(gc), msg, sizeof(msg)));
+        assert_good(gpu_collective_wait(gc, msg, sizeof(msg)));
+    }
+    assert_true(gpu_collective_batch(gc) > 1);
+}
+
+/* Numbers of ranks that are no power of two, where there are so many GPUs. */
+static void test_gpu_collective_fewer_ranks_are_right(void **state)
+{
+    (void)state;
+    if (gpus < 3)
+        skip();
+    (void)teardown(NULL);
+    assert_good(open_all(3));
+    for (enum collective_op op = 0; op < COLLECTIVE_OPS; op++)
+        check_all_of((struct collective_call){.op = op, .type = COLLECTIVE_HALF}, 3);
+    (void)teardown(NULL);
+    assert_good(open_all(gpus));
+}
+
+static void test_gpu_collective_check_finds_one_wrong_element(void **state)
+{
+    (void)state;
+    static const struct collective_call call = {
+        .op = COLLECTIVE_ALLREDUCE, .type = COLLECTIVE_FLOAT, .count = 100000, .bytes = 400000};
+    struct gpu_collective_verdict verdict;
+    const float planted = 1000.5f;
+    assert_int_equal(check(&call, 4).wrong, 0);
+    float *recv = gpu_collective_recv_buffer(gc, gpus - 1);
+    assert_int_equal(cudaMemcpy(recv + 77777, &planted, sizeof(planted), cudaMemcpyHostToDevice),
+                     cudaSuccess);
+    assert_int_equal(cudaDeviceSynchronize(), cudaSuccess);
+    assert_good(gpu_collective_compare(gc, 4, &verdict, msg, sizeof(msg)));
+    assert_int_equal(verdict.wrong, 1);
+    assert_int_equal(verdict.rank, gpus - 1);
+    assert_int_equal(verdict.index, 77777);
+    assert_true(verdict.got == (double)planted && verdict.want <= 120);
+}
+
+/* An operation that did not happen leaves poison; an old result is of another repetition. */
+static void test_gpu_collective_check_finds_nothing_done(void **state)
+{
+    (void)state;
+    for (enum collective_type type = 0; type < COLLECTIVE_TYPES; type++) {
+        const struct collective_call call = {.op = COLLECTIVE_ALLTOALL,
+                                             .type = type,
+                                             .count = 1024,
+                                             .bytes =
+                                                 (size_t)1024 * gpus * collective_type_bytes(type)};
+        struct gpu_collective_verdict verdict;
+        assert_good(gpu_collective_prepare(gc, &call, msg, sizeof(msg)));
+        assert_good(gpu_collective_fill(gc, 1, msg, sizeof(msg)));
+        assert_good(gpu_collective_compare(gc, 1, &verdict, msg, sizeof(msg)));
+        assert_int_equal(verdict.wrong, 1024 * gpus * gpus);
+        assert_int_equal(check(&call, 1).wrong, 0);
+        assert_good(gpu_collective_compare(gc, 2, &verdict, msg, sizeof(msg)));
+        assert_true(verdict.wrong > (uint64_t)900 * gpus * gpus);
+    }
+}
+
+static void test_gpu_collective_times_add_up(void **state)
+{
+    (void)state;
+    static const struct collective_call call = {
+        .op = COLLECTIVE_ALLREDUCE, .type = COLLECTIVE_FLOAT, .count = 1 << 20, .bytes = 4 << 20};
+    float busy_us[GPUS_MAX * TIMES], period_us[GPUS_MAX * TIMES];
+    assert_good(gpu_collective_prepare(gc, &call, msg, sizeof(msg)));
+    assert_good(gpu_collective_enqueue(gc, 5, msg, sizeof(msg)));
+    assert_good(gpu_collective_wait(gc, msg, sizeof(msg)));
+    assert_good(gpu_collective_time_each(gc, TIMES, busy_us, period_us, msg, sizeof(msg)));
+    for (unsigned i = 0; i < gpus * TIMES; i++) {
+        assert_true(busy_us[i] > 1 && busy_us[i] < 1e6f);
+        assert_true(period_us[i] >= busy_us[i] - 1);
+    }
+    assert_int_not_equal(
+        gpu_collective_time_each(gc, TIMES + 1, busy_us, period_us, msg, sizeof(msg)), 0);
+}
+
+/* The whole benchmark, through the contract: a worker that drives all GPUs. */
+static void test_gpu_collective_scan_runs(void **state)
+{
+    (void)state;
+    static struct bench_machine machine = {.ncpus = 1};
+    static struct value_log values;
+    _Alignas(16) char params[BENCH_PARAMS_MAX] = {0};
+    struct peers alone = {.rank = 0, .size = 1};
+    struct err err = {0};
+    struct sample sample = {0};
+    machine.ngpus = gpus;
+    for (unsigned k = 0; k < gpus; k++)
+        memcpy(machine.gpus[k].pci_bdf, pci_bdf[k], PCI_BDF_MAX);
+    opts_set_defaults(bench_collective.opts, params);
+    assert_int_equal(opts_set_pair(bench_collective.opts, params, "op=all", &err), 0);
+    assert_int_equal(opts_set_pair(bench_collective.opts, params, "place=both", &err), 0);
+    assert_int_equal(opts_set_pair(bench_collective.opts, params, "factor=64", &err), 0);
+    struct bench_ctx ctx = {.params = params,
+                            .workers = 1,
+                            .device = DEVICE_NCCL,
+                            .err = &err,
+                            .machine = &machine,
+                            .peers = &alone,
+                            .budget_s = 3,
+                            .values = &values};
+    if (bench_collective.probe(&ctx) || bench_collective.setup(&ctx) ||
+        bench_collective.run(&ctx, 1, &sample) || bench_collective.check(&ctx))
+        fail_msg("%s", err.msg);
+    bench_collective.teardown(&ctx);
+    assert_true(values.n > 100);
+    for (uint32_t i = 0; i < values.n; i++)
+        assert_true(isfinite(values.value[i].value) && values.value[i].value >= 0);
+}
+
+static bool find_gpus(void)
+{
+    int count = 0, version;
+    if (cudaGetDeviceCount(&count) != cudaSuccess || count < 2) {
+        (void)printf("skipped: needs two GPUs\n");
+        return false;
+    }
+    gpus = count < GPUS_MAX ? (unsigned)count : GPUS_MAX;
+    for (unsigned k = 0; k < gpus; k++)
+        if (cudaDeviceGetPCIBusId(pci_bdf[k], sizeof(pci_bdf[k]), (int)k) != cudaSuccess)
+            return false;
+    if (gpu_collective_load(&version, msg, sizeof(msg)) == 0)
+        return true;
+    (void)printf("skipped: %s\n", msg);
+    return false;
+}
+
+int main(void)
+{
+    if (!find_gpus())
+        return SKIPPED;
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_gpu_collective_all_operations_and_types_are_right),
+        cmocka_unit_test(test_gpu_collective_graphs_are_right),
+        cmocka_unit_test(test_gpu_collective_fewer_ranks_are_right),
+        cmocka_unit_test(test_gpu_collective_check_finds_one_wrong_element),
+        cmocka_unit_test(test_gpu_collective_check_finds_nothing_done),
+        cmocka_unit_test(test_gpu_collective_times_add_up),
+        cmocka_unit_test(test_gpu_collective_scan_runs),
+    };
+    return cmocka_run_group_tests(tests, setup, teardown);
+}

@@ -1,0 +1,380 @@
+/* Copies on GPUs: every kind arrives whole, and what does not is found. Exits 77 without a GPU. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include <cmocka.h>
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bench/common/memory.h"
+#include "bench/copy/gpu_copy_plan.h"
+#include "bench/registry.h"
+#include "kernels/gpu/gpu_common.h"
+#include "kernels/gpu/gpu_copy.h"
+#include "tests/lib/fixture_gpu.h"
+#include "tests/lib/fixture_scan.h"
+
+enum { SKIPPED = 77 };
+
+enum { BYTES = 8 << 20, WORDS = BYTES / 8, HOST_SALT = 500 };
+
+static struct bench_machine machine;
+
+/* GPUs opened, with a page-locked buffer to copy from and one to copy to. */
+struct rig {
+    struct gpu_copy *copy;
+    struct memory_block block;
+    char *in, *out;
+    char msg[240];
+};
+
+static void assert_good(const struct rig *rig, int rc)
+{
+    if (rc)
+        fail_msg("%s", rig->msg);
+}
+
+static int open_gpus(struct rig *rig, unsigned ngpus, size_t bytes)
+{
+    const char *pci_bdf[GPU_COPY_GPUS];
+    for (unsigned gpu = 0; gpu < ngpus; gpu++)
+        pci_bdf[gpu] = machine.gpus[gpu].pci_bdf;
+    return gpu_copy_open(pci_bdf, ngpus, bytes, &rig->copy, rig->msg, sizeof(rig->msg));
+}
+
+static void rig_open(struct rig *rig)
+{
+    memset(rig, 0, sizeof(*rig));
+    assert_good(rig, open_gpus(rig, machine.ngpus, BYTES));
+    assert_int_equal(memory_map(&rig->block, 2 * (size_t)BYTES, MEMORY_THP, NULL), 0);
+    rig->in = rig->block.base;
+    rig->out = rig->in + BYTES;
+    assert_good(rig, gpu_copy_pin(rig->block.base, rig->block.bytes, rig->msg, sizeof(rig->msg)));
+    assert_good(rig,
+                gpu_copy_fill(rig->copy, 0, rig->in, BYTES, HOST_SALT, rig->msg, sizeof(rig->msg)));
+}
+
+static void rig_close(struct rig *rig)
+{
+    gpu_copy_unpin(rig->block.base);
+    memory_unmap(&rig->block);
+    gpu_copy_close(rig->copy);
+}
+
+static struct gpu_copy_flow into(const struct rig *rig, unsigned gpu, bool kernel)
+{
+    return (struct gpu_copy_flow){.to = gpu_copy_target(rig->copy, gpu),
+                                  .from = rig->in,
+                                  .bytes = BYTES,
+                                  .gpu = gpu,
+                                  .kernel = kernel};
+}
+
+static struct gpu_copy_flow out_of(const struct rig *rig, unsigned gpu, bool kernel)
+{
+    return (struct gpu_copy_flow){.to = rig->out,
+                                  .from = gpu_copy_source(rig->copy, gpu),
+                                  .bytes = BYTES,
+                                  .gpu = gpu,
+                                  .kernel = kernel};
+}
+
+static int check(struct rig *rig, const struct gpu_copy_flow *flow, uint64_t salt)
+{
+    return gpu_copy_check(rig->copy, flow, salt, rig->msg, sizeof(rig->msg));
+}
+
+static void poison(struct rig *rig, const struct gpu_copy_flow *flow)
+{
+    assert_good(rig, gpu_copy_poison(rig->copy, flow, rig->msg, sizeof(rig->msg)));
+}
+
+static double run_flows(struct rig *rig, const struct gpu_copy_flow *flows, unsigned n,
+                        unsigned copies)
+{
+    double seconds[GPU_COPY_GPUS * GPU_COPY_STREAMS], longest = 0;
+    assert_good(rig,
+                gpu_copy_time(rig->copy, flows, n, copies, seconds, rig->msg, sizeof(rig->msg)));
+    for (unsigned i = 0; i < n; i++) {
+        assert_true(isfinite(seconds[i]) && seconds[i] > 0);
+        longest = fmax(longest, seconds[i]);
+    }
+    return longest;
+}
+
+/* Poisoned, it must not pass; copied, it must. */
+static void assert_arrives(struct rig *rig, const struct gpu_copy_flow *flow, uint64_t salt)
+{
+    poison(rig, flow);
+    assert_int_equal(check(rig, flow, salt), -EBADMSG);
+    assert_non_null(strstr(rig->msg, "word 0 of 1048576 is 0xffffffffffffffff, not 0x"));
+    (void)run_flows(rig, flow, 1, 2);
+    assert_good(rig, check(rig, flow, salt));
+    assert_int_equal(check(rig, flow, salt + 1), -EBADMSG);
+}
+
+static void test_gpu_copy_host_copies_arrive(void **state)
+{
+    (void)state;
+    struct rig rig;
+    rig_open(&rig);
+    for (unsigned gpu = 0; gpu < machine.ngpus; gpu++)
+        for (int kernel = 0; kernel < 2; kernel++) {
+            struct gpu_copy_flow in = into(&rig, gpu, kernel), out = out_of(&rig, gpu, kernel);
+            assert_arrives(&rig, &in, HOST_SALT);
+            assert_arrives(&rig, &out, gpu_copy_salt(gpu));
+        }
+    rig_close(&rig);
+}
+
+static void test_gpu_copy_pageable_and_combined_copies_arrive(void **state)
+{
+    (void)state;
+    struct rig rig;
+    void *combined = NULL;
+    rig_open(&rig);
+    char *paged = malloc(BYTES);
+    assert_non_null(paged);
+    assert_good(&rig, gpu_copy_alloc_combined(BYTES, &combined, rig.msg, sizeof(rig.msg)));
+    assert_good(&rig, gpu_copy_fill(rig.copy, 0, combined, BYTES, 600, rig.msg, sizeof(rig.msg)));
+    struct gpu_copy_flow flow = into(&rig, 0, false);
+    flow.from = combined;
+    assert_arrives(&rig, &flow, 600);
+    assert_good(&rig, gpu_copy_fill(rig.copy, 0, paged, BYTES, 700, rig.msg, sizeof(rig.msg)));
+    flow.from = paged;
+    flow.staged = true;
+    assert_arrives(&rig, &flow, 700);
+    flow = out_of(&rig, 0, false);
+    flow.to = paged;
+    flow.staged = true;
+    assert_arrives(&rig, &flow, gpu_copy_salt(0));
+    gpu_copy_free_combined(combined);
+    free(paged);
+    rig_close(&rig);
+}
+
+static void test_gpu_copy_pairs_arrive(void **state)
+{
+    (void)state;
+    struct rig rig;
+    if (machine.ngpus < 2)
+        skip();
+    rig_open(&rig);
+    for (unsigned a = 0; a < machine.ngpus; a++)
+        for (unsigned b = 0; b < machine.ngpus; b++)
+            for (int how = 0; how < 4 && a != b; how++) {
+                bool direct = gpu_copy_is_direct(rig.copy, a, b);
+                struct gpu_copy_flow flow = {.to = gpu_copy_target(rig.copy, b),
+                                             .from = gpu_copy_source(rig.copy, a),
+                                             .bytes = BYTES,
+                                             .gpu = how % 2 ? a : b,
+                                             .kernel = how / 2,
+                                             .staged = !direct};
+                if (direct || !flow.kernel)
+                    assert_arrives(&rig, &flow, gpu_copy_salt(a));
+            }
+    rig_close(&rig);
+}
+
+/* All GPUs, both ways: more flows than that on one GPU are refused. */
+static void test_gpu_copy_flows_at_once_arrive(void **state)
+{
+    (void)state;
+    struct rig rig;
+    struct gpu_copy_flow flow[GPU_COPY_GPUS + 1];
+    double seconds[3];
+    rig_open(&rig);
+    flow[0] = out_of(&rig, 0, false);
+    for (unsigned gpu = 0; gpu < machine.ngpus; gpu++)
+        flow[1 + gpu] = into(&rig, gpu, false);
+    for (unsigned i = 0; i <= machine.ngpus; i++)
+        poison(&rig, &flow[i]);
+    (void)run_flows(&rig, flow, 1 + machine.ngpus, 3);
+    for (unsigned i = 0; i <= machine.ngpus; i++)
+        assert_good(&rig, check(&rig, &flow[i], i ? HOST_SALT : gpu_copy_salt(0)));
+    flow[1] = flow[2] = flow[0];
+    assert_int_equal(gpu_copy_time(rig.copy, flow, 3, 1, seconds, rig.msg, sizeof(rig.msg)),
+                     -EINVAL);
+    rig_close(&rig);
+}
+
+/* One flipped byte, on either side, at the start, in the middle and at the very end. */
+static void test_gpu_copy_check_finds_one_wrong_byte(void **state)
+{
+    (void)state;
+    static const size_t words[] = {0, 1, WORDS / 2 + 3, WORDS - 1};
+    struct rig rig;
+    char want[64];
+    rig_open(&rig);
+    struct gpu_copy_flow in = into(&rig, 0, false), out = out_of(&rig, 0, true);
+    for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+        size_t at = 8 * words[i];
+        (void)snprintf(want, sizeof(want), "wrong data: word %zu of %d", words[i], WORDS);
+        (void)run_flows(&rig, &out, 1, 1);
+        rig.out[at + 5] ^= 0x10;
+        assert_int_equal(check(&rig, &out, gpu_copy_salt(0)), -EBADMSG);
+        assert_non_null(strstr(rig.msg, want));
+        /* On the device: copied from a source whose byte is wrong. */
+        rig.in[at + 7] ^= 1;
+        (void)run_flows(&rig, &in, 1, 1);
+        rig.in[at + 7] ^= 1;
+        assert_int_equal(check(&rig, &in, HOST_SALT), -EBADMSG);
+        assert_non_null(strstr(rig.msg, want));
+    }
+    (void)run_flows(&rig, &in, 1, 1);
+    assert_good(&rig, check(&rig, &in, HOST_SALT));
+    rig_close(&rig);
+}
+
+/* Sizes that are no multiple of what a grid's threads copy at once. */
+static void test_gpu_copy_kernel_copies_odd_sizes(void **state)
+{
+    (void)state;
+    static const size_t sizes[] = {64, 4096, 65600, (size_t)64 * 15625, BYTES - 64};
+    struct rig rig;
+    rig_open(&rig);
+    for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+        struct gpu_copy_flow whole = into(&rig, 0, true), flow = whole;
+        poison(&rig, &whole);
+        flow.bytes = sizes[i];
+        (void)run_flows(&rig, &flow, 1, 1);
+        assert_good(&rig, check(&rig, &flow, HOST_SALT));
+        char wrong[40];
+        (void)snprintf(wrong, sizeof(wrong), "word %zu of", sizes[i] / 8);
+        assert_int_equal(check(&rig, &whole, HOST_SALT), -EBADMSG);
+        assert_non_null(strstr(rig.msg, wrong));
+    }
+    rig_close(&rig);
+}
+
+static void test_gpu_copy_time_grows_with_copies(void **state)
+{
+    (void)state;
+    struct rig rig;
+    rig_open(&rig);
+    for (int kernel = 0; kernel < 2; kernel++) {
+        struct gpu_copy_flow flow = into(&rig, 0, kernel);
+        (void)run_flows(&rig, &flow, 1, 4);
+        double four_s = run_flows(&rig, &flow, 1, 4), forty_s = run_flows(&rig, &flow, 1, 40);
+        print_message("8 MiB to GPU 0, kernel %d: %.2f GB/s\n", kernel,
+                      40 * (double)BYTES / forty_s * 1e-9);
+        assert_true(forty_s > 8 * four_s && forty_s < 13 * four_s);
+    }
+    rig_close(&rig);
+}
+
+static void test_gpu_copy_latency_is_positive_and_checked(void **state)
+{
+    (void)state;
+    struct rig rig;
+    double ns[100];
+    rig_open(&rig);
+    struct gpu_copy_flow flow = into(&rig, 0, false);
+    flow.bytes = 8;
+    poison(&rig, &flow);
+    assert_good(&rig, gpu_copy_latency(rig.copy, &flow, 100, ns, rig.msg, sizeof(rig.msg)));
+    assert_good(&rig, check(&rig, &flow, HOST_SALT));
+    print_message("8 bytes to GPU 0: %.2f us, median\n", memory_median(ns, 100) * 1e-3);
+    assert_true(ns[0] > 500 && ns[50] < 1e6);
+    rig_close(&rig);
+}
+
+static void test_gpu_copy_too_large_is_no_memory(void **state)
+{
+    (void)state;
+    struct rig rig = {0};
+    assert_int_equal(open_gpus(&rig, 1, (size_t)1 << 44), -ENOMEM);
+    assert_null(rig.copy);
+    assert_int_equal(open_gpus(&rig, 1, 100), -EINVAL);
+    assert_int_equal(open_gpus(&rig, 0, BYTES), -EINVAL);
+    /* and the GPU still works */
+    rig_open(&rig);
+    struct gpu_copy_flow flow = into(&rig, 0, false);
+    assert_arrives(&rig, &flow, HOST_SALT);
+    rig_close(&rig);
+}
+
+static void test_gpu_copy_unknown_address_is_no_device(void **state)
+{
+    (void)state;
+    const char *nowhere = "ffff:ff:1f.0";
+    struct gpu_copy *copy;
+    char msg[200] = "";
+    assert_int_equal(gpu_copy_open(&nowhere, 1, BYTES, &copy, msg, sizeof(msg)), -ENODEV);
+    assert_null(copy);
+    assert_non_null(strstr(msg, nowhere));
+}
+
+static void assert_bandwidth(const struct scan *scan, const char *key)
+{
+    double gbps = scan_value(scan, "copy_bandwidth", key);
+    print_message("%s: %.2f GB/s\n", key, gbps);
+    if (!(gbps > 0.5 && gbps < 10000))
+        fail_msg("%s is %g GB/s", key, gbps);
+}
+
+/* The benchmark as a worker runs it, on this machine's GPUs. */
+static void test_gpu_copy_scan_measures_every_point(void **state)
+{
+    (void)state;
+    static struct copy_point points[1 << 14];
+    static struct scan scan;
+    struct copy_shape shape = {0};
+    const struct copy_wish wish = {0};
+    size_t expected = 0;
+    scan_run(&scan, &bench_gpu_copy, &machine, (const char *[]){"size=16M", NULL}, 1.0);
+    copy_shape_init(&shape, &machine, false);
+    for (unsigned a = 0; a < machine.ngpus; a++)
+        for (unsigned b = 0; b < machine.ngpus; b++) {
+            char key[32];
+            (void)snprintf(key, sizeof(key), "src=%u;dst=%u", a, b);
+            shape.direct[a][b] = a == b || scan_value(&scan, "peer_access", key) == 1;
+        }
+    size_t n = copy_plan(&shape, &wish, points, sizeof(points) / sizeof(points[0]));
+    for (size_t i = 0; i < n; i++)
+        for (unsigned gpu = 0; gpu < (points[i].all ? machine.ngpus : 1); gpu++) {
+            char key[VALUE_KEY_MAX];
+            assert_bandwidth(
+                &scan, copy_key(&shape, &points[i], points[i].all ? gpu : points[i].gpu, key));
+            expected++;
+        }
+    assert_int_equal(scan_count(&scan, "copy_bandwidth"), expected);
+    assert_int_equal(scan_count(&scan, "copy_shared"), machine.ngpus > 1 ? 3 * machine.ngpus : 0);
+    assert_int_equal(scan_count(&scan, "copy_latency"), 2 * 3 * 2 * machine.ngpus);
+    assert_true(scan_value(&scan, "copy_size", "mem=pinned") == 16 << 20);
+    assert_true(scan_value(&scan, "copy_latency", "dir=h2d;gpu=0;size=8;stat=p50") <=
+                scan_value(&scan, "copy_latency", "dir=h2d;gpu=0;size=8;stat=p99"));
+    assert_true(scan.sample.ops > 0 && scan.sample.device_ns > 0);
+    scan_end(&scan);
+}
+
+int main(void)
+{
+    char why[200] = "";
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_gpu_copy_host_copies_arrive),
+        cmocka_unit_test(test_gpu_copy_pageable_and_combined_copies_arrive),
+        cmocka_unit_test(test_gpu_copy_pairs_arrive),
+        cmocka_unit_test(test_gpu_copy_flows_at_once_arrive),
+        cmocka_unit_test(test_gpu_copy_check_finds_one_wrong_byte),
+        cmocka_unit_test(test_gpu_copy_kernel_copies_odd_sizes),
+        cmocka_unit_test(test_gpu_copy_time_grows_with_copies),
+        cmocka_unit_test(test_gpu_copy_latency_is_positive_and_checked),
+        cmocka_unit_test(test_gpu_copy_too_large_is_no_memory),
+        cmocka_unit_test(test_gpu_copy_unknown_address_is_no_device),
+        cmocka_unit_test(test_gpu_copy_scan_measures_every_point),
+    };
+    if (gpu_count(why, sizeof(why)) == 0) {
+        (void)printf("skipped: %s\n", why);
+        return SKIPPED;
+    }
+    if (fixture_find_gpus(&machine) == 0)
+        return SKIPPED;
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

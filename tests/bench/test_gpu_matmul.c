@@ -1,0 +1,170 @@
+/* Products of every type against the reference. Exits 77 without a GPU or cuBLASLt. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include <cmocka.h>
+
+#include <errno.h>
+#include <math.h>
+#include <string.h>
+
+#include "bench/gpu/gpu_sensors.h"
+#include "bench/registry.h"
+#include "kernels/matmul/gpu_matmul.h"
+#include "tests/lib/fixture_gpu.h"
+#include "tests/lib/fixture_scan.h"
+
+enum { SKIPPED = 77 };
+
+static struct bench_machine machine;
+static char msg[240];
+
+static void assert_good(int rc)
+{
+    if (rc)
+        fail_msg("%s", msg);
+}
+
+static int device_cc(unsigned gpu)
+{
+    struct gpu_matmul_device device;
+    assert_good(gpu_matmul_device(machine.gpus[gpu].pci_bdf, &device, msg, sizeof(msg)));
+    return device.cc;
+}
+
+static double read_entry(struct gpu_matmul *gpu, size_t row, size_t col)
+{
+    double value;
+    assert_good(gpu_matmul_read(gpu, row, col, &value, msg, sizeof(msg)));
+    return value;
+}
+
+/* Rows and columns that are no neighbours, corners among them; *worst is a share of the limit. */
+static void assert_product(struct gpu_matmul *gpu, enum matmul_type type, uint64_t seed, size_t n,
+                           double *worst)
+{
+    for (size_t k = 0; k < 100; k++) {
+        size_t row = k < 2 ? k * (n - 1) : k * 7919 % n, col = k < 3 ? 0 : k * 104729 % n;
+        double want = matmul_ref_entry(type, seed, n, row, col);
+        double limit = matmul_ref_limit(type, n, want), got = read_entry(gpu, row, col);
+        if (!(fabs(got - want) <= limit))
+            fail_msg("%s, n %zu: C[%zu][%zu] is %.9g, not %.9g +- %.2g", matmul_type_name(type), n,
+                     row, col, got, want, limit);
+        *worst = fmax(*worst, fabs(got - want) / limit);
+    }
+}
+
+static void check_type(unsigned device, enum matmul_type type, size_t n)
+{
+    struct gpu_matmul_config config = {
+        .pci_bdf = machine.gpus[device].pci_bdf, .type = type, .n = n, .seed = 7 + n};
+    struct gpu_matmul *gpu, *like;
+    double seconds, worst = 0;
+    bool done = false;
+    assert_good(gpu_matmul_open(&config, &gpu, msg, sizeof(msg)));
+    assert_true(gpu_matmul_guess(gpu) > 0);
+    assert_good(gpu_matmul_poison(gpu, msg, sizeof(msg)));
+    assert_true(isnan(read_entry(gpu, n - 1, n / 2)));
+    assert_good(gpu_matmul_queue(gpu, 0, 2, msg, sizeof(msg)));
+    assert_good(gpu_matmul_queue(gpu, 1, 1, msg, sizeof(msg)));
+    assert_good(gpu_matmul_wait(gpu, 1, &seconds, msg, sizeof(msg)));
+    assert_good(gpu_matmul_done(gpu, 0, &done, msg, sizeof(msg)));
+    assert_true(done && seconds > 0);
+    assert_product(gpu, type, config.seed, n, &worst);
+    config.like = gpu;
+    assert_good(gpu_matmul_open(&config, &like, msg, sizeof(msg)));
+    assert_product(like, type, config.seed, n, &worst);
+    print_message("GPU %u, %s, n %zu: %.1f TFLOP/s, worst error %.3f of the limit\n", device,
+                  matmul_type_name(type), n, matmul_flops(n) / gpu_matmul_guess(gpu) * 1e-12,
+                  worst);
+    gpu_matmul_close(like);
+    gpu_matmul_close(gpu);
+}
+
+static void test_gpu_matmul_types_agree_with_reference(void **state)
+{
+    (void)state;
+    static const size_t sizes[] = {256, 1040, 4096};
+    for (unsigned device = 0; device < machine.ngpus; device++)
+        for (int type = 0; type < MATMUL_TYPES; type++)
+            for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++)
+                if (gpu_matmul_has((enum matmul_type)type, device_cc(device)) &&
+                    (device == 0 || i == 0))
+                    check_type(device, (enum matmul_type)type, sizes[i]);
+}
+
+static void test_gpu_matmul_too_large_is_no_memory(void **state)
+{
+    (void)state;
+    struct gpu_matmul *gpu;
+    const struct gpu_matmul_config config = {
+        .pci_bdf = machine.gpus[0].pci_bdf, .type = MATMUL_FP64, .n = 1 << 20, .seed = 1};
+    assert_int_equal(gpu_matmul_open(&config, &gpu, msg, sizeof(msg)), -ENOMEM);
+    assert_null(gpu);
+    check_type(0, MATMUL_FP32, 256);
+}
+
+static void test_gpu_matmul_scan_emits_rates_and_readings(void **state)
+{
+    (void)state;
+    static struct scan scan;
+    unsigned groups = machine.ngpus > 1 ? 2 : 1;
+    scan_run(&scan, &bench_gpu_matmul, &machine, (const char *[]){"n=4096", NULL}, 2.4);
+    for (int type = 0; type < MATMUL_TYPES; type++) {
+        char key[VALUE_KEY_MAX];
+        (void)snprintf(key, sizeof(key), "type=%s;with=alone;gpu=0",
+                       matmul_type_name((enum matmul_type)type));
+        double tflops = scan_value(&scan, "matmul_rate", key);
+        assert_int_equal(!isnan(tflops), gpu_matmul_has((enum matmul_type)type, device_cc(0)));
+        double share = scan_value(&scan, "matmul_peak_share", key);
+        print_message("%s: %.1f TFLOP/s, %.2f of the data sheet, %.0f MHz, %.0f W, %.0f degC\n",
+                      key, tflops, share, scan_value(&scan, "gpu_clock_sm", key),
+                      scan_value(&scan, "gpu_power", key),
+                      scan_value(&scan, "gpu_temperature", key));
+        assert_false(tflops <= 0.01);
+        assert_false(share > 1.3); /* boost clocks above those of the data sheet */
+    }
+    assert_true(scan_count(&scan, "matmul_rate") >= (size_t)2 * groups * machine.ngpus);
+    assert_true(scan_value(&scan, "matmul_size", "") == 4096);
+    scan_end(&scan);
+}
+
+/* Where NVML answers at all, it tells the clock of a GPU that works. */
+static void test_gpu_matmul_sensors_read_something(void **state)
+{
+    (void)state;
+    struct gpu_sensors sensors;
+    struct gpu_reading reading;
+    struct err err = {0};
+    if (gpu_sensors_open(&sensors, machine.gpus[0].pci_bdf, &err)) {
+        print_message("%s\n", err.msg);
+        skip();
+    }
+    gpu_sensors_read(&sensors, &reading);
+    print_message("%.0f MHz, %.1f W, %.0f degC, power cap %.0f\n", reading.clock_mhz,
+                  reading.power_w, reading.temperature_c,
+                  reading.throttle[GPU_THROTTLE_SW_POWER_CAP]);
+    assert_true(reading.clock_mhz > 50 && reading.clock_mhz < 10000);
+    assert_false(reading.power_w < 1 || reading.power_w > 5000);
+    assert_false(reading.temperature_c < 0 || reading.temperature_c > 130);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_gpu_matmul_types_agree_with_reference),
+        cmocka_unit_test(test_gpu_matmul_too_large_is_no_memory),
+        cmocka_unit_test(test_gpu_matmul_scan_emits_rates_and_readings),
+        cmocka_unit_test(test_gpu_matmul_sensors_read_something),
+    };
+    if (fixture_find_gpus(&machine) == 0)
+        return SKIPPED;
+    if (gpu_matmul_load(msg, sizeof(msg))) {
+        (void)printf("skipped: %s\n", msg);
+        return SKIPPED;
+    }
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

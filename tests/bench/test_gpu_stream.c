@@ -1,0 +1,173 @@
+/* Every operation in every shape, every element; and that a wrong one is found. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include <cmocka.h>
+
+#include <errno.h>
+#include <math.h>
+#include <string.h>
+
+#include "bench/registry.h"
+#include "kernels/gpu/gpu_stream.h"
+#include "tests/lib/fixture_gpu.h"
+#include "tests/lib/fixture_scan.h"
+
+enum { SKIPPED = 77 };
+
+enum { BYTES = 7 * GPU_STREAM_GRAIN, ELEMENTS = BYTES / 8 };
+
+static struct bench_machine machine;
+static char msg[240];
+
+static void assert_good(int rc)
+{
+    if (rc)
+        fail_msg("%s", msg);
+}
+
+static struct gpu_stream *open_gpu(unsigned gpu, uint64_t bytes)
+{
+    const struct gpu_stream_config config = {
+        .pci_bdf = machine.gpus[gpu].pci_bdf, .bytes = bytes, .seed = 42};
+    struct gpu_stream *opened;
+    assert_good(gpu_stream_open(&config, &opened, msg, sizeof(msg)));
+    return opened;
+}
+
+static uint64_t wrong(struct gpu_stream *gpu, enum gpu_stream_op op)
+{
+    uint64_t count;
+    assert_good(gpu_stream_check(gpu, op, &count, msg, sizeof(msg)));
+    return count;
+}
+
+static double run(struct gpu_stream *gpu, enum gpu_stream_op op, unsigned shape, unsigned passes)
+{
+    double seconds;
+    assert_good(gpu_stream_queue(gpu, op, shape, passes, msg, sizeof(msg)));
+    assert_good(gpu_stream_wait(gpu, &seconds, msg, sizeof(msg)));
+    assert_true(seconds > 0);
+    return seconds;
+}
+
+static void test_gpu_stream_shapes_compute_their_operation(void **state)
+{
+    (void)state;
+    for (unsigned i = 0; i < machine.ngpus; i++) {
+        struct gpu_stream *gpu = open_gpu(i, BYTES);
+        for (int op = 0; op < GPU_STREAM_OPS; op++)
+            for (unsigned shape = 0; shape <= GPU_STREAM_DRIVER; shape++) {
+                if (shape == GPU_STREAM_DRIVER && op != GPU_STREAM_COPY)
+                    continue;
+                assert_good(gpu_stream_poison(gpu, msg, sizeof(msg)));
+                assert_int_equal(wrong(gpu, (enum gpu_stream_op)op), ELEMENTS);
+                (void)run(gpu, (enum gpu_stream_op)op, shape, 1);
+                if (wrong(gpu, (enum gpu_stream_op)op))
+                    fail_msg("%s, %s: wrong", gpu_stream_op_name((enum gpu_stream_op)op),
+                             gpu_stream_shape_name(shape));
+            }
+        gpu_stream_close(gpu);
+    }
+}
+
+/* Of whole numbers up to 2^24, one in 2^24 is 0 or alike: nearly all results differ. */
+static void test_gpu_stream_check_tells_operations_apart(void **state)
+{
+    (void)state;
+    struct gpu_stream *gpu = open_gpu(0, BYTES);
+    for (int ran = 0; ran < GPU_STREAM_OPS; ran++) {
+        (void)run(gpu, (enum gpu_stream_op)ran, 0, 1);
+        for (int op = 0; op < GPU_STREAM_OPS; op++)
+            if (op != ran)
+                assert_true(wrong(gpu, (enum gpu_stream_op)op) > (uint64_t)ELEMENTS / 10 * 9);
+    }
+    gpu_stream_close(gpu);
+}
+
+static void test_gpu_stream_time_grows_with_passes(void **state)
+{
+    (void)state;
+    struct gpu_stream *gpu = open_gpu(0, (uint64_t)256 << 20);
+    (void)run(gpu, GPU_STREAM_COPY, 4, 20);
+    double ten_s = run(gpu, GPU_STREAM_COPY, 4, 10), hundred_s = run(gpu, GPU_STREAM_COPY, 4, 100);
+    assert_true(hundred_s > 8 * ten_s && hundred_s < 12 * ten_s);
+    gpu_stream_close(gpu);
+}
+
+static void test_gpu_stream_refuses_what_it_cannot_do(void **state)
+{
+    (void)state;
+    struct gpu_stream *gpu;
+    struct gpu_stream_config config = {.pci_bdf = machine.gpus[0].pci_bdf, .bytes = 12345};
+    assert_int_equal(gpu_stream_open(&config, &gpu, msg, sizeof(msg)), -EINVAL);
+    assert_null(gpu);
+    config.bytes = (uint64_t)1 << 44;
+    assert_int_equal(gpu_stream_open(&config, &gpu, msg, sizeof(msg)), -ENOMEM);
+    assert_null(gpu);
+    gpu = open_gpu(0, BYTES);
+    assert_int_equal(gpu_stream_queue(gpu, GPU_STREAM_ADD, GPU_STREAM_DRIVER, 1, msg, sizeof(msg)),
+                     -EINVAL);
+    (void)run(gpu, GPU_STREAM_ADD, 0, 1);
+    assert_int_equal(wrong(gpu, GPU_STREAM_ADD), 0);
+    gpu_stream_close(gpu);
+}
+
+static void test_gpu_stream_scan_emits_every_operation(void **state)
+{
+    (void)state;
+    static struct scan scan;
+    static const char *const keys[] = {
+        "op=copy;via=kernel;with=alone;gpu=0", "op=scale;via=kernel;with=alone;gpu=0",
+        "op=add;via=kernel;with=alone;gpu=0", "op=triad;via=kernel;with=alone;gpu=0",
+        "op=copy;via=driver;with=alone;gpu=0"};
+    unsigned groups = machine.ngpus > 1 ? 2 : 1;
+    scan_run(&scan, &bench_gpu_stream, &machine, (const char *[]){"size=512M", NULL}, 1.0);
+    assert_int_equal(scan_count(&scan, "device_bandwidth"), 5 * groups * machine.ngpus);
+    assert_int_equal(scan_count(&scan, "shape_bandwidth"),
+                     (size_t)GPU_STREAM_OPS * GPU_STREAM_SHAPES * machine.ngpus);
+    assert_true(scan_value(&scan, "stream_size", "") == (double)((uint64_t)512 << 20));
+    for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
+        double gbps = scan_value(&scan, "device_bandwidth", keys[i]);
+        print_message("%s: %.0f GB/s\n", keys[i], gbps);
+        assert_true(gbps > 20 && gbps < 50000);
+    }
+    for (unsigned shape = 0; shape < GPU_STREAM_SHAPES; shape++) {
+        char key[VALUE_KEY_MAX];
+        (void)snprintf(key, sizeof(key), "op=copy;shape=%s;gpu=0", gpu_stream_shape_name(shape));
+        double gbps = scan_value(&scan, "shape_bandwidth", key);
+        (void)snprintf(key, sizeof(key), "op=triad;shape=%s;gpu=0", gpu_stream_shape_name(shape));
+        print_message("%-9s copy %.0f, triad %.0f GB/s\n", gpu_stream_shape_name(shape), gbps,
+                      scan_value(&scan, "shape_bandwidth", key));
+    }
+    scan_end(&scan);
+}
+
+static void test_gpu_stream_scan_keeps_the_shape_asked_for(void **state)
+{
+    (void)state;
+    static struct scan scan;
+    scan_run(&scan, &bench_gpu_stream, &machine,
+             (const char *[]){"size=64M", "shape=loop8-cs", NULL}, 0.2);
+    assert_int_equal(scan_count(&scan, "shape_bandwidth"), GPU_STREAM_OPS * machine.ngpus);
+    assert_true(scan_value(&scan, "shape_bandwidth", "op=add;shape=loop8-cs;gpu=0") > 0);
+    scan_end(&scan);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_gpu_stream_shapes_compute_their_operation),
+        cmocka_unit_test(test_gpu_stream_check_tells_operations_apart),
+        cmocka_unit_test(test_gpu_stream_time_grows_with_passes),
+        cmocka_unit_test(test_gpu_stream_refuses_what_it_cannot_do),
+        cmocka_unit_test(test_gpu_stream_scan_emits_every_operation),
+        cmocka_unit_test(test_gpu_stream_scan_keeps_the_shape_asked_for),
+    };
+    if (fixture_find_gpus(&machine) == 0)
+        return SKIPPED;
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,341 @@
+/* Schedules and their statistics by counting; the two scans over pairs through the contract. */
+#include "bench/cpu/pairs.h"
+
+#include <errno.h>
+#include <math.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "bench/registry.h"
+#include "kernels/cpu/busy.h"
+#include "kernels/cpu/mix64.h"
+#include "kernels/cpu/pingpong.h"
+#include "tests/lib/fixture_scan.h"
+
+static struct bench_machine machine;
+
+static void test_pairs_index_counts_up_by_pairs(void **state)
+{
+    (void)state;
+    for (unsigned n = 2; n <= 20; n++) {
+        size_t expected = 0;
+        for (unsigned a = 0; a < n; a++)
+            for (unsigned b = a + 1; b < n; b++, expected++) {
+                assert_int_equal(pairs_index(n, a, b), expected);
+                assert_int_equal(pairs_index(n, b, a), expected);
+            }
+        assert_int_equal(pairs_count(n), expected);
+    }
+}
+
+static void test_pairs_tournament_is_one(void **state)
+{
+    (void)state;
+    for (unsigned n = 2; n <= 65; n++) {
+        unsigned *met = calloc(pairs_count(n), sizeof(*met));
+        assert_non_null(met);
+        assert_int_equal(pairs_slots(n), n % 2 ? n : n - 1);
+        for (unsigned slot = 0; slot < pairs_slots(n); slot++) {
+            unsigned resting = 0;
+            for (unsigned a = 0; a < n; a++) {
+                int b = pairs_opponent(n, slot, a);
+                resting += b < 0;
+                if (b < 0)
+                    continue;
+                assert_in_range(b, 0, n - 1);
+                assert_int_not_equal(b, a);
+                assert_int_equal(pairs_opponent(n, slot, (unsigned)b), a); /* so: disjoint */
+                met[pairs_index(n, a, (unsigned)b)]++;
+            }
+            assert_int_equal(resting, n % 2);
+        }
+        for (size_t i = 0; i < pairs_count(n); i++)
+            assert_int_equal(met[i], 2); /* seen from both sides */
+        free(met);
+    }
+}
+
+static void test_pairs_shuffle_permutes(void **state)
+{
+    (void)state;
+    unsigned order[50], moved = 0, seen[50] = {0};
+    pairs_shuffle(order, 50, 3);
+    for (unsigned i = 0; i < 50; i++) {
+        seen[order[i]]++;
+        moved += order[i] != i;
+    }
+    for (unsigned i = 0; i < 50; i++)
+        assert_int_equal(seen[i], 1);
+    assert_true(moved > 25);
+}
+
+/* Given a busy and b in either state, how often is c busy? The run left out makes one difference.
+ */
+static void assert_balanced(const struct pairs_plan *plan, unsigned a, unsigned b, unsigned c)
+{
+    int runs[2] = {0, 0}, busy[2] = {0, 0};
+    for (unsigned run = 0; run < plan->runs; run++) {
+        if (!pairs_busy(plan, 0, run, a))
+            continue;
+        bool both = pairs_busy(plan, 0, run, b);
+        runs[both]++;
+        busy[both] += pairs_busy(plan, 0, run, c);
+    }
+    int half = (int)plan->ncolumns / 2;
+    assert_int_equal(runs[0], half);
+    assert_int_equal(runs[1], half - 1); /* without the run of all */
+    assert_int_equal(busy[0], half / 2);
+    assert_int_equal(busy[1], half / 2 - 1);
+}
+
+static void test_pairs_plan_balances_any_three(void **state)
+{
+    (void)state;
+    for (unsigned n = 3; n <= 33; n += 5) {
+        struct pairs_plan plan;
+        assert_true(pairs_plan_init(&plan, n, 1, n));
+        assert_int_equal(plan.runs, pairs_runs(n));
+        for (unsigned a = 0; a < n; a++)
+            for (unsigned b = 0; b < n; b++)
+                for (unsigned c = 0; c < n; c++)
+                    if (a != b && b != c && a != c)
+                        assert_balanced(&plan, a, b, c);
+        pairs_plan_free(&plan);
+    }
+}
+
+enum { CPUS = 64 };
+
+/* CPUs i and i + 32 share a core: 40% less when both are busy, and 2% of noise. */
+static void synthesise(const struct pairs_plan *plan, float *rates)
+{
+    for (unsigned pass = 0; pass < plan->passes; pass++)
+        for (unsigned run = 0; run < plan->runs; run++)
+            for (unsigned cpu = 0; cpu < CPUS; cpu++) {
+                size_t at = ((size_t)pass * plan->runs + run) * CPUS + cpu;
+                float noise = (float)(mix64(at) >> 40) * 0x1p-24f * 0.04f - 0.02f;
+                bool sibling = pairs_busy(plan, pass, run, (cpu + CPUS / 2) % CPUS);
+                rates[at] =
+                    pairs_busy(plan, pass, run, cpu) ? (sibling ? 0.6f : 1.0f) + noise : NAN;
+            }
+}
+
+static void test_pairs_slowdown_finds_siblings_although_all_have_one(void **state)
+{
+    (void)state;
+    struct pairs_plan plan;
+    assert_true(pairs_plan_init(&plan, CPUS, 3, 1));
+    float *rates = calloc((size_t)plan.passes * plan.runs * CPUS, sizeof(*rates));
+    assert_non_null(rates);
+    synthesise(&plan, rates);
+    for (unsigned a = 0; a < CPUS; a++)
+        for (unsigned b = a + 1; b < CPUS; b++) {
+            double slowdown = pairs_slowdown(&plan, rates, a, b);
+            if (b == a + CPUS / 2)
+                assert_true(fabs(slowdown - 1 / 0.6) < 0.02);
+            else
+                assert_true(fabs(slowdown - 1) < 0.02);
+        }
+    free(rates);
+    pairs_plan_free(&plan);
+}
+
+static void test_pairs_slowdown_without_rates_is_unknown(void **state)
+{
+    (void)state;
+    struct pairs_plan plan;
+    assert_true(pairs_plan_init(&plan, 2, 1, 1));
+    float rates[64];
+    assert_true(plan.runs * 2 <= 64);
+    for (unsigned i = 0; i < plan.runs * 2; i++)
+        rates[i] = i % 2 ? NAN : 1.0f;
+    assert_true(isnan(pairs_slowdown(&plan, rates, 0, 1)));
+    pairs_plan_free(&plan);
+}
+
+static void test_pairs_probe_refuses_one_cpu_and_too_many(void **state)
+{
+    (void)state;
+    struct scan scan;
+    static struct bench_machine odd;
+    const char *const none[] = {NULL};
+    odd.ncpus = 1;
+    assert_int_equal(scan_probe(&scan, &bench_core_to_core, &odd, none), -ENOTSUP);
+    assert_int_equal(scan_probe(&scan, &bench_smt_pairs, &odd, none), -ENOTSUP);
+    assert_string_equal(scan.err.msg, "needs at least two CPUs, and may use only one");
+    odd.ncpus = 2;
+    assert_int_equal(scan_probe(&scan, &bench_core_to_core, &odd, none), 0);
+    odd.ncpus = 256;
+    assert_int_equal(scan_probe(&scan, &bench_core_to_core, &odd, none), 0);
+    odd.ncpus = 400; /* two values of 79800 pairs */
+    assert_int_equal(scan_probe(&scan, &bench_core_to_core, &odd, none), -ENOTSUP);
+    assert_int_equal(scan_probe(&scan, &bench_smt_pairs, &odd, none), 0);
+}
+
+static void test_busy_ends_where_the_steps_lead(void **state)
+{
+    (void)state;
+    uint64_t chains[BUSY_CHAINS], start[BUSY_CHAINS];
+    for (int c = 0; c < BUSY_CHAINS; c++)
+        start[c] = chains[c] = mix64((uint64_t)c);
+    busy_run(chains, 0);
+    assert_memory_equal(chains, start, sizeof(start));
+    busy_run(chains, 1);
+    assert_true(chains[3] == start[3] * 6364136223846793005u + 1442695040888963407u);
+    busy_run(chains, 999);
+    for (int c = 0; c < BUSY_CHAINS; c++) {
+        assert_true(chains[c] == busy_expect(start[c], 1000));
+        assert_true(chains[c] != busy_expect(start[c], 999));
+    }
+}
+
+struct rally {
+    _Atomic uint32_t ball;
+    bool answered;
+};
+
+static void *answer_100(void *arg)
+{
+    struct rally *rally = arg;
+    rally->answered = pingpong_answer(&rally->ball, 100, NULL);
+    return NULL;
+}
+
+static bool at_once(void *arg)
+{
+    ++*(unsigned *)arg;
+    return true;
+}
+
+static void test_pingpong_counts_trips(void **state)
+{
+    (void)state;
+    struct rally rally = {.ball = UINT32_MAX - 3}; /* wraps on the way */
+    pthread_t thread;
+    assert_int_equal(pthread_create(&thread, NULL, answer_100, &rally), 0);
+    assert_true(pingpong_ask(&rally.ball, 100, NULL));
+    (void)pthread_join(thread, NULL);
+    assert_true(rally.answered);
+    assert_int_equal(rally.ball, 196);
+}
+
+static void test_pingpong_gives_up_when_told(void **state)
+{
+    (void)state;
+    _Atomic uint32_t ball = 10;
+    unsigned asked = 0;
+    const struct pingpong_patience patience = {at_once, &asked};
+    assert_false(pingpong_answer(&ball, 1, &patience));
+    assert_int_equal(ball, 10);
+    assert_false(pingpong_ask(&ball, 1, &patience));
+    assert_int_equal(ball, 11);
+    assert_int_equal(asked, 2);
+}
+
+/*
+ * Once more where it is not as it must be, and ends with the last: other processes and a hypervisor
+ * can keep two CPUs from ever running at once for as long as a pair is given.
+ */
+static void run_until(struct scan *scan, const struct bench *bench, double budget_s,
+                      bool (*good)(const struct scan *scan))
+{
+    const char *const none[] = {NULL};
+    scan_run(scan, bench, &machine, none, budget_s);
+    for (int tries = 1; tries < 50 && !good(scan); tries++) {
+        scan_end(scan);
+        scan_run(scan, bench, &machine, none, budget_s);
+    }
+}
+
+static bool all_pairs_met(const struct scan *scan)
+{
+    return scan_count(scan, "pair_latency") == pairs_count(machine.ncpus);
+}
+
+static double first_slowdown(const struct scan *scan)
+{
+    char key[64];
+    (void)snprintf(key, sizeof(key), "a=%u;b=%u", machine.cpus[0].os_cpu, machine.cpus[1].os_cpu);
+    return scan_value(scan, "pair_slowdown", key);
+}
+
+/* The machine may be busy with other tests. */
+static bool all_pairs_slow_down(const struct scan *scan)
+{
+    return scan_count(scan, "pair_slowdown") == pairs_count(machine.ncpus) &&
+           first_slowdown(scan) > 0.3 && first_slowdown(scan) < 4;
+}
+
+static void test_core_to_core_every_pair(void **state)
+{
+    (void)state;
+    struct scan scan;
+    if (machine.ncpus < 2)
+        skip();
+    machine.ncpus = machine.ncpus > 4 ? 4 : machine.ncpus;
+    run_until(&scan, &bench_core_to_core, 0.05, all_pairs_met);
+    assert_int_equal(scan_count(&scan, "pair_latency"), pairs_count(machine.ncpus));
+    char key[64];
+    unsigned a = machine.cpus[0].os_cpu, b = machine.cpus[1].os_cpu;
+    (void)snprintf(key, sizeof(key), "a=%u;b=%u", a, b);
+    double latency = scan_value(&scan, "pair_latency", key);
+    double least = scan_value(&scan, "pair_latency_min", key);
+    assert_true(least > 5 && least <= latency); /* ns; faster than that is no transfer */
+    assert_true(latency < 1e6);
+    scan_end(&scan);
+}
+
+/* Two players on one CPU cannot both run: no answer, so no value, and no hang. */
+static void test_core_to_core_silence_has_no_value(void **state)
+{
+    (void)state;
+    struct scan scan;
+    static struct bench_machine crowded;
+    const char *const none[] = {NULL};
+    crowded = machine;
+    crowded.ncpus = 2;
+    crowded.cpus[1].os_cpu = crowded.cpus[0].os_cpu;
+    scan_run(&scan, &bench_core_to_core, &crowded, none, 0.01);
+    assert_int_equal(scan_count(&scan, "pair_latency"), 0);
+    assert_int_equal(scan_count(&scan, "pair_latency_min"), 0);
+    scan_end(&scan);
+}
+
+static void test_smt_pairs_every_pair(void **state)
+{
+    (void)state;
+    struct scan scan;
+    if (machine.ncpus < 2)
+        skip();
+    machine.ncpus = machine.ncpus > 4 ? 4 : machine.ncpus;
+    run_until(&scan, &bench_smt_pairs, 0.3, all_pairs_slow_down);
+    assert_int_equal(scan_count(&scan, "pair_slowdown"), pairs_count(machine.ncpus));
+    assert_true(first_slowdown(&scan) > 0.3 && first_slowdown(&scan) < 4);
+    scan_end(&scan);
+}
+
+int main(void)
+{
+    scan_machine_init(&machine);
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_pairs_index_counts_up_by_pairs),
+        cmocka_unit_test(test_pairs_tournament_is_one),
+        cmocka_unit_test(test_pairs_shuffle_permutes),
+        cmocka_unit_test(test_pairs_plan_balances_any_three),
+        cmocka_unit_test(test_pairs_slowdown_finds_siblings_although_all_have_one),
+        cmocka_unit_test(test_pairs_slowdown_without_rates_is_unknown),
+        cmocka_unit_test(test_pairs_probe_refuses_one_cpu_and_too_many),
+        cmocka_unit_test(test_busy_ends_where_the_steps_lead),
+        cmocka_unit_test(test_pingpong_counts_trips),
+        cmocka_unit_test(test_pingpong_gives_up_when_told),
+        cmocka_unit_test(test_core_to_core_every_pair),
+        cmocka_unit_test(test_core_to_core_silence_has_no_value),
+        cmocka_unit_test(test_smt_pairs_every_pair),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

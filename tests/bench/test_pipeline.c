@@ -1,0 +1,289 @@
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "bench/registry.h"
+#include "harness/sys/clock.h"
+
+/* A worker's side of the contract: parameters as `-p` gives them, and the context. */
+struct job {
+    _Alignas(16) char params[BENCH_PARAMS_MAX];
+    struct bench_ctx ctx;
+    struct err err;
+};
+
+static void set_params(struct job *job, const char *const *pairs)
+{
+    opts_set_defaults(bench_pipeline.opts, job->params);
+    for (; *pairs; pairs++)
+        if (opts_set_pair(bench_pipeline.opts, job->params, *pairs, &job->err))
+            fail_msg("%s", job->err.msg);
+}
+
+static void job_open(struct job *job, const char *const *pairs)
+{
+    assert_true(bench_pipeline.params_size <= sizeof(job->params));
+    memset(job, 0, sizeof(*job));
+    set_params(job, pairs);
+    job->ctx = (struct bench_ctx){.params = job->params,
+                                  .workers = 1,
+                                  .threads = 2,
+                                  .seed = 7,
+                                  .device = DEVICE_SIM,
+                                  .err = &job->err};
+    assert_int_equal(bench_pipeline.validate(job->params, &job->err), 0);
+    assert_int_equal(bench_pipeline.probe(&job->ctx), 0);
+    if (bench_pipeline.setup(&job->ctx))
+        fail_msg("%s", job->err.msg);
+}
+
+static void job_run(struct job *job, uint64_t iters, struct sample *sample)
+{
+    if (bench_pipeline.run(&job->ctx, iters, sample))
+        fail_msg("%s", job->err.msg);
+}
+
+static void job_assert_right(struct job *job)
+{
+    if (bench_pipeline.check(&job->ctx))
+        fail_msg("%s", job->err.msg);
+}
+
+#define SMALL "rows=200", "cols=70", "sim_work_us=100"
+
+static void run_and_check(const char *const *pairs)
+{
+    struct job job;
+    struct sample sample = {.start_ns = 11, .elapsed_ns = 12};
+    job_open(&job, pairs);
+    job_run(&job, 3, &sample);
+    job_run(&job, 4, &sample);
+    assert_int_equal(sample.iters, 4);
+    assert_int_equal(sample.ops, 4 * 200);
+    assert_int_equal(sample.bytes, 4 * 200 * 70 * sizeof(float));
+    assert_int_equal(sample.device_ns, 4 * 200000);
+    assert_int_equal(sample.start_ns + sample.elapsed_ns, 23);
+    job_assert_right(&job);
+    job_run(&job, 1, &sample); /* may go on as load after a check */
+    bench_pipeline.teardown(&job.ctx);
+    assert_null(job.ctx.state);
+}
+
+static void test_pipeline_right_with_any_prefetch(void **state)
+{
+    (void)state;
+    run_and_check((const char *const[]){SMALL, "prefetch=0", NULL});
+    run_and_check((const char *const[]){SMALL, "prefetch=1", NULL});
+    run_and_check((const char *const[]){SMALL, "prefetch=3", NULL});
+}
+
+static void test_pipeline_right_pageable_and_spinning(void **state)
+{
+    (void)state;
+    run_and_check((const char *const[]){SMALL, "pinned=0", NULL});
+    run_and_check((const char *const[]){SMALL, "wait=spin", NULL});
+}
+
+static void test_pipeline_right_with_other_parameters(void **state)
+{
+    (void)state;
+    run_and_check((const char *const[]){SMALL, "lambda=0", "alpha=1", "window=1", NULL});
+    run_and_check((const char *const[]){SMALL, "lambda=2", "window=70", "block=200", NULL});
+    run_and_check((const char *const[]){SMALL, "lambda=-1.5", "block=1", NULL});
+}
+
+/* The first samples retire fewer batches than they submit, a drained pipeline none at all. */
+static void test_pipeline_device_time_belongs_to_retired_batches(void **state)
+{
+    (void)state;
+    struct job job;
+    struct sample sample = {0};
+    job_open(&job, (const char *const[]){SMALL, "prefetch=3", NULL});
+    job_run(&job, 3, &sample);
+    assert_int_equal(sample.device_ns, 0);
+    job_run(&job, 1, &sample);
+    assert_int_equal(sample.device_ns, 200000);
+    bench_pipeline.teardown(&job.ctx);
+}
+
+/* Time of one step, steady, that makes next to nothing on the CPU: the best of a few. */
+static uint64_t steady_step_ns(const char *const *pairs)
+{
+    struct job job;
+    struct sample sample = {0};
+    uint64_t best_ns = UINT64_MAX;
+    job_open(&job, pairs);
+    job_run(&job, 2, &sample);
+    for (int i = 0; i < 5; i++) {
+        uint64_t start_ns = clock_now_ns();
+        job_run(&job, 1, &sample);
+        uint64_t took_ns = clock_now_ns() - start_ns;
+        best_ns = took_ns < best_ns ? took_ns : best_ns;
+    }
+    bench_pipeline.teardown(&job.ctx);
+    return best_ns;
+}
+
+/* 64 KB at 0.0016 GB/s and one pass of 40 ms: 80 ms in turn, 40 ms when overlapped. */
+static void test_pipeline_prefetch_overlaps_copy_and_work(void **state)
+{
+    (void)state;
+#define SLOW "rows=64", "cols=250", "sim_gbps=0.0016", "sim_work_us=40000", "gpu_work=1"
+    uint64_t in_turn_ns = steady_step_ns((const char *const[]){SLOW, "prefetch=0", NULL});
+    uint64_t overlapped_ns = steady_step_ns((const char *const[]){SLOW, "prefetch=1", NULL});
+    assert_true(in_turn_ns >= 80000000);
+    assert_true(overlapped_ns < in_turn_ns * 3 / 4);
+}
+
+/* The harness records where the pages of this buffer lie, so it has to be the data. */
+static void test_pipeline_publishes_its_source_data(void **state)
+{
+    (void)state;
+    struct job job;
+    job_open(&job, (const char *const[]){SMALL, NULL});
+    assert_non_null(job.ctx.buffer);
+    assert_true(job.ctx.buffer_bytes >= 200 * 70 * sizeof(float));
+    bench_pipeline.teardown(&job.ctx);
+    assert_null(job.ctx.buffer);
+}
+
+static void test_pipeline_corrupted_data_fails_the_check(void **state)
+{
+    (void)state;
+    struct job job;
+    struct sample sample = {0};
+    job_open(&job, (const char *const[]){SMALL, NULL});
+    job_run(&job, 2, &sample);
+    job_assert_right(&job);
+    float *data = (float *)(uintptr_t)job.ctx.buffer;
+    for (size_t i = 0; i < job.ctx.buffer_bytes / sizeof(*data); i++)
+        data[i] += 0.001f;
+    assert_int_equal(bench_pipeline.check(&job.ctx), -EBADMSG);
+    assert_non_null(strstr(job.err.msg, "raw batch["));
+    bench_pipeline.teardown(&job.ctx);
+}
+
+static void test_pipeline_data_differ_by_seed_and_not_by_team(void **state)
+{
+    (void)state;
+    struct job one, two;
+    job_open(&one, (const char *const[]){SMALL, NULL});
+    job_open(&two, (const char *const[]){SMALL, NULL});
+    assert_memory_equal(one.ctx.buffer, two.ctx.buffer, one.ctx.buffer_bytes);
+    bench_pipeline.teardown(&two.ctx);
+
+    two.ctx.threads = 5;
+    assert_int_equal(bench_pipeline.setup(&two.ctx), 0);
+    assert_memory_equal(one.ctx.buffer, two.ctx.buffer, one.ctx.buffer_bytes);
+    bench_pipeline.teardown(&two.ctx);
+
+    two.ctx.seed = 8;
+    assert_int_equal(bench_pipeline.setup(&two.ctx), 0);
+    assert_memory_not_equal(one.ctx.buffer, two.ctx.buffer, one.ctx.buffer_bytes);
+    bench_pipeline.teardown(&two.ctx);
+    bench_pipeline.teardown(&one.ctx);
+}
+
+/* Every thread of the team registers, or its time would be missing from the split of the loss. */
+static void test_pipeline_threads_register_their_visits(void **state)
+{
+    (void)state;
+    struct job job;
+    struct sample sample = {0};
+    struct visit_log *visits = calloc(1, sizeof(*visits));
+    job_open(&job, (const char *const[]){SMALL, NULL});
+    bench_pipeline.teardown(&job.ctx);
+    job.ctx.visits = visits;
+    job.ctx.threads = 3;
+    assert_int_equal(bench_pipeline.setup(&job.ctx), 0);
+    job_run(&job, 1, &sample);
+    assert_int_equal(visits->threads, 3);
+    bench_pipeline.teardown(&job.ctx);
+    free(visits);
+}
+
+static void assert_refused(const char *const *pairs, const char *first, const char *second)
+{
+    struct job job = {0};
+    set_params(&job, pairs);
+    assert_int_equal(bench_pipeline.validate(job.params, &job.err), -EINVAL);
+    assert_non_null(strstr(job.err.msg, first));
+    assert_non_null(strstr(job.err.msg, second));
+}
+
+static void test_pipeline_refuses_sizes_that_make_no_sense(void **state)
+{
+    (void)state;
+    assert_refused((const char *const[]){"rows=1073741824", "cols=32768", NULL}, "rows 1073741824",
+                   "cols 32768");
+    assert_refused((const char *const[]){"rows=65537", "cols=16384", NULL}, "rows 65537", "4 GiB");
+    assert_refused((const char *const[]){"window=513", NULL}, "window 513", "cols 512");
+    assert_refused((const char *const[]){"block=2049", NULL}, "block 2049", "rows 2048");
+    assert_refused((const char *const[]){"rows=1000000", "block=1", NULL}, "block 1",
+                   "rows 1000000");
+}
+
+static void test_pipeline_options_refuse_values_out_of_range(void **state)
+{
+    (void)state;
+    static const char *const bad[] = {
+        "rows=0",        "cols=0",   "block=0",    "window=0", "prefetch=9", "prefetch=-1",
+        "gpu_work=0",    "wait=nap", "sim_gbps=0", "alpha=0",  "alpha=1.1",  "lambda=6",
+        "sim_work_us=0", "rows=1e3", "rows=1 ",    "pinned=2", "threads=4"};
+    struct job job = {0};
+    opts_set_defaults(bench_pipeline.opts, job.params);
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+        assert_true(opts_set_pair(bench_pipeline.opts, job.params, bad[i], &job.err) < 0);
+}
+
+static void test_pipeline_teardown_after_failed_setup(void **state)
+{
+    (void)state;
+    struct job job;
+    job_open(&job, (const char *const[]){SMALL, NULL});
+    bench_pipeline.teardown(&job.ctx);
+    bench_pipeline.teardown(&job.ctx);
+
+    job.ctx.device = DEVICE_NONE;
+    assert_int_equal(bench_pipeline.probe(&job.ctx), -ENOTSUP);
+    assert_int_equal(bench_pipeline.setup(&job.ctx), -ENOTSUP);
+    bench_pipeline.teardown(&job.ctx);
+}
+
+static void test_pipeline_is_registered_with_its_scenario(void **state)
+{
+    (void)state;
+    assert_ptr_equal(bench_find(bench_registry, "pipeline"), &bench_pipeline);
+    for (const struct scenario *s = scenario_registry; s->name; s++) {
+        assert_non_null(bench_find(bench_registry, s->parts[0].foreground));
+        if (s->background)
+            assert_non_null(bench_find(bench_registry, s->background));
+    }
+    assert_non_null(scenario_find(scenario_registry, "pipeline"));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_pipeline_right_with_any_prefetch),
+        cmocka_unit_test(test_pipeline_right_pageable_and_spinning),
+        cmocka_unit_test(test_pipeline_right_with_other_parameters),
+        cmocka_unit_test(test_pipeline_device_time_belongs_to_retired_batches),
+        cmocka_unit_test(test_pipeline_prefetch_overlaps_copy_and_work),
+        cmocka_unit_test(test_pipeline_publishes_its_source_data),
+        cmocka_unit_test(test_pipeline_corrupted_data_fails_the_check),
+        cmocka_unit_test(test_pipeline_data_differ_by_seed_and_not_by_team),
+        cmocka_unit_test(test_pipeline_threads_register_their_visits),
+        cmocka_unit_test(test_pipeline_refuses_sizes_that_make_no_sense),
+        cmocka_unit_test(test_pipeline_options_refuse_values_out_of_range),
+        cmocka_unit_test(test_pipeline_teardown_after_failed_setup),
+        cmocka_unit_test(test_pipeline_is_registered_with_its_scenario),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,64 @@
+/* Counters under false sharing: the kernel by counting, the scan through the contract. */
+#include <errno.h>
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "bench/registry.h"
+#include "kernels/cpu/share.h"
+#include "tests/lib/fixture_scan.h"
+
+static struct bench_machine machine;
+static const char *const none[] = {NULL};
+
+static void test_share_counts_one_byte(void **state)
+{
+    (void)state;
+    _Atomic uint8_t counters[3] = {7, 250, 9};
+    share_count(&counters[1], 300);
+    assert_int_equal(counters[0], 7);
+    assert_int_equal(counters[1], (250 + 300) % 256);
+    assert_int_equal(counters[2], 9);
+}
+
+static void test_false_sharing_layouts(void **state)
+{
+    (void)state;
+    struct scan scan;
+    if (machine.ncpus < 2)
+        skip();
+    machine.ncpus = machine.ncpus > 4 ? 4 : machine.ncpus;
+    scan_run(&scan, &bench_false_sharing, &machine, none, 0.3);
+    size_t settings = machine.ncpus == 2 ? 1 : 2;
+    assert_int_equal(scan_count(&scan, "write_rate"), 3 * settings);
+    assert_int_equal(scan_count(&scan, "slowdown_vs_padded"), 2 * settings);
+    double same = scan_value(&scan, "write_rate", "layout=same;threads=2");
+    double padded = scan_value(&scan, "write_rate", "layout=padded;threads=2");
+    assert_true(same > 0 && padded > 0);
+    assert_true(isnan(scan_value(&scan, "slowdown_vs_padded", "layout=padded;threads=2")));
+    /* Wide: other tests may keep the two from running at the same time at all. */
+    assert_true(scan_value(&scan, "slowdown_vs_padded", "layout=same;threads=2") > 0.8);
+    scan_end(&scan);
+}
+
+static void test_false_sharing_refuses_one_cpu(void **state)
+{
+    (void)state;
+    struct scan scan;
+    static struct bench_machine lonely = {.ncpus = 1};
+    assert_int_equal(scan_probe(&scan, &bench_false_sharing, &lonely, none), -ENOTSUP);
+}
+
+int main(void)
+{
+    scan_machine_init(&machine);
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_share_counts_one_byte),
+        cmocka_unit_test(test_false_sharing_layouts),
+        cmocka_unit_test(test_false_sharing_refuses_one_cpu),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

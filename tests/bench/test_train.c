@@ -1,0 +1,300 @@
+/* Ranks as threads on one board, on device sim: who was waited for, and how long. */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include <pthread.h>
+#include <sys/mman.h>
+#include <time.h>
+
+#include "bench/device/reduce.h"
+#include "bench/feed/lateness.h"
+#include "bench/registry.h"
+#include "harness/sys/clock.h"
+#include "harness/worker/meeting.h"
+
+enum { RANKS = 3, WARM_UP = 2, STEPS = 12 };
+
+/* A rank's side of the contract. */
+struct rank {
+    _Alignas(16) char params[BENCH_PARAMS_MAX];
+    struct bench_ctx ctx;
+    struct err err;
+    struct board_seat seat;
+    struct peers peers;
+    unsigned warm_up, steps; /* how many, not measured and measured */
+    unsigned sleep_us;       /* before each of them */
+    uint64_t took_ns;        /* the shortest measured one */
+    int rc;
+};
+
+static void rank_init(struct rank *rank, unsigned workers, unsigned slots)
+{
+    static const char *const pairs[] = {"rows=64", "cols=32", "sim_work_us=10", "gradient=1M"};
+    memset(rank, 0, sizeof(*rank));
+    opts_set_defaults(bench_train.opts, rank->params);
+    for (size_t i = 0; i < sizeof(pairs) / sizeof(pairs[0]); i++)
+        assert_int_equal(opts_set_pair(bench_train.opts, rank->params, pairs[i], &rank->err), 0);
+    rank->ctx = (struct bench_ctx){.params = rank->params,
+                                   .workers = workers,
+                                   .slots = slots,
+                                   .threads = 1,
+                                   .seed = 7,
+                                   .device = DEVICE_SIM,
+                                   .err = &rank->err,
+                                   .peers = &rank->peers,
+                                   .values = calloc(1, sizeof(struct value_log))};
+    rank->warm_up = WARM_UP;
+    rank->steps = STEPS;
+    rank->took_ns = UINT64_MAX;
+    rank->peers.size = 1;
+    assert_non_null(rank->ctx.values);
+    assert_int_equal(bench_train.validate(rank->params, &rank->err), 0);
+}
+
+static int run_steps(struct rank *rank, unsigned n, bool measuring)
+{
+    int rc = 0;
+    rank->ctx.measuring = measuring;
+    for (unsigned i = 0; i < n && !rc; i++) {
+        struct sample sample = {0};
+        (void)nanosleep(&(struct timespec){.tv_nsec = rank->sleep_us * 1000L}, NULL);
+        uint64_t start_ns = clock_now_ns();
+        rc = bench_train.run(&rank->ctx, 1, &sample);
+        uint64_t took_ns = clock_now_ns() - start_ns;
+        rank->took_ns = measuring && took_ns < rank->took_ns ? took_ns : rank->took_ns;
+        if (!rc && (sample.iters != 1 || sample.ops != 64 || sample.bytes != sizeof(float) * 2048))
+            rc = -ERANGE;
+    }
+    return rc;
+}
+
+static void *live(void *arg)
+{
+    struct rank *rank = arg;
+    rank->rc = bench_train.probe(&rank->ctx);
+    if (!rank->rc)
+        rank->rc = bench_train.setup(&rank->ctx);
+    if (!rank->rc)
+        rank->rc = run_steps(rank, rank->warm_up, false);
+    if (!rank->rc)
+        rank->rc = run_steps(rank, rank->steps, true);
+    if (!rank->rc)
+        rank->rc = bench_train.check(&rank->ctx);
+    bench_train.teardown(&rank->ctx);
+    return NULL;
+}
+
+static void team_init(struct rank ranks[RANKS])
+{
+    for (unsigned r = 0; r < RANKS; r++) {
+        rank_init(&ranks[r], RANKS, RANKS);
+        ranks[r].ctx.worker = r;
+    }
+}
+
+/* Until all are done; each then has its rc. */
+static void team_live(struct rank ranks[RANKS])
+{
+    pthread_t thread[RANKS];
+    struct board *board = mmap(NULL, sizeof(*board), PROT_READ | PROT_WRITE,
+                               MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    assert_true(board != MAP_FAILED);
+    for (unsigned r = 0; r < RANKS; r++) {
+        board_sit(board, &ranks[r].seat, r, RANKS, &ranks[r].peers);
+        assert_int_equal(pthread_create(&thread[r], NULL, live, &ranks[r]), 0);
+    }
+    for (unsigned r = 0; r < RANKS; r++)
+        assert_int_equal(pthread_join(thread[r], NULL), 0);
+    (void)munmap(board, sizeof(*board));
+}
+
+static void team_free(struct rank ranks[RANKS])
+{
+    for (unsigned r = 0; r < RANKS; r++)
+        free(ranks[r].ctx.values);
+}
+
+/* What rank 0 emitted for rank r; -1 = nothing. */
+static double emitted(const struct rank *ranks, const char *metric, unsigned r)
+{
+    char key[VALUE_KEY_MAX];
+    const struct value_log *log = ranks[0].ctx.values;
+    (void)snprintf(key, sizeof(key), "rank=%u", r);
+    for (uint32_t i = 0; i < log->n; i++)
+        if (strcmp(bench_train.metrics[log->value[i].metric].name, metric) == 0 &&
+            strcmp(log->value[i].key, key) == 0)
+            return log->value[i].value;
+    return -1;
+}
+
+/* Whether rank 1 was waited for, as it must be where no other stalls. */
+static bool names_rank_1(const struct rank *ranks)
+{
+    return emitted(ranks, "waited_for_share", 1) > 0.7 &&
+           emitted(ranks, "waited_for_time", 1) > 0.010 && emitted(ranks, "wait_time", 0) > 0.010 &&
+           emitted(ranks, "wait_time", 2) > 0.010 &&
+           emitted(ranks, "wait_time", 1) < emitted(ranks, "wait_time", 0);
+}
+
+/*
+ * Rank 1 sleeps 20 ms before each step, the others make theirs in well under that: on a busy
+ * machine not always, so in one of a few runs.
+ */
+static void test_train_names_the_slow_rank(void **state)
+{
+    (void)state;
+    struct rank ranks[RANKS];
+    double shares = 0;
+    for (int tries = 0; tries < 5; tries++) {
+        team_init(ranks);
+        ranks[1].sleep_us = 20000;
+        team_live(ranks);
+        if (ranks[0].rc || tries == 4 || names_rank_1(ranks))
+            break;
+        team_free(ranks);
+    }
+    for (unsigned r = 0; r < RANKS; r++) {
+        if (ranks[r].rc)
+            fail_msg("rank %u: %d %s", r, ranks[r].rc, ranks[r].err.msg);
+        assert_true(r == 0 || ranks[r].ctx.values->n == 0);
+        shares += emitted(ranks, "waited_for_share", r);
+    }
+    assert_true(shares > 0.999 && shares < 1.001);
+    assert_true(names_rank_1(ranks));
+    team_free(ranks);
+}
+
+/* 3 ranks, 1 MiB at 0.1 GB/s: 2 * 2/3 * 1048576 / 0.1e9 s = 13.98 ms. */
+static void test_train_step_takes_the_ring_s_time(void **state)
+{
+    (void)state;
+    struct rank ranks[RANKS];
+    team_init(ranks);
+    for (unsigned r = 0; r < RANKS; r++)
+        assert_int_equal(
+            opts_set_pair(bench_train.opts, ranks[r].params, "sim_reduce_gbps=0.1", &ranks[r].err),
+            0);
+    team_live(ranks);
+    for (unsigned r = 0; r < RANKS; r++) {
+        assert_int_equal(ranks[r].rc, 0);
+        assert_true(ranks[r].took_ns > 13980000);
+    }
+    team_free(ranks);
+}
+
+/* The harness sees to equal numbers of steps; were they not, the times would be of other steps. */
+static void test_train_refuses_ranks_that_measured_other_steps(void **state)
+{
+    (void)state;
+    struct rank ranks[RANKS];
+    team_init(ranks);
+    ranks[2].warm_up++;
+    ranks[2].steps--;
+    team_live(ranks);
+    for (unsigned r = 0; r < RANKS; r++) {
+        assert_int_equal(ranks[r].rc, -EPROTO);
+        assert_string_equal(ranks[r].err.msg, "rank 2 did 11 steps, rank 0 12");
+    }
+    assert_int_equal(ranks[0].ctx.values->n, 0);
+    team_free(ranks);
+}
+
+static void test_train_alone_is_a_baseline_without_anybody_to_wait_for(void **state)
+{
+    (void)state;
+    struct rank one;
+    rank_init(&one, 1, 2);
+    (void)live(&one);
+    if (one.rc)
+        fail_msg("%s", one.err.msg);
+    assert_int_equal(one.ctx.values->n, 0);
+    free(one.ctx.values);
+}
+
+static void test_train_needs_two_workers(void **state)
+{
+    (void)state;
+    struct rank one;
+    rank_init(&one, 1, 1);
+    assert_int_equal(bench_train.probe(&one.ctx), -ENOTSUP);
+    assert_non_null(strstr(one.err.msg, "two workers"));
+    free(one.ctx.values);
+}
+
+static void test_train_needs_a_gpu_for_each_rank(void **state)
+{
+    (void)state;
+    struct rank two;
+    static struct bench_machine machine = {.ngpus = 1};
+    rank_init(&two, 2, 2);
+    two.ctx.device = DEVICE_CUDA;
+    two.ctx.machine = &machine;
+    assert_int_equal(reduce_probe(&two.ctx), -ENOTSUP);
+#ifdef CONTEND_HAVE_CUDA
+    assert_non_null(strstr(two.err.msg, "2 workers needs a GPU for each; 1 visible"));
+#endif
+    two.ctx.device = DEVICE_NONE;
+    assert_int_equal(reduce_probe(&two.ctx), -ENOTSUP);
+    free(two.ctx.values);
+}
+
+static void test_train_refuses_half_a_float(void **state)
+{
+    (void)state;
+    struct rank rank;
+    rank_init(&rank, 2, 2);
+    assert_int_equal(opts_set_pair(bench_train.opts, rank.params, "gradient=6", &rank.err), 0);
+    assert_int_equal(bench_train.validate(rank.params, &rank.err), -EINVAL);
+    assert_non_null(strstr(rank.err.msg, "gradient 6"));
+    assert_true(opts_set_pair(bench_train.opts, rank.params, "gradient=0", &rank.err) < 0);
+    free(rank.ctx.values);
+}
+
+/* Three ranks, four steps, worked out by hand; in the last all come at once. */
+static void test_lateness_of_known_times(void **state)
+{
+    (void)state;
+    static const uint64_t came_ns[RANKS * 4] = {
+        100, 230, 300, 400, /* rank 0 */
+        110, 200, 350, 400, /* rank 1 */
+        170, 210, 340, 400, /* rank 2 */
+    };
+    struct lateness ranks[RANKS] = {{0}};
+    lateness_add(ranks, RANKS, came_ns, 4);
+    assert_int_equal(ranks[0].last, 2); /* step 1 by 30, step 3 by 0 */
+    assert_int_equal(ranks[0].late_ns, 30);
+    assert_int_equal(ranks[0].wait_ns, 70 + 0 + 50);
+    assert_int_equal(ranks[1].last, 1);
+    assert_int_equal(ranks[1].late_ns, 50);
+    assert_int_equal(ranks[1].wait_ns, 60 + 30 + 0);
+    assert_int_equal(ranks[2].last, 1);
+    assert_int_equal(ranks[2].late_ns, 70);
+    assert_int_equal(ranks[2].wait_ns, 0 + 20 + 10);
+
+    lateness_add(ranks, RANKS, came_ns, 4); /* chunks add up */
+    assert_int_equal(ranks[2].late_ns, 140);
+    assert_int_equal(ranks[1].wait_ns, 180);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_train_names_the_slow_rank),
+        cmocka_unit_test(test_train_step_takes_the_ring_s_time),
+        cmocka_unit_test(test_train_refuses_ranks_that_measured_other_steps),
+        cmocka_unit_test(test_train_alone_is_a_baseline_without_anybody_to_wait_for),
+        cmocka_unit_test(test_train_needs_two_workers),
+        cmocka_unit_test(test_train_needs_a_gpu_for_each_rank),
+        cmocka_unit_test(test_train_refuses_half_a_float),
+        cmocka_unit_test(test_lateness_of_known_times),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

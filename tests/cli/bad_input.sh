@@ -1,0 +1,136 @@
+#!/usr/bin/env bash
+# Bad input: one clear line on stderr that names the value and what is allowed, exit 2.
+. tests/lib/cli.sh
+
+# bad PATTERN ARGUMENT...: exit 2, exactly one line on stderr, nothing on stdout, no directory made.
+bad() {
+    local pattern=$1 code lines
+    shift
+    "$CONTEND_BINARY" "$@" > "$scratch/stdout" 2> "$scratch/stderr" < /dev/null
+    code=$?
+    lines=$(wc -l < "$scratch/stderr")
+    [ "$code" = 2 ] || fail "exit $code, expected 2: $*"
+    [ "$lines" = 1 ] || fail "$lines lines on stderr: $*"$'\n'"$(cat "$scratch/stderr")"
+    [ ! -s "$scratch/stdout" ] || fail "stdout is not empty: $*"
+    grep -Eq -- "$pattern" "$scratch/stderr" ||
+        fail "no /$pattern/ from: $*"$'\n'"$(cat "$scratch/stderr")"
+    [ ! -e "$scratch/out" ] || fail "an output directory was made: $*"
+}
+run() {
+    local pattern=$1
+    shift
+    bad "$pattern" run --out "$scratch/out" "$@"
+}
+
+run "unknown scenario 'nonsense'; known: .*pipeline" nonsense
+run "unknown option '--nonsense'" --nonsense
+run "option '--workers' needs a value" --workers
+run "unknown placement 'nonsense'.*partition" --placement nonsense
+run "unknown parameter 'nonsense'; known: .*rows" -p nonsense=1
+run "'rows' is not a parameter of the form name=value" -p rows
+run "rows .*'0'" -p rows=0
+run "rows .*'-5'" -p rows=-5
+run "rows .*'9999999999999999999999'" -p rows=9999999999999999999999
+run "rows.*cols|cols.*rows" -p rows=1000000 -p cols=32768
+run "cols .1000000. is outside 1 to 32768" -p cols=1000000
+run "cols .*'x'" -p cols=x
+run "wait 'sometimes' is none of: spin, block" -p wait=sometimes
+run "workers '0'" --workers 0
+run "workers '2,,4'" --workers 2,,4
+run "workers '-1'" --workers=-1
+run "rounds '0' is outside 1" --rounds 0
+run "time 'soon'" --time soon
+run "time '0' is outside 0.01 to 3600 s$" --time 0
+run "device 'tpu' is none of: auto, sim, cuda" --device tpu
+run "cpus" --cpus ''
+run "cpus.*'3-1'|'3-1'" --cpus 3-1
+run "8000" --cpus 0,8000
+run "partition.*more|partition.*4096|4096|[0-9]+ workers" --placement partition --workers 1000
+run "reserve" --reserve 1000 --placement none
+run "mem 'some' is none of" --mem some
+run "unknown benchmark 'nonsense'" --background nonsense
+run "background-workers needs --background" --background-workers 2
+expect 2 "unknown command 'nonsense'" "$CONTEND_BINARY" help nonsense
+bad "unknown benchmark 'nonsense'" bench nonsense --out "$scratch/out"
+bad "nonsense.xml" topo --xml nonsense.xml
+bad "broken.xml|description" topo --xml "package:x core:y"
+for content in '' '<?xml version="1.0"?><topology version="2.0"><object type="Machine"' 'garbage'; do
+    printf '%s' "$content" > "$scratch/broken.xml"
+    bad "broken.xml" topo --xml "$scratch/broken.xml"
+    bad "broken.xml" place --xml "$scratch/broken.xml" --workers 2
+done
+bad "disjoint|workers" place --workers 5 --placement partition --xml "package:1 core:4 pu:1"
+if ! ls /dev/nvidia[0-9]* > /dev/null 2>&1; then
+    for scenario in pipeline train memory gpu allreduce; do
+        run "device 'cuda' is not possible" "$scenario" --device cuda
+    done
+    for bench in gpu_copy collective prep; do
+        bad "device 'cuda' is not possible" bench "$bench" --device cuda --out "$scratch/out"
+    done
+fi
+
+# Results that cannot be drawn.
+bad "which result directory" report
+bad "unknown option '--nonsense'" report --nonsense
+bad "cannot open the result directory 'nonsense/r': No such" report nonsense/r
+bad "is no result directory: it has no directory plots" report "$scratch"
+mkdir -p "$scratch/drawn/plots"
+bad "drawn/plots' has no .dat file of a figure" report "$scratch/drawn"
+echo nonsense > "$scratch/drawn/plots/other.dat"
+bad "drawn/plots' has no .dat file of a figure" report "$scratch/drawn"
+echo nonsense > "$scratch/drawn/plots/loss.dat"
+expect 3 'gnuplot is not installed' env PATH=/nonexistent "$CONTEND_BINARY" report "$scratch/drawn"
+if command -v gnuplot > /dev/null; then
+    expect 3 'gnuplot failed on loss' "$CONTEND_BINARY" report "$scratch/drawn"
+    [ ! -e "$scratch/drawn/plots/loss.svg" ] || fail "half a figure was left"
+fi
+
+# Directories that cannot be used.
+touch "$scratch/file"
+bad "cannot create output directory '.*file/r'" run --out "$scratch/file/r"
+bad "Read-only|cannot create|Permission|No such" run --out /proc/nonsense/r
+if [ "$(id -u)" = 0 ] && mount -t tmpfs -o size=4k tmpfs "$(mkdir -p "$scratch/tiny" && echo "$scratch/tiny")" 2>/dev/null; then
+    head -c 4096 /dev/zero > "$scratch/tiny/fill" 2>/dev/null
+    bad "No space left" run --out "$scratch/tiny/r"
+    [ ! -e "$scratch/tiny/r" ] || fail "half a result was left on a full disk"
+    umount "$scratch/tiny"
+    # It fills while the run goes on: the finished rounds stay valid.
+    mount -t tmpfs -o size=96k tmpfs "$scratch/tiny"
+    expect 3 "round [0-9]+ is not in the results: .*No space left" "$CONTEND_FAKE" run fake --placement none --workers 2 --rounds 400 \
+        --time 0.1 --warmup 0.01 --no-plots --out "$scratch/tiny/r" -p step=0.2ms
+    [ "$(wc -l < "$scratch/tiny/r/rows.csv")" -gt 1 ] || fail "no rows before the disk was full"
+    awk -F, 'NF != 13 { bad = 1 } END { exit bad }' "$scratch/tiny/r/samples.csv" ||
+        fail "samples.csv has a broken line"
+    rounds=$(cell "$scratch/tiny/r/rows.csv" none 2 throughput rounds)
+    grep -q "\"rounds_done\": $rounds," "$scratch/tiny/r/run.json" ||
+        fail "$rounds rounds in rows.csv, and $(grep rounds_done "$scratch/tiny/r/run.json") in run.json"
+    [ "$(awk -F, 'NR > 1 { last = $1 + 1 } END { print last }' "$scratch/tiny/r/samples.csv")" = "$rounds" ] ||
+        fail "other rounds in samples.csv than the $rounds of rows.csv"
+    umount "$scratch/tiny"
+fi
+
+# A limit on the size of files is told, too, and leaves nothing half-written.
+expect 3 "output directory '.*/limited': .*File too large" bash -c 'ulimit -f 1 && exec "$@"' bash \
+    "$CONTEND_BINARY" run --rounds 1 --time 0.1 --device sim --no-plots --out "$scratch/limited"
+[ ! -e "$scratch/limited" ] || fail "half a result was left at a limit: $(ls "$scratch/limited")"
+
+# Good input: help everywhere, on stdout.
+for command in '' run bench list topo place report; do
+    # shellcheck disable=SC2086
+    expect 0 'usage: contend' "$CONTEND_BINARY" $command --help
+done
+for command in run bench list topo place report; do
+    [ "$("$CONTEND_BINARY" help $command)" = "$("$CONTEND_BINARY" $command --help)" ] ||
+        fail "help $command is not $command --help"
+done
+expect 0 '^contend [0-9]+\.[0-9]+\.[0-9]+' "$CONTEND_BINARY" --version
+expect 0 'pipeline' "$CONTEND_BINARY" list
+expect 0 'expected time' "$CONTEND_BINARY" run --dry-run
+expect 0 ', 1 round, ' "$CONTEND_BINARY" run --rounds 1 --dry-run
+[ ! -e "$scratch/out" ] || fail "a dry run made a directory"
+# A poor machine is no bad input: with one CPU the disjoint placements are skipped, with the reason.
+expect 0 'not on this machine: partition' taskset -c "$(taskset -cp $$ | grep -o '[0-9]*$')" \
+    "$CONTEND_BINARY" run --rounds 1 --time 0.1 --device sim --no-plots --out "$scratch/one"
+grep -q '^[^,]*,pipeline,partition,2,.*,skipped,.*CPU of its own' "$scratch/one/rows.csv" ||
+    fail "no reason for the skipped partition: $(cut -c1-300 "$scratch/one/rows.csv")"
+finish

@@ -1,0 +1,59 @@
+#!/usr/bin/env bash
+# A result stays until the next run has a round to put in its place; files of others stay anyway.
+. tests/lib/cli.sh
+run=("$CONTEND_FAKE" run fake --placement none --workers 2 --no-baselines --warmup 0.01 --no-plots)
+out="$scratch/out"
+expect 0 . "${run[@]}" --rounds 1 --time 0.1 --out "$out"
+mkdir "$out/plots"
+touch "$out/plots/loss.svg"
+cp -r "$out" "$scratch/before"
+same() {
+    diff -r "$scratch/before" "$out" || fail "$1: the earlier result is not as it was"
+}
+
+# It cannot write, and cannot even start.
+expect 3 "output directory '$out': .*File too large" bash -c 'ulimit -f 1 && exec "$@"' bash \
+    "${run[@]}" --rounds 1 --time 0.1 --out "$out"
+same "a limit on file sizes"
+
+# It is ended in its first round.
+"${run[@]}" --rounds 1 --time 1000 --limit 1000 --out "$out" > "$scratch/log" 2>&1 < /dev/null &
+pid=$!
+wait_for 60 test -e "$out/.contend-run/run.json.new" || fail "not begun: $(cat "$scratch/log")"
+kill -TERM "$pid"
+wait "$pid"
+code=$?
+[ "$code" = 130 ] || fail "exit $code, expected 130: $(cat "$scratch/log")"
+grep -q "no round was done: the earlier run in $out stays as it was" "$scratch/log" ||
+    fail "not said: $(cat "$scratch/log")"
+same "SIGTERM in the first round"
+
+# kill -9: what it had begun is hidden, and goes with the next run.
+"${run[@]}" --rounds 1 --time 1000 --limit 1000 --out "$out" > "$scratch/log" 2>&1 < /dev/null &
+pid=$!
+wait_for 60 test -e "$out/.contend-run/run.json.new" || fail "not begun: $(cat "$scratch/log")"
+kill -9 "$pid"
+wait "$pid" 2> /dev/null
+rm -r "$out/.contend-run" || fail "no hidden directory"
+same "SIGKILL in the first round"
+
+# The next one that comes so far takes the place, figures included.
+expect 0 'replacing the earlier run' "${run[@]}" --rounds 1 --time 0.1 --out "$out"
+[ ! -e "$out/plots" ] || fail "figures of the earlier run are left"
+! cmp -s "$scratch/before/run.json" "$out/run.json" || fail "the earlier run.json is left"
+
+# Files that no run of ours wrote.
+mkdir "$scratch/mine"
+for file in rows.csv samples.csv run.json; do
+    echo "$file" > "$scratch/mine/$file"
+    expect 2 "'$scratch/mine' has a $file that is not of a run" "${run[@]}" --rounds 1 --time 0.1 \
+        --out "$scratch/mine"
+    [ "$(cat "$scratch/mine/$file")" = "$file" ] || fail "$file of the user was touched"
+    rm "$scratch/mine/$file"
+done
+[ -z "$(ls -A "$scratch/mine")" ] || fail "left behind: $(ls -A "$scratch/mine")"
+echo notes > "$scratch/mine/notes.txt"
+expect 0 . "${run[@]}" --rounds 1 --time 0.1 --out "$scratch/mine"
+expect 0 . "${run[@]}" --rounds 1 --time 0.1 --out "$scratch/mine"
+[ "$(cat "$scratch/mine/notes.txt")" = notes ] || fail "notes of the user were touched"
+finish

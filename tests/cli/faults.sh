@@ -1,0 +1,84 @@
+#!/usr/bin/env bash
+# A worker that fails, hangs, crashes or lies about its CPUs becomes a row with status and reason.
+. tests/lib/cli.sh
+export ASAN_OPTIONS=handle_segv=0 # under the sanitizers, too, a crash ends by its signal
+cpus=$(nproc)
+
+# fake MODE CODE STATUS REASON [option...]
+fake() {
+    local mode=$1 code=$2 status=$3 reason=$4 out="$scratch/$1"
+    shift 4
+    expect "$code" . "$CONTEND_FAKE" run fake --placement none --workers 2 --rounds 2 --time 0.1 \
+        --warmup 0.01 --limit 10 --setup-limit 20 --no-plots --out "$out" -p "mode=$mode" "$@"
+    grep -E "^[^,]*,fake,none,2,.*,$status," "$out/rows.csv" | grep -q -- "$reason" ||
+        fail "mode $mode: no row with status $status and '$reason':"$'\n'"$(cat "$out/rows.csv")"
+}
+
+fake fail-setup 3 failed 'worker 0: the fake is told to fail its setup'
+fake fail-run 3 failed 'worker 0: the fake is told to fail its run'
+fake hang-teardown 3 failed 'worker 0: the fake is told to fail its run'
+fake fail-check 3 failed 'worker 0: the fake is told that its result is wrong'
+fake skip 3 skipped 'worker 0: the fake is told to skip'
+fake hang-setup 3 hung 'worker 0: no progress within .* while setup' --setup-limit 6 --rounds 1 --no-baselines
+fake hang-run 0 censored 'did not end within the limit' --limit 1
+fake crash 3 failed 'worker 1: killed by signal 11 (Segmentation fault)' -p bad_worker=1
+fake exit 3 failed 'worker 0: exited with status 7'
+if [ "$cpus" -gt 1 ]; then
+    fake shrink-mask 3 failed 'bound to CPUs .* planned'
+fi
+fake ok 0 '(ok|noisy)' ''
+
+# Nothing at all was measured: said once, on stderr, and exit 3. With a part of it, all is well.
+"$CONTEND_FAKE" run fake --placement none,sized --workers 2 --rounds 2 --time 0.1 --warmup 0.01 \
+    --no-plots --out "$scratch/nothing" -p mode=skip > "$scratch/stdout" 2> "$scratch/stderr"
+code=$?
+[ "$code" = 3 ] || fail "nothing was measured, and exit $code"
+said=$(grep -c 'error: nothing was measured: worker 0: the fake is told to skip' "$scratch/stderr")
+[ "$said" = 1 ] || fail "said $said times that nothing was measured: $(cat "$scratch/stderr")"
+grep -q '"status": "failed"' "$scratch/nothing/run.json" ||
+    fail "nothing was measured, and run.json: $(grep '"status"' "$scratch/nothing/run.json")"
+expect 0 'worker 1: the fake is told to skip' "$CONTEND_FAKE" run fake --placement none --workers 1,2 \
+    --rounds 1 --time 0.1 --warmup 0.01 --no-plots --out "$scratch/part" -p mode=skip -p bad_worker=1
+expect 0 'expected time' "$CONTEND_FAKE" run fake -p mode=skip --dry-run
+
+# Ten items a step of 2 ms, two workers: at most 10,000 items/s, and not far below on a busy machine.
+throughput=$(cell "$scratch/ok/rows.csv" none 2 throughput median)
+awk -v x="$throughput" 'BEGIN { exit !(x > 500 && x <= 10000) }' || fail "throughput $throughput"
+
+# A hang is cut off at the limit: its time is a lower bound of about a second.
+bound=$(cell "$scratch/hang-run/rows.csv" none 2 step_time max)
+awk -v x="$bound" 'BEGIN { exit !(x > 0.3 && x < 30) }' || fail "censored at $bound s"
+
+# Every finished worker's samples are on disk, the censored one marked.
+grep -q ',censored$' "$scratch/hang-run/samples.csv" || fail "no censored sample"
+
+# Background load: listed in the plan, never measured.
+expect 0 . "$CONTEND_FAKE" run busy --placement none --workers 1 --rounds 1 --time 0.1 --no-plots \
+    --out "$scratch/busy"
+[ "$(cut -d, -f6 "$scratch/busy/samples.csv" | sort -u | tr '\n' ' ')" = '0 worker ' ] ||
+    fail "samples of other than worker 0: $(cut -d, -f6 "$scratch/busy/samples.csv" | sort -u)"
+grep -q '"background": true' "$scratch/busy/run.json" || fail "no background worker in run.json"
+# A scan: one row a metric and key, over the rounds; nothing is timed from outside.
+expect 0 . "$CONTEND_FAKE" bench fakescan --rounds 2 --time 0.1 --no-plots --out "$scratch/scan"
+# One worker of a scan without the others is alone; without load is a team.
+expect 0 'fakescan, alone' "$CONTEND_FAKE" bench fakescan --workers 2 --rounds 1 --time 0.1 \
+    --no-plots --out "$scratch/two"
+rows=$(awk -F, 'NR > 1 { print $8 "," $6 "," $11 "," $13 }' "$scratch/scan/rows.csv")
+[ "$rows" = "cpus,slots=1,2,$cpus
+square,a=0;slots=1,2,0
+square,a=1;slots=1,2,1
+square,a=2;slots=1,2,4" ] || fail "rows of a scan: $rows"
+
+# One that keeps no value is a row all the same, and one that nobody asked for values is none.
+expect 3 'nothing was measured: worker 0: .*kept no value' "$CONTEND_FAKE" bench fakemute --rounds 2 \
+    --time 0.1 --no-plots --out "$scratch/mute"
+[ "$(wc -l < "$scratch/mute/rows.csv")" = 2 ] &&
+    grep -q ',fakemute,.*,step_time,.*,skipped,worker 0: .*kept no value' "$scratch/mute/rows.csv" ||
+    fail "not one skipped row of a scan without values: $(cat "$scratch/mute/rows.csv")"
+expect 0 . "$CONTEND_FAKE" bench fake --background fakemute --rounds 1 --time 0.1 --no-plots \
+    --out "$scratch/behind"
+expect 0 'rank_sum' "$CONTEND_FAKE" bench faketeam -n 2 -p mode=no-value -p bad_worker=1 --rounds 1 \
+    --time 0.1 --no-plots --out "$scratch/rank1"
+expect 3 'skipped: worker 0: .*kept no value' "$CONTEND_FAKE" bench faketeam -n 2 -p mode=no-value \
+    -p bad_worker=-1 --rounds 1 --time 0.1 --no-plots --out "$scratch/ranks"
+finish

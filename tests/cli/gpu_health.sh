@@ -1,0 +1,101 @@
+#!/usr/bin/env bash
+# What contend says about GPUs and drivers, on a driver made up for it (fake_gpu_driver.c).
+. tests/lib/cli.sh
+
+command -v cc > /dev/null && command -v jq > /dev/null || exit 77
+driver=$scratch/gpu.so
+cc -shared -fPIC -DFULL -o "$driver" tests/lib/fake_gpu_driver.c || exit 77
+export CONTEND_LIBCUDA=$driver CONTEND_LIBNVML=$driver
+unset CUDA_VISIBLE_DEVICES
+
+# topo STATES: 80 columns; the output is in $scratch/topo and, as JSON, in $scratch/topo.json.
+topo() {
+    FAKE_GPU=$1 "$CONTEND_BINARY" topo > "$scratch/topo" 2>&1 || fail "topo with $1"
+    FAKE_GPU=$1 "$CONTEND_BINARY" topo --json > "$scratch/topo.json" || fail "topo --json with $1"
+    awk 'length > 80 { exit 1 }' "$scratch/topo" ||
+        fail "more than 80 columns:"$'\n'"$(cat "$scratch/topo")"
+}
+says() {
+    grep -Fq -- "$1" "$scratch/topo" || fail "no '$1' in:"$'\n'"$(cat "$scratch/topo")"
+}
+holds() {
+    jq -e "$1" "$scratch/topo.json" > /dev/null || fail "not so in topo --json: $1"
+}
+
+topo ""
+says "PCIe x16 gen 5; 18 NVLinks; ECC; 1500/1980 MHz; 120/700 W; 40 C"
+grep -q ' ! ' "$scratch/topo" && fail "a finding on good GPUs:"$'\n'"$(cat "$scratch/topo")"
+holds '[.gpus[].health.findings | length] == [0, 0, 0]'
+holds '.cuda_driver == "99.0" and .gpu_note == ""'
+
+topo "width1=8 links_down1=4 uncorrected1=2 rows_pending1=1 persistence1=0 mode1=3 mig2=1"
+says "! PCIe width is x8 of x16"
+says "! 4 of 18 NVLinks are down"
+says "! 2 uncorrected ECC errors"
+says "! row remapping pending"
+says "  persistence mode off"
+says "! compute mode exclusive"
+says "  MIG on: 2 instances: MIG 1g.18gb, MIG 2g.18gb"
+holds '.gpus[0].health.pcie == {generation: 5, generation_link: 5, generation_gpu: 5, width: 8,
+       width_max: 16}'
+holds '[.gpus[0].health.findings[].concern]
+       == ["pcie", "nvlink", "ecc", "memory", "persistence", "compute_mode"]'
+holds '.gpus[1].health.findings == []'
+holds '.gpus[2].health.mig.instances[0].uuid == "MIG-fake-100"'
+
+topo "pid0=1 used0=42949672960"
+grep -Eq '! another process uses it: 1( \(.*\))?, 40 GiB' "$scratch/topo" || fail "no process"
+holds '.gpus[1].health.processes.list[0].memory_bytes == 42949672960'
+
+# Without NVML there is nothing to tell, and no harm.
+CONTEND_LIBNVML=/nonexistent topo ""
+holds '(.gpus | length) == 2 and .gpus[0].health == null'
+
+# CUDA_VISIBLE_DEVICES that names nothing.
+CUDA_VISIBLE_DEVICES=99 topo ""
+says "no CUDA-capable"
+says "CUDA does not see it: CUDA_VISIBLE_DEVICES is '99'"
+holds '.gpu_note | test("CUDA_VISIBLE_DEVICES is .99.")'
+
+quick=(run pipeline --workers 1 --placement none --rounds 1 --time 0.1 --warmup 0.05 --no-plots
+    --no-baselines --setup-limit 10)
+CUDA_VISIBLE_DEVICES='' expect 2 "device 'cuda' is not possible" "$CONTEND_BINARY" "${quick[@]}" \
+    --out "$scratch/none" --device cuda
+
+# Values of GPUs that are not alike: named at the end of the table and in run.json.
+"$CONTEND_FAKE" bench fakecopies --rounds 3 --time 0.1 --no-plots --out "$scratch/copies" \
+    > "$scratch/topo" 2>&1 || fail "fakecopies"
+says "symmetry: GPU 2, copy_bandwidth h2d pinned ce: 14.1 GB/s is 0.25 of its peers'"
+says "symmetry: GPU 0 to GPU 1, copy_bandwidth d2d ce: 99.0 GB/s is 0.25 of its"
+awk 'length > 80 { exit 1 }' "$scratch/topo" || fail "more than 80 columns"
+jq -e '[.symmetry[] | .verdict] == ["odd", "odd"] and .symmetry[0].odd[0].id == 2 and
+       .symmetry[1].odd[0].of == "pair"' "$scratch/copies/run.json" > /dev/null ||
+    fail "no verdict in run.json: $(jq .symmetry "$scratch/copies/run.json")"
+
+# What needs the CUDA parts of the program, which --device cuda tells by its message.
+if "$CONTEND_BINARY" "${quick[@]}" --dry-run --device cuda 2>&1 | grep -q 'without nvcc'; then
+    finish
+fi
+CUDA_VISIBLE_DEVICES=7 expect 0 "warning: CUDA uses none of these GPUs: .*'7'.*: device sim" \
+    "$CONTEND_BINARY" "${quick[@]}" --out "$scratch/seven"
+FAKE_GPU="cuda=12040" topo "cuda=12040"
+says "the NVIDIA driver knows CUDA 12.4 at most"
+holds '.cuda_driver == "12.4" and (.gpu_note | test("this program was built with [0-9.]+:"))'
+FAKE_GPU="cuda=12040" expect 2 "not possible: the NVIDIA driver knows CUDA 12.4 at most" \
+    "$CONTEND_BINARY" "${quick[@]}" --out "$scratch/old" --device cuda
+FAKE_GPU="cuda=12040" expect 0 "warning: the NVIDIA driver knows CUDA 12.4 .*: device sim" \
+    "$CONTEND_BINARY" "${quick[@]}" --out "$scratch/sim"
+
+# A run on GPUs that are not its own says so once, before it starts. The CUDA runtime does not take
+# the driver of CONTEND_LIBCUDA, so that the run itself ends in skipped rows or on a real GPU.
+FAKE_GPU="pid0=1 mode1=2 mig1=1 pid2=1" "$CONTEND_BINARY" "${quick[@]}" --out "$scratch/run" \
+    > "$scratch/stdout" 2> "$scratch/stderr"
+for message in "GPU 1 .beef:07:00.0.: another process uses it: 1" \
+    "GPU 0 .beef:08:00.0.: compute mode prohibited" "GPU 0 .beef:08:00.0.: MIG on: 2 instances"; do
+    [ "$(grep -c "warning: $message" "$scratch/stderr")" = 1 ] ||
+        fail "not once '$message':"$'\n'"$(cat "$scratch/stderr")"
+done
+grep -q 'beef:09' "$scratch/stderr" && fail "warned about a GPU that CUDA does not see"
+jq -e '.topology.gpus[0].health.compute_mode == "prohibited" and .symmetry == []' \
+    "$scratch/run/run.json" > /dev/null || fail "health is not in run.json"
+finish

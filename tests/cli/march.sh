@@ -1,0 +1,41 @@
+#!/usr/bin/env bash
+# Ranks that meet in every timed step: all do the same number of them, under placements that overlap
+# too, in front and behind; one that dies in the middle ends the others at once, by its name.
+. tests/lib/cli.sh
+
+# march DIR CODE [option...]
+march() {
+    local out=$scratch/$1 code=$2
+    shift 2
+    expect "$code" . "$CONTEND_FAKE" bench fakemarch --workers 3 --rounds 2 --time 0.2 --limit 20 \
+        --warmup 0.05 --setup-limit 20 --no-plots --out "$out" "$@"
+}
+
+# steps DIR PLACEMENT RANK: measured steps of a rank, median over rounds.
+steps() {
+    awk -F, -v p="$2" -v r="rank=$3;slots=3" '$3 == p && $4 == 3 && index($6, r) && $8 == "steps" { print $13 }' \
+        "$scratch/$1/rows.csv"
+}
+
+begin=$SECONDS
+march ok 0 --placement none,sized
+for placement in none sized; do
+    first=$(steps ok $placement 0)
+    awk -v n="$first" 'BEGIN { exit !(n >= 5 && n <= 100) }' || fail "$placement: '$first' steps in 0.2 s"
+    for rank in 1 2; do
+        [ "$(steps ok $placement $rank)" = "$first" ] ||
+            fail "$placement: rank $rank did $(steps ok $placement $rank) steps, rank 0 $first"
+    done
+    [ -n "$(cell "$scratch/ok/rows.csv" $placement 3 throughput median)" ] || fail "no throughput"
+    [ -n "$(cell "$scratch/ok/rows.csv" $placement 1 step_time median)" ] || fail "no rank alone"
+done
+
+march behind 0 --workers 1 --background fakemarch --background-workers 3 --placement none
+[ $((SECONDS - begin)) -lt 60 ] || fail "took $((SECONDS - begin)) s: somebody waited for a rank"
+
+begin=$SECONDS
+march dead 3 --placement none --rounds 1 --time 5 --no-baselines --limit 60 --setup-limit 60 -p mode=crash -p bad_worker=1
+[ $((SECONDS - begin)) -lt 40 ] || fail "a dead rank held the others up for $((SECONDS - begin)) s"
+grep -q ',failed,worker 1: killed by signal 9 (Killed) while running' "$scratch/dead/rows.csv" ||
+    fail "the dead rank is not named:"$'\n'"$(cat "$scratch/dead/rows.csv")"
+finish

@@ -1,0 +1,19 @@
+#!/usr/bin/env bash
+# A checkout in a folder with an apostrophe and a blank: the build's own tools quote for others.
+. tests/lib/cli.sh
+[ -z "$CONTEND_SANITIZE" ] || { echo "as in a release"; exit 77; }
+unset CONTEND_BUILD_DIR
+tree="$scratch/it's a tree" build="$scratch/it's a tree/build/release"
+mkdir "$tree"
+cp -r CMakeLists.txt CMakePresets.json cmake kernels bench harness plots "$tree"
+nvcc=$(sed -n 's/^CMAKE_CUDA_COMPILER:[A-Z]*=//p' "${CONTEND_BINARY%/*}/CMakeCache.txt")
+[ -x "$nvcc" ] || nvcc=
+log=$scratch/log
+cmake --preset release -S "$tree" -B "$build" -DCONTEND_TESTS=OFF "-DCONTEND_CUDA=${nvcc:+ON}" >"$log" \
+    2>&1 || fail "configure: $(cat "$log")"
+
+# One of each kind: what CMake scripts write, C, and CUDA. The whole takes minutes.
+objects=(plots_embedded.c contend_commit CMakeFiles/contend_core.dir/harness/base/err.c.o)
+[ -z "$nvcc" ] || objects+=(CMakeFiles/contend_kernels.dir/kernels/gpu/gpu_common.cu.o)
+ninja -C "$build" "${objects[@]}" >"$log" 2>&1 || fail "build: $(cat "$log")"
+finish

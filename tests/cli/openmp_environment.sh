@@ -1,0 +1,72 @@
+#!/usr/bin/env bash
+# OpenMP's own variables: they change no machine that is measured, and what they do to workers is
+# said once, kept in run.json, and read back.
+. tests/lib/cli.sh
+command -v jq >/dev/null || { echo "no jq"; exit 77; }
+[ "$(nproc)" -gt 1 ] || { echo "one CPU: nothing to bind to a part of"; exit 77; }
+unset "${!OMP_@}" "${!GOMP_@}" "${!KMP_@}"
+cpus=$(nproc)
+all=$("$CONTEND_BINARY" topo --json | jq -r .cpus.allowed)
+
+# libgomp's constructor binds the first thread, before main.
+for setting in OMP_PROC_BIND=true OMP_PROC_BIND=close OMP_PLACES=cores "OMP_PLACES={0}" \
+    GOMP_CPU_AFFINITY=0-1 GOMP_CPU_AFFINITY=1; do
+    allowed=$(env "$setting" "$CONTEND_BINARY" topo --json 2>/dev/null | jq -r .cpus.allowed)
+    [ "$allowed" = "$all" ] || fail "$setting: CPUs $allowed are allowed, of $all"
+done
+# What the process was given is all that is put back.
+first=${all%%[-,]*}
+said=$(OMP_PROC_BIND=true taskset -c "$first" "$CONTEND_BINARY" topo)
+[[ $said == *"of which 1 are allowed: $first"$'\n'* ]] || fail "taskset -c $first is lost: $said"
+
+# run NAME=VALUE [option...]: two workers; what is said goes to $log, what is kept to $json.
+run() {
+    local setting=$1
+    log=$scratch/$setting.log json=$scratch/$setting/run.json
+    shift
+    timeout 200 env "$setting" "$CONTEND_BINARY" run pipeline -n 2 --device sim --rounds 1 --time 0.1 \
+        --warmup 0.01 -p rows=512 --limit 100 --placement none,partition --no-baselines --no-plots --out "$scratch/$setting" \
+        "$@" >"$log" 2>&1 </dev/null || fail "$setting: exit $?"$'\n'"$(cat "$log")"
+    said=$(grep -c "warning: $setting is set: " "$log")
+    [ "$said" = 1 ] || fail "$setting: said $said times"$'\n'"$(cat "$log")"
+    jq -e --arg setting "$setting is set: " '[.notes[] | select(startswith($setting))] | length == 1' \
+        "$json" >/dev/null || fail "$setting: notes: $(jq -c .notes "$json")"
+    jq -e --arg setting "$setting" '.environment.variables as $seen | $setting | split("=") |
+        $seen[.[0]] == .[1]' "$json" >/dev/null ||
+        fail "$setting: variables: $(jq -c .environment.variables "$json")"
+    # What the plan says is what the workers were given.
+    holds '[.arms[].observations[].workers[].status] | length == 4 and all(. == "ok")'
+    holds '[.arms[] | .plan.workers[] | .cpus == .cpus_actual] | length == 4 and all'
+}
+holds() {
+    jq -e "$1" "$json" >/dev/null ||
+        fail "$(basename "$(dirname "$json")"): not so in run.json: $1"$'\n'"$(jq -c '[.arms[] |
+            {placement, workers: [.observations[].workers[] | del(.witness)]}]' "$json")"
+}
+all_workers='[.arms[] | select(.placement == "none") | .observations[].workers[]]'
+
+# Bound threads stay inside of the slices, and what became of an unpinned worker is there to see.
+for setting in OMP_PROC_BIND=true OMP_PLACES=threads; do
+    run "$setting" --threads 1
+    holds "$all_workers | length == 2 and all(.cpus_threads != null and .cpus_threads != .cpus_actual)"
+done
+run "OMP_PLACES={$first}" # the other worker's slice has none of it
+run GOMP_CPU_AFFINITY="$first"
+holds "$all_workers | all(.cpus_threads == null)"
+
+# Smaller teams than planned are told by the table, too.
+run OMP_THREAD_LIMIT=1
+holds "$all_workers | length == 2 and all(.least_team == 1)"
+grep -q "^- none: OpenMP gave worker 0 a team of 1 of the $cpus threads planned$" "$log" ||
+    fail "a smaller team is not told: $(cat "$log")"
+run OMP_NUM_THREADS=1
+holds "$all_workers | length == 2 and all(.least_team == $cpus)"
+! grep -q 'OpenMP gave' "$log" || fail "the whole team is told as a smaller one: $(cat "$log")"
+run OMP_DYNAMIC=true
+run OMP_WAIT_POLICY=passive
+
+# Set to what changes nothing: nothing is said.
+OMP_PROC_BIND=false OMP_THREAD_LIMIT=$cpus "$CONTEND_BINARY" bench pipeline --device sim --rounds 1 \
+    --time 0.1 --no-plots --out "$scratch/quiet" >"$scratch/quiet.log" 2>&1 </dev/null
+! grep -q warning "$scratch/quiet.log" || fail "said for nothing: $(cat "$scratch/quiet.log")"
+finish

@@ -1,0 +1,56 @@
+#!/usr/bin/env bash
+# contend report: a run measured where gnuplot is not installed, drawn where it is.
+. tests/lib/cli.sh
+gnuplot=$(command -v gnuplot) || { echo "gnuplot is not installed"; exit 77; }
+out="$scratch/measured here"
+
+# A PATH without gnuplot still needs nothing else: the workers are the program itself.
+expect 0 "gnuplot is not installed: no plots; 'contend report DIR' draws them where it is" \
+    env PATH=/nonexistent "$CONTEND_FAKE" run fake --placement none,sized --workers 2 --rounds 2 \
+    --time 0.1 --warmup 0.01 --out "$out"
+for plot in efficiency step_time loss; do
+    [ -s "$out/plots/$plot.dat" ] || fail "no $plot.dat without gnuplot"
+    [ ! -e "$out/plots/$plot.svg" ] || fail "$plot.svg was drawn without gnuplot"
+done
+[ -x "$gnuplot" ] || fail "gnuplot is gone"
+
+expect 0 'measured here/plots/loss.svg, loss.png' "$CONTEND_BINARY" report "$out"
+for plot in efficiency step_time loss; do
+    head -c 8 "$out/plots/$plot.png" | grep -q PNG || fail "no $plot.png"
+    grep -q '</svg>' "$out/plots/$plot.svg" || fail "no $plot.svg"
+done
+cp "$out/plots/loss.svg" "$scratch/first.svg"
+
+# Again, from its directory: the same figure, nothing else beside it.
+files=$(ls "$out/plots")
+(cd "$out" && expect 0 '^\./plots/loss.svg' "$CONTEND_BINARY" report . && exit "$failures") ||
+    fail "not from its own directory"
+cmp -s "$out/plots/loss.svg" "$scratch/first.svg" || fail "drawn again, it is another figure"
+[ "$(ls "$out/plots")" = "$files" ] || fail "other files than before: $(ls "$out/plots")"
+
+# A run was killed while its files took the place of an earlier one's: that comes to its end first.
+mkdir "$out/.contend-run"
+mv "$out/run.json" "$out/rows.csv" "$out/.contend-run"
+expect 0 'loss.svg' "$CONTEND_BINARY" report "$out"
+[ -s "$out/run.json" ] && [ -s "$out/rows.csv" ] && [ ! -e "$out/.contend-run" ] ||
+    fail "half of a result was left: $(ls -A "$out" "$out/.contend-run")"
+
+# One that cannot be drawn does not keep the others from it.
+expect 2 "cannot open the result directory '.*gone'" "$CONTEND_BINARY" report "$scratch/gone" "$out"
+echo nonsense > "$out/plots/loss.dat"
+expect 3 'gnuplot failed on loss' "$CONTEND_BINARY" report "$out"
+[ ! -e "$out/plots/loss.svg" ] || fail "a broken figure was left"
+[ -e "$out/plots/efficiency.svg" ] || fail "a broken figure took the others along"
+
+# Another run into the same directory leaves none of the old figures, but what is not ours.
+touch "$out/plots/notes.txt"
+expect 0 'replacing the earlier run' "$CONTEND_FAKE" run fake --placement none --workers 2 --rounds 1 \
+    --time 0.1 --warmup 0.01 --no-plots --out "$out"
+[ "$(ls "$out/plots")" = notes.txt ] || fail "figures of a replaced run: $(ls "$out/plots")"
+expect 2 'no .dat file' "$CONTEND_BINARY" report "$out"
+
+# A scan has figures of its own only, and is told nothing of steps.
+expect 0 'square' "$CONTEND_FAKE" bench fakescan --rounds 2 --time 0.1 --out "$scratch/scan"
+said=$("$CONTEND_FAKE" bench fakescan --rounds 1 --time 0.1 --out "$scratch/scan" 2>&1)
+[[ $said != *"no plot"* ]] || fail "a scan is told of plots it cannot have: $said"
+finish

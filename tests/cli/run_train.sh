@@ -1,0 +1,87 @@
+#!/usr/bin/env bash
+# Training steps that end in an all-reduce, as a user starts them: on the model of a GPU, and on two
+# GPUs over NCCL where they are.
+. tests/lib/cli.sh
+[ "$(nproc)" -gt 1 ] || { echo "one CPU: nothing to compare"; exit 77; }
+export NO_COLOR=1
+
+# train DIR DEVICE: two ranks under none, sized and partition; the table goes to DIR.txt.
+train() {
+    local out=$scratch/$1
+    timeout 200 "$CONTEND_BINARY" run train -n 2 --device "$2" --rounds 2 --time 0.4 --warmup 0.05 \
+        --placement none,sized,partition --no-plots --out "$out" > "$out.txt" 2> "$out.log" ||
+        fail "exit $? on $2"$'\n'"$(cat "$out.txt" "$out.log")"
+    for placement in none sized partition; do
+        judge "$out" "$2" "$placement"
+    done
+    long=$(awk 'length > 79' "$out.txt" | grep -v '^Results: ')
+    [ -z "$long" ] || fail "lines of more than 79 columns:"$'\n'"$long"
+    grep -Eq '^largest +waited_for_share +waited_for_time +wait_time$' "$out.txt" ||
+        fail "the table has no block of who was waited for:"$'\n'"$(cat "$out.txt")"
+    grep -Eq '^partition +[0-9]+% \(rank [01]\) +[0-9.]+ [mun]?s \(rank [01]\)' "$out.txt" ||
+        fail "the table names nobody under partition:"$'\n'"$(cat "$out.txt")"
+}
+
+# judge DIR DEVICE PLACEMENT: efficiency, and shares of the ranks that are waited for in all steps.
+judge() {
+    local status efficiency shares
+    status=$(cell "$1/rows.csv" "$3" 2 step_time status)
+    case $status in ok | noisy) ;; *) fail "$3 on $2: status '$status'"; return ;; esac
+    efficiency=$(cell "$1/rows.csv" "$3" 2 efficiency median)
+    awk -v e="$efficiency" 'BEGIN { exit !(e > 0 && e < 2) }' || fail "$3: efficiency '$efficiency'"
+    # Medians of parts need not add up to 1; the least and the most of two rounds enclose it.
+    shares=$(awk -F, -v p="$3" -v d="$2" '$3 == p && $7 == d && $8 == "waited_for_share" {
+        low += $18; high += $19; n++ } END { print n, low, high }' "$1/rows.csv")
+    awk -v s="$shares" 'BEGIN { split(s, at, " ")
+        exit !(at[1] == 2 && at[2] <= 1.000001 && at[3] >= 0.999999) }' ||
+        fail "$3: ranks, least and most of their shares: $shares"
+    awk -F, -v p="$3" '$3 == p && $4 == 1 && $8 ~ /^wait/ { exit 1 }' "$1/rows.csv" ||
+        fail "$3: one worker alone waited for somebody"
+}
+
+begin=$SECONDS
+train sim sim
+[ $((SECONDS - begin)) -lt 120 ] || fail "took $((SECONDS - begin)) s"
+
+expect 3 'nothing was measured: .*two workers' "$CONTEND_BINARY" run train -n 1 --device sim --placement none --rounds 1 \
+    --time 0.1 --no-plots --out "$scratch/one"
+expect 2 'gradient 6 is not' "$CONTEND_BINARY" bench train --device sim -p gradient=6 --no-plots \
+    --out "$scratch/half"
+
+# A rank that is killed ends the arm at once, by its name. When it runs cannot be seen from here:
+# where it was killed before, once more and later.
+rank_1_is_there() { # sets victim
+    local pid
+    for pid in $(pgrep -P "$run"); do
+        victim=$pid
+        [ "$(cat "/proc/$pid/comm" 2>/dev/null)" != contend-w1 ] || return 0
+    done
+    return 1
+}
+kill_rank_1() { # kill_rank_1 SECONDS: that long after its start
+    local run victim begin code
+    "$CONTEND_BINARY" bench train -n 2 --device sim --placement partition --rounds 1 --time 30 \
+        --no-baselines --no-plots --out "$scratch/dead" > "$scratch/dead.txt" 2>&1 &
+    run=$!
+    wait_for 60 rank_1_is_there || fail "no rank 1: $(cat "$scratch/dead.txt")"
+    sleep "$1"
+    begin=$SECONDS
+    kill -9 "$victim"
+    wait "$run"
+    code=$?
+    [ "$code" = 3 ] || fail "exit $code after a killed rank"$'\n'"$(cat "$scratch/dead.txt")"
+    [ $((SECONDS - begin)) -lt 15 ] || fail "a killed rank held up for $((SECONDS - begin)) s"
+}
+for seconds in 3 6 12; do
+    kill_rank_1 "$seconds"
+    grep -Eq 'while (launched|setup|primed|warming|ready)' "$scratch/dead/rows.csv" || break
+done
+grep -q ',failed,worker 1: killed by signal 9 (Killed) while running' "$scratch/dead/rows.csv" ||
+    fail "the killed rank is not named:"$'\n'"$(cat "$scratch/dead/rows.csv")"
+
+if ls /dev/nvidia1 > /dev/null 2>&1; then
+    train cuda cuda
+    grep train "$scratch/cuda/rows.csv" | head -n 40
+    cat "$scratch/cuda.txt"
+fi
+finish

@@ -1,0 +1,270 @@
+/* Chains by walking them and by counting what they visit. */
+#include "kernels/cpu/chase.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+enum { MOST = 5000, GUARD = 4 };
+
+static const size_t sizes[] = {1, 2, 3, 16, 17, 63, 64, 65, 1000, MOST};
+enum { SIZES = sizeof(sizes) / sizeof(sizes[0]) };
+
+static _Alignas(64) struct chase_line memory[MOST + GUARD], other[MOST + GUARD];
+static uint64_t seen[(MOST + 63) / 64];
+
+static void spoil(struct chase_line *lines)
+{
+    memset(lines, 0xa5, (MOST + GUARD) * sizeof(*lines));
+}
+
+static void assert_spoiled(const void *bytes, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        assert_int_equal(((const unsigned char *)bytes)[i], 0xa5);
+}
+
+/* One cycle over 0..lines-1, and nothing written but the links. */
+static void assert_cycle(const struct chase_line *chain, size_t lines)
+{
+    static unsigned visits[MOST];
+    memset(visits, 0, sizeof(visits));
+    const struct chase_line *at = chain;
+    for (size_t i = 0; i < lines; i++) {
+        assert_in_range((uintptr_t)at, (uintptr_t)chain, (uintptr_t)(chain + lines - 1));
+        visits[at - chain]++;
+        at = at->next;
+    }
+    assert_ptr_equal(at, chain);
+    for (size_t i = 0; i < lines; i++) {
+        assert_int_equal(visits[i], 1);
+        assert_spoiled(chain[i].unused, sizeof(chain[i].unused));
+    }
+    assert_spoiled(chain + lines, GUARD * sizeof(*chain));
+    assert_true(chase_is_cycle(chain, lines));
+    assert_int_equal(chase_find_fault(chain, lines, seen), lines);
+}
+
+static void test_chase_grow_makes_one_cycle(void **state)
+{
+    (void)state;
+    for (int s = 0; s < SIZES; s++)
+        for (uint64_t seed = 0; seed < 5; seed++) {
+            spoil(memory);
+            chase_grow(memory, 0, sizes[s], seed);
+            assert_cycle(memory, sizes[s]);
+        }
+}
+
+/* A working set that grows from size to size has the chains that it would have had at once. */
+static void test_chase_grow_in_steps_is_growing_at_once(void **state)
+{
+    (void)state;
+    spoil(memory);
+    for (int s = 0; s < SIZES; s++) {
+        chase_grow(memory, s ? sizes[s - 1] : 0, sizes[s], 11);
+        assert_cycle(memory, sizes[s]);
+        spoil(other);
+        chase_grow(other, 0, sizes[s], 11);
+        for (size_t i = 0; i < sizes[s]; i++)
+            assert_int_equal(memory[i].next - memory, other[i].next - other);
+    }
+}
+
+/* Cycles over five lines, told apart by their order from line 0 on, over many seeds. */
+static void assert_uniform(void (*link)(uint64_t seed))
+{
+    enum { SEEDS = 24000, CYCLES = 24 };
+    static unsigned counts[5 * 5 * 5 * 5];
+    size_t distinct = 0;
+    memset(counts, 0, sizeof(counts));
+    for (uint64_t seed = 0; seed < SEEDS; seed++) {
+        link(seed);
+        size_t code = 0;
+        for (struct chase_line *at = memory[0].next; at != memory; at = at->next)
+            code = code * 5 + (size_t)(at - memory);
+        counts[code]++;
+    }
+    for (size_t code = 0; code < sizeof(counts) / sizeof(counts[0]); code++) {
+        if (!counts[code])
+            continue;
+        distinct++;
+        assert_in_range(counts[code], 850, 1150); /* 1000 +- 5 standard deviations */
+    }
+    assert_int_equal(distinct, CYCLES);
+}
+
+static void grow_five(uint64_t seed)
+{
+    chase_grow(memory, 0, 5, seed);
+}
+
+static void test_chase_grow_is_uniform_over_cycles(void **state)
+{
+    (void)state;
+    assert_uniform(grow_five);
+}
+
+static void link_five_in_a_group(uint64_t seed)
+{
+    uint32_t scratch[6];
+    chase_link_local(memory, 5, 5, seed, scratch);
+}
+
+static void link_five_groups(uint64_t seed)
+{
+    uint32_t scratch[6];
+    chase_link_local(memory, 5, 1, seed, scratch);
+}
+
+static void test_chase_link_local_is_uniform_in_and_over_groups(void **state)
+{
+    (void)state;
+    assert_uniform(link_five_in_a_group);
+    assert_uniform(link_five_groups);
+}
+
+/* No prefetcher's delight: few lines follow their neighbour. */
+static void test_chase_grow_is_not_sequential(void **state)
+{
+    (void)state;
+    size_t near = 0;
+    chase_grow(memory, 0, MOST, 3);
+    for (size_t i = 0; i < MOST; i++)
+        near += labs(memory[i].next - &memory[i]) <= 2;
+    assert_true(near < MOST / 100);
+}
+
+/* How often a walk goes from one group to another: as often as there are groups, if local. */
+static size_t count_changes(const struct chase_line *chain, size_t lines, size_t group)
+{
+    size_t changes = 0;
+    for (size_t i = 0; i < lines; i++)
+        changes += i / group != (size_t)(chain[i].next - chain) / group;
+    return changes;
+}
+
+static void link_local(size_t lines, size_t group, uint64_t seed)
+{
+    size_t numbers = chase_scratch(lines, group);
+    uint32_t *scratch = malloc((numbers + 1) * sizeof(*scratch));
+    assert_non_null(scratch);
+    scratch[numbers] = 0xfeedface;
+    spoil(memory);
+    chase_link_local(memory, lines, group, seed, scratch);
+    assert_int_equal(scratch[numbers], 0xfeedface);
+    free(scratch);
+}
+
+static void test_chase_link_local_visits_group_after_group(void **state)
+{
+    (void)state;
+    static const size_t groups[] = {1, 2, 7, 64, 1000, MOST};
+    for (int s = 0; s < SIZES; s++)
+        for (int g = 0; g < 6; g++)
+            for (uint64_t seed = 0; seed < 3; seed++) {
+                size_t group = groups[g] < sizes[s] ? groups[g] : sizes[s];
+                size_t count = (sizes[s] + group - 1) / group;
+                link_local(sizes[s], group, seed);
+                assert_cycle(memory, sizes[s]);
+                assert_int_equal(count_changes(memory, sizes[s], group), count > 1 ? count : 0);
+            }
+}
+
+static void test_chase_link_local_is_random(void **state)
+{
+    (void)state;
+    size_t near = 0, same = 0;
+    link_local(MOST, 500, 1);
+    memcpy(other, memory, sizeof(other));
+    link_local(MOST, 500, 2);
+    for (size_t i = 0; i < MOST; i++) {
+        near += labs(memory[i].next - &memory[i]) <= 1;
+        same += memory[i].next == other[i].next;
+    }
+    assert_true(near < MOST / 50);
+    assert_true(same < MOST / 50);
+}
+
+static void test_chase_walk_makes_the_loads(void **state)
+{
+    (void)state;
+    static const struct {
+        uint64_t asked, made;
+    } walks[] = {{0, 0}, {1, 64}, {64, 64}, {65, 128}, {6400, 6400}, {6401, 6464}};
+    chase_grow(memory, 0, 1000, 5);
+    for (int w = 0; w < 6; w++) {
+        struct chase_line *want = &memory[17];
+        for (uint64_t i = 0; i < walks[w].made; i++)
+            want = want->next;
+        assert_ptr_equal(chase_walk(&memory[17], walks[w].asked), want);
+    }
+    /* 64 x 125 = 8 x 1000: round and back. */
+    assert_ptr_equal(chase_walk(&memory[17], UINT64_C(64) * 125), &memory[17]);
+}
+
+enum { LINES = 1000 };
+
+/* Plants one bad link, asks, and mends it. */
+static void assert_fault(struct chase_line *chain, size_t at, struct chase_line *bad, size_t found)
+{
+    struct chase_line *good = chain[at].next;
+    chain[at].next = bad;
+    assert_int_equal(chase_find_fault(chain, LINES, seen), found);
+    assert_false(chase_is_cycle(chain, LINES));
+    chain[at].next = good;
+    assert_int_equal(chase_find_fault(chain, LINES, seen), LINES);
+}
+
+static void test_chase_find_fault_finds_it(void **state)
+{
+    (void)state;
+    struct chase_line *chain = memory + 1; /* so that there is a line in front */
+    chase_grow(chain, 0, LINES, 9);
+    static const size_t places[] = {0, 1, 63, 64, 500, LINES - 1};
+    for (int p = 0; p < 6; p++) {
+        size_t at = places[p];
+        char *inside = (char *)chain[at].next + 8;
+        assert_fault(chain, at, NULL, at);
+        assert_fault(chain, at, chain + LINES, at);
+        assert_fault(chain, at, memory, at);
+        assert_fault(chain, at, (struct chase_line *)(void *)inside, at);
+        /* Two lines name the same one: the later is the fault. */
+        size_t twin = (at + 10) % LINES;
+        assert_fault(chain, at, chain[twin].next, at > twin ? at : twin);
+    }
+}
+
+/* Two links swapped: every line is named once, but there are two cycles. */
+static void test_chase_is_cycle_sees_two(void **state)
+{
+    (void)state;
+    for (size_t lines = 2; lines <= 1000; lines += 499) {
+        chase_grow(memory, 0, lines, 13);
+        struct chase_line *next = memory[0].next;
+        memory[0].next = memory[1].next;
+        memory[1].next = next;
+        assert_int_equal(chase_find_fault(memory, lines, seen), lines);
+        assert_false(chase_is_cycle(memory, lines));
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_chase_grow_makes_one_cycle),
+        cmocka_unit_test(test_chase_grow_in_steps_is_growing_at_once),
+        cmocka_unit_test(test_chase_grow_is_uniform_over_cycles),
+        cmocka_unit_test(test_chase_grow_is_not_sequential),
+        cmocka_unit_test(test_chase_link_local_visits_group_after_group),
+        cmocka_unit_test(test_chase_link_local_is_uniform_in_and_over_groups),
+        cmocka_unit_test(test_chase_link_local_is_random),
+        cmocka_unit_test(test_chase_walk_makes_the_loads),
+        cmocka_unit_test(test_chase_find_fault_finds_it),
+        cmocka_unit_test(test_chase_is_cycle_sees_two),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,232 @@
+/* The GPU's part against the double-precision reference, every value. Exits 77 without a GPU. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include <cmocka.h>
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "kernels/gpu/gpu_common.h"
+#include "kernels/gpu/gpu_ref.h"
+#include "kernels/gpu/gpu_step.h"
+
+enum { SKIPPED = 77 };
+
+struct job {
+    struct gpu_step *gpu;
+    struct gpu_step_config config;
+    float *weights;
+    double *scratch;
+    float *result;
+    char msg[200];
+};
+
+static void assert_good(const struct job *job, int rc)
+{
+    if (rc)
+        fail_msg("%s", job->msg);
+}
+
+static void job_open(struct job *job, const struct gpu_step_config *config)
+{
+    size_t cols = config->cols;
+    *job = (struct job){.config = *config};
+    job->weights = malloc(cols * cols * sizeof(float));
+    job->scratch = malloc(2 * cols * sizeof(double));
+    job->result = malloc(config->rows * cols * sizeof(float));
+    assert_true(job->weights && job->scratch && job->result);
+    gpu_ref_weights(cols, job->weights);
+    assert_good(job, gpu_step_open(config, &job->gpu, job->msg, sizeof(job->msg)));
+}
+
+static void job_close(struct job *job)
+{
+    gpu_step_close(job->gpu);
+    free(job->result);
+    free(job->scratch);
+    free(job->weights);
+}
+
+/* A value of batch `batch`: no two rows, columns or batches alike. */
+static float value(size_t batch, size_t i)
+{
+    return (float)((i * 7919 + batch * 104729) % 2003) / 500.0f - 2.0f;
+}
+
+static void fill(struct job *job, unsigned slot, size_t batch)
+{
+    float *x = gpu_step_host_buffer(job->gpu, slot);
+    for (size_t i = 0; i < job->config.rows * job->config.cols; i++)
+        x[i] = value(batch, i);
+}
+
+static uint64_t submit_and_wait(struct job *job, unsigned slot)
+{
+    uint64_t busy_ns = 0;
+    assert_good(job, gpu_step_submit(job->gpu, slot, job->msg, sizeof(job->msg)));
+    assert_good(job, gpu_step_wait(job->gpu, slot, &busy_ns, job->msg, sizeof(job->msg)));
+    return busy_ns;
+}
+
+static void assert_row(const struct job *job, unsigned slot, size_t row, const float *got)
+{
+    size_t cols = job->config.cols;
+    const float *x = gpu_step_host_buffer(job->gpu, slot) + row * cols;
+    const double *want =
+        gpu_ref_row(x, job->weights, cols, job->config.work, job->scratch, job->scratch + cols);
+    double limit = gpu_ref_limit(x, cols, job->config.work);
+    for (size_t c = 0; c < cols; c++)
+        if (!(fabs((double)got[c] - want[c]) <= limit))
+            fail_msg("%zu x %zu, work %u: [%zu][%zu] is %.9g, not %.9g +- %.2g", job->config.rows,
+                     cols, job->config.work, row, c, (double)got[c], want[c], limit);
+}
+
+static void assert_whole_result(struct job *job, unsigned slot)
+{
+    assert_good(
+        job, gpu_step_read(job->gpu, 0, job->config.rows, job->result, job->msg, sizeof(job->msg)));
+    for (size_t r = 0; r < job->config.rows; r++)
+        assert_row(job, slot, r, job->result + r * job->config.cols);
+    assert_row(job, slot, 0, gpu_step_result(job->gpu, slot));
+}
+
+static void test_gpu_step_shapes_agree_with_reference(void **state)
+{
+    (void)state;
+    static const struct gpu_step_config configs[] = {
+        {.rows = 256, .cols = 128, .slots = 1, .work = 1, .pinned = true},
+        {.rows = 1, .cols = 1, .slots = 1, .work = 1, .pinned = true},
+        {.rows = 65, .cols = 63, .slots = 1, .work = 2, .pinned = true},
+        {.rows = 130, .cols = 17, .slots = 1, .work = 3, .pinned = false},
+        {.rows = 3, .cols = 200, .slots = 1, .work = 4, .pinned = true, .spin = true},
+        {.rows = 100, .cols = 512, .slots = 1, .work = 2, .pinned = true},
+    };
+    for (size_t i = 0; i < sizeof(configs) / sizeof(configs[0]); i++) {
+        struct job job;
+        job_open(&job, &configs[i]);
+        fill(&job, 0, i);
+        assert_good(&job, gpu_step_poison(job.gpu, job.msg, sizeof(job.msg)));
+        assert_true(submit_and_wait(&job, 0) > 0);
+        assert_whole_result(&job, 0);
+        job_close(&job);
+    }
+}
+
+static const struct gpu_step_config deep = {
+    .rows = 200, .cols = 96, .slots = 3, .work = 2, .pinned = true};
+
+/* Three batches in flight keep their results apart, also when slots are used again. */
+static void test_gpu_step_slots_in_flight_keep_their_results(void **state)
+{
+    (void)state;
+    struct job job;
+    job_open(&job, &deep);
+    for (size_t round = 0; round < 3; round++) {
+        for (unsigned s = 0; s < deep.slots; s++) {
+            fill(&job, s, 10 * round + s);
+            assert_good(&job, gpu_step_submit(job.gpu, s, job.msg, sizeof(job.msg)));
+        }
+        for (unsigned s = 0; s < deep.slots; s++) {
+            uint64_t busy_ns = 0;
+            assert_good(&job, gpu_step_wait(job.gpu, s, &busy_ns, job.msg, sizeof(job.msg)));
+            assert_row(&job, s, 0, gpu_step_result(job.gpu, s));
+        }
+        assert_whole_result(&job, deep.slots - 1);
+    }
+    job_close(&job);
+}
+
+static void test_gpu_step_poison_reaches_the_result(void **state)
+{
+    (void)state;
+    struct job job;
+    job_open(&job, &deep);
+    fill(&job, 0, 1);
+    (void)submit_and_wait(&job, 0);
+    assert_good(&job, gpu_step_poison(job.gpu, job.msg, sizeof(job.msg)));
+    assert_good(&job, gpu_step_read(job.gpu, 0, deep.rows, job.result, job.msg, sizeof(job.msg)));
+    for (size_t i = 0; i < deep.rows * deep.cols; i++)
+        assert_true(isnan(job.result[i]));
+    assert_true(isnan(gpu_step_result(job.gpu, 0)[0]));
+    job_close(&job);
+}
+
+/* The best of a few: clocks rise while a GPU warms up. */
+static uint64_t busy_of_work(unsigned work)
+{
+    struct job job;
+    struct gpu_step_config config = {
+        .rows = 4096, .cols = 512, .slots = 1, .work = work, .pinned = true};
+    uint64_t best_ns = UINT64_MAX;
+    job_open(&job, &config);
+    fill(&job, 0, 1);
+    for (int i = 0; i < 10; i++) {
+        uint64_t busy_ns = submit_and_wait(&job, 0);
+        best_ns = busy_ns < best_ns ? busy_ns : best_ns;
+    }
+    job_close(&job);
+    return best_ns;
+}
+
+static void test_gpu_step_busy_time_grows_with_work(void **state)
+{
+    (void)state;
+    uint64_t one_ns = busy_of_work(1), sixteen_ns = busy_of_work(16);
+    print_message("4096 x 512: 1 pass %.1f us, 16 passes %.1f us\n", (double)one_ns / 1e3,
+                  (double)sixteen_ns / 1e3);
+    assert_true(sixteen_ns > 8 * one_ns);
+}
+
+static void test_gpu_step_unknown_address_is_no_device(void **state)
+{
+    (void)state;
+    struct gpu_step *gpu;
+    struct gpu_step_config config = deep;
+    char msg[200] = "";
+    config.pci_bdf = "ffff:ff:1f.0";
+    assert_int_equal(gpu_step_open(&config, &gpu, msg, sizeof(msg)), -ENODEV);
+    assert_null(gpu);
+    assert_non_null(strstr(msg, "ffff:ff:1f.0"));
+}
+
+static void test_gpu_step_too_large_a_batch_is_no_memory(void **state)
+{
+    (void)state;
+    struct gpu_step *gpu;
+    struct gpu_step_config config = deep;
+    char msg[200] = "";
+    config.rows = (size_t)1 << 36;
+    assert_int_equal(gpu_step_open(&config, &gpu, msg, sizeof(msg)), -ENOMEM);
+    assert_null(gpu);
+    /* and the GPU still works */
+    struct job job;
+    job_open(&job, &deep);
+    fill(&job, 0, 5);
+    (void)submit_and_wait(&job, 0);
+    assert_whole_result(&job, 0);
+    job_close(&job);
+}
+
+int main(void)
+{
+    char why[200] = "";
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_gpu_step_shapes_agree_with_reference),
+        cmocka_unit_test(test_gpu_step_slots_in_flight_keep_their_results),
+        cmocka_unit_test(test_gpu_step_poison_reaches_the_result),
+        cmocka_unit_test(test_gpu_step_busy_time_grows_with_work),
+        cmocka_unit_test(test_gpu_step_unknown_address_is_no_device),
+        cmocka_unit_test(test_gpu_step_too_large_a_batch_is_no_memory),
+    };
+    if (gpu_count(why, sizeof(why)) == 0) {
+        (void)printf("skipped: %s\n", why);
+        return SKIPPED;
+    }
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,60 @@
+# shellcheck shell=bash
+# Sourced by tests/cli/*.sh: small assertions that say what they saw.
+set -u
+: "${CONTEND_BINARY:?}" "${CONTEND_FAKE:?}"
+scratch=$(mktemp -d)
+export CONTEND_TEST=$scratch # in the environment of every process that this test starts
+trap 'rm -rf "$scratch"' EXIT
+failures=0
+
+fail() {
+    printf 'FAIL: %s\n' "$*"
+    failures=$((failures + 1))
+}
+
+# expect CODE PATTERN COMMAND...: exit code, and an extended regular expression in stdout+stderr.
+expect() {
+    local code=$1 pattern=$2 got output
+    shift 2
+    output=$(timeout 200 "$@" 2>&1 < /dev/null)
+    got=$?
+    [ "$got" = "$code" ] || fail "exit $got, expected $code: $*"$'\n'"$output"
+    printf '%s\n' "$output" | grep -Eq -- "$pattern" ||
+        fail "no /$pattern/ in the output of: $*"$'\n'"$output"
+}
+
+# cell FILE PLACEMENT WORKERS METRIC COLUMN: one field of rows.csv; no quoted commas before it.
+cell() {
+    awk -F, -v p="$2" -v w="$3" -v m="$4" -v c="$5" '
+        NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next }
+        $at["placement"] == p && $at["workers"] == w && $at["metric"] == m { print $at[c]; exit }
+    ' "$1"
+}
+
+# wait_for SECONDS COMMAND...: until it succeeds.
+wait_for() {
+    local tries=$(($1 * 10))
+    shift
+    until "$@"; do
+        [ $((tries -= 1)) -gt 0 ] || return 1
+        sleep 0.1
+    done
+}
+
+# ours PATTERN: processes with that command line that this test started, and no other copy of it.
+ours() {
+    local pid
+    for pid in $(pgrep -f -- "$1"); do
+        ! grep -qzFx -- "CONTEND_TEST=$scratch" "/proc/$pid/environ" 2>/dev/null || echo "$pid"
+    done
+}
+
+none_of_ours() { # none_of_ours PATTERN
+    [ -z "$(ours "$1")" ]
+}
+
+finish() {
+    [ "$failures" = 0 ] || exit 1
+    echo "ok"
+    exit 0
+}

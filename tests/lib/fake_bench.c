@@ -1,0 +1,350 @@
+/* Benchmarks that behave, fail, hang and crash on purpose: the harness is tested with them. */
+#include "tests/lib/fake_bench.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stddef.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+struct fake_params {
+    double step_s;      /* a step sleeps so long */
+    int64_t bad_worker; /* the worker that misbehaves; -1 = all */
+    int mode;
+};
+
+enum mode {
+    MODE_OK,
+    MODE_FAIL_SETUP,
+    MODE_FAIL_RUN,
+    MODE_FAIL_CHECK,
+    MODE_SKIP,
+    MODE_HANG_SETUP,
+    MODE_HANG_RUN,
+    MODE_CRASH,
+    MODE_EXIT,
+    MODE_SHRINK_MASK,
+    MODE_NO_VALUE,
+    MODE_HANG_TEARDOWN,
+};
+
+static const char *const modes[] = {
+    "ok",    "fail-setup", "fail-run",    "fail-check", "skip",          "hang-setup", "hang-run",
+    "crash", "exit",       "shrink-mask", "no-value",   "hang-teardown", NULL};
+
+static const struct opt fake_opts[] = {
+    {.name = "step",
+     .kind = OPT_SECONDS,
+     .offset = offsetof(struct fake_params, step_s),
+     .def = "2ms",
+     .arg = "T",
+     .help = "Time of a step"},
+    {.name = "bad_worker",
+     .kind = OPT_INT,
+     .offset = offsetof(struct fake_params, bad_worker),
+     .def = "0",
+     .min = -1,
+     .max = 1000,
+     .arg = "N",
+     .help = "Which worker misbehaves, -1 all"},
+    {.name = "mode",
+     .kind = OPT_CHOICE,
+     .offset = offsetof(struct fake_params, mode),
+     .def = "ok",
+     .choices = modes,
+     .arg = "M",
+     .help = "How"},
+    {.name = NULL},
+};
+
+static void sleep_s(double seconds)
+{
+    struct timespec ts = {.tv_sec = (time_t)seconds};
+    ts.tv_nsec = (long)((seconds - (double)ts.tv_sec) * 1e9);
+    (void)nanosleep(&ts, NULL);
+}
+
+static bool is(const struct bench_ctx *ctx, enum mode mode)
+{
+    const struct fake_params *params = ctx->params;
+    return params->mode == (int)mode &&
+           (params->bad_worker < 0 || params->bad_worker == (int64_t)ctx->worker);
+}
+
+static int fake_probe(struct bench_ctx *ctx)
+{
+    return is(ctx, MODE_SKIP) ? err_set(ctx->err, -ENOTSUP, "the fake is told to skip") : 0;
+}
+
+static int fake_setup(struct bench_ctx *ctx)
+{
+    bench_library(ctx, "NCCL", "0.0.0-fake");
+    if (is(ctx, MODE_FAIL_SETUP))
+        return err_set(ctx->err, -EIO, "the fake is told to fail its setup");
+    if (is(ctx, MODE_HANG_SETUP))
+        for (;;)
+            (void)pause();
+    if (is(ctx, MODE_SHRINK_MASK)) {
+        cpu_set_t none;
+        CPU_ZERO(&none);
+        for (int cpu = 0; cpu < CPU_SETSIZE && !CPU_COUNT(&none); cpu++) {
+            CPU_SET((size_t)cpu, &none);
+            if (sched_setaffinity(0, sizeof(none), &none))
+                CPU_CLR((size_t)cpu, &none);
+        }
+    }
+    return 0;
+}
+
+static int fake_setup_nothing(struct bench_ctx *ctx)
+{
+    (void)ctx;
+    return 0;
+}
+
+static int fake_run(struct bench_ctx *ctx, uint64_t iters, struct sample *sample)
+{
+    const struct fake_params *params = ctx->params;
+    visit_mark(ctx->visits);
+    if (is(ctx, MODE_FAIL_RUN) || is(ctx, MODE_HANG_TEARDOWN))
+        return err_set(ctx->err, -EIO, "the fake is told to fail its run");
+    if (is(ctx, MODE_CRASH))
+        (void)raise(SIGSEGV);
+    if (is(ctx, MODE_EXIT))
+        _exit(7);
+    /* The first step is the warm-up: the hang is to happen where it is measured. */
+    if (is(ctx, MODE_HANG_RUN) && ctx->visits && atomic_load(&ctx->visits->recording))
+        for (;;)
+            (void)pause();
+    sleep_s(params->step_s * (double)iters);
+    sample->ops = 10 * iters;
+    sample->bytes = 100 * iters;
+    return 0;
+}
+
+static int fake_check(struct bench_ctx *ctx)
+{
+    return is(ctx, MODE_FAIL_CHECK)
+               ? err_set(ctx->err, -EBADMSG, "the fake is told that its result is wrong")
+               : 0;
+}
+
+/* As a communicator does whose other ranks are gone. */
+static void fake_teardown(struct bench_ctx *ctx)
+{
+    while (is(ctx, MODE_HANG_TEARDOWN))
+        (void)pause();
+}
+
+static const struct bench fake = {
+    .name = "fake",
+    .summary = "sleeps, or misbehaves as told",
+    .ops_unit = "items",
+    .metric = METRIC_RATE,
+    .opts = fake_opts,
+    .params_size = sizeof(struct fake_params),
+    .probe = fake_probe,
+    .setup = fake_setup,
+    .run = fake_run,
+    .check = fake_check,
+    .teardown = fake_teardown,
+};
+
+/* Emits, for a = 0 to 2, the square of a, and how many CPUs it was told of. */
+static int fake_scan_run(struct bench_ctx *ctx, uint64_t iters, struct sample *sample)
+{
+    (void)iters;
+    (void)sample;
+    int rc = bench_emit(ctx, 1, ctx->machine->ncpus, "%s", "");
+    for (int a = 0; a < 3 && !rc; a++)
+        rc = bench_emit(ctx, 0, a * a, "a=%d", a);
+    return rc;
+}
+
+static const struct bench_metric fake_metrics[] = {
+    {"square", "count", "none"}, {"cpus", "count", "higher"}, {.name = NULL}};
+
+static const struct bench fake_scan = {
+    .name = "fakescan",
+    .summary = "emits values as a scan does",
+    .ops_unit = "scans",
+    .metrics = fake_metrics,
+    .scan = true,
+    .setup = fake_setup_nothing,
+    .run = fake_scan_run,
+};
+
+/* Goes to its end and keeps nothing of what it saw. */
+static int fake_mute_run(struct bench_ctx *ctx, uint64_t iters, struct sample *sample)
+{
+    (void)ctx;
+    (void)iters;
+    (void)sample;
+    return 0;
+}
+
+static const struct bench fake_mute = {
+    .name = "fakemute",
+    .summary = "a scan that emits nothing",
+    .ops_unit = "scans",
+    .metrics = fake_metrics,
+    .scan = true,
+    .setup = fake_setup_nothing,
+    .run = fake_mute_run,
+};
+
+/* Ranks that meet a hundred times; a bad one dies on the way, and the others wait for it. */
+static int fake_team_run(struct bench_ctx *ctx, uint64_t iters, struct sample *sample)
+{
+    (void)iters;
+    (void)sample;
+    unsigned ranks[64] = {0}, sum = 0;
+    double budgets_s[64] = {0};
+    int rc = peers_gather(ctx->peers, &ctx->budget_s, budgets_s, sizeof(double), ctx->err);
+    for (unsigned r = 1; r < ctx->peers->size && !rc; r++)
+        if (budgets_s[r] != budgets_s[0])
+            rc = err_set(ctx->err, -EIO, "rank %u has a budget of its own", r);
+    for (int i = 0; i < 100 && !rc; i++) {
+        if (i == 50 && (is(ctx, MODE_FAIL_RUN) || is(ctx, MODE_HANG_TEARDOWN)))
+            return err_set(ctx->err, -EIO, "the fake is told to fail its run");
+        if (i == 50 && is(ctx, MODE_CRASH))
+            (void)raise(SIGKILL);
+        while (i == 1 && is(ctx, MODE_HANG_RUN)) /* the others have come that far soon */
+            (void)pause();
+        rc = peers_gather(ctx->peers, &ctx->peers->rank, ranks, sizeof(unsigned), ctx->err);
+    }
+    for (unsigned r = 0; r < ctx->peers->size; r++)
+        sum += ranks[r];
+    if (rc || is(ctx, MODE_NO_VALUE))
+        return rc;
+    return bench_emit(ctx, 0, 1 + sum, "ranks=%u", ctx->peers->size);
+}
+
+static const struct bench_metric fake_team_metrics[] = {{"rank_sum", "count", "lower"},
+                                                        {.name = NULL}};
+
+static const struct bench fake_team = {
+    .name = "faketeam",
+    .summary = "ranks that wait for each other",
+    .ops_unit = "meetings",
+    .opts = fake_opts,
+    .params_size = sizeof(struct fake_params),
+    .metrics = fake_team_metrics,
+    .scan = true,
+    .together = true,
+    .retained = "rank_sum",
+    .setup = fake_setup,
+    .run = fake_team_run,
+    .check = fake_check,
+    .teardown = fake_teardown,
+};
+
+/* Copies to four GPUs, of which the third is slow, as is what goes from the first to the second. */
+static int fake_copies_run(struct bench_ctx *ctx, uint64_t iters, struct sample *sample)
+{
+    int rc = 0;
+    (void)iters;
+    (void)sample;
+    for (int gpu = 0; gpu < 4 && !rc; gpu++)
+        rc = bench_emit(ctx, 0, gpu == 2 ? 14.1 : 56.8 + 0.1 * gpu,
+                        "dir=h2d;gpu=%d;mem=pinned;via=ce", gpu);
+    for (int gpu = 0; gpu < 16 && !rc; gpu++)
+        if (gpu / 4 != gpu % 4)
+            rc = bench_emit(ctx, 0, gpu == 1 ? 99 : 390 + gpu, "dir=d2d;src=%d;dst=%d;via=ce",
+                            gpu / 4, gpu % 4);
+    return rc;
+}
+
+static const struct bench_metric fake_copies_metrics[] = {{"copy_bandwidth", "GB/s", "higher"},
+                                                          {.name = NULL}};
+
+static const struct bench fake_copies = {
+    .name = "fakecopies",
+    .summary = "emits what GPUs would that are not alike",
+    .ops_unit = "scans",
+    .metrics = fake_copies_metrics,
+    .scan = true,
+    .setup = fake_setup_nothing,
+    .run = fake_copies_run,
+};
+
+static uint64_t fake_march_steps;
+
+/* Ranks that meet in every step; each emits how many of those counted, worker 0 for all. */
+static int fake_march_run(struct bench_ctx *ctx, uint64_t iters, struct sample *sample)
+{
+    const struct fake_params *params = ctx->params;
+    int rc = 0;
+    for (uint64_t i = 0; i < iters && !rc; i++) {
+        if (ctx->measuring && ++fake_march_steps == 3 && is(ctx, MODE_CRASH))
+            (void)raise(SIGKILL);
+        sleep_s(params->step_s);
+        rc = peers_barrier(ctx->peers, ctx->err);
+    }
+    sample->ops = iters;
+    return rc;
+}
+
+static int fake_march_check(struct bench_ctx *ctx)
+{
+    uint64_t steps[64];
+    int rc = peers_gather(ctx->peers, &fake_march_steps, steps, sizeof(fake_march_steps), ctx->err);
+    for (unsigned r = 0; r < ctx->peers->size && !rc && ctx->worker == 0; r++)
+        rc = bench_emit(ctx, 0, (double)steps[r], "rank=%u", r);
+    return rc;
+}
+
+static const struct bench_metric fake_march_metrics[] = {{"steps", "count", "none"},
+                                                         {.name = NULL}};
+
+static const struct bench fake_march = {
+    .name = "fakemarch",
+    .summary = "ranks that wait for each other in every step",
+    .ops_unit = "steps",
+    .metric = METRIC_RATE,
+    .opts = fake_opts,
+    .params_size = sizeof(struct fake_params),
+    .metrics = fake_march_metrics,
+    .together = true,
+    .setup = fake_setup_nothing,
+    .run = fake_march_run,
+    .check = fake_march_check,
+};
+
+const struct bench *const fake_registry[] = {&fake,       &fake_scan,   &fake_mute, &fake_team,
+                                             &fake_march, &fake_copies, NULL};
+
+static const struct scenario_part fake_parts[] = {
+    {.foreground = "fake", .placements = "none,sized"},
+    {.foreground = NULL},
+};
+
+static const struct scenario_part team_parts[] = {
+    {.foreground = "faketeam", .placements = "none,sized"},
+    {.foreground = NULL},
+};
+
+static const struct scenario_part apart_parts[] = {
+    {.foreground = "faketeam", .placements = "none,partition"},
+    {.foreground = NULL},
+};
+
+const struct scenario fake_scenarios[] = {
+    {.name = "fake", .summary = "the fake", .parts = fake_parts},
+    {.name = "busy",
+     .summary = "the fake with another behind it",
+     .parts = fake_parts,
+     .background = "fake",
+     .background_workers = 1},
+    {.name = "team",
+     .summary = "ranks with as many fakes behind them",
+     .parts = team_parts,
+     .background = "fake"},
+    {.name = "apart",
+     .summary = "ranks and a fake, apart where there are CPUs for it",
+     .parts = apart_parts,
+     .background = "fake",
+     .background_workers = 1},
+    {.name = NULL},
+};

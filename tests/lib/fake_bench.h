@@ -1,0 +1,13 @@
+/* A registry of benchmarks that misbehave on purpose; see fake_bench.c. */
+#ifndef CONTEND_TESTS_LIB_FAKE_BENCH_H
+#define CONTEND_TESTS_LIB_FAKE_BENCH_H
+
+#include <sched.h>
+
+#include "harness/core/bench.h"
+#include "harness/core/scenario.h"
+
+extern const struct bench *const fake_registry[];
+extern const struct scenario fake_scenarios[];
+
+#endif

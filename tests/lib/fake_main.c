@@ -1,0 +1,9 @@
+/* The program as it is, over benchmarks that misbehave on purpose. */
+#include "harness/cmd/cli_main.h"
+#include "tests/lib/fake_bench.h"
+
+int main(int argc, char **argv)
+{
+    const struct cmd_env env = {.benches = fake_registry, .scenarios = fake_scenarios};
+    return cli_main(&env, argc, argv);
+}

@@ -1,0 +1,93 @@
+#include "tests/lib/fixture_out.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "harness/plot/gnuplot.h"
+
+static char out_dir[] = "/tmp/contend-report-XXXXXX";
+int fixture_out_fd;
+
+int fixture_make_out(void **state)
+{
+    (void)state;
+    strcpy(out_dir + sizeof(out_dir) - 7, "XXXXXX");
+    if (!mkdtemp(out_dir))
+        return -1;
+    fixture_out_fd = open(out_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    return fixture_out_fd < 0;
+}
+
+int fixture_remove_out(void **state)
+{
+    (void)state;
+    char command[64];
+    (void)close(fixture_out_fd);
+    (void)snprintf(command, sizeof(command), "rm -rf %s", out_dir);
+    return system(command);
+}
+
+bool fixture_has_gnuplot(void)
+{
+    int rc = gnuplot_run(-1, NULL, 0, 0, NULL, NULL);
+    if (rc == -ENOENT)
+        (void)fputs("skipped: gnuplot is not installed\n", stderr);
+    return rc != -ENOENT;
+}
+
+unsigned char *fixture_read_plot(const char *name, const char *suffix, size_t *size)
+{
+    char path[128];
+    (void)snprintf(path, sizeof(path), "plots/%s.%s", name, suffix);
+    int fd = openat(fixture_out_fd, path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return NULL;
+    struct stat status;
+    assert_int_equal(fstat(fd, &status), 0);
+    unsigned char *bytes = malloc((size_t)status.st_size + 1);
+    assert_non_null(bytes);
+    *size = (size_t)read(fd, bytes, (size_t)status.st_size);
+    bytes[*size] = 0;
+    (void)close(fd);
+    return bytes;
+}
+
+void fixture_assert_svg_has(const char *figure, const char *text)
+{
+    size_t size;
+    char *svg = (char *)fixture_read_plot(figure, "svg", &size);
+    assert_non_null(svg);
+    if (!strstr(svg, text))
+        fail_msg("%s.svg does not say '%s'", figure, text);
+    free(svg);
+}
+
+static unsigned big_endian(const unsigned char *at)
+{
+    return (unsigned)at[0] << 24 | (unsigned)at[1] << 16 | (unsigned)at[2] << 8 | at[3];
+}
+
+void fixture_assert_drawn(const char *figure, unsigned width)
+{
+    size_t size;
+    unsigned char *png = fixture_read_plot(figure, "png", &size);
+    assert_non_null(png);
+    assert_true(size > 24);
+    assert_memory_equal(png, "\x89PNG\r\n\x1a\n", 8);
+    assert_int_equal(big_endian(png + 16), width);
+    assert_in_range(big_endian(png + 20), 400, 1500);
+    free(png);
+    fixture_assert_svg_has(figure, "</svg>");
+}

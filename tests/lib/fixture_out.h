@@ -1,0 +1,23 @@
+/* An output directory for a test of figures, and what was drawn there. */
+#ifndef CONTEND_TESTS_LIB_FIXTURE_OUT_H
+#define CONTEND_TESTS_LIB_FIXTURE_OUT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* An empty directory for one test, removed after it: set-up and tear-down of cmocka. */
+extern int fixture_out_fd;
+int fixture_make_out(void **state);
+int fixture_remove_out(void **state);
+
+/* False, and said on stderr, where gnuplot is not installed: then there is nothing to test. */
+bool fixture_has_gnuplot(void);
+
+/* The whole file plots/NAME.SUFFIX with a 0 behind it; NULL when it is not there. Free it. */
+unsigned char *fixture_read_plot(const char *name, const char *suffix, size_t *size);
+
+/* Fail the running test when the SVG does not have that text, or a picture is not there. */
+void fixture_assert_svg_has(const char *figure, const char *text);
+void fixture_assert_drawn(const char *figure, unsigned width);
+
+#endif

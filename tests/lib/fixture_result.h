@@ -1,0 +1,63 @@
+/*
+ * Results made by hand, for tests of everything behind harness/run/run.c. The machine has
+ * FIXTURE_CPUS CPUs, the benchmark is fixture_bench, the device `sim`.
+ */
+#ifndef CONTEND_TESTS_LIB_FIXTURE_RESULT_H
+#define CONTEND_TESTS_LIB_FIXTURE_RESULT_H
+
+#include "harness/run/result.h"
+
+enum { FIXTURE_CPUS = 8, FIXTURE_OPS = 100, FIXTURE_STEPS_MAX = 64 };
+
+/* Parameters rows=64 and cols=8; 100 "items" a step. It cannot run. */
+extern const struct bench fixture_bench;
+
+/* Near enough for a handful of floating-point operations; NaN is near nothing. */
+#define assert_near(a, b) assert_true(fixture_near((a), (b), 1e-9))
+bool fixture_near(double a, double b, double relative);
+
+/* No arms, seed 1, three rounds planned and done. */
+void fixture_result_init(struct result *result);
+void fixture_result_free(struct result *result);
+
+/*
+ * Adds an arm without observations and returns its index. `none` and `sized` plan all CPUs for
+ * every worker, `same` the first slice, all others one slice each. A baseline is `alone`.
+ */
+size_t fixture_add_arm(struct result *result, enum placement placement, unsigned slots, bool alone);
+/* Adds a background worker, planned as the arm's first one; the arm's rounds have none of it. */
+void fixture_add_background(struct result *result, size_t arm);
+size_t fixture_add_skipped(struct result *result, enum placement placement, unsigned slots,
+                           const char *reason);
+
+/*
+ * Adds a round in which every worker did these steps, back to back from its go signal. Each step
+ * has FIXTURE_OPS ops, and the device was busy for a quarter of it. Of the wall time 50% was on
+ * the CPU, 30% in the run queue and 20% blocked; a step had 2 voluntary and 4 involuntary switches,
+ * 1 migration, 8 minor faults and 1000 instructions a thread. Valid until the arm's next round.
+ */
+struct observation *fixture_add_round(struct result *result, size_t arm, unsigned round,
+                                      const double *steps_ms, size_t nsteps);
+
+/* A round of `nsteps` equal steps. */
+struct observation *fixture_add_even_round(struct result *result, size_t arm, unsigned round,
+                                           double step_ms, size_t nsteps);
+
+/* Replaces one worker's steps, and its witness with them. */
+void fixture_set_steps(struct worker_result *worker, const double *steps_ms, size_t nsteps);
+
+/* Distributes the worker's wall time anew; the shares should add up to 1. */
+void fixture_set_shares(struct worker_result *worker, double oncpu, double runqueue,
+                        double blocked);
+
+/* Makes the last sample of a worker a lower bound, and worker and observation censored. */
+void fixture_censor(struct observation *observation, unsigned worker);
+
+/*
+ * A whole run of three rounds with 2 workers: `none` 240 ms a step, `same` 40, `sized` 24,
+ * `partition` 20, `llc` skipped, and baselines alone: `none` 12 ms, `partition` 20 (shared by
+ * `same`). 2% of jitter between the rounds. 82% of the loss of `none` is run queue.
+ */
+void fixture_demo(struct result *result);
+
+#endif

@@ -1,0 +1,104 @@
+#include "tests/lib/fixture_scan.h"
+
+#include <math.h>
+#include <sched.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static struct value_log values;
+
+void scan_machine_init(struct bench_machine *machine)
+{
+    cpu_set_t allowed;
+    *machine = (struct bench_machine){.nnodes = 1, .ncaches = 3};
+    machine->caches[0] = (struct bench_cache){.level = 3, .size_bytes = 32 << 20};
+    machine->caches[1] = (struct bench_cache){.level = 2, .size_bytes = 2 << 20, .cpus = 1};
+    machine->caches[2] = (struct bench_cache){.level = 1, .size_bytes = 32 << 10, .cpus = 1};
+    assert_int_equal(sched_getaffinity(0, sizeof(allowed), &allowed), 0);
+    for (unsigned os_cpu = 0; os_cpu < CPU_SETSIZE; os_cpu++)
+        if (CPU_ISSET(os_cpu, &allowed)) {
+            machine->cpus[machine->ncpus] =
+                (struct bench_cpu){.os_cpu = os_cpu, .core = (int)machine->ncpus};
+            machine->ncpus++;
+        }
+    machine->caches[0].cpus = machine->ncpus;
+}
+
+static void open_scan(struct scan *scan, const struct bench *bench,
+                      const struct bench_machine *machine, const char *const *pairs)
+{
+    memset(scan, 0, sizeof(*scan));
+    scan->bench = bench;
+    assert_true(bench->scan);
+    assert_true(bench->params_size <= sizeof(scan->params));
+    if (bench->opts)
+        opts_set_defaults(bench->opts, scan->params);
+    for (; *pairs; pairs++)
+        if (opts_set_pair(bench->opts, scan->params, *pairs, &scan->err))
+            fail_msg("%s", scan->err.msg);
+    values.n = 0;
+    scan->ctx = (struct bench_ctx){.params = scan->params,
+                                   .workers = 1,
+                                   .threads = machine->ncpus,
+                                   .seed = 7,
+                                   .err = &scan->err,
+                                   .machine = machine,
+                                   .values = &values};
+}
+
+int scan_probe(struct scan *scan, const struct bench *bench, const struct bench_machine *machine,
+               const char *const *pairs)
+{
+    open_scan(scan, bench, machine, pairs);
+    return bench->probe ? bench->probe(&scan->ctx) : 0;
+}
+
+void scan_run(struct scan *scan, const struct bench *bench, const struct bench_machine *machine,
+              const char *const *pairs, double budget_s)
+{
+    cpu_set_t before, after;
+    assert_int_equal(sched_getaffinity(0, sizeof(before), &before), 0);
+    if (scan_probe(scan, bench, machine, pairs))
+        fail_msg("probe: %s", scan->err.msg);
+    scan->ctx.budget_s = budget_s;
+    if (bench->setup(&scan->ctx))
+        fail_msg("setup: %s", scan->err.msg);
+    if (bench->run(&scan->ctx, 1, &scan->sample))
+        fail_msg("run: %s", scan->err.msg);
+    if (bench->check(&scan->ctx))
+        fail_msg("check: %s", scan->err.msg);
+    assert_int_equal(scan->sample.iters, 1);
+    assert_int_equal(sched_getaffinity(0, sizeof(after), &after), 0);
+    assert_true(CPU_EQUAL(&before, &after));
+}
+
+void scan_end(struct scan *scan)
+{
+    scan->bench->teardown(&scan->ctx);
+    assert_null(scan->ctx.state);
+}
+
+double scan_value(const struct scan *scan, const char *metric, const char *key)
+{
+    double found = NAN;
+    for (uint32_t i = 0; i < values.n; i++) {
+        const struct value *value = &values.value[i];
+        if (strcmp(scan->bench->metrics[value->metric].name, metric) != 0 ||
+            strcmp(value->key, key) != 0)
+            continue;
+        assert_true(isnan(found));
+        found = value->value;
+    }
+    return found;
+}
+
+size_t scan_count(const struct scan *scan, const char *metric)
+{
+    size_t count = 0;
+    for (uint32_t i = 0; i < values.n; i++)
+        count += strcmp(scan->bench->metrics[values.value[i].metric].name, metric) == 0;
+    return count;
+}

@@ -1,0 +1,35 @@
+/* A worker's side of the contract for benchmarks that scan, on the CPUs of this process. */
+#ifndef CONTEND_TESTS_LIB_FIXTURE_SCAN_H
+#define CONTEND_TESTS_LIB_FIXTURE_SCAN_H
+
+#include "harness/core/bench.h"
+
+struct scan {
+    _Alignas(16) char params[BENCH_PARAMS_MAX];
+    struct bench_ctx ctx;
+    struct err err;
+    struct sample sample;
+    const struct bench *bench;
+};
+
+/* The allowed CPUs, each a core of its own, all under one 32 MiB L3, L2 of 2 MiB, L1 of 32 KiB. */
+void scan_machine_init(struct bench_machine *machine);
+
+/*
+ * Probe, setup, run and check; a failure of any fails the test. `pairs` as `-p` gives them, ends
+ * with NULL. The values stay readable until the next scan; scan_end tears down.
+ */
+void scan_run(struct scan *scan, const struct bench *bench, const struct bench_machine *machine,
+              const char *const *pairs, double budget_s);
+void scan_end(struct scan *scan);
+
+/* -ENOTSUP and the like, from probe alone. */
+int scan_probe(struct scan *scan, const struct bench *bench, const struct bench_machine *machine,
+               const char *const *pairs);
+
+/* NaN where nothing was emitted under that metric and key; twice fails the test. */
+double scan_value(const struct scan *scan, const char *metric, const char *key);
+
+size_t scan_count(const struct scan *scan, const char *metric);
+
+#endif

@@ -1,0 +1,383 @@
+#include "tests/lib/fixture_scans.h"
+
+#include <assert.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/lib/fixture_plots.h"
+
+const struct fixture_scan_machine fixture_vm = {
+    .cpus = 64, .siblings = 32, .nodes = 1, .rounds = 3};
+const struct fixture_scan_machine fixture_server = {.cpus = 8, .nodes = 4, .rounds = 3};
+const struct fixture_scan_machine fixture_gpus = {.cpus = 8, .nodes = 2, .rounds = 3, .gpus = 4};
+
+/* Where the values of one round go. */
+struct emitter {
+    const struct fixture_scan_machine *machine;
+    const struct arm *arm;
+    struct worker_result *worker;
+    size_t capacity;
+    uint64_t random;
+};
+
+__attribute__((format(printf, 4, 5))) static void emit(struct emitter *to, unsigned metric,
+                                                       double value, const char *key_fmt, ...)
+{
+    if (to->worker->nvalues == to->capacity) {
+        to->capacity = to->capacity ? 2 * to->capacity : 64;
+        struct value *grown =
+            realloc(to->worker->values, to->capacity * sizeof(*to->worker->values));
+        assert(grown);
+        to->worker->values = grown;
+    }
+    struct value *added = &to->worker->values[to->worker->nvalues++];
+    *added = (struct value){.value = value, .metric = metric};
+    va_list args;
+    va_start(args, key_fmt);
+    int length = vsnprintf(added->key, sizeof(added->key), key_fmt, args);
+    va_end(args);
+    assert(length >= 0 && length < VALUE_KEY_MAX);
+}
+
+static double jitter(struct emitter *to, double sigma)
+{
+    return 1 + 2 * sigma * (2 * fixture_uniform(&to->random) - 1);
+}
+
+static void emit_bandwidth(struct emitter *to)
+{
+    static const char *const ops[] = {"read", "write", "copy", "scale", "add", "triad"};
+    static const double plain[] = {11.8, 7.1, 10.4, 10.2, 11.0, 11.1};
+    static const double nt[] = {0, 12.4, 12.9, 12.6, 12.8, 13.0};
+    unsigned all = to->machine->cpus;
+    for (unsigned threads = 1; threads <= all; threads *= all) {
+        double scale = threads == 1 ? 1 : 18;
+        for (unsigned op = 0; op < 6; op++) {
+            for (int kind = 0; kind < (op ? 2 : 1); kind++) {
+                double gbps = scale * (kind ? nt[op] : plain[op]) * jitter(to, 0.01);
+                const char *stores = !op ? "none" : kind ? "nt" : "plain";
+                emit(to, 0, gbps, "op=%s;stores=%s;threads=%u", ops[op], stores, threads);
+                emit(to, 1, 1.03 * gbps, "op=%s;stores=%s;threads=%u", ops[op], stores, threads);
+            }
+        }
+    }
+    emit(to, 2, 1.2e9, "%s", "");
+    emit(to, 3, 4, "%s", "");
+    emit(to, 4, 0.98, "pages=thp");
+}
+
+/* From one plateau to the next around where a cache ends. */
+static double curve_ns(double size_bytes, double page_bytes)
+{
+    static const struct {
+        double ends, ns;
+    } levels[] = {{48 << 10, 1.2}, {2 << 20, 3.9}, {36 << 20, 22}, {1e18, 105}};
+    double ns = levels[0].ns;
+    for (int i = 0; i < 3; i++)
+        ns += (levels[i + 1].ns - levels[i].ns) / (1 + pow(levels[i].ends / size_bytes, 4));
+    /* Beyond what the TLB covers, each load walks the page table as well. */
+    return ns + 26 / (1 + pow(2048 * page_bytes / size_bytes, 1.5));
+}
+
+static void emit_latency(struct emitter *to)
+{
+    static const char *const pages[] = {"4k", "thp", "hugetlb"};
+    static const double page_bytes[] = {4096, 1 << 21, 1 << 21};
+    for (int half = 24; half <= 60; half++) {
+        uint64_t size = (UINT64_C(1) << half / 2) * (half % 2 ? 3 : 2) / 2;
+        double ns[3];
+        for (int kind = 0; kind < (size < 1 << 21 ? 2 : 3); kind++) {
+            ns[kind] = curve_ns((double)size, page_bytes[kind]) * jitter(to, 0.006);
+            emit(to, 0, ns[kind], "size=%llu;pages=%s", (unsigned long long)size, pages[kind]);
+        }
+        emit(to, 1, ns[0] - ns[1], "size=%llu", (unsigned long long)size);
+    }
+    static const double felt[] = {46.1e3, 1.95e6, 34.2e6},
+                        reported[] = {48 << 10, 2 << 20, 300 << 20};
+    for (int i = 0; i < 3; i++)
+        emit(to, 2, felt[i], "level=%d", i + 1);
+    for (int i = 0; i < 3; i++)
+        emit(to, 3, reported[i], "level=%d", i + 1);
+    emit(to, 4, 1, "pages=thp");
+}
+
+static void emit_loaded(struct emitter *to)
+{
+    static const double rates[] = {0, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1};
+    const char *inject = *(const int64_t *)to->arm->params ? "rw" : "r";
+    double most = *(const int64_t *)to->arm->params ? 171 : 214;
+    for (int step = 0; step < 12; step++) {
+        double ns = 104 + 9 * rates[step] / (1.045 - rates[step]);
+        emit(to, 0, ns * jitter(to, 0.012), "inject=%s;step=%02d", inject, step);
+        emit(to, 1, most * rates[step] * jitter(to, 0.004), "inject=%s;step=%02d", inject, step);
+    }
+    emit(to, 2, 0.89 * most, "inject=%s", inject);
+    emit(to, 3, 0.34, "inject=%s", inject);
+    emit(to, 4, 1 << 28, "%s", "");
+}
+
+static void emit_numa(struct emitter *to)
+{
+    for (unsigned node = 0; node < to->machine->nodes; node++) {
+        emit(to, 2, 1, "to=%u", node);
+        for (unsigned from = 0; from < to->machine->nodes; from++) {
+            unsigned far = from == node ? 0 : from / 2 == node / 2 ? 1 : 2;
+            static const double gbps[] = {96, 61, 27.5}, ns[] = {88, 121, 203};
+            emit(to, 0, gbps[far] * jitter(to, 0.01), "from=%u;to=%u", from, node);
+            emit(to, 1, ns[far] * jitter(to, 0.01), "from=%u;to=%u", from, node);
+        }
+    }
+}
+
+static bool are_siblings(const struct fixture_scan_machine *machine, unsigned a, unsigned b)
+{
+    return machine->siblings && b == a + machine->siblings;
+}
+
+static void emit_pairs(struct emitter *to)
+{
+    for (unsigned a = 0; a < to->machine->cpus; a++)
+        for (unsigned b = a + 1; b < to->machine->cpus; b++) {
+            bool near = a % 32 / 8 == b % 32 / 8;
+            double ns = are_siblings(to->machine, a, b) ? 24 : near ? 62 : 84;
+            ns *= jitter(to, 0.04);
+            /* The hypervisor took a CPU away. */
+            if (a == 5 && b == 60)
+                ns = 1900;
+            emit(to, 0, ns, "a=%u;b=%u", a, b);
+            emit(to, 1, 0.93 * ns, "a=%u;b=%u", a, b);
+        }
+    emit(to, 2, 1.02, "%s", "");
+}
+
+static void emit_smt(struct emitter *to)
+{
+    for (unsigned a = 0; a < to->machine->cpus; a++)
+        for (unsigned b = a + 1; b < to->machine->cpus; b++)
+            emit(to, 0, (are_siblings(to->machine, a, b) ? 1.62 : 1.0) * jitter(to, 0.012),
+                 "a=%u;b=%u", a, b);
+}
+
+static void emit_sharing(struct emitter *to)
+{
+    static const char *const layouts[] = {"same", "adjacent", "padded"};
+    static const double rate[] = {61, 610, 655};
+    for (int all = 0; all < 2; all++)
+        for (int layout = 0; layout < 3; layout++) {
+            double now = rate[layout] / (all && layout == 0 ? 9 : 1) * jitter(to, 0.02);
+            const char *threads = all ? "all" : "2";
+            emit(to, 0, now, "layout=%s;threads=%s", layouts[layout], threads);
+            if (layout < 2)
+                emit(to, 1, rate[2] / now, "layout=%s;threads=%s", layouts[layout], threads);
+        }
+}
+
+static void emit_thrash(struct emitter *to)
+{
+    static const char *const aggressors[] = {"l1", "stream", "random"};
+    static const char *const wheres[] = {"smt", "same-llc", "other-llc", "other-node"};
+    emit(to, 0, 1.8e-3, "victim=l3;n=0");
+    for (int aggressor = 0; aggressor < 3; aggressor++)
+        for (unsigned where = 0; where < (to->machine->nodes > 1 ? 4u : 3u); where++)
+            for (unsigned n = 1; n <= (where ? 8u : 1u); n *= 2) {
+                static const double push[] = {0.9, 0.22, 0.05, 0.015};
+                double slower = aggressor ? push[where] * n * (aggressor == 2 ? 0.6 : 1)
+                                : where   ? 0
+                                          : 0.35;
+                emit(to, 1, (1 + slower) * jitter(to, 0.02), "victim=l3;aggressor=%s;where=%s;n=%u",
+                     aggressors[aggressor], wheres[where], n);
+            }
+    emit(to, 2, 14 << 20, "victim=l3");
+    emit(to, 3, 600 << 20, "aggressor=stream");
+}
+
+/* Two GPUs a switch, which halves what both get at once; the far node costs a sixth. */
+static void emit_host_copies(struct emitter *to, const char *dir, double gbps)
+{
+    unsigned gpus = to->machine->gpus, nodes = to->machine->nodes;
+    for (unsigned gpu = 0; gpu < gpus; gpu++) {
+        unsigned home = gpu * nodes / gpus;
+        double alone = gbps * jitter(to, 0.004), all = gpus > 1 ? gbps / 2 : 0;
+        for (unsigned node = 0; node < nodes; node++)
+            emit(to, 0, node == home ? alone : gbps * 5 / 6 * jitter(to, 0.004),
+                 "dir=%s;gpu=%u;node=%u;mem=pinned;via=ce;with=alone", dir, gpu, node);
+        if (all > 0) {
+            emit(to, 0, all, "dir=%s;gpu=%u;node=%u;mem=pinned;via=ce;with=all", dir, gpu, home);
+            emit(to, 1, all / alone, "dir=%s;gpu=%u", dir, gpu);
+        }
+        emit(to, 0, 0.9 * alone, "dir=%s;gpu=%u;node=%u;mem=pinned;via=sm;with=alone", dir, gpu,
+             home);
+        emit(to, 2, 7.9 * jitter(to, 0.02), "dir=%s;gpu=%u;size=8;stat=p50", dir, gpu);
+        emit(to, 2, 9.6 * jitter(to, 0.05), "dir=%s;gpu=%u;size=8;stat=p99", dir, gpu);
+    }
+}
+
+static void emit_copies(struct emitter *to)
+{
+    emit_host_copies(to, "h2d", 55.3);
+    emit_host_copies(to, "d2h", 52.1);
+    for (unsigned src = 0; src < to->machine->gpus; src++)
+        for (unsigned dst = 0; dst < to->machine->gpus; dst++) {
+            if (src == dst)
+                continue;
+            /* One pair has lost links. */
+            double gbps = (src + dst == 5 ? 197 : 393.7) * jitter(to, 0.002);
+            emit(to, 0, gbps, "dir=d2d;src=%u;dst=%u;via=ce;op=read", src, dst);
+            emit(to, 0, 0.97 * gbps, "dir=d2d;src=%u;dst=%u;via=ce;op=write", src, dst);
+            emit(to, 3, 1, "src=%u;dst=%u", src, dst);
+        }
+    emit(to, 4, 512 << 20, "mem=pinned");
+    emit(to, 4, 128 << 20, "mem=paged");
+}
+
+/* An all-reduce among four GPUs, in place and out of it. */
+static void emit_collective(struct emitter *to)
+{
+    for (int in_place = 0; in_place < 2; in_place++)
+        for (double size = 8; size <= 128 << 20; size *= 4) {
+            const char *place = in_place ? "in" : "out";
+            double us = (22 + (1 + 0.1 * in_place) * size / 210e3) * jitter(to, 0.02);
+            emit(to, 0, us, "op=allreduce;place=%s;size=%.0f", place, size);
+            emit(to, 1, 1.5 * size / us * 1e-3, "op=allreduce;place=%s;size=%.0f", place, size);
+        }
+}
+
+#define METRICS(...)                                                                               \
+    (const struct bench_metric[])                                                                  \
+    {                                                                                              \
+        __VA_ARGS__,                                                                               \
+        {                                                                                          \
+            .name = NULL                                                                           \
+        }                                                                                          \
+    }
+
+static const char *const injects[] = {"r", "rw", NULL};
+static const struct opt loaded_opts[] = {
+    {.name = "size", .kind = OPT_SIZE, .offset = 8, .def = "0"},
+    {.name = "inject", .kind = OPT_CHOICE, .offset = 0, .def = "r", .choices = injects},
+    {.name = NULL},
+};
+static const int64_t loaded_params[][2] = {{0, 0}, {1, 0}};
+
+/* clang-format off */
+static const struct scan {
+    struct bench bench;
+    const void *params;
+    void (*emit)(struct emitter *to);
+} scans[] = {
+    {{.name = "mem_bandwidth", .scan = true,
+      .metrics = METRICS({"bandwidth", "GB/s", "higher"}, {"bandwidth_best", "GB/s", "higher"},
+                         {"array_bytes", "B", "none"}, {"array_per_cache", "ratio", "none"},
+                         {"page_share", "ratio", "higher"})}, NULL, emit_bandwidth},
+    {{.name = "mem_latency", .scan = true,
+      .metrics = METRICS({"latency", "ns", "lower"}, {"tlb_cost", "ns", "lower"},
+                         {"cache_size", "B", "none"}, {"cache_size_reported", "B", "none"},
+                         {"page_share", "ratio", "higher"})}, NULL, emit_latency},
+    {{.name = "loaded_latency", .scan = true, .opts = loaded_opts,
+      .metrics = METRICS({"loaded_latency", "ns", "lower"}, {"loaded_bandwidth", "GB/s", "higher"},
+                         {"knee_bandwidth", "GB/s", "higher"}, {"retention", "ratio", "higher"},
+                         {"set_bytes", "B", "none"})}, loaded_params[0], emit_loaded},
+    {{.name = "loaded_latency", .scan = true}, loaded_params[1], emit_loaded},
+    {{.name = "numa_matrix", .scan = true,
+      .metrics = METRICS({"node_bandwidth", "GB/s", "higher"}, {"node_latency", "ns", "lower"},
+                         {"pages_on_node", "ratio", "higher"})}, NULL, emit_numa},
+    {{.name = "core_to_core", .scan = true,
+      .metrics = METRICS({"pair_latency", "ns", "lower"}, {"pair_latency_min", "ns", "lower"},
+                         {"parallel_disturbance", "ratio", "none"})}, NULL, emit_pairs},
+    {{.name = "smt_pairs", .scan = true,
+      .metrics = METRICS({"pair_slowdown", "ratio", "lower"})}, NULL, emit_smt},
+    {{.name = "false_sharing", .scan = true,
+      .metrics = METRICS({"write_rate", "Mops/s", "higher"},
+                         {"slowdown_vs_padded", "ratio", "lower"})}, NULL, emit_sharing},
+    {{.name = "cache_thrash", .scan = true,
+      .metrics = METRICS({"victim_time", "s", "lower"}, {"victim_slowdown", "ratio", "lower"},
+                         {"victim_bytes", "bytes", "none"}, {"aggressor_bytes", "bytes", "none"})},
+     NULL, emit_thrash},
+    {{.name = "gpu_copy", .scan = true,
+      .metrics = METRICS({"copy_bandwidth", "GB/s", "higher"}, {"copy_shared", "ratio", "higher"},
+                         {"copy_latency", "us", "lower"}, {"peer_access", "count", "none"},
+                         {"copy_size", "B", "none"})}, NULL, emit_copies},
+    {{.name = "collective", .scan = true, .needs = NEED_COLLECTIVE,
+      .metrics = METRICS({"collective_latency", "us", "lower"},
+                         {"collective_busbw", "GB/s", "higher"})}, NULL, emit_collective},
+};
+/* clang-format on */
+enum { SCANS = sizeof(scans) / sizeof(scans[0]) };
+
+static void add_round(const struct fixture_scan_machine *machine, const struct scan *scan,
+                      struct arm *arm, unsigned round)
+{
+    struct observation *observation = &arm->observations[arm->nobservations++];
+    *observation = (struct observation){.round = round,
+                                        .nworkers = 1,
+                                        .workers = calloc(1, sizeof(*observation->workers)),
+                                        .steal = NAN,
+                                        .foreign_cpu = NAN,
+                                        .psi_cpu_some = NAN,
+                                        .gpu_clock_mhz = NAN,
+                                        .gpu_temp_c = NAN,
+                                        .start_ns = 1};
+    struct worker_result *worker = observation->workers;
+    assert(worker);
+    worker->go_ns = 1;
+    worker->end_ns = 1000000001;
+    worker->samples = calloc(1, sizeof(*worker->samples));
+    assert(worker->samples);
+    worker->nsamples = 1;
+    worker->samples[0] = (struct sample){.start_ns = 1, .elapsed_ns = 1000000000, .iters = 1};
+    if (scan->emit == emit_numa && machine->nodes < 2) {
+        observation->status = worker->status = STATUS_SKIPPED;
+        (void)snprintf(observation->reason, sizeof(observation->reason),
+                       "the machine has one NUMA node");
+        return;
+    }
+    struct emitter to = {
+        .machine = machine, .arm = arm, .worker = worker, .random = 42 + 1000u * round};
+    scan->emit(&to);
+}
+
+static void add_arm(const struct fixture_scan_machine *machine, const struct scan *scan,
+                    struct result *result)
+{
+    struct arm *arm = &result->arms[result->narms++];
+    /* The second arm of a benchmark is one of the same with other parameters. */
+    const struct scan *first = scan->bench.metrics ? scan : scan - 1;
+    *arm = (struct arm){.bench = &first->bench,
+                        .params = scan->params,
+                        .placement = PLACE_NONE,
+                        .workers = 1,
+                        .slots = 1,
+                        .same_as = -1};
+    arm->plan.nworkers = 1;
+    arm->plan.workers = calloc(1, sizeof(*arm->plan.workers));
+    arm->observations = calloc(machine->rounds, sizeof(*arm->observations));
+    assert(arm->plan.workers && arm->observations);
+    for (unsigned cpu = 0; cpu < machine->cpus; cpu++)
+        bitset_set(&arm->plan.workers[0].cpus, cpu);
+    arm->plan.workers[0].gpu = -1;
+    for (unsigned round = 0; round < machine->rounds; round++)
+        add_round(machine, scan, arm, round);
+}
+
+void fixture_scans_make(const struct fixture_scan_machine *machine, const char *only,
+                        struct result *result)
+{
+    *result = (struct result){
+        .run_id = "20250101T120000Z-memory",
+        .scenario = "memory",
+        .device = DEVICE_SIM,
+        .transport = DEVICE_NCCL,
+        .rounds_planned = machine->rounds,
+        .rounds_done = machine->rounds,
+        .seed = 42,
+        .arms = calloc(SCANS, sizeof(*result->arms)),
+    };
+    assert(result->arms);
+    for (size_t i = 0; i < SCANS; i++)
+        if ((!only || strstr(only, scans[i].bench.name)) &&
+            (machine->gpus || scans[i].emit != emit_copies))
+            add_arm(machine, &scans[i], result);
+}

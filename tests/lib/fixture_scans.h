@@ -1,0 +1,28 @@
+/*
+ * Results of scans that look like those of real machines, for tests of what reads them: metrics and
+ * keys are those of bench/. Deterministic. One arm a benchmark, but loaded_latency has two.
+ */
+#ifndef CONTEND_TESTS_LIB_FIXTURE_SCANS_H
+#define CONTEND_TESTS_LIB_FIXTURE_SCANS_H
+
+#include "harness/run/result.h"
+
+struct fixture_scan_machine {
+    unsigned cpus;
+    unsigned siblings; /* CPU c shares a core with c + siblings, whatever the system says; 0 = no */
+    unsigned nodes;    /* 1: numa_matrix is skipped */
+    unsigned rounds;
+    unsigned gpus; /* 0: no gpu_copy */
+};
+
+/* A VM with one node and hidden SMT siblings, a server with four nodes, one with four GPUs. */
+extern const struct fixture_scan_machine fixture_vm, fixture_server, fixture_gpus;
+
+/*
+ * The arms of the benchmarks named in `only` (a list with blanks); NULL = all. Free with
+ * fixture_result_free.
+ */
+void fixture_scans_make(const struct fixture_scan_machine *machine, const char *only,
+                        struct result *result);
+
+#endif

@@ -1,0 +1,53 @@
+# shellcheck shell=bash
+# Sourced by tests/cli/mpi*.sh and slurm.sh, after tests/lib/cli.sh: what starts jobs of several ranks.
+
+# skip REASON...
+skip() {
+    echo "SKIP: $*"
+    exit 77
+}
+
+# Root may run mpirun; more ranks than cores share them, and give way while they wait.
+export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+export OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_MCA_mpi_yield_when_idle=1
+export TMPDIR=${scratch:?} # MPI's sessions of other jobs come and go in /tmp
+export ASAN_OPTIONS=detect_leaks=0 # MPI keeps what it has until the end
+export CONTEND_MPI_MODULE="$CONTEND_BUILD_DIR/contend_mpi.so"
+
+needs_mpi() {
+    command -v mpirun >/dev/null || skip "no mpirun (Debian: openmpi-bin)"
+    [ -e "$CONTEND_MPI_MODULE" ] || skip "the MPI module was not built (Debian: libopenmpi-dev)"
+}
+
+# rank_of PID: its rank, as mpirun or srun has told it; nothing for other processes.
+rank_of() {
+    tr '\0' '\n' <"/proc/$1/environ" 2>/dev/null |
+        sed -n 's/^\(OMPI_COMM_WORLD_RANK\|SLURM_PROCID\)=//p' | head -n 1
+}
+
+# pids PATTERN RANK: processes of this test with that command line, of that rank.
+pids() {
+    local pid
+    for pid in $(ours "$1"); do
+        [ "$(rank_of "$pid")" != "$2" ] || echo "$pid"
+    done
+}
+
+# Of a run in the background.
+first_round() { # first_round LOG
+    grep -qs 'round 1 of' "$1"
+}
+ended() { # ended PID
+    ! kill -0 "$1" 2>/dev/null
+}
+
+# check_collective DIR RANKS: rows of device mpi, each with a bus bandwidth above 0.
+check_collective() {
+    awk -F, -v ranks="$2" '
+        NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next }
+        $at["device"] != "mpi" || $at["workers"] != ranks { print "not mpi with " ranks ": " $0; bad = 1 }
+        $at["status"] != "ok" && $at["status"] != "noisy" { print "status: " $0; bad = 1 }
+        $at["metric"] == "collective_busbw" { n++; if ($at["median"] <= 0) { print "no bandwidth: " $0; bad = 1 } }
+        END { if (!n) print "no collective_busbw at all"; exit bad || !n }
+    ' "$1/rows.csv" || fail "rows of $1"
+}

@@ -1,0 +1,232 @@
+/* harness/machine/env.c: what is there is read, what is absent is null, nothing hostile gets
+ * through. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "harness/json/environment.h"
+#include "harness/machine/env.h"
+
+/* A directory that stands for "/", removed in teardown. */
+static char root[] = "/tmp/contend-env-XXXXXX";
+
+static int make_root(void **state)
+{
+    (void)state;
+    strcpy(root + sizeof(root) - 7, "XXXXXX");
+    return mkdtemp(root) ? 0 : -1;
+}
+
+static int remove_root(void **state)
+{
+    (void)state;
+    char command[64];
+    (void)snprintf(command, sizeof(command), "rm -rf %s", root);
+    return system(command);
+}
+
+/* Writes root/path and the directories above it. */
+static void put(const char *path, const char *text)
+{
+    char full[256];
+    (void)snprintf(full, sizeof(full), "%s%s", root, path);
+    for (char *at = full + strlen(root) + 1; (at = strchr(at, '/')); at++) {
+        *at = '\0';
+        assert_true(mkdir(full, 0700) == 0 || errno == EEXIST);
+        *at = '/';
+    }
+    FILE *file = fopen(full, "w");
+    assert_non_null(file);
+    assert_true(fputs(text, file) >= 0);
+    assert_int_equal(fclose(file), 0);
+}
+
+static const char *text_of(const json_t *object, const char *key)
+{
+    return json_string_value(json_object_get(object, key));
+}
+
+static void put_server(void)
+{
+    put("/etc/os-release", "NAME=\"Debian\"\nPRETTY_NAME=\"Debian GNU/Linux 12 (bookworm)\"\n");
+    put("/proc/cpuinfo", "processor\t: 0\nmodel name\t: Fast CPU @ 3 GHz\nmicrocode\t: 0x1f\n"
+                         "flags\t\t: fpu sse hypervisor avx\n\nprocessor\t: 1\n"
+                         "model name\t: another\n");
+    put("/proc/meminfo", "MemTotal:       2048 kB\nMemFree: 1 kB\n");
+    put("/proc/sys/kernel/numa_balancing", "1\n");
+    put("/proc/sys/kernel/perf_event_paranoid", "-1\n");
+    put("/sys/kernel/mm/transparent_hugepage/enabled", "always [madvise] never\n");
+    put("/sys/devices/system/cpu/cpufreq/policy0/scaling_governor", "performance\n");
+    put("/sys/devices/system/cpu/cpufreq/policy1/scaling_governor", "performance\n");
+    put("/sys/devices/system/cpu/intel_pstate/no_turbo", "1\n");
+    put("/sys/class/dmi/id/sys_vendor", "Some \xff Vendor\n");
+}
+
+static void test_env_reads_a_server(void **state)
+{
+    (void)state;
+    put_server();
+    struct environment env;
+    struct env_request request = {.root = root, .driver = "580.1"};
+    env_gather(&request, &env);
+    json_t *json = env_to_json(&env);
+    assert_non_null(json);
+    assert_string_equal(text_of(json, "os"), "Debian GNU/Linux 12 (bookworm)");
+    assert_string_equal(text_of(json, "cpu_model"), "Fast CPU @ 3 GHz");
+    assert_string_equal(text_of(json, "microcode"), "0x1f");
+    assert_string_equal(text_of(json, "governor"), "performance");
+    assert_true(json_is_false(json_object_get(json, "boost")));
+    assert_string_equal(text_of(json, "transparent_hugepage"), "madvise");
+    assert_int_equal(json_integer_value(json_object_get(json, "numa_balancing")), 1);
+    assert_int_equal(json_integer_value(json_object_get(json, "perf_event_paranoid")), -1);
+    assert_int_equal(json_integer_value(json_object_get(json, "memory_bytes")), 2048 * 1024);
+    assert_true(json_is_true(json_object_get(json, "virtual_machine")));
+    assert_string_equal(text_of(json, "machine_vendor"), "Some ? Vendor");
+    assert_string_equal(text_of(json, "driver"), "580.1");
+    assert_true(json_is_null(json_object_get(json, "cuda")));
+    json_decref(json);
+    env_free(&env);
+}
+
+static void test_env_governors_that_differ_are_mixed(void **state)
+{
+    (void)state;
+    put_server();
+    put("/sys/devices/system/cpu/cpufreq/policy2/scaling_governor", "powersave\n");
+    struct environment env;
+    env_gather(&(struct env_request){.root = root}, &env);
+    assert_string_equal(env.governor, "mixed");
+    env_free(&env);
+}
+
+/* A container sees a limit only where it was set: often on a parent of its own cgroup. */
+static void test_env_takes_the_tightest_cgroup_limit(void **state)
+{
+    (void)state;
+    put("/proc/self/cgroup", "1:cpu:/elsewhere\n0::/pod/job\n");
+    put("/sys/fs/cgroup/pod/job/cpu.max", "max 100000\n");
+    put("/sys/fs/cgroup/pod/job/cpuset.cpus.effective", "0-3,8\n");
+    put("/sys/fs/cgroup/pod/job/memory.max", "3000000\n");
+    put("/sys/fs/cgroup/pod/cpu.max", "250000 100000\n");
+    put("/sys/fs/cgroup/pod/memory.max", "2000000\n");
+    struct environment env;
+    env_gather(&(struct env_request){.root = root}, &env);
+    assert_string_equal(env.cgroup.path, "/pod/job");
+    assert_string_equal(env.cgroup.cpu_max, "max 100000");
+    assert_string_equal(env.cgroup.cpuset, "0-3,8");
+    assert_true(env.cgroup.cpus_limit > 2.4999 && env.cgroup.cpus_limit < 2.5001);
+    char quota[200];
+    assert_true(cgroup_tell_quota(&env.cgroup, 3, quota, sizeof(quota)));
+    assert_non_null(strstr(quota, "the time of 2.5 CPUs and allows 3: "));
+    assert_false(cgroup_tell_quota(&env.cgroup, 2, quota, sizeof(quota)));
+    assert_true(env.cgroup.memory_limit_bytes > 1999999 && env.cgroup.memory_limit_bytes < 2000001);
+    env_free(&env);
+}
+
+/* Version 1 names hierarchies by controllers; a container's own cgroup is the root it sees. */
+static void test_env_reads_cgroups_of_version_1(void **state)
+{
+    (void)state;
+    put("/proc/self/cgroup",
+        "12:cpuset:/docker/1f\n5:cpu,cpuacct:/docker/1f\n4:memory:/docker/1f\n");
+    put("/sys/fs/cgroup/cpu/cpu.cfs_quota_us", "400000\n");
+    put("/sys/fs/cgroup/cpu/cpu.cfs_period_us", "100000\n");
+    put("/sys/fs/cgroup/memory/memory.limit_in_bytes", "9223372036854771712\n");
+    struct environment env;
+    env_gather(&(struct env_request){.root = root}, &env);
+    assert_string_equal(env.cgroup.path, "");
+    assert_true(env.cgroup.cpus_limit > 3.9999 && env.cgroup.cpus_limit < 4.0001);
+    assert_true(isnan(env.cgroup.memory_limit_bytes));
+    env_free(&env);
+    put("/sys/fs/cgroup/cpu/docker/1f/cpu.cfs_quota_us", "-1\n");
+    put("/sys/fs/cgroup/cpu/docker/1f/cpu.cfs_period_us", "100000\n");
+    put("/sys/fs/cgroup/cpu/docker/cpu.cfs_quota_us", "150000\n");
+    put("/sys/fs/cgroup/cpu/docker/cpu.cfs_period_us", "100000\n");
+    put("/sys/fs/cgroup/memory/docker/memory.limit_in_bytes", "2000000\n");
+    env_gather(&(struct env_request){.root = root}, &env);
+    assert_true(env.cgroup.cpus_limit > 1.4999 && env.cgroup.cpus_limit < 1.5001);
+    assert_true(env.cgroup.memory_limit_bytes > 1999999 && env.cgroup.memory_limit_bytes < 2000001);
+    env_free(&env);
+}
+
+static void test_env_absent_is_null(void **state)
+{
+    (void)state;
+    static const char *const keys[] = {"os",           "cpu_model",   "governor",
+                                       "boost",        "nccl",        "numa_balancing",
+                                       "memory_bytes", "clocksource", "driver"};
+    struct environment env;
+    env_gather(&(struct env_request){.root = "/nonexistent"}, &env);
+    json_t *json = env_to_json(&env);
+    for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
+        assert_true(json_is_null(json_object_get(json, keys[i])));
+    json_t *cgroup = json_object_get(json, "cgroup");
+    assert_true(json_is_null(json_object_get(cgroup, "cpus_limit")));
+    assert_true(json_is_null(json_object_get(cgroup, "path")));
+    assert_non_null(text_of(json, "kernel"));
+    assert_non_null(text_of(json, "glibc"));
+    json_decref(json);
+    env_free(&env);
+}
+
+static void test_env_keeps_only_variables_that_matter(void **state)
+{
+    (void)state;
+    setenv("OMP_NUM_THREADS", "4", 1);
+    setenv("NCCL_DEBUG", "bad \xc3(", 1);
+    setenv("CONTEND_SECRET", "no", 1);
+    struct environment env;
+    env_gather(&(struct env_request){0}, &env);
+    json_t *json = env_to_json(&env), *variables = json_object_get(json, "variables");
+    assert_string_equal(text_of(variables, "OMP_NUM_THREADS"), "4");
+    assert_string_equal(text_of(variables, "NCCL_DEBUG"), "bad ?(");
+    assert_null(json_object_get(variables, "CONTEND_SECRET"));
+    assert_null(json_object_get(variables, "PATH"));
+    json_decref(json);
+    env_free(&env);
+    env_free(&env);
+    env_free(NULL);
+}
+
+static void test_env_host_label_is_a_safe_directory_name(void **state)
+{
+    (void)state;
+    static const char *const names[][2] = {{"node-7.example.org", "node-7.example.org"},
+                                           {"", "host"},
+                                           {"..", "x."},
+                                           {"../../etc", "x.-..-etc"},
+                                           {"a b`$(x)\n\xe4", "a-b---x---"},
+                                           {"-rf", "xrf"}};
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        struct environment env = {0};
+        char label[ENV_HOST_LABEL_MAX];
+        (void)snprintf(env.hostname, sizeof(env.hostname), "%s", names[i][0]);
+        assert_string_equal(env_host_label(&env, label), names[i][1]);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_env_reads_a_server, make_root, remove_root),
+        cmocka_unit_test_setup_teardown(test_env_governors_that_differ_are_mixed, make_root,
+                                        remove_root),
+        cmocka_unit_test_setup_teardown(test_env_takes_the_tightest_cgroup_limit, make_root,
+                                        remove_root),
+        cmocka_unit_test_setup_teardown(test_env_reads_cgroups_of_version_1, make_root,
+                                        remove_root),
+        cmocka_unit_test(test_env_absent_is_null),
+        cmocka_unit_test(test_env_keeps_only_variables_that_matter),
+        cmocka_unit_test(test_env_host_label_is_a_safe_directory_name),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

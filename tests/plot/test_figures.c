@@ -1,0 +1,274 @@
+/* harness/plot/figures.c: four figures of a made-up run; what the machine is called never becomes a
+ * command. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "harness/plot/figures.h"
+#include "harness/plot/gnuplot.h"
+#include "tests/lib/fixture_out.h"
+#include "tests/lib/fixture_plots.h"
+
+static const char *const figures[] = {"efficiency", "step_time", "loss", "occupancy"};
+enum { FIGURES = sizeof(figures) / sizeof(figures[0]) };
+
+static const enum placement placements[] = {PLACE_NONE, PLACE_SIZED, PLACE_SAME, PLACE_PARTITION,
+                                            PLACE_PCORES};
+enum { PLACEMENTS_USED = sizeof(placements) / sizeof(placements[0]) };
+
+static const struct fixture_machine small = {
+    .cpus = 4,
+    .workers = {2},
+    .rounds = 3,
+    .placements = placements,
+    .nplacements = PLACEMENTS_USED,
+    .alone_s = 0.02,
+    .collapse = 30,
+    .device = DEVICE_SIM,
+    .skip_reason = "this machine has one kind of core",
+};
+
+static int plot_result(const struct result *result, const char *host, struct err *err)
+{
+    struct rows rows;
+    assert_int_equal(rows_make(result, &rows, err), 0);
+    report_remove(fixture_out_fd); /* as a run does where an earlier one was */
+    int rc = report_plots(result, &rows, host, fixture_out_fd, NULL, err);
+    rows_free(&rows);
+    return rc;
+}
+
+static int plot(const struct fixture_machine *machine, const char *host, struct err *err)
+{
+    struct result result;
+    fixture_plots_make(machine, &result);
+    int rc = plot_result(&result, host, err);
+    fixture_plots_free(&result);
+    return rc;
+}
+
+static void plot_ok(const struct fixture_machine *machine, const char *host)
+{
+    struct err err = {0};
+    int rc = plot(machine, host, &err);
+    if (rc)
+        fail_msg("report_plots: %s", err.msg);
+}
+
+static void test_report_makes_svg_and_png_of_each_figure(void **state)
+{
+    (void)state;
+    plot_ok(&small, "2-CPU test machine");
+    for (size_t i = 0; i < FIGURES; i++)
+        fixture_assert_drawn(figures[i], strcmp(figures[i], "occupancy") ? 1500 : 1800);
+}
+
+static void test_report_says_what_was_measured(void **state)
+{
+    (void)state;
+    static const char *const measured[] = {"none", "sized", "same", "partition"};
+    plot_ok(&small, "2-CPU test machine");
+    for (size_t i = 0; i < FIGURES; i++) {
+        for (size_t k = 0; k < 4; k++) {
+            char label[32];
+            (void)snprintf(label, sizeof(label), ">%s<", measured[k]);
+            fixture_assert_svg_has(figures[i], label);
+        }
+        fixture_assert_svg_has(figures[i], "pipeline: ");
+        fixture_assert_svg_has(figures[i], "device: sim (modelled GPU)");
+        fixture_assert_svg_has(figures[i], "2-CPU test machine. 2 workers. ");
+        fixture_assert_svg_has(figures[i], ">not on this machine: pcores<");
+    }
+    fixture_assert_svg_has("loss", "waiting in the run queue");
+    fixture_assert_svg_has("loss", "alone on 1/2");
+}
+
+static void test_report_admits_what_it_does_not_know(void **state)
+{
+    (void)state;
+    struct fixture_machine machine = small;
+    machine.no_schedstat = true;
+    machine.rounds = 1;
+    machine.collapse = 400;
+    machine.cut_off = true;
+    machine.device = DEVICE_CUDA;
+    plot_ok(&machine, "");
+    fixture_assert_svg_has("loss", "wait in the run queue and blocked together");
+    fixture_assert_svg_has("efficiency", "One round, so no interval");
+    fixture_assert_svg_has("efficiency", "at most 0.0");
+    fixture_assert_svg_has("step_time", "cut off: took longer");
+    fixture_assert_svg_has("step_time", "more than 4.00 s");
+    fixture_assert_svg_has("step_time", "device: cuda");
+}
+
+static void test_report_names_every_number_of_workers(void **state)
+{
+    (void)state;
+    struct fixture_machine machine = small;
+    machine.workers[0] = 1;
+    machine.workers[1] = 2;
+    machine.workers[2] = 4;
+    plot_ok(&machine, "host");
+    fixture_assert_svg_has("efficiency", ">none, 1 worker<");
+    fixture_assert_svg_has("efficiency", ">partition, 2 workers<");
+    fixture_assert_svg_has("step_time", ">same, 4 workers<");
+    fixture_assert_svg_has("loss", ">alone on 1/2<");
+    fixture_assert_svg_has("loss", ">alone on 1/4<");
+    fixture_assert_svg_has("occupancy", "4 workers");
+}
+
+/* The second part of a scenario: the same benchmark with other parameters. */
+static void test_report_tells_parts_of_a_scenario_apart(void **state)
+{
+    (void)state;
+    static const int64_t other_params = 4096;
+    struct result result;
+    struct err err = {0};
+    fixture_plots_make(&small, &result);
+    for (size_t i = 0; i < result.narms; i++)
+        if (result.arms[i].placement == PLACE_SIZED || result.arms[i].placement == PLACE_SAME)
+            result.arms[i].params = &other_params;
+    assert_int_equal(plot_result(&result, "host", &err), 0);
+    for (size_t i = 0; i < FIGURES; i++) {
+        fixture_assert_svg_has(figures[i], ">none, rows 16384<");
+        fixture_assert_svg_has(figures[i], ">same, rows 4096<");
+    }
+    fixture_plots_free(&result);
+}
+
+static void test_report_gives_the_reason_of_a_failed_arm(void **state)
+{
+    (void)state;
+    struct result result;
+    struct err err = {0};
+    fixture_plots_make(&small, &result);
+    struct arm *same = &result.arms[4];
+    assert_int_equal(same->placement, PLACE_SAME);
+    for (size_t i = 0; i < same->nobservations; i++) {
+        same->observations[i].status = STATUS_FAILED;
+        strcpy(same->observations[i].reason, "worker 1 was killed by signal 9");
+    }
+    assert_int_equal(plot_result(&result, "host", &err), 0);
+    for (size_t i = 0; i < 3; i++)
+        fixture_assert_svg_has(figures[i], ">failed: worker 1 was killed by signal 9<");
+    fixture_plots_free(&result);
+}
+
+static void test_report_hostile_host_is_only_text(void **state)
+{
+    (void)state;
+    plot_ok(&small,
+            "x\"; system(\"touch pwned\") '`touch pwned`' \\\"\n\n\n$(touch pwned) @a %s \xff");
+    assert_int_equal(faccessat(fixture_out_fd, "plots/pwned", F_OK, 0), -1);
+    assert_int_equal(access("pwned", F_OK), -1);
+    for (size_t i = 0; i < FIGURES; i++)
+        fixture_assert_svg_has(figures[i], "x__ system(_touch pwned_) __touch pwned__ ______");
+}
+
+/* Figures of an earlier run in the same directory must not outlive a run that has none. */
+static void test_report_leaves_no_stale_figures(void **state)
+{
+    (void)state;
+    size_t size;
+    plot_ok(&small, "first");
+    report_remove(fixture_out_fd); /* as a run does where an earlier one was */
+    struct result empty = {.scenario = "pipeline", .run_id = "x"};
+    struct rows rows = {0};
+    struct err err = {0};
+    assert_int_equal(report_plots(&empty, &rows, "second", fixture_out_fd, NULL, &err), 0);
+    for (size_t i = 0; i < FIGURES; i++) {
+        assert_null(fixture_read_plot(figures[i], "svg", &size));
+        assert_null(fixture_read_plot(figures[i], "png", &size));
+        assert_null(fixture_read_plot(figures[i], "dat", &size));
+    }
+}
+
+static void test_report_without_gnuplot_keeps_the_data(void **state)
+{
+    (void)state;
+    size_t size;
+    char path[4096];
+    (void)snprintf(path, sizeof(path), "%s", getenv("PATH") ? getenv("PATH") : "");
+    setenv("PATH", "/nonexistent", 1);
+    plot_ok(&small, "host");
+    setenv("PATH", path, 1);
+    assert_null(fixture_read_plot("loss", "svg", &size));
+    unsigned char *data = fixture_read_plot("loss", "dat", &size);
+    assert_non_null(data);
+    free(data);
+}
+
+static void test_report_needs_a_writable_directory(void **state)
+{
+    (void)state;
+    struct err err = {0};
+    int file = openat(fixture_out_fd, "plots", O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+    assert_true(file >= 0);
+    (void)close(file);
+    assert_true(plot(&small, "host", &err) < 0);
+    assert_non_null(strstr(err.msg, "plots"));
+}
+
+static void put_data(const char *name, const char *text)
+{
+    int fd = openat(fixture_out_fd, name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    assert_true(fd >= 0);
+    assert_int_equal(write(fd, text, strlen(text)), strlen(text));
+    (void)close(fd);
+}
+
+static void test_gnuplot_reports_errors_and_time_outs(void **state)
+{
+    (void)state;
+    struct gnuplot_job jobs[] = {
+        {.name = "broken", .scripts = {"x = 1\n", "plot nonsense(\n"}},
+        {.name = "fine", .scripts = {"set print svg_file\n", "print 'yes'\n"}},
+        {.name = "endless", .scripts = {"", "pause 60\n"}},
+        {.name = "without_data", .scripts = {"", "x = 1\n"}},
+    };
+    struct err err = {0};
+    put_data("broken.dat", "1\n");
+    put_data("fine.dat", "1\n");
+    put_data("endless.dat", "1\n");
+    assert_int_equal(gnuplot_run(fixture_out_fd, jobs, 2, 60, NULL, &err), -EIO);
+    assert_non_null(strstr(err.msg, "broken"));
+    assert_int_equal(jobs[0].rc, -EIO);
+    assert_int_equal(jobs[1].rc, 0);
+    assert_int_equal(gnuplot_run(fixture_out_fd, jobs + 2, 1, 0.7, NULL, &err), -ETIMEDOUT);
+    assert_int_equal(jobs[2].rc, -ETIMEDOUT);
+    assert_true(gnuplot_run(fixture_out_fd, jobs + 3, 1, 60, NULL, &err) < 0);
+    assert_non_null(strstr(err.msg, "without_data.dat"));
+    assert_int_equal(faccessat(fixture_out_fd, "fine.svg", F_OK, 0), 0);
+    assert_int_equal(faccessat(fixture_out_fd, "broken.svg", F_OK, 0), -1);
+}
+
+int main(void)
+{
+    if (!fixture_has_gnuplot())
+        return 77;
+#define IN_DIRECTORY(test)                                                                         \
+    cmocka_unit_test_setup_teardown(test, fixture_make_out, fixture_remove_out)
+    const struct CMUnitTest tests[] = {
+        IN_DIRECTORY(test_report_makes_svg_and_png_of_each_figure),
+        IN_DIRECTORY(test_report_says_what_was_measured),
+        IN_DIRECTORY(test_report_admits_what_it_does_not_know),
+        IN_DIRECTORY(test_report_names_every_number_of_workers),
+        IN_DIRECTORY(test_report_tells_parts_of_a_scenario_apart),
+        IN_DIRECTORY(test_report_gives_the_reason_of_a_failed_arm),
+        IN_DIRECTORY(test_report_hostile_host_is_only_text),
+        IN_DIRECTORY(test_report_leaves_no_stale_figures),
+        IN_DIRECTORY(test_report_without_gnuplot_keeps_the_data),
+        IN_DIRECTORY(test_report_needs_a_writable_directory),
+        IN_DIRECTORY(test_gnuplot_reports_errors_and_time_outs),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

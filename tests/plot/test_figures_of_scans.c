@@ -1,0 +1,388 @@
+/* harness/plot/figures.c: the figures of scans, from made-up values of a VM and of a server with
+ * four nodes. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "harness/plot/figures.h"
+#include "harness/plot/gnuplot.h"
+#include "tests/lib/fixture_out.h"
+#include "tests/lib/fixture_result.h"
+#include "tests/lib/fixture_scans.h"
+
+static void plot_result(const struct result *result, const char *host)
+{
+    struct rows rows;
+    struct err err = {0};
+    assert_int_equal(rows_make(result, &rows, &err), 0);
+    report_remove(fixture_out_fd); /* as a run does where an earlier one was */
+    if (report_plots(result, &rows, host, fixture_out_fd, NULL, &err))
+        fail_msg("report_plots: %s", err.msg);
+    rows_free(&rows);
+}
+
+static void plot(const struct fixture_scan_machine *machine, const char *only)
+{
+    struct result result;
+    fixture_scans_make(machine, only, &result);
+    plot_result(&result, "test machine");
+    fixture_result_free(&result);
+}
+
+static void assert_absent(const char *figure)
+{
+    static const char *const suffixes[] = {"svg", "png", "dat"};
+    size_t size;
+    for (size_t i = 0; i < 3; i++)
+        if (fixture_read_plot(figure, suffixes[i], &size))
+            fail_msg("there is a %s.%s", figure, suffixes[i]);
+}
+
+static void test_scans_all_figures_have_units_on_their_axes(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *figure;
+        unsigned width;
+        const char *texts[4];
+    } want[] = {
+        {"latency_curve",
+         1500,
+         {"working set (bytes, log scale)", "latency of a load (ns, log scale)"}},
+        {"loaded_latency",
+         1500,
+         {"bandwidth that the other CPUs use (GB/s)", "latency of a load (ns)"}},
+        {"bandwidth",
+         1500,
+         {"bandwidth (GB/s)", ">triad<", ">1 thread, plain<", ">8 threads, nt<"}},
+        {"core_to_core", 1350, {"round trip (ns)", "CPU (number)"}},
+        {"smt_pairs", 1350, {"slowdown (ratio)", "CPU (number)"}},
+        {"numa_bandwidth",
+         1350,
+         {"bandwidth (GB/s)", "memory of node (number)", "CPUs of node (number)"}},
+        {"numa_latency", 1350, {"latency of a load (ns)", "memory of node (number)"}},
+        {"cache_thrash", 1800, {"slowdown of the victim (ratio)", "aggressors (number)"}},
+        {"collective_bandwidth",
+         1500,
+         {"bus bandwidth (GB/s, log scale)", "size (bytes, log scale)", ">all-reduce, in place<",
+          ">128 MiB<"}},
+        {"collective_latency",
+         1500,
+         {"time of an operation (us, log scale)", ">all-reduce, out of place<",
+          ">test machine. Over NCCL. "}},
+    };
+    plot(&fixture_server, NULL);
+    for (size_t i = 0; i < sizeof(want) / sizeof(want[0]); i++) {
+        fixture_assert_drawn(want[i].figure, want[i].width);
+        for (size_t k = 0; k < 4 && want[i].texts[k]; k++)
+            fixture_assert_svg_has(want[i].figure, want[i].texts[k]);
+        fixture_assert_svg_has(want[i].figure, ">memory: ");
+        fixture_assert_svg_has(want[i].figure, ">test machine. ");
+    }
+    for (int i = 0; i < 4; i++)
+        assert_absent((const char *[]){"efficiency", "step_time", "loss", "occupancy"}[i]);
+}
+
+static void test_scans_only_what_was_measured_is_drawn(void **state)
+{
+    (void)state;
+    plot(&fixture_server, NULL);
+    plot(&fixture_server, "mem_bandwidth numa_matrix");
+    fixture_assert_drawn("bandwidth", 1500);
+    fixture_assert_drawn("numa_latency", 1350);
+    assert_absent("latency_curve");
+    assert_absent("core_to_core");
+    plot(&fixture_vm, "numa_matrix"); /* skipped there: it has one node */
+    assert_absent("numa_latency");
+    assert_absent("bandwidth");
+}
+
+static void test_scans_latency_curve_marks_caches(void **state)
+{
+    (void)state;
+    static const char *const texts[] = {">4 KiB pages<",
+                                        ">transparent huge pages<",
+                                        ">huge pages of the pool<",
+                                        ">felt 32.6 MiB<",
+                                        ">reported L1 48 KiB<",
+                                        ">reported L3 300 MiB<",
+                                        ">64 KiB<",
+                                        ">1 GiB<"};
+    plot(&fixture_vm, "mem_latency");
+    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
+        fixture_assert_svg_has("latency_curve", texts[i]);
+}
+
+static void test_scans_loaded_latency_marks_the_knee(void **state)
+{
+    (void)state;
+    plot(&fixture_vm, "loaded_latency");
+    fixture_assert_svg_has("loaded_latency", ">others read<");
+    fixture_assert_svg_has("loaded_latency", ">others read and write (1:1)<");
+    fixture_assert_svg_has("loaded_latency", ">knee: 190 GB/s<");
+    fixture_assert_svg_has("loaded_latency", ">knee: 152 GB/s<");
+}
+
+static void test_scans_thrash_has_a_panel_an_aggressor(void **state)
+{
+    (void)state;
+    plot(&fixture_server, "cache_thrash");
+    fixture_assert_svg_has("cache_thrash", ">victim in the L3, aggressors stay in their L1<");
+    fixture_assert_svg_has("cache_thrash", ">victim in the L3, aggressors walk at random<");
+    fixture_assert_svg_has("cache_thrash", ">SMT sibling<");
+    fixture_assert_svg_has("cache_thrash", ">other NUMA node<");
+}
+
+/* How many of the lines of a .dat file's last block have n columns that satisfy a test. */
+static size_t count_cells(const char *figure, const char *cell)
+{
+    size_t size, n = 0;
+    char *data = (char *)fixture_read_plot(figure, "dat", &size);
+    assert_non_null(data);
+    char *matrix = data, *save = NULL;
+    for (char *next = data; (next = strstr(next, "\n\n\n")) && next[3]; next += 3)
+        matrix = next + 3;
+    for (char *at = strtok_r(matrix, " \n", &save); at; at = strtok_r(NULL, " \n", &save))
+        n += strcmp(at, cell) == 0;
+    free(data);
+    return n;
+}
+
+static void test_scans_heat_map_prints_what_has_room(void **state)
+{
+    (void)state;
+    plot(&fixture_server, "numa_matrix core_to_core");
+    fixture_assert_svg_has("numa_bandwidth", ">96.3<");
+    fixture_assert_svg_has("numa_latency", ">201<");
+    /* Eight CPUs, 128 lines: 16 by 16 cells of the picture for each of the diagonal. */
+    assert_int_equal(count_cells("core_to_core", "NaN"), 8 * 16 * 16);
+    plot(&fixture_vm, "core_to_core");
+    assert_int_equal(count_cells("core_to_core", "NaN"), 64 * 2 * 2);
+    size_t size;
+    char *svg = (char *)fixture_read_plot("core_to_core", "svg", &size);
+    assert_null(strstr(svg, ">1900<"));
+    free(svg);
+}
+
+/* One pair of 2016 took 1900 ns: the other colours must not vanish for it. */
+static void test_scans_heat_map_is_not_spoilt_by_one_pair(void **state)
+{
+    (void)state;
+    plot(&fixture_vm, "core_to_core");
+    fixture_assert_svg_has("core_to_core", "most 1900<");
+    fixture_assert_svg_has("core_to_core", "in the colour of its end: 1 of 2016 values<");
+    size_t size;
+    char *data = (char *)fixture_read_plot("core_to_core", "dat", &size);
+    unsigned lines;
+    double low, high;
+    const char *numbers = strstr(data, "values\" ");
+    assert_non_null(numbers);
+    assert_int_equal(sscanf(numbers, "values\" %u %lf %lf", &lines, &low, &high), 3);
+    assert_int_equal(lines, 64);
+    assert_true(low > 20 && low < 24);
+    assert_true(high > 84 && high < 100);
+    free(data);
+}
+
+static void note(void *arg, const char *name)
+{
+    char *names = arg;
+    (void)snprintf(names + strlen(names), 200 - strlen(names), "%s ", name);
+}
+
+/* What is printed in the cells of a figure: column, line, value. */
+static unsigned count_numbers(const char *figure)
+{
+    size_t size;
+    unsigned n = 0, x, y;
+    double value;
+    char *data = (char *)fixture_read_plot(figure, "dat", &size), *save = NULL;
+    assert_non_null(data);
+    for (char *line = strtok_r(data, "\n", &save); line; line = strtok_r(NULL, "\n", &save))
+        n += sscanf(line, "%u %u %lf \"", &x, &y, &value) == 3 && value > 0;
+    free(data);
+    return n;
+}
+
+static void test_scans_copies_of_four_gpus(void **state)
+{
+    (void)state;
+    static const char *const host_texts[] = {">0 h2d<",         ">0 d2h<",
+                                             ">1 h2d<",         ">1 d2h<",
+                                             ">GPU (number)<",  ">node (number), direction<",
+                                             "bandwidth (GB/s)"};
+    plot(&fixture_gpus, "gpu_copy");
+    fixture_assert_drawn("gpu_copy", 1350);
+    fixture_assert_drawn("host_copy", 1350);
+    fixture_assert_svg_has("gpu_copy", ">from GPU (number)<");
+    fixture_assert_svg_has("gpu_copy", ">to GPU (number)<");
+    for (size_t i = 0; i < sizeof(host_texts) / sizeof(host_texts[0]); i++)
+        fixture_assert_svg_has("host_copy", host_texts[i]);
+    /* Only reads by copy engine, and only pinned, by copy engine and alone. */
+    assert_int_equal(count_numbers("gpu_copy"), 4 * 3);
+    assert_int_equal(count_numbers("host_copy"), 4 * 2 * 2);
+    assert_int_equal(count_cells("gpu_copy", "NaN"), 4 * 32 * 32);
+    assert_int_equal(count_cells("host_copy", "NaN"), 0);
+}
+
+/* Lines and columns differ in number: many GPUs and few nodes, one GPU and many nodes. */
+static void test_scans_copies_of_other_machines(void **state)
+{
+    (void)state;
+    static const struct {
+        unsigned gpus, nodes;
+    } machines[] = {{1, 1}, {1, 8}, {8, 1}, {8, 2}, {16, 2}};
+    for (size_t i = 0; i < sizeof(machines) / sizeof(machines[0]); i++) {
+        struct fixture_scan_machine machine = fixture_gpus;
+        machine.gpus = machines[i].gpus;
+        machine.nodes = machines[i].nodes;
+        plot(&machine, "gpu_copy");
+        fixture_assert_drawn("host_copy", 1350);
+        assert_int_equal(count_cells("host_copy", "NaN"), 0);
+        if (machine.gpus == 1)
+            assert_absent("gpu_copy");
+        else
+            fixture_assert_drawn("gpu_copy", 1350);
+    }
+}
+
+/* Heat maps of earlier versions have as many columns as lines, and do not say so. */
+static void test_redraw_heat_map_without_columns(void **state)
+{
+    (void)state;
+    static const char old[] = "\"title\" \"how\" \"\" 2 1 9 1 \"GB/s\" \"x\" \"y\"\n\n\n"
+                              "0 \"5\"\n1 \"7\"\n\n\n0 -1 NaN \"\"\n0 0 2 \"2\"\n\n\n"
+                              "2 3\n9 1\n\n\n";
+    struct err err = {0};
+    char names[200] = "";
+    plot(&fixture_server, "numa_matrix");
+    int fd = openat(fixture_out_fd, "plots", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    int file = openat(fd, "numa_latency.dat", O_WRONLY | O_TRUNC | O_CLOEXEC);
+    assert_int_equal(write(file, old, sizeof(old) - 1), sizeof(old) - 1);
+    (void)close(file);
+    assert_int_equal(report_redraw(fd, NULL, note, names, &err), 0);
+    fixture_assert_drawn("numa_latency", 1350);
+    fixture_assert_svg_has("numa_latency", ">7<");
+    (void)close(fd);
+}
+
+static void test_scans_smt_noise_stays_dark(void **state)
+{
+    (void)state;
+    struct fixture_scan_machine machine = fixture_vm;
+    machine.siblings = 0;
+    plot(&machine, "smt_pairs");
+    size_t size;
+    char *data = (char *)fixture_read_plot("smt_pairs", "dat", &size);
+    assert_non_null(strstr(data, "\" \"\" 64 1 1.5 "));
+    free(data);
+}
+
+static void test_scans_256_cpus(void **state)
+{
+    (void)state;
+    struct fixture_scan_machine machine = fixture_vm;
+    machine.cpus = 256;
+    machine.siblings = 128;
+    machine.rounds = 1;
+    plot(&machine, "core_to_core smt_pairs");
+    fixture_assert_drawn("core_to_core", 1350);
+    assert_int_equal(count_cells("smt_pairs", "NaN"), 256);
+}
+
+static void test_scans_one_round_has_no_intervals(void **state)
+{
+    (void)state;
+    struct fixture_scan_machine machine = fixture_server;
+    machine.rounds = 1;
+    machine.cpus = 2;
+    plot(&machine, NULL);
+    fixture_assert_svg_has("latency_curve", "One round, so no intervals");
+    fixture_assert_drawn("bandwidth", 1500);
+    fixture_assert_drawn("smt_pairs", 1350);
+    fixture_assert_drawn("cache_thrash", 1800);
+}
+
+static void test_scans_say_when_they_are_noisy(void **state)
+{
+    (void)state;
+    struct result result;
+    fixture_scans_make(&fixture_server, "mem_bandwidth", &result);
+    result.arms[0].observations[1].status = STATUS_NOISY;
+    strcpy(result.arms[0].observations[1].reason, "steal 12%");
+    plot_result(&result, "host");
+    fixture_assert_svg_has("bandwidth", ">noisy: 1 of 3 rounds: steal 12_<");
+    fixture_result_free(&result);
+}
+
+static void test_scans_hostile_text_is_only_text(void **state)
+{
+    (void)state;
+    struct result result;
+    fixture_scans_make(&fixture_vm, "mem_latency cache_thrash", &result);
+    struct observation *first = &result.arms[0].observations[0];
+    strcpy(first->workers[0].values[1].key, "size=8192;pages='.system(\"touch pwned\").'");
+    strcpy(first->workers[0].values[3].key, "size=8192;pages=`touch pwned`");
+    plot_result(&result, "x\"; system(\"touch pwned\") '`touch pwned`' \\\"\n\n\n@a %s \xff");
+    assert_int_equal(faccessat(fixture_out_fd, "plots/pwned", F_OK, 0), -1);
+    fixture_assert_svg_has("latency_curve", "pages _.system(_touch pwned_)._<");
+    fixture_result_free(&result);
+}
+
+static void test_redraw_draws_what_has_data(void **state)
+{
+    (void)state;
+    struct err err = {0};
+    char names[200] = "";
+    size_t size;
+    plot(&fixture_server, "numa_matrix mem_latency");
+    int fd = openat(fixture_out_fd, "plots", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    assert_int_equal(unlinkat(fd, "numa_latency.svg", 0), 0);
+    assert_int_equal(unlinkat(fd, "latency_curve.dat", 0), 0);
+    assert_int_equal(report_redraw(fd, NULL, note, names, &err), 0);
+    assert_string_equal(names, "numa_bandwidth numa_latency ");
+    fixture_assert_drawn("numa_latency", 1350);
+    unsigned char *kept = fixture_read_plot("latency_curve", "svg", &size);
+    assert_non_null(kept);
+    free(kept);
+    assert_int_equal(unlinkat(fd, "numa_latency.dat", 0), 0);
+    assert_int_equal(unlinkat(fd, "numa_bandwidth.dat", 0), 0);
+    assert_int_equal(report_redraw(fd, NULL, note, names, &err), -ENODATA);
+    (void)close(fd);
+}
+
+int main(void)
+{
+    if (!fixture_has_gnuplot())
+        return 77;
+#define IN_DIRECTORY(test)                                                                         \
+    cmocka_unit_test_setup_teardown(test, fixture_make_out, fixture_remove_out)
+    const struct CMUnitTest tests[] = {
+        IN_DIRECTORY(test_scans_all_figures_have_units_on_their_axes),
+        IN_DIRECTORY(test_scans_only_what_was_measured_is_drawn),
+        IN_DIRECTORY(test_scans_latency_curve_marks_caches),
+        IN_DIRECTORY(test_scans_loaded_latency_marks_the_knee),
+        IN_DIRECTORY(test_scans_thrash_has_a_panel_an_aggressor),
+        IN_DIRECTORY(test_scans_heat_map_prints_what_has_room),
+        IN_DIRECTORY(test_scans_heat_map_is_not_spoilt_by_one_pair),
+        IN_DIRECTORY(test_scans_copies_of_four_gpus),
+        IN_DIRECTORY(test_scans_copies_of_other_machines),
+        IN_DIRECTORY(test_redraw_heat_map_without_columns),
+        IN_DIRECTORY(test_scans_smt_noise_stays_dark),
+        IN_DIRECTORY(test_scans_256_cpus),
+        IN_DIRECTORY(test_scans_one_round_has_no_intervals),
+        IN_DIRECTORY(test_scans_say_when_they_are_noisy),
+        IN_DIRECTORY(test_scans_hostile_text_is_only_text),
+        IN_DIRECTORY(test_redraw_draws_what_has_data),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,352 @@
+/* One round's values against sums done by hand, and which arm is whose baseline. */
+#include "harness/rows/rounds.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "tests/lib/fixture_result.h"
+
+struct fixture {
+    struct result result;
+    struct summary summary;
+};
+
+static int set_up(void **state)
+{
+    static struct fixture fixture;
+    fixture = (struct fixture){0};
+    fixture_result_init(&fixture.result);
+    *state = &fixture;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    struct fixture *fixture = *state;
+    summary_free(&fixture->summary);
+    fixture_result_free(&fixture->result);
+    return 0;
+}
+
+static const struct arm_summary *summarise(struct fixture *fixture, size_t arm)
+{
+    struct err err;
+    assert_int_equal(summary_make(&fixture->result, &fixture->summary, &err), 0);
+    return &fixture->summary.arms[arm];
+}
+
+static void test_summary_round_by_hand(void **state)
+{
+    struct fixture *f = *state;
+    size_t arm = fixture_add_arm(&f->result, PLACE_PARTITION, 2, false);
+    struct observation *round = fixture_add_round(&f->result, arm, 4, (double[]){10, 10, 20}, 3);
+    fixture_set_steps(&round->workers[1], (double[]){20, 20}, 2);
+    const struct arm_summary *got = summarise(f, arm);
+    assert_int_equal(got->nrounds, 1);
+    const struct round_values *values = &got->rounds[0];
+    assert_int_equal(values->round, 4);
+    assert_near(values->throughput, 300 / 0.040 + 200 / 0.040);
+    assert_near(values->step_time, 0.015); /* 10 of 10 10 20, and 20 of 20 20 */
+    double mean = (0.040 / 3 + 0.020) / 2; /* mean of the workers' means */
+    assert_near(values->step_time_mean, mean);
+    assert_near(values->oncpu, 0.5 * mean);
+    assert_near(values->runqueue, 0.3 * mean);
+    assert_near(values->blocked, 0.2 * mean);
+    assert_near(values->oncpu + values->runqueue + values->blocked, values->step_time_mean);
+    assert_near(values->voluntary_switches, 2);
+    assert_near(values->involuntary_switches, 4);
+    assert_near(values->migrations, 1);
+    assert_near(values->minor_faults, 8);
+    assert_near(values->instructions, 4000); /* 4 threads a slice of 8 CPUs */
+    assert_near(values->thread_instructions, 1000);
+    assert_true(isnan(values->cache_misses));
+    assert_near(values->cpus_visited, 3);
+    assert_near(values->gpu_busy, 0.25);
+    assert_near(values->steal, 0.01);
+    assert_true(isnan(values->gpu_clock_mhz));
+    assert_true(isnan(values->pages_remote));
+    assert_int_equal(got->nsteps, 5);
+    assert_near(got->steps[0], 0.010);
+    assert_near(got->steps[4], 0.020);
+}
+
+static void test_summary_divides_batches_by_iters(void **state)
+{
+    struct fixture *f = *state;
+    size_t arm = fixture_add_arm(&f->result, PLACE_NONE, 1, false);
+    struct observation *round = fixture_add_even_round(&f->result, arm, 0, 40, 2);
+    for (int i = 0; i < 2; i++)
+        round->workers[0].samples[i].iters = 4;
+    const struct round_values *values = &summarise(f, arm)->rounds[0];
+    assert_near(values->step_time, 0.010);
+    assert_near(values->step_time_mean, 0.010); /* 80 ms of wall time, 8 steps */
+    assert_near(values->throughput, 200 / 0.080);
+}
+
+static void test_summary_ignores_background(void **state)
+{
+    struct fixture *f = *state;
+    size_t arm = fixture_add_arm(&f->result, PLACE_PARTITION, 2, false);
+    struct observation *round = fixture_add_even_round(&f->result, arm, 0, 10, 2);
+    f->result.arms[arm].workers = 1;
+    round->workers[1].background = true;
+    fixture_set_steps(&round->workers[1], (double[]){500}, 1);
+    const struct arm_summary *got = summarise(f, arm);
+    assert_near(got->rounds[0].throughput, 100 / 0.010);
+    assert_near(got->rounds[0].step_time_mean, 0.010);
+    assert_int_equal(got->nsteps, 2);
+}
+
+static void test_summary_censored_is_a_bound(void **state)
+{
+    struct fixture *f = *state;
+    size_t arm = fixture_add_arm(&f->result, PLACE_NONE, 2, false);
+    struct observation *round = fixture_add_round(&f->result, arm, 0, (double[]){1000, 4200}, 2);
+    fixture_censor(round, 0);
+    const struct arm_summary *got = summarise(f, arm);
+    assert_int_equal(got->status, STATUS_CENSORED);
+    assert_string_equal(got->reason,
+                        "more than 4.20 s: some steps did not end within the limit; times are "
+                        "lower bounds, rates upper bounds");
+    /* Two whole steps of ops in the time until the limit: an upper bound. */
+    assert_near(got->rounds[0].throughput, 2 * 200 / 5.2);
+    assert_near(got->rounds[0].step_time, 2.6); /* of 1000 1000 4200 4200 ms */
+}
+
+static void test_summary_drops_failed_rounds(void **state)
+{
+    struct fixture *f = *state;
+    size_t arm = fixture_add_arm(&f->result, PLACE_NONE, 2, false);
+    for (unsigned round = 0; round < 3; round++)
+        (void)fixture_add_even_round(&f->result, arm, round, 10 + round, 2);
+    struct observation *bad = &f->result.arms[arm].observations[1];
+    bad->status = STATUS_FAILED;
+    bad->workers[1].status = STATUS_FAILED;
+    (void)snprintf(bad->reason, sizeof(bad->reason), "worker 1: out\nof memory");
+    const struct arm_summary *got = summarise(f, arm);
+    assert_int_equal(got->nrounds, 2);
+    assert_int_equal(got->nsteps, 8);
+    assert_int_equal(got->rounds[1].round, 2);
+    assert_int_equal(got->status, STATUS_FAILED);
+    assert_string_equal(got->reason, "1 of 3 rounds: worker 1: out of memory");
+    assert_null(summary_round(&f->summary, (int)arm, 1));
+    assert_non_null(summary_round(&f->summary, (int)arm, 2));
+    assert_null(summary_round(&f->summary, -1, 0));
+}
+
+static void test_summary_without_a_workers_steps(void **state)
+{
+    struct fixture *f = *state;
+    size_t arm = fixture_add_arm(&f->result, PLACE_NONE, 2, false);
+    struct observation *round = fixture_add_even_round(&f->result, arm, 0, 10, 2);
+    round->workers[1].nsamples = 0;
+    const struct round_values *values = &summarise(f, arm)->rounds[0];
+    /* Half a sum would look like a slow arm, not like a broken one. */
+    assert_true(isnan(values->throughput));
+    assert_true(isnan(values->oncpu));
+    assert_near(values->step_time, 0.010);
+}
+
+static void test_summary_pages_remote(void **state)
+{
+    struct fixture *f = *state;
+    size_t arm = fixture_add_arm(&f->result, PLACE_NUMA, 2, false);
+    struct observation *round = fixture_add_even_round(&f->result, arm, 0, 10, 1);
+    for (unsigned w = 0; w < 2; w++) {
+        struct plan_worker *planned = &f->result.arms[arm].plan.workers[w];
+        planned->mem_policy = MEM_BIND;
+        bitset_set(&planned->mem_nodes, w);
+        round->workers[w].pages_on_node[w] = 90;
+        round->workers[w].pages_elsewhere = 1000; /* not counted: nobody knows where */
+    }
+    round->workers[1].pages_on_node[0] = 20;
+    assert_near(summarise(f, arm)->rounds[0].pages_remote, 20.0 / 200);
+}
+
+static void test_summary_gpu_busy_needs_a_gpu(void **state)
+{
+    struct fixture *f = *state;
+    f->result.device = DEVICE_CUDA;
+    size_t arm = fixture_add_arm(&f->result, PLACE_NONE, 2, false);
+    struct observation *round = fixture_add_even_round(&f->result, arm, 0, 10, 1);
+    round->workers[1].samples[0].device_ns = 8000000;
+    f->result.arms[arm].plan.workers[1].gpu = 0;
+    assert_near(summarise(f, arm)->rounds[0].gpu_busy, 0.8);
+    summary_free(&f->summary);
+    f->result.device = DEVICE_NONE;
+    assert_true(isnan(summarise(f, arm)->rounds[0].gpu_busy));
+}
+
+static void add_rounds(struct result *result, size_t arm, double step_ms)
+{
+    for (unsigned round = 0; round < 3; round++)
+        (void)fixture_add_even_round(result, arm, round, step_ms, 2);
+}
+
+static void test_summary_slice_is_the_fastest_slice(void **state)
+{
+    struct fixture *f = *state;
+    size_t none_alone = fixture_add_arm(&f->result, PLACE_NONE, 2, true);
+    size_t partition_alone = fixture_add_arm(&f->result, PLACE_PARTITION, 2, true);
+    size_t cores_alone = fixture_add_arm(&f->result, PLACE_CORES, 2, true);
+    size_t other_n = fixture_add_arm(&f->result, PLACE_PARTITION, 4, true);
+    size_t none = fixture_add_arm(&f->result, PLACE_NONE, 2, false);
+    size_t cores = fixture_add_arm(&f->result, PLACE_CORES, 2, false);
+    add_rounds(&f->result, none_alone, 5); /* fastest, but with all the CPUs */
+    add_rounds(&f->result, partition_alone, 12);
+    add_rounds(&f->result, cores_alone, 10);
+    add_rounds(&f->result, other_n, 1); /* a slice of another N */
+    add_rounds(&f->result, none, 100);
+    add_rounds(&f->result, cores, 11);
+    const struct arm_summary *got = summarise(f, none);
+    assert_int_equal(got->baseline[BASELINE_SLICE], cores_alone);
+    assert_int_equal(got->baseline[BASELINE_ALONE], none_alone);
+    assert_int_equal(got->baseline[BASELINE_SINGLE], none_alone);
+    got = &f->summary.arms[cores];
+    assert_int_equal(got->baseline[BASELINE_SLICE], cores_alone);
+    assert_int_equal(got->baseline[BASELINE_ALONE], cores_alone);
+    assert_int_equal(got->baseline[BASELINE_SINGLE], none_alone);
+    assert_int_equal(summary_cpus(&f->result, 2), FIXTURE_CPUS);
+    assert_int_equal(summary_cpus(&f->result, 3), 0);
+}
+
+static void test_summary_slice_owns_its_share_only(void **state)
+{
+    struct fixture *f = *state;
+    size_t greedy = fixture_add_arm(&f->result, PLACE_NUMA, 2, true);
+    size_t fair = fixture_add_arm(&f->result, PLACE_SAME, 2, true);
+    size_t numa = fixture_add_arm(&f->result, PLACE_NUMA, 2, false);
+    (void)fixture_add_arm(&f->result, PLACE_NONE, 2, false);
+    add_rounds(&f->result, greedy, 5);
+    add_rounds(&f->result, fair, 12);
+    add_rounds(&f->result, numa, 5);
+    bitset_set(&f->result.arms[greedy].plan.workers[0].cpus, 7); /* 5 of 8 CPUs for 1 of 2 */
+    assert_int_equal(summarise(f, numa)->baseline[BASELINE_SLICE], fair);
+}
+
+/* 8 CPUs for 3: whoever has 3 of them counts as 3 of 8. */
+static void test_summary_slices_of_a_remainder(void **state)
+{
+    struct fixture *f = *state;
+    size_t alone = fixture_add_arm(&f->result, PLACE_PARTITION, 3, true);
+    size_t three = fixture_add_arm(&f->result, PLACE_PARTITION, 3, false);
+    (void)fixture_add_arm(&f->result, PLACE_NONE, 3, false);
+    add_rounds(&f->result, alone, 5);
+    add_rounds(&f->result, three, 5);
+    struct bitset *first = &f->result.arms[alone].plan.workers[0].cpus;
+    bitset_set(first, FIXTURE_CPUS - 1);
+    assert_int_equal(bitset_count(first), 3);
+    assert_near(summarise(f, three)->slices, 8.0 / 3);
+    summary_free(&f->summary);
+    bitset_clear(first, FIXTURE_CPUS - 1);
+    assert_near(summarise(f, three)->slices, 3); /* nobody has more than was asked for */
+}
+
+static void test_summary_shared_baseline(void **state)
+{
+    struct fixture *f = *state;
+    size_t partition_alone = fixture_add_arm(&f->result, PLACE_PARTITION, 2, true);
+    size_t same_alone = fixture_add_arm(&f->result, PLACE_SAME, 2, true);
+    size_t same = fixture_add_arm(&f->result, PLACE_SAME, 2, false);
+    f->result.arms[same_alone].same_as = (int)partition_alone;
+    add_rounds(&f->result, partition_alone, 10);
+    add_rounds(&f->result, same, 20);
+    const struct arm_summary *got = summarise(f, same_alone);
+    assert_int_equal(got->source, partition_alone);
+    assert_int_equal(got->nrounds, 3);
+    assert_near(got->rounds[2].step_time, 0.010);
+    assert_int_equal(f->summary.arms[same].baseline[BASELINE_ALONE], same_alone);
+}
+
+static void test_summary_single_worker_is_its_own_baseline(void **state)
+{
+    struct fixture *f = *state;
+    size_t none = fixture_add_arm(&f->result, PLACE_NONE, 1, false);
+    size_t partition = fixture_add_arm(&f->result, PLACE_PARTITION, 1, false);
+    add_rounds(&f->result, none, 10);
+    add_rounds(&f->result, partition, 8);
+    const struct arm_summary *got = summarise(f, none);
+    assert_int_equal(got->baseline[BASELINE_ALONE], none);
+    assert_int_equal(got->baseline[BASELINE_SINGLE], none);
+    assert_int_equal(got->baseline[BASELINE_SLICE], partition);
+    assert_int_equal(f->summary.arms[partition].baseline[BASELINE_ALONE], partition);
+}
+
+/* With load behind it, one worker is not alone. */
+static void test_summary_single_worker_under_load(void **state)
+{
+    struct fixture *f = *state;
+    size_t loaded = fixture_add_arm(&f->result, PLACE_NONE, 1, false);
+    size_t alone = fixture_add_arm(&f->result, PLACE_NONE, 1, true);
+    fixture_add_background(&f->result, loaded);
+    add_rounds(&f->result, loaded, 70);
+    add_rounds(&f->result, alone, 10);
+    const struct arm_summary *got = summarise(f, loaded);
+    assert_int_equal(got->baseline[BASELINE_ALONE], alone);
+    assert_int_equal(got->baseline[BASELINE_SINGLE], alone);
+}
+
+static void test_summary_without_baselines(void **state)
+{
+    struct fixture *f = *state;
+    size_t none = fixture_add_arm(&f->result, PLACE_NONE, 2, false);
+    size_t empty = fixture_add_arm(&f->result, PLACE_PARTITION, 2, true);
+    size_t skipped = fixture_add_skipped(&f->result, PLACE_LLC, 2, "one cache\tonly");
+    add_rounds(&f->result, none, 10);
+    const struct arm_summary *got = summarise(f, none);
+    for (int i = 0; i < BASELINES; i++)
+        assert_int_equal(got->baseline[i], -1);
+    assert_int_equal(f->summary.arms[empty].status, STATUS_SKIPPED);
+    assert_string_equal(f->summary.arms[empty].reason, "no round of it was finished");
+    assert_string_equal(f->summary.arms[skipped].reason, "one cache only");
+}
+
+static void test_summary_ratio_is_paired(void **state)
+{
+    struct fixture *f = *state;
+    size_t slow = fixture_add_arm(&f->result, PLACE_NONE, 2, false);
+    size_t fast = fixture_add_arm(&f->result, PLACE_PARTITION, 2, false);
+    static const double slow_ms[] = {20, 60, 300}, fast_ms[] = {10, 20, 150};
+    for (unsigned round = 0; round < 3; round++) {
+        (void)fixture_add_even_round(&f->result, slow, round, slow_ms[round], 2);
+        (void)fixture_add_even_round(&f->result, fast, round, fast_ms[round], 2);
+    }
+    (void)fixture_add_even_round(&f->result, slow, 3, 1000, 2); /* no partner: dropped */
+    (void)summarise(f, slow);
+    struct paired_ratio ratio;
+    assert_int_equal(summary_ratio(&f->summary, slow, fast, 1, &ratio, NULL), 0);
+    assert_int_equal(ratio.rounds, 3);
+    assert_near(ratio.median, 2); /* of 2, 3, 2; the unpaired medians would say 3 */
+    assert_near(ratio.low, 2);
+    assert_near(ratio.high, 3);
+}
+
+int main(void)
+{
+#define TEST(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)
+    const struct CMUnitTest tests[] = {
+        TEST(test_summary_round_by_hand),
+        TEST(test_summary_divides_batches_by_iters),
+        TEST(test_summary_ignores_background),
+        TEST(test_summary_censored_is_a_bound),
+        TEST(test_summary_drops_failed_rounds),
+        TEST(test_summary_without_a_workers_steps),
+        TEST(test_summary_pages_remote),
+        TEST(test_summary_gpu_busy_needs_a_gpu),
+        TEST(test_summary_slice_is_the_fastest_slice),
+        TEST(test_summary_slice_owns_its_share_only),
+        TEST(test_summary_slices_of_a_remainder),
+        TEST(test_summary_single_worker_under_load),
+        TEST(test_summary_shared_baseline),
+        TEST(test_summary_single_worker_is_its_own_baseline),
+        TEST(test_summary_without_baselines),
+        TEST(test_summary_ratio_is_paired),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

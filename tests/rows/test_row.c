@@ -1,0 +1,471 @@
+/* Rows: derived metrics, intervals, statuses and reasons, the loss that adds up, JSON. */
+#include "harness/rows/row.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "harness/json/rows.h"
+#include "harness/rows/metric.h"
+#include "tests/lib/fixture_result.h"
+
+struct fixture {
+    struct result result;
+    struct rows rows;
+};
+
+static int set_up(void **state)
+{
+    static struct fixture fixture;
+    fixture = (struct fixture){0};
+    fixture_result_init(&fixture.result);
+    *state = &fixture;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    struct fixture *fixture = *state;
+    rows_free(&fixture->rows);
+    fixture_result_free(&fixture->result);
+    return 0;
+}
+
+static void make(struct fixture *fixture)
+{
+    struct err err;
+    rows_free(&fixture->rows);
+    assert_int_equal(rows_make(&fixture->result, &fixture->rows, &err), 0);
+}
+
+static const struct row *find_of(const struct fixture *fixture, const char *placement,
+                                 unsigned workers, unsigned slots, const char *metric)
+{
+    for (size_t i = 0; i < fixture->result.narms; i++) {
+        const struct arm *arm = &fixture->result.arms[i];
+        if (arm->workers == workers && arm->slots == slots &&
+            !strcmp(placement_infos[arm->placement].name, placement))
+            return rows_find(&fixture->rows, arm, metric);
+    }
+    return NULL;
+}
+
+static const struct row *find(const struct fixture *fixture, const char *placement,
+                              unsigned workers, const char *metric)
+{
+    return find_of(fixture, placement, workers, 2, metric);
+}
+
+static void add_rounds(struct fixture *fixture, size_t arm, const double step_ms[3])
+{
+    for (unsigned round = 0; round < 3; round++)
+        (void)fixture_add_even_round(&fixture->result, arm, round, step_ms[round], 2);
+}
+
+/* Three arms of 2 workers: none, partition and their baselines, in rounds of known values. */
+static void add_run(struct fixture *f)
+{
+    size_t single = fixture_add_arm(&f->result, PLACE_NONE, 2, true);
+    size_t slice = fixture_add_arm(&f->result, PLACE_PARTITION, 2, true);
+    size_t none = fixture_add_arm(&f->result, PLACE_NONE, 2, false);
+    size_t partition = fixture_add_arm(&f->result, PLACE_PARTITION, 2, false);
+    add_rounds(f, single, (double[]){5, 5, 5});
+    add_rounds(f, slice, (double[]){10, 10, 20});
+    add_rounds(f, none, (double[]){100, 200, 100});
+    add_rounds(f, partition, (double[]){10, 16, 25});
+}
+
+static void test_row_derived_by_hand(void **state)
+{
+    struct fixture *f = *state;
+    add_run(f);
+    make(f);
+    /* partition: X_N = 2 * 100 / step, X_slice = 100 / (10, 10, 20 ms): 1, 10/16, 20/25. */
+    const struct row *row = find(f, "partition", 2, "efficiency");
+    assert_near(row->median, 0.8);
+    assert_near(row->ci_low, 0.625);
+    assert_near(row->ci_high, 1);
+    assert_near(row->min, 0.625);
+    assert_near(row->max, 1);
+    assert_true(isnan(row->p95) && isnan(row->p99));
+    assert_int_equal(row->rounds, 3);
+    assert_int_equal(row->samples, 3);
+    assert_string_equal(row->unit, "ratio");
+    assert_string_equal(row->better, "higher");
+    assert_near(find(f, "partition", 2, "slowdown_vs_alone")->median, 1.25); /* 1, 1.6, 1.25 */
+    assert_near(find(f, "partition", 2, "gain_vs_single")->median, 2 * 5 / 16.0);
+    /* none: the same X_slice as partition's, but its own placement alone. */
+    assert_near(find(f, "none", 2, "efficiency")->median, 0.1); /* .1, .05, .2 */
+    assert_near(find(f, "none", 2, "slowdown_vs_alone")->median, 20);
+    assert_near(find(f, "none", 2, "gain_vs_single")->median, 0.1);
+    assert_near(find(f, "none", 2, "throughput")->median, 2000);
+    assert_string_equal(find(f, "none", 2, "throughput")->unit, "items/s");
+    assert_string_equal(find(f, "none", 2, "throughput")->params, "rows=64;cols=8;slots=2");
+    assert_string_equal(find(f, "none", 2, "throughput")->device, "sim");
+    assert_null(find(f, "none", 1, "efficiency"));
+    assert_null(find_of(f, "none", 2, 4, "throughput"));
+}
+
+static void test_row_step_time_percentiles_over_samples(void **state)
+{
+    struct fixture *f = *state;
+    size_t arm = fixture_add_arm(&f->result, PLACE_NONE, 1, false);
+    (void)fixture_add_round(&f->result, arm, 0, (double[]){1, 2, 3, 4, 5}, 5);
+    (void)fixture_add_round(&f->result, arm, 1, (double[]){6, 7, 8, 9, 10}, 5);
+    make(f);
+    const struct row *row = find_of(f, "none", 1, 1, "step_time");
+    assert_near(row->median, 0.0055); /* of the rounds' medians, 3 and 8 ms */
+    assert_near(row->ci_low, 0.003);
+    assert_near(row->ci_high, 0.008);
+    assert_near(row->p95, 0.00955); /* of 1..10 ms, as in test_stats */
+    assert_near(row->p99, 0.00991);
+    assert_near(row->min, 0.001);
+    assert_near(row->max, 0.010);
+    assert_int_equal(row->rounds, 2);
+    assert_int_equal(row->samples, 10);
+}
+
+static void test_row_one_round_has_no_interval(void **state)
+{
+    struct fixture *f = *state;
+    size_t arm = fixture_add_arm(&f->result, PLACE_NONE, 2, false);
+    (void)fixture_add_even_round(&f->result, arm, 0, 10, 2);
+    make(f);
+    const struct row *row = find(f, "none", 2, "throughput");
+    assert_near(row->median, 20000);
+    assert_true(isnan(row->ci_low) && isnan(row->ci_high));
+    assert_near(row->min, 20000);
+}
+
+static void test_row_drops_unpaired_rounds(void **state)
+{
+    struct fixture *f = *state;
+    add_run(f);
+    f->result.arms[1].observations[1].round = 7; /* the slice's baseline lacks round 1 */
+    make(f);
+    const struct row *row = find(f, "none", 2, "efficiency");
+    assert_int_equal(row->rounds, 2);
+    assert_near(row->median, 0.15); /* of .1 and .2 */
+    assert_int_equal(find(f, "none", 2, "throughput")->rounds, 3);
+    assert_int_equal(row->status, STATUS_OK);
+}
+
+/* Shares differ by round and arm, so that the parts only add up when one round is taken. */
+static void add_uneven_shares(struct fixture *f)
+{
+    for (size_t a = 0; a < f->result.narms; a++)
+        for (size_t r = 0; r < f->result.arms[a].nobservations; r++) {
+            struct observation *round = &f->result.arms[a].observations[r];
+            for (unsigned w = 0; w < round->nworkers; w++) {
+                double oncpu = 0.3 + 0.1 * (double)((a + r + w) % 4);
+                double queue = 0.05 * (double)((2 * r + a) % 5);
+                fixture_set_shares(&round->workers[w], oncpu, queue, 1 - oncpu - queue);
+                round->workers[w].witness.instructions *= 1 + 0.3 * (double)((a * r + w) % 3);
+            }
+        }
+}
+
+static void test_row_loss_parts_add_up(void **state)
+{
+    struct fixture *f = *state;
+    add_run(f);
+    add_uneven_shares(f);
+    make(f);
+    static const char *const placements[] = {"none", "partition"};
+    /* Loss in the rounds: none 90, 190, 80; partition 0, 6, 5 ms. */
+    static const double median[] = {0.090, 0.005};
+    for (int i = 0; i < 2; i++) {
+        const char *name = placements[i];
+        double whole = find(f, name, 2, "loss_per_step")->median;
+        double oncpu = find(f, name, 2, "loss_oncpu_per_step")->median;
+        double parts = oncpu + find(f, name, 2, "loss_runqueue_per_step")->median +
+                       find(f, name, 2, "loss_blocked_per_step")->median;
+        double counters = find(f, name, 2, "loss_oncpu_instructions_per_step")->median +
+                          find(f, name, 2, "loss_oncpu_stalls_per_step")->median;
+        assert_near(whole, median[i]);
+        assert_true(fabs(parts - whole) < 1e-12);
+        assert_true(fabs(counters - oncpu) < 1e-12);
+    }
+}
+
+static void test_row_loss_takes_the_lower_median_round(void **state)
+{
+    struct fixture *f = *state;
+    add_run(f);
+    f->result.arms[2].observations[0].status = STATUS_FAILED;
+    make(f); /* left for none: 190 and 80 ms */
+    assert_near(find(f, "none", 2, "loss_per_step")->median, 0.080);
+    assert_int_equal(find(f, "none", 2, "loss_per_step")->rounds, 2);
+    assert_near(find(f, "none", 2, "loss_runqueue_per_step")->median, 0.3 * 0.080);
+}
+
+/* Twice the instructions at 1.5 times the cost: 100 us become 300, of which 100 are more work. */
+static void test_row_loss_splits_by_instructions(void **state)
+{
+    struct fixture *f = *state;
+    size_t slice = fixture_add_arm(&f->result, PLACE_PARTITION, 2, true);
+    size_t none = fixture_add_arm(&f->result, PLACE_NONE, 2, false);
+    struct observation *base = fixture_add_even_round(&f->result, slice, 0, 0.1, 1);
+    fixture_set_shares(&base->workers[0], 1, 0, 0);
+    base->workers[0].witness.team_threads = 2; /* 500 instructions a step and thread */
+    base->workers[0].witness.instructions = 1000;
+    struct observation *round = fixture_add_even_round(&f->result, none, 0, 0.3, 1);
+    for (unsigned w = 0; w < 2; w++) {
+        fixture_set_shares(&round->workers[w], 1, 0, 0);
+        round->workers[w].witness.team_threads = 8; /* 1000 a step and thread */
+        round->workers[w].witness.instructions = 8000;
+    }
+    make(f);
+    assert_near(find(f, "none", 2, "loss_oncpu_per_step")->median, 200e-6);
+    assert_near(find(f, "none", 2, "loss_oncpu_instructions_per_step")->median, 100e-6);
+    assert_near(find(f, "none", 2, "loss_oncpu_stalls_per_step")->median, 100e-6);
+    assert_near(find(f, "none", 2, "instructions_per_step")->median, 8000);
+}
+
+static void test_row_says_what_the_kernel_hides(void **state)
+{
+    struct fixture *f = *state;
+    add_run(f);
+    for (size_t a = 0; a < f->result.narms; a++)
+        for (size_t r = 0; r < 3; r++) {
+            struct observation *round = &f->result.arms[a].observations[r];
+            round->steal = NAN;
+            for (unsigned w = 0; w < round->nworkers; w++) {
+                fixture_set_shares(&round->workers[w], 0.5, NAN, 0.5);
+                round->workers[w].witness.instructions = NAN;
+            }
+        }
+    make(f);
+    const struct row *row = find(f, "none", 2, "runqueue_wait_per_step");
+    assert_int_equal(row->status, STATUS_SKIPPED);
+    assert_string_equal(row->reason, "the kernel offers no schedstat; blocked holds the wait");
+    assert_true(isnan(row->median));
+    assert_int_equal(row->rounds, 0);
+    assert_int_equal(find(f, "none", 2, "steal")->status, STATUS_SKIPPED);
+    assert_null(find(f, "none", 2, "instructions_per_step"));
+    assert_null(find(f, "none", 2, "cache_misses_per_step"));
+    assert_null(find(f, "none", 2, "gpu_clock"));
+    assert_null(find(f, "none", 2, "loss_runqueue_per_step"));
+    assert_null(find(f, "none", 2, "loss_oncpu_stalls_per_step"));
+    assert_near(find(f, "none", 2, "loss_per_step")->median,
+                find(f, "none", 2, "loss_oncpu_per_step")->median +
+                    find(f, "none", 2, "loss_blocked_per_step")->median);
+}
+
+static void test_row_without_baseline_says_so(void **state)
+{
+    struct fixture *f = *state;
+    size_t arm = fixture_add_arm(&f->result, PLACE_NONE, 2, false);
+    add_rounds(f, arm, (double[]){10, 10, 10});
+    make(f);
+    const struct row *row = find(f, "none", 2, "efficiency");
+    assert_int_equal(row->status, STATUS_SKIPPED);
+    assert_string_equal(row->reason, "no finished round of its baseline, one worker alone with its "
+                                     "share of the CPUs");
+    assert_null(find(f, "none", 2, "loss_per_step"));
+    assert_int_equal(find(f, "none", 2, "step_time")->status, STATUS_OK);
+}
+
+static void test_row_failed_arm(void **state)
+{
+    struct fixture *f = *state;
+    add_run(f);
+    for (size_t r = 0; r < 3; r++) {
+        struct observation *round = &f->result.arms[2].observations[r];
+        round->status = STATUS_HUNG;
+        (void)snprintf(round->reason, sizeof(round->reason), "worker %zu: stuck in setup", r);
+    }
+    make(f);
+    const struct row *row = find(f, "none", 2, "step_time");
+    assert_int_equal(row->status, STATUS_HUNG);
+    assert_string_equal(row->reason, "worker 0: stuck in setup");
+    assert_true(isnan(row->median));
+    assert_int_equal(row->samples, 0);
+    assert_null(find(f, "none", 2, "throughput"));
+    assert_int_equal(find(f, "partition", 2, "efficiency")->status, STATUS_OK);
+}
+
+static void test_row_skipped_arm(void **state)
+{
+    struct fixture *f = *state;
+    (void)fixture_add_skipped(&f->result, PLACE_LLC, 2, "one cache");
+    make(f);
+    assert_int_equal(f->rows.n, 1);
+    assert_string_equal(f->rows.row[0].metric, "step_time");
+    assert_string_equal(f->rows.row[0].unit, "s");
+    assert_int_equal(f->rows.row[0].status, STATUS_SKIPPED);
+    assert_string_equal(f->rows.row[0].reason, "one cache");
+}
+
+static void test_row_is_as_good_as_its_baseline(void **state)
+{
+    struct fixture *f = *state;
+    add_run(f);
+    fixture_censor(&f->result.arms[0].observations[1], 0);
+    struct observation *noisy = &f->result.arms[3].observations[2];
+    noisy->status = STATUS_NOISY;
+    (void)snprintf(noisy->reason, sizeof(noisy->reason), "steal 12%%");
+    make(f);
+    const struct row *row = find(f, "none", 2, "gain_vs_single");
+    assert_int_equal(row->status, STATUS_CENSORED);
+    assert_string_equal(row->reason,
+                        "its baseline: 1 of 3 rounds: more than 5.00 ms: some steps did not end "
+                        "within the limit; times are lower bounds, rates upper bounds");
+    assert_int_equal(find(f, "none", 2, "efficiency")->status, STATUS_OK);
+    assert_int_equal(find(f, "none", 2, "throughput")->status, STATUS_OK);
+    row = find(f, "partition", 2, "throughput");
+    assert_int_equal(row->status, STATUS_NOISY);
+    assert_string_equal(row->reason, "1 of 3 rounds: steal 12%");
+}
+
+static void test_row_shared_baseline(void **state)
+{
+    struct fixture *f = *state;
+    add_run(f);
+    size_t same = fixture_add_arm(&f->result, PLACE_SAME, 2, true);
+    f->result.arms[same].same_as = 1;
+    size_t four = fixture_add_arm(&f->result, PLACE_NONE, 4, true);
+    f->result.arms[four].same_as = 0;
+    make(f);
+    const struct row *row = find(f, "same", 1, "throughput");
+    assert_near(row->median, find(f, "partition", 1, "throughput")->median);
+    assert_string_equal(row->reason, "same plan as partition, measured once");
+    assert_int_equal(row->status, STATUS_OK);
+    row = find_of(f, "none", 1, 4, "throughput");
+    assert_string_equal(row->reason, "same plan as none of 2 workers, measured once");
+    assert_string_equal(row->params, "rows=64;cols=8;slots=4");
+}
+
+static void test_row_single_worker(void **state)
+{
+    struct fixture *f = *state;
+    size_t none = fixture_add_arm(&f->result, PLACE_NONE, 1, false);
+    size_t partition = fixture_add_arm(&f->result, PLACE_PARTITION, 1, false);
+    add_rounds(f, none, (double[]){10, 10, 10});
+    add_rounds(f, partition, (double[]){8, 8, 8});
+    make(f);
+    assert_near(find_of(f, "partition", 1, 1, "efficiency")->median, 1);
+    assert_near(find_of(f, "none", 1, 1, "efficiency")->median, 0.8);
+    assert_near(find_of(f, "none", 1, 1, "slowdown_vs_alone")->median, 1);
+    assert_near(find_of(f, "partition", 1, 1, "gain_vs_single")->median, 1.25);
+}
+
+static void test_row_columns_match_the_header(void **state)
+{
+    (void)state;
+    char columns[400] = "";
+    for (const struct row_column *column = row_columns; column->name; column++) {
+        strcat(columns, column == row_columns ? "" : ",");
+        strcat(columns, column->name);
+    }
+    assert_string_equal(columns, ROW_COLUMNS);
+}
+
+static void test_row_metrics_are_those_of_the_schema(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"throughput",
+                                        "step_time",
+                                        "efficiency",
+                                        "slowdown_vs_alone",
+                                        "gain_vs_single",
+                                        "oncpu_per_step",
+                                        "runqueue_wait_per_step",
+                                        "blocked_per_step",
+                                        "involuntary_switches_per_step",
+                                        "migrations_per_step",
+                                        "steal",
+                                        "gpu_busy"};
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+        assert_non_null(metric_find(names[i]));
+    for (const struct metric_info *metric = metrics; metric->name; metric++)
+        assert_ptr_equal(metric_find(metric->name), metric);
+    assert_null(metric_find("speed"));
+}
+
+static void test_row_json(void **state)
+{
+    struct fixture *f = *state;
+    (void)fixture_add_skipped(&f->result, PLACE_LLC, 2, "a \"quoted\" \xc3");
+    size_t arm = fixture_add_arm(&f->result, PLACE_NONE, 2, false);
+    (void)fixture_add_even_round(&f->result, arm, 0, 10, 2);
+    make(f);
+    json_t *rows = rows_to_json(&f->rows);
+    assert_int_equal(json_array_size(rows), f->rows.n);
+    json_t *skipped = json_array_get(rows, 0), *measured = json_array_get(rows, 1);
+    assert_true(json_is_null(json_object_get(skipped, "median")));
+    assert_string_equal(json_string_value(json_object_get(skipped, "status")), "skipped");
+    assert_string_equal(json_string_value(json_object_get(skipped, "reason")), "a \"quoted\" ?");
+    assert_string_equal(json_string_value(json_object_get(measured, "metric")), "throughput");
+    assert_near(json_real_value(json_object_get(measured, "median")), 20000);
+    assert_true(json_is_null(json_object_get(measured, "ci_low")));
+    assert_int_equal(json_integer_value(json_object_get(measured, "workers")), 2);
+    const char *key;
+    json_t *value;
+    const struct row_column *column = row_columns;
+    json_object_foreach(measured, key, value) assert_string_equal(key, (column++)->name);
+    assert_null(column->name);
+    json_decref(rows);
+}
+
+static void test_row_same_seed_same_rows(void **state)
+{
+    (void)state;
+    struct fixture one = {0}, two = {0};
+    fixture_demo(&one.result);
+    fixture_demo(&two.result);
+    make(&one);
+    make(&two);
+    assert_int_equal(one.rows.n, two.rows.n);
+    for (size_t i = 0; i < one.rows.n; i++) {
+        assert_memory_equal(&one.rows.row[i].median, &two.rows.row[i].median, 3 * sizeof(double));
+        const struct row *row = &one.rows.row[i];
+        if (row->rounds > 1)
+            assert_true(row->ci_low <= row->median && row->median <= row->ci_high);
+        assert_null(strpbrk(row->reason, "\r\n"));
+    }
+    (void)tear_down((void *[]){&one});
+    (void)tear_down((void *[]){&two});
+}
+
+static void test_row_status_names(void **state)
+{
+    (void)state;
+    static const char *const names[STATUSES] = {"ok",      "noisy",  "censored",
+                                                "skipped", "failed", "hung"};
+    for (int i = 0; i < STATUSES; i++)
+        assert_string_equal(status_name((enum status)i), names[i]);
+}
+
+int main(void)
+{
+#define TEST(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)
+    const struct CMUnitTest tests[] = {
+        TEST(test_row_derived_by_hand),
+        TEST(test_row_step_time_percentiles_over_samples),
+        TEST(test_row_one_round_has_no_interval),
+        TEST(test_row_drops_unpaired_rounds),
+        TEST(test_row_loss_parts_add_up),
+        TEST(test_row_loss_takes_the_lower_median_round),
+        TEST(test_row_loss_splits_by_instructions),
+        TEST(test_row_says_what_the_kernel_hides),
+        TEST(test_row_without_baseline_says_so),
+        TEST(test_row_failed_arm),
+        TEST(test_row_skipped_arm),
+        TEST(test_row_is_as_good_as_its_baseline),
+        TEST(test_row_shared_baseline),
+        TEST(test_row_single_worker),
+        TEST(test_row_columns_match_the_header),
+        TEST(test_row_metrics_are_those_of_the_schema),
+        TEST(test_row_json),
+        cmocka_unit_test(test_row_same_seed_same_rows),
+        cmocka_unit_test(test_row_status_names),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

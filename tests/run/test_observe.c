@@ -1,0 +1,61 @@
+/* What becomes of workers that are ended for another one's sake. */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "harness/run/observe_parts.h"
+#include "harness/sys/clock.h"
+
+/* A worker that moves itself on again and again, as one does that is caught between two states. */
+static int be_restless(void *arg)
+{
+    struct arena *arena = arg;
+    while (arena) /* for ever */
+        arena_set_state(arena, &arena->worker[0], WORKER_PRIMED);
+    return 0;
+}
+
+static void end_restless_worker(void)
+{
+    struct err err = {0};
+    int fd = -1;
+    struct arena *arena = arena_create(1, &fd, &err);
+    assert_non_null(arena);
+    atomic_store(&arena->event_fd, -1);
+    struct observer_child child = {.pid = 0};
+    assert_int_equal(process_start(&child.process, true, be_restless, arena), 0);
+    child.pid = child.process.pid;
+    struct observer o = {.arena = arena, .nworkers = 1, .foreground = 1, .child = &child};
+    uint64_t until_ns = clock_now_ns() + UINT64_C(5000000000);
+    while (arena_state(&arena->worker[0]) != WORKER_PRIMED && clock_now_ns() < until_ns)
+        (void)usleep(1000);
+
+    observer_end_all(&o);
+
+    assert_int_equal(child.pid, 0);
+    assert_int_equal(arena_state(&arena->worker[0]), WORKER_FAILED);
+    assert_int_equal(arena->worker[0].err.code, -ECANCELED);
+    arena_destroy(arena);
+    (void)close(fd);
+}
+
+/* Whether it moves on between being told and being killed is luck: once in many times it does. */
+static void test_observer_cancels_who_moves_on_meanwhile(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 100; i++)
+        end_restless_worker();
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_observer_cancels_who_moves_on_meanwhile),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

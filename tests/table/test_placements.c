@@ -1,0 +1,429 @@
+/* The closing table: fits 80 columns, worst first, and says nothing that the data do not carry. */
+#include "harness/table/placements.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "harness/judge/advice.h"
+#include "tests/lib/fixture_golden.h"
+#include "tests/lib/fixture_result.h"
+
+struct fixture {
+    struct result result;
+    char *text;
+};
+
+static int set_up(void **state)
+{
+    static struct fixture fixture;
+    fixture = (struct fixture){0};
+    fixture_result_init(&fixture.result);
+    *state = &fixture;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    struct fixture *fixture = *state;
+    free(fixture->text);
+    fixture_result_free(&fixture->result);
+    return 0;
+}
+
+static void assert_fits(const char *text)
+{
+    for (const char *line = text; *line; line += strcspn(line, "\n") + 1)
+        assert_in_range(strcspn(line, "\n"), 0, 80);
+}
+
+static const char *print(struct fixture *fixture, bool color)
+{
+    struct rows rows;
+    size_t size;
+    free(fixture->text);
+    assert_int_equal(rows_make(&fixture->result, &rows, NULL), 0);
+    FILE *out = open_memstream(&fixture->text, &size);
+    assert_non_null(out);
+    table_print(&fixture->result, &rows, out, color);
+    assert_int_equal(fclose(out), 0);
+    rows_free(&rows);
+    return fixture->text;
+}
+
+static struct closing close_run(const struct fixture *fixture, unsigned slots)
+{
+    struct rows rows;
+    struct summary summary;
+    struct closing closing;
+    assert_int_equal(rows_make(&fixture->result, &rows, NULL), 0);
+    assert_int_equal(summary_make(&fixture->result, &summary, NULL), 0);
+    assert_int_equal(closing_make(&fixture->result, &summary, &rows, slots, &closing, NULL), 0);
+    summary_free(&summary);
+    rows_free(&rows);
+    return closing;
+}
+
+static size_t add(struct fixture *fixture, enum placement placement, unsigned slots,
+                  const double *step_ms, unsigned rounds)
+{
+    size_t arm = fixture_add_arm(&fixture->result, placement, slots, false);
+    for (unsigned round = 0; round < rounds; round++)
+        (void)fixture_add_even_round(&fixture->result, arm, round, step_ms[round], 2);
+    return arm;
+}
+
+static void add_even(struct fixture *fixture, enum placement placement, double step_ms)
+{
+    (void)add(fixture, placement, 2, (double[]){step_ms, step_ms, step_ms}, 3);
+}
+
+static void test_table_golden(void **state)
+{
+    struct fixture *f = *state;
+    fixture_demo(&f->result);
+    fixture_golden("table_demo.txt", print(f, false));
+    assert_fits(f->text);
+}
+
+/* Colour adds escapes around whole lines and changes no character of the text. */
+static void test_table_color_is_only_color(void **state)
+{
+    struct fixture *f = *state;
+    fixture_demo(&f->result);
+    char *plain = strdup(print(f, false));
+    assert_non_null(strchr(print(f, true), '\033'));
+    char *to = f->text;
+    for (const char *from = f->text; *from;) {
+        if (*from == '\033')
+            from += strcspn(from, "m") + 1;
+        else
+            *to++ = *from++;
+    }
+    *to = '\0';
+    assert_string_equal(f->text, plain);
+    free(plain);
+}
+
+/* Placements that differ less than the rounds do: the best has the least median, no more. */
+static void test_table_says_what_is_as_good_as_the_best(void **state)
+{
+    struct fixture *f = *state;
+    (void)add(f, PLACE_SIZED, 2, (double[]){10, 20, 30}, 3);
+    (void)add(f, PLACE_PARTITION, 2, (double[]){21, 19.8, 29.7}, 3);
+    (void)add(f, PLACE_CORES, 2, (double[]){21, 16, 24}, 3);
+    const char *text = print(f, false);
+    assert_non_null(strstr(text, "~best"));
+    assert_non_null(strstr(text, "1.25x faster")); /* in two rounds of three */
+    assert_null(strstr(text, "slower"));
+}
+
+/* Its load makes the one worker another arm than the same worker alone. */
+static void test_table_one_worker_with_a_background(void **state)
+{
+    struct fixture *f = *state;
+    size_t loaded = add(f, PLACE_NONE, 1, (double[]){70, 70, 70}, 3);
+    size_t alone = fixture_add_arm(&f->result, PLACE_NONE, 1, true);
+    for (unsigned round = 0; round < 3; round++)
+        (void)fixture_add_even_round(&f->result, alone, round, 10, 2);
+    fixture_add_background(&f->result, loaded);
+    const char *text = print(f, false);
+    assert_non_null(strstr(text, "\nnone         70.0 ms          best"));
+    assert_non_null(strstr(text, " 7.0x "));
+    assert_non_null(strstr(text, "\none worker alone with all: 10.0 ms\n"));
+}
+
+static void test_table_marks_what_is_not_ok(void **state)
+{
+    struct fixture *f = *state;
+    fixture_demo(&f->result);
+    fixture_censor(&f->result.arms[2].observations[0], 0);
+    struct observation *noisy = &f->result.arms[4].observations[1];
+    noisy->status = STATUS_NOISY;
+    strcpy(noisy->reason, "steal 12% of the CPU time was taken by other guests of the host, which "
+                          "is more than 5%");
+    struct observation *failed = &f->result.arms[3].observations[2];
+    failed->status = STATUS_FAILED;
+    strcpy(failed->reason, "worker 1: wrong result");
+    f->result.rounds_done = 2;
+    const char *text = print(f, false);
+    assert_fits(text);
+    assert_non_null(strstr(text, "2 of 3 rounds\n"));
+    assert_non_null(strstr(text, "\nnone         >240 ms"));
+    assert_non_null(strstr(text, ">12x slower"));
+    assert_non_null(strstr(text, "<833"));
+    assert_non_null(strstr(text, "\nsame~ "));
+    assert_non_null(strstr(text, "\nsized! "));
+    assert_non_null(strstr(text, "\nnone: censored: 1 of 3 rounds: more than 235 ms"));
+    assert_non_null(strstr(text, "\n~ same: noisy: 1 of 3 rounds: steal 12%"));
+    assert_non_null(strstr(text, "\n! sized: failed: 1 of 3 rounds: worker 1: wrong result\n"));
+    assert_non_null(strstr(text, "partition is more than 12x faster than none"));
+}
+
+static void test_table_all_failed(void **state)
+{
+    struct fixture *f = *state;
+    size_t arm = add(f, PLACE_NONE, 2, (double[]){10}, 1);
+    f->result.arms[arm].observations[0].status = STATUS_FAILED;
+    strcpy(f->result.arms[arm].observations[0].reason, "worker 0: no device");
+    const char *text = print(f, false);
+    assert_non_null(strstr(text, "\n- none: failed: worker 0: no device\n"));
+    assert_null(strstr(text, "step time"));
+    assert_null(strstr(text, "contend place"));
+}
+
+static void test_table_empty_result(void **state)
+{
+    struct fixture *f = *state;
+    assert_string_equal(print(f, false), "fixture, device sim (modelled GPU), 0 CPUs, 3 rounds\n");
+}
+
+static void test_table_two_worker_counts(void **state)
+{
+    struct fixture *f = *state;
+    (void)add(f, PLACE_NONE, 4, (double[]){80, 82, 81}, 3);
+    (void)add(f, PLACE_PARTITION, 4, (double[]){20, 20, 20}, 3);
+    (void)add(f, PLACE_NONE, 2, (double[]){40, 41, 42}, 3);
+    (void)add(f, PLACE_PARTITION, 2, (double[]){20, 20, 20}, 3);
+    const char *text = print(f, false);
+    const char *two = strstr(text, "\n2 workers "), *four = strstr(text, "\n4 workers ");
+    assert_non_null(two);
+    assert_true(two < four);
+    assert_non_null(strstr(four, "\nwith 4 workers, partition is 4.0x faster than none"));
+    assert_non_null(strstr(four, "to apply it: contend place --workers 4 --placement partition\n"));
+}
+
+static void test_table_device_is_in_plain_sight(void **state)
+{
+    struct fixture *f = *state;
+    add_even(f, PLACE_NONE, 10);
+    assert_non_null(strstr(print(f, false), "device sim (modelled GPU)"));
+    f->result.device = DEVICE_CUDA;
+    assert_non_null(strstr(print(f, false), "device cuda,"));
+    assert_null(strstr(f->text, "sim"));
+}
+
+static void test_closing_names_the_cheapest_fix(void **state)
+{
+    struct fixture *f = *state;
+    fixture_demo(&f->result);
+    struct closing closing = close_run(f, 2);
+    assert_string_equal(closing.sentence,
+                        "partition is 12x faster than none; 82% of the loss was waiting in the "
+                        "run queue; setting OMP_NUM_THREADS=4 alone gets 9.8x.");
+    assert_string_equal(closing.command, "contend place --workers 2 --placement partition");
+}
+
+static void test_closing_overlap_is_unclear(void **state)
+{
+    struct fixture *f = *state;
+    (void)add(f, PLACE_NONE, 2, (double[]){20, 22, 20}, 3);
+    (void)add(f, PLACE_PARTITION, 2, (double[]){21, 20, 19}, 3);
+    struct closing closing = close_run(f, 2);
+    assert_string_equal(closing.sentence,
+                        "no placement is clearly better: partition is 1.05x as fast as none, "
+                        "0.95x to 1.10x over 3 rounds.");
+    assert_string_equal(closing.command, "");
+}
+
+/* In every round, and still what chance does to the best of many. */
+static void test_closing_needs_more_than_a_little(void **state)
+{
+    struct fixture *f = *state;
+    (void)add(f, PLACE_NONE, 2, (double[]){20.6, 20.8, 20.4}, 3);
+    add_even(f, PLACE_PARTITION, 20);
+    struct closing closing = close_run(f, 2);
+    assert_string_equal(closing.sentence,
+                        "no placement is clearly better: partition is 1.03x as fast as none, "
+                        "1.02x to 1.04x over 3 rounds.");
+    assert_string_equal(closing.command, "");
+}
+
+static void test_closing_advises_nothing_that_failed(void **state)
+{
+    struct fixture *f = *state;
+    add_even(f, PLACE_NONE, 100);
+    add_even(f, PLACE_CORES, 40);
+    add_even(f, PLACE_PARTITION, 50);
+    for (unsigned round = 0; round < 2; round++)
+        f->result.arms[1].observations[round].status = STATUS_HUNG;
+    assert_string_equal(close_run(f, 2).sentence, "partition is 2.0x faster than none.");
+    for (unsigned round = 0; round < 2; round++)
+        f->result.arms[0].observations[round].status = STATUS_HUNG;
+    assert_string_equal(close_run(f, 2).sentence,
+                        "in the one round that both finished, partition is 2.0x faster than none.");
+}
+
+static void test_closing_same_plans_are_not_compared(void **state)
+{
+    struct fixture *f = *state;
+    add_even(f, PLACE_NONE, 100);
+    add_even(f, PLACE_PARTITION, 50);
+    for (unsigned w = 0; w < 2; w++)
+        f->result.arms[1].plan.workers[w] = f->result.arms[0].plan.workers[w];
+    struct closing closing = close_run(f, 2);
+    assert_string_equal(closing.sentence,
+                        "the placements that can be had here give the workers the same CPUs and "
+                        "threads: what differs is chance.");
+    assert_string_equal(closing.command, "");
+}
+
+/* Under `none` one worker has all and the other starves. */
+static void test_closing_tells_a_rate_that_says_more(void **state)
+{
+    struct fixture *f = *state;
+    add_even(f, PLACE_NONE, 100);
+    add_even(f, PLACE_PARTITION, 10);
+    for (unsigned round = 0; round < 3; round++)
+        fixture_set_steps(&f->result.arms[0].observations[round].workers[0],
+                          (double[]){10, 10, 10, 10, 10, 10}, 6);
+    assert_string_equal(close_run(f, 2).sentence,
+                        "partition is 5.5x faster than none (1.82x the throughput).");
+}
+
+static void test_closing_pinning_can_lose(void **state)
+{
+    struct fixture *f = *state;
+    add_even(f, PLACE_NONE, 10);
+    add_even(f, PLACE_SAME, 20);
+    struct closing closing = close_run(f, 2);
+    assert_string_equal(closing.sentence,
+                        "no placement is better than none: same, the best one, is 2.0x slower.");
+    assert_string_equal(closing.command, "");
+}
+
+static void test_closing_sized_wins_only_when_clear(void **state)
+{
+    struct fixture *f = *state;
+    add_even(f, PLACE_NONE, 100);
+    (void)add(f, PLACE_SIZED, 2, (double[]){19, 21, 19}, 3);
+    (void)add(f, PLACE_PARTITION, 2, (double[]){20, 20, 20}, 3);
+    assert_string_equal(close_run(f, 2).command, "contend place --workers 2 --placement partition");
+    fixture_set_steps(&f->result.arms[1].observations[1].workers[0], (double[]){10}, 1);
+    fixture_set_steps(&f->result.arms[1].observations[1].workers[1], (double[]){10}, 1);
+    struct closing closing = close_run(f, 2);
+    assert_string_equal(closing.command, "contend place --workers 2 --placement sized");
+    assert_non_null(strstr(closing.sentence, "sized is 5.3x faster than none"));
+    assert_null(strstr(closing.sentence, "OMP_NUM_THREADS"));
+}
+
+static void test_closing_remote_cannot_win(void **state)
+{
+    struct fixture *f = *state;
+    add_even(f, PLACE_NONE, 100);
+    add_even(f, PLACE_NUMA, 20);
+    add_even(f, PLACE_REMOTE, 19);
+    assert_string_equal(close_run(f, 2).command, "contend place --workers 2 --placement numa");
+}
+
+static void test_closing_one_round_says_so(void **state)
+{
+    struct fixture *f = *state;
+    (void)add(f, PLACE_NONE, 2, (double[]){50}, 1);
+    (void)add(f, PLACE_PARTITION, 2, (double[]){10}, 1);
+    f->result.rounds_done = 1;
+    assert_string_equal(close_run(f, 2).sentence,
+                        "in the one round there is, partition is 5.0x faster than none.");
+}
+
+static void test_closing_without_none(void **state)
+{
+    struct fixture *f = *state;
+    add_even(f, PLACE_SAME, 30);
+    add_even(f, PLACE_CORES, 10);
+    assert_string_equal(close_run(f, 2).sentence, "cores is 3.0x faster than same.");
+    struct fixture alone = {0};
+    fixture_result_init(&alone.result);
+    add_even(&alone, PLACE_CORES, 10);
+    assert_string_equal(close_run(&alone, 2).sentence, "");
+    fixture_result_free(&alone.result);
+}
+
+/* One worker alone under partition 10 ms; `none` loses 90 ms in the given shares of its wall. */
+static struct closing close_with_shares(struct fixture *f, double oncpu, double queue,
+                                        double blocked, double instructions)
+{
+    fixture_result_free(&f->result);
+    fixture_result_init(&f->result);
+    add_even(f, PLACE_NONE, 100);
+    add_even(f, PLACE_PARTITION, 10);
+    size_t alone = fixture_add_arm(&f->result, PLACE_PARTITION, 2, true);
+    for (unsigned round = 0; round < 3; round++) {
+        (void)fixture_add_even_round(&f->result, alone, round, 10, 2);
+        for (unsigned w = 0; w < 2; w++) {
+            struct worker_result *worker = &f->result.arms[0].observations[round].workers[w];
+            fixture_set_shares(worker, oncpu, queue, blocked);
+            worker->witness.instructions *= instructions;
+        }
+        if (isnan(queue))
+            fixture_set_shares(&f->result.arms[alone].observations[round].workers[0], 0.5, NAN,
+                               0.5);
+    }
+    return close_run(f, 2);
+}
+
+static void test_closing_says_what_the_loss_was(void **state)
+{
+    struct fixture *f = *state;
+    /* Baseline per step: 5 ms on the CPU, 3 queued, 2 blocked. Of 90 ms: 75 - 5 = 70 = 78%. */
+    assert_non_null(strstr(close_with_shares(f, 0.75, 0.2, 0.05, NAN).sentence,
+                           "; 78% of the loss was extra time on the CPU: spinning, caches"));
+    assert_non_null(strstr(close_with_shares(f, 0.75, 0.2, 0.05, 14).sentence,
+                           "; 78% of the loss was spent on extra instructions, such as spinning"));
+    assert_non_null(strstr(close_with_shares(f, 0.75, 0.2, 0.05, 1).sentence,
+                           "; 78% of the loss was spent on slower instructions: caches"));
+    assert_non_null(strstr(close_with_shares(f, 0.1, 0.1, 0.8, NAN).sentence,
+                           "; 87% of the loss was blocked: waiting for other threads"));
+    assert_non_null(strstr(close_with_shares(f, 0.1, NAN, 0.9, NAN).sentence,
+                           "; 94% of the loss was blocked or in the run queue (the kernel does"));
+    assert_non_null(strstr(close_with_shares(f, 0.01, 0.98, 0.01, NAN).sentence,
+                           "; all of the loss was waiting in the run queue"));
+}
+
+static void test_closing_format_ratio(void **state)
+{
+    (void)state;
+    static const struct {
+        double ratio;
+        const char *text;
+    } want[] = {{1.053, "1.05x"}, {0.5, "0.50x"},  {2.41, "2.4x"},  {1.999, "2.0x"},
+                {9.96, "10x"},    {430.2, "430x"}, {1450, "1450x"}, {NAN, "-"}};
+    char text[32];
+    for (size_t i = 0; i < sizeof(want) / sizeof(want[0]); i++)
+        assert_string_equal(closing_format_ratio(want[i].ratio, text, sizeof(text)), want[i].text);
+}
+
+int main(void)
+{
+#define TEST(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)
+    const struct CMUnitTest tests[] = {
+        TEST(test_table_golden),
+        TEST(test_table_color_is_only_color),
+        TEST(test_table_says_what_is_as_good_as_the_best),
+        TEST(test_table_one_worker_with_a_background),
+        TEST(test_table_marks_what_is_not_ok),
+        TEST(test_table_all_failed),
+        TEST(test_table_empty_result),
+        TEST(test_table_two_worker_counts),
+        TEST(test_table_device_is_in_plain_sight),
+        TEST(test_closing_names_the_cheapest_fix),
+        TEST(test_closing_overlap_is_unclear),
+        TEST(test_closing_needs_more_than_a_little),
+        TEST(test_closing_advises_nothing_that_failed),
+        TEST(test_closing_same_plans_are_not_compared),
+        TEST(test_closing_tells_a_rate_that_says_more),
+        TEST(test_closing_pinning_can_lose),
+        TEST(test_closing_sized_wins_only_when_clear),
+        TEST(test_closing_remote_cannot_win),
+        TEST(test_closing_one_round_says_so),
+        TEST(test_closing_without_none),
+        TEST(test_closing_says_what_the_loss_was),
+        cmocka_unit_test(test_closing_format_ratio),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,284 @@
+/* Rows of retention: each value under load against the same round's value of the idle team. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "harness/plan/options.h"
+#include "harness/plot/figures.h"
+#include "harness/rows/row.h"
+#include "harness/table/retention.h"
+#include "tests/lib/fixture_out.h"
+#include "tests/lib/fixture_result.h"
+
+enum { ROUNDS = 3, RANKS = 2 };
+
+static const struct bench_metric team_metrics[] = {
+    {"wait", "us", "lower"}, {"rate", "GB/s", "higher"}, {.name = NULL}};
+
+static const struct bench team = {
+    .name = "team",
+    .ops_unit = "ops",
+    .metrics = team_metrics,
+    .scan = true,
+    .together = true,
+    .retained = "wait",
+};
+static const struct bench load = {.name = "load", .ops_unit = "items"};
+
+/* The team's values in one round: at size 8 and at size 64. */
+static void add_round(struct arm *arm, unsigned round, double small, double large)
+{
+    arm->observations =
+        realloc(arm->observations, (arm->nobservations + 1) * sizeof(*arm->observations));
+    assert_non_null(arm->observations);
+    struct observation *o = &arm->observations[arm->nobservations++];
+    *o = (struct observation){.round = round, .nworkers = RANKS};
+    o->workers = calloc(RANKS, sizeof(*o->workers));
+    struct value *values = calloc(3, sizeof(*values));
+    assert_true(o->workers && values);
+    values[0] = (struct value){.value = small, .metric = 0, .key = "size=8"};
+    values[1] = (struct value){.value = large, .metric = 0, .key = "size=64"};
+    values[2] = (struct value){.value = 64 / large, .metric = 1, .key = "size=64"};
+    o->workers[0].values = values;
+    o->workers[0].nvalues = 3;
+}
+
+static struct arm *add_arm(struct result *result, enum placement placement, bool alone)
+{
+    size_t index = fixture_add_arm(result, placement, RANKS, alone);
+    struct arm *arm = &result->arms[index];
+    arm->bench = &team;
+    arm->params = NULL;
+    arm->workers = RANKS;
+    arm->plan.nworkers = 2 * RANKS;
+    return arm;
+}
+
+static const struct row *find(const struct rows *rows, const char *placement, const char *metric,
+                              const char *key, const char *background)
+{
+    for (size_t i = 0; i < rows->n; i++)
+        if (!strcmp(rows->row[i].placement, placement) && !strcmp(rows->row[i].metric, metric) &&
+            !strncmp(rows->row[i].params, key, strlen(key)) &&
+            strstr(rows->row[i].params, background))
+            return &rows->row[i];
+    return NULL;
+}
+
+static void make(struct result *result, struct rows *rows)
+{
+    /* The machine is twice as slow in round 1, for both: the ratio must not see it. */
+    const double idle[ROUNDS] = {20, 40, 20}, loaded[ROUNDS] = {100, 200, 80};
+    fixture_result_init(result);
+    result->background = &load;
+    struct arm *none = add_arm(result, PLACE_NONE, false);
+    for (unsigned r = 0; r < ROUNDS; r++)
+        add_round(none, r, loaded[r], 2 * loaded[r]);
+    struct arm *alone = add_arm(result, PLACE_NONE, true);
+    for (unsigned r = 0; r < ROUNDS; r++)
+        add_round(alone, r, idle[r], idle[r]);
+    struct err err = {0};
+    if (rows_make(result, rows, &err))
+        fail_msg("%s", err.msg);
+}
+
+static void test_retention_is_paired_by_round(void **state)
+{
+    (void)state;
+    struct result result;
+    struct rows rows;
+    make(&result, &rows);
+    const struct row *small = find(&rows, "none", "retention", "size=8;", "background=load:2");
+    const struct row *large = find(&rows, "none", "retention", "size=64;", "background=load:2");
+    assert_non_null(small);
+    assert_non_null(large);
+    assert_near(small->median, 0.2);
+    assert_near(small->min, 0.2);
+    assert_near(small->max, 0.25);
+    assert_near(large->median, 0.1);
+    assert_int_equal(small->rounds, ROUNDS);
+    assert_string_equal(small->unit, "ratio");
+    assert_string_equal(small->better, "higher");
+    rows_free(&rows);
+    fixture_result_free(&result);
+}
+
+static void test_retention_is_of_the_retained_metric_under_load_only(void **state)
+{
+    (void)state;
+    struct result result;
+    struct rows rows;
+    make(&result, &rows);
+    size_t n = 0;
+    for (size_t i = 0; i < rows.n; i++)
+        n += !strcmp(rows.row[i].metric, "retention");
+    assert_int_equal(n, 2);
+    assert_null(find(&rows, "none", "retention", "size=8;", "background=none"));
+    const struct row *idle = find(&rows, "none", "wait", "size=8;", "background=none");
+    assert_non_null(idle);
+    assert_near(idle->median, 20);
+    assert_int_equal(idle->workers, RANKS);
+    rows_free(&rows);
+    fixture_result_free(&result);
+}
+
+static void test_retention_skips_rounds_without_their_idle_half(void **state)
+{
+    (void)state;
+    struct result result;
+    struct rows rows;
+    make(&result, &rows);
+    rows_free(&rows);
+    result.arms[1].observations[1].status = STATUS_FAILED;
+    struct err err = {0};
+    assert_int_equal(rows_make(&result, &rows, &err), 0);
+    const struct row *small = find(&rows, "none", "retention", "size=8;", "background=load:2");
+    assert_non_null(small);
+    assert_int_equal(small->rounds, ROUNDS - 1);
+    assert_near(small->min, 0.2);
+    assert_near(small->max, 0.25);
+    rows_free(&rows);
+    fixture_result_free(&result);
+}
+
+static void test_retention_is_as_noisy_as_its_idle_half(void **state)
+{
+    (void)state;
+    struct result result;
+    struct rows rows;
+    make(&result, &rows);
+    rows_free(&rows);
+    struct observation *disturbed = &result.arms[1].observations[1];
+    disturbed->status = STATUS_NOISY;
+    (void)snprintf(disturbed->reason, sizeof(disturbed->reason), "others were here");
+    assert_int_equal(rows_make(&result, &rows, NULL), 0);
+    const struct row *kept = find(&rows, "none", "retention", "size=8;", "background=load:2");
+    const struct row *loaded = find(&rows, "none", "wait", "size=8;", "background=load:2");
+    assert_true(kept && loaded);
+    assert_int_equal(kept->status, STATUS_NOISY);
+    assert_non_null(strstr(kept->reason, "its baseline: "));
+    assert_non_null(strstr(kept->reason, "others were here"));
+    assert_int_equal(loaded->status, STATUS_OK);
+    rows_free(&rows);
+    fixture_result_free(&result);
+}
+
+/* Makes the rows and prints their table; free it. */
+static char *print_table(const struct result *result, struct rows *rows)
+{
+    char *text = NULL;
+    size_t size = 0;
+    assert_int_equal(rows_make(result, rows, NULL), 0);
+    FILE *out = open_memstream(&text, &size);
+    assert_non_null(out);
+    assert_true(table_retention_print(result, rows, out, false));
+    assert_int_equal(fclose(out), 0);
+    return text;
+}
+
+static void test_retention_table_says_what_is_kept(void **state)
+{
+    (void)state;
+    struct result result;
+    struct rows rows;
+    fixture_result_init(&result);
+    result.background = &load;
+    struct arm *arm = add_arm(&result, PLACE_NONE, false);
+    for (unsigned r = 0; r < ROUNDS; r++)
+        add_round(arm, r, 100, 200);
+    arm = add_arm(&result, PLACE_NONE, true);
+    for (unsigned r = 0; r < ROUNDS; r++)
+        add_round(arm, r, 20, 150);
+    arm = add_arm(&result, PLACE_PARTITION, false);
+    for (unsigned r = 0; r < ROUNDS; r++)
+        add_round(arm, r, 20.5, 160);
+    const struct plan_options options = {.reserve = 4, .cpus = "3,0-1", .mem = 2};
+    (void)plan_options_format(&options, result.plan_options, sizeof(result.plan_options));
+    char *text = print_table(&result, &rows);
+    assert_string_equal(
+        text, "\n"
+              "team, 2 workers: wait, us\n"
+              "               idle           none      partition\n"
+              "size                          kept           kept\n"
+              "8 B            20.0      100   20%     20.5   98%\n"
+              "64 B            150      200   75%      160   94%\n"
+              "\n"
+              "Under 2 background workers (load) team keeps 20% to 75% of its idle speed with\n"
+              "placement none, 94% to 98% with partition.\n"
+              "to apply it: contend place --workers 2 --placement partition --background 2 "
+              "--reserve 4 --cpus 0-1,3 --mem bind\n");
+    free(text);
+    rows_free(&rows);
+    fixture_result_free(&result);
+}
+
+/* Of the least that each keeps, 50% against 67%: but the rounds of the one hold the other's. */
+static void test_retention_advises_what_is_clear(void **state)
+{
+    (void)state;
+    const double none[ROUNDS] = {40, 20, 60}, partition[ROUNDS] = {30, 35, 28};
+    const enum status statuses[] = {STATUS_OK, STATUS_HUNG};
+    for (size_t s = 0; s < 2; s++) {
+        struct result result;
+        struct rows rows;
+        fixture_result_init(&result);
+        result.background = &load;
+        for (int p = 0; p < 2; p++) {
+            struct arm *arm = add_arm(&result, p ? PLACE_PARTITION : PLACE_NONE, false);
+            for (unsigned r = 0; r < ROUNDS; r++)
+                add_round(arm, r, s ? (p ? 22 : 90) : (p ? partition : none)[r], 150);
+            if (p) /* a round that went wrong leaves the others' values */
+                arm->observations[0].status = statuses[s];
+        }
+        struct arm *idle = add_arm(&result, PLACE_NONE, true);
+        for (unsigned r = 0; r < ROUNDS; r++)
+            add_round(idle, r, 20, 150);
+        char *text = print_table(&result, &rows);
+        assert_non_null(strstr(text, "with\nplacement none."));
+        assert_null(strstr(text, "to apply it"));
+        free(text);
+        rows_free(&rows);
+        fixture_result_free(&result);
+    }
+}
+
+static void test_retention_is_drawn_by_size(void **state)
+{
+    (void)state;
+    struct result result;
+    struct rows rows;
+    struct err err = {0};
+    if (!fixture_has_gnuplot())
+        skip();
+    make(&result, &rows);
+    report_remove(fixture_out_fd); /* as a run does where an earlier one was */
+    if (report_plots(&result, &rows, "test machine", fixture_out_fd, NULL, &err))
+        fail_msg("%s", err.msg);
+    fixture_assert_drawn("retention", 1500);
+    fixture_assert_svg_has("retention", "share of the idle speed (ratio, log scale)");
+    fixture_assert_svg_has("retention", ">none<");
+    rows_free(&rows);
+    fixture_result_free(&result);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_retention_is_paired_by_round),
+        cmocka_unit_test(test_retention_is_of_the_retained_metric_under_load_only),
+        cmocka_unit_test(test_retention_skips_rounds_without_their_idle_half),
+        cmocka_unit_test(test_retention_is_as_noisy_as_its_idle_half),
+        cmocka_unit_test(test_retention_table_says_what_is_kept),
+        cmocka_unit_test(test_retention_advises_what_is_clear),
+        cmocka_unit_test_setup_teardown(test_retention_is_drawn_by_size, fixture_make_out,
+                                        fixture_remove_out),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,211 @@
+/* The closing tables of scans: fit 80 columns, and say what failed. */
+#include "harness/table/placements.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "tests/lib/fixture_golden.h"
+#include "tests/lib/fixture_result.h"
+#include "tests/lib/fixture_scans.h"
+
+static char *print_result(const struct result *result)
+{
+    struct rows rows;
+    size_t size;
+    char *text = NULL;
+    assert_int_equal(rows_make(result, &rows, NULL), 0);
+    FILE *out = open_memstream(&text, &size);
+    assert_non_null(out);
+    table_print(result, &rows, out, false);
+    assert_int_equal(fclose(out), 0);
+    rows_free(&rows);
+    for (const char *line = text; *line; line += strcspn(line, "\n") + 1)
+        assert_in_range(strcspn(line, "\n"), 0, 80);
+    return text;
+}
+
+static char *print(const struct fixture_scan_machine *machine, const char *only)
+{
+    struct result result;
+    fixture_scans_make(machine, only, &result);
+    char *text = print_result(&result);
+    fixture_result_free(&result);
+    return text;
+}
+
+static void assert_says(const char *text, const char *what)
+{
+    if (!strstr(text, what))
+        fail_msg("no '%s' in\n%s", what, text);
+}
+
+static void test_table_values_golden(void **state)
+{
+    (void)state;
+    char *text = print(&fixture_vm, NULL);
+    fixture_golden("table_scans_vm.txt", text);
+    free(text);
+    text = print(&fixture_server, NULL);
+    fixture_golden("table_scans_server.txt", text);
+    free(text);
+}
+
+/* In the fixture, one pair was disturbed. */
+static void test_table_values_pairs_are_one_line(void **state)
+{
+    (void)state;
+    char *text = print(&fixture_vm, "core_to_core smt_pairs");
+    assert_says(text, "\npair_latency: 2016 pairs, ");
+    assert_says(text, " median .. 1900 ns (5-60)\n");
+    assert_says(text, "\npair_slowdown: 2016 pairs, 0.9");
+    free(text);
+    struct fixture_scan_machine few = fixture_vm;
+    few.cpus = 2;
+    few.siblings = 1;
+    text = print(&few, "core_to_core");
+    assert_says(text, "\npair_latency 2");
+    assert_says(text, " ns (0-1)");
+    free(text);
+}
+
+/* Copies of hosts have other keys than those of pairs, and all together would fit no table. */
+static void test_table_values_split_what_fits_no_table(void **state)
+{
+    (void)state;
+    char *text = print(&fixture_gpus, "gpu_copy");
+    assert_says(text, "\ncopy_bandwidth, GB/s, dir h2d, mem pinned  gpu       0       1       2 ");
+    assert_says(text, "\n  node 1, via ce, with all                           -       -    27.");
+    assert_says(text, "\ncopy_bandwidth, GB/s, dir d2d, via ce      dst       0       1       2 ");
+    assert_says(text, "\n  src 2, op read                                   39");
+    assert_null(strstr(text, " median .. "));
+    free(text);
+    struct fixture_scan_machine many = fixture_gpus;
+    many.gpus = 8;
+    text = print(&many, "gpu_copy");
+    assert_says(text, "\ncopy_bandwidth, GB/s, dir d2d, via ce, op read");
+    assert_says(text, "\ncopy_bandwidth, GB/s, dir d2d, via ce, op write");
+    assert_says(text, "\n  src 7 ");
+    free(text);
+}
+
+static void test_table_values_names_what_differs(void **state)
+{
+    (void)state;
+    char *text = print(&fixture_server, "loaded_latency");
+    assert_says(text, "\nloaded_latency, inject r\n");
+    assert_says(text, "\nloaded_latency, inject rw\n");
+    assert_says(text, "\nknee_bandwidth 152 GB/s; retention 0.34\n");
+    free(text);
+}
+
+static void test_table_values_say_what_failed(void **state)
+{
+    (void)state;
+    struct result result;
+    fixture_scans_make(&fixture_vm, "mem_bandwidth mem_latency numa_matrix core_to_core", &result);
+    for (unsigned round = 0; round < 3; round++) {
+        struct observation *all = &result.arms[0].observations[round];
+        all->status = STATUS_FAILED;
+        strcpy(all->reason, "worker 0 was killed by signal 11");
+    }
+    struct observation *once = &result.arms[1].observations[1];
+    once->status = STATUS_FAILED;
+    strcpy(once->reason, "worker 0: a chain was cut");
+    struct observation *noisy = &result.arms[3].observations[2];
+    noisy->status = STATUS_NOISY;
+    strcpy(noisy->reason, "steal 12%");
+    char *text = print_result(&result);
+    assert_says(text, "\n- mem_bandwidth: failed: worker 0 was killed by signal 11\n");
+    assert_null(strstr(text, "triad"));
+    assert_says(text, "\n! mem_latency: failed: 1 of 3 rounds: worker 0: a chain was cut\n");
+    assert_says(text, "\nlatency, ns");
+    assert_says(text, "\n- numa_matrix: skipped: the machine has one NUMA node\n");
+    assert_says(text, "\n~ core_to_core: noisy: 1 of 3 rounds: steal 12%\n");
+    free(text);
+    fixture_result_free(&result);
+}
+
+static void test_table_values_unknown_metrics_print_too(void **state)
+{
+    (void)state;
+    struct fixture_scan_machine one = fixture_vm;
+    one.rounds = 1;
+    struct result result;
+    fixture_scans_make(&one, "false_sharing", &result);
+    struct worker_result *worker = result.arms[0].observations[0].workers;
+    for (size_t i = 0; i < worker->nvalues; i++)
+        (void)snprintf(worker->values[i].key, VALUE_KEY_MAX, "x=%zu;y=%zu;z=%zu", i, i * i, i);
+    char *text = print_result(&result);
+    assert_says(text, "\nwrite_rate, Mops/s  z ");
+    assert_says(text, "\n  x 9, y 81 ");
+    free(text);
+    fixture_result_free(&result);
+}
+
+/* What the fixture measured in place becomes another operation, of its `keep` smallest sizes. */
+static char *print_two_operations(unsigned keep)
+{
+    struct result result;
+    fixture_scans_make(&fixture_server, "collective", &result);
+    for (unsigned round = 0; round < fixture_server.rounds; round++) {
+        struct worker_result *worker = result.arms[0].observations[round].workers;
+        size_t kept = 0;
+        for (size_t i = 0; i < worker->nvalues; i++) {
+            struct value *value = &worker->values[i];
+            bool in_place = strstr(value->key, "place=in") != NULL;
+            unsigned long size = strtoul(strstr(value->key, "size=") + 5, NULL, 10);
+            (void)snprintf(value->key, sizeof(value->key), "op=%s;size=%lu",
+                           in_place ? "broadcast" : "allreduce", size);
+            if (!in_place || size < 8ul << 2 * keep)
+                worker->values[kept++] = *value;
+        }
+        worker->nvalues = kept;
+    }
+    char *text = print_result(&result);
+    fixture_result_free(&result);
+    return text;
+}
+
+/* Many sizes: none is left out, and each operation has a table. */
+static void test_table_values_a_line_a_size(void **state)
+{
+    (void)state;
+    char *text = print_two_operations(6);
+    assert_says(text, "\nop allreduce  latency   busbw\nsize               us    GB/s\n8 B  ");
+    assert_says(text, "\n128 MiB           664     303\n\nop broadcast  latency   busbw\n");
+    assert_says(text, "\n8 KiB            21.5    0.57\n");
+    assert_null(strstr(text, "collective_latency"));
+    free(text);
+}
+
+/* An operation of few sizes stands in no such table: then all stand in the usual ones. */
+static void test_table_values_few_sizes_side_by_side(void **state)
+{
+    (void)state;
+    char *text = print_two_operations(3);
+    assert_says(text, "\ncollective_latency, us  size     8 B ");
+    assert_says(text, "\n  op broadcast ");
+    assert_null(strstr(text, "\n8 B "));
+    free(text);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_table_values_golden),
+        cmocka_unit_test(test_table_values_pairs_are_one_line),
+        cmocka_unit_test(test_table_values_split_what_fits_no_table),
+        cmocka_unit_test(test_table_values_names_what_differs),
+        cmocka_unit_test(test_table_values_say_what_failed),
+        cmocka_unit_test(test_table_values_unknown_metrics_print_too),
+        cmocka_unit_test(test_table_values_a_line_a_size),
+        cmocka_unit_test(test_table_values_few_sizes_side_by_side),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
