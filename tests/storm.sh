@@ -87,10 +87,13 @@ processes() { # processes PATTERN
     done
 }
 
-one_of() { # one_of PATTERN: any one process of those
-    local pids
-    mapfile -t pids < <(processes "$1")
-    [ ${#pids[@]} -gt 0 ] && echo "${pids[RANDOM % ${#pids[@]}]}"
+# strike_one_of PATTERN: any one process of those, as soon as there is one.
+strike_one_of() {
+    local pids=()
+    while is_alive "$run" && [ ${#pids[@]} = 0 ]; do
+        mapfile -t pids < <(processes "$1")
+    done
+    [ ${#pids[@]} = 0 ] || kill -KILL "${pids[RANDOM % ${#pids[@]}]}"
 }
 
 pause_ms() {
@@ -120,7 +123,6 @@ wait_for_moment() {
 }
 
 strike() { # strike KIND; what it strikes may have ended
-    local pid
     case $1 in
     kill) kill -KILL "$run" ;;
     term) kill -TERM "$run" ;;
@@ -144,15 +146,15 @@ strike() { # strike KIND; what it strikes may have ended
     int-group) kill -INT -- "-$run" ;;
     term-group) kill -TERM -- "-$run" ;;
     kill-group) kill -KILL -- "-$run" ;;
-    kill-worker) pid=$(one_of "^$CONTEND_FAKE __worker") && kill -KILL "$pid" ;;
-    kill-rank) pid=$(one_of "^$CONTEND_FAKE bench") && kill -KILL "$pid" ;;
-    kill-mpi) pid=$(one_of "^$CONTEND_FAKE __mpi") && kill -KILL "$pid" ;;
+    kill-worker) strike_one_of "^$CONTEND_FAKE __worker" ;;
+    kill-rank) strike_one_of "^$CONTEND_FAKE bench" ;;
+    kill-mpi) strike_one_of "^$CONTEND_FAKE __mpi" ;;
     nothing) ;;
     esac 2>/dev/null
 }
 
 kinds=(kill kill term int hup term-twice int-then-kill stop-and-go int-group term-group kill-group
-    kill-worker kill-worker nothing)
+    kill-worker nothing)
 [ "$mpi" = 0 ] || kinds=(kill term int hup term-twice int-then-kill int-group term-group kill-group
     kill-worker kill-rank kill-rank kill-mpi nothing)
 
