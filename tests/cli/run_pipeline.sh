@@ -11,7 +11,8 @@ out="$scratch/r"
 
 # What the machine's other tenants do is not in our hands. Runs that flag themselves as noisy (steal,
 # other processes) are not judged by time, nor is a program slowed by sanitizers; of three quiet ones
-# one has to show the figures, and where six runs have no quiet one nothing is said of them.
+# one has to show the figures, and where six runs, or five minutes, have no quiet one nothing is said
+# of them.
 measure() { # sets none, partition, efficiency, took, quiet
     local placement
     SECONDS=0
@@ -30,8 +31,9 @@ as_promised() {
     awk -v a="$none" -v b="$partition" -v e="$efficiency" -v s="$took" \
         'BEGIN { exit !(a >= 1.5 * b && e >= 0.85 && s < 75) }'
 }
-quiet_runs=0 shown=
+quiet_runs=0 shown='' begin=$(date +%s)
 for _ in 1 2 3 4 5 6; do
+    [ $(($(date +%s) - begin)) -lt 300 ] || break
     measure
     [ "$sanitized" = 0 ] || break
     [ -n "$quiet" ] || continue
@@ -58,7 +60,7 @@ if command -v gnuplot > /dev/null; then
 fi
 grep -q '"status": "complete"' "$out/run.json" || fail "run.json is not complete"
 if [ "$sanitized" = 0 ] && [ "$failures" = 0 ] && [ -z "$shown" ]; then
-    echo "the machine was too busy, six times, to judge the times"
+    echo "the machine was too busy to judge the times"
     exit 77
 fi
 finish
