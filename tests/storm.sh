@@ -38,12 +38,14 @@ if [ "$inside" = 0 ]; then
     set -- --inside --seed "$seed" --count "$count"
     [ -z "$keep" ] || set -- "$@" --keep "$keep"
     [ "$mpi" = 0 ] || set -- "$@" --mpi
+    export TMPDIR=$scratch # it goes with ours, see below
     unshare -pf --mount-proc bash "$0" "$@" </dev/null
     exit
 fi
 
 . tests/lib/cli.sh
 . tests/lib/mpi.sh
+trap - EXIT # a shell that is about to become a run would obey it when it is struck
 exec 2>"$scratch/notices" # the shell tells of every job that was killed
 set -m # each run has a process group, as at a terminal, so that SIGTSTP stops it
 RANDOM=$seed
@@ -167,7 +169,8 @@ wrong() { # wrong WHAT WHY...
     bad+="    $what: $*"$'\n'
 }
 
-is_killed() {
+is_killed() { # mpirun, too, kills: a second after it was told to end, or told twice
+    [ "$mpi" = 1 ] && [[ $kind != nothing && $kind != kill-worker ]] && return
     [[ $kind == kill || $kind == kill-group || $kind == int-then-kill || $kind == kill-rank ]]
 }
 
