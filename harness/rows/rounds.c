@@ -10,13 +10,13 @@
 #include "harness/base/units.h"
 #include "harness/rows/baseline.h"
 
-/* What is a witness's amount divided by the worker's steps, and where it goes. */
+/* Which amount is divided by the worker's steps, and where it goes. */
 static const struct {
     size_t from, to;
 } per_step[] = {
-#define PER_STEP(witness_field, value_field)                                                       \
+#define PER_STEP(usage_field, value_field)                                                         \
     {                                                                                              \
-        offsetof(struct witness, witness_field), offsetof(struct round_values, value_field)        \
+        offsetof(struct usage, usage_field), offsetof(struct round_values, value_field)            \
     }
     PER_STEP(wall_s, step_time_mean),
     PER_STEP(oncpu_s, oncpu),
@@ -34,9 +34,9 @@ static const struct {
 };
 enum { PER_STEPS = sizeof(per_step) / sizeof(per_step[0]) };
 
-static const double *witness_field(const struct witness *witness, size_t i)
+static const double *usage_field(const struct usage *usage, size_t i)
 {
-    return (const double *)((const char *)witness + per_step[i].from);
+    return (const double *)((const char *)usage + per_step[i].from);
 }
 
 static double *value_field(struct round_values *values, size_t i)
@@ -123,10 +123,10 @@ static void add_worker(const struct result *result, const struct arm *arm,
     totals->workers++;
     values->throughput += worker_rate(worker);
     for (size_t i = 0; i < PER_STEPS; i++)
-        *value_field(values, i) += ratio(*witness_field(&worker->witness, i), steps);
+        *value_field(values, i) += ratio(*usage_field(&worker->usage, i), steps);
     values->thread_instructions +=
-        ratio(ratio(worker->witness.instructions, worker->witness.team_threads), steps);
-    values->cpus_visited += worker->witness.cpus_visited;
+        ratio(ratio(worker->usage.instructions, worker->usage.team_threads), steps);
+    values->cpus_visited += worker->usage.cpus_visited;
     if (has_device(arm_device(result, arm), planned)) {
         totals->devices++;
         totals->gpu_busy += worker_gpu_busy(worker);

@@ -110,14 +110,14 @@ int collect_worker(const struct arena_worker *worker, uint64_t go_ns, uint64_t k
     if (killed_ns)
         add_censored(worker, go_ns, killed_ns, out);
     if (out->nsamples && worker->at_end.at_ns)
-        witness_diff(&worker->at_go, &worker->at_end, out->go_ns, out->end_ns, &worker->visits,
-                     &out->witness);
+        usage_diff(&worker->at_go, &worker->at_end, out->go_ns, out->end_ns, &worker->visits,
+                   &out->usage);
     int rc = copy_values(&worker->values, out);
     return rc ? rc : copy_visits(&worker->visits, out);
 }
 
-void collect_machine(const struct witness_machine *go, const struct witness_machine *end,
-                     double ours_s, struct observation *out)
+void collect_machine(const struct usage_machine *go, const struct usage_machine *end, double ours_s,
+                     struct observation *out)
 {
     double cpu_s = end->cpu_s - go->cpu_s;
     double wall_s = (double)(end->at_ns - go->at_ns) * 1e-9;

@@ -21,8 +21,8 @@ int collect_worker(const struct arena_worker *worker, uint64_t go_ns, uint64_t k
                    struct worker_result *out);
 
 /* Steal, CPU pressure and foreign load between two readings; the workers used ours_s meanwhile. */
-void collect_machine(const struct witness_machine *go, const struct witness_machine *end,
-                     double ours_s, struct observation *out);
+void collect_machine(const struct usage_machine *go, const struct usage_machine *end, double ours_s,
+                     struct observation *out);
 
 /* status and reason of the whole observation, from its workers and the machine. */
 void collect_verdict(struct observation *out);

@@ -26,7 +26,7 @@ struct crew_beat {
 
 /* A rank's own readings around the measured time. */
 struct crew_readings {
-    struct witness_machine go, end;
+    struct usage_machine go, end;
     double ours_s; /* CPU time of this rank's workers meanwhile */
     bool stuck;    /* a worker of crew->start could not be ended */
 };

@@ -159,7 +159,7 @@ static void censor_running(struct observer *o)
         struct arena_worker *worker = &o->arena->worker[i];
         if (observer_past(o, i, WORKER_DONE))
             continue;
-        witness_read(o->child[i].pid, &worker->visits, &worker->at_end);
+        usage_read(o->child[i].pid, &worker->visits, &worker->at_end);
         o->child[i].censored = true;
         o->child[i].killed_ns = now_ns;
     }
@@ -168,18 +168,18 @@ static void censor_running(struct observer *o)
             observer_end(o, i);
 }
 
-static void read_machine(const struct observer *o, struct witness_machine *machine, double *ours_s)
+static void read_machine(const struct observer *o, struct usage_machine *machine, double *ours_s)
 {
-    witness_machine_read(machine);
+    usage_machine_read(machine);
     bool in_mpi = false;
-    *ours_s = witness_process_cpu_s(getpid());
+    *ours_s = usage_process_cpu_s(getpid());
     for (unsigned i = 0; i < o->nworkers; i++)
         if (o->child[i].pid) {
-            *ours_s += witness_process_cpu_s(o->child[i].pid);
+            *ours_s += usage_process_cpu_s(o->child[i].pid);
             in_mpi |= o->child[i].in_mpi;
         }
     if (o->crew && !in_mpi && o->crew->pid(o->crew->arg)) /* it carries the ranks' messages */
-        *ours_s += witness_process_cpu_s(o->crew->pid(o->crew->arg));
+        *ours_s += usage_process_cpu_s(o->crew->pid(o->crew->arg));
 }
 
 static bool time_is_over(const struct observer *o)

@@ -38,7 +38,7 @@ struct observer {
         bool canceled;      /* ended for what another one did */
         uint64_t killed_ns; /* clock at which a censored step was ended */
     } * child;
-    struct witness_machine machine_go, machine_end;
+    struct usage_machine machine_go, machine_end;
     double ours_go_s, ours_end_s; /* CPU time that all workers have used */
     uint64_t go_ns;
 };

@@ -15,31 +15,31 @@
 #include "harness/sys/file.h"
 
 /* Always an object with all keys: a reader need not test for each of them. */
-static json_t *from_witness(const struct witness *witness)
+static json_t *from_usage(const struct usage *usage)
 {
     const struct {
         const char *key;
         double value;
     } fields[] = {
-        {"wall_s", witness->wall_s},
-        {"oncpu_s", witness->oncpu_s},
-        {"runqueue_s", witness->runqueue_s},
-        {"blocked_s", witness->blocked_s},
-        {"voluntary_switches", witness->voluntary_switches},
-        {"involuntary_switches", witness->involuntary_switches},
-        {"migrations", witness->migrations},
-        {"minor_faults", witness->minor_faults},
-        {"major_faults", witness->major_faults},
-        {"cpus_visited", witness->cpus_visited},
-        {"instructions", witness->instructions},
-        {"cycles", witness->cycles},
-        {"cache_misses", witness->cache_misses},
+        {"wall_s", usage->wall_s},
+        {"oncpu_s", usage->oncpu_s},
+        {"runqueue_s", usage->runqueue_s},
+        {"blocked_s", usage->blocked_s},
+        {"voluntary_switches", usage->voluntary_switches},
+        {"involuntary_switches", usage->involuntary_switches},
+        {"migrations", usage->migrations},
+        {"minor_faults", usage->minor_faults},
+        {"major_faults", usage->major_faults},
+        {"cpus_visited", usage->cpus_visited},
+        {"instructions", usage->instructions},
+        {"cycles", usage->cycles},
+        {"cache_misses", usage->cache_misses},
     };
     json_t *object = json_object();
     for (size_t i = 0; object && i < sizeof(fields) / sizeof(fields[0]); i++)
         (void)json_object_set_new(object, fields[i].key, json_value_real(fields[i].value));
     if (object)
-        (void)json_object_set_new(object, "team_threads", json_integer(witness->team_threads));
+        (void)json_object_set_new(object, "team_threads", json_integer(usage->team_threads));
     return object;
 }
 
@@ -80,7 +80,7 @@ static json_t *from_worker(const struct worker_result *worker, unsigned index)
         "mem_nodes_actual", from_bitset(&worker->mem_nodes_actual), "mem_policy_actual",
         mem_policy_name(worker->mem_policy_actual), "samples", (json_int_t)worker->nsamples,
         "censored", worker->censored, "measured_s", json_value_real(seconds), "witness",
-        from_witness(&worker->witness), "pages_on_node", from_pages(worker));
+        from_usage(&worker->usage), "pages_on_node", from_pages(worker));
     if (object && worker->least_team)
         (void)json_object_set_new(object, "least_team", json_integer(worker->least_team));
     if (object && !bitset_empty(&worker->cpus_threads))

@@ -67,7 +67,7 @@ struct arena_worker {
     uint64_t step_ops;             /* of the latest step, also in warm-up */
     _Atomic uint64_t step_started; /* clock of the measured run call under way; 0 = none */
     _Atomic uint64_t nsamples;
-    struct witness_snapshot at_go, at_end;
+    struct usage_snapshot at_go, at_end;
     char library[BENCH_LIBRARY_MAX];
     uint64_t pages_on_node[BENCH_NODES], pages_elsewhere;
     struct value_log values;

@@ -203,9 +203,9 @@ static int warm_up(struct worker *w)
     return 0;
 }
 
-static void take_snapshot(struct worker *w, struct witness_snapshot *snapshot)
+static void take_snapshot(struct worker *w, struct usage_snapshot *snapshot)
 {
-    witness_read(0, &w->slot->visits, snapshot);
+    usage_read(0, &w->slot->visits, snapshot);
     perf_read(&w->perf, snapshot);
 }
 

@@ -243,7 +243,7 @@ static void test_json_arms_carry_plan_observations_and_witnesses(void **state)
     assert_string_equal(text_at(second, "cpus_actual"), "0-1");
     assert_string_equal(text_at(second, "status"), status_name(worker->status));
     assert_true(json_is_boolean(at(second, "censored")));
-    assert_real(second, "witness.oncpu_s", worker->witness.oncpu_s);
+    assert_real(second, "witness.oncpu_s", worker->usage.oncpu_s);
     assert_true(json_is_null(at(second, "witness.runqueue_s")));
     assert_int_equal(number_at(second, "witness.team_threads"), 2);
     assert_int_equal(number_at(second, "pages_on_node.3"), 17);

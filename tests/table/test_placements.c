@@ -358,7 +358,7 @@ static struct closing close_with_shares(struct fixture *f, double oncpu, double 
         for (unsigned w = 0; w < 2; w++) {
             struct worker_result *worker = &f->result.arms[0].observations[round].workers[w];
             fixture_set_shares(worker, oncpu, queue, blocked);
-            worker->witness.instructions *= instructions;
+            worker->usage.instructions *= instructions;
         }
         if (isnan(queue))
             fixture_set_shares(&f->result.arms[alone].observations[round].workers[0], 0.5, NAN,
