@@ -98,10 +98,10 @@ static pid_t crew_pid(void *arg)
     return mpi_client_pid();
 }
 
-static int crew_start(void *arg, int arena_fd, int event_fd, unsigned index, struct err *err)
+static int crew_start(void *arg, int shared_fd, int event_fd, unsigned index, struct err *err)
 {
     (void)arg;
-    return mpi_client_serve(arena_fd, event_fd, index, err);
+    return mpi_client_serve(shared_fd, event_fd, index, err);
 }
 
 static bool crew_joined(void *arg)

@@ -64,7 +64,7 @@ struct crew {
     /* A worker that is no process of ours, but a thread of one that outlives it: 0 = that has
      * ended. */
     pid_t (*pid)(void *arg);
-    int (*start)(void *arg, int arena_fd, int event_fd, unsigned index, struct err *err);
+    int (*start)(void *arg, int shared_fd, int event_fd, unsigned index, struct err *err);
     bool (*joined)(void *arg);             /* the worker has come to its end */
     bool (*ended)(void *arg, int *status); /* its process has, for waitpid's macros */
 };

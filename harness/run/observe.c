@@ -30,14 +30,14 @@ static uint32_t least_state(const struct observer *o, unsigned n)
 {
     uint32_t least = WORKER_STATES;
     for (unsigned i = 0; i < n; i++)
-        if (o->child[i].pid && arena_state(&o->arena->worker[i]) < least)
-            least = arena_state(&o->arena->worker[i]);
+        if (o->child[i].pid && shared_state(&o->shared->worker[i]) < least)
+            least = shared_state(&o->shared->worker[i]);
     return least;
 }
 
 static int tell_crew(struct observer *o, bool interrupted)
 {
-    const struct board *board = &o->arena->board[0];
+    const struct board *board = &o->shared->board[0];
     struct crew_beat beat = {.foreground = least_state(o, o->foreground),
                              .all = least_state(o, o->nworkers),
                              .lost = observer_any_lost_here(o),
@@ -118,8 +118,8 @@ static void grant_warm_up(struct observer *o, bool one_by_one)
 {
     for (unsigned i = 0; i < o->nworkers; i++) {
         for (unsigned j = i; j < turn_end(o, i); j++)
-            if (!atomic_load(&o->arena->worker[j].warm))
-                futex_set(&o->arena->worker[j].warm, 1);
+            if (!atomic_load(&o->shared->worker[j].warm))
+                futex_set(&o->shared->worker[j].warm, 1);
         if (one_by_one && !observer_past(o, i, WORKER_READY))
             return;
     }
@@ -156,7 +156,7 @@ static void censor_running(struct observer *o)
 {
     uint64_t now_ns = clock_now_ns();
     for (unsigned i = 0; i < o->foreground; i++) {
-        struct arena_worker *worker = &o->arena->worker[i];
+        struct shared_worker *worker = &o->shared->worker[i];
         if (observer_past(o, i, WORKER_DONE))
             continue;
         usage_read(o->child[i].pid, &worker->visits, &worker->at_end);
@@ -191,7 +191,7 @@ static int measure(struct observer *o)
 {
     read_machine(o, &o->machine_go, &o->ours_go_s);
     o->go_ns = clock_now_ns();
-    futex_set(&o->arena->go, 1);
+    futex_set(&o->shared->go, 1);
     uint64_t until_ns = deadline(o->config->limit_s);
     int rc = 0;
     o->late_ns = until_ns;
@@ -223,7 +223,7 @@ static void signal_all(const struct observer *o, unsigned first, unsigned end, i
 static int finish_crew(struct observer *o)
 {
     uint64_t until_ns = deadline(o->config->setup_s);
-    futex_set(&o->arena->stop, 1);
+    futex_set(&o->shared->stop, 1);
     while (!observer_all_past(o, true, WORKER_STATES)) {
         int rc = wait_for_news(o, until_ns);
         if (rc)
@@ -249,7 +249,7 @@ static int finish(struct observer *o)
     /* Held before they are told, or a quick one is stopped on its way out of the process. */
     if (one_by_one)
         signal_all(o, 0, o->nworkers, SIGSTOP);
-    futex_set(&o->arena->stop, 1);
+    futex_set(&o->shared->stop, 1);
     for (unsigned i = 0, released = 0; i < o->nworkers; i++) {
         uint64_t until_ns = deadline(limit_s);
         if (one_by_one && i == released) {
@@ -280,7 +280,7 @@ static void read_gpus(const struct observer *o, struct observation *out)
     unsigned known = 0;
     for (unsigned i = 0; i < o->foreground; i++) {
         struct gpu_state state;
-        const struct arena_worker *worker = &o->arena->worker[i];
+        const struct shared_worker *worker = &o->shared->worker[i];
         if (!worker->pci_bdf[0] || gpu_state_read(worker->pci_bdf, &state))
             continue;
         known++;
@@ -302,7 +302,7 @@ static int collect_all(const struct observer *o, struct observation *out, struct
         return err_set(err, -ENOMEM, "no memory for the results of %u workers", o->nworkers);
     out->nworkers = o->nworkers;
     for (unsigned i = 0; i < o->nworkers; i++) {
-        int rc = collect_worker(&o->arena->worker[i], o->go_ns,
+        int rc = collect_worker(&o->shared->worker[i], o->go_ns,
                                 o->child[i].censored ? o->child[i].killed_ns : 0, &out->workers[i]);
         if (rc)
             return err_set(err, rc, "no memory for the samples of worker %u", i);
@@ -349,7 +349,7 @@ int observe_arm(const struct observe_config *config, const struct arm *arm, bool
     observer_find_ours(&o);
     int rc = observer_open(&o, err);
     if (!rc) {
-        o.arena->record_visits = record_visits;
+        o.shared->record_visits = record_visits;
         rc = run_phases(&o, out, err);
     }
     observer_close(&o);

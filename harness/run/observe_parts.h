@@ -23,8 +23,8 @@ struct observer {
     const struct arm *arm;
     struct signals *signals;
     struct err *err; /* of the observation */
-    struct arena *arena;
-    int arena_fd, event_fd;
+    struct shared *shared;
+    int shared_fd, event_fd;
     unsigned nworkers, foreground;
     unsigned first, behind;  /* places of ours in the arm's plan, in front and behind */
     const struct crew *crew; /* NULL = all workers are ours */
