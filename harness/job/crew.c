@@ -31,9 +31,9 @@ static bool crew_refuses(void *arg, struct observation *out)
     return true;
 }
 
-static int crew_open(void *arg, struct board *board, struct err *err)
+static int crew_open(void *arg, struct meeting *meeting, struct err *err)
 {
-    return job_watch_open(watch_of(arg), job_of(arg), board, err);
+    return job_watch_open(watch_of(arg), job_of(arg), meeting, err);
 }
 
 static void crew_close(void *arg)

@@ -42,7 +42,7 @@ struct crew {
     bool (*refuses)(void *arg, struct observation *out);
 
     /* One observation: open; step until all are past a state; join; close also after an error. */
-    int (*open)(void *arg, struct board *board, struct err *err);
+    int (*open)(void *arg, struct meeting *meeting, struct err *err);
     void (*close)(void *arg);
     /* How long to sleep before the next step, unless a worker has news. */
     int (*pause_ms)(void *arg);

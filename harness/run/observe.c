@@ -37,14 +37,14 @@ static uint32_t least_state(const struct observer *o, unsigned n)
 
 static int tell_crew(struct observer *o, bool interrupted)
 {
-    const struct board *board = &o->shared->board[0];
+    const struct meeting *meeting = &o->shared->meeting[0];
     struct crew_beat beat = {.foreground = least_state(o, o->foreground),
                              .all = least_state(o, o->nworkers),
                              .lost = observer_any_lost_here(o),
                              .late = o->late_ns && clock_now_ns() >= o->late_ns,
                              .interrupted = interrupted};
-    beat.posted = board_posted(board, &beat.bytes);
-    bool idle = board_waits(board, o->first) || beat.foreground == WORKER_PRIMED ||
+    beat.posted = meeting_posted(meeting, &beat.bytes);
+    bool idle = meeting_waits(meeting, o->first) || beat.foreground == WORKER_PRIMED ||
                 beat.foreground == WORKER_READY || beat.foreground >= WORKER_CHECKING;
     return o->crew->step(o->crew->arg, &beat, idle, o->err);
 }

@@ -83,8 +83,8 @@ int observer_open(struct observer *o, struct err *err)
     if (o->event_fd < 0)
         return err_sys(err, -errno, "cannot create an eventfd");
     atomic_store(&o->shared->event_fd, o->event_fd);
-    o->shared->board[0].relay = o->crew != NULL;
-    return o->crew ? o->crew->open(o->crew->arg, &o->shared->board[0], err) : 0;
+    o->shared->meeting[0].relay = o->crew != NULL;
+    return o->crew ? o->crew->open(o->crew->arg, &o->shared->meeting[0], err) : 0;
 }
 
 void observer_close(struct observer *o)

@@ -81,11 +81,11 @@ struct shared {
     uint32_t record_visits;
     double warmup_s, measure_s;
     struct bench_machine machine;
-    _Atomic uint32_t go;   /* futex: 1 = measure */
-    _Atomic uint32_t stop; /* 1 = end the load, check the result, exit */
-    _Atomic int event_fd;  /* a worker writes here when its state changes */
-    struct board board[2]; /* where foreground [0] and background [1] workers meet */
-    struct pace pace[2];   /* of the same */
+    _Atomic uint32_t go;       /* futex: 1 = measure */
+    _Atomic uint32_t stop;     /* 1 = end the load, check the result, exit */
+    _Atomic int event_fd;      /* a worker writes here when its state changes */
+    struct meeting meeting[2]; /* where foreground [0] and background [1] workers meet */
+    struct pace pace[2];       /* of the same */
     struct shared_worker worker[];
 };
 
