@@ -29,7 +29,7 @@ static const double rates_apart = 1.5;
 /* What the sentence is made from. Arms are indices, -1 = none. */
 struct story {
     const struct result *result;
-    const struct summary *summary;
+    const struct rounds *rounds;
     const struct rows *rows;
     unsigned slots;
     int reference, sized, winner;
@@ -50,8 +50,7 @@ static double step_time(const struct story *story, int arm)
 static int ratio_of(const struct story *story, int slow, int fast, struct paired_ratio *ratio,
                     struct err *err)
 {
-    return summary_ratio(story->summary, (size_t)slow, (size_t)fast, story->result->seed, ratio,
-                         err);
+    return rounds_ratio(story->rounds, (size_t)slow, (size_t)fast, story->result->seed, ratio, err);
 }
 
 /* The interval lies above 1; with one round there is none and only the value speaks. */
@@ -69,7 +68,7 @@ static bool clearly_below_one(const struct paired_ratio *ratio)
 static bool is_advisable(const struct story *story, int arm)
 {
     const struct arm *arms = story->result->arms;
-    return story->summary->arms[arm].status <= STATUS_CENSORED &&
+    return story->rounds->arms[arm].status <= STATUS_CENSORED &&
            !arm_same_plan(&arms[arm], &arms[story->reference]);
 }
 
@@ -206,7 +205,7 @@ static int describe_sized(const struct story *story, char *text, size_t size, st
 /* A bound on the ratio: the slow one may be slower, what the fast one has is known. */
 static bool is_more_than(const struct story *story)
 {
-    const struct arm_summary *arms = story->summary->arms;
+    const struct arm_rounds *arms = story->rounds->arms;
     return arms[story->reference].status == STATUS_CENSORED &&
            arms[story->winner].status != STATUS_CENSORED;
 }
@@ -299,10 +298,10 @@ static void tell_same_plans(const struct story *story, struct closing *closing)
         }
 }
 
-int closing_make(const struct result *result, const struct summary *summary,
-                 const struct rows *rows, unsigned slots, struct closing *closing, struct err *err)
+int closing_make(const struct result *result, const struct rounds *rounds, const struct rows *rows,
+                 unsigned slots, struct closing *closing, struct err *err)
 {
-    struct story story = {.result = result, .summary = summary, .rows = rows, .slots = slots};
+    struct story story = {.result = result, .rounds = rounds, .rows = rows, .slots = slots};
     *closing = (struct closing){0};
     cast(&story);
     int rc = maybe_prefer_sized(&story, err);

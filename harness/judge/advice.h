@@ -28,8 +28,8 @@ struct closing {
  * several placements in three rounds is often ahead by chance, but then by little. One round has no
  * interval, which the sentence then says. -ENOMEM only.
  */
-int closing_make(const struct result *result, const struct summary *summary,
-                 const struct rows *rows, unsigned slots, struct closing *closing, struct err *err);
+int closing_make(const struct result *result, const struct rounds *rounds, const struct rows *rows,
+                 unsigned slots, struct closing *closing, struct err *err);
 
 /*
  * The same of a scan under load: what the placement keeps that keeps least, and, where another

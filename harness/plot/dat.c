@@ -78,15 +78,15 @@ void report_put_scan_heading(const struct report *report, const struct arm *arm,
                              const char *how, const char *rest, FILE *out)
 {
     char line[480];
-    const struct arm_summary *summary = &report->summary->arms[arm - report->result->arms];
+    const struct arm_rounds *rounds = &report->rounds->arms[arm - report->result->arms];
     (void)snprintf(line, sizeof(line), "%.*s: %s", HOST_MOST, report->result->scenario, what);
     report_put_text(out, line, LINE_MOST);
     (void)snprintf(line, sizeof(line), "%.*s%s%s", HOST_MOST, report->host,
                    report->host[0] ? ". " : "", how);
     report_put_text(out, line, LINE_MOST);
-    bool all_well = summary->status == STATUS_OK;
-    (void)snprintf(line, sizeof(line), "%s%s%.*s%s%s", all_well ? "" : status_name(summary->status),
-                   all_well ? "" : ": ", REPORT_REASON_MOST, all_well ? "" : summary->reason,
+    bool all_well = rounds->status == STATUS_OK;
+    (void)snprintf(line, sizeof(line), "%s%s%.*s%s%s", all_well ? "" : status_name(rounds->status),
+                   all_well ? "" : ": ", REPORT_REASON_MOST, all_well ? "" : rounds->reason,
                    all_well || !rest[0] ? "" : ". ", rest);
     report_put_text(out, line, LINE_MOST);
 }

@@ -18,7 +18,7 @@ enum { REPORT_REASON_MOST = 70 };
 struct report {
     const struct result *result;
     const struct rows *rows;
-    const struct summary *summary; /* of the same result */
+    const struct rounds *rounds; /* of the same result */
     const char *host;
 };
 

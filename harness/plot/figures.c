@@ -181,13 +181,13 @@ int report_plots(const struct result *result, const struct rows *rows, const cha
     int dir_fd = plot_files_open(out_dir_fd, true, err);
     if (dir_fd < 0)
         return dir_fd;
-    struct summary summary = {0};
+    struct rounds rounds = {0};
     struct gnuplot_job jobs[FIGURES];
     size_t njobs = 0;
-    int rc = summary_make(result, &summary, err);
+    int rc = rounds_make(result, &rounds, err);
     if (rc)
-        goto free_summary;
-    struct report report = {result, rows, &summary, title_host};
+        goto free_rounds;
+    struct report report = {result, rows, &rounds, title_host};
     rc = write_all_data(&report, dir_fd, jobs, &njobs, err);
     if (!rc)
         rc = draw(dir_fd, jobs, njobs, signals, err);
@@ -195,8 +195,8 @@ int report_plots(const struct result *result, const struct rows *rows, const cha
         log_info("gnuplot is not installed: no plots; 'contend report DIR' draws them where it is");
         rc = 0;
     }
-free_summary:
-    summary_free(&summary);
+free_rounds:
+    rounds_free(&rounds);
     (void)close(dir_fd);
     return rc;
 }

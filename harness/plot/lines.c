@@ -73,7 +73,7 @@ void report_lines_add_baselines(const struct report *report, struct report_lines
 {
     size_t n = 0;
     for (size_t i = 0; i < lines->n; i++) {
-        int slice = report->summary->arms[lines->arm[i]].baseline[BASELINE_SLICE];
+        int slice = report->rounds->arms[lines->arm[i]].baseline[BASELINE_SLICE];
         /* One that is no arm of its own has a line already. */
         bool known = slice < 0 || !report->result->arms[slice].alone;
         for (size_t k = 0; k < n; k++)

@@ -26,11 +26,11 @@ static double find_value(const struct report *report, const struct arm *arm, con
 /* `"skipped: no P/E cores"`, for arms that have no value of `metric`. */
 static void put_why(const struct report *report, size_t arm, const char *metric, FILE *out)
 {
-    const struct arm_summary *summary = &report->summary->arms[arm];
+    const struct arm_rounds *rounds = &report->rounds->arms[arm];
     const struct row *row = rows_find(report->rows, &report->result->arms[arm], metric);
-    bool from_row = summary->nrounds && row;
-    (void)fprintf(out, " \"%s: ", status_name(from_row ? row->status : summary->status));
-    report_put_clean(out, from_row ? row->reason : summary->reason, REPORT_REASON_MOST);
+    bool from_row = rounds->n && row;
+    (void)fprintf(out, " \"%s: ", status_name(from_row ? row->status : rounds->status));
+    report_put_clean(out, from_row ? row->reason : rounds->reason, REPORT_REASON_MOST);
     (void)fputc('"', out);
 }
 
@@ -120,7 +120,7 @@ int report_write_efficiency(const struct report *report, FILE *out, struct err *
 /* The arm whose samples stand for this line's. */
 static const struct arm *source_arm(const struct report *report, size_t arm)
 {
-    return &report->result->arms[report->summary->arms[arm].source];
+    return &report->result->arms[report->rounds->arms[arm].source];
 }
 
 /* The k-th of a sequence that fills [0, 1) evenly: the bits of k mirrored at the point. */
@@ -136,7 +136,7 @@ static double spread_out(uint32_t k)
 static void put_samples(const struct report *report, size_t arm, int y, bool censored, FILE *out)
 {
     const struct arm *from = source_arm(report, arm);
-    size_t stride = 1 + report->summary->arms[arm].nsteps / POINTS_PER_ARM;
+    size_t stride = 1 + report->rounds->arms[arm].nsteps / POINTS_PER_ARM;
     size_t at = 0;
     uint32_t shown = 0;
     for (size_t i = 0; i < from->nobservations; i++) {
@@ -160,7 +160,7 @@ static void put_samples(const struct report *report, size_t arm, int y, bool cen
 /* The row of the same placement with one worker alone, or NULL. */
 static const struct row *alone_row(const struct report *report, size_t arm)
 {
-    int alone = report->summary->arms[arm].baseline[BASELINE_ALONE];
+    int alone = report->rounds->arms[arm].baseline[BASELINE_ALONE];
     if (alone < 0 || (size_t)alone == arm)
         return NULL;
     return find_row(report, &report->result->arms[alone], "step_time");
@@ -171,12 +171,12 @@ static void step_axis(const struct report *report, const struct report_lines *li
 {
     double least = INFINITY, most = 0;
     for (size_t i = 0; i < lines->n; i++) {
-        const struct arm_summary *summary = &report->summary->arms[lines->arm[i]];
+        const struct arm_rounds *rounds = &report->rounds->arms[lines->arm[i]];
         const struct row *alone = alone_row(report, lines->arm[i]);
-        if (summary->nsteps) {
-            least = fmin(least, summary->steps[0]);
+        if (rounds->nsteps) {
+            least = fmin(least, rounds->steps[0]);
             /* Room for the arrow of a step that did not end. */
-            most = fmax(most, 1.2 * summary->steps[summary->nsteps - 1]);
+            most = fmax(most, 1.2 * rounds->steps[rounds->nsteps - 1]);
         }
         if (alone)
             least = fmin(least, alone->median);
@@ -191,15 +191,15 @@ static void put_step_boxes(const struct report *report, const struct report_line
     report_start_block(out, "1 \"\" NaN NaN NaN \"\"");
     for (size_t i = 0; i < lines->n; i++) {
         const struct row *row = find_row(report, report_lines_arm(report, lines, i), "step_time");
-        const struct arm_summary *summary = &report->summary->arms[lines->arm[i]];
+        const struct arm_rounds *rounds = &report->rounds->arms[lines->arm[i]];
         char text[32];
         if (!row)
             continue;
         (void)fprintf(out, "%d", -1 - (int)i);
         report_lines_put_label(report, lines, i, out);
         (void)fprintf(out, " %.9g %.9g %.9g \"%s%s%s\"\n",
-                      stats_percentile(summary->steps, summary->nsteps, 0.25), row->median,
-                      stats_percentile(summary->steps, summary->nsteps, 0.75),
+                      stats_percentile(rounds->steps, rounds->nsteps, 0.25), row->median,
+                      stats_percentile(rounds->steps, rounds->nsteps, 0.75),
                       row->status == STATUS_CENSORED ? "more than " : "",
                       units_format_seconds(row->median, text, sizeof(text)),
                       noisy_mark(row->status));
@@ -210,7 +210,7 @@ static void put_step_boxes(const struct report *report, const struct report_line
 static bool any_cut_off(const struct report *report, const struct report_lines *lines)
 {
     for (size_t i = 0; i < lines->n; i++)
-        if (report->summary->arms[lines->arm[i]].status == STATUS_CENSORED)
+        if (report->rounds->arms[lines->arm[i]].status == STATUS_CENSORED)
             return true;
     return false;
 }

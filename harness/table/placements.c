@@ -18,7 +18,7 @@ enum { CELL = 32 };
 struct table {
     const struct result *result;
     const struct rows *rows;
-    const struct summary *summary;
+    const struct rounds *rounds;
     FILE *out;
     bool color;
     unsigned slots; /* of the block being printed */
@@ -59,7 +59,7 @@ static void print_title(const struct table *table)
     unsigned cpus = 0;
     bool only_scans = result->narms > 0;
     for (size_t i = 0; i < result->narms; i++) {
-        unsigned n = summary_cpus(result, result->arms[i].slots);
+        unsigned n = rounds_cpus(result, result->arms[i].slots);
         cpus = n > cpus ? n : cpus;
         only_scans = only_scans && result->arms[i].bench->scan;
     }
@@ -88,7 +88,7 @@ static char *format_share(double part, double whole, char *buf)
 /* An open end in front of a censored value: ">" for times, "<" for rates. */
 static const char *bound(const struct table *table, size_t arm, const char *sign)
 {
-    return table->summary->arms[arm].status == STATUS_CENSORED ? sign : "";
+    return table->rounds->arms[arm].status == STATUS_CENSORED ? sign : "";
 }
 
 /* Paired by round. */
@@ -100,7 +100,7 @@ static void format_ratio_to_best(const struct table *table, size_t arm, size_t b
         (void)snprintf(buf, CELL, "best");
         return;
     }
-    if (summary_ratio(table->summary, arm, best, table->result->seed, &ratio, NULL) ||
+    if (rounds_ratio(table->rounds, arm, best, table->result->seed, &ratio, NULL) ||
         isnan(ratio.median)) {
         (void)snprintf(buf, CELL, "-");
         return;
@@ -121,7 +121,7 @@ static void format_ratio_to_best(const struct table *table, size_t arm, size_t b
 static const char *mark_of(const struct table *table, size_t arm)
 {
     static const char *const marks[STATUSES] = {"", "~", "", "!", "!", "!"};
-    return marks[table->summary->arms[arm].status];
+    return marks[table->rounds->arms[arm].status];
 }
 
 static void print_arm(const struct table *table, size_t arm, size_t best)
@@ -215,18 +215,18 @@ static void print_skipped(struct table *table)
 static void print_notes(struct table *table)
 {
     for (size_t i = 0; i < table->result->narms; i++) {
-        const struct arm_summary *summary = &table->summary->arms[i];
+        const struct arm_rounds *rounds = &table->rounds->arms[i];
         const struct arm *arm = arm_at(table, i);
-        bool repeats = arm->alone && summary->source != i;
+        bool repeats = arm->alone && rounds->source != i;
         bool skipped = arm->plan.status == PLAN_SKIPPED;
-        if (arm->slots != table->slots || summary->status == STATUS_OK || repeats || skipped ||
+        if (arm->slots != table->slots || rounds->status == STATUS_OK || repeats || skipped ||
             arm->bench->scan)
             continue;
         char line[400];
-        const char *mark = summary->nrounds ? mark_of(table, i) : "-";
+        const char *mark = rounds->n ? mark_of(table, i) : "-";
         (void)snprintf(line, sizeof(line), "%s%s%s%s: %s: %s", mark, mark[0] ? " " : "",
-                       name_at(table, i), arm->alone ? " alone" : "", status_name(summary->status),
-                       summary->reason);
+                       name_at(table, i), arm->alone ? " alone" : "", status_name(rounds->status),
+                       rounds->reason);
         print_note(table, line);
     }
 }
@@ -269,10 +269,10 @@ static void print_baselines(const struct table *table)
 {
     char line[200], step[CELL];
     size_t used = 0;
-    const struct arm_summary *any = NULL;
+    const struct arm_rounds *any = NULL;
     for (size_t i = 0; i < table->result->narms && !any; i++)
         if (in_block(table, i))
-            any = &table->summary->arms[i];
+            any = &table->rounds->arms[i];
     if (!any)
         return;
     int slice = any->baseline[BASELINE_SLICE], single = any->baseline[BASELINE_SINGLE];
@@ -328,7 +328,7 @@ static unsigned next_slots(const struct result *result, unsigned after)
 static int print_closing(const struct table *table, unsigned blocks)
 {
     struct closing closing;
-    int rc = closing_make(table->result, table->summary, table->rows, table->slots, &closing, NULL);
+    int rc = closing_make(table->result, table->rounds, table->rows, table->slots, &closing, NULL);
     if (rc || !closing.sentence[0])
         return rc;
     char with[32] = "", line[600];
@@ -364,8 +364,8 @@ static int print_all(struct table *table)
         rc = print_closing(table, blocks);
     }
     if (!rc)
-        rc = table_values_print(table->result, table->rows, table->summary, table->out,
-                                table->color);
+        rc =
+            table_values_print(table->result, table->rows, table->rounds, table->out, table->color);
     if (!rc)
         (void)table_retention_print(table->result, table->rows, table->out, table->color);
     for (unsigned slots = 0; (slots = next_slots(table->result, slots)) != 0;) {
@@ -379,10 +379,10 @@ static int print_all(struct table *table)
 
 void table_print(const struct result *result, const struct rows *rows, FILE *out, bool color)
 {
-    struct summary summary;
+    struct rounds rounds;
     struct table table = {
-        .result = result, .rows = rows, .summary = &summary, .out = out, .color = color};
-    if (summary_make(result, &summary, NULL) || print_all(&table))
+        .result = result, .rows = rows, .rounds = &rounds, .out = out, .color = color};
+    if (rounds_make(result, &rounds, NULL) || print_all(&table))
         log_error("out of memory for the summary table; rows.csv has everything");
-    summary_free(&summary);
+    rounds_free(&rounds);
 }

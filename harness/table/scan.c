@@ -20,7 +20,7 @@ enum {
 struct values {
     const struct result *result;
     const struct rows *rows;
-    const struct summary *summary;
+    const struct rounds *rounds;
     FILE *out;
     bool color;
     const struct arm *arm;       /* of the block being printed */
@@ -274,9 +274,9 @@ static int print_families(struct values *values)
     return rc;
 }
 
-static const struct arm_summary *summary_of(const struct values *values)
+static const struct arm_rounds *rounds_of(const struct values *values)
 {
-    return &values->summary->arms[values->arm - values->result->arms];
+    return &values->rounds->arms[values->arm - values->result->arms];
 }
 
 static void name_arm(const struct values *values, char *buf, size_t size)
@@ -308,16 +308,15 @@ static int print_block(struct values *values)
 static bool print_note(const struct values *values, bool first)
 {
     static const char *const marks[STATUSES] = {"", "~ ", "~ ", "- ", "! ", "! "};
-    const struct arm_summary *summary = summary_of(values);
+    const struct arm_rounds *rounds = rounds_of(values);
     bool planned = values->arm->plan.status == PLAN_OK;
-    if (summary->status == STATUS_OK)
+    if (rounds->status == STATUS_OK)
         return false;
     char name[160], line[500];
     name_arm(values, name, sizeof(name));
-    (void)snprintf(line, sizeof(line), "%s%s: %s: %s",
-                   summary->nrounds ? marks[summary->status] : "- ", name,
-                   status_name(planned ? summary->status : STATUS_SKIPPED),
-                   planned ? summary->reason : values->arm->plan.reason);
+    (void)snprintf(line, sizeof(line), "%s%s: %s: %s", rounds->n ? marks[rounds->status] : "- ",
+                   name, status_name(planned ? rounds->status : STATUS_SKIPPED),
+                   planned ? rounds->reason : values->arm->plan.reason);
     (void)fputs(first ? "\n" : "", values->out);
     text_wrap(line, 0, 2, values->out);
     return true;
@@ -331,15 +330,15 @@ static bool stands_beside_idle(const struct rows *rows, const struct arm *arm)
 }
 
 int table_values_print(const struct result *result, const struct rows *rows,
-                       const struct summary *summary, FILE *out, bool color)
+                       const struct rounds *rounds, FILE *out, bool color)
 {
     struct values values = {
-        .result = result, .rows = rows, .summary = summary, .out = out, .color = color};
+        .result = result, .rows = rows, .rounds = rounds, .out = out, .color = color};
     int rc = 0;
     bool noted = false;
     for (size_t i = 0; i < result->narms && !rc; i++) {
         values.arm = &result->arms[i];
-        if (values.arm->bench->scan && summary_of(&values)->nrounds &&
+        if (values.arm->bench->scan && rounds_of(&values)->n &&
             !stands_beside_idle(rows, values.arm))
             rc = print_block(&values);
     }

@@ -15,6 +15,6 @@
  * Prints nothing where the result has no scan. -ENOMEM only.
  */
 int table_values_print(const struct result *result, const struct rows *rows,
-                       const struct summary *summary, FILE *out, bool color);
+                       const struct rounds *rounds, FILE *out, bool color);
 
 #endif

@@ -59,12 +59,12 @@ static const char *print(struct fixture *fixture, bool color)
 static struct closing close_run(const struct fixture *fixture, unsigned slots)
 {
     struct rows rows;
-    struct summary summary;
+    struct rounds rounds;
     struct closing closing;
     assert_int_equal(rows_make(&fixture->result, &rows, NULL), 0);
-    assert_int_equal(summary_make(&fixture->result, &summary, NULL), 0);
-    assert_int_equal(closing_make(&fixture->result, &summary, &rows, slots, &closing, NULL), 0);
-    summary_free(&summary);
+    assert_int_equal(rounds_make(&fixture->result, &rounds, NULL), 0);
+    assert_int_equal(closing_make(&fixture->result, &rounds, &rows, slots, &closing, NULL), 0);
+    rounds_free(&rounds);
     rows_free(&rows);
     return closing;
 }
