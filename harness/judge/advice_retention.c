@@ -20,7 +20,7 @@ static struct range range_of(const struct rows *rows, const struct arm *arm)
 {
     struct range range = {NULL, -INFINITY};
     size_t at = 0;
-    for (const struct row *row; (row = scan_next(rows, arm, "retention", &at));) {
+    for (const struct row *row; (row = key_next_row(rows, arm, "retention", &at));) {
         if (!range.least || row->median < range.least->median)
             range.least = row;
         range.most = fmax(range.most, row->median);
@@ -43,7 +43,7 @@ static char *format_range(const struct range *range, char *buf, size_t size)
 static bool is_clear(const struct rows *rows, const struct arm *arm, const struct row *worst)
 {
     char key[VALUE_KEY_MAX];
-    const struct row *row = scan_find(rows, arm, "retention", scan_key(worst, key));
+    const struct row *row = key_find_row(rows, arm, "retention", key_copy(worst, key));
     if (!row || row->median <= worst->median + clear_gain)
         return false;
     return row->rounds < 2 || worst->rounds < 2 || row->ci_low > worst->ci_high;

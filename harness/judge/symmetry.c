@@ -57,9 +57,9 @@ static bool is_judged(const struct row *row)
     if (!row->key_length || isnan(row->median) || strcmp(row->better, "none") == 0 ||
         !find_judged(row) || (row->arm && arm_background(row->arm)))
         return false;
-    (void)scan_key(row, key);
+    (void)key_copy(row, key);
     for (size_t i = 0; i < sizeof(calm) / sizeof(calm[0]); i++)
-        if (scan_key_get(key, calm[i].name, value) && strcmp(value, calm[i].only) != 0)
+        if (key_get(key, calm[i].name, value) && strcmp(value, calm[i].only) != 0)
             return false;
     return true;
 }
@@ -67,7 +67,7 @@ static bool is_judged(const struct row *row)
 /* An ordinal, or -1. */
 static int key_ordinal(const char *key, const char *name)
 {
-    double number = scan_key_number(key, name);
+    double number = key_number(key, name);
     return number >= 0 && number < 1e6 && number == floor(number) ? (int)number : -1;
 }
 
@@ -79,7 +79,7 @@ static void replace_node(char *key, const struct symmetry_distance *distance,
     int far = os_node < 0 || !distance->ask ? -1 : distance->ask(distance->arg, unit->id, os_node);
     if (far < 0)
         return;
-    scan_key_drop(key, "node");
+    key_drop(key, "node");
     size_t used = strlen(key);
     (void)snprintf(key + used, VALUE_KEY_MAX - used, "%sdistance=%d", used ? ";" : "", far);
     unit->other = os_node;
@@ -92,19 +92,19 @@ static bool take_unit(const struct row *row, const struct symmetry_distance *dis
     *unit = (struct symmetry_unit){.id = -1, .other = -1, .ratio = NAN, .z = NAN};
     unit->value.value = row->median;
     unit->value.best = sense_of(row) == SYMMETRY_LOWER ? row->ci_low : row->ci_high;
-    (void)scan_key(row, key);
+    (void)key_copy(row, key);
     if ((unit->id = key_ordinal(key, "gpu")) >= 0) {
         unit->kind = SYMMETRY_GPU;
-        scan_key_drop(key, "gpu");
+        key_drop(key, "gpu");
         replace_node(key, distance, unit);
     } else if ((unit->id = key_ordinal(key, "rank")) >= 0) {
         unit->kind = SYMMETRY_RANK;
-        scan_key_drop(key, "rank");
+        key_drop(key, "rank");
     } else if ((unit->id = key_ordinal(key, "src")) >= 0 &&
                (unit->other = key_ordinal(key, "dst")) >= 0 && unit->other != unit->id) {
         unit->kind = SYMMETRY_PAIR;
-        scan_key_drop(key, "src");
-        scan_key_drop(key, "dst");
+        key_drop(key, "src");
+        key_drop(key, "dst");
     } else {
         return false;
     }

@@ -54,8 +54,8 @@ static bool has_values(const struct report *report, const char *needs)
         size_t at = 0;
         const struct arm *arm = &report->result->arms[i];
         for (const struct row *row;
-             arm->bench->scan && (row = scan_next(report->rows, arm, metric, &at));)
-            if (!part || scan_key_get(scan_key(row, key), part + 1, value))
+             arm->bench->scan && (row = key_next_row(report->rows, arm, metric, &at));)
+            if (!part || key_get(key_copy(row, key), part + 1, value))
                 return true;
     }
     return false;

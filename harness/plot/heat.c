@@ -54,7 +54,7 @@ static bool has_parts(const struct heat_map *map, const char *key)
 {
     char value[VALUE_KEY_MAX];
     for (unsigned i = 0; map->only[i]; i += 2)
-        if (!scan_key_get(key, map->only[i], value) || strcmp(value, map->only[i + 1]) != 0)
+        if (!key_get(key, map->only[i], value) || strcmp(value, map->only[i + 1]) != 0)
             return false;
     return true;
 }
@@ -66,7 +66,7 @@ static unsigned find_split(const struct heat_map *map, const char *key)
     unsigned n = 0;
     if (!map->split)
         return 0;
-    bool has = scan_key_get(key, map->split, value);
+    bool has = key_get(key, map->split, value);
     while (map->splits[n] && !(has && strcmp(value, map->splits[n]) == 0))
         n++;
     return n;
@@ -76,9 +76,9 @@ static unsigned find_split(const struct heat_map *map, const char *key)
 static bool read_pair(const struct heat_map *map, const struct row *row, unsigned pair[static AXES])
 {
     char key[VALUE_KEY_MAX];
-    unsigned splits = count_splits(map), split = find_split(map, scan_key(row, key));
+    unsigned splits = count_splits(map), split = find_split(map, key_copy(row, key));
     unsigned most = BITSET_BITS / splits;
-    double x = scan_key_number(key, map->axis[ACROSS]), y = scan_key_number(key, map->axis[DOWN]);
+    double x = key_number(key, map->axis[ACROSS]), y = key_number(key, map->axis[DOWN]);
     if (split == splits || !has_parts(map, key) || !(x >= 0 && x < BITSET_BITS) ||
         !(y >= 0 && y < most))
         return false;
@@ -106,7 +106,7 @@ static void fill(const struct report *report, const struct heat_map *map, const 
     unsigned pair[AXES];
     for (size_t i = 0; i < (size_t)matrix->n[ACROSS] * matrix->n[DOWN]; i++)
         matrix->value[i] = NAN;
-    for (const struct row *row; (row = scan_next(report->rows, arm, map->metric, &at));) {
+    for (const struct row *row; (row = key_next_row(report->rows, arm, map->metric, &at));) {
         if (!read_pair(map, row, pair))
             continue;
         unsigned x = matrix->place[ACROSS][pair[ACROSS]], y = matrix->place[DOWN][pair[DOWN]];
@@ -123,7 +123,7 @@ static int make_matrix(const struct report *report, const struct heat_map *map,
 {
     size_t at = 0, rows = 0;
     unsigned pair[AXES];
-    for (const struct row *row; (row = scan_next(report->rows, arm, map->metric, &at));) {
+    for (const struct row *row; (row = key_next_row(report->rows, arm, map->metric, &at));) {
         if (!read_pair(map, row, pair))
             continue;
         for (unsigned axis = 0; axis < AXES; axis++) {
@@ -262,7 +262,7 @@ static void put_matrix(const struct matrix *matrix, FILE *out)
 static int write_heat_map(const struct report *report, const struct heat_map *map, FILE *out,
                           struct err *err)
 {
-    const struct arm *arm = scan_find_arm(report->result, report->rows, map->metric);
+    const struct arm *arm = key_find_arm(report->result, report->rows, map->metric);
     if (!arm)
         return err_set(err, -ENODATA, "the run has no value of %s", map->metric);
     struct matrix *matrix = calloc(1, sizeof(*matrix));

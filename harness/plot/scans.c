@@ -62,9 +62,9 @@ static size_t add_marks(const struct report *report, const struct arm *arm, bool
     size_t at = 0;
     const char *metric = felt ? "cache_size" : "cache_size_reported";
     for (const struct row *row;
-         n < MARKS_MOST && (row = scan_next(report->rows, arm, metric, &at));) {
+         n < MARKS_MOST && (row = key_next_row(report->rows, arm, metric, &at));) {
         char key[VALUE_KEY_MAX], level[VALUE_KEY_MAX] = "", bytes[32];
-        bool known = !felt && scan_key_get(scan_key(row, key), "level", level);
+        bool known = !felt && key_get(key_copy(row, key), "level", level);
         struct mark mark = {.size_bytes = row->median, .felt = felt};
         (void)snprintf(mark.text, sizeof(mark.text), "%s%s%.8s %s", felt ? "felt" : "reported",
                        known ? " L" : "", known ? level : "",
@@ -190,9 +190,9 @@ static void put_knees(const struct report *report, const struct series_list *lis
         const struct series *series = &list->series[i];
         size_t at = 0;
         for (const struct row *row;
-             (row = scan_next(report->rows, series->arm, "knee_bandwidth", &at));) {
+             (row = key_next_row(report->rows, series->arm, "knee_bandwidth", &at));) {
             char key[VALUE_KEY_MAX], text[64];
-            if (strcmp(scan_key(row, key), series->key) != 0)
+            if (strcmp(key_copy(row, key), series->key) != 0)
                 continue;
             (void)snprintf(text, sizeof(text), "knee: %.3g GB/s", row->median);
             (void)fprintf(out, "%zu %.9g %.9g", i, row->median,
@@ -259,7 +259,7 @@ static void put_name_list(const struct report *report, const struct names *names
     for (size_t i = 0; i < names->n; i++) {
         char text[96];
         (void)fprintf(out, "%zu", i);
-        report_put_text(out, scan_name(report->result, NULL, names->name[i], text, sizeof(text)),
+        report_put_text(out, key_say(report->result, NULL, names->name[i], text, sizeof(text)),
                         NAME_MOST);
         (void)fputc('\n', out);
     }
@@ -276,8 +276,8 @@ struct bar {
 static void kind_of(const char *key, char kind[static VALUE_KEY_MAX])
 {
     char stores[VALUE_KEY_MAX];
-    double threads = scan_key_number(key, "threads");
-    bool nt = scan_key_get(key, "stores", stores) && strcmp(stores, "nt") == 0;
+    double threads = key_number(key, "threads");
+    bool nt = key_get(key, "stores", stores) && strcmp(stores, "nt") == 0;
     (void)snprintf(kind, VALUE_KEY_MAX, "threads=%g;stores=%s", threads, nt ? "nt" : "plain");
 }
 
@@ -288,9 +288,9 @@ static size_t collect_bars(const struct report *report, const struct arm *arm, s
 {
     size_t n = 0, at = 0;
     for (const struct row *row;
-         n < BARS_MOST && (row = scan_next(report->rows, arm, "bandwidth", &at));) {
+         n < BARS_MOST && (row = key_next_row(report->rows, arm, "bandwidth", &at));) {
         char key[VALUE_KEY_MAX], op[VALUE_KEY_MAX], kind[VALUE_KEY_MAX];
-        if (!scan_key_get(scan_key(row, key), "op", op))
+        if (!key_get(key_copy(row, key), "op", op))
             continue;
         kind_of(key, kind);
         bars[n] = (struct bar){names_place(ops, op), names_place(kinds, kind), row};
@@ -318,9 +318,9 @@ static void put_kind_names(const struct names *kinds, FILE *out)
     report_start_block(out, "-1 \"\"");
     for (size_t i = 0; i < kinds->n; i++) {
         char text[64], stores[VALUE_KEY_MAX];
-        double threads = scan_key_number(kinds->name[i], "threads");
+        double threads = key_number(kinds->name[i], "threads");
         (void)snprintf(text, sizeof(text), "%g thread%s, %s", threads, threads == 1 ? "" : "s",
-                       scan_key_get(kinds->name[i], "stores", stores));
+                       key_get(kinds->name[i], "stores", stores));
         (void)fprintf(out, "%zu", i);
         report_put_text(out, text, sizeof(text));
         (void)fputc('\n', out);
@@ -333,7 +333,7 @@ int report_write_bandwidth(const struct report *report, FILE *out, struct err *e
     struct names ops = {0}, kinds = {0};
     struct bar bars[BARS_MOST];
     char how[160];
-    const struct arm *arm = scan_find_arm(report->result, report->rows, "bandwidth");
+    const struct arm *arm = key_find_arm(report->result, report->rows, "bandwidth");
     size_t n = arm ? collect_bars(report, arm, &ops, &kinds, bars) : 0;
     double most = 0;
     for (size_t i = 0; i < n; i++)
@@ -365,8 +365,8 @@ static void place_thrash(const struct series *series, struct names *panels, stru
     char key[VALUE_KEY_MAX], where[VALUE_KEY_MAX], text[VALUE_KEY_MAX];
     memcpy(key, series->key, sizeof(key));
     (void)snprintf(text, sizeof(text), "where=%.40s",
-                   scan_key_get(key, "where", where) ? where : "anywhere");
-    scan_key_drop(key, "where");
+                   key_get(key, "where", where) ? where : "anywhere");
+    key_drop(key, "where");
     *panel = names_place(panels, key);
     *line = names_place(lines, text);
 }

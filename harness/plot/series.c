@@ -48,12 +48,12 @@ static bool add_arm(const struct report *report, const struct arm *arm, const ch
                     const char *axis, struct series_list *list)
 {
     size_t at = 0;
-    for (const struct row *row; (row = scan_next(report->rows, arm, metric, &at));) {
+    for (const struct row *row; (row = key_next_row(report->rows, arm, metric, &at));) {
         char key[VALUE_KEY_MAX];
-        double x = scan_key_number(scan_key(row, key), axis);
+        double x = key_number(key_copy(row, key), axis);
         if (isnan(x))
             continue;
-        scan_key_drop(key, axis);
+        key_drop(key, axis);
         struct series *series = find_series(list, arm, key);
         if (!series || !add_point(series, x, row))
             return false;
@@ -86,9 +86,9 @@ double series_other(const struct report *report, const struct series *series,
 {
     size_t at = 0;
     char own[VALUE_KEY_MAX], key[VALUE_KEY_MAX];
-    (void)scan_key(point->row, own);
-    for (const struct row *row; (row = scan_next(report->rows, series->arm, metric, &at));)
-        if (strcmp(scan_key(row, key), own) == 0)
+    (void)key_copy(point->row, own);
+    for (const struct row *row; (row = key_next_row(report->rows, series->arm, metric, &at));)
+        if (strcmp(key_copy(row, key), own) == 0)
             return row->median;
     return NAN;
 }
@@ -101,8 +101,7 @@ void series_put_names(const struct report *report, const struct series_list *lis
         const struct series *series = &list->series[i];
         char name[96];
         (void)fprintf(out, "%zu", i);
-        report_put_text(out,
-                        scan_name(report->result, series->arm, series->key, name, sizeof(name)),
+        report_put_text(out, key_say(report->result, series->arm, series->key, name, sizeof(name)),
                         NAME_MOST);
         (void)fputc('\n', out);
     }

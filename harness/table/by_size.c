@@ -54,7 +54,7 @@ static void name_line(const struct sizes *sizes, const char *key, char *buf, siz
     char name[VALUE_KEY_MAX], value[VALUE_KEY_MAX];
     size_t used = 0;
     buf[0] = '\0';
-    for (unsigned part = 0; scan_key_part(key, part, name, value) && used < size; part++)
+    for (unsigned part = 0; key_part(key, part, name, value) && used < size; part++)
         if (strcmp(name, sizes->part) != 0) {
             bool number = value[0] >= '0' && value[0] <= '9';
             used += (size_t)snprintf(buf + used, size - used, "%s%s%s%s", used ? " " : "",
@@ -251,9 +251,8 @@ static int find_base(struct sizes *sizes, struct family **base)
         struct family *family = family_make(sizes->rows, sizes->arm, metric);
         if (!family)
             return -ENOMEM;
-        if (family->n > SIDE_BY_SIDE &&
-            scan_key_get(scan_key(family->row[0], key), "size", value) &&
-            scan_key_part(key, 0, sizes->part, value) && strcmp(sizes->part, "size") != 0) {
+        if (family->n > SIDE_BY_SIDE && key_get(key_copy(family->row[0], key), "size", value) &&
+            key_part(key, 0, sizes->part, value) && strcmp(sizes->part, "size") != 0) {
             *base = family;
             return 0;
         }

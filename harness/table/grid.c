@@ -14,7 +14,7 @@ enum {
 static char *table_key(const struct row *row, char key[static VALUE_KEY_MAX])
 {
     static const char none[] = "stores=none";
-    char rest[VALUE_KEY_MAX], *at = strstr(scan_key(row, key), none);
+    char rest[VALUE_KEY_MAX], *at = strstr(key_copy(row, key), none);
     if (!at)
         return key;
     (void)snprintf(rest, sizeof(rest), "%s", at + strlen(none));
@@ -40,7 +40,7 @@ static size_t count_values(struct family *family, const char *part)
     char key[VALUE_KEY_MAX], value[VALUE_KEY_MAX];
     size_t n = 0;
     for (size_t i = 0; i < family->n; i++)
-        if (scan_key_get(table_key(family->row[i], key), part, value) &&
+        if (key_get(table_key(family->row[i], key), part, value) &&
             place_of(family->column, &n, FAMILY_COLUMNS, value) == FAMILY_COLUMNS)
             return FAMILY_COLUMNS + 1;
     return n;
@@ -52,7 +52,7 @@ static void choose_columns(struct family *family)
     char key[VALUE_KEY_MAX], name[VALUE_KEY_MAX], value[VALUE_KEY_MAX];
     size_t most = 0;
     (void)table_key(family->row[0], key);
-    for (unsigned part = 0; scan_key_part(key, part, name, value); part++) {
+    for (unsigned part = 0; key_part(key, part, name, value); part++) {
         size_t n = count_values(family, name);
         if (n >= most)
             memcpy(family->across, name, sizeof(name));
@@ -63,7 +63,7 @@ static void choose_columns(struct family *family)
 bool family_is_pair(const struct row *row)
 {
     char key[VALUE_KEY_MAX];
-    return scan_key_number(scan_key(row, key), "a") >= 0 && scan_key_number(key, "b") >= 0;
+    return key_number(key_copy(row, key), "a") >= 0 && key_number(key, "b") >= 0;
 }
 
 static int compare_columns(const void *a, const void *b)
@@ -93,8 +93,8 @@ static void lay_out(struct family *family)
         family->across[0] = '\0';
     for (size_t i = 0; i < family->n && family->across[0]; i++) {
         (void)table_key(family->row[i], key);
-        bool has = scan_key_get(key, family->across, value);
-        scan_key_drop(key, family->across);
+        bool has = key_get(key, family->across, value);
+        key_drop(key, family->across);
         if (!has ||
             place_of(family->column, &family->ncolumns, FAMILY_COLUMNS, value) == FAMILY_COLUMNS ||
             place_of(family->line, &family->nlines, FAMILY_LINES, key) == FAMILY_LINES)
@@ -108,9 +108,9 @@ double family_value(const struct family *family, size_t line, size_t column)
     char key[VALUE_KEY_MAX], value[VALUE_KEY_MAX];
     for (size_t i = 0; i < family->n; i++) {
         (void)table_key(family->row[i], key);
-        if (strcmp(scan_key_get(key, family->across, value), family->column[column]) != 0)
+        if (strcmp(key_get(key, family->across, value), family->column[column]) != 0)
             continue;
-        scan_key_drop(key, family->across);
+        key_drop(key, family->across);
         if (strcmp(key, family->line[line]) == 0)
             return family->row[i]->median;
     }
@@ -135,9 +135,9 @@ static const struct row *next_shown(const struct rows *rows, const struct arm *a
                                     const char *metric, size_t *at)
 {
     bool is_reason = strcmp(metric, "gpu_throttle") == 0;
-    const struct row *row = scan_next(rows, arm, metric, at);
+    const struct row *row = key_next_row(rows, arm, metric, at);
     while (row && is_reason && row->max <= 0)
-        row = scan_next(rows, arm, metric, at);
+        row = key_next_row(rows, arm, metric, at);
     return row;
 }
 
@@ -162,7 +162,7 @@ struct family *family_make(const struct rows *rows, const struct arm *arm,
 static char *part_of(const struct row *row, const char *part, char value[static VALUE_KEY_MAX])
 {
     char key[VALUE_KEY_MAX];
-    if (!scan_key_get(table_key(row, key), part, value))
+    if (!key_get(table_key(row, key), part, value))
         value[0] = '\0';
     return value;
 }
@@ -221,9 +221,9 @@ bool family_find_split(const struct family *family, char part[static VALUE_KEY_M
     if (family->n < 2 || family->across[0] || family_is_pair(family->row[0]))
         return false;
     (void)table_key(family->row[0], key);
-    for (unsigned i = 0; scan_key_part(key, i, name, value); i++)
+    for (unsigned i = 0; key_part(key, i, name, value); i++)
         mixed = mixed || count_splits(family, name) == 0;
-    for (unsigned i = 0; scan_key_part(key, i, name, value); i++) {
+    for (unsigned i = 0; key_part(key, i, name, value); i++) {
         size_t n = count_splits(family, name);
         if (n < 2 || n >= least)
             continue;

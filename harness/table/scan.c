@@ -57,10 +57,10 @@ static void split_key(const struct values *values, const struct family *family, 
     char name[VALUE_KEY_MAX], value[VALUE_KEY_MAX], other[VALUE_KEY_MAX];
     size_t used = 0;
     buf[0] = '\0';
-    for (unsigned part = 0; scan_key_part(key, part, name, value); part++) {
+    for (unsigned part = 0; key_part(key, part, name, value); part++) {
         bool same = true;
         for (size_t i = 0; i < family->nlines; i++)
-            same = same && scan_key_get(family->line[i], name, other) && !strcmp(value, other);
+            same = same && key_get(family->line[i], name, other) && !strcmp(value, other);
         if (same == common && used < size && !table_in_title(values->result, values->arm, name))
             used +=
                 (size_t)snprintf(buf + used, size - used, "%s%s %s", used ? ", " : "", name, value);
@@ -170,14 +170,13 @@ static char *format_key(const struct values *values, const struct row *row, char
 {
     char key[VALUE_KEY_MAX], name[VALUE_KEY_MAX], value[VALUE_KEY_MAX];
     size_t used = 0;
-    (void)scan_key(row, key);
+    (void)key_copy(row, key);
     buf[0] = '\0';
     if (family_is_pair(row)) {
-        (void)snprintf(buf, size, "%.0f-%.0f", scan_key_number(key, "a"),
-                       scan_key_number(key, "b"));
+        (void)snprintf(buf, size, "%.0f-%.0f", key_number(key, "a"), key_number(key, "b"));
         return buf;
     }
-    for (unsigned part = 0; scan_key_part(key, part, name, value) && used < size; part++)
+    for (unsigned part = 0; key_part(key, part, name, value) && used < size; part++)
         if (!table_in_title(values->result, values->arm, name))
             used +=
                 (size_t)snprintf(buf + used, size - used, "%s%s %s", used ? ", " : "", name, value);
@@ -282,7 +281,7 @@ static const struct arm_rounds *rounds_of(const struct values *values)
 static void name_arm(const struct values *values, char *buf, size_t size)
 {
     char what[96];
-    (void)scan_name(values->result, values->arm, "", what, sizeof(what));
+    (void)key_say(values->result, values->arm, "", what, sizeof(what));
     (void)snprintf(buf, size, "%s%s%s", values->arm->bench->name, what[0] ? ", " : "", what);
 }
 
@@ -326,7 +325,7 @@ static bool print_note(const struct values *values, bool first)
 static bool stands_beside_idle(const struct rows *rows, const struct arm *arm)
 {
     size_t at = 0;
-    return arm->bench->retained && scan_next(rows, arm, "retention", &at);
+    return arm->bench->retained && key_next_row(rows, arm, "retention", &at);
 }
 
 int table_values_print(const struct result *result, const struct rows *rows,

@@ -39,7 +39,7 @@ static char *name_comparison(const struct symmetry_comparison *c, char *buf, siz
 {
     char name[VALUE_KEY_MAX], value[VALUE_KEY_MAX];
     size_t used = (size_t)snprintf(buf, size, "%s", c->row->metric);
-    for (unsigned part = 0; scan_key_part(c->key, part, name, value) && used < size; part++) {
+    for (unsigned part = 0; key_part(c->key, part, name, value) && used < size; part++) {
         bool number = value[0] >= '0' && value[0] <= '9';
         if (strcmp(name, "distance") == 0 && atoi(value) == SYMMETRY_NEAR)
             used += (size_t)snprintf(buf + used, size - used, " near");
