@@ -107,13 +107,13 @@ static void format_ratio_to_best(const struct table *table, size_t arm, size_t b
     }
     /* The best by its median can be the slower one of most rounds. */
     bool faster = ratio.median < 1;
-    if (ratio.median < CLOSING_CLEAR && ratio.median > 1 / CLOSING_CLEAR) {
+    if (ratio.median < ADVICE_CLEAR && ratio.median > 1 / ADVICE_CLEAR) {
         (void)snprintf(buf, CELL, "~best");
         return;
     }
     (void)snprintf(
         buf, CELL, "%s%s %s", bound(table, arm, ">"),
-        closing_format_ratio(faster ? 1 / ratio.median : ratio.median, text, sizeof(text)),
+        advice_format_ratio(faster ? 1 / ratio.median : ratio.median, text, sizeof(text)),
         faster ? "faster" : "slower");
 }
 
@@ -134,7 +134,7 @@ static void print_arm(const struct table *table, size_t arm, size_t best)
     format_ratio_to_best(table, arm, best, ratio);
     (void)snprintf(rate, sizeof(rate), "%s%s", bound(table, arm, "<"),
                    units_format_si(median_of(table, arm, "throughput"), value, sizeof(value)));
-    closing_format_ratio(median_of(table, arm, "slowdown_vs_alone"), alone, sizeof(alone));
+    advice_format_ratio(median_of(table, arm, "slowdown_vs_alone"), alone, sizeof(alone));
     /* Shares of the three medians' sum: medians need not come from the same round. */
     double ran = median_of(table, arm, "oncpu_per_step");
     double queued = median_of(table, arm, "runqueue_wait_per_step");
@@ -325,22 +325,22 @@ static unsigned next_slots(const struct result *result, unsigned after)
 }
 
 /* About the largest number of workers: that is where they fight the most. */
-static int print_closing(const struct table *table, unsigned blocks)
+static int print_advice(const struct table *table, unsigned blocks)
 {
-    struct closing closing;
-    int rc = closing_make(table->result, table->rounds, table->rows, table->slots, &closing, NULL);
-    if (rc || !closing.sentence[0])
+    struct advice advice;
+    int rc = advice_make(table->result, table->rounds, table->rows, table->slots, &advice, NULL);
+    if (rc || !advice.sentence[0])
         return rc;
     char with[32] = "", line[600];
     if (blocks > 1)
         (void)snprintf(with, sizeof(with), "with %u workers, ", table->slots);
-    (void)snprintf(line, sizeof(line), "%s%s", with, closing.sentence);
+    (void)snprintf(line, sizeof(line), "%s%s", with, advice.sentence);
     (void)fputc('\n', table->out);
     paint(table, BOLD);
     text_wrap(line, 0, 0, table->out);
     paint(table, PLAIN);
-    if (closing.command[0])
-        (void)fprintf(table->out, "to apply it: %s\n", closing.command);
+    if (advice.command[0])
+        (void)fprintf(table->out, "to apply it: %s\n", advice.command);
     return 0;
 }
 
@@ -361,7 +361,7 @@ static int print_all(struct table *table)
     if (measured) {
         (void)fputs("CPU, queue, block: shares of a step on a CPU, waiting for one, and blocked\n",
                     table->out);
-        rc = print_closing(table, blocks);
+        rc = print_advice(table, blocks);
     }
     if (!rc)
         rc =

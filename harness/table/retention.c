@@ -103,15 +103,15 @@ static void print_block(const struct retention *r, const struct arm *const *arms
     }
 }
 
-static void print_closing(const struct retention *r, const struct arm *const *arms, size_t n)
+static void print_advice(const struct retention *r, const struct arm *const *arms, size_t n)
 {
-    struct closing closing;
-    closing_retention(r->result, r->rows, r->idle, arms, n, &closing);
+    struct advice advice;
+    advice_retention(r->result, r->rows, r->idle, arms, n, &advice);
     (void)fprintf(r->out, "\n%s", r->color ? "\033[1m" : "");
-    text_wrap(closing.sentence, 0, 0, r->out);
+    text_wrap(advice.sentence, 0, 0, r->out);
     (void)fputs(r->color ? "\033[0m" : "", r->out);
-    if (closing.command[0])
-        (void)fprintf(r->out, "to apply it: %s\n", closing.command);
+    if (advice.command[0])
+        (void)fprintf(r->out, "to apply it: %s\n", advice.command);
 }
 
 static const char *unit_of(const struct bench *bench)
@@ -154,7 +154,7 @@ static bool print_team(const struct retention *r)
         print_title(r);
         for (size_t i = 0; i < n; i += ARMS_A_BLOCK)
             print_block(r, arms + i, n - i < ARMS_A_BLOCK ? n - i : ARMS_A_BLOCK);
-        print_closing(r, arms, n);
+        print_advice(r, arms, n);
     }
     free(arms);
     return n > 0;
