@@ -22,7 +22,7 @@ enum { TICK_MS = 200 };
 static bool rank_lost(const struct observer *o)
 {
     const struct bench *behind = o->config->background;
-    return (o->arm->bench->together || (behind && behind->together)) && observer_any_lost(o);
+    return (o->arm->bench->together || (behind && behind->together)) && observe_any_lost(o);
 }
 
 /* The least state of the first n workers; WORKER_STATES when all are gone. */
@@ -40,7 +40,7 @@ static int tell_crew(struct observer *o, bool interrupted)
     const struct meeting *meeting = &o->shared->meeting[0];
     struct crew_beat beat = {.foreground = least_state(o, o->foreground),
                              .all = least_state(o, o->nworkers),
-                             .lost = observer_any_lost_here(o),
+                             .lost = observe_any_lost_here(o),
                              .late = o->late_ns && clock_now_ns() >= o->late_ns,
                              .interrupted = interrupted};
     beat.posted = meeting_posted(meeting, &beat.bytes);
@@ -87,7 +87,7 @@ static int wait_for_news(struct observer *o, uint64_t until_ns)
     if (fds[1].revents & POLLIN)
         (void)!read(o->event_fd, &events, sizeof(events));
     bool interrupted = signals_take(o->signals);
-    observer_reap(o);
+    observe_reap(o);
     if (o->config->on_wait)
         o->config->on_wait(o->config->on_wait_arg);
     int rc = o->signals->stop_asked && !interrupted ? obey_stop(o) : 0;
@@ -120,7 +120,7 @@ static void grant_warm_up(struct observer *o, bool one_by_one)
         for (unsigned j = i; j < turn_end(o, i); j++)
             if (!atomic_load(&o->shared->worker[j].warm))
                 futex_set(&o->shared->worker[j].warm, 1);
-        if (one_by_one && !observer_past(o, i, WORKER_READY))
+        if (one_by_one && !observe_past(o, i, WORKER_READY))
             return;
     }
 }
@@ -137,18 +137,18 @@ static int prepare(struct observer *o)
     bool one_by_one = takes_turns(o);
     double limit_s = o->config->setup_s + o->config->warmup_s * o->nworkers;
     uint64_t until_ns = deadline(limit_s);
-    while (!observer_all_past(o, true, WORKER_READY)) {
-        if (observer_all_past(o, true, WORKER_PRIMED))
+    while (!observe_all_past(o, true, WORKER_READY)) {
+        if (observe_all_past(o, true, WORKER_PRIMED))
             grant_warm_up(o, one_by_one);
         int rc = wait_for_news(o, until_ns);
         if (rc)
             return rc;
-        if (observer_any_lost(o))
+        if (observe_any_lost(o))
             return -ECANCELED;
         if (clock_now_ns() >= until_ns)
-            observer_give_up_all(o, o->nworkers, WORKER_READY, limit_s);
+            observe_give_up_all(o, o->nworkers, WORKER_READY, limit_s);
     }
-    return observer_any_lost(o) ? -ECANCELED : 0;
+    return observe_any_lost(o) ? -ECANCELED : 0;
 }
 
 /* Steps that are still under way become lower bounds; what the kernel knows is read first. */
@@ -157,7 +157,7 @@ static void censor_running(struct observer *o)
     uint64_t now_ns = clock_now_ns();
     for (unsigned i = 0; i < o->foreground; i++) {
         struct shared_worker *worker = &o->shared->worker[i];
-        if (observer_past(o, i, WORKER_DONE))
+        if (observe_past(o, i, WORKER_DONE))
             continue;
         usage_read(o->child[i].pid, &worker->visits, &worker->at_end);
         o->child[i].censored = true;
@@ -165,7 +165,7 @@ static void censor_running(struct observer *o)
     }
     for (unsigned i = 0; i < o->foreground; i++)
         if (o->child[i].censored)
-            observer_end(o, i);
+            observe_end(o, i);
 }
 
 static void read_machine(const struct observer *o, struct usage_machine *machine, double *ours_s)
@@ -195,7 +195,7 @@ static int measure(struct observer *o)
     uint64_t until_ns = deadline(o->config->limit_s);
     int rc = 0;
     o->late_ns = until_ns;
-    while (!rc && !observer_all_past(o, false, WORKER_DONE)) {
+    while (!rc && !observe_all_past(o, false, WORKER_DONE)) {
         rc = wait_for_news(o, until_ns);
         if (!rc && time_is_over(o))
             break;
@@ -205,7 +205,7 @@ static int measure(struct observer *o)
     o->late_ns = 0;
     read_machine(o, &o->machine_end, &o->ours_end_s);
     if (!rc && o->arm->bench->scan)
-        observer_give_up_all(o, o->foreground, WORKER_DONE, o->config->limit_s);
+        observe_give_up_all(o, o->foreground, WORKER_DONE, o->config->limit_s);
     else if (!rc)
         censor_running(o);
     return rc;
@@ -224,14 +224,14 @@ static int finish_crew(struct observer *o)
 {
     uint64_t until_ns = deadline(o->config->setup_s);
     futex_set(&o->shared->stop, 1);
-    while (!observer_all_past(o, true, WORKER_STATES)) {
+    while (!observe_all_past(o, true, WORKER_STATES)) {
         int rc = wait_for_news(o, until_ns);
         if (rc)
             return rc;
-        if (observer_any_lost(o))
+        if (observe_any_lost(o))
             return -ECANCELED;
         if (clock_now_ns() >= until_ns)
-            observer_give_up_all(o, o->nworkers, WORKER_FINISHED, o->config->setup_s);
+            observe_give_up_all(o, o->nworkers, WORKER_FINISHED, o->config->setup_s);
     }
     return 0;
 }
@@ -263,7 +263,7 @@ static int finish(struct observer *o)
             if (rank_lost(o))
                 return -ECANCELED;
             if (clock_now_ns() >= until_ns)
-                observer_give_up(o, i, WORKER_FINISHED, limit_s);
+                observe_give_up(o, i, WORKER_FINISHED, limit_s);
         }
     }
     return 0;
@@ -324,15 +324,15 @@ static int join_crew(const struct observer *o, int rc, struct observation *out, 
 
 static int run_phases(struct observer *o, struct observation *out, struct err *err)
 {
-    observer_write_orders(o);
-    observer_launch_all(o);
+    observe_write_orders(o);
+    observe_launch_all(o);
     int rc = prepare(o);
     if (!rc)
         rc = measure(o);
     read_gpus(o, out);
     if (!rc)
         rc = finish(o);
-    observer_end_all(o);
+    observe_end_all(o);
     if (!rc || rc == -ECANCELED)
         rc = collect_all(o, out, err);
     return o->crew ? join_crew(o, rc, out, err) : rc;
@@ -346,13 +346,13 @@ int observe_arm(const struct observe_config *config, const struct arm *arm, bool
         .config = config, .arm = arm, .signals = signals, .err = err, .crew = crew};
     if (crew && crew->refuses(crew->arg, out))
         return 0;
-    observer_find_ours(&o);
-    int rc = observer_open(&o, err);
+    observe_find_ours(&o);
+    int rc = observe_open(&o, err);
     if (!rc) {
         o.shared->record_visits = record_visits;
         rc = run_phases(&o, out, err);
     }
-    observer_close(&o);
+    observe_close(&o);
     if (rc && rc != -EINTR && crew) /* the others know nothing of it, and would wait */
         crew->fail(crew->arg, err->msg);
     return rc;

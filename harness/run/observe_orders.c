@@ -42,7 +42,7 @@ static void describe_machine(const struct topo *topo, struct bench_machine *mach
     describe_gpus(topo, machine);
 }
 
-void observer_write_orders(struct observer *o)
+void observe_write_orders(struct observer *o)
 {
     const struct observe_config *config = o->config;
     o->shared->warmup_s = config->warmup_s;
@@ -70,7 +70,7 @@ void observer_write_orders(struct observer *o)
     }
 }
 
-int observer_open(struct observer *o, struct err *err)
+int observe_open(struct observer *o, struct err *err)
 {
     o->shared_fd = o->event_fd = -1;
     o->child = calloc(o->nworkers, sizeof(*o->child));
@@ -87,7 +87,7 @@ int observer_open(struct observer *o, struct err *err)
     return o->crew ? o->crew->open(o->crew->arg, &o->shared->meeting[0], err) : 0;
 }
 
-void observer_close(struct observer *o)
+void observe_close(struct observer *o)
 {
     if (o->crew)
         o->crew->close(o->crew->arg);
@@ -99,7 +99,7 @@ void observer_close(struct observer *o)
     shared_destroy(o->shared);
 }
 
-void observer_find_ours(struct observer *o)
+void observe_find_ours(struct observer *o)
 {
     o->behind = o->arm->slots;
     if (!o->crew) {

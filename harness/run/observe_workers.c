@@ -17,22 +17,22 @@ static bool ended(const struct observer *o, unsigned i)
     return shared_state(&o->shared->worker[i]) >= WORKER_FINISHED || !o->child[i].pid;
 }
 
-bool observer_past(const struct observer *o, unsigned i, enum worker_state state)
+bool observe_past(const struct observer *o, unsigned i, enum worker_state state)
 {
     return ended(o, i) || shared_state(&o->shared->worker[i]) >= state;
 }
 
-bool observer_all_past(const struct observer *o, bool background, enum worker_state state)
+bool observe_all_past(const struct observer *o, bool background, enum worker_state state)
 {
     if (o->crew)
         return o->crew->past(o->crew->arg, background, state);
     for (unsigned i = 0; i < (background ? o->nworkers : o->foreground); i++)
-        if (!observer_past(o, i, state))
+        if (!observe_past(o, i, state))
             return false;
     return true;
 }
 
-bool observer_any_lost_here(const struct observer *o)
+bool observe_any_lost_here(const struct observer *o)
 {
     for (unsigned i = 0; i < o->nworkers; i++)
         if (shared_state(&o->shared->worker[i]) > WORKER_FINISHED)
@@ -40,9 +40,9 @@ bool observer_any_lost_here(const struct observer *o)
     return false;
 }
 
-bool observer_any_lost(const struct observer *o)
+bool observe_any_lost(const struct observer *o)
 {
-    return o->crew ? o->crew->lost(o->crew->arg) : observer_any_lost_here(o);
+    return o->crew ? o->crew->lost(o->crew->arg) : observe_any_lost_here(o);
 }
 
 static void note_canceled(struct shared_worker *worker)
@@ -86,7 +86,7 @@ static void reap_in_mpi(struct observer *o, unsigned i)
         note_exit(o, i, status);
 }
 
-void observer_reap(struct observer *o)
+void observe_reap(struct observer *o)
 {
     int status;
     for (unsigned i = 0; i < o->nworkers; i++)
@@ -121,7 +121,7 @@ static void end_in_mpi(struct observer *o, unsigned i)
     o->child[i].pid = 0;
 }
 
-void observer_end(struct observer *o, unsigned i)
+void observe_end(struct observer *o, unsigned i)
 {
     if (o->child[i].pid && o->child[i].in_mpi)
         end_in_mpi(o, i);
@@ -147,7 +147,7 @@ static void reap_killed(struct observer *o, unsigned i, uint64_t until_ns)
     note_exit(o, i, status);
 }
 
-void observer_end_all(struct observer *o)
+void observe_end_all(struct observer *o)
 {
     for (unsigned i = 0; i < o->nworkers; i++) {
         struct shared_worker *worker = &o->shared->worker[i];
@@ -155,19 +155,19 @@ void observer_end_all(struct observer *o)
             o->child[i].canceled = true;
             note_canceled(worker);
         }
-        observer_end(o, i);
+        observe_end(o, i);
     }
     uint64_t until_ns = clock_now_ns() + reap_ns;
     for (unsigned i = 0; i < o->nworkers; i++)
         reap_killed(o, i, until_ns);
 }
 
-void observer_give_up(struct observer *o, unsigned i, enum worker_state state, double limit_s)
+void observe_give_up(struct observer *o, unsigned i, enum worker_state state, double limit_s)
 {
     struct shared_worker *worker = &o->shared->worker[i];
     if (ended(o, i))
-        observer_end(o, i); /* it has said its last and does not go */
-    if (observer_past(o, i, state))
+        observe_end(o, i); /* it has said its last and does not go */
+    if (observe_past(o, i, state))
         return;
     bool has_turn = shared_state(worker) != WORKER_PRIMED || atomic_load(&worker->warm);
     if (!has_turn || meeting_waits(&o->shared->meeting[i >= o->foreground], worker->index))
@@ -179,14 +179,14 @@ void observer_give_up(struct observer *o, unsigned i, enum worker_state state, d
         (void)err_set(&worker->err, -ETIMEDOUT, "no progress within %.3g s while %s", limit_s,
                       worker_state_name(shared_state(worker)));
     atomic_store(&worker->state, WORKER_HUNG);
-    observer_end(o, i);
+    observe_end(o, i);
     atomic_store(&worker->state, WORKER_HUNG); /* one in MPI may have come to its end meanwhile */
 }
 
-void observer_give_up_all(struct observer *o, unsigned n, enum worker_state state, double limit_s)
+void observe_give_up_all(struct observer *o, unsigned n, enum worker_state state, double limit_s)
 {
     for (unsigned i = 0; i < n; i++)
-        observer_give_up(o, i, state, limit_s);
+        observe_give_up(o, i, state, limit_s);
 }
 
 static int launch_in_mpi(struct observer *o, unsigned i, struct err *err)
@@ -203,7 +203,7 @@ static int launch_own(struct observer *o, unsigned i, struct err *err)
     return rc;
 }
 
-void observer_launch_all(struct observer *o)
+void observe_launch_all(struct observer *o)
 {
     struct err err = {0};
     bool lost = false;

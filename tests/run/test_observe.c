@@ -35,7 +35,7 @@ static void end_restless_worker(void)
     while (shared_state(&shared->worker[0]) != WORKER_PRIMED && clock_now_ns() < until_ns)
         (void)usleep(1000);
 
-    observer_end_all(&o);
+    observe_end_all(&o);
 
     assert_int_equal(child.pid, 0);
     assert_int_equal(shared_state(&shared->worker[0]), WORKER_FAILED);
