@@ -181,7 +181,7 @@ static void print_rows(const struct session *s)
         log_error("%s", err.msg);
 }
 
-static int measure(struct session *s, struct err *err)
+static int run_measure(struct session *s, struct err *err)
 {
     bool bar = on_terminal(s, STDERR_FILENO);
     const struct run_hooks hooks = {.on_arm = bar ? on_arm : NULL, .on_round = on_round, .arg = s};
@@ -283,7 +283,7 @@ static int run_for_real(struct session *s, const char *subdirectory)
         goto close;
     }
     warn(s);
-    rc = measure(s, &err);
+    rc = run_measure(s, &err);
     signals_let_stop(!s->job.ops); /* figures and tables: who reads along may stop us with him */
     code = conclude(s, rc, &err);
     signals_let_stop(false);

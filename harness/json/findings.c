@@ -61,7 +61,7 @@ static json_t *measured_to_json(const struct measured *measured)
             cpus, json_pack("{s:i, s:i, s:i, s:i}", "cpu", (int)measured->cpus[i].os_cpu, "core",
                             measured->cpus[i].core, "llc", measured->cpus[i].llc, "package",
                             measured->cpus[i].package));
-    return json_pack("{s:i, s:b, s:i, s:i, s:o, s:o, s:o}", "scans", MEASURE_SCANS, "floating",
+    return json_pack("{s:i, s:b, s:i, s:i, s:o, s:o, s:o}", "scans", SCANS_REPEATS, "floating",
                      measured->floating, "sibling_pairs", (int)measured->sibling_pairs,
                      "floating_pairs", (int)measured->floating_pairs, "median_ns",
                      json_value_real(measured->median_ns), "findings", findings, "cpus", cpus);

@@ -187,7 +187,7 @@ static bool time_is_over(const struct observer *o)
     return o->crew ? o->crew->late(o->crew->arg) : clock_now_ns() >= o->late_ns;
 }
 
-static int measure(struct observer *o)
+static int observe_measure(struct observer *o)
 {
     read_machine(o, &o->machine_go, &o->ours_go_s);
     o->go_ns = clock_now_ns();
@@ -328,7 +328,7 @@ static int run_phases(struct observer *o, struct observation *out, struct err *e
     observe_launch_all(o);
     int rc = prepare(o);
     if (!rc)
-        rc = measure(o);
+        rc = observe_measure(o);
     read_gpus(o, out);
     if (!rc)
         rc = finish(o);

@@ -226,7 +226,7 @@ static bool is_enough(const struct worker *w, uint64_t n, uint64_t end_ns)
 }
 
 /* Measured steps until the budget is spent, at least one. */
-static int measure(struct worker *w)
+static int worker_measure(struct worker *w)
 {
     struct shared_worker *slot = w->slot;
     take_snapshot(w, &slot->at_go);
@@ -317,7 +317,7 @@ static int run_phases(struct worker *w)
     futex_wait_while(&w->shared->go, 0);
     shared_set_state(w->shared, slot, WORKER_RUNNING);
     if (!w->ctx.background) {
-        rc = measure(w);
+        rc = worker_measure(w);
         if (rc)
             return rc;
         shared_set_state(w->shared, slot, WORKER_DONE);
