@@ -31,7 +31,7 @@ static int open_plots(const char *path, struct err *err)
     if (dir_fd < 0)
         return err_sys(err, -errno, "cannot open the result directory '%.150s'", path);
     /* Its figures may be of a result that was about to be replaced. */
-    out_dir_recover(dir_fd, report_remove);
+    directory_recover(dir_fd, report_remove);
     int rc = plot_files_open(dir_fd, false, &why);
     (void)close(dir_fd);
     if (rc == -ENOENT)

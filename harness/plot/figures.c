@@ -145,9 +145,9 @@ static int draw(int dir_fd, struct gnuplot_job *jobs, size_t njobs, struct signa
     return rc;
 }
 
-void report_remove(int out_dir_fd)
+void report_remove(int directory_fd)
 {
-    int dir_fd = plot_files_open(out_dir_fd, false, NULL);
+    int dir_fd = plot_files_open(directory_fd, false, NULL);
     if (dir_fd < 0)
         return;
     for (size_t i = 0; i < FIGURES; i++) {
@@ -155,7 +155,7 @@ void report_remove(int out_dir_fd)
         plot_files_remove(dir_fd, figures[i].name, ".dat");
     }
     (void)close(dir_fd);
-    (void)unlinkat(out_dir_fd, "plots", AT_REMOVEDIR);
+    (void)unlinkat(directory_fd, "plots", AT_REMOVEDIR);
 }
 
 int report_redraw(int plots_fd, struct signals *signals, void (*drawn)(void *arg, const char *name),
@@ -176,9 +176,9 @@ int report_redraw(int plots_fd, struct signals *signals, void (*drawn)(void *arg
 }
 
 int report_plots(const struct result *result, const struct rows *rows, const char *title_host,
-                 int out_dir_fd, struct signals *signals, struct err *err)
+                 int directory_fd, struct signals *signals, struct err *err)
 {
-    int dir_fd = plot_files_open(out_dir_fd, true, err);
+    int dir_fd = plot_files_open(directory_fd, true, err);
     if (dir_fd < 0)
         return dir_fd;
     struct rounds rounds = {0};

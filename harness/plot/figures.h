@@ -22,13 +22,13 @@
  * the figure is left out. `signals` (or NULL) end the drawing at once, with -EINTR.
  */
 int report_plots(const struct result *result, const struct rows *rows, const char *title_host,
-                 int out_dir_fd, struct signals *signals, struct err *err);
+                 int directory_fd, struct signals *signals, struct err *err);
 
 /*
  * Removes every figure of an earlier run, and plots/ where nothing else is in it. Where plots is a
  * link nothing is removed.
  */
-void report_remove(int out_dir_fd);
+void report_remove(int directory_fd);
 
 /*
  * Draws the figures again whose .dat files are in that directory, and calls `drawn` with the name

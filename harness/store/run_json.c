@@ -132,7 +132,7 @@ static json_t *from_arm(const struct topo *topo, const struct arm *arm)
             return NULL;
         }
     return json_pack("{s:s, s:o, s:s, s:i, s:i, s:b, s:o, s:o, s:o}", "bench", arm->bench->name,
-                     "params", out_json_options(arm->bench->opts, arm->params), "placement",
+                     "params", run_json_options(arm->bench->opts, arm->params), "placement",
                      placement_infos[arm->placement].name, "workers", (int)arm->workers, "slots",
                      (int)arm->slots, "alone", arm->alone, "same_as",
                      arm->same_as < 0 ? json_null() : json_integer(arm->same_as), "plan",
@@ -171,7 +171,7 @@ static json_t *from_option(const struct opt *opt, const void *base)
     return NULL;
 }
 
-json_t *out_json_options(const struct opt *opts, const void *base)
+json_t *run_json_options(const struct opt *opts, const void *base)
 {
     json_t *object = json_object();
     for (const struct opt *opt = opts; object && opt && opt->name; opt++)
@@ -224,14 +224,14 @@ static json_t *from_result(const struct run_record *record)
         "samples_bytes", (json_int_t)record->samples_bytes, "seed", (json_int_t)result->seed);
 }
 
-json_t *out_json_record(const struct run_record *record)
+json_t *run_json_record(const struct run_record *record)
 {
     json_t *document = json_pack(
         "{s:i, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "schema_version", RUN_SCHEMA_VERSION,
         "status", record->status, "version", json_value_text(record->version), "started",
         from_time(record->started), "ended", from_time(record->ended), "command",
         from_texts((const char *const *)record->argv, (size_t)record->argc), "options",
-        out_json_options(record->run_opts, record->run_options), "environment",
+        run_json_options(record->run_opts, record->run_options), "environment",
         record->env ? env_to_json(record->env) : json_null(), "topology",
         record->topo ? topo_to_json(record->topo) : json_null());
     json_t *measured = from_result(record);
@@ -248,9 +248,9 @@ json_t *out_json_record(const struct run_record *record)
     return NULL;
 }
 
-int out_json_run(int dir_fd, const char *name, const struct run_record *record, struct err *err)
+int run_json_write(int dir_fd, const char *name, const struct run_record *record, struct err *err)
 {
-    json_t *document = out_json_record(record);
+    json_t *document = run_json_record(record);
     char *text = document ? json_dumps(document, JSON_INDENT(2) | JSON_REAL_PRECISION(15)) : NULL;
     json_decref(document);
     if (!text)
