@@ -231,7 +231,7 @@ static int conclude(struct session *s, int rc, const struct err *measured)
     int drawn = 0;
     if (!s->options.no_plots && !s->job.lost[0] && result->rounds_done)
         drawn =
-            report_plots(result, &s->run_dir.rows, s->host, s->run_dir.dir.fd, &s->signals, &err);
+            figures_draw(result, &s->run_dir.rows, s->host, s->run_dir.dir.fd, &s->signals, &err);
     if (drawn == -EINTR)
         log_info("interrupted while figures were drawn; 'contend report %s' draws them",
                  s->run_dir.dir.path);
@@ -274,7 +274,7 @@ static int run_for_real(struct session *s, const char *subdirectory)
                                             .host = s->host,
                                             .scenario = s->setup->scenario->name,
                                             .subdirectory = subdirectory,
-                                            .remove_figures = report_remove};
+                                            .remove_figures = figures_remove};
     int rc = job_is_first(&s->job) ? run_dir_open(&s->run_dir, &request, &record, &err) : 0;
     rc = job_agree(&s->job, rc, &err);
     if (rc) {

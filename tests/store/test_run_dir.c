@@ -143,7 +143,7 @@ static int begin(struct session *s, const char *out, const char *run_id, struct 
                                     .started = 1735732800,
                                     .result = &s->result};
     const struct run_dir_request request = {
-        .out = out, .host = "h", .scenario = "fixture", .remove_figures = report_remove};
+        .out = out, .host = "h", .scenario = "fixture", .remove_figures = figures_remove};
     return run_dir_open(&s->run_dir, &request, &s->record, err);
 }
 
@@ -281,7 +281,7 @@ static void recover(void)
 {
     int fd = open("d", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     assert_true(fd >= 0);
-    directory_recover(fd, report_remove);
+    directory_recover(fd, figures_remove);
     (void)close(fd);
     assert_false(is_there("d/.contend-run"));
 }
@@ -464,7 +464,7 @@ static void test_output_has_one_run_at_a_time(void **state)
     assert_non_null(strstr(err.msg, ": contend run"));
     leave(&second);
     int fd = open("d", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    directory_recover(fd, report_remove);
+    directory_recover(fd, figures_remove);
     (void)close(fd);
     assert_true(is_there("d/.contend-run/lock"));
     assert_int_equal(one_round(&first, &err), 0);
