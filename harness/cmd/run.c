@@ -171,7 +171,7 @@ static void print_rows(const struct session *s)
 {
     if (!s->options.json) {
         bool color = on_terminal(s, STDOUT_FILENO) && !getenv("NO_COLOR");
-        table_print(&s->setup->result, &s->run_dir.rows, stdout, color);
+        placements_print(&s->setup->result, &s->run_dir.rows, stdout, color);
         symmetry_tell(&s->symmetry, &s->topo, stdout, color);
         (void)printf("\nResults: %s\n", s->run_dir.dir.path);
         return;

@@ -59,8 +59,8 @@ static bool has_any(const struct rows *rows, const struct arm *arm)
     return false;
 }
 
-void table_emitted_print(const struct result *result, const struct rows *rows, const size_t *order,
-                         size_t n, FILE *out)
+void beside_steps_print(const struct result *result, const struct rows *rows, const size_t *order,
+                        size_t n, FILE *out)
 {
     const struct bench *bench = NULL;
     for (size_t i = 0; i < n; i++) {

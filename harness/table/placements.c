@@ -309,7 +309,7 @@ static bool print_block(const struct table *table, size_t *order)
     for (size_t i = 0; i < n; i++)
         print_arm(table, order[i], order[n - 1]);
     print_baselines(table);
-    table_emitted_print(table->result, table->rows, order, n, table->out);
+    beside_steps_print(table->result, table->rows, order, n, table->out);
     return n > 0;
 }
 
@@ -364,10 +364,9 @@ static int print_all(struct table *table)
         rc = print_advice(table, blocks);
     }
     if (!rc)
-        rc =
-            table_values_print(table->result, table->rows, table->rounds, table->out, table->color);
+        rc = scan_print(table->result, table->rows, table->rounds, table->out, table->color);
     if (!rc)
-        (void)table_retention_print(table->result, table->rows, table->out, table->color);
+        (void)retention_print(table->result, table->rows, table->out, table->color);
     for (unsigned slots = 0; (slots = next_slots(table->result, slots)) != 0;) {
         table->slots = slots;
         print_notes(table);
@@ -377,7 +376,7 @@ static int print_all(struct table *table)
     return rc;
 }
 
-void table_print(const struct result *result, const struct rows *rows, FILE *out, bool color)
+void placements_print(const struct result *result, const struct rows *rows, FILE *out, bool color)
 {
     struct rounds rounds;
     struct table table = {

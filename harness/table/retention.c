@@ -160,8 +160,7 @@ static bool print_team(const struct retention *r)
     return n > 0;
 }
 
-bool table_retention_print(const struct result *result, const struct rows *rows, FILE *out,
-                           bool color)
+bool retention_print(const struct result *result, const struct rows *rows, FILE *out, bool color)
 {
     bool any = false;
     for (size_t i = 0; i < result->narms; i++) {

@@ -50,13 +50,13 @@ static const char *print(struct fixture *fixture, bool color)
     assert_int_equal(rows_make(&fixture->result, &rows, NULL), 0);
     FILE *out = open_memstream(&fixture->text, &size);
     assert_non_null(out);
-    table_print(&fixture->result, &rows, out, color);
+    placements_print(&fixture->result, &rows, out, color);
     assert_int_equal(fclose(out), 0);
     rows_free(&rows);
     return fixture->text;
 }
 
-static struct advice close_run(const struct fixture *fixture, unsigned slots)
+static struct advice advise(const struct fixture *fixture, unsigned slots)
 {
     struct rows rows;
     struct rounds rounds;
@@ -212,7 +212,7 @@ static void test_advice_names_the_cheapest_fix(void **state)
 {
     struct fixture *f = *state;
     fixture_demo(&f->result);
-    struct advice advice = close_run(f, 2);
+    struct advice advice = advise(f, 2);
     assert_string_equal(advice.sentence,
                         "partition is 12x faster than none; 82% of the loss was waiting in the "
                         "run queue; setting OMP_NUM_THREADS=4 alone gets 9.8x.");
@@ -224,7 +224,7 @@ static void test_advice_overlap_is_unclear(void **state)
     struct fixture *f = *state;
     (void)add(f, PLACE_NONE, 2, (double[]){20, 22, 20}, 3);
     (void)add(f, PLACE_PARTITION, 2, (double[]){21, 20, 19}, 3);
-    struct advice advice = close_run(f, 2);
+    struct advice advice = advise(f, 2);
     assert_string_equal(advice.sentence,
                         "no placement is clearly better: partition is 1.05x as fast as none, "
                         "0.95x to 1.10x over 3 rounds.");
@@ -237,7 +237,7 @@ static void test_advice_needs_more_than_a_little(void **state)
     struct fixture *f = *state;
     (void)add(f, PLACE_NONE, 2, (double[]){20.6, 20.8, 20.4}, 3);
     add_even(f, PLACE_PARTITION, 20);
-    struct advice advice = close_run(f, 2);
+    struct advice advice = advise(f, 2);
     assert_string_equal(advice.sentence,
                         "no placement is clearly better: partition is 1.03x as fast as none, "
                         "1.02x to 1.04x over 3 rounds.");
@@ -252,10 +252,10 @@ static void test_advice_advises_nothing_that_failed(void **state)
     add_even(f, PLACE_PARTITION, 50);
     for (unsigned round = 0; round < 2; round++)
         f->result.arms[1].observations[round].status = STATUS_HUNG;
-    assert_string_equal(close_run(f, 2).sentence, "partition is 2.0x faster than none.");
+    assert_string_equal(advise(f, 2).sentence, "partition is 2.0x faster than none.");
     for (unsigned round = 0; round < 2; round++)
         f->result.arms[0].observations[round].status = STATUS_HUNG;
-    assert_string_equal(close_run(f, 2).sentence,
+    assert_string_equal(advise(f, 2).sentence,
                         "in the one round that both finished, partition is 2.0x faster than none.");
 }
 
@@ -266,7 +266,7 @@ static void test_advice_same_plans_are_not_compared(void **state)
     add_even(f, PLACE_PARTITION, 50);
     for (unsigned w = 0; w < 2; w++)
         f->result.arms[1].plan.workers[w] = f->result.arms[0].plan.workers[w];
-    struct advice advice = close_run(f, 2);
+    struct advice advice = advise(f, 2);
     assert_string_equal(advice.sentence,
                         "the placements that can be had here give the workers the same CPUs and "
                         "threads: what differs is chance.");
@@ -282,7 +282,7 @@ static void test_advice_tells_a_rate_that_says_more(void **state)
     for (unsigned round = 0; round < 3; round++)
         fixture_set_steps(&f->result.arms[0].observations[round].workers[0],
                           (double[]){10, 10, 10, 10, 10, 10}, 6);
-    assert_string_equal(close_run(f, 2).sentence,
+    assert_string_equal(advise(f, 2).sentence,
                         "partition is 5.5x faster than none (1.82x the throughput).");
 }
 
@@ -291,7 +291,7 @@ static void test_advice_pinning_can_lose(void **state)
     struct fixture *f = *state;
     add_even(f, PLACE_NONE, 10);
     add_even(f, PLACE_SAME, 20);
-    struct advice advice = close_run(f, 2);
+    struct advice advice = advise(f, 2);
     assert_string_equal(advice.sentence,
                         "no placement is better than none: same, the best one, is 2.0x slower.");
     assert_string_equal(advice.command, "");
@@ -303,10 +303,10 @@ static void test_advice_sized_wins_only_when_clear(void **state)
     add_even(f, PLACE_NONE, 100);
     (void)add(f, PLACE_SIZED, 2, (double[]){19, 21, 19}, 3);
     (void)add(f, PLACE_PARTITION, 2, (double[]){20, 20, 20}, 3);
-    assert_string_equal(close_run(f, 2).command, "contend place --workers 2 --placement partition");
+    assert_string_equal(advise(f, 2).command, "contend place --workers 2 --placement partition");
     fixture_set_steps(&f->result.arms[1].observations[1].workers[0], (double[]){10}, 1);
     fixture_set_steps(&f->result.arms[1].observations[1].workers[1], (double[]){10}, 1);
-    struct advice advice = close_run(f, 2);
+    struct advice advice = advise(f, 2);
     assert_string_equal(advice.command, "contend place --workers 2 --placement sized");
     assert_non_null(strstr(advice.sentence, "sized is 5.3x faster than none"));
     assert_null(strstr(advice.sentence, "OMP_NUM_THREADS"));
@@ -318,7 +318,7 @@ static void test_advice_remote_cannot_win(void **state)
     add_even(f, PLACE_NONE, 100);
     add_even(f, PLACE_NUMA, 20);
     add_even(f, PLACE_REMOTE, 19);
-    assert_string_equal(close_run(f, 2).command, "contend place --workers 2 --placement numa");
+    assert_string_equal(advise(f, 2).command, "contend place --workers 2 --placement numa");
 }
 
 static void test_advice_one_round_says_so(void **state)
@@ -327,7 +327,7 @@ static void test_advice_one_round_says_so(void **state)
     (void)add(f, PLACE_NONE, 2, (double[]){50}, 1);
     (void)add(f, PLACE_PARTITION, 2, (double[]){10}, 1);
     f->result.rounds_done = 1;
-    assert_string_equal(close_run(f, 2).sentence,
+    assert_string_equal(advise(f, 2).sentence,
                         "in the one round there is, partition is 5.0x faster than none.");
 }
 
@@ -336,11 +336,11 @@ static void test_advice_without_none(void **state)
     struct fixture *f = *state;
     add_even(f, PLACE_SAME, 30);
     add_even(f, PLACE_CORES, 10);
-    assert_string_equal(close_run(f, 2).sentence, "cores is 3.0x faster than same.");
+    assert_string_equal(advise(f, 2).sentence, "cores is 3.0x faster than same.");
     struct fixture alone = {0};
     fixture_result_init(&alone.result);
     add_even(&alone, PLACE_CORES, 10);
-    assert_string_equal(close_run(&alone, 2).sentence, "");
+    assert_string_equal(advise(&alone, 2).sentence, "");
     fixture_result_free(&alone.result);
 }
 
@@ -364,7 +364,7 @@ static struct advice close_with_shares(struct fixture *f, double oncpu, double q
             fixture_set_shares(&f->result.arms[alone].observations[round].workers[0], 0.5, NAN,
                                0.5);
     }
-    return close_run(f, 2);
+    return advise(f, 2);
 }
 
 static void test_advice_says_what_the_loss_was(void **state)

@@ -178,7 +178,7 @@ static char *print_table(const struct result *result, struct rows *rows)
     assert_int_equal(rows_make(result, rows, NULL), 0);
     FILE *out = open_memstream(&text, &size);
     assert_non_null(out);
-    assert_true(table_retention_print(result, rows, out, false));
+    assert_true(retention_print(result, rows, out, false));
     assert_int_equal(fclose(out), 0);
     return text;
 }
