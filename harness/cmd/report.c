@@ -31,7 +31,7 @@ static int open_plots(const char *path, struct err *err)
     if (dir_fd < 0)
         return err_sys(err, -errno, "cannot open the result directory '%.150s'", path);
     /* Its figures may be of a result that was about to be replaced. */
-    out_dir_recover(dir_fd, report_remove);
+    directory_recover(dir_fd, figures_remove);
     int rc = plot_files_open(dir_fd, false, &why);
     (void)close(dir_fd);
     if (rc == -ENOENT)
@@ -56,7 +56,7 @@ static int redraw(const char *path, struct signals *signals)
         log_error("%s", err.msg);
         return EXIT_USAGE;
     }
-    int rc = report_redraw(plots_fd, signals, print_drawn, &path, &err);
+    int rc = figures_redraw(plots_fd, signals, print_drawn, &path, &err);
     (void)close(plots_fd);
     if (rc == -ENODATA)
         log_error("'%.150s/plots' %s", path, err.msg);

@@ -51,7 +51,7 @@ struct session {
     struct job_crew crew;
     char job_note[300];
     struct run_setup *setup; /* of the scenario that runs now */
-    struct output output;
+    struct run_dir run_dir;
     struct symmetry symmetry;
     time_t started;
     bool told, gpus_told; /* what is to be said about them was said */
@@ -136,7 +136,7 @@ static int write_round(struct session *s, unsigned round, struct err *err)
 {
     struct err why = {0};
     struct run_record record = make_record(s, "interrupted", 0);
-    int rc = output_round(&s->output, &record, round, &why);
+    int rc = run_dir_round(&s->run_dir, &record, round, &why);
     if (rc) {
         run_drop_round(&s->setup->result, round);
         (void)err_set(err, rc, "round %u is not in the results: %.200s", round + 1, why.msg);
@@ -171,17 +171,17 @@ static void print_rows(const struct session *s)
 {
     if (!s->options.json) {
         bool color = on_terminal(s, STDOUT_FILENO) && !getenv("NO_COLOR");
-        table_print(&s->setup->result, &s->output.rows, stdout, color);
+        placements_print(&s->setup->result, &s->run_dir.rows, stdout, color);
         symmetry_tell(&s->symmetry, &s->topo, stdout, color);
-        (void)printf("\nResults: %s\n", s->output.dir.path);
+        (void)printf("\nResults: %s\n", s->run_dir.dir.path);
         return;
     }
     struct err err;
-    if (json_value_print(rows_to_json(&s->output.rows), 1, &err))
+    if (json_value_print(rows_to_json(&s->run_dir.rows), 1, &err))
         log_error("%s", err.msg);
 }
 
-static int measure(struct session *s, struct err *err)
+static int run_measure(struct session *s, struct err *err)
 {
     bool bar = on_terminal(s, STDERR_FILENO);
     const struct run_hooks hooks = {.on_arm = bar ? on_arm : NULL, .on_round = on_round, .arg = s};
@@ -195,11 +195,11 @@ static int measure(struct session *s, struct err *err)
 static void tell_what_is_there(const struct session *s, bool interrupted)
 {
     char rounds[64] = "no round was done: the earlier run in";
-    if (!s->output.dir.holds_earlier)
+    if (!s->run_dir.dir.holds_earlier)
         (void)snprintf(rounds, sizeof(rounds), "%u of %u rounds are in",
                        s->setup->result.rounds_done, s->setup->result.rounds_planned);
-    log_info("%s%s %s%s", interrupted ? "interrupted; " : "", rounds, s->output.dir.path,
-             s->output.dir.holds_earlier ? " stays as it was" : "");
+    log_info("%s%s %s%s", interrupted ? "interrupted; " : "", rounds, s->run_dir.dir.path,
+             s->run_dir.dir.holds_earlier ? " stays as it was" : "");
 }
 
 /* Everything after the measuring, whatever its end. Returns the exit code. */
@@ -214,31 +214,32 @@ static int conclude(struct session *s, int rc, const struct err *measured)
     if (!job_is_first(&s->job))
         return code;
     const struct symmetry_distance distance = symmetry_topo_distance(&s->topo);
-    if (symmetry_make(&s->output.rows, &distance, &s->symmetry, &err))
+    if (symmetry_make(&s->run_dir.rows, &distance, &s->symmetry, &err))
         log_error("%s", err.msg);
     struct run_record record = make_record(s,
                                            code == EXIT_INTERRUPTED ? "interrupted"
                                            : code == EXIT_GOOD      ? "complete"
                                                                     : "failed",
                                            time(NULL));
-    int unwritten = output_end(&s->output, &record, &err);
+    int unwritten = run_dir_end(&s->run_dir, &record, &err);
     if (unwritten)
         log_error("%s", err.msg);
     if (rc || unwritten)
         tell_what_is_there(s, interrupted);
-    if (interrupted || unwritten || s->output.dir.holds_earlier)
+    if (interrupted || unwritten || s->run_dir.dir.holds_earlier)
         return code ? code : EXIT_NOT_RUN;
     int drawn = 0;
     if (!s->options.no_plots && !s->job.lost[0] && result->rounds_done)
-        drawn = report_plots(result, &s->output.rows, s->host, s->output.dir.fd, &s->signals, &err);
+        drawn =
+            figures_draw(result, &s->run_dir.rows, s->host, s->run_dir.dir.fd, &s->signals, &err);
     if (drawn == -EINTR)
         log_info("interrupted while figures were drawn; 'contend report %s' draws them",
-                 s->output.dir.path);
+                 s->run_dir.dir.path);
     else if (drawn)
         log_warn("no plots: %s", err.msg);
     print_rows(s);
-    if (!rc && !run_measured_anything(result) && s->output.rows.n)
-        log_error("nothing was measured: %s", s->output.rows.row[0].reason);
+    if (!rc && !run_measured_anything(result) && s->run_dir.rows.n)
+        log_error("nothing was measured: %s", s->run_dir.rows.row[0].reason);
     return drawn == -EINTR ? EXIT_INTERRUPTED : code;
 }
 
@@ -269,12 +270,12 @@ static int run_for_real(struct session *s, const char *subdirectory)
     s->started = time(NULL);
     struct run_record record = make_record(s, "interrupted", 0);
     int code;
-    const struct output_request request = {.out = s->options.out,
-                                           .host = s->host,
-                                           .scenario = s->setup->scenario->name,
-                                           .subdirectory = subdirectory,
-                                           .remove_figures = report_remove};
-    int rc = job_is_first(&s->job) ? output_open(&s->output, &request, &record, &err) : 0;
+    const struct run_dir_request request = {.out = s->options.out,
+                                            .host = s->host,
+                                            .scenario = s->setup->scenario->name,
+                                            .subdirectory = subdirectory,
+                                            .remove_figures = figures_remove};
+    int rc = job_is_first(&s->job) ? run_dir_open(&s->run_dir, &request, &record, &err) : 0;
     rc = job_agree(&s->job, rc, &err);
     if (rc) {
         log_error("%s", err.msg);
@@ -283,13 +284,13 @@ static int run_for_real(struct session *s, const char *subdirectory)
         goto close;
     }
     warn(s);
-    rc = measure(s, &err);
+    rc = run_measure(s, &err);
     signals_let_stop(!s->job.ops); /* figures and tables: who reads along may stop us with him */
     code = conclude(s, rc, &err);
     signals_let_stop(false);
 close:
     symmetry_free(&s->symmetry);
-    output_close(&s->output);
+    run_dir_close(&s->run_dir);
     return code;
 }
 

@@ -247,7 +247,7 @@ static void print_topo(const struct topo *topo)
 
 static void print_measured(const struct measured *measured)
 {
-    (void)printf("\nMeasured, %d times\n", MEASURE_SCANS);
+    (void)printf("\nMeasured, %d times\n", SCANS_REPEATS);
     for (unsigned i = 0; i < measured->nfindings; i++) {
         const struct measured_finding *finding = &measured->findings[i];
         const char *mark = finding->disagrees ? "differs" : "";
@@ -282,7 +282,7 @@ static int show(const struct cmd_env *env, const struct topo_args *args)
     if (!rc && args->measure && !topo.is_this_machine)
         rc = err_set(&err, -EINVAL, "--measure is for this machine, and not with --xml");
     if (!rc && args->measure &&
-        (rc = measure_topology(env->benches, &topo, true, &measured, &err)) != 0)
+        (rc = scans_measure(env->benches, &topo, true, &measured, &err)) != 0)
         code = cmd_not_measured(rc);
     if (rc) {
         log_error("%s", err.msg);

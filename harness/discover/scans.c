@@ -119,11 +119,11 @@ static int measure_with(struct measure *m, bool caches, struct measured *out, st
 {
     static const char *const pairs[] = {"core_to_core", "smt_pairs"};
     static const char *const curve[] = {"mem_latency"};
-    struct measured_scan scans[MEASURE_SCANS] = {{0}};
+    struct measured_scan scans[SCANS_REPEATS] = {{0}};
     uint64_t sizes[MAX_CACHES];
     struct measured_input input = {
-        .reported = m->topo, .scans = scans, .nscans = MEASURE_SCANS, .cache_bytes = sizes};
-    int rc = run_scans(m, pairs, 2, MEASURE_SCANS, err);
+        .reported = m->topo, .scans = scans, .nscans = SCANS_REPEATS, .cache_bytes = sizes};
+    int rc = run_scans(m, pairs, 2, SCANS_REPEATS, err);
     if (!rc)
         rc = put_pairs(&m->result, scans, err);
     arms_free(&m->result);
@@ -137,13 +137,13 @@ static int measure_with(struct measure *m, bool caches, struct measured *out, st
         input.cache_bytes = NULL;
     if (!rc)
         rc = measured_find(&input, out, err);
-    for (unsigned i = 0; i < MEASURE_SCANS; i++)
+    for (unsigned i = 0; i < SCANS_REPEATS; i++)
         measured_scan_free(&scans[i]);
     return rc;
 }
 
-int measure_topology(const struct bench *const *benches, const struct topo *topo, bool caches,
-                     struct measured *out, struct err *err)
+int scans_measure(const struct bench *const *benches, const struct topo *topo, bool caches,
+                  struct measured *out, struct err *err)
 {
     struct signals signals;
     struct measure m = {.benches = benches, .topo = topo, .signals = &signals};

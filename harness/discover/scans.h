@@ -13,14 +13,14 @@
 #include "harness/machine/topo.h"
 
 /* Repeated scans of all pairs: three tell what is stable from what the hypervisor moves. */
-enum { MEASURE_SCANS = 3 };
+enum { SCANS_REPEATS = 3 };
 
 /*
  * Takes about 15 s, and 5 s more with `caches`. Errors: -EINTR, a signal asked to stop; -ENOTSUP,
  * the scans cannot run here, with their reason; what starting workers gives. Free *out with
  * measured_free, also after an error.
  */
-int measure_topology(const struct bench *const *benches, const struct topo *topo, bool caches,
-                     struct measured *out, struct err *err);
+int scans_measure(const struct bench *const *benches, const struct topo *topo, bool caches,
+                  struct measured *out, struct err *err);
 
 #endif

@@ -31,9 +31,9 @@ static bool crew_refuses(void *arg, struct observation *out)
     return true;
 }
 
-static int crew_open(void *arg, struct board *board, struct err *err)
+static int crew_open(void *arg, struct meeting *meeting, struct err *err)
 {
-    return job_watch_open(watch_of(arg), job_of(arg), board, err);
+    return job_watch_open(watch_of(arg), job_of(arg), meeting, err);
 }
 
 static void crew_close(void *arg)
@@ -98,10 +98,10 @@ static pid_t crew_pid(void *arg)
     return mpi_client_pid();
 }
 
-static int crew_start(void *arg, int arena_fd, int event_fd, unsigned index, struct err *err)
+static int crew_start(void *arg, int shared_fd, int event_fd, unsigned index, struct err *err)
 {
     (void)arg;
-    return mpi_client_serve(arena_fd, event_fd, index, err);
+    return mpi_client_serve(shared_fd, event_fd, index, err);
 }
 
 static bool crew_joined(void *arg)

@@ -10,10 +10,11 @@ static const uint64_t ms_ns = 1000000;
 /* Between beats, and between looks for their answers while our workers work, or wait for others. */
 enum { BUSY_MS = 50, BUSY_LOOK_MS = 10, IDLE_MS = 1 };
 
-int job_watch_open(struct job_watch *watch, struct job *job, struct board *board, struct err *err)
+int job_watch_open(struct job_watch *watch, struct job *job, struct meeting *meeting,
+                   struct err *err)
 {
     watch->job = job;
-    watch->board = board;
+    watch->meeting = meeting;
     watch->beats = calloc(job->world.size, sizeof(*watch->beats));
     watch->next = calloc(job->world.size, sizeof(*watch->next));
     if (!watch->beats || !watch->next)
@@ -57,13 +58,13 @@ static int hold_meeting(struct job_watch *watch, struct err *err)
         return err_set(err, -ENOMEM, "no memory for a meeting of %u ranks", job->world.size);
     int rc = 0;
     if (bytes)
-        rc = job_gather(job, board_block(watch->board, job->world.rank), all, bytes, err);
+        rc = job_gather(job, meeting_block(watch->meeting, job->world.rank), all, bytes, err);
     for (unsigned r = 0; r < job->world.size && bytes && !rc; r++)
-        memcpy(board_block(watch->board, r), all + r * bytes, bytes);
+        memcpy(meeting_block(watch->meeting, r), all + r * bytes, bytes);
     free(all);
     watch->held++;
     if (!rc)
-        board_release(watch->board);
+        meeting_release(watch->meeting);
     return rc;
 }
 

@@ -18,7 +18,7 @@
 
 struct job_watch {
     struct job *job;
-    struct board *board;
+    struct meeting *meeting;
     struct crew_beat mine;
     struct crew_beat *beats; /* of the last exchange; zeroed = nobody has come anywhere */
     struct crew_beat *next;  /* of the one under way */
@@ -28,7 +28,8 @@ struct job_watch {
 };
 
 /* Zeroed watch; close it also after an error. */
-int job_watch_open(struct job_watch *watch, struct job *job, struct board *board, struct err *err);
+int job_watch_open(struct job_watch *watch, struct job *job, struct meeting *meeting,
+                   struct err *err);
 void job_watch_close(struct job_watch *watch);
 
 /* How long to sleep before the next step, unless a worker has news. */

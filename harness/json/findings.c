@@ -24,13 +24,13 @@ static json_t *odd_to_json(const struct symmetry_comparison *c, const struct top
 
 static json_t *comparison_to_json(const struct symmetry_comparison *c, const struct topo *topo)
 {
-    bool judged = c->verdict != SYMMETRY_NONE;
+    bool judged = c->verdict != OUTLIER_NONE;
     return json_pack(
         "{s:s, s:s, s:o, s:s, s:o, s:s, s:s, s:o, s:I, s:s, s:o, s:o, s:o}", "bench", c->row->bench,
         "placement", c->row->placement, "params", json_value_text(c->row->params), "metric",
         c->row->metric, "unit", json_value_text(c->row->unit), "better", c->row->better, "of",
         symmetry_kind_name(c->kind), "key", json_value_text(c->key), "units", (json_int_t)c->n,
-        "verdict", symmetry_verdict_name(c->verdict), "typical",
+        "verdict", outlier_verdict_name(c->verdict), "typical",
         json_value_real(judged ? c->typical : (double)NAN), "spread",
         json_value_real(judged ? c->spread : (double)NAN), "odd", odd_to_json(c, topo));
 }
@@ -61,7 +61,7 @@ static json_t *measured_to_json(const struct measured *measured)
             cpus, json_pack("{s:i, s:i, s:i, s:i}", "cpu", (int)measured->cpus[i].os_cpu, "core",
                             measured->cpus[i].core, "llc", measured->cpus[i].llc, "package",
                             measured->cpus[i].package));
-    return json_pack("{s:i, s:b, s:i, s:i, s:o, s:o, s:o}", "scans", MEASURE_SCANS, "floating",
+    return json_pack("{s:i, s:b, s:i, s:i, s:o, s:o, s:o}", "scans", SCANS_REPEATS, "floating",
                      measured->floating, "sibling_pairs", (int)measured->sibling_pairs,
                      "floating_pairs", (int)measured->floating_pairs, "median_ns",
                      json_value_real(measured->median_ns), "findings", findings, "cpus", cpus);

@@ -7,7 +7,7 @@
 #include "harness/base/stats.h"
 #include "harness/run/arms.h"
 
-char *closing_format_ratio(double ratio, char *buf, size_t size)
+char *advice_format_ratio(double ratio, char *buf, size_t size)
 {
     double shown = fabs(ratio);
     int digits = shown >= 9.95 ? 0 : shown >= 1.95 ? 1 : 2;
@@ -18,7 +18,7 @@ char *closing_format_ratio(double ratio, char *buf, size_t size)
     return buf;
 }
 
-bool closing_may_advise(enum placement placement)
+bool advice_may_advise(enum placement placement)
 {
     return placement != PLACE_REMOTE;
 }
@@ -29,7 +29,7 @@ static const double rates_apart = 1.5;
 /* What the sentence is made from. Arms are indices, -1 = none. */
 struct story {
     const struct result *result;
-    const struct summary *summary;
+    const struct rounds *rounds;
     const struct rows *rows;
     unsigned slots;
     int reference, sized, winner;
@@ -50,33 +50,32 @@ static double step_time(const struct story *story, int arm)
 static int ratio_of(const struct story *story, int slow, int fast, struct paired_ratio *ratio,
                     struct err *err)
 {
-    return summary_ratio(story->summary, (size_t)slow, (size_t)fast, story->result->seed, ratio,
-                         err);
+    return rounds_ratio(story->rounds, (size_t)slow, (size_t)fast, story->result->seed, ratio, err);
 }
 
 /* The interval lies above 1; with one round there is none and only the value speaks. */
 static bool clearly_above_one(const struct paired_ratio *ratio)
 {
-    return ratio->median >= CLOSING_CLEAR && (ratio->rounds == 1 || ratio->low > 1);
+    return ratio->median >= ADVICE_CLEAR && (ratio->rounds == 1 || ratio->low > 1);
 }
 
 static bool clearly_below_one(const struct paired_ratio *ratio)
 {
-    return ratio->median <= 1 / CLOSING_CLEAR && (ratio->rounds == 1 || ratio->high < 1);
+    return ratio->median <= 1 / ADVICE_CLEAR && (ratio->rounds == 1 || ratio->high < 1);
 }
 
 /* Nothing failed in it, and it differs from the reference. */
 static bool is_advisable(const struct story *story, int arm)
 {
     const struct arm *arms = story->result->arms;
-    return story->summary->arms[arm].status <= STATUS_CENSORED &&
+    return story->rounds->arms[arm].status <= STATUS_CENSORED &&
            !arm_same_plan(&arms[arm], &arms[story->reference]);
 }
 
 static bool can_win(const struct story *story, int arm)
 {
     enum placement placement = story->result->arms[arm].placement;
-    return placement_infos[placement].pinned && closing_may_advise(placement) &&
+    return placement_infos[placement].pinned && advice_may_advise(placement) &&
            is_advisable(story, arm);
 }
 
@@ -196,7 +195,7 @@ static int describe_sized(const struct story *story, char *text, size_t size, st
         return rc;
     if (clearly_above_one(&ratio))
         (void)snprintf(text, size, "; setting OMP_NUM_THREADS=%u alone gets %s", threads,
-                       closing_format_ratio(ratio.median, gain, sizeof(gain)));
+                       advice_format_ratio(ratio.median, gain, sizeof(gain)));
     else
         (void)snprintf(text, size, "; setting OMP_NUM_THREADS=%u alone gets nothing clear",
                        threads);
@@ -206,7 +205,7 @@ static int describe_sized(const struct story *story, char *text, size_t size, st
 /* A bound on the ratio: the slow one may be slower, what the fast one has is known. */
 static bool is_more_than(const struct story *story)
 {
-    const struct arm_summary *arms = story->summary->arms;
+    const struct arm_rounds *arms = story->rounds->arms;
     return arms[story->reference].status == STATUS_CENSORED &&
            arms[story->winner].status != STATUS_CENSORED;
 }
@@ -223,7 +222,7 @@ static void describe_rate(const struct story *story, char *text, size_t size)
     double apart = gain / story->gain.median;
     if (apart > rates_apart || apart < 1 / rates_apart)
         (void)snprintf(text, size, " (%s the throughput)",
-                       closing_format_ratio(gain, times, sizeof(times)));
+                       advice_format_ratio(gain, times, sizeof(times)));
 }
 
 static const char *in_one_round(const struct story *story)
@@ -235,7 +234,7 @@ static const char *in_one_round(const struct story *story)
 }
 
 /* "partition is 2.4x faster than none", and what goes with it. */
-char *closing_command(const struct result *result, const struct arm *arm, char *buf, size_t size)
+char *advice_command(const struct result *result, const struct arm *arm, char *buf, size_t size)
 {
     char background[32] = "";
     if (arm_background(arm))
@@ -245,7 +244,7 @@ char *closing_command(const struct result *result, const struct arm *arm, char *
     return buf;
 }
 
-static int tell_gain(const struct story *story, struct closing *closing, struct err *err)
+static int tell_gain(const struct story *story, struct advice *advice, struct err *err)
 {
     char gain[32], rate[48], loss[128], sized[96];
     int rc = describe_sized(story, sized, sizeof(sized), err);
@@ -253,17 +252,17 @@ static int tell_gain(const struct story *story, struct closing *closing, struct 
         return rc;
     describe_loss(story, loss, sizeof(loss));
     describe_rate(story, rate, sizeof(rate));
-    (void)snprintf(closing->sentence, sizeof(closing->sentence),
-                   "%s%s is %s%s faster than %s%s%s%s.", in_one_round(story),
-                   name_of(story, story->winner), is_more_than(story) ? "more than " : "",
-                   closing_format_ratio(story->gain.median, gain, sizeof(gain)),
+    (void)snprintf(advice->sentence, sizeof(advice->sentence), "%s%s is %s%s faster than %s%s%s%s.",
+                   in_one_round(story), name_of(story, story->winner),
+                   is_more_than(story) ? "more than " : "",
+                   advice_format_ratio(story->gain.median, gain, sizeof(gain)),
                    name_of(story, story->reference), rate, loss, sized);
-    (void)closing_command(story->result, &story->result->arms[story->winner], closing->command,
-                          sizeof(closing->command));
+    (void)advice_command(story->result, &story->result->arms[story->winner], advice->command,
+                         sizeof(advice->command));
     return 0;
 }
 
-static void tell_no_gain(const struct story *story, struct closing *closing)
+static void tell_no_gain(const struct story *story, struct advice *advice)
 {
     char gain[32], low[32], high[32], rounds[48];
     const char *winner = name_of(story, story->winner);
@@ -271,50 +270,50 @@ static void tell_no_gain(const struct story *story, struct closing *closing)
     (void)snprintf(rounds, sizeof(rounds), "in one round");
     if (story->gain.rounds > 1)
         (void)snprintf(rounds, sizeof(rounds), "%s to %s over %zu rounds",
-                       closing_format_ratio(story->gain.low, low, sizeof(low)),
-                       closing_format_ratio(story->gain.high, high, sizeof(high)),
+                       advice_format_ratio(story->gain.low, low, sizeof(low)),
+                       advice_format_ratio(story->gain.high, high, sizeof(high)),
                        story->gain.rounds);
     if (clearly_below_one(&story->gain))
-        (void)snprintf(closing->sentence, sizeof(closing->sentence),
+        (void)snprintf(advice->sentence, sizeof(advice->sentence),
                        "no placement is better than %s: %s, the best one, is %s slower.", reference,
-                       winner, closing_format_ratio(1 / story->gain.median, gain, sizeof(gain)));
+                       winner, advice_format_ratio(1 / story->gain.median, gain, sizeof(gain)));
     else
-        (void)snprintf(closing->sentence, sizeof(closing->sentence),
+        (void)snprintf(advice->sentence, sizeof(advice->sentence),
                        "no placement is clearly better: %s is %s as fast as %s, %s.", winner,
-                       closing_format_ratio(story->gain.median, gain, sizeof(gain)), reference,
+                       advice_format_ratio(story->gain.median, gain, sizeof(gain)), reference,
                        rounds);
 }
 
 /* One CPU, or one worker: placements that come to the same. */
-static void tell_same_plans(const struct story *story, struct closing *closing)
+static void tell_same_plans(const struct story *story, struct advice *advice)
 {
     const struct arm *arms = story->result->arms;
     for (size_t i = 0; story->reference >= 0 && i < story->result->narms; i++)
         if ((int)i != story->reference && arms[i].slots == story->slots && !arms[i].alone &&
             arm_same_plan(&arms[i], &arms[story->reference])) {
-            (void)snprintf(closing->sentence, sizeof(closing->sentence),
+            (void)snprintf(advice->sentence, sizeof(advice->sentence),
                            "the placements that can be had here give the workers the same CPUs "
                            "and threads: what differs is chance.");
             return;
         }
 }
 
-int closing_make(const struct result *result, const struct summary *summary,
-                 const struct rows *rows, unsigned slots, struct closing *closing, struct err *err)
+int advice_make(const struct result *result, const struct rounds *rounds, const struct rows *rows,
+                unsigned slots, struct advice *advice, struct err *err)
 {
-    struct story story = {.result = result, .summary = summary, .rows = rows, .slots = slots};
-    *closing = (struct closing){0};
+    struct story story = {.result = result, .rounds = rounds, .rows = rows, .slots = slots};
+    *advice = (struct advice){0};
     cast(&story);
     int rc = maybe_prefer_sized(&story, err);
     if (!rc && story.winner < 0)
-        tell_same_plans(&story, closing);
+        tell_same_plans(&story, advice);
     if (rc || story.winner < 0 || story.winner == story.reference)
         return rc;
     rc = ratio_of(&story, story.reference, story.winner, &story.gain, err);
     if (rc || !story.gain.rounds)
         return rc;
     if (clearly_above_one(&story.gain))
-        return tell_gain(&story, closing, err);
-    tell_no_gain(&story, closing);
+        return tell_gain(&story, advice, err);
+    tell_no_gain(&story, advice);
     return 0;
 }

@@ -12,9 +12,9 @@
 #include "harness/rows/row.h"
 
 /* A ratio nearer to 1 is not told from it. */
-#define CLOSING_CLEAR 1.05
+#define ADVICE_CLEAR 1.05
 
-struct closing {
+struct advice {
     char sentence[512]; /* "" when there is nothing to compare */
     char command[512];  /* "contend place ..."; "" when no placement is clearly better */
 };
@@ -24,31 +24,31 @@ struct closing {
  * median step time (`remote`, the negative control, cannot win, nor one of which a round failed),
  * unless `sized` is clearly faster than it. It is compared with `none`, else with the slowest arm;
  * arms whose plans are the same as that one's are not. "Clearly" means that the interval of the
- * ratio, paired by rounds, does not hold 1 and that the ratio is CLOSING_CLEAR or more: the best of
+ * ratio, paired by rounds, does not hold 1 and that the ratio is ADVICE_CLEAR or more: the best of
  * several placements in three rounds is often ahead by chance, but then by little. One round has no
  * interval, which the sentence then says. -ENOMEM only.
  */
-int closing_make(const struct result *result, const struct summary *summary,
-                 const struct rows *rows, unsigned slots, struct closing *closing, struct err *err);
+int advice_make(const struct result *result, const struct rounds *rounds, const struct rows *rows,
+                unsigned slots, struct advice *advice, struct err *err);
 
 /*
  * The same of a scan under load: what the placement keeps that keeps least, and, where another
  * keeps clearly more at that key, what that one does. `idle` is the team without the load, arms[0]
  * to arms[n - 1], n > 0, are those under load that have rows of retention.
  */
-void closing_retention(const struct result *result, const struct rows *rows, const struct arm *idle,
-                       const struct arm *const *arms, size_t n, struct closing *closing);
+void advice_retention(const struct result *result, const struct rows *rows, const struct arm *idle,
+                      const struct arm *const *arms, size_t n, struct advice *advice);
 
 /* False of `remote`: it is the negative control. */
-bool closing_may_advise(enum placement placement);
+bool advice_may_advise(enum placement placement);
 
 /*
  * "contend place --workers 4 --placement partition --background 4 --reserve 2": what plans the
  * arm's workers anew. Returns buf.
  */
-char *closing_command(const struct result *result, const struct arm *arm, char *buf, size_t size);
+char *advice_command(const struct result *result, const struct arm *arm, char *buf, size_t size);
 
 /* 2.41 -> "2.4x", 430.2 -> "430x", 1.053 -> "1.05x". Returns buf. */
-char *closing_format_ratio(double ratio, char *buf, size_t size);
+char *advice_format_ratio(double ratio, char *buf, size_t size);
 
 #endif

@@ -20,7 +20,7 @@ static struct range range_of(const struct rows *rows, const struct arm *arm)
 {
     struct range range = {NULL, -INFINITY};
     size_t at = 0;
-    for (const struct row *row; (row = scan_next(rows, arm, "retention", &at));) {
+    for (const struct row *row; (row = key_next_row(rows, arm, "retention", &at));) {
         if (!range.least || row->median < range.least->median)
             range.least = row;
         range.most = fmax(range.most, row->median);
@@ -43,7 +43,7 @@ static char *format_range(const struct range *range, char *buf, size_t size)
 static bool is_clear(const struct rows *rows, const struct arm *arm, const struct row *worst)
 {
     char key[VALUE_KEY_MAX];
-    const struct row *row = scan_find(rows, arm, "retention", scan_key(worst, key));
+    const struct row *row = key_find_row(rows, arm, "retention", key_copy(worst, key));
     if (!row || row->median <= worst->median + clear_gain)
         return false;
     return row->rounds < 2 || worst->rounds < 2 || row->ci_low > worst->ci_high;
@@ -52,15 +52,15 @@ static bool is_clear(const struct rows *rows, const struct arm *arm, const struc
 /* What failed in a round is nothing to be advised. */
 static bool can_win(const struct arm *arm, const struct range *range)
 {
-    return closing_may_advise(arm->placement) && range->least->status <= STATUS_CENSORED;
+    return advice_may_advise(arm->placement) && range->least->status <= STATUS_CENSORED;
 }
 
-void closing_retention(const struct result *result, const struct rows *rows, const struct arm *idle,
-                       const struct arm *const *arms, size_t n, struct closing *closing)
+void advice_retention(const struct result *result, const struct rows *rows, const struct arm *idle,
+                      const struct arm *const *arms, size_t n, struct advice *advice)
 {
     const struct arm *worst = NULL, *best = NULL;
-    char kept[40], *line = closing->sentence;
-    const size_t size = sizeof(closing->sentence);
+    char kept[40], *line = advice->sentence;
+    const size_t size = sizeof(advice->sentence);
     struct range low = {NULL, 0}, high = low;
     for (size_t i = 0; i < n; i++) {
         struct range range = range_of(rows, arms[i]);
@@ -85,7 +85,7 @@ void closing_retention(const struct result *result, const struct rows *rows, con
                          format_range(&high, kept, sizeof(kept)),
                          placement_infos[best->placement].name);
     (void)snprintf(line + used, size - (size_t)used, ".");
-    closing->command[0] = '\0';
+    advice->command[0] = '\0';
     if (clear && best->placement != PLACE_NONE)
-        (void)closing_command(result, best, closing->command, sizeof(closing->command));
+        (void)advice_command(result, best, advice->command, sizeof(advice->command));
 }

@@ -17,7 +17,7 @@
 static const struct judged {
     const char *metric;
     double least;
-    bool waited; /* as SYMMETRY_WAITED; else the row says which side is worse */
+    bool waited; /* as OUTLIER_WAITED; else the row says which side is worse */
 } judged[] = {
     {"copy_bandwidth", 0, false}, {"copy_latency", 0.3, false},   {"device_bandwidth", 0, false},
     {"matmul_rate", 0, false},    {"launch_latency", 0.5, false}, {"rank_waited", 50, true},
@@ -44,11 +44,11 @@ static const struct judged *find_judged(const struct row *row)
 }
 
 /* Of a row that is judged. */
-static enum symmetry_sense sense_of(const struct row *row)
+static enum outlier_sense sense_of(const struct row *row)
 {
     if (find_judged(row)->waited)
-        return SYMMETRY_WAITED;
-    return strcmp(row->better, "higher") == 0 ? SYMMETRY_HIGHER : SYMMETRY_LOWER;
+        return OUTLIER_WAITED;
+    return strcmp(row->better, "higher") == 0 ? OUTLIER_HIGHER : OUTLIER_LOWER;
 }
 
 static bool is_judged(const struct row *row)
@@ -57,9 +57,9 @@ static bool is_judged(const struct row *row)
     if (!row->key_length || isnan(row->median) || strcmp(row->better, "none") == 0 ||
         !find_judged(row) || (row->arm && arm_background(row->arm)))
         return false;
-    (void)scan_key(row, key);
+    (void)key_copy(row, key);
     for (size_t i = 0; i < sizeof(calm) / sizeof(calm[0]); i++)
-        if (scan_key_get(key, calm[i].name, value) && strcmp(value, calm[i].only) != 0)
+        if (key_get(key, calm[i].name, value) && strcmp(value, calm[i].only) != 0)
             return false;
     return true;
 }
@@ -67,7 +67,7 @@ static bool is_judged(const struct row *row)
 /* An ordinal, or -1. */
 static int key_ordinal(const char *key, const char *name)
 {
-    double number = scan_key_number(key, name);
+    double number = key_number(key, name);
     return number >= 0 && number < 1e6 && number == floor(number) ? (int)number : -1;
 }
 
@@ -79,7 +79,7 @@ static void replace_node(char *key, const struct symmetry_distance *distance,
     int far = os_node < 0 || !distance->ask ? -1 : distance->ask(distance->arg, unit->id, os_node);
     if (far < 0)
         return;
-    scan_key_drop(key, "node");
+    key_drop(key, "node");
     size_t used = strlen(key);
     (void)snprintf(key + used, VALUE_KEY_MAX - used, "%sdistance=%d", used ? ";" : "", far);
     unit->other = os_node;
@@ -91,20 +91,20 @@ static bool take_unit(const struct row *row, const struct symmetry_distance *dis
 {
     *unit = (struct symmetry_unit){.id = -1, .other = -1, .ratio = NAN, .z = NAN};
     unit->value.value = row->median;
-    unit->value.best = sense_of(row) == SYMMETRY_LOWER ? row->ci_low : row->ci_high;
-    (void)scan_key(row, key);
+    unit->value.best = sense_of(row) == OUTLIER_LOWER ? row->ci_low : row->ci_high;
+    (void)key_copy(row, key);
     if ((unit->id = key_ordinal(key, "gpu")) >= 0) {
         unit->kind = SYMMETRY_GPU;
-        scan_key_drop(key, "gpu");
+        key_drop(key, "gpu");
         replace_node(key, distance, unit);
     } else if ((unit->id = key_ordinal(key, "rank")) >= 0) {
         unit->kind = SYMMETRY_RANK;
-        scan_key_drop(key, "rank");
+        key_drop(key, "rank");
     } else if ((unit->id = key_ordinal(key, "src")) >= 0 &&
                (unit->other = key_ordinal(key, "dst")) >= 0 && unit->other != unit->id) {
         unit->kind = SYMMETRY_PAIR;
-        scan_key_drop(key, "src");
-        scan_key_drop(key, "dst");
+        key_drop(key, "src");
+        key_drop(key, "dst");
     } else {
         return false;
     }
@@ -148,9 +148,9 @@ static int append_unit(struct symmetry_unit **units, size_t *n, const struct sym
 
 /* Scratch of one comparison. */
 struct bench_of_judges {
-    struct symmetry_judgement judgement;
-    struct symmetry_value values[SYMMETRY_UNITS_MAX];
-    struct symmetry_unit units[SYMMETRY_UNITS_MAX];
+    struct outlier_judgement judgement;
+    struct outlier_value values[OUTLIER_UNITS_MAX];
+    struct symmetry_unit units[OUTLIER_UNITS_MAX];
     size_t n;
 };
 
@@ -165,8 +165,8 @@ static int judge_units(struct symmetry_comparison *c, struct bench_of_judges *ju
 {
     for (size_t i = 0; i < judges->n; i++)
         judges->values[i] = judges->units[i].value;
-    symmetry_judge(judges->values, judges->n, c->sense, find_judged(c->row)->least,
-                   &judges->judgement);
+    outlier_judge(judges->values, judges->n, c->sense, find_judged(c->row)->least,
+                  &judges->judgement);
     int rc = 0;
     for (size_t i = 0; i < judges->n && !rc; i++) {
         judges->units[i].ratio = judges->judgement.unit[i].ratio;
@@ -195,7 +195,7 @@ static void note_judgement(struct symmetry_comparison *c, const struct bench_of_
 
 static bool is_better(const struct symmetry_comparison *c, double a, double b)
 {
-    return c->sense == SYMMETRY_LOWER ? a < b : a > b;
+    return c->sense == OUTLIER_LOWER ? a < b : a > b;
 }
 
 /* Whether `view`, such as "all pairs from 3", has the pair. */
@@ -234,7 +234,7 @@ static void add_view(const struct symmetry_comparison *c, struct bench_of_judges
             view->value = pair->value;
         return;
     }
-    if (judges->n < SYMMETRY_UNITS_MAX)
+    if (judges->n < OUTLIER_UNITS_MAX)
         judges->units[judges->n++] =
             (struct symmetry_unit){.kind = kind, .id = id, .other = -1, .value = pair->value};
 }
@@ -257,7 +257,7 @@ static int judge_views(struct symmetry_comparison *c, enum symmetry_kind kind,
     if (judges->n < 3)
         return 0;
     int rc = judge_units(c, judges);
-    if (judges->judgement.verdict == SYMMETRY_SPLIT && c->verdict != SYMMETRY_SPLIT)
+    if (judges->judgement.verdict == OUTLIER_SPLIT && c->verdict != OUTLIER_SPLIT)
         note_judgement(c, judges);
     return rc;
 }
@@ -269,20 +269,20 @@ static int judge_pairs(struct symmetry_comparison *c, struct bench_of_judges *ju
     for (size_t i = 0; i < sizeof(views) / sizeof(views[0]) && !rc; i++)
         rc = judge_views(c, views[i], judges);
     judges->n = 0;
-    for (size_t i = 0; i < c->n && judges->n < SYMMETRY_UNITS_MAX; i++)
+    for (size_t i = 0; i < c->n && judges->n < OUTLIER_UNITS_MAX; i++)
         if (!is_named(c, &c->units[i]))
             judges->units[judges->n++] = c->units[i];
     if (!rc)
         rc = judge_units(c, judges);
     /* What GPUs say of a split tells more than what their pairs do, and pairs may hide it. */
-    if (c->verdict != SYMMETRY_SPLIT || c->nodd)
+    if (c->verdict != OUTLIER_SPLIT || c->nodd)
         note_judgement(c, judges);
     return rc;
 }
 
 static int judge_plain(struct symmetry_comparison *c, struct bench_of_judges *judges)
 {
-    judges->n = c->n < SYMMETRY_UNITS_MAX ? c->n : SYMMETRY_UNITS_MAX;
+    judges->n = c->n < OUTLIER_UNITS_MAX ? c->n : OUTLIER_UNITS_MAX;
     memcpy(judges->units, c->units, judges->n * sizeof(*judges->units));
     int rc = judge_units(c, judges);
     memcpy(c->units, judges->units, judges->n * sizeof(*judges->units));
@@ -294,7 +294,7 @@ static int judge_comparison(struct symmetry_comparison *c, struct bench_of_judge
 {
     int rc = c->kind == SYMMETRY_PAIR ? judge_pairs(c, judges) : judge_plain(c, judges);
     if (c->nodd) {
-        c->verdict = SYMMETRY_ODD;
+        c->verdict = OUTLIER_ODD;
         qsort(c->odd, c->nodd, sizeof(*c->odd), compare_odd);
     }
     return rc;

@@ -34,17 +34,17 @@ const char *symmetry_kind_name(enum symmetry_kind kind); /* "gpu", "rank", "pair
 struct symmetry_unit {
     enum symmetry_kind kind;
     int id, other; /* other: of a pair; of a GPU the node, where several of a distance are; or -1 */
-    struct symmetry_value value;
+    struct outlier_value value;
     double ratio, z;
 };
 
 struct symmetry_comparison {
     const struct row *row; /* one of them: its arm, metric, unit; borrowed */
     enum symmetry_kind kind;
-    enum symmetry_sense sense;
+    enum outlier_sense sense;
     char key[VALUE_KEY_MAX]; /* without the unit: "dir=h2d;mem=pinned;distance=10" */
-    enum symmetry_verdict verdict;
-    double typical, spread; /* as in struct symmetry_judgement */
+    enum outlier_verdict verdict;
+    double typical, spread; /* as in struct outlier_judgement */
     size_t nlow;
     size_t njudged; /* units that the verdict is on: those below, or GPUs of pairs */
     struct symmetry_unit least, most; /* of them, by value */

@@ -21,7 +21,7 @@
 /* One governor for all CPUs, or "mixed". */
 static void read_governor(const char *root, char *out, size_t size)
 {
-    char path[PATH_MAX], governor[ENV_TEXT_MAX];
+    char path[PATH_MAX], governor[PROC_TEXT_MAX];
     (void)snprintf(path, sizeof(path), "%s/sys/devices/system/cpu/cpufreq", root);
     DIR *dir = opendir(path);
     out[0] = '\0';
@@ -30,9 +30,9 @@ static void read_governor(const char *root, char *out, size_t size)
             continue;
         (void)snprintf(path, sizeof(path), "/sys/devices/system/cpu/cpufreq/%s/scaling_governor",
                        entry->d_name);
-        if (!env_read_text(root, path, governor, sizeof(governor)))
+        if (!proc_read_text(root, path, governor, sizeof(governor)))
             continue;
-        env_copy_text(out, size, out[0] && strcmp(out, governor) != 0 ? "mixed" : governor);
+        proc_copy_text(out, size, out[0] && strcmp(out, governor) != 0 ? "mixed" : governor);
     }
     if (dir)
         (void)closedir(dir);
@@ -40,22 +40,22 @@ static void read_governor(const char *root, char *out, size_t size)
 
 static double read_boost(const char *root)
 {
-    double no_turbo = env_read_number(root, "/sys/devices/system/cpu/intel_pstate/no_turbo");
+    double no_turbo = proc_read_number(root, "/sys/devices/system/cpu/intel_pstate/no_turbo");
     if (!isnan(no_turbo))
         return no_turbo == 0;
-    return env_read_number(root, "/sys/devices/system/cpu/cpufreq/boost");
+    return proc_read_number(root, "/sys/devices/system/cpu/cpufreq/boost");
 }
 
 /* "always [madvise] never" -> "madvise" */
 static void read_thp(const char *root, char *out, size_t size)
 {
-    char text[ENV_TEXT_MAX];
-    (void)env_read_text(root, "/sys/kernel/mm/transparent_hugepage/enabled", text, sizeof(text));
+    char text[PROC_TEXT_MAX];
+    (void)proc_read_text(root, "/sys/kernel/mm/transparent_hugepage/enabled", text, sizeof(text));
     char *open = strchr(text, '['), *close = strchr(text, ']');
     out[0] = '\0';
     if (open && close > open) {
         *close = '\0';
-        env_copy_text(out, size, open + 1);
+        proc_copy_text(out, size, open + 1);
     }
 }
 
@@ -74,7 +74,7 @@ static void read_cpuid(struct environment *env)
     memcpy(signature, &ebx, 4);
     memcpy(signature + 4, &ecx, 4);
     memcpy(signature + 8, &edx, 4);
-    env_copy_text(env->hypervisor, sizeof(env->hypervisor), signature);
+    proc_copy_text(env->hypervisor, sizeof(env->hypervisor), signature);
 #else
     (void)env;
 #endif
@@ -84,14 +84,14 @@ static void read_hypervisor(const char *root, struct environment *env)
 {
     char flags[4096];
     env->virtual_machine = NAN;
-    if (env_read_field(root, "/proc/cpuinfo", "flags", ':', flags, sizeof(flags)))
+    if (proc_read_field(root, "/proc/cpuinfo", "flags", ':', flags, sizeof(flags)))
         env->virtual_machine = strstr(flags, "hypervisor") != NULL;
     if (!root[0])
         read_cpuid(env);
-    (void)env_read_text(root, "/sys/class/dmi/id/sys_vendor", env->machine_vendor,
-                        sizeof(env->machine_vendor));
-    (void)env_read_text(root, "/sys/class/dmi/id/product_name", env->machine_product,
-                        sizeof(env->machine_product));
+    (void)proc_read_text(root, "/sys/class/dmi/id/sys_vendor", env->machine_vendor,
+                         sizeof(env->machine_vendor));
+    (void)proc_read_text(root, "/sys/class/dmi/id/product_name", env->machine_product,
+                         sizeof(env->machine_product));
 }
 
 static double memlock_limit_bytes(void)
@@ -138,20 +138,20 @@ static void gather_variables(struct environment *env)
 static void gather_settings(const char *root, struct environment *env)
 {
     char text[64];
-    (void)env_read_field(root, "/etc/os-release", "PRETTY_NAME", '=', env->os, sizeof(env->os));
-    (void)env_read_field(root, "/proc/cpuinfo", "model name", ':', env->cpu_model,
-                         sizeof(env->cpu_model));
-    (void)env_read_field(root, "/proc/cpuinfo", "microcode", ':', env->microcode,
-                         sizeof(env->microcode));
+    (void)proc_read_field(root, "/etc/os-release", "PRETTY_NAME", '=', env->os, sizeof(env->os));
+    (void)proc_read_field(root, "/proc/cpuinfo", "model name", ':', env->cpu_model,
+                          sizeof(env->cpu_model));
+    (void)proc_read_field(root, "/proc/cpuinfo", "microcode", ':', env->microcode,
+                          sizeof(env->microcode));
     read_governor(root, env->governor, sizeof(env->governor));
     env->boost = read_boost(root);
     read_thp(root, env->thp, sizeof(env->thp));
-    env->numa_balancing = env_read_number(root, "/proc/sys/kernel/numa_balancing");
-    env->swappiness = env_read_number(root, "/proc/sys/vm/swappiness");
-    env->perf_event_paranoid = env_read_number(root, "/proc/sys/kernel/perf_event_paranoid");
-    (void)env_read_text(root, "/sys/devices/system/clocksource/clocksource0/current_clocksource",
-                        env->clocksource, sizeof(env->clocksource));
-    bool known = env_read_field(root, "/proc/meminfo", "MemTotal", ':', text, sizeof(text));
+    env->numa_balancing = proc_read_number(root, "/proc/sys/kernel/numa_balancing");
+    env->swappiness = proc_read_number(root, "/proc/sys/vm/swappiness");
+    env->perf_event_paranoid = proc_read_number(root, "/proc/sys/kernel/perf_event_paranoid");
+    (void)proc_read_text(root, "/sys/devices/system/clocksource/clocksource0/current_clocksource",
+                         env->clocksource, sizeof(env->clocksource));
+    bool known = proc_read_field(root, "/proc/meminfo", "MemTotal", ':', text, sizeof(text));
     env->memory_bytes = known ? strtod(text, NULL) * 1024 : NAN;
     read_hypervisor(root, env);
     cgroup_read(root, &env->cgroup);
@@ -162,20 +162,20 @@ void env_gather(const struct env_request *request, struct environment *env)
     memset(env, 0, sizeof(*env));
     struct utsname names;
     if (uname(&names) == 0) {
-        env_copy_text(env->hostname, sizeof(env->hostname), names.nodename);
-        env_copy_text(env->kernel, sizeof(env->kernel), names.release);
-        env_copy_text(env->arch, sizeof(env->arch), names.machine);
+        proc_copy_text(env->hostname, sizeof(env->hostname), names.nodename);
+        proc_copy_text(env->kernel, sizeof(env->kernel), names.release);
+        proc_copy_text(env->arch, sizeof(env->arch), names.machine);
     }
     gather_settings(request->root ? request->root : "", env);
     env->memlock_bytes = memlock_limit_bytes();
-    env_copy_text(env->glibc, sizeof(env->glibc), gnu_get_libc_version());
+    proc_copy_text(env->glibc, sizeof(env->glibc), gnu_get_libc_version());
 #ifdef __clang__
-    env_copy_text(env->compiler, sizeof(env->compiler), __VERSION__);
+    proc_copy_text(env->compiler, sizeof(env->compiler), __VERSION__);
 #else
-    env_copy_text(env->compiler, sizeof(env->compiler), "gcc " __VERSION__);
+    proc_copy_text(env->compiler, sizeof(env->compiler), "gcc " __VERSION__);
 #endif
-    env_copy_text(env->driver, sizeof(env->driver), request->driver ? request->driver : "");
-    env_copy_text(env->cuda, sizeof(env->cuda), request->cuda ? request->cuda : "");
+    proc_copy_text(env->driver, sizeof(env->driver), request->driver ? request->driver : "");
+    proc_copy_text(env->cuda, sizeof(env->cuda), request->cuda ? request->cuda : "");
     gather_variables(env);
 }
 
@@ -191,7 +191,7 @@ void env_free(struct environment *env)
 
 char *env_host_label(const struct environment *env, char label[ENV_HOST_LABEL_MAX])
 {
-    env_copy_text(label, ENV_HOST_LABEL_MAX, env->hostname[0] ? env->hostname : "host");
+    proc_copy_text(label, ENV_HOST_LABEL_MAX, env->hostname[0] ? env->hostname : "host");
     for (char *at = label; *at; at++)
         if (!(isalnum((unsigned char)*at) && (unsigned char)*at < 0x80) && !strchr("._-", *at))
             *at = '-';

@@ -15,31 +15,31 @@
 enum { ENV_HOST_LABEL_MAX = 65 };
 
 struct environment {
-    char hostname[ENV_TEXT_MAX];
-    char os[ENV_TEXT_MAX];     /* PRETTY_NAME of os-release */
-    char kernel[ENV_TEXT_MAX]; /* release, such as "6.1.0-18-amd64" */
-    char arch[ENV_TEXT_MAX];   /* "x86_64" */
-    char cpu_model[ENV_TEXT_MAX];
-    char microcode[ENV_TEXT_MAX];
-    char governor[ENV_TEXT_MAX];        /* "mixed" when the CPUs differ */
-    double boost;                       /* 1 = clocks may rise above nominal, 0 = not */
-    char thp[ENV_TEXT_MAX];             /* transparent huge pages: always, madvise or never */
-    double numa_balancing;              /* kernel.numa_balancing */
-    double swappiness;                  /* vm.swappiness */
-    double perf_event_paranoid;         /* kernel.perf_event_paranoid */
-    double memory_bytes;                /* MemTotal; grows with use on some VMs */
-    double memlock_bytes;               /* soft limit of locked memory; infinite = no limit */
-    char clocksource[ENV_TEXT_MAX];     /* "tsc", "kvm-clock" */
-    double virtual_machine;             /* 1 = a hypervisor shows itself, 0 = none does */
-    char hypervisor[ENV_TEXT_MAX];      /* its CPUID signature, such as "KVMKVMKVM" */
-    char machine_vendor[ENV_TEXT_MAX];  /* DMI sys_vendor */
-    char machine_product[ENV_TEXT_MAX]; /* DMI product_name */
+    char hostname[PROC_TEXT_MAX];
+    char os[PROC_TEXT_MAX];     /* PRETTY_NAME of os-release */
+    char kernel[PROC_TEXT_MAX]; /* release, such as "6.1.0-18-amd64" */
+    char arch[PROC_TEXT_MAX];   /* "x86_64" */
+    char cpu_model[PROC_TEXT_MAX];
+    char microcode[PROC_TEXT_MAX];
+    char governor[PROC_TEXT_MAX];        /* "mixed" when the CPUs differ */
+    double boost;                        /* 1 = clocks may rise above nominal, 0 = not */
+    char thp[PROC_TEXT_MAX];             /* transparent huge pages: always, madvise or never */
+    double numa_balancing;               /* kernel.numa_balancing */
+    double swappiness;                   /* vm.swappiness */
+    double perf_event_paranoid;          /* kernel.perf_event_paranoid */
+    double memory_bytes;                 /* MemTotal; grows with use on some VMs */
+    double memlock_bytes;                /* soft limit of locked memory; infinite = no limit */
+    char clocksource[PROC_TEXT_MAX];     /* "tsc", "kvm-clock" */
+    double virtual_machine;              /* 1 = a hypervisor shows itself, 0 = none does */
+    char hypervisor[PROC_TEXT_MAX];      /* its CPUID signature, such as "KVMKVMKVM" */
+    char machine_vendor[PROC_TEXT_MAX];  /* DMI sys_vendor */
+    char machine_product[PROC_TEXT_MAX]; /* DMI product_name */
     struct cgroup_limits cgroup;
-    char glibc[ENV_TEXT_MAX];
-    char compiler[ENV_TEXT_MAX]; /* that built this program */
-    char driver[ENV_TEXT_MAX];   /* of the GPUs */
-    char cuda[ENV_TEXT_MAX];     /* runtime this program is linked with */
-    char nccl[ENV_TEXT_MAX];     /* that workers loaded: filled by who has their results */
+    char glibc[PROC_TEXT_MAX];
+    char compiler[PROC_TEXT_MAX]; /* that built this program */
+    char driver[PROC_TEXT_MAX];   /* of the GPUs */
+    char cuda[PROC_TEXT_MAX];     /* runtime this program is linked with */
+    char nccl[PROC_TEXT_MAX];     /* that workers loaded: filled by who has their results */
     size_t nvariables;
     char **variables; /* owned "NAME=value", sorted: OMP_, GOMP_, KMP_, CUDA_, NCCL_ and kin */
 };

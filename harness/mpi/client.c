@@ -359,10 +359,10 @@ const struct mpi_ops mpi_client_ops = {
 
 /* ---- the worker ---- */
 
-int mpi_client_serve(int arena_fd, int event_fd, unsigned index, struct err *err)
+int mpi_client_serve(int shared_fd, int event_fd, unsigned index, struct err *err)
 {
     char msg[200] = "";
-    const int fds[MPI_LINK_FDS] = {arena_fd, event_fd};
+    const int fds[MPI_LINK_FDS] = {shared_fd, event_fd};
     struct mpi_link_reply reply;
     int rc = ask(&(struct mpi_link_call){.kind = MPI_LINK_SERVE, .index = index}, fds, &reply, msg,
                  sizeof(msg));

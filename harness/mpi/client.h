@@ -37,10 +37,10 @@ void mpi_client_share_cpus(void);
 void mpi_client_watch(int fd);
 
 /*
- * Makes a thread of it worker `index` of the arena: one at a time. Rounds share the process, as MPI
- * can be started only once for a rank.
+ * Makes a thread of it worker `index` of the shared memory: one at a time. Rounds share the
+ * process, as MPI can be started only once for a rank.
  */
-int mpi_client_serve(int arena_fd, int event_fd, unsigned index, struct err *err);
+int mpi_client_serve(int shared_fd, int event_fd, unsigned index, struct err *err);
 
 /* True when that worker has come to its end, or the process has. */
 bool mpi_client_joined(void);

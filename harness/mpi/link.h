@@ -14,7 +14,7 @@ enum mpi_link_kind {
     MPI_LINK_SEND,    /* a message's payload follows; no reply */
     MPI_LINK_RECEIVE, /* begins to receive one of `bytes`; no reply */
     MPI_LINK_POLL,    /* which messages are done, or have failed? */
-    MPI_LINK_SERVE,   /* become worker `index` of an arena; brings its memfd and eventfd */
+    MPI_LINK_SERVE,   /* become worker `index` of shared memory; brings its memfd and eventfd */
     MPI_LINK_JOIN,    /* has that worker come to its end? */
     MPI_LINK_END,     /* finalize, reply, exit */
     MPI_LINK_ABORT,   /* MPI_Abort with `code`: no reply */

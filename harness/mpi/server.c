@@ -35,7 +35,7 @@ struct server {
     unsigned nmessages;
     char failure[200]; /* of the first message that failed */
     /* The worker. */
-    struct arena *arena; /* NULL = there is none */
+    struct shared *shared; /* NULL = there is none */
     unsigned index;
     pthread_t thread;
     _Atomic bool ended;
@@ -194,7 +194,7 @@ static int poll_messages(struct server *server)
 static void *work(void *arg)
 {
     struct server *server = arg;
-    struct arena_worker *slot = &server->arena->worker[server->index];
+    struct shared_worker *slot = &server->shared->worker[server->index];
     enum worker_state end = launch_bind(&slot->plan, &slot->err);
     if (end == WORKER_LAUNCHED && !server->world.threads) {
         (void)err_set(&slot->err, -ENOTSUP,
@@ -202,29 +202,29 @@ static void *work(void *arg)
         end = WORKER_SKIPPED;
     }
     if (end == WORKER_LAUNCHED)
-        worker_serve(bench_find(server->benches, slot->bench), server->arena, server->index,
+        worker_serve(bench_find(server->benches, slot->bench), server->shared, server->index,
                      server->ops);
     else
-        arena_set_state(server->arena, slot, end);
+        shared_set_state(server->shared, slot, end);
     atomic_store(&server->ended, true);
-    arena_wake(server->arena);
+    shared_wake(server->shared);
     return NULL;
 }
 
-static int begin_work(struct server *server, unsigned index, int arena_fd, struct err *err)
+static int begin_work(struct server *server, unsigned index, int shared_fd, struct err *err)
 {
-    if (server->arena)
+    if (server->shared)
         return err_set(err, -EBUSY, "the worker of an earlier arm is still there");
-    server->arena = arena_attach(arena_fd, err);
-    if (!server->arena)
+    server->shared = shared_attach(shared_fd, err);
+    if (!server->shared)
         return err->code;
     server->index = index;
     atomic_store(&server->ended, false);
     int error = pthread_create(&server->thread, NULL, work, server);
     if (!error)
         return 0;
-    arena_destroy(server->arena);
-    server->arena = NULL;
+    shared_destroy(server->shared);
+    server->shared = NULL;
     return err_sys(err, -error, "cannot start a thread for the worker");
 }
 
@@ -232,7 +232,7 @@ static int serve(struct server *server, const struct mpi_link_call *call, const 
 {
     struct err err = {0};
     struct mpi_link_reply reply = {0};
-    arena_wake_through(fds[1]);
+    shared_wake_through(fds[1]);
     reply.rc = begin_work(server, call->index, fds[0], &err);
     (void)close(fds[0]);
     (void)snprintf(reply.msg, sizeof(reply.msg), "%s", err.msg);
@@ -241,11 +241,11 @@ static int serve(struct server *server, const struct mpi_link_call *call, const 
 
 static int join(struct server *server)
 {
-    struct mpi_link_reply reply = {.done = !server->arena || atomic_load(&server->ended)};
-    if (server->arena && reply.done) {
+    struct mpi_link_reply reply = {.done = !server->shared || atomic_load(&server->ended)};
+    if (server->shared && reply.done) {
         (void)pthread_join(server->thread, NULL);
-        arena_destroy(server->arena);
-        server->arena = NULL;
+        shared_destroy(server->shared);
+        server->shared = NULL;
     }
     return reply_with(server, reply, NULL);
 }

@@ -12,13 +12,13 @@
 #include "harness/run/result.h"
 
 /* As long as the reason of a row is told. */
-enum { REPORT_REASON_MOST = 70 };
+enum { DAT_REASON_MOST = 70 };
 
 /* What all figures are made from; borrowed. */
-struct report {
+struct figure_data {
     const struct result *result;
     const struct rows *rows;
-    const struct summary *summary; /* of the same result */
+    const struct rounds *rounds; /* of the same result */
     const char *host;
 };
 
@@ -26,55 +26,52 @@ struct report {
  * Writers of one file. They return 0, -ENOMEM, or -ENODATA with a reason when there is nothing to
  * draw; whether the bytes arrived is for the caller to ask of `out`.
  */
-typedef int report_writer(const struct report *report, FILE *out, struct err *err);
+typedef int figure_writer(const struct figure_data *data, FILE *out, struct err *err);
 /* steps.c, occupancy.c */
-report_writer report_write_efficiency, report_write_step_time, report_write_loss,
-    report_write_occupancy;
+figure_writer figure_efficiency, figure_step_time, figure_loss, figure_occupancy;
 /* Of scans: scans.c, heat.c. */
-report_writer report_write_latency_curve, report_write_loaded_latency, report_write_bandwidth,
-    report_write_cache_thrash, report_write_core_to_core, report_write_smt_pairs,
-    report_write_numa_bandwidth, report_write_numa_latency, report_write_gpu_copy,
-    report_write_host_copy;
+figure_writer figure_latency_curve, figure_loaded_latency, figure_bandwidth, figure_cache_thrash,
+    figure_core_to_core, figure_smt_pairs, figure_numa_bandwidth, figure_numa_latency,
+    figure_gpu_copy, figure_host_copy;
 /* by_size.c */
-report_writer report_write_collective_bandwidth, report_write_collective_latency,
-    report_write_retention;
+figure_writer figure_collective_bandwidth, figure_collective_latency, figure_retention;
 
 /* At most `most` characters of a text; what is not in [A-Za-z0-9 ._:/()+,-] becomes '_'. */
-void report_put_clean(FILE *out, const char *text, size_t most);
+void dat_put_clean(FILE *out, const char *text, size_t most);
 
 /*
- * Writes ` "text"`, safe inside a data file: see report_put_clean.
+ * Writes ` "text"`, safe inside a data file: see dat_put_clean.
  */
-void report_put_text(FILE *out, const char *text, size_t most);
+void dat_put_text(FILE *out, const char *text, size_t most);
 
 /*
  * Block 0 up to the footnote: ` "TITLE" "SUBTITLE" "FOOTNOTE"`, with what the run says of itself
  * and the placements that this machine cannot express. `workers` 0: the figure has several.
  */
-void report_put_heading(const struct report *report, const char *what, unsigned workers,
-                        const char *how, FILE *out);
+void dat_put_heading(const struct figure_data *data, const char *what, unsigned workers,
+                     const char *how, FILE *out);
 
 /* "WHAT. Medians and 95 percent intervals over 3 rounds": for `how`. Returns buf. */
-const char *report_say_rounds(const struct report *report, const char *what, char *buf,
-                              size_t size);
+const char *dat_say_rounds(const struct figure_data *data, const char *what, char *buf,
+                           size_t size);
 
 /*
  * The same for a figure of scans, without the device. The footnote says when `arm`, the one that
  * is shown, is noisy; `rest` goes behind that.
  */
-void report_put_scan_heading(const struct report *report, const struct arm *arm, const char *what,
-                             const char *how, const char *rest, FILE *out);
+void dat_put_scan_heading(const struct figure_data *data, const struct arm *arm, const char *what,
+                          const char *how, const char *rest, FILE *out);
 
 /*
  * gnuplot does not count empty blocks, so each one starts with a line that draws nothing; one with
  * text above the upper edge, as gnuplot 5.4 crashes when no label of a plot has a place.
  */
-void report_start_block(FILE *out, const char *nothing);
+void dat_start_block(FILE *out, const char *nothing);
 
 /* "\n\n": ends a block of a .dat file. */
-void report_end_block(FILE *out);
+void dat_end_block(FILE *out);
 
 /* The largest 1, 2 or 5 times a power of ten that is <= value, or the smallest that is >= it. */
-double report_round_125(double value, bool up);
+double dat_round_125(double value, bool up);
 
 #endif

@@ -22,52 +22,51 @@ static const struct figure {
     const char *needs; /* a metric of which a scan has a row, "METRIC;PART": with that part in its
                           key; NULL = the run has steps */
     const char *script;
-    report_writer *write;
+    figure_writer *write;
 } figures[] = {
-    {"occupancy", NULL, plot_occupancy_gp, report_write_occupancy},
-    {"step_time", NULL, plot_step_time_gp, report_write_step_time},
-    {"efficiency", NULL, plot_efficiency_gp, report_write_efficiency},
-    {"loss", NULL, plot_loss_gp, report_write_loss},
-    {"core_to_core", "pair_latency", plot_heat_map_gp, report_write_core_to_core},
-    {"smt_pairs", "pair_slowdown", plot_heat_map_gp, report_write_smt_pairs},
-    {"numa_bandwidth", "node_bandwidth", plot_heat_map_gp, report_write_numa_bandwidth},
-    {"numa_latency", "node_latency", plot_heat_map_gp, report_write_numa_latency},
-    {"gpu_copy", "peer_access", plot_heat_map_gp, report_write_gpu_copy},
-    {"host_copy", "copy_bandwidth", plot_heat_map_gp, report_write_host_copy},
-    {"latency_curve", "latency", plot_latency_curve_gp, report_write_latency_curve},
-    {"loaded_latency", "loaded_latency", plot_loaded_latency_gp, report_write_loaded_latency},
-    {"bandwidth", "bandwidth", plot_bandwidth_gp, report_write_bandwidth},
-    {"cache_thrash", "victim_slowdown", plot_cache_thrash_gp, report_write_cache_thrash},
-    {"collective_bandwidth", "collective_busbw", plot_by_size_gp,
-     report_write_collective_bandwidth},
-    {"collective_latency", "collective_latency", plot_by_size_gp, report_write_collective_latency},
-    {"retention", "retention;size", plot_by_size_gp, report_write_retention},
+    {"occupancy", NULL, plot_occupancy_gp, figure_occupancy},
+    {"step_time", NULL, plot_step_time_gp, figure_step_time},
+    {"efficiency", NULL, plot_efficiency_gp, figure_efficiency},
+    {"loss", NULL, plot_loss_gp, figure_loss},
+    {"core_to_core", "pair_latency", plot_heat_map_gp, figure_core_to_core},
+    {"smt_pairs", "pair_slowdown", plot_heat_map_gp, figure_smt_pairs},
+    {"numa_bandwidth", "node_bandwidth", plot_heat_map_gp, figure_numa_bandwidth},
+    {"numa_latency", "node_latency", plot_heat_map_gp, figure_numa_latency},
+    {"gpu_copy", "peer_access", plot_heat_map_gp, figure_gpu_copy},
+    {"host_copy", "copy_bandwidth", plot_heat_map_gp, figure_host_copy},
+    {"latency_curve", "latency", plot_latency_curve_gp, figure_latency_curve},
+    {"loaded_latency", "loaded_latency", plot_loaded_latency_gp, figure_loaded_latency},
+    {"bandwidth", "bandwidth", plot_bandwidth_gp, figure_bandwidth},
+    {"cache_thrash", "victim_slowdown", plot_cache_thrash_gp, figure_cache_thrash},
+    {"collective_bandwidth", "collective_busbw", plot_by_size_gp, figure_collective_bandwidth},
+    {"collective_latency", "collective_latency", plot_by_size_gp, figure_collective_latency},
+    {"retention", "retention;size", plot_by_size_gp, figure_retention},
 };
 enum { FIGURES = sizeof(figures) / sizeof(figures[0]) };
 
-static bool has_values(const struct report *report, const char *needs)
+static bool has_values(const struct figure_data *data, const char *needs)
 {
     char metric[VALUE_KEY_MAX], key[VALUE_KEY_MAX], value[VALUE_KEY_MAX];
     const char *part = strchr(needs, ';');
     (void)snprintf(metric, sizeof(metric), "%.*s", (int)strcspn(needs, ";"), needs);
-    for (size_t i = 0; i < report->result->narms; i++) {
+    for (size_t i = 0; i < data->result->narms; i++) {
         size_t at = 0;
-        const struct arm *arm = &report->result->arms[i];
+        const struct arm *arm = &data->result->arms[i];
         for (const struct row *row;
-             arm->bench->scan && (row = scan_next(report->rows, arm, metric, &at));)
-            if (!part || scan_key_get(scan_key(row, key), part + 1, value))
+             arm->bench->scan && (row = key_next_row(data->rows, arm, metric, &at));)
+            if (!part || key_get(key_copy(row, key), part + 1, value))
                 return true;
     }
     return false;
 }
 
 /* Whether the run measured what the figure shows: others are not missing, but out of place. */
-static bool is_wanted(const struct report *report, const struct figure *figure)
+static bool is_wanted(const struct figure_data *data, const struct figure *figure)
 {
     if (figure->needs)
-        return has_values(report, figure->needs);
-    for (size_t i = 0; i < report->result->narms; i++)
-        if (!report->result->arms[i].bench->scan)
+        return has_values(data, figure->needs);
+    for (size_t i = 0; i < data->result->narms; i++)
+        if (!data->result->arms[i].bench->scan)
             return true;
     return false;
 }
@@ -78,14 +77,14 @@ static void remove_pictures(int dir_fd, const char *name)
     plot_files_remove(dir_fd, name, ".png");
 }
 
-/* What is there after report_remove is not ours. */
+/* What is there after figures_remove is not ours. */
 static bool is_taken(int dir_fd, const char *name)
 {
     return plot_files_has(dir_fd, name, ".dat") || plot_files_has(dir_fd, name, ".svg") ||
            plot_files_has(dir_fd, name, ".png");
 }
 
-static int write_data(const struct report *report, const struct figure *figure, int dir_fd,
+static int write_data(const struct figure_data *data, const struct figure *figure, int dir_fd,
                       struct err *err)
 {
     int fd = plot_files_memory(err);
@@ -96,7 +95,7 @@ static int write_data(const struct report *report, const struct figure *figure, 
         (void)close(fd);
         return err_set(err, -ENOMEM, "no memory for plots/%s.dat", figure->name);
     }
-    int rc = figure->write(report, out, err);
+    int rc = figure->write(data, out, err);
     if (!rc && (fflush(out) || ferror(out)))
         rc = err_set(err, -ENOMEM, "no memory for plots/%s.dat", figure->name);
     if (!rc)
@@ -111,19 +110,19 @@ static struct gnuplot_job job_of(const struct figure *figure)
 }
 
 /* Writes all data files; jobs are the figures that have something to show. */
-static int write_all_data(const struct report *report, int dir_fd,
+static int write_all_data(const struct figure_data *data, int dir_fd,
                           struct gnuplot_job jobs[static FIGURES], size_t *njobs, struct err *err)
 {
     for (size_t i = 0; i < FIGURES; i++) {
         struct err why;
-        if (!is_wanted(report, &figures[i]))
+        if (!is_wanted(data, &figures[i]))
             continue;
         if (is_taken(dir_fd, figures[i].name)) {
             log_warn("no plot of %s: plots/ has a file of that name that is not of a run",
                      figures[i].name);
             continue;
         }
-        int rc = write_data(report, &figures[i], dir_fd, &why);
+        int rc = write_data(data, &figures[i], dir_fd, &why);
         if (rc == -ENODATA)
             log_info("no plot of %s: %s", figures[i].name, why.msg);
         else if (rc)
@@ -145,9 +144,9 @@ static int draw(int dir_fd, struct gnuplot_job *jobs, size_t njobs, struct signa
     return rc;
 }
 
-void report_remove(int out_dir_fd)
+void figures_remove(int directory_fd)
 {
-    int dir_fd = plot_files_open(out_dir_fd, false, NULL);
+    int dir_fd = plot_files_open(directory_fd, false, NULL);
     if (dir_fd < 0)
         return;
     for (size_t i = 0; i < FIGURES; i++) {
@@ -155,11 +154,11 @@ void report_remove(int out_dir_fd)
         plot_files_remove(dir_fd, figures[i].name, ".dat");
     }
     (void)close(dir_fd);
-    (void)unlinkat(out_dir_fd, "plots", AT_REMOVEDIR);
+    (void)unlinkat(directory_fd, "plots", AT_REMOVEDIR);
 }
 
-int report_redraw(int plots_fd, struct signals *signals, void (*drawn)(void *arg, const char *name),
-                  void *arg, struct err *err)
+int figures_redraw(int plots_fd, struct signals *signals,
+                   void (*drawn)(void *arg, const char *name), void *arg, struct err *err)
 {
     struct gnuplot_job jobs[FIGURES];
     size_t njobs = 0;
@@ -175,28 +174,28 @@ int report_redraw(int plots_fd, struct signals *signals, void (*drawn)(void *arg
     return rc;
 }
 
-int report_plots(const struct result *result, const struct rows *rows, const char *title_host,
-                 int out_dir_fd, struct signals *signals, struct err *err)
+int figures_draw(const struct result *result, const struct rows *rows, const char *title_host,
+                 int directory_fd, struct signals *signals, struct err *err)
 {
-    int dir_fd = plot_files_open(out_dir_fd, true, err);
+    int dir_fd = plot_files_open(directory_fd, true, err);
     if (dir_fd < 0)
         return dir_fd;
-    struct summary summary = {0};
+    struct rounds rounds = {0};
     struct gnuplot_job jobs[FIGURES];
     size_t njobs = 0;
-    int rc = summary_make(result, &summary, err);
+    int rc = rounds_make(result, &rounds, err);
     if (rc)
-        goto free_summary;
-    struct report report = {result, rows, &summary, title_host};
-    rc = write_all_data(&report, dir_fd, jobs, &njobs, err);
+        goto free_rounds;
+    struct figure_data data = {result, rows, &rounds, title_host};
+    rc = write_all_data(&data, dir_fd, jobs, &njobs, err);
     if (!rc)
         rc = draw(dir_fd, jobs, njobs, signals, err);
     if (rc == -ENOENT) {
         log_info("gnuplot is not installed: no plots; 'contend report DIR' draws them where it is");
         rc = 0;
     }
-free_summary:
-    summary_free(&summary);
+free_rounds:
+    rounds_free(&rounds);
     (void)close(dir_fd);
     return rc;
 }

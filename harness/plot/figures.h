@@ -18,17 +18,17 @@
  * [A-Za-z0-9 ._:/()+,-] becomes '_'. Without gnuplot it says so once, keeps the .dat files and
  * returns 0. Errors: -ENOMEM, those of gnuplot_run, and what writing the files gives; a figure that
  * failed leaves neither SVG nor PNG, the others are complete. A file of the name of a figure that
- * is there already is not of this run, nor of one that report_remove has removed: it stays, and
+ * is there already is not of this run, nor of one that figures_remove has removed: it stays, and
  * the figure is left out. `signals` (or NULL) end the drawing at once, with -EINTR.
  */
-int report_plots(const struct result *result, const struct rows *rows, const char *title_host,
-                 int out_dir_fd, struct signals *signals, struct err *err);
+int figures_draw(const struct result *result, const struct rows *rows, const char *title_host,
+                 int directory_fd, struct signals *signals, struct err *err);
 
 /*
  * Removes every figure of an earlier run, and plots/ where nothing else is in it. Where plots is a
  * link nothing is removed.
  */
-void report_remove(int out_dir_fd);
+void figures_remove(int directory_fd);
 
 /*
  * Draws the figures again whose .dat files are in that directory, and calls `drawn` with the name
@@ -36,7 +36,7 @@ void report_remove(int out_dir_fd);
  * as they were. `plots_fd` is of plot_files_open. Errors: -ENODATA there is none, -ENOENT gnuplot
  * is not installed, and as above.
  */
-int report_redraw(int plots_fd, struct signals *signals, void (*drawn)(void *arg, const char *name),
-                  void *arg, struct err *err);
+int figures_redraw(int plots_fd, struct signals *signals,
+                   void (*drawn)(void *arg, const char *name), void *arg, struct err *err);
 
 #endif

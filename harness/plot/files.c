@@ -20,11 +20,11 @@ static void name_file(const char *name, const char *suffix, const char *more,
     (void)snprintf(file, NAME_SIZE, "%s%s%s", name, suffix, more);
 }
 
-int plot_files_open(int out_dir_fd, bool make, struct err *err)
+int plot_files_open(int directory_fd, bool make, struct err *err)
 {
-    if (make && mkdirat(out_dir_fd, "plots", 0755) && errno != EEXIST)
+    if (make && mkdirat(directory_fd, "plots", 0755) && errno != EEXIST)
         return err_sys(err, -errno, "cannot make the directory plots");
-    int dir_fd = openat(out_dir_fd, "plots", O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+    int dir_fd = openat(directory_fd, "plots", O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
     if (dir_fd < 0 && (errno == ENOTDIR || errno == ELOOP))
         return err_set(err, -ENOTDIR, "plots is no directory (a link is not followed)");
     return dir_fd < 0 ? err_sys(err, -errno, "cannot open the directory plots") : dir_fd;

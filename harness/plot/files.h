@@ -20,7 +20,7 @@ enum { PLOT_DATA_MAX_MIB = 64 };
  * Opens plots in the directory of a result, and makes it before where `make` says so. Returns a
  * descriptor, or a negative errno: -ENOENT it is not there, -ENOTDIR it is a link or a file.
  */
-int plot_files_open(int out_dir_fd, bool make, struct err *err);
+int plot_files_open(int directory_fd, bool make, struct err *err);
 
 /* An empty file in memory, gone with its last descriptor; or a negative errno. */
 int plot_files_memory(struct err *err);

@@ -54,7 +54,7 @@ static bool has_parts(const struct heat_map *map, const char *key)
 {
     char value[VALUE_KEY_MAX];
     for (unsigned i = 0; map->only[i]; i += 2)
-        if (!scan_key_get(key, map->only[i], value) || strcmp(value, map->only[i + 1]) != 0)
+        if (!key_get(key, map->only[i], value) || strcmp(value, map->only[i + 1]) != 0)
             return false;
     return true;
 }
@@ -66,7 +66,7 @@ static unsigned find_split(const struct heat_map *map, const char *key)
     unsigned n = 0;
     if (!map->split)
         return 0;
-    bool has = scan_key_get(key, map->split, value);
+    bool has = key_get(key, map->split, value);
     while (map->splits[n] && !(has && strcmp(value, map->splits[n]) == 0))
         n++;
     return n;
@@ -76,9 +76,9 @@ static unsigned find_split(const struct heat_map *map, const char *key)
 static bool read_pair(const struct heat_map *map, const struct row *row, unsigned pair[static AXES])
 {
     char key[VALUE_KEY_MAX];
-    unsigned splits = count_splits(map), split = find_split(map, scan_key(row, key));
+    unsigned splits = count_splits(map), split = find_split(map, key_copy(row, key));
     unsigned most = BITSET_BITS / splits;
-    double x = scan_key_number(key, map->axis[ACROSS]), y = scan_key_number(key, map->axis[DOWN]);
+    double x = key_number(key, map->axis[ACROSS]), y = key_number(key, map->axis[DOWN]);
     if (split == splits || !has_parts(map, key) || !(x >= 0 && x < BITSET_BITS) ||
         !(y >= 0 && y < most))
         return false;
@@ -99,14 +99,14 @@ static double *cell(const struct matrix *matrix, unsigned across, unsigned down)
     return &matrix->value[(size_t)down * matrix->n[ACROSS] + across];
 }
 
-static void fill(const struct report *report, const struct heat_map *map, const struct arm *arm,
+static void fill(const struct figure_data *data, const struct heat_map *map, const struct arm *arm,
                  struct matrix *matrix)
 {
     size_t at = 0;
     unsigned pair[AXES];
     for (size_t i = 0; i < (size_t)matrix->n[ACROSS] * matrix->n[DOWN]; i++)
         matrix->value[i] = NAN;
-    for (const struct row *row; (row = scan_next(report->rows, arm, map->metric, &at));) {
+    for (const struct row *row; (row = key_next_row(data->rows, arm, map->metric, &at));) {
         if (!read_pair(map, row, pair))
             continue;
         unsigned x = matrix->place[ACROSS][pair[ACROSS]], y = matrix->place[DOWN][pair[DOWN]];
@@ -118,12 +118,12 @@ static void fill(const struct report *report, const struct heat_map *map, const 
     matrix->nvalues = stats_sort(matrix->sorted, matrix->nvalues);
 }
 
-static int make_matrix(const struct report *report, const struct heat_map *map,
+static int make_matrix(const struct figure_data *data, const struct heat_map *map,
                        const struct arm *arm, struct matrix *matrix, struct err *err)
 {
     size_t at = 0, rows = 0;
     unsigned pair[AXES];
-    for (const struct row *row; (row = scan_next(report->rows, arm, map->metric, &at));) {
+    for (const struct row *row; (row = key_next_row(data->rows, arm, map->metric, &at));) {
         if (!read_pair(map, row, pair))
             continue;
         for (unsigned axis = 0; axis < AXES; axis++) {
@@ -143,7 +143,7 @@ static int make_matrix(const struct report *report, const struct heat_map *map,
     if (!matrix->value || !matrix->sorted)
         return err_set(err, -ENOMEM, "out of memory for a map of %u by %u", matrix->n[ACROSS],
                        matrix->n[DOWN]);
-    fill(report, map, arm, matrix);
+    fill(data, map, arm, matrix);
     return 0;
 }
 
@@ -181,7 +181,7 @@ static unsigned count_repeats(const struct matrix *matrix)
     return (LINES_WANTED + longer(matrix) - 1) / longer(matrix);
 }
 
-static void put_heat_heading(const struct report *report, const struct heat_map *map,
+static void put_heat_heading(const struct figure_data *data, const struct heat_map *map,
                              const struct arm *arm, const struct matrix *matrix, FILE *out)
 {
     double low, high;
@@ -195,13 +195,13 @@ static void put_heat_heading(const struct report *report, const struct heat_map 
         (void)snprintf(rest, sizeof(rest),
                        "Beyond the scale, in the colour of its end: %zu of %zu values", beyond,
                        matrix->nvalues);
-    report_put_scan_heading(report, arm, map->what, how, rest, out);
+    dat_put_scan_heading(data, arm, map->what, how, rest, out);
     (void)fprintf(out, " %u %.9g %.9g %u", matrix->n[DOWN], low, high, count_repeats(matrix));
-    report_put_text(out, map->unit_label, 60);
-    report_put_text(out, map->label[ACROSS], 60);
-    report_put_text(out, map->label[DOWN], 60);
+    dat_put_text(out, map->unit_label, 60);
+    dat_put_text(out, map->label[ACROSS], 60);
+    dat_put_text(out, map->label[DOWN], 60);
     (void)fprintf(out, " %u\n", matrix->n[ACROSS]);
-    report_end_block(out);
+    dat_end_block(out);
 }
 
 /* "3", or "1 d2h" where the lines are split; "" behind the last. */
@@ -230,20 +230,20 @@ static void put_ticks(const struct heat_map *map, const struct matrix *matrix, F
         (void)fprintf(out, "%u \"%s\" \"%s\"\n", place,
                       name_member(map, matrix, ACROSS, place, across, sizeof(across)),
                       name_member(map, matrix, DOWN, place, down, sizeof(down)));
-    report_end_block(out);
+    dat_end_block(out);
 }
 
 /* Columns: place across, down, value as text. */
 static void put_cells(const struct heat_map *map, const struct matrix *matrix, FILE *out)
 {
-    report_start_block(out, "0 -1 NaN \"\"");
+    dat_start_block(out, "0 -1 NaN \"\"");
     for (unsigned y = 0; y < matrix->n[DOWN] && longer(matrix) <= PRINTED_MOST; y++)
         for (unsigned x = 0; x < matrix->n[ACROSS]; x++) {
             double value = *cell(matrix, x, y);
             if (!isnan(value))
                 (void)fprintf(out, "%u %u %.6g \"%.*f\"\n", x, y, value, map->digits, value);
         }
-    report_end_block(out);
+    dat_end_block(out);
 }
 
 static void put_matrix(const struct matrix *matrix, FILE *out)
@@ -256,21 +256,21 @@ static void put_matrix(const struct matrix *matrix, FILE *out)
         }
         (void)fputc('\n', out);
     }
-    report_end_block(out);
+    dat_end_block(out);
 }
 
-static int write_heat_map(const struct report *report, const struct heat_map *map, FILE *out,
+static int write_heat_map(const struct figure_data *data, const struct heat_map *map, FILE *out,
                           struct err *err)
 {
-    const struct arm *arm = scan_find_arm(report->result, report->rows, map->metric);
+    const struct arm *arm = key_find_arm(data->result, data->rows, map->metric);
     if (!arm)
         return err_set(err, -ENODATA, "the run has no value of %s", map->metric);
     struct matrix *matrix = calloc(1, sizeof(*matrix));
     if (!matrix)
         return err_set(err, -ENOMEM, "out of memory for a map of %s", map->metric);
-    int rc = make_matrix(report, map, arm, matrix, err);
+    int rc = make_matrix(data, map, arm, matrix, err);
     if (!rc) {
-        put_heat_heading(report, map, arm, matrix, out);
+        put_heat_heading(data, map, arm, matrix, out);
         put_ticks(map, matrix, out);
         put_cells(map, matrix, out);
         put_matrix(matrix, out);
@@ -281,7 +281,7 @@ static int write_heat_map(const struct report *report, const struct heat_map *ma
     return rc;
 }
 
-int report_write_core_to_core(const struct report *report, FILE *out, struct err *err)
+int figure_core_to_core(const struct figure_data *data, FILE *out, struct err *err)
 {
     static const struct heat_map map = {
         .metric = "pair_latency",
@@ -294,10 +294,10 @@ int report_write_core_to_core(const struct report *report, FILE *out, struct err
         .low = NAN,
         .high = NAN,
     };
-    return write_heat_map(report, &map, out, err);
+    return write_heat_map(data, &map, out, err);
 }
 
-int report_write_smt_pairs(const struct report *report, FILE *out, struct err *err)
+int figure_smt_pairs(const struct figure_data *data, FILE *out, struct err *err)
 {
     static const struct heat_map map = {
         .metric = "pair_slowdown",
@@ -312,10 +312,10 @@ int report_write_smt_pairs(const struct report *report, FILE *out, struct err *e
         .high = 1.5,
         .digits = 2,
     };
-    return write_heat_map(report, &map, out, err);
+    return write_heat_map(data, &map, out, err);
 }
 
-int report_write_numa_bandwidth(const struct report *report, FILE *out, struct err *err)
+int figure_numa_bandwidth(const struct figure_data *data, FILE *out, struct err *err)
 {
     static const struct heat_map map = {
         .metric = "node_bandwidth",
@@ -328,10 +328,10 @@ int report_write_numa_bandwidth(const struct report *report, FILE *out, struct e
         .high = NAN,
         .digits = 1,
     };
-    return write_heat_map(report, &map, out, err);
+    return write_heat_map(data, &map, out, err);
 }
 
-int report_write_numa_latency(const struct report *report, FILE *out, struct err *err)
+int figure_numa_latency(const struct figure_data *data, FILE *out, struct err *err)
 {
     static const struct heat_map map = {
         .metric = "node_latency",
@@ -344,10 +344,10 @@ int report_write_numa_latency(const struct report *report, FILE *out, struct err
         .high = NAN,
         .digits = 0,
     };
-    return write_heat_map(report, &map, out, err);
+    return write_heat_map(data, &map, out, err);
 }
 
-int report_write_gpu_copy(const struct report *report, FILE *out, struct err *err)
+int figure_gpu_copy(const struct figure_data *data, FILE *out, struct err *err)
 {
     static const struct heat_map map = {
         .metric = "copy_bandwidth",
@@ -361,10 +361,10 @@ int report_write_gpu_copy(const struct report *report, FILE *out, struct err *er
         .high = NAN,
         .digits = 1,
     };
-    return write_heat_map(report, &map, out, err);
+    return write_heat_map(data, &map, out, err);
 }
 
-int report_write_host_copy(const struct report *report, FILE *out, struct err *err)
+int figure_host_copy(const struct figure_data *data, FILE *out, struct err *err)
 {
     static const struct heat_map map = {
         .metric = "copy_bandwidth",
@@ -381,5 +381,5 @@ int report_write_host_copy(const struct report *report, FILE *out, struct err *e
         .high = NAN,
         .digits = 1,
     };
-    return write_heat_map(report, &map, out, err);
+    return write_heat_map(data, &map, out, err);
 }

@@ -38,10 +38,10 @@ static bool goes_below(const struct result *result, const struct arm *a, const s
     return place_a != place_b ? place_a < place_b : a->slots <= b->slots;
 }
 
-int report_lines_make(const struct report *report, struct report_lines *lines, struct err *err)
+int lines_make(const struct figure_data *data, struct lines *lines, struct err *err)
 {
-    const struct result *result = report->result;
-    *lines = (struct report_lines){0};
+    const struct result *result = data->result;
+    *lines = (struct lines){0};
     /* Room for a baseline above each arm as well. */
     lines->arm = calloc(2 * result->narms + 1, sizeof(*lines->arm));
     if (!lines->arm)
@@ -59,23 +59,23 @@ int report_lines_make(const struct report *report, struct report_lines *lines, s
     }
     if (lines->n)
         return 0;
-    report_lines_free(lines);
+    lines_free(lines);
     return err_set(err, -ENODATA, "the run has no arm that it could show");
 }
 
-void report_lines_free(struct report_lines *lines)
+void lines_free(struct lines *lines)
 {
     free(lines->arm);
-    *lines = (struct report_lines){0};
+    *lines = (struct lines){0};
 }
 
-void report_lines_add_baselines(const struct report *report, struct report_lines *lines)
+void lines_add_baselines(const struct figure_data *data, struct lines *lines)
 {
     size_t n = 0;
     for (size_t i = 0; i < lines->n; i++) {
-        int slice = report->summary->arms[lines->arm[i]].baseline[BASELINE_SLICE];
+        int slice = data->rounds->arms[lines->arm[i]].baseline[BASELINE_SLICE];
         /* One that is no arm of its own has a line already. */
-        bool known = slice < 0 || !report->result->arms[slice].alone;
+        bool known = slice < 0 || !data->result->arms[slice].alone;
         for (size_t k = 0; k < n; k++)
             known = known || lines->arm[k] == (size_t)slice;
         if (known)
@@ -87,10 +87,9 @@ void report_lines_add_baselines(const struct report *report, struct report_lines
     }
 }
 
-const struct arm *report_lines_arm(const struct report *report, const struct report_lines *lines,
-                                   size_t line)
+const struct arm *lines_arm(const struct figure_data *data, const struct lines *lines, size_t line)
 {
-    return &report->result->arms[lines->arm[line]];
+    return &data->result->arms[lines->arm[line]];
 }
 
 static bool has_several_benches(const struct result *result)
@@ -114,10 +113,10 @@ static void put_part(const struct result *result, const struct arm *arm, FILE *o
     }
 }
 
-void report_lines_put_label(const struct report *report, const struct report_lines *lines,
-                            size_t line, FILE *out)
+void lines_put_label(const struct figure_data *data, const struct lines *lines, size_t line,
+                     FILE *out)
 {
-    const struct arm *arm = report_lines_arm(report, lines, line);
+    const struct arm *arm = lines_arm(data, lines, line);
     char label[160] = "";
     FILE *text = fmemopen(label, sizeof(label), "w");
     if (text) {
@@ -127,9 +126,9 @@ void report_lines_put_label(const struct report *report, const struct report_lin
             (void)fputs(placement_infos[arm->placement].name, text);
         if (!arm->alone && !lines->workers)
             (void)fprintf(text, ", %u worker%s", arm->slots, arm->slots == 1 ? "" : "s");
-        put_part(report->result, arm, text);
+        put_part(data->result, arm, text);
         (void)fclose(text);
     }
     label[sizeof(label) - 1] = '\0';
-    report_put_text(out, label, LABEL_MOST);
+    dat_put_text(out, label, LABEL_MOST);
 }

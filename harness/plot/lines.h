@@ -9,7 +9,7 @@
 #include "harness/plot/dat.h"
 
 /* From the top: part by part of the scenario, placement by placement, by number of workers. */
-struct report_lines {
+struct lines {
     size_t n;
     size_t *arm;      /* owned; index in result->arms */
     unsigned workers; /* that all have, 0 = they differ */
@@ -19,17 +19,16 @@ struct report_lines {
  * All arms that are neither baselines nor scans, and that the machine could express; the heading
  * names the others. -ENODATA: there are none; -ENOMEM.
  */
-int report_lines_make(const struct report *report, struct report_lines *lines, struct err *err);
-void report_lines_free(struct report_lines *lines);
+int lines_make(const struct figure_data *data, struct lines *lines, struct err *err);
+void lines_free(struct lines *lines);
 
 /* Puts the slice baseline of each number of workers on top. Call it once. */
-void report_lines_add_baselines(const struct report *report, struct report_lines *lines);
+void lines_add_baselines(const struct figure_data *data, struct lines *lines);
 
-const struct arm *report_lines_arm(const struct report *report, const struct report_lines *lines,
-                                   size_t line);
+const struct arm *lines_arm(const struct figure_data *data, const struct lines *lines, size_t line);
 
 /* Writes ` "numa, 4 workers"`, with only what tells this line from others behind the placement. */
-void report_lines_put_label(const struct report *report, const struct report_lines *lines,
-                            size_t line, FILE *out);
+void lines_put_label(const struct figure_data *data, const struct lines *lines, size_t line,
+                     FILE *out);
 
 #endif

@@ -33,7 +33,7 @@ struct panel {
 };
 
 struct map {
-    struct report_lines lines;
+    struct lines lines;
     size_t npanels;
     struct panel *panels;
     unsigned slots;
@@ -55,16 +55,16 @@ static const struct observation *marked_observation(const struct arm *arm)
 }
 
 /* The arms with the most workers: that is where the fight is. */
-static int choose_panels(const struct report *report, struct map *map, struct err *err)
+static int choose_panels(const struct figure_data *data, struct map *map, struct err *err)
 {
-    int rc = report_lines_make(report, &map->lines, err);
+    int rc = lines_make(data, &map->lines, err);
     if (rc)
         return rc;
     map->panels = calloc(map->lines.n, sizeof(*map->panels));
     if (!map->panels)
         return err_set(err, -ENOMEM, "out of memory for %zu panels", map->lines.n);
     for (size_t i = 0; i < map->lines.n; i++) {
-        const struct arm *arm = report_lines_arm(report, &map->lines, i);
+        const struct arm *arm = lines_arm(data, &map->lines, i);
         const struct observation *observation = marked_observation(arm);
         if (!observation || arm->slots < map->slots)
             continue;
@@ -187,7 +187,7 @@ static void put_panel(struct map *map, const struct panel *panel, const unsigned
         for (unsigned repeat = 0; repeat < map_repeats(map); repeat++)
             (void)fprintf(out, "%s\n", line);
     }
-    report_end_block(out);
+    dat_end_block(out);
 }
 
 /* Few enough numbers to read, each the first CPU of its row. */
@@ -201,28 +201,28 @@ static void put_ticks(const struct map *map, FILE *out)
          cpu = bitset_next(&map->cpus, (unsigned)cpu + 1), index++)
         if (index % map->per_row == 0 && index / map->per_row % step == 0)
             (void)fprintf(out, "%u \"%d\"\n", index / map->per_row, cpu);
-    report_end_block(out);
+    dat_end_block(out);
 }
 
-static void put_map(const struct report *report, struct map *map, const unsigned *index_of,
+static void put_map(const struct figure_data *data, struct map *map, const unsigned *index_of,
                     FILE *out)
 {
     char how[160];
     (void)snprintf(how, sizeof(how),
                    "Colour: the worker last seen on that CPU, at most %d ms ago. First round%s",
                    HOLD_MS, map->per_row > 1 ? ". Neighbouring CPUs share a line" : "");
-    report_put_heading(report, "which worker each CPU saw", map->slots, how, out);
+    dat_put_heading(data, "which worker each CPU saw", map->slots, how, out);
     (void)fprintf(out, " %zu %u %d %.9g %u %d %u\n", map->npanels, map_rows(map), BINS,
                   (double)map->span_ns * 1e-6 / BINS, map->slots, map->background,
                   map_repeats(map));
-    report_end_block(out);
+    dat_end_block(out);
     put_ticks(map, out);
     for (size_t p = 0; p < map->npanels; p++) {
         (void)fprintf(out, "%zu", p);
-        report_lines_put_label(report, &map->lines, map->panels[p].line, out);
+        lines_put_label(data, &map->lines, map->panels[p].line, out);
         (void)fputc('\n', out);
     }
-    report_end_block(out);
+    dat_end_block(out);
     for (size_t p = 0; p < map->npanels; p++)
         put_panel(map, &map->panels[p], index_of, out);
 }
@@ -236,11 +236,11 @@ static void number_cpus(const struct map *map, unsigned index_of[static BITSET_B
         index_of[cpu] = index++;
 }
 
-int report_write_occupancy(const struct report *report, FILE *out, struct err *err)
+int figure_occupancy(const struct figure_data *data, FILE *out, struct err *err)
 {
     struct map map = {0};
     unsigned *index_of = NULL;
-    int rc = choose_panels(report, &map, err);
+    int rc = choose_panels(data, &map, err);
     if (rc)
         goto free_map;
     measure(&map);
@@ -248,7 +248,7 @@ int report_write_occupancy(const struct report *report, FILE *out, struct err *e
     map.owner = calloc((size_t)map.ncpus * BINS, sizeof(*map.owner));
     if (index_of && map.owner) {
         number_cpus(&map, index_of);
-        put_map(report, &map, index_of, out);
+        put_map(data, &map, index_of, out);
     } else {
         rc = err_set(err, -ENOMEM, "out of memory for a map of %u CPUs", map.ncpus);
     }
@@ -256,6 +256,6 @@ free_map:
     free(map.owner);
     free(index_of);
     free(map.panels);
-    report_lines_free(&map.lines);
+    lines_free(&map.lines);
     return rc;
 }

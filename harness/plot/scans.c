@@ -56,15 +56,15 @@ struct mark {
 enum { MARKS_MOST = 16, MARK_ROWS = 5 };
 
 /* Appends the marks of one metric of caches; returns the new number of marks. */
-static size_t add_marks(const struct report *report, const struct arm *arm, bool felt,
+static size_t add_marks(const struct figure_data *data, const struct arm *arm, bool felt,
                         struct mark *marks, size_t n)
 {
     size_t at = 0;
     const char *metric = felt ? "cache_size" : "cache_size_reported";
     for (const struct row *row;
-         n < MARKS_MOST && (row = scan_next(report->rows, arm, metric, &at));) {
+         n < MARKS_MOST && (row = key_next_row(data->rows, arm, metric, &at));) {
         char key[VALUE_KEY_MAX], level[VALUE_KEY_MAX] = "", bytes[32];
-        bool known = !felt && scan_key_get(scan_key(row, key), "level", level);
+        bool known = !felt && key_get(key_copy(row, key), "level", level);
         struct mark mark = {.size_bytes = row->median, .felt = felt};
         (void)snprintf(mark.text, sizeof(mark.text), "%s%s%.8s %s", felt ? "felt" : "reported",
                        known ? " L" : "", known ? level : "",
@@ -112,34 +112,34 @@ static void arrange_marks(struct mark *marks, size_t n)
 }
 
 /* Columns: size, 1 = felt, row of the text (0 the lowest), 1 = text goes to the left, text. */
-static void put_marks(const struct report *report, const struct arm *arm, const struct axes *axes,
-                      FILE *out)
+static void put_marks(const struct figure_data *data, const struct arm *arm,
+                      const struct axes *axes, FILE *out)
 {
     struct mark marks[MARKS_MOST];
-    size_t n = 0, found = add_marks(report, arm, true, marks, 0);
-    found = add_marks(report, arm, false, marks, found);
+    size_t n = 0, found = add_marks(data, arm, true, marks, 0);
+    found = add_marks(data, arm, false, marks, found);
     for (size_t i = 0; i < found; i++) {
         measure_mark(axes, &marks[i]);
         if (marks[i].at >= 0 && marks[i].at <= 1)
             marks[n++] = marks[i];
     }
     arrange_marks(marks, n);
-    report_start_block(out, "NaN 0 0 0 \"\"");
+    dat_start_block(out, "NaN 0 0 0 \"\"");
     for (size_t i = 0; i < n; i++) {
         (void)fprintf(out, "%.9g %d %d %d", marks[i].size_bytes, marks[i].felt, marks[i].row,
                       marks[i].left);
-        report_put_text(out, marks[i].text, sizeof(marks[i].text));
+        dat_put_text(out, marks[i].text, sizeof(marks[i].text));
         (void)fputc('\n', out);
     }
-    report_end_block(out);
+    dat_end_block(out);
 }
 
-int report_write_latency_curve(const struct report *report, FILE *out, struct err *err)
+int figure_latency_curve(const struct figure_data *data, FILE *out, struct err *err)
 {
     struct series_list list;
     struct axes axes = empty_axes;
     char how[160], rest[120];
-    int rc = series_make(report, "latency", "size", &list, err);
+    int rc = series_make(data, "latency", "size", &list, err);
     for (size_t i = 0; !rc && i < lines_drawn(&list); i++)
         for (size_t k = 0; k < list.series[i].n; k++) {
             const struct row *row = list.series[i].points[k].row;
@@ -150,18 +150,17 @@ int report_write_latency_curve(const struct report *report, FILE *out, struct er
         rc = err_set(err, -ENODATA, "one size makes no curve");
     if (rc)
         goto free_list;
-    report_put_scan_heading(
-        report, list.series[0].arm, "latency of a load over the size of the working set",
-        report_say_rounds(report, "One thread, dependent loads in random order", how, sizeof(how)),
+    dat_put_scan_heading(
+        data, list.series[0].arm, "latency of a load over the size of the working set",
+        dat_say_rounds(data, "One thread, dependent loads in random order", how, sizeof(how)),
         say_left_out(&list, "felt: where the curve steps up, reported: what the system says", rest,
                      sizeof(rest)),
         out);
     (void)fprintf(out, " %zu %.9g %.9g %.9g %.9g\n", lines_drawn(&list), axes.x_low, axes.x_high,
-                  report_round_125(axes.y_low / 1.02, false),
-                  report_round_125(axes.y_high * 1.02, true));
-    report_end_block(out);
-    series_put_names(report, &list, lines_drawn(&list), out);
-    put_marks(report, list.series[0].arm, &axes, out);
+                  dat_round_125(axes.y_low / 1.02, false), dat_round_125(axes.y_high * 1.02, true));
+    dat_end_block(out);
+    series_put_names(data, &list, lines_drawn(&list), out);
+    put_marks(data, list.series[0].arm, &axes, out);
     for (size_t i = 0; i < lines_drawn(&list); i++)
         series_put_points(&list.series[i], out);
 free_list:
@@ -170,67 +169,67 @@ free_list:
 }
 
 /* Columns: GB/s, ns, ci_low, ci_high of ns. */
-static void put_loaded_line(const struct report *report, const struct series *series, FILE *out)
+static void put_loaded_line(const struct figure_data *data, const struct series *series, FILE *out)
 {
-    report_start_block(out, "NaN NaN NaN NaN");
+    dat_start_block(out, "NaN NaN NaN NaN");
     for (size_t i = 0; i < series->n; i++) {
         const struct row *row = series->points[i].row;
         (void)fprintf(out, "%.9g %.9g %.9g %.9g\n",
-                      series_other(report, series, &series->points[i], "loaded_bandwidth"),
+                      series_other(data, series, &series->points[i], "loaded_bandwidth"),
                       row->median, row->ci_low, row->ci_high);
     }
-    report_end_block(out);
+    dat_end_block(out);
 }
 
 /* Columns: number of the line, GB/s, ns, text. The knee is where latency is 1.5 times idle. */
-static void put_knees(const struct report *report, const struct series_list *list, FILE *out)
+static void put_knees(const struct figure_data *data, const struct series_list *list, FILE *out)
 {
-    report_start_block(out, "NaN NaN NaN \"\"");
+    dat_start_block(out, "NaN NaN NaN \"\"");
     for (size_t i = 0; i < lines_drawn(list); i++) {
         const struct series *series = &list->series[i];
         size_t at = 0;
         for (const struct row *row;
-             (row = scan_next(report->rows, series->arm, "knee_bandwidth", &at));) {
+             (row = key_next_row(data->rows, series->arm, "knee_bandwidth", &at));) {
             char key[VALUE_KEY_MAX], text[64];
-            if (strcmp(scan_key(row, key), series->key) != 0)
+            if (strcmp(key_copy(row, key), series->key) != 0)
                 continue;
             (void)snprintf(text, sizeof(text), "knee: %.3g GB/s", row->median);
             (void)fprintf(out, "%zu %.9g %.9g", i, row->median,
                           1.5 * series->points[0].row->median);
-            report_put_text(out, text, sizeof(text));
+            dat_put_text(out, text, sizeof(text));
             (void)fputc('\n', out);
         }
     }
-    report_end_block(out);
+    dat_end_block(out);
 }
 
-int report_write_loaded_latency(const struct report *report, FILE *out, struct err *err)
+int figure_loaded_latency(const struct figure_data *data, FILE *out, struct err *err)
 {
     struct series_list list;
     struct axes axes = empty_axes;
     char how[160], rest[120];
-    int rc = series_make(report, "loaded_latency", "step", &list, err);
+    int rc = series_make(data, "loaded_latency", "step", &list, err);
     for (size_t i = 0; !rc && i < lines_drawn(&list); i++)
         for (size_t k = 0; k < list.series[i].n; k++) {
             const struct series_point *point = &list.series[i].points[k];
-            axes_hold(&axes, series_other(report, &list.series[i], point, "loaded_bandwidth"),
+            axes_hold(&axes, series_other(data, &list.series[i], point, "loaded_bandwidth"),
                       fmax(point->row->median, point->row->ci_high));
         }
     if (!rc && !(axes.x_high > 0))
         rc = err_set(err, -ENODATA, "no load was measured");
     if (rc)
         goto free_list;
-    report_put_scan_heading(
-        report, list.series[0].arm, "latency of memory while other CPUs use its bandwidth",
-        report_say_rounds(report, "One CPU follows a chain, the others load", how, sizeof(how)),
+    dat_put_scan_heading(
+        data, list.series[0].arm, "latency of memory while other CPUs use its bandwidth",
+        dat_say_rounds(data, "One CPU follows a chain, the others load", how, sizeof(how)),
         say_left_out(&list, "", rest, sizeof(rest)), out);
     (void)fprintf(out, " %zu %.9g %.9g\n", lines_drawn(&list), 1.05 * axes.x_high,
                   1.12 * axes.y_high);
-    report_end_block(out);
-    series_put_names(report, &list, lines_drawn(&list), out);
-    put_knees(report, &list, out);
+    dat_end_block(out);
+    series_put_names(data, &list, lines_drawn(&list), out);
+    put_knees(data, &list, out);
     for (size_t i = 0; i < lines_drawn(&list); i++)
-        put_loaded_line(report, &list.series[i], out);
+        put_loaded_line(data, &list.series[i], out);
 free_list:
     series_free(&list);
     return rc;
@@ -253,17 +252,17 @@ static size_t names_place(struct names *names, const char *name)
     return i;
 }
 
-static void put_name_list(const struct report *report, const struct names *names, FILE *out)
+static void put_name_list(const struct figure_data *data, const struct names *names, FILE *out)
 {
-    report_start_block(out, "-1 \"\"");
+    dat_start_block(out, "-1 \"\"");
     for (size_t i = 0; i < names->n; i++) {
         char text[96];
         (void)fprintf(out, "%zu", i);
-        report_put_text(out, scan_name(report->result, NULL, names->name[i], text, sizeof(text)),
-                        NAME_MOST);
+        dat_put_text(out, key_say(data->result, NULL, names->name[i], text, sizeof(text)),
+                     NAME_MOST);
         (void)fputc('\n', out);
     }
-    report_end_block(out);
+    dat_end_block(out);
 }
 
 /* One bar: which operation, and which number of threads and kind of stores. */
@@ -276,21 +275,21 @@ struct bar {
 static void kind_of(const char *key, char kind[static VALUE_KEY_MAX])
 {
     char stores[VALUE_KEY_MAX];
-    double threads = scan_key_number(key, "threads");
-    bool nt = scan_key_get(key, "stores", stores) && strcmp(stores, "nt") == 0;
+    double threads = key_number(key, "threads");
+    bool nt = key_get(key, "stores", stores) && strcmp(stores, "nt") == 0;
     (void)snprintf(kind, VALUE_KEY_MAX, "threads=%g;stores=%s", threads, nt ? "nt" : "plain");
 }
 
 enum { BARS_MOST = 64 };
 
-static size_t collect_bars(const struct report *report, const struct arm *arm, struct names *ops,
+static size_t collect_bars(const struct figure_data *data, const struct arm *arm, struct names *ops,
                            struct names *kinds, struct bar bars[static BARS_MOST])
 {
     size_t n = 0, at = 0;
     for (const struct row *row;
-         n < BARS_MOST && (row = scan_next(report->rows, arm, "bandwidth", &at));) {
+         n < BARS_MOST && (row = key_next_row(data->rows, arm, "bandwidth", &at));) {
         char key[VALUE_KEY_MAX], op[VALUE_KEY_MAX], kind[VALUE_KEY_MAX];
-        if (!scan_key_get(scan_key(row, key), "op", op))
+        if (!key_get(key_copy(row, key), "op", op))
             continue;
         kind_of(key, kind);
         bars[n] = (struct bar){names_place(ops, op), names_place(kinds, kind), row};
@@ -304,55 +303,54 @@ static size_t collect_bars(const struct report *report, const struct arm *arm, s
 
 static void put_bars(const struct bar *bars, size_t n, FILE *out)
 {
-    report_start_block(out, "NaN NaN NaN NaN NaN \"\"");
+    dat_start_block(out, "NaN NaN NaN NaN NaN \"\"");
     for (size_t i = 0; i < n; i++) {
         const struct row *row = bars[i].row;
         (void)fprintf(out, "%zu %zu %.9g %.9g %.9g \"%.*f\"\n", bars[i].op, bars[i].kind,
                       row->median, row->ci_low, row->ci_high, row->median < 99.5, row->median);
     }
-    report_end_block(out);
+    dat_end_block(out);
 }
 
 static void put_kind_names(const struct names *kinds, FILE *out)
 {
-    report_start_block(out, "-1 \"\"");
+    dat_start_block(out, "-1 \"\"");
     for (size_t i = 0; i < kinds->n; i++) {
         char text[64], stores[VALUE_KEY_MAX];
-        double threads = scan_key_number(kinds->name[i], "threads");
+        double threads = key_number(kinds->name[i], "threads");
         (void)snprintf(text, sizeof(text), "%g thread%s, %s", threads, threads == 1 ? "" : "s",
-                       scan_key_get(kinds->name[i], "stores", stores));
+                       key_get(kinds->name[i], "stores", stores));
         (void)fprintf(out, "%zu", i);
-        report_put_text(out, text, sizeof(text));
+        dat_put_text(out, text, sizeof(text));
         (void)fputc('\n', out);
     }
-    report_end_block(out);
+    dat_end_block(out);
 }
 
-int report_write_bandwidth(const struct report *report, FILE *out, struct err *err)
+int figure_bandwidth(const struct figure_data *data, FILE *out, struct err *err)
 {
     struct names ops = {0}, kinds = {0};
     struct bar bars[BARS_MOST];
     char how[160];
-    const struct arm *arm = scan_find_arm(report->result, report->rows, "bandwidth");
-    size_t n = arm ? collect_bars(report, arm, &ops, &kinds, bars) : 0;
+    const struct arm *arm = key_find_arm(data->result, data->rows, "bandwidth");
+    size_t n = arm ? collect_bars(data, arm, &ops, &kinds, bars) : 0;
     double most = 0;
     for (size_t i = 0; i < n; i++)
         most = fmax(most, fmax(bars[i].row->median, bars[i].row->ci_high));
     if (!(most > 0))
         return err_set(err, -ENODATA, "the run has no bandwidth of an operation");
-    report_put_scan_heading(
-        report, arm, "bandwidth of memory",
-        report_say_rounds(report, "STREAM bytes. nt: non-temporal stores", how, sizeof(how)), "",
-        out);
+    dat_put_scan_heading(
+        data, arm, "bandwidth of memory",
+        dat_say_rounds(data, "STREAM bytes. nt: non-temporal stores", how, sizeof(how)), "", out);
     (void)fprintf(out, " %zu %zu %.9g\n", ops.n, kinds.n, 1.08 * most);
-    report_end_block(out);
-    report_start_block(out, "-1 \"\"");
+    dat_end_block(out);
+    dat_start_block(out, "-1 \"\"");
     for (size_t i = 0; i < ops.n; i++) {
         (void)fprintf(out, "%zu", i);
-        report_put_text(out, ops.name[i], VALUE_KEY_MAX);
+        dat_put_text(out, ops.name[i], VALUE_KEY_MAX);
         (void)fputc('\n', out);
     }
-    report_end_block(out);
+    dat_end_block(out);
     put_kind_names(&kinds, out);
     put_bars(bars, n, out);
     return 0;
@@ -365,20 +363,20 @@ static void place_thrash(const struct series *series, struct names *panels, stru
     char key[VALUE_KEY_MAX], where[VALUE_KEY_MAX], text[VALUE_KEY_MAX];
     memcpy(key, series->key, sizeof(key));
     (void)snprintf(text, sizeof(text), "where=%.40s",
-                   scan_key_get(key, "where", where) ? where : "anywhere");
-    scan_key_drop(key, "where");
+                   key_get(key, "where", where) ? where : "anywhere");
+    key_drop(key, "where");
     *panel = names_place(panels, key);
     *line = names_place(lines, text);
 }
 
-int report_write_cache_thrash(const struct report *report, FILE *out, struct err *err)
+int figure_cache_thrash(const struct figure_data *data, FILE *out, struct err *err)
 {
     struct series_list list;
     struct names panels = {0}, lines = {0};
     struct axes axes = {0, 1, 1, 1.1};
     size_t panel, line;
     char how[160];
-    int rc = series_make(report, "victim_slowdown", "n", &list, err);
+    int rc = series_make(data, "victim_slowdown", "n", &list, err);
     if (rc)
         goto free_list;
     for (size_t i = 0; i < list.n; i++) {
@@ -389,21 +387,20 @@ int report_write_cache_thrash(const struct report *report, FILE *out, struct err
             axes_hold(&axes, 1, fmin(row->median, row->ci_low));
         }
     }
-    report_put_scan_heading(
-        report, list.series[0].arm, "what aggressors on other CPUs cost a victim",
-        report_say_rounds(report, "Time of the victim with / without them", how, sizeof(how)), "",
-        out);
+    dat_put_scan_heading(
+        data, list.series[0].arm, "what aggressors on other CPUs cost a victim",
+        dat_say_rounds(data, "Time of the victim with / without them", how, sizeof(how)), "", out);
     (void)fprintf(out, " %zu %zu %zu %.9g %.9g %.9g\n", panels.n, lines.n, list.n, axes.x_high,
                   axes.y_low, axes.y_high);
-    report_end_block(out);
-    put_name_list(report, &panels, out);
-    put_name_list(report, &lines, out);
-    report_start_block(out, "-1 0 0");
+    dat_end_block(out);
+    put_name_list(data, &panels, out);
+    put_name_list(data, &lines, out);
+    dat_start_block(out, "-1 0 0");
     for (size_t i = 0; i < list.n; i++) {
         place_thrash(&list.series[i], &panels, &lines, &panel, &line);
         (void)fprintf(out, "%zu %zu %zu\n", i, panel, line);
     }
-    report_end_block(out);
+    dat_end_block(out);
     for (size_t i = 0; i < list.n; i++)
         series_put_points(&list.series[i], out);
 free_list:

@@ -44,16 +44,16 @@ static bool add_point(struct series *series, double x, const struct row *row)
     return true;
 }
 
-static bool add_arm(const struct report *report, const struct arm *arm, const char *metric,
+static bool add_arm(const struct figure_data *data, const struct arm *arm, const char *metric,
                     const char *axis, struct series_list *list)
 {
     size_t at = 0;
-    for (const struct row *row; (row = scan_next(report->rows, arm, metric, &at));) {
+    for (const struct row *row; (row = key_next_row(data->rows, arm, metric, &at));) {
         char key[VALUE_KEY_MAX];
-        double x = scan_key_number(scan_key(row, key), axis);
+        double x = key_number(key_copy(row, key), axis);
         if (isnan(x))
             continue;
-        scan_key_drop(key, axis);
+        key_drop(key, axis);
         struct series *series = find_series(list, arm, key);
         if (!series || !add_point(series, x, row))
             return false;
@@ -61,13 +61,13 @@ static bool add_arm(const struct report *report, const struct arm *arm, const ch
     return true;
 }
 
-int series_make(const struct report *report, const char *metric, const char *axis,
+int series_make(const struct figure_data *data, const char *metric, const char *axis,
                 struct series_list *list, struct err *err)
 {
     *list = (struct series_list){0};
-    for (size_t i = 0; i < report->result->narms; i++) {
-        const struct arm *arm = &report->result->arms[i];
-        if (arm->bench->scan && !add_arm(report, arm, metric, axis, list))
+    for (size_t i = 0; i < data->result->narms; i++) {
+        const struct arm *arm = &data->result->arms[i];
+        if (arm->bench->scan && !add_arm(data, arm, metric, axis, list))
             return err_set(err, -ENOMEM, "out of memory for the lines of %s", metric);
     }
     return list->n ? 0 : err_set(err, -ENODATA, "the run has no value of %s", metric);
@@ -81,41 +81,40 @@ void series_free(struct series_list *list)
     *list = (struct series_list){0};
 }
 
-double series_other(const struct report *report, const struct series *series,
+double series_other(const struct figure_data *data, const struct series *series,
                     const struct series_point *point, const char *metric)
 {
     size_t at = 0;
     char own[VALUE_KEY_MAX], key[VALUE_KEY_MAX];
-    (void)scan_key(point->row, own);
-    for (const struct row *row; (row = scan_next(report->rows, series->arm, metric, &at));)
-        if (strcmp(scan_key(row, key), own) == 0)
+    (void)key_copy(point->row, own);
+    for (const struct row *row; (row = key_next_row(data->rows, series->arm, metric, &at));)
+        if (strcmp(key_copy(row, key), own) == 0)
             return row->median;
     return NAN;
 }
 
-void series_put_names(const struct report *report, const struct series_list *list, size_t n,
+void series_put_names(const struct figure_data *data, const struct series_list *list, size_t n,
                       FILE *out)
 {
-    report_start_block(out, "-1 \"\"");
+    dat_start_block(out, "-1 \"\"");
     for (size_t i = 0; i < n; i++) {
         const struct series *series = &list->series[i];
         char name[96];
         (void)fprintf(out, "%zu", i);
-        report_put_text(out,
-                        scan_name(report->result, series->arm, series->key, name, sizeof(name)),
-                        NAME_MOST);
+        dat_put_text(out, key_say(data->result, series->arm, series->key, name, sizeof(name)),
+                     NAME_MOST);
         (void)fputc('\n', out);
     }
-    report_end_block(out);
+    dat_end_block(out);
 }
 
 void series_put_points(const struct series *series, FILE *out)
 {
-    report_start_block(out, "NaN NaN NaN NaN");
+    dat_start_block(out, "NaN NaN NaN NaN");
     for (size_t i = 0; i < series->n; i++) {
         const struct row *row = series->points[i].row;
         (void)fprintf(out, "%.9g %.9g %.9g %.9g\n", series->points[i].x, row->median, row->ci_low,
                       row->ci_high);
     }
-    report_end_block(out);
+    dat_end_block(out);
 }

@@ -23,17 +23,17 @@ struct series_list {
 };
 
 /* All rows of `metric` whose key has a number called `axis`. Free also after an error: -ENOMEM. */
-int series_make(const struct report *report, const char *metric, const char *axis,
+int series_make(const struct figure_data *data, const char *metric, const char *axis,
                 struct series_list *list, struct err *err);
 void series_free(struct series_list *list);
 
 /* The value of another metric, of the same arm, at the same key as this point; NaN = none. */
-double series_other(const struct report *report, const struct series *series,
+double series_other(const struct figure_data *data, const struct series *series,
                     const struct series_point *point, const char *metric);
 
 /* Blocks of a .dat file: number and name of the first n lines; x, median, ci_low, ci_high of one.
  */
-void series_put_names(const struct report *report, const struct series_list *list, size_t n,
+void series_put_names(const struct figure_data *data, const struct series_list *list, size_t n,
                       FILE *out);
 void series_put_points(const struct series *series, FILE *out);
 

@@ -10,55 +10,54 @@
 enum { POINTS_PER_ARM = 400, STYLES = 3 };
 
 /* The arm's row of that metric, or NULL when it has no value. */
-static const struct row *find_row(const struct report *report, const struct arm *arm,
+static const struct row *find_row(const struct figure_data *data, const struct arm *arm,
                                   const char *metric)
 {
-    const struct row *row = rows_find(report->rows, arm, metric);
+    const struct row *row = rows_find(data->rows, arm, metric);
     return row && !isnan(row->median) ? row : NULL;
 }
 
-static double find_value(const struct report *report, const struct arm *arm, const char *metric)
+static double find_value(const struct figure_data *data, const struct arm *arm, const char *metric)
 {
-    const struct row *row = find_row(report, arm, metric);
+    const struct row *row = find_row(data, arm, metric);
     return row ? row->median : (double)NAN;
 }
 
 /* `"skipped: no P/E cores"`, for arms that have no value of `metric`. */
-static void put_why(const struct report *report, size_t arm, const char *metric, FILE *out)
+static void put_why(const struct figure_data *data, size_t arm, const char *metric, FILE *out)
 {
-    const struct arm_summary *summary = &report->summary->arms[arm];
-    const struct row *row = rows_find(report->rows, &report->result->arms[arm], metric);
-    bool from_row = summary->nrounds && row;
-    (void)fprintf(out, " \"%s: ", status_name(from_row ? row->status : summary->status));
-    report_put_clean(out, from_row ? row->reason : summary->reason, REPORT_REASON_MOST);
+    const struct arm_rounds *rounds = &data->rounds->arms[arm];
+    const struct row *row = rows_find(data->rows, &data->result->arms[arm], metric);
+    bool from_row = rounds->n && row;
+    (void)fprintf(out, " \"%s: ", status_name(from_row ? row->status : rounds->status));
+    dat_put_clean(out, from_row ? row->reason : rounds->reason, DAT_REASON_MOST);
     (void)fputc('"', out);
 }
 
 /* The last block of a figure: lines without a value, and why. */
-static void put_missing(const struct report *report, const struct report_lines *lines,
+static void put_missing(const struct figure_data *data, const struct lines *lines,
                         const char *metric, FILE *out)
 {
-    report_start_block(out, "1 \"\" \"\"");
+    dat_start_block(out, "1 \"\" \"\"");
     for (size_t i = 0; i < lines->n; i++) {
-        if (find_row(report, report_lines_arm(report, lines, i), metric))
+        if (find_row(data, lines_arm(data, lines, i), metric))
             continue;
         (void)fprintf(out, "%d", -1 - (int)i);
-        report_lines_put_label(report, lines, i, out);
-        put_why(report, lines->arm[i], metric, out);
+        lines_put_label(data, lines, i, out);
+        put_why(data, lines->arm[i], metric, out);
         (void)fputc('\n', out);
     }
 }
 
 /* 0, 1, 2 ... for the first, second, third number of workers among the lines. */
-static unsigned style_of(const struct report *report, const struct report_lines *lines,
-                         unsigned slots)
+static unsigned style_of(const struct figure_data *data, const struct lines *lines, unsigned slots)
 {
     unsigned smaller = 0;
     for (size_t i = 0; i < lines->n; i++) {
-        unsigned other = report_lines_arm(report, lines, i)->slots;
+        unsigned other = lines_arm(data, lines, i)->slots;
         bool first = true;
         for (size_t k = 0; k < i; k++)
-            first = first && report_lines_arm(report, lines, k)->slots != other;
+            first = first && lines_arm(data, lines, k)->slots != other;
         smaller += first && other < slots;
     }
     return smaller % STYLES;
@@ -80,47 +79,47 @@ static void put_efficiency_text(const struct row *row, FILE *out)
     (void)fprintf(out, "%s\"", censored ? ": step cut off" : noisy_mark(row->status));
 }
 
-int report_write_efficiency(const struct report *report, FILE *out, struct err *err)
+int figure_efficiency(const struct figure_data *data, FILE *out, struct err *err)
 {
-    struct report_lines lines;
-    int rc = report_lines_make(report, &lines, err);
+    struct lines lines;
+    int rc = lines_make(data, &lines, err);
     if (rc)
         return rc;
     double end = 1.05;
     for (size_t i = 0; i < lines.n; i++) {
-        const struct row *row = find_row(report, report_lines_arm(report, &lines, i), "efficiency");
+        const struct row *row = find_row(data, lines_arm(data, &lines, i), "efficiency");
         if (row)
             end = fmax(end, 1.03 * fmax(row->median, isnan(row->ci_high) ? 0 : row->ci_high));
     }
     char how[80] = "One round, so no interval";
-    if (report->result->rounds_done > 1)
+    if (data->result->rounds_done > 1)
         (void)snprintf(how, sizeof(how), "Median and 95%% interval over %u rounds",
-                       report->result->rounds_done);
-    report_put_heading(report, "parallel efficiency", lines.workers, how, out);
+                       data->result->rounds_done);
+    dat_put_heading(data, "parallel efficiency", lines.workers, how, out);
     (void)fprintf(out, " %zu %.4g\n", lines.n, end);
-    report_end_block(out);
-    report_start_block(out, "1 \"\" NaN NaN NaN 0 \"\"");
+    dat_end_block(out);
+    dat_start_block(out, "1 \"\" NaN NaN NaN 0 \"\"");
     for (size_t i = 0; i < lines.n; i++) {
-        const struct row *row = find_row(report, report_lines_arm(report, &lines, i), "efficiency");
+        const struct row *row = find_row(data, lines_arm(data, &lines, i), "efficiency");
         if (!row)
             continue;
         (void)fprintf(out, "%d", -1 - (int)i);
-        report_lines_put_label(report, &lines, i, out);
+        lines_put_label(data, &lines, i, out);
         (void)fprintf(out, " %.9g %.9g %.9g %u", row->median, row->ci_low, row->ci_high,
-                      style_of(report, &lines, row->slots));
+                      style_of(data, &lines, row->slots));
         put_efficiency_text(row, out);
         (void)fputc('\n', out);
     }
-    report_end_block(out);
-    put_missing(report, &lines, "efficiency", out);
-    report_lines_free(&lines);
+    dat_end_block(out);
+    put_missing(data, &lines, "efficiency", out);
+    lines_free(&lines);
     return 0;
 }
 
 /* The arm whose samples stand for this line's. */
-static const struct arm *source_arm(const struct report *report, size_t arm)
+static const struct arm *source_arm(const struct figure_data *data, size_t arm)
 {
-    return &report->result->arms[report->summary->arms[arm].source];
+    return &data->result->arms[data->rounds->arms[arm].source];
 }
 
 /* The k-th of a sequence that fills [0, 1) evenly: the bits of k mirrored at the point. */
@@ -133,10 +132,10 @@ static double spread_out(uint32_t k)
 }
 
 /* Either the finished steps (thinned to what can be told apart) or those that did not end. */
-static void put_samples(const struct report *report, size_t arm, int y, bool censored, FILE *out)
+static void put_samples(const struct figure_data *data, size_t arm, int y, bool censored, FILE *out)
 {
-    const struct arm *from = source_arm(report, arm);
-    size_t stride = 1 + report->summary->arms[arm].nsteps / POINTS_PER_ARM;
+    const struct arm *from = source_arm(data, arm);
+    size_t stride = 1 + data->rounds->arms[arm].nsteps / POINTS_PER_ARM;
     size_t at = 0;
     uint32_t shown = 0;
     for (size_t i = 0; i < from->nobservations; i++) {
@@ -158,92 +157,91 @@ static void put_samples(const struct report *report, size_t arm, int y, bool cen
 }
 
 /* The row of the same placement with one worker alone, or NULL. */
-static const struct row *alone_row(const struct report *report, size_t arm)
+static const struct row *alone_row(const struct figure_data *data, size_t arm)
 {
-    int alone = report->summary->arms[arm].baseline[BASELINE_ALONE];
+    int alone = data->rounds->arms[arm].baseline[BASELINE_ALONE];
     if (alone < 0 || (size_t)alone == arm)
         return NULL;
-    return find_row(report, &report->result->arms[alone], "step_time");
+    return find_row(data, &data->result->arms[alone], "step_time");
 }
 
-static void step_axis(const struct report *report, const struct report_lines *lines, double *low,
+static void step_axis(const struct figure_data *data, const struct lines *lines, double *low,
                       double *high)
 {
     double least = INFINITY, most = 0;
     for (size_t i = 0; i < lines->n; i++) {
-        const struct arm_summary *summary = &report->summary->arms[lines->arm[i]];
-        const struct row *alone = alone_row(report, lines->arm[i]);
-        if (summary->nsteps) {
-            least = fmin(least, summary->steps[0]);
+        const struct arm_rounds *rounds = &data->rounds->arms[lines->arm[i]];
+        const struct row *alone = alone_row(data, lines->arm[i]);
+        if (rounds->nsteps) {
+            least = fmin(least, rounds->steps[0]);
             /* Room for the arrow of a step that did not end. */
-            most = fmax(most, 1.2 * summary->steps[summary->nsteps - 1]);
+            most = fmax(most, 1.2 * rounds->steps[rounds->nsteps - 1]);
         }
         if (alone)
             least = fmin(least, alone->median);
     }
     bool any = least > 0 && least <= most;
-    *low = any ? report_round_125(least / 1.04, false) : 1e-3;
-    *high = any ? report_round_125(most, true) : 1;
+    *low = any ? dat_round_125(least / 1.04, false) : 1e-3;
+    *high = any ? dat_round_125(most, true) : 1;
 }
 
-static void put_step_boxes(const struct report *report, const struct report_lines *lines, FILE *out)
+static void put_step_boxes(const struct figure_data *data, const struct lines *lines, FILE *out)
 {
-    report_start_block(out, "1 \"\" NaN NaN NaN \"\"");
+    dat_start_block(out, "1 \"\" NaN NaN NaN \"\"");
     for (size_t i = 0; i < lines->n; i++) {
-        const struct row *row = find_row(report, report_lines_arm(report, lines, i), "step_time");
-        const struct arm_summary *summary = &report->summary->arms[lines->arm[i]];
+        const struct row *row = find_row(data, lines_arm(data, lines, i), "step_time");
+        const struct arm_rounds *rounds = &data->rounds->arms[lines->arm[i]];
         char text[32];
         if (!row)
             continue;
         (void)fprintf(out, "%d", -1 - (int)i);
-        report_lines_put_label(report, lines, i, out);
+        lines_put_label(data, lines, i, out);
         (void)fprintf(out, " %.9g %.9g %.9g \"%s%s%s\"\n",
-                      stats_percentile(summary->steps, summary->nsteps, 0.25), row->median,
-                      stats_percentile(summary->steps, summary->nsteps, 0.75),
+                      stats_percentile(rounds->steps, rounds->nsteps, 0.25), row->median,
+                      stats_percentile(rounds->steps, rounds->nsteps, 0.75),
                       row->status == STATUS_CENSORED ? "more than " : "",
                       units_format_seconds(row->median, text, sizeof(text)),
                       noisy_mark(row->status));
     }
-    report_end_block(out);
+    dat_end_block(out);
 }
 
-static bool any_cut_off(const struct report *report, const struct report_lines *lines)
+static bool any_cut_off(const struct figure_data *data, const struct lines *lines)
 {
     for (size_t i = 0; i < lines->n; i++)
-        if (report->summary->arms[lines->arm[i]].status == STATUS_CENSORED)
+        if (data->rounds->arms[lines->arm[i]].status == STATUS_CENSORED)
             return true;
     return false;
 }
 
-int report_write_step_time(const struct report *report, FILE *out, struct err *err)
+int figure_step_time(const struct figure_data *data, FILE *out, struct err *err)
 {
-    struct report_lines lines;
-    int rc = report_lines_make(report, &lines, err);
+    struct lines lines;
+    int rc = lines_make(data, &lines, err);
     if (rc)
         return rc;
     double low, high;
-    step_axis(report, &lines, &low, &high);
-    report_put_heading(report, "step time", lines.workers,
-                       "Steps of all rounds, at most 400 a line. Numbers and diamonds: medians",
-                       out);
-    (void)fprintf(out, " %zu %.9g %.9g %d\n", lines.n, low, high, any_cut_off(report, &lines));
-    report_end_block(out);
-    put_step_boxes(report, &lines, out);
+    step_axis(data, &lines, &low, &high);
+    dat_put_heading(data, "step time", lines.workers,
+                    "Steps of all rounds, at most 400 a line. Numbers and diamonds: medians", out);
+    (void)fprintf(out, " %zu %.9g %.9g %d\n", lines.n, low, high, any_cut_off(data, &lines));
+    dat_end_block(out);
+    put_step_boxes(data, &lines, out);
     for (int censored = 0; censored < 2; censored++) {
-        report_start_block(out, "NaN NaN");
+        dat_start_block(out, "NaN NaN");
         for (size_t i = 0; i < lines.n; i++)
-            put_samples(report, lines.arm[i], -1 - (int)i, censored, out);
-        report_end_block(out);
+            put_samples(data, lines.arm[i], -1 - (int)i, censored, out);
+        dat_end_block(out);
     }
-    report_start_block(out, "NaN NaN");
+    dat_start_block(out, "NaN NaN");
     for (size_t i = 0; i < lines.n; i++) {
-        const struct row *alone = alone_row(report, lines.arm[i]);
+        const struct row *alone = alone_row(data, lines.arm[i]);
         if (alone)
             (void)fprintf(out, "%d %.9g\n", -1 - (int)i, alone->median);
     }
-    report_end_block(out);
-    put_missing(report, &lines, "step_time", out);
-    report_lines_free(&lines);
+    dat_end_block(out);
+    put_missing(data, &lines, "step_time", out);
+    lines_free(&lines);
     return 0;
 }
 
@@ -256,15 +254,15 @@ struct split {
 
 /* False when the kernel's accounting is missing. Medians of parts need not add up: whole is theirs.
  */
-static bool read_split(const struct report *report, const struct arm *arm, bool wait_known,
+static bool read_split(const struct figure_data *data, const struct arm *arm, bool wait_known,
                        struct split *split)
 {
-    const struct row *oncpu = find_row(report, arm, "oncpu_per_step");
+    const struct row *oncpu = find_row(data, arm, "oncpu_per_step");
     split->status = oncpu ? oncpu->status : STATUS_SKIPPED;
     split->oncpu = oncpu ? oncpu->median : (double)NAN;
-    split->wait = find_value(report, arm, "runqueue_wait_per_step");
-    split->blocked = find_value(report, arm, "blocked_per_step");
-    split->lost = find_value(report, arm, "loss_per_step");
+    split->wait = find_value(data, arm, "runqueue_wait_per_step");
+    split->blocked = find_value(data, arm, "blocked_per_step");
+    split->lost = find_value(data, arm, "loss_per_step");
     if (isnan(split->wait))
         split->wait = 0;
     if (!wait_known) {
@@ -296,41 +294,40 @@ static void put_split(const struct split *split, bool is_baseline, FILE *out)
     (void)fprintf(out, "%s\"\n", noisy_mark(split->status));
 }
 
-static bool all_waits_known(const struct report *report, const struct report_lines *lines)
+static bool all_waits_known(const struct figure_data *data, const struct lines *lines)
 {
     for (size_t i = 0; i < lines->n; i++) {
-        const struct arm *arm = report_lines_arm(report, lines, i);
-        if (find_row(report, arm, "oncpu_per_step") &&
-            !find_row(report, arm, "runqueue_wait_per_step"))
+        const struct arm *arm = lines_arm(data, lines, i);
+        if (find_row(data, arm, "oncpu_per_step") && !find_row(data, arm, "runqueue_wait_per_step"))
             return false;
     }
     return true;
 }
 
-int report_write_loss(const struct report *report, FILE *out, struct err *err)
+int figure_loss(const struct figure_data *data, FILE *out, struct err *err)
 {
-    struct report_lines lines;
-    int rc = report_lines_make(report, &lines, err);
+    struct lines lines;
+    int rc = lines_make(data, &lines, err);
     if (rc)
         return rc;
-    bool wait_known = all_waits_known(report, &lines);
-    report_lines_add_baselines(report, &lines);
-    report_put_heading(report, "where the time of a step goes", lines.workers,
-                       "Each bar is one step of its own length, written at its right", out);
+    bool wait_known = all_waits_known(data, &lines);
+    lines_add_baselines(data, &lines);
+    dat_put_heading(data, "where the time of a step goes", lines.workers,
+                    "Each bar is one step of its own length, written at its right", out);
     (void)fprintf(out, " %zu %d\n", lines.n, wait_known);
-    report_end_block(out);
-    report_start_block(out, "1 \"\" NaN NaN NaN NaN \"\"");
+    dat_end_block(out);
+    dat_start_block(out, "1 \"\" NaN NaN NaN NaN \"\"");
     for (size_t i = 0; i < lines.n; i++) {
-        const struct arm *arm = report_lines_arm(report, &lines, i);
+        const struct arm *arm = lines_arm(data, &lines, i);
         struct split split;
-        if (!read_split(report, arm, wait_known, &split))
+        if (!read_split(data, arm, wait_known, &split))
             continue;
         (void)fprintf(out, "%d", -1 - (int)i);
-        report_lines_put_label(report, &lines, i, out);
+        lines_put_label(data, &lines, i, out);
         put_split(&split, arm->alone, out);
     }
-    report_end_block(out);
-    put_missing(report, &lines, "oncpu_per_step", out);
-    report_lines_free(&lines);
+    dat_end_block(out);
+    put_missing(data, &lines, "oncpu_per_step", out);
+    lines_free(&lines);
     return 0;
 }

@@ -6,7 +6,7 @@
 
 #include "harness/base/stats.h"
 
-unsigned summary_cpus(const struct result *result, unsigned slots)
+unsigned rounds_cpus(const struct result *result, unsigned slots)
 {
     struct bitset all = {0};
     for (size_t i = 0; i < result->narms; i++) {
@@ -37,23 +37,23 @@ static bool owns_a_slice(const struct arm *arm, unsigned cpus)
 }
 
 /* `scratch` has room for the rounds of any arm. */
-static double median_throughput(const struct arm_summary *summary, double *scratch)
+static double median_throughput(const struct arm_rounds *rounds, double *scratch)
 {
-    for (size_t i = 0; i < summary->nrounds; i++)
-        scratch[i] = summary->rounds[i].throughput;
-    return stats_median(scratch, stats_sort(scratch, summary->nrounds));
+    for (size_t i = 0; i < rounds->n; i++)
+        scratch[i] = rounds->values[i].throughput;
+    return stats_median(scratch, stats_sort(scratch, rounds->n));
 }
 
-static int find_slice(const struct result *result, const struct summary *summary,
+static int find_slice(const struct result *result, const struct rounds *rounds,
                       const struct arm *of, double *scratch)
 {
-    unsigned cpus = summary_cpus(result, of->slots);
+    unsigned cpus = rounds_cpus(result, of->slots);
     int best = -1;
     double best_rate = 0;
     for (size_t i = 0; i < result->narms; i++) {
         if (!is_alone(&result->arms[i], of) || !owns_a_slice(&result->arms[i], cpus))
             continue;
-        double rate = median_throughput(&summary->arms[i], scratch);
+        double rate = median_throughput(&rounds->arms[i], scratch);
         if (rate > best_rate) {
             best = (int)i;
             best_rate = rate;
@@ -63,13 +63,13 @@ static int find_slice(const struct result *result, const struct summary *summary
 }
 
 /* The baseline of that placement; a real one is preferred to an arm of N = 1 that serves as one. */
-static int find_alone(const struct result *result, const struct summary *summary,
+static int find_alone(const struct result *result, const struct rounds *rounds,
                       const struct arm *of, enum placement placement)
 {
     int found = -1;
     for (size_t i = 0; i < result->narms; i++) {
         const struct arm *arm = &result->arms[i];
-        if (arm->placement != placement || !is_alone(arm, of) || !summary->arms[i].nrounds)
+        if (arm->placement != placement || !is_alone(arm, of) || !rounds->arms[i].n)
             continue;
         if (arm->alone)
             return (int)i;
@@ -88,25 +88,25 @@ static double count_slices(const struct result *result, const struct arm *of, in
     if (slice < 0)
         return NAN;
     double own = bitset_count(&result->arms[slice].plan.workers[0].cpus);
-    return fmin(of->slots, summary_cpus(result, of->slots) / own);
+    return fmin(of->slots, rounds_cpus(result, of->slots) / own);
 }
 
-int baseline_choose(const struct result *result, struct summary *summary, struct err *err)
+int baseline_choose(const struct result *result, struct rounds *rounds, struct err *err)
 {
     size_t most = 0;
-    for (size_t i = 0; i < summary->narms; i++)
-        most = summary->arms[i].nrounds > most ? summary->arms[i].nrounds : most;
+    for (size_t i = 0; i < rounds->narms; i++)
+        most = rounds->arms[i].n > most ? rounds->arms[i].n : most;
     double *scratch = calloc(most + 1, sizeof(*scratch));
     if (!scratch)
         return err_set(err, -ENOMEM, "out of memory for %zu rounds", most);
-    for (size_t i = 0; i < summary->narms; i++) {
+    for (size_t i = 0; i < rounds->narms; i++) {
         const struct arm *arm = &result->arms[i];
-        int *baseline = summary->arms[i].baseline;
+        int *baseline = rounds->arms[i].baseline;
         baseline[BASELINE_NONE] = -1;
-        baseline[BASELINE_SLICE] = find_slice(result, summary, arm, scratch);
-        summary->arms[i].slices = count_slices(result, arm, baseline[BASELINE_SLICE]);
-        baseline[BASELINE_ALONE] = find_alone(result, summary, arm, arm->placement);
-        baseline[BASELINE_SINGLE] = find_alone(result, summary, arm, PLACE_NONE);
+        baseline[BASELINE_SLICE] = find_slice(result, rounds, arm, scratch);
+        rounds->arms[i].slices = count_slices(result, arm, baseline[BASELINE_SLICE]);
+        baseline[BASELINE_ALONE] = find_alone(result, rounds, arm, arm->placement);
+        baseline[BASELINE_SINGLE] = find_alone(result, rounds, arm, PLACE_NONE);
     }
     free(scratch);
     return 0;

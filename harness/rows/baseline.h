@@ -1,5 +1,5 @@
 /*
- * Which arm another one is compared with (METHOD, "Definitions"). Pure; part of summary_make.
+ * Which arm another one is compared with (METHOD, "Definitions"). Pure; part of rounds_make.
  *
  * SLICE, the same for every placement of a worker count N: among the arms of one worker alone that
  * own at most ceil(CPUs / N) of the CPUs under a disjoint placement or `same`, the one with the
@@ -11,7 +11,7 @@
 
 #include "harness/rows/rounds.h"
 
-/* Fills `baseline` of every arm of a summary whose rounds are known. -ENOMEM only. */
-int baseline_choose(const struct result *result, struct summary *summary, struct err *err);
+/* Fills `baseline` of every arm, all of whose rounds are known. -ENOMEM only. */
+int baseline_choose(const struct result *result, struct rounds *rounds, struct err *err);
 
 #endif

@@ -55,8 +55,8 @@ static const struct {
     {"reason", "power_brake", "slowed by the power supply"},
 };
 
-const struct row *scan_next(const struct rows *rows, const struct arm *arm, const char *metric,
-                            size_t *at)
+const struct row *key_next_row(const struct rows *rows, const struct arm *arm, const char *metric,
+                               size_t *at)
 {
     while (*at < rows->n) {
         const struct row *row = &rows->row[(*at)++];
@@ -66,25 +66,25 @@ const struct row *scan_next(const struct rows *rows, const struct arm *arm, cons
     return NULL;
 }
 
-const struct arm *scan_find_arm(const struct result *result, const struct rows *rows,
-                                const char *metric)
+const struct arm *key_find_arm(const struct result *result, const struct rows *rows,
+                               const char *metric)
 {
     for (size_t i = 0; i < result->narms; i++) {
         size_t at = 0;
-        if (result->arms[i].bench->scan && scan_next(rows, &result->arms[i], metric, &at))
+        if (result->arms[i].bench->scan && key_next_row(rows, &result->arms[i], metric, &at))
             return &result->arms[i];
     }
     return NULL;
 }
 
-char *scan_key(const struct row *row, char key[static VALUE_KEY_MAX])
+char *key_copy(const struct row *row, char key[static VALUE_KEY_MAX])
 {
     (void)snprintf(key, VALUE_KEY_MAX, "%.*s", (int)row->key_length, row->params + row->key_at);
     return key;
 }
 
-bool scan_key_part(const char *key, unsigned part, char name[static VALUE_KEY_MAX],
-                   char value[static VALUE_KEY_MAX])
+bool key_part(const char *key, unsigned part, char name[static VALUE_KEY_MAX],
+              char value[static VALUE_KEY_MAX])
 {
     for (; part > 0 && key; part--) {
         key = strchr(key, ';');
@@ -99,29 +99,29 @@ bool scan_key_part(const char *key, unsigned part, char name[static VALUE_KEY_MA
     return true;
 }
 
-char *scan_key_get(const char *key, const char *name, char value[static VALUE_KEY_MAX])
+char *key_get(const char *key, const char *name, char value[static VALUE_KEY_MAX])
 {
     char own[VALUE_KEY_MAX];
-    for (unsigned part = 0; scan_key_part(key, part, own, value); part++)
+    for (unsigned part = 0; key_part(key, part, own, value); part++)
         if (strcmp(own, name) == 0)
             return value;
     return NULL;
 }
 
-double scan_key_number(const char *key, const char *name)
+double key_number(const char *key, const char *name)
 {
     char value[VALUE_KEY_MAX], *end;
-    if (!scan_key_get(key, name, value))
+    if (!key_get(key, name, value))
         return NAN;
     double number = strtod(value, &end);
     return *end || end == value ? (double)NAN : number;
 }
 
-void scan_key_drop(char *key, const char *name)
+void key_drop(char *key, const char *name)
 {
     char own[VALUE_KEY_MAX], value[VALUE_KEY_MAX], rest[VALUE_KEY_MAX] = "";
     size_t used = 0;
-    for (unsigned part = 0; scan_key_part(key, part, own, value); part++)
+    for (unsigned part = 0; key_part(key, part, own, value); part++)
         if (strcmp(own, name) != 0 && used < sizeof(rest))
             used += (size_t)snprintf(rest + used, sizeof(rest) - used, "%s%s=%s", used ? ";" : "",
                                      own, value);
@@ -164,7 +164,7 @@ static void append_arm(const struct result *result, const struct arm *arm, const
 {
     char value[VALUE_KEY_MAX];
     for (const struct opt *opt = arm->bench->opts; opt && opt->name; opt++)
-        if (!scan_key_get(key, opt->name, value) && arm_option_differs(result, arm, opt))
+        if (!key_get(key, opt->name, value) && arm_option_differs(result, arm, opt))
             append(buf, size, "%s %s", opt->name,
                    opt_format_value(opt, arm->params, value, sizeof(value)));
     if (arm->alone)
@@ -173,12 +173,12 @@ static void append_arm(const struct result *result, const struct arm *arm, const
         append(buf, size, "%s", placement_infos[arm->placement].name);
 }
 
-char *scan_name(const struct result *result, const struct arm *arm, const char *key, char *buf,
-                size_t size)
+char *key_say(const struct result *result, const struct arm *arm, const char *key, char *buf,
+              size_t size)
 {
     char name[VALUE_KEY_MAX], value[VALUE_KEY_MAX];
     buf[0] = '\0';
-    for (unsigned part = 0; scan_key_part(key, part, name, value); part++) {
+    for (unsigned part = 0; key_part(key, part, name, value); part++) {
         const char *text = say(name, value);
         if (text)
             append(buf, size, "%s", text);
@@ -190,13 +190,13 @@ char *scan_name(const struct result *result, const struct arm *arm, const char *
     return buf;
 }
 
-const struct row *scan_find(const struct rows *rows, const struct arm *arm, const char *metric,
-                            const char *key)
+const struct row *key_find_row(const struct rows *rows, const struct arm *arm, const char *metric,
+                               const char *key)
 {
     size_t at = 0;
     char own[VALUE_KEY_MAX];
-    for (const struct row *row; (row = scan_next(rows, arm, metric, &at));)
-        if (strcmp(scan_key(row, own), key) == 0)
+    for (const struct row *row; (row = key_next_row(rows, arm, metric, &at));)
+        if (strcmp(key_copy(row, own), key) == 0)
             return row;
     return NULL;
 }

@@ -11,38 +11,38 @@
 #include "harness/rows/row.h"
 
 /* The arm's row of that metric at or behind *at, which then points behind it; NULL = no more. */
-const struct row *scan_next(const struct rows *rows, const struct arm *arm, const char *metric,
-                            size_t *at);
+const struct row *key_next_row(const struct rows *rows, const struct arm *arm, const char *metric,
+                               size_t *at);
 
 /* The arm's row of the metric at that key, or NULL. */
-const struct row *scan_find(const struct rows *rows, const struct arm *arm, const char *metric,
-                            const char *key);
+const struct row *key_find_row(const struct rows *rows, const struct arm *arm, const char *metric,
+                               const char *key);
 
 /* The first arm that has a row of that metric, or NULL. */
-const struct arm *scan_find_arm(const struct result *result, const struct rows *rows,
-                                const char *metric);
+const struct arm *key_find_arm(const struct result *result, const struct rows *rows,
+                               const char *metric);
 
 /* Copies the row's key; returns it. */
-char *scan_key(const struct row *row, char key[static VALUE_KEY_MAX]);
+char *key_copy(const struct row *row, char key[static VALUE_KEY_MAX]);
 
 /* Name and value of a part; false where the key has no part of that number. */
-bool scan_key_part(const char *key, unsigned part, char name[static VALUE_KEY_MAX],
-                   char value[static VALUE_KEY_MAX]);
+bool key_part(const char *key, unsigned part, char name[static VALUE_KEY_MAX],
+              char value[static VALUE_KEY_MAX]);
 
 /* Copies the value of a part and returns it; NULL where the key has no such name. */
-char *scan_key_get(const char *key, const char *name, char value[static VALUE_KEY_MAX]);
+char *key_get(const char *key, const char *name, char value[static VALUE_KEY_MAX]);
 
 /* As a number; NaN where it is none. */
-double scan_key_number(const char *key, const char *name);
+double key_number(const char *key, const char *name);
 
 /* Takes the part of that name out. */
-void scan_key_drop(char *key, const char *name);
+void key_drop(char *key, const char *name);
 
 /*
  * A key, or what is left of one, for people: "4 KiB pages", "SMT sibling"; behind it what tells
  * `arm` (may be NULL) from others: parameters and placement. Returns buf.
  */
-char *scan_name(const struct result *result, const struct arm *arm, const char *key, char *buf,
-                size_t size);
+char *key_say(const struct result *result, const struct arm *arm, const char *key, char *buf,
+              size_t size);
 
 #endif

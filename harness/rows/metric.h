@@ -31,7 +31,7 @@ const struct metric_info *metric_find(const char *name);
 
 /*
  * NaN where the round, or its baseline, does not know. `base` may be NULL without a baseline;
- * `slices` is that of struct arm_summary.
+ * `slices` is that of struct arm_rounds.
  */
 double metric_value(const struct metric_info *metric, const struct round_values *own,
                     const struct round_values *base, double slices);

@@ -10,13 +10,13 @@
 #include "harness/base/units.h"
 #include "harness/rows/baseline.h"
 
-/* What is a witness's amount divided by the worker's steps, and where it goes. */
+/* Which amount is divided by the worker's steps, and where it goes. */
 static const struct {
     size_t from, to;
 } per_step[] = {
-#define PER_STEP(witness_field, value_field)                                                       \
+#define PER_STEP(usage_field, value_field)                                                         \
     {                                                                                              \
-        offsetof(struct witness, witness_field), offsetof(struct round_values, value_field)        \
+        offsetof(struct usage, usage_field), offsetof(struct round_values, value_field)            \
     }
     PER_STEP(wall_s, step_time_mean),
     PER_STEP(oncpu_s, oncpu),
@@ -34,9 +34,9 @@ static const struct {
 };
 enum { PER_STEPS = sizeof(per_step) / sizeof(per_step[0]) };
 
-static const double *witness_field(const struct witness *witness, size_t i)
+static const double *usage_field(const struct usage *usage, size_t i)
 {
-    return (const double *)((const char *)witness + per_step[i].from);
+    return (const double *)((const char *)usage + per_step[i].from);
 }
 
 static double *value_field(struct round_values *values, size_t i)
@@ -123,10 +123,10 @@ static void add_worker(const struct result *result, const struct arm *arm,
     totals->workers++;
     values->throughput += worker_rate(worker);
     for (size_t i = 0; i < PER_STEPS; i++)
-        *value_field(values, i) += ratio(*witness_field(&worker->witness, i), steps);
+        *value_field(values, i) += ratio(*usage_field(&worker->usage, i), steps);
     values->thread_instructions +=
-        ratio(ratio(worker->witness.instructions, worker->witness.team_threads), steps);
-    values->cpus_visited += worker->witness.cpus_visited;
+        ratio(ratio(worker->usage.instructions, worker->usage.team_threads), steps);
+    values->cpus_visited += worker->usage.cpus_visited;
     if (has_device(arm_device(result, arm), planned)) {
         totals->devices++;
         totals->gpu_busy += worker_gpu_busy(worker);
@@ -185,18 +185,18 @@ static size_t list_steps(const struct worker_result *worker, double *out)
  * Appends the steps of all workers. Returns the median over workers of their medians: of all steps
  * together a worker that is four times slower would be a quarter of what the others are.
  */
-static double take_steps(const struct observation *observation, struct arm_summary *summary,
+static double take_steps(const struct observation *observation, struct arm_rounds *rounds,
                          double *medians)
 {
     size_t workers = 0;
     for (unsigned w = 0; w < observation->nworkers; w++) {
-        double *steps = summary->steps + summary->nsteps;
+        double *steps = rounds->steps + rounds->nsteps;
         size_t n = list_steps(&observation->workers[w], steps);
         if (!n)
             continue;
         n = stats_sort(steps, n);
         medians[workers++] = stats_median(steps, n);
-        summary->nsteps += n;
+        rounds->nsteps += n;
     }
     return stats_median(medians, stats_sort(medians, workers));
 }
@@ -227,7 +227,7 @@ static void censored_reason(const struct arm *arm, char *reason, size_t size)
 }
 
 /* The worst status of the arm's rounds, and why the first of those ended so. */
-static void judge_arm(const struct arm *arm, struct arm_summary *summary)
+static void judge_arm(const struct arm *arm, struct arm_rounds *rounds)
 {
     const struct observation *worst = NULL;
     unsigned times = 0;
@@ -240,11 +240,11 @@ static void judge_arm(const struct arm *arm, struct arm_summary *summary)
         times += observation->status == worst->status;
     }
     if (!worst) {
-        summary->status = STATUS_SKIPPED;
-        (void)snprintf(summary->reason, sizeof(summary->reason), "no round of it was finished");
+        rounds->status = STATUS_SKIPPED;
+        (void)snprintf(rounds->reason, sizeof(rounds->reason), "no round of it was finished");
         return;
     }
-    summary->status = worst->status;
+    rounds->status = worst->status;
     if (worst->status == STATUS_OK)
         return;
     char which[48] = "", censored[160];
@@ -255,7 +255,7 @@ static void judge_arm(const struct arm *arm, struct arm_summary *summary)
         censored_reason(arm, censored, sizeof(censored));
         why = censored;
     }
-    (void)snprintf(summary->reason, sizeof(summary->reason), "%s%.200s", which, why);
+    (void)snprintf(rounds->reason, sizeof(rounds->reason), "%s%.200s", which, why);
 }
 
 /* Reasons go into single lines of CSV and terminals, whatever a driver put into its message. */
@@ -267,7 +267,7 @@ static void make_one_line(char *text)
 }
 
 static int summarise_rounds(const struct result *result, const struct arm *arm,
-                            struct arm_summary *summary, struct err *err)
+                            struct arm_rounds *rounds, struct err *err)
 {
     size_t samples = 0, workers = 0;
     for (size_t i = 0; i < arm->nobservations; i++) {
@@ -276,10 +276,10 @@ static int summarise_rounds(const struct result *result, const struct arm *arm,
             samples += list_steps(&observation->workers[w], NULL);
         workers = observation->nworkers > workers ? observation->nworkers : workers;
     }
-    summary->rounds = calloc(arm->nobservations + 1, sizeof(*summary->rounds));
-    summary->steps = calloc(samples + 1, sizeof(*summary->steps));
+    rounds->values = calloc(arm->nobservations + 1, sizeof(*rounds->values));
+    rounds->steps = calloc(samples + 1, sizeof(*rounds->steps));
     double *medians = calloc(workers + 1, sizeof(*medians));
-    int rc = summary->rounds && summary->steps && medians
+    int rc = rounds->values && rounds->steps && medians
                  ? 0
                  : err_set(err, -ENOMEM, "out of memory for %zu samples", samples);
 
@@ -287,12 +287,12 @@ static int summarise_rounds(const struct result *result, const struct arm *arm,
         const struct observation *observation = &arm->observations[i];
         if (!usable(observation->status))
             continue;
-        struct round_values *values = &summary->rounds[summary->nrounds++];
+        struct round_values *values = &rounds->values[rounds->n++];
         fill_values(result, arm, observation, values);
-        values->step_time = take_steps(observation, summary, medians);
+        values->step_time = take_steps(observation, rounds, medians);
     }
     if (!rc)
-        summary->nsteps = stats_sort(summary->steps, summary->nsteps);
+        rounds->nsteps = stats_sort(rounds->steps, rounds->nsteps);
     free(medians);
     return rc;
 }
@@ -305,78 +305,77 @@ static size_t source_of(const struct result *result, size_t arm)
     return arm;
 }
 
-static int summarise_arm(const struct result *result, size_t index, struct arm_summary *summary,
+static int summarise_arm(const struct result *result, size_t index, struct arm_rounds *rounds,
                          struct err *err)
 {
     const struct arm *arm = &result->arms[index];
     if (arm->plan.status == PLAN_SKIPPED) {
-        summary->source = index;
-        summary->status = STATUS_SKIPPED;
-        (void)snprintf(summary->reason, sizeof(summary->reason), "%s", arm->plan.reason);
+        rounds->source = index;
+        rounds->status = STATUS_SKIPPED;
+        (void)snprintf(rounds->reason, sizeof(rounds->reason), "%s", arm->plan.reason);
     } else {
-        summary->source = source_of(result, index);
-        arm = &result->arms[summary->source];
-        judge_arm(arm, summary);
-        int rc = summarise_rounds(result, arm, summary, err);
+        rounds->source = source_of(result, index);
+        arm = &result->arms[rounds->source];
+        judge_arm(arm, rounds);
+        int rc = summarise_rounds(result, arm, rounds, err);
         if (rc)
             return rc;
     }
-    make_one_line(summary->reason);
+    make_one_line(rounds->reason);
     return 0;
 }
 
-int summary_make(const struct result *result, struct summary *summary, struct err *err)
+int rounds_make(const struct result *result, struct rounds *rounds, struct err *err)
 {
-    *summary = (struct summary){0};
-    summary->arms = calloc(result->narms + 1, sizeof(*summary->arms));
-    if (!summary->arms)
+    *rounds = (struct rounds){0};
+    rounds->arms = calloc(result->narms + 1, sizeof(*rounds->arms));
+    if (!rounds->arms)
         return err_set(err, -ENOMEM, "out of memory for %zu arms", result->narms);
-    summary->narms = result->narms;
+    rounds->narms = result->narms;
     for (size_t i = 0; i < result->narms; i++) {
-        int rc = summarise_arm(result, i, &summary->arms[i], err);
+        int rc = summarise_arm(result, i, &rounds->arms[i], err);
         if (rc)
             return rc;
     }
-    return baseline_choose(result, summary, err);
+    return baseline_choose(result, rounds, err);
 }
 
-void summary_free(struct summary *summary)
+void rounds_free(struct rounds *rounds)
 {
-    if (!summary)
+    if (!rounds)
         return;
-    for (size_t i = 0; summary->arms && i < summary->narms; i++) {
-        free(summary->arms[i].rounds);
-        free(summary->arms[i].steps);
+    for (size_t i = 0; rounds->arms && i < rounds->narms; i++) {
+        free(rounds->arms[i].values);
+        free(rounds->arms[i].steps);
     }
-    free(summary->arms);
-    *summary = (struct summary){0};
+    free(rounds->arms);
+    *rounds = (struct rounds){0};
 }
 
-const struct round_values *summary_round(const struct summary *summary, int arm, unsigned round)
+const struct round_values *rounds_find(const struct rounds *rounds, int arm, unsigned round)
 {
     if (arm < 0)
         return NULL;
-    const struct arm_summary *of = &summary->arms[arm];
-    for (size_t i = 0; i < of->nrounds; i++)
-        if (of->rounds[i].round == round)
-            return &of->rounds[i];
+    const struct arm_rounds *of = &rounds->arms[arm];
+    for (size_t i = 0; i < of->n; i++)
+        if (of->values[i].round == round)
+            return &of->values[i];
     return NULL;
 }
 
-int summary_ratio(const struct summary *summary, size_t slow, size_t fast, uint64_t seed,
-                  struct paired_ratio *out, struct err *err)
+int rounds_ratio(const struct rounds *rounds, size_t slow, size_t fast, uint64_t seed,
+                 struct paired_ratio *out, struct err *err)
 {
-    const struct arm_summary *of = &summary->arms[slow];
+    const struct arm_rounds *of = &rounds->arms[slow];
     *out = (struct paired_ratio){0, NAN, NAN, NAN};
-    double *ratios = calloc(of->nrounds + 1, sizeof(*ratios));
-    uint32_t *counts = calloc(of->nrounds + 1, sizeof(*counts));
-    int rc =
-        ratios && counts ? 0 : err_set(err, -ENOMEM, "out of memory for %zu rounds", of->nrounds);
+    double *ratios = calloc(of->n + 1, sizeof(*ratios));
+    uint32_t *counts = calloc(of->n + 1, sizeof(*counts));
+    int rc = ratios && counts ? 0 : err_set(err, -ENOMEM, "out of memory for %zu rounds", of->n);
     size_t n = 0;
-    for (size_t i = 0; !rc && i < of->nrounds; i++) {
-        const struct round_values *pair = summary_round(summary, (int)fast, of->rounds[i].round);
+    for (size_t i = 0; !rc && i < of->n; i++) {
+        const struct round_values *pair = rounds_find(rounds, (int)fast, of->values[i].round);
         if (pair)
-            ratios[n++] = ratio(of->rounds[i].step_time, pair->step_time);
+            ratios[n++] = ratio(of->values[i].step_time, pair->step_time);
     }
     if (!rc) {
         n = stats_sort(ratios, n);

@@ -45,10 +45,10 @@ enum baseline {
     BASELINES
 };
 
-struct arm_summary {
+struct arm_rounds {
     size_t source; /* the arm whose observations these are; another one's where same_as says so */
-    size_t nrounds;
-    struct round_values *rounds; /* usable ones, in round order */
+    size_t n;
+    struct round_values *values; /* usable ones, in round order */
     size_t nsteps;
     double *steps;           /* s: every sample of every usable round, ascending */
     enum status status;      /* the worst of all its rounds; skipped when it has none */
@@ -57,30 +57,30 @@ struct arm_summary {
     double slices;           /* how many workers with the CPUs of BASELINE_SLICE have room here */
 };
 
-struct summary {
+struct rounds {
     size_t narms; /* as in the result, index by index */
-    struct arm_summary *arms;
+    struct arm_rounds *arms;
 };
 
-/* Free with summary_free, also after an error. -ENOMEM only. */
-int summary_make(const struct result *result, struct summary *summary, struct err *err);
-void summary_free(struct summary *summary);
+/* Free with rounds_free, also after an error. -ENOMEM only. */
+int rounds_make(const struct result *result, struct rounds *rounds, struct err *err);
+void rounds_free(struct rounds *rounds);
 
 /* That round of the arm, or NULL when it is not usable or `arm` is -1. */
-const struct round_values *summary_round(const struct summary *summary, int arm, unsigned round);
+const struct round_values *rounds_find(const struct rounds *rounds, int arm, unsigned round);
 
 /*
  * CPUs that the workers of a plan for `slots` may use together: those of the unpinned plan, else
  * the union of all plans. 0 when no arm with that number could be planned.
  */
-unsigned summary_cpus(const struct result *result, unsigned slots);
+unsigned rounds_cpus(const struct result *result, unsigned slots);
 
 /* The step times of two arms, paired by round: slow / fast. */
 struct paired_ratio {
     size_t rounds;            /* that both have */
     double median, low, high; /* NaN without rounds; the interval is NaN with one round */
 };
-int summary_ratio(const struct summary *summary, size_t slow, size_t fast, uint64_t seed,
-                  struct paired_ratio *ratio, struct err *err);
+int rounds_ratio(const struct rounds *rounds, size_t slow, size_t fast, uint64_t seed,
+                 struct paired_ratio *ratio, struct err *err);
 
 #endif

@@ -37,7 +37,7 @@ const char *row_text(const struct row *row, const struct row_column *column)
 /* What the rows of one arm are made from. */
 struct maker {
     const struct result *result;
-    const struct summary *summary;
+    const struct rounds *rounds;
     size_t arm;       /* index in both */
     double *values;   /* scratch: one a round */
     uint32_t *counts; /* scratch: one a round */
@@ -48,34 +48,34 @@ static const struct arm *arm_of(const struct maker *maker)
     return &maker->result->arms[maker->arm];
 }
 
-static const struct arm_summary *summary_of(const struct maker *maker)
+static const struct arm_rounds *rounds_of(const struct maker *maker)
 {
-    return &maker->summary->arms[maker->arm];
+    return &maker->rounds->arms[maker->arm];
 }
 
 static const struct round_values *
 base_of(const struct maker *maker, const struct metric_info *metric, const struct round_values *own)
 {
-    return summary_round(maker->summary, summary_of(maker)->baseline[metric->baseline], own->round);
+    return rounds_find(maker->rounds, rounds_of(maker)->baseline[metric->baseline], own->round);
 }
 
 static double value_of(const struct maker *maker, const struct metric_info *metric,
                        const struct round_values *own)
 {
-    return metric_value(metric, own, base_of(maker, metric, own), summary_of(maker)->slices);
+    return metric_value(metric, own, base_of(maker, metric, own), rounds_of(maker)->slices);
 }
 
 /* The round whose loss is the median (the lower one of an even count), or NULL. */
 static const struct round_values *round_of_median_loss(const struct maker *maker)
 {
-    const struct arm_summary *summary = summary_of(maker);
+    const struct arm_rounds *rounds = rounds_of(maker);
     const struct metric_info *loss = metric_find("loss_per_step");
-    for (size_t i = 0; i < summary->nrounds; i++)
-        maker->values[i] = value_of(maker, loss, &summary->rounds[i]);
-    size_t n = stats_sort(maker->values, summary->nrounds);
-    for (size_t i = 0; n && i < summary->nrounds; i++)
-        if (value_of(maker, loss, &summary->rounds[i]) == maker->values[(n - 1) / 2])
-            return &summary->rounds[i];
+    for (size_t i = 0; i < rounds->n; i++)
+        maker->values[i] = value_of(maker, loss, &rounds->values[i]);
+    size_t n = stats_sort(maker->values, rounds->n);
+    for (size_t i = 0; n && i < rounds->n; i++)
+        if (value_of(maker, loss, &rounds->values[i]) == maker->values[(n - 1) / 2])
+            return &rounds->values[i];
     return NULL;
 }
 
@@ -134,17 +134,17 @@ static void describe_arm(const struct maker *maker, struct row *row, const char 
         .device = device_name(arm_device(result, arm)),
         .workers = arm->workers,
         .slots = arm->slots,
-        .status = summary_of(maker)->status,
+        .status = rounds_of(maker)->status,
     };
     (void)snprintf(row->run_id, sizeof(row->run_id), "%s", result->run_id);
     describe_params(arm, result->background, key, row);
-    (void)snprintf(row->reason, sizeof(row->reason), "%s", summary_of(maker)->reason);
+    (void)snprintf(row->reason, sizeof(row->reason), "%s", rounds_of(maker)->reason);
 }
 
 /* Adds why a row's values are not its arm's own measurement. */
 static void explain_sharing(const struct maker *maker, struct row *row)
 {
-    const struct arm *source = &maker->result->arms[summary_of(maker)->source];
+    const struct arm *source = &maker->result->arms[rounds_of(maker)->source];
     if (source == arm_of(maker))
         return;
     char slots[32] = "", own[sizeof(row->reason)];
@@ -177,17 +177,17 @@ static void take_base_status(const struct maker *maker, size_t base, enum status
         return;
     row->status = status;
     (void)snprintf(row->reason, sizeof(row->reason), "its baseline: %.230s",
-                   maker->summary->arms[base].reason);
+                   maker->rounds->arms[base].reason);
 }
 
 /* Percentiles are of steps, not of rounds: what the slowest steps of a run feel like. */
-static void fill_step_times(const struct arm_summary *summary, struct row *row)
+static void fill_step_times(const struct arm_rounds *rounds, struct row *row)
 {
-    row->samples = summary->nsteps;
-    row->p95 = stats_percentile(summary->steps, summary->nsteps, 0.95);
-    row->p99 = stats_percentile(summary->steps, summary->nsteps, 0.99);
-    row->min = stats_percentile(summary->steps, summary->nsteps, 0);
-    row->max = stats_percentile(summary->steps, summary->nsteps, 1);
+    row->samples = rounds->nsteps;
+    row->p95 = stats_percentile(rounds->steps, rounds->nsteps, 0.95);
+    row->p99 = stats_percentile(rounds->steps, rounds->nsteps, 0.99);
+    row->min = stats_percentile(rounds->steps, rounds->nsteps, 0);
+    row->max = stats_percentile(rounds->steps, rounds->nsteps, 1);
 }
 
 /* The numbers of n >= 1 sorted values of rounds in maker->values. */
@@ -209,23 +209,23 @@ static void fill_interval(const struct maker *maker, size_t n, struct row *row)
 static bool fill_numbers(const struct maker *maker, const struct metric_info *metric,
                          const struct round_values *loss_round, struct row *row)
 {
-    const struct arm_summary *summary = summary_of(maker);
+    const struct arm_rounds *rounds = rounds_of(maker);
     size_t n = 0;
-    for (size_t i = 0; i < summary->nrounds; i++) {
-        double value = value_of(maker, metric, &summary->rounds[i]);
+    for (size_t i = 0; i < rounds->n; i++) {
+        double value = value_of(maker, metric, &rounds->values[i]);
         if (isnan(value))
             continue;
         maker->values[n++] = value;
-        const struct round_values *base = base_of(maker, metric, &summary->rounds[i]);
+        const struct round_values *base = base_of(maker, metric, &rounds->values[i]);
         if (base)
-            take_base_status(maker, (size_t)summary->baseline[metric->baseline], base->status, row);
+            take_base_status(maker, (size_t)rounds->baseline[metric->baseline], base->status, row);
     }
     n = stats_sort(maker->values, n);
     if (!n)
         return false;
     fill_interval(maker, n, row);
     if (metric->is_step_time)
-        fill_step_times(summary, row);
+        fill_step_times(rounds, row);
     if (metric->is_loss)
         row->median = loss_round ? value_of(maker, metric, loss_round) : NAN;
     return !isnan(row->median);
@@ -410,9 +410,9 @@ static int append_values(const struct maker *maker, struct rows *rows, struct er
 
 static int append_arm(const struct maker *maker, struct rows *rows, struct err *err)
 {
-    if (arm_of(maker)->bench->scan && summary_of(maker)->nrounds)
+    if (arm_of(maker)->bench->scan && rounds_of(maker)->n)
         return append_values(maker, rows, err);
-    if (!summary_of(maker)->nrounds) {
+    if (!rounds_of(maker)->n) {
         struct row row;
         describe_metric(maker, metric_find("step_time"), &row);
         explain_sharing(maker, &row);
@@ -432,15 +432,15 @@ static int append_arm(const struct maker *maker, struct rows *rows, struct err *
 static int append_all(struct maker *maker, struct rows *rows, struct err *err)
 {
     size_t most = 1;
-    for (size_t i = 0; i < maker->summary->narms; i++)
-        if (maker->summary->arms[i].nrounds > most)
-            most = maker->summary->arms[i].nrounds;
+    for (size_t i = 0; i < maker->rounds->narms; i++)
+        if (maker->rounds->arms[i].n > most)
+            most = maker->rounds->arms[i].n;
     maker->values = calloc(most, sizeof(*maker->values));
     maker->counts = calloc(most, sizeof(*maker->counts));
     int rc = maker->values && maker->counts
                  ? 0
                  : err_set(err, -ENOMEM, "out of memory for %zu rounds", most);
-    for (maker->arm = 0; !rc && maker->arm < maker->summary->narms; maker->arm++)
+    for (maker->arm = 0; !rc && maker->arm < maker->rounds->narms; maker->arm++)
         rc = append_arm(maker, rows, err);
     free(maker->counts);
     free(maker->values);
@@ -449,14 +449,14 @@ static int append_all(struct maker *maker, struct rows *rows, struct err *err)
 
 int rows_make(const struct result *result, struct rows *rows, struct err *err)
 {
-    struct summary summary;
+    struct rounds rounds;
     *rows = (struct rows){0};
-    int rc = summary_make(result, &summary, err);
+    int rc = rounds_make(result, &rounds, err);
     if (!rc) {
-        struct maker maker = {.result = result, .summary = &summary};
+        struct maker maker = {.result = result, .rounds = &rounds};
         rc = append_all(&maker, rows, err);
     }
-    summary_free(&summary);
+    rounds_free(&rounds);
     return rc;
 }
 

@@ -8,9 +8,9 @@
 
 #include "harness/gpu/state.h"
 
-static enum status worker_status(const struct arena_worker *worker, bool censored)
+static enum status worker_status(const struct shared_worker *worker, bool censored)
 {
-    switch (arena_state(worker)) {
+    switch (shared_state(worker)) {
     case WORKER_FINISHED:
         return STATUS_OK;
     case WORKER_SKIPPED:
@@ -64,7 +64,7 @@ static int copy_visits(const struct visit_log *log, struct worker_result *out)
 }
 
 /* The step that the limit ended counts as done at the limit: a lower bound of its time. */
-static void add_censored(const struct arena_worker *worker, uint64_t go_ns, uint64_t killed_ns,
+static void add_censored(const struct shared_worker *worker, uint64_t go_ns, uint64_t killed_ns,
                          struct worker_result *out)
 {
     uint64_t started_ns = atomic_load(&worker->step_started);
@@ -84,7 +84,7 @@ static void add_censored(const struct arena_worker *worker, uint64_t go_ns, uint
                   (double)(killed_ns - started_ns) * 1e-9);
 }
 
-int collect_worker(const struct arena_worker *worker, uint64_t go_ns, uint64_t killed_ns,
+int collect_worker(const struct shared_worker *worker, uint64_t go_ns, uint64_t killed_ns,
                    struct worker_result *out)
 {
     size_t n = atomic_load(&worker->nsamples);
@@ -110,14 +110,14 @@ int collect_worker(const struct arena_worker *worker, uint64_t go_ns, uint64_t k
     if (killed_ns)
         add_censored(worker, go_ns, killed_ns, out);
     if (out->nsamples && worker->at_end.at_ns)
-        witness_diff(&worker->at_go, &worker->at_end, out->go_ns, out->end_ns, &worker->visits,
-                     &out->witness);
+        usage_diff(&worker->at_go, &worker->at_end, out->go_ns, out->end_ns, &worker->visits,
+                   &out->usage);
     int rc = copy_values(&worker->values, out);
     return rc ? rc : copy_visits(&worker->visits, out);
 }
 
-void collect_machine(const struct witness_machine *go, const struct witness_machine *end,
-                     double ours_s, struct observation *out)
+void collect_machine(const struct usage_machine *go, const struct usage_machine *end, double ours_s,
+                     struct observation *out)
 {
     double cpu_s = end->cpu_s - go->cpu_s;
     double wall_s = (double)(end->at_ns - go->at_ns) * 1e-9;

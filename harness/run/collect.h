@@ -1,4 +1,4 @@
-/* From the shared arena to a result that outlives it. */
+/* From the shared memory to a result that outlives it. */
 #ifndef CONTEND_RUN_COLLECT_H
 #define CONTEND_RUN_COLLECT_H
 
@@ -17,12 +17,12 @@
  * becomes a censored sample. `go_ns`: of the go signal, for a worker that never got to run.
  * -ENOMEM only.
  */
-int collect_worker(const struct arena_worker *worker, uint64_t go_ns, uint64_t killed_ns,
+int collect_worker(const struct shared_worker *worker, uint64_t go_ns, uint64_t killed_ns,
                    struct worker_result *out);
 
 /* Steal, CPU pressure and foreign load between two readings; the workers used ours_s meanwhile. */
-void collect_machine(const struct witness_machine *go, const struct witness_machine *end,
-                     double ours_s, struct observation *out);
+void collect_machine(const struct usage_machine *go, const struct usage_machine *end, double ours_s,
+                     struct observation *out);
 
 /* status and reason of the whole observation, from its workers and the machine. */
 void collect_verdict(struct observation *out);

@@ -26,7 +26,7 @@ struct crew_beat {
 
 /* A rank's own readings around the measured time. */
 struct crew_readings {
-    struct witness_machine go, end;
+    struct usage_machine go, end;
     double ours_s; /* CPU time of this rank's workers meanwhile */
     bool stuck;    /* a worker of crew->start could not be ended */
 };
@@ -42,7 +42,7 @@ struct crew {
     bool (*refuses)(void *arg, struct observation *out);
 
     /* One observation: open; step until all are past a state; join; close also after an error. */
-    int (*open)(void *arg, struct board *board, struct err *err);
+    int (*open)(void *arg, struct meeting *meeting, struct err *err);
     void (*close)(void *arg);
     /* How long to sleep before the next step, unless a worker has news. */
     int (*pause_ms)(void *arg);
@@ -64,7 +64,7 @@ struct crew {
     /* A worker that is no process of ours, but a thread of one that outlives it: 0 = that has
      * ended. */
     pid_t (*pid)(void *arg);
-    int (*start)(void *arg, int arena_fd, int event_fd, unsigned index, struct err *err);
+    int (*start)(void *arg, int shared_fd, int event_fd, unsigned index, struct err *err);
     bool (*joined)(void *arg);             /* the worker has come to its end */
     bool (*ended)(void *arg, int *status); /* its process has, for waitpid's macros */
 };

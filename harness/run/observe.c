@@ -22,7 +22,7 @@ enum { TICK_MS = 200 };
 static bool rank_lost(const struct observer *o)
 {
     const struct bench *behind = o->config->background;
-    return (o->arm->bench->together || (behind && behind->together)) && observer_any_lost(o);
+    return (o->arm->bench->together || (behind && behind->together)) && observe_any_lost(o);
 }
 
 /* The least state of the first n workers; WORKER_STATES when all are gone. */
@@ -30,21 +30,21 @@ static uint32_t least_state(const struct observer *o, unsigned n)
 {
     uint32_t least = WORKER_STATES;
     for (unsigned i = 0; i < n; i++)
-        if (o->child[i].pid && arena_state(&o->arena->worker[i]) < least)
-            least = arena_state(&o->arena->worker[i]);
+        if (o->child[i].pid && shared_state(&o->shared->worker[i]) < least)
+            least = shared_state(&o->shared->worker[i]);
     return least;
 }
 
 static int tell_crew(struct observer *o, bool interrupted)
 {
-    const struct board *board = &o->arena->board[0];
+    const struct meeting *meeting = &o->shared->meeting[0];
     struct crew_beat beat = {.foreground = least_state(o, o->foreground),
                              .all = least_state(o, o->nworkers),
-                             .lost = observer_any_lost_here(o),
+                             .lost = observe_any_lost_here(o),
                              .late = o->late_ns && clock_now_ns() >= o->late_ns,
                              .interrupted = interrupted};
-    beat.posted = board_posted(board, &beat.bytes);
-    bool idle = board_waits(board, o->first) || beat.foreground == WORKER_PRIMED ||
+    beat.posted = meeting_posted(meeting, &beat.bytes);
+    bool idle = meeting_waits(meeting, o->first) || beat.foreground == WORKER_PRIMED ||
                 beat.foreground == WORKER_READY || beat.foreground >= WORKER_CHECKING;
     return o->crew->step(o->crew->arg, &beat, idle, o->err);
 }
@@ -87,7 +87,7 @@ static int wait_for_news(struct observer *o, uint64_t until_ns)
     if (fds[1].revents & POLLIN)
         (void)!read(o->event_fd, &events, sizeof(events));
     bool interrupted = signals_take(o->signals);
-    observer_reap(o);
+    observe_reap(o);
     if (o->config->on_wait)
         o->config->on_wait(o->config->on_wait_arg);
     int rc = o->signals->stop_asked && !interrupted ? obey_stop(o) : 0;
@@ -118,9 +118,9 @@ static void grant_warm_up(struct observer *o, bool one_by_one)
 {
     for (unsigned i = 0; i < o->nworkers; i++) {
         for (unsigned j = i; j < turn_end(o, i); j++)
-            if (!atomic_load(&o->arena->worker[j].warm))
-                futex_set(&o->arena->worker[j].warm, 1);
-        if (one_by_one && !observer_past(o, i, WORKER_READY))
+            if (!atomic_load(&o->shared->worker[j].warm))
+                futex_set(&o->shared->worker[j].warm, 1);
+        if (one_by_one && !observe_past(o, i, WORKER_READY))
             return;
     }
 }
@@ -137,18 +137,18 @@ static int prepare(struct observer *o)
     bool one_by_one = takes_turns(o);
     double limit_s = o->config->setup_s + o->config->warmup_s * o->nworkers;
     uint64_t until_ns = deadline(limit_s);
-    while (!observer_all_past(o, true, WORKER_READY)) {
-        if (observer_all_past(o, true, WORKER_PRIMED))
+    while (!observe_all_past(o, true, WORKER_READY)) {
+        if (observe_all_past(o, true, WORKER_PRIMED))
             grant_warm_up(o, one_by_one);
         int rc = wait_for_news(o, until_ns);
         if (rc)
             return rc;
-        if (observer_any_lost(o))
+        if (observe_any_lost(o))
             return -ECANCELED;
         if (clock_now_ns() >= until_ns)
-            observer_give_up_all(o, o->nworkers, WORKER_READY, limit_s);
+            observe_give_up_all(o, o->nworkers, WORKER_READY, limit_s);
     }
-    return observer_any_lost(o) ? -ECANCELED : 0;
+    return observe_any_lost(o) ? -ECANCELED : 0;
 }
 
 /* Steps that are still under way become lower bounds; what the kernel knows is read first. */
@@ -156,30 +156,30 @@ static void censor_running(struct observer *o)
 {
     uint64_t now_ns = clock_now_ns();
     for (unsigned i = 0; i < o->foreground; i++) {
-        struct arena_worker *worker = &o->arena->worker[i];
-        if (observer_past(o, i, WORKER_DONE))
+        struct shared_worker *worker = &o->shared->worker[i];
+        if (observe_past(o, i, WORKER_DONE))
             continue;
-        witness_read(o->child[i].pid, &worker->visits, &worker->at_end);
+        usage_read(o->child[i].pid, &worker->visits, &worker->at_end);
         o->child[i].censored = true;
         o->child[i].killed_ns = now_ns;
     }
     for (unsigned i = 0; i < o->foreground; i++)
         if (o->child[i].censored)
-            observer_end(o, i);
+            observe_end(o, i);
 }
 
-static void read_machine(const struct observer *o, struct witness_machine *machine, double *ours_s)
+static void read_machine(const struct observer *o, struct usage_machine *machine, double *ours_s)
 {
-    witness_machine_read(machine);
+    usage_machine_read(machine);
     bool in_mpi = false;
-    *ours_s = witness_process_cpu_s(getpid());
+    *ours_s = usage_process_cpu_s(getpid());
     for (unsigned i = 0; i < o->nworkers; i++)
         if (o->child[i].pid) {
-            *ours_s += witness_process_cpu_s(o->child[i].pid);
+            *ours_s += usage_process_cpu_s(o->child[i].pid);
             in_mpi |= o->child[i].in_mpi;
         }
     if (o->crew && !in_mpi && o->crew->pid(o->crew->arg)) /* it carries the ranks' messages */
-        *ours_s += witness_process_cpu_s(o->crew->pid(o->crew->arg));
+        *ours_s += usage_process_cpu_s(o->crew->pid(o->crew->arg));
 }
 
 static bool time_is_over(const struct observer *o)
@@ -187,15 +187,15 @@ static bool time_is_over(const struct observer *o)
     return o->crew ? o->crew->late(o->crew->arg) : clock_now_ns() >= o->late_ns;
 }
 
-static int measure(struct observer *o)
+static int observe_measure(struct observer *o)
 {
     read_machine(o, &o->machine_go, &o->ours_go_s);
     o->go_ns = clock_now_ns();
-    futex_set(&o->arena->go, 1);
+    futex_set(&o->shared->go, 1);
     uint64_t until_ns = deadline(o->config->limit_s);
     int rc = 0;
     o->late_ns = until_ns;
-    while (!rc && !observer_all_past(o, false, WORKER_DONE)) {
+    while (!rc && !observe_all_past(o, false, WORKER_DONE)) {
         rc = wait_for_news(o, until_ns);
         if (!rc && time_is_over(o))
             break;
@@ -205,7 +205,7 @@ static int measure(struct observer *o)
     o->late_ns = 0;
     read_machine(o, &o->machine_end, &o->ours_end_s);
     if (!rc && o->arm->bench->scan)
-        observer_give_up_all(o, o->foreground, WORKER_DONE, o->config->limit_s);
+        observe_give_up_all(o, o->foreground, WORKER_DONE, o->config->limit_s);
     else if (!rc)
         censor_running(o);
     return rc;
@@ -223,15 +223,15 @@ static void signal_all(const struct observer *o, unsigned first, unsigned end, i
 static int finish_crew(struct observer *o)
 {
     uint64_t until_ns = deadline(o->config->setup_s);
-    futex_set(&o->arena->stop, 1);
-    while (!observer_all_past(o, true, WORKER_STATES)) {
+    futex_set(&o->shared->stop, 1);
+    while (!observe_all_past(o, true, WORKER_STATES)) {
         int rc = wait_for_news(o, until_ns);
         if (rc)
             return rc;
-        if (observer_any_lost(o))
+        if (observe_any_lost(o))
             return -ECANCELED;
         if (clock_now_ns() >= until_ns)
-            observer_give_up_all(o, o->nworkers, WORKER_FINISHED, o->config->setup_s);
+            observe_give_up_all(o, o->nworkers, WORKER_FINISHED, o->config->setup_s);
     }
     return 0;
 }
@@ -249,7 +249,7 @@ static int finish(struct observer *o)
     /* Held before they are told, or a quick one is stopped on its way out of the process. */
     if (one_by_one)
         signal_all(o, 0, o->nworkers, SIGSTOP);
-    futex_set(&o->arena->stop, 1);
+    futex_set(&o->shared->stop, 1);
     for (unsigned i = 0, released = 0; i < o->nworkers; i++) {
         uint64_t until_ns = deadline(limit_s);
         if (one_by_one && i == released) {
@@ -263,7 +263,7 @@ static int finish(struct observer *o)
             if (rank_lost(o))
                 return -ECANCELED;
             if (clock_now_ns() >= until_ns)
-                observer_give_up(o, i, WORKER_FINISHED, limit_s);
+                observe_give_up(o, i, WORKER_FINISHED, limit_s);
         }
     }
     return 0;
@@ -280,7 +280,7 @@ static void read_gpus(const struct observer *o, struct observation *out)
     unsigned known = 0;
     for (unsigned i = 0; i < o->foreground; i++) {
         struct gpu_state state;
-        const struct arena_worker *worker = &o->arena->worker[i];
+        const struct shared_worker *worker = &o->shared->worker[i];
         if (!worker->pci_bdf[0] || gpu_state_read(worker->pci_bdf, &state))
             continue;
         known++;
@@ -302,7 +302,7 @@ static int collect_all(const struct observer *o, struct observation *out, struct
         return err_set(err, -ENOMEM, "no memory for the results of %u workers", o->nworkers);
     out->nworkers = o->nworkers;
     for (unsigned i = 0; i < o->nworkers; i++) {
-        int rc = collect_worker(&o->arena->worker[i], o->go_ns,
+        int rc = collect_worker(&o->shared->worker[i], o->go_ns,
                                 o->child[i].censored ? o->child[i].killed_ns : 0, &out->workers[i]);
         if (rc)
             return err_set(err, rc, "no memory for the samples of worker %u", i);
@@ -324,15 +324,15 @@ static int join_crew(const struct observer *o, int rc, struct observation *out, 
 
 static int run_phases(struct observer *o, struct observation *out, struct err *err)
 {
-    observer_write_orders(o);
-    observer_launch_all(o);
+    observe_write_orders(o);
+    observe_launch_all(o);
     int rc = prepare(o);
     if (!rc)
-        rc = measure(o);
+        rc = observe_measure(o);
     read_gpus(o, out);
     if (!rc)
         rc = finish(o);
-    observer_end_all(o);
+    observe_end_all(o);
     if (!rc || rc == -ECANCELED)
         rc = collect_all(o, out, err);
     return o->crew ? join_crew(o, rc, out, err) : rc;
@@ -346,13 +346,13 @@ int observe_arm(const struct observe_config *config, const struct arm *arm, bool
         .config = config, .arm = arm, .signals = signals, .err = err, .crew = crew};
     if (crew && crew->refuses(crew->arg, out))
         return 0;
-    observer_find_ours(&o);
-    int rc = observer_open(&o, err);
+    observe_find_ours(&o);
+    int rc = observe_open(&o, err);
     if (!rc) {
-        o.arena->record_visits = record_visits;
+        o.shared->record_visits = record_visits;
         rc = run_phases(&o, out, err);
     }
-    observer_close(&o);
+    observe_close(&o);
     if (rc && rc != -EINTR && crew) /* the others know nothing of it, and would wait */
         crew->fail(crew->arg, err->msg);
     return rc;

@@ -42,14 +42,14 @@ static void describe_machine(const struct topo *topo, struct bench_machine *mach
     describe_gpus(topo, machine);
 }
 
-void observer_write_orders(struct observer *o)
+void observe_write_orders(struct observer *o)
 {
     const struct observe_config *config = o->config;
-    o->arena->warmup_s = config->warmup_s;
-    o->arena->measure_s = config->measure_s;
-    describe_machine(config->topo, &o->arena->machine);
+    o->shared->warmup_s = config->warmup_s;
+    o->shared->measure_s = config->measure_s;
+    describe_machine(config->topo, &o->shared->machine);
     for (unsigned i = 0; i < o->nworkers; i++) {
-        struct arena_worker *worker = &o->arena->worker[i];
+        struct shared_worker *worker = &o->shared->worker[i];
         bool behind = i >= o->foreground;
         const struct bench *bench = behind ? config->background : o->arm->bench;
         const void *params = behind ? config->background_params : o->arm->params;
@@ -70,36 +70,36 @@ void observer_write_orders(struct observer *o)
     }
 }
 
-int observer_open(struct observer *o, struct err *err)
+int observe_open(struct observer *o, struct err *err)
 {
-    o->arena_fd = o->event_fd = -1;
+    o->shared_fd = o->event_fd = -1;
     o->child = calloc(o->nworkers, sizeof(*o->child));
     if (!o->child)
         return err_set(err, -ENOMEM, "no memory for %u workers", o->nworkers);
-    o->arena = arena_create(o->nworkers, &o->arena_fd, err);
-    if (!o->arena)
+    o->shared = shared_create(o->nworkers, &o->shared_fd, err);
+    if (!o->shared)
         return err ? err->code : -ENOMEM;
     o->event_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     if (o->event_fd < 0)
         return err_sys(err, -errno, "cannot create an eventfd");
-    atomic_store(&o->arena->event_fd, o->event_fd);
-    o->arena->board[0].relay = o->crew != NULL;
-    return o->crew ? o->crew->open(o->crew->arg, &o->arena->board[0], err) : 0;
+    atomic_store(&o->shared->event_fd, o->event_fd);
+    o->shared->meeting[0].relay = o->crew != NULL;
+    return o->crew ? o->crew->open(o->crew->arg, &o->shared->meeting[0], err) : 0;
 }
 
-void observer_close(struct observer *o)
+void observe_close(struct observer *o)
 {
     if (o->crew)
         o->crew->close(o->crew->arg);
     free(o->child);
     if (o->event_fd >= 0)
         (void)close(o->event_fd);
-    if (o->arena_fd >= 0)
-        (void)close(o->arena_fd);
-    arena_destroy(o->arena);
+    if (o->shared_fd >= 0)
+        (void)close(o->shared_fd);
+    shared_destroy(o->shared);
 }
 
-void observer_find_ours(struct observer *o)
+void observe_find_ours(struct observer *o)
 {
     o->behind = o->arm->slots;
     if (!o->crew) {

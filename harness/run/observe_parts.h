@@ -3,7 +3,7 @@
  *
  *   observe_workers.c   starting them, seeing how far they are, ending them
  *   observe_orders.c    their memory and orders
- *   observe.c            the phases
+ *   observe.c           the phases
  */
 #ifndef CONTEND_RUN_OBSERVE_PARTS_H
 #define CONTEND_RUN_OBSERVE_PARTS_H
@@ -23,8 +23,8 @@ struct observer {
     const struct arm *arm;
     struct signals *signals;
     struct err *err; /* of the observation */
-    struct arena *arena;
-    int arena_fd, event_fd;
+    struct shared *shared;
+    int shared_fd, event_fd;
     unsigned nworkers, foreground;
     unsigned first, behind;  /* places of ours in the arm's plan, in front and behind */
     const struct crew *crew; /* NULL = all workers are ours */
@@ -38,42 +38,42 @@ struct observer {
         bool canceled;      /* ended for what another one did */
         uint64_t killed_ns; /* clock at which a censored step was ended */
     } * child;
-    struct witness_machine machine_go, machine_end;
+    struct usage_machine machine_go, machine_end;
     double ours_go_s, ours_end_s; /* CPU time that all workers have used */
     uint64_t go_ns;
 };
 
 /* Has worker i come to `state`, or ended? */
-bool observer_past(const struct observer *o, unsigned i, enum worker_state state);
+bool observe_past(const struct observer *o, unsigned i, enum worker_state state);
 
 /* Have those in front, or all? In a job: those of all ranks. */
-bool observer_all_past(const struct observer *o, bool background, enum worker_state state);
+bool observe_all_past(const struct observer *o, bool background, enum worker_state state);
 
 /* Has a worker failed, hung or died: one of ours, or in a job one of any rank's? */
-bool observer_any_lost_here(const struct observer *o);
-bool observer_any_lost(const struct observer *o);
+bool observe_any_lost_here(const struct observer *o);
+bool observe_any_lost(const struct observer *o);
 
 /* Notes who has ended, and why where it could not say so. */
-void observer_reap(struct observer *o);
+void observe_reap(struct observer *o);
 
 /* Ends worker i; one that does not come back from MPI is left there, and o->stuck says so. */
-void observer_end(struct observer *o, unsigned i);
+void observe_end(struct observer *o, unsigned i);
 
 /* Ends whoever is left. They are not the cause of what went wrong: -ECANCELED says so. */
-void observer_end_all(struct observer *o);
+void observe_end_all(struct observer *o);
 
 /* A worker that has not come to `state` is declared hung and ended; of the first n. */
-void observer_give_up(struct observer *o, unsigned i, enum worker_state state, double limit_s);
-void observer_give_up_all(struct observer *o, unsigned n, enum worker_state state, double limit_s);
+void observe_give_up(struct observer *o, unsigned i, enum worker_state state, double limit_s);
+void observe_give_up_all(struct observer *o, unsigned n, enum worker_state state, double limit_s);
 
 /* One that cannot be started is a lost worker, and those behind it are not started. */
-void observer_launch_all(struct observer *o);
+void observe_launch_all(struct observer *o);
 
 /* Which workers of the arm's plan are ours to start: first, foreground, behind, nworkers. */
-void observer_find_ours(struct observer *o);
+void observe_find_ours(struct observer *o);
 
-int observer_open(struct observer *o, struct err *err);
-void observer_close(struct observer *o);
-void observer_write_orders(struct observer *o);
+int observe_open(struct observer *o, struct err *err);
+void observe_close(struct observer *o);
+void observe_write_orders(struct observer *o);
 
 #endif

@@ -14,38 +14,38 @@ static const uint64_t mpi_grace_ns = 500000000, reap_ns = 100000000;
 
 static bool ended(const struct observer *o, unsigned i)
 {
-    return arena_state(&o->arena->worker[i]) >= WORKER_FINISHED || !o->child[i].pid;
+    return shared_state(&o->shared->worker[i]) >= WORKER_FINISHED || !o->child[i].pid;
 }
 
-bool observer_past(const struct observer *o, unsigned i, enum worker_state state)
+bool observe_past(const struct observer *o, unsigned i, enum worker_state state)
 {
-    return ended(o, i) || arena_state(&o->arena->worker[i]) >= state;
+    return ended(o, i) || shared_state(&o->shared->worker[i]) >= state;
 }
 
-bool observer_all_past(const struct observer *o, bool background, enum worker_state state)
+bool observe_all_past(const struct observer *o, bool background, enum worker_state state)
 {
     if (o->crew)
         return o->crew->past(o->crew->arg, background, state);
     for (unsigned i = 0; i < (background ? o->nworkers : o->foreground); i++)
-        if (!observer_past(o, i, state))
+        if (!observe_past(o, i, state))
             return false;
     return true;
 }
 
-bool observer_any_lost_here(const struct observer *o)
+bool observe_any_lost_here(const struct observer *o)
 {
     for (unsigned i = 0; i < o->nworkers; i++)
-        if (arena_state(&o->arena->worker[i]) > WORKER_FINISHED)
+        if (shared_state(&o->shared->worker[i]) > WORKER_FINISHED)
             return true;
     return false;
 }
 
-bool observer_any_lost(const struct observer *o)
+bool observe_any_lost(const struct observer *o)
 {
-    return o->crew ? o->crew->lost(o->crew->arg) : observer_any_lost_here(o);
+    return o->crew ? o->crew->lost(o->crew->arg) : observe_any_lost_here(o);
 }
 
-static void note_canceled(struct arena_worker *worker)
+static void note_canceled(struct shared_worker *worker)
 {
     (void)err_set(&worker->err, -ECANCELED, "ended because another worker was lost");
     atomic_store(&worker->state, WORKER_FAILED);
@@ -54,8 +54,8 @@ static void note_canceled(struct arena_worker *worker)
 /* A worker is gone: if it could not say why, we do. */
 static void note_exit(struct observer *o, unsigned i, int status)
 {
-    struct arena_worker *worker = &o->arena->worker[i];
-    enum worker_state state = arena_state(worker);
+    struct shared_worker *worker = &o->shared->worker[i];
+    enum worker_state state = shared_state(worker);
     o->child[i].pid = 0;
     if (state >= WORKER_FINISHED || o->child[i].censored)
         return;
@@ -80,13 +80,13 @@ static void reap_in_mpi(struct observer *o, unsigned i)
 {
     int status = 0;
     bool gone = o->crew->ended(o->crew->arg, &status);
-    if (!gone && arena_state(&o->arena->worker[i]) < WORKER_FINISHED)
+    if (!gone && shared_state(&o->shared->worker[i]) < WORKER_FINISHED)
         return;
     if (gone || o->crew->joined(o->crew->arg))
         note_exit(o, i, status);
 }
 
-void observer_reap(struct observer *o)
+void observe_reap(struct observer *o)
 {
     int status;
     for (unsigned i = 0; i < o->nworkers; i++)
@@ -121,7 +121,7 @@ static void end_in_mpi(struct observer *o, unsigned i)
     o->child[i].pid = 0;
 }
 
-void observer_end(struct observer *o, unsigned i)
+void observe_end(struct observer *o, unsigned i)
 {
     if (o->child[i].pid && o->child[i].in_mpi)
         end_in_mpi(o, i);
@@ -147,69 +147,69 @@ static void reap_killed(struct observer *o, unsigned i, uint64_t until_ns)
     note_exit(o, i, status);
 }
 
-void observer_end_all(struct observer *o)
+void observe_end_all(struct observer *o)
 {
     for (unsigned i = 0; i < o->nworkers; i++) {
-        struct arena_worker *worker = &o->arena->worker[i];
-        if (o->child[i].pid && arena_state(worker) < WORKER_FINISHED && !o->child[i].censored) {
+        struct shared_worker *worker = &o->shared->worker[i];
+        if (o->child[i].pid && shared_state(worker) < WORKER_FINISHED && !o->child[i].censored) {
             o->child[i].canceled = true;
             note_canceled(worker);
         }
-        observer_end(o, i);
+        observe_end(o, i);
     }
     uint64_t until_ns = clock_now_ns() + reap_ns;
     for (unsigned i = 0; i < o->nworkers; i++)
         reap_killed(o, i, until_ns);
 }
 
-void observer_give_up(struct observer *o, unsigned i, enum worker_state state, double limit_s)
+void observe_give_up(struct observer *o, unsigned i, enum worker_state state, double limit_s)
 {
-    struct arena_worker *worker = &o->arena->worker[i];
+    struct shared_worker *worker = &o->shared->worker[i];
     if (ended(o, i))
-        observer_end(o, i); /* it has said its last and does not go */
-    if (observer_past(o, i, state))
+        observe_end(o, i); /* it has said its last and does not go */
+    if (observe_past(o, i, state))
         return;
-    bool has_turn = arena_state(worker) != WORKER_PRIMED || atomic_load(&worker->warm);
-    if (!has_turn || board_waits(&o->arena->board[i >= o->foreground], worker->index))
+    bool has_turn = shared_state(worker) != WORKER_PRIMED || atomic_load(&worker->warm);
+    if (!has_turn || meeting_waits(&o->shared->meeting[i >= o->foreground], worker->index))
         (void)err_set(&worker->err, -ECANCELED, "waited %.3g s for another %s", limit_s,
                       has_turn ? "rank" : "worker");
-    else if (o->arm->bench->scan && arena_state(worker) == WORKER_RUNNING) /* slow, or stuck */
+    else if (o->arm->bench->scan && shared_state(worker) == WORKER_RUNNING) /* slow, or stuck */
         (void)err_set(&worker->err, -ETIMEDOUT, "not at its end within %.3g s (--limit)", limit_s);
     else
         (void)err_set(&worker->err, -ETIMEDOUT, "no progress within %.3g s while %s", limit_s,
-                      worker_state_name(arena_state(worker)));
+                      worker_state_name(shared_state(worker)));
     atomic_store(&worker->state, WORKER_HUNG);
-    observer_end(o, i);
+    observe_end(o, i);
     atomic_store(&worker->state, WORKER_HUNG); /* one in MPI may have come to its end meanwhile */
 }
 
-void observer_give_up_all(struct observer *o, unsigned n, enum worker_state state, double limit_s)
+void observe_give_up_all(struct observer *o, unsigned n, enum worker_state state, double limit_s)
 {
     for (unsigned i = 0; i < n; i++)
-        observer_give_up(o, i, state, limit_s);
+        observe_give_up(o, i, state, limit_s);
 }
 
 static int launch_in_mpi(struct observer *o, unsigned i, struct err *err)
 {
     o->child[i].in_mpi = true;
     o->child[i].pid = o->crew->pid(o->crew->arg);
-    return o->crew->start(o->crew->arg, o->arena_fd, o->event_fd, i, err);
+    return o->crew->start(o->crew->arg, o->shared_fd, o->event_fd, i, err);
 }
 
 static int launch_own(struct observer *o, unsigned i, struct err *err)
 {
-    int rc = launch_worker(o->arena, o->arena_fd, i, &o->child[i].process, err);
+    int rc = launch_worker(o->shared, o->shared_fd, i, &o->child[i].process, err);
     o->child[i].pid = o->child[i].process.pid;
     return rc;
 }
 
-void observer_launch_all(struct observer *o)
+void observe_launch_all(struct observer *o)
 {
     struct err err = {0};
     bool lost = false;
     enum device device = bench_device(o->arm->bench, o->config->device, o->config->transport);
     for (unsigned i = 0; i < o->nworkers; i++) {
-        struct arena_worker *worker = &o->arena->worker[i];
+        struct shared_worker *worker = &o->shared->worker[i];
         bool in_mpi = o->crew && device == DEVICE_MPI && i < o->foreground;
         int rc = lost ? -ECANCELED : in_mpi ? launch_in_mpi(o, i, &err) : launch_own(o, i, &err);
         if (!rc)

@@ -44,7 +44,7 @@ struct worker_result {
     size_t nsamples;
     struct sample *samples; /* owned; a censored last one has elapsed_ns = time until the limit */
     bool censored;          /* the last sample is a lower bound */
-    struct witness witness;
+    struct usage usage;
     uint64_t pages_on_node[BENCH_NODES]; /* of the published buffer, by os_node */
     uint64_t pages_elsewhere;            /* not present, or the kernel would not say */
     size_t nvalues;

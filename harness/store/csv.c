@@ -85,7 +85,7 @@ static int text_close(struct text *text)
     return failed ? -ENOMEM : 0;
 }
 
-int out_csv_rows(int dir_fd, const struct rows *rows, struct err *err)
+int csv_write_rows(int dir_fd, const struct rows *rows, struct err *err)
 {
     struct text text;
     int rc = text_open(&text);

@@ -15,7 +15,7 @@
 #include "harness/run/result.h"
 
 /* Writes rows.csv anew. Errors: the errno of the call that failed; then there is no rows.csv. */
-int out_csv_rows(int dir_fd, const struct rows *rows, struct err *err);
+int csv_write_rows(int dir_fd, const struct rows *rows, struct err *err);
 
 /* An open samples.csv. Zeroed = closed. */
 struct samples_file {

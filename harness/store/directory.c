@@ -32,7 +32,7 @@ static bool is_there(int dir_fd, const char *name)
 }
 
 /* Each step can be done again after a kill: the record leaves work_fd as the last. */
-static int take_places(const struct out_dir *dir)
+static int take_places(const struct directory *dir)
 {
     if (is_there(dir->work_fd, SAMPLES_NAME) && is_there(dir->fd, RECORD_NAME)) {
         if (dir->remove_figures) /* this run may not draw, or not the same */
@@ -47,13 +47,13 @@ static int take_places(const struct out_dir *dir)
 }
 
 /* Ends what was begun, one way or the other. */
-static int settle(const struct out_dir *dir)
+static int settle(const struct directory *dir)
 {
     if (is_there(dir->work_fd, RECORD_NAME))
         return take_places(dir);
     for (size_t i = 0; i < NAMES; i++)
         (void)unlinkat(dir->work_fd, names[i], 0);
-    (void)unlinkat(dir->work_fd, OUT_DIR_RECORD, 0);
+    (void)unlinkat(dir->work_fd, DIRECTORY_RECORD, 0);
     return 0;
 }
 
@@ -72,7 +72,7 @@ static int make_parents(const char *path, struct err *err)
 }
 
 /* "a", and where that is there "a-2", "a-3": mkdir decides between runs of the same second. */
-static int make_directory(struct out_dir *dir, bool unique, struct err *err)
+static int make_directory(struct directory *dir, bool unique, struct err *err)
 {
     size_t length = strlen(dir->path), size = sizeof(dir->path);
     int rc = make_parents(dir->path, err);
@@ -91,7 +91,7 @@ static int make_directory(struct out_dir *dir, bool unique, struct err *err)
 }
 
 /* Who has the lock, as it wrote itself: text of another user, perhaps. */
-static int refuse(const struct out_dir *dir, struct err *err)
+static int refuse(const struct directory *dir, struct err *err)
 {
     char holder[140];
     ssize_t n = pread(dir->lock_fd, holder, sizeof(holder) - 1, 0);
@@ -104,7 +104,7 @@ static int refuse(const struct out_dir *dir, struct err *err)
 }
 
 /* Nobody needs it but who is refused: a full disk does not matter here. */
-static void sign(const struct out_dir *dir, const char *command)
+static void sign(const struct directory *dir, const char *command)
 {
     char host[64] = "?", since[40], text[1024];
     struct tm tm;
@@ -136,7 +136,7 @@ static void close_fd(int *fd)
  * Opens work_fd and the lock in it, and takes that. -EBUSY: a run has it; -EAGAIN: the one that had
  * it has removed it meanwhile; -ENOLCK: this file system has no locks.
  */
-static int take_lock(struct out_dir *dir)
+static int take_lock(struct directory *dir)
 {
     dir->work_fd = openat(dir->fd, WORK_NAME, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
     if (dir->work_fd < 0)
@@ -150,7 +150,7 @@ static int take_lock(struct out_dir *dir)
     return is_same_file(dir->work_fd, LOCK_NAME, dir->lock_fd) ? 0 : -EAGAIN;
 }
 
-static int lock_directory(struct out_dir *dir, struct err *err)
+static int lock_directory(struct directory *dir, struct err *err)
 {
     int rc = -EAGAIN;
     for (int i = 0; i < TRIES && rc == -EAGAIN; i++) {
@@ -172,7 +172,7 @@ static int lock_directory(struct out_dir *dir, struct err *err)
 }
 
 /* The lock goes while we have it, so that nobody can hold one that is not there any more. */
-static void unlock_directory(struct out_dir *dir)
+static void unlock_directory(struct directory *dir)
 {
     (void)unlinkat(dir->work_fd, LOCK_NAME, 0);
     close_fd(&dir->lock_fd);
@@ -192,7 +192,7 @@ static bool is_record(int dir_fd)
 }
 
 /* Ours are the files beside a run.json as we write it. */
-static int look_for_earlier(struct out_dir *dir, struct err *err)
+static int look_for_earlier(struct directory *dir, struct err *err)
 {
     const char *found = NULL;
     for (size_t i = 0; i < NAMES; i++) {
@@ -212,14 +212,14 @@ static int look_for_earlier(struct out_dir *dir, struct err *err)
                    dir->path, found);
 }
 
-int out_dir_open(struct out_dir *dir, const struct out_dir_request *request, struct err *err)
+int directory_open(struct directory *dir, const struct directory_request *request, struct err *err)
 {
     const char *path = request->path;
-    *dir = (struct out_dir){.is_open = true,
-                            .fd = -1,
-                            .work_fd = -1,
-                            .lock_fd = -1,
-                            .remove_figures = request->remove_figures};
+    *dir = (struct directory){.is_open = true,
+                              .fd = -1,
+                              .work_fd = -1,
+                              .lock_fd = -1,
+                              .remove_figures = request->remove_figures};
     size_t length = strlen(path);
     while (length > 1 && path[length - 1] == '/')
         length--;
@@ -242,10 +242,10 @@ int out_dir_open(struct out_dir *dir, const struct out_dir_request *request, str
     return look_for_earlier(dir, err);
 }
 
-int out_dir_publish(struct out_dir *dir, struct err *err)
+int directory_publish(struct directory *dir, struct err *err)
 {
     /* With this name it counts: whoever opens the directory next moves what is left to move. */
-    int rc = renameat(dir->work_fd, OUT_DIR_RECORD, dir->work_fd, RECORD_NAME) ? -errno : 0;
+    int rc = renameat(dir->work_fd, DIRECTORY_RECORD, dir->work_fd, RECORD_NAME) ? -errno : 0;
     if (!rc) {
         dir->holds_earlier = false;
         rc = take_places(dir);
@@ -253,7 +253,7 @@ int out_dir_publish(struct out_dir *dir, struct err *err)
     return rc ? err_sys(err, rc, "cannot replace the files in '%.120s'", dir->path) : 0;
 }
 
-void out_dir_close(struct out_dir *dir)
+void directory_close(struct directory *dir)
 {
     if (!dir->is_open)
         return;
@@ -264,12 +264,12 @@ void out_dir_close(struct out_dir *dir)
     close_fd(&dir->fd);
     if (dir->is_new)
         (void)rmdir(dir->path);
-    *dir = (struct out_dir){0};
+    *dir = (struct directory){0};
 }
 
-void out_dir_recover(int dir_fd, out_dir_remove *remove_figures)
+void directory_recover(int dir_fd, directory_remove *remove_figures)
 {
-    struct out_dir dir = {
+    struct directory dir = {
         .fd = dir_fd, .work_fd = -1, .lock_fd = -1, .remove_figures = remove_figures};
     if (!take_lock(&dir) && !settle(&dir))
         unlock_directory(&dir);

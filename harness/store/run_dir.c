@@ -6,7 +6,7 @@
 
 #include "harness/sys/log.h"
 
-static int choose_path(char *path, size_t size, const struct output_request *request,
+static int choose_path(char *path, size_t size, const struct run_dir_request *request,
                        time_t started, struct err *err)
 {
     char utc[32];
@@ -32,49 +32,49 @@ static void put_command(const struct run_record *record, char *buf, size_t size)
 }
 
 /* run.json, which names the samples that belong to it, and then all that was written counts. */
-static int publish(struct output *output, const struct run_record *record, off_t samples_bytes,
+static int publish(struct run_dir *run_dir, const struct run_record *record, off_t samples_bytes,
                    struct err *err)
 {
     struct run_record now = *record;
     now.samples_bytes = samples_bytes;
-    int rc = out_json_run(output->dir.work_fd, OUT_DIR_RECORD, &now, err);
-    return rc ? rc : out_dir_publish(&output->dir, err);
+    int rc = run_json_write(run_dir->dir.work_fd, DIRECTORY_RECORD, &now, err);
+    return rc ? rc : directory_publish(&run_dir->dir, err);
 }
 
-static int write_first(struct output *output, const struct run_record *record, struct err *err)
+static int write_first(struct run_dir *run_dir, const struct run_record *record, struct err *err)
 {
-    int rc = samples_file_open(&output->samples, output->dir.work_fd, err);
+    int rc = samples_file_open(&run_dir->samples, run_dir->dir.work_fd, err);
     if (!rc)
-        rc = out_csv_rows(output->dir.work_fd, &output->rows, err);
-    if (!rc && output->dir.holds_earlier) /* to know now whether it can be written */
-        rc = out_json_run(output->dir.work_fd, OUT_DIR_RECORD, record, err);
+        rc = csv_write_rows(run_dir->dir.work_fd, &run_dir->rows, err);
+    if (!rc && run_dir->dir.holds_earlier) /* to know now whether it can be written */
+        rc = run_json_write(run_dir->dir.work_fd, DIRECTORY_RECORD, record, err);
     else if (!rc)
-        rc = publish(output, record, output->samples.valid_bytes, err);
+        rc = publish(run_dir, record, run_dir->samples.valid_bytes, err);
     return rc;
 }
 
-int output_open(struct output *output, const struct output_request *request,
-                const struct run_record *record, struct err *err)
+int run_dir_open(struct run_dir *run_dir, const struct run_dir_request *request,
+                 const struct run_record *record, struct err *err)
 {
     char path[4096], command[512];
-    *output = (struct output){0};
+    *run_dir = (struct run_dir){0};
     int rc = choose_path(path, sizeof(path), request, record->started, err);
     if (rc)
         return rc;
     put_command(record, command, sizeof(command));
-    const struct out_dir_request place = {.path = path,
-                                          .unique = !request->out,
-                                          .command = command,
-                                          .remove_figures = request->remove_figures};
-    rc = out_dir_open(&output->dir, &place, err);
+    const struct directory_request place = {.path = path,
+                                            .unique = !request->out,
+                                            .command = command,
+                                            .remove_figures = request->remove_figures};
+    rc = directory_open(&run_dir->dir, &place, err);
     if (rc)
         return rc;
     struct err why = {0};
-    rc = write_first(output, record, &why);
+    rc = write_first(run_dir, record, &why);
     return rc ? err_set(err, rc, "output directory '%.100s': %.140s", path, why.msg) : 0;
 }
 
-static int append_samples(struct output *output, const struct result *result, unsigned round,
+static int append_samples(struct run_dir *run_dir, const struct result *result, unsigned round,
                           struct err *err)
 {
     for (size_t a = 0; a < result->narms; a++) {
@@ -82,7 +82,8 @@ static int append_samples(struct output *output, const struct result *result, un
         for (size_t o = 0; o < arm->nobservations; o++) {
             if (arm->observations[o].round != round)
                 continue;
-            int rc = samples_file_append(&output->samples, result, arm, &arm->observations[o], err);
+            int rc =
+                samples_file_append(&run_dir->samples, result, arm, &arm->observations[o], err);
             if (rc)
                 return rc;
         }
@@ -90,46 +91,46 @@ static int append_samples(struct output *output, const struct result *result, un
     return 0;
 }
 
-int output_round(struct output *output, const struct run_record *record, unsigned round,
-                 struct err *err)
+int run_dir_round(struct run_dir *run_dir, const struct run_record *record, unsigned round,
+                  struct err *err)
 {
     struct rows rows = {0};
-    off_t before = output->samples.valid_bytes;
-    bool replaces = output->dir.holds_earlier;
-    int rc = append_samples(output, record->result, round, err);
+    off_t before = run_dir->samples.valid_bytes;
+    bool replaces = run_dir->dir.holds_earlier;
+    int rc = append_samples(run_dir, record->result, round, err);
     if (!rc)
         rc = rows_make(record->result, &rows, err);
     if (!rc)
-        rc = out_csv_rows(output->dir.work_fd, &rows, err);
+        rc = csv_write_rows(run_dir->dir.work_fd, &rows, err);
     if (!rc)
-        rc = publish(output, record, output->samples.valid_bytes, err);
+        rc = publish(run_dir, record, run_dir->samples.valid_bytes, err);
     if (rc) {
-        samples_file_cut(&output->samples, before);
+        samples_file_cut(&run_dir->samples, before);
         rows_free(&rows);
         return rc;
     }
     if (replaces)
-        log_info("replacing the earlier run in %s", output->dir.path);
-    rows_free(&output->rows);
-    output->rows = rows;
+        log_info("replacing the earlier run in %s", run_dir->dir.path);
+    rows_free(&run_dir->rows);
+    run_dir->rows = rows;
     return 0;
 }
 
-int output_end(struct output *output, const struct run_record *record, struct err *err)
+int run_dir_end(struct run_dir *run_dir, const struct run_record *record, struct err *err)
 {
     struct run_record last = *record;
-    off_t samples_bytes = output->samples.valid_bytes;
-    int rc = samples_file_close(&output->samples, err);
+    off_t samples_bytes = run_dir->samples.valid_bytes;
+    int rc = samples_file_close(&run_dir->samples, err);
     if (rc)
         last.status = "failed";
     int json_rc =
-        output->dir.holds_earlier ? 0 : publish(output, &last, samples_bytes, rc ? NULL : err);
+        run_dir->dir.holds_earlier ? 0 : publish(run_dir, &last, samples_bytes, rc ? NULL : err);
     return rc ? rc : json_rc;
 }
 
-void output_close(struct output *output)
+void run_dir_close(struct run_dir *run_dir)
 {
-    (void)samples_file_close(&output->samples, NULL);
-    rows_free(&output->rows);
-    out_dir_close(&output->dir);
+    (void)samples_file_close(&run_dir->samples, NULL);
+    rows_free(&run_dir->rows);
+    directory_close(&run_dir->dir);
 }

@@ -15,33 +15,33 @@
 #include "harness/store/run_json.h"
 
 /* Zeroed = closed. */
-struct output {
-    struct out_dir dir;
+struct run_dir {
+    struct directory dir;
     struct samples_file samples;
     struct rows rows; /* of the rounds written so far */
 };
 
 /* Where: `out`/<subdirectory> or, where `out` is NULL, results/<host>/<utc>-<scenario>. */
-struct output_request {
+struct run_dir_request {
     const char *out, *host, *scenario;
     const char *subdirectory; /* or NULL */
-    out_dir_remove *remove_figures;
+    directory_remove *remove_figures;
 };
 
 /*
- * Opens the directory. Errors name the path, and are those of out_dir_open and of writing the
- * first, still empty files. Close with output_close, also after an error.
+ * Opens the directory. Errors name the path, and are those of directory_open and of writing the
+ * first, still empty files. Close with run_dir_close, also after an error.
  */
-int output_open(struct output *output, const struct output_request *request,
-                const struct run_record *record, struct err *err);
+int run_dir_open(struct run_dir *run_dir, const struct run_dir_request *request,
+                 const struct run_record *record, struct err *err);
 
 /* Writes a round that was done; after an error the files are those of the rounds before it. */
-int output_round(struct output *output, const struct run_record *record, unsigned round,
-                 struct err *err);
+int run_dir_round(struct run_dir *run_dir, const struct run_record *record, unsigned round,
+                  struct err *err);
 
 /* Writes the last word to run.json, unless the earlier result is there still. */
-int output_end(struct output *output, const struct run_record *record, struct err *err);
+int run_dir_end(struct run_dir *run_dir, const struct run_record *record, struct err *err);
 
-void output_close(struct output *output);
+void run_dir_close(struct run_dir *run_dir);
 
 #endif

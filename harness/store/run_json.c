@@ -15,31 +15,31 @@
 #include "harness/sys/file.h"
 
 /* Always an object with all keys: a reader need not test for each of them. */
-static json_t *from_witness(const struct witness *witness)
+static json_t *from_usage(const struct usage *usage)
 {
     const struct {
         const char *key;
         double value;
     } fields[] = {
-        {"wall_s", witness->wall_s},
-        {"oncpu_s", witness->oncpu_s},
-        {"runqueue_s", witness->runqueue_s},
-        {"blocked_s", witness->blocked_s},
-        {"voluntary_switches", witness->voluntary_switches},
-        {"involuntary_switches", witness->involuntary_switches},
-        {"migrations", witness->migrations},
-        {"minor_faults", witness->minor_faults},
-        {"major_faults", witness->major_faults},
-        {"cpus_visited", witness->cpus_visited},
-        {"instructions", witness->instructions},
-        {"cycles", witness->cycles},
-        {"cache_misses", witness->cache_misses},
+        {"wall_s", usage->wall_s},
+        {"oncpu_s", usage->oncpu_s},
+        {"runqueue_s", usage->runqueue_s},
+        {"blocked_s", usage->blocked_s},
+        {"voluntary_switches", usage->voluntary_switches},
+        {"involuntary_switches", usage->involuntary_switches},
+        {"migrations", usage->migrations},
+        {"minor_faults", usage->minor_faults},
+        {"major_faults", usage->major_faults},
+        {"cpus_visited", usage->cpus_visited},
+        {"instructions", usage->instructions},
+        {"cycles", usage->cycles},
+        {"cache_misses", usage->cache_misses},
     };
     json_t *object = json_object();
     for (size_t i = 0; object && i < sizeof(fields) / sizeof(fields[0]); i++)
         (void)json_object_set_new(object, fields[i].key, json_value_real(fields[i].value));
     if (object)
-        (void)json_object_set_new(object, "team_threads", json_integer(witness->team_threads));
+        (void)json_object_set_new(object, "team_threads", json_integer(usage->team_threads));
     return object;
 }
 
@@ -80,7 +80,7 @@ static json_t *from_worker(const struct worker_result *worker, unsigned index)
         "mem_nodes_actual", from_bitset(&worker->mem_nodes_actual), "mem_policy_actual",
         mem_policy_name(worker->mem_policy_actual), "samples", (json_int_t)worker->nsamples,
         "censored", worker->censored, "measured_s", json_value_real(seconds), "witness",
-        from_witness(&worker->witness), "pages_on_node", from_pages(worker));
+        from_usage(&worker->usage), "pages_on_node", from_pages(worker));
     if (object && worker->least_team)
         (void)json_object_set_new(object, "least_team", json_integer(worker->least_team));
     if (object && !bitset_empty(&worker->cpus_threads))
@@ -132,7 +132,7 @@ static json_t *from_arm(const struct topo *topo, const struct arm *arm)
             return NULL;
         }
     return json_pack("{s:s, s:o, s:s, s:i, s:i, s:b, s:o, s:o, s:o}", "bench", arm->bench->name,
-                     "params", out_json_options(arm->bench->opts, arm->params), "placement",
+                     "params", run_json_options(arm->bench->opts, arm->params), "placement",
                      placement_infos[arm->placement].name, "workers", (int)arm->workers, "slots",
                      (int)arm->slots, "alone", arm->alone, "same_as",
                      arm->same_as < 0 ? json_null() : json_integer(arm->same_as), "plan",
@@ -171,7 +171,7 @@ static json_t *from_option(const struct opt *opt, const void *base)
     return NULL;
 }
 
-json_t *out_json_options(const struct opt *opts, const void *base)
+json_t *run_json_options(const struct opt *opts, const void *base)
 {
     json_t *object = json_object();
     for (const struct opt *opt = opts; object && opt && opt->name; opt++)
@@ -224,14 +224,14 @@ static json_t *from_result(const struct run_record *record)
         "samples_bytes", (json_int_t)record->samples_bytes, "seed", (json_int_t)result->seed);
 }
 
-json_t *out_json_record(const struct run_record *record)
+json_t *run_json_record(const struct run_record *record)
 {
     json_t *document = json_pack(
         "{s:i, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "schema_version", RUN_SCHEMA_VERSION,
         "status", record->status, "version", json_value_text(record->version), "started",
         from_time(record->started), "ended", from_time(record->ended), "command",
         from_texts((const char *const *)record->argv, (size_t)record->argc), "options",
-        out_json_options(record->run_opts, record->run_options), "environment",
+        run_json_options(record->run_opts, record->run_options), "environment",
         record->env ? env_to_json(record->env) : json_null(), "topology",
         record->topo ? topo_to_json(record->topo) : json_null());
     json_t *measured = from_result(record);
@@ -248,9 +248,9 @@ json_t *out_json_record(const struct run_record *record)
     return NULL;
 }
 
-int out_json_run(int dir_fd, const char *name, const struct run_record *record, struct err *err)
+int run_json_write(int dir_fd, const char *name, const struct run_record *record, struct err *err)
 {
-    json_t *document = out_json_record(record);
+    json_t *document = run_json_record(record);
     char *text = document ? json_dumps(document, JSON_INDENT(2) | JSON_REAL_PRECISION(15)) : NULL;
     json_decref(document);
     if (!text)

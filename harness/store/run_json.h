@@ -39,18 +39,18 @@ struct run_record {
 };
 
 /* The document; free with json_decref. NULL for want of memory. */
-json_t *out_json_record(const struct run_record *record);
+json_t *run_json_record(const struct run_record *record);
 
 /*
  * Writes it into the directory, under that name. Errors: -ENOMEM, and what open, write and close
  * give, such as -ENOSPC; then there is no file of that name.
  */
-int out_json_run(int dir_fd, const char *name, const struct run_record *record, struct err *err);
+int run_json_write(int dir_fd, const char *name, const struct run_record *record, struct err *err);
 
 /*
  * {"rows": 4096, "pinned": true, "wait": "spin"}: option values with their JSON types; empty for a
  * NULL table. NULL for want of memory.
  */
-json_t *out_json_options(const struct opt *opts, const void *base);
+json_t *run_json_options(const struct opt *opts, const void *base);
 
 #endif

@@ -33,10 +33,10 @@ static void limit_memory(struct cgroup_limits *cgroup, double bytes)
 /* `dir` in version 2. */
 static void merge_cpu_max(const char *root, const char *dir, struct cgroup_limits *cgroup)
 {
-    char path[PATH_MAX], text[ENV_TEXT_MAX];
+    char path[PATH_MAX], text[PROC_TEXT_MAX];
     double quota_us, period_us;
     (void)snprintf(path, sizeof(path), "/sys/fs/cgroup%s/cpu.max", dir);
-    if (env_read_text(root, path, text, sizeof(text)) &&
+    if (proc_read_text(root, path, text, sizeof(text)) &&
         sscanf(text, "%lf %lf", &quota_us, &period_us) == 2)
         limit_cpus(cgroup, quota_us, period_us);
 }
@@ -45,7 +45,7 @@ static void merge_memory_max(const char *root, const char *dir, struct cgroup_li
 {
     char path[PATH_MAX];
     (void)snprintf(path, sizeof(path), "/sys/fs/cgroup%s/memory.max", dir);
-    limit_memory(cgroup, env_read_number(root, path));
+    limit_memory(cgroup, proc_read_number(root, path));
 }
 
 /* `dir` in the hierarchy of version 1 that the controller has. */
@@ -53,16 +53,16 @@ static void merge_cfs_quota(const char *root, const char *dir, struct cgroup_lim
 {
     char path[PATH_MAX];
     (void)snprintf(path, sizeof(path), "/sys/fs/cgroup/cpu%s/cpu.cfs_quota_us", dir);
-    double quota_us = env_read_number(root, path);
+    double quota_us = proc_read_number(root, path);
     (void)snprintf(path, sizeof(path), "/sys/fs/cgroup/cpu%s/cpu.cfs_period_us", dir);
-    limit_cpus(cgroup, quota_us, env_read_number(root, path));
+    limit_cpus(cgroup, quota_us, proc_read_number(root, path));
 }
 
 static void merge_limit_in_bytes(const char *root, const char *dir, struct cgroup_limits *cgroup)
 {
     char path[PATH_MAX];
     (void)snprintf(path, sizeof(path), "/sys/fs/cgroup/memory%s/memory.limit_in_bytes", dir);
-    limit_memory(cgroup, env_read_number(root, path));
+    limit_memory(cgroup, proc_read_number(root, path));
 }
 
 /* From a cgroup up to the root. */
@@ -70,7 +70,7 @@ static void climb(const char *root, const char *from, struct cgroup_limits *cgro
                   void (*merge)(const char *root, const char *dir, struct cgroup_limits *cgroup))
 {
     char dir[sizeof(cgroup->path)];
-    env_copy_text(dir, sizeof(dir), strcmp(from, "/") ? from : "");
+    proc_copy_text(dir, sizeof(dir), strcmp(from, "/") ? from : "");
     for (;;) {
         merge(root, dir, cgroup);
         char *slash = strrchr(dir, '/');
@@ -112,7 +112,7 @@ static bool find_path(const char *root, const char *controller, char *path, size
         found = controller[0] ? has_controller(controllers, controller)
                               : !controllers[0] && strcmp(line, "0") == 0;
         if (found)
-            env_copy_text(path, size, at);
+            proc_copy_text(path, size, at);
     }
     if (file)
         (void)fclose(file);
@@ -126,9 +126,9 @@ void cgroup_read(const char *root, struct cgroup_limits *cgroup)
     if (find_path(root, "", cgroup->path, sizeof(cgroup->path))) {
         const char *dir = strcmp(cgroup->path, "/") ? cgroup->path : "";
         (void)snprintf(path, sizeof(path), "/sys/fs/cgroup%s/cpu.max", dir);
-        (void)env_read_text(root, path, cgroup->cpu_max, sizeof(cgroup->cpu_max));
+        (void)proc_read_text(root, path, cgroup->cpu_max, sizeof(cgroup->cpu_max));
         (void)snprintf(path, sizeof(path), "/sys/fs/cgroup%s/cpuset.cpus.effective", dir);
-        (void)env_read_text(root, path, cgroup->cpuset, sizeof(cgroup->cpuset));
+        (void)proc_read_text(root, path, cgroup->cpuset, sizeof(cgroup->cpuset));
         climb(root, cgroup->path, cgroup, merge_cpu_max);
         climb(root, cgroup->path, cgroup, merge_memory_max);
     }

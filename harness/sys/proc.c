@@ -10,14 +10,14 @@
 #include <string.h>
 #include <unistd.h>
 
-void env_copy_text(char *out, size_t size, const char *text)
+void proc_copy_text(char *out, size_t size, const char *text)
 {
     size_t length = strlen(text) < size ? strlen(text) : size - 1;
     memmove(out, text, length);
     out[length] = '\0';
 }
 
-bool env_read_text(const char *root, const char *path, char *out, size_t size)
+bool proc_read_text(const char *root, const char *path, char *out, size_t size)
 {
     char full[PATH_MAX];
     out[0] = '\0';
@@ -41,18 +41,18 @@ bool env_read_text(const char *root, const char *path, char *out, size_t size)
     return used > 0;
 }
 
-double env_read_number(const char *root, const char *path)
+double proc_read_number(const char *root, const char *path)
 {
     char text[64];
-    if (!env_read_text(root, path, text, sizeof(text)))
+    if (!proc_read_text(root, path, text, sizeof(text)))
         return NAN;
     char *end;
     double value = strtod(text, &end);
     return end != text && *end == '\0' ? value : NAN;
 }
 
-bool env_read_field(const char *root, const char *path, const char *name, char separator, char *out,
-                    size_t size)
+bool proc_read_field(const char *root, const char *path, const char *name, char separator,
+                     char *out, size_t size)
 {
     char full[PATH_MAX], line[4096];
     bool found = false;
@@ -70,7 +70,7 @@ bool env_read_field(const char *root, const char *path, const char *name, char s
         found = strcmp(line, name) == 0;
         value[strcspn(value, "\"\n")] = '\0';
         if (found)
-            env_copy_text(out, size, value);
+            proc_copy_text(out, size, value);
     }
     if (file)
         (void)fclose(file);

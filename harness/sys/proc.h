@@ -5,32 +5,32 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-enum { ENV_TEXT_MAX = 128 };
+enum { PROC_TEXT_MAX = 128 };
 
 /* Of this process, as it sees them; NaN and "" = none. */
 struct cgroup_limits {
-    char path[256];             /* this and the next, and cpuset: version 2 only */
-    char cpu_max[ENV_TEXT_MAX]; /* as written: "QUOTA PERIOD" in us, or "max PERIOD" */
-    double cpus_limit;          /* smallest quota / period from here to the root */
-    char cpuset[1024];          /* cpuset.cpus.effective */
-    double memory_limit_bytes;  /* smallest limit from here to the root */
+    char path[256];              /* this and the next, and cpuset: version 2 only */
+    char cpu_max[PROC_TEXT_MAX]; /* as written: "QUOTA PERIOD" in us, or "max PERIOD" */
+    double cpus_limit;           /* smallest quota / period from here to the root */
+    char cpuset[1024];           /* cpuset.cpus.effective */
+    double memory_limit_bytes;   /* smallest limit from here to the root */
 };
 
 /* Cut to fit. */
-void env_copy_text(char *out, size_t size, const char *text);
+void proc_copy_text(char *out, size_t size, const char *text);
 
 /* The file's first size - 1 bytes without trailing white space; false and "" when unreadable. */
-bool env_read_text(const char *root, const char *path, char *out, size_t size);
+bool proc_read_text(const char *root, const char *path, char *out, size_t size);
 
 /* The file's whole content is one number, else NaN. */
-double env_read_number(const char *root, const char *path);
+double proc_read_number(const char *root, const char *path);
 
 /*
  * Finds the first line "NAME<separator>value" of a file and copies the value, without the quotes
  * of os-release. Reads line by line, as /proc/cpuinfo of a large machine has megabytes.
  */
-bool env_read_field(const char *root, const char *path, const char *name, char separator, char *out,
-                    size_t size);
+bool proc_read_field(const char *root, const char *path, const char *name, char separator,
+                     char *out, size_t size);
 
 /* Limits of this process's cgroups, of both versions. */
 void cgroup_read(const char *root, struct cgroup_limits *cgroup);

@@ -13,7 +13,7 @@ static const struct row *largest(const struct rows *rows, const struct arm *arm,
 {
     const struct row *most = NULL;
     size_t at = 0;
-    for (const struct row *row; (row = scan_next(rows, arm, metric, &at));)
+    for (const struct row *row; (row = key_next_row(rows, arm, metric, &at));)
         if (!most || row->median > most->median)
             most = row;
     return most;
@@ -34,7 +34,7 @@ static void print_cell(const struct result *result, const struct row *row, FILE 
     char cell[128] = "-", value[32], key[VALUE_KEY_MAX], name[64];
     if (row) {
         format_value(row, value, sizeof(value));
-        (void)scan_name(result, NULL, scan_key(row, key), name, sizeof(name));
+        (void)key_say(result, NULL, key_copy(row, key), name, sizeof(name));
         (void)snprintf(cell, sizeof(cell), "%s%s%s%s", value, name[0] ? " (" : "", name,
                        name[0] ? ")" : "");
     }
@@ -59,8 +59,8 @@ static bool has_any(const struct rows *rows, const struct arm *arm)
     return false;
 }
 
-void table_emitted_print(const struct result *result, const struct rows *rows, const size_t *order,
-                         size_t n, FILE *out)
+void beside_steps_print(const struct result *result, const struct rows *rows, const size_t *order,
+                        size_t n, FILE *out)
 {
     const struct bench *bench = NULL;
     for (size_t i = 0; i < n; i++) {

@@ -11,7 +11,7 @@
  * benchmark has of its own a column: the largest value and whose it is, "81% (rank 0)". Prints
  * nothing where no arm has any; rows.csv has all values.
  */
-void table_emitted_print(const struct result *result, const struct rows *rows, const size_t *order,
-                         size_t n, FILE *out);
+void beside_steps_print(const struct result *result, const struct rows *rows, const size_t *order,
+                        size_t n, FILE *out);
 
 #endif

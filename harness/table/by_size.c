@@ -20,7 +20,7 @@ enum {
 };
 
 struct column {
-    const struct family *family;
+    const struct grid *grid;
     size_t line;
     char name[VALUE_KEY_MAX], which[VALUE_KEY_MAX]; /* "time" over "p99" */
     int width;
@@ -32,7 +32,7 @@ struct sizes {
     const struct arm *arm;
     FILE *out;
     char part[VALUE_KEY_MAX], value[VALUE_KEY_MAX]; /* of the group being visited */
-    struct family *family[METRICS_MOST];            /* of the group, by metric; NULL = none */
+    struct grid *grid[METRICS_MOST];                /* of the group, by metric; NULL = none */
     uint64_t present, others; /* metrics: with sizes in any group; with something else */
     struct column column[COLUMNS_MOST];
     size_t ncolumns;
@@ -54,7 +54,7 @@ static void name_line(const struct sizes *sizes, const char *key, char *buf, siz
     char name[VALUE_KEY_MAX], value[VALUE_KEY_MAX];
     size_t used = 0;
     buf[0] = '\0';
-    for (unsigned part = 0; scan_key_part(key, part, name, value) && used < size; part++)
+    for (unsigned part = 0; key_part(key, part, name, value) && used < size; part++)
         if (strcmp(name, sizes->part) != 0) {
             bool number = value[0] >= '0' && value[0] <= '9';
             used += (size_t)snprintf(buf + used, size - used, "%s%s%s%s", used ? " " : "",
@@ -66,76 +66,76 @@ static int widest(const struct column *column)
 {
     size_t width = NUMBER;
     const char *const texts[] = {column->name, column->which,
-                                 table_unit(column->family->metric->unit)};
+                                 number_unit(column->grid->metric->unit)};
     for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
         width = strlen(texts[i]) > width ? strlen(texts[i]) : width;
     return (int)width + GAP;
 }
 
-/* Adds the family's columns; false, and none of them, where they do not fit. */
-static bool add_columns(struct sizes *sizes, const struct family *family)
+/* Adds the grid's columns; false, and none of them, where they do not fit. */
+static bool add_columns(struct sizes *sizes, const struct grid *grid)
 {
     int used = sizes->left;
     size_t before = sizes->ncolumns;
     for (size_t i = 0; i < sizes->ncolumns; i++)
         used += sizes->column[i].width;
-    for (size_t line = 0; line < family->nlines; line++) {
+    for (size_t line = 0; line < grid->nlines; line++) {
         if (sizes->ncolumns == COLUMNS_MOST)
             break;
         struct column *column = &sizes->column[sizes->ncolumns++];
-        *column = (struct column){.family = family, .line = line};
+        *column = (struct column){.grid = grid, .line = line};
         (void)snprintf(column->name, sizeof(column->name), "%s",
-                       short_name(sizes, family->metric->name));
-        name_line(sizes, family->line[line], column->which, sizeof(column->which));
+                       short_name(sizes, grid->metric->name));
+        name_line(sizes, grid->line[line], column->which, sizeof(column->which));
         column->width = widest(column);
         used += column->width;
     }
-    if (sizes->ncolumns == before + family->nlines && used <= TEXT_WIDTH)
+    if (sizes->ncolumns == before + grid->nlines && used <= TEXT_WIDTH)
         return true;
     sizes->ncolumns = before;
     return false;
 }
 
-/* The families of the group whose columns are sizes. */
-static int take_families(struct sizes *sizes)
+/* The grids of the group whose columns are sizes. */
+static int take_grids(struct sizes *sizes)
 {
     const struct bench_metric *metric = sizes->arm->bench->metrics;
     for (size_t m = 0; metric[m].name && m < METRICS_MOST; m++) {
-        if (table_is_quiet(metric[m].name))
+        if (number_is_quiet(metric[m].name))
             continue;
-        struct family *whole = family_make(sizes->rows, sizes->arm, &metric[m]);
-        struct family *some = whole ? family_take(whole, sizes->part, sizes->value) : NULL;
-        family_free(whole);
+        struct grid *whole = grid_make(sizes->rows, sizes->arm, &metric[m]);
+        struct grid *some = whole ? grid_take(whole, sizes->part, sizes->value) : NULL;
+        grid_free(whole);
         if (!some)
             return -ENOMEM;
         bool by_size = strcmp(some->across, "size") == 0;
         sizes->present |= (uint64_t)by_size << m;
         sizes->others |= (uint64_t)(!by_size && some->n) << m;
-        sizes->family[m] = by_size ? some : NULL;
+        sizes->grid[m] = by_size ? some : NULL;
         if (!by_size)
-            family_free(some);
+            grid_free(some);
     }
     return 0;
 }
 
-static void free_families(struct sizes *sizes)
+static void free_grids(struct sizes *sizes)
 {
     for (size_t m = 0; m < METRICS_MOST; m++) {
-        family_free(sizes->family[m]);
-        sizes->family[m] = NULL;
+        grid_free(sizes->grid[m]);
+        sizes->grid[m] = NULL;
     }
 }
 
 static void name_group(struct sizes *sizes, char *buf, size_t size)
 {
-    bool told = table_in_title(sizes->result, sizes->arm, sizes->part);
+    bool told = number_in_title(sizes->result, sizes->arm, sizes->part);
     (void)snprintf(buf, size, "%s%s%s", told ? "" : sizes->part, told ? "" : " ",
                    told ? "" : sizes->value);
     sizes->left = (int)strlen(buf) > LEFT ? (int)strlen(buf) : LEFT;
     sizes->ncolumns = 0;
 }
 
-static bool same_sizes(const struct family *a, const struct family *b)
+static bool same_sizes(const struct grid *a, const struct grid *b)
 {
     bool same = a->ncolumns == b->ncolumns;
     for (size_t i = 0; i < a->ncolumns && same; i++)
@@ -146,16 +146,16 @@ static bool same_sizes(const struct family *a, const struct family *b)
 /* Which metrics the group's table holds, as columns; those of `from` only. */
 static uint64_t choose(struct sizes *sizes, uint64_t from)
 {
-    const struct family *first = NULL;
+    const struct grid *first = NULL;
     uint64_t chosen = 0;
     for (size_t m = 0; m < METRICS_MOST; m++) {
-        const struct family *family = sizes->family[m];
-        if (!family || !(from >> m & 1))
+        const struct grid *grid = sizes->grid[m];
+        if (!grid || !(from >> m & 1))
             continue;
-        first = first ? first : family;
-        if (!same_sizes(first, family))
+        first = first ? first : grid;
+        if (!same_sizes(first, grid))
             continue;
-        if (!add_columns(sizes, family))
+        if (!add_columns(sizes, grid))
             break;
         chosen |= UINT64_C(1) << m;
     }
@@ -168,7 +168,7 @@ static uint64_t absent(const struct sizes *sizes)
 {
     uint64_t none = 0;
     for (size_t m = 0; m < METRICS_MOST; m++)
-        if (!sizes->family[m])
+        if (!sizes->grid[m])
             none |= UINT64_C(1) << m;
     return none;
 }
@@ -184,7 +184,7 @@ static void print_heads(const struct sizes *sizes, const char *group)
         (void)fprintf(sizes->out, "%-*s", sizes->left, row == 0 ? group : row == 2 ? "size" : "");
         for (size_t i = 0; i < sizes->ncolumns; i++) {
             const struct column *column = &sizes->column[i];
-            const char *unit = table_unit(column->family->metric->unit);
+            const char *unit = number_unit(column->grid->metric->unit);
             (void)fprintf(sizes->out, "%*s", column->width,
                           row == 0   ? column->name
                           : row == 1 ? column->which
@@ -196,20 +196,20 @@ static void print_heads(const struct sizes *sizes, const char *group)
 
 static void print_table(struct sizes *sizes, const char *group)
 {
-    const struct family *first = sizes->column[0].family;
+    const struct grid *first = sizes->column[0].grid;
     (void)fputs(sizes->printed++ ? "\n" : "", sizes->out);
     print_heads(sizes, group);
     for (size_t size = 0; size < first->ncolumns; size++) {
         char text[32];
-        (void)table_format_bytes(strtod(first->column[size], NULL), text, sizeof(text));
+        (void)number_format_bytes(strtod(first->column[size], NULL), text, sizeof(text));
         (void)fprintf(sizes->out, "%-*s", sizes->left, text);
         for (size_t i = 0; i < sizes->ncolumns; i++) {
             const struct column *column = &sizes->column[i];
-            double value = family_value(column->family, column->line, size);
-            const char *unit = column->family->metric->unit;
+            double value = grid_value(column->grid, column->line, size);
+            const char *unit = column->grid->metric->unit;
             (void)fprintf(sizes->out, "%*s", column->width,
                           isnan(value) ? "-"
-                                       : table_format(value, unit, false, text, sizeof(text)));
+                                       : number_format(value, unit, false, text, sizeof(text)));
         }
         (void)fputc('\n', sizes->out);
     }
@@ -219,21 +219,21 @@ static void print_table(struct sizes *sizes, const char *group)
 static int visit(struct sizes *sizes, bool print, uint64_t *told)
 {
     char group[2 * VALUE_KEY_MAX];
-    int rc = take_families(sizes);
+    int rc = take_grids(sizes);
     name_group(sizes, group, sizeof(group));
     if (!rc && !print)
         *told &= choose(sizes, *told) | absent(sizes);
     else if (!rc && choose(sizes, *told))
         print_table(sizes, group);
-    free_families(sizes);
+    free_grids(sizes);
     return rc;
 }
 
 /* All groups. `base` has every value of the part. */
-static int visit_all(struct sizes *sizes, const struct family *base, bool print, uint64_t *told)
+static int visit_all(struct sizes *sizes, const struct grid *base, bool print, uint64_t *told)
 {
     int rc = 0;
-    for (size_t i = 0; family_split_value(base, sizes->part, i, sizes->value) && !rc; i++)
+    for (size_t i = 0; grid_split_value(base, sizes->part, i, sizes->value) && !rc; i++)
         rc = visit(sizes, print, told);
     return rc;
 }
@@ -242,22 +242,21 @@ static int visit_all(struct sizes *sizes, const struct family *base, bool print,
  * The first metric that has sizes; the first part of its keys makes the groups. NULL = none, also
  * where the size comes first: that is a curve, whose shape a few of its points tell.
  */
-static int find_base(struct sizes *sizes, struct family **base)
+static int find_base(struct sizes *sizes, struct grid **base)
 {
     char key[VALUE_KEY_MAX], value[VALUE_KEY_MAX];
     *base = NULL;
     for (const struct bench_metric *metric = sizes->arm->bench->metrics; metric && metric->name;
          metric++) {
-        struct family *family = family_make(sizes->rows, sizes->arm, metric);
-        if (!family)
+        struct grid *grid = grid_make(sizes->rows, sizes->arm, metric);
+        if (!grid)
             return -ENOMEM;
-        if (family->n > SIDE_BY_SIDE &&
-            scan_key_get(scan_key(family->row[0], key), "size", value) &&
-            scan_key_part(key, 0, sizes->part, value) && strcmp(sizes->part, "size") != 0) {
-            *base = family;
+        if (grid->n > SIDE_BY_SIDE && key_get(key_copy(grid->row[0], key), "size", value) &&
+            key_part(key, 0, sizes->part, value) && strcmp(sizes->part, "size") != 0) {
+            *base = grid;
             return 0;
         }
-        family_free(family);
+        grid_free(grid);
     }
     return 0;
 }
@@ -267,10 +266,10 @@ static bool has_several(uint64_t bits)
     return (bits & (bits - 1)) != 0;
 }
 
-int table_sizes_print(const struct result *result, const struct rows *rows, const struct arm *arm,
-                      FILE *out, uint64_t *told)
+int by_size_print(const struct result *result, const struct rows *rows, const struct arm *arm,
+                  FILE *out, uint64_t *told)
 {
-    struct family *base;
+    struct grid *base;
     struct sizes *sizes = calloc(1, sizeof(*sizes));
     *told = 0;
     if (!sizes)
@@ -287,6 +286,6 @@ int table_sizes_print(const struct result *result, const struct rows *rows, cons
         }
     }
     free(sizes);
-    family_free(base);
+    grid_free(base);
     return rc;
 }

@@ -15,7 +15,7 @@
  * with the size have none. `told`: bit i for metrics[i] of the benchmark when it stands in them, 0
  * when there is no such table. -ENOMEM.
  */
-int table_sizes_print(const struct result *result, const struct rows *rows, const struct arm *arm,
-                      FILE *out, uint64_t *told);
+int by_size_print(const struct result *result, const struct rows *rows, const struct arm *arm,
+                  FILE *out, uint64_t *told);
 
 #endif

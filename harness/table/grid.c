@@ -11,10 +11,10 @@ enum {
 };
 
 /* The key as the table is made of it: loads alone have no kind of stores, and stand with plain. */
-static char *table_key(const struct row *row, char key[static VALUE_KEY_MAX])
+static char *grid_key(const struct row *row, char key[static VALUE_KEY_MAX])
 {
     static const char none[] = "stores=none";
-    char rest[VALUE_KEY_MAX], *at = strstr(scan_key(row, key), none);
+    char rest[VALUE_KEY_MAX], *at = strstr(key_copy(row, key), none);
     if (!at)
         return key;
     (void)snprintf(rest, sizeof(rest), "%s", at + strlen(none));
@@ -34,36 +34,36 @@ static size_t place_of(char (*list)[VALUE_KEY_MAX], size_t *n, size_t most, cons
     return (*n)++;
 }
 
-/* How many values a part of the keys has; FAMILY_COLUMNS + 1 where they are too many. */
-static size_t count_values(struct family *family, const char *part)
+/* How many values a part of the keys has; GRID_COLUMNS + 1 where they are too many. */
+static size_t count_values(struct grid *grid, const char *part)
 {
     char key[VALUE_KEY_MAX], value[VALUE_KEY_MAX];
     size_t n = 0;
-    for (size_t i = 0; i < family->n; i++)
-        if (scan_key_get(table_key(family->row[i], key), part, value) &&
-            place_of(family->column, &n, FAMILY_COLUMNS, value) == FAMILY_COLUMNS)
-            return FAMILY_COLUMNS + 1;
+    for (size_t i = 0; i < grid->n; i++)
+        if (key_get(grid_key(grid->row[i], key), part, value) &&
+            place_of(grid->column, &n, GRID_COLUMNS, value) == GRID_COLUMNS)
+            return GRID_COLUMNS + 1;
     return n;
 }
 
 /* Columns are the part with the most values, and of equals the last: rows vary in the others. */
-static void choose_columns(struct family *family)
+static void choose_columns(struct grid *grid)
 {
     char key[VALUE_KEY_MAX], name[VALUE_KEY_MAX], value[VALUE_KEY_MAX];
     size_t most = 0;
-    (void)table_key(family->row[0], key);
-    for (unsigned part = 0; scan_key_part(key, part, name, value); part++) {
-        size_t n = count_values(family, name);
+    (void)grid_key(grid->row[0], key);
+    for (unsigned part = 0; key_part(key, part, name, value); part++) {
+        size_t n = count_values(grid, name);
         if (n >= most)
-            memcpy(family->across, name, sizeof(name));
+            memcpy(grid->across, name, sizeof(name));
         most = n > most ? n : most;
     }
 }
 
-bool family_is_pair(const struct row *row)
+bool grid_is_pair(const struct row *row)
 {
     char key[VALUE_KEY_MAX];
-    return scan_key_number(scan_key(row, key), "a") >= 0 && scan_key_number(key, "b") >= 0;
+    return key_number(key_copy(row, key), "a") >= 0 && key_number(key, "b") >= 0;
 }
 
 static int compare_columns(const void *a, const void *b)
@@ -73,60 +73,59 @@ static int compare_columns(const void *a, const void *b)
 }
 
 /* Numbers ascend, also where the first row lacks some; names stay as they came. */
-static void sort_columns(struct family *family)
+static void sort_columns(struct grid *grid)
 {
-    for (size_t i = 0; i < family->ncolumns; i++) {
+    for (size_t i = 0; i < grid->ncolumns; i++) {
         char *end;
-        (void)strtod(family->column[i], &end);
-        if (*end || end == family->column[i])
+        (void)strtod(grid->column[i], &end);
+        if (*end || end == grid->column[i])
             return;
     }
-    qsort(family->column, family->ncolumns, sizeof(family->column[0]), compare_columns);
+    qsort(grid->column, grid->ncolumns, sizeof(grid->column[0]), compare_columns);
 }
 
 /* Fills columns and lines; without room for all of them there is no table. */
-static void lay_out(struct family *family)
+static void lay_out(struct grid *grid)
 {
     char key[VALUE_KEY_MAX], value[VALUE_KEY_MAX];
-    choose_columns(family);
-    if (family_is_pair(family->row[0]) && family->n > PAIRS_MOST)
-        family->across[0] = '\0';
-    for (size_t i = 0; i < family->n && family->across[0]; i++) {
-        (void)table_key(family->row[i], key);
-        bool has = scan_key_get(key, family->across, value);
-        scan_key_drop(key, family->across);
-        if (!has ||
-            place_of(family->column, &family->ncolumns, FAMILY_COLUMNS, value) == FAMILY_COLUMNS ||
-            place_of(family->line, &family->nlines, FAMILY_LINES, key) == FAMILY_LINES)
-            family->across[0] = '\0';
+    choose_columns(grid);
+    if (grid_is_pair(grid->row[0]) && grid->n > PAIRS_MOST)
+        grid->across[0] = '\0';
+    for (size_t i = 0; i < grid->n && grid->across[0]; i++) {
+        (void)grid_key(grid->row[i], key);
+        bool has = key_get(key, grid->across, value);
+        key_drop(key, grid->across);
+        if (!has || place_of(grid->column, &grid->ncolumns, GRID_COLUMNS, value) == GRID_COLUMNS ||
+            place_of(grid->line, &grid->nlines, GRID_LINES, key) == GRID_LINES)
+            grid->across[0] = '\0';
     }
-    sort_columns(family);
+    sort_columns(grid);
 }
 
-double family_value(const struct family *family, size_t line, size_t column)
+double grid_value(const struct grid *grid, size_t line, size_t column)
 {
     char key[VALUE_KEY_MAX], value[VALUE_KEY_MAX];
-    for (size_t i = 0; i < family->n; i++) {
-        (void)table_key(family->row[i], key);
-        if (strcmp(scan_key_get(key, family->across, value), family->column[column]) != 0)
+    for (size_t i = 0; i < grid->n; i++) {
+        (void)grid_key(grid->row[i], key);
+        if (strcmp(key_get(key, grid->across, value), grid->column[column]) != 0)
             continue;
-        scan_key_drop(key, family->across);
-        if (strcmp(key, family->line[line]) == 0)
-            return family->row[i]->median;
+        key_drop(key, grid->across);
+        if (strcmp(key, grid->line[line]) == 0)
+            return grid->row[i]->median;
     }
     return NAN;
 }
 
-static struct family *new_family(const struct bench_metric *metric, size_t room)
+static struct grid *new_grid(const struct bench_metric *metric, size_t room)
 {
-    struct family *family = calloc(1, sizeof(*family));
-    if (!family)
+    struct grid *grid = calloc(1, sizeof(*grid));
+    if (!grid)
         return NULL;
-    family->metric = metric;
-    family->row = calloc(room + 1, sizeof(const struct row *));
-    if (family->row)
-        return family;
-    free(family);
+    grid->metric = metric;
+    grid->row = calloc(room + 1, sizeof(const struct row *));
+    if (grid->row)
+        return grid;
+    free(grid);
     return NULL;
 }
 
@@ -135,42 +134,42 @@ static const struct row *next_shown(const struct rows *rows, const struct arm *a
                                     const char *metric, size_t *at)
 {
     bool is_reason = strcmp(metric, "gpu_throttle") == 0;
-    const struct row *row = scan_next(rows, arm, metric, at);
+    const struct row *row = key_next_row(rows, arm, metric, at);
     while (row && is_reason && row->max <= 0)
-        row = scan_next(rows, arm, metric, at);
+        row = key_next_row(rows, arm, metric, at);
     return row;
 }
 
-struct family *family_make(const struct rows *rows, const struct arm *arm,
-                           const struct bench_metric *metric)
+struct grid *grid_make(const struct rows *rows, const struct arm *arm,
+                       const struct bench_metric *metric)
 {
     size_t at = 0, n = 0;
     while (next_shown(rows, arm, metric->name, &at))
         n++;
-    struct family *family = new_family(metric, n);
-    if (!family)
+    struct grid *grid = new_grid(metric, n);
+    if (!grid)
         return NULL;
     at = 0;
-    while (family->n < n)
-        family->row[family->n++] = next_shown(rows, arm, metric->name, &at);
+    while (grid->n < n)
+        grid->row[grid->n++] = next_shown(rows, arm, metric->name, &at);
     if (n > 1)
-        lay_out(family);
-    return family;
+        lay_out(grid);
+    return grid;
 }
 
 /* "" where the row's key has no such part. */
 static char *part_of(const struct row *row, const char *part, char value[static VALUE_KEY_MAX])
 {
     char key[VALUE_KEY_MAX];
-    if (!scan_key_get(table_key(row, key), part, value))
+    if (!key_get(grid_key(row, key), part, value))
         value[0] = '\0';
     return value;
 }
 
-struct family *family_take(const struct family *whole, const char *part, const char *value)
+struct grid *grid_take(const struct grid *whole, const char *part, const char *value)
 {
     char its[VALUE_KEY_MAX];
-    struct family *some = new_family(whole->metric, whole->n);
+    struct grid *some = new_grid(whole->metric, whole->n);
     for (size_t i = 0; i < whole->n && some; i++)
         if (strcmp(part_of(whole->row[i], part, its), value) == 0)
             some->row[some->n++] = whole->row[i];
@@ -179,20 +178,20 @@ struct family *family_take(const struct family *whole, const char *part, const c
     return some;
 }
 
-void family_free(struct family *family)
+void grid_free(struct grid *grid)
 {
-    if (family)
-        free(family->row);
-    free(family);
+    if (grid)
+        free(grid->row);
+    free(grid);
 }
 
-bool family_split_value(const struct family *family, const char *part, size_t i,
-                        char value[static VALUE_KEY_MAX])
+bool grid_split_value(const struct grid *grid, const char *part, size_t i,
+                      char value[static VALUE_KEY_MAX])
 {
     char list[SPLITS_MOST + 1][VALUE_KEY_MAX];
     size_t n = 0;
-    for (size_t k = 0; k < family->n; k++)
-        (void)place_of(list, &n, SPLITS_MOST + 1, part_of(family->row[k], part, value));
+    for (size_t k = 0; k < grid->n; k++)
+        (void)place_of(list, &n, SPLITS_MOST + 1, part_of(grid->row[k], part, value));
     if (i >= n)
         return false;
     memcpy(value, list[i], VALUE_KEY_MAX);
@@ -200,31 +199,31 @@ bool family_split_value(const struct family *family, const char *part, size_t i,
 }
 
 /* How many values a part has where every key has it; else 0. */
-static size_t count_splits(const struct family *family, const char *part)
+static size_t count_splits(const struct grid *grid, const char *part)
 {
     char value[VALUE_KEY_MAX];
     size_t n = 0;
-    for (size_t i = 0; i < family->n; i++)
-        if (!part_of(family->row[i], part, value)[0])
+    for (size_t i = 0; i < grid->n; i++)
+        if (!part_of(grid->row[i], part, value)[0])
             return 0;
-    while (family_split_value(family, part, n, value))
+    while (grid_split_value(grid, part, n, value))
         n++;
     return n;
 }
 
 /* Keys of other kinds are told apart by what comes first in them; of one kind, few tables do. */
-bool family_find_split(const struct family *family, char part[static VALUE_KEY_MAX])
+bool grid_find_split(const struct grid *grid, char part[static VALUE_KEY_MAX])
 {
     char key[VALUE_KEY_MAX], name[VALUE_KEY_MAX], value[VALUE_KEY_MAX];
     size_t least = SPLITS_MOST + 1;
     bool mixed = false;
-    if (family->n < 2 || family->across[0] || family_is_pair(family->row[0]))
+    if (grid->n < 2 || grid->across[0] || grid_is_pair(grid->row[0]))
         return false;
-    (void)table_key(family->row[0], key);
-    for (unsigned i = 0; scan_key_part(key, i, name, value); i++)
-        mixed = mixed || count_splits(family, name) == 0;
-    for (unsigned i = 0; scan_key_part(key, i, name, value); i++) {
-        size_t n = count_splits(family, name);
+    (void)grid_key(grid->row[0], key);
+    for (unsigned i = 0; key_part(key, i, name, value); i++)
+        mixed = mixed || count_splits(grid, name) == 0;
+    for (unsigned i = 0; key_part(key, i, name, value); i++) {
+        size_t n = count_splits(grid, name);
         if (n < 2 || n >= least)
             continue;
         memcpy(part, name, sizeof(name));

@@ -16,7 +16,7 @@ static bool has_none(const char *unit)
     return strcmp(unit, "ratio") == 0 || strcmp(unit, "count") == 0;
 }
 
-char *table_format_bytes(double bytes, char *buf, size_t size)
+char *number_format_bytes(double bytes, char *buf, size_t size)
 {
     double unit = 1;
     while (bytes >= 10 * 1024 * unit)
@@ -25,11 +25,11 @@ char *table_format_bytes(double bytes, char *buf, size_t size)
     return units_format_bytes((uint64_t)fmax(rounded, 0), buf, size);
 }
 
-char *table_format(double value, const char *unit, bool with_unit, char *buf, size_t size)
+char *number_format(double value, const char *unit, bool with_unit, char *buf, size_t size)
 {
     double most = fabs(value) < 0.005 ? 0 : fabs(value);
     if (is_bytes(unit))
-        return table_format_bytes(value, buf, size);
+        return number_format_bytes(value, buf, size);
     if (strcmp(unit, "s") == 0)
         return units_format_seconds(value, buf, size);
     bool shown = with_unit && !has_none(unit);
@@ -41,18 +41,18 @@ char *table_format(double value, const char *unit, bool with_unit, char *buf, si
     return buf;
 }
 
-const char *table_unit(const char *unit)
+const char *number_unit(const char *unit)
 {
     return is_bytes(unit) || has_none(unit) || strcmp(unit, "s") == 0 ? "" : unit;
 }
 
-bool table_in_title(const struct result *result, const struct arm *arm, const char *part)
+bool number_in_title(const struct result *result, const struct arm *arm, const char *part)
 {
     const struct opt *opt = opts_find(arm->bench->opts, part);
     return opt && arm_option_differs(result, arm, opt);
 }
 
-bool table_is_quiet(const char *metric)
+bool number_is_quiet(const char *metric)
 {
     static const char *const quiet[] = {
         "bandwidth_best",   "array_bytes",    "node_bytes",      "set_bytes",

@@ -11,19 +11,19 @@
  * Three significant digits from 1 on. `with_unit`: behind it, where it is not part of the number as
  * in "45 KiB" and "2.3 ms". Returns buf.
  */
-char *table_format(double value, const char *unit, bool with_unit, char *buf, size_t size);
+char *number_format(double value, const char *unit, bool with_unit, char *buf, size_t size);
 
 /* "16 KiB" for 16384: with a digit behind the point only where there is one in front. */
-char *table_format_bytes(double bytes, char *buf, size_t size);
+char *number_format_bytes(double bytes, char *buf, size_t size);
 
 /* The unit, where it stands once above or beside the numbers; "" where it is part of them, or none.
  */
-const char *table_unit(const char *unit);
+const char *number_unit(const char *unit);
 
 /* Whether the arm's title says that part of its keys already: "loaded_latency, inject r". */
-bool table_in_title(const struct result *result, const struct arm *arm, const char *part);
+bool number_in_title(const struct result *result, const struct arm *arm, const char *part);
 
 /* About the measurement, or near another value that is shown: only in rows.csv. */
-bool table_is_quiet(const char *metric);
+bool number_is_quiet(const char *metric);
 
 #endif

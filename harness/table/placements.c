@@ -18,7 +18,7 @@ enum { CELL = 32 };
 struct table {
     const struct result *result;
     const struct rows *rows;
-    const struct summary *summary;
+    const struct rounds *rounds;
     FILE *out;
     bool color;
     unsigned slots; /* of the block being printed */
@@ -59,7 +59,7 @@ static void print_title(const struct table *table)
     unsigned cpus = 0;
     bool only_scans = result->narms > 0;
     for (size_t i = 0; i < result->narms; i++) {
-        unsigned n = summary_cpus(result, result->arms[i].slots);
+        unsigned n = rounds_cpus(result, result->arms[i].slots);
         cpus = n > cpus ? n : cpus;
         only_scans = only_scans && result->arms[i].bench->scan;
     }
@@ -88,7 +88,7 @@ static char *format_share(double part, double whole, char *buf)
 /* An open end in front of a censored value: ">" for times, "<" for rates. */
 static const char *bound(const struct table *table, size_t arm, const char *sign)
 {
-    return table->summary->arms[arm].status == STATUS_CENSORED ? sign : "";
+    return table->rounds->arms[arm].status == STATUS_CENSORED ? sign : "";
 }
 
 /* Paired by round. */
@@ -100,20 +100,20 @@ static void format_ratio_to_best(const struct table *table, size_t arm, size_t b
         (void)snprintf(buf, CELL, "best");
         return;
     }
-    if (summary_ratio(table->summary, arm, best, table->result->seed, &ratio, NULL) ||
+    if (rounds_ratio(table->rounds, arm, best, table->result->seed, &ratio, NULL) ||
         isnan(ratio.median)) {
         (void)snprintf(buf, CELL, "-");
         return;
     }
     /* The best by its median can be the slower one of most rounds. */
     bool faster = ratio.median < 1;
-    if (ratio.median < CLOSING_CLEAR && ratio.median > 1 / CLOSING_CLEAR) {
+    if (ratio.median < ADVICE_CLEAR && ratio.median > 1 / ADVICE_CLEAR) {
         (void)snprintf(buf, CELL, "~best");
         return;
     }
     (void)snprintf(
         buf, CELL, "%s%s %s", bound(table, arm, ">"),
-        closing_format_ratio(faster ? 1 / ratio.median : ratio.median, text, sizeof(text)),
+        advice_format_ratio(faster ? 1 / ratio.median : ratio.median, text, sizeof(text)),
         faster ? "faster" : "slower");
 }
 
@@ -121,7 +121,7 @@ static void format_ratio_to_best(const struct table *table, size_t arm, size_t b
 static const char *mark_of(const struct table *table, size_t arm)
 {
     static const char *const marks[STATUSES] = {"", "~", "", "!", "!", "!"};
-    return marks[table->summary->arms[arm].status];
+    return marks[table->rounds->arms[arm].status];
 }
 
 static void print_arm(const struct table *table, size_t arm, size_t best)
@@ -134,7 +134,7 @@ static void print_arm(const struct table *table, size_t arm, size_t best)
     format_ratio_to_best(table, arm, best, ratio);
     (void)snprintf(rate, sizeof(rate), "%s%s", bound(table, arm, "<"),
                    units_format_si(median_of(table, arm, "throughput"), value, sizeof(value)));
-    closing_format_ratio(median_of(table, arm, "slowdown_vs_alone"), alone, sizeof(alone));
+    advice_format_ratio(median_of(table, arm, "slowdown_vs_alone"), alone, sizeof(alone));
     /* Shares of the three medians' sum: medians need not come from the same round. */
     double ran = median_of(table, arm, "oncpu_per_step");
     double queued = median_of(table, arm, "runqueue_wait_per_step");
@@ -215,18 +215,18 @@ static void print_skipped(struct table *table)
 static void print_notes(struct table *table)
 {
     for (size_t i = 0; i < table->result->narms; i++) {
-        const struct arm_summary *summary = &table->summary->arms[i];
+        const struct arm_rounds *rounds = &table->rounds->arms[i];
         const struct arm *arm = arm_at(table, i);
-        bool repeats = arm->alone && summary->source != i;
+        bool repeats = arm->alone && rounds->source != i;
         bool skipped = arm->plan.status == PLAN_SKIPPED;
-        if (arm->slots != table->slots || summary->status == STATUS_OK || repeats || skipped ||
+        if (arm->slots != table->slots || rounds->status == STATUS_OK || repeats || skipped ||
             arm->bench->scan)
             continue;
         char line[400];
-        const char *mark = summary->nrounds ? mark_of(table, i) : "-";
+        const char *mark = rounds->n ? mark_of(table, i) : "-";
         (void)snprintf(line, sizeof(line), "%s%s%s%s: %s: %s", mark, mark[0] ? " " : "",
-                       name_at(table, i), arm->alone ? " alone" : "", status_name(summary->status),
-                       summary->reason);
+                       name_at(table, i), arm->alone ? " alone" : "", status_name(rounds->status),
+                       rounds->reason);
         print_note(table, line);
     }
 }
@@ -269,10 +269,10 @@ static void print_baselines(const struct table *table)
 {
     char line[200], step[CELL];
     size_t used = 0;
-    const struct arm_summary *any = NULL;
+    const struct arm_rounds *any = NULL;
     for (size_t i = 0; i < table->result->narms && !any; i++)
         if (in_block(table, i))
-            any = &table->summary->arms[i];
+            any = &table->rounds->arms[i];
     if (!any)
         return;
     int slice = any->baseline[BASELINE_SLICE], single = any->baseline[BASELINE_SINGLE];
@@ -309,7 +309,7 @@ static bool print_block(const struct table *table, size_t *order)
     for (size_t i = 0; i < n; i++)
         print_arm(table, order[i], order[n - 1]);
     print_baselines(table);
-    table_emitted_print(table->result, table->rows, order, n, table->out);
+    beside_steps_print(table->result, table->rows, order, n, table->out);
     return n > 0;
 }
 
@@ -325,22 +325,22 @@ static unsigned next_slots(const struct result *result, unsigned after)
 }
 
 /* About the largest number of workers: that is where they fight the most. */
-static int print_closing(const struct table *table, unsigned blocks)
+static int print_advice(const struct table *table, unsigned blocks)
 {
-    struct closing closing;
-    int rc = closing_make(table->result, table->summary, table->rows, table->slots, &closing, NULL);
-    if (rc || !closing.sentence[0])
+    struct advice advice;
+    int rc = advice_make(table->result, table->rounds, table->rows, table->slots, &advice, NULL);
+    if (rc || !advice.sentence[0])
         return rc;
     char with[32] = "", line[600];
     if (blocks > 1)
         (void)snprintf(with, sizeof(with), "with %u workers, ", table->slots);
-    (void)snprintf(line, sizeof(line), "%s%s", with, closing.sentence);
+    (void)snprintf(line, sizeof(line), "%s%s", with, advice.sentence);
     (void)fputc('\n', table->out);
     paint(table, BOLD);
     text_wrap(line, 0, 0, table->out);
     paint(table, PLAIN);
-    if (closing.command[0])
-        (void)fprintf(table->out, "to apply it: %s\n", closing.command);
+    if (advice.command[0])
+        (void)fprintf(table->out, "to apply it: %s\n", advice.command);
     return 0;
 }
 
@@ -361,13 +361,12 @@ static int print_all(struct table *table)
     if (measured) {
         (void)fputs("CPU, queue, block: shares of a step on a CPU, waiting for one, and blocked\n",
                     table->out);
-        rc = print_closing(table, blocks);
+        rc = print_advice(table, blocks);
     }
     if (!rc)
-        rc = table_values_print(table->result, table->rows, table->summary, table->out,
-                                table->color);
+        rc = scan_print(table->result, table->rows, table->rounds, table->out, table->color);
     if (!rc)
-        (void)table_retention_print(table->result, table->rows, table->out, table->color);
+        (void)retention_print(table->result, table->rows, table->out, table->color);
     for (unsigned slots = 0; (slots = next_slots(table->result, slots)) != 0;) {
         table->slots = slots;
         print_notes(table);
@@ -377,12 +376,12 @@ static int print_all(struct table *table)
     return rc;
 }
 
-void table_print(const struct result *result, const struct rows *rows, FILE *out, bool color)
+void placements_print(const struct result *result, const struct rows *rows, FILE *out, bool color)
 {
-    struct summary summary;
+    struct rounds rounds;
     struct table table = {
-        .result = result, .rows = rows, .summary = &summary, .out = out, .color = color};
-    if (summary_make(result, &summary, NULL) || print_all(&table))
+        .result = result, .rows = rows, .rounds = &rounds, .out = out, .color = color};
+    if (rounds_make(result, &rounds, NULL) || print_all(&table))
         log_error("out of memory for the summary table; rows.csv has everything");
-    summary_free(&summary);
+    rounds_free(&rounds);
 }

@@ -14,6 +14,6 @@
  * those of `result`. `color`: use ANSI colours (a terminal); without, nothing is told by colour
  * alone either.
  */
-void table_print(const struct result *result, const struct rows *rows, FILE *out, bool color);
+void placements_print(const struct result *result, const struct rows *rows, FILE *out, bool color);
 
 #endif

@@ -24,7 +24,7 @@ static bool is_loaded(const struct retention *r, const struct arm *arm)
 {
     size_t at = 0;
     return !arm->alone && arm->bench == r->idle->bench && arm->params == r->idle->params &&
-           arm->slots == r->idle->slots && scan_next(r->rows, arm, "retention", &at);
+           arm->slots == r->idle->slots && key_next_row(r->rows, arm, "retention", &at);
 }
 
 static double median(const struct row *row)
@@ -37,24 +37,24 @@ static void drop_choices(const struct retention *r, char key[static VALUE_KEY_MA
 {
     char own[VALUE_KEY_MAX], value[VALUE_KEY_MAX];
     for (const struct opt *opt = r->idle->bench->opts; opt && opt->name; opt++)
-        if (scan_key_get(key, opt->name, own) &&
+        if (key_get(key, opt->name, own) &&
             !strcmp(own, opt_format_value(opt, r->idle->params, value, sizeof(value))))
-            scan_key_drop(key, opt->name);
+            key_drop(key, opt->name);
 }
 
 /* "2 MiB" for "size=2097152", else the key as people say it. */
 static const char *label_of(const struct retention *r, const char *key, char *buf, size_t size)
 {
-    double bytes = scan_key_number(key, "size");
+    double bytes = key_number(key, "size");
     char rest[VALUE_KEY_MAX], name[VALUE_KEY_MAX], text[32];
     (void)snprintf(rest, sizeof(rest), "%s", key);
     drop_choices(r, rest);
     if (isnan(bytes))
-        return scan_name(NULL, NULL, rest, buf, size);
-    scan_key_drop(rest, "size");
+        return key_say(NULL, NULL, rest, buf, size);
+    key_drop(rest, "size");
     (void)units_format_bytes((uint64_t)bytes, text, sizeof(text));
     (void)snprintf(buf, size, "%s%s%s", text, rest[0] ? " " : "",
-                   scan_name(NULL, NULL, rest, name, sizeof(name)));
+                   key_say(NULL, NULL, rest, name, sizeof(name)));
     return buf;
 }
 
@@ -90,28 +90,28 @@ static void print_block(const struct retention *r, const struct arm *const *arms
         (void)fprintf(r->out, "%*s%*s", VALUE, "", KEPT, "kept");
     (void)fputc('\n', r->out);
     for (const struct row *row;
-         (row = scan_next(r->rows, r->idle, r->idle->bench->retained, &at));) {
+         (row = key_next_row(r->rows, r->idle, r->idle->bench->retained, &at));) {
         char key[VALUE_KEY_MAX], label[96];
-        (void)scan_key(row, key);
+        (void)key_copy(row, key);
         (void)fprintf(r->out, "%-*.*s", LABEL, LABEL, label_of(r, key, label, sizeof(label)));
         print_number(r, row->median);
         for (size_t i = 0; i < n; i++) {
-            print_number(r, median(scan_find(r->rows, arms[i], r->idle->bench->retained, key)));
-            print_kept(r, median(scan_find(r->rows, arms[i], "retention", key)));
+            print_number(r, median(key_find_row(r->rows, arms[i], r->idle->bench->retained, key)));
+            print_kept(r, median(key_find_row(r->rows, arms[i], "retention", key)));
         }
         (void)fputc('\n', r->out);
     }
 }
 
-static void print_closing(const struct retention *r, const struct arm *const *arms, size_t n)
+static void print_advice(const struct retention *r, const struct arm *const *arms, size_t n)
 {
-    struct closing closing;
-    closing_retention(r->result, r->rows, r->idle, arms, n, &closing);
+    struct advice advice;
+    advice_retention(r->result, r->rows, r->idle, arms, n, &advice);
     (void)fprintf(r->out, "\n%s", r->color ? "\033[1m" : "");
-    text_wrap(closing.sentence, 0, 0, r->out);
+    text_wrap(advice.sentence, 0, 0, r->out);
     (void)fputs(r->color ? "\033[0m" : "", r->out);
-    if (closing.command[0])
-        (void)fprintf(r->out, "to apply it: %s\n", closing.command);
+    if (advice.command[0])
+        (void)fprintf(r->out, "to apply it: %s\n", advice.command);
 }
 
 static const char *unit_of(const struct bench *bench)
@@ -154,14 +154,13 @@ static bool print_team(const struct retention *r)
         print_title(r);
         for (size_t i = 0; i < n; i += ARMS_A_BLOCK)
             print_block(r, arms + i, n - i < ARMS_A_BLOCK ? n - i : ARMS_A_BLOCK);
-        print_closing(r, arms, n);
+        print_advice(r, arms, n);
     }
     free(arms);
     return n > 0;
 }
 
-bool table_retention_print(const struct result *result, const struct rows *rows, FILE *out,
-                           bool color)
+bool retention_print(const struct result *result, const struct rows *rows, FILE *out, bool color)
 {
     bool any = false;
     for (size_t i = 0; i < result->narms; i++) {

@@ -14,7 +14,6 @@
  * then what the worst and the best placement keep, and the command that applies the best. Returns
  * whether it printed anything.
  */
-bool table_retention_print(const struct result *result, const struct rows *rows, FILE *out,
-                           bool color);
+bool retention_print(const struct result *result, const struct rows *rows, FILE *out, bool color);
 
 #endif

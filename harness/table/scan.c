@@ -20,7 +20,7 @@ enum {
 struct values {
     const struct result *result;
     const struct rows *rows;
-    const struct summary *summary;
+    const struct rounds *rounds;
     FILE *out;
     bool color;
     const struct arm *arm;       /* of the block being printed */
@@ -32,36 +32,36 @@ struct values {
 };
 
 /* Sizes in bytes as people write them; `buf` is for those. */
-static const char *column_name(const struct family *family, size_t column, char *buf, size_t size)
+static const char *column_name(const struct grid *grid, size_t column, char *buf, size_t size)
 {
     char *end;
-    unsigned long long bytes = strtoull(family->column[column], &end, 10);
-    if (strcmp(family->across, "size") != 0 || *end)
-        return family->column[column];
-    return table_format_bytes((double)bytes, buf, size);
+    unsigned long long bytes = strtoull(grid->column[column], &end, 10);
+    if (strcmp(grid->across, "size") != 0 || *end)
+        return grid->column[column];
+    return number_format_bytes((double)bytes, buf, size);
 }
 
-static void choose_cell(struct values *values, const struct family *family)
+static void choose_cell(struct values *values, const struct grid *grid)
 {
     values->cell = CELL;
-    for (size_t i = 0; i < family->ncolumns; i++) {
-        int width = (int)strlen(column_name(family, i, (char[32]){0}, 32)) + 1;
+    for (size_t i = 0; i < grid->ncolumns; i++) {
+        int width = (int)strlen(column_name(grid, i, (char[32]){0}, 32)) + 1;
         values->cell = width > values->cell ? width : values->cell;
     }
 }
 
 /* A part of all lines' keys that is everywhere the same goes into the head of the table. */
-static void split_key(const struct values *values, const struct family *family, const char *key,
+static void split_key(const struct values *values, const struct grid *grid, const char *key,
                       bool common, char *buf, size_t size)
 {
     char name[VALUE_KEY_MAX], value[VALUE_KEY_MAX], other[VALUE_KEY_MAX];
     size_t used = 0;
     buf[0] = '\0';
-    for (unsigned part = 0; scan_key_part(key, part, name, value); part++) {
+    for (unsigned part = 0; key_part(key, part, name, value); part++) {
         bool same = true;
-        for (size_t i = 0; i < family->nlines; i++)
-            same = same && scan_key_get(family->line[i], name, other) && !strcmp(value, other);
-        if (same == common && used < size && !table_in_title(values->result, values->arm, name))
+        for (size_t i = 0; i < grid->nlines; i++)
+            same = same && key_get(grid->line[i], name, other) && !strcmp(value, other);
+        if (same == common && used < size && !number_in_title(values->result, values->arm, name))
             used +=
                 (size_t)snprintf(buf + used, size - used, "%s%s %s", used ? ", " : "", name, value);
     }
@@ -72,29 +72,29 @@ static void print_label(const struct values *values, const char *label)
     (void)fprintf(values->out, "%-*.*s", values->label, values->label, label);
 }
 
-static size_t columns_shown(const struct values *values, const struct family *family)
+static size_t columns_shown(const struct values *values, const struct grid *grid)
 {
     size_t room = (size_t)((TEXT_WIDTH - values->label) / values->cell);
-    return family->ncolumns < room ? family->ncolumns : room;
+    return grid->ncolumns < room ? grid->ncolumns : room;
 }
 
 /* The i-th of the columns shown: evenly chosen, with the first and the last. */
-static size_t column_at(const struct values *values, const struct family *family, size_t i)
+static size_t column_at(const struct values *values, const struct grid *grid, size_t i)
 {
-    size_t shown = columns_shown(values, family);
-    return shown < 2 ? 0 : (i * (family->ncolumns - 1) + (shown - 1) / 2) / (shown - 1);
+    size_t shown = columns_shown(values, grid);
+    return shown < 2 ? 0 : (i * (grid->ncolumns - 1) + (shown - 1) / 2) / (shown - 1);
 }
 
 /* Names of the columns. Not again what was printed last. */
-static void print_header(struct values *values, const struct family *family, const char *left)
+static void print_header(struct values *values, const struct grid *grid, const char *left)
 {
     char header[sizeof(values->header)];
     int gap = values->label - (int)strlen(left);
     size_t used = (size_t)snprintf(header, sizeof(header), "%.*s%*s", values->label, left,
-                                   gap > 0 ? gap : 0, gap > 0 ? family->across : "");
-    for (size_t i = 0; i < columns_shown(values, family) && used < sizeof(header); i++) {
+                                   gap > 0 ? gap : 0, gap > 0 ? grid->across : "");
+    for (size_t i = 0; i < columns_shown(values, grid) && used < sizeof(header); i++) {
         char text[32];
-        const char *name = column_name(family, column_at(values, family, i), text, sizeof(text));
+        const char *name = column_name(grid, column_at(values, grid, i), text, sizeof(text));
         used += (size_t)snprintf(header + used, sizeof(header) - used, "%*s", values->cell, name);
     }
     size_t columns = left[0] ? 0 : (size_t)values->label;
@@ -104,58 +104,57 @@ static void print_header(struct values *values, const struct family *family, con
 }
 
 /* "latency, ns"; numbers that carry their unit, or have none, stand alone. */
-static void name_family(const struct family *family, char *buf, size_t size)
+static void name_grid(const struct grid *grid, char *buf, size_t size)
 {
-    const char *unit = table_unit(family->metric->unit);
-    (void)snprintf(buf, size, "%s%s%s", family->metric->name, unit[0] ? ", " : "", unit);
+    const char *unit = number_unit(grid->metric->unit);
+    (void)snprintf(buf, size, "%s%s%s", grid->metric->name, unit[0] ? ", " : "", unit);
 }
 
-static void print_line(const struct values *values, const struct family *family, size_t line,
+static void print_line(const struct values *values, const struct grid *grid, size_t line,
                        const char *label)
 {
     print_label(values, label);
-    for (size_t i = 0; i < columns_shown(values, family); i++) {
+    for (size_t i = 0; i < columns_shown(values, grid); i++) {
         char text[32];
-        double value = family_value(family, line, column_at(values, family, i));
+        double value = grid_value(grid, line, column_at(values, grid, i));
         (void)fprintf(values->out, "%*s", values->cell,
                       isnan(value)
                           ? "-"
-                          : table_format(value, family->metric->unit, false, text, sizeof(text)));
+                          : number_format(value, grid->metric->unit, false, text, sizeof(text)));
     }
     (void)fputc('\n', values->out);
 }
 
 /* What stands left of the columns' names: of a table of one line, only what all keys share. */
-static void label_head(const struct values *values, const struct family *family, char *buf,
-                       size_t size)
+static void label_head(const struct values *values, const struct grid *grid, char *buf, size_t size)
 {
     char name[64] = "", rest[VALUE_KEY_MAX];
-    if (family->nlines > 1)
-        name_family(family, name, sizeof(name));
-    split_key(values, family, family->line[0], true, rest, sizeof(rest));
+    if (grid->nlines > 1)
+        name_grid(grid, name, sizeof(name));
+    split_key(values, grid, grid->line[0], true, rest, sizeof(rest));
     (void)snprintf(buf, size, "%s%s%s", name, name[0] && rest[0] ? ", " : "", rest);
 }
 
-static void label_line(const struct values *values, const struct family *family, size_t line,
-                       char *buf, size_t size)
+static void label_line(const struct values *values, const struct grid *grid, size_t line, char *buf,
+                       size_t size)
 {
     char rest[VALUE_KEY_MAX];
-    split_key(values, family, family->line[line], false, rest, sizeof(rest));
-    if (family->nlines == 1)
-        name_family(family, buf, size);
+    split_key(values, grid, grid->line[line], false, rest, sizeof(rest));
+    if (grid->nlines == 1)
+        name_grid(grid, buf, size);
     else
         (void)snprintf(buf, size, "  %s", rest);
 }
 
-static void print_grid(struct values *values, const struct family *family)
+static void print_grid(struct values *values, const struct grid *grid)
 {
     char label[128];
-    choose_cell(values, family);
-    label_head(values, family, label, sizeof(label));
-    print_header(values, family, label);
-    for (size_t line = 0; line < family->nlines; line++) {
-        label_line(values, family, line, label, sizeof(label));
-        print_line(values, family, line, label);
+    choose_cell(values, grid);
+    label_head(values, grid, label, sizeof(label));
+    print_header(values, grid, label);
+    for (size_t line = 0; line < grid->nlines; line++) {
+        label_line(values, grid, line, label, sizeof(label));
+        print_line(values, grid, line, label);
     }
 }
 
@@ -170,119 +169,117 @@ static char *format_key(const struct values *values, const struct row *row, char
 {
     char key[VALUE_KEY_MAX], name[VALUE_KEY_MAX], value[VALUE_KEY_MAX];
     size_t used = 0;
-    (void)scan_key(row, key);
+    (void)key_copy(row, key);
     buf[0] = '\0';
-    if (family_is_pair(row)) {
-        (void)snprintf(buf, size, "%.0f-%.0f", scan_key_number(key, "a"),
-                       scan_key_number(key, "b"));
+    if (grid_is_pair(row)) {
+        (void)snprintf(buf, size, "%.0f-%.0f", key_number(key, "a"), key_number(key, "b"));
         return buf;
     }
-    for (unsigned part = 0; scan_key_part(key, part, name, value) && used < size; part++)
-        if (!table_in_title(values->result, values->arm, name))
+    for (unsigned part = 0; key_part(key, part, name, value) && used < size; part++)
+        if (!number_in_title(values->result, values->arm, name))
             used +=
                 (size_t)snprintf(buf + used, size - used, "%s%s %s", used ? ", " : "", name, value);
     return buf;
 }
 
-static void print_range(const struct values *values, struct family *family)
+static void print_range(const struct values *values, struct grid *grid)
 {
     char line[400], least[32], middle[32], most[32], least_key[96], most_key[96];
-    const char *unit = family->metric->unit;
-    qsort(family->row, family->n, sizeof(const struct row *), compare_rows);
-    const struct row *first = family->row[0], *last = family->row[family->n - 1];
-    double median =
-        (family->row[(family->n - 1) / 2]->median + family->row[family->n / 2]->median) / 2;
+    const char *unit = grid->metric->unit;
+    qsort(grid->row, grid->n, sizeof(const struct row *), compare_rows);
+    const struct row *first = grid->row[0], *last = grid->row[grid->n - 1];
+    double median = (grid->row[(grid->n - 1) / 2]->median + grid->row[grid->n / 2]->median) / 2;
     (void)snprintf(line, sizeof(line), "%s: %zu %s, %s (%s) .. %s median .. %s (%s)",
-                   family->metric->name, family->n, family_is_pair(first) ? "pairs" : "values",
-                   table_format(first->median, unit, true, least, sizeof(least)),
+                   grid->metric->name, grid->n, grid_is_pair(first) ? "pairs" : "values",
+                   number_format(first->median, unit, true, least, sizeof(least)),
                    format_key(values, first, least_key, sizeof(least_key)),
-                   table_format(median, unit, true, middle, sizeof(middle)),
-                   table_format(last->median, unit, true, most, sizeof(most)),
+                   number_format(median, unit, true, middle, sizeof(middle)),
+                   number_format(last->median, unit, true, most, sizeof(most)),
                    format_key(values, last, most_key, sizeof(most_key)));
     text_wrap(line, 0, 2, values->out);
 }
 
-static void note_single(struct values *values, const struct family *family)
+static void note_single(struct values *values, const struct grid *grid)
 {
     char value[32], name[96];
     size_t used = strlen(values->singles), size = sizeof(values->singles) - used;
-    (void)format_key(values, family->row[0], name, sizeof(name));
+    (void)format_key(values, grid->row[0], name, sizeof(name));
     (void)snprintf(
-        values->singles + used, size, "%s%s %s%s%s%s", used ? "; " : "", family->metric->name,
-        table_format(family->row[0]->median, family->metric->unit, true, value, sizeof(value)),
+        values->singles + used, size, "%s%s %s%s%s%s", used ? "; " : "", grid->metric->name,
+        number_format(grid->row[0]->median, grid->metric->unit, true, value, sizeof(value)),
         name[0] ? " (" : "", name, name[0] ? ")" : "");
 }
 
 /* So that tables of a block that share their columns stand below each other. */
-static void widen_label(struct values *values, struct family *family)
+static void widen_label(struct values *values, struct grid *grid)
 {
     char label[128];
-    if (!family->across[0])
+    if (!grid->across[0])
         return;
-    label_head(values, family, label, sizeof(label));
-    size_t width = strlen(label) + 2 + strlen(family->across);
-    for (size_t line = 0; line < family->nlines; line++) {
-        label_line(values, family, line, label, sizeof(label));
+    label_head(values, grid, label, sizeof(label));
+    size_t width = strlen(label) + 2 + strlen(grid->across);
+    for (size_t line = 0; line < grid->nlines; line++) {
+        label_line(values, grid, line, label, sizeof(label));
         width = strlen(label) > width ? strlen(label) : width;
     }
     if ((int)width > values->label)
         values->label = width < LABEL_MOST ? (int)width : LABEL_MOST;
 }
 
-static void print_family(struct values *values, struct family *family)
+static void print_one(struct values *values, struct grid *grid)
 {
-    if (family->n == 1)
-        note_single(values, family);
-    else if (family->across[0])
-        print_grid(values, family);
-    else if (family->n)
-        print_range(values, family);
+    if (grid->n == 1)
+        note_single(values, grid);
+    else if (grid->across[0])
+        print_grid(values, grid);
+    else if (grid->n)
+        print_range(values, grid);
 }
 
-/* The family, or where it makes no table the smaller ones that it falls into. */
-static int visit(struct values *values, struct family *family,
-                 void (*what)(struct values *values, struct family *family))
+/* The grid, or where it makes no table the smaller ones that it falls into. */
+static int visit(struct values *values, struct grid *grid,
+                 void (*what)(struct values *values, struct grid *grid))
 {
     char part[VALUE_KEY_MAX], value[VALUE_KEY_MAX];
     int rc = 0;
-    if (!family_find_split(family, part)) {
-        what(values, family);
+    if (!grid_find_split(grid, part)) {
+        what(values, grid);
         return 0;
     }
-    for (size_t i = 0; family_split_value(family, part, i, value) && !rc; i++) {
-        struct family *some = family_take(family, part, value);
+    for (size_t i = 0; grid_split_value(grid, part, i, value) && !rc; i++) {
+        struct grid *some = grid_take(grid, part, value);
         rc = some ? visit(values, some, what) : -ENOMEM;
-        family_free(some);
+        grid_free(some);
     }
     return rc;
 }
 
 /* Twice over the metrics: the first time for the width of the labels. */
-static int print_families(struct values *values)
+static int print_grids(struct values *values)
 {
     int rc = 0;
     for (int pass = 0; pass < 2 && !rc; pass++) {
         const struct bench_metric *metric = values->arm->bench->metrics;
         for (uint64_t bit = 1; metric && metric->name && !rc; metric++, bit <<= 1) {
-            if (table_is_quiet(metric->name) || values->told & bit)
+            if (number_is_quiet(metric->name) || values->told & bit)
                 continue;
-            struct family *family = family_make(values->rows, values->arm, metric);
-            rc = family ? visit(values, family, pass ? print_family : widen_label) : -ENOMEM;
-            family_free(family);
+            struct grid *grid = grid_make(values->rows, values->arm, metric);
+            rc = grid ? visit(values, grid, pass ? print_one : widen_label) : -ENOMEM;
+            grid_free(grid);
         }
     }
     return rc;
 }
 
-static const struct arm_summary *summary_of(const struct values *values)
+static const struct arm_rounds *rounds_of(const struct values *values)
 {
-    return &values->summary->arms[values->arm - values->result->arms];
+    return &values->rounds->arms[values->arm - values->result->arms];
 }
 
 static void name_arm(const struct values *values, char *buf, size_t size)
 {
     char what[96];
-    (void)scan_name(values->result, values->arm, "", what, sizeof(what));
+    (void)key_say(values->result, values->arm, "", what, sizeof(what));
     (void)snprintf(buf, size, "%s%s%s", values->arm->bench->name, what[0] ? ", " : "", what);
 }
 
@@ -295,10 +292,9 @@ static int print_block(struct values *values)
     values->label = LABEL_LEAST;
     values->singles[0] = '\0';
     memset(values->header, 0, sizeof(values->header));
-    int rc =
-        table_sizes_print(values->result, values->rows, values->arm, values->out, &values->told);
+    int rc = by_size_print(values->result, values->rows, values->arm, values->out, &values->told);
     if (!rc)
-        rc = print_families(values);
+        rc = print_grids(values);
     if (values->singles[0])
         text_wrap(values->singles, 0, 2, values->out);
     return rc;
@@ -308,16 +304,15 @@ static int print_block(struct values *values)
 static bool print_note(const struct values *values, bool first)
 {
     static const char *const marks[STATUSES] = {"", "~ ", "~ ", "- ", "! ", "! "};
-    const struct arm_summary *summary = summary_of(values);
+    const struct arm_rounds *rounds = rounds_of(values);
     bool planned = values->arm->plan.status == PLAN_OK;
-    if (summary->status == STATUS_OK)
+    if (rounds->status == STATUS_OK)
         return false;
     char name[160], line[500];
     name_arm(values, name, sizeof(name));
-    (void)snprintf(line, sizeof(line), "%s%s: %s: %s",
-                   summary->nrounds ? marks[summary->status] : "- ", name,
-                   status_name(planned ? summary->status : STATUS_SKIPPED),
-                   planned ? summary->reason : values->arm->plan.reason);
+    (void)snprintf(line, sizeof(line), "%s%s: %s: %s", rounds->n ? marks[rounds->status] : "- ",
+                   name, status_name(planned ? rounds->status : STATUS_SKIPPED),
+                   planned ? rounds->reason : values->arm->plan.reason);
     (void)fputs(first ? "\n" : "", values->out);
     text_wrap(line, 0, 2, values->out);
     return true;
@@ -327,19 +322,19 @@ static bool print_note(const struct values *values, bool first)
 static bool stands_beside_idle(const struct rows *rows, const struct arm *arm)
 {
     size_t at = 0;
-    return arm->bench->retained && scan_next(rows, arm, "retention", &at);
+    return arm->bench->retained && key_next_row(rows, arm, "retention", &at);
 }
 
-int table_values_print(const struct result *result, const struct rows *rows,
-                       const struct summary *summary, FILE *out, bool color)
+int scan_print(const struct result *result, const struct rows *rows, const struct rounds *rounds,
+               FILE *out, bool color)
 {
     struct values values = {
-        .result = result, .rows = rows, .summary = summary, .out = out, .color = color};
+        .result = result, .rows = rows, .rounds = rounds, .out = out, .color = color};
     int rc = 0;
     bool noted = false;
     for (size_t i = 0; i < result->narms && !rc; i++) {
         values.arm = &result->arms[i];
-        if (values.arm->bench->scan && summary_of(&values)->nrounds &&
+        if (values.arm->bench->scan && rounds_of(&values)->n &&
             !stands_beside_idle(rows, values.arm))
             rc = print_block(&values);
     }

@@ -14,7 +14,7 @@
  * median and the most, and whose they are. Then what was skipped, failed or noisy, with its reason.
  * Prints nothing where the result has no scan. -ENOMEM only.
  */
-int table_values_print(const struct result *result, const struct rows *rows,
-                       const struct summary *summary, FILE *out, bool color);
+int scan_print(const struct result *result, const struct rows *rows, const struct rounds *rounds,
+               FILE *out, bool color);
 
 #endif

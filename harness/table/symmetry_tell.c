@@ -39,7 +39,7 @@ static char *name_comparison(const struct symmetry_comparison *c, char *buf, siz
 {
     char name[VALUE_KEY_MAX], value[VALUE_KEY_MAX];
     size_t used = (size_t)snprintf(buf, size, "%s", c->row->metric);
-    for (unsigned part = 0; scan_key_part(c->key, part, name, value) && used < size; part++) {
+    for (unsigned part = 0; key_part(c->key, part, name, value) && used < size; part++) {
         bool number = value[0] >= '0' && value[0] <= '9';
         if (strcmp(name, "distance") == 0 && atoi(value) == SYMMETRY_NEAR)
             used += (size_t)snprintf(buf + used, size - used, " near");
@@ -86,7 +86,7 @@ static double lateness(const struct symmetry_comparison *c, const struct symmetr
 static bool is_worse(const struct symmetry_comparison *c, const struct symmetry_unit *unit,
                      const struct symmetry_comparison *than, const struct symmetry_unit *other)
 {
-    if (c->sense == SYMMETRY_WAITED && than->sense == SYMMETRY_WAITED)
+    if (c->sense == OUTLIER_WAITED && than->sense == OUTLIER_WAITED)
         return lateness(c, unit) > lateness(than, other);
     return unit->ratio < other->ratio;
 }
@@ -136,7 +136,7 @@ static void print_odd(const struct teller *teller, const struct symmetry_unit *u
     if (n > 1)
         (void)snprintf(more, sizeof(more), "; odd in %zu other comparison%s too", n - 1,
                        n == 2 ? "" : "s");
-    if (where->sense == SYMMETRY_WAITED) {
+    if (where->sense == OUTLIER_WAITED) {
         print_late(teller, where, worst, more);
         return;
     }
@@ -218,7 +218,7 @@ static void print_split(const struct teller *teller, const struct symmetry_compa
     (void)name_comparison(c, what, sizeof(what));
     (void)format_amount(c->typical, c->row, typical, sizeof(typical));
     (void)format_amount(lateness(c, &c->least), c->row, late, sizeof(late));
-    if (c->sense == SYMMETRY_WAITED)
+    if (c->sense == OUTLIER_WAITED)
         (void)snprintf(line, sizeof(line),
                        "symmetry: %s: the others wait %s for %zu of %zu %s: too many to be called "
                        "odd, rather groups",
@@ -234,8 +234,8 @@ static void print_split(const struct teller *teller, const struct symmetry_compa
 /* Of ranks that are just apart nothing is told: one that comes early is no fault of any. */
 static bool is_told(const struct symmetry_comparison *c)
 {
-    bool apart = c->verdict == SYMMETRY_SPLIT && !c->nlow;
-    return c->verdict != SYMMETRY_NONE && !(apart && c->kind == SYMMETRY_RANK);
+    bool apart = c->verdict == OUTLIER_SPLIT && !c->nlow;
+    return c->verdict != OUTLIER_NONE && !(apart && c->kind == SYMMETRY_RANK);
 }
 
 static void print_undecided(const struct teller *teller)
@@ -243,11 +243,11 @@ static void print_undecided(const struct teller *teller)
     size_t n = 0;
     for (size_t i = 0; i < teller->symmetry->n; i++) {
         const struct symmetry_comparison *c = &teller->symmetry->all[i];
-        if ((c->verdict != SYMMETRY_TWO && c->verdict != SYMMETRY_SPLIT) || !is_told(c))
+        if ((c->verdict != OUTLIER_TWO && c->verdict != OUTLIER_SPLIT) || !is_told(c))
             continue;
         if (n++ >= UNDECIDED_MAX)
             continue;
-        if (c->verdict == SYMMETRY_TWO)
+        if (c->verdict == OUTLIER_TWO)
             print_two(teller, c);
         else if (c->nlow)
             print_split(teller, c);
@@ -284,7 +284,7 @@ static void print_alike(const struct teller *teller, enum symmetry_kind kind)
     char line[340], what[160], where[200] = "", close[48] = "alike";
     for (size_t i = 0; i < teller->symmetry->n; i++) {
         const struct symmetry_comparison *c = &teller->symmetry->all[i];
-        if (c->kind != kind || c->verdict != SYMMETRY_ALIKE)
+        if (c->kind != kind || c->verdict != OUTLIER_ALIKE)
             continue;
         n++;
         units = count_units(c) > units ? count_units(c) : units;

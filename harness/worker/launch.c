@@ -88,15 +88,15 @@ static void redirect_standard_streams(void)
 /* What a child has between fork and exec. */
 struct image {
     char **argv, **envp;
-    struct arena *arena; /* of a worker */
-    struct arena_worker *worker;
-    int fd; /* of the arena, or of the socket to the MPI process */
+    struct shared *shared; /* of a worker */
+    struct shared_worker *worker;
+    int fd; /* of the shared memory, or of the socket to the MPI process */
 };
 
 static int become_worker(void *arg)
 {
     const struct image *image = arg;
-    struct arena_worker *worker = image->worker;
+    struct shared_worker *worker = image->worker;
     enum worker_state end = launch_bind(&worker->plan, &worker->err);
     if (end == WORKER_LAUNCHED) {
         sigset_t none;
@@ -104,12 +104,12 @@ static int become_worker(void *arg)
         (void)sigprocmask(SIG_SETMASK, &none, NULL);
         redirect_standard_streams();
         (void)fcntl(image->fd, F_SETFD, 0);
-        (void)fcntl(atomic_load(&image->arena->event_fd), F_SETFD, 0);
+        (void)fcntl(atomic_load(&image->shared->event_fd), F_SETFD, 0);
         (void)execve(this_program, image->argv, image->envp);
         (void)err_sys(&worker->err, -errno, "cannot execute '%.150s'", image->argv[0]);
         end = WORKER_FAILED;
     }
-    arena_set_state(image->arena, worker, end);
+    shared_set_state(image->shared, worker, end);
     return EXIT_BEFORE_EXEC;
 }
 
@@ -139,15 +139,15 @@ static int refuse(int rc, struct err *err)
                                  : "");
 }
 
-int launch_worker(struct arena *arena, int arena_fd, unsigned index, struct process *process,
+int launch_worker(struct shared *shared, int shared_fd, unsigned index, struct process *process,
                   struct err *err)
 {
-    struct arena_worker *worker = &arena->worker[index];
+    struct shared_worker *worker = &shared->worker[index];
     char program[4096], fd_text[16], index_text[16], threads[40];
     int found = launch_find_program(program, sizeof(program), err);
     if (found)
         return found;
-    (void)snprintf(fd_text, sizeof(fd_text), "%d", arena_fd);
+    (void)snprintf(fd_text, sizeof(fd_text), "%d", shared_fd);
     (void)snprintf(index_text, sizeof(index_text), "%u", index);
     (void)snprintf(threads, sizeof(threads), "OMP_NUM_THREADS=%u", worker->plan.threads);
     char *argv[] = {program, (char[]){LAUNCH_WORKER_COMMAND}, fd_text, index_text, NULL};
@@ -155,7 +155,7 @@ int launch_worker(struct arena *arena, int arena_fd, unsigned index, struct proc
     if (!envp)
         return err_set(err, -ENOMEM, "no memory for a worker's environment");
 
-    struct image image = {argv, envp, arena, worker, arena_fd};
+    struct image image = {argv, envp, shared, worker, shared_fd};
     int rc = process_start(process, true, become_worker, &image);
     free((void *)envp);
     return rc ? refuse(rc, err) : 0;

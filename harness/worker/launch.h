@@ -6,7 +6,7 @@
 #include "harness/sys/process.h"
 #include "harness/worker/shared.h"
 
-/* argv[1] of a worker; argv[2] is the arena's file descriptor, argv[3] the worker's number. */
+/* argv[1] of a worker; argv[2] is the descriptor of its shared memory, argv[3] its number. */
 #define LAUNCH_WORKER_COMMAND "__worker"
 
 /* argv[1] of an MPI process (mpi/server.h); argv[2] is the file descriptor of its socket. */
@@ -22,18 +22,18 @@ int launch_find_program(char *program, size_t size, struct err *err);
 void launch_take_name(void);
 
 /*
- * Re-executes this program as worker `index` of the arena. Between fork and exec the child takes a
- * process group of its own, asks to be killed with its parent, and binds itself to the CPUs and
- * memory of its plan: so every library of the new image sees only what the worker owns (libgomp,
- * NCCL and libnuma read the mask once, at start). OMP_NUM_THREADS is set to the plan's threads, and
- * GOMP_CPU_AFFINITY left out (machine/openmp.h); the environment is passed on unchanged otherwise.
- * stdin is /dev/null, stdout goes to stderr.
+ * Re-executes this program as worker `index` of the shared memory. Between fork and exec the child
+ * takes a process group of its own, asks to be killed with its parent, and binds itself to the CPUs
+ * and memory of its plan: so every library of the new image sees only what the worker owns
+ * (libgomp, NCCL and libnuma read the mask once, at start). OMP_NUM_THREADS is set to the plan's
+ * threads, and GOMP_CPU_AFFINITY left out (machine/openmp.h); the environment is passed on
+ * unchanged otherwise. stdin is /dev/null, stdout goes to stderr.
  *
- * A child that cannot bind or exec reports through its arena slot: WORKER_SKIPPED where the kernel
+ * A child that cannot bind or exec reports through its slot: WORKER_SKIPPED where the kernel
  * refuses a memory policy (containers), else WORKER_FAILED. Errors: -errno of fork, in words that
  * go on after "worker 0: ".
  */
-int launch_worker(struct arena *arena, int arena_fd, unsigned index, struct process *process,
+int launch_worker(struct shared *shared, int shared_fd, unsigned index, struct process *process,
                   struct err *err);
 
 /*

@@ -40,7 +40,7 @@ static bool read_counter(int fd, uint64_t *count)
     return true;
 }
 
-void perf_read(const struct perf *perf, struct witness_snapshot *snapshot)
+void perf_read(const struct perf *perf, struct usage_snapshot *snapshot)
 {
     snapshot->has_counters = read_counter(perf->fd[0], &snapshot->instructions) &&
                              read_counter(perf->fd[1], &snapshot->cycles) &&

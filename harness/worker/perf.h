@@ -19,7 +19,7 @@ struct perf {
 void perf_open(struct perf *perf);
 
 /* Adds the counts to the snapshot, scaled where the kernel multiplexed. All three or none. */
-void perf_read(const struct perf *perf, struct witness_snapshot *snapshot);
+void perf_read(const struct perf *perf, struct usage_snapshot *snapshot);
 
 void perf_close(struct perf *perf);
 

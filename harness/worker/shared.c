@@ -6,12 +6,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { ARENA_MAGIC_BASE = 0x636e7464 };
+enum { SHARED_MAGIC_BASE = 0x636e7464 };
 
 /* Parent and worker are the same file; the size stands in for the layout all the same. */
 static uint32_t magic(void)
 {
-    return ARENA_MAGIC_BASE ^ (uint32_t)sizeof(struct arena_worker);
+    return SHARED_MAGIC_BASE ^ (uint32_t)sizeof(struct shared_worker);
 }
 
 const char *worker_state_name(enum worker_state state)
@@ -22,80 +22,81 @@ const char *worker_state_name(enum worker_state state)
     return names[state];
 }
 
-static size_t arena_size(unsigned nworkers)
+static size_t shared_size(unsigned nworkers)
 {
-    return sizeof(struct arena) + nworkers * sizeof(struct arena_worker);
+    return sizeof(struct shared) + nworkers * sizeof(struct shared_worker);
 }
 
-struct arena *arena_create(unsigned nworkers, int *fd, struct err *err)
+struct shared *shared_create(unsigned nworkers, int *fd, struct err *err)
 {
     *fd = memfd_create("contend-arena", MFD_CLOEXEC);
     if (*fd < 0) {
         (void)err_sys(err, -errno, "cannot create shared memory for %u workers", nworkers);
         return NULL;
     }
-    size_t size = arena_size(nworkers);
-    struct arena *arena = MAP_FAILED;
+    size_t size = shared_size(nworkers);
+    struct shared *shared = MAP_FAILED;
     if (!ftruncate(*fd, (off_t)size))
-        arena = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, *fd, 0);
-    if (arena == MAP_FAILED) {
+        shared = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, *fd, 0);
+    if (shared == MAP_FAILED) {
         (void)err_sys(err, -errno, "cannot map %zu bytes of shared memory for %u workers", size,
                       nworkers);
         (void)close(*fd);
         *fd = -1;
         return NULL;
     }
-    arena->magic = magic();
-    arena->nworkers = nworkers;
-    atomic_store(&arena->event_fd, -1);
-    return arena;
+    shared->magic = magic();
+    shared->nworkers = nworkers;
+    atomic_store(&shared->event_fd, -1);
+    return shared;
 }
 
-struct arena *arena_attach(int fd, struct err *err)
+struct shared *shared_attach(int fd, struct err *err)
 {
     struct stat st;
-    if (fstat(fd, &st) || (size_t)st.st_size < sizeof(struct arena)) {
+    if (fstat(fd, &st) || (size_t)st.st_size < sizeof(struct shared)) {
         (void)err_set(err, -EINVAL, "file descriptor %d is not a worker's arena", fd);
         return NULL;
     }
-    struct arena *arena = mmap(NULL, (size_t)st.st_size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-    if (arena == MAP_FAILED) {
+    struct shared *shared =
+        mmap(NULL, (size_t)st.st_size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    if (shared == MAP_FAILED) {
         (void)err_sys(err, -errno, "cannot map the arena");
         return NULL;
     }
-    if (arena->magic != magic() || arena_size(arena->nworkers) != (size_t)st.st_size) {
+    if (shared->magic != magic() || shared_size(shared->nworkers) != (size_t)st.st_size) {
         (void)err_set(err, -EINVAL, "the arena is of another build of this program");
-        (void)munmap(arena, (size_t)st.st_size);
+        (void)munmap(shared, (size_t)st.st_size);
         return NULL;
     }
-    return arena;
+    return shared;
 }
 
-void arena_destroy(struct arena *arena)
+void shared_destroy(struct shared *shared)
 {
-    if (arena)
-        (void)munmap(arena, arena_size(arena->nworkers));
+    if (shared)
+        (void)munmap(shared, shared_size(shared->nworkers));
 }
 
-void arena_set_state(struct arena *arena, struct arena_worker *worker, enum worker_state state)
+void shared_set_state(struct shared *shared, struct shared_worker *worker, enum worker_state state)
 {
     atomic_store_explicit(&worker->state, state, memory_order_release);
-    arena_wake(arena);
+    shared_wake(shared);
 }
 
 static _Atomic int own_event_fd = -1;
 
-void arena_wake_through(int event_fd)
+void shared_wake_through(int event_fd)
 {
     int before = atomic_exchange(&own_event_fd, event_fd);
     if (before >= 0)
         (void)close(before);
 }
 
-void arena_wake(const struct arena *arena)
+void shared_wake(const struct shared *shared)
 {
     int own = atomic_load(&own_event_fd);
-    int fd = own >= 0 ? own : atomic_load(&arena->event_fd);
+    int fd = own >= 0 ? own : atomic_load(&shared->event_fd);
     uint64_t one = 1;
     if (fd >= 0 && write(fd, &one, sizeof(one)) < 0)
         return; /* a full counter has woken the parent already */

@@ -20,7 +20,7 @@
 #include "harness/worker/pace.h"
 #include "harness/worker/usage.h"
 
-enum { ARENA_SAMPLES = 1 << 18, ARENA_BENCH_NAME_MAX = 64 };
+enum { SHARED_SAMPLES = 1 << 18, SHARED_BENCH_NAME_MAX = 64 };
 
 /*
  * A worker's life. The worker moves itself on; the parent only reads, and sets the ends that a
@@ -43,9 +43,9 @@ enum worker_state {
 };
 const char *worker_state_name(enum worker_state state);
 
-struct arena_worker {
+struct shared_worker {
     /* Orders, written before the launch. */
-    char bench[ARENA_BENCH_NAME_MAX];
+    char bench[SHARED_BENCH_NAME_MAX];
     unsigned char params[BENCH_PARAMS_MAX];
     struct plan_worker plan;
     unsigned index, team; /* index among `team` workers of the same role */
@@ -67,46 +67,46 @@ struct arena_worker {
     uint64_t step_ops;             /* of the latest step, also in warm-up */
     _Atomic uint64_t step_started; /* clock of the measured run call under way; 0 = none */
     _Atomic uint64_t nsamples;
-    struct witness_snapshot at_go, at_end;
+    struct usage_snapshot at_go, at_end;
     char library[BENCH_LIBRARY_MAX];
     uint64_t pages_on_node[BENCH_NODES], pages_elsewhere;
     struct value_log values;
     struct visit_log visits;
-    struct sample samples[ARENA_SAMPLES];
+    struct sample samples[SHARED_SAMPLES];
 };
 
-struct arena {
-    uint32_t magic; /* ARENA_MAGIC: layout of this very build */
+struct shared {
+    uint32_t magic; /* SHARED_MAGIC: layout of this very build */
     uint32_t nworkers;
     uint32_t record_visits;
     double warmup_s, measure_s;
     struct bench_machine machine;
-    _Atomic uint32_t go;   /* futex: 1 = measure */
-    _Atomic uint32_t stop; /* 1 = end the load, check the result, exit */
-    _Atomic int event_fd;  /* a worker writes here when its state changes */
-    struct board board[2]; /* where foreground [0] and background [1] workers meet */
-    struct pace pace[2];   /* of the same */
-    struct arena_worker worker[];
+    _Atomic uint32_t go;       /* futex: 1 = measure */
+    _Atomic uint32_t stop;     /* 1 = end the load, check the result, exit */
+    _Atomic int event_fd;      /* a worker writes here when its state changes */
+    struct meeting meeting[2]; /* where foreground [0] and background [1] workers meet */
+    struct pace pace[2];       /* of the same */
+    struct shared_worker worker[];
 };
 
-/* Maps a new arena for nworkers; *fd is the memfd, close-on-exec. NULL with err. */
-struct arena *arena_create(unsigned nworkers, int *fd, struct err *err);
+/* Maps new memory for nworkers; *fd is the memfd, close-on-exec. NULL with err. */
+struct shared *shared_create(unsigned nworkers, int *fd, struct err *err);
 
 /* Maps an inherited one in a worker and checks that it is of this build. NULL with err. */
-struct arena *arena_attach(int fd, struct err *err);
+struct shared *shared_attach(int fd, struct err *err);
 
-void arena_destroy(struct arena *arena);
+void shared_destroy(struct shared *shared);
 
 /* Worker: moves to `state` and tells the parent. */
-void arena_set_state(struct arena *arena, struct arena_worker *worker, enum worker_state state);
+void shared_set_state(struct shared *shared, struct shared_worker *worker, enum worker_state state);
 
 /* Worker: makes the parent look. */
-void arena_wake(const struct arena *arena);
+void shared_wake(const struct shared *shared);
 
-/* For a process that was given the eventfd of its arenas by another number; -1 = by theirs. */
-void arena_wake_through(int event_fd);
+/* For a process that has the eventfd by another number than its parent; -1 = by the same. */
+void shared_wake_through(int event_fd);
 
-static inline enum worker_state arena_state(const struct arena_worker *worker)
+static inline enum worker_state shared_state(const struct shared_worker *worker)
 {
     return (enum worker_state)atomic_load_explicit(&worker->state, memory_order_acquire);
 }

@@ -56,7 +56,7 @@ static uint64_t stat_field(const char *stat, int number)
     return at ? strtoull(at + 1, NULL, 10) : 0;
 }
 
-static void read_thread_times(pid_t pid, struct witness_thread *thread, bool *has_schedstat)
+static void read_thread_times(pid_t pid, struct usage_thread *thread, bool *has_schedstat)
 {
     char buf[1024];
     if (read_task_file(pid, thread->tid, "schedstat", buf, sizeof(buf)) &&
@@ -70,7 +70,7 @@ static void read_thread_times(pid_t pid, struct witness_thread *thread, bool *ha
     }
 }
 
-static void read_team(pid_t pid, const struct visit_log *visits, struct witness_snapshot *out)
+static void read_team(pid_t pid, const struct visit_log *visits, struct usage_snapshot *out)
 {
     unsigned team = visits ? atomic_load(&visits->threads) : 0;
     if (team > VISIT_THREADS)
@@ -87,7 +87,7 @@ static void read_team(pid_t pid, const struct visit_log *visits, struct witness_
         read_thread_times(pid, &out->thread[i], &out->has_schedstat);
 }
 
-static void add_task_switches(pid_t pid, int tid, struct witness_snapshot *out)
+static void add_task_switches(pid_t pid, int tid, struct usage_snapshot *out)
 {
     char buf[4096];
     uint64_t value;
@@ -104,7 +104,7 @@ static void add_task_switches(pid_t pid, int tid, struct witness_snapshot *out)
     }
 }
 
-void witness_read(pid_t pid, const struct visit_log *visits, struct witness_snapshot *out)
+void usage_read(pid_t pid, const struct visit_log *visits, struct usage_snapshot *out)
 {
     char path[64], buf[1024];
     memset(out, 0, sizeof(*out));
@@ -124,7 +124,7 @@ void witness_read(pid_t pid, const struct visit_log *visits, struct witness_snap
     out->at_ns = clock_now_ns();
 }
 
-static const struct witness_thread *find_thread(const struct witness_snapshot *snapshot, int tid)
+static const struct usage_thread *find_thread(const struct usage_snapshot *snapshot, int tid)
 {
     for (unsigned i = 0; i < snapshot->nthreads; i++)
         if (snapshot->thread[i].tid == tid)
@@ -148,13 +148,13 @@ static double count_cpus(const struct visit_log *visits)
  * Splits wall time. A counter of the scheduler may lag by a tick, so the three parts are fitted to
  * the wall: the wait first, then the time on a CPU, and what is left was blocked.
  */
-static void split_wall(const struct witness_snapshot *go, const struct witness_snapshot *end,
-                       struct witness *out)
+static void split_wall(const struct usage_snapshot *go, const struct usage_snapshot *end,
+                       struct usage *out)
 {
     double oncpu_s = 0, runqueue_s = 0;
     for (unsigned i = 0; i < end->nthreads; i++) {
-        const struct witness_thread *now = &end->thread[i];
-        const struct witness_thread *then = find_thread(go, now->tid);
+        const struct usage_thread *now = &end->thread[i];
+        const struct usage_thread *then = find_thread(go, now->tid);
         double ran = (double)(now->oncpu_ns - (then ? then->oncpu_ns : 0)) * 1e-9;
         double waited = (double)(now->runqueue_ns - (then ? then->runqueue_ns : 0)) * 1e-9;
         waited = fmin(waited, out->wall_s);
@@ -169,11 +169,10 @@ static void split_wall(const struct witness_snapshot *go, const struct witness_s
         out->runqueue_s = NAN;
 }
 
-void witness_diff(const struct witness_snapshot *go, const struct witness_snapshot *end,
-                  uint64_t go_ns, uint64_t end_ns, const struct visit_log *visits,
-                  struct witness *out)
+void usage_diff(const struct usage_snapshot *go, const struct usage_snapshot *end, uint64_t go_ns,
+                uint64_t end_ns, const struct visit_log *visits, struct usage *out)
 {
-    *out = (struct witness){.wall_s = (double)(end_ns - go_ns) * 1e-9};
+    *out = (struct usage){.wall_s = (double)(end_ns - go_ns) * 1e-9};
     split_wall(go, end, out);
     out->voluntary_switches = (double)(end->voluntary - go->voluntary);
     out->involuntary_switches = (double)(end->involuntary - go->involuntary);
@@ -187,11 +186,11 @@ void witness_diff(const struct witness_snapshot *go, const struct witness_snapsh
     out->cache_misses = counted ? (double)(end->cache_misses - go->cache_misses) : NAN;
 }
 
-void witness_machine_read(struct witness_machine *out)
+void usage_machine_read(struct usage_machine *out)
 {
     char buf[4096];
-    *out = (struct witness_machine){
-        .cpu_s = NAN, .busy_s = NAN, .steal_s = NAN, .psi_cpu_some_s = NAN};
+    *out =
+        (struct usage_machine){.cpu_s = NAN, .busy_s = NAN, .steal_s = NAN, .psi_cpu_some_s = NAN};
     out->at_ns = clock_now_ns();
     uint64_t t[8];
     if (read_file("/proc/stat", buf, sizeof(buf)) &&
@@ -213,7 +212,7 @@ void witness_machine_read(struct witness_machine *out)
         out->psi_cpu_some_s = (double)total_us * 1e-6;
 }
 
-double witness_process_cpu_s(pid_t pid)
+double usage_process_cpu_s(pid_t pid)
 {
     clockid_t clock;
     struct timespec ts;

@@ -15,16 +15,16 @@
 
 #include "harness/core/visit.h"
 
-struct witness_thread {
+struct usage_thread {
     int tid;
     uint64_t oncpu_ns, runqueue_ns;
 };
 
 /* Counters at one moment. Zeroed = nothing known. */
-struct witness_snapshot {
+struct usage_snapshot {
     uint64_t at_ns;
     unsigned nthreads; /* team threads in thread[] */
-    struct witness_thread thread[VISIT_THREADS];
+    struct usage_thread thread[VISIT_THREADS];
     bool has_schedstat; /* else oncpu_ns comes from stat's ticks and runqueue_ns is 0 */
     bool has_migrations;
     uint64_t voluntary, involuntary, migrations; /* all threads of the process */
@@ -37,14 +37,14 @@ struct witness_snapshot {
  * Reads process `pid` (0 = the caller). The team is the threads registered in `visits`, or the
  * main thread where none has registered. Counters are not read here; see perf.h.
  */
-void witness_read(pid_t pid, const struct visit_log *visits, struct witness_snapshot *out);
+void usage_read(pid_t pid, const struct visit_log *visits, struct usage_snapshot *out);
 
 /*
  * What the kernel says a worker did between go and the end of its last measured step. A field that
  * could not be read is NaN. The three parts of wall time are means over the team's threads and add
  * up to wall_s; without schedstat, runqueue_s is NaN and blocked_s holds the wait too.
  */
-struct witness {
+struct usage {
     double wall_s;
     double oncpu_s, runqueue_s, blocked_s;
     double voluntary_switches, involuntary_switches, migrations; /* whole process */
@@ -55,19 +55,18 @@ struct witness {
 };
 
 /* Differences over the team's threads; wall_s = end_ns - go_ns. */
-void witness_diff(const struct witness_snapshot *go, const struct witness_snapshot *end,
-                  uint64_t go_ns, uint64_t end_ns, const struct visit_log *visits,
-                  struct witness *out);
+void usage_diff(const struct usage_snapshot *go, const struct usage_snapshot *end, uint64_t go_ns,
+                uint64_t end_ns, const struct visit_log *visits, struct usage *out);
 
 /* The whole machine. Fields that cannot be read are NaN. */
-struct witness_machine {
+struct usage_machine {
     double cpu_s, busy_s, steal_s; /* all CPUs: total, not idle, stolen; source /proc/stat */
     double psi_cpu_some_s;         /* time in which some task waited for a CPU */
     uint64_t at_ns;
 };
-void witness_machine_read(struct witness_machine *out);
+void usage_machine_read(struct usage_machine *out);
 
 /* CPU time that process `pid` has used so far, all its threads; 0 when it is gone. */
-double witness_process_cpu_s(pid_t pid);
+double usage_process_cpu_s(pid_t pid);
 
 #endif

@@ -19,12 +19,12 @@
 #include "harness/worker/shared.h"
 
 struct worker {
-    struct arena *arena;
-    struct arena_worker *slot;
+    struct shared *shared;
+    struct shared_worker *slot;
     const struct bench *bench;
     struct bench_ctx ctx;
     struct bench_machine machine; /* only the CPUs that this worker is bound to */
-    struct board_seat seat;
+    struct meeting_seat seat;
     struct peers peers;
     const struct mpi_ops *mpi; /* not NULL: a thread of the MPI process */
     struct perf perf;
@@ -43,7 +43,7 @@ static int compare_cpus(const struct bitset *planned, const struct bitset *actua
                    bitset_format(planned, want, sizeof(want)));
 }
 
-static int read_back_memory(struct arena_worker *slot)
+static int read_back_memory(struct shared_worker *slot)
 {
     static const enum mem_policy policies[] = {
         [MPOL_DEFAULT] = MEM_DEFAULT,
@@ -75,7 +75,7 @@ static int read_back_memory(struct arena_worker *slot)
  * A thread of the MPI process (`is_thread`) was bound here, a process before its libraries came:
  * libgomp has bound it further by now, where the user's environment tells it to.
  */
-static int read_back_binding(struct arena_worker *slot, bool is_thread)
+static int read_back_binding(struct shared_worker *slot, bool is_thread)
 {
     int rc = affinity_get(0, &slot->cpus_first);
     if (rc)
@@ -90,7 +90,7 @@ static int read_back_binding(struct arena_worker *slot, bool is_thread)
  * Libraries are known to shrink masks behind one's back: `all` threads again, after the run, or
  * this one where the process has others than the worker's.
  */
-static int read_back_threads(struct arena_worker *slot, bool all)
+static int read_back_threads(struct shared_worker *slot, bool all)
 {
     struct bitset mask;
     int rc = affinity_get(0, &mask);
@@ -112,7 +112,7 @@ static int read_back_threads(struct arena_worker *slot, bool all)
 }
 
 /* Asks the kernel where the pages of the published buffer lie; at most 4096 evenly chosen ones. */
-static void count_pages(const struct bench_ctx *ctx, struct arena_worker *slot)
+static void count_pages(const struct bench_ctx *ctx, struct shared_worker *slot)
 {
     enum { MAX_PAGES = 4096 };
     static void *page[MAX_PAGES];
@@ -144,7 +144,7 @@ static bool is_coupled(const struct worker *w)
 
 static struct pace *pace_of(const struct worker *w)
 {
-    return &w->arena->pace[w->slot->plan.background];
+    return &w->shared->pace[w->slot->plan.background];
 }
 
 static int run_once(struct worker *w, struct sample *sample)
@@ -183,9 +183,9 @@ static int share_warmth(struct worker *w, struct warmth *warmth)
 static int warm_up(struct worker *w)
 {
     uint64_t clock_limit_ns = clock_cost_ns() * CLOCK_MIN_INTERVAL_CALLS;
-    uint64_t room_ns = (uint64_t)(w->arena->measure_s * 1e9) / (ARENA_SAMPLES / 2);
+    uint64_t room_ns = (uint64_t)(w->shared->measure_s * 1e9) / (SHARED_SAMPLES / 2);
     uint64_t least_ns = clock_limit_ns > room_ns ? clock_limit_ns : room_ns;
-    uint64_t end_ns = clock_now_ns() + (uint64_t)(w->arena->warmup_s * 1e9);
+    uint64_t end_ns = clock_now_ns() + (uint64_t)(w->shared->warmup_s * 1e9);
     struct sample sample;
     struct warmth warmth;
     do {
@@ -203,16 +203,16 @@ static int warm_up(struct worker *w)
     return 0;
 }
 
-static void take_snapshot(struct worker *w, struct witness_snapshot *snapshot)
+static void take_snapshot(struct worker *w, struct usage_snapshot *snapshot)
 {
-    witness_read(0, &w->slot->visits, snapshot);
+    usage_read(0, &w->slot->visits, snapshot);
     perf_read(&w->perf, snapshot);
 }
 
 /* Rank 0 looks a step ahead: with the next one, as long as the last, the budget will be spent. */
 static void set_pace(struct worker *w, uint64_t next, uint64_t end_ns)
 {
-    bool last = clock_now_ns() + w->step_ns >= end_ns || next == ARENA_SAMPLES;
+    bool last = clock_now_ns() + w->step_ns >= end_ns || next == SHARED_SAMPLES;
     if (is_coupled(w) && w->peers.rank == 0 && last)
         pace_end_with(pace_of(w), next);
 }
@@ -222,18 +222,18 @@ static bool is_enough(const struct worker *w, uint64_t n, uint64_t end_ns)
     if (w->bench->scan)
         return true;
     return is_coupled(w) ? pace_ends(pace_of(w), n)
-                         : w->slot->end_ns >= end_ns || n == ARENA_SAMPLES;
+                         : w->slot->end_ns >= end_ns || n == SHARED_SAMPLES;
 }
 
 /* Measured steps until the budget is spent, at least one. */
-static int measure(struct worker *w)
+static int worker_measure(struct worker *w)
 {
-    struct arena_worker *slot = w->slot;
+    struct shared_worker *slot = w->slot;
     take_snapshot(w, &slot->at_go);
-    atomic_store(&slot->visits.recording, w->arena->record_visits);
+    atomic_store(&slot->visits.recording, w->shared->record_visits);
     w->ctx.measuring = true;
     slot->go_ns = clock_now_ns();
-    uint64_t end_ns = slot->go_ns + (uint64_t)(w->arena->measure_s * 1e9);
+    uint64_t end_ns = slot->go_ns + (uint64_t)(w->shared->measure_s * 1e9);
     uint64_t n = 0;
     int rc = 0;
     do {
@@ -256,7 +256,7 @@ static int measure(struct worker *w)
 
 static bool is_stopped(const struct worker *w)
 {
-    return atomic_load_explicit(&w->arena->stop, memory_order_acquire);
+    return atomic_load_explicit(&w->shared->stop, memory_order_acquire);
 }
 
 /* Load of coupled ranks in the background: they end with the same step, soon behind the stop. */
@@ -283,7 +283,7 @@ static int keep_load(struct worker *w)
         return keep_coupled_load(w);
     /* A scan owes nobody load, and coupled ranks were done with measuring at the same step. */
     if (w->bench->scan || is_coupled(w))
-        futex_wait_while(&w->arena->stop, 0);
+        futex_wait_while(&w->shared->stop, 0);
     while (!rc && !is_stopped(w))
         rc = run_once(w, &ignored);
     return rc;
@@ -295,7 +295,7 @@ static int keep_load(struct worker *w)
  */
 static int require_values(const struct worker *w)
 {
-    const struct arena_worker *slot = w->slot;
+    const struct shared_worker *slot = w->slot;
     if (!w->bench->scan || w->ctx.background || w->ctx.worker != 0 || slot->values.n)
         return 0;
     return err_set(w->ctx.err, -ENOTSUP,
@@ -305,27 +305,27 @@ static int require_values(const struct worker *w)
 
 static int run_phases(struct worker *w)
 {
-    struct arena_worker *slot = w->slot;
-    arena_set_state(w->arena, slot, WORKER_PRIMED);
+    struct shared_worker *slot = w->slot;
+    shared_set_state(w->shared, slot, WORKER_PRIMED);
     futex_wait_while(&slot->warm, 0);
-    arena_set_state(w->arena, slot, WORKER_WARMING);
+    shared_set_state(w->shared, slot, WORKER_WARMING);
     w->iters = 1;
     int rc = w->bench->scan ? 0 : warm_up(w);
     if (rc)
         return rc;
-    arena_set_state(w->arena, slot, WORKER_READY);
-    futex_wait_while(&w->arena->go, 0);
-    arena_set_state(w->arena, slot, WORKER_RUNNING);
+    shared_set_state(w->shared, slot, WORKER_READY);
+    futex_wait_while(&w->shared->go, 0);
+    shared_set_state(w->shared, slot, WORKER_RUNNING);
     if (!w->ctx.background) {
-        rc = measure(w);
+        rc = worker_measure(w);
         if (rc)
             return rc;
-        arena_set_state(w->arena, slot, WORKER_DONE);
+        shared_set_state(w->shared, slot, WORKER_DONE);
     }
     rc = keep_load(w);
     if (rc)
         return rc;
-    arena_set_state(w->arena, slot, WORKER_CHECKING);
+    shared_set_state(w->shared, slot, WORKER_CHECKING);
     if (w->bench->check)
         rc = w->bench->check(&w->ctx);
     if (!rc)
@@ -339,14 +339,14 @@ static int run_phases(struct worker *w)
 static void report_end(struct worker *w, int rc)
 {
     struct err *err = &w->slot->err;
-    if (arena_state(w->slot) >= WORKER_FINISHED)
+    if (shared_state(w->slot) >= WORKER_FINISHED)
         return; /* it is said, or the parent has given up */
     if (rc && !err->code)
         (void)err_sys(err, rc, "%s failed without saying why", w->bench->name);
     if (rc == -ENOTSUP || rc == -EPERM || rc == -ENOSYS)
-        arena_set_state(w->arena, w->slot, WORKER_SKIPPED);
+        shared_set_state(w->shared, w->slot, WORKER_SKIPPED);
     else
-        arena_set_state(w->arena, w->slot, rc ? WORKER_FAILED : WORKER_FINISHED);
+        shared_set_state(w->shared, w->slot, rc ? WORKER_FAILED : WORKER_FINISHED);
 }
 
 static int run_bench(struct worker *w)
@@ -366,12 +366,12 @@ static int run_bench(struct worker *w)
 
 static void wake_parent(void *arg)
 {
-    arena_wake(arg);
+    shared_wake(arg);
 }
 
 static void fill_context(struct worker *w)
 {
-    struct arena_worker *slot = w->slot;
+    struct shared_worker *slot = w->slot;
     w->ctx = (struct bench_ctx){
         .params = slot->params,
         .worker = slot->index,
@@ -385,21 +385,21 @@ static void fill_context(struct worker *w)
         .err = &slot->err,
         .machine = &w->machine,
         .peers = &w->peers,
-        .budget_s = w->arena->measure_s,
+        .budget_s = w->shared->measure_s,
         .values = &slot->values,
         .library = slot->library,
         .least_team = &slot->least_team,
     };
     w->seat.wake = wake_parent;
-    w->seat.wake_arg = w->arena;
-    board_sit(&w->arena->board[slot->plan.background], &w->seat, slot->index, slot->team,
-              &w->peers);
+    w->seat.wake_arg = w->shared;
+    meeting_sit(&w->shared->meeting[slot->plan.background], &w->seat, slot->index, slot->team,
+                &w->peers);
     w->peers.mpi = w->mpi;
-    w->machine = w->arena->machine;
+    w->machine = w->shared->machine;
     w->machine.ncpus = 0;
-    for (unsigned i = 0; i < w->arena->machine.ncpus; i++)
-        if (bitset_test(&slot->plan.cpus, w->arena->machine.cpus[i].os_cpu))
-            w->machine.cpus[w->machine.ncpus++] = w->arena->machine.cpus[i];
+    for (unsigned i = 0; i < w->shared->machine.ncpus; i++)
+        if (bitset_test(&slot->plan.cpus, w->shared->machine.cpus[i].os_cpu))
+            w->machine.cpus[w->machine.ncpus++] = w->shared->machine.cpus[i];
     memcpy(w->ctx.pci_bdf, slot->pci_bdf, sizeof(w->ctx.pci_bdf));
 }
 
@@ -407,13 +407,13 @@ static void fill_context(struct worker *w)
 static void serve(struct worker *w)
 {
     char name[32];
-    (void)snprintf(name, sizeof(name), "contend-w%u", (unsigned)(w->slot - w->arena->worker));
+    (void)snprintf(name, sizeof(name), "contend-w%u", (unsigned)(w->slot - w->shared->worker));
     (void)prctl(PR_SET_NAME, name);
 
-    arena_set_state(w->arena, w->slot, WORKER_SETUP);
+    shared_set_state(w->shared, w->slot, WORKER_SETUP);
     if (!w->bench) {
         (void)err_set(&w->slot->err, -ENOENT, "no benchmark '%s' in the worker", w->slot->bench);
-        arena_set_state(w->arena, w->slot, WORKER_FAILED);
+        shared_set_state(w->shared, w->slot, WORKER_FAILED);
         return;
     }
     perf_open(&w->perf);
@@ -435,22 +435,23 @@ int worker_main(const struct bench *const *benches, int argc, char **argv)
         return 2;
     }
     unsigned long index = strtoul(argv[3], NULL, 10);
-    w.arena = arena_attach((int)strtol(argv[2], NULL, 10), &err);
-    if (!w.arena || index >= w.arena->nworkers) {
+    w.shared = shared_attach((int)strtol(argv[2], NULL, 10), &err);
+    if (!w.shared || index >= w.shared->nworkers) {
         log_error("worker cannot start: %s", err.msg);
         return 2;
     }
-    w.slot = &w.arena->worker[index];
+    w.slot = &w.shared->worker[index];
     w.bench = bench_find(benches, w.slot->bench);
     serve(&w);
     return 0;
 }
 
-void worker_serve(const struct bench *bench, struct arena *arena, unsigned index,
+void worker_serve(const struct bench *bench, struct shared *shared, unsigned index,
                   const struct mpi_ops *mpi)
 {
     static struct worker w; /* as in worker_main */
-    w = (struct worker){.arena = arena, .slot = &arena->worker[index], .bench = bench, .mpi = mpi};
+    w = (struct worker){
+        .shared = shared, .slot = &shared->worker[index], .bench = bench, .mpi = mpi};
     visit_mark(&w.slot->visits); /* this thread, not the process's first, is who works */
     serve(&w);
 }

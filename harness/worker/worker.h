@@ -7,8 +7,8 @@
 #include "harness/worker/shared.h"
 
 /*
- * Main of a process that launch_worker started. Returns its exit code: 0 unless the arena itself
- * cannot be used; everything else is reported through the arena.
+ * Main of a process that launch_worker started. Returns its exit code: 0 unless the shared
+ * memory itself cannot be used; everything else is reported through it.
  */
 int worker_main(const struct bench *const *benches, int argc, char **argv);
 
@@ -16,7 +16,7 @@ int worker_main(const struct bench *const *benches, int argc, char **argv);
  * The same in a thread that is bound already, one at a time: MPI can be started only once for a
  * rank, so the rounds share its process (mpi/server.h). Returns when the worker has ended, however.
  */
-void worker_serve(const struct bench *bench, struct arena *arena, unsigned index,
+void worker_serve(const struct bench *bench, struct shared *shared, unsigned index,
                   const struct mpi_ops *mpi);
 
 #endif

@@ -1,4 +1,4 @@
-/* Ranks as threads on one board, on device sim: who was waited for, and how long. */
+/* Ranks as threads in one meeting, on device sim: who was waited for, and how long. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -27,7 +27,7 @@ struct rank {
     _Alignas(16) char params[BENCH_PARAMS_MAX];
     struct bench_ctx ctx;
     struct err err;
-    struct board_seat seat;
+    struct meeting_seat seat;
     struct peers peers;
     unsigned warm_up, steps; /* how many, not measured and measured */
     unsigned sleep_us;       /* before each of them */
@@ -104,16 +104,16 @@ static void team_init(struct rank ranks[RANKS])
 static void team_live(struct rank ranks[RANKS])
 {
     pthread_t thread[RANKS];
-    struct board *board = mmap(NULL, sizeof(*board), PROT_READ | PROT_WRITE,
-                               MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    assert_true(board != MAP_FAILED);
+    struct meeting *meeting = mmap(NULL, sizeof(*meeting), PROT_READ | PROT_WRITE,
+                                   MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    assert_true(meeting != MAP_FAILED);
     for (unsigned r = 0; r < RANKS; r++) {
-        board_sit(board, &ranks[r].seat, r, RANKS, &ranks[r].peers);
+        meeting_sit(meeting, &ranks[r].seat, r, RANKS, &ranks[r].peers);
         assert_int_equal(pthread_create(&thread[r], NULL, live, &ranks[r]), 0);
     }
     for (unsigned r = 0; r < RANKS; r++)
         assert_int_equal(pthread_join(thread[r], NULL), 0);
-    (void)munmap(board, sizeof(*board));
+    (void)munmap(meeting, sizeof(*meeting));
 }
 
 static void team_free(struct rank ranks[RANKS])

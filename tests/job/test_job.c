@@ -342,8 +342,8 @@ static void test_job_plan_spread(void **state)
 static void watch_until(struct rank *rank, bool lost)
 {
     struct job_watch watch = {0};
-    struct board *board = calloc(1, sizeof(*board));
-    rank->rc = board ? job_watch_open(&watch, &rank->job, board, &rank->err) : -ENOMEM;
+    struct meeting *meeting = calloc(1, sizeof(*meeting));
+    rank->rc = meeting ? job_watch_open(&watch, &rank->job, meeting, &rank->err) : -ENOMEM;
     struct crew_beat mine = {.foreground = WORKER_DONE, .all = WORKER_DONE};
     unsigned steps = 0;
     while (!rank->rc && !job_watch_past(&watch, false, WORKER_DONE) && !job_watch_lost(&watch)) {
@@ -356,7 +356,7 @@ static void watch_until(struct rank *rank, bool lost)
     }
     (void)snprintf(rank->text, sizeof(rank->text), "%s", job_watch_lost(&watch) ? "lost" : "done");
     job_watch_close(&watch);
-    free(board);
+    free(meeting);
 }
 
 static void watch_all_done(struct rank *rank)
@@ -386,8 +386,8 @@ static void test_job_watch(void **state)
 static void watch_signal(struct rank *rank)
 {
     struct job_watch watch = {0};
-    struct board *board = calloc(1, sizeof(*board));
-    rank->rc = board ? job_watch_open(&watch, &rank->job, board, &rank->err) : -ENOMEM;
+    struct meeting *meeting = calloc(1, sizeof(*meeting));
+    rank->rc = meeting ? job_watch_open(&watch, &rank->job, meeting, &rank->err) : -ENOMEM;
     struct crew_beat mine = {.foreground = WORKER_RUNNING, .all = WORKER_RUNNING};
     for (unsigned steps = 0; !rank->rc; steps++) {
         mine.interrupted = rank->number == 2 && steps > 10;
@@ -395,7 +395,7 @@ static void watch_signal(struct rank *rank)
         (void)usleep(1000);
     }
     job_watch_close(&watch);
-    free(board);
+    free(meeting);
 }
 
 static void test_job_watch_interrupt(void **state)
@@ -430,23 +430,23 @@ static void relay(struct rank *rank)
 {
     struct job_watch watch = {0};
     struct peers peers;
-    struct board_seat seat = {.wake = wake_nobody};
-    struct board *board = calloc(1, sizeof(*board));
+    struct meeting_seat seat = {.wake = wake_nobody};
+    struct meeting *meeting = calloc(1, sizeof(*meeting));
     pthread_t worker;
     void *met = NULL;
-    board->relay = 1;
-    board_sit(board, &seat, rank->number, RANKS, &peers);
-    rank->rc = job_watch_open(&watch, &rank->job, board, &rank->err);
+    meeting->relay = 1;
+    meeting_sit(meeting, &seat, rank->number, RANKS, &peers);
+    rank->rc = job_watch_open(&watch, &rank->job, meeting, &rank->err);
     assert_int_equal(pthread_create(&worker, NULL, meet, &peers), 0);
     while (!rank->rc && watch.held < 100) {
         struct crew_beat mine = {.foreground = WORKER_RUNNING};
-        mine.posted = board_posted(board, &mine.bytes);
+        mine.posted = meeting_posted(meeting, &mine.bytes);
         rank->rc = job_watch_step(&watch, &mine, true, &rank->err);
     }
     (void)pthread_join(worker, &met);
     (void)snprintf(rank->text, sizeof(rank->text), "%s", met ? "met" : "not met");
     job_watch_close(&watch);
-    free(board);
+    free(meeting);
 }
 
 static void test_job_watch_holds_meetings(void **state)

@@ -111,7 +111,7 @@ static void sheet_free(struct sheet *sheet)
     free(sheet);
 }
 
-static void test_symmetry_rows_name_a_gpu(void **state)
+static void test_symmetry_name_a_gpu(void **state)
 {
     (void)state;
     struct sheet *sheet = sheet_new(4);
@@ -130,7 +130,7 @@ static void test_symmetry_rows_name_a_gpu(void **state)
     sheet_free(sheet);
 }
 
-static void test_symmetry_rows_say_that_all_is_well(void **state)
+static void test_symmetry_say_that_all_is_well(void **state)
 {
     (void)state;
     struct sheet *sheet = sheet_new(4);
@@ -155,7 +155,7 @@ static void test_symmetry_rows_say_that_all_is_well(void **state)
     sheet_free(sheet);
 }
 
-static void test_symmetry_rows_of_two_judge_nobody(void **state)
+static void test_symmetry_of_two_judge_nobody(void **state)
 {
     (void)state;
     struct sheet *sheet = sheet_new(2);
@@ -197,7 +197,7 @@ static bool slow_pair(unsigned src, unsigned dst)
     return src == 1 && dst == 2;
 }
 
-static void test_symmetry_rows_blame_gpu_direction_or_pair(void **state)
+static void test_symmetry_blame_gpu_direction_or_pair(void **state)
 {
     static const struct {
         bool (*slow)(unsigned src, unsigned dst);
@@ -215,7 +215,7 @@ static void test_symmetry_rows_blame_gpu_direction_or_pair(void **state)
             make(sheet);
             assert_int_equal(sheet->symmetry.n, 1);
             const struct symmetry_comparison *c = sheet->symmetry.all;
-            assert_int_equal(c->verdict, SYMMETRY_ODD);
+            assert_int_equal(c->verdict, OUTLIER_ODD);
             assert_int_equal(c->nodd, 1);
             assert_int_equal(c->odd[0].kind, cases[i].kind);
             assert_int_equal(c->odd[0].id, 1);
@@ -225,7 +225,7 @@ static void test_symmetry_rows_blame_gpu_direction_or_pair(void **state)
 }
 
 /* Of two bridges one is missing: the GPUs are split, which the many slow pairs do not show. */
-static void test_symmetry_rows_keep_the_split_of_views(void **state)
+static void test_symmetry_keep_the_split_of_views(void **state)
 {
     (void)state;
     struct sheet *sheet = sheet_new(4);
@@ -237,12 +237,12 @@ static void test_symmetry_rows_keep_the_split_of_views(void **state)
     assert_told(sheet,
                 "\nsymmetry: copy_bandwidth d2d: 2 of 4 GPUs do not reach the others' 200 GB/s:\n"
                 "  too many to be called odd, rather groups\n");
-    assert_int_equal(sheet->symmetry.all[0].verdict, SYMMETRY_SPLIT);
+    assert_int_equal(sheet->symmetry.all[0].verdict, OUTLIER_SPLIT);
     assert_int_equal(sheet->symmetry.all[0].n, 12);
     sheet_free(sheet);
 }
 
-static void test_symmetry_rows_tell_pairs(void **state)
+static void test_symmetry_tell_pairs(void **state)
 {
     (void)state;
     struct sheet *sheet = sheet_new(4);
@@ -260,7 +260,7 @@ static void test_symmetry_rows_tell_pairs(void **state)
 
 /* Two of eight are on another node: slower from afar, as they must be, and alike at equal distance.
  */
-static void test_symmetry_rows_compare_at_equal_distance(void **state)
+static void test_symmetry_compare_at_equal_distance(void **state)
 {
     (void)state;
     struct sheet *sheet = sheet_new(8);
@@ -270,7 +270,7 @@ static void test_symmetry_rows_compare_at_equal_distance(void **state)
                 "dir=h2d;gpu=%u;node=%u", gpu, node);
     make(sheet);
     assert_int_equal(sheet->symmetry.n, 2);
-    assert_int_equal(sheet->symmetry.all[0].verdict, SYMMETRY_ODD);
+    assert_int_equal(sheet->symmetry.all[0].verdict, OUTLIER_ODD);
     for (unsigned gpu = 0; gpu < 8; gpu++)
         sheet->topo.gpus[gpu].node = gpu >= 6;
     assert_told(sheet, "\nsymmetry: 8 GPUs alike in 2 comparisons\n");
@@ -286,7 +286,7 @@ static void add_waits(struct sheet *sheet, const double *us, unsigned n, unsigne
 }
 
 /* The rank that the others wait for waits for nobody. */
-static void test_symmetry_rows_name_who_is_waited_for(void **state)
+static void test_symmetry_name_who_is_waited_for(void **state)
 {
     static const struct {
         double us[4];
@@ -319,7 +319,7 @@ static void test_symmetry_rows_name_who_is_waited_for(void **state)
 }
 
 /* By its longest wait, whatever the shares are. */
-static void test_symmetry_rows_tell_the_longest_wait(void **state)
+static void test_symmetry_tell_the_longest_wait(void **state)
 {
     static const double brief[] = {60, 60, 60, 0}, longest[] = {5000, 5000, 5000, 10};
     (void)state;
@@ -333,7 +333,7 @@ static void test_symmetry_rows_tell_the_longest_wait(void **state)
 }
 
 /* A rank that waited as long in some rounds is not blamed: the high end speaks for it. */
-static void test_symmetry_rows_heed_intervals_of_waits(void **state)
+static void test_symmetry_heed_intervals_of_waits(void **state)
 {
     static const double us[] = {900, 900, 900, 100};
     (void)state;
@@ -348,7 +348,7 @@ static void test_symmetry_rows_heed_intervals_of_waits(void **state)
     sheet_free(sheet);
 }
 
-static void test_symmetry_rows_of_groups(void **state)
+static void test_symmetry_of_groups(void **state)
 {
     (void)state;
     struct sheet *sheet = sheet_new(4);
@@ -361,7 +361,7 @@ static void test_symmetry_rows_of_groups(void **state)
 }
 
 /* Where the good ones are few, nobody is low; the least and the most are named. */
-static void test_symmetry_rows_tell_what_is_far_apart(void **state)
+static void test_symmetry_tell_what_is_far_apart(void **state)
 {
     (void)state;
     struct sheet *sheet = sheet_new(4);
@@ -377,7 +377,7 @@ static void test_symmetry_rows_tell_what_is_far_apart(void **state)
     sheet_free(sheet);
 }
 
-static void test_symmetry_rows_name_a_dead_gpu(void **state)
+static void test_symmetry_name_a_dead_gpu(void **state)
 {
     (void)state;
     struct sheet *sheet = sheet_new(4);
@@ -389,7 +389,7 @@ static void test_symmetry_rows_name_a_dead_gpu(void **state)
 }
 
 /* 10 and 30 us are no difference, and not 0% either. */
-static void test_symmetry_rows_call_nothing_alike(void **state)
+static void test_symmetry_call_nothing_alike(void **state)
 {
     (void)state;
     struct sheet *sheet = sheet_new(4);
@@ -399,7 +399,7 @@ static void test_symmetry_rows_call_nothing_alike(void **state)
     sheet_free(sheet);
 }
 
-static void test_symmetry_rows_json(void **state)
+static void test_symmetry_json(void **state)
 {
     (void)state;
     struct sheet *sheet = sheet_new(4);
@@ -423,21 +423,21 @@ static void test_symmetry_rows_json(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_symmetry_rows_name_a_gpu),
-        cmocka_unit_test(test_symmetry_rows_say_that_all_is_well),
-        cmocka_unit_test(test_symmetry_rows_of_two_judge_nobody),
-        cmocka_unit_test(test_symmetry_rows_blame_gpu_direction_or_pair),
-        cmocka_unit_test(test_symmetry_rows_tell_pairs),
-        cmocka_unit_test(test_symmetry_rows_compare_at_equal_distance),
-        cmocka_unit_test(test_symmetry_rows_keep_the_split_of_views),
-        cmocka_unit_test(test_symmetry_rows_name_who_is_waited_for),
-        cmocka_unit_test(test_symmetry_rows_tell_the_longest_wait),
-        cmocka_unit_test(test_symmetry_rows_heed_intervals_of_waits),
-        cmocka_unit_test(test_symmetry_rows_of_groups),
-        cmocka_unit_test(test_symmetry_rows_tell_what_is_far_apart),
-        cmocka_unit_test(test_symmetry_rows_name_a_dead_gpu),
-        cmocka_unit_test(test_symmetry_rows_call_nothing_alike),
-        cmocka_unit_test(test_symmetry_rows_json),
+        cmocka_unit_test(test_symmetry_name_a_gpu),
+        cmocka_unit_test(test_symmetry_say_that_all_is_well),
+        cmocka_unit_test(test_symmetry_of_two_judge_nobody),
+        cmocka_unit_test(test_symmetry_blame_gpu_direction_or_pair),
+        cmocka_unit_test(test_symmetry_tell_pairs),
+        cmocka_unit_test(test_symmetry_compare_at_equal_distance),
+        cmocka_unit_test(test_symmetry_keep_the_split_of_views),
+        cmocka_unit_test(test_symmetry_name_who_is_waited_for),
+        cmocka_unit_test(test_symmetry_tell_the_longest_wait),
+        cmocka_unit_test(test_symmetry_heed_intervals_of_waits),
+        cmocka_unit_test(test_symmetry_of_groups),
+        cmocka_unit_test(test_symmetry_tell_what_is_far_apart),
+        cmocka_unit_test(test_symmetry_name_a_dead_gpu),
+        cmocka_unit_test(test_symmetry_call_nothing_alike),
+        cmocka_unit_test(test_symmetry_json),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

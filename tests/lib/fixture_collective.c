@@ -13,7 +13,7 @@
 #include "kernels/collective/collective_value.h"
 
 static struct fake_world *world;
-static struct board board;
+static struct meeting meeting;
 
 /* Buffers of all ranks, so that each can read the others'. */
 static struct {
@@ -249,10 +249,10 @@ static void run_process(struct fake_outcome *outcome, struct peers *peers)
 
 static void *process_main(void *arg)
 {
-    struct board_seat seat = {0};
+    struct meeting_seat seat = {0};
     struct peers peers;
     unsigned process = (unsigned)(uintptr_t)arg;
-    board_sit(&board, &seat, process, world->processes, &peers);
+    meeting_sit(&meeting, &seat, process, world->processes, &peers);
     run_process(&world->outcome[process], &peers);
     return NULL;
 }
@@ -262,8 +262,8 @@ void fake_world_run(struct fake_world *to_run)
     pthread_t thread[FAKE_RANKS];
     world = to_run;
     /* Seats start at meeting 0. */
-    atomic_store(&board.meeting, 0);
-    atomic_store(&board.arrived, 0);
+    atomic_store(&meeting.held, 0);
+    atomic_store(&meeting.arrived, 0);
     for (unsigned p = 0; p < world->processes; p++) {
         world->outcome[p].values = calloc(1, sizeof(*world->outcome[p].values));
         if (!world->outcome[p].values ||

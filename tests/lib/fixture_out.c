@@ -17,16 +17,16 @@
 
 #include "harness/plot/gnuplot.h"
 
-static char out_dir[] = "/tmp/contend-report-XXXXXX";
+static char directory[] = "/tmp/contend-report-XXXXXX";
 int fixture_out_fd;
 
 int fixture_make_out(void **state)
 {
     (void)state;
-    strcpy(out_dir + sizeof(out_dir) - 7, "XXXXXX");
-    if (!mkdtemp(out_dir))
+    strcpy(directory + sizeof(directory) - 7, "XXXXXX");
+    if (!mkdtemp(directory))
         return -1;
-    fixture_out_fd = open(out_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    fixture_out_fd = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     return fixture_out_fd < 0;
 }
 
@@ -35,7 +35,7 @@ int fixture_remove_out(void **state)
     (void)state;
     char command[64];
     (void)close(fixture_out_fd);
-    (void)snprintf(command, sizeof(command), "rm -rf %s", out_dir);
+    (void)snprintf(command, sizeof(command), "rm -rf %s", directory);
     return system(command);
 }
 

@@ -132,12 +132,12 @@ static void make_samples(const struct fixture_machine *machine, const struct arm
     worker->end_ns = at_ns;
 }
 
-static void make_witness(const struct fixture_machine *machine, const struct effect *effect,
-                         unsigned threads, struct worker_result *worker)
+static void make_usage(const struct fixture_machine *machine, const struct effect *effect,
+                       unsigned threads, struct worker_result *worker)
 {
     double wall_s = (double)(worker->end_ns - worker->go_ns) * 1e-9;
     double wait_s = wall_s * effect->wait;
-    worker->witness = (struct witness){
+    worker->usage = (struct usage){
         .wall_s = wall_s,
         .oncpu_s = wall_s * effect->oncpu,
         .runqueue_s = machine->no_schedstat ? (double)NAN : wait_s,
@@ -213,7 +213,7 @@ static void make_observation(const struct fixture_machine *machine, const struct
         worker->cpus_actual = planned->cpus;
         worker->go_ns = observation->start_ns;
         make_samples(machine, arm, &effect, state, worker);
-        make_witness(machine, &effect, planned->threads, worker);
+        make_usage(machine, &effect, planned->threads, worker);
         bool crowded =
             arm->slots > 1 && (arm->placement == PLACE_NONE || arm->placement == PLACE_SAME);
         if (round == 0 && !arm->alone)

@@ -1,6 +1,6 @@
 /*
  * Results that look like those of a real run, for tests of what reads them: arms of several
- * placements and their baselines, steps with spread, witnesses whose parts add up, CPU marks.
+ * placements and their baselines, steps with spread, usage whose parts add up, CPU marks.
  * Deterministic. The figures behind the shape are METHOD.md's "Traps seen on real machines".
  */
 #ifndef CONTEND_TESTS_LIB_FIXTURE_PLOTS_H

@@ -126,9 +126,9 @@ size_t fixture_add_skipped(struct result *result, enum placement placement, unsi
 
 void fixture_set_shares(struct worker_result *worker, double oncpu, double runqueue, double blocked)
 {
-    worker->witness.oncpu_s = oncpu * worker->witness.wall_s;
-    worker->witness.runqueue_s = runqueue * worker->witness.wall_s;
-    worker->witness.blocked_s = blocked * worker->witness.wall_s;
+    worker->usage.oncpu_s = oncpu * worker->usage.wall_s;
+    worker->usage.runqueue_s = runqueue * worker->usage.wall_s;
+    worker->usage.blocked_s = blocked * worker->usage.wall_s;
 }
 
 void fixture_set_steps(struct worker_result *worker, const double *steps_ms, size_t nsteps)
@@ -148,8 +148,8 @@ void fixture_set_steps(struct worker_result *worker, const double *steps_ms, siz
         worker->end_ns += elapsed_ns;
     }
     double steps = (double)nsteps;
-    unsigned threads = worker->witness.team_threads;
-    worker->witness = (struct witness){
+    unsigned threads = worker->usage.team_threads;
+    worker->usage = (struct usage){
         .wall_s = (double)(worker->end_ns - worker->go_ns) * 1e-9,
         .voluntary_switches = 2 * steps,
         .involuntary_switches = 4 * steps,
@@ -189,7 +189,7 @@ struct observation *fixture_add_round(struct result *result, size_t index, unsig
         struct worker_result *worker = &observation->workers[w];
         worker->go_ns = observation->start_ns;
         worker->cpus_actual = arm->plan.workers[w].cpus;
-        worker->witness.team_threads = arm->plan.workers[w].threads;
+        worker->usage.team_threads = arm->plan.workers[w].threads;
         fixture_set_steps(worker, steps_ms, nsteps);
     }
     return observation;

@@ -43,7 +43,7 @@ struct observation *fixture_add_round(struct result *result, size_t arm, unsigne
 struct observation *fixture_add_even_round(struct result *result, size_t arm, unsigned round,
                                            double step_ms, size_t nsteps);
 
-/* Replaces one worker's steps, and its witness with them. */
+/* Replaces one worker's steps, and its usage with them. */
 void fixture_set_steps(struct worker_result *worker, const double *steps_ms, size_t nsteps);
 
 /* Distributes the worker's wall time anew; the shares should add up to 1. */

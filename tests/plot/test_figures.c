@@ -41,8 +41,8 @@ static int plot_result(const struct result *result, const char *host, struct err
 {
     struct rows rows;
     assert_int_equal(rows_make(result, &rows, err), 0);
-    report_remove(fixture_out_fd); /* as a run does where an earlier one was */
-    int rc = report_plots(result, &rows, host, fixture_out_fd, NULL, err);
+    figures_remove(fixture_out_fd); /* as a run does where an earlier one was */
+    int rc = figures_draw(result, &rows, host, fixture_out_fd, NULL, err);
     rows_free(&rows);
     return rc;
 }
@@ -180,11 +180,11 @@ static void test_report_leaves_no_stale_figures(void **state)
     (void)state;
     size_t size;
     plot_ok(&small, "first");
-    report_remove(fixture_out_fd); /* as a run does where an earlier one was */
+    figures_remove(fixture_out_fd); /* as a run does where an earlier one was */
     struct result empty = {.scenario = "pipeline", .run_id = "x"};
     struct rows rows = {0};
     struct err err = {0};
-    assert_int_equal(report_plots(&empty, &rows, "second", fixture_out_fd, NULL, &err), 0);
+    assert_int_equal(figures_draw(&empty, &rows, "second", fixture_out_fd, NULL, &err), 0);
     for (size_t i = 0; i < FIGURES; i++) {
         assert_null(fixture_read_plot(figures[i], "svg", &size));
         assert_null(fixture_read_plot(figures[i], "png", &size));

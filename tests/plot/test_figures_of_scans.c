@@ -24,8 +24,8 @@ static void plot_result(const struct result *result, const char *host)
     struct rows rows;
     struct err err = {0};
     assert_int_equal(rows_make(result, &rows, &err), 0);
-    report_remove(fixture_out_fd); /* as a run does where an earlier one was */
-    if (report_plots(result, &rows, host, fixture_out_fd, NULL, &err))
+    figures_remove(fixture_out_fd); /* as a run does where an earlier one was */
+    if (figures_draw(result, &rows, host, fixture_out_fd, NULL, &err))
         fail_msg("report_plots: %s", err.msg);
     rows_free(&rows);
 }
@@ -269,7 +269,7 @@ static void test_redraw_heat_map_without_columns(void **state)
     int file = openat(fd, "numa_latency.dat", O_WRONLY | O_TRUNC | O_CLOEXEC);
     assert_int_equal(write(file, old, sizeof(old) - 1), sizeof(old) - 1);
     (void)close(file);
-    assert_int_equal(report_redraw(fd, NULL, note, names, &err), 0);
+    assert_int_equal(figures_redraw(fd, NULL, note, names, &err), 0);
     fixture_assert_drawn("numa_latency", 1350);
     fixture_assert_svg_has("numa_latency", ">7<");
     (void)close(fd);
@@ -348,7 +348,7 @@ static void test_redraw_draws_what_has_data(void **state)
     int fd = openat(fixture_out_fd, "plots", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     assert_int_equal(unlinkat(fd, "numa_latency.svg", 0), 0);
     assert_int_equal(unlinkat(fd, "latency_curve.dat", 0), 0);
-    assert_int_equal(report_redraw(fd, NULL, note, names, &err), 0);
+    assert_int_equal(figures_redraw(fd, NULL, note, names, &err), 0);
     assert_string_equal(names, "numa_bandwidth numa_latency ");
     fixture_assert_drawn("numa_latency", 1350);
     unsigned char *kept = fixture_read_plot("latency_curve", "svg", &size);
@@ -356,7 +356,7 @@ static void test_redraw_draws_what_has_data(void **state)
     free(kept);
     assert_int_equal(unlinkat(fd, "numa_latency.dat", 0), 0);
     assert_int_equal(unlinkat(fd, "numa_bandwidth.dat", 0), 0);
-    assert_int_equal(report_redraw(fd, NULL, note, names, &err), -ENODATA);
+    assert_int_equal(figures_redraw(fd, NULL, note, names, &err), -ENODATA);
     (void)close(fd);
 }
 

@@ -14,7 +14,7 @@
 
 struct fixture {
     struct result result;
-    struct summary summary;
+    struct rounds rounds;
 };
 
 static int set_up(void **state)
@@ -29,27 +29,27 @@ static int set_up(void **state)
 static int tear_down(void **state)
 {
     struct fixture *fixture = *state;
-    summary_free(&fixture->summary);
+    rounds_free(&fixture->rounds);
     fixture_result_free(&fixture->result);
     return 0;
 }
 
-static const struct arm_summary *summarise(struct fixture *fixture, size_t arm)
+static const struct arm_rounds *summarise(struct fixture *fixture, size_t arm)
 {
     struct err err;
-    assert_int_equal(summary_make(&fixture->result, &fixture->summary, &err), 0);
-    return &fixture->summary.arms[arm];
+    assert_int_equal(rounds_make(&fixture->result, &fixture->rounds, &err), 0);
+    return &fixture->rounds.arms[arm];
 }
 
-static void test_summary_round_by_hand(void **state)
+static void test_rounds_round_by_hand(void **state)
 {
     struct fixture *f = *state;
     size_t arm = fixture_add_arm(&f->result, PLACE_PARTITION, 2, false);
     struct observation *round = fixture_add_round(&f->result, arm, 4, (double[]){10, 10, 20}, 3);
     fixture_set_steps(&round->workers[1], (double[]){20, 20}, 2);
-    const struct arm_summary *got = summarise(f, arm);
-    assert_int_equal(got->nrounds, 1);
-    const struct round_values *values = &got->rounds[0];
+    const struct arm_rounds *got = summarise(f, arm);
+    assert_int_equal(got->n, 1);
+    const struct round_values *values = &got->values[0];
     assert_int_equal(values->round, 4);
     assert_near(values->throughput, 300 / 0.040 + 200 / 0.040);
     assert_near(values->step_time, 0.015); /* 10 of 10 10 20, and 20 of 20 20 */
@@ -76,20 +76,20 @@ static void test_summary_round_by_hand(void **state)
     assert_near(got->steps[4], 0.020);
 }
 
-static void test_summary_divides_batches_by_iters(void **state)
+static void test_rounds_divides_batches_by_iters(void **state)
 {
     struct fixture *f = *state;
     size_t arm = fixture_add_arm(&f->result, PLACE_NONE, 1, false);
     struct observation *round = fixture_add_even_round(&f->result, arm, 0, 40, 2);
     for (int i = 0; i < 2; i++)
         round->workers[0].samples[i].iters = 4;
-    const struct round_values *values = &summarise(f, arm)->rounds[0];
+    const struct round_values *values = &summarise(f, arm)->values[0];
     assert_near(values->step_time, 0.010);
     assert_near(values->step_time_mean, 0.010); /* 80 ms of wall time, 8 steps */
     assert_near(values->throughput, 200 / 0.080);
 }
 
-static void test_summary_ignores_background(void **state)
+static void test_rounds_ignores_background(void **state)
 {
     struct fixture *f = *state;
     size_t arm = fixture_add_arm(&f->result, PLACE_PARTITION, 2, false);
@@ -97,29 +97,29 @@ static void test_summary_ignores_background(void **state)
     f->result.arms[arm].workers = 1;
     round->workers[1].background = true;
     fixture_set_steps(&round->workers[1], (double[]){500}, 1);
-    const struct arm_summary *got = summarise(f, arm);
-    assert_near(got->rounds[0].throughput, 100 / 0.010);
-    assert_near(got->rounds[0].step_time_mean, 0.010);
+    const struct arm_rounds *got = summarise(f, arm);
+    assert_near(got->values[0].throughput, 100 / 0.010);
+    assert_near(got->values[0].step_time_mean, 0.010);
     assert_int_equal(got->nsteps, 2);
 }
 
-static void test_summary_censored_is_a_bound(void **state)
+static void test_rounds_censored_is_a_bound(void **state)
 {
     struct fixture *f = *state;
     size_t arm = fixture_add_arm(&f->result, PLACE_NONE, 2, false);
     struct observation *round = fixture_add_round(&f->result, arm, 0, (double[]){1000, 4200}, 2);
     fixture_censor(round, 0);
-    const struct arm_summary *got = summarise(f, arm);
+    const struct arm_rounds *got = summarise(f, arm);
     assert_int_equal(got->status, STATUS_CENSORED);
     assert_string_equal(got->reason,
                         "more than 4.20 s: some steps did not end within the limit; times are "
                         "lower bounds, rates upper bounds");
     /* Two whole steps of ops in the time until the limit: an upper bound. */
-    assert_near(got->rounds[0].throughput, 2 * 200 / 5.2);
-    assert_near(got->rounds[0].step_time, 2.6); /* of 1000 1000 4200 4200 ms */
+    assert_near(got->values[0].throughput, 2 * 200 / 5.2);
+    assert_near(got->values[0].step_time, 2.6); /* of 1000 1000 4200 4200 ms */
 }
 
-static void test_summary_drops_failed_rounds(void **state)
+static void test_rounds_drops_failed_rounds(void **state)
 {
     struct fixture *f = *state;
     size_t arm = fixture_add_arm(&f->result, PLACE_NONE, 2, false);
@@ -129,31 +129,31 @@ static void test_summary_drops_failed_rounds(void **state)
     bad->status = STATUS_FAILED;
     bad->workers[1].status = STATUS_FAILED;
     (void)snprintf(bad->reason, sizeof(bad->reason), "worker 1: out\nof memory");
-    const struct arm_summary *got = summarise(f, arm);
-    assert_int_equal(got->nrounds, 2);
+    const struct arm_rounds *got = summarise(f, arm);
+    assert_int_equal(got->n, 2);
     assert_int_equal(got->nsteps, 8);
-    assert_int_equal(got->rounds[1].round, 2);
+    assert_int_equal(got->values[1].round, 2);
     assert_int_equal(got->status, STATUS_FAILED);
     assert_string_equal(got->reason, "1 of 3 rounds: worker 1: out of memory");
-    assert_null(summary_round(&f->summary, (int)arm, 1));
-    assert_non_null(summary_round(&f->summary, (int)arm, 2));
-    assert_null(summary_round(&f->summary, -1, 0));
+    assert_null(rounds_find(&f->rounds, (int)arm, 1));
+    assert_non_null(rounds_find(&f->rounds, (int)arm, 2));
+    assert_null(rounds_find(&f->rounds, -1, 0));
 }
 
-static void test_summary_without_a_workers_steps(void **state)
+static void test_rounds_without_a_workers_steps(void **state)
 {
     struct fixture *f = *state;
     size_t arm = fixture_add_arm(&f->result, PLACE_NONE, 2, false);
     struct observation *round = fixture_add_even_round(&f->result, arm, 0, 10, 2);
     round->workers[1].nsamples = 0;
-    const struct round_values *values = &summarise(f, arm)->rounds[0];
+    const struct round_values *values = &summarise(f, arm)->values[0];
     /* Half a sum would look like a slow arm, not like a broken one. */
     assert_true(isnan(values->throughput));
     assert_true(isnan(values->oncpu));
     assert_near(values->step_time, 0.010);
 }
 
-static void test_summary_pages_remote(void **state)
+static void test_rounds_pages_remote(void **state)
 {
     struct fixture *f = *state;
     size_t arm = fixture_add_arm(&f->result, PLACE_NUMA, 2, false);
@@ -166,10 +166,10 @@ static void test_summary_pages_remote(void **state)
         round->workers[w].pages_elsewhere = 1000; /* not counted: nobody knows where */
     }
     round->workers[1].pages_on_node[0] = 20;
-    assert_near(summarise(f, arm)->rounds[0].pages_remote, 20.0 / 200);
+    assert_near(summarise(f, arm)->values[0].pages_remote, 20.0 / 200);
 }
 
-static void test_summary_gpu_busy_needs_a_gpu(void **state)
+static void test_rounds_gpu_busy_needs_a_gpu(void **state)
 {
     struct fixture *f = *state;
     f->result.device = DEVICE_CUDA;
@@ -177,10 +177,10 @@ static void test_summary_gpu_busy_needs_a_gpu(void **state)
     struct observation *round = fixture_add_even_round(&f->result, arm, 0, 10, 1);
     round->workers[1].samples[0].device_ns = 8000000;
     f->result.arms[arm].plan.workers[1].gpu = 0;
-    assert_near(summarise(f, arm)->rounds[0].gpu_busy, 0.8);
-    summary_free(&f->summary);
+    assert_near(summarise(f, arm)->values[0].gpu_busy, 0.8);
+    rounds_free(&f->rounds);
     f->result.device = DEVICE_NONE;
-    assert_true(isnan(summarise(f, arm)->rounds[0].gpu_busy));
+    assert_true(isnan(summarise(f, arm)->values[0].gpu_busy));
 }
 
 static void add_rounds(struct result *result, size_t arm, double step_ms)
@@ -189,7 +189,7 @@ static void add_rounds(struct result *result, size_t arm, double step_ms)
         (void)fixture_add_even_round(result, arm, round, step_ms, 2);
 }
 
-static void test_summary_slice_is_the_fastest_slice(void **state)
+static void test_rounds_slice_is_the_fastest_slice(void **state)
 {
     struct fixture *f = *state;
     size_t none_alone = fixture_add_arm(&f->result, PLACE_NONE, 2, true);
@@ -204,19 +204,19 @@ static void test_summary_slice_is_the_fastest_slice(void **state)
     add_rounds(&f->result, other_n, 1); /* a slice of another N */
     add_rounds(&f->result, none, 100);
     add_rounds(&f->result, cores, 11);
-    const struct arm_summary *got = summarise(f, none);
+    const struct arm_rounds *got = summarise(f, none);
     assert_int_equal(got->baseline[BASELINE_SLICE], cores_alone);
     assert_int_equal(got->baseline[BASELINE_ALONE], none_alone);
     assert_int_equal(got->baseline[BASELINE_SINGLE], none_alone);
-    got = &f->summary.arms[cores];
+    got = &f->rounds.arms[cores];
     assert_int_equal(got->baseline[BASELINE_SLICE], cores_alone);
     assert_int_equal(got->baseline[BASELINE_ALONE], cores_alone);
     assert_int_equal(got->baseline[BASELINE_SINGLE], none_alone);
-    assert_int_equal(summary_cpus(&f->result, 2), FIXTURE_CPUS);
-    assert_int_equal(summary_cpus(&f->result, 3), 0);
+    assert_int_equal(rounds_cpus(&f->result, 2), FIXTURE_CPUS);
+    assert_int_equal(rounds_cpus(&f->result, 3), 0);
 }
 
-static void test_summary_slice_owns_its_share_only(void **state)
+static void test_rounds_slice_owns_its_share_only(void **state)
 {
     struct fixture *f = *state;
     size_t greedy = fixture_add_arm(&f->result, PLACE_NUMA, 2, true);
@@ -231,7 +231,7 @@ static void test_summary_slice_owns_its_share_only(void **state)
 }
 
 /* 8 CPUs for 3: whoever has 3 of them counts as 3 of 8. */
-static void test_summary_slices_of_a_remainder(void **state)
+static void test_rounds_slices_of_a_remainder(void **state)
 {
     struct fixture *f = *state;
     size_t alone = fixture_add_arm(&f->result, PLACE_PARTITION, 3, true);
@@ -243,12 +243,12 @@ static void test_summary_slices_of_a_remainder(void **state)
     bitset_set(first, FIXTURE_CPUS - 1);
     assert_int_equal(bitset_count(first), 3);
     assert_near(summarise(f, three)->slices, 8.0 / 3);
-    summary_free(&f->summary);
+    rounds_free(&f->rounds);
     bitset_clear(first, FIXTURE_CPUS - 1);
     assert_near(summarise(f, three)->slices, 3); /* nobody has more than was asked for */
 }
 
-static void test_summary_shared_baseline(void **state)
+static void test_rounds_shared_baseline(void **state)
 {
     struct fixture *f = *state;
     size_t partition_alone = fixture_add_arm(&f->result, PLACE_PARTITION, 2, true);
@@ -257,29 +257,29 @@ static void test_summary_shared_baseline(void **state)
     f->result.arms[same_alone].same_as = (int)partition_alone;
     add_rounds(&f->result, partition_alone, 10);
     add_rounds(&f->result, same, 20);
-    const struct arm_summary *got = summarise(f, same_alone);
+    const struct arm_rounds *got = summarise(f, same_alone);
     assert_int_equal(got->source, partition_alone);
-    assert_int_equal(got->nrounds, 3);
-    assert_near(got->rounds[2].step_time, 0.010);
-    assert_int_equal(f->summary.arms[same].baseline[BASELINE_ALONE], same_alone);
+    assert_int_equal(got->n, 3);
+    assert_near(got->values[2].step_time, 0.010);
+    assert_int_equal(f->rounds.arms[same].baseline[BASELINE_ALONE], same_alone);
 }
 
-static void test_summary_single_worker_is_its_own_baseline(void **state)
+static void test_rounds_single_worker_is_its_own_baseline(void **state)
 {
     struct fixture *f = *state;
     size_t none = fixture_add_arm(&f->result, PLACE_NONE, 1, false);
     size_t partition = fixture_add_arm(&f->result, PLACE_PARTITION, 1, false);
     add_rounds(&f->result, none, 10);
     add_rounds(&f->result, partition, 8);
-    const struct arm_summary *got = summarise(f, none);
+    const struct arm_rounds *got = summarise(f, none);
     assert_int_equal(got->baseline[BASELINE_ALONE], none);
     assert_int_equal(got->baseline[BASELINE_SINGLE], none);
     assert_int_equal(got->baseline[BASELINE_SLICE], partition);
-    assert_int_equal(f->summary.arms[partition].baseline[BASELINE_ALONE], partition);
+    assert_int_equal(f->rounds.arms[partition].baseline[BASELINE_ALONE], partition);
 }
 
 /* With load behind it, one worker is not alone. */
-static void test_summary_single_worker_under_load(void **state)
+static void test_rounds_single_worker_under_load(void **state)
 {
     struct fixture *f = *state;
     size_t loaded = fixture_add_arm(&f->result, PLACE_NONE, 1, false);
@@ -287,27 +287,27 @@ static void test_summary_single_worker_under_load(void **state)
     fixture_add_background(&f->result, loaded);
     add_rounds(&f->result, loaded, 70);
     add_rounds(&f->result, alone, 10);
-    const struct arm_summary *got = summarise(f, loaded);
+    const struct arm_rounds *got = summarise(f, loaded);
     assert_int_equal(got->baseline[BASELINE_ALONE], alone);
     assert_int_equal(got->baseline[BASELINE_SINGLE], alone);
 }
 
-static void test_summary_without_baselines(void **state)
+static void test_rounds_without_baselines(void **state)
 {
     struct fixture *f = *state;
     size_t none = fixture_add_arm(&f->result, PLACE_NONE, 2, false);
     size_t empty = fixture_add_arm(&f->result, PLACE_PARTITION, 2, true);
     size_t skipped = fixture_add_skipped(&f->result, PLACE_LLC, 2, "one cache\tonly");
     add_rounds(&f->result, none, 10);
-    const struct arm_summary *got = summarise(f, none);
+    const struct arm_rounds *got = summarise(f, none);
     for (int i = 0; i < BASELINES; i++)
         assert_int_equal(got->baseline[i], -1);
-    assert_int_equal(f->summary.arms[empty].status, STATUS_SKIPPED);
-    assert_string_equal(f->summary.arms[empty].reason, "no round of it was finished");
-    assert_string_equal(f->summary.arms[skipped].reason, "one cache only");
+    assert_int_equal(f->rounds.arms[empty].status, STATUS_SKIPPED);
+    assert_string_equal(f->rounds.arms[empty].reason, "no round of it was finished");
+    assert_string_equal(f->rounds.arms[skipped].reason, "one cache only");
 }
 
-static void test_summary_ratio_is_paired(void **state)
+static void test_rounds_ratio_is_paired(void **state)
 {
     struct fixture *f = *state;
     size_t slow = fixture_add_arm(&f->result, PLACE_NONE, 2, false);
@@ -320,7 +320,7 @@ static void test_summary_ratio_is_paired(void **state)
     (void)fixture_add_even_round(&f->result, slow, 3, 1000, 2); /* no partner: dropped */
     (void)summarise(f, slow);
     struct paired_ratio ratio;
-    assert_int_equal(summary_ratio(&f->summary, slow, fast, 1, &ratio, NULL), 0);
+    assert_int_equal(rounds_ratio(&f->rounds, slow, fast, 1, &ratio, NULL), 0);
     assert_int_equal(ratio.rounds, 3);
     assert_near(ratio.median, 2); /* of 2, 3, 2; the unpaired medians would say 3 */
     assert_near(ratio.low, 2);
@@ -331,22 +331,22 @@ int main(void)
 {
 #define TEST(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)
     const struct CMUnitTest tests[] = {
-        TEST(test_summary_round_by_hand),
-        TEST(test_summary_divides_batches_by_iters),
-        TEST(test_summary_ignores_background),
-        TEST(test_summary_censored_is_a_bound),
-        TEST(test_summary_drops_failed_rounds),
-        TEST(test_summary_without_a_workers_steps),
-        TEST(test_summary_pages_remote),
-        TEST(test_summary_gpu_busy_needs_a_gpu),
-        TEST(test_summary_slice_is_the_fastest_slice),
-        TEST(test_summary_slice_owns_its_share_only),
-        TEST(test_summary_slices_of_a_remainder),
-        TEST(test_summary_single_worker_under_load),
-        TEST(test_summary_shared_baseline),
-        TEST(test_summary_single_worker_is_its_own_baseline),
-        TEST(test_summary_without_baselines),
-        TEST(test_summary_ratio_is_paired),
+        TEST(test_rounds_round_by_hand),
+        TEST(test_rounds_divides_batches_by_iters),
+        TEST(test_rounds_ignores_background),
+        TEST(test_rounds_censored_is_a_bound),
+        TEST(test_rounds_drops_failed_rounds),
+        TEST(test_rounds_without_a_workers_steps),
+        TEST(test_rounds_pages_remote),
+        TEST(test_rounds_gpu_busy_needs_a_gpu),
+        TEST(test_rounds_slice_is_the_fastest_slice),
+        TEST(test_rounds_slice_owns_its_share_only),
+        TEST(test_rounds_slices_of_a_remainder),
+        TEST(test_rounds_single_worker_under_load),
+        TEST(test_rounds_shared_baseline),
+        TEST(test_rounds_single_worker_is_its_own_baseline),
+        TEST(test_rounds_without_baselines),
+        TEST(test_rounds_ratio_is_paired),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -166,7 +166,7 @@ static void add_uneven_shares(struct fixture *f)
                 double oncpu = 0.3 + 0.1 * (double)((a + r + w) % 4);
                 double queue = 0.05 * (double)((2 * r + a) % 5);
                 fixture_set_shares(&round->workers[w], oncpu, queue, 1 - oncpu - queue);
-                round->workers[w].witness.instructions *= 1 + 0.3 * (double)((a * r + w) % 3);
+                round->workers[w].usage.instructions *= 1 + 0.3 * (double)((a * r + w) % 3);
             }
         }
 }
@@ -213,13 +213,13 @@ static void test_row_loss_splits_by_instructions(void **state)
     size_t none = fixture_add_arm(&f->result, PLACE_NONE, 2, false);
     struct observation *base = fixture_add_even_round(&f->result, slice, 0, 0.1, 1);
     fixture_set_shares(&base->workers[0], 1, 0, 0);
-    base->workers[0].witness.team_threads = 2; /* 500 instructions a step and thread */
-    base->workers[0].witness.instructions = 1000;
+    base->workers[0].usage.team_threads = 2; /* 500 instructions a step and thread */
+    base->workers[0].usage.instructions = 1000;
     struct observation *round = fixture_add_even_round(&f->result, none, 0, 0.3, 1);
     for (unsigned w = 0; w < 2; w++) {
         fixture_set_shares(&round->workers[w], 1, 0, 0);
-        round->workers[w].witness.team_threads = 8; /* 1000 a step and thread */
-        round->workers[w].witness.instructions = 8000;
+        round->workers[w].usage.team_threads = 8; /* 1000 a step and thread */
+        round->workers[w].usage.instructions = 8000;
     }
     make(f);
     assert_near(find(f, "none", 2, "loss_oncpu_per_step")->median, 200e-6);
@@ -238,7 +238,7 @@ static void test_row_says_what_the_kernel_hides(void **state)
             round->steal = NAN;
             for (unsigned w = 0; w < round->nworkers; w++) {
                 fixture_set_shares(&round->workers[w], 0.5, NAN, 0.5);
-                round->workers[w].witness.instructions = NAN;
+                round->workers[w].usage.instructions = NAN;
             }
         }
     make(f);

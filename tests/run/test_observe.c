@@ -14,9 +14,9 @@
 /* A worker that moves itself on again and again, as one does that is caught between two states. */
 static int be_restless(void *arg)
 {
-    struct arena *arena = arg;
-    while (arena) /* for ever */
-        arena_set_state(arena, &arena->worker[0], WORKER_PRIMED);
+    struct shared *shared = arg;
+    while (shared) /* for ever */
+        shared_set_state(shared, &shared->worker[0], WORKER_PRIMED);
     return 0;
 }
 
@@ -24,23 +24,23 @@ static void end_restless_worker(void)
 {
     struct err err = {0};
     int fd = -1;
-    struct arena *arena = arena_create(1, &fd, &err);
-    assert_non_null(arena);
-    atomic_store(&arena->event_fd, -1);
+    struct shared *shared = shared_create(1, &fd, &err);
+    assert_non_null(shared);
+    atomic_store(&shared->event_fd, -1);
     struct observer_child child = {.pid = 0};
-    assert_int_equal(process_start(&child.process, true, be_restless, arena), 0);
+    assert_int_equal(process_start(&child.process, true, be_restless, shared), 0);
     child.pid = child.process.pid;
-    struct observer o = {.arena = arena, .nworkers = 1, .foreground = 1, .child = &child};
+    struct observer o = {.shared = shared, .nworkers = 1, .foreground = 1, .child = &child};
     uint64_t until_ns = clock_now_ns() + UINT64_C(5000000000);
-    while (arena_state(&arena->worker[0]) != WORKER_PRIMED && clock_now_ns() < until_ns)
+    while (shared_state(&shared->worker[0]) != WORKER_PRIMED && clock_now_ns() < until_ns)
         (void)usleep(1000);
 
-    observer_end_all(&o);
+    observe_end_all(&o);
 
     assert_int_equal(child.pid, 0);
-    assert_int_equal(arena_state(&arena->worker[0]), WORKER_FAILED);
-    assert_int_equal(arena->worker[0].err.code, -ECANCELED);
-    arena_destroy(arena);
+    assert_int_equal(shared_state(&shared->worker[0]), WORKER_FAILED);
+    assert_int_equal(shared->worker[0].err.code, -ECANCELED);
+    shared_destroy(shared);
     (void)close(fd);
 }
 

@@ -87,7 +87,7 @@ static void test_csv_rows_golden(void **state)
     struct err err;
     fixture_demo(&result);
     assert_int_equal(rows_make(&result, &rows, &err), 0);
-    assert_int_equal(out_csv_rows(f->dir_fd, &rows, &err), 0);
+    assert_int_equal(csv_write_rows(f->dir_fd, &rows, &err), 0);
     char *got = slurp(f->dir_fd, "rows.csv");
     assert_non_null(got);
     fixture_golden("rows_demo.csv", got);
@@ -126,7 +126,7 @@ static void test_csv_rows_quotes_as_rfc_4180(void **state)
     struct row row = row_by_hand();
     struct rows rows = {.n = 1, .capacity = 1, .row = &row};
     struct err err;
-    assert_int_equal(out_csv_rows(f->dir_fd, &rows, &err), 0);
+    assert_int_equal(csv_write_rows(f->dir_fd, &rows, &err), 0);
     assert_file(f->dir_fd, "rows.csv",
                 ROW_COLUMNS "\n\"a,b\",\"s\"\"q\"\"\",none,2,\"x\ny\",,sim,steal,s,lower,3,12,"
                             "0.333333333,-1e-12,1.23456789e+12,,,0,1e+300,censored,"
@@ -138,7 +138,7 @@ static void test_csv_rows_empty_is_a_header(void **state)
     const struct fixture *f = *state;
     struct rows rows = {0};
     struct err err;
-    assert_int_equal(out_csv_rows(f->dir_fd, &rows, &err), 0);
+    assert_int_equal(csv_write_rows(f->dir_fd, &rows, &err), 0);
     assert_file(f->dir_fd, "rows.csv", ROW_COLUMNS "\n");
 }
 
@@ -149,7 +149,7 @@ static void test_csv_rows_full_disk_leaves_no_part(void **state)
     struct rows rows = {.n = 1, .capacity = 1, .row = &row};
     struct err err;
     limit_files(f, 200);
-    assert_int_equal(out_csv_rows(f->dir_fd, &rows, &err), -EFBIG);
+    assert_int_equal(csv_write_rows(f->dir_fd, &rows, &err), -EFBIG);
     assert_string_equal(err.msg, "cannot write rows.csv: File too large");
     assert_int_equal(faccessat(f->dir_fd, "rows.csv", F_OK, 0), -1);
 }
@@ -159,7 +159,7 @@ static void test_csv_rows_bad_directory(void **state)
     (void)state;
     struct rows rows = {0};
     struct err err;
-    assert_int_equal(out_csv_rows(-1, &rows, &err), -EBADF);
+    assert_int_equal(csv_write_rows(-1, &rows, &err), -EBADF);
     assert_string_equal(err.msg, "cannot write rows.csv: Bad file descriptor");
 }
 

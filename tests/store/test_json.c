@@ -77,16 +77,16 @@ static const struct opt options_table[] = {
     {.name = NULL},
 };
 
-static char out_dir[] = "/tmp/contend-json-XXXXXX";
+static char directory[] = "/tmp/contend-json-XXXXXX";
 static int out_fd;
 
 static int make_out(void **state)
 {
     (void)state;
-    strcpy(out_dir + sizeof(out_dir) - 7, "XXXXXX");
-    if (!mkdtemp(out_dir))
+    strcpy(directory + sizeof(directory) - 7, "XXXXXX");
+    if (!mkdtemp(directory))
         return -1;
-    out_fd = open(out_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    out_fd = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     return out_fd < 0;
 }
 
@@ -95,14 +95,14 @@ static int remove_out(void **state)
     (void)state;
     (void)unlinkat(out_fd, "run.json", 0);
     (void)close(out_fd);
-    return rmdir(out_dir);
+    return rmdir(directory);
 }
 
 static json_t *read_back(void)
 {
     char path[64];
     json_error_t error;
-    (void)snprintf(path, sizeof(path), "%s/run.json", out_dir);
+    (void)snprintf(path, sizeof(path), "%s/run.json", directory);
     json_t *document = json_load_file(path, 0, &error);
     if (!document)
         fail_msg("run.json: %s at line %d", error.text, error.line);
@@ -165,7 +165,7 @@ static void write_run(const struct result *result, const char *status)
         .notes = notes,
     };
     struct err err = {0};
-    int rc = out_json_run(out_fd, "run.json", &record, &err);
+    int rc = run_json_write(out_fd, "run.json", &record, &err);
     if (rc)
         fail_msg("%s", err.msg);
 }
@@ -243,7 +243,7 @@ static void test_json_arms_carry_plan_observations_and_witnesses(void **state)
     assert_string_equal(text_at(second, "cpus_actual"), "0-1");
     assert_string_equal(text_at(second, "status"), status_name(worker->status));
     assert_true(json_is_boolean(at(second, "censored")));
-    assert_real(second, "witness.oncpu_s", worker->witness.oncpu_s);
+    assert_real(second, "witness.oncpu_s", worker->usage.oncpu_s);
     assert_true(json_is_null(at(second, "witness.runqueue_s")));
     assert_int_equal(number_at(second, "witness.team_threads"), 2);
     assert_int_equal(number_at(second, "pages_on_node.3"), 17);
@@ -278,7 +278,7 @@ static void test_json_that_cannot_be_written_leaves_no_part(void **state)
     (void)signal(SIGXFSZ, SIG_IGN);
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &tiny), 0);
     struct run_record record = {.status = "complete", .topo = &topo, .result = &result};
-    int rc = out_json_run(out_fd, "run.json", &record, &err);
+    int rc = run_json_write(out_fd, "run.json", &record, &err);
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &saved), 0);
     assert_int_equal(rc, -EFBIG);
     assert_string_equal(err.msg, "cannot write run.json: File too large");

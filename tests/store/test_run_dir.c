@@ -121,7 +121,7 @@ static void assert_text(const char *path, const char *want)
 
 /* A run by hand of two workers with two steps each. */
 struct session {
-    struct output output;
+    struct run_dir run_dir;
     struct result result;
     struct run_record record;
     size_t arm;
@@ -142,27 +142,27 @@ static int begin(struct session *s, const char *out, const char *run_id, struct 
                                     .argv = argv,
                                     .started = 1735732800,
                                     .result = &s->result};
-    const struct output_request request = {
-        .out = out, .host = "h", .scenario = "fixture", .remove_figures = report_remove};
-    return output_open(&s->output, &request, &s->record, err);
+    const struct run_dir_request request = {
+        .out = out, .host = "h", .scenario = "fixture", .remove_figures = figures_remove};
+    return run_dir_open(&s->run_dir, &request, &s->record, err);
 }
 
 static int one_round(struct session *s, struct err *err)
 {
     unsigned round = s->result.rounds_done++;
     (void)fixture_add_round(&s->result, s->arm, round, (double[]){10, 20}, 2);
-    return output_round(&s->output, &s->record, round, err);
+    return run_dir_round(&s->run_dir, &s->record, round, err);
 }
 
 static int end(struct session *s, const char *status, struct err *err)
 {
     s->record.status = status;
-    return output_end(&s->output, &s->record, err);
+    return run_dir_end(&s->run_dir, &s->record, err);
 }
 
 static void leave(struct session *s)
 {
-    output_close(&s->output);
+    run_dir_close(&s->run_dir);
     fixture_result_free(&s->result);
 }
 
@@ -281,7 +281,7 @@ static void recover(void)
 {
     int fd = open("d", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     assert_true(fd >= 0);
-    out_dir_recover(fd, report_remove);
+    directory_recover(fd, figures_remove);
     (void)close(fd);
     assert_false(is_there("d/.contend-run"));
 }
@@ -384,7 +384,7 @@ static void test_output_without_a_round_leaves_the_earlier_result(void **state)
     make_old();
     struct old_files old = read_old();
     assert_int_equal(begin(&s, "d", "new", &err), 0);
-    assert_true(s.output.dir.holds_earlier);
+    assert_true(s.run_dir.dir.holds_earlier);
     assert_old(&old);
     assert_int_equal(end(&s, "interrupted", &err), 0);
     leave(&s);
@@ -464,7 +464,7 @@ static void test_output_has_one_run_at_a_time(void **state)
     assert_non_null(strstr(err.msg, ": contend run"));
     leave(&second);
     int fd = open("d", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    out_dir_recover(fd, report_remove);
+    directory_recover(fd, figures_remove);
     (void)close(fd);
     assert_true(is_there("d/.contend-run/lock"));
     assert_int_equal(one_round(&first, &err), 0);
@@ -480,9 +480,9 @@ static void test_output_default_names_never_meet(void **state)
     struct err err;
     for (int i = 0; i < 3; i++)
         assert_int_equal(begin(&s[i], NULL, "new", &err), 0);
-    assert_string_equal(s[0].output.dir.path, "results/h/20250101T120000Z-fixture");
-    assert_string_equal(s[1].output.dir.path, "results/h/20250101T120000Z-fixture-2");
-    assert_string_equal(s[2].output.dir.path, "results/h/20250101T120000Z-fixture-3");
+    assert_string_equal(s[0].run_dir.dir.path, "results/h/20250101T120000Z-fixture");
+    assert_string_equal(s[1].run_dir.dir.path, "results/h/20250101T120000Z-fixture-2");
+    assert_string_equal(s[2].run_dir.dir.path, "results/h/20250101T120000Z-fixture-3");
     for (int i = 0; i < 3; i++)
         leave(&s[i]);
 }
@@ -522,10 +522,10 @@ static void test_output_leaves_files_of_others_alone(void **state)
 static void test_output_that_was_not_opened_closes_nothing(void **state)
 {
     (void)state;
-    struct output output = {0};
+    struct run_dir run_dir = {0};
     int own = dup(STDIN_FILENO); /* open in any case */
     assert_int_equal(dup2(open("/dev/null", O_RDONLY | O_CLOEXEC), STDIN_FILENO), STDIN_FILENO);
-    output_close(&output);
+    run_dir_close(&run_dir);
     assert_true(fcntl(STDIN_FILENO, F_GETFD) >= 0);
     if (own >= 0)
         (void)dup2(own, STDIN_FILENO);

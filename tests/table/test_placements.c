@@ -50,23 +50,23 @@ static const char *print(struct fixture *fixture, bool color)
     assert_int_equal(rows_make(&fixture->result, &rows, NULL), 0);
     FILE *out = open_memstream(&fixture->text, &size);
     assert_non_null(out);
-    table_print(&fixture->result, &rows, out, color);
+    placements_print(&fixture->result, &rows, out, color);
     assert_int_equal(fclose(out), 0);
     rows_free(&rows);
     return fixture->text;
 }
 
-static struct closing close_run(const struct fixture *fixture, unsigned slots)
+static struct advice advise(const struct fixture *fixture, unsigned slots)
 {
     struct rows rows;
-    struct summary summary;
-    struct closing closing;
+    struct rounds rounds;
+    struct advice advice;
     assert_int_equal(rows_make(&fixture->result, &rows, NULL), 0);
-    assert_int_equal(summary_make(&fixture->result, &summary, NULL), 0);
-    assert_int_equal(closing_make(&fixture->result, &summary, &rows, slots, &closing, NULL), 0);
-    summary_free(&summary);
+    assert_int_equal(rounds_make(&fixture->result, &rounds, NULL), 0);
+    assert_int_equal(advice_make(&fixture->result, &rounds, &rows, slots, &advice, NULL), 0);
+    rounds_free(&rounds);
     rows_free(&rows);
-    return closing;
+    return advice;
 }
 
 static size_t add(struct fixture *fixture, enum placement placement, unsigned slots,
@@ -208,43 +208,43 @@ static void test_table_device_is_in_plain_sight(void **state)
     assert_null(strstr(f->text, "sim"));
 }
 
-static void test_closing_names_the_cheapest_fix(void **state)
+static void test_advice_names_the_cheapest_fix(void **state)
 {
     struct fixture *f = *state;
     fixture_demo(&f->result);
-    struct closing closing = close_run(f, 2);
-    assert_string_equal(closing.sentence,
+    struct advice advice = advise(f, 2);
+    assert_string_equal(advice.sentence,
                         "partition is 12x faster than none; 82% of the loss was waiting in the "
                         "run queue; setting OMP_NUM_THREADS=4 alone gets 9.8x.");
-    assert_string_equal(closing.command, "contend place --workers 2 --placement partition");
+    assert_string_equal(advice.command, "contend place --workers 2 --placement partition");
 }
 
-static void test_closing_overlap_is_unclear(void **state)
+static void test_advice_overlap_is_unclear(void **state)
 {
     struct fixture *f = *state;
     (void)add(f, PLACE_NONE, 2, (double[]){20, 22, 20}, 3);
     (void)add(f, PLACE_PARTITION, 2, (double[]){21, 20, 19}, 3);
-    struct closing closing = close_run(f, 2);
-    assert_string_equal(closing.sentence,
+    struct advice advice = advise(f, 2);
+    assert_string_equal(advice.sentence,
                         "no placement is clearly better: partition is 1.05x as fast as none, "
                         "0.95x to 1.10x over 3 rounds.");
-    assert_string_equal(closing.command, "");
+    assert_string_equal(advice.command, "");
 }
 
 /* In every round, and still what chance does to the best of many. */
-static void test_closing_needs_more_than_a_little(void **state)
+static void test_advice_needs_more_than_a_little(void **state)
 {
     struct fixture *f = *state;
     (void)add(f, PLACE_NONE, 2, (double[]){20.6, 20.8, 20.4}, 3);
     add_even(f, PLACE_PARTITION, 20);
-    struct closing closing = close_run(f, 2);
-    assert_string_equal(closing.sentence,
+    struct advice advice = advise(f, 2);
+    assert_string_equal(advice.sentence,
                         "no placement is clearly better: partition is 1.03x as fast as none, "
                         "1.02x to 1.04x over 3 rounds.");
-    assert_string_equal(closing.command, "");
+    assert_string_equal(advice.command, "");
 }
 
-static void test_closing_advises_nothing_that_failed(void **state)
+static void test_advice_advises_nothing_that_failed(void **state)
 {
     struct fixture *f = *state;
     add_even(f, PLACE_NONE, 100);
@@ -252,29 +252,29 @@ static void test_closing_advises_nothing_that_failed(void **state)
     add_even(f, PLACE_PARTITION, 50);
     for (unsigned round = 0; round < 2; round++)
         f->result.arms[1].observations[round].status = STATUS_HUNG;
-    assert_string_equal(close_run(f, 2).sentence, "partition is 2.0x faster than none.");
+    assert_string_equal(advise(f, 2).sentence, "partition is 2.0x faster than none.");
     for (unsigned round = 0; round < 2; round++)
         f->result.arms[0].observations[round].status = STATUS_HUNG;
-    assert_string_equal(close_run(f, 2).sentence,
+    assert_string_equal(advise(f, 2).sentence,
                         "in the one round that both finished, partition is 2.0x faster than none.");
 }
 
-static void test_closing_same_plans_are_not_compared(void **state)
+static void test_advice_same_plans_are_not_compared(void **state)
 {
     struct fixture *f = *state;
     add_even(f, PLACE_NONE, 100);
     add_even(f, PLACE_PARTITION, 50);
     for (unsigned w = 0; w < 2; w++)
         f->result.arms[1].plan.workers[w] = f->result.arms[0].plan.workers[w];
-    struct closing closing = close_run(f, 2);
-    assert_string_equal(closing.sentence,
+    struct advice advice = advise(f, 2);
+    assert_string_equal(advice.sentence,
                         "the placements that can be had here give the workers the same CPUs and "
                         "threads: what differs is chance.");
-    assert_string_equal(closing.command, "");
+    assert_string_equal(advice.command, "");
 }
 
 /* Under `none` one worker has all and the other starves. */
-static void test_closing_tells_a_rate_that_says_more(void **state)
+static void test_advice_tells_a_rate_that_says_more(void **state)
 {
     struct fixture *f = *state;
     add_even(f, PLACE_NONE, 100);
@@ -282,71 +282,71 @@ static void test_closing_tells_a_rate_that_says_more(void **state)
     for (unsigned round = 0; round < 3; round++)
         fixture_set_steps(&f->result.arms[0].observations[round].workers[0],
                           (double[]){10, 10, 10, 10, 10, 10}, 6);
-    assert_string_equal(close_run(f, 2).sentence,
+    assert_string_equal(advise(f, 2).sentence,
                         "partition is 5.5x faster than none (1.82x the throughput).");
 }
 
-static void test_closing_pinning_can_lose(void **state)
+static void test_advice_pinning_can_lose(void **state)
 {
     struct fixture *f = *state;
     add_even(f, PLACE_NONE, 10);
     add_even(f, PLACE_SAME, 20);
-    struct closing closing = close_run(f, 2);
-    assert_string_equal(closing.sentence,
+    struct advice advice = advise(f, 2);
+    assert_string_equal(advice.sentence,
                         "no placement is better than none: same, the best one, is 2.0x slower.");
-    assert_string_equal(closing.command, "");
+    assert_string_equal(advice.command, "");
 }
 
-static void test_closing_sized_wins_only_when_clear(void **state)
+static void test_advice_sized_wins_only_when_clear(void **state)
 {
     struct fixture *f = *state;
     add_even(f, PLACE_NONE, 100);
     (void)add(f, PLACE_SIZED, 2, (double[]){19, 21, 19}, 3);
     (void)add(f, PLACE_PARTITION, 2, (double[]){20, 20, 20}, 3);
-    assert_string_equal(close_run(f, 2).command, "contend place --workers 2 --placement partition");
+    assert_string_equal(advise(f, 2).command, "contend place --workers 2 --placement partition");
     fixture_set_steps(&f->result.arms[1].observations[1].workers[0], (double[]){10}, 1);
     fixture_set_steps(&f->result.arms[1].observations[1].workers[1], (double[]){10}, 1);
-    struct closing closing = close_run(f, 2);
-    assert_string_equal(closing.command, "contend place --workers 2 --placement sized");
-    assert_non_null(strstr(closing.sentence, "sized is 5.3x faster than none"));
-    assert_null(strstr(closing.sentence, "OMP_NUM_THREADS"));
+    struct advice advice = advise(f, 2);
+    assert_string_equal(advice.command, "contend place --workers 2 --placement sized");
+    assert_non_null(strstr(advice.sentence, "sized is 5.3x faster than none"));
+    assert_null(strstr(advice.sentence, "OMP_NUM_THREADS"));
 }
 
-static void test_closing_remote_cannot_win(void **state)
+static void test_advice_remote_cannot_win(void **state)
 {
     struct fixture *f = *state;
     add_even(f, PLACE_NONE, 100);
     add_even(f, PLACE_NUMA, 20);
     add_even(f, PLACE_REMOTE, 19);
-    assert_string_equal(close_run(f, 2).command, "contend place --workers 2 --placement numa");
+    assert_string_equal(advise(f, 2).command, "contend place --workers 2 --placement numa");
 }
 
-static void test_closing_one_round_says_so(void **state)
+static void test_advice_one_round_says_so(void **state)
 {
     struct fixture *f = *state;
     (void)add(f, PLACE_NONE, 2, (double[]){50}, 1);
     (void)add(f, PLACE_PARTITION, 2, (double[]){10}, 1);
     f->result.rounds_done = 1;
-    assert_string_equal(close_run(f, 2).sentence,
+    assert_string_equal(advise(f, 2).sentence,
                         "in the one round there is, partition is 5.0x faster than none.");
 }
 
-static void test_closing_without_none(void **state)
+static void test_advice_without_none(void **state)
 {
     struct fixture *f = *state;
     add_even(f, PLACE_SAME, 30);
     add_even(f, PLACE_CORES, 10);
-    assert_string_equal(close_run(f, 2).sentence, "cores is 3.0x faster than same.");
+    assert_string_equal(advise(f, 2).sentence, "cores is 3.0x faster than same.");
     struct fixture alone = {0};
     fixture_result_init(&alone.result);
     add_even(&alone, PLACE_CORES, 10);
-    assert_string_equal(close_run(&alone, 2).sentence, "");
+    assert_string_equal(advise(&alone, 2).sentence, "");
     fixture_result_free(&alone.result);
 }
 
 /* One worker alone under partition 10 ms; `none` loses 90 ms in the given shares of its wall. */
-static struct closing close_with_shares(struct fixture *f, double oncpu, double queue,
-                                        double blocked, double instructions)
+static struct advice close_with_shares(struct fixture *f, double oncpu, double queue,
+                                       double blocked, double instructions)
 {
     fixture_result_free(&f->result);
     fixture_result_init(&f->result);
@@ -358,16 +358,16 @@ static struct closing close_with_shares(struct fixture *f, double oncpu, double 
         for (unsigned w = 0; w < 2; w++) {
             struct worker_result *worker = &f->result.arms[0].observations[round].workers[w];
             fixture_set_shares(worker, oncpu, queue, blocked);
-            worker->witness.instructions *= instructions;
+            worker->usage.instructions *= instructions;
         }
         if (isnan(queue))
             fixture_set_shares(&f->result.arms[alone].observations[round].workers[0], 0.5, NAN,
                                0.5);
     }
-    return close_run(f, 2);
+    return advise(f, 2);
 }
 
-static void test_closing_says_what_the_loss_was(void **state)
+static void test_advice_says_what_the_loss_was(void **state)
 {
     struct fixture *f = *state;
     /* Baseline per step: 5 ms on the CPU, 3 queued, 2 blocked. Of 90 ms: 75 - 5 = 70 = 78%. */
@@ -385,7 +385,7 @@ static void test_closing_says_what_the_loss_was(void **state)
                            "; all of the loss was waiting in the run queue"));
 }
 
-static void test_closing_format_ratio(void **state)
+static void test_advice_format_ratio(void **state)
 {
     (void)state;
     static const struct {
@@ -395,7 +395,7 @@ static void test_closing_format_ratio(void **state)
                 {9.96, "10x"},    {430.2, "430x"}, {1450, "1450x"}, {NAN, "-"}};
     char text[32];
     for (size_t i = 0; i < sizeof(want) / sizeof(want[0]); i++)
-        assert_string_equal(closing_format_ratio(want[i].ratio, text, sizeof(text)), want[i].text);
+        assert_string_equal(advice_format_ratio(want[i].ratio, text, sizeof(text)), want[i].text);
 }
 
 int main(void)
@@ -411,19 +411,19 @@ int main(void)
         TEST(test_table_empty_result),
         TEST(test_table_two_worker_counts),
         TEST(test_table_device_is_in_plain_sight),
-        TEST(test_closing_names_the_cheapest_fix),
-        TEST(test_closing_overlap_is_unclear),
-        TEST(test_closing_needs_more_than_a_little),
-        TEST(test_closing_advises_nothing_that_failed),
-        TEST(test_closing_same_plans_are_not_compared),
-        TEST(test_closing_tells_a_rate_that_says_more),
-        TEST(test_closing_pinning_can_lose),
-        TEST(test_closing_sized_wins_only_when_clear),
-        TEST(test_closing_remote_cannot_win),
-        TEST(test_closing_one_round_says_so),
-        TEST(test_closing_without_none),
-        TEST(test_closing_says_what_the_loss_was),
-        cmocka_unit_test(test_closing_format_ratio),
+        TEST(test_advice_names_the_cheapest_fix),
+        TEST(test_advice_overlap_is_unclear),
+        TEST(test_advice_needs_more_than_a_little),
+        TEST(test_advice_advises_nothing_that_failed),
+        TEST(test_advice_same_plans_are_not_compared),
+        TEST(test_advice_tells_a_rate_that_says_more),
+        TEST(test_advice_pinning_can_lose),
+        TEST(test_advice_sized_wins_only_when_clear),
+        TEST(test_advice_remote_cannot_win),
+        TEST(test_advice_one_round_says_so),
+        TEST(test_advice_without_none),
+        TEST(test_advice_says_what_the_loss_was),
+        cmocka_unit_test(test_advice_format_ratio),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

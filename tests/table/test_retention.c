@@ -178,7 +178,7 @@ static char *print_table(const struct result *result, struct rows *rows)
     assert_int_equal(rows_make(result, rows, NULL), 0);
     FILE *out = open_memstream(&text, &size);
     assert_non_null(out);
-    assert_true(table_retention_print(result, rows, out, false));
+    assert_true(retention_print(result, rows, out, false));
     assert_int_equal(fclose(out), 0);
     return text;
 }
@@ -258,8 +258,8 @@ static void test_retention_is_drawn_by_size(void **state)
     if (!fixture_has_gnuplot())
         skip();
     make(&result, &rows);
-    report_remove(fixture_out_fd); /* as a run does where an earlier one was */
-    if (report_plots(&result, &rows, "test machine", fixture_out_fd, NULL, &err))
+    figures_remove(fixture_out_fd); /* as a run does where an earlier one was */
+    if (figures_draw(&result, &rows, "test machine", fixture_out_fd, NULL, &err))
         fail_msg("%s", err.msg);
     fixture_assert_drawn("retention", 1500);
     fixture_assert_svg_has("retention", "share of the idle speed (ratio, log scale)");

@@ -22,7 +22,7 @@ static char *print_result(const struct result *result)
     assert_int_equal(rows_make(result, &rows, NULL), 0);
     FILE *out = open_memstream(&text, &size);
     assert_non_null(out);
-    table_print(result, &rows, out, false);
+    placements_print(result, &rows, out, false);
     assert_int_equal(fclose(out), 0);
     rows_free(&rows);
     for (const char *line = text; *line; line += strcspn(line, "\n") + 1)
