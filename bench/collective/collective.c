@@ -320,7 +320,6 @@ const struct bench bench_collective = {
     .name = "collective",
     .summary = "latency and bandwidth of collectives among GPUs, and who was waited for",
     .ops_unit = "operations",
-    .metric = METRIC_LATENCY,
     .needs = NEED_COLLECTIVE,
     .opts = collective_opts,
     .params_size = sizeof(struct collective_params),

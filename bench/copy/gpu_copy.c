@@ -382,7 +382,6 @@ const struct bench bench_gpu_copy = {
     .name = "gpu_copy",
     .summary = "copies between host memory and GPUs and between GPUs: bandwidth, latency, sharing",
     .ops_unit = "copies",
-    .metric = METRIC_BANDWIDTH,
     .needs = NEED_GPU,
     .opts = copy_opts,
     .params_size = sizeof(struct copy_params),

@@ -442,7 +442,6 @@ const struct bench bench_cache_thrash = {
     .name = "cache_thrash",
     .summary = "how much aggressors on other CPUs slow a victim that lives in its caches",
     .ops_unit = "cells",
-    .metric = METRIC_DURATION,
     .opts = cache_thrash_opts,
     .params_size = sizeof(struct cache_thrash_params),
     .metrics = cache_thrash_metrics,

@@ -410,7 +410,6 @@ const struct bench bench_core_to_core = {
     .name = "core_to_core",
     .summary = "round trip of a cache line between every two CPUs",
     .ops_unit = "pairs",
-    .metric = METRIC_LATENCY,
     .metrics = core_to_core_metrics,
     .scan = true,
     .probe = core_to_core_probe,

@@ -211,7 +211,6 @@ const struct bench bench_false_sharing = {
     .name = "false_sharing",
     .summary = "threads that write the same, neighbouring or separate cache lines",
     .ops_unit = "layouts",
-    .metric = METRIC_RATE,
     .metrics = false_sharing_metrics,
     .scan = true,
     .probe = false_sharing_probe,

@@ -207,7 +207,6 @@ const struct bench bench_smt_pairs = {
     .name = "smt_pairs",
     .summary = "how much every two CPUs slow each other down: hidden SMT siblings",
     .ops_unit = "pairs",
-    .metric = METRIC_RATE,
     .metrics = smt_pairs_metrics,
     .scan = true,
     .probe = smt_pairs_probe,

@@ -72,7 +72,6 @@ const struct bench bench_pipeline = {
     .name = "pipeline",
     .summary = "preprocess batches on the CPU, copy them to a GPU and work on them there",
     .ops_unit = "items",
-    .metric = METRIC_RATE,
     .needs = NEED_DEVICE,
     .opts = pipeline_opts,
     .params_size = sizeof(struct feed_params),

@@ -81,7 +81,6 @@ const struct bench bench_prep = {
     .name = "prep",
     .summary = "preprocess batches on the CPU, without a device: load behind others",
     .ops_unit = "items",
-    .metric = METRIC_RATE,
     .opts = prep_opts,
     .params_size = sizeof(struct batch_params),
     .validate = prep_validate,

@@ -229,7 +229,6 @@ const struct bench bench_train = {
     .name = "train",
     .summary = "feed GPUs as pipeline does, and sum a gradient over all workers each step",
     .ops_unit = "items",
-    .metric = METRIC_RATE,
     .needs = NEED_DEVICE,
     .opts = train_opts,
     .params_size = sizeof(struct train_params),

@@ -337,7 +337,6 @@ const struct bench bench_gpu_launch = {
     .name = "gpu_launch",
     .summary = "launches of empty kernels and graphs, and waits for them, with idle and busy CPUs",
     .ops_unit = "intervals",
-    .metric = METRIC_LATENCY,
     .needs = NEED_GPU,
     .metrics = launch_metrics,
     .scan = true,

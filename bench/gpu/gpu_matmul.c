@@ -375,7 +375,6 @@ const struct bench bench_gpu_matmul = {
     .name = "gpu_matmul",
     .summary = "rates of large matrix products by type, with the GPU's clock, power and throttling",
     .ops_unit = "products",
-    .metric = METRIC_RATE,
     .needs = NEED_GPU,
     .opts = matmul_opts,
     .params_size = sizeof(struct matmul_params),

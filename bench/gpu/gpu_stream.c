@@ -356,7 +356,6 @@ const struct bench bench_gpu_stream = {
     .name = "gpu_stream",
     .summary = "bandwidth of each GPU's memory: copy, scale, add, triad, one GPU and all",
     .ops_unit = "batches",
-    .metric = METRIC_BANDWIDTH,
     .needs = NEED_GPU,
     .opts = stream_opts,
     .params_size = sizeof(struct stream_params),

@@ -406,7 +406,6 @@ const struct bench bench_loaded_latency = {
     .name = "loaded_latency",
     .summary = "latency of memory while the other CPUs read or write it at a swept rate",
     .ops_unit = "loads",
-    .metric = METRIC_LATENCY,
     .opts = loaded_opts,
     .params_size = sizeof(struct loaded_params),
     .metrics = loaded_metrics,

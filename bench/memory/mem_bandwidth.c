@@ -486,7 +486,6 @@ const struct bench bench_mem_bandwidth = {
     .name = "mem_bandwidth",
     .summary = "read, write, copy, scale, add and triad over large arrays, by one thread and all",
     .ops_unit = "passes",
-    .metric = METRIC_BANDWIDTH,
     .opts = bandwidth_opts,
     .params_size = sizeof(struct bandwidth_params),
     .metrics = bandwidth_metrics,

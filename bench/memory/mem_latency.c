@@ -419,7 +419,6 @@ const struct bench bench_mem_latency = {
     .name = "mem_latency",
     .summary = "latency of dependent loads over the working set, by kind of page, and the caches",
     .ops_unit = "loads",
-    .metric = METRIC_LATENCY,
     .opts = latency_opts,
     .params_size = sizeof(struct latency_params),
     .metrics = latency_metrics,

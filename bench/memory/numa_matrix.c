@@ -368,7 +368,6 @@ const struct bench bench_numa_matrix = {
     .name = "numa_matrix",
     .summary = "bandwidth and latency from every node's CPUs to every node's memory",
     .ops_unit = "passes",
-    .metric = METRIC_BANDWIDTH,
     .opts = matrix_opts,
     .params_size = sizeof(struct matrix_params),
     .metrics = matrix_metrics,

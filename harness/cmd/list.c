@@ -54,8 +54,6 @@ static void explain_bench(const struct topo *topo, const struct bench *bench, ch
                        bench->name);
     else if (bench->needs & NEED_COLLECTIVE && gpus == 1)
         (void)snprintf(reason, size, "one GPU only, and a collective needs two or more");
-    else if (bench->needs & NEED_NUMA && topo->nnodes < 2)
-        (void)snprintf(reason, size, "the system reports one NUMA node");
 }
 
 static void print_markdown(const struct cmd_env *env)

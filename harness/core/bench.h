@@ -20,15 +20,11 @@
 #include "harness/core/values.h"
 #include "harness/core/visit.h"
 
-/* What a sample's elapsed time and amounts mean; decides the first metric that rows carry. */
-enum metric { METRIC_RATE, METRIC_DURATION, METRIC_BANDWIDTH, METRIC_LATENCY };
-
 /* What a benchmark cannot do without; the harness skips it, with a reason, where it is absent. */
 enum {
     NEED_DEVICE = 1u << 0,     /* a GPU or its stand-in `sim`: ctx->device says which */
-    NEED_NUMA = 1u << 1,       /* at least two NUMA nodes */
-    NEED_GPU = 1u << 2,        /* a real GPU: device is `cuda`, and machine->gpus lists them */
-    NEED_COLLECTIVE = 1u << 3, /* collectives: NCCL over GPUs, else MPI on the CPUs */
+    NEED_GPU = 1u << 1,        /* a real GPU: device is `cuda`, and machine->gpus lists them */
+    NEED_COLLECTIVE = 1u << 2, /* collectives: NCCL over GPUs, else MPI on the CPUs */
 };
 
 /* `nccl` and `mpi` are what collectives run over; rows of one are never compared with the other. */
@@ -117,7 +113,6 @@ struct bench {
     const char *name;     /* [a-z_]+ */
     const char *summary;  /* one line for `contend list` */
     const char *ops_unit; /* what `ops` counts, such as "items" */
-    enum metric metric;
     unsigned needs;
     const struct opt *opts; /* may be NULL */
     size_t params_size;

@@ -17,7 +17,6 @@ static const struct bench plots_bench = {
     .name = "pipeline",
     .summary = "stands in for the real one",
     .ops_unit = "items",
-    .metric = METRIC_RATE,
     .needs = NEED_DEVICE,
     .opts = bench_opts,
     .params_size = sizeof(int64_t),

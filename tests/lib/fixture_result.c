@@ -20,7 +20,6 @@ const struct bench fixture_bench = {
     .name = "fixture",
     .summary = "made by hand",
     .ops_unit = "items",
-    .metric = METRIC_RATE,
     .needs = NEED_DEVICE,
     .opts = fixture_opts,
     .params_size = sizeof(struct fixture_params),
