@@ -29,7 +29,7 @@ static size_t shared_size(unsigned nworkers)
 
 struct shared *shared_create(unsigned nworkers, int *fd, struct err *err)
 {
-    *fd = memfd_create("contend-arena", MFD_CLOEXEC);
+    *fd = memfd_create("contend-shared", MFD_CLOEXEC);
     if (*fd < 0) {
         (void)err_sys(err, -errno, "cannot create shared memory for %u workers", nworkers);
         return NULL;
@@ -55,17 +55,18 @@ struct shared *shared_attach(int fd, struct err *err)
 {
     struct stat st;
     if (fstat(fd, &st) || (size_t)st.st_size < sizeof(struct shared)) {
-        (void)err_set(err, -EINVAL, "file descriptor %d is not a worker's arena", fd);
+        (void)err_set(err, -EINVAL, "file descriptor %d is not a worker's shared memory", fd);
         return NULL;
     }
     struct shared *shared =
         mmap(NULL, (size_t)st.st_size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     if (shared == MAP_FAILED) {
-        (void)err_sys(err, -errno, "cannot map the arena");
+        (void)err_sys(err, -errno, "cannot map the memory shared with workers");
         return NULL;
     }
     if (shared->magic != magic() || shared_size(shared->nworkers) != (size_t)st.st_size) {
-        (void)err_set(err, -EINVAL, "the arena is of another build of this program");
+        (void)err_set(err, -EINVAL,
+                      "the memory shared with workers is of another build of this program");
         (void)munmap(shared, (size_t)st.st_size);
         return NULL;
     }

@@ -61,7 +61,7 @@ static void plot_ok(const struct fixture_machine *machine, const char *host)
     struct err err = {0};
     int rc = plot(machine, host, &err);
     if (rc)
-        fail_msg("report_plots: %s", err.msg);
+        fail_msg("figures_draw: %s", err.msg);
 }
 
 static void test_report_makes_svg_and_png_of_each_figure(void **state)

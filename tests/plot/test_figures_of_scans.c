@@ -26,7 +26,7 @@ static void plot_result(const struct result *result, const char *host)
     assert_int_equal(rows_make(result, &rows, &err), 0);
     figures_remove(fixture_out_fd); /* as a run does where an earlier one was */
     if (figures_draw(result, &rows, host, fixture_out_fd, NULL, &err))
-        fail_msg("report_plots: %s", err.msg);
+        fail_msg("figures_draw: %s", err.msg);
     rows_free(&rows);
 }
 
