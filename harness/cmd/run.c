@@ -11,11 +11,11 @@
 
 #include "harness/base/text.h"
 #include "harness/cmd/cmd.h"
+#include "harness/cmd/run_dry.h"
 #include "harness/cmd/run_options.h"
 #include "harness/cmd/run_warn.h"
 #include "harness/gpu/state.h"
 #include "harness/job/job_run.h"
-#include "harness/json/plan.h"
 #include "harness/json/rows.h"
 #include "harness/json/value.h"
 #include "harness/machine/env.h"
@@ -294,60 +294,6 @@ close:
     return code;
 }
 
-static void print_plan_line(const struct arm *arm)
-{
-    const char *name = placement_infos[arm->placement].name;
-    if (arm->plan.status == PLAN_SKIPPED) {
-        (void)printf("  %-10s skipped: %s\n", name, arm->plan.reason);
-        return;
-    }
-    if (arm->alone)
-        (void)printf("  %-10s baseline: %s %u %s%s\n", name,
-                     bench_is_team(arm->bench) ? "all" : "worker 0 of", arm->slots,
-                     bench_is_team(arm->bench) ? "workers without the background" : "alone",
-                     arm->same_as >= 0 ? " (same plan as an earlier one, measured once)" : "");
-    for (unsigned i = 0; !arm->alone && i < arm->plan.nworkers; i++) {
-        char cpus[40];
-        const struct plan_worker *worker = &arm->plan.workers[i];
-        (void)printf("  %-10s worker %u%s: CPUs %s, %u thread%s\n", i ? "" : name, i,
-                     worker->background ? " (background)" : "",
-                     bitset_format(&worker->cpus, cpus, sizeof(cpus)), worker->threads,
-                     worker->threads == 1 ? "" : "s");
-    }
-}
-
-static int print_plans(const struct session *s)
-{
-    struct err err = {0};
-    const struct result *result = &s->setup->result;
-    const struct plan **plans = calloc(result->narms + 1, sizeof(const struct plan *));
-    size_t n = 0;
-    for (size_t i = 0; plans && i < result->narms; i++)
-        if (!result->arms[i].alone)
-            plans[n++] = &result->arms[i].plan;
-    int rc = plans ? json_value_print(plans_to_json(&s->topo, plans, n), 1, &err)
-                   : err_set(&err, -ENOMEM, "no memory for the plans");
-    free((void *)plans);
-    if (rc)
-        log_error("%s", err.msg);
-    return rc ? EXIT_NOT_RUN : EXIT_GOOD;
-}
-
-static int print_dry_run(const struct session *s)
-{
-    const struct run_setup *setup = s->setup;
-    if (s->options.json)
-        return print_plans(s);
-    (void)printf("scenario %s, device %s, %u round%s, %.3g s measured per arm, seed %llu\n",
-                 setup->scenario->name, device_name(setup->config.device),
-                 setup->result.rounds_planned, setup->result.rounds_planned == 1 ? "" : "s",
-                 setup->config.measure_s, (unsigned long long)setup->result.seed);
-    for (size_t i = 0; i < setup->result.narms; i++)
-        print_plan_line(&setup->result.arms[i]);
-    (void)printf("expected time: %.0f s, longer where a placement collapses\n", setup->expected_s);
-    return EXIT_GOOD;
-}
-
 static int run_scenario(struct session *s, const struct scenario *scenario,
                         const char *subdirectory)
 {
@@ -362,7 +308,8 @@ static int run_scenario(struct session *s, const struct scenario *scenario,
         log_error("%s", err.msg);
         code = not_started(s, rc);
     } else {
-        code = s->options.dry_run ? print_dry_run(s) : run_for_real(s, subdirectory);
+        code = s->options.dry_run ? run_dry_print(&setup, s->options.json)
+                                  : run_for_real(s, subdirectory);
     }
     run_setup_free(&setup);
     s->setup = NULL;
