@@ -224,9 +224,10 @@ check_result() { # check_result DIR
     check_status "$(jq -r .status "$dir/run.json")" "$done_json"
 }
 
-# In a job there is one arm, and where one of its processes was killed that round has no value of it.
+# In a job there is one arm, and where one of its processes was killed, also by mpirun once that was told
+# to end, the round has no value of it.
 is_spoilt() {
-    [ "$mpi" = 1 ] && [[ $kind == kill-worker || $kind == kill-rank || $kind == kill-mpi ]]
+    [ "$mpi" = 1 ] && [ "$kind" != nothing ]
 }
 spoilt() { # spoilt ROUNDS: how many of them then have one
     ! is_spoilt || echo $(($1 - 1))
@@ -292,10 +293,11 @@ check_orphans() {
 # --- one after the other -----------------------------------------------------------------------
 
 wait_for_end() {
-    local limit=$((SECONDS + 90))
+    local patience=$((mpi ? 240 : 90)) # ranks wait 70 s for one that is lost
+    local limit=$((SECONDS + patience))
     while is_alive "$run"; do
         if [ "$SECONDS" -ge "$limit" ]; then
-            wrong hung "still there 90 s after $kind"
+            wrong hung "still there $patience s after $kind"
             kill -KILL -- "-$run" "$run" 2>/dev/null
             break
         fi
