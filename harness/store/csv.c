@@ -10,8 +10,6 @@
 
 #include "harness/sys/file.h"
 
-#define ROWS_NAME "rows.csv"
-#define SAMPLES_NAME "samples.csv"
 #define SAMPLE_COLUMNS                                                                             \
     "round,order,scenario,placement,workers,worker,bench,iter,start_ns,elapsed_ns,ops,bytes,"      \
     "status"
@@ -90,13 +88,13 @@ int csv_write_rows(int dir_fd, const struct rows *rows, struct err *err)
     struct text text;
     int rc = text_open(&text);
     if (rc)
-        return err_sys(err, rc, "cannot write " ROWS_NAME);
+        return err_sys(err, rc, "cannot write " CSV_ROWS_NAME);
     put_rows(rows, text.stream);
     rc = text_close(&text);
     if (!rc)
-        rc = file_write(dir_fd, ROWS_NAME, text.data, text.size);
+        rc = file_write(dir_fd, CSV_ROWS_NAME, text.data, text.size);
     free(text.data);
-    return rc ? err_sys(err, rc, "cannot write " ROWS_NAME) : 0;
+    return rc ? err_sys(err, rc, "cannot write " CSV_ROWS_NAME) : 0;
 }
 
 /* All of `text` behind the valid part of the file, or nothing of it. */
@@ -108,7 +106,7 @@ static int append_whole(struct samples_file *file, const char *text, size_t size
         return 0;
     }
     samples_file_cut(file, file->valid_bytes);
-    return err_sys(err, rc, "cannot write " SAMPLES_NAME);
+    return err_sys(err, rc, "cannot write " CSV_SAMPLES_NAME);
 }
 
 void samples_file_cut(struct samples_file *file, off_t valid_bytes)
@@ -121,9 +119,9 @@ void samples_file_cut(struct samples_file *file, off_t valid_bytes)
 int samples_file_open(struct samples_file *file, int dir_fd, struct err *err)
 {
     static const char header[] = SAMPLE_COLUMNS "\n";
-    int fd = file_open_empty(dir_fd, SAMPLES_NAME);
+    int fd = file_open_empty(dir_fd, CSV_SAMPLES_NAME);
     if (fd < 0)
-        return err_sys(err, fd, "cannot create " SAMPLES_NAME);
+        return err_sys(err, fd, "cannot create " CSV_SAMPLES_NAME);
     *file = (struct samples_file){.is_open = true, .fd = fd};
     int rc = append_whole(file, header, sizeof(header) - 1, err);
     if (rc)
@@ -157,12 +155,12 @@ int samples_file_append(struct samples_file *file, const struct result *result,
     struct text text;
     int rc = text_open(&text);
     if (rc)
-        return err_sys(err, rc, "cannot write " SAMPLES_NAME);
+        return err_sys(err, rc, "cannot write " CSV_SAMPLES_NAME);
     for (unsigned w = 0; w < observation->nworkers; w++)
         if (!observation->workers[w].background)
             put_samples(result, arm, observation, w, text.stream);
     rc = text_close(&text);
-    rc = rc ? err_sys(err, rc, "cannot write " SAMPLES_NAME)
+    rc = rc ? err_sys(err, rc, "cannot write " CSV_SAMPLES_NAME)
             : append_whole(file, text.data, text.size, err);
     free(text.data);
     return rc;
@@ -174,5 +172,5 @@ int samples_file_close(struct samples_file *file, struct err *err)
         return 0;
     int rc = close(file->fd) != 0 ? -errno : 0;
     *file = (struct samples_file){0};
-    return rc ? err_sys(err, rc, "cannot write " SAMPLES_NAME) : 0;
+    return rc ? err_sys(err, rc, "cannot write " CSV_SAMPLES_NAME) : 0;
 }

@@ -14,6 +14,9 @@
 #include "harness/rows/row.h"
 #include "harness/run/result.h"
 
+#define CSV_ROWS_NAME "rows.csv"
+#define CSV_SAMPLES_NAME "samples.csv"
+
 /* Writes rows.csv anew. Errors: the errno of the call that failed; then there is no rows.csv. */
 int csv_write_rows(int dir_fd, const struct rows *rows, struct err *err);
 

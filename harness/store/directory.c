@@ -11,16 +11,16 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "harness/store/csv.h"
 #include "harness/sys/file.h"
 #include "harness/sys/log.h"
 
 #define WORK_NAME ".contend-run"
 #define LOCK_NAME "lock"
-#define SAMPLES_NAME "samples.csv"
 #define RECORD_NAME "run.json"
 
 /* In the order they take their places: run.json, which speaks for the others, is the last. */
-static const char *const names[] = {SAMPLES_NAME, "rows.csv", RECORD_NAME};
+static const char *const names[] = {CSV_SAMPLES_NAME, CSV_ROWS_NAME, RECORD_NAME};
 enum { NAMES = sizeof(names) / sizeof(names[0]) };
 
 /* How often another run may take away what we are about to open, by its end. */
@@ -34,7 +34,7 @@ static bool is_there(int dir_fd, const char *name)
 /* Each step can be done again after a kill: the record leaves work_fd as the last. */
 static int take_places(const struct directory *dir)
 {
-    if (is_there(dir->work_fd, SAMPLES_NAME) && is_there(dir->fd, RECORD_NAME)) {
+    if (is_there(dir->work_fd, CSV_SAMPLES_NAME) && is_there(dir->fd, RECORD_NAME)) {
         if (dir->remove_figures) /* this run may not draw, or not the same */
             dir->remove_figures(dir->fd);
         if (unlinkat(dir->fd, RECORD_NAME, 0))
