@@ -350,11 +350,6 @@ static double value_like(const struct arm *arm, const struct observation *observ
     return found ? found->value : NAN;
 }
 
-static bool is_retained(const struct bench *bench, const struct value *value)
-{
-    return bench->retained && strcmp(bench->metrics[value->metric].name, bench->retained) == 0;
-}
-
 /*
  * Retention under load (METHOD): loaded / idle of what is better higher, else idle / loaded, of the
  * same round, so that drift of the machine cancels.
@@ -399,7 +394,7 @@ static int append_values(const struct maker *maker, struct rows *rows, struct er
             if (o && seen_before(arm, o, &worker->values[i], i))
                 continue;
             rc = append_value(maker, o, i, rows, err);
-            if (!rc && is_retained(arm->bench, &worker->values[i]))
+            if (!rc && arm->bench->metrics[worker->values[i].metric].kept)
                 rc = append_retention(maker, &worker->values[i], i, rows, err);
             if (rc)
                 return rc;

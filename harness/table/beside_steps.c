@@ -29,24 +29,23 @@ static void format_value(const struct row *row, char *buf, size_t size)
         (void)snprintf(buf, size, "%.4g", row->median);
 }
 
-static void print_cell(const struct result *result, const struct row *row, FILE *out)
+static void print_cell(const struct row *row, FILE *out)
 {
     char cell[128] = "-", value[32], key[VALUE_KEY_MAX], name[64];
     if (row) {
         format_value(row, value, sizeof(value));
-        (void)key_say(result, NULL, key_copy(row, key), name, sizeof(name));
+        (void)key_say(row->arm->bench, key_copy(row, key), name, sizeof(name));
         (void)snprintf(cell, sizeof(cell), "%s%s%s%s", value, name[0] ? " (" : "", name,
                        name[0] ? ")" : "");
     }
     (void)fprintf(out, "%*.*s", COLUMN, COLUMN - 1, cell);
 }
 
-static void print_line(const struct result *result, const struct rows *rows, const struct arm *arm,
-                       FILE *out)
+static void print_line(const struct rows *rows, const struct arm *arm, FILE *out)
 {
     (void)fprintf(out, "%-*s", NAME, placement_infos[arm->placement].name);
     for (int i = 0; i < COLUMNS && arm->bench->metrics[i].name; i++)
-        print_cell(result, largest(rows, arm, arm->bench->metrics[i].name), out);
+        print_cell(largest(rows, arm, arm->bench->metrics[i].name), out);
     (void)fputc('\n', out);
 }
 
@@ -74,6 +73,6 @@ void beside_steps_print(const struct result *result, const struct rows *rows, co
                 (void)fprintf(out, "%*.*s", COLUMN, COLUMN - 1, bench->metrics[m].name);
             (void)fputc('\n', out);
         }
-        print_line(result, rows, arm, out);
+        print_line(rows, arm, out);
     }
 }
