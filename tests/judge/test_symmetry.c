@@ -13,7 +13,7 @@
 #include <cmocka.h>
 
 #include "bench/registry.h"
-#include "harness/json/findings.h"
+#include "harness/json/judged.h"
 #include "harness/table/symmetry_tell.h"
 
 /* Rows of a run that was never made. */
