@@ -35,10 +35,11 @@ key_columns = int((width - left_edge) / key_width)
 key_columns = key_columns < 1 ? 1 : key_columns > 4 ? 4 : key_columns
 top = 76 + 24 * ((names + key_columns - 1) / key_columns)
 title_room = strlen(panel_name[1]) ? 30 : 0
+below = rows > 1 ? 26 : 16
 plain = panels == 1 ? 390.0 : 280.0
 # The marks' texts are above the lines, inside the axes, or gnuplot would leave them out.
 body = plain + 22 * mark_rows
-height = int(top + rows * (body + title_room + 16) + 48 + foot)
+height = int(top + rows * (body + title_room + below) + 48 + foot)
 
 # The value at a share of the axis's height as it is without marks.
 y_at(share) = y_log ? y_low * (y_high / y_low) ** share : y_low + (y_high - y_low) * share
@@ -95,7 +96,7 @@ do for [kind in kinds] {
     set grid ytics lc rgb faint lt 1 lw 1
     do for [panel = 0:panels - 1] {
         x = left_edge + (panel % columns) * (panel_width + between)
-        y = top + (panel / columns) * (body + title_room + 16) + title_room
+        y = top + (panel / columns) * (body + title_room + below) + title_room
         set lmargin at screen x / width
         set rmargin at screen (x + panel_width) / width
         set tmargin at screen 1 - real(y) / height
