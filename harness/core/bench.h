@@ -97,7 +97,7 @@ struct bench_metric {
     enum { PEERS_DIFFER, PEERS_EQUAL, PEERS_WAITED } peers; /* waits: the low one is odd */
     double least;
     const char *calm;
-    const char *part, *shown; /* "stores=none" in keys stands with "stores=plain"; or NULL */
+    const char *hidden, *shown; /* "stores=none" in keys is shown as "stores=plain"; or NULL */
 };
 
 /* A value of keys as people say it; without `value` any other, before `text`: "8 threads". */

@@ -19,7 +19,7 @@
 static const double gnuplot_limit_s = 60;
 
 /* Of runs with steps; the slowest to draw first, as two are drawn at a time. */
-static const struct step_figure {
+static const struct drawing {
     const char *name, *script;
     figure_writer *write;
 } step_figures[] = {
@@ -121,7 +121,7 @@ static int write_data(const struct figure_data *data, const char *name, figure_w
 }
 
 /* Writes a data file, and queues the figure where it has something to show. */
-static int prepare(const struct figure_data *data, const struct step_figure *figure, int dir_fd,
+static int prepare(const struct figure_data *data, const struct drawing *figure, int dir_fd,
                    struct queue *queue, struct err *err)
 {
     struct err why;
@@ -145,7 +145,7 @@ static int prepare_bench(struct figure_data *data, const struct bench *bench, in
     data->bench = bench;
     for (data->figure = bench->figures; data->figure && data->figure->name && !rc; data->figure++) {
         const struct kind *kind = &kinds[data->figure->kind];
-        const struct step_figure figure = {data->figure->name, kind->script, kind->write};
+        const struct drawing figure = {data->figure->name, kind->script, kind->write};
         if (has_values(data))
             rc = prepare(data, &figure, dir_fd, queue, err);
     }

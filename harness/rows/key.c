@@ -82,10 +82,10 @@ char *key_shown(const struct row *row, char key[static VALUE_KEY_MAX])
     const struct bench_metric *metric = bench_metric_find(row->arm->bench, row->metric);
     char rest[VALUE_KEY_MAX], *at = NULL;
     (void)key_copy(row, key);
-    if (metric && metric->part)
-        at = strstr(key, metric->part);
+    if (metric && metric->hidden)
+        at = strstr(key, metric->hidden);
     if (at) {
-        (void)snprintf(rest, sizeof(rest), "%s", at + strlen(metric->part));
+        (void)snprintf(rest, sizeof(rest), "%s", at + strlen(metric->hidden));
         (void)snprintf(at, VALUE_KEY_MAX - (size_t)(at - key), "%s%s", metric->shown, rest);
     }
     return key;

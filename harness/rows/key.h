@@ -21,7 +21,7 @@ const struct row *key_find_row(const struct rows *rows, const struct arm *arm, c
 /* Copies the row's key; returns it. */
 char *key_copy(const struct row *row, char key[static VALUE_KEY_MAX]);
 
-/* The same as tables and figures are made of it: see `part` of struct bench_metric. */
+/* The same as tables and figures are made of it: see `hidden` of struct bench_metric. */
 char *key_shown(const struct row *row, char key[static VALUE_KEY_MAX]);
 
 /* Name and value of a part; false where the key has no part of that number. */
