@@ -1,12 +1,17 @@
-/* contend report: draws the figures of earlier runs again, such as where gnuplot was missing. */
+/*
+ * contend report: says again what an earlier run said, and draws its figures, such as where gnuplot
+ * was missing.
+ */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "harness/base/cli.h"
 #include "harness/cmd/cmd.h"
+#include "harness/cmd/summary.h"
 #include "harness/plot/figures.h"
 #include "harness/plot/files.h"
 #include "harness/store/directory.h"
@@ -18,61 +23,92 @@ static const struct opt report_options[] = {{.name = NULL}};
 static void print_usage(FILE *out)
 {
     (void)fprintf(out, "usage: contend report DIR...\n\n"
-                       "Draws the figures of result directories again: SVG and PNG from the .dat "
-                       "files in\nDIR/plots. For runs on machines without gnuplot: measure there, "
-                       "copy DIR, draw here.\n");
+                       "Prints the table and the findings of result directories again, and draws "
+                       "their\nfigures: SVG and PNG from the .dat files in DIR/plots. Measure on a "
+                       "machine without\ngnuplot, copy DIR, read and draw here.\n");
 }
 
-/* The plots directory of a result, or a negative errno. */
-static int open_plots(const char *path, struct err *err)
-{
-    struct err why;
-    int dir_fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (dir_fd < 0)
-        return err_sys(err, -errno, "cannot open the result directory '%.150s'", path);
-    /* Its figures may be of a result that was about to be replaced. */
-    directory_recover(dir_fd, figures_remove);
-    int rc = plot_files_open(dir_fd, false, &why);
-    (void)close(dir_fd);
-    if (rc == -ENOENT)
-        return err_set(err, rc, "'%.120s' is no result directory: it has no directory plots", path);
-    return rc < 0 ? err_set(err, rc, "'%.120s': %s", path, why.msg) : rc;
-}
-
-static void print_drawn(void *path, const char *name)
+static void tell_drawn(void *path, const char *name)
 {
     const char *dir = *(const char **)path;
     size_t length = strlen(dir);
-    (void)printf("%s%splots/%s.svg, %s.png\n", dir, length && dir[length - 1] == '/' ? "" : "/",
-                 name, name);
+    log_info("drew %s%splots/%s.svg, %s.png", dir, length && dir[length - 1] == '/' ? "" : "/",
+             name, name);
 }
 
-/* Exit code of one directory. */
-static int redraw(const char *path, struct signals *signals)
+/* 0 or a negative errno: -ENOENT no figures are there. */
+static int redraw(const char *path, int dir_fd, struct signals *signals, struct err *err)
 {
-    struct err err = {0};
-    int plots_fd = open_plots(path, &err);
-    if (plots_fd < 0) {
-        log_error("%s", err.msg);
+    int plots_fd = plot_files_open(dir_fd, false, err);
+    if (plots_fd < 0)
+        return plots_fd;
+    int rc = figures_redraw(plots_fd, signals, tell_drawn, &path, err);
+    (void)close(plots_fd);
+    return rc == -ENOENT ? -ENOTSUP : rc; /* of gnuplot, not of figures */
+}
+
+/* Table and findings on stdout, or what keeps them from there. 0 or as recorded_read. */
+static int say_again(const char *path, int dir_fd, const struct cmd_env *env, struct err *err)
+{
+    struct recorded recorded;
+    int rc = recorded_read(dir_fd, env->benches, &recorded, err);
+    if (!rc) {
+        summary_print(&recorded, stdout, isatty(STDOUT_FILENO) && !getenv("NO_COLOR"));
+        (void)printf("\nResults: %s\n", path);
+    } else if (rc == -EPROTO) { /* of another version: figures, and this */
+        (void)printf("%s: %s\n", path, err->msg);
+        rc = 0;
+    }
+    recorded_free(&recorded);
+    return rc;
+}
+
+/* Exit code of a directory of which both were tried. */
+static int judge(const char *path, int said, const struct err *saying, int drawn,
+                 const struct err *drawing)
+{
+    bool no_figures = drawn == -ENOENT || drawn == -ENODATA;
+    if (drawn == -EINTR)
+        return EXIT_INTERRUPTED;
+    if (said == -ENOENT && no_figures) {
+        log_error("'%.150s' is no result directory: no run.json, and %s", path,
+                  drawn == -ENOENT ? "no plots" : "plots has no .dat file of a figure");
         return EXIT_USAGE;
     }
-    int rc = figures_redraw(plots_fd, signals, print_drawn, &path, &err);
-    (void)close(plots_fd);
-    if (rc == -ENODATA)
-        log_error("'%.150s/plots' %s", path, err.msg);
-    else if (rc)
-        log_error("'%.150s': %s", path, err.msg);
-    return rc == -EINTR     ? EXIT_INTERRUPTED
-           : rc == -ENODATA ? EXIT_USAGE
-           : rc             ? EXIT_NOT_RUN
-                            : EXIT_GOOD;
+    if (said == -ENOENT)
+        log_warn("'%.150s' has no run.json: no table and no findings", path);
+    else if (said)
+        log_error("'%.150s': %s", path, saying->msg);
+    if (drawn == -ENODATA)
+        log_warn("'%.150s/plots' %s", path, drawing->msg);
+    else if (drawn && drawn != -ENOENT)
+        log_error("'%.150s': %s", path, drawing->msg);
+    if ((said && said != -ENOENT) || drawn == -ENOTDIR)
+        return EXIT_USAGE;
+    return !drawn || no_figures ? EXIT_GOOD : EXIT_NOT_RUN;
+}
+
+static int report(const char *path, const struct cmd_env *env, struct signals *signals)
+{
+    struct err saying = {0}, drawing = {0};
+    int dir_fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (dir_fd < 0) {
+        (void)err_sys(&saying, -errno, "cannot open the result directory '%.150s'", path);
+        log_error("%s", saying.msg);
+        return EXIT_USAGE;
+    }
+    /* Its files may be of a result that was about to be replaced. */
+    directory_recover(dir_fd, figures_remove);
+    int said = say_again(path, dir_fd, env, &saying);
+    int drawn = redraw(path, dir_fd, signals, &drawing);
+    (void)close(dir_fd);
+    return judge(path, said, &saying, drawn, &drawing);
 }
 
 int cmd_report(const struct cmd_env *env, int argc, char **argv)
 {
     struct err err = {0};
     struct cli cli;
-    (void)env;
     if (cli_parse(report_options, false, argc, argv, NULL, &cli, &err)) {
         log_error("%s", err.msg);
         return EXIT_USAGE;
@@ -92,7 +128,7 @@ int cmd_report(const struct cmd_env *env, int argc, char **argv)
     }
     int code = EXIT_GOOD;
     for (size_t i = 0; i < cli.npositional && code != EXIT_INTERRUPTED; i++) {
-        int one = redraw(cli.positional[i], &signals);
+        int one = report(cli.positional[i], env, &signals);
         code = one > code ? one : code;
     }
     signals_close(&signals);

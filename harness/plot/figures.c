@@ -246,29 +246,25 @@ free_queue:
     return rc;
 }
 
-int figures_draw(const struct result *result, const struct rows *rows, const char *title_host,
+int figures_draw(const struct analysis *analysis, const char *title_host, bool pictures,
                  int directory_fd, struct signals *signals, struct err *err)
 {
     int dir_fd = plot_files_open(directory_fd, true, err);
     if (dir_fd < 0)
         return dir_fd;
-    struct rounds rounds = {0};
     struct queue queue = {0};
-    int rc = rounds_make(result, &rounds, err);
-    if (rc)
-        goto free_rounds;
-    struct figure_data data = {
-        .result = result, .rows = rows, .rounds = &rounds, .host = title_host};
-    rc = prepare_all(&data, dir_fd, &queue, err);
-    if (!rc)
+    struct figure_data data = {.result = analysis->result,
+                               .rows = &analysis->rows,
+                               .rounds = &analysis->rounds,
+                               .host = title_host};
+    int rc = prepare_all(&data, dir_fd, &queue, err);
+    if (!rc && pictures)
         rc = draw(dir_fd, &queue, signals, err);
     if (rc == -ENOENT) {
         log_info("gnuplot is not installed: no plots; 'contend report DIR' draws them where it is");
         rc = 0;
     }
-free_rounds:
     free(queue.jobs);
-    rounds_free(&rounds);
     (void)close(dir_fd);
     return rc;
 }
