@@ -16,20 +16,22 @@ enum { FIGURE_NAME_MAX = 48, FIGURE_SERIES = 3 };
 struct figure_axis {
     const char *label; /* with the unit: "latency of a load (ns)" */
     const char *part;  /* the part of the keys along it; NULL on the value axis of lines and bars */
+    /* The rest is of lines. */
     const char
-        *metric; /* of lines, or NULL: points stand where this metric is, in order of `part` */
-    bool log;    /* of lines: the scale, else linear */
-    bool bytes;  /* of lines: "64 KiB" for 65536 */
-    double from; /* of lines, a linear scale holds it; drawn as a line where it is not 0 */
+        *metric; /* or NULL: points stand where this metric is, and follow each other by part */
+    bool log;    /* the scale, else linear */
+    bool bytes;  /* "64 KiB" for 65536 */
+    double from; /* a linear scale holds it; drawn as a line where it is not 0 */
 };
 
-/* Values of another metric that are marked on the horizontal axis of lines: "felt L2 1.9 MiB". */
+/* Values of another metric that are marked on the horizontal axis of lines: "reported L1 48 KiB".
+ */
 struct figure_mark {
     const char *metric; /* NULL ends the table */
     const char *text;
-    const char *part,
-        *before; /* a part of its keys that the text goes on with, and what before it */
-    bool solid;  /* the line, else it is dotted */
+    const char *part;   /* of its keys, "level"; or NULL: the text goes on with its value */
+    const char *before; /* and with this in front of that, "L" */
+    bool solid;         /* the line, else it is dotted */
 };
 
 struct bench_figure {
