@@ -9,6 +9,7 @@
 
 #include "bench/registry.h"
 #include "tests/lib/fixture_plots.h"
+#include "tests/lib/fixture_result.h"
 
 const struct fixture_scan_machine fixture_vm = {
     .cpus = 64, .siblings = 32, .nodes = 1, .rounds = 3};
@@ -318,7 +319,7 @@ static const struct bench *imitate(struct scan *scan)
                                  .metrics = like->metrics,
                                  .figures = like->figures,
                                  .sayings = like->sayings,
-                                 .scan = true};
+                                 .scan = fixture_no_scan};
     return &scan->bench;
 }
 

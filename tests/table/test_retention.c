@@ -36,10 +36,9 @@ static const struct bench_figure team_figures[] = {
 
 static const struct bench team = {
     .name = "team",
-    .ops_unit = "ops",
     .metrics = team_metrics,
     .figures = team_figures,
-    .scan = true,
+    .scan = fixture_no_scan,
     .together = true,
 };
 static const struct bench load = {.name = "load", .ops_unit = "items"};

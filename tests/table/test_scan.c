@@ -158,7 +158,8 @@ static void test_table_values_leave_out_what_the_metric_says(void **state)
     static const struct bench_metric metrics[] = {{"share", "ratio", "lower", .only_held = true},
                                                   {"doubt", "ratio", "none", .quiet = true},
                                                   {.name = NULL}};
-    static const struct bench bench = {.name = "reasons", .metrics = metrics, .scan = true};
+    static const struct bench bench = {
+        .name = "reasons", .metrics = metrics, .scan = fixture_no_scan};
     struct result result;
     fixture_scans_make(&fixture_vm, "false_sharing", &result);
     result.arms[0].bench = &bench;
