@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -39,25 +38,17 @@ static const struct kind {
     [FIGURE_HEAT] = {plot_heat_map_gp, figure_heat},
 };
 
-/* Figures to draw, as they come. */
+/* Figures to draw: of steps, and as many of benchmarks as are looked for in a directory. */
 struct queue {
-    size_t n, capacity;
-    struct gnuplot_job *jobs; /* owned */
+    size_t n;
+    struct gnuplot_job jobs[STEP_FIGURES + FOUND_MOST];
 };
 
-static int queue_add(struct queue *queue, const char *name, const char *script, struct err *err)
+static void queue_add(struct queue *queue, const char *name, const char *script)
 {
-    if (queue->n == queue->capacity) {
-        size_t capacity = queue->capacity ? 2 * queue->capacity : 16;
-        struct gnuplot_job *grown = realloc(queue->jobs, capacity * sizeof(*grown));
-        if (!grown)
-            return err_set(err, -ENOMEM, "out of memory for %zu figures", capacity);
-        queue->jobs = grown;
-        queue->capacity = capacity;
-    }
-    queue->jobs[queue->n++] =
-        (struct gnuplot_job){.name = name, .scripts = {plot_common_gp, script}};
-    return 0;
+    if (queue->n < sizeof(queue->jobs) / sizeof(queue->jobs[0]))
+        queue->jobs[queue->n++] =
+            (struct gnuplot_job){.name = name, .scripts = {plot_common_gp, script}};
 }
 
 /* Whether the run measured what the figure shows: others are not missing, but out of place. */
@@ -135,7 +126,9 @@ static int prepare(const struct figure_data *data, const struct drawing *figure,
         log_info("no plot of %s: %s", figure->name, why.msg);
     else if (rc)
         return err_set(err, rc, "%s", why.msg);
-    return rc ? 0 : queue_add(queue, figure->name, figure->script, err);
+    else
+        queue_add(queue, figure->name, figure->script);
+    return 0;
 }
 
 static int prepare_bench(struct figure_data *data, const struct bench *bench, int dir_fd,
@@ -173,7 +166,7 @@ static int prepare_all(struct figure_data *data, int dir_fd, struct queue *queue
     return rc;
 }
 
-static int draw(int dir_fd, const struct queue *queue, struct signals *signals, struct err *err)
+static int draw(int dir_fd, struct queue *queue, struct signals *signals, struct err *err)
 {
     int rc = gnuplot_run(dir_fd, queue->jobs, queue->n, gnuplot_limit_s, signals, err);
     /* Pictures of an earlier attempt would be taken for this one's. */
@@ -213,18 +206,16 @@ static bool is_of_steps(const char *name)
 }
 
 /* `found` keeps the names. */
-static int queue_what_is_there(int plots_fd, struct found found[static FOUND_MOST],
-                               struct queue *queue, struct err *err)
+static void queue_what_is_there(int plots_fd, struct found found[static FOUND_MOST],
+                                struct queue *queue)
 {
-    int rc = 0;
-    for (size_t i = 0; i < STEP_FIGURES && !rc; i++)
+    for (size_t i = 0; i < STEP_FIGURES; i++)
         if (plot_files_has(plots_fd, step_figures[i].name, ".dat"))
-            rc = queue_add(queue, step_figures[i].name, step_figures[i].script, err);
+            queue_add(queue, step_figures[i].name, step_figures[i].script);
     size_t nfound = found_list(plots_fd, found);
-    for (size_t i = 0; i < nfound && !rc; i++)
+    for (size_t i = 0; i < nfound; i++)
         if (!is_of_steps(found[i].name) && plot_files_has(plots_fd, found[i].name, ".dat"))
-            rc = queue_add(queue, found[i].name, kinds[found[i].kind].script, err);
-    return rc;
+            queue_add(queue, found[i].name, kinds[found[i].kind].script);
 }
 
 int figures_redraw(int plots_fd, struct signals *signals,
@@ -232,17 +223,13 @@ int figures_redraw(int plots_fd, struct signals *signals,
 {
     struct found found[FOUND_MOST];
     struct queue queue = {0};
-    int rc = queue_what_is_there(plots_fd, found, &queue, err);
-    if (!rc && !queue.n)
-        rc = err_set(err, -ENODATA, "has no .dat file of a figure");
-    if (rc)
-        goto free_queue;
-    rc = draw(plots_fd, &queue, signals, err);
+    queue_what_is_there(plots_fd, found, &queue);
+    if (!queue.n)
+        return err_set(err, -ENODATA, "has no .dat file of a figure");
+    int rc = draw(plots_fd, &queue, signals, err);
     for (size_t i = 0; i < queue.n; i++)
         if (!queue.jobs[i].rc)
             drawn(arg, queue.jobs[i].name);
-free_queue:
-    free(queue.jobs);
     return rc;
 }
 
@@ -264,7 +251,6 @@ int figures_draw(const struct analysis *analysis, const char *title_host, bool p
         log_info("gnuplot is not installed: no plots; 'contend report DIR' draws them where it is");
         rc = 0;
     }
-    free(queue.jobs);
     (void)close(dir_fd);
     return rc;
 }
