@@ -34,6 +34,8 @@ enum { DIED = 9, ROUNDS = 3, LINES_A_ROUND = 4 };
  */
 static int call_to_die_in; /* 0 = never */
 
+static int write_to_fail; /* the disk is full in the write_to_fail-th pwrite; 0 = never */
+
 static bool dies_here(void)
 {
     return call_to_die_in && !--call_to_die_in;
@@ -56,6 +58,10 @@ int unlinkat(int dir_fd, const char *name, int flags)
 ssize_t pwrite(int fd, const void *bytes, size_t size, off_t offset)
 {
     bool dies = dies_here();
+    if (write_to_fail && !--write_to_fail) {
+        errno = ENOSPC;
+        return -1;
+    }
     ssize_t n = syscall(SYS_pwrite64, fd, bytes, dies ? size / 2 : size, offset);
     if (dies)
         _exit(DIED);
@@ -458,6 +464,33 @@ static void test_output_full_disk_keeps_the_rounds_before(void **state)
     leave(&s);
 }
 
+/* Whichever file it is: the last word speaks of the rounds that are there. */
+static void test_output_a_round_that_is_not_written_leaves_nothing(void **state)
+{
+    (void)state;
+    for (int write = 1; write <= 4; write++) { /* samples, rounds, rows, run.json */
+        struct session s;
+        struct err err;
+        assert_int_equal(begin(&s, "d", "new", &err), 0);
+        assert_int_equal(one_round(&s, &err), 0);
+        struct old_files before = read_old();
+        char *rounds = slurp("d/rounds.csv");
+        write_to_fail = write;
+        assert_int_equal(one_round(&s, &err), -ENOSPC);
+        assert_int_equal(write_to_fail, 0);
+        s.result.rounds_done = 1;
+        observation_free(&s.result.arms[0].observations[--s.result.arms[0].nobservations]);
+        assert_int_equal(end(&s, "failed", &err), 0);
+        assert_text("d/rows.csv", before.rows);
+        assert_text("d/rounds.csv", rounds);
+        assert_text("d/samples.csv", before.samples);
+        free(rounds);
+        free_old(&before);
+        leave(&s);
+        assert_int_equal(system("rm -rf d"), 0);
+    }
+}
+
 static void test_output_has_one_run_at_a_time(void **state)
 {
     (void)state;
@@ -549,6 +582,7 @@ int main(void)
         TEST(test_output_without_a_round_leaves_the_earlier_result),
         TEST(test_output_that_cannot_start_leaves_all_as_it_was),
         TEST(test_output_full_disk_keeps_the_rounds_before),
+        TEST(test_output_a_round_that_is_not_written_leaves_nothing),
         TEST(test_output_has_one_run_at_a_time),
         TEST(test_output_default_names_never_meet),
         TEST(test_output_leaves_files_of_others_alone),
