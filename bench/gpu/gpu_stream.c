@@ -39,20 +39,10 @@ _Static_assert(sizeof(shape_names) / sizeof(shape_names[0]) == GPU_STREAM_SHAPES
                "a name for each shape");
 
 static const struct opt stream_opts[] = {
-    {.name = "size",
-     .kind = OPT_SIZE,
-     .offset = offsetof(struct stream_params, size),
-     .min = GPU_STREAM_GRAIN,
-     .max = 1ull << 40,
-     .arg = "BYTES",
-     .help = "bytes of each of three arrays; unset: 1 GiB, or what fits"},
-    {.name = "shape",
-     .kind = OPT_CHOICE,
-     .offset = offsetof(struct stream_params, shape),
-     .def = "auto",
-     .choices = shape_names,
-     .arg = "NAME",
-     .help = "how kernels go over the arrays; auto: what is fastest here"},
+    OPT_SIZE("size", stream_params, size, NULL, GPU_STREAM_GRAIN, 1ull << 40, "BYTES",
+             "bytes of each of three arrays; unset: 1 GiB, or what fits"),
+    OPT_CHOICE("shape", stream_params, shape, "auto", shape_names, "NAME",
+               "how kernels go over the arrays; auto: what is fastest here"),
     {.name = NULL},
 };
 

@@ -56,28 +56,13 @@ struct loaded_params {
 };
 
 static const struct opt loaded_opts[] = {
-    {.name = "size",
-     .kind = OPT_SIZE,
-     .offset = offsetof(struct loaded_params, size),
-     .min = 1 << 20,
-     .max = 1ull << 44,
-     .arg = "BYTES",
-     .help = "of the chain, and of the injectors' memory; unset: 2 and 4 times the caches, if "
-             "possible"},
-    {.name = "inject",
-     .kind = OPT_CHOICE,
-     .offset = offsetof(struct loaded_params, inject),
-     .def = "r",
-     .choices = inject_names,
-     .arg = "HOW",
-     .help = "the load: reads, reads and writes 1:1, or 2:1"},
-    {.name = "pages",
-     .kind = OPT_CHOICE,
-     .offset = offsetof(struct loaded_params, pages),
-     .def = "thp",
-     .choices = memory_pages_names,
-     .arg = "KIND",
-     .help = "base pages, transparent huge ones, or the pool's"},
+    OPT_SIZE("size", loaded_params, size, NULL, 1 << 20, 1ull << 44, "BYTES",
+             "of the chain, and of the injectors' memory; unset: 2 and 4 times the caches, if "
+             "possible"),
+    OPT_CHOICE("inject", loaded_params, inject, "r", inject_names, "HOW",
+               "the load: reads, reads and writes 1:1, or 2:1"),
+    OPT_CHOICE("pages", loaded_params, pages, "thp", memory_pages_names, "KIND",
+               "base pages, transparent huge ones, or the pool's"),
     {.name = NULL},
 };
 

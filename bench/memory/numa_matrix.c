@@ -40,13 +40,8 @@ struct matrix_params {
 };
 
 static const struct opt matrix_opts[] = {
-    {.name = "size",
-     .kind = OPT_SIZE,
-     .offset = offsetof(struct matrix_params, size),
-     .min = 1 << 20,
-     .max = 1ull << 40,
-     .arg = "BYTES",
-     .help = "bytes on each node; unset: four times the caches, if a quarter of the node allows"},
+    OPT_SIZE("size", matrix_params, size, NULL, 1 << 20, 1ull << 40, "BYTES",
+             "bytes on each node; unset: four times the caches, if a quarter of the node allows"),
     {.name = NULL},
 };
 

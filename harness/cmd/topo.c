@@ -21,26 +21,15 @@ struct topo_args {
 };
 
 static const struct opt topo_opts[] = {
-    {.name = "xml",
-     .kind = OPT_TEXT,
-     .offset = offsetof(struct topo_args, xml),
-     .arg = "FILE|DESC",
-     .help = "show the machine of an hwloc XML file, or of a description such as "
-             "'package:2 l3:1 core:4 pu:2'"},
-    {.name = "json",
-     .kind = OPT_FLAG,
-     .offset = offsetof(struct topo_args, json),
-     .help = "print JSON"},
-    {.name = "measure",
-     .kind = OPT_FLAG,
-     .offset = offsetof(struct topo_args, measure),
-     .help = "also measure it: which CPUs share a core, clusters, cache sizes as felt; takes "
-             "about 20 s, and the machine should be idle"},
-    {.name = "fake-gpus",
-     .kind = OPT_TEXT,
-     .offset = offsetof(struct topo_args, fake_gpus),
-     .arg = "LIST",
-     .help = "for tests: add GPUs, as 0000:01:00.0@0 (PCI address, NUMA node)"},
+    OPT_TEXT("xml", topo_args, xml, NULL, "FILE|DESC",
+             "show the machine of an hwloc XML file, or of a description such as "
+             "'package:2 l3:1 core:4 pu:2'"),
+    OPT_FLAG("json", topo_args, json, NULL, "print JSON"),
+    OPT_FLAG("measure", topo_args, measure, NULL,
+             "also measure it: which CPUs share a core, clusters, cache sizes as felt; takes "
+             "about 20 s, and the machine should be idle"),
+    OPT_TEXT("fake-gpus", topo_args, fake_gpus, NULL, "LIST",
+             "for tests: add GPUs, as 0000:01:00.0@0 (PCI address, NUMA node)"),
     {.name = NULL}};
 
 enum { INDENT = 14, MATRIX_NODES_MAX = 10 };

@@ -65,15 +65,12 @@ struct options {
 };
 static const char *const profiles[] = {"quick", "standard", NULL};
 static const struct opt options_table[] = {
-    {.name = "rounds", .kind = OPT_INT, .offset = offsetof(struct options, rounds)},
-    {.name = "size", .kind = OPT_SIZE, .offset = offsetof(struct options, size)},
-    {.name = "budget", .kind = OPT_SECONDS, .offset = offsetof(struct options, budget_s)},
-    {.name = "quiet", .kind = OPT_FLAG, .offset = offsetof(struct options, quiet)},
-    {.name = "profile",
-     .kind = OPT_CHOICE,
-     .offset = offsetof(struct options, profile),
-     .choices = profiles},
-    {.name = "host-label", .kind = OPT_TEXT, .offset = offsetof(struct options, host)},
+    OPT_INT("rounds", options, rounds, NULL, 0, 0, NULL, NULL),
+    OPT_SIZE("size", options, size, NULL, 0, 0, NULL, NULL),
+    OPT_SECONDS("budget", options, budget_s, NULL, 0, 0, NULL, NULL),
+    OPT_FLAG("quiet", options, quiet, NULL, NULL),
+    OPT_CHOICE("profile", options, profile, NULL, profiles, NULL, NULL),
+    OPT_TEXT("host-label", options, host, NULL, NULL, NULL),
     {.name = NULL},
 };
 
