@@ -285,21 +285,3 @@ size_t memory_round_down(uint64_t bytes, size_t multiple)
 {
     return (size_t)(bytes & ~(uint64_t)(multiple - 1));
 }
-
-static int compare_doubles(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-double memory_median(double *values, size_t n)
-{
-    qsort(values, n, sizeof(*values), compare_doubles);
-    return n % 2 ? values[n / 2] : (values[n / 2 - 1] + values[n / 2]) / 2;
-}
-
-double memory_percentile(const double *sorted, size_t n, unsigned percent)
-{
-    size_t rank = (n * percent + 99) / 100;
-    return sorted[rank ? rank - 1 : 0];
-}

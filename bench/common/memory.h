@@ -60,10 +60,4 @@ uint64_t memory_llc_bytes(const struct bench_machine *machine);
 /* Rounds down to a multiple of a power of two. */
 size_t memory_round_down(uint64_t bytes, size_t multiple);
 
-/* Sorts `values` and returns the median; n >= 1. */
-double memory_median(double *values, size_t n);
-
-/* Of n >= 1 sorted values the smallest that `percent` of them are not above (nearest rank). */
-double memory_percentile(const double *sorted, size_t n, unsigned percent);
-
 #endif

@@ -33,6 +33,7 @@
 #include "bench/copy/gpu_copy_plan.h"
 #include "bench/gpu/gpu.h"
 #include "bench/registry.h"
+#include "harness/base/stats.h"
 #include "harness/sys/clock.h"
 
 struct copy_params {
@@ -124,7 +125,7 @@ static int emit_gpu(struct copy_scan *scan, struct bench_ctx *ctx, unsigned gpu)
 {
     const struct copy_point *point = scan->job.point;
     char key[VALUE_KEY_MAX];
-    double gbps = memory_median(scan->job.gbps[gpu], scan->job.batches);
+    double gbps = stats_sort_median(scan->job.gbps[gpu], scan->job.batches);
     double *alone = &scan->alone[point->dir][gpu];
     int rc = bench_emit(ctx, COPY_BANDWIDTH, gbps, "%s", copy_key(&scan->shape, point, gpu, key));
     if (point->all && *alone > 0 && !rc)
@@ -163,11 +164,11 @@ static int measure_latency(struct copy_scan *scan, struct bench_ctx *ctx,
     int rc = run_on_home(scan, copy_job_latency, point->gpu, ctx->err);
     if (rc)
         return rc;
-    double median_ns = memory_median(job->ns, job->samples); /* and sorts */
+    double median_ns = stats_sort_median(job->ns, job->samples); /* and sorts */
     rc = bench_emit(ctx, COPY_LATENCY, median_ns * 1e-3, "dir=%s;gpu=%u;size=%zu;stat=p50", dir,
                     point->gpu, bytes);
     if (!rc)
-        rc = bench_emit(ctx, COPY_LATENCY, memory_percentile(job->ns, job->samples, 99) * 1e-3,
+        rc = bench_emit(ctx, COPY_LATENCY, stats_nearest_rank(job->ns, job->samples, 99) * 1e-3,
                         "dir=%s;gpu=%u;size=%zu;stat=p99", dir, point->gpu, bytes);
     return rc;
 }

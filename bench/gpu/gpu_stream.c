@@ -21,6 +21,7 @@
 #include "bench/common/memory.h"
 #include "bench/gpu/gpu.h"
 #include "bench/registry.h"
+#include "harness/base/stats.h"
 #include "harness/sys/clock.h"
 #include "harness/sys/log.h"
 #include "kernels/gpu/gpu_stream.h"
@@ -256,7 +257,7 @@ static int emit_group(struct bench_ctx *ctx, unsigned first, unsigned end, const
         for (unsigned turn = 0; turn < TURNS && !rc; turn++)
             rc = bench_emit(
                 ctx, DEVICE_BANDWIDTH,
-                memory_median(&t->gpus[i].gbps[(size_t)turn * BATCHES_MAX], t->gpus[i].n),
+                stats_sort_median(&t->gpus[i].gbps[(size_t)turn * BATCHES_MAX], t->gpus[i].n),
                 "op=%s;via=%s;with=%s;gpu=%u", gpu_stream_op_name(op_of(turn)),
                 turn == GPU_STREAM_OPS ? "driver" : "kernel", with, i);
     return rc;

@@ -29,6 +29,7 @@
 #include "bench/common/team.h"
 #include "bench/memory/curve.h"
 #include "bench/registry.h"
+#include "harness/base/stats.h"
 #include "harness/sys/clock.h"
 #include "kernels/cpu/chase.h"
 #include "kernels/cpu/stream.h"
@@ -291,8 +292,8 @@ static struct pair measure(struct loaded *loaded, double rate, double most_gbps)
         isfinite(rate) && !loaded->idle ? CHUNK * inject_bytes[loaded->inject] / each_gbps : 0;
     atomic_store(&loaded->stop, false);
     (void)team_run(&loaded->team, NULL, loaded->team.n, run_step, loaded);
-    return (struct pair){memory_median(loaded->latency_ns, REPETITIONS),
-                         memory_median(loaded->gbps, REPETITIONS)};
+    return (struct pair){stats_sort_median(loaded->latency_ns, REPETITIONS),
+                         stats_sort_median(loaded->gbps, REPETITIONS)};
 }
 
 static int emit_summary(struct bench_ctx *ctx, const struct pair *pairs)

@@ -28,6 +28,7 @@
 #include "bench/common/memory.h"
 #include "bench/common/team.h"
 #include "bench/registry.h"
+#include "harness/base/stats.h"
 #include "harness/sys/clock.h"
 #include "kernels/cpu/stream.h"
 
@@ -352,9 +353,9 @@ static int emit_points(struct bandwidth *bw, struct bench_ctx *ctx, unsigned thr
         struct point *point = &bw->points[p];
         const char *op = stream_op_name(point->op);
         const char *store = point->op == STREAM_READ ? "none" : stores[point->store];
-        rc = bench_emit(ctx, BANDWIDTH, memory_median(point->gbps, point->rounds),
+        rc = bench_emit(ctx, BANDWIDTH, stats_sort_median(point->gbps, point->rounds),
                         "op=%s;stores=%s;threads=%u", op, store, threads);
-        /* memory_median has sorted them. */
+        /* stats_sort_median has sorted them. */
         if (!rc)
             rc = bench_emit(ctx, BANDWIDTH_BEST, point->gbps[point->rounds - 1],
                             "op=%s;stores=%s;threads=%u", op, store, threads);

@@ -30,6 +30,7 @@
 #include "bench/common/team.h"
 #include "bench/memory/curve.h"
 #include "bench/registry.h"
+#include "harness/base/stats.h"
 #include "harness/base/units.h"
 #include "harness/sys/clock.h"
 #include "kernels/cpu/chase.h"
@@ -287,7 +288,7 @@ static void measure(void *arg, unsigned rank, unsigned n)
     uint64_t loads = calibrate(kind, target_ns);
     for (int i = 0; i < REPETITIONS; i++)
         values[i] = (double)walk_ns(kind, loads) / (double)loads;
-    kind->latency_ns[order->size] = memory_median(values, REPETITIONS);
+    kind->latency_ns[order->size] = stats_sort_median(values, REPETITIONS);
     latency->loads += loads * REPETITIONS;
 }
 

@@ -22,6 +22,7 @@
 #include "bench/common/memory_node.h"
 #include "bench/common/team.h"
 #include "bench/registry.h"
+#include "harness/base/stats.h"
 #include "harness/base/units.h"
 #include "harness/sys/clock.h"
 #include "kernels/cpu/chase.h"
@@ -253,7 +254,7 @@ static double measure_bandwidth(struct matrix *matrix, const struct node *from)
     for (int i = 0; i < REPETITIONS; i++)
         values[i] = bytes / (double)read_all(matrix, from, passes);
     matrix->ops += passes * REPETITIONS;
-    return memory_median(values, REPETITIONS);
+    return stats_sort_median(values, REPETITIONS);
 }
 
 static void walk(void *arg, unsigned rank, unsigned n)
@@ -276,7 +277,7 @@ static void walk(void *arg, unsigned rank, unsigned n)
         } while (spent_ns < target_ns);
         values[i < 0 ? 0 : i] = (double)spent_ns / (double)loads;
     }
-    matrix->latency_ns = memory_median(values, REPETITIONS);
+    matrix->latency_ns = stats_sort_median(values, REPETITIONS);
 }
 
 static int measure_pair(struct matrix *matrix, struct bench_ctx *ctx, const struct node *from,
