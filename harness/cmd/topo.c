@@ -9,7 +9,7 @@
 #include "harness/cmd/cmd.h"
 #include "harness/discover/scans.h"
 #include "harness/gpu/health.h"
-#include "harness/json/findings.h"
+#include "harness/json/judged.h"
 #include "harness/json/machine.h"
 #include "harness/json/value.h"
 #include "harness/machine/topo.h"

@@ -1,26 +1,18 @@
-/* What was found, in JSON: equal units that differ, and the topology as measured. */
+/* Findings in JSON: the one form of them. */
 #ifndef CONTEND_JSON_FINDINGS_H
 #define CONTEND_JSON_FINDINGS_H
 
 #include <jansson.h>
 
-#include "harness/discover/measured.h"
-#include "harness/judge/symmetry.h"
-#include "harness/machine/topo.h"
+#include "harness/core/finding.h"
 
 /*
- * [{"bench", "placement", "params", "metric", "unit", "better", "of": "gpu"|"rank"|"pair", "key",
- *   "units", "verdict": "none"|"alike"|"odd"|"two"|"split", "typical", "spread",
- *   "odd": [{"of", "id", "other", "pci_bdf", "value", "ratio", "z"}]}]
- * One a comparison; [] for NULL. NULL: no memory. The caller owns the result.
+ * [{"id", "severity": "note"|"doubt"|"bad", "subject", "sentence", "evidence", "command"}]; what is
+ * "" is null. NULL: no memory. The caller owns the result.
  */
-json_t *symmetry_to_json(const struct symmetry *symmetry, const struct topo *topo);
+json_t *findings_to_json(const struct findings *findings);
 
-/*
- * topo_to_json with "measured": {"scans", "floating", "sibling_pairs", "floating_pairs",
- * "median_ns", "findings": [{"state", "disagrees", "text"}],
- * "cpus": [{"cpu", "core", "llc", "package"}]}. NULL: no memory. The caller owns the result.
- */
-json_t *topo_measured_to_json(const struct topo *topo, const struct measured *measured);
+/* The same read back; what is not of that form is left out. -ENOMEM only. */
+int findings_from_json(const json_t *json, struct findings *findings, struct err *err);
 
 #endif

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "harness/json/environment.h"
-#include "harness/json/findings.h"
+#include "harness/json/judged.h"
 #include "harness/json/machine.h"
 #include "harness/json/plan.h"
 #include "harness/json/value.h"

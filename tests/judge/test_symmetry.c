@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "harness/json/findings.h"
+#include "harness/json/judged.h"
 #include "harness/table/symmetry_tell.h"
 
 /* Rows of a run that was never made. */
