@@ -3,12 +3,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "harness/base/cli.h"
 #include "harness/base/text.h"
 #include "harness/cmd/cmd.h"
 #include "harness/discover/scans.h"
 #include "harness/json/plan.h"
-#include "harness/json/value.h"
 #include "harness/machine/topo.h"
 #include "harness/plan/options.h"
 #include "harness/plan/plan.h"
@@ -126,17 +124,11 @@ static void print_plan(const struct topo *topo, const struct plan *plan)
 
 static int print_json(const struct topo *topo, const struct plan *plans, int n)
 {
-    struct err err;
     const struct plan *all[PLACEMENTS];
     for (int i = 0; i < n; i++)
         all[i] = &plans[i];
-    if (json_value_print(n == 1 ? plan_to_json(topo, &plans[0], NULL)
-                                : plans_to_json(topo, all, (size_t)n),
-                         2, &err)) {
-        log_error("%s", err.msg);
-        return EXIT_NOT_RUN;
-    }
-    return cmd_finish();
+    return cmd_print_json(
+        n == 1 ? plan_to_json(topo, &plans[0], NULL) : plans_to_json(topo, all, (size_t)n), 2);
 }
 
 static int print_plans(const struct topo *topo, const struct plan *plans, int n)
@@ -188,18 +180,19 @@ static int load(const struct cmd_env *env, const struct place_args *args, struct
     return rc;
 }
 
-static int place(const struct cmd_env *env, const struct place_args *args, struct err *err)
+static int place(const struct cmd_env *env, const struct place_args *args)
 {
+    struct err err = {0};
     enum placement placements[PLACEMENTS];
     struct plan plans[PLACEMENTS] = {0};
     struct topo topo = {0};
     int code = EXIT_USAGE;
-    int n = placement_parse_list(args->placement, placements, err);
-    int rc = n < 0 ? n : load(env, args, &topo, &code, err);
+    int n = placement_parse_list(args->placement, placements, &err);
+    int rc = n < 0 ? n : load(env, args, &topo, &code, &err);
     if (!rc)
-        rc = make_plans(&topo, args, placements, n, plans, err);
+        rc = make_plans(&topo, args, placements, n, plans, &err);
     if (rc)
-        log_error("%s", err->msg);
+        log_error("%s", err.msg);
     else
         code = args->json ? print_json(&topo, plans, n) : print_plans(&topo, plans, n);
     for (int i = 0; i < n; i++)
@@ -210,23 +203,10 @@ static int place(const struct cmd_env *env, const struct place_args *args, struc
 
 int cmd_place(const struct cmd_env *env, int argc, char **argv)
 {
+    static const char about[] =
+        "Prints the plan for N workers, and the commands that apply it to a job of\n"
+        "one's own.";
     struct place_args args = {0};
-    struct cli cli;
-    struct err err = {0};
-    int rc = cli_parse(place_opts, false, argc, argv, &args, &cli, &err);
-    if (!rc && cli.help) {
-        (void)printf("usage: contend place [options]\n\n"
-                     "Prints the plan for N workers, and the commands that apply it to a job of\n"
-                     "one's own.\n\n");
-        opts_print_help(place_opts, "--", stdout);
-        return cmd_finish();
-    }
-    if (!rc && cli.npositional)
-        rc = err_set(&err, -EINVAL, "unexpected argument '%.80s'; see 'contend place --help'",
-                     cli.positional[0]);
-    if (rc) {
-        log_error("%s", err.msg);
-        return EXIT_USAGE;
-    }
-    return place(env, &args, &err);
+    int code;
+    return cmd_parse(place_opts, about, argc, argv, &args, &code) ? place(env, &args) : code;
 }
