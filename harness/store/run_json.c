@@ -239,8 +239,9 @@ static json_t *from_benches(const struct result *result)
     for (size_t i = 0; benches && i < result->narms; i++) {
         const struct bench *bench = result->arms[i].bench;
         (void)json_object_set_new(benches, bench->name,
-                                  json_pack("{s:s, s:b, s:b}", "ops_unit", bench->ops_unit, "scan",
-                                            bench->scan, "together", bench->together));
+                                  json_pack("{s:o, s:b, s:b}", "ops_unit",
+                                            json_value_text(bench->ops_unit), "scan", bench->scan,
+                                            "together", bench->together));
     }
     return benches;
 }
