@@ -17,6 +17,7 @@
 #include "bench/registry.h"
 #include "harness/plot/figures.h"
 #include "harness/plot/gnuplot.h"
+#include "tests/lib/fixture_dir.h"
 #include "tests/lib/fixture_out.h"
 #include "tests/lib/fixture_result.h"
 #include "tests/lib/fixture_scans.h"
@@ -26,8 +27,8 @@ static void plot_result(const struct result *result, const char *host)
     struct analysis analysis;
     struct err err = {0};
     assert_int_equal(analysis_make(result, &analysis, &err), 0);
-    figures_remove(fixture_out_fd); /* as a run does where an earlier one was */
-    if (figures_draw(&analysis, host, true, fixture_out_fd, NULL, &err))
+    figures_remove(fixture_dir_fd); /* as a run does where an earlier one was */
+    if (figures_draw(&analysis, host, true, fixture_dir_fd, NULL, &err))
         fail_msg("figures_draw: %s", err.msg);
     analysis_free(&analysis);
 }
@@ -263,14 +264,6 @@ static const char heat_data[] =
               "0 \"5\" \"5\"\n1 \"7\" \"7\"\n\n\n"
               "0 -1 NaN \"\"\n0 0 2 \"2\"\n\n\n2 3\n9 1\n\n\n";
 
-static void put_file(int dir_fd, const char *name, const char *text)
-{
-    int fd = openat(dir_fd, name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-    assert_true(fd >= 0);
-    assert_int_equal(write(fd, text, strlen(text)), strlen(text));
-    (void)close(fd);
-}
-
 /* A benchmark that this program does not have is drawn by what its data say, and goes as others. */
 static void test_redraw_figure_of_another_version(void **state)
 {
@@ -278,16 +271,23 @@ static void test_redraw_figure_of_another_version(void **state)
     struct err err = {0};
     char names[200] = "";
     plot(&fixture_server, "numa_matrix");
-    int fd = openat(fixture_out_fd, "plots", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    put_file(fd, "later_2.dat", heat_data);
-    put_file(fd, "half.dat.tmp", HEAT_LINE);
+    int fd = openat(fixture_dir_fd, "plots", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    fixture_put("/plots/later_2.dat", heat_data);
+    fixture_put("/plots/half.dat.tmp", HEAT_LINE);
     assert_int_equal(figures_redraw(fd, NULL, note, names, &err), 0);
     assert_string_equal(names, "later_2 numa_bandwidth numa_latency ");
     fixture_assert_drawn("later_2", 1350);
     fixture_assert_svg_has("later_2", ">7<");
-    figures_remove(fixture_out_fd);
-    assert_int_equal(faccessat(fixture_out_fd, "plots", F_OK, 0), -1);
+    figures_remove(fixture_dir_fd);
+    assert_int_equal(faccessat(fixture_dir_fd, "plots", F_OK, 0), -1);
     (void)close(fd);
+}
+
+static void put_plot(const char *name, const char *text)
+{
+    char path[100];
+    (void)snprintf(path, sizeof(path), "/plots/%s", name);
+    fixture_put(path, text);
 }
 
 /* Names that are none of ours never come near gnuplot, and files that are not stay. */
@@ -312,17 +312,17 @@ static void test_redraw_leaves_alone_what_is_not_ours(void **state)
                                         " \"title\" \"how\" \"\" 2 1 9 1\n"};
     struct err err = {0};
     char drawn[200] = "";
-    assert_int_equal(mkdirat(fixture_out_fd, "plots", 0777), 0);
-    int fd = openat(fixture_out_fd, "plots", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    assert_int_equal(mkdirat(fixture_dir_fd, "plots", 0777), 0);
+    int fd = openat(fixture_dir_fd, "plots", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-        put_file(fd, names[i], heat_data);
+        put_plot(names[i], heat_data);
     for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
-        put_file(fd, (char[]){(char)('a' + (int)i), '.', 'd', 'a', 't', 0}, texts[i]);
+        put_plot((char[]){(char)('a' + (int)i), '.', 'd', 'a', 't', 0}, texts[i]);
     assert_int_equal(symlinkat("Upper.dat", fd, "link.dat"), 0);
     assert_int_equal(mkfifoat(fd, "fifo.dat", 0666), 0);
     assert_int_equal(mkdirat(fd, "directory.dat", 0777), 0);
     assert_int_equal(figures_redraw(fd, NULL, note, drawn, &err), -ENODATA);
-    figures_remove(fixture_out_fd);
+    figures_remove(fixture_dir_fd);
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
         assert_int_equal(faccessat(fd, names[i], F_OK, 0), 0);
     assert_int_equal(faccessat(fd, "fifo.dat", F_OK, 0), 0);
@@ -410,7 +410,7 @@ static void test_scans_hostile_text_is_only_text(void **state)
     strcpy(first->workers[0].values[1].key, "size=8192;pages='.system(\"touch pwned\").'");
     strcpy(first->workers[0].values[3].key, "size=8192;pages=`touch pwned`");
     plot_result(&result, "x\"; system(\"touch pwned\") '`touch pwned`' \\\"\n\n\n@a %s \xff");
-    assert_int_equal(faccessat(fixture_out_fd, "plots/pwned", F_OK, 0), -1);
+    assert_int_equal(faccessat(fixture_dir_fd, "plots/pwned", F_OK, 0), -1);
     fixture_assert_svg_has("latency_curve", "pages _.system(_touch pwned_)._<");
     fixture_result_free(&result);
 }
@@ -422,7 +422,7 @@ static void test_redraw_draws_what_has_data(void **state)
     char names[200] = "";
     size_t size;
     plot(&fixture_server, "numa_matrix mem_latency");
-    int fd = openat(fixture_out_fd, "plots", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    int fd = openat(fixture_dir_fd, "plots", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     assert_int_equal(unlinkat(fd, "numa_latency.svg", 0), 0);
     assert_int_equal(unlinkat(fd, "latency_curve.dat", 0), 0);
     assert_int_equal(figures_redraw(fd, NULL, note, names, &err), 0);
@@ -442,7 +442,7 @@ int main(void)
     if (!fixture_has_gnuplot())
         return 77;
 #define IN_DIRECTORY(test)                                                                         \
-    cmocka_unit_test_setup_teardown(test, fixture_make_out, fixture_remove_out)
+    cmocka_unit_test_setup_teardown(test, fixture_make_dir, fixture_remove_dir)
     const struct CMUnitTest tests[] = {
         IN_DIRECTORY(test_scans_all_figures_have_units_on_their_axes),
         IN_DIRECTORY(test_scans_only_what_was_measured_is_drawn),

@@ -24,6 +24,7 @@
 
 #include <cmocka.h>
 
+#include "tests/lib/fixture_dir.h"
 #include "tests/lib/fixture_result.h"
 
 enum { DIED = 9, ROUNDS = 3, LINES_A_ROUND = 4 };
@@ -69,24 +70,18 @@ ssize_t pwrite(int fd, const void *bytes, size_t size, off_t offset)
 }
 
 /* All tests run in a directory of their own, in which "d" is the result directory. */
-static char home[] = "/tmp/contend-test-output-XXXXXX";
 static struct rlimit file_size;
 
 static int set_up(void **state)
 {
-    (void)state;
-    strcpy(home + sizeof(home) - 7, "XXXXXX");
     (void)signal(SIGXFSZ, SIG_IGN);
-    return !mkdtemp(home) || chdir(home) || getrlimit(RLIMIT_FSIZE, &file_size);
+    return fixture_make_dir(state) || chdir(fixture_dir) || getrlimit(RLIMIT_FSIZE, &file_size);
 }
 
 static int tear_down(void **state)
 {
-    (void)state;
-    char command[64];
     (void)setrlimit(RLIMIT_FSIZE, &file_size);
-    (void)snprintf(command, sizeof(command), "rm -rf %s", home);
-    return chdir("/") || system(command);
+    return chdir("/") || fixture_remove_dir(state);
 }
 
 /* A file's bytes as a string, to be freed; NULL when it is not there. */
