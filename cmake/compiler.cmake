@@ -18,7 +18,7 @@ set(CMAKE_C_FLAGS_DEBUG "-Og -g3 -fno-omit-frame-pointer")
 
 set(warnings
     -Wall -Wextra -Wshadow -Wconversion -Wstrict-prototypes -Wmissing-prototypes -Wvla -Wundef
-    -Wformat=2)
+    -Wformat=2 -Wno-missing-field-initializers)
 if(CONTEND_WERROR)
     list(APPEND warnings -Werror)
 endif()

@@ -1,15 +1,15 @@
-# A value for every pair. `figure` names the file: core_to_core, smt_pairs, numa_bandwidth,
-# numa_latency, gpu_copy or host_copy (`gnuplot -e "figure='smt_pairs'" common.gp heat_map.gp`).
+# A value for every pair. `figure` names the file
+# (`gnuplot -e "figure='smt_pairs'" common.gp heat_map.gp`).
 #
 # <figure>.dat: block 0: title, subtitle, footnote, lines, values at the lower and the upper end of
 # the colours, lines and columns of the matrix that stand for one (a picture of few lines blurs in
-# an enlarged SVG), label of the colours, of the horizontal and of the vertical axis, columns (may be
-# absent: as many as lines). Block 1, ticks: 1 place, 2 text below that column, 3 text beside that
-# line (absent where columns are: the same). Block 2, numbers in the cells, none where lines are
-# many: 1 column, 2 line, 3 value, 4 value as text. Block 3, the matrix; NaN = no value.
+# an enlarged SVG), label of the colours, of the horizontal and of the vertical axis, columns. Block 1,
+# ticks: 1 place, 2 text below that column, 3 text beside that line. Block 2, numbers in the cells,
+# none where lines are many: 1 column, 2 line, 3 value, 4 value as text. Block 3, the matrix; NaN = no
+# value.
 
 data = data_of(figure)
-stats data index 0 using (title_text = strcol(1), subtitle_text = strcol(2), footnote_text = strcol(3), lines = int($4), low = $5, high = $6, repeats = int($7), colour_label = strcol(8), x_label = strcol(9), y_label = strcol(10), columns = (valid(11) ? int(column(11)) : lines), line_text = (valid(11) ? 3 : 2), 0) nooutput
+stats data index 0 using (title_text = strcol(1), subtitle_text = strcol(2), footnote_text = strcol(3), lines = int($4), low = $5, high = $6, repeats = int($7), colour_label = strcol(8), x_label = strcol(9), y_label = strcol(10), columns = int($11), 0) nooutput
 
 # Viridis (S. van der Walt and N. Smith, CC0): equal steps look equal, also in grey and to the
 # colour-blind.
@@ -49,7 +49,7 @@ do for [kind in kinds] {
     plot data index 3 matrix using (($1 + 0.5) / repeats - 0.5):(($2 + 0.5) / repeats - 0.5):3 \
              with image, \
          "" index 1 using 1:(NaN):xtic(2) with points, \
-         "" index 1 using (NaN):1:ytic(strcol(line_text)) with points, \
+         "" index 1 using (NaN):1:ytic(3) with points, \
          "" index 2 using 1:($3 < low + 0.6 * (high - low) ? $2 : NaN):4 with labels \
              textcolor rgb "white", \
          "" index 2 using 1:($3 < low + 0.6 * (high - low) ? NaN : $2):4 with labels \

@@ -76,17 +76,58 @@ static const struct opt collective_opts[] = {
 };
 
 static const struct bench_metric collective_metrics[] = {
-    [COLLECTIVE_LATENCY] = {"collective_latency", "us", "lower"},
+    [COLLECTIVE_LATENCY] = {"collective_latency", "us", "lower", .kept = true},
     [COLLECTIVE_ALGBW] = {"collective_algbw", "GB/s", "higher"},
     [COLLECTIVE_BUSBW] = {"collective_busbw", "GB/s", "higher"},
     [COLLECTIVE_TIME] = {"collective_time", "us", "lower"},
     [RANK_LAST_SHARE] = {"rank_last_share", "ratio", "none"},
-    [RANK_WAITED] = {"rank_waited", "us", "lower"},
+    /* Two waits of 1 and 3 us are equal. */
+    [RANK_WAITED] = {"rank_waited", "us", "lower", .peers = PEERS_WAITED, .least = 50},
     [SKIPPED_SIZE] = {"skipped_size", "B", "none"},
     [RANK_ON_HOST] = {"rank_on_host", "rank", "none"},
     [COLLECTIVE_RANKS] = {"collective_ranks", "ranks", "none"},
     [LIBRARY_VERSION] = {"library_version", "number", "none"},
     {.name = NULL},
+};
+
+#define BY_SIZE                                                                                    \
+    {                                                                                              \
+        "size (bytes, log scale)", "size", .log = true, .bytes = true                              \
+    }
+
+static const struct bench_figure collective_figures[] = {
+    {.name = "collective_bandwidth",
+     .kind = FIGURE_LINES,
+     .metric = "collective_busbw",
+     .title = "bus bandwidth of collectives by size",
+     .x = BY_SIZE,
+     .y = {"bus bandwidth (GB/s, log scale)", .log = true}},
+    {.name = "collective_latency",
+     .kind = FIGURE_LINES,
+     .metric = "collective_latency",
+     .title = "time of a collective by size",
+     .x = BY_SIZE,
+     .y = {"time of an operation (us, log scale)", .log = true}},
+    {.name = "retention",
+     .kind = FIGURE_LINES,
+     .metric = "retention",
+     .title = "what is kept of the speed under CPU load",
+     .x = BY_SIZE,
+     .y = {"share of the idle speed (ratio, log scale)", .log = true}},
+    {.name = NULL},
+};
+
+static const struct bench_saying collective_sayings[] = {
+    {"op", "allreduce", "all-reduce"},
+    {"op", "allgather", "all-gather"},
+    {"op", "reducescatter", "reduce-scatter"},
+    {"op", "broadcast", "broadcast"},
+    {"op", "reduce", "reduce"},
+    {"op", "alltoall", "all-to-all"},
+    {"op", "sendrecv", "send-recv"},
+    {"place", "in", "in place"},
+    {"place", "out", "out of place"},
+    {.part = NULL},
 };
 
 static int collective_validate(const void *base, struct err *err)
@@ -267,8 +308,9 @@ const struct bench bench_collective = {
     .opts = collective_opts,
     .params_size = sizeof(struct collective_params),
     .metrics = collective_metrics,
+    .figures = collective_figures,
+    .sayings = collective_sayings,
     .together = true,
-    .retained = "collective_latency",
     .validate = collective_validate,
     .probe = collective_probe,
     .setup = collective_setup,

@@ -59,12 +59,42 @@ static const struct opt copy_opts[] = {
 
 enum { COPY_BANDWIDTH, COPY_SHARED, COPY_LATENCY, PEER_ACCESS, COPY_SIZE, BUFFER_ON_NODE };
 static const struct bench_metric copy_metrics[] = {
-    [COPY_BANDWIDTH] = {"copy_bandwidth", "GB/s", "higher"},
+    /* Copies that the CPU stages are too noisy to compare, as are tails. */
+    [COPY_BANDWIDTH] = {"copy_bandwidth", "GB/s", "higher", .peers = PEERS_EQUAL,
+                        .calm = "mem=pinned"},
     [COPY_SHARED] = {"copy_shared", "ratio", "higher"},
-    [COPY_LATENCY] = {"copy_latency", "us", "lower"},
+    [COPY_LATENCY] = {"copy_latency", "us", "lower", .peers = PEERS_EQUAL, .least = 0.3,
+                      .calm = "stat=p50"},
     [PEER_ACCESS] = {"peer_access", "count", "none"},
     [COPY_SIZE] = {"copy_size", "B", "none"},
-    [BUFFER_ON_NODE] = {"buffer_on_node", "ratio", "higher"},
+    [BUFFER_ON_NODE] = {"buffer_on_node", "ratio", "higher", .quiet = true},
+    {.name = NULL},
+};
+
+static const struct bench_figure copy_figures[] = {
+    {.name = "gpu_copy",
+     .kind = FIGURE_HEAT,
+     .metric = "copy_bandwidth",
+     .only = "dir=d2d;via=ce;op=read",
+     .title = "copies from the memory of one GPU to that of another",
+     .how = "GB/s by the copy engine of the GPU that receives",
+     .x = {"to GPU (number)", "dst"},
+     .y = {"from GPU (number)", "src"},
+     .colours = "bandwidth (GB/s)",
+     .digits = 1},
+    {.name = "host_copy",
+     .kind = FIGURE_HEAT,
+     .metric = "copy_bandwidth",
+     .only = "mem=pinned;via=ce;with=alone",
+     .title = "copies between the memory of NUMA nodes and GPUs, one at a time",
+     .how = "GB/s of page-locked memory by copy engine",
+     .x = {"GPU (number)", "gpu"},
+     .y = {"node (number), direction", "node"},
+     .apart = true,
+     .colours = "bandwidth (GB/s)",
+     .split = "dir",
+     .splits = {"h2d", "d2h"},
+     .digits = 1},
     {.name = NULL},
 };
 
@@ -356,6 +386,7 @@ const struct bench bench_gpu_copy = {
     .opts = copy_opts,
     .params_size = sizeof(struct copy_params),
     .metrics = copy_metrics,
+    .figures = copy_figures,
     .validate = copy_validate,
     .probe = gpu_probe,
 #ifdef CONTEND_HAVE_CUDA

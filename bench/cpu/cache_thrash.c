@@ -76,11 +76,37 @@ static const struct opt cache_thrash_opts[] = {
 
 enum { METRIC_TIME, METRIC_SLOWDOWN, METRIC_VICTIM_BYTES, METRIC_AGGRESSOR_BYTES };
 static const struct bench_metric cache_thrash_metrics[] = {
-    {"victim_time", "s", "lower"},
+    {"victim_time", "s", "lower", .quiet = true},
     {"victim_slowdown", "ratio", "lower"},
     {"victim_bytes", "B", "none"},
-    {"aggressor_bytes", "B", "none"},
+    {"aggressor_bytes", "B", "none", .quiet = true},
     {.name = NULL},
+};
+
+static const struct bench_figure cache_thrash_figures[] = {
+    {.name = "cache_thrash",
+     .kind = FIGURE_LINES,
+     .metric = "victim_slowdown",
+     .title = "what aggressors on other CPUs cost a victim",
+     .how = "Time of the victim with / without them",
+     .x = {"aggressors (number)", "n", .log = true},
+     .y = {"slowdown of the victim (ratio)", .from = 1},
+     .series = {"where"}},
+    {.name = NULL},
+};
+
+static const struct bench_saying cache_thrash_sayings[] = {
+    {"where", "smt", "SMT sibling"},
+    {"where", "same-llc", "same last-level cache"},
+    {"where", "other-llc", "other last-level cache"},
+    {"where", "other-node", "other NUMA node"},
+    {"aggressor", "l1", "aggressors stay in their L1"},
+    {"aggressor", "stream", "aggressors stream"},
+    {"aggressor", "random", "aggressors walk at random"},
+    {"victim", "l2", "victim in its L2"},
+    {"victim", "l3", "victim in the L3"},
+    {"victim", "prep", "victim preprocesses"},
+    {.part = NULL},
 };
 
 /* One bar of the plot. */
@@ -426,6 +452,8 @@ const struct bench bench_cache_thrash = {
     .opts = cache_thrash_opts,
     .params_size = sizeof(struct cache_thrash_params),
     .metrics = cache_thrash_metrics,
+    .figures = cache_thrash_figures,
+    .sayings = cache_thrash_sayings,
     .probe = cache_thrash_probe,
     .setup = cache_thrash_setup,
     .scan = cache_thrash_scan,

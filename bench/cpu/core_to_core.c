@@ -55,8 +55,21 @@ static const double disturbance_limit = 0.1;
 enum { METRIC_PAIR, METRIC_PAIR_MIN, METRIC_DISTURBANCE };
 static const struct bench_metric core_to_core_metrics[] = {
     {"pair_latency", "ns", "lower"},
-    {"pair_latency_min", "ns", "lower"},
+    {"pair_latency_min", "ns", "lower", .quiet = true},
     {"parallel_disturbance", "ratio", "none"},
+    {.name = NULL},
+};
+
+static const struct bench_figure core_to_core_figures[] = {
+    {.name = "core_to_core",
+     .kind = FIGURE_HEAT,
+     .metric = "pair_latency",
+     .title = "round trip of a cache line between two CPUs",
+     .how = "ns, median of several lines",
+     .x = {"CPU (number)", "a"},
+     .y = {"CPU (number)", "b"},
+     .symmetric = true,
+     .colours = "round trip (ns)"},
     {.name = NULL},
 };
 
@@ -408,6 +421,7 @@ const struct bench bench_core_to_core = {
     .name = "core_to_core",
     .summary = "round trip of a cache line between every two CPUs",
     .metrics = core_to_core_metrics,
+    .figures = core_to_core_figures,
     .probe = core_to_core_probe,
     .setup = core_to_core_setup,
     .scan = core_to_core_scan,

@@ -52,6 +52,22 @@ static const struct bench_metric smt_pairs_metrics[] = {
     {.name = NULL},
 };
 
+static const struct bench_figure smt_pairs_figures[] = {
+    {.name = "smt_pairs",
+     .kind = FIGURE_HEAT,
+     .metric = "pair_slowdown",
+     .title = "how much two busy CPUs slow each other down",
+     .how = "1: not at all. SMT siblings show 1.3 to 2",
+     .x = {"CPU (number)", "a"},
+     .y = {"CPU (number)", "b"},
+     .symmetric = true,
+     .colours = "slowdown (ratio)",
+     /* Or a machine without siblings would show its noise in all colours. */
+     .range = {1, 1.5},
+     .digits = 2},
+    {.name = NULL},
+};
+
 struct smt_pairs {
     struct team team;
     struct pairs_plan plan;
@@ -204,6 +220,7 @@ const struct bench bench_smt_pairs = {
     .name = "smt_pairs",
     .summary = "how much every two CPUs slow each other down: hidden SMT siblings",
     .metrics = smt_pairs_metrics,
+    .figures = smt_pairs_figures,
     .probe = smt_pairs_probe,
     .setup = smt_pairs_setup,
     .scan = smt_pairs_scan,

@@ -50,12 +50,14 @@ static const struct opt matmul_opts[] = {
 
 enum { RATE, PEAK_SHARE, CLOCK_SM, POWER, TEMPERATURE, THROTTLE, SIZE };
 static const struct bench_metric matmul_metrics[] = {
-    [RATE] = {"matmul_rate", "TFLOP/s", "higher"},
+    /* Clock and the like are no peers': what they do harm to is, and at its power limit a GPU's
+     * clock is a draw of the moment. */
+    [RATE] = {"matmul_rate", "TFLOP/s", "higher", .peers = PEERS_EQUAL},
     [PEAK_SHARE] = {"matmul_peak_share", "ratio", "higher"},
     [CLOCK_SM] = {"gpu_clock_sm", "MHz", "higher"},
     [POWER] = {"gpu_power", "W", "none"},
     [TEMPERATURE] = {"gpu_temperature", "degC", "lower"},
-    [THROTTLE] = {"gpu_throttle", "ratio", "lower"},
+    [THROTTLE] = {"gpu_throttle", "ratio", "lower", .only_held = true},
     [SIZE] = {"matmul_size", "count", "none"},
     {.name = NULL},
 };

@@ -67,14 +67,36 @@ static const struct opt loaded_opts[] = {
     {.name = NULL},
 };
 
+/* Of the idle latency. */
+#define KNEE_RATIO 1.5
+
 enum { LOADED_LATENCY, LOADED_BANDWIDTH, KNEE_BANDWIDTH, RETENTION, SET_BYTES };
 static const struct bench_metric loaded_metrics[] = {
     [LOADED_LATENCY] = {"loaded_latency", "ns", "lower"},
     [LOADED_BANDWIDTH] = {"loaded_bandwidth", "GB/s", "higher"},
     [KNEE_BANDWIDTH] = {"knee_bandwidth", "GB/s", "higher"},
     [RETENTION] = {"retention", "ratio", "higher"},
-    [SET_BYTES] = {"set_bytes", "B", "none"},
+    [SET_BYTES] = {"set_bytes", "B", "none", .quiet = true},
     {.name = NULL},
+};
+
+static const struct bench_figure loaded_figures[] = {
+    {.name = "loaded_latency",
+     .kind = FIGURE_LINES,
+     .metric = "loaded_latency",
+     .title = "latency of memory while other CPUs use its bandwidth",
+     .how = "One CPU follows a chain, the others load",
+     .x = {"bandwidth that the other CPUs use (GB/s)", "step", .metric = "loaded_bandwidth"},
+     .y = {"latency of a load (ns)"},
+     .cross = {"knee_bandwidth", "knee", KNEE_RATIO}},
+    {.name = NULL},
+};
+
+static const struct bench_saying loaded_sayings[] = {
+    {"inject", "r", "others read"},
+    {"inject", "rw", "others read and write (1:1)"},
+    {"inject", "rrw", "others read and write (2:1)"},
+    {.part = NULL},
 };
 
 struct injector {
@@ -296,7 +318,6 @@ static struct pair measure(struct loaded *loaded, double rate, double most_gbps)
 
 static int emit_summary(struct bench_ctx *ctx, const struct pair *pairs)
 {
-    const double knee_ratio = 1.5;
     const struct loaded *loaded = ctx->state;
     const char *how = inject_names[loaded->inject];
     double latency_ns[STEPS], gbps[STEPS];
@@ -304,7 +325,7 @@ static int emit_summary(struct bench_ctx *ctx, const struct pair *pairs)
         latency_ns[step] = pairs[step].latency_ns;
         gbps[step] = pairs[step].gbps;
     }
-    double knee = curve_find_knee(gbps, latency_ns, STEPS, knee_ratio * latency_ns[0]);
+    double knee = curve_find_knee(gbps, latency_ns, STEPS, KNEE_RATIO * latency_ns[0]);
     int rc = bench_emit(ctx, RETENTION, latency_ns[0] / latency_ns[STEPS - 1], "inject=%s", how);
     if (!rc && !isnan(knee))
         rc = bench_emit(ctx, KNEE_BANDWIDTH, knee, "inject=%s", how);
@@ -388,6 +409,8 @@ const struct bench bench_loaded_latency = {
     .opts = loaded_opts,
     .params_size = sizeof(struct loaded_params),
     .metrics = loaded_metrics,
+    .figures = loaded_figures,
+    .sayings = loaded_sayings,
     .probe = loaded_probe,
     .setup = loaded_setup,
     .scan = loaded_scan,

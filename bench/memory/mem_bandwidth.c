@@ -69,12 +69,33 @@ static const struct opt bandwidth_opts[] = {
 
 enum { BANDWIDTH, BANDWIDTH_BEST, ARRAY_BYTES, ARRAY_PER_CACHE, PAGE_SHARE };
 static const struct bench_metric bandwidth_metrics[] = {
-    [BANDWIDTH] = {"bandwidth", "GB/s", "higher"},
-    [BANDWIDTH_BEST] = {"bandwidth_best", "GB/s", "higher"},
-    [ARRAY_BYTES] = {"array_bytes", "B", "none"},
+    /* Loads alone have no kind of stores, and stand with plain. */
+    [BANDWIDTH] = {"bandwidth", "GB/s", "higher", .hidden = "stores=none", .shown = "stores=plain"},
+    [BANDWIDTH_BEST] = {"bandwidth_best", "GB/s", "higher", .quiet = true},
+    [ARRAY_BYTES] = {"array_bytes", "B", "none", .quiet = true},
     [ARRAY_PER_CACHE] = {"array_per_cache", "ratio", "none"},
-    [PAGE_SHARE] = {"page_share", "ratio", "none"},
+    [PAGE_SHARE] = {"page_share", "ratio", "none", .quiet = true},
     {.name = NULL},
+};
+
+static const struct bench_figure bandwidth_figures[] = {
+    {.name = "bandwidth",
+     .kind = FIGURE_BARS,
+     .metric = "bandwidth",
+     .title = "bandwidth of memory",
+     .how = "STREAM bytes. nt: non-temporal stores",
+     .x = {"operation (on arrays of 8-byte numbers)", "op"},
+     .y = {"bandwidth (GB/s)"},
+     .series = {"threads", "stores"}},
+    {.name = NULL},
+};
+
+static const struct bench_saying bandwidth_sayings[] = {
+    {"threads", "1", "1 thread"},
+    {"threads", NULL, "threads"},
+    {"stores", "nt", "nt"},
+    {"stores", "plain", "plain"},
+    {.part = NULL},
 };
 
 struct point {
@@ -469,6 +490,8 @@ const struct bench bench_mem_bandwidth = {
     .opts = bandwidth_opts,
     .params_size = sizeof(struct bandwidth_params),
     .metrics = bandwidth_metrics,
+    .figures = bandwidth_figures,
+    .sayings = bandwidth_sayings,
     .validate = bandwidth_validate,
     .probe = bandwidth_probe,
     .setup = bandwidth_setup,

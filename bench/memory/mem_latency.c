@@ -62,8 +62,30 @@ static const struct bench_metric latency_metrics[] = {
     [TLB_COST] = {"tlb_cost", "ns", "lower"},
     [CACHE_SIZE] = {"cache_size", "B", "none"},
     [CACHE_SIZE_REPORTED] = {"cache_size_reported", "B", "none"},
-    [PAGE_SHARE] = {"page_share", "ratio", "none"},
+    [PAGE_SHARE] = {"page_share", "ratio", "none", .quiet = true},
     {.name = NULL},
+};
+
+static const struct bench_figure latency_figures[] = {
+    {.name = "latency_curve",
+     .kind = FIGURE_LINES,
+     .metric = "latency",
+     .title = "latency of a load over the size of the working set",
+     .how = "One thread, dependent loads in random order",
+     .note = "felt: where the curve steps up, reported: what the system says",
+     .x = {"working set (bytes, log scale)", "size", .log = true, .bytes = true},
+     .y = {"latency of a load (ns, log scale)", .log = true},
+     .marks = (const struct figure_mark[]){{"cache_size", "felt", .solid = true},
+                                           {"cache_size_reported", "reported", "level", "L"},
+                                           {.metric = NULL}}},
+    {.name = NULL},
+};
+
+static const struct bench_saying latency_sayings[] = {
+    {"pages", "4k", "4 KiB pages"},
+    {"pages", "thp", "transparent huge pages"},
+    {"pages", "hugetlb", "huge pages of the pool"},
+    {.part = NULL},
 };
 
 /* One kind of page: its memory, the chain in it, and what was measured. */
@@ -409,6 +431,8 @@ const struct bench bench_mem_latency = {
     .opts = latency_opts,
     .params_size = sizeof(struct latency_params),
     .metrics = latency_metrics,
+    .figures = latency_figures,
+    .sayings = latency_sayings,
     .validate = latency_validate,
     .probe = latency_probe,
     .setup = latency_setup,

@@ -50,8 +50,29 @@ enum { NODE_BANDWIDTH, NODE_LATENCY, PAGES_ON_NODE, NODE_BYTES };
 static const struct bench_metric matrix_metrics[] = {
     [NODE_BANDWIDTH] = {"node_bandwidth", "GB/s", "higher"},
     [NODE_LATENCY] = {"node_latency", "ns", "lower"},
-    [PAGES_ON_NODE] = {"pages_on_node", "ratio", "higher"},
-    [NODE_BYTES] = {"node_bytes", "B", "none"},
+    [PAGES_ON_NODE] = {"pages_on_node", "ratio", "higher", .quiet = true},
+    [NODE_BYTES] = {"node_bytes", "B", "none", .quiet = true},
+    {.name = NULL},
+};
+
+static const struct bench_figure matrix_figures[] = {
+    {.name = "numa_bandwidth",
+     .kind = FIGURE_HEAT,
+     .metric = "node_bandwidth",
+     .title = "bandwidth from the CPUs of one NUMA node to the memory of each",
+     .how = "GB/s read by all CPUs of one node, the others idle",
+     .x = {"memory of node (number)", "to"},
+     .y = {"CPUs of node (number)", "from"},
+     .colours = "bandwidth (GB/s)",
+     .digits = 1},
+    {.name = "numa_latency",
+     .kind = FIGURE_HEAT,
+     .metric = "node_latency",
+     .title = "latency from a CPU of one NUMA node to the memory of each",
+     .how = "ns a load, all other CPUs idle",
+     .x = {"memory of node (number)", "to"},
+     .y = {"CPUs of node (number)", "from"},
+     .colours = "latency of a load (ns)"},
     {.name = NULL},
 };
 
@@ -361,6 +382,7 @@ const struct bench bench_numa_matrix = {
     .opts = matrix_opts,
     .params_size = sizeof(struct matrix_params),
     .metrics = matrix_metrics,
+    .figures = matrix_figures,
     .probe = matrix_probe,
     .setup = matrix_setup,
     .scan = matrix_scan,

@@ -36,6 +36,22 @@ const struct bench *bench_find(const struct bench *const *benches, const char *n
     return NULL;
 }
 
+const struct bench_metric *bench_metric_find(const struct bench *bench, const char *name)
+{
+    for (const struct bench_metric *metric = bench->metrics; metric && metric->name; metric++)
+        if (strcmp(metric->name, name) == 0)
+            return metric;
+    return NULL;
+}
+
+const struct bench_metric *bench_kept(const struct bench *bench)
+{
+    for (const struct bench_metric *metric = bench->metrics; metric && metric->name; metric++)
+        if (metric->kept)
+            return metric;
+    return NULL;
+}
+
 void bench_library(const struct bench_ctx *ctx, const char *name, const char *version)
 {
     if (ctx->library)

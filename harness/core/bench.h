@@ -16,6 +16,7 @@
 #include "harness/base/bitset.h"
 #include "harness/base/err.h"
 #include "harness/base/opt.h"
+#include "harness/core/figure.h"
 #include "harness/core/peers.h"
 #include "harness/core/values.h"
 #include "harness/core/visit.h"
@@ -85,6 +86,28 @@ struct bench_machine {
 struct bench_metric {
     const char *name, *unit;
     const char *better; /* "higher", "lower" or "none" */
+    bool quiet;         /* about the measurement, or near another one: not in the table */
+    bool only_held;     /* values that were never above 0 are not in the table: they bury others */
+    /*
+     * Of a scan that is `together`, the one that a background takes from. Beside each of its values
+     * under load stands a row of `retention`, its ratio to the baseline's.
+     */
+    bool kept;
+    /*
+     * Units that are told apart by gpu=, rank=, or src= and dst= in keys are compared; the row says
+     * which side is worse. `least` is a difference that is nothing, in the metric's unit. `calm`,
+     * or NULL, names what may be compared: "stat=p50;load=idle" leaves keys out that have another
+     * value there, tails and values under load.
+     */
+    enum { PEERS_DIFFER, PEERS_EQUAL, PEERS_WAITED } peers; /* waits: the low one is odd */
+    double least;
+    const char *calm;
+    const char *hidden, *shown; /* "stores=none" in keys is shown as "stores=plain"; or NULL */
+};
+
+/* A value of keys as people say it; without `value` any other, before `text`: "8 threads". */
+struct bench_saying {
+    const char *part, *value, *text; /* part NULL ends the table */
 };
 
 /* Limits the size of benchmark parameters, which cross exec by value. */
@@ -122,6 +145,8 @@ struct bench {
     const struct opt *opts; /* may be NULL */
     size_t params_size;
     const struct bench_metric *metrics; /* that bench_emit may name, ends with name NULL; or NULL */
+    const struct bench_figure *figures; /* ends with name NULL; or NULL */
+    const struct bench_saying *sayings; /* of its keys, in figures and titles; or NULL */
     /*
      * The foreground workers are one unit, ranks that wait for each other: when one is lost the
      * others are ended at once. A scan's baseline is all of them without the background. Others
@@ -130,11 +155,6 @@ struct bench {
      * them.
      */
     bool together;
-    /*
-     * Of a scan that is `together`: the metric that a background takes from. Beside each of its
-     * values under load stands a row of `retention`, its ratio to the baseline's. NULL = none.
-     */
-    const char *retained;
     /* Checks parameters against each other; NULL = none. Runs in the parent, before any worker. */
     int (*validate)(const void *params, struct err *err);
     /* -ENOTSUP with a reason = a skipped row. NULL = always possible. */
@@ -171,6 +191,10 @@ void bench_library(const struct bench_ctx *ctx, const char *name, const char *ve
  * them: DEVICE_NONE for one that needs neither.
  */
 enum device bench_device(const struct bench *bench, enum device device, enum device transport);
+
+/* NULL where the benchmark has no metric of that name of its own; and the one that is `kept`. */
+const struct bench_metric *bench_metric_find(const struct bench *bench, const char *name);
+const struct bench_metric *bench_kept(const struct bench *bench);
 
 /* True where the baseline of such workers is all of them, without the background. */
 static inline bool bench_is_team(const struct bench *bench)

@@ -35,7 +35,7 @@ static void name_arm(const struct search *search, const struct arm *arm, char *b
 {
     char what[96], slots[32] = "";
     if (arm->bench->scan) {
-        (void)key_say(search->analysis->result, arm, "", what, sizeof(what));
+        (void)key_say_arm(search->analysis->result, arm, "", what, sizeof(what));
         (void)snprintf(buf, size, "%s%s%s", arm->bench->name, what[0] ? ", " : "", what);
         return;
     }

@@ -8,60 +8,35 @@
 
 #include "harness/rows/key.h"
 
-/*
- * What is judged: metrics in which equal units are to be equal, and differences that are nothing in
- * them, in their units: two waits of 1 and 3 us are equal. Clock, temperature and power are not
- * here, since what they do harm to is; at its power limit a GPU's clock is a draw of the moment.
- * Nor is an arm with a background: there the scheduler decides who is waited for.
- */
-static const struct judged {
-    const char *metric;
-    double least;
-    bool waited; /* as OUTLIER_WAITED; else the row says which side is worse */
-} judged[] = {
-    {"copy_bandwidth", 0, false}, {"copy_latency", 0.3, false},   {"device_bandwidth", 0, false},
-    {"matmul_rate", 0, false},    {"launch_latency", 0.5, false}, {"rank_waited", 50, true},
-};
-
-/* Of values by key: tails, sleepers and copies that the CPU stages are too noisy to compare, and
- * load is not shared evenly. */
-static const struct {
-    const char *name, *only;
-} calm[] = {{"stat", "p50"}, {"load", "idle"}, {"wait", "spin"}, {"mem", "pinned"}};
-
 const char *symmetry_kind_name(enum symmetry_kind kind)
 {
     static const char *const names[SYMMETRY_KINDS] = {"gpu", "rank", "pair", "from", "to"};
     return names[kind];
 }
 
-static const struct judged *find_judged(const struct row *row)
+/* What the benchmark says of the row's metric; NULL = it is none of its own. */
+static const struct bench_metric *metric_of(const struct row *row)
 {
-    for (size_t i = 0; i < sizeof(judged) / sizeof(judged[0]); i++)
-        if (strcmp(judged[i].metric, row->metric) == 0)
-            return &judged[i];
-    return NULL;
+    return bench_metric_find(row->arm->bench, row->metric);
 }
 
 /* Of a row that is judged. */
 static enum outlier_sense sense_of(const struct row *row)
 {
-    if (find_judged(row)->waited)
+    if (metric_of(row)->peers == PEERS_WAITED)
         return OUTLIER_WAITED;
     return strcmp(row->better, "higher") == 0 ? OUTLIER_HIGHER : OUTLIER_LOWER;
 }
 
+/* Not with a background: there the scheduler decides who is waited for. */
 static bool is_judged(const struct row *row)
 {
-    char key[VALUE_KEY_MAX], value[VALUE_KEY_MAX];
-    if (!row->key_length || isnan(row->median) || strcmp(row->better, "none") == 0 ||
-        !find_judged(row) || (row->arm && arm_background(row->arm)))
+    char key[VALUE_KEY_MAX];
+    const struct bench_metric *metric = metric_of(row);
+    if (!row->key_length || isnan(row->median) || strcmp(row->better, "none") == 0 || !metric ||
+        metric->peers == PEERS_DIFFER || arm_background(row->arm))
         return false;
-    (void)key_copy(row, key);
-    for (size_t i = 0; i < sizeof(calm) / sizeof(calm[0]); i++)
-        if (key_get(key, calm[i].name, value) && strcmp(value, calm[i].only) != 0)
-            return false;
-    return true;
+    return key_agrees(key_copy(row, key), metric->calm);
 }
 
 /* An ordinal, or -1. */
@@ -165,7 +140,7 @@ static int judge_units(struct symmetry_comparison *c, struct bench_of_judges *ju
 {
     for (size_t i = 0; i < judges->n; i++)
         judges->values[i] = judges->units[i].value;
-    outlier_judge(judges->values, judges->n, c->sense, find_judged(c->row)->least,
+    outlier_judge(judges->values, judges->n, c->sense, metric_of(c->row)->least,
                   &judges->judgement);
     int rc = 0;
     for (size_t i = 0; i < judges->n && !rc; i++) {

@@ -1,9 +1,9 @@
 /*
  * The symmetry verdict on the rows of scans. Rows of one arm and metric whose keys differ in
- * nothing but the unit are compared with each other (harness/judge/outlier.h): of the metrics in a
- * table of symmetry.c, where the row says which side is worse, and of them medians of idle
- * machines, not tails. Of rank_waited the low side is odd, though less of it is better: that rank
- * is the one that the others wait for. Pure.
+ * nothing but the unit are compared with each other (harness/judge/outlier.h): of metrics of which
+ * the benchmark says that equal units are to be equal (`peers`), as far as they are `calm`. Of a
+ * wait the low side is odd, though less of it is better: that rank is the one that the others wait
+ * for. Pure.
  *
  * Units are told by the names in the keys: gpu=, rank=, and src= with dst=, which is an ordered
  * pair of GPUs. Pairs are looked at three times: as GPUs, by the best that one reaches with any

@@ -4,6 +4,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "harness/rows/key.h"
+
 enum { HOST_MOST = 48, LINE_MOST = 150 };
 
 void dat_put_clean(FILE *out, const char *text, size_t most)
@@ -74,12 +76,13 @@ void dat_end_block(FILE *out)
     (void)fputs("\n\n", out);
 }
 
-void dat_put_scan_heading(const struct figure_data *data, const struct arm *arm, const char *what,
-                          const char *how, const char *rest, FILE *out)
+void dat_put_figure_heading(const struct figure_data *data, const struct arm *arm, const char *how,
+                            const char *rest, FILE *out)
 {
     char line[480];
     const struct arm_rounds *rounds = &data->rounds->arms[arm - data->result->arms];
-    (void)snprintf(line, sizeof(line), "%.*s: %s", HOST_MOST, data->result->scenario, what);
+    (void)snprintf(line, sizeof(line), "%.*s: %s", HOST_MOST, data->result->scenario,
+                   data->figure->title);
     dat_put_text(out, line, LINE_MOST);
     (void)snprintf(line, sizeof(line), "%.*s%s%s", HOST_MOST, data->host, data->host[0] ? ". " : "",
                    how);
@@ -89,6 +92,17 @@ void dat_put_scan_heading(const struct figure_data *data, const struct arm *arm,
                    all_well ? "" : ": ", DAT_REASON_MOST, all_well ? "" : rounds->reason,
                    all_well || !rest[0] ? "" : ". ", rest);
     dat_put_text(out, line, LINE_MOST);
+}
+
+const struct arm *dat_find_arm(const struct figure_data *data)
+{
+    for (size_t i = 0; i < data->result->narms; i++) {
+        size_t at = 0;
+        const struct arm *arm = &data->result->arms[i];
+        if (arm->bench == data->bench && key_next_row(data->rows, arm, data->figure->metric, &at))
+            return arm;
+    }
+    return NULL;
 }
 
 void dat_start_block(FILE *out, const char *nothing)

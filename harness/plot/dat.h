@@ -1,5 +1,5 @@
 /*
- * The .dat file of each figure; plots/<figure>.gp lists what its blocks and columns mean.
+ * The .dat file of each figure; the script of plots/ lists what its blocks and columns mean.
  */
 #ifndef CONTEND_PLOT_DAT_H
 #define CONTEND_PLOT_DAT_H
@@ -20,6 +20,8 @@ struct figure_data {
     const struct rows *rows;
     const struct rounds *rounds; /* of the same result */
     const char *host;
+    const struct bench *bench; /* whose figure it is, and which; NULL: one of steps */
+    const struct bench_figure *figure;
 };
 
 /*
@@ -29,12 +31,8 @@ struct figure_data {
 typedef int figure_writer(const struct figure_data *data, FILE *out, struct err *err);
 /* steps.c, occupancy.c */
 figure_writer figure_efficiency, figure_step_time, figure_loss, figure_occupancy;
-/* Of scans: scans.c, heat.c. */
-figure_writer figure_latency_curve, figure_loaded_latency, figure_bandwidth, figure_cache_thrash,
-    figure_core_to_core, figure_smt_pairs, figure_numa_bandwidth, figure_numa_latency,
-    figure_gpu_copy, figure_host_copy;
-/* by_size.c */
-figure_writer figure_collective_bandwidth, figure_collective_latency, figure_retention;
+/* Of data->figure: line_chart.c, bar_chart.c, heat_map.c. */
+figure_writer figure_lines, figure_bars, figure_heat;
 
 /* At most `most` characters of a text; what is not in [A-Za-z0-9 ._:/()+,-] becomes '_'. */
 void dat_put_clean(FILE *out, const char *text, size_t most);
@@ -56,11 +54,14 @@ const char *dat_say_rounds(const struct figure_data *data, const char *what, cha
                            size_t size);
 
 /*
- * The same for a figure of scans, without the device. The footnote says when `arm`, the one that
- * is shown, is noisy; `rest` goes behind that.
+ * The same for data->figure, without the device. The footnote says when `arm`, the one that is
+ * shown, is noisy; `rest` goes behind that.
  */
-void dat_put_scan_heading(const struct figure_data *data, const struct arm *arm, const char *what,
-                          const char *how, const char *rest, FILE *out);
+void dat_put_figure_heading(const struct figure_data *data, const struct arm *arm, const char *how,
+                            const char *rest, FILE *out);
+
+/* The first arm of data->bench that has a row of data->figure's metric, or NULL. */
+const struct arm *dat_find_arm(const struct figure_data *data);
 
 /*
  * gnuplot does not count empty blocks, so each one starts with a line that draws nothing; one with

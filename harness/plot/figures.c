@@ -8,6 +8,7 @@
 
 #include "harness/plot/dat.h"
 #include "harness/plot/files.h"
+#include "harness/plot/found.h"
 #include "harness/plot/gnuplot.h"
 #include "harness/plot/scripts.h"
 #include "harness/rows/key.h"
@@ -16,57 +17,60 @@
 
 static const double gnuplot_limit_s = 60;
 
-/* The slowest to draw first, as two are drawn at a time. */
-static const struct figure {
-    const char *name;
-    const char *needs; /* a metric of which a scan has a row, "METRIC;PART": with that part in its
-                          key; NULL = the run has steps */
+/* Of runs with steps; the slowest to draw first, as two are drawn at a time. */
+static const struct drawing {
+    const char *name, *script;
+    figure_writer *write;
+} step_figures[] = {
+    {"occupancy", plot_occupancy_gp, figure_occupancy},
+    {"step_time", plot_step_time_gp, figure_step_time},
+    {"efficiency", plot_efficiency_gp, figure_efficiency},
+    {"loss", plot_loss_gp, figure_loss},
+};
+enum { STEP_FIGURES = sizeof(step_figures) / sizeof(step_figures[0]) };
+
+static const struct kind {
     const char *script;
     figure_writer *write;
-} figures[] = {
-    {"occupancy", NULL, plot_occupancy_gp, figure_occupancy},
-    {"step_time", NULL, plot_step_time_gp, figure_step_time},
-    {"efficiency", NULL, plot_efficiency_gp, figure_efficiency},
-    {"loss", NULL, plot_loss_gp, figure_loss},
-    {"core_to_core", "pair_latency", plot_heat_map_gp, figure_core_to_core},
-    {"smt_pairs", "pair_slowdown", plot_heat_map_gp, figure_smt_pairs},
-    {"numa_bandwidth", "node_bandwidth", plot_heat_map_gp, figure_numa_bandwidth},
-    {"numa_latency", "node_latency", plot_heat_map_gp, figure_numa_latency},
-    {"gpu_copy", "peer_access", plot_heat_map_gp, figure_gpu_copy},
-    {"host_copy", "copy_bandwidth", plot_heat_map_gp, figure_host_copy},
-    {"latency_curve", "latency", plot_latency_curve_gp, figure_latency_curve},
-    {"loaded_latency", "loaded_latency", plot_loaded_latency_gp, figure_loaded_latency},
-    {"bandwidth", "bandwidth", plot_bandwidth_gp, figure_bandwidth},
-    {"cache_thrash", "victim_slowdown", plot_cache_thrash_gp, figure_cache_thrash},
-    {"collective_bandwidth", "collective_busbw", plot_by_size_gp, figure_collective_bandwidth},
-    {"collective_latency", "collective_latency", plot_by_size_gp, figure_collective_latency},
-    {"retention", "retention;size", plot_by_size_gp, figure_retention},
+} kinds[] = {
+    [FIGURE_LINES] = {plot_line_chart_gp, figure_lines},
+    [FIGURE_BARS] = {plot_bar_chart_gp, figure_bars},
+    [FIGURE_HEAT] = {plot_heat_map_gp, figure_heat},
 };
-enum { FIGURES = sizeof(figures) / sizeof(figures[0]) };
 
-static bool has_values(const struct figure_data *data, const char *needs)
+/* Figures to draw: of steps, and as many of benchmarks as are looked for in a directory. */
+struct queue {
+    size_t n;
+    struct gnuplot_job jobs[STEP_FIGURES + FOUND_MOST];
+};
+
+static void queue_add(struct queue *queue, const char *name, const char *script)
 {
-    char metric[VALUE_KEY_MAX], key[VALUE_KEY_MAX], value[VALUE_KEY_MAX];
-    const char *part = strchr(needs, ';');
-    (void)snprintf(metric, sizeof(metric), "%.*s", (int)strcspn(needs, ";"), needs);
+    if (queue->n < sizeof(queue->jobs) / sizeof(queue->jobs[0]))
+        queue->jobs[queue->n++] =
+            (struct gnuplot_job){.name = name, .scripts = {plot_common_gp, script}};
+}
+
+/* Whether the run measured what the figure shows: others are not missing, but out of place. */
+static bool has_values(const struct figure_data *data)
+{
+    const struct bench_figure *figure = data->figure;
+    char key[VALUE_KEY_MAX], value[VALUE_KEY_MAX];
     for (size_t i = 0; i < data->result->narms; i++) {
         size_t at = 0;
         const struct arm *arm = &data->result->arms[i];
-        for (const struct row *row;
-             arm->bench->scan && (row = key_next_row(data->rows, arm, metric, &at));)
-            if (!part || key_get(key_copy(row, key), part + 1, value))
+        for (const struct row *row; arm->bench == data->bench &&
+                                    (row = key_next_row(data->rows, arm, figure->metric, &at));)
+            if (key_get(key_copy(row, key), figure->x.part, value) && key_agrees(key, figure->only))
                 return true;
     }
     return false;
 }
 
-/* Whether the run measured what the figure shows: others are not missing, but out of place. */
-static bool is_wanted(const struct figure_data *data, const struct figure *figure)
+static bool has_steps(const struct result *result)
 {
-    if (figure->needs)
-        return has_values(data, figure->needs);
-    for (size_t i = 0; i < data->result->narms; i++)
-        if (!data->result->arms[i].bench->scan)
+    for (size_t i = 0; i < result->narms; i++)
+        if (!result->arms[i].bench->scan)
             return true;
     return false;
 }
@@ -84,8 +88,9 @@ static bool is_taken(int dir_fd, const char *name)
            plot_files_has(dir_fd, name, ".png");
 }
 
-static int write_data(const struct figure_data *data, const struct figure *figure, int dir_fd,
-                      struct err *err)
+/* All of a .dat file, in memory; data->figure NULL: one of steps. */
+static int write_data(const struct figure_data *data, const char *name, figure_writer *write,
+                      int dir_fd, struct err *err)
 {
     int fd = plot_files_memory(err);
     if (fd < 0)
@@ -93,84 +98,138 @@ static int write_data(const struct figure_data *data, const struct figure *figur
     FILE *out = fdopen(fd, "w");
     if (!out) {
         (void)close(fd);
-        return err_set(err, -ENOMEM, "no memory for plots/%s.dat", figure->name);
+        return err_set(err, -ENOMEM, "no memory for plots/%s.dat", name);
     }
-    int rc = figure->write(data, out, err);
+    if (data->figure)
+        found_put_kind(data->figure->kind, out);
+    int rc = write(data, out, err);
     if (!rc && (fflush(out) || ferror(out)))
-        rc = err_set(err, -ENOMEM, "no memory for plots/%s.dat", figure->name);
+        rc = err_set(err, -ENOMEM, "no memory for plots/%s.dat", name);
     if (!rc)
-        rc = plot_files_put(dir_fd, figure->name, ".dat", fd, err);
+        rc = plot_files_put(dir_fd, name, ".dat", fd, err);
     (void)fclose(out);
     return rc;
 }
 
-static struct gnuplot_job job_of(const struct figure *figure)
+/* Writes a data file, and queues the figure where it has something to show. */
+static int prepare(const struct figure_data *data, const struct drawing *figure, int dir_fd,
+                   struct queue *queue, struct err *err)
 {
-    return (struct gnuplot_job){.name = figure->name, .scripts = {plot_common_gp, figure->script}};
-}
-
-/* Writes all data files; jobs are the figures that have something to show. */
-static int write_all_data(const struct figure_data *data, int dir_fd,
-                          struct gnuplot_job jobs[static FIGURES], size_t *njobs, struct err *err)
-{
-    for (size_t i = 0; i < FIGURES; i++) {
-        struct err why;
-        if (!is_wanted(data, &figures[i]))
-            continue;
-        if (is_taken(dir_fd, figures[i].name)) {
-            log_warn("no plot of %s: plots/ has a file of that name that is not of a run",
-                     figures[i].name);
-            continue;
-        }
-        int rc = write_data(data, &figures[i], dir_fd, &why);
-        if (rc == -ENODATA)
-            log_info("no plot of %s: %s", figures[i].name, why.msg);
-        else if (rc)
-            return err_set(err, rc, "%s", why.msg);
-        else
-            jobs[(*njobs)++] = job_of(&figures[i]);
+    struct err why;
+    if (is_taken(dir_fd, figure->name)) {
+        log_warn("no plot of %s: plots/ has a file of that name that is not of a run",
+                 figure->name);
+        return 0;
     }
+    int rc = write_data(data, figure->name, figure->write, dir_fd, &why);
+    if (rc == -ENODATA)
+        log_info("no plot of %s: %s", figure->name, why.msg);
+    else if (rc)
+        return err_set(err, rc, "%s", why.msg);
+    else
+        queue_add(queue, figure->name, figure->script);
     return 0;
 }
 
-static int draw(int dir_fd, struct gnuplot_job *jobs, size_t njobs, struct signals *signals,
-                struct err *err)
+static int prepare_bench(struct figure_data *data, const struct bench *bench, int dir_fd,
+                         struct queue *queue, struct err *err)
 {
-    int rc = gnuplot_run(dir_fd, jobs, njobs, gnuplot_limit_s, signals, err);
-    /* Pictures of an earlier attempt would be taken for this one's. */
-    for (size_t i = 0; i < njobs; i++)
-        if (jobs[i].rc == -EIO || jobs[i].rc == -ETIMEDOUT)
-            remove_pictures(dir_fd, jobs[i].name);
+    int rc = 0;
+    data->bench = bench;
+    for (data->figure = bench->figures; data->figure && data->figure->name && !rc; data->figure++) {
+        const struct kind *kind = &kinds[data->figure->kind];
+        const struct drawing figure = {data->figure->name, kind->script, kind->write};
+        if (has_values(data))
+            rc = prepare(data, &figure, dir_fd, queue, err);
+    }
     return rc;
+}
+
+/* Whether no arm before that one is of its benchmark. */
+static bool is_first(const struct result *result, size_t arm)
+{
+    for (size_t i = 0; i < arm; i++)
+        if (result->arms[i].bench == result->arms[arm].bench)
+            return false;
+    return true;
+}
+
+/* Those of steps, where there are any, and those of the run's benchmarks. */
+static int prepare_all(struct figure_data *data, int dir_fd, struct queue *queue, struct err *err)
+{
+    int rc = 0;
+    for (size_t i = 0; i < STEP_FIGURES && has_steps(data->result) && !rc; i++)
+        rc = prepare(data, &step_figures[i], dir_fd, queue, err);
+    for (size_t i = 0; i < data->result->narms && !rc; i++)
+        if (is_first(data->result, i))
+            rc = prepare_bench(data, data->result->arms[i].bench, dir_fd, queue, err);
+    return rc;
+}
+
+static int draw(int dir_fd, struct queue *queue, struct signals *signals, struct err *err)
+{
+    int rc = gnuplot_run(dir_fd, queue->jobs, queue->n, gnuplot_limit_s, signals, err);
+    /* Pictures of an earlier attempt would be taken for this one's. */
+    for (size_t i = 0; i < queue->n; i++)
+        if (queue->jobs[i].rc == -EIO || queue->jobs[i].rc == -ETIMEDOUT)
+            remove_pictures(dir_fd, queue->jobs[i].name);
+    return rc;
+}
+
+static void remove_figure(int dir_fd, const char *name)
+{
+    remove_pictures(dir_fd, name);
+    plot_files_remove(dir_fd, name, ".dat");
 }
 
 void figures_remove(int directory_fd)
 {
+    struct found found[FOUND_MOST];
     int dir_fd = plot_files_open(directory_fd, false, NULL);
     if (dir_fd < 0)
         return;
-    for (size_t i = 0; i < FIGURES; i++) {
-        remove_pictures(dir_fd, figures[i].name);
-        plot_files_remove(dir_fd, figures[i].name, ".dat");
-    }
+    for (size_t i = 0; i < STEP_FIGURES; i++)
+        remove_figure(dir_fd, step_figures[i].name);
+    size_t nfound = found_list(dir_fd, found);
+    for (size_t i = 0; i < nfound; i++)
+        remove_figure(dir_fd, found[i].name);
     (void)close(dir_fd);
     (void)unlinkat(directory_fd, "plots", AT_REMOVEDIR);
+}
+
+static bool is_of_steps(const char *name)
+{
+    for (size_t i = 0; i < STEP_FIGURES; i++)
+        if (strcmp(step_figures[i].name, name) == 0)
+            return true;
+    return false;
+}
+
+/* `found` keeps the names. */
+static void queue_what_is_there(int plots_fd, struct found found[static FOUND_MOST],
+                                struct queue *queue)
+{
+    for (size_t i = 0; i < STEP_FIGURES; i++)
+        if (plot_files_has(plots_fd, step_figures[i].name, ".dat"))
+            queue_add(queue, step_figures[i].name, step_figures[i].script);
+    size_t nfound = found_list(plots_fd, found);
+    for (size_t i = 0; i < nfound; i++)
+        if (!is_of_steps(found[i].name) && plot_files_has(plots_fd, found[i].name, ".dat"))
+            queue_add(queue, found[i].name, kinds[found[i].kind].script);
 }
 
 int figures_redraw(int plots_fd, struct signals *signals,
                    void (*drawn)(void *arg, const char *name), void *arg, struct err *err)
 {
-    struct gnuplot_job jobs[FIGURES];
-    size_t njobs = 0;
-    for (size_t i = 0; i < FIGURES; i++)
-        if (plot_files_has(plots_fd, figures[i].name, ".dat"))
-            jobs[njobs++] = job_of(&figures[i]);
-    if (!njobs)
+    struct found found[FOUND_MOST];
+    struct queue queue = {0};
+    queue_what_is_there(plots_fd, found, &queue);
+    if (!queue.n)
         return err_set(err, -ENODATA, "has no .dat file of a figure");
-    int rc = draw(plots_fd, jobs, njobs, signals, err);
-    for (size_t i = 0; i < njobs; i++)
-        if (!jobs[i].rc)
-            drawn(arg, jobs[i].name);
+    int rc = draw(plots_fd, &queue, signals, err);
+    for (size_t i = 0; i < queue.n; i++)
+        if (!queue.jobs[i].rc)
+            drawn(arg, queue.jobs[i].name);
     return rc;
 }
 
@@ -180,13 +239,14 @@ int figures_draw(const struct analysis *analysis, const char *title_host, bool p
     int dir_fd = plot_files_open(directory_fd, true, err);
     if (dir_fd < 0)
         return dir_fd;
-    struct gnuplot_job jobs[FIGURES];
-    size_t njobs = 0;
-    const struct figure_data data = {analysis->result, &analysis->rows, &analysis->rounds,
-                                     title_host};
-    int rc = write_all_data(&data, dir_fd, jobs, &njobs, err);
+    struct queue queue = {0};
+    struct figure_data data = {.result = analysis->result,
+                               .rows = &analysis->rows,
+                               .rounds = &analysis->rounds,
+                               .host = title_host};
+    int rc = prepare_all(&data, dir_fd, &queue, err);
     if (!rc && pictures)
-        rc = draw(dir_fd, jobs, njobs, signals, err);
+        rc = draw(dir_fd, &queue, signals, err);
     if (rc == -ENOENT) {
         log_info("gnuplot is not installed: no plots; 'contend report DIR' draws them where it is");
         rc = 0;

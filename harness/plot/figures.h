@@ -1,9 +1,11 @@
 /*
  * Figures of a run: <out>/plots/, each as SVG, PNG and the .dat file it was drawn from. Runs with
- * steps have efficiency, step_time, loss and occupancy, scans a figure of each family of values.
+ * steps have efficiency, step_time, loss and occupancy; the others are those of the benchmarks
+ * (core/figure.h).
  *
  * The scripts of plots/ are inside the program. To draw a figure with another script:
- * `cd <out>/plots && gnuplot -e "figure='loss'" .../plots/common.gp .../plots/loss.gp`.
+ * `cd <out>/plots && gnuplot -e "figure='loss'" .../plots/common.gp .../plots/loss.gp`. Of a
+ * benchmark's figure the first line of the .dat file names the script: "# contend heat_map".
  */
 #ifndef CONTEND_PLOT_FIGURES_H
 #define CONTEND_PLOT_FIGURES_H

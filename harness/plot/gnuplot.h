@@ -14,7 +14,7 @@
 #include "harness/sys/signals.h"
 
 struct gnuplot_job {
-    const char *name;       /* [a-z_]+; the scripts find it in the variable `figure` */
+    const char *name;       /* [a-z0-9_]+; the scripts find it in the variable `figure` */
     const char *scripts[2]; /* run one after the other; the names of its files are in data_file,
                                svg_file and png_file */
     int rc;                 /* out: 0, or how it failed */

@@ -10,11 +10,8 @@ extern const char plot_efficiency_gp[];
 extern const char plot_step_time_gp[];
 extern const char plot_loss_gp[];
 extern const char plot_occupancy_gp[];
-extern const char plot_latency_curve_gp[];
-extern const char plot_loaded_latency_gp[];
-extern const char plot_bandwidth_gp[];
-extern const char plot_cache_thrash_gp[];
-extern const char plot_by_size_gp[];
+extern const char plot_line_chart_gp[];
+extern const char plot_bar_chart_gp[];
 extern const char plot_heat_map_gp[];
 
 #endif

@@ -5,9 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Characters of a name that its place in a legend has room for. */
-enum { NAME_MOST = 48 };
-
 static struct series *find_series(struct series_list *list, const struct arm *arm, const char *key)
 {
     for (size_t i = 0; i < list->n; i++)
@@ -44,16 +41,16 @@ static bool add_point(struct series *series, double x, const struct row *row)
     return true;
 }
 
-static bool add_arm(const struct figure_data *data, const struct arm *arm, const char *metric,
-                    const char *axis, struct series_list *list)
+static bool add_arm(const struct figure_data *data, const struct arm *arm, struct series_list *list)
 {
+    const struct bench_figure *figure = data->figure;
     size_t at = 0;
-    for (const struct row *row; (row = key_next_row(data->rows, arm, metric, &at));) {
+    for (const struct row *row; (row = key_next_row(data->rows, arm, figure->metric, &at));) {
         char key[VALUE_KEY_MAX];
-        double x = key_number(key_copy(row, key), axis);
-        if (isnan(x))
+        double x = key_number(key_shown(row, key), figure->x.part);
+        if (isnan(x) || !key_agrees(key, figure->only))
             continue;
-        key_drop(key, axis);
+        key_drop(key, figure->x.part);
         struct series *series = find_series(list, arm, key);
         if (!series || !add_point(series, x, row))
             return false;
@@ -61,16 +58,29 @@ static bool add_arm(const struct figure_data *data, const struct arm *arm, const
     return true;
 }
 
-int series_make(const struct figure_data *data, const char *metric, const char *axis,
-                struct series_list *list, struct err *err)
+/* To where another metric is at the same key; NaN where it is not. */
+static void move_points(const struct figure_data *data, struct series *series)
 {
+    for (size_t i = 0; i < series->n; i++) {
+        char key[VALUE_KEY_MAX];
+        const struct row *at = key_find_row(data->rows, series->arm, data->figure->x.metric,
+                                            key_copy(series->points[i].row, key));
+        series->points[i].x = at ? at->median : (double)NAN;
+    }
+}
+
+int series_make(const struct figure_data *data, struct series_list *list, struct err *err)
+{
+    const struct bench_figure *figure = data->figure;
     *list = (struct series_list){0};
     for (size_t i = 0; i < data->result->narms; i++) {
         const struct arm *arm = &data->result->arms[i];
-        if (arm->bench->scan && !add_arm(data, arm, metric, axis, list))
-            return err_set(err, -ENOMEM, "out of memory for the lines of %s", metric);
+        if (arm->bench == data->bench && !add_arm(data, arm, list))
+            return err_set(err, -ENOMEM, "out of memory for the lines of %s", figure->metric);
     }
-    return list->n ? 0 : err_set(err, -ENODATA, "the run has no value of %s", metric);
+    for (size_t i = 0; i < list->n && figure->x.metric; i++)
+        move_points(data, &list->series[i]);
+    return list->n ? 0 : err_set(err, -ENODATA, "the run has no value of %s", figure->metric);
 }
 
 void series_free(struct series_list *list)
@@ -81,40 +91,22 @@ void series_free(struct series_list *list)
     *list = (struct series_list){0};
 }
 
-double series_other(const struct figure_data *data, const struct series *series,
-                    const struct series_point *point, const char *metric)
+void series_split(const struct bench_figure *figure, const char *key,
+                  char own[static VALUE_KEY_MAX], char rest[static VALUE_KEY_MAX])
 {
-    size_t at = 0;
-    char own[VALUE_KEY_MAX], key[VALUE_KEY_MAX];
-    (void)key_copy(point->row, own);
-    for (const struct row *row; (row = key_next_row(data->rows, series->arm, metric, &at));)
-        if (strcmp(key_copy(row, key), own) == 0)
-            return row->median;
-    return NAN;
-}
-
-void series_put_names(const struct figure_data *data, const struct series_list *list, size_t n,
-                      FILE *out)
-{
-    dat_start_block(out, "-1 \"\"");
-    for (size_t i = 0; i < n; i++) {
-        const struct series *series = &list->series[i];
-        char name[96];
-        (void)fprintf(out, "%zu", i);
-        dat_put_text(out, key_say(data->result, series->arm, series->key, name, sizeof(name)),
-                     NAME_MOST);
-        (void)fputc('\n', out);
+    size_t used = 0;
+    own[0] = '\0';
+    (void)snprintf(rest, VALUE_KEY_MAX, "%s", key);
+    for (size_t i = 0; i < FIGURE_SERIES && figure->series[i]; i++) {
+        const char *name = figure->series[i];
+        char value[VALUE_KEY_MAX];
+        if (key_get(key, name, value) && used < VALUE_KEY_MAX)
+            used += (size_t)snprintf(own + used, VALUE_KEY_MAX - used, "%s%s=%s", used ? ";" : "",
+                                     name, value);
+        key_drop(rest, name);
     }
-    dat_end_block(out);
-}
-
-void series_put_points(const struct series *series, FILE *out)
-{
-    dat_start_block(out, "NaN NaN NaN NaN");
-    for (size_t i = 0; i < series->n; i++) {
-        const struct row *row = series->points[i].row;
-        (void)fprintf(out, "%.9g %.9g %.9g %.9g\n", series->points[i].x, row->median, row->ci_low,
-                      row->ci_high);
-    }
-    dat_end_block(out);
+    if (figure->series[0])
+        return;
+    (void)snprintf(own, VALUE_KEY_MAX, "%s", key);
+    rest[0] = '\0';
 }

@@ -6,55 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Values of keys as people say them. */
-static const struct {
-    const char *name, *value, *text;
-} sayings[] = {
-    {"op", "allreduce", "all-reduce"},
-    {"op", "allgather", "all-gather"},
-    {"op", "reducescatter", "reduce-scatter"},
-    {"op", "broadcast", "broadcast"},
-    {"op", "reduce", "reduce"},
-    {"op", "alltoall", "all-to-all"},
-    {"op", "sendrecv", "send-recv"},
-    {"place", "in", "in place"},
-    {"place", "out", "out of place"},
-    {"pages", "4k", "4 KiB pages"},
-    {"pages", "thp", "transparent huge pages"},
-    {"pages", "hugetlb", "huge pages of the pool"},
-    {"inject", "r", "others read"},
-    {"inject", "rw", "others read and write (1:1)"},
-    {"inject", "rrw", "others read and write (2:1)"},
-    {"where", "smt", "SMT sibling"},
-    {"where", "same-llc", "same last-level cache"},
-    {"where", "other-llc", "other last-level cache"},
-    {"where", "other-node", "other NUMA node"},
-    {"aggressor", "l1", "aggressors stay in their L1"},
-    {"aggressor", "stream", "aggressors stream"},
-    {"aggressor", "random", "aggressors walk at random"},
-    {"victim", "l2", "victim in its L2"},
-    {"victim", "l3", "victim in the L3"},
-    {"victim", "prep", "victim preprocesses"},
-    {"stores", "nt", "non-temporal stores"},
-    {"stores", "plain", "plain stores"},
-    {"what", "launch", "launch call"},
-    {"what", "queue", "launches back to back"},
-    {"what", "sync", "launch and wait"},
-    {"what", "graph1", "graph of one kernel and wait"},
-    {"what", "graph20", "kernel of graphs of 20"},
-    {"wait", "spin", "wait by polling"},
-    {"wait", "yield", "wait by polling and yielding"},
-    {"wait", "block", "wait asleep"},
-    {"load", "idle", "CPUs idle"},
-    {"load", "busy", "CPUs busy"},
-    {"via", "driver", "the driver's copy"},
-    {"reason", "sw_power_cap", "at the power limit"},
-    {"reason", "hw_slowdown", "slowed by hardware"},
-    {"reason", "sw_thermal", "slowed by the driver, hot"},
-    {"reason", "hw_thermal", "slowed by hardware, hot"},
-    {"reason", "power_brake", "slowed by the power supply"},
-};
-
 const struct row *key_next_row(const struct rows *rows, const struct arm *arm, const char *metric,
                                size_t *at)
 {
@@ -62,17 +13,6 @@ const struct row *key_next_row(const struct rows *rows, const struct arm *arm, c
         const struct row *row = &rows->row[(*at)++];
         if (row->arm == arm && !isnan(row->median) && strcmp(row->metric, metric) == 0)
             return row;
-    }
-    return NULL;
-}
-
-const struct arm *key_find_arm(const struct result *result, const struct rows *rows,
-                               const char *metric)
-{
-    for (size_t i = 0; i < result->narms; i++) {
-        size_t at = 0;
-        if (result->arms[i].bench->scan && key_next_row(rows, &result->arms[i], metric, &at))
-            return &result->arms[i];
     }
     return NULL;
 }
@@ -128,11 +68,35 @@ void key_drop(char *key, const char *name)
     memcpy(key, rest, sizeof(rest));
 }
 
-static const char *say(const char *name, const char *value)
+bool key_agrees(const char *key, const char *pattern)
 {
-    for (size_t i = 0; i < sizeof(sayings) / sizeof(sayings[0]); i++)
-        if (strcmp(sayings[i].name, name) == 0 && strcmp(sayings[i].value, value) == 0)
-            return sayings[i].text;
+    char name[VALUE_KEY_MAX], value[VALUE_KEY_MAX], own[VALUE_KEY_MAX];
+    for (unsigned part = 0; pattern && key_part(pattern, part, name, value); part++)
+        if (key_get(key, name, own) && strcmp(own, value) != 0)
+            return false;
+    return true;
+}
+
+char *key_shown(const struct row *row, char key[static VALUE_KEY_MAX])
+{
+    const struct bench_metric *metric = bench_metric_find(row->arm->bench, row->metric);
+    char rest[VALUE_KEY_MAX], *at = NULL;
+    (void)key_copy(row, key);
+    if (metric && metric->hidden)
+        at = strstr(key, metric->hidden);
+    if (at) {
+        (void)snprintf(rest, sizeof(rest), "%s", at + strlen(metric->hidden));
+        (void)snprintf(at, VALUE_KEY_MAX - (size_t)(at - key), "%s%s", metric->shown, rest);
+    }
+    return key;
+}
+
+static const struct bench_saying *find_saying(const struct bench *bench, const char *name,
+                                              const char *value)
+{
+    for (const struct bench_saying *saying = bench->sayings; saying && saying->part; saying++)
+        if (!strcmp(saying->part, name) && (!saying->value || !strcmp(saying->value, value)))
+            return saying;
     return NULL;
 }
 
@@ -173,20 +137,25 @@ static void append_arm(const struct result *result, const struct arm *arm, const
         append(buf, size, "%s", placement_infos[arm->placement].name);
 }
 
-char *key_say(const struct result *result, const struct arm *arm, const char *key, char *buf,
-              size_t size)
+char *key_say(const struct bench *bench, const char *key, char *buf, size_t size)
 {
     char name[VALUE_KEY_MAX], value[VALUE_KEY_MAX];
     buf[0] = '\0';
     for (unsigned part = 0; key_part(key, part, name, value); part++) {
-        const char *text = say(name, value);
-        if (text)
-            append(buf, size, "%s", text);
+        const struct bench_saying *saying = find_saying(bench, name, value);
+        if (saying && saying->value)
+            append(buf, size, "%s", saying->text);
         else
-            append(buf, size, "%s %s", name, value);
+            append(buf, size, "%s %s", saying ? value : name, saying ? saying->text : value);
     }
-    if (arm)
-        append_arm(result, arm, key, buf, size);
+    return buf;
+}
+
+char *key_say_arm(const struct result *result, const struct arm *arm, const char *key, char *buf,
+                  size_t size)
+{
+    (void)key_say(arm->bench, key, buf, size);
+    append_arm(result, arm, key, buf, size);
     return buf;
 }
 

@@ -18,12 +18,11 @@ const struct row *key_next_row(const struct rows *rows, const struct arm *arm, c
 const struct row *key_find_row(const struct rows *rows, const struct arm *arm, const char *metric,
                                const char *key);
 
-/* The first arm that has a row of that metric, or NULL. */
-const struct arm *key_find_arm(const struct result *result, const struct rows *rows,
-                               const char *metric);
-
 /* Copies the row's key; returns it. */
 char *key_copy(const struct row *row, char key[static VALUE_KEY_MAX]);
+
+/* The same as tables and figures are made of it: see `hidden` of struct bench_metric. */
+char *key_shown(const struct row *row, char key[static VALUE_KEY_MAX]);
 
 /* Name and value of a part; false where the key has no part of that number. */
 bool key_part(const char *key, unsigned part, char name[static VALUE_KEY_MAX],
@@ -38,11 +37,14 @@ double key_number(const char *key, const char *name);
 /* Takes the part of that name out. */
 void key_drop(char *key, const char *name);
 
-/*
- * A key, or what is left of one, for people: "4 KiB pages", "SMT sibling"; behind it what tells
- * `arm` (may be NULL) from others: parameters and placement. Returns buf.
- */
-char *key_say(const struct result *result, const struct arm *arm, const char *key, char *buf,
-              size_t size);
+/* Whether the parts that key and pattern both have are equal; pattern NULL: always. */
+bool key_agrees(const char *key, const char *pattern);
+
+/* A key, or what is left of one, for people: "4 KiB pages", "SMT sibling". Returns buf. */
+char *key_say(const struct bench *bench, const char *key, char *buf, size_t size);
+
+/* Behind it what tells the arm from others: parameters and placement. */
+char *key_say_arm(const struct result *result, const struct arm *arm, const char *key, char *buf,
+                  size_t size);
 
 #endif

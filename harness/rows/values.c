@@ -190,11 +190,6 @@ static int append_emitted(const struct maker *maker, size_t observation, const s
     return rc;
 }
 
-static bool is_retained(const struct bench *bench, const struct value *value)
-{
-    return bench->retained && strcmp(bench->metrics[value->metric].name, bench->retained) == 0;
-}
-
 static int append_retention(const struct maker *maker, const struct value *like, size_t hint)
 {
     int rc = 0, idle = rounds_of(maker)->baseline[BASELINE_IDLE];
@@ -228,7 +223,7 @@ static int append_all_emitted(const struct maker *maker)
             if (o && seen_before(source, o, like, i))
                 continue;
             rc = append_emitted(maker, o, like, i);
-            if (!rc && is_retained(source->bench, like))
+            if (!rc && source->bench->metrics[like->metric].kept)
                 rc = append_retention(maker, like, i);
         }
     }

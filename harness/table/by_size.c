@@ -101,7 +101,7 @@ static int take_grids(struct sizes *sizes)
 {
     const struct bench_metric *metric = sizes->arm->bench->metrics;
     for (size_t m = 0; metric[m].name && m < METRICS_MOST; m++) {
-        if (number_is_quiet(metric[m].name))
+        if (metric[m].quiet)
             continue;
         struct grid *whole = grid_make(sizes->rows, sizes->arm, &metric[m]);
         struct grid *some = whole ? grid_take(whole, sizes->part, sizes->value) : NULL;

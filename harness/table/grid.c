@@ -10,18 +10,6 @@ enum {
     SPLITS_MOST = 8
 };
 
-/* The key as the table is made of it: loads alone have no kind of stores, and stand with plain. */
-static char *grid_key(const struct row *row, char key[static VALUE_KEY_MAX])
-{
-    static const char none[] = "stores=none";
-    char rest[VALUE_KEY_MAX], *at = strstr(key_copy(row, key), none);
-    if (!at)
-        return key;
-    (void)snprintf(rest, sizeof(rest), "%s", at + strlen(none));
-    (void)snprintf(at, VALUE_KEY_MAX - (size_t)(at - key), "stores=plain%s", rest);
-    return key;
-}
-
 /* The place of a text in a list, added where it is new; `most` when there is no room. */
 static size_t place_of(char (*list)[VALUE_KEY_MAX], size_t *n, size_t most, const char *text)
 {
@@ -40,7 +28,7 @@ static size_t count_values(struct grid *grid, const char *part)
     char key[VALUE_KEY_MAX], value[VALUE_KEY_MAX];
     size_t n = 0;
     for (size_t i = 0; i < grid->n; i++)
-        if (key_get(grid_key(grid->row[i], key), part, value) &&
+        if (key_get(key_shown(grid->row[i], key), part, value) &&
             place_of(grid->column, &n, GRID_COLUMNS, value) == GRID_COLUMNS)
             return GRID_COLUMNS + 1;
     return n;
@@ -51,7 +39,7 @@ static void choose_columns(struct grid *grid)
 {
     char key[VALUE_KEY_MAX], name[VALUE_KEY_MAX], value[VALUE_KEY_MAX];
     size_t most = 0;
-    (void)grid_key(grid->row[0], key);
+    (void)key_shown(grid->row[0], key);
     for (unsigned part = 0; key_part(key, part, name, value); part++) {
         size_t n = count_values(grid, name);
         if (n >= most)
@@ -92,7 +80,7 @@ static void lay_out(struct grid *grid)
     if (grid_is_pair(grid->row[0]) && grid->n > PAIRS_MOST)
         grid->across[0] = '\0';
     for (size_t i = 0; i < grid->n && grid->across[0]; i++) {
-        (void)grid_key(grid->row[i], key);
+        (void)key_shown(grid->row[i], key);
         bool has = key_get(key, grid->across, value);
         key_drop(key, grid->across);
         if (!has || place_of(grid->column, &grid->ncolumns, GRID_COLUMNS, value) == GRID_COLUMNS ||
@@ -106,7 +94,7 @@ double grid_value(const struct grid *grid, size_t line, size_t column)
 {
     char key[VALUE_KEY_MAX], value[VALUE_KEY_MAX];
     for (size_t i = 0; i < grid->n; i++) {
-        (void)grid_key(grid->row[i], key);
+        (void)key_shown(grid->row[i], key);
         if (strcmp(key_get(key, grid->across, value), grid->column[column]) != 0)
             continue;
         key_drop(key, grid->across);
@@ -129,14 +117,12 @@ static struct grid *new_grid(const struct bench_metric *metric, size_t room)
     return NULL;
 }
 
-/* Reasons to throttle that never held are in rows.csv: zeros would bury the one that did. */
 static const struct row *next_shown(const struct rows *rows, const struct arm *arm,
-                                    const char *metric, size_t *at)
+                                    const struct bench_metric *metric, size_t *at)
 {
-    bool is_reason = strcmp(metric, "gpu_throttle") == 0;
-    const struct row *row = key_next_row(rows, arm, metric, at);
-    while (row && is_reason && row->max <= 0)
-        row = key_next_row(rows, arm, metric, at);
+    const struct row *row = key_next_row(rows, arm, metric->name, at);
+    while (row && metric->only_held && row->max <= 0)
+        row = key_next_row(rows, arm, metric->name, at);
     return row;
 }
 
@@ -144,14 +130,14 @@ struct grid *grid_make(const struct rows *rows, const struct arm *arm,
                        const struct bench_metric *metric)
 {
     size_t at = 0, n = 0;
-    while (next_shown(rows, arm, metric->name, &at))
+    while (next_shown(rows, arm, metric, &at))
         n++;
     struct grid *grid = new_grid(metric, n);
     if (!grid)
         return NULL;
     at = 0;
     while (grid->n < n)
-        grid->row[grid->n++] = next_shown(rows, arm, metric->name, &at);
+        grid->row[grid->n++] = next_shown(rows, arm, metric, &at);
     if (n > 1)
         lay_out(grid);
     return grid;
@@ -161,7 +147,7 @@ struct grid *grid_make(const struct rows *rows, const struct arm *arm,
 static char *part_of(const struct row *row, const char *part, char value[static VALUE_KEY_MAX])
 {
     char key[VALUE_KEY_MAX];
-    if (!key_get(grid_key(row, key), part, value))
+    if (!key_get(key_shown(row, key), part, value))
         value[0] = '\0';
     return value;
 }
@@ -219,7 +205,7 @@ bool grid_find_split(const struct grid *grid, char part[static VALUE_KEY_MAX])
     bool mixed = false;
     if (grid->n < 2 || grid->across[0] || grid_is_pair(grid->row[0]))
         return false;
-    (void)grid_key(grid->row[0], key);
+    (void)key_shown(grid->row[0], key);
     for (unsigned i = 0; key_part(key, i, name, value); i++)
         mixed = mixed || count_splits(grid, name) == 0;
     for (unsigned i = 0; key_part(key, i, name, value); i++) {

@@ -51,16 +51,3 @@ bool number_in_title(const struct result *result, const struct arm *arm, const c
     const struct opt *opt = opts_find(arm->bench->opts, part);
     return opt && arm_option_differs(result, arm, opt);
 }
-
-bool number_is_quiet(const char *metric)
-{
-    static const char *const quiet[] = {
-        "bandwidth_best",   "array_bytes",    "node_bytes",      "set_bytes",
-        "page_share",       "victim_time",    "aggressor_bytes", "pages_on_node",
-        "pair_latency_min", "buffer_on_node", "shape_bandwidth",
-    };
-    for (size_t i = 0; i < sizeof(quiet) / sizeof(quiet[0]); i++)
-        if (strcmp(quiet[i], metric) == 0)
-            return true;
-    return false;
-}

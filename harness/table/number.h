@@ -23,7 +23,4 @@ const char *number_unit(const char *unit);
 /* Whether the arm's title says that part of its keys already: "loaded_latency, inject r". */
 bool number_in_title(const struct result *result, const struct arm *arm, const char *part);
 
-/* About the measurement, or near another value that is shown: only in rows.csv. */
-bool number_is_quiet(const char *metric);
-
 #endif

@@ -18,7 +18,8 @@ struct retention {
     const struct rows *rows;
     FILE *out;
     bool color;
-    const struct arm *idle; /* the team without the load */
+    const struct arm *idle;            /* the team without the load */
+    const struct bench_metric *metric; /* that a load takes from */
 };
 
 static double median(const struct row *row)
@@ -44,11 +45,11 @@ static const char *label_of(const struct retention *r, const char *key, char *bu
     (void)snprintf(rest, sizeof(rest), "%s", key);
     drop_choices(r, rest);
     if (isnan(bytes))
-        return key_say(NULL, NULL, rest, buf, size);
+        return key_say(r->idle->bench, rest, buf, size);
     key_drop(rest, "size");
     (void)units_format_bytes((uint64_t)bytes, text, sizeof(text));
     (void)snprintf(buf, size, "%s%s%s", text, rest[0] ? " " : "",
-                   key_say(NULL, NULL, rest, name, sizeof(name)));
+                   key_say(r->idle->bench, rest, name, sizeof(name)));
     return buf;
 }
 
@@ -83,26 +84,17 @@ static void print_block(const struct retention *r, const struct arm *const *arms
     for (size_t i = 0; i < n; i++)
         (void)fprintf(r->out, "%*s%*s", VALUE, "", KEPT, "kept");
     (void)fputc('\n', r->out);
-    for (const struct row *row;
-         (row = key_next_row(r->rows, r->idle, r->idle->bench->retained, &at));) {
+    for (const struct row *row; (row = key_next_row(r->rows, r->idle, r->metric->name, &at));) {
         char key[VALUE_KEY_MAX], label[96];
         (void)key_copy(row, key);
         (void)fprintf(r->out, "%-*.*s", LABEL, LABEL, label_of(r, key, label, sizeof(label)));
         print_number(r, row->median);
         for (size_t i = 0; i < n; i++) {
-            print_number(r, median(key_find_row(r->rows, arms[i], r->idle->bench->retained, key)));
+            print_number(r, median(key_find_row(r->rows, arms[i], r->metric->name, key)));
             print_kept(r, median(key_find_row(r->rows, arms[i], "retention", key)));
         }
         (void)fputc('\n', r->out);
     }
-}
-
-static const char *unit_of(const struct bench *bench)
-{
-    for (const struct bench_metric *metric = bench->metrics; metric && metric->name; metric++)
-        if (strcmp(metric->name, bench->retained) == 0)
-            return metric->unit;
-    return "";
 }
 
 /* "collective (allreduce, float, queue 1), 4 workers: latency, us": choices, and what differs. */
@@ -121,7 +113,7 @@ static void print_title(const struct retention *r)
     }
     (void)fprintf(r->out, "\n%s%s%s%s, %u worker%s: %s, %s%s\n", r->color ? "\033[1m" : "",
                   bench->name, choices, used ? ")" : "", r->idle->slots,
-                  r->idle->slots == 1 ? "" : "s", bench->retained, unit_of(bench),
+                  r->idle->slots == 1 ? "" : "s", r->metric->name, r->metric->unit,
                   r->color ? "\033[0m" : "");
 }
 
@@ -148,8 +140,9 @@ int retention_print(const struct analysis *analysis, FILE *out, bool color)
     int rc = 0;
     for (size_t i = 0; i < result->narms && !rc; i++) {
         const struct arm *arm = &result->arms[i];
-        const struct retention r = {analysis, result, &analysis->rows, out, color, arm};
-        if (arm->alone && arm->bench->together && arm->bench->retained)
+        const struct retention r = {analysis, result, &analysis->rows,       out,
+                                    color,    arm,    bench_kept(arm->bench)};
+        if (arm->alone && arm->bench->together && r.metric)
             rc = print_team(&r);
     }
     return rc;

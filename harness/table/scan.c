@@ -261,7 +261,7 @@ static int print_grids(struct values *values)
     for (int pass = 0; pass < 2 && !rc; pass++) {
         const struct bench_metric *metric = values->arm->bench->metrics;
         for (uint64_t bit = 1; metric && metric->name && !rc; metric++, bit <<= 1) {
-            if (number_is_quiet(metric->name) || values->told & bit)
+            if (metric->quiet || values->told & bit)
                 continue;
             struct grid *grid = grid_make(values->rows, values->arm, metric);
             rc = grid ? visit(values, grid, pass ? print_one : widen_label) : -ENOMEM;
@@ -279,7 +279,7 @@ static const struct arm_rounds *rounds_of(const struct values *values)
 static void name_arm(const struct values *values, char *buf, size_t size)
 {
     char what[96];
-    (void)key_say(values->result, values->arm, "", what, sizeof(what));
+    (void)key_say_arm(values->result, values->arm, "", what, sizeof(what));
     (void)snprintf(buf, size, "%s%s%s", values->arm->bench->name, what[0] ? ", " : "", what);
 }
 
@@ -304,7 +304,7 @@ static int print_block(struct values *values)
 static bool stands_beside_idle(const struct rows *rows, const struct arm *arm)
 {
     size_t at = 0;
-    return arm->bench->retained && key_next_row(rows, arm, "retention", &at);
+    return bench_kept(arm->bench) && key_next_row(rows, arm, "retention", &at);
 }
 
 int scan_print(const struct result *result, const struct rows *rows, const struct rounds *rounds,

@@ -54,4 +54,19 @@ expect 0 'plots/loss.svg' "$CONTEND_BINARY" report "$out"
 expect 0 'square' "$CONTEND_FAKE" bench fakescan --rounds 2 --time 0.1 --out "$scratch/scan"
 said=$("$CONTEND_FAKE" bench fakescan --rounds 1 --time 0.1 --out "$scratch/scan" 2>&1)
 [[ $said != *"no plot"* ]] || fail "a scan is told of plots it cannot have: $said"
+
+# A benchmark says how its values are shown: this one has a figure, and one that only rows.csv has.
+[[ $said != *doubt* ]] || fail "a quiet metric is in the table: $said"
+grep -q ',doubt,ratio,' "$scratch/scan/rows.csv" || fail "a quiet metric is not in rows.csv"
+squares=$scratch/scan/plots/squares
+grep -q 'squares of small numbers' "$squares.svg" || fail "no figure of a benchmark"
+[ "$(head -1 "$squares.dat")" = '# contend line_chart' ] || fail "squares.dat does not say what draws it"
+cp "$squares.svg" "$scratch/first.svg"
+rm "$squares".{svg,png}
+expect 0 'scan/plots/squares.svg, squares.png' "$CONTEND_FAKE" report "$scratch/scan"
+cmp -s "$squares.svg" "$scratch/first.svg" || fail "drawn again, the figure of a benchmark is another"
+expect 0 'squares.svg' "$CONTEND_BINARY" report "$scratch/scan" # which has no such benchmark
+expect 0 'replacing the earlier run' "$CONTEND_BINARY" bench mem_bandwidth --rounds 1 --time 0.2 --no-plots \
+    --out "$scratch/scan"
+[ "$(ls "$scratch/scan/plots")" = bandwidth.dat ] || fail "figures of a replaced run: $(ls "$scratch/scan/plots")"
 finish

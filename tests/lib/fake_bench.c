@@ -133,22 +133,39 @@ static const struct bench fake = {
     .teardown = fake_teardown,
 };
 
-/* Emits, for a = 0 to 2, the square of a, and how many CPUs it was told of. */
+/* Emits, for a = 0 to 2, the square of a, how many CPUs it was told of, and what nobody asks for.
+ */
 static int fake_scan_run(struct bench_ctx *ctx)
 {
     int rc = bench_emit(ctx, 1, ctx->machine->ncpus, "%s", "");
     for (int a = 0; a < 3 && !rc; a++)
         rc = bench_emit(ctx, 0, a * a, "a=%d", a);
-    return rc;
+    return rc ? rc : bench_emit(ctx, 2, 0.5, "%s", "");
 }
 
 static const struct bench_metric fake_metrics[] = {
-    {"square", "count", "none"}, {"cpus", "count", "higher"}, {.name = NULL}};
+    {"square", "count", "none"},
+    {"cpus", "count", "higher"},
+    {"doubt", "ratio", "none", .quiet = true},
+    {.name = NULL},
+};
+
+static const struct bench_figure fake_figures[] = {
+    {.name = "squares",
+     .kind = FIGURE_LINES,
+     .metric = "square",
+     .title = "squares of small numbers",
+     .how = "Known before",
+     .x = {"number", "a"},
+     .y = {"square (count)"}},
+    {.name = NULL},
+};
 
 static const struct bench fake_scan = {
     .name = "fakescan",
     .summary = "emits values as a scan does",
     .metrics = fake_metrics,
+    .figures = fake_figures,
     .setup = fake_setup_nothing,
     .scan = fake_scan_run,
 };
@@ -193,8 +210,8 @@ static int fake_team_run(struct bench_ctx *ctx)
     return bench_emit(ctx, 0, 1 + sum, "ranks=%u", ctx->peers->size);
 }
 
-static const struct bench_metric fake_team_metrics[] = {{"rank_sum", "count", "lower"},
-                                                        {.name = NULL}};
+static const struct bench_metric fake_team_metrics[] = {
+    {"rank_sum", "count", "lower", .kept = true}, {.name = NULL}};
 
 static const struct bench fake_team = {
     .name = "faketeam",
@@ -203,7 +220,6 @@ static const struct bench fake_team = {
     .params_size = sizeof(struct fake_params),
     .metrics = fake_team_metrics,
     .together = true,
-    .retained = "rank_sum",
     .setup = fake_setup,
     .scan = fake_team_run,
     .check = fake_check,
@@ -224,8 +240,8 @@ static int fake_copies_run(struct bench_ctx *ctx)
     return rc;
 }
 
-static const struct bench_metric fake_copies_metrics[] = {{"copy_bandwidth", "GB/s", "higher"},
-                                                          {.name = NULL}};
+static const struct bench_metric fake_copies_metrics[] = {
+    {"copy_bandwidth", "GB/s", "higher", .peers = PEERS_EQUAL}, {.name = NULL}};
 
 static const struct bench fake_copies = {
     .name = "fakecopies",

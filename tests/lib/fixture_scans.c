@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "bench/registry.h"
 #include "tests/lib/fixture_plots.h"
 #include "tests/lib/fixture_result.h"
 
@@ -242,18 +243,9 @@ static void emit_collective(struct emitter *to)
             const char *place = in_place ? "in" : "out";
             double us = (22 + (1 + 0.1 * in_place) * size / 210e3) * jitter(to, 0.02);
             emit(to, 0, us, "op=allreduce;place=%s;size=%.0f", place, size);
-            emit(to, 1, 1.5 * size / us * 1e-3, "op=allreduce;place=%s;size=%.0f", place, size);
+            emit(to, 2, 1.5 * size / us * 1e-3, "op=allreduce;place=%s;size=%.0f", place, size);
         }
 }
-
-#define METRICS(...)                                                                               \
-    (const struct bench_metric[])                                                                  \
-    {                                                                                              \
-        __VA_ARGS__,                                                                               \
-        {                                                                                          \
-            .name = NULL                                                                           \
-        }                                                                                          \
-    }
 
 static const char *const injects[] = {"r", "rw", NULL};
 static const struct opt loaded_opts[] = {
@@ -263,49 +255,26 @@ static const struct opt loaded_opts[] = {
 };
 static const int64_t loaded_params[][2] = {{0, 0}, {1, 0}};
 
-/* clang-format off */
-static const struct scan {
-    struct bench bench;
+/* Metrics, figures and what keys are called are those of the benchmark. */
+static struct scan {
+    const struct bench *like;
+    const struct opt *opts;
     const void *params;
     void (*emit)(struct emitter *to);
+    struct bench bench; /* made of that */
 } scans[] = {
-    {{.name = "mem_bandwidth", .scan = fixture_no_scan,
-      .metrics = METRICS({"bandwidth", "GB/s", "higher"}, {"bandwidth_best", "GB/s", "higher"},
-                         {"array_bytes", "B", "none"}, {"array_per_cache", "ratio", "none"},
-                         {"page_share", "ratio", "higher"})}, NULL, emit_bandwidth},
-    {{.name = "mem_latency", .scan = fixture_no_scan,
-      .metrics = METRICS({"latency", "ns", "lower"}, {"tlb_cost", "ns", "lower"},
-                         {"cache_size", "B", "none"}, {"cache_size_reported", "B", "none"},
-                         {"page_share", "ratio", "higher"})}, NULL, emit_latency},
-    {{.name = "loaded_latency", .scan = fixture_no_scan, .opts = loaded_opts,
-      .metrics = METRICS({"loaded_latency", "ns", "lower"}, {"loaded_bandwidth", "GB/s", "higher"},
-                         {"knee_bandwidth", "GB/s", "higher"}, {"retention", "ratio", "higher"},
-                         {"set_bytes", "B", "none"})}, loaded_params[0], emit_loaded},
-    {{.name = "loaded_latency", .scan = fixture_no_scan}, loaded_params[1], emit_loaded},
-    {{.name = "numa_matrix", .scan = fixture_no_scan,
-      .metrics = METRICS({"node_bandwidth", "GB/s", "higher"}, {"node_latency", "ns", "lower"},
-                         {"pages_on_node", "ratio", "higher"})}, NULL, emit_numa},
-    {{.name = "core_to_core", .scan = fixture_no_scan,
-      .metrics = METRICS({"pair_latency", "ns", "lower"}, {"pair_latency_min", "ns", "lower"},
-                         {"parallel_disturbance", "ratio", "none"})}, NULL, emit_pairs},
-    {{.name = "smt_pairs", .scan = fixture_no_scan,
-      .metrics = METRICS({"pair_slowdown", "ratio", "lower"})}, NULL, emit_smt},
-    {{.name = "false_sharing", .scan = fixture_no_scan,
-      .metrics = METRICS({"write_rate", "Mops/s", "higher"},
-                         {"slowdown_vs_padded", "ratio", "lower"})}, NULL, emit_sharing},
-    {{.name = "cache_thrash", .scan = fixture_no_scan,
-      .metrics = METRICS({"victim_time", "s", "lower"}, {"victim_slowdown", "ratio", "lower"},
-                         {"victim_bytes", "bytes", "none"}, {"aggressor_bytes", "bytes", "none"})},
-     NULL, emit_thrash},
-    {{.name = "gpu_copy", .scan = fixture_no_scan,
-      .metrics = METRICS({"copy_bandwidth", "GB/s", "higher"}, {"copy_shared", "ratio", "higher"},
-                         {"copy_latency", "us", "lower"}, {"peer_access", "count", "none"},
-                         {"copy_size", "B", "none"})}, NULL, emit_copies},
-    {{.name = "collective", .scan = fixture_no_scan, .needs = NEED_COLLECTIVE,
-      .metrics = METRICS({"collective_latency", "us", "lower"},
-                         {"collective_busbw", "GB/s", "higher"})}, NULL, emit_collective},
+    {&bench_mem_bandwidth, NULL, NULL, emit_bandwidth},
+    {&bench_mem_latency, NULL, NULL, emit_latency},
+    {&bench_loaded_latency, loaded_opts, loaded_params[0], emit_loaded},
+    {&bench_loaded_latency, loaded_opts, loaded_params[1], emit_loaded},
+    {&bench_numa_matrix, NULL, NULL, emit_numa},
+    {&bench_core_to_core, NULL, NULL, emit_pairs},
+    {&bench_smt_pairs, NULL, NULL, emit_smt},
+    {&bench_false_sharing, NULL, NULL, emit_sharing},
+    {&bench_cache_thrash, NULL, NULL, emit_thrash},
+    {&bench_gpu_copy, NULL, NULL, emit_copies},
+    {&bench_collective, NULL, NULL, emit_collective},
 };
-/* clang-format on */
 enum { SCANS = sizeof(scans) / sizeof(scans[0]) };
 
 static void add_round(const struct fixture_scan_machine *machine, const struct scan *scan,
@@ -340,13 +309,27 @@ static void add_round(const struct fixture_scan_machine *machine, const struct s
     scan->emit(&to);
 }
 
-static void add_arm(const struct fixture_scan_machine *machine, const struct scan *scan,
+/* As the benchmark, but with parameters of its own, and without a need for GPUs. */
+static const struct bench *imitate(struct scan *scan)
+{
+    const struct bench *like = scan->like;
+    scan->bench = (struct bench){.name = like->name,
+                                 .needs = like->needs & NEED_COLLECTIVE,
+                                 .opts = scan->opts,
+                                 .metrics = like->metrics,
+                                 .figures = like->figures,
+                                 .sayings = like->sayings,
+                                 .scan = fixture_no_scan};
+    return &scan->bench;
+}
+
+static void add_arm(const struct fixture_scan_machine *machine, struct scan *scan,
                     struct result *result)
 {
     struct arm *arm = &result->arms[result->narms++];
     /* The second arm of a benchmark is one of the same with other parameters. */
-    const struct scan *first = scan->bench.metrics ? scan : scan - 1;
-    *arm = (struct arm){.bench = &first->bench,
+    struct scan *first = scan > scans && scan[-1].like == scan->like ? scan - 1 : scan;
+    *arm = (struct arm){.bench = imitate(first),
                         .params = scan->params,
                         .placement = PLACE_NONE,
                         .workers = 1,
@@ -378,7 +361,7 @@ void fixture_scans_make(const struct fixture_scan_machine *machine, const char *
     };
     assert(result->arms);
     for (size_t i = 0; i < SCANS; i++)
-        if ((!only || strstr(only, scans[i].bench.name)) &&
+        if ((!only || strstr(only, scans[i].like->name)) &&
             (machine->gpus || scans[i].emit != emit_copies))
             add_arm(machine, &scans[i], result);
 }

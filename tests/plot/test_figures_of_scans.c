@@ -11,8 +11,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include "bench/registry.h"
 #include "harness/plot/figures.h"
 #include "harness/plot/gnuplot.h"
 #include "tests/lib/fixture_dir.h"
@@ -256,24 +258,99 @@ static void test_scans_copies_of_other_machines(void **state)
     }
 }
 
-/* Heat maps of earlier versions have as many columns as lines, and do not say so. */
-static void test_redraw_heat_map_without_columns(void **state)
+#define HEAT_LINE "# contend heat_map\n"
+static const char heat_data[] =
+    HEAT_LINE " \"title\" \"how\" \"\" 2 1 9 1 \"GB/s\" \"x\" \"y\" 2\n\n\n"
+              "0 \"5\" \"5\"\n1 \"7\" \"7\"\n\n\n"
+              "0 -1 NaN \"\"\n0 0 2 \"2\"\n\n\n2 3\n9 1\n\n\n";
+
+static void put_file(int dir_fd, const char *name, const char *text)
+{
+    int fd = openat(dir_fd, name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    assert_true(fd >= 0);
+    assert_int_equal(write(fd, text, strlen(text)), strlen(text));
+    (void)close(fd);
+}
+
+/* A benchmark that this program does not have is drawn by what its data say, and goes as others. */
+static void test_redraw_figure_of_another_version(void **state)
 {
     (void)state;
-    static const char old[] = "\"title\" \"how\" \"\" 2 1 9 1 \"GB/s\" \"x\" \"y\"\n\n\n"
-                              "0 \"5\"\n1 \"7\"\n\n\n0 -1 NaN \"\"\n0 0 2 \"2\"\n\n\n"
-                              "2 3\n9 1\n\n\n";
     struct err err = {0};
     char names[200] = "";
     plot(&fixture_server, "numa_matrix");
     int fd = openat(fixture_dir_fd, "plots", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    int file = openat(fd, "numa_latency.dat", O_WRONLY | O_TRUNC | O_CLOEXEC);
-    assert_int_equal(write(file, old, sizeof(old) - 1), sizeof(old) - 1);
-    (void)close(file);
+    put_file(fd, "later_2.dat", heat_data);
+    put_file(fd, "half.dat.tmp", HEAT_LINE);
     assert_int_equal(figures_redraw(fd, NULL, note, names, &err), 0);
-    fixture_assert_drawn("numa_latency", 1350);
-    fixture_assert_svg_has("numa_latency", ">7<");
+    assert_string_equal(names, "later_2 numa_bandwidth numa_latency ");
+    fixture_assert_drawn("later_2", 1350);
+    fixture_assert_svg_has("later_2", ">7<");
+    figures_remove(fixture_dir_fd);
+    assert_int_equal(faccessat(fixture_dir_fd, "plots", F_OK, 0), -1);
     (void)close(fd);
+}
+
+/* Names that are none of ours never come near gnuplot, and files that are not stay. */
+static void test_redraw_leaves_alone_what_is_not_ours(void **state)
+{
+    (void)state;
+    static const char *const names[] = {
+        "a'.system('touch pwned').'.dat",
+        "a\"`touch pwned`.dat",
+        "a\nsystem 'touch pwned'.dat",
+        "a b.dat",
+        "Upper.dat",
+        "a.b.dat",
+        "heat.data",
+        ".dat",
+        "a_name_that_is_longer_than_that_of_any_figure_of_ours.dat"};
+    static const char *const texts[] = {"",
+                                        "# contend",
+                                        "# contend heat_map",
+                                        "# contend heat_map2\n",
+                                        "# contend common\n",
+                                        " \"title\" \"how\" \"\" 2 1 9 1\n"};
+    struct err err = {0};
+    char drawn[200] = "";
+    assert_int_equal(mkdirat(fixture_dir_fd, "plots", 0777), 0);
+    int fd = openat(fixture_dir_fd, "plots", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+        put_file(fd, names[i], heat_data);
+    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
+        put_file(fd, (char[]){(char)('a' + (int)i), '.', 'd', 'a', 't', 0}, texts[i]);
+    assert_int_equal(symlinkat("Upper.dat", fd, "link.dat"), 0);
+    assert_int_equal(mkfifoat(fd, "fifo.dat", 0666), 0);
+    assert_int_equal(mkdirat(fd, "directory.dat", 0777), 0);
+    assert_int_equal(figures_redraw(fd, NULL, note, drawn, &err), -ENODATA);
+    figures_remove(fixture_dir_fd);
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+        assert_int_equal(faccessat(fd, names[i], F_OK, 0), 0);
+    assert_int_equal(faccessat(fd, "fifo.dat", F_OK, 0), 0);
+    assert_int_equal(faccessat(fd, "f.dat", F_OK, 0), 0);
+    assert_int_equal(faccessat(fd, "pwned", F_OK, 0), -1);
+    (void)close(fd);
+}
+
+/* Their files stand beside each other. */
+static void test_names_of_figures_are_fit_and_unique(void **state)
+{
+    (void)state;
+    const char *names[100] = {"occupancy", "step_time", "efficiency", "loss"};
+    size_t n = 4;
+    for (const struct bench *const *bench = bench_registry; *bench; bench++)
+        for (const struct bench_figure *figure = (*bench)->figures; figure && figure->name;
+             figure++) {
+            assert_in_range(strspn(figure->name, "abcdefghijklmnopqrstuvwxyz0123456789_"), 1,
+                            FIGURE_NAME_MAX - 1);
+            assert_int_equal(strspn(figure->name, "abcdefghijklmnopqrstuvwxyz0123456789_"),
+                             strlen(figure->name));
+            for (size_t i = 0; i < n; i++)
+                assert_string_not_equal(names[i], figure->name);
+            assert_true(n < sizeof(names) / sizeof(names[0]));
+            names[n++] = figure->name;
+        }
+    assert_in_range(n, 5, 99);
 }
 
 static void test_scans_smt_noise_stays_dark(void **state)
@@ -377,7 +454,9 @@ int main(void)
         IN_DIRECTORY(test_scans_heat_map_is_not_spoilt_by_one_pair),
         IN_DIRECTORY(test_scans_copies_of_four_gpus),
         IN_DIRECTORY(test_scans_copies_of_other_machines),
-        IN_DIRECTORY(test_redraw_heat_map_without_columns),
+        IN_DIRECTORY(test_redraw_figure_of_another_version),
+        IN_DIRECTORY(test_redraw_leaves_alone_what_is_not_ours),
+        cmocka_unit_test(test_names_of_figures_are_fit_and_unique),
         IN_DIRECTORY(test_scans_smt_noise_stays_dark),
         IN_DIRECTORY(test_scans_256_cpus),
         IN_DIRECTORY(test_scans_one_round_has_no_intervals),

@@ -23,14 +23,24 @@
 enum { ROUNDS = 3, RANKS = 2 };
 
 static const struct bench_metric team_metrics[] = {
-    {"wait", "us", "lower"}, {"rate", "GB/s", "higher"}, {.name = NULL}};
+    {"wait", "us", "lower", .kept = true}, {"rate", "GB/s", "higher"}, {.name = NULL}};
+
+static const struct bench_figure team_figures[] = {
+    {.name = "retention",
+     .kind = FIGURE_LINES,
+     .metric = "retention",
+     .title = "what is kept",
+     .x = {"size (bytes, log scale)", "size", .log = true, .bytes = true},
+     .y = {"share of the idle speed (ratio, log scale)", .log = true}},
+    {.name = NULL},
+};
 
 static const struct bench team = {
     .name = "team",
     .metrics = team_metrics,
+    .figures = team_figures,
     .scan = fixture_no_scan,
     .together = true,
-    .retained = "wait",
 };
 static const struct bench load = {.name = "load", .ops_unit = "items"};
 
@@ -112,7 +122,7 @@ static void test_retention_is_paired_by_round(void **state)
     fixture_result_free(&result);
 }
 
-static void test_retention_is_of_the_retained_metric_under_load_only(void **state)
+static void test_retention_is_of_the_kept_metric_under_load_only(void **state)
 {
     (void)state;
     struct result result;
@@ -275,7 +285,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_retention_is_paired_by_round),
-        cmocka_unit_test(test_retention_is_of_the_retained_metric_under_load_only),
+        cmocka_unit_test(test_retention_is_of_the_kept_metric_under_load_only),
         cmocka_unit_test(test_retention_skips_rounds_without_their_idle_half),
         cmocka_unit_test(test_retention_is_as_noisy_as_its_idle_half),
         cmocka_unit_test(test_retention_table_says_what_is_kept),

@@ -151,6 +151,35 @@ static void test_table_values_unknown_metrics_print_too(void **state)
     fixture_result_free(&result);
 }
 
+/* Reasons that never held, and what is about the measurement. */
+static void test_table_values_leave_out_what_the_metric_says(void **state)
+{
+    (void)state;
+    static const struct bench_metric metrics[] = {{"share", "ratio", "lower", .only_held = true},
+                                                  {"doubt", "ratio", "none", .quiet = true},
+                                                  {.name = NULL}};
+    static const struct bench bench = {
+        .name = "reasons", .metrics = metrics, .scan = fixture_no_scan};
+    struct result result;
+    fixture_scans_make(&fixture_vm, "false_sharing", &result);
+    result.arms[0].bench = &bench;
+    for (unsigned round = 0; round < fixture_vm.rounds; round++) {
+        struct worker_result *worker = result.arms[0].observations[round].workers;
+        for (size_t i = 0; i < worker->nvalues; i++) {
+            struct value *value = &worker->values[i];
+            (void)snprintf(value->key, VALUE_KEY_MAX, "reason=r%zu", i);
+            value->value = i == 2 ? 0.25 : 0;
+        }
+    }
+    assert_int_equal(result.arms[0].observations[0].workers[0].values[2].metric, 0);
+    char *text = print_result(&result);
+    assert_says(text, "\nshare 0.25 (reason r2)\n");
+    assert_null(strstr(text, "r0"));
+    assert_null(strstr(text, "doubt"));
+    free(text);
+    fixture_result_free(&result);
+}
+
 /* What the fixture measured in place becomes another operation, of its `keep` smallest sizes. */
 static char *print_two_operations(unsigned keep)
 {
@@ -207,6 +236,7 @@ int main(void)
         cmocka_unit_test(test_table_values_names_what_differs),
         cmocka_unit_test(test_table_values_say_what_failed),
         cmocka_unit_test(test_table_values_unknown_metrics_print_too),
+        cmocka_unit_test(test_table_values_leave_out_what_the_metric_says),
         cmocka_unit_test(test_table_values_a_line_a_size),
         cmocka_unit_test(test_table_values_few_sizes_side_by_side),
     };

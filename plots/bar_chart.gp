@@ -1,10 +1,13 @@
-# bandwidth.dat: block 0: title, subtitle, footnote, number of operations, of bars each, upper end of
-# the axis (GB/s).
-# Block 1: 1 operation, 2 its name. Block 2: 1 place of the bar, 2 its name. Block 3, one line a bar:
-# 1 operation, 2 place, 3 GB/s, 4 ci_low, 5 ci_high, 6 GB/s as text.
+# Bars, some at each place. `figure` names the file
+# (`gnuplot -e "figure='bandwidth'" common.gp bar_chart.gp`).
+#
+# <figure>.dat: block 0: title, subtitle, footnote, texts of the x and the y axis, number of places, of
+# bars each, upper end of the y axis.
+# Block 1: 1 place, 2 its name. Block 2: 1 number of the bar at its place, 2 its name. Block 3, one line
+# a bar: 1 place, 2 number, 3 value, 4 ci_low, 5 ci_high, 6 value as text.
 
-data = data_of("bandwidth")
-stats data index 0 using (title_text = strcol(1), subtitle_text = strcol(2), footnote_text = strcol(3), ops = int($4), bars = int($5), y_end = $6, 0) nooutput
+data = data_of(figure)
+stats data index 0 using (title_text = strcol(1), subtitle_text = strcol(2), footnote_text = strcol(3), x_text = strcol(4), y_text = strcol(5), places = int($6), bars = int($7), y_end = $8, 0) nooutput
 array name[bars]
 stats data index 2 using ($1 >= 0 ? name[int($1) + 1] = strcol(2) : 0, 0) nooutput
 
@@ -18,7 +21,7 @@ top = 80 + 24 * ((bars + 3) / 4)
 bar = 0.84 / bars
 
 do for [kind in kinds] {
-    eval open_figure(kind, "bandwidth", width, height)
+    eval open_figure(kind, figure, width, height)
     eval heading
     do for [i = 0:bars - 1] {
         eval key_box(11 + i, 86 + 225 * (i % 4), 74 + 24 * (i / 4), shade(i), "")
@@ -29,13 +32,13 @@ do for [kind in kinds] {
     set tmargin at screen from_top(top)
     set bmargin at screen (62.0 + foot) / height
     unset key
-    set xrange [-0.5:ops - 0.5]
+    set xrange [-0.5:places - 0.5]
     set yrange [0:y_end]
-    set xlabel "operation (on arrays of 8-byte numbers)" offset 0, 0.3
-    set ylabel "bandwidth (GB/s)"
+    set xlabel x_text offset 0, 0.3
+    set ylabel y_text
     set xtics ()
     set grid ytics lc rgb faint lt 1 lw 1
-    left(op, place) = op - 0.42 + place * bar
+    left(place, i) = place - 0.42 + i * bar
     plot data index 1 using 1:(NaN):xtic(2) with points, \
          for [i = 0:bars - 1] "" index 3 using ($2 == i ? left($1, i) + bar / 2 : NaN):(0):\
              (left($1, i)):(left($1, i) + bar * 0.94):(0):3 with boxxyerror \

@@ -1,0 +1,184 @@
+/* Figures of the kind FIGURE_LINES: one panel with a line for each key, or a panel for each rest.
+ */
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "harness/plot/dat.h"
+#include "harness/plot/marks.h"
+#include "harness/plot/names.h"
+#include "harness/plot/series.h"
+
+enum { LINES_MOST = 6, LABEL_MOST = 60 };
+
+struct chart {
+    struct series_list list; /* what is drawn */
+    size_t left_out;         /* lines for which there is no room */
+    struct names panels, names;
+    double x[2], y[2]; /* ends of the axes */
+};
+
+/* False where there is no room for the line. */
+static bool place(const struct figure_data *data, struct series *series, struct chart *chart)
+{
+    char own[VALUE_KEY_MAX], rest[VALUE_KEY_MAX], text[NAMES_TEXT];
+    series_split(data->figure, series->key, own, rest);
+    series->panel = names_place(&chart->panels, key_say(data->bench, rest, text, sizeof(text)));
+    if (data->figure->series[0])
+        series->name = names_place(&chart->names, key_say(data->bench, own, text, sizeof(text)));
+    else if (chart->names.n < LINES_MOST)
+        series->name = names_add(&chart->names,
+                                 key_say_arm(data->result, series->arm, own, text, sizeof(text)));
+    else
+        return false;
+    return series->panel < NAMES_MOST && series->name < NAMES_MOST;
+}
+
+static void place_all(const struct figure_data *data, struct chart *chart)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < chart->list.n; i++) {
+        struct series *series = &chart->list.series[i];
+        if (place(data, series, chart))
+            chart->list.series[n++] = *series;
+        else
+            free(series->points);
+    }
+    chart->left_out = chart->list.n - n;
+    chart->list.n = n;
+}
+
+/* fmin and fmax pass over what is not a number, such as an interval over one round. */
+static void hold(double ends[static 2], double value)
+{
+    ends[0] = fmin(ends[0], value);
+    ends[1] = fmax(ends[1], value);
+}
+
+/* A linear axis has room at its ends, but not below zero where that is one. */
+static void stretch(const struct figure_axis *axis, double room, double ends[static 2])
+{
+    if (axis->log)
+        return;
+    hold(ends, axis->from);
+    hold(ends, 1.1 * axis->from);
+    double more = room * (ends[1] - ends[0]);
+    ends[1] += more;
+    if (ends[0] < 0 || axis->from > 0)
+        ends[0] -= more;
+}
+
+static bool is_axis(const struct figure_axis *axis, const double ends[static 2])
+{
+    return isfinite(ends[0]) && isfinite(ends[1]) && (!axis->log || ends[0] > 0);
+}
+
+/* -ENODATA where the values make no axes. */
+static int find_ends(const struct figure_data *data, struct chart *chart, struct err *err)
+{
+    const struct bench_figure *figure = data->figure;
+    chart->x[0] = chart->y[0] = INFINITY;
+    chart->x[1] = chart->y[1] = -INFINITY;
+    for (size_t i = 0; i < chart->list.n; i++)
+        for (size_t k = 0; k < chart->list.series[i].n; k++) {
+            const struct series_point *point = &chart->list.series[i].points[k];
+            hold(chart->x, point->x);
+            hold(chart->y, point->row->median);
+            hold(chart->y, point->row->ci_low);
+            hold(chart->y, point->row->ci_high);
+        }
+    if (!is_axis(&figure->x, chart->x) || !is_axis(&figure->y, chart->y))
+        return err_set(err, -ENODATA, "no value of %s fits its axes", figure->metric);
+    stretch(&figure->x, 0.05, chart->x);
+    stretch(&figure->y, 0.12, chart->y);
+    if (!(chart->x[0] < chart->x[1]) && !figure->series[0])
+        return err_set(err, -ENODATA, "one %s makes no line", figure->x.part);
+    if (figure->y.log) {
+        chart->y[0] = dat_round_125(chart->y[0] / 1.02, false);
+        chart->y[1] = dat_round_125(chart->y[1] * 1.02, true);
+    }
+    return 0;
+}
+
+static void put_heading(const struct figure_data *data, const struct chart *chart, FILE *out)
+{
+    const struct bench_figure *figure = data->figure;
+    const struct arm *arm = chart->list.series[0].arm;
+    bool nccl = arm_device(data->result, arm) == DEVICE_NCCL;
+    const char *what = figure->how ? figure->how : nccl ? "Over NCCL" : "Over MPI on the CPUs";
+    const char *note = figure->note ? figure->note : "";
+    char how[160], rest[160];
+    (void)snprintf(rest, sizeof(rest), "%s", note);
+    if (chart->left_out)
+        (void)snprintf(rest, sizeof(rest), "%zu more lines are in rows.csv%s%s", chart->left_out,
+                       note[0] ? ". " : "", note);
+    dat_put_figure_heading(data, arm, dat_say_rounds(data, what, how, sizeof(how)), rest, out);
+    dat_put_text(out, figure->x.label, LABEL_MOST);
+    dat_put_text(out, figure->y.label, LABEL_MOST);
+    (void)fprintf(out, " %zu %zu %zu %d %d %d %.9g %.9g %.9g %.9g %.9g\n", chart->panels.n,
+                  chart->names.n, chart->list.n, figure->x.log, figure->x.bytes, figure->y.log,
+                  chart->x[0], chart->x[1], chart->y[0], chart->y[1], figure->y.from);
+    dat_end_block(out);
+}
+
+static void put_places(const struct chart *chart, FILE *out)
+{
+    dat_start_block(out, "-1 0 0");
+    for (size_t i = 0; i < chart->list.n; i++)
+        (void)fprintf(out, "%zu %zu %zu\n", i, chart->list.series[i].panel,
+                      chart->list.series[i].name);
+    dat_end_block(out);
+}
+
+static void put_crosses(const struct figure_data *data, const struct chart *chart, FILE *out)
+{
+    const char *metric = data->figure->cross.metric, *what = data->figure->cross.text;
+    dat_start_block(out, "NaN NaN \"\"");
+    for (size_t i = 0; metric && i < chart->list.n; i++) {
+        const struct series *series = &chart->list.series[i];
+        const struct row *row = key_find_row(data->rows, series->arm, metric, series->key);
+        char text[64];
+        if (!row)
+            continue;
+        (void)snprintf(text, sizeof(text), "%s: %.3g %s", what, row->median, row->unit);
+        (void)fprintf(out, "%.9g %.9g", row->median,
+                      data->figure->cross.rise * series->points[0].row->median);
+        dat_put_text(out, text, sizeof(text));
+        (void)fputc('\n', out);
+    }
+    dat_end_block(out);
+}
+
+static void put_points(const struct series *series, FILE *out)
+{
+    dat_start_block(out, "NaN NaN NaN NaN");
+    for (size_t i = 0; i < series->n; i++) {
+        const struct row *row = series->points[i].row;
+        (void)fprintf(out, "%.9g %.9g %.9g %.9g\n", series->points[i].x, row->median, row->ci_low,
+                      row->ci_high);
+    }
+    dat_end_block(out);
+}
+
+int figure_lines(const struct figure_data *data, FILE *out, struct err *err)
+{
+    struct chart chart = {0};
+    int rc = series_make(data, &chart.list, err);
+    if (!rc) {
+        place_all(data, &chart);
+        rc = find_ends(data, &chart, err);
+    }
+    if (!rc) {
+        put_heading(data, &chart, out);
+        names_put(&chart.panels, out);
+        names_put(&chart.names, out);
+        put_places(&chart, out);
+        marks_put(data, chart.list.series[0].arm, chart.x, out);
+        put_crosses(data, &chart, out);
+        for (size_t i = 0; i < chart.list.n; i++)
+            put_points(&chart.list.series[i], out);
+    }
+    series_free(&chart.list);
+    return rc;
+}
