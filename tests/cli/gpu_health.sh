@@ -38,8 +38,11 @@ says "! compute mode exclusive"
 says "  MIG on: 2 instances: MIG 1g.18gb, MIG 2g.18gb"
 holds '.gpus[0].health.pcie == {generation: 5, generation_link: 5, generation_gpu: 5, width: 8,
        width_max: 16}'
-holds '[.gpus[0].health.findings[].concern]
-       == ["pcie", "nvlink", "ecc", "memory", "persistence", "compute_mode"]'
+holds '[.gpus[0].health.findings[].id] == ["gpu_pcie", "gpu_nvlink", "gpu_ecc", "gpu_memory",
+       "gpu_persistence", "gpu_compute_mode"]'
+holds '.gpus[0].health.findings[0] == {id: "gpu_pcie", severity: "bad",
+       subject: "GPU 0 (beef:08:00.0)", sentence: "PCIe width is x8 of x16", evidence: null,
+       command: null}'
 holds '.gpus[1].health.findings == []'
 holds '.gpus[2].health.mig.instances[0].uuid == "MIG-fake-100"'
 
