@@ -252,12 +252,13 @@ static void print_topo(const struct topo *topo)
 
 static void print_measured(const struct measured *measured)
 {
+    static const char *const marks[FINDING_SEVERITIES] = {"", "floating", "differs"};
     (void)printf("\nMeasured, %d times\n", SCANS_REPEATS);
-    for (unsigned i = 0; i < measured->nfindings; i++) {
-        const struct measured_finding *finding = &measured->findings[i];
-        const char *mark = finding->disagrees ? "differs" : "";
-        text_field(INDENT, finding->state == MEASURED_FLOATING ? "floating" : mark, "%s",
-                   finding->text);
+    for (size_t i = 0; i < measured->findings.n; i++) {
+        const struct finding *finding = &measured->findings.all[i];
+        bool whole = strcmp(finding->subject, MEASURED_MACHINE) == 0;
+        text_field(INDENT, marks[finding->severity], "%s%s%s", whole ? "" : finding->subject,
+                   whole ? "" : " ", finding->sentence);
     }
     if (measured->sibling_pairs)
         (void)printf("\nTo plan on what was measured: contend place --topology measured ...\n");

@@ -9,12 +9,6 @@
 #include "harness/base/stats.h"
 #include "harness/discover/measured_parts.h"
 
-const char *measured_state_name(enum measured_state state)
-{
-    static const char *const names[] = {"stable", "floating", "unconfirmed"};
-    return names[state];
-}
-
 /* Where a metric's value goes; NULL for other metrics. */
 static double *field_of(struct measured_pair *pair, const char *metric)
 {
@@ -289,7 +283,7 @@ static int conclude(struct measured_work *work, struct measured *measured, struc
     if (!rc)
         rc = fill_cpus(work, levels, measured, err);
     if (!rc)
-        rc = measured_tell(&story, measured, err);
+        rc = measured_tell(&story, &measured->findings, err);
     free(levels[0].label);
     free(levels[1].label);
     return rc;
@@ -310,7 +304,7 @@ int measured_find(const struct measured_input *input, struct measured *measured,
 
 void measured_free(struct measured *measured)
 {
-    free(measured->findings);
+    findings_free(&measured->findings);
     free(measured->cpus);
     *measured = (struct measured){0};
 }

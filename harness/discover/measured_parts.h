@@ -7,6 +7,8 @@
 
 #include "harness/discover/measured.h"
 
+enum measured_state { MEASURED_STABLE, MEASURED_FLOATING, MEASURED_UNCONFIRMED };
+
 /* Of one scan, [n][n], symmetrical; NaN = not measured. */
 struct measured_matrices {
     double *latency_ns, *slowdown;
@@ -65,7 +67,7 @@ struct measured_story {
     enum measured_state levels_state;
 };
 
-/* Fills measured->findings. */
-int measured_tell(const struct measured_story *story, struct measured *measured, struct err *err);
+/* Appends to *findings, bad ones and doubts first. -ENOMEM only. */
+int measured_tell(const struct measured_story *story, struct findings *findings, struct err *err);
 
 #endif
