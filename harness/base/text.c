@@ -56,3 +56,11 @@ void text_field(int indent, const char *label, const char *fmt, ...)
     text_wrap(text ? text : "(no memory)", column, indent, stdout);
     free(text);
 }
+
+char *text_one_line(char *text)
+{
+    for (char *at = text; *at; at++)
+        if ((unsigned char)*at < ' ' || *at == 0x7f)
+            *at = ' ';
+    return text;
+}

@@ -16,6 +16,12 @@ void text_wrap(const char *text, int column, int indent, FILE *out);
 void text_field(int indent, const char *label, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 
+/*
+ * Control characters become spaces, so that what a driver or a file says stays in its line, and
+ * commands no terminal. Returns text.
+ */
+char *text_one_line(char *text);
+
 /* "84%", "5.3%", "0.02%" of a share of 1, "-" of NaN, in buf. */
 char *text_percent(double share, char *buf, size_t size);
 

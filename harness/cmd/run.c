@@ -1,6 +1,6 @@
 /*
- * contend run: the main job. Reads top to bottom: options -> topology -> plan -> rounds -> rows ->
- * files -> plots -> table.
+ * contend run: the main job. Reads top to bottom: options -> topology -> plan -> rounds -> verdict
+ * -> files -> plots -> summary.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -14,10 +14,12 @@
 #include "harness/cmd/run_dry.h"
 #include "harness/cmd/run_options.h"
 #include "harness/cmd/run_warn.h"
+#include "harness/cmd/summary.h"
 #include "harness/gpu/state.h"
 #include "harness/job/job_run.h"
 #include "harness/json/rows.h"
 #include "harness/json/value.h"
+#include "harness/judge/verdict.h"
 #include "harness/machine/env.h"
 #include "harness/machine/openmp.h"
 #include "harness/plot/figures.h"
@@ -25,8 +27,6 @@
 #include "harness/store/run_dir.h"
 #include "harness/sys/log.h"
 #include "harness/sys/progress.h"
-#include "harness/table/placements.h"
-#include "harness/table/symmetry_tell.h"
 #include "harness/worker/perf.h"
 #include "version.h"
 
@@ -52,7 +52,6 @@ struct session {
     char job_note[300];
     struct run_setup *setup; /* of the scenario that runs now */
     struct run_dir run_dir;
-    struct symmetry symmetry;
     time_t started;
     bool told, gpus_told;     /* what is to be said about them was said */
     struct findings findings; /* of the GPUs, before anything ran */
@@ -113,7 +112,8 @@ static void note_nccl(const struct result *result, struct environment *environme
         }
 }
 
-static struct run_record make_record(const struct session *s, const char *status, time_t ended)
+static struct run_record make_record(const struct session *s, const char *status, time_t ended,
+                                     const struct verdict *verdict)
 {
     return (struct run_record){
         .status = status,
@@ -125,7 +125,7 @@ static struct run_record make_record(const struct session *s, const char *status
         .env = &s->environment,
         .topo = &s->topo,
         .result = &s->setup->result,
-        .symmetry = &s->symmetry,
+        .verdict = verdict,
         .run_opts = run_option_table,
         .run_options = &s->options,
         .notes = s->notes,
@@ -136,8 +136,12 @@ static struct run_record make_record(const struct session *s, const char *status
 static int write_round(struct session *s, unsigned round, struct err *err)
 {
     struct err why = {0};
-    struct run_record record = make_record(s, "interrupted", 0);
-    int rc = run_dir_round(&s->run_dir, &record, round, &why);
+    struct verdict verdict;
+    int rc = verdict_make(&s->setup->result, &s->topo, &verdict, &why);
+    struct run_record record = make_record(s, "interrupted", 0, &verdict);
+    if (!rc)
+        rc = run_dir_round(&s->run_dir, &record, round, &why);
+    verdict_free(&verdict);
     if (rc) {
         run_drop_round(&s->setup->result, round);
         (void)err_set(err, rc, "round %u is not in the results: %.200s", round + 1, why.msg);
@@ -168,18 +172,26 @@ static int judge(const struct result *result)
     return run_measured_anything(result) ? EXIT_GOOD : EXIT_NOT_RUN;
 }
 
-static void print_rows(const struct session *s)
+/* From the files, as 'contend report' does, and for it: what it prints stands there too. */
+static int print_summary(struct session *s, struct err *err)
 {
-    if (!s->options.json) {
-        bool color = on_terminal(s, STDOUT_FILENO) && !getenv("NO_COLOR");
-        placements_print(&s->setup->result, &s->run_dir.rows, stdout, color);
-        symmetry_tell(&s->symmetry, &s->topo, stdout, color);
+    struct recorded recorded;
+    char *text = NULL;
+    size_t size = 0;
+    int rc = recorded_read(s->run_dir.dir.fd, s->env->benches, &recorded, err);
+    if (!rc)
+        rc = summary_format(&recorded, &text, &size, err);
+    if (!rc)
+        rc = directory_add_summary(&s->run_dir.dir, text, size, err);
+    if (!rc && s->options.json)
+        rc = json_value_print(rows_to_json(&recorded.analysis.rows), 1, err);
+    else if (!rc) {
+        summary_print(&recorded, stdout, on_terminal(s, STDOUT_FILENO) && !getenv("NO_COLOR"));
         (void)printf("\nResults: %s\n", s->run_dir.dir.path);
-        return;
     }
-    struct err err;
-    if (json_value_print(rows_to_json(&s->run_dir.rows), 1, &err))
-        log_error("%s", err.msg);
+    free(text);
+    recorded_free(&recorded);
+    return rc;
 }
 
 static int run_measure(struct session *s, struct err *err)
@@ -203,10 +215,44 @@ static void tell_what_is_there(const struct session *s, bool interrupted)
              s->run_dir.dir.holds_earlier ? " stays as it was" : "");
 }
 
+/* Figures, and what is said on stdout, of a run whose files are whole. Returns the exit code. */
+static int show(struct session *s, const struct verdict *verdict, int code)
+{
+    struct err err = {0};
+    int drawn = 0;
+    if (!s->job.lost[0] && s->setup->result.rounds_done)
+        drawn = figures_draw(&verdict->analysis, s->host, !s->options.no_plots, s->run_dir.dir.fd,
+                             &s->signals, &err);
+    if (drawn == -EINTR)
+        log_info("interrupted while figures were drawn; 'contend report %s' draws them",
+                 s->run_dir.dir.path);
+    else if (drawn)
+        log_warn("no plots: %s", err.msg);
+    if (print_summary(s, &err)) {
+        log_error("%s", err.msg);
+        code = code ? code : EXIT_NOT_RUN;
+    }
+    return drawn == -EINTR ? EXIT_INTERRUPTED : code;
+}
+
+static int write_end(struct session *s, int code, const struct verdict *verdict)
+{
+    struct err err = {0};
+    const char *status = code == EXIT_INTERRUPTED ? "interrupted"
+                         : code == EXIT_GOOD      ? "complete"
+                                                  : "failed";
+    struct run_record record = make_record(s, status, time(NULL), verdict);
+    int rc = run_dir_end(&s->run_dir, &record, &err);
+    if (rc)
+        log_error("%s", err.msg);
+    return rc;
+}
+
 /* Everything after the measuring, whatever its end. Returns the exit code. */
 static int conclude(struct session *s, int rc, const struct err *measured)
 {
     struct err err = {0};
+    struct verdict verdict;
     const struct result *result = &s->setup->result;
     bool interrupted = rc == -EINTR || (rc && s->job.told_to_end);
     int code = interrupted ? EXIT_INTERRUPTED : rc ? EXIT_NOT_RUN : judge(result);
@@ -214,34 +260,21 @@ static int conclude(struct session *s, int rc, const struct err *measured)
         log_error("%s", measured->msg);
     if (!job_is_first(&s->job))
         return code;
-    const struct symmetry_distance distance = symmetry_topo_distance(&s->topo);
-    if (symmetry_make(&s->run_dir.rows, &distance, &s->symmetry, &err))
-        log_error("%s", err.msg);
-    struct run_record record = make_record(s,
-                                           code == EXIT_INTERRUPTED ? "interrupted"
-                                           : code == EXIT_GOOD      ? "complete"
-                                                                    : "failed",
-                                           time(NULL));
-    int unwritten = run_dir_end(&s->run_dir, &record, &err);
+    int unwritten = verdict_make(result, &s->topo, &verdict, &err);
     if (unwritten)
         log_error("%s", err.msg);
+    else
+        unwritten = write_end(s, code, &verdict);
     if (rc || unwritten)
         tell_what_is_there(s, interrupted);
     if (interrupted || unwritten || s->run_dir.dir.holds_earlier)
-        return code ? code : EXIT_NOT_RUN;
-    int drawn = 0;
-    if (!s->options.no_plots && !s->job.lost[0] && result->rounds_done)
-        drawn =
-            figures_draw(result, &s->run_dir.rows, s->host, s->run_dir.dir.fd, &s->signals, &err);
-    if (drawn == -EINTR)
-        log_info("interrupted while figures were drawn; 'contend report %s' draws them",
-                 s->run_dir.dir.path);
-    else if (drawn)
-        log_warn("no plots: %s", err.msg);
-    print_rows(s);
-    if (!rc && !run_measured_anything(result) && s->run_dir.rows.n)
-        log_error("nothing was measured: %s", s->run_dir.rows.row[0].reason);
-    return drawn == -EINTR ? EXIT_INTERRUPTED : code;
+        code = code ? code : EXIT_NOT_RUN;
+    else
+        code = show(s, &verdict, code);
+    if (!rc && !unwritten && !run_measured_anything(result) && verdict.analysis.rows.n)
+        log_error("nothing was measured: %s", verdict.analysis.rows.row[0].reason);
+    verdict_free(&verdict);
+    return code;
 }
 
 /* Once, whatever the scenarios. */
@@ -269,7 +302,7 @@ static int run_for_real(struct session *s, const char *subdirectory)
 {
     struct err err = {0};
     s->started = time(NULL);
-    struct run_record record = make_record(s, "interrupted", 0);
+    struct run_record record = make_record(s, "interrupted", 0, NULL);
     int code;
     const struct run_dir_request request = {.out = s->options.out,
                                             .host = s->host,
@@ -290,7 +323,6 @@ static int run_for_real(struct session *s, const char *subdirectory)
     code = conclude(s, rc, &err);
     signals_let_stop(false);
 close:
-    symmetry_free(&s->symmetry);
     run_dir_close(&s->run_dir);
     return code;
 }

@@ -32,6 +32,8 @@ enum device { DEVICE_NONE, DEVICE_SIM, DEVICE_CUDA, DEVICE_NCCL, DEVICE_MPI };
 
 /* "none", "sim", "cuda", "nccl", "mpi": as the device column of rows.csv writes it. */
 const char *device_name(enum device device);
+/* Of another name DEVICE_NONE. */
+enum device device_find(const char *name);
 
 enum { PCI_BDF_MAX = 32 };
 

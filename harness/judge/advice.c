@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "harness/base/stats.h"
+#include "harness/base/units.h"
 #include "harness/run/arms.h"
 
 char *advice_format_ratio(double ratio, char *buf, size_t size)
@@ -28,8 +28,8 @@ static const double rates_apart = 1.5;
 
 /* What the sentence is made from. Arms are indices, -1 = none. */
 struct story {
-    const struct result *result;
-    const struct rounds *rounds;
+    const struct analysis *analysis;
+    const struct result *result; /* of the analysis, as the next */
     const struct rows *rows;
     unsigned slots;
     int reference, sized, winner;
@@ -50,7 +50,8 @@ static double step_time(const struct story *story, int arm)
 static int ratio_of(const struct story *story, int slow, int fast, struct paired_ratio *ratio,
                     struct err *err)
 {
-    return rounds_ratio(story->rounds, (size_t)slow, (size_t)fast, story->result->seed, ratio, err);
+    return values_ratio(&story->analysis->values, (size_t)slow, (size_t)fast, story->result->seed,
+                        ratio, err);
 }
 
 /* The interval lies above 1; with one round there is none and only the value speaks. */
@@ -68,7 +69,7 @@ static bool clearly_below_one(const struct paired_ratio *ratio)
 static bool is_advisable(const struct story *story, int arm)
 {
     const struct arm *arms = story->result->arms;
-    return story->rounds->arms[arm].status <= STATUS_CENSORED &&
+    return story->analysis->rounds.arms[arm].status <= STATUS_CENSORED &&
            !arm_same_plan(&arms[arm], &arms[story->reference]);
 }
 
@@ -205,7 +206,7 @@ static int describe_sized(const struct story *story, char *text, size_t size, st
 /* A bound on the ratio: the slow one may be slower, what the fast one has is known. */
 static bool is_more_than(const struct story *story)
 {
-    const struct arm_rounds *arms = story->rounds->arms;
+    const struct arm_rounds *arms = story->analysis->rounds.arms;
     return arms[story->reference].status == STATUS_CENSORED &&
            arms[story->winner].status != STATUS_CENSORED;
 }
@@ -233,7 +234,6 @@ static const char *in_one_round(const struct story *story)
                                           : "in the one round there is, ";
 }
 
-/* "partition is 2.4x faster than none", and what goes with it. */
 char *advice_command(const struct result *result, const struct arm *arm, char *buf, size_t size)
 {
     char background[32] = "";
@@ -244,7 +244,8 @@ char *advice_command(const struct result *result, const struct arm *arm, char *b
     return buf;
 }
 
-static int tell_gain(const struct story *story, struct advice *advice, struct err *err)
+/* "partition is 2.4x faster than none", and what goes with it. */
+static int tell_gain(const struct story *story, struct finding *advice, struct err *err)
 {
     char gain[32], rate[48], loss[128], sized[96];
     int rc = describe_sized(story, sized, sizeof(sized), err);
@@ -262,7 +263,7 @@ static int tell_gain(const struct story *story, struct advice *advice, struct er
     return 0;
 }
 
-static void tell_no_gain(const struct story *story, struct advice *advice)
+static void tell_no_gain(const struct story *story, struct finding *advice)
 {
     char gain[32], low[32], high[32], rounds[48];
     const char *winner = name_of(story, story->winner);
@@ -285,7 +286,7 @@ static void tell_no_gain(const struct story *story, struct advice *advice)
 }
 
 /* One CPU, or one worker: placements that come to the same. */
-static void tell_same_plans(const struct story *story, struct advice *advice)
+static void tell_same_plans(const struct story *story, struct finding *advice)
 {
     const struct arm *arms = story->result->arms;
     for (size_t i = 0; story->reference >= 0 && i < story->result->narms; i++)
@@ -298,11 +299,30 @@ static void tell_same_plans(const struct story *story, struct advice *advice)
         }
 }
 
-int advice_make(const struct result *result, const struct rounds *rounds, const struct rows *rows,
-                unsigned slots, struct advice *advice, struct err *err)
+/* "none 240 ms, partition 20.0 ms; ratio 12x, 95% 11x to 13x, 3 rounds". */
+static void note_evidence(const struct story *story, struct finding *advice)
 {
-    struct story story = {.result = result, .rounds = rounds, .rows = rows, .slots = slots};
-    *advice = (struct advice){0};
+    char slow[32], fast[32], ratio[32], low[32], high[32], interval[80] = "";
+    if (!isnan(story->gain.low))
+        (void)snprintf(interval, sizeof(interval), ", 95%% %s to %s",
+                       advice_format_ratio(story->gain.low, low, sizeof(low)),
+                       advice_format_ratio(story->gain.high, high, sizeof(high)));
+    (void)snprintf(advice->evidence, sizeof(advice->evidence),
+                   "median step: %s %s, %s %s; ratio by round %s%s, %zu round%s",
+                   name_of(story, story->reference),
+                   units_format_seconds(step_time(story, story->reference), slow, sizeof(slow)),
+                   name_of(story, story->winner),
+                   units_format_seconds(step_time(story, story->winner), fast, sizeof(fast)),
+                   advice_format_ratio(story->gain.median, ratio, sizeof(ratio)), interval,
+                   story->gain.rounds, story->gain.rounds == 1 ? "" : "s");
+}
+
+int advice_make(const struct analysis *analysis, unsigned slots, struct finding *advice,
+                struct err *err)
+{
+    struct story story = {
+        .analysis = analysis, .result = analysis->result, .rows = &analysis->rows, .slots = slots};
+    *advice = (struct finding){.id = "placement"};
     cast(&story);
     int rc = maybe_prefer_sized(&story, err);
     if (!rc && story.winner < 0)
@@ -312,6 +332,7 @@ int advice_make(const struct result *result, const struct rounds *rounds, const 
     rc = ratio_of(&story, story.reference, story.winner, &story.gain, err);
     if (rc || !story.gain.rounds)
         return rc;
+    note_evidence(&story, advice);
     if (clearly_above_one(&story.gain))
         return tell_gain(&story, advice, err);
     tell_no_gain(&story, advice);

@@ -8,16 +8,11 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "harness/rows/rounds.h"
-#include "harness/rows/row.h"
+#include "harness/core/finding.h"
+#include "harness/rows/analysis.h"
 
 /* A ratio nearer to 1 is not told from it. */
 #define ADVICE_CLEAR 1.05
-
-struct advice {
-    char sentence[512]; /* "" when there is nothing to compare */
-    char command[512];  /* "contend place ..."; "" when no placement is clearly better */
-};
 
 /*
  * Speaks about the arms with `slots` workers. The winner is the pinned placement with the smallest
@@ -26,18 +21,23 @@ struct advice {
  * arms whose plans are the same as that one's are not. "Clearly" means that the interval of the
  * ratio, paired by rounds, does not hold 1 and that the ratio is ADVICE_CLEAR or more: the best of
  * several placements in three rounds is often ahead by chance, but then by little. One round has no
- * interval, which the sentence then says. -ENOMEM only.
+ * interval, which the sentence then says. The sentence is "" where there is nothing to compare, the
+ * command where no placement is clearly better. -ENOMEM only.
  */
-int advice_make(const struct result *result, const struct rounds *rounds, const struct rows *rows,
-                unsigned slots, struct advice *advice, struct err *err);
+int advice_make(const struct analysis *analysis, unsigned slots, struct finding *advice,
+                struct err *err);
 
 /*
  * The same of a scan under load: what the placement keeps that keeps least, and, where another
- * keeps clearly more at that key, what that one does. `idle` is the team without the load, arms[0]
- * to arms[n - 1], n > 0, are those under load that have rows of retention.
+ * keeps clearly more at that key, what that one does. `idle` is the team without the load. False
+ * where nothing under load has rows of retention.
  */
-void advice_retention(const struct result *result, const struct rows *rows, const struct arm *idle,
-                      const struct arm *const *arms, size_t n, struct advice *advice);
+bool advice_retention(const struct analysis *analysis, const struct arm *idle,
+                      struct finding *advice);
+
+/* Whether the arm is `idle` under load, with rows of retention. */
+bool advice_is_loaded(const struct analysis *analysis, const struct arm *idle,
+                      const struct arm *arm);
 
 /* False of `remote`: it is the negative control. */
 bool advice_may_advise(enum placement placement);

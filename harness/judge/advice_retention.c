@@ -55,37 +55,63 @@ static bool can_win(const struct arm *arm, const struct range *range)
     return advice_may_advise(arm->placement) && range->least->status <= STATUS_CENSORED;
 }
 
-void advice_retention(const struct result *result, const struct rows *rows, const struct arm *idle,
-                      const struct arm *const *arms, size_t n, struct advice *advice)
+bool advice_is_loaded(const struct analysis *analysis, const struct arm *idle,
+                      const struct arm *arm)
 {
-    const struct arm *worst = NULL, *best = NULL;
-    char kept[40], *line = advice->sentence;
-    const size_t size = sizeof(advice->sentence);
-    struct range low = {NULL, 0}, high = low;
-    for (size_t i = 0; i < n; i++) {
-        struct range range = range_of(rows, arms[i]);
-        if (!worst || range.least->median < low.least->median) {
-            worst = arms[i];
-            low = range;
+    size_t at = 0;
+    return !arm->alone && arm->bench == idle->bench && arm->params == idle->params &&
+           arm->slots == idle->slots && key_next_row(&analysis->rows, arm, "retention", &at);
+}
+
+/* Who keeps least and who, of those that may win, keeps most of what it keeps least of. */
+struct ends {
+    const struct arm *worst, *best; /* NULL = none */
+    struct range low, high;
+};
+
+static struct ends find_ends(const struct analysis *analysis, const struct arm *idle)
+{
+    struct ends ends = {0};
+    for (size_t i = 0; i < analysis->result->narms; i++) {
+        const struct arm *arm = &analysis->result->arms[i];
+        if (!advice_is_loaded(analysis, idle, arm))
+            continue;
+        struct range range = range_of(&analysis->rows, arm);
+        if (!ends.worst || range.least->median < ends.low.least->median) {
+            ends.worst = arm;
+            ends.low = range;
         }
-        if (can_win(arms[i], &range) && (!best || range.least->median > high.least->median)) {
-            best = arms[i];
-            high = range;
+        if (can_win(arm, &range) && (!ends.best || range.least->median > ends.high.least->median)) {
+            ends.best = arm;
+            ends.high = range;
         }
     }
-    bool clear = best && is_clear(rows, best, low.least);
-    unsigned behind = arm_background(worst);
+    return ends;
+}
+
+bool advice_retention(const struct analysis *analysis, const struct arm *idle,
+                      struct finding *advice)
+{
+    const struct result *result = analysis->result;
+    const struct ends ends = find_ends(analysis, idle);
+    char kept[40], *line = advice->sentence;
+    const size_t size = sizeof(advice->sentence);
+    *advice = (struct finding){.id = "retention"};
+    if (!ends.worst)
+        return false;
+    bool clear = ends.best && is_clear(&analysis->rows, ends.best, ends.low.least);
+    unsigned behind = arm_background(ends.worst);
     int used = snprintf(
         line, size,
         "Under %u background worker%s (%s) %s keeps %s of its idle speed with placement %s", behind,
         behind == 1 ? "" : "s", result->background->name, idle->bench->name,
-        format_range(&low, kept, sizeof(kept)), placement_infos[worst->placement].name);
+        format_range(&ends.low, kept, sizeof(kept)), placement_infos[ends.worst->placement].name);
     if (clear)
         used += snprintf(line + used, size - (size_t)used, ", %s with %s",
-                         format_range(&high, kept, sizeof(kept)),
-                         placement_infos[best->placement].name);
+                         format_range(&ends.high, kept, sizeof(kept)),
+                         placement_infos[ends.best->placement].name);
     (void)snprintf(line + used, size - (size_t)used, ".");
-    advice->command[0] = '\0';
-    if (clear && best->placement != PLACE_NONE)
-        (void)advice_command(result, best, advice->command, sizeof(advice->command));
+    if (clear && ends.best->placement != PLACE_NONE)
+        (void)advice_command(result, ends.best, advice->command, sizeof(advice->command));
+    return true;
 }

@@ -174,28 +174,23 @@ int figures_redraw(int plots_fd, struct signals *signals,
     return rc;
 }
 
-int figures_draw(const struct result *result, const struct rows *rows, const char *title_host,
+int figures_draw(const struct analysis *analysis, const char *title_host, bool pictures,
                  int directory_fd, struct signals *signals, struct err *err)
 {
     int dir_fd = plot_files_open(directory_fd, true, err);
     if (dir_fd < 0)
         return dir_fd;
-    struct rounds rounds = {0};
     struct gnuplot_job jobs[FIGURES];
     size_t njobs = 0;
-    int rc = rounds_make(result, &rounds, err);
-    if (rc)
-        goto free_rounds;
-    struct figure_data data = {result, rows, &rounds, title_host};
-    rc = write_all_data(&data, dir_fd, jobs, &njobs, err);
-    if (!rc)
+    const struct figure_data data = {analysis->result, &analysis->rows, &analysis->rounds,
+                                     title_host};
+    int rc = write_all_data(&data, dir_fd, jobs, &njobs, err);
+    if (!rc && pictures)
         rc = draw(dir_fd, jobs, njobs, signals, err);
     if (rc == -ENOENT) {
         log_info("gnuplot is not installed: no plots; 'contend report DIR' draws them where it is");
         rc = 0;
     }
-free_rounds:
-    rounds_free(&rounds);
     (void)close(dir_fd);
     return rc;
 }

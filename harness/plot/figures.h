@@ -8,20 +8,22 @@
 #ifndef CONTEND_PLOT_FIGURES_H
 #define CONTEND_PLOT_FIGURES_H
 
+#include <stdbool.h>
+
 #include "harness/base/err.h"
-#include "harness/rows/row.h"
-#include "harness/run/result.h"
+#include "harness/rows/analysis.h"
 #include "harness/sys/signals.h"
 
 /*
  * `title_host` describes the machine in the figures' subtitles; what is not in
- * [A-Za-z0-9 ._:/()+,-] becomes '_'. Without gnuplot it says so once, keeps the .dat files and
- * returns 0. Errors: -ENOMEM, those of gnuplot_run, and what writing the files gives; a figure that
- * failed leaves neither SVG nor PNG, the others are complete. A file of the name of a figure that
- * is there already is not of this run, nor of one that figures_remove has removed: it stays, and
- * the figure is left out. `signals` (or NULL) end the drawing at once, with -EINTR.
+ * [A-Za-z0-9 ._:/()+,-] becomes '_'. `pictures` false: only the .dat files. Without gnuplot it says
+ * so once, keeps the .dat files and returns 0. Errors: -ENOMEM, those of gnuplot_run, and what
+ * writing the files gives; a figure that failed leaves neither SVG nor PNG, the others are
+ * complete. A file of the name of a figure that is there already is not of this run, nor of one
+ * that figures_remove has removed: it stays, and the figure is left out. `signals` (or NULL) end
+ * the drawing at once, with -EINTR.
  */
-int figures_draw(const struct result *result, const struct rows *rows, const char *title_host,
+int figures_draw(const struct analysis *analysis, const char *title_host, bool pictures,
                  int directory_fd, struct signals *signals, struct err *err);
 
 /*

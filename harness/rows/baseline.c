@@ -1,10 +1,6 @@
 #include "harness/rows/baseline.h"
 
-#include <errno.h>
 #include <math.h>
-#include <stdlib.h>
-
-#include "harness/base/stats.h"
 
 unsigned rounds_cpus(const struct result *result, unsigned slots)
 {
@@ -36,16 +32,8 @@ static bool owns_a_slice(const struct arm *arm, unsigned cpus)
     return sliced && arm->plan.nworkers && bitset_count(&arm->plan.workers[0].cpus) <= share;
 }
 
-/* `scratch` has room for the rounds of any arm. */
-static double median_throughput(const struct arm_rounds *rounds, double *scratch)
-{
-    for (size_t i = 0; i < rounds->n; i++)
-        scratch[i] = rounds->values[i].throughput;
-    return stats_median(scratch, stats_sort(scratch, rounds->n));
-}
-
 static int find_slice(const struct result *result, const struct rounds *rounds,
-                      const struct arm *of, double *scratch)
+                      const struct arm *of)
 {
     unsigned cpus = rounds_cpus(result, of->slots);
     int best = -1;
@@ -53,10 +41,9 @@ static int find_slice(const struct result *result, const struct rounds *rounds,
     for (size_t i = 0; i < result->narms; i++) {
         if (!is_alone(&result->arms[i], of) || !owns_a_slice(&result->arms[i], cpus))
             continue;
-        double rate = median_throughput(&rounds->arms[i], scratch);
-        if (rate > best_rate) {
+        if (rounds->arms[i].rate > best_rate) {
             best = (int)i;
-            best_rate = rate;
+            best_rate = rounds->arms[i].rate;
         }
     }
     return best;
@@ -91,23 +78,28 @@ static double count_slices(const struct result *result, const struct arm *of, in
     return fmin(of->slots, rounds_cpus(result, of->slots) / own);
 }
 
-int baseline_choose(const struct result *result, struct rounds *rounds, struct err *err)
+/* The arm's team without the load that is behind it. */
+static int find_idle(const struct result *result, const struct arm *of)
 {
-    size_t most = 0;
-    for (size_t i = 0; i < rounds->narms; i++)
-        most = rounds->arms[i].n > most ? rounds->arms[i].n : most;
-    double *scratch = calloc(most + 1, sizeof(*scratch));
-    if (!scratch)
-        return err_set(err, -ENOMEM, "out of memory for %zu rounds", most);
+    for (size_t i = 0; arm_background(of) && bench_is_team(of->bench) && i < result->narms; i++) {
+        const struct arm *arm = &result->arms[i];
+        if (arm->alone && arm->bench == of->bench && arm->params == of->params &&
+            arm->slots == of->slots)
+            return (int)i;
+    }
+    return -1;
+}
+
+void baseline_choose(const struct result *result, struct rounds *rounds)
+{
     for (size_t i = 0; i < rounds->narms; i++) {
         const struct arm *arm = &result->arms[i];
         int *baseline = rounds->arms[i].baseline;
         baseline[BASELINE_NONE] = -1;
-        baseline[BASELINE_SLICE] = find_slice(result, rounds, arm, scratch);
+        baseline[BASELINE_SLICE] = find_slice(result, rounds, arm);
         rounds->arms[i].slices = count_slices(result, arm, baseline[BASELINE_SLICE]);
         baseline[BASELINE_ALONE] = find_alone(result, rounds, arm, arm->placement);
         baseline[BASELINE_SINGLE] = find_alone(result, rounds, arm, PLACE_NONE);
+        baseline[BASELINE_IDLE] = find_idle(result, arm);
     }
-    free(scratch);
-    return 0;
 }

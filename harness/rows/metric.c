@@ -8,27 +8,27 @@ static double per(double part, double whole)
     return whole > 0 ? part / whole : NAN;
 }
 
-static double efficiency(const struct round_values *own, const struct round_values *slice,
+static double efficiency(const struct round_fields *own, const struct round_fields *slice,
                          double slices)
 {
     return per(own->throughput, slices * slice->throughput);
 }
 
-static double slowdown_vs_alone(const struct round_values *own, const struct round_values *alone,
+static double slowdown_vs_alone(const struct round_fields *own, const struct round_fields *alone,
                                 double slices)
 {
     (void)slices;
     return per(own->step_time, alone->step_time);
 }
 
-static double gain_vs_single(const struct round_values *own, const struct round_values *single,
+static double gain_vs_single(const struct round_fields *own, const struct round_fields *single,
                              double slices)
 {
     (void)slices;
     return per(own->throughput, single->throughput);
 }
 
-static double page_faults(const struct round_values *own, const struct round_values *base,
+static double page_faults(const struct round_fields *own, const struct round_fields *base,
                           double slices)
 {
     (void)base;
@@ -36,27 +36,27 @@ static double page_faults(const struct round_values *own, const struct round_val
     return own->minor_faults + own->major_faults;
 }
 
-static double loss(const struct round_values *own, const struct round_values *slice, double slices)
+static double loss(const struct round_fields *own, const struct round_fields *slice, double slices)
 {
     (void)slices;
     return own->step_time_mean - slice->step_time_mean;
 }
 
-static double loss_oncpu(const struct round_values *own, const struct round_values *slice,
+static double loss_oncpu(const struct round_fields *own, const struct round_fields *slice,
                          double slices)
 {
     (void)slices;
     return own->oncpu - slice->oncpu;
 }
 
-static double loss_runqueue(const struct round_values *own, const struct round_values *slice,
+static double loss_runqueue(const struct round_fields *own, const struct round_fields *slice,
                             double slices)
 {
     (void)slices;
     return own->runqueue - slice->runqueue;
 }
 
-static double loss_blocked(const struct round_values *own, const struct round_values *slice,
+static double loss_blocked(const struct round_fields *own, const struct round_fields *slice,
                            double slices)
 {
     (void)slices;
@@ -70,15 +70,15 @@ static double loss_blocked(const struct round_values *own, const struct round_va
  * cost: caches, bandwidth, SMT siblings, clocks, and the kernel, whose instructions are not
  * counted. Per thread, because the teams of the two arms can differ in size.
  */
-static double loss_oncpu_instructions(const struct round_values *own,
-                                      const struct round_values *slice, double slices)
+static double loss_oncpu_instructions(const struct round_fields *own,
+                                      const struct round_fields *slice, double slices)
 {
     (void)slices;
     double cost = per(slice->oncpu, slice->thread_instructions);
     return (own->thread_instructions - slice->thread_instructions) * cost;
 }
 
-static double loss_oncpu_stalls(const struct round_values *own, const struct round_values *slice,
+static double loss_oncpu_stalls(const struct round_fields *own, const struct round_fields *slice,
                                 double slices)
 {
     return loss_oncpu(own, slice, slices) - loss_oncpu_instructions(own, slice, slices);
@@ -93,13 +93,13 @@ static const char no_single[] = "no finished round of its baseline, one unpinned
 static const char no_accounting[] = "the kernel's accounting of the threads could not be read";
 static const char no_schedstat[] = "the kernel offers no schedstat; blocked holds the wait";
 
-#define FIELD(field) .offset = offsetof(struct round_values, field)
+#define FIELD(field) .offset = offsetof(struct round_fields, field)
 #define SLICE .baseline = BASELINE_SLICE
 #define LOSS .baseline = BASELINE_SLICE, .is_loss = true
 
 /* clang-format off */
 const struct metric_info metrics[] = {
-    {"throughput", NULL, "higher", FIELD(throughput), .absent = no_step},
+    {METRIC_RATE, NULL, "higher", FIELD(throughput), .absent = no_step},
     {"step_time", "s", "lower", FIELD(step_time), .absent = no_step, .is_step_time = true},
     {"efficiency", "ratio", "higher", SLICE, .value = efficiency, .absent = no_slice},
     {"slowdown_vs_alone", "ratio", "lower", BASELINE_ALONE, slowdown_vs_alone, .absent = no_alone},
@@ -124,7 +124,7 @@ const struct metric_info metrics[] = {
     {"instructions_per_step", "count", "lower", FIELD(instructions)},
     {"cycles_per_step", "count", "lower", FIELD(cycles)},
     {"cache_misses_per_step", "count", "lower", FIELD(cache_misses)},
-    {"loss_per_step", "s", "lower", LOSS, .value = loss},
+    {METRIC_LOSS, "s", "lower", LOSS, .value = loss},
     {"loss_oncpu_per_step", "s", "lower", LOSS, .value = loss_oncpu},
     {"loss_runqueue_per_step", "s", "lower", LOSS, .value = loss_runqueue},
     {"loss_blocked_per_step", "s", "lower", LOSS, .value = loss_blocked},
@@ -142,8 +142,8 @@ const struct metric_info *metric_find(const char *name)
     return NULL;
 }
 
-double metric_value(const struct metric_info *metric, const struct round_values *own,
-                    const struct round_values *base, double slices)
+double metric_value(const struct metric_info *metric, const struct round_fields *own,
+                    const struct round_fields *base, double slices)
 {
     if (metric->baseline != BASELINE_NONE && !base)
         return NAN;

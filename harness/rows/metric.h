@@ -15,13 +15,19 @@ struct metric_info {
     const char *unit; /* NULL: the benchmark's ops_unit per second */
     const char *better;
     enum baseline baseline; /* what the value compares with, round by round */
-    /* Either the field of struct round_values at `offset`, or: */
-    double (*value)(const struct round_values *own, const struct round_values *base, double slices);
+    /* Either the field of struct round_fields at `offset`, or: */
+    double (*value)(const struct round_fields *own, const struct round_fields *base, double slices);
     size_t offset;
     const char *absent; /* reason of a skipped row where no round has a value; NULL = no row */
     bool is_step_time;  /* p95, p99, min, max and `samples` come from all samples */
     bool is_loss;       /* all of these report the round of the median loss, so that they add up */
 };
+
+/* What the metrics with `is_loss` are parts of. */
+#define METRIC_LOSS "loss_per_step"
+
+/* Work done per second by all workers. */
+#define METRIC_RATE "throughput"
 
 /* In the order of rows.csv; ends with name NULL. */
 extern const struct metric_info metrics[];
@@ -33,7 +39,7 @@ const struct metric_info *metric_find(const char *name);
  * NaN where the round, or its baseline, does not know. `base` may be NULL without a baseline;
  * `slices` is that of struct arm_rounds.
  */
-double metric_value(const struct metric_info *metric, const struct round_values *own,
-                    const struct round_values *base, double slices);
+double metric_value(const struct metric_info *metric, const struct round_fields *own,
+                    const struct round_fields *base, double slices);
 
 #endif

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "harness/base/stats.h"
+#include "harness/base/text.h"
 #include "harness/base/units.h"
 #include "harness/rows/baseline.h"
 
@@ -14,9 +15,9 @@
 static const struct {
     size_t from, to;
 } per_step[] = {
-#define PER_STEP(usage_field, value_field)                                                         \
+#define PER_STEP(usage_field, fields_field)                                                        \
     {                                                                                              \
-        offsetof(struct usage, usage_field), offsetof(struct round_values, value_field)            \
+        offsetof(struct usage, usage_field), offsetof(struct round_fields, fields_field)           \
     }
     PER_STEP(wall_s, step_time_mean),
     PER_STEP(oncpu_s, oncpu),
@@ -39,9 +40,9 @@ static const double *usage_field(const struct usage *usage, size_t i)
     return (const double *)((const char *)usage + per_step[i].from);
 }
 
-static double *value_field(struct round_values *values, size_t i)
+static double *round_field(struct round_fields *fields, size_t i)
 {
-    return (double *)((char *)values + per_step[i].to);
+    return (double *)((char *)fields + per_step[i].to);
 }
 
 static bool usable(enum status status)
@@ -117,16 +118,16 @@ struct totals {
 
 static void add_worker(const struct result *result, const struct arm *arm,
                        const struct worker_result *worker, const struct plan_worker *planned,
-                       struct round_values *values, struct totals *totals)
+                       struct round_fields *fields, struct totals *totals)
 {
     double steps = worker_steps(worker);
     totals->workers++;
-    values->throughput += worker_rate(worker);
+    fields->throughput += worker_rate(worker);
     for (size_t i = 0; i < PER_STEPS; i++)
-        *value_field(values, i) += ratio(*usage_field(&worker->usage, i), steps);
-    values->thread_instructions +=
+        *round_field(fields, i) += ratio(*usage_field(&worker->usage, i), steps);
+    fields->thread_instructions +=
         ratio(ratio(worker->usage.instructions, worker->usage.team_threads), steps);
-    values->cpus_visited += worker->usage.cpus_visited;
+    fields->cpus_visited += worker->usage.cpus_visited;
     if (has_device(arm_device(result, arm), planned)) {
         totals->devices++;
         totals->gpu_busy += worker_gpu_busy(worker);
@@ -136,11 +137,11 @@ static void add_worker(const struct result *result, const struct arm *arm,
 }
 
 /* Everything but step_time, which needs the samples in order. */
-static void fill_values(const struct result *result, const struct arm *arm,
-                        const struct observation *observation, struct round_values *values)
+static void fill_fields(const struct result *result, const struct arm *arm,
+                        const struct observation *observation, struct round_fields *fields)
 {
     struct totals totals = {0};
-    *values = (struct round_values){
+    *fields = (struct round_fields){
         .round = observation->round,
         .status = observation->status,
         .steal = observation->steal,
@@ -151,17 +152,17 @@ static void fill_values(const struct result *result, const struct arm *arm,
     };
     for (unsigned i = 0; i < observation->nworkers && i < arm->plan.nworkers; i++)
         if (!observation->workers[i].background && usable(observation->workers[i].status))
-            add_worker(result, arm, &observation->workers[i], &arm->plan.workers[i], values,
+            add_worker(result, arm, &observation->workers[i], &arm->plan.workers[i], fields,
                        &totals);
     /* A sum that lacks a worker is not the throughput of the arm. */
     if (totals.workers != arm->workers)
-        values->throughput = NAN;
+        fields->throughput = NAN;
     for (size_t i = 0; i < PER_STEPS; i++)
-        *value_field(values, i) = ratio(*value_field(values, i), totals.workers);
-    values->thread_instructions = ratio(values->thread_instructions, totals.workers);
-    values->cpus_visited = ratio(values->cpus_visited, totals.workers);
-    values->gpu_busy = ratio(totals.gpu_busy, totals.devices);
-    values->pages_remote = ratio(totals.pages_remote, totals.pages_counted);
+        *round_field(fields, i) = ratio(*round_field(fields, i), totals.workers);
+    fields->thread_instructions = ratio(fields->thread_instructions, totals.workers);
+    fields->cpus_visited = ratio(fields->cpus_visited, totals.workers);
+    fields->gpu_busy = ratio(totals.gpu_busy, totals.devices);
+    fields->pages_remote = ratio(totals.pages_remote, totals.pages_counted);
 }
 
 /* Seconds per step of the worker's samples; returns how many. `out` NULL only counts. */
@@ -258,12 +259,11 @@ static void judge_arm(const struct arm *arm, struct arm_rounds *rounds)
     (void)snprintf(rounds->reason, sizeof(rounds->reason), "%s%.200s", which, why);
 }
 
-/* Reasons go into single lines of CSV and terminals, whatever a driver put into its message. */
-static void make_one_line(char *text)
+static double median_throughput(const struct arm_rounds *rounds, double *scratch)
 {
-    for (; *text; text++)
-        if ((unsigned char)*text < ' ' || *text == 0x7f)
-            *text = ' ';
+    for (size_t i = 0; i < rounds->n; i++)
+        scratch[i] = rounds->fields[i].throughput;
+    return stats_median(scratch, stats_sort(scratch, rounds->n));
 }
 
 static int summarise_rounds(const struct result *result, const struct arm *arm,
@@ -276,10 +276,11 @@ static int summarise_rounds(const struct result *result, const struct arm *arm,
             samples += list_steps(&observation->workers[w], NULL);
         workers = observation->nworkers > workers ? observation->nworkers : workers;
     }
-    rounds->values = calloc(arm->nobservations + 1, sizeof(*rounds->values));
+    rounds->fields = calloc(arm->nobservations + 1, sizeof(*rounds->fields));
     rounds->steps = calloc(samples + 1, sizeof(*rounds->steps));
     double *medians = calloc(workers + 1, sizeof(*medians));
-    int rc = rounds->values && rounds->steps && medians
+    double *rates = calloc(arm->nobservations + 1, sizeof(*rates));
+    int rc = rounds->fields && rounds->steps && medians && rates
                  ? 0
                  : err_set(err, -ENOMEM, "out of memory for %zu samples", samples);
 
@@ -287,12 +288,15 @@ static int summarise_rounds(const struct result *result, const struct arm *arm,
         const struct observation *observation = &arm->observations[i];
         if (!usable(observation->status))
             continue;
-        struct round_values *values = &rounds->values[rounds->n++];
-        fill_values(result, arm, observation, values);
-        values->step_time = take_steps(observation, rounds, medians);
+        struct round_fields *fields = &rounds->fields[rounds->n++];
+        fill_fields(result, arm, observation, fields);
+        fields->step_time = take_steps(observation, rounds, medians);
     }
-    if (!rc)
+    if (!rc) {
         rounds->nsteps = stats_sort(rounds->steps, rounds->nsteps);
+        rounds->rate = median_throughput(rounds, rates);
+    }
+    free(rates);
     free(medians);
     return rc;
 }
@@ -309,6 +313,8 @@ static int summarise_arm(const struct result *result, size_t index, struct arm_r
                          struct err *err)
 {
     const struct arm *arm = &result->arms[index];
+    rounds->rate = NAN;
+    (void)snprintf(rounds->rate_unit, sizeof(rounds->rate_unit), "%.28s/s", arm->bench->ops_unit);
     if (arm->plan.status == PLAN_SKIPPED) {
         rounds->source = index;
         rounds->status = STATUS_SKIPPED;
@@ -321,7 +327,7 @@ static int summarise_arm(const struct result *result, size_t index, struct arm_r
         if (rc)
             return rc;
     }
-    make_one_line(rounds->reason);
+    (void)text_one_line(rounds->reason);
     return 0;
 }
 
@@ -337,7 +343,8 @@ int rounds_make(const struct result *result, struct rounds *rounds, struct err *
         if (rc)
             return rc;
     }
-    return baseline_choose(result, rounds, err);
+    baseline_choose(result, rounds);
+    return 0;
 }
 
 void rounds_free(struct rounds *rounds)
@@ -345,44 +352,35 @@ void rounds_free(struct rounds *rounds)
     if (!rounds)
         return;
     for (size_t i = 0; rounds->arms && i < rounds->narms; i++) {
-        free(rounds->arms[i].values);
+        free(rounds->arms[i].fields);
         free(rounds->arms[i].steps);
     }
     free(rounds->arms);
     *rounds = (struct rounds){0};
 }
 
-const struct round_values *rounds_find(const struct rounds *rounds, int arm, unsigned round)
+char *rounds_say_shared(const struct result *result, const struct rounds *rounds, size_t arm,
+                        char *buf, size_t size)
+{
+    const struct arm *of = &result->arms[arm];
+    const struct arm *source = &result->arms[rounds->arms[arm].source];
+    char slots[32] = "";
+    buf[0] = '\0';
+    if (source->slots != of->slots)
+        (void)snprintf(slots, sizeof(slots), " of %u workers", source->slots);
+    if (source != of)
+        (void)snprintf(buf, size, "same plan as %s%s, measured once",
+                       placement_infos[source->placement].name, slots);
+    return buf;
+}
+
+const struct round_fields *rounds_find(const struct rounds *rounds, int arm, unsigned round)
 {
     if (arm < 0)
         return NULL;
     const struct arm_rounds *of = &rounds->arms[arm];
     for (size_t i = 0; i < of->n; i++)
-        if (of->values[i].round == round)
-            return &of->values[i];
+        if (of->fields[i].round == round)
+            return &of->fields[i];
     return NULL;
-}
-
-int rounds_ratio(const struct rounds *rounds, size_t slow, size_t fast, uint64_t seed,
-                 struct paired_ratio *out, struct err *err)
-{
-    const struct arm_rounds *of = &rounds->arms[slow];
-    *out = (struct paired_ratio){0, NAN, NAN, NAN};
-    double *ratios = calloc(of->n + 1, sizeof(*ratios));
-    uint32_t *counts = calloc(of->n + 1, sizeof(*counts));
-    int rc = ratios && counts ? 0 : err_set(err, -ENOMEM, "out of memory for %zu rounds", of->n);
-    size_t n = 0;
-    for (size_t i = 0; !rc && i < of->n; i++) {
-        const struct round_values *pair = rounds_find(rounds, (int)fast, of->values[i].round);
-        if (pair)
-            ratios[n++] = ratio(of->values[i].step_time, pair->step_time);
-    }
-    if (!rc) {
-        n = stats_sort(ratios, n);
-        struct stats_interval ci = stats_median_interval(ratios, n, seed, counts);
-        *out = (struct paired_ratio){n, stats_median(ratios, n), ci.low, ci.high};
-    }
-    free(counts);
-    free(ratios);
-    return rc;
 }

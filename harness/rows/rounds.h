@@ -1,7 +1,7 @@
 /*
- * From observations to one value a round: the step between a run and its rows. Pure apart from
- * allocation. The round is the unit of replication (METHOD 1), so everything within a round is
- * reduced to one number here, and intervals are taken over the rounds later.
+ * From observations to what was seen of an arm in each round: the first step from a run to its
+ * rows. Pure apart from allocation. The round is the unit of replication (METHOD 1), so everything
+ * within a round is reduced to one number here, and intervals are taken over the rounds later.
  *
  * Only foreground workers count, and only rounds that ended ok, noisy or censored. The steps of a
  * worker are the iterations of its samples. A censored last sample carries the time until the
@@ -15,7 +15,7 @@
 #include "harness/run/result.h"
 
 /* One usable round of one arm. NaN = unknown. "Per step" is a mean over workers of x / steps. */
-struct round_values {
+struct round_fields {
     unsigned round;
     enum status status;
     double throughput;               /* ops/s: sum over workers of ops / (end of last step - go) */
@@ -42,13 +42,16 @@ enum baseline {
     BASELINE_SLICE, /* X_slice: one worker alone with 1/N of the CPUs, one arm for all placements */
     BASELINE_ALONE, /* one worker alone under the same placement */
     BASELINE_SINGLE, /* one worker alone, unpinned: it owns the machine */
+    BASELINE_IDLE,   /* of a scan `together` under a load: all its workers without the load */
     BASELINES
 };
 
 struct arm_rounds {
     size_t source; /* the arm whose observations these are; another one's where same_as says so */
-    size_t n;
-    struct round_values *values; /* usable ones, in round order */
+    size_t n;      /* usable rounds */
+    struct round_fields *fields; /* owned: of those, in their order; NULL where read from files */
+    double rate;                 /* median of their throughput; NaN = unknown */
+    char rate_unit[32];          /* "items/s" */
     size_t nsteps;
     double *steps;           /* s: every sample of every usable round, ascending */
     enum status status;      /* the worst of all its rounds; skipped when it has none */
@@ -66,21 +69,18 @@ struct rounds {
 int rounds_make(const struct result *result, struct rounds *rounds, struct err *err);
 void rounds_free(struct rounds *rounds);
 
+/* "same plan as partition of 4 workers, measured once"; "" where it is the arm's own. Returns buf.
+ */
+char *rounds_say_shared(const struct result *result, const struct rounds *rounds, size_t arm,
+                        char *buf, size_t size);
+
 /* That round of the arm, or NULL when it is not usable or `arm` is -1. */
-const struct round_values *rounds_find(const struct rounds *rounds, int arm, unsigned round);
+const struct round_fields *rounds_find(const struct rounds *rounds, int arm, unsigned round);
 
 /*
  * CPUs that the workers of a plan for `slots` may use together: those of the unpinned plan, else
  * the union of all plans. 0 when no arm with that number could be planned.
  */
 unsigned rounds_cpus(const struct result *result, unsigned slots);
-
-/* The step times of two arms, paired by round: slow / fast. */
-struct paired_ratio {
-    size_t rounds;            /* that both have */
-    double median, low, high; /* NaN without rounds; the interval is NaN with one round */
-};
-int rounds_ratio(const struct rounds *rounds, size_t slow, size_t fast, uint64_t seed,
-                 struct paired_ratio *ratio, struct err *err);
 
 #endif

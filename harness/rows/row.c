@@ -8,13 +8,13 @@
 
 #include "harness/base/stats.h"
 #include "harness/rows/metric.h"
-#include "harness/rows/rounds.h"
 
 /* clang-format off */
-#define COLUMN(field, kind) {#field, ROW_##kind, offsetof(struct row, field)}
+#define COLUMN(field, kind) \
+    {#field, ROW_##kind, offsetof(struct row, field), sizeof(((struct row *)NULL)->field)}
 const struct row_column row_columns[] = {
     COLUMN(run_id, CHARS), COLUMN(scenario, TEXT), COLUMN(placement, TEXT),
-    COLUMN(workers, UNSIGNED), COLUMN(bench, TEXT), COLUMN(params, CHARS), COLUMN(device, TEXT),
+    COLUMN(workers, UNSIGNED), COLUMN(role, TEXT), COLUMN(bench, TEXT), COLUMN(params, CHARS), COLUMN(device, TEXT),
     COLUMN(metric, TEXT), COLUMN(unit, CHARS), COLUMN(better, TEXT), COLUMN(rounds, UNSIGNED),
     COLUMN(samples, SIZE), COLUMN(median, DOUBLE), COLUMN(ci_low, DOUBLE),
     COLUMN(ci_high, DOUBLE), COLUMN(p95, DOUBLE), COLUMN(p99, DOUBLE), COLUMN(min, DOUBLE),
@@ -34,13 +34,39 @@ const char *row_text(const struct row *row, const struct row_column *column)
     return *(const char *const *)field ? *(const char *const *)field : "";
 }
 
+void row_set(struct row *row, const struct row_column *column, const char *text)
+{
+    void *field = (char *)row + column->offset;
+    switch (column->kind) {
+    case ROW_CHARS:
+        (void)snprintf(field, column->size, "%s", text);
+        break;
+    case ROW_TEXT:
+        *(const char **)field = text;
+        break;
+    case ROW_UNSIGNED:
+        *(unsigned *)field = (unsigned)strtoul(text, NULL, 10);
+        break;
+    case ROW_SIZE:
+        *(size_t *)field = strtoul(text, NULL, 10);
+        break;
+    case ROW_DOUBLE:
+        *(double *)field = text[0] ? strtod(text, NULL) : NAN;
+        break;
+    case ROW_STATUS:
+        *(enum status *)field = status_find(text);
+        break;
+    }
+}
+
 /* What the rows of one arm are made from. */
 struct maker {
     const struct result *result;
     const struct rounds *rounds;
-    size_t arm;       /* index in both */
-    double *values;   /* scratch: one a round */
-    uint32_t *counts; /* scratch: one a round */
+    const struct round_values *values;
+    size_t arm;       /* index in all of them */
+    double *scratch;  /* one a round */
+    uint32_t *counts; /* the same */
 };
 
 static const struct arm *arm_of(const struct maker *maker)
@@ -53,32 +79,6 @@ static const struct arm_rounds *rounds_of(const struct maker *maker)
     return &maker->rounds->arms[maker->arm];
 }
 
-static const struct round_values *
-base_of(const struct maker *maker, const struct metric_info *metric, const struct round_values *own)
-{
-    return rounds_find(maker->rounds, rounds_of(maker)->baseline[metric->baseline], own->round);
-}
-
-static double value_of(const struct maker *maker, const struct metric_info *metric,
-                       const struct round_values *own)
-{
-    return metric_value(metric, own, base_of(maker, metric, own), rounds_of(maker)->slices);
-}
-
-/* The round whose loss is the median (the lower one of an even count), or NULL. */
-static const struct round_values *round_of_median_loss(const struct maker *maker)
-{
-    const struct arm_rounds *rounds = rounds_of(maker);
-    const struct metric_info *loss = metric_find("loss_per_step");
-    for (size_t i = 0; i < rounds->n; i++)
-        maker->values[i] = value_of(maker, loss, &rounds->values[i]);
-    size_t n = stats_sort(maker->values, rounds->n);
-    for (size_t i = 0; n && i < rounds->n; i++)
-        if (value_of(maker, loss, &rounds->values[i]) == maker->values[(n - 1) / 2])
-            return &rounds->values[i];
-    return NULL;
-}
-
 /* True when `key` ("size=4096;pages=4k") has a value for `name`. */
 static bool key_names(const char *key, const char *name)
 {
@@ -89,40 +89,39 @@ static bool key_names(const char *key, const char *name)
     return false;
 }
 
-/*
- * The params column: the benchmark's parameters, then the key of a scan's value, then slots=N, then
- * what makes load behind the arm: background=NAME:WORKERS, or none in the baselines of such a run.
- * A name stands once: where the key says which of several a value is for, the parameter gives way.
- */
-static void describe_params(const struct arm *arm, const struct bench *background, const char *key,
-                            struct row *row)
+size_t row_put_params(const struct result *result, const struct arm *arm, const char *key,
+                      char params[static ROW_PARAMS_MAX])
 {
-    size_t used = 0, size = sizeof(row->params);
+    const size_t size = ROW_PARAMS_MAX;
+    size_t used = 0;
+    params[0] = '\0';
     for (const struct opt *opt = arm->bench->opts; opt && opt->name && used < size; opt++) {
         char value[128];
         if (key_names(key, opt->name))
             continue;
         (void)opt_format_value(opt, arm->params, value, sizeof(value));
-        used += (size_t)snprintf(row->params + used, size - used, "%s=%s;", opt->name, value);
+        used += (size_t)snprintf(params + used, size - used, "%s=%s;", opt->name, value);
     }
-    if (used >= size)
-        return;
-    row->key_at = used;
-    used += (size_t)snprintf(row->params + used, size - used, "%s%sslots=%u", key,
-                             key[0] ? ";" : "", arm->slots);
-    row->key_length = strnlen(key, size - 1 - row->key_at);
+    if (used < size)
+        used += (size_t)snprintf(params + used, size - used, "slots=%u", arm->slots);
     unsigned behind = arm_background(arm);
-    if (!background || used >= size)
-        return;
-    if (behind)
-        (void)snprintf(row->params + used, size - used, ";background=%s:%u", background->name,
-                       behind);
-    else
-        (void)snprintf(row->params + used, size - used, ";background=none");
+    if (used < size && result->background && behind)
+        used += (size_t)snprintf(params + used, size - used, ";background=%s:%u",
+                                 result->background->name, behind);
+    else if (used < size && result->background)
+        used += (size_t)snprintf(params + used, size - used, ";background=none");
+    if (used < size && key[0])
+        used += (size_t)snprintf(params + used, size - used, ";%s", key);
+    return used < size ? used - strlen(key) : size - 1;
 }
 
-/* `key` of a scan's value, or "". */
-static void describe_arm(const struct maker *maker, struct row *row, const char *key)
+const char *row_role(const struct arm *arm)
+{
+    return arm->alone ? "baseline" : "foreground";
+}
+
+/* Everything but the numbers. */
+static void describe(const struct maker *maker, const struct round_value *value, struct row *row)
 {
     const struct result *result = maker->result;
     const struct arm *arm = arm_of(maker);
@@ -130,54 +129,49 @@ static void describe_arm(const struct maker *maker, struct row *row, const char 
         .arm = arm,
         .scenario = result->scenario,
         .placement = placement_infos[arm->placement].name,
+        .role = row_role(arm),
         .bench = arm->bench->name,
         .device = device_name(arm_device(result, arm)),
         .workers = arm->workers,
         .slots = arm->slots,
+        .metric = value->metric,
+        .better = value->better,
+        .median = NAN,
+        .ci_low = NAN,
+        .ci_high = NAN,
+        .p95 = NAN,
+        .p99 = NAN,
+        .min = NAN,
+        .max = NAN,
         .status = rounds_of(maker)->status,
     };
+    (void)snprintf(row->unit, sizeof(row->unit), "%s", value->unit);
     (void)snprintf(row->run_id, sizeof(row->run_id), "%s", result->run_id);
-    describe_params(arm, result->background, key, row);
+    row->key_at = row_put_params(result, arm, value->key, row->params);
+    row->key_length = strlen(row->params + row->key_at);
     (void)snprintf(row->reason, sizeof(row->reason), "%s", rounds_of(maker)->reason);
 }
 
 /* Adds why a row's values are not its arm's own measurement. */
 static void explain_sharing(const struct maker *maker, struct row *row)
 {
-    const struct arm *source = &maker->result->arms[rounds_of(maker)->source];
-    if (source == arm_of(maker))
-        return;
-    char slots[32] = "", own[sizeof(row->reason)];
-    if (source->slots != row->slots)
-        (void)snprintf(slots, sizeof(slots), " of %u workers", source->slots);
+    char shared[80], own[sizeof(row->reason)];
+    (void)rounds_say_shared(maker->result, maker->rounds, maker->arm, shared, sizeof(shared));
     memcpy(own, row->reason, sizeof(own));
-    (void)snprintf(row->reason, sizeof(row->reason), "same plan as %s%s, measured once%s%.180s",
-                   placement_infos[source->placement].name, slots, own[0] ? "; " : "", own);
+    if (shared[0])
+        (void)snprintf(row->reason, sizeof(row->reason), "%s%s%.170s", shared, own[0] ? "; " : "",
+                       own);
 }
 
-static void describe_metric(const struct maker *maker, const struct metric_info *metric,
-                            struct row *row)
-{
-    describe_arm(maker, row, "");
-    row->metric = metric->name;
-    row->better = metric->better;
-    if (metric->unit)
-        (void)snprintf(row->unit, sizeof(row->unit), "%s", metric->unit);
-    else
-        (void)snprintf(row->unit, sizeof(row->unit), "%.28s/s", arm_of(maker)->bench->ops_unit);
-    row->median = row->ci_low = row->ci_high = NAN;
-    row->p95 = row->p99 = row->min = row->max = NAN;
-}
-
-/* A value is as good as the worse of the two arms it compares; `status` is of the baseline. */
-static void take_base_status(const struct maker *maker, size_t base, enum status status,
+/* A value is as good as the worse of the two arms it compares. */
+static void take_base_status(const struct maker *maker, const struct round_value *value,
                              struct row *row)
 {
-    if (status <= row->status)
+    if (value->base < 0 || value->status <= row->status)
         return;
-    row->status = status;
+    row->status = value->status;
     (void)snprintf(row->reason, sizeof(row->reason), "its baseline: %.230s",
-                   maker->rounds->arms[base].reason);
+                   maker->rounds->arms[value->base].reason);
 }
 
 /* Percentiles are of steps, not of rounds: what the slowest steps of a run feel like. */
@@ -190,48 +184,54 @@ static void fill_step_times(const struct arm_rounds *rounds, struct row *row)
     row->max = stats_percentile(rounds->steps, rounds->nsteps, 1);
 }
 
-/* The numbers of n >= 1 sorted values of rounds in maker->values. */
-static void fill_interval(const struct maker *maker, size_t n, struct row *row)
+/* The n values of a metric and key, each of a round. */
+static void fill_numbers(const struct maker *maker, const struct round_value *values, size_t n,
+                         struct row *row)
 {
+    for (size_t i = 0; i < n; i++) {
+        maker->scratch[i] = values[i].value;
+        take_base_status(maker, &values[i], row);
+    }
+    n = stats_sort(maker->scratch, n);
     struct stats_interval ci =
-        stats_median_interval(maker->values, n, maker->result->seed, maker->counts);
+        stats_median_interval(maker->scratch, n, maker->result->seed, maker->counts);
     row->rounds = (unsigned)n;
     row->samples = n;
-    row->median = stats_median(maker->values, n);
+    row->median = stats_median(maker->scratch, n);
     row->ci_low = ci.low;
     row->ci_high = ci.high;
-    row->p95 = row->p99 = NAN;
-    row->min = maker->values[0];
-    row->max = maker->values[n - 1];
+    row->min = maker->scratch[0];
+    row->max = maker->scratch[n - 1];
 }
 
-/* Fills the numbers from the rounds; false when no round has a value. */
-static bool fill_numbers(const struct maker *maker, const struct metric_info *metric,
-                         const struct round_values *loss_round, struct row *row)
+/* The round whose loss is the median (the lower one of an even count), or VALUE_NO_ROUND. */
+static int round_of_median_loss(const struct maker *maker)
 {
-    const struct arm_rounds *rounds = rounds_of(maker);
-    size_t n = 0;
-    for (size_t i = 0; i < rounds->n; i++) {
-        double value = value_of(maker, metric, &rounds->values[i]);
-        if (isnan(value))
+    size_t end = maker->values->first[maker->arm + 1], n;
+    for (size_t at = maker->values->first[maker->arm]; at < end; at += n) {
+        const struct round_value *values = &maker->values->value[at];
+        n = values_group(maker->values, at, end);
+        if (strcmp(values->metric, METRIC_LOSS))
             continue;
-        maker->values[n++] = value;
-        const struct round_values *base = base_of(maker, metric, &rounds->values[i]);
-        if (base)
-            take_base_status(maker, (size_t)rounds->baseline[metric->baseline], base->status, row);
+        for (size_t i = 0; i < n; i++)
+            maker->scratch[i] = values[i].value;
+        double median = maker->scratch[(stats_sort(maker->scratch, n) - 1) / 2];
+        for (size_t i = 0; i < n; i++)
+            if (values[i].value == median)
+                return values[i].round;
     }
-    n = stats_sort(maker->values, n);
-    if (!n)
-        return false;
-    fill_interval(maker, n, row);
-    if (metric->is_step_time)
-        fill_step_times(rounds, row);
-    if (metric->is_loss)
-        row->median = loss_round ? value_of(maker, metric, loss_round) : NAN;
-    return !isnan(row->median);
+    return VALUE_NO_ROUND;
 }
 
-static int append_row(struct rows *rows, const struct row *row, struct err *err)
+static double value_in_round(const struct round_value *values, size_t n, int round)
+{
+    for (size_t i = 0; i < n; i++)
+        if (values[i].round == round)
+            return values[i].value;
+    return NAN;
+}
+
+int rows_append(struct rows *rows, const struct row *row, struct err *err)
 {
     if (rows->n == rows->capacity) {
         size_t capacity = rows->capacity ? 2 * rows->capacity : 64;
@@ -245,218 +245,61 @@ static int append_row(struct rows *rows, const struct row *row, struct err *err)
     return 0;
 }
 
-/* A baseline is what others are compared with. */
-static bool applies(const struct arm *arm, const struct metric_info *metric)
-{
-    return metric->baseline == BASELINE_NONE || !arm->alone;
-}
-
-static int append_metric(const struct maker *maker, const struct metric_info *metric,
-                         const struct round_values *loss_round, struct rows *rows, struct err *err)
+/* One row of a metric and key. */
+static int append_group(const struct maker *maker, const struct round_value *values, size_t n,
+                        int loss_round, struct rows *rows, struct err *err)
 {
     struct row row;
-    describe_metric(maker, metric, &row);
-    if (!fill_numbers(maker, metric, loss_round, &row)) {
-        if (!metric->absent)
+    bool of_rounds = values->round != VALUE_NO_ROUND;
+    const struct metric_info *metric =
+        arm_of(maker)->bench->scan || values->key[0] ? NULL : metric_find(values->metric);
+    if (!strcmp(values->metric, VALUE_STATUS) && rounds_of(maker)->n)
+        return 0; /* the other rows have what the arm's rounds came to */
+    describe(maker, values, &row);
+    if (of_rounds && strcmp(values->metric, VALUE_STATUS) != 0)
+        fill_numbers(maker, values, n, &row);
+    else if (!of_rounds) {
+        row.status = values->status;
+        (void)snprintf(row.reason, sizeof(row.reason), "%s", values->reason);
+    }
+    if (of_rounds && metric && metric->is_step_time)
+        fill_step_times(rounds_of(maker), &row);
+    if (of_rounds && metric && metric->is_loss) {
+        row.median = value_in_round(values, n, loss_round);
+        if (isnan(row.median))
             return 0;
-        row.status = STATUS_SKIPPED;
-        (void)snprintf(row.reason, sizeof(row.reason), "%s", metric->absent);
     }
     explain_sharing(maker, &row);
-    return append_row(rows, &row, err);
-}
-
-/* The values that worker 0 emitted in one observation; none when it did not end well. */
-static const struct worker_result *scanned(const struct arm *arm, size_t observation)
-{
-    const struct observation *of = &arm->observations[observation];
-    return of->status <= STATUS_CENSORED && of->nworkers ? &of->workers[0] : NULL;
-}
-
-/* A scan emits in the same order each round, so the hint is nearly always right. */
-static const struct value *find_value(const struct worker_result *worker, const struct value *like,
-                                      size_t hint)
-{
-    for (size_t i = 0; i < worker->nvalues; i++) {
-        const struct value *value = &worker->values[(hint + i) % worker->nvalues];
-        if (value->metric == like->metric && strcmp(value->key, like->key) == 0)
-            return value;
-    }
-    return NULL;
-}
-
-/* True when an earlier round than `observation` has the value already. */
-static bool seen_before(const struct arm *arm, size_t observation, const struct value *value,
-                        size_t hint)
-{
-    for (size_t o = 0; o < observation; o++)
-        if (scanned(arm, o) && find_value(scanned(arm, o), value, hint))
-            return true;
-    return false;
-}
-
-static int append_value(const struct maker *maker, size_t observation, size_t index,
-                        struct rows *rows, struct err *err)
-{
-    struct row row;
-    const struct arm *arm = arm_of(maker);
-    const struct value *value = &scanned(arm, observation)->values[index];
-    const struct bench_metric *metric = &arm->bench->metrics[value->metric];
-    size_t n = 0;
-    describe_arm(maker, &row, value->key);
-    row.metric = metric->name;
-    row.better = metric->better;
-    (void)snprintf(row.unit, sizeof(row.unit), "%s", metric->unit);
-    for (size_t o = observation; o < arm->nobservations; o++) {
-        const struct worker_result *worker = scanned(arm, o);
-        const struct value *found = worker ? find_value(worker, value, index) : NULL;
-        if (found)
-            maker->values[n++] = found->value;
-    }
-    n = stats_sort(maker->values, n); /* drops what is not a number */
-    if (n)
-        fill_interval(maker, n, &row);
-    return n ? append_row(rows, &row, err) : 0;
-}
-
-/* The arm's team without the background, or NULL. */
-static const struct arm *team_alone(const struct result *result, const struct arm *arm)
-{
-    for (size_t i = 0; arm_background(arm) && i < result->narms; i++) {
-        const struct arm *other = &result->arms[i];
-        if (other->alone && other->bench == arm->bench && other->params == arm->params &&
-            other->slots == arm->slots && bench_is_team(arm->bench))
-            return other;
-    }
-    return NULL;
-}
-
-/* The arm's observation of a round, or NULL. */
-static const struct observation *of_round(const struct arm *arm, unsigned round)
-{
-    for (size_t o = 0; o < arm->nobservations; o++)
-        if (arm->observations[o].round == round)
-            return &arm->observations[o];
-    return NULL;
-}
-
-/* NaN where the observation has no such value. */
-static double value_like(const struct arm *arm, const struct observation *observation,
-                         const struct value *like, size_t hint)
-{
-    const struct worker_result *worker =
-        observation ? scanned(arm, (size_t)(observation - arm->observations)) : NULL;
-    const struct value *found = worker ? find_value(worker, like, hint) : NULL;
-    return found ? found->value : NAN;
-}
-
-static bool is_retained(const struct bench *bench, const struct value *value)
-{
-    return bench->retained && strcmp(bench->metrics[value->metric].name, bench->retained) == 0;
-}
-
-/*
- * Retention under load (METHOD): loaded / idle of what is better higher, else idle / loaded, of the
- * same round, so that drift of the machine cancels.
- */
-static int append_retention(const struct maker *maker, const struct value *value, size_t hint,
-                            struct rows *rows, struct err *err)
-{
-    struct row row;
-    const struct arm *arm = arm_of(maker), *idle = team_alone(maker->result, arm);
-    const struct bench_metric *metric = &arm->bench->metrics[value->metric];
-    bool higher = strcmp(metric->better, "higher") == 0;
-    size_t n = 0;
-    describe_arm(maker, &row, value->key);
-    for (size_t o = 0; idle && o < arm->nobservations; o++) {
-        const struct observation *base = of_round(idle, arm->observations[o].round);
-        double loaded = value_like(arm, &arm->observations[o], value, hint);
-        double alone = value_like(idle, base, value, hint);
-        double kept = higher ? loaded / alone : alone / loaded;
-        if (isnan(kept))
-            continue;
-        maker->values[n++] = kept;
-        take_base_status(maker, (size_t)(idle - maker->result->arms), base->status, &row);
-    }
-    n = stats_sort(maker->values, n);
-    if (!n)
-        return 0;
-    row.metric = "retention";
-    row.better = "higher";
-    (void)snprintf(row.unit, sizeof(row.unit), "ratio");
-    fill_interval(maker, n, &row);
-    return append_row(rows, &row, err);
-}
-
-/* One row a metric and key, in the order in which the first round that has it emitted it. */
-static int append_values(const struct maker *maker, struct rows *rows, struct err *err)
-{
-    const struct arm *arm = arm_of(maker);
-    for (size_t o = 0; o < arm->nobservations; o++) {
-        const struct worker_result *worker = scanned(arm, o);
-        for (size_t i = 0; worker && i < worker->nvalues; i++) {
-            int rc = 0;
-            if (o && seen_before(arm, o, &worker->values[i], i))
-                continue;
-            rc = append_value(maker, o, i, rows, err);
-            if (!rc && is_retained(arm->bench, &worker->values[i]))
-                rc = append_retention(maker, &worker->values[i], i, rows, err);
-            if (rc)
-                return rc;
-        }
-    }
-    return 0;
+    return rows_append(rows, &row, err);
 }
 
 static int append_arm(const struct maker *maker, struct rows *rows, struct err *err)
 {
-    if (arm_of(maker)->bench->scan && rounds_of(maker)->n)
-        return append_values(maker, rows, err);
-    if (!rounds_of(maker)->n) {
-        struct row row;
-        describe_metric(maker, metric_find("step_time"), &row);
-        explain_sharing(maker, &row);
-        return append_row(rows, &row, err);
+    const struct round_values *values = maker->values;
+    size_t end = values->first[maker->arm + 1], n;
+    int loss_round = round_of_median_loss(maker), rc = 0;
+    for (size_t at = values->first[maker->arm]; at < end && !rc; at += n) {
+        n = values_group(values, at, end);
+        rc = append_group(maker, &values->value[at], n, loss_round, rows, err);
     }
-    const struct round_values *loss_round = round_of_median_loss(maker);
-    for (const struct metric_info *metric = metrics; metric->name; metric++) {
-        if (!applies(arm_of(maker), metric))
-            continue;
-        int rc = append_metric(maker, metric, loss_round, rows, err);
-        if (rc)
-            return rc;
-    }
-    return append_values(maker, rows, err);
-}
-
-static int append_all(struct maker *maker, struct rows *rows, struct err *err)
-{
-    size_t most = 1;
-    for (size_t i = 0; i < maker->rounds->narms; i++)
-        if (maker->rounds->arms[i].n > most)
-            most = maker->rounds->arms[i].n;
-    maker->values = calloc(most, sizeof(*maker->values));
-    maker->counts = calloc(most, sizeof(*maker->counts));
-    int rc = maker->values && maker->counts
-                 ? 0
-                 : err_set(err, -ENOMEM, "out of memory for %zu rounds", most);
-    for (maker->arm = 0; !rc && maker->arm < maker->rounds->narms; maker->arm++)
-        rc = append_arm(maker, rows, err);
-    free(maker->counts);
-    free(maker->values);
     return rc;
 }
 
-int rows_make(const struct result *result, struct rows *rows, struct err *err)
+int rows_make(const struct result *result, const struct rounds *rounds,
+              const struct round_values *values, struct rows *rows, struct err *err)
 {
-    struct rounds rounds;
+    struct maker maker = {.result = result, .rounds = rounds, .values = values};
+    size_t most = 1;
     *rows = (struct rows){0};
-    int rc = rounds_make(result, &rounds, err);
-    if (!rc) {
-        struct maker maker = {.result = result, .rounds = &rounds};
-        rc = append_all(&maker, rows, err);
-    }
-    rounds_free(&rounds);
+    for (size_t i = 0; i < rounds->narms; i++)
+        most = rounds->arms[i].n > most ? rounds->arms[i].n : most;
+    maker.scratch = calloc(most, sizeof(*maker.scratch));
+    maker.counts = calloc(most, sizeof(*maker.counts));
+    int rc = maker.scratch && maker.counts ? 0 : err_set(err, -ENOMEM, "out of memory for rows");
+    for (maker.arm = 0; !rc && maker.arm < rounds->narms; maker.arm++)
+        rc = append_arm(&maker, rows, err);
+    free(maker.counts);
+    free(maker.scratch);
     return rc;
 }
 

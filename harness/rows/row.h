@@ -7,22 +7,25 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "harness/rows/values.h"
 #include "harness/run/result.h"
 
 /* In this order in rows.csv and as keys in `--json`. */
 #define ROW_COLUMNS                                                                                \
-    "run_id,scenario,placement,workers,bench,params,device,metric,unit,better,rounds,samples,"     \
-    "median,ci_low,ci_high,p95,p99,min,max,status,reason"
+    "run_id,scenario,placement,workers,role,bench,params,device,metric,unit,better,rounds,"        \
+    "samples,median,ci_low,ci_high,p95,p99,min,max,status,reason"
+
+enum { ROW_PARAMS_MAX = 512 };
 
 struct row {
     char run_id[64];
-    const char *scenario, *placement, *bench, *device; /* borrowed from static tables */
+    const char *scenario, *placement, *role, *bench, *device; /* borrowed */
     unsigned workers;
     unsigned slots; /* not a column of its own: params carries it as slots=N */
-    char params[512];
+    char params[ROW_PARAMS_MAX];
     size_t key_at, key_length; /* of a scan's value: where its key stands in params; not columns */
     const struct arm *arm;     /* borrowed: whose row it is; not a column */
-    const char *metric;        /* borrowed from harness/rows/metric.h */
+    const char *metric;        /* borrowed */
     char unit[32];
     const char *better; /* "higher", "lower" or "none" */
     unsigned rounds;    /* how many the interval is over */
@@ -39,6 +42,7 @@ struct row_column {
     const char *name; /* NULL ends the table */
     enum row_kind kind;
     size_t offset; /* of char[], const char *, unsigned, size_t, double, enum status */
+    size_t size;   /* of the field */
 };
 
 /* In the order of ROW_COLUMNS. */
@@ -47,27 +51,45 @@ extern const struct row_column row_columns[];
 /* A ROW_CHARS, ROW_TEXT or ROW_STATUS column as text. */
 const char *row_text(const struct row *row, const struct row_column *column);
 
+/* What row_text and the writers have made of a column, back; `text` is borrowed by a ROW_TEXT. */
+void row_set(struct row *row, const struct row_column *column, const char *text);
+
 struct rows {
     size_t n, capacity;
     struct row *row;
 };
 
 /*
- * All rows of a result, arm by arm, metrics in the order of harness/rows/metric.h, then what the
- * benchmark emitted itself. -ENOMEM only.
+ * All rows of a result, arm by arm, of each metric and key one. -ENOMEM only.
  *
- * The median is over rounds of the round's value, the interval a 95% bootstrap over rounds (empty
- * with one round). An arm without a usable round is one row of step_time: skipped, failed or hung,
- * with its reason. A baseline has workers = 1 and slots = N (all N where the benchmark is
- * `together`; params then end with background=none); one that shares its measurement with an
- * earlier, identical plan repeats the values and says so. A row's status is the worst of the rounds
- * it came from, those of its baseline included.
+ * The median is over the values of its rounds, the interval a 95% bootstrap over rounds (empty
+ * with one round); of losses the median is that of the round of the median loss, so that they add
+ * up. An arm without a usable round is one row of VALUE_STATUS: skipped, failed or hung, with its
+ * reason. A baseline has workers = 1 and slots = N (all N where the benchmark is `together`; params
+ * then have background=none); one that shares its measurement with an earlier, identical plan
+ * repeats the values and says so. A row's status is the worst of the rounds it came from, those of
+ * its baseline included. Borrows from what it is given.
  */
-int rows_make(const struct result *result, struct rows *rows, struct err *err);
+int rows_make(const struct result *result, const struct rounds *rounds,
+              const struct round_values *values, struct rows *rows, struct err *err);
+/* Appends a copy. */
+int rows_append(struct rows *rows, const struct row *row, struct err *err);
 void rows_free(struct rows *rows);
 
 /* The arm's row of the metric, of a scan the first one; or NULL. Its median may be NaN. */
 const struct row *rows_find(const struct rows *rows, const struct arm *arm, const char *metric);
+
+/*
+ * The params column: the benchmark's parameters, then slots=N, then what makes load behind the arm:
+ * background=NAME:WORKERS, or none in the baselines of such a run, then the key. A name stands
+ * once: where the key says which of several a value is for, the parameter gives way. Returns where
+ * the key begins.
+ */
+size_t row_put_params(const struct result *result, const struct arm *arm, const char *key,
+                      char params[static ROW_PARAMS_MAX]);
+
+/* "foreground" or "baseline". */
+const char *row_role(const struct arm *arm);
 
 /* Whether another arm of the benchmark has another value of this parameter. */
 bool arm_option_differs(const struct result *result, const struct arm *arm, const struct opt *opt);

@@ -10,6 +10,14 @@ const char *status_name(enum status status)
     return names[status];
 }
 
+enum status status_find(const char *name)
+{
+    for (int i = 0; i < STATUSES; i++)
+        if (strcmp(status_name((enum status)i), name) == 0)
+            return (enum status)i;
+    return STATUS_FAILED;
+}
+
 enum device arm_device(const struct result *result, const struct arm *arm)
 {
     return bench_device(arm->bench, result->device, result->transport);

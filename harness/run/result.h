@@ -27,6 +27,8 @@ enum status {
     STATUSES
 };
 const char *status_name(enum status status);
+/* Of another name STATUS_FAILED. */
+enum status status_find(const char *name);
 
 struct worker_result {
     enum status status;

@@ -11,8 +11,8 @@
 #include "harness/sys/file.h"
 
 #define SAMPLE_COLUMNS                                                                             \
-    "round,order,scenario,placement,workers,worker,bench,iter,start_ns,elapsed_ns,ops,bytes,"      \
-    "status"
+    "run_id,round,order,scenario,placement,workers,role,worker,bench,params,iter,start_ns,"        \
+    "elapsed_ns,ops,bytes,status"
 
 static void put_text(const char *text, FILE *out)
 {
@@ -83,6 +83,16 @@ static int text_close(struct text *text)
     return failed ? -ENOMEM : 0;
 }
 
+/* Ends the text and writes it as that file, whole or not at all. */
+static int write_text(struct text *text, int dir_fd, const char *name, struct err *err)
+{
+    int rc = text_close(text);
+    if (!rc)
+        rc = file_write(dir_fd, name, text->data, text->size);
+    free(text->data);
+    return rc ? err_sys(err, rc, "cannot write %s", name) : 0;
+}
+
 int csv_write_rows(int dir_fd, const struct rows *rows, struct err *err)
 {
     struct text text;
@@ -90,11 +100,67 @@ int csv_write_rows(int dir_fd, const struct rows *rows, struct err *err)
     if (rc)
         return err_sys(err, rc, "cannot write " CSV_ROWS_NAME);
     put_rows(rows, text.stream);
-    rc = text_close(&text);
-    if (!rc)
-        rc = file_write(dir_fd, CSV_ROWS_NAME, text.data, text.size);
-    free(text.data);
-    return rc ? err_sys(err, rc, "cannot write " CSV_ROWS_NAME) : 0;
+    return write_text(&text, dir_fd, CSV_ROWS_NAME, err);
+}
+
+/* With digits enough to give the same number again. */
+static void put_exact(double value, FILE *out)
+{
+    static const int digits[] = {9, 15, 16, 17};
+    char text[40] = "";
+    for (size_t i = 0; isfinite(value) && i < sizeof(digits) / sizeof(digits[0]); i++) {
+        (void)snprintf(text, sizeof(text), "%.*g", digits[i], value);
+        if (strtod(text, NULL) == value)
+            break;
+    }
+    (void)fputs(text, out);
+}
+
+/* What all lines of an arm begin with, up to the key. */
+static void put_arm(const struct result *result, const struct arm *arm, const char *key, FILE *out)
+{
+    char params[ROW_PARAMS_MAX];
+    (void)row_put_params(result, arm, key, params);
+    put_text(result->run_id, out);
+    (void)fputc(',', out);
+    put_text(result->scenario, out);
+    (void)fprintf(out, ",%s,%u,%s,%s,", placement_infos[arm->placement].name, arm->workers,
+                  row_role(arm), arm->bench->name);
+    put_text(params, out);
+    (void)fprintf(out, ",%s,", device_name(arm_device(result, arm)));
+}
+
+static void put_value(const struct analysis *analysis, size_t arm, const struct round_value *value,
+                      FILE *out)
+{
+    char reason[300];
+    put_arm(analysis->result, &analysis->result->arms[arm], value->key, out);
+    (void)fprintf(out, "%s,", value->metric);
+    put_text(value->unit, out);
+    (void)fprintf(out, ",%s,", value->better);
+    if (value->round != VALUE_NO_ROUND)
+        (void)fprintf(out, "%d", value->round);
+    (void)fputc(',', out);
+    put_exact(value->value, out);
+    (void)fprintf(out, ",%s,", status_name(value->status));
+    put_text(
+        values_say_reason(analysis->result, &analysis->rounds, arm, value, reason, sizeof(reason)),
+        out);
+    (void)fputc('\n', out);
+}
+
+int csv_write_rounds(int dir_fd, const struct analysis *analysis, struct err *err)
+{
+    struct text text;
+    const struct round_values *values = &analysis->values;
+    int rc = text_open(&text);
+    if (rc)
+        return err_sys(err, rc, "cannot write " CSV_ROUNDS_NAME);
+    (void)fputs(CSV_ROUND_COLUMNS "\n", text.stream);
+    for (size_t arm = 0; arm < values->narms; arm++)
+        for (size_t i = values->first[arm]; i < values->first[arm + 1]; i++)
+            put_value(analysis, arm, &values->value[i], text.stream);
+    return write_text(&text, dir_fd, CSV_ROUNDS_NAME, err);
 }
 
 /* All of `text` behind the valid part of the file, or nothing of it. */
@@ -133,16 +199,20 @@ static void put_samples(const struct result *result, const struct arm *arm,
                         const struct observation *observation, unsigned worker, FILE *out)
 {
     const struct worker_result *of = &observation->workers[worker];
+    char params[ROW_PARAMS_MAX];
     uint64_t iter = 0;
+    (void)row_put_params(result, arm, "", params);
     for (size_t i = 0; i < of->nsamples; i++) {
         const struct sample *sample = &of->samples[i];
         bool censored = of->censored && i + 1 == of->nsamples;
-        (void)fprintf(out, "%u,%u,", observation->round, observation->order);
+        put_text(result->run_id, out);
+        (void)fprintf(out, ",%u,%u,", observation->round, observation->order);
         put_text(result->scenario, out);
-        (void)fprintf(out, ",%s,%u,%u,%s,%" PRIu64, placement_infos[arm->placement].name,
-                      arm->workers, worker, arm->bench->name, iter);
-        (void)fprintf(out, ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%s\n",
-                      sample->start_ns, sample->elapsed_ns, sample->ops, sample->bytes,
+        (void)fprintf(out, ",%s,%u,%s,%u,%s,", placement_infos[arm->placement].name, arm->workers,
+                      row_role(arm), worker, arm->bench->name);
+        put_text(params, out);
+        (void)fprintf(out, ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%s\n",
+                      iter, sample->start_ns, sample->elapsed_ns, sample->ops, sample->bytes,
                       status_name(censored ? STATUS_CENSORED : STATUS_OK));
         iter += sample->iters;
     }

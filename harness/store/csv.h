@@ -1,7 +1,8 @@
 /*
- * rows.csv and samples.csv, as DESIGN.md names their columns. RFC 4180 quoting with plain
- * newlines; numbers as %.9g, an unknown one is an empty cell. run_dir.h says how they come to stand
- * beside each other.
+ * rows.csv, rounds.csv and samples.csv, as results/README.md explains their columns. RFC 4180
+ * quoting with plain newlines; an unknown number is an empty cell, others are written as %.9g, in
+ * rounds.csv with as many digits as give the same number again. run_dir.h says how they come to
+ * stand beside each other.
  *
  * The process should ignore SIGXFSZ, so that a file size limit is an error and not a signal.
  */
@@ -11,14 +12,22 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-#include "harness/rows/row.h"
-#include "harness/run/result.h"
+#include "harness/rows/analysis.h"
 
 #define CSV_ROWS_NAME "rows.csv"
+#define CSV_ROUNDS_NAME "rounds.csv"
 #define CSV_SAMPLES_NAME "samples.csv"
 
 /* Writes rows.csv anew. Errors: the errno of the call that failed; then there is no rows.csv. */
 int csv_write_rows(int dir_fd, const struct rows *rows, struct err *err);
+
+/* In this order in rounds.csv. */
+#define CSV_ROUND_COLUMNS                                                                          \
+    "run_id,scenario,placement,workers,role,bench,params,device,metric,unit,better,round,value,"   \
+    "status,reason"
+
+/* Writes rounds.csv anew; errors as above. */
+int csv_write_rounds(int dir_fd, const struct analysis *analysis, struct err *err);
 
 /* An open samples.csv. Zeroed = closed. */
 struct samples_file {

@@ -20,7 +20,8 @@
 #define RECORD_NAME "run.json"
 
 /* In the order they take their places: run.json, which speaks for the others, is the last. */
-static const char *const names[] = {CSV_SAMPLES_NAME, CSV_ROWS_NAME, RECORD_NAME};
+static const char *const names[] = {CSV_SAMPLES_NAME, CSV_ROUNDS_NAME, CSV_ROWS_NAME,
+                                    DIRECTORY_SUMMARY, RECORD_NAME};
 enum { NAMES = sizeof(names) / sizeof(names[0]) };
 
 /* How often another run may take away what we are about to open, by its end. */
@@ -37,6 +38,7 @@ static int take_places(const struct directory *dir)
     if (is_there(dir->work_fd, CSV_SAMPLES_NAME) && is_there(dir->fd, RECORD_NAME)) {
         if (dir->remove_figures) /* this run may not draw, or not the same */
             dir->remove_figures(dir->fd);
+        (void)unlinkat(dir->fd, DIRECTORY_SUMMARY, 0);
         if (unlinkat(dir->fd, RECORD_NAME, 0))
             return -errno;
     }
@@ -251,6 +253,14 @@ int directory_publish(struct directory *dir, struct err *err)
         rc = take_places(dir);
     }
     return rc ? err_sys(err, rc, "cannot replace the files in '%.120s'", dir->path) : 0;
+}
+
+int directory_add_summary(struct directory *dir, const char *text, size_t size, struct err *err)
+{
+    int rc = file_write(dir->work_fd, DIRECTORY_SUMMARY, text, size);
+    if (!rc && renameat(dir->work_fd, DIRECTORY_SUMMARY, dir->fd, DIRECTORY_SUMMARY))
+        rc = -errno;
+    return rc ? err_sys(err, rc, "cannot write " DIRECTORY_SUMMARY) : 0;
 }
 
 void directory_close(struct directory *dir)

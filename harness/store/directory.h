@@ -3,7 +3,7 @@
  * earlier one in one step.
  *
  *   rc = directory_open(&dir, &request, &err);
- *   ... write samples.csv, rows.csv and DIRECTORY_RECORD into dir.work_fd ...
+ *   ... write samples.csv, rounds.csv, rows.csv and DIRECTORY_RECORD into dir.work_fd ...
  *   rc = directory_publish(&dir, &err);        as often as there is something new
  *   directory_close(&dir);
  *
@@ -15,11 +15,15 @@
 #define CONTEND_STORE_DIRECTORY_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 #include "harness/base/err.h"
 
 /* The name under which run.json is written: under its own it counts. */
 #define DIRECTORY_RECORD "run.json.new"
+
+/* What was printed at the end of the run. */
+#define DIRECTORY_SUMMARY "summary.txt"
 
 /* Takes away the figures of an earlier run, and nothing else. */
 typedef void directory_remove(int dir_fd);
@@ -53,6 +57,9 @@ int directory_open(struct directory *dir, const struct directory_request *reques
  * result than the one there, which goes, with its figures.
  */
 int directory_publish(struct directory *dir, struct err *err);
+
+/* Puts it beside what was published. */
+int directory_add_summary(struct directory *dir, const char *text, size_t size, struct err *err);
 
 /* A directory that we made is removed again where nothing is in it. */
 void directory_close(struct directory *dir);

@@ -41,11 +41,19 @@ static int publish(struct run_dir *run_dir, const struct run_record *record, off
     return rc ? rc : directory_publish(&run_dir->dir, err);
 }
 
+static int write_tables(const struct run_dir *run_dir, const struct analysis *analysis,
+                        struct err *err)
+{
+    int rc = csv_write_rounds(run_dir->dir.work_fd, analysis, err);
+    return rc ? rc : csv_write_rows(run_dir->dir.work_fd, &analysis->rows, err);
+}
+
 static int write_first(struct run_dir *run_dir, const struct run_record *record, struct err *err)
 {
+    const struct analysis nothing = {0};
     int rc = samples_file_open(&run_dir->samples, run_dir->dir.work_fd, err);
     if (!rc)
-        rc = csv_write_rows(run_dir->dir.work_fd, &run_dir->rows, err);
+        rc = write_tables(run_dir, &nothing, err);
     if (!rc && run_dir->dir.holds_earlier) /* to know now whether it can be written */
         rc = run_json_write(run_dir->dir.work_fd, DIRECTORY_RECORD, record, err);
     else if (!rc)
@@ -94,26 +102,18 @@ static int append_samples(struct run_dir *run_dir, const struct result *result, 
 int run_dir_round(struct run_dir *run_dir, const struct run_record *record, unsigned round,
                   struct err *err)
 {
-    struct rows rows = {0};
     off_t before = run_dir->samples.valid_bytes;
     bool replaces = run_dir->dir.holds_earlier;
     int rc = append_samples(run_dir, record->result, round, err);
     if (!rc)
-        rc = rows_make(record->result, &rows, err);
-    if (!rc)
-        rc = csv_write_rows(run_dir->dir.work_fd, &rows, err);
+        rc = write_tables(run_dir, &record->verdict->analysis, err);
     if (!rc)
         rc = publish(run_dir, record, run_dir->samples.valid_bytes, err);
-    if (rc) {
+    if (rc)
         samples_file_cut(&run_dir->samples, before);
-        rows_free(&rows);
-        return rc;
-    }
-    if (replaces)
+    else if (replaces)
         log_info("replacing the earlier run in %s", run_dir->dir.path);
-    rows_free(&run_dir->rows);
-    run_dir->rows = rows;
-    return 0;
+    return rc;
 }
 
 int run_dir_end(struct run_dir *run_dir, const struct run_record *record, struct err *err)
@@ -131,6 +131,5 @@ int run_dir_end(struct run_dir *run_dir, const struct run_record *record, struct
 void run_dir_close(struct run_dir *run_dir)
 {
     (void)samples_file_close(&run_dir->samples, NULL);
-    rows_free(&run_dir->rows);
     directory_close(&run_dir->dir);
 }

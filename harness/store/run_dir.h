@@ -1,15 +1,14 @@
 /*
  * The result of one run: what is written when, and what is left when something breaks.
  *
- * A round is written as a whole or not at all: samples.csv grows, then rows.csv and run.json take
- * the places of those before them. An earlier result in the directory stays until the first round
- * of this one is whole.
+ * A round is written as a whole or not at all: samples.csv grows, then rounds.csv, rows.csv and
+ * run.json take the places of those before them. An earlier result in the directory stays until the
+ * first round of this one is whole.
  */
 #ifndef CONTEND_STORE_RUN_DIR_H
 #define CONTEND_STORE_RUN_DIR_H
 
 #include "harness/base/err.h"
-#include "harness/rows/row.h"
 #include "harness/store/csv.h"
 #include "harness/store/directory.h"
 #include "harness/store/run_json.h"
@@ -18,7 +17,6 @@
 struct run_dir {
     struct directory dir;
     struct samples_file samples;
-    struct rows rows; /* of the rounds written so far */
 };
 
 /* Where: `out`/<subdirectory> or, where `out` is NULL, results/<host>/<utc>-<scenario>. */
@@ -35,7 +33,8 @@ struct run_dir_request {
 int run_dir_open(struct run_dir *run_dir, const struct run_dir_request *request,
                  const struct run_record *record, struct err *err);
 
-/* Writes a round that was done; after an error the files are those of the rounds before it. */
+/* Writes a round that was done, and what the record's verdict makes of all so far; after an error
+ * the files are those of the rounds before it. */
 int run_dir_round(struct run_dir *run_dir, const struct run_record *record, unsigned round,
                   struct err *err);
 

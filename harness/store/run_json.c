@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "harness/json/environment.h"
+#include "harness/json/findings.h"
 #include "harness/json/judged.h"
 #include "harness/json/machine.h"
 #include "harness/json/plan.h"
@@ -123,27 +124,47 @@ static const struct observation *read_back(const struct arm *arm)
     return NULL;
 }
 
-static json_t *from_arm(const struct topo *topo, const struct arm *arm)
+/* How the arm ended, and how many lines of rows.csv and rounds.csv are its own, in their order. */
+static json_t *from_analysis(const struct analysis *analysis, size_t arm)
 {
+    const struct arm_rounds *rounds = &analysis->rounds.arms[arm];
+    const size_t *first = analysis->values.first;
+    size_t rows = 0;
+    for (size_t i = 0; i < analysis->rows.n; i++)
+        rows += analysis->rows.row[i].arm == &analysis->result->arms[arm];
+    return json_pack("{s:s, s:o, s:I, s:I, s:I}", "status", status_name(rounds->status), "reason",
+                     json_value_text(rounds->reason), "source", (json_int_t)rounds->source, "rows",
+                     (json_int_t)rows, "round_values", (json_int_t)(first[arm + 1] - first[arm]));
+}
+
+static json_t *from_arm(const struct run_record *record, size_t index)
+{
+    const struct topo *topo = record->topo;
+    const struct arm *arm = &record->result->arms[index];
+    char params[BENCH_PARAMS_MAX];
     json_t *observations = json_array();
     for (size_t i = 0; observations && i < arm->nobservations; i++)
         if (json_array_append_new(observations, from_observation(&arm->observations[i]))) {
             json_decref(observations);
             return NULL;
         }
-    return json_pack("{s:s, s:o, s:s, s:i, s:i, s:b, s:o, s:o, s:o}", "bench", arm->bench->name,
-                     "params", run_json_options(arm->bench->opts, arm->params), "placement",
-                     placement_infos[arm->placement].name, "workers", (int)arm->workers, "slots",
-                     (int)arm->slots, "alone", arm->alone, "same_as",
-                     arm->same_as < 0 ? json_null() : json_integer(arm->same_as), "plan",
-                     plan_to_json(topo, &arm->plan, read_back(arm)), "observations", observations);
+    json_t *summary =
+        record->verdict ? from_analysis(&record->verdict->analysis, index) : json_null();
+    return json_pack(
+        "{s:s, s:o, s:s, s:s, s:i, s:i, s:b, s:o, s:o, s:o, s:o}", "bench", arm->bench->name,
+        "params", run_json_options(arm->bench->opts, arm->params), "params_text",
+        opts_format(arm->bench->opts, arm->params, params, sizeof(params)), "placement",
+        placement_infos[arm->placement].name, "workers", (int)arm->workers, "slots",
+        (int)arm->slots, "alone", arm->alone, "same_as",
+        arm->same_as < 0 ? json_null() : json_integer(arm->same_as), "summary", summary, "plan",
+        plan_to_json(topo, &arm->plan, read_back(arm)), "observations", observations);
 }
 
-static json_t *from_arms(const struct topo *topo, const struct result *result)
+static json_t *from_arms(const struct run_record *record)
 {
     json_t *arms = json_array();
-    for (size_t i = 0; arms && result && topo && i < result->narms; i++)
-        if (json_array_append_new(arms, from_arm(topo, &result->arms[i]))) {
+    for (size_t i = 0; arms && record->result && record->topo && i < record->result->narms; i++)
+        if (json_array_append_new(arms, from_arm(record, i))) {
             json_decref(arms);
             return NULL;
         }
@@ -211,17 +232,33 @@ static json_t *from_time(time_t at)
     return json_string(text);
 }
 
+/* What one needs to know of a benchmark that another version may not have: by name. */
+static json_t *from_benches(const struct result *result)
+{
+    json_t *benches = json_object();
+    for (size_t i = 0; benches && i < result->narms; i++) {
+        const struct bench *bench = result->arms[i].bench;
+        (void)json_object_set_new(benches, bench->name,
+                                  json_pack("{s:s, s:b, s:b}", "ops_unit", bench->ops_unit, "scan",
+                                            bench->scan, "together", bench->together));
+    }
+    return benches;
+}
+
 /* The part of the document that says what was measured. */
 static json_t *from_result(const struct run_record *record)
 {
     const struct result *result = record->result;
     if (!result)
         return json_object();
-    return json_pack(
-        "{s:o, s:o, s:s, s:i, s:i, s:I, s:I}", "run_id", json_value_text(result->run_id),
-        "scenario", json_value_text(result->scenario), "device", device_name(result->device),
-        "rounds_planned", (int)result->rounds_planned, "rounds_done", (int)result->rounds_done,
-        "samples_bytes", (json_int_t)record->samples_bytes, "seed", (json_int_t)result->seed);
+    return json_pack("{s:o, s:o, s:s, s:o, s:o, s:o, s:i, s:i, s:I, s:I}", "run_id",
+                     json_value_text(result->run_id), "scenario", json_value_text(result->scenario),
+                     "device", device_name(result->device), "background",
+                     json_value_text(result->background ? result->background->name : NULL),
+                     "plan_options", json_value_text_or_null(result->plan_options), "benchmarks",
+                     from_benches(result), "rounds_planned", (int)result->rounds_planned,
+                     "rounds_done", (int)result->rounds_done, "samples_bytes",
+                     (json_int_t)record->samples_bytes, "seed", (json_int_t)result->seed);
 }
 
 json_t *run_json_record(const struct run_record *record)
@@ -237,9 +274,12 @@ json_t *run_json_record(const struct run_record *record)
     json_t *measured = from_result(record);
     int failed = json_object_update(document, measured);
     json_decref(measured);
-    failed |= json_object_set_new(document, "arms", from_arms(record->topo, record->result));
-    failed |=
-        json_object_set_new(document, "symmetry", symmetry_to_json(record->symmetry, record->topo));
+    failed |= json_object_set_new(document, "arms", from_arms(record));
+    const struct verdict *verdict = record->verdict;
+    failed |= json_object_set_new(
+        document, "symmetry", symmetry_to_json(verdict ? &verdict->symmetry : NULL, record->topo));
+    failed |= json_object_set_new(document, "findings",
+                                  findings_to_json(verdict ? &verdict->findings : NULL));
     failed |= json_object_set_new(document, "notes",
                                   from_texts(record->notes, count_texts(record->notes)));
     if (!failed)

@@ -13,13 +13,13 @@
 
 #include "harness/base/err.h"
 #include "harness/base/opt.h"
-#include "harness/judge/symmetry.h"
+#include "harness/judge/verdict.h"
 #include "harness/machine/env.h"
 #include "harness/machine/topo.h"
 #include "harness/run/result.h"
 
 /* Raised when a key changes its meaning or goes away; new keys alone do not raise it. */
-enum { RUN_SCHEMA_VERSION = 1 };
+enum { RUN_SCHEMA_VERSION = 2 };
 
 /* All borrowed. Pointers may be NULL where the run has not come that far; the key is null then. */
 struct run_record {
@@ -31,9 +31,9 @@ struct run_record {
     const struct environment *env;
     const struct topo *topo;
     const struct result *result;
-    off_t samples_bytes;             /* of samples.csv that belong to the rounds done */
-    const struct symmetry *symmetry; /* of the rows, once there are all */
-    const struct opt *run_opts;      /* table and struct of the subcommand's options */
+    off_t samples_bytes;           /* of samples.csv that belong to the rounds done */
+    const struct verdict *verdict; /* of the rounds done; NULL = none yet */
+    const struct opt *run_opts;    /* table and struct of the subcommand's options */
     const void *run_options;
     const char *const *notes; /* NULL-terminated sentences: what a reader should know */
 };

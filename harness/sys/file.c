@@ -2,6 +2,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 int file_open_empty(int dir_fd, const char *name)
@@ -35,5 +37,42 @@ int file_write(int dir_fd, const char *name, const char *text, size_t size)
         rc = -errno;
     if (rc)
         (void)unlinkat(dir_fd, name, 0);
+    return rc;
+}
+
+static int read_whole(int fd, size_t most, char **text, size_t *size)
+{
+    struct stat status;
+    if (fstat(fd, &status))
+        return -errno;
+    if (!S_ISREG(status.st_mode))
+        return -EINVAL;
+    if ((size_t)status.st_size > most)
+        return -EFBIG;
+    char *bytes = malloc((size_t)status.st_size + 1);
+    size_t at = 0;
+    while (bytes && at < (size_t)status.st_size) {
+        ssize_t n = read(fd, bytes + at, (size_t)status.st_size - at);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0)
+            break; /* it became shorter, or cannot be read: what there is */
+        at += (size_t)n;
+    }
+    if (!bytes)
+        return -ENOMEM;
+    bytes[at] = '\0';
+    *text = bytes;
+    *size = at;
+    return 0;
+}
+
+int file_read(int dir_fd, const char *name, size_t most, char **text, size_t *size)
+{
+    int fd = openat(dir_fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+    if (fd < 0)
+        return errno == ELOOP ? -EINVAL : -errno;
+    int rc = read_whole(fd, most, text, size);
+    (void)close(fd);
     return rc;
 }

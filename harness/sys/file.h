@@ -1,4 +1,4 @@
-/* Files written whole: short writes and interrupted ones are gone on with. */
+/* Files read and written whole: short reads and writes and interrupted ones are gone on with. */
 #ifndef CONTEND_SYS_FILE_H
 #define CONTEND_SYS_FILE_H
 
@@ -13,6 +13,12 @@ int file_open_empty(int dir_fd, const char *name);
 
 /* Writes all of it at that offset. 0 or a negative errno: then a part of it may be there. */
 int file_write_at(int fd, const char *text, size_t size, off_t offset);
+
+/*
+ * Reads a regular file of at most `most` bytes whole, with a 0 behind it; a link is not followed.
+ * free() *text. -EINVAL no regular file, -EFBIG larger, or another negative errno.
+ */
+int file_read(int dir_fd, const char *name, size_t most, char **text, size_t *size);
 
 /* Writes the file anew. 0 or a negative errno: then there is no file of that name. */
 int file_write(int dir_fd, const char *name, const char *text, size_t size);

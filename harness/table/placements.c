@@ -7,7 +7,7 @@
 #include "harness/base/text.h"
 #include "harness/base/units.h"
 #include "harness/judge/advice.h"
-#include "harness/rows/rounds.h"
+#include "harness/judge/statuses.h"
 #include "harness/sys/log.h"
 #include "harness/table/beside_steps.h"
 #include "harness/table/retention.h"
@@ -16,13 +16,13 @@
 enum { CELL = 32 };
 
 struct table {
-    const struct result *result;
+    const struct analysis *analysis;
+    const struct result *result; /* of the analysis, as the next two */
     const struct rows *rows;
     const struct rounds *rounds;
     FILE *out;
     bool color;
     unsigned slots; /* of the block being printed */
-    bool noted;     /* a line below the tables has been printed */
 };
 
 enum paint { PLAIN, BOLD, RED, GREEN, DIM };
@@ -100,7 +100,7 @@ static void format_ratio_to_best(const struct table *table, size_t arm, size_t b
         (void)snprintf(buf, CELL, "best");
         return;
     }
-    if (rounds_ratio(table->rounds, arm, best, table->result->seed, &ratio, NULL) ||
+    if (values_ratio(&table->analysis->values, arm, best, table->result->seed, &ratio, NULL) ||
         isnan(ratio.median)) {
         (void)snprintf(buf, CELL, "-");
         return;
@@ -172,99 +172,6 @@ static size_t sort_block(const struct table *table, size_t *order)
     return n;
 }
 
-/* Below a blank line that stands before the first of them. */
-static void print_note(struct table *table, const char *line)
-{
-    if (!table->noted)
-        (void)fputc('\n', table->out);
-    table->noted = true;
-    text_wrap(line, 0, 2, table->out);
-}
-
-/* The placements that the machine cannot express: by name, or with the reason when they are few. */
-static void print_skipped(struct table *table)
-{
-    enum { REASONS_MAX = 2 };
-    char names[200] = "";
-    size_t n = 0, used = 0;
-    for (size_t i = 0; i < table->result->narms; i++) {
-        if (!in_block(table, i) || arm_at(table, i)->plan.status != PLAN_SKIPPED)
-            continue;
-        n++;
-        used += (size_t)snprintf(names + used, sizeof(names) - used, "%s%s", used ? ", " : "",
-                                 name_at(table, i));
-        if (used >= sizeof(names))
-            break;
-    }
-    char line[400];
-    if (n > REASONS_MAX) {
-        (void)snprintf(line, sizeof(line), "- not on this machine: %s ('contend list' says why)",
-                       names);
-        print_note(table, line);
-    }
-    for (size_t i = 0; n <= REASONS_MAX && i < table->result->narms; i++) {
-        if (!in_block(table, i) || arm_at(table, i)->plan.status != PLAN_SKIPPED)
-            continue;
-        (void)snprintf(line, sizeof(line), "- %s: skipped: %s", name_at(table, i),
-                       arm_at(table, i)->plan.reason);
-        print_note(table, line);
-    }
-}
-
-/* One line for every arm of the block, or its baseline, that is not simply ok. */
-static void print_notes(struct table *table)
-{
-    for (size_t i = 0; i < table->result->narms; i++) {
-        const struct arm_rounds *rounds = &table->rounds->arms[i];
-        const struct arm *arm = arm_at(table, i);
-        bool repeats = arm->alone && rounds->source != i;
-        bool skipped = arm->plan.status == PLAN_SKIPPED;
-        if (arm->slots != table->slots || rounds->status == STATUS_OK || repeats || skipped ||
-            arm->bench->scan)
-            continue;
-        char line[400];
-        const char *mark = rounds->n ? mark_of(table, i) : "-";
-        (void)snprintf(line, sizeof(line), "%s%s%s%s: %s: %s", mark, mark[0] ? " " : "",
-                       name_at(table, i), arm->alone ? " alone" : "", status_name(rounds->status),
-                       rounds->reason);
-        print_note(table, line);
-    }
-}
-
-/* The worker that OpenMP gave the least of its threads; NULL where all have theirs. */
-static const struct worker_result *smallest_team(const struct arm *arm, unsigned *index)
-{
-    const struct worker_result *smallest = NULL;
-    for (size_t o = 0; o < arm->nobservations; o++)
-        for (unsigned i = 0; i < arm->observations[o].nworkers && i < arm->plan.nworkers; i++) {
-            const struct worker_result *worker = &arm->observations[o].workers[i];
-            bool less = worker->least_team && worker->least_team < arm->plan.workers[i].threads;
-            if (!less || (smallest && worker->least_team >= smallest->least_team))
-                continue;
-            smallest = worker;
-            *index = i;
-        }
-    return smallest;
-}
-
-/* What OMP_THREAD_LIMIT and OMP_DYNAMIC made of the plans. */
-static void print_small_teams(struct table *table)
-{
-    for (size_t a = 0; a < table->result->narms; a++) {
-        unsigned i = 0;
-        const struct arm *arm = arm_at(table, a);
-        const struct worker_result *worker = smallest_team(arm, &i);
-        if (!worker)
-            continue;
-        char line[200];
-        (void)snprintf(line, sizeof(line),
-                       "- %s%s: OpenMP gave worker %u a team of %u of the %u threads planned",
-                       name_at(table, a), arm->alone ? " alone" : "", i, worker->least_team,
-                       arm->plan.workers[i].threads);
-        print_note(table, line);
-    }
-}
-
 static void print_baselines(const struct table *table)
 {
     char line[200], step[CELL];
@@ -313,75 +220,35 @@ static bool print_block(const struct table *table, size_t *order)
     return n > 0;
 }
 
-static unsigned next_slots(const struct result *result, unsigned after)
-{
-    unsigned next = 0;
-    for (size_t i = 0; i < result->narms; i++) {
-        unsigned slots = result->arms[i].bench->scan ? 0 : result->arms[i].slots;
-        if (slots > after && (!next || slots < next))
-            next = slots;
-    }
-    return next;
-}
-
-/* About the largest number of workers: that is where they fight the most. */
-static int print_advice(const struct table *table, unsigned blocks)
-{
-    struct advice advice;
-    int rc = advice_make(table->result, table->rounds, table->rows, table->slots, &advice, NULL);
-    if (rc || !advice.sentence[0])
-        return rc;
-    char with[32] = "", line[600];
-    if (blocks > 1)
-        (void)snprintf(with, sizeof(with), "with %u workers, ", table->slots);
-    (void)snprintf(line, sizeof(line), "%s%s", with, advice.sentence);
-    (void)fputc('\n', table->out);
-    paint(table, BOLD);
-    text_wrap(line, 0, 0, table->out);
-    paint(table, PLAIN);
-    if (advice.command[0])
-        (void)fprintf(table->out, "to apply it: %s\n", advice.command);
-    return 0;
-}
-
 static int print_all(struct table *table)
 {
     size_t *order = calloc(table->result->narms + 1, sizeof(*order));
     if (!order)
         return -1;
     print_title(table);
-    unsigned blocks = 0, measured = 0;
-    for (unsigned slots = 0; (slots = next_slots(table->result, slots)) != 0; blocks++) {
+    bool measured = false;
+    for (unsigned slots = 0; (slots = statuses_next_slots(table->result, slots)) != 0;) {
         table->slots = slots;
-        if (print_block(table, order))
-            measured++;
+        measured = print_block(table, order) || measured;
     }
     free(order);
-    int rc = 0;
-    if (measured) {
+    if (measured)
         (void)fputs("CPU, queue, block: shares of a step on a CPU, waiting for one, and blocked\n",
                     table->out);
-        rc = print_advice(table, blocks);
-    }
+    int rc = scan_print(table->result, table->rows, table->rounds, table->out, table->color);
     if (!rc)
-        rc = scan_print(table->result, table->rows, table->rounds, table->out, table->color);
-    if (!rc)
-        (void)retention_print(table->result, table->rows, table->out, table->color);
-    for (unsigned slots = 0; (slots = next_slots(table->result, slots)) != 0;) {
-        table->slots = slots;
-        print_notes(table);
-        print_skipped(table);
-    }
-    print_small_teams(table);
+        rc = retention_print(table->analysis, table->out, table->color);
     return rc;
 }
 
-void placements_print(const struct result *result, const struct rows *rows, FILE *out, bool color)
+void placements_print(const struct analysis *analysis, FILE *out, bool color)
 {
-    struct rounds rounds;
-    struct table table = {
-        .result = result, .rows = rows, .rounds = &rounds, .out = out, .color = color};
-    if (rounds_make(result, &rounds, NULL) || print_all(&table))
+    struct table table = {.analysis = analysis,
+                          .result = analysis->result,
+                          .rows = &analysis->rows,
+                          .rounds = &analysis->rounds,
+                          .out = out,
+                          .color = color};
+    if (print_all(&table))
         log_error("out of memory for the summary table; rows.csv has everything");
-    rounds_free(&rounds);
 }

@@ -1,5 +1,6 @@
 #include "harness/table/retention.h"
 
+#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,20 +13,13 @@
 enum { LABEL = 10, VALUE = 9, KEPT = 6, ARMS_A_BLOCK = 4 };
 
 struct retention {
-    const struct result *result;
+    const struct analysis *analysis;
+    const struct result *result; /* of the analysis, as the next */
     const struct rows *rows;
     FILE *out;
     bool color;
     const struct arm *idle; /* the team without the load */
 };
-
-/* Whether the arm is that team under load, in another placement or the same. */
-static bool is_loaded(const struct retention *r, const struct arm *arm)
-{
-    size_t at = 0;
-    return !arm->alone && arm->bench == r->idle->bench && arm->params == r->idle->params &&
-           arm->slots == r->idle->slots && key_next_row(r->rows, arm, "retention", &at);
-}
 
 static double median(const struct row *row)
 {
@@ -103,17 +97,6 @@ static void print_block(const struct retention *r, const struct arm *const *arms
     }
 }
 
-static void print_advice(const struct retention *r, const struct arm *const *arms, size_t n)
-{
-    struct advice advice;
-    advice_retention(r->result, r->rows, r->idle, arms, n, &advice);
-    (void)fprintf(r->out, "\n%s", r->color ? "\033[1m" : "");
-    text_wrap(advice.sentence, 0, 0, r->out);
-    (void)fputs(r->color ? "\033[0m" : "", r->out);
-    if (advice.command[0])
-        (void)fprintf(r->out, "to apply it: %s\n", advice.command);
-}
-
 static const char *unit_of(const struct bench *bench)
 {
     for (const struct bench_metric *metric = bench->metrics; metric && metric->name; metric++)
@@ -143,31 +126,31 @@ static void print_title(const struct retention *r)
 }
 
 /* One idle team against all its placements under load. */
-static bool print_team(const struct retention *r)
+static int print_team(const struct retention *r)
 {
     const struct arm **arms = calloc(r->result->narms + 1, sizeof(const struct arm *));
     size_t n = 0;
     for (size_t i = 0; arms && i < r->result->narms; i++)
-        if (is_loaded(r, &r->result->arms[i]))
+        if (advice_is_loaded(r->analysis, r->idle, &r->result->arms[i]))
             arms[n++] = &r->result->arms[i];
-    if (n) {
+    if (n)
         print_title(r);
-        for (size_t i = 0; i < n; i += ARMS_A_BLOCK)
-            print_block(r, arms + i, n - i < ARMS_A_BLOCK ? n - i : ARMS_A_BLOCK);
-        print_advice(r, arms, n);
-    }
+    for (size_t i = 0; i < n; i += ARMS_A_BLOCK)
+        print_block(r, arms + i, n - i < ARMS_A_BLOCK ? n - i : ARMS_A_BLOCK);
+    bool failed = !arms;
     free(arms);
-    return n > 0;
+    return failed ? -ENOMEM : 0;
 }
 
-bool retention_print(const struct result *result, const struct rows *rows, FILE *out, bool color)
+int retention_print(const struct analysis *analysis, FILE *out, bool color)
 {
-    bool any = false;
-    for (size_t i = 0; i < result->narms; i++) {
+    const struct result *result = analysis->result;
+    int rc = 0;
+    for (size_t i = 0; i < result->narms && !rc; i++) {
         const struct arm *arm = &result->arms[i];
-        struct retention r = {result, rows, out, color, arm};
+        const struct retention r = {analysis, result, &analysis->rows, out, color, arm};
         if (arm->alone && arm->bench->together && arm->bench->retained)
-            any = print_team(&r) || any;
+            rc = print_team(&r);
     }
-    return any;
+    return rc;
 }

@@ -6,14 +6,13 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-#include "harness/rows/row.h"
+#include "harness/rows/analysis.h"
 
 /*
- * Where the result has rows of `retention`: for each idle team a table with one line a size (or
- * whatever the keys are), and for each placement under load the value and the share that was kept;
- * then what the worst and the best placement keep, and the command that applies the best. Returns
- * whether it printed anything.
+ * Where the run has rows of `retention`: for each idle team a table with one line a size (or
+ * whatever the keys are), and for each placement under load the value and the share that was kept.
+ * -ENOMEM only.
  */
-bool retention_print(const struct result *result, const struct rows *rows, FILE *out, bool color);
+int retention_print(const struct analysis *analysis, FILE *out, bool color);
 
 #endif

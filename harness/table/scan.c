@@ -300,24 +300,6 @@ static int print_block(struct values *values)
     return rc;
 }
 
-/* What is not simply ok; returns whether it printed a line. `first`: put an empty one before. */
-static bool print_note(const struct values *values, bool first)
-{
-    static const char *const marks[STATUSES] = {"", "~ ", "~ ", "- ", "! ", "! "};
-    const struct arm_rounds *rounds = rounds_of(values);
-    bool planned = values->arm->plan.status == PLAN_OK;
-    if (rounds->status == STATUS_OK)
-        return false;
-    char name[160], line[500];
-    name_arm(values, name, sizeof(name));
-    (void)snprintf(line, sizeof(line), "%s%s: %s: %s", rounds->n ? marks[rounds->status] : "- ",
-                   name, status_name(planned ? rounds->status : STATUS_SKIPPED),
-                   planned ? rounds->reason : values->arm->plan.reason);
-    (void)fputs(first ? "\n" : "", values->out);
-    text_wrap(line, 0, 2, values->out);
-    return true;
-}
-
 /* Teams under a load stand in a table of their own, beside what they do without it. */
 static bool stands_beside_idle(const struct rows *rows, const struct arm *arm)
 {
@@ -331,17 +313,11 @@ int scan_print(const struct result *result, const struct rows *rows, const struc
     struct values values = {
         .result = result, .rows = rows, .rounds = rounds, .out = out, .color = color};
     int rc = 0;
-    bool noted = false;
     for (size_t i = 0; i < result->narms && !rc; i++) {
         values.arm = &result->arms[i];
         if (values.arm->bench->scan && rounds_of(&values)->n &&
             !stands_beside_idle(rows, values.arm))
             rc = print_block(&values);
-    }
-    for (size_t i = 0; i < result->narms; i++) {
-        values.arm = &result->arms[i];
-        if (values.arm->bench->scan && print_note(&values, !noted))
-            noted = true;
     }
     return rc;
 }

@@ -39,11 +39,11 @@ static const struct fixture_machine small = {
 
 static int plot_result(const struct result *result, const char *host, struct err *err)
 {
-    struct rows rows;
-    assert_int_equal(rows_make(result, &rows, err), 0);
+    struct analysis analysis;
+    assert_int_equal(analysis_make(result, &analysis, err), 0);
     figures_remove(fixture_out_fd); /* as a run does where an earlier one was */
-    int rc = figures_draw(result, &rows, host, fixture_out_fd, NULL, err);
-    rows_free(&rows);
+    int rc = figures_draw(&analysis, host, true, fixture_out_fd, NULL, err);
+    analysis_free(&analysis);
     return rc;
 }
 
@@ -182,9 +182,9 @@ static void test_report_leaves_no_stale_figures(void **state)
     plot_ok(&small, "first");
     figures_remove(fixture_out_fd); /* as a run does where an earlier one was */
     struct result empty = {.scenario = "pipeline", .run_id = "x"};
-    struct rows rows = {0};
+    const struct analysis nothing = {.result = &empty};
     struct err err = {0};
-    assert_int_equal(figures_draw(&empty, &rows, "second", fixture_out_fd, NULL, &err), 0);
+    assert_int_equal(figures_draw(&nothing, "second", true, fixture_out_fd, NULL, &err), 0);
     for (size_t i = 0; i < FIGURES; i++) {
         assert_null(fixture_read_plot(figures[i], "svg", &size));
         assert_null(fixture_read_plot(figures[i], "png", &size));

@@ -21,13 +21,13 @@
 
 static void plot_result(const struct result *result, const char *host)
 {
-    struct rows rows;
+    struct analysis analysis;
     struct err err = {0};
-    assert_int_equal(rows_make(result, &rows, &err), 0);
+    assert_int_equal(analysis_make(result, &analysis, &err), 0);
     figures_remove(fixture_out_fd); /* as a run does where an earlier one was */
-    if (figures_draw(result, &rows, host, fixture_out_fd, NULL, &err))
+    if (figures_draw(&analysis, host, true, fixture_out_fd, NULL, &err))
         fail_msg("figures_draw: %s", err.msg);
-    rows_free(&rows);
+    analysis_free(&analysis);
 }
 
 static void plot(const struct fixture_scan_machine *machine, const char *only)

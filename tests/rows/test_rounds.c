@@ -10,6 +10,7 @@
 
 #include <cmocka.h>
 
+#include "harness/rows/values.h"
 #include "tests/lib/fixture_result.h"
 
 struct fixture {
@@ -49,7 +50,7 @@ static void test_rounds_round_by_hand(void **state)
     fixture_set_steps(&round->workers[1], (double[]){20, 20}, 2);
     const struct arm_rounds *got = summarise(f, arm);
     assert_int_equal(got->n, 1);
-    const struct round_values *values = &got->values[0];
+    const struct round_fields *values = &got->fields[0];
     assert_int_equal(values->round, 4);
     assert_near(values->throughput, 300 / 0.040 + 200 / 0.040);
     assert_near(values->step_time, 0.015); /* 10 of 10 10 20, and 20 of 20 20 */
@@ -83,7 +84,7 @@ static void test_rounds_divides_batches_by_iters(void **state)
     struct observation *round = fixture_add_even_round(&f->result, arm, 0, 40, 2);
     for (int i = 0; i < 2; i++)
         round->workers[0].samples[i].iters = 4;
-    const struct round_values *values = &summarise(f, arm)->values[0];
+    const struct round_fields *values = &summarise(f, arm)->fields[0];
     assert_near(values->step_time, 0.010);
     assert_near(values->step_time_mean, 0.010); /* 80 ms of wall time, 8 steps */
     assert_near(values->throughput, 200 / 0.080);
@@ -98,8 +99,8 @@ static void test_rounds_ignores_background(void **state)
     round->workers[1].background = true;
     fixture_set_steps(&round->workers[1], (double[]){500}, 1);
     const struct arm_rounds *got = summarise(f, arm);
-    assert_near(got->values[0].throughput, 100 / 0.010);
-    assert_near(got->values[0].step_time_mean, 0.010);
+    assert_near(got->fields[0].throughput, 100 / 0.010);
+    assert_near(got->fields[0].step_time_mean, 0.010);
     assert_int_equal(got->nsteps, 2);
 }
 
@@ -115,8 +116,8 @@ static void test_rounds_censored_is_a_bound(void **state)
                         "more than 4.20 s: some steps did not end within the limit; times are "
                         "lower bounds, rates upper bounds");
     /* Two whole steps of ops in the time until the limit: an upper bound. */
-    assert_near(got->values[0].throughput, 2 * 200 / 5.2);
-    assert_near(got->values[0].step_time, 2.6); /* of 1000 1000 4200 4200 ms */
+    assert_near(got->fields[0].throughput, 2 * 200 / 5.2);
+    assert_near(got->fields[0].step_time, 2.6); /* of 1000 1000 4200 4200 ms */
 }
 
 static void test_rounds_drops_failed_rounds(void **state)
@@ -132,7 +133,7 @@ static void test_rounds_drops_failed_rounds(void **state)
     const struct arm_rounds *got = summarise(f, arm);
     assert_int_equal(got->n, 2);
     assert_int_equal(got->nsteps, 8);
-    assert_int_equal(got->values[1].round, 2);
+    assert_int_equal(got->fields[1].round, 2);
     assert_int_equal(got->status, STATUS_FAILED);
     assert_string_equal(got->reason, "1 of 3 rounds: worker 1: out of memory");
     assert_null(rounds_find(&f->rounds, (int)arm, 1));
@@ -146,7 +147,7 @@ static void test_rounds_without_a_workers_steps(void **state)
     size_t arm = fixture_add_arm(&f->result, PLACE_NONE, 2, false);
     struct observation *round = fixture_add_even_round(&f->result, arm, 0, 10, 2);
     round->workers[1].nsamples = 0;
-    const struct round_values *values = &summarise(f, arm)->values[0];
+    const struct round_fields *values = &summarise(f, arm)->fields[0];
     /* Half a sum would look like a slow arm, not like a broken one. */
     assert_true(isnan(values->throughput));
     assert_true(isnan(values->oncpu));
@@ -166,7 +167,7 @@ static void test_rounds_pages_remote(void **state)
         round->workers[w].pages_elsewhere = 1000; /* not counted: nobody knows where */
     }
     round->workers[1].pages_on_node[0] = 20;
-    assert_near(summarise(f, arm)->values[0].pages_remote, 20.0 / 200);
+    assert_near(summarise(f, arm)->fields[0].pages_remote, 20.0 / 200);
 }
 
 static void test_rounds_gpu_busy_needs_a_gpu(void **state)
@@ -177,10 +178,10 @@ static void test_rounds_gpu_busy_needs_a_gpu(void **state)
     struct observation *round = fixture_add_even_round(&f->result, arm, 0, 10, 1);
     round->workers[1].samples[0].device_ns = 8000000;
     f->result.arms[arm].plan.workers[1].gpu = 0;
-    assert_near(summarise(f, arm)->values[0].gpu_busy, 0.8);
+    assert_near(summarise(f, arm)->fields[0].gpu_busy, 0.8);
     rounds_free(&f->rounds);
     f->result.device = DEVICE_NONE;
-    assert_true(isnan(summarise(f, arm)->values[0].gpu_busy));
+    assert_true(isnan(summarise(f, arm)->fields[0].gpu_busy));
 }
 
 static void add_rounds(struct result *result, size_t arm, double step_ms)
@@ -260,7 +261,7 @@ static void test_rounds_shared_baseline(void **state)
     const struct arm_rounds *got = summarise(f, same_alone);
     assert_int_equal(got->source, partition_alone);
     assert_int_equal(got->n, 3);
-    assert_near(got->values[2].step_time, 0.010);
+    assert_near(got->fields[2].step_time, 0.010);
     assert_int_equal(f->rounds.arms[same].baseline[BASELINE_ALONE], same_alone);
 }
 
@@ -320,7 +321,10 @@ static void test_rounds_ratio_is_paired(void **state)
     (void)fixture_add_even_round(&f->result, slow, 3, 1000, 2); /* no partner: dropped */
     (void)summarise(f, slow);
     struct paired_ratio ratio;
-    assert_int_equal(rounds_ratio(&f->rounds, slow, fast, 1, &ratio, NULL), 0);
+    struct round_values values;
+    assert_int_equal(values_make(&f->result, &f->rounds, &values, NULL), 0);
+    assert_int_equal(values_ratio(&values, slow, fast, 1, &ratio, NULL), 0);
+    values_free(&values);
     assert_int_equal(ratio.rounds, 3);
     assert_near(ratio.median, 2); /* of 2, 3, 2; the unpaired medians would say 3 */
     assert_near(ratio.low, 2);

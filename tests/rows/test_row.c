@@ -12,12 +12,13 @@
 #include <cmocka.h>
 
 #include "harness/json/rows.h"
+#include "harness/rows/analysis.h"
 #include "harness/rows/metric.h"
 #include "tests/lib/fixture_result.h"
 
 struct fixture {
     struct result result;
-    struct rows rows;
+    struct analysis analysis;
 };
 
 static int set_up(void **state)
@@ -32,7 +33,7 @@ static int set_up(void **state)
 static int tear_down(void **state)
 {
     struct fixture *fixture = *state;
-    rows_free(&fixture->rows);
+    analysis_free(&fixture->analysis);
     fixture_result_free(&fixture->result);
     return 0;
 }
@@ -40,8 +41,8 @@ static int tear_down(void **state)
 static void make(struct fixture *fixture)
 {
     struct err err;
-    rows_free(&fixture->rows);
-    assert_int_equal(rows_make(&fixture->result, &fixture->rows, &err), 0);
+    analysis_free(&fixture->analysis);
+    assert_int_equal(analysis_make(&fixture->result, &fixture->analysis, &err), 0);
 }
 
 static const struct row *find_of(const struct fixture *fixture, const char *placement,
@@ -51,7 +52,7 @@ static const struct row *find_of(const struct fixture *fixture, const char *plac
         const struct arm *arm = &fixture->result.arms[i];
         if (arm->workers == workers && arm->slots == slots &&
             !strcmp(placement_infos[arm->placement].name, placement))
-            return rows_find(&fixture->rows, arm, metric);
+            return rows_find(&fixture->analysis.rows, arm, metric);
     }
     return NULL;
 }
@@ -282,7 +283,7 @@ static void test_row_failed_arm(void **state)
         (void)snprintf(round->reason, sizeof(round->reason), "worker %zu: stuck in setup", r);
     }
     make(f);
-    const struct row *row = find(f, "none", 2, "step_time");
+    const struct row *row = find(f, "none", 2, VALUE_STATUS);
     assert_int_equal(row->status, STATUS_HUNG);
     assert_string_equal(row->reason, "worker 0: stuck in setup");
     assert_true(isnan(row->median));
@@ -296,11 +297,11 @@ static void test_row_skipped_arm(void **state)
     struct fixture *f = *state;
     (void)fixture_add_skipped(&f->result, PLACE_LLC, 2, "one cache");
     make(f);
-    assert_int_equal(f->rows.n, 1);
-    assert_string_equal(f->rows.row[0].metric, "step_time");
-    assert_string_equal(f->rows.row[0].unit, "s");
-    assert_int_equal(f->rows.row[0].status, STATUS_SKIPPED);
-    assert_string_equal(f->rows.row[0].reason, "one cache");
+    assert_int_equal(f->analysis.rows.n, 1);
+    assert_string_equal(f->analysis.rows.row[0].metric, "status");
+    assert_string_equal(f->analysis.rows.row[0].unit, "");
+    assert_int_equal(f->analysis.rows.row[0].status, STATUS_SKIPPED);
+    assert_string_equal(f->analysis.rows.row[0].reason, "one cache");
 }
 
 static void test_row_is_as_good_as_its_baseline(void **state)
@@ -396,8 +397,8 @@ static void test_row_json(void **state)
     size_t arm = fixture_add_arm(&f->result, PLACE_NONE, 2, false);
     (void)fixture_add_even_round(&f->result, arm, 0, 10, 2);
     make(f);
-    json_t *rows = rows_to_json(&f->rows);
-    assert_int_equal(json_array_size(rows), f->rows.n);
+    json_t *rows = rows_to_json(&f->analysis.rows);
+    assert_int_equal(json_array_size(rows), f->analysis.rows.n);
     json_t *skipped = json_array_get(rows, 0), *measured = json_array_get(rows, 1);
     assert_true(json_is_null(json_object_get(skipped, "median")));
     assert_string_equal(json_string_value(json_object_get(skipped, "status")), "skipped");
@@ -422,10 +423,11 @@ static void test_row_same_seed_same_rows(void **state)
     fixture_demo(&two.result);
     make(&one);
     make(&two);
-    assert_int_equal(one.rows.n, two.rows.n);
-    for (size_t i = 0; i < one.rows.n; i++) {
-        assert_memory_equal(&one.rows.row[i].median, &two.rows.row[i].median, 3 * sizeof(double));
-        const struct row *row = &one.rows.row[i];
+    assert_int_equal(one.analysis.rows.n, two.analysis.rows.n);
+    for (size_t i = 0; i < one.analysis.rows.n; i++) {
+        assert_memory_equal(&one.analysis.rows.row[i].median, &two.analysis.rows.row[i].median,
+                            3 * sizeof(double));
+        const struct row *row = &one.analysis.rows.row[i];
         if (row->rounds > 1)
             assert_true(row->ci_low <= row->median && row->median <= row->ci_high);
         assert_null(strpbrk(row->reason, "\r\n"));

@@ -41,7 +41,7 @@ static int set_up(void **state)
 static int tear_down(void **state)
 {
     struct fixture *fixture = *state;
-    static const char *const names[] = {"rows.csv", "samples.csv", "target"};
+    static const char *const names[] = {"rows.csv", "rounds.csv", "samples.csv", "target"};
     (void)setrlimit(RLIMIT_FSIZE, &fixture->file_size);
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
         (void)unlinkat(fixture->dir_fd, names[i], 0);
@@ -79,20 +79,27 @@ static void assert_file(int dir_fd, const char *name, const char *want)
     free(got);
 }
 
-static void test_csv_rows_golden(void **state)
+static void assert_golden(int dir_fd, const char *name, const char *golden)
+{
+    char *got = slurp(dir_fd, name);
+    assert_non_null(got);
+    fixture_golden(golden, got);
+    free(got);
+}
+
+static void test_csv_golden(void **state)
 {
     const struct fixture *f = *state;
     struct result result;
-    struct rows rows;
+    struct analysis analysis;
     struct err err;
     fixture_demo(&result);
-    assert_int_equal(rows_make(&result, &rows, &err), 0);
-    assert_int_equal(csv_write_rows(f->dir_fd, &rows, &err), 0);
-    char *got = slurp(f->dir_fd, "rows.csv");
-    assert_non_null(got);
-    fixture_golden("rows_demo.csv", got);
-    free(got);
-    rows_free(&rows);
+    assert_int_equal(analysis_make(&result, &analysis, &err), 0);
+    assert_int_equal(csv_write_rows(f->dir_fd, &analysis.rows, &err), 0);
+    assert_int_equal(csv_write_rounds(f->dir_fd, &analysis, &err), 0);
+    assert_golden(f->dir_fd, "rows.csv", "rows_demo.csv");
+    assert_golden(f->dir_fd, "rounds.csv", "rounds_demo.csv");
+    analysis_free(&analysis);
     fixture_result_free(&result);
 }
 
@@ -101,6 +108,7 @@ static struct row row_by_hand(void)
     return (struct row){.run_id = "a,b",
                         .scenario = "s\"q\"",
                         .placement = "none",
+                        .role = "foreground",
                         .bench = "x\ny",
                         .device = "sim",
                         .metric = "steal",
@@ -128,9 +136,10 @@ static void test_csv_rows_quotes_as_rfc_4180(void **state)
     struct err err;
     assert_int_equal(csv_write_rows(f->dir_fd, &rows, &err), 0);
     assert_file(f->dir_fd, "rows.csv",
-                ROW_COLUMNS "\n\"a,b\",\"s\"\"q\"\"\",none,2,\"x\ny\",,sim,steal,s,lower,3,12,"
-                            "0.333333333,-1e-12,1.23456789e+12,,,0,1e+300,censored,"
-                            "plain reason; no quotes\n");
+                ROW_COLUMNS
+                "\n\"a,b\",\"s\"\"q\"\"\",none,2,foreground,\"x\ny\",,sim,steal,s,lower,3,12,"
+                "0.333333333,-1e-12,1.23456789e+12,,,0,1e+300,censored,"
+                "plain reason; no quotes\n");
 }
 
 static void test_csv_rows_empty_is_a_header(void **state)
@@ -164,13 +173,18 @@ static void test_csv_rows_bad_directory(void **state)
 }
 
 #define SAMPLES_HEADER                                                                             \
-    "round,order,scenario,placement,workers,worker,bench,iter,start_ns,elapsed_ns,ops,bytes,"      \
-    "status\n"
+    "run_id,round,order,scenario,placement,workers,role,worker,bench,params,iter,start_ns,"        \
+    "elapsed_ns,ops,bytes,status\n"
+#define RUN "20240102T030405Z-fixture,"
+#define PARAMS "rows=64;cols=8;slots=2"
 #define FIRST_ROUND                                                                                \
-    "0,0,fixture,none,2,0,fixture,0,1000000000,10000000,100,4096,ok\n"                             \
-    "0,0,fixture,none,2,0,fixture,4,1010000000,20000000,100,4096,censored\n"                       \
-    "0,0,fixture,none,2,1,fixture,0,1000000000,10000000,100,4096,ok\n"                             \
-    "0,0,fixture,none,2,1,fixture,1,1010000000,20000000,100,4096,ok\n"
+    RUN "0,0,fixture,none,2,foreground,0,fixture," PARAMS                                          \
+        ",0,1000000000,10000000,100,4096,ok\n" RUN                                                 \
+        "0,0,fixture,none,2,foreground,0,fixture," PARAMS                                          \
+        ",4,1010000000,20000000,100,4096,censored\n" RUN                                           \
+        "0,0,fixture,none,2,foreground,1,fixture," PARAMS                                          \
+        ",0,1000000000,10000000,100,4096,ok\n" RUN                                                 \
+        "0,0,fixture,none,2,foreground,1,fixture," PARAMS ",1,1010000000,20000000,100,4096,ok\n"
 
 /* Two rounds of `none` with two workers, and one of its baseline. */
 static void make_samples(struct result *result)
@@ -208,9 +222,10 @@ static void test_csv_samples_bytes(void **state)
     assert_int_equal(samples_file_close(&file, &err), 0);
     assert_int_equal(samples_file_close(&file, &err), 0);
     assert_file(f->dir_fd, "samples.csv",
-                SAMPLES_HEADER FIRST_ROUND
-                "1,0,fixture,none,2,0,fixture,0,2000000000,30000000,100,4096,ok\n"
-                "0,1,fixture,partition,1,0,fixture,0,1000000000,7000000,100,4096,ok\n");
+                SAMPLES_HEADER FIRST_ROUND RUN "1,0,fixture,none,2,foreground,0,fixture," PARAMS
+                                               ",0,2000000000,30000000,100,4096,ok\n" RUN
+                                               "0,1,fixture,partition,1,baseline,0,fixture," PARAMS
+                                               ",0,1000000000,7000000,100,4096,ok\n");
     fixture_result_free(&result);
 }
 
@@ -231,8 +246,8 @@ static void test_csv_samples_full_disk_keeps_whole_rounds(void **state)
     assert_int_equal(append(&file, &result, 1, 0, &err), 0);
     assert_int_equal(samples_file_close(&file, &err), 0);
     assert_file(f->dir_fd, "samples.csv",
-                SAMPLES_HEADER FIRST_ROUND
-                "0,1,fixture,partition,1,0,fixture,0,1000000000,7000000,100,4096,ok\n");
+                SAMPLES_HEADER FIRST_ROUND RUN "0,1,fixture,partition,1,baseline,0,fixture," PARAMS
+                                               ",0,1000000000,7000000,100,4096,ok\n");
     fixture_result_free(&result);
 }
 
@@ -277,7 +292,7 @@ int main(void)
 {
 #define TEST(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)
     const struct CMUnitTest tests[] = {
-        TEST(test_csv_rows_golden),
+        TEST(test_csv_golden),
         TEST(test_csv_rows_quotes_as_rfc_4180),
         TEST(test_csv_rows_empty_is_a_header),
         TEST(test_csv_rows_full_disk_leaves_no_part),

@@ -177,7 +177,7 @@ static void test_json_says_what_was_run(void **state)
     fixture_plots_make(&machine, &result);
     write_run(&result, "complete");
     json_t *run = read_back();
-    assert_int_equal(number_at(run, "schema_version"), 1);
+    assert_int_equal(number_at(run, "schema_version"), 2);
     assert_string_equal(text_at(run, "status"), "complete");
     assert_string_equal(text_at(run, "version"), "1.2.3");
     assert_string_equal(text_at(run, "run_id"), result.run_id);

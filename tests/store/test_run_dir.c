@@ -151,7 +151,14 @@ static int one_round(struct session *s, struct err *err)
 {
     unsigned round = s->result.rounds_done++;
     (void)fixture_add_round(&s->result, s->arm, round, (double[]){10, 20}, 2);
-    return run_dir_round(&s->run_dir, &s->record, round, err);
+    struct verdict verdict;
+    int rc = verdict_make(&s->result, NULL, &verdict, err);
+    s->record.verdict = &verdict;
+    if (!rc)
+        rc = run_dir_round(&s->run_dir, &s->record, round, err);
+    s->record.verdict = NULL;
+    verdict_free(&verdict);
+    return rc;
 }
 
 static int end(struct session *s, const char *status, struct err *err)
@@ -217,7 +224,7 @@ static void assert_rows(const json_t *run)
     const char *row = strchr(text, '\n') + 1;
     assert_int_equal(sscanf(row,
                             "%63[^,],%*[^,],%*[^,],%*[^,],%*[^,],%*[^,],%*[^,],%*[^,],%*[^,],"
-                            "%*[^,],%u",
+                            "%*[^,],%*[^,],%u",
                             first, &rounds),
                      2);
     assert_string_equal(first, text_of(run, "run_id"));
@@ -429,10 +436,10 @@ static void test_output_full_disk_keeps_the_rounds_before(void **state)
     struct old_files before = read_old();
     assert_int_equal(stat("d/samples.csv", &samples), 0);
     for (int i = 0; i < 2; i++) {
-        /* No room for the samples; room for them, but not for the rows behind them. */
+        /* No room for the samples; room for them, but not for the rounds behind them. */
         limit_files(i ? 2 * (rlim_t)samples.st_size : (rlim_t)samples.st_size + 10);
         assert_int_equal(one_round(&s, &err), -EFBIG);
-        assert_non_null(strstr(err.msg, i ? "rows.csv" : "samples.csv"));
+        assert_non_null(strstr(err.msg, i ? "rounds.csv" : "samples.csv"));
         s.result.rounds_done = 1;
         observation_free(&s.result.arms[0].observations[--s.result.arms[0].nobservations]);
         assert_text("d/run.json", before.run);

@@ -11,6 +11,8 @@
 #include <cmocka.h>
 
 #include "harness/judge/advice.h"
+#include "harness/judge/verdict.h"
+#include "harness/table/findings.h"
 #include "tests/lib/fixture_golden.h"
 #include "tests/lib/fixture_result.h"
 
@@ -44,28 +46,26 @@ static void assert_fits(const char *text)
 
 static const char *print(struct fixture *fixture, bool color)
 {
-    struct rows rows;
+    struct verdict verdict;
     size_t size;
     free(fixture->text);
-    assert_int_equal(rows_make(&fixture->result, &rows, NULL), 0);
+    assert_int_equal(verdict_make(&fixture->result, NULL, &verdict, NULL), 0);
     FILE *out = open_memstream(&fixture->text, &size);
     assert_non_null(out);
-    placements_print(&fixture->result, &rows, out, color);
+    placements_print(&verdict.analysis, out, color);
+    findings_print(&verdict.findings, out, color);
     assert_int_equal(fclose(out), 0);
-    rows_free(&rows);
+    verdict_free(&verdict);
     return fixture->text;
 }
 
-static struct advice advise(const struct fixture *fixture, unsigned slots)
+static struct finding advise(const struct fixture *fixture, unsigned slots)
 {
-    struct rows rows;
-    struct rounds rounds;
-    struct advice advice;
-    assert_int_equal(rows_make(&fixture->result, &rows, NULL), 0);
-    assert_int_equal(rounds_make(&fixture->result, &rounds, NULL), 0);
-    assert_int_equal(advice_make(&fixture->result, &rounds, &rows, slots, &advice, NULL), 0);
-    rounds_free(&rounds);
-    rows_free(&rows);
+    struct analysis analysis;
+    struct finding advice;
+    assert_int_equal(analysis_make(&fixture->result, &analysis, NULL), 0);
+    assert_int_equal(advice_make(&analysis, slots, &advice, NULL), 0);
+    analysis_free(&analysis);
     return advice;
 }
 
@@ -159,7 +159,7 @@ static void test_table_marks_what_is_not_ok(void **state)
     assert_non_null(strstr(text, "<833"));
     assert_non_null(strstr(text, "\nsame~ "));
     assert_non_null(strstr(text, "\nsized! "));
-    assert_non_null(strstr(text, "\nnone: censored: 1 of 3 rounds: more than 235 ms"));
+    assert_non_null(strstr(text, "\n~ none: censored: 1 of 3 rounds: more than 235 ms"));
     assert_non_null(strstr(text, "\n~ same: noisy: 1 of 3 rounds: steal 12%"));
     assert_non_null(strstr(text, "\n! sized: failed: 1 of 3 rounds: worker 1: wrong result\n"));
     assert_non_null(strstr(text, "partition is more than 12x faster than none"));
@@ -172,7 +172,7 @@ static void test_table_all_failed(void **state)
     f->result.arms[arm].observations[0].status = STATUS_FAILED;
     strcpy(f->result.arms[arm].observations[0].reason, "worker 0: no device");
     const char *text = print(f, false);
-    assert_non_null(strstr(text, "\n- none: failed: worker 0: no device\n"));
+    assert_non_null(strstr(text, "\n! none: failed: worker 0: no device\n"));
     assert_null(strstr(text, "step time"));
     assert_null(strstr(text, "contend place"));
 }
@@ -212,7 +212,7 @@ static void test_advice_names_the_cheapest_fix(void **state)
 {
     struct fixture *f = *state;
     fixture_demo(&f->result);
-    struct advice advice = advise(f, 2);
+    struct finding advice = advise(f, 2);
     assert_string_equal(advice.sentence,
                         "partition is 12x faster than none; 82% of the loss was waiting in the "
                         "run queue; setting OMP_NUM_THREADS=4 alone gets 9.8x.");
@@ -224,7 +224,7 @@ static void test_advice_overlap_is_unclear(void **state)
     struct fixture *f = *state;
     (void)add(f, PLACE_NONE, 2, (double[]){20, 22, 20}, 3);
     (void)add(f, PLACE_PARTITION, 2, (double[]){21, 20, 19}, 3);
-    struct advice advice = advise(f, 2);
+    struct finding advice = advise(f, 2);
     assert_string_equal(advice.sentence,
                         "no placement is clearly better: partition is 1.05x as fast as none, "
                         "0.95x to 1.10x over 3 rounds.");
@@ -237,7 +237,7 @@ static void test_advice_needs_more_than_a_little(void **state)
     struct fixture *f = *state;
     (void)add(f, PLACE_NONE, 2, (double[]){20.6, 20.8, 20.4}, 3);
     add_even(f, PLACE_PARTITION, 20);
-    struct advice advice = advise(f, 2);
+    struct finding advice = advise(f, 2);
     assert_string_equal(advice.sentence,
                         "no placement is clearly better: partition is 1.03x as fast as none, "
                         "1.02x to 1.04x over 3 rounds.");
@@ -266,7 +266,7 @@ static void test_advice_same_plans_are_not_compared(void **state)
     add_even(f, PLACE_PARTITION, 50);
     for (unsigned w = 0; w < 2; w++)
         f->result.arms[1].plan.workers[w] = f->result.arms[0].plan.workers[w];
-    struct advice advice = advise(f, 2);
+    struct finding advice = advise(f, 2);
     assert_string_equal(advice.sentence,
                         "the placements that can be had here give the workers the same CPUs and "
                         "threads: what differs is chance.");
@@ -291,7 +291,7 @@ static void test_advice_pinning_can_lose(void **state)
     struct fixture *f = *state;
     add_even(f, PLACE_NONE, 10);
     add_even(f, PLACE_SAME, 20);
-    struct advice advice = advise(f, 2);
+    struct finding advice = advise(f, 2);
     assert_string_equal(advice.sentence,
                         "no placement is better than none: same, the best one, is 2.0x slower.");
     assert_string_equal(advice.command, "");
@@ -306,7 +306,7 @@ static void test_advice_sized_wins_only_when_clear(void **state)
     assert_string_equal(advise(f, 2).command, "contend place --workers 2 --placement partition");
     fixture_set_steps(&f->result.arms[1].observations[1].workers[0], (double[]){10}, 1);
     fixture_set_steps(&f->result.arms[1].observations[1].workers[1], (double[]){10}, 1);
-    struct advice advice = advise(f, 2);
+    struct finding advice = advise(f, 2);
     assert_string_equal(advice.command, "contend place --workers 2 --placement sized");
     assert_non_null(strstr(advice.sentence, "sized is 5.3x faster than none"));
     assert_null(strstr(advice.sentence, "OMP_NUM_THREADS"));
@@ -345,7 +345,7 @@ static void test_advice_without_none(void **state)
 }
 
 /* One worker alone under partition 10 ms; `none` loses 90 ms in the given shares of its wall. */
-static struct advice close_with_shares(struct fixture *f, double oncpu, double queue,
+static struct finding close_with_shares(struct fixture *f, double oncpu, double queue,
                                        double blocked, double instructions)
 {
     fixture_result_free(&f->result);

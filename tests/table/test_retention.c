@@ -13,6 +13,8 @@
 #include "harness/plan/options.h"
 #include "harness/plot/figures.h"
 #include "harness/rows/row.h"
+#include "harness/judge/verdict.h"
+#include "harness/table/findings.h"
 #include "harness/table/retention.h"
 #include "tests/lib/fixture_out.h"
 #include "tests/lib/fixture_result.h"
@@ -61,18 +63,18 @@ static struct arm *add_arm(struct result *result, enum placement placement, bool
     return arm;
 }
 
-static const struct row *find(const struct rows *rows, const char *placement, const char *metric,
-                              const char *key, const char *background)
+static const struct row *find(const struct verdict *verdict, const char *placement,
+                              const char *metric, const char *key, const char *background)
 {
+    const struct rows *rows = &verdict->analysis.rows;
     for (size_t i = 0; i < rows->n; i++)
         if (!strcmp(rows->row[i].placement, placement) && !strcmp(rows->row[i].metric, metric) &&
-            !strncmp(rows->row[i].params, key, strlen(key)) &&
-            strstr(rows->row[i].params, background))
+            strstr(rows->row[i].params, key) && strstr(rows->row[i].params, background))
             return &rows->row[i];
     return NULL;
 }
 
-static void make(struct result *result, struct rows *rows)
+static void make(struct result *result, struct verdict *verdict)
 {
     /* The machine is twice as slow in round 1, for both: the ratio must not see it. */
     const double idle[ROUNDS] = {20, 40, 20}, loaded[ROUNDS] = {100, 200, 80};
@@ -85,7 +87,7 @@ static void make(struct result *result, struct rows *rows)
     for (unsigned r = 0; r < ROUNDS; r++)
         add_round(alone, r, idle[r], idle[r]);
     struct err err = {0};
-    if (rows_make(result, rows, &err))
+    if (verdict_make(result, NULL, verdict, &err))
         fail_msg("%s", err.msg);
 }
 
@@ -93,10 +95,10 @@ static void test_retention_is_paired_by_round(void **state)
 {
     (void)state;
     struct result result;
-    struct rows rows;
-    make(&result, &rows);
-    const struct row *small = find(&rows, "none", "retention", "size=8;", "background=load:2");
-    const struct row *large = find(&rows, "none", "retention", "size=64;", "background=load:2");
+    struct verdict verdict;
+    make(&result, &verdict);
+    const struct row *small = find(&verdict, "none", "retention", ";size=8", "background=load:2");
+    const struct row *large = find(&verdict, "none", "retention", ";size=64", "background=load:2");
     assert_non_null(small);
     assert_non_null(large);
     assert_near(small->median, 0.2);
@@ -106,7 +108,7 @@ static void test_retention_is_paired_by_round(void **state)
     assert_int_equal(small->rounds, ROUNDS);
     assert_string_equal(small->unit, "ratio");
     assert_string_equal(small->better, "higher");
-    rows_free(&rows);
+    verdict_free(&verdict);
     fixture_result_free(&result);
 }
 
@@ -114,18 +116,18 @@ static void test_retention_is_of_the_retained_metric_under_load_only(void **stat
 {
     (void)state;
     struct result result;
-    struct rows rows;
-    make(&result, &rows);
+    struct verdict verdict;
+    make(&result, &verdict);
     size_t n = 0;
-    for (size_t i = 0; i < rows.n; i++)
-        n += !strcmp(rows.row[i].metric, "retention");
+    for (size_t i = 0; i < verdict.analysis.rows.n; i++)
+        n += !strcmp(verdict.analysis.rows.row[i].metric, "retention");
     assert_int_equal(n, 2);
-    assert_null(find(&rows, "none", "retention", "size=8;", "background=none"));
-    const struct row *idle = find(&rows, "none", "wait", "size=8;", "background=none");
+    assert_null(find(&verdict, "none", "retention", ";size=8", "background=none"));
+    const struct row *idle = find(&verdict, "none", "wait", ";size=8", "background=none");
     assert_non_null(idle);
     assert_near(idle->median, 20);
     assert_int_equal(idle->workers, RANKS);
-    rows_free(&rows);
+    verdict_free(&verdict);
     fixture_result_free(&result);
 }
 
@@ -133,18 +135,18 @@ static void test_retention_skips_rounds_without_their_idle_half(void **state)
 {
     (void)state;
     struct result result;
-    struct rows rows;
-    make(&result, &rows);
-    rows_free(&rows);
+    struct verdict verdict;
+    make(&result, &verdict);
+    verdict_free(&verdict);
     result.arms[1].observations[1].status = STATUS_FAILED;
     struct err err = {0};
-    assert_int_equal(rows_make(&result, &rows, &err), 0);
-    const struct row *small = find(&rows, "none", "retention", "size=8;", "background=load:2");
+    assert_int_equal(verdict_make(&result, NULL, &verdict, &err), 0);
+    const struct row *small = find(&verdict, "none", "retention", ";size=8", "background=load:2");
     assert_non_null(small);
     assert_int_equal(small->rounds, ROUNDS - 1);
     assert_near(small->min, 0.2);
     assert_near(small->max, 0.25);
-    rows_free(&rows);
+    verdict_free(&verdict);
     fixture_result_free(&result);
 }
 
@@ -152,33 +154,34 @@ static void test_retention_is_as_noisy_as_its_idle_half(void **state)
 {
     (void)state;
     struct result result;
-    struct rows rows;
-    make(&result, &rows);
-    rows_free(&rows);
+    struct verdict verdict;
+    make(&result, &verdict);
+    verdict_free(&verdict);
     struct observation *disturbed = &result.arms[1].observations[1];
     disturbed->status = STATUS_NOISY;
     (void)snprintf(disturbed->reason, sizeof(disturbed->reason), "others were here");
-    assert_int_equal(rows_make(&result, &rows, NULL), 0);
-    const struct row *kept = find(&rows, "none", "retention", "size=8;", "background=load:2");
-    const struct row *loaded = find(&rows, "none", "wait", "size=8;", "background=load:2");
+    assert_int_equal(verdict_make(&result, NULL, &verdict, NULL), 0);
+    const struct row *kept = find(&verdict, "none", "retention", ";size=8", "background=load:2");
+    const struct row *loaded = find(&verdict, "none", "wait", ";size=8", "background=load:2");
     assert_true(kept && loaded);
     assert_int_equal(kept->status, STATUS_NOISY);
     assert_non_null(strstr(kept->reason, "its baseline: "));
     assert_non_null(strstr(kept->reason, "others were here"));
     assert_int_equal(loaded->status, STATUS_OK);
-    rows_free(&rows);
+    verdict_free(&verdict);
     fixture_result_free(&result);
 }
 
-/* Makes the rows and prints their table; free it. */
-static char *print_table(const struct result *result, struct rows *rows)
+/* Makes the verdict and prints the table and the findings; free the text. */
+static char *print_table(const struct result *result, struct verdict *verdict)
 {
     char *text = NULL;
     size_t size = 0;
-    assert_int_equal(rows_make(result, rows, NULL), 0);
+    assert_int_equal(verdict_make(result, NULL, verdict, NULL), 0);
     FILE *out = open_memstream(&text, &size);
     assert_non_null(out);
-    assert_true(retention_print(result, rows, out, false));
+    assert_int_equal(retention_print(&verdict->analysis, out, false), 0);
+    findings_print(&verdict->findings, out, false);
     assert_int_equal(fclose(out), 0);
     return text;
 }
@@ -187,7 +190,7 @@ static void test_retention_table_says_what_is_kept(void **state)
 {
     (void)state;
     struct result result;
-    struct rows rows;
+    struct verdict verdict;
     fixture_result_init(&result);
     result.background = &load;
     struct arm *arm = add_arm(&result, PLACE_NONE, false);
@@ -201,7 +204,7 @@ static void test_retention_table_says_what_is_kept(void **state)
         add_round(arm, r, 20.5, 160);
     const struct plan_options options = {.reserve = 4, .cpus = "3,0-1", .mem = 2};
     (void)plan_options_format(&options, result.plan_options, sizeof(result.plan_options));
-    char *text = print_table(&result, &rows);
+    char *text = print_table(&result, &verdict);
     assert_string_equal(
         text, "\n"
               "team, 2 workers: wait, us\n"
@@ -215,7 +218,7 @@ static void test_retention_table_says_what_is_kept(void **state)
               "to apply it: contend place --workers 2 --placement partition --background 2 "
               "--reserve 4 --cpus 0-1,3 --mem bind\n");
     free(text);
-    rows_free(&rows);
+    verdict_free(&verdict);
     fixture_result_free(&result);
 }
 
@@ -227,7 +230,7 @@ static void test_retention_advises_what_is_clear(void **state)
     const enum status statuses[] = {STATUS_OK, STATUS_HUNG};
     for (size_t s = 0; s < 2; s++) {
         struct result result;
-        struct rows rows;
+        struct verdict verdict;
         fixture_result_init(&result);
         result.background = &load;
         for (int p = 0; p < 2; p++) {
@@ -240,11 +243,11 @@ static void test_retention_advises_what_is_clear(void **state)
         struct arm *idle = add_arm(&result, PLACE_NONE, true);
         for (unsigned r = 0; r < ROUNDS; r++)
             add_round(idle, r, 20, 150);
-        char *text = print_table(&result, &rows);
+        char *text = print_table(&result, &verdict);
         assert_non_null(strstr(text, "with\nplacement none."));
         assert_null(strstr(text, "to apply it"));
         free(text);
-        rows_free(&rows);
+        verdict_free(&verdict);
         fixture_result_free(&result);
     }
 }
@@ -253,18 +256,18 @@ static void test_retention_is_drawn_by_size(void **state)
 {
     (void)state;
     struct result result;
-    struct rows rows;
+    struct verdict verdict;
     struct err err = {0};
     if (!fixture_has_gnuplot())
         skip();
-    make(&result, &rows);
+    make(&result, &verdict);
     figures_remove(fixture_out_fd); /* as a run does where an earlier one was */
-    if (figures_draw(&result, &rows, "test machine", fixture_out_fd, NULL, &err))
+    if (figures_draw(&verdict.analysis, "test machine", true, fixture_out_fd, NULL, &err))
         fail_msg("%s", err.msg);
     fixture_assert_drawn("retention", 1500);
     fixture_assert_svg_has("retention", "share of the idle speed (ratio, log scale)");
     fixture_assert_svg_has("retention", ">none<");
-    rows_free(&rows);
+    verdict_free(&verdict);
     fixture_result_free(&result);
 }
 

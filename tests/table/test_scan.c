@@ -10,21 +10,24 @@
 
 #include <cmocka.h>
 
+#include "harness/judge/verdict.h"
+#include "harness/table/findings.h"
 #include "tests/lib/fixture_golden.h"
 #include "tests/lib/fixture_result.h"
 #include "tests/lib/fixture_scans.h"
 
 static char *print_result(const struct result *result)
 {
-    struct rows rows;
+    struct verdict verdict;
     size_t size;
     char *text = NULL;
-    assert_int_equal(rows_make(result, &rows, NULL), 0);
+    assert_int_equal(verdict_make(result, NULL, &verdict, NULL), 0);
     FILE *out = open_memstream(&text, &size);
     assert_non_null(out);
-    placements_print(result, &rows, out, false);
+    placements_print(&verdict.analysis, out, false);
+    findings_print(&verdict.findings, out, false);
     assert_int_equal(fclose(out), 0);
-    rows_free(&rows);
+    verdict_free(&verdict);
     for (const char *line = text; *line; line += strcspn(line, "\n") + 1)
         assert_in_range(strcspn(line, "\n"), 0, 80);
     return text;
@@ -121,7 +124,7 @@ static void test_table_values_say_what_failed(void **state)
     noisy->status = STATUS_NOISY;
     strcpy(noisy->reason, "steal 12%");
     char *text = print_result(&result);
-    assert_says(text, "\n- mem_bandwidth: failed: worker 0 was killed by signal 11\n");
+    assert_says(text, "\n! mem_bandwidth: failed: worker 0 was killed by signal 11\n");
     assert_null(strstr(text, "triad"));
     assert_says(text, "\n! mem_latency: failed: 1 of 3 rounds: worker 0: a chain was cut\n");
     assert_says(text, "\nlatency, ns");

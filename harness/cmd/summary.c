@@ -1,0 +1,22 @@
+#include "harness/cmd/summary.h"
+
+#include <errno.h>
+
+#include "harness/table/findings.h"
+#include "harness/table/placements.h"
+
+void summary_print(const struct recorded *recorded, FILE *out, bool color)
+{
+    placements_print(&recorded->analysis, out, color);
+    findings_print(&recorded->findings, out, color);
+}
+
+int summary_format(const struct recorded *recorded, char **text, size_t *size, struct err *err)
+{
+    *text = NULL;
+    FILE *out = open_memstream(text, size);
+    if (!out)
+        return err_set(err, -ENOMEM, "no memory for the summary");
+    summary_print(recorded, out, false);
+    return fclose(out) ? err_set(err, -ENOMEM, "no memory for the summary") : 0;
+}

@@ -1,0 +1,16 @@
+/* What a run says at its end: table and findings, from the files that hold them. */
+#ifndef CONTEND_CMD_SUMMARY_H
+#define CONTEND_CMD_SUMMARY_H
+
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "harness/store/recorded.h"
+
+/* At 80 columns. */
+void summary_print(const struct recorded *recorded, FILE *out, bool color);
+
+/* The same into memory, without color: free() *text. -ENOMEM only. */
+int summary_format(const struct recorded *recorded, char **text, size_t *size, struct err *err);
+
+#endif

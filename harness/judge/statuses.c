@@ -1,0 +1,150 @@
+#include "harness/judge/statuses.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "harness/rows/key.h"
+
+enum { REASONS_MAX = 2 }; /* of placements that are not here; of more only the names are told */
+
+struct search {
+    const struct analysis *analysis;
+    struct findings *findings;
+    struct err *err;
+    bool several; /* numbers of workers */
+};
+
+static const struct arm *arm_at(const struct search *search, size_t arm)
+{
+    return &search->analysis->result->arms[arm];
+}
+
+unsigned statuses_next_slots(const struct result *result, unsigned after)
+{
+    unsigned next = 0;
+    for (size_t i = 0; i < result->narms; i++) {
+        unsigned slots = result->arms[i].bench->scan ? 0 : result->arms[i].slots;
+        if (slots > after && (!next || slots < next))
+            next = slots;
+    }
+    return next;
+}
+
+/* "none", "none alone", "none, 4 workers"; of a scan "mem_latency, pages 4k". */
+static void name_arm(const struct search *search, const struct arm *arm, char *buf, size_t size)
+{
+    char what[96], slots[32] = "";
+    if (arm->bench->scan) {
+        (void)key_say(search->analysis->result, arm, "", what, sizeof(what));
+        (void)snprintf(buf, size, "%s%s%s", arm->bench->name, what[0] ? ", " : "", what);
+        return;
+    }
+    if (search->several)
+        (void)snprintf(slots, sizeof(slots), ", %u worker%s", arm->slots,
+                       arm->slots == 1 ? "" : "s");
+    (void)snprintf(buf, size, "%s%s%s", placement_infos[arm->placement].name,
+                   arm->alone ? " alone" : "", slots);
+}
+
+static bool is_absent(const struct arm *arm)
+{
+    return arm->plan.status == PLAN_SKIPPED;
+}
+
+static int add_arm(const struct search *search, size_t index)
+{
+    static const enum finding_severity severities[STATUSES] = {
+        FINDING_NOTE, FINDING_DOUBT, FINDING_DOUBT, FINDING_NOTE, FINDING_BAD, FINDING_BAD};
+    const struct arm *arm = arm_at(search, index);
+    const struct arm_rounds *rounds = &search->analysis->rounds.arms[index];
+    bool repeats = rounds->source != index;
+    if (rounds->status == STATUS_OK || repeats || (is_absent(arm) && !arm->bench->scan))
+        return 0;
+    struct finding finding = {.severity = severities[rounds->status]};
+    (void)snprintf(finding.id, sizeof(finding.id), "%s", status_name(rounds->status));
+    name_arm(search, arm, finding.subject, sizeof(finding.subject));
+    (void)snprintf(finding.sentence, sizeof(finding.sentence), "%s: %s",
+                   status_name(rounds->status), rounds->reason);
+    return findings_add(search->findings, &finding, search->err);
+}
+
+static bool is_not_here(const struct arm *arm, unsigned slots)
+{
+    return !arm->bench->scan && !arm->alone && arm->slots == slots && is_absent(arm);
+}
+
+/* By name, or with the reason where they are few. */
+static int add_not_here(const struct search *search, unsigned slots)
+{
+    struct finding all = {.id = "not_here", .subject = "not on this machine"};
+    size_t n = 0, used = 0, size = sizeof(all.sentence);
+    int rc = 0;
+    for (size_t i = 0; i < search->analysis->result->narms && used < size; i++)
+        if (is_not_here(arm_at(search, i), slots))
+            used += (size_t)snprintf(all.sentence + used, size - used, "%s%s", n++ ? ", " : "",
+                                     placement_infos[arm_at(search, i)->placement].name);
+    if (n > REASONS_MAX) {
+        if (used < size)
+            (void)snprintf(all.sentence + used, size - used, " ('contend list' says why)");
+        return findings_add(search->findings, &all, search->err);
+    }
+    for (size_t i = 0; i < search->analysis->result->narms && !rc; i++) {
+        struct finding one = {.id = "not_here"};
+        if (!is_not_here(arm_at(search, i), slots))
+            continue;
+        name_arm(search, arm_at(search, i), one.subject, sizeof(one.subject));
+        (void)snprintf(one.sentence, sizeof(one.sentence), "skipped: %s",
+                       arm_at(search, i)->plan.reason);
+        rc = findings_add(search->findings, &one, search->err);
+    }
+    return rc;
+}
+
+/* The worker that OpenMP gave the least of its threads; NULL where all have theirs. */
+static const struct worker_result *smallest_team(const struct arm *arm, unsigned *index)
+{
+    const struct worker_result *smallest = NULL;
+    for (size_t o = 0; o < arm->nobservations; o++)
+        for (unsigned i = 0; i < arm->observations[o].nworkers && i < arm->plan.nworkers; i++) {
+            const struct worker_result *worker = &arm->observations[o].workers[i];
+            bool less = worker->least_team && worker->least_team < arm->plan.workers[i].threads;
+            if (!less || (smallest && worker->least_team >= smallest->least_team))
+                continue;
+            smallest = worker;
+            *index = i;
+        }
+    return smallest;
+}
+
+/* What OMP_THREAD_LIMIT and OMP_DYNAMIC made of the plan. */
+static int add_small_team(const struct search *search, const struct arm *arm)
+{
+    unsigned i = 0;
+    const struct worker_result *worker = smallest_team(arm, &i);
+    if (!worker)
+        return 0;
+    struct finding finding = {.id = "small_team"};
+    name_arm(search, arm, finding.subject, sizeof(finding.subject));
+    (void)snprintf(finding.sentence, sizeof(finding.sentence),
+                   "OpenMP gave worker %u a team of %u of the %u threads planned", i,
+                   worker->least_team, arm->plan.workers[i].threads);
+    return findings_add(search->findings, &finding, search->err);
+}
+
+int statuses_find(const struct analysis *analysis, struct findings *findings, struct err *err)
+{
+    const struct result *result = analysis->result;
+    unsigned first = statuses_next_slots(result, 0);
+    const struct search search = {.analysis = analysis,
+                                  .findings = findings,
+                                  .err = err,
+                                  .several = statuses_next_slots(result, first) != 0};
+    int rc = 0;
+    for (size_t i = 0; i < result->narms && !rc; i++)
+        rc = add_arm(&search, i);
+    for (unsigned slots = first; slots && !rc; slots = statuses_next_slots(result, slots))
+        rc = add_not_here(&search, slots);
+    for (size_t i = 0; i < result->narms && !rc; i++)
+        rc = add_small_team(&search, &result->arms[i]);
+    return rc;
+}

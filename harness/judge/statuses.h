@@ -1,0 +1,18 @@
+/* What did not simply end well, as findings: arms, placements that cannot be had, small teams. */
+#ifndef CONTEND_JUDGE_STATUSES_H
+#define CONTEND_JUDGE_STATUSES_H
+
+#include "harness/core/finding.h"
+#include "harness/rows/analysis.h"
+
+/*
+ * Ids: the name of the status of an arm; "not_here", for placements that this machine cannot
+ * express; "small_team", where OpenMP gave a worker fewer threads than planned. Appends; -ENOMEM
+ * only. Pure.
+ */
+int statuses_find(const struct analysis *analysis, struct findings *findings, struct err *err);
+
+/* The next larger number of workers among arms with steps; 0 = there is none. */
+unsigned statuses_next_slots(const struct result *result, unsigned after);
+
+#endif

@@ -1,0 +1,66 @@
+#include "harness/judge/verdict.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "harness/judge/advice.h"
+#include "harness/judge/statuses.h"
+
+static int add_placement(const struct analysis *analysis, struct findings *findings,
+                         struct err *err)
+{
+    const struct result *result = analysis->result;
+    struct finding advice;
+    unsigned most = 0, least = statuses_next_slots(result, 0);
+    for (unsigned slots = least; slots; slots = statuses_next_slots(result, slots))
+        most = slots;
+    if (!most)
+        return 0;
+    int rc = advice_make(analysis, most, &advice, err);
+    if (rc || !advice.sentence[0])
+        return rc;
+    if (most != least) {
+        char own[sizeof(advice.sentence)];
+        memcpy(own, advice.sentence, sizeof(own));
+        (void)snprintf(advice.sentence, sizeof(advice.sentence), "with %u workers, %.560s", most,
+                       own);
+    }
+    return findings_add(findings, &advice, err);
+}
+
+static int add_retention(const struct analysis *analysis, struct findings *findings,
+                         struct err *err)
+{
+    int rc = 0;
+    for (size_t i = 0; i < analysis->result->narms && !rc; i++) {
+        const struct arm *arm = &analysis->result->arms[i];
+        struct finding advice;
+        if (arm->alone && bench_is_team(arm->bench) && advice_retention(analysis, arm, &advice))
+            rc = findings_add(findings, &advice, err);
+    }
+    return rc;
+}
+
+int verdict_make(const struct result *result, const struct topo *topo, struct verdict *verdict,
+                 struct err *err)
+{
+    const struct symmetry_distance distance = symmetry_topo_distance(topo);
+    *verdict = (struct verdict){0};
+    int rc = analysis_make(result, &verdict->analysis, err);
+    if (!rc)
+        rc = symmetry_make(&verdict->analysis.rows, &distance, &verdict->symmetry, err);
+    if (!rc)
+        rc = add_placement(&verdict->analysis, &verdict->findings, err);
+    if (!rc)
+        rc = add_retention(&verdict->analysis, &verdict->findings, err);
+    if (!rc)
+        rc = statuses_find(&verdict->analysis, &verdict->findings, err);
+    return rc;
+}
+
+void verdict_free(struct verdict *verdict)
+{
+    findings_free(&verdict->findings);
+    symmetry_free(&verdict->symmetry);
+    analysis_free(&verdict->analysis);
+}

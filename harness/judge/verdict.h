@@ -1,0 +1,27 @@
+/* All that is made of a run, once, before it is written and shown: its analysis, and what that
+ * says. Pure. */
+#ifndef CONTEND_JUDGE_VERDICT_H
+#define CONTEND_JUDGE_VERDICT_H
+
+#include "harness/core/finding.h"
+#include "harness/judge/symmetry.h"
+#include "harness/rows/analysis.h"
+
+struct verdict {
+    struct analysis analysis;
+    struct symmetry symmetry;
+    struct findings findings; /* in the order in which they are told */
+};
+
+/*
+ * The findings: what is best and the command for it (advice.h), about the largest number of
+ * workers, since that is where they fight the most; what is kept under load; then what did not end
+ * well (statuses.h), and equal units that are not alike (symmetry.h). Free with verdict_free, also
+ * after an error: -ENOMEM only. Borrows from both: when the result has got another round, make it
+ * anew.
+ */
+int verdict_make(const struct result *result, const struct topo *topo, struct verdict *verdict,
+                 struct err *err);
+void verdict_free(struct verdict *verdict);
+
+#endif

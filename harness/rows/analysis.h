@@ -1,0 +1,18 @@
+/* All that is made of a run before anybody judges or shows it: once, and then handed on. Pure. */
+#ifndef CONTEND_ROWS_ANALYSIS_H
+#define CONTEND_ROWS_ANALYSIS_H
+
+#include "harness/rows/row.h"
+
+struct analysis {
+    const struct result *result; /* borrowed */
+    struct rounds rounds;
+    struct round_values values;
+    struct rows rows;
+};
+
+/* Free with analysis_free, also after an error: -ENOMEM only. Borrows from the result. */
+int analysis_make(const struct result *result, struct analysis *analysis, struct err *err);
+void analysis_free(struct analysis *analysis);
+
+#endif

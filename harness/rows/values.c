@@ -1,0 +1,328 @@
+#include "harness/rows/values.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "harness/base/stats.h"
+#include "harness/base/text.h"
+#include "harness/rows/metric.h"
+
+/* What the values of one arm are made from. */
+struct maker {
+    const struct result *result;
+    const struct rounds *rounds;
+    size_t arm; /* index in both */
+    struct round_values *values;
+    struct err *err;
+};
+
+static const struct arm *arm_of(const struct maker *maker)
+{
+    return &maker->result->arms[maker->arm];
+}
+
+static const struct arm_rounds *rounds_of(const struct maker *maker)
+{
+    return &maker->rounds->arms[maker->arm];
+}
+
+/* The arm whose observations are this one's. */
+static const struct arm *source_of(const struct maker *maker)
+{
+    return &maker->result->arms[rounds_of(maker)->source];
+}
+
+/* The arm's observation of a round, or NULL. */
+static const struct observation *of_round(const struct arm *arm, unsigned round)
+{
+    for (size_t o = 0; o < arm->nobservations; o++)
+        if (arm->observations[o].round == round)
+            return &arm->observations[o];
+    return NULL;
+}
+
+int values_append(struct round_values *values, const struct round_value *value, struct err *err)
+{
+    if (values->n == values->capacity) {
+        size_t capacity = values->capacity ? 2 * values->capacity : 256;
+        struct round_value *grown = realloc(values->value, capacity * sizeof(*grown));
+        if (!grown)
+            return err_set(err, -ENOMEM, "out of memory for %zu values", capacity);
+        values->value = grown;
+        values->capacity = capacity;
+    }
+    values->value[values->n++] = *value;
+    return 0;
+}
+
+int values_close_arm(struct round_values *values, struct err *err)
+{
+    size_t *grown = realloc(values->first, (values->narms + 2) * sizeof(*grown));
+    if (!grown)
+        return err_set(err, -ENOMEM, "out of memory for %zu arms", values->narms);
+    values->first = grown;
+    grown[0] = 0;
+    grown[++values->narms] = values->n;
+    return 0;
+}
+
+/* With the status and reason of its round, or of its baseline's where that is worse. */
+static int append(const struct maker *maker, struct round_value value,
+                  const struct observation *own, const struct observation *base, int base_arm)
+{
+    bool by_base = base && base->status > own->status;
+    value.round = (int)own->round;
+    value.status = by_base ? base->status : own->status;
+    value.reason = by_base ? base->reason : own->reason;
+    value.base = by_base ? base_arm : -1;
+    return values_append(maker->values, &value, maker->err);
+}
+
+static int append_status(const struct maker *maker, int round, enum status status,
+                         const char *reason)
+{
+    const struct round_value value = {.metric = VALUE_STATUS,
+                                      .unit = "",
+                                      .better = "none",
+                                      .key = "",
+                                      .round = round,
+                                      .value = NAN,
+                                      .status = status,
+                                      .base = -1,
+                                      .reason = reason};
+    return values_append(maker->values, &value, maker->err);
+}
+
+/* Of the rounds that have no values, or of the arm where it has no round at all. */
+static int append_statuses(const struct maker *maker)
+{
+    const struct arm *source = source_of(maker);
+    const struct arm_rounds *rounds = rounds_of(maker);
+    int rc = 0;
+    if (arm_of(maker)->plan.status == PLAN_SKIPPED || !source->nobservations)
+        return append_status(maker, VALUE_NO_ROUND, rounds->status, rounds->reason);
+    for (size_t o = 0; o < source->nobservations && !rc; o++) {
+        const struct observation *of = &source->observations[o];
+        if (of->status > STATUS_CENSORED)
+            rc = append_status(maker, (int)of->round, of->status, of->reason);
+    }
+    return rc;
+}
+
+static int append_metric(const struct maker *maker, const struct metric_info *metric)
+{
+    const struct arm_rounds *rounds = rounds_of(maker);
+    int base_arm = rounds->baseline[metric->baseline], rc = 0;
+    size_t before = maker->values->n;
+    struct round_value value = {.metric = metric->name,
+                                .unit = metric->unit ? metric->unit : rounds->rate_unit,
+                                .better = metric->better,
+                                .key = ""};
+    for (size_t i = 0; i < rounds->n && !rc; i++) {
+        const struct round_fields *own = &rounds->fields[i];
+        const struct round_fields *base = rounds_find(maker->rounds, base_arm, own->round);
+        value.value = metric_value(metric, own, base, rounds->slices);
+        if (isnan(value.value))
+            continue;
+        const struct observation *of_base =
+            base ? of_round(&maker->result->arms[maker->rounds->arms[base_arm].source], own->round)
+                 : NULL;
+        rc = append(maker, value, of_round(source_of(maker), own->round), of_base, base_arm);
+    }
+    if (rc || maker->values->n > before || !metric->absent)
+        return rc;
+    value.round = VALUE_NO_ROUND;
+    value.value = NAN;
+    value.status = STATUS_SKIPPED;
+    value.base = -1;
+    value.reason = metric->absent;
+    return values_append(maker->values, &value, maker->err);
+}
+
+/* What worker 0 emitted in one observation; NULL when that did not end well. */
+static const struct worker_result *emitted(const struct observation *of)
+{
+    return of && of->status <= STATUS_CENSORED && of->nworkers ? &of->workers[0] : NULL;
+}
+
+/* A benchmark emits in the same order each round, so the hint is nearly always right. */
+static const struct value *find_like(const struct observation *of, const struct value *like,
+                                     size_t hint)
+{
+    const struct worker_result *worker = emitted(of);
+    for (size_t i = 0; worker && i < worker->nvalues; i++) {
+        const struct value *value = &worker->values[(hint + i) % worker->nvalues];
+        if (value->metric == like->metric && strcmp(value->key, like->key) == 0)
+            return value;
+    }
+    return NULL;
+}
+
+/* True when an earlier round than `observation` has the value already. */
+static bool seen_before(const struct arm *arm, size_t observation, const struct value *like,
+                        size_t hint)
+{
+    for (size_t o = 0; o < observation; o++)
+        if (find_like(&arm->observations[o], like, hint))
+            return true;
+    return false;
+}
+
+static int append_emitted(const struct maker *maker, size_t observation, const struct value *like,
+                          size_t hint)
+{
+    int rc = 0;
+    const struct arm *source = source_of(maker);
+    const struct bench_metric *metric = &source->bench->metrics[like->metric];
+    for (size_t o = observation; o < source->nobservations && !rc; o++) {
+        const struct observation *own = &source->observations[o];
+        const struct value *found = find_like(own, like, hint);
+        const struct round_value value = {.metric = metric->name,
+                                          .unit = metric->unit,
+                                          .better = metric->better,
+                                          .key = like->key,
+                                          .value = found ? found->value : (double)NAN};
+        if (!isnan(value.value))
+            rc = append(maker, value, own, NULL, -1);
+    }
+    return rc;
+}
+
+static bool is_retained(const struct bench *bench, const struct value *value)
+{
+    return bench->retained && strcmp(bench->metrics[value->metric].name, bench->retained) == 0;
+}
+
+static int append_retention(const struct maker *maker, const struct value *like, size_t hint)
+{
+    int rc = 0, idle = rounds_of(maker)->baseline[BASELINE_IDLE];
+    const struct arm *source = source_of(maker);
+    bool higher = strcmp(source->bench->metrics[like->metric].better, "higher") == 0;
+    for (size_t o = 0; idle >= 0 && o < source->nobservations && !rc; o++) {
+        const struct observation *own = &source->observations[o];
+        const struct observation *base = of_round(&maker->result->arms[idle], own->round);
+        const struct value *loaded = find_like(own, like, hint);
+        const struct value *alone = find_like(base, like, hint);
+        struct round_value value = {
+            .metric = "retention", .unit = "ratio", .better = "higher", .key = like->key};
+        if (!loaded || !alone)
+            continue;
+        value.value = higher ? loaded->value / alone->value : alone->value / loaded->value;
+        if (!isnan(value.value))
+            rc = append(maker, value, own, base, idle);
+    }
+    return rc;
+}
+
+/* Metric by metric and key by key, in the order in which the first round that has them emitted. */
+static int append_all_emitted(const struct maker *maker)
+{
+    const struct arm *source = source_of(maker);
+    int rc = 0;
+    for (size_t o = 0; o < source->nobservations; o++) {
+        const struct worker_result *worker = emitted(&source->observations[o]);
+        for (size_t i = 0; worker && i < worker->nvalues && !rc; i++) {
+            const struct value *like = &worker->values[i];
+            if (o && seen_before(source, o, like, i))
+                continue;
+            rc = append_emitted(maker, o, like, i);
+            if (!rc && is_retained(source->bench, like))
+                rc = append_retention(maker, like, i);
+        }
+    }
+    return rc;
+}
+
+/* A baseline is what others are compared with. */
+static bool applies(const struct arm *arm, const struct metric_info *metric)
+{
+    return metric->baseline == BASELINE_NONE || !arm->alone;
+}
+
+static int append_arm(const struct maker *maker)
+{
+    const struct arm *arm = arm_of(maker);
+    int rc = append_statuses(maker);
+    if (rc || !rounds_of(maker)->n)
+        return rc;
+    for (const struct metric_info *metric = metrics; metric->name && !arm->bench->scan && !rc;
+         metric++)
+        if (applies(arm, metric))
+            rc = append_metric(maker, metric);
+    return rc ? rc : append_all_emitted(maker);
+}
+
+int values_make(const struct result *result, const struct rounds *rounds,
+                struct round_values *values, struct err *err)
+{
+    struct maker maker = {.result = result, .rounds = rounds, .values = values, .err = err};
+    int rc = 0;
+    *values = (struct round_values){0};
+    for (maker.arm = 0; maker.arm < rounds->narms && !rc; maker.arm++) {
+        rc = append_arm(&maker);
+        if (!rc)
+            rc = values_close_arm(values, err);
+    }
+    return rc;
+}
+
+void values_free(struct round_values *values)
+{
+    free(values->value);
+    free(values->first);
+    *values = (struct round_values){0};
+}
+
+char *values_say_reason(const struct result *result, const struct rounds *rounds, size_t arm,
+                        const struct round_value *value, char *buf, size_t size)
+{
+    char shared[80];
+    (void)rounds_say_shared(result, rounds, arm, shared, sizeof(shared));
+    (void)snprintf(buf, size, "%s%s%s%s", shared, shared[0] && value->reason[0] ? "; " : "",
+                   value->base >= 0 ? "its baseline: " : "", value->reason);
+    return text_one_line(buf);
+}
+
+size_t values_group(const struct round_values *values, size_t at, size_t end)
+{
+    size_t n = 0;
+    const struct round_value *first = &values->value[at];
+    while (at + n < end && !strcmp(first[n].metric, first->metric) &&
+           !strcmp(first[n].key, first->key))
+        n++;
+    return n;
+}
+
+static double step_time(const struct round_values *values, size_t arm, int round)
+{
+    for (size_t i = values->first[arm]; i < values->first[arm + 1]; i++)
+        if (values->value[i].round == round && !strcmp(values->value[i].metric, "step_time"))
+            return values->value[i].value;
+    return NAN;
+}
+
+int values_ratio(const struct round_values *values, size_t slow, size_t fast, uint64_t seed,
+                 struct paired_ratio *out, struct err *err)
+{
+    size_t most = values->first[slow + 1] - values->first[slow], n = 0;
+    *out = (struct paired_ratio){0, NAN, NAN, NAN};
+    double *ratios = calloc(most + 1, sizeof(*ratios));
+    uint32_t *counts = calloc(most + 1, sizeof(*counts));
+    int rc = ratios && counts ? 0 : err_set(err, -ENOMEM, "out of memory for %zu rounds", most);
+    for (size_t i = values->first[slow]; !rc && i < values->first[slow + 1]; i++) {
+        const struct round_value *of = &values->value[i];
+        double base = strcmp(of->metric, "step_time") ? NAN : step_time(values, fast, of->round);
+        if (of->value > 0 && base > 0)
+            ratios[n++] = of->value / base;
+    }
+    if (!rc) {
+        n = stats_sort(ratios, n);
+        struct stats_interval ci = stats_median_interval(ratios, n, seed, counts);
+        *out = (struct paired_ratio){n, stats_median(ratios, n), ci.low, ci.high};
+    }
+    free(counts);
+    free(ratios);
+    return rc;
+}

@@ -1,0 +1,68 @@
+/*
+ * One value a round: a value of one metric of one arm, at one key, in one round. All that is said
+ * of a run is made from these, and rounds.csv holds them, so that it can be said again. Pure.
+ */
+#ifndef CONTEND_ROWS_VALUES_H
+#define CONTEND_ROWS_VALUES_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "harness/rows/rounds.h"
+
+/* In place of a round's number where no round has a value; `reason` says why. */
+enum { VALUE_NO_ROUND = -1 };
+
+/* The metric of rounds, and of arms, that have no value of any: only their status and reason. */
+#define VALUE_STATUS "status"
+
+/* Texts are borrowed: from tables, the observations, or what a reader holds. */
+struct round_value {
+    const char *metric, *unit, *better;
+    const char *key; /* as given to bench_emit, such as "size=16384;pages=4k"; "" without one */
+    int round;
+    double value;       /* NaN: none */
+    enum status status; /* the worse of its round's and of its baseline's round */
+    int base;           /* the arm that the status and reason are of; -1 = its own */
+    const char *reason; /* why the status is not ok; may have several lines */
+};
+
+/* Arm by arm; of an arm metric by metric in the order of rows.csv, of a metric key by key. */
+struct round_values {
+    size_t n, capacity;
+    struct round_value *value;
+    size_t narms;
+    size_t *first; /* owned, narms + 1: where the values of each arm begin */
+};
+
+/*
+ * From every usable round of every arm, and one of VALUE_STATUS for each round that is not. A
+ * metric that no round has but that should be there has a value of VALUE_NO_ROUND. Retention
+ * (METHOD): loaded / idle of what is better higher, else idle / loaded, of the same round, so that
+ * drift of the machine cancels. Borrows from all it is given. Free also after an error: -ENOMEM.
+ */
+int values_make(const struct result *result, const struct rounds *rounds,
+                struct round_values *values, struct err *err);
+void values_free(struct round_values *values);
+
+/* Appends behind the others; then values_close_arm where the arm has no more. */
+int values_append(struct round_values *values, const struct round_value *value, struct err *err);
+/* The next arm's values follow. -ENOMEM only. */
+int values_close_arm(struct round_values *values, struct err *err);
+
+/* Why a value is not simply ok, in one line: of its own round, its baseline's, or shared. */
+char *values_say_reason(const struct result *result, const struct rounds *rounds, size_t arm,
+                        const struct round_value *value, char *buf, size_t size);
+
+/* How many values, from `at` on, are of the same metric and key; `end` is behind the last one. */
+size_t values_group(const struct round_values *values, size_t at, size_t end);
+
+/* The step times of two arms, paired by round: slow / fast. */
+struct paired_ratio {
+    size_t rounds;            /* that both have */
+    double median, low, high; /* NaN without rounds; the interval is NaN with one round */
+};
+int values_ratio(const struct round_values *values, size_t slow, size_t fast, uint64_t seed,
+                 struct paired_ratio *ratio, struct err *err);
+
+#endif

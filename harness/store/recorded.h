@@ -1,0 +1,37 @@
+/*
+ * A result read back from its directory: what tables and sentences are made from, by one reader for
+ * all of them. Nothing of it needs the machine that measured it, nor its benchmarks: of one that
+ * this program does not have, its values are shown without what it says about them.
+ */
+#ifndef CONTEND_STORE_RECORDED_H
+#define CONTEND_STORE_RECORDED_H
+
+#include <jansson.h>
+
+#include "harness/core/finding.h"
+#include "harness/rows/analysis.h"
+
+/* Zeroed = empty. */
+struct recorded {
+    struct result result;     /* its arms have plans, but no observations */
+    struct analysis analysis; /* of that result; without what single steps took */
+    struct findings findings;
+    int schema_version; /* of its run.json; 0 = not read */
+
+    json_t *record; /* from here on what the others borrow from; owned */
+    char *rows_text, *rounds_text;
+    size_t nowned;
+    void **owned;
+};
+
+/*
+ * Reads run.json, rounds.csv and rows.csv of the directory. `benches` are those of this program.
+ * Free with recorded_free, also after an error: -ENOENT no result is there, -EPROTO it is of a
+ * version that wrote other files, -EINVAL the files are damaged or not of one run, and what reading
+ * gives.
+ */
+int recorded_read(int dir_fd, const struct bench *const *benches, struct recorded *recorded,
+                  struct err *err);
+void recorded_free(struct recorded *recorded);
+
+#endif

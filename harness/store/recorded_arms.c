@@ -1,0 +1,182 @@
+/* run.json as struct result: arms, the plans they had, and their benchmarks with what is known. */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "harness/store/recorded_parts.h"
+
+/* The parameters of an arm are texts, as rows.csv writes them. */
+struct texts {
+    size_t n;
+    struct {
+        const char *name, *value;
+    } * part;
+};
+
+static const char *text_of(const json_t *object, const char *key)
+{
+    const char *text = json_string_value(json_object_get(object, key));
+    return text ? text : "";
+}
+
+static unsigned number_of(const json_t *object, const char *key)
+{
+    json_int_t number = json_integer_value(json_object_get(object, key));
+    return number < 0 || number > INT32_MAX ? 0 : (unsigned)number;
+}
+
+/* "rows=64;cols=8" taken apart. */
+static int split(struct recorded *recorded, const char *params, struct texts *texts,
+                 struct err *err)
+{
+    size_t length = strlen(params), most = 1;
+    for (const char *at = params; *at; at++)
+        most += *at == ';';
+    char *copy = recorded_keep(recorded, length + 1, 1);
+    texts->part = recorded_keep(recorded, most, sizeof(*texts->part));
+    if (!copy || !texts->part)
+        return err_set(err, -ENOMEM, "no memory for the parameters of run.json");
+    memcpy(copy, params, length);
+
+    for (char *at = copy; at && *at;) {
+        char *end = strchr(at, ';'), *value;
+        if (end)
+            *end = '\0';
+        value = strchr(at, '=');
+        if (value)
+            *value++ = '\0';
+        texts->part[texts->n].name = at;
+        texts->part[texts->n++].value = value ? value : "";
+        at = end ? end + 1 : NULL;
+    }
+    return 0;
+}
+
+/* Options whose values are the texts of an arm; their struct is an array of these. */
+static struct opt *make_options(struct recorded *recorded, const struct texts *texts)
+{
+    struct opt *opts = recorded_keep(recorded, texts->n + 1, sizeof(*opts));
+    for (size_t i = 0; opts && i < texts->n; i++)
+        opts[i] = (struct opt){
+            .name = texts->part[i].name, .kind = OPT_TEXT, .offset = i * sizeof(const char *)};
+    return opts;
+}
+
+/* As this program knows it, or with no more than the record says; NULL: no memory. */
+static const struct bench *make_bench(struct recorded *recorded, const char *name,
+                                      const struct bench *const *benches, const struct texts *texts)
+{
+    const json_t *said = json_object_get(json_object_get(recorded->record, "benchmarks"), name);
+    const struct bench *known = bench_find(benches, name);
+    struct bench *bench = recorded_keep(recorded, 1, sizeof(*bench));
+    if (!bench)
+        return NULL;
+    if (known)
+        *bench = *known;
+    bench->name = name;
+    bench->ops_unit = text_of(said, "ops_unit");
+    bench->scan = json_is_true(json_object_get(said, "scan"));
+    bench->together = json_is_true(json_object_get(said, "together"));
+    bench->opts = make_options(recorded, texts);
+    return bench->opts ? bench : NULL;
+}
+
+/* Benchmark and parameters, which are those of an earlier arm where that has the same. */
+static int fill_bench(struct recorded *recorded, size_t index, const struct bench *const *benches,
+                      struct err *err)
+{
+    const json_t *arms = json_object_get(recorded->record, "arms");
+    const json_t *json = json_array_get(arms, index);
+    struct arm *arm = &recorded->result.arms[index];
+    const char *name = text_of(json, "bench"), *params = text_of(json, "params_text");
+    for (size_t i = 0; i < index; i++) {
+        const struct arm *other = &recorded->result.arms[i];
+        if (strcmp(other->bench->name, name) != 0)
+            continue;
+        arm->bench = other->bench;
+        if (!strcmp(text_of(json_array_get(arms, i), "params_text"), params)) {
+            arm->params = other->params;
+            return 0;
+        }
+    }
+    struct texts texts = {0};
+    int rc = split(recorded, params, &texts, err);
+    if (rc)
+        return rc;
+    if (!arm->bench)
+        arm->bench = make_bench(recorded, name, benches, &texts);
+    const char **values = recorded_keep(recorded, texts.n + 1, sizeof(*values));
+    if (!arm->bench || !values)
+        return err_set(err, -ENOMEM, "no memory for the benchmarks of run.json");
+    for (size_t i = 0; i < texts.n; i++) {
+        if (!arm->bench->opts[i].name || strcmp(arm->bench->opts[i].name, texts.part[i].name) != 0)
+            return err_set(err, -EINVAL, "run.json: arms of %.60s have different parameters", name);
+        values[i] = texts.part[i].value;
+    }
+    arm->params = values;
+    return 0;
+}
+
+static int fill_worker(const json_t *json, struct plan_worker *worker, struct err *err)
+{
+    worker->threads = number_of(json, "threads");
+    worker->background = json_is_true(json_object_get(json, "background"));
+    worker->gpu = -1;
+    return bitset_parse(text_of(json, "cpus"), &worker->cpus, err);
+}
+
+static int fill_plan(struct recorded *recorded, const json_t *json, struct plan *plan,
+                     struct err *err)
+{
+    const json_t *workers = json_object_get(json, "workers");
+    plan->status = strcmp(text_of(json, "status"), "ok") ? PLAN_SKIPPED : PLAN_OK;
+    (void)snprintf(plan->reason, sizeof(plan->reason), "%s", text_of(json, "reason"));
+    plan->nworkers = (unsigned)json_array_size(workers);
+    plan->workers = recorded_keep(recorded, plan->nworkers, sizeof(*plan->workers));
+    int rc = plan->workers ? 0 : err_set(err, -ENOMEM, "no memory for the plans of run.json");
+    for (unsigned w = 0; w < plan->nworkers && !rc; w++)
+        rc = fill_worker(json_array_get(workers, w), &plan->workers[w], err);
+    return rc;
+}
+
+static int fill_arm(struct recorded *recorded, size_t index, const struct bench *const *benches,
+                    struct err *err)
+{
+    const json_t *json = json_array_get(json_object_get(recorded->record, "arms"), index);
+    const json_t *same_as = json_object_get(json, "same_as");
+    struct arm *arm = &recorded->result.arms[index];
+    arm->workers = number_of(json, "workers");
+    arm->slots = number_of(json, "slots");
+    arm->alone = json_is_true(json_object_get(json, "alone"));
+    arm->same_as = json_is_integer(same_as) ? (int)number_of(json, "same_as") : -1;
+    int rc = placement_parse(text_of(json, "placement"), &arm->placement, err);
+    if (!rc)
+        rc = fill_bench(recorded, index, benches, err);
+    return rc ? rc : fill_plan(recorded, json_object_get(json, "plan"), &arm->plan, err);
+}
+
+int recorded_arms(struct recorded *recorded, const struct bench *const *benches, struct err *err)
+{
+    const json_t *record = recorded->record;
+    const char *background = json_string_value(json_object_get(record, "background"));
+    struct result *result = &recorded->result;
+    struct bench *behind = recorded_keep(recorded, 1, sizeof(*behind));
+    (void)snprintf(result->run_id, sizeof(result->run_id), "%s", text_of(record, "run_id"));
+    (void)snprintf(result->plan_options, sizeof(result->plan_options), "%s",
+                   text_of(record, "plan_options"));
+    result->scenario = text_of(record, "scenario");
+    result->device = device_find(text_of(record, "device"));
+    result->rounds_planned = number_of(record, "rounds_planned");
+    result->rounds_done = number_of(record, "rounds_done");
+    result->seed = (uint64_t)json_integer_value(json_object_get(record, "seed"));
+    result->narms = json_array_size(json_object_get(record, "arms"));
+    result->arms = recorded_keep(recorded, result->narms, sizeof(*result->arms));
+    if (!behind || !result->arms)
+        return err_set(err, -ENOMEM, "no memory for the arms of run.json");
+    behind->name = background;
+    result->background = background ? behind : NULL;
+    int rc = 0;
+    for (size_t i = 0; i < result->narms && !rc; i++)
+        rc = fill_arm(recorded, i, benches, err);
+    return rc;
+}
