@@ -346,7 +346,7 @@ static void test_advice_without_none(void **state)
 
 /* One worker alone under partition 10 ms; `none` loses 90 ms in the given shares of its wall. */
 static struct finding close_with_shares(struct fixture *f, double oncpu, double queue,
-                                       double blocked, double instructions)
+                                        double blocked, double instructions)
 {
     fixture_result_free(&f->result);
     fixture_result_init(&f->result);

@@ -10,10 +10,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "harness/judge/verdict.h"
 #include "harness/plan/options.h"
 #include "harness/plot/figures.h"
 #include "harness/rows/row.h"
-#include "harness/judge/verdict.h"
 #include "harness/table/findings.h"
 #include "harness/table/retention.h"
 #include "tests/lib/fixture_out.h"
