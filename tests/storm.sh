@@ -208,12 +208,16 @@ check_result() { # check_result DIR
     head -c "${bytes:-$(stat -c %s "$dir/samples.csv")}" "$dir/samples.csv" >"$scratch/samples.csv"
     [ -z "$bytes" ] || [ "$(stat -c %s "$scratch/samples.csv")" = "$bytes" ] ||
         wrong torn "samples.csv has less than samples_bytes $bytes"
-    why=$(lines_of_csv "$dir/rows.csv" 21; lines_of_csv "$scratch/samples.csv" 13)
+    why=$(
+        lines_of_csv "$dir/rows.csv" 22
+        lines_of_csv "$dir/rounds.csv" 15
+        lines_of_csv "$scratch/samples.csv" 16
+    )
     [ -z "$why" ] || wrong torn "$why"
     done_json=$(jq '.rounds_done // 0' "$dir/run.json")
-    done_rows=$(awk '{ gsub(/"([^"]|"")*"/, "q"); split($0, f, ",") } NR > 1 && f[11] > n { n = f[11] }
+    done_rows=$(awk '{ gsub(/"([^"]|"")*"/, "q"); split($0, f, ",") } NR > 1 && f[12] > n { n = f[12] }
         END { print n + 0 }' "$dir/rows.csv")
-    done_samples=$(tail -n +2 "$scratch/samples.csv" | cut -d, -f1 | sort -un | wc -l)
+    done_samples=$(tail -n +2 "$scratch/samples.csv" | cut -d, -f2 | sort -un | wc -l)
     [[ " $done_json $(spoilt "$done_json") " == *" $done_rows "* ]] ||
         wrong disagree "run.json has $done_json rounds, rows.csv $done_rows"
     [[ " $done_json $(spoilt "$done_json") " == *" $done_samples "* ]] ||
@@ -257,7 +261,7 @@ check_directory() {
     if [ ! -e "$out/run.json" ]; then
         [ ! -e "$before/run.json" ] || wrong lost-result "the earlier one is gone, and no other there"
         [ "$said" = 0 ] || wrong lost-round "$said were done, and there is no run.json"
-        [ ! -e "$out/rows.csv" ] && [ ! -e "$out/samples.csv" ] || wrong torn "files without run.json"
+        [ -z "$(ls "$out"/*.csv 2>/dev/null)" ] || wrong torn "files without run.json"
         return
     fi
     if cmp -s "$out/run.json" "$before/run.json"; then

@@ -27,7 +27,6 @@ static int run_batch(struct bench_ctx *ctx, uint64_t iters, double *took_s)
     *took_s = 0;
     for (unsigned i = 0; i < ctx->peers->size && !rc; i++)
         *took_s = fmax(*took_s, scan->took_s[i]);
-    scan->ops += iters;
     return rc;
 }
 
@@ -177,7 +176,6 @@ static int run_point(struct bench_ctx *ctx, const struct collective_call *call, 
     uint64_t iters =
         collective_iters(batch_share * scan->share_s, each_s, 1, batch_of(scan), ITERS_MOST);
     rc = run_batch(ctx, iters, &took_s);
-    scan->bytes += iters * call->bytes;
     if (!rc)
         rc = emit_rates(ctx, call, took_s / (double)iters);
     uint64_t timed =
@@ -219,7 +217,7 @@ static int emit_hosts(struct bench_ctx *ctx)
     return rc;
 }
 
-int collective_scan_run(struct bench_ctx *ctx, uint64_t iters, struct sample *sample)
+int collective_scan_run(struct bench_ctx *ctx)
 {
     struct collective_scan *scan = ctx->state;
     scan->share_s = ctx->budget_s / (double)scan->npoints;
@@ -232,8 +230,5 @@ int collective_scan_run(struct bench_ctx *ctx, uint64_t iters, struct sample *sa
         rc = emit_hosts(ctx);
     for (size_t i = 0; i < scan->npoints && !rc; i++)
         rc = run_point(ctx, &scan->points[i], (unsigned)i);
-    sample->iters = iters;
-    sample->ops = scan->ops;
-    sample->bytes = scan->bytes;
     return rc;
 }

@@ -53,10 +53,9 @@ struct collective_scan {
     struct collective_blame *blame;      /* [ranks] */
     double scratch[COLLECTIVE_TIMES_MAX];
     struct err wrong; /* what the first check that failed found */
-    uint64_t ops, bytes;
 };
 
 /* The whole scan, by struct bench's run; ctx->state is a struct collective_scan. */
-int collective_scan_run(struct bench_ctx *ctx, uint64_t iters, struct sample *sample);
+int collective_scan_run(struct bench_ctx *ctx);
 
 #endif

@@ -234,7 +234,7 @@ static int emit_machine(const struct copy_scan *scan, struct bench_ctx *ctx)
     return rc;
 }
 
-static int copy_run(struct bench_ctx *ctx, uint64_t iters, struct sample *sample)
+static int copy_scan(struct bench_ctx *ctx)
 {
     const double latency_share = 0.1;
     struct copy_scan *scan = ctx->state;
@@ -248,10 +248,6 @@ static int copy_run(struct bench_ctx *ctx, uint64_t iters, struct sample *sample
     }
     if (!rc)
         rc = measure_latencies(scan, ctx, ctx->budget_s * latency_share);
-    sample->iters = iters;
-    sample->ops = scan->job.copies;
-    sample->bytes = scan->job.bytes;
-    sample->device_ns = scan->job.device_ns;
     return rc;
 }
 
@@ -381,18 +377,18 @@ static void copy_teardown(struct bench_ctx *ctx)
 const struct bench bench_gpu_copy = {
     .name = "gpu_copy",
     .summary = "copies between host memory and GPUs and between GPUs: bandwidth, latency, sharing",
-    .ops_unit = "copies",
     .needs = NEED_GPU,
     .opts = copy_opts,
     .params_size = sizeof(struct copy_params),
     .metrics = copy_metrics,
-    .scan = true,
     .validate = copy_validate,
     .probe = gpu_probe,
 #ifdef CONTEND_HAVE_CUDA
     .setup = copy_setup,
-    .run = copy_run,
+    .scan = copy_scan,
     .check = copy_check,
     .teardown = copy_teardown,
+#else
+    .scan = gpu_probe,
 #endif
 };

@@ -57,16 +57,12 @@ void copy_job_aim(struct copy_job *job, const struct copy_point *point)
 /* Bytes of all of a GPU's flows over the time until the last of them was done. */
 static void note_batch(struct copy_job *job, unsigned batch, unsigned copies)
 {
-    double bytes[GPU_COPY_GPUS] = {0}, seconds[GPU_COPY_GPUS] = {0}, longest = 0;
+    double bytes[GPU_COPY_GPUS] = {0}, seconds[GPU_COPY_GPUS] = {0};
     for (unsigned i = 0; i < job->nflows; i++) {
         unsigned gpu = job->point->dir == COPY_D2D ? job->point->gpu : job->flow[i].gpu;
         bytes[gpu] += (double)job->flow[i].bytes * copies;
         seconds[gpu] = job->seconds[i] > seconds[gpu] ? job->seconds[i] : seconds[gpu];
-        longest = job->seconds[i] > longest ? job->seconds[i] : longest;
-        job->bytes += job->flow[i].bytes * copies;
-        job->copies += copies;
     }
-    job->device_ns += (uint64_t)(longest * 1e9);
     for (unsigned gpu = 0; gpu < GPU_COPY_GPUS; gpu++)
         job->gbps[gpu][batch] = seconds[gpu] > 0 ? bytes[gpu] / seconds[gpu] * 1e-9 : 0;
 }
@@ -126,8 +122,6 @@ void copy_job_latency(void *any_job, unsigned rank, unsigned n)
                                    sizeof(job->msg));
     if (!job->rc)
         job->rc = check_all(job);
-    job->copies += job->samples;
-    job->bytes += job->samples * job->flow[0].bytes;
 }
 
 #endif

@@ -32,7 +32,6 @@ struct copy_job {
     double gbps[GPU_COPY_GPUS][COPY_BATCHES]; /* GB/s; of a pair under its source */
     unsigned samples;                         /* wanted of a latency, at most COPY_SAMPLES */
     double ns[COPY_SAMPLES];
-    uint64_t copies, bytes, device_ns; /* of all runs, timed ones only */
 };
 
 /* Sets point, flow, salt and nflows. */

@@ -399,17 +399,14 @@ static int emit_sizes(struct bench_ctx *ctx)
     return rc;
 }
 
-static int cache_thrash_run(struct bench_ctx *ctx, uint64_t iters, struct sample *sample)
+static int cache_thrash_scan(struct bench_ctx *ctx)
 {
-    (void)iters;
     struct cache_thrash *t = ctx->state;
     divide_budget(t, ctx->budget_s);
     t->nwithout = 0;
     int rc = 0;
     for (unsigned i = 0; i < t->ncells && !rc; i++)
         rc = run_cell(ctx, &t->cells[i]);
-    sample->iters = 1;
-    sample->ops = t->ncells;
     return rc ? rc : emit_sizes(ctx);
 }
 
@@ -441,14 +438,12 @@ static int cache_thrash_check(struct bench_ctx *ctx)
 const struct bench bench_cache_thrash = {
     .name = "cache_thrash",
     .summary = "how much aggressors on other CPUs slow a victim that lives in its caches",
-    .ops_unit = "cells",
     .opts = cache_thrash_opts,
     .params_size = sizeof(struct cache_thrash_params),
     .metrics = cache_thrash_metrics,
-    .scan = true,
     .probe = cache_thrash_probe,
     .setup = cache_thrash_setup,
-    .run = cache_thrash_run,
+    .scan = cache_thrash_scan,
     .check = cache_thrash_check,
     .teardown = cache_thrash_teardown,
 };

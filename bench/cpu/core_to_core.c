@@ -370,9 +370,8 @@ static int emit_all(struct bench_ctx *ctx)
     return 0;
 }
 
-static int core_to_core_run(struct bench_ctx *ctx, uint64_t iters, struct sample *sample)
+static int core_to_core_scan(struct bench_ctx *ctx)
 {
-    (void)iters;
     struct core_to_core *c = ctx->state;
     size_t npairs = pairs_count(c->n);
     double budget_ns = ctx->budget_s * 1e9, disturbance = NAN;
@@ -384,8 +383,6 @@ static int core_to_core_run(struct bench_ctx *ctx, uint64_t iters, struct sample
     if (serial) /* the rest of the budget goes into waking them up */
         play_one_by_one(c,
                         clamp_ns(0.6 * budget_ns / (double)npairs, serial_least_ns, pair_most_ns));
-    sample->iters = 1;
-    sample->ops = npairs;
     int rc = emit_all(ctx);
     if (!rc && !isnan(disturbance))
         rc = bench_emit(ctx, METRIC_DISTURBANCE, disturbance, "%s", "");
@@ -409,12 +406,10 @@ static int core_to_core_check(struct bench_ctx *ctx)
 const struct bench bench_core_to_core = {
     .name = "core_to_core",
     .summary = "round trip of a cache line between every two CPUs",
-    .ops_unit = "pairs",
     .metrics = core_to_core_metrics,
-    .scan = true,
     .probe = core_to_core_probe,
     .setup = core_to_core_setup,
-    .run = core_to_core_run,
+    .scan = core_to_core_scan,
     .check = core_to_core_check,
     .teardown = core_to_core_teardown,
 };

@@ -189,12 +189,9 @@ static int scan_threads(struct bench_ctx *ctx, unsigned n, double budget_s)
     return rc;
 }
 
-static int false_sharing_run(struct bench_ctx *ctx, uint64_t iters, struct sample *sample)
+static int false_sharing_scan(struct bench_ctx *ctx)
 {
-    (void)iters;
     struct false_sharing *f = ctx->state;
-    sample->iters = 1;
-    sample->ops = f->n == 2 ? LAYOUTS : 2 * (uint64_t)LAYOUTS;
     if (f->n == 2)
         return scan_threads(ctx, 2, ctx->budget_s);
     int rc = scan_threads(ctx, 2, ctx->budget_s / 2);
@@ -210,12 +207,10 @@ static int false_sharing_check(struct bench_ctx *ctx)
 const struct bench bench_false_sharing = {
     .name = "false_sharing",
     .summary = "threads that write the same, neighbouring or separate cache lines",
-    .ops_unit = "layouts",
     .metrics = false_sharing_metrics,
-    .scan = true,
     .probe = false_sharing_probe,
     .setup = false_sharing_setup,
-    .run = false_sharing_run,
+    .scan = false_sharing_scan,
     .check = false_sharing_check,
     .teardown = false_sharing_teardown,
 };

@@ -173,15 +173,12 @@ static void follow_plan(void *arg, unsigned rank, unsigned n)
         }
 }
 
-static int smt_pairs_run(struct bench_ctx *ctx, uint64_t iters, struct sample *sample)
+static int smt_pairs_scan(struct bench_ctx *ctx)
 {
-    (void)iters;
     struct smt_pairs *s = ctx->state;
     /* Time for everybody to wake up; who is later than that loses part of the first slot. */
     s->start_ns = clock_now_ns() + 1000000 + 10000ull * s->n;
     (void)team_run(&s->team, NULL, s->n, follow_plan, s);
-    sample->iters = 1;
-    sample->ops = pairs_count(s->n);
     int rc = 0;
     for (unsigned a = 0; a < s->n && !rc; a++)
         for (unsigned b = a + 1; b < s->n && !rc; b++)
@@ -206,12 +203,10 @@ static int smt_pairs_check(struct bench_ctx *ctx)
 const struct bench bench_smt_pairs = {
     .name = "smt_pairs",
     .summary = "how much every two CPUs slow each other down: hidden SMT siblings",
-    .ops_unit = "pairs",
     .metrics = smt_pairs_metrics,
-    .scan = true,
     .probe = smt_pairs_probe,
     .setup = smt_pairs_setup,
-    .run = smt_pairs_run,
+    .scan = smt_pairs_scan,
     .check = smt_pairs_check,
     .teardown = smt_pairs_teardown,
 };

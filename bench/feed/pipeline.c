@@ -52,7 +52,7 @@ static void pipeline_teardown(struct bench_ctx *ctx)
     free(feed);
 }
 
-static int pipeline_run(struct bench_ctx *ctx, uint64_t iters, struct sample *sample)
+static int pipeline_step(struct bench_ctx *ctx, uint64_t iters, struct sample *sample)
 {
     sample->iters = sample->ops = sample->bytes = sample->device_ns = 0;
     for (uint64_t i = 0; i < iters; i++) {
@@ -78,7 +78,7 @@ const struct bench bench_pipeline = {
     .validate = pipeline_validate,
     .probe = pipeline_probe,
     .setup = pipeline_setup,
-    .run = pipeline_run,
+    .step = pipeline_step,
     .check = pipeline_check,
     .teardown = pipeline_teardown,
 };

@@ -58,7 +58,7 @@ static void step(struct prep *prep, struct sample *sample)
     sample->bytes += prep->batches.cells * sizeof(float);
 }
 
-static int prep_run_steps(struct bench_ctx *ctx, uint64_t iters, struct sample *sample)
+static int prep_step(struct bench_ctx *ctx, uint64_t iters, struct sample *sample)
 {
     sample->iters = sample->ops = sample->bytes = 0;
     for (uint64_t i = 0; i < iters; i++)
@@ -85,7 +85,7 @@ const struct bench bench_prep = {
     .params_size = sizeof(struct batch_params),
     .validate = prep_validate,
     .setup = prep_setup,
-    .run = prep_run_steps,
+    .step = prep_step,
     .check = prep_check,
     .teardown = prep_teardown,
 };

@@ -133,7 +133,7 @@ static int step(struct train *train, struct bench_ctx *ctx, struct sample *sampl
     return rc;
 }
 
-static int train_run(struct bench_ctx *ctx, uint64_t iters, struct sample *sample)
+static int train_step(struct bench_ctx *ctx, uint64_t iters, struct sample *sample)
 {
     int rc = 0;
     sample->iters = sample->ops = sample->bytes = sample->device_ns = 0;
@@ -237,7 +237,7 @@ const struct bench bench_train = {
     .validate = train_validate,
     .probe = train_probe,
     .setup = train_setup,
-    .run = train_run,
+    .step = train_step,
     .check = train_check,
     .teardown = train_teardown,
 };

@@ -14,7 +14,8 @@ enum { GPU_MSG = 240 }; /* bytes of a message, below those of struct err */
 
 /*
  * -ENOTSUP with the reason: built without CUDA, no driver or one too old, no GPU in ctx->machine,
- * or one whose compute mode is prohibited. Creates no context. For .probe, also from one's own.
+ * or one whose compute mode is prohibited. Creates no context. For .probe, also from one's own;
+ * without CUDA for .scan, too: a scan is one wherever it is built.
  */
 int gpu_probe(struct bench_ctx *ctx);
 

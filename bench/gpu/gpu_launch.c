@@ -90,7 +90,6 @@ struct launch {
     struct busy_team busy;
     unsigned batch[WAYS];  /* units an interval */
     struct series *series; /* [WAYS][LOADS], of the GPU that is measured */
-    uint64_t intervals;
 };
 
 static struct series *series_of(struct launch *t, unsigned way, enum load load)
@@ -154,7 +153,6 @@ static int run_slice(struct launch *t, unsigned gpu, unsigned way, enum load loa
         if (rc)
             break;
         series->us[series->n++] = (double)took_ns * 1e-3 / t->batch[way];
-        t->intervals++;
         if (clock_now_ns() >= end_ns)
             break;
     }
@@ -297,20 +295,16 @@ static int run_gpu(struct bench_ctx *ctx, unsigned gpu, double budget_s)
     return rc ? rc : emit_gpu(ctx, gpu);
 }
 
-static int launch_run(struct bench_ctx *ctx, uint64_t iters, struct sample *sample)
+static int launch_scan(struct bench_ctx *ctx)
 {
-    (void)iters;
     struct launch *t = ctx->state;
     double waits_s = GPU_WAITS * (double)delay_ns * 1e-9, share_s = ctx->budget_s / t->ngpus;
     double budget_s = share_s > 2 * waits_s ? share_s - waits_s : share_s / 2;
     int rc = 0;
-    t->intervals = 0;
     for (unsigned gpu = 0; gpu < t->ngpus && !rc; gpu++)
         rc = run_gpu(ctx, gpu, budget_s);
     if (!rc)
         rc = bench_emit(ctx, LOAD_SHARE, busy_team_share(&t->busy), "%s", "");
-    sample->iters = 1;
-    sample->ops = t->intervals;
     return rc;
 }
 
@@ -336,15 +330,15 @@ static int launch_check(struct bench_ctx *ctx)
 const struct bench bench_gpu_launch = {
     .name = "gpu_launch",
     .summary = "launches of empty kernels and graphs, and waits for them, with idle and busy CPUs",
-    .ops_unit = "intervals",
     .needs = NEED_GPU,
     .metrics = launch_metrics,
-    .scan = true,
     .probe = gpu_probe,
 #ifdef CONTEND_HAVE_CUDA
     .setup = launch_setup,
-    .run = launch_run,
+    .scan = launch_scan,
     .check = launch_check,
     .teardown = launch_teardown,
+#else
+    .scan = gpu_probe,
 #endif
 };

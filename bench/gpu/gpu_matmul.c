@@ -262,7 +262,6 @@ static int emit_slice(struct bench_ctx *ctx, const char *with)
         double tflops = matmul_flops(t->n) * gpu->products / gpu->seconds * 1e-12;
         double peak_tflops = gpu_peak_tflops(gpu->device.name, t->type);
         const char *type = matmul_type_name(t->type);
-        t->products += gpu->products;
         rc = bench_emit(ctx, RATE, tflops, "type=%s;with=%s;gpu=%u", type, with, i);
         if (!rc && peak_tflops > 0)
             rc = bench_emit(ctx, PEAK_SHARE, tflops / peak_tflops, "type=%s;with=%s;gpu=%u", type,
@@ -297,16 +296,14 @@ static unsigned count_types(const struct matmul *t)
     return n;
 }
 
-static int matmul_run(struct bench_ctx *ctx, uint64_t iters, struct sample *sample)
+static int matmul_scan(struct bench_ctx *ctx)
 {
-    (void)iters;
     struct matmul *t = ctx->state;
     unsigned ntypes = count_types(t), groups = t->ngpus > 1 ? t->ngpus + 1 : 1;
     int rc = 0;
     if (ntypes == 0)
         return err_set(ctx->err, -EIO, "cuBLASLt multiplies none of the types here");
     double slice_s = ctx->budget_s / (ntypes * groups);
-    t->products = 0;
     for (unsigned type = 0; type < MATMUL_TYPES && !rc; type++) {
         t->type = (enum matmul_type)type;
         for (unsigned i = 0; i < t->ngpus && !rc; i++)
@@ -314,8 +311,6 @@ static int matmul_run(struct bench_ctx *ctx, uint64_t iters, struct sample *samp
         if (!rc && t->ngpus > 1)
             rc = run_group(ctx, 0, t->ngpus, slice_s);
     }
-    sample->iters = 1;
-    sample->ops = (uint64_t)t->products;
     return rc ? rc : bench_emit(ctx, SIZE, (double)t->n, "%s", "");
 }
 
@@ -374,18 +369,18 @@ static int matmul_probe(struct bench_ctx *ctx)
 const struct bench bench_gpu_matmul = {
     .name = "gpu_matmul",
     .summary = "rates of large matrix products by type, with the GPU's clock, power and throttling",
-    .ops_unit = "products",
     .needs = NEED_GPU,
     .opts = matmul_opts,
     .params_size = sizeof(struct matmul_params),
     .metrics = matmul_metrics,
-    .scan = true,
     .validate = matmul_validate,
     .probe = matmul_probe,
 #ifdef CONTEND_HAVE_CUDA
     .setup = matmul_setup,
-    .run = matmul_run,
+    .scan = matmul_scan,
     .check = matmul_check,
     .teardown = matmul_teardown,
+#else
+    .scan = gpu_probe,
 #endif
 };

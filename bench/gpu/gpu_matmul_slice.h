@@ -33,7 +33,6 @@ struct matmul {
     unsigned ngpus;
     size_t n;
     uint64_t seed;
-    double products;
     /* Of the slice that runs: GPUs first..end-1. */
     unsigned first, end, next_read;
     enum matmul_type type;

@@ -90,7 +90,6 @@ struct stream {
     struct stream_gpu gpus[GPUS_MAX];
     unsigned ngpus;
     uint64_t bytes;
-    uint64_t batches;
 };
 
 static enum gpu_stream_op op_of(unsigned turn)
@@ -289,7 +288,6 @@ static int run_group(struct bench_ctx *ctx, unsigned first, unsigned end, const 
     } while (!rc && n < BATCHES_MAX && clock_now_ns() < end_ns);
     for (unsigned i = first; i < end; i++)
         t->gpus[i].n = n;
-    t->batches += n * TURNS * (end - first);
     return rc ? rc : emit_group(ctx, first, end, with);
 }
 
@@ -308,19 +306,15 @@ static int emit_choices(struct bench_ctx *ctx)
     return rc;
 }
 
-static int stream_run(struct bench_ctx *ctx, uint64_t iters, struct sample *sample)
+static int stream_scan(struct bench_ctx *ctx)
 {
-    (void)iters;
     struct stream *t = ctx->state;
     double slice_s = ctx->budget_s / (t->ngpus > 1 ? t->ngpus + 1 : 1);
     int rc = 0;
-    t->batches = 0;
     for (unsigned i = 0; i < t->ngpus && !rc; i++)
         rc = run_group(ctx, i, i + 1, "alone", slice_s);
     if (!rc && t->ngpus > 1)
         rc = run_group(ctx, 0, t->ngpus, "all", slice_s);
-    sample->iters = 1;
-    sample->ops = t->batches;
     return rc ? rc : emit_choices(ctx);
 }
 
@@ -355,17 +349,17 @@ static int stream_check(struct bench_ctx *ctx)
 const struct bench bench_gpu_stream = {
     .name = "gpu_stream",
     .summary = "bandwidth of each GPU's memory: copy, scale, add, triad, one GPU and all",
-    .ops_unit = "batches",
     .needs = NEED_GPU,
     .opts = stream_opts,
     .params_size = sizeof(struct stream_params),
     .metrics = stream_metrics,
-    .scan = true,
     .probe = gpu_probe,
 #ifdef CONTEND_HAVE_CUDA
     .setup = stream_setup,
-    .run = stream_run,
+    .scan = stream_scan,
     .check = stream_check,
     .teardown = stream_teardown,
+#else
+    .scan = gpu_probe,
 #endif
 };

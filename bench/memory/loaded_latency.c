@@ -111,7 +111,6 @@ struct loaded {
     bool idle;          /* no injection at all */
     uint64_t target_ns; /* of a repetition */
     double latency_ns[REPETITIONS], gbps[REPETITIONS];
-    uint64_t loads;
 };
 
 static const double array_value[ARRAYS] = {1.5, 0.0};
@@ -276,7 +275,6 @@ static void observe(struct loaded *loaded, double *latency_ns, double *gbps)
     uint64_t bytes = (injected(loaded) - before) * inject_bytes[loaded->inject];
     *latency_ns = (double)(now_ns - start_ns) / (double)loads;
     *gbps = (double)bytes / (double)(now_ns - start_ns);
-    loaded->loads += loads;
 }
 
 static void run_step(void *arg, unsigned rank, unsigned n)
@@ -329,7 +327,7 @@ static int emit_summary(struct bench_ctx *ctx, const struct pair *pairs)
     return rc;
 }
 
-static int loaded_run(struct bench_ctx *ctx, uint64_t iters, struct sample *sample)
+static int loaded_scan(struct bench_ctx *ctx)
 {
     struct loaded *loaded = ctx->state;
     const char *how = inject_names[loaded->inject];
@@ -348,10 +346,6 @@ static int loaded_run(struct bench_ctx *ctx, uint64_t iters, struct sample *samp
     }
     if (!rc)
         rc = emit_summary(ctx, pairs);
-    sample->iters = iters;
-    sample->ops = loaded->loads;
-    sample->bytes = injected(loaded) * inject_bytes[loaded->inject];
-    sample->device_ns = 0;
     return rc;
 }
 
@@ -405,14 +399,12 @@ static int loaded_check(struct bench_ctx *ctx)
 const struct bench bench_loaded_latency = {
     .name = "loaded_latency",
     .summary = "latency of memory while the other CPUs read or write it at a swept rate",
-    .ops_unit = "loads",
     .opts = loaded_opts,
     .params_size = sizeof(struct loaded_params),
     .metrics = loaded_metrics,
-    .scan = true,
     .probe = loaded_probe,
     .setup = loaded_setup,
-    .run = loaded_run,
+    .scan = loaded_scan,
     .check = loaded_check,
     .teardown = loaded_teardown,
 };

@@ -347,15 +347,13 @@ static void warm_up(struct bandwidth *bw, unsigned threads)
     }
 }
 
-static void run_round(struct bandwidth *bw, unsigned threads, unsigned round, struct sample *sample)
+static void run_round(struct bandwidth *bw, unsigned threads, unsigned round)
 {
     for (unsigned p = 0; p < bw->npoints; p++) {
         struct point *point = &bw->points[p];
         uint64_t elapsed_ns = run_point(bw, point, threads, round);
         uint64_t bytes = stream_op_bytes(point->op) * bw->n * point->passes;
         point->gbps[point->rounds++] = (double)bytes / (double)elapsed_ns;
-        sample->bytes += bytes;
-        sample->ops++;
     }
 }
 
@@ -377,8 +375,7 @@ static int emit_points(struct bandwidth *bw, struct bench_ctx *ctx, unsigned thr
     return rc;
 }
 
-static int scan_threads(struct bandwidth *bw, struct bench_ctx *ctx, unsigned threads,
-                        struct sample *sample)
+static int scan_threads(struct bandwidth *bw, struct bench_ctx *ctx, unsigned threads)
 {
     uint64_t budget_ns = (uint64_t)(ctx->budget_s * 1e9 / bw->ncounts);
     if (ctx->machine->nnodes > 1)
@@ -386,7 +383,7 @@ static int scan_threads(struct bandwidth *bw, struct bench_ctx *ctx, unsigned th
     uint64_t start_ns = clock_now_ns();
     warm_up(bw, threads);
     for (unsigned round = 1; round <= ROUNDS_MAX; round++) {
-        run_round(bw, threads, round, sample);
+        run_round(bw, threads, round);
         uint64_t spent_ns = clock_now_ns() - start_ns;
         /* The next round takes as long as those before, warm-up included. */
         if (round >= ROUNDS_MIN && spent_ns + spent_ns / (round + 1) > budget_ns)
@@ -395,15 +392,13 @@ static int scan_threads(struct bandwidth *bw, struct bench_ctx *ctx, unsigned th
     return emit_points(bw, ctx, threads);
 }
 
-static int bandwidth_run(struct bench_ctx *ctx, uint64_t iters, struct sample *sample)
+static int bandwidth_scan(struct bench_ctx *ctx)
 {
     struct bandwidth *bw = ctx->state;
     double bytes = (double)bw->n * sizeof(double);
     int rc = 0;
-    sample->iters = iters;
-    sample->ops = sample->bytes = sample->device_ns = 0;
     for (unsigned i = 0; i < bw->ncounts && !rc; i++)
-        rc = scan_threads(bw, ctx, bw->counts[i], sample);
+        rc = scan_threads(bw, ctx, bw->counts[i]);
     if (!rc)
         rc = bench_emit(ctx, ARRAY_BYTES, bytes, "%s", "");
     if (!rc)
@@ -485,15 +480,13 @@ static int bandwidth_check(struct bench_ctx *ctx)
 const struct bench bench_mem_bandwidth = {
     .name = "mem_bandwidth",
     .summary = "read, write, copy, scale, add and triad over large arrays, by one thread and all",
-    .ops_unit = "passes",
     .opts = bandwidth_opts,
     .params_size = sizeof(struct bandwidth_params),
     .metrics = bandwidth_metrics,
-    .scan = true,
     .validate = bandwidth_validate,
     .probe = bandwidth_probe,
     .setup = bandwidth_setup,
-    .run = bandwidth_run,
+    .scan = bandwidth_scan,
     .check = bandwidth_check,
     .teardown = bandwidth_teardown,
 };

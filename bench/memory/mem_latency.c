@@ -92,7 +92,6 @@ struct latency {
     uint32_t *scratch;
     uint64_t seed, slice_ns; /* slice_ns: time for one kind at one size */
     uint64_t min_ns;         /* shortest interval worth timing */
-    uint64_t loads;          /* made in timed intervals */
 };
 
 /* What the pinned thread is told to do. */
@@ -296,7 +295,6 @@ static void measure(void *arg, unsigned rank, unsigned n)
     for (int i = 0; i < REPETITIONS; i++)
         values[i] = (double)walk_ns(kind, loads) / (double)loads;
     kind->latency_ns[order->size] = memory_median(values, REPETITIONS);
-    latency->loads += loads * REPETITIONS;
 }
 
 static double *latency_at(struct latency *latency, int pages, unsigned size)
@@ -363,7 +361,7 @@ static int emit_caches(struct latency *latency, struct bench_ctx *ctx)
     return rc;
 }
 
-static int latency_run(struct bench_ctx *ctx, uint64_t iters, struct sample *sample)
+static int latency_scan(struct bench_ctx *ctx)
 {
     struct latency *latency = ctx->state;
     unsigned kinds = 0;
@@ -379,9 +377,6 @@ static int latency_run(struct bench_ctx *ctx, uint64_t iters, struct sample *sam
         rc = scan_size(latency, ctx, size);
     if (!rc)
         rc = emit_caches(latency, ctx);
-    sample->iters = iters;
-    sample->ops = latency->loads;
-    sample->bytes = sample->device_ns = 0;
     return rc;
 }
 
@@ -418,15 +413,13 @@ static int latency_check(struct bench_ctx *ctx)
 const struct bench bench_mem_latency = {
     .name = "mem_latency",
     .summary = "latency of dependent loads over the working set, by kind of page, and the caches",
-    .ops_unit = "loads",
     .opts = latency_opts,
     .params_size = sizeof(struct latency_params),
     .metrics = latency_metrics,
-    .scan = true,
     .validate = latency_validate,
     .probe = latency_probe,
     .setup = latency_setup,
-    .run = latency_run,
+    .scan = latency_scan,
     .check = latency_check,
     .teardown = latency_teardown,
 };

@@ -74,7 +74,6 @@ struct matrix {
     double *sums;      /* by rank */
     const struct stream_isa *isa;
     uint64_t seed, slice_ns, min_ns;
-    uint64_t ops;
     double worst_sum; /* largest relative error of what was read */
 
     const struct node *to; /* of the job that runs */
@@ -257,7 +256,6 @@ static double measure_bandwidth(struct matrix *matrix, const struct node *from)
     double bytes = (double)(value_count(matrix->to) * sizeof(double) * passes);
     for (int i = 0; i < REPETITIONS; i++)
         values[i] = bytes / (double)read_all(matrix, from, passes);
-    matrix->ops += passes * REPETITIONS;
     return memory_median(values, REPETITIONS);
 }
 
@@ -308,7 +306,7 @@ static int emit_node(struct bench_ctx *ctx, const struct node *node)
     return rc;
 }
 
-static int matrix_run(struct bench_ctx *ctx, uint64_t iters, struct sample *sample)
+static int matrix_scan(struct bench_ctx *ctx)
 {
     struct matrix *matrix = ctx->state;
     unsigned n = matrix->nnodes, pairs = n * n;
@@ -320,9 +318,6 @@ static int matrix_run(struct bench_ctx *ctx, uint64_t iters, struct sample *samp
             if (matrix->nodes[from].ncpus)
                 rc = measure_pair(matrix, ctx, &matrix->nodes[from], &matrix->nodes[to]);
     }
-    sample->iters = iters;
-    sample->ops = matrix->ops;
-    sample->bytes = sample->device_ns = 0;
     return rc;
 }
 
@@ -367,14 +362,12 @@ static int matrix_check(struct bench_ctx *ctx)
 const struct bench bench_numa_matrix = {
     .name = "numa_matrix",
     .summary = "bandwidth and latency from every node's CPUs to every node's memory",
-    .ops_unit = "passes",
     .opts = matrix_opts,
     .params_size = sizeof(struct matrix_params),
     .metrics = matrix_metrics,
-    .scan = true,
     .probe = matrix_probe,
     .setup = matrix_setup,
-    .run = matrix_run,
+    .scan = matrix_scan,
     .check = matrix_check,
     .teardown = matrix_teardown,
 };

@@ -36,64 +36,73 @@ static void tell_drawn(void *path, const char *name)
              name, name);
 }
 
-/* Exit code of the figures of one directory. */
-static int redraw(const char *path, int dir_fd, struct signals *signals)
+/* 0 or a negative errno: -ENOENT no figures are there. */
+static int redraw(const char *path, int dir_fd, struct signals *signals, struct err *err)
 {
-    struct err err = {0};
-    int plots_fd = plot_files_open(dir_fd, false, &err);
-    if (plots_fd == -ENOENT) {
-        log_info("'%.150s' has no figures", path);
-        return EXIT_GOOD;
-    }
-    int rc = plots_fd < 0 ? plots_fd : figures_redraw(plots_fd, signals, tell_drawn, &path, &err);
-    if (plots_fd >= 0)
-        (void)close(plots_fd);
-    if (rc == -ENODATA)
-        log_info("'%.150s/plots' %s", path, err.msg);
-    else if (rc)
-        log_error("'%.150s': %s", path, err.msg);
-    return rc == -EINTR            ? EXIT_INTERRUPTED
-           : !rc || rc == -ENODATA ? EXIT_GOOD
-           : rc == -ENOTDIR        ? EXIT_USAGE
-                                   : EXIT_NOT_RUN;
+    int plots_fd = plot_files_open(dir_fd, false, err);
+    if (plots_fd < 0)
+        return plots_fd;
+    int rc = figures_redraw(plots_fd, signals, tell_drawn, &path, err);
+    (void)close(plots_fd);
+    return rc == -ENOENT ? -ENOTSUP : rc; /* of gnuplot, not of figures */
 }
 
-/* Exit code of the table and the findings of one directory. */
-static int say_again(const char *path, int dir_fd, const struct cmd_env *env)
+/* Table and findings on stdout, or what keeps them from there. 0 or as recorded_read. */
+static int say_again(const char *path, int dir_fd, const struct cmd_env *env, struct err *err)
 {
-    struct err err = {0};
     struct recorded recorded;
-    int rc = recorded_read(dir_fd, env->benches, &recorded, &err);
+    int rc = recorded_read(dir_fd, env->benches, &recorded, err);
     if (!rc) {
         summary_print(&recorded, stdout, isatty(STDOUT_FILENO) && !getenv("NO_COLOR"));
         (void)printf("\nResults: %s\n", path);
-    } else if (rc == -EPROTO) {
-        (void)printf("%s: %s\n", path, err.msg);
-    } else if (rc == -ENOENT) {
-        log_error("'%.150s' is no result directory: %s", path, err.msg);
-    } else {
-        log_error("'%.150s': %s", path, err.msg);
+    } else if (rc == -EPROTO) { /* of another version: figures, and this */
+        (void)printf("%s: %s\n", path, err->msg);
+        rc = 0;
     }
     recorded_free(&recorded);
-    return !rc || rc == -EPROTO ? EXIT_GOOD : EXIT_USAGE;
+    return rc;
 }
 
-/* Exit code of one directory. */
+/* Exit code of a directory of which both were tried. */
+static int judge(const char *path, int said, const struct err *saying, int drawn,
+                 const struct err *drawing)
+{
+    bool no_figures = drawn == -ENOENT || drawn == -ENODATA;
+    if (drawn == -EINTR)
+        return EXIT_INTERRUPTED;
+    if (said == -ENOENT && no_figures) {
+        log_error("'%.150s' is no result directory: no run.json, and %s", path,
+                  drawn == -ENOENT ? "no plots" : "plots has no .dat file of a figure");
+        return EXIT_USAGE;
+    }
+    if (said == -ENOENT)
+        log_warn("'%.150s' has no run.json: no table and no findings", path);
+    else if (said)
+        log_error("'%.150s': %s", path, saying->msg);
+    if (drawn == -ENODATA)
+        log_warn("'%.150s/plots' %s", path, drawing->msg);
+    else if (drawn && drawn != -ENOENT)
+        log_error("'%.150s': %s", path, drawing->msg);
+    if ((said && said != -ENOENT) || drawn == -ENOTDIR)
+        return EXIT_USAGE;
+    return !drawn || no_figures ? EXIT_GOOD : EXIT_NOT_RUN;
+}
+
 static int report(const char *path, const struct cmd_env *env, struct signals *signals)
 {
+    struct err saying = {0}, drawing = {0};
     int dir_fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (dir_fd < 0) {
-        struct err err;
-        (void)err_sys(&err, -errno, "cannot open the result directory '%.150s'", path);
-        log_error("%s", err.msg);
+        (void)err_sys(&saying, -errno, "cannot open the result directory '%.150s'", path);
+        log_error("%s", saying.msg);
         return EXIT_USAGE;
     }
     /* Its files may be of a result that was about to be replaced. */
     directory_recover(dir_fd, figures_remove);
-    int said = say_again(path, dir_fd, env);
-    int drawn = redraw(path, dir_fd, signals);
+    int said = say_again(path, dir_fd, env, &saying);
+    int drawn = redraw(path, dir_fd, signals, &drawing);
     (void)close(dir_fd);
-    return drawn > said ? drawn : said;
+    return judge(path, said, &saying, drawn, &drawing);
 }
 
 int cmd_report(const struct cmd_env *env, int argc, char **argv)

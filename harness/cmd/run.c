@@ -220,7 +220,7 @@ static int show(struct session *s, const struct verdict *verdict, int code)
 {
     struct err err = {0};
     int drawn = 0;
-    if (!s->job.lost[0] && s->setup->result.rounds_done)
+    if (!job_is_lost(&s->job) && s->setup->result.rounds_done)
         drawn = figures_draw(&verdict->analysis, s->host, !s->options.no_plots, s->run_dir.dir.fd,
                              &s->signals, &err);
     if (drawn == -EINTR)
@@ -254,7 +254,7 @@ static int conclude(struct session *s, int rc, const struct err *measured)
     struct err err = {0};
     struct verdict verdict;
     const struct result *result = &s->setup->result;
-    bool interrupted = rc == -EINTR || (rc && s->job.told_to_end);
+    bool interrupted = rc == -EINTR || (rc && s->job.end == JOB_TOLD);
     int code = interrupted ? EXIT_INTERRUPTED : rc ? EXIT_NOT_RUN : judge(result);
     if (rc && rc != -EINTR)
         log_error("%s", measured->msg);
@@ -450,7 +450,7 @@ static int run_all(struct session *s, const struct scenario *const *scenarios, i
         int one =
             run_scenario(s, scenarios[i], n > 1 && s->options.out ? scenarios[i]->name : NULL);
         code = one > code ? one : code;
-        goes_on = code != EXIT_INTERRUPTED && code != EXIT_USAGE && !s->job.lost[0];
+        goes_on = code != EXIT_INTERRUPTED && code != EXIT_USAGE && !job_is_lost(&s->job);
     }
     code = job_close(&s->job, code);
     session_close(s);

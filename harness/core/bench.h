@@ -2,9 +2,9 @@
  * The contract between benchmarks (bench/) and the harness. Both sides include this; neither
  * knows the other. A benchmark is one `const struct bench`; a worker process runs one of them.
  *
- * Order of calls in a worker, already bound to its CPUs: probe, setup, run (warm-up, then measured,
- * then kept up as load until every foreground worker is done), check, teardown. Victim and
- * aggressor are the same struct: contention is a property of the plan.
+ * Order of calls in a worker, already bound to its CPUs: probe, setup, step (warm-up, then
+ * measured, then kept up as load until every foreground worker is done) or scan, check, teardown.
+ * Victim and aggressor are the same struct: contention is a property of the plan.
  */
 #ifndef CONTEND_CORE_BENCH_H
 #define CONTEND_CORE_BENCH_H
@@ -40,10 +40,13 @@ enum { PCI_BDF_MAX = 32 };
 /* As many NUMA nodes as get a count of their own, by os_node. */
 enum { BENCH_NODES = 64 };
 
-/* One timed interval. The harness writes start and elapsed; the benchmark the rest. */
+/*
+ * One timed interval. The harness writes start and elapsed, a step the rest; of a scan, which times
+ * itself, iters is 1 and the rest 0.
+ */
 struct sample {
     uint64_t start_ns;   /* clock_now_ns */
-    uint64_t elapsed_ns; /* host time of the run call */
+    uint64_t elapsed_ns; /* host time of the call of step or scan */
     uint64_t ops;        /* items done, in the benchmark's unit */
     uint64_t bytes;      /* bytes moved, by the benchmark's formula; 0 where it has none */
     uint64_t device_ns;  /* time the device was busy with work that ended in this sample */
@@ -76,7 +79,7 @@ struct bench_machine {
 
 /*
  * A metric of its own that a benchmark emits by bench_emit; rows carry it under this name. Scans
- * emit in run, others in check: what only they know of the steps behind their figures. Of several
+ * emit in scan, others in check: what only they know of the steps behind their figures. Of several
  * workers, worker 0 emits for all.
  */
 struct bench_metric {
@@ -102,7 +105,7 @@ struct bench_ctx {
     const struct bench_machine *machine;
     struct peers *peers;      /* the workers of this role, as a team; never NULL in a worker */
     double budget_s;          /* time that the measured part should take; a scan divides it up */
-    bool measuring;           /* this call of run counts: no warm-up, no load for others */
+    bool measuring;           /* this call of step counts: no warm-up, no load for others */
     struct value_log *values; /* what bench_emit fills */
     unsigned *least_team;     /* NULL, or of all OpenMP teams: threads in the smallest; 0 = none */
     char *library;            /* what bench_library fills; NULL = nobody asks */
@@ -114,22 +117,17 @@ struct bench_ctx {
 struct bench {
     const char *name;     /* [a-z_]+ */
     const char *summary;  /* one line for `contend list` */
-    const char *ops_unit; /* what `ops` counts, such as "items" */
+    const char *ops_unit; /* what `ops` of a step counts, such as "items"; a scan has none */
     unsigned needs;
     const struct opt *opts; /* may be NULL */
     size_t params_size;
     const struct bench_metric *metrics; /* that bench_emit may name, ends with name NULL; or NULL */
     /*
-     * A scan times itself: run is called once, with iters 1 and without a warm-up, owns all CPUs
-     * of its worker (threads of its own, each pinned; the main thread's mask stays as it is) and
-     * emits values instead of being timed from outside.
-     */
-    bool scan;
-    /*
      * The foreground workers are one unit, ranks that wait for each other: when one is lost the
      * others are ended at once. A scan's baseline is all of them without the background. Others
      * have the usual one, one worker alone, which then has nobody to wait for (workers is 1, slots
-     * more); all ranks must meet at least once in each call of run, and do the same number of them.
+     * more); all ranks must meet at least once in each call of step, and do the same number of
+     * them.
      */
     bool together;
     /*
@@ -142,8 +140,17 @@ struct bench {
     /* -ENOTSUP with a reason = a skipped row. NULL = always possible. */
     int (*probe)(struct bench_ctx *ctx);
     int (*setup)(struct bench_ctx *ctx);
-    /* Hot: no allocation, no I/O. Does `iters` iterations, fills ops, bytes, device_ns. */
-    int (*run)(struct bench_ctx *ctx, uint64_t iters, struct sample *sample);
+    /*
+     * Either is set. A step is hot: no allocation, no I/O. It does `iters` iterations and fills
+     * ops, bytes, device_ns.
+     */
+    int (*step)(struct bench_ctx *ctx, uint64_t iters, struct sample *sample);
+    /*
+     * A scan times itself: it is called once, without a warm-up, owns all CPUs of its worker
+     * (threads of its own, each pinned; the main thread's mask stays as it is) and emits values
+     * instead of being timed from outside.
+     */
+    int (*scan)(struct bench_ctx *ctx);
     int (*check)(struct bench_ctx *ctx);     /* is the result right? after the timing */
     void (*teardown)(struct bench_ctx *ctx); /* once, also after a failed setup */
 };

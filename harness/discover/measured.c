@@ -9,115 +9,81 @@
 #include "harness/base/stats.h"
 #include "harness/discover/measured_parts.h"
 
-/* Where a metric's value goes; NULL for other metrics. */
-static double *field_of(struct measured_pair *pair, const char *metric)
+static double *unknown(size_t count)
 {
-    if (strcmp(metric, "pair_latency") == 0)
-        return &pair->latency_ns;
-    if (strcmp(metric, "pair_latency_min") == 0)
-        return &pair->latency_min_ns;
-    return strcmp(metric, "pair_slowdown") == 0 ? &pair->slowdown : NULL;
+    double *values = malloc(count * sizeof(*values));
+    for (size_t i = 0; values && i < count; i++)
+        values[i] = NAN;
+    return values;
 }
 
-/* The pair's place, or the free one that it would have. Half of the table is free. */
-static struct measured_pair *find_place(const struct measured_scan *scan, unsigned a, unsigned b)
+int measured_scan_init(struct measured_scan *scan, const struct topo *topo, struct err *err)
 {
-    uint64_t hash = ((uint64_t)a << 32 | b) * 0x9e3779b97f4a7c15u; /* Fibonacci hashing */
-    size_t at = (size_t)(hash >> 32) & (scan->room - 1);
-    for (;; at = (at + 1) & (scan->room - 1)) {
-        struct measured_pair *pair = &scan->pairs[at];
-        if (pair->a == pair->b || (pair->a == a && pair->b == b))
-            return pair;
-    }
-}
-
-static bool make_room(struct measured_scan *scan)
-{
-    struct measured_scan old = *scan;
-    if (2 * scan->npairs < scan->room)
-        return true;
-    size_t room = old.room ? 2 * old.room : 64;
-    struct measured_pair *pairs = calloc(room, sizeof(*pairs));
-    if (!pairs)
-        return false;
-    scan->pairs = pairs;
-    scan->room = room;
-    for (size_t i = 0; i < old.room; i++)
-        if (old.pairs[i].a != old.pairs[i].b)
-            *find_place(scan, old.pairs[i].a, old.pairs[i].b) = old.pairs[i];
-    free(old.pairs);
-    return true;
+    size_t cells = (size_t)topo->ncpus * topo->ncpus;
+    *scan = (struct measured_scan){.n = topo->ncpus,
+                                   .place = malloc(BITSET_BITS * sizeof(*scan->place)),
+                                   .latency_ns = unknown(cells),
+                                   .slowdown = unknown(cells)};
+    if (!scan->place || !scan->latency_ns || !scan->slowdown)
+        return err_set(err, -ENOMEM, "no memory for the pairs of %u CPUs", topo->ncpus);
+    for (unsigned os_cpu = 0; os_cpu < BITSET_BITS; os_cpu++)
+        scan->place[os_cpu] = -1;
+    for (unsigned i = 0; i < topo->ncpus; i++)
+        scan->place[topo->cpus[i].os_cpu] = (int)i;
+    return 0;
 }
 
 int measured_scan_put(struct measured_scan *scan, const char *metric, const char *key, double value,
                       struct err *err)
 {
-    struct measured_pair pair = {.latency_ns = NAN, .latency_min_ns = NAN, .slowdown = NAN};
+    unsigned cpus[2];
     int end = 0;
-    if (!field_of(&pair, metric) || sscanf(key, "a=%u;b=%u%n", &pair.a, &pair.b, &end) != 2 ||
-        key[end] != '\0' || pair.a >= pair.b)
+    double *to = strcmp(metric, "pair_latency") == 0    ? scan->latency_ns
+                 : strcmp(metric, "pair_slowdown") == 0 ? scan->slowdown
+                                                        : NULL;
+    if (!to || sscanf(key, "a=%u;b=%u%n", &cpus[0], &cpus[1], &end) != 2 || key[end] != '\0' ||
+        cpus[0] >= cpus[1])
         return 0;
-    if (!make_room(scan))
-        return err_set(err, -ENOMEM, "no memory for %zu pairs of CPUs", scan->npairs + 1);
-    struct measured_pair *place = find_place(scan, pair.a, pair.b);
-    if (place->a == place->b) {
-        *place = pair;
-        scan->npairs++;
-    }
-    *field_of(place, metric) = value;
+    for (int i = 0; i < 2; i++)
+        if (cpus[i] >= BITSET_BITS || scan->place[cpus[i]] < 0)
+            return err_set(err, -EINVAL, "CPU %u was measured, but is not in the topology",
+                           cpus[i]);
+    size_t a = (size_t)scan->place[cpus[0]], b = (size_t)scan->place[cpus[1]];
+    to[a * scan->n + b] = to[b * scan->n + a] = value;
     return 0;
 }
 
 void measured_scan_free(struct measured_scan *scan)
 {
-    free(scan->pairs);
+    free(scan->slowdown);
+    free(scan->latency_ns);
+    free(scan->place);
     *scan = (struct measured_scan){0};
 }
 
-/* Place of an os_cpu in the reported topology, -1 = none. */
-static int reported_place(const struct topo *topo, unsigned os_cpu)
+static bool is_measured(const struct measured_input *input, unsigned place)
 {
-    for (unsigned i = 0; i < topo->ncpus; i++)
-        if (topo->cpus[i].os_cpu == os_cpu)
-            return (int)i;
-    return -1;
+    unsigned n = input->reported->ncpus;
+    for (unsigned s = 0; s < input->nscans; s++)
+        for (size_t at = (size_t)place * n; at < ((size_t)place + 1) * n; at++)
+            if (!isnan(input->scans[s].latency_ns[at]) || !isnan(input->scans[s].slowdown[at]))
+                return true;
+    return false;
 }
 
-/* player_of[os_cpu] of every CPU that a scan names; -1 for others. */
-static int number_players(struct measured_work *work, int *player_of, struct err *err)
+static int find_players(struct measured_work *work, struct err *err)
 {
     const struct topo *topo = work->input->reported;
-    for (unsigned i = 0; i < BITSET_BITS; i++)
-        player_of[i] = -1;
-    for (unsigned s = 0; s < work->nscans; s++)
-        for (size_t i = 0; i < work->input->scans[s].room; i++) {
-            const struct measured_pair *pair = &work->input->scans[s].pairs[i];
-            if (pair->a == pair->b)
-                continue;
-            unsigned ends[] = {pair->a, pair->b};
-            for (int e = 0; e < 2; e++) {
-                if (ends[e] >= BITSET_BITS ||
-                    (player_of[ends[e]] < 0 && reported_place(topo, ends[e]) < 0))
-                    return err_set(err, -EINVAL, "CPU %u was measured, but is not in the topology",
-                                   ends[e]);
-                player_of[ends[e]] = 0;
-            }
-        }
     for (unsigned i = 0; i < topo->ncpus; i++)
-        if (player_of[topo->cpus[i].os_cpu] == 0) {
-            work->cpus[work->n] = &topo->cpus[i];
-            player_of[topo->cpus[i].os_cpu] = (int)work->n++;
-        }
+        if (is_measured(work->input, i))
+            work->cpus[work->n++] = &topo->cpus[i];
     return work->n ? 0 : err_set(err, -EINVAL, "no pair of CPUs was measured");
 }
 
 static void work_free(struct measured_work *work)
 {
-    for (unsigned s = 0; work->scan && s < work->nscans; s++) {
+    for (unsigned s = 0; work->scan && s < work->nscans; s++)
         free(work->scan[s].siblings);
-        free(work->scan[s].slowdown);
-        free(work->scan[s].latency_ns);
-    }
     free(work->core);
     free(work->least_ns);
     free(work->firm);
@@ -127,17 +93,9 @@ static void work_free(struct measured_work *work)
     free(work->cpus);
 }
 
-static double *unknown(size_t count)
-{
-    double *values = malloc(count * sizeof(*values));
-    for (size_t i = 0; values && i < count; i++)
-        values[i] = NAN;
-    return values;
-}
-
 static bool allocate(struct measured_work *work)
 {
-    size_t cells = (size_t)work->n * work->n;
+    size_t cells = measured_cells(work);
     work->scan = calloc(work->nscans, sizeof(*work->scan));
     work->ever = calloc(cells, sizeof(bool));
     work->always = calloc(cells, sizeof(bool));
@@ -147,30 +105,18 @@ static bool allocate(struct measured_work *work)
     bool good =
         work->scan && work->ever && work->always && work->firm && work->least_ns && work->core;
     for (unsigned s = 0; good && s < work->nscans; s++) {
-        struct measured_matrices *scan = &work->scan[s];
-        scan->latency_ns = unknown(cells);
-        scan->slowdown = unknown(cells);
-        scan->siblings = calloc(cells, sizeof(bool));
-        good = scan->latency_ns && scan->slowdown && scan->siblings;
+        work->scan[s].siblings = calloc(cells, sizeof(bool));
+        good = work->scan[s].siblings != NULL;
     }
     return good;
 }
 
-static void fill_scan(struct measured_work *work, unsigned s, const int *player_of)
+static void look_at(struct measured_work *work, unsigned s)
 {
-    const struct measured_scan *from = &work->input->scans[s];
-    struct measured_matrices *to = &work->scan[s];
-    for (size_t i = 0; i < from->room; i++) {
-        const struct measured_pair *pair = &from->pairs[i];
-        if (pair->a == pair->b)
-            continue;
-        unsigned a = (unsigned)player_of[pair->a], b = (unsigned)player_of[pair->b];
-        size_t there = measured_at(work, a, b), back = measured_at(work, b, a);
-        to->latency_ns[there] = to->latency_ns[back] = pair->latency_ns;
-        to->slowdown[there] = to->slowdown[back] = pair->slowdown;
-        if (!isnan(pair->latency_ns) && !(work->least_ns[there] <= pair->latency_ns))
-            work->least_ns[there] = work->least_ns[back] = pair->latency_ns;
-    }
+    work->scan[s].latency_ns = work->input->scans[s].latency_ns;
+    work->scan[s].slowdown = work->input->scans[s].slowdown;
+    for (size_t i = 0; i < measured_cells(work); i++)
+        work->least_ns[i] = fmin(work->least_ns[i], work->scan[s].latency_ns[i]);
 }
 
 /* Of the pairs a < b. With two CPUs there is one, and nothing to compare it with. */
@@ -191,17 +137,15 @@ static int work_init(struct measured_work *work, const struct measured_input *in
                      struct err *err)
 {
     *work = (struct measured_work){.input = input, .nscans = input->nscans};
-    int *player_of = malloc(BITSET_BITS * sizeof(*player_of));
     work->cpus = calloc(input->reported->ncpus + 1, sizeof(const struct topo_cpu *));
-    int rc = player_of && work->cpus ? 0 : err_set(err, -ENOMEM, "no memory to compare scans");
+    int rc = work->cpus ? 0 : err_set(err, -ENOMEM, "no memory to compare scans");
     if (!rc)
-        rc = number_players(work, player_of, err);
+        rc = find_players(work, err);
     if (!rc && !allocate(work))
         rc = err_set(err, -ENOMEM, "no memory to compare %u scans of %u CPUs", work->nscans,
                      work->n);
     for (unsigned s = 0; !rc && s < work->nscans; s++)
-        fill_scan(work, s, player_of);
-    free(player_of);
+        look_at(work, s);
     double *scratch = rc ? NULL : malloc((size_t)work->n * work->n * sizeof(*scratch));
     if (!rc && !scratch)
         rc = err_set(err, -ENOMEM, "no memory to compare %u CPUs", work->n);

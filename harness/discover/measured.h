@@ -5,7 +5,7 @@
  * the latency curve shows: which CPUs share a core, which cores are near each other, and whether
  * that stays so. Pure.
  *
- *   struct measured_scan scans[3] = {{0}};
+ *   measured_scan_init(&scans[round], &topo, &err);                            // each
  *   measured_scan_put(&scans[round], "pair_latency", "a=0;b=1", 71.0, &err);   // every value
  *   struct measured_input input = {.reported = &topo, .scans = scans, .nscans = 3};
  *   measured_find(&input, &measured, &err);
@@ -43,22 +43,22 @@
 #include "harness/core/finding.h"
 #include "harness/machine/topo.h"
 
-/* NaN = not measured. */
-struct measured_pair {
-    unsigned a, b; /* os_cpu, a < b */
-    double latency_ns, latency_min_ns;
-    double slowdown;
+/*
+ * One scan of all pairs of a topology's CPUs: [n][n] by their places in it, symmetrical; NaN = not
+ * measured. Zeroed, it can be freed.
+ */
+struct measured_scan {
+    unsigned n;
+    int *place; /* by os_cpu; -1 = none */
+    double *latency_ns, *slowdown;
 };
 
-/* One scan of all pairs; a zeroed struct is an empty one. */
-struct measured_scan {
-    struct measured_pair *pairs; /* a hash table: free places have a == b */
-    size_t npairs, room;         /* room: 0, or a power of two */
-};
+/* -ENOMEM. Free it with measured_scan_free, also after an error. */
+int measured_scan_init(struct measured_scan *scan, const struct topo *topo, struct err *err);
 
 /*
- * Takes a value that core_to_core or smt_pairs emitted ("pair_latency", "pair_latency_min",
- * "pair_slowdown"; keys "a=0;b=1"). Other metrics and keys are passed over: returns 0, or -ENOMEM.
+ * Takes a value that core_to_core or smt_pairs emitted ("pair_latency", "pair_slowdown"; keys
+ * "a=0;b=1"). Other metrics and keys are passed over. -EINVAL: a CPU that the topology lacks.
  */
 int measured_scan_put(struct measured_scan *scan, const char *metric, const char *key, double value,
                       struct err *err);
@@ -66,7 +66,7 @@ void measured_scan_free(struct measured_scan *scan);
 
 struct measured_input {
     const struct topo *reported;
-    const struct measured_scan *scans; /* repeated: two or more tell stable from floating */
+    const struct measured_scan *scans; /* of it; two or more tell stable from floating */
     unsigned nscans;
     const uint64_t *cache_bytes; /* as the latency curve shows them, ascending; NULL = no curve */
     unsigned ncaches;
@@ -93,8 +93,8 @@ struct measured {
 };
 
 /*
- * Fills *measured; free it with measured_free, also after an error. -EINVAL: no scan, or a pair
- * with a CPU that `reported` lacks; -ENOMEM.
+ * Fills *measured; free it with measured_free, also after an error. -EINVAL: no scan, or no pair
+ * that was measured; -ENOMEM.
  *
  * Findings: FINDING_BAD disagrees with what the system reports, FINDING_DOUBT floats, FINDING_NOTE
  * is as reported, or all that there is to say. Ids: smt_siblings and smt_not_siblings, of a subject

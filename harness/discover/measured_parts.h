@@ -1,6 +1,6 @@
 /*
- * Inside of measured_*.c: the scans as matrices, and the steps from them to findings. Players are
- * places in `cpus`, the measured ones among the reported topology's, in its order.
+ * Inside of discover/: the steps from scans to findings. Players are places in `cpus`, the measured
+ * ones among the reported topology's, in its order; matrices are those of struct measured_scan.
  */
 #ifndef CONTEND_DISCOVER_MEASURED_PARTS_H
 #define CONTEND_DISCOVER_MEASURED_PARTS_H
@@ -9,10 +9,10 @@
 
 enum measured_state { MEASURED_STABLE, MEASURED_FLOATING, MEASURED_UNCONFIRMED };
 
-/* Of one scan, [n][n], symmetrical; NaN = not measured. */
-struct measured_matrices {
-    double *latency_ns, *slowdown;
-    bool *siblings; /* behave so in this scan */
+/* What one scan shows. */
+struct measured_view {
+    const double *latency_ns, *slowdown; /* the scan's own */
+    bool *siblings;                      /* behave so in this scan */
     double median_ns;
 };
 
@@ -20,10 +20,10 @@ struct measured_work {
     const struct measured_input *input;
     unsigned n, nscans;
     const struct topo_cpu **cpus; /* [n], into input->reported */
-    struct measured_matrices *scan;
-    bool *ever, *always; /* [n][n]: siblings in one scan, in all */
-    bool *firm;          /* [n][n]: siblings that hold; the others of `ever` float */
-    double *least_ns;    /* [n][n]: latency, the least of the scans */
+    struct measured_view *scan;
+    bool *ever, *always; /* matrix: siblings in one scan, in all */
+    bool *firm;          /* matrix: siblings that hold; the others of `ever` float */
+    double *least_ns;    /* matrix: latency, the least of the scans */
     int *core;           /* [n]: 0.. by firm siblings */
     unsigned ncores;
 };
@@ -37,7 +37,15 @@ struct measured_level {
 
 static inline size_t measured_at(const struct measured_work *work, unsigned a, unsigned b)
 {
-    return (size_t)a * work->n + b;
+    const struct topo *topo = work->input->reported;
+    return (size_t)(work->cpus[a] - topo->cpus) * topo->ncpus +
+           (size_t)(work->cpus[b] - topo->cpus);
+}
+
+/* Of a matrix. */
+static inline size_t measured_cells(const struct measured_work *work)
+{
+    return (size_t)work->input->reported->ncpus * work->input->reported->ncpus;
 }
 
 /* Median over scans of a pair's latency or slowdown where it was measured; NaN where never. */

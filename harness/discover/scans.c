@@ -124,6 +124,8 @@ static int measure_with(struct measure *m, bool caches, struct measured *out, st
     struct measured_input input = {
         .reported = m->topo, .scans = scans, .nscans = SCANS_REPEATS, .cache_bytes = sizes};
     int rc = run_scans(m, pairs, 2, SCANS_REPEATS, err);
+    for (unsigned i = 0; i < SCANS_REPEATS && !rc; i++)
+        rc = measured_scan_init(&scans[i], m->topo, err);
     if (!rc)
         rc = put_pairs(&m->result, scans, err);
     arms_free(&m->result);

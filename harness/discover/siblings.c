@@ -14,7 +14,7 @@ static double median_of(const struct measured_work *work, unsigned a, unsigned b
     double values[64];
     size_t n = 0;
     for (unsigned s = 0; s < work->nscans && n < sizeof(values) / sizeof(values[0]); s++) {
-        const struct measured_matrices *scan = &work->scan[s];
+        const struct measured_view *scan = &work->scan[s];
         values[n++] = (latency ? scan->latency_ns : scan->slowdown)[measured_at(work, a, b)];
     }
     n = stats_sort(values, n);
@@ -31,13 +31,13 @@ double measured_slowdown(const struct measured_work *work, unsigned a, unsigned 
     return median_of(work, a, b, false);
 }
 
-static bool is_near(const struct measured_work *work, const struct measured_matrices *scan,
-                    unsigned a, unsigned b)
+static bool is_near(const struct measured_work *work, const struct measured_view *scan, unsigned a,
+                    unsigned b)
 {
     return scan->latency_ns[measured_at(work, a, b)] < near_share * scan->median_ns;
 }
 
-static bool has_few_near(const struct measured_work *work, const struct measured_matrices *scan,
+static bool has_few_near(const struct measured_work *work, const struct measured_view *scan,
                          unsigned a)
 {
     unsigned near = 0;
@@ -46,8 +46,8 @@ static bool has_few_near(const struct measured_work *work, const struct measured
     return near <= NEAR_PARTNERS;
 }
 
-static bool behave_as_siblings(const struct measured_work *work,
-                               const struct measured_matrices *scan, unsigned a, unsigned b)
+static bool behave_as_siblings(const struct measured_work *work, const struct measured_view *scan,
+                               unsigned a, unsigned b)
 {
     double latency = scan->latency_ns[measured_at(work, a, b)];
     double slowdown = scan->slowdown[measured_at(work, a, b)];
@@ -59,7 +59,7 @@ static bool behave_as_siblings(const struct measured_work *work,
     return has_few_near(work, scan, a) && has_few_near(work, scan, b);
 }
 
-static void judge_scan(const struct measured_work *work, struct measured_matrices *scan)
+static void judge_scan(const struct measured_work *work, struct measured_view *scan)
 {
     for (unsigned a = 0; a < work->n; a++)
         for (unsigned b = 0; b < work->n; b++)
@@ -99,10 +99,9 @@ static void find_firm(struct measured_work *work)
 
 void measured_find_siblings(struct measured_work *work)
 {
-    size_t cells = (size_t)work->n * work->n;
     for (unsigned s = 0; s < work->nscans; s++)
         judge_scan(work, &work->scan[s]);
-    for (size_t i = 0; i < cells; i++) {
+    for (size_t i = 0; i < measured_cells(work); i++) {
         work->always[i] = true;
         for (unsigned s = 0; s < work->nscans; s++) {
             if (isnan(work->scan[s].latency_ns[i]) && isnan(work->scan[s].slowdown[i]))

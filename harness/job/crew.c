@@ -25,9 +25,9 @@ static unsigned crew_find_ours(void *arg, const struct arm *arm, unsigned *first
 static bool crew_refuses(void *arg, struct observation *out)
 {
     const struct job *job = job_of(arg);
-    if (!job->over[0] && !job->lost[0])
+    if (job->end < JOB_OVER)
         return false;
-    job_results_none(job->over[0] ? job->over : job->lost, out);
+    job_results_none(job->why, out);
     return true;
 }
 
@@ -69,7 +69,7 @@ static bool crew_late(void *arg)
 
 static bool crew_broken(void *arg)
 {
-    return job_of(arg)->lost[0] != '\0';
+    return job_is_lost(job_of(arg));
 }
 
 /* What cannot be told is a failed observation. */
@@ -79,11 +79,11 @@ static int crew_join(void *arg, const struct arm *arm, const struct crew_reading
     struct job *job = job_of(arg);
     if (!rc)
         rc = job_results_join(job, arm, readings, out, err);
-    if (rc == -EINTR && readings->stuck)
-        job->stuck = true;
+    if (rc == -EINTR && readings->stuck && job->end < JOB_STUCK)
+        job->end = JOB_STUCK;
     if (rc != -EIO)
         return rc;
-    job_results_none(job->lost, out);
+    job_results_none(job->why, out);
     return 0;
 }
 

@@ -30,13 +30,15 @@ char *job_rank_name(const struct job *job, unsigned rank, char *buf, size_t size
 
 /* ---- who is lost ---- */
 
-/* job->lost says who, and how. Returns -EIO. */
+/* Nothing can be exchanged any more: job->why says who is lost, and how. Returns -EIO. */
 static int set_lost(struct job *job, unsigned rank, const char *how, struct err *err)
 {
     char name[100];
-    (void)snprintf(job->lost, sizeof(job->lost), "%s%.92s",
+    if (!job_is_lost(job))
+        job->end = JOB_LOST;
+    (void)snprintf(job->why, sizeof(job->why), "%s%.92s",
                    job_rank_name(job, rank, name, sizeof(name)), how);
-    return err_set(err, -EIO, "%s", job->lost);
+    return err_set(err, -EIO, "%s", job->why);
 }
 
 /* The same, with words of its own. */
@@ -86,16 +88,17 @@ static int await_lines(struct job *job, struct err *err)
     return rc ? rc : take_follower(job, err);
 }
 
-/* Nothing can be exchanged any more: job->lost says why. `rank` is whom the call was about. */
+/* A call about `rank` has failed. */
 static int lose(struct job *job, unsigned rank, int rc, const char *msg, struct err *err)
 {
-    bool ours = rc == -ECHILD || rc == -ECONNABORTED || rc == -ETIME;
-    job->mpi_gone = ours && rc != -ETIME;
+    bool gone = rc == -ECHILD || rc == -ECONNABORTED;
+    if (gone)
+        job->end = JOB_CUT_OFF;
     if (!job_is_first(job))
         lifeline_say(&job->lines, rc == -ECHILD ? LIFELINE_FAILED : LIFELINE_FOLLOWS, msg);
     else if (rc != -ECHILD && await_lines(job, err))
         return -EIO;
-    return set_lost_words(job, ours ? job->world.rank : rank, msg, err);
+    return set_lost_words(job, gone || rc == -ETIME ? job->world.rank : rank, msg, err);
 }
 
 /* ---- exchange: through rank 0 ---- */
@@ -111,8 +114,8 @@ int job_gather_begin(struct job *job, const void *mine, void *all, size_t bytes,
     exchange->bytes = bytes;
     exchange->answering = false;
     exchange->told = 1;
-    if (job->lost[0])
-        return err_set(err, -EIO, "%s", job->lost);
+    if (job_is_lost(job))
+        return err_set(err, -EIO, "%s", job->why);
     if (job_is_first(job)) {
         memcpy(all, mine, bytes);
         for (unsigned r = 1; r < size && !rc; r++)
@@ -185,26 +188,24 @@ int job_gather_test(struct job *job, struct err *err)
 
 int job_lose(struct job *job, struct err *err)
 {
-    char name[100] = "a rank";
+    char how[100] = " does not answer";
+    unsigned silent = 0;
     if (check_lines(job, err) || take_follower(job, err))
         return -EIO;
-    job_rank_name(job, 0, name, sizeof(name));
-    for (unsigned r = 1; r < job->world.size && job_is_first(job); r++)
-        if (job->exchange.request[r].active) {
-            job_rank_name(job, r, name, sizeof(name));
-            job->told_to_end = job->signals->interrupted && lifeline_holds(&job->lines, r);
-            break;
-        }
-    (void)snprintf(job->lost, sizeof(job->lost), "%s does not answer%s%s%s", name,
-                   job->signals->interrupted ? ", and " : "",
-                   job->signals->interrupted ? job->launcher : "",
-                   job->signals->interrupted ? " ends the run" : "");
-    return err_set(err, -EIO, "%s", job->lost);
+    for (unsigned r = job->world.size; job_is_first(job) && r-- > 1;)
+        if (job->exchange.request[r].active)
+            silent = r;
+    if (job->signals->interrupted) {
+        if (silent && lifeline_holds(&job->lines, silent))
+            job->end = JOB_TOLD;
+        (void)snprintf(how, sizeof(how), " does not answer, and %s ends the run", job->launcher);
+    }
+    return set_lost(job, silent, how, err);
 }
 
 void job_fail(struct job *job, const char *why)
 {
-    if (job->ops && !job->lost[0] && !job->over[0])
+    if (job->ops && job->end < JOB_OVER)
         lifeline_say(&job->lines, LIFELINE_FAILED, why);
 }
 
@@ -243,8 +244,8 @@ int job_collect(struct job *job, const void *mine, const size_t *sizes, void **b
     struct mpi_ops_request *request = job->exchange.request;
     unsigned rank = job->world.rank, with = 0;
     int rc = 0;
-    if (job->lost[0])
-        return err_set(err, -EIO, "%s", job->lost);
+    if (job_is_lost(job))
+        return err_set(err, -EIO, "%s", job->why);
     if (rank)
         rc = job->ops->send(0, mine, sizes[rank], &request[0], msg, sizeof(msg));
     for (unsigned r = 1; !rank && !rc && r < job->world.size; r++) {
@@ -405,11 +406,11 @@ int job_open(struct job *job, const struct job_env *env, struct signals *signals
  */
 static void abort_all(struct job *job, int code)
 {
-    double limit_s = job->mpi_gone ? results_s : job->patience_s;
-    lifeline_say(&job->lines, LIFELINE_FOLLOWS, job->lost[0] ? job->lost : job->over);
+    double limit_s = job->end == JOB_CUT_OFF ? results_s : job->patience_s;
+    lifeline_say(&job->lines, LIFELINE_FOLLOWS, job->why);
     if (!job_is_first(job) && !lifeline_await_first(&job->lines, limit_s))
         (void)sleep((unsigned)limit_s);
-    if (!job->mpi_gone)
+    if (job->end != JOB_CUT_OFF)
         job->ops->abort(code);
 }
 
@@ -418,10 +419,10 @@ int job_close(struct job *job, int code)
     if (!job->ops)
         return code;
     (void)fflush(stdout);
-    bool broken = job->lost[0] || job->over[0];
+    bool broken = job->end >= JOB_OVER;
     if (broken)
         abort_all(job, code);
-    else if (job->stuck)
+    else if (job->end == JOB_STUCK)
         mpi_client_kill();
     else
         job->ops->end();

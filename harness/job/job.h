@@ -37,6 +37,16 @@ struct job_rank {
     struct bitset cpus;         /* os_cpu it was started on */
 };
 
+/* How far a job has come to its end: a later one holds for the earlier ones, too. */
+enum job_end {
+    JOB_GOES_ON,
+    JOB_STUCK,  /* all end, interrupted, and our worker is in MPI: it cannot be finalized */
+    JOB_OVER,   /* no further arm can be started */
+    JOB_LOST,   /* somebody does not answer: nothing more can be exchanged */
+    JOB_TOLD,   /* by a signal, and the others did not answer in time: none of them is lost */
+    JOB_CUT_OFF /* our MPI process has ended */
+};
+
 struct job {
     const struct mpi_ops *ops; /* NULL: a run of one process */
     const char *launcher;
@@ -57,11 +67,8 @@ struct job {
         unsigned most;  /* answers under way at once: MPI has a copy of each */
     } exchange;
     struct lifeline lines;
-    bool mpi_gone;    /* our MPI process has ended */
-    char lost[200];   /* who does not answer: nothing more can be exchanged; "" = nobody */
-    bool stuck;       /* all end, interrupted, and our worker is in MPI: it cannot be finalized */
-    bool told_to_end; /* by a signal, and the others did not answer in time: lost is none of them */
-    char over[252];   /* why no further arm can be started; "" = it can */
+    enum job_end end;
+    char why[252]; /* of JOB_OVER and what comes after it */
 };
 
 /*
@@ -84,7 +91,7 @@ int job_close(struct job *job, int code);
 
 /*
  * all[r * bytes ..] becomes what rank r gave, in every rank; sleeps until then. -EIO: a rank is
- * lost, see job->lost.
+ * lost, see job->why.
  */
 int job_gather(struct job *job, const void *mine, void *all, size_t bytes, struct err *err);
 
@@ -120,6 +127,11 @@ void job_fail(struct job *job, const char *why);
 
 /* "rank 1 (host b)" in buf. */
 char *job_rank_name(const struct job *job, unsigned rank, char *buf, size_t size);
+
+static inline bool job_is_lost(const struct job *job)
+{
+    return job->end >= JOB_LOST;
+}
 
 static inline bool job_is_first(const struct job *job)
 {

@@ -107,8 +107,8 @@ int job_run_join(struct job *job, struct job_crew *crew, const struct topo *topo
 int job_run_round(struct job *job, int rc, struct err *err)
 {
     rc = job_agree(job, rc, err);
-    if (!rc && job->over[0])
-        return err_set(err, -ESTALE, "%s", job->over);
+    if (!rc && job->end >= JOB_OVER)
+        return err_set(err, -ESTALE, "%s", job->why);
     return rc;
 }
 

@@ -180,12 +180,14 @@ static int share_verdict(struct job *job, struct observation *out, struct err *e
 
 static void note_stuck(struct job *job, const struct share *shares, const struct observation *out)
 {
-    for (unsigned r = 0; r < job->world.size && !job->over[0]; r++)
-        if (shares[r].readings.stuck)
-            (void)snprintf(job->over, sizeof(job->over),
+    for (unsigned r = 0; r < job->world.size && job->end < JOB_OVER; r++)
+        if (shares[r].readings.stuck) {
+            job->end = JOB_OVER;
+            (void)snprintf(job->why, sizeof(job->why),
                            "%.150s; on device mpi lost ranks end the run: their processes cannot "
                            "be started again",
                            out->reason);
+        }
 }
 
 static int join_at_first(struct job *job, const struct arm *arm, const struct share *shares,

@@ -365,12 +365,12 @@ void lifeline_say(struct lifeline *lines, enum lifeline_end end, const char *wor
 {
     struct farewell farewell = {.end = end};
     strncpy(farewell.words, words, sizeof(farewell.words) - 1);
-    for (unsigned i = 0; i < lines->n && !lines->said; i++)
+    for (unsigned i = 0; i < lines->n; i++)
         if (lines->line[i].fd >= 0) {
             (void)write_whole(lines->line[i].fd, &farewell, sizeof(farewell));
+            /* What comes after that goes nowhere. */
             (void)shutdown(lines->line[i].fd, SHUT_WR);
         }
-    lines->said = true;
 }
 
 bool lifeline_await_first(struct lifeline *lines, double limit_s)

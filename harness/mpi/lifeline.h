@@ -39,7 +39,6 @@ enum lifeline_end {
 struct lifeline {
     unsigned n; /* lines; 0 = none at all, and nothing is open */
     bool guest; /* not rank 0's */
-    bool said;  /* how this process ends */
     struct line {
         int fd; /* -1 = none */
         enum lifeline_end end;

@@ -33,34 +33,34 @@ static double page_faults(const struct round_fields *own, const struct round_fie
 {
     (void)base;
     (void)slices;
-    return own->minor_faults + own->major_faults;
+    return own->usage.minor_faults + own->usage.major_faults;
 }
 
 static double loss(const struct round_fields *own, const struct round_fields *slice, double slices)
 {
     (void)slices;
-    return own->step_time_mean - slice->step_time_mean;
+    return own->usage.wall_s - slice->usage.wall_s;
 }
 
 static double loss_oncpu(const struct round_fields *own, const struct round_fields *slice,
                          double slices)
 {
     (void)slices;
-    return own->oncpu - slice->oncpu;
+    return own->usage.oncpu_s - slice->usage.oncpu_s;
 }
 
 static double loss_runqueue(const struct round_fields *own, const struct round_fields *slice,
                             double slices)
 {
     (void)slices;
-    return own->runqueue - slice->runqueue;
+    return own->usage.runqueue_s - slice->usage.runqueue_s;
 }
 
 static double loss_blocked(const struct round_fields *own, const struct round_fields *slice,
                            double slices)
 {
     (void)slices;
-    return own->blocked - slice->blocked;
+    return own->usage.blocked_s - slice->usage.blocked_s;
 }
 
 /*
@@ -74,7 +74,7 @@ static double loss_oncpu_instructions(const struct round_fields *own,
                                       const struct round_fields *slice, double slices)
 {
     (void)slices;
-    double cost = per(slice->oncpu, slice->thread_instructions);
+    double cost = per(slice->usage.oncpu_s, slice->thread_instructions);
     return (own->thread_instructions - slice->thread_instructions) * cost;
 }
 
@@ -90,10 +90,10 @@ static const char no_slice[] = "no finished round of its baseline, one worker al
 static const char no_alone[] = "no finished round of its baseline, one worker alone under the same "
                                "placement";
 static const char no_single[] = "no finished round of its baseline, one unpinned worker alone";
-static const char no_accounting[] = "the kernel's accounting of the threads could not be read";
-static const char no_schedstat[] = "the kernel offers no schedstat; blocked holds the wait";
 
 #define FIELD(field) .offset = offsetof(struct round_fields, field)
+#define USAGE_METRIC(field, per_step, its_name, its_unit, which, why)                              \
+    {its_name, its_unit, which, FIELD(usage.field), .absent = (why)},
 #define SLICE .baseline = BASELINE_SLICE
 #define LOSS .baseline = BASELINE_SLICE, .is_loss = true
 
@@ -104,16 +104,9 @@ const struct metric_info metrics[] = {
     {"efficiency", "ratio", "higher", SLICE, .value = efficiency, .absent = no_slice},
     {"slowdown_vs_alone", "ratio", "lower", BASELINE_ALONE, slowdown_vs_alone, .absent = no_alone},
     {"gain_vs_single", "ratio", "higher", BASELINE_SINGLE, gain_vs_single, .absent = no_single},
-    {"step_time_mean", "s", "lower", FIELD(step_time_mean), .absent = no_accounting},
-    {"oncpu_per_step", "s", "lower", FIELD(oncpu), .absent = no_accounting},
-    {"runqueue_wait_per_step", "s", "lower", FIELD(runqueue), .absent = no_schedstat},
-    {"blocked_per_step", "s", "lower", FIELD(blocked), .absent = no_accounting},
-    {"voluntary_switches_per_step", "count", "none", FIELD(voluntary_switches)},
-    {"involuntary_switches_per_step", "count", "lower", FIELD(involuntary_switches),
-     .absent = no_accounting},
-    {"migrations_per_step", "count", "lower", FIELD(migrations), .absent = no_accounting},
+    USAGE_SCHEDULER(USAGE_METRIC)
     {"page_faults_per_step", "count", "lower", .value = page_faults},
-    {"cpus_visited", "count", "none", FIELD(cpus_visited)},
+    USAGE_CPUS(USAGE_METRIC)
     {"pages_remote", "ratio", "lower", FIELD(pages_remote)},
     {"steal", "ratio", "lower", FIELD(steal), .absent = "the kernel reports no steal time"},
     {"foreign_cpu", "ratio", "lower", FIELD(foreign_cpu)},
@@ -121,9 +114,7 @@ const struct metric_info metrics[] = {
     {"gpu_busy", "ratio", "higher", FIELD(gpu_busy)},
     {"gpu_clock", "MHz", "none", FIELD(gpu_clock_mhz)},
     {"gpu_temperature", "degC", "none", FIELD(gpu_temp_c)},
-    {"instructions_per_step", "count", "lower", FIELD(instructions)},
-    {"cycles_per_step", "count", "lower", FIELD(cycles)},
-    {"cache_misses_per_step", "count", "lower", FIELD(cache_misses)},
+    USAGE_COUNTERS(USAGE_METRIC)
     {METRIC_LOSS, "s", "lower", LOSS, .value = loss},
     {"loss_oncpu_per_step", "s", "lower", LOSS, .value = loss_oncpu},
     {"loss_runqueue_per_step", "s", "lower", LOSS, .value = loss_runqueue},

@@ -11,38 +11,9 @@
 #include "harness/base/units.h"
 #include "harness/rows/baseline.h"
 
-/* Which amount is divided by the worker's steps, and where it goes. */
-static const struct {
-    size_t from, to;
-} per_step[] = {
-#define PER_STEP(usage_field, fields_field)                                                        \
-    {                                                                                              \
-        offsetof(struct usage, usage_field), offsetof(struct round_fields, fields_field)           \
-    }
-    PER_STEP(wall_s, step_time_mean),
-    PER_STEP(oncpu_s, oncpu),
-    PER_STEP(runqueue_s, runqueue),
-    PER_STEP(blocked_s, blocked),
-    PER_STEP(voluntary_switches, voluntary_switches),
-    PER_STEP(involuntary_switches, involuntary_switches),
-    PER_STEP(migrations, migrations),
-    PER_STEP(minor_faults, minor_faults),
-    PER_STEP(major_faults, major_faults),
-    PER_STEP(instructions, instructions),
-    PER_STEP(cycles, cycles),
-    PER_STEP(cache_misses, cache_misses),
-#undef PER_STEP
-};
-enum { PER_STEPS = sizeof(per_step) / sizeof(per_step[0]) };
-
-static const double *usage_field(const struct usage *usage, size_t i)
+static double *usage_at(struct usage *usage, const struct usage_field *field)
 {
-    return (const double *)((const char *)usage + per_step[i].from);
-}
-
-static double *round_field(struct round_fields *fields, size_t i)
-{
-    return (double *)((char *)fields + per_step[i].to);
+    return (double *)((char *)usage + field->offset);
 }
 
 static bool usable(enum status status)
@@ -123,11 +94,11 @@ static void add_worker(const struct result *result, const struct arm *arm,
     double steps = worker_steps(worker);
     totals->workers++;
     fields->throughput += worker_rate(worker);
-    for (size_t i = 0; i < PER_STEPS; i++)
-        *round_field(fields, i) += ratio(*usage_field(&worker->usage, i), steps);
+    for (const struct usage_field *field = usage_fields; field->name; field++)
+        *usage_at(&fields->usage, field) +=
+            ratio(usage_get(&worker->usage, field), field->per_step ? steps : 1);
     fields->thread_instructions +=
         ratio(ratio(worker->usage.instructions, worker->usage.team_threads), steps);
-    fields->cpus_visited += worker->usage.cpus_visited;
     if (has_device(arm_device(result, arm), planned)) {
         totals->devices++;
         totals->gpu_busy += worker_gpu_busy(worker);
@@ -157,10 +128,9 @@ static void fill_fields(const struct result *result, const struct arm *arm,
     /* A sum that lacks a worker is not the throughput of the arm. */
     if (totals.workers != arm->workers)
         fields->throughput = NAN;
-    for (size_t i = 0; i < PER_STEPS; i++)
-        *round_field(fields, i) = ratio(*round_field(fields, i), totals.workers);
+    for (const struct usage_field *field = usage_fields; field->name; field++)
+        *usage_at(&fields->usage, field) = ratio(usage_get(&fields->usage, field), totals.workers);
     fields->thread_instructions = ratio(fields->thread_instructions, totals.workers);
-    fields->cpus_visited = ratio(fields->cpus_visited, totals.workers);
     fields->gpu_busy = ratio(totals.gpu_busy, totals.devices);
     fields->pages_remote = ratio(totals.pages_remote, totals.pages_counted);
 }
@@ -314,7 +284,9 @@ static int summarise_arm(const struct result *result, size_t index, struct arm_r
 {
     const struct arm *arm = &result->arms[index];
     rounds->rate = NAN;
-    (void)snprintf(rounds->rate_unit, sizeof(rounds->rate_unit), "%.28s/s", arm->bench->ops_unit);
+    if (!arm->bench->scan)
+        (void)snprintf(rounds->rate_unit, sizeof(rounds->rate_unit), "%.28s/s",
+                       arm->bench->ops_unit);
     if (arm->plan.status == PLAN_SKIPPED) {
         rounds->source = index;
         rounds->status = STATUS_SKIPPED;

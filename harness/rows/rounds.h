@@ -18,15 +18,10 @@
 struct round_fields {
     unsigned round;
     enum status status;
-    double throughput;               /* ops/s: sum over workers of ops / (end of last step - go) */
-    double step_time;                /* s: median over workers of each one's median step */
-    double step_time_mean;           /* s: wall time per step */
-    double oncpu, runqueue, blocked; /* s per step; they add up to step_time_mean */
-    double voluntary_switches, involuntary_switches, migrations; /* per step */
-    double minor_faults, major_faults;                           /* per step */
-    double instructions, cycles, cache_misses;                   /* per step, all threads */
-    double thread_instructions;                                  /* per step and team thread */
-    double cpus_visited;                                         /* mean over workers */
+    double throughput;          /* ops/s: sum over workers of ops / (end of last step - go) */
+    double step_time;           /* s: median over workers of each one's median step */
+    struct usage usage;         /* means over workers, of most fields per step: usage_fields */
+    double thread_instructions; /* per step and team thread */
     double pages_remote;  /* share of counted pages off the planned nodes, if memory was bound */
     double steal;         /* share of the arm's CPU time */
     double foreign_cpu;   /* share of the arm's CPU time that other processes used */

@@ -196,7 +196,7 @@ static void set_times(const struct run_options *options, struct run_setup *setup
     bool scans = false;
     for (size_t i = 0; i < result->narms; i++) {
         launches += arm_runs(&result->arms[i]);
-        scans |= result->arms[i].bench->scan;
+        scans = scans || result->arms[i].bench->scan;
     }
     double all = (double)launches * result->rounds_planned;
     double share_s = all > 0 ? profile->target_s / all - config->warmup_s - launch_s : 0;

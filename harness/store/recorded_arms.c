@@ -62,6 +62,12 @@ static struct opt *make_options(struct recorded *recorded, const struct texts *t
     return opts;
 }
 
+/* Of a benchmark that was a scan: what it measured is on record, and is not measured again. */
+static int recorded_scan(struct bench_ctx *ctx)
+{
+    return err_set(ctx->err, -ENOTSUP, "a benchmark of run.json cannot be run");
+}
+
 /* As this program knows it, or with no more than the record says; NULL: no memory. */
 static const struct bench *make_bench(struct recorded *recorded, const char *name,
                                       const struct bench *const *benches, const struct texts *texts)
@@ -75,7 +81,7 @@ static const struct bench *make_bench(struct recorded *recorded, const char *nam
         *bench = *known;
     bench->name = name;
     bench->ops_unit = text_of(said, "ops_unit");
-    bench->scan = json_is_true(json_object_get(said, "scan"));
+    bench->scan = json_is_true(json_object_get(said, "scan")) ? recorded_scan : NULL;
     bench->together = json_is_true(json_object_get(said, "together"));
     bench->opts = make_options(recorded, texts);
     return bench->opts ? bench : NULL;

@@ -128,6 +128,37 @@ static int read_row(struct csv_reader *reader, const struct arm *arm, struct row
     return 0;
 }
 
+static bool knows(const struct bench *bench, const char *metric)
+{
+    for (const struct bench_metric *known = bench->metrics; known && known->name; known++)
+        if (!strcmp(known->name, metric))
+            return true;
+    return false;
+}
+
+/* What a benchmark emitted that this program does not know of it. */
+static int add_metric(struct recorded *recorded, const struct row *row, struct err *err)
+{
+    /* Made by recorded_arms.c, which lends it to the arms. */
+    struct bench *bench = (struct bench *)(uintptr_t)row->arm->bench;
+    size_t n = 0;
+    if (!(bench->scan || row->key_length) || knows(bench, row->metric) ||
+        !strcmp(row->metric, VALUE_STATUS) || !strcmp(row->metric, "retention"))
+        return 0;
+    while (bench->metrics && bench->metrics[n].name)
+        n++;
+    struct bench_metric *longer = recorded_keep(recorded, n + 2, sizeof(*longer));
+    char *unit = recorded_keep(recorded, sizeof(row->unit), 1);
+    if (!longer || !unit)
+        return err_set(err, -ENOMEM, "no memory for the metrics of " CSV_ROWS_NAME);
+    if (n)
+        memcpy(longer, bench->metrics, n * sizeof(*longer));
+    memcpy(unit, row->unit, sizeof(row->unit));
+    longer[n] = (struct bench_metric){.name = row->metric, .unit = unit, .better = row->better};
+    bench->metrics = longer;
+    return 0;
+}
+
 static int read_rows(struct recorded *recorded, struct err *err)
 {
     struct csv_reader reader = {.at = recorded->rows_text, .name = CSV_ROWS_NAME};
@@ -137,6 +168,8 @@ static int read_rows(struct recorded *recorded, struct err *err)
         for (size_t i = 0; i < n && !rc; i++) {
             struct row row;
             rc = read_row(&reader, &recorded->result.arms[arm], &row, err);
+            if (!rc)
+                rc = add_metric(recorded, &row, err);
             if (!rc)
                 rc = rows_append(&recorded->analysis.rows, &row, err);
         }

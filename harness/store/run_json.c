@@ -18,27 +18,9 @@
 /* Always an object with all keys: a reader need not test for each of them. */
 static json_t *from_usage(const struct usage *usage)
 {
-    const struct {
-        const char *key;
-        double value;
-    } fields[] = {
-        {"wall_s", usage->wall_s},
-        {"oncpu_s", usage->oncpu_s},
-        {"runqueue_s", usage->runqueue_s},
-        {"blocked_s", usage->blocked_s},
-        {"voluntary_switches", usage->voluntary_switches},
-        {"involuntary_switches", usage->involuntary_switches},
-        {"migrations", usage->migrations},
-        {"minor_faults", usage->minor_faults},
-        {"major_faults", usage->major_faults},
-        {"cpus_visited", usage->cpus_visited},
-        {"instructions", usage->instructions},
-        {"cycles", usage->cycles},
-        {"cache_misses", usage->cache_misses},
-    };
     json_t *object = json_object();
-    for (size_t i = 0; object && i < sizeof(fields) / sizeof(fields[0]); i++)
-        (void)json_object_set_new(object, fields[i].key, json_value_real(fields[i].value));
+    for (const struct usage_field *field = usage_fields; object && field->name; field++)
+        (void)json_object_set_new(object, field->name, json_value_real(usage_get(usage, field)));
     if (object)
         (void)json_object_set_new(object, "team_threads", json_integer(usage->team_threads));
     return object;
@@ -239,8 +221,9 @@ static json_t *from_benches(const struct result *result)
     for (size_t i = 0; benches && i < result->narms; i++) {
         const struct bench *bench = result->arms[i].bench;
         (void)json_object_set_new(benches, bench->name,
-                                  json_pack("{s:s, s:b, s:b}", "ops_unit", bench->ops_unit, "scan",
-                                            bench->scan, "together", bench->together));
+                                  json_pack("{s:o, s:b, s:b}", "ops_unit",
+                                            json_value_text_or_null(bench->ops_unit), "scan",
+                                            bench->scan != NULL, "together", bench->together));
     }
     return benches;
 }

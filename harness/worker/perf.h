@@ -1,7 +1,7 @@
 /*
- * Hardware counters of a worker by perf_event_open(2): user-mode instructions, cycles and
- * last-level cache misses, of every thread started after the call (inherit). Many virtual machines
- * and containers refuse them; that is no error.
+ * Hardware counters of a worker by perf_event_open(2), USAGE_COUNTERS: in user mode, of every
+ * thread started after the call (inherit). Many virtual machines and containers refuse them; that
+ * is no error.
  */
 #ifndef CONTEND_WORKER_PERF_H
 #define CONTEND_WORKER_PERF_H
@@ -9,7 +9,9 @@
 #include "harness/base/err.h"
 #include "harness/worker/usage.h"
 
-enum { PERF_COUNTERS = 3 };
+#define PERF_ONE_MORE(...) +1
+enum { PERF_COUNTERS = 0 USAGE_COUNTERS(PERF_ONE_MORE) };
+#undef PERF_ONE_MORE
 
 struct perf {
     int fd[PERF_COUNTERS]; /* -1 = refused */
@@ -18,7 +20,7 @@ struct perf {
 /* Call before any library starts threads. Never fails: what is refused stays absent. */
 void perf_open(struct perf *perf);
 
-/* Adds the counts to the snapshot, scaled where the kernel multiplexed. All three or none. */
+/* Puts the counts into so_far, scaled where the kernel multiplexed: all of them or none. */
 void perf_read(const struct perf *perf, struct usage_snapshot *snapshot);
 
 void perf_close(struct perf *perf);

@@ -65,7 +65,7 @@ struct shared_worker {
     enum mem_policy mem_policy_actual;
     uint64_t go_ns, end_ns;
     uint64_t step_ops;             /* of the latest step, also in warm-up */
-    _Atomic uint64_t step_started; /* clock of the measured run call under way; 0 = none */
+    _Atomic uint64_t step_started; /* clock of the measured call under way; 0 = none */
     _Atomic uint64_t nsamples;
     struct usage_snapshot at_go, at_end;
     char library[BENCH_LIBRARY_MAX];

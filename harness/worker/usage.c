@@ -13,6 +13,18 @@
 #include "harness/base/bitset.h"
 #include "harness/sys/clock.h"
 
+const struct usage_field usage_fields[] = {
+#define USAGE_FIELD(field, ...) {#field, offsetof(struct usage, field), __VA_ARGS__},
+    USAGE_FIELDS(USAGE_FIELD)
+#undef USAGE_FIELD
+        {.name = NULL},
+};
+
+static void set(struct usage *usage, const struct usage_field *field, double value)
+{
+    *(double *)((char *)usage + field->offset) = value;
+}
+
 /* Reads a /proc file whole into buf, NUL-terminated; false when it is not there. */
 static bool read_file(const char *path, char *buf, size_t size)
 {
@@ -35,16 +47,15 @@ static bool read_task_file(pid_t pid, int tid, const char *name, char *buf, size
     return read_file(path, buf, size);
 }
 
-/* The number behind `key` in text; false when the key is not there. */
-static bool find_number(const char *text, const char *key, uint64_t *value)
+/* Adds the number behind `key` in text, if it is there, to the sum, NaN so far without any. */
+static void add_number(const char *text, const char *key, double *sum)
 {
     const char *at = strstr(text, key);
     if (!at)
-        return false;
+        return;
     at += strlen(key);
     at += strspn(at, " \t:");
-    *value = strtoull(at, NULL, 10);
-    return true;
+    *sum = (isnan(*sum) ? 0 : *sum) + (double)strtoull(at, NULL, 10);
 }
 
 /* Field `number` (1-based, from 3 on) of a stat file, behind the name's closing bracket. */
@@ -87,38 +98,34 @@ static void read_team(pid_t pid, const struct visit_log *visits, struct usage_sn
         read_thread_times(pid, &out->thread[i], &out->has_schedstat);
 }
 
-static void add_task_switches(pid_t pid, int tid, struct usage_snapshot *out)
+static void add_task_switches(pid_t pid, int tid, struct usage *so_far)
 {
     char buf[4096];
-    uint64_t value;
     if (read_task_file(pid, tid, "status", buf, sizeof(buf))) {
-        if (find_number(buf, "\nvoluntary_ctxt_switches", &value))
-            out->voluntary += value;
-        if (find_number(buf, "\nnonvoluntary_ctxt_switches", &value))
-            out->involuntary += value;
+        add_number(buf, "\nvoluntary_ctxt_switches", &so_far->voluntary_switches);
+        add_number(buf, "\nnonvoluntary_ctxt_switches", &so_far->involuntary_switches);
     }
-    if (read_task_file(pid, tid, "sched", buf, sizeof(buf)) &&
-        find_number(buf, "se.nr_migrations", &value)) {
-        out->migrations += value;
-        out->has_migrations = true;
-    }
+    if (read_task_file(pid, tid, "sched", buf, sizeof(buf)))
+        add_number(buf, "se.nr_migrations", &so_far->migrations);
 }
 
 void usage_read(pid_t pid, const struct visit_log *visits, struct usage_snapshot *out)
 {
     char path[64], buf[1024];
     memset(out, 0, sizeof(*out));
+    for (const struct usage_field *field = usage_fields; field->name; field++)
+        set(&out->so_far, field, NAN);
     read_team(pid, visits, out);
     (void)snprintf(path, sizeof(path), "/proc/%d/stat", (int)(pid ? pid : getpid()));
     if (read_file(path, buf, sizeof(buf))) {
-        out->minor_faults = stat_field(buf, 10);
-        out->major_faults = stat_field(buf, 12);
+        out->so_far.minor_faults = (double)stat_field(buf, 10);
+        out->so_far.major_faults = (double)stat_field(buf, 12);
     }
     (void)snprintf(path, sizeof(path), "/proc/%d/task", (int)(pid ? pid : getpid()));
     DIR *tasks = opendir(path);
     for (struct dirent *entry = tasks ? readdir(tasks) : NULL; entry; entry = readdir(tasks))
         if (entry->d_name[0] != '.')
-            add_task_switches(pid, (int)strtol(entry->d_name, NULL, 10), out);
+            add_task_switches(pid, (int)strtol(entry->d_name, NULL, 10), &out->so_far);
     if (tasks)
         (void)closedir(tasks);
     out->at_ns = clock_now_ns();
@@ -172,18 +179,11 @@ static void split_wall(const struct usage_snapshot *go, const struct usage_snaps
 void usage_diff(const struct usage_snapshot *go, const struct usage_snapshot *end, uint64_t go_ns,
                 uint64_t end_ns, const struct visit_log *visits, struct usage *out)
 {
-    *out = (struct usage){.wall_s = (double)(end_ns - go_ns) * 1e-9};
+    for (const struct usage_field *field = usage_fields; field->name; field++)
+        set(out, field, usage_get(&end->so_far, field) - usage_get(&go->so_far, field));
+    out->wall_s = (double)(end_ns - go_ns) * 1e-9;
     split_wall(go, end, out);
-    out->voluntary_switches = (double)(end->voluntary - go->voluntary);
-    out->involuntary_switches = (double)(end->involuntary - go->involuntary);
-    out->migrations = end->has_migrations ? (double)(end->migrations - go->migrations) : NAN;
-    out->minor_faults = (double)(end->minor_faults - go->minor_faults);
-    out->major_faults = (double)(end->major_faults - go->major_faults);
     out->cpus_visited = count_cpus(visits);
-    bool counted = go->has_counters && end->has_counters;
-    out->instructions = counted ? (double)(end->instructions - go->instructions) : NAN;
-    out->cycles = counted ? (double)(end->cycles - go->cycles) : NAN;
-    out->cache_misses = counted ? (double)(end->cache_misses - go->cache_misses) : NAN;
 }
 
 void usage_machine_read(struct usage_machine *out)

@@ -10,49 +10,103 @@
 #define CONTEND_WORKER_USAGE_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
 
 #include "harness/core/visit.h"
+
+#define USAGE_NO_ACCOUNTING "the kernel's accounting of the threads could not be read"
+#define USAGE_NO_SCHEDSTAT "the kernel offers no schedstat; blocked holds the wait"
+
+/*
+ * The fields of struct usage, a line each. A new hardware counter is a line in USAGE_COUNTERS, and
+ * one in perf.c that says what the kernel calls it.
+ *
+ *   X(field, per_step, metric, unit, better, absent)
+ *
+ * `field` is its key in run.json, too. `metric` is its name in rows.csv, NULL where it is only a
+ * part of another one: the mean over the workers, each one's divided by its steps if `per_step`.
+ * `absent` is the reason of a skipped row where nobody could read it; NULL = no row. Four lists,
+ * since metrics of another origin stand between them in rows.csv.
+ */
+/* clang-format off */
+
+/* The three parts of wall time are means over the team's threads; the others of the process. */
+#define USAGE_SCHEDULER(X)                                                                         \
+    X(wall_s, true, "step_time_mean", "s", "lower", USAGE_NO_ACCOUNTING)                           \
+    X(oncpu_s, true, "oncpu_per_step", "s", "lower", USAGE_NO_ACCOUNTING)                          \
+    X(runqueue_s, true, "runqueue_wait_per_step", "s", "lower", USAGE_NO_SCHEDSTAT)                \
+    X(blocked_s, true, "blocked_per_step", "s", "lower", USAGE_NO_ACCOUNTING)                      \
+    X(voluntary_switches, true, "voluntary_switches_per_step", "count", "none", NULL)              \
+    X(involuntary_switches, true, "involuntary_switches_per_step", "count", "lower",               \
+      USAGE_NO_ACCOUNTING)                                                                         \
+    X(migrations, true, "migrations_per_step", "count", "lower", USAGE_NO_ACCOUNTING)
+
+#define USAGE_FAULTS(X)                                                                            \
+    X(minor_faults, true, NULL, "count", "lower", NULL)                                            \
+    X(major_faults, true, NULL, "count", "lower", NULL)
+
+/* Distinct CPUs, sampled by visit marks. */
+#define USAGE_CPUS(X)                                                                              \
+    X(cpus_visited, false, "cpus_visited", "count", "none", NULL)
+
+/* User mode, all threads; perf.h. */
+#define USAGE_COUNTERS(X)                                                                          \
+    X(instructions, true, "instructions_per_step", "count", "lower", NULL)                         \
+    X(cycles, true, "cycles_per_step", "count", "lower", NULL)                                     \
+    X(cache_misses, true, "cache_misses_per_step", "count", "lower", NULL)
+
+#define USAGE_FIELDS(X) USAGE_SCHEDULER(X) USAGE_FAULTS(X) USAGE_CPUS(X) USAGE_COUNTERS(X)
+/* clang-format on */
+
+/*
+ * What the kernel says a worker did between go and the end of its last measured step. A field that
+ * could not be read is NaN. The parts of wall time add up to wall_s; without schedstat, runqueue_s
+ * is NaN and blocked_s holds the wait too.
+ */
+struct usage {
+#define USAGE_MEMBER(field, ...) double field;
+    USAGE_FIELDS(USAGE_MEMBER)
+#undef USAGE_MEMBER
+    unsigned team_threads; /* how many threads the means are over */
+};
+
+/* The same lines as data, in their order. */
+struct usage_field {
+    const char *name;
+    size_t offset; /* of a double in struct usage */
+    bool per_step;
+    const char *metric, *unit, *better, *absent;
+};
+
+/* Ends with name NULL. */
+extern const struct usage_field usage_fields[];
+
+static inline double usage_get(const struct usage *usage, const struct usage_field *field)
+{
+    return *(const double *)((const char *)usage + field->offset);
+}
 
 struct usage_thread {
     int tid;
     uint64_t oncpu_ns, runqueue_ns;
 };
 
-/* Counters at one moment. Zeroed = nothing known. */
+/* A process at one moment; at_ns 0 = not read. */
 struct usage_snapshot {
     uint64_t at_ns;
     unsigned nthreads; /* team threads in thread[] */
     struct usage_thread thread[VISIT_THREADS];
-    bool has_schedstat; /* else oncpu_ns comes from stat's ticks and runqueue_ns is 0 */
-    bool has_migrations;
-    uint64_t voluntary, involuntary, migrations; /* all threads of the process */
-    uint64_t minor_faults, major_faults;
-    bool has_counters;
-    uint64_t instructions, cycles, cache_misses;
+    bool has_schedstat;  /* else oncpu_ns comes from stat's ticks and runqueue_ns is 0 */
+    struct usage so_far; /* what is counted from the start of the process; the rest is NaN */
 };
 
 /*
  * Reads process `pid` (0 = the caller). The team is the threads registered in `visits`, or the
- * main thread where none has registered. Counters are not read here; see perf.h.
+ * main thread where none has registered. Counters are not read here, but NaN; see perf.h.
  */
 void usage_read(pid_t pid, const struct visit_log *visits, struct usage_snapshot *out);
-
-/*
- * What the kernel says a worker did between go and the end of its last measured step. A field that
- * could not be read is NaN. The three parts of wall time are means over the team's threads and add
- * up to wall_s; without schedstat, runqueue_s is NaN and blocked_s holds the wait too.
- */
-struct usage {
-    double wall_s;
-    double oncpu_s, runqueue_s, blocked_s;
-    double voluntary_switches, involuntary_switches, migrations; /* whole process */
-    double minor_faults, major_faults;
-    double cpus_visited;                       /* distinct CPUs, sampled by visit marks */
-    double instructions, cycles, cache_misses; /* user mode, all threads; perf_event */
-    unsigned team_threads;                     /* how many threads the means are over */
-};
 
 /* Differences over the team's threads; wall_s = end_ns - go_ns. */
 void usage_diff(const struct usage_snapshot *go, const struct usage_snapshot *end, uint64_t go_ns,

@@ -150,7 +150,7 @@ static struct pace *pace_of(const struct worker *w)
 static int run_once(struct worker *w, struct sample *sample)
 {
     *sample = (struct sample){.iters = w->iters, .start_ns = clock_now_ns()};
-    int rc = w->bench->run(&w->ctx, w->iters, sample);
+    int rc = w->bench->scan ? w->bench->scan(&w->ctx) : w->bench->step(&w->ctx, w->iters, sample);
     sample->elapsed_ns = clock_now_ns() - sample->start_ns;
     w->slot->step_ops = sample->ops;
     return rc;

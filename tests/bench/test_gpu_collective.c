@@ -209,7 +209,6 @@ static void test_gpu_collective_scan_runs(void **state)
     _Alignas(16) char params[BENCH_PARAMS_MAX] = {0};
     struct peers alone = {.rank = 0, .size = 1};
     struct err err = {0};
-    struct sample sample = {0};
     machine.ngpus = gpus;
     for (unsigned k = 0; k < gpus; k++)
         memcpy(machine.gpus[k].pci_bdf, pci_bdf[k], PCI_BDF_MAX);
@@ -226,7 +225,7 @@ static void test_gpu_collective_scan_runs(void **state)
                             .budget_s = 3,
                             .values = &values};
     if (bench_collective.probe(&ctx) || bench_collective.setup(&ctx) ||
-        bench_collective.run(&ctx, 1, &sample) || bench_collective.check(&ctx))
+        bench_collective.scan(&ctx) || bench_collective.check(&ctx))
         fail_msg("%s", err.msg);
     bench_collective.teardown(&ctx);
     assert_true(values.n > 100);

@@ -350,7 +350,6 @@ static void test_gpu_copy_scan_measures_every_point(void **state)
     assert_true(scan_value(&scan, "copy_size", "mem=pinned") == 16 << 20);
     assert_true(scan_value(&scan, "copy_latency", "dir=h2d;gpu=0;size=8;stat=p50") <=
                 scan_value(&scan, "copy_latency", "dir=h2d;gpu=0;size=8;stat=p99"));
-    assert_true(scan.sample.ops > 0 && scan.sample.device_ns > 0);
     scan_end(&scan);
 }
 

@@ -45,7 +45,7 @@ static void job_open(struct job *job, const char *const *pairs)
 
 static void job_run(struct job *job, uint64_t iters, struct sample *sample)
 {
-    if (bench_pipeline.run(&job->ctx, iters, sample))
+    if (bench_pipeline.step(&job->ctx, iters, sample))
         fail_msg("%s", job->err.msg);
 }
 

@@ -38,7 +38,7 @@ static void test_prep_counts_rows_and_is_right(void **state)
     struct sample sample = {.start_ns = 11, .elapsed_ns = 12};
     job_open(&job);
     for (int i = 0; i < 2; i++) { /* it may go on as load after a check */
-        assert_int_equal(bench_prep.run(&job.ctx, 5, &sample), 0);
+        assert_int_equal(bench_prep.step(&job.ctx, 5, &sample), 0);
         assert_int_equal(sample.iters, 5);
         assert_int_equal(sample.ops, 5 * 200);
         assert_int_equal(sample.bytes, sizeof(float) * 5 * 200 * 70);
@@ -58,7 +58,7 @@ static void test_prep_corrupted_data_fails_the_check(void **state)
     struct job job;
     struct sample sample = {0};
     job_open(&job);
-    assert_int_equal(bench_prep.run(&job.ctx, 1, &sample), 0);
+    assert_int_equal(bench_prep.step(&job.ctx, 1, &sample), 0);
     float *data = (float *)(uintptr_t)job.ctx.buffer;
     for (size_t i = 0; i < job.ctx.buffer_bytes / sizeof(*data); i++)
         data[i] += 0.001f;

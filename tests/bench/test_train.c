@@ -67,7 +67,7 @@ static int run_steps(struct rank *rank, unsigned n, bool measuring)
         struct sample sample = {0};
         (void)nanosleep(&(struct timespec){.tv_nsec = rank->sleep_us * 1000L}, NULL);
         uint64_t start_ns = clock_now_ns();
-        rc = bench_train.run(&rank->ctx, 1, &sample);
+        rc = bench_train.step(&rank->ctx, 1, &sample);
         uint64_t took_ns = clock_now_ns() - start_ns;
         rank->took_ns = measuring && took_ns < rank->took_ns ? took_ns : rank->took_ns;
         if (!rc && (sample.iters != 1 || sample.ops != 64 || sample.bytes != sizeof(float) * 2048))

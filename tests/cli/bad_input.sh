@@ -73,11 +73,11 @@ fi
 bad "which result directory" report
 bad "unknown option '--nonsense'" report --nonsense
 bad "cannot open the result directory 'nonsense/r': No such" report nonsense/r
-bad "is no result directory: it has no directory plots" report "$scratch"
+bad "is no result directory: no run.json, and no plots" report "$scratch"
 mkdir -p "$scratch/drawn/plots"
-bad "drawn/plots' has no .dat file of a figure" report "$scratch/drawn"
+bad "drawn' is no result directory: no run.json, and plots has no .dat file of a figure" report "$scratch/drawn"
 echo nonsense > "$scratch/drawn/plots/other.dat"
-bad "drawn/plots' has no .dat file of a figure" report "$scratch/drawn"
+bad "drawn' is no result directory: no run.json, and plots has no .dat file of a figure" report "$scratch/drawn"
 echo nonsense > "$scratch/drawn/plots/loss.dat"
 expect 3 'gnuplot is not installed' env PATH=/nonexistent "$CONTEND_BINARY" report "$scratch/drawn"
 if command -v gnuplot > /dev/null; then
@@ -95,16 +95,16 @@ if [ "$(id -u)" = 0 ] && mount -t tmpfs -o size=4k tmpfs "$(mkdir -p "$scratch/t
     [ ! -e "$scratch/tiny/r" ] || fail "half a result was left on a full disk"
     umount "$scratch/tiny"
     # It fills while the run goes on: the finished rounds stay valid.
-    mount -t tmpfs -o size=96k tmpfs "$scratch/tiny"
+    mount -t tmpfs -o size=2m tmpfs "$scratch/tiny"
     expect 3 "round [0-9]+ is not in the results: .*No space left" "$CONTEND_FAKE" run fake --placement none --workers 2 --rounds 400 \
         --time 0.1 --warmup 0.01 --no-plots --out "$scratch/tiny/r" -p step=0.2ms
     [ "$(wc -l < "$scratch/tiny/r/rows.csv")" -gt 1 ] || fail "no rows before the disk was full"
-    awk -F, 'NF != 13 { bad = 1 } END { exit bad }' "$scratch/tiny/r/samples.csv" ||
+    awk -F, 'NF != 16 { bad = 1 } END { exit bad }' "$scratch/tiny/r/samples.csv" ||
         fail "samples.csv has a broken line"
     rounds=$(cell "$scratch/tiny/r/rows.csv" none 2 throughput rounds)
     grep -q "\"rounds_done\": $rounds," "$scratch/tiny/r/run.json" ||
         fail "$rounds rounds in rows.csv, and $(grep rounds_done "$scratch/tiny/r/run.json") in run.json"
-    [ "$(awk -F, 'NR > 1 { last = $1 + 1 } END { print last }' "$scratch/tiny/r/samples.csv")" = "$rounds" ] ||
+    [ "$(awk -F, 'NR > 1 { last = $2 + 1 } END { print last }' "$scratch/tiny/r/samples.csv")" = "$rounds" ] ||
         fail "other rounds in samples.csv than the $rounds of rows.csv"
     umount "$scratch/tiny"
 fi

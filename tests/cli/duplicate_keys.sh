@@ -5,7 +5,7 @@ command -v jq > /dev/null || exit 77
 out="$scratch/out"
 expect 0 . "$CONTEND_FAKE" run fake --placement none,none --workers 2,1,2 --rounds 1 --time 0.1 \
     --warmup 0.01 --no-plots --out "$out"
-twice=$(cut -d, -f 2-6,8 "$out/rows.csv" | sort | uniq -d)
+twice=$(columns "$out/rows.csv" scenario placement workers role bench params metric | sort | uniq -d)
 [ -z "$twice" ] || fail "rows with the same key: $twice"
 [ "$(jq -c '[.arms[] | select(.alone | not) | .workers]' "$out/run.json")" = '[2,1]' ] ||
     fail "other workers than 2 and 1: $(jq -c '[.arms[].workers]' "$out/run.json")"

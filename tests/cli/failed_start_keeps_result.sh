@@ -4,7 +4,6 @@
 run=("$CONTEND_FAKE" run fake --placement none --workers 2 --no-baselines --warmup 0.01 --no-plots)
 out="$scratch/out"
 expect 0 . "${run[@]}" --rounds 1 --time 0.1 --out "$out"
-mkdir "$out/plots"
 touch "$out/plots/loss.svg"
 cp -r "$out" "$scratch/before"
 same() {
@@ -39,12 +38,12 @@ same "SIGKILL in the first round"
 
 # The next one that comes so far takes the place, figures included.
 expect 0 'replacing the earlier run' "${run[@]}" --rounds 1 --time 0.1 --out "$out"
-[ ! -e "$out/plots" ] || fail "figures of the earlier run are left"
+[ ! -e "$out/plots/loss.svg" ] || fail "figures of the earlier run are left"
 ! cmp -s "$scratch/before/run.json" "$out/run.json" || fail "the earlier run.json is left"
 
 # Files that no run of ours wrote.
 mkdir "$scratch/mine"
-for file in rows.csv samples.csv run.json; do
+for file in rounds.csv rows.csv samples.csv summary.txt run.json; do
     echo "$file" > "$scratch/mine/$file"
     expect 2 "'$scratch/mine' has a $file that is not of a run" "${run[@]}" --rounds 1 --time 0.1 \
         --out "$scratch/mine"

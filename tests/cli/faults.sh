@@ -55,25 +55,25 @@ grep -q ',censored$' "$scratch/hang-run/samples.csv" || fail "no censored sample
 # Background load: listed in the plan, never measured.
 expect 0 . "$CONTEND_FAKE" run busy --placement none --workers 1 --rounds 1 --time 0.1 --no-plots \
     --out "$scratch/busy"
-[ "$(cut -d, -f6 "$scratch/busy/samples.csv" | sort -u | tr '\n' ' ')" = '0 worker ' ] ||
-    fail "samples of other than worker 0: $(cut -d, -f6 "$scratch/busy/samples.csv" | sort -u)"
+[ "$(columns "$scratch/busy/samples.csv" worker | sort -u)" = 0 ] ||
+    fail "samples of other than worker 0: $(columns "$scratch/busy/samples.csv" worker | sort -u)"
 grep -q '"background": true' "$scratch/busy/run.json" || fail "no background worker in run.json"
 # A scan: one row a metric and key, over the rounds; nothing is timed from outside.
 expect 0 . "$CONTEND_FAKE" bench fakescan --rounds 2 --time 0.1 --no-plots --out "$scratch/scan"
 # One worker of a scan without the others is alone; without load is a team.
 expect 0 'fakescan, alone' "$CONTEND_FAKE" bench fakescan --workers 2 --rounds 1 --time 0.1 \
     --no-plots --out "$scratch/two"
-rows=$(awk -F, 'NR > 1 { print $8 "," $6 "," $11 "," $13 }' "$scratch/scan/rows.csv")
+rows=$(columns "$scratch/scan/rows.csv" metric params rounds median)
 [ "$rows" = "cpus,slots=1,2,$cpus
-square,a=0;slots=1,2,0
-square,a=1;slots=1,2,1
-square,a=2;slots=1,2,4" ] || fail "rows of a scan: $rows"
+square,slots=1;a=0,2,0
+square,slots=1;a=1,2,1
+square,slots=1;a=2,2,4" ] || fail "rows of a scan: $rows"
 
 # One that keeps no value is a row all the same, and one that nobody asked for values is none.
 expect 3 'nothing was measured: worker 0: .*kept no value' "$CONTEND_FAKE" bench fakemute --rounds 2 \
     --time 0.1 --no-plots --out "$scratch/mute"
 [ "$(wc -l < "$scratch/mute/rows.csv")" = 2 ] &&
-    grep -q ',fakemute,.*,step_time,.*,skipped,worker 0: .*kept no value' "$scratch/mute/rows.csv" ||
+    grep -q ',fakemute,.*,status,.*,skipped,worker 0: .*kept no value' "$scratch/mute/rows.csv" ||
     fail "not one skipped row of a scan without values: $(cat "$scratch/mute/rows.csv")"
 expect 0 . "$CONTEND_FAKE" bench fake --background fakemute --rounds 1 --time 0.1 --no-plots \
     --out "$scratch/behind"

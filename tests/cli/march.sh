@@ -13,8 +13,8 @@ march() {
 
 # steps DIR PLACEMENT RANK: measured steps of a rank, median over rounds.
 steps() {
-    awk -F, -v p="$2" -v r="rank=$3;slots=3" '$3 == p && $4 == 3 && index($6, r) && $8 == "steps" { print $13 }' \
-        "$scratch/$1/rows.csv"
+    columns "$scratch/$1/rows.csv" placement workers metric params median |
+        sed -n "s/^$2,3,steps,.*slots=3.*;rank=$3,//p"
 }
 
 begin=$SECONDS

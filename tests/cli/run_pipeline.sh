@@ -42,9 +42,7 @@ for _ in 1 2 3 4 5 6; do
     [ "$quiet_runs" -lt 3 ] || break
 done
 for placement in none sized same partition; do
-    status=$(awk -F, -v p=$placement '$3 == p && $9 == "" { next } $3 == p && $5 == "pipeline" \
-        && $7 == "sim" { print; exit }' "$out/rows.csv")
-    [ -n "$status" ] || { head -n 20 "$out/rows.csv"; fail "no sim row for $placement"; }
+    columns "$out/rows.csv" placement bench device | grep -qx "$placement,pipeline,sim" || { head -n 20 "$out/rows.csv"; fail "no sim row for $placement"; }
     value=$(cell "$out/rows.csv" "$placement" 2 step_time status)
     case $value in ok | noisy) ;; *) fail "$placement: status $value" ;; esac
 done

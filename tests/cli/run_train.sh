@@ -30,12 +30,13 @@ judge() {
     efficiency=$(cell "$1/rows.csv" "$3" 2 efficiency median)
     awk -v e="$efficiency" 'BEGIN { exit !(e > 0 && e < 2) }' || fail "$3: efficiency '$efficiency'"
     # Medians of parts need not add up to 1; the least and the most of two rounds enclose it.
-    shares=$(awk -F, -v p="$3" -v d="$2" '$3 == p && $7 == d && $8 == "waited_for_share" {
-        low += $18; high += $19; n++ } END { print n, low, high }' "$1/rows.csv")
+    shares=$(columns "$1/rows.csv" placement device metric min max |
+        awk -F, -v arm="$3,$2,waited_for_share," 'index($0, arm) == 1 {
+            low += $4; high += $5; n++ } END { print n, low, high }')
     awk -v s="$shares" 'BEGIN { split(s, at, " ")
         exit !(at[1] == 2 && at[2] <= 1.000001 && at[3] >= 0.999999) }' ||
         fail "$3: ranks, least and most of their shares: $shares"
-    awk -F, -v p="$3" '$3 == p && $4 == 1 && $8 ~ /^wait/ { exit 1 }' "$1/rows.csv" ||
+    ! columns "$1/rows.csv" placement workers metric | grep -q "^$3,1,wait" ||
         fail "$3: one worker alone waited for somebody"
 }
 

@@ -12,13 +12,13 @@ team() {
 }
 
 team ok 0
-rows=$(awk -F, 'NR > 1 { sub(/.*ranks=/, "ranks=", $6)
-                         print $3 "," $4 "," $6 "," $8 "," $11 "," $13 }' "$scratch/ok/rows.csv")
-[ "$rows" = "none,3,ranks=3;slots=3;background=fake:3,rank_sum,2,4
-none,3,ranks=3;slots=3;background=fake:3,retention,2,1
-none,3,ranks=3;slots=3;background=none,rank_sum,2,4
-sized,3,ranks=3;slots=3;background=fake:3,rank_sum,2,4
-sized,3,ranks=3;slots=3;background=fake:3,retention,2,1" ] || fail "rows of a team: $rows"
+rows=$(columns "$scratch/ok/rows.csv" placement workers params metric rounds median |
+    sed 's/[^,]*slots=/slots=/')
+[ "$rows" = "none,3,slots=3;background=fake:3;ranks=3,rank_sum,2,4
+none,3,slots=3;background=fake:3;ranks=3,retention,2,1
+none,3,slots=3;background=none;ranks=3,rank_sum,2,4
+sized,3,slots=3;background=fake:3;ranks=3,rank_sum,2,4
+sized,3,slots=3;background=fake:3;ranks=3,retention,2,1" ] || fail "rows of a team: $rows"
 
 # What the workers have loaded, each and in all.
 grep -q '"nccl": "0.0.0-fake"' "$scratch/ok/run.json" || fail "environment.nccl is not in run.json"

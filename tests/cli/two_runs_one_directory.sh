@@ -24,7 +24,7 @@ kill -TERM "$first"
 wait "$first"
 jq -e '.status == "interrupted" and .rounds_done > 0' "$out/run.json" > /dev/null ||
     fail "the first run was disturbed: $(jq '.status, .rounds_done' "$out/run.json")"
-[ "$(ls -A "$out" | tr '\n' ' ')" = 'rows.csv run.json samples.csv ' ] ||
+[ "$(ls -A "$out" | tr '\n' ' ')" = 'rounds.csv rows.csv run.json samples.csv ' ] ||
     fail "a run that has ended leaves more than its results: $(ls -A "$out")"
 
 # A run that was killed holds nothing.
@@ -34,7 +34,7 @@ kill -9 "$first"
 wait "$first" 2> /dev/null
 expect 0 'replacing the earlier run' "${run[@]}" --rounds 1 --out "$out"
 jq -e '.status == "complete"' "$out/run.json" > /dev/null || fail "not complete after a killed one"
-[ "$(ls -A "$out" | tr '\n' ' ')" = 'rows.csv run.json samples.csv ' ] ||
+[ "$(ls -A "$out" | tr '\n' ' ')" = 'plots rounds.csv rows.csv run.json samples.csv summary.txt ' ] ||
     fail "a killed run's files are left: $(ls -A "$out")"
 
 # Without --out each run has a directory of its own, in whichever second they start.

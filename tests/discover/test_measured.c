@@ -35,6 +35,8 @@ static void lab_open(struct lab *lab, const char *reported)
     memset(lab, 0, sizeof(*lab));
     const struct topo_options options = {.xml = reported};
     assert_int_equal(topo_load(&options, &lab->topo, &lab->err), 0);
+    for (unsigned s = 0; s < SCANS_MAX; s++)
+        assert_int_equal(measured_scan_init(&lab->scans[s], &lab->topo, &lab->err), 0);
     lab->input = (struct measured_input){.reported = &lab->topo, .scans = lab->scans};
 }
 
@@ -56,7 +58,6 @@ static void lab_scan(struct lab *lab, unsigned n, unsigned scan,
             uint64_t random = mix64(a * 1000003ull + b * 1009 + scan);
             double up = (double)(random & 1023) / 1024, sway = (double)(random >> 54) / 1024;
             put(lab, scan, "pair_latency", a, b, t.latency_ns * (1 + 0.1 * up));
-            put(lab, scan, "pair_latency_min", a, b, t.latency_ns);
             put(lab, scan, "pair_slowdown", a, b, t.slowdown * (0.97 + 0.06 * sway));
         }
     lab->input.nscans = scan + 1;
@@ -446,6 +447,26 @@ static void test_measured_pairs_without_values_are_not_against(void **state)
     lab_close(&lab);
 }
 
+/* The first and the last CPU were not there to be measured. */
+static void test_measured_some_cpus_only(void **state)
+{
+    (void)state;
+    struct lab lab;
+    lab_open(&lab, "package:1 core:8 pu:1");
+    for (unsigned a = 1; a < 7; a++)
+        for (unsigned b = a + 1; b < 7; b++)
+            put(&lab, 0, "pair_latency", a, b, bare_smt2(a, b, 0).latency_ns);
+    lab.input.nscans = 1;
+    lab_find(&lab);
+    assert_int_equal(lab.measured.ncpus, 6);
+    assert_int_equal(lab.measured.cpus[0].os_cpu, 1);
+    assert_int_equal(lab.measured.sibling_pairs, 2);
+    assert_says(finding(&lab, "smt_siblings", 4, 5), "40 ns against a median of 10");
+    assert_int_equal(measured_apply(&lab.measured, &lab.topo, &lab.err), 0);
+    assert_int_equal(lab.topo.ncores, 6);
+    lab_close(&lab);
+}
+
 static void test_measured_caches_felt(void **state)
 {
     (void)state;
@@ -477,8 +498,8 @@ static void test_measured_refuses_nothing_and_strangers(void **state)
     assert_int_equal(measured_find(&lab.input, &lab.measured, &lab.err), -EINVAL);
     assert_string_equal(lab.err.msg, "no pair of CPUs was measured");
     measured_free(&lab.measured);
-    put(&lab, 0, "pair_latency", 1, 7, 5);
-    assert_int_equal(measured_find(&lab.input, &lab.measured, &lab.err), -EINVAL);
+    assert_int_equal(measured_scan_put(&lab.scans[0], "pair_latency", "a=1;b=7", 5, &lab.err),
+                     -EINVAL);
     assert_string_equal(lab.err.msg, "CPU 7 was measured, but is not in the topology");
     lab_close(&lab);
 }
@@ -500,6 +521,7 @@ int main(void)
         cmocka_unit_test(test_measured_two_cpus_may_be_siblings),
         cmocka_unit_test(test_measured_reported_siblings_that_are_none),
         cmocka_unit_test(test_measured_pairs_without_values_are_not_against),
+        cmocka_unit_test(test_measured_some_cpus_only),
         cmocka_unit_test(test_measured_caches_felt),
         cmocka_unit_test(test_measured_refuses_nothing_and_strangers),
     };

@@ -227,6 +227,7 @@ static void test_job_names_the_lost_rank(void **state)
     struct rank *ranks = run_ranks(second_is_dead);
     assert_int_equal(ranks[0].rc, -EIO);
     assert_string_equal(ranks[0].err.msg, "rank 1 (host a) does not answer");
+    assert_int_equal(ranks[0].job.end, JOB_LOST);
     assert_int_equal(ranks[2].rc, -EIO);
     assert_string_equal(ranks[2].err.msg, "rank 0 (host a) does not answer");
     int rc = job_gather(&ranks[0].job, &rc, ranks[0].text, 4, &ranks[0].err);

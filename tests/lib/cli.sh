@@ -31,6 +31,16 @@ cell() {
     ' "$1"
 }
 
+# columns FILE NAME...: these columns of all its lines, the header left out; no quoted commas before
+# them.
+columns() {
+    local file=$1
+    shift
+    awk -F, -v names="$*" '
+        NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; n = split(names, name, " "); next }
+        { for (i = 1; i <= n; i++) printf "%s%s", $at[name[i]], i < n ? "," : "\n" }' "$file"
+}
+
 # wait_for SECONDS COMMAND...: until it succeeds.
 wait_for() {
     local tries=$(($1 * 10))

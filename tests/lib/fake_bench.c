@@ -103,7 +103,7 @@ static int fake_setup_nothing(struct bench_ctx *ctx)
     return 0;
 }
 
-static int fake_run(struct bench_ctx *ctx, uint64_t iters, struct sample *sample)
+static int fake_step(struct bench_ctx *ctx, uint64_t iters, struct sample *sample)
 {
     const struct fake_params *params = ctx->params;
     visit_mark(ctx->visits);
@@ -145,16 +145,14 @@ static const struct bench fake = {
     .params_size = sizeof(struct fake_params),
     .probe = fake_probe,
     .setup = fake_setup,
-    .run = fake_run,
+    .step = fake_step,
     .check = fake_check,
     .teardown = fake_teardown,
 };
 
 /* Emits, for a = 0 to 2, the square of a, and how many CPUs it was told of. */
-static int fake_scan_run(struct bench_ctx *ctx, uint64_t iters, struct sample *sample)
+static int fake_scan_run(struct bench_ctx *ctx)
 {
-    (void)iters;
-    (void)sample;
     int rc = bench_emit(ctx, 1, ctx->machine->ncpus, "%s", "");
     for (int a = 0; a < 3 && !rc; a++)
         rc = bench_emit(ctx, 0, a * a, "a=%d", a);
@@ -167,37 +165,29 @@ static const struct bench_metric fake_metrics[] = {
 static const struct bench fake_scan = {
     .name = "fakescan",
     .summary = "emits values as a scan does",
-    .ops_unit = "scans",
     .metrics = fake_metrics,
-    .scan = true,
     .setup = fake_setup_nothing,
-    .run = fake_scan_run,
+    .scan = fake_scan_run,
 };
 
 /* Goes to its end and keeps nothing of what it saw. */
-static int fake_mute_run(struct bench_ctx *ctx, uint64_t iters, struct sample *sample)
+static int fake_mute_run(struct bench_ctx *ctx)
 {
     (void)ctx;
-    (void)iters;
-    (void)sample;
     return 0;
 }
 
 static const struct bench fake_mute = {
     .name = "fakemute",
     .summary = "a scan that emits nothing",
-    .ops_unit = "scans",
     .metrics = fake_metrics,
-    .scan = true,
     .setup = fake_setup_nothing,
-    .run = fake_mute_run,
+    .scan = fake_mute_run,
 };
 
 /* Ranks that meet a hundred times; a bad one dies on the way, and the others wait for it. */
-static int fake_team_run(struct bench_ctx *ctx, uint64_t iters, struct sample *sample)
+static int fake_team_run(struct bench_ctx *ctx)
 {
-    (void)iters;
-    (void)sample;
     unsigned ranks[64] = {0}, sum = 0;
     double budgets_s[64] = {0};
     int rc = peers_gather(ctx->peers, &ctx->budget_s, budgets_s, sizeof(double), ctx->err);
@@ -226,25 +216,21 @@ static const struct bench_metric fake_team_metrics[] = {{"rank_sum", "count", "l
 static const struct bench fake_team = {
     .name = "faketeam",
     .summary = "ranks that wait for each other",
-    .ops_unit = "meetings",
     .opts = fake_opts,
     .params_size = sizeof(struct fake_params),
     .metrics = fake_team_metrics,
-    .scan = true,
     .together = true,
     .retained = "rank_sum",
     .setup = fake_setup,
-    .run = fake_team_run,
+    .scan = fake_team_run,
     .check = fake_check,
     .teardown = fake_teardown,
 };
 
 /* Copies to four GPUs, of which the third is slow, as is what goes from the first to the second. */
-static int fake_copies_run(struct bench_ctx *ctx, uint64_t iters, struct sample *sample)
+static int fake_copies_run(struct bench_ctx *ctx)
 {
     int rc = 0;
-    (void)iters;
-    (void)sample;
     for (int gpu = 0; gpu < 4 && !rc; gpu++)
         rc = bench_emit(ctx, 0, gpu == 2 ? 14.1 : 56.8 + 0.1 * gpu,
                         "dir=h2d;gpu=%d;mem=pinned;via=ce", gpu);
@@ -261,17 +247,15 @@ static const struct bench_metric fake_copies_metrics[] = {{"copy_bandwidth", "GB
 static const struct bench fake_copies = {
     .name = "fakecopies",
     .summary = "emits what GPUs would that are not alike",
-    .ops_unit = "scans",
     .metrics = fake_copies_metrics,
-    .scan = true,
     .setup = fake_setup_nothing,
-    .run = fake_copies_run,
+    .scan = fake_copies_run,
 };
 
 static uint64_t fake_march_steps;
 
 /* Ranks that meet in every step; each emits how many of those counted, worker 0 for all. */
-static int fake_march_run(struct bench_ctx *ctx, uint64_t iters, struct sample *sample)
+static int fake_march_step(struct bench_ctx *ctx, uint64_t iters, struct sample *sample)
 {
     const struct fake_params *params = ctx->params;
     int rc = 0;
@@ -306,7 +290,7 @@ static const struct bench fake_march = {
     .metrics = fake_march_metrics,
     .together = true,
     .setup = fake_setup_nothing,
-    .run = fake_march_run,
+    .step = fake_march_step,
     .check = fake_march_check,
 };
 

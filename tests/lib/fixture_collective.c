@@ -241,7 +241,7 @@ static void run_process(struct fake_outcome *outcome, struct peers *peers)
         return;
     outcome->setup = collective_setup_with(&ctx, &fake_ops);
     if (!outcome->setup)
-        outcome->run = bench->run(&ctx, 1, &outcome->sample);
+        outcome->run = bench->scan(&ctx);
     if (!outcome->run)
         outcome->check = bench->check(&ctx);
     bench->teardown(&ctx);

@@ -26,7 +26,6 @@ struct fake_world {
     struct fake_outcome {
         int probe, setup, run, check;
         struct err err;
-        struct sample sample;
         struct value_log *values;
         uint64_t iters[FAKE_RUNS]; /* of every run call */
         unsigned nruns, ntimed, nchecks;

@@ -25,6 +25,12 @@ const struct bench fixture_bench = {
     .params_size = sizeof(struct fixture_params),
 };
 
+int fixture_no_scan(struct bench_ctx *ctx)
+{
+    (void)ctx;
+    return 0;
+}
+
 static const struct fixture_params fixture_params = {.rows = 64, .cols = 8};
 
 bool fixture_near(double a, double b, double relative)

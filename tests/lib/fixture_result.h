@@ -12,6 +12,9 @@ enum { FIXTURE_CPUS = 8, FIXTURE_OPS = 100, FIXTURE_STEPS_MAX = 64 };
 /* Parameters rows=64 and cols=8; 100 "items" a step. It cannot run. */
 extern const struct bench fixture_bench;
 
+/* For benchmarks that are scans and whose values are made by hand: it emits none. */
+int fixture_no_scan(struct bench_ctx *ctx);
+
 /* Near enough for a handful of floating-point operations; NaN is near nothing. */
 #define assert_near(a, b) assert_true(fixture_near((a), (b), 1e-9))
 bool fixture_near(double a, double b, double relative);

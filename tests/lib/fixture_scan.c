@@ -32,7 +32,7 @@ static void open_scan(struct scan *scan, const struct bench *bench,
 {
     memset(scan, 0, sizeof(*scan));
     scan->bench = bench;
-    assert_true(bench->scan);
+    assert_non_null(bench->scan);
     assert_true(bench->params_size <= sizeof(scan->params));
     if (bench->opts)
         opts_set_defaults(bench->opts, scan->params);
@@ -66,11 +66,10 @@ void scan_run(struct scan *scan, const struct bench *bench, const struct bench_m
     scan->ctx.budget_s = budget_s;
     if (bench->setup(&scan->ctx))
         fail_msg("setup: %s", scan->err.msg);
-    if (bench->run(&scan->ctx, 1, &scan->sample))
-        fail_msg("run: %s", scan->err.msg);
+    if (bench->scan(&scan->ctx))
+        fail_msg("scan: %s", scan->err.msg);
     if (bench->check(&scan->ctx))
         fail_msg("check: %s", scan->err.msg);
-    assert_int_equal(scan->sample.iters, 1);
     assert_int_equal(sched_getaffinity(0, sizeof(after), &after), 0);
     assert_true(CPU_EQUAL(&before, &after));
 }

@@ -8,7 +8,6 @@ struct scan {
     _Alignas(16) char params[BENCH_PARAMS_MAX];
     struct bench_ctx ctx;
     struct err err;
-    struct sample sample;
     const struct bench *bench;
 };
 
@@ -16,7 +15,7 @@ struct scan {
 void scan_machine_init(struct bench_machine *machine);
 
 /*
- * Probe, setup, run and check; a failure of any fails the test. `pairs` as `-p` gives them, ends
+ * Probe, setup, scan and check; a failure of any fails the test. `pairs` as `-p` gives them, ends
  * with NULL. The values stay readable until the next scan; scan_end tears down.
  */
 void scan_run(struct scan *scan, const struct bench *bench, const struct bench_machine *machine,

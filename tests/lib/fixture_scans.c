@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "tests/lib/fixture_plots.h"
+#include "tests/lib/fixture_result.h"
 
 const struct fixture_scan_machine fixture_vm = {
     .cpus = 64, .siblings = 32, .nodes = 1, .rounds = 3};
@@ -268,39 +269,39 @@ static const struct scan {
     const void *params;
     void (*emit)(struct emitter *to);
 } scans[] = {
-    {{.name = "mem_bandwidth", .scan = true,
+    {{.name = "mem_bandwidth", .scan = fixture_no_scan,
       .metrics = METRICS({"bandwidth", "GB/s", "higher"}, {"bandwidth_best", "GB/s", "higher"},
                          {"array_bytes", "B", "none"}, {"array_per_cache", "ratio", "none"},
                          {"page_share", "ratio", "higher"})}, NULL, emit_bandwidth},
-    {{.name = "mem_latency", .scan = true,
+    {{.name = "mem_latency", .scan = fixture_no_scan,
       .metrics = METRICS({"latency", "ns", "lower"}, {"tlb_cost", "ns", "lower"},
                          {"cache_size", "B", "none"}, {"cache_size_reported", "B", "none"},
                          {"page_share", "ratio", "higher"})}, NULL, emit_latency},
-    {{.name = "loaded_latency", .scan = true, .opts = loaded_opts,
+    {{.name = "loaded_latency", .scan = fixture_no_scan, .opts = loaded_opts,
       .metrics = METRICS({"loaded_latency", "ns", "lower"}, {"loaded_bandwidth", "GB/s", "higher"},
                          {"knee_bandwidth", "GB/s", "higher"}, {"retention", "ratio", "higher"},
                          {"set_bytes", "B", "none"})}, loaded_params[0], emit_loaded},
-    {{.name = "loaded_latency", .scan = true}, loaded_params[1], emit_loaded},
-    {{.name = "numa_matrix", .scan = true,
+    {{.name = "loaded_latency", .scan = fixture_no_scan}, loaded_params[1], emit_loaded},
+    {{.name = "numa_matrix", .scan = fixture_no_scan,
       .metrics = METRICS({"node_bandwidth", "GB/s", "higher"}, {"node_latency", "ns", "lower"},
                          {"pages_on_node", "ratio", "higher"})}, NULL, emit_numa},
-    {{.name = "core_to_core", .scan = true,
+    {{.name = "core_to_core", .scan = fixture_no_scan,
       .metrics = METRICS({"pair_latency", "ns", "lower"}, {"pair_latency_min", "ns", "lower"},
                          {"parallel_disturbance", "ratio", "none"})}, NULL, emit_pairs},
-    {{.name = "smt_pairs", .scan = true,
+    {{.name = "smt_pairs", .scan = fixture_no_scan,
       .metrics = METRICS({"pair_slowdown", "ratio", "lower"})}, NULL, emit_smt},
-    {{.name = "false_sharing", .scan = true,
+    {{.name = "false_sharing", .scan = fixture_no_scan,
       .metrics = METRICS({"write_rate", "Mops/s", "higher"},
                          {"slowdown_vs_padded", "ratio", "lower"})}, NULL, emit_sharing},
-    {{.name = "cache_thrash", .scan = true,
+    {{.name = "cache_thrash", .scan = fixture_no_scan,
       .metrics = METRICS({"victim_time", "s", "lower"}, {"victim_slowdown", "ratio", "lower"},
                          {"victim_bytes", "bytes", "none"}, {"aggressor_bytes", "bytes", "none"})},
      NULL, emit_thrash},
-    {{.name = "gpu_copy", .scan = true,
+    {{.name = "gpu_copy", .scan = fixture_no_scan,
       .metrics = METRICS({"copy_bandwidth", "GB/s", "higher"}, {"copy_shared", "ratio", "higher"},
                          {"copy_latency", "us", "lower"}, {"peer_access", "count", "none"},
                          {"copy_size", "B", "none"})}, NULL, emit_copies},
-    {{.name = "collective", .scan = true, .needs = NEED_COLLECTIVE,
+    {{.name = "collective", .scan = fixture_no_scan, .needs = NEED_COLLECTIVE,
       .metrics = METRICS({"collective_latency", "us", "lower"},
                          {"collective_busbw", "GB/s", "higher"})}, NULL, emit_collective},
 };

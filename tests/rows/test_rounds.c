@@ -55,19 +55,20 @@ static void test_rounds_round_by_hand(void **state)
     assert_near(values->throughput, 300 / 0.040 + 200 / 0.040);
     assert_near(values->step_time, 0.015); /* 10 of 10 10 20, and 20 of 20 20 */
     double mean = (0.040 / 3 + 0.020) / 2; /* mean of the workers' means */
-    assert_near(values->step_time_mean, mean);
-    assert_near(values->oncpu, 0.5 * mean);
-    assert_near(values->runqueue, 0.3 * mean);
-    assert_near(values->blocked, 0.2 * mean);
-    assert_near(values->oncpu + values->runqueue + values->blocked, values->step_time_mean);
-    assert_near(values->voluntary_switches, 2);
-    assert_near(values->involuntary_switches, 4);
-    assert_near(values->migrations, 1);
-    assert_near(values->minor_faults, 8);
-    assert_near(values->instructions, 4000); /* 4 threads a slice of 8 CPUs */
+    assert_near(values->usage.wall_s, mean);
+    assert_near(values->usage.oncpu_s, 0.5 * mean);
+    assert_near(values->usage.runqueue_s, 0.3 * mean);
+    assert_near(values->usage.blocked_s, 0.2 * mean);
+    assert_near(values->usage.oncpu_s + values->usage.runqueue_s + values->usage.blocked_s,
+                values->usage.wall_s);
+    assert_near(values->usage.voluntary_switches, 2);
+    assert_near(values->usage.involuntary_switches, 4);
+    assert_near(values->usage.migrations, 1);
+    assert_near(values->usage.minor_faults, 8);
+    assert_near(values->usage.instructions, 4000); /* 4 threads a slice of 8 CPUs */
     assert_near(values->thread_instructions, 1000);
-    assert_true(isnan(values->cache_misses));
-    assert_near(values->cpus_visited, 3);
+    assert_true(isnan(values->usage.cache_misses));
+    assert_near(values->usage.cpus_visited, 3);
     assert_near(values->gpu_busy, 0.25);
     assert_near(values->steal, 0.01);
     assert_true(isnan(values->gpu_clock_mhz));
@@ -86,7 +87,7 @@ static void test_rounds_divides_batches_by_iters(void **state)
         round->workers[0].samples[i].iters = 4;
     const struct round_fields *values = &summarise(f, arm)->fields[0];
     assert_near(values->step_time, 0.010);
-    assert_near(values->step_time_mean, 0.010); /* 80 ms of wall time, 8 steps */
+    assert_near(values->usage.wall_s, 0.010); /* 80 ms of wall time, 8 steps */
     assert_near(values->throughput, 200 / 0.080);
 }
 
@@ -100,7 +101,7 @@ static void test_rounds_ignores_background(void **state)
     fixture_set_steps(&round->workers[1], (double[]){500}, 1);
     const struct arm_rounds *got = summarise(f, arm);
     assert_near(got->fields[0].throughput, 100 / 0.010);
-    assert_near(got->fields[0].step_time_mean, 0.010);
+    assert_near(got->fields[0].usage.wall_s, 0.010);
     assert_int_equal(got->nsteps, 2);
 }
 
@@ -150,7 +151,7 @@ static void test_rounds_without_a_workers_steps(void **state)
     const struct round_fields *values = &summarise(f, arm)->fields[0];
     /* Half a sum would look like a slow arm, not like a broken one. */
     assert_true(isnan(values->throughput));
-    assert_true(isnan(values->oncpu));
+    assert_true(isnan(values->usage.oncpu_s));
     assert_near(values->step_time, 0.010);
 }
 

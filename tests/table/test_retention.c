@@ -26,9 +26,8 @@ static const struct bench_metric team_metrics[] = {
 
 static const struct bench team = {
     .name = "team",
-    .ops_unit = "ops",
     .metrics = team_metrics,
-    .scan = true,
+    .scan = fixture_no_scan,
     .together = true,
     .retained = "wait",
 };
