@@ -9,11 +9,11 @@
 
 #ifdef CONTEND_HAVE_CUDA
 
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "bench/gpu/gpu.h"
 #include "harness/sys/clock.h"
+#include "harness/sys/proc.h"
 #include "kernels/collective/gpu_collective.h"
 #include "kernels/collective/nccl_api.h"
 
@@ -52,22 +52,12 @@ struct seat {
     char boot_id[40], pci_bdf[PCI_BDF_MAX];
 };
 
-static void read_boot_id(char id[static 40])
-{
-    FILE *file = fopen("/proc/sys/kernel/random/boot_id", "re");
-    if (!file)
-        return;
-    if (!fgets(id, 40, file))
-        id[0] = '\0';
-    (void)fclose(file);
-}
-
 /* NCCL itself fails on shared GPUs, in words that do not say which. */
 static int check_seats(struct bench_ctx *ctx)
 {
     unsigned size = ctx->peers->size;
     struct seat mine = {.boot_id = "", .pci_bdf = ""}, *all = calloc(size, sizeof(*all));
-    read_boot_id(mine.boot_id);
+    (void)proc_read_text("", "/proc/sys/kernel/random/boot_id", mine.boot_id, sizeof(mine.boot_id));
     memcpy(mine.pci_bdf, ctx->pci_bdf, sizeof(mine.pci_bdf));
     if (!all)
         return err_set(ctx->err, -ENOMEM, "cannot allocate a list of %u ranks", size);

@@ -2,7 +2,7 @@
 
 #include <math.h>
 
-#include "bench/common/memory.h"
+#include "harness/base/stats.h"
 
 size_t collective_range_count(const struct collective_range *range)
 {
@@ -49,8 +49,9 @@ struct collective_spread collective_spread_of(const struct collective_time *time
         for (unsigned rank = 0; rank < ranks; rank++)
             scratch[i] = fmax(scratch[i], (double)times[(size_t)rank * iters + i].period_us);
     }
-    return (struct collective_spread){.p50_us = memory_median(scratch, iters), /* and sorts */
-                                      .p99_us = memory_percentile(scratch, iters, 99),
+    double median_us = stats_sort_median(scratch, iters); /* and sorts */
+    return (struct collective_spread){.p50_us = median_us,
+                                      .p99_us = stats_nearest_rank(scratch, iters, 99),
                                       .max_us = scratch[iters - 1]};
 }
 

@@ -55,25 +55,18 @@ int busy_team_open(struct busy_team *busy, const struct bench_ctx *ctx)
     return team_start_all(&state->team, ctx);
 }
 
-static uint64_t own_cpu_ns(void)
-{
-    struct timespec now = {0};
-    (void)clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
-
 static void compute(void *arg, unsigned rank, unsigned n)
 {
     (void)n;
     struct busy_team_state *state = arg;
     struct busy_thread *self = &state->threads[rank];
-    uint64_t cpu_ns = own_cpu_ns(), on_ns = clock_now_ns();
+    uint64_t cpu_ns = clock_thread_cpu_ns(), on_ns = clock_now_ns();
     do {
         busy_run(self->chains, BURST);
         self->steps += BURST;
         atomic_store_explicit(&self->generation, state->generation, memory_order_relaxed);
     } while (!atomic_load_explicit(&state->stop, memory_order_relaxed));
-    self->cpu_ns += own_cpu_ns() - cpu_ns;
+    self->cpu_ns += clock_thread_cpu_ns() - cpu_ns;
     self->on_ns += clock_now_ns() - on_ns;
 }
 

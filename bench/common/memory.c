@@ -10,6 +10,7 @@
 #include <sys/mman.h>
 
 #include "harness/base/units.h"
+#include "harness/sys/proc.h"
 
 #ifndef MAP_HUGE_2MB
 #define MAP_HUGE_2MB (21 << 26)
@@ -130,116 +131,17 @@ int memory_check_pages(enum memory_pages pages, struct err *err)
     return 0;
 }
 
-/* First number in a file; "max", or no such file: UINT64_MAX. */
-static uint64_t read_number(const char *folder, const char *name)
-{
-    char path[4096];
-    uint64_t value;
-    if ((size_t)snprintf(path, sizeof(path), "%s/%s", folder, name) >= sizeof(path))
-        return UINT64_MAX;
-    FILE *file = fopen(path, "re");
-    if (!file)
-        return UINT64_MAX;
-    if (fscanf(file, "%" SCNu64, &value) != 1)
-        value = UINT64_MAX;
-    (void)fclose(file);
-    return value;
-}
-
-/* Of a "name value" file such as memory.stat; 0 where there is none. */
-static uint64_t read_field(const char *folder, const char *name, const char *field)
-{
-    char path[4096], line[256];
-    uint64_t value = 0, got;
-    if ((size_t)snprintf(path, sizeof(path), "%s/%s", folder, name) >= sizeof(path))
-        return 0;
-    FILE *file = fopen(path, "re");
-    if (!file)
-        return 0;
-    while (fgets(line, sizeof(line), file)) {
-        char key[64];
-        if (sscanf(line, "%63s %" SCNu64, key, &got) == 2 && strcmp(key, field) == 0)
-            value = got;
-    }
-    (void)fclose(file);
-    return value;
-}
-
-/* Where a version of cgroups keeps its figures. */
-struct cgroup_files {
-    const char *limit, *usage, *cache_field;
-};
-
-static uint64_t group_available(const char *folder, const struct cgroup_files *files)
-{
-    uint64_t limit = read_number(folder, files->limit);
-    uint64_t used = read_number(folder, files->usage);
-    if (limit == UINT64_MAX || used == UINT64_MAX)
-        return UINT64_MAX;
-    /* Inactive file pages count as used, but go first. */
-    uint64_t cache = read_field(folder, "memory.stat", files->cache_field);
-    used = used > cache ? used - cache : 0;
-    return limit > used ? limit - used : 0;
-}
-
-/* The least of a group and all above it, up to `top`. */
-static uint64_t chain_available(const char *top, const char *group,
-                                const struct cgroup_files *files)
-{
-    char folder[3072];
-    uint64_t least = UINT64_MAX;
-    size_t root = strlen(top);
-    if ((size_t)snprintf(folder, sizeof(folder), "%s%s", top, group) >= sizeof(folder))
-        return UINT64_MAX;
-    for (;;) {
-        uint64_t here = group_available(folder, files);
-        least = here < least ? here : least;
-        char *slash = strrchr(folder, '/');
-        if (!slash || (size_t)(slash - folder) < root)
-            return least;
-        *slash = '\0';
-    }
-}
-
-uint64_t memory_cgroup_available_bytes(const char *groups, const char *mount)
-{
-    static const struct cgroup_files v1 = {"memory.limit_in_bytes", "memory.usage_in_bytes",
-                                           "total_inactive_file"};
-    static const struct cgroup_files v2 = {"memory.max", "memory.current", "inactive_file"};
-    uint64_t least = UINT64_MAX;
-    char controllers[256], path[2048], top[512];
-    for (const char *line = groups; line && *line; line = strchr(line, '\n')) {
-        line += *line == '\n';
-        uint64_t here = UINT64_MAX;
-        if (sscanf(line, "0::%2047[^\n]", path) == 1) {
-            here = chain_available(mount, path, &v2);
-        } else if (sscanf(line, "%*d:%255[^:\n]:%2047[^\n]", controllers, path) == 2 &&
-                   strcmp(controllers, "memory") == 0) {
-            (void)snprintf(top, sizeof(top), "%s/memory", mount);
-            here = chain_available(top, path, &v1);
-        }
-        least = here < least ? here : least;
-    }
-    return least;
-}
-
 uint64_t memory_available_bytes(void)
 {
-    char text[4096] = "", line[256];
+    struct cgroup_limits cgroup;
+    char text[32];
     uint64_t available = UINT64_MAX;
-    FILE *file = fopen("/proc/meminfo", "re");
-    while (file && fgets(line, sizeof(line), file))
-        if (kilobytes(line, "MemAvailable"))
-            available = kilobytes(line, "MemAvailable") * 1024;
-    if (file)
-        (void)fclose(file);
-    file = fopen("/proc/self/cgroup", "re");
-    if (file) {
-        text[fread(text, 1, sizeof(text) - 1, file)] = '\0';
-        (void)fclose(file);
-    }
-    uint64_t groups = memory_cgroup_available_bytes(text, "/sys/fs/cgroup");
-    return groups < available ? groups : available;
+    if (proc_read_field("", "/proc/meminfo", "MemAvailable", ':', text, sizeof(text)))
+        available = strtoull(text, NULL, 10) * 1024;
+    cgroup_read("", &cgroup);
+    return cgroup.memory_available_bytes < (double)available
+               ? (uint64_t)cgroup.memory_available_bytes
+               : available;
 }
 
 int memory_check_fits(uint64_t bytes, const char *what, struct err *err)
@@ -284,22 +186,4 @@ uint64_t memory_llc_bytes(const struct bench_machine *machine)
 size_t memory_round_down(uint64_t bytes, size_t multiple)
 {
     return (size_t)(bytes & ~(uint64_t)(multiple - 1));
-}
-
-static int compare_doubles(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-double memory_median(double *values, size_t n)
-{
-    qsort(values, n, sizeof(*values), compare_doubles);
-    return n % 2 ? values[n / 2] : (values[n / 2 - 1] + values[n / 2]) / 2;
-}
-
-double memory_percentile(const double *sorted, size_t n, unsigned percent)
-{
-    size_t rank = (n * percent + 99) / 100;
-    return sorted[rank ? rank - 1 : 0];
 }

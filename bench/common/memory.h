@@ -45,12 +45,6 @@ int memory_check_pages(enum memory_pages pages, struct err *err);
  */
 uint64_t memory_available_bytes(void);
 
-/*
- * The same of cgroups alone: `groups` is the text of /proc/self/cgroup, `mount` where their files
- * are ("/sys/fs/cgroup"). UINT64_MAX where nothing limits.
- */
-uint64_t memory_cgroup_available_bytes(const char *groups, const char *mount);
-
 /* -ENOTSUP and both figures where `bytes` are more than 9/10 of what can be taken. */
 int memory_check_fits(uint64_t bytes, const char *what, struct err *err);
 
@@ -59,11 +53,5 @@ uint64_t memory_llc_bytes(const struct bench_machine *machine);
 
 /* Rounds down to a multiple of a power of two. */
 size_t memory_round_down(uint64_t bytes, size_t multiple);
-
-/* Sorts `values` and returns the median; n >= 1. */
-double memory_median(double *values, size_t n);
-
-/* Of n >= 1 sorted values the smallest that `percent` of them are not above (nearest rank). */
-double memory_percentile(const double *sorted, size_t n, unsigned percent);
 
 #endif

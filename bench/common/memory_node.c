@@ -1,11 +1,13 @@
 #include "bench/common/memory_node.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <numaif.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+#include "harness/sys/proc.h"
 
 enum {
     NODE_MASK_BITS = 1024, /* more than any kernel's MAX_NUMNODES */
@@ -46,17 +48,11 @@ int memory_node_share(const struct memory_block *block, unsigned os_node, double
 
 uint64_t memory_node_free_bytes(unsigned os_node)
 {
-    char path[96], line[256];
-    uint64_t kilobytes = 0, got;
+    char path[96], name[32], text[32];
     (void)snprintf(path, sizeof(path), "/sys/devices/system/node/node%u/meminfo", os_node);
-    FILE *file = fopen(path, "re");
-    if (!file)
-        return 0;
-    while (fgets(line, sizeof(line), file))
-        if (sscanf(line, "Node %*u MemFree: %" SCNu64, &got) == 1)
-            kilobytes = got;
-    (void)fclose(file);
-    return kilobytes * 1024;
+    (void)snprintf(name, sizeof(name), "Node %u MemFree", os_node);
+    bool known = proc_read_field("", path, name, ':', text, sizeof(text));
+    return known ? strtoull(text, NULL, 10) * 1024 : 0;
 }
 
 int memory_node_try(unsigned os_node, struct err *err)

@@ -33,6 +33,7 @@
 #include "bench/copy/gpu_copy_plan.h"
 #include "bench/gpu/gpu.h"
 #include "bench/registry.h"
+#include "harness/base/stats.h"
 #include "harness/sys/clock.h"
 
 struct copy_params {
@@ -43,42 +44,16 @@ struct copy_params {
 static const char *const node_names[] = {"all", "home", NULL};
 
 static const struct opt copy_opts[] = {
-    {.name = "size",
-     .kind = OPT_SIZE,
-     .offset = offsetof(struct copy_params, size),
-     .def = "512M",
-     .min = 1 << 16,
-     .max = 1ull << 36,
-     .arg = "BYTES",
-     .help = "of a copy; less where memory is short, a quarter for pageable and write-combined"},
-    {.name = "dir",
-     .kind = OPT_CHOICE,
-     .offset = offsetof(struct copy_params, dir),
-     .def = "all",
-     .choices = copy_dir_names,
-     .arg = "DIR",
-     .help = "only copies to GPUs, from GPUs, both at once, or between GPUs"},
-    {.name = "mem",
-     .kind = OPT_CHOICE,
-     .offset = offsetof(struct copy_params, mem),
-     .def = "all",
-     .choices = copy_mem_names,
-     .arg = "MEM",
-     .help = "only host memory that is page-locked, pageable, or write-combined"},
-    {.name = "via",
-     .kind = OPT_CHOICE,
-     .offset = offsetof(struct copy_params, via),
-     .def = "all",
-     .choices = copy_via_names,
-     .arg = "VIA",
-     .help = "only by copy engine, or only by a kernel"},
-    {.name = "node",
-     .kind = OPT_CHOICE,
-     .offset = offsetof(struct copy_params, node),
-     .def = "all",
-     .choices = node_names,
-     .arg = "NODE",
-     .help = "host memory of every NUMA node, or of each GPU's own only"},
+    OPT_SIZE("size", copy_params, size, "512M", 1 << 16, 1ull << 36, "BYTES",
+             "of a copy; less where memory is short, a quarter for pageable and write-combined"),
+    OPT_CHOICE("dir", copy_params, dir, "all", copy_dir_names, "DIR",
+               "only copies to GPUs, from GPUs, both at once, or between GPUs"),
+    OPT_CHOICE("mem", copy_params, mem, "all", copy_mem_names, "MEM",
+               "only host memory that is page-locked, pageable, or write-combined"),
+    OPT_CHOICE("via", copy_params, via, "all", copy_via_names, "VIA",
+               "only by copy engine, or only by a kernel"),
+    OPT_CHOICE("node", copy_params, node, "all", node_names, "NODE",
+               "host memory of every NUMA node, or of each GPU's own only"),
     {.name = NULL},
 };
 
@@ -150,7 +125,7 @@ static int emit_gpu(struct copy_scan *scan, struct bench_ctx *ctx, unsigned gpu)
 {
     const struct copy_point *point = scan->job.point;
     char key[VALUE_KEY_MAX];
-    double gbps = memory_median(scan->job.gbps[gpu], scan->job.batches);
+    double gbps = stats_sort_median(scan->job.gbps[gpu], scan->job.batches);
     double *alone = &scan->alone[point->dir][gpu];
     int rc = bench_emit(ctx, COPY_BANDWIDTH, gbps, "%s", copy_key(&scan->shape, point, gpu, key));
     if (point->all && *alone > 0 && !rc)
@@ -189,11 +164,11 @@ static int measure_latency(struct copy_scan *scan, struct bench_ctx *ctx,
     int rc = run_on_home(scan, copy_job_latency, point->gpu, ctx->err);
     if (rc)
         return rc;
-    double median_ns = memory_median(job->ns, job->samples); /* and sorts */
+    double median_ns = stats_sort_median(job->ns, job->samples); /* and sorts */
     rc = bench_emit(ctx, COPY_LATENCY, median_ns * 1e-3, "dir=%s;gpu=%u;size=%zu;stat=p50", dir,
                     point->gpu, bytes);
     if (!rc)
-        rc = bench_emit(ctx, COPY_LATENCY, memory_percentile(job->ns, job->samples, 99) * 1e-3,
+        rc = bench_emit(ctx, COPY_LATENCY, stats_nearest_rank(job->ns, job->samples, 99) * 1e-3,
                         "dir=%s;gpu=%u;size=%zu;stat=p99", dir, point->gpu, bytes);
     return rc;
 }

@@ -34,6 +34,7 @@
 #include "bench/common/team.h"
 #include "bench/cpu/victim.h"
 #include "bench/registry.h"
+#include "harness/base/stats.h"
 #include "harness/sys/clock.h"
 #include "kernels/cpu/mix64.h"
 #include "kernels/cpu/walk.h"
@@ -64,28 +65,12 @@ struct cache_thrash_params {
 };
 
 static const struct opt cache_thrash_opts[] = {
-    {.name = "victim",
-     .kind = OPT_CHOICE,
-     .offset = offsetof(struct cache_thrash_params, victim),
-     .def = "l3",
-     .choices = victim_names,
-     .arg = "WHAT",
-     .help = "half of the L2, a share of the L3, or the preprocessing of pipeline"},
-    {.name = "aggressor",
-     .kind = OPT_CHOICE,
-     .offset = offsetof(struct cache_thrash_params, aggressor),
-     .def = "all",
-     .choices = aggressor_names,
-     .arg = "WHAT",
-     .help = "what aggressors do: stay in their L1, stream, or touch random lines"},
-    {.name = "aggressors",
-     .kind = OPT_INT,
-     .offset = offsetof(struct cache_thrash_params, aggressors),
-     .def = "8",
-     .min = 1,
-     .max = 4096,
-     .arg = "N",
-     .help = "at most so many aggressors at once"},
+    OPT_CHOICE("victim", cache_thrash_params, victim, "l3", victim_names, "WHAT",
+               "half of the L2, a share of the L3, or the preprocessing of pipeline"),
+    OPT_CHOICE("aggressor", cache_thrash_params, aggressor, "all", aggressor_names, "WHAT",
+               "what aggressors do: stay in their L1, stream, or touch random lines"),
+    OPT_INT("aggressors", cache_thrash_params, aggressors, "8", 1, 4096, "N",
+            "at most so many aggressors at once"),
     {.name = NULL},
 };
 
@@ -314,7 +299,7 @@ static double run_slice(struct cache_thrash *t, enum order order)
             t->chunk_ns[n++] = (double)(after_ns - now_ns);
         now_ns = after_ns;
     }
-    return memory_median(t->chunk_ns, n);
+    return stats_sort_median(t->chunk_ns, n);
 }
 
 static void suffer(struct cache_thrash *t)
@@ -350,8 +335,8 @@ static int emit_cell(struct bench_ctx *ctx, const struct cell *cell)
     const struct cache_thrash_params *params = ctx->params;
     struct cache_thrash *t = ctx->state;
     const double values[] = {
-        [METRIC_TIME] = memory_median(t->with_ns, t->pairs_done) * t->victim.chunks * 1e-9,
-        [METRIC_SLOWDOWN] = memory_median(t->ratio, t->pairs_done),
+        [METRIC_TIME] = stats_sort_median(t->with_ns, t->pairs_done) * t->victim.chunks * 1e-9,
+        [METRIC_SLOWDOWN] = stats_sort_median(t->ratio, t->pairs_done),
     };
     int rc = 0;
     for (unsigned metric = METRIC_TIME; metric <= METRIC_SLOWDOWN && !rc; metric++)
@@ -387,7 +372,7 @@ static int emit_sizes(struct bench_ctx *ctx)
     struct cache_thrash *t = ctx->state;
     const char *victim = victim_names[params->victim];
     int rc = bench_emit(ctx, METRIC_TIME,
-                        memory_median(t->without_ns, t->nwithout) * t->victim.chunks * 1e-9,
+                        stats_sort_median(t->without_ns, t->nwithout) * t->victim.chunks * 1e-9,
                         "victim=%s;n=0", victim);
     if (!rc)
         rc = bench_emit(ctx, METRIC_VICTIM_BYTES, (double)t->victim.bytes, "victim=%s", victim);

@@ -28,6 +28,7 @@
 #include "bench/common/team.h"
 #include "bench/cpu/pairs.h"
 #include "bench/registry.h"
+#include "harness/base/stats.h"
 #include "harness/sys/clock.h"
 #include "kernels/cpu/mix64.h"
 #include "kernels/cpu/pingpong.h"
@@ -186,11 +187,11 @@ static void conclude(struct duel *duel, double batches[LINES][REPS_MAX], unsigne
 {
     double medians[LINES];
     for (unsigned line = 0; line < LINES; line++) {
-        medians[line] = memory_median(batches[line], reps);
+        medians[line] = stats_sort_median(batches[line], reps);
         if (!(batches[line][0] >= duel->latency_min_ns)) /* sorted now */
             duel->latency_min_ns = batches[line][0];
     }
-    duel->latency_ns = memory_median(medians, LINES);
+    duel->latency_ns = stats_sort_median(medians, LINES);
 }
 
 static void begin_batch(struct duel *duel, bool over)
@@ -330,7 +331,7 @@ static double measure_disturbance(struct core_to_core *c, unsigned stride, uint6
         c->latency[pair] = latency;
         c->latency_min[pair] = latency_min;
     }
-    return n ? memory_median(ratios, n) : NAN;
+    return stats_sort_median(ratios, n);
 }
 
 static uint64_t clamp_ns(double ns, uint64_t least, uint64_t most)

@@ -22,10 +22,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bench/common/memory.h"
 #include "bench/common/team.h"
 #include "bench/cpu/pairs.h"
 #include "bench/registry.h"
+#include "harness/base/stats.h"
 #include "harness/sys/clock.h"
 #include "kernels/cpu/mix64.h"
 #include "kernels/cpu/share.h"
@@ -155,11 +155,11 @@ static double run_slice(struct false_sharing *f, enum layout layout, unsigned n)
 static int emit_layout(struct bench_ctx *ctx, enum layout layout, const char *threads,
                        double *rates, double *ratios, unsigned turns)
 {
-    int rc = bench_emit(ctx, METRIC_WRITES, memory_median(rates, turns), "layout=%s;threads=%s",
+    int rc = bench_emit(ctx, METRIC_WRITES, stats_sort_median(rates, turns), "layout=%s;threads=%s",
                         layouts[layout].name, threads);
     if (!rc && layout != LAYOUT_PADDED)
-        rc = bench_emit(ctx, METRIC_SLOWDOWN, memory_median(ratios, turns), "layout=%s;threads=%s",
-                        layouts[layout].name, threads);
+        rc = bench_emit(ctx, METRIC_SLOWDOWN, stats_sort_median(ratios, turns),
+                        "layout=%s;threads=%s", layouts[layout].name, threads);
     return rc;
 }
 

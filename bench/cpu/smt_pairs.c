@@ -26,10 +26,10 @@
 #include <string.h>
 #include <time.h>
 
-#include "bench/common/memory.h"
 #include "bench/common/team.h"
 #include "bench/cpu/pairs.h"
 #include "bench/registry.h"
+#include "harness/base/stats.h"
 #include "harness/sys/clock.h"
 #include "kernels/cpu/busy.h"
 #include "kernels/cpu/mix64.h"
@@ -152,7 +152,7 @@ static double rate_in_slot(struct smt_pairs *s, struct chains *mine, uint64_t me
     }
     if (kept < BATCHES_MIN)
         return NAN;
-    return (double)s->batch_steps / memory_median(mine->took_ns, kept);
+    return (double)s->batch_steps / stats_sort_median(mine->took_ns, kept);
 }
 
 /* Nobody calls the slots: every thread knows the plan, and the clock is the same for all. */

@@ -28,27 +28,20 @@ struct batch_params {
     double lambda, alpha;
 };
 
-/* Begins an entry of a table of options over `struct owner`. */
-#define BATCH_NUMBER(owner, field, type, fallback, least, most, text)                              \
-    {                                                                                              \
-        .name = #field, .kind = (type), .offset = offsetof(struct owner, field),                   \
-        .def = (fallback), .min = (least), .max = (most), .arg = (type) == OPT_DOUBLE ? "X" : "N", \
-        .help = (text),                                                                            \
-    }
-
 /* For tables of structs that begin with a struct batch_params. */
+/* clang-format off */
 #define BATCH_OPTS                                                                                 \
-    BATCH_NUMBER(batch_params, rows, OPT_INT, "2048", 1, 1 << 30, "rows of a batch"),              \
-        BATCH_NUMBER(batch_params, cols, OPT_INT, "512", 1, 32768,                                 \
-                     "columns of a batch, in float32"),                                            \
-        BATCH_NUMBER(batch_params, block, OPT_INT, "64", 1, 1 << 30,                               \
-                     "rows preprocessed at a time, in five regions"),                              \
-        BATCH_NUMBER(batch_params, window, OPT_INT, "32", 1, 32768,                                \
-                     "columns of a feature window; it moves by 1/8 of that"),                      \
-        BATCH_NUMBER(batch_params, lambda, OPT_DOUBLE, "0.5", -5, 5,                               \
-                     "exponent of the Yeo-Johnson transform"),                                     \
-        BATCH_NUMBER(batch_params, alpha, OPT_DOUBLE, "0.1", 1e-6, 1,                              \
-                     "weight of the newest value in the moving average")
+    OPT_INT("rows", batch_params, rows, "2048", 1, 1 << 30, "N", "rows of a batch"),               \
+    OPT_INT("cols", batch_params, cols, "512", 1, 32768, "N", "columns of a batch, in float32"),   \
+    OPT_INT("block", batch_params, block, "64", 1, 1 << 30, "N",                                   \
+            "rows preprocessed at a time, in five regions"),                                       \
+    OPT_INT("window", batch_params, window, "32", 1, 32768, "N",                                   \
+            "columns of a feature window; it moves by 1/8 of that"),                               \
+    OPT_DOUBLE("lambda", batch_params, lambda, "0.5", -5, 5, "X",                                  \
+               "exponent of the Yeo-Johnson transform"),                                           \
+    OPT_DOUBLE("alpha", batch_params, alpha, "0.1", 1e-6, 1, "X",                                  \
+               "weight of the newest value in the moving average")
+/* clang-format on */
 
 struct batches {
     struct prep_params prep;

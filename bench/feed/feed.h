@@ -29,32 +29,22 @@ enum { FEED_WAIT_SPIN, FEED_WAIT_BLOCK };
 extern const char *const feed_waits[]; /* their names */
 
 /* For tables of structs that begin with a struct feed_params. */
+/* clang-format off */
 #define FEED_OPTS                                                                                  \
     BATCH_OPTS,                                                                                    \
-        BATCH_NUMBER(feed_params, prefetch, OPT_INT, "0", 0, 8,                                    \
-                     "batches in flight while the next is made; 0 waits"),                         \
-        {                                                                                          \
-            .name = "pinned",                                                                      \
-            .kind = OPT_FLAG,                                                                      \
-            .offset = offsetof(struct feed_params, pinned),                                        \
-            .def = "1",                                                                            \
-            .help = "1: copy from page-locked memory, 0: from ordinary memory",                    \
-        },                                                                                         \
-        BATCH_NUMBER(feed_params, gpu_work, OPT_INT, "2", 1, 100000,                               \
-                     "passes of the GPU kernel over a batch"),                                     \
-        {                                                                                          \
-            .name = "wait",                                                                        \
-            .kind = OPT_CHOICE,                                                                    \
-            .offset = offsetof(struct feed_params, wait),                                          \
-            .def = "block",                                                                        \
-            .choices = feed_waits,                                                                 \
-            .arg = "HOW",                                                                          \
-            .help = "how to wait for the device, busy or asleep",                                  \
-        },                                                                                         \
-        BATCH_NUMBER(feed_params, sim_gbps, OPT_DOUBLE, "25", 0.001, 1e6,                          \
-                     "device sim: GB/s of its link (1e9 bytes)"),                                  \
-        BATCH_NUMBER(feed_params, sim_work_us, OPT_DOUBLE, "200", 0.001, 1e7,                      \
-                     "device sim: microseconds of one pass")
+    OPT_INT("prefetch", feed_params, prefetch, "0", 0, 8, "N",                                     \
+            "batches in flight while the next is made; 0 waits"),                                  \
+    OPT_FLAG("pinned", feed_params, pinned, "1",                                                   \
+             "1: copy from page-locked memory, 0: from ordinary memory"),                          \
+    OPT_INT("gpu_work", feed_params, gpu_work, "2", 1, 100000, "N",                                \
+            "passes of the GPU kernel over a batch"),                                              \
+    OPT_CHOICE("wait", feed_params, wait, "block", feed_waits, "HOW",                              \
+               "how to wait for the device, busy or asleep"),                                      \
+    OPT_DOUBLE("sim_gbps", feed_params, sim_gbps, "25", 0.001, 1e6, "X",                           \
+               "device sim: GB/s of its link (1e9 bytes)"),                                        \
+    OPT_DOUBLE("sim_work_us", feed_params, sim_work_us, "200", 0.001, 1e7, "X",                    \
+               "device sim: microseconds of one pass")
+/* clang-format on */
 
 struct feed {
     struct batches batches;

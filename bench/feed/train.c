@@ -44,18 +44,10 @@ struct train_params {
 
 static const struct opt train_opts[] = {
     FEED_OPTS,
-    {
-        .name = "gradient",
-        .kind = OPT_SIZE,
-        .offset = offsetof(struct train_params, gradient),
-        .def = "64M",
-        .min = sizeof(float),
-        .max = (double)(1ull << 36),
-        .arg = "SIZE",
-        .help = "bytes that all workers sum in each step, of float32",
-    },
-    BATCH_NUMBER(train_params, sim_reduce_gbps, OPT_DOUBLE, "100", 0.001, 1e6,
-                 "device sim: GB/s that each worker sends in the all-reduce (1e9 bytes)"),
+    OPT_SIZE("gradient", train_params, gradient, "64M", sizeof(float), 1ull << 36, "SIZE",
+             "bytes that all workers sum in each step, of float32"),
+    OPT_DOUBLE("sim_reduce_gbps", train_params, sim_reduce_gbps, "100", 0.001, 1e6, "X",
+               "device sim: GB/s that each worker sends in the all-reduce (1e9 bytes)"),
     {.name = NULL},
 };
 

@@ -28,7 +28,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "bench/common/busy_team.h"
 #include "bench/gpu/gpu.h"
@@ -218,13 +217,6 @@ static void launch_teardown(struct bench_ctx *ctx)
     free(t);
 }
 
-static uint64_t own_cpu_ns(void)
-{
-    struct timespec now = {0};
-    (void)clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
-
 /* What the driver does while it waits: it may not follow a flag. */
 static int measure_waits(struct bench_ctx *ctx, unsigned gpu)
 {
@@ -236,11 +228,11 @@ static int measure_waits(struct bench_ctx *ctx, unsigned gpu)
         if (rc)
             break;
         rc = gpu_launch_delay(t->gpus[gpu], delay_ns, msg, sizeof(msg));
-        uint64_t cpu_ns = own_cpu_ns(), start_ns = clock_now_ns();
+        uint64_t cpu_ns = clock_thread_cpu_ns(), start_ns = clock_now_ns();
         rc = gpu_error(rc ? rc : gpu_launch_wait(t->gpus[gpu], msg, sizeof(msg)), msg, ctx->err);
         double took_ns = (double)(clock_now_ns() - start_ns);
         if (!rc)
-            rc = bench_emit(ctx, WAIT_CPU_SHARE, (double)(own_cpu_ns() - cpu_ns) / took_ns,
+            rc = bench_emit(ctx, WAIT_CPU_SHARE, (double)(clock_thread_cpu_ns() - cpu_ns) / took_ns,
                             "wait=%s;gpu=%u", wait_names[wait], gpu);
     }
     return rc;

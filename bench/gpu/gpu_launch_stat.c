@@ -2,16 +2,16 @@
 
 #include <math.h>
 
-#include "bench/common/memory.h"
+#include "harness/base/stats.h"
 
 const char *const launch_stat_names[LAUNCH_STATS] = {"p50", "p99", "max"};
 
 double launch_stat(double *values, size_t n, enum launch_stat stat)
 {
-    double median = memory_median(values, n);
+    double median = stats_sort_median(values, n);
     if (stat == LAUNCH_P50)
         return median;
-    return stat == LAUNCH_MAX ? values[n - 1] : memory_percentile(values, n, 99);
+    return stat == LAUNCH_MAX ? values[n - 1] : stats_nearest_rank(values, n, 99);
 }
 
 unsigned launch_batch(double need, double one, unsigned least, unsigned most)

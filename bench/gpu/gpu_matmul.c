@@ -42,21 +42,9 @@ static const char *const type_names[] = {"all",  "fp64", "fp32", "tf32",
                                          "bf16", "fp16", "fp8",  NULL};
 
 static const struct opt matmul_opts[] = {
-    {.name = "n",
-     .kind = OPT_INT,
-     .offset = offsetof(struct matmul_params, n),
-     .def = "8192",
-     .min = N_LEAST,
-     .max = 65536,
-     .arg = "N",
-     .help = "rows and columns, a multiple of 16; halved where memory is short"},
-    {.name = "type",
-     .kind = OPT_CHOICE,
-     .offset = offsetof(struct matmul_params, type),
-     .def = "all",
-     .choices = type_names,
-     .arg = "TYPE",
-     .help = "of the entries"},
+    OPT_INT("n", matmul_params, n, "8192", N_LEAST, 65536, "N",
+            "rows and columns, a multiple of 16; halved where memory is short"),
+    OPT_CHOICE("type", matmul_params, type, "all", type_names, "TYPE", "of the entries"),
     {.name = NULL},
 };
 

@@ -21,6 +21,7 @@
 #include "bench/common/memory.h"
 #include "bench/gpu/gpu.h"
 #include "bench/registry.h"
+#include "harness/base/stats.h"
 #include "harness/sys/clock.h"
 #include "harness/sys/log.h"
 #include "kernels/gpu/gpu_stream.h"
@@ -39,20 +40,10 @@ _Static_assert(sizeof(shape_names) / sizeof(shape_names[0]) == GPU_STREAM_SHAPES
                "a name for each shape");
 
 static const struct opt stream_opts[] = {
-    {.name = "size",
-     .kind = OPT_SIZE,
-     .offset = offsetof(struct stream_params, size),
-     .min = GPU_STREAM_GRAIN,
-     .max = 1ull << 40,
-     .arg = "BYTES",
-     .help = "bytes of each of three arrays; unset: 1 GiB, or what fits"},
-    {.name = "shape",
-     .kind = OPT_CHOICE,
-     .offset = offsetof(struct stream_params, shape),
-     .def = "auto",
-     .choices = shape_names,
-     .arg = "NAME",
-     .help = "how kernels go over the arrays; auto: what is fastest here"},
+    OPT_SIZE("size", stream_params, size, NULL, GPU_STREAM_GRAIN, 1ull << 40, "BYTES",
+             "bytes of each of three arrays; unset: 1 GiB, or what fits"),
+    OPT_CHOICE("shape", stream_params, shape, "auto", shape_names, "NAME",
+               "how kernels go over the arrays; auto: what is fastest here"),
     {.name = NULL},
 };
 
@@ -265,7 +256,7 @@ static int emit_group(struct bench_ctx *ctx, unsigned first, unsigned end, const
         for (unsigned turn = 0; turn < TURNS && !rc; turn++)
             rc = bench_emit(
                 ctx, DEVICE_BANDWIDTH,
-                memory_median(&t->gpus[i].gbps[(size_t)turn * BATCHES_MAX], t->gpus[i].n),
+                stats_sort_median(&t->gpus[i].gbps[(size_t)turn * BATCHES_MAX], t->gpus[i].n),
                 "op=%s;via=%s;with=%s;gpu=%u", gpu_stream_op_name(op_of(turn)),
                 turn == GPU_STREAM_OPS ? "driver" : "kernel", with, i);
     return rc;

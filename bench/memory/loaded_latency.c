@@ -29,6 +29,7 @@
 #include "bench/common/team.h"
 #include "bench/memory/curve.h"
 #include "bench/registry.h"
+#include "harness/base/stats.h"
 #include "harness/sys/clock.h"
 #include "kernels/cpu/chase.h"
 #include "kernels/cpu/stream.h"
@@ -56,28 +57,13 @@ struct loaded_params {
 };
 
 static const struct opt loaded_opts[] = {
-    {.name = "size",
-     .kind = OPT_SIZE,
-     .offset = offsetof(struct loaded_params, size),
-     .min = 1 << 20,
-     .max = 1ull << 44,
-     .arg = "BYTES",
-     .help = "of the chain, and of the injectors' memory; unset: 2 and 4 times the caches, if "
-             "possible"},
-    {.name = "inject",
-     .kind = OPT_CHOICE,
-     .offset = offsetof(struct loaded_params, inject),
-     .def = "r",
-     .choices = inject_names,
-     .arg = "HOW",
-     .help = "the load: reads, reads and writes 1:1, or 2:1"},
-    {.name = "pages",
-     .kind = OPT_CHOICE,
-     .offset = offsetof(struct loaded_params, pages),
-     .def = "thp",
-     .choices = memory_pages_names,
-     .arg = "KIND",
-     .help = "base pages, transparent huge ones, or the pool's"},
+    OPT_SIZE("size", loaded_params, size, NULL, 1 << 20, 1ull << 44, "BYTES",
+             "of the chain, and of the injectors' memory; unset: 2 and 4 times the caches, if "
+             "possible"),
+    OPT_CHOICE("inject", loaded_params, inject, "r", inject_names, "HOW",
+               "the load: reads, reads and writes 1:1, or 2:1"),
+    OPT_CHOICE("pages", loaded_params, pages, "thp", memory_pages_names, "KIND",
+               "base pages, transparent huge ones, or the pool's"),
     {.name = NULL},
 };
 
@@ -304,8 +290,8 @@ static struct pair measure(struct loaded *loaded, double rate, double most_gbps)
         isfinite(rate) && !loaded->idle ? CHUNK * inject_bytes[loaded->inject] / each_gbps : 0;
     atomic_store(&loaded->stop, false);
     (void)team_run(&loaded->team, NULL, loaded->team.n, run_step, loaded);
-    return (struct pair){memory_median(loaded->latency_ns, REPETITIONS),
-                         memory_median(loaded->gbps, REPETITIONS)};
+    return (struct pair){stats_sort_median(loaded->latency_ns, REPETITIONS),
+                         stats_sort_median(loaded->gbps, REPETITIONS)};
 }
 
 static int emit_summary(struct bench_ctx *ctx, const struct pair *pairs)

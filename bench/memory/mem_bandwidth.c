@@ -28,6 +28,7 @@
 #include "bench/common/memory.h"
 #include "bench/common/team.h"
 #include "bench/registry.h"
+#include "harness/base/stats.h"
 #include "harness/sys/clock.h"
 #include "kernels/cpu/stream.h"
 
@@ -51,33 +52,18 @@ static const char *const op_names[] = {"all",   "read", "write", "copy",
 static const char *const store_names[] = {"both", "plain", "nt", NULL};
 static const char *const isa_names[] = {"best", "sse2", "avx2", "avx512", "neon", "generic", NULL};
 
-#define CHOICE(field, fallback, names, text)                                                       \
-    {                                                                                              \
-        .name = #field, .kind = OPT_CHOICE, .offset = offsetof(struct bandwidth_params, field),    \
-        .def = (fallback), .choices = (names), .arg = "NAME", .help = (text),                      \
-    }
-
 static const struct opt bandwidth_opts[] = {
-    {.name = "size",
-     .kind = OPT_SIZE,
-     .offset = offsetof(struct bandwidth_params, size),
-     .min = 1 << 16,
-     .max = 1ull << 46,
-     .arg = "BYTES",
-     .help =
-         "bytes of each of the three arrays; unset: 4 times the last-level caches, if possible"},
-    {.name = "threads",
-     .kind = OPT_INT,
-     .offset = offsetof(struct bandwidth_params, threads),
-     .def = "0",
-     .min = 0,
-     .max = BITSET_BITS,
-     .arg = "N",
-     .help = "threads, one a CPU; 0: one, then all"},
-    CHOICE(op, "all", op_names, "which kernel"),
-    CHOICE(stores, "both", store_names, "plain, non-temporal or both"),
-    CHOICE(isa, "best", isa_names, "instruction set"),
-    CHOICE(pages, "thp", memory_pages_names, "base pages, transparent huge ones, or the pool's"),
+    OPT_SIZE(
+        "size", bandwidth_params, size, NULL, 1 << 16, 1ull << 46, "BYTES",
+        "bytes of each of the three arrays; unset: 4 times the last-level caches, if possible"),
+    OPT_INT("threads", bandwidth_params, threads, "0", 0, BITSET_BITS, "N",
+            "threads, one a CPU; 0: one, then all"),
+    OPT_CHOICE("op", bandwidth_params, op, "all", op_names, "NAME", "which kernel"),
+    OPT_CHOICE("stores", bandwidth_params, stores, "both", store_names, "NAME",
+               "plain, non-temporal or both"),
+    OPT_CHOICE("isa", bandwidth_params, isa, "best", isa_names, "NAME", "instruction set"),
+    OPT_CHOICE("pages", bandwidth_params, pages, "thp", memory_pages_names, "NAME",
+               "base pages, transparent huge ones, or the pool's"),
     {.name = NULL},
 };
 
@@ -365,9 +351,9 @@ static int emit_points(struct bandwidth *bw, struct bench_ctx *ctx, unsigned thr
         struct point *point = &bw->points[p];
         const char *op = stream_op_name(point->op);
         const char *store = point->op == STREAM_READ ? "none" : stores[point->store];
-        rc = bench_emit(ctx, BANDWIDTH, memory_median(point->gbps, point->rounds),
+        rc = bench_emit(ctx, BANDWIDTH, stats_sort_median(point->gbps, point->rounds),
                         "op=%s;stores=%s;threads=%u", op, store, threads);
-        /* memory_median has sorted them. */
+        /* stats_sort_median has sorted them. */
         if (!rc)
             rc = bench_emit(ctx, BANDWIDTH_BEST, point->gbps[point->rounds - 1],
                             "op=%s;stores=%s;threads=%u", op, store, threads);

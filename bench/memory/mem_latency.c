@@ -30,6 +30,7 @@
 #include "bench/common/team.h"
 #include "bench/memory/curve.h"
 #include "bench/registry.h"
+#include "harness/base/stats.h"
 #include "harness/base/units.h"
 #include "harness/sys/clock.h"
 #include "kernels/cpu/chase.h"
@@ -43,23 +44,15 @@ struct latency_params {
 
 static const char *const page_names[] = {"all", "4k", "thp", "hugetlb", NULL};
 
-#define SIZE(field, fallback, least, text)                                                         \
-    {                                                                                              \
-        .name = #field, .kind = OPT_SIZE, .offset = offsetof(struct latency_params, field),        \
-        .def = (fallback), .min = (least), .max = 1ull << 37, .arg = "BYTES", .help = (text),      \
-    }
-
 static const struct opt latency_opts[] = {
-    SIZE(min, "4K", SMALLEST, "the smallest working set"),
-    SIZE(max, "1G", SMALLEST, "the largest working set"),
-    SIZE(locality, "0", 0, "visit one group of so many bytes after the other; 0: no groups"),
-    {.name = "pages",
-     .kind = OPT_CHOICE,
-     .offset = offsetof(struct latency_params, pages),
-     .def = "all",
-     .choices = page_names,
-     .arg = "KIND",
-     .help = "base pages, transparent huge ones, the pool's, or all that there are"},
+    OPT_SIZE("min", latency_params, min, "4K", SMALLEST, 1ull << 37, "BYTES",
+             "the smallest working set"),
+    OPT_SIZE("max", latency_params, max, "1G", SMALLEST, 1ull << 37, "BYTES",
+             "the largest working set"),
+    OPT_SIZE("locality", latency_params, locality, "0", 0, 1ull << 37, "BYTES",
+             "visit one group of so many bytes after the other; 0: no groups"),
+    OPT_CHOICE("pages", latency_params, pages, "all", page_names, "KIND",
+               "base pages, transparent huge ones, the pool's, or all that there are"),
     {.name = NULL},
 };
 
@@ -294,7 +287,7 @@ static void measure(void *arg, unsigned rank, unsigned n)
     uint64_t loads = calibrate(kind, target_ns);
     for (int i = 0; i < REPETITIONS; i++)
         values[i] = (double)walk_ns(kind, loads) / (double)loads;
-    kind->latency_ns[order->size] = memory_median(values, REPETITIONS);
+    kind->latency_ns[order->size] = stats_sort_median(values, REPETITIONS);
 }
 
 static double *latency_at(struct latency *latency, int pages, unsigned size)

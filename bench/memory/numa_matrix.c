@@ -22,6 +22,7 @@
 #include "bench/common/memory_node.h"
 #include "bench/common/team.h"
 #include "bench/registry.h"
+#include "harness/base/stats.h"
 #include "harness/base/units.h"
 #include "harness/sys/clock.h"
 #include "kernels/cpu/chase.h"
@@ -40,13 +41,8 @@ struct matrix_params {
 };
 
 static const struct opt matrix_opts[] = {
-    {.name = "size",
-     .kind = OPT_SIZE,
-     .offset = offsetof(struct matrix_params, size),
-     .min = 1 << 20,
-     .max = 1ull << 40,
-     .arg = "BYTES",
-     .help = "bytes on each node; unset: four times the caches, if a quarter of the node allows"},
+    OPT_SIZE("size", matrix_params, size, NULL, 1 << 20, 1ull << 40, "BYTES",
+             "bytes on each node; unset: four times the caches, if a quarter of the node allows"),
     {.name = NULL},
 };
 
@@ -256,7 +252,7 @@ static double measure_bandwidth(struct matrix *matrix, const struct node *from)
     double bytes = (double)(value_count(matrix->to) * sizeof(double) * passes);
     for (int i = 0; i < REPETITIONS; i++)
         values[i] = bytes / (double)read_all(matrix, from, passes);
-    return memory_median(values, REPETITIONS);
+    return stats_sort_median(values, REPETITIONS);
 }
 
 static void walk(void *arg, unsigned rank, unsigned n)
@@ -279,7 +275,7 @@ static void walk(void *arg, unsigned rank, unsigned n)
         } while (spent_ns < target_ns);
         values[i < 0 ? 0 : i] = (double)spent_ns / (double)loads;
     }
-    matrix->latency_ns = memory_median(values, REPETITIONS);
+    matrix->latency_ns = stats_sort_median(values, REPETITIONS);
 }
 
 static int measure_pair(struct matrix *matrix, struct bench_ctx *ctx, const struct node *from,

@@ -1,8 +1,18 @@
 /*
  * Named options that land in a struct by offset: command lines and benchmark parameters alike.
  *
- * One table serves parsing, range checks, defaults, help and printing back. End a table with
- * {.name = NULL}. Field types by kind:
+ * One table serves parsing, range checks, defaults, help and printing back. An entry is a line or
+ * two: name, struct and its field, default, what the kind needs, placeholder, help. What few have,
+ * such as a letter, follows by name. The table ends with {.name = NULL}:
+ *
+ *   static const struct opt copy_opts[] = {
+ *       OPT_SIZE("size", copy_params, size, "512M", 1 << 16, 1ull << 36, "BYTES", "of a copy"),
+ *       OPT_CHOICE("dir", copy_params, dir, "all", dir_names, "DIR", "only copies from, or to"),
+ *       OPT_FLAG("check", copy_params, check, NULL, "compare what was copied", .letter = 'c'),
+ *       {.name = NULL},
+ *   };
+ *
+ * A field has the type of its kind, or the entry does not compile:
  *   OPT_INT int64_t   OPT_SIZE uint64_t (bytes)   OPT_DOUBLE double   OPT_SECONDS double
  *   OPT_FLAG bool     OPT_CHOICE int (index in choices)   OPT_TEXT const char * (borrowed)
  * Structs that cross exec (benchmark parameters) must not use OPT_TEXT.
@@ -10,7 +20,9 @@
 #ifndef CONTEND_BASE_OPT_H
 #define CONTEND_BASE_OPT_H
 
+#include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 
 #include "harness/base/err.h"
@@ -28,6 +40,36 @@ struct opt {
     const char *help;           /* one sentence without a stop */
     char letter;                /* short option on a command line, 0 = none */
 };
+
+#define OPT_INT(option, owner, field, fallback, least, most, placeholder, text, ...)               \
+    OPT_ENTRY(OPT_INT, int64_t, option, owner, field, fallback, placeholder, text, .min = (least), \
+              .max = (most), __VA_ARGS__)
+#define OPT_SIZE(option, owner, field, fallback, least, most, placeholder, text, ...)              \
+    OPT_ENTRY(OPT_SIZE, uint64_t, option, owner, field, fallback, placeholder, text,               \
+              .min = (least), .max = (most), __VA_ARGS__)
+#define OPT_DOUBLE(option, owner, field, fallback, least, most, placeholder, text, ...)            \
+    OPT_ENTRY(OPT_DOUBLE, double, option, owner, field, fallback, placeholder, text,               \
+              .min = (least), .max = (most), __VA_ARGS__)
+#define OPT_SECONDS(option, owner, field, fallback, least, most, placeholder, text, ...)           \
+    OPT_ENTRY(OPT_SECONDS, double, option, owner, field, fallback, placeholder, text,              \
+              .min = (least), .max = (most), __VA_ARGS__)
+#define OPT_FLAG(option, owner, field, fallback, text, ...)                                        \
+    OPT_ENTRY(OPT_FLAG, bool, option, owner, field, fallback, NULL, text, __VA_ARGS__)
+#define OPT_CHOICE(option, owner, field, fallback, names, placeholder, text, ...)                  \
+    OPT_ENTRY(OPT_CHOICE, int, option, owner, field, fallback, placeholder, text,                  \
+              .choices = (names), __VA_ARGS__)
+#define OPT_TEXT(option, owner, field, fallback, placeholder, text, ...)                           \
+    OPT_ENTRY(OPT_TEXT, const char *, option, owner, field, fallback, placeholder, text,           \
+              __VA_ARGS__)
+
+/* What those above are made of. */
+#define OPT_ENTRY(of_kind, type, option, owner, field, fallback, placeholder, text, ...)           \
+    {                                                                                              \
+        .name = (option), .kind = (of_kind), .offset = OPT_OFFSET(type, owner, field),             \
+        .def = (fallback), .arg = (placeholder), .help = (text), __VA_ARGS__                       \
+    }
+#define OPT_OFFSET(type, owner, field)                                                             \
+    _Generic(((struct owner *)0)->field, type : offsetof(struct owner, field))
 
 /* Writes every default into `base`. The defaults are ours: a bad one is a failed assertion. */
 void opts_set_defaults(const struct opt *opts, void *base);

@@ -43,6 +43,18 @@ double stats_median(const double *sorted, size_t n)
     return stats_percentile(sorted, n, 0.5);
 }
 
+double stats_sort_median(double *values, size_t n)
+{
+    n = stats_sort(values, n);
+    return stats_median(values, n);
+}
+
+double stats_nearest_rank(const double *sorted, size_t n, unsigned percent)
+{
+    size_t rank = (n * percent + 99) / 100;
+    return sorted[rank ? rank - 1 : 0];
+}
+
 double stats_mean(const double *values, size_t n)
 {
     double sum = 0;

@@ -27,6 +27,12 @@ double stats_percentile(const double *sorted, size_t n, double fraction);
 /* The percentile at 0.5: the middle value, or the mean of the middle two. */
 double stats_median(const double *sorted, size_t n);
 
+/* stats_sort, and the median of what it left. */
+double stats_sort_median(double *values, size_t n);
+
+/* The smallest value that `percent` of all are not above, so always one of them; n >= 1. */
+double stats_nearest_rank(const double *sorted, size_t n, unsigned percent);
+
 double stats_mean(const double *values, size_t n);
 
 struct stats_interval {

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "harness/base/cli.h"
 #include "harness/mpi/server.h"
 #include "harness/sys/affinity.h"
 #include "harness/sys/log.h"
@@ -67,6 +68,27 @@ static int print_help(const struct cmd_env *env, char **argv, const char *name)
     return command ? command->main(env, 2, asked + 1) : unknown(name);
 }
 
+bool cmd_parse(const struct opt *opts, const char *about, int argc, char **argv, void *args,
+               int *code)
+{
+    struct cli cli;
+    struct err err;
+    int rc = cli_parse(opts, false, argc, argv, args, &cli, &err);
+    if (!rc && cli.help) {
+        (void)printf("usage: contend %s [options]\n\n%s\n\n", argv[0], about);
+        opts_print_help(opts, "--", stdout);
+        *code = cmd_finish();
+        return false;
+    }
+    if (!rc && cli.npositional)
+        rc = err_set(&err, -EINVAL, "unexpected argument '%.80s'; see 'contend %s --help'",
+                     cli.positional[0], argv[0]);
+    if (rc)
+        log_error("%s", err.msg);
+    *code = EXIT_USAGE;
+    return !rc;
+}
+
 enum exit_code cmd_not_measured(int rc)
 {
     return rc == -EINTR ? EXIT_INTERRUPTED : EXIT_NOT_RUN;
@@ -77,6 +99,15 @@ int cmd_finish(void)
     if (fflush(stdout) == 0 && !ferror(stdout))
         return EXIT_GOOD;
     log_error("cannot write to stdout: %s", strerror(errno));
+    return EXIT_NOT_RUN;
+}
+
+int cmd_print_json(json_t *json, int indent)
+{
+    struct err err;
+    if (json_value_print(json, indent, &err) == 0)
+        return cmd_finish();
+    log_error("%s", err.msg);
     return EXIT_NOT_RUN;
 }
 

@@ -19,14 +19,9 @@ struct list_options {
 };
 
 static const struct opt list_options[] = {
-    {.name = "json",
-     .kind = OPT_FLAG,
-     .offset = offsetof(struct list_options, json),
-     .help = "Print JSON"},
-    {.name = "markdown",
-     .kind = OPT_FLAG,
-     .offset = offsetof(struct list_options, markdown),
-     .help = "Print the README's tables, which do not depend on the machine"},
+    OPT_FLAG("json", list_options, json, NULL, "Print JSON"),
+    OPT_FLAG("markdown", list_options, markdown, NULL,
+             "Print the README's tables, which do not depend on the machine"),
     {.name = NULL},
 };
 

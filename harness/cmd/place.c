@@ -3,12 +3,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "harness/base/cli.h"
 #include "harness/base/text.h"
 #include "harness/cmd/cmd.h"
 #include "harness/discover/scans.h"
 #include "harness/json/plan.h"
-#include "harness/json/value.h"
 #include "harness/machine/topo.h"
 #include "harness/plan/options.h"
 #include "harness/plan/plan.h"
@@ -25,51 +23,23 @@ struct place_args {
 static const char *const topologies[] = {"reported", "measured", NULL};
 
 static const struct opt place_opts[] = {
-    {.name = "workers",
-     .kind = OPT_INT,
-     .offset = offsetof(struct place_args, workers),
-     .min = 1,
-     .max = BITSET_BITS,
-     .arg = "N",
-     .help = "how many workers share the machine (default: one a GPU, at least 2)",
-     .letter = 'n'},
-    {.name = "placement",
-     .kind = OPT_TEXT,
-     .offset = offsetof(struct place_args, placement),
-     .def = "partition",
-     .arg = "P[,P..]",
-     .help = "placements, see 'contend list'"},
-    {.name = "background",
-     .kind = OPT_INT,
-     .offset = offsetof(struct place_args, background),
-     .def = "0",
-     .min = 0,
-     .max = BITSET_BITS,
-     .arg = "M",
-     .help = "further workers that only make load"},
-    PLAN_OPTIONS(struct place_args, plan),
-    {.name = "xml",
-     .kind = OPT_TEXT,
-     .offset = offsetof(struct place_args, xml),
-     .arg = "FILE|DESC",
-     .help = "plan for the machine of an hwloc XML file, or of a description such as "
-             "'package:2 l3:1 core:4 pu:2'"},
-    {.name = "topology",
-     .kind = OPT_CHOICE,
-     .offset = offsetof(struct place_args, topology),
-     .def = "reported",
-     .choices = topologies,
-     .arg = "T",
-     .help = "plan on what the system reports, or measure first (about 15 s, on an idle machine)"},
-    {.name = "json",
-     .kind = OPT_FLAG,
-     .offset = offsetof(struct place_args, json),
-     .help = "print JSON: one object, or an array for several placements"},
-    {.name = "fake-gpus",
-     .kind = OPT_TEXT,
-     .offset = offsetof(struct place_args, fake_gpus),
-     .arg = "LIST",
-     .help = "for tests: add GPUs, as 0000:01:00.0@0 (PCI address, NUMA node)"},
+    OPT_INT("workers", place_args, workers, NULL, 1, BITSET_BITS, "N",
+            "how many workers share the machine (default: one a GPU, at least 2)", .letter = 'n'),
+    OPT_TEXT("placement", place_args, placement, "partition", "P[,P..]",
+             "placements, see 'contend list'"),
+    OPT_INT("background", place_args, background, "0", 0, BITSET_BITS, "M",
+            "further workers that only make load"),
+    PLAN_OPTIONS(place_args, plan),
+    OPT_TEXT("xml", place_args, xml, NULL, "FILE|DESC",
+             "plan for the machine of an hwloc XML file, or of a description such as "
+             "'package:2 l3:1 core:4 pu:2'"),
+    OPT_CHOICE(
+        "topology", place_args, topology, "reported", topologies, "T",
+        "plan on what the system reports, or measure first (about 15 s, on an idle machine)"),
+    OPT_FLAG("json", place_args, json, NULL,
+             "print JSON: one object, or an array for several placements"),
+    OPT_TEXT("fake-gpus", place_args, fake_gpus, NULL, "LIST",
+             "for tests: add GPUs, as 0000:01:00.0@0 (PCI address, NUMA node)"),
     {.name = NULL}};
 
 /* Columns of the table; the last one wraps. */
@@ -154,17 +124,11 @@ static void print_plan(const struct topo *topo, const struct plan *plan)
 
 static int print_json(const struct topo *topo, const struct plan *plans, int n)
 {
-    struct err err;
     const struct plan *all[PLACEMENTS];
     for (int i = 0; i < n; i++)
         all[i] = &plans[i];
-    if (json_value_print(n == 1 ? plan_to_json(topo, &plans[0], NULL)
-                                : plans_to_json(topo, all, (size_t)n),
-                         2, &err)) {
-        log_error("%s", err.msg);
-        return EXIT_NOT_RUN;
-    }
-    return cmd_finish();
+    return cmd_print_json(
+        n == 1 ? plan_to_json(topo, &plans[0], NULL) : plans_to_json(topo, all, (size_t)n), 2);
 }
 
 static int print_plans(const struct topo *topo, const struct plan *plans, int n)
@@ -216,18 +180,19 @@ static int load(const struct cmd_env *env, const struct place_args *args, struct
     return rc;
 }
 
-static int place(const struct cmd_env *env, const struct place_args *args, struct err *err)
+static int place(const struct cmd_env *env, const struct place_args *args)
 {
+    struct err err = {0};
     enum placement placements[PLACEMENTS];
     struct plan plans[PLACEMENTS] = {0};
     struct topo topo = {0};
     int code = EXIT_USAGE;
-    int n = placement_parse_list(args->placement, placements, err);
-    int rc = n < 0 ? n : load(env, args, &topo, &code, err);
+    int n = placement_parse_list(args->placement, placements, &err);
+    int rc = n < 0 ? n : load(env, args, &topo, &code, &err);
     if (!rc)
-        rc = make_plans(&topo, args, placements, n, plans, err);
+        rc = make_plans(&topo, args, placements, n, plans, &err);
     if (rc)
-        log_error("%s", err->msg);
+        log_error("%s", err.msg);
     else
         code = args->json ? print_json(&topo, plans, n) : print_plans(&topo, plans, n);
     for (int i = 0; i < n; i++)
@@ -238,23 +203,10 @@ static int place(const struct cmd_env *env, const struct place_args *args, struc
 
 int cmd_place(const struct cmd_env *env, int argc, char **argv)
 {
+    static const char about[] =
+        "Prints the plan for N workers, and the commands that apply it to a job of\n"
+        "one's own.";
     struct place_args args = {0};
-    struct cli cli;
-    struct err err = {0};
-    int rc = cli_parse(place_opts, false, argc, argv, &args, &cli, &err);
-    if (!rc && cli.help) {
-        (void)printf("usage: contend place [options]\n\n"
-                     "Prints the plan for N workers, and the commands that apply it to a job of\n"
-                     "one's own.\n\n");
-        opts_print_help(place_opts, "--", stdout);
-        return cmd_finish();
-    }
-    if (!rc && cli.npositional)
-        rc = err_set(&err, -EINVAL, "unexpected argument '%.80s'; see 'contend place --help'",
-                     cli.positional[0]);
-    if (rc) {
-        log_error("%s", err.msg);
-        return EXIT_USAGE;
-    }
-    return place(env, &args, &err);
+    int code;
+    return cmd_parse(place_opts, about, argc, argv, &args, &code) ? place(env, &args) : code;
 }

@@ -3,7 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "harness/base/cli.h"
 #include "harness/base/text.h"
 #include "harness/base/units.h"
 #include "harness/cmd/cmd.h"
@@ -11,7 +10,6 @@
 #include "harness/gpu/health.h"
 #include "harness/json/judged.h"
 #include "harness/json/machine.h"
-#include "harness/json/value.h"
 #include "harness/machine/topo.h"
 #include "harness/machine/topo_gpu.h"
 #include "harness/sys/log.h"
@@ -22,26 +20,15 @@ struct topo_args {
 };
 
 static const struct opt topo_opts[] = {
-    {.name = "xml",
-     .kind = OPT_TEXT,
-     .offset = offsetof(struct topo_args, xml),
-     .arg = "FILE|DESC",
-     .help = "show the machine of an hwloc XML file, or of a description such as "
-             "'package:2 l3:1 core:4 pu:2'"},
-    {.name = "json",
-     .kind = OPT_FLAG,
-     .offset = offsetof(struct topo_args, json),
-     .help = "print JSON"},
-    {.name = "measure",
-     .kind = OPT_FLAG,
-     .offset = offsetof(struct topo_args, measure),
-     .help = "also measure it: which CPUs share a core, clusters, cache sizes as felt; takes "
-             "about 20 s, and the machine should be idle"},
-    {.name = "fake-gpus",
-     .kind = OPT_TEXT,
-     .offset = offsetof(struct topo_args, fake_gpus),
-     .arg = "LIST",
-     .help = "for tests: add GPUs, as 0000:01:00.0@0 (PCI address, NUMA node)"},
+    OPT_TEXT("xml", topo_args, xml, NULL, "FILE|DESC",
+             "show the machine of an hwloc XML file, or of a description such as "
+             "'package:2 l3:1 core:4 pu:2'"),
+    OPT_FLAG("json", topo_args, json, NULL, "print JSON"),
+    OPT_FLAG("measure", topo_args, measure, NULL,
+             "also measure it: which CPUs share a core, clusters, cache sizes as felt; takes "
+             "about 20 s, and the machine should be idle"),
+    OPT_TEXT("fake-gpus", topo_args, fake_gpus, NULL, "LIST",
+             "for tests: add GPUs, as 0000:01:00.0@0 (PCI address, NUMA node)"),
     {.name = NULL}};
 
 enum { INDENT = 14, MATRIX_NODES_MAX = 10 };
@@ -264,18 +251,6 @@ static void print_measured(const struct measured *measured)
         (void)printf("\nTo plan on what was measured: contend place --topology measured ...\n");
 }
 
-/* `measured` NULL: only what is reported. */
-static int print_json(const struct topo *topo, const struct measured *measured)
-{
-    struct err err;
-    if (json_value_print(measured ? topo_measured_to_json(topo, measured) : topo_to_json(topo), 2,
-                         &err)) {
-        log_error("%s", err.msg);
-        return EXIT_NOT_RUN;
-    }
-    return cmd_finish();
-}
-
 static int show(const struct cmd_env *env, const struct topo_args *args)
 {
     struct err err = {0};
@@ -293,7 +268,8 @@ static int show(const struct cmd_env *env, const struct topo_args *args)
     if (rc) {
         log_error("%s", err.msg);
     } else if (args->json) {
-        code = print_json(&topo, args->measure ? &measured : NULL);
+        code = cmd_print_json(
+            args->measure ? topo_measured_to_json(&topo, &measured) : topo_to_json(&topo), 2);
     } else {
         print_topo(&topo);
         if (args->measure)
@@ -307,23 +283,10 @@ static int show(const struct cmd_env *env, const struct topo_args *args)
 
 int cmd_topo(const struct cmd_env *env, int argc, char **argv)
 {
+    static const char about[] =
+        "Shows the machine: packages, NUMA nodes, caches, cores, GPUs and what each\n"
+        "GPU is near.";
     struct topo_args args = {0};
-    struct cli cli;
-    struct err err = {0};
-    int rc = cli_parse(topo_opts, false, argc, argv, &args, &cli, &err);
-    if (!rc && cli.help) {
-        (void)printf("usage: contend topo [options]\n\n"
-                     "Shows the machine: packages, NUMA nodes, caches, cores, GPUs and what each\n"
-                     "GPU is near.\n\n");
-        opts_print_help(topo_opts, "--", stdout);
-        return cmd_finish();
-    }
-    if (!rc && cli.npositional)
-        rc = err_set(&err, -EINVAL, "unexpected argument '%.80s'; see 'contend topo --help'",
-                     cli.positional[0]);
-    if (rc) {
-        log_error("%s", err.msg);
-        return EXIT_USAGE;
-    }
-    return show(env, &args);
+    int code;
+    return cmd_parse(topo_opts, about, argc, argv, &args, &code) ? show(env, &args) : code;
 }

@@ -153,8 +153,7 @@ static double median_distance(struct forest *f, bool within)
             if ((f->label[i] == f->label[j]) == within &&
                 !isinf(f->distance_ns[(size_t)i * f->n + j]))
                 f->scratch[n++] = f->distance_ns[(size_t)i * f->n + j];
-    n = stats_sort(f->scratch, n);
-    return stats_median(f->scratch, n);
+    return stats_sort_median(f->scratch, n);
 }
 
 /* Is this cut a level? Then into *level, by CPU and with labels 0... */

@@ -129,8 +129,7 @@ static double median_latency(const struct measured_work *work, const double *lat
     for (unsigned a = 0; a < work->n; a++)
         for (unsigned b = a + 1; b < work->n; b++)
             scratch[n++] = latency_ns[measured_at(work, a, b)];
-    n = stats_sort(scratch, n);
-    return stats_median(scratch, n);
+    return stats_sort_median(scratch, n);
 }
 
 static int work_init(struct measured_work *work, const struct measured_input *input,

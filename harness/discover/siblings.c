@@ -17,8 +17,7 @@ static double median_of(const struct measured_work *work, unsigned a, unsigned b
         const struct measured_view *scan = &work->scan[s];
         values[n++] = (latency ? scan->latency_ns : scan->slowdown)[measured_at(work, a, b)];
     }
-    n = stats_sort(values, n);
-    return stats_median(values, n);
+    return stats_sort_median(values, n);
 }
 
 double measured_latency(const struct measured_work *work, unsigned a, unsigned b)

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "harness/gpu/driver.h"
+#include "harness/sys/proc.h"
 
 /* Beyond these a value is garbage, as broken firmware and virtual devices report it. */
 enum {
@@ -191,14 +192,8 @@ static void name_process(struct gpu_process *process)
 {
     char path[48];
     (void)snprintf(path, sizeof(path), "/proc/%u/comm", process->pid);
-    FILE *file = pids_are_ours() ? fopen(path, "re") : NULL;
-    if (!file)
-        return;
-    if (!fgets(process->name, sizeof(process->name), file))
-        process->name[0] = '\0';
-    (void)fclose(file);
-    process->name[strcspn(process->name, "\n")] = '\0';
-    gpu_driver_clean(process->name);
+    if (pids_are_ours() && proc_read_text("", path, process->name, sizeof(process->name)))
+        gpu_driver_clean(process->name);
 }
 
 static void add_process(struct gpu_health *health, unsigned pid, unsigned long long memory_bytes)

@@ -2,26 +2,13 @@
 
 #include <assert.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "harness/sys/affinity.h"
-
-/* One kernel, one machine: containers and network namespaces have host names of their own. */
-static void read_machine(char *text, size_t size, const char *otherwise)
-{
-    int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
-    ssize_t n = fd < 0 ? -1 : read(fd, text, size - 1);
-    if (fd >= 0)
-        (void)close(fd);
-    if (n <= 0)
-        (void)snprintf(text, size, "%s", otherwise);
-    else
-        text[n] = '\0';
-}
+#include "harness/sys/proc.h"
 
 /* What is left of `cpus` when the kernel has had its say. */
 static void try_cpus(const struct bitset *cpus, struct bitset *got)
@@ -35,7 +22,10 @@ static void describe_self(struct job_rank *self)
     memset(self, 0, sizeof(*self));
     if (gethostname(self->host, sizeof(self->host) - 1))
         (void)snprintf(self->host, sizeof(self->host), "unknown");
-    read_machine(self->machine, sizeof(self->machine), self->host);
+    /* One kernel, one machine: containers and network namespaces have host names of their own. */
+    if (!proc_read_text("", "/proc/sys/kernel/random/boot_id", self->machine,
+                        sizeof(self->machine)))
+        (void)snprintf(self->machine, sizeof(self->machine), "%s", self->host);
     (void)affinity_get(0, &self->cpus);
 }
 

@@ -8,6 +8,7 @@
 
 #include "harness/gpu/driver.h"
 #include "harness/gpu/health.h"
+#include "harness/sys/proc.h"
 
 enum { AFFINITY_WORDS = BITSET_WORDS };
 
@@ -58,16 +59,10 @@ int pci_bdf_normalise(const char *text, char bdf[PCI_BDF_MAX])
 
 static int read_sysfs_node(const char *bdf)
 {
-    char path[96], text[32] = "", *end = text;
+    char path[96];
     (void)snprintf(path, sizeof(path), "/sys/bus/pci/devices/%s/numa_node", bdf);
-    FILE *file = fopen(path, "re");
-    if (!file)
-        return NODE_NO_ANSWER;
-    if (!fgets(text, sizeof(text), file))
-        text[0] = '\0';
-    (void)fclose(file);
-    long node = strtol(text, &end, 10);
-    if (end == text || node >= BITSET_BITS)
+    double node = proc_read_number("", path);
+    if (isnan(node) || node >= BITSET_BITS)
         return NODE_NO_ANSWER;
     return node < 0 ? NODE_REPORTED_UNKNOWN : (int)node;
 }

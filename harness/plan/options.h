@@ -1,12 +1,11 @@
 /*
  * Options that shape every plan, for each command that plans: put a struct plan_options into the
- * command's own struct, PLAN_OPTIONS(struct its_name, member) into its table, and call
+ * command's own struct, PLAN_OPTIONS(its_name, member) into its table, and call
  * plan_options_apply on the request. workers and placement stay the command's business.
  */
 #ifndef CONTEND_PLAN_OPTIONS_H
 #define CONTEND_PLAN_OPTIONS_H
 
-#include <stddef.h>
 #include <stdint.h>
 
 #include "harness/base/opt.h"
@@ -22,17 +21,15 @@ struct plan_options {
 /* "auto" (what the placement says), then the names of enum mem_policy. */
 extern const char *const plan_mem_choices[];
 
-/* name, kind, offset, def, min, max, choices, arg, help, letter: as struct opt has them. */
 /* clang-format off */
-#define PLAN_OPTIONS(type, member)                                                                 \
-    {"reserve", OPT_INT, offsetof(type, member.reserve), "0", 0, BITSET_BITS, NULL, "K",           \
-     "keep the first K allowed cores free for the system", 0},                                     \
-    {"cpus", OPT_TEXT, offsetof(type, member.cpus), NULL, 0, 0, NULL, "LIST",                      \
-     "plan only on these CPUs, such as 0-3,8", 0},                                                 \
-    {"threads", OPT_INT, offsetof(type, member.threads), NULL, 1, 4096, NULL, "T",                 \
-     "threads of each worker, instead of what the placement gives", 0},                            \
-    {"mem", OPT_CHOICE, offsetof(type, member.mem), "auto", 0, 0, plan_mem_choices, "POLICY",      \
-     "memory policy of each worker; auto is the placement's own", 0}
+#define PLAN_OPTIONS(owner, member)                                                                \
+    OPT_INT("reserve", owner, member.reserve, "0", 0, BITSET_BITS, "K",                            \
+            "keep the first K allowed cores free for the system"),                                 \
+    OPT_TEXT("cpus", owner, member.cpus, NULL, "LIST", "plan only on these CPUs, such as 0-3,8"),  \
+    OPT_INT("threads", owner, member.threads, NULL, 1, 4096, "T",                                  \
+            "threads of each worker, instead of what the placement gives"),                        \
+    OPT_CHOICE("mem", owner, member.mem, "auto", plan_mem_choices, "POLICY",                       \
+               "memory policy of each worker; auto is the placement's own")
 /* clang-format on */
 
 /* Fills the request's reserve, cpus, threads and memory policy. -EINVAL: a malformed list. */

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "harness/sys/log.h"
 
@@ -46,6 +47,13 @@ static int write_tables(const struct run_dir *run_dir, const struct analysis *an
 {
     int rc = csv_write_rounds(run_dir->dir.work_fd, analysis, err);
     return rc ? rc : csv_write_rows(run_dir->dir.work_fd, &analysis->rows, err);
+}
+
+/* Tables of a round that is not published, which the next record would speak for. */
+static void remove_tables(const struct run_dir *run_dir)
+{
+    (void)unlinkat(run_dir->dir.work_fd, CSV_ROUNDS_NAME, 0);
+    (void)unlinkat(run_dir->dir.work_fd, CSV_ROWS_NAME, 0);
 }
 
 static int write_first(struct run_dir *run_dir, const struct run_record *record, struct err *err)
@@ -109,9 +117,10 @@ int run_dir_round(struct run_dir *run_dir, const struct run_record *record, unsi
         rc = write_tables(run_dir, &record->verdict->analysis, err);
     if (!rc)
         rc = publish(run_dir, record, run_dir->samples.valid_bytes, err);
-    if (rc)
+    if (rc) {
         samples_file_cut(&run_dir->samples, before);
-    else if (replaces)
+        remove_tables(run_dir);
+    } else if (replaces)
         log_info("replacing the earlier run in %s", run_dir->dir.path);
     return rc;
 }

@@ -222,7 +222,7 @@ static json_t *from_benches(const struct result *result)
         const struct bench *bench = result->arms[i].bench;
         (void)json_object_set_new(benches, bench->name,
                                   json_pack("{s:o, s:b, s:b}", "ops_unit",
-                                            json_value_text_or_null(bench->ops_unit), "scan",
+                                            json_value_text(bench->ops_unit), "scan",
                                             bench->scan != NULL, "together", bench->together));
     }
     return benches;

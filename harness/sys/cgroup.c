@@ -8,7 +8,11 @@
 #include <limits.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+
+/* Of a group: leaves room for the mount in front of it, and a file behind. */
+enum { GROUP_MAX = PATH_MAX / 2 };
 
 /* Version 1 has no word for "no limit", but a number of bytes that no machine has. */
 static const double no_limit_bytes = 0x1p60;
@@ -24,10 +28,29 @@ static void limit_cpus(struct cgroup_limits *cgroup, double quota_us, double per
         cgroup->cpus_limit = smaller(cgroup->cpus_limit, quota_us / period_us);
 }
 
-static void limit_memory(struct cgroup_limits *cgroup, double bytes)
+/* Where a version keeps its figures of memory: a folder, and files in it. */
+struct memory_files {
+    const char *mount, *limit, *used, *cache_field;
+};
+
+static void merge_memory(const char *root, const char *dir, const struct memory_files *files,
+                         struct cgroup_limits *cgroup)
 {
-    if (bytes < no_limit_bytes)
-        cgroup->memory_limit_bytes = smaller(cgroup->memory_limit_bytes, bytes);
+    char path[PATH_MAX], cache[32];
+    (void)snprintf(path, sizeof(path), "%s%s/%s", files->mount, dir, files->limit);
+    double limit = proc_read_number(root, path);
+    if (isnan(limit) || limit >= no_limit_bytes)
+        return;
+    cgroup->memory_limit_bytes = smaller(cgroup->memory_limit_bytes, limit);
+    (void)snprintf(path, sizeof(path), "%s%s/%s", files->mount, dir, files->used);
+    double used = proc_read_number(root, path);
+    if (isnan(used))
+        return;
+    /* Inactive file pages count as used, but go first. */
+    (void)snprintf(path, sizeof(path), "%s%s/memory.stat", files->mount, dir);
+    if (proc_read_field(root, path, files->cache_field, ' ', cache, sizeof(cache)))
+        used = fmax(used - strtod(cache, NULL), 0);
+    cgroup->memory_available_bytes = smaller(cgroup->memory_available_bytes, fmax(limit - used, 0));
 }
 
 /* `dir` in version 2. */
@@ -41,11 +64,11 @@ static void merge_cpu_max(const char *root, const char *dir, struct cgroup_limit
         limit_cpus(cgroup, quota_us, period_us);
 }
 
-static void merge_memory_max(const char *root, const char *dir, struct cgroup_limits *cgroup)
+static void merge_memory_v2(const char *root, const char *dir, struct cgroup_limits *cgroup)
 {
-    char path[PATH_MAX];
-    (void)snprintf(path, sizeof(path), "/sys/fs/cgroup%s/memory.max", dir);
-    limit_memory(cgroup, proc_read_number(root, path));
+    static const struct memory_files files = {"/sys/fs/cgroup", "memory.max", "memory.current",
+                                              "inactive_file"};
+    merge_memory(root, dir, &files, cgroup);
 }
 
 /* `dir` in the hierarchy of version 1 that the controller has. */
@@ -58,18 +81,18 @@ static void merge_cfs_quota(const char *root, const char *dir, struct cgroup_lim
     limit_cpus(cgroup, quota_us, proc_read_number(root, path));
 }
 
-static void merge_limit_in_bytes(const char *root, const char *dir, struct cgroup_limits *cgroup)
+static void merge_memory_v1(const char *root, const char *dir, struct cgroup_limits *cgroup)
 {
-    char path[PATH_MAX];
-    (void)snprintf(path, sizeof(path), "/sys/fs/cgroup/memory%s/memory.limit_in_bytes", dir);
-    limit_memory(cgroup, proc_read_number(root, path));
+    static const struct memory_files files = {"/sys/fs/cgroup/memory", "memory.limit_in_bytes",
+                                              "memory.usage_in_bytes", "total_inactive_file"};
+    merge_memory(root, dir, &files, cgroup);
 }
 
 /* From a cgroup up to the root. */
 static void climb(const char *root, const char *from, struct cgroup_limits *cgroup,
                   void (*merge)(const char *root, const char *dir, struct cgroup_limits *cgroup))
 {
-    char dir[sizeof(cgroup->path)];
+    char dir[GROUP_MAX];
     proc_copy_text(dir, sizeof(dir), strcmp(from, "/") ? from : "");
     for (;;) {
         merge(root, dir, cgroup);
@@ -121,21 +144,23 @@ static bool find_path(const char *root, const char *controller, char *path, size
 
 void cgroup_read(const char *root, struct cgroup_limits *cgroup)
 {
-    char path[PATH_MAX], of_controller[sizeof(cgroup->path)];
-    cgroup->cpus_limit = cgroup->memory_limit_bytes = NAN;
-    if (find_path(root, "", cgroup->path, sizeof(cgroup->path))) {
-        const char *dir = strcmp(cgroup->path, "/") ? cgroup->path : "";
+    char path[PATH_MAX], group[GROUP_MAX];
+    *cgroup = (struct cgroup_limits){
+        .cpus_limit = NAN, .memory_limit_bytes = NAN, .memory_available_bytes = NAN};
+    if (find_path(root, "", group, sizeof(group))) {
+        const char *dir = strcmp(group, "/") ? group : "";
+        proc_copy_text(cgroup->path, sizeof(cgroup->path), group);
         (void)snprintf(path, sizeof(path), "/sys/fs/cgroup%s/cpu.max", dir);
         (void)proc_read_text(root, path, cgroup->cpu_max, sizeof(cgroup->cpu_max));
         (void)snprintf(path, sizeof(path), "/sys/fs/cgroup%s/cpuset.cpus.effective", dir);
         (void)proc_read_text(root, path, cgroup->cpuset, sizeof(cgroup->cpuset));
-        climb(root, cgroup->path, cgroup, merge_cpu_max);
-        climb(root, cgroup->path, cgroup, merge_memory_max);
+        climb(root, group, cgroup, merge_cpu_max);
+        climb(root, group, cgroup, merge_memory_v2);
     }
-    if (find_path(root, "cpu", of_controller, sizeof(of_controller)))
-        climb(root, of_controller, cgroup, merge_cfs_quota);
-    if (find_path(root, "memory", of_controller, sizeof(of_controller)))
-        climb(root, of_controller, cgroup, merge_limit_in_bytes);
+    if (find_path(root, "cpu", group, sizeof(group)))
+        climb(root, group, cgroup, merge_cfs_quota);
+    if (find_path(root, "memory", group, sizeof(group)))
+        climb(root, group, cgroup, merge_memory_v1);
 }
 
 bool cgroup_tell_quota(const struct cgroup_limits *cgroup, unsigned cpus, char *buf, size_t size)

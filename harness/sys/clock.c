@@ -3,11 +3,21 @@
 #include <stdlib.h>
 #include <time.h>
 
-uint64_t clock_now_ns(void)
+static uint64_t read_ns(clockid_t clock)
 {
     struct timespec ts;
-    (void)clock_gettime(CLOCK_MONOTONIC_RAW, &ts);
+    (void)clock_gettime(clock, &ts);
     return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
+}
+
+uint64_t clock_now_ns(void)
+{
+    return read_ns(CLOCK_MONOTONIC_RAW);
+}
+
+uint64_t clock_thread_cpu_ns(void)
+{
+    return read_ns(CLOCK_THREAD_CPUTIME_ID);
 }
 
 static int compare_u64(const void *a, const void *b)

@@ -9,6 +9,9 @@
 
 uint64_t clock_now_ns(void);
 
+/* CPU time that the calling thread has had, in user mode and in the kernel. */
+uint64_t clock_thread_cpu_ns(void);
+
 /* Median cost of one clock_now_ns call on this CPU, at least 1 ns. */
 uint64_t clock_cost_ns(void);
 

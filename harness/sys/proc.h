@@ -9,11 +9,12 @@ enum { PROC_TEXT_MAX = 128 };
 
 /* Of this process, as it sees them; NaN and "" = none. */
 struct cgroup_limits {
-    char path[256];              /* this and the next, and cpuset: version 2 only */
-    char cpu_max[PROC_TEXT_MAX]; /* as written: "QUOTA PERIOD" in us, or "max PERIOD" */
-    double cpus_limit;           /* smallest quota / period from here to the root */
-    char cpuset[1024];           /* cpuset.cpus.effective */
-    double memory_limit_bytes;   /* smallest limit from here to the root */
+    char path[256];                /* this and the next, and cpuset: version 2 only */
+    char cpu_max[PROC_TEXT_MAX];   /* as written: "QUOTA PERIOD" in us, or "max PERIOD" */
+    double cpus_limit;             /* smallest quota / period from here to the root */
+    char cpuset[1024];             /* cpuset.cpus.effective */
+    double memory_limit_bytes;     /* smallest limit from here to the root */
+    double memory_available_bytes; /* the least that a limit from here to the root leaves */
 };
 
 /* Cut to fit. */

@@ -17,9 +17,9 @@ struct values {
 };
 
 static const struct opt opts[] = {
-    {"workers", OPT_INT, offsetof(struct values, workers), "2", 1, 64, .letter = 'w'},
-    {"verbose", OPT_FLAG, offsetof(struct values, verbose), NULL, .letter = 'v'},
-    {"out", OPT_TEXT, offsetof(struct values, out), NULL, .letter = 'o'},
+    OPT_INT("workers", values, workers, "2", 1, 64, "N", "how many", .letter = 'w'),
+    OPT_FLAG("verbose", values, verbose, NULL, "say more", .letter = 'v'),
+    OPT_TEXT("out", values, out, NULL, "DIR", "where to", .letter = 'o'),
     {.name = NULL},
 };
 

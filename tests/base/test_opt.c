@@ -24,19 +24,15 @@ struct values {
 static const char *const waits[] = {"spin", "block", NULL};
 
 static const struct opt opts[] = {
-    {"count", OPT_INT, offsetof(struct values, count), "4", 1, 1000, .arg = "N",
-     .help = "how many there are", .letter = 'n'},
-    {"any", OPT_INT, offsetof(struct values, any), NULL, .arg = "N", .help = "any whole number"},
-    {"size", OPT_SIZE, offsetof(struct values, size_bytes), "64K", 1024, 1 << 30, .arg = "BYTES",
-     .help = "how much memory a worker takes for the buffer that it fills in every single step"},
-    {"ratio", OPT_DOUBLE, offsetof(struct values, ratio), "0.5", 0, 1, .arg = "R", .help = "share"},
-    {"limit", OPT_SECONDS, offsetof(struct values, limit_s), "200ms", .arg = "TIME",
-     .help = "time limit"},
-    {"quiet", OPT_FLAG, offsetof(struct values, quiet), "0", .help = "say nothing"},
-    {"wait", OPT_CHOICE, offsetof(struct values, wait), "block", .choices = waits, .arg = "HOW",
-     .help = "how to wait for the device"},
-    {"out", OPT_TEXT, offsetof(struct values, out), NULL, .arg = "DIR",
-     .help = "where the results go"},
+    OPT_INT("count", values, count, "4", 1, 1000, "N", "how many there are", .letter = 'n'),
+    OPT_INT("any", values, any, NULL, 0, 0, "N", "any whole number"),
+    OPT_SIZE("size", values, size_bytes, "64K", 1024, 1 << 30, "BYTES",
+             "how much memory a worker takes for the buffer that it fills in every single step"),
+    OPT_DOUBLE("ratio", values, ratio, "0.5", 0, 1, "R", "share"),
+    OPT_SECONDS("limit", values, limit_s, "200ms", 0, 0, "TIME", "time limit"),
+    OPT_FLAG("quiet", values, quiet, "0", "say nothing"),
+    OPT_CHOICE("wait", values, wait, "block", waits, "HOW", "how to wait for the device"),
+    OPT_TEXT("out", values, out, NULL, "DIR", "where the results go"),
     {.name = NULL},
 };
 

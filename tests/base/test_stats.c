@@ -16,7 +16,7 @@ static double median_of(const double *values, size_t n)
 {
     double sorted[64];
     memcpy(sorted, values, n * sizeof(*values));
-    return stats_median(sorted, stats_sort(sorted, n));
+    return stats_sort_median(sorted, n);
 }
 
 static void test_stats_sort_drops_nan(void **state)
@@ -66,6 +66,17 @@ static void test_stats_percentile_is_type_7(void **state)
     assert_near(stats_percentile(ten, 10, 0), 1);
     assert_near(stats_percentile(ten, 10, 1), 10);
     assert_true(isnan(stats_percentile(NULL, 0, 0.5)));
+}
+
+static void test_stats_nearest_rank_is_one_of_the_values(void **state)
+{
+    (void)state;
+    const double ten[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10};
+    assert_true(stats_nearest_rank(ten, 10, 0) == 1);
+    assert_true(stats_nearest_rank(ten, 10, 50) == 5);
+    assert_true(stats_nearest_rank(ten, 10, 51) == 6);
+    assert_true(stats_nearest_rank(ten, 10, 99) == 10);
+    assert_true(stats_nearest_rank(ten, 1, 99) == 1);
 }
 
 static void test_stats_mean(void **state)
@@ -214,6 +225,7 @@ int main(void)
         cmocka_unit_test(test_stats_median),
         cmocka_unit_test(test_stats_infinity_is_far_away),
         cmocka_unit_test(test_stats_percentile_is_type_7),
+        cmocka_unit_test(test_stats_nearest_rank_is_one_of_the_values),
         cmocka_unit_test(test_stats_mean),
         cmocka_unit_test(test_stats_percentiles_are_monotone),
         cmocka_unit_test(test_stats_interval_needs_two_values),

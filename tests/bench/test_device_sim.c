@@ -4,7 +4,6 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
-#include <time.h>
 
 #include <cmocka.h>
 
@@ -31,13 +30,6 @@ static void open_queue(struct device_queue *queue, const struct device_config *c
         fail_msg("%s", err.msg);
     for (unsigned s = 0; s < config->slots; s++)
         memset(device_host_buffer(queue, s), 0, config->rows * config->cols * sizeof(float));
-}
-
-static uint64_t thread_cpu_ns(void)
-{
-    struct timespec ts;
-    (void)clock_gettime(CLOCK_THREAD_CPUTIME_ID, &ts);
-    return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
 }
 
 /* Submits slots 0..count-1 at once and waits for all; returns the time that took. */
@@ -105,9 +97,9 @@ static uint64_t cpu_of_one_batch(const struct device_config *config)
 {
     struct device_queue queue;
     open_queue(&queue, config);
-    uint64_t start_ns = thread_cpu_ns();
+    uint64_t start_ns = clock_thread_cpu_ns();
     (void)run_batches(&queue, 1);
-    uint64_t used_ns = thread_cpu_ns() - start_ns;
+    uint64_t used_ns = clock_thread_cpu_ns() - start_ns;
     device_close(&queue);
     return used_ns;
 }

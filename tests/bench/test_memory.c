@@ -1,4 +1,4 @@
-/* What there is to take, from fake groups and the system's own; mappings; the caches' sizes. */
+/* What there is to take; mappings; the caches' sizes. */
 #include "bench/common/memory.h"
 
 #include <errno.h>
@@ -8,110 +8,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include <cmocka.h>
 
 enum { MIB = 1 << 20, HUGE_BYTES = 2 << 20 };
-
-/* A directory that stands for /sys/fs/cgroup. */
-static char mount[] = "/tmp/contend-cgroup-XXXXXX";
-
-static int make_mount(void **state)
-{
-    (void)state;
-    strcpy(mount + sizeof(mount) - 7, "XXXXXX");
-    return mkdtemp(mount) ? 0 : -1;
-}
-
-static int remove_mount(void **state)
-{
-    (void)state;
-    char command[64];
-    (void)snprintf(command, sizeof(command), "rm -rf %s", mount);
-    return system(command);
-}
-
-/* Writes mount/path and makes the directories above it. */
-static void put(const char *path, const char *text)
-{
-    char full[256];
-    (void)snprintf(full, sizeof(full), "%s/%s", mount, path);
-    for (char *at = full + strlen(mount) + 1; (at = strchr(at, '/')); at++) {
-        *at = '\0';
-        assert_true(mkdir(full, 0700) == 0 || errno == EEXIST);
-        *at = '/';
-    }
-    FILE *file = fopen(full, "w");
-    assert_non_null(file);
-    assert_true(fputs(text, file) >= 0);
-    assert_int_equal(fclose(file), 0);
-}
-
-static void test_memory_cgroup_v2_least_of_all_above(void **state)
-{
-    (void)state;
-    assert_true(memory_cgroup_available_bytes("0::/a/b\n", mount) == UINT64_MAX);
-    put("a/b/memory.max", "max\n");
-    put("a/b/memory.current", "1000\n");
-    assert_true(memory_cgroup_available_bytes("0::/a/b\n", mount) == UINT64_MAX);
-    put("a/memory.max", "5000\n");
-    put("a/memory.current", "1200\n");
-    assert_int_equal(memory_cgroup_available_bytes("0::/a/b\n", mount), 3800);
-    assert_int_equal(memory_cgroup_available_bytes("0::/a\n", mount), 3800);
-    put("a/b/memory.max", "1500\n");
-    assert_int_equal(memory_cgroup_available_bytes("0::/a/b\n", mount), 500);
-    assert_int_equal(memory_cgroup_available_bytes("0::/a\n", mount), 3800);
-    /* In a namespace of cgroups the mount's own files are this group's. */
-    put("memory.max", "900\n");
-    put("memory.current", "800\n");
-    assert_int_equal(memory_cgroup_available_bytes("0::/\n", mount), 100);
-    assert_int_equal(memory_cgroup_available_bytes("0::/gone/away\n", mount), 100);
-}
-
-static void test_memory_cgroup_counts_file_pages_as_free(void **state)
-{
-    (void)state;
-    put("a/memory.max", "5000\n");
-    put("a/memory.current", "4500\n");
-    put("a/memory.stat", "anon 10\nactive_file 300\ninactive_file 2000\nslab 7\n");
-    assert_int_equal(memory_cgroup_available_bytes("0::/a\n", mount), 2500);
-    put("a/memory.stat", "inactive_file 6000\n");
-    assert_int_equal(memory_cgroup_available_bytes("0::/a\n", mount), 5000);
-    put("a/memory.stat", "inactive_file 0\n");
-    put("a/memory.current", "7000\n"); /* over a limit that was lowered */
-    assert_int_equal(memory_cgroup_available_bytes("0::/a\n", mount), 0);
-}
-
-static void test_memory_cgroup_v1_and_both(void **state)
-{
-    (void)state;
-    const char *const v1 = "12:cpu,cpuacct:/job\n5:memory:/job\n1:name=systemd:/job\n";
-    put("memory/job/memory.limit_in_bytes", "8000\n");
-    put("memory/job/memory.usage_in_bytes", "3000\n");
-    put("memory/job/memory.stat", "inactive_file 1\ntotal_inactive_file 500\n");
-    assert_int_equal(memory_cgroup_available_bytes(v1, mount), 5500);
-    put("job/memory.max", "100\n");
-    put("job/memory.current", "0\n");
-    assert_int_equal(memory_cgroup_available_bytes(v1, mount), 5500);
-    char both[128];
-    (void)snprintf(both, sizeof(both), "%s0::/job\n", v1);
-    assert_int_equal(memory_cgroup_available_bytes(both, mount), 100);
-}
-
-static void test_memory_cgroup_survives_odd_text(void **state)
-{
-    (void)state;
-    char longest[4096] = "0::/";
-    memset(longest + 4, 'x', sizeof(longest) - 5);
-    assert_true(memory_cgroup_available_bytes(longest, mount) == UINT64_MAX);
-    const char *const odd[] = {"", "\n", "\n\n", "0::", "nonsense", ":::\n", "3:memory\n"};
-    for (int i = 0; i < 7; i++)
-        assert_true(memory_cgroup_available_bytes(odd[i], mount) == UINT64_MAX);
-    put("memory.max", "lots\n");
-    put("memory.current", "1\n");
-    assert_true(memory_cgroup_available_bytes("0::/\n", mount) == UINT64_MAX);
-}
 
 static void test_memory_check_fits_names_both_figures(void **state)
 {
@@ -204,12 +104,9 @@ static void test_memory_llc_counts_caches_once(void **state)
     assert_int_equal(memory_llc_bytes(&m), 2 << 20);
 }
 
-static void test_memory_median_and_rounding(void **state)
+static void test_memory_rounds_down(void **state)
 {
     (void)state;
-    assert_true(memory_median((double[]){5, 1, 3}, 3) == 3);
-    assert_true(memory_median((double[]){4, 1, 3, 2}, 4) == 2.5);
-    assert_true(memory_median((double[]){7}, 1) == 7);
     assert_int_equal(memory_round_down(4095, 64), 4032);
     assert_int_equal(memory_round_down(4096, 64), 4096);
 }
@@ -217,19 +114,12 @@ static void test_memory_median_and_rounding(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_memory_cgroup_v2_least_of_all_above, make_mount,
-                                        remove_mount),
-        cmocka_unit_test_setup_teardown(test_memory_cgroup_counts_file_pages_as_free, make_mount,
-                                        remove_mount),
-        cmocka_unit_test_setup_teardown(test_memory_cgroup_v1_and_both, make_mount, remove_mount),
-        cmocka_unit_test_setup_teardown(test_memory_cgroup_survives_odd_text, make_mount,
-                                        remove_mount),
         cmocka_unit_test(test_memory_check_fits_names_both_figures),
         cmocka_unit_test(test_memory_map_is_aligned_and_whole),
         cmocka_unit_test(test_memory_map_refuses),
         cmocka_unit_test(test_memory_check_pages),
         cmocka_unit_test(test_memory_llc_counts_caches_once),
-        cmocka_unit_test(test_memory_median_and_rounding),
+        cmocka_unit_test(test_memory_rounds_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -46,7 +46,7 @@ expect 3 'gnuplot failed on loss' "$CONTEND_BINARY" report "$out"
 touch "$out/plots/notes.txt"
 expect 0 'replacing the earlier run' "$CONTEND_FAKE" run fake --placement none --workers 2 --rounds 1 \
     --time 0.1 --warmup 0.01 --no-plots --out "$out"
-[ -z "$(ls "$out/plots" | grep -v '\.dat$\|^notes.txt$')" ] ||
+[ -z "$(find "$out/plots" -type f ! -name '*.dat' ! -name notes.txt)" ] ||
     fail "figures of a replaced run: $(ls "$out/plots")"
 expect 0 'plots/loss.svg' "$CONTEND_BINARY" report "$out"
 

@@ -34,27 +34,10 @@ static const char *const modes[] = {
     "crash", "exit",       "shrink-mask", "no-value",   "hang-teardown", NULL};
 
 static const struct opt fake_opts[] = {
-    {.name = "step",
-     .kind = OPT_SECONDS,
-     .offset = offsetof(struct fake_params, step_s),
-     .def = "2ms",
-     .arg = "T",
-     .help = "Time of a step"},
-    {.name = "bad_worker",
-     .kind = OPT_INT,
-     .offset = offsetof(struct fake_params, bad_worker),
-     .def = "0",
-     .min = -1,
-     .max = 1000,
-     .arg = "N",
-     .help = "Which worker misbehaves, -1 all"},
-    {.name = "mode",
-     .kind = OPT_CHOICE,
-     .offset = offsetof(struct fake_params, mode),
-     .def = "ok",
-     .choices = modes,
-     .arg = "M",
-     .help = "How"},
+    OPT_SECONDS("step", fake_params, step_s, "2ms", 0, 0, "T", "Time of a step"),
+    OPT_INT("bad_worker", fake_params, bad_worker, "0", -1, 1000, "N",
+            "Which worker misbehaves, -1 all"),
+    OPT_CHOICE("mode", fake_params, mode, "ok", modes, "M", "How"),
     {.name = NULL},
 };
 

@@ -16,28 +16,7 @@
 #include <cmocka.h>
 
 #include "harness/plot/gnuplot.h"
-
-static char directory[] = "/tmp/contend-report-XXXXXX";
-int fixture_out_fd;
-
-int fixture_make_out(void **state)
-{
-    (void)state;
-    strcpy(directory + sizeof(directory) - 7, "XXXXXX");
-    if (!mkdtemp(directory))
-        return -1;
-    fixture_out_fd = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    return fixture_out_fd < 0;
-}
-
-int fixture_remove_out(void **state)
-{
-    (void)state;
-    char command[64];
-    (void)close(fixture_out_fd);
-    (void)snprintf(command, sizeof(command), "rm -rf %s", directory);
-    return system(command);
-}
+#include "tests/lib/fixture_dir.h"
 
 bool fixture_has_gnuplot(void)
 {
@@ -51,7 +30,7 @@ unsigned char *fixture_read_plot(const char *name, const char *suffix, size_t *s
 {
     char path[128];
     (void)snprintf(path, sizeof(path), "plots/%s.%s", name, suffix);
-    int fd = openat(fixture_out_fd, path, O_RDONLY | O_CLOEXEC);
+    int fd = openat(fixture_dir_fd, path, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
         return NULL;
     struct stat status;

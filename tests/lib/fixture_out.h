@@ -1,14 +1,9 @@
-/* An output directory for a test of figures, and what was drawn there. */
+/* For tests of figures: what was drawn in fixture_dir. */
 #ifndef CONTEND_TESTS_LIB_FIXTURE_OUT_H
 #define CONTEND_TESTS_LIB_FIXTURE_OUT_H
 
 #include <stdbool.h>
 #include <stddef.h>
-
-/* An empty directory for one test, removed after it: set-up and tear-down of cmocka. */
-extern int fixture_out_fd;
-int fixture_make_out(void **state);
-int fixture_remove_out(void **state);
 
 /* False, and said on stderr, where gnuplot is not installed: then there is nothing to test. */
 bool fixture_has_gnuplot(void);

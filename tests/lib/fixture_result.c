@@ -11,8 +11,8 @@ struct fixture_params {
 };
 
 static const struct opt fixture_opts[] = {
-    {"rows", OPT_INT, offsetof(struct fixture_params, rows), "64", .help = "rows"},
-    {"cols", OPT_INT, offsetof(struct fixture_params, cols), "8", .help = "columns"},
+    OPT_INT("rows", fixture_params, rows, "64", 0, 0, NULL, "rows"),
+    OPT_INT("cols", fixture_params, cols, "8", 0, 0, NULL, "columns"),
     {.name = NULL},
 };
 

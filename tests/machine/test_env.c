@@ -6,49 +6,14 @@
 #include <stdint.h>
 
 #include <cmocka.h>
-#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "harness/json/environment.h"
 #include "harness/machine/env.h"
-
-/* A directory that stands for "/", removed in teardown. */
-static char root[] = "/tmp/contend-env-XXXXXX";
-
-static int make_root(void **state)
-{
-    (void)state;
-    strcpy(root + sizeof(root) - 7, "XXXXXX");
-    return mkdtemp(root) ? 0 : -1;
-}
-
-static int remove_root(void **state)
-{
-    (void)state;
-    char command[64];
-    (void)snprintf(command, sizeof(command), "rm -rf %s", root);
-    return system(command);
-}
-
-/* Writes root/path and the directories above it. */
-static void put(const char *path, const char *text)
-{
-    char full[256];
-    (void)snprintf(full, sizeof(full), "%s%s", root, path);
-    for (char *at = full + strlen(root) + 1; (at = strchr(at, '/')); at++) {
-        *at = '\0';
-        assert_true(mkdir(full, 0700) == 0 || errno == EEXIST);
-        *at = '/';
-    }
-    FILE *file = fopen(full, "w");
-    assert_non_null(file);
-    assert_true(fputs(text, file) >= 0);
-    assert_int_equal(fclose(file), 0);
-}
+#include "tests/lib/fixture_dir.h"
 
 static const char *text_of(const json_t *object, const char *key)
 {
@@ -57,18 +22,20 @@ static const char *text_of(const json_t *object, const char *key)
 
 static void put_server(void)
 {
-    put("/etc/os-release", "NAME=\"Debian\"\nPRETTY_NAME=\"Debian GNU/Linux 12 (bookworm)\"\n");
-    put("/proc/cpuinfo", "processor\t: 0\nmodel name\t: Fast CPU @ 3 GHz\nmicrocode\t: 0x1f\n"
-                         "flags\t\t: fpu sse hypervisor avx\n\nprocessor\t: 1\n"
-                         "model name\t: another\n");
-    put("/proc/meminfo", "MemTotal:       2048 kB\nMemFree: 1 kB\n");
-    put("/proc/sys/kernel/numa_balancing", "1\n");
-    put("/proc/sys/kernel/perf_event_paranoid", "-1\n");
-    put("/sys/kernel/mm/transparent_hugepage/enabled", "always [madvise] never\n");
-    put("/sys/devices/system/cpu/cpufreq/policy0/scaling_governor", "performance\n");
-    put("/sys/devices/system/cpu/cpufreq/policy1/scaling_governor", "performance\n");
-    put("/sys/devices/system/cpu/intel_pstate/no_turbo", "1\n");
-    put("/sys/class/dmi/id/sys_vendor", "Some \xff Vendor\n");
+    fixture_put("/etc/os-release",
+                "NAME=\"Debian\"\nPRETTY_NAME=\"Debian GNU/Linux 12 (bookworm)\"\n");
+    fixture_put("/proc/cpuinfo",
+                "processor\t: 0\nmodel name\t: Fast CPU @ 3 GHz\nmicrocode\t: 0x1f\n"
+                "flags\t\t: fpu sse hypervisor avx\n\nprocessor\t: 1\n"
+                "model name\t: another\n");
+    fixture_put("/proc/meminfo", "MemTotal:       2048 kB\nMemFree: 1 kB\n");
+    fixture_put("/proc/sys/kernel/numa_balancing", "1\n");
+    fixture_put("/proc/sys/kernel/perf_event_paranoid", "-1\n");
+    fixture_put("/sys/kernel/mm/transparent_hugepage/enabled", "always [madvise] never\n");
+    fixture_put("/sys/devices/system/cpu/cpufreq/policy0/scaling_governor", "performance\n");
+    fixture_put("/sys/devices/system/cpu/cpufreq/policy1/scaling_governor", "performance\n");
+    fixture_put("/sys/devices/system/cpu/intel_pstate/no_turbo", "1\n");
+    fixture_put("/sys/class/dmi/id/sys_vendor", "Some \xff Vendor\n");
 }
 
 static void test_env_reads_a_server(void **state)
@@ -76,7 +43,7 @@ static void test_env_reads_a_server(void **state)
     (void)state;
     put_server();
     struct environment env;
-    struct env_request request = {.root = root, .driver = "580.1"};
+    struct env_request request = {.root = fixture_dir, .driver = "580.1"};
     env_gather(&request, &env);
     json_t *json = env_to_json(&env);
     assert_non_null(json);
@@ -101,9 +68,9 @@ static void test_env_governors_that_differ_are_mixed(void **state)
 {
     (void)state;
     put_server();
-    put("/sys/devices/system/cpu/cpufreq/policy2/scaling_governor", "powersave\n");
+    fixture_put("/sys/devices/system/cpu/cpufreq/policy2/scaling_governor", "powersave\n");
     struct environment env;
-    env_gather(&(struct env_request){.root = root}, &env);
+    env_gather(&(struct env_request){.root = fixture_dir}, &env);
     assert_string_equal(env.governor, "mixed");
     env_free(&env);
 }
@@ -112,14 +79,14 @@ static void test_env_governors_that_differ_are_mixed(void **state)
 static void test_env_takes_the_tightest_cgroup_limit(void **state)
 {
     (void)state;
-    put("/proc/self/cgroup", "1:cpu:/elsewhere\n0::/pod/job\n");
-    put("/sys/fs/cgroup/pod/job/cpu.max", "max 100000\n");
-    put("/sys/fs/cgroup/pod/job/cpuset.cpus.effective", "0-3,8\n");
-    put("/sys/fs/cgroup/pod/job/memory.max", "3000000\n");
-    put("/sys/fs/cgroup/pod/cpu.max", "250000 100000\n");
-    put("/sys/fs/cgroup/pod/memory.max", "2000000\n");
+    fixture_put("/proc/self/cgroup", "1:cpu:/elsewhere\n0::/pod/job\n");
+    fixture_put("/sys/fs/cgroup/pod/job/cpu.max", "max 100000\n");
+    fixture_put("/sys/fs/cgroup/pod/job/cpuset.cpus.effective", "0-3,8\n");
+    fixture_put("/sys/fs/cgroup/pod/job/memory.max", "3000000\n");
+    fixture_put("/sys/fs/cgroup/pod/cpu.max", "250000 100000\n");
+    fixture_put("/sys/fs/cgroup/pod/memory.max", "2000000\n");
     struct environment env;
-    env_gather(&(struct env_request){.root = root}, &env);
+    env_gather(&(struct env_request){.root = fixture_dir}, &env);
     assert_string_equal(env.cgroup.path, "/pod/job");
     assert_string_equal(env.cgroup.cpu_max, "max 100000");
     assert_string_equal(env.cgroup.cpuset, "0-3,8");
@@ -136,23 +103,23 @@ static void test_env_takes_the_tightest_cgroup_limit(void **state)
 static void test_env_reads_cgroups_of_version_1(void **state)
 {
     (void)state;
-    put("/proc/self/cgroup",
-        "12:cpuset:/docker/1f\n5:cpu,cpuacct:/docker/1f\n4:memory:/docker/1f\n");
-    put("/sys/fs/cgroup/cpu/cpu.cfs_quota_us", "400000\n");
-    put("/sys/fs/cgroup/cpu/cpu.cfs_period_us", "100000\n");
-    put("/sys/fs/cgroup/memory/memory.limit_in_bytes", "9223372036854771712\n");
+    fixture_put("/proc/self/cgroup",
+                "12:cpuset:/docker/1f\n5:cpu,cpuacct:/docker/1f\n4:memory:/docker/1f\n");
+    fixture_put("/sys/fs/cgroup/cpu/cpu.cfs_quota_us", "400000\n");
+    fixture_put("/sys/fs/cgroup/cpu/cpu.cfs_period_us", "100000\n");
+    fixture_put("/sys/fs/cgroup/memory/memory.limit_in_bytes", "9223372036854771712\n");
     struct environment env;
-    env_gather(&(struct env_request){.root = root}, &env);
+    env_gather(&(struct env_request){.root = fixture_dir}, &env);
     assert_string_equal(env.cgroup.path, "");
     assert_true(env.cgroup.cpus_limit > 3.9999 && env.cgroup.cpus_limit < 4.0001);
     assert_true(isnan(env.cgroup.memory_limit_bytes));
     env_free(&env);
-    put("/sys/fs/cgroup/cpu/docker/1f/cpu.cfs_quota_us", "-1\n");
-    put("/sys/fs/cgroup/cpu/docker/1f/cpu.cfs_period_us", "100000\n");
-    put("/sys/fs/cgroup/cpu/docker/cpu.cfs_quota_us", "150000\n");
-    put("/sys/fs/cgroup/cpu/docker/cpu.cfs_period_us", "100000\n");
-    put("/sys/fs/cgroup/memory/docker/memory.limit_in_bytes", "2000000\n");
-    env_gather(&(struct env_request){.root = root}, &env);
+    fixture_put("/sys/fs/cgroup/cpu/docker/1f/cpu.cfs_quota_us", "-1\n");
+    fixture_put("/sys/fs/cgroup/cpu/docker/1f/cpu.cfs_period_us", "100000\n");
+    fixture_put("/sys/fs/cgroup/cpu/docker/cpu.cfs_quota_us", "150000\n");
+    fixture_put("/sys/fs/cgroup/cpu/docker/cpu.cfs_period_us", "100000\n");
+    fixture_put("/sys/fs/cgroup/memory/docker/memory.limit_in_bytes", "2000000\n");
+    env_gather(&(struct env_request){.root = fixture_dir}, &env);
     assert_true(env.cgroup.cpus_limit > 1.4999 && env.cgroup.cpus_limit < 1.5001);
     assert_true(env.cgroup.memory_limit_bytes > 1999999 && env.cgroup.memory_limit_bytes < 2000001);
     env_free(&env);
@@ -217,13 +184,14 @@ static void test_env_host_label_is_a_safe_directory_name(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_env_reads_a_server, make_root, remove_root),
-        cmocka_unit_test_setup_teardown(test_env_governors_that_differ_are_mixed, make_root,
-                                        remove_root),
-        cmocka_unit_test_setup_teardown(test_env_takes_the_tightest_cgroup_limit, make_root,
-                                        remove_root),
-        cmocka_unit_test_setup_teardown(test_env_reads_cgroups_of_version_1, make_root,
-                                        remove_root),
+        cmocka_unit_test_setup_teardown(test_env_reads_a_server, fixture_make_dir,
+                                        fixture_remove_dir),
+        cmocka_unit_test_setup_teardown(test_env_governors_that_differ_are_mixed, fixture_make_dir,
+                                        fixture_remove_dir),
+        cmocka_unit_test_setup_teardown(test_env_takes_the_tightest_cgroup_limit, fixture_make_dir,
+                                        fixture_remove_dir),
+        cmocka_unit_test_setup_teardown(test_env_reads_cgroups_of_version_1, fixture_make_dir,
+                                        fixture_remove_dir),
         cmocka_unit_test(test_env_absent_is_null),
         cmocka_unit_test(test_env_keeps_only_variables_that_matter),
         cmocka_unit_test(test_env_host_label_is_a_safe_directory_name),

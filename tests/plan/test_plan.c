@@ -248,7 +248,7 @@ struct planning_command {
 static void test_plan_options_fill_a_request(void **state)
 {
     (void)state;
-    static const struct opt table[] = {PLAN_OPTIONS(struct planning_command, plan), {.name = NULL}};
+    static const struct opt table[] = {PLAN_OPTIONS(planning_command, plan), {.name = NULL}};
     struct planning_command command = {0};
     struct plan_request request = {.workers = 3};
     struct err err;

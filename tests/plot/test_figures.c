@@ -15,6 +15,7 @@
 
 #include "harness/plot/figures.h"
 #include "harness/plot/gnuplot.h"
+#include "tests/lib/fixture_dir.h"
 #include "tests/lib/fixture_out.h"
 #include "tests/lib/fixture_plots.h"
 
@@ -41,8 +42,8 @@ static int plot_result(const struct result *result, const char *host, struct err
 {
     struct analysis analysis;
     assert_int_equal(analysis_make(result, &analysis, err), 0);
-    figures_remove(fixture_out_fd); /* as a run does where an earlier one was */
-    int rc = figures_draw(&analysis, host, true, fixture_out_fd, NULL, err);
+    figures_remove(fixture_dir_fd); /* as a run does where an earlier one was */
+    int rc = figures_draw(&analysis, host, true, fixture_dir_fd, NULL, err);
     analysis_free(&analysis);
     return rc;
 }
@@ -168,7 +169,7 @@ static void test_report_hostile_host_is_only_text(void **state)
     (void)state;
     plot_ok(&small,
             "x\"; system(\"touch pwned\") '`touch pwned`' \\\"\n\n\n$(touch pwned) @a %s \xff");
-    assert_int_equal(faccessat(fixture_out_fd, "plots/pwned", F_OK, 0), -1);
+    assert_int_equal(faccessat(fixture_dir_fd, "plots/pwned", F_OK, 0), -1);
     assert_int_equal(access("pwned", F_OK), -1);
     for (size_t i = 0; i < FIGURES; i++)
         fixture_assert_svg_has(figures[i], "x__ system(_touch pwned_) __touch pwned__ ______");
@@ -180,11 +181,11 @@ static void test_report_leaves_no_stale_figures(void **state)
     (void)state;
     size_t size;
     plot_ok(&small, "first");
-    figures_remove(fixture_out_fd); /* as a run does where an earlier one was */
+    figures_remove(fixture_dir_fd); /* as a run does where an earlier one was */
     struct result empty = {.scenario = "pipeline", .run_id = "x"};
     const struct analysis nothing = {.result = &empty};
     struct err err = {0};
-    assert_int_equal(figures_draw(&nothing, "second", true, fixture_out_fd, NULL, &err), 0);
+    assert_int_equal(figures_draw(&nothing, "second", true, fixture_dir_fd, NULL, &err), 0);
     for (size_t i = 0; i < FIGURES; i++) {
         assert_null(fixture_read_plot(figures[i], "svg", &size));
         assert_null(fixture_read_plot(figures[i], "png", &size));
@@ -211,7 +212,7 @@ static void test_report_needs_a_writable_directory(void **state)
 {
     (void)state;
     struct err err = {0};
-    int file = openat(fixture_out_fd, "plots", O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+    int file = openat(fixture_dir_fd, "plots", O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
     assert_true(file >= 0);
     (void)close(file);
     assert_true(plot(&small, "host", &err) < 0);
@@ -220,7 +221,7 @@ static void test_report_needs_a_writable_directory(void **state)
 
 static void put_data(const char *name, const char *text)
 {
-    int fd = openat(fixture_out_fd, name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    int fd = openat(fixture_dir_fd, name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
     assert_true(fd >= 0);
     assert_int_equal(write(fd, text, strlen(text)), strlen(text));
     (void)close(fd);
@@ -239,16 +240,16 @@ static void test_gnuplot_reports_errors_and_time_outs(void **state)
     put_data("broken.dat", "1\n");
     put_data("fine.dat", "1\n");
     put_data("endless.dat", "1\n");
-    assert_int_equal(gnuplot_run(fixture_out_fd, jobs, 2, 60, NULL, &err), -EIO);
+    assert_int_equal(gnuplot_run(fixture_dir_fd, jobs, 2, 60, NULL, &err), -EIO);
     assert_non_null(strstr(err.msg, "broken"));
     assert_int_equal(jobs[0].rc, -EIO);
     assert_int_equal(jobs[1].rc, 0);
-    assert_int_equal(gnuplot_run(fixture_out_fd, jobs + 2, 1, 0.7, NULL, &err), -ETIMEDOUT);
+    assert_int_equal(gnuplot_run(fixture_dir_fd, jobs + 2, 1, 0.7, NULL, &err), -ETIMEDOUT);
     assert_int_equal(jobs[2].rc, -ETIMEDOUT);
-    assert_true(gnuplot_run(fixture_out_fd, jobs + 3, 1, 60, NULL, &err) < 0);
+    assert_true(gnuplot_run(fixture_dir_fd, jobs + 3, 1, 60, NULL, &err) < 0);
     assert_non_null(strstr(err.msg, "without_data.dat"));
-    assert_int_equal(faccessat(fixture_out_fd, "fine.svg", F_OK, 0), 0);
-    assert_int_equal(faccessat(fixture_out_fd, "broken.svg", F_OK, 0), -1);
+    assert_int_equal(faccessat(fixture_dir_fd, "fine.svg", F_OK, 0), 0);
+    assert_int_equal(faccessat(fixture_dir_fd, "broken.svg", F_OK, 0), -1);
 }
 
 int main(void)
@@ -256,7 +257,7 @@ int main(void)
     if (!fixture_has_gnuplot())
         return 77;
 #define IN_DIRECTORY(test)                                                                         \
-    cmocka_unit_test_setup_teardown(test, fixture_make_out, fixture_remove_out)
+    cmocka_unit_test_setup_teardown(test, fixture_make_dir, fixture_remove_dir)
     const struct CMUnitTest tests[] = {
         IN_DIRECTORY(test_report_makes_svg_and_png_of_each_figure),
         IN_DIRECTORY(test_report_says_what_was_measured),

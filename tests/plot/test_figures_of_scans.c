@@ -15,6 +15,7 @@
 
 #include "harness/plot/figures.h"
 #include "harness/plot/gnuplot.h"
+#include "tests/lib/fixture_dir.h"
 #include "tests/lib/fixture_out.h"
 #include "tests/lib/fixture_result.h"
 #include "tests/lib/fixture_scans.h"
@@ -24,8 +25,8 @@ static void plot_result(const struct result *result, const char *host)
     struct analysis analysis;
     struct err err = {0};
     assert_int_equal(analysis_make(result, &analysis, &err), 0);
-    figures_remove(fixture_out_fd); /* as a run does where an earlier one was */
-    if (figures_draw(&analysis, host, true, fixture_out_fd, NULL, &err))
+    figures_remove(fixture_dir_fd); /* as a run does where an earlier one was */
+    if (figures_draw(&analysis, host, true, fixture_dir_fd, NULL, &err))
         fail_msg("figures_draw: %s", err.msg);
     analysis_free(&analysis);
 }
@@ -265,7 +266,7 @@ static void test_redraw_heat_map_without_columns(void **state)
     struct err err = {0};
     char names[200] = "";
     plot(&fixture_server, "numa_matrix");
-    int fd = openat(fixture_out_fd, "plots", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    int fd = openat(fixture_dir_fd, "plots", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     int file = openat(fd, "numa_latency.dat", O_WRONLY | O_TRUNC | O_CLOEXEC);
     assert_int_equal(write(file, old, sizeof(old) - 1), sizeof(old) - 1);
     (void)close(file);
@@ -333,7 +334,7 @@ static void test_scans_hostile_text_is_only_text(void **state)
     strcpy(first->workers[0].values[1].key, "size=8192;pages='.system(\"touch pwned\").'");
     strcpy(first->workers[0].values[3].key, "size=8192;pages=`touch pwned`");
     plot_result(&result, "x\"; system(\"touch pwned\") '`touch pwned`' \\\"\n\n\n@a %s \xff");
-    assert_int_equal(faccessat(fixture_out_fd, "plots/pwned", F_OK, 0), -1);
+    assert_int_equal(faccessat(fixture_dir_fd, "plots/pwned", F_OK, 0), -1);
     fixture_assert_svg_has("latency_curve", "pages _.system(_touch pwned_)._<");
     fixture_result_free(&result);
 }
@@ -345,7 +346,7 @@ static void test_redraw_draws_what_has_data(void **state)
     char names[200] = "";
     size_t size;
     plot(&fixture_server, "numa_matrix mem_latency");
-    int fd = openat(fixture_out_fd, "plots", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    int fd = openat(fixture_dir_fd, "plots", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     assert_int_equal(unlinkat(fd, "numa_latency.svg", 0), 0);
     assert_int_equal(unlinkat(fd, "latency_curve.dat", 0), 0);
     assert_int_equal(figures_redraw(fd, NULL, note, names, &err), 0);
@@ -365,7 +366,7 @@ int main(void)
     if (!fixture_has_gnuplot())
         return 77;
 #define IN_DIRECTORY(test)                                                                         \
-    cmocka_unit_test_setup_teardown(test, fixture_make_out, fixture_remove_out)
+    cmocka_unit_test_setup_teardown(test, fixture_make_dir, fixture_remove_dir)
     const struct CMUnitTest tests[] = {
         IN_DIRECTORY(test_scans_all_figures_have_units_on_their_axes),
         IN_DIRECTORY(test_scans_only_what_was_measured_is_drawn),

@@ -19,6 +19,7 @@
 
 #include "harness/json/value.h"
 #include "harness/store/run_json.h"
+#include "tests/lib/fixture_dir.h"
 #include "tests/lib/fixture_plots.h"
 
 static const enum placement placements[] = {PLACE_NONE, PLACE_PARTITION, PLACE_PCORES};
@@ -65,44 +66,20 @@ struct options {
 };
 static const char *const profiles[] = {"quick", "standard", NULL};
 static const struct opt options_table[] = {
-    {.name = "rounds", .kind = OPT_INT, .offset = offsetof(struct options, rounds)},
-    {.name = "size", .kind = OPT_SIZE, .offset = offsetof(struct options, size)},
-    {.name = "budget", .kind = OPT_SECONDS, .offset = offsetof(struct options, budget_s)},
-    {.name = "quiet", .kind = OPT_FLAG, .offset = offsetof(struct options, quiet)},
-    {.name = "profile",
-     .kind = OPT_CHOICE,
-     .offset = offsetof(struct options, profile),
-     .choices = profiles},
-    {.name = "host-label", .kind = OPT_TEXT, .offset = offsetof(struct options, host)},
+    OPT_INT("rounds", options, rounds, NULL, 0, 0, NULL, NULL),
+    OPT_SIZE("size", options, size, NULL, 0, 0, NULL, NULL),
+    OPT_SECONDS("budget", options, budget_s, NULL, 0, 0, NULL, NULL),
+    OPT_FLAG("quiet", options, quiet, NULL, NULL),
+    OPT_CHOICE("profile", options, profile, NULL, profiles, NULL, NULL),
+    OPT_TEXT("host-label", options, host, NULL, NULL, NULL),
     {.name = NULL},
 };
-
-static char directory[] = "/tmp/contend-json-XXXXXX";
-static int out_fd;
-
-static int make_out(void **state)
-{
-    (void)state;
-    strcpy(directory + sizeof(directory) - 7, "XXXXXX");
-    if (!mkdtemp(directory))
-        return -1;
-    out_fd = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    return out_fd < 0;
-}
-
-static int remove_out(void **state)
-{
-    (void)state;
-    (void)unlinkat(out_fd, "run.json", 0);
-    (void)close(out_fd);
-    return rmdir(directory);
-}
 
 static json_t *read_back(void)
 {
     char path[64];
     json_error_t error;
-    (void)snprintf(path, sizeof(path), "%s/run.json", directory);
+    (void)snprintf(path, sizeof(path), "%s/run.json", fixture_dir);
     json_t *document = json_load_file(path, 0, &error);
     if (!document)
         fail_msg("run.json: %s at line %d", error.text, error.line);
@@ -165,7 +142,7 @@ static void write_run(const struct result *result, const char *status)
         .notes = notes,
     };
     struct err err = {0};
-    int rc = run_json_write(out_fd, "run.json", &record, &err);
+    int rc = run_json_write(fixture_dir_fd, "run.json", &record, &err);
     if (rc)
         fail_msg("%s", err.msg);
 }
@@ -278,11 +255,11 @@ static void test_json_that_cannot_be_written_leaves_no_part(void **state)
     (void)signal(SIGXFSZ, SIG_IGN);
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &tiny), 0);
     struct run_record record = {.status = "complete", .topo = &topo, .result = &result};
-    int rc = run_json_write(out_fd, "run.json", &record, &err);
+    int rc = run_json_write(fixture_dir_fd, "run.json", &record, &err);
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &saved), 0);
     assert_int_equal(rc, -EFBIG);
     assert_string_equal(err.msg, "cannot write run.json: File too large");
-    assert_int_equal(faccessat(out_fd, "run.json", F_OK, 0), -1);
+    assert_int_equal(faccessat(fixture_dir_fd, "run.json", F_OK, 0), -1);
     fixture_plots_free(&result);
 }
 
@@ -310,7 +287,8 @@ static void test_json_text_replaces_what_is_not_utf8(void **state)
 
 int main(void)
 {
-#define IN_DIRECTORY(test) cmocka_unit_test_setup_teardown(test, make_out, remove_out)
+#define IN_DIRECTORY(test)                                                                         \
+    cmocka_unit_test_setup_teardown(test, fixture_make_dir, fixture_remove_dir)
     const struct CMUnitTest tests[] = {
         IN_DIRECTORY(test_json_says_what_was_run),
         IN_DIRECTORY(test_json_options_keep_their_types),

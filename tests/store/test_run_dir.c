@@ -24,6 +24,7 @@
 
 #include <cmocka.h>
 
+#include "tests/lib/fixture_dir.h"
 #include "tests/lib/fixture_result.h"
 
 enum { DIED = 9, ROUNDS = 3, LINES_A_ROUND = 4 };
@@ -33,6 +34,8 @@ enum { DIED = 9, ROUNDS = 3, LINES_A_ROUND = 4 };
  * changes, or when half of a write is done.
  */
 static int call_to_die_in; /* 0 = never */
+
+static int write_to_fail; /* the disk is full in the write_to_fail-th pwrite; 0 = never */
 
 static bool dies_here(void)
 {
@@ -56,6 +59,10 @@ int unlinkat(int dir_fd, const char *name, int flags)
 ssize_t pwrite(int fd, const void *bytes, size_t size, off_t offset)
 {
     bool dies = dies_here();
+    if (write_to_fail && !--write_to_fail) {
+        errno = ENOSPC;
+        return -1;
+    }
     ssize_t n = syscall(SYS_pwrite64, fd, bytes, dies ? size / 2 : size, offset);
     if (dies)
         _exit(DIED);
@@ -63,24 +70,18 @@ ssize_t pwrite(int fd, const void *bytes, size_t size, off_t offset)
 }
 
 /* All tests run in a directory of their own, in which "d" is the result directory. */
-static char home[] = "/tmp/contend-test-output-XXXXXX";
 static struct rlimit file_size;
 
 static int set_up(void **state)
 {
-    (void)state;
-    strcpy(home + sizeof(home) - 7, "XXXXXX");
     (void)signal(SIGXFSZ, SIG_IGN);
-    return !mkdtemp(home) || chdir(home) || getrlimit(RLIMIT_FSIZE, &file_size);
+    return fixture_make_dir(state) || chdir(fixture_dir) || getrlimit(RLIMIT_FSIZE, &file_size);
 }
 
 static int tear_down(void **state)
 {
-    (void)state;
-    char command[64];
     (void)setrlimit(RLIMIT_FSIZE, &file_size);
-    (void)snprintf(command, sizeof(command), "rm -rf %s", home);
-    return chdir("/") || system(command);
+    return chdir("/") || fixture_remove_dir(state);
 }
 
 /* A file's bytes as a string, to be freed; NULL when it is not there. */
@@ -458,6 +459,33 @@ static void test_output_full_disk_keeps_the_rounds_before(void **state)
     leave(&s);
 }
 
+/* Whichever file it is: the last word speaks of the rounds that are there. */
+static void test_output_a_round_that_is_not_written_leaves_nothing(void **state)
+{
+    (void)state;
+    for (int write = 1; write <= 4; write++) { /* samples, rounds, rows, run.json */
+        struct session s;
+        struct err err;
+        assert_int_equal(begin(&s, "d", "new", &err), 0);
+        assert_int_equal(one_round(&s, &err), 0);
+        struct old_files before = read_old();
+        char *rounds = slurp("d/rounds.csv");
+        write_to_fail = write;
+        assert_int_equal(one_round(&s, &err), -ENOSPC);
+        assert_int_equal(write_to_fail, 0);
+        s.result.rounds_done = 1;
+        observation_free(&s.result.arms[0].observations[--s.result.arms[0].nobservations]);
+        assert_int_equal(end(&s, "failed", &err), 0);
+        assert_text("d/rows.csv", before.rows);
+        assert_text("d/rounds.csv", rounds);
+        assert_text("d/samples.csv", before.samples);
+        free(rounds);
+        free_old(&before);
+        leave(&s);
+        assert_int_equal(system("rm -rf d"), 0);
+    }
+}
+
 static void test_output_has_one_run_at_a_time(void **state)
 {
     (void)state;
@@ -549,6 +577,7 @@ int main(void)
         TEST(test_output_without_a_round_leaves_the_earlier_result),
         TEST(test_output_that_cannot_start_leaves_all_as_it_was),
         TEST(test_output_full_disk_keeps_the_rounds_before),
+        TEST(test_output_a_round_that_is_not_written_leaves_nothing),
         TEST(test_output_has_one_run_at_a_time),
         TEST(test_output_default_names_never_meet),
         TEST(test_output_leaves_files_of_others_alone),

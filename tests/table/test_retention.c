@@ -16,6 +16,7 @@
 #include "harness/rows/row.h"
 #include "harness/table/findings.h"
 #include "harness/table/retention.h"
+#include "tests/lib/fixture_dir.h"
 #include "tests/lib/fixture_out.h"
 #include "tests/lib/fixture_result.h"
 
@@ -260,8 +261,8 @@ static void test_retention_is_drawn_by_size(void **state)
     if (!fixture_has_gnuplot())
         skip();
     make(&result, &verdict);
-    figures_remove(fixture_out_fd); /* as a run does where an earlier one was */
-    if (figures_draw(&verdict.analysis, "test machine", true, fixture_out_fd, NULL, &err))
+    figures_remove(fixture_dir_fd); /* as a run does where an earlier one was */
+    if (figures_draw(&verdict.analysis, "test machine", true, fixture_dir_fd, NULL, &err))
         fail_msg("%s", err.msg);
     fixture_assert_drawn("retention", 1500);
     fixture_assert_svg_has("retention", "share of the idle speed (ratio, log scale)");
@@ -279,8 +280,8 @@ int main(void)
         cmocka_unit_test(test_retention_is_as_noisy_as_its_idle_half),
         cmocka_unit_test(test_retention_table_says_what_is_kept),
         cmocka_unit_test(test_retention_advises_what_is_clear),
-        cmocka_unit_test_setup_teardown(test_retention_is_drawn_by_size, fixture_make_out,
-                                        fixture_remove_out),
+        cmocka_unit_test_setup_teardown(test_retention_is_drawn_by_size, fixture_make_dir,
+                                        fixture_remove_dir),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,52 @@
+#include "tests/lib/fixture_dir.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+char fixture_dir[] = "/tmp/contend-test-XXXXXX";
+int fixture_dir_fd;
+
+int fixture_make_dir(void **state)
+{
+    (void)state;
+    strcpy(fixture_dir + sizeof(fixture_dir) - 7, "XXXXXX");
+    if (!mkdtemp(fixture_dir))
+        return -1;
+    fixture_dir_fd = open(fixture_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    return fixture_dir_fd < 0;
+}
+
+int fixture_remove_dir(void **state)
+{
+    (void)state;
+    char command[64];
+    (void)close(fixture_dir_fd);
+    (void)snprintf(command, sizeof(command), "rm -rf %s", fixture_dir);
+    return system(command);
+}
+
+void fixture_put(const char *path, const char *text)
+{
+    char full[512];
+    (void)snprintf(full, sizeof(full), "%s%s", fixture_dir, path);
+    for (char *at = full + sizeof(fixture_dir); (at = strchr(at, '/')); at++) {
+        *at = '\0';
+        assert_true(mkdir(full, 0700) == 0 || errno == EEXIST);
+        *at = '/';
+    }
+    FILE *file = fopen(full, "w");
+    assert_non_null(file);
+    assert_true(fputs(text, file) >= 0);
+    assert_int_equal(fclose(file), 0);
+}

@@ -1,0 +1,16 @@
+/* An empty directory for one test: for results, or in place of "/". */
+#ifndef CONTEND_TESTS_LIB_FIXTURE_DIR_H
+#define CONTEND_TESTS_LIB_FIXTURE_DIR_H
+
+/* Between set-up and tear-down, which removes all that is in it. */
+extern char fixture_dir[];
+extern int fixture_dir_fd;
+
+/* Set-up and tear-down of cmocka. */
+int fixture_make_dir(void **state);
+int fixture_remove_dir(void **state);
+
+/* Writes a file in it, and the directories above that. `path` begins with "/". */
+void fixture_put(const char *path, const char *text);
+
+#endif
