@@ -53,7 +53,8 @@ struct session {
     struct run_setup *setup; /* of the scenario that runs now */
     struct run_dir run_dir;
     time_t started;
-    bool told, gpus_told; /* what is to be said about them was said */
+    bool told, gpus_told;     /* what is to be said about them was said */
+    struct findings findings; /* of the GPUs, before anything ran */
 };
 
 static void print_help(const struct cmd_env *env)
@@ -284,7 +285,7 @@ static void warn(struct session *s)
     for (size_t i = 0; i < s->openmp.n && !s->told; i++)
         log_warn("%s", s->openmp.text[i]);
     s->told = true;
-    s->gpus_told = s->gpus_told || run_warn_gpus(&s->topo, &s->setup->result);
+    s->gpus_told = s->gpus_told || run_warn_gpus(&s->topo, &s->setup->result, &s->findings);
 }
 
 /* Of what failed before anything ran: a rank that is lost is none of the user's errors. */
@@ -410,6 +411,7 @@ static int session_open(struct session *s)
 
 static void session_close(struct session *s)
 {
+    findings_free(&s->findings);
     env_free(&s->environment);
     topo_free(&s->topo);
     signals_close(&s->signals);

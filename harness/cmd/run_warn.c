@@ -18,25 +18,44 @@ static bool uses_gpus(const struct result *result)
     return false;
 }
 
-/* What makes a GPU another one than a run takes it for, before it starts. */
-static void warn_about_gpu(const struct topo_gpu *gpu)
+/* What makes a GPU another one than a run takes it for. */
+static bool matters(const struct finding *finding)
 {
-    struct gpu_finding findings[GPU_FINDINGS_MAX];
-    size_t n = gpu->health ? gpu_health_judge(gpu->health, findings) : 0;
-    for (size_t i = 0; i < n; i++)
-        if (findings[i].concern == GPU_CONCERN_PROCESSES ||
-            findings[i].concern == GPU_CONCERN_COMPUTE_MODE ||
-            findings[i].concern == GPU_CONCERN_MIG)
-            log_warn("GPU %d (%s): %s", gpu->cuda_ordinal, gpu->pci_bdf, findings[i].text);
+    static const char *const ids[] = {"gpu_processes", "gpu_compute_mode", "gpu_mig"};
+    for (size_t i = 0; i < sizeof(ids) / sizeof(ids[0]); i++)
+        if (strcmp(finding->id, ids[i]) == 0)
+            return true;
+    return false;
 }
 
-bool run_warn_gpus(const struct topo *topo, const struct result *result)
+static int warn_about_gpu(const struct topo_gpu *gpu, struct findings *findings, struct err *err)
 {
+    struct findings all = {0};
+    char name[64];
+    int rc = 0;
+    if (gpu->health)
+        rc = gpu_health_judge(gpu->health, topo_gpu_name(gpu, name, sizeof(name)), &all, err);
+    for (size_t i = 0; i < all.n && !rc; i++) {
+        if (!matters(&all.all[i]))
+            continue;
+        log_warn("%s: %s", all.all[i].subject, all.all[i].sentence);
+        rc = findings_add(findings, &all.all[i], err);
+    }
+    findings_free(&all);
+    return rc;
+}
+
+bool run_warn_gpus(const struct topo *topo, const struct result *result, struct findings *findings)
+{
+    struct err err;
     unsigned n = topo_visible_gpus(topo);
+    int rc = 0;
     if (!uses_gpus(result))
         return false;
-    for (unsigned i = 0; i < n; i++)
+    for (unsigned i = 0; i < n && !rc; i++)
         if (!i || strcmp(topo->gpus[i].pci_bdf, topo->gpus[i - 1].pci_bdf) != 0)
-            warn_about_gpu(&topo->gpus[i]);
+            rc = warn_about_gpu(&topo->gpus[i], findings, &err);
+    if (rc)
+        log_warn("GPUs may be busy or in another mode: %s", err.msg);
     return true;
 }

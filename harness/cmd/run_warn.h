@@ -4,13 +4,15 @@
 
 #include <stdbool.h>
 
+#include "harness/core/finding.h"
 #include "harness/machine/topo.h"
 #include "harness/run/result.h"
 
 /*
  * What makes a GPU that CUDA shows another one than a run takes it for: other processes on it, its
- * compute mode, MIG. Returns whether the run uses GPUs at all; if not, nothing is said.
+ * compute mode, MIG; appends the same to *findings. Returns whether the run uses GPUs at all; if
+ * not, nothing is said.
  */
-bool run_warn_gpus(const struct topo *topo, const struct result *result);
+bool run_warn_gpus(const struct topo *topo, const struct result *result, struct findings *findings);
 
 #endif

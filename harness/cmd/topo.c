@@ -11,6 +11,7 @@
 #include "harness/json/judged.h"
 #include "harness/json/machine.h"
 #include "harness/machine/topo.h"
+#include "harness/machine/topo_gpu.h"
 #include "harness/sys/log.h"
 
 struct topo_args {
@@ -162,15 +163,19 @@ static void print_distances(const struct topo *topo)
     }
 }
 
-static void print_health(const struct gpu_health *health)
+static void print_health(const struct topo_gpu *gpu)
 {
-    struct gpu_finding findings[GPU_FINDINGS_MAX];
+    struct findings findings = {0};
+    struct err err;
     char line[200];
-    size_t n = gpu_health_judge(health, findings);
-    if (gpu_health_format(health, line, sizeof(line))[0])
+    if (gpu_health_format(gpu->health, line, sizeof(line))[0])
         text_field(INDENT, "", "%s", line);
-    for (size_t i = 0; i < n; i++)
-        text_field(INDENT, findings[i].bad ? "            !" : "", "%s", findings[i].text);
+    if (gpu_health_judge(gpu->health, topo_gpu_name(gpu, line, sizeof(line)), &findings, &err))
+        log_error("%s", err.msg);
+    for (size_t i = 0; i < findings.n; i++)
+        text_field(INDENT, findings.all[i].severity == FINDING_BAD ? "            !" : "", "%s",
+                   findings.all[i].sentence);
+    findings_free(&findings);
 }
 
 static void print_hidden(void)
@@ -204,7 +209,7 @@ static void print_gpu(const struct topo *topo, const struct topo_gpu *gpu)
     if (gpu->note[0])
         text_field(INDENT, "", "%s", gpu->note);
     if (gpu->health)
-        print_health(gpu->health);
+        print_health(gpu);
 }
 
 static void print_gpus(const struct topo *topo)
@@ -234,12 +239,13 @@ static void print_topo(const struct topo *topo)
 
 static void print_measured(const struct measured *measured)
 {
+    static const char *const marks[FINDING_SEVERITIES] = {"", "floating", "differs"};
     (void)printf("\nMeasured, %d times\n", SCANS_REPEATS);
-    for (unsigned i = 0; i < measured->nfindings; i++) {
-        const struct measured_finding *finding = &measured->findings[i];
-        const char *mark = finding->disagrees ? "differs" : "";
-        text_field(INDENT, finding->state == MEASURED_FLOATING ? "floating" : mark, "%s",
-                   finding->text);
+    for (size_t i = 0; i < measured->findings.n; i++) {
+        const struct finding *finding = &measured->findings.all[i];
+        bool whole = strcmp(finding->subject, MEASURED_MACHINE) == 0;
+        text_field(INDENT, marks[finding->severity], "%s%s%s", whole ? "" : finding->subject,
+                   whole ? "" : " ", finding->sentence);
     }
     if (measured->sibling_pairs)
         (void)printf("\nTo plan on what was measured: contend place --topology measured ...\n");

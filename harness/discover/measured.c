@@ -9,12 +9,6 @@
 #include "harness/base/stats.h"
 #include "harness/discover/measured_parts.h"
 
-const char *measured_state_name(enum measured_state state)
-{
-    static const char *const names[] = {"stable", "floating", "unconfirmed"};
-    return names[state];
-}
-
 static double *unknown(size_t count)
 {
     double *values = malloc(count * sizeof(*values));
@@ -232,7 +226,7 @@ static int conclude(struct measured_work *work, struct measured *measured, struc
     if (!rc)
         rc = fill_cpus(work, levels, measured, err);
     if (!rc)
-        rc = measured_tell(&story, measured, err);
+        rc = measured_tell(&story, &measured->findings, err);
     free(levels[0].label);
     free(levels[1].label);
     return rc;
@@ -253,7 +247,7 @@ int measured_find(const struct measured_input *input, struct measured *measured,
 
 void measured_free(struct measured *measured)
 {
-    free(measured->findings);
+    findings_free(&measured->findings);
     free(measured->cpus);
     *measured = (struct measured){0};
 }

@@ -9,7 +9,7 @@
  *   measured_scan_put(&scans[round], "pair_latency", "a=0;b=1", 71.0, &err);   // every value
  *   struct measured_input input = {.reported = &topo, .scans = scans, .nscans = 3};
  *   measured_find(&input, &measured, &err);
- *   for (i < measured.nfindings) print(measured.findings[i].text);
+ *   for (i < measured.findings.n) print(measured.findings.all[i].sentence);
  *   measured_apply(&measured, &topo, &err);                     // then plan on it
  *
  * **SMT siblings**, in one scan: two CPUs that slow each other to more than 1.25 times the time,
@@ -40,6 +40,7 @@
 #include <stdint.h>
 
 #include "harness/base/err.h"
+#include "harness/core/finding.h"
 #include "harness/machine/topo.h"
 
 /*
@@ -71,23 +72,8 @@ struct measured_input {
     unsigned ncaches;
 };
 
-enum measured_state { MEASURED_STABLE, MEASURED_FLOATING, MEASURED_UNCONFIRMED };
-
-enum measured_kind {
-    MEASURED_SIBLINGS,     /* a and b, or more CPUs, behave as one core's */
-    MEASURED_NOT_SIBLINGS, /* reported as siblings, but do not behave so */
-    MEASURED_CLUSTERS,     /* groups of cores that are nearer to each other */
-    MEASURED_CACHES,       /* sizes felt and reported */
-    MEASURED_NOTE          /* what cannot be told, and why; or that nothing was found */
-};
-
-struct measured_finding {
-    enum measured_kind kind;
-    enum measured_state state;
-    bool disagrees; /* with what the system reports */
-    unsigned a, b;  /* os_cpu, of the first two kinds */
-    char text[400]; /* one or two sentences, with the evidence */
-};
+/* Subject of the findings that are not about a pair of CPUs. */
+#define MEASURED_MACHINE "this machine"
 
 struct measured_cpu {
     unsigned os_cpu;
@@ -103,13 +89,17 @@ struct measured {
     bool floating;             /* siblings or clusters float: do not plan on this */
     double median_ns;          /* of the latencies of all pairs; NaN where there is no such thing */
     struct measured_cpu *cpus; /* in the order of `reported` */
-    struct measured_finding *findings; /* disagreements and doubts first */
-    unsigned nfindings;
+    struct findings findings;  /* bad ones and doubts first */
 };
 
 /*
  * Fills *measured; free it with measured_free, also after an error. -EINVAL: no scan, or no pair
  * that was measured; -ENOMEM.
+ *
+ * Findings: FINDING_BAD disagrees with what the system reports, FINDING_DOUBT floats, FINDING_NOTE
+ * is as reported, or all that there is to say. Ids: smt_siblings and smt_not_siblings, of a subject
+ * "CPUs 2 and 34" that the sentence goes on from; cpu_clusters, cache_sizes and measured_nothing,
+ * of MEASURED_MACHINE. The evidence says whether it is stable, floating or unconfirmed.
  */
 int measured_find(const struct measured_input *input, struct measured *measured, struct err *err);
 void measured_free(struct measured *measured);
@@ -120,8 +110,5 @@ void measured_free(struct measured *measured);
  * float. CPUs that were not measured stay as reported. -ENOMEM.
  */
 int measured_apply(const struct measured *measured, struct topo *topo, struct err *err);
-
-/* "stable", "floating", "unconfirmed". */
-const char *measured_state_name(enum measured_state state);
 
 #endif

@@ -7,6 +7,8 @@
 
 #include "harness/discover/measured.h"
 
+enum measured_state { MEASURED_STABLE, MEASURED_FLOATING, MEASURED_UNCONFIRMED };
+
 /* What one scan shows. */
 struct measured_view {
     const double *latency_ns, *slowdown; /* the scan's own */
@@ -73,7 +75,7 @@ struct measured_story {
     enum measured_state levels_state;
 };
 
-/* Fills measured->findings. */
-int measured_tell(const struct measured_story *story, struct measured *measured, struct err *err);
+/* Appends to *findings, bad ones and doubts first. -ENOMEM only. */
+int measured_tell(const struct measured_story *story, struct findings *findings, struct err *err);
 
 #endif

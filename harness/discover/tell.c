@@ -1,6 +1,5 @@
 #include "harness/discover/measured_parts.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -13,38 +12,46 @@
 /* A felt cache this many times smaller than the reported one is a disagreement. */
 static const double cache_factor = 1.5;
 
-/* Room for every pair and a few more; NULL: no memory. */
-static struct measured_finding *add(struct measured *measured, enum measured_kind kind,
-                                    enum measured_state state, bool disagrees)
+static struct finding begin(const struct measured_story *story, const char *id,
+                            enum measured_state state, bool disagrees)
 {
-    size_t n = measured->nfindings;
-    if ((n & (n - 1)) == 0) { /* a power of two, or none: full */
-        size_t room = n ? 2 * n : 1;
-        struct measured_finding *grown =
-            realloc(measured->findings, room * sizeof(*measured->findings));
-        if (!grown)
-            return NULL;
-        measured->findings = grown;
-    }
-    measured->findings[n] =
-        (struct measured_finding){.kind = kind, .state = state, .disagrees = disagrees};
-    measured->nfindings++;
-    return &measured->findings[n];
+    static const char *const names[] = {"stable", "floating", "unconfirmed"};
+    unsigned nscans = state == MEASURED_UNCONFIRMED ? 1 : story->work->nscans;
+    struct finding finding = {.subject = MEASURED_MACHINE};
+    finding.severity = state == MEASURED_FLOATING ? FINDING_DOUBT
+                       : disagrees                ? FINDING_BAD
+                                                  : FINDING_NOTE;
+    (void)snprintf(finding.id, sizeof(finding.id), "%s", id);
+    (void)snprintf(finding.evidence, sizeof(finding.evidence), "%s: %u scan%s", names[state],
+                   nscans, nscans == 1 ? "" : "s");
+    return finding;
 }
 
-__attribute__((format(printf, 2, 3))) static void say(struct measured_finding *finding,
-                                                      const char *fmt, ...)
+static void set_pair(struct finding *finding, const struct measured_work *work, unsigned a,
+                     unsigned b)
 {
-    size_t used = strlen(finding->text);
+    (void)snprintf(finding->subject, sizeof(finding->subject), "CPUs %u and %u",
+                   work->cpus[a]->os_cpu, work->cpus[b]->os_cpu);
+}
+
+/* Where no scan can be against another. */
+static enum measured_state state_of_scans(const struct measured_work *work)
+{
+    return work->nscans > 1 ? MEASURED_STABLE : MEASURED_UNCONFIRMED;
+}
+
+__attribute__((format(printf, 2, 3))) static void say(struct finding *finding, const char *fmt, ...)
+{
+    size_t used = strlen(finding->sentence);
     va_list ap;
     va_start(ap, fmt);
-    (void)vsnprintf(finding->text + used, sizeof(finding->text) - used, fmt, ap);
+    (void)vsnprintf(finding->sentence + used, sizeof(finding->sentence) - used, fmt, ap);
     va_end(ap);
 }
 
 /* "26 ns against a median of 71, 41% slower together", as far as measured. */
-static void say_evidence(struct measured_finding *finding, const struct measured_story *story,
-                         unsigned a, unsigned b)
+static void say_evidence(struct finding *finding, const struct measured_story *story, unsigned a,
+                         unsigned b)
 {
     double latency_ns = measured_latency(story->work, a, b);
     double slowdown = measured_slowdown(story->work, a, b);
@@ -66,7 +73,7 @@ static bool reported_siblings(const struct measured_story *story, unsigned a, un
     return story->work->cpus[a]->core == story->work->cpus[b]->core;
 }
 
-static void say_reported_smt(struct measured_finding *finding, const struct topo *topo)
+static void say_reported_smt(struct finding *finding, const struct topo *topo)
 {
     unsigned least, most;
     topo_threads_per_core(topo, &least, &most);
@@ -84,47 +91,36 @@ static unsigned scans_that_see(const struct measured_work *work, unsigned a, uns
     return count;
 }
 
-static bool tell_siblings(const struct measured_story *story, struct measured *measured, unsigned a,
-                          unsigned b)
+static int tell_siblings(const struct measured_story *story, struct findings *findings, unsigned a,
+                         unsigned b, struct err *err)
 {
     const struct measured_work *work = story->work;
     bool firm = work->firm[measured_at(work, a, b)], reported = reported_siblings(story, a, b);
-    enum measured_state state = !firm              ? MEASURED_FLOATING
-                                : work->nscans > 1 ? MEASURED_STABLE
-                                                   : MEASURED_UNCONFIRMED;
-    struct measured_finding *f = add(measured, MEASURED_SIBLINGS, state, !firm || !reported);
-    if (!f)
-        return false;
-    f->a = work->cpus[a]->os_cpu;
-    f->b = work->cpus[b]->os_cpu;
-    say(f, "CPUs %u and %u behave as SMT siblings", f->a, f->b);
+    struct finding f =
+        begin(story, "smt_siblings", firm ? state_of_scans(work) : MEASURED_FLOATING, !reported);
+    set_pair(&f, work, a, b);
+    say(&f, "behave as SMT siblings");
     if (!firm && work->nscans > 1)
-        say(f, " in %u of %u scans", scans_that_see(work, a, b), work->nscans);
-    say(f, ": ");
-    say_evidence(f, story, a, b);
+        say(&f, " in %u of %u scans", scans_that_see(work, a, b), work->nscans);
+    say(&f, ": ");
+    say_evidence(&f, story, a, b);
     if (reported)
-        say(f, "; as reported");
+        say(&f, "; as reported");
     else
-        say_reported_smt(f, work->input->reported);
+        say_reported_smt(&f, work->input->reported);
     if (!firm)
-        say(f, "; floating: one of them has other partners too, or none at times");
-    return true;
+        say(&f, "; floating: one of them has other partners too, or none at times");
+    return findings_add(findings, &f, err);
 }
 
-static bool tell_not_siblings(const struct measured_story *story, struct measured *measured,
-                              unsigned a, unsigned b)
+static int tell_not_siblings(const struct measured_story *story, struct findings *findings,
+                             unsigned a, unsigned b, struct err *err)
 {
-    const struct measured_work *work = story->work;
-    struct measured_finding *f =
-        add(measured, MEASURED_NOT_SIBLINGS,
-            work->nscans > 1 ? MEASURED_STABLE : MEASURED_UNCONFIRMED, true);
-    if (!f)
-        return false;
-    f->a = work->cpus[a]->os_cpu;
-    f->b = work->cpus[b]->os_cpu;
-    say(f, "CPUs %u and %u are reported as SMT siblings, but do not behave so: ", f->a, f->b);
-    say_evidence(f, story, a, b);
-    return true;
+    struct finding f = begin(story, "smt_not_siblings", state_of_scans(story->work), true);
+    set_pair(&f, story->work, a, b);
+    say(&f, "are reported as SMT siblings, but do not behave so: ");
+    say_evidence(&f, story, a, b);
+    return findings_add(findings, &f, err);
 }
 
 /* Only what was measured can be denied. */
@@ -133,21 +129,22 @@ static bool is_known(const struct measured_work *work, unsigned a, unsigned b)
     return !isnan(measured_latency(work, a, b)) || !isnan(measured_slowdown(work, a, b));
 }
 
-static bool tell_pairs(const struct measured_story *story, struct measured *measured)
+static int tell_pairs(const struct measured_story *story, struct findings *findings,
+                      struct err *err)
 {
     const struct measured_work *work = story->work;
-    bool good = true;
-    for (unsigned a = 0; a < work->n && good; a++)
-        for (unsigned b = a + 1; b < work->n && good; b++) {
+    int rc = 0;
+    for (unsigned a = 0; a < work->n && !rc; a++)
+        for (unsigned b = a + 1; b < work->n && !rc; b++) {
             if (work->ever[measured_at(work, a, b)])
-                good = tell_siblings(story, measured, a, b);
+                rc = tell_siblings(story, findings, a, b, err);
             else if (reported_siblings(story, a, b) && is_known(work, a, b))
-                good = tell_not_siblings(story, measured, a, b);
+                rc = tell_not_siblings(story, findings, a, b, err);
         }
-    return good;
+    return rc;
 }
 
-static void say_cpus(struct measured_finding *finding, const struct measured_story *story,
+static void say_cpus(struct finding *finding, const struct measured_story *story,
                      const struct measured_level *level, int label)
 {
     struct bitset set = {{0}};
@@ -172,38 +169,37 @@ static bool is_reported(const struct measured_story *story, const struct measure
     return by_llc || by_package;
 }
 
-static bool tell_level(const struct measured_story *story, struct measured *measured,
-                       const struct measured_level *level, const char *what)
+static int tell_level(const struct measured_story *story, struct findings *findings,
+                      const struct measured_level *level, const char *what, struct err *err)
 {
     const struct topo *topo = story->work->input->reported;
     bool reported = is_reported(story, level);
-    struct measured_finding *f = add(measured, MEASURED_CLUSTERS, story->levels_state, !reported);
-    if (!f)
-        return false;
-    say(f, "%u clusters of CPUs, %s: %.0f ns within, %.0f ns across", level->clusters, what,
+    struct finding f = begin(story, "cpu_clusters", story->levels_state, !reported);
+    say(&f, "%u clusters of CPUs, %s: %.0f ns within, %.0f ns across", level->clusters, what,
         level->within_ns, level->across_ns);
     if (reported)
-        say(f, "; as reported");
+        say(&f, "; as reported");
     else
-        say(f, "; the system reports %u package%s and %u last-level cache%s", topo->npackages,
+        say(&f, "; the system reports %u package%s and %u last-level cache%s", topo->npackages,
             topo->npackages == 1 ? "" : "s", topo->nllcs, topo->nllcs == 1 ? "" : "s");
     if (story->levels_state == MEASURED_FLOATING)
-        say(f, "; floating: not every scan shows them");
-    say(f, ": ");
+        say(&f, "; floating: not every scan shows them");
+    say(&f, ": ");
     for (unsigned label = 0; label < level->clusters; label++)
-        say_cpus(f, story, level, (int)label);
-    return true;
+        say_cpus(&f, story, level, (int)label);
+    return findings_add(findings, &f, err);
 }
 
-static bool tell_levels(const struct measured_story *story, struct measured *measured)
+static int tell_levels(const struct measured_story *story, struct findings *findings,
+                       struct err *err)
 {
     const struct measured_level *low = story->lowest, *high = story->highest;
     if (low->clusters == 0)
-        return true;
+        return 0;
     if (measured_same_level(story->work, low, high))
-        return tell_level(story, measured, low, "sockets or cache domains");
-    return tell_level(story, measured, high, "sockets") &&
-           tell_level(story, measured, low, "cache domains");
+        return tell_level(story, findings, low, "sockets or cache domains", err);
+    int rc = tell_level(story, findings, high, "sockets", err);
+    return rc ? rc : tell_level(story, findings, low, "cache domains", err);
 }
 
 static uint64_t reported_llc_bytes(const struct topo *topo)
@@ -215,74 +211,74 @@ static uint64_t reported_llc_bytes(const struct topo *topo)
     return bytes;
 }
 
-static bool tell_caches(const struct measured_story *story, struct measured *measured)
+static int tell_caches(const struct measured_story *story, struct findings *findings,
+                       struct err *err)
 {
     const struct measured_input *input = story->work->input;
     uint64_t reported = reported_llc_bytes(input->reported);
     char text[32];
     if (input->ncaches == 0)
-        return true;
+        return 0;
     uint64_t felt = input->cache_bytes[input->ncaches - 1];
     double ratio = (double)reported / (double)felt;
     bool disagrees = reported && (ratio > cache_factor || ratio < 1 / cache_factor);
-    struct measured_finding *f = add(measured, MEASURED_CACHES, MEASURED_UNCONFIRMED, disagrees);
-    if (!f)
-        return false;
-    say(f, "one CPU feels caches up to ");
+    struct finding f = begin(story, "cache_sizes", MEASURED_UNCONFIRMED, disagrees);
+    say(&f, "one CPU feels caches up to ");
     for (unsigned i = 0; i < input->ncaches; i++)
-        say(f, "%s%s", i ? ", " : "",
+        say(&f, "%s%s", i ? ", " : "",
             units_format_bytes(input->cache_bytes[i], text, sizeof(text)));
     if (reported)
-        say(f, "; the largest that the system reports is %s",
+        say(&f, "; the largest that the system reports is %s",
             units_format_bytes(reported, text, sizeof(text)));
     if (disagrees && ratio > 1)
-        say(f, ", %.1f times what is felt: shared with others, or not there", ratio);
-    return true;
+        say(&f, ", %.1f times what is felt: shared with others, or not there", ratio);
+    return findings_add(findings, &f, err);
 }
 
-static bool tell_note(const struct measured_story *story, struct measured *measured)
+static int tell_note(const struct measured_story *story, struct findings *findings, struct err *err)
 {
     const struct measured_work *work = story->work;
+    const struct measured *measured = story->measured;
     if (measured->sibling_pairs || measured->floating_pairs || story->lowest->clusters)
-        return true;
-    struct measured_finding *f = add(
-        measured, MEASURED_NOTE, work->nscans > 1 ? MEASURED_STABLE : MEASURED_UNCONFIRMED, false);
-    if (!f)
-        return false;
+        return 0;
+    struct finding f = begin(story, "measured_nothing", state_of_scans(work), false);
     if (work->n == 2) {
-        say(f, "two CPUs are one pair, and no other to compare it with: nothing can be said of "
-               "clusters, and of siblings only that they do not slow each other (");
-        say_evidence(f, story, 0, 1);
-        say(f, ")");
+        say(&f, "two CPUs are one pair, and no other to compare it with: nothing can be said of "
+                "clusters, and of siblings only that they do not slow each other (");
+        say_evidence(&f, story, 0, 1);
+        say(&f, ")");
     } else {
-        say(f,
+        say(&f,
             "no pair of CPUs behaves as SMT siblings, and no group of cores is nearer to each "
             "other than to the rest (median %.0f ns)",
             measured->median_ns);
     }
-    return true;
+    return findings_add(findings, &f, err);
 }
 
-/* Disagreements and doubts first, otherwise as found: a stable partition. */
-static bool put_first(struct measured *measured)
+/* Bad ones and doubts first, otherwise as found: a stable partition. */
+static int put_first(const struct findings *told, struct findings *sorted, struct err *err)
 {
-    size_t n = measured->nfindings, at = 0;
-    struct measured_finding *sorted = calloc(n + 1, sizeof(*sorted));
-    if (!sorted)
-        return false;
-    for (int agrees = 0; agrees < 2; agrees++)
-        for (size_t i = 0; i < n; i++)
-            if (measured->findings[i].disagrees != (bool)agrees)
-                sorted[at++] = measured->findings[i];
-    free(measured->findings);
-    measured->findings = sorted;
-    return true;
+    int rc = 0;
+    for (int notes = 0; notes < 2; notes++)
+        for (size_t i = 0; i < told->n && !rc; i++)
+            if ((told->all[i].severity == FINDING_NOTE) == (bool)notes)
+                rc = findings_add(sorted, &told->all[i], err);
+    return rc;
 }
 
-int measured_tell(const struct measured_story *story, struct measured *measured, struct err *err)
+int measured_tell(const struct measured_story *story, struct findings *findings, struct err *err)
 {
-    if (tell_pairs(story, measured) && tell_levels(story, measured) &&
-        tell_caches(story, measured) && tell_note(story, measured) && put_first(measured))
-        return 0;
-    return err_set(err, -ENOMEM, "no memory for what the measurement shows");
+    struct findings told = {0};
+    int rc = tell_pairs(story, &told, err);
+    if (!rc)
+        rc = tell_levels(story, &told, err);
+    if (!rc)
+        rc = tell_caches(story, &told, err);
+    if (!rc)
+        rc = tell_note(story, &told, err);
+    if (!rc)
+        rc = put_first(&told, findings, err);
+    findings_free(&told);
+    return rc;
 }

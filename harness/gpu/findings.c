@@ -10,17 +10,11 @@
 
 struct judge {
     const struct gpu_health *health;
-    struct gpu_finding *findings;
-    size_t n;
+    const char *subject;
+    struct findings *findings;
+    int rc;
+    struct err *err;
 };
-
-const char *gpu_concern_name(enum gpu_concern concern)
-{
-    static const char *const names[GPU_CONCERNS] = {
-        "pcie",         "nvlink",    "ecc", "memory", "persistence",
-        "compute_mode", "processes", "mig", "power",  "slowdown"};
-    return names[concern];
-}
 
 const char *gpu_compute_mode_name(enum gpu_compute_mode mode)
 {
@@ -28,17 +22,18 @@ const char *gpu_compute_mode_name(enum gpu_compute_mode mode)
     return mode < GPU_MODE_DEFAULT || mode > GPU_MODE_EXCLUSIVE ? NULL : names[mode];
 }
 
-__attribute__((format(printf, 4, 5))) static void say(struct judge *judge, enum gpu_concern concern,
-                                                      bool bad, const char *fmt, ...)
+__attribute__((format(printf, 4, 5))) static void
+say(struct judge *judge, const char *id, enum finding_severity severity, const char *fmt, ...)
 {
-    if (judge->n == GPU_FINDINGS_MAX)
-        return;
-    struct gpu_finding *finding = &judge->findings[judge->n++];
-    *finding = (struct gpu_finding){.concern = concern, .bad = bad};
+    struct finding finding = {.severity = severity};
+    (void)snprintf(finding.id, sizeof(finding.id), "%s", id);
+    (void)snprintf(finding.subject, sizeof(finding.subject), "%s", judge->subject);
     va_list args;
     va_start(args, fmt);
-    (void)vsnprintf(finding->text, sizeof(finding->text), fmt, args);
+    (void)vsnprintf(finding.sentence, sizeof(finding.sentence), fmt, args);
     va_end(args);
+    if (!judge->rc)
+        judge->rc = findings_add(judge->findings, &finding, judge->err);
 }
 
 static const char *plural(int64_t n)
@@ -50,17 +45,17 @@ static void judge_links(struct judge *judge)
 {
     const struct gpu_health *h = judge->health;
     if (h->pcie_width > 0 && h->pcie_width < h->pcie_width_max)
-        say(judge, GPU_CONCERN_PCIE, true, "PCIe width is x%d of x%d", h->pcie_width,
+        say(judge, "gpu_pcie", FINDING_BAD, "PCIe width is x%d of x%d", h->pcie_width,
             h->pcie_width_max);
     if (h->pcie_generation_link > 0 && h->pcie_generation_link < h->pcie_generation_gpu)
-        say(judge, GPU_CONCERN_PCIE, false, "PCIe: slot and board allow gen %d, the GPU gen %d",
+        say(judge, "gpu_pcie", FINDING_NOTE, "PCIe: slot and board allow gen %d, the GPU gen %d",
             h->pcie_generation_link, h->pcie_generation_gpu);
     if (h->nvlinks > 0 && h->nvlinks_active == 0)
-        say(judge, GPU_CONCERN_NVLINK, false,
+        say(judge, "gpu_nvlink", FINDING_NOTE,
             "none of its %d NVLinks is active: no bridge or switch, or it has not started",
             h->nvlinks);
     else if (h->nvlinks_active < h->nvlinks)
-        say(judge, GPU_CONCERN_NVLINK, true, "%d of %d NVLinks are down",
+        say(judge, "gpu_nvlink", FINDING_BAD, "%d of %d NVLinks are down",
             h->nvlinks - h->nvlinks_active, h->nvlinks);
 }
 
@@ -68,35 +63,36 @@ static void judge_ecc(struct judge *judge)
 {
     const struct gpu_health *h = judge->health;
     if (h->ecc == 0)
-        say(judge, GPU_CONCERN_ECC, false, "ECC is off%s",
+        say(judge, "gpu_ecc", FINDING_NOTE, "ECC is off%s",
             h->ecc_pending == 1 ? " until the next reset" : "");
     else if (h->ecc == 1 && h->ecc_pending == 0)
-        say(judge, GPU_CONCERN_ECC, false, "ECC will be off after the next reset");
+        say(judge, "gpu_ecc", FINDING_NOTE, "ECC will be off after the next reset");
     if (h->ecc_uncorrected > 0)
-        say(judge, GPU_CONCERN_ECC, true,
+        say(judge, "gpu_ecc", FINDING_BAD,
             "%lld uncorrected ECC error%s since the driver was loaded",
             (long long)h->ecc_uncorrected, plural(h->ecc_uncorrected));
     if (h->ecc_uncorrected_life > 0 && h->ecc_uncorrected_life > h->ecc_uncorrected)
-        say(judge, GPU_CONCERN_ECC, false, "%lld uncorrected ECC error%s in its life",
+        say(judge, "gpu_ecc", FINDING_NOTE, "%lld uncorrected ECC error%s in its life",
             (long long)h->ecc_uncorrected_life, plural(h->ecc_uncorrected_life));
     if (h->ecc_corrected > 0)
-        say(judge, GPU_CONCERN_ECC, false, "%lld corrected ECC error%s since the driver was loaded",
-            (long long)h->ecc_corrected, plural(h->ecc_corrected));
+        say(judge, "gpu_ecc", FINDING_NOTE,
+            "%lld corrected ECC error%s since the driver was loaded", (long long)h->ecc_corrected,
+            plural(h->ecc_corrected));
 }
 
 static void judge_memory(struct judge *judge)
 {
     const struct gpu_health *h = judge->health;
     if (h->rows_failed == 1)
-        say(judge, GPU_CONCERN_MEMORY, true, "remapping of a bad memory row has failed");
+        say(judge, "gpu_memory", FINDING_BAD, "remapping of a bad memory row has failed");
     if (h->rows_pending == 1)
-        say(judge, GPU_CONCERN_MEMORY, true,
+        say(judge, "gpu_memory", FINDING_BAD,
             "row remapping pending: bad memory is in use until the GPU is reset");
     if (h->pages_pending == 1 && h->rows_pending != 1)
-        say(judge, GPU_CONCERN_MEMORY, true,
+        say(judge, "gpu_memory", FINDING_BAD,
             "page retirement pending: bad memory is in use until the GPU is reset");
     if (h->rows_uncorrected > 0)
-        say(judge, GPU_CONCERN_MEMORY, false, "%d memory row%s remapped after uncorrected errors",
+        say(judge, "gpu_memory", FINDING_NOTE, "%d memory row%s remapped after uncorrected errors",
             h->rows_uncorrected, plural(h->rows_uncorrected));
 }
 
@@ -105,13 +101,13 @@ static void judge_modes(struct judge *judge)
     const struct gpu_health *h = judge->health;
     const char *mode = gpu_compute_mode_name(h->compute_mode);
     if (h->persistence == 0)
-        say(judge, GPU_CONCERN_PERSISTENCE, false,
+        say(judge, "gpu_persistence", FINDING_NOTE,
             "persistence mode off: an idle GPU is shut down, and slow to start");
     if (h->compute_mode == GPU_MODE_PROHIBITED)
-        say(judge, GPU_CONCERN_COMPUTE_MODE, true,
+        say(judge, "gpu_compute_mode", FINDING_BAD,
             "compute mode prohibited: no process can use it ('nvidia-smi -c 0' opens it)");
     else if (mode && h->compute_mode != GPU_MODE_DEFAULT)
-        say(judge, GPU_CONCERN_COMPUTE_MODE, true,
+        say(judge, "gpu_compute_mode", FINDING_BAD,
             "compute mode %s: one process at a time can use it ('nvidia-smi -c 0' opens it)", mode);
 }
 
@@ -134,9 +130,9 @@ static void judge_processes(struct judge *judge)
     }
     bool all = h->nprocesses <= GPU_PROCESSES_MAX && used < sizeof(list);
     if (h->nprocesses == 1)
-        say(judge, GPU_CONCERN_PROCESSES, true, "another process uses it: %s", list);
+        say(judge, "gpu_processes", FINDING_BAD, "another process uses it: %s", list);
     else
-        say(judge, GPU_CONCERN_PROCESSES, true, "%d other processes use it: %s%s", h->nprocesses,
+        say(judge, "gpu_processes", FINDING_BAD, "%d other processes use it: %s%s", h->nprocesses,
             list, all ? "" : "; ...");
 }
 
@@ -146,7 +142,7 @@ static void judge_mig(struct judge *judge)
     char list[160] = "";
     size_t used = 0;
     if (h->mig >= 0 && h->mig_pending >= 0 && h->mig != h->mig_pending)
-        say(judge, GPU_CONCERN_MIG, false, "MIG will be %s after the next reset",
+        say(judge, "gpu_mig", FINDING_NOTE, "MIG will be %s after the next reset",
             h->mig_pending ? "on" : "off");
     if (h->mig != 1)
         return;
@@ -154,11 +150,11 @@ static void judge_mig(struct judge *judge)
         used += (size_t)snprintf(list + used, sizeof(list) - used, "%s%s", i ? ", " : ": ",
                                  h->instances[i].name[0] ? h->instances[i].name : "unnamed");
     if (h->ninstances == 0)
-        say(judge, GPU_CONCERN_MIG, true, "MIG on without an instance: CUDA cannot use it");
+        say(judge, "gpu_mig", FINDING_BAD, "MIG on without an instance: CUDA cannot use it");
     else if (h->ninstances < 0)
-        say(judge, GPU_CONCERN_MIG, false, "MIG on; what CUDA shows of it is what is measured");
+        say(judge, "gpu_mig", FINDING_NOTE, "MIG on; what CUDA shows of it is what is measured");
     else
-        say(judge, GPU_CONCERN_MIG, false,
+        say(judge, "gpu_mig", FINDING_NOTE,
             "MIG on: %d instance%s%s; what CUDA shows of them is what is measured", h->ninstances,
             plural(h->ninstances), list);
 }
@@ -168,18 +164,18 @@ static void judge_power(struct judge *judge)
     const struct gpu_health *h = judge->health;
     /* Limits are set in whole watts, so 1% is a decision of somebody. */
     if (h->power_limit_w < 0.99 * h->power_limit_default_w)
-        say(judge, GPU_CONCERN_POWER, false, "its power is limited to %.0f of %.0f W",
+        say(judge, "gpu_power", FINDING_NOTE, "its power is limited to %.0f of %.0f W",
             h->power_limit_w, h->power_limit_default_w);
     if (gpu_throttle_is_noise(h->throttle_reasons))
-        say(judge, GPU_CONCERN_SLOWDOWN, true,
+        say(judge, "gpu_slowdown", FINDING_BAD,
             "slowed down right now, by heat or the power supply (reasons 0x%llx)",
             (unsigned long long)h->throttle_reasons);
 }
 
-size_t gpu_health_judge(const struct gpu_health *health,
-                        struct gpu_finding findings[static GPU_FINDINGS_MAX])
+int gpu_health_judge(const struct gpu_health *health, const char *subject,
+                     struct findings *findings, struct err *err)
 {
-    struct judge judge = {.health = health, .findings = findings};
+    struct judge judge = {.health = health, .subject = subject, .findings = findings, .err = err};
     judge_links(&judge);
     judge_ecc(&judge);
     judge_memory(&judge);
@@ -187,7 +183,7 @@ size_t gpu_health_judge(const struct gpu_health *health,
     judge_processes(&judge);
     judge_mig(&judge);
     judge_power(&judge);
-    return judge.n;
+    return judge.rc;
 }
 
 /* Appends with what separates it from what is there. */

@@ -4,9 +4,9 @@
  * value that cannot be is just that. Source: NVML API reference, docs.nvidia.com.
  *
  *   struct gpu_health health;
- *   struct gpu_finding findings[GPU_FINDINGS_MAX];
+ *   struct findings findings = {0};
  *   if (!gpu_health_read("0000:01:00.0", &health))
- *       n = gpu_health_judge(&health, findings);
+ *       rc = gpu_health_judge(&health, "GPU 0 (0000:01:00.0)", &findings, &err);
  */
 #ifndef CONTEND_GPU_HEALTH_H
 #define CONTEND_GPU_HEALTH_H
@@ -15,7 +15,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { GPU_INSTANCES_MAX = 8, GPU_PROCESSES_MAX = 8, GPU_FINDINGS_MAX = 20 };
+#include "harness/core/finding.h"
+
+enum { GPU_INSTANCES_MAX = 8, GPU_PROCESSES_MAX = 8 };
 
 /* NVML's numbers; thread-exclusive is history. */
 enum gpu_compute_mode {
@@ -66,34 +68,15 @@ void gpu_health_init(struct gpu_health *health);
 /* -ENOTSUP without NVML, -ENODEV when it does not know the GPU; *health is then all unknown. */
 int gpu_health_read(const char *pci_bdf, struct gpu_health *health);
 
-/* What a finding is about; its name in JSON is gpu_concern_name's. */
-enum gpu_concern {
-    GPU_CONCERN_PCIE,
-    GPU_CONCERN_NVLINK,
-    GPU_CONCERN_ECC,
-    GPU_CONCERN_MEMORY, /* rows and pages that are, or must be, replaced */
-    GPU_CONCERN_PERSISTENCE,
-    GPU_CONCERN_COMPUTE_MODE,
-    GPU_CONCERN_PROCESSES,
-    GPU_CONCERN_MIG,
-    GPU_CONCERN_POWER,
-    GPU_CONCERN_SLOWDOWN,
-    GPU_CONCERNS
-};
-const char *gpu_concern_name(enum gpu_concern concern);
-
-struct gpu_finding {
-    enum gpu_concern concern;
-    bool bad;       /* costs speed or correct results; else worth knowing */
-    char text[300]; /* "PCIe width is x8 of x16" */
-};
-
 /*
- * What of it a user should know, as sentences without a full stop; returns how many. Pure. What is
- * unknown is no finding, nor is a PCIe generation that is low only now.
+ * Appends what of it a user should know; free *findings with findings_free, also after an error:
+ * -ENOMEM only. Pure. What is unknown is no finding, nor is a PCIe generation that is low only now.
+ * FINDING_BAD is what costs speed or correct results; the rest are notes. Ids: gpu_pcie,
+ * gpu_nvlink, gpu_ecc, gpu_memory (rows and pages that are, or must be, replaced), gpu_persistence,
+ * gpu_compute_mode, gpu_processes, gpu_mig, gpu_power, gpu_slowdown.
  */
-size_t gpu_health_judge(const struct gpu_health *health,
-                        struct gpu_finding findings[static GPU_FINDINGS_MAX]);
+int gpu_health_judge(const struct gpu_health *health, const char *subject,
+                     struct findings *findings, struct err *err);
 
 /* What is known, and behind "/" the most: "PCIe x16 gen 1/5; 18 NVLinks; ECC; 345/1980 MHz". */
 char *gpu_health_format(const struct gpu_health *health, char *buf, size_t size);

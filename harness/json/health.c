@@ -1,5 +1,6 @@
 #include "harness/json/health.h"
 
+#include "harness/json/findings.h"
 #include "harness/json/value.h"
 
 static json_t *number(int64_t value)
@@ -59,19 +60,16 @@ static json_t *processes_to_json(const struct gpu_health *h)
     return json_pack("{s:o, s:o}", "count", number(h->nprocesses), "list", list);
 }
 
-static json_t *findings_to_json(const struct gpu_health *h)
+static json_t *judged_to_json(const struct gpu_health *h, const char *subject)
 {
-    struct gpu_finding findings[GPU_FINDINGS_MAX];
-    size_t n = gpu_health_judge(h, findings);
-    json_t *list = json_array();
-    for (size_t i = 0; i < n; i++)
-        (void)json_array_append_new(
-            list, json_pack("{s:s, s:b, s:o}", "concern", gpu_concern_name(findings[i].concern),
-                            "bad", findings[i].bad, "text", json_value_text(findings[i].text)));
-    return list;
+    struct findings findings = {0};
+    json_t *json =
+        gpu_health_judge(h, subject, &findings, NULL) ? NULL : findings_to_json(&findings);
+    findings_free(&findings);
+    return json;
 }
 
-json_t *gpu_health_to_json(const struct gpu_health *h)
+json_t *gpu_health_to_json(const struct gpu_health *h, const char *subject)
 {
     if (!h)
         return json_null();
@@ -88,7 +86,7 @@ json_t *gpu_health_to_json(const struct gpu_health *h)
         json_value_real(h->memory_clock_mhz), "power_w", json_value_real(h->power_w),
         "power_limit_w", json_value_real(h->power_limit_w), "power_limit_default_w",
         json_value_real(h->power_limit_default_w), "temperature_c",
-        json_value_real(h->temperature_c), "findings", findings_to_json(h));
+        json_value_real(h->temperature_c), "findings", judged_to_json(h, subject));
     if (json && json_object_update(json, load)) {
         json_decref(json);
         json = NULL;

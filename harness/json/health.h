@@ -18,9 +18,9 @@
  *  "processes": {"count", "list": [{"pid", "name", "memory_bytes"}]},
  *  "clock_mhz", "clock_max_mhz", "memory_clock_mhz", "power_w", "power_limit_w",
  *  "power_limit_default_w", "temperature_c",
- *  "findings": [{"concern", "bad", "text"}]}
+ *  "findings": as findings_to_json, of `subject`}
  * Unknown is null; null alone for NULL. NULL: no memory. The caller owns the result.
  */
-json_t *gpu_health_to_json(const struct gpu_health *health);
+json_t *gpu_health_to_json(const struct gpu_health *health, const char *subject);
 
 #endif

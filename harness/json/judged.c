@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "harness/discover/scans.h"
+#include "harness/json/findings.h"
 #include "harness/json/machine.h"
 #include "harness/json/value.h"
 
@@ -48,14 +49,7 @@ json_t *symmetry_to_json(const struct symmetry *symmetry, const struct topo *top
 
 static json_t *measured_to_json(const struct measured *measured)
 {
-    json_t *findings = json_array(), *cpus = json_array();
-    for (unsigned i = 0; i < measured->nfindings; i++) {
-        const struct measured_finding *finding = &measured->findings[i];
-        (void)json_array_append_new(findings, json_pack("{s:s, s:b, s:o}", "state",
-                                                        measured_state_name(finding->state),
-                                                        "disagrees", finding->disagrees, "text",
-                                                        json_value_text(finding->text)));
-    }
+    json_t *cpus = json_array();
     for (unsigned i = 0; i < measured->ncpus; i++)
         (void)json_array_append_new(
             cpus, json_pack("{s:i, s:i, s:i, s:i}", "cpu", (int)measured->cpus[i].os_cpu, "core",
@@ -64,7 +58,8 @@ static json_t *measured_to_json(const struct measured *measured)
     return json_pack("{s:i, s:b, s:i, s:i, s:o, s:o, s:o}", "scans", SCANS_REPEATS, "floating",
                      measured->floating, "sibling_pairs", (int)measured->sibling_pairs,
                      "floating_pairs", (int)measured->floating_pairs, "median_ns",
-                     json_value_real(measured->median_ns), "findings", findings, "cpus", cpus);
+                     json_value_real(measured->median_ns), "findings",
+                     findings_to_json(&measured->findings), "cpus", cpus);
 }
 
 json_t *topo_measured_to_json(const struct topo *topo, const struct measured *measured)

@@ -18,7 +18,7 @@ json_t *symmetry_to_json(const struct symmetry *symmetry, const struct topo *top
 
 /*
  * topo_to_json with "measured": {"scans", "floating", "sibling_pairs", "floating_pairs",
- * "median_ns", "findings": [{"state", "disagrees", "text"}],
+ * "median_ns", "findings": as findings_to_json,
  * "cpus": [{"cpu", "core", "llc", "package"}]}. NULL: no memory. The caller owns the result.
  */
 json_t *topo_measured_to_json(const struct topo *topo, const struct measured *measured);

@@ -4,6 +4,7 @@
 
 #include "harness/json/health.h"
 #include "harness/json/value.h"
+#include "harness/machine/topo_gpu.h"
 
 json_t *bitset_to_json(const struct bitset *set)
 {
@@ -93,15 +94,17 @@ static json_t *gpus_to_json(const struct topo *topo)
     for (unsigned i = 0; i < topo->ngpus; i++) {
         const struct topo_gpu *gpu = &topo->gpus[i];
         bool visible = gpu->cuda_ordinal >= 0, known = gpu->node >= 0;
+        char subject[64];
         (void)json_array_append_new(
             gpus,
-            json_pack("{s:s, s:o, s:o, s:o, s:o, s:s, s:o, s:o, s:o}", "pci_bdf", gpu->pci_bdf,
-                      "cuda_ordinal", visible ? json_integer(gpu->cuda_ordinal) : json_null(),
-                      "name", json_value_text(gpu->name), "uuid", json_value_text(gpu->uuid),
-                      "node", known ? json_integer(topo->nodes[gpu->node].os_node) : json_null(),
-                      "node_source", topo_source_name(gpu->source), "cpus",
-                      bitset_to_json(&gpu->cpus), "note", json_value_text(gpu->note), "health",
-                      gpu_health_to_json(gpu->health)));
+            json_pack(
+                "{s:s, s:o, s:o, s:o, s:o, s:s, s:o, s:o, s:o}", "pci_bdf", gpu->pci_bdf,
+                "cuda_ordinal", visible ? json_integer(gpu->cuda_ordinal) : json_null(), "name",
+                json_value_text(gpu->name), "uuid", json_value_text(gpu->uuid), "node",
+                known ? json_integer(topo->nodes[gpu->node].os_node) : json_null(), "node_source",
+                topo_source_name(gpu->source), "cpus", bitset_to_json(&gpu->cpus), "note",
+                json_value_text(gpu->note), "health",
+                gpu_health_to_json(gpu->health, topo_gpu_name(gpu, subject, sizeof(subject)))));
     }
     return gpus;
 }

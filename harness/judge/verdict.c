@@ -5,6 +5,7 @@
 
 #include "harness/judge/advice.h"
 #include "harness/judge/statuses.h"
+#include "harness/judge/symmetry_findings.h"
 
 static int add_placement(const struct analysis *analysis, struct findings *findings,
                          struct err *err)
@@ -55,6 +56,8 @@ int verdict_make(const struct result *result, const struct topo *topo, struct ve
         rc = add_retention(&verdict->analysis, &verdict->findings, err);
     if (!rc)
         rc = statuses_find(&verdict->analysis, &verdict->findings, err);
+    if (!rc)
+        rc = symmetry_findings(&verdict->symmetry, topo, &verdict->findings, err);
     return rc;
 }
 

@@ -23,6 +23,15 @@ struct topo_gpu *topo_add_gpu(struct topo *topo)
     return gpu;
 }
 
+char *topo_gpu_name(const struct topo_gpu *gpu, char *buf, size_t size)
+{
+    if (gpu->cuda_ordinal >= 0)
+        (void)snprintf(buf, size, "GPU %d (%s)", gpu->cuda_ordinal, gpu->pci_bdf);
+    else
+        (void)snprintf(buf, size, "GPU %s", gpu->pci_bdf);
+    return buf;
+}
+
 /* Reads one hexadecimal field and the character behind it; false when either is not as it must. */
 static bool read_field(const char **at, unsigned long max, char behind, unsigned long *value)
 {

@@ -38,8 +38,11 @@ says "! compute mode exclusive"
 says "  MIG on: 2 instances: MIG 1g.18gb, MIG 2g.18gb"
 holds '.gpus[0].health.pcie == {generation: 5, generation_link: 5, generation_gpu: 5, width: 8,
        width_max: 16}'
-holds '[.gpus[0].health.findings[].concern]
-       == ["pcie", "nvlink", "ecc", "memory", "persistence", "compute_mode"]'
+holds '[.gpus[0].health.findings[].id] == ["gpu_pcie", "gpu_nvlink", "gpu_ecc", "gpu_memory",
+       "gpu_persistence", "gpu_compute_mode"]'
+holds '.gpus[0].health.findings[0] == {id: "gpu_pcie", severity: "bad",
+       subject: "GPU 0 (beef:08:00.0)", sentence: "PCIe width is x8 of x16", evidence: null,
+       command: null}'
 holds '.gpus[1].health.findings == []'
 holds '.gpus[2].health.mig.instances[0].uuid == "MIG-fake-100"'
 
@@ -65,12 +68,15 @@ CUDA_VISIBLE_DEVICES='' expect 2 "device 'cuda' is not possible" "$CONTEND_BINAR
 # Values of GPUs that are not alike: named at the end of the table and in run.json.
 "$CONTEND_FAKE" bench fakecopies --rounds 3 --time 0.1 --no-plots --out "$scratch/copies" \
     > "$scratch/topo" 2>&1 || fail "fakecopies"
-says "symmetry: GPU 2, copy_bandwidth h2d pinned ce: 14.1 GB/s is 0.25 of its peers'"
-says "symmetry: GPU 0 to GPU 1, copy_bandwidth d2d ce: 99.0 GB/s is 0.25 of its"
+says "! GPU 2: copy_bandwidth h2d pinned ce: 14.1 GB/s is 0.25 of its peers' "
+says "! GPU 0 to GPU 1: copy_bandwidth d2d ce: 99.0 GB/s is 0.25 of its peers'"
 awk 'length > 80 { exit 1 }' "$scratch/topo" || fail "more than 80 columns"
 jq -e '[.symmetry[] | .verdict] == ["odd", "odd"] and .symmetry[0].odd[0].id == 2 and
        .symmetry[1].odd[0].of == "pair"' "$scratch/copies/run.json" > /dev/null ||
     fail "no verdict in run.json: $(jq .symmetry "$scratch/copies/run.json")"
+jq -e '[.findings[] | select(.id == "unit_odd") | .subject] == ["GPU 2", "GPU 0 to GPU 1"]' \
+    "$scratch/copies/run.json" > /dev/null ||
+    fail "no findings in run.json: $(jq .findings "$scratch/copies/run.json")"
 
 # What needs the CUDA parts of the program, which --device cuda tells by its message.
 if "$CONTEND_BINARY" "${quick[@]}" --dry-run --device cuda 2>&1 | grep -q 'without nvcc'; then

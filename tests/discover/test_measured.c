@@ -77,31 +77,40 @@ static void lab_close(struct lab *lab)
     topo_free(&lab->topo);
 }
 
-/* The finding about that pair, or the first of that kind when a == b. */
-static const struct measured_finding *finding(const struct lab *lab, enum measured_kind kind,
-                                              unsigned a, unsigned b)
+/* The finding about that pair, or the first with that id when a == b. */
+static const struct finding *finding(const struct lab *lab, const char *id, unsigned a, unsigned b)
 {
-    for (unsigned i = 0; i < lab->measured.nfindings; i++) {
-        const struct measured_finding *f = &lab->measured.findings[i];
-        if (f->kind == kind && (a == b || (f->a == a && f->b == b)))
+    char subject[64] = MEASURED_MACHINE;
+    if (a != b)
+        (void)snprintf(subject, sizeof(subject), "CPUs %u and %u", a, b);
+    for (size_t i = 0; i < lab->measured.findings.n; i++) {
+        const struct finding *f = &lab->measured.findings.all[i];
+        if (strcmp(f->id, id) == 0 && strcmp(f->subject, subject) == 0)
             return f;
     }
     return NULL;
 }
 
-static unsigned count_findings(const struct lab *lab, enum measured_kind kind)
+static unsigned count_findings(const struct lab *lab, const char *id)
 {
     unsigned count = 0;
-    for (unsigned i = 0; i < lab->measured.nfindings; i++)
-        count += lab->measured.findings[i].kind == kind;
+    for (size_t i = 0; i < lab->measured.findings.n; i++)
+        count += strcmp(lab->measured.findings.all[i].id, id) == 0;
     return count;
 }
 
-static void assert_says(const struct measured_finding *f, const char *words)
+static void assert_says(const struct finding *f, const char *words)
 {
     assert_non_null(f);
-    if (!strstr(f->text, words))
-        fail_msg("'%s' does not say '%s'", f->text, words);
+    if (!strstr(f->sentence, words))
+        fail_msg("'%s' does not say '%s'", f->sentence, words);
+}
+
+static void assert_is(const struct finding *f, enum finding_severity severity, const char *evidence)
+{
+    assert_non_null(f);
+    assert_int_equal(f->severity, severity);
+    assert_string_equal(f->evidence, evidence);
 }
 
 static struct truth bare_smt2(unsigned a, unsigned b, unsigned scan)
@@ -121,13 +130,12 @@ static void test_measured_bare_metal_agrees(void **state)
     assert_int_equal(lab.measured.sibling_pairs, 8);
     assert_int_equal(lab.measured.ncores, 8);
     assert_false(lab.measured.floating);
-    assert_int_equal(count_findings(&lab, MEASURED_SIBLINGS), 8);
-    assert_int_equal(lab.measured.nfindings, 8);
+    assert_int_equal(count_findings(&lab, "smt_siblings"), 8);
+    assert_int_equal(lab.measured.findings.n, 8);
     for (unsigned i = 0; i < 8; i++) {
-        assert_false(lab.measured.findings[i].disagrees);
-        assert_int_equal(lab.measured.findings[i].state, MEASURED_STABLE);
+        assert_is(&lab.measured.findings.all[i], FINDING_NOTE, "stable: 2 scans");
     }
-    assert_says(finding(&lab, MEASURED_SIBLINGS, 4, 5), "as reported");
+    assert_says(finding(&lab, "smt_siblings", 4, 5), "as reported");
     lab_close(&lab);
 }
 
@@ -150,12 +158,12 @@ static void test_measured_hidden_siblings_are_named(void **state)
     assert_int_equal(lab.measured.floating_pairs, 0);
     assert_int_equal(lab.measured.ncores, 32);
     assert_int_equal(lab.measured.nllcs, 1);
-    const struct measured_finding *f = finding(&lab, MEASURED_SIBLINGS, 2, 34);
-    assert_says(f, "CPUs 2 and 34 behave as SMT siblings: ");
+    const struct finding *f = finding(&lab, "smt_siblings", 2, 34);
+    assert_string_equal(f->subject, "CPUs 2 and 34");
+    assert_says(f, "behave as SMT siblings: ");
     assert_says(f, " ns against a median of 7");
     assert_says(f, "% slower together; the system reports one thread a core");
-    assert_true(f->disagrees);
-    assert_int_equal(f->state, MEASURED_STABLE);
+    assert_is(f, FINDING_BAD, "stable: 3 scans");
     lab_close(&lab);
 }
 
@@ -218,10 +226,10 @@ static void test_measured_moving_cpus_float(void **state)
     assert_int_equal(lab.measured.sibling_pairs, 30);
     assert_int_equal(lab.measured.floating_pairs, 3); /* 3-35, 3-36, 4-36 */
     assert_int_equal(lab.measured.ncores, 34);
-    assert_says(finding(&lab, MEASURED_SIBLINGS, 3, 35), "in 1 of 2 scans");
-    assert_says(finding(&lab, MEASURED_SIBLINGS, 4, 36), "floating");
-    assert_int_equal(finding(&lab, MEASURED_SIBLINGS, 3, 36)->state, MEASURED_FLOATING);
-    assert_int_equal(finding(&lab, MEASURED_SIBLINGS, 5, 37)->state, MEASURED_STABLE);
+    assert_says(finding(&lab, "smt_siblings", 3, 35), "in 1 of 2 scans");
+    assert_says(finding(&lab, "smt_siblings", 4, 36), "floating");
+    assert_is(finding(&lab, "smt_siblings", 3, 36), FINDING_DOUBT, "floating: 2 scans");
+    assert_is(finding(&lab, "smt_siblings", 5, 37), FINDING_BAD, "stable: 2 scans");
     assert_int_equal(measured_apply(&lab.measured, &lab.topo, &lab.err), 0);
     assert_int_equal(lab.topo.ncores, 34); /* who floats has a core of its own */
     lab_close(&lab);
@@ -287,12 +295,11 @@ static void test_measured_two_sockets_that_are_not_reported(void **state)
     assert_int_equal(lab.measured.sibling_pairs, 0);
     assert_int_equal(lab.measured.nllcs, 2);
     assert_int_equal(lab.measured.npackages, 2);
-    const struct measured_finding *f = finding(&lab, MEASURED_CLUSTERS, 0, 0);
+    const struct finding *f = finding(&lab, "cpu_clusters", 0, 0);
     assert_says(f, "2 clusters of CPUs");
     assert_says(f, "the system reports 1 package and 1 last-level cache");
     assert_says(f, "0,2,4,6,8,10,12,14 | 1,3,5,7,9,11,13,15");
-    assert_true(f->disagrees);
-    assert_int_equal(f->state, MEASURED_STABLE);
+    assert_is(f, FINDING_BAD, "stable: 2 scans");
     assert_int_equal(measured_apply(&lab.measured, &lab.topo, &lab.err), 0);
     assert_int_equal(lab.topo.npackages, 2);
     assert_int_equal(lab.topo.nllcs, 2);
@@ -322,9 +329,9 @@ static void test_measured_levels_and_siblings_as_reported(void **state)
     assert_int_equal(lab.measured.ncores, 8);
     assert_int_equal(lab.measured.nllcs, 4);
     assert_int_equal(lab.measured.npackages, 2);
-    assert_int_equal(count_findings(&lab, MEASURED_CLUSTERS), 2);
-    for (unsigned i = 0; i < lab.measured.nfindings; i++)
-        assert_false(lab.measured.findings[i].disagrees);
+    assert_int_equal(count_findings(&lab, "cpu_clusters"), 2);
+    for (unsigned i = 0; i < lab.measured.findings.n; i++)
+        assert_int_equal(lab.measured.findings.all[i].severity, FINDING_NOTE);
     struct topo_cpu before[16];
     memcpy(before, lab.topo.cpus, sizeof(before));
     assert_int_equal(measured_apply(&lab.measured, &lab.topo, &lab.err), 0);
@@ -372,8 +379,8 @@ static void test_measured_noise_shows_nothing(void **state)
     assert_int_equal(lab.measured.sibling_pairs + lab.measured.floating_pairs, 0);
     assert_int_equal(lab.measured.nllcs, 1);
     assert_false(lab.measured.floating);
-    assert_int_equal(lab.measured.nfindings, 1);
-    assert_says(finding(&lab, MEASURED_NOTE, 0, 0), "no pair of CPUs behaves as SMT siblings");
+    assert_int_equal(lab.measured.findings.n, 1);
+    assert_says(finding(&lab, "measured_nothing", 0, 0), "no pair of CPUs behaves as SMT siblings");
     lab_close(&lab);
 }
 
@@ -393,7 +400,7 @@ static void test_measured_two_cpus_say_nothing_of_clusters(void **state)
     lab_find(&lab);
     assert_true(isnan(lab.measured.median_ns));
     assert_int_equal(lab.measured.ncores, 2);
-    assert_says(finding(&lab, MEASURED_NOTE, 0, 0), "nothing can be said of clusters");
+    assert_says(finding(&lab, "measured_nothing", 0, 0), "nothing can be said of clusters");
     lab_close(&lab);
 }
 
@@ -405,9 +412,9 @@ static void test_measured_two_cpus_may_be_siblings(void **state)
     put(&lab, 0, "pair_slowdown", 0, 1, 1.6);
     lab.input.nscans = 1;
     lab_find(&lab);
-    const struct measured_finding *f = finding(&lab, MEASURED_SIBLINGS, 0, 1);
+    const struct finding *f = finding(&lab, "smt_siblings", 0, 1);
     assert_says(f, "60% slower together");
-    assert_int_equal(f->state, MEASURED_UNCONFIRMED);
+    assert_is(f, FINDING_BAD, "unconfirmed: 1 scan");
     lab_close(&lab);
 }
 
@@ -418,8 +425,8 @@ static void test_measured_reported_siblings_that_are_none(void **state)
     lab_open(&lab, "package:1 core:4 pu:2");
     lab_scan(&lab, 8, 0, equals);
     lab_find(&lab);
-    assert_int_equal(count_findings(&lab, MEASURED_NOT_SIBLINGS), 4);
-    assert_says(finding(&lab, MEASURED_NOT_SIBLINGS, 2, 3), "but do not behave so: 11");
+    assert_int_equal(count_findings(&lab, "smt_not_siblings"), 4);
+    assert_says(finding(&lab, "smt_not_siblings", 2, 3), "but do not behave so: 11");
     assert_int_equal(measured_apply(&lab.measured, &lab.topo, &lab.err), 0);
     assert_int_equal(lab.topo.ncores, 8);
     lab_close(&lab);
@@ -454,7 +461,7 @@ static void test_measured_some_cpus_only(void **state)
     assert_int_equal(lab.measured.ncpus, 6);
     assert_int_equal(lab.measured.cpus[0].os_cpu, 1);
     assert_int_equal(lab.measured.sibling_pairs, 2);
-    assert_says(finding(&lab, MEASURED_SIBLINGS, 4, 5), "40 ns against a median of 10");
+    assert_says(finding(&lab, "smt_siblings", 4, 5), "40 ns against a median of 10");
     assert_int_equal(measured_apply(&lab.measured, &lab.topo, &lab.err), 0);
     assert_int_equal(lab.topo.ncores, 6);
     lab_close(&lab);
@@ -470,11 +477,11 @@ static void test_measured_caches_felt(void **state)
     lab.input.cache_bytes = felt;
     lab.input.ncaches = 3;
     lab_find(&lab);
-    const struct measured_finding *f = finding(&lab, MEASURED_CACHES, 0, 0);
+    const struct finding *f = finding(&lab, "cache_sizes", 0, 0);
     assert_says(f, "48 KiB, 2 MiB, 16 MiB");
     assert_says(f, "18.8 times");
-    assert_true(f->disagrees);
-    assert_ptr_equal(f, lab.measured.findings); /* disagreements first */
+    assert_is(f, FINDING_BAD, "unconfirmed: 1 scan");
+    assert_ptr_equal(f, lab.measured.findings.all); /* disagreements first */
     lab_close(&lab);
 }
 

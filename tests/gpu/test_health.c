@@ -20,21 +20,29 @@
 
 static const char gpu0[] = "beef:07:00.0", gpu1[] = "beef:08:00.0";
 
-static struct gpu_finding findings[GPU_FINDINGS_MAX];
-
-/* Whether one of them begins with that. */
-static bool finds(const struct gpu_health *health, bool bad, const char *text)
-{
-    size_t n = gpu_health_judge(health, findings);
-    for (size_t i = 0; i < n; i++)
-        if (findings[i].bad == bad && strncmp(findings[i].text, text, strlen(text)) == 0)
-            return true;
-    return false;
-}
+static struct findings findings; /* of the last that was judged */
 
 static size_t count(const struct gpu_health *health)
 {
-    return gpu_health_judge(health, findings);
+    struct err err;
+    findings_free(&findings);
+    if (gpu_health_judge(health, "GPU 7 (beef:07:00.0)", &findings, &err))
+        return SIZE_MAX;
+    return findings.n;
+}
+
+/* Whether one of them has that id and begins with that. */
+static bool finds(const struct gpu_health *health, enum finding_severity severity, const char *id,
+                  const char *text)
+{
+    (void)count(health);
+    for (size_t i = 0; i < findings.n; i++) {
+        const struct finding *finding = &findings.all[i];
+        if (finding->severity == severity && !strcmp(finding->id, id) &&
+            !strncmp(finding->sentence, text, strlen(text)))
+            return !strcmp(finding->subject, "GPU 7 (beef:07:00.0)");
+    }
+    return false;
 }
 
 static bool is_unknown(const struct gpu_health *health)
@@ -71,12 +79,12 @@ static int check_links(void)
     struct gpu_health h;
     char line[200];
     CHECK(gpu_health_read(gpu0, &h) == 0 && count(&h) == 2);
-    CHECK(finds(&h, true, "PCIe width is x8 of x16"));
-    CHECK(finds(&h, true, "4 of 18 NVLinks are down"));
+    CHECK(finds(&h, FINDING_BAD, "gpu_pcie", "PCIe width is x8 of x16"));
+    CHECK(finds(&h, FINDING_BAD, "gpu_nvlink", "4 of 18 NVLinks are down"));
     CHECK(strstr(gpu_health_format(&h, line, sizeof(line)), "PCIe x8 gen 1/5; 14 NVLinks; "));
     CHECK(gpu_health_read(gpu1, &h) == 0 && count(&h) == 2);
-    CHECK(finds(&h, false, "PCIe: slot and board allow gen 3, the GPU gen 5"));
-    CHECK(finds(&h, false, "none of its 12 NVLinks is active"));
+    CHECK(finds(&h, FINDING_NOTE, "gpu_pcie", "PCIe: slot and board allow gen 3, the GPU gen 5"));
+    CHECK(finds(&h, FINDING_NOTE, "gpu_nvlink", "none of its 12 NVLinks is active"));
     CHECK(gpu_health_read("beef:09:00.0", &h) == 0 && count(&h) == 0 && h.nvlinks == 0);
     return 0;
 }
@@ -85,15 +93,15 @@ static int check_memory(void)
 {
     struct gpu_health h;
     CHECK(gpu_health_read(gpu0, &h) == 0 && count(&h) == 5);
-    CHECK(finds(&h, true, "2 uncorrected ECC errors since"));
-    CHECK(finds(&h, false, "5 uncorrected ECC errors in its life"));
-    CHECK(finds(&h, false, "1 corrected ECC error since"));
-    CHECK(finds(&h, true, "row remapping pending"));
-    CHECK(finds(&h, false, "3 memory rows remapped"));
+    CHECK(finds(&h, FINDING_BAD, "gpu_ecc", "2 uncorrected ECC errors since"));
+    CHECK(finds(&h, FINDING_NOTE, "gpu_ecc", "5 uncorrected ECC errors in its life"));
+    CHECK(finds(&h, FINDING_NOTE, "gpu_ecc", "1 corrected ECC error since"));
+    CHECK(finds(&h, FINDING_BAD, "gpu_memory", "row remapping pending"));
+    CHECK(finds(&h, FINDING_NOTE, "gpu_memory", "3 memory rows remapped"));
     CHECK(gpu_health_read(gpu1, &h) == 0 && count(&h) == 3);
-    CHECK(finds(&h, false, "ECC is off until the next reset"));
-    CHECK(finds(&h, true, "page retirement pending"));
-    CHECK(finds(&h, true, "remapping of a bad memory row has failed"));
+    CHECK(finds(&h, FINDING_NOTE, "gpu_ecc", "ECC is off until the next reset"));
+    CHECK(finds(&h, FINDING_BAD, "gpu_memory", "page retirement pending"));
+    CHECK(finds(&h, FINDING_BAD, "gpu_memory", "remapping of a bad memory row has failed"));
     return 0;
 }
 
@@ -101,17 +109,17 @@ static int check_modes(void)
 {
     struct gpu_health h;
     CHECK(gpu_health_read(gpu0, &h) == 0 && count(&h) == 4);
-    CHECK(finds(&h, false, "persistence mode off"));
-    CHECK(finds(&h, true, "compute mode exclusive: "));
-    CHECK(finds(&h, false, "its power is limited to 500 of 700 W"));
-    CHECK(finds(&h, true, "slowed down right now"));
+    CHECK(finds(&h, FINDING_NOTE, "gpu_persistence", "persistence mode off"));
+    CHECK(finds(&h, FINDING_BAD, "gpu_compute_mode", "compute mode exclusive: "));
+    CHECK(finds(&h, FINDING_NOTE, "gpu_power", "its power is limited to 500 of 700 W"));
+    CHECK(finds(&h, FINDING_BAD, "gpu_slowdown", "slowed down right now"));
     CHECK(gpu_health_read(gpu1, &h) == 0 && count(&h) == 2);
-    CHECK(finds(&h, true, "compute mode prohibited: "));
-    CHECK(finds(&h, false, "MIG on: 2 instances: MIG 1g.18gb, MIG 2g.18gb; "));
+    CHECK(finds(&h, FINDING_BAD, "gpu_compute_mode", "compute mode prohibited: "));
+    CHECK(finds(&h, FINDING_NOTE, "gpu_mig", "MIG on: 2 instances: MIG 1g.18gb, MIG 2g.18gb; "));
     CHECK(!strcmp(h.instances[1].uuid, "MIG-fake-101"));
     CHECK(gpu_health_read("beef:09:00.0", &h) == 0 && count(&h) == 2);
-    CHECK(finds(&h, true, "MIG on without an instance"));
-    CHECK(finds(&h, false, "MIG will be off"));
+    CHECK(finds(&h, FINDING_BAD, "gpu_mig", "MIG on without an instance"));
+    CHECK(finds(&h, FINDING_NOTE, "gpu_mig", "MIG will be off"));
     return 0;
 }
 
@@ -124,11 +132,12 @@ static int check_processes(void)
                  !strcmp(link, "pid:[4026531836]");
     CHECK(gpu_health_read(gpu0, &h) == 0 && h.nprocesses == 1 && count(&h) == 1);
     CHECK(h.processes[0].pid == 1 && h.processes[0].memory_bytes == 42949672960);
-    CHECK(finds(&h, true, named ? "another process uses it: 1 (" : "another process uses it: 1, "));
-    CHECK(strstr(findings[0].text, ", 40 GiB"));
+    CHECK(finds(&h, FINDING_BAD, "gpu_processes",
+                named ? "another process uses it: 1 (" : "another process uses it: 1, "));
+    CHECK(strstr(findings.all[0].sentence, ", 40 GiB"));
     CHECK(gpu_health_read(gpu1, &h) == 0 && h.nprocesses == 100 && count(&h) == 1);
-    CHECK(finds(&h, true, "100 other processes use it: "));
-    CHECK(strstr(findings[0].text, "; ..."));
+    CHECK(finds(&h, FINDING_BAD, "gpu_processes", "100 other processes use it: "));
+    CHECK(strstr(findings.all[0].sentence, "; ..."));
     CHECK(gpu_health_read("beef:09:00.0", &h) == 0 && h.nprocesses == -1);
     return 0;
 }
@@ -152,7 +161,7 @@ static int check_garbage(void)
     CHECK(h.rows_pending == -1 && h.persistence == -1 && h.compute_mode == GPU_MODE_UNKNOWN);
     CHECK(h.mig == -1 && h.nprocesses == 0 && isnan(h.power_w) && isnan(h.clock_max_mhz));
     CHECK(h.nvlink_version == -1 && count(&h) == 0);
-    json_t *json = gpu_health_to_json(&h);
+    json_t *json = gpu_health_to_json(&h, "GPU 0");
     CHECK(json && json_is_null(json_object_get(json, "power_w")));
     CHECK(json_is_null(json_object_get(json_object_get(json, "pcie"), "width")));
     json_decref(json);
@@ -239,10 +248,10 @@ static void test_gpu_health_json_of_nothing(void **state)
 {
     (void)state;
     struct gpu_health h;
-    json_t *json = gpu_health_to_json(NULL);
+    json_t *json = gpu_health_to_json(NULL, "");
     assert_true(json_is_null(json));
     gpu_health_init(&h);
-    json = gpu_health_to_json(&h);
+    json = gpu_health_to_json(&h, "GPU 0");
     assert_true(json_is_null(json_object_get(json, "compute_mode")));
     assert_int_equal(json_array_size(json_object_get(json, "findings")), 0);
     json_decref(json);

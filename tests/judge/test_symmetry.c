@@ -14,7 +14,8 @@
 
 #include "bench/registry.h"
 #include "harness/json/judged.h"
-#include "harness/table/symmetry_tell.h"
+#include "harness/judge/symmetry_findings.h"
+#include "harness/table/findings.h"
 
 /* Rows of a run that was never made. */
 struct sheet {
@@ -23,6 +24,7 @@ struct sheet {
     struct arm arms[64]; /* one for each benchmark, and one for what none has */
     struct topo topo;
     struct symmetry symmetry;
+    struct findings findings;
 };
 
 static struct sheet *sheet_new(unsigned gpus)
@@ -95,18 +97,20 @@ static void make(struct sheet *sheet)
     const struct symmetry_distance distance = symmetry_topo_distance(&sheet->topo);
     symmetry_free(&sheet->symmetry);
     assert_int_equal(symmetry_make(&sheet->rows, &distance, &sheet->symmetry, NULL), 0);
+    findings_free(&sheet->findings);
+    assert_int_equal(symmetry_findings(&sheet->symmetry, &sheet->topo, &sheet->findings, NULL), 0);
 }
 
 /* What is printed; each line must fit 80 columns. */
-static char *tell(struct sheet *sheet, bool color)
+static char *tell(const struct sheet *sheet)
 {
     char *text = NULL;
     size_t size;
     FILE *out = open_memstream(&text, &size);
     assert_non_null(out);
-    symmetry_tell(&sheet->symmetry, &sheet->topo, out, color);
+    findings_print(&sheet->findings, out, false);
     assert_int_equal(fclose(out), 0);
-    for (const char *line = text; !color && *line; line += strcspn(line, "\n") + 1)
+    for (const char *line = text; *line; line += strcspn(line, "\n") + 1)
         assert_in_range(strcspn(line, "\n"), 0, 80);
     return text;
 }
@@ -114,14 +118,24 @@ static char *tell(struct sheet *sheet, bool color)
 static void assert_told(struct sheet *sheet, const char *expected)
 {
     make(sheet);
-    char *text = tell(sheet, false);
+    char *text = tell(sheet);
     assert_string_equal(text, expected);
     free(text);
+}
+
+static void assert_finding(const struct sheet *sheet, size_t at, const char *id,
+                           enum finding_severity severity, const char *subject)
+{
+    assert_in_range(at, 0, sheet->findings.n - 1);
+    assert_string_equal(sheet->findings.all[at].id, id);
+    assert_int_equal(sheet->findings.all[at].severity, severity);
+    assert_string_equal(sheet->findings.all[at].subject, subject);
 }
 
 static void sheet_free(struct sheet *sheet)
 {
     symmetry_free(&sheet->symmetry);
+    findings_free(&sheet->findings);
     free(sheet->topo.gpus);
     free(sheet->topo.nodes);
     free(sheet);
@@ -136,13 +150,14 @@ static void test_symmetry_name_a_gpu(void **state)
     for (unsigned gpu = 0; gpu < 4; gpu++)
         add(sheet, "launch_latency", "lower", gpu == 1 ? 9.0 : 5.0, "how=empty;gpu=%u", gpu);
     assert_told(
-        sheet, "\nsymmetry: GPU 2 (0000:00:08.0), copy_bandwidth h2d node 0 pinned ce alone: 14.1\n"
-               "  GB/s is 0.25 of its peers' 56.9 GB/s; odd in 1 other comparison too\n"
-               "symmetry: GPU 1 (0000:00:07.0), launch_latency empty: 9.00 us is 1.80 of its\n"
-               "  peers' 5.00 us\n");
-    char *text = tell(sheet, true);
-    assert_non_null(strstr(text, "\033[31msymmetry: GPU 2 "));
-    free(text);
+        sheet, "\n! GPU 2 (0000:00:08.0): copy_bandwidth h2d node 0 pinned ce alone: 14.1 GB/s is\n"
+               "  0.25 of its peers' 56.9 GB/s; odd in 1 other comparison too\n"
+               "! GPU 1 (0000:00:07.0): launch_latency empty: 9.00 us is 1.80 of its peers'\n"
+               "  5.00 us\n");
+    assert_finding(sheet, 0, "unit_odd", FINDING_BAD, "GPU 2 (0000:00:08.0)");
+    assert_string_equal(sheet->findings.all[0].evidence, "ratio 0.248, z -50.7, 4 units");
+    assert_finding(sheet, 1, "unit_odd", FINDING_BAD, "GPU 1 (0000:00:07.0)");
+    assert_string_equal(sheet->findings.all[1].evidence, "ratio 0.556, z -54, 4 units");
     sheet_free(sheet);
 }
 
@@ -163,11 +178,12 @@ static void test_symmetry_say_that_all_is_well(void **state)
     }
     assert_told(sheet, "");
     add_copies(sheet, "h2d", 50, 9, 0);
-    assert_told(sheet, "\nsymmetry: 4 GPUs within 0.6% of each other in 1 comparison\n");
+    assert_told(sheet, "\n- symmetry: 4 GPUs within 0.6% of each other in 1 comparison\n");
     add_copies(sheet, "d2h", 50, 3, 53);
     assert_told(sheet,
-                "\nsymmetry: 4 GPUs within 6.0% of each other in 2 comparisons, the widest:\n"
+                "\n- symmetry: 4 GPUs within 6.0% of each other in 2 comparisons, the widest:\n"
                 "  copy_bandwidth d2h node 0 pinned ce alone\n");
+    assert_finding(sheet, 0, "units_alike", FINDING_NOTE, "symmetry");
     sheet_free(sheet);
 }
 
@@ -176,10 +192,11 @@ static void test_symmetry_of_two_judge_nobody(void **state)
     (void)state;
     struct sheet *sheet = sheet_new(2);
     add_copies(sheet, "h2d", 57, 1, 14.1);
-    assert_told(sheet,
-                "\nsymmetry: copy_bandwidth h2d node 0 pinned ce alone: GPU 1 (0000:00:07.0) has\n"
-                "  14.1 GB/s, GPU 0 (0000:00:06.0) has 57.0 GB/s; of two, nobody can say which\n"
-                "  is the odd one\n");
+    assert_told(
+        sheet, "\n~ symmetry: copy_bandwidth h2d node 0 pinned ce alone: GPU 1 (0000:00:07.0) has\n"
+               "  14.1 GB/s, GPU 0 (0000:00:06.0) has 57.0 GB/s; of two, nobody can say which\n"
+               "  is the odd one\n");
+    assert_finding(sheet, 0, "units_differ", FINDING_DOUBT, "symmetry");
     sheet_free(sheet);
 }
 
@@ -251,7 +268,7 @@ static void test_symmetry_keep_the_split_of_views(void **state)
                 add(sheet, "copy_bandwidth", "higher", src + dst == 1 ? 200 : 25,
                     "dir=d2d;src=%u;dst=%u", src, dst);
     assert_told(sheet,
-                "\nsymmetry: copy_bandwidth d2d: 2 of 4 GPUs do not reach the others' 200 GB/s:\n"
+                "\n~ symmetry: copy_bandwidth d2d: 2 of 4 GPUs do not reach the others' 200 GB/s:\n"
                 "  too many to be called odd, rather groups\n");
     assert_int_equal(sheet->symmetry.all[0].verdict, OUTLIER_SPLIT);
     assert_int_equal(sheet->symmetry.all[0].n, 12);
@@ -264,13 +281,14 @@ static void test_symmetry_tell_pairs(void **state)
     struct sheet *sheet = sheet_new(4);
     add_pairs(sheet, slow_pair);
     assert_told(sheet,
-                "\nsymmetry: GPU 1 to GPU 2, copy_bandwidth d2d ce read: 100 GB/s is 0.25 of its\n"
-                "  peers' 393 GB/s\n");
+                "\n! GPU 1 to GPU 2: copy_bandwidth d2d ce read: 100 GB/s is 0.25 of its peers'\n"
+                "  393 GB/s\n");
+    assert_string_equal(sheet->findings.all[0].evidence, "ratio 0.254, z -50.3, 12 pairs");
     sheet->rows.n = 0;
     add_pairs(sheet, slow_sender);
     assert_told(sheet,
-                "\nsymmetry: from GPU 1 (0000:00:07.0), copy_bandwidth d2d ce read: 100 GB/s is\n"
-                "  0.25 of its peers' 393 GB/s\n");
+                "\n! from GPU 1 (0000:00:07.0): copy_bandwidth d2d ce read: 100 GB/s is 0.25 of\n"
+                "  its peers' 393 GB/s\n");
     sheet_free(sheet);
 }
 
@@ -289,7 +307,7 @@ static void test_symmetry_compare_at_equal_distance(void **state)
     assert_int_equal(sheet->symmetry.all[0].verdict, OUTLIER_ODD);
     for (unsigned gpu = 0; gpu < 8; gpu++)
         sheet->topo.gpus[gpu].node = gpu >= 6;
-    assert_told(sheet, "\nsymmetry: 8 GPUs alike in 2 comparisons\n");
+    assert_told(sheet, "\n- symmetry: 8 GPUs alike in 2 comparisons\n");
     assert_string_equal(sheet->symmetry.all[0].key, "dir=h2d;distance=10");
     assert_int_equal(sheet->symmetry.all[0].n, 8);
     sheet_free(sheet);
@@ -311,17 +329,15 @@ static void test_symmetry_name_who_is_waited_for(void **state)
     } cases[] = {
         {{900, 900, 900, 0},
          4,
-         "\nsymmetry: rank_waited allreduce size 8: the others wait 900 us for rank 3\n"},
+         "\n! rank 3: rank_waited allreduce size 8: the others wait 900 us for it\n"},
         {{900, 0.5, 905, 910},
          4,
-         "\nsymmetry: rank_waited allreduce size 8: the others wait 904 us for rank 1\n"},
-        {{80, 0},
-         2,
-         "\nsymmetry: rank_waited allreduce size 8: the other waits 80.0 us for rank 1\n"},
-        {{30, 0}, 2, "\nsymmetry: 2 ranks alike in 1 comparison\n"},
+         "\n! rank 1: rank_waited allreduce size 8: the others wait 904 us for it\n"},
+        {{80, 0}, 2, "\n! rank 1: rank_waited allreduce size 8: the other waits 80.0 us for it\n"},
+        {{30, 0}, 2, "\n- symmetry: 2 ranks alike in 1 comparison\n"},
         {{900, 900, 5, 0},
          4,
-         "\nsymmetry: rank_waited allreduce size 8: the others wait 900 us for 2 of 4\n"
+         "\n~ symmetry: rank_waited allreduce size 8: the others wait 900 us for 2 of 4\n"
          "  ranks: too many to be called odd, rather groups\n"},
         {{900, 6, 5, 4}, 4, ""}, /* one that is early */
     };
@@ -342,9 +358,9 @@ static void test_symmetry_tell_the_longest_wait(void **state)
     struct sheet *sheet = sheet_new(4);
     add_waits(sheet, brief, 4, 8);
     add_waits(sheet, longest, 4, 64);
-    assert_told(sheet,
-                "\nsymmetry: rank_waited allreduce size 64: the others wait 4990 us for rank 3;\n"
-                "  odd in 1 other comparison too\n");
+    assert_told(
+        sheet, "\n! rank 3: rank_waited allreduce size 64: the others wait 4990 us for it; odd in\n"
+               "  1 other comparison too\n");
     sheet_free(sheet);
 }
 
@@ -359,8 +375,7 @@ static void test_symmetry_heed_intervals_of_waits(void **state)
     sheet->row[3].ci_high = 890;
     assert_told(sheet, "");
     sheet->row[3].ci_high = 200;
-    assert_told(sheet,
-                "\nsymmetry: rank_waited allreduce size 8: the others wait 800 us for rank 3\n");
+    assert_told(sheet, "\n! rank 3: rank_waited allreduce size 8: the others wait 800 us for it\n");
     sheet_free(sheet);
 }
 
@@ -371,8 +386,35 @@ static void test_symmetry_of_groups(void **state)
     for (unsigned gpu = 0; gpu < 4; gpu++)
         add(sheet, "matmul_rate", "higher", gpu < 2 ? 700 : 300, "type=bf16;gpu=%u", gpu);
     assert_told(sheet,
-                "\nsymmetry: matmul_rate bf16: 2 of 4 GPUs do not reach the others' 700 GB/s: too\n"
-                "  many to be called odd, rather groups\n");
+                "\n~ symmetry: matmul_rate bf16: 2 of 4 GPUs do not reach the others' 700 GB/s:\n"
+                "  too many to be called odd, rather groups\n");
+    assert_finding(sheet, 0, "units_split", FINDING_DOUBT, "symmetry");
+    sheet_free(sheet);
+}
+
+/* Of many only the first are told, and how many more there are. */
+static void test_symmetry_limit_what_is_told(void **state)
+{
+    (void)state;
+    struct sheet *sheet = sheet_new(12);
+    for (unsigned bad = 0; bad < 12; bad++)
+        for (unsigned gpu = 0; gpu < 12; gpu++)
+            add(sheet, "matmul_rate", "higher", gpu == bad ? 50 : 100, "n=%u;gpu=%u", bad, gpu);
+    make(sheet);
+    assert_int_equal(sheet->findings.n, 9);
+    assert_finding(sheet, 7, "unit_odd", FINDING_BAD, "GPU 7 (0000:00:0d.0)");
+    assert_finding(sheet, 8, "more_units_odd", FINDING_BAD, "symmetry");
+    assert_string_equal(sheet->findings.all[8].sentence, "4 more are odd; see run.json");
+    sheet->rows.n = 0;
+    for (unsigned n = 0; n < 5; n++)
+        for (unsigned gpu = 0; gpu < 2; gpu++)
+            add(sheet, "matmul_rate", "higher", gpu ? 50 : 100, "n=%u;gpu=%u", n, gpu);
+    make(sheet);
+    assert_int_equal(sheet->findings.n, 4);
+    assert_finding(sheet, 2, "units_differ", FINDING_DOUBT, "symmetry");
+    assert_finding(sheet, 3, "more_units_undecided", FINDING_DOUBT, "symmetry");
+    assert_string_equal(sheet->findings.all[3].sentence,
+                        "2 more comparisons without a verdict; see run.json");
     sheet_free(sheet);
 }
 
@@ -386,10 +428,12 @@ static void test_symmetry_tell_what_is_far_apart(void **state)
     for (unsigned gpu = 0; gpu < 3; gpu++)
         add(sheet, "matmul_rate", "higher", 112 - 12.0 * gpu, "type=fp64;gpu=%u", gpu);
     assert_told(sheet,
-                "\nsymmetry: copy_bandwidth h2d: GPU 3 (0000:00:09.0) has least, 27.0 GB/s, and\n"
+                "\n~ symmetry: copy_bandwidth h2d: GPU 3 (0000:00:09.0) has least, 27.0 GB/s, and\n"
                 "  GPU 0 (0000:00:06.0) most, 57.0 GB/s: not alike, but none is odd\n"
-                "symmetry: matmul_rate fp64: GPU 2 (0000:00:08.0) has least, 88.0 GB/s, and GPU\n"
-                "  0 (0000:00:06.0) most, 112 GB/s: not alike, but none is odd\n");
+                "~ symmetry: matmul_rate fp64: GPU 2 (0000:00:08.0) has least, 88.0 GB/s, and\n"
+                "  GPU 0 (0000:00:06.0) most, 112 GB/s: not alike, but none is odd\n");
+    assert_finding(sheet, 0, "units_apart", FINDING_DOUBT, "symmetry");
+    assert_string_equal(sheet->findings.all[0].evidence, "4 units");
     sheet_free(sheet);
 }
 
@@ -399,8 +443,8 @@ static void test_symmetry_name_a_dead_gpu(void **state)
     struct sheet *sheet = sheet_new(4);
     add_copies(sheet, "h2d", 56.8, 3, 0);
     assert_told(
-        sheet, "\nsymmetry: GPU 3 (0000:00:09.0), copy_bandwidth h2d node 0 pinned ce alone: 0.00\n"
-               "  GB/s is 0.00 of its peers' 56.9 GB/s\n");
+        sheet, "\n! GPU 3 (0000:00:09.0): copy_bandwidth h2d node 0 pinned ce alone: 0.00 GB/s is\n"
+               "  0.00 of its peers' 56.9 GB/s\n");
     sheet_free(sheet);
 }
 
@@ -411,7 +455,7 @@ static void test_symmetry_call_nothing_alike(void **state)
     struct sheet *sheet = sheet_new(4);
     for (unsigned rank = 0; rank < 4; rank++)
         add(sheet, "rank_waited", "lower", rank % 2 ? 30 : 10, "rank=%u;size=8", rank);
-    assert_told(sheet, "\nsymmetry: 4 ranks alike in 1 comparison\n");
+    assert_told(sheet, "\n- symmetry: 4 ranks alike in 1 comparison\n");
     sheet_free(sheet);
 }
 
@@ -450,6 +494,7 @@ int main(void)
         cmocka_unit_test(test_symmetry_tell_the_longest_wait),
         cmocka_unit_test(test_symmetry_heed_intervals_of_waits),
         cmocka_unit_test(test_symmetry_of_groups),
+        cmocka_unit_test(test_symmetry_limit_what_is_told),
         cmocka_unit_test(test_symmetry_tell_what_is_far_apart),
         cmocka_unit_test(test_symmetry_name_a_dead_gpu),
         cmocka_unit_test(test_symmetry_call_nothing_alike),

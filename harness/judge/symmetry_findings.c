@@ -1,21 +1,23 @@
-#include "harness/table/symmetry_tell.h"
+#include "harness/judge/symmetry_findings.h"
 
 #include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "harness/base/text.h"
 #include "harness/base/units.h"
 #include "harness/rows/key.h"
 
-/* Sentences of one kind, so that a machine of many oddities still fits a screen. */
-enum { SENTENCES_MAX = 8, UNDECIDED_MAX = 3 };
+/* Findings of one kind, so that a machine of many oddities still fits a screen. */
+enum { ODD_MAX = 8, UNDECIDED_MAX = 3 };
 
 struct teller {
     const struct symmetry *symmetry;
     const struct topo *topo;
-    FILE *out;
-    bool color;
+    struct findings *findings;
+    int rc;
+    struct err *err;
 };
 
 /* "GPU 2 (0000:00:08.0)", "GPU 0 to GPU 3", "from GPU 2 (...)", "rank 5". */
@@ -63,12 +65,23 @@ static char *format_amount(double value, const struct row *row, char *buf, size_
     return buf;
 }
 
-static void print_sentence(const struct teller *teller, const char *text, bool bad)
+static struct finding begin(const char *id, enum finding_severity severity)
 {
-    bool red = bad && teller->color;
-    (void)fputs(red ? "\033[31m" : "", teller->out);
-    text_wrap(text, 0, 2, teller->out);
-    (void)fputs(red ? "\033[0m" : "", teller->out);
+    struct finding finding = {.severity = severity, .subject = "symmetry"};
+    (void)snprintf(finding.id, sizeof(finding.id), "%s", id);
+    return finding;
+}
+
+/* Appends the finding with that sentence, unless there was no memory for one before it. */
+__attribute__((format(printf, 3, 4))) static void add(struct teller *teller,
+                                                      struct finding *finding, const char *fmt, ...)
+{
+    va_list args;
+    va_start(args, fmt);
+    (void)vsnprintf(finding->sentence, sizeof(finding->sentence), fmt, args);
+    va_end(args);
+    if (!teller->rc)
+        teller->rc = findings_add(teller->findings, finding, teller->err);
 }
 
 static bool is_same_unit(const struct symmetry_unit *a, const struct symmetry_unit *b)
@@ -115,42 +128,44 @@ static size_t find_worst(const struct symmetry *symmetry, const struct symmetry_
     return n;
 }
 
-static void print_late(const struct teller *teller, const struct symmetry_comparison *where,
-                       const struct symmetry_unit *rank, const char *more)
+/* "ratio 0.248, z -51.2, 4 units": how many the comparison is of. */
+static void set_evidence(struct finding *finding, const struct symmetry_comparison *where,
+                         const struct symmetry_unit *unit)
 {
-    char name[96], what[160], late[48], line[500];
-    (void)snprintf(line, sizeof(line), "symmetry: %s: the other%s %s for %s%s",
-                   name_comparison(where, what, sizeof(what)), where->n == 2 ? " waits" : "s wait",
-                   format_amount(lateness(where, rank), where->row, late, sizeof(late)),
-                   name_unit(teller, rank, name, sizeof(name)), more);
-    print_sentence(teller, line, true);
+    char z[32] = "";
+    if (isfinite(unit->z))
+        (void)snprintf(z, sizeof(z), ", z %.3g", unit->z);
+    (void)snprintf(finding->evidence, sizeof(finding->evidence), "ratio %.3g%s, %zu %s",
+                   unit->ratio, z, where->n, where->kind == SYMMETRY_PAIR ? "pairs" : "units");
 }
 
 /* Told once, by its worst comparison. */
-static void print_odd(const struct teller *teller, const struct symmetry_unit *unit)
+static void tell_odd(struct teller *teller, const struct symmetry_unit *unit)
 {
     const struct symmetry_comparison *where = NULL;
     const struct symmetry_unit *worst;
-    char name[96], what[160], value[48], typical[48], line[500], more[64] = "";
+    char what[160], value[48], typical[48], more[64] = "";
+    struct finding finding = begin("unit_odd", FINDING_BAD);
     size_t n = find_worst(teller->symmetry, unit, &where, &worst);
     if (n > 1)
         (void)snprintf(more, sizeof(more), "; odd in %zu other comparison%s too", n - 1,
                        n == 2 ? "" : "s");
-    if (where->sense == OUTLIER_WAITED) {
-        print_late(teller, where, worst, more);
-        return;
-    }
-    (void)snprintf(line, sizeof(line), "symmetry: %s, %s: %s is %.2f of its peers' %s%s",
-                   name_unit(teller, worst, name, sizeof(name)),
-                   name_comparison(where, what, sizeof(what)),
-                   format_amount(worst->value.value, where->row, value, sizeof(value)),
-                   strcmp(where->row->better, "higher") == 0 ? worst->ratio : 1 / worst->ratio,
-                   format_amount(where->typical, where->row, typical, sizeof(typical)), more);
-    print_sentence(teller, line, true);
+    (void)name_unit(teller, worst, finding.subject, sizeof(finding.subject));
+    (void)name_comparison(where, what, sizeof(what));
+    set_evidence(&finding, where, worst);
+    if (where->sense == OUTLIER_WAITED)
+        add(teller, &finding, "%s: the other%s %s for it%s", what,
+            where->n == 2 ? " waits" : "s wait",
+            format_amount(lateness(where, worst), where->row, value, sizeof(value)), more);
+    else
+        add(teller, &finding, "%s: %s is %.2f of its peers' %s%s", what,
+            format_amount(worst->value.value, where->row, value, sizeof(value)),
+            strcmp(where->row->better, "higher") == 0 ? worst->ratio : 1 / worst->ratio,
+            format_amount(where->typical, where->row, typical, sizeof(typical)), more);
 }
 
-/* Returns how many units are odd; each is printed where it is met first. */
-static size_t print_odds(const struct teller *teller)
+/* Each where it is met first. */
+static void tell_odds(struct teller *teller)
 {
     const struct symmetry *symmetry = teller->symmetry;
     size_t n = 0;
@@ -161,16 +176,12 @@ static size_t print_odds(const struct teller *teller)
             for (size_t k = 0; k <= i && !met; k++)
                 for (size_t l = 0; l < (k < i ? symmetry->all[k].nodd : j) && !met; l++)
                     met = is_same_unit(&symmetry->all[k].odd[l], unit);
-            if (!met && n++ < SENTENCES_MAX)
-                print_odd(teller, unit);
+            if (!met && n++ < ODD_MAX)
+                tell_odd(teller, unit);
         }
-    if (n > SENTENCES_MAX) {
-        char line[100];
-        (void)snprintf(line, sizeof(line), "symmetry: %zu more are odd; see run.json",
-                       n - SENTENCES_MAX);
-        print_sentence(teller, line, true);
-    }
-    return n;
+    struct finding more = begin("more_units_odd", FINDING_BAD);
+    if (n > ODD_MAX)
+        add(teller, &more, "%zu more are odd; see run.json", n - ODD_MAX);
 }
 
 static const char *plural_of(enum symmetry_kind kind)
@@ -180,55 +191,50 @@ static const char *plural_of(enum symmetry_kind kind)
     return plurals[kind];
 }
 
-static void print_two(const struct teller *teller, const struct symmetry_comparison *c)
+static void tell_two(struct teller *teller, const struct symmetry_comparison *c)
 {
-    char what[160], slow[96], good[96], less[48], more[48], line[500];
+    char what[160], slow[96], good[96], less[48], more[48];
+    struct finding finding = begin("units_differ", FINDING_DOUBT);
     bool higher = strcmp(c->row->better, "higher") == 0;
     bool first = (c->units[0].value.value < c->units[1].value.value) == higher;
     const struct symmetry_unit *worse = &c->units[!first], *better = &c->units[first];
-    (void)snprintf(line, sizeof(line),
-                   "symmetry: %s: %s has %s, %s has %s; of two, nobody can say which is the odd "
-                   "one",
-                   name_comparison(c, what, sizeof(what)),
-                   name_unit(teller, worse, slow, sizeof(slow)),
-                   format_amount(worse->value.value, c->row, less, sizeof(less)),
-                   name_unit(teller, better, good, sizeof(good)),
-                   format_amount(better->value.value, c->row, more, sizeof(more)));
-    print_sentence(teller, line, false);
+    add(teller, &finding, "%s: %s has %s, %s has %s; of two, nobody can say which is the odd one",
+        name_comparison(c, what, sizeof(what)), name_unit(teller, worse, slow, sizeof(slow)),
+        format_amount(worse->value.value, c->row, less, sizeof(less)),
+        name_unit(teller, better, good, sizeof(good)),
+        format_amount(better->value.value, c->row, more, sizeof(more)));
 }
 
 /* Far apart, but none is worse than most. */
-static void print_apart(const struct teller *teller, const struct symmetry_comparison *c)
+static void tell_apart(struct teller *teller, const struct symmetry_comparison *c)
 {
-    char what[160], low[96], high[96], less[48], more[48], line[500];
-    (void)snprintf(line, sizeof(line),
-                   "symmetry: %s: %s has least, %s, and %s most, %s: not alike, but none is odd",
-                   name_comparison(c, what, sizeof(what)),
-                   name_unit(teller, &c->least, low, sizeof(low)),
-                   format_amount(c->least.value.value, c->row, less, sizeof(less)),
-                   name_unit(teller, &c->most, high, sizeof(high)),
-                   format_amount(c->most.value.value, c->row, more, sizeof(more)));
-    print_sentence(teller, line, false);
+    char what[160], low[96], high[96], less[48], more[48];
+    struct finding finding = begin("units_apart", FINDING_DOUBT);
+    (void)snprintf(finding.evidence, sizeof(finding.evidence), "%zu units", c->njudged);
+    add(teller, &finding, "%s: %s has least, %s, and %s most, %s: not alike, but none is odd",
+        name_comparison(c, what, sizeof(what)), name_unit(teller, &c->least, low, sizeof(low)),
+        format_amount(c->least.value.value, c->row, less, sizeof(less)),
+        name_unit(teller, &c->most, high, sizeof(high)),
+        format_amount(c->most.value.value, c->row, more, sizeof(more)));
 }
 
-static void print_split(const struct teller *teller, const struct symmetry_comparison *c)
+static void tell_split(struct teller *teller, const struct symmetry_comparison *c)
 {
-    char what[160], typical[48], late[48], line[500];
+    char what[160], amount[48];
     const char *plural = plural_of(c->least.kind);
+    struct finding finding = begin("units_split", FINDING_DOUBT);
     (void)name_comparison(c, what, sizeof(what));
-    (void)format_amount(c->typical, c->row, typical, sizeof(typical));
-    (void)format_amount(lateness(c, &c->least), c->row, late, sizeof(late));
     if (c->sense == OUTLIER_WAITED)
-        (void)snprintf(line, sizeof(line),
-                       "symmetry: %s: the others wait %s for %zu of %zu %s: too many to be called "
-                       "odd, rather groups",
-                       what, late, c->nlow, c->njudged, plural);
+        add(teller, &finding,
+            "%s: the others wait %s for %zu of %zu %s: too many to be called odd, rather groups",
+            what, format_amount(lateness(c, &c->least), c->row, amount, sizeof(amount)), c->nlow,
+            c->njudged, plural);
     else
-        (void)snprintf(line, sizeof(line),
-                       "symmetry: %s: %zu of %zu %s do not reach the others' %s: too many to be "
-                       "called odd, rather groups",
-                       what, c->nlow, c->njudged, plural, typical);
-    print_sentence(teller, line, false);
+        add(teller, &finding,
+            "%s: %zu of %zu %s do not reach the others' %s: too many to be called odd, rather "
+            "groups",
+            what, c->nlow, c->njudged, plural,
+            format_amount(c->typical, c->row, amount, sizeof(amount)));
 }
 
 /* Of ranks that are just apart nothing is told: one that comes early is no fault of any. */
@@ -238,7 +244,7 @@ static bool is_told(const struct symmetry_comparison *c)
     return c->verdict != OUTLIER_NONE && !(apart && c->kind == SYMMETRY_RANK);
 }
 
-static void print_undecided(const struct teller *teller)
+static void tell_undecided(struct teller *teller)
 {
     size_t n = 0;
     for (size_t i = 0; i < teller->symmetry->n; i++) {
@@ -248,19 +254,16 @@ static void print_undecided(const struct teller *teller)
         if (n++ >= UNDECIDED_MAX)
             continue;
         if (c->verdict == OUTLIER_TWO)
-            print_two(teller, c);
+            tell_two(teller, c);
         else if (c->nlow)
-            print_split(teller, c);
+            tell_split(teller, c);
         else
-            print_apart(teller, c);
+            tell_apart(teller, c);
     }
-    if (n > UNDECIDED_MAX) {
-        char line[100];
-        (void)snprintf(line, sizeof(line),
-                       "symmetry: %zu more comparisons without a verdict; see run.json",
-                       n - UNDECIDED_MAX);
-        print_sentence(teller, line, false);
-    }
+    struct finding more = begin("more_units_undecided", FINDING_DOUBT);
+    if (n > UNDECIDED_MAX)
+        add(teller, &more, "%zu more comparisons without a verdict; see run.json",
+            n - UNDECIDED_MAX);
 }
 
 /* GPUs of a comparison, where of a distance one stands for several nodes. */
@@ -277,11 +280,12 @@ static size_t count_units(const struct symmetry_comparison *c)
 }
 
 /* "4 GPUs within 1.2% of each other in 12 comparisons"; "alike" where what differs is nothing. */
-static void print_alike(const struct teller *teller, enum symmetry_kind kind)
+static void tell_alike(struct teller *teller, enum symmetry_kind kind)
 {
     const struct symmetry_comparison *widest = NULL;
     size_t n = 0, units = 0;
-    char line[340], what[160], where[200] = "", close[48] = "alike";
+    struct finding finding = begin("units_alike", FINDING_NOTE);
+    char what[160], where[200] = "", close[48] = "alike";
     for (size_t i = 0; i < teller->symmetry->n; i++) {
         const struct symmetry_comparison *c = &teller->symmetry->all[i];
         if (c->kind != kind || c->verdict != OUTLIER_ALIKE)
@@ -299,23 +303,18 @@ static void print_alike(const struct teller *teller, enum symmetry_kind kind)
     /* Waits of microseconds differ by nothing, which is no percentage of anything. */
     if (widest->spread > 0)
         (void)snprintf(close, sizeof(close), "within %.1f%% of each other", 100 * widest->spread);
-    (void)snprintf(line, sizeof(line), "symmetry: %zu %s %s in %zu comparison%s%s", units,
-                   plural_of(kind), close, n, n == 1 ? "" : "s", where);
-    print_sentence(teller, line, false);
+    add(teller, &finding, "%zu %s %s in %zu comparison%s%s", units, plural_of(kind), close, n,
+        n == 1 ? "" : "s", where);
 }
 
-void symmetry_tell(const struct symmetry *symmetry, const struct topo *topo, FILE *out, bool color)
+int symmetry_findings(const struct symmetry *symmetry, const struct topo *topo,
+                      struct findings *findings, struct err *err)
 {
-    const struct teller teller = {.symmetry = symmetry, .topo = topo, .out = out, .color = color};
-    bool any = false;
-    for (size_t i = 0; i < symmetry->n; i++)
-        any = any || is_told(&symmetry->all[i]);
-    if (!any)
-        return;
-    (void)fputc('\n', out);
-    (void)print_odds(&teller);
-    print_undecided(&teller);
-    print_alike(&teller, SYMMETRY_GPU);
-    print_alike(&teller, SYMMETRY_PAIR);
-    print_alike(&teller, SYMMETRY_RANK);
+    struct teller teller = {.symmetry = symmetry, .topo = topo, .findings = findings, .err = err};
+    tell_odds(&teller);
+    tell_undecided(&teller);
+    tell_alike(&teller, SYMMETRY_GPU);
+    tell_alike(&teller, SYMMETRY_PAIR);
+    tell_alike(&teller, SYMMETRY_RANK);
+    return teller.rc;
 }
