@@ -264,14 +264,6 @@ static const char heat_data[] =
               "0 \"5\" \"5\"\n1 \"7\" \"7\"\n\n\n"
               "0 -1 NaN \"\"\n0 0 2 \"2\"\n\n\n2 3\n9 1\n\n\n";
 
-static void put_file(int dir_fd, const char *name, const char *text)
-{
-    int fd = openat(dir_fd, name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-    assert_true(fd >= 0);
-    assert_int_equal(write(fd, text, strlen(text)), strlen(text));
-    (void)close(fd);
-}
-
 /* A benchmark that this program does not have is drawn by what its data say, and goes as others. */
 static void test_redraw_figure_of_another_version(void **state)
 {
@@ -280,8 +272,8 @@ static void test_redraw_figure_of_another_version(void **state)
     char names[200] = "";
     plot(&fixture_server, "numa_matrix");
     int fd = openat(fixture_dir_fd, "plots", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    put_file(fd, "later_2.dat", heat_data);
-    put_file(fd, "half.dat.tmp", HEAT_LINE);
+    fixture_put("/plots/later_2.dat", heat_data);
+    fixture_put("/plots/half.dat.tmp", HEAT_LINE);
     assert_int_equal(figures_redraw(fd, NULL, note, names, &err), 0);
     assert_string_equal(names, "later_2 numa_bandwidth numa_latency ");
     fixture_assert_drawn("later_2", 1350);
@@ -289,6 +281,13 @@ static void test_redraw_figure_of_another_version(void **state)
     figures_remove(fixture_dir_fd);
     assert_int_equal(faccessat(fixture_dir_fd, "plots", F_OK, 0), -1);
     (void)close(fd);
+}
+
+static void put_plot(const char *name, const char *text)
+{
+    char path[100];
+    (void)snprintf(path, sizeof(path), "/plots/%s", name);
+    fixture_put(path, text);
 }
 
 /* Names that are none of ours never come near gnuplot, and files that are not stay. */
@@ -316,9 +315,9 @@ static void test_redraw_leaves_alone_what_is_not_ours(void **state)
     assert_int_equal(mkdirat(fixture_dir_fd, "plots", 0777), 0);
     int fd = openat(fixture_dir_fd, "plots", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-        put_file(fd, names[i], heat_data);
+        put_plot(names[i], heat_data);
     for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
-        put_file(fd, (char[]){(char)('a' + (int)i), '.', 'd', 'a', 't', 0}, texts[i]);
+        put_plot((char[]){(char)('a' + (int)i), '.', 'd', 'a', 't', 0}, texts[i]);
     assert_int_equal(symlinkat("Upper.dat", fd, "link.dat"), 0);
     assert_int_equal(mkfifoat(fd, "fifo.dat", 0666), 0);
     assert_int_equal(mkdirat(fd, "directory.dat", 0777), 0);
