@@ -13,10 +13,10 @@
 enum {
     SIDE_BY_SIDE = 5, /* sizes that fit beside the label of a line */
     METRICS_MOST = 64,
-    COLUMNS_MOST = 16,
     GAP = 2,
-    NUMBER = 6, /* the least width of a column */
-    LEFT = 9    /* that of the sizes */
+    NUMBER = 6,                                             /* the least width of a column */
+    LEFT = 9,                                               /* that of the sizes */
+    COLUMNS_MOST = (TEXT_WIDTH - LEFT) / (NUMBER + GAP) + 1 /* one too many */
 };
 
 enum { HEAD_NAME, HEAD_WHICH, HEAD_UNIT, HEADS }; /* "time" over "p99" over "us" */
@@ -65,11 +65,9 @@ static void name_line(const struct table *table, const char *key, char *buf, siz
     }
 }
 
-/* False where there is no room. */
+/* False where it is the one that does not fit. */
 static bool add_column(struct table *table, const struct grid *grid, size_t line)
 {
-    if (table->ncolumns == COLUMNS_MOST)
-        return false;
     struct column *column = &table->column[table->ncolumns++];
     *column = (struct column){.grid = grid, .line = line, .width = NUMBER + GAP};
     (void)snprintf(column->head[HEAD_NAME], VALUE_KEY_MAX, "%s",

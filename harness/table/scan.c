@@ -19,7 +19,6 @@ enum {
 struct values {
     const struct result *result;
     const struct rows *rows;
-    const struct rounds *rounds;
     FILE *out;
     bool color;
     const struct arm *arm;       /* of the block being printed */
@@ -260,23 +259,12 @@ static int print_grids(struct values *values)
     return rc;
 }
 
-static const struct arm_rounds *rounds_of(const struct values *values)
-{
-    return &values->rounds->arms[values->arm - values->result->arms];
-}
-
-static void name_arm(const struct values *values, char *buf, size_t size)
+static int print_block(struct values *values)
 {
     char what[96];
     (void)key_say_arm(values->result, values->arm, "", what, sizeof(what));
-    (void)snprintf(buf, size, "%s%s%s", values->arm->bench->name, what[0] ? ", " : "", what);
-}
-
-static int print_block(struct values *values)
-{
-    char name[160];
-    name_arm(values, name, sizeof(name));
-    (void)fprintf(values->out, "\n%s%s%s\n", values->color ? "\033[1m" : "", name,
+    (void)fprintf(values->out, "\n%s%s%s%s%s\n", values->color ? "\033[1m" : "",
+                  values->arm->bench->name, what[0] ? ", " : "", what,
                   values->color ? "\033[0m" : "");
     values->label = LABEL_LEAST;
     values->singles[0] = '\0';
@@ -299,13 +287,11 @@ static bool stands_beside_idle(const struct rows *rows, const struct arm *arm)
 int scan_print(const struct result *result, const struct rows *rows, const struct rounds *rounds,
                FILE *out, bool color)
 {
-    struct values values = {
-        .result = result, .rows = rows, .rounds = rounds, .out = out, .color = color};
+    struct values values = {.result = result, .rows = rows, .out = out, .color = color};
     int rc = 0;
     for (size_t i = 0; i < result->narms && !rc; i++) {
         values.arm = &result->arms[i];
-        if (values.arm->bench->scan && rounds_of(&values)->n &&
-            !stands_beside_idle(rows, values.arm))
+        if (values.arm->bench->scan && rounds->arms[i].n && !stands_beside_idle(rows, values.arm))
             rc = print_block(&values);
     }
     return rc;
