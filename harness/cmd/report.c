@@ -12,10 +12,10 @@
 #include "harness/base/cli.h"
 #include "harness/cmd/cmd.h"
 #include "harness/cmd/summary.h"
+#include "harness/draw/files.h"
 #include "harness/plot/figures.h"
-#include "harness/plot/files.h"
+#include "harness/say/log.h"
 #include "harness/store/directory.h"
-#include "harness/sys/log.h"
 #include "harness/sys/signals.h"
 
 static const struct opt report_options[] = {{.name = NULL}};

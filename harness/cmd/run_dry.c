@@ -7,7 +7,7 @@
 #include "harness/cmd/cmd.h"
 #include "harness/json/plan.h"
 #include "harness/json/value.h"
-#include "harness/sys/log.h"
+#include "harness/say/log.h"
 
 static void print_plan_line(const struct arm *arm)
 {

@@ -5,7 +5,7 @@
 
 #include "harness/run/arms.h"
 #include "harness/run/run.h"
-#include "harness/sys/progress.h"
+#include "harness/say/progress.h"
 
 enum { MAX_SCANS = 2, MAX_CACHES = 8 };
 

@@ -10,7 +10,7 @@
 #include "harness/job/cpus.h"
 #include "harness/job/plans.h"
 #include "harness/mpi/client.h"
-#include "harness/sys/log.h"
+#include "harness/say/log.h"
 #include "version.h"
 
 void job_run_silence(const struct job_env *env)

@@ -11,9 +11,9 @@
 #include "harness/gpu/state.h"
 #include "harness/run/collect.h"
 #include "harness/run/observe_parts.h"
+#include "harness/say/log.h"
 #include "harness/sys/clock.h"
 #include "harness/sys/futex.h"
-#include "harness/sys/log.h"
 #include "harness/worker/usage.h"
 
 enum { TICK_MS = 200 };
@@ -274,7 +274,7 @@ static void read_gpus(const struct observer *o, struct observation *out)
 {
     out->gpu_clock_mhz = out->gpu_temp_c = NAN;
     enum device device = bench_device(o->arm->bench, o->config->device, o->config->transport);
-    if (device != DEVICE_CUDA && device != DEVICE_NCCL)
+    if (!device_infos[device].on_gpus)
         return;
     double clock_mhz = 0, temp_c = 0;
     unsigned known = 0;

@@ -9,7 +9,7 @@
 #include <sys/random.h>
 #include <time.h>
 
-#include "harness/sys/log.h"
+#include "harness/say/log.h"
 
 enum { MAX_COUNTS = 16 };
 
@@ -55,12 +55,14 @@ static int choose_device(const struct run_options *options, const struct topo *t
 {
     unsigned visible = options->topo.fake_gpus ? 0 : topo_visible_gpus(topo);
     unsigned gpus = topo->driver_too_old ? 0 : visible;
-    result->transport = gpus && have_cuda && options->device != 1 ? DEVICE_NCCL : DEVICE_MPI;
-    if (options->device == 2 && (!gpus || !have_cuda))
+    result->transport =
+        gpus && have_cuda && options->device != DEVICE_SIM ? DEVICE_NCCL : DEVICE_MPI;
+    if (options->device == DEVICE_CUDA && (!gpus || !have_cuda))
         return refuse_cuda(topo, bench, err);
     if (!(bench->needs & NEED_DEVICE))
         return 0;
-    result->device = options->device == 1 || !gpus || !have_cuda ? DEVICE_SIM : DEVICE_CUDA;
+    result->device =
+        options->device == DEVICE_SIM || !gpus || !have_cuda ? DEVICE_SIM : DEVICE_CUDA;
     if (!options->device && gpus && !have_cuda)
         log_warn("%u GPUs are here, but this program was built without nvcc: device sim", gpus);
     else if (!options->device && !gpus && topo->ngpus && !options->topo.fake_gpus)
