@@ -154,14 +154,13 @@ static int set_background(const struct bench *const *benches, const struct run_o
         return options->background_workers
                    ? err_set(err, -EINVAL, "--background-workers needs --background BENCH")
                    : 0;
-    int rc = find_bench(benches, name, &setup->config.background, err);
+    int rc = find_bench(benches, name, &setup->result.background, err);
     if (rc)
         return rc;
     unsigned fallback = options->background ? 1 : setup->scenario->background_workers;
     *workers = options->background_workers ? (unsigned)options->background_workers : fallback;
-    setup->result.background = setup->config.background;
     setup->config.background_params = setup->background_params;
-    return set_params(setup->config.background, NULL, NULL, NULL, setup->background_params, err);
+    return set_params(setup->result.background, NULL, NULL, NULL, setup->background_params, err);
 }
 
 /*
@@ -260,7 +259,7 @@ static int add_parts(const struct bench *const *benches, const struct run_option
     struct result *result = &setup->result;
     struct arms_request request = {.baselines = !options->no_baselines,
                                    .background_as_workers =
-                                       setup->config.background && !background_workers,
+                                       setup->result.background && !background_workers,
                                    .plan = {.background = background_workers}};
     int rc = plan_options_apply(&options->plan, &request.plan, err);
     if (!rc)
@@ -309,9 +308,7 @@ int run_setup_make(const struct bench *const *benches, const struct scenario *sc
     struct result *result = &setup->result;
     result->scenario = scenario->name;
     result->seed = options->seed ? (uint64_t)options->seed : draw_seed();
-    setup->config.device = result->device;
-    setup->config.transport = result->transport;
-    setup->config.seed = result->seed;
+    setup->config.run = result;
     set_run_id(result);
     set_times(options, setup);
     return 0;
