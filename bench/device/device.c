@@ -2,8 +2,15 @@
 
 #include <errno.h>
 
-static const struct device_ops *const kinds[] = {
-    [DEVICE_NONE] = NULL, [DEVICE_SIM] = &device_sim_ops, [DEVICE_CUDA] = &device_cuda_ops};
+static const struct device_ops *const kinds[DEVICE_COUNT] = {
+    [DEVICE_SIM] = &device_sim_ops,
+    [DEVICE_CUDA] = &device_cuda_ops,
+};
+
+const struct device_ops *device_ops_of(enum device kind)
+{
+    return kinds[kind];
+}
 
 int device_probe(enum device kind, struct err *err)
 {

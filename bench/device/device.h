@@ -34,6 +34,7 @@ struct device_config {
 };
 
 struct device_queue;
+struct reduce_ops;
 
 /* One kind of device. All but `probe` and `open` are called after a good open only. */
 struct device_ops {
@@ -47,7 +48,11 @@ struct device_ops {
     int (*read)(struct device_queue *queue, size_t first, size_t count, float *rows,
                 struct err *err);
     void (*close)(struct device_queue *queue);
+    const struct reduce_ops *reduce; /* reduce.h: how workers on such devices sum a gradient */
 };
+
+/* NULL where nothing of that kind can be fed. */
+const struct device_ops *device_ops_of(enum device kind);
 
 struct device_queue {
     const struct device_ops *ops; /* NULL = closed */

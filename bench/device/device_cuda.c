@@ -1,5 +1,6 @@
 /* A real GPU behind device.h: kernels/gpu/gpu_step.h with the harness's errors. */
 #include "bench/device/device.h"
+#include "bench/device/reduce.h"
 
 #include <errno.h>
 
@@ -78,6 +79,7 @@ const struct device_ops device_cuda_ops = {
     .poison = cuda_poison,
     .read = cuda_read,
     .close = cuda_close,
+    .reduce = &reduce_cuda_ops,
 };
 
 #else
@@ -87,6 +89,6 @@ static int cuda_absent(struct err *err)
     return err_set(err, -ENOTSUP, "device cuda: this program was built without CUDA");
 }
 
-const struct device_ops device_cuda_ops = {.probe = cuda_absent};
+const struct device_ops device_cuda_ops = {.probe = cuda_absent, .reduce = &reduce_cuda_ops};
 
 #endif

@@ -17,6 +17,8 @@
 
 #include "bench/device/device.h"
 #include "bench/device/device_sim.h"
+
+#include "bench/device/reduce.h"
 #include "harness/sys/clock.h"
 
 /* Room of a page-locked staging buffer; drivers use a few MiB. */
@@ -161,4 +163,5 @@ const struct device_ops device_sim_ops = {
     .submit = sim_submit,
     .wait = sim_wait,
     .close = sim_close,
+    .reduce = &reduce_sim_ops,
 };

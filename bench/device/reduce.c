@@ -2,9 +2,12 @@
 
 #include <errno.h>
 
+#include "bench/device/device.h"
+
 static const struct reduce_ops *ops_of(enum device kind)
 {
-    return kind == DEVICE_SIM ? &reduce_sim_ops : kind == DEVICE_CUDA ? &reduce_cuda_ops : NULL;
+    const struct device_ops *device = device_ops_of(kind);
+    return device ? device->reduce : NULL;
 }
 
 int reduce_probe(const struct bench_ctx *ctx)

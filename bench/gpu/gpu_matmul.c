@@ -27,7 +27,7 @@
 #include "bench/gpu/gpu_matmul_slice.h"
 #include "bench/gpu/gpu_peak.h"
 #include "bench/registry.h"
-#include "harness/sys/log.h"
+#include "harness/say/log.h"
 #include "kernels/cpu/mix64.h"
 
 enum { N_STEP = 16, N_LEAST = 256 };

@@ -22,8 +22,8 @@
 #include "bench/gpu/gpu.h"
 #include "bench/registry.h"
 #include "harness/base/stats.h"
+#include "harness/say/log.h"
 #include "harness/sys/clock.h"
-#include "harness/sys/log.h"
 #include "kernels/gpu/gpu_stream.h"
 
 struct stream_params {

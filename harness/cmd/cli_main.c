@@ -10,8 +10,8 @@
 
 #include "harness/base/cli.h"
 #include "harness/mpi/server.h"
+#include "harness/say/log.h"
 #include "harness/sys/affinity.h"
-#include "harness/sys/log.h"
 #include "harness/sys/process.h"
 #include "harness/worker/launch.h"
 #include "harness/worker/worker.h"

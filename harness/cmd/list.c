@@ -12,7 +12,7 @@
 #include "harness/json/value.h"
 #include "harness/machine/topo.h"
 #include "harness/plan/plan.h"
-#include "harness/sys/log.h"
+#include "harness/say/log.h"
 
 struct list_options {
     bool json, markdown;

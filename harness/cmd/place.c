@@ -10,7 +10,7 @@
 #include "harness/machine/topo.h"
 #include "harness/plan/options.h"
 #include "harness/plan/plan.h"
-#include "harness/sys/log.h"
+#include "harness/say/log.h"
 
 struct place_args {
     int64_t workers, background;

@@ -12,10 +12,10 @@
 #include "harness/base/cli.h"
 #include "harness/cmd/cmd.h"
 #include "harness/cmd/summary.h"
+#include "harness/draw/files.h"
 #include "harness/plot/figures.h"
-#include "harness/plot/files.h"
+#include "harness/say/log.h"
 #include "harness/store/directory.h"
-#include "harness/sys/log.h"
 #include "harness/sys/signals.h"
 
 static const struct opt report_options[] = {{.name = NULL}};
@@ -79,6 +79,10 @@ static int judge(const char *path, int said, const struct err *saying, int drawn
         log_warn("'%.150s' has no run.json: no table and no findings", path);
     else if (said)
         log_error("'%.150s': %s", path, saying->msg);
+    if (drawn == -ENOTSUP && !said) {
+        log_info("no figures of '%.150s': %s", path, drawing->msg);
+        return EXIT_GOOD;
+    }
     if (drawn == -ENODATA)
         log_warn("'%.150s/plots' %s", path, drawing->msg);
     else if (drawn && drawn != -ENOENT)

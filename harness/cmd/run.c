@@ -13,20 +13,20 @@
 #include "harness/cmd/cmd.h"
 #include "harness/cmd/run_dry.h"
 #include "harness/cmd/run_options.h"
-#include "harness/cmd/run_warn.h"
 #include "harness/cmd/summary.h"
 #include "harness/gpu/state.h"
 #include "harness/job/job_run.h"
 #include "harness/json/rows.h"
 #include "harness/json/value.h"
+#include "harness/judge/gpus.h"
 #include "harness/judge/verdict.h"
 #include "harness/machine/env.h"
 #include "harness/machine/openmp.h"
 #include "harness/plot/figures.h"
 #include "harness/run/run.h"
+#include "harness/say/log.h"
+#include "harness/say/progress.h"
 #include "harness/store/run_dir.h"
-#include "harness/sys/log.h"
-#include "harness/sys/progress.h"
 #include "harness/worker/perf.h"
 #include "version.h"
 
@@ -53,8 +53,7 @@ struct session {
     struct run_setup *setup; /* of the scenario that runs now */
     struct run_dir run_dir;
     time_t started;
-    bool told, gpus_told;     /* what is to be said about them was said */
-    struct findings findings; /* of the GPUs, before anything ran */
+    bool told, gpus_told; /* what is to be said about them was said */
 };
 
 static void print_help(const struct cmd_env *env)
@@ -285,7 +284,13 @@ static void warn(struct session *s)
     for (size_t i = 0; i < s->openmp.n && !s->told; i++)
         log_warn("%s", s->openmp.text[i]);
     s->told = true;
-    s->gpus_told = s->gpus_told || run_warn_gpus(&s->topo, &s->setup->result, &s->findings);
+    struct findings gpus = {0};
+    if (!s->gpus_told && gpus_find(&s->topo, &s->setup->result, &gpus, NULL))
+        log_warn("no memory to tell what is wrong with the GPUs");
+    for (size_t i = 0; i < gpus.n; i++)
+        log_warn("%s: %s", gpus.all[i].subject, gpus.all[i].sentence);
+    s->gpus_told = s->gpus_told || gpus.n;
+    findings_free(&gpus);
 }
 
 /* Of what failed before anything ran: a rank that is lost is none of the user's errors. */
@@ -399,7 +404,7 @@ static int session_open(struct session *s)
         log_error("%s", err.msg);
         return not_started(s, rc);
     }
-    s->options.topo.probe_gpus = s->options.device != 1;
+    s->options.topo.probe_gpus = s->options.device != DEVICE_SIM;
     rc = job_agree(&s->job, topo_load(&s->options.topo, &s->topo, &err), &err);
     if (rc) {
         log_error("%s", err.msg);
@@ -411,7 +416,6 @@ static int session_open(struct session *s)
 
 static void session_close(struct session *s)
 {
-    findings_free(&s->findings);
     env_free(&s->environment);
     topo_free(&s->topo);
     signals_close(&s->signals);

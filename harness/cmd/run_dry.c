@@ -7,7 +7,7 @@
 #include "harness/cmd/cmd.h"
 #include "harness/json/plan.h"
 #include "harness/json/value.h"
-#include "harness/sys/log.h"
+#include "harness/say/log.h"
 
 static void print_plan_line(const struct arm *arm)
 {
@@ -53,7 +53,7 @@ int run_dry_print(const struct run_setup *setup, bool json)
     if (json)
         return print_plans(setup);
     (void)printf("scenario %s, device %s, %u round%s, %.3g s measured per arm, seed %llu\n",
-                 setup->scenario->name, device_name(setup->config.device),
+                 setup->scenario->name, device_name(setup->result.device),
                  setup->result.rounds_planned, setup->result.rounds_planned == 1 ? "" : "s",
                  setup->config.measure_s, (unsigned long long)setup->result.seed);
     for (size_t i = 0; i < setup->result.narms; i++)

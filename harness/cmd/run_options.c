@@ -1,7 +1,12 @@
 #include "harness/cmd/run_options.h"
 
 static const char *const profile_names[] = {"quick", "standard", "full", NULL};
-static const char *const device_names[] = {"auto", "sim", "cuda", NULL};
+/* By enum device. */
+static const char *const device_names[] = {"auto",
+#define DEVICE_NAME(id, name, ...) name,
+                                           DEVICES_FED(DEVICE_NAME)
+#undef DEVICE_NAME
+                                               NULL};
 
 const struct opt run_option_table[] = {
     OPT_TEXT("workers", run_options, workers, "auto", "N[,N]",

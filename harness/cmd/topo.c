@@ -12,7 +12,7 @@
 #include "harness/json/machine.h"
 #include "harness/machine/topo.h"
 #include "harness/machine/topo_gpu.h"
-#include "harness/sys/log.h"
+#include "harness/say/log.h"
 
 struct topo_args {
     const char *xml, *fake_gpus;

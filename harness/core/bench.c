@@ -5,20 +5,6 @@
 #include <stdio.h>
 #include <string.h>
 
-const char *device_name(enum device device)
-{
-    static const char *const names[] = {"none", "sim", "cuda", "nccl", "mpi"};
-    return names[device];
-}
-
-enum device device_find(const char *name)
-{
-    for (enum device device = DEVICE_NONE; device <= DEVICE_MPI; device++)
-        if (strcmp(device_name(device), name) == 0)
-            return device;
-    return DEVICE_NONE;
-}
-
 enum device bench_device(const struct bench *bench, enum device device, enum device transport)
 {
     if (bench->needs & NEED_GPU)

@@ -16,6 +16,7 @@
 #include "harness/base/bitset.h"
 #include "harness/base/err.h"
 #include "harness/base/opt.h"
+#include "harness/core/device.h"
 #include "harness/core/figure.h"
 #include "harness/core/peers.h"
 #include "harness/core/values.h"
@@ -27,14 +28,6 @@ enum {
     NEED_GPU = 1u << 1,        /* a real GPU: device is `cuda`, and machine->gpus lists them */
     NEED_COLLECTIVE = 1u << 2, /* collectives: NCCL over GPUs, else MPI on the CPUs */
 };
-
-/* `nccl` and `mpi` are what collectives run over; rows of one are never compared with the other. */
-enum device { DEVICE_NONE, DEVICE_SIM, DEVICE_CUDA, DEVICE_NCCL, DEVICE_MPI };
-
-/* "none", "sim", "cuda", "nccl", "mpi": as the device column of rows.csv writes it. */
-const char *device_name(enum device device);
-/* Of another name DEVICE_NONE. */
-enum device device_find(const char *name);
 
 enum { PCI_BDF_MAX = 32 };
 

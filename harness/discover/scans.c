@@ -5,7 +5,7 @@
 
 #include "harness/run/arms.h"
 #include "harness/run/run.h"
-#include "harness/sys/progress.h"
+#include "harness/say/progress.h"
 
 enum { MAX_SCANS = 2, MAX_CACHES = 8 };
 
@@ -68,7 +68,7 @@ static int run_scans(struct measure *m, const char *const *names, size_t n, unsi
                      struct err *err)
 {
     const struct observe_config config = {.topo = m->topo,
-                                          .seed = 1,
+                                          .run = &m->result,
                                           .measure_s = scan_time_s,
                                           .limit_s = scan_limit_s,
                                           .setup_s = setup_limit_s,

@@ -10,7 +10,7 @@
 #include "harness/job/cpus.h"
 #include "harness/job/plans.h"
 #include "harness/mpi/client.h"
-#include "harness/sys/log.h"
+#include "harness/say/log.h"
 #include "version.h"
 
 void job_run_silence(const struct job_env *env)
@@ -78,7 +78,7 @@ static int take_identity(struct job *job, struct run_setup *setup, struct err *e
     memcpy(mine.run_id, setup->result.run_id, sizeof(mine.run_id));
     int rc = job_gather(job, &mine, all, sizeof(mine), err);
     if (!rc) {
-        setup->result.seed = setup->config.seed = all[0].seed;
+        setup->result.seed = all[0].seed;
         setup->config.measure_s = all[0].measure_s;
         setup->config.limit_s = all[0].limit_s;
         setup->expected_s = all[0].expected_s;

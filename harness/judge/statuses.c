@@ -10,6 +10,7 @@ enum { REASONS_MAX = 2 }; /* of placements that are not here; of more only the n
 struct search {
     const struct analysis *analysis;
     struct findings *findings;
+    size_t first; /* of ours among them */
     struct err *err;
     bool several; /* numbers of workers */
 };
@@ -51,6 +52,21 @@ static bool is_absent(const struct arm *arm)
     return arm->plan.status == PLAN_SKIPPED;
 }
 
+/* Arms that ended alike are told together; false where there is none, or no room. */
+static bool joins_earlier(const struct search *search, const struct finding *finding)
+{
+    for (size_t i = search->first; i < search->findings->n; i++) {
+        struct finding *earlier = &search->findings->all[i];
+        size_t used = strlen(earlier->subject), room = sizeof(earlier->subject) - used;
+        if (strcmp(earlier->sentence, finding->sentence) != 0 ||
+            strlen(finding->subject) + sizeof("; ") > room)
+            continue;
+        (void)snprintf(earlier->subject + used, room, "; %s", finding->subject);
+        return true;
+    }
+    return false;
+}
+
 static int add_arm(const struct search *search, size_t index)
 {
     static const enum finding_severity severities[STATUSES] = {
@@ -65,6 +81,8 @@ static int add_arm(const struct search *search, size_t index)
     name_arm(search, arm, finding.subject, sizeof(finding.subject));
     (void)snprintf(finding.sentence, sizeof(finding.sentence), "%s: %s",
                    status_name(rounds->status), rounds->reason);
+    if (joins_earlier(search, &finding))
+        return 0;
     return findings_add(search->findings, &finding, search->err);
 }
 
@@ -137,6 +155,7 @@ int statuses_find(const struct analysis *analysis, struct findings *findings, st
     unsigned first = statuses_next_slots(result, 0);
     const struct search search = {.analysis = analysis,
                                   .findings = findings,
+                                  .first = findings->n,
                                   .err = err,
                                   .several = statuses_next_slots(result, first) != 0};
     int rc = 0;

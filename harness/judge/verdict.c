@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "harness/judge/advice.h"
+#include "harness/judge/gpus.h"
 #include "harness/judge/statuses.h"
 #include "harness/judge/symmetry_findings.h"
 
@@ -56,6 +57,8 @@ int verdict_make(const struct result *result, const struct topo *topo, struct ve
         rc = add_retention(&verdict->analysis, &verdict->findings, err);
     if (!rc)
         rc = statuses_find(&verdict->analysis, &verdict->findings, err);
+    if (!rc)
+        rc = gpus_find(topo, result, &verdict->findings, err);
     if (!rc)
         rc = symmetry_findings(&verdict->symmetry, topo, &verdict->findings, err);
     return rc;

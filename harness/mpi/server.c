@@ -13,7 +13,7 @@
 
 #include "harness/core/mpi_ops.h"
 #include "harness/mpi/link.h"
-#include "harness/sys/log.h"
+#include "harness/say/log.h"
 #include "harness/worker/launch.h"
 #include "harness/worker/shared.h"
 #include "harness/worker/worker.h"

@@ -43,15 +43,13 @@ static void put_footnote(const struct result *result, FILE *out)
 void dat_put_heading(const struct figure_data *data, const char *what, unsigned workers,
                      const char *how, FILE *out)
 {
-    static const char *const devices[] = {"no device", "device: sim (modelled GPU)", "device: cuda",
-                                          "NCCL", "MPI on the CPUs"};
     enum device device = DEVICE_NONE;
     for (size_t i = 0; i < data->result->narms; i++)
         if (arm_device(data->result, &data->result->arms[i]) != DEVICE_NONE)
             device = arm_device(data->result, &data->result->arms[i]);
     (void)fputs(" \"", out);
     dat_put_clean(out, data->result->scenario, HOST_MOST);
-    (void)fprintf(out, ": %s - %s\" \"", what, devices[device]);
+    (void)fprintf(out, ": %s - %s\" \"", what, device_infos[device].title);
     dat_put_clean(out, data->host, HOST_MOST);
     (void)fputs(data->host[0] ? ". " : "", out);
     if (workers)

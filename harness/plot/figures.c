@@ -6,14 +6,14 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "harness/draw/files.h"
+#include "harness/draw/found.h"
+#include "harness/draw/gnuplot.h"
+#include "harness/draw/scripts.h"
 #include "harness/plot/dat.h"
-#include "harness/plot/files.h"
-#include "harness/plot/found.h"
-#include "harness/plot/gnuplot.h"
-#include "harness/plot/scripts.h"
 #include "harness/rows/key.h"
 #include "harness/rows/rounds.h"
-#include "harness/sys/log.h"
+#include "harness/say/log.h"
 
 static const double gnuplot_limit_s = 60;
 

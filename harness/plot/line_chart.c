@@ -105,15 +105,17 @@ static void put_heading(const struct figure_data *data, const struct chart *char
 {
     const struct bench_figure *figure = data->figure;
     const struct arm *arm = chart->list.series[0].arm;
-    bool nccl = arm_device(data->result, arm) == DEVICE_NCCL;
-    const char *what = figure->how ? figure->how : nccl ? "Over NCCL" : "Over MPI on the CPUs";
     const char *note = figure->note ? figure->note : "";
-    char how[160], rest[160];
+    char how[160], rest[160], over[64];
+    (void)snprintf(over, sizeof(over), "Over %s",
+                   device_infos[arm_device(data->result, arm)].title);
     (void)snprintf(rest, sizeof(rest), "%s", note);
     if (chart->left_out)
         (void)snprintf(rest, sizeof(rest), "%zu more lines are in rows.csv%s%s", chart->left_out,
                        note[0] ? ". " : "", note);
-    dat_put_figure_heading(data, arm, dat_say_rounds(data, what, how, sizeof(how)), rest, out);
+    dat_put_figure_heading(data, arm,
+                           dat_say_rounds(data, figure->how ? figure->how : over, how, sizeof(how)),
+                           rest, out);
     dat_put_text(out, figure->x.label, LABEL_MOST);
     dat_put_text(out, figure->y.label, LABEL_MOST);
     (void)fprintf(out, " %zu %zu %zu %d %d %d %.9g %.9g %.9g %.9g %.9g\n", chart->panels.n,

@@ -11,9 +11,9 @@
 #include "harness/gpu/state.h"
 #include "harness/run/collect.h"
 #include "harness/run/observe_parts.h"
+#include "harness/say/log.h"
 #include "harness/sys/clock.h"
 #include "harness/sys/futex.h"
-#include "harness/sys/log.h"
 #include "harness/worker/usage.h"
 
 enum { TICK_MS = 200 };
@@ -21,7 +21,7 @@ enum { TICK_MS = 200 };
 /* A worker was lost for which others would wait for ever. */
 static bool rank_lost(const struct observer *o)
 {
-    const struct bench *behind = o->config->background;
+    const struct bench *behind = o->config->run->background;
     return (o->arm->bench->together || (behind && behind->together)) && observe_any_lost(o);
 }
 
@@ -105,7 +105,7 @@ static uint64_t deadline(double seconds)
 static unsigned turn_end(const struct observer *o, unsigned i)
 {
     bool behind = i >= o->foreground;
-    const struct bench *bench = behind ? o->config->background : o->arm->bench;
+    const struct bench *bench = behind ? o->config->run->background : o->arm->bench;
     unsigned team_end = behind ? o->nworkers : o->foreground;
     return bench->together ? team_end : i + 1;
 }
@@ -273,8 +273,8 @@ static int finish(struct observer *o)
 static void read_gpus(const struct observer *o, struct observation *out)
 {
     out->gpu_clock_mhz = out->gpu_temp_c = NAN;
-    enum device device = bench_device(o->arm->bench, o->config->device, o->config->transport);
-    if (device != DEVICE_CUDA && device != DEVICE_NCCL)
+    enum device device = arm_device(o->config->run, o->arm);
+    if (!device_infos[device].on_gpus)
         return;
     double clock_mhz = 0, temp_c = 0;
     unsigned known = 0;

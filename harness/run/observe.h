@@ -20,10 +20,8 @@
 /* What every observation of a run has in common. */
 struct observe_config {
     const struct topo *topo;
-    const struct bench *background; /* NULL = none */
+    const struct result *run; /* its devices, background and seed */
     const void *background_params;
-    enum device device, transport; /* see bench_device */
-    uint64_t seed;
     double warmup_s;            /* steps that do not count, at least one */
     double measure_s;           /* budget of the measured part, at least one step */
     double limit_s;             /* a step still under way so long after go is censored */

@@ -51,15 +51,15 @@ void observe_write_orders(struct observer *o)
     for (unsigned i = 0; i < o->nworkers; i++) {
         struct shared_worker *worker = &o->shared->worker[i];
         bool behind = i >= o->foreground;
-        const struct bench *bench = behind ? config->background : o->arm->bench;
+        const struct bench *bench = behind ? config->run->background : o->arm->bench;
         const void *params = behind ? config->background_params : o->arm->params;
         unsigned slot = behind ? o->behind + i - o->foreground : o->first + i;
         worker->plan = o->arm->plan.workers[slot];
         worker->index = behind ? i - o->foreground : o->first + i;
         worker->team = behind ? o->nworkers - o->foreground : o->arm->workers;
         worker->slots = behind ? worker->team : o->arm->slots;
-        worker->device = bench_device(bench, config->device, config->transport);
-        worker->seed = config->seed + slot;
+        worker->device = bench_device(bench, config->run->device, config->run->transport);
+        worker->seed = config->run->seed + slot;
         (void)snprintf(worker->bench, sizeof(worker->bench), "%s", bench->name);
         assert(bench->params_size <= sizeof(worker->params));
         if (params)

@@ -207,7 +207,7 @@ void observe_launch_all(struct observer *o)
 {
     struct err err = {0};
     bool lost = false;
-    enum device device = bench_device(o->arm->bench, o->config->device, o->config->transport);
+    enum device device = arm_device(o->config->run, o->arm);
     for (unsigned i = 0; i < o->nworkers; i++) {
         struct shared_worker *worker = &o->shared->worker[i];
         bool in_mpi = o->crew && device == DEVICE_MPI && i < o->foreground;

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "harness/run/arms.h"
-#include "harness/sys/log.h"
+#include "harness/say/log.h"
 
 static struct observation *append_observation(struct arm *arm, struct err *err)
 {

@@ -9,7 +9,7 @@
 #include <sys/random.h>
 #include <time.h>
 
-#include "harness/sys/log.h"
+#include "harness/say/log.h"
 
 enum { MAX_COUNTS = 16 };
 
@@ -55,12 +55,14 @@ static int choose_device(const struct run_options *options, const struct topo *t
 {
     unsigned visible = options->topo.fake_gpus ? 0 : topo_visible_gpus(topo);
     unsigned gpus = topo->driver_too_old ? 0 : visible;
-    result->transport = gpus && have_cuda && options->device != 1 ? DEVICE_NCCL : DEVICE_MPI;
-    if (options->device == 2 && (!gpus || !have_cuda))
+    result->transport =
+        gpus && have_cuda && options->device != DEVICE_SIM ? DEVICE_NCCL : DEVICE_MPI;
+    if (options->device == DEVICE_CUDA && (!gpus || !have_cuda))
         return refuse_cuda(topo, bench, err);
     if (!(bench->needs & NEED_DEVICE))
         return 0;
-    result->device = options->device == 1 || !gpus || !have_cuda ? DEVICE_SIM : DEVICE_CUDA;
+    result->device =
+        options->device == DEVICE_SIM || !gpus || !have_cuda ? DEVICE_SIM : DEVICE_CUDA;
     if (!options->device && gpus && !have_cuda)
         log_warn("%u GPUs are here, but this program was built without nvcc: device sim", gpus);
     else if (!options->device && !gpus && topo->ngpus && !options->topo.fake_gpus)
@@ -152,14 +154,13 @@ static int set_background(const struct bench *const *benches, const struct run_o
         return options->background_workers
                    ? err_set(err, -EINVAL, "--background-workers needs --background BENCH")
                    : 0;
-    int rc = find_bench(benches, name, &setup->config.background, err);
+    int rc = find_bench(benches, name, &setup->result.background, err);
     if (rc)
         return rc;
     unsigned fallback = options->background ? 1 : setup->scenario->background_workers;
     *workers = options->background_workers ? (unsigned)options->background_workers : fallback;
-    setup->result.background = setup->config.background;
     setup->config.background_params = setup->background_params;
-    return set_params(setup->config.background, NULL, NULL, NULL, setup->background_params, err);
+    return set_params(setup->result.background, NULL, NULL, NULL, setup->background_params, err);
 }
 
 /*
@@ -258,7 +259,7 @@ static int add_parts(const struct bench *const *benches, const struct run_option
     struct result *result = &setup->result;
     struct arms_request request = {.baselines = !options->no_baselines,
                                    .background_as_workers =
-                                       setup->config.background && !background_workers,
+                                       setup->result.background && !background_workers,
                                    .plan = {.background = background_workers}};
     int rc = plan_options_apply(&options->plan, &request.plan, err);
     if (!rc)
@@ -307,9 +308,7 @@ int run_setup_make(const struct bench *const *benches, const struct scenario *sc
     struct result *result = &setup->result;
     result->scenario = scenario->name;
     result->seed = options->seed ? (uint64_t)options->seed : draw_seed();
-    setup->config.device = result->device;
-    setup->config.transport = result->transport;
-    setup->config.seed = result->seed;
+    setup->config.run = result;
     set_run_id(result);
     set_times(options, setup);
     return 0;

@@ -11,9 +11,9 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "harness/say/log.h"
 #include "harness/store/csv.h"
 #include "harness/sys/file.h"
-#include "harness/sys/log.h"
 
 #define WORK_NAME ".contend-run"
 #define LOCK_NAME "lock"

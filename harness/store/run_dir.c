@@ -5,7 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "harness/sys/log.h"
+#include "harness/say/log.h"
 
 static int choose_path(char *path, size_t size, const struct run_dir_request *request,
                        time_t started, struct err *err)

@@ -9,7 +9,7 @@
 #include "harness/judge/advice.h"
 #include "harness/judge/statuses.h"
 #include "harness/rows/key.h"
-#include "harness/sys/log.h"
+#include "harness/say/log.h"
 #include "harness/table/retention.h"
 #include "harness/table/scan.h"
 
@@ -58,8 +58,6 @@ static double median_of(const struct table *table, size_t arm, const char *metri
 
 static void print_title(const struct table *table)
 {
-    static const char *const devices[] = {", no device", ", device sim (modelled GPU)",
-                                          ", device cuda"};
     const struct result *result = table->result;
     unsigned cpus = 0;
     bool only_scans = result->narms > 0;
@@ -75,9 +73,9 @@ static void print_title(const struct table *table)
         (void)snprintf(rounds, sizeof(rounds), "%u of %u", result->rounds_done,
                        result->rounds_planned);
     paint(table, BOLD);
-    (void)fprintf(table->out, "%s%s, %u CPU%s, %s round%s\n", result->scenario,
-                  only_scans ? "" : devices[result->device], cpus, cpus == 1 ? "" : "s", rounds,
-                  result->rounds_planned == 1 ? "" : "s");
+    (void)fprintf(table->out, "%s%s%s, %u CPU%s, %s round%s\n", result->scenario,
+                  only_scans ? "" : ", ", only_scans ? "" : device_infos[result->device].title,
+                  cpus, cpus == 1 ? "" : "s", rounds, result->rounds_planned == 1 ? "" : "s");
     paint(table, PLAIN);
 }
 

@@ -10,10 +10,10 @@
 #include <unistd.h>
 
 #include "harness/machine/openmp.h"
+#include "harness/say/log.h"
 #include "harness/sys/affinity.h"
 #include "harness/sys/clock.h"
 #include "harness/sys/futex.h"
-#include "harness/sys/log.h"
 #include "harness/worker/launch.h"
 #include "harness/worker/perf.h"
 #include "harness/worker/shared.h"

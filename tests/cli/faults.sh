@@ -67,7 +67,8 @@ rows=$(columns "$scratch/scan/rows.csv" metric params rounds median)
 [ "$rows" = "cpus,slots=1,2,$cpus
 square,slots=1;a=0,2,0
 square,slots=1;a=1,2,1
-square,slots=1;a=2,2,4" ] || fail "rows of a scan: $rows"
+square,slots=1;a=2,2,4
+doubt,slots=1,2,0.5" ] || fail "rows of a scan: $rows"
 
 # One that keeps no value is a row all the same, and one that nobody asked for values is none.
 expect 3 'nothing was measured: worker 0: .*kept no value' "$CONTEND_FAKE" bench fakemute --rounds 2 \

@@ -15,7 +15,7 @@
 
 #include <cmocka.h>
 
-#include "harness/plot/gnuplot.h"
+#include "harness/draw/gnuplot.h"
 #include "tests/lib/fixture_dir.h"
 
 bool fixture_has_gnuplot(void)

@@ -13,8 +13,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "harness/draw/gnuplot.h"
 #include "harness/plot/figures.h"
-#include "harness/plot/gnuplot.h"
 #include "tests/lib/fixture_dir.h"
 #include "tests/lib/fixture_out.h"
 #include "tests/lib/fixture_plots.h"
@@ -85,7 +85,7 @@ static void test_report_says_what_was_measured(void **state)
             fixture_assert_svg_has(figures[i], label);
         }
         fixture_assert_svg_has(figures[i], "pipeline: ");
-        fixture_assert_svg_has(figures[i], "device: sim (modelled GPU)");
+        fixture_assert_svg_has(figures[i], "device sim (modelled GPU)");
         fixture_assert_svg_has(figures[i], "2-CPU test machine. 2 workers. ");
         fixture_assert_svg_has(figures[i], ">not on this machine: pcores<");
     }
@@ -108,7 +108,7 @@ static void test_report_admits_what_it_does_not_know(void **state)
     fixture_assert_svg_has("efficiency", "at most 0.0");
     fixture_assert_svg_has("step_time", "cut off: took longer");
     fixture_assert_svg_has("step_time", "more than 4.00 s");
-    fixture_assert_svg_has("step_time", "device: cuda");
+    fixture_assert_svg_has("step_time", "device cuda");
 }
 
 static void test_report_names_every_number_of_workers(void **state)

@@ -15,8 +15,8 @@
 #include <unistd.h>
 
 #include "bench/registry.h"
+#include "harness/draw/gnuplot.h"
 #include "harness/plot/figures.h"
-#include "harness/plot/gnuplot.h"
 #include "tests/lib/fixture_dir.h"
 #include "tests/lib/fixture_out.h"
 #include "tests/lib/fixture_result.h"

@@ -1,4 +1,4 @@
-#include "harness/plot/gnuplot.h"
+#include "harness/draw/gnuplot.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -15,7 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "harness/plot/files.h"
+#include "harness/draw/files.h"
 #include "harness/sys/clock.h"
 #include "harness/sys/process.h"
 

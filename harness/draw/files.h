@@ -3,8 +3,8 @@
  * there, only regular files of a bounded size are read, and what is written appears whole, as a new
  * file under its name.
  */
-#ifndef CONTEND_PLOT_FILES_H
-#define CONTEND_PLOT_FILES_H
+#ifndef CONTEND_DRAW_FILES_H
+#define CONTEND_DRAW_FILES_H
 
 #include <stdbool.h>
 

@@ -1,4 +1,4 @@
-#include "harness/plot/found.h"
+#include "harness/draw/found.h"
 
 #include <dirent.h>
 #include <fcntl.h>

@@ -1,7 +1,7 @@
 /* One line on stderr, prefixed with the program's name. Data never goes here; logs never to stdout.
  */
-#ifndef CONTEND_SYS_LOG_H
-#define CONTEND_SYS_LOG_H
+#ifndef CONTEND_SAY_LOG_H
+#define CONTEND_SAY_LOG_H
 
 #include <stdbool.h>
 

@@ -1,4 +1,4 @@
-#include "harness/sys/log.h"
+#include "harness/say/log.h"
 
 #include <stdarg.h>
 #include <stdio.h>

@@ -1,4 +1,4 @@
-#include "harness/plot/files.h"
+#include "harness/draw/files.h"
 
 #include <errno.h>
 #include <fcntl.h>

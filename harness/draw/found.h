@@ -2,8 +2,8 @@
  * Figures of benchmarks in a directory, which may be of another version or of somebody else. The
  * first line of their .dat files says what draws them: "# contend line_chart", a script of plots/.
  */
-#ifndef CONTEND_PLOT_FOUND_H
-#define CONTEND_PLOT_FOUND_H
+#ifndef CONTEND_DRAW_FOUND_H
+#define CONTEND_DRAW_FOUND_H
 
 #include <stddef.h>
 #include <stdio.h>

@@ -1,12 +1,12 @@
-#include "harness/sys/progress.h"
+#include "harness/say/progress.h"
 
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <unistd.h>
 
+#include "harness/say/log.h"
 #include "harness/sys/clock.h"
-#include "harness/sys/log.h"
 
 enum { BAR_CELLS = 24 };
 

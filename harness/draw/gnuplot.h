@@ -5,8 +5,8 @@
  * own start-up files are not read, so that a figure looks the same for everyone. gnuplot reads and
  * writes memory only: it leaves nothing behind, whatever ends it or the program.
  */
-#ifndef CONTEND_PLOT_GNUPLOT_H
-#define CONTEND_PLOT_GNUPLOT_H
+#ifndef CONTEND_DRAW_GNUPLOT_H
+#define CONTEND_DRAW_GNUPLOT_H
 
 #include <stddef.h>
 

@@ -1,6 +1,6 @@
 /* A progress bar with an estimate of the time left, on stderr, only where that is a terminal. */
-#ifndef CONTEND_SYS_PROGRESS_H
-#define CONTEND_SYS_PROGRESS_H
+#ifndef CONTEND_SAY_PROGRESS_H
+#define CONTEND_SAY_PROGRESS_H
 
 #include <stddef.h>
 

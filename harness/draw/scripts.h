@@ -2,8 +2,8 @@
  * The gnuplot scripts of plots/, as NUL-terminated text in the program. The build generates their
  * source from the files, so that an installed program needs none beside it.
  */
-#ifndef CONTEND_PLOT_SCRIPTS_H
-#define CONTEND_PLOT_SCRIPTS_H
+#ifndef CONTEND_DRAW_SCRIPTS_H
+#define CONTEND_DRAW_SCRIPTS_H
 
 extern const char plot_common_gp[];
 extern const char plot_efficiency_gp[];
