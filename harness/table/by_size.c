@@ -1,138 +1,85 @@
 #include "harness/table/by_size.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "harness/base/text.h"
-#include "harness/rows/key.h"
 #include "harness/table/grid.h"
 #include "harness/table/number.h"
 
 enum {
     SIDE_BY_SIDE = 5, /* sizes that fit beside the label of a line */
     METRICS_MOST = 64,
-    COLUMNS_MOST = 16,
     GAP = 2,
-    NUMBER = 6, /* the least width of a column */
-    LEFT = 9    /* that of the sizes */
+    NUMBER = 6,                                             /* the least width of a column */
+    LEFT = 9,                                               /* that of the sizes */
+    COLUMNS_MOST = (TEXT_WIDTH - LEFT) / (NUMBER + GAP) + 1 /* one too many */
 };
 
+enum { HEAD_NAME, HEAD_WHICH, HEAD_UNIT, HEADS }; /* "time" over "p99" over "us" */
+
+/* A line of a metric's grid, upright. */
 struct column {
     const struct grid *grid;
     size_t line;
-    char name[VALUE_KEY_MAX], which[VALUE_KEY_MAX]; /* "time" over "p99" */
+    char head[HEADS][VALUE_KEY_MAX];
     int width;
 };
 
-struct sizes {
+/* The table of a group: what has one value of a part of the keys. */
+struct table {
     const struct result *result;
     const struct rows *rows;
     const struct arm *arm;
     FILE *out;
-    char part[VALUE_KEY_MAX], value[VALUE_KEY_MAX]; /* of the group being visited */
-    struct grid *grid[METRICS_MOST];                /* of the group, by metric; NULL = none */
-    uint64_t present, others; /* metrics: with sizes in any group; with something else */
+    char part[VALUE_KEY_MAX], value[VALUE_KEY_MAX];
+    struct grid *grid[METRICS_MOST]; /* of the group, by metric; NULL = none; owned */
     struct column column[COLUMNS_MOST];
     size_t ncolumns;
-    int left;         /* width of the first column */
-    unsigned printed; /* tables */
+    int left, width; /* of the sizes; of all */
+    unsigned printed;
 };
 
 /* Without what the benchmark's name says: "latency" of collective_latency. */
-static const char *short_name(const struct sizes *sizes, const char *metric)
+static const char *short_name(const struct bench *bench, const char *metric)
 {
-    size_t length = strlen(sizes->arm->bench->name);
-    bool begins = strncmp(metric, sizes->arm->bench->name, length) == 0 && metric[length] == '_';
+    size_t length = strlen(bench->name);
+    bool begins = strncmp(metric, bench->name, length) == 0 && metric[length] == '_';
     return begins ? metric + length + 1 : metric;
 }
 
 /* The values of a line's key but the group's: "p99", "in p50", "rank 3". */
-static void name_line(const struct sizes *sizes, const char *key, char *buf, size_t size)
+static void name_line(const struct table *table, const char *key, char *buf, size_t size)
 {
     char name[VALUE_KEY_MAX], value[VALUE_KEY_MAX];
     size_t used = 0;
     buf[0] = '\0';
-    for (unsigned part = 0; key_part(key, part, name, value) && used < size; part++)
-        if (strcmp(name, sizes->part) != 0) {
-            bool number = value[0] >= '0' && value[0] <= '9';
+    for (unsigned part = 0; key_part(key, part, name, value) && used < size; part++) {
+        bool number = isdigit((unsigned char)value[0]);
+        if (strcmp(name, table->part) != 0)
             used += (size_t)snprintf(buf + used, size - used, "%s%s%s%s", used ? " " : "",
                                      number ? name : "", number ? " " : "", value);
-        }
-}
-
-static int widest(const struct column *column)
-{
-    size_t width = NUMBER;
-    const char *const texts[] = {column->name, column->which,
-                                 number_unit(column->grid->metric->unit)};
-    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
-        width = strlen(texts[i]) > width ? strlen(texts[i]) : width;
-    return (int)width + GAP;
-}
-
-/* Adds the grid's columns; false, and none of them, where they do not fit. */
-static bool add_columns(struct sizes *sizes, const struct grid *grid)
-{
-    int used = sizes->left;
-    size_t before = sizes->ncolumns;
-    for (size_t i = 0; i < sizes->ncolumns; i++)
-        used += sizes->column[i].width;
-    for (size_t line = 0; line < grid->nlines; line++) {
-        if (sizes->ncolumns == COLUMNS_MOST)
-            break;
-        struct column *column = &sizes->column[sizes->ncolumns++];
-        *column = (struct column){.grid = grid, .line = line};
-        (void)snprintf(column->name, sizeof(column->name), "%s",
-                       short_name(sizes, grid->metric->name));
-        name_line(sizes, grid->line[line], column->which, sizeof(column->which));
-        column->width = widest(column);
-        used += column->width;
-    }
-    if (sizes->ncolumns == before + grid->nlines && used <= TEXT_WIDTH)
-        return true;
-    sizes->ncolumns = before;
-    return false;
-}
-
-/* The grids of the group whose columns are sizes. */
-static int take_grids(struct sizes *sizes)
-{
-    const struct bench_metric *metric = sizes->arm->bench->metrics;
-    for (size_t m = 0; metric[m].name && m < METRICS_MOST; m++) {
-        if (metric[m].quiet)
-            continue;
-        struct grid *whole = grid_make(sizes->rows, sizes->arm, &metric[m]);
-        struct grid *some = whole ? grid_take(whole, sizes->part, sizes->value) : NULL;
-        grid_free(whole);
-        if (!some)
-            return -ENOMEM;
-        bool by_size = strcmp(some->across, "size") == 0;
-        sizes->present |= (uint64_t)by_size << m;
-        sizes->others |= (uint64_t)(!by_size && some->n) << m;
-        sizes->grid[m] = by_size ? some : NULL;
-        if (!by_size)
-            grid_free(some);
-    }
-    return 0;
-}
-
-static void free_grids(struct sizes *sizes)
-{
-    for (size_t m = 0; m < METRICS_MOST; m++) {
-        grid_free(sizes->grid[m]);
-        sizes->grid[m] = NULL;
     }
 }
 
-static void name_group(struct sizes *sizes, char *buf, size_t size)
+/* False where it is the one that does not fit. */
+static bool add_column(struct table *table, const struct grid *grid, size_t line)
 {
-    bool told = number_in_title(sizes->result, sizes->arm, sizes->part);
-    (void)snprintf(buf, size, "%s%s%s", told ? "" : sizes->part, told ? "" : " ",
-                   told ? "" : sizes->value);
-    sizes->left = (int)strlen(buf) > LEFT ? (int)strlen(buf) : LEFT;
-    sizes->ncolumns = 0;
+    struct column *column = &table->column[table->ncolumns++];
+    *column = (struct column){.grid = grid, .line = line, .width = NUMBER + GAP};
+    (void)snprintf(column->head[HEAD_NAME], VALUE_KEY_MAX, "%s",
+                   short_name(table->arm->bench, grid->metric->name));
+    name_line(table, grid->line[line], column->head[HEAD_WHICH], VALUE_KEY_MAX);
+    (void)snprintf(column->head[HEAD_UNIT], VALUE_KEY_MAX, "%s", number_unit(grid->metric->unit));
+    for (int head = 0; head < HEADS; head++) {
+        int width = (int)strlen(column->head[head]) + GAP;
+        column->width = width > column->width ? width : column->width;
+    }
+    table->width += column->width;
+    return table->width <= TEXT_WIDTH;
 }
 
 static bool same_sizes(const struct grid *a, const struct grid *b)
@@ -143,149 +90,131 @@ static bool same_sizes(const struct grid *a, const struct grid *b)
     return same;
 }
 
-/* Which metrics the group's table holds, as columns; those of `from` only. */
-static uint64_t choose(struct sizes *sizes, uint64_t from)
+/* A column for each line; false, and none, where they do not fit. */
+static bool add_grid(struct table *table, const struct grid *grid)
 {
+    size_t before = table->ncolumns;
+    bool fits = true;
+    for (size_t line = 0; line < grid->nlines && fits; line++)
+        fits = add_column(table, grid, line);
+    if (!fits)
+        table->ncolumns = before;
+    return fits;
+}
+
+/* Takes the group's grids of the metrics in `told`, and out of it those that it cannot hold. */
+static int fill(struct table *table, uint64_t *told)
+{
+    const struct bench_metric *metrics = table->arm->bench->metrics;
     const struct grid *first = NULL;
-    uint64_t chosen = 0;
+    bool full = false;
     for (size_t m = 0; m < METRICS_MOST; m++) {
-        const struct grid *grid = sizes->grid[m];
-        if (!grid || !(from >> m & 1))
+        if (!(*told >> m & 1))
             continue;
-        first = first ? first : grid;
-        if (!same_sizes(first, grid))
-            continue;
-        if (!add_columns(sizes, grid))
-            break;
-        chosen |= UINT64_C(1) << m;
-    }
-    bool long_enough = first && first->ncolumns > SIDE_BY_SIDE;
-    return long_enough ? chosen : 0;
-}
-
-/* Metrics that the group has nothing of do not keep others from being chosen. */
-static uint64_t absent(const struct sizes *sizes)
-{
-    uint64_t none = 0;
-    for (size_t m = 0; m < METRICS_MOST; m++)
-        if (!sizes->grid[m])
-            none |= UINT64_C(1) << m;
-    return none;
-}
-
-static void print_heads(const struct sizes *sizes, const char *group)
-{
-    bool any_which = false;
-    for (size_t i = 0; i < sizes->ncolumns; i++)
-        any_which = any_which || sizes->column[i].which[0];
-    for (int row = 0; row < 3; row++) {
-        if (row == 1 && !any_which)
-            continue;
-        (void)fprintf(sizes->out, "%-*s", sizes->left, row == 0 ? group : row == 2 ? "size" : "");
-        for (size_t i = 0; i < sizes->ncolumns; i++) {
-            const struct column *column = &sizes->column[i];
-            const char *unit = number_unit(column->grid->metric->unit);
-            (void)fprintf(sizes->out, "%*s", column->width,
-                          row == 0   ? column->name
-                          : row == 1 ? column->which
-                                     : unit);
-        }
-        (void)fputc('\n', sizes->out);
-    }
-}
-
-static void print_table(struct sizes *sizes, const char *group)
-{
-    const struct grid *first = sizes->column[0].grid;
-    (void)fputs(sizes->printed++ ? "\n" : "", sizes->out);
-    print_heads(sizes, group);
-    for (size_t size = 0; size < first->ncolumns; size++) {
-        char text[32];
-        (void)number_format_bytes(strtod(first->column[size], NULL), text, sizeof(text));
-        (void)fprintf(sizes->out, "%-*s", sizes->left, text);
-        for (size_t i = 0; i < sizes->ncolumns; i++) {
-            const struct column *column = &sizes->column[i];
-            double value = grid_value(column->grid, column->line, size);
-            const char *unit = column->grid->metric->unit;
-            (void)fprintf(sizes->out, "%*s", column->width,
-                          isnan(value) ? "-"
-                                       : number_format(value, unit, false, text, sizeof(text)));
-        }
-        (void)fputc('\n', sizes->out);
-    }
-}
-
-/* One group: narrows `told` to what its table can hold, or prints the table. */
-static int visit(struct sizes *sizes, bool print, uint64_t *told)
-{
-    char group[2 * VALUE_KEY_MAX];
-    int rc = take_grids(sizes);
-    name_group(sizes, group, sizeof(group));
-    if (!rc && !print)
-        *told &= choose(sizes, *told) | absent(sizes);
-    else if (!rc && choose(sizes, *told))
-        print_table(sizes, group);
-    free_grids(sizes);
-    return rc;
-}
-
-/* All groups. `base` has every value of the part. */
-static int visit_all(struct sizes *sizes, const struct grid *base, bool print, uint64_t *told)
-{
-    int rc = 0;
-    for (size_t i = 0; grid_split_value(base, sizes->part, i, sizes->value) && !rc; i++)
-        rc = visit(sizes, print, told);
-    return rc;
-}
-
-/*
- * The first metric that has sizes; the first part of its keys makes the groups. NULL = none, also
- * where the size comes first: that is a curve, whose shape a few of its points tell.
- */
-static int find_base(struct sizes *sizes, struct grid **base)
-{
-    char key[VALUE_KEY_MAX], value[VALUE_KEY_MAX];
-    *base = NULL;
-    for (const struct bench_metric *metric = sizes->arm->bench->metrics; metric && metric->name;
-         metric++) {
-        struct grid *grid = grid_make(sizes->rows, sizes->arm, metric);
+        struct grid *whole = grid_make(table->rows, table->arm, &metrics[m]);
+        struct grid *grid = whole ? grid_take(whole, table->part, table->value) : NULL;
+        grid_free(whole);
+        table->grid[m] = grid;
         if (!grid)
             return -ENOMEM;
-        if (grid->n > SIDE_BY_SIDE && key_get(key_copy(grid->row[0], key), "size", value) &&
-            key_part(key, 0, sizes->part, value) && strcmp(sizes->part, "size") != 0) {
-            *base = grid;
-            return 0;
-        }
+        bool by_size = strcmp(grid->across, "size") == 0;
+        first = !first && by_size ? grid : first;
+        bool same = by_size && same_sizes(first, grid);
+        full = full || (same && !add_grid(table, grid));
+        if (grid->n && (full || !same)) /* of what has none here, others may have more */
+            *told &= ~(UINT64_C(1) << m);
+    }
+    if (first && first->ncolumns <= SIDE_BY_SIDE)
+        *told = table->ncolumns = 0;
+    return 0;
+}
+
+static void print_table(struct table *table, const char *group)
+{
+    const struct grid *first = table->column[0].grid;
+    const char *const corners[HEADS] = {group, "", "size"};
+    char text[32];
+    (void)fputs(table->printed++ ? "\n" : "", table->out);
+    for (int head = 0; head < HEADS; head++) {
+        bool any = head != HEAD_WHICH;
+        for (size_t i = 0; i < table->ncolumns; i++)
+            any = any || table->column[i].head[head][0];
+        if (!any)
+            continue;
+        (void)fprintf(table->out, "%-*s", table->left, corners[head]);
+        for (size_t i = 0; i < table->ncolumns; i++)
+            (void)fprintf(table->out, "%*s", table->column[i].width, table->column[i].head[head]);
+        (void)fputc('\n', table->out);
+    }
+    for (size_t size = 0; size < first->ncolumns; size++) {
+        (void)number_format_bytes(strtod(first->column[size], NULL), text, sizeof(text));
+        (void)fprintf(table->out, "%-*s", table->left, text);
+        for (size_t i = 0; i < table->ncolumns; i++)
+            (void)fprintf(table->out, "%*s", table->column[i].width,
+                          grid_format(table->column[i].grid, table->column[i].line, size, text,
+                                      sizeof(text)));
+        (void)fputc('\n', table->out);
+    }
+}
+
+/* One group: takes out of `told` what its table cannot hold, or prints the table. */
+static int visit(struct table *table, bool print, uint64_t *told)
+{
+    bool in_title = number_in_title(table->result, table->arm, table->part);
+    uint64_t fits = *told;
+    char group[2 * VALUE_KEY_MAX] = "";
+    if (!in_title)
+        (void)snprintf(group, sizeof(group), "%s %s", table->part, table->value);
+    table->left = (int)strlen(group) > LEFT ? (int)strlen(group) : LEFT;
+    table->width = table->left;
+    table->ncolumns = 0;
+    int rc = fill(table, &fits);
+    if (!print)
+        *told = fits;
+    else if (!rc && table->ncolumns)
+        print_table(table, group);
+    for (size_t m = 0; m < METRICS_MOST; m++) {
+        grid_free(table->grid[m]);
+        table->grid[m] = NULL;
+    }
+    return rc;
+}
+
+/* Metrics that are shown by size and have values; of the first, the groups that its keys make. */
+static int find_groups(struct table *table, uint64_t *told, char (*group)[VALUE_KEY_MAX],
+                       size_t *ngroups)
+{
+    char key[VALUE_KEY_MAX];
+    const struct bench_metric *metrics = table->arm->bench->metrics;
+    for (size_t m = 0; metrics && metrics[m].name && m < METRICS_MOST; m++) {
+        struct grid *grid =
+            metrics[m].by_size ? grid_make(table->rows, table->arm, &metrics[m]) : NULL;
+        if (metrics[m].by_size && !grid)
+            return -ENOMEM;
+        if (grid && grid->n && !*told &&
+            key_part(key_copy(grid->row[0], key), 0, table->part, table->value))
+            *ngroups = grid_values(grid, table->part, group);
+        *told |= (uint64_t)(grid && grid->n) << m;
         grid_free(grid);
     }
     return 0;
 }
 
-static bool has_several(uint64_t bits)
-{
-    return (bits & (bits - 1)) != 0;
-}
-
 int by_size_print(const struct result *result, const struct rows *rows, const struct arm *arm,
                   FILE *out, uint64_t *told)
 {
-    struct grid *base;
-    struct sizes *sizes = calloc(1, sizeof(*sizes));
+    struct table table = {.result = result, .rows = rows, .arm = arm, .out = out};
+    char group[GRID_SPLITS][VALUE_KEY_MAX];
+    size_t n = 0;
     *told = 0;
-    if (!sizes)
-        return -ENOMEM;
-    *sizes = (struct sizes){.result = result, .rows = rows, .arm = arm, .out = out};
-    int rc = find_base(sizes, &base);
-    if (!rc && base) {
-        uint64_t fits = UINT64_MAX;
-        rc = visit_all(sizes, base, false, &fits);
-        fits &= sizes->present & ~sizes->others;
-        if (!rc && has_several(fits)) {
-            *told = fits;
-            rc = visit_all(sizes, base, true, &fits);
+    int rc = find_groups(&table, told, group, &n);
+    for (int print = 0; print < 2 && !rc; print++) {
+        if (n > GRID_SPLITS || !(*told & (*told - 1))) /* less than two metrics */
+            *told = n = 0;
+        for (size_t i = 0; i < n && !rc; i++) {
+            memcpy(table.value, group[i], VALUE_KEY_MAX);
+            rc = visit(&table, print, told);
         }
     }
-    free(sizes);
-    grid_free(base);
     return rc;
 }

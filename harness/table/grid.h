@@ -10,7 +10,11 @@
 
 #include "harness/rows/key.h"
 
-enum { GRID_LINES = 12, GRID_COLUMNS = 128 };
+enum {
+    GRID_LINES = 12,
+    GRID_COLUMNS = 128,
+    GRID_SPLITS = 8 /* smaller tables that one falls into */
+};
 
 /* Some or all rows of one metric of an arm. */
 struct grid {
@@ -32,17 +36,17 @@ struct grid *grid_take(const struct grid *whole, const char *part, const char *v
 
 void grid_free(struct grid *grid);
 
-/* The value at a line and a column; NaN where there is none. */
-double grid_value(const struct grid *grid, size_t line, size_t column);
+/* The value at a line and a column as number_format writes it, "-" where there is none. */
+const char *grid_format(const struct grid *grid, size_t line, size_t column, char *buf,
+                        size_t size);
 
 /* Of two CPUs: keys "a=..;b=..". */
 bool grid_is_pair(const struct row *row);
 
+/* The values of a part of the keys, in the order of the rows; GRID_SPLITS + 1: too many. */
+size_t grid_values(const struct grid *grid, const char *part, char (*values)[VALUE_KEY_MAX]);
+
 /* The part to split a grid without a table by; false where it has one, or needs none. */
 bool grid_find_split(const struct grid *grid, char part[static VALUE_KEY_MAX]);
-
-/* The i-th value of a part, in the order of the rows; false behind the last. */
-bool grid_split_value(const struct grid *grid, const char *part, size_t i,
-                      char value[static VALUE_KEY_MAX]);
 
 #endif

@@ -8,12 +8,17 @@
 #include "harness/base/units.h"
 #include "harness/judge/advice.h"
 #include "harness/judge/statuses.h"
+#include "harness/rows/key.h"
 #include "harness/say/log.h"
-#include "harness/table/beside_steps.h"
 #include "harness/table/retention.h"
 #include "harness/table/scan.h"
 
-enum { CELL = 32 };
+enum {
+    CELL = 32,
+    NAME = 11, /* width of a line's name, and of the columns beside steps */
+    COLUMN = 22,
+    COLUMNS = (TEXT_WIDTH - NAME) / COLUMN
+};
 
 struct table {
     const struct analysis *analysis;
@@ -196,6 +201,77 @@ static void print_baselines(const struct table *table)
         text_wrap(line, 0, 2, table->out);
 }
 
+static const struct row *largest(const struct table *table, const struct arm *arm,
+                                 const struct bench_metric *metric)
+{
+    const struct row *most = NULL;
+    size_t at = 0;
+    for (const struct row *row; (row = key_next_row(table->rows, arm, metric->name, &at));)
+        if (!most || row->median > most->median)
+            most = row;
+    return most;
+}
+
+/* "81% (rank 0)": a value and whose it is. */
+static const char *format_whose(const struct row *row, char *buf, size_t size)
+{
+    char value[CELL], key[VALUE_KEY_MAX], name[64];
+    if (!row)
+        return "-";
+    if (strcmp(row->unit, "ratio") == 0)
+        (void)snprintf(value, sizeof(value), "%.0f%%", 100 * row->median);
+    else if (strcmp(row->unit, "s") == 0)
+        (void)units_format_seconds(row->median, value, sizeof(value));
+    else
+        (void)snprintf(value, sizeof(value), "%.4g", row->median);
+    (void)key_say(row->arm->bench, key_copy(row, key), name, sizeof(name));
+    (void)snprintf(buf, size, "%s%s%s%s", value, name[0] ? " (" : "", name, name[0] ? ")" : "");
+    return buf;
+}
+
+/* What the arm emitted of its own, with the metrics' names above it where `head`. */
+static void print_own(const struct table *table, const struct arm *arm,
+                      const struct bench_metric *const *own, size_t nown, bool head)
+{
+    if (head)
+        (void)fprintf(table->out, "\n%-*s", NAME, "largest");
+    for (size_t i = 0; i < nown && head; i++)
+        (void)fprintf(table->out, "%*.*s", COLUMN, COLUMN - 1, own[i]->name);
+    (void)fprintf(table->out, "%s%-*s", head ? "\n" : "", NAME,
+                  placement_infos[arm->placement].name);
+    for (size_t i = 0; i < nown; i++) {
+        char cell[128];
+        (void)fprintf(table->out, "%*.*s", COLUMN, COLUMN - 1,
+                      format_whose(largest(table, arm, own[i]), cell, sizeof(cell)));
+    }
+    (void)fputc('\n', table->out);
+}
+
+/*
+ * A line for each arm that emitted anything beside its steps, and for each of the first metrics
+ * that its benchmark has of its own a column: the largest value. rows.csv has all.
+ */
+static void print_beside_steps(const struct table *table, const size_t *order, size_t n)
+{
+    const struct bench *bench = NULL;
+    for (size_t i = 0; i < n; i++) {
+        const struct arm *arm = arm_at(table, order[i]);
+        const struct bench_metric *own[COLUMNS];
+        size_t nown = 0;
+        bool any = false;
+        for (const struct bench_metric *metric = arm->bench->metrics;
+             metric && metric->name && nown < COLUMNS; metric++)
+            if (!metric->quiet) {
+                any = any || largest(table, arm, metric);
+                own[nown++] = metric;
+            }
+        if (any) {
+            print_own(table, arm, own, nown, arm->bench != bench);
+            bench = arm->bench;
+        }
+    }
+}
+
 /* Returns whether any arm of it was measured. */
 static bool print_block(const struct table *table, size_t *order)
 {
@@ -214,7 +290,7 @@ static bool print_block(const struct table *table, size_t *order)
     for (size_t i = 0; i < n; i++)
         print_arm(table, order[i], order[n - 1]);
     print_baselines(table);
-    beside_steps_print(table->result, table->rows, order, n, table->out);
+    print_beside_steps(table, order, n);
     return n > 0;
 }
 

@@ -9,6 +9,7 @@
 #include "harness/base/units.h"
 #include "harness/judge/advice.h"
 #include "harness/rows/key.h"
+#include "harness/table/number.h"
 
 enum { LABEL = 10, VALUE = 9, KEPT = 6, ARMS_A_BLOCK = 4 };
 
@@ -55,13 +56,12 @@ static const char *label_of(const struct retention *r, const char *key, char *bu
 
 static void print_number(const struct retention *r, double value)
 {
-    int digits = value >= 99.95 ? 0 : value >= 9.995 ? 1 : 2;
-    if (isnan(value))
-        (void)fprintf(r->out, "%*s", VALUE, "-");
-    else if (value >= 1e6)
-        (void)fprintf(r->out, "%*.2e", VALUE, value);
-    else
-        (void)fprintf(r->out, "%*.*f", VALUE, digits, value);
+    char text[32] = "-";
+    if (value >= 1e6)
+        (void)snprintf(text, sizeof(text), "%.2e", value);
+    else if (!isnan(value))
+        (void)number_format(value, "", false, text, sizeof(text));
+    (void)fprintf(r->out, "%*s", VALUE, text);
 }
 
 static void print_kept(const struct retention *r, double kept)

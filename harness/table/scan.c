@@ -1,7 +1,6 @@
 #include "harness/table/scan.h"
 
 #include <errno.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -20,7 +19,6 @@ enum {
 struct values {
     const struct result *result;
     const struct rows *rows;
-    const struct rounds *rounds;
     FILE *out;
     bool color;
     const struct arm *arm;       /* of the block being printed */
@@ -50,26 +48,25 @@ static void choose_cell(struct values *values, const struct grid *grid)
     }
 }
 
-/* A part of all lines' keys that is everywhere the same goes into the head of the table. */
-static void split_key(const struct values *values, const struct grid *grid, const char *key,
-                      bool common, char *buf, size_t size)
+/*
+ * Of a key among others, the parts that are the same in all, or those that are not; without what
+ * the title says. What is the same in all lines of a table goes into its head.
+ */
+static void say_parts(const struct values *values, const char *key,
+                      const char (*keys)[VALUE_KEY_MAX], size_t nkeys, bool common, char *buf,
+                      size_t size)
 {
     char name[VALUE_KEY_MAX], value[VALUE_KEY_MAX], other[VALUE_KEY_MAX];
     size_t used = 0;
     buf[0] = '\0';
-    for (unsigned part = 0; key_part(key, part, name, value); part++) {
+    for (unsigned part = 0; key_part(key, part, name, value) && used < size; part++) {
         bool same = true;
-        for (size_t i = 0; i < grid->nlines; i++)
-            same = same && key_get(grid->line[i], name, other) && !strcmp(value, other);
-        if (same == common && used < size && !number_in_title(values->result, values->arm, name))
+        for (size_t i = 0; i < nkeys; i++)
+            same = same && key_get(keys[i], name, other) && !strcmp(value, other);
+        if (same == common && !number_in_title(values->result, values->arm, name))
             used +=
                 (size_t)snprintf(buf + used, size - used, "%s%s %s", used ? ", " : "", name, value);
     }
-}
-
-static void print_label(const struct values *values, const char *label)
-{
-    (void)fprintf(values->out, "%-*.*s", values->label, values->label, label);
 }
 
 static size_t columns_shown(const struct values *values, const struct grid *grid)
@@ -113,15 +110,11 @@ static void name_grid(const struct grid *grid, char *buf, size_t size)
 static void print_line(const struct values *values, const struct grid *grid, size_t line,
                        const char *label)
 {
-    print_label(values, label);
-    for (size_t i = 0; i < columns_shown(values, grid); i++) {
-        char text[32];
-        double value = grid_value(grid, line, column_at(values, grid, i));
+    char text[32];
+    (void)fprintf(values->out, "%-*.*s", values->label, values->label, label);
+    for (size_t i = 0; i < columns_shown(values, grid); i++)
         (void)fprintf(values->out, "%*s", values->cell,
-                      isnan(value)
-                          ? "-"
-                          : number_format(value, grid->metric->unit, false, text, sizeof(text)));
-    }
+                      grid_format(grid, line, column_at(values, grid, i), text, sizeof(text)));
     (void)fputc('\n', values->out);
 }
 
@@ -131,7 +124,7 @@ static void label_head(const struct values *values, const struct grid *grid, cha
     char name[64] = "", rest[VALUE_KEY_MAX];
     if (grid->nlines > 1)
         name_grid(grid, name, sizeof(name));
-    split_key(values, grid, grid->line[0], true, rest, sizeof(rest));
+    say_parts(values, grid->line[0], grid->line, grid->nlines, true, rest, sizeof(rest));
     (void)snprintf(buf, size, "%s%s%s", name, name[0] && rest[0] ? ", " : "", rest);
 }
 
@@ -139,7 +132,7 @@ static void label_line(const struct values *values, const struct grid *grid, siz
                        size_t size)
 {
     char rest[VALUE_KEY_MAX];
-    split_key(values, grid, grid->line[line], false, rest, sizeof(rest));
+    say_parts(values, grid->line[line], grid->line, grid->nlines, false, rest, sizeof(rest));
     if (grid->nlines == 1)
         name_grid(grid, buf, size);
     else
@@ -167,18 +160,12 @@ static int compare_rows(const void *a, const void *b)
 /* "2-38" for "a=2;b=38", else "layout same, threads 2", without what the title says. */
 static char *format_key(const struct values *values, const struct row *row, char *buf, size_t size)
 {
-    char key[VALUE_KEY_MAX], name[VALUE_KEY_MAX], value[VALUE_KEY_MAX];
-    size_t used = 0;
+    char key[VALUE_KEY_MAX];
     (void)key_copy(row, key);
-    buf[0] = '\0';
-    if (grid_is_pair(row)) {
+    if (grid_is_pair(row))
         (void)snprintf(buf, size, "%.0f-%.0f", key_number(key, "a"), key_number(key, "b"));
-        return buf;
-    }
-    for (unsigned part = 0; key_part(key, part, name, value) && used < size; part++)
-        if (!number_in_title(values->result, values->arm, name))
-            used +=
-                (size_t)snprintf(buf + used, size - used, "%s%s %s", used ? ", " : "", name, value);
+    else
+        say_parts(values, key, NULL, 0, true, buf, size);
     return buf;
 }
 
@@ -240,14 +227,15 @@ static void print_one(struct values *values, struct grid *grid)
 static int visit(struct values *values, struct grid *grid,
                  void (*what)(struct values *values, struct grid *grid))
 {
-    char part[VALUE_KEY_MAX], value[VALUE_KEY_MAX];
+    char part[VALUE_KEY_MAX], value[GRID_SPLITS][VALUE_KEY_MAX];
     int rc = 0;
     if (!grid_find_split(grid, part)) {
         what(values, grid);
         return 0;
     }
-    for (size_t i = 0; grid_split_value(grid, part, i, value) && !rc; i++) {
-        struct grid *some = grid_take(grid, part, value);
+    size_t n = grid_values(grid, part, value);
+    for (size_t i = 0; i < n && !rc; i++) {
+        struct grid *some = grid_take(grid, part, value[i]);
         rc = some ? visit(values, some, what) : -ENOMEM;
         grid_free(some);
     }
@@ -271,23 +259,12 @@ static int print_grids(struct values *values)
     return rc;
 }
 
-static const struct arm_rounds *rounds_of(const struct values *values)
-{
-    return &values->rounds->arms[values->arm - values->result->arms];
-}
-
-static void name_arm(const struct values *values, char *buf, size_t size)
+static int print_block(struct values *values)
 {
     char what[96];
     (void)key_say_arm(values->result, values->arm, "", what, sizeof(what));
-    (void)snprintf(buf, size, "%s%s%s", values->arm->bench->name, what[0] ? ", " : "", what);
-}
-
-static int print_block(struct values *values)
-{
-    char name[160];
-    name_arm(values, name, sizeof(name));
-    (void)fprintf(values->out, "\n%s%s%s\n", values->color ? "\033[1m" : "", name,
+    (void)fprintf(values->out, "\n%s%s%s%s%s\n", values->color ? "\033[1m" : "",
+                  values->arm->bench->name, what[0] ? ", " : "", what,
                   values->color ? "\033[0m" : "");
     values->label = LABEL_LEAST;
     values->singles[0] = '\0';
@@ -310,13 +287,11 @@ static bool stands_beside_idle(const struct rows *rows, const struct arm *arm)
 int scan_print(const struct result *result, const struct rows *rows, const struct rounds *rounds,
                FILE *out, bool color)
 {
-    struct values values = {
-        .result = result, .rows = rows, .rounds = rounds, .out = out, .color = color};
+    struct values values = {.result = result, .rows = rows, .out = out, .color = color};
     int rc = 0;
     for (size_t i = 0; i < result->narms && !rc; i++) {
         values.arm = &result->arms[i];
-        if (values.arm->bench->scan && rounds_of(&values)->n &&
-            !stands_beside_idle(rows, values.arm))
+        if (values.arm->bench->scan && rounds->arms[i].n && !stands_beside_idle(rows, values.arm))
             rc = print_block(&values);
     }
     return rc;

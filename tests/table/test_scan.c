@@ -227,6 +227,28 @@ static void test_table_values_few_sizes_side_by_side(void **state)
     free(text);
 }
 
+/* Sizes alone do not make such a table: the metric says that it stands in one. */
+static void test_table_values_side_by_side_unless_said(void **state)
+{
+    (void)state;
+    struct result result;
+    fixture_scans_make(&fixture_server, "collective", &result);
+    struct bench_metric metrics[16] = {{.name = NULL}};
+    struct bench bench = *result.arms[0].bench;
+    for (size_t m = 0; bench.metrics[m].name; m++) {
+        assert_in_range(m, 0, 14);
+        metrics[m] = bench.metrics[m];
+        metrics[m].by_size = false;
+    }
+    bench.metrics = metrics;
+    result.arms[0].bench = &bench;
+    char *text = print_result(&result);
+    assert_says(text, "\ncollective_latency, us, op allreduce  size     8 B ");
+    assert_null(strstr(text, "\n8 B "));
+    free(text);
+    fixture_result_free(&result);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -239,6 +261,7 @@ int main(void)
         cmocka_unit_test(test_table_values_leave_out_what_the_metric_says),
         cmocka_unit_test(test_table_values_a_line_a_size),
         cmocka_unit_test(test_table_values_few_sizes_side_by_side),
+        cmocka_unit_test(test_table_values_side_by_side_unless_said),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
