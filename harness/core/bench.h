@@ -86,7 +86,7 @@ struct bench_metric {
      * under load stands a row of `retention`, its ratio to the baseline's.
      */
     bool kept;
-    bool by_size; /* of many sizes: a line each, in one table with the others that say so */
+    bool by_size; /* of many sizes (size= in keys): a line each, beside others that say so */
     /*
      * Units that are told apart by gpu=, rank=, or src= and dst= in keys are compared; the row says
      * which side is worse. `least` is a difference that is nothing, in the metric's unit. `calm`,
