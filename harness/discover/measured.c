@@ -145,7 +145,7 @@ static int work_init(struct measured_work *work, const struct measured_input *in
                      work->n);
     for (unsigned s = 0; !rc && s < work->nscans; s++)
         look_at(work, s);
-    double *scratch = rc ? NULL : malloc((size_t)work->n * work->n * sizeof(*scratch));
+    double *scratch = rc ? NULL : malloc(((size_t)work->n * work->n + 1) * sizeof(*scratch));
     if (!rc && !scratch)
         rc = err_set(err, -ENOMEM, "no memory to compare %u CPUs", work->n);
     for (unsigned s = 0; !rc && s < work->nscans; s++)
@@ -158,8 +158,8 @@ static int work_init(struct measured_work *work, const struct measured_input *in
 static int find_levels(const struct measured_work *work, struct measured_level levels[2],
                        enum measured_state *state, struct err *err)
 {
-    struct measured_level alone[2] = {{.label = calloc(work->n, sizeof(int))},
-                                      {.label = calloc(work->n, sizeof(int))}};
+    struct measured_level alone[2] = {{.label = calloc(work->n + 1, sizeof(int))},
+                                      {.label = calloc(work->n + 1, sizeof(int))}};
     int rc = alone[0].label && alone[1].label ? 0 : err_set(err, -ENOMEM, "no memory for clusters");
     if (!rc)
         rc = measured_find_levels(work, work->least_ns, &levels[0], &levels[1], err);
@@ -191,7 +191,7 @@ static void count_pairs(const struct measured_work *work, struct measured *measu
 static int fill_cpus(const struct measured_work *work, const struct measured_level levels[2],
                      struct measured *measured, struct err *err)
 {
-    measured->cpus = calloc(work->n, sizeof(*measured->cpus));
+    measured->cpus = calloc(work->n + 1, sizeof(*measured->cpus));
     if (!measured->cpus)
         return err_set(err, -ENOMEM, "no memory for %u CPUs", work->n);
     measured->ncpus = work->n;
@@ -209,8 +209,8 @@ static int fill_cpus(const struct measured_work *work, const struct measured_lev
 
 static int conclude(struct measured_work *work, struct measured *measured, struct err *err)
 {
-    struct measured_level levels[2] = {{.label = calloc(work->n, sizeof(int))},
-                                       {.label = calloc(work->n, sizeof(int))}};
+    struct measured_level levels[2] = {{.label = calloc(work->n + 1, sizeof(int))},
+                                       {.label = calloc(work->n + 1, sizeof(int))}};
     struct measured_story story = {work, measured, &levels[0], &levels[1], MEASURED_STABLE};
     int rc =
         levels[0].label && levels[1].label ? 0 : err_set(err, -ENOMEM, "no memory for clusters");
