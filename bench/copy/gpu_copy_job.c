@@ -89,16 +89,35 @@ static int check_all(struct copy_job *job)
     return rc;
 }
 
+/* Without counting them: *once_s is what one took. */
+static int run_untimed(struct copy_job *job, unsigned copies, double *once_s)
+{
+    int rc = time_batch(job, copies);
+    *once_s = 0;
+    for (unsigned i = 0; i < job->nflows && !rc; i++)
+        *once_s = job->seconds[i] / copies > *once_s ? job->seconds[i] / copies : *once_s;
+    return rc;
+}
+
+static bool is_staged(const struct copy_job *job)
+{
+    bool staged = false;
+    for (unsigned i = 0; i < job->nflows; i++)
+        staged = staged || job->flow[i].staged;
+    return staged;
+}
+
 void copy_job_run(void *any_job, unsigned rank, unsigned n)
 {
     struct copy_job *job = any_job;
     double once_s = 0;
     (void)rank;
     (void)n;
-    job->rc = time_batch(job, 1);
-    for (unsigned i = 0; i < job->nflows && !job->rc; i++)
-        once_s = job->seconds[i] > once_s ? job->seconds[i] : once_s;
-    struct copy_split split = copy_split(job->share_s - once_s, once_s);
+    job->rc = run_untimed(job, 1, &once_s);
+    unsigned settle = copy_settle(job->share_s, once_s, is_staged(job));
+    if (!job->rc)
+        job->rc = run_untimed(job, settle, &once_s);
+    struct copy_split split = copy_split(job->share_s - (1 + settle) * once_s, once_s);
     job->batches = split.batches;
     if (!job->rc)
         job->rc = poison_all(job);
@@ -111,12 +130,27 @@ void copy_job_run(void *any_job, unsigned rank, unsigned n)
         job->rc = check_all(job);
 }
 
+/* About 10 ms of small copies, as before a bandwidth. */
+static int settle_small(struct copy_job *job)
+{
+    const unsigned copies = 512, most_batches = 10;
+    double once_s = 0, spent_s = 0;
+    int rc = 0;
+    for (unsigned i = 0; i < most_batches && spent_s < 0.01 && !rc; i++) {
+        rc = run_untimed(job, copies, &once_s);
+        spent_s += once_s * copies;
+    }
+    return rc;
+}
+
 void copy_job_latency(void *any_job, unsigned rank, unsigned n)
 {
     struct copy_job *job = any_job;
     (void)rank;
     (void)n;
-    job->rc = poison_all(job);
+    job->rc = settle_small(job);
+    if (!job->rc)
+        job->rc = poison_all(job);
     if (!job->rc)
         job->rc = gpu_copy_latency(job->copy, job->flow, job->samples, job->ns, job->msg,
                                    sizeof(job->msg));

@@ -38,7 +38,7 @@ struct copy_job {
 void copy_job_aim(struct copy_job *job, const struct copy_point *point);
 
 /*
- * For team_run, `job` is a struct copy_job. One copy untimed, which wakes link and clocks and says
+ * For team_run, `job` is a struct copy_job. Copies that do not count (copy_settle), which also say
  * how many fit; then poison, time, check.
  */
 void copy_job_run(void *job, unsigned rank, unsigned n);

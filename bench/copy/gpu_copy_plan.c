@@ -3,6 +3,9 @@
 #include <math.h>
 #include <stdio.h>
 
+static const double shortest_s = 1e-6; /* that a copy is taken to last */
+static const unsigned queue_room = 512;
+
 const char *const copy_dir_names[] = {"all", "h2d", "d2h", "both", "d2d", NULL};
 const char *const copy_mem_names[] = {"all", "pinned", "paged", "wc", NULL};
 const char *const copy_via_names[] = {"all", "ce", "sm", NULL};
@@ -101,12 +104,26 @@ size_t copy_plan(const struct copy_shape *shape, const struct copy_wish *wish,
     return list.n;
 }
 
+bool copy_has_latency(const struct copy_shape *shape, const struct copy_point *point)
+{
+    return point->dir <= COPY_D2H && !point->all && point->mem == COPY_PINNED &&
+           point->via == COPY_CE && point->node == shape->home[point->gpu];
+}
+
+unsigned copy_settle(double share_s, double once_s, bool staged)
+{
+    const double least_s = 0.01;
+    double wish = ceil(fmax(share_s / 3, least_s) / fmax(once_s, shortest_s) - 1e-6);
+    unsigned least = staged ? 2 : 1, copies = wish < queue_room ? (unsigned)wish : queue_room;
+    return copies > least ? copies : least;
+}
+
 struct copy_split copy_split(double share_s, double once_s)
 {
-    const unsigned usual_copies = 16, queue_room = 512;
+    const unsigned usual_copies = 16;
     const double least_s = 100e-6; /* 200 times the resolution of events */
     struct copy_split split = {.copies = 1, .batches = 1};
-    double once = once_s > 1e-6 ? once_s : 1e-6, fit = share_s / once,
+    double once = fmax(once_s, shortest_s), fit = share_s / once,
            least = ceil(least_s / once - 1e-6);
     if (fit >= COPY_BATCHES) {
         split.batches = COPY_BATCHES;

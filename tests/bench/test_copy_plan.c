@@ -233,6 +233,39 @@ static void test_copy_split_fits_its_share(void **state)
         }
 }
 
+static void test_copy_settle_comes_before_what_counts(void **state)
+{
+    (void)state;
+    /* A third of the time, of which 10 ms are the least. */
+    assert_int_equal(copy_settle(0.6, 0.01, false), 20);
+    assert_int_equal(copy_settle(0.02, 0.002, false), 5);
+    /* Copies that are longer than that: one, and where a CPU stages them two. */
+    assert_int_equal(copy_settle(0.02, 0.05, false), 1);
+    assert_int_equal(copy_settle(-1, 0.05, false), 1);
+    assert_int_equal(copy_settle(0.02, 0.05, true), 2);
+    assert_int_equal(copy_settle(-1, 0.05, true), 2);
+    assert_int_equal(copy_settle(0.6, 0.01, true), 20);
+    /* What a queue takes, for copies of which nothing is known too. */
+    assert_int_equal(copy_settle(100, 1e-5, true), 512);
+    assert_int_equal(copy_settle(1, 0, false), 512);
+}
+
+/* Each GPU, one way in and one out. */
+static void test_copy_has_latency_once_a_gpu_and_way(void **state)
+{
+    (void)state;
+    struct copy_shape shape = shape_of(4, 2);
+    size_t n = plan(&shape, &everything);
+    unsigned times[2][4] = {{0}};
+    for (size_t i = 0; i < n; i++)
+        if (copy_has_latency(&shape, &points[i])) {
+            assert_true(points[i].dir <= COPY_D2H);
+            times[points[i].dir][points[i].gpu]++;
+        }
+    for (unsigned gpu = 0; gpu < 4; gpu++)
+        assert_true(times[COPY_H2D][gpu] == 1 && times[COPY_D2H][gpu] == 1);
+}
+
 static void assert_invalid(const char *const *pairs)
 {
     static struct bench_machine machine;
@@ -283,6 +316,8 @@ int main(void)
         cmocka_unit_test(test_copy_shape_homes),
         cmocka_unit_test(test_copy_shape_without_binding_names_no_node),
         cmocka_unit_test(test_copy_split_fits_its_share),
+        cmocka_unit_test(test_copy_settle_comes_before_what_counts),
+        cmocka_unit_test(test_copy_has_latency_once_a_gpu_and_way),
         cmocka_unit_test(test_gpu_copy_refuses_what_cannot_be),
         cmocka_unit_test(test_gpu_copy_without_gpus_is_unsupported),
     };
