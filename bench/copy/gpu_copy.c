@@ -10,21 +10,22 @@
  * that no launch is in the interval: `copy_bandwidth`, bytes of the copies / time, GB/s (1e9), the
  * median of up to three batches of up to 16 copies, behind some that do not count: a third of the
  * point's time and 10 ms at least, so that link and clocks are up, and three copies or more where a
- * CPU stages them (the driver's buffers, page faults). dir h2d, d2h, both (their sum over the time
- * until both are done), d2d; via ce (copy engine) or sm (a kernel's 16-byte loads and stores); mem
- * pinned, paged (pageable) or wc (write-combined); with alone, or all GPUs doing the same, each
- * with memory of its own; op read (the destination's GPU issues the copy) or write. `copy_shared`:
- * with all / alone, below 1 where GPUs share a switch, a socket's link or memory. `peer_access`: 1
- * where two GPUs reach each other's memory, 0 where copies are staged through the host.
- * `copy_latency`: host time of one copy engine's copy of pinned memory and the wait for it, behind
- * about 10 ms of such copies, on
+ * CPU stages them (the driver's buffers, page faults). dir h2d, d2h, both (their sum), d2d; via ce
+ * (copy engine) or sm (a kernel's 16-byte loads and stores); mem pinned, paged (pageable) or wc
+ * (write-combined); with alone, or all GPUs doing the same, each with memory of its own; op read
+ * (the destination's GPU issues the copy) or write. Of copies at once, both ways or with all, those
+ * count that were done before the first of the flows ended. `copy_shared`: with all / alone, below
+ * 1 where GPUs share a switch, a socket's link or memory. `peer_access`: 1 where two GPUs reach
+ * each other's memory, 0 where copies are staged through the host. `copy_latency`: host time of one
+ * copy engine's copy of pinned memory and the wait for it, behind about 10 ms of such copies, on
  * CLOCK_MONOTONIC_RAW. `copy_size`: bytes of a copy, less than asked for where memory is short.
  * **Source** NVIDIA's nvbandwidth (memcpy.cpp, testcases_ce.cpp, kernels.cu); CUDA programming
  * guide, "Page-Locked Host Memory" and "Peer-to-Peer Memory Access".
  * **Limits** Copies of pageable memory take one CPU, the first of the GPU's node, and are measured
- * there only. Where write-combined memory lies can be asked for, not read back. With all GPUs at
- * once each GPU's own time counts: a slower one has the path for itself at its end. A container
- * that refuses mbind leaves one node called "any". Of a MIG device, the instance that CUDA shows.
+ * there only. Where write-combined memory lies can be asked for, not read back. With all, a GPU
+ * whose first copy ends when another one has done all of its own has the path for itself by then. A
+ * container that refuses mbind leaves one node called "any". Of a MIG device, the instance that
+ * CUDA shows.
  */
 #include <errno.h>
 #include <stdlib.h>

@@ -54,22 +54,21 @@ void copy_job_aim(struct copy_job *job, const struct copy_point *point)
         add_host_flows(job, gpu, shape->home[gpu]);
 }
 
-/* Bytes of all of a GPU's flows over the time until the last of them was done. */
-static void note_batch(struct copy_job *job, unsigned batch, unsigned copies)
+/* Of all of a GPU's flows. */
+static void note_batch(struct copy_job *job, unsigned batch)
 {
-    double bytes[GPU_COPY_GPUS] = {0}, seconds[GPU_COPY_GPUS] = {0};
+    for (unsigned gpu = 0; gpu < GPU_COPY_GPUS; gpu++)
+        job->gbps[gpu][batch] = 0;
     for (unsigned i = 0; i < job->nflows; i++) {
         unsigned gpu = job->point->dir == COPY_D2D ? job->point->gpu : job->flow[i].gpu;
-        bytes[gpu] += (double)job->flow[i].bytes * copies;
-        seconds[gpu] = job->seconds[i] > seconds[gpu] ? job->seconds[i] : seconds[gpu];
+        job->gbps[gpu][batch] +=
+            (double)job->flow[i].bytes * copy_rate(job->progress, job->nflows, i) * 1e-9;
     }
-    for (unsigned gpu = 0; gpu < GPU_COPY_GPUS; gpu++)
-        job->gbps[gpu][batch] = seconds[gpu] > 0 ? bytes[gpu] / seconds[gpu] * 1e-9 : 0;
 }
 
 static int time_batch(struct copy_job *job, unsigned copies)
 {
-    return gpu_copy_time(job->copy, job->flow, job->nflows, copies, job->seconds, job->msg,
+    return gpu_copy_time(job->copy, job->flow, job->nflows, copies, job->progress, job->msg,
                          sizeof(job->msg));
 }
 
@@ -94,8 +93,10 @@ static int run_untimed(struct copy_job *job, unsigned copies, double *once_s)
 {
     int rc = time_batch(job, copies);
     *once_s = 0;
-    for (unsigned i = 0; i < job->nflows && !rc; i++)
-        *once_s = job->seconds[i] / copies > *once_s ? job->seconds[i] / copies : *once_s;
+    for (unsigned i = 0; i < job->nflows && !rc; i++) {
+        double took_s = job->progress[i].seconds[job->progress[i].n - 1] / copies;
+        *once_s = took_s > *once_s ? took_s : *once_s;
+    }
     return rc;
 }
 
@@ -117,14 +118,14 @@ void copy_job_run(void *any_job, unsigned rank, unsigned n)
     unsigned settle = copy_settle(job->share_s, once_s, is_staged(job));
     if (!job->rc)
         job->rc = run_untimed(job, settle, &once_s);
-    struct copy_split split = copy_split(job->share_s - (1 + settle) * once_s, once_s);
+    struct copy_split split = copy_split(job->share_s - (1 + settle) * once_s, once_s, job->nflows);
     job->batches = split.batches;
     if (!job->rc)
         job->rc = poison_all(job);
     for (unsigned batch = 0; batch < split.batches && !job->rc; batch++) {
         job->rc = time_batch(job, split.copies);
         if (!job->rc)
-            note_batch(job, batch, split.copies);
+            note_batch(job, batch);
     }
     if (!job->rc)
         job->rc = check_all(job);

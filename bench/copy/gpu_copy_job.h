@@ -27,7 +27,7 @@ struct copy_job {
 
     int rc; /* of the last run, 0 or -errno with the reason in msg */
     char msg[GPU_MSG];
-    double seconds[COPY_FLOWS]; /* of the last batch */
+    struct gpu_copy_progress progress[COPY_FLOWS]; /* of the last batch */
     unsigned batches;
     double gbps[GPU_COPY_GPUS][COPY_BATCHES]; /* GB/s; of a pair under its source */
     unsigned samples;                         /* wanted of a latency, at most COPY_SAMPLES */

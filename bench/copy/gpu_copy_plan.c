@@ -118,11 +118,11 @@ unsigned copy_settle(double share_s, double once_s, bool staged)
     return copies > least ? copies : least;
 }
 
-struct copy_split copy_split(double share_s, double once_s)
+struct copy_split copy_split(double share_s, double once_s, unsigned nflows)
 {
-    const unsigned usual_copies = 16;
+    const unsigned usual_copies = 16, least_copies = nflows > 1 ? 4 : 1;
     const double least_s = 100e-6; /* 200 times the resolution of events */
-    struct copy_split split = {.copies = 1, .batches = 1};
+    struct copy_split split = {.batches = 1};
     double once = fmax(once_s, shortest_s), fit = share_s / once,
            least = ceil(least_s / once - 1e-6);
     if (fit >= COPY_BATCHES) {
@@ -130,10 +130,20 @@ struct copy_split copy_split(double share_s, double once_s)
         fit /= COPY_BATCHES;
     }
     fit = fit < usual_copies ? fit : usual_copies;
-    fit = fit > least ? fit : least;
-    if (fit >= 1)
-        split.copies = fit < queue_room ? (unsigned)fit : queue_room;
+    fit = fmax(fmax(fit, least), least_copies);
+    split.copies = fit < queue_room ? (unsigned)fit : queue_room;
     return split;
+}
+
+double copy_rate(const struct gpu_copy_progress *flows, unsigned nflows, unsigned i)
+{
+    double first_end_s = INFINITY;
+    unsigned mark = 0;
+    for (unsigned k = 0; k < nflows; k++)
+        first_end_s = fmin(first_end_s, flows[k].seconds[flows[k].n - 1]);
+    while (mark + 1 < flows[i].n && flows[i].seconds[mark + 1] <= first_end_s)
+        mark++;
+    return flows[i].seconds[mark] > 0 ? flows[i].copies[mark] / flows[i].seconds[mark] : 0;
 }
 
 char *copy_node_name(const struct copy_shape *shape, unsigned node, char *buf, size_t size)

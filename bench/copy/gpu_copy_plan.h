@@ -79,10 +79,18 @@ struct copy_split {
 };
 
 /*
- * In share_s where one copy takes once_s: at least one batch of one copy, at most BATCHES of 16.
- * More only where copies are so short that a batch would be too short for events.
+ * In share_s where one copy takes once_s: at least one batch of one copy, of several flows at once
+ * of 4, lest the time in which all are under way be a copy's; at most BATCHES of 16. More only
+ * where copies are so short that a batch would be too short for events.
  */
-struct copy_split copy_split(double share_s, double once_s);
+struct copy_split copy_split(double share_s, double once_s, unsigned nflows);
+
+/*
+ * Copies a second of flows[i], of several that began together, while all were under way: up to its
+ * last mark that is no later than the end of the first flow that ended; of a flow that had none by
+ * then, up to its first.
+ */
+double copy_rate(const struct gpu_copy_progress *flows, unsigned nflows, unsigned i);
 
 /* "dir=h2d;gpu=0;node=0;mem=pinned;via=ce;with=alone", for GPU `gpu` of the point. Returns key. */
 char *copy_key(const struct copy_shape *shape, const struct copy_point *point, unsigned gpu,
