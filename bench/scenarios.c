@@ -5,7 +5,7 @@
 static const struct scenario_part pipeline_parts[] = {
     {
         .foreground = "pipeline",
-        .placements = "none,sized,same,partition,cores,llc,numa,gpu-local,remote,pcores",
+        .placements = "none,sized,passive,same,partition,cores,llc,numa,gpu-local,remote,pcores",
     },
     {.foreground = NULL},
 };
@@ -13,7 +13,7 @@ static const struct scenario_part pipeline_parts[] = {
 static const struct scenario_part train_parts[] = {
     {
         .foreground = "train",
-        .placements = "none,sized,same,partition,cores,llc,numa,gpu-local,remote,pcores",
+        .placements = "none,sized,passive,same,partition,cores,llc,numa,gpu-local,remote,pcores",
     },
     {.foreground = NULL},
 };
@@ -36,12 +36,12 @@ static const struct scenario_part allreduce_parts[] = {
     {
         .foreground = "collective",
         .params = "op=allreduce;factor=8;queue=1",
-        .placements = "none,sized,partition,gpu-local",
+        .placements = "none,sized,passive,partition,gpu-local",
     },
     {
         .foreground = "collective",
         .params = "op=allreduce;factor=8",
-        .placements = "none,sized,partition,gpu-local",
+        .placements = "none,sized,passive,partition,gpu-local",
     },
     {.foreground = NULL},
 };

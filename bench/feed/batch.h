@@ -33,8 +33,8 @@ struct batch_params {
 #define BATCH_OPTS                                                                                 \
     OPT_INT("rows", batch_params, rows, "2048", 1, 1 << 30, "N", "rows of a batch"),               \
     OPT_INT("cols", batch_params, cols, "512", 1, 32768, "N", "columns of a batch, in float32"),   \
-    OPT_INT("block", batch_params, block, "64", 1, 1 << 30, "N",                                   \
-            "rows preprocessed at a time, in five regions"),                                       \
+    OPT_INT("block", batch_params, block, "0", 0, 1 << 30, "N",                                    \
+            "rows preprocessed at a time, in five regions; 0: the whole batch"),                   \
     OPT_INT("window", batch_params, window, "32", 1, 32768, "N",                                   \
             "columns of a feature window; it moves by 1/8 of that"),                               \
     OPT_DOUBLE("lambda", batch_params, lambda, "0.5", -5, 5, "X",                                  \
@@ -42,6 +42,16 @@ struct batch_params {
     OPT_DOUBLE("alpha", batch_params, alpha, "0.1", 1e-6, 1, "X",                                  \
                "weight of the newest value in the moving average")
 /* clang-format on */
+
+/*
+ * What a step is for the scheduler, whatever its size: for tables of metrics, and batches_tell.
+ * `region_work` is the CPU time of one thread that does all of a region, mean over the regions.
+ */
+#define BATCH_METRICS                                                                              \
+    {"regions_per_step", "count", "none", .quiet = true, .told = "parallel regions a step"},       \
+    {                                                                                              \
+        "region_work", "s", "none", .quiet = true, .told = "of work in each"                       \
+    }
 
 struct batches {
     struct prep_params prep;
@@ -72,6 +82,13 @@ void batches_poison(struct batches *batches);
  */
 int batches_check(const struct batches *batches, uint64_t index, const float *target,
                   struct err *err);
+
+/*
+ * Outside the timing: emits the BATCH_METRICS, which are `first` and the next of the benchmark's.
+ * Writes a batch into `target`.
+ */
+int batches_tell(const struct batches *batches, float *target, unsigned first,
+                 struct bench_ctx *ctx);
 
 /* A float array that fits cache lines; free it with free. -ENOMEM with its size. */
 int batches_allocate(float **array, size_t count, struct err *err);

@@ -146,3 +146,8 @@ int feed_check(struct feed *feed, struct err *err)
         rc = check_device(feed, batch, err);
     return rc;
 }
+
+int feed_tell(struct feed *feed, unsigned first_metric, struct bench_ctx *ctx)
+{
+    return batches_tell(&feed->batches, device_host_buffer(&feed->device, 0), first_metric, ctx);
+}

@@ -68,6 +68,9 @@ int feed_step(struct feed *feed, struct sample *sample, struct err *err);
  */
 int feed_drain(struct feed *feed, uint64_t in_flight, struct sample *sample, struct err *err);
 
+/* As batches_tell; nothing may be in flight. */
+int feed_tell(struct feed *feed, unsigned first_metric, struct bench_ctx *ctx);
+
 /* Repeats one step over poisoned outputs and compares the host's and the device's results. */
 int feed_check(struct feed *feed, struct err *err);
 

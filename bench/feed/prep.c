@@ -1,6 +1,6 @@
 /*
- * Preprocessing on the CPU alone: `pipeline` without its device, so many short OpenMP regions and
- * no pause between them. The CPU-heavy load behind other benchmarks (--background prep).
+ * Preprocessing on the CPU alone: `pipeline` without its device, so an OpenMP region an operation
+ * and no pause between them. The CPU-heavy load behind other benchmarks (--background prep).
  *
  * **Measures** steps on the harness's clock: ops = rows of the batches preprocessed, bytes = 4 rows
  * cols a step, the raw batch that is read.
@@ -74,8 +74,11 @@ static int prep_check(struct bench_ctx *ctx)
     batches_poison(&prep->batches);
     batches_poison_target(&prep->batches, prep->target);
     step(prep, &sample);
-    return batches_check(&prep->batches, batch, prep->target, ctx->err);
+    int rc = batches_check(&prep->batches, batch, prep->target, ctx->err);
+    return rc || ctx->worker ? rc : batches_tell(&prep->batches, prep->target, 0, ctx);
 }
+
+static const struct bench_metric prep_metrics[] = {BATCH_METRICS, {.name = NULL}};
 
 const struct bench bench_prep = {
     .name = "prep",
@@ -83,6 +86,7 @@ const struct bench bench_prep = {
     .ops_unit = "items",
     .opts = prep_opts,
     .params_size = sizeof(struct batch_params),
+    .metrics = prep_metrics,
     .validate = prep_validate,
     .setup = prep_setup,
     .step = prep_step,

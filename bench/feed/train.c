@@ -167,12 +167,13 @@ static int add_up(const struct train *train, struct peers *peers, struct latenes
     return rc;
 }
 
-enum { WAITED_FOR_SHARE, WAITED_FOR_TIME, WAIT_TIME };
+enum { WAITED_FOR_SHARE, WAITED_FOR_TIME, WAIT_TIME, OF_BATCH };
 
 static const struct bench_metric train_metrics[] = {
     [WAITED_FOR_SHARE] = {"waited_for_share", "ratio", "none"},
     [WAITED_FOR_TIME] = {"waited_for_time", "s", "lower"},
     [WAIT_TIME] = {"wait_time", "s", "lower"},
+    [OF_BATCH] = BATCH_METRICS,
     {.name = NULL},
 };
 
@@ -211,10 +212,11 @@ static int train_check(struct bench_ctx *ctx)
 {
     struct train *train = ctx->state;
     int rc = feed_check(&train->feed, ctx->err);
-    if (rc || !train->reduce.ops)
-        return rc;
-    rc = reduce_check(&train->reduce, ctx->err);
-    return rc ? rc : tell_lateness(train, ctx);
+    if (!rc && train->reduce.ops)
+        rc = reduce_check(&train->reduce, ctx->err);
+    if (!rc && train->reduce.ops)
+        rc = tell_lateness(train, ctx);
+    return rc || ctx->worker ? rc : feed_tell(&train->feed, OF_BATCH, ctx);
 }
 
 const struct bench bench_train = {

@@ -35,6 +35,9 @@ double stats_nearest_rank(const double *sorted, size_t n, unsigned percent);
 
 double stats_mean(const double *values, size_t n);
 
+/* Of fewer values an interval is their range, and to be called that. */
+enum { STATS_RANGE_BELOW = 6 };
+
 struct stats_interval {
     double low, high;
 };

@@ -88,7 +88,8 @@ static void print_command(const struct topo *topo, const struct bitset *allowed,
     (void)printf("  ");
     if (worker->gpu >= 0)
         print_gpu_choice(&topo->gpus[worker->gpu]);
-    (void)printf("OMP_NUM_THREADS=%u ", worker->threads);
+    (void)printf("OMP_NUM_THREADS=%u %s", worker->threads,
+                 worker->passive ? "OMP_WAIT_POLICY=passive " : "");
     bitset_format(&worker->cpus, list, sizeof(list));
     if (worker->mem_policy != MEM_DEFAULT) {
         (void)printf("numactl");

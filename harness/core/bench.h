@@ -80,13 +80,18 @@ struct bench_metric {
     const char *name, *unit;
     const char *better; /* "higher", "lower" or "none" */
     bool quiet;         /* about the measurement, or near another one: not in the table */
-    bool only_held;     /* values that were never above 0 are not in the table: they bury others */
+    /*
+     * Of a quiet one of steps, the same for all placements: said once below them, as the value and
+     * this, "parallel regions a step"; or NULL.
+     */
+    const char *told;
+    bool only_held; /* values that were never above 0 are not in the table: they bury others */
     /*
      * Of a scan that is `together`, the one that a background takes from. Beside each of its values
      * under load stands a row of `retention`, its ratio to the baseline's.
      */
     bool kept;
-    bool by_size; /* of many sizes: a line each, in one table with the others that say so */
+    bool by_size; /* of many sizes (size= in keys): a line each, beside others that say so */
     /*
      * Units that are told apart by gpu=, rank=, or src= and dst= in keys are compared; the row says
      * which side is worse. `least` is a difference that is nothing, in the metric's unit. `calm`,

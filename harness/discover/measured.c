@@ -95,13 +95,13 @@ static void work_free(struct measured_work *work)
 
 static bool allocate(struct measured_work *work)
 {
-    size_t cells = measured_cells(work);
+    size_t cells = measured_cells(work) + 1; /* never an empty array */
     work->scan = calloc(work->nscans, sizeof(*work->scan));
     work->ever = calloc(cells, sizeof(bool));
     work->always = calloc(cells, sizeof(bool));
     work->firm = calloc(cells, sizeof(bool));
     work->least_ns = unknown(cells);
-    work->core = calloc(work->n, sizeof(int));
+    work->core = calloc(work->n + 1, sizeof(int));
     bool good =
         work->scan && work->ever && work->always && work->firm && work->least_ns && work->core;
     for (unsigned s = 0; good && s < work->nscans; s++) {

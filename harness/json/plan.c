@@ -21,6 +21,8 @@ static json_t *worker_to_json(const struct topo *topo, const struct plan *plan, 
                   bitset_to_json(&worker->cpus), "mem_nodes", bitset_to_json(&worker->mem_nodes),
                   "mem_policy", mem_policy_name(worker->mem_policy), "threads",
                   (int)worker->threads, "gpu", gpu_to_json(topo, worker));
+    if (worker->passive)
+        (void)json_object_set_new(json, "wait_policy", json_string("passive"));
     if (worker->background)
         (void)json_object_set_new(json, "background", json_true());
     if (worker->host[0])

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "harness/base/stats.h"
 #include "harness/base/units.h"
 #include "harness/run/arms.h"
 
@@ -26,13 +27,17 @@ bool advice_may_advise(enum placement placement)
 /* Times and rates of even workers tell the same; by more they need both. */
 static const double rates_apart = 1.5;
 
+enum { SIZED, PASSIVE, FIXES };
+static const enum placement fixes[FIXES] = {PLACE_SIZED, PLACE_PASSIVE};
+
 /* What the sentence is made from. Arms are indices, -1 = none. */
 struct story {
     const struct analysis *analysis;
     const struct result *result; /* of the analysis, as the next */
     const struct rows *rows;
     unsigned slots;
-    int reference, sized, winner;
+    int reference, winner;
+    int fix[FIXES];           /* that pin nothing: sized, passive */
     struct paired_ratio gain; /* step time of the reference / that of the winner */
 };
 
@@ -91,7 +96,7 @@ static bool takes_part(const struct story *story, int arm)
 static void cast(struct story *story)
 {
     int slowest = -1, unpinned = -1;
-    story->winner = story->sized = -1;
+    story->winner = story->fix[SIZED] = story->fix[PASSIVE] = -1;
     for (size_t i = 0; i < story->result->narms; i++) {
         const struct arm *arm = &story->result->arms[i];
         int at = (int)i;
@@ -108,27 +113,28 @@ static void cast(struct story *story)
         int at = (int)i;
         if (!takes_part(story, at))
             continue;
-        if (arm->placement == PLACE_SIZED && is_advisable(story, at))
-            story->sized = at;
+        for (int f = 0; f < FIXES; f++)
+            if (arm->placement == fixes[f] && is_advisable(story, at))
+                story->fix[f] = at;
         if (can_win(story, at) &&
             (story->winner < 0 || step_time(story, at) < step_time(story, story->winner)))
             story->winner = at;
     }
 }
 
-/* The cheapest fix wins where it beats the best pinning, or where nothing was pinned. */
-static int maybe_prefer_sized(struct story *story, struct err *err)
+/* A fix of one line wins where it beats the best pinning, or where nothing was pinned. */
+static int maybe_prefer(struct story *story, int fix, struct err *err)
 {
-    if (story->sized < 0 || story->sized == story->reference)
-        return 0;
     struct paired_ratio ratio = {0, INFINITY, INFINITY, INFINITY};
+    if (fix < 0 || fix == story->reference)
+        return 0;
     if (story->winner >= 0) {
-        int rc = ratio_of(story, story->winner, story->sized, &ratio, err);
+        int rc = ratio_of(story, story->winner, fix, &ratio, err);
         if (rc)
             return rc;
     }
     if (clearly_above_one(&ratio))
-        story->winner = story->sized;
+        story->winner = fix;
     return 0;
 }
 
@@ -178,28 +184,27 @@ static void describe_loss(const struct story *story, char *text, size_t size)
         (void)snprintf(text, size, "; %.0f%% of the loss was %s", percent, words);
 }
 
-/* What the thread count alone buys, where the reference leaves it to the default. */
-static int describe_sized(const struct story *story, char *text, size_t size, struct err *err)
+/* What one variable alone buys, where the reference leaves it to the default; appends. */
+static int describe_fix(const struct story *story, int fix, char *text, size_t size,
+                        struct err *err)
 {
-    text[0] = '\0';
     const struct arm *arms = story->result->arms;
-    if (story->sized < 0 || story->sized == story->winner || story->sized == story->reference)
-        return 0;
-    unsigned threads = arms[story->sized].plan.workers[0].threads;
-    if (arms[story->reference].placement != PLACE_NONE ||
-        arms[story->reference].plan.workers[0].threads == threads)
+    if (fix < 0 || fix == story->winner || fix == story->reference ||
+        arms[story->reference].placement != PLACE_NONE)
         return 0;
     struct paired_ratio ratio;
-    char gain[32];
-    int rc = ratio_of(story, story->reference, story->sized, &ratio, err);
+    char gain[32] = "nothing clear", variable[48] = "OMP_WAIT_POLICY=passive";
+    int rc = ratio_of(story, story->reference, fix, &ratio, err);
     if (rc || !ratio.rounds)
         return rc;
     if (clearly_above_one(&ratio))
-        (void)snprintf(text, size, "; setting OMP_NUM_THREADS=%u alone gets %s", threads,
-                       advice_format_ratio(ratio.median, gain, sizeof(gain)));
-    else
-        (void)snprintf(text, size, "; setting OMP_NUM_THREADS=%u alone gets nothing clear",
-                       threads);
+        (void)advice_format_ratio(ratio.median, gain, sizeof(gain));
+    if (arms[fix].placement == PLACE_SIZED)
+        (void)snprintf(variable, sizeof(variable), "OMP_NUM_THREADS=%u",
+                       arms[fix].plan.workers[0].threads);
+    size_t used = strlen(text);
+    (void)snprintf(text + used, size - used, "%s%s alone gets %s", used ? ", " : "; setting ",
+                   variable, gain);
     return 0;
 }
 
@@ -247,8 +252,10 @@ char *advice_command(const struct result *result, const struct arm *arm, char *b
 /* "partition is 2.4x faster than none", and what goes with it. */
 static int tell_gain(const struct story *story, struct finding *advice, struct err *err)
 {
-    char gain[32], rate[48], loss[128], sized[96];
-    int rc = describe_sized(story, sized, sizeof(sized), err);
+    char gain[32], rate[48], loss[128], alone[160] = "";
+    int rc = 0;
+    for (int f = 0; f < FIXES && !rc; f++)
+        rc = describe_fix(story, story->fix[f], alone, sizeof(alone), err);
     if (rc)
         return rc;
     describe_loss(story, loss, sizeof(loss));
@@ -257,7 +264,7 @@ static int tell_gain(const struct story *story, struct finding *advice, struct e
                    in_one_round(story), name_of(story, story->winner),
                    is_more_than(story) ? "more than " : "",
                    advice_format_ratio(story->gain.median, gain, sizeof(gain)),
-                   name_of(story, story->reference), rate, loss, sized);
+                   name_of(story, story->reference), rate, loss, alone);
     (void)advice_command(story->result, &story->result->arms[story->winner], advice->command,
                          sizeof(advice->command));
     return 0;
@@ -304,7 +311,8 @@ static void note_evidence(const struct story *story, struct finding *advice)
 {
     char slow[32], fast[32], ratio[32], low[32], high[32], interval[80] = "";
     if (!isnan(story->gain.low))
-        (void)snprintf(interval, sizeof(interval), ", 95%% %s to %s",
+        (void)snprintf(interval, sizeof(interval), ", %s %s to %s",
+                       story->gain.rounds < STATS_RANGE_BELOW ? "range" : "95%",
                        advice_format_ratio(story->gain.low, low, sizeof(low)),
                        advice_format_ratio(story->gain.high, high, sizeof(high)));
     (void)snprintf(advice->evidence, sizeof(advice->evidence),
@@ -324,7 +332,9 @@ int advice_make(const struct analysis *analysis, unsigned slots, struct finding 
         .analysis = analysis, .result = analysis->result, .rows = &analysis->rows, .slots = slots};
     *advice = (struct finding){.id = "placement"};
     cast(&story);
-    int rc = maybe_prefer_sized(&story, err);
+    int rc = maybe_prefer(&story, story.fix[SIZED], err);
+    if (!rc)
+        rc = maybe_prefer(&story, story.fix[PASSIVE], err);
     if (!rc && story.winner < 0)
         tell_same_plans(&story, advice);
     if (rc || story.winner < 0 || story.winner == story.reference)

@@ -17,12 +17,13 @@
 /*
  * Speaks about the arms with `slots` workers. The winner is the pinned placement with the smallest
  * median step time (`remote`, the negative control, cannot win, nor one of which a round failed),
- * unless `sized` is clearly faster than it. It is compared with `none`, else with the slowest arm;
- * arms whose plans are the same as that one's are not. "Clearly" means that the interval of the
- * ratio, paired by rounds, does not hold 1 and that the ratio is ADVICE_CLEAR or more: the best of
- * several placements in three rounds is often ahead by chance, but then by little. One round has no
- * interval, which the sentence then says. The sentence is "" where there is nothing to compare, the
- * command where no placement is clearly better. -ENOMEM only.
+ * unless `sized` or `passive`, fixes of one variable, are clearly faster. It is compared with
+ * `none`, else with the slowest arm; arms whose plans are the same as that one's are not. "Clearly"
+ * means that the interval of the ratio, paired by rounds, does not hold 1 and that the ratio is
+ * ADVICE_CLEAR or more: the best of several placements in three rounds is often ahead by chance,
+ * but then by little. One round has no interval, which the sentence then says. The sentence is ""
+ * where there is nothing to compare, the command where no placement is clearly better. -ENOMEM
+ * only.
  */
 int advice_make(const struct analysis *analysis, unsigned slots, struct finding *advice,
                 struct err *err);

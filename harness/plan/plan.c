@@ -18,6 +18,10 @@ const struct placement_info placement_infos[PLACEMENTS] = {
                      "unpinned, but threads = allowed CPUs / workers: separates oversubscription "
                      "from placement",
                      false, false},
+    [PLACE_PASSIVE] = {"passive",
+                       "unpinned, threads from all CPUs, but OMP_WAIT_POLICY=passive: separates "
+                       "spinning from oversubscription",
+                       false, false},
     [PLACE_SAME] = {"same", "every worker pinned to the same first slice: the classic mistake",
                     false, true},
     [PLACE_PARTITION] = {"partition", "disjoint contiguous slices, as taskset -c", true, true},

@@ -14,6 +14,7 @@
 enum placement {
     PLACE_NONE,
     PLACE_SIZED,
+    PLACE_PASSIVE,
     PLACE_SAME,
     PLACE_PARTITION,
     PLACE_SPREAD,
@@ -51,6 +52,7 @@ struct plan_worker {
     enum mem_policy mem_policy;
     unsigned threads; /* >= 1 */
     int gpu;          /* index in topo.gpus, -1 = none */
+    bool passive;     /* its threads wait asleep: OMP_WAIT_POLICY=passive, whatever is set */
     bool background;
     char host[64];             /* of a rank of a job, see job/plans.h; "" = here */
     char pci_bdf[PCI_BDF_MAX]; /* of its GPU, which topo does not list; "" = topo does */

@@ -23,7 +23,7 @@ static int check_room(const struct plan *plan, unsigned workers, unsigned have, 
         return 0;
     return err_set(err, -ENOSPC,
                    "placement '%s' cannot give each of %u workers a %s of its own: there %s %u to "
-                   "use (none, sized and same allow more workers than CPUs)",
+                   "use (none, sized, passive and same allow more workers than CPUs)",
                    placement_infos[plan->placement].name, workers, unit, have == 1 ? "is" : "are",
                    have);
 }
@@ -37,7 +37,7 @@ static const struct topo_cpu *first_available(const struct plan_space *space)
     return cpu;
 }
 
-/* ---- none, sized, same, partition: what people do by hand ---- */
+/* ---- none, sized, passive, same, partition: what people do by hand ---- */
 
 static int place_none(const struct plan_space *space, struct plan *plan, struct err *err)
 {
@@ -52,6 +52,13 @@ static int place_sized(const struct plan_space *space, struct plan *plan, struct
     unsigned share = space->ncpus / plan->nworkers;
     for (unsigned w = 0; w < plan->nworkers; w++)
         plan->workers[w].threads = share ? share : 1;
+    return place_none(space, plan, err);
+}
+
+static int place_passive(const struct plan_space *space, struct plan *plan, struct err *err)
+{
+    for (unsigned w = 0; w < plan->nworkers; w++)
+        plan->workers[w].passive = true;
     return place_none(space, plan, err);
 }
 
@@ -477,6 +484,7 @@ static int place_remote(const struct plan_space *space, struct plan *plan, struc
 const struct policy plan_policies[PLACEMENTS] = {
     [PLACE_NONE] = {NULL, place_none},
     [PLACE_SIZED] = {NULL, place_sized},
+    [PLACE_PASSIVE] = {NULL, place_passive},
     [PLACE_SAME] = {NULL, place_same},
     [PLACE_PARTITION] = {NULL, place_partition},
     [PLACE_SPREAD] = {why_not_spread, place_spread},

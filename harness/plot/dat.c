@@ -4,6 +4,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "harness/base/stats.h"
+
 #include "harness/rows/key.h"
 
 enum { HOST_MOST = 48, LINE_MOST = 150 };
@@ -62,7 +64,8 @@ const char *dat_say_rounds(const struct figure_data *data, const char *what, cha
 {
     unsigned rounds = data->result->rounds_done;
     if (rounds > 1)
-        (void)snprintf(buf, size, "%s. Medians and 95 percent intervals over %u rounds", what,
+        (void)snprintf(buf, size, "%s. Medians and %s %u rounds", what,
+                       rounds < STATS_RANGE_BELOW ? "ranges of" : "95 percent intervals over",
                        rounds);
     else
         (void)snprintf(buf, size, "%s. One round, so no intervals", what);

@@ -49,7 +49,7 @@ void dat_put_text(FILE *out, const char *text, size_t most);
 void dat_put_heading(const struct figure_data *data, const char *what, unsigned workers,
                      const char *how, FILE *out);
 
-/* "WHAT. Medians and 95 percent intervals over 3 rounds": for `how`. Returns buf. */
+/* "WHAT. Medians and ranges of 3 rounds": for `how`. Returns buf. */
 const char *dat_say_rounds(const struct figure_data *data, const char *what, char *buf,
                            size_t size);
 

@@ -93,7 +93,9 @@ int figure_efficiency(const struct figure_data *data, FILE *out, struct err *err
     }
     char how[80] = "One round, so no interval";
     if (data->result->rounds_done > 1)
-        (void)snprintf(how, sizeof(how), "Median and 95%% interval over %u rounds",
+        (void)snprintf(how, sizeof(how), "Median and %s %u rounds",
+                       data->result->rounds_done < STATS_RANGE_BELOW ? "range of"
+                                                                     : "95% interval over",
                        data->result->rounds_done);
     dat_put_heading(data, "parallel efficiency", lines.workers, how, out);
     (void)fprintf(out, " %zu %.4g\n", lines.n, end);

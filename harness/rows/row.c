@@ -211,7 +211,7 @@ static int round_of_median_loss(const struct maker *maker)
     for (size_t at = maker->values->first[maker->arm]; at < end; at += n) {
         const struct round_value *values = &maker->values->value[at];
         n = values_group(maker->values, at, end);
-        if (strcmp(values->metric, METRIC_LOSS))
+        if (strcmp(values->metric, METRIC_LOSS) != 0)
             continue;
         for (size_t i = 0; i < n; i++)
             maker->scratch[i] = values[i].value;

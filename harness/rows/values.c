@@ -308,7 +308,8 @@ int values_ratio(const struct round_values *values, size_t slow, size_t fast, ui
     int rc = ratios && counts ? 0 : err_set(err, -ENOMEM, "out of memory for %zu rounds", most);
     for (size_t i = values->first[slow]; !rc && i < values->first[slow + 1]; i++) {
         const struct round_value *of = &values->value[i];
-        double base = strcmp(of->metric, "step_time") ? NAN : step_time(values, fast, of->round);
+        double base =
+            strcmp(of->metric, "step_time") != 0 ? NAN : step_time(values, fast, of->round);
         if (of->value > 0 && base > 0)
             ratios[n++] = of->value / base;
     }

@@ -14,7 +14,8 @@ bool arm_runs(const struct arm *arm)
 static bool same_worker(const struct plan_worker *a, const struct plan_worker *b)
 {
     return bitset_equal(&a->cpus, &b->cpus) && bitset_equal(&a->mem_nodes, &b->mem_nodes) &&
-           a->mem_policy == b->mem_policy && a->threads == b->threads && a->gpu == b->gpu;
+           a->mem_policy == b->mem_policy && a->threads == b->threads && a->gpu == b->gpu &&
+           a->passive == b->passive;
 }
 
 bool arm_same_plan(const struct arm *a, const struct arm *b)

@@ -36,7 +36,7 @@ static int split(struct recorded *recorded, const char *params, struct texts *te
     texts->part = recorded_keep(recorded, most, sizeof(*texts->part));
     if (!copy || !texts->part)
         return err_set(err, -ENOMEM, "no memory for the parameters of run.json");
-    memcpy(copy, params, length);
+    memcpy(copy, params, length + 1);
 
     for (char *at = copy; at && *at;) {
         char *end = strchr(at, ';'), *value;
@@ -126,6 +126,7 @@ static int fill_bench(struct recorded *recorded, size_t index, const struct benc
 static int fill_worker(const json_t *json, struct plan_worker *worker, struct err *err)
 {
     worker->threads = number_of(json, "threads");
+    worker->passive = !strcmp(text_of(json, "wait_policy"), "passive");
     worker->background = json_is_true(json_object_get(json, "background"));
     worker->gpu = -1;
     return bitset_parse(text_of(json, "cpus"), &worker->cpus, err);
@@ -135,7 +136,7 @@ static int fill_plan(struct recorded *recorded, const json_t *json, struct plan 
                      struct err *err)
 {
     const json_t *workers = json_object_get(json, "workers");
-    plan->status = strcmp(text_of(json, "status"), "ok") ? PLAN_SKIPPED : PLAN_OK;
+    plan->status = strcmp(text_of(json, "status"), "ok") != 0 ? PLAN_SKIPPED : PLAN_OK;
     (void)snprintf(plan->reason, sizeof(plan->reason), "%s", text_of(json, "reason"));
     plan->nworkers = (unsigned)json_array_size(workers);
     plan->workers = recorded_keep(recorded, plan->nworkers, sizeof(*plan->workers));

@@ -118,7 +118,8 @@ static int read_row(struct csv_reader *reader, const struct arm *arm, struct row
     int rc = csv_read(reader, cells, n, err);
     if (rc < 0)
         return rc;
-    *row = (struct row){.arm = arm, .slots = arm->slots};
+    *row = (struct row){
+        .arm = arm, .slots = arm->slots, .placement = "", .role = "", .bench = "", .metric = ""};
     for (size_t i = 0; rc && i < n; i++)
         row_set(row, &row_columns[i], cells[i]);
     if (!rc || !is_of(arm, row->placement, row->role, row->bench))

@@ -184,17 +184,17 @@ static int visit(struct table *table, bool print, uint64_t *told)
 static int find_groups(struct table *table, uint64_t *told, char (*group)[VALUE_KEY_MAX],
                        size_t *ngroups)
 {
-    char key[VALUE_KEY_MAX];
+    char key[VALUE_KEY_MAX], value[VALUE_KEY_MAX];
     const struct bench_metric *metrics = table->arm->bench->metrics;
     for (size_t m = 0; metrics && metrics[m].name && m < METRICS_MOST; m++) {
-        struct grid *grid =
-            metrics[m].by_size ? grid_make(table->rows, table->arm, &metrics[m]) : NULL;
-        if (metrics[m].by_size && !grid)
+        if (!metrics[m].by_size)
+            continue;
+        struct grid *grid = grid_make(table->rows, table->arm, &metrics[m]);
+        if (!grid)
             return -ENOMEM;
-        if (grid && grid->n && !*told &&
-            key_part(key_copy(grid->row[0], key), 0, table->part, table->value))
+        if (grid->n && !*told && key_part(key_copy(grid->row[0], key), 0, table->part, value))
             *ngroups = grid_values(grid, table->part, group);
-        *told |= (uint64_t)(grid && grid->n) << m;
+        *told |= (uint64_t)(grid->n > 0) << m;
         grid_free(grid);
     }
     return 0;

@@ -164,14 +164,14 @@ static bool all_have(const struct grid *grid, const char *part)
 }
 
 /* Keys of other kinds are told apart by what comes first in them; of one kind, few tables do. */
-bool grid_find_split(const struct grid *grid, char part[static VALUE_KEY_MAX])
+size_t grid_split(const struct grid *grid, char part[static VALUE_KEY_MAX],
+                  char (*values)[VALUE_KEY_MAX])
 {
     char key[VALUE_KEY_MAX], name[VALUE_KEY_MAX], value[VALUE_KEY_MAX];
-    char values[GRID_SPLITS][VALUE_KEY_MAX];
     size_t least = GRID_SPLITS + 1;
     bool mixed = false;
     if (grid->n < 2 || grid->across[0] || grid_is_pair(grid->row[0]))
-        return false;
+        return 0;
     (void)key_shown(grid->row[0], key);
     for (unsigned i = 0; key_part(key, i, name, value); i++)
         mixed = mixed || !all_have(grid, name);
@@ -182,5 +182,5 @@ bool grid_find_split(const struct grid *grid, char part[static VALUE_KEY_MAX])
         memcpy(part, name, sizeof(name));
         least = mixed ? 0 : n;
     }
-    return least <= GRID_SPLITS;
+    return least <= GRID_SPLITS ? grid_values(grid, part, values) : 0;
 }

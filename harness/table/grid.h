@@ -46,7 +46,11 @@ bool grid_is_pair(const struct row *row);
 /* The values of a part of the keys, in the order of the rows; GRID_SPLITS + 1: too many. */
 size_t grid_values(const struct grid *grid, const char *part, char (*values)[VALUE_KEY_MAX]);
 
-/* The part to split a grid without a table by; false where it has one, or needs none. */
-bool grid_find_split(const struct grid *grid, char part[static VALUE_KEY_MAX]);
+/*
+ * The part to split a grid without a table by, and its values, of which there are as many; 0 where
+ * it has a table, needs none, or is best told as a whole.
+ */
+size_t grid_split(const struct grid *grid, char part[static VALUE_KEY_MAX],
+                  char (*values)[VALUE_KEY_MAX]);
 
 #endif

@@ -10,6 +10,7 @@
 #include "harness/judge/statuses.h"
 #include "harness/rows/key.h"
 #include "harness/say/log.h"
+#include "harness/table/number.h"
 #include "harness/table/retention.h"
 #include "harness/table/scan.h"
 
@@ -272,6 +273,44 @@ static void print_beside_steps(const struct table *table, const size_t *order, s
     }
 }
 
+/* The least of an arm's values of the block's number of workers, baselines too; NULL = none. */
+static const struct row *least(const struct table *table, const struct bench *bench,
+                               const char *metric)
+{
+    const struct row *found = NULL;
+    for (size_t i = 0; i < table->result->narms; i++) {
+        size_t at = 0;
+        const struct arm *arm = arm_at(table, i);
+        const struct row *row = arm->bench == bench && arm->slots == table->slots
+                                    ? key_next_row(table->rows, arm, metric, &at)
+                                    : NULL;
+        if (row && (!found || row->median < found->median))
+            found = row;
+    }
+    return found;
+}
+
+/* "5 parallel regions a step, 2.10 ms of work in each": what is no matter of the placement. */
+static void print_told(const struct table *table, const struct bench *bench)
+{
+    char line[300] = "", value[CELL];
+    size_t used = 0;
+    for (const struct bench_metric *metric = bench->metrics;
+         metric && metric->name && used < sizeof(line); metric++) {
+        const struct row *row = metric->told ? least(table, bench, metric->name) : NULL;
+        if (!row)
+            continue;
+        if (strcmp(row->unit, "count") == 0)
+            (void)snprintf(value, sizeof(value), "%.4g", row->median);
+        else
+            (void)number_format(row->median, row->unit, true, value, sizeof(value));
+        used += (size_t)snprintf(line + used, sizeof(line) - used, "%s%s %s", used ? ", " : "",
+                                 value, metric->told);
+    }
+    if (used)
+        text_wrap(line, 0, 2, table->out);
+}
+
 /* Returns whether any arm of it was measured. */
 static bool print_block(const struct table *table, size_t *order)
 {
@@ -290,6 +329,8 @@ static bool print_block(const struct table *table, size_t *order)
     for (size_t i = 0; i < n; i++)
         print_arm(table, order[i], order[n - 1]);
     print_baselines(table);
+    if (n)
+        print_told(table, arm_at(table, order[0])->bench);
     print_beside_steps(table, order, n);
     return n > 0;
 }

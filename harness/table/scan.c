@@ -228,12 +228,10 @@ static int visit(struct values *values, struct grid *grid,
                  void (*what)(struct values *values, struct grid *grid))
 {
     char part[VALUE_KEY_MAX], value[GRID_SPLITS][VALUE_KEY_MAX];
+    size_t n = grid_split(grid, part, value);
     int rc = 0;
-    if (!grid_find_split(grid, part)) {
+    if (n == 0)
         what(values, grid);
-        return 0;
-    }
-    size_t n = grid_values(grid, part, value);
     for (size_t i = 0; i < n && !rc; i++) {
         struct grid *some = grid_take(grid, part, value[i]);
         rc = some ? visit(values, some, what) : -ENOMEM;

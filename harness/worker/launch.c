@@ -20,29 +20,34 @@ enum { EXIT_BEFORE_EXEC = 127 };
 /* Also when the file that it was started from has been replaced, as a build does meanwhile. */
 static const char this_program[] = "/proc/self/exe";
 
-/* Of what the plan decides: see machine/openmp.h. */
-static bool is_ours(const char *variable)
+/* Of what the plan decides: see machine/openmp.h. GOMP_SPINCOUNT would outdo the policy. */
+static bool is_ours(const char *variable, const struct plan_worker *plan)
 {
-    static const char *const ours[] = {"OMP_NUM_THREADS=", OPENMP_NOT_FOR_WORKERS "="};
-    for (size_t i = 0; i < sizeof(ours) / sizeof(ours[0]); i++)
+    static const char *const ours[] = {"OMP_NUM_THREADS=", OPENMP_NOT_FOR_WORKERS "=",
+                                       "OMP_WAIT_POLICY=", "GOMP_SPINCOUNT="};
+    size_t n = sizeof(ours) / sizeof(ours[0]);
+    for (size_t i = 0; i < (plan->passive ? n : n - 2); i++)
         if (strncmp(variable, ours[i], strlen(ours[i])) == 0)
             return true;
     return false;
 }
 
-/* A copy of the environment with OMP_NUM_THREADS set to `assignment`; NULL without memory. */
-static char **build_environment(char *assignment)
+/* A copy of the environment with what the plan decides; NULL without memory. */
+static char **build_environment(const struct plan_worker *plan, char *threads)
 {
+    static char passive[] = "OMP_WAIT_POLICY=passive";
     size_t n = 0, used = 0;
     while (environ[n])
         n++;
-    char **copy = calloc(n + 2, sizeof(*copy));
+    char **copy = calloc(n + 3, sizeof(*copy));
     if (!copy)
         return NULL;
     for (size_t i = 0; i < n; i++)
-        if (!is_ours(environ[i]))
+        if (!is_ours(environ[i], plan))
             copy[used++] = environ[i];
-    copy[used] = assignment;
+    copy[used++] = threads;
+    if (plan->passive)
+        copy[used] = passive;
     return copy;
 }
 
@@ -151,7 +156,7 @@ int launch_worker(struct shared *shared, int shared_fd, unsigned index, struct p
     (void)snprintf(index_text, sizeof(index_text), "%u", index);
     (void)snprintf(threads, sizeof(threads), "OMP_NUM_THREADS=%u", worker->plan.threads);
     char *argv[] = {program, (char[]){LAUNCH_WORKER_COMMAND}, fd_text, index_text, NULL};
-    char **envp = build_environment(threads);
+    char **envp = build_environment(&worker->plan, threads);
     if (!envp)
         return err_set(err, -ENOMEM, "no memory for a worker's environment");
 

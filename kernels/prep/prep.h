@@ -1,6 +1,6 @@
 /*
- * CPU preprocessing of a float32 batch, as a data loader does it before a GPU step: many short
- * OpenMP regions over cache-sized blocks of rows.
+ * CPU preprocessing of a float32 batch, as a data loader does it before a GPU step: an
+ * OpenMP region an operation, over the whole batch or over blocks of its rows.
  *
  * The batch is rows x cols, row-major without padding, and is processed in blocks of `block` rows
  * (the last one may be shorter). Each block of n rows opens one parallel region a stage, so five,

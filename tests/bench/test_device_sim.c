@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include "bench/device/device.h"
+#include "bench/device/device_sim.h"
 #include "harness/sys/clock.h"
 
 /* 1 MB over 0.1 GB/s: 10 ms of transfer, and 10 ms of work. */
@@ -129,6 +130,20 @@ static void test_device_sim_blocking_wait_uses_no_cpu(void **state)
 }
 
 /* How much it gets depends on who else runs here, so only: far more than asleep. */
+/* The slack of timers, 50 us by default, would be a quarter of a pass of the default 200 us. */
+static void test_device_sim_blocking_wait_is_on_time(void **state)
+{
+    (void)state;
+    uint64_t least_ns = UINT64_MAX;
+    for (int i = 0; i < 400; i++) { /* the best of many: others may be at work here */
+        uint64_t until_ns = clock_now_ns() + 300000;
+        device_sim_wait_until(until_ns, false);
+        uint64_t late_ns = clock_now_ns() - until_ns;
+        least_ns = late_ns < least_ns ? late_ns : least_ns;
+    }
+    assert_true(least_ns < 40000);
+}
+
 static void test_device_sim_spinning_wait_burns_cpu(void **state)
 {
     (void)state;
@@ -201,6 +216,7 @@ int main(void)
         cmocka_unit_test(test_device_sim_link_limits_when_it_is_slower),
         cmocka_unit_test(test_device_sim_engines_rest_between_late_batches),
         cmocka_unit_test(test_device_sim_blocking_wait_uses_no_cpu),
+        cmocka_unit_test(test_device_sim_blocking_wait_is_on_time),
         cmocka_unit_test(test_device_sim_spinning_wait_burns_cpu),
         cmocka_unit_test(test_device_sim_pageable_copy_costs_cpu),
         cmocka_unit_test(test_device_sim_computes_nothing),

@@ -24,8 +24,14 @@ static void job_open(struct job *job)
     opts_set_defaults(bench_prep.opts, job->params);
     for (size_t i = 0; i < sizeof(pairs) / sizeof(pairs[0]); i++)
         assert_int_equal(opts_set_pair(bench_prep.opts, job->params, pairs[i], &job->err), 0);
-    job->ctx = (struct bench_ctx){
-        .params = job->params, .workers = 1, .threads = 2, .seed = 7, .err = &job->err};
+    static struct value_log values;
+    values.n = 0;
+    job->ctx = (struct bench_ctx){.values = &values,
+                                  .params = job->params,
+                                  .workers = 1,
+                                  .threads = 2,
+                                  .seed = 7,
+                                  .err = &job->err};
     assert_int_equal(bench_prep.validate(job->params, &job->err), 0);
     if (bench_prep.setup(&job->ctx))
         fail_msg("%s", job->err.msg);

@@ -105,6 +105,7 @@ static void check_worker(const struct topo *topo, const struct plan_request *req
     assert_true(ncpus >= 1);
     assert_true(bitset_subset(&worker->cpus, usable));
     assert_int_equal(worker->background, w >= request->workers);
+    assert_int_equal(worker->passive, plan->placement == PLACE_PASSIVE);
     if (!worker->background && request->threads)
         assert_int_equal(worker->threads, request->threads);
     else if (plan->placement == PLACE_SIZED)
@@ -293,6 +294,7 @@ static void check_policy(const struct topo *topo, const struct plan_request *req
     switch (plan->placement) {
     case PLACE_NONE:
     case PLACE_SIZED:
+    case PLACE_PASSIVE:
         check_unpinned(plan, usable);
         break;
     case PLACE_SAME:
@@ -335,6 +337,7 @@ static void check_refused(const struct topo *topo, const struct plan_request *re
     switch (request->placement) {
     case PLACE_NONE:
     case PLACE_SIZED:
+    case PLACE_PASSIVE:
     case PLACE_SAME:
         fail_msg("refused: %s", err->msg);
         break;

@@ -73,13 +73,15 @@ void fixture_result_free(struct result *result)
 static void plan_worker(struct plan_worker *worker, enum placement placement, unsigned index,
                         unsigned slots)
 {
-    bool unpinned = placement == PLACE_NONE || placement == PLACE_SIZED;
+    bool unpinned =
+        placement == PLACE_NONE || placement == PLACE_SIZED || placement == PLACE_PASSIVE;
     unsigned share = FIXTURE_CPUS / slots;
     unsigned first = unpinned || placement == PLACE_SAME ? 0 : index * share;
     unsigned count = unpinned ? FIXTURE_CPUS : share;
     for (unsigned cpu = first; cpu < first + count; cpu++)
         bitset_set(&worker->cpus, cpu);
-    worker->threads = placement == PLACE_NONE ? FIXTURE_CPUS : share;
+    worker->passive = placement == PLACE_PASSIVE;
+    worker->threads = placement == PLACE_NONE || worker->passive ? FIXTURE_CPUS : share;
     worker->gpu = -1;
 }
 

@@ -219,6 +219,23 @@ static void test_advice_names_the_cheapest_fix(void **state)
     assert_string_equal(advice.command, "contend place --workers 2 --placement partition");
 }
 
+/* A variable that is set beats a binding that is no better; both fixes are told where they lose. */
+static void test_advice_weighs_waiting_asleep(void **state)
+{
+    struct fixture *f = *state;
+    add_even(f, PLACE_NONE, 100);
+    add_even(f, PLACE_SIZED, 40);
+    add_even(f, PLACE_PASSIVE, 25);
+    add_even(f, PLACE_PARTITION, 20);
+    assert_string_equal(advise(f, 2).sentence,
+                        "partition is 5.0x faster than none; setting OMP_NUM_THREADS=4 alone gets "
+                        "2.5x, OMP_WAIT_POLICY=passive alone gets 4.0x.");
+    f->result.arms[3].observations[0].status = STATUS_HUNG;
+    struct finding advice = advise(f, 2);
+    assert_non_null(strstr(advice.sentence, "passive is 4.0x faster than none"));
+    assert_string_equal(advice.command, "contend place --workers 2 --placement passive");
+}
+
 static void test_advice_overlap_is_unclear(void **state)
 {
     struct fixture *f = *state;
@@ -412,6 +429,7 @@ int main(void)
         TEST(test_table_two_worker_counts),
         TEST(test_table_device_is_in_plain_sight),
         TEST(test_advice_names_the_cheapest_fix),
+        TEST(test_advice_weighs_waiting_asleep),
         TEST(test_advice_overlap_is_unclear),
         TEST(test_advice_needs_more_than_a_little),
         TEST(test_advice_advises_nothing_that_failed),
