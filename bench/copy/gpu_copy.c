@@ -3,30 +3,36 @@
  *
  * Host buffers are bound to a node (mbind) before page-locking touches them, and asked where they
  * lie (move_pages). Every destination is poisoned before the timed copies and compared with its
- * source's pattern behind them, on the device; a wrong word fails the run.
+ * source's pattern behind them, on the device; a wrong word fails the run. Each round takes the
+ * points in an order of its own.
  *
  * **Measures** by events on the device, copies queued back to back behind a kernel that waits, so
  * that no launch is in the interval: `copy_bandwidth`, bytes of the copies / time, GB/s (1e9), the
- * median of up to three batches of up to 16 copies. dir h2d, d2h, both (their sum over the time
- * until both are done), d2d; via ce (copy engine) or sm (a kernel's 16-byte loads and stores); mem
- * pinned, paged (pageable) or wc (write-combined); with alone, or all GPUs doing the same, each
- * with memory of its own; op read (the destination's GPU issues the copy) or write. `copy_shared`:
- * with all / alone, below 1 where GPUs share a switch, a socket's link or memory. `peer_access`: 1
- * where two GPUs reach each other's memory, 0 where copies are staged through the host.
- * `copy_latency`: host time of one copy engine's copy of pinned memory and the wait for it, on
+ * median of up to three batches of up to 16 copies, behind some that do not count: a third of the
+ * point's time and 10 ms at least, so that link and clocks are up, and three copies or more where a
+ * CPU stages them (the driver's buffers, page faults). dir h2d, d2h, both (their sum), d2d; via ce
+ * (copy engine) or sm (a kernel's 16-byte loads and stores); mem pinned, paged (pageable) or wc
+ * (write-combined); with alone, or all GPUs doing the same, each with memory of its own; op read
+ * (the destination's GPU issues the copy) or write. Of copies at once, both ways or with all, those
+ * count that were done before the first of the flows ended. `copy_shared`: with all / alone, below
+ * 1 where GPUs share a switch, a socket's link or memory. `peer_access`: 1 where two GPUs reach
+ * each other's memory, 0 where copies are staged through the host. `copy_latency`: host time of one
+ * copy engine's copy of pinned memory and the wait for it, behind about 10 ms of such copies, on
  * CLOCK_MONOTONIC_RAW. `copy_size`: bytes of a copy, less than asked for where memory is short.
  * **Source** NVIDIA's nvbandwidth (memcpy.cpp, testcases_ce.cpp, kernels.cu); CUDA programming
  * guide, "Page-Locked Host Memory" and "Peer-to-Peer Memory Access".
  * **Limits** Copies of pageable memory take one CPU, the first of the GPU's node, and are measured
- * there only. Where write-combined memory lies can be asked for, not read back. With all GPUs at
- * once each GPU's own time counts: a slower one has the path for itself at its end. A container
- * that refuses mbind leaves one node called "any". Of a MIG device, the instance that CUDA shows.
+ * there only. Where write-combined memory lies can be asked for, not read back. With all, a GPU
+ * whose first copy ends when another one has done all of its own has the path for itself by then. A
+ * container that refuses mbind leaves one node called "any". Of a MIG device, the instance that
+ * CUDA shows.
  */
 #include <errno.h>
 #include <stdlib.h>
 
 #include "bench/common/memory.h"
 #include "bench/common/memory_node.h"
+#include "bench/common/points.h"
 #include "bench/common/team.h"
 #include "bench/copy/gpu_copy_host.h"
 #include "bench/copy/gpu_copy_job.h"
@@ -125,6 +131,7 @@ static int copy_validate(const void *any_params, struct err *err)
 
 enum { SMALLEST = 1 << 16, LATENCY_LEAST = 200 };
 
+static const double latency_share = 0.1; /* of the time */
 static const size_t latency_sizes[] = {8, 4096, 65536};
 enum { LATENCY_SIZES = sizeof(latency_sizes) / sizeof(latency_sizes[0]) };
 
@@ -135,7 +142,17 @@ struct copy_scan {
     struct team team; /* a thread on each node */
     struct copy_point *points;
     size_t npoints;
-    double alone[COPY_DIRS][GPU_COPY_GPUS]; /* GB/s; 0 = not measured */
+    double *gbps;                           /* of each point that is not of all GPUs */
+    double all[COPY_DIRS][GPU_COPY_GPUS];   /* GB/s, of those that are */
+    double alone[COPY_DIRS][GPU_COPY_GPUS]; /* the same alone, while emitting; 0 = not measured */
+    struct copy_small {
+        const struct copy_point *point;
+        size_t bytes;
+        double p50_ns, p99_ns;
+    } * small;
+    size_t nsmall;
+    double left_s; /* of the time for points, of which so many are left */
+    size_t nleft;
     struct copy_job job;
 };
 
@@ -151,11 +168,10 @@ static int run_on_home(struct copy_scan *scan, team_job *what, unsigned gpu, str
     return err_set(err, job->rc, "%s: %s", copy_key(&scan->shape, job->point, gpu, key), job->msg);
 }
 
-static int emit_gpu(struct copy_scan *scan, struct bench_ctx *ctx, unsigned gpu)
+static int emit_gpu(struct copy_scan *scan, struct bench_ctx *ctx, const struct copy_point *point,
+                    unsigned gpu, double gbps)
 {
-    const struct copy_point *point = scan->job.point;
     char key[VALUE_KEY_MAX];
-    double gbps = stats_sort_median(scan->job.gbps[gpu], scan->job.batches);
     double *alone = &scan->alone[point->dir][gpu];
     int rc = bench_emit(ctx, COPY_BANDWIDTH, gbps, "%s", copy_key(&scan->shape, point, gpu, key));
     if (point->all && *alone > 0 && !rc)
@@ -167,56 +183,76 @@ static int emit_gpu(struct copy_scan *scan, struct bench_ctx *ctx, unsigned gpu)
     return rc;
 }
 
-static int measure_point(struct copy_scan *scan, struct bench_ctx *ctx,
-                         const struct copy_point *point)
+static int measure_bandwidth(struct copy_scan *scan, struct bench_ctx *ctx, size_t i)
 {
+    const struct copy_point *point = &scan->points[i];
+    uint64_t start_ns = clock_now_ns();
+    scan->job.share_s = scan->left_s / (double)scan->nleft--;
     copy_job_aim(&scan->job, point);
     int rc = run_on_home(scan, copy_job_run, scan->job.flow[0].gpu, ctx->err);
+    scan->left_s -= (double)(clock_now_ns() - start_ns) * 1e-9;
+    if (rc)
+        return rc;
     if (!point->all)
-        return rc ? rc : emit_gpu(scan, ctx, point->gpu);
+        scan->gbps[i] = stats_sort_median(scan->job.gbps[point->gpu], scan->job.batches);
+    for (unsigned gpu = 0; gpu < scan->shape.ngpus && point->all; gpu++)
+        scan->all[point->dir][gpu] = stats_sort_median(scan->job.gbps[gpu], scan->job.batches);
+    return 0;
+}
+
+static int emit_bandwidth(struct copy_scan *scan, struct bench_ctx *ctx, size_t i)
+{
+    const struct copy_point *point = &scan->points[i];
+    int rc = 0;
+    if (!point->all)
+        return emit_gpu(scan, ctx, point, point->gpu, scan->gbps[i]);
     for (unsigned gpu = 0; gpu < scan->shape.ngpus && !rc; gpu++)
-        rc = emit_gpu(scan, ctx, gpu);
+        rc = emit_gpu(scan, ctx, point, gpu, scan->all[point->dir][gpu]);
     return rc;
 }
 
-static int measure_latency(struct copy_scan *scan, struct bench_ctx *ctx,
-                           const struct copy_point *point, size_t bytes)
+static int measure_latency(struct copy_scan *scan, struct bench_ctx *ctx, struct copy_small *small)
 {
     const double usual_s = 10e-6;
     struct copy_job *job = &scan->job;
-    double samples = job->share_s / usual_s;
-    const char *dir = copy_dir_names[1 + point->dir];
-    copy_job_aim(job, point);
-    job->flow[0].bytes = bytes;
+    double samples = ctx->budget_s * latency_share / (double)scan->nsmall / usual_s;
+    copy_job_aim(job, small->point);
+    job->flow[0].bytes = small->bytes;
     job->samples = samples < LATENCY_LEAST  ? LATENCY_LEAST
                    : samples > COPY_SAMPLES ? COPY_SAMPLES
                                             : (unsigned)samples;
-    int rc = run_on_home(scan, copy_job_latency, point->gpu, ctx->err);
+    int rc = run_on_home(scan, copy_job_latency, small->point->gpu, ctx->err);
     if (rc)
         return rc;
-    double median_ns = stats_sort_median(job->ns, job->samples); /* and sorts */
-    rc = bench_emit(ctx, COPY_LATENCY, median_ns * 1e-3, "dir=%s;gpu=%u;size=%zu;stat=p50", dir,
-                    point->gpu, bytes);
+    small->p50_ns = stats_sort_median(job->ns, job->samples); /* and sorts */
+    small->p99_ns = stats_nearest_rank(job->ns, job->samples, 99);
+    return 0;
+}
+
+static int emit_latency(struct bench_ctx *ctx, const struct copy_small *small)
+{
+    const char *dir = copy_dir_names[1 + small->point->dir];
+    int rc = bench_emit(ctx, COPY_LATENCY, small->p50_ns * 1e-3, "dir=%s;gpu=%u;size=%zu;stat=p50",
+                        dir, small->point->gpu, small->bytes);
     if (!rc)
-        rc = bench_emit(ctx, COPY_LATENCY, stats_nearest_rank(job->ns, job->samples, 99) * 1e-3,
-                        "dir=%s;gpu=%u;size=%zu;stat=p99", dir, point->gpu, bytes);
+        rc = bench_emit(ctx, COPY_LATENCY, small->p99_ns * 1e-3, "dir=%s;gpu=%u;size=%zu;stat=p99",
+                        dir, small->point->gpu, small->bytes);
     return rc;
 }
 
-/* Of the points that are copies of pinned memory of the GPU's own node, one way, alone. */
-static int measure_latencies(struct copy_scan *scan, struct bench_ctx *ctx, double budget_s)
+/* Bandwidths, then latencies. */
+static int measure_any(struct bench_ctx *ctx, size_t i)
 {
-    int rc = 0;
-    scan->job.share_s = budget_s / (2 * LATENCY_SIZES * scan->shape.ngpus);
-    for (size_t i = 0; i < scan->npoints && !rc; i++) {
-        const struct copy_point *point = &scan->points[i];
-        if (point->dir > COPY_D2H || point->all || point->mem != COPY_PINNED ||
-            point->via != COPY_CE || point->node != scan->shape.home[point->gpu])
-            continue;
-        for (size_t k = 0; k < LATENCY_SIZES && !rc; k++)
-            rc = measure_latency(scan, ctx, point, latency_sizes[k]);
-    }
-    return rc;
+    struct copy_scan *scan = ctx->state;
+    return i < scan->npoints ? measure_bandwidth(scan, ctx, i)
+                             : measure_latency(scan, ctx, &scan->small[i - scan->npoints]);
+}
+
+static int emit_any(struct bench_ctx *ctx, size_t i)
+{
+    struct copy_scan *scan = ctx->state;
+    return i < scan->npoints ? emit_bandwidth(scan, ctx, i)
+                             : emit_latency(ctx, &scan->small[i - scan->npoints]);
 }
 
 static int emit_machine(const struct copy_scan *scan, struct bench_ctx *ctx)
@@ -241,19 +277,11 @@ static int emit_machine(const struct copy_scan *scan, struct bench_ctx *ctx)
 
 static int copy_scan(struct bench_ctx *ctx)
 {
-    const double latency_share = 0.1;
     struct copy_scan *scan = ctx->state;
-    uint64_t start_ns = clock_now_ns();
-    double budget_s = ctx->budget_s * (1 - latency_share);
+    scan->left_s = ctx->budget_s * (1 - latency_share);
+    scan->nleft = scan->npoints;
     int rc = emit_machine(scan, ctx);
-    for (size_t i = 0; i < scan->npoints && !rc; i++) {
-        double left_s = budget_s - (double)(clock_now_ns() - start_ns) * 1e-9;
-        scan->job.share_s = left_s / (double)(scan->npoints - i);
-        rc = measure_point(scan, ctx, &scan->points[i]);
-    }
-    if (!rc)
-        rc = measure_latencies(scan, ctx, ctx->budget_s * latency_share);
-    return rc;
+    return rc ? rc : points_run(ctx, scan->npoints + scan->nsmall, measure_any, emit_any);
 }
 
 static void close_memory(struct copy_scan *scan)
@@ -308,9 +336,16 @@ static int make_plan(struct copy_scan *scan, const struct bench_ctx *ctx)
             ctx->err, -ENOTSUP,
             "no copy to measure: pairs need two GPUs, and by kernel access between them");
     scan->points = calloc(scan->npoints, sizeof(*scan->points));
-    if (!scan->points)
+    scan->gbps = calloc(scan->npoints, sizeof(*scan->gbps));
+    scan->small = calloc((size_t)2 * LATENCY_SIZES * scan->shape.ngpus, sizeof(*scan->small));
+    if (!scan->points || !scan->gbps || !scan->small)
         return err_set(ctx->err, -ENOMEM, "cannot allocate %zu points", scan->npoints);
     (void)copy_plan(&scan->shape, &wish, scan->points, scan->npoints);
+    for (size_t i = 0; i < scan->npoints; i++)
+        for (size_t k = 0; k < LATENCY_SIZES && copy_has_latency(&scan->shape, &scan->points[i]);
+             k++)
+            scan->small[scan->nsmall++] =
+                (struct copy_small){.point = &scan->points[i], .bytes = latency_sizes[k]};
     return 0;
 }
 
@@ -373,6 +408,8 @@ static void copy_teardown(struct bench_ctx *ctx)
         return;
     team_stop(&scan->team);
     close_memory(scan);
+    free(scan->small);
+    free(scan->gbps);
     free(scan->points);
     free(scan);
 }

@@ -54,22 +54,21 @@ void copy_job_aim(struct copy_job *job, const struct copy_point *point)
         add_host_flows(job, gpu, shape->home[gpu]);
 }
 
-/* Bytes of all of a GPU's flows over the time until the last of them was done. */
-static void note_batch(struct copy_job *job, unsigned batch, unsigned copies)
+/* Of all of a GPU's flows. */
+static void note_batch(struct copy_job *job, unsigned batch)
 {
-    double bytes[GPU_COPY_GPUS] = {0}, seconds[GPU_COPY_GPUS] = {0};
+    for (unsigned gpu = 0; gpu < GPU_COPY_GPUS; gpu++)
+        job->gbps[gpu][batch] = 0;
     for (unsigned i = 0; i < job->nflows; i++) {
         unsigned gpu = job->point->dir == COPY_D2D ? job->point->gpu : job->flow[i].gpu;
-        bytes[gpu] += (double)job->flow[i].bytes * copies;
-        seconds[gpu] = job->seconds[i] > seconds[gpu] ? job->seconds[i] : seconds[gpu];
+        job->gbps[gpu][batch] +=
+            (double)job->flow[i].bytes * copy_rate(job->progress, job->nflows, i) * 1e-9;
     }
-    for (unsigned gpu = 0; gpu < GPU_COPY_GPUS; gpu++)
-        job->gbps[gpu][batch] = seconds[gpu] > 0 ? bytes[gpu] / seconds[gpu] * 1e-9 : 0;
 }
 
 static int time_batch(struct copy_job *job, unsigned copies)
 {
-    return gpu_copy_time(job->copy, job->flow, job->nflows, copies, job->seconds, job->msg,
+    return gpu_copy_time(job->copy, job->flow, job->nflows, copies, job->progress, job->msg,
                          sizeof(job->msg));
 }
 
@@ -89,26 +88,60 @@ static int check_all(struct copy_job *job)
     return rc;
 }
 
+/* Without counting them: *once_s is what one took. */
+static int run_untimed(struct copy_job *job, unsigned copies, double *once_s)
+{
+    int rc = time_batch(job, copies);
+    *once_s = 0;
+    for (unsigned i = 0; i < job->nflows && !rc; i++) {
+        double took_s = job->progress[i].seconds[job->progress[i].n - 1] / copies;
+        *once_s = took_s > *once_s ? took_s : *once_s;
+    }
+    return rc;
+}
+
+static bool is_staged(const struct copy_job *job)
+{
+    bool staged = false;
+    for (unsigned i = 0; i < job->nflows; i++)
+        staged = staged || job->flow[i].staged;
+    return staged;
+}
+
 void copy_job_run(void *any_job, unsigned rank, unsigned n)
 {
     struct copy_job *job = any_job;
     double once_s = 0;
     (void)rank;
     (void)n;
-    job->rc = time_batch(job, 1);
-    for (unsigned i = 0; i < job->nflows && !job->rc; i++)
-        once_s = job->seconds[i] > once_s ? job->seconds[i] : once_s;
-    struct copy_split split = copy_split(job->share_s - once_s, once_s);
+    job->rc = run_untimed(job, 1, &once_s);
+    unsigned settle = copy_settle(job->share_s, once_s, is_staged(job));
+    if (!job->rc)
+        job->rc = run_untimed(job, settle, &once_s);
+    struct copy_split split = copy_split(job->share_s - (1 + settle) * once_s, once_s, job->nflows);
     job->batches = split.batches;
     if (!job->rc)
         job->rc = poison_all(job);
     for (unsigned batch = 0; batch < split.batches && !job->rc; batch++) {
         job->rc = time_batch(job, split.copies);
         if (!job->rc)
-            note_batch(job, batch, split.copies);
+            note_batch(job, batch);
     }
     if (!job->rc)
         job->rc = check_all(job);
+}
+
+/* About 10 ms of small copies, as before a bandwidth. */
+static int settle_small(struct copy_job *job)
+{
+    const unsigned copies = 512, most_batches = 10;
+    double once_s = 0, spent_s = 0;
+    int rc = 0;
+    for (unsigned i = 0; i < most_batches && spent_s < 0.01 && !rc; i++) {
+        rc = run_untimed(job, copies, &once_s);
+        spent_s += once_s * copies;
+    }
+    return rc;
 }
 
 void copy_job_latency(void *any_job, unsigned rank, unsigned n)
@@ -116,7 +149,9 @@ void copy_job_latency(void *any_job, unsigned rank, unsigned n)
     struct copy_job *job = any_job;
     (void)rank;
     (void)n;
-    job->rc = poison_all(job);
+    job->rc = settle_small(job);
+    if (!job->rc)
+        job->rc = poison_all(job);
     if (!job->rc)
         job->rc = gpu_copy_latency(job->copy, job->flow, job->samples, job->ns, job->msg,
                                    sizeof(job->msg));

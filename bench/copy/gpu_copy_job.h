@@ -27,7 +27,7 @@ struct copy_job {
 
     int rc; /* of the last run, 0 or -errno with the reason in msg */
     char msg[GPU_MSG];
-    double seconds[COPY_FLOWS]; /* of the last batch */
+    struct gpu_copy_progress progress[COPY_FLOWS]; /* of the last batch */
     unsigned batches;
     double gbps[GPU_COPY_GPUS][COPY_BATCHES]; /* GB/s; of a pair under its source */
     unsigned samples;                         /* wanted of a latency, at most COPY_SAMPLES */
@@ -38,7 +38,7 @@ struct copy_job {
 void copy_job_aim(struct copy_job *job, const struct copy_point *point);
 
 /*
- * For team_run, `job` is a struct copy_job. One copy untimed, which wakes link and clocks and says
+ * For team_run, `job` is a struct copy_job. Copies that do not count (copy_settle), which also say
  * how many fit; then poison, time, check.
  */
 void copy_job_run(void *job, unsigned rank, unsigned n);

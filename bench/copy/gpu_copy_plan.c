@@ -3,6 +3,9 @@
 #include <math.h>
 #include <stdio.h>
 
+static const double shortest_s = 1e-6; /* that a copy is taken to last */
+static const unsigned queue_room = 512;
+
 const char *const copy_dir_names[] = {"all", "h2d", "d2h", "both", "d2d", NULL};
 const char *const copy_mem_names[] = {"all", "pinned", "paged", "wc", NULL};
 const char *const copy_via_names[] = {"all", "ce", "sm", NULL};
@@ -101,22 +104,46 @@ size_t copy_plan(const struct copy_shape *shape, const struct copy_wish *wish,
     return list.n;
 }
 
-struct copy_split copy_split(double share_s, double once_s)
+bool copy_has_latency(const struct copy_shape *shape, const struct copy_point *point)
 {
-    const unsigned usual_copies = 16, queue_room = 512;
+    return point->dir <= COPY_D2H && !point->all && point->mem == COPY_PINNED &&
+           point->via == COPY_CE && point->node == shape->home[point->gpu];
+}
+
+unsigned copy_settle(double share_s, double once_s, bool staged)
+{
+    const double least_s = 0.01;
+    double wish = ceil(fmax(share_s / 3, least_s) / fmax(once_s, shortest_s) - 1e-6);
+    unsigned least = staged ? 2 : 1, copies = wish < queue_room ? (unsigned)wish : queue_room;
+    return copies > least ? copies : least;
+}
+
+struct copy_split copy_split(double share_s, double once_s, unsigned nflows)
+{
+    const unsigned usual_copies = 16, least_copies = nflows > 1 ? 4 : 1;
     const double least_s = 100e-6; /* 200 times the resolution of events */
-    struct copy_split split = {.copies = 1, .batches = 1};
-    double once = once_s > 1e-6 ? once_s : 1e-6, fit = share_s / once,
+    struct copy_split split = {.batches = 1};
+    double once = fmax(once_s, shortest_s), fit = share_s / once,
            least = ceil(least_s / once - 1e-6);
     if (fit >= COPY_BATCHES) {
         split.batches = COPY_BATCHES;
         fit /= COPY_BATCHES;
     }
     fit = fit < usual_copies ? fit : usual_copies;
-    fit = fit > least ? fit : least;
-    if (fit >= 1)
-        split.copies = fit < queue_room ? (unsigned)fit : queue_room;
+    fit = fmax(fmax(fit, least), least_copies);
+    split.copies = fit < queue_room ? (unsigned)fit : queue_room;
     return split;
+}
+
+double copy_rate(const struct gpu_copy_progress *flows, unsigned nflows, unsigned i)
+{
+    double first_end_s = INFINITY;
+    unsigned mark = 0;
+    for (unsigned k = 0; k < nflows; k++)
+        first_end_s = fmin(first_end_s, flows[k].seconds[flows[k].n - 1]);
+    while (mark + 1 < flows[i].n && flows[i].seconds[mark + 1] <= first_end_s)
+        mark++;
+    return flows[i].seconds[mark] > 0 ? flows[i].copies[mark] / flows[i].seconds[mark] : 0;
 }
 
 char *copy_node_name(const struct copy_shape *shape, unsigned node, char *buf, size_t size)

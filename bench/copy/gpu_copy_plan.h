@@ -1,6 +1,6 @@
 /*
- * What gpu_copy measures and in which order, how its time is shared out, and under which keys its
- * values go. Pure: knows no GPU.
+ * What gpu_copy measures and in which order it says so, how its time is shared out, and under which
+ * keys its values go. Pure: knows no GPU.
  */
 #ifndef CONTEND_BENCH_COPY_GPU_COPY_PLAN_H
 #define CONTEND_BENCH_COPY_GPU_COPY_PLAN_H
@@ -55,13 +55,23 @@ struct copy_point {
 void copy_shape_init(struct copy_shape *shape, const struct bench_machine *machine, bool can_bind);
 
 /*
- * The points, what most users ask for first; alone stands before its all. Returns how many there
- * are and writes at most `room` of them.
+ * The points in the order of their rows, what most users ask for first; alone stands before its
+ * all. Returns how many there are and writes at most `room` of them.
  */
 size_t copy_plan(const struct copy_shape *shape, const struct copy_wish *wish,
                  struct copy_point *points, size_t room);
 
+/* A point of whose GPU latencies are measured too: pinned memory of its home, one way, alone. */
+bool copy_has_latency(const struct copy_shape *shape, const struct copy_point *point);
+
 enum { COPY_BATCHES = 3 };
+
+/*
+ * How many copies go before the first that counts, behind one that says how long they take: a third
+ * of share_s of them, 10 ms at least, so that link and clocks are up; and 2 in any case where a CPU
+ * stages them, since the first ones find neither the driver's staging buffers nor pages there.
+ */
+unsigned copy_settle(double share_s, double once_s, bool staged);
 
 /* Batches of copies, each batch timed as a whole. */
 struct copy_split {
@@ -69,10 +79,18 @@ struct copy_split {
 };
 
 /*
- * In share_s where one copy takes once_s: at least one batch of one copy, at most BATCHES of 16.
- * More only where copies are so short that a batch would be too short for events.
+ * In share_s where one copy takes once_s: at least one batch of one copy, of several flows at once
+ * of 4, lest the time in which all are under way be a copy's; at most BATCHES of 16. More only
+ * where copies are so short that a batch would be too short for events.
  */
-struct copy_split copy_split(double share_s, double once_s);
+struct copy_split copy_split(double share_s, double once_s, unsigned nflows);
+
+/*
+ * Copies a second of flows[i], of several that began together, while all were under way: up to its
+ * last mark that is no later than the end of the first flow that ended; of a flow that had none by
+ * then, up to its first.
+ */
+double copy_rate(const struct gpu_copy_progress *flows, unsigned nflows, unsigned i);
 
 /* "dir=h2d;gpu=0;node=0;mem=pinned;via=ce;with=alone", for GPU `gpu` of the point. Returns key. */
 char *copy_key(const struct copy_shape *shape, const struct copy_point *point, unsigned gpu,

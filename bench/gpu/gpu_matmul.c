@@ -2,27 +2,32 @@
  * Rates of large matrix products by type, and what the GPU says about itself meanwhile.
  *
  * C = A B, n x n, on data that looks normal, by the fastest of the algorithms that cuBLASLt
- * proposes (chosen in setup, once a model of GPU). For each type, every GPU alone, one after the
- * other, then all at once (with=all): GPUs share power and cooling.
+ * proposes (chosen in setup, once a model of GPU). For each type, every GPU alone, and all at once
+ * (with=all): GPUs share power and cooling. Each round takes these slices in an order of its own.
  *
  * **Measures** `matmul_rate`, TFLOP/s (1e12): 2 n^3 x products / time between device events, of
- * batches that follow each other without a gap; the first third of a slice warms up and is not
- * counted. `matmul_peak_share`: that / the data sheet's dense rate (bench/gpu/gpu_peak.h; no row
- * where unknown). Means of NVML's readings in the counted part, one about every 10 ms:
- * `gpu_clock_sm`, `gpu_power`, `gpu_temperature`; `gpu_throttle`: the share of readings in which a
- * reason held the clock back. `matmul_size`: n. Checked after the timing: entries of C against a
- * sum in double precision.
+ * batches that follow each other without a gap, each GPU's without regard to the others'. The first
+ * third of a slice, 0.1 s at least, settles and is not counted, nor is what is under way when the
+ * slice ends: with=all counts while all are at work (bench/gpu/gpu_overlap.h).
+ * `matmul_peak_share`: that / the data sheet's dense rate (bench/gpu/gpu_peak.h; no row where
+ * unknown). Means of NVML's readings in the counted part, one about every 10 ms: `gpu_clock_sm`,
+ * `gpu_power`, `gpu_temperature`; `gpu_throttle`: the share of readings in which a reason held the
+ * clock back. `matmul_size`: n. Checked after the timing: entries of C against a sum in double
+ * precision.
  * **Source** kernels/matmul/gpu_matmul.h and kernels/matmul/gpu_matmul_ref.h name theirs.
  * **Limits** Needs cuBLASLt 12 or 13 at run time (CONTEND_CUBLASLT names the file). tf32 and bf16
  * only from compute capability 8.0 on, fp8 (e4m3 to bf16, fast accumulation) from 8.9 on: types
  * that a GPU lacks are left out, and said on stderr. A GPU takes a second or more to settle at its
- * power limit; the slices of a short run are shorter, and their rates higher than a job's.
+ * power limit; the slices of a short run are shorter, and their rates higher than a job's: what ran
+ * before a slice still shows in it, and differs by round. Slices below 0.3 s take up to 0.1 s more
+ * than their share of the time, to settle.
  */
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "bench/common/points.h"
 #include "bench/gpu/gpu.h"
 #include "bench/gpu/gpu_matmul_slice.h"
 #include "bench/gpu/gpu_peak.h"
@@ -219,11 +224,10 @@ static void matmul_teardown(struct bench_ctx *ctx)
     free(t);
 }
 
-static int emit_readings(struct bench_ctx *ctx, unsigned gpu, const char *with)
+static int emit_readings(struct bench_ctx *ctx, const struct gpu_average *average, const char *type,
+                         const char *with, unsigned gpu)
 {
-    const struct matmul *t = ctx->state;
-    struct gpu_reading mean = gpu_average_get(&t->gpus[gpu].average);
-    const char *type = matmul_type_name(t->type);
+    struct gpu_reading mean = gpu_average_get(average);
     const struct {
         unsigned metric;
         double value;
@@ -241,37 +245,19 @@ static int emit_readings(struct bench_ctx *ctx, unsigned gpu, const char *with)
     return rc;
 }
 
-static int emit_slice(struct bench_ctx *ctx, const char *with)
+static int emit_gpu(struct bench_ctx *ctx, enum matmul_type which, bool all, unsigned i)
 {
-    struct matmul *t = ctx->state;
-    int rc = 0;
-    for (unsigned i = t->first; i < t->end && !rc; i++) {
-        struct matmul_gpu *gpu = &t->gpus[i];
-        if (!matmul_takes_part(t, i))
-            continue;
-        double tflops = matmul_flops(t->n) * gpu->products / gpu->seconds * 1e-12;
-        double peak_tflops = gpu_peak_tflops(gpu->device.name, t->type);
-        const char *type = matmul_type_name(t->type);
-        rc = bench_emit(ctx, RATE, tflops, "type=%s;with=%s;gpu=%u", type, with, i);
-        if (!rc && peak_tflops > 0)
-            rc = bench_emit(ctx, PEAK_SHARE, tflops / peak_tflops, "type=%s;with=%s;gpu=%u", type,
-                            with, i);
-        if (!rc)
-            rc = emit_readings(ctx, i, with);
-    }
-    return rc;
-}
-
-static int run_group(struct bench_ctx *ctx, unsigned first, unsigned end, double slice_s)
-{
-    struct matmul *t = ctx->state;
-    t->first = first;
-    t->end = end;
-    bool any = false;
-    for (unsigned i = first; i < end; i++)
-        any = any || matmul_takes_part(t, i);
-    int rc = any ? matmul_slice_run(t, slice_s, ctx->err) : 0;
-    return rc || !any ? rc : emit_slice(ctx, end - first == 1 ? "alone" : "all");
+    const struct matmul *t = ctx->state;
+    const struct matmul_gpu *gpu = &t->gpus[i];
+    const struct matmul_result *result = &gpu->result[which][all];
+    double tflops = matmul_flops(t->n) * result->products / result->seconds * 1e-12;
+    double peak_tflops = gpu_peak_tflops(gpu->device.name, which);
+    const char *type = matmul_type_name(which), *with = all ? "all" : "alone";
+    int rc = bench_emit(ctx, RATE, tflops, "type=%s;with=%s;gpu=%u", type, with, i);
+    if (!rc && peak_tflops > 0)
+        rc = bench_emit(ctx, PEAK_SHARE, tflops / peak_tflops, "type=%s;with=%s;gpu=%u", type, with,
+                        i);
+    return rc ? rc : emit_readings(ctx, &result->average, type, with, i);
 }
 
 static unsigned count_types(const struct matmul *t)
@@ -286,21 +272,35 @@ static unsigned count_types(const struct matmul *t)
     return n;
 }
 
-static int matmul_scan(struct bench_ctx *ctx)
+/* Points: types, and of each its groups. */
+static int measure_point(struct bench_ctx *ctx, size_t point)
 {
     struct matmul *t = ctx->state;
-    unsigned ntypes = count_types(t), groups = t->ngpus > 1 ? t->ngpus + 1 : 1;
+    unsigned groups = gpu_groups(t->ngpus);
+    return matmul_slice_run(t, (enum matmul_type)(point / groups), (unsigned)(point % groups),
+                            ctx->budget_s / (count_types(t) * groups), ctx->err);
+}
+
+static int emit_point(struct bench_ctx *ctx, size_t point)
+{
+    const struct matmul *t = ctx->state;
+    unsigned groups = gpu_groups(t->ngpus);
+    enum matmul_type type = (enum matmul_type)(point / groups);
+    struct gpu_group group = gpu_group_at(t->ngpus, (unsigned)(point % groups));
     int rc = 0;
-    if (ntypes == 0)
+    for (unsigned i = group.first; i < group.end && !rc; i++)
+        if (t->gpus[i].of[type])
+            rc = emit_gpu(ctx, type, group.all, i);
+    return rc;
+}
+
+static int matmul_scan(struct bench_ctx *ctx)
+{
+    const struct matmul *t = ctx->state;
+    if (count_types(t) == 0)
         return err_set(ctx->err, -EIO, "cuBLASLt multiplies none of the types here");
-    double slice_s = ctx->budget_s / (ntypes * groups);
-    for (unsigned type = 0; type < MATMUL_TYPES && !rc; type++) {
-        t->type = (enum matmul_type)type;
-        for (unsigned i = 0; i < t->ngpus && !rc; i++)
-            rc = run_group(ctx, i, i + 1, slice_s);
-        if (!rc && t->ngpus > 1)
-            rc = run_group(ctx, 0, t->ngpus, slice_s);
-    }
+    int rc =
+        points_run(ctx, (size_t)MATMUL_TYPES * gpu_groups(t->ngpus), measure_point, emit_point);
     return rc ? rc : bench_emit(ctx, SIZE, (double)t->n, "%s", "");
 }
 

@@ -1,9 +1,8 @@
 /*
- * A slice of gpu_matmul: products of one type on some GPUs at once, in batches that follow each
- * other without a gap, while their sensors are read. Only in builds with CUDA.
+ * A slice of gpu_matmul: products of one type on one GPU or on all, in batches that follow each
+ * other without a gap, while sensors are read. Only in builds with CUDA.
  *
- *   t->first = 0, t->end = 2, t->type = MATMUL_BF16;
- *   rc = matmul_slice_run(t, 0.5, err);      then products, seconds, average of gpus 0 and 1
+ *   rc = matmul_slice_run(t, MATMUL_BF16, 0, 0.5, err);  then t->gpus[0].result[MATMUL_BF16][false]
  */
 #ifndef CONTEND_BENCH_GPU_GPU_MATMUL_SLICE_H
 #define CONTEND_BENCH_GPU_GPU_MATMUL_SLICE_H
@@ -12,20 +11,25 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "bench/gpu/gpu_overlap.h"
 #include "bench/gpu/gpu_sensors.h"
 #include "harness/base/err.h"
 #include "kernels/matmul/gpu_matmul.h"
 
-enum { MATMUL_GPUS = 64 };
+enum { MATMUL_GPUS = GPU_OVERLAP_GPUS };
+
+/* Of the batches that count, and of the readings beside them. */
+struct matmul_result {
+    double products, seconds;
+    struct gpu_average average;
+};
 
 struct matmul_gpu {
     struct gpu_matmul_device device;
     struct gpu_sensors sensors;
-    struct gpu_matmul *of[MATMUL_TYPES]; /* NULL = left out */
-    /* Of the slice that runs. */
-    unsigned count;             /* products a batch */
-    double products, seconds;   /* of the batches that count */
-    struct gpu_average average; /* of its readings */
+    struct gpu_matmul *of[MATMUL_TYPES];          /* NULL = left out */
+    struct matmul_result result[MATMUL_TYPES][2]; /* alone, with all */
+    unsigned count;                               /* products a batch, of the slice that runs */
 };
 
 struct matmul {
@@ -33,19 +37,19 @@ struct matmul {
     unsigned ngpus;
     size_t n;
     uint64_t seed;
-    /* Of the slice that runs: GPUs first..end-1. */
-    unsigned first, end, next_read;
+    /* Of the slice that runs. */
     enum matmul_type type;
-    uint64_t count_ns, end_ns, read_ns;
+    struct gpu_group group;
+    unsigned next_read;
+    uint64_t read_ns;
+    struct err *err;
 };
 
-/* Whether the GPU has the slice's type. */
-bool matmul_takes_part(const struct matmul *t, unsigned gpu);
-
 /*
- * For about slice_s seconds, and at least a batch on each GPU of first..end-1 that takes part. The
- * first third warms up and is not counted.
+ * Of gpu_groups(t->ngpus), one, for about slice_s seconds, and at least a batch on each of its GPUs
+ * that has the type: result is filled of these. What counts: bench/gpu/gpu_overlap.h.
  */
-int matmul_slice_run(struct matmul *t, double slice_s, struct err *err);
+int matmul_slice_run(struct matmul *t, enum matmul_type type, unsigned group, double slice_s,
+                     struct err *err);
 
 #endif

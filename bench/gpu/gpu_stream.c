@@ -1,15 +1,18 @@
 /*
  * Bandwidth of each GPU's own memory: STREAM's kernels, and the driver's copy.
  *
- * Each GPU alone, one after the other, then all at once (with=all: the same power and cooling for
- * all). Of the shapes that kernels/gpu/gpu_stream.h has, setup takes for each operation and GPU the
- * one that is fastest here, unless `shape` names one.
+ * Each GPU alone, and all at once (with=all: the same power and cooling for all), an operation at a
+ * time; each round takes these in an order of its own. Of the shapes that kernels/gpu/gpu_stream.h
+ * has, setup takes for each operation and GPU the one that is fastest here, unless `shape` names
+ * one.
  *
  * **Measures** `device_bandwidth`, GB/s (1e9): elements x 16 B (copy, scale) or 24 B (add, triad),
- * as STREAM counts, / time between device events around a batch of about 10 ms of passes; the
- * median over batches, which take turns among the operations. via=driver is cudaMemcpyAsync from
- * device to device, which the driver does as it likes: on one GPU, mostly with a kernel of its own.
- * `stream_size`: bytes of each of the three arrays. `shape_bandwidth`: what the choice was made by.
+ * as STREAM counts, / time between device events around a batch of about 10 ms of passes, one
+ * behind the other; the median over batches. The first third of the time of each, 0.1 s at least,
+ * settles and is not counted; with=all counts while all are at work (bench/gpu/gpu_overlap.h).
+ * via=driver is cudaMemcpyAsync from device to device, which the driver does as it likes: on one
+ * GPU, mostly with a kernel of its own. `stream_size`: bytes of each of the three arrays.
+ * `shape_bandwidth`: what the choice was made by.
  * **Source** kernels/gpu/gpu_stream.h names it.
  * **Limits** Arrays are 1 GiB, or less where memory is short: with fewer than four times the L2's
  * bytes, part of the traffic stays in it (said on stderr). Reads and writes only in equal or 2:1
@@ -17,13 +20,15 @@
  */
 #include <errno.h>
 #include <stdlib.h>
+#include <time.h>
 
 #include "bench/common/memory.h"
+#include "bench/common/points.h"
 #include "bench/gpu/gpu.h"
+#include "bench/gpu/gpu_overlap.h"
 #include "bench/registry.h"
 #include "harness/base/stats.h"
 #include "harness/say/log.h"
-#include "harness/sys/clock.h"
 #include "kernels/gpu/gpu_stream.h"
 
 struct stream_params {
@@ -58,9 +63,9 @@ static const struct bench_metric stream_metrics[] = {
 #ifdef CONTEND_HAVE_CUDA
 
 enum {
-    GPUS_MAX = 64,
+    GPUS_MAX = GPU_OVERLAP_GPUS,
     TURNS = GPU_STREAM_OPS + 1, /* the last is the driver's copy */
-    BATCHES_MAX = 4096,         /* of a turn that are kept */
+    BATCHES_MAX = 4096,         /* that are kept */
     TRIAL_PASSES = 4,
     TRIALS = 2
 };
@@ -73,14 +78,16 @@ struct stream_gpu {
     uint64_t l2_bytes;
     double shape_gbps[GPU_STREAM_OPS][GPU_STREAM_SHAPES]; /* 0 = not tried */
     unsigned shape[TURNS], passes[TURNS];
-    double *gbps; /* [TURNS][BATCHES_MAX], of the group that runs */
-    size_t n;     /* batches of each turn */
+    double median_gbps[TURNS][2]; /* alone, with all */
+    double *gbps;                 /* of the batches that count, of the turn that runs */
+    size_t n;
 };
 
 struct stream {
     struct stream_gpu gpus[GPUS_MAX];
-    unsigned ngpus;
+    unsigned ngpus, turn; /* turn: the one that runs */
     uint64_t bytes;
+    struct err *err;
 };
 
 static enum gpu_stream_op op_of(unsigned turn)
@@ -131,9 +138,9 @@ static int run_batch(struct stream_gpu *gpu, enum gpu_stream_op op, unsigned sha
                      double *seconds, struct err *err)
 {
     char msg[GPU_MSG] = "";
-    int rc = gpu_stream_queue(gpu->gpu, op, shape, passes, msg, sizeof(msg));
+    int rc = gpu_stream_queue(gpu->gpu, 0, op, shape, passes, msg, sizeof(msg));
     if (!rc)
-        rc = gpu_stream_wait(gpu->gpu, seconds, msg, sizeof(msg));
+        rc = gpu_stream_wait(gpu->gpu, 0, seconds, msg, sizeof(msg));
     return gpu_error(rc, msg, err);
 }
 
@@ -184,7 +191,7 @@ static int open_gpu(struct stream *t, struct stream_gpu *gpu, const char *pci_bd
         .pci_bdf = pci_bdf, .bytes = t->bytes, .seed = ctx->seed};
     char msg[GPU_MSG] = "";
     double driver_gbps = 0;
-    gpu->gbps = calloc((size_t)TURNS * BATCHES_MAX, sizeof(*gpu->gbps));
+    gpu->gbps = calloc(BATCHES_MAX, sizeof(*gpu->gbps));
     if (!gpu->gbps)
         return err_set(ctx->err, -ENOMEM, "cannot allocate the batches of a GPU");
     int rc = gpu_error(gpu_stream_open(&config, &gpu->gpu, msg, sizeof(msg)), msg, ctx->err);
@@ -229,57 +236,82 @@ static void stream_teardown(struct bench_ctx *ctx)
     free(t);
 }
 
-/* One batch on each of the GPUs first..end-1, at once. */
-static int run_turn(struct stream *t, unsigned first, unsigned end, unsigned turn, struct err *err)
+static int batch_queue(void *arg, unsigned gpu, unsigned slot)
 {
+    const struct stream *t = arg;
+    const struct stream_gpu *g = &t->gpus[gpu];
     char msg[GPU_MSG] = "";
-    int rc = 0;
-    for (unsigned i = first; i < end && !rc; i++)
-        rc = gpu_stream_queue(t->gpus[i].gpu, op_of(turn), t->gpus[i].shape[turn],
-                              t->gpus[i].passes[turn], msg, sizeof(msg));
-    for (unsigned i = first; i < end && !rc; i++) {
-        struct stream_gpu *gpu = &t->gpus[i];
-        double seconds = 0;
-        rc = gpu_stream_wait(gpu->gpu, &seconds, msg, sizeof(msg));
-        if (!rc)
-            gpu->gbps[(size_t)turn * BATCHES_MAX + gpu->n] =
-                gbps_of(t, op_of(turn), gpu->passes[turn], seconds);
-    }
-    return gpu_error(rc, msg, err);
+    return gpu_error(gpu_stream_queue(g->gpu, slot, op_of(t->turn), g->shape[t->turn],
+                                      g->passes[t->turn], msg, sizeof(msg)),
+                     msg, t->err);
 }
 
-static int emit_group(struct bench_ctx *ctx, unsigned first, unsigned end, const char *with)
+static int batch_done(void *arg, unsigned gpu, unsigned slot, bool *done)
 {
-    struct stream *t = ctx->state;
-    int rc = 0;
-    for (unsigned i = first; i < end; i++)
-        for (unsigned turn = 0; turn < TURNS && !rc; turn++)
-            rc = bench_emit(
-                ctx, DEVICE_BANDWIDTH,
-                stats_sort_median(&t->gpus[i].gbps[(size_t)turn * BATCHES_MAX], t->gpus[i].n),
-                "op=%s;via=%s;with=%s;gpu=%u", gpu_stream_op_name(op_of(turn)),
-                turn == GPU_STREAM_OPS ? "driver" : "kernel", with, i);
+    const struct stream *t = arg;
+    char msg[GPU_MSG] = "";
+    return gpu_error(gpu_stream_done(t->gpus[gpu].gpu, slot, done, msg, sizeof(msg)), msg, t->err);
+}
+
+static int batch_take(void *arg, unsigned gpu, unsigned slot, bool counts)
+{
+    struct stream *t = arg;
+    struct stream_gpu *g = &t->gpus[gpu];
+    char msg[GPU_MSG] = "";
+    double seconds = 0;
+    int rc = gpu_error(gpu_stream_wait(g->gpu, slot, &seconds, msg, sizeof(msg)), msg, t->err);
+    if (!rc && counts && g->n < BATCHES_MAX)
+        g->gbps[g->n++] = gbps_of(t, op_of(t->turn), g->passes[t->turn], seconds);
     return rc;
 }
 
-/* Rounds of one batch of each operation, for about that long. */
-static int run_group(struct bench_ctx *ctx, unsigned first, unsigned end, const char *with,
-                     double budget_s)
+static void batch_idle(void *arg, bool counts)
+{
+    const struct timespec nap = {.tv_nsec = 500000};
+    (void)arg;
+    (void)counts;
+    (void)nanosleep(&nap, NULL);
+}
+
+static const struct gpu_overlap_ops batch_ops = {
+    .queue = batch_queue, .done = batch_done, .take = batch_take, .idle = batch_idle};
+
+/* Points: groups, and of each its turns. */
+static int measure_point(struct bench_ctx *ctx, size_t point)
 {
     struct stream *t = ctx->state;
-    uint64_t end_ns = clock_now_ns() + (uint64_t)(budget_s * 1e9);
-    size_t n = 0;
+    double slice_s = ctx->budget_s / (TURNS * gpu_groups(t->ngpus));
+    struct gpu_overlap overlap = {.settle_s = gpu_settle_s(slice_s),
+                                  .count_s = slice_s * 2 / 3,
+                                  .depth = GPU_STREAM_SLOTS,
+                                  .ops = &batch_ops,
+                                  .arg = t};
+    struct gpu_group group = gpu_group_at(t->ngpus, (unsigned)(point / TURNS));
+    t->turn = (unsigned)(point % TURNS);
+    t->err = ctx->err;
+    for (unsigned i = group.first; i < group.end; i++) {
+        t->gpus[i].n = 0;
+        overlap.gpu[overlap.ngpus++] = i;
+    }
+    int rc = gpu_overlap_run(&overlap);
+    for (unsigned i = group.first; i < group.end && !rc; i++)
+        t->gpus[i].median_gbps[t->turn][group.all] =
+            stats_sort_median(t->gpus[i].gbps, t->gpus[i].n);
+    return rc;
+}
+
+static int emit_point(struct bench_ctx *ctx, size_t point)
+{
+    const struct stream *t = ctx->state;
+    struct gpu_group group = gpu_group_at(t->ngpus, (unsigned)(point / TURNS));
+    unsigned turn = (unsigned)(point % TURNS);
     int rc = 0;
-    do {
-        for (unsigned i = first; i < end; i++)
-            t->gpus[i].n = n;
-        for (unsigned turn = 0; turn < TURNS && !rc; turn++)
-            rc = run_turn(t, first, end, turn, ctx->err);
-        n++;
-    } while (!rc && n < BATCHES_MAX && clock_now_ns() < end_ns);
-    for (unsigned i = first; i < end; i++)
-        t->gpus[i].n = n;
-    return rc ? rc : emit_group(ctx, first, end, with);
+    for (unsigned i = group.first; i < group.end && !rc; i++)
+        rc = bench_emit(ctx, DEVICE_BANDWIDTH, t->gpus[i].median_gbps[turn][group.all],
+                        "op=%s;via=%s;with=%s;gpu=%u", gpu_stream_op_name(op_of(turn)),
+                        turn == GPU_STREAM_OPS ? "driver" : "kernel", group.all ? "all" : "alone",
+                        i);
+    return rc;
 }
 
 static int emit_choices(struct bench_ctx *ctx)
@@ -299,13 +331,8 @@ static int emit_choices(struct bench_ctx *ctx)
 
 static int stream_scan(struct bench_ctx *ctx)
 {
-    struct stream *t = ctx->state;
-    double slice_s = ctx->budget_s / (t->ngpus > 1 ? t->ngpus + 1 : 1);
-    int rc = 0;
-    for (unsigned i = 0; i < t->ngpus && !rc; i++)
-        rc = run_group(ctx, i, i + 1, "alone", slice_s);
-    if (!rc && t->ngpus > 1)
-        rc = run_group(ctx, 0, t->ngpus, "all", slice_s);
+    const struct stream *t = ctx->state;
+    int rc = points_run(ctx, (size_t)TURNS * gpu_groups(t->ngpus), measure_point, emit_point);
     return rc ? rc : emit_choices(ctx);
 }
 

@@ -2,6 +2,7 @@
 #ifndef CONTEND_BASE_RANDOM_H
 #define CONTEND_BASE_RANDOM_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 /* One well-mixed word a call; any seed is a good one, also 0. */
@@ -12,5 +13,8 @@ static inline uint64_t random_next(uint64_t *state)
     z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
     return z ^ (z >> 31);
 }
+
+/* 0..n-1 in an order that the seed draws (Fisher-Yates). */
+void random_shuffle(uint64_t seed, size_t n, size_t *order);
 
 #endif

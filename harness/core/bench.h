@@ -120,6 +120,12 @@ struct bench_ctx {
     bool background;
     unsigned threads; /* size of the OpenMP team to use; libgomp's default is set to it too */
     uint64_t seed;    /* differs by worker; the same for every round and placement */
+    /*
+     * Differs by round; the same for every worker and placement in it. A scan shuffles by it the
+     * order in which it measures its points (random_shuffle), lest what the first or last one
+     * meets be taken for its own; it emits them in one order always.
+     */
+    uint64_t round_seed;
     enum device device;
     char pci_bdf[PCI_BDF_MAX]; /* of this worker's GPU, "0000:00:06.0"; "" without one */
     struct visit_log *visits;  /* call visit_mark(ctx->visits) in each thread of each region */

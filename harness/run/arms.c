@@ -124,15 +124,19 @@ void arms_free(struct result *result)
     result->narms = 0;
 }
 
+/* What the chance of a round comes from. */
+static uint64_t seed_of(uint64_t seed, unsigned round)
+{
+    return seed ^ ((uint64_t)round << 32);
+}
+
 void arms_shuffle(uint64_t seed, unsigned round, size_t n, size_t *order)
 {
-    uint64_t state = seed ^ ((uint64_t)round << 32);
-    for (size_t i = 0; i < n; i++)
-        order[i] = i;
-    for (size_t i = n; i > 1; i--) {
-        size_t j = (size_t)(random_next(&state) % i);
-        size_t swap = order[i - 1];
-        order[i - 1] = order[j];
-        order[j] = swap;
-    }
+    random_shuffle(seed_of(seed, round), n, order);
+}
+
+uint64_t arms_round_seed(uint64_t seed, unsigned round)
+{
+    uint64_t state = seed_of(seed, round);
+    return random_next(&state);
 }

@@ -44,7 +44,10 @@ bool arm_runs(const struct arm *arm);
 /* True when both plan all their workers alike: what differs between their times is chance. */
 bool arm_same_plan(const struct arm *a, const struct arm *b);
 
-/* Fisher-Yates over 0..n-1 from (seed, round): the order of one round. */
+/* 0..n-1 shuffled from (seed, round): the order of one round. */
 void arms_shuffle(uint64_t seed, unsigned round, size_t n, size_t *order);
+
+/* round_seed of struct bench_ctx: all arms and workers of a round have the same. */
+uint64_t arms_round_seed(uint64_t seed, unsigned round);
 
 #endif

@@ -342,8 +342,12 @@ int observe_arm(const struct observe_config *config, const struct arm *arm, bool
                 struct signals *signals, struct observation *out, struct err *err)
 {
     const struct crew *crew = config->crew;
-    struct observer o = {
-        .config = config, .arm = arm, .signals = signals, .err = err, .crew = crew};
+    struct observer o = {.config = config,
+                         .arm = arm,
+                         .signals = signals,
+                         .err = err,
+                         .round = out->round,
+                         .crew = crew};
     if (crew && crew->refuses(crew->arg, out))
         return 0;
     observe_find_ours(&o);

@@ -8,6 +8,8 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include "harness/run/arms.h"
+
 static void describe_gpus(const struct topo *topo, struct bench_machine *machine)
 {
     unsigned visible = topo_visible_gpus(topo);
@@ -60,6 +62,7 @@ void observe_write_orders(struct observer *o)
         worker->slots = behind ? worker->team : o->arm->slots;
         worker->device = bench_device(bench, config->run->device, config->run->transport);
         worker->seed = config->run->seed + slot;
+        worker->round_seed = arms_round_seed(config->run->seed, o->round);
         (void)snprintf(worker->bench, sizeof(worker->bench), "%s", bench->name);
         assert(bench->params_size <= sizeof(worker->params));
         if (params)

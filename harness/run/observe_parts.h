@@ -25,6 +25,7 @@ struct observer {
     struct err *err; /* of the observation */
     struct shared *shared;
     int shared_fd, event_fd;
+    unsigned round;
     unsigned nworkers, foreground;
     unsigned first, behind;  /* places of ours in the arm's plan, in front and behind */
     const struct crew *crew; /* NULL = all workers are ours */

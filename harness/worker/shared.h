@@ -52,7 +52,7 @@ struct shared_worker {
     unsigned slots;       /* that the machine was planned for */
     enum device device;
     char pci_bdf[PCI_BDF_MAX];
-    uint64_t seed;
+    uint64_t seed, round_seed;
     _Atomic uint32_t warm; /* futex: 1 = leave to warm up */
 
     /* Report. */

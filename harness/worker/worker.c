@@ -380,6 +380,7 @@ static void fill_context(struct worker *w)
         .background = slot->plan.background,
         .threads = slot->plan.threads,
         .seed = slot->seed,
+        .round_seed = slot->round_seed,
         .device = slot->device,
         .visits = &slot->visits,
         .err = &slot->err,

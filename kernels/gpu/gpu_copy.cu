@@ -23,7 +23,8 @@ struct device {
     int ordinal;
     unsigned blocks; /* of a grid that fills the GPU */
     cudaStream_t stream[GPU_COPY_STREAMS];
-    cudaEvent_t begin[GPU_COPY_STREAMS], end[GPU_COPY_STREAMS];
+    cudaEvent_t begin[GPU_COPY_STREAMS];
+    cudaEvent_t mark[GPU_COPY_STREAMS][GPU_COPY_MARKS]; /* between copies, and behind the last */
     char *buffer[BUFFERS];
     unsigned long long *wrong; /* on the device: index of the first wrong word */
 };
@@ -115,8 +116,8 @@ static cudaError_t open_queues(struct device *device)
         error = cudaStreamCreateWithFlags(&device->stream[i], cudaStreamNonBlocking);
         if (error == cudaSuccess)
             error = cudaEventCreate(&device->begin[i]);
-        if (error == cudaSuccess)
-            error = cudaEventCreate(&device->end[i]);
+        for (int k = 0; k < GPU_COPY_MARKS && error == cudaSuccess; k++)
+            error = cudaEventCreate(&device->mark[i][k]);
     }
     return error == cudaSuccess ? load_kernels() : error;
 }
@@ -391,36 +392,45 @@ static cudaError_t queue_begin(struct gpu_copy *copy, const struct gpu_copy_flow
     return error == cudaSuccess ? cudaEventRecord(device->begin[lane], stream) : error;
 }
 
+/* The copies, with progress->n marks among them. */
 static cudaError_t queue_flow(struct gpu_copy *copy, const struct gpu_copy_flow *flows, unsigned i,
-                              unsigned copies)
+                              unsigned copies, struct gpu_copy_progress *progress)
 {
     const struct device *device = &copy->device[flows[i].gpu];
-    unsigned lane = stream_of(flows, i);
+    unsigned lane = stream_of(flows, i), queued = 0;
     cudaError_t error = cudaSetDevice(device->ordinal);
-    for (unsigned k = 0; k < copies && error == cudaSuccess; k++)
-        error = queue_copy(device, device->stream[lane], &flows[i], flows[i].bytes);
-    return error == cudaSuccess ? cudaEventRecord(device->end[lane], device->stream[lane]) : error;
+    for (unsigned k = 0; k < progress->n && error == cudaSuccess; k++) {
+        progress->copies[k] = copies * (k + 1) / progress->n;
+        for (; queued < progress->copies[k] && error == cudaSuccess; queued++)
+            error = queue_copy(device, device->stream[lane], &flows[i], flows[i].bytes);
+        if (error == cudaSuccess)
+            error = cudaEventRecord(device->mark[lane][k], device->stream[lane]);
+    }
+    return error;
 }
 
 static cudaError_t wait_and_read(struct gpu_copy *copy, const struct gpu_copy_flow *flows,
-                                 unsigned i, double *seconds)
+                                 unsigned i, struct gpu_copy_progress *progress)
 {
     const struct device *device = &copy->device[flows[i].gpu];
     unsigned lane = stream_of(flows, i);
-    float took_ms = 0;
     cudaError_t error = cudaSetDevice(device->ordinal);
     if (error == cudaSuccess)
         error = cudaStreamSynchronize(device->stream[lane]);
-    if (error == cudaSuccess)
-        error = cudaEventElapsedTime(&took_ms, device->begin[lane], device->end[lane]);
-    *seconds = (double)took_ms * 1e-3;
+    for (unsigned k = 0; k < progress->n && error == cudaSuccess; k++) {
+        float took_ms = 0;
+        error = cudaEventElapsedTime(&took_ms, device->begin[lane], device->mark[lane][k]);
+        progress->seconds[k] = (double)took_ms * 1e-3;
+    }
     return error;
 }
 
 int gpu_copy_time(struct gpu_copy *copy, const struct gpu_copy_flow *flows, unsigned nflows,
-                  unsigned copies, double *seconds, char *msg, size_t size)
+                  unsigned copies, struct gpu_copy_progress *progress, char *msg, size_t size)
 {
     volatile int *latch = copy->latch;
+    /* Each mark costs its stream a moment, which one flow alone need not pay. */
+    unsigned marks = nflows == 1 ? 1 : copies < GPU_COPY_MARKS ? copies : GPU_COPY_MARKS;
     cudaError_t error = cudaSuccess;
     for (unsigned i = 0; i < nflows; i++)
         if (stream_of(flows, i) >= GPU_COPY_STREAMS) {
@@ -431,12 +441,14 @@ int gpu_copy_time(struct gpu_copy *copy, const struct gpu_copy_flow *flows, unsi
     *latch = 0;
     for (unsigned i = 0; i < nflows && error == cudaSuccess; i++)
         error = queue_begin(copy, flows, i);
-    for (unsigned i = 0; i < nflows && error == cudaSuccess; i++)
-        error = queue_flow(copy, flows, i, copies);
+    for (unsigned i = 0; i < nflows && error == cudaSuccess; i++) {
+        progress[i].n = marks;
+        error = queue_flow(copy, flows, i, copies, &progress[i]);
+    }
     /* Also after an error, or what was queued would hold its GPUs up. */
     *latch = 1;
     for (unsigned i = 0; i < nflows && error == cudaSuccess; i++)
-        error = wait_and_read(copy, flows, i, &seconds[i]);
+        error = wait_and_read(copy, flows, i, &progress[i]);
     return gpu_checked(error, "timing of copies", msg, size);
 }
 
@@ -476,8 +488,9 @@ static void close_device(struct device *device)
         if (device->buffer[i])
             (void)cudaFree(device->buffer[i]);
     for (int i = GPU_COPY_STREAMS; i-- > 0;) {
-        if (device->end[i])
-            (void)cudaEventDestroy(device->end[i]);
+        for (int k = GPU_COPY_MARKS; k-- > 0;)
+            if (device->mark[i][k])
+                (void)cudaEventDestroy(device->mark[i][k]);
         if (device->begin[i])
             (void)cudaEventDestroy(device->begin[i]);
         if (device->stream[i])

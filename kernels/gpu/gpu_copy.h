@@ -9,7 +9,7 @@
  *                                .gpu = 0};
  *   gpu_copy_fill(copy, 0, host, bytes, salt, ...);
  *   gpu_copy_poison(copy, &flow, ...);
- *   gpu_copy_time(copy, &flow, 1, 16, &seconds, ...);       16 copies, one after the other
+ *   gpu_copy_time(copy, &flow, 1, 16, &progress, ...);      16 copies, one after the other
  *   gpu_copy_check(copy, &flow, salt, ...);
  *   gpu_copy_close(copy);
  *
@@ -82,11 +82,21 @@ int gpu_copy_check(struct gpu_copy *copy, const struct gpu_copy_flow *flow, uint
                    char *msg, size_t size);
 
 /*
- * All flows at once, each `copies` times back to back, started together: seconds[i] is flow i's
- * time from its first copy's begin to its last one's end. At most STREAMS flows a GPU.
+ * How far a flow was when: after seconds[i] from its first copy's begin, copies[i] were done. The
+ * last of n says when all were; those before it are there where flows are several.
+ */
+enum { GPU_COPY_MARKS = 16 };
+struct gpu_copy_progress {
+    unsigned n, copies[GPU_COPY_MARKS];
+    double seconds[GPU_COPY_MARKS];
+};
+
+/*
+ * All flows at once, each `copies` times back to back, started together; progress[i] is flow i's.
+ * At most STREAMS flows a GPU.
  */
 int gpu_copy_time(struct gpu_copy *copy, const struct gpu_copy_flow *flows, unsigned nflows,
-                  unsigned copies, double *seconds, char *msg, size_t size);
+                  unsigned copies, struct gpu_copy_progress *progress, char *msg, size_t size);
 
 /*
  * Host time of one copy and the wait for it, `samples` times: ns[i]. The thread spins while it

@@ -18,7 +18,7 @@ struct gpu_stream {
     double2 *x, *y, *z;
     unsigned long long *wrong; /* on the device */
     cudaStream_t stream;
-    cudaEvent_t begin, end;
+    cudaEvent_t begin[GPU_STREAM_SLOTS], end[GPU_STREAM_SLOTS];
 };
 
 static const struct {
@@ -178,12 +178,13 @@ static int open_all(struct gpu_stream *gpu, const struct gpu_stream_config *conf
     if (!rc)
         rc = gpu_checked(cudaStreamCreateWithFlags(&gpu->stream, cudaStreamNonBlocking), "stream",
                          msg, size);
-    if (!rc)
-        rc = gpu_checked(cudaEventCreateWithFlags(&gpu->begin, cudaEventBlockingSync), "event", msg,
-                         size);
-    if (!rc)
-        rc = gpu_checked(cudaEventCreateWithFlags(&gpu->end, cudaEventBlockingSync), "event", msg,
-                         size);
+    for (int slot = 0; slot < GPU_STREAM_SLOTS && !rc; slot++) {
+        rc = gpu_checked(cudaEventCreateWithFlags(&gpu->begin[slot], cudaEventBlockingSync),
+                         "event", msg, size);
+        if (!rc)
+            rc = gpu_checked(cudaEventCreateWithFlags(&gpu->end[slot], cudaEventBlockingSync),
+                             "event", msg, size);
+    }
     return rc ? rc : open_arrays(gpu, config->bytes, msg, size);
 }
 
@@ -255,8 +256,8 @@ static cudaError_t queue_passes(struct gpu_stream *gpu, enum gpu_stream_op op,
     return error;
 }
 
-int gpu_stream_queue(struct gpu_stream *gpu, enum gpu_stream_op op, unsigned shape, unsigned count,
-                     char *msg, size_t size)
+int gpu_stream_queue(struct gpu_stream *gpu, unsigned slot, enum gpu_stream_op op, unsigned shape,
+                     unsigned count, char *msg, size_t size)
 {
     if (shape == GPU_STREAM_DRIVER && op != GPU_STREAM_COPY) {
         (void)snprintf(msg, size, "the driver can copy, but not %s", ops[op].name);
@@ -265,24 +266,34 @@ int gpu_stream_queue(struct gpu_stream *gpu, enum gpu_stream_op op, unsigned sha
     int rc = select_device(gpu, msg, size);
     if (rc)
         return rc;
-    cudaError_t error = cudaEventRecord(gpu->begin, gpu->stream);
+    cudaError_t error = cudaEventRecord(gpu->begin[slot], gpu->stream);
     if (error == cudaSuccess)
         error = shape == GPU_STREAM_DRIVER ? queue_driver(gpu, count)
                                            : queue_passes(gpu, op, &shapes[shape], count);
     if (error == cudaSuccess)
-        error = cudaEventRecord(gpu->end, gpu->stream);
+        error = cudaEventRecord(gpu->end[slot], gpu->stream);
     return gpu_checked(error, "pass over the GPU's memory", msg, size);
 }
 
-int gpu_stream_wait(struct gpu_stream *gpu, double *seconds, char *msg, size_t size)
+int gpu_stream_done(struct gpu_stream *gpu, unsigned slot, bool *done, char *msg, size_t size)
+{
+    cudaError_t error = cudaEventQuery(gpu->end[slot]);
+    *done = error == cudaSuccess;
+    if (error != cudaErrorNotReady)
+        return gpu_checked(error, "pass over the GPU's memory", msg, size);
+    (void)cudaGetLastError(); /* or the next launch would seem to have failed */
+    return 0;
+}
+
+int gpu_stream_wait(struct gpu_stream *gpu, unsigned slot, double *seconds, char *msg, size_t size)
 {
     float took_ms = 0;
     int rc = select_device(gpu, msg, size);
     if (!rc)
-        rc = gpu_checked(cudaEventSynchronize(gpu->end), "wait for the GPU", msg, size);
+        rc = gpu_checked(cudaEventSynchronize(gpu->end[slot]), "wait for the GPU", msg, size);
     if (!rc)
-        rc = gpu_checked(cudaEventElapsedTime(&took_ms, gpu->begin, gpu->end), "GPU time", msg,
-                         size);
+        rc = gpu_checked(cudaEventElapsedTime(&took_ms, gpu->begin[slot], gpu->end[slot]),
+                         "GPU time", msg, size);
     *seconds = (double)took_ms * 1e-3;
     return rc;
 }
@@ -338,10 +349,12 @@ void gpu_stream_close(struct gpu_stream *gpu)
     (void)cudaFree(gpu->y);
     (void)cudaFree(gpu->z);
     (void)cudaFree(gpu->wrong);
-    if (gpu->begin)
-        (void)cudaEventDestroy(gpu->begin);
-    if (gpu->end)
-        (void)cudaEventDestroy(gpu->end);
+    for (int slot = 0; slot < GPU_STREAM_SLOTS; slot++) {
+        if (gpu->begin[slot])
+            (void)cudaEventDestroy(gpu->begin[slot]);
+        if (gpu->end[slot])
+            (void)cudaEventDestroy(gpu->end[slot]);
+    }
     if (gpu->stream)
         (void)cudaStreamDestroy(gpu->stream);
     free(gpu);

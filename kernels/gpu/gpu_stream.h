@@ -15,13 +15,14 @@
  * hints.
  *
  *   gpu_stream_open(&config, &gpu, msg, sizeof(msg));
- *   gpu_stream_queue(gpu, GPU_STREAM_TRIAD, shape, 10, msg, sizeof(msg));
- *   gpu_stream_wait(gpu, &seconds, msg, sizeof(msg));
+ *   gpu_stream_queue(gpu, 0, GPU_STREAM_TRIAD, shape, 10, msg, sizeof(msg));
+ *   gpu_stream_wait(gpu, 0, &seconds, msg, sizeof(msg));
  *   gpu_stream_close(gpu);
  */
 #ifndef CONTEND_KERNELS_GPU_GPU_STREAM_H
 #define CONTEND_KERNELS_GPU_GPU_STREAM_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -40,6 +41,7 @@ enum gpu_stream_op {
 };
 
 enum {
+    GPU_STREAM_SLOTS = 2, /* what can be queued at once, so that a GPU never waits for us */
     GPU_STREAM_SHAPES = 12,
     GPU_STREAM_DRIVER = GPU_STREAM_SHAPES, /* cudaMemcpyAsync: copy only */
     GPU_STREAM_GRAIN = 1 << 20             /* arrays are multiples of it, in bytes */
@@ -66,14 +68,17 @@ const char *gpu_stream_shape_name(unsigned shape);
 const char *gpu_stream_op_name(enum gpu_stream_op op);
 unsigned gpu_stream_op_bytes(enum gpu_stream_op op);
 
-/* Queues `count` passes between two events; wait before the next call. */
-int gpu_stream_queue(struct gpu_stream *gpu, enum gpu_stream_op op, unsigned shape, unsigned count,
-                     char *msg, size_t size);
+/* Queues `count` passes between the two events of an idle slot. */
+int gpu_stream_queue(struct gpu_stream *gpu, unsigned slot, enum gpu_stream_op op, unsigned shape,
+                     unsigned count, char *msg, size_t size);
 
-/* Sleeps until they are done; *seconds is the time between the events. */
-int gpu_stream_wait(struct gpu_stream *gpu, double *seconds, char *msg, size_t size);
+/* Whether the slot's passes are done; does not wait. */
+int gpu_stream_done(struct gpu_stream *gpu, unsigned slot, bool *done, char *msg, size_t size);
 
-/* Overwrites z with NaN. */
+/* Sleeps until they are; *seconds is the time between the events. */
+int gpu_stream_wait(struct gpu_stream *gpu, unsigned slot, double *seconds, char *msg, size_t size);
+
+/* Overwrites z with NaN; every slot idle. */
 int gpu_stream_poison(struct gpu_stream *gpu, char *msg, size_t size);
 
 /* *wrong = elements of z that are not what `op` makes of the pattern, counted on the GPU. */

@@ -202,7 +202,7 @@ static void test_copy_shape_without_binding_names_no_node(void **state)
 
 static void assert_split(double share_s, double once_s, unsigned copies, unsigned batches)
 {
-    struct copy_split split = copy_split(share_s, once_s);
+    struct copy_split split = copy_split(share_s, once_s, 1);
     assert_int_equal(split.copies, copies);
     assert_int_equal(split.batches, batches);
 }
@@ -226,11 +226,72 @@ static void test_copy_split_fits_its_share(void **state)
         for (int k = 0; k < 11; k++) {
             double once_s = 1e-7 * pow(3, i), share_s = 1e-4 * pow(3, k);
             double least_s = 100e-6 + once_s;
-            struct copy_split split = copy_split(share_s, once_s);
+            struct copy_split split = copy_split(share_s, once_s, 1);
             assert_in_range(split.copies, 1, 512);
             assert_true(split.copies * split.batches * once_s <=
                         3 * (share_s > least_s ? share_s : least_s));
         }
+}
+
+/* Else the time in which all are under way could be that of one copy. */
+static void test_copy_split_of_several_flows_has_four_copies(void **state)
+{
+    (void)state;
+    assert_int_equal(copy_split(-1, 0.01, 2).copies, 4);
+    assert_int_equal(copy_split(0.025, 0.01, 8).copies, 4);
+    assert_int_equal(copy_split(100, 0.01, 8).copies, 16);
+}
+
+static void test_copy_rate_counts_while_all_are_under_way(void **state)
+{
+    (void)state;
+    /* The first ends after 4 s. The second does 2 copies by then and is faster from then on. */
+    const struct gpu_copy_progress flows[] = {
+        {.n = 4, .copies = {2, 4, 6, 8}, .seconds = {1, 2, 3, 4}},
+        {.n = 4, .copies = {2, 4, 6, 8}, .seconds = {4, 5, 6, 7}},
+        {.n = 4, .copies = {2, 4, 6, 8}, .seconds = {1.5, 3.5, 5.5, 7}},
+        {.n = 4, .copies = {2, 4, 6, 8}, .seconds = {20, 21, 22, 23}}};
+    assert_true(copy_rate(flows, 4, 0) == 2);
+    assert_true(copy_rate(flows, 4, 1) == 0.5);
+    assert_true(copy_rate(flows, 4, 2) == 4 / 3.5);
+    assert_true(copy_rate(flows, 4, 3) == 0.1);
+    /* Alone: all of it. */
+    assert_true(copy_rate(&flows[1], 1, 0) == 8.0 / 7);
+    const struct gpu_copy_progress nothing = {.n = 1, .copies = {1}, .seconds = {0}};
+    assert_true(copy_rate(&nothing, 1, 0) == 0);
+}
+
+static void test_copy_settle_comes_before_what_counts(void **state)
+{
+    (void)state;
+    /* A third of the time, of which 10 ms are the least. */
+    assert_int_equal(copy_settle(0.6, 0.01, false), 20);
+    assert_int_equal(copy_settle(0.02, 0.002, false), 5);
+    /* Copies that are longer than that: one, and where a CPU stages them two. */
+    assert_int_equal(copy_settle(0.02, 0.05, false), 1);
+    assert_int_equal(copy_settle(-1, 0.05, false), 1);
+    assert_int_equal(copy_settle(0.02, 0.05, true), 2);
+    assert_int_equal(copy_settle(-1, 0.05, true), 2);
+    assert_int_equal(copy_settle(0.6, 0.01, true), 20);
+    /* What a queue takes, for copies of which nothing is known too. */
+    assert_int_equal(copy_settle(100, 1e-5, true), 512);
+    assert_int_equal(copy_settle(1, 0, false), 512);
+}
+
+/* Each GPU, one way in and one out. */
+static void test_copy_has_latency_once_a_gpu_and_way(void **state)
+{
+    (void)state;
+    struct copy_shape shape = shape_of(4, 2);
+    size_t n = plan(&shape, &everything);
+    unsigned times[2][4] = {{0}};
+    for (size_t i = 0; i < n; i++)
+        if (copy_has_latency(&shape, &points[i])) {
+            assert_true(points[i].dir <= COPY_D2H);
+            times[points[i].dir][points[i].gpu]++;
+        }
+    for (unsigned gpu = 0; gpu < 4; gpu++)
+        assert_true(times[COPY_H2D][gpu] == 1 && times[COPY_D2H][gpu] == 1);
 }
 
 static void assert_invalid(const char *const *pairs)
@@ -283,6 +344,10 @@ int main(void)
         cmocka_unit_test(test_copy_shape_homes),
         cmocka_unit_test(test_copy_shape_without_binding_names_no_node),
         cmocka_unit_test(test_copy_split_fits_its_share),
+        cmocka_unit_test(test_copy_split_of_several_flows_has_four_copies),
+        cmocka_unit_test(test_copy_rate_counts_while_all_are_under_way),
+        cmocka_unit_test(test_copy_settle_comes_before_what_counts),
+        cmocka_unit_test(test_copy_has_latency_once_a_gpu_and_way),
         cmocka_unit_test(test_gpu_copy_refuses_what_cannot_be),
         cmocka_unit_test(test_gpu_copy_without_gpus_is_unsupported),
     };

@@ -99,12 +99,18 @@ static void poison(struct rig *rig, const struct gpu_copy_flow *flow)
 static double run_flows(struct rig *rig, const struct gpu_copy_flow *flows, unsigned n,
                         unsigned copies)
 {
-    double seconds[GPU_COPY_GPUS * GPU_COPY_STREAMS], longest = 0;
+    struct gpu_copy_progress progress[GPU_COPY_GPUS * GPU_COPY_STREAMS];
+    double longest = 0;
     assert_good(rig,
-                gpu_copy_time(rig->copy, flows, n, copies, seconds, rig->msg, sizeof(rig->msg)));
+                gpu_copy_time(rig->copy, flows, n, copies, progress, rig->msg, sizeof(rig->msg)));
     for (unsigned i = 0; i < n; i++) {
-        assert_true(isfinite(seconds[i]) && seconds[i] > 0);
-        longest = fmax(longest, seconds[i]);
+        unsigned last = progress[i].n - 1;
+        assert_int_equal(progress[i].copies[last], copies);
+        assert_true(isfinite(progress[i].seconds[last]) && progress[i].seconds[0] > 0);
+        for (unsigned k = 0; k < last; k++)
+            assert_true(progress[i].copies[k] < progress[i].copies[k + 1] &&
+                        progress[i].seconds[k] <= progress[i].seconds[k + 1]);
+        longest = fmax(longest, progress[i].seconds[last]);
     }
     return longest;
 }
@@ -189,7 +195,7 @@ static void test_gpu_copy_flows_at_once_arrive(void **state)
     (void)state;
     struct rig rig;
     struct gpu_copy_flow flow[GPU_COPY_GPUS + 1];
-    double seconds[3];
+    struct gpu_copy_progress progress[3];
     rig_open(&rig);
     flow[0] = out_of(&rig, 0, false);
     for (unsigned gpu = 0; gpu < machine.ngpus; gpu++)
@@ -200,7 +206,7 @@ static void test_gpu_copy_flows_at_once_arrive(void **state)
     for (unsigned i = 0; i <= machine.ngpus; i++)
         assert_good(&rig, check(&rig, &flow[i], i ? HOST_SALT : gpu_copy_salt(0)));
     flow[1] = flow[2] = flow[0];
-    assert_int_equal(gpu_copy_time(rig.copy, flow, 3, 1, seconds, rig.msg, sizeof(rig.msg)),
+    assert_int_equal(gpu_copy_time(rig.copy, flow, 3, 1, progress, rig.msg, sizeof(rig.msg)),
                      -EINVAL);
     rig_close(&rig);
 }

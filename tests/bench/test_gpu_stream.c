@@ -48,8 +48,8 @@ static uint64_t wrong(struct gpu_stream *gpu, enum gpu_stream_op op)
 static double run(struct gpu_stream *gpu, enum gpu_stream_op op, unsigned shape, unsigned passes)
 {
     double seconds;
-    assert_good(gpu_stream_queue(gpu, op, shape, passes, msg, sizeof(msg)));
-    assert_good(gpu_stream_wait(gpu, &seconds, msg, sizeof(msg)));
+    assert_good(gpu_stream_queue(gpu, 1, op, shape, passes, msg, sizeof(msg)));
+    assert_good(gpu_stream_wait(gpu, 1, &seconds, msg, sizeof(msg)));
     assert_true(seconds > 0);
     return seconds;
 }
@@ -95,6 +95,19 @@ static void test_gpu_stream_time_grows_with_passes(void **state)
     (void)run(gpu, GPU_STREAM_COPY, 4, 20);
     double ten_s = run(gpu, GPU_STREAM_COPY, 4, 10), hundred_s = run(gpu, GPU_STREAM_COPY, 4, 100);
     assert_true(hundred_s > 8 * ten_s && hundred_s < 12 * ten_s);
+    /* Behind each other, each with a time of its own. */
+    bool done = false;
+    double seconds;
+    assert_good(gpu_stream_queue(gpu, 0, GPU_STREAM_COPY, 4, 100, msg, sizeof(msg)));
+    assert_good(gpu_stream_queue(gpu, 1, GPU_STREAM_COPY, 4, 10, msg, sizeof(msg)));
+    assert_good(gpu_stream_done(gpu, 1, &done, msg, sizeof(msg)));
+    assert_false(done);
+    ten_s = 0;
+    assert_good(gpu_stream_wait(gpu, 1, &ten_s, msg, sizeof(msg)));
+    assert_good(gpu_stream_done(gpu, 0, &done, msg, sizeof(msg)));
+    assert_true(done);
+    assert_good(gpu_stream_wait(gpu, 0, &seconds, msg, sizeof(msg)));
+    assert_true(seconds > 8 * ten_s && seconds < 12 * ten_s);
     gpu_stream_close(gpu);
 }
 
@@ -109,8 +122,8 @@ static void test_gpu_stream_refuses_what_it_cannot_do(void **state)
     assert_int_equal(gpu_stream_open(&config, &gpu, msg, sizeof(msg)), -ENOMEM);
     assert_null(gpu);
     gpu = open_gpu(0, BYTES);
-    assert_int_equal(gpu_stream_queue(gpu, GPU_STREAM_ADD, GPU_STREAM_DRIVER, 1, msg, sizeof(msg)),
-                     -EINVAL);
+    assert_int_equal(
+        gpu_stream_queue(gpu, 0, GPU_STREAM_ADD, GPU_STREAM_DRIVER, 1, msg, sizeof(msg)), -EINVAL);
     (void)run(gpu, GPU_STREAM_ADD, 0, 1);
     assert_int_equal(wrong(gpu, GPU_STREAM_ADD), 0);
     gpu_stream_close(gpu);

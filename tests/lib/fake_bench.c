@@ -185,6 +185,25 @@ static const struct bench fake_mute = {
     .scan = fake_mute_run,
 };
 
+/* Emits what it is to draw its order from, as much of it as a double holds. */
+static int fake_order_run(struct bench_ctx *ctx)
+{
+    return bench_emit(ctx, 0, (double)(ctx->round_seed >> 32), "%s", "");
+}
+
+static const struct bench_metric fake_order_metrics[] = {
+    {"drawn", "count", "none"},
+    {.name = NULL},
+};
+
+static const struct bench fake_order = {
+    .name = "fakeorder",
+    .summary = "emits the seed of its round",
+    .metrics = fake_order_metrics,
+    .setup = fake_setup_nothing,
+    .scan = fake_order_run,
+};
+
 /* Ranks that meet a hundred times; a bad one dies on the way, and the others wait for it. */
 static int fake_team_run(struct bench_ctx *ctx)
 {
@@ -293,8 +312,8 @@ static const struct bench fake_march = {
     .check = fake_march_check,
 };
 
-const struct bench *const fake_registry[] = {&fake,       &fake_scan,   &fake_mute, &fake_team,
-                                             &fake_march, &fake_copies, NULL};
+const struct bench *const fake_registry[] = {&fake,      &fake_scan,  &fake_mute,   &fake_order,
+                                             &fake_team, &fake_march, &fake_copies, NULL};
 
 static const struct scenario_part fake_parts[] = {
     {.foreground = "fake", .placements = "none,sized"},

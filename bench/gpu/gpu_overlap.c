@@ -1,0 +1,117 @@
+#include "bench/gpu/gpu_overlap.h"
+
+#include <math.h>
+
+#include "harness/sys/clock.h"
+
+struct lane {
+    unsigned oldest, queued; /* slot that is done next, and how many are */
+    uint64_t began_ns;       /* when the oldest did: what was before it was done */
+    bool counted;
+};
+
+struct window {
+    uint64_t begin_ns, end_ns;
+};
+
+unsigned gpu_groups(unsigned ngpus)
+{
+    return ngpus > 1 ? ngpus + 1 : ngpus;
+}
+
+struct gpu_group gpu_group_at(unsigned ngpus, unsigned group)
+{
+    if (group == ngpus)
+        return (struct gpu_group){.first = 0, .end = ngpus, .all = true};
+    return (struct gpu_group){.first = group, .end = group + 1};
+}
+
+double gpu_settle_s(double slice_s)
+{
+    const double least_s = 0.1;
+    return fmax(slice_s / 3, least_s);
+}
+
+static uint64_t now(const struct gpu_overlap *o)
+{
+    return o->ops->now_ns ? o->ops->now_ns(o->arg) : clock_now_ns();
+}
+
+static int queue_next(const struct gpu_overlap *o, struct lane *lane, unsigned gpu)
+{
+    unsigned slot = (lane->oldest + lane->queued++) % o->depth;
+    return o->ops->queue(o->arg, gpu, slot);
+}
+
+/* First one batch on each GPU, that none starts late. */
+static int fill_queues(const struct gpu_overlap *o, struct lane *lanes)
+{
+    int rc = 0;
+    for (unsigned n = 0; n < o->depth; n++)
+        for (unsigned i = 0; i < o->ngpus && !rc; i++)
+            rc = queue_next(o, &lanes[i], o->gpu[i]);
+    return rc;
+}
+
+/* The oldest batch of a lane is done. */
+static int turn_over(const struct gpu_overlap *o, struct lane *lane, unsigned gpu,
+                     const struct window *window)
+{
+    uint64_t now_ns = now(o);
+    bool last = now_ns >= window->end_ns && lane->queued == 1;
+    bool counts = (lane->began_ns >= window->begin_ns && now_ns <= window->end_ns) ||
+                  (last && !lane->counted);
+    unsigned slot = lane->oldest;
+    lane->oldest = (slot + 1) % o->depth;
+    lane->queued--;
+    lane->began_ns = now_ns;
+    lane->counted = lane->counted || counts;
+    int rc = o->ops->take(o->arg, gpu, slot, counts);
+    return rc || now_ns >= window->end_ns ? rc : queue_next(o, lane, gpu);
+}
+
+/* One look at each GPU; *busy: some have work, *turned: one or more had a batch done. */
+static int look(const struct gpu_overlap *o, struct lane *lanes, const struct window *window,
+                bool *busy, bool *turned)
+{
+    int rc = 0;
+    *busy = *turned = false;
+    for (unsigned i = 0; i < o->ngpus && !rc; i++) {
+        bool done = false;
+        if (lanes[i].queued == 0)
+            continue;
+        *busy = true;
+        rc = o->ops->done(o->arg, o->gpu[i], lanes[i].oldest, &done);
+        if (rc || !done)
+            continue;
+        *turned = true;
+        rc = turn_over(o, &lanes[i], o->gpu[i], window);
+    }
+    return rc;
+}
+
+/* Also while the last batch of a GPU that has none counted is under way. */
+static bool counts_now(const struct gpu_overlap *o, const struct lane *lanes,
+                       const struct window *window, uint64_t now_ns)
+{
+    bool counts = now_ns < window->end_ns;
+    for (unsigned i = 0; i < o->ngpus; i++)
+        counts = counts || (lanes[i].queued > 0 && !lanes[i].counted);
+    return counts && now_ns >= window->begin_ns;
+}
+
+int gpu_overlap_run(const struct gpu_overlap *o)
+{
+    struct lane lanes[GPU_OVERLAP_GPUS] = {0};
+    bool busy = true, turned;
+    int rc = fill_queues(o, lanes);
+    uint64_t now_ns = now(o);
+    struct window window = {.begin_ns = now_ns + (uint64_t)(o->settle_s * 1e9)};
+    window.end_ns = window.begin_ns + (uint64_t)(fmax(o->count_s, 0) * 1e9);
+    while (!rc && busy) {
+        rc = look(o, lanes, &window, &busy, &turned);
+        if (!rc && busy && !turned)
+            o->ops->idle(o->arg, counts_now(o, lanes, &window, now(o)));
+    }
+    return rc;
+}
