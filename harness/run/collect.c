@@ -176,3 +176,21 @@ void collect_verdict(struct observation *out)
                        (unsigned long long)out->gpu_throttle_reasons);
     }
 }
+
+void collect_waits(const struct arm *arm, struct observation *out)
+{
+    const struct placement_info *info = &placement_infos[arm->placement];
+    for (unsigned i = 0; i < out->nworkers && i < arm->plan.nworkers; i++) {
+        const struct plan_worker *planned = &arm->plan.workers[i];
+        const struct usage *usage = &out->workers[i].usage;
+        bool owns = info->disjoint && info->pinned && !out->workers[i].background &&
+                    planned->threads <= bitset_count(&planned->cpus);
+        double share = usage->wall_s > 0 ? usage->runqueue_s / usage->wall_s : (double)NAN;
+        if (out->status != STATUS_OK || !owns || !(share > COLLECT_NOISY_WAIT))
+            continue;
+        out->status = STATUS_NOISY;
+        (void)snprintf(out->reason, sizeof(out->reason),
+                       "worker %u waited %.0f%% of its time for CPUs that are its own", i,
+                       share * 100);
+    }
+}

@@ -6,7 +6,7 @@
 #include "harness/worker/shared.h"
 #include "harness/worker/usage.h"
 
-/* An arm with a larger share of its CPU time stolen by the hypervisor is flagged noisy. */
+/* An arm with a larger share of the time of its CPUs stolen by the hypervisor is flagged noisy. */
 #define COLLECT_NOISY_STEAL 0.05
 
 /* Also one in which other processes than the workers used a larger share. */
@@ -23,6 +23,13 @@ int collect_worker(const struct shared_worker *worker, uint64_t go_ns, uint64_t 
 /* Steal, CPU pressure and foreign load between two readings; the workers used ours_s meanwhile. */
 void collect_machine(const struct usage_machine *go, const struct usage_machine *end, double ours_s,
                      struct observation *out);
+
+/*
+ * Disjoint pinned workers with no more threads than CPUs have nobody to wait for: where one waited
+ * a larger share of its time for a CPU, somebody else was there, and the observation is noisy.
+ */
+#define COLLECT_NOISY_WAIT 0.02
+void collect_waits(const struct arm *arm, struct observation *out);
 
 /* status and reason of the whole observation, from its workers and the machine. */
 void collect_verdict(struct observation *out);

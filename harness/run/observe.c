@@ -168,9 +168,13 @@ static void censor_running(struct observer *o)
             observe_end(o, i);
 }
 
+/* Of the CPUs in use: what happens on others hurts nobody, and would hide what happens on these. */
 static void read_machine(const struct observer *o, struct usage_machine *machine, double *ours_s)
 {
-    usage_machine_read(machine);
+    struct bitset cpus = {0};
+    for (unsigned i = 0; i < o->nworkers; i++)
+        bitset_or(&cpus, &o->arm->plan.workers[i].cpus);
+    usage_machine_read(o->config->crew ? NULL : &cpus, machine); /* other ranks use others */
     bool in_mpi = false;
     *ours_s = usage_process_cpu_s(getpid());
     for (unsigned i = 0; i < o->nworkers; i++)
@@ -309,6 +313,7 @@ static int collect_all(const struct observer *o, struct observation *out, struct
     }
     collect_machine(&o->machine_go, &o->machine_end, o->ours_end_s - o->ours_go_s, out);
     collect_verdict(out);
+    collect_waits(o->arm, out);
     return 0;
 }
 

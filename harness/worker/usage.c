@@ -186,27 +186,42 @@ void usage_diff(const struct usage_snapshot *go, const struct usage_snapshot *en
     out->cpus_visited = count_cpus(visits);
 }
 
-void usage_machine_read(struct usage_machine *out)
+/* "cpu  1 2 ..." is of all CPUs, "cpu3 1 2 ..." of one; adds what is asked for. */
+static void add_cpu_line(const char *line, const struct bitset *cpus, struct usage_machine *out)
+{
+    uint64_t t[8];
+    char *numbers = NULL;
+    bool of_all = line[3] == ' ';
+    unsigned long cpu = strtoul(line + 3, &numbers, 10);
+    if (cpus ? of_all || cpu >= BITSET_BITS || !bitset_test(cpus, (unsigned)cpu) : !of_all)
+        return;
+    if (sscanf(of_all ? line + 3 : numbers,
+               "%" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64
+               " %" SCNu64,
+               &t[0], &t[1], &t[2], &t[3], &t[4], &t[5], &t[6], &t[7]) != 8)
+        return;
+    double tick_s = 1.0 / (double)sysconf(_SC_CLK_TCK), all = 0;
+    for (int i = 0; i < 8; i++)
+        all += (double)t[i];
+    double idle = (double)(t[3] + t[4]); /* idle and iowait */
+    bool first = isnan(out->cpu_s);
+    out->cpu_s = (first ? 0 : out->cpu_s) + all * tick_s;
+    out->steal_s = (first ? 0 : out->steal_s) + (double)t[7] * tick_s;
+    out->busy_s = (first ? 0 : out->busy_s) + (all - idle - (double)t[7]) * tick_s;
+}
+
+void usage_machine_read(const struct bitset *cpus, struct usage_machine *out)
 {
     char buf[4096];
+    uint64_t total_us;
     *out =
         (struct usage_machine){.cpu_s = NAN, .busy_s = NAN, .steal_s = NAN, .psi_cpu_some_s = NAN};
     out->at_ns = clock_now_ns();
-    uint64_t t[8];
-    if (read_file("/proc/stat", buf, sizeof(buf)) &&
-        sscanf(buf,
-               "cpu %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64
-               " %" SCNu64 " %" SCNu64,
-               &t[0], &t[1], &t[2], &t[3], &t[4], &t[5], &t[6], &t[7]) == 8) {
-        double tick_s = 1.0 / (double)sysconf(_SC_CLK_TCK);
-        out->cpu_s = 0;
-        for (int i = 0; i < 8; i++)
-            out->cpu_s += (double)t[i] * tick_s;
-        out->steal_s = (double)t[7] * tick_s;
-        double idle_s = (double)(t[3] + t[4]) * tick_s; /* idle and iowait */
-        out->busy_s = out->cpu_s - idle_s - out->steal_s;
-    }
-    uint64_t total_us;
+    FILE *stat = fopen("/proc/stat", "re");
+    while (stat && fgets(buf, sizeof(buf), stat) && strncmp(buf, "cpu", 3) == 0)
+        add_cpu_line(buf, cpus, out);
+    if (stat)
+        (void)fclose(stat);
     if (read_file("/proc/pressure/cpu", buf, sizeof(buf)) &&
         sscanf(buf, "some avg10=%*f avg60=%*f avg300=%*f total=%" SCNu64, &total_us) == 1)
         out->psi_cpu_some_s = (double)total_us * 1e-6;

@@ -14,6 +14,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "harness/base/bitset.h"
 #include "harness/core/visit.h"
 
 #define USAGE_NO_ACCOUNTING "the kernel's accounting of the threads could not be read"
@@ -112,13 +113,14 @@ void usage_read(pid_t pid, const struct visit_log *visits, struct usage_snapshot
 void usage_diff(const struct usage_snapshot *go, const struct usage_snapshot *end, uint64_t go_ns,
                 uint64_t end_ns, const struct visit_log *visits, struct usage *out);
 
-/* The whole machine. Fields that cannot be read are NaN. */
+/* CPUs of this machine. Fields that cannot be read are NaN. */
 struct usage_machine {
-    double cpu_s, busy_s, steal_s; /* all CPUs: total, not idle, stolen; source /proc/stat */
+    double cpu_s, busy_s, steal_s; /* of these CPUs: total, not idle, stolen; source /proc/stat */
     double psi_cpu_some_s;         /* time in which some task waited for a CPU */
     uint64_t at_ns;
 };
-void usage_machine_read(struct usage_machine *out);
+/* `cpus`: NULL = all that the system has. */
+void usage_machine_read(const struct bitset *cpus, struct usage_machine *out);
 
 /* CPU time that process `pid` has used so far, all its threads; 0 when it is gone. */
 double usage_process_cpu_s(pid_t pid);

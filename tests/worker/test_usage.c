@@ -73,9 +73,28 @@ static void test_usage_fields_name_their_values(void **state)
     assert_true(wall_s == 1 && cpus == 2 && misses == 3);
 }
 
+/* All CPUs one by one are what the system says of all, but for what passes between the readings. */
+static void test_usage_machine_is_of_the_cpus_asked_for(void **state)
+{
+    (void)state;
+    struct bitset all = {0}, first = {0};
+    struct usage_machine whole, sum, one;
+    for (unsigned cpu = 0; cpu < BITSET_BITS; cpu++)
+        bitset_set(&all, cpu);
+    bitset_set(&first, 0);
+    usage_machine_read(NULL, &whole);
+    usage_machine_read(&all, &sum);
+    usage_machine_read(&first, &one);
+    assert_true(whole.cpu_s > 0 && whole.busy_s > 0 && whole.steal_s >= 0);
+    assert_true(sum.cpu_s > 0.98 * whole.cpu_s && sum.cpu_s < 1.02 * whole.cpu_s + 1);
+    if (sysconf(_SC_NPROCESSORS_ONLN) > 1)
+        assert_true(one.cpu_s > 0 && one.cpu_s < 0.9 * sum.cpu_s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_usage_machine_is_of_the_cpus_asked_for),
         cmocka_unit_test(test_usage_diff_knows_what_both_moments_know),
         cmocka_unit_test(test_usage_read_leaves_counters_unknown),
         cmocka_unit_test(test_usage_fields_name_their_values),
