@@ -3,6 +3,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "harness/base/array.h"
+
 const char *finding_severity_name(enum finding_severity severity)
 {
     static const char *const names[FINDING_SEVERITIES] = {"note", "doubt", "bad"};
@@ -11,15 +13,12 @@ const char *finding_severity_name(enum finding_severity severity)
 
 int findings_add(struct findings *findings, const struct finding *finding, struct err *err)
 {
-    if (findings->n == findings->capacity) {
-        size_t capacity = findings->capacity ? 2 * findings->capacity : 16;
-        struct finding *grown = realloc(findings->all, capacity * sizeof(*grown));
-        if (!grown)
-            return err_set(err, -ENOMEM, "out of memory for %zu findings", capacity);
-        findings->all = grown;
-        findings->capacity = capacity;
-    }
-    findings->all[findings->n++] = *finding;
+    struct finding *grown =
+        array_grown(findings->all, findings->n, &findings->capacity, sizeof(*grown));
+    if (!grown)
+        return err_set(err, -ENOMEM, "out of memory for %zu findings", findings->n + 1);
+    findings->all = grown;
+    grown[findings->n++] = *finding;
     return 0;
 }
 

@@ -20,17 +20,6 @@ static const struct arm *arm_at(const struct search *search, size_t arm)
     return &search->analysis->result->arms[arm];
 }
 
-unsigned statuses_next_slots(const struct result *result, unsigned after)
-{
-    unsigned next = 0;
-    for (size_t i = 0; i < result->narms; i++) {
-        unsigned slots = result->arms[i].bench->scan ? 0 : result->arms[i].slots;
-        if (slots > after && (!next || slots < next))
-            next = slots;
-    }
-    return next;
-}
-
 /* "none", "none alone", "none, 4 workers"; of a scan "mem_latency, pages 4k". */
 static void name_arm(const struct search *search, const struct arm *arm, char *buf, size_t size)
 {
@@ -152,16 +141,16 @@ static int add_small_team(const struct search *search, const struct arm *arm)
 int statuses_find(const struct analysis *analysis, struct findings *findings, struct err *err)
 {
     const struct result *result = analysis->result;
-    unsigned first = statuses_next_slots(result, 0);
+    unsigned first = result_next_slots(result, 0);
     const struct search search = {.analysis = analysis,
                                   .findings = findings,
                                   .first = findings->n,
                                   .err = err,
-                                  .several = statuses_next_slots(result, first) != 0};
+                                  .several = result_next_slots(result, first) != 0};
     int rc = 0;
     for (size_t i = 0; i < result->narms && !rc; i++)
         rc = add_arm(&search, i);
-    for (unsigned slots = first; slots && !rc; slots = statuses_next_slots(result, slots))
+    for (unsigned slots = first; slots && !rc; slots = result_next_slots(result, slots))
         rc = add_not_here(&search, slots);
     for (size_t i = 0; i < result->narms && !rc; i++)
         rc = add_small_team(&search, &result->arms[i]);

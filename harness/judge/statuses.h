@@ -12,7 +12,4 @@
  */
 int statuses_find(const struct analysis *analysis, struct findings *findings, struct err *err);
 
-/* The next larger number of workers among arms with steps; 0 = there is none. */
-unsigned statuses_next_slots(const struct result *result, unsigned after);
-
 #endif

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "harness/base/array.h"
 #include "harness/rows/key.h"
 
 const char *symmetry_kind_name(enum symmetry_kind kind)
@@ -96,16 +97,12 @@ static struct symmetry_comparison *find_comparison(struct symmetry *symmetry, co
             !strcmp(c->key, key))
             return c;
     }
-    if (symmetry->n == symmetry->capacity) {
-        size_t capacity = symmetry->capacity ? 2 * symmetry->capacity : 32;
-        struct symmetry_comparison *grown =
-            realloc(symmetry->all, capacity * sizeof(*symmetry->all));
-        if (!grown)
-            return NULL;
-        symmetry->all = grown;
-        symmetry->capacity = capacity;
-    }
-    struct symmetry_comparison *added = &symmetry->all[symmetry->n++];
+    struct symmetry_comparison *grown =
+        array_grown(symmetry->all, symmetry->n, &symmetry->capacity, sizeof(*grown));
+    if (!grown)
+        return NULL;
+    symmetry->all = grown;
+    struct symmetry_comparison *added = &grown[symmetry->n++];
     *added = (struct symmetry_comparison){.row = row, .kind = kind, .sense = sense_of(row)};
     (void)snprintf(added->key, sizeof(added->key), "%s", key);
     return added;

@@ -13,8 +13,8 @@ static int add_placement(const struct analysis *analysis, struct findings *findi
 {
     const struct result *result = analysis->result;
     struct finding advice;
-    unsigned most = 0, least = statuses_next_slots(result, 0);
-    for (unsigned slots = least; slots; slots = statuses_next_slots(result, slots))
+    unsigned most = 0, least = result_next_slots(result, 0);
+    for (unsigned slots = least; slots; slots = result_next_slots(result, slots))
         most = slots;
     if (!most)
         return 0;

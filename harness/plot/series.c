@@ -5,19 +5,17 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "harness/base/array.h"
+
 static struct series *find_series(struct series_list *list, const struct arm *arm, const char *key)
 {
     for (size_t i = 0; i < list->n; i++)
         if (list->series[i].arm == arm && strcmp(list->series[i].key, key) == 0)
             return &list->series[i];
-    if (list->n == list->capacity) {
-        size_t capacity = list->capacity ? 2 * list->capacity : 8;
-        struct series *grown = realloc(list->series, capacity * sizeof(*grown));
-        if (!grown)
-            return NULL;
-        list->series = grown;
-        list->capacity = capacity;
-    }
+    struct series *grown = array_grown(list->series, list->n, &list->capacity, sizeof(*grown));
+    if (!grown)
+        return NULL;
+    list->series = grown;
     struct series *added = &list->series[list->n++];
     *added = (struct series){.arm = arm};
     (void)snprintf(added->key, sizeof(added->key), "%s", key);
@@ -26,14 +24,11 @@ static struct series *find_series(struct series_list *list, const struct arm *ar
 
 static bool add_point(struct series *series, double x, const struct row *row)
 {
-    if (series->n == series->capacity) {
-        size_t capacity = series->capacity ? 2 * series->capacity : 16;
-        struct series_point *grown = realloc(series->points, capacity * sizeof(*grown));
-        if (!grown)
-            return false;
-        series->points = grown;
-        series->capacity = capacity;
-    }
+    struct series_point *grown =
+        array_grown(series->points, series->n, &series->capacity, sizeof(*grown));
+    if (!grown)
+        return false;
+    series->points = grown;
     size_t at = series->n++;
     for (; at > 0 && series->points[at - 1].x > x; at--)
         series->points[at] = series->points[at - 1];

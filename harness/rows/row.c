@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "harness/base/array.h"
 #include "harness/base/stats.h"
 #include "harness/rows/metric.h"
 
@@ -233,15 +234,11 @@ static double value_in_round(const struct round_value *values, size_t n, int rou
 
 int rows_append(struct rows *rows, const struct row *row, struct err *err)
 {
-    if (rows->n == rows->capacity) {
-        size_t capacity = rows->capacity ? 2 * rows->capacity : 64;
-        struct row *grown = realloc(rows->row, capacity * sizeof(*grown));
-        if (!grown)
-            return err_set(err, -ENOMEM, "out of memory for %zu rows", capacity);
-        rows->row = grown;
-        rows->capacity = capacity;
-    }
-    rows->row[rows->n++] = *row;
+    struct row *grown = array_grown(rows->row, rows->n, &rows->capacity, sizeof(*grown));
+    if (!grown)
+        return err_set(err, -ENOMEM, "out of memory for %zu rows", rows->n + 1);
+    rows->row = grown;
+    grown[rows->n++] = *row;
     return 0;
 }
 

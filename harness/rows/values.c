@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "harness/base/array.h"
 #include "harness/base/stats.h"
 #include "harness/base/text.h"
 #include "harness/rows/metric.h"
@@ -45,15 +46,12 @@ static const struct observation *of_round(const struct arm *arm, unsigned round)
 
 int values_append(struct round_values *values, const struct round_value *value, struct err *err)
 {
-    if (values->n == values->capacity) {
-        size_t capacity = values->capacity ? 2 * values->capacity : 256;
-        struct round_value *grown = realloc(values->value, capacity * sizeof(*grown));
-        if (!grown)
-            return err_set(err, -ENOMEM, "out of memory for %zu values", capacity);
-        values->value = grown;
-        values->capacity = capacity;
-    }
-    values->value[values->n++] = *value;
+    struct round_value *grown =
+        array_grown(values->value, values->n, &values->capacity, sizeof(*grown));
+    if (!grown)
+        return err_set(err, -ENOMEM, "out of memory for %zu values", values->n + 1);
+    values->value = grown;
+    grown[values->n++] = *value;
     return 0;
 }
 

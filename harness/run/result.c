@@ -28,6 +28,17 @@ unsigned arm_background(const struct arm *arm)
     return arm->alone || arm->plan.nworkers < arm->slots ? 0 : arm->plan.nworkers - arm->slots;
 }
 
+unsigned result_next_slots(const struct result *result, unsigned after)
+{
+    unsigned next = 0;
+    for (size_t i = 0; i < result->narms; i++) {
+        unsigned slots = result->arms[i].bench->scan ? 0 : result->arms[i].slots;
+        if (slots > after && (!next || slots < next))
+            next = slots;
+    }
+    return next;
+}
+
 void observation_free(struct observation *observation)
 {
     if (!observation)

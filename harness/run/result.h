@@ -105,6 +105,9 @@ struct result {
 /* Workers that make load behind the arm's own: 0 for a baseline. */
 unsigned arm_background(const struct arm *arm);
 
+/* The next larger number of workers among arms with steps; 0 = there is none. */
+unsigned result_next_slots(const struct result *result, unsigned after);
+
 void observation_free(struct observation *observation);
 
 /* The device column of an arm: see bench_device. */

@@ -7,7 +7,6 @@
 #include "harness/base/text.h"
 #include "harness/base/units.h"
 #include "harness/judge/advice.h"
-#include "harness/judge/statuses.h"
 #include "harness/rows/key.h"
 #include "harness/say/log.h"
 #include "harness/table/number.h"
@@ -342,7 +341,7 @@ static int print_all(struct table *table)
         return -1;
     print_title(table);
     bool measured = false;
-    for (unsigned slots = 0; (slots = statuses_next_slots(table->result, slots)) != 0;) {
+    for (unsigned slots = 0; (slots = result_next_slots(table->result, slots)) != 0;) {
         table->slots = slots;
         measured = print_block(table, order) || measured;
     }
