@@ -39,6 +39,15 @@ bool key_part(const char *key, unsigned part, char name[static VALUE_KEY_MAX],
     return true;
 }
 
+bool key_has(const char *key, const char *name)
+{
+    size_t length = strlen(name);
+    for (const char *at = key; at && *at; at = strchr(at, ';'), at += at != NULL)
+        if (strncmp(at, name, length) == 0 && at[length] == '=')
+            return true;
+    return false;
+}
+
 char *key_get(const char *key, const char *name, char value[static VALUE_KEY_MAX])
 {
     char own[VALUE_KEY_MAX];
@@ -128,7 +137,7 @@ static void append_arm(const struct result *result, const struct arm *arm, const
 {
     char value[VALUE_KEY_MAX];
     for (const struct opt *opt = arm->bench->opts; opt && opt->name; opt++)
-        if (!key_get(key, opt->name, value) && arm_option_differs(result, arm, opt))
+        if (!key_has(key, opt->name) && arm_option_differs(result, arm, opt))
             append(buf, size, "%s %s", opt->name,
                    opt_format_value(opt, arm->params, value, sizeof(value)));
     if (arm->alone)

@@ -28,6 +28,9 @@ char *key_shown(const struct row *row, char key[static VALUE_KEY_MAX]);
 bool key_part(const char *key, unsigned part, char name[static VALUE_KEY_MAX],
               char value[static VALUE_KEY_MAX]);
 
+/* Whether the key has a value for that name. */
+bool key_has(const char *key, const char *name);
+
 /* Copies the value of a part and returns it; NULL where the key has no such name. */
 char *key_get(const char *key, const char *name, char value[static VALUE_KEY_MAX]);
 

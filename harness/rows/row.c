@@ -8,6 +8,7 @@
 
 #include "harness/base/array.h"
 #include "harness/base/stats.h"
+#include "harness/rows/key.h"
 #include "harness/rows/metric.h"
 
 /* clang-format off */
@@ -80,16 +81,6 @@ static const struct arm_rounds *rounds_of(const struct maker *maker)
     return &maker->rounds->arms[maker->arm];
 }
 
-/* True when `key` ("size=4096;pages=4k") has a value for `name`. */
-static bool key_names(const char *key, const char *name)
-{
-    size_t length = strlen(name);
-    for (const char *at = key; at && *at; at = strchr(at, ';'), at += at != NULL)
-        if (strncmp(at, name, length) == 0 && at[length] == '=')
-            return true;
-    return false;
-}
-
 size_t row_put_params(const struct result *result, const struct arm *arm, const char *key,
                       char params[static ROW_PARAMS_MAX])
 {
@@ -98,7 +89,7 @@ size_t row_put_params(const struct result *result, const struct arm *arm, const 
     params[0] = '\0';
     for (const struct opt *opt = arm->bench->opts; opt && opt->name && used < size; opt++) {
         char value[128];
-        if (key_names(key, opt->name))
+        if (key_has(key, opt->name))
             continue;
         (void)opt_format_value(opt, arm->params, value, sizeof(value));
         used += (size_t)snprintf(params + used, size - used, "%s=%s;", opt->name, value);
