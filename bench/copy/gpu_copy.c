@@ -331,7 +331,7 @@ static int make_plan(struct copy_scan *scan, const struct bench_ctx *ctx)
         for (unsigned b = 0; b < scan->shape.ngpus; b++)
             scan->shape.direct[a][b] = gpu_copy_is_direct(scan->copy, a, b);
     scan->npoints = copy_plan(&scan->shape, &wish, NULL, 0);
-    if (!scan->npoints)
+    if (!scan->npoints || !scan->shape.ngpus)
         return err_set(
             ctx->err, -ENOTSUP,
             "no copy to measure: pairs need two GPUs, and by kernel access between them");
