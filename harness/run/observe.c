@@ -194,6 +194,7 @@ static bool time_is_over(const struct observer *o)
 static int observe_measure(struct observer *o)
 {
     read_machine(o, &o->machine_go, &o->ours_go_s);
+    gpu_watch_go(&o->watch);
     o->go_ns = clock_now_ns();
     futex_set(&o->shared->go, 1);
     uint64_t until_ns = deadline(o->config->limit_s);
@@ -201,12 +202,14 @@ static int observe_measure(struct observer *o)
     o->late_ns = until_ns;
     while (!rc && !observe_all_past(o, false, WORKER_DONE)) {
         rc = wait_for_news(o, until_ns);
+        gpu_watch_look(&o->watch);
         if (!rc && time_is_over(o))
             break;
         if (!rc && rank_lost(o))
             rc = -ECANCELED; /* the others would wait for it for ever */
     }
     o->late_ns = 0;
+    gpu_watch_stop(&o->watch);
     read_machine(o, &o->machine_end, &o->ours_end_s);
     if (!rc && o->arm->bench->scan)
         observe_give_up_all(o, o->foreground, WORKER_DONE, o->config->limit_s);
@@ -330,14 +333,18 @@ static int join_crew(const struct observer *o, int rc, struct observation *out, 
 static int run_phases(struct observer *o, struct observation *out, struct err *err)
 {
     observe_write_orders(o);
+    int rc = observe_watch_gpus(o, err);
+    if (rc)
+        return rc;
     observe_launch_all(o);
-    int rc = prepare(o);
+    rc = prepare(o);
     if (!rc)
         rc = observe_measure(o);
     read_gpus(o, out);
     if (!rc)
         rc = finish(o);
     observe_end_all(o);
+    out->gpus = gpu_watch_close(&o->watch, &out->ngpus);
     if (!rc || rc == -ECANCELED)
         rc = collect_all(o, out, err);
     return o->crew ? join_crew(o, rc, out, err) : rc;
