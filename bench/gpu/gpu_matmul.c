@@ -64,7 +64,8 @@ static const struct bench_metric matmul_metrics[] = {
     [CLOCK_SM] = {"gpu_clock_sm", "MHz", "higher"},
     [POWER] = {"gpu_power", "W", "none"},
     [TEMPERATURE] = {"gpu_temperature", "degC", "lower"},
-    [THROTTLE] = {"gpu_throttle", "ratio", "lower", .only_held = true},
+    [THROTTLE] = {"gpu_throttle", "ratio", "lower", .only_held = true,
+                  .power_limit = "reason=power"},
     [SIZE] = {"matmul_size", "count", "none"},
     {.name = NULL},
 };
