@@ -191,26 +191,45 @@ static bool time_is_over(const struct observer *o)
     return o->crew ? o->crew->late(o->crew->arg) : clock_now_ns() >= o->late_ns;
 }
 
-static int observe_measure(struct observer *o)
+/* Waits for those in front to come to `state`, at most until o->late_ns. */
+static int await_foreground(struct observer *o, enum worker_state state)
 {
-    read_machine(o, &o->machine_go, &o->ours_go_s);
-    gpu_watch_go(&o->watch);
-    o->go_ns = clock_now_ns();
-    futex_set(&o->shared->go, 1);
-    uint64_t until_ns = deadline(o->config->limit_s);
     int rc = 0;
-    o->late_ns = until_ns;
-    while (!rc && !observe_all_past(o, false, WORKER_DONE)) {
-        rc = wait_for_news(o, until_ns);
+    while (!rc && !observe_all_past(o, false, state)) {
+        rc = wait_for_news(o, o->late_ns);
         gpu_watch_look(&o->watch);
         if (!rc && time_is_over(o))
             break;
         if (!rc && rank_lost(o))
             rc = -ECANCELED; /* the others would wait for it for ever */
     }
+    return rc;
+}
+
+/* The machine where what is measured begins. */
+static void read_go(struct observer *o)
+{
+    read_machine(o, &o->machine_go, &o->ours_go_s);
+    gpu_watch_go(&o->watch);
+}
+
+/* Measured is from when the last one counts its steps. */
+static int observe_measure(struct observer *o)
+{
+    read_go(o);
+    o->go_ns = clock_now_ns();
+    o->late_ns = deadline(o->config->limit_s);
+    futex_set(&o->shared->go, 1);
+    int rc = await_foreground(o, WORKER_RUNNING);
+    if (!rc && o->shared->settle_s > 0 && observe_all_past(o, false, WORKER_RUNNING)) {
+        read_go(o);
+        o->late_ns = deadline(o->config->limit_s);
+    }
+    if (!rc)
+        rc = await_foreground(o, WORKER_DONE);
     o->late_ns = 0;
-    gpu_watch_stop(&o->watch);
     read_machine(o, &o->machine_end, &o->ours_end_s);
+    gpu_watch_stop(&o->watch);
     if (!rc && o->arm->bench->scan)
         observe_give_up_all(o, o->foreground, WORKER_DONE, o->config->limit_s);
     else if (!rc)
