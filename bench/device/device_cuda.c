@@ -6,21 +6,28 @@
 
 #ifdef CONTEND_HAVE_CUDA
 
+#include <stdlib.h>
+
 #include "bench/gpu/gpu.h"
 #include "kernels/gpu/gpu_common.h"
 #include "kernels/gpu/gpu_step.h"
 
 static int cuda_probe(struct err *err)
 {
-    char msg[200] = "";
+    char msg[GPU_MSG] = "";
     return gpu_count(msg, sizeof(msg)) > 0 ? 0 : err_set(err, -ENOTSUP, "%s", msg);
 }
+
+struct cuda_device {
+    struct gpu_step *gpu;
+    char name[GPU_NAME_MAX];
+};
 
 static int cuda_open(struct device_queue *queue, const struct device_config *config,
                      struct err *err)
 {
-    char msg[200] = "";
-    struct gpu_step *gpu;
+    char msg[GPU_MSG] = "";
+    struct cuda_device *device = calloc(1, sizeof(*device));
     const struct gpu_step_config step = {
         .pci_bdf = config->pci_bdf,
         .rows = config->rows,
@@ -30,44 +37,61 @@ static int cuda_open(struct device_queue *queue, const struct device_config *con
         .pinned = config->pinned,
         .spin = config->spin,
     };
-    int rc = gpu_error(gpu_step_open(&step, &gpu, msg, sizeof(msg)), msg, err);
-    queue->impl = gpu;
+    if (!device)
+        return err_set(err, -ENOMEM, "cannot allocate the state of a GPU");
+    (void)gpu_name(config->machine, config->pci_bdf, device->name);
+    int rc =
+        gpu_error_of(gpu_step_open(&step, &device->gpu, msg, sizeof(msg)), device->name, msg, err);
+    if (rc)
+        free(device);
+    else
+        queue->impl = device;
     return rc;
 }
 
 static float *cuda_host_buffer(struct device_queue *queue, unsigned slot)
 {
-    return gpu_step_host_buffer(queue->impl, slot);
+    const struct cuda_device *device = queue->impl;
+    return gpu_step_host_buffer(device->gpu, slot);
 }
 
 static int cuda_submit(struct device_queue *queue, unsigned slot, struct err *err)
 {
-    char msg[200] = "";
-    return gpu_error(gpu_step_submit(queue->impl, slot, msg, sizeof(msg)), msg, err);
+    const struct cuda_device *device = queue->impl;
+    char msg[GPU_MSG] = "";
+    return gpu_error_of(gpu_step_submit(device->gpu, slot, msg, sizeof(msg)), device->name, msg,
+                        err);
 }
 
 static int cuda_wait(struct device_queue *queue, unsigned slot, uint64_t *busy_ns, struct err *err)
 {
-    char msg[200] = "";
-    return gpu_error(gpu_step_wait(queue->impl, slot, busy_ns, msg, sizeof(msg)), msg, err);
+    const struct cuda_device *device = queue->impl;
+    char msg[GPU_MSG] = "";
+    return gpu_error_of(gpu_step_wait(device->gpu, slot, busy_ns, msg, sizeof(msg)), device->name,
+                        msg, err);
 }
 
 static int cuda_poison(struct device_queue *queue, struct err *err)
 {
-    char msg[200] = "";
-    return gpu_error(gpu_step_poison(queue->impl, msg, sizeof(msg)), msg, err);
+    const struct cuda_device *device = queue->impl;
+    char msg[GPU_MSG] = "";
+    return gpu_error_of(gpu_step_poison(device->gpu, msg, sizeof(msg)), device->name, msg, err);
 }
 
 static int cuda_read(struct device_queue *queue, size_t first, size_t count, float *rows,
                      struct err *err)
 {
-    char msg[200] = "";
-    return gpu_error(gpu_step_read(queue->impl, first, count, rows, msg, sizeof(msg)), msg, err);
+    const struct cuda_device *device = queue->impl;
+    char msg[GPU_MSG] = "";
+    return gpu_error_of(gpu_step_read(device->gpu, first, count, rows, msg, sizeof(msg)),
+                        device->name, msg, err);
 }
 
 static void cuda_close(struct device_queue *queue)
 {
-    gpu_step_close(queue->impl);
+    struct cuda_device *device = queue->impl;
+    gpu_step_close(device->gpu);
+    free(device);
 }
 
 const struct device_ops device_cuda_ops = {

@@ -21,11 +21,12 @@
 #include "harness/core/bench.h"
 
 struct reduce_config {
-    enum device kind;    /* DEVICE_SIM or DEVICE_CUDA */
-    const char *pci_bdf; /* of this rank's GPU */
-    size_t bytes;        /* of the buffer, a multiple of 4 */
-    bool spin;           /* sim: wait on the clock for the ring, else asleep */
-    double sim_gbps;     /* sim: GB/s (1e9 bytes) that each rank sends to the next */
+    enum device kind;                    /* DEVICE_SIM or DEVICE_CUDA */
+    const char *pci_bdf;                 /* of this rank's GPU */
+    const struct bench_machine *machine; /* cuda only: its number, for messages */
+    size_t bytes;                        /* of the buffer, a multiple of 4 */
+    bool spin;                           /* sim: wait on the clock for the ring, else asleep */
+    double sim_gbps; /* sim: GB/s (1e9 bytes) that each rank sends to the next */
 };
 
 struct reduce;

@@ -81,6 +81,7 @@ static int open_reduce(struct train *train, struct bench_ctx *ctx)
     const struct reduce_config config = {
         .kind = ctx->device,
         .pci_bdf = ctx->pci_bdf,
+        .machine = ctx->machine,
         .bytes = params->gradient,
         .spin = params->feed.wait == FEED_WAIT_SPIN,
         .sim_gbps = params->sim_reduce_gbps,
