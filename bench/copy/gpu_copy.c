@@ -13,19 +13,25 @@
  * CPU stages them (the driver's buffers, page faults). dir h2d, d2h, both (their sum), d2d; via ce
  * (copy engine) or sm (a kernel's 16-byte loads and stores); mem pinned, paged (pageable) or wc
  * (write-combined); with alone, or all GPUs doing the same, each with memory of its own; op read
- * (the destination's GPU issues the copy) or write. Of copies at once, both ways or with all, those
- * count that were done before the first of the flows ended. `copy_shared`: with all / alone, below
- * 1 where GPUs share a switch, a socket's link or memory. `peer_access`: 1 where two GPUs reach
- * each other's memory, 0 where copies are staged through the host. `copy_latency`: host time of one
- * copy engine's copy of pinned memory and the wait for it, behind about 10 ms of such copies, on
- * CLOCK_MONOTONIC_RAW. `copy_size`: bytes of a copy, less than asked for where memory is short.
- * **Source** NVIDIA's nvbandwidth (memcpy.cpp, testcases_ce.cpp, kernels.cu); CUDA programming
- * guide, "Page-Locked Host Memory" and "Peer-to-Peer Memory Access".
+ * (the destination's GPU issues the copy) or write. d2d-both is two GPUs' copies to each other at
+ * once, all-to-one and one-to-all are those of all other GPUs, at once, to or from one, issued by
+ * the others: their sums. Of copies at once those count that were done before the first of the
+ * flows ended. `copy_shared`: with all / alone, below 1 where GPUs share a switch, a socket's link
+ * or memory. `peer_access`: 1 where two GPUs reach each other's memory, 0 where copies are staged
+ * through the host. `copy_latency`: host time of one copy engine's copy of pinned memory and the
+ * wait for it, behind about 10 ms of such copies, on CLOCK_MONOTONIC_RAW. `chase_latency`: time of
+ * one of 4,095 dependent loads by one thread of a kernel, each of another line, through page-locked
+ * memory of its node (mem=pinned), its GPU's own (device), another's (peer: src's memory, dst's
+ * thread), with cold L2 caches. `copy_size`: bytes of a copy, less than asked for where memory is
+ * short.
+ * **Source** NVIDIA's nvbandwidth (memcpy.cpp, testcases_ce.cpp, testcases_sm.cpp, kernels.cu);
+ * CUDA programming guide, "Page-Locked Host Memory" and "Peer-to-Peer Memory Access".
  * **Limits** Copies of pageable memory take one CPU, the first of the GPU's node, and are measured
  * there only. Where write-combined memory lies can be asked for, not read back. With all, a GPU
  * whose first copy ends when another one has done all of its own has the path for itself by then. A
  * container that refuses mbind leaves one node called "any". Of a MIG device, the instance that
- * CUDA shows.
+ * CUDA shows. A chain in page-locked memory was written by a CPU, whose caches may still hold it.
+ * Pairs by kernel, and loads, only where GPUs reach each other's memory.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -52,8 +58,10 @@ static const char *const node_names[] = {"all", "home", NULL};
 static const struct opt copy_opts[] = {
     OPT_SIZE("size", copy_params, size, "512M", 1 << 16, 1ull << 36, "BYTES",
              "of a copy; less where memory is short, a quarter for pageable and write-combined"),
-    OPT_CHOICE("dir", copy_params, dir, "all", copy_dir_names, "DIR",
-               "only copies to GPUs, from GPUs, both at once, or between GPUs"),
+    OPT_CHOICE(
+        "dir", copy_params, dir, "all", copy_dir_names, "DIR",
+        "only copies to GPUs, from GPUs, both at once, or between GPUs: a pair one way or both "
+        "ways at once, from all others to one, from one to all others"),
     OPT_CHOICE("mem", copy_params, mem, "all", copy_mem_names, "MEM",
                "only host memory that is page-locked, pageable, or write-combined"),
     OPT_CHOICE("via", copy_params, via, "all", copy_via_names, "VIA",
@@ -63,7 +71,15 @@ static const struct opt copy_opts[] = {
     {.name = NULL},
 };
 
-enum { COPY_BANDWIDTH, COPY_SHARED, COPY_LATENCY, PEER_ACCESS, COPY_SIZE, BUFFER_ON_NODE };
+enum {
+    COPY_BANDWIDTH,
+    COPY_SHARED,
+    COPY_LATENCY,
+    CHASE_LATENCY,
+    PEER_ACCESS,
+    COPY_SIZE,
+    BUFFER_ON_NODE
+};
 static const struct bench_metric copy_metrics[] = {
     /* Copies that the CPU stages are too noisy to compare, as are tails. */
     [COPY_BANDWIDTH] = {"copy_bandwidth", "GB/s", "higher", .peers = PEERS_EQUAL,
@@ -71,6 +87,7 @@ static const struct bench_metric copy_metrics[] = {
     [COPY_SHARED] = {"copy_shared", "ratio", "higher"},
     [COPY_LATENCY] = {"copy_latency", "us", "lower", .peers = PEERS_EQUAL, .least = 0.3,
                       .calm = "stat=p50"},
+    [CHASE_LATENCY] = {"chase_latency", "ns", "lower", .peers = PEERS_EQUAL, .least = 30},
     [PEER_ACCESS] = {"peer_access", "count", "none"},
     [COPY_SIZE] = {"copy_size", "B", "none"},
     [BUFFER_ON_NODE] = {"buffer_on_node", "ratio", "higher", .quiet = true},
@@ -116,15 +133,17 @@ static int copy_validate(const void *any_params, struct err *err)
     const struct copy_params *params = any_params;
     const struct copy_wish wish = wish_of(params);
     const struct copy_shape shape = {
-        .ngpus = 2, .nnodes = 1, .direct = {{true, true}, {true, true}}};
+        .ngpus = 3,
+        .nnodes = 1,
+        .direct = {{true, true, true}, {true, true, true}, {true, true, true}}};
     if (copy_plan(&shape, &wish, NULL, 0))
         return 0;
-    return err_set(err, -EINVAL,
-                   "dir=%s, mem=%s, via=%s: pageable memory is copied one way and by copy engine, "
-                   "write-combined memory only to GPUs (h2d) and by copy engine, and pairs (d2d) "
-                   "have no host memory",
-                   copy_dir_names[params->dir], copy_mem_names[params->mem],
-                   copy_via_names[params->via]);
+    return err_set(
+        err, -EINVAL,
+        "dir=%s, mem=%s, via=%s: pageable memory is copied one way and by copy engine, "
+        "write-combined memory only to GPUs (h2d) and by copy engine, and copies between "
+        "GPUs have no host memory",
+        copy_dir_names[params->dir], copy_mem_names[params->mem], copy_via_names[params->via]);
 }
 
 #ifdef CONTEND_HAVE_CUDA
@@ -151,6 +170,9 @@ struct copy_scan {
         double p50_ns, p99_ns;
     } * small;
     size_t nsmall;
+    struct copy_chase *chases;
+    double *chase_ns;
+    size_t nchases;
     double left_s; /* of the time for points, of which so many are left */
     size_t nleft;
     struct copy_job job;
@@ -177,7 +199,7 @@ static int emit_gpu(struct copy_scan *scan, struct bench_ctx *ctx, const struct 
     if (point->all && *alone > 0 && !rc)
         rc = bench_emit(ctx, COPY_SHARED, gbps / *alone, "dir=%s;gpu=%u",
                         copy_dir_names[1 + point->dir], gpu);
-    if (!point->all && point->dir != COPY_D2D && point->node == scan->shape.home[gpu] &&
+    if (!point->all && !copy_is_between_gpus(point) && point->node == scan->shape.home[gpu] &&
         point->mem == COPY_PINNED && point->via == COPY_CE)
         *alone = gbps;
     return rc;
@@ -240,19 +262,47 @@ static int emit_latency(struct bench_ctx *ctx, const struct copy_small *small)
     return rc;
 }
 
-/* Bandwidths, then latencies. */
+static int measure_chase(struct copy_scan *scan, const struct bench_ctx *ctx, size_t i)
+{
+    struct copy_job *job = &scan->job;
+    char key[VALUE_KEY_MAX];
+    job->chase = &scan->chases[i];
+    job->pci_bdf = ctx->machine->gpus[job->chase->gpu].pci_bdf;
+    job->seed = ctx->round_seed;
+    (void)team_run(&scan->team, &scan->shape.home[job->chase->gpu], 1, copy_job_chase, job);
+    scan->chase_ns[i] = job->load_ns;
+    if (!job->rc)
+        return 0;
+    return err_set(ctx->err, job->rc, "%s: %s", copy_chase_key(&scan->shape, job->chase, key),
+                   job->msg);
+}
+
+static int emit_chase(struct copy_scan *scan, struct bench_ctx *ctx, size_t i)
+{
+    char key[VALUE_KEY_MAX];
+    return bench_emit(ctx, CHASE_LATENCY, scan->chase_ns[i], "%s",
+                      copy_chase_key(&scan->shape, &scan->chases[i], key));
+}
+
+/* Bandwidths, then latencies of copies, then of loads. */
 static int measure_any(struct bench_ctx *ctx, size_t i)
 {
     struct copy_scan *scan = ctx->state;
-    return i < scan->npoints ? measure_bandwidth(scan, ctx, i)
-                             : measure_latency(scan, ctx, &scan->small[i - scan->npoints]);
+    if (i < scan->npoints)
+        return measure_bandwidth(scan, ctx, i);
+    i -= scan->npoints;
+    return i < scan->nsmall ? measure_latency(scan, ctx, &scan->small[i])
+                            : measure_chase(scan, ctx, i - scan->nsmall);
 }
 
 static int emit_any(struct bench_ctx *ctx, size_t i)
 {
     struct copy_scan *scan = ctx->state;
-    return i < scan->npoints ? emit_bandwidth(scan, ctx, i)
-                             : emit_latency(ctx, &scan->small[i - scan->npoints]);
+    if (i < scan->npoints)
+        return emit_bandwidth(scan, ctx, i);
+    i -= scan->npoints;
+    return i < scan->nsmall ? emit_latency(ctx, &scan->small[i])
+                            : emit_chase(scan, ctx, i - scan->nsmall);
 }
 
 static int emit_machine(const struct copy_scan *scan, struct bench_ctx *ctx)
@@ -281,7 +331,9 @@ static int copy_scan(struct bench_ctx *ctx)
     scan->left_s = ctx->budget_s * (1 - latency_share);
     scan->nleft = scan->npoints;
     int rc = emit_machine(scan, ctx);
-    return rc ? rc : points_run(ctx, scan->npoints + scan->nsmall, measure_any, emit_any);
+    return rc ? rc
+              : points_run(ctx, scan->npoints + scan->nsmall + scan->nchases, measure_any,
+                           emit_any);
 }
 
 static void close_memory(struct copy_scan *scan)
@@ -332,15 +384,20 @@ static int make_plan(struct copy_scan *scan, const struct bench_ctx *ctx)
             scan->shape.direct[a][b] = gpu_copy_is_direct(scan->copy, a, b);
     scan->npoints = copy_plan(&scan->shape, &wish, NULL, 0);
     if (!scan->npoints || !scan->shape.ngpus)
-        return err_set(
-            ctx->err, -ENOTSUP,
-            "no copy to measure: pairs need two GPUs, and by kernel access between them");
+        return err_set(ctx->err, -ENOTSUP,
+                       "no copy to measure: pairs need two GPUs, all-to-one and one-to-all three, "
+                       "and by kernel "
+                       "access between them");
     scan->points = calloc(scan->npoints, sizeof(*scan->points));
     scan->gbps = calloc(scan->npoints, sizeof(*scan->gbps));
     scan->small = calloc((size_t)2 * LATENCY_SIZES * scan->shape.ngpus, sizeof(*scan->small));
-    if (!scan->points || !scan->gbps || !scan->small)
+    scan->nchases = copy_chases(&scan->shape, &wish, NULL, 0);
+    scan->chases = calloc(scan->nchases + 1, sizeof(*scan->chases));
+    scan->chase_ns = calloc(scan->nchases + 1, sizeof(*scan->chase_ns));
+    if (!scan->points || !scan->gbps || !scan->small || !scan->chases || !scan->chase_ns)
         return err_set(ctx->err, -ENOMEM, "cannot allocate %zu points", scan->npoints);
     (void)copy_plan(&scan->shape, &wish, scan->points, scan->npoints);
+    (void)copy_chases(&scan->shape, &wish, scan->chases, scan->nchases);
     for (size_t i = 0; i < scan->npoints; i++)
         for (size_t k = 0; k < LATENCY_SIZES && copy_has_latency(&scan->shape, &scan->points[i]);
              k++)
@@ -408,6 +465,8 @@ static void copy_teardown(struct bench_ctx *ctx)
         return;
     team_stop(&scan->team);
     close_memory(scan);
+    free(scan->chase_ns);
+    free(scan->chases);
     free(scan->small);
     free(scan->gbps);
     free(scan->points);

@@ -29,9 +29,15 @@ struct copy_job {
     char msg[GPU_MSG];
     struct gpu_copy_progress progress[COPY_FLOWS]; /* of the last batch */
     unsigned batches;
-    double gbps[GPU_COPY_GPUS][COPY_BATCHES]; /* GB/s; of a pair under its source */
+    double gbps[GPU_COPY_GPUS][COPY_BATCHES]; /* GB/s; between GPUs under the point's */
     unsigned samples;                         /* wanted of a latency, at most COPY_SAMPLES */
     double ns[COPY_SAMPLES];
+
+    /* Of copy_job_chase. */
+    const struct copy_chase *chase;
+    const char *pci_bdf; /* of the GPU that walks */
+    uint64_t seed;
+    double load_ns;
 };
 
 /* Sets point, flow, salt and nflows. */
@@ -45,5 +51,8 @@ void copy_job_run(void *job, unsigned rank, unsigned n);
 
 /* For team_run: `samples` single copies of the only flow, whose bytes may have been lowered. */
 void copy_job_latency(void *job, unsigned rank, unsigned n);
+
+/* For team_run: the chase, over what copies write to; load_ns is the time of a load. */
+void copy_job_chase(void *job, unsigned rank, unsigned n);
 
 #endif
