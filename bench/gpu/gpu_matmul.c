@@ -10,7 +10,7 @@
  * third of a slice, 0.1 s at least, settles and is not counted, nor is what is under way when the
  * slice ends: with=all counts while all are at work (bench/gpu/gpu_overlap.h).
  * `matmul_peak_share`: that / the data sheet's dense rate (bench/gpu/gpu_peak.h; no row where
- * unknown). Of NVML's readings in the counted part, one about every 10 ms: `gpu_clock_sm` and
+ * unknown). Of NVML's readings in the counted part, one about every 5 ms: `gpu_clock_sm` and
  * `gpu_temperature`, means; `gpu_power`, what the energy counter gained / time; `gpu_throttle`, the
  * share of that time by which the counter of a reason grew (bench/gpu/gpu_sensors.h; no row where
  * the GPU has no such counter, or the slice is too short for its steps). `matmul_size`: n. Checked
@@ -22,7 +22,7 @@
  * power limit; the slices of a short run are shorter, and their rates higher than a job's: what ran
  * before a slice still shows in it, and differs by round. Slices below 0.3 s take up to 0.1 s more
  * than their share of the time, to settle. Counters move in steps of up to 0.1 s: power and
- * throttling need slices of about 0.7 s or more.
+ * throttling need slices of about 0.4 s or more.
  */
 #include <errno.h>
 #include <math.h>
