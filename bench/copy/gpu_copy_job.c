@@ -2,8 +2,6 @@
 
 #ifdef CONTEND_HAVE_CUDA
 
-#include "kernels/gpu/gpu_chase.h"
-
 static struct gpu_copy_flow *add_flow(struct copy_job *job, unsigned gpu, uint64_t salt)
 {
     struct gpu_copy_flow *flow = &job->flow[job->nflows];
@@ -45,16 +43,16 @@ static struct gpu_copy_flow *add_pair_flow(struct copy_job *job, unsigned from, 
 /* What all others write to one GPU are parts of its target, each from its source's begin. */
 static void add_hub_flows(struct copy_job *job, unsigned ngpus)
 {
-    unsigned hub = job->point->gpu;
+    unsigned hub = job->point->gpu, others = gpu_set_left(job->set) - 1;
     for (unsigned gpu = 0; gpu < ngpus; gpu++) {
-        if (gpu == hub)
+        if (gpu == hub || !gpu_set_has(job->set, gpu))
             continue;
         if (job->point->dir == COPY_FROM_ONE) {
             (void)add_pair_flow(job, hub, gpu);
             continue;
         }
         struct gpu_copy_flow *flow = add_pair_flow(job, gpu, hub);
-        flow->bytes = memory_round_down(flow->bytes / (ngpus - 1), GPU_COPY_GRAIN);
+        flow->bytes = memory_round_down(flow->bytes / others, GPU_COPY_GRAIN);
         flow->to = (char *)flow->to + (job->nflows - 1) * flow->bytes;
     }
 }
@@ -73,7 +71,8 @@ void copy_job_aim(struct copy_job *job, const struct copy_point *point)
     else if (!copy_is_between_gpus(point) && !point->all)
         add_host_flows(job, point->gpu, point->node);
     for (unsigned gpu = 0; gpu < shape->ngpus && point->all; gpu++)
-        add_host_flows(job, gpu, shape->home[gpu]);
+        if (gpu_set_has(job->set, gpu))
+            add_host_flows(job, gpu, shape->home[gpu]);
 }
 
 /* Of all of a GPU's flows; between GPUs of all. */
@@ -179,21 +178,6 @@ void copy_job_latency(void *any_job, unsigned rank, unsigned n)
                                    sizeof(job->msg));
     if (!job->rc)
         job->rc = check_all(job);
-}
-
-void copy_job_chase(void *any_job, unsigned rank, unsigned n)
-{
-    struct copy_job *job = any_job;
-    const struct copy_chase *chase = job->chase;
-    const struct copy_host *host = job->host;
-    void *memory =
-        chase->mem == CHASE_HOST
-            ? copy_host_to(host, COPY_PINNED, chase->gpu, host->shape->home[chase->gpu])
-            : gpu_copy_target(job->copy, chase->mem == CHASE_PEER ? chase->peer : chase->gpu);
-    (void)rank;
-    (void)n;
-    job->rc = gpu_chase(job->pci_bdf, memory, copy_host_bytes(host, COPY_PINNED), job->seed,
-                        &job->load_ns, job->msg, sizeof(job->msg));
 }
 
 #endif

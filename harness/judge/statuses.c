@@ -212,10 +212,10 @@ int statuses_find(const struct analysis *analysis, struct findings *findings, st
     int rc = 0;
     for (size_t i = 0; i < result->narms && !rc; i++)
         rc = add_arm(&search, i);
-    for (size_t i = 0; i < result->narms && !rc; i++)
-        rc = add_few_steps(&search, i);
     if (!rc)
         rc = add_absent(&search);
+    for (size_t i = 0; i < result->narms && !rc; i++)
+        rc = add_few_steps(&search, i);
     for (unsigned slots = first; slots && !rc; slots = result_next_slots(result, slots))
         rc = add_not_here(&search, slots);
     for (size_t i = 0; i < result->narms && !rc; i++)
