@@ -402,7 +402,7 @@ static int make_plan(struct copy_scan *scan, const struct bench_ctx *ctx)
             ctx->err, -ENOTSUP,
             "no copy to measure: pairs need two GPUs, and by kernel access between them");
     scan->gbps = calloc(scan->npoints, sizeof(*scan->gbps));
-    scan->small = calloc((size_t)2 * LATENCY_SIZES * scan->shape.ngpus, sizeof(*scan->small));
+    scan->small = calloc((size_t)2 * LATENCY_SIZES * scan->shape.ngpus + 1, sizeof(*scan->small));
     if (!scan->gbps || !scan->small)
         return err_set(ctx->err, -ENOMEM, "cannot allocate %zu points", scan->npoints);
     for (size_t i = 0; i < scan->npoints; i++)
