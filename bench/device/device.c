@@ -45,6 +45,11 @@ int device_wait(struct device_queue *queue, unsigned slot, uint64_t *busy_ns, st
     return queue->ops->wait(queue, slot, busy_ns, err);
 }
 
+struct device_sleep device_slept(const struct device_queue *queue)
+{
+    return queue->ops->slept ? queue->ops->slept(queue) : (struct device_sleep){0};
+}
+
 bool device_computes(const struct device_queue *queue)
 {
     return queue->ops->read != NULL;

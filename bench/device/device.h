@@ -36,6 +36,12 @@ struct device_config {
 struct device_queue;
 struct reduce_ops;
 
+/* Sums over the sleeps that a model makes in place of a GPU: what was asked for, and how much more
+ * it was. A sleep ends late where a timer is, or where the sleeper then waits for a CPU. */
+struct device_sleep {
+    uint64_t asked_ns, over_ns;
+};
+
 /* One kind of device. All but `probe` and `open` are called after a good open only. */
 struct device_ops {
     int (*probe)(struct err *err); /* NULL = always there */
@@ -47,6 +53,7 @@ struct device_ops {
     int (*poison)(struct device_queue *queue, struct err *err);
     int (*read)(struct device_queue *queue, size_t first, size_t count, float *rows,
                 struct err *err);
+    struct device_sleep (*slept)(const struct device_queue *queue); /* NULL: it is no model */
     void (*close)(struct device_queue *queue);
     const struct reduce_ops *reduce; /* reduce.h: how workers on such devices sum a gradient */
 };
@@ -76,6 +83,9 @@ int device_submit(struct device_queue *queue, unsigned slot, struct err *err);
 
 /* Returns when the slot's batch is done; *busy_ns is the time its work took on the device. */
 int device_wait(struct device_queue *queue, unsigned slot, uint64_t *busy_ns, struct err *err);
+
+/* Of all waits so far; zeros where nobody slept, as on a GPU. */
+struct device_sleep device_slept(const struct device_queue *queue);
 
 /* True where the device computes a result: kernels/gpu/gpu_ref.h says which. */
 bool device_computes(const struct device_queue *queue);

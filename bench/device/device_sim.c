@@ -35,6 +35,7 @@ struct sim {
     uint64_t transfer_ns, work_ns;         /* of a batch */
     uint64_t link_free_ns, engine_free_ns; /* when each engine has done what it was given */
     bool spin;
+    struct device_sleep slept;
     char *staging; /* NULL with pinned buffers */
     unsigned slots;
     struct sim_slot slot[];
@@ -123,10 +124,11 @@ static int sim_submit(struct device_queue *queue, unsigned slot, struct err *err
  * on, so the end is converted to CLOCK_MONOTONIC; their rates differ by some 100 ppm at most, and
  * the loop takes care of what that leaves.
  */
-static void sleep_until(uint64_t until_ns)
+static void sleep_until(uint64_t until_ns, struct device_sleep *slept)
 {
+    uint64_t start_ns = clock_now_ns(), now_ns = start_ns;
     (void)prctl(PR_SET_TIMERSLACK, 1UL); /* a thread's usual 50 us are no GPU's */
-    for (uint64_t now_ns = clock_now_ns(); now_ns < until_ns; now_ns = clock_now_ns()) {
+    for (; now_ns < until_ns; now_ns = clock_now_ns()) {
         struct timespec end;
         (void)clock_gettime(CLOCK_MONOTONIC, &end);
         uint64_t end_ns = (uint64_t)end.tv_nsec + (until_ns - now_ns);
@@ -135,12 +137,16 @@ static void sleep_until(uint64_t until_ns)
         (void)clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &end, NULL);
     }
     (void)prctl(PR_SET_TIMERSLACK, 0UL); /* as it was given */
+    if (slept && start_ns < until_ns) {
+        slept->asked_ns += until_ns - start_ns;
+        slept->over_ns += now_ns - until_ns;
+    }
 }
 
-void device_sim_wait_until(uint64_t until_ns, bool spin)
+void device_sim_wait_until(uint64_t until_ns, bool spin, struct device_sleep *slept)
 {
     if (!spin)
-        sleep_until(until_ns);
+        sleep_until(until_ns, slept);
     while (clock_now_ns() < until_ns)
         ;
 }
@@ -149,9 +155,15 @@ static int sim_wait(struct device_queue *queue, unsigned slot, uint64_t *busy_ns
 {
     (void)err;
     struct sim *sim = queue->impl;
-    device_sim_wait_until(sim->slot[slot].done_ns, sim->spin);
+    device_sim_wait_until(sim->slot[slot].done_ns, sim->spin, &sim->slept);
     *busy_ns = sim->work_ns;
     return 0;
+}
+
+static struct device_sleep sim_slept(const struct device_queue *queue)
+{
+    const struct sim *sim = queue->impl;
+    return sim->slept;
 }
 
 /* Nothing is really in flight, so there is nothing to wait for. */
@@ -165,6 +177,7 @@ const struct device_ops device_sim_ops = {
     .host_buffer = sim_host_buffer,
     .submit = sim_submit,
     .wait = sim_wait,
+    .slept = sim_slept,
     .close = sim_close,
     .reduce = &reduce_sim_ops,
 };

@@ -301,6 +301,8 @@ static void print_told(const struct table *table, const struct bench *bench)
             continue;
         if (strcmp(row->unit, "count") == 0)
             (void)snprintf(value, sizeof(value), "%.4g", row->median);
+        else if (strcmp(row->unit, "ratio") == 0)
+            (void)text_percent(row->median, value, sizeof(value));
         else
             (void)number_format(row->median, row->unit, true, value, sizeof(value));
         used += (size_t)snprintf(line + used, sizeof(line) - used, "%s%s %s", used ? ", " : "",

@@ -168,6 +168,40 @@ static void test_pipeline_tells_its_regions(void **state)
     }
 }
 
+static double value_of(const struct job *job, const char *metric)
+{
+    const struct value_log *log = job->ctx.values;
+    for (uint32_t i = 0; i < log->n; i++)
+        if (!strcmp(bench_pipeline.metrics[log->value[i].metric].name, metric))
+            return log->value[i].value;
+    return -1;
+}
+
+/* Of measured steps only: a step of warm-up that was late, or the check's, is not among them. */
+static void test_pipeline_tells_how_late_the_model_is(void **state)
+{
+    (void)state;
+    struct job job;
+    struct sample sample = {0};
+    job_open(&job, (const char *const[]){SMALL, "sim_work_us=5000", NULL});
+    job_run(&job, 1, &sample);
+    job_assert_right(&job);
+    assert_true(value_of(&job, "sim_overshoot") < 0);
+    job.ctx.measuring = true;
+    job_run(&job, 2, &sample);
+    job.ctx.measuring = false;
+    job_assert_right(&job);
+    assert_true(value_of(&job, "sim_overshoot") > 0);
+    bench_pipeline.teardown(&job.ctx);
+
+    job_open(&job, (const char *const[]){SMALL, "wait=spin", NULL});
+    job.ctx.measuring = true;
+    job_run(&job, 2, &sample);
+    job_assert_right(&job);
+    assert_true(value_of(&job, "sim_overshoot") < 0);
+    bench_pipeline.teardown(&job.ctx);
+}
+
 /* The harness records where the pages of this buffer lie, so it has to be the data. */
 static void test_pipeline_publishes_its_source_data(void **state)
 {
@@ -304,6 +338,7 @@ int main(void)
         cmocka_unit_test(test_pipeline_device_time_belongs_to_retired_batches),
         cmocka_unit_test(test_pipeline_prefetch_overlaps_copy_and_work),
         cmocka_unit_test(test_pipeline_tells_its_regions),
+        cmocka_unit_test(test_pipeline_tells_how_late_the_model_is),
         cmocka_unit_test(test_pipeline_publishes_its_source_data),
         cmocka_unit_test(test_pipeline_corrupted_data_fails_the_check),
         cmocka_unit_test(test_pipeline_data_differ_by_seed_and_not_by_team),
