@@ -161,6 +161,7 @@ void fixture_set_steps(struct worker_result *worker, const double *steps_ms, siz
         .voluntary_switches = 2 * steps,
         .involuntary_switches = 4 * steps,
         .migrations = steps,
+        .helper_cpu_s = 0.001 * steps,
         .minor_faults = 8 * steps,
         .cpus_visited = 3,
         .instructions = 1000 * steps * threads,
