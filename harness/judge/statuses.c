@@ -110,17 +110,19 @@ static int add_not_here(const struct search *search, unsigned slots)
 }
 
 /* The worker that OpenMP gave the least of its threads; NULL where all have theirs. */
-static const struct worker_result *smallest_team(const struct arm *arm, unsigned *index)
+static const struct worker_result *smallest_team(const struct arm *arm, unsigned *slot)
 {
     const struct worker_result *smallest = NULL;
     for (size_t o = 0; o < arm->nobservations; o++)
-        for (unsigned i = 0; i < arm->observations[o].nworkers && i < arm->plan.nworkers; i++) {
-            const struct worker_result *worker = &arm->observations[o].workers[i];
-            bool less = worker->least_team && worker->least_team < arm->plan.workers[i].threads;
+        for (unsigned i = 0; i < arm->observations[o].nworkers; i++) {
+            const struct observation *of = &arm->observations[o];
+            const struct worker_result *worker = &of->workers[i];
+            const struct plan_worker *planned = observation_planned(arm, of, i);
+            bool less = planned && worker->least_team && worker->least_team < planned->threads;
             if (!less || (smallest && worker->least_team >= smallest->least_team))
                 continue;
             smallest = worker;
-            *index = i;
+            *slot = of->slot + i;
         }
     return smallest;
 }

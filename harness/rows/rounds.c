@@ -122,10 +122,12 @@ static void fill_fields(const struct result *result, const struct arm *arm,
         .gpu_clock_mhz = observation->gpu_clock_mhz,
         .gpu_temp_c = observation->gpu_temp_c,
     };
-    for (unsigned i = 0; i < observation->nworkers && i < arm->plan.nworkers; i++)
-        if (!observation->workers[i].background && usable(observation->workers[i].status))
-            add_worker(result, arm, &observation->workers[i], &arm->plan.workers[i], fields,
-                       &totals);
+    for (unsigned i = 0; i < observation->nworkers; i++) {
+        const struct plan_worker *planned = observation_planned(arm, observation, i);
+        const struct worker_result *worker = &observation->workers[i];
+        if (planned && !worker->background && usable(worker->status))
+            add_worker(result, arm, worker, planned, fields, &totals);
+    }
     /* A sum that lacks a worker is not the throughput of the arm. */
     if (totals.workers != arm->workers)
         fields->throughput = fields->steps = NAN;

@@ -171,6 +171,22 @@ static void test_rounds_pages_remote(void **state)
     assert_near(summarise(f, arm)->fields[0].pages_remote, 20.0 / 200);
 }
 
+/* A baseline is held against the plan of the slot whose slice it had. */
+static void test_rounds_baseline_has_the_plan_of_its_slot(void **state)
+{
+    struct fixture *f = *state;
+    size_t arm = fixture_add_arm(&f->result, PLACE_NUMA, 2, true);
+    struct observation *round = fixture_add_even_round(&f->result, arm, 0, 10, 1);
+    for (unsigned w = 0; w < 2; w++) {
+        f->result.arms[arm].plan.workers[w].mem_policy = MEM_BIND;
+        bitset_set(&f->result.arms[arm].plan.workers[w].mem_nodes, w);
+    }
+    round->slot = 1;
+    round->workers[0].pages_on_node[1] = 90;
+    round->workers[0].pages_on_node[0] = 10;
+    assert_near(summarise(f, arm)->fields[0].pages_remote, 0.1);
+}
+
 static void test_rounds_gpu_busy_needs_a_gpu(void **state)
 {
     struct fixture *f = *state;
@@ -343,6 +359,7 @@ int main(void)
         TEST(test_rounds_drops_failed_rounds),
         TEST(test_rounds_without_a_workers_steps),
         TEST(test_rounds_pages_remote),
+        TEST(test_rounds_baseline_has_the_plan_of_its_slot),
         TEST(test_rounds_gpu_busy_needs_a_gpu),
         TEST(test_rounds_slice_is_the_fastest_slice),
         TEST(test_rounds_slice_owns_its_share_only),
