@@ -201,6 +201,41 @@ static void print_baselines(const struct table *table)
         text_wrap(line, 0, 2, table->out);
 }
 
+/* Workers of the arm that have the same GPU as that one; 0 where it has none. */
+static unsigned count_sharing(const struct arm *arm, unsigned worker)
+{
+    unsigned n = 0;
+    for (unsigned w = 0; w < arm->slots && arm->plan.workers[worker].gpu >= 0; w++)
+        n += arm->plan.workers[w].gpu == arm->plan.workers[worker].gpu;
+    return n;
+}
+
+/* Efficiency is against a worker that had its GPU to itself: the arm's share theirs. */
+static bool print_shared_gpus(const struct table *table, const struct arm *arm)
+{
+    unsigned most = 1;
+    struct bitset gpus = {0};
+    char list[40], line[200];
+    for (unsigned w = 0; w < arm->slots; w++) {
+        unsigned n = count_sharing(arm, w);
+        if (n > most)
+            gpus = (struct bitset){0};
+        if (n >= most && n > 1)
+            bitset_set(&gpus, (unsigned)arm->plan.workers[w].gpu);
+        most = n > most ? n : most;
+    }
+    const struct row *row = rows_find(table->rows, arm, "step_time");
+    if (most < 2 || !row || !device_infos[device_find(row->device)].on_gpus)
+        return false;
+    (void)snprintf(line, sizeof(line),
+                   "%u workers share %s %s; the baseline had its GPU alone, so efficiency holds "
+                   "what sharing costs",
+                   most, bitset_count(&gpus) > 1 ? "each of the GPUs" : "GPU",
+                   bitset_format(&gpus, list, sizeof(list)));
+    text_wrap(line, 0, 2, table->out);
+    return true;
+}
+
 static const struct row *largest(const struct table *table, const struct arm *arm,
                                  const struct bench_metric *metric)
 {
@@ -330,6 +365,9 @@ static bool print_block(const struct table *table, size_t *order)
     for (size_t i = 0; i < n; i++)
         print_arm(table, order[i], order[n - 1]);
     print_baselines(table);
+    for (size_t i = 0; i < n && table->slots > 1; i++)
+        if (print_shared_gpus(table, arm_at(table, order[i])))
+            break; /* of the others it is the same, but where memory is remote */
     if (n)
         print_told(table, arm_at(table, order[0])->bench);
     print_beside_steps(table, order, n);

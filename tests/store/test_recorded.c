@@ -133,6 +133,23 @@ static void test_recorded_run_is_said_again(void **state)
     fixture_result_free(&result);
 }
 
+/* Who shares a GPU is in the plan. */
+static void test_recorded_shared_gpus_are_said_again(void **state)
+{
+    (void)state;
+    struct result result;
+    fixture_demo(&result);
+    result.device = DEVICE_CUDA;
+    for (size_t i = 0; i < result.narms; i++)
+        for (unsigned w = 0; w < result.arms[i].plan.nworkers; w++) {
+            struct plan_worker *worker = &result.arms[i].plan.workers[w];
+            worker->gpu = 3;
+            (void)snprintf(worker->pci_bdf, sizeof(worker->pci_bdf), "0000:00:06.0");
+        }
+    assert_said_again(&result, no_benches);
+    fixture_result_free(&result);
+}
+
 static void test_recorded_scans_are_said_again(void **state)
 {
     (void)state;
@@ -271,6 +288,7 @@ int main(void)
 #define TEST(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)
     const struct CMUnitTest tests[] = {
         TEST(test_recorded_run_is_said_again),
+        TEST(test_recorded_shared_gpus_are_said_again),
         TEST(test_recorded_scans_are_said_again),
         TEST(test_recorded_shows_values_of_unknown_benchmarks),
         TEST(test_recorded_damage_is_an_error_at_most),
