@@ -374,6 +374,20 @@ static bool print_block(const struct table *table, size_t *order)
     return n > 0;
 }
 
+/* What the last columns are; a share is said that they could show. */
+static void print_columns(const struct table *table)
+{
+    char share[CELL], line[200];
+    double stolen = rows_stolen_share(table->result, table->rows);
+    (void)snprintf(line, sizeof(line),
+                   "CPU, queue, block: shares of a step on a CPU, waiting for one, and blocked");
+    if (stolen >= 0.005)
+        (void)snprintf(line + strlen(line), sizeof(line) - strlen(line),
+                       " (of it up to %s of a step stolen by the hypervisor)",
+                       text_percent(stolen, share, sizeof(share)));
+    text_wrap(line, 0, 2, table->out);
+}
+
 static int print_all(struct table *table)
 {
     size_t *order = calloc(table->result->narms + 1, sizeof(*order));
@@ -387,8 +401,7 @@ static int print_all(struct table *table)
     }
     free(order);
     if (measured)
-        (void)fputs("CPU, queue, block: shares of a step on a CPU, waiting for one, and blocked\n",
-                    table->out);
+        print_columns(table);
     int rc = scan_print(table->result, table->rows, table->rounds, table->out, table->color);
     if (!rc)
         rc = retention_print(table->analysis, table->out, table->color);

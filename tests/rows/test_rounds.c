@@ -171,6 +171,23 @@ static void test_rounds_pages_remote(void **state)
     assert_near(summarise(f, arm)->fields[0].pages_remote, 20.0 / 200);
 }
 
+static double stolen_of(struct fixture *f, enum placement placement, double steal)
+{
+    size_t arm = fixture_add_arm(&f->result, placement, 2, false);
+    fixture_add_even_round(&f->result, arm, 0, 10, 1)->steal = steal;
+    return summarise(f, arm)->fields[0].stolen_s;
+}
+
+/* Stolen CPU time is spread over the threads on those CPUs, and is a part of blocked time. */
+static void test_rounds_stolen_time_is_part_of_blocked(void **state)
+{
+    struct fixture *f = *state;
+    assert_near(stolen_of(f, PLACE_PARTITION, 0.05), 0.05 * 0.010);
+    assert_near(stolen_of(f, PLACE_NONE, 0.05), 0.05 * 0.010 / 2); /* 16 threads, 8 CPUs */
+    assert_near(stolen_of(f, PLACE_PARTITION, 0.9), 0.2 * 0.010);  /* all of blocked */
+    assert_true(isnan(stolen_of(f, PLACE_PARTITION, NAN)));
+}
+
 /* A baseline is held against the plan of the slot whose slice it had. */
 static void test_rounds_baseline_has_the_plan_of_its_slot(void **state)
 {
@@ -359,6 +376,7 @@ int main(void)
         TEST(test_rounds_drops_failed_rounds),
         TEST(test_rounds_without_a_workers_steps),
         TEST(test_rounds_pages_remote),
+        TEST(test_rounds_stolen_time_is_part_of_blocked),
         TEST(test_rounds_baseline_has_the_plan_of_its_slot),
         TEST(test_rounds_gpu_busy_needs_a_gpu),
         TEST(test_rounds_slice_is_the_fastest_slice),

@@ -402,6 +402,21 @@ static void test_advice_says_what_the_loss_was(void **state)
                            "; all of the loss was waiting in the run queue"));
 }
 
+/* Of 78 ms blocked more, half of 8 CPUs' time over 16 threads, less what the baseline lost. */
+static void test_advice_says_what_of_it_was_stolen(void **state)
+{
+    struct fixture *f = *state;
+    (void)close_with_shares(f, 0.1, 0.1, 0.8, NAN);
+    for (unsigned round = 0; round < 3; round++)
+        f->result.arms[0].observations[round].steal = 0.5;
+    assert_non_null(strstr(advise(f, 2).sentence,
+                           "; 87% of the loss was blocked: waiting for other threads, the device "
+                           "or memory, of it up to 32% stolen by the hypervisor"));
+    for (unsigned round = 0; round < 3; round++)
+        f->result.arms[0].observations[round].steal = NAN;
+    assert_null(strstr(advise(f, 2).sentence, "stolen"));
+}
+
 static void test_advice_format_ratio(void **state)
 {
     (void)state;
@@ -441,6 +456,7 @@ int main(void)
         TEST(test_advice_one_round_says_so),
         TEST(test_advice_without_none),
         TEST(test_advice_says_what_the_loss_was),
+        TEST(test_advice_says_what_of_it_was_stolen),
         cmocka_unit_test(test_advice_format_ratio),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
