@@ -18,6 +18,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "bench/device/host_buffers.h"
 #include "harness/base/err.h"
 #include "harness/core/bench.h"
 
@@ -29,6 +30,7 @@ struct device_config {
     unsigned work;       /* passes over the batch, >= 1 */
     bool pinned;         /* host buffers page-locked (sim: copied by the device, not the CPU) */
     bool spin;           /* wait spins on the clock or the driver, else it sleeps */
+    int os_node;         /* of the host buffers; -1 = where they are touched first */
     double sim_gbps;     /* GB/s (1e9 bytes) of the model's link, > 0 */
     double sim_work_us;  /* time of one of the model's passes, >= 0 */
 };
@@ -46,7 +48,6 @@ struct device_sleep {
 struct device_ops {
     int (*probe)(struct err *err); /* NULL = always there */
     int (*open)(struct device_queue *queue, const struct device_config *config, struct err *err);
-    float *(*host_buffer)(struct device_queue *queue, unsigned slot);
     int (*submit)(struct device_queue *queue, unsigned slot, struct err *err);
     int (*wait)(struct device_queue *queue, unsigned slot, uint64_t *busy_ns, struct err *err);
     /* NULL where the device computes nothing: then there is nothing to check. */
@@ -64,6 +65,7 @@ const struct device_ops *device_ops_of(enum device kind);
 struct device_queue {
     const struct device_ops *ops; /* NULL = closed */
     void *impl;                   /* the device's own */
+    struct host_buffers host;
 };
 
 /* device_sim.c, device_cuda.c. Without CUDA in the build, the latter is -ENOTSUP. */
@@ -75,8 +77,11 @@ int device_probe(enum device kind, struct err *err);
 /* -ENOTSUP, -ENODEV or -ENOMEM with the reason in err; the queue is closed then. */
 int device_open(struct device_queue *queue, const struct device_config *config, struct err *err);
 
-/* rows * cols floats. Not touched yet where the kind allows: the caller's first write places it. */
+/* rows * cols floats. Where they are not page-locked, they are not touched yet. */
 float *device_host_buffer(struct device_queue *queue, unsigned slot);
+
+/* As host_buffers_share, of all slots: 1 where they are on the node asked for. */
+double device_host_share(const struct device_queue *queue);
 
 /* Queues the slot's batch. The buffer has to stay as it is until device_wait. */
 int device_submit(struct device_queue *queue, unsigned slot, struct err *err);

@@ -4,8 +4,12 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "bench/common/memory_node.h"
 #include "kernels/cpu/mix64.h"
 #include "kernels/gpu/gpu_ref.h"
+
+/* Of FEED_METRICS. */
+enum { SIM_OVERSHOOT = BATCH_METRICS_MANY, BUFFER_ON_NODE };
 
 enum { GPU_SAMPLES = 4 }; /* rows of the GPU's result that check compares */
 
@@ -28,6 +32,7 @@ static int open_device(struct feed *feed, const struct feed_params *params,
         .work = feed->work,
         .pinned = params->pinned,
         .spin = params->wait == FEED_WAIT_SPIN,
+        .os_node = memory_node_home(ctx->machine),
         .sim_gbps = params->sim_gbps,
         .sim_work_us = params->sim_work_us,
     };
@@ -158,8 +163,11 @@ int feed_check(struct feed *feed, const struct bench_ctx *ctx)
 int feed_tell(struct feed *feed, unsigned first_metric, struct bench_ctx *ctx)
 {
     int rc = batches_tell(&feed->batches, device_host_buffer(&feed->device, 0), first_metric, ctx);
-    if (rc || !feed->slept.asked_ns)
-        return rc;
-    return bench_emit(ctx, first_metric + BATCH_METRICS_MANY,
-                      (double)feed->slept.over_ns / (double)feed->slept.asked_ns, "%s", "");
+    if (!rc && feed->slept.asked_ns)
+        rc = bench_emit(ctx, first_metric + SIM_OVERSHOOT,
+                        (double)feed->slept.over_ns / (double)feed->slept.asked_ns, "%s", "");
+    double share = device_host_share(&feed->device);
+    if (!rc && !isnan(share))
+        rc = bench_emit(ctx, first_metric + BUFFER_ON_NODE, share, "%s", "");
+    return rc;
 }

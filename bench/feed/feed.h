@@ -49,13 +49,16 @@ extern const char *const feed_waits[]; /* their names */
 /*
  * For tables of metrics, and feed_tell. `sim_overshoot`: of the sleeps that model a GPU, how much
  * longer than asked they were, over the measured steps; none where nobody slept, as on a GPU.
+ * `buffer_on_node`: share of the pages of the device's host buffers on the node where the worker's
+ * memory belongs; none where there is no such node (memory_node_home) or the system does not tell.
  */
+/* clang-format off */
 #define FEED_METRICS                                                                               \
     BATCH_METRICS,                                                                                 \
-    {                                                                                              \
-        "sim_overshoot", "ratio", "lower", .quiet = true,                                          \
-                                           .told = "too long, at best, are the model's sleeps"     \
-    }
+    {"sim_overshoot", "ratio", "lower", .quiet = true,                                             \
+     .told = "too long are the model's sleeps, at best"},                                         \
+    {"buffer_on_node", "ratio", "higher", .quiet = true}
+/* clang-format on */
 
 struct feed {
     struct batches batches;

@@ -7,6 +7,10 @@
 
 #include <cmocka.h>
 
+#include <math.h>
+#include <numaif.h>
+
+#include "bench/common/memory_node.h"
 #include "bench/device/device.h"
 #include "bench/device/device_sim.h"
 #include "harness/sys/clock.h"
@@ -189,6 +193,35 @@ static void test_device_sim_pageable_copy_costs_cpu(void **state)
         assert_true(cpu_of_one_batch(&config) > 2000000);
 }
 
+static int policy_of(const void *address)
+{
+    int mode = -1;
+    return get_mempolicy(&mode, NULL, 0, (void *)(uintptr_t)address, MPOL_F_ADDR) ? -1 : mode;
+}
+
+/* Bound before they are touched, or not at all; a node that is not there is no reason to fail. */
+static void test_device_host_buffers_are_on_their_node(void **state)
+{
+    (void)state;
+    static const struct {
+        int os_node, policy;
+        double share;
+    } cases[] = {{0, MPOL_BIND, 1}, {-1, MPOL_DEFAULT, NAN}, {1000, MPOL_DEFAULT, 0}};
+    if (memory_node_try(0, NULL))
+        skip();
+    for (size_t i = 0; i < 3; i++) {
+        struct device_queue queue;
+        struct device_config config = slow;
+        config.os_node = cases[i].os_node;
+        open_queue(&queue, &config);
+        for (unsigned s = 0; s < config.slots; s++)
+            assert_int_equal(policy_of(device_host_buffer(&queue, s)), cases[i].policy);
+        double share = device_host_share(&queue);
+        assert_true(isnan(cases[i].share) ? isnan(share) : share == cases[i].share);
+        device_close(&queue);
+    }
+}
+
 static void test_device_sim_computes_nothing(void **state)
 {
     (void)state;
@@ -243,6 +276,7 @@ int main(void)
         cmocka_unit_test(test_device_sim_counts_its_sleeps),
         cmocka_unit_test(test_device_sim_spinning_wait_burns_cpu),
         cmocka_unit_test(test_device_sim_pageable_copy_costs_cpu),
+        cmocka_unit_test(test_device_host_buffers_are_on_their_node),
         cmocka_unit_test(test_device_sim_computes_nothing),
         cmocka_unit_test(test_device_none_is_refused_with_a_reason),
         cmocka_unit_test(test_device_sim_too_large_a_batch_is_an_error),

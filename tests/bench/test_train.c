@@ -22,6 +22,8 @@
 
 enum { RANKS = 3, WARM_UP = 2, STEPS = 12 };
 
+static const struct bench_machine nowhere; /* no CPU, no node */
+
 /* A rank's side of the contract. */
 struct rank {
     _Alignas(16) char params[BENCH_PARAMS_MAX];
@@ -48,6 +50,7 @@ static void rank_init(struct rank *rank, unsigned workers, unsigned slots)
                                    .threads = 1,
                                    .seed = 7,
                                    .device = DEVICE_SIM,
+                                   .machine = &nowhere,
                                    .err = &rank->err,
                                    .peers = &rank->peers,
                                    .values = calloc(1, sizeof(struct value_log))};
