@@ -8,9 +8,6 @@
 
 #include <cmocka.h>
 
-#include "harness/judge/verdict.h"
-#include "harness/table/findings.h"
-#include "harness/table/placements.h"
 #include "tests/lib/fixture_result.h"
 
 static size_t add(struct result *result, enum placement placement, unsigned slots, bool alone,
@@ -25,16 +22,7 @@ static size_t add(struct result *result, enum placement placement, unsigned slot
 /* Table and findings, with single spaces and no line ends. The caller frees it. */
 static char *say(const struct result *result)
 {
-    struct verdict verdict;
-    char *text = NULL;
-    size_t size;
-    assert_int_equal(verdict_make(result, NULL, &verdict, NULL), 0);
-    FILE *out = open_memstream(&text, &size);
-    assert_non_null(out);
-    placements_print(&verdict.analysis, out, false);
-    findings_print(&verdict.findings, out, false);
-    assert_int_equal(fclose(out), 0);
-    verdict_free(&verdict);
+    char *text = fixture_print(result, false);
     char *to = text;
     for (const char *from = text; *from; from++)
         if (strcspn(from, " \n") || strcspn(from + 1, " \n"))

@@ -11,8 +11,6 @@
 #include <cmocka.h>
 
 #include "harness/judge/advice.h"
-#include "harness/judge/verdict.h"
-#include "harness/table/findings.h"
 #include "tests/lib/fixture_golden.h"
 #include "tests/lib/fixture_result.h"
 
@@ -46,16 +44,8 @@ static void assert_fits(const char *text)
 
 static const char *print(struct fixture *fixture, bool color)
 {
-    struct verdict verdict;
-    size_t size;
     free(fixture->text);
-    assert_int_equal(verdict_make(&fixture->result, NULL, &verdict, NULL), 0);
-    FILE *out = open_memstream(&fixture->text, &size);
-    assert_non_null(out);
-    placements_print(&verdict.analysis, out, color);
-    findings_print(&verdict.findings, out, color);
-    assert_int_equal(fclose(out), 0);
-    verdict_free(&verdict);
+    fixture->text = fixture_print(&fixture->result, color);
     return fixture->text;
 }
 
