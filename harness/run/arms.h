@@ -45,10 +45,10 @@ bool arm_runs(const struct arm *arm);
 bool arm_same_plan(const struct arm *a, const struct arm *b);
 
 /*
- * Whose slice (CPUs, memory and GPU) a baseline of one worker has in a round. The plan's slices
- * that differ and have as many CPUs as the first take turns, so that none is the yardstick of all
- * rounds: each as often as the others, but for one round; who begins comes from the seed. Others:
- * 0.
+ * Whose slice (CPUs, memory and GPU) a baseline of one worker has in a round; of other arms 0. The
+ * plan's slices that differ and have as many CPUs as the first take turns, so that none is the
+ * yardstick of all rounds: each as often as the others, but for one round. The seed says who
+ * begins.
  */
 unsigned arms_slot(const struct arm *arm, uint64_t seed, unsigned round);
 /* How many take turns; 1 where none do. */

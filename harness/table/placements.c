@@ -201,12 +201,12 @@ static void print_baselines(const struct table *table)
         text_wrap(line, 0, 2, table->out);
 }
 
-/* Workers of the arm that have the same GPU as that one; 0 where it has none. */
-static unsigned count_sharing(const struct arm *arm, unsigned worker)
+/* Workers of the arm that have that GPU; those in the background have none. */
+static unsigned count_sharing(const struct arm *arm, int gpu)
 {
     unsigned n = 0;
-    for (unsigned w = 0; w < arm->slots && arm->plan.workers[worker].gpu >= 0; w++)
-        n += arm->plan.workers[w].gpu == arm->plan.workers[worker].gpu;
+    for (unsigned w = 0; w < arm->plan.nworkers && gpu >= 0; w++)
+        n += arm->plan.workers[w].gpu == gpu;
     return n;
 }
 
@@ -216,12 +216,13 @@ static bool print_shared_gpus(const struct table *table, const struct arm *arm)
     unsigned most = 1;
     struct bitset gpus = {0};
     char list[40], line[200];
-    for (unsigned w = 0; w < arm->slots; w++) {
-        unsigned n = count_sharing(arm, w);
+    for (unsigned w = 0; w < arm->plan.nworkers; w++) {
+        int gpu = arm->plan.workers[w].gpu;
+        unsigned n = count_sharing(arm, gpu);
         if (n > most)
             gpus = (struct bitset){0};
         if (n >= most && n > 1)
-            bitset_set(&gpus, (unsigned)arm->plan.workers[w].gpu);
+            bitset_set(&gpus, (unsigned)gpu);
         most = n > most ? n : most;
     }
     const struct row *row = rows_find(table->rows, arm, "step_time");

@@ -150,6 +150,26 @@ static void test_recorded_shared_gpus_are_said_again(void **state)
     fixture_result_free(&result);
 }
 
+/* A number that no machine has is no GPU. */
+static void test_recorded_impossible_gpu_is_none(void **state)
+{
+    (void)state;
+    struct result result;
+    struct verdict verdict;
+    struct recorded recorded;
+    fixture_demo(&result);
+    struct plan_worker *workers = result.arms[0].plan.workers;
+    workers[0].gpu = workers[1].gpu = BITSET_BITS;
+    workers[0].pci_bdf[0] = workers[1].pci_bdf[0] = '?';
+    assert_int_equal(verdict_make(&result, NULL, &verdict, NULL), 0);
+    write_all(&result, &verdict);
+    assert_int_equal(recorded_read(dir_fd, no_benches, &recorded, NULL), 0);
+    assert_int_equal(recorded.result.arms[0].plan.workers[0].gpu, -1);
+    recorded_free(&recorded);
+    verdict_free(&verdict);
+    fixture_result_free(&result);
+}
+
 static void test_recorded_scans_are_said_again(void **state)
 {
     (void)state;
@@ -289,6 +309,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(test_recorded_run_is_said_again),
         TEST(test_recorded_shared_gpus_are_said_again),
+        TEST(test_recorded_impossible_gpu_is_none),
         TEST(test_recorded_scans_are_said_again),
         TEST(test_recorded_shows_values_of_unknown_benchmarks),
         TEST(test_recorded_damage_is_an_error_at_most),
