@@ -265,8 +265,9 @@ int collective_setup_with(struct bench_ctx *ctx, const struct collective_ops *op
         return rc;
     scan->team.ops = ops;
     rc = ops->open(&scan->team, ctx, params->end);
-    if (!rc)
-        rc = make_points(scan, ctx);
+    if (rc)
+        return rc;
+    rc = make_points(scan, ctx);
     if (!rc)
         rc = allocate(scan, ctx);
     rc = collective_agree(ctx->peers, rc, ctx->err);

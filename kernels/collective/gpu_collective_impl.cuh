@@ -13,7 +13,8 @@ extern "C" {
 enum { GRAPH_BATCH, GRAPH_ONE, GRAPHS, BATCH_OPERATIONS = 16 };
 
 struct gpu_collective_rank {
-    int cuda_ordinal;
+    int cuda_ordinal; /* -1 = not known yet */
+    char pci_bdf[GPU_COLLECTIVE_BDF];
     void *comm; /* ncclComm_t */
     cudaStream_t stream;
     cudaEvent_t followed;
@@ -21,6 +22,7 @@ struct gpu_collective_rank {
     cudaEvent_t *begin, *end;           /* [times_most] each */
     struct gpu_collective_found *found; /* on the device */
     struct gpu_collective_found *seen;  /* its copy, page-locked */
+    cudaGraph_t captured;               /* while graphs are made */
     cudaGraphExec_t graph[GRAPHS];
 };
 
@@ -37,11 +39,17 @@ struct gpu_collective {
     struct gpu_collective_rank *rank; /* [local] */
 };
 
-/* They write the message and return the errno; 0 where the code says success. */
-int gpu_collective_cuda(struct gpu_collective *gc, cudaError_t error, const char *what, char *msg,
-                        size_t size);
-int gpu_collective_nccl(struct gpu_collective *gc, int error, void *comm, const char *what,
+/*
+ * They write the message, which names rank first + k and its GPU, and return the errno; 0 where the
+ * code says success. k = local: of all ranks here, and none in particular.
+ */
+int gpu_collective_cuda(struct gpu_collective *gc, unsigned k, cudaError_t error, const char *what,
                         char *msg, size_t size);
+int gpu_collective_nccl(struct gpu_collective *gc, unsigned k, int error, const char *what,
+                        char *msg, size_t size);
+
+/* "GPU 1 (0000:07:00.0)", of rank first + k: CUDA's number and the PCI address. */
+void gpu_collective_name(const struct gpu_collective *gc, unsigned k, char *name, size_t size);
 
 /* Destroys the graphs of the last call. */
 void gpu_collective_drop_graphs(struct gpu_collective *gc);

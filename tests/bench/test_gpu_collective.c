@@ -47,7 +47,7 @@ static int open_all(unsigned ranks)
     struct nccl_id id;
     int rc = gpu_collective_open(&config, &gc, msg, sizeof(msg));
     if (!rc)
-        rc = gpu_collective_make_id(&id, msg, sizeof(msg));
+        rc = gpu_collective_make_id(gc, &id, msg, sizeof(msg));
     if (!rc)
         rc = gpu_collective_join(gc, &id, msg, sizeof(msg));
     if (!rc)

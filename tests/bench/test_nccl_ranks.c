@@ -133,10 +133,127 @@ static void test_ranks_of_processes_and_of_one_are_right(void **state)
         }
 }
 
+/* Up to 20 s, lest a hang outlast the test. */
+static bool comes(const _Atomic int *what)
+{
+    for (unsigned i = 0; i < 20000 && *what == 1; i++)
+        (void)usleep(1000);
+    return *what != 1;
+}
+
+static const char *const small[] = {"begin=1K", "end=1K", NULL};
+
+/* The others are in NCCL by then, and what the harness does is done here. */
+static void test_rank_that_cannot_join_says_so_at_once(void **state)
+{
+    (void)state;
+    fake_gpus.join_fails = 1;
+    start(RANKS, small);
+    bool came = comes(&ranks[1].setup);
+    for (unsigned i = 0; i < 20000 && fake_gpus.waiting < RANKS - 1; i++)
+        (void)usleep(1000);
+    int waiting = fake_gpus.waiting;
+    struct err err = ranks[1].err;
+    fake_gpus_give_up();
+    assert_true(came); /* else the ranks hang, and finish would, too */
+    finish(RANKS);
+    assert_int_equal(waiting, RANKS - 1);
+    assert_int_equal(err.code, -EIO);
+    assert_string_equal(err.msg, "rank 1, GPU 1 (0000:02:00.0): cannot join the other ranks: NCCL "
+                                 "says 'unhandled system error'");
+    forget(RANKS);
+}
+
+static void test_ranks_of_one_process_end_their_group(void **state)
+{
+    (void)state;
+    fake_gpus.join_fails = 2;
+    start(1, small);
+    finish(1);
+    assert_int_equal(ranks[0].setup, -EIO);
+    assert_non_null(strstr(ranks[0].err.msg, "rank 2, GPU 2 (0000:03:00.0): cannot join"));
+    assert_int_equal(fake_gpus.aborted, 2); /* those before it */
+    forget(1);
+}
+
+/* All GPUs open, and then one does not: NCCL's group knows nothing of it. */
+static void test_lost_gpu_does_not_leave_half_a_group(void **state)
+{
+    (void)state;
+    fake_gpus.closed_gpu = 3;
+    fake_gpus.closes_after = 1;
+    start(1, small);
+    bool came = comes(&ranks[0].setup);
+    fake_gpus_give_up();
+    finish(1);
+    assert_true(came);
+    assert_int_equal(ranks[0].setup, -EBUSY);
+    assert_non_null(strstr(ranks[0].err.msg, "rank 3, GPU 3 (0000:04:00.0): cannot join"));
+    forget(1);
+}
+
+static void test_gpu_that_cannot_be_opened_is_named_by_all(void **state)
+{
+    (void)state;
+    fake_gpus.closed_gpu = 1;
+    start(RANKS, small);
+    finish(RANKS);
+    for (unsigned r = 0; r < RANKS; r++) {
+        assert_int_equal(ranks[r].setup, -EBUSY);
+        assert_non_null(strstr(ranks[r].err.msg,
+                               "rank 1, GPU 1 (0000:02:00.0): cannot be used: the GPU is in"));
+        assert_int_equal(strncmp(ranks[r].err.msg, "rank 1, ", 8), 0);
+    }
+    forget(RANKS);
+}
+
+/* In a group, and while graphs are captured: both end, and what runs is aborted. */
+static void test_failed_call_leaves_nothing_open(void **state)
+{
+    static const char *const graph[] = {"begin=1K", "end=1K", "graph=1", NULL};
+    const char *const *const calls[] = {small, graph};
+    for (size_t i = 0; i < 2; i++) {
+        (void)reset(state);
+        fake_gpus.call_fails = 2;
+        fake_gpus.fails_after = (int)i; /* the first warms a graph up */
+        start(1, calls[i]);
+        finish(1);
+        assert_int_equal(ranks[0].run, -EIO);
+        assert_string_equal(ranks[0].err.msg, "rank 2, GPU 2 (0000:03:00.0): cannot start an "
+                                              "operation: NCCL says 'internal error'");
+        assert_int_equal(fake_gpus.aborted, FAKE_GPUS);
+        forget(1);
+    }
+}
+
+static void test_blocking_launches_are_refused(void **state)
+{
+    (void)state;
+    assert_int_equal(setenv("CUDA_LAUNCH_BLOCKING", "1", 1), 0);
+    start(RANKS, small);
+    finish(RANKS);
+    assert_int_equal(ranks[1].probe, -ENOTSUP);
+    assert_non_null(strstr(ranks[1].err.msg, "CUDA_LAUNCH_BLOCKING=1"));
+    forget(RANKS);
+    assert_int_equal(setenv("CUDA_LAUNCH_BLOCKING", "0", 1), 0);
+    (void)reset(NULL);
+    start(RANKS, small);
+    finish(RANKS);
+    assert_all_good(RANKS);
+    forget(RANKS);
+    assert_int_equal(unsetenv("CUDA_LAUNCH_BLOCKING"), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(test_ranks_of_processes_and_of_one_are_right, reset),
+        cmocka_unit_test_setup(test_rank_that_cannot_join_says_so_at_once, reset),
+        cmocka_unit_test_setup(test_ranks_of_one_process_end_their_group, reset),
+        cmocka_unit_test_setup(test_lost_gpu_does_not_leave_half_a_group, reset),
+        cmocka_unit_test_setup(test_gpu_that_cannot_be_opened_is_named_by_all, reset),
+        cmocka_unit_test_setup(test_failed_call_leaves_nothing_open, reset),
+        cmocka_unit_test_setup(test_blocking_launches_are_refused, reset),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -130,7 +130,7 @@ cudaError_t cudaDeviceGetAttribute(int *value, cudaDeviceAttr, int)
 
 cudaError_t cudaSetDevice(int ordinal)
 {
-    if (ordinal == fake_gpus.closed_gpu)
+    if (ordinal == fake_gpus.closed_gpu && fake_gpus.closes_after-- <= 0)
         return cudaErrorDevicesUnavailable;
     current = ordinal;
     return cudaSuccess;

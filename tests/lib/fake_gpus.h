@@ -16,10 +16,12 @@ enum { FAKE_GPUS = 4, FAKE_PCI_MAX = 32 };
 
 struct fake_gpus {
     /* What goes wrong: numbers of ranks or GPUs, -1 = nowhere. */
-    int closed_gpu; /* cannot be made the current device */
-    int join_fails; /* this rank's ncclCommInitRank is refused */
-    int call_fails; /* so is every operation of this rank */
-    int sleeps;     /* this rank sleeps in the host's call for an operation, .. */
+    int closed_gpu;   /* cannot be made the current device, .. */
+    int closes_after; /* .. when it was so often */
+    int join_fails;   /* this rank's ncclCommInitRank is refused */
+    int call_fails;   /* so is every operation of this rank, .. */
+    int fails_after;  /* .. after so many */
+    int sleeps;       /* this rank sleeps in the host's call for an operation, .. */
     unsigned sleep_us;
     int sleeps_behind;         /* .. when it is launched already */
     unsigned graph_drops_from; /* graphs of so many nodes or more leave out their last; 0 = none */

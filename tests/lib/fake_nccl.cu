@@ -159,7 +159,7 @@ template <typename T> static void work(const communicator *c, const operation *o
 static int launch(void *comm, void *stream, int type, operation op)
 {
     communicator *c = static_cast<communicator *>(comm);
-    if (c->rank == fake_gpus.call_fails)
+    if (c->rank == fake_gpus.call_fails && fake_gpus.fails_after-- <= 0)
         return failed(INTERNAL_ERROR);
     if (type != NCCL_FLOAT && type != NCCL_INT32)
         return failed(INVALID_ARGUMENT);
