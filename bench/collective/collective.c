@@ -10,7 +10,8 @@
  *   2. a barrier; one operation that is not timed; then, for half of the share, operations in
  *      queues of `queue`, each waited for at its end, without a look at any clock in between
  *   3. for a fifth of the share, at most 512 operations with device events on both sides of each
- *   4. one operation on known inputs, its outputs poisoned before, every element compared
+ *   4. one operation on known inputs, its outputs poisoned before, every element compared; of a
+ *      graph both that were timed, the one of a single operation and the whole batch
  *
  * **Measures** `collective_latency` us = t, host time (CLOCK_MONOTONIC_RAW) of 2 on the slowest
  * rank / operations; `collective_algbw` = S / t and `collective_busbw` = algbw times a factor, GB/s

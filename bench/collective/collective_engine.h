@@ -92,8 +92,8 @@ struct collective_ops {
 
     /*
      * Fills inputs by kernels/collective/collective_value.h, poisons outputs (all bits set), does
-     * one operation, and compares every element that it defines. Wrong values are no error of the
-     * call.
+     * one operation, and compares every element that it defines; then the same for a batch, where
+     * there is one. Wrong values are no error of the call.
      */
     int (*check)(struct collective *team, unsigned repetition, struct collective_verdict *verdict,
                  struct err *err);

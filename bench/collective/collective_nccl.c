@@ -256,17 +256,16 @@ static int nccl_time_each(struct collective *team, unsigned iters, struct collec
     return rc;
 }
 
-static int nccl_check(struct collective *team, unsigned repetition,
-                      struct collective_verdict *verdict, struct err *err)
+static int check_operations(const struct nccl_team *t, unsigned operations, unsigned repetition,
+                            struct collective_verdict *verdict, struct err *err)
 {
     char msg[GPU_MSG] = "";
-    struct nccl_team *t = team->impl;
     struct gpu_collective_verdict found = {0};
     int rc = gpu_collective_fill(t->gc, repetition, msg, sizeof(msg));
     if (!rc)
-        rc = gpu_collective_enqueue(t->gc, 1, msg, sizeof(msg));
+        rc = gpu_collective_enqueue(t->gc, operations, msg, sizeof(msg));
     if (!rc)
-        rc = gpu_collective_compare(t->gc, repetition, &found, msg, sizeof(msg));
+        rc = gpu_collective_compare(t->gc, operations, repetition, &found, msg, sizeof(msg));
     *verdict = (struct collective_verdict){.wrong = found.wrong,
                                            .rank = found.rank,
                                            .index = found.index,
@@ -274,6 +273,17 @@ static int nccl_check(struct collective *team, unsigned repetition,
                                            .want = found.want};
     (void)snprintf(verdict->on, sizeof(verdict->on), "%s", found.gpu);
     return gpu_error(rc, msg, err);
+}
+
+/* Of graphs both that are timed: the one of a single operation, and the batch. */
+static int nccl_check(struct collective *team, unsigned repetition,
+                      struct collective_verdict *verdict, struct err *err)
+{
+    const struct nccl_team *t = team->impl;
+    int rc = check_operations(t, 1, repetition, verdict, err);
+    if (!rc && !verdict->wrong && team->batch > 1)
+        rc = check_operations(t, team->batch, repetition, verdict, err);
+    return rc;
 }
 
 #else

@@ -88,7 +88,7 @@ static int cuda_check(struct reduce *reduce, struct err *err)
     if (!rc)
         rc = cuda_run(reduce, &came_ns, err);
     if (!rc)
-        rc = gpu_error(gpu_collective_compare(reduce->impl, 1, &verdict, msg, sizeof(msg)), msg,
+        rc = gpu_error(gpu_collective_compare(reduce->impl, 1, 1, &verdict, msg, sizeof(msg)), msg,
                        err);
     if (!rc && verdict.wrong)
         rc = err_set(err, -EBADMSG,

@@ -7,6 +7,9 @@
 
 #include "kernels/gpu/gpu_common.cuh"
 
+/* So that a batch of small operations has a place for each. */
+enum { BUFFER_LEAST = 1 << 20 };
+
 void gpu_collective_name(const struct gpu_collective *gc, unsigned k, char *name, size_t size)
 {
     const struct gpu_collective_rank *rank = &gc->rank[k];
@@ -209,6 +212,7 @@ int gpu_collective_allocate(struct gpu_collective *gc, size_t bytes, char *msg, 
 {
     char what[96];
     int rc = 0;
+    bytes = bytes > BUFFER_LEAST ? bytes : BUFFER_LEAST;
     gc->bytes = bytes;
     (void)snprintf(what, sizeof(what), "two GPU buffers of %zu bytes", bytes);
     for (unsigned k = 0; k < gc->local && !rc; k++) {

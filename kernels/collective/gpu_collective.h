@@ -70,7 +70,7 @@ int gpu_collective_join(struct gpu_collective *gc, const struct nccl_id *id, cha
 /* The largest buffers that fit on every GPU of this process, after join. */
 int gpu_collective_room(struct gpu_collective *gc, size_t *bytes, char *msg, size_t size);
 
-/* A send and a recv buffer of that many bytes for each rank, zeroed. Once. */
+/* A send and a recv buffer of at least that many bytes for each rank, zeroed. Once. */
 int gpu_collective_allocate(struct gpu_collective *gc, size_t bytes, char *msg, size_t size);
 
 /*
@@ -109,10 +109,12 @@ void *gpu_collective_recv_buffer(struct gpu_collective *gc, unsigned k);
 int gpu_collective_time_each(struct gpu_collective *gc, unsigned iters, float *busy_us,
                              float *period_us, char *msg, size_t size);
 
-/* For checks (kernels/collective/collective_value.h): fill; enqueue one operation; compare, which
- * waits. */
+/*
+ * For checks (kernels/collective/collective_value.h): fill; enqueue so many operations, one or a
+ * batch; compare what they have left at each place that they came to, which waits.
+ */
 int gpu_collective_fill(struct gpu_collective *gc, unsigned repetition, char *msg, size_t size);
-int gpu_collective_compare(struct gpu_collective *gc, unsigned repetition,
+int gpu_collective_compare(struct gpu_collective *gc, unsigned operations, unsigned repetition,
                            struct gpu_collective_verdict *verdict, char *msg, size_t size);
 
 /* Frees everything; aborts what is in flight when a call has failed before. NULL-safe. */

@@ -10,7 +10,7 @@ extern "C" {
 #include "kernels/collective/gpu_collective_data.cuh"
 
 /* Graphs of a call: a batch, and an operation alone. */
-enum { GRAPH_BATCH, GRAPH_ONE, GRAPHS, BATCH_OPERATIONS = 16 };
+enum { GRAPH_BATCH, GRAPH_ONE, GRAPHS, BATCH_OPERATIONS = 16 /* at most */ };
 
 struct gpu_collective_rank {
     int cuda_ordinal; /* -1 = not known yet */
@@ -36,6 +36,7 @@ struct gpu_collective {
     int type;                /* ncclDataType_t of the call */
     size_t send_at, recv_at; /* in-place operations: bytes a rank's number moves the buffer by */
     uint64_t steps;          /* places in the buffers */
+    unsigned batch;          /* operations of GRAPH_BATCH; 1 without a graph */
     struct gpu_collective_rank *rank; /* [local] */
 };
 

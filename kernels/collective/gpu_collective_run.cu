@@ -158,7 +158,7 @@ static int capture(struct gpu_collective *gc, unsigned which, char *msg, size_t 
     unsigned begun;
     int rc = begin_captures(gc, &begun, msg, size);
     if (!rc)
-        rc = issue_many(gc, which == GRAPH_BATCH ? BATCH_OPERATIONS : 1, msg, size);
+        rc = issue_many(gc, which == GRAPH_BATCH ? gc->batch : 1, msg, size);
     return end_captures(gc, which, begun, rc, msg, size);
 }
 
@@ -170,6 +170,12 @@ static int launch_all(struct gpu_collective *gc, unsigned which, char *msg, size
                                  cudaGraphLaunch(gc->rank[k].graph[which], gc->rank[k].stream),
                                  "cannot launch a graph", msg, size);
     return rc;
+}
+
+/* Places in the buffers that so many operations come to. */
+static unsigned places_of(const struct gpu_collective *gc, unsigned operations)
+{
+    return operations < gc->steps ? operations : (unsigned)gc->steps;
 }
 
 int gpu_collective_prepare(struct gpu_collective *gc, const struct collective_call *call, char *msg,
@@ -191,6 +197,8 @@ int gpu_collective_prepare(struct gpu_collective *gc, const struct collective_ca
     gc->send_at = call->op == COLLECTIVE_ALLGATHER ? part : 0;
     gc->recv_at = call->op == COLLECTIVE_REDUCESCATTER ? part : 0;
     gc->steps = gc->bytes / call->bytes;
+    /* Each place once: else sums in place would be added to sums, and a lost operation not seen. */
+    gc->batch = call->graph ? places_of(gc, BATCH_OPERATIONS) : 1;
     if (!call->graph)
         return 0;
     /* Connections are made at first use, which is no matter for a graph. */
@@ -204,7 +212,7 @@ int gpu_collective_prepare(struct gpu_collective *gc, const struct collective_ca
 
 unsigned gpu_collective_batch(const struct gpu_collective *gc)
 {
-    return gc->call.graph ? BATCH_OPERATIONS : 1;
+    return gc->batch;
 }
 
 /* A place in the buffers is a matter of the number within the queue. */
@@ -226,8 +234,8 @@ int gpu_collective_enqueue(struct gpu_collective *gc, uint64_t iters, char *msg,
         return issue_queues(gc, iters, msg, size);
     if (!gc->call.graph)
         return issue_many(gc, iters, msg, size);
-    bool whole = iters % BATCH_OPERATIONS == 0;
-    uint64_t launches = whole ? iters / BATCH_OPERATIONS : iters;
+    bool whole = gc->batch > 1 && iters % gc->batch == 0;
+    uint64_t launches = whole ? iters / gc->batch : iters;
     int rc = 0;
     for (uint64_t i = 0; i < launches && !rc; i++)
         rc = launch_all(gc, whole ? GRAPH_BATCH : GRAPH_ONE, msg, size);
@@ -339,53 +347,68 @@ int gpu_collective_time_each(struct gpu_collective *gc, unsigned iters, float *b
     return rc;
 }
 
+/* Each place has numbers of its own. */
 static struct gpu_collective_side side_of(const struct gpu_collective *gc, unsigned k,
-                                          unsigned repetition)
+                                          unsigned repetition, unsigned place)
 {
-    struct gpu_collective_side side = {gc->call, gc->first + k, gc->ranks, repetition};
+    struct gpu_collective_side side = {gc->call, gc->first + k, gc->ranks, repetition + place};
     return side;
+}
+
+static cudaError_t fill_rank(const struct gpu_collective *gc, unsigned k, unsigned repetition)
+{
+    const struct gpu_collective_rank *rank = &gc->rank[k];
+    size_t n = collective_send_count(&gc->call, gc->ranks, gc->first + k);
+    cudaError_t error = cudaSetDevice(rank->cuda_ordinal);
+    if (error == cudaSuccess)
+        error = cudaMemsetAsync(rank->found, 0, sizeof(*rank->found), rank->stream);
+    if (error == cudaSuccess)
+        error = cudaMemsetAsync(rank->send, 0xff, gc->batch * gc->call.bytes, rank->stream);
+    if (error == cudaSuccess)
+        error = cudaMemsetAsync(rank->recv, 0xff, gc->batch * gc->call.bytes, rank->stream);
+    /* Behind the poison, which it overwrites where the operation is in place. */
+    for (unsigned p = 0; p < gc->batch && error == cudaSuccess; p++) {
+        struct gpu_collective_side side = side_of(gc, k, repetition, p);
+        error = gpu_collective_put_sent(&side, place_of(gc, k, p * gc->call.bytes).send, n,
+                                        rank->stream);
+    }
+    return error;
 }
 
 int gpu_collective_fill(struct gpu_collective *gc, unsigned repetition, char *msg, size_t size)
 {
     int rc = 0;
-    for (unsigned k = 0; k < gc->local && !rc; k++) {
-        struct gpu_collective_rank *rank = &gc->rank[k];
-        struct gpu_collective_side side = side_of(gc, k, repetition);
-        size_t n = collective_send_count(&gc->call, gc->ranks, side.rank);
-        cudaError_t error = cudaSetDevice(rank->cuda_ordinal);
-        if (error == cudaSuccess)
-            error = cudaMemsetAsync(rank->found, 0, sizeof(*rank->found), rank->stream);
-        if (error == cudaSuccess)
-            error = cudaMemsetAsync(rank->send, 0xff, gc->call.bytes, rank->stream);
-        if (error == cudaSuccess)
-            error = cudaMemsetAsync(rank->recv, 0xff, gc->call.bytes, rank->stream);
-        /* Behind the poison, which it overwrites where the operation is in place. */
-        if (error == cudaSuccess)
-            error = gpu_collective_put_sent(&side, place_of(gc, k, 0).send, n, rank->stream);
-        rc = gpu_collective_cuda(gc, k, error, "inputs of the check", msg, size);
-    }
+    for (unsigned k = 0; k < gc->local && !rc; k++)
+        rc = gpu_collective_cuda(gc, k, fill_rank(gc, k, repetition), "inputs of the check", msg,
+                                 size);
     return rc;
 }
 
-int gpu_collective_compare(struct gpu_collective *gc, unsigned repetition,
+static cudaError_t compare_rank(const struct gpu_collective *gc, unsigned k, unsigned operations,
+                                unsigned repetition)
+{
+    const struct gpu_collective_rank *rank = &gc->rank[k];
+    size_t n = collective_recv_count(&gc->call, gc->ranks, gc->first + k);
+    cudaError_t error = cudaSetDevice(rank->cuda_ordinal);
+    for (unsigned p = 0; p < places_of(gc, operations) && error == cudaSuccess; p++) {
+        struct gpu_collective_side side = side_of(gc, k, repetition, p);
+        error = gpu_collective_find_wrong(&side, place_of(gc, k, p * gc->call.bytes).recv, n,
+                                          rank->found, rank->stream);
+    }
+    if (error == cudaSuccess)
+        error = cudaMemcpyAsync(rank->seen, rank->found, sizeof(*rank->seen),
+                                cudaMemcpyDeviceToHost, rank->stream);
+    return error;
+}
+
+int gpu_collective_compare(struct gpu_collective *gc, unsigned operations, unsigned repetition,
                            struct gpu_collective_verdict *verdict, char *msg, size_t size)
 {
     int rc = 0;
     memset(verdict, 0, sizeof(*verdict));
-    for (unsigned k = 0; k < gc->local && !rc; k++) {
-        struct gpu_collective_rank *rank = &gc->rank[k];
-        struct gpu_collective_side side = side_of(gc, k, repetition);
-        size_t n = collective_recv_count(&gc->call, gc->ranks, side.rank);
-        cudaError_t error = cudaSetDevice(rank->cuda_ordinal);
-        if (error == cudaSuccess)
-            error = gpu_collective_find_wrong(&side, place_of(gc, k, 0).recv, n, rank->found,
-                                              rank->stream);
-        if (error == cudaSuccess)
-            error = cudaMemcpyAsync(rank->seen, rank->found, sizeof(*rank->seen),
-                                    cudaMemcpyDeviceToHost, rank->stream);
-        rc = gpu_collective_cuda(gc, k, error, "comparison of the result", msg, size);
-    }
+    for (unsigned k = 0; k < gc->local && !rc; k++)
+        rc = gpu_collective_cuda(gc, k, compare_rank(gc, k, operations, repetition),
+                                 "comparison of the result", msg, size);
     if (!rc)
         rc = gpu_collective_wait(gc, msg, size);
     for (unsigned k = 0; k < gc->local && !rc; k++) {

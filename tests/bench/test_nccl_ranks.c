@@ -226,6 +226,32 @@ static void test_failed_call_leaves_nothing_open(void **state)
     }
 }
 
+/* Of 256K there are four places, and a batch has as many operations. */
+static void test_graphs_of_one_and_of_many_are_checked(void **state)
+{
+    static const char *const pairs[][7] = {
+        {"begin=1K", "end=1K", "graph=1", "place=out"},
+        {"begin=1K", "end=1K", "graph=1", "place=in"},
+        {"begin=256K", "end=256K", "graph=1", "place=out"},
+        {"begin=256K", "end=256K", "graph=1", "place=in"},
+        {"begin=1K", "end=1K", "graph=1", "place=both", "op=allgather"},
+    };
+    for (size_t i = 0; i < sizeof(pairs) / sizeof(pairs[0]); i++)
+        for (unsigned drops = 0; drops <= 2; drops++) { /* in none, all, batches */
+            (void)reset(state);
+            fake_gpus.graph_drops_from = drops;
+            start(2, pairs[i]);
+            finish(2);
+            if (!drops)
+                assert_all_good(2);
+            else
+                assert_int_equal(ranks[1].check, -EBADMSG);
+            if (drops)
+                assert_non_null(strstr(ranks[1].err.msg, "on rank 0, GPU 0 (0000:01:00.0), elem"));
+            forget(2);
+        }
+}
+
 static void test_blocking_launches_are_refused(void **state)
 {
     (void)state;
@@ -253,6 +279,7 @@ int main(void)
         cmocka_unit_test_setup(test_lost_gpu_does_not_leave_half_a_group, reset),
         cmocka_unit_test_setup(test_gpu_that_cannot_be_opened_is_named_by_all, reset),
         cmocka_unit_test_setup(test_failed_call_leaves_nothing_open, reset),
+        cmocka_unit_test_setup(test_graphs_of_one_and_of_many_are_checked, reset),
         cmocka_unit_test_setup(test_blocking_launches_are_refused, reset),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
