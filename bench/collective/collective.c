@@ -20,7 +20,9 @@
  * time from end to end, of the rank that was slowest in it. `rank_waited` us is how much longer a
  * rank was in an operation, on average, than the rank that came to it last, and `rank_last_share`
  * the share of operations in which that rank was, by a margin, the last one: where all end
- * together, the one that starts last is done fastest. Both only of operations in which every rank
+ * together, the one that starts last is done fastest. A rank starts when its device is free and its
+ * host has launched the operation: one that is preempted inside NCCL's call comes late, by the
+ * host's clock (kernels/collective/collective_lag.h). Both only of operations in which every rank
  * waits for all others, out of place where both are run; of more than 64 ranks, the 64 that are
  * waited for most. Keys: op, place (where both are run), size in bytes; rank. Where there are
  * several hosts, `rank_on_host` says which one a rank is on. `skipped_size` names the largest size
@@ -31,6 +33,9 @@
  * **Limits** A queue hides a CPU that is late by less than it takes; a training step waits each
  * time (queue=1). The two events cost the device a microsecond or two an operation, so that
  * `collective_time` is a little above `collective_latency` where operations are short.
+ * Lateness in the call is seen above 20 us; a host that is held up in it behind the launch, while a
+ * long operation runs, counts as late, too. Of MPI the call is the operation: a rank preempted
+ * inside it looks busy.
  * all-to-all and send-recv have no in-place form. Reductions are sums.
  */
 #include "bench/collective/collective.h"

@@ -74,6 +74,8 @@ int gpu_collective_load(int *version, char *msg, size_t size)
 static cudaError_t open_events(const struct gpu_collective *gc, struct gpu_collective_rank *rank)
 {
     cudaError_t error = cudaEventCreateWithFlags(&rank->followed, cudaEventDisableTiming);
+    for (unsigned i = 0; i < 2 && error == cudaSuccess; i++)
+        error = cudaEventCreate(&rank->look[i]);
     for (unsigned i = 0; i < gc->times_most && error == cudaSuccess; i++) {
         error = cudaEventCreate(&rank->begin[i]);
         if (error == cudaSuccess)
@@ -113,7 +115,8 @@ static struct gpu_collective *allocate_handle(const struct gpu_collective_config
     gc->times_most = config->times_most;
     gc->rank = (struct gpu_collective_rank *)calloc(config->local, sizeof(*gc->rank));
     gc->local = gc->rank ? config->local : 0;
-    bool good = gc->rank != NULL;
+    gc->launched_ns = (uint64_t *)calloc(config->times_most + 1, sizeof(*gc->launched_ns));
+    bool good = gc->rank && gc->launched_ns;
     for (unsigned k = 0; k < gc->local; k++) {
         struct gpu_collective_rank *rank = &gc->rank[k];
         rank->cuda_ordinal = -1;
@@ -262,6 +265,9 @@ static void close_events(struct gpu_collective *gc, struct gpu_collective_rank *
         if (rank->end && rank->end[i])
             (void)cudaEventDestroy(rank->end[i]);
     }
+    for (unsigned i = 0; i < 2; i++)
+        if (rank->look[i])
+            (void)cudaEventDestroy(rank->look[i]);
     if (rank->followed)
         (void)cudaEventDestroy(rank->followed);
     free(rank->begin);
@@ -297,6 +303,7 @@ void gpu_collective_close(struct gpu_collective *gc)
     }
     for (unsigned k = 0; k < gc->local; k++)
         close_rank(gc, &gc->rank[k]);
+    free(gc->launched_ns);
     free(gc->rank);
     free(gc);
 }

@@ -102,9 +102,10 @@ void *gpu_collective_send_buffer(struct gpu_collective *gc, unsigned k);
 void *gpu_collective_recv_buffer(struct gpu_collective *gc, unsigned k);
 
 /*
- * `iters` operations with device events around each: at [k * iters + i], of operation i of rank
- * first + k, busy_us is from the event before it to the one behind it, period_us from the one
- * behind the operation before.
+ * `iters` operations with device events around each, begun with idle streams: at [k * iters + i],
+ * of operation i of rank first + k, period_us is from the event behind the operation before to the
+ * one behind it, busy_us from the one before it, or from when the host had launched it, if that was
+ * later (collective_lag.h).
  */
 int gpu_collective_time_each(struct gpu_collective *gc, unsigned iters, float *busy_us,
                              float *period_us, char *msg, size_t size);

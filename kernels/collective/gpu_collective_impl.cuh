@@ -5,6 +5,7 @@
 #include <cuda_runtime.h>
 
 extern "C" {
+#include "kernels/collective/collective_lag.h"
 #include "kernels/collective/gpu_collective.h"
 }
 #include "kernels/collective/gpu_collective_data.cuh"
@@ -20,6 +21,8 @@ struct gpu_collective_rank {
     cudaEvent_t followed;
     char *send, *recv;
     cudaEvent_t *begin, *end;           /* [times_most] each */
+    cudaEvent_t look[2];                /* before the first and behind the last of them, .. */
+    struct collective_look looks[2];    /* .. and when that was */
     struct gpu_collective_found *found; /* on the device */
     struct gpu_collective_found *seen;  /* its copy, page-locked */
     cudaGraph_t captured;               /* while graphs are made */
@@ -30,7 +33,8 @@ struct gpu_collective {
     const struct nccl_api *nccl;
     unsigned ranks, first, local;
     unsigned times_most;
-    size_t bytes; /* of each buffer */
+    uint64_t *launched_ns; /* [times_most], of the host */
+    size_t bytes;          /* of each buffer */
     bool failed;
     struct collective_call call;
     int type;                /* ncclDataType_t of the call */
@@ -51,6 +55,9 @@ int gpu_collective_nccl(struct gpu_collective *gc, unsigned k, int error, const 
 
 /* "GPU 1 (0000:07:00.0)", of rank first + k: CUDA's number and the PCI address. */
 void gpu_collective_name(const struct gpu_collective *gc, unsigned k, char *name, size_t size);
+
+/* Operation i of those that are timed one by one, on all ranks. */
+int gpu_collective_issue(struct gpu_collective *gc, uint64_t i, char *msg, size_t size);
 
 /* Destroys the graphs of the last call. */
 void gpu_collective_drop_graphs(struct gpu_collective *gc);

@@ -242,6 +242,11 @@ int gpu_collective_enqueue(struct gpu_collective *gc, uint64_t iters, char *msg,
     return rc;
 }
 
+int gpu_collective_issue(struct gpu_collective *gc, uint64_t i, char *msg, size_t size)
+{
+    return gc->call.graph ? launch_all(gc, GRAPH_ONE, msg, size) : issue_all(gc, i, msg, size);
+}
+
 /* A message about the first rank that has an asynchronous error, after all are aborted. */
 static int look_for_errors(struct gpu_collective *gc, char *msg, size_t size)
 {
@@ -283,68 +288,6 @@ int gpu_collective_follow(struct gpu_collective *gc, unsigned k, void *stream, c
     if (error == cudaSuccess)
         error = cudaStreamWaitEvent(rank->stream, rank->followed, 0);
     return gpu_collective_cuda(gc, k, error, "cannot wait for a stream", msg, size);
-}
-
-static int record_all(struct gpu_collective *gc, unsigned i, bool is_end, char *msg, size_t size)
-{
-    int rc = 0;
-    for (unsigned k = 0; k < gc->local && !rc; k++) {
-        struct gpu_collective_rank *rank = &gc->rank[k];
-        cudaEvent_t event = is_end ? rank->end[i] : rank->begin[i];
-        rc = gpu_collective_cuda(gc, k, cudaEventRecord(event, rank->stream),
-                                 "cannot record an event", msg, size);
-    }
-    return rc;
-}
-
-static int enqueue_timed(struct gpu_collective *gc, unsigned iters, char *msg, size_t size)
-{
-    int rc = 0;
-    for (unsigned i = 0; i < iters && !rc; i++) {
-        rc = record_all(gc, i, false, msg, size);
-        if (!rc)
-            rc =
-                gc->call.graph ? launch_all(gc, GRAPH_ONE, msg, size) : issue_all(gc, i, msg, size);
-        if (!rc)
-            rc = record_all(gc, i, true, msg, size);
-        if (!rc && gc->call.queue && (i + 1) % gc->call.queue == 0)
-            rc = gpu_collective_wait(gc, msg, size);
-    }
-    return rc;
-}
-
-static cudaError_t read_times(const struct gpu_collective_rank *rank, unsigned iters,
-                              float *busy_us, float *period_us)
-{
-    cudaError_t error = cudaSuccess;
-    for (unsigned i = 0; i < iters && error == cudaSuccess; i++) {
-        float busy_ms = 0, period_ms = 0;
-        error = cudaEventElapsedTime(&busy_ms, rank->begin[i], rank->end[i]);
-        if (error == cudaSuccess)
-            error = cudaEventElapsedTime(&period_ms, i ? rank->end[i - 1] : rank->begin[i],
-                                         rank->end[i]);
-        busy_us[i] = 1e3f * busy_ms;
-        period_us[i] = 1e3f * period_ms;
-    }
-    return error;
-}
-
-int gpu_collective_time_each(struct gpu_collective *gc, unsigned iters, float *busy_us,
-                             float *period_us, char *msg, size_t size)
-{
-    if (iters > gc->times_most) {
-        (void)snprintf(msg, size, "%u operations to time, at most %u", iters, gc->times_most);
-        return -EINVAL;
-    }
-    int rc = enqueue_timed(gc, iters, msg, size);
-    if (!rc)
-        rc = gpu_collective_wait(gc, msg, size);
-    for (unsigned k = 0; k < gc->local && !rc; k++)
-        rc = gpu_collective_cuda(gc, k,
-                                 read_times(&gc->rank[k], iters, busy_us + (size_t)k * iters,
-                                            period_us + (size_t)k * iters),
-                                 "time between events", msg, size);
-    return rc;
 }
 
 /* Each place has numbers of its own. */

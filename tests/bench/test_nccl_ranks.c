@@ -25,6 +25,7 @@ enum { RANKS = 3 };
 
 static struct meeting meeting;
 static struct bench_machine machine;
+static double budget_s = 0.2;
 
 /* A rank's side of the contract, and how its calls ended; 1 = not made. */
 struct rank {
@@ -85,7 +86,7 @@ static void start(unsigned n, const char *const *pairs)
                                        .err = &rank->err,
                                        .machine = &machine,
                                        .peers = &rank->peers,
-                                       .budget_s = 0.2,
+                                       .budget_s = budget_s,
                                        .values = rank->values};
         memcpy(rank->ctx.pci_bdf, machine.gpus[r].pci_bdf, PCI_BDF_MAX);
         rank->probe = rank->setup = rank->run = rank->check = 1;
@@ -252,6 +253,38 @@ static void test_graphs_of_one_and_of_many_are_checked(void **state)
         }
 }
 
+/* Of process 0; NaN where there is no such value. */
+static double value_of(const char *metric, const char *key)
+{
+    const struct value_log *log = ranks[0].values;
+    for (uint32_t i = 0; i < log->n; i++)
+        if (strcmp(bench_collective.metrics[log->value[i].metric].name, metric) == 0 &&
+            strcmp(log->value[i].key, key) == 0)
+            return log->value[i].value;
+    return NAN;
+}
+
+/* Its device is free all the while: by the device's clock alone it is as busy as the others. */
+static void test_rank_that_sleeps_in_its_call_came_last(void **state)
+{
+    static const char *const calls[][4] = {{"begin=1K", "end=1K", "queue=1"},
+                                           {"begin=1K", "end=1K", "queue=20"}};
+    for (size_t i = 0; i < 2; i++) {
+        (void)reset(state);
+        fake_gpus.sleeps = 1;
+        fake_gpus.sleep_us = 30000;
+        budget_s = 1;
+        start(RANKS, calls[i]);
+        finish(RANKS);
+        budget_s = 0.2;
+        assert_all_good(RANKS);
+        assert_true(value_of("rank_last_share", "op=allreduce;rank=1;size=1024") > 0.5);
+        assert_true(value_of("rank_waited", "op=allreduce;rank=0;size=1024") > 15000);
+        assert_true(value_of("rank_waited", "op=allreduce;rank=1;size=1024") < 15000);
+        forget(RANKS);
+    }
+}
+
 static void test_blocking_launches_are_refused(void **state)
 {
     (void)state;
@@ -280,6 +313,7 @@ int main(void)
         cmocka_unit_test_setup(test_gpu_that_cannot_be_opened_is_named_by_all, reset),
         cmocka_unit_test_setup(test_failed_call_leaves_nothing_open, reset),
         cmocka_unit_test_setup(test_graphs_of_one_and_of_many_are_checked, reset),
+        cmocka_unit_test_setup(test_rank_that_sleeps_in_its_call_came_last, reset),
         cmocka_unit_test_setup(test_blocking_launches_are_refused, reset),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
