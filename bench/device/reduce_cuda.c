@@ -68,11 +68,12 @@ static int cuda_open(struct reduce *reduce, const struct reduce_config *config, 
     return rc;
 }
 
+/* A rank has come when it has launched: it can be preempted inside the call, too. */
 static int cuda_run(struct reduce *reduce, uint64_t *came_ns, struct err *err)
 {
     char msg[GPU_MSG] = "";
-    *came_ns = clock_now_ns();
     int rc = gpu_collective_enqueue(reduce->impl, 1, msg, sizeof(msg));
+    *came_ns = clock_now_ns();
     if (!rc)
         rc = gpu_collective_wait(reduce->impl, msg, sizeof(msg));
     return gpu_error(rc, msg, err);

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "bench/collective/collective.h"
+#include "bench/device/reduce.h"
 #include "bench/registry.h"
 #include "harness/sys/clock.h"
 #include "harness/worker/meeting.h"
@@ -37,6 +38,7 @@ struct rank {
     struct value_log *values;
     pthread_t thread;
     _Atomic int probe, setup, run, check;
+    uint64_t came_ns;
 };
 
 static struct rank ranks[RANKS];
@@ -68,31 +70,34 @@ static void *rank_main(void *arg)
     return NULL;
 }
 
+static void start_rank(unsigned r, unsigned n, const char *const *pairs, void *(*run)(void *))
+{
+    struct rank *rank = &ranks[r];
+    memset(rank, 0, sizeof(*rank));
+    opts_set_defaults(bench_collective.opts, rank->params);
+    for (const char *const *pair = pairs; *pair; pair++)
+        assert_int_equal(opts_set_pair(bench_collective.opts, rank->params, *pair, &rank->err), 0);
+    rank->values = calloc(1, sizeof(*rank->values));
+    rank->ctx = (struct bench_ctx){.params = rank->params,
+                                   .worker = r,
+                                   .workers = n,
+                                   .device = DEVICE_NCCL,
+                                   .err = &rank->err,
+                                   .machine = &machine,
+                                   .peers = &rank->peers,
+                                   .budget_s = budget_s,
+                                   .values = rank->values};
+    memcpy(rank->ctx.pci_bdf, machine.gpus[r].pci_bdf, PCI_BDF_MAX);
+    rank->probe = rank->setup = rank->run = rank->check = 1;
+    meeting_sit(&meeting, &rank->seat, r, n, &rank->peers);
+    assert_int_equal(pthread_create(&rank->thread, NULL, run, rank), 0);
+}
+
 /* `n` processes of a rank each; of one alone, all GPUs are its ranks. */
 static void start(unsigned n, const char *const *pairs)
 {
-    for (unsigned r = 0; r < n; r++) {
-        struct rank *rank = &ranks[r];
-        memset(rank, 0, sizeof(*rank));
-        opts_set_defaults(bench_collective.opts, rank->params);
-        for (const char *const *pair = pairs; *pair; pair++)
-            assert_int_equal(opts_set_pair(bench_collective.opts, rank->params, *pair, &rank->err),
-                             0);
-        rank->values = calloc(1, sizeof(*rank->values));
-        rank->ctx = (struct bench_ctx){.params = rank->params,
-                                       .worker = r,
-                                       .workers = n,
-                                       .device = DEVICE_NCCL,
-                                       .err = &rank->err,
-                                       .machine = &machine,
-                                       .peers = &rank->peers,
-                                       .budget_s = budget_s,
-                                       .values = rank->values};
-        memcpy(rank->ctx.pci_bdf, machine.gpus[r].pci_bdf, PCI_BDF_MAX);
-        rank->probe = rank->setup = rank->run = rank->check = 1;
-        meeting_sit(&meeting, &rank->seat, r, n, &rank->peers);
-        assert_int_equal(pthread_create(&rank->thread, NULL, rank_main, rank), 0);
-    }
+    for (unsigned r = 0; r < n; r++)
+        start_rank(r, n, pairs, rank_main);
 }
 
 static void finish(unsigned n)
@@ -285,6 +290,39 @@ static void test_rank_that_sleeps_in_its_call_came_last(void **state)
     }
 }
 
+/* The all-reduce of `train`, once by each rank. */
+static void *reduce_main(void *arg)
+{
+    struct rank *rank = arg;
+    struct reduce reduce = {.ops = &reduce_cuda_ops, .peers = &rank->peers};
+    const struct reduce_config config = {
+        .kind = DEVICE_CUDA, .pci_bdf = rank->ctx.pci_bdf, .bytes = 4096};
+    rank->setup = reduce.ops->open(&reduce, &config, &rank->err);
+    if (!rank->setup)
+        rank->run = reduce.ops->run(&reduce, &rank->came_ns, &rank->err);
+    if (!rank->run)
+        rank->check = reduce.ops->check(&reduce, &rank->err);
+    reduce.ops->close(&reduce);
+    return NULL;
+}
+
+static void test_rank_that_sleeps_in_its_call_came_last_to_train(void **state)
+{
+    (void)state;
+    fake_gpus.sleeps = 2;
+    fake_gpus.sleep_us = 100000;
+    for (unsigned r = 0; r < RANKS; r++)
+        start_rank(r, RANKS, small, reduce_main);
+    for (unsigned r = 0; r < RANKS; r++)
+        (void)pthread_join(ranks[r].thread, NULL);
+    for (unsigned r = 0; r < RANKS; r++) {
+        if (ranks[r].setup || ranks[r].run || ranks[r].check)
+            fail_msg("rank %u: %s", r, ranks[r].err.msg);
+        assert_true(r == 2 || ranks[r].came_ns < ranks[2].came_ns);
+    }
+    forget(RANKS);
+}
+
 static void test_blocking_launches_are_refused(void **state)
 {
     (void)state;
@@ -314,6 +352,7 @@ int main(void)
         cmocka_unit_test_setup(test_failed_call_leaves_nothing_open, reset),
         cmocka_unit_test_setup(test_graphs_of_one_and_of_many_are_checked, reset),
         cmocka_unit_test_setup(test_rank_that_sleeps_in_its_call_came_last, reset),
+        cmocka_unit_test_setup(test_rank_that_sleeps_in_its_call_came_last_to_train, reset),
         cmocka_unit_test_setup(test_blocking_launches_are_refused, reset),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
