@@ -55,6 +55,14 @@ void fake_gpus_reset(void)
     fake_gpus.closed_gpu = fake_gpus.join_fails = fake_gpus.call_fails = fake_gpus.sleeps = -1;
 }
 
+/* For programs that cannot call us. */
+__attribute__((constructor)) static void begin()
+{
+    const char *rank = getenv("FAKE_NCCL_JOIN_FAILS");
+    fake_gpus_reset();
+    fake_gpus.join_fails = rank ? atoi(rank) : -1;
+}
+
 static void serve(fake_stream *stream)
 {
     std::unique_lock<std::mutex> held(stream->lock);
@@ -116,9 +124,10 @@ cudaError_t cudaGetDeviceCount(int *count)
 
 cudaError_t cudaDeviceGetByPCIBusId(int *ordinal, const char *pci_bdf)
 {
-    if (sscanf(pci_bdf, "0000:%x:00.0", (unsigned *)ordinal) != 1)
+    unsigned domain = 0, bus = 0;
+    if (sscanf(pci_bdf, "%x:%x:", &domain, &bus) != 2)
         return cudaErrorInvalidValue;
-    *ordinal -= 1;
+    *ordinal = domain == 0xbeef ? 8 - (int)bus : (int)bus - 1;
     return *ordinal >= 0 && *ordinal < FAKE_GPUS ? cudaSuccess : cudaErrorInvalidDevice;
 }
 

@@ -3,7 +3,8 @@
  * and a libnccl for CONTEND_LIBNCCL, which share this state. A stream is a thread that does what is
  * queued; ranks are threads of one process.
  *
- * GPU g has PCI address "0000:0<g+1>:00.0" and ordinal g.
+ * GPU g has PCI address "0000:0<g+1>:00.0" and ordinal g; those of fake_gpu_driver.c do, too. In
+ * processes of their own ranks do not meet; FAKE_NCCL_JOIN_FAILS=1 is join_fails there.
  */
 #ifndef CONTEND_TESTS_LIB_FAKE_GPUS_H
 #define CONTEND_TESTS_LIB_FAKE_GPUS_H
