@@ -33,8 +33,8 @@
  * **Limits** A queue hides a CPU that is late by less than it takes; a training step waits each
  * time (queue=1). The two events cost the device a microsecond or two an operation, so that
  * `collective_time` is a little above `collective_latency` where operations are short.
- * Lateness in the call is seen above 20 us; a host that is held up in it behind the launch, while a
- * long operation runs, counts as late, too. Of MPI the call is the operation: a rank preempted
+ * Of lateness in the call 20 us do not count; a host that is held up in it behind the launch, while
+ * a long operation runs, counts as late, too. Of MPI the call is the operation: a rank preempted
  * inside it looks busy.
  * all-to-all and send-recv have no in-place form. Reductions are sums.
  */

@@ -23,9 +23,8 @@ double collective_lag_us(const struct collective_look looks[2], uint64_t launche
     double rate = passed_us > 0 ? (to_us - from_us) / passed_us : 1;
     double launched_us = 1e-3 * (double)(launched_ns - origin_ns);
     double lag_us = launched_us - (from_us + (begin_us - looks[0].device_us) * rate);
-    double doubt_us = fmax(launch_us, fmax(window_us(&looks[0]), window_us(&looks[1])));
-    double busy_us = end_us - begin_us;
-    if (lag_us <= doubt_us || lag_us > busy_us + doubt_us)
+    double window = fmax(window_us(&looks[0]), window_us(&looks[1]));
+    if (lag_us > end_us - begin_us + window)
         return 0;
-    return fmin(lag_us, busy_us);
+    return fmax(lag_us - fmax(launch_us, window), 0);
 }

@@ -24,9 +24,9 @@ struct collective_look {
 };
 
 /*
- * Time from begin_us, on the device's clock, to when the host had launched the operation; at most
- * until end_us. 0 where it is no more than 20 us, which a launch takes, or than the clocks can
- * tell; and where the operation had ended by then: the host was held up behind the launch.
+ * Time from begin_us, on the device's clock, to when the host had launched the operation, less 20
+ * us, which a launch takes, or less what the clocks cannot tell. 0 where the operation had ended by
+ * then: the host was held up behind the launch.
  */
 double collective_lag_us(const struct collective_look looks[2], uint64_t launched_ns,
                          double begin_us, double end_us);
