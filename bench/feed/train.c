@@ -9,7 +9,7 @@
  * cols a step, what is copied to the device; the gradient is not counted. device_ns = time the
  * device worked on batches, as in pipeline, without the all-reduce. Beside the steps, from the
  * moments t_i(r) at which rank r came to the all-reduce of measured step i (CLOCK_MONOTONIC_RAW,
- * which all processes of a node share):
+ * which all processes of a node share; on cuda when it has launched it):
  *   waited_for_share  share of the steps in which rank r was the last: all others waited for it
  *   waited_for_time   mean of max t_i - min t_i over those: how long the first had to wait for it
  *   wait_time         mean of max t_i - t_i(r) over all steps: how long rank r waited
