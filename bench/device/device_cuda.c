@@ -28,6 +28,10 @@ static int cuda_open(struct device_queue *queue, const struct device_config *con
 {
     char msg[GPU_MSG] = "";
     struct cuda_device *device = calloc(1, sizeof(*device));
+    float **host = calloc(config->slots, sizeof(float *));
+    int rc = device && host ? 0 : err_set(err, -ENOMEM, "no memory for %u slots", config->slots);
+    for (unsigned s = 0; s < config->slots && !rc; s++)
+        host[s] = host_buffers_at(&queue->host, s);
     const struct gpu_step_config step = {
         .pci_bdf = config->pci_bdf,
         .rows = config->rows,
@@ -36,23 +40,19 @@ static int cuda_open(struct device_queue *queue, const struct device_config *con
         .work = config->work,
         .pinned = config->pinned,
         .spin = config->spin,
+        .host = host,
     };
-    if (!device)
-        return err_set(err, -ENOMEM, "cannot allocate the state of a GPU");
-    (void)gpu_name(config->machine, config->pci_bdf, device->name);
-    int rc =
-        gpu_error_of(gpu_step_open(&step, &device->gpu, msg, sizeof(msg)), device->name, msg, err);
+    if (!rc) {
+        (void)gpu_name(config->machine, config->pci_bdf, device->name);
+        rc = gpu_error_of(gpu_step_open(&step, &device->gpu, msg, sizeof(msg)), device->name, msg,
+                          err);
+    }
+    free((void *)host);
     if (rc)
         free(device);
     else
         queue->impl = device;
     return rc;
-}
-
-static float *cuda_host_buffer(struct device_queue *queue, unsigned slot)
-{
-    const struct cuda_device *device = queue->impl;
-    return gpu_step_host_buffer(device->gpu, slot);
 }
 
 static int cuda_submit(struct device_queue *queue, unsigned slot, struct err *err)
@@ -97,7 +97,6 @@ static void cuda_close(struct device_queue *queue)
 const struct device_ops device_cuda_ops = {
     .probe = cuda_probe,
     .open = cuda_open,
-    .host_buffer = cuda_host_buffer,
     .submit = cuda_submit,
     .wait = cuda_wait,
     .poison = cuda_poison,

@@ -21,12 +21,11 @@
 #include "harness/core/bench.h"
 
 struct reduce_config {
-    enum device kind;                    /* DEVICE_SIM or DEVICE_CUDA */
-    const char *pci_bdf;                 /* of this rank's GPU */
-    const struct bench_machine *machine; /* cuda only: its number, for messages */
-    size_t bytes;                        /* of the buffer, a multiple of 4 */
-    bool spin;                           /* sim: wait on the clock for the ring, else asleep */
-    double sim_gbps; /* sim: GB/s (1e9 bytes) that each rank sends to the next */
+    enum device kind;    /* DEVICE_SIM or DEVICE_CUDA */
+    const char *pci_bdf; /* of this rank's GPU */
+    size_t bytes;        /* of the buffer, a multiple of 4 */
+    bool spin;           /* sim: wait on the clock for the ring, else asleep */
+    double sim_gbps;     /* sim: GB/s (1e9 bytes) that each rank sends to the next */
 };
 
 struct reduce;
@@ -55,7 +54,10 @@ int reduce_probe(const struct bench_ctx *ctx);
 int reduce_open(struct reduce *reduce, const struct reduce_config *config, struct peers *peers,
                 struct err *err);
 
-/* One all-reduce. *came_ns is when this rank came to it (clock_now_ns); returns when it is done. */
+/*
+ * One all-reduce; returns when it is done. *came_ns is when this rank came to it (clock_now_ns), on
+ * cuda when its call had launched it.
+ */
 int reduce_run(struct reduce *reduce, uint64_t *came_ns, struct err *err);
 
 /* One more, of known numbers; -EBADMSG where the sum is wrong. */

@@ -23,13 +23,14 @@ static int cuda_probe(const struct bench_ctx *ctx)
 }
 
 /* Rank 0 makes the id under which all join, and everyone gets it. */
-static int spread_id(struct peers *peers, struct nccl_id *id, struct err *err)
+static int spread_id(struct peers *peers, struct gpu_collective *gc, struct nccl_id *id,
+                     struct err *err)
 {
     char msg[GPU_MSG] = "";
     struct nccl_id *all = calloc(peers->size, sizeof(*all));
     int rc = all ? 0 : err_set(err, -ENOMEM, "no memory for %u ranks", peers->size);
     if (!rc && peers->rank == 0)
-        rc = gpu_error(gpu_collective_make_id(id, msg, sizeof(msg)), msg, err);
+        rc = gpu_error(gpu_collective_make_id(gc, id, msg, sizeof(msg)), msg, err);
     if (!rc)
         rc = peers_gather(peers, id, all, sizeof(*id), err);
     if (!rc)
@@ -38,87 +39,69 @@ static int spread_id(struct peers *peers, struct nccl_id *id, struct err *err)
     return rc;
 }
 
-struct cuda_reduce {
-    struct gpu_collective *gc;
-    char name[GPU_NAME_MAX];
-};
-
-/* Joins, and gets ready to sum: out of place, so that the same numbers are summed in every step. */
-static int start(const struct cuda_reduce *cuda, const struct nccl_id *id, size_t bytes,
-                 struct err *err)
-{
-    char msg[GPU_MSG] = "";
-    const struct collective_call call = {.op = COLLECTIVE_ALLREDUCE,
-                                         .type = COLLECTIVE_FLOAT,
-                                         .count = bytes / sizeof(float),
-                                         .bytes = bytes};
-    int rc = gpu_collective_join(cuda->gc, id, msg, sizeof(msg));
-    if (!rc)
-        rc = gpu_collective_allocate(cuda->gc, bytes, msg, sizeof(msg));
-    if (!rc)
-        rc = gpu_collective_prepare(cuda->gc, &call, msg, sizeof(msg));
-    if (!rc)
-        rc = gpu_collective_fill(cuda->gc, 0, msg, sizeof(msg));
-    return gpu_error_of(rc, cuda->name, msg, err);
-}
-
+/* Out of place, so that the same numbers are summed in every step. */
 static int cuda_open(struct reduce *reduce, const struct reduce_config *config, struct err *err)
 {
     char msg[GPU_MSG] = "";
     struct nccl_id id = {0};
-    struct cuda_reduce *cuda = calloc(1, sizeof(*cuda));
+    struct gpu_collective *gc = NULL;
     const struct gpu_collective_config team = {.ranks = reduce->peers->size,
                                                .first = reduce->peers->rank,
                                                .local = 1,
                                                .pci_bdf = &config->pci_bdf};
-    reduce->impl = cuda;
-    if (!cuda)
-        return err_set(err, -ENOMEM, "cannot allocate the state of an all-reduce");
-    (void)gpu_name(config->machine, config->pci_bdf, cuda->name);
-    int rc =
-        gpu_error_of(gpu_collective_open(&team, &cuda->gc, msg, sizeof(msg)), cuda->name, msg, err);
+    const struct collective_call call = {.op = COLLECTIVE_ALLREDUCE,
+                                         .type = COLLECTIVE_FLOAT,
+                                         .count = config->bytes / sizeof(float),
+                                         .bytes = config->bytes};
+    int rc = gpu_error(gpu_collective_open(&team, &gc, msg, sizeof(msg)), msg, err);
+    reduce->impl = gc;
     if (!rc)
-        rc = spread_id(reduce->peers, &id, err);
-    return rc ? rc : start(cuda, &id, config->bytes, err);
+        rc = spread_id(reduce->peers, gc, &id, err);
+    if (!rc)
+        rc = gpu_error(gpu_collective_join(gc, &id, msg, sizeof(msg)), msg, err);
+    if (!rc)
+        rc = gpu_error(gpu_collective_allocate(gc, config->bytes, msg, sizeof(msg)), msg, err);
+    if (!rc)
+        rc = gpu_error(gpu_collective_prepare(gc, &call, msg, sizeof(msg)), msg, err);
+    if (!rc)
+        rc = gpu_error(gpu_collective_fill(gc, 0, msg, sizeof(msg)), msg, err);
+    return rc;
 }
 
+/* A rank has come when it has launched: it can be preempted inside the call, too. */
 static int cuda_run(struct reduce *reduce, uint64_t *came_ns, struct err *err)
 {
-    const struct cuda_reduce *cuda = reduce->impl;
     char msg[GPU_MSG] = "";
+    int rc = gpu_collective_enqueue(reduce->impl, 1, msg, sizeof(msg));
     *came_ns = clock_now_ns();
-    int rc = gpu_collective_enqueue(cuda->gc, 1, msg, sizeof(msg));
     if (!rc)
-        rc = gpu_collective_wait(cuda->gc, msg, sizeof(msg));
-    return gpu_error_of(rc, cuda->name, msg, err);
+        rc = gpu_collective_wait(reduce->impl, msg, sizeof(msg));
+    return gpu_error(rc, msg, err);
 }
 
 /* Other numbers than the steps had, over poison. */
 static int cuda_check(struct reduce *reduce, struct err *err)
 {
-    const struct cuda_reduce *cuda = reduce->impl;
     char msg[GPU_MSG] = "";
     uint64_t came_ns;
     struct gpu_collective_verdict verdict = {0};
-    int rc = gpu_error_of(gpu_collective_fill(cuda->gc, 1, msg, sizeof(msg)), cuda->name, msg, err);
+    int rc = gpu_error(gpu_collective_fill(reduce->impl, 1, msg, sizeof(msg)), msg, err);
     if (!rc)
         rc = cuda_run(reduce, &came_ns, err);
     if (!rc)
-        rc = gpu_error_of(gpu_collective_compare(cuda->gc, 1, &verdict, msg, sizeof(msg)),
-                          cuda->name, msg, err);
+        rc = gpu_error(gpu_collective_compare(reduce->impl, 1, 1, &verdict, msg, sizeof(msg)), msg,
+                       err);
     if (!rc && verdict.wrong)
-        rc = err_set(err, -EBADMSG, "%s: reduced gradient[%llu] is %g, not %g; %llu wrong in all",
-                     cuda->name, (unsigned long long)verdict.index, verdict.got, verdict.want,
-                     (unsigned long long)verdict.wrong);
+        rc = err_set(err, -EBADMSG,
+                     "rank %u, %s: reduced gradient[%llu] is %g, not %g; %llu wrong in all",
+                     verdict.rank, verdict.gpu, (unsigned long long)verdict.index, verdict.got,
+                     verdict.want, (unsigned long long)verdict.wrong);
     return rc;
 }
 
 static void cuda_close(struct reduce *reduce)
 {
-    struct cuda_reduce *cuda = reduce->impl;
-    if (cuda)
-        gpu_collective_close(cuda->gc);
-    free(cuda);
+    gpu_collective_close(reduce->impl);
 }
 
 const struct reduce_ops reduce_cuda_ops = {
