@@ -229,6 +229,7 @@ static int observe_measure(struct observer *o)
         rc = await_foreground(o, WORKER_DONE);
     o->late_ns = 0;
     read_machine(o, &o->machine_end, &o->ours_end_s);
+    gpu_watch_look(&o->watch); /* a short load may have had none */
     gpu_watch_stop(&o->watch);
     if (!rc && o->arm->bench->scan)
         observe_give_up_all(o, o->foreground, WORKER_DONE, o->config->limit_s);
