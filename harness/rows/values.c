@@ -78,6 +78,16 @@ static int append(const struct maker *maker, struct round_value value,
     return values_append(maker->values, &value, maker->err);
 }
 
+static int append_absent(const struct maker *maker, struct round_value value,
+                         const struct observation *own, const struct err *why)
+{
+    value.round = (int)own->round;
+    value.status = why->code == -ENOTSUP ? STATUS_SKIPPED : STATUS_FAILED;
+    value.reason = why->msg;
+    value.base = -1;
+    return values_append(maker->values, &value, maker->err);
+}
+
 static int append_status(const struct maker *maker, int round, enum status status,
                          const char *reason)
 {
@@ -145,6 +155,15 @@ static const struct worker_result *emitted(const struct observation *of)
     return of && of->status <= STATUS_CENSORED && of->nworkers ? &of->workers[0] : NULL;
 }
 
+/* Why an emitted value of an observation is absent; NULL where it is there, or not known. */
+static const struct err *reason_of(const struct observation *of, const struct value *value)
+{
+    const struct worker_result *worker = emitted(of);
+    return worker && value->reason && value->reason <= worker->nreasons
+               ? &worker->reasons[value->reason - 1]
+               : NULL;
+}
+
 /* A benchmark emits in the same order each round, so the hint is nearly always right. */
 static const struct value *find_like(const struct observation *of, const struct value *like,
                                      size_t hint)
@@ -177,12 +196,15 @@ static int append_emitted(const struct maker *maker, size_t observation, const s
     for (size_t o = observation; o < source->nobservations && !rc; o++) {
         const struct observation *own = &source->observations[o];
         const struct value *found = find_like(own, like, hint);
+        const struct err *why = found ? reason_of(own, found) : NULL;
         const struct round_value value = {.metric = metric->name,
                                           .unit = metric->unit,
                                           .better = metric->better,
                                           .key = like->key,
                                           .value = found ? found->value : (double)NAN};
-        if (!isnan(value.value))
+        if (why)
+            rc = append_absent(maker, value, own, why);
+        else if (!isnan(value.value))
             rc = append(maker, value, own, NULL, -1);
     }
     return rc;
