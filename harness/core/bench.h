@@ -102,6 +102,11 @@ struct bench_metric {
     double least;
     const char *calm;
     const char *hidden, *shown; /* "stores=none" in keys is shown as "stores=plain"; or NULL */
+    /*
+     * Or NULL: why NaN was emitted at a key that no round has a value of. It becomes a skipped row.
+     */
+    const char *absent;
+    const char *below_one; /* or NULL: of a ratio, what it means where its interval lies below 1 */
 };
 
 /* A value of keys as people say it; without `value` any other, before `text`: "8 threads". */

@@ -93,6 +93,17 @@ static int append_status(const struct maker *maker, int round, enum status statu
     return values_append(maker->values, &value, maker->err);
 }
 
+/* In place of all rounds: why none has a value. */
+static int append_absent(const struct maker *maker, struct round_value value, const char *reason)
+{
+    value.round = VALUE_NO_ROUND;
+    value.value = NAN;
+    value.status = STATUS_SKIPPED;
+    value.base = -1;
+    value.reason = reason;
+    return values_append(maker->values, &value, maker->err);
+}
+
 /* Of the rounds that have no values, or of the arm where it has no round at all. */
 static int append_statuses(const struct maker *maker)
 {
@@ -131,12 +142,7 @@ static int append_metric(const struct maker *maker, const struct metric_info *me
     }
     if (rc || maker->values->n > before || !metric->absent)
         return rc;
-    value.round = VALUE_NO_ROUND;
-    value.value = NAN;
-    value.status = STATUS_SKIPPED;
-    value.base = -1;
-    value.reason = metric->absent;
-    return values_append(maker->values, &value, maker->err);
+    return append_absent(maker, value, metric->absent);
 }
 
 /* What worker 0 emitted in one observation; NULL when that did not end well. */
@@ -172,20 +178,21 @@ static int append_emitted(const struct maker *maker, size_t observation, const s
                           size_t hint)
 {
     int rc = 0;
+    size_t before = maker->values->n;
     const struct arm *source = source_of(maker);
     const struct bench_metric *metric = &source->bench->metrics[like->metric];
+    struct round_value value = {
+        .metric = metric->name, .unit = metric->unit, .better = metric->better, .key = like->key};
     for (size_t o = observation; o < source->nobservations && !rc; o++) {
         const struct observation *own = &source->observations[o];
         const struct value *found = find_like(own, like, hint);
-        const struct round_value value = {.metric = metric->name,
-                                          .unit = metric->unit,
-                                          .better = metric->better,
-                                          .key = like->key,
-                                          .value = found ? found->value : (double)NAN};
+        value.value = found ? found->value : (double)NAN;
         if (!isnan(value.value))
             rc = append(maker, value, own, NULL, -1);
     }
-    return rc;
+    if (rc || maker->values->n > before || !metric->absent)
+        return rc;
+    return append_absent(maker, value, metric->absent);
 }
 
 static int append_retention(const struct maker *maker, const struct value *like, size_t hint)
