@@ -22,6 +22,7 @@
     X(smt_pairs)      \
     X(false_sharing)  \
     X(cache_thrash)   \
+    X(grain)          \
     X(collective)     \
     X(gpu_launch)     \
     X(gpu_stream)     \

@@ -29,6 +29,11 @@ static const struct scenario_part memory_parts[] = {
     SCAN("smt_pairs"),     SCAN("false_sharing"), SCAN("cache_thrash"),   {.foreground = NULL},
 };
 
+static const struct scenario_part grain_parts[] = {
+    {.foreground = "grain", .placements = "none,sized,passive,partition"},
+    {.foreground = NULL},
+};
+
 static const struct scenario_part numa_parts[] = {SCAN("numa_matrix"), {.foreground = NULL}};
 
 static const struct scenario_part allreduce_parts[] = {
@@ -72,6 +77,11 @@ const struct scenario scenario_registry[] = {
         .name = "memory",
         .summary = "memory, caches and CPU pairs: bandwidth, latency, sharing, thrashing",
         .parts = memory_parts,
+    },
+    {
+        .name = "grain",
+        .summary = "teams of workers, by how finely their work is divided: the collapse as a curve",
+        .parts = grain_parts,
     },
     {
         .name = "numa_matrix",

@@ -24,7 +24,8 @@ const struct opt run_option_table[] = {
     OPT_SECONDS("time", run_options, time_s, NULL, 0.01, 3600, "T",
                 "Measured time of an arm (default: the profile's)"),
     OPT_SECONDS("warmup", run_options, warmup_s, NULL, 0, 3600, "T",
-                "Time of steps that do not count, at least one step"),
+                "Time of steps that do not count, at least one step; once alone, and again among "
+                "others"),
     OPT_SECONDS("limit", run_options, limit_s, NULL, 0.1, 3600, "T",
                 "A step still under way so long after the start is cut off and reported "
                 "as 'more than'"),

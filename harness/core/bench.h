@@ -31,6 +31,9 @@ enum {
 
 enum { PCI_BDF_MAX = 32 };
 
+/* Steps that a worker measures in a round, where the limit has room for them. */
+enum { BENCH_STEPS_LEAST = 3 };
+
 /* As many NUMA nodes as get a count of their own, by os_node. */
 enum { BENCH_NODES = 64 };
 

@@ -1,9 +1,11 @@
 #include "harness/judge/statuses.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "harness/rows/key.h"
+#include "harness/rows/metric.h"
 
 enum { REASONS_MAX = 2 }; /* of placements that are not here; of more only the names are told */
 
@@ -138,6 +140,33 @@ static int add_small_team(const struct search *search, const struct arm *arm)
     return findings_add(search->findings, &finding, search->err);
 }
 
+/* A median of one step is that step, and the first of a fight is not like the next. */
+static int add_few_steps(const struct search *search, size_t index)
+{
+    const struct round_values *values = &search->analysis->values;
+    double least = BENCH_STEPS_LEAST;
+    unsigned few = 0, rounds = 0;
+    for (size_t i = values->first[index]; i < values->first[index + 1]; i++) {
+        const struct round_value *value = &values->value[i];
+        if (strcmp(value->metric, METRIC_STEPS) != 0 || isnan(value->value))
+            continue;
+        rounds++;
+        few += value->value < BENCH_STEPS_LEAST;
+        least = fmin(least, value->value);
+    }
+    if (!few || search->analysis->rounds.arms[index].source != index)
+        return 0;
+    struct finding finding = {.id = "few_steps", .severity = FINDING_DOUBT};
+    name_arm(search, arm_at(search, index), finding.subject, sizeof(finding.subject));
+    (void)snprintf(finding.sentence, sizeof(finding.sentence),
+                   "%.0f step%s of a worker in %u of %u round%s: the limit has no room for %d "
+                   "(--limit)",
+                   least, least == 1 ? "" : "s", few, rounds, rounds == 1 ? "" : "s",
+                   BENCH_STEPS_LEAST);
+    return joins_earlier(search, &finding) ? 0
+                                           : findings_add(search->findings, &finding, search->err);
+}
+
 int statuses_find(const struct analysis *analysis, struct findings *findings, struct err *err)
 {
     const struct result *result = analysis->result;
@@ -150,6 +179,8 @@ int statuses_find(const struct analysis *analysis, struct findings *findings, st
     int rc = 0;
     for (size_t i = 0; i < result->narms && !rc; i++)
         rc = add_arm(&search, i);
+    for (size_t i = 0; i < result->narms && !rc; i++)
+        rc = add_few_steps(&search, i);
     for (unsigned slots = first; slots && !rc; slots = result_next_slots(result, slots))
         rc = add_not_here(&search, slots);
     for (size_t i = 0; i < result->narms && !rc; i++)

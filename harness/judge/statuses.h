@@ -6,9 +6,9 @@
 #include "harness/rows/analysis.h"
 
 /*
- * Ids: the name of the status of an arm; "not_here", for placements that this machine cannot
- * express; "small_team", where OpenMP gave a worker fewer threads than planned. Appends; -ENOMEM
- * only. Pure.
+ * Ids: the name of the status of an arm; "few_steps", where its rounds are too short; "not_here",
+ * for placements that this machine cannot express; "small_team", where OpenMP gave a worker fewer
+ * threads than planned. Appends; -ENOMEM only. Pure.
  */
 int statuses_find(const struct analysis *analysis, struct findings *findings, struct err *err);
 

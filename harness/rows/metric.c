@@ -101,6 +101,7 @@ static const char no_single[] = "no finished round of its baseline, one unpinned
 const struct metric_info metrics[] = {
     {METRIC_RATE, NULL, "higher", FIELD(throughput), .absent = no_step},
     {"step_time", "s", "lower", FIELD(step_time), .absent = no_step, .is_step_time = true},
+    {METRIC_STEPS, "steps", "none", FIELD(steps)},
     {"efficiency", "ratio", "higher", SLICE, .value = efficiency, .absent = no_slice},
     {"slowdown_vs_alone", "ratio", "lower", BASELINE_ALONE, slowdown_vs_alone, .absent = no_alone},
     {"gain_vs_single", "ratio", "higher", BASELINE_SINGLE, gain_vs_single, .absent = no_single},

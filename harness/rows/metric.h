@@ -26,6 +26,9 @@ struct metric_info {
 /* What the metrics with `is_loss` are parts of. */
 #define METRIC_LOSS "loss_per_step"
 
+/* Counted in a round, of the worker that finished the fewest. */
+#define METRIC_STEPS "round_steps"
+
 /* Work done per second by all workers. */
 #define METRIC_RATE "throughput"
 

@@ -93,6 +93,7 @@ static void add_worker(const struct result *result, const struct arm *arm,
 {
     double steps = worker_steps(worker);
     totals->workers++;
+    fields->steps = totals->workers == 1 || steps < fields->steps ? steps : fields->steps;
     fields->throughput += worker_rate(worker);
     for (const struct usage_field *field = usage_fields; field->name; field++)
         *usage_at(&fields->usage, field) +=
@@ -127,7 +128,7 @@ static void fill_fields(const struct result *result, const struct arm *arm,
                        &totals);
     /* A sum that lacks a worker is not the throughput of the arm. */
     if (totals.workers != arm->workers)
-        fields->throughput = NAN;
+        fields->throughput = fields->steps = NAN;
     for (const struct usage_field *field = usage_fields; field->name; field++)
         *usage_at(&fields->usage, field) = ratio(usage_get(&fields->usage, field), totals.workers);
     fields->thread_instructions = ratio(fields->thread_instructions, totals.workers);

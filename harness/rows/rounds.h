@@ -20,6 +20,7 @@ struct round_fields {
     enum status status;
     double throughput;          /* ops/s: sum over workers of ops / (end of last step - go) */
     double step_time;           /* s: median over workers of each one's median step */
+    double steps;               /* of the worker that finished the fewest */
     struct usage usage;         /* means over workers, of most fields per step: usage_fields */
     double thread_instructions; /* per step and team thread */
     double pages_remote;  /* share of counted pages off the planned nodes, if memory was bound */

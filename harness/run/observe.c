@@ -191,21 +191,34 @@ static bool time_is_over(const struct observer *o)
     return o->crew ? o->crew->late(o->crew->arg) : clock_now_ns() >= o->late_ns;
 }
 
-static int observe_measure(struct observer *o)
+/* Waits for those in front to come to `state`, at most until o->late_ns. */
+static int await_foreground(struct observer *o, enum worker_state state)
 {
-    read_machine(o, &o->machine_go, &o->ours_go_s);
-    o->go_ns = clock_now_ns();
-    futex_set(&o->shared->go, 1);
-    uint64_t until_ns = deadline(o->config->limit_s);
     int rc = 0;
-    o->late_ns = until_ns;
-    while (!rc && !observe_all_past(o, false, WORKER_DONE)) {
-        rc = wait_for_news(o, until_ns);
+    while (!rc && !observe_all_past(o, false, state)) {
+        rc = wait_for_news(o, o->late_ns);
         if (!rc && time_is_over(o))
             break;
         if (!rc && rank_lost(o))
             rc = -ECANCELED; /* the others would wait for it for ever */
     }
+    return rc;
+}
+
+/* Measured is from when the last one counts its steps. */
+static int observe_measure(struct observer *o)
+{
+    read_machine(o, &o->machine_go, &o->ours_go_s);
+    o->go_ns = clock_now_ns();
+    o->late_ns = deadline(o->config->limit_s);
+    futex_set(&o->shared->go, 1);
+    int rc = await_foreground(o, WORKER_RUNNING);
+    if (!rc && o->shared->settle_s > 0 && observe_all_past(o, false, WORKER_RUNNING)) {
+        read_machine(o, &o->machine_go, &o->ours_go_s);
+        o->late_ns = deadline(o->config->limit_s);
+    }
+    if (!rc)
+        rc = await_foreground(o, WORKER_DONE);
     o->late_ns = 0;
     read_machine(o, &o->machine_end, &o->ours_end_s);
     if (!rc && o->arm->bench->scan)

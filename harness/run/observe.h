@@ -1,7 +1,8 @@
 /*
  * One observation: one arm, once, with freshly launched processes.
  *
- * launch -> all primed -> warm up -> all ready -> go -> all foreground done -> stop -> all gone.
+ * launch -> all primed -> warm up -> all ready -> go -> settle -> all foreground done -> stop ->
+ * all gone.
  * Nothing here can hang: preparing, measuring and finishing each have a limit of their own.
  */
 #ifndef CONTEND_RUN_OBSERVE_H
@@ -22,9 +23,10 @@ struct observe_config {
     const struct topo *topo;
     const struct result *run; /* its devices, background and seed */
     const void *background_params;
-    double warmup_s;            /* steps that do not count, at least one */
-    double measure_s;           /* budget of the measured part, at least one step */
-    double limit_s;             /* a step still under way so long after go is censored */
+    double warmup_s;            /* steps that do not count, at least one, and before go: alone */
+    double settle_s;            /* behind go, of several workers: at least one such step together */
+    double measure_s;           /* budget of the measured part, at least 3 steps within limit_s */
+    double limit_s;             /* so long after those, a step still under way is censored */
     const struct crew *crew;    /* NULL = all workers are ours */
     double setup_s;             /* watchdog of everything that is not a measured step */
     void (*on_wait)(void *arg); /* called a few times a second while waiting; NULL = none */

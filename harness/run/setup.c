@@ -191,6 +191,7 @@ static void set_times(const struct run_options *options, struct run_setup *setup
     struct result *result = &setup->result;
     result->rounds_planned = options->rounds ? (unsigned)options->rounds : profile->rounds;
     config->warmup_s = options->warmup_s > 0 ? options->warmup_s : profile->warmup_s;
+    config->settle_s = config->warmup_s;
     config->setup_s = options->setup_limit_s;
 
     size_t launches = 0;
@@ -200,13 +201,14 @@ static void set_times(const struct run_options *options, struct run_setup *setup
         scans = scans || result->arms[i].bench->scan;
     }
     double all = (double)launches * result->rounds_planned;
-    double share_s = all > 0 ? profile->target_s / all - config->warmup_s - launch_s : 0;
+    double before_s = config->warmup_s + config->settle_s + launch_s;
+    double share_s = all > 0 ? profile->target_s / all - before_s : 0;
     config->measure_s = options->time_s > 0 ? options->time_s
                                             : fmin(fmax(share_s, profile->least_s),
                                                    profile->most_s * (scans ? scan_times : 1));
     double limit_s = options->limit_s > 0 ? options->limit_s : profile->limit_s;
     config->limit_s = fmax(limit_s, config->measure_s * (scans ? scan_limits : 1));
-    setup->expected_s = all * (config->measure_s + config->warmup_s + launch_s);
+    setup->expected_s = all * (config->measure_s + before_s);
 }
 
 /* In a job each rank is a worker, and this machine plans for its own. */

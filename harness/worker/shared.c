@@ -16,9 +16,9 @@ static uint32_t magic(void)
 
 const char *worker_state_name(enum worker_state state)
 {
-    static const char *const names[WORKER_STATES] = {"launched", "setup",   "primed", "warming",
-                                                     "ready",    "running", "done",   "checking",
-                                                     "finished", "skipped", "failed", "hung"};
+    static const char *const names[WORKER_STATES] = {
+        "launched", "setup",    "primed",   "warming", "ready",  "settling", "running",
+        "done",     "checking", "finished", "skipped", "failed", "hung"};
     return names[state];
 }
 

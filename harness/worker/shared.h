@@ -32,6 +32,7 @@ enum worker_state {
     WORKER_PRIMED,   /* set up; waits for leave to warm up */
     WORKER_WARMING,  /* steps that do not count */
     WORKER_READY,    /* waits for go */
+    WORKER_SETTLING, /* first steps of all together, which do not count */
     WORKER_RUNNING,  /* measured steps */
     WORKER_DONE,     /* measured; keeps the load up for the others */
     WORKER_CHECKING, /* told to stop; is the result right? */
@@ -79,13 +80,14 @@ struct shared {
     uint32_t magic; /* SHARED_MAGIC: layout of this very build */
     uint32_t nworkers;
     uint32_t record_visits;
-    double warmup_s, measure_s;
+    double warmup_s, settle_s, measure_s, limit_s; /* as in struct observe_config */
     struct bench_machine machine;
     _Atomic uint32_t go;       /* futex: 1 = measure */
     _Atomic uint32_t stop;     /* 1 = end the load, check the result, exit */
     _Atomic int event_fd;      /* a worker writes here when its state changes */
     struct meeting meeting[2]; /* where foreground [0] and background [1] workers meet */
     struct pace pace[2];       /* of the same */
+    struct pace settled;       /* of the foreground's first steps */
     struct shared_worker worker[];
 };
 

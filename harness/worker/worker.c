@@ -209,23 +209,81 @@ static void take_snapshot(struct worker *w, struct usage_snapshot *snapshot)
     perf_read(&w->perf, snapshot);
 }
 
-/* Rank 0 looks a step ahead: with the next one, as long as the last, the budget will be spent. */
-static void set_pace(struct worker *w, uint64_t next, uint64_t end_ns)
+/*
+ * The fight begins at go, and its first steps are not like those that follow: teams that were
+ * asleep wake up, and workers that had warmed up alone meet. So steps do not count until `settle_s`
+ * have passed, at least one. Coupled ranks do as many as rank 0.
+ */
+static int settle(struct worker *w)
 {
-    bool last = clock_now_ns() + w->step_ns >= end_ns || next == SHARED_SAMPLES;
-    if (is_coupled(w) && w->peers.rank == 0 && last)
+    uint64_t end_ns = clock_now_ns() + (uint64_t)(w->shared->settle_s * 1e9);
+    struct pace *pace = &w->shared->settled;
+    struct sample ignored;
+    bool last;
+    uint64_t step = 0;
+    do {
+        step++;
+        if (is_coupled(w) && w->peers.rank == 0 && clock_now_ns() + w->step_ns >= end_ns)
+            pace_end_with(pace, step);
+        atomic_store_explicit(&w->slot->step_started, clock_now_ns(), memory_order_relaxed);
+        int rc = run_once(w, &ignored);
+        if (rc)
+            return rc;
+        w->step_ns = ignored.elapsed_ns;
+        last = is_coupled(w) ? pace_ends(pace, step) : clock_now_ns() >= end_ns;
+    } while (!last);
+    return 0;
+}
+
+/* When measuring may end: the budget, and where steps are long the time that the least steps take.
+ */
+struct budget {
+    uint64_t end_ns;
+    uint64_t most_ns; /* a step that ends later is censored */
+};
+
+/* Behind `n` steps, at `at_ns`. */
+static bool is_spent(const struct worker *w, const struct budget *budget, uint64_t n,
+                     uint64_t at_ns)
+{
+    if (n == SHARED_SAMPLES || at_ns + w->step_ns >= budget->most_ns)
+        return true;
+    return n >= BENCH_STEPS_LEAST && at_ns >= budget->end_ns;
+}
+
+/* Rank 0 looks a step ahead: with the next one, as long as the last, the budget will be spent. */
+static void set_pace(struct worker *w, uint64_t next, const struct budget *budget)
+{
+    if (is_coupled(w) && w->peers.rank == 0 &&
+        is_spent(w, budget, next, clock_now_ns() + w->step_ns))
         pace_end_with(pace_of(w), next);
 }
 
-static bool is_enough(const struct worker *w, uint64_t n, uint64_t end_ns)
+static bool is_enough(const struct worker *w, uint64_t n, const struct budget *budget)
 {
     if (w->bench->scan)
         return true;
-    return is_coupled(w) ? pace_ends(pace_of(w), n)
-                         : w->slot->end_ns >= end_ns || n == SHARED_SAMPLES;
+    return is_coupled(w) ? pace_ends(pace_of(w), n) : is_spent(w, budget, n, w->slot->end_ns);
 }
 
-/* Measured steps until the budget is spent, at least one. */
+/* Measured steps until the budget is spent. */
+static int measure_steps(struct worker *w, const struct budget *budget)
+{
+    struct shared_worker *slot = w->slot;
+    uint64_t n = 0;
+    do {
+        set_pace(w, n + 1, budget);
+        atomic_store_explicit(&slot->step_started, clock_now_ns(), memory_order_relaxed);
+        int rc = run_once(w, &slot->samples[n]);
+        if (rc)
+            return rc;
+        atomic_store_explicit(&slot->nsamples, ++n, memory_order_release);
+        slot->end_ns = slot->samples[n - 1].start_ns + slot->samples[n - 1].elapsed_ns;
+        w->step_ns = slot->samples[n - 1].elapsed_ns;
+    } while (!is_enough(w, n, budget));
+    return 0;
+}
+
 static int worker_measure(struct worker *w)
 {
     struct shared_worker *slot = w->slot;
@@ -233,19 +291,9 @@ static int worker_measure(struct worker *w)
     atomic_store(&slot->visits.recording, w->shared->record_visits);
     w->ctx.measuring = true;
     slot->go_ns = clock_now_ns();
-    uint64_t end_ns = slot->go_ns + (uint64_t)(w->shared->measure_s * 1e9);
-    uint64_t n = 0;
-    int rc = 0;
-    do {
-        set_pace(w, n + 1, end_ns);
-        atomic_store_explicit(&slot->step_started, clock_now_ns(), memory_order_relaxed);
-        rc = run_once(w, &slot->samples[n]);
-        if (rc)
-            break;
-        atomic_store_explicit(&slot->nsamples, ++n, memory_order_release);
-        slot->end_ns = slot->samples[n - 1].start_ns + slot->samples[n - 1].elapsed_ns;
-        w->step_ns = slot->samples[n - 1].elapsed_ns;
-    } while (!is_enough(w, n, end_ns));
+    const struct budget budget = {slot->go_ns + (uint64_t)(w->shared->measure_s * 1e9),
+                                  slot->go_ns + (uint64_t)(w->shared->limit_s * 1e9)};
+    int rc = measure_steps(w, &budget);
     atomic_store(&slot->step_started, 0);
     w->ctx.measuring = false;
     if (!rc)
@@ -315,6 +363,12 @@ static int run_phases(struct worker *w)
         return rc;
     shared_set_state(w->shared, slot, WORKER_READY);
     futex_wait_while(&w->shared->go, 0);
+    if (!w->ctx.background && w->shared->settle_s > 0) {
+        shared_set_state(w->shared, slot, WORKER_SETTLING);
+        rc = settle(w);
+        if (rc)
+            return rc;
+    }
     shared_set_state(w->shared, slot, WORKER_RUNNING);
     if (!w->ctx.background) {
         rc = worker_measure(w);

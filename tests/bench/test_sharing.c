@@ -24,13 +24,10 @@ static void test_share_counts_one_byte(void **state)
     assert_int_equal(counters[2], 9);
 }
 
-static void test_false_sharing_layouts(void **state)
+/* How much slower the shared line is. */
+static double run_layouts(void)
 {
-    (void)state;
     struct scan scan;
-    if (machine.ncpus < 2)
-        skip();
-    machine.ncpus = machine.ncpus > 4 ? 4 : machine.ncpus;
     scan_run(&scan, &bench_false_sharing, &machine, none, 0.3);
     size_t settings = machine.ncpus == 2 ? 1 : 2;
     assert_int_equal(scan_count(&scan, "write_rate"), 3 * settings);
@@ -39,9 +36,22 @@ static void test_false_sharing_layouts(void **state)
     double padded = scan_value(&scan, "write_rate", "layout=padded;threads=2");
     assert_true(same > 0 && padded > 0);
     assert_true(isnan(scan_value(&scan, "slowdown_vs_padded", "layout=padded;threads=2")));
-    /* Wide: other tests may keep the two from running at the same time at all. */
-    assert_true(scan_value(&scan, "slowdown_vs_padded", "layout=same;threads=2") > 0.8);
+    double slowdown = scan_value(&scan, "slowdown_vs_padded", "layout=same;threads=2");
     scan_end(&scan);
+    return slowdown;
+}
+
+/* Others may keep the two threads from running at the same time at all: not again and again. */
+static void test_false_sharing_layouts(void **state)
+{
+    (void)state;
+    double slowdown = 0;
+    if (machine.ncpus < 2)
+        skip();
+    machine.ncpus = machine.ncpus > 4 ? 4 : machine.ncpus;
+    for (int tries = 0; tries < 8 && !(slowdown > 0.8); tries++)
+        slowdown = run_layouts();
+    assert_true(slowdown > 0.8);
 }
 
 static void test_false_sharing_refuses_one_cpu(void **state)

@@ -86,9 +86,15 @@ static int fake_setup_nothing(struct bench_ctx *ctx)
     return 0;
 }
 
+/* Steps that did not count, before the first one that did. */
+static uint64_t fake_early_steps;
+
 static int fake_step(struct bench_ctx *ctx, uint64_t iters, struct sample *sample)
 {
+    static bool measured;
     const struct fake_params *params = ctx->params;
+    measured = measured || ctx->measuring;
+    fake_early_steps += !measured;
     visit_mark(ctx->visits);
     if (is(ctx, MODE_FAIL_RUN) || is(ctx, MODE_HANG_TEARDOWN))
         return err_set(ctx->err, -EIO, "the fake is told to fail its run");
@@ -108,9 +114,10 @@ static int fake_step(struct bench_ctx *ctx, uint64_t iters, struct sample *sampl
 
 static int fake_check(struct bench_ctx *ctx)
 {
-    return is(ctx, MODE_FAIL_CHECK)
-               ? err_set(ctx->err, -EBADMSG, "the fake is told that its result is wrong")
-               : 0;
+    if (is(ctx, MODE_FAIL_CHECK))
+        return err_set(ctx->err, -EBADMSG, "the fake is told that its result is wrong");
+    bool emits = ctx->worker == 0 && !ctx->background && fake_early_steps;
+    return emits ? bench_emit(ctx, 0, (double)fake_early_steps, "%s", "") : 0;
 }
 
 /* As a communicator does whose other ranks are gone. */
@@ -120,12 +127,16 @@ static void fake_teardown(struct bench_ctx *ctx)
         (void)pause();
 }
 
+static const struct bench_metric fake_step_metrics[] = {
+    {"early_steps", "count", "none", .quiet = true}, {.name = NULL}};
+
 static const struct bench fake = {
     .name = "fake",
     .summary = "sleeps, or misbehaves as told",
     .ops_unit = "items",
     .opts = fake_opts,
     .params_size = sizeof(struct fake_params),
+    .metrics = fake_step_metrics,
     .probe = fake_probe,
     .setup = fake_setup,
     .step = fake_step,

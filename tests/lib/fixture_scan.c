@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 static struct value_log values;
+static struct peers alone = {.size = 1};
 
 void scan_machine_init(struct bench_machine *machine)
 {
@@ -46,6 +47,7 @@ static void open_scan(struct scan *scan, const struct bench *bench,
                                    .seed = 7,
                                    .err = &scan->err,
                                    .machine = machine,
+                                   .peers = &alone,
                                    .values = &values};
 }
 

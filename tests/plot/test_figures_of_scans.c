@@ -397,7 +397,7 @@ static void test_scans_say_when_they_are_noisy(void **state)
     result.arms[0].observations[1].status = STATUS_NOISY;
     strcpy(result.arms[0].observations[1].reason, "steal 12%");
     plot_result(&result, "host");
-    fixture_assert_svg_has("bandwidth", ">noisy: 1 of 3 rounds: steal 12_<");
+    fixture_assert_svg_has("bandwidth", ">noisy: 1 of 3 rounds: steal 12 percent<");
     fixture_result_free(&result);
 }
 

@@ -1,0 +1,252 @@
+/*
+ * How long a parallel region has to be before several teams on one machine get out of each other's
+ * way: the same work in regions from microseconds to a quarter of a second, by workers that fight.
+ *
+ * Each worker runs one region after the other (kernels/cpu/regions.h), all at once, for a slice of
+ * time a point. A program finds its place by the work of its own regions: `pipeline` and `train`
+ * say theirs below their table.
+ *
+ * **Measures** on CLOCK_MONOTONIC_RAW: `region_time` = us of a region, the slice over the regions
+ * in it, a part of one at its ends counted by its share; the mean over workers.
+ * `region_slowdown` = region_time over workers x work / CPUs, which a region would take were the
+ * machine divided up and nothing lost; 1 is the best there is on equal CPUs. Keys say us= for the
+ * work of a region, as CPU time of one thread that has the machine for itself: worker 0 finds how
+ * many steps that are while the others sleep. Slices of a round are in random order, and their
+ * first third does not count.
+ * **Source** kernels/cpu/regions.h names it.
+ * **Limits** No memory is touched, and nothing waits for a GPU: what caches and bandwidth take
+ * comes on top. Points whose region would fill more than a quarter of their slice are left out.
+ * Where siblings share a core, or clocks fall when all CPUs work, even the best is above 1.
+ */
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bench/common/points.h"
+#include "bench/registry.h"
+#include "harness/base/bitset.h"
+#include "harness/sys/clock.h"
+#include "kernels/cpu/mix64.h"
+#include "kernels/cpu/regions.h"
+
+enum { SETTLE_SHARE = 3, FILL_SHARE = 4, CALIBRATIONS = 7 };
+static const uint64_t calibration_steps = 1 << 18; /* a millisecond */
+
+static const unsigned work_us[] = {4, 16, 64, 256, 1024, 4096, 16384, 65536, 262144};
+enum { WORKS = sizeof(work_us) / sizeof(work_us[0]) };
+
+enum { METRIC_SLOWDOWN, METRIC_TIME, METRIC_TEAMS };
+static const struct bench_metric grain_metrics[] = {
+    {"region_slowdown", "ratio", "lower"},
+    {"region_time", "us", "lower", .quiet = true},
+    {"grain_teams", "teams", "none"},
+    {.name = NULL},
+};
+
+static const struct bench_figure grain_figures[] = {
+    {.name = "grain",
+     .kind = FIGURE_LINES,
+     .metric = "region_slowdown",
+     .title = "what several teams lose, by how finely their work is divided",
+     .how = "All workers at once",
+     .note = "A run of pipeline or train says below its table how much work its regions have",
+     .x = {"work of a parallel region (us of one thread)", "us", .log = true},
+     .y = {"time of a region / its share of the CPUs (ratio)", .log = true}},
+    {.name = NULL},
+};
+
+struct grain {
+    struct regions_thread *threads; /* of the team */
+    unsigned nthreads;
+    double steps_a_us;
+    unsigned cpus; /* of all workers */
+    size_t npoints;
+    double share_s;
+    double time_us[WORKS];
+};
+
+static int grain_setup(struct bench_ctx *ctx)
+{
+    struct grain *grain = calloc(1, sizeof(*grain));
+    ctx->state = grain;
+    if (!grain)
+        return err_set(ctx->err, -ENOMEM, "cannot allocate the state of grain");
+    grain->nthreads = ctx->threads;
+    size_t bytes = grain->nthreads * sizeof(*grain->threads);
+    grain->threads = aligned_alloc(_Alignof(struct regions_thread), bytes);
+    if (!grain->threads)
+        return err_set(ctx->err, -ENOMEM, "cannot allocate what %u threads compute", ctx->threads);
+    memset(grain->threads, 0, bytes);
+    for (unsigned t = 0; t < grain->nthreads; t++)
+        for (unsigned c = 0; c < BUSY_CHAINS; c++)
+            grain->threads[t].chains[c] = mix64(ctx->seed ^ mix64(t * BUSY_CHAINS + c));
+    return 0;
+}
+
+static void grain_teardown(struct bench_ctx *ctx)
+{
+    struct grain *grain = ctx->state;
+    ctx->state = NULL;
+    if (!grain)
+        return;
+    free(grain->threads);
+    free(grain);
+}
+
+/* CPU time, since others of the machine may take the CPU meanwhile; the least is the least so. */
+static double measure_speed(void)
+{
+    uint64_t chains[BUSY_CHAINS] = {0};
+    double best = 0;
+    for (unsigned i = 0; i < CALIBRATIONS; i++) {
+        uint64_t start_ns = clock_thread_cpu_ns();
+        busy_run(chains, calibration_steps);
+        double took_us = 1e-3 * (double)(clock_thread_cpu_ns() - start_ns);
+        best = fmax(best, took_us > 0 ? (double)calibration_steps / took_us : 0);
+    }
+    return best;
+}
+
+/* What all workers have to know alike; rank 0's speed holds for all. */
+struct introduction {
+    struct bitset cpus;
+    double steps_a_us;
+};
+
+static int introduce(struct bench_ctx *ctx)
+{
+    struct grain *grain = ctx->state;
+    struct introduction mine = {.steps_a_us = ctx->peers->rank == 0 ? measure_speed() : 0};
+    struct introduction *all = calloc(ctx->peers->size, sizeof(*all));
+    struct bitset cpus = {0};
+    if (!all)
+        return err_set(ctx->err, -ENOMEM, "no memory for %u workers", ctx->peers->size);
+    for (unsigned i = 0; i < ctx->machine->ncpus; i++)
+        bitset_set(&mine.cpus, ctx->machine->cpus[i].os_cpu);
+    int rc = peers_gather(ctx->peers, &mine, all, sizeof(mine), ctx->err);
+    for (unsigned r = 0; !rc && r < ctx->peers->size; r++)
+        bitset_or(&cpus, &all[r].cpus);
+    grain->steps_a_us = all[0].steps_a_us;
+    grain->cpus = bitset_count(&cpus);
+    free(all);
+    if (!rc && !(grain->steps_a_us > 0))
+        rc = err_set(ctx->err, -ENOTSUP, "the CPU time of a thread cannot be measured here");
+    return rc;
+}
+
+/* Without loss. */
+static double ideal_us(const struct bench_ctx *ctx, size_t point)
+{
+    const struct grain *grain = ctx->state;
+    return (double)work_us[point] * ctx->peers->size / grain->cpus;
+}
+
+static void mark_visit(void *visits)
+{
+    visit_mark(visits);
+}
+
+/* One region, and which part of it lies in the slice. */
+static double run_region(const struct bench_ctx *ctx, size_t point, uint64_t begin_ns,
+                         uint64_t end_ns)
+{
+    struct grain *grain = ctx->state;
+    uint64_t steps = (uint64_t)(grain->steps_a_us * work_us[point]);
+    uint64_t start_ns = clock_now_ns();
+    unsigned team = regions_run(grain->threads, grain->nthreads, steps, mark_visit, ctx->visits);
+    uint64_t done_ns = clock_now_ns();
+    if (ctx->least_team && (!*ctx->least_team || team < *ctx->least_team))
+        *ctx->least_team = team;
+    uint64_t from_ns = start_ns > begin_ns ? start_ns : begin_ns;
+    uint64_t to_ns = done_ns < end_ns ? done_ns : end_ns;
+    return to_ns > from_ns ? (double)(to_ns - from_ns) / (double)(done_ns - start_ns) : 0;
+}
+
+/* Worker 0's clock is everybody's: they are on one machine. */
+static int agree_on_start(const struct bench_ctx *ctx, uint64_t *start_ns)
+{
+    uint64_t *all = calloc(ctx->peers->size, sizeof(*all)), mine = clock_now_ns();
+    if (!all)
+        return err_set(ctx->err, -ENOMEM, "no memory for %u workers", ctx->peers->size);
+    int rc = peers_gather(ctx->peers, &mine, all, sizeof(mine), ctx->err);
+    *start_ns = all[0];
+    free(all);
+    return rc;
+}
+
+static int measure_point(struct bench_ctx *ctx, size_t point)
+{
+    struct grain *grain = ctx->state;
+    double *times_us = calloc(ctx->peers->size, sizeof(*times_us));
+    uint64_t start_ns = 0;
+    if (!times_us)
+        return err_set(ctx->err, -ENOMEM, "no memory for %u workers", ctx->peers->size);
+    int rc = agree_on_start(ctx, &start_ns);
+    uint64_t share_ns = (uint64_t)(grain->share_s * 1e9), end_ns = start_ns + share_ns;
+    uint64_t begin_ns = start_ns + share_ns / SETTLE_SHARE;
+    double regions = 0;
+    while (!rc && clock_now_ns() < end_ns)
+        regions += run_region(ctx, point, begin_ns, end_ns);
+    /* Without any it came too late: that is no value of the point. */
+    double mine_us = regions > 0 ? 1e-3 * (double)(end_ns - begin_ns) / regions : (double)NAN;
+    if (!rc)
+        rc = peers_gather(ctx->peers, &mine_us, times_us, sizeof(mine_us), ctx->err);
+    for (unsigned r = 0; !rc && r < ctx->peers->size; r++)
+        grain->time_us[point] += times_us[r] / ctx->peers->size;
+    free(times_us);
+    return rc;
+}
+
+static int emit_point(struct bench_ctx *ctx, size_t point)
+{
+    const struct grain *grain = ctx->state;
+    if (isnan(grain->time_us[point]))
+        return 0;
+    int rc = bench_emit(ctx, METRIC_SLOWDOWN, grain->time_us[point] / ideal_us(ctx, point), "us=%u",
+                        work_us[point]);
+    return rc ? rc : bench_emit(ctx, METRIC_TIME, grain->time_us[point], "us=%u", work_us[point]);
+}
+
+static int grain_scan(struct bench_ctx *ctx)
+{
+    struct grain *grain = ctx->state;
+    int rc = introduce(ctx);
+    if (rc)
+        return rc;
+    grain->share_s = ctx->budget_s / WORKS;
+    while (grain->npoints < WORKS &&
+           ideal_us(ctx, grain->npoints) * FILL_SHARE <= 1e6 * grain->share_s)
+        grain->npoints++;
+    if (grain->npoints == 0)
+        return err_set(ctx->err, -ENOTSUP, "too little time for a slice");
+    grain->share_s = ctx->budget_s / (double)grain->npoints;
+    rc = bench_emit(ctx, METRIC_TEAMS, ctx->peers->size, "%s", "");
+    return rc ? rc : points_run(ctx, grain->npoints, measure_point, emit_point);
+}
+
+/* Each thread's chains are what so many steps make of their starts. */
+static int grain_check(struct bench_ctx *ctx)
+{
+    const struct grain *grain = ctx->state;
+    for (unsigned t = 0; t < grain->nthreads; t++)
+        for (unsigned c = 0; c < BUSY_CHAINS; c++) {
+            uint64_t start = mix64(ctx->seed ^ mix64(t * BUSY_CHAINS + c));
+            if (grain->threads[t].chains[c] != busy_expect(start, grain->threads[t].steps))
+                return err_set(ctx->err, -EBADMSG,
+                               "chain %u of thread %u is not what its steps make", c, t);
+        }
+    return 0;
+}
+
+const struct bench bench_grain = {
+    .name = "grain",
+    .summary = "what teams of several workers lose, by how much work their regions have",
+    .metrics = grain_metrics,
+    .figures = grain_figures,
+    .together = true,
+    .setup = grain_setup,
+    .scan = grain_scan,
+    .check = grain_check,
+    .teardown = grain_teardown,
+};

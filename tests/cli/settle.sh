@@ -1,0 +1,25 @@
+#!/usr/bin/env bash
+# The first steps of a fight do not count, those that do are three or more, and where the limit has
+# no room for them the run says so.
+. tests/lib/cli.sh
+
+value() { # value DIR ROLE METRIC: the medians of all such rows, each once
+    columns "$scratch/$1/rows.csv" role metric median | sed -n "s/^$2,$3,//p" | sort -u | paste -sd ' '
+}
+
+# A step is longer than the warm-up and than the time to measure: one of each, but three that count.
+expect 0 . "$CONTEND_FAKE" bench fake --workers 2 --placement none --rounds 1 --warmup 1ms \
+    --time 10ms -p step=100ms --no-plots --out "$scratch/steady"
+[ "$(value steady baseline early_steps)" = 1 ] || fail "alone: other than one step before the first"
+[ "$(value steady foreground early_steps)" = 2 ] || fail "together: none of the first steps left out"
+[ "$(value steady foreground round_steps)" = 3 ] || fail "fewer steps than three"
+
+expect 0 'none.*: 1 step of a worker in 1 of 1 round' \
+    "$CONTEND_FAKE" bench fake --workers 2 --placement none --rounds 1 --warmup 1ms --time 10ms \
+    -p step=700ms --limit 1.3 --no-plots --out "$scratch/short"
+[ "$(value short foreground round_steps)" = 1 ] || fail "steps that the limit has no room for"
+
+# Ranks that wait for each other agree on how many steps to leave out.
+expect 0 . "$CONTEND_FAKE" bench fakemarch --workers 3 --placement none --rounds 1 --warmup 100ms \
+    --time 100ms -p step=7ms --no-plots --out "$scratch/march"
+finish
