@@ -46,7 +46,7 @@
 #include "harness/sys/clock.h"
 
 /* Of the budget, at most: to settle one slice, and for a lap of the victim in each cell. */
-static const double settle_share = 1.0 / 16, laps_share = 1.0 / 5;
+static const double settle_share = 1.0 / 16, laps_share = 1.0 / 8;
 
 struct cache_thrash_params {
     int victim, aggressor;
@@ -352,10 +352,10 @@ static void sum_up(struct cache_thrash *t, const struct thrash_cell *cell, struc
         outcome->value[METRIC_SLOWDOWN] = NAN;
 }
 
-/* Time that a cell needs, about: without aggressors a pair has one cold lap. */
+/* Time that a cell needs, about. */
 static double least_ns(const struct cache_thrash *t, const struct thrash_cell *cell)
 {
-    double cold_laps = cell->kind == AGGRESSOR_L1 ? 0 : FIGHT_LAPS / 2 + 1;
+    double cold_laps = cell->kind == AGGRESSOR_L1 ? 0 : FIGHT_COLD_LAPS;
     return FIGHT_PAIRS_MIN * (cold_laps * t->cold_ns + (FIGHT_LAPS - cold_laps) * t->warm_ns);
 }
 

@@ -11,7 +11,9 @@
 #include "kernels/cpu/mix64.h"
 
 enum {
-    SETTLE_LAPS = 2,
+    SETTLE_WITH_LAPS = 4,
+    SETTLE_WITHOUT_LAPS = 10,
+    SETTLE_LEAST_LAPS = 2,
     CHUNKS_MAX = 1 << 16, /* a lap of 4 GiB */
     LINE_BYTES = 64
 };
@@ -80,9 +82,14 @@ double fight_lap_ns(struct fight *f)
     return run_laps(f, 0, &phase) * (double)f->victim.lap;
 }
 
-/* Until the aggressors have brought `want` bytes, where that is possible. */
-static struct phase settle(struct fight *f, double want)
+/*
+ * Caches do not take a set in at once: on a Zen 4 each lap behind a stream missed about half as
+ * often as the one before, and eight went by until it stayed.
+ */
+static struct phase settle(struct fight *f, bool with)
 {
+    unsigned laps = with ? SETTLE_WITH_LAPS : SETTLE_WITHOUT_LAPS;
+    double want = with && f->kind != AGGRESSOR_L1 ? FIGHT_CACHES_ENOUGH * (double)f->llc_bytes : 0;
     struct phase phase = {.laps = 0};
     double before = touched_bytes(f);
     uint64_t start_ns = clock_now_ns(), spent_ns;
@@ -91,10 +98,14 @@ static struct phase settle(struct fight *f, double want)
         phase.laps++;
         phase.bytes = touched_bytes(f) - before;
         spent_ns = clock_now_ns() - start_ns;
-    } while (phase.laps < SETTLE_LAPS || spent_ns < phase_least_ns ||
-             (phase.bytes < want && spent_ns < f->settle_most_ns));
-    phase.s = (double)spent_ns * 1e-9;
+    } while (phase.laps < SETTLE_LEAST_LAPS || spent_ns < phase_least_ns ||
+             ((phase.laps < laps || phase.bytes < want) && spent_ns < f->settle_most_ns));
     return phase;
+}
+
+static unsigned least(unsigned a, unsigned b)
+{
+    return a < b ? a : b;
 }
 
 /* What goes round in areas that a cache may hold was in it already, and pushes nothing out. */
@@ -105,16 +116,10 @@ static double caches_of(const struct fight *f, double bytes)
     return areas < FIGHT_CACHES_ENOUGH && caches > areas ? areas : caches;
 }
 
-static unsigned least(unsigned a, unsigned b)
-{
-    return a < b ? a : b;
-}
-
 static void run_slice(struct fight *f, bool with, struct fight_pair *pair)
 {
-    double want = with && f->kind != AGGRESSOR_L1 ? FIGHT_CACHES_ENOUGH * (double)f->llc_bytes : 0;
     atomic_store(&f->order, with ? ORDER_PRESS : ORDER_REST);
-    struct phase settled = settle(f, want);
+    struct phase settled = settle(f, with);
     struct phase measured;
     double ns = run_laps(f, phase_least_ns, &measured);
     pair->least_settled = least(pair->least_settled, settled.laps);

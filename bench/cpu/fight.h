@@ -1,10 +1,10 @@
 /*
  * One victim against aggressors: slices with and without them, in pairs.
  *
- * A slice settles for two laps of the victim, so that behind aggressors it has fetched all of its
- * lines again, and with aggressors also until they have brought two caches full, or for
- * settle_most_ns; then it measures for a lap. Its value is the median chunk. Without, the
- * aggressors stay awake but idle.
+ * A slice settles for some laps of the victim, so that behind aggressors it has fetched all of its
+ * lines again, and with aggressors also until they have brought two caches full; for settle_most_ns
+ * at most, but for two laps at least. Then it measures for a lap. Its value is the median chunk.
+ * Without, the aggressors stay awake but idle.
  *
  * In rank 0 of a team call fight_suffer, in the other members fight_press.
  */
@@ -20,7 +20,8 @@
 enum {
     FIGHT_PAIRS_MIN = 3,
     FIGHT_PAIRS_MAX = 400,
-    FIGHT_LAPS = 6, /* of the victim in a pair: settling and measured, with and without */
+    FIGHT_LAPS = 16,     /* of the victim in a pair, with and without */
+    FIGHT_COLD_LAPS = 8, /* as long as so many from memory, with aggressors that push all out */
     FIGHT_CACHES_ENOUGH = 2
 };
 
