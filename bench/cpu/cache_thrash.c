@@ -19,9 +19,10 @@
  * they touched, at most all of their areas, / the last-level cache as reported, in a lap of the
  * victim under them; where that does not decide (victim l2 lives elsewhere, and so do aggressors
  * behind another cache), until the victim is measured. Below 2 the victim's lines may stay where
- * they are, and where victim l3 was slow alone too, others had pushed them out: `victim_slowdown`
- * then is no value but a skipped row. `victim_bytes` and `aggressor_bytes` (of each) are the
- * working sets used. Keys say n for the number of aggressors.
+ * they are: `victim_slowdown` then is no value but a skipped row. Pairs in which victim l3 was not
+ * warm alone, since others had pushed it out, do not count; `warm_share` of them do, and with none
+ * the row is skipped too. `victim_bytes` and `aggressor_bytes` (of each) are the working sets used.
+ * Keys say n for the number of aggressors.
  * **Source** kernels/cpu/walk.h names it.
  * **Limits** On a shared host the L3 is also other guests': the victim's set may not stay in it
  * even alone, and then what slows it is the way to memory. Rounds may feel caches of other sizes:
@@ -72,6 +73,7 @@ enum {
     METRIC_SLOWDOWN,
     METRIC_RATE,
     METRIC_BROUGHT,
+    METRIC_WARM,
     CELL_METRICS, /* those before are of each cell */
     METRIC_LEFT = CELL_METRICS,
     METRIC_VICTIM_BYTES,
@@ -83,11 +85,12 @@ static const struct bench_metric cache_thrash_metrics[] = {
     [METRIC_SLOWDOWN] =
         {"victim_slowdown", "ratio", "lower",
          .absent = "caches_brought below 2: the victim's lines may stay (a longer --time allows a "
-                   "larger victim); else others used its cache while it was alone",
+                   "larger victim); or warm_share 0: others used its cache while it was alone",
          .below_one = "the victim is faster beside them: a busier processor may raise the clock of "
                       "its mesh and caches, and a loss hides behind that"},
     [METRIC_RATE] = {"aggressor_rate", "GB/s", "none", .quiet = true},
     [METRIC_BROUGHT] = {"caches_brought", "ratio", "none", .quiet = true},
+    [METRIC_WARM] = {"warm_share", "ratio", "none", .quiet = true},
     [METRIC_LEFT] = {"cells_left", "count", "none", .only_held = true},
     [METRIC_VICTIM_BYTES] = {"victim_bytes", "B", "none"},
     [METRIC_AGGRESSOR_BYTES] = {"aggressor_bytes", "B", "none", .quiet = true},
@@ -139,7 +142,7 @@ struct cache_thrash {
     uint64_t round_seed, deadline_ns;
     double lap_most_ns;
     double warm_ns, cold_ns; /* about, of a lap of the victim from its cache and from memory */
-    double alone_most_s;     /* an iteration that takes longer is no longer one from the cache */
+    double alone_most_ns;    /* a chunk that takes longer is no longer one from the cache */
     uint64_t most_bytes;     /* of a victim whose size is to be found; 0: it has its size */
     double scratch[FIGHT_PAIRS_MAX];
 };
@@ -278,7 +281,7 @@ static void size_victim(void *arg, unsigned rank, unsigned n)
     (void)n;
     struct cache_thrash *t = arg;
     struct victim *victim = &t->fight.victim;
-    t->alone_most_s = INFINITY;
+    t->alone_most_ns = INFINITY;
     if (!t->most_bytes) {
         t->cold_ns = cold_lap_ns(t);
         t->warm_ns = fight_lap_ns(&t->fight);
@@ -293,7 +296,7 @@ static void size_victim(void *arg, unsigned rank, unsigned n)
     victim_resize(victim, felt_find(&felt));
     t->warm_ns = felt.warm_ns * (double)victim->lines;
     t->cold_ns = felt.cold_ns * (double)victim->lines;
-    t->alone_most_s = felt.limit_ns * (double)victim->lines * 1e-9;
+    t->alone_most_ns = felt.limit_ns * (double)victim->lines / victim->chunks;
 }
 
 static void play(void *arg, unsigned rank, unsigned n)
@@ -333,22 +336,27 @@ static double pair_value(const struct cache_thrash *t, const struct thrash_cell 
     }
 }
 
-static bool counts(const struct cache_thrash *t, const struct thrash_cell *cell,
-                   const struct outcome *outcome)
+static bool is_warm(const struct cache_thrash *t, const struct fight_pair *pair)
 {
-    return outcome->value[METRIC_ALONE] <= t->alone_most_s &&
-           (cell->kind == AGGRESSOR_L1 || outcome->value[METRIC_BROUGHT] >= FIGHT_CACHES_ENOUGH);
+    return pair->without_ns <= t->alone_most_ns;
 }
 
+/* Over the pairs whose slice alone was warm; where none is, over all, and without a slowdown. */
 static void sum_up(struct cache_thrash *t, const struct thrash_cell *cell, struct outcome *outcome)
 {
-    outcome->pairs = t->fight.npairs;
-    for (unsigned metric = 0; metric < CELL_METRICS; metric++) {
-        for (unsigned i = 0; i < t->fight.npairs; i++)
-            t->scratch[i] = pair_value(t, cell, &t->fight.pairs[i], metric);
-        outcome->value[metric] = stats_sort_median(t->scratch, t->fight.npairs);
+    unsigned warm = 0, npairs = t->fight.npairs;
+    for (unsigned i = 0; i < npairs; i++)
+        warm += is_warm(t, &t->fight.pairs[i]);
+    outcome->pairs = npairs;
+    for (unsigned metric = 0; metric < METRIC_WARM; metric++) {
+        unsigned n = 0;
+        for (unsigned i = 0; i < npairs; i++)
+            if (!warm || is_warm(t, &t->fight.pairs[i]))
+                t->scratch[n++] = pair_value(t, cell, &t->fight.pairs[i], metric);
+        outcome->value[metric] = stats_sort_median(t->scratch, n);
     }
-    if (!counts(t, cell, outcome))
+    outcome->value[METRIC_WARM] = (double)warm / npairs;
+    if (!warm || outcome->value[METRIC_BROUGHT] < FIGHT_CACHES_ENOUGH)
         outcome->value[METRIC_SLOWDOWN] = NAN;
 }
 
