@@ -10,7 +10,8 @@
  *   2. a barrier; one operation that is not timed; then, for half of the share, operations in
  *      queues of `queue`, each waited for at its end, without a look at any clock in between
  *   3. for a fifth of the share, at most 512 operations with device events on both sides of each
- *   4. one operation on known inputs, its outputs poisoned before, every element compared
+ *   4. one operation on known inputs, its outputs poisoned before, every element compared; of a
+ *      graph both that were timed, the one of a single operation and the whole batch
  *
  * **Measures** `collective_latency` us = t, host time (CLOCK_MONOTONIC_RAW) of 2 on the slowest
  * rank / operations; `collective_algbw` = S / t and `collective_busbw` = algbw times a factor, GB/s
@@ -19,7 +20,9 @@
  * time from end to end, of the rank that was slowest in it. `rank_waited` us is how much longer a
  * rank was in an operation, on average, than the rank that came to it last, and `rank_last_share`
  * the share of operations in which that rank was, by a margin, the last one: where all end
- * together, the one that starts last is done fastest. Both only of operations in which every rank
+ * together, the one that starts last is done fastest. A rank starts when its device is free and its
+ * host has launched the operation: one that is preempted inside NCCL's call comes late, by the
+ * host's clock (kernels/collective/collective_lag.h). Both only of operations in which every rank
  * waits for all others, out of place where both are run; of more than 64 ranks, the 64 that are
  * waited for most. Keys: op, place (where both are run), size in bytes; rank. Where there are
  * several hosts, `rank_on_host` says which one a rank is on. `skipped_size` names the largest size
@@ -30,6 +33,9 @@
  * **Limits** A queue hides a CPU that is late by less than it takes; a training step waits each
  * time (queue=1). The two events cost the device a microsecond or two an operation, so that
  * `collective_time` is a little above `collective_latency` where operations are short.
+ * Of lateness in the call 20 us do not count; a host that is held up in it behind the launch, while
+ * a long operation runs, counts as late, too. Of MPI the call is the operation: a rank preempted
+ * inside it looks busy.
  * all-to-all and send-recv have no in-place form. Reductions are sums.
  */
 #include "bench/collective/collective.h"
@@ -265,8 +271,9 @@ int collective_setup_with(struct bench_ctx *ctx, const struct collective_ops *op
         return rc;
     scan->team.ops = ops;
     rc = ops->open(&scan->team, ctx, params->end);
-    if (!rc)
-        rc = make_points(scan, ctx);
+    if (rc)
+        return rc;
+    rc = make_points(scan, ctx);
     if (!rc)
         rc = allocate(scan, ctx);
     rc = collective_agree(ctx->peers, rc, ctx->err);

@@ -35,6 +35,8 @@ int collective_agree(struct peers *peers, int rc, struct err *err)
         first++;
     if (!met && all_say(all, peers->size))
         met = err_set(err, all[0].code, "%s", all[0].msg);
+    else if (!met && first < peers->size && strncmp(all[first].msg, "rank ", 5) == 0)
+        met = err_set(err, all[first].code, "%s", all[first].msg);
     else if (!met && first < peers->size)
         met = err_set(err, all[first].code, "rank %u: %.230s", first, all[first].msg);
     free(all);

@@ -39,6 +39,7 @@ struct collective_verdict {
     uint64_t wrong; /* elements that are not what they should be */
     /* One of them: in whose recv buffer, where in it, and what. */
     unsigned rank;
+    char on[48]; /* the rank's device, "GPU 1 (0000:07:00.0)"; "" = none */
     uint64_t index;
     double got, want;
 };
@@ -66,7 +67,8 @@ struct collective_ops {
 
     /*
      * Joins all processes. `most_bytes` is the largest `bytes` that calls will have; where memory
-     * is short, team->most_bytes says how far they can go.
+     * is short, team->most_bytes says how far they can go. Where one process cannot, all return the
+     * same error, or it alone does while they wait in the library: the harness then ends them.
      */
     int (*open)(struct collective *team, struct bench_ctx *ctx, size_t most_bytes);
 
@@ -90,8 +92,8 @@ struct collective_ops {
 
     /*
      * Fills inputs by kernels/collective/collective_value.h, poisons outputs (all bits set), does
-     * one operation, and compares every element that it defines. Wrong values are no error of the
-     * call.
+     * one operation, and compares every element that it defines; then the same for a batch, where
+     * there is one. Wrong values are no error of the call.
      */
     int (*check)(struct collective *team, unsigned repetition, struct collective_verdict *verdict,
                  struct err *err);
@@ -110,8 +112,8 @@ const struct collective_ops *collective_ops_of(enum device device);
 
 /*
  * All processes return the same: 0 where all came with 0, else the code of the first that did not,
- * with its message in err ("rank 3: ...", unless all say the same). Call it where one process alone
- * may have failed.
+ * with its message in err ("rank 3: ...", unless all say the same or it names a rank). Call it
+ * where one process alone may have failed.
  */
 int collective_agree(struct peers *peers, int rc, struct err *err);
 

@@ -3,6 +3,7 @@
 #include "bench/collective/collective_nccl.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "bench/collective/collective_engine.h"
@@ -29,6 +30,18 @@ int nccl_team_load(const struct bench_ctx *ctx)
     return rc;
 }
 
+/* Nothing queues then, and what is measured is something else. */
+static int check_blocking(const struct bench_ctx *ctx)
+{
+    const char *set = getenv("CUDA_LAUNCH_BLOCKING");
+    if (!set || !set[0] || strcmp(set, "0") == 0)
+        return 0;
+    return err_set(ctx->err, -ENOTSUP,
+                   "CUDA_LAUNCH_BLOCKING=%.16s: operations do not queue, and ranks of one process "
+                   "wait for each other without end; unset it",
+                   set);
+}
+
 int nccl_team_probe(struct bench_ctx *ctx, unsigned *local)
 {
     const struct bench_machine *machine = ctx->machine;
@@ -44,7 +57,8 @@ int nccl_team_probe(struct bench_ctx *ctx, unsigned *local)
     if (ctx->peers->size > 1 && !ctx->pci_bdf[0])
         return err_set(ctx->err, -ENOTSUP, "no GPU for worker %u: %u workers, %u GPUs", ctx->worker,
                        ctx->workers, machine->ngpus);
-    return nccl_team_load(ctx);
+    int rc = check_blocking(ctx);
+    return rc ? rc : nccl_team_load(ctx);
 }
 
 /* Which GPU of which machine a rank has; containers of one machine share the boot's id. */
@@ -102,7 +116,7 @@ static int join(struct bench_ctx *ctx, struct gpu_collective *gc)
     if (!all)
         rc = err_set(ctx->err, -ENOMEM, "cannot allocate the ids of %u ranks", ctx->peers->size);
     else if (ctx->peers->rank == 0)
-        rc = gpu_error(gpu_collective_make_id(&mine, msg, sizeof(msg)), msg, ctx->err);
+        rc = gpu_error(gpu_collective_make_id(gc, &mine, msg, sizeof(msg)), msg, ctx->err);
     rc = collective_agree(ctx->peers, rc, ctx->err);
     if (!rc)
         rc = peers_gather(ctx->peers, &mine, all, sizeof(mine), ctx->err);
@@ -112,22 +126,19 @@ static int join(struct bench_ctx *ctx, struct gpu_collective *gc)
     return rc;
 }
 
+/*
+ * A rank that cannot join does not meet the others to say so: they are in NCCL, where they wait for
+ * it. It fails, with its own message, and the harness ends the others.
+ */
 int nccl_team_open(struct bench_ctx *ctx, unsigned local, unsigned times,
                    struct gpu_collective **gc)
 {
-    struct gpu_collective *opened = NULL;
     *gc = NULL;
     int rc = check_seats(ctx);
     if (rc)
         return rc;
-    rc = collective_agree(ctx->peers, open_gpus(ctx, local, times, &opened), ctx->err);
-    if (!rc)
-        rc = collective_agree(ctx->peers, join(ctx, opened), ctx->err);
-    if (rc)
-        gpu_collective_close(opened);
-    else
-        *gc = opened;
-    return rc;
+    rc = collective_agree(ctx->peers, open_gpus(ctx, local, times, gc), ctx->err);
+    return rc ? rc : join(ctx, *gc);
 }
 
 int nccl_team_allocate(struct bench_ctx *ctx, struct gpu_collective *gc, size_t *bytes)
@@ -143,8 +154,6 @@ int nccl_team_allocate(struct bench_ctx *ctx, struct gpu_collective *gc, size_t 
     for (unsigned r = 0; r < ctx->peers->size && !rc; r++)
         *bytes = all[r] < *bytes ? all[r] : *bytes;
     free(all);
-    if (!rc && *bytes == 0)
-        rc = err_set(ctx->err, -ENOMEM, "no GPU memory is left for buffers");
     if (!rc)
         rc = gpu_error(gpu_collective_allocate(gc, *bytes, msg, sizeof(msg)), msg, ctx->err);
     return collective_agree(ctx->peers, rc, ctx->err);
@@ -247,23 +256,34 @@ static int nccl_time_each(struct collective *team, unsigned iters, struct collec
     return rc;
 }
 
-static int nccl_check(struct collective *team, unsigned repetition,
-                      struct collective_verdict *verdict, struct err *err)
+static int check_operations(const struct nccl_team *t, unsigned operations, unsigned repetition,
+                            struct collective_verdict *verdict, struct err *err)
 {
     char msg[GPU_MSG] = "";
-    struct nccl_team *t = team->impl;
     struct gpu_collective_verdict found = {0};
     int rc = gpu_collective_fill(t->gc, repetition, msg, sizeof(msg));
     if (!rc)
-        rc = gpu_collective_enqueue(t->gc, 1, msg, sizeof(msg));
+        rc = gpu_collective_enqueue(t->gc, operations, msg, sizeof(msg));
     if (!rc)
-        rc = gpu_collective_compare(t->gc, repetition, &found, msg, sizeof(msg));
+        rc = gpu_collective_compare(t->gc, operations, repetition, &found, msg, sizeof(msg));
     *verdict = (struct collective_verdict){.wrong = found.wrong,
                                            .rank = found.rank,
                                            .index = found.index,
                                            .got = found.got,
                                            .want = found.want};
+    (void)snprintf(verdict->on, sizeof(verdict->on), "%s", found.gpu);
     return gpu_error(rc, msg, err);
+}
+
+/* Of graphs both that are timed: the one of a single operation, and the batch. */
+static int nccl_check(struct collective *team, unsigned repetition,
+                      struct collective_verdict *verdict, struct err *err)
+{
+    const struct nccl_team *t = team->impl;
+    int rc = check_operations(t, 1, repetition, verdict, err);
+    if (!rc && !verdict->wrong && team->batch > 1)
+        rc = check_operations(t, team->batch, repetition, verdict, err);
+    return rc;
 }
 
 #else

@@ -24,13 +24,16 @@ int nccl_team_load(const struct bench_ctx *ctx);
 
 /*
  * *local: 1, the worker's own GPU, or all GPUs of the machine where it is the only worker.
- * -ENOTSUP: built without CUDA, no NCCL, no GPU for this worker, or one rank in all.
+ * -ENOTSUP: built without CUDA, no NCCL, no GPU for this worker, one rank in all, or
+ * CUDA_LAUNCH_BLOCKING, with which nothing queues.
  */
 int nccl_team_probe(struct bench_ctx *ctx, unsigned *local);
 
 /*
  * -ENOTSUP where two ranks have the same GPU; -ENODEV, -ENOMEM, -EBUSY, -EIO. `times` as times_most
- * struct gpu_collective_config. *gc is NULL after an error, which is the same in all processes.
+ * struct gpu_collective_config. After an error *gc is NULL or what is to be closed. A GPU that
+ * cannot be opened is an error of all processes; to one that cannot join the others do not return,
+ * and the harness, which has its message, ends them.
  */
 int nccl_team_open(struct bench_ctx *ctx, unsigned local, unsigned times,
                    struct gpu_collective **gc);

@@ -140,11 +140,11 @@ static int check_point(struct bench_ctx *ctx, const struct collective_call *call
     }
     if (!rc && first && !scan->wrong.code)
         (void)err_set(&scan->wrong, -EBADMSG,
-                      "%s of %zu bytes (%s, %s): %" PRIu64 " wrong elements; on rank %u, element "
-                      "%" PRIu64 " is %.9g, not %.9g",
+                      "%s of %zu bytes (%s, %s): %" PRIu64 " wrong elements; on rank %u%s%s, "
+                      "element %" PRIu64 " is %.9g, not %.9g",
                       collective_op_names[call->op], call->bytes, collective_type_names[call->type],
                       call->in_place ? "in place" : "out of place", wrong, first->rank,
-                      first->index, first->got, first->want);
+                      first->on[0] ? ", " : "", first->on, first->index, first->got, first->want);
     return rc;
 }
 

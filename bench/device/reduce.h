@@ -54,7 +54,10 @@ int reduce_probe(const struct bench_ctx *ctx);
 int reduce_open(struct reduce *reduce, const struct reduce_config *config, struct peers *peers,
                 struct err *err);
 
-/* One all-reduce. *came_ns is when this rank came to it (clock_now_ns); returns when it is done. */
+/*
+ * One all-reduce; returns when it is done. *came_ns is when this rank came to it (clock_now_ns), on
+ * cuda when its call had launched it.
+ */
 int reduce_run(struct reduce *reduce, uint64_t *came_ns, struct err *err);
 
 /* One more, of known numbers; -EBADMSG where the sum is wrong. */

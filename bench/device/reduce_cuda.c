@@ -23,13 +23,14 @@ static int cuda_probe(const struct bench_ctx *ctx)
 }
 
 /* Rank 0 makes the id under which all join, and everyone gets it. */
-static int spread_id(struct peers *peers, struct nccl_id *id, struct err *err)
+static int spread_id(struct peers *peers, struct gpu_collective *gc, struct nccl_id *id,
+                     struct err *err)
 {
     char msg[GPU_MSG] = "";
     struct nccl_id *all = calloc(peers->size, sizeof(*all));
     int rc = all ? 0 : err_set(err, -ENOMEM, "no memory for %u ranks", peers->size);
     if (!rc && peers->rank == 0)
-        rc = gpu_error(gpu_collective_make_id(id, msg, sizeof(msg)), msg, err);
+        rc = gpu_error(gpu_collective_make_id(gc, id, msg, sizeof(msg)), msg, err);
     if (!rc)
         rc = peers_gather(peers, id, all, sizeof(*id), err);
     if (!rc)
@@ -55,7 +56,7 @@ static int cuda_open(struct reduce *reduce, const struct reduce_config *config, 
     int rc = gpu_error(gpu_collective_open(&team, &gc, msg, sizeof(msg)), msg, err);
     reduce->impl = gc;
     if (!rc)
-        rc = spread_id(reduce->peers, &id, err);
+        rc = spread_id(reduce->peers, gc, &id, err);
     if (!rc)
         rc = gpu_error(gpu_collective_join(gc, &id, msg, sizeof(msg)), msg, err);
     if (!rc)
@@ -67,11 +68,12 @@ static int cuda_open(struct reduce *reduce, const struct reduce_config *config, 
     return rc;
 }
 
+/* A rank has come when it has launched: it can be preempted inside the call, too. */
 static int cuda_run(struct reduce *reduce, uint64_t *came_ns, struct err *err)
 {
     char msg[GPU_MSG] = "";
-    *came_ns = clock_now_ns();
     int rc = gpu_collective_enqueue(reduce->impl, 1, msg, sizeof(msg));
+    *came_ns = clock_now_ns();
     if (!rc)
         rc = gpu_collective_wait(reduce->impl, msg, sizeof(msg));
     return gpu_error(rc, msg, err);
@@ -87,12 +89,13 @@ static int cuda_check(struct reduce *reduce, struct err *err)
     if (!rc)
         rc = cuda_run(reduce, &came_ns, err);
     if (!rc)
-        rc = gpu_error(gpu_collective_compare(reduce->impl, 1, &verdict, msg, sizeof(msg)), msg,
+        rc = gpu_error(gpu_collective_compare(reduce->impl, 1, 1, &verdict, msg, sizeof(msg)), msg,
                        err);
     if (!rc && verdict.wrong)
-        rc = err_set(err, -EBADMSG, "reduced gradient[%llu] is %g, not %g; %llu wrong in all",
-                     (unsigned long long)verdict.index, verdict.got, verdict.want,
-                     (unsigned long long)verdict.wrong);
+        rc = err_set(err, -EBADMSG,
+                     "rank %u, %s: reduced gradient[%llu] is %g, not %g; %llu wrong in all",
+                     verdict.rank, verdict.gpu, (unsigned long long)verdict.index, verdict.got,
+                     verdict.want, (unsigned long long)verdict.wrong);
     return rc;
 }
 

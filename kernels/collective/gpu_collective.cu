@@ -7,24 +7,56 @@
 
 #include "kernels/gpu/gpu_common.cuh"
 
-int gpu_collective_cuda(struct gpu_collective *gc, cudaError_t error, const char *what, char *msg,
-                        size_t size)
+/* So that a batch of small operations has a place for each. */
+enum { BUFFER_LEAST = 1 << 20 };
+
+void gpu_collective_name(const struct gpu_collective *gc, unsigned k, char *name, size_t size)
 {
+    const struct gpu_collective_rank *rank = &gc->rank[k];
+    if (rank->cuda_ordinal < 0)
+        (void)snprintf(name, size, "GPU %s", rank->pci_bdf);
+    else
+        (void)snprintf(name, size, "GPU %d (%s)", rank->cuda_ordinal, rank->pci_bdf);
+}
+
+/* "rank 2, GPU 1 (0000:07:00.0)", or "ranks 0 to 3". */
+static void name_rank(const struct gpu_collective *gc, unsigned k, char *name, size_t size)
+{
+    char gpu[GPU_COLLECTIVE_NAME];
+    if (k == gc->local && gc->local > 1) {
+        (void)snprintf(name, size, "ranks %u to %u", gc->first, gc->first + gc->local - 1);
+        return;
+    }
+    k = k < gc->local ? k : 0;
+    gpu_collective_name(gc, k, gpu, sizeof(gpu));
+    (void)snprintf(name, size, "rank %u, %s", gc->first + k, gpu);
+}
+
+int gpu_collective_cuda(struct gpu_collective *gc, unsigned k, cudaError_t error, const char *what,
+                        char *msg, size_t size)
+{
+    char name[80], whole[176];
     if (error == cudaSuccess)
         return 0;
     gc->failed = true;
-    return gpu_fail(error, what, msg, size);
+    name_rank(gc, k, name, sizeof(name));
+    (void)snprintf(whole, sizeof(whole), "%s: %s", name, what);
+    return gpu_fail(error, whole, msg, size);
 }
 
-int gpu_collective_nccl(struct gpu_collective *gc, int error, void *comm, const char *what,
+int gpu_collective_nccl(struct gpu_collective *gc, unsigned k, int error, const char *what,
                         char *msg, size_t size)
 {
+    char name[80];
     if (error == 0)
         return 0;
     gc->failed = true;
+    name_rank(gc, k, name, sizeof(name));
+    void *comm = gc->rank[k < gc->local ? k : 0].comm;
     const char *more = gc->nccl->get_last_error ? gc->nccl->get_last_error(comm) : NULL;
-    (void)snprintf(msg, size, "%s: NCCL says '%s'%s%.120s", what, gc->nccl->get_error_string(error),
-                   more && more[0] ? ": " : "", more ? more : "");
+    (void)snprintf(msg, size, "%s: %s: NCCL says '%s'%s%.120s", name, what,
+                   gc->nccl->get_error_string(error), more && more[0] ? ": " : "",
+                   more ? more : "");
     /* One line, whatever the library writes. */
     for (char *c = msg; *c; c++)
         if (*c == '\n')
@@ -39,40 +71,38 @@ int gpu_collective_load(int *version, char *msg, size_t size)
     return nccl ? 0 : -ENOTSUP;
 }
 
-static int open_events(struct gpu_collective *gc, struct gpu_collective_rank *rank, char *msg,
-                       size_t size)
+static cudaError_t open_events(const struct gpu_collective *gc, struct gpu_collective_rank *rank)
 {
     cudaError_t error = cudaEventCreateWithFlags(&rank->followed, cudaEventDisableTiming);
+    for (unsigned i = 0; i < 2 && error == cudaSuccess; i++)
+        error = cudaEventCreate(&rank->look[i]);
     for (unsigned i = 0; i < gc->times_most && error == cudaSuccess; i++) {
         error = cudaEventCreate(&rank->begin[i]);
         if (error == cudaSuccess)
             error = cudaEventCreate(&rank->end[i]);
     }
-    return gpu_collective_cuda(gc, error, "events", msg, size);
+    return error;
 }
 
-static int open_rank(struct gpu_collective *gc, struct gpu_collective_rank *rank,
-                     const char *pci_bdf, char *msg, size_t size)
+static int open_rank(struct gpu_collective *gc, unsigned k, char *msg, size_t size)
 {
-    char what[96];
-    (void)snprintf(what, sizeof(what), "no GPU at PCI address '%.32s'", pci_bdf);
-    int rc = gpu_collective_cuda(gc, cudaDeviceGetByPCIBusId(&rank->cuda_ordinal, pci_bdf), what,
-                                 msg, size);
+    struct gpu_collective_rank *rank = &gc->rank[k];
+    int ordinal = -1;
+    int rc = gpu_collective_cuda(gc, k, cudaDeviceGetByPCIBusId(&ordinal, rank->pci_bdf),
+                                 "there is no such GPU", msg, size);
     if (rc)
         return rc == -EIO ? -ENODEV : rc;
-    (void)snprintf(what, sizeof(what), "cannot use the GPU %.32s", pci_bdf);
-    rc = gpu_collective_cuda(gc, cudaSetDevice(rank->cuda_ordinal), what, msg, size);
-    if (!rc)
-        rc = gpu_collective_cuda(
-            gc, cudaStreamCreateWithFlags(&rank->stream, cudaStreamNonBlocking), what, msg, size);
-    if (!rc)
-        rc = gpu_collective_cuda(gc, cudaMalloc(&rank->found, sizeof(*rank->found)), what, msg,
-                                 size);
-    if (!rc)
-        rc = gpu_collective_cuda(
-            gc, cudaHostAlloc(&rank->seen, sizeof(*rank->seen), cudaHostAllocPortable), what, msg,
-            size);
-    return rc ? rc : open_events(gc, rank, msg, size);
+    rank->cuda_ordinal = ordinal;
+    cudaError_t error = cudaSetDevice(ordinal);
+    if (error == cudaSuccess)
+        error = cudaStreamCreateWithFlags(&rank->stream, cudaStreamNonBlocking);
+    if (error == cudaSuccess)
+        error = cudaMalloc(&rank->found, sizeof(*rank->found));
+    if (error == cudaSuccess)
+        error = cudaHostAlloc(&rank->seen, sizeof(*rank->seen), cudaHostAllocPortable);
+    if (error == cudaSuccess)
+        error = open_events(gc, rank);
+    return gpu_collective_cuda(gc, k, error, "cannot be used", msg, size);
 }
 
 static struct gpu_collective *allocate_handle(const struct gpu_collective_config *config)
@@ -85,9 +115,12 @@ static struct gpu_collective *allocate_handle(const struct gpu_collective_config
     gc->times_most = config->times_most;
     gc->rank = (struct gpu_collective_rank *)calloc(config->local, sizeof(*gc->rank));
     gc->local = gc->rank ? config->local : 0;
-    bool good = gc->rank != NULL;
+    gc->launched_ns = (uint64_t *)calloc(config->times_most + 1, sizeof(*gc->launched_ns));
+    bool good = gc->rank && gc->launched_ns;
     for (unsigned k = 0; k < gc->local; k++) {
         struct gpu_collective_rank *rank = &gc->rank[k];
+        rank->cuda_ordinal = -1;
+        (void)snprintf(rank->pci_bdf, sizeof(rank->pci_bdf), "%s", config->pci_bdf[k]);
         rank->begin = (cudaEvent_t *)calloc(config->times_most + 1, sizeof(*rank->begin));
         rank->end = (cudaEvent_t *)calloc(config->times_most + 1, sizeof(*rank->end));
         good = good && rank->begin && rank->end;
@@ -113,7 +146,7 @@ int gpu_collective_open(const struct gpu_collective_config *config, struct gpu_c
     opened->nccl = nccl;
     int rc = 0;
     for (unsigned k = 0; k < opened->local && !rc; k++)
-        rc = open_rank(opened, &opened->rank[k], config->pci_bdf[k], msg, size);
+        rc = open_rank(opened, k, msg, size);
     if (rc)
         gpu_collective_close(opened);
     else
@@ -121,58 +154,72 @@ int gpu_collective_open(const struct gpu_collective_config *config, struct gpu_c
     return rc;
 }
 
-int gpu_collective_make_id(struct nccl_id *id, char *msg, size_t size)
+int gpu_collective_make_id(struct gpu_collective *gc, struct nccl_id *id, char *msg, size_t size)
 {
-    const struct nccl_api *nccl = nccl_api_load(msg, size);
-    if (!nccl)
-        return -ENOTSUP;
-    struct gpu_collective gc = {};
-    gc.nccl = nccl;
-    return gpu_collective_nccl(&gc, nccl->get_unique_id(id), NULL, "cannot make an id", msg, size);
+    return gpu_collective_nccl(gc, 0, gc->nccl->get_unique_id(id), "cannot make an id", msg, size);
+}
+
+static int join_one(struct gpu_collective *gc, unsigned k, const struct nccl_id *id, char *msg,
+                    size_t size)
+{
+    const char *what = "cannot join the other ranks";
+    struct gpu_collective_rank *rank = &gc->rank[k];
+    int rc = gpu_collective_cuda(gc, k, cudaSetDevice(rank->cuda_ordinal), what, msg, size);
+    return rc ? rc
+              : gpu_collective_nccl(gc, k,
+                                    gc->nccl->comm_init_rank(&rank->comm, (int)gc->ranks, *id,
+                                                             (int)(gc->first + k)),
+                                    what, msg, size);
 }
 
 int gpu_collective_join(struct gpu_collective *gc, const struct nccl_id *id, char *msg, size_t size)
 {
-    const char *what = "cannot join the other ranks";
-    int rc = 0;
+    if (gc->local == 1)
+        return join_one(gc, 0, id, msg, size);
     /* A group, or the first of several ranks of one process would wait for the second. */
-    int error = gc->local > 1 ? gc->nccl->group_start() : 0;
-    for (unsigned k = 0; k < gc->local && !rc && !error; k++) {
-        struct gpu_collective_rank *rank = &gc->rank[k];
-        rc = gpu_collective_cuda(gc, cudaSetDevice(rank->cuda_ordinal), what, msg, size);
-        if (!rc)
-            error =
-                gc->nccl->comm_init_rank(&rank->comm, (int)gc->ranks, *id, (int)(gc->first + k));
-    }
-    if (gc->local > 1 && !error && !rc)
-        error = gc->nccl->group_end();
-    return rc ? rc : gpu_collective_nccl(gc, error, NULL, what, msg, size);
+    int rc = gpu_collective_nccl(gc, gc->local, gc->nccl->group_start(), "cannot begin a group",
+                                 msg, size);
+    if (rc)
+        return rc;
+    for (unsigned k = 0; k < gc->local && !rc; k++)
+        rc = join_one(gc, k, id, msg, size);
+    /* Some ranks would wait for the others; a group that has seen an error starts nothing. */
+    void *none = NULL;
+    if (rc)
+        (void)gc->nccl->comm_init_rank(&none, 0, *id, -1);
+    int ended = gc->nccl->group_end();
+    return rc ? rc : gpu_collective_nccl(gc, gc->local, ended, "cannot join each other", msg, size);
 }
 
 int gpu_collective_room(struct gpu_collective *gc, size_t *bytes, char *msg, size_t size)
 {
-    int rc = 0;
     *bytes = SIZE_MAX;
-    for (unsigned k = 0; k < gc->local && !rc; k++) {
+    for (unsigned k = 0; k < gc->local; k++) {
         size_t unused = 0, total = 0;
-        rc = gpu_collective_cuda(gc, cudaSetDevice(gc->rank[k].cuda_ordinal), "GPU", msg, size);
-        if (!rc)
-            rc = gpu_collective_cuda(gc, cudaMemGetInfo(&unused, &total), "GPU memory", msg, size);
+        cudaError_t error = cudaSetDevice(gc->rank[k].cuda_ordinal);
+        if (error == cudaSuccess)
+            error = cudaMemGetInfo(&unused, &total);
         /* Two buffers, and a tenth for what NCCL allocates at first use. */
         size_t room = unused / 20 * 9 >> 20 << 20;
+        if (error == cudaSuccess && room == 0)
+            error = cudaErrorMemoryAllocation;
+        int rc = gpu_collective_cuda(gc, k, error, "no memory for buffers", msg, size);
+        if (rc)
+            return rc;
         *bytes = room < *bytes ? room : *bytes;
     }
-    return rc;
+    return 0;
 }
 
 int gpu_collective_allocate(struct gpu_collective *gc, size_t bytes, char *msg, size_t size)
 {
     char what[96];
     int rc = 0;
+    bytes = bytes > BUFFER_LEAST ? bytes : BUFFER_LEAST;
     gc->bytes = bytes;
+    (void)snprintf(what, sizeof(what), "two GPU buffers of %zu bytes", bytes);
     for (unsigned k = 0; k < gc->local && !rc; k++) {
         struct gpu_collective_rank *rank = &gc->rank[k];
-        (void)snprintf(what, sizeof(what), "two GPU buffers of %zu bytes", bytes);
         cudaError_t error = cudaSetDevice(rank->cuda_ordinal);
         if (error == cudaSuccess)
             error = cudaMalloc(&rank->send, bytes);
@@ -185,7 +232,7 @@ int gpu_collective_allocate(struct gpu_collective *gc, size_t bytes, char *msg, 
         /* Our stream does not wait for the default one, where memset runs. */
         if (error == cudaSuccess)
             error = cudaDeviceSynchronize();
-        rc = gpu_collective_cuda(gc, error, what, msg, size);
+        rc = gpu_collective_cuda(gc, k, error, what, msg, size);
     }
     return rc;
 }
@@ -218,6 +265,9 @@ static void close_events(struct gpu_collective *gc, struct gpu_collective_rank *
         if (rank->end && rank->end[i])
             (void)cudaEventDestroy(rank->end[i]);
     }
+    for (unsigned i = 0; i < 2; i++)
+        if (rank->look[i])
+            (void)cudaEventDestroy(rank->look[i]);
     if (rank->followed)
         (void)cudaEventDestroy(rank->followed);
     free(rank->begin);
@@ -253,6 +303,7 @@ void gpu_collective_close(struct gpu_collective *gc)
     }
     for (unsigned k = 0; k < gc->local; k++)
         close_rank(gc, &gc->rank[k]);
+    free(gc->launched_ns);
     free(gc->rank);
     free(gc);
 }

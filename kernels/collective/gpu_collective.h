@@ -3,7 +3,7 @@
  *
  *   struct gpu_collective_config config = {.ranks = 4, .first = rank, .local = 1, .pci_bdf = bdf};
  *   gpu_collective_open(&config, &gc, msg, sizeof(msg));    GPUs, streams and events
- *   rank 0: gpu_collective_make_id(&id, ..); give it to all ranks
+ *   rank 0: gpu_collective_make_id(gc, &id, ..); give it to all ranks
  *   gpu_collective_join(gc, &id, ..);                       waits for all ranks
  *   gpu_collective_allocate(gc, bytes, ..);                 two buffers a rank
  *   gpu_collective_prepare(gc, &call, ..);
@@ -16,7 +16,8 @@
  *
  * One handle belongs to one thread. Functions that can fail return 0 or a negative errno and then
  * write one line to msg (size bytes): -ENOTSUP NCCL cannot be used here, else the codes of
- * gpu/gpu_common.h, -EIO also for what NCCL reports. After an error only close may follow.
+ * gpu/gpu_common.h, -EIO also for what NCCL reports. The message names the rank and its GPU. After
+ * an error only close may follow.
  *
  * Source: nccl-tests, src/common.cu, for the loop, the moving and the way to wait; NCCL's user
  * guide for errors ("Fault Tolerance") and graphs ("Using NCCL with CUDA Graphs").
@@ -34,6 +35,8 @@
 extern "C" {
 #endif
 
+enum { GPU_COLLECTIVE_BDF = 32, GPU_COLLECTIVE_NAME = 48 };
+
 struct gpu_collective;
 
 struct gpu_collective_config {
@@ -45,8 +48,9 @@ struct gpu_collective_config {
 
 /* Where the results were wrong. */
 struct gpu_collective_verdict {
-    uint64_t wrong; /* elements */
-    unsigned rank;  /* of one of them, in the last rank that has any */
+    uint64_t wrong;                /* elements */
+    unsigned rank;                 /* of one of them, in the last rank that has any */
+    char gpu[GPU_COLLECTIVE_NAME]; /* its GPU: "GPU 1 (0000:07:00.0)" */
     uint64_t index;
     double got, want;
 };
@@ -56,16 +60,17 @@ int gpu_collective_load(int *version, char *msg, size_t size);
 
 int gpu_collective_open(const struct gpu_collective_config *config, struct gpu_collective **gc,
                         char *msg, size_t size);
-int gpu_collective_make_id(struct nccl_id *id, char *msg, size_t size);
+int gpu_collective_make_id(struct gpu_collective *gc, struct nccl_id *id, char *msg, size_t size);
 
-/* Returns when all ranks have joined; one that never comes is waited for without end. */
+/* Returns when all ranks have joined; one that never comes is waited for without end, also where
+ * its own join has failed. */
 int gpu_collective_join(struct gpu_collective *gc, const struct nccl_id *id, char *msg,
                         size_t size);
 
 /* The largest buffers that fit on every GPU of this process, after join. */
 int gpu_collective_room(struct gpu_collective *gc, size_t *bytes, char *msg, size_t size);
 
-/* A send and a recv buffer of that many bytes for each rank, zeroed. Once. */
+/* A send and a recv buffer of at least that many bytes for each rank, zeroed. Once. */
 int gpu_collective_allocate(struct gpu_collective *gc, size_t bytes, char *msg, size_t size);
 
 /*
@@ -97,17 +102,20 @@ void *gpu_collective_send_buffer(struct gpu_collective *gc, unsigned k);
 void *gpu_collective_recv_buffer(struct gpu_collective *gc, unsigned k);
 
 /*
- * `iters` operations with device events around each: at [k * iters + i], of operation i of rank
- * first + k, busy_us is from the event before it to the one behind it, period_us from the one
- * behind the operation before.
+ * `iters` operations with device events around each, begun with idle streams: at [k * iters + i],
+ * of operation i of rank first + k, period_us is from the event behind the operation before to the
+ * one behind it, busy_us from the one before it, or from when the host had launched it, if that was
+ * later (collective_lag.h).
  */
 int gpu_collective_time_each(struct gpu_collective *gc, unsigned iters, float *busy_us,
                              float *period_us, char *msg, size_t size);
 
-/* For checks (kernels/collective/collective_value.h): fill; enqueue one operation; compare, which
- * waits. */
+/*
+ * For checks (kernels/collective/collective_value.h): fill; enqueue so many operations, one or a
+ * batch; compare what they have left at each place that they came to, which waits.
+ */
 int gpu_collective_fill(struct gpu_collective *gc, unsigned repetition, char *msg, size_t size);
-int gpu_collective_compare(struct gpu_collective *gc, unsigned repetition,
+int gpu_collective_compare(struct gpu_collective *gc, unsigned operations, unsigned repetition,
                            struct gpu_collective_verdict *verdict, char *msg, size_t size);
 
 /* Frees everything; aborts what is in flight when a call has failed before. NULL-safe. */

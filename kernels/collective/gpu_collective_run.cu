@@ -9,6 +9,8 @@ static const int nccl_types[COLLECTIVE_TYPES] = {
     NCCL_INT8, NCCL_INT32, NCCL_INT64, NCCL_HALF, NCCL_BFLOAT16, NCCL_FLOAT, NCCL_DOUBLE,
 };
 
+static const char capturing[] = "cannot capture a graph";
+
 /* Where rank first + k has its data, `offset` bytes into the buffers. */
 struct place {
     char *send, *recv;
@@ -85,73 +87,95 @@ static int issue(const struct gpu_collective *gc, unsigned k, size_t offset)
     }
 }
 
-/* Operation i of an enqueue, on all ranks of this process. */
-static int issue_all(const struct gpu_collective *gc, uint64_t i)
+/* Operation i of an enqueue, on all ranks of this process; a group ends whatever is in it. */
+static int issue_all(struct gpu_collective *gc, uint64_t i, char *msg, size_t size)
 {
+    const char *what = "cannot start an operation";
     size_t offset = gc->call.bytes * (i % gc->steps);
     if (gc->local == 1)
-        return issue(gc, 0, offset);
-    int error = gc->nccl->group_start();
-    for (unsigned k = 0; k < gc->local && !error; k++)
-        error = issue(gc, k, offset);
+        return gpu_collective_nccl(gc, 0, issue(gc, 0, offset), what, msg, size);
+    int rc = gpu_collective_nccl(gc, gc->local, gc->nccl->group_start(), what, msg, size);
+    if (rc)
+        return rc;
+    for (unsigned k = 0; k < gc->local && !rc; k++)
+        rc = gpu_collective_nccl(gc, k, issue(gc, k, offset), what, msg, size);
     int ended = gc->nccl->group_end();
-    return error ? error : ended;
+    return rc ? rc : gpu_collective_nccl(gc, gc->local, ended, what, msg, size);
 }
 
 static int issue_many(struct gpu_collective *gc, uint64_t iters, char *msg, size_t size)
 {
-    int error = 0;
-    for (uint64_t i = 0; i < iters && !error; i++)
-        error = issue_all(gc, i);
-    return gpu_collective_nccl(gc, error, gc->rank[0].comm, "cannot start an operation", msg, size);
+    int rc = 0;
+    for (uint64_t i = 0; i < iters && !rc; i++)
+        rc = issue_all(gc, i, msg, size);
+    return rc;
 }
 
-static cudaError_t begin_captures(struct gpu_collective *gc)
+/* *begun streams capture then, also after an error. */
+static int begin_captures(struct gpu_collective *gc, unsigned *begun, char *msg, size_t size)
 {
-    cudaError_t error = cudaSuccess;
-    for (unsigned k = 0; k < gc->local && error == cudaSuccess; k++) {
-        error = cudaSetDevice(gc->rank[k].cuda_ordinal);
+    int rc = 0;
+    for (*begun = 0; *begun < gc->local && !rc; *begun += !rc) {
+        struct gpu_collective_rank *rank = &gc->rank[*begun];
+        cudaError_t error = cudaSetDevice(rank->cuda_ordinal);
         /* NCCL may allocate on the way, in threads of its own. */
         if (error == cudaSuccess)
-            error = cudaStreamBeginCapture(gc->rank[k].stream, cudaStreamCaptureModeThreadLocal);
+            error = cudaStreamBeginCapture(rank->stream, cudaStreamCaptureModeThreadLocal);
+        rc = gpu_collective_cuda(gc, *begun, error, capturing, msg, size);
     }
-    return error;
+    return rc;
 }
 
-/* All of them end before the first graph is made: a thread that captures may not make one. */
-static cudaError_t end_captures(struct gpu_collective *gc, unsigned which)
+/*
+ * All of them end before the first graph is made: a thread that captures may not make one. After an
+ * error (rc) they only end, and its message stays.
+ */
+static int end_captures(struct gpu_collective *gc, unsigned which, unsigned begun, int rc,
+                        char *msg, size_t size)
 {
-    cudaGraph_t *graphs = (cudaGraph_t *)calloc(gc->local, sizeof(*graphs));
-    cudaError_t error = graphs ? cudaSuccess : cudaErrorMemoryAllocation;
-    for (unsigned k = 0; k < gc->local && error == cudaSuccess; k++)
-        error = cudaStreamEndCapture(gc->rank[k].stream, &graphs[k]);
-    for (unsigned k = 0; k < gc->local && error == cudaSuccess; k++) {
-        error = cudaSetDevice(gc->rank[k].cuda_ordinal);
-        if (error == cudaSuccess)
-            error = cudaGraphInstantiateWithFlags(&gc->rank[k].graph[which], graphs[k], 0);
+    for (unsigned k = 0; k < begun; k++) {
+        cudaError_t error = cudaStreamEndCapture(gc->rank[k].stream, &gc->rank[k].captured);
+        if (!rc)
+            rc = gpu_collective_cuda(gc, k, error, capturing, msg, size);
     }
-    for (unsigned k = 0; graphs && k < gc->local; k++)
-        if (graphs[k])
-            (void)cudaGraphDestroy(graphs[k]);
-    free(graphs);
-    return error;
+    for (unsigned k = 0; k < begun && !rc; k++) {
+        struct gpu_collective_rank *rank = &gc->rank[k];
+        cudaError_t error = cudaSetDevice(rank->cuda_ordinal);
+        if (error == cudaSuccess)
+            error = cudaGraphInstantiateWithFlags(&rank->graph[which], rank->captured, 0);
+        rc = gpu_collective_cuda(gc, k, error, capturing, msg, size);
+    }
+    for (unsigned k = 0; k < begun; k++) {
+        if (gc->rank[k].captured)
+            (void)cudaGraphDestroy(gc->rank[k].captured);
+        gc->rank[k].captured = NULL;
+    }
+    return rc;
 }
 
 static int capture(struct gpu_collective *gc, unsigned which, char *msg, size_t size)
 {
-    const char *what = "cannot capture a graph";
-    int rc = gpu_collective_cuda(gc, begin_captures(gc), what, msg, size);
+    unsigned begun;
+    int rc = begin_captures(gc, &begun, msg, size);
     if (!rc)
-        rc = issue_many(gc, which == GRAPH_BATCH ? BATCH_OPERATIONS : 1, msg, size);
-    return rc ? rc : gpu_collective_cuda(gc, end_captures(gc, which), what, msg, size);
+        rc = issue_many(gc, which == GRAPH_BATCH ? gc->batch : 1, msg, size);
+    return end_captures(gc, which, begun, rc, msg, size);
 }
 
-static cudaError_t launch_all(struct gpu_collective *gc, unsigned which)
+static int launch_all(struct gpu_collective *gc, unsigned which, char *msg, size_t size)
 {
-    cudaError_t error = cudaSuccess;
-    for (unsigned k = 0; k < gc->local && error == cudaSuccess; k++)
-        error = cudaGraphLaunch(gc->rank[k].graph[which], gc->rank[k].stream);
-    return error;
+    int rc = 0;
+    for (unsigned k = 0; k < gc->local && !rc; k++)
+        rc = gpu_collective_cuda(gc, k,
+                                 cudaGraphLaunch(gc->rank[k].graph[which], gc->rank[k].stream),
+                                 "cannot launch a graph", msg, size);
+    return rc;
+}
+
+/* Places in the buffers that so many operations come to. */
+static unsigned places_of(const struct gpu_collective *gc, unsigned operations)
+{
+    return operations < gc->steps ? operations : (unsigned)gc->steps;
 }
 
 int gpu_collective_prepare(struct gpu_collective *gc, const struct collective_call *call, char *msg,
@@ -173,6 +197,8 @@ int gpu_collective_prepare(struct gpu_collective *gc, const struct collective_ca
     gc->send_at = call->op == COLLECTIVE_ALLGATHER ? part : 0;
     gc->recv_at = call->op == COLLECTIVE_REDUCESCATTER ? part : 0;
     gc->steps = gc->bytes / call->bytes;
+    /* Each place once: else sums in place would be added to sums, and a lost operation not seen. */
+    gc->batch = call->graph ? places_of(gc, BATCH_OPERATIONS) : 1;
     if (!call->graph)
         return 0;
     /* Connections are made at first use, which is no matter for a graph. */
@@ -186,7 +212,7 @@ int gpu_collective_prepare(struct gpu_collective *gc, const struct collective_ca
 
 unsigned gpu_collective_batch(const struct gpu_collective *gc)
 {
-    return gc->call.graph ? BATCH_OPERATIONS : 1;
+    return gc->batch;
 }
 
 /* A place in the buffers is a matter of the number within the queue. */
@@ -208,12 +234,17 @@ int gpu_collective_enqueue(struct gpu_collective *gc, uint64_t iters, char *msg,
         return issue_queues(gc, iters, msg, size);
     if (!gc->call.graph)
         return issue_many(gc, iters, msg, size);
-    cudaError_t error = cudaSuccess;
-    bool whole = iters % BATCH_OPERATIONS == 0;
-    uint64_t launches = whole ? iters / BATCH_OPERATIONS : iters;
-    for (uint64_t i = 0; i < launches && error == cudaSuccess; i++)
-        error = launch_all(gc, whole ? GRAPH_BATCH : GRAPH_ONE);
-    return gpu_collective_cuda(gc, error, "cannot launch a graph", msg, size);
+    bool whole = gc->batch > 1 && iters % gc->batch == 0;
+    uint64_t launches = whole ? iters / gc->batch : iters;
+    int rc = 0;
+    for (uint64_t i = 0; i < launches && !rc; i++)
+        rc = launch_all(gc, whole ? GRAPH_BATCH : GRAPH_ONE, msg, size);
+    return rc;
+}
+
+int gpu_collective_issue(struct gpu_collective *gc, uint64_t i, char *msg, size_t size)
+{
+    return gc->call.graph ? launch_all(gc, GRAPH_ONE, msg, size) : issue_all(gc, i, msg, size);
 }
 
 /* A message about the first rank that has an asynchronous error, after all are aborted. */
@@ -224,7 +255,7 @@ static int look_for_errors(struct gpu_collective *gc, char *msg, size_t size)
         error = asked ? asked : error;
         if (error == 0 || error == NCCL_IN_PROGRESS)
             continue;
-        int rc = gpu_collective_nccl(gc, error, gc->rank[k].comm, "an operation failed", msg, size);
+        int rc = gpu_collective_nccl(gc, k, error, "an operation failed", msg, size);
         for (unsigned other = 0; other < gc->local; other++) {
             (void)gc->nccl->comm_abort(gc->rank[other].comm);
             gc->rank[other].comm = NULL;
@@ -244,7 +275,7 @@ int gpu_collective_wait(struct gpu_collective *gc, char *msg, size_t size)
                 return rc;
         }
         if (error != cudaSuccess)
-            return gpu_collective_cuda(gc, error, "an operation failed", msg, size);
+            return gpu_collective_cuda(gc, k, error, "an operation failed", msg, size);
     }
     return 0;
 }
@@ -256,118 +287,71 @@ int gpu_collective_follow(struct gpu_collective *gc, unsigned k, void *stream, c
     cudaError_t error = cudaEventRecord(rank->followed, static_cast<cudaStream_t>(stream));
     if (error == cudaSuccess)
         error = cudaStreamWaitEvent(rank->stream, rank->followed, 0);
-    return gpu_collective_cuda(gc, error, "cannot wait for a stream", msg, size);
+    return gpu_collective_cuda(gc, k, error, "cannot wait for a stream", msg, size);
 }
 
-static cudaError_t record_all(struct gpu_collective *gc, unsigned i, bool is_end)
-{
-    cudaError_t error = cudaSuccess;
-    for (unsigned k = 0; k < gc->local && error == cudaSuccess; k++) {
-        struct gpu_collective_rank *rank = &gc->rank[k];
-        error = cudaEventRecord(is_end ? rank->end[i] : rank->begin[i], rank->stream);
-    }
-    return error;
-}
-
-static int enqueue_timed(struct gpu_collective *gc, unsigned iters, char *msg, size_t size)
-{
-    int rc = 0;
-    for (unsigned i = 0; i < iters && !rc; i++) {
-        rc = gpu_collective_cuda(gc, record_all(gc, i, false), "event", msg, size);
-        if (!rc && gc->call.graph)
-            rc = gpu_collective_cuda(gc, launch_all(gc, GRAPH_ONE), "graph", msg, size);
-        else if (!rc)
-            rc = gpu_collective_nccl(gc, issue_all(gc, i), gc->rank[0].comm,
-                                     "cannot start an operation", msg, size);
-        if (!rc)
-            rc = gpu_collective_cuda(gc, record_all(gc, i, true), "event", msg, size);
-        if (!rc && gc->call.queue && (i + 1) % gc->call.queue == 0)
-            rc = gpu_collective_wait(gc, msg, size);
-    }
-    return rc;
-}
-
-static cudaError_t read_times(const struct gpu_collective_rank *rank, unsigned iters,
-                              float *busy_us, float *period_us)
-{
-    cudaError_t error = cudaSuccess;
-    for (unsigned i = 0; i < iters && error == cudaSuccess; i++) {
-        float busy_ms = 0, period_ms = 0;
-        error = cudaEventElapsedTime(&busy_ms, rank->begin[i], rank->end[i]);
-        if (error == cudaSuccess)
-            error = cudaEventElapsedTime(&period_ms, i ? rank->end[i - 1] : rank->begin[i],
-                                         rank->end[i]);
-        busy_us[i] = 1e3f * busy_ms;
-        period_us[i] = 1e3f * period_ms;
-    }
-    return error;
-}
-
-int gpu_collective_time_each(struct gpu_collective *gc, unsigned iters, float *busy_us,
-                             float *period_us, char *msg, size_t size)
-{
-    if (iters > gc->times_most) {
-        (void)snprintf(msg, size, "%u operations to time, at most %u", iters, gc->times_most);
-        return -EINVAL;
-    }
-    int rc = enqueue_timed(gc, iters, msg, size);
-    if (!rc)
-        rc = gpu_collective_wait(gc, msg, size);
-    for (unsigned k = 0; k < gc->local && !rc; k++)
-        rc = gpu_collective_cuda(gc,
-                                 read_times(&gc->rank[k], iters, busy_us + (size_t)k * iters,
-                                            period_us + (size_t)k * iters),
-                                 "time between events", msg, size);
-    return rc;
-}
-
+/* Each place has numbers of its own. */
 static struct gpu_collective_side side_of(const struct gpu_collective *gc, unsigned k,
-                                          unsigned repetition)
+                                          unsigned repetition, unsigned place)
 {
-    struct gpu_collective_side side = {gc->call, gc->first + k, gc->ranks, repetition};
+    struct gpu_collective_side side = {gc->call, gc->first + k, gc->ranks, repetition + place};
     return side;
+}
+
+static cudaError_t fill_rank(const struct gpu_collective *gc, unsigned k, unsigned repetition)
+{
+    const struct gpu_collective_rank *rank = &gc->rank[k];
+    size_t n = collective_send_count(&gc->call, gc->ranks, gc->first + k);
+    cudaError_t error = cudaSetDevice(rank->cuda_ordinal);
+    if (error == cudaSuccess)
+        error = cudaMemsetAsync(rank->found, 0, sizeof(*rank->found), rank->stream);
+    if (error == cudaSuccess)
+        error = cudaMemsetAsync(rank->send, 0xff, gc->batch * gc->call.bytes, rank->stream);
+    if (error == cudaSuccess)
+        error = cudaMemsetAsync(rank->recv, 0xff, gc->batch * gc->call.bytes, rank->stream);
+    /* Behind the poison, which it overwrites where the operation is in place. */
+    for (unsigned p = 0; p < gc->batch && error == cudaSuccess; p++) {
+        struct gpu_collective_side side = side_of(gc, k, repetition, p);
+        error = gpu_collective_put_sent(&side, place_of(gc, k, p * gc->call.bytes).send, n,
+                                        rank->stream);
+    }
+    return error;
 }
 
 int gpu_collective_fill(struct gpu_collective *gc, unsigned repetition, char *msg, size_t size)
 {
     int rc = 0;
-    for (unsigned k = 0; k < gc->local && !rc; k++) {
-        struct gpu_collective_rank *rank = &gc->rank[k];
-        struct gpu_collective_side side = side_of(gc, k, repetition);
-        size_t n = collective_send_count(&gc->call, gc->ranks, side.rank);
-        cudaError_t error = cudaSetDevice(rank->cuda_ordinal);
-        if (error == cudaSuccess)
-            error = cudaMemsetAsync(rank->found, 0, sizeof(*rank->found), rank->stream);
-        if (error == cudaSuccess)
-            error = cudaMemsetAsync(rank->send, 0xff, gc->call.bytes, rank->stream);
-        if (error == cudaSuccess)
-            error = cudaMemsetAsync(rank->recv, 0xff, gc->call.bytes, rank->stream);
-        /* Behind the poison, which it overwrites where the operation is in place. */
-        if (error == cudaSuccess)
-            error = gpu_collective_put_sent(&side, place_of(gc, k, 0).send, n, rank->stream);
-        rc = gpu_collective_cuda(gc, error, "inputs of the check", msg, size);
-    }
+    for (unsigned k = 0; k < gc->local && !rc; k++)
+        rc = gpu_collective_cuda(gc, k, fill_rank(gc, k, repetition), "inputs of the check", msg,
+                                 size);
     return rc;
 }
 
-int gpu_collective_compare(struct gpu_collective *gc, unsigned repetition,
+static cudaError_t compare_rank(const struct gpu_collective *gc, unsigned k, unsigned operations,
+                                unsigned repetition)
+{
+    const struct gpu_collective_rank *rank = &gc->rank[k];
+    size_t n = collective_recv_count(&gc->call, gc->ranks, gc->first + k);
+    cudaError_t error = cudaSetDevice(rank->cuda_ordinal);
+    for (unsigned p = 0; p < places_of(gc, operations) && error == cudaSuccess; p++) {
+        struct gpu_collective_side side = side_of(gc, k, repetition, p);
+        error = gpu_collective_find_wrong(&side, place_of(gc, k, p * gc->call.bytes).recv, n,
+                                          rank->found, rank->stream);
+    }
+    if (error == cudaSuccess)
+        error = cudaMemcpyAsync(rank->seen, rank->found, sizeof(*rank->seen),
+                                cudaMemcpyDeviceToHost, rank->stream);
+    return error;
+}
+
+int gpu_collective_compare(struct gpu_collective *gc, unsigned operations, unsigned repetition,
                            struct gpu_collective_verdict *verdict, char *msg, size_t size)
 {
     int rc = 0;
     memset(verdict, 0, sizeof(*verdict));
-    for (unsigned k = 0; k < gc->local && !rc; k++) {
-        struct gpu_collective_rank *rank = &gc->rank[k];
-        struct gpu_collective_side side = side_of(gc, k, repetition);
-        size_t n = collective_recv_count(&gc->call, gc->ranks, side.rank);
-        cudaError_t error = cudaSetDevice(rank->cuda_ordinal);
-        if (error == cudaSuccess)
-            error = gpu_collective_find_wrong(&side, place_of(gc, k, 0).recv, n, rank->found,
-                                              rank->stream);
-        if (error == cudaSuccess)
-            error = cudaMemcpyAsync(rank->seen, rank->found, sizeof(*rank->seen),
-                                    cudaMemcpyDeviceToHost, rank->stream);
-        rc = gpu_collective_cuda(gc, error, "comparison of the result", msg, size);
-    }
+    for (unsigned k = 0; k < gc->local && !rc; k++)
+        rc = gpu_collective_cuda(gc, k, compare_rank(gc, k, operations, repetition),
+                                 "comparison of the result", msg, size);
     if (!rc)
         rc = gpu_collective_wait(gc, msg, size);
     for (unsigned k = 0; k < gc->local && !rc; k++) {
@@ -376,6 +360,7 @@ int gpu_collective_compare(struct gpu_collective *gc, unsigned repetition,
             continue;
         verdict->wrong += found->wrong;
         verdict->rank = gc->first + k;
+        gpu_collective_name(gc, k, verdict->gpu, sizeof(verdict->gpu));
         verdict->index = found->index;
         verdict->got = found->got;
         verdict->want = found->want;

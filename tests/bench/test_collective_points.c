@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include "bench/collective/collective_points.h"
+#include "kernels/collective/collective_lag.h"
 #include "kernels/collective/collective_value.h"
 
 static void test_bus_factors(void **state)
@@ -106,9 +107,48 @@ static void test_values_are_exact_and_differ(void **state)
     assert_true(same_index < 50 && same_repetition < 50);
 }
 
+/* Looks of 10 us, a second apart; the device's clock is a thousandth fast. */
+static const struct collective_look looks[2] = {
+    {5000000000u, 5000010000u, 0},
+    {6000000000u, 6000010000u, 1001000},
+};
+
+/* Of an operation that the device begins to wait for half a second on and ends `busy_us` later. */
+static double lag_us(double launched_us, double busy_us)
+{
+    const double begin_us = 500500;
+    return collective_lag_us(looks, (uint64_t)(5500005000.0 + 1e3 * launched_us), begin_us,
+                             begin_us + busy_us);
+}
+
+static void test_launch_behind_the_begin_is_a_lag(void **state)
+{
+    (void)state;
+    assert_float_equal(lag_us(2000, 2030), 1980, 0.1F);
+    assert_float_equal(lag_us(2000, 1995), 1980, 0.1F); /* the clocks differ by that */
+    assert_float_equal(lag_us(2000, 90000), 1980, 0.1F);
+    assert_float_equal(lag_us(24, 15), 4, 0.1F);
+    assert_float_equal(lag_us(20.5, 30), 0.5F, 0.1F); /* without a jump */
+}
+
+static void test_what_is_no_lag(void **state)
+{
+    (void)state;
+    assert_float_equal(lag_us(-3000, 30), 0, 0); /* queued in time */
+    assert_float_equal(lag_us(8, 30), 0, 0);     /* as long as launches take */
+    assert_float_equal(lag_us(2000, 30), 0, 0);  /* done before the call returned */
+    struct collective_look vague[2] = {looks[0], looks[1]};
+    vague[1].after_ns += 3000000;
+    assert_float_equal(collective_lag_us(vague, 5502000000u, 500500, 502600), 0, 0);
+    vague[1] = vague[0]; /* no time has passed */
+    assert_float_equal(collective_lag_us(vague, 5000105000u, 0, 200), 80, 0.1F);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_launch_behind_the_begin_is_a_lag),
+        cmocka_unit_test(test_what_is_no_lag),
         cmocka_unit_test(test_bus_factors),
         cmocka_unit_test(test_sizes_are_rounded_as_in_nccl_tests),
         cmocka_unit_test(test_range_counts_its_sizes),

@@ -47,7 +47,7 @@ static int open_all(unsigned ranks)
     struct nccl_id id;
     int rc = gpu_collective_open(&config, &gc, msg, sizeof(msg));
     if (!rc)
-        rc = gpu_collective_make_id(&id, msg, sizeof(msg));
+        rc = gpu_collective_make_id(gc, &id, msg, sizeof(msg));
     if (!rc)
         rc = gpu_collective_join(gc, &id, msg, sizeof(msg));
     if (!rc)
@@ -72,13 +72,16 @@ static int teardown(void **state)
     return 0;
 }
 
-static struct gpu_collective_verdict check(const struct collective_call *call, unsigned repetition)
+/* One operation, or of graphs also a batch. */
+static struct gpu_collective_verdict check(const struct collective_call *call, bool is_batch,
+                                           unsigned repetition)
 {
     struct gpu_collective_verdict verdict;
     assert_good(gpu_collective_prepare(gc, call, msg, sizeof(msg)));
+    unsigned operations = is_batch ? gpu_collective_batch(gc) : 1;
     assert_good(gpu_collective_fill(gc, repetition, msg, sizeof(msg)));
-    assert_good(gpu_collective_enqueue(gc, 1, msg, sizeof(msg)));
-    assert_good(gpu_collective_compare(gc, repetition, &verdict, msg, sizeof(msg)));
+    assert_good(gpu_collective_enqueue(gc, operations, msg, sizeof(msg)));
+    assert_good(gpu_collective_compare(gc, operations, repetition, &verdict, msg, sizeof(msg)));
     return verdict;
 }
 
@@ -87,13 +90,16 @@ static void assert_right(struct collective_call call, uint64_t size, unsigned ra
     struct collective_call fitted = call;
     if (!collective_fit(&fitted, size, ranks))
         return;
-    struct gpu_collective_verdict verdict = check(&fitted, (unsigned)(size % 1000) + call.type);
-    if (verdict.wrong)
-        fail_msg("op %d type %d place %d graph %d root %u, %zu bytes: %llu wrong; rank %u [%llu] "
-                 "is %g, not %g",
-                 fitted.op, fitted.type, fitted.in_place, fitted.graph, fitted.root, fitted.bytes,
-                 (unsigned long long)verdict.wrong, verdict.rank, (unsigned long long)verdict.index,
-                 verdict.got, verdict.want);
+    for (int is_batch = 0; is_batch <= call.graph; is_batch++) {
+        struct gpu_collective_verdict verdict =
+            check(&fitted, is_batch, (unsigned)(size % 1000) + call.type);
+        if (verdict.wrong)
+            fail_msg("op %d type %d place %d graph %d batch %d root %u, %zu bytes: %llu wrong; "
+                     "rank %u, %s [%llu] is %g, not %g",
+                     fitted.op, fitted.type, fitted.in_place, fitted.graph, is_batch, fitted.root,
+                     fitted.bytes, (unsigned long long)verdict.wrong, verdict.rank, verdict.gpu,
+                     (unsigned long long)verdict.index, verdict.got, verdict.want);
+    }
 }
 
 static void check_all_of(struct collective_call call, unsigned ranks)
@@ -118,14 +124,16 @@ static void test_gpu_collective_all_operations_and_types_are_right(void **state)
 static void test_gpu_collective_graphs_are_right(void **state)
 {
     (void)state;
-    for (enum collective_op op = 0; op < COLLECTIVE_OPS; op++) {
-        struct collective_call call = {.op = op, .type = COLLECTIVE_FLOAT, .graph = true};
-        check_all_of(call, gpus);
-        assert_good(
-            gpu_collective_enqueue(gc, UINT64_C(3) * gpu_collective_batch(gc), msg, sizeof(msg)));
-        assert_good(gpu_collective_wait(gc, msg, sizeof(msg)));
-    }
+    struct collective_call small = {.type = COLLECTIVE_FLOAT, .graph = true};
+    for (enum collective_op op = 0; op < COLLECTIVE_OPS; op++)
+        check_all_of((struct collective_call){.op = op, .type = COLLECTIVE_FLOAT, .graph = true},
+                     gpus);
+    assert_true(collective_fit(&small, 1000, gpus));
+    assert_good(gpu_collective_prepare(gc, &small, msg, sizeof(msg)));
     assert_true(gpu_collective_batch(gc) > 1);
+    assert_good(
+        gpu_collective_enqueue(gc, UINT64_C(3) * gpu_collective_batch(gc), msg, sizeof(msg)));
+    assert_good(gpu_collective_wait(gc, msg, sizeof(msg)));
 }
 
 /* Numbers of ranks that are no power of two, where there are so many GPUs. */
@@ -149,12 +157,12 @@ static void test_gpu_collective_check_finds_one_wrong_element(void **state)
         .op = COLLECTIVE_ALLREDUCE, .type = COLLECTIVE_FLOAT, .count = 100000, .bytes = 400000};
     struct gpu_collective_verdict verdict;
     const float planted = 1000.5f;
-    assert_int_equal(check(&call, 4).wrong, 0);
+    assert_int_equal(check(&call, false, 4).wrong, 0);
     float *recv = gpu_collective_recv_buffer(gc, gpus - 1);
     assert_int_equal(cudaMemcpy(recv + 77777, &planted, sizeof(planted), cudaMemcpyHostToDevice),
                      cudaSuccess);
     assert_int_equal(cudaDeviceSynchronize(), cudaSuccess);
-    assert_good(gpu_collective_compare(gc, 4, &verdict, msg, sizeof(msg)));
+    assert_good(gpu_collective_compare(gc, 1, 4, &verdict, msg, sizeof(msg)));
     assert_int_equal(verdict.wrong, 1);
     assert_int_equal(verdict.rank, gpus - 1);
     assert_int_equal(verdict.index, 77777);
@@ -174,10 +182,10 @@ static void test_gpu_collective_check_finds_nothing_done(void **state)
         struct gpu_collective_verdict verdict;
         assert_good(gpu_collective_prepare(gc, &call, msg, sizeof(msg)));
         assert_good(gpu_collective_fill(gc, 1, msg, sizeof(msg)));
-        assert_good(gpu_collective_compare(gc, 1, &verdict, msg, sizeof(msg)));
+        assert_good(gpu_collective_compare(gc, 1, 1, &verdict, msg, sizeof(msg)));
         assert_int_equal(verdict.wrong, 1024 * gpus * gpus);
-        assert_int_equal(check(&call, 1).wrong, 0);
-        assert_good(gpu_collective_compare(gc, 2, &verdict, msg, sizeof(msg)));
+        assert_int_equal(check(&call, false, 1).wrong, 0);
+        assert_good(gpu_collective_compare(gc, 1, 2, &verdict, msg, sizeof(msg)));
         assert_true(verdict.wrong > (uint64_t)900 * gpus * gpus);
     }
 }

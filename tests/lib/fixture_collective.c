@@ -52,9 +52,10 @@ static int fake_open(struct collective *team, struct bench_ctx *ctx, size_t most
     team->version = 12345;
     team->most_bytes =
         world->room_bytes && world->room_bytes < most_bytes ? world->room_bytes : most_bytes;
-    if (world->open_fails == (int)ctx->peers->rank)
-        return err_set(ctx->err, -EIO, "the link is down");
-    return 0;
+    int rc = world->open_fails == (int)ctx->peers->rank
+                 ? err_set(ctx->err, -EIO, "the link is down")
+                 : 0;
+    return collective_agree(ctx->peers, rc, ctx->err);
 }
 
 static int fake_prepare(struct collective *team, const struct collective_call *call,

@@ -1,0 +1,121 @@
+#include "kernels/collective/gpu_collective_impl.cuh"
+
+#include <cerrno>
+#include <cstdio>
+#include <ctime>
+
+static uint64_t now_ns(void)
+{
+    struct timespec now;
+    (void)clock_gettime(CLOCK_MONOTONIC_RAW, &now);
+    return static_cast<uint64_t>(now.tv_sec) * 1000000000u + static_cast<uint64_t>(now.tv_nsec);
+}
+
+/* At both clocks, while the stream is idle; again where the host was held up meanwhile. */
+static cudaError_t look(struct gpu_collective_rank *rank, unsigned which)
+{
+    enum { TRIES = 10, QUICK_NS = 20000 };
+    struct collective_look *look = &rank->looks[which];
+    cudaError_t error = cudaSuccess;
+    for (unsigned i = 0; i < TRIES && error == cudaSuccess; i++) {
+        look->before_ns = now_ns();
+        error = cudaEventRecord(rank->look[which], rank->stream);
+        while (error == cudaSuccess &&
+               (error = cudaEventQuery(rank->look[which])) == cudaErrorNotReady)
+            error = cudaSuccess;
+        look->after_ns = now_ns();
+        if (look->after_ns - look->before_ns <= QUICK_NS)
+            break;
+    }
+    return error;
+}
+
+static int look_all(struct gpu_collective *gc, unsigned which, char *msg, size_t size)
+{
+    int rc = 0;
+    for (unsigned k = 0; k < gc->local && !rc; k++)
+        rc = gpu_collective_cuda(gc, k, look(&gc->rank[k], which), "cannot look at its clock", msg,
+                                 size);
+    return rc;
+}
+
+static int record_all(struct gpu_collective *gc, unsigned i, bool is_end, char *msg, size_t size)
+{
+    int rc = 0;
+    for (unsigned k = 0; k < gc->local && !rc; k++) {
+        struct gpu_collective_rank *rank = &gc->rank[k];
+        cudaEvent_t event = is_end ? rank->end[i] : rank->begin[i];
+        rc = gpu_collective_cuda(gc, k, cudaEventRecord(event, rank->stream),
+                                 "cannot record an event", msg, size);
+    }
+    return rc;
+}
+
+static int enqueue_timed(struct gpu_collective *gc, unsigned iters, char *msg, size_t size)
+{
+    int rc = 0;
+    for (unsigned i = 0; i < iters && !rc; i++) {
+        rc = record_all(gc, i, false, msg, size);
+        if (!rc)
+            rc = gpu_collective_issue(gc, i, msg, size);
+        gc->launched_ns[i] = now_ns();
+        if (!rc)
+            rc = record_all(gc, i, true, msg, size);
+        if (!rc && gc->call.queue && (i + 1) % gc->call.queue == 0)
+            rc = gpu_collective_wait(gc, msg, size);
+    }
+    return rc;
+}
+
+/* Of the device's clock, since the first look. */
+static cudaError_t read_us(const struct gpu_collective_rank *rank, cudaEvent_t event, double *us)
+{
+    float ms = 0;
+    cudaError_t error = cudaEventElapsedTime(&ms, rank->look[0], event);
+    *us = 1e3 * ms;
+    return error;
+}
+
+static cudaError_t read_times(const struct gpu_collective *gc, struct gpu_collective_rank *rank,
+                              unsigned iters, float *busy_us, float *period_us)
+{
+    cudaError_t error = read_us(rank, rank->look[1], &rank->looks[1].device_us);
+    rank->looks[0].device_us = 0;
+    for (unsigned i = 0; i < iters && error == cudaSuccess; i++) {
+        float busy_ms = 0, period_ms = 0;
+        double begin_us = 0;
+        error = read_us(rank, rank->begin[i], &begin_us);
+        if (error == cudaSuccess)
+            error = cudaEventElapsedTime(&busy_ms, rank->begin[i], rank->end[i]);
+        if (error == cudaSuccess)
+            error = cudaEventElapsedTime(&period_ms, i ? rank->end[i - 1] : rank->begin[i],
+                                         rank->end[i]);
+        double lag_us =
+            collective_lag_us(rank->looks, gc->launched_ns[i], begin_us, begin_us + 1e3 * busy_ms);
+        busy_us[i] = 1e3f * busy_ms - static_cast<float>(lag_us);
+        period_us[i] = 1e3f * period_ms;
+    }
+    return error;
+}
+
+int gpu_collective_time_each(struct gpu_collective *gc, unsigned iters, float *busy_us,
+                             float *period_us, char *msg, size_t size)
+{
+    if (iters > gc->times_most) {
+        (void)snprintf(msg, size, "%u operations to time, at most %u", iters, gc->times_most);
+        return -EINVAL;
+    }
+    int rc = look_all(gc, 0, msg, size);
+    if (!rc)
+        rc = enqueue_timed(gc, iters, msg, size);
+    if (!rc)
+        rc = gpu_collective_wait(gc, msg, size);
+    if (!rc)
+        rc = look_all(gc, 1, msg, size);
+    for (unsigned k = 0; k < gc->local && !rc; k++)
+        rc = gpu_collective_cuda(gc, k,
+                                 read_times(gc, &gc->rank[k], iters, busy_us + (size_t)k * iters,
+                                            period_us + (size_t)k * iters),
+                                 "time between events", msg, size);
+    return rc;
+}

@@ -1,0 +1,359 @@
+/* Ranks of NCCL as threads, each with a GPU of tests/lib/fake_gpus.h: the real host code. */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include <math.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <unistd.h>
+
+#include "bench/collective/collective.h"
+#include "bench/device/reduce.h"
+#include "bench/registry.h"
+#include "harness/sys/clock.h"
+#include "harness/worker/meeting.h"
+#include "tests/lib/fake_gpus.h"
+
+enum { RANKS = 3 };
+
+static struct meeting meeting;
+static struct bench_machine machine;
+static double budget_s = 0.2;
+
+/* A rank's side of the contract, and how its calls ended; 1 = not made. */
+struct rank {
+    _Alignas(16) char params[BENCH_PARAMS_MAX];
+    struct bench_ctx ctx;
+    struct err err;
+    struct meeting_seat seat;
+    struct peers peers;
+    struct value_log *values;
+    pthread_t thread;
+    _Atomic int probe, setup, run, check;
+    uint64_t came_ns;
+};
+
+static struct rank ranks[RANKS];
+
+static int reset(void **state)
+{
+    (void)state;
+    fake_gpus_reset();
+    machine = (struct bench_machine){.ncpus = 1, .ngpus = FAKE_GPUS};
+    for (unsigned g = 0; g < FAKE_GPUS; g++)
+        (void)snprintf(machine.gpus[g].pci_bdf, PCI_BDF_MAX, "0000:%02x:00.0", g + 1);
+    /* Seats start at meeting 0. */
+    atomic_store(&meeting.held, 0);
+    atomic_store(&meeting.arrived, 0);
+    return 0;
+}
+
+static void *rank_main(void *arg)
+{
+    struct rank *rank = arg;
+    rank->probe = collective_probe_with(&rank->ctx, &collective_nccl_ops);
+    if (rank->probe)
+        return NULL;
+    rank->setup = collective_setup_with(&rank->ctx, &collective_nccl_ops);
+    if (!rank->setup)
+        rank->run = bench_collective.scan(&rank->ctx);
+    if (!rank->run)
+        rank->check = bench_collective.check(&rank->ctx);
+    return NULL;
+}
+
+static void start_rank(unsigned r, unsigned n, const char *const *pairs, void *(*run)(void *))
+{
+    struct rank *rank = &ranks[r];
+    memset(rank, 0, sizeof(*rank));
+    opts_set_defaults(bench_collective.opts, rank->params);
+    for (const char *const *pair = pairs; *pair; pair++)
+        assert_int_equal(opts_set_pair(bench_collective.opts, rank->params, *pair, &rank->err), 0);
+    rank->values = calloc(1, sizeof(*rank->values));
+    rank->ctx = (struct bench_ctx){.params = rank->params,
+                                   .worker = r,
+                                   .workers = n,
+                                   .device = DEVICE_NCCL,
+                                   .err = &rank->err,
+                                   .machine = &machine,
+                                   .peers = &rank->peers,
+                                   .budget_s = budget_s,
+                                   .values = rank->values};
+    memcpy(rank->ctx.pci_bdf, machine.gpus[r].pci_bdf, PCI_BDF_MAX);
+    rank->probe = rank->setup = rank->run = rank->check = 1;
+    meeting_sit(&meeting, &rank->seat, r, n, &rank->peers);
+    assert_int_equal(pthread_create(&rank->thread, NULL, run, rank), 0);
+}
+
+/* `n` processes of a rank each; of one alone, all GPUs are its ranks. */
+static void start(unsigned n, const char *const *pairs)
+{
+    for (unsigned r = 0; r < n; r++)
+        start_rank(r, n, pairs, rank_main);
+}
+
+static void finish(unsigned n)
+{
+    for (unsigned r = 0; r < n; r++)
+        (void)pthread_join(ranks[r].thread, NULL);
+    for (unsigned r = 0; r < n; r++)
+        bench_collective.teardown(&ranks[r].ctx);
+    assert_int_equal(fake_gpus.open_groups, 0);
+    assert_int_equal(fake_gpus.open_captures, 0);
+}
+
+static void forget(unsigned n)
+{
+    for (unsigned r = 0; r < n; r++)
+        free(ranks[r].values);
+}
+
+static void assert_all_good(unsigned n)
+{
+    for (unsigned r = 0; r < n; r++)
+        if (ranks[r].probe || ranks[r].setup || ranks[r].run || ranks[r].check)
+            fail_msg("rank %u: %s", r, ranks[r].err.msg);
+}
+
+static void test_ranks_of_processes_and_of_one_are_right(void **state)
+{
+    static const char *const ops[] = {"op=allreduce", "op=allgather", "op=reducescatter",
+                                      "op=broadcast", "op=reduce"};
+    for (size_t i = 0; i < sizeof(ops) / sizeof(ops[0]); i++)
+        for (unsigned n = 1; n <= RANKS; n++) {
+            const char *pairs[] = {ops[i], "place=both", "begin=256", "end=4K", "root=0", NULL};
+            (void)reset(state);
+            start(n, pairs);
+            finish(n);
+            assert_all_good(n);
+            forget(n);
+            assert_int_equal(fake_gpus.aborted, 0);
+        }
+}
+
+/* Up to 20 s, lest a hang outlast the test. */
+static bool comes(const _Atomic int *what)
+{
+    for (unsigned i = 0; i < 20000 && *what == 1; i++)
+        (void)usleep(1000);
+    return *what != 1;
+}
+
+static const char *const small[] = {"begin=1K", "end=1K", NULL};
+
+/* The others are in NCCL by then, and what the harness does is done here. */
+static void test_rank_that_cannot_join_says_so_at_once(void **state)
+{
+    (void)state;
+    fake_gpus.join_fails = 1;
+    start(RANKS, small);
+    bool came = comes(&ranks[1].setup);
+    for (unsigned i = 0; i < 20000 && fake_gpus.waiting < RANKS - 1; i++)
+        (void)usleep(1000);
+    int waiting = fake_gpus.waiting;
+    struct err err = ranks[1].err;
+    fake_gpus_give_up();
+    assert_true(came); /* else the ranks hang, and finish would, too */
+    finish(RANKS);
+    assert_int_equal(waiting, RANKS - 1);
+    assert_int_equal(err.code, -EIO);
+    assert_string_equal(err.msg, "rank 1, GPU 1 (0000:02:00.0): cannot join the other ranks: NCCL "
+                                 "says 'unhandled system error'");
+    forget(RANKS);
+}
+
+static void test_ranks_of_one_process_end_their_group(void **state)
+{
+    (void)state;
+    fake_gpus.join_fails = 2;
+    start(1, small);
+    finish(1);
+    assert_int_equal(ranks[0].setup, -EIO);
+    assert_non_null(strstr(ranks[0].err.msg, "rank 2, GPU 2 (0000:03:00.0): cannot join"));
+    assert_int_equal(fake_gpus.aborted, 2); /* those before it */
+    forget(1);
+}
+
+/* All GPUs open, and then one does not: NCCL's group knows nothing of it. */
+static void test_lost_gpu_does_not_leave_half_a_group(void **state)
+{
+    (void)state;
+    fake_gpus.closed_gpu = 3;
+    fake_gpus.closes_after = 1;
+    start(1, small);
+    bool came = comes(&ranks[0].setup);
+    fake_gpus_give_up();
+    finish(1);
+    assert_true(came);
+    assert_int_equal(ranks[0].setup, -EBUSY);
+    assert_non_null(strstr(ranks[0].err.msg, "rank 3, GPU 3 (0000:04:00.0): cannot join"));
+    forget(1);
+}
+
+static void test_gpu_that_cannot_be_opened_is_named_by_all(void **state)
+{
+    (void)state;
+    fake_gpus.closed_gpu = 1;
+    start(RANKS, small);
+    finish(RANKS);
+    for (unsigned r = 0; r < RANKS; r++) {
+        assert_int_equal(ranks[r].setup, -EBUSY);
+        assert_non_null(strstr(ranks[r].err.msg,
+                               "rank 1, GPU 1 (0000:02:00.0): cannot be used: the GPU is in"));
+        assert_int_equal(strncmp(ranks[r].err.msg, "rank 1, ", 8), 0);
+    }
+    forget(RANKS);
+}
+
+/* In a group, and while graphs are captured: both end, and what runs is aborted. */
+static void test_failed_call_leaves_nothing_open(void **state)
+{
+    static const char *const graph[] = {"begin=1K", "end=1K", "graph=1", NULL};
+    const char *const *const calls[] = {small, graph};
+    for (size_t i = 0; i < 2; i++) {
+        (void)reset(state);
+        fake_gpus.call_fails = 2;
+        fake_gpus.fails_after = (int)i; /* the first warms a graph up */
+        start(1, calls[i]);
+        finish(1);
+        assert_int_equal(ranks[0].run, -EIO);
+        assert_string_equal(ranks[0].err.msg, "rank 2, GPU 2 (0000:03:00.0): cannot start an "
+                                              "operation: NCCL says 'internal error'");
+        assert_int_equal(fake_gpus.aborted, FAKE_GPUS);
+        forget(1);
+    }
+}
+
+/* Of 256K there are four places, and a batch has as many operations. */
+static void test_graphs_of_one_and_of_many_are_checked(void **state)
+{
+    static const char *const pairs[][7] = {
+        {"begin=1K", "end=1K", "graph=1", "place=out"},
+        {"begin=1K", "end=1K", "graph=1", "place=in"},
+        {"begin=256K", "end=256K", "graph=1", "place=out"},
+        {"begin=256K", "end=256K", "graph=1", "place=in"},
+        {"begin=1K", "end=1K", "graph=1", "place=both", "op=allgather"},
+    };
+    for (size_t i = 0; i < sizeof(pairs) / sizeof(pairs[0]); i++)
+        for (unsigned drops = 0; drops <= 2; drops++) { /* in none, all, batches */
+            (void)reset(state);
+            fake_gpus.graph_drops_from = drops;
+            start(2, pairs[i]);
+            finish(2);
+            if (!drops)
+                assert_all_good(2);
+            else
+                assert_int_equal(ranks[1].check, -EBADMSG);
+            if (drops)
+                assert_non_null(strstr(ranks[1].err.msg, "on rank 0, GPU 0 (0000:01:00.0), elem"));
+            forget(2);
+        }
+}
+
+/* Of process 0; NaN where there is no such value. */
+static double value_of(const char *metric, const char *key)
+{
+    const struct value_log *log = ranks[0].values;
+    for (uint32_t i = 0; i < log->n; i++)
+        if (strcmp(bench_collective.metrics[log->value[i].metric].name, metric) == 0 &&
+            strcmp(log->value[i].key, key) == 0)
+            return log->value[i].value;
+    return NAN;
+}
+
+/* Its device is free all the while: by the device's clock alone it is as busy as the others. */
+static void test_rank_that_sleeps_in_its_call_came_last(void **state)
+{
+    static const char *const calls[][4] = {{"begin=1K", "end=1K", "queue=1"},
+                                           {"begin=1K", "end=1K", "queue=20"}};
+    for (size_t i = 0; i < 2; i++) {
+        (void)reset(state);
+        fake_gpus.sleeps = 1;
+        fake_gpus.sleep_us = 30000;
+        budget_s = 1;
+        start(RANKS, calls[i]);
+        finish(RANKS);
+        budget_s = 0.2;
+        assert_all_good(RANKS);
+        assert_true(value_of("rank_last_share", "op=allreduce;rank=1;size=1024") > 0.5);
+        assert_true(value_of("rank_waited", "op=allreduce;rank=0;size=1024") > 15000);
+        assert_true(value_of("rank_waited", "op=allreduce;rank=1;size=1024") < 15000);
+        forget(RANKS);
+    }
+}
+
+/* The all-reduce of `train`, once by each rank. */
+static void *reduce_main(void *arg)
+{
+    struct rank *rank = arg;
+    struct reduce reduce = {.ops = &reduce_cuda_ops, .peers = &rank->peers};
+    const struct reduce_config config = {
+        .kind = DEVICE_CUDA, .pci_bdf = rank->ctx.pci_bdf, .bytes = 4096};
+    rank->setup = reduce.ops->open(&reduce, &config, &rank->err);
+    if (!rank->setup)
+        rank->run = reduce.ops->run(&reduce, &rank->came_ns, &rank->err);
+    if (!rank->run)
+        rank->check = reduce.ops->check(&reduce, &rank->err);
+    reduce.ops->close(&reduce);
+    return NULL;
+}
+
+static void test_rank_that_sleeps_in_its_call_came_last_to_train(void **state)
+{
+    (void)state;
+    fake_gpus.sleeps = 2;
+    fake_gpus.sleep_us = 100000;
+    for (unsigned r = 0; r < RANKS; r++)
+        start_rank(r, RANKS, small, reduce_main);
+    for (unsigned r = 0; r < RANKS; r++)
+        (void)pthread_join(ranks[r].thread, NULL);
+    for (unsigned r = 0; r < RANKS; r++) {
+        if (ranks[r].setup || ranks[r].run || ranks[r].check)
+            fail_msg("rank %u: %s", r, ranks[r].err.msg);
+        assert_true(r == 2 || ranks[r].came_ns < ranks[2].came_ns);
+    }
+    forget(RANKS);
+}
+
+static void test_blocking_launches_are_refused(void **state)
+{
+    (void)state;
+    assert_int_equal(setenv("CUDA_LAUNCH_BLOCKING", "1", 1), 0);
+    start(RANKS, small);
+    finish(RANKS);
+    assert_int_equal(ranks[1].probe, -ENOTSUP);
+    assert_non_null(strstr(ranks[1].err.msg, "CUDA_LAUNCH_BLOCKING=1"));
+    forget(RANKS);
+    assert_int_equal(setenv("CUDA_LAUNCH_BLOCKING", "0", 1), 0);
+    (void)reset(NULL);
+    start(RANKS, small);
+    finish(RANKS);
+    assert_all_good(RANKS);
+    forget(RANKS);
+    assert_int_equal(unsetenv("CUDA_LAUNCH_BLOCKING"), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(test_ranks_of_processes_and_of_one_are_right, reset),
+        cmocka_unit_test_setup(test_rank_that_cannot_join_says_so_at_once, reset),
+        cmocka_unit_test_setup(test_ranks_of_one_process_end_their_group, reset),
+        cmocka_unit_test_setup(test_lost_gpu_does_not_leave_half_a_group, reset),
+        cmocka_unit_test_setup(test_gpu_that_cannot_be_opened_is_named_by_all, reset),
+        cmocka_unit_test_setup(test_failed_call_leaves_nothing_open, reset),
+        cmocka_unit_test_setup(test_graphs_of_one_and_of_many_are_checked, reset),
+        cmocka_unit_test_setup(test_rank_that_sleeps_in_its_call_came_last, reset),
+        cmocka_unit_test_setup(test_rank_that_sleeps_in_its_call_came_last_to_train, reset),
+        cmocka_unit_test_setup(test_blocking_launches_are_refused, reset),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,20 @@
+#!/usr/bin/env bash
+# A rank of NCCL that cannot join the others, in processes of their own: over a GPU driver, a CUDA
+# runtime and an NCCL made up for it (fake_gpu_driver.c, fake_gpus.h).
+. tests/lib/cli.sh
+
+[ -n "${CONTEND_FAKE_GPUS:-}" ] && command -v cc > /dev/null || exit 77
+driver=$scratch/gpu.so
+cc -shared -fPIC -DFULL -o "$driver" tests/lib/fake_gpu_driver.c || exit 77
+export CONTEND_LIBCUDA=$driver CONTEND_LIBNVML=$driver CONTEND_LIBNCCL=$CONTEND_FAKE_NCCL
+unset CUDA_VISIBLE_DEVICES CUDA_LAUNCH_BLOCKING
+
+# Its own words are the reason, long before anybody has waited for the others.
+begin=$SECONDS
+FAKE_NCCL_JOIN_FAILS=1 expect 3 'nothing was measured: worker 1: rank 1, GPU 1 .beef:07:00.0.: cannot' \
+    "$CONTEND_FAKE_GPUS" bench collective --workers 2 --rounds 1 --setup-limit 120 --no-plots \
+    --out "$scratch/join"
+[ $((SECONDS - begin)) -lt 60 ] || fail "the others were waited for: $((SECONDS - begin)) s"
+grep -q "failed,\"worker 1: rank 1, .* NCCL says 'unhandled system error'" "$scratch/join/rows.csv" ||
+    fail "no reason in rows.csv:"$'\n'"$(cat "$scratch/join/rows.csv")"
+finish
