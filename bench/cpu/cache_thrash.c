@@ -435,7 +435,7 @@ static int cache_thrash_scan(struct bench_ctx *ctx)
     double budget_ns = ctx->budget_s * 1e9;
     t->deadline_ns = clock_now_ns() + (uint64_t)budget_ns;
     t->fight.settle_most_ns = (uint64_t)(budget_ns * settle_share);
-    t->lap_most_ns = budget_ns * laps_share / t->cells.n;
+    t->lap_most_ns = budget_ns * laps_share / (t->cells.n + 2); /* 2: to find the size */
     t->left = t->cells.n;
     (void)team_run(&t->team, NULL, 1, size_victim, t);
     int rc = points_run(ctx, t->cells.n, run_cell, emit_cell);

@@ -3,12 +3,12 @@
 #include <math.h>
 #include <stdbool.h>
 
-enum { TRIES = 3, LINE_BYTES = 64 };
+enum { TRIES = 8, LINE_BYTES = 64 };
 
 /* Of a warm lap: a cold one that is not so much slower says that not even the first set fits. */
 static const double cold_least = 1.5;
 
-/* Somebody else may be heard in one lap: the best of some counts. */
+/* A set moves in over several laps, and somebody else may be heard in one: the best counts. */
 static bool is_warm(struct felt *felt, uint64_t bytes)
 {
     double ns = felt->warm(felt->arg, bytes);

@@ -111,7 +111,7 @@ static void test_felt_is_the_largest_set_at_cache_speed(void **state)
     assert_int_equal(felt_bytes((struct model){.cache_bytes = 13 << 20}, 1e9), 12 << 20);
     assert_int_equal(felt_bytes((struct model){.cache_bytes = 300 << 20}, 1e9), 24 << 20);
     assert_int_equal(felt_bytes((struct model){.cache_bytes = 1 << 20}, 1e9), 2 << 20);
-    assert_int_equal(felt_bytes((struct model){10 << 20, .disturbed = 2}, 1e9), 8 << 20);
+    assert_int_equal(felt_bytes((struct model){10 << 20, .disturbed = 7}, 1e9), 8 << 20);
     /* 65,536 lines at 100 ns each: 4 MiB. */
     assert_int_equal(felt_bytes((struct model){.cache_bytes = 300 << 20}, 6.6e6), 4 << 20);
 }
