@@ -10,21 +10,23 @@
  * third of a slice, 0.1 s at least, settles and is not counted, nor is what is under way when the
  * slice ends: with=all counts while all are at work (bench/gpu/gpu_overlap.h).
  * `matmul_peak_share`: that / the data sheet's dense rate (bench/gpu/gpu_peak.h; no row where
- * unknown). Means of NVML's readings in the counted part, one about every 10 ms: `gpu_clock_sm`,
- * `gpu_power`, `gpu_temperature`; `gpu_throttle`: the share of readings in which a reason held the
- * clock back. `matmul_trial`: rates in the short trials of setup, of the algorithm that cuBLASLt
- * proposes first, which is what a job gets, and of the one that is used; of a model of GPU its
- * first one's. `matmul_size`: n. Each slice begins with C poisoned; behind it all of C, as the last
- * timed product left it, is checked (kernels/matmul/gpu_matmul_freivalds.h says how, with which
- * limits and what it can miss). A GPU that fails or multiplies wrongly is a failed row and left
- * out, and the others are measured.
+ * unknown). Of NVML's readings in the counted part, one about every 5 ms: `gpu_clock_sm` and
+ * `gpu_temperature`, means; `gpu_power`, what the energy counter gained / time; `gpu_throttle`, the
+ * share of that time by which the counter of a reason grew (bench/gpu/gpu_sensors.h; no row where
+ * the GPU has no such counter, or the slice is too short for its steps). `matmul_trial`: rates in
+ * the short trials of setup, of the algorithm that cuBLASLt proposes first, which is what a job
+ * gets, and of the one that is used; of a model of GPU its first one's. `matmul_size`: n. Each
+ * slice begins with C poisoned; behind it all of C, as the last timed product left it, is checked
+ * (kernels/matmul/gpu_matmul_freivalds.h says how, with which limits and what it can miss). A GPU
+ * that fails or multiplies wrongly is a failed row and left out, and the others are measured.
  * **Source** kernels/matmul/gpu_matmul.h and kernels/matmul/gpu_matmul_ref.h name theirs.
  * **Limits** Needs cuBLASLt at run time, of the CUDA that built this or 12 or 13 (CONTEND_CUBLASLT
  * names the file). tf32 and bf16 only from compute capability 8.0 on, fp8 (e4m3 to bf16, fast
  * accumulation) from 8.9 on: types that a GPU lacks are left out, and said on stderr. A GPU takes a
  * second or more to settle at its power limit; the slices of a short run are shorter, and their
  * rates higher than a job's: what ran before a slice still shows in it, and differs by round.
- * Slices below 0.3 s take up to 0.1 s more than their share of the time, to settle.
+ * Slices below 0.3 s take up to 0.1 s more than their share of the time, to settle. Counters move
+ * in steps of up to 0.1 s: power and throttling need slices of about 0.4 s or more.
  */
 #include <errno.h>
 #include <math.h>
@@ -66,7 +68,8 @@ static const struct bench_metric matmul_metrics[] = {
     [CLOCK_SM] = {"gpu_clock_sm", "MHz", "higher"},
     [POWER] = {"gpu_power", "W", "none"},
     [TEMPERATURE] = {"gpu_temperature", "degC", "lower"},
-    [THROTTLE] = {"gpu_throttle", "ratio", "lower", .only_held = true},
+    [THROTTLE] = {"gpu_throttle", "ratio", "lower", .only_held = true,
+                  .power_limit = "reason=power"},
     [TRIAL] = {"matmul_trial", "TFLOP/s", "higher"},
     [SIZE] = {"matmul_size", "count", "none"},
     {.name = NULL},
@@ -247,20 +250,20 @@ static void matmul_teardown(struct bench_ctx *ctx)
 static int emit_readings(struct bench_ctx *ctx, const struct gpu_average *average, const char *type,
                          const char *with, unsigned gpu)
 {
-    struct gpu_reading mean = gpu_average_get(average);
+    struct gpu_means means = gpu_average_get(average);
     const struct {
         unsigned metric;
         double value;
     } values[] = {
-        {CLOCK_SM, mean.clock_mhz}, {POWER, mean.power_w}, {TEMPERATURE, mean.temperature_c}};
+        {CLOCK_SM, means.clock_mhz}, {POWER, means.power_w}, {TEMPERATURE, means.temperature_c}};
     int rc = 0;
     for (size_t i = 0; i < sizeof(values) / sizeof(values[0]) && !rc; i++)
         if (!isnan(values[i].value))
             rc = bench_emit(ctx, values[i].metric, values[i].value, "type=%s;with=%s;gpu=%u", type,
                             with, gpu);
     for (int i = 0; i < GPU_THROTTLES && !rc; i++)
-        if (!isnan(mean.throttle[i]))
-            rc = bench_emit(ctx, THROTTLE, mean.throttle[i], "type=%s;reason=%s;with=%s;gpu=%u",
+        if (!isnan(means.throttle[i]))
+            rc = bench_emit(ctx, THROTTLE, means.throttle[i], "type=%s;reason=%s;with=%s;gpu=%u",
                             type, gpu_throttle_names[i], with, gpu);
     return rc;
 }

@@ -8,7 +8,7 @@
 #include "harness/sys/clock.h"
 
 static const double batch_s = 0.02;
-static const uint64_t reading_ns = 10000000;
+static const uint64_t reading_ns = 5000000;
 
 static struct matmul_result *result_of(struct matmul *t, unsigned gpu)
 {

@@ -3,15 +3,21 @@
 #include <errno.h>
 #include <math.h>
 #include <stddef.h>
+#include <string.h>
 
 #include "harness/gpu/driver.h"
+#include "harness/sys/clock.h"
 
-const char *const gpu_throttle_names[GPU_THROTTLES] = {"sw_power_cap", "hw_slowdown", "sw_thermal",
-                                                       "hw_thermal", "power_brake"};
+const char *const gpu_throttle_names[GPU_THROTTLES] = {
+    "power", "thermal", "sync_boost", "board_limit", "low_utilization", "reliability"};
 
-static const unsigned long long throttle_bits[GPU_THROTTLES] = {
-    NVML_THROTTLE_SW_POWER_CAP, NVML_THROTTLE_HW_SLOWDOWN, NVML_THROTTLE_SW_THERMAL,
-    NVML_THROTTLE_HW_THERMAL, NVML_THROTTLE_HW_POWER_BRAKE};
+enum { ENERGY = GPU_THROTTLES, COUNTERS };
+
+static const unsigned counter_fields[COUNTERS] = {
+    NVML_FIELD_LIMITED_BY_POWER, NVML_FIELD_LIMITED_BY_HEAT,    NVML_FIELD_LIMITED_BY_SYNC_BOOST,
+    NVML_FIELD_LIMITED_BY_BOARD, NVML_FIELD_LIMITED_BY_LOW_USE, NVML_FIELD_LIMITED_BY_RELIABILITY,
+    NVML_FIELD_ENERGY,
+};
 
 int gpu_sensors_open(struct gpu_sensors *sensors, const char *pci_bdf, struct err *err)
 {
@@ -28,41 +34,25 @@ int gpu_sensors_open(struct gpu_sensors *sensors, const char *pci_bdf, struct er
                    nvml->error_string ? nvml->error_string(status) : "error", status);
 }
 
-/* NVML's power usage is a mean over a second on many GPUs, longer than what we measure. */
-static double read_power(const struct nvml_api *nvml, struct nvml_device *device)
-{
-    unsigned milliwatts;
-    struct nvml_field field = {.field = NVML_FIELD_POWER_INSTANT};
-    if (nvml->fields && nvml->fields(device, 1, &field) == 0 && field.status == 0 &&
-        field.type == NVML_VALUE_UNSIGNED)
-        return field.value.u * 1e-3;
-    return nvml->power && nvml->power(device, &milliwatts) == 0 ? milliwatts * 1e-3 : (double)NAN;
-}
-
-void gpu_throttle_decode(unsigned long long reasons, double throttle[GPU_THROTTLES])
-{
-    for (int i = 0; i < GPU_THROTTLES; i++)
-        throttle[i] = reasons & throttle_bits[i] ? 1 : 0;
-}
-
 void gpu_sensors_read(const struct gpu_sensors *sensors, struct gpu_reading *reading)
 {
     const struct nvml_api *nvml = nvml_driver(NULL);
     struct nvml_device *device = sensors->device;
+    int64_t counters[COUNTERS];
     unsigned value;
-    unsigned long long reasons;
-    *reading = (struct gpu_reading){.clock_mhz = NAN, .power_w = NAN, .temperature_c = NAN};
+    *reading = (struct gpu_reading){.energy_mj = -1, .clock_mhz = NAN, .temperature_c = NAN};
     for (int i = 0; i < GPU_THROTTLES; i++)
-        reading->throttle[i] = NAN;
+        reading->throttled_ns[i] = -1;
     if (!nvml || !device)
         return;
+    nvml_read_counters(nvml, device, counter_fields, COUNTERS, counters);
+    reading->at_ns = clock_now_ns();
+    reading->energy_mj = counters[ENERGY];
+    memcpy(reading->throttled_ns, counters, sizeof(reading->throttled_ns));
     if (nvml->clock && nvml->clock(device, NVML_CLOCK_SM, &value) == 0)
         reading->clock_mhz = value;
-    reading->power_w = read_power(nvml, device);
     if (nvml->temperature && nvml->temperature(device, NVML_TEMPERATURE_GPU, &value) == 0)
         reading->temperature_c = value;
-    if (nvml->throttle && nvml->throttle(device, &reasons) == 0)
-        gpu_throttle_decode(reasons, reading->throttle);
 }
 
 static void add(double *sum, unsigned *n, double value)
@@ -73,14 +63,42 @@ static void add(double *sum, unsigned *n, double value)
     *n += 1;
 }
 
+/* A counter that falls was reset: what was read before says nothing any more. */
+static bool was_reset(const struct gpu_reading *before, const struct gpu_reading *now)
+{
+    bool reset = now->energy_mj < before->energy_mj;
+    for (int i = 0; i < GPU_THROTTLES; i++)
+        reset = reset || now->throttled_ns[i] < before->throttled_ns[i];
+    return reset;
+}
+
+/* Without an energy counter each reading is taken for a step of the others. */
+static void add_counters(struct gpu_average *average, const struct gpu_reading *reading)
+{
+    const struct gpu_reading *before = &average->before;
+    bool reset = average->nreadings && was_reset(before, reading);
+    if (reset)
+        average->nreadings = average->nsteps = 0;
+    bool step =
+        average->nreadings && (reading->energy_mj < 0 || reading->energy_mj != before->energy_mj);
+    uint64_t gap_ns = reading->at_ns - before->at_ns;
+    if (step && !average->nsteps++) {
+        average->first = *reading;
+        average->first_gap_ns = gap_ns;
+    }
+    if (step) {
+        average->last = *reading;
+        average->last_gap_ns = gap_ns;
+    }
+    average->before = *reading;
+    average->nreadings++;
+}
+
 void gpu_average_add(struct gpu_average *average, const struct gpu_reading *reading)
 {
-    struct gpu_reading *sum = &average->sum;
-    add(&sum->clock_mhz, &average->n[0], reading->clock_mhz);
-    add(&sum->power_w, &average->n[1], reading->power_w);
-    add(&sum->temperature_c, &average->n[2], reading->temperature_c);
-    for (int i = 0; i < GPU_THROTTLES; i++)
-        add(&sum->throttle[i], &average->n[3 + i], reading->throttle[i]);
+    add(&average->clock_mhz, &average->nclock, reading->clock_mhz);
+    add(&average->temperature_c, &average->ntemperature, reading->temperature_c);
+    add_counters(average, reading);
 }
 
 static double mean(double sum, unsigned n)
@@ -88,13 +106,27 @@ static double mean(double sum, unsigned n)
     return n ? sum / n : (double)NAN;
 }
 
-struct gpu_reading gpu_average_get(const struct gpu_average *average)
+/* What a counter gained; NaN where it is not told. */
+static double gain(int64_t first, int64_t last)
 {
-    const struct gpu_reading *sum = &average->sum;
-    struct gpu_reading reading = {.clock_mhz = mean(sum->clock_mhz, average->n[0]),
-                                  .power_w = mean(sum->power_w, average->n[1]),
-                                  .temperature_c = mean(sum->temperature_c, average->n[2])};
-    for (int i = 0; i < GPU_THROTTLES; i++)
-        reading.throttle[i] = mean(sum->throttle[i], average->n[3 + i]);
-    return reading;
+    return first < 0 || last < 0 ? (double)NAN : (double)(last - first);
+}
+
+struct gpu_means gpu_average_get(const struct gpu_average *average)
+{
+    const struct gpu_reading *first = &average->first, *last = &average->last;
+    struct gpu_means means = {.clock_mhz = mean(average->clock_mhz, average->nclock),
+                              .temperature_c = mean(average->temperature_c, average->ntemperature),
+                              .power_w = NAN};
+    double late_ns = (double)(average->first_gap_ns > average->last_gap_ns ? average->first_gap_ns
+                                                                           : average->last_gap_ns);
+    double time_ns = (double)(last->at_ns - first->at_ns);
+    bool known = average->nsteps > 1 && late_ns <= GPU_SENSORS_ERROR * time_ns;
+    if (known) /* millijoules a nanosecond are megawatts */
+        means.power_w = gain(first->energy_mj, last->energy_mj) / time_ns * 1e6;
+    for (int i = 0; i < GPU_THROTTLES; i++) {
+        double ns = known ? gain(first->throttled_ns[i], last->throttled_ns[i]) : (double)NAN;
+        means.throttle[i] = isnan(ns) ? ns : fmin(ns / time_ns, 1);
+    }
+    return means;
 }

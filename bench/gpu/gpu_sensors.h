@@ -1,11 +1,20 @@
 /*
- * What a GPU says about itself while it works: clock, power, temperature, and what holds its clock
- * back. By NVML (harness/gpu/driver.h), loaded when asked for.
+ * What a GPU says about itself while it works: clock, temperature, and, by counters, its power and
+ * what holds its clock back. By NVML (harness/gpu/driver.h), loaded when asked for.
  *
  *   struct gpu_sensors sensors;
+ *   struct gpu_average average = {0};
  *   struct gpu_reading reading;
  *   if (gpu_sensors_open(&sensors, "0000:00:06.0", err) == 0)
- *       gpu_sensors_read(&sensors, &reading);
+ *       gpu_sensors_read(&sensors, &reading), gpu_average_add(&average, &reading);  again and again
+ *   watts = gpu_average_get(&average).power_w;
+ *
+ * Power is what the energy counter gained / time, never a power sensor: that is a mean over a
+ * second on recent GPUs, longer than what we measure. The counter moves in steps of 20 to 100 ms,
+ * so that the time goes from the reading in which a first step is seen to that of the last one.
+ * Each is late by up to the time since the reading before it: where that is above
+ * GPU_SENSORS_ERROR of the whole, nothing is known. The shares of time in which a limit held the
+ * clock are of counters, too, over the same time.
  *
  * Source: NVML API reference, docs.nvidia.com. Thread-safe; a reading takes from tens of
  * microseconds to some milliseconds, in which the GPU works on.
@@ -14,30 +23,35 @@
 #define CONTEND_BENCH_GPU_GPU_SENSORS_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "harness/base/err.h"
 
-/* Why a clock is lower than it could be. */
+#define GPU_SENSORS_ERROR 0.04
+
+/* Why a clock is lower than it could be: the limits of which NVML counts the time. */
 enum gpu_throttle {
-    GPU_THROTTLE_SW_POWER_CAP, /* at its power limit: what large matrix products are meant to do */
-    GPU_THROTTLE_HW_SLOWDOWN,
-    GPU_THROTTLE_SW_THERMAL,
-    GPU_THROTTLE_HW_THERMAL,
-    GPU_THROTTLE_POWER_BRAKE, /* the power supply asks for it */
+    GPU_THROTTLE_POWER, /* at its power limit: what large matrix products are meant to do */
+    GPU_THROTTLE_THERMAL,
+    GPU_THROTTLE_SYNC_BOOST,
+    GPU_THROTTLE_BOARD_LIMIT,
+    GPU_THROTTLE_LOW_UTILIZATION,
+    GPU_THROTTLE_RELIABILITY, /* voltage */
     GPU_THROTTLES
 };
 
-/* "sw_power_cap", "hw_slowdown", "sw_thermal", "hw_thermal", "power_brake" */
+/* "power", "thermal", "sync_boost", "board_limit", "low_utilization", "reliability" */
 extern const char *const gpu_throttle_names[GPU_THROTTLES];
 
 struct gpu_sensors {
-    struct nvml_device *device; /* NULL = closed: readings are all NaN */
+    struct nvml_device *device; /* NULL = closed: readings hold nothing */
 };
 
-/* NaN where the GPU does not say. */
+/* NaN, and of counters -1, where the GPU does not say. */
 struct gpu_reading {
-    double clock_mhz, power_w, temperature_c; /* of the SMs; now, where it can tell, or of 1 s */
-    double throttle[GPU_THROTTLES];           /* 1 or 0 */
+    uint64_t at_ns; /* when the counters were read */
+    int64_t energy_mj, throttled_ns[GPU_THROTTLES];
+    double clock_mhz, temperature_c; /* of the SMs; now */
 };
 
 /* -ENOTSUP with the reason where NVML or the GPU in it is absent; the struct is closed then. */
@@ -45,16 +59,22 @@ int gpu_sensors_open(struct gpu_sensors *sensors, const char *pci_bdf, struct er
 
 void gpu_sensors_read(const struct gpu_sensors *sensors, struct gpu_reading *reading);
 
-/* Bits of NVML's clock event reasons as throttle[]. */
-void gpu_throttle_decode(unsigned long long reasons, double throttle[GPU_THROTTLES]);
-
-/* Means over readings, each value over those that have it. A zeroed struct is empty. */
+/* Readings in the order of their time. A zeroed struct is empty. */
 struct gpu_average {
-    struct gpu_reading sum;
-    unsigned n[3 + GPU_THROTTLES];
+    double clock_mhz, temperature_c; /* sums */
+    unsigned nclock, ntemperature, nreadings, nsteps;
+    struct gpu_reading before, first, last; /* the latest of all; of the first and last step */
+    uint64_t first_gap_ns, last_gap_ns;     /* since the reading before these */
+};
+
+/* NaN where nothing is known. */
+struct gpu_means {
+    double clock_mhz, temperature_c; /* over the readings that have it */
+    double power_w;
+    double throttle[GPU_THROTTLES]; /* share of the time */
 };
 
 void gpu_average_add(struct gpu_average *average, const struct gpu_reading *reading);
-struct gpu_reading gpu_average_get(const struct gpu_average *average);
+struct gpu_means gpu_average_get(const struct gpu_average *average);
 
 #endif

@@ -104,6 +104,12 @@ struct bench_metric {
     enum { PEERS_DIFFER, PEERS_EQUAL, PEERS_WAITED } peers; /* waits: the low one is odd */
     double least;
     const char *calm;
+    /*
+     * Of a metric that is the share of time for which something held a GPU back, the part of its
+     * keys, "reason=power", that means its power limit; or NULL. GPUs that differ where the worst
+     * one was at that limit are no doubt: equal limits make no equal GPUs.
+     */
+    const char *power_limit;
     const char *hidden, *shown; /* "stores=none" in keys is shown as "stores=plain"; or NULL */
 };
 

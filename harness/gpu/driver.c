@@ -1,5 +1,6 @@
 #include "harness/gpu/driver.h"
 
+#include <assert.h>
 #include <dlfcn.h>
 #include <errno.h>
 #include <pthread.h>
@@ -69,6 +70,10 @@ static const struct symbol nvml_symbols[] = {
     {"nvmlDeviceGetEnforcedPowerLimit", offsetof(struct nvml_api, power_limit), false},
     {"nvmlDeviceGetPowerManagementDefaultLimit", offsetof(struct nvml_api, power_limit_default),
      false},
+    {"nvmlEventSetCreate", offsetof(struct nvml_api, event_set_create), false},
+    {"nvmlDeviceRegisterEvents", offsetof(struct nvml_api, event_register), false},
+    {"nvmlEventSetWait_v2", offsetof(struct nvml_api, event_wait), false},
+    {"nvmlEventSetFree", offsetof(struct nvml_api, event_set_free), false},
     {"nvmlSystemGetDriverVersion", offsetof(struct nvml_api, driver_version), false},
     {"nvmlErrorString", offsetof(struct nvml_api, error_string), false},
     {NULL, 0, false}};
@@ -140,6 +145,29 @@ const struct nvml_api *nvml_driver(struct err *why)
     if (nvml_why.code && why)
         *why = nvml_why;
     return nvml_why.code ? NULL : &nvml;
+}
+
+static int64_t whole_number(const struct nvml_field *field)
+{
+    if (field->status)
+        return -1;
+    if (field->type == NVML_VALUE_UNSIGNED)
+        return field->value.u;
+    bool is_long =
+        field->type == NVML_VALUE_UNSIGNED_LONG || field->type == NVML_VALUE_UNSIGNED_LONG_LONG;
+    return is_long && field->value.ull <= INT64_MAX ? (int64_t)field->value.ull : -1;
+}
+
+void nvml_read_counters(const struct nvml_api *library, struct nvml_device *device,
+                        const unsigned *fields, unsigned n, int64_t *values)
+{
+    struct nvml_field read[NVML_FIELDS_AT_ONCE] = {0};
+    assert(n <= NVML_FIELDS_AT_ONCE);
+    for (unsigned i = 0; i < n; i++)
+        read[i].field = fields[i];
+    bool told = library->fields && library->fields(device, (int)n, read) == 0;
+    for (unsigned i = 0; i < n; i++)
+        values[i] = told ? whole_number(&read[i]) : -1;
 }
 
 void gpu_driver_clean(char *text)

@@ -9,6 +9,8 @@
 #ifndef CONTEND_GPU_DRIVER_H
 #define CONTEND_GPU_DRIVER_H
 
+#include <stdint.h>
+
 #include "harness/base/err.h"
 
 /* CUresult and nvmlReturn_t: 0 is success in both. CUdevice is an int. */
@@ -79,7 +81,42 @@ struct nvml_field {
         unsigned long long ull;
     } value;
 };
-enum { NVML_FIELD_POWER_INSTANT = 186, NVML_VALUE_UNSIGNED = 1 };
+/* Its types that are whole numbers. */
+enum { NVML_VALUE_UNSIGNED = 1, NVML_VALUE_UNSIGNED_LONG, NVML_VALUE_UNSIGNED_LONG_LONG };
+
+/*
+ * NVML_FI_DEV_*: counters that only grow, but for a reset, since the driver was loaded. Those of
+ * the clock event reasons by their older names, which are of the same counters: the newer ones
+ * changed their numbers from driver 575 to 580.
+ */
+enum {
+    NVML_FIELD_ECC_CORRECTED = 3,
+    NVML_FIELD_ECC_UNCORRECTED = 4,
+    NVML_FIELD_NVLINK_CRC_FLIT = 38, /* of all links, as the next three */
+    NVML_FIELD_NVLINK_CRC_DATA = 45,
+    NVML_FIELD_NVLINK_REPLAYS = 52,
+    NVML_FIELD_NVLINK_RECOVERIES = 59,
+    NVML_FIELD_LIMITED_BY_POWER = 74, /* nanoseconds, as the next five */
+    NVML_FIELD_LIMITED_BY_HEAT = 75,
+    NVML_FIELD_LIMITED_BY_SYNC_BOOST = 76,
+    NVML_FIELD_LIMITED_BY_BOARD = 77,
+    NVML_FIELD_LIMITED_BY_LOW_USE = 78,
+    NVML_FIELD_LIMITED_BY_RELIABILITY = 79,
+    NVML_FIELD_ENERGY = 83, /* millijoules */
+    NVML_FIELD_PCIE_REPLAYS = 94,
+    NVML_FIELD_ROWS_CORRECTED = 142, /* remapped after corrected errors */
+    NVML_FIELD_ROWS_UNCORRECTED = 143,
+    NVML_FIELDS_AT_ONCE = 16
+};
+
+/* nvmlEventSet_t is a pointer to it; what a set tells is nvmlEventData_t. */
+struct nvml_event_set;
+struct nvml_event {
+    struct nvml_device *device;
+    unsigned long long type, data; /* data: of an Xid its number */
+    unsigned gpu_instance, compute_instance;
+};
+enum { NVML_EVENT_XID = 0x8 };
 
 struct nvml_api {
     int (*init)(void); /* * */
@@ -122,6 +159,11 @@ struct nvml_api {
     int (*fields)(struct nvml_device *device, int count, struct nvml_field *values);
     int (*power_limit)(struct nvml_device *device, unsigned *milliwatts);
     int (*power_limit_default)(struct nvml_device *device, unsigned *milliwatts);
+    int (*event_set_create)(struct nvml_event_set **set);
+    int (*event_register)(struct nvml_device *device, unsigned long long types,
+                          struct nvml_event_set *set);
+    int (*event_wait)(struct nvml_event_set *set, struct nvml_event *event, unsigned most_ms);
+    int (*event_set_free)(struct nvml_event_set *set);
     int (*driver_version)(char *version, unsigned len);
     const char *(*error_string)(int error);
 };
@@ -132,6 +174,11 @@ struct nvml_api {
  */
 const struct cuda_api *cuda_driver(struct err *why);
 const struct nvml_api *nvml_driver(struct err *why);
+
+/* The values of up to NVML_FIELDS_AT_ONCE fields that are whole numbers; -1 where it is not told.
+ */
+void nvml_read_counters(const struct nvml_api *nvml, struct nvml_device *device,
+                        const unsigned *fields, unsigned n, int64_t *values);
 
 /* Text from a driver, in place: what is not printable ASCII becomes '?'. It goes to terminals. */
 void gpu_driver_clean(char *text);

@@ -1,4 +1,5 @@
-/* What a GPU's health means: findings and one line. Declared in health.h. */
+/* What a GPU's health and its changes mean: findings and one line. Declared in health.h, watch.h.
+ */
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -7,10 +8,11 @@
 #include "harness/base/units.h"
 #include "harness/gpu/health.h"
 #include "harness/gpu/state.h"
+#include "harness/gpu/watch.h"
 
 struct judge {
     const struct gpu_health *health;
-    const char *subject;
+    const char *subject, *evidence;
     struct findings *findings;
     int rc;
     struct err *err;
@@ -28,6 +30,8 @@ say(struct judge *judge, const char *id, enum finding_severity severity, const c
     struct finding finding = {.severity = severity};
     (void)snprintf(finding.id, sizeof(finding.id), "%s", id);
     (void)snprintf(finding.subject, sizeof(finding.subject), "%s", judge->subject);
+    (void)snprintf(finding.evidence, sizeof(finding.evidence), "%s",
+                   judge->evidence ? judge->evidence : "");
     va_list args;
     va_start(args, fmt);
     (void)vsnprintf(finding.sentence, sizeof(finding.sentence), fmt, args);
@@ -186,6 +190,52 @@ int gpu_health_judge(const struct gpu_health *health, const char *subject,
     judge_processes(&judge);
     judge_mig(&judge);
     judge_power(&judge);
+    return judge.rc;
+}
+
+/* Singular, and what stands behind it in the plural too. */
+static const struct gain {
+    const char *id;
+    enum finding_severity severity;
+    const char *what, *behind;
+} gains[GPU_COUNTERS] = {
+    [GPU_ECC_CORRECTED] = {"gpu_ecc", FINDING_NOTE, "corrected ECC error", ""},
+    [GPU_ECC_UNCORRECTED] = {"gpu_ecc", FINDING_BAD, "uncorrected ECC error", ""},
+    [GPU_ROWS_CORRECTED] = {"gpu_memory", FINDING_NOTE, "memory row",
+                            " remapped after corrected errors"},
+    [GPU_ROWS_UNCORRECTED] = {"gpu_memory", FINDING_BAD, "memory row",
+                              " remapped after uncorrected errors"},
+    [GPU_PCIE_REPLAYS] = {"gpu_pcie", FINDING_NOTE, "PCIe replay", ""},
+    [GPU_NVLINK_CRC_FLIT] = {"gpu_nvlink", FINDING_NOTE, "NVLink CRC error", " of flow control"},
+    [GPU_NVLINK_CRC_DATA] = {"gpu_nvlink", FINDING_NOTE, "NVLink CRC error", " of data"},
+    [GPU_NVLINK_REPLAYS] = {"gpu_nvlink", FINDING_NOTE, "NVLink replay", ""},
+    [GPU_NVLINK_RECOVERIES] = {"gpu_nvlink", FINDING_BAD, "restart", " of an NVLink"},
+};
+
+static void judge_load(struct judge *judge, const struct gpu_change *change, const char *during)
+{
+    if (change->pcie_generation > 0 && change->pcie_generation < change->pcie_generation_most)
+        say(judge, "gpu_pcie", FINDING_BAD, "PCIe gen %d of %d under load, during %s",
+            change->pcie_generation, change->pcie_generation_most, during);
+    if (change->pcie_width > 0 && change->pcie_width < change->pcie_width_most)
+        say(judge, "gpu_pcie", FINDING_BAD, "PCIe width x%d of x%d under load, during %s",
+            change->pcie_width, change->pcie_width_most, during);
+}
+
+int gpu_change_judge(const struct gpu_change *change, const char *subject, const char *during,
+                     const char *evidence, struct findings *findings, struct err *err)
+{
+    struct judge judge = {
+        .subject = subject, .evidence = evidence, .findings = findings, .err = err};
+    for (int i = 0; i < GPU_COUNTERS; i++)
+        if (change->gained[i] > 0)
+            say(&judge, gains[i].id, gains[i].severity, "%lld %s%s%s during %s",
+                (long long)change->gained[i], gains[i].what, plural(change->gained[i]),
+                gains[i].behind, during);
+    if (change->xid)
+        say(&judge, "gpu_xid", FINDING_BAD, "Xid %d during %s: the kernel's log says more",
+            change->xid, during);
+    judge_load(&judge, change, during);
     return judge.rc;
 }
 

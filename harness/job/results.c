@@ -11,7 +11,7 @@
 /* What each rank tells all others before its workers' results go to rank 0. */
 struct share {
     size_t bytes;
-    unsigned workers;
+    unsigned workers, gpus;
     struct crew_readings readings;
     double gpu_clock_mhz, gpu_temp_c;
     uint64_t gpu_throttle_reasons;
@@ -47,8 +47,9 @@ static bool unpack_array(struct parcel *parcel, void **out, size_t n, size_t siz
     return *out != NULL;
 }
 
-static void pack_workers(const struct observation *out, struct parcel *parcel)
+static void pack_observation(const struct observation *out, struct parcel *parcel)
 {
+    pack(parcel, out->gpus, out->ngpus * sizeof(*out->gpus));
     for (unsigned i = 0; i < out->nworkers; i++) {
         const struct worker_result *worker = &out->workers[i];
         pack(parcel, worker, sizeof(*worker));
@@ -92,13 +93,37 @@ static void place_workers(const struct job *job, unsigned rank, struct worker_re
     }
 }
 
+/* Appends a rank's GPUs, but for those that another rank of its host has watched, too. */
+static bool place_gpus(const struct job *job, unsigned rank, const struct gpu_change *from,
+                       unsigned n, struct observation *into)
+{
+    const char *host = job->ranks[rank].host;
+    struct gpu_change *grown = realloc(into->gpus, (into->ngpus + n + 1) * sizeof(*grown));
+    if (!grown)
+        return false;
+    into->gpus = grown;
+    for (unsigned i = 0; i < n; i++) {
+        bool met = false;
+        for (unsigned k = 0; k < into->ngpus && !met; k++)
+            met = !strcmp(grown[k].pci_bdf, from[i].pci_bdf) && !strcmp(grown[k].host, host);
+        if (met)
+            continue;
+        grown[into->ngpus] = from[i];
+        (void)snprintf(grown[into->ngpus++].host, sizeof(grown->host), "%.63s", host);
+    }
+    return true;
+}
+
 static int unpack_rank(const struct job *job, unsigned rank, const struct share *share, void *blob,
                        struct observation *into, unsigned *behind)
 {
     struct parcel parcel = {.at = blob, .end = (unsigned char *)blob + share->bytes};
     struct observation own = {.nworkers = share->workers};
     own.workers = calloc(share->workers + 1, sizeof(*own.workers));
-    bool good = own.workers != NULL;
+    void *gpus = NULL;
+    bool good = own.workers && unpack_array(&parcel, &gpus, share->gpus, sizeof(*own.gpus));
+    own.gpus = gpus;
+    good = good && place_gpus(job, rank, own.gpus, share->gpus, into);
     for (unsigned i = 0; good && i < share->workers; i++)
         good = unpack_worker(&parcel, &own.workers[i]);
     if (good)
@@ -113,11 +138,13 @@ static int join_workers(struct job *job, const struct arm *arm, const struct sha
     unsigned behind = arm->slots;
     struct observation all = *out;
     all.nworkers = arm->slots + arm_background(arm);
+    all.gpus = NULL;
+    all.ngpus = 0;
     all.workers = calloc(all.nworkers, sizeof(*all.workers));
     if (!all.workers)
         return -ENOMEM;
     place_workers(job, 0, out->workers, out->nworkers, &all, &behind);
-    int rc = 0;
+    int rc = place_gpus(job, 0, out->gpus, out->ngpus, &all) ? 0 : -ENOMEM;
     for (unsigned r = 1; r < job->world.size && !rc; r++)
         rc = unpack_rank(job, r, &shares[r], blobs[r], &all, &behind);
     observation_free(out);
@@ -214,7 +241,7 @@ static int send_results(struct job *job, const struct share *shares, const struc
     for (unsigned r = 0; r < job->world.size && !rc; r++)
         sizes[r] = shares[r].bytes;
     if (!rc) {
-        pack_workers(out, &parcel);
+        pack_observation(out, &parcel);
         rc = job_collect(job, mine, sizes, blobs, err);
     }
     free(mine);
@@ -227,13 +254,14 @@ int job_results_join(struct job *job, const struct arm *arm, const struct crew_r
 {
     unsigned size = job->world.size;
     struct parcel counted = {0};
-    pack_workers(out, &counted);
+    pack_observation(out, &counted);
     struct share mine, *shares = calloc(size, sizeof(*shares));
     void **blobs = calloc(size, sizeof(*blobs));
     int rc = shares && blobs ? 0 : err_set(err, -ENOMEM, "no memory for %u ranks", size);
     memset(&mine, 0, sizeof(mine));
     mine.bytes = counted.bytes;
     mine.workers = out->nworkers;
+    mine.gpus = out->ngpus;
     mine.readings = *readings;
     mine.gpu_clock_mhz = out->gpu_clock_mhz;
     mine.gpu_temp_c = out->gpu_temp_c;

@@ -26,7 +26,7 @@ static json_t *odd_to_json(const struct symmetry_comparison *c, const struct top
 static json_t *comparison_to_json(const struct symmetry_comparison *c, const struct topo *topo)
 {
     bool judged = c->verdict != OUTLIER_NONE;
-    return json_pack(
+    json_t *object = json_pack(
         "{s:s, s:s, s:o, s:s, s:o, s:s, s:s, s:o, s:I, s:s, s:o, s:o, s:o}", "bench", c->row->bench,
         "placement", c->row->placement, "params", json_value_text(c->row->params), "metric",
         c->row->metric, "unit", json_value_text(c->row->unit), "better", c->row->better, "of",
@@ -34,6 +34,9 @@ static json_t *comparison_to_json(const struct symmetry_comparison *c, const str
         "verdict", outlier_verdict_name(c->verdict), "typical",
         json_value_real(judged ? c->typical : (double)NAN), "spread",
         json_value_real(judged ? c->spread : (double)NAN), "odd", odd_to_json(c, topo));
+    if (object && c->power_limited)
+        (void)json_object_set_new(object, "power_limited", json_true());
+    return object;
 }
 
 json_t *symmetry_to_json(const struct symmetry *symmetry, const struct topo *topo)

@@ -1,4 +1,5 @@
-/* What makes a GPU of a run another one than the run takes it for, as findings. Pure. */
+/* What makes a GPU of a run another one than the run takes it for, and what it met, as findings.
+ * Pure. */
 #ifndef CONTEND_JUDGE_GPUS_H
 #define CONTEND_JUDGE_GPUS_H
 
@@ -12,5 +13,13 @@
  */
 int gpus_find(const struct topo *topo, const struct result *result, struct findings *findings,
               struct err *err);
+
+/*
+ * What changed on GPUs while arms ran: errors of memory and links, Xids, PCIe links that are slow
+ * under load (gpu/watch.h). One finding a GPU and kind, which names the arms; the evidence is in
+ * how many of the launches of workers on that GPU. Appends; -ENOMEM only.
+ */
+int gpus_find_changes(const struct topo *topo, const struct result *result,
+                      struct findings *findings, struct err *err);
 
 #endif

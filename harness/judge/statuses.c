@@ -12,12 +12,27 @@ enum { REASONS_MAX = 2 }; /* of placements that are not here; of more only the n
 static const enum finding_severity severities[STATUSES] = {
     FINDING_NOTE, FINDING_DOUBT, FINDING_DOUBT, FINDING_NOTE, FINDING_BAD, FINDING_BAD};
 
+char *statuses_name_arm(const struct result *result, const struct arm *arm, char *buf, size_t size)
+{
+    char what[96], slots[32] = "";
+    if (arm->bench->scan) {
+        (void)key_say_arm(result, arm, "", what, sizeof(what));
+        (void)snprintf(buf, size, "%s%s%s", arm->bench->name, what[0] ? ", " : "", what);
+        return buf;
+    }
+    if (result_next_slots(result, result_next_slots(result, 0)))
+        (void)snprintf(slots, sizeof(slots), ", %u worker%s", arm->slots,
+                       arm->slots == 1 ? "" : "s");
+    (void)snprintf(buf, size, "%s%s%s", placement_infos[arm->placement].name,
+                   arm->alone ? " alone" : "", slots);
+    return buf;
+}
+
 struct search {
     const struct analysis *analysis;
     struct findings *findings;
     size_t first; /* of ours among them */
     struct err *err;
-    bool several; /* numbers of workers */
 };
 
 static const struct arm *arm_at(const struct search *search, size_t arm)
@@ -25,20 +40,9 @@ static const struct arm *arm_at(const struct search *search, size_t arm)
     return &search->analysis->result->arms[arm];
 }
 
-/* "none", "none alone", "none, 4 workers"; of a scan "mem_latency, pages 4k". */
 static void name_arm(const struct search *search, const struct arm *arm, char *buf, size_t size)
 {
-    char what[96], slots[32] = "";
-    if (arm->bench->scan) {
-        (void)key_say_arm(search->analysis->result, arm, "", what, sizeof(what));
-        (void)snprintf(buf, size, "%s%s%s", arm->bench->name, what[0] ? ", " : "", what);
-        return;
-    }
-    if (search->several)
-        (void)snprintf(slots, sizeof(slots), ", %u worker%s", arm->slots,
-                       arm->slots == 1 ? "" : "s");
-    (void)snprintf(buf, size, "%s%s%s", placement_infos[arm->placement].name,
-                   arm->alone ? " alone" : "", slots);
+    (void)statuses_name_arm(search->analysis->result, arm, buf, size);
 }
 
 static bool is_absent(const struct arm *arm)
@@ -223,11 +227,8 @@ int statuses_find(const struct analysis *analysis, struct findings *findings, st
 {
     const struct result *result = analysis->result;
     unsigned first = result_next_slots(result, 0);
-    const struct search search = {.analysis = analysis,
-                                  .findings = findings,
-                                  .first = findings->n,
-                                  .err = err,
-                                  .several = result_next_slots(result, first) != 0};
+    const struct search search = {
+        .analysis = analysis, .findings = findings, .first = findings->n, .err = err};
     int rc = 0;
     for (size_t i = 0; i < result->narms && !rc; i++)
         rc = add_arm(&search, i);

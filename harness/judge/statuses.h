@@ -13,4 +13,7 @@
  */
 int statuses_find(const struct analysis *analysis, struct findings *findings, struct err *err);
 
+/* "none", "none alone", "none, 4 workers"; of a scan "mem_latency, pages 4k". Returns buf. */
+char *statuses_name_arm(const struct result *result, const struct arm *arm, char *buf, size_t size);
+
 #endif

@@ -272,6 +272,22 @@ static int judge_comparison(struct symmetry_comparison *c, struct bench_of_judge
     return rc;
 }
 
+/* Whether a row says that the worst GPU of the comparison was at its power limit at that point. */
+static bool is_power_limited(const struct rows *rows, const struct symmetry_comparison *c)
+{
+    const struct symmetry_unit *worst = c->sense == OUTLIER_LOWER ? &c->most : &c->least;
+    bool limited = false;
+    for (size_t i = 0; i < rows->n && c->kind == SYMMETRY_GPU && !limited; i++) {
+        const struct row *row = &rows->row[i];
+        const struct bench_metric *metric = row->arm == c->row->arm ? metric_of(row) : NULL;
+        char key[VALUE_KEY_MAX];
+        limited = metric && metric->power_limit &&
+                  key_agrees(key_copy(row, key), metric->power_limit) && key_agrees(key, c->key) &&
+                  key_ordinal(key, "gpu") == worst->id && row->median > SYMMETRY_LIMITED;
+    }
+    return limited;
+}
+
 int symmetry_make(const struct rows *rows, const struct symmetry_distance *distance,
                   struct symmetry *out, struct err *err)
 {
@@ -291,6 +307,8 @@ int symmetry_make(const struct rows *rows, const struct symmetry_distance *dista
         rc = -ENOMEM;
     for (size_t i = 0; i < out->n && !rc; i++)
         rc = judge_comparison(&out->all[i], judges);
+    for (size_t i = 0; i < out->n && !rc; i++)
+        out->all[i].power_limited = is_power_limited(rows, &out->all[i]);
     free(judges);
     return rc ? err_set(err, rc, "no memory for the comparison of equal units") : 0;
 }

@@ -52,7 +52,12 @@ struct symmetry_comparison {
     struct symmetry_unit *units; /* owned; as measured */
     size_t nodd;
     struct symmetry_unit *odd; /* owned; worst first */
+    bool power_limited; /* the worst GPU was at its power limit (power_limit of struct bench_metric)
+                         */
 };
+
+/* A GPU that was at its power limit for a larger share of the time is limited by it. */
+#define SYMMETRY_LIMITED 0.1
 
 struct symmetry {
     size_t n, capacity;

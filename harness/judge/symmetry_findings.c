@@ -72,6 +72,18 @@ static struct finding begin(const char *id, enum finding_severity severity)
     return finding;
 }
 
+/* Of a comparison without a verdict: where its worst GPU was at its power limit, that is no doubt.
+ */
+static struct finding begin_undecided(const char *id, const struct symmetry_comparison *c)
+{
+    return begin(id, c->power_limited ? FINDING_NOTE : FINDING_DOUBT);
+}
+
+static const char *name_limit(const struct symmetry_comparison *c)
+{
+    return c->power_limited ? "power-limited: " : "";
+}
+
 /* Appends the finding with that sentence, unless there was no memory for one before it. */
 __attribute__((format(printf, 3, 4))) static void add(struct teller *teller,
                                                       struct finding *finding, const char *fmt, ...)
@@ -194,12 +206,13 @@ static const char *plural_of(enum symmetry_kind kind)
 static void tell_two(struct teller *teller, const struct symmetry_comparison *c)
 {
     char what[160], slow[96], good[96], less[48], more[48];
-    struct finding finding = begin("units_differ", FINDING_DOUBT);
+    struct finding finding = begin_undecided("units_differ", c);
     bool higher = strcmp(c->row->better, "higher") == 0;
     bool first = (c->units[0].value.value < c->units[1].value.value) == higher;
     const struct symmetry_unit *worse = &c->units[!first], *better = &c->units[first];
-    add(teller, &finding, "%s: %s has %s, %s has %s; of two, nobody can say which is the odd one",
-        name_comparison(c, what, sizeof(what)), name_unit(teller, worse, slow, sizeof(slow)),
+    add(teller, &finding, "%s%s: %s has %s, %s has %s; of two, nobody can say which is the odd one",
+        name_limit(c), name_comparison(c, what, sizeof(what)),
+        name_unit(teller, worse, slow, sizeof(slow)),
         format_amount(worse->value.value, c->row, less, sizeof(less)),
         name_unit(teller, better, good, sizeof(good)),
         format_amount(better->value.value, c->row, more, sizeof(more)));
@@ -209,10 +222,11 @@ static void tell_two(struct teller *teller, const struct symmetry_comparison *c)
 static void tell_apart(struct teller *teller, const struct symmetry_comparison *c)
 {
     char what[160], low[96], high[96], less[48], more[48];
-    struct finding finding = begin("units_apart", FINDING_DOUBT);
+    struct finding finding = begin_undecided("units_apart", c);
     (void)snprintf(finding.evidence, sizeof(finding.evidence), "%zu units", c->njudged);
-    add(teller, &finding, "%s: %s has least, %s, and %s most, %s: not alike, but none is odd",
-        name_comparison(c, what, sizeof(what)), name_unit(teller, &c->least, low, sizeof(low)),
+    add(teller, &finding, "%s%s: %s has least, %s, and %s most, %s: not alike, but none is odd",
+        name_limit(c), name_comparison(c, what, sizeof(what)),
+        name_unit(teller, &c->least, low, sizeof(low)),
         format_amount(c->least.value.value, c->row, less, sizeof(less)),
         name_unit(teller, &c->most, high, sizeof(high)),
         format_amount(c->most.value.value, c->row, more, sizeof(more)));
@@ -222,7 +236,7 @@ static void tell_split(struct teller *teller, const struct symmetry_comparison *
 {
     char what[160], amount[48];
     const char *plural = plural_of(c->least.kind);
-    struct finding finding = begin("units_split", FINDING_DOUBT);
+    struct finding finding = begin_undecided("units_split", c);
     (void)name_comparison(c, what, sizeof(what));
     if (c->sense == OUTLIER_WAITED)
         add(teller, &finding,
@@ -231,9 +245,9 @@ static void tell_split(struct teller *teller, const struct symmetry_comparison *
             c->njudged, plural);
     else
         add(teller, &finding,
-            "%s: %zu of %zu %s do not reach the others' %s: too many to be called odd, rather "
+            "%s%s: %zu of %zu %s do not reach the others' %s: too many to be called odd, rather "
             "groups",
-            what, c->nlow, c->njudged, plural,
+            name_limit(c), what, c->nlow, c->njudged, plural,
             format_amount(c->typical, c->row, amount, sizeof(amount)));
 }
 

@@ -17,6 +17,8 @@
  *   units_split    too many are worse to be called odd
  *   units_apart    none is odd, but least and most are far from each other
  *   units_alike    within how much of each other; a note
+ * The three before that are doubts, or, where the worst GPU was at its power limit, notes that say
+ * so
  * and more_units_odd, more_units_undecided for how many of them are not told. All but unit_odd are
  * of the subject "symmetry".
  */

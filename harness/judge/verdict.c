@@ -60,6 +60,8 @@ int verdict_make(const struct result *result, const struct topo *topo, struct ve
     if (!rc)
         rc = gpus_find(topo, result, &verdict->findings, err);
     if (!rc)
+        rc = gpus_find_changes(topo, result, &verdict->findings, err);
+    if (!rc)
         rc = symmetry_findings(&verdict->symmetry, topo, &verdict->findings, err);
     return rc;
 }

@@ -157,6 +157,16 @@ static void name_worker(struct observation *out, const struct worker_result *wor
                        worst->err.msg);
 }
 
+/* The GPU that heat held back the longest; NULL where none was. */
+static const struct gpu_change *hottest(const struct observation *o)
+{
+    const struct gpu_change *hottest = NULL;
+    for (unsigned i = 0; i < o->ngpus; i++)
+        if (o->gpus[i].heat > (hottest ? hottest->heat : COLLECT_NOISY_HEAT))
+            hottest = &o->gpus[i];
+    return hottest;
+}
+
 void collect_verdict(struct observation *out)
 {
     const struct worker_result *worst = worst_worker(out);
@@ -173,6 +183,11 @@ void collect_verdict(struct observation *out)
         out->status = STATUS_NOISY;
         (void)snprintf(out->reason, sizeof(out->reason),
                        "%.0f%% of the CPU time went to other processes", out->foreign_cpu * 100);
+    } else if (hottest(out)) {
+        out->status = STATUS_NOISY;
+        (void)snprintf(out->reason, sizeof(out->reason),
+                       "heat held back the clock of GPU %s for %.0f%% of the time",
+                       hottest(out)->pci_bdf, hottest(out)->heat * 100);
     } else if (gpu_throttle_is_noise(out->gpu_throttle_reasons)) {
         out->status = STATUS_NOISY;
         (void)snprintf(out->reason, sizeof(out->reason), "a GPU was throttled (reasons 0x%llx)",

@@ -12,6 +12,9 @@
 /* Also one in which other processes than the workers used a larger share. */
 #define COLLECT_NOISY_FOREIGN 0.1
 
+/* And one with a GPU whose clock heat held back for a larger share of the time. */
+#define COLLECT_NOISY_HEAT 0.01
+
 /*
  * Copies one worker's report. `killed_ns` != 0: its step was ended by the limit at that clock, and
  * becomes a censored sample. `go_ns`: of the go signal, for a worker that never got to run.

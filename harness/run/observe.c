@@ -197,6 +197,7 @@ static int await_foreground(struct observer *o, enum worker_state state)
     int rc = 0;
     while (!rc && !observe_all_past(o, false, state)) {
         rc = wait_for_news(o, o->late_ns);
+        gpu_watch_look(&o->watch);
         if (!rc && time_is_over(o))
             break;
         if (!rc && rank_lost(o))
@@ -205,22 +206,31 @@ static int await_foreground(struct observer *o, enum worker_state state)
     return rc;
 }
 
+/* The machine where what is measured begins. */
+static void read_go(struct observer *o)
+{
+    read_machine(o, &o->machine_go, &o->ours_go_s);
+    gpu_watch_go(&o->watch);
+}
+
 /* Measured is from when the last one counts its steps. */
 static int observe_measure(struct observer *o)
 {
-    read_machine(o, &o->machine_go, &o->ours_go_s);
+    read_go(o);
     o->go_ns = clock_now_ns();
     o->late_ns = deadline(o->config->limit_s);
     futex_set(&o->shared->go, 1);
     int rc = await_foreground(o, WORKER_RUNNING);
     if (!rc && o->shared->settle_s > 0 && observe_all_past(o, false, WORKER_RUNNING)) {
-        read_machine(o, &o->machine_go, &o->ours_go_s);
+        read_go(o);
         o->late_ns = deadline(o->config->limit_s);
     }
     if (!rc)
         rc = await_foreground(o, WORKER_DONE);
     o->late_ns = 0;
     read_machine(o, &o->machine_end, &o->ours_end_s);
+    gpu_watch_look(&o->watch); /* a short load may have had none */
+    gpu_watch_stop(&o->watch);
     if (!rc && o->arm->bench->scan)
         observe_give_up_all(o, o->foreground, WORKER_DONE, o->config->limit_s);
     else if (!rc)
@@ -343,14 +353,18 @@ static int join_crew(const struct observer *o, int rc, struct observation *out, 
 static int run_phases(struct observer *o, struct observation *out, struct err *err)
 {
     observe_write_orders(o);
+    int rc = observe_watch_gpus(o, err);
+    if (rc)
+        return rc;
     observe_launch_all(o);
-    int rc = prepare(o);
+    rc = prepare(o);
     if (!rc)
         rc = observe_measure(o);
     read_gpus(o, out);
     if (!rc)
         rc = finish(o);
     observe_end_all(o);
+    out->gpus = gpu_watch_close(&o->watch, &out->ngpus);
     if (!rc || rc == -ECANCELED)
         rc = collect_all(o, out, err);
     return o->crew ? join_crew(o, rc, out, err) : rc;

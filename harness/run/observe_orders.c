@@ -77,6 +77,35 @@ void observe_write_orders(struct observer *o)
     }
 }
 
+/* Appends what is not among them. */
+static unsigned add_gpu(char (*pci_bdfs)[PCI_BDF_MAX], unsigned n, const char *pci_bdf)
+{
+    for (unsigned i = 0; i < n; i++)
+        if (strcmp(pci_bdfs[i], pci_bdf) == 0)
+            return n;
+    (void)snprintf(pci_bdfs[n], PCI_BDF_MAX, "%s", pci_bdf);
+    return n + 1;
+}
+
+int observe_watch_gpus(struct observer *o, struct err *err)
+{
+    const struct bench_machine *machine = &o->shared->machine;
+    const struct bench *bench = o->arm->bench;
+    unsigned n = 0, most = machine->ngpus + o->nworkers;
+    char(*pci_bdfs)[PCI_BDF_MAX] = calloc(most, sizeof(*pci_bdfs));
+    if (!pci_bdfs)
+        return err_set(err, -ENOMEM, "no memory to watch GPUs");
+    bool on_gpus = device_infos[arm_device(o->config->run, o->arm)].on_gpus;
+    for (unsigned i = 0; on_gpus && i < o->nworkers; i++)
+        if (o->shared->worker[i].pci_bdf[0])
+            n = add_gpu(pci_bdfs, n, o->shared->worker[i].pci_bdf);
+    for (unsigned i = 0; on_gpus && bench->scan && !bench->together && i < machine->ngpus; i++)
+        n = add_gpu(pci_bdfs, n, machine->gpus[i].pci_bdf);
+    int rc = gpu_watch_open(&o->watch, (const char(*)[PCI_BDF_MAX])pci_bdfs, n, err);
+    free(pci_bdfs);
+    return rc;
+}
+
 int observe_open(struct observer *o, struct err *err)
 {
     o->shared_fd = o->event_fd = -1;

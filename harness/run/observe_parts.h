@@ -13,6 +13,7 @@
 #include <sys/types.h>
 
 #include "harness/base/err.h"
+#include "harness/gpu/watch.h"
 #include "harness/run/observe.h"
 #include "harness/sys/process.h"
 #include "harness/worker/shared.h"
@@ -40,6 +41,7 @@ struct observer {
         bool canceled;      /* ended for what another one did */
         uint64_t killed_ns; /* clock at which a censored step was ended */
     } * child;
+    struct gpu_watch watch; /* of the GPUs in use */
     struct usage_machine machine_go, machine_end;
     double ours_go_s, ours_end_s; /* CPU time that all workers have used */
     uint64_t go_ns;
@@ -77,5 +79,9 @@ void observe_find_ours(struct observer *o);
 int observe_open(struct observer *o, struct err *err);
 void observe_close(struct observer *o);
 void observe_write_orders(struct observer *o);
+
+/* Begins to watch the GPUs of the workers, which have their orders; of a scan that is not
+ * `together`, all that it sees. */
+int observe_watch_gpus(struct observer *o, struct err *err);
 
 #endif

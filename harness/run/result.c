@@ -57,5 +57,6 @@ void observation_free(struct observation *observation)
         free(observation->workers[i].visits);
     }
     free(observation->workers);
+    free(observation->gpus);
     memset(observation, 0, sizeof(*observation));
 }

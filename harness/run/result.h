@@ -13,6 +13,7 @@
 #include "harness/base/err.h"
 #include "harness/core/bench.h"
 #include "harness/core/visit.h"
+#include "harness/gpu/watch.h"
 #include "harness/plan/plan.h"
 #include "harness/worker/usage.h"
 
@@ -74,7 +75,9 @@ struct observation {
     double psi_cpu_some;              /* share of wall time in which a task waited; or NaN */
     double gpu_clock_mhz, gpu_temp_c; /* means over the GPUs in use at the end; NaN = unknown */
     uint64_t gpu_throttle_reasons;    /* NVML bits, or of all GPUs in use */
-    uint64_t start_ns;                /* of the go signal */
+    unsigned ngpus;
+    struct gpu_change *gpus; /* owned: of the GPUs in use, what changed meanwhile */
+    uint64_t start_ns;       /* of the go signal */
 };
 
 /* One (scenario, params, workers, placement) cell. */

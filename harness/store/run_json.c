@@ -75,6 +75,34 @@ static json_t *from_worker(const struct worker_result *worker, unsigned index)
     return object;
 }
 
+static json_t *from_known(int64_t value)
+{
+    return value < 0 ? json_null() : json_integer(value);
+}
+
+static json_t *from_gpu(const struct gpu_change *gpu)
+{
+    json_t *object =
+        json_pack("{s:s, s:o, s:i, s:o, s:o, s:o, s:o}", "pci_bdf", gpu->pci_bdf,
+                  "throttled_by_heat", json_value_real(gpu->heat), "xid", gpu->xid,
+                  "pcie_generation", from_known(gpu->pcie_generation), "pcie_generation_link",
+                  from_known(gpu->pcie_generation_most), "pcie_width", from_known(gpu->pcie_width),
+                  "pcie_width_max", from_known(gpu->pcie_width_most));
+    for (int i = 0; object && i < GPU_COUNTERS; i++)
+        (void)json_object_set_new(object, gpu_counter_names[i], from_known(gpu->gained[i]));
+    if (object && gpu->host[0])
+        (void)json_object_set_new(object, "host", json_string(gpu->host));
+    return object;
+}
+
+static json_t *from_gpus(const struct observation *observation)
+{
+    json_t *gpus = json_array();
+    for (unsigned i = 0; gpus && i < observation->ngpus; i++)
+        (void)json_array_append_new(gpus, from_gpu(&observation->gpus[i]));
+    return gpus;
+}
+
 static json_t *from_observation(const struct observation *observation)
 {
     json_t *workers = json_array();
@@ -83,16 +111,19 @@ static json_t *from_observation(const struct observation *observation)
             json_decref(workers);
             return NULL;
         }
-    return json_pack("{s:i, s:i, s:i, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:I, s:o}", "round",
-                     (int)observation->round, "order", (int)observation->order, "slot",
-                     (int)observation->slot, "status", status_name(observation->status), "reason",
-                     json_value_text(observation->reason), "steal",
-                     json_value_real(observation->steal), "foreign_cpu",
-                     json_value_real(observation->foreign_cpu), "psi_cpu_some",
-                     json_value_real(observation->psi_cpu_some), "gpu_clock_mhz",
-                     json_value_real(observation->gpu_clock_mhz), "gpu_temperature_c",
-                     json_value_real(observation->gpu_temp_c), "gpu_throttle_reasons",
-                     (json_int_t)observation->gpu_throttle_reasons, "workers", workers);
+    json_t *object = json_pack(
+        "{s:i, s:i, s:i, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:I, s:o}", "round",
+        (int)observation->round, "order", (int)observation->order, "slot", (int)observation->slot,
+        "status", status_name(observation->status), "reason", json_value_text(observation->reason),
+        "steal", json_value_real(observation->steal), "foreign_cpu",
+        json_value_real(observation->foreign_cpu), "psi_cpu_some",
+        json_value_real(observation->psi_cpu_some), "gpu_clock_mhz",
+        json_value_real(observation->gpu_clock_mhz), "gpu_temperature_c",
+        json_value_real(observation->gpu_temp_c), "gpu_throttle_reasons",
+        (json_int_t)observation->gpu_throttle_reasons, "workers", workers);
+    if (object && observation->ngpus)
+        (void)json_object_set_new(object, "gpus", from_gpus(observation));
+    return object;
 }
 
 /* How the arm ended, and how many lines of rows.csv and rounds.csv are its own, in their order. */

@@ -12,7 +12,6 @@
 #include "bench/common/busy_team.h"
 #include "bench/gpu/gpu_launch_stat.h"
 #include "bench/gpu/gpu_peak.h"
-#include "bench/gpu/gpu_sensors.h"
 #include "bench/registry.h"
 #include "harness/base/opt.h"
 #include "kernels/matmul/gpu_matmul_data.h"
@@ -143,36 +142,6 @@ static void test_compute_peak_is_of_the_right_sheet(void **state)
         assert_near(gpu_peak_tflops(cases[i].name, cases[i].type), cases[i].tflops, 0);
 }
 
-static void test_compute_throttle_bits_have_their_names(void **state)
-{
-    (void)state;
-    double throttle[GPU_THROTTLES];
-    gpu_throttle_decode(0x4 | 0x40 | 0x1 | 0x100, throttle);
-    static const double want[GPU_THROTTLES] = {1, 0, 0, 1, 0};
-    assert_memory_equal(throttle, want, sizeof(want));
-    gpu_throttle_decode(0x8 | 0x20 | 0x80, throttle);
-    static const double others[GPU_THROTTLES] = {0, 1, 1, 0, 1};
-    assert_memory_equal(throttle, others, sizeof(others));
-    assert_string_equal(gpu_throttle_names[GPU_THROTTLE_HW_THERMAL], "hw_thermal");
-}
-
-static void test_compute_average_leaves_out_what_is_not_told(void **state)
-{
-    (void)state;
-    struct gpu_average average = {0};
-    struct gpu_reading reading = {.clock_mhz = 1000, .power_w = NAN, .temperature_c = 40};
-    reading.throttle[0] = 1;
-    gpu_average_add(&average, &reading);
-    reading = (struct gpu_reading){.clock_mhz = 1500, .power_w = NAN, .temperature_c = NAN};
-    gpu_average_add(&average, &reading);
-    reading = gpu_average_get(&average);
-    assert_near(reading.clock_mhz, 1250, 0);
-    assert_true(isnan(reading.power_w));
-    assert_near(reading.temperature_c, 40, 0);
-    assert_near(reading.throttle[0], 0.5, 0);
-    assert_near(reading.throttle[1], 0, 0);
-}
-
 static void test_compute_stats_of_intervals(void **state)
 {
     (void)state;
@@ -239,8 +208,6 @@ int main(void)
         cmocka_unit_test(test_compute_reference_multiplies_rows_by_columns),
         cmocka_unit_test(test_compute_limit_tells_products_from_others),
         cmocka_unit_test(test_compute_peak_is_of_the_right_sheet),
-        cmocka_unit_test(test_compute_throttle_bits_have_their_names),
-        cmocka_unit_test(test_compute_average_leaves_out_what_is_not_told),
         cmocka_unit_test(test_compute_stats_of_intervals),
         cmocka_unit_test(test_compute_batches_are_long_for_the_clock),
         cmocka_unit_test(test_compute_busy_team_runs_on_every_cpu),

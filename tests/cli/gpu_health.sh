@@ -78,6 +78,21 @@ jq -e '[.findings[] | select(.id == "unit_odd") | .subject] == ["GPU 2", "GPU 0 
     "$scratch/copies/run.json" > /dev/null ||
     fail "no findings in run.json: $(jq .findings "$scratch/copies/run.json")"
 
+# What changes on GPUs while an arm runs is a finding that names it; what was there before is none.
+FAKE_GPU="corrected=9 uncorrected1=2 uncorrected_more1=1 throttle=0x4 gen0=1" \
+    "$CONTEND_FAKE" bench fakegpus --rounds 3 --time 0.1 --no-plots --out "$scratch/gpus" \
+    > "$scratch/topo" 2>&1 || fail "fakegpus: $(cat "$scratch/topo")"
+says "! GPU 0 (beef:08:00.0): 3 uncorrected ECC errors during fakegpus"
+says "! GPU 1 (beef:07:00.0): PCIe gen 1 of 5 under load, during fakegpus"
+jq -e '[.findings[] | select(.id != "noisy") | [.id, .evidence]] ==
+       [["gpu_ecc", "3 of 3 launches"], ["gpu_pcie", "3 of 3 launches"]]' \
+    "$scratch/gpus/run.json" > /dev/null || fail "findings: $(jq .findings "$scratch/gpus/run.json")"
+jq -e '.arms[0].observations[2].gpus | map(.pci_bdf) == ["beef:08:00.0", "beef:07:00.0"] and
+       .[0].ecc_uncorrected == 1 and .[0].ecc_corrected == 0 and .[0].throttled_by_heat == null and
+       .[1].pcie_generation == 1 and .[1].pcie_generation_link == 5 and .[1].xid == 0' \
+    "$scratch/gpus/run.json" > /dev/null ||
+    fail "gpus: $(jq '.arms[0].observations[2].gpus' "$scratch/gpus/run.json")"
+
 # What needs the CUDA parts of the program, which --device cuda tells by its message.
 if "$CONTEND_BINARY" "${quick[@]}" --dry-run --device cuda 2>&1 | grep -q 'without nvcc'; then
     finish

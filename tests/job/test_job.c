@@ -14,6 +14,7 @@
 #include <cmocka.h>
 
 #include "harness/job/plans.h"
+#include "harness/job/results.h"
 #include "harness/job/watch.h"
 #include "harness/run/arms.h"
 #include "harness/worker/shared.h"
@@ -310,6 +311,37 @@ static void spread_as_workers(struct rank *rank)
     spread_with(rank, true);
 }
 
+/* Each rank has watched GPU 1 of its host, the last one also GPU 2. */
+static void join_gpus(struct rank *rank)
+{
+    const struct arm arm = {
+        .bench = &team, .workers = RANKS, .slots = RANKS, .plan = {.nworkers = RANKS}};
+    const struct crew_readings readings = {0};
+    struct observation out = {.nworkers = 1, .ngpus = rank->number == 2 ? 2 : 1};
+    out.workers = calloc(1, sizeof(*out.workers));
+    out.gpus = calloc(2, sizeof(*out.gpus));
+    assert_true(out.workers && out.gpus);
+    (void)snprintf(out.gpus[0].pci_bdf, sizeof(out.gpus[0].pci_bdf), "gpu1");
+    (void)snprintf(out.gpus[1].pci_bdf, sizeof(out.gpus[1].pci_bdf), "gpu2");
+    out.gpus[0].xid = out.gpus[1].xid = 40 + (int)rank->number;
+    rank->rc = job_results_join(&rank->job, &arm, &readings, &out, &rank->err);
+    for (unsigned i = 0; i < out.ngpus && rank->number == 0; i++) {
+        size_t used = strlen(rank->text);
+        (void)snprintf(rank->text + used, sizeof(rank->text) - used, "%s of %s: %d; ",
+                       out.gpus[i].pci_bdf, out.gpus[i].host, out.gpus[i].xid);
+    }
+    observation_free(&out);
+}
+
+static void test_job_joins_what_gpus_met(void **state)
+{
+    (void)state;
+    struct rank *ranks = run_ranks(join_gpus);
+    for (unsigned r = 0; r < RANKS; r++)
+        assert_int_equal(ranks[r].rc, 0);
+    assert_string_equal(ranks[0].text, "gpu1 of a: 40; gpu1 of b: 42; gpu2 of b: 42; ");
+}
+
 static void test_job_plan_needs_equal_backgrounds(void **state)
 {
     (void)state;
@@ -469,6 +501,7 @@ int main(void)
         cmocka_unit_test(test_job_names_the_lost_rank),
         cmocka_unit_test(test_job_collect),
         cmocka_unit_test(test_job_plan_spread),
+        cmocka_unit_test(test_job_joins_what_gpus_met),
         cmocka_unit_test(test_job_plan_needs_equal_backgrounds),
         cmocka_unit_test(test_job_watch),
         cmocka_unit_test(test_job_watch_interrupt),

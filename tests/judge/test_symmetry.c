@@ -392,6 +392,42 @@ static void test_symmetry_of_groups(void **state)
     sheet_free(sheet);
 }
 
+static void add_limit(struct sheet *sheet, const char *reason, const char *with, unsigned gpu,
+                      double share)
+{
+    add(sheet, "gpu_throttle", "lower", share, "type=fp16;reason=%s;with=%s;gpu=%u", reason, with,
+        gpu);
+}
+
+/* Equal GPUs at their power limit differ, and nobody need doubt them: where the limit is a fact. */
+static void test_symmetry_know_the_power_limit(void **state)
+{
+    (void)state;
+    static const char doubted[] =
+        "\n~ symmetry: matmul_rate fp16 all: GPU 0 (0000:00:06.0) has 521 GB/s, GPU 1\n"
+        "  (0000:00:07.0) has 661 GB/s; of two, nobody can say which is the odd one\n";
+    struct sheet *sheet = sheet_new(2);
+    add(sheet, "matmul_rate", "higher", 521, "type=fp16;with=all;gpu=0");
+    add(sheet, "matmul_rate", "higher", 661, "type=fp16;with=all;gpu=1");
+    assert_told(sheet, doubted);
+    add_limit(sheet, "power", "alone", 0, 0.9); /* at another point */
+    add_limit(sheet, "thermal", "all", 0, 0.9); /* by another reason */
+    add_limit(sheet, "power", "all", 1, 0.9);   /* the better one */
+    add_limit(sheet, "power", "all", 0, 0.05);  /* hardly */
+    assert_told(sheet, doubted);
+    assert_finding(sheet, 0, "units_differ", FINDING_DOUBT, "symmetry");
+    add_limit(sheet, "power", "all", 0, 0.6);
+    assert_told(sheet,
+                "\n- symmetry: power-limited: matmul_rate fp16 all: GPU 0 (0000:00:06.0) has 521\n"
+                "  GB/s, GPU 1 (0000:00:07.0) has 661 GB/s; of two, nobody can say which is the\n"
+                "  odd one\n");
+    assert_finding(sheet, 0, "units_differ", FINDING_NOTE, "symmetry");
+    json_t *json = symmetry_to_json(&sheet->symmetry, &sheet->topo);
+    assert_true(json_is_true(json_object_get(json_array_get(json, 0), "power_limited")));
+    json_decref(json);
+    sheet_free(sheet);
+}
+
 /* Of many only the first are told, and how many more there are. */
 static void test_symmetry_limit_what_is_told(void **state)
 {
@@ -494,6 +530,7 @@ int main(void)
         cmocka_unit_test(test_symmetry_tell_the_longest_wait),
         cmocka_unit_test(test_symmetry_heed_intervals_of_waits),
         cmocka_unit_test(test_symmetry_of_groups),
+        cmocka_unit_test(test_symmetry_know_the_power_limit),
         cmocka_unit_test(test_symmetry_limit_what_is_told),
         cmocka_unit_test(test_symmetry_tell_what_is_far_apart),
         cmocka_unit_test(test_symmetry_name_a_dead_gpu),

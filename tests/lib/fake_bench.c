@@ -300,6 +300,24 @@ static const struct bench fake_copies = {
     .scan = fake_copies_run,
 };
 
+/* Says that it works on GPUs. */
+static int fake_gpus_run(struct bench_ctx *ctx)
+{
+    return bench_emit(ctx, 0, 1, "%s", "");
+}
+
+static const struct bench_metric fake_gpus_metrics[] = {{"gpu_rate", "GB/s", "higher"},
+                                                        {.name = NULL}};
+
+static const struct bench fake_gpus = {
+    .name = "fakegpus",
+    .summary = "works on GPUs, it says",
+    .needs = NEED_GPU,
+    .metrics = fake_gpus_metrics,
+    .setup = fake_setup_nothing,
+    .scan = fake_gpus_run,
+};
+
 static uint64_t fake_march_steps;
 
 /* Ranks that meet in every step; each emits how many of those counted, worker 0 for all. */
@@ -342,9 +360,9 @@ static const struct bench fake_march = {
     .check = fake_march_check,
 };
 
-const struct bench *const fake_registry[] = {&fake,       &fake_scan,   &fake_mute,
-                                             &fake_part,  &fake_order,  &fake_team,
-                                             &fake_march, &fake_copies, NULL};
+const struct bench *const fake_registry[] = {&fake,      &fake_scan,  &fake_mute,   &fake_order,
+                                             &fake_team, &fake_march, &fake_copies, &fake_gpus,
+                                             &fake_part, NULL};
 
 static const struct scenario_part fake_parts[] = {
     {.foreground = "fake", .placements = "none,sized"},

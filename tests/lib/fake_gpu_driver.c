@@ -227,21 +227,104 @@ int nvmlDeviceGetCurrentClocksThrottleReasons(int *device, unsigned long long *r
     return 0;
 }
 
-/* Of the fields only the power of this moment, and only where the state power_now is set. */
+/*
+ * Counters are 0, those of energy and of limits unknown, unless their state is set; "replays=fails"
+ * is one that this GPU does not have. Where "replays_more=3" is set, too, each reading of it, by
+ * whomever, is by 3 above the one before; with "replays_more=-3" by as much below.
+ */
 struct field {
     unsigned field, scope;
     long long timestamp, latency_us;
     int type, status;
     unsigned long long value;
 };
+static const struct {
+    unsigned field;
+    const char *name;
+    int told; /* also where no state is set */
+} counters[] = {
+    {3, "corrected", 1},      {4, "uncorrected", 1},     {38, "crc_flit", 1},
+    {45, "crc_data", 1},      {52, "nvlink_replays", 1}, {59, "recoveries", 1},
+    {94, "replays", 1},       {142, "rows", 1},          {143, "rows_bad", 1},
+    {74, "limited_power", 0}, {75, "limited_heat", 0},   {76, "limited_boost", 0},
+    {77, "limited_board", 0}, {78, "limited_idle", 0},   {79, "limited_voltage", 0},
+    {83, "energy", 0},
+};
+enum { FIELDS = sizeof(counters) / sizeof(counters[0]) };
+
+static void read_counter(int device, struct field *field)
+{
+    static unsigned long long readings[3][FIELDS];
+    const unsigned long long unset = ~0ULL;
+    char more[64];
+    int fails = 0;
+    field->status = 3;
+    for (int i = 0; i < FIELDS; i++) {
+        if (counters[i].field != field->field)
+            continue;
+        snprintf(more, sizeof(more), "%s_more", counters[i].name);
+        field->value = state(counters[i].name, device, counters[i].told ? 0 : unset, &fails);
+        field->status = fails || field->value == unset ? 3 : 0;
+        field->value += readings[device][i]++ * state(more, device, 0, NULL);
+        field->type = field->field == 94 ? 1 : 3;
+    }
+}
+
 int nvmlDeviceGetFieldValues(int *device, int count, struct field *fields);
 int nvmlDeviceGetFieldValues(int *device, int count, struct field *fields)
 {
-    for (int i = 0; i < count; i++) {
-        fields[i].value = state("power_now", *device, 0, NULL);
-        fields[i].type = 1;
-        fields[i].status = fields[i].field == 186 && fields[i].value ? 0 : 3;
-    }
+    int fails;
+    (void)state("fields", *device, 0, &fails);
+    for (int i = 0; i < count; i++)
+        read_counter(*device, &fields[i]);
+    return fails ? 3 : 0;
+}
+
+/* A set tells the Xid of the state `xid` once for each GPU that is in it, after one of 45. */
+struct event {
+    int *device;
+    unsigned long long type, data;
+    unsigned gpu_instance, compute_instance;
+};
+static struct set {
+    int told[3], open;
+} events;
+
+int nvmlEventSetCreate(struct set **set);
+int nvmlDeviceRegisterEvents(int *device, unsigned long long types, struct set *set);
+int nvmlEventSetWait_v2(struct set *set, struct event *event, unsigned most_ms);
+int nvmlEventSetFree(struct set *set);
+
+int nvmlEventSetCreate(struct set **set)
+{
+    if (events.open)
+        return 3;
+    memset(&events, 0, sizeof(events));
+    events.open = 1;
+    *set = &events;
+    return 0;
+}
+
+int nvmlDeviceRegisterEvents(int *device, unsigned long long types, struct set *set)
+{
+    set->told[*device] = types == 0x8 && state("xid", *device, 0, NULL) ? 2 : 0;
+    return 0;
+}
+
+int nvmlEventSetWait_v2(struct set *set, struct event *event, unsigned most_ms)
+{
+    for (int i = 0; i < 3; i++)
+        if (set->told[i]) {
+            unsigned long long xid = set->told[i]-- == 2 ? 45 : state("xid", i, 0, NULL);
+            *event = (struct event){&handles[i], 0x8, xid, 0, 0};
+            return 0;
+        }
+    return most_ms ? 1 : 10;
+}
+
+int nvmlEventSetFree(struct set *set)
+{
+    set->open = 0;
     return 0;
 }
 

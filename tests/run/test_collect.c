@@ -1,9 +1,11 @@
 /* When a round of workers that own their CPUs is disturbed. */
 #include "harness/run/collect.h"
 
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -38,10 +40,41 @@ static void test_collect_waits_for_ones_own_cpus_are_noise(void **state)
     assert_int_equal(judge(PLACE_SAME, 4, 0.5, ""), STATUS_OK);
 }
 
+/* The verdict on a round with a GPU whose clock heat held back for that share of the time. */
+static enum status judge_heat(double heat, const char *why)
+{
+    struct result result;
+    fixture_result_init(&result);
+    size_t arm = fixture_add_arm(&result, PLACE_PARTITION, 2, false);
+    struct observation *round = fixture_add_even_round(&result, arm, 0, 10, 4);
+    round->gpus = calloc(2, sizeof(*round->gpus));
+    assert_non_null(round->gpus);
+    round->ngpus = 2;
+    round->gpus[0] = (struct gpu_change){.pci_bdf = "0000:01:00.0", .heat = NAN};
+    round->gpus[1] = (struct gpu_change){.pci_bdf = "0000:02:00.0", .heat = heat};
+    collect_verdict(round);
+    enum status status = round->status;
+    assert_string_equal(round->reason, why);
+    fixture_result_free(&result);
+    return status;
+}
+
+static void test_collect_heat_of_a_gpu_is_noise(void **state)
+{
+    (void)state;
+    assert_int_equal(judge_heat(0, ""), STATUS_OK);
+    assert_int_equal(judge_heat(0.005, ""), STATUS_OK);
+    assert_int_equal(judge_heat(NAN, ""), STATUS_OK);
+    assert_int_equal(
+        judge_heat(0.25, "heat held back the clock of GPU 0000:02:00.0 for 25% of the time"),
+        STATUS_NOISY);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_collect_waits_for_ones_own_cpus_are_noise),
+        cmocka_unit_test(test_collect_heat_of_a_gpu_is_noise),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
