@@ -11,8 +11,18 @@ if(CONTEND_CUDA)
     find_program(CONTEND_NVCC nvcc PATHS ENV CUDA_HOME ENV CUDA_PATH /usr/local/cuda
                  PATH_SUFFIXES bin)
     mark_as_advanced(CONTEND_NVCC)
+    # The first that has fp8, and Ada and Hopper: cuda_fp8.h, sm_89, sm_90.
+    set(least_release 11.8)
+    if(CONTEND_NVCC)
+        execute_process(COMMAND "${CONTEND_NVCC}" --version OUTPUT_VARIABLE said ERROR_QUIET)
+        string(REGEX MATCH "release ([0-9]+[.][0-9]+)" said "${said}")
+    endif()
     if(NOT CONTEND_NVCC)
         set(CONTEND_CUDA_REASON "no nvcc on PATH or in /usr/local/cuda")
+    elseif(said AND CMAKE_MATCH_1 VERSION_LESS least_release)
+        string(CONCAT CONTEND_CUDA_REASON
+               "${CONTEND_NVCC} is of CUDA ${CMAKE_MATCH_1}, and ${least_release} or later is "
+               "needed: the first with fp8 (cuda_fp8.h) and with code for Ada and Hopper")
     else()
         # CMake learns of new architectures later than nvcc has them: nvcc chooses, by -arch.
         set(CMAKE_CUDA_ARCHITECTURES OFF)
@@ -56,7 +66,7 @@ if(CONTEND_HAVE_CUDA)
     set(CMAKE_CUDA_FLAGS_RELEASE "-O3 -lineinfo")
     set(CMAKE_CUDA_FLAGS_DEBUG "-O1 -g -lineinfo")
     add_compile_options(
-        "$<$<COMPILE_LANGUAGE:CUDA>:-arch=all-major;-Xcompiler=-Wall,-fno-exceptions,-fno-rtti>")
+        "$<$<COMPILE_LANGUAGE:CUDA>:-arch=all-major;-Wno-deprecated-gpu-targets;-Xcompiler=-Wall,-fno-exceptions,-fno-rtti>")
     message(STATUS "contend: GPU parts are built, with ${CMAKE_CUDA_COMPILER} "
                    "${CMAKE_CUDA_COMPILER_VERSION}")
 else()

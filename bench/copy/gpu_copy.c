@@ -3,8 +3,9 @@
  *
  * Host buffers are bound to a node (mbind) before page-locking touches them, and asked where they
  * lie (move_pages). Every destination is poisoned before the timed copies and compared with its
- * source's pattern behind them, on the device; a wrong word fails the run. Each round takes the
- * points in an order of its own.
+ * source's pattern behind them, on the device. A GPU on which a copy fails, arrives wrong, or does
+ * not begin together with its time (queueing takes 5 s: CUDA_LAUNCH_BLOCKING), is a failed row and
+ * left out, and the others are measured. Each round takes the points in an order of its own.
  *
  * **Measures** by events on the device, copies queued back to back behind a kernel that waits, so
  * that no launch is in the interval: `copy_bandwidth`, bytes of the copies / time, GB/s (1e9), the
@@ -136,6 +137,7 @@ static const size_t latency_sizes[] = {8, 4096, 65536};
 enum { LATENCY_SIZES = sizeof(latency_sizes) / sizeof(latency_sizes[0]) };
 
 struct copy_scan {
+    struct gpu_set set;
     struct copy_shape shape;
     struct gpu_copy *copy;
     struct copy_host host;
@@ -156,16 +158,30 @@ struct copy_scan {
     struct copy_job job;
 };
 
-/* On a CPU of the node at which the GPU is. */
-static int run_on_home(struct copy_scan *scan, team_job *what, unsigned gpu, struct err *err)
+/* On a CPU of the node at which the GPU is. An error leaves out the GPU on which it was. */
+static int run_on_home(struct copy_scan *scan, team_job *what, unsigned gpu)
 {
     struct copy_job *job = &scan->job;
-    char key[VALUE_KEY_MAX];
-    unsigned member = scan->shape.home[gpu];
+    char key[VALUE_KEY_MAX], msg[VALUE_KEY_MAX + GPU_MSG];
+    unsigned member = scan->shape.home[gpu], at;
     (void)team_run(&scan->team, &member, 1, what, job);
     if (!job->rc)
         return 0;
-    return err_set(err, job->rc, "%s: %s", copy_key(&scan->shape, job->point, gpu, key), job->msg);
+    at = gpu_copy_at(scan->copy);
+    if (!gpu_set_has(&scan->set, at))
+        at = job->flow[0].gpu;
+    (void)snprintf(msg, sizeof(msg), "%s: %s", copy_key(&scan->shape, job->point, gpu, key),
+                   job->msg);
+    return gpu_set_lose(&scan->set, at, job->rc, msg);
+}
+
+/* Whether all whose memory it is about are left, or of all GPUs two. */
+static bool point_runs(const struct copy_scan *scan, const struct copy_point *point)
+{
+    if (point->all)
+        return gpu_set_left(&scan->set) > 1;
+    return gpu_set_has(&scan->set, point->gpu) &&
+           (point->dir != COPY_D2D || gpu_set_has(&scan->set, point->peer));
 }
 
 static int emit_gpu(struct copy_scan *scan, struct bench_ctx *ctx, const struct copy_point *point,
@@ -183,55 +199,70 @@ static int emit_gpu(struct copy_scan *scan, struct bench_ctx *ctx, const struct 
     return rc;
 }
 
-static int measure_bandwidth(struct copy_scan *scan, struct bench_ctx *ctx, size_t i)
+static void keep_bandwidth(struct copy_scan *scan, size_t i)
+{
+    const struct copy_point *point = &scan->points[i];
+    struct copy_job *job = &scan->job;
+    if (!point->all)
+        scan->gbps[i] = stats_sort_median(job->gbps[point->gpu], job->batches);
+    for (unsigned gpu = 0; gpu < scan->shape.ngpus && point->all; gpu++)
+        scan->all[point->dir][gpu] = stats_sort_median(job->gbps[gpu], job->batches);
+}
+
+/* Once more without a GPU that failed in it, as long as the point has its GPUs. */
+static void measure_bandwidth(struct copy_scan *scan, size_t i)
 {
     const struct copy_point *point = &scan->points[i];
     uint64_t start_ns = clock_now_ns();
     scan->job.share_s = scan->left_s / (double)scan->nleft--;
-    copy_job_aim(&scan->job, point);
-    int rc = run_on_home(scan, copy_job_run, scan->job.flow[0].gpu, ctx->err);
+    while (point_runs(scan, point)) {
+        copy_job_aim(&scan->job, point);
+        if (run_on_home(scan, copy_job_run, scan->job.flow[0].gpu))
+            continue;
+        keep_bandwidth(scan, i);
+        break;
+    }
     scan->left_s -= (double)(clock_now_ns() - start_ns) * 1e-9;
-    if (rc)
-        return rc;
-    if (!point->all)
-        scan->gbps[i] = stats_sort_median(scan->job.gbps[point->gpu], scan->job.batches);
-    for (unsigned gpu = 0; gpu < scan->shape.ngpus && point->all; gpu++)
-        scan->all[point->dir][gpu] = stats_sort_median(scan->job.gbps[gpu], scan->job.batches);
-    return 0;
 }
 
 static int emit_bandwidth(struct copy_scan *scan, struct bench_ctx *ctx, size_t i)
 {
     const struct copy_point *point = &scan->points[i];
     int rc = 0;
+    if (!point_runs(scan, point))
+        return 0;
     if (!point->all)
         return emit_gpu(scan, ctx, point, point->gpu, scan->gbps[i]);
     for (unsigned gpu = 0; gpu < scan->shape.ngpus && !rc; gpu++)
-        rc = emit_gpu(scan, ctx, point, gpu, scan->all[point->dir][gpu]);
+        if (gpu_set_has(&scan->set, gpu))
+            rc = emit_gpu(scan, ctx, point, gpu, scan->all[point->dir][gpu]);
     return rc;
 }
 
-static int measure_latency(struct copy_scan *scan, struct bench_ctx *ctx, struct copy_small *small)
+static void measure_latency(struct copy_scan *scan, const struct bench_ctx *ctx,
+                            struct copy_small *small)
 {
     const double usual_s = 10e-6;
     struct copy_job *job = &scan->job;
+    if (!point_runs(scan, small->point))
+        return;
     double samples = ctx->budget_s * latency_share / (double)scan->nsmall / usual_s;
     copy_job_aim(job, small->point);
     job->flow[0].bytes = small->bytes;
     job->samples = samples < LATENCY_LEAST  ? LATENCY_LEAST
                    : samples > COPY_SAMPLES ? COPY_SAMPLES
                                             : (unsigned)samples;
-    int rc = run_on_home(scan, copy_job_latency, small->point->gpu, ctx->err);
-    if (rc)
-        return rc;
+    if (run_on_home(scan, copy_job_latency, small->point->gpu))
+        return;
     small->p50_ns = stats_sort_median(job->ns, job->samples); /* and sorts */
     small->p99_ns = stats_nearest_rank(job->ns, job->samples, 99);
-    return 0;
 }
 
 static int emit_latency(struct bench_ctx *ctx, const struct copy_small *small)
 {
     const char *dir = copy_dir_names[1 + small->point->dir];
+    if (!point_runs(ctx->state, small->point))
+        return 0;
     int rc = bench_emit(ctx, COPY_LATENCY, small->p50_ns * 1e-3, "dir=%s;gpu=%u;size=%zu;stat=p50",
                         dir, small->point->gpu, small->bytes);
     if (!rc)
@@ -244,8 +275,11 @@ static int emit_latency(struct bench_ctx *ctx, const struct copy_small *small)
 static int measure_any(struct bench_ctx *ctx, size_t i)
 {
     struct copy_scan *scan = ctx->state;
-    return i < scan->npoints ? measure_bandwidth(scan, ctx, i)
-                             : measure_latency(scan, ctx, &scan->small[i - scan->npoints]);
+    if (i < scan->npoints)
+        measure_bandwidth(scan, i);
+    else
+        measure_latency(scan, ctx, &scan->small[i - scan->npoints]);
+    return gpu_set_check(&scan->set, ctx->err);
 }
 
 static int emit_any(struct bench_ctx *ctx, size_t i)
@@ -262,7 +296,7 @@ static int emit_machine(const struct copy_scan *scan, struct bench_ctx *ctx)
     int rc = 0;
     for (unsigned a = 0; a < shape->ngpus && !rc; a++)
         for (unsigned b = 0; b < shape->ngpus && !rc; b++)
-            if (a != b)
+            if (a != b && gpu_set_has(&scan->set, a) && gpu_set_has(&scan->set, b))
                 rc = bench_emit(ctx, PEER_ACCESS, shape->direct[a][b], "src=%u;dst=%u", a, b);
     for (unsigned mem = 0; mem < COPY_MEMS && !rc; mem++)
         rc = bench_emit(ctx, COPY_SIZE, (double)copy_host_bytes(&scan->host, (enum copy_mem)mem),
@@ -281,7 +315,9 @@ static int copy_scan(struct bench_ctx *ctx)
     scan->left_s = ctx->budget_s * (1 - latency_share);
     scan->nleft = scan->npoints;
     int rc = emit_machine(scan, ctx);
-    return rc ? rc : points_run(ctx, scan->npoints + scan->nsmall, measure_any, emit_any);
+    if (!rc)
+        rc = points_run(ctx, scan->npoints + scan->nsmall, measure_any, emit_any);
+    return rc ? rc : gpu_set_emit(ctx, &scan->set, COPY_BANDWIDTH);
 }
 
 static void close_memory(struct copy_scan *scan)
@@ -291,37 +327,60 @@ static void close_memory(struct copy_scan *scan)
     scan->copy = NULL;
 }
 
-static int open_memory(struct copy_scan *scan, const struct bench_machine *machine, size_t bytes,
-                       struct err *err)
+/* *failed is the GPU on which an error was, or none's. */
+static int open_memory(struct copy_scan *scan, size_t bytes, unsigned *failed, struct err *err)
 {
     char msg[GPU_MSG] = "";
     const char *pci_bdf[GPU_COPY_GPUS];
+    unsigned first = 0;
     for (unsigned gpu = 0; gpu < scan->shape.ngpus; gpu++)
-        pci_bdf[gpu] = machine->gpus[gpu].pci_bdf;
-    int rc = gpu_error(
-        gpu_copy_open(pci_bdf, scan->shape.ngpus, bytes, &scan->copy, msg, sizeof(msg)), msg, err);
-    if (!rc)
-        rc = copy_host_open(&scan->host, &scan->shape, bytes, err);
-    if (!rc)
-        rc = copy_host_fill(&scan->host, scan->copy, err);
-    return rc;
+        pci_bdf[gpu] = gpu_set_has(&scan->set, gpu) ? scan->set.machine->gpus[gpu].pci_bdf : NULL;
+    int rc =
+        gpu_copy_open(pci_bdf, scan->shape.ngpus, bytes, &scan->copy, failed, msg, sizeof(msg));
+    if (rc)
+        return gpu_error(rc, msg, err);
+    rc = copy_host_open(&scan->host, &scan->shape, bytes, err);
+    if (rc)
+        return rc;
+    while (!pci_bdf[first])
+        first++;
+    rc = copy_host_fill(&scan->host, scan->copy, first, msg, sizeof(msg));
+    if (rc)
+        *failed = gpu_copy_at(scan->copy);
+    return gpu_error(rc, msg, err);
 }
 
 /* Half of the size, and half of that, until GPUs and host have room for it. */
-static int open_fitting(struct copy_scan *scan, const struct bench_ctx *ctx)
+static int open_fitting(struct copy_scan *scan, size_t bytes, unsigned *failed, struct err *err)
 {
-    const struct copy_params *params = ctx->params;
-    size_t bytes = copy_host_fitting(&scan->shape, params->size);
     int rc = -ENOMEM;
+    *failed = scan->shape.ngpus;
     if (bytes < SMALLEST)
-        return err_set(ctx->err, rc, "too little free memory for copies of %d bytes", SMALLEST);
+        return err_set(err, rc, "too little free memory for copies of %d bytes", SMALLEST);
     for (; rc == -ENOMEM && bytes >= SMALLEST; bytes = memory_round_down(bytes / 2, SMALLEST)) {
         close_memory(scan);
-        rc = open_memory(scan, ctx->machine, bytes, ctx->err);
+        rc = open_memory(scan, bytes, failed, err);
     }
-    if (!rc && ctx->err)
-        *ctx->err = (struct err){0};
     return rc;
+}
+
+/* Without the GPUs that cannot be opened. */
+static int open_left(struct copy_scan *scan, const struct bench_ctx *ctx)
+{
+    const struct copy_params *params = ctx->params;
+    for (;;) {
+        struct err why = {0};
+        unsigned failed;
+        int rc = gpu_set_check(&scan->set, ctx->err);
+        if (rc)
+            return rc;
+        rc = open_fitting(scan, copy_host_fitting(&scan->shape, params->size), &failed, &why);
+        if (!rc)
+            return 0;
+        if (failed >= scan->set.n)
+            return err_set(ctx->err, rc, "%s", why.msg);
+        (void)gpu_set_lose(&scan->set, failed, rc, why.msg);
+    }
 }
 
 static int make_plan(struct copy_scan *scan, const struct bench_ctx *ctx)
@@ -331,16 +390,21 @@ static int make_plan(struct copy_scan *scan, const struct bench_ctx *ctx)
         for (unsigned b = 0; b < scan->shape.ngpus; b++)
             scan->shape.direct[a][b] = gpu_copy_is_direct(scan->copy, a, b);
     scan->npoints = copy_plan(&scan->shape, &wish, NULL, 0);
-    if (!scan->npoints || !scan->shape.ngpus)
+    bool any = false;
+    scan->points = calloc(scan->npoints + 1, sizeof(*scan->points));
+    if (!scan->points)
+        return err_set(ctx->err, -ENOMEM, "cannot allocate %zu points", scan->npoints);
+    (void)copy_plan(&scan->shape, &wish, scan->points, scan->npoints);
+    for (size_t i = 0; i < scan->npoints; i++)
+        any = any || point_runs(scan, &scan->points[i]);
+    if (!any)
         return err_set(
             ctx->err, -ENOTSUP,
             "no copy to measure: pairs need two GPUs, and by kernel access between them");
-    scan->points = calloc(scan->npoints, sizeof(*scan->points));
     scan->gbps = calloc(scan->npoints, sizeof(*scan->gbps));
-    scan->small = calloc((size_t)2 * LATENCY_SIZES * scan->shape.ngpus, sizeof(*scan->small));
-    if (!scan->points || !scan->gbps || !scan->small)
+    scan->small = calloc((size_t)2 * LATENCY_SIZES * scan->shape.ngpus + 1, sizeof(*scan->small));
+    if (!scan->gbps || !scan->small)
         return err_set(ctx->err, -ENOMEM, "cannot allocate %zu points", scan->npoints);
-    (void)copy_plan(&scan->shape, &wish, scan->points, scan->npoints);
     for (size_t i = 0; i < scan->npoints; i++)
         for (size_t k = 0; k < LATENCY_SIZES && copy_has_latency(&scan->shape, &scan->points[i]);
              k++)
@@ -371,9 +435,11 @@ static int copy_setup(struct bench_ctx *ctx)
         return err_set(ctx->err, -ENOMEM, "cannot allocate the state of gpu_copy");
     bool can_bind = machine->nnodes > 1 && !memory_node_try(machine->nodes[0].os_node, NULL);
     copy_shape_init(&scan->shape, machine, can_bind);
-    int rc = open_fitting(scan, ctx);
+    gpu_set_open(&scan->set, machine);
+    int rc = open_left(scan, ctx);
     scan->job.copy = scan->copy;
     scan->job.host = &scan->host;
+    scan->job.set = &scan->set;
     if (!rc)
         rc = make_plan(scan, ctx);
     if (!rc)

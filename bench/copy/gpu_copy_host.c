@@ -159,23 +159,24 @@ uint64_t copy_host_salt(const struct copy_host *host, enum copy_mem mem, unsigne
     return mem == COPY_PAGED ? SALT_PAGED + node : SALT_BOX + find_box(host, gpu, node);
 }
 
-int copy_host_fill(const struct copy_host *host, struct gpu_copy *copy, struct err *err)
+int copy_host_fill(const struct copy_host *host, struct gpu_copy *copy, unsigned gpu, char *msg,
+                   size_t size)
 {
-    char msg[GPU_MSG] = "";
     int rc = 0;
     for (unsigned i = 0; i < host->nboxes && !rc; i++)
-        rc = gpu_copy_fill(copy, 0, host->box[i].block.base, host->bytes, SALT_BOX + i, msg,
-                           sizeof(msg));
+        rc =
+            gpu_copy_fill(copy, gpu, host->box[i].block.base, host->bytes, SALT_BOX + i, msg, size);
     for (unsigned node = 0; node < host->shape->nnodes && !rc; node++) {
         if (!host->combined[node])
             continue;
-        rc = gpu_copy_fill(copy, 0, host->paged[node].block.base, copy_host_bytes(host, COPY_PAGED),
-                           SALT_PAGED + node, msg, sizeof(msg));
+        rc = gpu_copy_fill(copy, gpu, host->paged[node].block.base,
+                           copy_host_bytes(host, COPY_PAGED), SALT_PAGED + node, msg, size);
         if (!rc)
-            rc = gpu_copy_fill(copy, 0, host->combined[node], copy_host_bytes(host, COPY_COMBINED),
-                               SALT_COMBINED + node, msg, sizeof(msg));
+            rc =
+                gpu_copy_fill(copy, gpu, host->combined[node], copy_host_bytes(host, COPY_COMBINED),
+                              SALT_COMBINED + node, msg, size);
     }
-    return gpu_error(rc, msg, err);
+    return rc;
 }
 
 int copy_host_share(const struct copy_host *host, unsigned node, double *share, struct err *err)

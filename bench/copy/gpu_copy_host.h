@@ -4,7 +4,7 @@
  * with CUDA.
  *
  *   copy_host_open(&host, &shape, bytes, err);       behind gpu_copy_open; -ENOMEM: try less
- *   copy_host_fill(&host, copy, err);
+ *   copy_host_fill(&host, copy, 0, msg, sizeof(msg));
  *   copy_host_from(&host, COPY_PINNED, gpu, node);   what a copy to that GPU reads
  *   copy_host_close(&host);                          also after a failed open; fine for zeros
  */
@@ -40,8 +40,9 @@ size_t copy_host_fitting(const struct copy_shape *shape, size_t wanted);
 int copy_host_open(struct copy_host *host, const struct copy_shape *shape, size_t bytes,
                    struct err *err);
 
-/* The patterns, into all that copies read. */
-int copy_host_fill(const struct copy_host *host, struct gpu_copy *copy, struct err *err);
+/* The patterns, into all that copies read, by way of that GPU. */
+int copy_host_fill(const struct copy_host *host, struct gpu_copy *copy, unsigned gpu, char *msg,
+                   size_t size);
 
 /* Bytes of a copy: pageable and write-combined buffers are a quarter of the others. */
 size_t copy_host_bytes(const struct copy_host *host, enum copy_mem mem);

@@ -51,7 +51,8 @@ void copy_job_aim(struct copy_job *job, const struct copy_point *point)
     else if (!point->all)
         add_host_flows(job, point->gpu, point->node);
     for (unsigned gpu = 0; gpu < shape->ngpus && point->all; gpu++)
-        add_host_flows(job, gpu, shape->home[gpu]);
+        if (gpu_set_has(job->set, gpu))
+            add_host_flows(job, gpu, shape->home[gpu]);
 }
 
 /* Of all of a GPU's flows. */

@@ -2,7 +2,7 @@
  * One measured point of gpu_copy: which copies it is made of, and the timing of them, to be run in
  * a thread on the GPU's node. Only in builds with CUDA.
  *
- *   struct copy_job job = {.copy = copy, .host = &host, .share_s = 0.05};
+ *   struct copy_job job = {.copy = copy, .host = &host, .set = &set, .share_s = 0.05};
  *   copy_job_aim(&job, &point);
  *   team_run(&team, &node, 1, copy_job_run, &job);     then job.rc, job.gbps[gpu][0 .. batches - 1]
  */
@@ -12,20 +12,22 @@
 #include "bench/copy/gpu_copy_host.h"
 #include "bench/copy/gpu_copy_plan.h"
 #include "bench/gpu/gpu.h"
+#include "bench/gpu/gpu_set.h"
 
 enum { COPY_FLOWS = GPU_COPY_GPUS * GPU_COPY_STREAMS, COPY_SAMPLES = 2000 };
 
 struct copy_job {
     struct gpu_copy *copy;
     const struct copy_host *host;
-    double share_s; /* of the time, for copy_job_run */
+    const struct gpu_set *set; /* GPUs that are left out of what all do */
+    double share_s;            /* of the time, for copy_job_run */
 
     const struct copy_point *point;
     struct gpu_copy_flow flow[COPY_FLOWS];
     uint64_t salt[COPY_FLOWS]; /* of the pattern that a flow copies */
     unsigned nflows;
 
-    int rc; /* of the last run, 0 or -errno with the reason in msg */
+    int rc; /* of the last run, 0 or -errno with the reason in msg, on gpu_copy_at(copy) */
     char msg[GPU_MSG];
     struct gpu_copy_progress progress[COPY_FLOWS]; /* of the last batch */
     unsigned batches;

@@ -31,6 +31,7 @@
  */
 #include <errno.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -84,8 +85,6 @@ static const struct bench_metric cache_thrash_metrics[] = {
     [METRIC_ALONE] = {"victim_alone", "s", "lower", .quiet = true},
     [METRIC_SLOWDOWN] =
         {"victim_slowdown", "ratio", "lower",
-         .absent = "caches_brought below 2: the victim's lines may stay (a longer --time allows a "
-                   "larger victim); or warm_share 0: others used its cache while it was alone",
          .below_one = "the victim is faster beside them: a busier processor may raise the clock of "
                       "its mesh and caches, and a loss hides behind that"},
     [METRIC_RATE] = {"aggressor_rate", "GB/s", "none", .quiet = true},
@@ -356,8 +355,17 @@ static void sum_up(struct cache_thrash *t, const struct thrash_cell *cell, struc
         outcome->value[metric] = stats_sort_median(t->scratch, n);
     }
     outcome->value[METRIC_WARM] = (double)warm / npairs;
-    if (!warm || outcome->value[METRIC_BROUGHT] < FIGHT_CACHES_ENOUGH)
-        outcome->value[METRIC_SLOWDOWN] = NAN;
+}
+
+/* Why there is no slowdown; NULL where there is one. */
+static const char *why_absent(const struct outcome *outcome)
+{
+    if (!(outcome->value[METRIC_WARM] > 0))
+        return "warm_share 0: others used the victim's cache while it was alone";
+    if (outcome->value[METRIC_BROUGHT] < FIGHT_CACHES_ENOUGH)
+        return "caches_brought below 2: the victim's lines may stay (a longer --time allows a "
+               "larger victim)";
+    return NULL;
 }
 
 /* Time that a cell needs, about. */
@@ -398,13 +406,21 @@ static int emit_cell(struct bench_ctx *ctx, size_t point)
 {
     const struct cache_thrash *t = ctx->state;
     const struct thrash_cell *cell = &t->cells.cell[point];
+    const struct outcome *outcome = &t->outcomes[point];
+    char key[VALUE_KEY_MAX];
+    struct err why = {0};
     int rc = 0;
-    if (!t->outcomes[point].pairs)
+    if (!outcome->pairs)
         return 0;
+    (void)snprintf(key, sizeof(key), "victim=%s;aggressor=%s;where=%s;n=%u",
+                   victim_names[t->fight.victim.kind], aggressor_names[cell->kind],
+                   where_names[cell->where], cell->n);
+    if (why_absent(outcome))
+        (void)err_set(&why, -ENOTSUP, "%s", why_absent(outcome));
     for (unsigned metric = 0; metric < CELL_METRICS && !rc; metric++)
-        rc = bench_emit(ctx, metric, t->outcomes[point].value[metric],
-                        "victim=%s;aggressor=%s;where=%s;n=%u", victim_names[t->fight.victim.kind],
-                        aggressor_names[cell->kind], where_names[cell->where], cell->n);
+        rc = metric == METRIC_SLOWDOWN && why.code
+                 ? bench_emit_absent(ctx, metric, &why, "%s", key)
+                 : bench_emit(ctx, metric, outcome->value[metric], "%s", key);
     return rc;
 }
 

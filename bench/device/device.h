@@ -23,16 +23,17 @@
 #include "harness/core/bench.h"
 
 struct device_config {
-    enum device kind;    /* DEVICE_SIM or DEVICE_CUDA */
-    const char *pci_bdf; /* of the GPU, cuda only; "" = the first */
-    size_t rows, cols;   /* of a batch of float */
-    unsigned slots;      /* >= 1 */
-    unsigned work;       /* passes over the batch, >= 1 */
-    bool pinned;         /* host buffers page-locked (sim: copied by the device, not the CPU) */
-    bool spin;           /* wait spins on the clock or the driver, else it sleeps */
-    int os_node;         /* of the host buffers; -1 = where they are touched first */
-    double sim_gbps;     /* GB/s (1e9 bytes) of the model's link, > 0 */
-    double sim_work_us;  /* time of one of the model's passes, >= 0 */
+    enum device kind;                    /* DEVICE_SIM or DEVICE_CUDA */
+    const char *pci_bdf;                 /* of the GPU, cuda only; "" = the first */
+    const struct bench_machine *machine; /* cuda only: its number, for messages */
+    size_t rows, cols;                   /* of a batch of float */
+    unsigned slots;                      /* >= 1 */
+    unsigned work;                       /* passes over the batch, >= 1 */
+    bool pinned;        /* host buffers page-locked (sim: copied by the device, not the CPU) */
+    bool spin;          /* wait spins on the clock or the driver, else it sleeps */
+    int os_node;        /* of the host buffers; -1 = where they are touched first */
+    double sim_gbps;    /* GB/s (1e9 bytes) of the model's link, > 0 */
+    double sim_work_us; /* time of one of the model's passes, >= 0 */
 };
 
 struct device_queue;

@@ -14,19 +14,23 @@
 
 static int cuda_probe(struct err *err)
 {
-    char msg[200] = "";
+    char msg[GPU_MSG] = "";
     return gpu_count(msg, sizeof(msg)) > 0 ? 0 : err_set(err, -ENOTSUP, "%s", msg);
 }
+
+struct cuda_device {
+    struct gpu_step *gpu;
+    char name[GPU_NAME_MAX];
+};
 
 static int cuda_open(struct device_queue *queue, const struct device_config *config,
                      struct err *err)
 {
-    char msg[200] = "";
-    struct gpu_step *gpu = NULL;
+    char msg[GPU_MSG] = "";
+    struct cuda_device *device = calloc(1, sizeof(*device));
     float **host = calloc(config->slots, sizeof(float *));
-    if (!host)
-        return err_set(err, -ENOMEM, "no memory for %u slots", config->slots);
-    for (unsigned s = 0; s < config->slots; s++)
+    int rc = device && host ? 0 : err_set(err, -ENOMEM, "no memory for %u slots", config->slots);
+    for (unsigned s = 0; s < config->slots && !rc; s++)
         host[s] = host_buffers_at(&queue->host, s);
     const struct gpu_step_config step = {
         .pci_bdf = config->pci_bdf,
@@ -38,40 +42,56 @@ static int cuda_open(struct device_queue *queue, const struct device_config *con
         .spin = config->spin,
         .host = host,
     };
-    int rc = gpu_error(gpu_step_open(&step, &gpu, msg, sizeof(msg)), msg, err);
+    if (!rc) {
+        (void)gpu_name(config->machine, config->pci_bdf, device->name);
+        rc = gpu_error_of(gpu_step_open(&step, &device->gpu, msg, sizeof(msg)), device->name, msg,
+                          err);
+    }
     free((void *)host);
-    queue->impl = gpu;
+    if (rc)
+        free(device);
+    else
+        queue->impl = device;
     return rc;
 }
 
 static int cuda_submit(struct device_queue *queue, unsigned slot, struct err *err)
 {
-    char msg[200] = "";
-    return gpu_error(gpu_step_submit(queue->impl, slot, msg, sizeof(msg)), msg, err);
+    const struct cuda_device *device = queue->impl;
+    char msg[GPU_MSG] = "";
+    return gpu_error_of(gpu_step_submit(device->gpu, slot, msg, sizeof(msg)), device->name, msg,
+                        err);
 }
 
 static int cuda_wait(struct device_queue *queue, unsigned slot, uint64_t *busy_ns, struct err *err)
 {
-    char msg[200] = "";
-    return gpu_error(gpu_step_wait(queue->impl, slot, busy_ns, msg, sizeof(msg)), msg, err);
+    const struct cuda_device *device = queue->impl;
+    char msg[GPU_MSG] = "";
+    return gpu_error_of(gpu_step_wait(device->gpu, slot, busy_ns, msg, sizeof(msg)), device->name,
+                        msg, err);
 }
 
 static int cuda_poison(struct device_queue *queue, struct err *err)
 {
-    char msg[200] = "";
-    return gpu_error(gpu_step_poison(queue->impl, msg, sizeof(msg)), msg, err);
+    const struct cuda_device *device = queue->impl;
+    char msg[GPU_MSG] = "";
+    return gpu_error_of(gpu_step_poison(device->gpu, msg, sizeof(msg)), device->name, msg, err);
 }
 
 static int cuda_read(struct device_queue *queue, size_t first, size_t count, float *rows,
                      struct err *err)
 {
-    char msg[200] = "";
-    return gpu_error(gpu_step_read(queue->impl, first, count, rows, msg, sizeof(msg)), msg, err);
+    const struct cuda_device *device = queue->impl;
+    char msg[GPU_MSG] = "";
+    return gpu_error_of(gpu_step_read(device->gpu, first, count, rows, msg, sizeof(msg)),
+                        device->name, msg, err);
 }
 
 static void cuda_close(struct device_queue *queue)
 {
-    gpu_step_close(queue->impl);
+    struct cuda_device *device = queue->impl;
+    gpu_step_close(device->gpu);
+    free(device);
 }
 
 const struct device_ops device_cuda_ops = {

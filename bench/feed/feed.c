@@ -26,6 +26,7 @@ static int open_device(struct feed *feed, const struct feed_params *params,
     const struct device_config config = {
         .kind = ctx->device,
         .pci_bdf = ctx->pci_bdf,
+        .machine = ctx->machine,
         .rows = feed->batches.prep.rows,
         .cols = feed->batches.prep.cols,
         .slots = slot_count(feed),

@@ -1,8 +1,8 @@
 /*
  * What it costs a CPU to hand work to a GPU, while the CPUs are idle and while all are busy.
  *
- *   launch   the call that launches an empty kernel, nothing queued before it
- *   queue    empty kernels back to back, waited for at the end: time a kernel
+ *   launch   the call that launches a small kernel, nothing queued before it
+ *   queue    such kernels back to back, waited for at the end: time a kernel
  *   sync     launch of one and wait for it
  *   graph1   the same with a graph of one kernel
  *   graph20  graphs of 20 kernels in a chain, back to back: time a kernel
@@ -22,16 +22,19 @@
  * load got / time that it was on.
  * **Source** CUDA Runtime API, cudaSetDeviceFlags; kernels/gpu/gpu_launch.h.
  * **Limits** One GPU after the other, one thread that launches. A busy slice is about as long as a
- * scheduler's time slice, so its max depends on how long the run is. Kernels without arguments'
- * data and with one thread: the least that a launch can be.
+ * scheduler's time slice, so its max depends on how long the run is. Kernels have one thread, which
+ * adds one to a counter: all that were launched, in what was timed too, must have run. A GPU that
+ * fails is a failed row and left out, and the others are measured.
  */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "bench/common/busy_team.h"
 #include "bench/gpu/gpu.h"
 #include "bench/gpu/gpu_launch_stat.h"
+#include "bench/gpu/gpu_set.h"
 #include "bench/registry.h"
 #include "harness/sys/clock.h"
 #include "kernels/cpu/mix64.h"
@@ -50,13 +53,10 @@ static const struct bench_metric launch_metrics[] = {
 #ifdef CONTEND_HAVE_CUDA
 
 enum {
-    GPUS_MAX = 64,
     SAMPLES_MAX = 1 << 16, /* of a way and load; a slice ends where they are full */
     ROUNDS_MIN = 2,
     ROUNDS_MAX = 64,
-    QUEUE_KERNELS =
-        240, /* a multiple of GPU_GRAPH_KERNELS, far below the 1024 that a queue holds */
-    VERIFY_KERNELS = 100
+    QUEUE_KERNELS = 240 /* a multiple of GPU_GRAPH_KERNELS, far below the 1024 that a queue holds */
 };
 
 static const double slice_s = 0.006;
@@ -86,11 +86,13 @@ struct series {
 };
 
 struct launch {
-    struct gpu_launch *gpus[GPUS_MAX];
-    unsigned ngpus;
+    struct gpu_set set;
+    struct gpu_launch *gpus[GPU_SET_MAX];
     struct busy_team busy;
-    unsigned batch[WAYS];  /* units an interval */
-    struct series *series; /* [WAYS][LOADS], of the GPU that is measured */
+    unsigned batch[WAYS]; /* units an interval */
+    /* Of the GPU that is measured. */
+    struct series *series; /* [WAYS][LOADS] */
+    double wait_share[GPU_WAITS];
 };
 
 static struct series *series_of(struct launch *t, unsigned way, enum load load)
@@ -99,9 +101,10 @@ static struct series *series_of(struct launch *t, unsigned way, enum load load)
 }
 
 /* One interval of `batch` units: *took_ns, and how many kernels or launches it is the time of. */
-static int time_interval(struct gpu_launch *gpu, const struct way *way, unsigned batch,
-                         uint64_t *took_ns, struct err *err)
+static int time_interval(struct launch *t, unsigned number, const struct way *way, unsigned batch,
+                         uint64_t *took_ns)
 {
+    struct gpu_launch *gpu = t->gpus[number];
     char msg[GPU_MSG] = "";
     int rc = 0;
     uint64_t start_ns = clock_now_ns();
@@ -132,25 +135,26 @@ static int time_interval(struct gpu_launch *gpu, const struct way *way, unsigned
         rc = gpu_launch_wait(gpu, msg, sizeof(msg));
     if (way->what != WHAT_LAUNCH)
         *took_ns = clock_now_ns() - start_ns;
-    return gpu_error(rc, msg, err);
+    return rc ? gpu_set_lose(&t->set, number, rc, msg) : 0;
 }
 
-static int set_wait(struct gpu_launch *gpu, enum gpu_wait wait, struct err *err)
+static int set_wait(struct launch *t, unsigned gpu, enum gpu_wait wait)
 {
     char msg[GPU_MSG] = "";
-    return gpu_error(gpu_launch_set_wait(gpu, wait, msg, sizeof(msg)), msg, err);
+    int rc = gpu_launch_set_wait(t->gpus[gpu], wait, msg, sizeof(msg));
+    return rc ? gpu_set_lose(&t->set, gpu, rc, msg) : 0;
 }
 
 /* At least one interval, also where a busy CPU takes longer for it than the slice lasts. */
 static int run_slice(struct launch *t, unsigned gpu, unsigned way, enum load load,
-                     uint64_t slice_ns, struct err *err)
+                     uint64_t slice_ns)
 {
     struct series *series = series_of(t, way, load);
     uint64_t end_ns = clock_now_ns() + slice_ns;
-    int rc = set_wait(t->gpus[gpu], ways[way].wait, err);
+    int rc = set_wait(t, gpu, ways[way].wait);
     while (!rc && series->n < SAMPLES_MAX) {
         uint64_t took_ns = 0;
-        rc = time_interval(t->gpus[gpu], &ways[way], t->batch[way], &took_ns, err);
+        rc = time_interval(t, gpu, &ways[way], t->batch[way], &took_ns);
         if (rc)
             break;
         series->us[series->n++] = (double)took_ns * 1e-3 / t->batch[way];
@@ -161,7 +165,7 @@ static int run_slice(struct launch *t, unsigned gpu, unsigned way, enum load loa
 }
 
 /* After intervals that warm up: enough units that one is long for the clock, on every GPU. */
-static int choose_batches(struct launch *t, unsigned gpu, struct err *err)
+static int choose_batches(struct launch *t, unsigned gpu)
 {
     enum { WARM_UP = 50 };
     uint64_t need_ns = CLOCK_MIN_INTERVAL_CALLS * clock_cost_ns(), took_ns = 0;
@@ -170,9 +174,9 @@ static int choose_batches(struct launch *t, unsigned gpu, struct err *err)
         bool queues = ways[way].what == WHAT_QUEUE || ways[way].what == WHAT_GRAPH20;
         unsigned least = queues ? QUEUE_KERNELS : 1, most = queues ? QUEUE_KERNELS : 64;
         double us[WARM_UP];
-        rc = set_wait(t->gpus[gpu], ways[way].wait, err);
+        rc = set_wait(t, gpu, ways[way].wait);
         for (unsigned i = 0; i < WARM_UP && !rc; i++) {
-            rc = time_interval(t->gpus[gpu], &ways[way], least, &took_ns, err);
+            rc = time_interval(t, gpu, &ways[way], least, &took_ns);
             us[i] = (double)took_ns * 1e-3 / least;
         }
         if (rc)
@@ -184,9 +188,15 @@ static int choose_batches(struct launch *t, unsigned gpu, struct err *err)
     return rc;
 }
 
+static int open_gpu(struct launch *t, unsigned gpu)
+{
+    char msg[GPU_MSG] = "";
+    int rc = gpu_launch_open(t->set.machine->gpus[gpu].pci_bdf, &t->gpus[gpu], msg, sizeof(msg));
+    return rc ? gpu_set_lose(&t->set, gpu, rc, msg) : choose_batches(t, gpu);
+}
+
 static int launch_setup(struct bench_ctx *ctx)
 {
-    const struct bench_machine *machine = ctx->machine;
     struct launch *t = calloc(1, sizeof(*t));
     ctx->state = t;
     if (!t)
@@ -194,16 +204,12 @@ static int launch_setup(struct bench_ctx *ctx)
     t->series = calloc((size_t)WAYS * LOADS, sizeof(*t->series));
     if (!t->series)
         return err_set(ctx->err, -ENOMEM, "cannot allocate the intervals of the scan");
+    gpu_set_open(&t->set, ctx->machine);
     int rc = busy_team_open(&t->busy, ctx);
-    for (; t->ngpus < machine->ngpus && t->ngpus < GPUS_MAX && !rc; t->ngpus += !rc) {
-        char msg[GPU_MSG] = "";
-        rc = gpu_error(
-            gpu_launch_open(machine->gpus[t->ngpus].pci_bdf, &t->gpus[t->ngpus], msg, sizeof(msg)),
-            msg, ctx->err);
-    }
-    for (unsigned gpu = 0; gpu < t->ngpus && !rc; gpu++)
-        rc = choose_batches(t, gpu, ctx->err);
-    return rc;
+    for (unsigned gpu = 0; gpu < t->set.n && !rc; gpu++)
+        if (gpu_set_has(&t->set, gpu))
+            (void)open_gpu(t, gpu);
+    return rc ? rc : gpu_set_check(&t->set, ctx->err);
 }
 
 static void launch_teardown(struct bench_ctx *ctx)
@@ -213,29 +219,29 @@ static void launch_teardown(struct bench_ctx *ctx)
     if (!t)
         return;
     busy_team_close(&t->busy);
-    for (unsigned i = 0; i < t->ngpus; i++)
+    for (unsigned i = 0; i < t->set.n; i++)
         gpu_launch_close(t->gpus[i]);
     free(t->series);
     free(t);
 }
 
 /* What the driver does while it waits: it may not follow a flag. */
-static int measure_waits(struct bench_ctx *ctx, unsigned gpu)
+static int measure_waits(struct launch *t, unsigned gpu)
 {
-    struct launch *t = ctx->state;
     char msg[GPU_MSG] = "";
     int rc = 0;
     for (int wait = 0; wait < GPU_WAITS && !rc; wait++) {
-        rc = set_wait(t->gpus[gpu], (enum gpu_wait)wait, ctx->err);
+        rc = set_wait(t, gpu, (enum gpu_wait)wait);
         if (rc)
             break;
         rc = gpu_launch_delay(t->gpus[gpu], delay_ns, msg, sizeof(msg));
         uint64_t cpu_ns = clock_thread_cpu_ns(), start_ns = clock_now_ns();
-        rc = gpu_error(rc ? rc : gpu_launch_wait(t->gpus[gpu], msg, sizeof(msg)), msg, ctx->err);
-        double took_ns = (double)(clock_now_ns() - start_ns);
         if (!rc)
-            rc = bench_emit(ctx, WAIT_CPU_SHARE, (double)(clock_thread_cpu_ns() - cpu_ns) / took_ns,
-                            "wait=%s;gpu=%u", wait_names[wait], gpu);
+            rc = gpu_launch_wait(t->gpus[gpu], msg, sizeof(msg));
+        double took_ns = (double)(clock_now_ns() - start_ns);
+        t->wait_share[wait] = (double)(clock_thread_cpu_ns() - cpu_ns) / took_ns;
+        if (rc)
+            (void)gpu_set_lose(&t->set, gpu, rc, msg);
     }
     return rc;
 }
@@ -246,7 +252,7 @@ static int run_ways(struct bench_ctx *ctx, unsigned gpu, enum load load, unsigne
     struct launch *t = ctx->state;
     int rc = load == LOAD_BUSY ? busy_team_start(&t->busy, ctx->err) : 0;
     for (unsigned i = 0; i < WAYS && !rc; i++)
-        rc = run_slice(t, gpu, (first + i) % WAYS, load, slice_ns, ctx->err);
+        rc = run_slice(t, gpu, (first + i) % WAYS, load, slice_ns);
     busy_team_end(&t->busy);
     return rc;
 }
@@ -255,6 +261,9 @@ static int emit_gpu(struct bench_ctx *ctx, unsigned gpu)
 {
     struct launch *t = ctx->state;
     int rc = 0;
+    for (unsigned wait = 0; wait < GPU_WAITS && !rc; wait++)
+        rc = bench_emit(ctx, WAIT_CPU_SHARE, t->wait_share[wait], "wait=%s;gpu=%u",
+                        wait_names[wait], gpu);
     for (unsigned way = 0; way < WAYS; way++)
         for (unsigned load = 0; load < LOADS; load++) {
             struct series *series = series_of(t, way, (enum load)load);
@@ -267,6 +276,21 @@ static int emit_gpu(struct bench_ctx *ctx, unsigned gpu)
     return rc;
 }
 
+/* All that was launched since the GPU was opened, in what was timed too. */
+static int check_count(struct launch *t, unsigned gpu)
+{
+    char msg[GPU_MSG] = "";
+    uint64_t ran = 0, launched = 0;
+    int rc = gpu_launch_count(t->gpus[gpu], &ran, &launched, msg, sizeof(msg));
+    if (!rc && ran != launched) {
+        rc = -EBADMSG;
+        (void)snprintf(msg, sizeof(msg), "it ran %llu kernels of %llu that were launched",
+                       (unsigned long long)ran, (unsigned long long)launched);
+    }
+    return rc ? gpu_set_lose(&t->set, gpu, rc, msg) : 0;
+}
+
+/* An error where the GPU was lost, or the busy CPUs failed. */
 static int run_gpu(struct bench_ctx *ctx, unsigned gpu, double budget_s)
 {
     struct launch *t = ctx->state;
@@ -277,7 +301,7 @@ static int run_gpu(struct bench_ctx *ctx, unsigned gpu, double budget_s)
     uint64_t slice_ns = (uint64_t)(1e9 * budget_s / (rounds * WAYS * LOADS));
     for (unsigned i = 0; i < WAYS * LOADS; i++)
         t->series[i].n = 0;
-    int rc = measure_waits(ctx, gpu);
+    int rc = measure_waits(t, gpu);
     for (unsigned round = 0; round < rounds && !rc; round++) {
         uint64_t draw = mix64(ctx->seed + (uint64_t)gpu * ROUNDS_MAX + round);
         enum load first = draw & 1 ? LOAD_BUSY : LOAD_IDLE;
@@ -286,44 +310,39 @@ static int run_gpu(struct bench_ctx *ctx, unsigned gpu, double budget_s)
         if (!rc)
             rc = run_ways(ctx, gpu, first == LOAD_BUSY ? LOAD_IDLE : LOAD_BUSY, way, slice_ns);
     }
+    if (!rc)
+        rc = check_count(t, gpu);
     return rc ? rc : emit_gpu(ctx, gpu);
 }
 
 static int launch_scan(struct bench_ctx *ctx)
 {
     struct launch *t = ctx->state;
-    double waits_s = GPU_WAITS * (double)delay_ns * 1e-9, share_s = ctx->budget_s / t->ngpus;
+    double waits_s = GPU_WAITS * (double)delay_ns * 1e-9;
+    double share_s = ctx->budget_s / gpu_set_left(&t->set);
     double budget_s = share_s > 2 * waits_s ? share_s - waits_s : share_s / 2;
-    int rc = 0;
-    for (unsigned gpu = 0; gpu < t->ngpus && !rc; gpu++)
-        rc = run_gpu(ctx, gpu, budget_s);
+    for (unsigned gpu = 0; gpu < t->set.n; gpu++) {
+        int rc = gpu_set_has(&t->set, gpu) ? run_gpu(ctx, gpu, budget_s) : 0;
+        if (rc && gpu_set_has(&t->set, gpu))
+            return rc;
+    }
+    int rc = gpu_set_check(&t->set, ctx->err);
     if (!rc)
         rc = bench_emit(ctx, LOAD_SHARE, busy_team_share(&t->busy), "%s", "");
-    return rc;
+    return rc ? rc : gpu_set_emit(ctx, &t->set, LAUNCH_LATENCY);
 }
 
 static int launch_check(struct bench_ctx *ctx)
 {
     struct launch *t = ctx->state;
-    int rc = busy_team_check(&t->busy, ctx->err);
-    for (unsigned gpu = 0; gpu < t->ngpus && !rc; gpu++) {
-        char msg[GPU_MSG] = "";
-        uint64_t ran = 0, launched = 0;
-        rc = gpu_error(
-            gpu_launch_verify(t->gpus[gpu], VERIFY_KERNELS, &ran, &launched, msg, sizeof(msg)), msg,
-            ctx->err);
-        if (!rc && ran != launched)
-            rc = err_set(ctx->err, -EBADMSG, "GPU %u ran %llu kernels of %llu that were launched",
-                         gpu, (unsigned long long)ran, (unsigned long long)launched);
-    }
-    return rc;
+    return busy_team_check(&t->busy, ctx->err);
 }
 
 #endif
 
 const struct bench bench_gpu_launch = {
     .name = "gpu_launch",
-    .summary = "launches of empty kernels and graphs, and waits for them, with idle and busy CPUs",
+    .summary = "launches of small kernels and graphs, and waits for them, with idle and busy CPUs",
     .needs = NEED_GPU,
     .metrics = launch_metrics,
     .probe = gpu_probe,

@@ -13,19 +13,24 @@
  * unknown). Of NVML's readings in the counted part, one about every 5 ms: `gpu_clock_sm` and
  * `gpu_temperature`, means; `gpu_power`, what the energy counter gained / time; `gpu_throttle`, the
  * share of that time by which the counter of a reason grew (bench/gpu/gpu_sensors.h; no row where
- * the GPU has no such counter, or the slice is too short for its steps). `matmul_size`: n. Checked
- * after the timing: entries of C against a sum in double precision.
+ * the GPU has no such counter, or the slice is too short for its steps). `matmul_trial`: rates in
+ * the short trials of setup, of the algorithm that cuBLASLt proposes first, which is what a job
+ * gets, and of the one that is used; of a model of GPU its first one's. `matmul_size`: n. Each
+ * slice begins with C poisoned; behind it all of C, as the last timed product left it, is checked
+ * (kernels/matmul/gpu_matmul_freivalds.h says how, with which limits and what it can miss). A GPU
+ * that fails or multiplies wrongly is a failed row and left out, and the others are measured.
  * **Source** kernels/matmul/gpu_matmul.h and kernels/matmul/gpu_matmul_ref.h name theirs.
- * **Limits** Needs cuBLASLt 12 or 13 at run time (CONTEND_CUBLASLT names the file). tf32 and bf16
- * only from compute capability 8.0 on, fp8 (e4m3 to bf16, fast accumulation) from 8.9 on: types
- * that a GPU lacks are left out, and said on stderr. A GPU takes a second or more to settle at its
- * power limit; the slices of a short run are shorter, and their rates higher than a job's: what ran
- * before a slice still shows in it, and differs by round. Slices below 0.3 s take up to 0.1 s more
- * than their share of the time, to settle. Counters move in steps of up to 0.1 s: power and
- * throttling need slices of about 0.4 s or more.
+ * **Limits** Needs cuBLASLt at run time, of the CUDA that built this or 12 or 13 (CONTEND_CUBLASLT
+ * names the file). tf32 and bf16 only from compute capability 8.0 on, fp8 (e4m3 to bf16, fast
+ * accumulation) from 8.9 on: types that a GPU lacks are left out, and said on stderr. A GPU takes a
+ * second or more to settle at its power limit; the slices of a short run are shorter, and their
+ * rates higher than a job's: what ran before a slice still shows in it, and differs by round.
+ * Slices below 0.3 s take up to 0.1 s more than their share of the time, to settle. Counters move
+ * in steps of up to 0.1 s: power and throttling need slices of about 0.4 s or more.
  */
 #include <errno.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -35,7 +40,6 @@
 #include "bench/gpu/gpu_peak.h"
 #include "bench/registry.h"
 #include "harness/say/log.h"
-#include "kernels/cpu/mix64.h"
 
 enum { N_STEP = 16, N_LEAST = 256 };
 
@@ -55,7 +59,7 @@ static const struct opt matmul_opts[] = {
     {.name = NULL},
 };
 
-enum { RATE, PEAK_SHARE, CLOCK_SM, POWER, TEMPERATURE, THROTTLE, SIZE };
+enum { RATE, PEAK_SHARE, CLOCK_SM, POWER, TEMPERATURE, THROTTLE, TRIAL, SIZE };
 static const struct bench_metric matmul_metrics[] = {
     /* Clock and the like are no peers': what they do harm to is, and at its power limit a GPU's
      * clock is a draw of the moment. */
@@ -66,6 +70,7 @@ static const struct bench_metric matmul_metrics[] = {
     [TEMPERATURE] = {"gpu_temperature", "degC", "lower"},
     [THROTTLE] = {"gpu_throttle", "ratio", "lower", .only_held = true,
                   .power_limit = "reason=power"},
+    [TRIAL] = {"matmul_trial", "TFLOP/s", "higher"},
     [SIZE] = {"matmul_size", "count", "none"},
     {.name = NULL},
 };
@@ -80,18 +85,15 @@ static int matmul_validate(const void *params, struct err *err)
 
 #ifdef CONTEND_HAVE_CUDA
 
-enum { CHECKED = 24 };
-
+/* Of the GPUs that can be asked. */
 static int probe_type(struct bench_ctx *ctx, enum matmul_type type)
 {
     for (unsigned i = 0; i < ctx->machine->ngpus; i++) {
         char msg[GPU_MSG] = "";
         struct gpu_matmul_device device;
-        int rc =
-            gpu_error(gpu_matmul_device(ctx->machine->gpus[i].pci_bdf, &device, msg, sizeof(msg)),
-                      msg, ctx->err);
-        if (rc || gpu_matmul_has(type, device.cc))
-            return rc;
+        if (!gpu_matmul_device(ctx->machine->gpus[i].pci_bdf, &device, msg, sizeof(msg)) &&
+            gpu_matmul_has(type, device.cc))
+            return 0;
     }
     return err_set(ctx->err, -ENOTSUP, "no GPU here has units for %s", matmul_type_name(type));
 }
@@ -123,36 +125,44 @@ static uint64_t bytes_of(const struct bench_ctx *ctx, const struct matmul_gpu *g
     return bytes;
 }
 
-/* The same on all GPUs. */
-static int choose_size(struct matmul *t, const struct bench_ctx *ctx)
+/* The same on all GPUs but those that have no room for the least. */
+static void fit_size(struct matmul *t, const struct bench_ctx *ctx, unsigned i)
+{
+    char msg[GPU_MSG] = "";
+    uint64_t free_bytes = 0;
+    size_t n = t->n;
+    int rc = gpu_matmul_free_bytes(ctx->machine->gpus[i].pci_bdf, &free_bytes, msg, sizeof(msg));
+    while (!rc && bytes_of(ctx, &t->gpus[i], n) > free_bytes / 10 * 9) {
+        n = n / 2 / N_STEP * N_STEP;
+        if (n >= N_LEAST)
+            continue;
+        rc = -ENOMEM;
+        (void)snprintf(msg, sizeof(msg), "it has too little free memory: %llu MiB",
+                       (unsigned long long)(free_bytes >> 20));
+    }
+    if (rc)
+        (void)gpu_set_lose(&t->set, i, rc, msg);
+    else
+        t->n = n;
+}
+
+static void choose_size(struct matmul *t, const struct bench_ctx *ctx)
 {
     const struct matmul_params *params = ctx->params;
     t->n = (size_t)params->n;
-    for (unsigned i = 0; i < t->ngpus; i++) {
-        char msg[GPU_MSG] = "";
-        uint64_t free_bytes = 0;
-        int rc = gpu_error(
-            gpu_matmul_free_bytes(ctx->machine->gpus[i].pci_bdf, &free_bytes, msg, sizeof(msg)),
-            msg, ctx->err);
-        if (rc)
-            return rc;
-        while (bytes_of(ctx, &t->gpus[i], t->n) > free_bytes / 10 * 9) {
-            if (t->n / 2 < N_LEAST)
-                return err_set(ctx->err, -ENOMEM, "GPU %u has too little free memory: %llu MiB", i,
-                               (unsigned long long)(free_bytes >> 20));
-            t->n = t->n / 2 / N_STEP * N_STEP;
-        }
-    }
+    for (unsigned i = 0; i < t->set.n; i++)
+        if (gpu_set_has(&t->set, i))
+            fit_size(t, ctx, i);
     if (t->n != (size_t)params->n)
         log_warn("gpu_matmul: n is %zu instead of %lld, since GPU memory is short", t->n,
                  (long long)params->n);
-    return 0;
 }
 
 static const struct gpu_matmul *find_like(const struct matmul *t, unsigned gpu, unsigned type)
 {
     for (unsigned i = 0; i < gpu; i++)
-        if (strcmp(t->gpus[i].device.name, t->gpus[gpu].device.name) == 0)
+        if (gpu_set_has(&t->set, i) && t->gpus[i].of[type] &&
+            strcmp(t->gpus[i].device.name, t->gpus[gpu].device.name) == 0)
             return t->gpus[i].of[type];
     return NULL;
 }
@@ -174,10 +184,10 @@ static int open_type(struct matmul *t, const struct bench_ctx *ctx, unsigned gpu
                  matmul_type_name((enum matmul_type)type), msg);
         return 0;
     }
-    return gpu_error(rc, msg, ctx->err);
+    return rc ? gpu_set_lose(&t->set, gpu, rc, msg) : 0;
 }
 
-static int open_gpu(struct matmul *t, const struct bench_ctx *ctx, unsigned gpu)
+static void open_gpu(struct matmul *t, const struct bench_ctx *ctx, unsigned gpu)
 {
     int rc = 0;
     struct err why = {0};
@@ -190,29 +200,39 @@ static int open_gpu(struct matmul *t, const struct bench_ctx *ctx, unsigned gpu)
             log_info("gpu_matmul: GPU %u has no units for %s", gpu,
                      matmul_type_name((enum matmul_type)type));
     }
-    return rc;
+}
+
+static void ask_device(struct matmul *t, unsigned gpu)
+{
+    char msg[GPU_MSG] = "";
+    int rc = gpu_matmul_device(t->set.machine->gpus[gpu].pci_bdf, &t->gpus[gpu].device, msg,
+                               sizeof(msg));
+    if (rc)
+        (void)gpu_set_lose(&t->set, gpu, rc, msg);
 }
 
 static int matmul_setup(struct bench_ctx *ctx)
 {
-    const struct bench_machine *machine = ctx->machine;
     struct matmul *t = calloc(1, sizeof(*t));
-    char msg[GPU_MSG] = "";
+    char msg[GPU_MSG] = "", version[32];
     ctx->state = t;
     if (!t)
         return err_set(ctx->err, -ENOMEM, "cannot allocate the state of the scan");
     t->seed = ctx->seed;
-    t->ngpus = machine->ngpus < MATMUL_GPUS ? machine->ngpus : MATMUL_GPUS;
+    gpu_set_open(&t->set, ctx->machine);
     int rc = gpu_error(gpu_matmul_load(msg, sizeof(msg)), msg, ctx->err);
-    for (unsigned i = 0; i < t->ngpus && !rc; i++)
-        rc = gpu_error(
-            gpu_matmul_device(machine->gpus[i].pci_bdf, &t->gpus[i].device, msg, sizeof(msg)), msg,
-            ctx->err);
-    if (!rc)
-        rc = choose_size(t, ctx);
-    for (unsigned i = 0; i < t->ngpus && !rc; i++)
-        rc = open_gpu(t, ctx, i);
-    return rc;
+    if (rc)
+        return rc;
+    for (unsigned i = 0; i < t->set.n; i++)
+        if (gpu_set_has(&t->set, i))
+            ask_device(t, i);
+    choose_size(t, ctx);
+    for (unsigned i = 0; i < t->set.n; i++)
+        if (gpu_set_has(&t->set, i))
+            open_gpu(t, ctx, i);
+    /* Another one than the probe's where that did not start. */
+    bench_library(ctx, "cuBLASLt", gpu_matmul_library(version, sizeof(version)));
+    return gpu_set_check(&t->set, ctx->err);
 }
 
 static void matmul_teardown(struct bench_ctx *ctx)
@@ -221,7 +241,7 @@ static void matmul_teardown(struct bench_ctx *ctx)
     ctx->state = NULL;
     if (!t)
         return;
-    for (unsigned i = 0; i < t->ngpus; i++)
+    for (unsigned i = 0; i < t->set.n; i++)
         for (unsigned type = 0; type < MATMUL_TYPES; type++)
             gpu_matmul_close(t->gpus[i].of[type]);
     free(t);
@@ -268,86 +288,77 @@ static unsigned count_types(const struct matmul *t)
     unsigned n = 0;
     for (unsigned type = 0; type < MATMUL_TYPES; type++) {
         bool any = false;
-        for (unsigned i = 0; i < t->ngpus; i++)
-            any = any || t->gpus[i].of[type];
+        for (unsigned i = 0; i < t->set.n; i++)
+            any = any || (gpu_set_has(&t->set, i) && t->gpus[i].of[type]);
         n += any;
     }
     return n;
 }
 
-/* Points: types, and of each its groups. */
+/* Points: types, and of each its groups. Once more without a GPU that failed in it. */
 static int measure_point(struct bench_ctx *ctx, size_t point)
 {
     struct matmul *t = ctx->state;
-    unsigned groups = gpu_groups(t->ngpus);
-    return matmul_slice_run(t, (enum matmul_type)(point / groups), (unsigned)(point % groups),
-                            ctx->budget_s / (count_types(t) * groups), ctx->err);
+    unsigned groups = gpu_groups(t->set.n), left;
+    struct gpu_group group = gpu_group_at(t->set.n, (unsigned)(point % groups));
+    do {
+        left = gpu_set_left(&t->set);
+        if (gpu_set_runs(&t->set, &group))
+            matmul_slice_run(t, (enum matmul_type)(point / groups), (unsigned)(point % groups),
+                             ctx->budget_s / (t->ntypes * groups));
+    } while (gpu_set_left(&t->set) < left);
+    return gpu_set_check(&t->set, ctx->err);
 }
 
 static int emit_point(struct bench_ctx *ctx, size_t point)
 {
     const struct matmul *t = ctx->state;
-    unsigned groups = gpu_groups(t->ngpus);
+    unsigned groups = gpu_groups(t->set.n);
     enum matmul_type type = (enum matmul_type)(point / groups);
-    struct gpu_group group = gpu_group_at(t->ngpus, (unsigned)(point % groups));
+    struct gpu_group group = gpu_group_at(t->set.n, (unsigned)(point % groups));
     int rc = 0;
+    if (!gpu_set_runs(&t->set, &group))
+        return 0;
     for (unsigned i = group.first; i < group.end && !rc; i++)
-        if (t->gpus[i].of[type])
+        if (gpu_set_has(&t->set, i) && t->gpus[i].of[type])
             rc = emit_gpu(ctx, type, group.all, i);
+    return rc;
+}
+
+/* What cuBLASLt proposes first, which is what a job gets, beside the best of its proposals. */
+static int emit_trials(struct bench_ctx *ctx, unsigned i)
+{
+    const struct matmul *t = ctx->state;
+    double work = matmul_flops(t->n) * 1e-12;
+    int rc = 0;
+    for (unsigned type = 0; type < MATMUL_TYPES && !rc; type++) {
+        const struct gpu_matmul *of = t->gpus[i].of[type];
+        if (!of || gpu_matmul_first(of) <= 0)
+            continue;
+        rc = bench_emit(ctx, TRIAL, work / gpu_matmul_first(of), "type=%s;algorithm=first;gpu=%u",
+                        matmul_type_name((enum matmul_type)type), i);
+        if (!rc)
+            rc =
+                bench_emit(ctx, TRIAL, work / gpu_matmul_guess(of), "type=%s;algorithm=best;gpu=%u",
+                           matmul_type_name((enum matmul_type)type), i);
+    }
     return rc;
 }
 
 static int matmul_scan(struct bench_ctx *ctx)
 {
-    const struct matmul *t = ctx->state;
-    if (count_types(t) == 0)
+    struct matmul *t = ctx->state;
+    t->ntypes = count_types(t);
+    if (t->ntypes == 0)
         return err_set(ctx->err, -EIO, "cuBLASLt multiplies none of the types here");
     int rc =
-        points_run(ctx, (size_t)MATMUL_TYPES * gpu_groups(t->ngpus), measure_point, emit_point);
-    return rc ? rc : bench_emit(ctx, SIZE, (double)t->n, "%s", "");
-}
-
-static int check_entry(const struct matmul *t, unsigned i, unsigned type, unsigned k,
-                       struct err *err)
-{
-    char msg[GPU_MSG] = "";
-    uint64_t hash = mix64(t->seed + k);
-    size_t row = (hash & 0xffffffff) % t->n, col = (hash >> 32) % t->n;
-    double got = NAN, want = matmul_ref_entry((enum matmul_type)type, t->seed, t->n, row, col);
-    double limit = matmul_ref_limit((enum matmul_type)type, t->n, want);
-    int rc =
-        gpu_error(gpu_matmul_read(t->gpus[i].of[type], row, col, &got, msg, sizeof(msg)), msg, err);
-    if (rc || fabs(got - want) <= limit)
-        return rc;
-    return err_set(err, -EBADMSG, "GPU %u, %s, n %zu: C[%zu][%zu] is %.9g, not %.9g +- %.2g", i,
-                   matmul_type_name((enum matmul_type)type), t->n, row, col, got, want, limit);
-}
-
-static int check_product(const struct matmul *t, unsigned i, unsigned type, struct err *err)
-{
-    struct gpu_matmul *gpu = t->gpus[i].of[type];
-    char msg[GPU_MSG] = "";
-    double seconds = 0;
-    int rc = gpu_matmul_poison(gpu, msg, sizeof(msg));
+        points_run(ctx, (size_t)MATMUL_TYPES * gpu_groups(t->set.n), measure_point, emit_point);
+    for (unsigned i = 0; i < t->set.n && !rc; i++)
+        if (gpu_set_has(&t->set, i))
+            rc = emit_trials(ctx, i);
     if (!rc)
-        rc = gpu_matmul_queue(gpu, 0, 1, msg, sizeof(msg));
-    if (!rc)
-        rc = gpu_matmul_wait(gpu, 0, &seconds, msg, sizeof(msg));
-    rc = gpu_error(rc, msg, err);
-    for (unsigned k = 0; k < CHECKED && !rc; k++)
-        rc = check_entry(t, i, type, k, err);
-    return rc;
-}
-
-static int matmul_check(struct bench_ctx *ctx)
-{
-    const struct matmul *t = ctx->state;
-    int rc = 0;
-    for (unsigned i = 0; i < t->ngpus && !rc; i++)
-        for (unsigned type = 0; type < MATMUL_TYPES && !rc; type++)
-            if (t->gpus[i].of[type])
-                rc = check_product(t, i, type, ctx->err);
-    return rc;
+        rc = bench_emit(ctx, SIZE, (double)t->n, "%s", "");
+    return rc ? rc : gpu_set_emit(ctx, &t->set, RATE);
 }
 
 #else
@@ -371,7 +382,6 @@ const struct bench bench_gpu_matmul = {
 #ifdef CONTEND_HAVE_CUDA
     .setup = matmul_setup,
     .scan = matmul_scan,
-    .check = matmul_check,
     .teardown = matmul_teardown,
 #else
     .scan = gpu_probe,

@@ -21,7 +21,7 @@ static void read_sensors(struct matmul *t, uint64_t now_ns)
     struct gpu_reading reading;
     unsigned n = t->group.end - t->group.first, gpu = t->group.first + t->next_read++ % n;
     t->read_ns = now_ns + reading_ns / n;
-    if (!t->gpus[gpu].of[t->type])
+    if (!gpu_set_has(&t->set, gpu) || !t->gpus[gpu].of[t->type])
         return;
     gpu_sensors_read(&t->gpus[gpu].sensors, &reading);
     gpu_average_add(&result_of(t, gpu)->average, &reading);
@@ -40,19 +40,18 @@ static void slice_idle(void *arg, bool counts)
 
 static int slice_queue(void *arg, unsigned gpu, unsigned slot)
 {
-    const struct matmul *t = arg;
+    struct matmul *t = arg;
     char msg[GPU_MSG] = "";
-    return gpu_error(
-        gpu_matmul_queue(t->gpus[gpu].of[t->type], slot, t->gpus[gpu].count, msg, sizeof(msg)), msg,
-        t->err);
+    int rc = gpu_matmul_queue(t->gpus[gpu].of[t->type], slot, t->gpus[gpu].count, msg, sizeof(msg));
+    return rc ? gpu_set_lose(&t->set, gpu, rc, msg) : 0;
 }
 
 static int slice_done(void *arg, unsigned gpu, unsigned slot, bool *done)
 {
-    const struct matmul *t = arg;
+    struct matmul *t = arg;
     char msg[GPU_MSG] = "";
-    return gpu_error(gpu_matmul_done(t->gpus[gpu].of[t->type], slot, done, msg, sizeof(msg)), msg,
-                     t->err);
+    int rc = gpu_matmul_done(t->gpus[gpu].of[t->type], slot, done, msg, sizeof(msg));
+    return rc ? gpu_set_lose(&t->set, gpu, rc, msg) : 0;
 }
 
 static int slice_take(void *arg, unsigned gpu, unsigned slot, bool counts)
@@ -61,10 +60,11 @@ static int slice_take(void *arg, unsigned gpu, unsigned slot, bool counts)
     struct matmul_result *result = result_of(t, gpu);
     char msg[GPU_MSG] = "";
     double seconds = 0;
-    int rc = gpu_error(gpu_matmul_wait(t->gpus[gpu].of[t->type], slot, &seconds, msg, sizeof(msg)),
-                       msg, t->err);
-    if (rc || !counts)
-        return rc;
+    int rc = gpu_matmul_wait(t->gpus[gpu].of[t->type], slot, &seconds, msg, sizeof(msg));
+    if (rc)
+        return gpu_set_lose(&t->set, gpu, rc, msg);
+    if (!counts)
+        return 0;
     result->products += t->gpus[gpu].count;
     result->seconds += seconds;
     return 0;
@@ -82,17 +82,39 @@ static double choose_count(const struct matmul *t, struct matmul_gpu *gpu, doubl
     return gpu->count * once_s;
 }
 
-int matmul_slice_run(struct matmul *t, enum matmul_type type, unsigned group, double slice_s,
-                     struct err *err)
+static bool takes_part(const struct matmul *t, unsigned gpu)
+{
+    return gpu_set_has(&t->set, gpu) && t->gpus[gpu].of[t->type];
+}
+
+static void poison(struct matmul *t, unsigned gpu)
+{
+    char msg[GPU_MSG] = "";
+    int rc = gpu_matmul_poison(t->gpus[gpu].of[t->type], msg, sizeof(msg));
+    if (rc)
+        (void)gpu_set_lose(&t->set, gpu, rc, msg);
+}
+
+/* What the last timed product wrote. */
+static void check(struct matmul *t, unsigned gpu)
+{
+    char msg[GPU_MSG] = "";
+    int rc = gpu_matmul_check(t->gpus[gpu].of[t->type], msg, sizeof(msg));
+    if (rc)
+        (void)gpu_set_lose(&t->set, gpu, rc, msg);
+}
+
+void matmul_slice_run(struct matmul *t, enum matmul_type type, unsigned group, double slice_s)
 {
     struct gpu_overlap overlap = {.settle_s = gpu_settle_s(slice_s), .ops = &slice_ops, .arg = t};
     double longest_s = 0;
     t->type = type;
-    t->group = gpu_group_at(t->ngpus, group);
+    t->group = gpu_group_at(t->set.n, group);
     t->read_ns = 0;
-    t->err = err;
     for (unsigned i = t->group.first; i < t->group.end; i++) {
-        if (!t->gpus[i].of[type])
+        if (takes_part(t, i))
+            poison(t, i);
+        if (!takes_part(t, i))
             continue;
         double took_s = choose_count(t, &t->gpus[i], slice_s);
         longest_s = took_s > longest_s ? took_s : longest_s;
@@ -103,7 +125,10 @@ int matmul_slice_run(struct matmul *t, enum matmul_type type, unsigned group, do
     overlap.depth = longest_s < slice_s ? GPU_MATMUL_SLOTS : 1;
     /* What is queued at the end, one to two batches, fills the slice. */
     overlap.count_s = slice_s * 2 / 3 - 1.5 * longest_s;
-    return gpu_overlap_run(&overlap);
+    (void)gpu_overlap_run(&overlap);
+    for (unsigned i = t->group.first; i < t->group.end; i++)
+        if (takes_part(t, i))
+            check(t, i);
 }
 
 #endif

@@ -2,7 +2,7 @@
  * A slice of gpu_matmul: products of one type on one GPU or on all, in batches that follow each
  * other without a gap, while sensors are read. Only in builds with CUDA.
  *
- *   rc = matmul_slice_run(t, MATMUL_BF16, 0, 0.5, err);  then t->gpus[0].result[MATMUL_BF16][false]
+ *   matmul_slice_run(t, MATMUL_BF16, 0, 0.5);       then t->gpus[0].result[MATMUL_BF16][false]
  */
 #ifndef CONTEND_BENCH_GPU_GPU_MATMUL_SLICE_H
 #define CONTEND_BENCH_GPU_GPU_MATMUL_SLICE_H
@@ -11,12 +11,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "bench/gpu/gpu_overlap.h"
 #include "bench/gpu/gpu_sensors.h"
-#include "harness/base/err.h"
+#include "bench/gpu/gpu_set.h"
 #include "kernels/matmul/gpu_matmul.h"
-
-enum { MATMUL_GPUS = GPU_OVERLAP_GPUS };
 
 /* Of the batches that count, and of the readings beside them. */
 struct matmul_result {
@@ -33,23 +30,24 @@ struct matmul_gpu {
 };
 
 struct matmul {
-    struct matmul_gpu gpus[MATMUL_GPUS];
-    unsigned ngpus;
+    struct gpu_set set;
+    struct matmul_gpu gpus[GPU_SET_MAX];
     size_t n;
+    unsigned ntypes; /* that some GPU multiplies */
     uint64_t seed;
     /* Of the slice that runs. */
     enum matmul_type type;
     struct gpu_group group;
     unsigned next_read;
     uint64_t read_ns;
-    struct err *err;
 };
 
 /*
- * Of gpu_groups(t->ngpus), one, for about slice_s seconds, and at least a batch on each of its GPUs
- * that has the type: result is filled of these. What counts: bench/gpu/gpu_overlap.h.
+ * Of gpu_groups(t->set.n), one, for about slice_s seconds, and at least a batch on each of its GPUs
+ * that has the type: result is filled of these. What counts: bench/gpu/gpu_overlap.h. C is poison
+ * before and checked behind it, all of it. A GPU whose calls fail, or that multiplies wrongly, is
+ * out of t->set: the others' results are no good then.
  */
-int matmul_slice_run(struct matmul *t, enum matmul_type type, unsigned group, double slice_s,
-                     struct err *err);
+void matmul_slice_run(struct matmul *t, enum matmul_type type, unsigned group, double slice_s);
 
 #endif

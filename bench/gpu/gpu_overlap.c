@@ -8,6 +8,7 @@ struct lane {
     unsigned oldest, queued; /* slot that is done next, and how many are */
     uint64_t began_ns;       /* when the oldest did: what was before it was done */
     bool counted;
+    int rc; /* of the call that failed, which was the last one */
 };
 
 struct window {
@@ -37,25 +38,31 @@ static uint64_t now(const struct gpu_overlap *o)
     return o->ops->now_ns ? o->ops->now_ns(o->arg) : clock_now_ns();
 }
 
-static int queue_next(const struct gpu_overlap *o, struct lane *lane, unsigned gpu)
+static void queue_next(const struct gpu_overlap *o, struct lane *lane, unsigned gpu)
 {
     unsigned slot = (lane->oldest + lane->queued++) % o->depth;
-    return o->ops->queue(o->arg, gpu, slot);
+    lane->rc = o->ops->queue(o->arg, gpu, slot);
 }
 
-/* First one batch on each GPU, that none starts late. */
-static int fill_queues(const struct gpu_overlap *o, struct lane *lanes)
+static int first_error(const struct gpu_overlap *o, const struct lane *lanes)
 {
     int rc = 0;
-    for (unsigned n = 0; n < o->depth; n++)
-        for (unsigned i = 0; i < o->ngpus && !rc; i++)
-            rc = queue_next(o, &lanes[i], o->gpu[i]);
+    for (unsigned i = 0; i < o->ngpus && !rc; i++)
+        rc = lanes[i].rc;
     return rc;
 }
 
+/* First one batch on each GPU, that none starts late. */
+static void fill_queues(const struct gpu_overlap *o, struct lane *lanes)
+{
+    for (unsigned n = 0; n < o->depth; n++)
+        for (unsigned i = 0; i < o->ngpus && !first_error(o, lanes); i++)
+            queue_next(o, &lanes[i], o->gpu[i]);
+}
+
 /* The oldest batch of a lane is done. */
-static int turn_over(const struct gpu_overlap *o, struct lane *lane, unsigned gpu,
-                     const struct window *window)
+static void turn_over(const struct gpu_overlap *o, struct lane *lane, unsigned gpu,
+                      const struct window *window)
 {
     uint64_t now_ns = now(o);
     bool last = now_ns >= window->end_ns && lane->queued == 1;
@@ -66,28 +73,28 @@ static int turn_over(const struct gpu_overlap *o, struct lane *lane, unsigned gp
     lane->queued--;
     lane->began_ns = now_ns;
     lane->counted = lane->counted || counts;
-    int rc = o->ops->take(o->arg, gpu, slot, counts);
-    return rc || now_ns >= window->end_ns ? rc : queue_next(o, lane, gpu);
+    lane->rc = o->ops->take(o->arg, gpu, slot, counts);
+    if (!lane->rc && now_ns < window->end_ns)
+        queue_next(o, lane, gpu);
 }
 
 /* One look at each GPU; *busy: some have work, *turned: one or more had a batch done. */
-static int look(const struct gpu_overlap *o, struct lane *lanes, const struct window *window,
-                bool *busy, bool *turned)
+static void look(const struct gpu_overlap *o, struct lane *lanes, const struct window *window,
+                 bool *busy, bool *turned)
 {
-    int rc = 0;
     *busy = *turned = false;
-    for (unsigned i = 0; i < o->ngpus && !rc; i++) {
+    for (unsigned i = 0; i < o->ngpus; i++) {
+        struct lane *lane = &lanes[i];
         bool done = false;
-        if (lanes[i].queued == 0)
+        if (lane->queued == 0 || lane->rc)
             continue;
         *busy = true;
-        rc = o->ops->done(o->arg, o->gpu[i], lanes[i].oldest, &done);
-        if (rc || !done)
+        lane->rc = o->ops->done(o->arg, o->gpu[i], lane->oldest, &done);
+        if (lane->rc || !done)
             continue;
         *turned = true;
-        rc = turn_over(o, &lanes[i], o->gpu[i], window);
+        turn_over(o, lane, o->gpu[i], window);
     }
-    return rc;
 }
 
 /* Also while the last batch of a GPU that has none counted is under way. */
@@ -96,7 +103,7 @@ static bool counts_now(const struct gpu_overlap *o, const struct lane *lanes,
 {
     bool counts = now_ns < window->end_ns;
     for (unsigned i = 0; i < o->ngpus; i++)
-        counts = counts || (lanes[i].queued > 0 && !lanes[i].counted);
+        counts = counts || (lanes[i].queued > 0 && !lanes[i].rc && !lanes[i].counted);
     return counts && now_ns >= window->begin_ns;
 }
 
@@ -104,14 +111,16 @@ int gpu_overlap_run(const struct gpu_overlap *o)
 {
     struct lane lanes[GPU_OVERLAP_GPUS] = {0};
     bool busy = true, turned;
-    int rc = fill_queues(o, lanes);
+    fill_queues(o, lanes);
     uint64_t now_ns = now(o);
     struct window window = {.begin_ns = now_ns + (uint64_t)(o->settle_s * 1e9)};
     window.end_ns = window.begin_ns + (uint64_t)(fmax(o->count_s, 0) * 1e9);
-    while (!rc && busy) {
-        rc = look(o, lanes, &window, &busy, &turned);
-        if (!rc && busy && !turned)
+    while (busy) {
+        look(o, lanes, &window, &busy, &turned);
+        if (first_error(o, lanes))
+            window.end_ns = 0;
+        if (busy && !turned)
             o->ops->idle(o->arg, counts_now(o, lanes, &window, now(o)));
     }
-    return rc;
+    return first_error(o, lanes);
 }

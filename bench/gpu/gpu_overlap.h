@@ -17,7 +17,10 @@
 
 enum { GPU_OVERLAP_GPUS = 64 };
 
-/* Any error ends the run and is returned: what is queued is left to whoever closes the GPUs. */
+/*
+ * A GPU whose call fails is asked nothing more: what is queued on it is left to whoever closes it.
+ * The others get nothing more either, and what they have is waited for.
+ */
 struct gpu_overlap_ops {
     /* A batch into a slot that is idle. */
     int (*queue)(void *arg, unsigned gpu, unsigned slot);
@@ -53,7 +56,10 @@ struct gpu_group gpu_group_at(unsigned ngpus, unsigned group);
  */
 double gpu_settle_s(double slice_s);
 
-/* A GPU none of whose batches was in that time, since they are too long, counts its last one. */
+/*
+ * A GPU none of whose batches was in that time, since they are too long, counts its last one. 0, or
+ * the first error of a call.
+ */
 int gpu_overlap_run(const struct gpu_overlap *overlap);
 
 #endif

@@ -12,13 +12,16 @@
  * settles and is not counted; with=all counts while all are at work (bench/gpu/gpu_overlap.h).
  * via=driver is cudaMemcpyAsync from device to device, which the driver does as it likes: on one
  * GPU, mostly with a kernel of its own. `stream_size`: bytes of each of the three arrays.
- * `shape_bandwidth`: what the choice was made by.
+ * `l2_share`: the L2's bytes / those of all three. `shape_bandwidth`: what the choice was made by.
+ * Poisoned before each point and checked behind it, all elements, as the last timed pass left them;
+ * a GPU that fails or computes wrongly is a failed row and left out, and the others are measured.
  * **Source** kernels/gpu/gpu_stream.h names it.
  * **Limits** Arrays are 1 GiB, or less where memory is short: with fewer than four times the L2's
- * bytes, part of the traffic stays in it (said on stderr). Reads and writes only in equal or 2:1
- * parts; no read-only or write-only bandwidth.
+ * bytes each, an l2_share above 0.08, part of the traffic stays in it. Reads and writes only in
+ * equal or 2:1 parts; no read-only or write-only bandwidth.
  */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
 
@@ -26,6 +29,7 @@
 #include "bench/common/points.h"
 #include "bench/gpu/gpu.h"
 #include "bench/gpu/gpu_overlap.h"
+#include "bench/gpu/gpu_set.h"
 #include "bench/registry.h"
 #include "harness/base/stats.h"
 #include "harness/say/log.h"
@@ -52,10 +56,11 @@ static const struct opt stream_opts[] = {
     {.name = NULL},
 };
 
-enum { DEVICE_BANDWIDTH, STREAM_SIZE, SHAPE_BANDWIDTH };
+enum { DEVICE_BANDWIDTH, STREAM_SIZE, L2_SHARE, SHAPE_BANDWIDTH };
 static const struct bench_metric stream_metrics[] = {
     [DEVICE_BANDWIDTH] = {"device_bandwidth", "GB/s", "higher", .peers = PEERS_EQUAL},
     [STREAM_SIZE] = {"stream_size", "B", "none"},
+    [L2_SHARE] = {"l2_share", "ratio", "none"},
     [SHAPE_BANDWIDTH] = {"shape_bandwidth", "GB/s", "higher", .quiet = true},
     {.name = NULL},
 };
@@ -63,7 +68,6 @@ static const struct bench_metric stream_metrics[] = {
 #ifdef CONTEND_HAVE_CUDA
 
 enum {
-    GPUS_MAX = GPU_OVERLAP_GPUS,
     TURNS = GPU_STREAM_OPS + 1, /* the last is the driver's copy */
     BATCHES_MAX = 4096,         /* that are kept */
     TRIAL_PASSES = 4,
@@ -84,10 +88,10 @@ struct stream_gpu {
 };
 
 struct stream {
-    struct stream_gpu gpus[GPUS_MAX];
-    unsigned ngpus, turn; /* turn: the one that runs */
+    struct gpu_set set;
+    struct stream_gpu gpus[GPU_SET_MAX];
+    unsigned turn; /* the one that runs */
     uint64_t bytes;
-    struct err *err;
 };
 
 static enum gpu_stream_op op_of(unsigned turn)
@@ -102,57 +106,63 @@ static double gbps_of(const struct stream *t, enum gpu_stream_op op, unsigned pa
     return seconds > 0 ? elements * gpu_stream_op_bytes(op) * passes / seconds * 1e-9 : 0;
 }
 
+/* Bytes of one of three arrays. */
+static uint64_t room_of(uint64_t free_bytes)
+{
+    return free_bytes / 10 * 9 / 3;
+}
+
 /* As much as fits on the fullest GPU: sizes that differ could not be compared. */
 static int choose_size(struct stream *t, const struct bench_ctx *ctx)
 {
     const struct stream_params *params = ctx->params;
     uint64_t least_free = UINT64_MAX, most_l2 = 0;
-    for (unsigned i = 0; i < t->ngpus; i++) {
+    for (unsigned i = 0; i < t->set.n; i++) {
         char msg[GPU_MSG] = "";
         uint64_t free_bytes = 0, *l2_bytes = &t->gpus[i].l2_bytes;
-        int rc = gpu_error(gpu_stream_memory(ctx->machine->gpus[i].pci_bdf, &free_bytes, l2_bytes,
-                                             msg, sizeof(msg)),
-                           msg, ctx->err);
+        int rc = gpu_set_has(&t->set, i)
+                     ? gpu_stream_memory(ctx->machine->gpus[i].pci_bdf, &free_bytes, l2_bytes, msg,
+                                         sizeof(msg))
+                     : 0;
+        if (!rc && gpu_set_has(&t->set, i) && room_of(free_bytes) < GPU_STREAM_GRAIN) {
+            rc = -ENOMEM;
+            (void)snprintf(msg, sizeof(msg), "%llu bytes are free: too few for three arrays",
+                           (unsigned long long)free_bytes);
+        }
         if (rc)
-            return rc;
+            (void)gpu_set_lose(&t->set, i, rc, msg);
+        if (!gpu_set_has(&t->set, i))
+            continue;
         least_free = free_bytes < least_free ? free_bytes : least_free;
         most_l2 = *l2_bytes > most_l2 ? *l2_bytes : most_l2;
     }
-    uint64_t fits = least_free / 10 * 9 / 3, wants = params->size ? params->size : usual_bytes;
+    uint64_t fits = room_of(least_free), wants = params->size ? params->size : usual_bytes;
     if (!params->size && wants < 4 * most_l2)
         wants = 4 * most_l2;
     t->bytes = memory_round_down(wants < fits ? wants : fits, GPU_STREAM_GRAIN);
-    if (t->bytes == 0)
-        return err_set(ctx->err, -ENOMEM, "%llu bytes are free on a GPU: too few for three arrays",
-                       (unsigned long long)least_free);
     if (t->bytes < wants)
         log_warn("gpu_stream: arrays of %llu MiB, since GPU memory is short",
                  (unsigned long long)(t->bytes >> 20));
-    if (t->bytes < 4 * most_l2)
-        log_warn("gpu_stream: arrays below four times the L2's %llu MiB are partly served by it",
-                 (unsigned long long)(most_l2 >> 20));
-    return 0;
+    return gpu_set_check(&t->set, ctx->err);
 }
 
-static int run_batch(struct stream_gpu *gpu, enum gpu_stream_op op, unsigned shape, unsigned passes,
-                     double *seconds, struct err *err)
+/* Of one GPU, 0 or why it fails, in msg. */
+static int run_batch(const struct stream_gpu *gpu, enum gpu_stream_op op, unsigned shape,
+                     unsigned passes, double *seconds, char msg[static GPU_MSG])
 {
-    char msg[GPU_MSG] = "";
-    int rc = gpu_stream_queue(gpu->gpu, 0, op, shape, passes, msg, sizeof(msg));
-    if (!rc)
-        rc = gpu_stream_wait(gpu->gpu, 0, seconds, msg, sizeof(msg));
-    return gpu_error(rc, msg, err);
+    int rc = gpu_stream_queue(gpu->gpu, 0, op, shape, passes, msg, GPU_MSG);
+    return rc ? rc : gpu_stream_wait(gpu->gpu, 0, seconds, msg, GPU_MSG);
 }
 
 /* GB/s of the better of some short batches, behind one pass that warms up. */
 static int try_shape(const struct stream *t, struct stream_gpu *gpu, enum gpu_stream_op op,
-                     unsigned shape, double *gbps, struct err *err)
+                     unsigned shape, double *gbps, char msg[static GPU_MSG])
 {
     double seconds = 0;
-    int rc = run_batch(gpu, op, shape, 1, &seconds, err);
+    int rc = run_batch(gpu, op, shape, 1, &seconds, msg);
     *gbps = 0;
     for (int i = 0; i < TRIALS && !rc; i++) {
-        rc = run_batch(gpu, op, shape, TRIAL_PASSES, &seconds, err);
+        rc = run_batch(gpu, op, shape, TRIAL_PASSES, &seconds, msg);
         double got = rc ? 0 : gbps_of(t, op, TRIAL_PASSES, seconds);
         *gbps = got > *gbps ? got : *gbps;
     }
@@ -160,14 +170,14 @@ static int try_shape(const struct stream *t, struct stream_gpu *gpu, enum gpu_st
 }
 
 static int choose_shape(const struct stream *t, struct stream_gpu *gpu, enum gpu_stream_op op,
-                        int asked, struct err *err)
+                        int asked, char msg[static GPU_MSG])
 {
     unsigned first = asked ? (unsigned)asked - 1 : 0;
     unsigned end = asked ? (unsigned)asked : GPU_STREAM_SHAPES;
     gpu->shape[op] = first;
     for (unsigned shape = first; shape < end; shape++) {
         double *gbps = &gpu->shape_gbps[op][shape];
-        int rc = try_shape(t, gpu, op, shape, gbps, err);
+        int rc = try_shape(t, gpu, op, shape, gbps, msg);
         if (rc)
             return rc;
         if (*gbps > gpu->shape_gbps[op][gpu->shape[op]])
@@ -183,44 +193,53 @@ static unsigned passes_for(const struct stream *t, enum gpu_stream_op op, double
     return passes < 1 ? 1 : passes > 1000 ? 1000 : (unsigned)passes;
 }
 
-static int open_gpu(struct stream *t, struct stream_gpu *gpu, const char *pci_bdf,
-                    const struct bench_ctx *ctx)
+static int choose_shapes(const struct stream *t, struct stream_gpu *gpu, int asked,
+                         char msg[static GPU_MSG])
 {
-    const struct stream_params *params = ctx->params;
-    const struct gpu_stream_config config = {
-        .pci_bdf = pci_bdf, .bytes = t->bytes, .seed = ctx->seed};
-    char msg[GPU_MSG] = "";
     double driver_gbps = 0;
-    gpu->gbps = calloc(BATCHES_MAX, sizeof(*gpu->gbps));
-    if (!gpu->gbps)
-        return err_set(ctx->err, -ENOMEM, "cannot allocate the batches of a GPU");
-    int rc = gpu_error(gpu_stream_open(&config, &gpu->gpu, msg, sizeof(msg)), msg, ctx->err);
+    int rc = 0;
     for (unsigned op = 0; op < GPU_STREAM_OPS && !rc; op++) {
-        rc = choose_shape(t, gpu, (enum gpu_stream_op)op, params->shape, ctx->err);
+        rc = choose_shape(t, gpu, (enum gpu_stream_op)op, asked, msg);
         gpu->passes[op] =
             passes_for(t, (enum gpu_stream_op)op, gpu->shape_gbps[op][gpu->shape[op]]);
     }
     if (!rc)
-        rc = try_shape(t, gpu, GPU_STREAM_COPY, GPU_STREAM_DRIVER, &driver_gbps, ctx->err);
-    if (rc)
-        return rc;
+        rc = try_shape(t, gpu, GPU_STREAM_COPY, GPU_STREAM_DRIVER, &driver_gbps, msg);
     gpu->shape[GPU_STREAM_OPS] = GPU_STREAM_DRIVER;
     gpu->passes[GPU_STREAM_OPS] = passes_for(t, GPU_STREAM_COPY, driver_gbps);
+    return rc;
+}
+
+static int open_gpu(struct stream *t, unsigned i, const struct bench_ctx *ctx)
+{
+    const struct stream_params *params = ctx->params;
+    struct stream_gpu *gpu = &t->gpus[i];
+    const struct gpu_stream_config config = {
+        .pci_bdf = ctx->machine->gpus[i].pci_bdf, .bytes = t->bytes, .seed = ctx->seed};
+    char msg[GPU_MSG] = "";
+    gpu->gbps = calloc(BATCHES_MAX, sizeof(*gpu->gbps));
+    if (!gpu->gbps)
+        return err_set(ctx->err, -ENOMEM, "cannot allocate the batches of a GPU");
+    int rc = gpu_stream_open(&config, &gpu->gpu, msg, sizeof(msg));
+    if (!rc)
+        rc = choose_shapes(t, gpu, params->shape, msg);
+    if (rc)
+        (void)gpu_set_lose(&t->set, i, rc, msg);
     return 0;
 }
 
 static int stream_setup(struct bench_ctx *ctx)
 {
-    const struct bench_machine *machine = ctx->machine;
     struct stream *t = calloc(1, sizeof(*t));
     ctx->state = t;
     if (!t)
         return err_set(ctx->err, -ENOMEM, "cannot allocate the state of the scan");
-    t->ngpus = machine->ngpus < GPUS_MAX ? machine->ngpus : GPUS_MAX;
+    gpu_set_open(&t->set, ctx->machine);
     int rc = choose_size(t, ctx);
-    for (unsigned i = 0; i < t->ngpus && !rc; i++)
-        rc = open_gpu(t, &t->gpus[i], machine->gpus[i].pci_bdf, ctx);
-    return rc;
+    for (unsigned i = 0; i < t->set.n && !rc; i++)
+        if (gpu_set_has(&t->set, i))
+            rc = open_gpu(t, i, ctx);
+    return rc ? rc : gpu_set_check(&t->set, ctx->err);
 }
 
 static void stream_teardown(struct bench_ctx *ctx)
@@ -229,7 +248,7 @@ static void stream_teardown(struct bench_ctx *ctx)
     ctx->state = NULL;
     if (!t)
         return;
-    for (unsigned i = 0; i < t->ngpus; i++) {
+    for (unsigned i = 0; i < t->set.n; i++) {
         gpu_stream_close(t->gpus[i].gpu);
         free(t->gpus[i].gbps);
     }
@@ -238,19 +257,20 @@ static void stream_teardown(struct bench_ctx *ctx)
 
 static int batch_queue(void *arg, unsigned gpu, unsigned slot)
 {
-    const struct stream *t = arg;
+    struct stream *t = arg;
     const struct stream_gpu *g = &t->gpus[gpu];
     char msg[GPU_MSG] = "";
-    return gpu_error(gpu_stream_queue(g->gpu, slot, op_of(t->turn), g->shape[t->turn],
-                                      g->passes[t->turn], msg, sizeof(msg)),
-                     msg, t->err);
+    int rc = gpu_stream_queue(g->gpu, slot, op_of(t->turn), g->shape[t->turn], g->passes[t->turn],
+                              msg, sizeof(msg));
+    return rc ? gpu_set_lose(&t->set, gpu, rc, msg) : 0;
 }
 
 static int batch_done(void *arg, unsigned gpu, unsigned slot, bool *done)
 {
-    const struct stream *t = arg;
+    struct stream *t = arg;
     char msg[GPU_MSG] = "";
-    return gpu_error(gpu_stream_done(t->gpus[gpu].gpu, slot, done, msg, sizeof(msg)), msg, t->err);
+    int rc = gpu_stream_done(t->gpus[gpu].gpu, slot, done, msg, sizeof(msg));
+    return rc ? gpu_set_lose(&t->set, gpu, rc, msg) : 0;
 }
 
 static int batch_take(void *arg, unsigned gpu, unsigned slot, bool counts)
@@ -259,10 +279,12 @@ static int batch_take(void *arg, unsigned gpu, unsigned slot, bool counts)
     struct stream_gpu *g = &t->gpus[gpu];
     char msg[GPU_MSG] = "";
     double seconds = 0;
-    int rc = gpu_error(gpu_stream_wait(g->gpu, slot, &seconds, msg, sizeof(msg)), msg, t->err);
-    if (!rc && counts && g->n < BATCHES_MAX)
+    int rc = gpu_stream_wait(g->gpu, slot, &seconds, msg, sizeof(msg));
+    if (rc)
+        return gpu_set_lose(&t->set, gpu, rc, msg);
+    if (counts && g->n < BATCHES_MAX)
         g->gbps[g->n++] = gbps_of(t, op_of(t->turn), g->passes[t->turn], seconds);
-    return rc;
+    return 0;
 }
 
 static void batch_idle(void *arg, bool counts)
@@ -276,90 +298,111 @@ static void batch_idle(void *arg, bool counts)
 static const struct gpu_overlap_ops batch_ops = {
     .queue = batch_queue, .done = batch_done, .take = batch_take, .idle = batch_idle};
 
-/* Points: groups, and of each its turns. */
-static int measure_point(struct bench_ctx *ctx, size_t point)
+/* What the last timed pass wrote, of what was poison before the first. */
+static void check_output(struct stream *t, unsigned i)
 {
-    struct stream *t = ctx->state;
-    double slice_s = ctx->budget_s / (TURNS * gpu_groups(t->ngpus));
+    const struct stream_gpu *gpu = &t->gpus[i];
+    enum gpu_stream_op op = op_of(t->turn);
+    char msg[GPU_MSG] = "";
+    uint64_t wrong = 0;
+    int rc = gpu_stream_check(gpu->gpu, op, &wrong, msg, sizeof(msg));
+    if (!rc && wrong) {
+        rc = -EBADMSG;
+        (void)snprintf(msg, sizeof(msg), "%s, %s: %llu wrong elements", gpu_stream_op_name(op),
+                       gpu_stream_shape_name(gpu->shape[t->turn]), (unsigned long long)wrong);
+    }
+    if (rc)
+        (void)gpu_set_lose(&t->set, i, rc, msg);
+}
+
+/* Poison, passes on those of the group that are there, checks. */
+static void run_group(struct stream *t, const struct gpu_group *group, double slice_s)
+{
     struct gpu_overlap overlap = {.settle_s = gpu_settle_s(slice_s),
                                   .count_s = slice_s * 2 / 3,
                                   .depth = GPU_STREAM_SLOTS,
                                   .ops = &batch_ops,
                                   .arg = t};
-    struct gpu_group group = gpu_group_at(t->ngpus, (unsigned)(point / TURNS));
-    t->turn = (unsigned)(point % TURNS);
-    t->err = ctx->err;
-    for (unsigned i = group.first; i < group.end; i++) {
+    for (unsigned i = group->first; i < group->end; i++) {
+        char msg[GPU_MSG] = "";
+        if (!gpu_set_has(&t->set, i))
+            continue;
+        int rc = gpu_stream_poison(t->gpus[i].gpu, msg, sizeof(msg));
+        if (rc)
+            (void)gpu_set_lose(&t->set, i, rc, msg);
+        else
+            overlap.gpu[overlap.ngpus++] = i;
         t->gpus[i].n = 0;
-        overlap.gpu[overlap.ngpus++] = i;
     }
-    int rc = gpu_overlap_run(&overlap);
-    for (unsigned i = group.first; i < group.end && !rc; i++)
+    (void)gpu_overlap_run(&overlap);
+    for (unsigned i = group->first; i < group->end; i++)
+        if (gpu_set_has(&t->set, i))
+            check_output(t, i);
+}
+
+/* Points: groups, and of each its turns. Once more without a GPU that failed in it. */
+static int measure_point(struct bench_ctx *ctx, size_t point)
+{
+    struct stream *t = ctx->state;
+    struct gpu_group group = gpu_group_at(t->set.n, (unsigned)(point / TURNS));
+    unsigned left;
+    t->turn = (unsigned)(point % TURNS);
+    do {
+        left = gpu_set_left(&t->set);
+        if (gpu_set_runs(&t->set, &group))
+            run_group(t, &group, ctx->budget_s / (TURNS * gpu_groups(t->set.n)));
+    } while (gpu_set_left(&t->set) < left);
+    for (unsigned i = group.first; i < group.end; i++)
         t->gpus[i].median_gbps[t->turn][group.all] =
             stats_sort_median(t->gpus[i].gbps, t->gpus[i].n);
-    return rc;
+    return gpu_set_check(&t->set, ctx->err);
 }
 
 static int emit_point(struct bench_ctx *ctx, size_t point)
 {
     const struct stream *t = ctx->state;
-    struct gpu_group group = gpu_group_at(t->ngpus, (unsigned)(point / TURNS));
+    struct gpu_group group = gpu_group_at(t->set.n, (unsigned)(point / TURNS));
     unsigned turn = (unsigned)(point % TURNS);
     int rc = 0;
+    if (!gpu_set_runs(&t->set, &group))
+        return 0;
     for (unsigned i = group.first; i < group.end && !rc; i++)
-        rc = bench_emit(ctx, DEVICE_BANDWIDTH, t->gpus[i].median_gbps[turn][group.all],
-                        "op=%s;via=%s;with=%s;gpu=%u", gpu_stream_op_name(op_of(turn)),
-                        turn == GPU_STREAM_OPS ? "driver" : "kernel", group.all ? "all" : "alone",
-                        i);
+        if (gpu_set_has(&t->set, i))
+            rc = bench_emit(ctx, DEVICE_BANDWIDTH, t->gpus[i].median_gbps[turn][group.all],
+                            "op=%s;via=%s;with=%s;gpu=%u", gpu_stream_op_name(op_of(turn)),
+                            turn == GPU_STREAM_OPS ? "driver" : "kernel",
+                            group.all ? "all" : "alone", i);
     return rc;
 }
 
-static int emit_choices(struct bench_ctx *ctx)
+static int emit_shapes(struct bench_ctx *ctx, unsigned i)
 {
     const struct stream *t = ctx->state;
-    int rc = bench_emit(ctx, STREAM_SIZE, (double)t->bytes, "%s", "");
-    for (unsigned i = 0; i < t->ngpus; i++)
-        for (unsigned op = 0; op < GPU_STREAM_OPS; op++)
-            for (unsigned shape = 0; shape < GPU_STREAM_SHAPES && !rc; shape++)
-                if (t->gpus[i].shape_gbps[op][shape] > 0)
-                    rc = bench_emit(ctx, SHAPE_BANDWIDTH, t->gpus[i].shape_gbps[op][shape],
-                                    "op=%s;shape=%s;gpu=%u",
-                                    gpu_stream_op_name((enum gpu_stream_op)op),
-                                    gpu_stream_shape_name(shape), i);
+    int rc = 0;
+    for (unsigned op = 0; op < GPU_STREAM_OPS; op++)
+        for (unsigned shape = 0; shape < GPU_STREAM_SHAPES && !rc; shape++)
+            if (t->gpus[i].shape_gbps[op][shape] > 0)
+                rc = bench_emit(ctx, SHAPE_BANDWIDTH, t->gpus[i].shape_gbps[op][shape],
+                                "op=%s;shape=%s;gpu=%u", gpu_stream_op_name((enum gpu_stream_op)op),
+                                gpu_stream_shape_name(shape), i);
     return rc;
 }
 
 static int stream_scan(struct bench_ctx *ctx)
 {
     const struct stream *t = ctx->state;
-    int rc = points_run(ctx, (size_t)TURNS * gpu_groups(t->ngpus), measure_point, emit_point);
-    return rc ? rc : emit_choices(ctx);
-}
-
-/* Each operation once more, over a poisoned array. */
-static int stream_check(struct bench_ctx *ctx)
-{
-    struct stream *t = ctx->state;
-    char msg[GPU_MSG] = "";
-    for (unsigned i = 0; i < t->ngpus; i++)
-        for (unsigned turn = 0; turn < TURNS; turn++) {
-            uint64_t wrong;
-            double seconds = 0;
-            struct stream_gpu *gpu = &t->gpus[i];
-            int rc = gpu_error(gpu_stream_poison(gpu->gpu, msg, sizeof(msg)), msg, ctx->err);
-            if (!rc)
-                rc = run_batch(gpu, op_of(turn), gpu->shape[turn], 1, &seconds, ctx->err);
-            if (!rc)
-                rc = gpu_error(gpu_stream_check(gpu->gpu, op_of(turn), &wrong, msg, sizeof(msg)),
-                               msg, ctx->err);
-            if (rc)
-                return rc;
-            if (wrong)
-                return err_set(ctx->err, -EBADMSG, "GPU %u, %s, %s: %llu wrong elements", i,
-                               gpu_stream_op_name(op_of(turn)),
-                               gpu_stream_shape_name(gpu->shape[turn]), (unsigned long long)wrong);
-        }
-    return 0;
+    int rc = points_run(ctx, (size_t)TURNS * gpu_groups(t->set.n), measure_point, emit_point);
+    if (!rc)
+        rc = bench_emit(ctx, STREAM_SIZE, (double)t->bytes, "%s", "");
+    for (unsigned i = 0; i < t->set.n && !rc; i++) {
+        if (!gpu_set_has(&t->set, i))
+            continue;
+        rc = bench_emit(ctx, L2_SHARE, (double)t->gpus[i].l2_bytes / (3 * (double)t->bytes),
+                        "gpu=%u", i);
+        if (!rc)
+            rc = emit_shapes(ctx, i);
+    }
+    return rc ? rc : gpu_set_emit(ctx, &t->set, DEVICE_BANDWIDTH);
 }
 
 #endif
@@ -375,7 +418,6 @@ const struct bench bench_gpu_stream = {
 #ifdef CONTEND_HAVE_CUDA
     .setup = stream_setup,
     .scan = stream_scan,
-    .check = stream_check,
     .teardown = stream_teardown,
 #else
     .scan = gpu_probe,

@@ -146,6 +146,9 @@ int cli_main(const struct cmd_env *env, int argc, char **argv)
     }
     if (strcmp(name, "--version") == 0) {
         (void)printf("contend %s\n", CONTEND_VERSION);
+#ifdef CONTEND_CUDA_VERSION
+        (void)printf("built with CUDA %s\n", CONTEND_CUDA_VERSION);
+#endif
         return EXIT_GOOD;
     }
     const struct command *command = find_command(name);

@@ -158,6 +158,16 @@ static int on_round(void *arg, unsigned round, struct err *err)
     return job_run_round(&s->job, rc, err);
 }
 
+/* As a whole, or in some of the values that a scan of it should have. */
+static bool has_failed(const struct observation *of)
+{
+    for (unsigned i = 0; i < of->nworkers; i++)
+        for (size_t k = 0; k < of->workers[i].nreasons; k++)
+            if (of->workers[i].reasons[k].code != -ENOTSUP)
+                return true;
+    return of->status >= STATUS_FAILED;
+}
+
 /*
  * Exit code of a run that went through: did everything that should have run do so? What a machine
  * cannot do is no failure, but a run that leaves nothing else must not pass for a good one.
@@ -166,7 +176,7 @@ static int judge(const struct result *result)
 {
     for (size_t i = 0; i < result->narms; i++)
         for (size_t o = 0; o < result->arms[i].nobservations; o++)
-            if (result->arms[i].observations[o].status >= STATUS_FAILED)
+            if (has_failed(&result->arms[i].observations[o]))
                 return EXIT_NOT_RUN;
     return run_measured_anything(result) ? EXIT_GOOD : EXIT_NOT_RUN;
 }

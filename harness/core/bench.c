@@ -1,6 +1,7 @@
 #include "harness/core/bench.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -44,20 +45,47 @@ void bench_library(const struct bench_ctx *ctx, const char *name, const char *ve
         (void)snprintf(ctx->library, BENCH_LIBRARY_MAX, "%.15s %.31s", name, version);
 }
 
-int bench_emit(struct bench_ctx *ctx, unsigned metric, double value, const char *key_fmt, ...)
+__attribute__((format(printf, 3, 0))) static int
+add_value(struct bench_ctx *ctx, struct value value, const char *key_fmt, va_list args)
 {
     struct value_log *log = ctx->values;
     if (log->n == VALUES_MAX)
         return err_set(ctx->err, -ENOSPC, "more than %d values in one scan", VALUES_MAX);
-    struct value *entry = &log->value[log->n];
-    va_list ap;
-    va_start(ap, key_fmt);
-    int length = vsnprintf(entry->key, sizeof(entry->key), key_fmt, ap);
-    va_end(ap);
-    if (length < 0 || (size_t)length >= sizeof(entry->key))
-        return err_set(ctx->err, -ENAMETOOLONG, "key '%s...' of a value is too long", entry->key);
-    entry->metric = metric;
-    entry->value = value;
-    log->n++;
+    int length = vsnprintf(value.key, sizeof(value.key), key_fmt, args);
+    if (length < 0 || (size_t)length >= sizeof(value.key))
+        return err_set(ctx->err, -ENAMETOOLONG, "key '%s...' of a value is too long", value.key);
+    log->value[log->n++] = value;
     return 0;
+}
+
+int bench_emit(struct bench_ctx *ctx, unsigned metric, double value, const char *key_fmt, ...)
+{
+    va_list args;
+    va_start(args, key_fmt);
+    int rc = add_value(ctx, (struct value){.metric = metric, .value = value}, key_fmt, args);
+    va_end(args);
+    return rc;
+}
+
+/* 1 + the index of the reason; where the log is full of them, of the last one. */
+static uint32_t add_reason(struct value_log *log, const struct err *why)
+{
+    for (uint32_t i = 0; i < log->nreasons; i++)
+        if (log->reason[i].code == why->code && strcmp(log->reason[i].msg, why->msg) == 0)
+            return i + 1;
+    if (log->nreasons < VALUE_REASONS_MAX)
+        log->reason[log->nreasons++] = *why;
+    return log->nreasons;
+}
+
+int bench_emit_absent(struct bench_ctx *ctx, unsigned metric, const struct err *why,
+                      const char *key_fmt, ...)
+{
+    const struct value value = {
+        .metric = metric, .value = NAN, .reason = add_reason(ctx->values, why)};
+    va_list args;
+    va_start(args, key_fmt);
+    int rc = add_value(ctx, value, key_fmt, args);
+    va_end(args);
+    return rc;
 }

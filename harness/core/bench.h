@@ -111,10 +111,6 @@ struct bench_metric {
      */
     const char *power_limit;
     const char *hidden, *shown; /* "stores=none" in keys is shown as "stores=plain"; or NULL */
-    /*
-     * Or NULL: why NaN was emitted at a key that no round has a value of. It becomes a skipped row.
-     */
-    const char *absent;
     const char *below_one; /* or NULL: of a ratio, what it means where its interval lies below 1 */
 };
 
@@ -201,6 +197,13 @@ struct bench {
  */
 int bench_emit(struct bench_ctx *ctx, unsigned metric, double value, const char *key_fmt, ...)
     __attribute__((format(printf, 4, 5)));
+
+/*
+ * In the place of a value that cannot be had, while others of the scan can: a row without numbers,
+ * skipped where why->code is -ENOTSUP and else failed, with the reason why->msg. As bench_emit.
+ */
+int bench_emit_absent(struct bench_ctx *ctx, unsigned metric, const struct err *why,
+                      const char *key_fmt, ...) __attribute__((format(printf, 4, 5)));
 
 /* Says which library was loaded at run time, with its version: "NCCL 2.28.9". Cut if too long. */
 void bench_library(const struct bench_ctx *ctx, const char *name, const char *version);

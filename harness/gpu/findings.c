@@ -110,6 +110,9 @@ static void judge_modes(struct judge *judge)
     if (h->compute_mode == GPU_MODE_PROHIBITED)
         say(judge, "gpu_compute_mode", FINDING_BAD,
             "compute mode prohibited: no process can use it ('nvidia-smi -c 0' opens it)");
+    else if (h->compute_mode == GPU_MODE_EXCLUSIVE && h->mps)
+        say(judge, "gpu_compute_mode", FINDING_NOTE,
+            "compute mode exclusive, with an MPS daemon: processes share it by way of MPS");
     else if (mode && h->compute_mode != GPU_MODE_DEFAULT)
         say(judge, "gpu_compute_mode", FINDING_BAD,
             "compute mode %s: one process at a time can use it ('nvidia-smi -c 0' opens it)", mode);

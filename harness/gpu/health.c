@@ -198,18 +198,33 @@ static void name_process(struct gpu_process *process)
 
 static void add_process(struct gpu_health *health, unsigned pid, unsigned long long memory_bytes)
 {
+    struct gpu_process process = {.pid = pid, .memory_bytes = (int64_t)memory_bytes};
     if (pid == 0 || pid > INT_MAX || (pid_t)pid == getpid())
         return;
-    int i = health->nprocesses++;
-    if (i >= GPU_PROCESSES_MAX)
-        return;
-    health->processes[i] = (struct gpu_process){.pid = pid, .memory_bytes = (int64_t)memory_bytes};
     if (memory_bytes > INT64_MAX)
-        health->processes[i].memory_bytes = -1;
-    name_process(&health->processes[i]);
+        process.memory_bytes = -1;
+    name_process(&process);
+    /* MPS works for processes that are listed themselves. The kernel cuts names: "..-server". */
+    if (strncmp(process.name, "nvidia-cuda-mps", strlen("nvidia-cuda-mps")) == 0)
+        return;
+    if (health->nprocesses < GPU_PROCESSES_MAX)
+        health->processes[health->nprocesses] = process;
+    health->nprocesses++;
 }
 
 /* The list and its length change while one asks: room enough, and one call. */
+/*
+ * The pipe of the control daemon. Source: NVIDIA Multi-Process Service, "Environment Variables".
+ */
+static bool has_mps(void)
+{
+    char path[512];
+    const char *folder = getenv("CUDA_MPS_PIPE_DIRECTORY");
+    (void)snprintf(path, sizeof(path), "%s/control",
+                   folder && folder[0] ? folder : "/tmp/nvidia-mps");
+    return access(path, F_OK) == 0;
+}
+
 static void read_processes(const struct nvml_api *nvml, struct nvml_device *device,
                            struct gpu_health *health)
 {
@@ -276,6 +291,7 @@ int gpu_health_read(const char *pci_bdf, struct gpu_health *health)
     health->persistence = ask(nvml->persistence, device, 0, 1);
     health->compute_mode =
         (enum gpu_compute_mode)ask(nvml->compute_mode, device, 0, GPU_MODE_EXCLUSIVE);
+    health->mps = has_mps();
     read_mig(nvml, device, health);
     read_processes(nvml, device, health);
     read_load(nvml, device, health);

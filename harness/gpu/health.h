@@ -44,6 +44,7 @@ struct gpu_health {
     int pages_pending;                                /* flag: to be retired at the next reset */
     int persistence;
     enum gpu_compute_mode compute_mode;
+    bool mps; /* an MPS daemon is here, by which processes share GPUs of the exclusive mode */
     int mig, mig_pending;
     int ninstances; /* may be more than there are names for */
     struct gpu_instance {

@@ -55,6 +55,7 @@ static void pack_observation(const struct observation *out, struct parcel *parce
         pack(parcel, worker, sizeof(*worker));
         pack(parcel, worker->samples, worker->nsamples * sizeof(*worker->samples));
         pack(parcel, worker->values, worker->nvalues * sizeof(*worker->values));
+        pack(parcel, worker->reasons, worker->nreasons * sizeof(*worker->reasons));
         pack(parcel, worker->visits, worker->nvisits * sizeof(*worker->visits));
     }
 }
@@ -65,12 +66,14 @@ static bool unpack_worker(struct parcel *parcel, struct worker_result *worker)
         return false;
     memcpy(worker, parcel->at, sizeof(*worker));
     parcel->at += sizeof(*worker);
-    void *samples, *values = NULL, *visits = NULL;
+    void *samples, *values = NULL, *reasons = NULL, *visits = NULL;
     bool good = unpack_array(parcel, &samples, worker->nsamples, sizeof(*worker->samples)) &&
                 unpack_array(parcel, &values, worker->nvalues, sizeof(*worker->values)) &&
+                unpack_array(parcel, &reasons, worker->nreasons, sizeof(*worker->reasons)) &&
                 unpack_array(parcel, &visits, worker->nvisits, sizeof(*worker->visits));
     worker->samples = samples;
     worker->values = values;
+    worker->reasons = reasons;
     worker->visits = visits;
     return good;
 }

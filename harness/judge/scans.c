@@ -13,18 +13,12 @@ struct some {
     const struct row *row;
 };
 
-static bool is_absent(const struct row *row)
-{
-    return row->status == STATUS_SKIPPED;
-}
-
 static bool is_below_one(const struct row *row)
 {
     return row->rounds >= ROUNDS_LEAST && row->ci_high < SCANS_BELOW_ONE;
 }
 
-static struct some find(const struct rows *rows, const struct arm *arm, const char *metric,
-                        bool (*is_told)(const struct row *row))
+static struct some find(const struct rows *rows, const struct arm *arm, const char *metric)
 {
     struct some some = {.rows = 0};
     for (size_t i = 0; i < rows->n; i++) {
@@ -32,7 +26,7 @@ static struct some find(const struct rows *rows, const struct arm *arm, const ch
         if (row->arm != arm || strcmp(row->metric, metric) != 0)
             continue;
         some.rows++;
-        if (!is_told(row))
+        if (!is_below_one(row))
             continue;
         some.told++;
         if (!some.row || row->median < some.row->median)
@@ -49,35 +43,21 @@ static void say_where(const struct bench *bench, const struct some *some, char *
     (void)snprintf(buf, size, "%zu of %zu values, such as %s", some->told, some->rows, what);
 }
 
-static int add(const struct arm *arm, const struct bench_metric *metric, struct finding *finding,
-               struct findings *findings, struct err *err)
-{
-    (void)snprintf(finding->subject, sizeof(finding->subject), "%s, %s", arm->bench->name,
-                   metric->name);
-    return findings_add(findings, finding, err);
-}
-
 static int judge_metric(const struct analysis *analysis, const struct arm *arm,
                         const struct bench_metric *metric, struct findings *findings,
                         struct err *err)
 {
-    struct finding absent = {.id = "value_skipped"}, below = {.id = "below_one"};
-    struct some some = find(&analysis->rows, arm, metric->name, is_absent);
-    int rc = 0;
-    if (metric->absent && some.told) {
-        (void)snprintf(absent.sentence, sizeof(absent.sentence), "skipped: %s", metric->absent);
-        say_where(arm->bench, &some, absent.evidence, sizeof(absent.evidence));
-        rc = add(arm, metric, &absent, findings, err);
-    }
-    some = find(&analysis->rows, arm, metric->name, is_below_one);
+    struct finding finding = {.id = "below_one"};
+    struct some some = find(&analysis->rows, arm, metric->name);
     bool many = (double)some.told >= SCANS_BELOW_SHARE * (double)some.rows;
-    if (!rc && metric->below_one && some.told && many) {
-        (void)snprintf(below.sentence, sizeof(below.sentence), "%.3f: %s", some.row->median,
-                       metric->below_one);
-        say_where(arm->bench, &some, below.evidence, sizeof(below.evidence));
-        rc = add(arm, metric, &below, findings, err);
-    }
-    return rc;
+    if (!metric->below_one || !some.told || !many)
+        return 0;
+    (void)snprintf(finding.subject, sizeof(finding.subject), "%s, %s", arm->bench->name,
+                   metric->name);
+    (void)snprintf(finding.sentence, sizeof(finding.sentence), "%.3f: %s", some.row->median,
+                   metric->below_one);
+    say_where(arm->bench, &some, finding.evidence, sizeof(finding.evidence));
+    return findings_add(findings, &finding, err);
 }
 
 int scans_find(const struct analysis *analysis, struct findings *findings, struct err *err)

@@ -1,4 +1,4 @@
-/* What rows of scans say of themselves, as findings: values that are not there, ratios below 1. */
+/* What rows of scans say of themselves, as findings: ratios below 1. */
 #ifndef CONTEND_JUDGE_SCANS_H
 #define CONTEND_JUDGE_SCANS_H
 
@@ -14,9 +14,8 @@
 #define SCANS_BELOW_SHARE 0.25
 
 /*
- * Ids: "value_skipped", for keys of a metric of which no round has a value (`absent` of struct
- * bench_metric); "below_one", for ratios of three rounds or more that are (its `below_one`). One of
- * each at most for an arm and metric. Appends; -ENOMEM only. Pure.
+ * Id: "below_one", for ratios of three rounds or more that are (`below_one` of struct
+ * bench_metric); one at most for an arm and metric. Appends; -ENOMEM only. Pure.
  */
 int scans_find(const struct analysis *analysis, struct findings *findings, struct err *err);
 

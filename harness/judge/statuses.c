@@ -9,6 +9,9 @@
 
 enum { REASONS_MAX = 2 }; /* of placements that are not here; of more only the names are told */
 
+static const enum finding_severity severities[STATUSES] = {
+    FINDING_NOTE, FINDING_DOUBT, FINDING_DOUBT, FINDING_NOTE, FINDING_BAD, FINDING_BAD};
+
 char *statuses_name_arm(const struct result *result, const struct arm *arm, char *buf, size_t size)
 {
     char what[96], slots[32] = "";
@@ -64,8 +67,6 @@ static bool joins_earlier(const struct search *search, const struct finding *fin
 
 static int add_arm(const struct search *search, size_t index)
 {
-    static const enum finding_severity severities[STATUSES] = {
-        FINDING_NOTE, FINDING_DOUBT, FINDING_DOUBT, FINDING_NOTE, FINDING_BAD, FINDING_BAD};
     const struct arm *arm = arm_at(search, index);
     const struct arm_rounds *rounds = &search->analysis->rounds.arms[index];
     bool repeats = rounds->source != index;
@@ -79,6 +80,37 @@ static int add_arm(const struct search *search, size_t index)
     if (joins_earlier(search, &finding))
         return 0;
     return findings_add(search->findings, &finding, search->err);
+}
+
+static bool is_told(const struct search *search, const struct finding *finding)
+{
+    for (size_t i = search->first; i < search->findings->n; i++)
+        if (!strcmp(search->findings->all[i].subject, finding->subject) &&
+            !strcmp(search->findings->all[i].sentence, finding->sentence))
+            return true;
+    return false;
+}
+
+/* Values of scans that could not be had while others could: each reason once. */
+static int add_absent(const struct search *search)
+{
+    const struct rows *rows = &search->analysis->rows;
+    int rc = 0;
+    for (size_t i = 0; i < rows->n && !rc; i++) {
+        const struct row *row = &rows->row[i];
+        size_t arm = (size_t)(row->arm - search->analysis->result->arms);
+        if (!row->arm->bench->scan || row->status < STATUS_SKIPPED ||
+            row->status <= search->analysis->rounds.arms[arm].status)
+            continue;
+        struct finding finding = {.severity = severities[row->status]};
+        (void)snprintf(finding.id, sizeof(finding.id), "%s", status_name(row->status));
+        name_arm(search, row->arm, finding.subject, sizeof(finding.subject));
+        (void)snprintf(finding.sentence, sizeof(finding.sentence), "%s: %s",
+                       status_name(row->status), row->reason);
+        if (!is_told(search, &finding))
+            rc = findings_add(search->findings, &finding, search->err);
+    }
+    return rc;
 }
 
 static bool is_not_here(const struct arm *arm, unsigned slots)
@@ -200,6 +232,8 @@ int statuses_find(const struct analysis *analysis, struct findings *findings, st
     int rc = 0;
     for (size_t i = 0; i < result->narms && !rc; i++)
         rc = add_arm(&search, i);
+    if (!rc)
+        rc = add_absent(&search);
     for (size_t i = 0; i < result->narms && !rc; i++)
         rc = add_few_steps(&search, i);
     for (size_t i = 0; i < result->narms && !rc; i++)

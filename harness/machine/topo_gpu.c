@@ -265,7 +265,8 @@ int topo_check_cuda(int driver, const char *built_with, char *note, size_t size)
         return 0;
     (void)snprintf(note, size,
                    "the NVIDIA driver knows CUDA %d.%d at most, and this program was built with "
-                   "%ld.%ld: update the driver, or build it with an older CUDA",
+                   "%ld.%ld: update the driver, or use a build with an older CUDA (contend-cuda12 "
+                   "of a bundle)",
                    driver / 1000, driver % 1000 / 10, major, minor);
     return -ENOTSUP;
 }

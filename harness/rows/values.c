@@ -78,6 +78,16 @@ static int append(const struct maker *maker, struct round_value value,
     return values_append(maker->values, &value, maker->err);
 }
 
+static int append_absent(const struct maker *maker, struct round_value value,
+                         const struct observation *own, const struct err *why)
+{
+    value.round = (int)own->round;
+    value.status = why->code == -ENOTSUP ? STATUS_SKIPPED : STATUS_FAILED;
+    value.reason = why->msg;
+    value.base = -1;
+    return values_append(maker->values, &value, maker->err);
+}
+
 static int append_status(const struct maker *maker, int round, enum status status,
                          const char *reason)
 {
@@ -90,17 +100,6 @@ static int append_status(const struct maker *maker, int round, enum status statu
                                       .status = status,
                                       .base = -1,
                                       .reason = reason};
-    return values_append(maker->values, &value, maker->err);
-}
-
-/* In place of all rounds: why none has a value. */
-static int append_absent(const struct maker *maker, struct round_value value, const char *reason)
-{
-    value.round = VALUE_NO_ROUND;
-    value.value = NAN;
-    value.status = STATUS_SKIPPED;
-    value.base = -1;
-    value.reason = reason;
     return values_append(maker->values, &value, maker->err);
 }
 
@@ -142,13 +141,27 @@ static int append_metric(const struct maker *maker, const struct metric_info *me
     }
     if (rc || maker->values->n > before || !metric->absent)
         return rc;
-    return append_absent(maker, value, metric->absent);
+    value.round = VALUE_NO_ROUND;
+    value.value = NAN;
+    value.status = STATUS_SKIPPED;
+    value.base = -1;
+    value.reason = metric->absent;
+    return values_append(maker->values, &value, maker->err);
 }
 
 /* What worker 0 emitted in one observation; NULL when that did not end well. */
 static const struct worker_result *emitted(const struct observation *of)
 {
     return of && of->status <= STATUS_CENSORED && of->nworkers ? &of->workers[0] : NULL;
+}
+
+/* Why an emitted value of an observation is absent; NULL where it is there, or not known. */
+static const struct err *reason_of(const struct observation *of, const struct value *value)
+{
+    const struct worker_result *worker = emitted(of);
+    return worker && value->reason && value->reason <= worker->nreasons
+               ? &worker->reasons[value->reason - 1]
+               : NULL;
 }
 
 /* A benchmark emits in the same order each round, so the hint is nearly always right. */
@@ -178,21 +191,23 @@ static int append_emitted(const struct maker *maker, size_t observation, const s
                           size_t hint)
 {
     int rc = 0;
-    size_t before = maker->values->n;
     const struct arm *source = source_of(maker);
     const struct bench_metric *metric = &source->bench->metrics[like->metric];
-    struct round_value value = {
-        .metric = metric->name, .unit = metric->unit, .better = metric->better, .key = like->key};
     for (size_t o = observation; o < source->nobservations && !rc; o++) {
         const struct observation *own = &source->observations[o];
         const struct value *found = find_like(own, like, hint);
-        value.value = found ? found->value : (double)NAN;
-        if (!isnan(value.value))
+        const struct err *why = found ? reason_of(own, found) : NULL;
+        const struct round_value value = {.metric = metric->name,
+                                          .unit = metric->unit,
+                                          .better = metric->better,
+                                          .key = like->key,
+                                          .value = found ? found->value : (double)NAN};
+        if (why)
+            rc = append_absent(maker, value, own, why);
+        else if (!isnan(value.value))
             rc = append(maker, value, own, NULL, -1);
     }
-    if (rc || maker->values->n > before || !metric->absent)
-        return rc;
-    return append_absent(maker, value, metric->absent);
+    return rc;
 }
 
 static int append_retention(const struct maker *maker, const struct value *like, size_t hint)

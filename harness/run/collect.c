@@ -33,10 +33,13 @@ static int copy_values(const struct value_log *log, struct worker_result *out)
     if (!log->n)
         return 0;
     out->values = calloc(log->n, sizeof(*out->values));
-    if (!out->values)
+    out->reasons = calloc(log->nreasons + 1, sizeof(*out->reasons));
+    if (!out->values || !out->reasons)
         return -ENOMEM;
     memcpy(out->values, log->value, log->n * sizeof(*out->values));
+    memcpy(out->reasons, log->reason, log->nreasons * sizeof(*out->reasons));
     out->nvalues = log->n;
+    out->nreasons = log->nreasons;
     return 0;
 }
 

@@ -53,6 +53,7 @@ void observation_free(struct observation *observation)
     for (unsigned i = 0; observation->workers && i < observation->nworkers; i++) {
         free(observation->workers[i].samples);
         free(observation->workers[i].values);
+        free(observation->workers[i].reasons);
         free(observation->workers[i].visits);
     }
     free(observation->workers);

@@ -52,6 +52,8 @@ struct worker_result {
     uint64_t pages_elsewhere;            /* not present, or the kernel would not say */
     size_t nvalues;
     struct value *values; /* owned: what a scan emitted, in that order */
+    size_t nreasons;
+    struct err *reasons; /* owned: why some of them are absent */
     size_t nvisits;
     struct visit_point {
         uint64_t at_ns;

@@ -3,6 +3,10 @@
 #include <cerrno>
 #include <cstdio>
 
+extern "C" {
+#include "kernels/gpu/gpu_reach.h"
+}
+
 /* Cleared first, or the next call would report this error once more. */
 int gpu_fail(cudaError_t error, const char *what, char *msg, size_t size)
 {
@@ -17,6 +21,9 @@ int gpu_fail(cudaError_t error, const char *what, char *msg, size_t size)
     case cudaErrorInsufficientDriver:
     case cudaErrorStubLibrary:
         return -ENODEV;
+    case cudaErrorNoKernelImageForDevice:
+    case cudaErrorUnsupportedPtxVersion:
+        return -ENOTSUP;
     case cudaErrorDevicesUnavailable:
         (void)snprintf(msg, size,
                        "%s: the GPU is in an exclusive compute mode and another process has it, "
@@ -36,16 +43,11 @@ int gpu_checked(cudaError_t error, const char *what, char *msg, size_t size)
 /* CUDA has one error for a driver that is absent and one that is old. */
 static void explain_driver(char *msg, size_t size)
 {
-    int driver = 0, runtime = 0;
-    if (cudaDriverGetVersion(&driver) != cudaSuccess || driver == 0) {
+    int driver = 0;
+    if (cudaDriverGetVersion(&driver) != cudaSuccess || driver == 0)
         (void)snprintf(msg, size, "no NVIDIA driver is here (libcuda.so.1)");
-        return;
-    }
-    (void)cudaRuntimeGetVersion(&runtime);
-    (void)snprintf(msg, size,
-                   "the NVIDIA driver knows CUDA %d.%d at most, and this program was built with "
-                   "%d.%d",
-                   driver / 1000, driver % 1000 / 10, runtime / 1000, runtime % 1000 / 10);
+    else
+        (void)gpu_reach_say_driver(driver, CUDART_VERSION, msg, size);
 }
 
 int gpu_count(char *msg, size_t size)
@@ -75,9 +77,28 @@ int gpu_find(const char *pci_bdf, int *cuda_ordinal, char *msg, size_t size)
     return rc == -EIO ? -ENODEV : rc;
 }
 
+/* The compute capability, 90 for 9.0, against the least that this build has code for. */
+static int check_reach(int cuda_ordinal, char *msg, size_t size)
+{
+    static const int archs[] = {__CUDA_ARCH_LIST__};
+    int major = 0, minor = 0;
+    int rc =
+        gpu_checked(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, cuda_ordinal),
+                    "compute capability of the GPU", msg, size);
+    if (!rc)
+        rc = gpu_checked(
+            cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, cuda_ordinal),
+            "compute capability of the GPU", msg, size);
+    return rc ? rc
+              : gpu_reach_check(10 * major + minor, archs, sizeof(archs) / sizeof(archs[0]),
+                                CUDART_VERSION, msg, size);
+}
+
 int gpu_open(const char *pci_bdf, unsigned flags, int *cuda_ordinal, char *msg, size_t size)
 {
     int rc = gpu_find(pci_bdf, cuda_ordinal, msg, size);
+    if (!rc)
+        rc = check_reach(*cuda_ordinal, msg, size);
     if (!rc)
         rc = gpu_checked(cudaSetDevice(*cuda_ordinal), "cannot use the GPU", msg, size);
     if (!rc)
@@ -86,17 +107,16 @@ int gpu_open(const char *pci_bdf, unsigned flags, int *cuda_ordinal, char *msg, 
     return rc;
 }
 
-int gpu_check_mode(const char *pci_bdf, char *msg, size_t size)
+int gpu_check(const char *pci_bdf, char *msg, size_t size)
 {
     int ordinal, mode = cudaComputeModeDefault;
     int rc = gpu_find(pci_bdf, &ordinal, msg, size);
     if (!rc)
         rc = gpu_checked(cudaDeviceGetAttribute(&mode, cudaDevAttrComputeMode, ordinal),
                          "compute mode of the GPU", msg, size);
-    if (rc || mode != cudaComputeModeProhibited)
-        return rc;
-    (void)snprintf(msg, size,
-                   "GPU %.32s: its compute mode is prohibited (nvidia-smi -c 0 opens it)",
-                   pci_bdf ? pci_bdf : "0");
-    return -EBUSY;
+    if (!rc && mode == cudaComputeModeProhibited) {
+        (void)snprintf(msg, size, "its compute mode is prohibited (nvidia-smi -c 0 opens it)");
+        return -ENOTSUP;
+    }
+    return rc ? rc : check_reach(ordinal, msg, size);
 }

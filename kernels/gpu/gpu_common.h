@@ -3,7 +3,8 @@
  * used. gpu_common.cuh has what only .cu files can see.
  *
  * Functions that can fail return 0 or a negative errno and then write one line to msg (size bytes):
- * -ENODEV no driver, one too old, or no such GPU; -ENOMEM no memory; -EBUSY the GPU is kept by
+ * -ENODEV no driver, one too old, or no such GPU; -ENOTSUP a GPU that this build has no code for;
+ * -ENOMEM no memory; -EBUSY the GPU is kept by
  * another process or closed to all; -EIO everything else that CUDA reports, after which the
  * process may close what it has, and not more.
  */
@@ -19,8 +20,11 @@ extern "C" {
 /* GPUs that CUDA shows this process; 0, with the reason in msg, where it shows none. */
 int gpu_count(char *msg, size_t size);
 
-/* -EBUSY where the GPU's compute mode is "prohibited". Creates no context. */
-int gpu_check_mode(const char *pci_bdf, char *msg, size_t size);
+/*
+ * -ENOTSUP where the GPU's compute mode is "prohibited", or this build has no code for its
+ * architecture. Creates no context.
+ */
+int gpu_check(const char *pci_bdf, char *msg, size_t size);
 
 #ifdef __cplusplus
 }

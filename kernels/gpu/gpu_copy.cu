@@ -1,41 +1,17 @@
 #include "kernels/gpu/gpu_copy.h"
 
 #include <cerrno>
-#include <cinttypes>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <ctime>
 
-#include "kernels/cpu/mix64.h"
-#include "kernels/gpu/gpu_common.cuh"
-
-/* Two blocks a multiprocessor with 8 loads of 16 bytes a thread in flight keep any link busy. */
-enum { BLOCK_THREADS = 512, BLOCKS_PER_SM = 2, UNROLL = 8 };
+#include "kernels/gpu/gpu_copy_device.cuh"
 
 enum { LEAD_BYTES = 1 << 20, LATENCY_WARMUP = 20 };
 
 /* A held stream goes on by itself after this, or a host that died would leave a busy GPU. */
 static const uint64_t hold_limit_ns = 5000000000;
-
-enum { SOURCE, TARGET, SCRATCH, BUFFERS };
-
-struct device {
-    int ordinal;
-    unsigned blocks; /* of a grid that fills the GPU */
-    cudaStream_t stream[GPU_COPY_STREAMS];
-    cudaEvent_t begin[GPU_COPY_STREAMS];
-    cudaEvent_t mark[GPU_COPY_STREAMS][GPU_COPY_MARKS]; /* between copies, and behind the last */
-    char *buffer[BUFFERS];
-    unsigned long long *wrong; /* on the device: index of the first wrong word */
-};
-
-struct gpu_copy {
-    unsigned ngpus;
-    size_t bytes; /* of a buffer */
-    int *latch;   /* in host memory that all GPUs read: 0 holds streams up */
-    struct device device[GPU_COPY_GPUS];
-    bool reaches[GPU_COPY_GPUS][GPU_COPY_GPUS]; /* the first can access the second's memory */
-};
 
 __device__ static uint64_t device_time_ns()
 {
@@ -44,11 +20,14 @@ __device__ static uint64_t device_time_ns()
     return now_ns;
 }
 
-__global__ void hold(const volatile int *latch, uint64_t limit_ns)
+__global__ void hold(const volatile int *latch, volatile int *expired, uint64_t limit_ns)
 {
     uint64_t start_ns = device_time_ns();
-    while (!*latch && device_time_ns() - start_ns < limit_ns)
-        ;
+    while (!*latch)
+        if (device_time_ns() - start_ns > limit_ns) {
+            *expired = 1;
+            break;
+        }
 }
 
 __global__ void __launch_bounds__(BLOCK_THREADS)
@@ -69,44 +48,20 @@ __global__ void __launch_bounds__(BLOCK_THREADS)
         to[i] = from[i];
 }
 
-__host__ __device__ static uint64_t pattern(uint64_t index, uint64_t salt)
-{
-    return mix64(index + (salt << 40));
-}
-
-__global__ void fill_words(uint64_t *to, size_t n, uint64_t salt)
-{
-    size_t step = (size_t)gridDim.x * blockDim.x;
-    for (size_t i = (size_t)blockIdx.x * blockDim.x + threadIdx.x; i < n; i += step)
-        to[i] = pattern(i, salt);
-}
-
-__global__ void find_wrong(const uint64_t *words, size_t n, uint64_t salt,
-                           unsigned long long *wrong)
-{
-    size_t step = (size_t)gridDim.x * blockDim.x;
-    for (size_t i = (size_t)blockIdx.x * blockDim.x + threadIdx.x; i < n; i += step)
-        if (words[i] != pattern(i, salt))
-            atomicMin(wrong, (unsigned long long)i);
-}
-
 /*
  * A kernel's code is loaded at its first use, and loading can wait for all that runs: behind a held
  * stream, for ever (CUDA programming guide, "Lazy Loading").
  */
 static cudaError_t load_kernels()
 {
-    const void *kernels[] = {(const void *)hold, (const void *)copy_words, (const void *)fill_words,
-                             (const void *)find_wrong};
     cudaFuncAttributes attributes;
-    cudaError_t error = cudaSuccess;
-    for (const void *kernel : kernels)
-        if (error == cudaSuccess)
-            error = cudaFuncGetAttributes(&attributes, kernel);
-    return error;
+    cudaError_t error = cudaFuncGetAttributes(&attributes, (const void *)hold);
+    if (error == cudaSuccess)
+        error = cudaFuncGetAttributes(&attributes, (const void *)copy_words);
+    return error == cudaSuccess ? gpu_copy_data_load() : error;
 }
 
-static cudaError_t open_queues(struct device *device)
+static cudaError_t open_queues(struct gpu_copy_device *device)
 {
     int multiprocessors = 0;
     cudaError_t error =
@@ -125,12 +80,13 @@ static cudaError_t open_queues(struct device *device)
 static int open_device(struct gpu_copy *copy, unsigned gpu, const char *pci_bdf, char *msg,
                        size_t size)
 {
-    struct device *device = &copy->device[gpu];
+    struct gpu_copy_device *device = &copy->device[gpu];
     char what[80];
+    copy->at = gpu;
     int rc = gpu_open(pci_bdf, cudaDeviceScheduleSpin, &device->ordinal, msg, size);
     if (!rc)
         rc = gpu_checked(open_queues(device), "streams of the GPU", msg, size);
-    (void)snprintf(what, sizeof(what), "buffer of %zu bytes on GPU %u", copy->bytes, gpu);
+    (void)snprintf(what, sizeof(what), "buffer of %zu bytes", copy->bytes);
     for (int i = 0; i < BUFFERS && !rc; i++)
         rc = gpu_checked(cudaMalloc(&device->buffer[i], copy->bytes), what, msg, size);
     if (!rc)
@@ -156,16 +112,32 @@ static int open_way(struct gpu_copy *copy, unsigned a, unsigned b, char *msg, si
     return gpu_fail(error, "access between GPUs", msg, size);
 }
 
+static bool is_open(const struct gpu_copy *copy, unsigned gpu)
+{
+    return copy->device[gpu].stream[0] != NULL;
+}
+
 static int open_ways(struct gpu_copy *copy, char *msg, size_t size)
 {
     int rc = 0;
     for (unsigned a = 0; a < copy->ngpus && !rc; a++) {
-        rc = gpu_checked(cudaSetDevice(copy->device[a].ordinal), "cannot use the GPU", msg, size);
+        if (!is_open(copy, a))
+            continue;
+        rc = gpu_checked(gpu_copy_turn_to(copy, a), "cannot use the GPU", msg, size);
         copy->reaches[a][a] = true;
         for (unsigned b = 0; b < copy->ngpus && !rc; b++)
-            if (a != b)
+            if (a != b && is_open(copy, b))
                 rc = open_way(copy, a, b, msg, size);
     }
+    return rc;
+}
+
+static int open_latch(struct gpu_copy *copy, char *msg, size_t size)
+{
+    int rc = gpu_checked(cudaHostAlloc(&copy->latch, (1 + GPU_COPY_GPUS) * sizeof(*copy->latch),
+                                       cudaHostAllocPortable | cudaHostAllocMapped),
+                         "latch of the streams", msg, size);
+    copy->expired = copy->latch ? copy->latch + 1 : NULL;
     return rc;
 }
 
@@ -173,23 +145,24 @@ static int open_all(struct gpu_copy *copy, const char *const *pci_bdf, char *msg
 {
     int rc = 0;
     for (unsigned gpu = 0; gpu < copy->ngpus && !rc; gpu++)
-        rc = open_device(copy, gpu, pci_bdf[gpu], msg, size);
+        if (pci_bdf[gpu])
+            rc = open_device(copy, gpu, pci_bdf[gpu], msg, size);
     if (!rc)
         rc = open_ways(copy, msg, size);
     if (!rc)
-        rc = gpu_checked(cudaHostAlloc(&copy->latch, sizeof(*copy->latch),
-                                       cudaHostAllocPortable | cudaHostAllocMapped),
-                         "latch of the streams", msg, size);
+        rc = open_latch(copy, msg, size);
     for (unsigned gpu = 0; gpu < copy->ngpus && !rc; gpu++)
-        rc = gpu_copy_fill(copy, gpu, gpu_copy_source(copy, gpu), copy->bytes, gpu_copy_salt(gpu),
-                           msg, size);
+        if (is_open(copy, gpu))
+            rc = gpu_copy_fill(copy, gpu, gpu_copy_source(copy, gpu), copy->bytes,
+                               gpu_copy_salt(gpu), msg, size);
     return rc;
 }
 
 int gpu_copy_open(const char *const *pci_bdf, unsigned ngpus, size_t bytes, struct gpu_copy **copy,
-                  char *msg, size_t size)
+                  unsigned *failed, char *msg, size_t size)
 {
     *copy = NULL;
+    *failed = ngpus;
     if (ngpus == 0 || ngpus > GPU_COPY_GPUS || bytes == 0 || bytes % GPU_COPY_GRAIN) {
         (void)snprintf(msg, size, "%u GPUs, %zu bytes: at most %d GPUs, multiples of %d bytes",
                        ngpus, bytes, GPU_COPY_GPUS, GPU_COPY_GRAIN);
@@ -203,11 +176,17 @@ int gpu_copy_open(const char *const *pci_bdf, unsigned ngpus, size_t bytes, stru
     opened->ngpus = ngpus;
     opened->bytes = bytes;
     int rc = open_all(opened, pci_bdf, msg, size);
+    *failed = rc ? opened->at : ngpus;
     if (rc)
         gpu_copy_close(opened);
     else
         *copy = opened;
     return rc;
+}
+
+unsigned gpu_copy_at(const struct gpu_copy *copy)
+{
+    return copy->at;
 }
 
 void *gpu_copy_source(const struct gpu_copy *copy, unsigned gpu)
@@ -254,103 +233,6 @@ void gpu_copy_free_combined(void *base)
         (void)cudaFreeHost(base);
 }
 
-/* The GPU on which an address of its source or target lies; NULL for host memory. */
-static struct device *owner(struct gpu_copy *copy, const void *address)
-{
-    const char *at = (const char *)address;
-    for (unsigned gpu = 0; gpu < copy->ngpus; gpu++)
-        for (int i = SOURCE; i <= TARGET; i++) {
-            const char *base = copy->device[gpu].buffer[i];
-            if (at >= base && at < base + copy->bytes)
-                return &copy->device[gpu];
-        }
-    return NULL;
-}
-
-int gpu_copy_fill(struct gpu_copy *copy, unsigned gpu, void *base, size_t bytes, uint64_t salt,
-                  char *msg, size_t size)
-{
-    struct device *home = owner(copy, base), *device = home ? home : &copy->device[gpu];
-    cudaStream_t stream = device->stream[0];
-    uint64_t *words = (uint64_t *)(home ? base : device->buffer[SCRATCH]);
-    cudaError_t error = cudaSetDevice(device->ordinal);
-    if (error == cudaSuccess) {
-        fill_words<<<device->blocks, BLOCK_THREADS, 0, stream>>>(words, bytes / sizeof(*words),
-                                                                 salt);
-        error = cudaGetLastError();
-    }
-    if (error == cudaSuccess && !home)
-        error = cudaMemcpyAsync(base, words, bytes, cudaMemcpyDefault, stream);
-    if (error == cudaSuccess)
-        error = cudaStreamSynchronize(stream);
-    return gpu_checked(error, "filling of a buffer", msg, size);
-}
-
-int gpu_copy_poison(struct gpu_copy *copy, const struct gpu_copy_flow *flow, char *msg, size_t size)
-{
-    struct device *home = owner(copy, flow->to), *device = home ? home : &copy->device[flow->gpu];
-    cudaStream_t stream = device->stream[0];
-    void *all_set = home ? flow->to : device->buffer[SCRATCH];
-    cudaError_t error = cudaSetDevice(device->ordinal);
-    if (error == cudaSuccess)
-        error = cudaMemsetAsync(all_set, 0xff, flow->bytes, stream);
-    if (error == cudaSuccess && !home)
-        error = cudaMemcpyAsync(flow->to, all_set, flow->bytes, cudaMemcpyDefault, stream);
-    if (error == cudaSuccess)
-        error = cudaStreamSynchronize(stream);
-    return gpu_checked(error, "poisoning of a buffer", msg, size);
-}
-
-/* The first wrong word's index, or one far beyond the end. */
-static cudaError_t search(struct device *device, const uint64_t *words, size_t n, uint64_t salt,
-                          unsigned long long *wrong)
-{
-    cudaStream_t stream = device->stream[0];
-    cudaError_t error = cudaMemsetAsync(device->wrong, 0xff, sizeof(*wrong), stream);
-    if (error == cudaSuccess) {
-        find_wrong<<<device->blocks, BLOCK_THREADS, 0, stream>>>(words, n, salt, device->wrong);
-        error = cudaGetLastError();
-    }
-    if (error == cudaSuccess)
-        error = cudaMemcpyAsync(wrong, device->wrong, sizeof(*wrong), cudaMemcpyDefault, stream);
-    return error == cudaSuccess ? cudaStreamSynchronize(stream) : error;
-}
-
-/* What the host wrote to scratch is poisoned first: a copy that does nothing must not pass. */
-static cudaError_t fetch(struct device *device, const struct gpu_copy_flow *flow)
-{
-    void *scratch = device->buffer[SCRATCH];
-    cudaStream_t stream = device->stream[0];
-    cudaError_t error = cudaMemsetAsync(scratch, 0xff, flow->bytes, stream);
-    return error == cudaSuccess
-               ? cudaMemcpyAsync(scratch, flow->to, flow->bytes, cudaMemcpyDefault, stream)
-               : error;
-}
-
-int gpu_copy_check(struct gpu_copy *copy, const struct gpu_copy_flow *flow, uint64_t salt,
-                   char *msg, size_t size)
-{
-    struct device *home = owner(copy, flow->to), *device = home ? home : &copy->device[flow->gpu];
-    const uint64_t *words = (const uint64_t *)(home ? flow->to : device->buffer[SCRATCH]);
-    size_t n = flow->bytes / sizeof(*words);
-    unsigned long long wrong = 0;
-    uint64_t got = 0;
-    cudaError_t error = cudaSetDevice(device->ordinal);
-    if (error == cudaSuccess && !home)
-        error = fetch(device, flow);
-    if (error == cudaSuccess)
-        error = search(device, words, n, salt, &wrong);
-    if (error == cudaSuccess && wrong < n)
-        error = cudaMemcpy(&got, words + wrong, sizeof(got), cudaMemcpyDeviceToHost);
-    if (error != cudaSuccess)
-        return gpu_fail(error, "check of a copy", msg, size);
-    if (wrong >= n)
-        return 0;
-    (void)snprintf(msg, size, "wrong data: word %llu of %zu is 0x%016" PRIx64 ", not 0x%016" PRIx64,
-                   wrong, n, got, pattern(wrong, salt));
-    return -EBADMSG;
-}
-
 /* Which of its GPU's streams flow i uses: flows of one GPU take them in turn. */
 static unsigned stream_of(const struct gpu_copy_flow *flows, unsigned i)
 {
@@ -360,7 +242,7 @@ static unsigned stream_of(const struct gpu_copy_flow *flows, unsigned i)
     return stream;
 }
 
-static cudaError_t queue_copy(const struct device *device, cudaStream_t stream,
+static cudaError_t queue_copy(const struct gpu_copy_device *device, cudaStream_t stream,
                               const struct gpu_copy_flow *flow, size_t bytes)
 {
     if (!flow->kernel)
@@ -376,12 +258,12 @@ static cudaError_t queue_copy(const struct device *device, cudaStream_t stream,
  */
 static cudaError_t queue_begin(struct gpu_copy *copy, const struct gpu_copy_flow *flows, unsigned i)
 {
-    const struct device *first = &copy->device[flows[0].gpu], *device = &copy->device[flows[i].gpu];
-    unsigned lane = stream_of(flows, i);
+    unsigned lane = stream_of(flows, i), gpu = flows[i].gpu;
+    const struct gpu_copy_device *first = &copy->device[flows[0].gpu], *device = &copy->device[gpu];
     cudaStream_t stream = device->stream[lane];
-    cudaError_t error = cudaSetDevice(device->ordinal);
+    cudaError_t error = gpu_copy_turn_to(copy, gpu);
     if (error == cudaSuccess && !flows[i].staged) {
-        hold<<<1, 1, 0, stream>>>(copy->latch, hold_limit_ns);
+        hold<<<1, 1, 0, stream>>>(copy->latch, &copy->expired[gpu], hold_limit_ns);
         error = cudaGetLastError();
     }
     if (error == cudaSuccess)
@@ -396,9 +278,9 @@ static cudaError_t queue_begin(struct gpu_copy *copy, const struct gpu_copy_flow
 static cudaError_t queue_flow(struct gpu_copy *copy, const struct gpu_copy_flow *flows, unsigned i,
                               unsigned copies, struct gpu_copy_progress *progress)
 {
-    const struct device *device = &copy->device[flows[i].gpu];
+    const struct gpu_copy_device *device = &copy->device[flows[i].gpu];
     unsigned lane = stream_of(flows, i), queued = 0;
-    cudaError_t error = cudaSetDevice(device->ordinal);
+    cudaError_t error = gpu_copy_turn_to(copy, flows[i].gpu);
     for (unsigned k = 0; k < progress->n && error == cudaSuccess; k++) {
         progress->copies[k] = copies * (k + 1) / progress->n;
         for (; queued < progress->copies[k] && error == cudaSuccess; queued++)
@@ -412,9 +294,9 @@ static cudaError_t queue_flow(struct gpu_copy *copy, const struct gpu_copy_flow 
 static cudaError_t wait_and_read(struct gpu_copy *copy, const struct gpu_copy_flow *flows,
                                  unsigned i, struct gpu_copy_progress *progress)
 {
-    const struct device *device = &copy->device[flows[i].gpu];
+    const struct gpu_copy_device *device = &copy->device[flows[i].gpu];
     unsigned lane = stream_of(flows, i);
-    cudaError_t error = cudaSetDevice(device->ordinal);
+    cudaError_t error = gpu_copy_turn_to(copy, flows[i].gpu);
     if (error == cudaSuccess)
         error = cudaStreamSynchronize(device->stream[lane]);
     for (unsigned k = 0; k < progress->n && error == cudaSuccess; k++) {
@@ -425,31 +307,64 @@ static cudaError_t wait_and_read(struct gpu_copy *copy, const struct gpu_copy_fl
     return error;
 }
 
-int gpu_copy_time(struct gpu_copy *copy, const struct gpu_copy_flow *flows, unsigned nflows,
-                  unsigned copies, struct gpu_copy_progress *progress, char *msg, size_t size)
+/* An error leaves copy->at where it was. */
+static cudaError_t queue_all(struct gpu_copy *copy, const struct gpu_copy_flow *flows,
+                             unsigned nflows, unsigned copies, struct gpu_copy_progress *progress)
 {
-    volatile int *latch = copy->latch;
     /* Each mark costs its stream a moment, which one flow alone need not pay. */
     unsigned marks = nflows == 1 ? 1 : copies < GPU_COPY_MARKS ? copies : GPU_COPY_MARKS;
     cudaError_t error = cudaSuccess;
-    for (unsigned i = 0; i < nflows; i++)
-        if (stream_of(flows, i) >= GPU_COPY_STREAMS) {
-            (void)snprintf(msg, size, "more than %d copies at once on GPU %u", GPU_COPY_STREAMS,
-                           flows[i].gpu);
-            return -EINVAL;
-        }
-    *latch = 0;
     for (unsigned i = 0; i < nflows && error == cudaSuccess; i++)
         error = queue_begin(copy, flows, i);
     for (unsigned i = 0; i < nflows && error == cudaSuccess; i++) {
         progress[i].n = marks;
         error = queue_flow(copy, flows, i, copies, &progress[i]);
     }
+    return error;
+}
+
+/* Whether a stream went on by itself, before all was queued. */
+static int check_held(struct gpu_copy *copy, char *msg, size_t size)
+{
+    for (unsigned gpu = 0; gpu < copy->ngpus; gpu++) {
+        if (!((volatile int *)copy->expired)[gpu])
+            continue;
+        copy->at = gpu;
+        (void)snprintf(msg, size,
+                       "copies were to begin together and did not: queueing them took more than "
+                       "%.0f s (CUDA_LAUNCH_BLOCKING or a debugger makes each launch wait, or the "
+                       "process was stopped)",
+                       (double)hold_limit_ns * 1e-9);
+        return -ETIME;
+    }
+    return 0;
+}
+
+int gpu_copy_time(struct gpu_copy *copy, const struct gpu_copy_flow *flows, unsigned nflows,
+                  unsigned copies, struct gpu_copy_progress *progress, char *msg, size_t size)
+{
+    volatile int *latch = copy->latch;
+    for (unsigned i = 0; i < nflows; i++)
+        if (stream_of(flows, i) >= GPU_COPY_STREAMS) {
+            (void)snprintf(msg, size, "more than %d copies at once", GPU_COPY_STREAMS);
+            return -EINVAL;
+        }
+    memset(copy->expired, 0, GPU_COPY_GPUS * sizeof(*copy->expired));
+    *latch = 0;
+    cudaError_t error = queue_all(copy, flows, nflows, copies, progress);
+    unsigned at = copy->at;
     /* Also after an error, or what was queued would hold its GPUs up. */
     *latch = 1;
-    for (unsigned i = 0; i < nflows && error == cudaSuccess; i++)
-        error = wait_and_read(copy, flows, i, &progress[i]);
-    return gpu_checked(error, "timing of copies", msg, size);
+    for (unsigned i = 0; i < nflows; i++) {
+        cudaError_t own = wait_and_read(copy, flows, i, &progress[i]);
+        if (error != cudaSuccess || own == cudaSuccess)
+            continue;
+        error = own;
+        at = copy->at;
+    }
+    copy->at = at;
+    return error == cudaSuccess ? check_held(copy, msg, size)
+                                : gpu_fail(error, "timing of copies", msg, size);
 }
 
 static double now_ns()
@@ -462,9 +377,9 @@ static double now_ns()
 int gpu_copy_latency(struct gpu_copy *copy, const struct gpu_copy_flow *flow, unsigned samples,
                      double *ns, char *msg, size_t size)
 {
-    const struct device *device = &copy->device[flow->gpu];
+    const struct gpu_copy_device *device = &copy->device[flow->gpu];
     cudaStream_t stream = device->stream[0];
-    cudaError_t error = cudaSetDevice(device->ordinal);
+    cudaError_t error = gpu_copy_turn_to(copy, flow->gpu);
     for (unsigned i = 0; i < LATENCY_WARMUP + samples && error == cudaSuccess; i++) {
         double start_ns = now_ns();
         error = queue_copy(device, stream, flow, flow->bytes);
@@ -476,7 +391,7 @@ int gpu_copy_latency(struct gpu_copy *copy, const struct gpu_copy_flow *flow, un
     return gpu_checked(error, "latency of copies", msg, size);
 }
 
-static void close_device(struct device *device)
+static void close_device(struct gpu_copy_device *device)
 {
     /* What was never opened has no stream, and selecting it would create a context. */
     if (!device->stream[0] || cudaSetDevice(device->ordinal) != cudaSuccess)

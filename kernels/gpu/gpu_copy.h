@@ -4,7 +4,7 @@
  * `source` (holds a pattern from open on) and `target`. Pattern: the 8-byte word at index i of a
  * buffer is mix64(i + (salt << 40)), so that no two words of any two buffers are alike.
  *
- *   gpu_copy_open(bdfs, ngpus, bytes, &copy, msg, size);
+ *   gpu_copy_open(bdfs, ngpus, bytes, &copy, &failed, msg, size);
  *   struct gpu_copy_flow flow = {.to = gpu_copy_target(copy, 0), .from = host, .bytes = bytes,
  *                                .gpu = 0};
  *   gpu_copy_fill(copy, 0, host, bytes, salt, ...);
@@ -47,11 +47,14 @@ struct gpu_copy_flow {
 
 /*
  * Creates contexts, opens the way between peers, and allocates three buffers of `bytes` on each GPU
- * (the third is for checks). `bytes`: a multiple of GRAIN. *copy is NULL after an error; -ENOMEM:
- * try less.
+ * (the third is for checks), but on none whose address is NULL. `bytes`: a multiple of GRAIN. *copy
+ * is NULL after an error, and *failed the GPU on which it was, ngpus for none's; -ENOMEM: try less.
  */
 int gpu_copy_open(const char *const *pci_bdf, unsigned ngpus, size_t bytes, struct gpu_copy **copy,
-                  char *msg, size_t size);
+                  unsigned *failed, char *msg, size_t size);
+
+/* After an error of a call below: the GPU on which it was. */
+unsigned gpu_copy_at(const struct gpu_copy *copy);
 
 /* The GPU's buffers; the salt of the pattern that the source holds. */
 void *gpu_copy_source(const struct gpu_copy *copy, unsigned gpu);
@@ -93,7 +96,7 @@ struct gpu_copy_progress {
 
 /*
  * All flows at once, each `copies` times back to back, started together; progress[i] is flow i's.
- * At most STREAMS flows a GPU.
+ * At most STREAMS flows a GPU. -ETIME where queueing takes so long that the GPU begins before.
  */
 int gpu_copy_time(struct gpu_copy *copy, const struct gpu_copy_flow *flows, unsigned nflows,
                   unsigned copies, struct gpu_copy_progress *progress, char *msg, size_t size);

@@ -10,17 +10,17 @@ struct gpu_launch {
     int cuda_ordinal;
     cudaStream_t stream;
     cudaGraphExec_t graph[GPU_GRAPHS];
-    unsigned long long *counter; /* on the device, of verify */
+    unsigned long long *counter; /* on the device: kernels that ran */
+    uint64_t launched;           /* kernels, since the counter is 0 */
 };
 
 static const unsigned wait_flags[GPU_WAITS] = {cudaDeviceScheduleSpin, cudaDeviceScheduleYield,
                                                cudaDeviceScheduleBlockingSync};
 
-/* Empty, but for the counter of verify. */
+/* What it adds to is not waited for: there is no result. */
 static __global__ void touch(unsigned long long *counter)
 {
-    if (counter)
-        atomicAdd(counter, 1ull);
+    atomicAdd(counter, 1ull);
 }
 
 __device__ static unsigned long long device_ns(void)
@@ -37,26 +37,24 @@ static __global__ void delay(unsigned long long delay_ns)
         ;
 }
 
-static cudaError_t queue_kernels(struct gpu_launch *gpu, unsigned count,
-                                 unsigned long long *counter)
+static cudaError_t queue_kernels(struct gpu_launch *gpu, unsigned count)
 {
     cudaError_t error = cudaSuccess;
     for (unsigned i = 0; i < count && error == cudaSuccess; i++) {
-        touch<<<1, 1, 0, gpu->stream>>>(counter);
+        touch<<<1, 1, 0, gpu->stream>>>(gpu->counter);
         error = cudaGetLastError();
     }
     return error;
 }
 
 /* Records the kernels instead of running them. */
-static cudaError_t make_graph(struct gpu_launch *gpu, unsigned kernels, unsigned long long *counter,
-                              cudaGraphExec_t *made)
+static cudaError_t make_graph(struct gpu_launch *gpu, unsigned kernels, cudaGraphExec_t *made)
 {
     cudaGraph_t graph = NULL;
     cudaError_t error = cudaStreamBeginCapture(gpu->stream, cudaStreamCaptureModeThreadLocal);
     if (error != cudaSuccess)
         return error;
-    error = queue_kernels(gpu, kernels, counter);
+    error = queue_kernels(gpu, kernels);
     cudaError_t ended = cudaStreamEndCapture(gpu->stream, &graph);
     error = error == cudaSuccess ? ended : error;
     if (error == cudaSuccess)
@@ -79,12 +77,15 @@ static int open_all(struct gpu_launch *gpu, const char *pci_bdf, char *msg, size
                          msg, size);
     if (!rc)
         rc = gpu_checked(cudaMalloc(&gpu->counter, sizeof(*gpu->counter)), "counter", msg, size);
+    if (!rc)
+        rc = gpu_checked(cudaMemsetAsync(gpu->counter, 0, sizeof(*gpu->counter), gpu->stream),
+                         "counter", msg, size);
     /* Once outside of a graph: the kernel's code is loaded at its first launch. */
     if (!rc)
-        rc = gpu_checked(queue_kernels(gpu, 1, NULL), "empty kernel", msg, size);
+        rc = gpu_launch_kernels(gpu, 1, msg, size);
     for (int i = 0; i < GPU_GRAPHS && !rc; i++)
-        rc = gpu_checked(make_graph(gpu, kernels_of((enum gpu_graph)i), NULL, &gpu->graph[i]),
-                         "graph of empty kernels", msg, size);
+        rc = gpu_checked(make_graph(gpu, kernels_of((enum gpu_graph)i), &gpu->graph[i]),
+                         "graph of kernels", msg, size);
     return rc ? rc : gpu_launch_wait(gpu, msg, size);
 }
 
@@ -128,13 +129,15 @@ int gpu_launch_set_wait(struct gpu_launch *gpu, enum gpu_wait wait, char *msg, s
 
 int gpu_launch_kernels(struct gpu_launch *gpu, unsigned count, char *msg, size_t size)
 {
-    return gpu_checked(queue_kernels(gpu, count, NULL), "launch of an empty kernel", msg, size);
+    gpu->launched += count;
+    return gpu_checked(queue_kernels(gpu, count), "launch of a kernel", msg, size);
 }
 
 int gpu_launch_graphs(struct gpu_launch *gpu, enum gpu_graph graph, unsigned count, char *msg,
                       size_t size)
 {
     cudaError_t error = cudaSuccess;
+    gpu->launched += (uint64_t)count * kernels_of(graph);
     for (unsigned i = 0; i < count && error == cudaSuccess; i++)
         error = cudaGraphLaunch(gpu->graph[graph], gpu->stream);
     return gpu_checked(error, "launch of a graph", msg, size);
@@ -151,37 +154,20 @@ int gpu_launch_wait(struct gpu_launch *gpu, char *msg, size_t size)
     return gpu_checked(cudaStreamSynchronize(gpu->stream), "wait for the GPU", msg, size);
 }
 
-static int count_kernels(struct gpu_launch *gpu, unsigned kernels, uint64_t *ran, char *msg,
-                         size_t size)
+int gpu_launch_count(struct gpu_launch *gpu, uint64_t *ran, uint64_t *launched, char *msg,
+                     size_t size)
 {
-    cudaGraphExec_t graph[GPU_GRAPHS] = {};
     unsigned long long count = 0;
-    cudaError_t error = cudaMemsetAsync(gpu->counter, 0, sizeof(count), gpu->stream);
-    if (error == cudaSuccess)
-        error = queue_kernels(gpu, kernels, gpu->counter);
-    for (int i = 0; i < GPU_GRAPHS && error == cudaSuccess; i++) {
-        error = make_graph(gpu, kernels_of((enum gpu_graph)i), gpu->counter, &graph[i]);
-        if (error == cudaSuccess)
-            error = cudaGraphLaunch(graph[i], gpu->stream);
-    }
-    if (error == cudaSuccess)
-        error = cudaMemcpyAsync(&count, gpu->counter, sizeof(count), cudaMemcpyDeviceToHost,
-                                gpu->stream);
-    cudaError_t waited = cudaStreamSynchronize(gpu->stream);
-    for (int i = 0; i < GPU_GRAPHS; i++)
-        if (graph[i])
-            (void)cudaGraphExecDestroy(graph[i]);
-    *ran = count;
-    return gpu_checked(error == cudaSuccess ? waited : error, "counting of kernels", msg, size);
-}
-
-int gpu_launch_verify(struct gpu_launch *gpu, unsigned kernels, uint64_t *ran, uint64_t *launched,
-                      char *msg, size_t size)
-{
-    *ran = 0;
-    *launched = (uint64_t)kernels + 1 + GPU_GRAPH_KERNELS;
     int rc = select_device(gpu, msg, size);
-    return rc ? rc : count_kernels(gpu, kernels, ran, msg, size);
+    if (!rc)
+        rc = gpu_checked(cudaMemcpyAsync(&count, gpu->counter, sizeof(count),
+                                         cudaMemcpyDeviceToHost, gpu->stream),
+                         "counting of kernels", msg, size);
+    if (!rc)
+        rc = gpu_launch_wait(gpu, msg, size);
+    *ran = count;
+    *launched = gpu->launched;
+    return rc;
 }
 
 void gpu_launch_close(struct gpu_launch *gpu)

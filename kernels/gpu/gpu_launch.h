@@ -1,6 +1,7 @@
 /*
- * Empty kernels, alone and as graphs, and ways to wait for them: what a host pays to keep a GPU
- * busy with short work. Nothing here reads a clock; the caller does.
+ * Kernels that only add one to a counter, alone and as graphs, and ways to wait for them: what a
+ * host pays to keep a GPU busy with short work. Nothing here reads a clock; the caller does. The
+ * counter says whether all ran that were launched, those that were timed too.
  *
  * One handle belongs to one thread. Functions return 0 or a code of gpu_common.h with its message.
  *
@@ -38,7 +39,7 @@ int gpu_launch_open(const char *pci_bdf, struct gpu_launch **gpu, char *msg, siz
 /* -EIO also where the context does not take the way of waiting that was asked for. */
 int gpu_launch_set_wait(struct gpu_launch *gpu, enum gpu_wait wait, char *msg, size_t size);
 
-/* Queues `count` empty kernels, one by one. */
+/* Queues `count` kernels, one by one. */
 int gpu_launch_kernels(struct gpu_launch *gpu, unsigned count, char *msg, size_t size);
 
 /* Queues a graph `count` times. */
@@ -52,11 +53,11 @@ int gpu_launch_delay(struct gpu_launch *gpu, uint64_t delay_ns, char *msg, size_
 int gpu_launch_wait(struct gpu_launch *gpu, char *msg, size_t size);
 
 /*
- * Launches `kernels` of the same kernel, and each graph once, this time with a counter: *ran is how
- * many ran, *launched how many should have.
+ * Waits, and says how many kernels ran since open, alone and in graphs, and how many should have:
+ * -EIO where the GPU's call fails, but not where the two differ.
  */
-int gpu_launch_verify(struct gpu_launch *gpu, unsigned kernels, uint64_t *ran, uint64_t *launched,
-                      char *msg, size_t size);
+int gpu_launch_count(struct gpu_launch *gpu, uint64_t *ran, uint64_t *launched, char *msg,
+                     size_t size);
 
 /* Waits for what is queued and frees everything. NULL-safe. */
 void gpu_launch_close(struct gpu_launch *gpu);

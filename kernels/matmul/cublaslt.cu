@@ -24,12 +24,13 @@ int cublaslt_load(char *msg, size_t size)
 #include <cstdlib>
 #include <cstring>
 
+#include <cuda_runtime.h>
 #include <dlfcn.h>
-#include <pthread.h>
 
 static struct cublaslt_api api;
-static char reason[200]; /* why there is none; "" = it is there */
-static pthread_once_t once = PTHREAD_ONCE_INIT;
+static char reason[200]; /* why there is none */
+static bool loaded, started;
+static unsigned next_file; /* the first that was not tried */
 
 static const struct {
     const char *name;
@@ -51,55 +52,86 @@ static const struct {
     {"cublasLtGetVersion", offsetof(struct cublaslt_api, version)},
 };
 
-static void *open_below(const char *root, const char *name)
+/*
+ * Versions in their order: that of the headers, which is the runtime's, since a process must not
+ * mix two; then the newest. Each where the loader looks, then in folders of toolkits.
+ */
+enum { PLACES = 4, FILES = 3 * PLACES };
+
+static unsigned version_at(unsigned i)
+{
+    static const unsigned known[] = {13, 12};
+    const unsigned own = CUDART_VERSION / 1000;
+    unsigned skip = 0;
+    if (i == 0)
+        return own;
+    for (unsigned version : known)
+        if (version != own && ++skip == i)
+            return version;
+    return 0;
+}
+
+/* "" where there is no such place. */
+static void name_file(unsigned file, char *path, size_t size)
+{
+    const char *roots[PLACES] = {"", getenv("CUDA_HOME"), getenv("CUDA_PATH"), "/usr/local/cuda"};
+    const char *root = roots[file % PLACES];
+    unsigned version = version_at(file / PLACES);
+    path[0] = '\0';
+    if (!version || !root || (file % PLACES && !root[0]))
+        return;
+    (void)snprintf(path, size, "%s%slibcublasLt.so.%u", root, root[0] ? "/lib64/" : "", version);
+}
+
+/* Into api; a library that is there is never closed: it may run threads. */
+static bool take_library(void *library)
+{
+    struct cublaslt_api found = {};
+    for (const auto &symbol : symbols) {
+        void *address = dlsym(library, symbol.name);
+        if (!address) {
+            (void)snprintf(reason, sizeof(reason), "cuBLASLt is too old: it has no %s",
+                           symbol.name);
+            return false;
+        }
+        memcpy((char *)&found + symbol.offset, &address, sizeof(address));
+    }
+    api = found;
+    return true;
+}
+
+static bool open_file(const char *path)
+{
+    void *library = path[0] ? dlopen(path, RTLD_NOW | RTLD_LOCAL) : NULL;
+    return library && take_library(library);
+}
+
+/* The next one that is there and whole. */
+static bool load_next(void)
 {
     char path[512];
-    if (!root || !root[0])
-        return NULL;
-    (void)snprintf(path, sizeof(path), "%s/lib64/%s", root, name);
-    return dlopen(path, RTLD_NOW | RTLD_LOCAL);
-}
-
-/* The version of the headers first: a process must not mix two. */
-static void *find_library(void)
-{
-    static const char *const names[] = {"libcublasLt.so.13", "libcublasLt.so.12"};
-    for (const char *name : names) {
-        void *library = dlopen(name, RTLD_NOW | RTLD_LOCAL);
-        if (!library)
-            library = open_below(getenv("CUDA_HOME"), name);
-        if (!library)
-            library = open_below(getenv("CUDA_PATH"), name);
-        if (!library)
-            library = open_below("/usr/local/cuda", name);
-        if (library)
-            return library;
+    while (next_file < FILES) {
+        name_file(next_file++, path, sizeof(path));
+        if (open_file(path))
+            return true;
     }
-    return NULL;
+    return false;
 }
 
-/* A library that is there is never closed: it may run threads. */
 static void load(void)
 {
     const char *named = getenv("CONTEND_CUBLASLT");
     bool own = named && named[0];
-    void *library = own ? dlopen(named, RTLD_NOW | RTLD_LOCAL) : find_library();
-    if (!library) {
-        const char *why = dlerror();
-        (void)snprintf(reason, sizeof(reason), "no cuBLASLt is here (%s %.120s)",
-                       own ? "CONTEND_CUBLASLT:" : "CONTEND_CUBLASLT can name the file:",
-                       why ? why : "not found");
+    (void)dlerror();
+    if (own)
+        next_file = FILES;
+    loaded = own ? open_file(named) : load_next();
+    if (loaded || reason[0])
         return;
-    }
-    for (const auto &symbol : symbols) {
-        void *found = dlsym(library, symbol.name);
-        if (!found) {
-            (void)snprintf(reason, sizeof(reason), "cuBLASLt is too old: it has no %s",
-                           symbol.name);
-            return;
-        }
-        memcpy((char *)&api + symbol.offset, &found, sizeof(found));
-    }
+    const char *why = dlerror();
+    (void)snprintf(
+        reason, sizeof(reason), "no cuBLASLt is here (%s %.120s)",
+        own ? "CONTEND_CUBLASLT:" : "CONTEND_CUBLASLT can name the file:", why ? why : "not found");
 }
 
 const struct cublaslt_api *cublaslt(void)
@@ -109,11 +141,26 @@ const struct cublaslt_api *cublaslt(void)
 
 int cublaslt_load(char *msg, size_t size)
 {
-    (void)pthread_once(&once, load);
-    if (!reason[0])
+    if (!loaded && !reason[0])
+        load();
+    if (loaded)
         return 0;
     (void)snprintf(msg, size, "%s", reason);
     return -ENOTSUP;
+}
+
+/* The first library's own reason stays where no other one does better. */
+cublasStatus_t cublaslt_start(cublasLtHandle_t *handle)
+{
+    const struct cublaslt_api first = api;
+    cublasStatus_t status = api.create(handle), other = status;
+    while (other != CUBLAS_STATUS_SUCCESS && other != CUBLAS_STATUS_ALLOC_FAILED && !started &&
+           load_next())
+        other = api.create(handle);
+    if (other != CUBLAS_STATUS_SUCCESS)
+        api = first;
+    started = started || other == CUBLAS_STATUS_SUCCESS;
+    return other == CUBLAS_STATUS_SUCCESS ? other : status;
 }
 
 /* Source: CUBLAS_VERSION in cublas_api.h, as of 12.0. */

@@ -30,9 +30,15 @@ struct cublaslt_api {
 
 /* The calls, after a good cublaslt_load. */
 const struct cublaslt_api *cublaslt(void);
+
+/*
+ * cublasLtCreate. Where the first handle of the process cannot be made for another reason than
+ * memory, by the next library that is there and can make one: cublaslt() is that one from then on.
+ */
+extern "C" cublasStatus_t cublaslt_start(cublasLtHandle_t *handle);
 #endif
 
-/* Once a process; -ENOTSUP with the reason. Thread-safe. gpu_matmul_load says where it looks. */
+/* Once a process; -ENOTSUP with the reason. gpu_matmul_load says where it looks. */
 int cublaslt_load(char *msg, size_t size);
 
 #endif

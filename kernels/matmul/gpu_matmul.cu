@@ -6,14 +6,13 @@
 
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
-#include <cuda_fp8.h>
 
 #include "kernels/gpu/gpu_common.cuh"
 #include "kernels/matmul/cublaslt.cuh"
 #include "kernels/matmul/gpu_matmul_choose.h"
-#include "kernels/matmul/gpu_matmul_data.h"
+#include "kernels/matmul/gpu_matmul_data.cuh"
 
-enum { CANDIDATES = 8, FILL_THREADS = 256, FILL_BLOCKS = 4096 };
+enum { CANDIDATES = 8 };
 static const size_t workspace_bytes = 64 << 20; /* what Hopper's and later algorithms ask for */
 
 static const size_t in_bytes[MATMUL_TYPES] = {8, 4, 4, 2, 2, 1};
@@ -79,7 +78,7 @@ struct gpu_matmul {
     cublasLtMatrixLayout_t layout_in, layout_out;
     cublasLtMatmulAlgo_t algo;
     size_t algo_workspace_bytes;
-    double guess_s;
+    double guess_s, first_s;
 };
 
 static const struct {
@@ -114,71 +113,6 @@ static int lt_checked(cublasStatus_t status, const char *what, char *msg, size_t
     return status == CUBLAS_STATUS_SUCCESS ? 0 : lt_fail(status, what, msg, size);
 }
 
-/* Entries as the type stores them; matmul_round does the same on the CPU. */
-static __device__ void store(double *to, double value)
-{
-    *to = value;
-}
-
-static __device__ void store(float *to, double value)
-{
-    *to = (float)value;
-}
-
-static __device__ void store(__nv_bfloat16 *to, double value)
-{
-    *to = __float2bfloat16_rn((float)value);
-}
-
-static __device__ void store(__half *to, double value)
-{
-    *to = __float2half_rn((float)value);
-}
-
-static __device__ void store(__nv_fp8_storage_t *to, double value)
-{
-    *to = __nv_cvt_float_to_fp8((float)value, __NV_SATFINITE, __NV_E4M3);
-}
-
-/* tf32 keeps 10 of float's 23 bits behind the point. Rounded here, so that what hardware does to
- * the rest of a float does not matter. */
-struct tf32 {
-    float value;
-};
-
-static __device__ void store(struct tf32 *to, double value)
-{
-    unsigned bits = __float_as_uint((float)value);
-    bits += 0xfffu + (bits >> 13 & 1);
-    to->value = __uint_as_float(bits & ~0x1fffu);
-}
-
-template <typename ENTRY>
-__global__ void fill_entries(ENTRY *entries, size_t count, uint64_t seed, unsigned matrix)
-{
-    size_t step = (size_t)gridDim.x * blockDim.x;
-    for (size_t i = (size_t)blockIdx.x * blockDim.x + threadIdx.x; i < count; i += step)
-        store(&entries[i], matmul_value(seed, matrix, i));
-}
-
-template <typename ENTRY> static void fill(struct gpu_matmul *gpu)
-{
-    size_t count = gpu->n * gpu->n;
-    fill_entries<<<FILL_BLOCKS, FILL_THREADS, 0, gpu->stream>>>((ENTRY *)gpu->a, count, gpu->seed,
-                                                                0);
-    fill_entries<<<FILL_BLOCKS, FILL_THREADS, 0, gpu->stream>>>((ENTRY *)gpu->b, count, gpu->seed,
-                                                                1);
-}
-
-static int fill_matrices(struct gpu_matmul *gpu, char *msg, size_t size)
-{
-    static void (*const fills[MATMUL_TYPES])(struct gpu_matmul *) = {
-        fill<double>,        fill<float>,  fill<struct tf32>,
-        fill<__nv_bfloat16>, fill<__half>, fill<__nv_fp8_storage_t>};
-    fills[gpu->type](gpu);
-    return gpu_checked(cudaGetLastError(), "filling of matrices", msg, size);
-}
-
 static int open_stream(struct gpu_matmul *gpu, const char *pci_bdf, char *msg, size_t size)
 {
     int rc = gpu_open(pci_bdf, cudaDeviceScheduleBlockingSync, &gpu->cuda_ordinal, msg, size);
@@ -193,6 +127,21 @@ static int open_stream(struct gpu_matmul *gpu, const char *pci_bdf, char *msg, s
                              "event", msg, size);
     }
     return rc;
+}
+
+static struct matmul_data data_of(const struct gpu_matmul *gpu)
+{
+    struct matmul_data data = {};
+    data.type = gpu->type;
+    data.n = gpu->n;
+    data.seed = gpu->seed;
+    data.a = gpu->a;
+    data.b = gpu->b;
+    data.c = gpu->c;
+    data.scratch = gpu->workspace;
+    data.scratch_bytes = workspace_bytes;
+    data.stream = gpu->stream;
+    return data;
 }
 
 static int open_matrices(struct gpu_matmul *gpu, char *msg, size_t size)
@@ -212,8 +161,9 @@ static int open_matrices(struct gpu_matmul *gpu, char *msg, size_t size)
         rc = gpu_checked(
             cudaMemcpyAsync(gpu->one, &one, sizeof(one), cudaMemcpyHostToDevice, gpu->stream),
             "scale", msg, size);
+    const struct matmul_data data = data_of(gpu);
     if (!rc)
-        rc = fill_matrices(gpu, msg, size);
+        rc = gpu_checked(matmul_data_fill(&data), "filling of matrices", msg, size);
     return rc ? rc : gpu_matmul_poison(gpu, msg, size);
 }
 
@@ -317,7 +267,7 @@ static double multiply_by(void *arg, int algorithm, unsigned count)
 static int choose(struct gpu_matmul *gpu, char *msg, size_t size)
 {
     struct proposals proposals = {};
-    struct matmul_trials trials = {multiply_by, &proposals, 0};
+    struct matmul_trials trials = {multiply_by, &proposals, 0, 0};
     proposals.gpu = gpu;
     int rc = propose(gpu, proposals.result, &proposals.n, msg, size);
     if (rc)
@@ -329,6 +279,7 @@ static int choose(struct gpu_matmul *gpu, char *msg, size_t size)
         return -EIO;
     }
     use(gpu, &proposals.result[best]);
+    gpu->first_s = trials.first_s > 0 ? trials.first_s : 0;
     return 0;
 }
 
@@ -336,7 +287,7 @@ static int choose(struct gpu_matmul *gpu, char *msg, size_t size)
 static int take_algorithm(struct gpu_matmul *gpu, const struct gpu_matmul *like, char *msg,
                           size_t size)
 {
-    struct matmul_trials trials = {multiply_some, gpu, 0};
+    struct matmul_trials trials = {multiply_some, gpu, 0, 0};
     gpu->algo = like->algo;
     gpu->algo_workspace_bytes = like->algo_workspace_bytes;
     gpu->guess_s = matmul_try(&trials, 0);
@@ -350,7 +301,7 @@ static int open_all(struct gpu_matmul *gpu, const struct gpu_matmul_config *conf
     if (!rc)
         rc = open_matrices(gpu, msg, size);
     if (!rc)
-        rc = lt_checked(cublaslt()->create(&gpu->handle), "start of cuBLASLt", msg, size);
+        rc = lt_checked(cublaslt_start(&gpu->handle), "start of cuBLASLt", msg, size);
     if (!rc)
         rc = describe(gpu, msg, size);
     if (rc)
@@ -381,6 +332,11 @@ int gpu_matmul_open(const struct gpu_matmul_config *config, struct gpu_matmul **
 double gpu_matmul_guess(const struct gpu_matmul *gpu)
 {
     return gpu->guess_s;
+}
+
+double gpu_matmul_first(const struct gpu_matmul *gpu)
+{
+    return gpu->first_s;
 }
 
 static int select_device(const struct gpu_matmul *gpu, char *msg, size_t size)
@@ -450,6 +406,23 @@ static double widen(const union entry *entry, cudaDataType_t type)
     }
 }
 
+static void narrow(union entry *entry, cudaDataType_t type, double value)
+{
+    switch (type) {
+    case CUDA_R_64F:
+        entry->fp64 = value;
+        break;
+    case CUDA_R_32F:
+        entry->fp32 = (float)value;
+        break;
+    case CUDA_R_16F:
+        entry->fp16 = __half_raw(__float2half_rn((float)value));
+        break;
+    default:
+        entry->bf16 = __nv_bfloat16_raw(__float2bfloat16_rn((float)value));
+    }
+}
+
 int gpu_matmul_read(struct gpu_matmul *gpu, size_t row, size_t col, double *value, char *msg,
                     size_t size)
 {
@@ -464,6 +437,29 @@ int gpu_matmul_read(struct gpu_matmul *gpu, size_t row, size_t col, double *valu
         rc = gpu_checked(cudaStreamSynchronize(gpu->stream), "copy of a result", msg, size);
     *value = widen(&entry, kinds[gpu->type].out);
     return rc;
+}
+
+int gpu_matmul_write(struct gpu_matmul *gpu, size_t row, size_t col, double value, char *msg,
+                     size_t size)
+{
+    union entry entry = {};
+    size_t bytes = out_bytes[gpu->type];
+    narrow(&entry, kinds[gpu->type].out, value);
+    int rc = select_device(gpu, msg, size);
+    return rc ? rc
+              : gpu_checked(cudaMemcpy((char *)gpu->c + (col * gpu->n + row) * bytes, &entry, bytes,
+                                       cudaMemcpyHostToDevice),
+                            "copy of an entry", msg, size);
+}
+
+int gpu_matmul_check(struct gpu_matmul *gpu, char *msg, size_t size)
+{
+    const struct matmul_data data = data_of(gpu);
+    struct freivalds sums = {};
+    int rc = select_device(gpu, msg, size);
+    if (!rc)
+        rc = matmul_data_residuals(&data, &sums, msg, size);
+    return rc ? rc : freivalds_judge(&sums, gpu->type, gpu->n, msg, size);
 }
 
 void gpu_matmul_close(struct gpu_matmul *gpu)

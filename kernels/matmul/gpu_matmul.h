@@ -44,8 +44,9 @@ struct gpu_matmul_device {
 };
 
 /*
- * Loads cuBLASLt once a process: the file that CONTEND_CUBLASLT names, else libcublasLt.so.13 or
- * .12 where the loader looks, or in lib64 of $CUDA_HOME, $CUDA_PATH and /usr/local/cuda.
+ * Loads cuBLASLt once a process: the file that CONTEND_CUBLASLT names, else libcublasLt.so of the
+ * CUDA that built this, or .13 or .12, each where the loader looks, or in lib64 of $CUDA_HOME,
+ * $CUDA_PATH and /usr/local/cuda. Where the first open finds that one does not start, the next.
  */
 int gpu_matmul_load(char *msg, size_t size);
 
@@ -72,6 +73,10 @@ int gpu_matmul_open(const struct gpu_matmul_config *config, struct gpu_matmul **
 /* Seconds that one product took when the algorithm was chosen. */
 double gpu_matmul_guess(const struct gpu_matmul *gpu);
 
+/* The same of the algorithm that cuBLASLt proposes first; 0 = not tried (`like`), or does not work.
+ */
+double gpu_matmul_first(const struct gpu_matmul *gpu);
+
 /* Queues `count` products between the two events of an idle slot. */
 int gpu_matmul_queue(struct gpu_matmul *gpu, unsigned slot, unsigned count, char *msg, size_t size);
 
@@ -87,6 +92,16 @@ int gpu_matmul_poison(struct gpu_matmul *gpu, char *msg, size_t size);
 /* C[row][col]; every slot idle. */
 int gpu_matmul_read(struct gpu_matmul *gpu, size_t row, size_t col, double *value, char *msg,
                     size_t size);
+
+/* Another value in the place of C[row][col], to see whether the check finds it; every slot idle. */
+int gpu_matmul_write(struct gpu_matmul *gpu, size_t row, size_t col, double value, char *msg,
+                     size_t size);
+
+/*
+ * All of C against A and B (gpu_matmul_freivalds.h); every slot idle. -EBADMSG, with the place in
+ * msg, where it is no product of them. Takes about as long as a few products in double.
+ */
+int gpu_matmul_check(struct gpu_matmul *gpu, char *msg, size_t size);
 
 /* Waits for what is queued and frees everything. NULL-safe. */
 void gpu_matmul_close(struct gpu_matmul *gpu);

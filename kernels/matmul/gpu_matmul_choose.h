@@ -15,6 +15,7 @@ struct matmul_trials {
     double (*multiply)(void *arg, int algorithm, unsigned count);
     void *arg;
     double spent_s; /* in all trials so far */
+    double first_s; /* a product by algorithm 0, after matmul_choose; <= 0: it does not work */
 };
 
 /*

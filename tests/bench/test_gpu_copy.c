@@ -11,6 +11,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "bench/common/memory.h"
 #include "bench/copy/gpu_copy_plan.h"
@@ -46,7 +47,8 @@ static int open_gpus(struct rig *rig, unsigned ngpus, size_t bytes)
     const char *pci_bdf[GPU_COPY_GPUS];
     for (unsigned gpu = 0; gpu < ngpus; gpu++)
         pci_bdf[gpu] = machine.gpus[gpu].pci_bdf;
-    return gpu_copy_open(pci_bdf, ngpus, bytes, &rig->copy, rig->msg, sizeof(rig->msg));
+    unsigned failed;
+    return gpu_copy_open(pci_bdf, ngpus, bytes, &rig->copy, &failed, rig->msg, sizeof(rig->msg));
 }
 
 static void rig_open(struct rig *rig)
@@ -312,10 +314,52 @@ static void test_gpu_copy_unknown_address_is_no_device(void **state)
     (void)state;
     const char *nowhere = "ffff:ff:1f.0";
     struct gpu_copy *copy;
+    unsigned failed;
     char msg[200] = "";
-    assert_int_equal(gpu_copy_open(&nowhere, 1, BYTES, &copy, msg, sizeof(msg)), -ENODEV);
+    assert_int_equal(gpu_copy_open(&nowhere, 1, BYTES, &copy, &failed, msg, sizeof(msg)), -ENODEV);
+    assert_int_equal(failed, 0);
     assert_null(copy);
     assert_non_null(strstr(msg, nowhere));
+}
+
+/* Copies whose launches wait for the GPU cannot begin together: a stated error, after 5 s. */
+static int time_blocking_launches(void)
+{
+    struct rig rig;
+    struct gpu_copy_progress progress;
+    rig_open(&rig);
+    const struct gpu_copy_flow flow = into(&rig, 0, false);
+    int rc = gpu_copy_time(rig.copy, &flow, 1, 4, &progress, rig.msg, sizeof(rig.msg));
+    bool good =
+        rc == -ETIME && strstr(rig.msg, "CUDA_LAUNCH_BLOCKING") && gpu_copy_at(rig.copy) == 0;
+    (void)printf("%s\n", rig.msg);
+    rig_close(&rig);
+    return !good;
+}
+
+/* CUDA reads the variable when it starts: in this program once more. */
+static void test_gpu_copy_blocking_launches_are_no_timing(void **state)
+{
+    (void)state;
+    char self[4096] = "", command[4200];
+    assert_true(readlink("/proc/self/exe", self, sizeof(self) - 1) > 0);
+    (void)snprintf(command, sizeof(command), "CUDA_LAUNCH_BLOCKING=1 '%s' blocking", self);
+    assert_int_equal(system(command), 0);
+}
+
+/* A GPU without an address is left out, and what is where it was stays its own. */
+static void test_gpu_copy_opens_without_one(void **state)
+{
+    (void)state;
+    const char *pci_bdf[2] = {NULL, machine.gpus[0].pci_bdf};
+    struct rig rig = {0};
+    unsigned failed;
+    assert_good(&rig,
+                gpu_copy_open(pci_bdf, 2, BYTES, &rig.copy, &failed, rig.msg, sizeof(rig.msg)));
+    assert_int_equal(failed, 2);
+    assert_false(gpu_copy_is_direct(rig.copy, 0, 1));
+    assert_true(gpu_copy_is_direct(rig.copy, 1, 1));
+    gpu_copy_close(rig.copy);
 }
 
 static void assert_bandwidth(const struct scan *scan, const char *key)
@@ -360,7 +404,7 @@ static void test_gpu_copy_scan_measures_every_point(void **state)
     scan_end(&scan);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
     char why[200] = "";
     const struct CMUnitTest tests[] = {
@@ -374,6 +418,8 @@ int main(void)
         cmocka_unit_test(test_gpu_copy_latency_is_positive_and_checked),
         cmocka_unit_test(test_gpu_copy_too_large_is_no_memory),
         cmocka_unit_test(test_gpu_copy_unknown_address_is_no_device),
+        cmocka_unit_test(test_gpu_copy_opens_without_one),
+        cmocka_unit_test(test_gpu_copy_blocking_launches_are_no_timing),
         cmocka_unit_test(test_gpu_copy_scan_measures_every_point),
     };
     if (gpu_count(why, sizeof(why)) == 0) {
@@ -382,5 +428,7 @@ int main(void)
     }
     if (fixture_find_gpus(&machine) == 0)
         return SKIPPED;
+    if (argc > 1 && strcmp(argv[1], "blocking") == 0)
+        return time_blocking_launches();
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

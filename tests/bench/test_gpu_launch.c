@@ -35,9 +35,13 @@ static void test_gpu_launch_counts_what_ran(void **state)
         struct gpu_launch *gpu;
         uint64_t ran, launched;
         assert_good(gpu_launch_open(machine.gpus[i].pci_bdf, &gpu, msg, sizeof(msg)), msg);
-        for (unsigned kernels = 0; kernels < 3000; kernels += 999) {
-            assert_good(gpu_launch_verify(gpu, kernels, &ran, &launched, msg, sizeof(msg)), msg);
-            assert_int_equal(launched, kernels + 1 + GPU_GRAPH_KERNELS);
+        for (unsigned kernels = 0, sum = 1; kernels < 3000; kernels += 999) {
+            assert_good(gpu_launch_kernels(gpu, kernels, msg, sizeof(msg)), msg);
+            assert_good(gpu_launch_graphs(gpu, GPU_GRAPH_ONE, 2, msg, sizeof(msg)), msg);
+            assert_good(gpu_launch_graphs(gpu, GPU_GRAPH_CHAIN, 3, msg, sizeof(msg)), msg);
+            assert_good(gpu_launch_count(gpu, &ran, &launched, msg, sizeof(msg)), msg);
+            sum += kernels + 2 + 3 * GPU_GRAPH_KERNELS;
+            assert_int_equal(launched, sum);
             assert_int_equal(ran, launched);
         }
         gpu_launch_close(gpu);

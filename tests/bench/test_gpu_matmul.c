@@ -13,6 +13,7 @@
 
 #include "bench/gpu/gpu_sensors.h"
 #include "bench/registry.h"
+#include "harness/sys/clock.h"
 #include "kernels/matmul/gpu_matmul.h"
 #include "tests/lib/fixture_gpu.h"
 #include "tests/lib/fixture_scan.h"
@@ -96,6 +97,49 @@ static void test_gpu_matmul_types_agree_with_reference(void **state)
                     check_type(device, (enum matmul_type)type, sizes[i]);
 }
 
+static void assert_found(struct gpu_matmul *gpu, size_t n, size_t row, size_t col, double value)
+{
+    double right = read_entry(gpu, row, col);
+    assert_good(gpu_matmul_write(gpu, row, col, value, msg, sizeof(msg)));
+    if (gpu_matmul_check(gpu, msg, sizeof(msg)) != -EBADMSG)
+        fail_msg("n %zu: C[%zu][%zu] = %g in place of %g is not found", n, row, col, value, right);
+    assert_good(gpu_matmul_write(gpu, row, col, right, msg, sizeof(msg)));
+}
+
+/* A good product passes, poison and one wrong entry do not, wherever it is. */
+static void check_the_check(enum matmul_type type, size_t n)
+{
+    struct gpu_matmul_config config = {
+        .pci_bdf = machine.gpus[0].pci_bdf, .type = type, .n = n, .seed = 7 + n};
+    struct gpu_matmul *gpu;
+    double seconds, off = 4 * sqrt((double)n);
+    assert_good(gpu_matmul_open(&config, &gpu, msg, sizeof(msg)));
+    assert_good(gpu_matmul_poison(gpu, msg, sizeof(msg)));
+    assert_int_equal(gpu_matmul_check(gpu, msg, sizeof(msg)), -EBADMSG);
+    assert_good(gpu_matmul_queue(gpu, 0, 1, msg, sizeof(msg)));
+    assert_good(gpu_matmul_wait(gpu, 0, &seconds, msg, sizeof(msg)));
+    uint64_t start_ns = clock_now_ns();
+    assert_good(gpu_matmul_check(gpu, msg, sizeof(msg)));
+    print_message("%s, n %zu: checked in %.1f ms\n", matmul_type_name(type), n,
+                  (double)(clock_now_ns() - start_ns) * 1e-6);
+    assert_found(gpu, n, 0, 0, read_entry(gpu, 0, 0) + off);
+    assert_found(gpu, n, n - 1, n - 1, read_entry(gpu, n - 1, n - 1) - off);
+    assert_found(gpu, n, n / 2 + 3, 65, read_entry(gpu, n / 2 + 3, 65) + off);
+    assert_found(gpu, n, n - 17, n - 1, NAN);
+    assert_good(gpu_matmul_check(gpu, msg, sizeof(msg)));
+    gpu_matmul_close(gpu);
+}
+
+static void test_gpu_matmul_check_finds_one_wrong_entry(void **state)
+{
+    (void)state;
+    static const size_t sizes[] = {256, 1040, 8192};
+    for (int type = 0; type < MATMUL_TYPES; type++)
+        for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++)
+            if (gpu_matmul_has((enum matmul_type)type, device_cc(0)))
+                check_the_check((enum matmul_type)type, sizes[i]);
+}
+
 static void test_gpu_matmul_too_large_is_no_memory(void **state)
 {
     (void)state;
@@ -129,6 +173,10 @@ static void test_gpu_matmul_scan_emits_rates_and_readings(void **state)
     }
     assert_true(scan_count(&scan, "matmul_rate") >= (size_t)2 * groups * machine.ngpus);
     assert_true(scan_value(&scan, "matmul_size", "") == 4096);
+    double first = scan_value(&scan, "matmul_trial", "type=fp32;algorithm=first;gpu=0");
+    double best = scan_value(&scan, "matmul_trial", "type=fp32;algorithm=best;gpu=0");
+    print_message("fp32: cuBLASLt's first %.1f TFLOP/s, best %.1f\n", first, best);
+    assert_true(first > 0 && best > 0.98 * first);
     scan_end(&scan);
 }
 
@@ -156,6 +204,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_gpu_matmul_types_agree_with_reference),
+        cmocka_unit_test(test_gpu_matmul_check_finds_one_wrong_entry),
         cmocka_unit_test(test_gpu_matmul_too_large_is_no_memory),
         cmocka_unit_test(test_gpu_matmul_scan_emits_rates_and_readings),
         cmocka_unit_test(test_gpu_matmul_sensors_read_something),

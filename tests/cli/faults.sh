@@ -70,6 +70,16 @@ square,slots=1;a=1,2,1
 square,slots=1;a=2,2,4
 doubt,slots=1,2,0.5" ] || fail "rows of a scan: $rows"
 
+# What a scan could not have while it had others: rows of their own, and the run is no good one.
+expect 3 'failed: the fake is told to fail at 1' "$CONTEND_FAKE" bench fakepart --rounds 2 \
+    --time 0.1 --no-plots --out "$scratch/part"
+rows=$(columns "$scratch/part/rows.csv" metric params rounds median status reason |
+    sed '1s/,[a-z]*,[^,]*$//') # noisy on a busy machine
+[ "$rows" = "square,slots=1;a=0,2,0
+square,slots=1;a=1,0,,failed,the fake is told to fail at 1
+square,slots=1;a=2,0,,skipped,the fake is told that there is no 2" ] ||
+    fail "rows of a scan that has a part of its values: $rows"
+
 # One that keeps no value is a row all the same, and one that nobody asked for values is none.
 expect 3 'nothing was measured: worker 0: .*kept no value' "$CONTEND_FAKE" bench fakemute --rounds 2 \
     --time 0.1 --no-plots --out "$scratch/mute"

@@ -10,6 +10,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -215,6 +218,71 @@ static void test_gpu_health_modes(void **state)
                          check_modes);
 }
 
+/* A process of another name, until the pipe is closed; 0 = none. */
+static pid_t start_process(const char *name, int *to_end)
+{
+    int ready[2], end[2];
+    char byte = 0;
+    if (pipe(ready) || pipe(end))
+        return 0;
+    pid_t child = fork();
+    if (child == 0) {
+        (void)close(end[1]);
+        (void)prctl(PR_SET_NAME, name);
+        _exit(write(ready[1], &byte, 1) != 1 || read(end[0], &byte, 1) != 0);
+    }
+    *to_end = end[1];
+    return child > 0 && read(ready[0], &byte, 1) == 1 ? child : 0;
+}
+
+/* The server of MPS works for others, and is none of them. */
+static int check_mps_server(void)
+{
+    struct gpu_health h;
+    int to_end, status;
+    char states[64];
+    pid_t server = start_process("nvidia-cuda-mps-server", &to_end);
+    CHECK(server > 0);
+    (void)snprintf(states, sizeof(states), "pid0=%d", (int)server);
+    (void)setenv("FAKE_GPU", states, 1);
+    CHECK(gpu_health_read(gpu0, &h) == 0 && h.nprocesses == 0);
+    (void)snprintf(states, sizeof(states), "pid0=%d", (int)getppid());
+    (void)setenv("FAKE_GPU", states, 1);
+    CHECK(gpu_health_read(gpu0, &h) == 0 && h.nprocesses == 1);
+    CHECK(!close(to_end) && waitpid(server, &status, 0) == server);
+    return 0;
+}
+
+static void test_gpu_health_server_of_mps_is_nobody(void **state)
+{
+    (void)state;
+    fixture_driver_check("-DFULL", NULL, check_mps_server);
+}
+
+/* The recommended setting under MPS is as good as the default; without the daemon it is not. */
+static int check_mps(void)
+{
+    struct gpu_health h;
+    char folder[] = "/tmp/contend-test-XXXXXX", pipe[64];
+    CHECK(mkdtemp(folder) && !setenv("CUDA_MPS_PIPE_DIRECTORY", folder, 1));
+    (void)snprintf(pipe, sizeof(pipe), "%s/control", folder);
+    CHECK(gpu_health_read(gpu0, &h) == 0 && count(&h) == 1 && !h.mps);
+    CHECK(finds(&h, FINDING_BAD, "gpu_compute_mode", "compute mode exclusive: one process"));
+    CHECK(!mkfifo(pipe, 0600));
+    CHECK(gpu_health_read(gpu0, &h) == 0 && count(&h) == 1 && h.mps);
+    CHECK(finds(&h, FINDING_NOTE, "gpu_compute_mode", "compute mode exclusive, with an MPS"));
+    CHECK(gpu_health_read(gpu1, &h) == 0 && count(&h) == 1);
+    CHECK(finds(&h, FINDING_BAD, "gpu_compute_mode", "compute mode prohibited: "));
+    CHECK(!unlink(pipe) && !rmdir(folder));
+    return 0;
+}
+
+static void test_gpu_health_exclusive_under_mps_is_good(void **state)
+{
+    (void)state;
+    fixture_driver_check("-DFULL", "mode0=3 mode1=2", check_mps);
+}
+
 static void test_gpu_health_processes(void **state)
 {
     (void)state;
@@ -278,6 +346,8 @@ int main(void)
         cmocka_unit_test(test_gpu_health_links),
         cmocka_unit_test(test_gpu_health_memory),
         cmocka_unit_test(test_gpu_health_modes),
+        cmocka_unit_test(test_gpu_health_exclusive_under_mps_is_good),
+        cmocka_unit_test(test_gpu_health_server_of_mps_is_nobody),
         cmocka_unit_test(test_gpu_health_processes),
         cmocka_unit_test(test_gpu_health_survives_garbage),
         cmocka_unit_test(test_gpu_health_survives_absent_calls),

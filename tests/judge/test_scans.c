@@ -1,7 +1,6 @@
-/* Values that no round has, and ratios below 1: the rows they become, and what is said of them. */
+/* Ratios below 1, and what is said of them. */
 #include "harness/judge/scans.h"
 
-#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <string.h>
@@ -9,7 +8,6 @@
 #include <cmocka.h>
 
 #include "bench/registry.h"
-#include "harness/rows/key.h"
 #include "tests/lib/fixture_result.h"
 #include "tests/lib/fixture_scans.h"
 
@@ -53,53 +51,8 @@ static void end(struct run *run)
     fixture_result_free(&run->result);
 }
 
-/* Tables and figures do not see it: key_next_row leaves out what has no value. */
-static const struct row *row_of(const struct run *run, const char *key)
-{
-    char own[VALUE_KEY_MAX];
-    for (size_t i = 0; i < run->analysis.rows.n; i++) {
-        const struct row *row = &run->analysis.rows.row[i];
-        if (!strcmp(row->metric, "victim_slowdown") && !strcmp(key_copy(row, own), key))
-            return row;
-    }
-    return NULL;
-}
-
 #define STREAM_1 "victim=l3;aggressor=stream;where=same-llc;n=1"
 #define STREAM_8 "victim=l3;aggressor=stream;where=same-llc;n=8"
-
-static void test_a_value_of_no_round_is_a_skipped_row(void **state)
-{
-    (void)state;
-    struct run run;
-    begin(&run);
-    set(&run, STREAM_1, 0, NAN);
-    judge(&run);
-    const struct row *row = row_of(&run, STREAM_1);
-    assert_non_null(row);
-    assert_int_equal(row->status, STATUS_SKIPPED);
-    assert_true(isnan(row->median) && row->rounds == 0);
-    assert_non_null(strstr(row->reason, "caches_brought below 2"));
-    assert_int_equal(run.findings.n, 1);
-    assert_string_equal(run.findings.all[0].id, "value_skipped");
-    assert_string_equal(run.findings.all[0].subject, "cache_thrash, victim_slowdown");
-    assert_non_null(strstr(run.findings.all[0].evidence, "1 of 27 values"));
-    assert_non_null(strstr(run.findings.all[0].evidence, "aggressors stream"));
-    end(&run);
-}
-
-static void test_a_value_of_some_rounds_is_theirs(void **state)
-{
-    (void)state;
-    struct run run;
-    begin(&run);
-    set(&run, STREAM_1, 1, NAN);
-    judge(&run);
-    assert_int_equal(row_of(&run, STREAM_1)->status, STATUS_OK);
-    assert_int_equal(row_of(&run, STREAM_1)->rounds, 1);
-    assert_int_equal(run.findings.n, 0);
-    end(&run);
-}
 
 static void test_a_victim_that_is_faster_is_told(void **state)
 {
@@ -140,8 +93,6 @@ static void test_noise_below_one_is_not_told(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_a_value_of_no_round_is_a_skipped_row),
-        cmocka_unit_test(test_a_value_of_some_rounds_is_theirs),
         cmocka_unit_test(test_a_victim_that_is_faster_is_told),
         cmocka_unit_test(test_noise_below_one_is_not_told),
     };

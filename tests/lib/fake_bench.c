@@ -181,6 +181,25 @@ static const struct bench fake_scan = {
     .scan = fake_scan_run,
 };
 
+/* Has the first of three values; another fails, and one is not to be had here. */
+static int fake_part_run(struct bench_ctx *ctx)
+{
+    const struct err broken = {.code = -EIO, .msg = "the fake is told to fail at 1"};
+    const struct err missing = {.code = -ENOTSUP, .msg = "the fake is told that there is no 2"};
+    int rc = bench_emit(ctx, 0, 0, "a=0");
+    if (!rc)
+        rc = bench_emit_absent(ctx, 0, &broken, "a=1");
+    return rc ? rc : bench_emit_absent(ctx, 0, &missing, "a=2");
+}
+
+static const struct bench fake_part = {
+    .name = "fakepart",
+    .summary = "a scan that can have a part of its values",
+    .metrics = fake_metrics,
+    .setup = fake_setup_nothing,
+    .scan = fake_part_run,
+};
+
 /* Goes to its end and keeps nothing of what it saw. */
 static int fake_mute_run(struct bench_ctx *ctx)
 {
@@ -341,9 +360,9 @@ static const struct bench fake_march = {
     .check = fake_march_check,
 };
 
-const struct bench *const fake_registry[] = {&fake,        &fake_scan, &fake_mute,
-                                             &fake_order,  &fake_team, &fake_march,
-                                             &fake_copies, &fake_gpus, NULL};
+const struct bench *const fake_registry[] = {&fake,       &fake_scan, &fake_mute,  &fake_part,
+                                             &fake_order, &fake_team, &fake_march, &fake_copies,
+                                             &fake_gpus,  NULL};
 
 static const struct scenario_part fake_parts[] = {
     {.foreground = "fake", .placements = "none,sized"},

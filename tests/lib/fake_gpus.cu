@@ -131,9 +131,9 @@ cudaError_t cudaDeviceGetByPCIBusId(int *ordinal, const char *pci_bdf)
     return *ordinal >= 0 && *ordinal < FAKE_GPUS ? cudaSuccess : cudaErrorInvalidDevice;
 }
 
-cudaError_t cudaDeviceGetAttribute(int *value, cudaDeviceAttr, int)
+cudaError_t cudaDeviceGetAttribute(int *value, cudaDeviceAttr attribute, int)
 {
-    *value = cudaComputeModeDefault;
+    *value = attribute == cudaDevAttrComputeCapabilityMajor ? 9 : 0; /* cudaComputeModeDefault */
     return cudaSuccess;
 }
 

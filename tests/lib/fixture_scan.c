@@ -40,7 +40,7 @@ static void open_scan(struct scan *scan, const struct bench *bench,
     for (; *pairs; pairs++)
         if (opts_set_pair(bench->opts, scan->params, *pairs, &scan->err))
             fail_msg("%s", scan->err.msg);
-    values.n = 0;
+    values.n = values.nreasons = 0;
     scan->ctx = (struct bench_ctx){.params = scan->params,
                                    .workers = 1,
                                    .threads = machine->ncpus,
@@ -58,22 +58,29 @@ int scan_probe(struct scan *scan, const struct bench *bench, const struct bench_
     return bench->probe ? bench->probe(&scan->ctx) : 0;
 }
 
-void scan_run(struct scan *scan, const struct bench *bench, const struct bench_machine *machine,
-              const char *const *pairs, double budget_s)
+int scan_try(struct scan *scan, const struct bench *bench, const struct bench_machine *machine,
+             const char *const *pairs, double budget_s)
 {
     cpu_set_t before, after;
     assert_int_equal(sched_getaffinity(0, sizeof(before), &before), 0);
-    if (scan_probe(scan, bench, machine, pairs))
-        fail_msg("probe: %s", scan->err.msg);
+    int rc = scan_probe(scan, bench, machine, pairs);
     scan->ctx.budget_s = budget_s;
-    if (bench->setup(&scan->ctx))
-        fail_msg("setup: %s", scan->err.msg);
-    if (bench->scan(&scan->ctx))
-        fail_msg("scan: %s", scan->err.msg);
-    if (bench->check(&scan->ctx))
-        fail_msg("check: %s", scan->err.msg);
+    if (!rc)
+        rc = bench->setup(&scan->ctx);
+    if (!rc)
+        rc = bench->scan(&scan->ctx);
+    if (!rc && bench->check)
+        rc = bench->check(&scan->ctx);
     assert_int_equal(sched_getaffinity(0, sizeof(after), &after), 0);
     assert_true(CPU_EQUAL(&before, &after));
+    return rc;
+}
+
+void scan_run(struct scan *scan, const struct bench *bench, const struct bench_machine *machine,
+              const char *const *pairs, double budget_s)
+{
+    if (scan_try(scan, bench, machine, pairs, budget_s))
+        fail_msg("%s: %s", bench->name, scan->err.msg);
 }
 
 void scan_end(struct scan *scan)
@@ -94,6 +101,17 @@ double scan_value(const struct scan *scan, const char *metric, const char *key)
         found = value->value;
     }
     return found;
+}
+
+const char *scan_reason(const struct scan *scan, const char *metric, const char *key)
+{
+    for (uint32_t i = 0; i < values.n; i++) {
+        const struct value *value = &values.value[i];
+        if (value->reason && strcmp(value->key, key) == 0 &&
+            strcmp(scan->bench->metrics[value->metric].name, metric) == 0)
+            return values.reason[value->reason - 1].msg;
+    }
+    return NULL;
 }
 
 size_t scan_count(const struct scan *scan, const char *metric)

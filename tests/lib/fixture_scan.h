@@ -22,12 +22,19 @@ void scan_run(struct scan *scan, const struct bench *bench, const struct bench_m
               const char *const *pairs, double budget_s);
 void scan_end(struct scan *scan);
 
+/* The same without failing the test: what the first of them said that went wrong. Then scan_end. */
+int scan_try(struct scan *scan, const struct bench *bench, const struct bench_machine *machine,
+             const char *const *pairs, double budget_s);
+
 /* -ENOTSUP and the like, from probe alone. */
 int scan_probe(struct scan *scan, const struct bench *bench, const struct bench_machine *machine,
                const char *const *pairs);
 
 /* NaN where nothing was emitted under that metric and key; twice fails the test. */
 double scan_value(const struct scan *scan, const char *metric, const char *key);
+
+/* Why a value is absent; NULL where it is there, or was never emitted. */
+const char *scan_reason(const struct scan *scan, const char *metric, const char *key);
 
 size_t scan_count(const struct scan *scan, const char *metric);
 

@@ -7,6 +7,9 @@
 
 #include <cstddef>
 
+#define CUDART_VERSION 13000
+#define __CUDA_ARCH_LIST__ 750, 900 /* what nvcc defines */
+
 enum cudaError_t {
     cudaSuccess = 0,
     cudaErrorInvalidValue = 1,
@@ -16,9 +19,15 @@ enum cudaError_t {
     cudaErrorDevicesUnavailable = 46,
     cudaErrorNoDevice = 100,
     cudaErrorInvalidDevice = 101,
+    cudaErrorNoKernelImageForDevice = 209,
+    cudaErrorUnsupportedPtxVersion = 222,
     cudaErrorNotReady = 600
 };
-enum cudaDeviceAttr { cudaDevAttrComputeMode = 20 };
+enum cudaDeviceAttr {
+    cudaDevAttrComputeMode = 20,
+    cudaDevAttrComputeCapabilityMajor = 75,
+    cudaDevAttrComputeCapabilityMinor = 76
+};
 enum { cudaComputeModeDefault, cudaComputeModeProhibited = 2 };
 enum { cudaEventDisableTiming = 2, cudaStreamNonBlocking = 1, cudaHostAllocPortable = 1 };
 enum cudaStreamCaptureMode { cudaStreamCaptureModeThreadLocal = 1 };

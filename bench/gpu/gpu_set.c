@@ -1,0 +1,70 @@
+#include "bench/gpu/gpu_set.h"
+
+#include <string.h>
+
+#include "bench/gpu/gpu.h"
+#include "harness/say/log.h"
+
+void gpu_set_init(struct gpu_set *set, const struct bench_machine *machine)
+{
+    memset(set, 0, sizeof(*set));
+    set->machine = machine;
+    set->n = machine->ngpus < GPU_SET_MAX ? machine->ngpus : GPU_SET_MAX;
+}
+
+unsigned gpu_set_left(const struct gpu_set *set)
+{
+    unsigned left = 0;
+    for (unsigned gpu = 0; gpu < set->n; gpu++)
+        left += gpu_set_has(set, gpu);
+    return left;
+}
+
+bool gpu_set_runs(const struct gpu_set *set, const struct gpu_group *group)
+{
+    return group->all ? gpu_set_left(set) > 1 : gpu_set_has(set, group->first);
+}
+
+int gpu_set_lose(struct gpu_set *set, unsigned gpu, int rc, const char *msg)
+{
+    char name[GPU_NAME_MAX];
+    if (!gpu_set_has(set, gpu))
+        return rc;
+    (void)gpu_error_of(rc, gpu_name(set->machine, set->machine->gpus[gpu].pci_bdf, name), msg,
+                       &set->lost[gpu]);
+    log_warn("left out: %s", set->lost[gpu].msg);
+    return rc;
+}
+
+int gpu_set_check(const struct gpu_set *set, struct err *err)
+{
+    if (gpu_set_left(set) > 0 || set->n == 0)
+        return 0;
+    return err_set(err, set->lost[0].code, "%s", set->lost[0].msg);
+}
+
+int gpu_set_emit(struct bench_ctx *ctx, const struct gpu_set *set, unsigned metric)
+{
+    int rc = 0;
+    for (unsigned gpu = 0; gpu < set->n && !rc; gpu++)
+        if (!gpu_set_has(set, gpu))
+            rc = bench_emit_absent(ctx, metric, &set->lost[gpu], "gpu=%u", gpu);
+    return rc;
+}
+
+#ifdef CONTEND_HAVE_CUDA
+
+#include "kernels/gpu/gpu_common.h"
+
+void gpu_set_open(struct gpu_set *set, const struct bench_machine *machine)
+{
+    gpu_set_init(set, machine);
+    for (unsigned gpu = 0; gpu < set->n; gpu++) {
+        char msg[GPU_MSG] = "";
+        int rc = gpu_check(machine->gpus[gpu].pci_bdf, msg, sizeof(msg));
+        if (rc)
+            (void)gpu_set_lose(set, gpu, rc, msg);
+    }
+}
+
+#endif

@@ -1,0 +1,32 @@
+/*
+ * The matrices of gpu_matmul.h on the device: their fill, and the residuals of a product
+ * (gpu_matmul_freivalds.h); for .cu files. The caller's GPU is the one they are on.
+ */
+#ifndef CONTEND_KERNELS_MATMUL_GPU_MATMUL_DATA_CUH
+#define CONTEND_KERNELS_MATMUL_GPU_MATMUL_DATA_CUH
+
+#include <cstddef>
+#include <cstdint>
+
+#include <cuda_runtime.h>
+
+#include "kernels/matmul/gpu_matmul_freivalds.h"
+
+struct matmul_data {
+    enum matmul_type type;
+    size_t n; /* a multiple of 16 */
+    uint64_t seed;
+    void *a, *b, *c;
+    void *scratch; /* for the residuals; 64 MiB do for n = 65536 */
+    size_t scratch_bytes;
+    cudaStream_t stream;
+};
+
+/* Queues the fill of A and B. */
+cudaError_t matmul_data_fill(const struct matmul_data *data);
+
+/* Of C, which nothing writes meanwhile. 0 or a code of gpu_common.h. */
+int matmul_data_residuals(const struct matmul_data *data, struct freivalds *sums, char *msg,
+                          size_t size);
+
+#endif

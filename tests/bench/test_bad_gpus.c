@@ -1,0 +1,248 @@
+/*
+ * Scans of three GPUs of which the second is in trouble: the others are measured, and it is a row
+ * that says why, with its number and address. Over kernels that are made up.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include <cmocka.h>
+
+#include <errno.h>
+#include <math.h>
+#include <string.h>
+
+#include "bench/gpu/gpu.h"
+#include "bench/registry.h"
+#include "harness/say/log.h"
+#include "tests/lib/fake_gpu_kernels.h"
+#include "tests/lib/fixture_scan.h"
+
+enum { GPUS = 3, BAD = 1 };
+
+static struct bench_machine machine;
+static struct scan scan;
+
+/* A benchmark, a figure of each GPU alone, and one of all. */
+static const struct subject {
+    const struct bench *bench;
+    const char *metric, *alone, *all, *pairs[3];
+} launch = {&bench_gpu_launch,
+            "launch_latency",
+            "what=graph20;wait=spin;load=idle;stat=p50;gpu=%u",
+            NULL,
+            {NULL}},
+  stream = {&bench_gpu_stream,
+            "device_bandwidth",
+            "op=triad;via=kernel;with=alone;gpu=%u",
+            "op=triad;via=kernel;with=all;gpu=%u",
+            {"shape=flat4", NULL}},
+  matmul = {&bench_gpu_matmul,
+            "matmul_rate",
+            "type=bf16;with=alone;gpu=%u",
+            "type=bf16;with=all;gpu=%u",
+            {"type=bf16", NULL}},
+  copy = {&bench_gpu_copy,
+          "copy_bandwidth",
+          "dir=h2d;gpu=%u;node=0;mem=pinned;via=ce;with=alone",
+          "dir=h2d;gpu=%u;node=0;mem=pinned;via=ce;with=all",
+          {"size=65536", NULL}};
+
+static const struct subject *const subjects[] = {&launch, &stream, &matmul, &copy};
+enum { SUBJECTS = sizeof(subjects) / sizeof(subjects[0]) };
+
+static double value(const struct subject *subject, const char *format, unsigned gpu)
+{
+    char key[VALUE_KEY_MAX];
+    const char *at = strstr(format, "%u");
+    assert_non_null(at);
+    (void)snprintf(key, sizeof(key), "%.*s%u%s", (int)(at - format), format, gpu, at + 2);
+    return scan_value(&scan, subject->metric, key);
+}
+
+/* The others have their values; the bad one has a row that says why, and nothing else. */
+static void assert_left_out(const struct subject *subject, const char *why)
+{
+    char said[240];
+    for (unsigned gpu = 0; gpu < GPUS; gpu++) {
+        assert_int_equal(!isnan(value(subject, subject->alone, gpu)), gpu != BAD);
+        if (subject->all)
+            assert_int_equal(!isnan(value(subject, subject->all, gpu)), gpu != BAD);
+    }
+    const char *reason = scan_reason(&scan, subject->metric, "gpu=1");
+    assert_null(scan_reason(&scan, subject->metric, "gpu=0"));
+    assert_non_null(reason);
+    (void)snprintf(said, sizeof(said), "GPU 1 (0000:01:00.0): %s", why);
+    if (!strstr(reason, "GPU 1 (0000:01:00.0): ") || !strstr(reason, why))
+        fail_msg("'%s', not '%s'", reason, said);
+}
+
+static void run(const struct subject *subject, const struct fake_trouble *trouble, const char *why)
+{
+    fake_gpu_set_trouble(trouble);
+    scan_run(&scan, subject->bench, &machine, subject->pairs, 0.05);
+    assert_left_out(subject, why);
+    scan_end(&scan);
+}
+
+static void test_bad_gpus_good_ones_are_all_measured(void **state)
+{
+    (void)state;
+    for (unsigned i = 0; i < SUBJECTS; i++) {
+        const struct subject *subject = subjects[i];
+        fake_gpu_set_trouble(&(struct fake_trouble){0});
+        scan_run(&scan, subject->bench, &machine, subject->pairs, 0.05);
+        for (unsigned gpu = 0; gpu < GPUS; gpu++) {
+            assert_true(value(subject, subject->alone, gpu) >= 0);
+            assert_true(!subject->all || value(subject, subject->all, gpu) > 0);
+        }
+        assert_null(scan_reason(&scan, subject->metric, "gpu=1"));
+        scan_end(&scan);
+    }
+}
+
+static void test_bad_gpus_that_cannot_be_used_are_left_out(void **state)
+{
+    (void)state;
+    for (unsigned i = 0; i < SUBJECTS; i++)
+        run(subjects[i], &(struct fake_trouble){"gpu_check", BAD, 0, -ENOTSUP}, "it broke");
+}
+
+static void test_bad_gpus_that_do_not_open_are_left_out(void **state)
+{
+    (void)state;
+    run(&launch, &(struct fake_trouble){"gpu_launch_open", BAD, 0, -EIO}, "it broke");
+    run(&stream, &(struct fake_trouble){"gpu_stream_memory", BAD, 0, -EIO}, "it broke");
+    run(&stream, &(struct fake_trouble){"gpu_stream_open", BAD, 0, -EIO}, "it broke");
+    run(&matmul, &(struct fake_trouble){"gpu_matmul_device", BAD, 0, -EIO}, "it broke");
+    run(&matmul, &(struct fake_trouble){"gpu_matmul_free_bytes", BAD, 0, -EIO}, "it broke");
+    run(&matmul, &(struct fake_trouble){"gpu_matmul_open", BAD, 0, -EIO}, "it broke");
+    run(&copy, &(struct fake_trouble){"gpu_copy_open", BAD, 0, -EIO}, "it broke");
+    run(&copy, &(struct fake_trouble){"gpu_copy_open", BAD, 0, -ENOMEM}, "it broke");
+}
+
+/* In the first point that it is in, or a later one. */
+static void test_bad_gpus_that_fail_under_way_are_left_out(void **state)
+{
+    (void)state;
+    static const struct {
+        const struct subject *of;
+        const char *call;
+        unsigned setup; /* calls in setup */
+    } calls[] = {{&launch, "gpu_launch_set_wait", 9}, {&launch, "gpu_launch_wait", 5000},
+                 {&stream, "gpu_stream_queue", 15},   {&stream, "gpu_stream_done", 0},
+                 {&stream, "gpu_stream_wait", 15},    {&stream, "gpu_stream_poison", 0},
+                 {&matmul, "gpu_matmul_queue", 0},    {&matmul, "gpu_matmul_done", 0},
+                 {&matmul, "gpu_matmul_wait", 0},     {&matmul, "gpu_matmul_poison", 0},
+                 {&copy, "gpu_copy_time", 0},         {&copy, "gpu_copy_poison", 0},
+                 {&copy, "gpu_copy_latency", 0}};
+    for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++)
+        for (unsigned later = 0; later < (calls[i].of == &stream ? 1 : 2); later++)
+            run(calls[i].of,
+                &(struct fake_trouble){calls[i].call, BAD, calls[i].setup + later, -EIO},
+                "it broke");
+}
+
+/* What was timed is what is checked: behind each point, and not once more. */
+static void test_bad_gpus_that_compute_wrongly_are_left_out(void **state)
+{
+    (void)state;
+    run(&launch, &(struct fake_trouble){"gpu_launch_count", BAD, 0, 1}, "kernels of");
+    run(&stream, &(struct fake_trouble){"gpu_stream_check", BAD, 1, 1}, "2 wrong elements");
+    for (unsigned later = 0; later < 2; later++) {
+        run(&matmul, &(struct fake_trouble){"gpu_matmul_check", BAD, later, -EBADMSG}, "it broke");
+        run(&copy, &(struct fake_trouble){"gpu_copy_check", BAD, later, -EBADMSG}, "it broke");
+    }
+}
+
+/* 3 alone and 3 with all, of each operation or type: poison before, a check behind. */
+static void test_bad_gpus_every_point_is_checked(void **state)
+{
+    (void)state;
+    fake_gpu_set_trouble(&(struct fake_trouble){0});
+    scan_run(&scan, stream.bench, &machine, stream.pairs, 0.05);
+    assert_int_equal(fake_gpu_calls("gpu_stream_check", 2), 2 * 5);
+    assert_int_equal(fake_gpu_calls("gpu_stream_poison", 2), 2 * 5);
+    scan_end(&scan);
+    scan_run(&scan, matmul.bench, &machine, matmul.pairs, 0.05);
+    assert_int_equal(fake_gpu_calls("gpu_matmul_check", 2), 2);
+    assert_int_equal(fake_gpu_calls("gpu_matmul_poison", 2), 2);
+    assert_true(scan_value(&scan, "matmul_trial", "type=bf16;algorithm=best;gpu=0") ==
+                2 * scan_value(&scan, "matmul_trial", "type=bf16;algorithm=first;gpu=0"));
+    scan_end(&scan);
+}
+
+/* A stream that went on before all was queued says so; without another GPU the scan fails. */
+static void test_bad_gpus_expired_holds_fail(void **state)
+{
+    (void)state;
+    run(&copy, &(struct fake_trouble){"gpu_copy_time", BAD, 4, -ETIME}, "it broke");
+    machine.ngpus = 1;
+    fake_gpu_set_trouble(&(struct fake_trouble){"gpu_copy_time", 0, 4, -ETIME});
+    assert_int_equal(scan_try(&scan, copy.bench, &machine, copy.pairs, 0.05), -ETIME);
+    assert_memory_equal(scan.err.msg, "GPU 0 (0000:00:00.0): dir=", 26);
+    scan_end(&scan);
+    machine.ngpus = GPUS;
+}
+
+/* Where none is left, the first one's reason is that of the scan: a skip where it is one. */
+static void test_bad_gpus_alone_are_the_scan(void **state)
+{
+    (void)state;
+    machine.ngpus = 1;
+    for (unsigned i = 0; i < SUBJECTS; i++) {
+        fake_gpu_set_trouble(&(struct fake_trouble){"gpu_check", 0, 0, -ENOTSUP});
+        assert_int_equal(scan_probe(&scan, subjects[i]->bench, &machine, subjects[i]->pairs),
+                         -ENOTSUP);
+        assert_string_equal(scan.err.msg, "GPU 0 (0000:00:00.0): it broke");
+    }
+    fake_gpu_set_trouble(&(struct fake_trouble){"gpu_stream_open", 0, 0, -EIO});
+    assert_int_equal(scan_try(&scan, stream.bench, &machine, stream.pairs, 0.05), -EIO);
+    assert_string_equal(scan.err.msg, "GPU 0 (0000:00:00.0): it broke");
+    scan_end(&scan);
+    machine.ngpus = GPUS;
+}
+
+static void test_bad_gpus_l2_is_a_value_of_each(void **state)
+{
+    (void)state;
+    fake_gpu_set_trouble(&(struct fake_trouble){0});
+    scan_run(&scan, stream.bench, &machine, (const char *[]){"size=96M", "shape=flat4", NULL},
+             0.05);
+    assert_true(fabs(scan_value(&scan, "l2_share", "gpu=2") - 48.0 / (3 * 96)) < 1e-9);
+    scan_end(&scan);
+}
+
+static void test_gpu_name_is_number_and_address(void **state)
+{
+    (void)state;
+    char name[GPU_NAME_MAX];
+    assert_string_equal(gpu_name(&machine, "0000:02:00.0", name), "GPU 2 (0000:02:00.0)");
+    assert_string_equal(gpu_name(&machine, "ffff:02:00.0", name), "GPU ffff:02:00.0");
+    assert_string_equal(gpu_name(&machine, "", name), "GPU 0");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_bad_gpus_good_ones_are_all_measured),
+        cmocka_unit_test(test_bad_gpus_that_cannot_be_used_are_left_out),
+        cmocka_unit_test(test_bad_gpus_that_do_not_open_are_left_out),
+        cmocka_unit_test(test_bad_gpus_that_fail_under_way_are_left_out),
+        cmocka_unit_test(test_bad_gpus_that_compute_wrongly_are_left_out),
+        cmocka_unit_test(test_bad_gpus_every_point_is_checked),
+        cmocka_unit_test(test_bad_gpus_expired_holds_fail),
+        cmocka_unit_test(test_bad_gpus_alone_are_the_scan),
+        cmocka_unit_test(test_bad_gpus_l2_is_a_value_of_each),
+        cmocka_unit_test(test_gpu_name_is_number_and_address),
+    };
+    log_set_quiet(true);
+    scan_machine_init(&machine);
+    machine.ngpus = GPUS;
+    for (unsigned gpu = 0; gpu < GPUS; gpu++)
+        (void)snprintf(machine.gpus[gpu].pci_bdf, sizeof(machine.gpus[gpu].pci_bdf),
+                       "0000:%02u:00.0", gpu % 10);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,113 @@
+/*
+ * Which cuBLASLt is taken, of stand-ins that are built when this runs (tests/lib/fake_cublaslt.c):
+ * no GPU is needed. Libraries are found once a process, so each case is this program once more.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include <cmocka.h>
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "kernels/matmul/gpu_matmul.h"
+
+/* Of kernels/matmul/cublaslt.cuh; absent where cublasLt.h was. */
+int cublaslt_start(void **handle) __attribute__((weak));
+
+enum { SKIPPED = 77, NOT_INITIALIZED = 1, ALLOC_FAILED = 3 };
+
+static char folder[] = "/tmp/contend-test-XXXXXX", self[4096];
+
+/* The child: which library is there before and behind the first two handles. */
+static int show(void)
+{
+    char msg[240] = "", version[32];
+    void *handle = NULL;
+    if (gpu_matmul_load(msg, sizeof(msg)))
+        return printf("none\n") < 0;
+    (void)printf("%s", gpu_matmul_library(version, sizeof(version)));
+    for (int i = 0; i < 2; i++) {
+        int status = cublaslt_start(&handle);
+        (void)printf(" %d %s", status, gpu_matmul_library(version, sizeof(version)));
+    }
+    return printf("\n") < 0;
+}
+
+static void build(int major, int status)
+{
+    char command[512];
+    (void)snprintf(command, sizeof(command),
+                   "cc -shared -fPIC -DVERSION=%d -DSTATUS=%d -o %s/libcublasLt.so.%d "
+                   "tests/lib/fake_cublaslt.c",
+                   major * 10000 + 203, status, folder, major);
+    int rc = system(command);
+    if (rc == 127 << 8)
+        skip();
+    assert_int_equal(rc, 0);
+}
+
+/* What the child says where 13 and 12 make handles with that status. */
+static void expect(int status_of_13, int status_of_12, const char *said)
+{
+    char command[8192], line[200] = "";
+    build(13, status_of_13);
+    build(12, status_of_12);
+    (void)snprintf(command, sizeof(command),
+                   "env -u CONTEND_CUBLASLT -u CUDA_HOME -u CUDA_PATH LD_LIBRARY_PATH='%s' '%s' "
+                   "show",
+                   folder, self);
+    FILE *child = popen(command, "r");
+    assert_non_null(child);
+    assert_non_null(fgets(line, sizeof(line), child));
+    assert_int_equal(pclose(child), 0);
+    line[strcspn(line, "\n")] = '\0';
+    assert_string_equal(line, said);
+}
+
+static void test_cublaslt_that_works_is_kept(void **state)
+{
+    (void)state;
+    expect(0, 0, "13.2.3 0 13.2.3 0 13.2.3");
+}
+
+static void test_cublaslt_that_does_not_start_is_followed_by_another(void **state)
+{
+    (void)state;
+    expect(NOT_INITIALIZED, 0, "13.2.3 0 12.2.3 0 12.2.3");
+}
+
+static void test_cublaslt_without_memory_is_not_replaced(void **state)
+{
+    (void)state;
+    expect(ALLOC_FAILED, 0, "13.2.3 3 13.2.3 3 13.2.3");
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_cublaslt_that_works_is_kept),
+        cmocka_unit_test(test_cublaslt_that_does_not_start_is_followed_by_another),
+        cmocka_unit_test(test_cublaslt_without_memory_is_not_replaced),
+    };
+    if (!cublaslt_start) {
+        (void)printf("skipped: built without cublasLt.h\n");
+        return SKIPPED;
+    }
+    if (argc > 1 && strcmp(argv[1], "show") == 0)
+        return show();
+    if (readlink("/proc/self/exe", self, sizeof(self) - 1) <= 0 || !mkdtemp(folder))
+        return 1;
+    int rc = cmocka_run_group_tests(tests, NULL, NULL);
+    for (int major = 12; major <= 13; major++) {
+        char path[64];
+        (void)snprintf(path, sizeof(path), "%s/libcublasLt.so.%d", folder, major);
+        (void)unlink(path);
+    }
+    (void)rmdir(folder);
+    return rc;
+}

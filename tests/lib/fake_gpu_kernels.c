@@ -1,0 +1,425 @@
+#include "tests/lib/fake_gpu_kernels.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "kernels/gpu/gpu_common.h"
+#include "kernels/gpu/gpu_copy.h"
+#include "kernels/gpu/gpu_launch.h"
+#include "kernels/gpu/gpu_stream.h"
+#include "kernels/matmul/gpu_matmul.h"
+
+enum { GPUS = 16, CALLS = 64 };
+
+static struct fake_trouble trouble;
+
+static struct {
+    const char *call;
+    unsigned count[GPUS];
+} calls[CALLS];
+
+void fake_gpu_set_trouble(const struct fake_trouble *told)
+{
+    trouble = *told;
+    memset(calls, 0, sizeof(calls));
+}
+
+/* The counter of a call; calls are their __func__, one pointer each. */
+static unsigned *counter(const char *call, unsigned gpu)
+{
+    unsigned i = 0;
+    while (i + 1 < CALLS && calls[i].call && strcmp(calls[i].call, call) != 0)
+        i++;
+    calls[i].call = call;
+    return &calls[i].count[gpu % GPUS];
+}
+
+unsigned fake_gpu_calls(const char *call, unsigned gpu)
+{
+    return *counter(call, gpu);
+}
+
+static int answer(const char *call, unsigned gpu, char *msg, size_t size)
+{
+    unsigned count = (*counter(call, gpu))++;
+    if (!trouble.call || strcmp(call, trouble.call) != 0 || gpu != trouble.gpu ||
+        count < trouble.from)
+        return 0;
+    (void)snprintf(msg, size, "it broke");
+    return trouble.rc;
+}
+
+#define ANSWER(gpu) answer(__func__, gpu, msg, size)
+
+static unsigned number(const char *pci_bdf)
+{
+    return (unsigned)(pci_bdf[6] - '0');
+}
+
+/* A handle of any kind is the GPU's number, with what the kind needs. */
+struct gpu_launch {
+    unsigned gpu;
+    uint64_t launched;
+};
+struct gpu_stream {
+    unsigned gpu;
+};
+struct gpu_matmul {
+    unsigned gpu;
+};
+
+static void *new_handle(unsigned gpu, size_t bytes)
+{
+    unsigned *handle = calloc(1, bytes);
+    if (handle)
+        *handle = gpu;
+    return handle;
+}
+
+int gpu_count(char *msg, size_t size)
+{
+    (void)msg, (void)size;
+    return GPUS;
+}
+
+int gpu_check(const char *pci_bdf, char *msg, size_t size)
+{
+    return ANSWER(number(pci_bdf));
+}
+
+int gpu_launch_open(const char *pci_bdf, struct gpu_launch **gpu, char *msg, size_t size)
+{
+    int rc = ANSWER(number(pci_bdf));
+    *gpu = rc ? NULL : new_handle(number(pci_bdf), sizeof(**gpu));
+    return rc;
+}
+
+int gpu_launch_set_wait(struct gpu_launch *gpu, enum gpu_wait wait, char *msg, size_t size)
+{
+    (void)wait;
+    return ANSWER(gpu->gpu);
+}
+
+int gpu_launch_kernels(struct gpu_launch *gpu, unsigned count, char *msg, size_t size)
+{
+    gpu->launched += count;
+    return ANSWER(gpu->gpu);
+}
+
+int gpu_launch_graphs(struct gpu_launch *gpu, enum gpu_graph graph, unsigned count, char *msg,
+                      size_t size)
+{
+    gpu->launched += graph == GPU_GRAPH_ONE ? count : count * GPU_GRAPH_KERNELS;
+    return ANSWER(gpu->gpu);
+}
+
+int gpu_launch_delay(struct gpu_launch *gpu, uint64_t delay_ns, char *msg, size_t size)
+{
+    (void)delay_ns;
+    return ANSWER(gpu->gpu);
+}
+
+int gpu_launch_wait(struct gpu_launch *gpu, char *msg, size_t size)
+{
+    return ANSWER(gpu->gpu);
+}
+
+/* In trouble it does not fail: a kernel did not run. */
+int gpu_launch_count(struct gpu_launch *gpu, uint64_t *ran, uint64_t *launched, char *msg,
+                     size_t size)
+{
+    *launched = gpu->launched;
+    *ran = gpu->launched - (ANSWER(gpu->gpu) != 0);
+    return 0;
+}
+
+void gpu_launch_close(struct gpu_launch *gpu)
+{
+    free(gpu);
+}
+
+int gpu_stream_memory(const char *pci_bdf, uint64_t *free_bytes, uint64_t *l2_bytes, char *msg,
+                      size_t size)
+{
+    *free_bytes = UINT64_C(64) << 30;
+    *l2_bytes = UINT64_C(48) << 20;
+    return ANSWER(number(pci_bdf));
+}
+
+int gpu_stream_open(const struct gpu_stream_config *config, struct gpu_stream **gpu, char *msg,
+                    size_t size)
+{
+    int rc = ANSWER(number(config->pci_bdf));
+    *gpu = rc ? NULL : new_handle(number(config->pci_bdf), sizeof(**gpu));
+    return rc;
+}
+
+const char *gpu_stream_shape_name(unsigned shape)
+{
+    return shape == GPU_STREAM_DRIVER ? "driver" : "flat";
+}
+
+const char *gpu_stream_op_name(enum gpu_stream_op op)
+{
+    static const char *const names[] = {"copy", "scale", "add", "triad"};
+    return names[op];
+}
+
+unsigned gpu_stream_op_bytes(enum gpu_stream_op op)
+{
+    return op >= GPU_STREAM_ADD ? 24 : 16;
+}
+
+int gpu_stream_queue(struct gpu_stream *gpu, unsigned slot, enum gpu_stream_op op, unsigned shape,
+                     unsigned count, char *msg, size_t size)
+{
+    (void)slot, (void)op, (void)shape, (void)count;
+    return ANSWER(gpu->gpu);
+}
+
+int gpu_stream_done(struct gpu_stream *gpu, unsigned slot, bool *done, char *msg, size_t size)
+{
+    (void)slot;
+    *done = *counter(__func__, gpu->gpu) % 2;
+    return ANSWER(gpu->gpu);
+}
+
+int gpu_stream_wait(struct gpu_stream *gpu, unsigned slot, double *seconds, char *msg, size_t size)
+{
+    (void)slot;
+    *seconds = 0.01;
+    return ANSWER(gpu->gpu);
+}
+
+int gpu_stream_poison(struct gpu_stream *gpu, char *msg, size_t size)
+{
+    return ANSWER(gpu->gpu);
+}
+
+/* In trouble it does not fail: two elements are wrong. */
+int gpu_stream_check(struct gpu_stream *gpu, enum gpu_stream_op op, uint64_t *wrong, char *msg,
+                     size_t size)
+{
+    (void)op;
+    *wrong = ANSWER(gpu->gpu) ? 2 : 0;
+    return 0;
+}
+
+void gpu_stream_close(struct gpu_stream *gpu)
+{
+    free(gpu);
+}
+
+int gpu_matmul_load(char *msg, size_t size)
+{
+    return ANSWER(0);
+}
+
+char *gpu_matmul_library(char *buf, size_t size)
+{
+    (void)snprintf(buf, size, "13.0.0");
+    return buf;
+}
+
+int gpu_matmul_device(const char *pci_bdf, struct gpu_matmul_device *device, char *msg, size_t size)
+{
+    *device = (struct gpu_matmul_device){.name = "Fake GPU", .cc = 90};
+    return ANSWER(number(pci_bdf));
+}
+
+int gpu_matmul_free_bytes(const char *pci_bdf, uint64_t *bytes, char *msg, size_t size)
+{
+    *bytes = UINT64_C(64) << 30;
+    return ANSWER(number(pci_bdf));
+}
+
+bool gpu_matmul_has(enum matmul_type type, int cc)
+{
+    (void)cc;
+    return type != MATMUL_FP64;
+}
+
+uint64_t gpu_matmul_bytes(enum matmul_type type, size_t n)
+{
+    (void)type;
+    return (uint64_t)n * n * 24;
+}
+
+int gpu_matmul_open(const struct gpu_matmul_config *config, struct gpu_matmul **gpu, char *msg,
+                    size_t size)
+{
+    int rc = ANSWER(number(config->pci_bdf));
+    *gpu = rc ? NULL : new_handle(number(config->pci_bdf), sizeof(**gpu));
+    return rc;
+}
+
+double gpu_matmul_guess(const struct gpu_matmul *gpu)
+{
+    (void)gpu;
+    return 0.001;
+}
+
+double gpu_matmul_first(const struct gpu_matmul *gpu)
+{
+    (void)gpu;
+    return 0.002;
+}
+
+int gpu_matmul_queue(struct gpu_matmul *gpu, unsigned slot, unsigned count, char *msg, size_t size)
+{
+    (void)slot, (void)count;
+    return ANSWER(gpu->gpu);
+}
+
+int gpu_matmul_done(struct gpu_matmul *gpu, unsigned slot, bool *done, char *msg, size_t size)
+{
+    (void)slot;
+    *done = *counter(__func__, gpu->gpu) % 2;
+    return ANSWER(gpu->gpu);
+}
+
+int gpu_matmul_wait(struct gpu_matmul *gpu, unsigned slot, double *seconds, char *msg, size_t size)
+{
+    (void)slot;
+    *seconds = 0.01;
+    return ANSWER(gpu->gpu);
+}
+
+int gpu_matmul_poison(struct gpu_matmul *gpu, char *msg, size_t size)
+{
+    return ANSWER(gpu->gpu);
+}
+
+int gpu_matmul_check(struct gpu_matmul *gpu, char *msg, size_t size)
+{
+    return ANSWER(gpu->gpu);
+}
+
+void gpu_matmul_close(struct gpu_matmul *gpu)
+{
+    free(gpu);
+}
+
+struct gpu_copy {
+    unsigned at, ngpus;
+    bool open[GPU_COPY_GPUS];
+    char buffer[GPU_COPY_GPUS][2];
+};
+
+int gpu_copy_open(const char *const *pci_bdf, unsigned ngpus, size_t bytes, struct gpu_copy **copy,
+                  unsigned *failed, char *msg, size_t size)
+{
+    int rc = 0;
+    (void)bytes;
+    *failed = ngpus;
+    *copy = calloc(1, sizeof(**copy));
+    for (unsigned gpu = 0; gpu < ngpus && *copy && !rc; gpu++) {
+        if (!pci_bdf[gpu])
+            continue;
+        (*copy)->open[gpu] = true;
+        rc = ANSWER(gpu);
+        *failed = rc ? gpu : ngpus;
+    }
+    if (rc) {
+        free(*copy);
+        *copy = NULL;
+    }
+    return rc;
+}
+
+unsigned gpu_copy_at(const struct gpu_copy *copy)
+{
+    return copy->at;
+}
+
+void *gpu_copy_source(const struct gpu_copy *copy, unsigned gpu)
+{
+    return (void *)(uintptr_t)&copy->buffer[gpu][0];
+}
+
+uint64_t gpu_copy_salt(unsigned gpu)
+{
+    return 1 + gpu;
+}
+
+void *gpu_copy_target(const struct gpu_copy *copy, unsigned gpu)
+{
+    return (void *)(uintptr_t)&copy->buffer[gpu][1];
+}
+
+bool gpu_copy_is_direct(const struct gpu_copy *copy, unsigned a, unsigned b)
+{
+    return copy->open[a] && copy->open[b];
+}
+
+int gpu_copy_pin(void *base, size_t bytes, char *msg, size_t size)
+{
+    (void)base, (void)bytes;
+    return ANSWER(0);
+}
+
+void gpu_copy_unpin(void *base)
+{
+    (void)base;
+}
+
+int gpu_copy_alloc_combined(size_t bytes, void **base, char *msg, size_t size)
+{
+    *base = malloc(bytes);
+    return ANSWER(0);
+}
+
+void gpu_copy_free_combined(void *base)
+{
+    free(base);
+}
+
+int gpu_copy_fill(struct gpu_copy *copy, unsigned gpu, void *base, size_t bytes, uint64_t salt,
+                  char *msg, size_t size)
+{
+    (void)base, (void)bytes, (void)salt;
+    copy->at = gpu;
+    return ANSWER(gpu);
+}
+
+int gpu_copy_poison(struct gpu_copy *copy, const struct gpu_copy_flow *flow, char *msg, size_t size)
+{
+    copy->at = flow->gpu;
+    return ANSWER(flow->gpu);
+}
+
+int gpu_copy_check(struct gpu_copy *copy, const struct gpu_copy_flow *flow, uint64_t salt,
+                   char *msg, size_t size)
+{
+    (void)salt;
+    copy->at = flow->gpu;
+    return ANSWER(flow->gpu);
+}
+
+int gpu_copy_time(struct gpu_copy *copy, const struct gpu_copy_flow *flows, unsigned nflows,
+                  unsigned copies, struct gpu_copy_progress *progress, char *msg, size_t size)
+{
+    for (unsigned i = 0; i < nflows; i++) {
+        int rc = copy->open[flows[i].gpu] ? ANSWER(flows[i].gpu) : -1;
+        copy->at = flows[i].gpu;
+        if (rc)
+            return rc;
+        progress[i] = (struct gpu_copy_progress){.n = 1, .copies = {copies}, .seconds = {0.01}};
+    }
+    return 0;
+}
+
+int gpu_copy_latency(struct gpu_copy *copy, const struct gpu_copy_flow *flow, unsigned samples,
+                     double *ns, char *msg, size_t size)
+{
+    for (unsigned i = 0; i < samples; i++)
+        ns[i] = 5000 + i;
+    copy->at = flow->gpu;
+    return ANSWER(flow->gpu);
+}
+
+void gpu_copy_close(struct gpu_copy *copy)
+{
+    free(copy);
+}

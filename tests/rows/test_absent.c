@@ -1,0 +1,158 @@
+/* Values that a scan could not have: from the benchmark to its rows and findings. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "harness/judge/statuses.h"
+#include "tests/lib/fixture_result.h"
+
+static struct value_log values;
+
+static const struct bench_metric metrics_of_scan[] = {{"rate", "GB/s", "higher"}, {.name = NULL}};
+
+static const struct bench scan = {
+    .name = "scan", .metrics = metrics_of_scan, .scan = fixture_no_scan};
+
+static const struct err broken = {.code = -EIO, .msg = "GPU 1 (0000:08:00.0): it broke"};
+
+static struct bench_ctx new_log(void)
+{
+    values.n = values.nreasons = 0;
+    return (struct bench_ctx){.values = &values};
+}
+
+/* A round in which the scan emitted what is in the log. */
+static void add_round(struct arm *arm, unsigned round)
+{
+    arm->observations =
+        realloc(arm->observations, (arm->nobservations + 1) * sizeof(*arm->observations));
+    assert_non_null(arm->observations);
+    struct observation *o = &arm->observations[arm->nobservations++];
+    *o = (struct observation){.round = round, .nworkers = 1};
+    o->workers = calloc(1, sizeof(*o->workers));
+    assert_non_null(o->workers);
+    struct worker_result *worker = &o->workers[0];
+    worker->values = calloc(values.n + 1, sizeof(*worker->values));
+    worker->reasons = calloc(values.nreasons + 1, sizeof(*worker->reasons));
+    assert_true(worker->values && worker->reasons);
+    memcpy(worker->values, values.value, values.n * sizeof(*worker->values));
+    memcpy(worker->reasons, values.reason, values.nreasons * sizeof(*worker->reasons));
+    worker->nvalues = values.n;
+    worker->nreasons = values.nreasons;
+}
+
+static const struct row *find(const struct rows *rows, const char *key)
+{
+    for (size_t i = 0; i < rows->n; i++)
+        if (strcmp(rows->row[i].params + rows->row[i].key_at, key) == 0)
+            return &rows->row[i];
+    fail_msg("no row of %s", key);
+    return NULL;
+}
+
+/* Four GPUs: one well, one broken in the second of two rounds, one that is never there, one that is
+ * not in the first. */
+static void emit_round(struct arm *arm, unsigned round)
+{
+    const struct err missing = {.code = -ENOTSUP, .msg = "GPU 2 is too old"};
+    struct bench_ctx ctx = new_log();
+    assert_int_equal(bench_emit(&ctx, 0, 10 + round, "gpu=0"), 0);
+    if (round == 0)
+        assert_int_equal(bench_emit(&ctx, 0, 20, "gpu=1"), 0);
+    else
+        assert_int_equal(bench_emit_absent(&ctx, 0, &broken, "gpu=1"), 0);
+    assert_int_equal(bench_emit_absent(&ctx, 0, &missing, "gpu=2"), 0);
+    if (round == 0)
+        assert_int_equal(bench_emit_absent(&ctx, 0, &missing, "gpu=3"), 0);
+    else
+        assert_int_equal(bench_emit(&ctx, 0, 30, "gpu=3"), 0);
+    add_round(arm, round);
+}
+
+static void test_absent_values_are_rows_with_their_reason(void **state)
+{
+    (void)state;
+    struct result result;
+    struct analysis analysis = {0};
+    struct findings findings = {0};
+    struct err err;
+    fixture_result_init(&result);
+    size_t index = fixture_add_arm(&result, PLACE_NONE, 1, false);
+    struct arm *arm = &result.arms[index];
+    arm->bench = &scan;
+    arm->params = NULL;
+    emit_round(arm, 0);
+    emit_round(arm, 1);
+    assert_int_equal(analysis_make(&result, &analysis, &err), 0);
+    assert_int_equal(analysis.rows.n, 4);
+    const struct row *good = find(&analysis.rows, "gpu=0"), *once = find(&analysis.rows, "gpu=1"),
+                     *never = find(&analysis.rows, "gpu=2"), *late = find(&analysis.rows, "gpu=3");
+    assert_int_equal(good->status, STATUS_OK);
+    assert_near(good->median, 10.5);
+    assert_int_equal(once->status, STATUS_FAILED);
+    assert_int_equal(once->rounds, 1);
+    assert_near(once->median, 20);
+    assert_string_equal(once->reason, broken.msg);
+    assert_int_equal(never->status, STATUS_SKIPPED);
+    assert_int_equal(never->rounds, 0);
+    assert_true(isnan(never->median) && isnan(never->min) && isnan(never->ci_low));
+    assert_string_equal(never->reason, "GPU 2 is too old");
+    assert_int_equal(late->status, STATUS_OK);
+    assert_int_equal(late->rounds, 1);
+    assert_near(late->median, 30);
+    assert_int_equal(statuses_find(&analysis, &findings, &err), 0);
+    assert_int_equal(findings.n, 2);
+    assert_string_equal(findings.all[0].subject, "scan");
+    assert_string_equal(findings.all[0].id, "failed");
+    assert_int_equal(findings.all[0].severity, FINDING_BAD);
+    assert_string_equal(findings.all[0].sentence, "failed: GPU 1 (0000:08:00.0): it broke");
+    assert_int_equal(findings.all[1].severity, FINDING_NOTE);
+    findings_free(&findings);
+    analysis_free(&analysis);
+    fixture_result_free(&result);
+}
+
+/* More values than there is room for reasons, of which all share two. */
+static void test_absent_values_share_reasons(void **state)
+{
+    (void)state;
+    struct bench_ctx ctx = new_log();
+    const struct err other = {.code = -EIO, .msg = "another"};
+    for (int i = 0; i < 2 * VALUE_REASONS_MAX; i++)
+        assert_int_equal(bench_emit_absent(&ctx, 0, i % 2 ? &broken : &other, "i=%d", i), 0);
+    assert_int_equal(values.nreasons, 2);
+    assert_int_equal(values.value[4].reason, 1);
+    assert_int_equal(values.value[5].reason, 2);
+}
+
+static void test_absent_values_without_room_have_a_reason(void **state)
+{
+    (void)state;
+    struct bench_ctx ctx = new_log();
+    for (int i = 0; i < VALUE_REASONS_MAX + 10; i++) {
+        struct err why = {.code = -EIO};
+        (void)snprintf(why.msg, sizeof(why.msg), "reason %d", i);
+        assert_int_equal(bench_emit_absent(&ctx, 0, &why, "i=%d", i), 0);
+    }
+    assert_int_equal(values.nreasons, VALUE_REASONS_MAX);
+    assert_int_equal(values.value[VALUE_REASONS_MAX + 9].reason, VALUE_REASONS_MAX);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_absent_values_are_rows_with_their_reason),
+        cmocka_unit_test(test_absent_values_share_reasons),
+        cmocka_unit_test(test_absent_values_without_room_have_a_reason),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
