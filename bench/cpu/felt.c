@@ -21,7 +21,7 @@ static bool is_warm(struct felt *felt, uint64_t bytes)
 
 static bool is_quick(const struct felt *felt, uint64_t bytes)
 {
-    return (double)(bytes / LINE_BYTES) * felt->cold_ns <= felt->lap_most_ns;
+    return (double)bytes * felt->cold_ns / LINE_BYTES <= felt->lap_most_ns;
 }
 
 uint64_t felt_find(struct felt *felt)
