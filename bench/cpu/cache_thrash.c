@@ -1,85 +1,98 @@
 /*
  * What aggressors take from a victim's caches, by what they do, how many there are, and how near.
  *
- * The victim (bench/cpu/victim.h) runs on the first CPU. Aggressors (kernels/cpu/walk.h) run on
- * others:
+ * The victim (bench/cpu/victim.h) runs on the first CPU, aggressors (bench/cpu/aggressor.h) on
+ * others. A cell (bench/cpu/thrash_cells.h) is one kind of aggressor, its place, and how many.
+ * Slices with and without aggressors (bench/cpu/fight.h) alternate, in random order within a pair;
+ * in those without, the aggressors stay awake but idle (walk_rest), so that neither clocks, nor
+ * idle states, nor who else gets their CPUs differ between the two: what is left is the memory
+ * system, and on one core the execution units.
  *
- *   l1      stays in half of its own L1: a busy core and no more, the negative control
- *   stream  changes line after line of an area of twice the L3, round and round
- *   random  changes random lines of that area
- *   where   smt: the victim's core; same-llc, other-llc: cores that share, or not, its last cache,
- *           on its node; other-node: cores of other nodes. What the machine lacks is left out.
- *   n       1, 2, 4, .. and all of that place, at most `aggressors`
- *
- * Slices with and without aggressors alternate, a few milliseconds each, in random order within a
- * pair; the first third of a slice is not counted. In the slices without, the aggressors stay awake
- * but idle (walk_rest), so that neither clocks, nor idle states, nor who else gets their CPUs
- * differ between the two: what is left is the memory system, and on one core the execution units.
+ * Victim l3 is the largest set that alone still runs at the speed of caches (bench/cpu/felt.h), up
+ * to half of the L3 that is reported, or less where its laps would take too much of the budget. A
+ * round draws the cells' order and begins those that it has time for; `cells_left` are for another.
  *
  * **Measures** time of a chunk on CLOCK_MONOTONIC_RAW in the victim; a slice's value is its median
- * chunk. `victim_time` = s an iteration, the median over slices with the aggressors (n=0: without,
- * over all pairs); `victim_slowdown` = median over pairs of with / without. `victim_bytes` and
- * `aggressor_bytes` (of each) are the working sets used. Keys say n for the number of aggressors.
+ * chunk. `victim_time` = s an iteration, the median over slices with the aggressors, and
+ * `victim_alone` over those without, of the same pairs; `victim_slowdown` = median over pairs of
+ * with / without. `aggressor_rate`: lines that each touched x 64 B / time. `caches_brought`: what
+ * they touched, at most all of their areas, / the last-level cache as reported, in a lap of the
+ * victim under them; where that does not decide (victim l2 lives elsewhere, and so do aggressors
+ * behind another cache), until the victim is measured. Below 2 the victim's lines may stay where
+ * they are: `victim_slowdown` then is no value but a skipped row. Pairs in which victim l3 was not
+ * warm alone, since others had pushed it out, do not count; `warm_share` of them do, and with none
+ * the row is skipped too. `victim_bytes` and `aggressor_bytes` (of each) are the working sets used.
+ * Keys say n for the number of aggressors.
  * **Source** kernels/cpu/walk.h names it.
- * **Limits** An aggressor's area is at most 1 GiB, and all areas a quarter of the memory that can
- * be taken. On a shared host the L3 is also other guests': the victim's set may not stay in it even
- * alone, and then what slows it is the way to memory. Aggressors that other processes keep off
- * their CPUs do not press.
+ * **Limits** On a shared host the L3 is also other guests': the victim's set may not stay in it
+ * even alone, and then what slows it is the way to memory. Rounds may feel caches of other sizes:
+ * victim_bytes has their range. More aggressors may make a victim faster: some processors raise the
+ * clock of their mesh and caches with the load. A smaller loss hides behind that.
  */
 #include <errno.h>
+#include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "bench/common/memory.h"
+#include "bench/common/points.h"
 #include "bench/common/team.h"
+#include "bench/cpu/aggressor.h"
+#include "bench/cpu/felt.h"
+#include "bench/cpu/fight.h"
+#include "bench/cpu/thrash_cells.h"
 #include "bench/cpu/victim.h"
 #include "bench/registry.h"
 #include "harness/base/stats.h"
 #include "harness/sys/clock.h"
-#include "kernels/cpu/mix64.h"
-#include "kernels/cpu/walk.h"
 
-enum {
-    PAIRS_MIN = 6,
-    PAIRS_MAX = 400,
-    CHUNKS_MAX = 4096, /* kept of a slice */
-    SETTLE_SHARE = 3,  /* of a slice */
-    BURST = 512,       /* touches between looks at what to do */
-    REST_STEPS = 256,
-    CELLS_MAX = 128,
-    MEMORY_SHARE = 4 /* areas together: 1 / this of the memory that can be taken */
-};
-
-static const double slice_s = 0.006;
-static const uint64_t area_most_bytes = 1ull << 30, area_least_bytes = 1ull << 20;
-
-enum aggressor { AGGRESSOR_L1, AGGRESSOR_STREAM, AGGRESSOR_RANDOM, AGGRESSOR_ALL };
-static const char *const aggressor_names[] = {"l1", "stream", "random", "all", NULL};
-
-enum where { WHERE_SMT, WHERE_SAME_LLC, WHERE_OTHER_LLC, WHERE_OTHER_NODE, WHERES };
-static const char *const where_names[] = {"smt", "same-llc", "other-llc", "other-node"};
+/* Of the budget, at most: to settle one slice, and for a lap of the victim in each cell. */
+static const double settle_share = 1.0 / 16, laps_share = 1.0 / 8;
 
 struct cache_thrash_params {
     int victim, aggressor;
     int64_t aggressors;
+    uint64_t size;
 };
 
 static const struct opt cache_thrash_opts[] = {
     OPT_CHOICE("victim", cache_thrash_params, victim, "l3", victim_names, "WHAT",
-               "half of the L2, a share of the L3, or the preprocessing of pipeline"),
+               "half of the L2, a part of the L3, or the preprocessing of pipeline"),
     OPT_CHOICE("aggressor", cache_thrash_params, aggressor, "all", aggressor_names, "WHAT",
                "what aggressors do: stay in their L1, stream, or touch random lines"),
-    OPT_INT("aggressors", cache_thrash_params, aggressors, "8", 1, 4096, "N",
-            "at most so many aggressors at once"),
+    OPT_INT("aggressors", cache_thrash_params, aggressors, "0", 0, 4096, "N",
+            "at most so many aggressors at once; 0: one on each other core"),
+    OPT_SIZE("size", cache_thrash_params, size, NULL, 1 << 16, 1ull << 32, "BYTES",
+             "of victim l3; unset: what alone still fits, up to half of the L3"),
     {.name = NULL},
 };
 
-enum { METRIC_TIME, METRIC_SLOWDOWN, METRIC_VICTIM_BYTES, METRIC_AGGRESSOR_BYTES };
+enum {
+    METRIC_TIME,
+    METRIC_ALONE,
+    METRIC_SLOWDOWN,
+    METRIC_RATE,
+    METRIC_BROUGHT,
+    METRIC_WARM,
+    CELL_METRICS, /* those before are of each cell */
+    METRIC_LEFT = CELL_METRICS,
+    METRIC_VICTIM_BYTES,
+    METRIC_AGGRESSOR_BYTES
+};
 static const struct bench_metric cache_thrash_metrics[] = {
-    {"victim_time", "s", "lower", .quiet = true},
-    {"victim_slowdown", "ratio", "lower"},
-    {"victim_bytes", "B", "none"},
-    {"aggressor_bytes", "B", "none", .quiet = true},
+    [METRIC_TIME] = {"victim_time", "s", "lower", .quiet = true},
+    [METRIC_ALONE] = {"victim_alone", "s", "lower", .quiet = true},
+    [METRIC_SLOWDOWN] =
+        {"victim_slowdown", "ratio", "lower",
+         .below_one = "the victim is faster beside them: a busier processor may raise the clock of "
+                      "its mesh and caches, and a loss hides behind that"},
+    [METRIC_RATE] = {"aggressor_rate", "GB/s", "none", .quiet = true},
+    [METRIC_BROUGHT] = {"caches_brought", "ratio", "none", .quiet = true},
+    [METRIC_WARM] = {"warm_share", "ratio", "none", .quiet = true},
+    [METRIC_LEFT] = {"cells_left", "count", "none", .only_held = true},
+    [METRIC_VICTIM_BYTES] = {"victim_bytes", "B", "none"},
+    [METRIC_AGGRESSOR_BYTES] = {"aggressor_bytes", "B", "none", .quiet = true},
     {.name = NULL},
 };
 
@@ -109,36 +122,28 @@ static const struct bench_saying cache_thrash_sayings[] = {
     {.part = NULL},
 };
 
-/* One bar of the plot. */
-struct cell {
-    enum aggressor aggressor;
-    enum where where;
-    unsigned n; /* aggressors: the first n of players[where] */
+/* What a round made of a cell: medians over the pairs. */
+struct outcome {
+    unsigned pairs; /* 0: the round had no time for it */
+    double value[CELL_METRICS];
 };
 
-enum order { ORDER_REST, ORDER_PRESS, ORDER_END };
-
 struct cache_thrash {
-    struct victim victim;
+    struct fight fight;
     struct team team; /* one thread a CPU of the machine, victim = 0 */
-    unsigned nplayers[WHERES], *players[WHERES];
-    unsigned most;              /* aggressors at once, in any cell */
-    struct memory_block *areas; /* [ncpus]: of those that are an aggressor in some cell */
-    struct walk *walks;         /* [ncpus][AGGRESSOR_ALL] */
-    unsigned *members;          /* of the cell that runs: 0, then its aggressors */
-    size_t area_bytes, l1_bytes;
-    struct cell cells[CELLS_MAX];
-    unsigned ncells;
-    uint64_t seed;
-    /* Of the cell that runs. */
-    _Alignas(128) _Atomic int order;
-    _Alignas(128) const struct cell *cell;
-    unsigned pairs, pairs_done;
-    uint64_t slice_ns;
-    double chunk_ns[CHUNKS_MAX];
-    double with_ns[PAIRS_MAX], ratio[PAIRS_MAX];
-    double *without_ns; /* [CELLS_MAX * PAIRS_MAX]: of all cells */
-    size_t nwithout;
+    struct thrash_cells cells;
+    struct outcome outcomes[THRASH_CELLS_MAX];
+    struct aggressor *all;       /* [ncpus]: mapped where they are one in some cell */
+    struct aggressor **fighting; /* of the cell that runs */
+    unsigned *members;           /* of the cell that runs: 0, then its aggressors */
+    struct aggressor_sizes sizes;
+    unsigned left; /* cells that the round has not drawn yet */
+    uint64_t round_seed, deadline_ns;
+    double lap_most_ns;
+    double warm_ns, cold_ns; /* about, of a lap of the victim from its cache and from memory */
+    double alone_most_ns;    /* a chunk that takes longer is no longer one from the cache */
+    uint64_t most_bytes;     /* of a victim whose size is to be found; 0: it has its size */
+    double scratch[FIGHT_PAIRS_MAX];
 };
 
 static int cache_thrash_probe(struct bench_ctx *ctx)
@@ -146,93 +151,33 @@ static int cache_thrash_probe(struct bench_ctx *ctx)
     const struct cache_thrash_params *params = ctx->params;
     if (ctx->machine->ncpus < 2)
         return err_set(ctx->err, -ENOTSUP, "needs a second CPU for an aggressor");
-    if (params->victim == VICTIM_L3 && !victim_l3_bytes(ctx->machine))
+    if (params->victim == VICTIM_L3 && !victim_l3_range(ctx->machine).most)
         return err_set(ctx->err, -ENOTSUP, "victim l3: no L3, or no L2, is reported here");
     if (params->victim == VICTIM_L2 && !victim_cache_bytes(ctx->machine, 2))
         return err_set(ctx->err, -ENOTSUP, "victim l2: no L2 is reported here");
     return 0;
 }
 
-static enum where place_of(const struct bench_cpu *cpu, const struct bench_cpu *victim)
-{
-    if (cpu->core == victim->core)
-        return WHERE_SMT;
-    if (cpu->os_node != victim->os_node)
-        return WHERE_OTHER_NODE;
-    return cpu->llc == victim->llc ? WHERE_SAME_LLC : WHERE_OTHER_LLC;
-}
-
-/* One CPU a core, but for the victim's core. */
-static void find_players(struct cache_thrash *t, const struct bench_machine *machine)
-{
-    for (unsigned i = 1; i < machine->ncpus; i++) {
-        enum where where = place_of(&machine->cpus[i], &machine->cpus[0]);
-        bool seen = false;
-        for (unsigned j = 1; j < i && where != WHERE_SMT; j++)
-            seen = seen || machine->cpus[j].core == machine->cpus[i].core;
-        if (!seen)
-            t->players[where][t->nplayers[where]++] = i;
-    }
-}
-
-static void add_cells(struct cache_thrash *t, enum aggressor aggressor, unsigned most)
-{
-    for (unsigned where = 0; where < WHERES; where++) {
-        unsigned all = t->nplayers[where] < most ? t->nplayers[where] : most;
-        for (unsigned n = 1; all && t->ncells < CELLS_MAX; n = 2 * n < all ? 2 * n : all) {
-            t->cells[t->ncells++] = (struct cell){aggressor, (enum where)where, n};
-            t->most = n > t->most ? n : t->most;
-            if (n == all)
-                break;
-        }
-    }
-}
-
-static void find_cells(struct cache_thrash *t, const struct cache_thrash_params *params)
-{
-    for (enum aggressor a = 0; a < AGGRESSOR_ALL; a++)
-        if (params->aggressor == AGGRESSOR_ALL || params->aggressor == (int)a)
-            add_cells(t, a, (unsigned)params->aggressors);
-}
-
-static void choose_sizes(struct cache_thrash *t, const struct bench_machine *machine)
-{
-    uint64_t l1_bytes = victim_cache_bytes(machine, 1);
-    t->l1_bytes = l1_bytes ? (size_t)l1_bytes / 2 : 16384;
-    uint64_t bytes = 2 * memory_llc_bytes(machine);
-    uint64_t room = memory_available_bytes() / MEMORY_SHARE / (t->most ? t->most : 1);
-    bytes = bytes > area_most_bytes ? area_most_bytes : bytes;
-    bytes = bytes > room ? room : bytes;
-    bytes = bytes < area_least_bytes ? area_least_bytes : bytes;
-    t->area_bytes = memory_round_down(bytes, 4096);
-}
-
 static int allocate(struct cache_thrash *t, unsigned ncpus, struct err *err)
 {
-    bool good = true;
-    for (unsigned where = 0; where < WHERES; where++)
-        good = (t->players[where] = calloc(ncpus, sizeof(*t->players[where]))) && good;
-    t->areas = calloc(ncpus, sizeof(*t->areas));
-    t->walks = calloc((size_t)ncpus * AGGRESSOR_ALL, sizeof(*t->walks));
     t->members = calloc(ncpus, sizeof(*t->members));
-    t->without_ns = calloc((size_t)CELLS_MAX * PAIRS_MAX, sizeof(*t->without_ns));
-    if (!good || !t->areas || !t->walks || !t->members || !t->without_ns)
+    t->fighting = calloc(ncpus, sizeof(struct aggressor *));
+    t->all = aligned_alloc(_Alignof(struct aggressor), ncpus * sizeof(*t->all));
+    if (!t->members || !t->fighting || !t->all)
         return err_set(err, -ENOMEM, "cannot allocate the state of the scan");
+    memset(t->all, 0, ncpus * sizeof(*t->all));
     return 0;
 }
 
-/* stream and random share an area; l1 has a piece of its own behind it. */
-static int map_areas(struct cache_thrash *t, struct err *err)
+static int map_aggressors(struct cache_thrash *t, struct err *err)
 {
-    for (unsigned i = 0; i < t->ncells; i++)
-        for (unsigned k = 0; k < t->cells[i].n; k++) {
-            struct memory_block *area = &t->areas[t->players[t->cells[i].where][k]];
-            int rc =
-                area->base ? 0 : memory_map(area, t->area_bytes + t->l1_bytes, MEMORY_THP, err);
-            if (rc)
-                return rc;
-        }
-    return 0;
+    int rc = 0;
+    for (unsigned i = 0; i < t->cells.n; i++) {
+        const struct thrash_cell *cell = &t->cells.cell[i];
+        for (unsigned k = 0; k < cell->n && !rc; k++)
+            rc = aggressor_map(&t->all[t->cells.players[cell->where][k]], &t->sizes, err);
+    }
+    return rc;
 }
 
 /* In its own thread each: first touch. */
@@ -241,41 +186,46 @@ static void fill(void *arg, unsigned rank, unsigned n)
     (void)n;
     struct cache_thrash *t = arg;
     if (rank == 0)
-        victim_fill(&t->victim);
-    struct memory_block *block = &t->areas[rank];
-    if (!block->base)
-        return;
-    memset(block->base, 0, block->bytes);
-    const struct walk big = {.area = block->base, .lines = t->area_bytes / sizeof(*big.area)};
-    const struct walk small = {.area = big.area + big.lines,
-                               .lines = t->l1_bytes / sizeof(*small.area)};
-    struct walk *walks = t->walks + (size_t)rank * AGGRESSOR_ALL;
-    walks[AGGRESSOR_L1] = small;
-    walks[AGGRESSOR_STREAM] = walks[AGGRESSOR_RANDOM] = big;
+        victim_fill(&t->fight.victim);
+    aggressor_fill(&t->all[rank], &t->sizes);
+}
+
+static int open_fight(struct cache_thrash *t, const struct bench_ctx *ctx)
+{
+    const struct cache_thrash_params *params = ctx->params;
+    uint64_t l3_bytes = victim_cache_bytes(ctx->machine, 3);
+    t->fight.llc_bytes = l3_bytes ? l3_bytes : memory_llc_bytes(ctx->machine);
+    if (params->victim == VICTIM_L3 && !params->size)
+        t->most_bytes = victim_l3_range(ctx->machine).most;
+    int rc = fight_init(&t->fight, ctx->err);
+    return rc ? rc
+              : victim_init(&t->fight.victim, (enum victim_kind)params->victim, params->size, ctx);
 }
 
 static int cache_thrash_setup(struct bench_ctx *ctx)
 {
     const struct cache_thrash_params *params = ctx->params;
+    const struct bench_machine *machine = ctx->machine;
     struct cache_thrash *t = aligned_alloc(_Alignof(struct cache_thrash), sizeof(*t));
     ctx->state = t;
     if (!t)
         return err_set(ctx->err, -ENOMEM, "cannot allocate the state of the scan");
     memset(t, 0, sizeof(*t));
-    t->seed = ctx->seed;
-    int rc = allocate(t, ctx->machine->ncpus, ctx->err);
+    int rc = allocate(t, machine->ncpus, ctx->err);
+    if (!rc)
+        rc = thrash_cells_find(&t->cells, machine, (enum aggressor_kind)params->aggressor,
+                               (unsigned)params->aggressors, ctx->err);
+    if (!rc)
+        rc = open_fight(t, ctx);
     if (rc)
         return rc;
-    find_players(t, ctx->machine);
-    find_cells(t, params);
-    choose_sizes(t, ctx->machine);
-    rc = victim_init(&t->victim, (enum victim_kind)params->victim, ctx);
-    if (!rc)
-        rc = map_areas(t, ctx->err);
+    t->sizes = aggressor_choose_sizes(machine, t->fight.llc_bytes, t->cells.most);
+    t->fight.area_bytes = t->sizes.area_bytes;
+    rc = map_aggressors(t, ctx->err);
     if (!rc)
         rc = team_start_all(&t->team, ctx);
     if (!rc)
-        (void)team_run(&t->team, NULL, ctx->machine->ncpus, fill, t);
+        (void)team_run(&t->team, NULL, machine->ncpus, fill, t);
     return rc;
 }
 
@@ -286,64 +236,66 @@ static void cache_thrash_teardown(struct bench_ctx *ctx)
     if (!t)
         return;
     team_stop(&t->team);
-    victim_free(&t->victim);
-    for (unsigned i = 0; t->areas && i < ctx->machine->ncpus; i++)
-        memory_unmap(&t->areas[i]);
-    for (unsigned where = 0; where < WHERES; where++)
-        free(t->players[where]);
-    free(t->without_ns);
+    fight_free(&t->fight);
+    for (unsigned i = 0; t->all && i < ctx->machine->ncpus; i++)
+        aggressor_free(&t->all[i]);
+    thrash_cells_free(&t->cells);
+    free(t->all);
+    free(t->fighting);
     free(t->members);
-    free(t->walks);
-    free(t->areas);
     free(t);
 }
 
-static void press(struct cache_thrash *t, unsigned cpu)
+static double warm_load_ns(void *arg, uint64_t bytes)
 {
-    struct walk *walk = &t->walks[(size_t)cpu * AGGRESSOR_ALL + t->cell->aggressor];
-    for (int order; (order = atomic_load_explicit(&t->order, memory_order_acquire)) != ORDER_END;) {
-        if (order == ORDER_REST)
-            walk_rest(walk, REST_STEPS);
-        else if (t->cell->aggressor == AGGRESSOR_RANDOM)
-            walk_random(walk, BURST);
-        else
-            walk_stream(walk, BURST);
+    struct victim *victim = &((struct cache_thrash *)arg)->fight.victim;
+    if (victim->bytes != bytes || !victim->done) {
+        victim_resize(victim, bytes);
+        (void)fight_lap_ns(arg);
     }
+    return fight_lap_ns(arg) / (double)victim->lines;
 }
 
-/* Nanoseconds of the median chunk. */
-static double run_slice(struct cache_thrash *t, enum order order)
+/* Reading an area that is twice the cache leaves nothing of the victim in it. */
+static double cold_lap_ns(struct cache_thrash *t)
 {
-    size_t n = 0;
-    atomic_store(&t->order, (int)order);
-    uint64_t now_ns = clock_now_ns(), count_ns = now_ns + t->slice_ns / SETTLE_SHARE;
-    uint64_t end_ns = now_ns + t->slice_ns;
-    while (now_ns < end_ns || n == 0) {
-        victim_run_chunk(&t->victim);
-        uint64_t after_ns = clock_now_ns();
-        if (now_ns >= count_ns && n < CHUNKS_MAX)
-            t->chunk_ns[n++] = (double)(after_ns - now_ns);
-        now_ns = after_ns;
-    }
-    return stats_sort_median(t->chunk_ns, n);
+    for (unsigned i = 1; i < t->team.n; i++)
+        if (t->all[i].memory.base) {
+            aggressor_sum(&t->all[i]);
+            break;
+        }
+    return fight_lap_ns(&t->fight);
 }
 
-static void suffer(struct cache_thrash *t)
+static double cold_load_ns(void *arg)
 {
-    uint64_t end_ns = clock_now_ns() + 2 * t->slice_ns * t->pairs;
-    t->pairs_done = 0;
-    /* Chunks that were interrupted make slices longer than planned. */
-    while (t->pairs_done < t->pairs && (t->pairs_done < PAIRS_MIN || clock_now_ns() < end_ns)) {
-        unsigned pair = t->pairs_done++;
-        bool first = mix64(t->seed + pair) % 2;
-        double ns[2];
-        ns[first] = run_slice(t, first ? ORDER_PRESS : ORDER_REST);
-        ns[!first] = run_slice(t, first ? ORDER_REST : ORDER_PRESS);
-        t->with_ns[pair] = ns[1];
-        t->ratio[pair] = ns[1] / ns[0];
-        t->without_ns[t->nwithout++] = ns[0];
+    struct cache_thrash *t = arg;
+    return cold_lap_ns(t) / (double)t->fight.victim.lines;
+}
+
+/* In the victim's thread, the others asleep. */
+static void size_victim(void *arg, unsigned rank, unsigned n)
+{
+    (void)rank;
+    (void)n;
+    struct cache_thrash *t = arg;
+    struct victim *victim = &t->fight.victim;
+    t->alone_most_ns = INFINITY;
+    if (!t->most_bytes) {
+        t->cold_ns = cold_lap_ns(t);
+        t->warm_ns = fight_lap_ns(&t->fight);
+        return;
     }
-    atomic_store(&t->order, ORDER_END);
+    struct felt felt = {.least = victim->bytes,
+                        .most = t->most_bytes,
+                        .lap_most_ns = t->lap_most_ns,
+                        .warm = warm_load_ns,
+                        .cold = cold_load_ns,
+                        .arg = t};
+    victim_resize(victim, felt_find(&felt));
+    t->warm_ns = felt.warm_ns * (double)victim->lines;
+    t->cold_ns = felt.cold_ns * (double)victim->lines;
+    t->alone_most_ns = felt.limit_ns * (double)victim->lines / victim->chunks;
 }
 
 static void play(void *arg, unsigned rank, unsigned n)
@@ -351,45 +303,125 @@ static void play(void *arg, unsigned rank, unsigned n)
     (void)n;
     struct cache_thrash *t = arg;
     if (rank == 0)
-        suffer(t);
+        fight_suffer(&t->fight);
     else
-        press(t, t->members[rank]);
+        fight_press(&t->fight, t->fighting[rank - 1]);
 }
 
-static int emit_cell(struct bench_ctx *ctx, const struct cell *cell)
+/* Of aggressors behind the victim's last cache, on a victim that lives there. */
+static bool lap_decides(const struct cache_thrash *t, const struct thrash_cell *cell)
 {
-    const struct cache_thrash_params *params = ctx->params;
-    struct cache_thrash *t = ctx->state;
-    const double values[] = {
-        [METRIC_TIME] = stats_sort_median(t->with_ns, t->pairs_done) * t->victim.chunks * 1e-9,
-        [METRIC_SLOWDOWN] = stats_sort_median(t->ratio, t->pairs_done),
-    };
-    int rc = 0;
-    for (unsigned metric = METRIC_TIME; metric <= METRIC_SLOWDOWN && !rc; metric++)
-        rc = bench_emit(ctx, metric, values[metric], "victim=%s;aggressor=%s;where=%s;n=%u",
-                        victim_names[params->victim], aggressor_names[cell->aggressor],
-                        where_names[cell->where], cell->n);
-    return rc;
+    return t->fight.victim.kind != VICTIM_L2 &&
+           (cell->where == WHERE_SMT || cell->where == WHERE_SAME_LLC);
 }
 
-static int run_cell(struct bench_ctx *ctx, const struct cell *cell)
+static double pair_value(const struct cache_thrash *t, const struct thrash_cell *cell,
+                         const struct fight_pair *pair, unsigned metric)
+{
+    const double s_per_ns = t->fight.victim.chunks * 1e-9;
+    switch (metric) {
+    case METRIC_TIME:
+        return pair->with_ns * s_per_ns;
+    case METRIC_ALONE:
+        return pair->without_ns * s_per_ns;
+    case METRIC_SLOWDOWN:
+        return pair->with_ns / pair->without_ns;
+    case METRIC_RATE:
+        return pair->touched_bytes * 1e-9 / cell->n;
+    default:
+        if (cell->kind == AGGRESSOR_L1)
+            return NAN; /* it brings nothing */
+        return lap_decides(t, cell) ? pair->lap_caches : pair->settle_caches;
+    }
+}
+
+static bool is_warm(const struct cache_thrash *t, const struct fight_pair *pair)
+{
+    return pair->without_ns <= t->alone_most_ns;
+}
+
+/* Over the pairs whose slice alone was warm; where none is, over all, and without a slowdown. */
+static void sum_up(struct cache_thrash *t, const struct thrash_cell *cell, struct outcome *outcome)
+{
+    unsigned warm = 0, npairs = t->fight.npairs;
+    for (unsigned i = 0; i < npairs; i++)
+        warm += is_warm(t, &t->fight.pairs[i]);
+    outcome->pairs = npairs;
+    for (unsigned metric = 0; metric < METRIC_WARM; metric++) {
+        unsigned n = 0;
+        for (unsigned i = 0; i < npairs; i++)
+            if (!warm || is_warm(t, &t->fight.pairs[i]))
+                t->scratch[n++] = pair_value(t, cell, &t->fight.pairs[i], metric);
+        outcome->value[metric] = stats_sort_median(t->scratch, n);
+    }
+    outcome->value[METRIC_WARM] = (double)warm / npairs;
+}
+
+/* Why there is no slowdown; NULL where there is one. */
+static const char *why_absent(const struct outcome *outcome)
+{
+    if (!(outcome->value[METRIC_WARM] > 0))
+        return "warm_share 0: others used the victim's cache while it was alone";
+    if (outcome->value[METRIC_BROUGHT] < FIGHT_CACHES_ENOUGH)
+        return "caches_brought below 2: the victim's lines may stay (a longer --time allows a "
+               "larger victim)";
+    return NULL;
+}
+
+/* Time that a cell needs, about. */
+static double least_ns(const struct cache_thrash *t, const struct thrash_cell *cell)
+{
+    double cold_laps = cell->kind == AGGRESSOR_L1 ? 0 : FIGHT_COLD_LAPS;
+    return FIGHT_PAIRS_MIN * (cold_laps * t->cold_ns + (FIGHT_LAPS - cold_laps) * t->warm_ns);
+}
+
+/* An equal part of the time that is left, or the next round's. */
+static int run_cell(struct bench_ctx *ctx, size_t point)
 {
     struct cache_thrash *t = ctx->state;
-    t->cell = cell;
-    for (unsigned k = 0; k < cell->n; k++)
-        t->members[1 + k] = t->players[cell->where][k];
-    atomic_store(&t->order, ORDER_REST);
+    const struct thrash_cell *cell = &t->cells.cell[point];
+    uint64_t now_ns = clock_now_ns();
+    uint64_t left_ns = t->deadline_ns > now_ns ? t->deadline_ns - now_ns : 0;
+    bool first = t->left == t->cells.n;
+    uint64_t share_ns = left_ns / t->left--;
+    t->outcomes[point].pairs = 0;
+    if (!first && (double)left_ns < least_ns(t, cell))
+        return 0;
+    for (unsigned k = 0; k < cell->n; k++) {
+        t->members[1 + k] = t->cells.players[cell->where][k];
+        t->fighting[k] = &t->all[t->members[1 + k]];
+    }
+    t->fight.kind = cell->kind;
+    t->fight.n = cell->n;
+    t->fight.aggressors = t->fighting;
+    t->fight.seed = ctx->round_seed + point;
+    t->fight.end_ns = now_ns + share_ns;
+    fight_begin(&t->fight);
     (void)team_run(&t->team, t->members, 1 + cell->n, play, t);
-    return emit_cell(ctx, cell);
+    sum_up(t, cell, &t->outcomes[point]);
+    return 0;
 }
 
-/* Each cell gets the same time: as many pairs as fit at slice_s, or shorter slices. */
-static void divide_budget(struct cache_thrash *t, double budget_s)
+static int emit_cell(struct bench_ctx *ctx, size_t point)
 {
-    double cell_s = budget_s / t->ncells, pairs = cell_s / (2 * slice_s);
-    t->pairs = pairs < PAIRS_MIN ? PAIRS_MIN : pairs > PAIRS_MAX ? PAIRS_MAX : (unsigned)pairs;
-    double slice = cell_s / (2 * t->pairs);
-    t->slice_ns = (uint64_t)(1e9 * (slice < slice_s ? slice : slice_s));
+    const struct cache_thrash *t = ctx->state;
+    const struct thrash_cell *cell = &t->cells.cell[point];
+    const struct outcome *outcome = &t->outcomes[point];
+    char key[VALUE_KEY_MAX];
+    struct err why = {0};
+    int rc = 0;
+    if (!outcome->pairs)
+        return 0;
+    (void)snprintf(key, sizeof(key), "victim=%s;aggressor=%s;where=%s;n=%u",
+                   victim_names[t->fight.victim.kind], aggressor_names[cell->kind],
+                   where_names[cell->where], cell->n);
+    if (why_absent(outcome))
+        (void)err_set(&why, -ENOTSUP, "%s", why_absent(outcome));
+    for (unsigned metric = 0; metric < CELL_METRICS && !rc; metric++)
+        rc = metric == METRIC_SLOWDOWN && why.code
+                 ? bench_emit_absent(ctx, metric, &why, "%s", key)
+                 : bench_emit(ctx, metric, outcome->value[metric], "%s", key);
+    return rc;
 }
 
 static int emit_sizes(struct bench_ctx *ctx)
@@ -397,52 +429,48 @@ static int emit_sizes(struct bench_ctx *ctx)
     const struct cache_thrash_params *params = ctx->params;
     struct cache_thrash *t = ctx->state;
     const char *victim = victim_names[params->victim];
-    int rc = bench_emit(ctx, METRIC_TIME,
-                        stats_sort_median(t->without_ns, t->nwithout) * t->victim.chunks * 1e-9,
-                        "victim=%s;n=0", victim);
+    unsigned left = 0;
+    for (unsigned i = 0; i < t->cells.n; i++)
+        left += !t->outcomes[i].pairs;
+    int rc = bench_emit(ctx, METRIC_LEFT, left, "victim=%s", victim);
     if (!rc)
-        rc = bench_emit(ctx, METRIC_VICTIM_BYTES, (double)t->victim.bytes, "victim=%s", victim);
-    for (enum aggressor a = 0; a < AGGRESSOR_ALL && !rc; a++)
-        if (params->aggressor == AGGRESSOR_ALL || params->aggressor == (int)a)
-            rc = bench_emit(ctx, METRIC_AGGRESSOR_BYTES,
-                            (double)(a == AGGRESSOR_L1 ? t->l1_bytes : t->area_bytes),
-                            "aggressor=%s", aggressor_names[a]);
+        rc = bench_emit(ctx, METRIC_VICTIM_BYTES, (double)t->fight.victim.bytes, "victim=%s",
+                        victim);
+    for (enum aggressor_kind kind = 0; kind < AGGRESSOR_KINDS && !rc; kind++)
+        if (params->aggressor == AGGRESSOR_KINDS || params->aggressor == (int)kind)
+            rc =
+                bench_emit(ctx, METRIC_AGGRESSOR_BYTES,
+                           (double)(kind == AGGRESSOR_L1 ? t->sizes.l1_bytes : t->sizes.area_bytes),
+                           "aggressor=%s", aggressor_names[kind]);
     return rc;
 }
 
 static int cache_thrash_scan(struct bench_ctx *ctx)
 {
     struct cache_thrash *t = ctx->state;
-    divide_budget(t, ctx->budget_s);
-    t->nwithout = 0;
-    int rc = 0;
-    for (unsigned i = 0; i < t->ncells && !rc; i++)
-        rc = run_cell(ctx, &t->cells[i]);
+    double budget_ns = ctx->budget_s * 1e9;
+    t->deadline_ns = clock_now_ns() + (uint64_t)budget_ns;
+    t->fight.settle_most_ns = (uint64_t)(budget_ns * settle_share);
+    t->lap_most_ns = budget_ns * laps_share / (t->cells.n + 2); /* 2: to find the size */
+    t->left = t->cells.n;
+    (void)team_run(&t->team, NULL, 1, size_victim, t);
+    int rc = points_run(ctx, t->cells.n, run_cell, emit_cell);
     return rc ? rc : emit_sizes(ctx);
 }
 
-/* Every touch left its mark, of stream and random in the one area they share. */
-static int check_walks(struct cache_thrash *t, unsigned cpu, struct err *err)
+static void sum_touches(void *arg, unsigned rank, unsigned n)
 {
-    const struct walk *walks = t->walks + (size_t)cpu * AGGRESSOR_ALL;
-    uint64_t want = walks[AGGRESSOR_STREAM].touches + walks[AGGRESSOR_RANDOM].touches;
-    uint64_t got = want ? walk_sum(&walks[AGGRESSOR_STREAM]) : 0;
-    uint64_t l1_want = walks[AGGRESSOR_L1].touches;
-    uint64_t l1_got = l1_want ? walk_sum(&walks[AGGRESSOR_L1]) : 0;
-    if (got == want && l1_got == l1_want)
-        return 0;
-    return err_set(err, -EBADMSG,
-                   "aggressor %u touched %llu and %llu lines, but left %llu and %llu", cpu,
-                   (unsigned long long)want, (unsigned long long)l1_want, (unsigned long long)got,
-                   (unsigned long long)l1_got);
+    (void)n;
+    aggressor_sum(&((struct cache_thrash *)arg)->all[rank]);
 }
 
 static int cache_thrash_check(struct bench_ctx *ctx)
 {
     struct cache_thrash *t = ctx->state;
-    int rc = victim_check(&t->victim, ctx->err);
+    int rc = victim_check(&t->fight.victim, ctx->err);
+    (void)team_run(&t->team, NULL, ctx->machine->ncpus, sum_touches, t);
     for (unsigned cpu = 1; cpu < ctx->machine->ncpus && !rc; cpu++)
-        rc = check_walks(t, cpu, ctx->err);
+        rc = aggressor_check(&t->all[cpu], ctx->machine->cpus[cpu].os_cpu, ctx->err);
     return rc;
 }
 

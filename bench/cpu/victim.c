@@ -9,7 +9,6 @@
 
 enum {
     CHUNK_LOADS = 16 * CHASE_STEP, /* 5 us in the L2, 150 us in memory */
-    L3_IN_L2 = 8,                  /* at most so many times the L2 */
     ROWS = 4096,                   /* of pipeline's batch, by default */
     COLS = 512,
     BLOCK = 64,
@@ -28,37 +27,29 @@ uint64_t victim_cache_bytes(const struct bench_machine *machine, int level)
     return 0;
 }
 
-static unsigned threads_per_core(const struct bench_machine *machine)
+struct victim_range victim_l3_range(const struct bench_machine *machine)
 {
-    unsigned most = 1;
-    for (unsigned i = 0; i < machine->ncpus; i++)
-        most = machine->cpus[i].smt + 1 > (int)most ? (unsigned)machine->cpus[i].smt + 1 : most;
-    return most;
+    uint64_t l2_bytes = victim_cache_bytes(machine, 2), most = victim_cache_bytes(machine, 3) / 2;
+    if (!l2_bytes || !most)
+        return (struct victim_range){0, 0};
+    return (struct victim_range){2 * l2_bytes < most ? 2 * l2_bytes : most, most};
 }
 
-uint64_t victim_l3_bytes(const struct bench_machine *machine)
+static void set_lines(struct victim *v, uint64_t bytes)
 {
-    uint64_t l2_bytes = victim_cache_bytes(machine, 2), share = 0;
-    for (unsigned i = 0; i < machine->ncaches; i++)
-        if (machine->caches[i].level == 3 && machine->caches[i].cpus) {
-            unsigned cores = machine->caches[i].cpus / threads_per_core(machine);
-            share = machine->caches[i].size_bytes / (cores ? cores : 1);
-        }
-    if (!share || !l2_bytes)
-        return 0;
-    share = share > L3_IN_L2 * l2_bytes ? L3_IN_L2 * l2_bytes : share;
-    return share < 2 * l2_bytes ? 2 * l2_bytes : share;
+    v->lines = (size_t)(bytes / CHASE_LINE_BYTES);
+    v->bytes = v->lines * CHASE_LINE_BYTES;
+    v->chunks = (double)v->lines / CHUNK_LOADS;
+    v->lap = (v->lines - 1) / CHUNK_LOADS + 1;
 }
 
-static int init_chase(struct victim *v, uint64_t bytes, const struct bench_ctx *ctx)
+static int init_chase(struct victim *v, uint64_t bytes, uint64_t most, const struct bench_ctx *ctx)
 {
     if (bytes == 0)
         return err_set(ctx->err, -ENOTSUP, "victim %s: no such cache is reported here",
                        victim_names[v->kind]);
-    v->lines = (size_t)(bytes / CHASE_LINE_BYTES);
-    v->bytes = v->lines * CHASE_LINE_BYTES;
-    v->chunks = (double)v->lines / CHUNK_LOADS;
-    return memory_map(&v->memory, v->bytes, MEMORY_THP, ctx->err);
+    set_lines(v, bytes);
+    return memory_map(&v->memory, most, MEMORY_THP, ctx->err);
 }
 
 /* The arrays of prep_out and the source, each from a line of its own. */
@@ -97,6 +88,7 @@ static int init_prep(struct victim *v, const struct bench_ctx *ctx)
                                    .threads = 1,
                                    .isa = prep_isa_best()};
     v->chunks = 1;
+    v->lap = ROWS / BLOCK;
     v->bytes = lay_out_prep(v);
     int rc = memory_map(&v->memory, v->bytes, MEMORY_THP, ctx->err);
     if (!rc)
@@ -104,15 +96,18 @@ static int init_prep(struct victim *v, const struct bench_ctx *ctx)
     return rc;
 }
 
-int victim_init(struct victim *victim, enum victim_kind kind, const struct bench_ctx *ctx)
+int victim_init(struct victim *victim, enum victim_kind kind, uint64_t bytes,
+                const struct bench_ctx *ctx)
 {
+    struct victim_range range = victim_l3_range(ctx->machine);
     *victim = (struct victim){.kind = kind, .seed = ctx->seed};
     if (kind == VICTIM_PREP)
         return init_prep(victim, ctx);
-    return init_chase(victim,
-                      kind == VICTIM_L2 ? victim_cache_bytes(ctx->machine, 2) / 2
-                                        : victim_l3_bytes(ctx->machine),
-                      ctx);
+    if (kind == VICTIM_L2)
+        range.least = range.most = victim_cache_bytes(ctx->machine, 2) / 2;
+    else if (bytes)
+        range.least = range.most = bytes;
+    return init_chase(victim, range.least, range.most, ctx);
 }
 
 void victim_free(struct victim *victim)
@@ -126,11 +121,18 @@ static float source_value(const struct victim *v, size_t index)
     return (float)(mix64(v->seed ^ mix64(index)) >> 40) * 6 * 0x1p-24f - 3;
 }
 
+void victim_resize(struct victim *v, uint64_t bytes)
+{
+    set_lines(v, bytes);
+    chase_grow(v->memory.base, 0, v->lines, v->seed);
+    v->at = v->memory.base;
+    v->done = 0;
+}
+
 void victim_fill(struct victim *v)
 {
     if (v->kind != VICTIM_PREP) {
-        chase_grow(v->memory.base, 0, v->lines, v->seed);
-        v->at = v->memory.base;
+        victim_resize(v, v->bytes);
         return;
     }
     memset(v->memory.base, 0xff, v->memory.bytes); /* NaN: what is not written shows */

@@ -2,7 +2,7 @@
  * Victims of cache_thrash: work whose speed depends on what a cache still holds.
  *
  *   l2    chase over half of the L2
- *   l3    chase over a share of the L3, see victim_l3_bytes
+ *   l3    chase over a part of the L3: the caller finds out how much, see victim_l3_range
  *   prep  the preprocessing of `pipeline` (kernels/prep/prep.h), one block of 64 rows after the
  * other of a batch of 4096 x 512, on one thread
  *
@@ -10,7 +10,8 @@
  * feels both a line that was pushed out and a longer way to memory.
  *
  * Work comes in chunks that take well under a millisecond or a block, so that an interruption
- * spoils one of them and not a whole iteration; an iteration is a lap of the chase, or one block.
+ * spoils one of them and not a whole iteration; an iteration is a lap of the chase, or one block. A
+ * lap, after which a victim meets the same lines again, is that of the chase, or a batch.
  */
 #ifndef CONTEND_BENCH_CPU_VICTIM_H
 #define CONTEND_BENCH_CPU_VICTIM_H
@@ -34,7 +35,8 @@ struct victim {
     struct memory_block memory; /* all of its data */
     size_t bytes;               /* that an iteration reads and writes again and again */
     double chunks;              /* an iteration */
-    uint64_t done;              /* chunks so far */
+    uint64_t lap;               /* chunks of a lap, the last one begun */
+    uint64_t done;              /* chunks so far; of a chase, since its size was set */
     /* Chases. */
     struct chase_line *at;
     size_t lines;
@@ -45,21 +47,30 @@ struct victim {
 };
 
 /*
- * Bytes of a chase in the L3: the cache's size over the cores that share one, at most 8 times the
- * L2, since the L3 that a virtual machine reports may be the host's and full of its other guests;
- * at least twice the L2. 0 where no cache below the L2 is reported.
+ * Bytes of a chase in the L3, which it has to be larger than the L2 to meet: from twice the L2, or
+ * half of the L3 where that is less, to half of the L3. Zeros where either is not reported.
  */
-uint64_t victim_l3_bytes(const struct bench_machine *machine);
+struct victim_range {
+    uint64_t least, most;
+};
+struct victim_range victim_l3_range(const struct bench_machine *machine);
 
 /* Size in bytes of a cache of `level`, 0 where it is not reported. */
 uint64_t victim_cache_bytes(const struct bench_machine *machine, int level);
 
-/* Maps the memory. -ENOTSUP where the machine reports no such cache. Free also after an error. */
-int victim_init(struct victim *victim, enum victim_kind kind, const struct bench_ctx *ctx);
+/*
+ * Maps the memory. `bytes` is of l3: exactly so many, or 0 for the range, of which it takes the
+ * least. -ENOTSUP where the machine reports no such cache. Free also after an error.
+ */
+int victim_init(struct victim *victim, enum victim_kind kind, uint64_t bytes,
+                const struct bench_ctx *ctx);
 void victim_free(struct victim *victim);
 
 /* Writes the data: call it in the thread that will run the chunks, so that pages lie there. */
 void victim_fill(struct victim *victim);
+
+/* A chase over so many bytes, within its memory, in the thread that runs it. */
+void victim_resize(struct victim *victim, uint64_t bytes);
 
 void victim_run_chunk(struct victim *victim);
 

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
+#include <omp.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -76,54 +77,81 @@ static float raw_value(uint64_t seed, uint64_t index, uint64_t col)
     return (float)(col % 5) - 2.0f + (col % 2 ? -8.0f : 8.0f) * v * v * v;
 }
 
-/* By the team, so that pages land where the threads run that use them. */
-static void fill_sources(struct batches *b)
+static void fill_row(struct batches *b, size_t row)
 {
-    size_t cols = b->prep.cols, rows = b->prep.rows;
-#pragma omp parallel for num_threads((int)b->prep.threads) schedule(static)
-    for (size_t r = 0; r < rows; r++)
-        for (size_t s = 0; s < SOURCES; s++)
-            for (size_t c = 0; c < cols; c++) {
-                size_t at = s * b->cells + r * cols + c;
-                b->sources[at] = raw_value(b->seed, at, c);
-            }
+    size_t cols = b->prep.cols;
+    for (size_t s = 0; s < SOURCES; s++)
+        for (size_t c = 0; c < cols; c++) {
+            size_t at = s * b->cells + row * cols + c;
+            b->sources[at] = raw_value(b->seed, at, c);
+        }
 }
 
-/* First touch, and poison: all bits set is a NaN. */
-static void poison(float *array, size_t count, unsigned threads)
+/* By the team, each block as its work is split: pages land where the threads run that use them. */
+static void fill_sources(struct batches *b)
 {
-    size_t chunk = 1024, chunks = (count + chunk - 1) / chunk;
-#pragma omp parallel for num_threads((int)threads) schedule(static)
-    for (size_t i = 0; i < chunks; i++) {
-        size_t left = count - i * chunk;
-        memset(array + i * chunk, 0xff, (left < chunk ? left : chunk) * sizeof(*array));
+    const struct prep_params *prep = &b->prep;
+#pragma omp parallel num_threads((int)prep->threads)
+    {
+        unsigned thread = (unsigned)omp_get_thread_num(), team = (unsigned)omp_get_num_threads();
+        for (size_t block = 0; block < prep_blocks(prep); block++) {
+            struct prep_share rows = prep_share_of(prep_block_rows(prep, block), thread, team);
+            for (size_t row = rows.begin; row < rows.end; row++)
+                fill_row(b, block * prep->block + row);
+        }
     }
 }
 
-/* The arrays of a step's output, with their sizes: allocated, poisoned and freed alike. */
+/*
+ * The arrays of a step's output: allocated, poisoned and freed alike. Of a block each has `rows` of
+ * `width` floats, which the team shares; 0: as many as the block has.
+ */
 struct output {
     float **array;
-    size_t count;
+    size_t rows, width;
 };
 
 enum { OUTPUTS = 5 };
 
 static void list_outputs(struct batches *b, struct output outputs[OUTPUTS])
 {
-    size_t blocks = prep_blocks(&b->prep);
+    const struct prep_params *prep = &b->prep;
     const struct output all[OUTPUTS] = {
-        {&b->out.mean, blocks * b->prep.cols},
-        {&b->out.scale, blocks * b->prep.cols},
-        {&b->out.transformed, b->cells},
-        {&b->out.features, b->prep.rows * prep_windows(&b->prep) * PREP_WINDOW_FEATURES},
-        {&b->out.covariance, blocks * b->prep.cov_cols * b->prep.cov_cols},
+        {&b->out.mean, prep->cols, 1},
+        {&b->out.scale, prep->cols, 1},
+        {&b->out.transformed, 0, prep->cols},
+        {&b->out.features, 0, prep_windows(prep) * PREP_WINDOW_FEATURES},
+        {&b->out.covariance, prep->cov_cols, prep->cov_cols},
     };
     memcpy(outputs, all, sizeof(all));
 }
 
+static size_t output_count(const struct batches *b, const struct output *output)
+{
+    size_t rows = output->rows ? prep_blocks(&b->prep) * output->rows : b->prep.rows;
+    return rows * output->width;
+}
+
+/* First touch, and poison: all bits set is a NaN. */
+static void poison(const struct batches *b, const struct output *output)
+{
+    const struct prep_params *prep = &b->prep;
+#pragma omp parallel num_threads((int)prep->threads)
+    {
+        unsigned thread = (unsigned)omp_get_thread_num(), team = (unsigned)omp_get_num_threads();
+        for (size_t block = 0; block < prep_blocks(prep); block++) {
+            size_t rows = output->rows ? output->rows : prep_block_rows(prep, block);
+            size_t first = block * (output->rows ? output->rows : prep->block);
+            struct prep_share share = prep_share_of(rows, thread, team);
+            memset(*output->array + (first + share.begin) * output->width, 0xff,
+                   (share.end - share.begin) * output->width * sizeof(float));
+        }
+    }
+}
+
 void batches_poison_target(const struct batches *b, float *target)
 {
-    poison(target, b->cells, b->prep.threads);
+    poison(b, &(struct output){&target, 0, b->prep.cols});
 }
 
 void batches_poison(struct batches *b)
@@ -131,7 +159,7 @@ void batches_poison(struct batches *b)
     struct output outputs[OUTPUTS];
     list_outputs(b, outputs);
     for (int i = 0; i < OUTPUTS; i++)
-        poison(*outputs[i].array, outputs[i].count, b->prep.threads);
+        poison(b, &outputs[i]);
 }
 
 static void mark_visit(void *visits)
@@ -179,7 +207,7 @@ int batches_open(struct batches *b, const struct batch_params *params, struct be
     list_outputs(b, outputs);
     int rc = batches_allocate(&b->sources, SOURCES * b->cells, ctx->err);
     for (int i = 0; i < OUTPUTS && !rc; i++)
-        rc = batches_allocate(outputs[i].array, outputs[i].count, ctx->err);
+        rc = batches_allocate(outputs[i].array, output_count(b, &outputs[i]), ctx->err);
     if (rc)
         return rc;
     fill_sources(b);

@@ -4,7 +4,7 @@
  * own at a rate swept from none to all it can.
  *
  * The highest rate is measured first; the steps between are shares of it. An injector paces itself
- * by the clock, a chunk of 16 KiB at a time.
+ * by the clock, a chunk of 16 KiB at a time, and they begin spread over the time of one.
  *
  * **Measures** per step, on CLOCK_MONOTONIC_RAW: `loaded_latency`, ns a load of the chain, median
  * of the repetitions; `loaded_bandwidth`, GB/s (1e9) that the injectors reached meanwhile, median.
@@ -239,15 +239,27 @@ static void inject_chunk(struct loaded *loaded, struct injector *self, size_t at
     }
 }
 
-/* Until told to stop. A thread that falls behind its pace does not catch up: that would burst. */
+/* Until it is due, or told to stop. */
+static void wait_until(const struct loaded *loaded, double due_ns)
+{
+    while ((double)clock_now_ns() < due_ns &&
+           !atomic_load_explicit(&loaded->stop, memory_order_relaxed))
+        ;
+}
+
+/*
+ * Until told to stop. Injectors begin spread over one pace, or their chunks would come in bursts. A
+ * thread that falls behind its pace does not catch up, for the same reason.
+ */
 static void inject(struct loaded *loaded, unsigned rank, unsigned n)
 {
     struct injector *self = &loaded->injectors[rank];
     struct team_part part = part_of(loaded, rank, n);
-    double due_ns = (double)clock_now_ns();
+    double due_ns = (double)clock_now_ns() + loaded->chunk_ns * (rank - 1) / (n - 1);
     uint64_t elements = 0;
     if (loaded->idle || part.begin == part.end)
         return;
+    wait_until(loaded, due_ns);
     for (size_t at = part.begin; !atomic_load_explicit(&loaded->stop, memory_order_relaxed);) {
         inject_chunk(loaded, self, at);
         elements += CHUNK;
@@ -255,11 +267,8 @@ static void inject(struct loaded *loaded, unsigned rank, unsigned n)
         at = at + CHUNK < part.end ? at + CHUNK : part.begin;
         if (loaded->chunk_ns <= 0)
             continue;
-        due_ns += loaded->chunk_ns;
-        double now_ns = (double)clock_now_ns();
-        due_ns = now_ns > due_ns ? now_ns : due_ns;
-        while (now_ns < due_ns && !atomic_load_explicit(&loaded->stop, memory_order_relaxed))
-            now_ns = (double)clock_now_ns();
+        due_ns = fmax(due_ns + loaded->chunk_ns, (double)clock_now_ns());
+        wait_until(loaded, due_ns);
     }
 }
 

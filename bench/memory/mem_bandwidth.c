@@ -14,9 +14,10 @@
  * write-allocate of plain stores is not counted. `bandwidth_best`: the best round, which is what
  * STREAM prints. `page_share`: how much of the arrays really lies on pages of the kind asked for.
  * **Source** J. McCalpin, STREAM; q = sqrt(2) - 1 keeps a at its value over a round.
- * **Limits** Arrays start at multiples of 2 MiB. With several NUMA nodes the arrays of a
- * one-thread run are that thread's own; a count between one and all takes the first CPUs of the
- * topological order. A VM whose memory grows with use gets arrays for the memory it has now.
+ * **Limits** Non-temporal copy and scale walk 8 pages side by side, the others one (stream.h).
+ * Arrays start at multiples of 2 MiB. With several NUMA nodes those of a one-thread run are that
+ * thread's own; a count between one and all takes the first CPUs of the topological order. A VM
+ * whose memory grows with use gets arrays for the memory it has now.
  */
 #include <errno.h>
 #include <inttypes.h>

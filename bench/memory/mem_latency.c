@@ -7,11 +7,13 @@
  * one group of that many bytes after the other. The kinds of pages take turns at each size.
  *
  * **Measures** `latency`: time / loads on CLOCK_MONOTONIC_RAW, median over the repetitions, ns a
- * load, after a pass that brings the set as near as it fits. `tlb_cost`: that on 4 KiB pages less
- * that on huge ones (the pool's, else transparent) at the same size. `cache_size`: where a step of
- * the curve on huge pages lies (bench/memory/curve.h), level 1 first; `cache_size_reported`: what
- * the system says. `page_share`: how much of the memory lay on pages of the kind; 0 says that there
- * are none of that kind here, and no latencies follow.
+ * load, after a pass that brings the set as near as it fits, and a walk of a lap, or of as many
+ * lines as the last-level caches have. `walked_share` of that had time in the slice: below 1, loads
+ * that hit what the pass left make a set larger than the cache look faster. `tlb_cost`: that on 4
+ * KiB pages less that on huge ones (the pool's, else transparent) at the same size. `cache_size`:
+ * where a step of the curve on huge pages lies (bench/memory/curve.h), level 1 first;
+ * `cache_size_reported`: what the system says. `page_share`: how much of the memory lay on pages of
+ * the kind; 0 says that there are none of that kind here, and no latencies follow.
  * **Source** multichase (github.com/google/multichase): the same chain is `multichase -s 64 -m SIZE
  * -T SIZE` with -H for transparent huge pages; its default is `-T 256k`, here `locality=256K`.
  * **Limits** Where a hypervisor backs huge pages by small ones, TLB misses stay in the latency
@@ -56,13 +58,14 @@ static const struct opt latency_opts[] = {
     {.name = NULL},
 };
 
-enum { LATENCY, TLB_COST, CACHE_SIZE, CACHE_SIZE_REPORTED, PAGE_SHARE };
+enum { LATENCY, TLB_COST, CACHE_SIZE, CACHE_SIZE_REPORTED, PAGE_SHARE, WALKED_SHARE };
 static const struct bench_metric latency_metrics[] = {
     [LATENCY] = {"latency", "ns", "lower"},
     [TLB_COST] = {"tlb_cost", "ns", "lower"},
     [CACHE_SIZE] = {"cache_size", "B", "none"},
     [CACHE_SIZE_REPORTED] = {"cache_size_reported", "B", "none"},
     [PAGE_SHARE] = {"page_share", "ratio", "none", .quiet = true},
+    [WALKED_SHARE] = {"walked_share", "ratio", "none", .quiet = true},
     {.name = NULL},
 };
 
@@ -96,6 +99,7 @@ struct kind {
     struct chase_line *at;
     double share;                 /* of the memory that has pages of this kind */
     double latency_ns[SIZES_MAX]; /* 0 where not measured */
+    double walked[SIZES_MAX];     /* of what the caches had to take in first, 0..1 */
 };
 
 struct latency {
@@ -103,7 +107,8 @@ struct latency {
     struct kind kinds[MEMORY_PAGES];
     uint64_t sizes[SIZES_MAX];
     unsigned nsizes;
-    size_t group; /* lines of a group; 0: the whole set */
+    size_t group;       /* lines of a group; 0: the whole set */
+    uint64_t llc_lines; /* of all last-level caches */
     uint32_t *scratch;
     uint64_t seed, slice_ns; /* slice_ns: time for one kind at one size */
     uint64_t min_ns;         /* shortest interval worth timing */
@@ -206,6 +211,7 @@ static int latency_setup(struct bench_ctx *ctx)
     if (!latency)
         return err_set(ctx->err, -ENOMEM, "cannot allocate the state of mem_latency");
     latency->seed = ctx->seed;
+    latency->llc_lines = memory_llc_bytes(ctx->machine) / CHASE_LINE_BYTES;
     latency->min_ns = CLOCK_MIN_INTERVAL_CALLS * clock_cost_ns();
     list_sizes(latency, params);
     latency->group = (size_t)params->locality / CHASE_LINE_BYTES;
@@ -264,12 +270,28 @@ static uint64_t walk_ns(struct kind *kind, uint64_t loads)
     return clock_now_ns() - start_ns;
 }
 
-/* Brings what fits into the caches in a fraction of a walk's time. */
+/* Brings what fits into the caches in a fraction of a walk's time, but in another order. */
 static void read_once(struct kind *kind)
 {
     struct chase_line *memory = kind->block.base;
     for (size_t i = 0; i < kind->lines; i++)
         (void)*(struct chase_line *volatile *)&memory[i].next;
+}
+
+/*
+ * Goes on until the caches hold what walking leaves there: for a lap, or as many lines as the last
+ * one has, since beyond it each walked line replaces one that read_once left. Half of the slice at
+ * most; returns the share that was walked.
+ */
+static double walk_in(const struct latency *latency, struct kind *kind, uint64_t start_ns)
+{
+    enum { BURST = 16 * CHASE_STEP };
+    uint64_t lap = kind->lines < latency->llc_lines ? kind->lines : latency->llc_lines, loads = 0;
+    while (loads < lap && clock_now_ns() - start_ns < latency->slice_ns / 2) {
+        (void)walk_ns(kind, BURST);
+        loads += BURST;
+    }
+    return loads < lap ? (double)loads / (double)lap : 1;
 }
 
 /*
@@ -298,6 +320,7 @@ static void measure(void *arg, unsigned rank, unsigned n)
     (void)n;
     link_lines(latency, kind, (size_t)bytes / CHASE_LINE_BYTES);
     read_once(kind);
+    kind->walked[order->size] = walk_in(latency, kind, start_ns);
 
     uint64_t spent_ns = clock_now_ns() - start_ns;
     uint64_t left_ns = spent_ns < latency->slice_ns ? latency->slice_ns - spent_ns : 0;
@@ -345,6 +368,10 @@ static int scan_size(struct latency *latency, struct bench_ctx *ctx, unsigned si
         rc =
             bench_emit(ctx, LATENCY, *latency_at(latency, pages, size), "size=%" PRIu64 ";pages=%s",
                        latency->sizes[size], memory_pages_names[pages]);
+        if (!rc)
+            rc = bench_emit(ctx, WALKED_SHARE, latency->kinds[pages].walked[size],
+                            "size=%" PRIu64 ";pages=%s", latency->sizes[size],
+                            memory_pages_names[pages]);
     }
     int huge = huge_kind(latency, size);
     if (!rc && usable(latency, MEMORY_4K, size) && huge != MEMORY_4K)

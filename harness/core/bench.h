@@ -111,6 +111,7 @@ struct bench_metric {
      */
     const char *power_limit;
     const char *hidden, *shown; /* "stores=none" in keys is shown as "stores=plain"; or NULL */
+    const char *below_one; /* or NULL: of a ratio, what it means where its interval lies below 1 */
 };
 
 /* A value of keys as people say it; without `value` any other, before `text`: "8 threads". */

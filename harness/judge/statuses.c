@@ -9,6 +9,9 @@
 
 enum { REASONS_MAX = 2 }; /* of placements that are not here; of more only the names are told */
 
+static const enum finding_severity severities[STATUSES] = {
+    FINDING_NOTE, FINDING_DOUBT, FINDING_DOUBT, FINDING_NOTE, FINDING_BAD, FINDING_BAD};
+
 char *statuses_name_arm(const struct result *result, const struct arm *arm, char *buf, size_t size)
 {
     char what[96], slots[32] = "";
@@ -24,9 +27,6 @@ char *statuses_name_arm(const struct result *result, const struct arm *arm, char
                    arm->alone ? " alone" : "", slots);
     return buf;
 }
-
-static const enum finding_severity severities[STATUSES] = {
-    FINDING_NOTE, FINDING_DOUBT, FINDING_DOUBT, FINDING_NOTE, FINDING_BAD, FINDING_BAD};
 
 struct search {
     const struct analysis *analysis;

@@ -5,6 +5,7 @@
 
 #include "harness/judge/advice.h"
 #include "harness/judge/gpus.h"
+#include "harness/judge/scans.h"
 #include "harness/judge/statuses.h"
 #include "harness/judge/symmetry_findings.h"
 
@@ -57,6 +58,8 @@ int verdict_make(const struct result *result, const struct topo *topo, struct ve
         rc = add_retention(&verdict->analysis, &verdict->findings, err);
     if (!rc)
         rc = statuses_find(&verdict->analysis, &verdict->findings, err);
+    if (!rc)
+        rc = scans_find(&verdict->analysis, &verdict->findings, err);
     if (!rc)
         rc = gpus_find(topo, result, &verdict->findings, err);
     if (!rc)

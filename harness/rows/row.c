@@ -155,10 +155,15 @@ static void explain_sharing(const struct maker *maker, struct row *row)
                        own);
 }
 
-/* A value is as good as the worse of the two arms it compares, and may be absent in some rounds. */
-static void take_status(const struct maker *maker, const struct round_value *value, struct row *row)
+/*
+ * A value is as good as the worse of the two arms it compares. One that some rounds could not have
+ * is that of the others: `rounds` says of how many.
+ */
+static void take_status(const struct maker *maker, const struct round_value *value, bool any,
+                        struct row *row)
 {
-    if (value->status <= row->status)
+    bool missed = any && value->status == STATUS_SKIPPED && isnan(value->value);
+    if (missed || value->status <= row->status)
         return;
     row->status = value->status;
     if (value->base < 0)
@@ -182,9 +187,12 @@ static void fill_step_times(const struct arm_rounds *rounds, struct row *row)
 static void fill_numbers(const struct maker *maker, const struct round_value *values, size_t n,
                          struct row *row)
 {
+    bool any = false;
+    for (size_t i = 0; i < n; i++)
+        any = any || !isnan(values[i].value);
     for (size_t i = 0; i < n; i++) {
         maker->scratch[i] = values[i].value;
-        take_status(maker, &values[i], row);
+        take_status(maker, &values[i], any, row);
     }
     n = stats_sort(maker->scratch, n);
     if (n == 0)

@@ -113,12 +113,12 @@ static void run_region(const struct block *block, enum prep_stage stage)
     {
         if (params->mark)
             params->mark(params->mark_arg);
-        size_t thread = (size_t)omp_get_thread_num(), team = (size_t)omp_get_num_threads();
+        unsigned thread = (unsigned)omp_get_thread_num(), team = (unsigned)omp_get_num_threads();
         if (thread == 0 && params->least_team && team < *params->least_team)
-            *params->least_team = (unsigned)team;
-        size_t begin = units * thread / team, end = units * (thread + 1) / team;
-        if (begin < end)
-            stages[stage].run(block, begin, end);
+            *params->least_team = team;
+        struct prep_share share = prep_share_of(units, thread, team);
+        if (share.begin < share.end)
+            stages[stage].run(block, share.begin, share.end);
     }
 }
 

@@ -82,6 +82,18 @@ size_t prep_block_rows(const struct prep_params *params, size_t index);
 /* Parallel regions that one prep_run opens. */
 size_t prep_regions(const struct prep_params *params);
 
+/*
+ * The part begin..end-1 of a block's units (its rows, but for moments and covariance) that a thread
+ * works on: whoever touches data first for the team splits each block alike.
+ */
+struct prep_share {
+    size_t begin, end;
+};
+static inline struct prep_share prep_share_of(size_t units, unsigned thread, unsigned team)
+{
+    return (struct prep_share){units * thread / team, units * (thread + 1) / team};
+}
+
 /* Preprocesses `in` (rows x cols) into `out`. */
 void prep_run(const struct prep_params *params, const float *in, const struct prep_out *out);
 

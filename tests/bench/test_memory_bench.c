@@ -198,6 +198,21 @@ static void test_mem_latency_every_size(void **state)
     scan_end(&scan);
 }
 
+/* Where a lap outlasts its slice, that is said: caches still hold what a pass in order left. */
+static void test_mem_latency_says_what_was_walked(void **state)
+{
+    (void)state;
+    struct scan scan;
+    scan_run(&scan, &bench_mem_latency, &machine, (const char *const[]){"max=4M", "pages=4k", NULL},
+             0.001);
+    assert_true(value_at(&scan, "walked_share", "size=%u;pages=4k", 4 * MIB) < 1);
+    scan_end(&scan);
+    scan_run(&scan, &bench_mem_latency, &machine, (const char *const[]){"max=4K", "pages=4k", NULL},
+             1);
+    assert_true(value_at(&scan, "walked_share", "size=%u;pages=4k", 4 * KIB) == 1);
+    scan_end(&scan);
+}
+
 /* Sizes are whole lines, each once, however odd the ends of the range. */
 static void test_mem_latency_odd_ranges(void **state)
 {
@@ -397,6 +412,7 @@ int main(void)
         cmocka_unit_test(test_mem_bandwidth_check_finds_a_wrong_element),
         cmocka_unit_test(test_mem_bandwidth_refuses),
         cmocka_unit_test(test_mem_latency_every_size),
+        cmocka_unit_test(test_mem_latency_says_what_was_walked),
         cmocka_unit_test(test_mem_latency_odd_ranges),
         cmocka_unit_test(test_mem_latency_check_finds_a_broken_chain),
         cmocka_unit_test(test_mem_latency_refuses),

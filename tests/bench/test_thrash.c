@@ -1,14 +1,20 @@
-/* Walks by counting, sizes of victims, and cache_thrash through the contract. */
+/* Walks by counting, sizes of victims, slices, cells, and cache_thrash through the contract. */
 #include <errno.h>
+#include <limits.h>
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdio.h>
 #include <string.h>
 
 #include <cmocka.h>
 
+#include "bench/cpu/felt.h"
+#include "bench/cpu/fight.h"
+#include "bench/cpu/thrash_cells.h"
 #include "bench/cpu/victim.h"
 #include "bench/registry.h"
+#include "harness/sys/clock.h"
 #include "kernels/cpu/walk.h"
 #include "tests/lib/fixture_scan.h"
 
@@ -41,107 +47,257 @@ static void test_walk_random_reaches_all_lines_evenly(void **state)
         assert_in_range(area[i].touched, 50, 150); /* 100 +- 5 standard deviations */
 }
 
-static uint64_t l3_victim(uint64_t l3_bytes, unsigned cpus, uint64_t l2_bytes)
+static struct victim_range l3_range(uint64_t l3_bytes, uint64_t l2_bytes)
 {
     static struct bench_machine m;
     m = (struct bench_machine){.ncpus = 1, .ncaches = 2};
     m.caches[0] = (struct bench_cache){.level = 2, .size_bytes = l2_bytes, .cpus = 1};
-    m.caches[1] = (struct bench_cache){.level = 3, .size_bytes = l3_bytes, .cpus = cpus};
-    return victim_l3_bytes(&m);
+    m.caches[1] = (struct bench_cache){.level = 3, .size_bytes = l3_bytes, .cpus = 8};
+    return victim_l3_range(&m);
 }
 
-static void test_victim_l3_size(void **state)
+static void test_victim_l3_is_up_to_half_of_it(void **state)
 {
     (void)state;
-    assert_int_equal(l3_victim(32 << 20, 8, 1 << 20), 4 << 20);   /* its share */
-    assert_int_equal(l3_victim(480 << 20, 2, 2 << 20), 16 << 20); /* the host's: capped */
-    assert_int_equal(l3_victim(11 << 20, 8, 1 << 20), 2 << 20);   /* not in the L2 */
-    assert_int_equal(l3_victim(0, 1, 1 << 20), 0);
-    assert_int_equal(l3_victim(32 << 20, 8, 0), 0);
+    assert_int_equal(l3_range(300 << 20, 2 << 20).least, 4 << 20);
+    assert_int_equal(l3_range(300 << 20, 2 << 20).most, 150 << 20);
+    assert_int_equal(l3_range(6 << 20, 2 << 20).least, 3 << 20);
+    assert_int_equal(l3_range(6 << 20, 2 << 20).most, 3 << 20);
+    assert_int_equal(l3_range(0, 2 << 20).most, 0);
+    assert_int_equal(l3_range(32 << 20, 0).most, 0);
 }
 
-static double slowdown_by_stream(const struct scan *scan, const char *victim)
-{
-    char key[64];
-    (void)snprintf(key, sizeof(key), "victim=%s;aggressor=stream;where=same-llc;n=1", victim);
-    return scan_value(scan, "victim_slowdown", key);
-}
+/* A machine whose loads take 15 ns from a cache of so many bytes, and 100 ns beyond. */
+struct model {
+    uint64_t cache_bytes;
+    unsigned disturbed; /* laps to come in which somebody else is heard */
+};
 
-/*
- * A budget too small for anything still gives every cell its least number of pairs. Other tests
- * disturb: one in a few scans has to show a slowdown that a cache can cause.
- */
-static void run(const char *victim, double budget_s)
+static double model_warm(void *arg, uint64_t bytes)
 {
-    struct scan scan;
-    char key[64];
-    if (machine.ncpus < 2)
-        skip();
-    machine.ncpus = 2;
-    machine.caches[2].size_bytes = 32 << 10;
-    const char *const pairs[] = {victim, NULL}, *name = strchr(victim, '=') + 1;
-    double slowdown = 0;
-    scan_run(&scan, &bench_cache_thrash, &machine, pairs, budget_s);
-    for (int tries = 1; slowdown = slowdown_by_stream(&scan, name), tries < 20; tries++) {
-        if (slowdown > 0.2 && slowdown < 10)
-            break;
-        scan_end(&scan);
-        scan_run(&scan, &bench_cache_thrash, &machine, pairs, budget_s);
+    struct model *model = arg;
+    if (model->disturbed && bytes > 4 << 20) {
+        model->disturbed--;
+        return 90;
     }
-    assert_int_equal(scan_count(&scan, "victim_slowdown"), 3); /* l1, stream, random */
-    assert_int_equal(scan_count(&scan, "victim_time"), 4);     /* and without */
-    (void)snprintf(key, sizeof(key), "victim=%s;n=0", name);
-    assert_true(scan_value(&scan, "victim_time", key) > 1e-6);
-    assert_true(slowdown > 0.2 && slowdown < 10);
-    assert_int_equal((int)scan_value(&scan, "aggressor_bytes", "aggressor=l1"), 16 << 10);
-    assert_true(scan_value(&scan, "aggressor_bytes", "aggressor=stream") <= 64 << 20);
-    scan_end(&scan);
+    return bytes <= model->cache_bytes ? 15 : 100;
 }
 
-static void test_cache_thrash_l2(void **state)
+static double model_cold(void *arg)
 {
-    (void)state;
-    run("victim=l2", 0.1);
+    (void)arg;
+    return 100;
 }
 
-static void test_cache_thrash_l3(void **state)
+static uint64_t felt_bytes(struct model model, double lap_most_ns)
 {
-    (void)state;
-    run("victim=l3", 0.1);
+    bool fits = model.cache_bytes >= 2 << 20;
+    struct felt felt = {.least = 2 << 20,
+                        .most = 24 << 20,
+                        .lap_most_ns = lap_most_ns,
+                        .warm = model_warm,
+                        .cold = model_cold,
+                        .arg = &model};
+    uint64_t bytes = felt_find(&felt);
+    assert_true(felt.cold_ns == 100);
+    assert_true(fits ? felt.limit_ns > 15 && felt.limit_ns < 100 : felt.limit_ns == 0);
+    return bytes;
 }
 
-static void test_cache_thrash_prep(void **state)
+static void test_felt_is_the_largest_set_at_cache_speed(void **state)
 {
     (void)state;
-    run("victim=prep", 0.1);
+    assert_int_equal(felt_bytes((struct model){.cache_bytes = 10 << 20}, 1e9), 8 << 20);
+    assert_int_equal(felt_bytes((struct model){.cache_bytes = 13 << 20}, 1e9), 12 << 20);
+    assert_int_equal(felt_bytes((struct model){.cache_bytes = 300 << 20}, 1e9), 24 << 20);
+    assert_int_equal(felt_bytes((struct model){.cache_bytes = 1 << 20}, 1e9), 2 << 20);
+    assert_int_equal(felt_bytes((struct model){10 << 20, .disturbed = 7}, 1e9), 8 << 20);
+    /* 65,536 lines at 100 ns each: 4 MiB. */
+    assert_int_equal(felt_bytes((struct model){.cache_bytes = 300 << 20}, 6.6e6), 4 << 20);
+}
+
+/* Aggressors that are at it already, so that no other CPU is needed. */
+static void fight_one(struct fight *fight, enum victim_kind kind, struct aggressor *aggressor)
+{
+    static const struct bench_ctx ctx = {.machine = &machine, .seed = 7};
+    static struct aggressor *all[1];
+    all[0] = aggressor;
+    assert_int_equal(fight_init(fight, NULL), 0);
+    assert_int_equal(victim_init(&fight->victim, kind, 0, &ctx), 0);
+    victim_fill(&fight->victim);
+    fight->kind = AGGRESSOR_STREAM;
+    fight->n = 1;
+    fight->aggressors = all;
+    fight->area_bytes = 64 << 20;
+    fight->llc_bytes = 32 << 20;
+    fight_begin(fight);
+    fight_suffer(fight);
+}
+
+/* With no time at all, a slice still settles for two laps and measures one. */
+static void test_fight_slices_hold_whole_laps(void **state)
+{
+    (void)state;
+    static struct fight fight;
+    static struct aggressor idle;
+    fight = (struct fight){.end_ns = 0};
+    fight_one(&fight, VICTIM_L3, &idle);
+    assert_int_equal(fight.npairs, FIGHT_PAIRS_MIN);
+    for (unsigned i = 0; i < fight.npairs; i++) {
+        assert_in_range(fight.pairs[i].least_settled, 2, UINT_MAX);
+        assert_in_range(fight.pairs[i].least_measured, 1, UINT_MAX);
+        assert_true(fight.pairs[i].with_ns > 0 && fight.pairs[i].without_ns > 0);
+    }
+    assert_int_equal(victim_check(&fight.victim, NULL), 0);
+    fight_free(&fight);
+}
+
+/* An aggressor that does not get to run brings nothing; a slice waits for it, but not for ever. */
+static void test_fight_waits_for_pressure(void **state)
+{
+    (void)state;
+    static struct fight fight;
+    static struct aggressor idle;
+    fight = (struct fight){.settle_most_ns = 20000000};
+    uint64_t start_ns = clock_now_ns();
+    fight_one(&fight, VICTIM_L2, &idle);
+    assert_true(clock_now_ns() - start_ns >= FIGHT_PAIRS_MIN * fight.settle_most_ns);
+    for (unsigned i = 0; i < fight.npairs; i++)
+        assert_true(fight.pairs[i].settle_caches == 0 && fight.pairs[i].lap_caches == 0);
+    fight_free(&fight);
+}
+
+static unsigned most_at(const struct thrash_cells *cells, enum where where)
+{
+    unsigned most = 0;
+    for (unsigned i = 0; i < cells->n; i++)
+        if (cells->cell[i].where == where && cells->cell[i].n > most)
+            most = cells->cell[i].n;
+    return most;
+}
+
+static void test_cells_go_up_to_all_cpus(void **state)
+{
+    (void)state;
+    static struct bench_machine wide;
+    struct thrash_cells cells;
+    wide = (struct bench_machine){.ncpus = 64};
+    for (unsigned i = 0; i < 64; i++)
+        wide.cpus[i].core = (int)i;
+    assert_int_equal(thrash_cells_find(&cells, &wide, AGGRESSOR_STREAM, 0, NULL), 0);
+    assert_int_equal(cells.n, 7); /* 1, 2, 4, .. 32, 63 */
+    assert_int_equal(most_at(&cells, WHERE_SAME_LLC), 63);
+    assert_int_equal(cells.most, 63);
+    thrash_cells_free(&cells);
+    assert_int_equal(thrash_cells_find(&cells, &wide, AGGRESSOR_KINDS, 8, NULL), 0);
+    assert_int_equal(cells.n, 3 * 4);
+    assert_int_equal(cells.most, 8);
+    thrash_cells_free(&cells);
 }
 
 /* Two cores with siblings under one L3, one core under another, one in another node. */
-static void test_cache_thrash_places(void **state)
+static void test_cells_know_places(void **state)
 {
     (void)state;
-    struct scan scan;
     static struct bench_machine wide;
     static const struct bench_cpu places[] = {
         {.core = 0},           {.core = 0, .smt = 1}, {.core = 1},
         {.core = 1, .smt = 1}, {.core = 2, .llc = 1}, {.core = 3, .llc = 2, .os_node = 1}};
+    struct thrash_cells cells;
+    wide = (struct bench_machine){.ncpus = 6};
+    memcpy(wide.cpus, places, sizeof(places));
+    assert_int_equal(thrash_cells_find(&cells, &wide, AGGRESSOR_L1, 0, NULL), 0);
+    assert_int_equal(cells.n, 4);
+    static const unsigned cpus[WHERES] = {1, 2, 4, 5};
+    for (unsigned where = 0; where < WHERES; where++) {
+        assert_int_equal(most_at(&cells, (enum where)where), 1);
+        assert_int_equal(cells.players[where][0], cpus[where]);
+    }
+    thrash_cells_free(&cells);
+}
+
+static double value_of(const struct scan *scan, const char *metric, const char *victim,
+                       const char *aggressor)
+{
+    char key[64];
+    (void)snprintf(key, sizeof(key), "victim=%s;aggressor=%s;where=same-llc;n=1", victim,
+                   aggressor);
+    return scan_value(scan, metric, key);
+}
+
+/* A slowdown is with / without, of the cell's own pairs, or there is none with its reason. */
+static void assert_cell(const struct scan *scan, const char *victim, const char *aggressor)
+{
+    double slowdown = value_of(scan, "victim_slowdown", victim, aggressor);
+    double caches = value_of(scan, "caches_brought", victim, aggressor);
+    assert_true(value_of(scan, "victim_time", victim, aggressor) > 1e-6);
+    assert_true(value_of(scan, "victim_alone", victim, aggressor) > 1e-6);
+    assert_true(value_of(scan, "aggressor_rate", victim, aggressor) >= 0);
+    assert_true(strcmp(aggressor, "l1") ? caches >= 0 : isnan(caches));
+    assert_true(isnan(slowdown) || slowdown > 0);
+    if (caches < 2 || value_of(scan, "warm_share", victim, aggressor) == 0)
+        assert_true(isnan(slowdown));
+}
+
+static void run(const char *victim, const char *aggressor, double budget_s, struct scan *scan)
+{
+    static struct bench_machine two;
     if (machine.ncpus < 2)
         skip();
-    wide = machine;
-    wide.ncpus = 6;
-    for (unsigned i = 0; i < 6; i++) {
-        wide.cpus[i] = places[i];
-        wide.cpus[i].os_cpu = machine.cpus[i > 0].os_cpu;
+    two = machine;
+    two.ncpus = 2;
+    two.caches[2].size_bytes = 32 << 10;
+    const char *const pairs[] = {victim, aggressor, NULL};
+    scan_run(scan, &bench_cache_thrash, &two, pairs, budget_s);
+}
+
+static void test_cache_thrash_of_each_victim(void **state)
+{
+    (void)state;
+    struct scan scan;
+    static const char *const victims[] = {"victim=l2", "victim=l3", "victim=prep"};
+    for (unsigned i = 0; i < 3; i++) {
+        run(victims[i], "aggressor=stream", 0.2, &scan);
+        assert_int_equal(scan_count(&scan, "victim_slowdown"), 1);
+        assert_cell(&scan, strchr(victims[i], '=') + 1, "stream");
+        assert_true(scan_value(&scan, "aggressor_bytes", "aggressor=stream") <= 64 << 20);
+        scan_end(&scan);
     }
-    scan_run(&scan, &bench_cache_thrash, &wide,
-             (const char *const[]){"aggressor=l1", "victim=l2", NULL}, 0.05);
-    static const char *const where[] = {"smt", "same-llc", "other-llc", "other-node"};
-    for (unsigned i = 0; i < 4; i++) {
-        char key[64];
-        (void)snprintf(key, sizeof(key), "victim=l2;aggressor=l1;where=%s;n=1", where[i]);
-        assert_true(scan_value(&scan, "victim_slowdown", key) > 0);
-    }
-    assert_int_equal(scan_count(&scan, "victim_slowdown"), 4);
+    run("victim=l2", "aggressor=random", 0.2, &scan);
+    assert_cell(&scan, "l2", "random");
+    scan_end(&scan);
+    run("victim=l2", "aggressor=l1", 0.2, &scan);
+    assert_cell(&scan, "l2", "l1");
+    assert_int_equal((int)scan_value(&scan, "aggressor_bytes", "aggressor=l1"), 16 << 10);
+    scan_end(&scan);
+}
+
+/* A round has a whole cell or none of it. */
+static void test_cache_thrash_leaves_cells_to_other_rounds(void **state)
+{
+    (void)state;
+    struct scan scan;
+    run("victim=l2", "aggressor=all", 0, &scan);
+    assert_int_equal(scan_count(&scan, "victim_slowdown"), 1);
+    assert_int_equal(scan_count(&scan, "victim_alone"), 1);
+    assert_int_equal((int)scan_value(&scan, "cells_left", "victim=l2"), 2);
+    scan_end(&scan);
+}
+
+/* A victim that is back before the aggressors are round has no slowdown, not one of 1. */
+static void test_cache_thrash_out_of_reach(void **state)
+{
+    (void)state;
+    struct scan scan;
+    uint64_t l3_bytes = machine.caches[0].size_bytes;
+    machine.caches[0].size_bytes = 256 << 20;
+    run("size=256K", "aggressor=stream", 0.2, &scan);
+    machine.caches[0].size_bytes = l3_bytes;
+    assert_int_equal(scan_count(&scan, "victim_slowdown"), 1);
+    assert_true(isnan(value_of(&scan, "victim_slowdown", "l3", "stream")));
+    assert_true(value_of(&scan, "caches_brought", "l3", "stream") < 2);
+    assert_true(value_of(&scan, "victim_time", "l3", "stream") > 0);
+    assert_int_equal((int)scan_value(&scan, "victim_bytes", "victim=l3"), 256 << 10);
     scan_end(&scan);
 }
 
@@ -166,11 +322,15 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_walk_stream_goes_round),
         cmocka_unit_test(test_walk_random_reaches_all_lines_evenly),
-        cmocka_unit_test(test_victim_l3_size),
-        cmocka_unit_test(test_cache_thrash_l2),
-        cmocka_unit_test(test_cache_thrash_l3),
-        cmocka_unit_test(test_cache_thrash_prep),
-        cmocka_unit_test(test_cache_thrash_places),
+        cmocka_unit_test(test_victim_l3_is_up_to_half_of_it),
+        cmocka_unit_test(test_felt_is_the_largest_set_at_cache_speed),
+        cmocka_unit_test(test_fight_slices_hold_whole_laps),
+        cmocka_unit_test(test_fight_waits_for_pressure),
+        cmocka_unit_test(test_cells_go_up_to_all_cpus),
+        cmocka_unit_test(test_cells_know_places),
+        cmocka_unit_test(test_cache_thrash_of_each_victim),
+        cmocka_unit_test(test_cache_thrash_leaves_cells_to_other_rounds),
+        cmocka_unit_test(test_cache_thrash_out_of_reach),
         cmocka_unit_test(test_cache_thrash_refuses),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -51,12 +51,23 @@ static void build(int major, int status)
     assert_int_equal(rc, 0);
 }
 
-/* What the child says where 13 and 12 make handles with that status. */
-static void expect(int status_of_13, int status_of_12, const char *said)
+/* That of the CUDA that this is built with comes first. */
+static int own(void)
 {
-    char command[8192], line[200] = "";
-    build(13, status_of_13);
-    build(12, status_of_12);
+    return (int)strtol(CONTEND_CUDA_VERSION, NULL, 10);
+}
+
+static int other(void)
+{
+    return own() == 13 ? 12 : 13;
+}
+
+/* Both of the child's handles are of that status, and of that version's library. */
+static void expect(int status_of_own, int status_of_other, int status, int version)
+{
+    char command[8192], line[200] = "", said[200];
+    build(own(), status_of_own);
+    build(other(), status_of_other);
     (void)snprintf(command, sizeof(command),
                    "env -u CONTEND_CUBLASLT -u CUDA_HOME -u CUDA_PATH LD_LIBRARY_PATH='%s' '%s' "
                    "show",
@@ -66,25 +77,27 @@ static void expect(int status_of_13, int status_of_12, const char *said)
     assert_non_null(fgets(line, sizeof(line), child));
     assert_int_equal(pclose(child), 0);
     line[strcspn(line, "\n")] = '\0';
+    (void)snprintf(said, sizeof(said), "%d.2.3 %d %d.2.3 %d %d.2.3", own(), status, version, status,
+                   version);
     assert_string_equal(line, said);
 }
 
 static void test_cublaslt_that_works_is_kept(void **state)
 {
     (void)state;
-    expect(0, 0, "13.2.3 0 13.2.3 0 13.2.3");
+    expect(0, 0, 0, own());
 }
 
 static void test_cublaslt_that_does_not_start_is_followed_by_another(void **state)
 {
     (void)state;
-    expect(NOT_INITIALIZED, 0, "13.2.3 0 12.2.3 0 12.2.3");
+    expect(NOT_INITIALIZED, 0, 0, other());
 }
 
 static void test_cublaslt_without_memory_is_not_replaced(void **state)
 {
     (void)state;
-    expect(ALLOC_FAILED, 0, "13.2.3 3 13.2.3 3 13.2.3");
+    expect(ALLOC_FAILED, 0, ALLOC_FAILED, own());
 }
 
 int main(int argc, char **argv)
@@ -103,7 +116,7 @@ int main(int argc, char **argv)
     if (readlink("/proc/self/exe", self, sizeof(self) - 1) <= 0 || !mkdtemp(folder))
         return 1;
     int rc = cmocka_run_group_tests(tests, NULL, NULL);
-    for (int major = 12; major <= 13; major++) {
+    for (int major = 11; major <= own() || major <= 13; major++) {
         char path[64];
         (void)snprintf(path, sizeof(path), "%s/libcublasLt.so.%d", folder, major);
         (void)unlink(path);

@@ -1,6 +1,7 @@
 #include <errno.h>
 #include <float.h>
 #include <math.h>
+#include <omp.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdatomic.h>
@@ -351,9 +352,55 @@ static void test_prep_result_does_not_depend_on_the_team(void **state)
     job_close(&many);
 }
 
+/* Which thread transformed each row of a batch that begins at `first`. */
+static struct {
+    const float *first;
+    unsigned thread[100];
+} seen;
+
+static void note_row(const float *x, const float *mean, const float *scale, size_t cols,
+                     const struct prep_power *power, float *t)
+{
+    seen.thread[(size_t)(x - seen.first) / cols] = (unsigned)omp_get_thread_num();
+    prep_isas[0].transform(x, mean, scale, cols, power, t);
+}
+
+/* What touches data first for the team asks prep_share_of: the rows of each block, not of all. */
+static void test_prep_shares_are_who_works(void **state)
+{
+    (void)state;
+    enum { ROWS = 100, BLOCK = 32, TEAM = 3 };
+    struct prep_isa isa = prep_isas[0];
+    isa.transform = note_row;
+    struct prep_params params = {.rows = ROWS,
+                                 .cols = 16,
+                                 .block = BLOCK,
+                                 .window = 4,
+                                 .hop = 2,
+                                 .cov_cols = 4,
+                                 .lambda = 0.5f,
+                                 .alpha = 0.1f,
+                                 .threads = TEAM,
+                                 .isa = &isa};
+    struct job job;
+    job_open(&job, &params);
+    seen.first = job.x;
+    prep_run(&params, job.x, &job.out);
+    size_t noted = 0;
+    for (size_t block = 0; block < prep_blocks(&params); block++)
+        for (unsigned thread = 0; thread < TEAM; thread++) {
+            struct prep_share share = prep_share_of(prep_block_rows(&params, block), thread, TEAM);
+            for (size_t row = share.begin; row < share.end; row++, noted++)
+                assert_int_equal(seen.thread[block * BLOCK + row], thread);
+        }
+    assert_int_equal(noted, ROWS);
+    job_close(&job);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_prep_shares_are_who_works),
         cmocka_unit_test(test_prep_shapes_agree_with_reference),
         cmocka_unit_test(test_prep_lambdas_agree_with_reference),
         cmocka_unit_test(test_prep_alphas_agree_with_reference),

@@ -181,7 +181,6 @@ static void emit_thrash(struct emitter *to)
 {
     static const char *const aggressors[] = {"l1", "stream", "random"};
     static const char *const wheres[] = {"smt", "same-llc", "other-llc", "other-node"};
-    emit(to, 0, 1.8e-3, "victim=l3;n=0");
     for (int aggressor = 0; aggressor < 3; aggressor++)
         for (unsigned where = 0; where < (to->machine->nodes > 1 ? 4u : 3u); where++)
             for (unsigned n = 1; n <= (where ? 8u : 1u); n *= 2) {
@@ -189,11 +188,11 @@ static void emit_thrash(struct emitter *to)
                 double slower = aggressor ? push[where] * n * (aggressor == 2 ? 0.6 : 1)
                                 : where   ? 0
                                           : 0.35;
-                emit(to, 1, (1 + slower) * jitter(to, 0.02), "victim=l3;aggressor=%s;where=%s;n=%u",
+                emit(to, 2, (1 + slower) * jitter(to, 0.02), "victim=l3;aggressor=%s;where=%s;n=%u",
                      aggressors[aggressor], wheres[where], n);
             }
-    emit(to, 2, 14 << 20, "victim=l3");
-    emit(to, 3, 600 << 20, "aggressor=stream");
+    emit(to, 7, 14 << 20, "victim=l3");
+    emit(to, 8, 600 << 20, "aggressor=stream");
 }
 
 /* Two GPUs a switch, which halves what both get at once; the far node costs a sixth. */

@@ -59,7 +59,8 @@ static const struct row *find(const struct rows *rows, const char *key)
     return NULL;
 }
 
-/* Three GPUs: one well, one broken in the second of two rounds, one that is never there. */
+/* Four GPUs: one well, one broken in the second of two rounds, one that is never there, one that is
+ * not in the first. */
 static void emit_round(struct arm *arm, unsigned round)
 {
     const struct err missing = {.code = -ENOTSUP, .msg = "GPU 2 is too old"};
@@ -70,6 +71,10 @@ static void emit_round(struct arm *arm, unsigned round)
     else
         assert_int_equal(bench_emit_absent(&ctx, 0, &broken, "gpu=1"), 0);
     assert_int_equal(bench_emit_absent(&ctx, 0, &missing, "gpu=2"), 0);
+    if (round == 0)
+        assert_int_equal(bench_emit_absent(&ctx, 0, &missing, "gpu=3"), 0);
+    else
+        assert_int_equal(bench_emit(&ctx, 0, 30, "gpu=3"), 0);
     add_round(arm, round);
 }
 
@@ -88,9 +93,9 @@ static void test_absent_values_are_rows_with_their_reason(void **state)
     emit_round(arm, 0);
     emit_round(arm, 1);
     assert_int_equal(analysis_make(&result, &analysis, &err), 0);
-    assert_int_equal(analysis.rows.n, 3);
+    assert_int_equal(analysis.rows.n, 4);
     const struct row *good = find(&analysis.rows, "gpu=0"), *once = find(&analysis.rows, "gpu=1"),
-                     *never = find(&analysis.rows, "gpu=2");
+                     *never = find(&analysis.rows, "gpu=2"), *late = find(&analysis.rows, "gpu=3");
     assert_int_equal(good->status, STATUS_OK);
     assert_near(good->median, 10.5);
     assert_int_equal(once->status, STATUS_FAILED);
@@ -101,6 +106,9 @@ static void test_absent_values_are_rows_with_their_reason(void **state)
     assert_int_equal(never->rounds, 0);
     assert_true(isnan(never->median) && isnan(never->min) && isnan(never->ci_low));
     assert_string_equal(never->reason, "GPU 2 is too old");
+    assert_int_equal(late->status, STATUS_OK);
+    assert_int_equal(late->rounds, 1);
+    assert_near(late->median, 30);
     assert_int_equal(statuses_find(&analysis, &findings, &err), 0);
     assert_int_equal(findings.n, 2);
     assert_string_equal(findings.all[0].subject, "scan");

@@ -1,0 +1,46 @@
+#include "bench/cpu/felt.h"
+
+#include <math.h>
+#include <stdbool.h>
+
+enum { TRIES = 8, LINE_BYTES = 64 };
+
+/* Of a warm lap: a cold one that is not so much slower says that not even the first set fits. */
+static const double cold_least = 1.5;
+
+/* A set moves in over several laps, and somebody else may be heard in one: the best counts. */
+static bool is_warm(struct felt *felt, uint64_t bytes)
+{
+    double ns = felt->warm(felt->arg, bytes);
+    for (int i = 1; i < TRIES && ns > felt->limit_ns; i++)
+        ns = fmin(ns, felt->warm(felt->arg, bytes));
+    if (ns <= felt->limit_ns)
+        felt->warm_ns = ns;
+    return ns <= felt->limit_ns;
+}
+
+static bool is_quick(const struct felt *felt, uint64_t bytes)
+{
+    return (double)bytes * felt->cold_ns / LINE_BYTES <= felt->lap_most_ns;
+}
+
+uint64_t felt_find(struct felt *felt)
+{
+    uint64_t bytes = felt->least;
+    felt->limit_ns = INFINITY;
+    (void)is_warm(felt, bytes);
+    felt->cold_ns = fmax(felt->cold(felt->arg), felt->warm_ns);
+    if (felt->cold_ns < cold_least * felt->warm_ns) {
+        felt->limit_ns = 0;
+        return bytes;
+    }
+    felt->limit_ns = sqrt(felt->warm_ns * felt->cold_ns);
+    bool half = false; /* way to the next power of two times least */
+    for (uint64_t next; bytes < felt->most; bytes = next, half = !half) {
+        next = half ? bytes / 3 * 4 : bytes / 2 * 3;
+        next = next < felt->most ? next : felt->most;
+        if (!is_quick(felt, next) || !is_warm(felt, next))
+            break;
+    }
+    return bytes;
+}
