@@ -18,7 +18,7 @@ enum cudaError_t {
     cudaErrorInvalidDevice = 101,
     cudaErrorNotReady = 600
 };
-enum cudaDeviceAttr { cudaDevAttrComputeMode = 20 };
+enum cudaDeviceAttr { cudaDevAttrComputeMode = 20, cudaDevAttrComputeCapabilityMajor = 75 };
 enum { cudaComputeModeDefault, cudaComputeModeProhibited = 2 };
 enum { cudaEventDisableTiming = 2, cudaStreamNonBlocking = 1, cudaHostAllocPortable = 1 };
 enum cudaStreamCaptureMode { cudaStreamCaptureModeThreadLocal = 1 };
