@@ -79,6 +79,8 @@ static const struct opt collective_opts[] = {
             "of broadcast, reduce, gather, scatter"),
     OPT_FLAG("graph", collective_params, graph, NULL,
              "capture a batch of operations in a CUDA graph and replay it"),
+    OPT_FLAG("register", collective_params, registered, NULL,
+             "buffers that NCCL allocates and has registered"),
     OPT_INT("queue", collective_params, queue, "20", 1, 1 << 20, "N",
             "operations that are queued before they are waited for; 1 waits for each, as a "
             "training step does; a graph queues all"),

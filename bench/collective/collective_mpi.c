@@ -67,6 +67,8 @@ static int mpi_probe(struct bench_ctx *ctx, unsigned *local)
             "collective");
     if (params->graph)
         return err_set(ctx->err, -ENOTSUP, "graph=1 is of CUDA: MPI has no graphs");
+    if (params->registered)
+        return err_set(ctx->err, -ENOTSUP, "register=1 is of NCCL: MPI registers by itself");
     if (types[params->type] < 0)
         return err_set(ctx->err, -ENOTSUP, "type=%s: MPI has no such type",
                        collective_type_names[params->type]);

@@ -11,7 +11,7 @@ struct collective_params {
     uint64_t begin, end;
     int64_t factor, root, queue;
     int op, type, redop, place;
-    bool graph, check;
+    bool graph, registered, check;
 };
 
 /* Ends with "all", of which the index is COLLECTIVE_OPS. */

@@ -57,6 +57,11 @@ struct nccl_api {
                   void *comm, void *stream);
     int (*send)(const void *send, size_t count, int type, int peer, void *comm, void *stream);
     int (*recv)(void *recv, size_t count, int type, int peer, void *comm, void *stream);
+    /* NULL before 2.19. */
+    int (*mem_alloc)(void **buffer, size_t bytes);
+    int (*mem_free)(void *buffer);
+    int (*comm_register)(void *comm, void *buffer, size_t bytes, void **handle);
+    int (*comm_deregister)(void *comm, void *handle);
 };
 
 /* Loads once a process; not thread-safe. Stays loaded. */

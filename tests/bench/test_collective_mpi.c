@@ -75,6 +75,9 @@ static void test_collective_mpi_probe(void **state)
     assert_int_equal(collective_mpi_ops.probe(&f.ctx, &local), -ENOTSUP);
     assert_non_null(strstr(f.err.msg, "bfloat16"));
     f.params.type = COLLECTIVE_FLOAT;
+    f.params.registered = true;
+    assert_int_equal(collective_mpi_ops.probe(&f.ctx, &local), -ENOTSUP);
+    f.params.registered = false;
     f.params.redop = COLLECTIVE_AVG;
     assert_int_equal(collective_mpi_ops.probe(&f.ctx, &local), -ENOTSUP);
     assert_non_null(strstr(f.err.msg, "redop=avg"));

@@ -338,6 +338,18 @@ static void test_sums_of_fp8_need_hopper(void **state)
     forget(1);
 }
 
+static void test_buffers_are_registered_while_ranks_run(void **state)
+{
+    (void)state;
+    static const char *const pairs[] = {"begin=1K", "end=1K", "register=1", NULL};
+    start(RANKS, pairs);
+    finish(RANKS);
+    assert_all_good(RANKS);
+    assert_int_equal(fake_gpus.registered, 2 * RANKS);
+    assert_int_equal(fake_gpus.registered_open, 0);
+    forget(RANKS);
+}
+
 static void test_blocking_launches_are_refused(void **state)
 {
     (void)state;
@@ -369,6 +381,7 @@ int main(void)
         cmocka_unit_test_setup(test_rank_that_sleeps_in_its_call_came_last, reset),
         cmocka_unit_test_setup(test_rank_that_sleeps_in_its_call_came_last_to_train, reset),
         cmocka_unit_test_setup(test_sums_of_fp8_need_hopper, reset),
+        cmocka_unit_test_setup(test_buffers_are_registered_while_ranks_run, reset),
         cmocka_unit_test_setup(test_blocking_launches_are_refused, reset),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -30,6 +30,8 @@ struct fake_gpus {
     /* What came of it. */
     int open_groups, open_captures; /* that have begun and not ended */
     int aborted;                    /* communicators */
+    int registered;                 /* buffers, .. */
+    int registered_open;            /* .. that still are */
     int waiting;                    /* ranks in ncclCommInitRank */
 };
 

@@ -357,6 +357,30 @@ int ncclReduce(const void *send, void *recv, size_t n, int type, int redop, int 
     return launch(comm, stream, type, {REDUCE, n, root, redop, send, recv});
 }
 
+int ncclMemAlloc(void **buffer, size_t bytes)
+{
+    return fake_allocate(buffer, bytes) == cudaSuccess ? 0 : SYSTEM_ERROR;
+}
+
+int ncclMemFree(void *buffer)
+{
+    return cudaFree(buffer) == cudaSuccess ? 0 : SYSTEM_ERROR;
+}
+
+int ncclCommRegister(void *, void *buffer, size_t, void **handle)
+{
+    count(&fake_gpus.registered, 1);
+    count(&fake_gpus.registered_open, 1);
+    *handle = buffer;
+    return 0;
+}
+
+int ncclCommDeregister(void *, void *)
+{
+    count(&fake_gpus.registered_open, -1);
+    return 0;
+}
+
 int ncclSend(const void *send, size_t n, int type, int peer, void *comm, void *stream)
 {
     char *at = const_cast<char *>(static_cast<const char *>(send));
