@@ -27,6 +27,32 @@ int memory_node_bind(const struct memory_block *block, unsigned os_node, struct 
     return 0;
 }
 
+/* The one node of a mask; -1 where there are none or several. */
+static int only_node(const unsigned long mask[NODE_MASK_BITS / WORD_BITS])
+{
+    int node = -1;
+    for (unsigned i = 0; i < NODE_MASK_BITS; i++)
+        if (mask[i / WORD_BITS] >> i % WORD_BITS & 1) {
+            if (node >= 0)
+                return -1;
+            node = (int)i;
+        }
+    return node;
+}
+
+int memory_node_home(const struct bench_machine *machine)
+{
+    unsigned long mask[NODE_MASK_BITS / WORD_BITS] = {0};
+    int mode = MPOL_DEFAULT;
+    if (!get_mempolicy(&mode, mask, NODE_MASK_BITS, NULL, 0) && mode != MPOL_DEFAULT &&
+        mode != MPOL_LOCAL)
+        return mode == MPOL_BIND || mode == MPOL_PREFERRED ? only_node(mask) : -1;
+    for (unsigned i = 1; i < machine->ncpus; i++)
+        if (machine->cpus[i].os_node != machine->cpus[0].os_node)
+            return -1;
+    return machine->ncpus ? machine->cpus[0].os_node : -1;
+}
+
 int memory_node_share(const struct memory_block *block, unsigned os_node, double *share,
                       struct err *err)
 {
@@ -35,8 +61,11 @@ int memory_node_share(const struct memory_block *block, unsigned os_node, double
     int status[ASK];
     for (size_t first = 0; first < pages; first += ASK) {
         size_t count = pages - first < ASK ? pages - first : ASK;
-        for (size_t i = 0; i < count; i++)
+        for (size_t i = 0; i < count; i++) {
             addresses[i] = (char *)block->base + (first + i) * page;
+            /* NUMA balancing unmaps pages to see who comes back: they would be called absent. */
+            (void)*(const volatile char *)addresses[i];
+        }
         if (move_pages(0, count, addresses, NULL, status, 0))
             return err_sys(err, -errno, "cannot ask where pages lie (move_pages)");
         for (size_t i = 0; i < count; i++)

@@ -15,6 +15,12 @@
  */
 int memory_node_bind(const struct memory_block *block, unsigned os_node, struct err *err);
 
+/*
+ * Where a worker's memory belongs: the one node that its memory policy names, else, where it has no
+ * policy, that of all its CPUs. -1: there is no such node, or nobody tells.
+ */
+int memory_node_home(const struct bench_machine *machine);
+
 /* The share of a touched block's pages, 0..1, that lies on a node. */
 int memory_node_share(const struct memory_block *block, unsigned os_node, double *share,
                       struct err *err);

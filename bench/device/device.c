@@ -24,15 +24,25 @@ int device_open(struct device_queue *queue, const struct device_config *config, 
     *queue = (struct device_queue){0};
     int rc = device_probe(config->kind, err);
     if (!rc)
+        rc = host_buffers_open(&queue->host, config->slots,
+                               config->rows * config->cols * sizeof(float), config->os_node, err);
+    if (!rc)
         rc = kinds[config->kind]->open(queue, config, err);
     if (!rc)
         queue->ops = kinds[config->kind];
+    else
+        host_buffers_close(&queue->host);
     return rc;
 }
 
 float *device_host_buffer(struct device_queue *queue, unsigned slot)
 {
-    return queue->ops->host_buffer(queue, slot);
+    return host_buffers_at(&queue->host, slot);
+}
+
+double device_host_share(const struct device_queue *queue)
+{
+    return host_buffers_share(&queue->host);
 }
 
 int device_submit(struct device_queue *queue, unsigned slot, struct err *err)
@@ -43,6 +53,11 @@ int device_submit(struct device_queue *queue, unsigned slot, struct err *err)
 int device_wait(struct device_queue *queue, unsigned slot, uint64_t *busy_ns, struct err *err)
 {
     return queue->ops->wait(queue, slot, busy_ns, err);
+}
+
+struct device_sleep device_slept(const struct device_queue *queue)
+{
+    return queue->ops->slept ? queue->ops->slept(queue) : (struct device_sleep){0};
 }
 
 bool device_computes(const struct device_queue *queue)
@@ -65,5 +80,6 @@ void device_close(struct device_queue *queue)
 {
     if (queue->ops)
         queue->ops->close(queue);
+    host_buffers_close(&queue->host);
     *queue = (struct device_queue){0};
 }

@@ -18,6 +18,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "bench/device/host_buffers.h"
 #include "harness/base/err.h"
 #include "harness/core/bench.h"
 
@@ -29,6 +30,7 @@ struct device_config {
     unsigned work;       /* passes over the batch, >= 1 */
     bool pinned;         /* host buffers page-locked (sim: copied by the device, not the CPU) */
     bool spin;           /* wait spins on the clock or the driver, else it sleeps */
+    int os_node;         /* of the host buffers; -1 = where they are touched first */
     double sim_gbps;     /* GB/s (1e9 bytes) of the model's link, > 0 */
     double sim_work_us;  /* time of one of the model's passes, >= 0 */
 };
@@ -36,17 +38,23 @@ struct device_config {
 struct device_queue;
 struct reduce_ops;
 
+/* Sums over the sleeps that a model makes in place of a GPU: what was asked for, and how much more
+ * it was. A sleep ends late where a timer is, or where the sleeper then waits for a CPU. */
+struct device_sleep {
+    uint64_t asked_ns, over_ns;
+};
+
 /* One kind of device. All but `probe` and `open` are called after a good open only. */
 struct device_ops {
     int (*probe)(struct err *err); /* NULL = always there */
     int (*open)(struct device_queue *queue, const struct device_config *config, struct err *err);
-    float *(*host_buffer)(struct device_queue *queue, unsigned slot);
     int (*submit)(struct device_queue *queue, unsigned slot, struct err *err);
     int (*wait)(struct device_queue *queue, unsigned slot, uint64_t *busy_ns, struct err *err);
     /* NULL where the device computes nothing: then there is nothing to check. */
     int (*poison)(struct device_queue *queue, struct err *err);
     int (*read)(struct device_queue *queue, size_t first, size_t count, float *rows,
                 struct err *err);
+    struct device_sleep (*slept)(const struct device_queue *queue); /* NULL: it is no model */
     void (*close)(struct device_queue *queue);
     const struct reduce_ops *reduce; /* reduce.h: how workers on such devices sum a gradient */
 };
@@ -57,6 +65,7 @@ const struct device_ops *device_ops_of(enum device kind);
 struct device_queue {
     const struct device_ops *ops; /* NULL = closed */
     void *impl;                   /* the device's own */
+    struct host_buffers host;
 };
 
 /* device_sim.c, device_cuda.c. Without CUDA in the build, the latter is -ENOTSUP. */
@@ -68,14 +77,20 @@ int device_probe(enum device kind, struct err *err);
 /* -ENOTSUP, -ENODEV or -ENOMEM with the reason in err; the queue is closed then. */
 int device_open(struct device_queue *queue, const struct device_config *config, struct err *err);
 
-/* rows * cols floats. Not touched yet where the kind allows: the caller's first write places it. */
+/* rows * cols floats. Where they are not page-locked, they are not touched yet. */
 float *device_host_buffer(struct device_queue *queue, unsigned slot);
+
+/* As host_buffers_share, of all slots: 1 where they are on the node asked for. */
+double device_host_share(const struct device_queue *queue);
 
 /* Queues the slot's batch. The buffer has to stay as it is until device_wait. */
 int device_submit(struct device_queue *queue, unsigned slot, struct err *err);
 
 /* Returns when the slot's batch is done; *busy_ns is the time its work took on the device. */
 int device_wait(struct device_queue *queue, unsigned slot, uint64_t *busy_ns, struct err *err);
+
+/* Of all waits so far; zeros where nobody slept, as on a GPU. */
+struct device_sleep device_slept(const struct device_queue *queue);
 
 /* True where the device computes a result: kernels/gpu/gpu_ref.h says which. */
 bool device_computes(const struct device_queue *queue);

@@ -6,6 +6,8 @@
 
 #ifdef CONTEND_HAVE_CUDA
 
+#include <stdlib.h>
+
 #include "bench/gpu/gpu.h"
 #include "kernels/gpu/gpu_common.h"
 #include "kernels/gpu/gpu_step.h"
@@ -20,7 +22,12 @@ static int cuda_open(struct device_queue *queue, const struct device_config *con
                      struct err *err)
 {
     char msg[200] = "";
-    struct gpu_step *gpu;
+    struct gpu_step *gpu = NULL;
+    float **host = calloc(config->slots, sizeof(float *));
+    if (!host)
+        return err_set(err, -ENOMEM, "no memory for %u slots", config->slots);
+    for (unsigned s = 0; s < config->slots; s++)
+        host[s] = host_buffers_at(&queue->host, s);
     const struct gpu_step_config step = {
         .pci_bdf = config->pci_bdf,
         .rows = config->rows,
@@ -29,15 +36,12 @@ static int cuda_open(struct device_queue *queue, const struct device_config *con
         .work = config->work,
         .pinned = config->pinned,
         .spin = config->spin,
+        .host = host,
     };
     int rc = gpu_error(gpu_step_open(&step, &gpu, msg, sizeof(msg)), msg, err);
+    free((void *)host);
     queue->impl = gpu;
     return rc;
-}
-
-static float *cuda_host_buffer(struct device_queue *queue, unsigned slot)
-{
-    return gpu_step_host_buffer(queue->impl, slot);
 }
 
 static int cuda_submit(struct device_queue *queue, unsigned slot, struct err *err)
@@ -73,7 +77,6 @@ static void cuda_close(struct device_queue *queue)
 const struct device_ops device_cuda_ops = {
     .probe = cuda_probe,
     .open = cuda_open,
-    .host_buffer = cuda_host_buffer,
     .submit = cuda_submit,
     .wait = cuda_wait,
     .poison = cuda_poison,

@@ -25,19 +25,14 @@
 /* Room of a page-locked staging buffer; drivers use a few MiB. */
 enum { STAGING_BYTES = 4 << 20, BUFFER_ALIGN = 4096 };
 
-struct sim_slot {
-    float *host;
-    uint64_t done_ns;
-};
-
 struct sim {
     size_t bytes;                          /* of a batch */
     uint64_t transfer_ns, work_ns;         /* of a batch */
     uint64_t link_free_ns, engine_free_ns; /* when each engine has done what it was given */
     bool spin;
-    char *staging; /* NULL with pinned buffers */
-    unsigned slots;
-    struct sim_slot slot[];
+    struct device_sleep slept;
+    char *staging;      /* NULL with pinned buffers */
+    uint64_t done_ns[]; /* by slot */
 };
 
 static uint64_t later(uint64_t a, uint64_t b)
@@ -45,50 +40,22 @@ static uint64_t later(uint64_t a, uint64_t b)
     return a > b ? a : b;
 }
 
-static void *allocate(size_t bytes)
-{
-    size_t whole = (bytes + BUFFER_ALIGN - 1) / BUFFER_ALIGN * BUFFER_ALIGN;
-    return aligned_alloc(BUFFER_ALIGN, whole);
-}
-
-static void sim_free(struct sim *sim)
-{
-    for (unsigned s = 0; s < sim->slots; s++)
-        free(sim->slot[s].host);
-    free(sim->staging);
-    free(sim);
-}
-
 static int sim_open(struct device_queue *queue, const struct device_config *config, struct err *err)
 {
     size_t bytes = config->rows * config->cols * sizeof(float);
-    struct sim *sim = calloc(1, sizeof(*sim) + config->slots * sizeof(sim->slot[0]));
-    bool good = sim != NULL;
-    if (good) {
-        sim->bytes = bytes;
-        sim->transfer_ns = (uint64_t)((double)bytes / config->sim_gbps); /* 1 GB/s = 1 byte/ns */
-        sim->work_ns = (uint64_t)(config->sim_work_us * 1e3 * config->work);
-        sim->spin = config->spin;
-        sim->slots = config->slots;
-        sim->staging = config->pinned ? NULL : allocate(STAGING_BYTES);
-        good = config->pinned || sim->staging;
+    struct sim *sim = calloc(1, sizeof(*sim) + config->slots * sizeof(sim->done_ns[0]));
+    if (sim && !config->pinned)
+        sim->staging = aligned_alloc(BUFFER_ALIGN, STAGING_BYTES);
+    if (!sim || (!config->pinned && !sim->staging)) {
+        free(sim);
+        return err_set(err, -ENOMEM, "cannot allocate the model of a GPU");
     }
-    for (unsigned s = 0; good && s < sim->slots; s++)
-        good = (sim->slot[s].host = allocate(bytes)) != NULL;
-    if (!good) {
-        if (sim)
-            sim_free(sim);
-        return err_set(err, -ENOMEM, "cannot allocate %u batches of %zu bytes", config->slots,
-                       bytes);
-    }
+    sim->bytes = bytes;
+    sim->transfer_ns = (uint64_t)((double)bytes / config->sim_gbps); /* 1 GB/s = 1 byte/ns */
+    sim->work_ns = (uint64_t)(config->sim_work_us * 1e3 * config->work);
+    sim->spin = config->spin;
     queue->impl = sim;
     return 0;
-}
-
-static float *sim_host_buffer(struct device_queue *queue, unsigned slot)
-{
-    struct sim *sim = queue->impl;
-    return sim->slot[slot].host;
 }
 
 /* As a driver does with memory that the GPU cannot reach. */
@@ -109,12 +76,12 @@ static int sim_submit(struct device_queue *queue, unsigned slot, struct err *err
     struct sim *sim = queue->impl;
     uint64_t copied_ns = later(clock_now_ns(), sim->link_free_ns) + sim->transfer_ns;
     if (sim->staging) {
-        stage(sim, sim->slot[slot].host);
+        stage(sim, host_buffers_at(&queue->host, slot));
         copied_ns = later(copied_ns, clock_now_ns());
     }
     sim->link_free_ns = copied_ns;
     sim->engine_free_ns = later(copied_ns, sim->engine_free_ns) + sim->work_ns;
-    sim->slot[slot].done_ns = sim->engine_free_ns;
+    sim->done_ns[slot] = sim->engine_free_ns;
     return 0;
 }
 
@@ -123,10 +90,11 @@ static int sim_submit(struct device_queue *queue, unsigned slot, struct err *err
  * on, so the end is converted to CLOCK_MONOTONIC; their rates differ by some 100 ppm at most, and
  * the loop takes care of what that leaves.
  */
-static void sleep_until(uint64_t until_ns)
+static void sleep_until(uint64_t until_ns, struct device_sleep *slept)
 {
+    uint64_t start_ns = clock_now_ns(), now_ns = start_ns;
     (void)prctl(PR_SET_TIMERSLACK, 1UL); /* a thread's usual 50 us are no GPU's */
-    for (uint64_t now_ns = clock_now_ns(); now_ns < until_ns; now_ns = clock_now_ns()) {
+    for (; now_ns < until_ns; now_ns = clock_now_ns()) {
         struct timespec end;
         (void)clock_gettime(CLOCK_MONOTONIC, &end);
         uint64_t end_ns = (uint64_t)end.tv_nsec + (until_ns - now_ns);
@@ -135,12 +103,16 @@ static void sleep_until(uint64_t until_ns)
         (void)clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &end, NULL);
     }
     (void)prctl(PR_SET_TIMERSLACK, 0UL); /* as it was given */
+    if (slept && start_ns < until_ns) {
+        slept->asked_ns += until_ns - start_ns;
+        slept->over_ns += now_ns - until_ns;
+    }
 }
 
-void device_sim_wait_until(uint64_t until_ns, bool spin)
+void device_sim_wait_until(uint64_t until_ns, bool spin, struct device_sleep *slept)
 {
     if (!spin)
-        sleep_until(until_ns);
+        sleep_until(until_ns, slept);
     while (clock_now_ns() < until_ns)
         ;
 }
@@ -149,22 +121,30 @@ static int sim_wait(struct device_queue *queue, unsigned slot, uint64_t *busy_ns
 {
     (void)err;
     struct sim *sim = queue->impl;
-    device_sim_wait_until(sim->slot[slot].done_ns, sim->spin);
+    device_sim_wait_until(sim->done_ns[slot], sim->spin, &sim->slept);
     *busy_ns = sim->work_ns;
     return 0;
+}
+
+static struct device_sleep sim_slept(const struct device_queue *queue)
+{
+    const struct sim *sim = queue->impl;
+    return sim->slept;
 }
 
 /* Nothing is really in flight, so there is nothing to wait for. */
 static void sim_close(struct device_queue *queue)
 {
-    sim_free(queue->impl);
+    struct sim *sim = queue->impl;
+    free(sim->staging);
+    free(sim);
 }
 
 const struct device_ops device_sim_ops = {
     .open = sim_open,
-    .host_buffer = sim_host_buffer,
     .submit = sim_submit,
     .wait = sim_wait,
+    .slept = sim_slept,
     .close = sim_close,
     .reduce = &reduce_sim_ops,
 };

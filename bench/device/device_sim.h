@@ -5,7 +5,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Returns when clock_now_ns has come to `until_ns`: asleep, or spinning on the clock. */
-void device_sim_wait_until(uint64_t until_ns, bool spin);
+#include "bench/device/device.h"
+
+/*
+ * Returns when clock_now_ns has come to `until_ns`: asleep, or spinning on the clock. Adds a sleep
+ * to *slept, which may be NULL.
+ */
+void device_sim_wait_until(uint64_t until_ns, bool spin, struct device_sleep *slept);
 
 #endif

@@ -43,7 +43,7 @@ static int sim_run(struct reduce *reduce, uint64_t *came_ns, struct err *err)
     for (unsigned r = 0; r < reduce->peers->size; r++)
         last_ns = ring->came_ns[r] > last_ns ? ring->came_ns[r] : last_ns;
     if (!rc)
-        device_sim_wait_until(last_ns + ring->ring_ns, ring->spin);
+        device_sim_wait_until(last_ns + ring->ring_ns, ring->spin, NULL);
     return rc;
 }
 

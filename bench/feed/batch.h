@@ -53,6 +53,8 @@ struct batch_params {
         "region_work", "s", "none", .quiet = true, .told = "of work in each"                       \
     }
 
+enum { BATCH_METRICS_MANY = 2 };
+
 struct batches {
     struct prep_params prep;
     struct prep_out out; /* smoothed is NULL: that goes straight to the target */

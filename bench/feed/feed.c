@@ -4,8 +4,12 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "bench/common/memory_node.h"
 #include "kernels/cpu/mix64.h"
 #include "kernels/gpu/gpu_ref.h"
+
+/* Of FEED_METRICS. */
+enum { SIM_OVERSHOOT = BATCH_METRICS_MANY, BUFFER_ON_NODE };
 
 enum { GPU_SAMPLES = 4 }; /* rows of the GPU's result that check compares */
 
@@ -28,6 +32,7 @@ static int open_device(struct feed *feed, const struct feed_params *params,
         .work = feed->work,
         .pinned = params->pinned,
         .spin = params->wait == FEED_WAIT_SPIN,
+        .os_node = memory_node_home(ctx->machine),
         .sim_gbps = params->sim_gbps,
         .sim_work_us = params->sim_work_us,
     };
@@ -76,16 +81,23 @@ int feed_drain(struct feed *feed, uint64_t in_flight, struct sample *sample, str
     return 0;
 }
 
-int feed_step(struct feed *feed, struct sample *sample, struct err *err)
+int feed_step(struct feed *feed, struct sample *sample, const struct bench_ctx *ctx)
 {
     uint64_t batch = feed->submitted;
     batches_prepare(&feed->batches, batch, target_of(feed, batch), sample);
-    int rc = device_submit(&feed->device, slot_of(feed, batch), err);
+    int rc = device_submit(&feed->device, slot_of(feed, batch), ctx->err);
     if (rc)
         return rc;
     feed->submitted++;
     sample->bytes += feed->batches.cells * sizeof(float);
-    return feed_drain(feed, feed->prefetch, sample, err);
+    struct device_sleep before = device_slept(&feed->device);
+    rc = feed_drain(feed, feed->prefetch, sample, ctx->err);
+    struct device_sleep after = device_slept(&feed->device);
+    if (ctx->measuring) {
+        feed->slept.asked_ns += after.asked_ns - before.asked_ns;
+        feed->slept.over_ns += after.over_ns - before.over_ns;
+    }
+    return rc;
 }
 
 /* One row of the device's result. scratch: 2 cols doubles. */
@@ -123,8 +135,9 @@ static int check_device(struct feed *feed, uint64_t batch, struct err *err)
     return rc;
 }
 
-int feed_check(struct feed *feed, struct err *err)
+int feed_check(struct feed *feed, const struct bench_ctx *ctx)
 {
+    struct err *err = ctx->err;
     struct sample sample = {0};
     bool computes = device_computes(&feed->device);
     int rc = feed_drain(feed, 0, &sample, err);
@@ -137,7 +150,7 @@ int feed_check(struct feed *feed, struct err *err)
         rc = device_poison(&feed->device, err);
     uint64_t batch = feed->submitted;
     if (!rc)
-        rc = feed_step(feed, &sample, err);
+        rc = feed_step(feed, &sample, ctx);
     if (!rc)
         rc = feed_drain(feed, 0, &sample, err);
     if (!rc)
@@ -149,5 +162,12 @@ int feed_check(struct feed *feed, struct err *err)
 
 int feed_tell(struct feed *feed, unsigned first_metric, struct bench_ctx *ctx)
 {
-    return batches_tell(&feed->batches, device_host_buffer(&feed->device, 0), first_metric, ctx);
+    int rc = batches_tell(&feed->batches, device_host_buffer(&feed->device, 0), first_metric, ctx);
+    if (!rc && feed->slept.asked_ns)
+        rc = bench_emit(ctx, first_metric + SIM_OVERSHOOT,
+                        (double)feed->slept.over_ns / (double)feed->slept.asked_ns, "%s", "");
+    double share = device_host_share(&feed->device);
+    if (!rc && !isnan(share))
+        rc = bench_emit(ctx, first_metric + BUFFER_ON_NODE, share, "%s", "");
+    return rc;
 }

@@ -4,7 +4,7 @@
  *
  *   struct feed feed = {0};
  *   rc = feed_open(&feed, &params, ctx);
- *   rc = feed_step(&feed, &sample, ctx->err); ...
+ *   rc = feed_step(&feed, &sample, ctx); ...
  *   rc = feed_check(&feed, ctx->err);
  *   feed_close(&feed, ctx);              also after a failed open; a zeroed feed is a closed one
  */
@@ -46,11 +46,26 @@ extern const char *const feed_waits[]; /* their names */
                "device sim: microseconds of one pass")
 /* clang-format on */
 
+/*
+ * For tables of metrics, and feed_tell. `sim_overshoot`: of the sleeps that model a GPU, how much
+ * longer than asked they were, over the measured steps; none where nobody slept, as on a GPU.
+ * `buffer_on_node`: share of the pages of the device's host buffers on the node where the worker's
+ * memory belongs; none where there is no such node (memory_node_home) or the system does not tell.
+ */
+/* clang-format off */
+#define FEED_METRICS                                                                               \
+    BATCH_METRICS,                                                                                 \
+    {"sim_overshoot", "ratio", "lower", .quiet = true,                                             \
+     .told = "too long are the model's sleeps, at best"},                                         \
+    {"buffer_on_node", "ratio", "higher", .quiet = true}
+/* clang-format on */
+
 struct feed {
     struct batches batches;
     struct device_queue device;
     unsigned prefetch, work;
     uint64_t submitted, retired; /* batches; batch k uses slot k % (prefetch + 1) */
+    struct device_sleep slept;   /* in measured steps */
 };
 
 /* On ctx's device; publishes the raw data as ctx's buffer. -ENOTSUP, -ENODEV, -ENOMEM with why. */
@@ -62,16 +77,16 @@ void feed_close(struct feed *feed, struct bench_ctx *ctx);
  * Adds to the sample: 1 iter, ops = rows, bytes = 4 rows cols, what is copied to the device,
  * device_ns = time the device worked on the batches that were waited for.
  */
-int feed_step(struct feed *feed, struct sample *sample, struct err *err);
+int feed_step(struct feed *feed, struct sample *sample, const struct bench_ctx *ctx);
 
 /* Waits for the oldest batches until at most `in_flight` are left; adds to the sample's device_ns.
  */
 int feed_drain(struct feed *feed, uint64_t in_flight, struct sample *sample, struct err *err);
 
-/* As batches_tell; nothing may be in flight. */
+/* Emits the FEED_METRICS, as batches_tell does; nothing may be in flight. */
 int feed_tell(struct feed *feed, unsigned first_metric, struct bench_ctx *ctx);
 
 /* Repeats one step over poisoned outputs and compares the host's and the device's results. */
-int feed_check(struct feed *feed, struct err *err);
+int feed_check(struct feed *feed, const struct bench_ctx *ctx);
 
 #endif

@@ -63,7 +63,7 @@ static int pipeline_step(struct bench_ctx *ctx, uint64_t iters, struct sample *s
 {
     sample->iters = sample->ops = sample->bytes = sample->device_ns = 0;
     for (uint64_t i = 0; i < iters; i++) {
-        int rc = feed_step(ctx->state, sample, ctx->err);
+        int rc = feed_step(ctx->state, sample, ctx);
         if (rc)
             return rc;
     }
@@ -72,11 +72,11 @@ static int pipeline_step(struct bench_ctx *ctx, uint64_t iters, struct sample *s
 
 static int pipeline_check(struct bench_ctx *ctx)
 {
-    int rc = feed_check(ctx->state, ctx->err);
+    int rc = feed_check(ctx->state, ctx);
     return rc || ctx->worker ? rc : feed_tell(ctx->state, 0, ctx);
 }
 
-static const struct bench_metric pipeline_metrics[] = {BATCH_METRICS, {.name = NULL}};
+static const struct bench_metric pipeline_metrics[] = {FEED_METRICS, {.name = NULL}};
 
 const struct bench bench_pipeline = {
     .name = "pipeline",

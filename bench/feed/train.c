@@ -116,7 +116,7 @@ static void train_teardown(struct bench_ctx *ctx)
 static int step(struct train *train, struct bench_ctx *ctx, struct sample *sample)
 {
     uint64_t came_ns;
-    int rc = feed_step(&train->feed, sample, ctx->err);
+    int rc = feed_step(&train->feed, sample, ctx);
     if (rc || !train->reduce.ops)
         return rc;
     rc = reduce_run(&train->reduce, &came_ns, ctx->err);
@@ -167,13 +167,13 @@ static int add_up(const struct train *train, struct peers *peers, struct latenes
     return rc;
 }
 
-enum { WAITED_FOR_SHARE, WAITED_FOR_TIME, WAIT_TIME, OF_BATCH };
+enum { WAITED_FOR_SHARE, WAITED_FOR_TIME, WAIT_TIME, OF_FEED };
 
 static const struct bench_metric train_metrics[] = {
     [WAITED_FOR_SHARE] = {"waited_for_share", "ratio", "none"},
     [WAITED_FOR_TIME] = {"waited_for_time", "s", "lower"},
     [WAIT_TIME] = {"wait_time", "s", "lower"},
-    [OF_BATCH] = BATCH_METRICS,
+    [OF_FEED] = FEED_METRICS,
     {.name = NULL},
 };
 
@@ -211,12 +211,12 @@ static int tell_lateness(struct train *train, struct bench_ctx *ctx)
 static int train_check(struct bench_ctx *ctx)
 {
     struct train *train = ctx->state;
-    int rc = feed_check(&train->feed, ctx->err);
+    int rc = feed_check(&train->feed, ctx);
     if (!rc && train->reduce.ops)
         rc = reduce_check(&train->reduce, ctx->err);
     if (!rc && train->reduce.ops)
         rc = tell_lateness(train, ctx);
-    return rc || ctx->worker ? rc : feed_tell(&train->feed, OF_BATCH, ctx);
+    return rc || ctx->worker ? rc : feed_tell(&train->feed, OF_FEED, ctx);
 }
 
 const struct bench bench_train = {

@@ -129,7 +129,7 @@ static int print_json(const struct topo *topo, const struct plan *plans, int n)
     for (int i = 0; i < n; i++)
         all[i] = &plans[i];
     return cmd_print_json(
-        n == 1 ? plan_to_json(topo, &plans[0], NULL) : plans_to_json(topo, all, (size_t)n), 2);
+        n == 1 ? plan_to_json(topo, &plans[0], NULL, 0) : plans_to_json(topo, all, (size_t)n), 2);
 }
 
 static int print_plans(const struct topo *topo, const struct plan *plans, int n)

@@ -7,6 +7,7 @@
 #include "harness/cmd/cmd.h"
 #include "harness/json/plan.h"
 #include "harness/json/value.h"
+#include "harness/run/arms.h"
 #include "harness/say/log.h"
 
 static void print_plan_line(const struct arm *arm)
@@ -16,9 +17,11 @@ static void print_plan_line(const struct arm *arm)
         (void)printf("  %-10s skipped: %s\n", name, arm->plan.reason);
         return;
     }
+    const char *who = bench_is_team(arm->bench) ? "all"
+                      : arms_slices(arm) > 1    ? "in turn, one worker of"
+                                                : "worker 0 of";
     if (arm->alone)
-        (void)printf("  %-10s baseline: %s %u %s%s\n", name,
-                     bench_is_team(arm->bench) ? "all" : "worker 0 of", arm->slots,
+        (void)printf("  %-10s baseline: %s %u %s%s\n", name, who, arm->slots,
                      bench_is_team(arm->bench) ? "workers without the background" : "alone",
                      arm->same_as >= 0 ? " (same plan as an earlier one, measured once)" : "");
     for (unsigned i = 0; !arm->alone && i < arm->plan.nworkers; i++) {

@@ -12,8 +12,23 @@ static json_t *gpu_to_json(const struct topo *topo, const struct plan_worker *wo
                      topo->gpus[worker->gpu].cuda_ordinal);
 }
 
+/*
+ * Where its read-back masks are: of the first observation in which it came up. A later round that
+ * was bound otherwise is a failed observation, which says so itself. NULL: it never ran.
+ */
+static const struct worker_result *find_ran(const struct observation *observations, size_t n,
+                                            unsigned w)
+{
+    for (size_t i = 0; i < n; i++) {
+        const struct observation *of = &observations[i];
+        if (of->status < STATUS_SKIPPED && w >= of->slot && w - of->slot < of->nworkers)
+            return &of->workers[w - of->slot];
+    }
+    return NULL;
+}
+
 static json_t *worker_to_json(const struct topo *topo, const struct plan *plan, unsigned w,
-                              const struct observation *actual)
+                              const struct worker_result *ran)
 {
     const struct plan_worker *worker = &plan->workers[w];
     json_t *json =
@@ -27,8 +42,7 @@ static json_t *worker_to_json(const struct topo *topo, const struct plan *plan, 
         (void)json_object_set_new(json, "background", json_true());
     if (worker->host[0])
         (void)json_object_set_new(json, "host", json_string(worker->host));
-    if (actual && w < actual->nworkers) { /* a baseline runs only the first worker */
-        const struct worker_result *ran = &actual->workers[w];
+    if (ran) {
         (void)json_object_set_new(json, "cpus_actual", bitset_to_json(&ran->cpus_actual));
         (void)json_object_set_new(json, "mem_nodes_actual", bitset_to_json(&ran->mem_nodes_actual));
     }
@@ -36,11 +50,12 @@ static json_t *worker_to_json(const struct topo *topo, const struct plan *plan, 
 }
 
 json_t *plan_to_json(const struct topo *topo, const struct plan *plan,
-                     const struct observation *actual)
+                     const struct observation *observations, size_t n)
 {
     json_t *workers = json_array();
     for (unsigned w = 0; w < plan->nworkers; w++)
-        (void)json_array_append_new(workers, worker_to_json(topo, plan, w, actual));
+        (void)json_array_append_new(workers,
+                                    worker_to_json(topo, plan, w, find_ran(observations, n, w)));
     return json_pack("{s:s, s:s, s:s, s:o}", "placement", placement_infos[plan->placement].name,
                      "status", plan->status == PLAN_OK ? "ok" : "skipped", "reason", plan->reason,
                      "workers", workers);
@@ -50,6 +65,6 @@ json_t *plans_to_json(const struct topo *topo, const struct plan *const *plans, 
 {
     json_t *array = json_array();
     for (size_t i = 0; i < n; i++)
-        (void)json_array_append_new(array, plan_to_json(topo, plans[i], NULL));
+        (void)json_array_append_new(array, plan_to_json(topo, plans[i], NULL, 0));
     return array;
 }

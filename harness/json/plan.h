@@ -10,11 +10,11 @@
 /*
  * {"placement", "status": "ok" | "skipped", "reason", "workers": [{"worker", "cpus", "mem_nodes",
  * "mem_policy", "threads", "gpu": {"pci_bdf", "cuda_ordinal"} | null}, ...]}; a background worker
- * has "background": true as well. With `actual`, an observation of this plan or NULL, the workers
- * that ran have "cpus_actual" and "mem_nodes_actual" too. NULL: no memory. The caller owns it.
+ * has "background": true as well. With n observations of this plan the workers that ran have
+ * "cpus_actual" and "mem_nodes_actual" too. NULL: no memory. The caller owns it.
  */
 json_t *plan_to_json(const struct topo *topo, const struct plan *plan,
-                     const struct observation *actual);
+                     const struct observation *observations, size_t n);
 
 /* An array of plans. NULL: no memory. The caller owns it. */
 json_t *plans_to_json(const struct topo *topo, const struct plan *const *plans, size_t n);

@@ -155,6 +155,20 @@ static const char *describe_oncpu(const struct story *story)
                : "spent on slower instructions: caches, memory bandwidth, SMT or clocks";
 }
 
+/* What blocked time was: the hypervisor's share of it is known, the others are not. */
+static void describe_blocked(const struct story *story, bool queue, double blocked, char *text,
+                             size_t size)
+{
+    const struct row *stolen = reference_row(story, "loss_stolen_per_step");
+    double percent = stolen ? 100 * stolen->median / blocked : 0;
+    (void)snprintf(text, size, "%s",
+                   queue ? "blocked: waiting for other threads, the device or memory"
+                         : "blocked or in the run queue (the kernel does not tell which)");
+    if (percent >= 0.5)
+        (void)snprintf(text + strlen(text), size - strlen(text),
+                       ", of it up to %.0f%% stolen by the hypervisor", percent);
+}
+
 /* The largest part of the reference's loss, in words; "" when there is none to speak of. */
 static void describe_loss(const struct story *story, char *text, size_t size)
 {
@@ -167,10 +181,11 @@ static void describe_loss(const struct story *story, char *text, size_t size)
         return;
     double largest = oncpu->median;
     const char *words = describe_oncpu(story);
+    char asleep[128];
     if (blocked->median > largest) {
         largest = blocked->median;
-        words = queue ? "blocked: waiting for other threads, the device or memory"
-                      : "blocked or in the run queue (the kernel does not tell which)";
+        describe_blocked(story, queue != NULL, blocked->median, asleep, sizeof(asleep));
+        words = asleep;
     }
     if (queue && queue->median > largest) {
         largest = queue->median;
@@ -252,7 +267,7 @@ char *advice_command(const struct result *result, const struct arm *arm, char *b
 /* "partition is 2.4x faster than none", and what goes with it. */
 static int tell_gain(const struct story *story, struct finding *advice, struct err *err)
 {
-    char gain[32], rate[48], loss[128], alone[160] = "";
+    char gain[32], rate[48], loss[160], alone[160] = "";
     int rc = 0;
     for (int f = 0; f < FIXES && !rc; f++)
         rc = describe_fix(story, story->fix[f], alone, sizeof(alone), err);

@@ -110,17 +110,19 @@ static int add_not_here(const struct search *search, unsigned slots)
 }
 
 /* The worker that OpenMP gave the least of its threads; NULL where all have theirs. */
-static const struct worker_result *smallest_team(const struct arm *arm, unsigned *index)
+static const struct worker_result *smallest_team(const struct arm *arm, unsigned *slot)
 {
     const struct worker_result *smallest = NULL;
     for (size_t o = 0; o < arm->nobservations; o++)
-        for (unsigned i = 0; i < arm->observations[o].nworkers && i < arm->plan.nworkers; i++) {
-            const struct worker_result *worker = &arm->observations[o].workers[i];
-            bool less = worker->least_team && worker->least_team < arm->plan.workers[i].threads;
+        for (unsigned i = 0; i < arm->observations[o].nworkers; i++) {
+            const struct observation *of = &arm->observations[o];
+            const struct worker_result *worker = &of->workers[i];
+            const struct plan_worker *planned = observation_planned(arm, of, i);
+            bool less = planned && worker->least_team && worker->least_team < planned->threads;
             if (!less || (smallest && worker->least_team >= smallest->least_team))
                 continue;
             smallest = worker;
-            *index = i;
+            *slot = of->slot + i;
         }
     return smallest;
 }
@@ -167,6 +169,24 @@ static int add_few_steps(const struct search *search, size_t index)
                                            : findings_add(search->findings, &finding, search->err);
 }
 
+/* More than 1 is no speed-up by neighbours: what it is measured against was slow. */
+static int add_above_one(const struct search *search, size_t index)
+{
+    const struct arm *arm = arm_at(search, index);
+    const struct row *row = rows_find(&search->analysis->rows, arm, "efficiency");
+    struct finding finding = {.id = "efficiency_above_one"};
+    if (arm->alone || !row || !(row->ci_low > 1))
+        return 0;
+    name_arm(search, arm, finding.subject, sizeof(finding.subject));
+    (void)snprintf(finding.sentence, sizeof(finding.sentence),
+                   "efficiency above 100%%, by its interval too: a slice alone was slower than "
+                   "the same among %u workers, as where clocks rise under load (turbo, uncore), or "
+                   "the baseline's rounds were unlucky ones",
+                   arm->slots);
+    return joins_earlier(search, &finding) ? 0
+                                           : findings_add(search->findings, &finding, search->err);
+}
+
 int statuses_find(const struct analysis *analysis, struct findings *findings, struct err *err)
 {
     const struct result *result = analysis->result;
@@ -181,6 +201,8 @@ int statuses_find(const struct analysis *analysis, struct findings *findings, st
         rc = add_arm(&search, i);
     for (size_t i = 0; i < result->narms && !rc; i++)
         rc = add_few_steps(&search, i);
+    for (size_t i = 0; i < result->narms && !rc; i++)
+        rc = add_above_one(&search, i);
     for (unsigned slots = first; slots && !rc; slots = result_next_slots(result, slots))
         rc = add_not_here(&search, slots);
     for (size_t i = 0; i < result->narms && !rc; i++)

@@ -6,7 +6,8 @@
 #include "harness/rows/analysis.h"
 
 /*
- * Ids: the name of the status of an arm; "few_steps", where its rounds are too short; "not_here",
+ * Ids: the name of the status of an arm; "few_steps", where its rounds are too short;
+ * "efficiency_above_one", which says what that means; "not_here",
  * for placements that this machine cannot express; "small_team", where OpenMP gave a worker fewer
  * threads than planned. Appends; -ENOMEM only. Pure.
  */

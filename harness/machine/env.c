@@ -104,8 +104,9 @@ static double memlock_limit_bytes(void)
 
 static bool is_relevant(const char *variable)
 {
-    static const char *const prefixes[] = {"OMP_",    "GOMP_", "KMP_",      "CUDA_",   "NCCL_",
-                                           "NVIDIA_", "MKL_",  "OPENBLAS_", "MALLOC_", "GLIBC_"};
+    static const char *const prefixes[] = {"OMP_",    "GOMP_",     "KMP_",    "CUDA_",
+                                           "CUBLAS_", "CUBLASLT_", "NCCL_",   "NVIDIA_",
+                                           "MKL_",    "OPENBLAS_", "MALLOC_", "GLIBC_"};
     for (size_t i = 0; i < sizeof(prefixes) / sizeof(prefixes[0]); i++)
         if (strncmp(variable, prefixes[i], strlen(prefixes[i])) == 0 && strchr(variable, '='))
             return true;

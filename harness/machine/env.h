@@ -41,7 +41,7 @@ struct environment {
     char cuda[PROC_TEXT_MAX];     /* runtime this program is linked with */
     char nccl[PROC_TEXT_MAX];     /* that workers loaded: filled by who has their results */
     size_t nvariables;
-    char **variables; /* owned "NAME=value", sorted: OMP_, GOMP_, KMP_, CUDA_, NCCL_ and kin */
+    char **variables; /* owned "NAME=value", sorted: OMP_, KMP_, CUDA_, CUBLAS_, NCCL_ and kin */
 };
 
 /* All optional: NULL = unknown. */

@@ -63,6 +63,13 @@ static double loss_blocked(const struct round_fields *own, const struct round_fi
     return own->usage.blocked_s - slice->usage.blocked_s;
 }
 
+static double loss_stolen(const struct round_fields *own, const struct round_fields *slice,
+                          double slices)
+{
+    (void)slices;
+    return own->stolen_s - slice->stolen_s;
+}
+
 /*
  * On-CPU time of a thread is instructions x cost of one, so its growth splits without a remainder:
  *   I c - I0 c0 = (I - I0) c0 + I (c - c0)
@@ -110,6 +117,7 @@ const struct metric_info metrics[] = {
     USAGE_CPUS(USAGE_METRIC)
     {"pages_remote", "ratio", "lower", FIELD(pages_remote)},
     {"steal", "ratio", "lower", FIELD(steal), .absent = "the kernel reports no steal time"},
+    {"stolen_per_step", "s", "lower", FIELD(stolen_s)},
     {"foreign_cpu", "ratio", "lower", FIELD(foreign_cpu)},
     {"psi_cpu_some", "ratio", "lower", FIELD(psi_cpu_some)},
     {"gpu_busy", "ratio", "higher", FIELD(gpu_busy)},
@@ -120,6 +128,7 @@ const struct metric_info metrics[] = {
     {"loss_oncpu_per_step", "s", "lower", LOSS, .value = loss_oncpu},
     {"loss_runqueue_per_step", "s", "lower", LOSS, .value = loss_runqueue},
     {"loss_blocked_per_step", "s", "lower", LOSS, .value = loss_blocked},
+    {"loss_stolen_per_step", "s", "lower", LOSS, .value = loss_stolen},
     {"loss_oncpu_instructions_per_step", "s", "lower", LOSS, .value = loss_oncpu_instructions},
     {"loss_oncpu_stalls_per_step", "s", "lower", LOSS, .value = loss_oncpu_stalls},
     {.name = NULL},

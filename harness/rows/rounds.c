@@ -108,6 +108,27 @@ static void add_worker(const struct result *result, const struct arm *arm,
         count_pages(worker, planned, &totals->pages_counted, &totals->pages_remote);
 }
 
+/*
+ * A thread that the hypervisor takes off its CPU is neither running nor waiting for one: its time
+ * counts as blocked. What was stolen of all CPUs in use, spread over the threads on them; others
+ * may have borne some of it.
+ */
+static double stolen_s(const struct arm *arm, const struct observation *observation,
+                       const struct usage *usage)
+{
+    struct bitset cpus = {0};
+    double threads = 0;
+    for (unsigned i = 0; i < observation->nworkers; i++) {
+        const struct plan_worker *planned = observation_planned(arm, observation, i);
+        if (!planned)
+            continue;
+        bitset_or(&cpus, &planned->cpus);
+        threads += planned->threads;
+    }
+    double stolen = ratio(observation->steal * bitset_count(&cpus), threads) * usage->wall_s;
+    return stolen > usage->blocked_s ? fmax(usage->blocked_s, 0) : stolen;
+}
+
 /* Everything but step_time, which needs the samples in order. */
 static void fill_fields(const struct result *result, const struct arm *arm,
                         const struct observation *observation, struct round_fields *fields)
@@ -122,15 +143,18 @@ static void fill_fields(const struct result *result, const struct arm *arm,
         .gpu_clock_mhz = observation->gpu_clock_mhz,
         .gpu_temp_c = observation->gpu_temp_c,
     };
-    for (unsigned i = 0; i < observation->nworkers && i < arm->plan.nworkers; i++)
-        if (!observation->workers[i].background && usable(observation->workers[i].status))
-            add_worker(result, arm, &observation->workers[i], &arm->plan.workers[i], fields,
-                       &totals);
+    for (unsigned i = 0; i < observation->nworkers; i++) {
+        const struct plan_worker *planned = observation_planned(arm, observation, i);
+        const struct worker_result *worker = &observation->workers[i];
+        if (planned && !worker->background && usable(worker->status))
+            add_worker(result, arm, worker, planned, fields, &totals);
+    }
     /* A sum that lacks a worker is not the throughput of the arm. */
     if (totals.workers != arm->workers)
         fields->throughput = fields->steps = NAN;
     for (const struct usage_field *field = usage_fields; field->name; field++)
         *usage_at(&fields->usage, field) = ratio(usage_get(&fields->usage, field), totals.workers);
+    fields->stolen_s = stolen_s(arm, observation, &fields->usage);
     fields->thread_instructions = ratio(fields->thread_instructions, totals.workers);
     fields->gpu_busy = ratio(totals.gpu_busy, totals.devices);
     fields->pages_remote = ratio(totals.pages_remote, totals.pages_counted);

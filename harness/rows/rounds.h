@@ -25,6 +25,7 @@ struct round_fields {
     double thread_instructions; /* per step and team thread */
     double pages_remote;  /* share of counted pages off the planned nodes, if memory was bound */
     double steal;         /* share of the arm's CPU time */
+    double stolen_s;      /* per step and team thread: what of blocked_s it may be, at most */
     double foreign_cpu;   /* share of the arm's CPU time that other processes used */
     double psi_cpu_some;  /* share of the wall time */
     double gpu_busy;      /* share of the wall time, mean over workers that have a device */

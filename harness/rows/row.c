@@ -307,6 +307,18 @@ const struct row *rows_find(const struct rows *rows, const struct arm *arm, cons
     return NULL;
 }
 
+double rows_stolen_share(const struct result *result, const struct rows *rows)
+{
+    double most = 0;
+    for (size_t i = 0; i < result->narms; i++) {
+        const struct row *stolen = rows_find(rows, &result->arms[i], "stolen_per_step");
+        const struct row *step = rows_find(rows, &result->arms[i], "step_time_mean");
+        if (stolen && step && stolen->median > most * step->median)
+            most = stolen->median / step->median;
+    }
+    return most;
+}
+
 bool arm_option_differs(const struct result *result, const struct arm *arm, const struct opt *opt)
 {
     char own[64], others[64];

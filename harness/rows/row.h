@@ -91,6 +91,12 @@ size_t row_put_params(const struct result *result, const struct arm *arm, const 
 /* "foreground" or "baseline". */
 const char *row_role(const struct arm *arm);
 
+/*
+ * The largest share of a step that the hypervisor may have stolen, of all arms with steps. It is
+ * part of what counts as blocked. 0: none of it was, or nobody knows.
+ */
+double rows_stolen_share(const struct result *result, const struct rows *rows);
+
 /* Whether another arm of the benchmark has another value of this parameter. */
 bool arm_option_differs(const struct result *result, const struct arm *arm, const struct opt *opt);
 

@@ -29,13 +29,60 @@ bool arm_same_plan(const struct arm *a, const struct arm *b)
     return true;
 }
 
+/* A slice that a baseline may have: as large as the first one's, and of no worker before it. */
+static bool is_slice(const struct arm *arm, unsigned slot)
+{
+    const struct plan_worker *workers = arm->plan.workers;
+    for (unsigned w = 0; w < slot; w++)
+        if (same_worker(&workers[w], &workers[slot]))
+            return false;
+    return bitset_count(&workers[slot].cpus) == bitset_count(&workers[0].cpus);
+}
+
+/* The slot of the next such slice, or arm->slots. */
+static unsigned next_slice(const struct arm *arm, unsigned slot)
+{
+    do
+        slot++;
+    while (slot < arm->slots && !is_slice(arm, slot));
+    return slot;
+}
+
+unsigned arms_slices(const struct arm *arm)
+{
+    unsigned n = 1;
+    if (!arm->alone || bench_is_team(arm->bench) || arm->plan.status != PLAN_OK)
+        return n;
+    for (unsigned slot = next_slice(arm, 0); slot < arm->slots; slot = next_slice(arm, slot))
+        n++;
+    return n;
+}
+
+unsigned arms_slot(const struct arm *arm, uint64_t seed, unsigned round)
+{
+    uint64_t state = seed;
+    unsigned n = arms_slices(arm), slot = 0;
+    for (unsigned turn = (unsigned)((random_next(&state) % n + round) % n); turn > 0; turn--)
+        slot = next_slice(arm, slot);
+    return slot;
+}
+
+/* In each round the same worker, alone. */
+static bool same_slices(const struct arm *a, const struct arm *b)
+{
+    unsigned i = 0, j = 0;
+    for (; i < a->slots && j < b->slots; i = next_slice(a, i), j = next_slice(b, j))
+        if (!same_worker(&a->plan.workers[i], &b->plan.workers[j]))
+            return false;
+    return i == a->slots && j == b->slots;
+}
+
 static int find_same_baseline(const struct result *result, const struct arm *arm)
 {
     for (size_t i = 0; i < result->narms; i++) {
         const struct arm *other = &result->arms[i];
         if (other->alone && arm_runs(other) && other->bench == arm->bench &&
-            other->params == arm->params &&
-            same_worker(&other->plan.workers[0], &arm->plan.workers[0]))
+            other->params == arm->params && same_slices(other, arm))
             return (int)i;
     }
     return -1;

@@ -28,8 +28,8 @@ struct arms_request {
 
 /*
  * Appends to result->arms, which starts out NULL. For each worker count and placement the arm
- * itself and, with baselines, worker 0 of the same plan alone on the idle machine. A baseline whose
- * worker 0 is planned exactly as in an earlier baseline points to it (same_as) and is measured
+ * itself and, with baselines, one worker of the same plan alone on the idle machine: arms_slot. A
+ * baseline whose workers have the slices of an earlier one's points to it (same_as) and is measured
  * once. Where the benchmark is a scan `together`, the baseline is all workers without the
  * background, of the first placement that there is, and only with a background. Errors: those of
  * plan_make. Free with arms_free, also after an error.
@@ -43,6 +43,16 @@ bool arm_runs(const struct arm *arm);
 
 /* True when both plan all their workers alike: what differs between their times is chance. */
 bool arm_same_plan(const struct arm *a, const struct arm *b);
+
+/*
+ * Whose slice (CPUs, memory and GPU) a baseline of one worker has in a round; of other arms 0. The
+ * plan's slices that differ and have as many CPUs as the first take turns, so that none is the
+ * yardstick of all rounds: each as often as the others, but for one round. The seed says who
+ * begins.
+ */
+unsigned arms_slot(const struct arm *arm, uint64_t seed, unsigned round);
+/* How many take turns; 1 where none do. */
+unsigned arms_slices(const struct arm *arm);
 
 /* 0..n-1 shuffled from (seed, round): the order of one round. */
 void arms_shuffle(uint64_t seed, unsigned round, size_t n, size_t *order);

@@ -144,7 +144,7 @@ static const struct worker_result *worst_worker(const struct observation *o)
 
 static void name_worker(struct observation *out, const struct worker_result *worst)
 {
-    unsigned index = (unsigned)(worst - out->workers);
+    unsigned index = out->slot + (unsigned)(worst - out->workers);
     const char *kind = worst->background ? "background worker" : worst->host[0] ? "rank" : "worker";
     if (worst->host[0])
         (void)snprintf(out->reason, sizeof(out->reason), "%s %u (host %s): %.150s", kind, index,
@@ -180,17 +180,17 @@ void collect_verdict(struct observation *out)
 void collect_waits(const struct arm *arm, struct observation *out)
 {
     const struct placement_info *info = &placement_infos[arm->placement];
-    for (unsigned i = 0; i < out->nworkers && i < arm->plan.nworkers; i++) {
-        const struct plan_worker *planned = &arm->plan.workers[i];
+    for (unsigned i = 0; i < out->nworkers; i++) {
+        const struct plan_worker *planned = observation_planned(arm, out, i);
         const struct usage *usage = &out->workers[i].usage;
-        bool owns = info->disjoint && info->pinned && !out->workers[i].background &&
+        bool owns = planned && info->disjoint && info->pinned && !out->workers[i].background &&
                     planned->threads <= bitset_count(&planned->cpus);
         double share = usage->wall_s > 0 ? usage->runqueue_s / usage->wall_s : (double)NAN;
         if (out->status != STATUS_OK || !owns || !(share > COLLECT_NOISY_WAIT))
             continue;
         out->status = STATUS_NOISY;
         (void)snprintf(out->reason, sizeof(out->reason),
-                       "worker %u waited %.0f%% of its time for CPUs that are its own", i,
-                       share * 100);
+                       "worker %u waited %.0f%% of its time for CPUs that are its own",
+                       out->slot + i, share * 100);
     }
 }

@@ -173,7 +173,7 @@ static void read_machine(const struct observer *o, struct usage_machine *machine
 {
     struct bitset cpus = {0};
     for (unsigned i = 0; i < o->nworkers; i++)
-        bitset_or(&cpus, &o->arm->plan.workers[i].cpus);
+        bitset_or(&cpus, &o->shared->worker[i].plan.cpus);
     usage_machine_read(o->config->crew ? NULL : &cpus, machine); /* other ranks use others */
     bool in_mpi = false;
     *ours_s = usage_process_cpu_s(getpid());
@@ -365,6 +365,7 @@ int observe_arm(const struct observe_config *config, const struct arm *arm, bool
                          .signals = signals,
                          .err = err,
                          .round = out->round,
+                         .slot = out->slot,
                          .crew = crew};
     if (crew && crew->refuses(crew->arg, out))
         return 0;

@@ -59,7 +59,7 @@ void observe_write_orders(struct observer *o)
         bool behind = i >= o->foreground;
         const struct bench *bench = behind ? config->run->background : o->arm->bench;
         const void *params = behind ? config->background_params : o->arm->params;
-        unsigned slot = behind ? o->behind + i - o->foreground : o->first + i;
+        unsigned slot = behind ? o->behind + i - o->foreground : o->slot + o->first + i;
         worker->plan = o->arm->plan.workers[slot];
         worker->index = behind ? i - o->foreground : o->first + i;
         worker->team = behind ? o->nworkers - o->foreground : o->arm->workers;

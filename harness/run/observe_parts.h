@@ -27,6 +27,7 @@ struct observer {
     int shared_fd, event_fd;
     unsigned round;
     unsigned nworkers, foreground;
+    unsigned slot;           /* of struct observation */
     unsigned first, behind;  /* places of ours in the arm's plan, in front and behind */
     const struct crew *crew; /* NULL = all workers are ours */
     bool stuck;              /* a worker in MPI could not be ended */

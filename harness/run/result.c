@@ -28,6 +28,13 @@ unsigned arm_background(const struct arm *arm)
     return arm->alone || arm->plan.nworkers < arm->slots ? 0 : arm->plan.nworkers - arm->slots;
 }
 
+const struct plan_worker *
+observation_planned(const struct arm *arm, const struct observation *observation, unsigned worker)
+{
+    unsigned slot = observation->slot + worker;
+    return slot < arm->plan.nworkers ? &arm->plan.workers[slot] : NULL;
+}
+
 unsigned result_next_slots(const struct result *result, unsigned after)
 {
     unsigned next = 0;

@@ -62,7 +62,8 @@ struct worker_result {
 /* One arm in one round. */
 struct observation {
     unsigned round, order; /* order: position of the arm in this round's shuffle */
-    enum status status;    /* the worst of its workers, or noisy */
+    unsigned slot;      /* in the plan, of its first worker: whose slice a baseline had; else 0 */
+    enum status status; /* the worst of its workers, or noisy */
     char reason[256];
     unsigned nworkers; /* foreground, then background */
     struct worker_result *workers;
@@ -81,9 +82,10 @@ struct arm {
     enum placement placement;
     unsigned workers; /* foreground: slots, or 1 for a baseline of workers that run by themselves */
     unsigned slots;   /* the machine is planned for this many foreground workers */
-    bool alone;       /* baseline, on the idle machine: worker 0 of the plan for `slots`, or, where
-                         it is a scan `together`, all of them without the background */
-    int same_as;      /* index of an earlier baseline with the identical plan, else -1 */
+    bool alone;       /* baseline, on the idle machine: one worker of the plan for `slots`, each in
+                         its turn (arms_slot), or, where it is a scan `together`, all of them without
+                         the background */
+    int same_as;      /* index of an earlier baseline with the identical plans, else -1 */
     struct plan plan; /* whole plan for `slots`, background included */
     size_t nobservations;
     struct observation *observations; /* finished ones, in round order */
@@ -104,6 +106,10 @@ struct result {
 
 /* Workers that make load behind the arm's own: 0 for a baseline. */
 unsigned arm_background(const struct arm *arm);
+
+/* What was planned for one of its workers; NULL: the plan does not have it. */
+const struct plan_worker *
+observation_planned(const struct arm *arm, const struct observation *observation, unsigned worker);
 
 /* The next larger number of workers among arms with steps; 0 = there is none. */
 unsigned result_next_slots(const struct result *result, unsigned after);

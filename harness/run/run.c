@@ -56,6 +56,7 @@ static int run_round(const struct observe_config *config, const struct run_hooks
             return -ENOMEM;
         observation->round = round;
         observation->order = position++;
+        observation->slot = arms_slot(arm, result->seed, round);
         int rc = observe_arm(config, arm, round == 0, signals, observation, err);
         if (rc)
             return rc;

@@ -209,7 +209,7 @@ static void put_samples(const struct result *result, const struct arm *arm,
         (void)fprintf(out, ",%u,%u,", observation->round, observation->order);
         put_text(result->scenario, out);
         (void)fprintf(out, ",%s,%u,%s,%u,%s,", placement_infos[arm->placement].name, arm->workers,
-                      row_role(arm), worker, arm->bench->name);
+                      row_role(arm), observation->slot + worker, arm->bench->name);
         put_text(params, out);
         (void)fprintf(out, ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%s\n",
                       iter, sample->start_ns, sample->elapsed_ns, sample->ops, sample->bytes,

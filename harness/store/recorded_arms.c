@@ -128,7 +128,9 @@ static int fill_worker(const json_t *json, struct plan_worker *worker, struct er
     worker->threads = number_of(json, "threads");
     worker->passive = !strcmp(text_of(json, "wait_policy"), "passive");
     worker->background = json_is_true(json_object_get(json, "background"));
-    worker->gpu = -1;
+    const json_t *gpu = json_object_get(json, "gpu");
+    unsigned ordinal = number_of(gpu, "cuda_ordinal");
+    worker->gpu = json_is_object(gpu) && ordinal < BITSET_BITS ? (int)ordinal : -1;
     return bitset_parse(text_of(json, "cpus"), &worker->cpus, err);
 }
 

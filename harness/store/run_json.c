@@ -83,27 +83,16 @@ static json_t *from_observation(const struct observation *observation)
             json_decref(workers);
             return NULL;
         }
-    return json_pack(
-        "{s:i, s:i, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:I, s:o}", "round", (int)observation->round,
-        "order", (int)observation->order, "status", status_name(observation->status), "reason",
-        json_value_text(observation->reason), "steal", json_value_real(observation->steal),
-        "foreign_cpu", json_value_real(observation->foreign_cpu), "psi_cpu_some",
-        json_value_real(observation->psi_cpu_some), "gpu_clock_mhz",
-        json_value_real(observation->gpu_clock_mhz), "gpu_temperature_c",
-        json_value_real(observation->gpu_temp_c), "gpu_throttle_reasons",
-        (json_int_t)observation->gpu_throttle_reasons, "workers", workers);
-}
-
-/*
- * The observation whose read-back masks stand beside the plan: the first whose workers came up. A
- * later round that was bound otherwise is a failed observation, which says so itself.
- */
-static const struct observation *read_back(const struct arm *arm)
-{
-    for (size_t i = 0; i < arm->nobservations; i++)
-        if (arm->observations[i].status < STATUS_SKIPPED)
-            return &arm->observations[i];
-    return NULL;
+    return json_pack("{s:i, s:i, s:i, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:I, s:o}", "round",
+                     (int)observation->round, "order", (int)observation->order, "slot",
+                     (int)observation->slot, "status", status_name(observation->status), "reason",
+                     json_value_text(observation->reason), "steal",
+                     json_value_real(observation->steal), "foreign_cpu",
+                     json_value_real(observation->foreign_cpu), "psi_cpu_some",
+                     json_value_real(observation->psi_cpu_some), "gpu_clock_mhz",
+                     json_value_real(observation->gpu_clock_mhz), "gpu_temperature_c",
+                     json_value_real(observation->gpu_temp_c), "gpu_throttle_reasons",
+                     (json_int_t)observation->gpu_throttle_reasons, "workers", workers);
 }
 
 /* How the arm ended, and how many lines of rows.csv and rounds.csv are its own, in their order. */
@@ -139,7 +128,8 @@ static json_t *from_arm(const struct run_record *record, size_t index)
         placement_infos[arm->placement].name, "workers", (int)arm->workers, "slots",
         (int)arm->slots, "alone", arm->alone, "same_as",
         arm->same_as < 0 ? json_null() : json_integer(arm->same_as), "summary", summary, "plan",
-        plan_to_json(topo, &arm->plan, read_back(arm)), "observations", observations);
+        plan_to_json(topo, &arm->plan, arm->observations, arm->nobservations), "observations",
+        observations);
 }
 
 static json_t *from_arms(const struct run_record *record)

@@ -201,6 +201,42 @@ static void print_baselines(const struct table *table)
         text_wrap(line, 0, 2, table->out);
 }
 
+/* Workers of the arm that have that GPU; those in the background have none. */
+static unsigned count_sharing(const struct arm *arm, int gpu)
+{
+    unsigned n = 0;
+    for (unsigned w = 0; w < arm->plan.nworkers && gpu >= 0; w++)
+        n += arm->plan.workers[w].gpu == gpu;
+    return n;
+}
+
+/* Efficiency is against a worker that had its GPU to itself: the arm's share theirs. */
+static bool print_shared_gpus(const struct table *table, const struct arm *arm)
+{
+    unsigned most = 1;
+    struct bitset gpus = {0};
+    char list[40], line[200];
+    for (unsigned w = 0; w < arm->plan.nworkers; w++) {
+        int gpu = arm->plan.workers[w].gpu;
+        unsigned n = count_sharing(arm, gpu);
+        if (n > most)
+            gpus = (struct bitset){0};
+        if (n >= most && n > 1)
+            bitset_set(&gpus, (unsigned)gpu);
+        most = n > most ? n : most;
+    }
+    const struct row *row = rows_find(table->rows, arm, "step_time");
+    if (most < 2 || !row || !device_infos[device_find(row->device)].on_gpus)
+        return false;
+    (void)snprintf(line, sizeof(line),
+                   "%u workers share %s %s; the baseline had its GPU alone, so efficiency holds "
+                   "what sharing costs",
+                   most, bitset_count(&gpus) > 1 ? "each of the GPUs" : "GPU",
+                   bitset_format(&gpus, list, sizeof(list)));
+    text_wrap(line, 0, 2, table->out);
+    return true;
+}
+
 static const struct row *largest(const struct table *table, const struct arm *arm,
                                  const struct bench_metric *metric)
 {
@@ -301,6 +337,8 @@ static void print_told(const struct table *table, const struct bench *bench)
             continue;
         if (strcmp(row->unit, "count") == 0)
             (void)snprintf(value, sizeof(value), "%.4g", row->median);
+        else if (strcmp(row->unit, "ratio") == 0)
+            (void)text_percent(row->median, value, sizeof(value));
         else
             (void)number_format(row->median, row->unit, true, value, sizeof(value));
         used += (size_t)snprintf(line + used, sizeof(line) - used, "%s%s %s", used ? ", " : "",
@@ -328,10 +366,27 @@ static bool print_block(const struct table *table, size_t *order)
     for (size_t i = 0; i < n; i++)
         print_arm(table, order[i], order[n - 1]);
     print_baselines(table);
+    for (size_t i = 0; i < n && table->slots > 1; i++)
+        if (print_shared_gpus(table, arm_at(table, order[i])))
+            break; /* of the others it is the same, but where memory is remote */
     if (n)
         print_told(table, arm_at(table, order[0])->bench);
     print_beside_steps(table, order, n);
     return n > 0;
+}
+
+/* What the last columns are; a share is said that they could show. */
+static void print_columns(const struct table *table)
+{
+    char share[CELL], line[200];
+    double stolen = rows_stolen_share(table->result, table->rows);
+    (void)snprintf(line, sizeof(line),
+                   "CPU, queue, block: shares of a step on a CPU, waiting for one, and blocked");
+    if (stolen >= 0.005)
+        (void)snprintf(line + strlen(line), sizeof(line) - strlen(line),
+                       " (of it up to %s of a step stolen by the hypervisor)",
+                       text_percent(stolen, share, sizeof(share)));
+    text_wrap(line, 0, 2, table->out);
 }
 
 static int print_all(struct table *table)
@@ -347,8 +402,7 @@ static int print_all(struct table *table)
     }
     free(order);
     if (measured)
-        (void)fputs("CPU, queue, block: shares of a step on a CPU, waiting for one, and blocked\n",
-                    table->out);
+        print_columns(table);
     int rc = scan_print(table->result, table->rows, table->rounds, table->out, table->color);
     if (!rc)
         rc = retention_print(table->analysis, table->out, table->color);

@@ -98,6 +98,25 @@ static void read_team(pid_t pid, const struct visit_log *visits, struct usage_sn
         read_thread_times(pid, &out->thread[i], &out->has_schedstat);
 }
 
+static const struct usage_thread *find_thread(const struct usage_snapshot *snapshot, int tid)
+{
+    for (unsigned i = 0; i < snapshot->nthreads; i++)
+        if (snapshot->thread[i].tid == tid)
+            return &snapshot->thread[i];
+    return NULL;
+}
+
+/* From each such thread: the process's time less that of the team would hold what each lags. */
+static void add_helper_time(pid_t pid, int tid, struct usage_snapshot *out)
+{
+    struct usage_thread helper = {.tid = tid};
+    bool has_schedstat;
+    if (tid == (int)(pid ? pid : getpid()) || find_thread(out, tid))
+        return;
+    read_thread_times(pid, &helper, &has_schedstat);
+    out->so_far.helper_cpu_s += (double)helper.oncpu_ns * 1e-9;
+}
+
 static void add_task_switches(pid_t pid, int tid, struct usage *so_far)
 {
     char buf[4096];
@@ -123,20 +142,18 @@ void usage_read(pid_t pid, const struct visit_log *visits, struct usage_snapshot
     }
     (void)snprintf(path, sizeof(path), "/proc/%d/task", (int)(pid ? pid : getpid()));
     DIR *tasks = opendir(path);
-    for (struct dirent *entry = tasks ? readdir(tasks) : NULL; entry; entry = readdir(tasks))
-        if (entry->d_name[0] != '.')
-            add_task_switches(pid, (int)strtol(entry->d_name, NULL, 10), &out->so_far);
+    if (tasks)
+        out->so_far.helper_cpu_s = 0;
+    for (struct dirent *entry = tasks ? readdir(tasks) : NULL; entry; entry = readdir(tasks)) {
+        int tid = (int)strtol(entry->d_name, NULL, 10);
+        if (!tid)
+            continue; /* . and .. */
+        add_task_switches(pid, tid, &out->so_far);
+        add_helper_time(pid, tid, out);
+    }
     if (tasks)
         (void)closedir(tasks);
     out->at_ns = clock_now_ns();
-}
-
-static const struct usage_thread *find_thread(const struct usage_snapshot *snapshot, int tid)
-{
-    for (unsigned i = 0; i < snapshot->nthreads; i++)
-        if (snapshot->thread[i].tid == tid)
-            return &snapshot->thread[i];
-    return NULL;
 }
 
 static double count_cpus(const struct visit_log *visits)
@@ -181,6 +198,8 @@ void usage_diff(const struct usage_snapshot *go, const struct usage_snapshot *en
 {
     for (const struct usage_field *field = usage_fields; field->name; field++)
         set(out, field, usage_get(&end->so_far, field) - usage_get(&go->so_far, field));
+    if (out->helper_cpu_s < 0)
+        out->helper_cpu_s = 0; /* one that has ended took its time with it */
     out->wall_s = (double)(end_ns - go_ns) * 1e-9;
     split_wall(go, end, out);
     out->cpus_visited = count_cpus(visits);

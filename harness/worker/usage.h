@@ -33,7 +33,10 @@
  */
 /* clang-format off */
 
-/* The three parts of wall time are means over the team's threads; the others of the process. */
+/*
+ * The three parts of wall time are means over the team's threads; the others of the process, but
+ * helper_cpu_s: CPU time of threads that are neither its first nor of the team, the driver's own.
+ */
 #define USAGE_SCHEDULER(X)                                                                         \
     X(wall_s, true, "step_time_mean", "s", "lower", USAGE_NO_ACCOUNTING)                           \
     X(oncpu_s, true, "oncpu_per_step", "s", "lower", USAGE_NO_ACCOUNTING)                          \
@@ -42,7 +45,8 @@
     X(voluntary_switches, true, "voluntary_switches_per_step", "count", "none", NULL)              \
     X(involuntary_switches, true, "involuntary_switches_per_step", "count", "lower",               \
       USAGE_NO_ACCOUNTING)                                                                         \
-    X(migrations, true, "migrations_per_step", "count", "lower", USAGE_NO_ACCOUNTING)
+    X(migrations, true, "migrations_per_step", "count", "lower", USAGE_NO_ACCOUNTING)              \
+    X(helper_cpu_s, true, "helper_cpu", "s", "lower", USAGE_NO_ACCOUNTING)
 
 #define USAGE_FAULTS(X)                                                                            \
     X(minor_faults, true, NULL, "count", "lower", NULL)                                            \

@@ -21,7 +21,8 @@ extern "C" {
 enum { TILE = 64, DEPTH = 16, MICRO = 4, SPAN = TILE / MICRO, BLOCK_THREADS = SPAN * SPAN };
 
 struct slot {
-    float *host;   /* the batch: the caller's side */
+    float *host;   /* the batch: the caller's memory */
+    bool locked;   /* and page-locked by us */
     float *device; /* the batch: the GPU's side */
     float *result; /* row 0 of the output, page-locked */
     cudaEvent_t copied, begin, end, done;
@@ -101,17 +102,13 @@ static int open_buffers(struct gpu_step *gpu, char *msg, size_t size)
     return rc;
 }
 
-static int open_host(struct slot *slot, const struct gpu_step *gpu, char *msg, size_t size)
+static int pin_host(struct slot *slot, const struct gpu_step *gpu, char *msg, size_t size)
 {
     size_t bytes = gpu->rows * gpu->cols * sizeof(float);
-    if (gpu->pinned)
-        return gpu_checked(cudaHostAlloc(&slot->host, bytes, cudaHostAllocDefault),
-                           "page-locked batch buffer", msg, size);
-    slot->host = (float *)malloc(bytes);
-    if (slot->host)
-        return 0;
-    (void)snprintf(msg, size, "cannot allocate a batch of %zu bytes", bytes);
-    return -ENOMEM;
+    int rc = gpu_checked(cudaHostRegister(slot->host, bytes, cudaHostRegisterDefault),
+                         "page-locked batch buffer", msg, size);
+    slot->locked = !rc;
+    return rc;
 }
 
 static int open_slot(struct slot *slot, const struct gpu_step *gpu, bool spin, char *msg,
@@ -119,7 +116,7 @@ static int open_slot(struct slot *slot, const struct gpu_step *gpu, bool spin, c
 {
     size_t bytes = gpu->rows * gpu->cols * sizeof(float);
     unsigned done_flags = cudaEventDisableTiming | (spin ? 0u : cudaEventBlockingSync);
-    int rc = open_host(slot, gpu, msg, size);
+    int rc = gpu->pinned ? pin_host(slot, gpu, msg, size) : 0;
     if (!rc)
         rc = gpu_checked(cudaMalloc(&slot->device, bytes), "GPU batch", msg, size);
     if (!rc)
@@ -151,8 +148,10 @@ static int open_all(struct gpu_step *gpu, const struct gpu_step_config *config, 
                          msg, size);
     if (!rc)
         rc = open_buffers(gpu, msg, size);
-    for (unsigned s = 0; s < gpu->slots && !rc; s++)
+    for (unsigned s = 0; s < gpu->slots && !rc; s++) {
+        gpu->slot[s].host = config->host[s];
         rc = open_slot(&gpu->slot[s], gpu, config->spin, msg, size);
+    }
     return rc;
 }
 
@@ -180,11 +179,6 @@ int gpu_step_open(const struct gpu_step_config *config, struct gpu_step **gpu, c
     else
         *gpu = opened;
     return rc;
-}
-
-float *gpu_step_host_buffer(struct gpu_step *gpu, unsigned slot)
-{
-    return gpu->slot[slot].host;
 }
 
 const float *gpu_step_result(const struct gpu_step *gpu, unsigned slot)
@@ -284,7 +278,7 @@ int gpu_step_poison(struct gpu_step *gpu, char *msg, size_t size)
     return gpu_checked(error, "poisoning of GPU memory", msg, size);
 }
 
-static void close_slot(struct slot *slot, bool pinned)
+static void close_slot(struct slot *slot)
 {
     cudaEvent_t events[] = {slot->done, slot->end, slot->begin, slot->copied};
     for (cudaEvent_t event : events)
@@ -294,10 +288,8 @@ static void close_slot(struct slot *slot, bool pinned)
         (void)cudaFreeHost(slot->result);
     if (slot->device)
         (void)cudaFree(slot->device);
-    if (slot->host && pinned)
-        (void)cudaFreeHost(slot->host);
-    else
-        free(slot->host);
+    if (slot->locked)
+        (void)cudaHostUnregister(slot->host);
 }
 
 void gpu_step_close(struct gpu_step *gpu)
@@ -309,7 +301,7 @@ void gpu_step_close(struct gpu_step *gpu)
     if (gpu->compute)
         (void)cudaStreamSynchronize(gpu->compute);
     for (unsigned s = gpu->slots; s-- > 0;)
-        close_slot(&gpu->slot[s], gpu->pinned);
+        close_slot(&gpu->slot[s]);
     for (int i = 1; i >= 0; i--)
         if (gpu->ping[i])
             (void)cudaFree(gpu->ping[i]);

@@ -9,7 +9,7 @@
  *
  *   struct gpu_step_config config = {.rows = 4096, .cols = 512, .slots = 2, .work = 1};
  *   gpu_step_open(&config, &gpu, msg, sizeof(msg));
- *   for (;;) { fill gpu_step_host_buffer(gpu, slot); gpu_step_submit(gpu, slot, ...);
+ *   for (;;) { fill config.host[slot]; gpu_step_submit(gpu, slot, ...);
  *              gpu_step_wait(gpu, other_slot, &busy_ns, ...); }
  *   gpu_step_close(gpu);
  */
@@ -31,18 +31,18 @@ struct gpu_step_config {
     size_t rows, cols;   /* of a batch of float, row-major */
     unsigned slots;      /* batches that can be in flight, >= 1 */
     unsigned work;       /* passes, >= 1; one costs 2 rows cols^2 floating-point operations */
-    bool pinned;         /* host buffers page-locked (cudaHostAlloc), else from malloc */
+    bool pinned;         /* the host buffers are page-locked (cudaHostRegister) while it is open */
     bool spin;           /* wait burns its CPU, else it sleeps until the driver's interrupt */
+    /* By slot, rows * cols floats of the caller's, until close; the array only during the open. */
+    float *const *host;
 };
 
 /* Creates the context, buffers and weights. *gpu is NULL after an error. */
 int gpu_step_open(const struct gpu_step_config *config, struct gpu_step **gpu, char *msg,
                   size_t size);
 
-/* rows * cols floats; the GPU reads it from submit until wait returns. */
-float *gpu_step_host_buffer(struct gpu_step *gpu, unsigned slot);
-
-/* Queues copy, passes and the copy back. The slot has to be idle. With pageable buffers CUDA
+/* Queues copy, passes and the copy back. The slot has to be idle, and its host buffer stays as it
+ * is until wait returns. With pageable buffers CUDA
  * stages the copy through memory of its own, on the calling CPU. */
 int gpu_step_submit(struct gpu_step *gpu, unsigned slot, char *msg, size_t size);
 

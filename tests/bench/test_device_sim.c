@@ -7,6 +7,10 @@
 
 #include <cmocka.h>
 
+#include <math.h>
+#include <numaif.h>
+
+#include "bench/common/memory_node.h"
 #include "bench/device/device.h"
 #include "bench/device/device_sim.h"
 #include "harness/sys/clock.h"
@@ -129,7 +133,6 @@ static void test_device_sim_blocking_wait_uses_no_cpu(void **state)
     assert_true(takes_at_most(&slow, (transfer_ns + work_ns) / 20));
 }
 
-/* How much it gets depends on who else runs here, so only: far more than asleep. */
 /* The slack of timers, 50 us by default, would be a quarter of a pass of the default 200 us. */
 static void test_device_sim_blocking_wait_is_on_time(void **state)
 {
@@ -137,13 +140,37 @@ static void test_device_sim_blocking_wait_is_on_time(void **state)
     uint64_t least_ns = UINT64_MAX;
     for (int i = 0; i < 400; i++) { /* the best of many: others may be at work here */
         uint64_t until_ns = clock_now_ns() + 300000;
-        device_sim_wait_until(until_ns, false);
+        device_sim_wait_until(until_ns, false, NULL);
         uint64_t late_ns = clock_now_ns() - until_ns;
         least_ns = late_ns < least_ns ? late_ns : least_ns;
     }
     assert_true(least_ns < 40000);
 }
 
+/* What the sleeps were longer than asked, and nothing where it spins or comes too late to sleep. */
+static void test_device_sim_counts_its_sleeps(void **state)
+{
+    (void)state;
+    struct device_queue queue;
+    struct device_config config = slow;
+    open_queue(&queue, &config);
+    uint64_t took_ns = 0;
+    for (int i = 0; i < 5; i++) /* one that comes late by the whole of it sleeps for nothing */
+        took_ns += run_batches(&queue, 1);
+    struct device_sleep slept = device_slept(&queue);
+    assert_in_range(slept.asked_ns, 1, 5 * (transfer_ns + work_ns));
+    assert_in_range(slept.over_ns, 1, took_ns - slept.asked_ns);
+    device_sim_wait_until(clock_now_ns() - 1, false, &slept);
+    assert_true(slept.asked_ns == device_slept(&queue).asked_ns);
+    device_close(&queue);
+    config.spin = true;
+    open_queue(&queue, &config);
+    (void)run_batches(&queue, 1);
+    assert_true(device_slept(&queue).asked_ns == 0 && device_slept(&queue).over_ns == 0);
+    device_close(&queue);
+}
+
+/* How much it gets depends on who else runs here, so only: far more than asleep. */
 static void test_device_sim_spinning_wait_burns_cpu(void **state)
 {
     (void)state;
@@ -164,6 +191,35 @@ static void test_device_sim_pageable_copy_costs_cpu(void **state)
     config.pinned = false;
     for (int i = 0; i < 5; i++)
         assert_true(cpu_of_one_batch(&config) > 2000000);
+}
+
+static int policy_of(const void *address)
+{
+    int mode = -1;
+    return get_mempolicy(&mode, NULL, 0, (void *)(uintptr_t)address, MPOL_F_ADDR) ? -1 : mode;
+}
+
+/* Bound before they are touched, or not at all; a node that is not there is no reason to fail. */
+static void test_device_host_buffers_are_on_their_node(void **state)
+{
+    (void)state;
+    static const struct {
+        int os_node, policy;
+        double share;
+    } cases[] = {{0, MPOL_BIND, 1}, {-1, MPOL_DEFAULT, NAN}, {1000, MPOL_DEFAULT, 0}};
+    if (memory_node_try(0, NULL))
+        skip();
+    for (size_t i = 0; i < 3; i++) {
+        struct device_queue queue;
+        struct device_config config = slow;
+        config.os_node = cases[i].os_node;
+        open_queue(&queue, &config);
+        for (unsigned s = 0; s < config.slots; s++)
+            assert_int_equal(policy_of(device_host_buffer(&queue, s)), cases[i].policy);
+        double share = device_host_share(&queue);
+        assert_true(isnan(cases[i].share) ? isnan(share) : share == cases[i].share);
+        device_close(&queue);
+    }
 }
 
 static void test_device_sim_computes_nothing(void **state)
@@ -217,8 +273,10 @@ int main(void)
         cmocka_unit_test(test_device_sim_engines_rest_between_late_batches),
         cmocka_unit_test(test_device_sim_blocking_wait_uses_no_cpu),
         cmocka_unit_test(test_device_sim_blocking_wait_is_on_time),
+        cmocka_unit_test(test_device_sim_counts_its_sleeps),
         cmocka_unit_test(test_device_sim_spinning_wait_burns_cpu),
         cmocka_unit_test(test_device_sim_pageable_copy_costs_cpu),
+        cmocka_unit_test(test_device_host_buffers_are_on_their_node),
         cmocka_unit_test(test_device_sim_computes_nothing),
         cmocka_unit_test(test_device_none_is_refused_with_a_reason),
         cmocka_unit_test(test_device_sim_too_large_a_batch_is_an_error),

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <math.h>
+#include <numaif.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -10,6 +11,8 @@
 #include <string.h>
 
 #include <cmocka.h>
+
+#include "bench/common/memory_node.h"
 
 enum { MIB = 1 << 20, HUGE_BYTES = 2 << 20 };
 
@@ -104,6 +107,31 @@ static void test_memory_llc_counts_caches_once(void **state)
     assert_int_equal(memory_llc_bytes(&m), 2 << 20);
 }
 
+/* That of a policy that names one, before that of the CPUs. */
+static void test_memory_home_is_one_node(void **state)
+{
+    (void)state;
+    static struct bench_machine m;
+    unsigned long node = 1;
+    assert_int_equal(memory_node_home(&m), -1);
+    m.ncpus = 2;
+    assert_int_equal(memory_node_home(&m), 0);
+    m.cpus[0].os_node = m.cpus[1].os_node = -1;
+    assert_int_equal(memory_node_home(&m), -1);
+    m.cpus[1].os_node = 1;
+    assert_int_equal(memory_node_home(&m), -1);
+    m.cpus[0].os_node = 1;
+    assert_int_equal(memory_node_home(&m), 1);
+    if (set_mempolicy(MPOL_BIND, &node, 8 * sizeof(node)))
+        skip(); /* refused, as in containers */
+    int bound = memory_node_home(&m);
+    long rc = set_mempolicy(MPOL_INTERLEAVE, &node, 8 * sizeof(node));
+    int spread = memory_node_home(&m);
+    assert_int_equal(set_mempolicy(MPOL_DEFAULT, NULL, 0), 0);
+    assert_int_equal(bound, 0);
+    assert_int_equal(rc ? -1 : spread, -1);
+}
+
 static void test_memory_rounds_down(void **state)
 {
     (void)state;
@@ -119,6 +147,7 @@ int main(void)
         cmocka_unit_test(test_memory_map_refuses),
         cmocka_unit_test(test_memory_check_pages),
         cmocka_unit_test(test_memory_llc_counts_caches_once),
+        cmocka_unit_test(test_memory_home_is_one_node),
         cmocka_unit_test(test_memory_rounds_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

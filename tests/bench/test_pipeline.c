@@ -8,8 +8,12 @@
 
 #include <cmocka.h>
 
+#include "bench/common/memory_node.h"
 #include "bench/registry.h"
 #include "harness/sys/clock.h"
+
+/* One CPU of node 0. */
+static const struct bench_machine machine = {.ncpus = 1};
 
 /* A worker's side of the contract: parameters as `-p` gives them, and the context. */
 struct job {
@@ -39,6 +43,7 @@ static void job_open(struct job *job, const char *const *pairs)
                                   .threads = 2,
                                   .seed = 7,
                                   .device = DEVICE_SIM,
+                                  .machine = &machine,
                                   .err = &job->err};
     assert_int_equal(bench_pipeline.validate(job->params, &job->err), 0);
     assert_int_equal(bench_pipeline.probe(&job->ctx), 0);
@@ -144,6 +149,15 @@ static void test_pipeline_prefetch_overlaps_copy_and_work(void **state)
     assert_true(overlapped_ns < in_turn_ns * 3 / 4);
 }
 
+static double value_of(const struct job *job, const char *metric)
+{
+    const struct value_log *log = job->ctx.values;
+    for (uint32_t i = 0; i < log->n; i++)
+        if (!strcmp(bench_pipeline.metrics[log->value[i].metric].name, metric))
+            return log->value[i].value;
+    return -1;
+}
+
 /* What a step is for the scheduler: five operations a block. */
 static void test_pipeline_tells_its_regions(void **state)
 {
@@ -159,13 +173,59 @@ static void test_pipeline_tells_its_regions(void **state)
         job_open(&job, cases[i].pairs);
         job_run(&job, 1, &sample);
         job_assert_right(&job);
-        const struct value_log *log = job.ctx.values;
-        assert_int_equal(log->n, 2);
-        assert_true(log->value[0].value == cases[i].regions);
-        assert_string_equal(bench_pipeline.metrics[log->value[1].metric].name, "region_work");
-        assert_true(log->value[1].value > 0 && log->value[1].value < 1);
+        assert_true(value_of(&job, "regions_per_step") == cases[i].regions);
+        double work_s = value_of(&job, "region_work");
+        assert_true(work_s > 0 && work_s < 1);
         bench_pipeline.teardown(&job.ctx);
     }
+}
+
+/* Of measured steps only: a step of warm-up that was late, or the check's, is not among them. */
+static void test_pipeline_tells_how_late_the_model_is(void **state)
+{
+    (void)state;
+    struct job job;
+    struct sample sample = {0};
+    job_open(&job, (const char *const[]){SMALL, "sim_work_us=5000", NULL});
+    job_run(&job, 1, &sample);
+    job_assert_right(&job);
+    assert_true(value_of(&job, "sim_overshoot") < 0);
+    job.ctx.measuring = true;
+    job_run(&job, 2, &sample);
+    job.ctx.measuring = false;
+    job_assert_right(&job);
+    assert_true(value_of(&job, "sim_overshoot") > 0);
+    bench_pipeline.teardown(&job.ctx);
+
+    job_open(&job, (const char *const[]){SMALL, "wait=spin", NULL});
+    job.ctx.measuring = true;
+    job_run(&job, 2, &sample);
+    job_assert_right(&job);
+    assert_true(value_of(&job, "sim_overshoot") < 0);
+    bench_pipeline.teardown(&job.ctx);
+}
+
+/* Where the worker's CPUs are of one node, the buffers of the device are there. */
+static void test_pipeline_tells_where_its_buffers_are(void **state)
+{
+    (void)state;
+    struct job job;
+    struct sample sample = {0};
+    job_open(&job, (const char *const[]){SMALL, "prefetch=2", NULL});
+    job_run(&job, 1, &sample);
+    job_assert_right(&job);
+    double expected = memory_node_try(0, NULL) ? -1 : 1;
+    assert_true(value_of(&job, "buffer_on_node") == expected);
+    bench_pipeline.teardown(&job.ctx);
+
+    static const struct bench_machine scattered = {.ncpus = 2,
+                                                   .cpus = {{.os_node = 0}, {.os_node = 1}}};
+    job.ctx.machine = &scattered;
+    job.ctx.values->n = 0;
+    assert_int_equal(bench_pipeline.setup(&job.ctx), 0);
+    job_assert_right(&job);
+    assert_true(value_of(&job, "buffer_on_node") < 0);
+    bench_pipeline.teardown(&job.ctx);
 }
 
 /* The harness records where the pages of this buffer lie, so it has to be the data. */
@@ -304,6 +364,8 @@ int main(void)
         cmocka_unit_test(test_pipeline_device_time_belongs_to_retired_batches),
         cmocka_unit_test(test_pipeline_prefetch_overlaps_copy_and_work),
         cmocka_unit_test(test_pipeline_tells_its_regions),
+        cmocka_unit_test(test_pipeline_tells_how_late_the_model_is),
+        cmocka_unit_test(test_pipeline_tells_where_its_buffers_are),
         cmocka_unit_test(test_pipeline_publishes_its_source_data),
         cmocka_unit_test(test_pipeline_corrupted_data_fails_the_check),
         cmocka_unit_test(test_pipeline_data_differ_by_seed_and_not_by_team),

@@ -16,7 +16,7 @@
 #include "kernels/gpu/gpu_ref.h"
 #include "kernels/gpu/gpu_step.h"
 
-enum { SKIPPED = 77 };
+enum { SKIPPED = 77, SLOTS = 3, PAGE = 4096 };
 
 struct job {
     struct gpu_step *gpu;
@@ -24,6 +24,7 @@ struct job {
     float *weights;
     double *scratch;
     float *result;
+    float *host[SLOTS];
     char msg[200];
 };
 
@@ -42,12 +43,18 @@ static void job_open(struct job *job, const struct gpu_step_config *config)
     job->result = malloc(config->rows * cols * sizeof(float));
     assert_true(job->weights && job->scratch && job->result);
     gpu_ref_weights(cols, job->weights);
-    assert_good(job, gpu_step_open(config, &job->gpu, job->msg, sizeof(job->msg)));
+    size_t bytes = (config->rows * cols * sizeof(float) + PAGE - 1) / PAGE * PAGE;
+    for (unsigned s = 0; s < config->slots; s++)
+        assert_non_null(job->host[s] = aligned_alloc(PAGE, bytes));
+    job->config.host = job->host;
+    assert_good(job, gpu_step_open(&job->config, &job->gpu, job->msg, sizeof(job->msg)));
 }
 
 static void job_close(struct job *job)
 {
     gpu_step_close(job->gpu);
+    for (unsigned s = 0; s < job->config.slots; s++)
+        free(job->host[s]);
     free(job->result);
     free(job->scratch);
     free(job->weights);
@@ -61,7 +68,7 @@ static float value(size_t batch, size_t i)
 
 static void fill(struct job *job, unsigned slot, size_t batch)
 {
-    float *x = gpu_step_host_buffer(job->gpu, slot);
+    float *x = job->host[slot];
     for (size_t i = 0; i < job->config.rows * job->config.cols; i++)
         x[i] = value(batch, i);
 }
@@ -77,7 +84,7 @@ static uint64_t submit_and_wait(struct job *job, unsigned slot)
 static void assert_row(const struct job *job, unsigned slot, size_t row, const float *got)
 {
     size_t cols = job->config.cols;
-    const float *x = gpu_step_host_buffer(job->gpu, slot) + row * cols;
+    const float *x = job->host[slot] + row * cols;
     const double *want =
         gpu_ref_row(x, job->weights, cols, job->config.work, job->scratch, job->scratch + cols);
     double limit = gpu_ref_limit(x, cols, job->config.work);
@@ -190,6 +197,7 @@ static void test_gpu_step_unknown_address_is_no_device(void **state)
     struct gpu_step_config config = deep;
     char msg[200] = "";
     config.pci_bdf = "ffff:ff:1f.0";
+    config.host = (float *[SLOTS]){NULL};
     assert_int_equal(gpu_step_open(&config, &gpu, msg, sizeof(msg)), -ENODEV);
     assert_null(gpu);
     assert_non_null(strstr(msg, "ffff:ff:1f.0"));
@@ -202,6 +210,7 @@ static void test_gpu_step_too_large_a_batch_is_no_memory(void **state)
     struct gpu_step_config config = deep;
     char msg[200] = "";
     config.rows = (size_t)1 << 36;
+    config.host = (float *[SLOTS]){NULL};
     assert_int_equal(gpu_step_open(&config, &gpu, msg, sizeof(msg)), -ENOMEM);
     assert_null(gpu);
     /* and the GPU still works */

@@ -199,6 +199,7 @@ static void make_observation(const struct fixture_machine *machine, const struct
     *observation = (struct observation){
         .round = round,
         .nworkers = arm->workers,
+        .steal = machine->steal,
         .foreign_cpu = NAN,
         .psi_cpu_some = NAN,
         .gpu_clock_mhz = NAN,

@@ -18,6 +18,7 @@ struct fixture_machine {
     double collapse;   /* how many times slower `none` is than `partition` */
     bool cut_off;      /* steps of `none` end at the limit: censored */
     bool no_schedstat; /* the wait in the run queue is unknown */
+    double steal;      /* share of the CPU time */
     enum device device;
     const char *skip_reason; /* of the last placement; NULL = it is measured */
 };

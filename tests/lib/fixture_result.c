@@ -6,6 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "harness/judge/verdict.h"
+#include "harness/table/findings.h"
+#include "harness/table/placements.h"
+
 struct fixture_params {
     int64_t rows, cols;
 };
@@ -161,6 +165,7 @@ void fixture_set_steps(struct worker_result *worker, const double *steps_ms, siz
         .voluntary_switches = 2 * steps,
         .involuntary_switches = 4 * steps,
         .migrations = steps,
+        .helper_cpu_s = 0.001 * steps,
         .minor_faults = 8 * steps,
         .cpus_visited = 3,
         .instructions = 1000 * steps * threads,
@@ -217,6 +222,23 @@ void fixture_censor(struct observation *observation, unsigned worker)
     observation->workers[worker].censored = true;
     observation->workers[worker].status = STATUS_CENSORED;
     observation->status = STATUS_CENSORED;
+}
+
+char *fixture_print(const struct result *result, bool color)
+{
+    struct verdict verdict;
+    char *text = NULL;
+    size_t size;
+    int rc = verdict_make(result, NULL, &verdict, NULL);
+    FILE *out = rc ? NULL : open_memstream(&text, &size);
+    if (!out)
+        abort();
+    placements_print(&verdict.analysis, out, color);
+    findings_print(&verdict.findings, out, color);
+    if (fclose(out))
+        abort();
+    verdict_free(&verdict);
+    return text;
 }
 
 void fixture_demo(struct result *result)

@@ -56,6 +56,9 @@ void fixture_set_shares(struct worker_result *worker, double oncpu, double runqu
 /* Makes the last sample of a worker a lower bound, and worker and observation censored. */
 void fixture_censor(struct observation *observation, unsigned worker);
 
+/* What a run prints of it at its end: the table, then the findings. The caller frees it. */
+char *fixture_print(const struct result *result, bool color);
+
 /*
  * A whole run of three rounds with 2 workers: `none` 240 ms a step, `same` 40, `sized` 24,
  * `partition` 20, `llc` skipped, and baselines alone: `none` 12 ms, `partition` 20 (shared by

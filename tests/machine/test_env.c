@@ -150,12 +150,16 @@ static void test_env_keeps_only_variables_that_matter(void **state)
     (void)state;
     setenv("OMP_NUM_THREADS", "4", 1);
     setenv("NCCL_DEBUG", "bad \xc3(", 1);
+    setenv("CUBLAS_WORKSPACE_CONFIG", ":4096:8", 1);
+    setenv("CUBLASLT_LOG_LEVEL", "0", 1);
     setenv("CONTEND_SECRET", "no", 1);
     struct environment env;
     env_gather(&(struct env_request){0}, &env);
     json_t *json = env_to_json(&env), *variables = json_object_get(json, "variables");
     assert_string_equal(text_of(variables, "OMP_NUM_THREADS"), "4");
     assert_string_equal(text_of(variables, "NCCL_DEBUG"), "bad ?(");
+    assert_string_equal(text_of(variables, "CUBLAS_WORKSPACE_CONFIG"), ":4096:8");
+    assert_string_equal(text_of(variables, "CUBLASLT_LOG_LEVEL"), "0");
     assert_null(json_object_get(variables, "CONTEND_SECRET"));
     assert_null(json_object_get(variables, "PATH"));
     json_decref(json);

@@ -288,7 +288,7 @@ static void test_plan_json_has_what_was_read_back(void **state)
     bitset_set(&ran[0].cpus_actual, 1);
     bitset_set(&ran[0].mem_nodes_actual, 0);
     struct observation actual = {.nworkers = 1, .workers = ran};
-    json_t *json = plan_to_json(&topo, &plan, &actual);
+    json_t *json = plan_to_json(&topo, &plan, &actual, 1);
     json_t *workers = json_object_get(json, "workers"), *first = json_array_get(workers, 0);
     assert_string_equal(json_string_value(json_object_get(first, "cpus_actual")), "1");
     assert_string_equal(json_string_value(json_object_get(first, "mem_nodes_actual")), "0");
@@ -296,6 +296,18 @@ static void test_plan_json_has_what_was_read_back(void **state)
     assert_null(json_object_get(first, "background"));
     assert_true(json_is_true(json_object_get(json_array_get(workers, 2), "background")));
     assert_true(json_is_null(json_object_get(json_array_get(workers, 2), "gpu")));
+    json_decref(json);
+    struct observation two[2] = {actual, actual}; /* a baseline: another slot's slice each time */
+    struct worker_result second = {0};
+    bitset_set(&second.cpus_actual, 7);
+    two[1].slot = 1;
+    two[1].workers = &second;
+    json = plan_to_json(&topo, &plan, two, 2);
+    workers = json_object_get(json, "workers");
+    assert_string_equal(
+        json_string_value(json_object_get(json_array_get(workers, 0), "cpus_actual")), "1");
+    assert_string_equal(
+        json_string_value(json_object_get(json_array_get(workers, 1), "cpus_actual")), "7");
     json_decref(json);
     plan_free(&plan);
     topo_free(&topo);

@@ -13,6 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "harness/base/stats.h"
 #include "harness/draw/gnuplot.h"
 #include "harness/plot/figures.h"
 #include "tests/lib/fixture_dir.h"
@@ -91,6 +92,22 @@ static void test_report_says_what_was_measured(void **state)
     }
     fixture_assert_svg_has("loss", "waiting in the run queue");
     fixture_assert_svg_has("loss", "alone on 1/2");
+}
+
+/* Of up to five rounds an interval is their range, and what was stolen lies in blocked time. */
+static void test_report_says_what_intervals_and_blocked_are(void **state)
+{
+    (void)state;
+    struct fixture_machine machine = small;
+    machine.rounds = STATS_RANGE_BELOW - 1;
+    plot_ok(&machine, "");
+    fixture_assert_svg_has("efficiency", "Median and range of 5 rounds");
+    fixture_assert_svg_has("loss", "Each bar is one step of its own length");
+    machine.rounds = STATS_RANGE_BELOW;
+    machine.steal = 0.04;
+    plot_ok(&machine, "");
+    fixture_assert_svg_has("efficiency", "Median and 95% interval over 6 rounds");
+    fixture_assert_svg_has("loss", "Blocked holds stolen time: up to ");
 }
 
 static void test_report_admits_what_it_does_not_know(void **state)
@@ -261,6 +278,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         IN_DIRECTORY(test_report_makes_svg_and_png_of_each_figure),
         IN_DIRECTORY(test_report_says_what_was_measured),
+        IN_DIRECTORY(test_report_says_what_intervals_and_blocked_are),
         IN_DIRECTORY(test_report_admits_what_it_does_not_know),
         IN_DIRECTORY(test_report_names_every_number_of_workers),
         IN_DIRECTORY(test_report_tells_parts_of_a_scenario_apart),

@@ -171,6 +171,39 @@ static void test_rounds_pages_remote(void **state)
     assert_near(summarise(f, arm)->fields[0].pages_remote, 20.0 / 200);
 }
 
+static double stolen_of(struct fixture *f, enum placement placement, double steal)
+{
+    size_t arm = fixture_add_arm(&f->result, placement, 2, false);
+    fixture_add_even_round(&f->result, arm, 0, 10, 1)->steal = steal;
+    return summarise(f, arm)->fields[0].stolen_s;
+}
+
+/* Stolen CPU time is spread over the threads on those CPUs, and is a part of blocked time. */
+static void test_rounds_stolen_time_is_part_of_blocked(void **state)
+{
+    struct fixture *f = *state;
+    assert_near(stolen_of(f, PLACE_PARTITION, 0.05), 0.05 * 0.010);
+    assert_near(stolen_of(f, PLACE_NONE, 0.05), 0.05 * 0.010 / 2); /* 16 threads, 8 CPUs */
+    assert_near(stolen_of(f, PLACE_PARTITION, 0.9), 0.2 * 0.010);  /* all of blocked */
+    assert_true(isnan(stolen_of(f, PLACE_PARTITION, NAN)));
+}
+
+/* A baseline is held against the plan of the slot whose slice it had. */
+static void test_rounds_baseline_has_the_plan_of_its_slot(void **state)
+{
+    struct fixture *f = *state;
+    size_t arm = fixture_add_arm(&f->result, PLACE_NUMA, 2, true);
+    struct observation *round = fixture_add_even_round(&f->result, arm, 0, 10, 1);
+    for (unsigned w = 0; w < 2; w++) {
+        f->result.arms[arm].plan.workers[w].mem_policy = MEM_BIND;
+        bitset_set(&f->result.arms[arm].plan.workers[w].mem_nodes, w);
+    }
+    round->slot = 1;
+    round->workers[0].pages_on_node[1] = 90;
+    round->workers[0].pages_on_node[0] = 10;
+    assert_near(summarise(f, arm)->fields[0].pages_remote, 0.1);
+}
+
 static void test_rounds_gpu_busy_needs_a_gpu(void **state)
 {
     struct fixture *f = *state;
@@ -343,6 +376,8 @@ int main(void)
         TEST(test_rounds_drops_failed_rounds),
         TEST(test_rounds_without_a_workers_steps),
         TEST(test_rounds_pages_remote),
+        TEST(test_rounds_stolen_time_is_part_of_blocked),
+        TEST(test_rounds_baseline_has_the_plan_of_its_slot),
         TEST(test_rounds_gpu_busy_needs_a_gpu),
         TEST(test_rounds_slice_is_the_fastest_slice),
         TEST(test_rounds_slice_owns_its_share_only),

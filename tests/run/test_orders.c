@@ -54,10 +54,36 @@ static void test_orders_draw_a_seed_for_each_round(void **state)
     assert_memory_equal(seeds, seeds_then, sizeof(seeds));
 }
 
+/* The slice of another slot, but the data and the place in the team of one who is alone. */
+static void test_orders_give_a_baseline_its_slice(void **state)
+{
+    (void)state;
+    static const struct bench bench = {.name = "none"};
+    static struct topo topo;
+    struct plan_worker workers[WORKERS] = {{.gpu = -1, .threads = 3}, {.gpu = -1, .threads = 4}};
+    struct arm arm = {.bench = &bench, .workers = 1, .slots = WORKERS, .alone = true};
+    arm.plan.workers = workers;
+    arm.plan.nworkers = WORKERS;
+    const struct result run = {.seed = 5};
+    const struct observe_config config = {.topo = &topo, .run = &run};
+    struct observer o = {.config = &config, .arm = &arm, .slot = 1};
+    int fd = -1;
+    o.nworkers = o.foreground = 1;
+    o.shared = shared_create(1, &fd, NULL);
+    assert_non_null(o.shared);
+    observe_write_orders(&o);
+    assert_int_equal(o.shared->worker[0].plan.threads, 4);
+    assert_int_equal(o.shared->worker[0].index, 0);
+    assert_int_equal(o.shared->worker[0].team, 1);
+    shared_destroy(o.shared);
+    (void)close(fd);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_orders_draw_a_seed_for_each_round),
+        cmocka_unit_test(test_orders_give_a_baseline_its_slice),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

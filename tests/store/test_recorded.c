@@ -133,6 +133,43 @@ static void test_recorded_run_is_said_again(void **state)
     fixture_result_free(&result);
 }
 
+/* Who shares a GPU is in the plan. */
+static void test_recorded_shared_gpus_are_said_again(void **state)
+{
+    (void)state;
+    struct result result;
+    fixture_demo(&result);
+    result.device = DEVICE_CUDA;
+    for (size_t i = 0; i < result.narms; i++)
+        for (unsigned w = 0; w < result.arms[i].plan.nworkers; w++) {
+            struct plan_worker *worker = &result.arms[i].plan.workers[w];
+            worker->gpu = 3;
+            (void)snprintf(worker->pci_bdf, sizeof(worker->pci_bdf), "0000:00:06.0");
+        }
+    assert_said_again(&result, no_benches);
+    fixture_result_free(&result);
+}
+
+/* A number that no machine has is no GPU. */
+static void test_recorded_impossible_gpu_is_none(void **state)
+{
+    (void)state;
+    struct result result;
+    struct verdict verdict;
+    struct recorded recorded;
+    fixture_demo(&result);
+    struct plan_worker *workers = result.arms[0].plan.workers;
+    workers[0].gpu = workers[1].gpu = BITSET_BITS;
+    workers[0].pci_bdf[0] = workers[1].pci_bdf[0] = '?';
+    assert_int_equal(verdict_make(&result, NULL, &verdict, NULL), 0);
+    write_all(&result, &verdict);
+    assert_int_equal(recorded_read(dir_fd, no_benches, &recorded, NULL), 0);
+    assert_int_equal(recorded.result.arms[0].plan.workers[0].gpu, -1);
+    recorded_free(&recorded);
+    verdict_free(&verdict);
+    fixture_result_free(&result);
+}
+
 static void test_recorded_scans_are_said_again(void **state)
 {
     (void)state;
@@ -271,6 +308,8 @@ int main(void)
 #define TEST(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)
     const struct CMUnitTest tests[] = {
         TEST(test_recorded_run_is_said_again),
+        TEST(test_recorded_shared_gpus_are_said_again),
+        TEST(test_recorded_impossible_gpu_is_none),
         TEST(test_recorded_scans_are_said_again),
         TEST(test_recorded_shows_values_of_unknown_benchmarks),
         TEST(test_recorded_damage_is_an_error_at_most),

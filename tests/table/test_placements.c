@@ -11,8 +11,6 @@
 #include <cmocka.h>
 
 #include "harness/judge/advice.h"
-#include "harness/judge/verdict.h"
-#include "harness/table/findings.h"
 #include "tests/lib/fixture_golden.h"
 #include "tests/lib/fixture_result.h"
 
@@ -46,16 +44,8 @@ static void assert_fits(const char *text)
 
 static const char *print(struct fixture *fixture, bool color)
 {
-    struct verdict verdict;
-    size_t size;
     free(fixture->text);
-    assert_int_equal(verdict_make(&fixture->result, NULL, &verdict, NULL), 0);
-    FILE *out = open_memstream(&fixture->text, &size);
-    assert_non_null(out);
-    placements_print(&verdict.analysis, out, color);
-    findings_print(&verdict.findings, out, color);
-    assert_int_equal(fclose(out), 0);
-    verdict_free(&verdict);
+    fixture->text = fixture_print(&fixture->result, color);
     return fixture->text;
 }
 
@@ -402,6 +392,21 @@ static void test_advice_says_what_the_loss_was(void **state)
                            "; all of the loss was waiting in the run queue"));
 }
 
+/* Of 78 ms blocked more, half of 8 CPUs' time over 16 threads, less what the baseline lost. */
+static void test_advice_says_what_of_it_was_stolen(void **state)
+{
+    struct fixture *f = *state;
+    (void)close_with_shares(f, 0.1, 0.1, 0.8, NAN);
+    for (unsigned round = 0; round < 3; round++)
+        f->result.arms[0].observations[round].steal = 0.5;
+    assert_non_null(strstr(advise(f, 2).sentence,
+                           "; 87% of the loss was blocked: waiting for other threads, the device "
+                           "or memory, of it up to 32% stolen by the hypervisor"));
+    for (unsigned round = 0; round < 3; round++)
+        f->result.arms[0].observations[round].steal = NAN;
+    assert_null(strstr(advise(f, 2).sentence, "stolen"));
+}
+
 static void test_advice_format_ratio(void **state)
 {
     (void)state;
@@ -441,6 +446,7 @@ int main(void)
         TEST(test_advice_one_round_says_so),
         TEST(test_advice_without_none),
         TEST(test_advice_says_what_the_loss_was),
+        TEST(test_advice_says_what_of_it_was_stolen),
         cmocka_unit_test(test_advice_format_ratio),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -10,24 +10,13 @@
 
 #include <cmocka.h>
 
-#include "harness/judge/verdict.h"
-#include "harness/table/findings.h"
 #include "tests/lib/fixture_golden.h"
 #include "tests/lib/fixture_result.h"
 #include "tests/lib/fixture_scans.h"
 
 static char *print_result(const struct result *result)
 {
-    struct verdict verdict;
-    size_t size;
-    char *text = NULL;
-    assert_int_equal(verdict_make(result, NULL, &verdict, NULL), 0);
-    FILE *out = open_memstream(&text, &size);
-    assert_non_null(out);
-    placements_print(&verdict.analysis, out, false);
-    findings_print(&verdict.findings, out, false);
-    assert_int_equal(fclose(out), 0);
-    verdict_free(&verdict);
+    char *text = fixture_print(result, false);
     for (const char *line = text; *line; line += strcspn(line, "\n") + 1)
         assert_in_range(strcspn(line, "\n"), 0, 80);
     return text;

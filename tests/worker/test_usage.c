@@ -8,9 +8,12 @@
 #include <cmocka.h>
 
 #include <math.h>
+#include <pthread.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "harness/core/visit.h"
+#include "harness/sys/clock.h"
 #include "harness/worker/perf.h"
 #include "harness/worker/usage.h"
 
@@ -57,6 +60,65 @@ static void test_usage_read_leaves_counters_unknown(void **state)
     assert_true(isnan(snapshot.so_far.wall_s) && isnan(snapshot.so_far.cache_misses));
 }
 
+enum { HELPER_NS = 30000000 };
+
+static void burn(uint64_t cpu_ns)
+{
+    uint64_t end_ns = clock_thread_cpu_ns() + cpu_ns;
+    while (clock_thread_cpu_ns() < end_ns)
+        ;
+}
+
+static pthread_barrier_t burnt, seen;
+
+static void *help(void *arg)
+{
+    (void)arg;
+    burn(HELPER_NS);
+    (void)pthread_barrier_wait(&burnt);
+    (void)pthread_barrier_wait(&seen); /* one that has ended is in no list */
+    return NULL;
+}
+
+static void *work(void *visits)
+{
+    visit_mark(visits);
+    return help(NULL);
+}
+
+/* CPU time of threads that the benchmark did not make: not of the first, nor of the team. */
+static double helper_s(void *(*thread)(void *), struct visit_log *visits)
+{
+    static struct usage_snapshot go, end;
+    struct usage usage;
+    pthread_t other;
+    assert_int_equal(pthread_barrier_init(&burnt, NULL, 2) | pthread_barrier_init(&seen, NULL, 2),
+                     0);
+    usage_read(0, visits, &go);
+    assert_int_equal(pthread_create(&other, NULL, thread, visits), 0);
+    burn(2 * (uint64_t)HELPER_NS);
+    (void)pthread_barrier_wait(&burnt);
+    burn(HELPER_NS / 3); /* by then the other one sleeps, and what it used is known */
+    usage_read(0, visits, &end);
+    (void)pthread_barrier_wait(&seen);
+    assert_int_equal(pthread_join(other, NULL), 0);
+    usage_diff(&go, &end, 0, 1000000000, visits, &usage);
+    (void)pthread_barrier_destroy(&seen);
+    (void)pthread_barrier_destroy(&burnt);
+    return usage.helper_cpu_s;
+}
+
+static void test_usage_helpers_are_threads_of_others(void **state)
+{
+    (void)state;
+    static struct visit_log visits;
+    visit_mark(&visits);
+    double expected_s = HELPER_NS * 1e-9;
+    double used_s = helper_s(help, &visits);
+    assert_true(used_s > 0.5 * expected_s && used_s < 1.8 * expected_s);
+    assert_true(helper_s(work, &visits) < 0.5 * expected_s);
+}
+
 static void test_usage_fields_name_their_values(void **state)
 {
     (void)state;
@@ -97,6 +159,7 @@ int main(void)
         cmocka_unit_test(test_usage_machine_is_of_the_cpus_asked_for),
         cmocka_unit_test(test_usage_diff_knows_what_both_moments_know),
         cmocka_unit_test(test_usage_read_leaves_counters_unknown),
+        cmocka_unit_test(test_usage_helpers_are_threads_of_others),
         cmocka_unit_test(test_usage_fields_name_their_values),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,57 @@
+#include "bench/device/host_buffers.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "bench/common/memory_node.h"
+
+/* Memory that is bound and does not fit ends the process; unbound, its share tells where it is. */
+static bool has_room(unsigned os_node, size_t bytes)
+{
+    uint64_t free_bytes = memory_node_free_bytes(os_node);
+    return !free_bytes || free_bytes / 2 > bytes;
+}
+
+int host_buffers_open(struct host_buffers *buffers, unsigned n, size_t bytes, int os_node,
+                      struct err *err)
+{
+    int rc = 0;
+    *buffers =
+        (struct host_buffers){.os_node = os_node, .block = calloc(n, sizeof(struct memory_block))};
+    for (; buffers->block && buffers->n < n && !rc; buffers->n += !rc) {
+        struct memory_block *block = &buffers->block[buffers->n];
+        rc = memory_map(block, bytes, MEMORY_THP, NULL);
+        if (!rc && os_node >= 0 && has_room((unsigned)os_node, n * block->bytes))
+            (void)memory_node_bind(block, (unsigned)os_node, NULL);
+    }
+    if (!rc && buffers->block)
+        return 0;
+    host_buffers_close(buffers);
+    return err_set(err, -ENOMEM, "cannot allocate %u batches of %zu bytes", n, bytes);
+}
+
+float *host_buffers_at(const struct host_buffers *buffers, unsigned slot)
+{
+    return buffers->block[slot].base;
+}
+
+double host_buffers_share(const struct host_buffers *buffers)
+{
+    double sum = 0, share;
+    for (unsigned i = 0; i < buffers->n; i++) {
+        if (buffers->os_node < 0 ||
+            memory_node_share(&buffers->block[i], (unsigned)buffers->os_node, &share, NULL))
+            return NAN;
+        sum += share;
+    }
+    return buffers->n ? sum / buffers->n : NAN;
+}
+
+void host_buffers_close(struct host_buffers *buffers)
+{
+    for (unsigned i = 0; i < buffers->n; i++)
+        memory_unmap(&buffers->block[i]);
+    free(buffers->block);
+    *buffers = (struct host_buffers){0};
+}

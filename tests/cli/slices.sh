@@ -1,0 +1,19 @@
+#!/usr/bin/env bash
+# A baseline has another slice of its plan in each round, and the files say which.
+. tests/lib/cli.sh
+
+[ "$(nproc)" -ge 2 ] || exit 77
+expect 0 . "$CONTEND_FAKE" bench fake --placement partition --workers 2 --rounds 2 --time 0.1 \
+    --no-plots --out "$scratch/run"
+alone='.arms[] | select(.alone)'
+planned=$(jq -c "[$alone | .plan.workers[].cpus]" "$scratch/run/run.json")
+ran=$(jq -c "[$alone | .observations | sort_by(.slot)[].workers[0].cpus_actual]" "$scratch/run/run.json")
+[ "$planned" = "$ran" ] || fail "planned $planned, and alone ran on $ran"
+told=$(jq -c "[$alone | .plan.workers[].cpus_actual]" "$scratch/run/run.json")
+[ "$planned" = "$told" ] || fail "planned $planned, and beside it stands $told"
+[ "$(jq -c "[$alone | .observations[].slot] | sort" "$scratch/run/run.json")" = '[0,1]' ] ||
+    fail "not each slice once"
+slots=$(jq -r "$alone | .observations[] | \"\(.round),\(.slot)\"" "$scratch/run/run.json" | sort)
+samples=$(columns "$scratch/run/samples.csv" role round worker | sed -n 's/^baseline,//p' | sort -u)
+[ "$slots" = "$samples" ] || fail "run.json has rounds and slots $slots, samples.csv $samples"
+finish

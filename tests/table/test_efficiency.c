@@ -1,0 +1,90 @@
+/* What the table and the findings say of an efficiency beside its number. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "tests/lib/fixture_result.h"
+
+static size_t add(struct result *result, enum placement placement, unsigned slots, bool alone,
+                  const double step_ms[3])
+{
+    size_t arm = fixture_add_arm(result, placement, slots, alone);
+    for (unsigned round = 0; round < 3; round++)
+        (void)fixture_add_even_round(result, arm, round, step_ms[round], 2);
+    return arm;
+}
+
+/* Table and findings, with single spaces and no line ends. The caller frees it. */
+static char *say(const struct result *result)
+{
+    char *text = fixture_print(result, false);
+    char *to = text;
+    for (const char *from = text; *from; from++)
+        if (strcspn(from, " \n") || strcspn(from + 1, " \n"))
+            *to++ = (char)(*from == '\n' ? ' ' : *from);
+    *to = '\0';
+    return text;
+}
+
+/* What is said of as many workers on as many GPUs; "" where nothing is. */
+static void assert_sharing(enum device device, unsigned workers, unsigned gpus, const char *said)
+{
+    struct result result;
+    char expected[200];
+    fixture_result_init(&result);
+    result.device = device;
+    size_t arm = add(&result, PLACE_PARTITION, workers, false, (double[]){20, 20, 20});
+    for (unsigned w = 0; w < workers; w++)
+        result.arms[arm].plan.workers[w].gpu = (int)(w % gpus);
+    char *text = say(&result);
+    (void)snprintf(expected, sizeof(expected),
+                   "%s; the baseline had its GPU alone, so efficiency holds what sharing costs",
+                   said);
+    if (said[0] && !strstr(text, expected))
+        fail_msg("no '%s' in: %s", expected, text);
+    if (!said[0])
+        assert_null(strstr(text, "had its GPU alone"));
+    free(text);
+    fixture_result_free(&result);
+}
+
+static void test_table_names_gpus_that_workers_share(void **state)
+{
+    (void)state;
+    assert_sharing(DEVICE_CUDA, 3, 1, "3 workers share GPU 0");
+    assert_sharing(DEVICE_CUDA, 4, 2, "2 workers share each of the GPUs 0-1");
+    assert_sharing(DEVICE_CUDA, 3, 2, "2 workers share GPU 0"); /* of the other one nobody does */
+    assert_sharing(DEVICE_CUDA, 2, 2, "");
+    assert_sharing(DEVICE_SIM, 2, 1, ""); /* each worker has a model of its own */
+}
+
+/* A slice alone that is slower than among others: what that can be is said, once for all arms. */
+static void test_findings_say_what_efficiency_above_one_is(void **state)
+{
+    (void)state;
+    struct result result;
+    fixture_result_init(&result);
+    (void)add(&result, PLACE_NONE, 2, false, (double[]){19, 24, 19}); /* slower in one round */
+    (void)add(&result, PLACE_SIZED, 2, false, (double[]){19, 19, 19});
+    (void)add(&result, PLACE_PARTITION, 2, false, (double[]){19, 18, 18});
+    (void)add(&result, PLACE_PARTITION, 2, true, (double[]){20, 20, 20});
+    char *text = say(&result);
+    assert_non_null(strstr(text, "- sized; partition: efficiency above 100%, by its interval too: "
+                                 "a slice alone was slower than the same among 2 workers"));
+    free(text);
+    fixture_result_free(&result);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_table_names_gpus_that_workers_share),
+        cmocka_unit_test(test_findings_say_what_efficiency_above_one_is),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
