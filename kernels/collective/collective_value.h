@@ -97,9 +97,10 @@ COLLECTIVE_INLINE double collective_reduced(const struct collective_call *call, 
         else
             all = call->redop == COLLECTIVE_PROD ? all * one : all + one;
     }
+    double average = (double)all / ranks;
     if (call->redop != COLLECTIVE_AVG)
         return all;
-    return collective_is_whole(call->type) ? all / ranks : (double)all / ranks;
+    return collective_is_whole(call->type) ? (unsigned)average : average;
 }
 
 COLLECTIVE_INLINE unsigned collective_sent(const struct collective_call *call, unsigned rank,
