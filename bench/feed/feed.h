@@ -56,7 +56,7 @@ extern const char *const feed_waits[]; /* their names */
 #define FEED_METRICS                                                                               \
     BATCH_METRICS,                                                                                 \
     {"sim_overshoot", "ratio", "lower", .quiet = true,                                             \
-     .told = "too long are the model's sleeps, at best"},                                         \
+     .told = "overshoot of the modelled GPU's sleeps"},                                         \
     {"buffer_on_node", "ratio", "higher", .quiet = true}
 /* clang-format on */
 

@@ -180,6 +180,19 @@ judge_matrix() {
     ' "$1"
 }
 
+# Where the buffers lie that batches are copied from: on the node of the worker's memory.
+judge_buffers() {
+    awk -F, '
+        NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next }
+        $at["metric"] == "buffer_on_node" {
+            seen++
+            print ($at["median"] == 1 ? "ok  " : "FAIL") " " $at["placement"] \
+                ": share of the host buffers on the node of the memory is " $at["median"]
+        }
+        END { if (seen != 3) print "FAIL host buffers: told for " seen + 0 " of 3 placements" }
+    ' "$1"
+}
+
 check_needs
 find_kernel
 make_initramfs
@@ -188,5 +201,6 @@ expect_exit_0
 judge > "$scratch/verdict" || fail "cannot judge the results" "$scratch/verdict"
 judge_matrix "$scratch/out/matrix/rows.csv" >> "$scratch/verdict" ||
     fail "cannot read the rows of numa_matrix"
+judge_buffers "$scratch/out/run/rows.csv" >> "$scratch/verdict" || fail "cannot read the rows"
 cat "$scratch/verdict"
 ! grep -q '^FAIL' "$scratch/verdict" || exit 1
