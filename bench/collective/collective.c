@@ -36,7 +36,8 @@
  * Of lateness in the call 20 us do not count; a host that is held up in it behind the launch, while
  * a long operation runs, counts as late, too. Of MPI the call is the operation: a rank preempted
  * inside it looks busy.
- * all-to-all and send-recv have no in-place form. Reductions are sums.
+ * all-to-all and send-recv have no in-place form. fp8 needs NCCL 2.24, and to be reduced a Hopper
+ * GPU.
  */
 #include "bench/collective/collective.h"
 
@@ -53,26 +54,33 @@
 #include "bench/collective/collective_scan.h"
 #include "bench/registry.h"
 
-const char *const collective_op_names[] = {"allreduce", "allgather", "reducescatter",
-                                           "broadcast", "reduce",    "alltoall",
-                                           "sendrecv",  "all",       NULL};
-const char *const collective_type_names[] = {"int8",     "int32", "int64",  "half",
-                                             "bfloat16", "float", "double", NULL};
+const char *const collective_op_names[] = {
+    "allreduce", "allgather", "reducescatter", "broadcast", "reduce", "alltoall",
+    "sendrecv",  "gather",    "scatter",       "all",       NULL};
+const char *const collective_type_names[] = {"int8",   "int32",  "int64", "half",   "bfloat16",
+                                             "float",  "double", "uint8", "uint32", "uint64",
+                                             "f8e4m3", "f8e5m2", NULL};
+const char *const collective_redop_names[] = {"sum", "prod", "min", "max", "avg", NULL};
 static const char *const place_names[] = {"out", "in", "both", NULL};
 
 static const struct opt collective_opts[] = {
     OPT_CHOICE("op", collective_params, op, "allreduce", collective_op_names, "OP",
-               "the operation, or all seven"),
+               "the operation, or all nine"),
     OPT_SIZE("begin", collective_params, begin, "8", 1, 8ull << 30, "BYTES", "smallest size"),
     OPT_SIZE("end", collective_params, end, "128M", 1, 8ull << 30, "BYTES", "largest size"),
     OPT_INT("factor", collective_params, factor, "4", 2, 1 << 20, "N", "from one size to the next"),
     OPT_CHOICE("type", collective_params, type, "float", collective_type_names, "TYPE",
                "of an element"),
+    OPT_CHOICE("redop", collective_params, redop, "sum", collective_redop_names, "REDOP",
+               "what reductions do"),
     OPT_CHOICE("place", collective_params, place, "out", place_names, "PLACE",
                "results go into another buffer, or back into the one they come from"),
-    OPT_INT("root", collective_params, root, "0", 0, 65535, "RANK", "of broadcast and reduce"),
+    OPT_INT("root", collective_params, root, "0", 0, 65535, "RANK",
+            "of broadcast, reduce, gather, scatter"),
     OPT_FLAG("graph", collective_params, graph, NULL,
              "capture a batch of operations in a CUDA graph and replay it"),
+    OPT_FLAG("register", collective_params, registered, NULL,
+             "buffers that NCCL allocates and has registered"),
     OPT_INT("queue", collective_params, queue, "20", 1, 1 << 20, "N",
             "operations that are queued before they are waited for; 1 waits for each, as a "
             "training step does; a graph queues all"),
@@ -132,6 +140,8 @@ static const struct bench_saying collective_sayings[] = {
     {"op", "reduce", "reduce"},
     {"op", "alltoall", "all-to-all"},
     {"op", "sendrecv", "send-recv"},
+    {"op", "gather", "gather"},
+    {"op", "scatter", "scatter"},
     {"place", "in", "in place"},
     {"place", "out", "out of place"},
     {.part = NULL},
@@ -194,6 +204,7 @@ static void add_sizes(struct collective_scan *scan, const struct collective_para
     struct skipped *skipped = &scan->skipped[op];
     struct collective_call call = {.op = op,
                                    .type = (enum collective_type)params->type,
+                                   .redop = (enum collective_redop)params->redop,
                                    .in_place = in_place,
                                    .graph = params->graph,
                                    .queue = params->graph ? 0 : (unsigned)params->queue,

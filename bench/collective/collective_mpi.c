@@ -25,11 +25,25 @@ struct mpi_team {
     struct mpi_ops_collective what;
 };
 
-static const int types[COLLECTIVE_TYPES] = {
-    [COLLECTIVE_INT8] = MPI_OPS_INT8,    [COLLECTIVE_INT32] = MPI_OPS_INT32,
-    [COLLECTIVE_INT64] = MPI_OPS_INT64,  [COLLECTIVE_HALF] = -1,
-    [COLLECTIVE_BFLOAT16] = -1,          [COLLECTIVE_FLOAT] = MPI_OPS_FLOAT,
-    [COLLECTIVE_DOUBLE] = MPI_OPS_DOUBLE};
+/* -1 = MPI has none. */
+static const int types[COLLECTIVE_TYPES] = {[COLLECTIVE_INT8] = MPI_OPS_INT8,
+                                            [COLLECTIVE_INT32] = MPI_OPS_INT32,
+                                            [COLLECTIVE_INT64] = MPI_OPS_INT64,
+                                            [COLLECTIVE_HALF] = -1,
+                                            [COLLECTIVE_BFLOAT16] = -1,
+                                            [COLLECTIVE_FLOAT] = MPI_OPS_FLOAT,
+                                            [COLLECTIVE_DOUBLE] = MPI_OPS_DOUBLE,
+                                            [COLLECTIVE_UINT8] = MPI_OPS_UINT8,
+                                            [COLLECTIVE_UINT32] = MPI_OPS_UINT32,
+                                            [COLLECTIVE_UINT64] = MPI_OPS_UINT64,
+                                            [COLLECTIVE_F8E4M3] = -1,
+                                            [COLLECTIVE_F8E5M2] = -1};
+
+static const int redops[COLLECTIVE_REDOPS] = {[COLLECTIVE_SUM] = MPI_OPS_SUM,
+                                              [COLLECTIVE_PROD] = MPI_OPS_PROD,
+                                              [COLLECTIVE_MIN] = MPI_OPS_MIN,
+                                              [COLLECTIVE_MAX] = MPI_OPS_MAX,
+                                              [COLLECTIVE_AVG] = -1};
 
 static const enum mpi_ops_call calls[COLLECTIVE_OPS] = {[COLLECTIVE_ALLREDUCE] = MPI_OPS_ALLREDUCE,
                                                         [COLLECTIVE_ALLGATHER] = MPI_OPS_ALLGATHER,
@@ -38,7 +52,9 @@ static const enum mpi_ops_call calls[COLLECTIVE_OPS] = {[COLLECTIVE_ALLREDUCE] =
                                                         [COLLECTIVE_BROADCAST] = MPI_OPS_BROADCAST,
                                                         [COLLECTIVE_REDUCE] = MPI_OPS_REDUCE,
                                                         [COLLECTIVE_ALLTOALL] = MPI_OPS_ALLTOALL,
-                                                        [COLLECTIVE_SENDRECV] = MPI_OPS_SENDRECV};
+                                                        [COLLECTIVE_SENDRECV] = MPI_OPS_SENDRECV,
+                                                        [COLLECTIVE_GATHER] = MPI_OPS_GATHER,
+                                                        [COLLECTIVE_SCATTER] = MPI_OPS_SCATTER};
 
 static int mpi_probe(struct bench_ctx *ctx, unsigned *local)
 {
@@ -51,9 +67,14 @@ static int mpi_probe(struct bench_ctx *ctx, unsigned *local)
             "collective");
     if (params->graph)
         return err_set(ctx->err, -ENOTSUP, "graph=1 is of CUDA: MPI has no graphs");
+    if (params->registered)
+        return err_set(ctx->err, -ENOTSUP, "register=1 is of NCCL: MPI registers by itself");
     if (types[params->type] < 0)
         return err_set(ctx->err, -ENOTSUP, "type=%s: MPI has no such type",
                        collective_type_names[params->type]);
+    if (redops[params->redop] < 0)
+        return err_set(ctx->err, -ENOTSUP, "redop=%s: MPI has no such reduction",
+                       collective_redop_names[params->redop]);
     return 0;
 }
 
@@ -110,9 +131,12 @@ static int mpi_prepare(struct collective *team, const struct collective_call *ca
     struct mpi_team *t = team->impl;
     if (types[call->type] < 0)
         return err_set(err, -ENOTSUP, "MPI has no such type");
+    if (redops[call->redop] < 0)
+        return err_set(err, -ENOTSUP, "MPI has no such reduction");
     t->call = *call;
     t->what = (struct mpi_ops_collective){.call = calls[call->op],
                                           .type = (enum mpi_ops_type)types[call->type],
+                                          .redop = (enum mpi_ops_redop)redops[call->redop],
                                           .in_place = call->in_place,
                                           .root = call->root,
                                           .count = call->count,
@@ -181,6 +205,15 @@ static void put(unsigned char *buffer, enum collective_type type, size_t index, 
     case COLLECTIVE_INT64:
         ((int64_t *)buffer)[index] = value;
         break;
+    case COLLECTIVE_UINT8:
+        buffer[index] = (unsigned char)value;
+        break;
+    case COLLECTIVE_UINT32:
+        ((uint32_t *)buffer)[index] = value;
+        break;
+    case COLLECTIVE_UINT64:
+        ((uint64_t *)buffer)[index] = value;
+        break;
     case COLLECTIVE_FLOAT:
         ((float *)buffer)[index] = (float)value;
         break;
@@ -199,6 +232,12 @@ static double get(const unsigned char *buffer, enum collective_type type, size_t
         return ((const int32_t *)buffer)[index];
     case COLLECTIVE_INT64:
         return (double)((const int64_t *)buffer)[index];
+    case COLLECTIVE_UINT8:
+        return buffer[index];
+    case COLLECTIVE_UINT32:
+        return ((const uint32_t *)buffer)[index];
+    case COLLECTIVE_UINT64:
+        return (double)((const uint64_t *)buffer)[index];
     case COLLECTIVE_FLOAT:
         return ((const float *)buffer)[index];
     default:
@@ -206,17 +245,32 @@ static double get(const unsigned char *buffer, enum collective_type type, size_t
     }
 }
 
+/* In place, where the part of this rank lies in the whole buffer. */
+static unsigned char *own_part(const struct collective *team)
+{
+    const struct mpi_team *t = team->impl;
+    return t->recv + team->first * t->call.count * collective_type_bytes(t->call.type);
+}
+
 /* Where this rank's input lies: in place, and of a broadcast, in the buffer of the result. */
 static unsigned char *input_of(const struct collective *team)
 {
     const struct mpi_team *t = team->impl;
     const struct collective_call *call = &t->call;
+    bool is_root = team->first == call->root;
     if (call->op == COLLECTIVE_BROADCAST)
         return t->recv;
     if (!call->in_place)
         return t->send;
-    size_t part = call->op == COLLECTIVE_ALLGATHER ? team->first * call->count : 0;
-    return t->recv + part * collective_type_bytes(call->type);
+    bool at_place = call->op == COLLECTIVE_ALLGATHER || (call->op == COLLECTIVE_GATHER && is_root);
+    return at_place ? own_part(team) : t->recv;
+}
+
+static unsigned char *output_of(const struct collective *team)
+{
+    const struct mpi_team *t = team->impl;
+    bool at_place = t->call.op == COLLECTIVE_SCATTER && t->call.in_place;
+    return at_place && team->first == t->call.root ? own_part(team) : t->recv;
 }
 
 static void fill(const struct collective *team, unsigned repetition)
@@ -242,8 +296,8 @@ static int mpi_check(struct collective *team, unsigned repetition,
     size_t n = rc ? 0 : collective_recv_count(call, team->ranks, team->first);
     for (size_t i = 0; i < n; i++) {
         double want = collective_expected(call, team->first, team->ranks, i, repetition);
-        double got = get(t->recv, call->type, i);
-        if (got == want)
+        double got = get(output_of(team), call->type, i);
+        if (!collective_is_wrong(call, team->ranks, got, want))
             continue;
         if (verdict->wrong++)
             continue;

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "bench/collective/collective_engine.h"
+#include "bench/collective/collective_scan.h"
 
 #ifdef CONTEND_HAVE_CUDA
 
@@ -141,7 +142,8 @@ int nccl_team_open(struct bench_ctx *ctx, unsigned local, unsigned times,
     return rc ? rc : join(ctx, *gc);
 }
 
-int nccl_team_allocate(struct bench_ctx *ctx, struct gpu_collective *gc, size_t *bytes)
+int nccl_team_allocate(struct bench_ctx *ctx, struct gpu_collective *gc, bool registered,
+                       size_t *bytes)
 {
     char msg[GPU_MSG] = "";
     size_t room = 0, *all = calloc(ctx->peers->size, sizeof(*all));
@@ -155,7 +157,8 @@ int nccl_team_allocate(struct bench_ctx *ctx, struct gpu_collective *gc, size_t 
         *bytes = all[r] < *bytes ? all[r] : *bytes;
     free(all);
     if (!rc)
-        rc = gpu_error(gpu_collective_allocate(gc, *bytes, msg, sizeof(msg)), msg, ctx->err);
+        rc = gpu_error(gpu_collective_allocate(gc, *bytes, registered, msg, sizeof(msg)), msg,
+                       ctx->err);
     return collective_agree(ctx->peers, rc, ctx->err);
 }
 
@@ -180,6 +183,7 @@ static void nccl_close(struct collective *team)
 static int nccl_open(struct collective *team, struct bench_ctx *ctx, size_t most_bytes)
 {
     char msg[GPU_MSG] = "";
+    const struct collective_params *params = ctx->params;
     unsigned local;
     int rc = nccl_team_probe(ctx, &local);
     if (rc)
@@ -197,7 +201,7 @@ static int nccl_open(struct collective *team, struct bench_ctx *ctx, size_t most
         rc = nccl_team_open(ctx, local, COLLECTIVE_TIMES_MAX, &t->gc);
     team->most_bytes = most_bytes;
     if (!rc)
-        rc = nccl_team_allocate(ctx, t->gc, &team->most_bytes);
+        rc = nccl_team_allocate(ctx, t->gc, params->registered, &team->most_bytes);
     if (!rc)
         rc = gpu_error(gpu_collective_load(&team->version, msg, sizeof(msg)), msg, ctx->err);
     bool has_all = ctx->peers->size == 1;
@@ -310,9 +314,11 @@ int nccl_team_open(struct bench_ctx *ctx, unsigned local, unsigned times,
     return err_set(ctx->err, -ENOTSUP, "%s", no_cuda);
 }
 
-int nccl_team_allocate(struct bench_ctx *ctx, struct gpu_collective *gc, size_t *bytes)
+int nccl_team_allocate(struct bench_ctx *ctx, struct gpu_collective *gc, bool registered,
+                       size_t *bytes)
 {
     (void)gc;
+    (void)registered;
     *bytes = 0;
     return err_set(ctx->err, -ENOTSUP, "%s", no_cuda);
 }

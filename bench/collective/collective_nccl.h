@@ -7,12 +7,13 @@
  *   rc = nccl_team_load(ctx);                       as nccl_team_probe does, too
  *   rc = nccl_team_probe(ctx, &local);              for itself; then collective_agree
  *   rc = nccl_team_open(ctx, local, times, &gc);    all together
- *   rc = nccl_team_allocate(ctx, gc, &bytes);       all together: *bytes may become less
+ *   rc = nccl_team_allocate(ctx, gc, false, &bytes);  all together: *bytes may become less
  *   ...; gpu_collective_close(gc)
  */
 #ifndef CONTEND_BENCH_COLLECTIVE_COLLECTIVE_NCCL_H
 #define CONTEND_BENCH_COLLECTIVE_COLLECTIVE_NCCL_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "harness/core/bench.h"
@@ -38,7 +39,8 @@ int nccl_team_probe(struct bench_ctx *ctx, unsigned *local);
 int nccl_team_open(struct bench_ctx *ctx, unsigned local, unsigned times,
                    struct gpu_collective **gc);
 
-/* Buffers of *bytes, or of what fits on all GPUs, which *bytes then is. */
-int nccl_team_allocate(struct bench_ctx *ctx, struct gpu_collective *gc, size_t *bytes);
+/* Buffers of *bytes, or of what fits on all GPUs, which *bytes then is; `registered` with NCCL. */
+int nccl_team_allocate(struct bench_ctx *ctx, struct gpu_collective *gc, bool registered,
+                       size_t *bytes);
 
 #endif

@@ -10,13 +10,14 @@ enum place { PLACE_OUT, PLACE_IN, PLACE_BOTH };
 struct collective_params {
     uint64_t begin, end;
     int64_t factor, root, queue;
-    int op, type, place;
-    bool graph, check;
+    int op, type, redop, place;
+    bool graph, registered, check;
 };
 
 /* Ends with "all", of which the index is COLLECTIVE_OPS. */
 extern const char *const collective_op_names[];
 extern const char *const collective_type_names[];
+extern const char *const collective_redop_names[];
 
 /* Indices of bench_collective.metrics. */
 enum {

@@ -14,19 +14,25 @@
  * CPU stages them (the driver's buffers, page faults). dir h2d, d2h, both (their sum), d2d; via ce
  * (copy engine) or sm (a kernel's 16-byte loads and stores); mem pinned, paged (pageable) or wc
  * (write-combined); with alone, or all GPUs doing the same, each with memory of its own; op read
- * (the destination's GPU issues the copy) or write. Of copies at once, both ways or with all, those
- * count that were done before the first of the flows ended. `copy_shared`: with all / alone, below
- * 1 where GPUs share a switch, a socket's link or memory. `peer_access`: 1 where two GPUs reach
- * each other's memory, 0 where copies are staged through the host. `copy_latency`: host time of one
- * copy engine's copy of pinned memory and the wait for it, behind about 10 ms of such copies, on
- * CLOCK_MONOTONIC_RAW. `copy_size`: bytes of a copy, less than asked for where memory is short.
- * **Source** NVIDIA's nvbandwidth (memcpy.cpp, testcases_ce.cpp, kernels.cu); CUDA programming
- * guide, "Page-Locked Host Memory" and "Peer-to-Peer Memory Access".
+ * (the destination's GPU issues the copy) or write. d2d-both is two GPUs' copies to each other at
+ * once, all-to-one and one-to-all are those of all other GPUs, at once, to or from one, issued by
+ * the others: their sums. Of copies at once those count that were done before the first of the
+ * flows ended. `copy_shared`: with all / alone, below 1 where GPUs share a switch, a socket's link
+ * or memory. `peer_access`: 1 where two GPUs reach each other's memory, 0 where copies are staged
+ * through the host. `copy_latency`: host time of one copy engine's copy of pinned memory and the
+ * wait for it, behind about 10 ms of such copies, on CLOCK_MONOTONIC_RAW. `chase_latency`: time of
+ * one of 4,095 dependent loads by one thread of a kernel, each of another line, through page-locked
+ * memory of its node (mem=pinned), its GPU's own (device), another's (peer: src's memory, dst's
+ * thread), with cold L2 caches. `copy_size`: bytes of a copy, less than asked for where memory is
+ * short.
+ * **Source** NVIDIA's nvbandwidth (memcpy.cpp, testcases_ce.cpp, testcases_sm.cpp, kernels.cu);
+ * CUDA programming guide, "Page-Locked Host Memory" and "Peer-to-Peer Memory Access".
  * **Limits** Copies of pageable memory take one CPU, the first of the GPU's node, and are measured
  * there only. Where write-combined memory lies can be asked for, not read back. With all, a GPU
  * whose first copy ends when another one has done all of its own has the path for itself by then. A
  * container that refuses mbind leaves one node called "any". Of a MIG device, the instance that
- * CUDA shows.
+ * CUDA shows. A chain in page-locked memory was written by a CPU, whose caches may still hold it.
+ * Pairs by kernel, and loads, only where GPUs reach each other's memory.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -38,6 +44,7 @@
 #include "bench/copy/gpu_copy_host.h"
 #include "bench/copy/gpu_copy_job.h"
 #include "bench/copy/gpu_copy_plan.h"
+#include "bench/copy/gpu_copy_walks.h"
 #include "bench/gpu/gpu.h"
 #include "bench/registry.h"
 #include "harness/base/stats.h"
@@ -53,8 +60,10 @@ static const char *const node_names[] = {"all", "home", NULL};
 static const struct opt copy_opts[] = {
     OPT_SIZE("size", copy_params, size, "512M", 1 << 16, 1ull << 36, "BYTES",
              "of a copy; less where memory is short, a quarter for pageable and write-combined"),
-    OPT_CHOICE("dir", copy_params, dir, "all", copy_dir_names, "DIR",
-               "only copies to GPUs, from GPUs, both at once, or between GPUs"),
+    OPT_CHOICE(
+        "dir", copy_params, dir, "all", copy_dir_names, "DIR",
+        "only copies to GPUs, from GPUs, both at once, or between GPUs: a pair one way or both "
+        "ways at once, from all others to one, from one to all others"),
     OPT_CHOICE("mem", copy_params, mem, "all", copy_mem_names, "MEM",
                "only host memory that is page-locked, pageable, or write-combined"),
     OPT_CHOICE("via", copy_params, via, "all", copy_via_names, "VIA",
@@ -64,7 +73,15 @@ static const struct opt copy_opts[] = {
     {.name = NULL},
 };
 
-enum { COPY_BANDWIDTH, COPY_SHARED, COPY_LATENCY, PEER_ACCESS, COPY_SIZE, BUFFER_ON_NODE };
+enum {
+    COPY_BANDWIDTH,
+    COPY_SHARED,
+    COPY_LATENCY,
+    CHASE_LATENCY,
+    PEER_ACCESS,
+    COPY_SIZE,
+    BUFFER_ON_NODE
+};
 static const struct bench_metric copy_metrics[] = {
     /* Copies that the CPU stages are too noisy to compare, as are tails. */
     [COPY_BANDWIDTH] = {"copy_bandwidth", "GB/s", "higher", .peers = PEERS_EQUAL,
@@ -72,6 +89,7 @@ static const struct bench_metric copy_metrics[] = {
     [COPY_SHARED] = {"copy_shared", "ratio", "higher"},
     [COPY_LATENCY] = {"copy_latency", "us", "lower", .peers = PEERS_EQUAL, .least = 0.3,
                       .calm = "stat=p50"},
+    [CHASE_LATENCY] = {"chase_latency", "ns", "lower", .peers = PEERS_EQUAL, .least = 30},
     [PEER_ACCESS] = {"peer_access", "count", "none"},
     [COPY_SIZE] = {"copy_size", "B", "none"},
     [BUFFER_ON_NODE] = {"buffer_on_node", "ratio", "higher", .quiet = true},
@@ -117,15 +135,17 @@ static int copy_validate(const void *any_params, struct err *err)
     const struct copy_params *params = any_params;
     const struct copy_wish wish = wish_of(params);
     const struct copy_shape shape = {
-        .ngpus = 2, .nnodes = 1, .direct = {{true, true}, {true, true}}};
+        .ngpus = 3,
+        .nnodes = 1,
+        .direct = {{true, true, true}, {true, true, true}, {true, true, true}}};
     if (copy_plan(&shape, &wish, NULL, 0))
         return 0;
-    return err_set(err, -EINVAL,
-                   "dir=%s, mem=%s, via=%s: pageable memory is copied one way and by copy engine, "
-                   "write-combined memory only to GPUs (h2d) and by copy engine, and pairs (d2d) "
-                   "have no host memory",
-                   copy_dir_names[params->dir], copy_mem_names[params->mem],
-                   copy_via_names[params->via]);
+    return err_set(
+        err, -EINVAL,
+        "dir=%s, mem=%s, via=%s: pageable memory is copied one way and by copy engine, "
+        "write-combined memory only to GPUs (h2d) and by copy engine, and copies between "
+        "GPUs have no host memory",
+        copy_dir_names[params->dir], copy_mem_names[params->mem], copy_via_names[params->via]);
 }
 
 #ifdef CONTEND_HAVE_CUDA
@@ -153,6 +173,7 @@ struct copy_scan {
         double p50_ns, p99_ns;
     } * small;
     size_t nsmall;
+    struct copy_walks walks;
     double left_s; /* of the time for points, of which so many are left */
     size_t nleft;
     struct copy_job job;
@@ -175,13 +196,15 @@ static int run_on_home(struct copy_scan *scan, team_job *what, unsigned gpu)
     return gpu_set_lose(&scan->set, at, job->rc, msg);
 }
 
-/* Whether all whose memory it is about are left, or of all GPUs two. */
+/* Whether all whose memory it is about are left: of all GPUs two, beside one two others. */
 static bool point_runs(const struct copy_scan *scan, const struct copy_point *point)
 {
     if (point->all)
         return gpu_set_left(&scan->set) > 1;
+    if (point->dir == COPY_TO_ONE || point->dir == COPY_FROM_ONE)
+        return gpu_set_has(&scan->set, point->gpu) && gpu_set_left(&scan->set) > 2;
     return gpu_set_has(&scan->set, point->gpu) &&
-           (point->dir != COPY_D2D || gpu_set_has(&scan->set, point->peer));
+           (!copy_is_between_gpus(point) || gpu_set_has(&scan->set, point->peer));
 }
 
 static int emit_gpu(struct copy_scan *scan, struct bench_ctx *ctx, const struct copy_point *point,
@@ -193,7 +216,7 @@ static int emit_gpu(struct copy_scan *scan, struct bench_ctx *ctx, const struct 
     if (point->all && *alone > 0 && !rc)
         rc = bench_emit(ctx, COPY_SHARED, gbps / *alone, "dir=%s;gpu=%u",
                         copy_dir_names[1 + point->dir], gpu);
-    if (!point->all && point->dir != COPY_D2D && point->node == scan->shape.home[gpu] &&
+    if (!point->all && !copy_is_between_gpus(point) && point->node == scan->shape.home[gpu] &&
         point->mem == COPY_PINNED && point->via == COPY_CE)
         *alone = gbps;
     return rc;
@@ -271,22 +294,29 @@ static int emit_latency(struct bench_ctx *ctx, const struct copy_small *small)
     return rc;
 }
 
-/* Bandwidths, then latencies. */
+/* Bandwidths, then latencies of copies, then of loads. */
 static int measure_any(struct bench_ctx *ctx, size_t i)
 {
     struct copy_scan *scan = ctx->state;
     if (i < scan->npoints)
         measure_bandwidth(scan, i);
-    else
+    else if (i < scan->npoints + scan->nsmall)
         measure_latency(scan, ctx, &scan->small[i - scan->npoints]);
+    else
+        copy_walks_measure(&scan->walks, i - scan->npoints - scan->nsmall, &scan->job, &scan->team,
+                           &scan->set);
     return gpu_set_check(&scan->set, ctx->err);
 }
 
 static int emit_any(struct bench_ctx *ctx, size_t i)
 {
     struct copy_scan *scan = ctx->state;
-    return i < scan->npoints ? emit_bandwidth(scan, ctx, i)
-                             : emit_latency(ctx, &scan->small[i - scan->npoints]);
+    if (i < scan->npoints)
+        return emit_bandwidth(scan, ctx, i);
+    i -= scan->npoints;
+    return i < scan->nsmall
+               ? emit_latency(ctx, &scan->small[i])
+               : copy_walks_emit(ctx, &scan->walks, i - scan->nsmall, CHASE_LATENCY, &scan->set);
 }
 
 static int emit_machine(const struct copy_scan *scan, struct bench_ctx *ctx)
@@ -316,7 +346,7 @@ static int copy_scan(struct bench_ctx *ctx)
     scan->nleft = scan->npoints;
     int rc = emit_machine(scan, ctx);
     if (!rc)
-        rc = points_run(ctx, scan->npoints + scan->nsmall, measure_any, emit_any);
+        rc = points_run(ctx, scan->npoints + scan->nsmall + scan->walks.n, measure_any, emit_any);
     return rc ? rc : gpu_set_emit(ctx, &scan->set, COPY_BANDWIDTH);
 }
 
@@ -386,9 +416,11 @@ static int open_left(struct copy_scan *scan, const struct bench_ctx *ctx)
 static int make_plan(struct copy_scan *scan, const struct bench_ctx *ctx)
 {
     const struct copy_wish wish = wish_of(ctx->params);
+    /* One that is left out hides none of the others' ways. */
     for (unsigned a = 0; a < scan->shape.ngpus; a++)
         for (unsigned b = 0; b < scan->shape.ngpus; b++)
-            scan->shape.direct[a][b] = gpu_copy_is_direct(scan->copy, a, b);
+            scan->shape.direct[a][b] = !gpu_set_has(&scan->set, a) || !gpu_set_has(&scan->set, b) ||
+                                       gpu_copy_is_direct(scan->copy, a, b);
     scan->npoints = copy_plan(&scan->shape, &wish, NULL, 0);
     bool any = false;
     scan->points = calloc(scan->npoints + 1, sizeof(*scan->points));
@@ -398,9 +430,10 @@ static int make_plan(struct copy_scan *scan, const struct bench_ctx *ctx)
     for (size_t i = 0; i < scan->npoints; i++)
         any = any || point_runs(scan, &scan->points[i]);
     if (!any)
-        return err_set(
-            ctx->err, -ENOTSUP,
-            "no copy to measure: pairs need two GPUs, and by kernel access between them");
+        return err_set(ctx->err, -ENOTSUP,
+                       "no copy to measure: pairs need two GPUs, all-to-one and one-to-all three, "
+                       "and by kernel "
+                       "access between them");
     scan->gbps = calloc(scan->npoints, sizeof(*scan->gbps));
     scan->small = calloc((size_t)2 * LATENCY_SIZES * scan->shape.ngpus + 1, sizeof(*scan->small));
     if (!scan->gbps || !scan->small)
@@ -442,6 +475,10 @@ static int copy_setup(struct bench_ctx *ctx)
     scan->job.set = &scan->set;
     if (!rc)
         rc = make_plan(scan, ctx);
+    if (!rc) {
+        const struct copy_wish wish = wish_of(ctx->params);
+        rc = copy_walks_open(&scan->walks, &scan->shape, &wish, ctx->round_seed, ctx->err);
+    }
     if (!rc)
         rc = start_team(scan, ctx);
     if (!rc) {
@@ -474,6 +511,7 @@ static void copy_teardown(struct bench_ctx *ctx)
         return;
     team_stop(&scan->team);
     close_memory(scan);
+    copy_walks_close(&scan->walks);
     free(scan->small);
     free(scan->gbps);
     free(scan->points);

@@ -30,15 +30,31 @@ static void add_host_flows(struct copy_job *job, unsigned gpu, unsigned node)
     }
 }
 
-static void add_pair_flow(struct copy_job *job)
+static struct gpu_copy_flow *add_pair_flow(struct copy_job *job, unsigned from, unsigned to)
 {
-    const struct copy_point *point = job->point;
-    struct gpu_copy_flow *flow =
-        add_flow(job, point->write ? point->gpu : point->peer, gpu_copy_salt(point->gpu));
-    flow->to = gpu_copy_target(job->copy, point->peer);
-    flow->from = gpu_copy_source(job->copy, point->gpu);
+    struct gpu_copy_flow *flow = add_flow(job, job->point->write ? from : to, gpu_copy_salt(from));
+    flow->to = gpu_copy_target(job->copy, to);
+    flow->from = gpu_copy_source(job->copy, from);
     flow->bytes = copy_host_bytes(job->host, COPY_PINNED);
-    flow->staged = !gpu_copy_is_direct(job->copy, point->gpu, point->peer);
+    flow->staged = !gpu_copy_is_direct(job->copy, from, to);
+    return flow;
+}
+
+/* What all others write to one GPU are parts of its target, each from its source's begin. */
+static void add_hub_flows(struct copy_job *job, unsigned ngpus)
+{
+    unsigned hub = job->point->gpu, others = gpu_set_left(job->set) - 1;
+    for (unsigned gpu = 0; gpu < ngpus; gpu++) {
+        if (gpu == hub || !gpu_set_has(job->set, gpu))
+            continue;
+        if (job->point->dir == COPY_FROM_ONE) {
+            (void)add_pair_flow(job, hub, gpu);
+            continue;
+        }
+        struct gpu_copy_flow *flow = add_pair_flow(job, gpu, hub);
+        flow->bytes = memory_round_down(flow->bytes / others, GPU_COPY_GRAIN);
+        flow->to = (char *)flow->to + (job->nflows - 1) * flow->bytes;
+    }
 }
 
 void copy_job_aim(struct copy_job *job, const struct copy_point *point)
@@ -46,22 +62,26 @@ void copy_job_aim(struct copy_job *job, const struct copy_point *point)
     const struct copy_shape *shape = job->host->shape;
     job->point = point;
     job->nflows = 0;
-    if (point->dir == COPY_D2D)
-        add_pair_flow(job);
-    else if (!point->all)
+    if (point->dir == COPY_D2D || point->dir == COPY_SWAP)
+        (void)add_pair_flow(job, point->gpu, point->peer);
+    if (point->dir == COPY_SWAP)
+        (void)add_pair_flow(job, point->peer, point->gpu);
+    else if (point->dir == COPY_TO_ONE || point->dir == COPY_FROM_ONE)
+        add_hub_flows(job, shape->ngpus);
+    else if (!copy_is_between_gpus(point) && !point->all)
         add_host_flows(job, point->gpu, point->node);
     for (unsigned gpu = 0; gpu < shape->ngpus && point->all; gpu++)
         if (gpu_set_has(job->set, gpu))
             add_host_flows(job, gpu, shape->home[gpu]);
 }
 
-/* Of all of a GPU's flows. */
+/* Of all of a GPU's flows; between GPUs of all. */
 static void note_batch(struct copy_job *job, unsigned batch)
 {
     for (unsigned gpu = 0; gpu < GPU_COPY_GPUS; gpu++)
         job->gbps[gpu][batch] = 0;
     for (unsigned i = 0; i < job->nflows; i++) {
-        unsigned gpu = job->point->dir == COPY_D2D ? job->point->gpu : job->flow[i].gpu;
+        unsigned gpu = copy_is_between_gpus(job->point) ? job->point->gpu : job->flow[i].gpu;
         job->gbps[gpu][batch] +=
             (double)job->flow[i].bytes * copy_rate(job->progress, job->nflows, i) * 1e-9;
     }

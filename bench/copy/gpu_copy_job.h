@@ -31,7 +31,7 @@ struct copy_job {
     char msg[GPU_MSG];
     struct gpu_copy_progress progress[COPY_FLOWS]; /* of the last batch */
     unsigned batches;
-    double gbps[GPU_COPY_GPUS][COPY_BATCHES]; /* GB/s; of a pair under its source */
+    double gbps[GPU_COPY_GPUS][COPY_BATCHES]; /* GB/s; between GPUs under the point's */
     unsigned samples;                         /* wanted of a latency, at most COPY_SAMPLES */
     double ns[COPY_SAMPLES];
 };

@@ -6,7 +6,8 @@
 static const double shortest_s = 1e-6; /* that a copy is taken to last */
 static const unsigned queue_room = 512;
 
-const char *const copy_dir_names[] = {"all", "h2d", "d2h", "both", "d2d", NULL};
+const char *const copy_dir_names[] = {"all",      "h2d",        "d2h",        "both", "d2d",
+                                      "d2d-both", "all-to-one", "one-to-all", NULL};
 const char *const copy_mem_names[] = {"all", "pinned", "paged", "wc", NULL};
 const char *const copy_via_names[] = {"all", "ce", "sm", NULL};
 
@@ -40,12 +41,16 @@ static bool is_wanted(int wish, int value)
     return wish == 0 || wish == 1 + value;
 }
 
+bool copy_is_between_gpus(const struct copy_point *point)
+{
+    return point->dir >= COPY_D2D;
+}
+
 static void add(struct list *list, const struct copy_point *point)
 {
     const struct copy_wish *wish = list->wish;
-    bool of_host = point->dir != COPY_D2D;
     if (!is_wanted(wish->dir, (int)point->dir) || !is_wanted(wish->via, (int)point->via) ||
-        !(of_host ? is_wanted(wish->mem, (int)point->mem) : wish->mem == 0))
+        !(copy_is_between_gpus(point) ? wish->mem == 0 : is_wanted(wish->mem, (int)point->mem)))
         return;
     if (list->n < list->room)
         list->points[list->n] = *point;
@@ -69,15 +74,44 @@ static void add_far(struct list *list, struct copy_point point)
                 add(list, &point);
 }
 
-/* No pairs by kernel without access: a kernel cannot go by way of the host. */
+/* Not by kernel without access: a kernel cannot go by way of the host. */
+static bool has_way(const struct list *list, const struct copy_point *point, unsigned peer)
+{
+    return point->via == COPY_CE || list->shape->direct[point->gpu][peer];
+}
+
+/* Ordered pairs; of both ways at once each pair in one order. */
 static void add_pairs(struct list *list, struct copy_point point)
 {
     const struct copy_shape *shape = list->shape;
     for (point.gpu = 0; point.gpu < shape->ngpus; point.gpu++)
-        for (point.peer = 0; point.peer < shape->ngpus; point.peer++)
-            if (point.gpu != point.peer &&
-                (point.via == COPY_CE || shape->direct[point.gpu][point.peer]))
+        for (point.peer = point.dir == COPY_SWAP ? point.gpu : 0; point.peer < shape->ngpus;
+             point.peer++)
+            if (point.gpu != point.peer && has_way(list, &point, point.peer))
                 add(list, &point);
+}
+
+/* One GPU and all others, issued by these; of two GPUs that is a pair. */
+static void add_hubs(struct list *list, struct copy_point point)
+{
+    const struct copy_shape *shape = list->shape;
+    point.write = point.dir == COPY_TO_ONE;
+    for (point.gpu = 0; point.gpu < shape->ngpus && shape->ngpus > 2; point.gpu++) {
+        bool ways = true;
+        for (unsigned peer = 0; peer < shape->ngpus; peer++)
+            ways = ways && has_way(list, &point, peer);
+        if (ways)
+            add(list, &point);
+    }
+}
+
+/* Both ways at once, to one from all and back, by one kind of engine. */
+static void add_crowds(struct list *list, enum copy_via via)
+{
+    for (int write = 0; write < 2; write++)
+        add_pairs(list, (struct copy_point){.dir = COPY_SWAP, .via = via, .write = write});
+    for (enum copy_dir dir = COPY_TO_ONE; dir <= COPY_FROM_ONE; dir++)
+        add_hubs(list, (struct copy_point){.dir = dir, .via = via});
 }
 
 size_t copy_plan(const struct copy_shape *shape, const struct copy_wish *wish,
@@ -91,10 +125,12 @@ size_t copy_plan(const struct copy_shape *shape, const struct copy_wish *wish,
     }
     for (int write = 0; write < 2; write++)
         add_pairs(&list, (struct copy_point){.dir = COPY_D2D, .write = write});
+    add_crowds(&list, COPY_CE);
     for (enum copy_dir dir = COPY_H2D; dir <= COPY_BOTH && !wish->home; dir++)
         add_far(&list, (struct copy_point){.dir = dir});
     for (int write = 0; write < 2; write++)
         add_pairs(&list, (struct copy_point){.dir = COPY_D2D, .via = COPY_SM, .write = write});
+    add_crowds(&list, COPY_SM);
     for (enum copy_dir dir = COPY_H2D; dir <= COPY_BOTH; dir++)
         add_at_home(&list, (struct copy_point){.dir = dir, .via = COPY_SM});
     add_at_home(&list, (struct copy_point){.dir = COPY_H2D, .mem = COPY_COMBINED});
@@ -108,6 +144,46 @@ bool copy_has_latency(const struct copy_shape *shape, const struct copy_point *p
 {
     return point->dir <= COPY_D2H && !point->all && point->mem == COPY_PINNED &&
            point->via == COPY_CE && point->node == shape->home[point->gpu];
+}
+
+static void add_chase(struct copy_chase *chases, size_t room, size_t *n, struct copy_chase chase)
+{
+    if (*n < room)
+        chases[*n] = chase;
+    ++*n;
+}
+
+size_t copy_chases(const struct copy_shape *shape, const struct copy_wish *wish,
+                   struct copy_chase *chases, size_t room)
+{
+    bool by_kernel = is_wanted(wish->via, COPY_SM);
+    bool host = by_kernel && is_wanted(wish->dir, COPY_H2D) && is_wanted(wish->mem, COPY_PINNED);
+    bool peers = by_kernel && is_wanted(wish->dir, COPY_D2D) && wish->mem == 0;
+    size_t n = 0;
+    for (unsigned gpu = 0; gpu < shape->ngpus; gpu++) {
+        if (host && peers)
+            add_chase(chases, room, &n, (struct copy_chase){.mem = CHASE_DEVICE, .gpu = gpu});
+        if (host)
+            add_chase(chases, room, &n, (struct copy_chase){.mem = CHASE_HOST, .gpu = gpu});
+        for (unsigned peer = 0; peer < shape->ngpus && peers; peer++)
+            if (peer != gpu && shape->direct[gpu][peer])
+                add_chase(chases, room, &n, (struct copy_chase){CHASE_PEER, gpu, peer});
+    }
+    return n;
+}
+
+char *copy_chase_key(const struct copy_shape *shape, const struct copy_chase *chase,
+                     char key[static VALUE_KEY_MAX])
+{
+    char node[16];
+    if (chase->mem == CHASE_PEER)
+        (void)snprintf(key, VALUE_KEY_MAX, "mem=peer;src=%u;dst=%u", chase->peer, chase->gpu);
+    else if (chase->mem == CHASE_HOST)
+        (void)snprintf(key, VALUE_KEY_MAX, "mem=pinned;gpu=%u;node=%s", chase->gpu,
+                       copy_node_name(shape, shape->home[chase->gpu], node, sizeof(node)));
+    else
+        (void)snprintf(key, VALUE_KEY_MAX, "mem=device;gpu=%u", chase->gpu);
+    return key;
 }
 
 unsigned copy_settle(double share_s, double once_s, bool staged)
@@ -159,14 +235,16 @@ char *copy_key(const struct copy_shape *shape, const struct copy_point *point, u
                char key[static VALUE_KEY_MAX])
 {
     const char *via = copy_via_names[1 + point->via];
+    const char *dir = copy_dir_names[1 + point->dir], *op = point->write ? "write" : "read";
     char node[16];
-    if (point->dir == COPY_D2D)
-        (void)snprintf(key, VALUE_KEY_MAX, "dir=d2d;src=%u;dst=%u;via=%s;op=%s", point->gpu,
-                       point->peer, via, point->write ? "write" : "read");
+    if (point->dir == COPY_D2D || point->dir == COPY_SWAP)
+        (void)snprintf(key, VALUE_KEY_MAX, "dir=%s;src=%u;dst=%u;via=%s;op=%s", dir, point->gpu,
+                       point->peer, via, op);
+    else if (copy_is_between_gpus(point))
+        (void)snprintf(key, VALUE_KEY_MAX, "dir=%s;gpu=%u;via=%s;op=%s", dir, point->gpu, via, op);
     else
         (void)snprintf(
-            key, VALUE_KEY_MAX, "dir=%s;gpu=%u;node=%s;mem=%s;via=%s;with=%s",
-            copy_dir_names[1 + point->dir], gpu,
+            key, VALUE_KEY_MAX, "dir=%s;gpu=%u;node=%s;mem=%s;via=%s;with=%s", dir, gpu,
             copy_node_name(shape, point->all ? shape->home[gpu] : point->node, node, sizeof(node)),
             copy_mem_names[1 + point->mem], via, point->all ? "all" : "alone");
     return key;

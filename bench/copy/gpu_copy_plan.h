@@ -11,8 +11,21 @@
 #include "harness/core/bench.h"
 #include "kernels/gpu/gpu_copy.h"
 
-/* BOTH is H2D and D2H at the same time. In the order of the options' names behind "all". */
-enum copy_dir { COPY_H2D, COPY_D2H, COPY_BOTH, COPY_D2D, COPY_DIRS };
+/*
+ * BOTH is H2D and D2H at the same time, SWAP two GPUs' copies to each other at the same time; to
+ * ONE GPU from all others, or from ONE to all others. In the order of the options' names behind
+ * "all".
+ */
+enum copy_dir {
+    COPY_H2D,
+    COPY_D2H,
+    COPY_BOTH,
+    COPY_D2D, /* from here on between GPUs */
+    COPY_SWAP,
+    COPY_TO_ONE,
+    COPY_FROM_ONE,
+    COPY_DIRS
+};
 enum copy_mem { COPY_PINNED, COPY_PAGED, COPY_COMBINED, COPY_MEMS };
 enum copy_via { COPY_CE, COPY_SM, COPY_VIAS };
 
@@ -42,9 +55,9 @@ struct copy_point {
     enum copy_mem mem;
     enum copy_via via;
     bool all;      /* every GPU at once with memory of its home; `gpu` and `node` mean nothing */
-    bool write;    /* D2D: issued by the source, else by the destination */
-    unsigned gpu;  /* D2D: the source */
-    unsigned peer; /* D2D: the destination */
+    bool write;    /* between GPUs: issued by the source, else by the destination */
+    unsigned gpu;  /* D2D: the source; SWAP: the first of the two; TO_ONE, FROM_ONE: that one */
+    unsigned peer; /* D2D: the destination; SWAP: the second */
     unsigned node; /* of host memory */
 };
 
@@ -61,8 +74,26 @@ void copy_shape_init(struct copy_shape *shape, const struct bench_machine *machi
 size_t copy_plan(const struct copy_shape *shape, const struct copy_wish *wish,
                  struct copy_point *points, size_t room);
 
+/* No host memory takes part, unless copies are staged. */
+bool copy_is_between_gpus(const struct copy_point *point);
+
 /* A point of whose GPU latencies are measured too: pinned memory of its home, one way, alone. */
 bool copy_has_latency(const struct copy_shape *shape, const struct copy_point *point);
+
+/* A chain of loads by one thread of `gpu`, through memory that is its own, the host's, or a peer's.
+ */
+struct copy_chase {
+    enum { CHASE_DEVICE, CHASE_HOST, CHASE_PEER } mem;
+    unsigned gpu, peer; /* peer: whose memory, of CHASE_PEER */
+};
+
+/* As copy_plan; wishes are heeded as for copies by kernel to the GPU (h2d, d2d). */
+size_t copy_chases(const struct copy_shape *shape, const struct copy_wish *wish,
+                   struct copy_chase *chases, size_t room);
+
+/* "mem=pinned;gpu=0;node=0", "mem=device;gpu=0", "mem=peer;src=1;dst=0". Returns key. */
+char *copy_chase_key(const struct copy_shape *shape, const struct copy_chase *chase,
+                     char key[static VALUE_KEY_MAX]);
 
 enum { COPY_BATCHES = 3 };
 

@@ -60,7 +60,8 @@ static int cuda_open(struct reduce *reduce, const struct reduce_config *config, 
     if (!rc)
         rc = gpu_error(gpu_collective_join(gc, &id, msg, sizeof(msg)), msg, err);
     if (!rc)
-        rc = gpu_error(gpu_collective_allocate(gc, config->bytes, msg, sizeof(msg)), msg, err);
+        rc = gpu_error(gpu_collective_allocate(gc, config->bytes, false, msg, sizeof(msg)), msg,
+                       err);
     if (!rc)
         rc = gpu_error(gpu_collective_prepare(gc, &call, msg, sizeof(msg)), msg, err);
     if (!rc)

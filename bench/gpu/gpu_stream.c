@@ -1,24 +1,25 @@
 /*
- * Bandwidth of each GPU's own memory: STREAM's kernels, and the driver's copy.
+ * Bandwidth of each GPU's own memory: STREAM's kernels, reads and writes alone, and the driver's
+ * copy.
  *
  * Each GPU alone, and all at once (with=all: the same power and cooling for all), an operation at a
  * time; each round takes these in an order of its own. Of the shapes that kernels/gpu/gpu_stream.h
  * has, setup takes for each operation and GPU the one that is fastest here, unless `shape` names
  * one.
  *
- * **Measures** `device_bandwidth`, GB/s (1e9): elements x 16 B (copy, scale) or 24 B (add, triad),
- * as STREAM counts, / time between device events around a batch of about 10 ms of passes, one
- * behind the other; the median over batches. The first third of the time of each, 0.1 s at least,
- * settles and is not counted; with=all counts while all are at work (bench/gpu/gpu_overlap.h).
- * via=driver is cudaMemcpyAsync from device to device, which the driver does as it likes: on one
- * GPU, mostly with a kernel of its own. `stream_size`: bytes of each of the three arrays.
- * `l2_share`: the L2's bytes / those of all three. `shape_bandwidth`: what the choice was made by.
- * Poisoned before each point and checked behind it, all elements, as the last timed pass left them;
- * a GPU that fails or computes wrongly is a failed row and left out, and the others are measured.
+ * **Measures** `device_bandwidth`, GB/s (1e9): elements x 16 B (copy, scale), 24 B (add, triad) or
+ * 8 B (read, the sum of an array; write, of a constant), as STREAM counts, / time between device
+ * events around a batch of about 10 ms of passes, one behind the other; the median over batches.
+ * The first third of the time of each, 0.1 s at least, settles and is not counted; with=all counts
+ * while all are at work (bench/gpu/gpu_overlap.h). via=driver is cudaMemcpyAsync from device to
+ * device, which the driver does as it likes: on one GPU, mostly with a kernel of its own.
+ * `stream_size`: bytes of each of the three arrays. `l2_share`: the L2's bytes / those of all
+ * three. `shape_bandwidth`: what the choice was made by. Poisoned before each point and checked
+ * behind it, all elements, as the last timed pass left them; a GPU that fails or computes wrongly
+ * is a failed row and left out, and the others are measured.
  * **Source** kernels/gpu/gpu_stream.h names it.
  * **Limits** Arrays are 1 GiB, or less where memory is short: with fewer than four times the L2's
- * bytes each, an l2_share above 0.08, part of the traffic stays in it. Reads and writes only in
- * equal or 2:1 parts; no read-only or write-only bandwidth.
+ * bytes each, an l2_share above 0.08, part of the traffic stays in it.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -409,7 +410,7 @@ static int stream_scan(struct bench_ctx *ctx)
 
 const struct bench bench_gpu_stream = {
     .name = "gpu_stream",
-    .summary = "bandwidth of each GPU's memory: copy, scale, add, triad, one GPU and all",
+    .summary = "bandwidth of each GPU's memory: STREAM, reads and writes alone, one GPU and all",
     .needs = NEED_GPU,
     .opts = stream_opts,
     .params_size = sizeof(struct stream_params),

@@ -18,7 +18,7 @@
 
 #define MPI_OPS_SYMBOL "contend_mpi_ops"
 
-enum { MPI_OPS_ABI = 2 };
+enum { MPI_OPS_ABI = 3 };
 
 enum mpi_ops_call {
     MPI_OPS_ALLREDUCE,
@@ -28,6 +28,8 @@ enum mpi_ops_call {
     MPI_OPS_REDUCE,
     MPI_OPS_ALLTOALL,
     MPI_OPS_SENDRECV, /* round a ring: to rank + 1, from rank - 1 */
+    MPI_OPS_GATHER,
+    MPI_OPS_SCATTER,
     MPI_OPS_BARRIER,
     MPI_OPS_CALLS
 };
@@ -38,8 +40,13 @@ enum mpi_ops_type {
     MPI_OPS_INT64,
     MPI_OPS_FLOAT,
     MPI_OPS_DOUBLE,
+    MPI_OPS_UINT8,
+    MPI_OPS_UINT32,
+    MPI_OPS_UINT64,
     MPI_OPS_TYPES
 };
+
+enum mpi_ops_redop { MPI_OPS_SUM, MPI_OPS_PROD, MPI_OPS_MIN, MPI_OPS_MAX, MPI_OPS_REDOPS };
 
 struct mpi_ops_world {
     unsigned rank, size;
@@ -54,14 +61,16 @@ struct mpi_ops_request {
 };
 
 /*
- * One collective over all ranks; reductions are sums. `count` is of one rank's part where the
+ * One collective over all ranks. `count` is of one rank's part where the
  * operation has parts. In place, the buffer is `recv` and `send` is ignored, as MPI_IN_PLACE has
  * it: each rank's part of an all-gather lies at its place in recv, and what reduce-scatter leaves
- * begins recv. A broadcast is always in place: it reads and writes recv.
+ * begins recv. Of gather and scatter the root's own part stays at its place in recv, while others
+ * begin there. A broadcast is always in place: it reads and writes recv.
  */
 struct mpi_ops_collective {
     enum mpi_ops_call call;
     enum mpi_ops_type type;
+    enum mpi_ops_redop redop;
     bool in_place;
     unsigned root;
     size_t count; /* at most INT_MAX */

@@ -137,32 +137,54 @@ static int run_ring(const struct mpi_ops_collective *what, int count, MPI_Dataty
                         RING_TAG, data, MPI_STATUS_IGNORE);
 }
 
-static int run_reduce(const struct mpi_ops_collective *what, int count, MPI_Datatype type)
+static int run_reduce(const struct mpi_ops_collective *what, int count, MPI_Datatype type,
+                      MPI_Op redop)
 {
     bool root = data_rank == (int)what->root;
     const void *send = what->in_place ? what->recv : what->send;
-    return MPI_Reduce(what->in_place && root ? MPI_IN_PLACE : send, what->recv, count, type,
-                      MPI_SUM, (int)what->root, data);
+    return MPI_Reduce(what->in_place && root ? MPI_IN_PLACE : send, what->recv, count, type, redop,
+                      (int)what->root, data);
 }
 
-static int run_collective(const struct mpi_ops_collective *what, int count, MPI_Datatype type)
+static int run_gather(const struct mpi_ops_collective *what, int count, MPI_Datatype type)
+{
+    bool root = data_rank == (int)what->root;
+    const void *send = what->in_place ? what->recv : what->send;
+    return MPI_Gather(what->in_place && root ? MPI_IN_PLACE : send, count, type, what->recv, count,
+                      type, (int)what->root, data);
+}
+
+static int run_scatter(const struct mpi_ops_collective *what, int count, MPI_Datatype type)
+{
+    bool root = data_rank == (int)what->root;
+    const void *send = what->in_place ? what->recv : what->send;
+    return MPI_Scatter(send, count, type, what->in_place && root ? MPI_IN_PLACE : what->recv, count,
+                       type, (int)what->root, data);
+}
+
+static int run_collective(const struct mpi_ops_collective *what, int count, MPI_Datatype type,
+                          MPI_Op redop)
 {
     const void *send = what->in_place ? MPI_IN_PLACE : what->send;
     switch (what->call) {
     case MPI_OPS_ALLREDUCE:
-        return MPI_Allreduce(send, what->recv, count, type, MPI_SUM, data);
+        return MPI_Allreduce(send, what->recv, count, type, redop, data);
     case MPI_OPS_ALLGATHER:
         return MPI_Allgather(send, count, type, what->recv, count, type, data);
     case MPI_OPS_REDUCESCATTER:
-        return MPI_Reduce_scatter_block(send, what->recv, count, type, MPI_SUM, data);
+        return MPI_Reduce_scatter_block(send, what->recv, count, type, redop, data);
     case MPI_OPS_BROADCAST:
         return MPI_Bcast(what->recv, count, type, (int)what->root, data);
     case MPI_OPS_REDUCE:
-        return run_reduce(what, count, type);
+        return run_reduce(what, count, type, redop);
     case MPI_OPS_ALLTOALL:
         return MPI_Alltoall(send, count, type, what->recv, count, type, data);
     case MPI_OPS_SENDRECV:
         return run_ring(what, count, type);
+    case MPI_OPS_GATHER:
+        return run_gather(what, count, type);
+    case MPI_OPS_SCATTER:
+        return run_scatter(what, count, type);
     case MPI_OPS_BARRIER:
         return MPI_Barrier(data);
     case MPI_OPS_CALLS:
@@ -173,11 +195,12 @@ static int run_collective(const struct mpi_ops_collective *what, int count, MPI_
 
 static int mpi_collective(const struct mpi_ops_collective *what, char *msg, size_t size)
 {
-    const MPI_Datatype types[MPI_OPS_TYPES] = {MPI_INT8_T, MPI_INT32_T, MPI_INT64_T, MPI_FLOAT,
-                                               MPI_DOUBLE};
+    const MPI_Datatype types[MPI_OPS_TYPES] = {MPI_INT8_T, MPI_INT32_T, MPI_INT64_T,  MPI_FLOAT,
+                                               MPI_DOUBLE, MPI_UINT8_T, MPI_UINT32_T, MPI_UINT64_T};
+    const MPI_Op redops[MPI_OPS_REDOPS] = {MPI_SUM, MPI_PROD, MPI_MIN, MPI_MAX};
     if (what->count > INT_MAX)
         return too_large(what->count, msg, size);
-    int code = run_collective(what, (int)what->count, types[what->type]);
+    int code = run_collective(what, (int)what->count, types[what->type], redops[what->redop]);
     return code == MPI_SUCCESS ? 0 : report(code, "a collective failed", msg, size);
 }
 

@@ -12,6 +12,8 @@
  *   reduce         count           count (root's)  send = recv
  *   alltoall       ranks * count   ranks * count   never
  *   sendrecv       count           count           never
+ *   gather         count           ranks * count (root's)   send = recv + rank * count
+ *   scatter        ranks * count (root's)   count           recv = send + rank * count
  *
  * Source: the definitions of NCCL's user guide ("Collective Operations", "In-place Operations").
  */
@@ -34,10 +36,22 @@ enum collective_op {
     COLLECTIVE_REDUCE,
     COLLECTIVE_ALLTOALL,
     COLLECTIVE_SENDRECV, /* round a ring: to rank + 1, from rank - 1 */
+    COLLECTIVE_GATHER,
+    COLLECTIVE_SCATTER,
     COLLECTIVE_OPS,
 };
 
-/* In the order of the parameter `type`; reductions are sums. */
+/* In the order of the parameter `redop`: what reductions do. */
+enum collective_redop {
+    COLLECTIVE_SUM,
+    COLLECTIVE_PROD,
+    COLLECTIVE_MIN,
+    COLLECTIVE_MAX,
+    COLLECTIVE_AVG, /* of integers rounded down */
+    COLLECTIVE_REDOPS,
+};
+
+/* In the order of the parameter `type`. */
 enum collective_type {
     COLLECTIVE_INT8,
     COLLECTIVE_INT32,
@@ -46,16 +60,22 @@ enum collective_type {
     COLLECTIVE_BFLOAT16,
     COLLECTIVE_FLOAT,
     COLLECTIVE_DOUBLE,
+    COLLECTIVE_UINT8,
+    COLLECTIVE_UINT32,
+    COLLECTIVE_UINT64,
+    COLLECTIVE_F8E4M3, /* 4 bits of exponent, 3 of mantissa */
+    COLLECTIVE_F8E5M2,
     COLLECTIVE_TYPES,
 };
 
 struct collective_call {
     enum collective_op op;
     enum collective_type type;
+    enum collective_redop redop;
     bool in_place;
     bool graph;     /* capture a batch once, then replay it; NCCL only */
     unsigned queue; /* wait after so many operations; 0 = after the last. MPI waits for each */
-    unsigned root;  /* of broadcast and reduce */
+    unsigned root;  /* of broadcast, reduce, gather and scatter */
     size_t count;   /* > 0 */
     size_t bytes;   /* of the larger of the two buffers: METHOD.md's S */
 };
@@ -63,9 +83,9 @@ struct collective_call {
 /* Of one element. */
 size_t collective_type_bytes(enum collective_type type);
 
-/* By the table above: a part for each rank; adds values up; can be done in place. */
+/* By the table above: a part for each rank; reduces values; can be done in place. */
 bool collective_has_parts(enum collective_op op);
-bool collective_is_summed(enum collective_op op);
+bool collective_is_reduced(enum collective_op op);
 bool collective_has_in_place(enum collective_op op);
 
 /* Elements of rank `rank`'s send buffer, and of its recv buffer that the operation defines. */

@@ -211,24 +211,54 @@ int gpu_collective_room(struct gpu_collective *gc, size_t *bytes, char *msg, siz
     return 0;
 }
 
-int gpu_collective_allocate(struct gpu_collective *gc, size_t bytes, char *msg, size_t size)
+static int allocate_plain(struct gpu_collective *gc, unsigned k, const char *what, char *msg,
+                          size_t size)
+{
+    struct gpu_collective_rank *rank = &gc->rank[k];
+    cudaError_t error = cudaMalloc(&rank->send, gc->bytes);
+    if (error == cudaSuccess)
+        error = cudaMalloc(&rank->recv, gc->bytes);
+    return gpu_collective_cuda(gc, k, error, what, msg, size);
+}
+
+static int allocate_registered(struct gpu_collective *gc, unsigned k, const char *what, char *msg,
+                               size_t size)
+{
+    const struct nccl_api *nccl = gc->nccl;
+    struct gpu_collective_rank *rank = &gc->rank[k];
+    int error = nccl->mem_alloc((void **)&rank->send, gc->bytes);
+    if (!error)
+        error = nccl->mem_alloc((void **)&rank->recv, gc->bytes);
+    if (!error)
+        error = nccl->comm_register(rank->comm, rank->send, gc->bytes, &rank->handles[0]);
+    if (!error)
+        error = nccl->comm_register(rank->comm, rank->recv, gc->bytes, &rank->handles[1]);
+    return gpu_collective_nccl(gc, k, error, what, msg, size);
+}
+
+int gpu_collective_allocate(struct gpu_collective *gc, size_t bytes, bool registered, char *msg,
+                            size_t size)
 {
     char what[96];
     int rc = 0;
-    bytes = bytes > BUFFER_LEAST ? bytes : BUFFER_LEAST;
-    gc->bytes = bytes;
-    (void)snprintf(what, sizeof(what), "two GPU buffers of %zu bytes", bytes);
+    if (registered && (!gc->nccl->mem_alloc || !gc->nccl->mem_free || !gc->nccl->comm_register ||
+                       !gc->nccl->comm_deregister)) {
+        (void)snprintf(msg, size, "registered buffers need NCCL 2.19 or later");
+        return -ENOTSUP;
+    }
+    gc->registered = registered;
+    gc->bytes = bytes > BUFFER_LEAST ? bytes : BUFFER_LEAST;
+    (void)snprintf(what, sizeof(what), "two GPU buffers of %zu bytes", gc->bytes);
     for (unsigned k = 0; k < gc->local && !rc; k++) {
         struct gpu_collective_rank *rank = &gc->rank[k];
-        cudaError_t error = cudaSetDevice(rank->cuda_ordinal);
+        rc = gpu_collective_cuda(gc, k, cudaSetDevice(rank->cuda_ordinal), what, msg, size);
+        if (!rc)
+            rc = (registered ? allocate_registered : allocate_plain)(gc, k, what, msg, size);
+        if (rc)
+            break;
+        cudaError_t error = cudaMemset(rank->send, 0, gc->bytes);
         if (error == cudaSuccess)
-            error = cudaMalloc(&rank->send, bytes);
-        if (error == cudaSuccess)
-            error = cudaMalloc(&rank->recv, bytes);
-        if (error == cudaSuccess)
-            error = cudaMemset(rank->send, 0, bytes);
-        if (error == cudaSuccess)
-            error = cudaMemset(rank->recv, 0, bytes);
+            error = cudaMemset(rank->recv, 0, gc->bytes);
         /* Our stream does not wait for the default one, where memset runs. */
         if (error == cudaSuccess)
             error = cudaDeviceSynchronize();
@@ -274,6 +304,25 @@ static void close_events(struct gpu_collective *gc, struct gpu_collective_rank *
     free(rank->end);
 }
 
+static void free_buffer(const struct gpu_collective *gc, void *buffer)
+{
+    if (buffer && gc->registered)
+        (void)gc->nccl->mem_free(buffer);
+    else if (buffer)
+        (void)cudaFree(buffer);
+}
+
+/* What is aborted forgets its buffers by itself. */
+static void close_comm(const struct gpu_collective *gc, struct gpu_collective_rank *rank)
+{
+    for (unsigned i = 0; i < 2 && rank->comm && !gc->failed; i++)
+        if (rank->handles[i])
+            (void)gc->nccl->comm_deregister(rank->comm, rank->handles[i]);
+    if (rank->comm)
+        (void)(gc->failed ? gc->nccl->comm_abort : gc->nccl->comm_destroy)(rank->comm);
+    rank->comm = NULL;
+}
+
 static void close_rank(struct gpu_collective *gc, struct gpu_collective_rank *rank)
 {
     close_events(gc, rank);
@@ -281,10 +330,8 @@ static void close_rank(struct gpu_collective *gc, struct gpu_collective_rank *ra
         (void)cudaFreeHost(rank->seen);
     if (rank->found)
         (void)cudaFree(rank->found);
-    if (rank->recv)
-        (void)cudaFree(rank->recv);
-    if (rank->send)
-        (void)cudaFree(rank->send);
+    free_buffer(gc, rank->recv);
+    free_buffer(gc, rank->send);
     if (rank->stream)
         (void)cudaStreamDestroy(rank->stream);
 }
@@ -295,12 +342,8 @@ void gpu_collective_close(struct gpu_collective *gc)
         return;
     gpu_collective_drop_graphs(gc);
     /* Before any cudaFree, which waits for kernels; one that waits for a lost peer never ends. */
-    for (unsigned k = 0; k < gc->local; k++) {
-        struct gpu_collective_rank *rank = &gc->rank[k];
-        if (rank->comm)
-            (void)(gc->failed ? gc->nccl->comm_abort : gc->nccl->comm_destroy)(rank->comm);
-        rank->comm = NULL;
-    }
+    for (unsigned k = 0; k < gc->local; k++)
+        close_comm(gc, &gc->rank[k]);
     for (unsigned k = 0; k < gc->local; k++)
         close_rank(gc, &gc->rank[k]);
     free(gc->launched_ns);

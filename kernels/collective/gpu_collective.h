@@ -5,7 +5,7 @@
  *   gpu_collective_open(&config, &gc, msg, sizeof(msg));    GPUs, streams and events
  *   rank 0: gpu_collective_make_id(gc, &id, ..); give it to all ranks
  *   gpu_collective_join(gc, &id, ..);                       waits for all ranks
- *   gpu_collective_allocate(gc, bytes, ..);                 two buffers a rank
+ *   gpu_collective_allocate(gc, bytes, false, ..);          two buffers a rank
  *   gpu_collective_prepare(gc, &call, ..);
  *   gpu_collective_enqueue(gc, iters, ..); gpu_collective_wait(gc, ..);
  *   gpu_collective_close(gc);
@@ -70,8 +70,12 @@ int gpu_collective_join(struct gpu_collective *gc, const struct nccl_id *id, cha
 /* The largest buffers that fit on every GPU of this process, after join. */
 int gpu_collective_room(struct gpu_collective *gc, size_t *bytes, char *msg, size_t size);
 
-/* A send and a recv buffer of at least that many bytes for each rank, zeroed. Once. */
-int gpu_collective_allocate(struct gpu_collective *gc, size_t bytes, char *msg, size_t size);
+/*
+ * A send and a recv buffer of at least that many bytes for each rank, zeroed. Once. `registered`:
+ * NCCL allocates them, and knows them (-ENOTSUP before 2.19).
+ */
+int gpu_collective_allocate(struct gpu_collective *gc, size_t bytes, bool registered, char *msg,
+                            size_t size);
 
 /*
  * What enqueue does from now on. With call->graph it is captured: one operation alone, and batches

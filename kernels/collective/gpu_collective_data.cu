@@ -4,6 +4,7 @@
 
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
+#include <cuda_fp8.h>
 
 extern "C" {
 #include "kernels/collective/collective_value.h"
@@ -26,6 +27,16 @@ template <> __device__ __nv_bfloat16 from_whole<__nv_bfloat16>(unsigned value)
     return __float2bfloat16(static_cast<float>(value));
 }
 
+template <> __device__ __nv_fp8_e4m3 from_whole<__nv_fp8_e4m3>(unsigned value)
+{
+    return __nv_fp8_e4m3(static_cast<float>(value));
+}
+
+template <> __device__ __nv_fp8_e5m2 from_whole<__nv_fp8_e5m2>(unsigned value)
+{
+    return __nv_fp8_e5m2(static_cast<float>(value));
+}
+
 template <typename T> static __device__ double to_double(T value)
 {
     return static_cast<double>(value);
@@ -39,6 +50,16 @@ template <> __device__ double to_double<__half>(__half value)
 template <> __device__ double to_double<__nv_bfloat16>(__nv_bfloat16 value)
 {
     return static_cast<double>(__bfloat162float(value));
+}
+
+template <> __device__ double to_double<__nv_fp8_e4m3>(__nv_fp8_e4m3 value)
+{
+    return static_cast<double>(static_cast<float>(value));
+}
+
+template <> __device__ double to_double<__nv_fp8_e5m2>(__nv_fp8_e5m2 value)
+{
+    return static_cast<double>(static_cast<float>(value));
 }
 
 template <typename T>
@@ -58,8 +79,7 @@ static __global__ void find_wrong(const struct gpu_collective_side side, const T
     for (size_t i = static_cast<size_t>(blockIdx.x) * blockDim.x + threadIdx.x; i < n; i += step) {
         double want = collective_expected(&side.call, side.rank, side.ranks, i, side.repetition);
         double got = to_double(buffer[i]);
-
-        if (got == want)
+        if (!collective_is_wrong(&side.call, side.ranks, got, want))
             continue;
         if (atomicAdd(&found->wrong, 1ull) == 0) {
             found->index = i;
@@ -96,35 +116,20 @@ template <typename T> static void launch(const struct job *job)
             *job->side, static_cast<const T *>(job->in), job->n, job->found);
 }
 
+/* By enum collective_type. */
+static void (*const launches[COLLECTIVE_TYPES])(const struct job *job) = {
+    launch<int8_t>,        launch<int32_t>,  launch<int64_t>,       launch<__half>,
+    launch<__nv_bfloat16>, launch<float>,    launch<double>,        launch<uint8_t>,
+    launch<uint32_t>,      launch<uint64_t>, launch<__nv_fp8_e4m3>, launch<__nv_fp8_e5m2>,
+};
+
 static cudaError_t launch_any(const struct job *job)
 {
     if (job->n == 0)
         return cudaSuccess;
     /* A stream that was found busy is noted as an error of the last call. */
     (void)cudaGetLastError();
-    switch (job->side->call.type) {
-    case COLLECTIVE_INT8:
-        launch<int8_t>(job);
-        break;
-    case COLLECTIVE_INT32:
-        launch<int32_t>(job);
-        break;
-    case COLLECTIVE_INT64:
-        launch<int64_t>(job);
-        break;
-    case COLLECTIVE_HALF:
-        launch<__half>(job);
-        break;
-    case COLLECTIVE_BFLOAT16:
-        launch<__nv_bfloat16>(job);
-        break;
-    case COLLECTIVE_FLOAT:
-        launch<float>(job);
-        break;
-    default:
-        launch<double>(job);
-        break;
-    }
+    launches[job->side->call.type](job);
     return cudaGetLastError();
 }
 

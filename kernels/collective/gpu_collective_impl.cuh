@@ -20,6 +20,7 @@ struct gpu_collective_rank {
     cudaStream_t stream;
     cudaEvent_t followed;
     char *send, *recv;
+    void *handles[2];                   /* of the two where they are registered */
     cudaEvent_t *begin, *end;           /* [times_most] each */
     cudaEvent_t look[2];                /* before the first and behind the last of them, .. */
     struct collective_look looks[2];    /* .. and when that was */
@@ -35,6 +36,7 @@ struct gpu_collective {
     unsigned times_most;
     uint64_t *launched_ns; /* [times_most], of the host */
     size_t bytes;          /* of each buffer */
+    bool registered;       /* NCCL's memory */
     bool failed;
     struct collective_call call;
     int type;                /* ncclDataType_t of the call */

@@ -6,20 +6,27 @@
 #include <cstring>
 
 static const int nccl_types[COLLECTIVE_TYPES] = {
-    NCCL_INT8, NCCL_INT32, NCCL_INT64, NCCL_HALF, NCCL_BFLOAT16, NCCL_FLOAT, NCCL_DOUBLE,
+    NCCL_INT8,   NCCL_INT32, NCCL_INT64,  NCCL_HALF,   NCCL_BFLOAT16, NCCL_FLOAT,
+    NCCL_DOUBLE, NCCL_UINT8, NCCL_UINT32, NCCL_UINT64, NCCL_F8E4M3,   NCCL_F8E5M2,
 };
+
+static const int nccl_redops[COLLECTIVE_REDOPS] = {NCCL_SUM, NCCL_PROD, NCCL_MIN, NCCL_MAX,
+                                                   NCCL_AVG};
 
 static const char capturing[] = "cannot capture a graph";
 
 /* Where rank first + k has its data, `offset` bytes into the buffers. */
 struct place {
     char *send, *recv;
+    char *all; /* parts of all ranks, of gather and scatter */
 };
 
 static struct place place_of(const struct gpu_collective *gc, unsigned k, size_t offset)
 {
     const struct gpu_collective_rank *rank = &gc->rank[k];
-    struct place place = {rank->send + offset, rank->recv + offset};
+    bool all_sent = gc->call.op == COLLECTIVE_SCATTER && !gc->call.in_place;
+    struct place place = {rank->send + offset, rank->recv + offset,
+                          (all_sent ? rank->send : rank->recv) + offset};
     if (gc->call.in_place) {
         place.send = place.recv + gc->send_at * (gc->first + k);
         place.recv = place.recv + gc->recv_at * (gc->first + k);
@@ -60,28 +67,51 @@ static int issue_ring(const struct gpu_collective *gc, unsigned k, struct place 
     return error ? error : ended;
 }
 
+/* The root has a part of each rank; as nccl-tests does it, since NCCL's own came with 2.28. */
+static int issue_rooted(const struct gpu_collective *gc, unsigned k, struct place at)
+{
+    const struct nccl_api *nccl = gc->nccl;
+    const struct gpu_collective_rank *rank = &gc->rank[k];
+    bool is_gather = gc->call.op == COLLECTIVE_GATHER;
+    size_t count = gc->call.count, bytes = gc->call.bytes / gc->ranks;
+    unsigned peers = gc->first + k == gc->call.root ? gc->ranks : 0;
+    int root = (int)gc->call.root;
+    int error = nccl->group_start();
+    if (!error)
+        error = is_gather ? nccl->send(at.send, count, gc->type, root, rank->comm, rank->stream)
+                          : nccl->recv(at.recv, count, gc->type, root, rank->comm, rank->stream);
+    for (unsigned peer = 0; peer < peers && !error; peer++)
+        error = is_gather ? nccl->recv(at.all + peer * bytes, count, gc->type, (int)peer,
+                                       rank->comm, rank->stream)
+                          : nccl->send(at.all + peer * bytes, count, gc->type, (int)peer,
+                                       rank->comm, rank->stream);
+    int ended = nccl->group_end();
+    return error ? error : ended;
+}
+
 static int issue(const struct gpu_collective *gc, unsigned k, size_t offset)
 {
     const struct nccl_api *nccl = gc->nccl;
     const struct gpu_collective_rank *rank = &gc->rank[k];
     struct place at = place_of(gc, k, offset);
     size_t count = gc->call.count;
-    int root = (int)gc->call.root, type = gc->type;
+    int root = (int)gc->call.root, type = gc->type, redop = nccl_redops[gc->call.redop];
     switch (gc->call.op) {
     case COLLECTIVE_ALLREDUCE:
-        return nccl->all_reduce(at.send, at.recv, count, type, NCCL_SUM, rank->comm, rank->stream);
+        return nccl->all_reduce(at.send, at.recv, count, type, redop, rank->comm, rank->stream);
     case COLLECTIVE_ALLGATHER:
         return nccl->all_gather(at.send, at.recv, count, type, rank->comm, rank->stream);
     case COLLECTIVE_REDUCESCATTER:
-        return nccl->reduce_scatter(at.send, at.recv, count, type, NCCL_SUM, rank->comm,
-                                    rank->stream);
+        return nccl->reduce_scatter(at.send, at.recv, count, type, redop, rank->comm, rank->stream);
     case COLLECTIVE_BROADCAST:
         return nccl->broadcast(at.send, at.recv, count, type, root, rank->comm, rank->stream);
     case COLLECTIVE_REDUCE:
-        return nccl->reduce(at.send, at.recv, count, type, NCCL_SUM, root, rank->comm,
-                            rank->stream);
+        return nccl->reduce(at.send, at.recv, count, type, redop, root, rank->comm, rank->stream);
     case COLLECTIVE_ALLTOALL:
         return issue_all_to_all(gc, rank, at);
+    case COLLECTIVE_GATHER:
+    case COLLECTIVE_SCATTER:
+        return issue_rooted(gc, k, at);
     default: /* sendrecv */
         return issue_ring(gc, k, at);
     }
@@ -178,14 +208,47 @@ static unsigned places_of(const struct gpu_collective *gc, unsigned operations)
     return operations < gc->steps ? operations : (unsigned)gc->steps;
 }
 
+/* NCCL adds numbers of 8 bits up on Hopper and later alone. */
+static int check_hardware(const struct gpu_collective *gc, char *msg, size_t size)
+{
+    char name[GPU_COLLECTIVE_NAME];
+    for (unsigned k = 0; k < gc->local; k++) {
+        int major = 0;
+        cudaError_t error = cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor,
+                                                   gc->rank[k].cuda_ordinal);
+        if (error == cudaSuccess && major >= 9)
+            continue;
+        gpu_collective_name(gc, k, name, sizeof(name));
+        (void)snprintf(msg, size, "rank %u, %s: reductions of fp8 need compute capability 9.0",
+                       gc->first + k, name);
+        return -ENOTSUP;
+    }
+    return 0;
+}
+
+static int check_support(const struct gpu_collective *gc, const struct collective_call *call,
+                         char *msg, size_t size)
+{
+    bool is_reduced = collective_is_reduced(call->op);
+    bool is_fp8 = call->type == COLLECTIVE_F8E4M3 || call->type == COLLECTIVE_F8E5M2;
+    if (call->type == COLLECTIVE_BFLOAT16 && gc->nccl->version < NCCL_VERSION_BFLOAT16)
+        (void)snprintf(msg, size, "type bfloat16 needs NCCL 2.10 or later");
+    else if (is_reduced && call->redop == COLLECTIVE_AVG && gc->nccl->version < NCCL_VERSION_AVG)
+        (void)snprintf(msg, size, "redop avg needs NCCL 2.10 or later");
+    else if (is_fp8 && gc->nccl->version < NCCL_VERSION_FP8)
+        (void)snprintf(msg, size, "types of fp8 need NCCL 2.24 or later");
+    else
+        return is_fp8 && is_reduced ? check_hardware(gc, msg, size) : 0;
+    return -ENOTSUP;
+}
+
 int gpu_collective_prepare(struct gpu_collective *gc, const struct collective_call *call, char *msg,
                            size_t size)
 {
     size_t part = call->count * collective_type_bytes(call->type);
-    if (call->type == COLLECTIVE_BFLOAT16 && gc->nccl->version < NCCL_VERSION_BFLOAT16) {
-        (void)snprintf(msg, size, "type bfloat16 needs NCCL 2.10 or later");
-        return -ENOTSUP;
-    }
+    int rc = check_support(gc, call, msg, size);
+    if (rc)
+        return rc;
     if (call->bytes == 0 || call->bytes > gc->bytes) {
         (void)snprintf(msg, size, "%zu bytes do not fit into buffers of %zu", call->bytes,
                        gc->bytes);
@@ -194,15 +257,15 @@ int gpu_collective_prepare(struct gpu_collective *gc, const struct collective_ca
     gpu_collective_drop_graphs(gc);
     gc->call = *call;
     gc->type = nccl_types[call->type];
-    gc->send_at = call->op == COLLECTIVE_ALLGATHER ? part : 0;
-    gc->recv_at = call->op == COLLECTIVE_REDUCESCATTER ? part : 0;
+    gc->send_at = call->op == COLLECTIVE_ALLGATHER || call->op == COLLECTIVE_GATHER ? part : 0;
+    gc->recv_at = call->op == COLLECTIVE_REDUCESCATTER || call->op == COLLECTIVE_SCATTER ? part : 0;
     gc->steps = gc->bytes / call->bytes;
     /* Each place once: else sums in place would be added to sums, and a lost operation not seen. */
     gc->batch = call->graph ? places_of(gc, BATCH_OPERATIONS) : 1;
     if (!call->graph)
         return 0;
     /* Connections are made at first use, which is no matter for a graph. */
-    int rc = issue_many(gc, 1, msg, size);
+    rc = issue_many(gc, 1, msg, size);
     if (!rc)
         rc = gpu_collective_wait(gc, msg, size);
     for (unsigned which = 0; which < GRAPHS && !rc; which++)

@@ -27,6 +27,10 @@ static const struct symbol {
     {"ncclReduce", offsetof(struct nccl_api, reduce), 0},
     {"ncclSend", offsetof(struct nccl_api, send), 0},
     {"ncclRecv", offsetof(struct nccl_api, recv), 0},
+    {"ncclMemAlloc", offsetof(struct nccl_api, mem_alloc), 1},
+    {"ncclMemFree", offsetof(struct nccl_api, mem_free), 1},
+    {"ncclCommRegister", offsetof(struct nccl_api, comm_register), 1},
+    {"ncclCommDeregister", offsetof(struct nccl_api, comm_deregister), 1},
 };
 
 /* The first symbol that the library must have and has not; NULL = none. */

@@ -23,11 +23,15 @@ struct nccl_id {
 };
 
 /* ncclDataType_t, ncclRedOp_t, ncclResult_t. */
-enum { NCCL_INT8 = 0, NCCL_INT32 = 2, NCCL_INT64 = 4, NCCL_HALF = 6, NCCL_FLOAT = 7 };
-enum { NCCL_DOUBLE = 8, NCCL_BFLOAT16 = 9, NCCL_SUM = 0, NCCL_IN_PROGRESS = 7 };
+enum { NCCL_INT8 = 0, NCCL_UINT8 = 1, NCCL_INT32 = 2, NCCL_UINT32 = 3, NCCL_INT64 = 4 };
+enum { NCCL_UINT64 = 5, NCCL_HALF = 6, NCCL_FLOAT = 7, NCCL_DOUBLE = 8, NCCL_BFLOAT16 = 9 };
+enum { NCCL_F8E4M3 = 10, NCCL_F8E5M2 = 11 };
+enum { NCCL_SUM = 0, NCCL_PROD = 1, NCCL_MAX = 2, NCCL_MIN = 3, NCCL_AVG = 4 };
+enum { NCCL_IN_PROGRESS = 7 };
 
-/* As ncclGetVersion numbers them: bfloat16 came with 2.10. */
-enum { NCCL_VERSION_LEAST = 2700, NCCL_VERSION_BFLOAT16 = 21000 };
+/* As ncclGetVersion numbers them: bfloat16 and averages came with 2.10, fp8 with 2.24. */
+enum { NCCL_VERSION_LEAST = 2700, NCCL_VERSION_BFLOAT16 = 21000, NCCL_VERSION_AVG = 21000 };
+enum { NCCL_VERSION_FP8 = 22400 };
 
 struct nccl_api {
     int version; /* 22809 is 2.28.9; before 2.9: 2708 is 2.7.8 */
@@ -53,6 +57,11 @@ struct nccl_api {
                   void *comm, void *stream);
     int (*send)(const void *send, size_t count, int type, int peer, void *comm, void *stream);
     int (*recv)(void *recv, size_t count, int type, int peer, void *comm, void *stream);
+    /* NULL before 2.19. */
+    int (*mem_alloc)(void **buffer, size_t bytes);
+    int (*mem_free)(void *buffer);
+    int (*comm_register)(void *comm, void *buffer, size_t bytes, void **handle);
+    int (*comm_deregister)(void *comm, void *handle);
 };
 
 /* Loads once a process; not thread-safe. Stays loaded. */

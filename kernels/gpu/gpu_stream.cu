@@ -16,6 +16,7 @@ struct gpu_stream {
     size_t pairs; /* double2 of an array */
     uint64_t seed;
     double2 *x, *y, *z;
+    unsigned read_blocks;      /* of the last read: so many sums lie in z */
     unsigned long long *wrong; /* on the device */
     cudaStream_t stream;
     cudaEvent_t begin[GPU_STREAM_SLOTS], end[GPU_STREAM_SLOTS];
@@ -24,7 +25,8 @@ struct gpu_stream {
 static const struct {
     const char *name;
     unsigned bytes;
-} ops[GPU_STREAM_OPS] = {{"copy", 16}, {"scale", 16}, {"add", 24}, {"triad", 24}};
+} ops[GPU_STREAM_OPS] = {{"copy", 16},  {"scale", 16}, {"add", 24},
+                         {"triad", 24}, {"read", 8},   {"write", 8}};
 
 static const double factor = 3.0;
 
@@ -43,6 +45,8 @@ template <int OP> static __device__ double apply(double x, double y, double s)
         return s * x;
     case GPU_STREAM_ADD:
         return x + y;
+    case GPU_STREAM_WRITE:
+        return s;
     default:
         return x + s * y;
     }
@@ -58,7 +62,7 @@ __global__ void __launch_bounds__(THREADS)
     for (size_t at = blockIdx.x * tile + threadIdx.x; at < pairs; at += gridDim.x * tile) {
         double2 a[IN_FLIGHT], b[IN_FLIGHT];
 #pragma unroll
-        for (int i = 0; i < IN_FLIGHT; i++) {
+        for (int i = 0; i < IN_FLIGHT && OP != GPU_STREAM_WRITE; i++) {
             a[i] = EVICT_FIRST ? __ldcs(x + at + i * THREADS) : x[at + i * THREADS];
             b[i] = a[i];
             if (OP == GPU_STREAM_ADD || OP == GPU_STREAM_TRIAD)
@@ -75,6 +79,46 @@ __global__ void __launch_bounds__(THREADS)
     }
 }
 
+/* The sum of what each thread of a block gives, in its first thread. All threads come here. */
+static __device__ unsigned long long sum_of_block(unsigned long long sum)
+{
+    __shared__ unsigned long long sums[THREADS / 32];
+    for (int step = 16; step > 0; step /= 2)
+        sum += __shfl_down_sync(0xffffffff, sum, step);
+    if (threadIdx.x % 32 == 0)
+        sums[threadIdx.x / 32] = sum;
+    __syncthreads();
+    for (int i = 1; i < THREADS / 32 && threadIdx.x == 0; i++)
+        sum += sums[i];
+    return sum;
+}
+
+/* Sums of the elements' bits, which wrap around and so are exact in any order; z has one a block.
+ */
+template <int IN_FLIGHT, bool EVICT_FIRST>
+__global__ void __launch_bounds__(THREADS)
+    read_pass(const double2 *__restrict__ x, const double2 *__restrict__ y, double2 *__restrict__ z,
+              double s, size_t pairs)
+{
+    const size_t tile = THREADS * IN_FLIGHT;
+    unsigned long long sum = 0;
+    for (size_t at = blockIdx.x * tile + threadIdx.x; at < pairs; at += gridDim.x * tile) {
+        double2 a[IN_FLIGHT];
+#pragma unroll
+        for (int i = 0; i < IN_FLIGHT; i++)
+            a[i] = EVICT_FIRST ? __ldcs(x + at + i * THREADS) : x[at + i * THREADS];
+#pragma unroll
+        for (int i = 0; i < IN_FLIGHT; i++)
+            sum += (unsigned long long)__double_as_longlong(a[i].x) +
+                   (unsigned long long)__double_as_longlong(a[i].y);
+    }
+    (void)y;
+    (void)s;
+    sum = sum_of_block(sum);
+    if (threadIdx.x == 0)
+        ((unsigned long long *)z)[blockIdx.x] = sum;
+}
+
 typedef void stream_kernel(const double2 *, const double2 *, double2 *, double, size_t);
 
 #define EACH_OP(in_flight, evict_first)                                                            \
@@ -82,7 +126,9 @@ typedef void stream_kernel(const double2 *, const double2 *, double2 *, double, 
         stream_pass<GPU_STREAM_COPY, in_flight, evict_first>,                                      \
             stream_pass<GPU_STREAM_SCALE, in_flight, evict_first>,                                 \
             stream_pass<GPU_STREAM_ADD, in_flight, evict_first>,                                   \
-            stream_pass<GPU_STREAM_TRIAD, in_flight, evict_first>                                  \
+            stream_pass<GPU_STREAM_TRIAD, in_flight, evict_first>,                                 \
+            read_pass<in_flight, evict_first>,                                                     \
+            stream_pass<GPU_STREAM_WRITE, in_flight, evict_first>                                  \
     }
 
 static const struct shape {
@@ -116,6 +162,22 @@ __global__ void count_wrong(const double *z, size_t n, uint64_t seed, double s,
     for (size_t i = (size_t)blockIdx.x * blockDim.x + threadIdx.x; i < n; i += step)
         if (!(z[i] == apply<OP>(pattern(seed, 0, i), pattern(seed, 1, i), s)))
             atomicAdd(wrong, 1ull);
+}
+
+/* What the sums in z lack of the sum of x; each thread takes part in both. */
+static __global__ void lack_of_sums(const unsigned long long *sums, unsigned nsums, size_t n,
+                                    uint64_t seed, unsigned long long *lack)
+{
+    size_t step = (size_t)gridDim.x * blockDim.x;
+    size_t first = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
+    unsigned long long sum = 0;
+    for (size_t i = first; i < n; i += step)
+        sum += (unsigned long long)__double_as_longlong(pattern(seed, 0, i));
+    for (size_t i = first; i < nsums; i += step)
+        sum -= sums[i];
+    sum = sum_of_block(sum);
+    if (threadIdx.x == 0)
+        atomicAdd(lack, sum);
 }
 
 const char *gpu_stream_shape_name(unsigned shape)
@@ -248,6 +310,8 @@ static cudaError_t queue_passes(struct gpu_stream *gpu, enum gpu_stream_op op,
 {
     unsigned blocks = 0;
     cudaError_t error = blocks_of(gpu, shape, op, &blocks);
+    if (op == GPU_STREAM_READ)
+        gpu->read_blocks = blocks;
     for (unsigned i = 0; i < count && error == cudaSuccess; i++) {
         shape->kernel[op]<<<blocks, THREADS, 0, gpu->stream>>>(gpu->x, gpu->y, gpu->z, factor,
                                                                gpu->pairs);
@@ -310,14 +374,22 @@ int gpu_stream_poison(struct gpu_stream *gpu, char *msg, size_t size)
 static cudaError_t queue_check(struct gpu_stream *gpu, enum gpu_stream_op op)
 {
     static void (*const kernels[])(const double *, size_t, uint64_t, double,
-                                   unsigned long long *) = {
-        count_wrong<GPU_STREAM_COPY>, count_wrong<GPU_STREAM_SCALE>, count_wrong<GPU_STREAM_ADD>,
-        count_wrong<GPU_STREAM_TRIAD>};
+                                   unsigned long long *) = {count_wrong<GPU_STREAM_COPY>,
+                                                            count_wrong<GPU_STREAM_SCALE>,
+                                                            count_wrong<GPU_STREAM_ADD>,
+                                                            count_wrong<GPU_STREAM_TRIAD>,
+                                                            NULL,
+                                                            count_wrong<GPU_STREAM_WRITE>};
     cudaError_t error = cudaMemsetAsync(gpu->wrong, 0, sizeof(*gpu->wrong), gpu->stream);
     if (error != cudaSuccess)
         return error;
-    kernels[op]<<<16 * gpu->processors, THREADS, 0, gpu->stream>>>(&gpu->z->x, 2 * gpu->pairs,
-                                                                   gpu->seed, factor, gpu->wrong);
+    if (op == GPU_STREAM_READ)
+        lack_of_sums<<<16 * gpu->processors, THREADS, 0, gpu->stream>>>(
+            (const unsigned long long *)gpu->z, gpu->read_blocks, 2 * gpu->pairs, gpu->seed,
+            gpu->wrong);
+    else
+        kernels[op]<<<16 * gpu->processors, THREADS, 0, gpu->stream>>>(
+            &gpu->z->x, 2 * gpu->pairs, gpu->seed, factor, gpu->wrong);
     return cudaGetLastError();
 }
 
@@ -334,7 +406,7 @@ int gpu_stream_check(struct gpu_stream *gpu, enum gpu_stream_op op, uint64_t *wr
             "check on the GPU", msg, size);
     if (!rc)
         rc = gpu_checked(cudaStreamSynchronize(gpu->stream), "check on the GPU", msg, size);
-    *wrong = count;
+    *wrong = op == GPU_STREAM_READ && count ? 2 * gpu->pairs : count;
     return rc;
 }
 

@@ -1,8 +1,12 @@
 /*
- * STREAM's four kernels in a GPU's memory, in double precision, in several shapes, and the driver's
- * own copy beside them. Arrays x and y hold a pattern and are only read, z is only written:
+ * STREAM's four kernels in a GPU's memory, in double precision, in several shapes, reads and writes
+ * alone, and the driver's own copy beside them. Arrays x and y hold a pattern and are only read, z
+ * is only written:
  *
  *   copy z = x (16 B an element)   scale z = 3 x (16)   add z = x + y (24)   triad z = x + 3 y (24)
+ *   read, the sum of x (8)         write z = 3 (8)
+ *
+ * A read leaves one number a block in z, up to 1/512 of what it reads.
  *
  * Each thread moves 16 bytes an access. Shapes differ in how many of its loads of one array are in
  * flight (1 to 8), in whether a block does one tile ("flat") or the blocks that fit on the GPU go
@@ -37,6 +41,8 @@ enum gpu_stream_op {
     GPU_STREAM_SCALE,
     GPU_STREAM_ADD,
     GPU_STREAM_TRIAD,
+    GPU_STREAM_READ,
+    GPU_STREAM_WRITE,
     GPU_STREAM_OPS
 };
 
@@ -64,7 +70,7 @@ int gpu_stream_open(const struct gpu_stream_config *config, struct gpu_stream **
 /* "flat4", "loop8-cs", ..; "driver" for GPU_STREAM_DRIVER. */
 const char *gpu_stream_shape_name(unsigned shape);
 
-/* "copy", "scale", "add", "triad"; bytes an element, as STREAM counts. */
+/* "copy", "scale", "add", "triad", "read", "write"; bytes an element, as STREAM counts. */
 const char *gpu_stream_op_name(enum gpu_stream_op op);
 unsigned gpu_stream_op_bytes(enum gpu_stream_op op);
 
@@ -81,7 +87,10 @@ int gpu_stream_wait(struct gpu_stream *gpu, unsigned slot, double *seconds, char
 /* Overwrites z with NaN; every slot idle. */
 int gpu_stream_poison(struct gpu_stream *gpu, char *msg, size_t size);
 
-/* *wrong = elements of z that are not what `op` makes of the pattern, counted on the GPU. */
+/*
+ * *wrong = elements of z that are not what `op` makes of the pattern, counted on the GPU; of a
+ * read, which must be what was queued last, all elements where the sum is wrong.
+ */
 int gpu_stream_check(struct gpu_stream *gpu, enum gpu_stream_op op, uint64_t *wrong, char *msg,
                      size_t size);
 

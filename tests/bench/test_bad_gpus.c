@@ -17,6 +17,7 @@
 #include "bench/gpu/gpu.h"
 #include "bench/registry.h"
 #include "harness/say/log.h"
+#include "kernels/gpu/gpu_stream.h"
 #include "tests/lib/fake_gpu_kernels.h"
 #include "tests/lib/fixture_scan.h"
 
@@ -132,12 +133,12 @@ static void test_bad_gpus_that_fail_under_way_are_left_out(void **state)
         const char *call;
         unsigned setup; /* calls in setup */
     } calls[] = {{&launch, "gpu_launch_set_wait", 9}, {&launch, "gpu_launch_wait", 5000},
-                 {&stream, "gpu_stream_queue", 15},   {&stream, "gpu_stream_done", 0},
-                 {&stream, "gpu_stream_wait", 15},    {&stream, "gpu_stream_poison", 0},
+                 {&stream, "gpu_stream_queue", 21},   {&stream, "gpu_stream_done", 0},
+                 {&stream, "gpu_stream_wait", 21},    {&stream, "gpu_stream_poison", 0},
                  {&matmul, "gpu_matmul_queue", 0},    {&matmul, "gpu_matmul_done", 0},
                  {&matmul, "gpu_matmul_wait", 0},     {&matmul, "gpu_matmul_poison", 0},
                  {&copy, "gpu_copy_time", 0},         {&copy, "gpu_copy_poison", 0},
-                 {&copy, "gpu_copy_latency", 0}};
+                 {&copy, "gpu_copy_latency", 0},      {&copy, "gpu_chase", 0}};
     for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++)
         for (unsigned later = 0; later < (calls[i].of == &stream ? 1 : 2); later++)
             run(calls[i].of,
@@ -163,8 +164,8 @@ static void test_bad_gpus_every_point_is_checked(void **state)
     (void)state;
     fake_gpu_set_trouble(&(struct fake_trouble){0});
     scan_run(&scan, stream.bench, &machine, stream.pairs, 0.05);
-    assert_int_equal(fake_gpu_calls("gpu_stream_check", 2), 2 * 5);
-    assert_int_equal(fake_gpu_calls("gpu_stream_poison", 2), 2 * 5);
+    assert_int_equal(fake_gpu_calls("gpu_stream_check", 2), 2 * (GPU_STREAM_OPS + 1));
+    assert_int_equal(fake_gpu_calls("gpu_stream_poison", 2), 2 * (GPU_STREAM_OPS + 1));
     scan_end(&scan);
     scan_run(&scan, matmul.bench, &machine, matmul.pairs, 0.05);
     assert_int_equal(fake_gpu_calls("gpu_matmul_check", 2), 2);
@@ -205,6 +206,45 @@ static void test_bad_gpus_alone_are_the_scan(void **state)
     machine.ngpus = GPUS;
 }
 
+/* What two others do together, and one beside two others, of whom the bad one is one. */
+static void test_bad_gpus_hide_no_others_between_gpus(void **state)
+{
+    (void)state;
+    static const char *const of_good[] = {"dir=d2d-both;src=0;dst=2;via=sm;op=read",
+                                          "dir=d2d-both;src=0;dst=2;via=ce;op=write"},
+                             *const of_all[] = {"dir=d2d-both;src=0;dst=1;via=ce;op=read",
+                                                "dir=d2d-both;src=1;dst=2;via=sm;op=write",
+                                                "dir=all-to-one;gpu=0;via=sm;op=write",
+                                                "dir=one-to-all;gpu=2;via=ce;op=read"};
+    for (int bad = 0; bad < 2; bad++) {
+        fake_gpu_set_trouble(&(struct fake_trouble){bad ? "gpu_check" : NULL, BAD, 0, -ENOTSUP});
+        scan_run(&scan, copy.bench, &machine, copy.pairs, 0.05);
+        for (unsigned i = 0; i < sizeof(of_good) / sizeof(of_good[0]); i++)
+            assert_true(scan_value(&scan, "copy_bandwidth", of_good[i]) > 0);
+        for (unsigned i = 0; i < sizeof(of_all) / sizeof(of_all[0]); i++)
+            assert_int_equal(isnan(scan_value(&scan, "copy_bandwidth", of_all[i])), bad);
+        assert_true(scan_value(&scan, "chase_latency", "mem=peer;src=0;dst=2") == 602);
+        assert_true(scan_value(&scan, "chase_latency", "mem=pinned;gpu=0;node=0") == 600);
+        assert_int_equal(isnan(scan_value(&scan, "chase_latency", "mem=device;gpu=1")), bad);
+        assert_int_equal(isnan(scan_value(&scan, "chase_latency", "mem=peer;src=1;dst=0")), bad);
+        scan_end(&scan);
+    }
+}
+
+/* Of four GPUs three are left, which is enough for one and two others. */
+static void test_bad_gpus_leave_one_and_all_others(void **state)
+{
+    (void)state;
+    machine.ngpus = GPUS + 1;
+    fake_gpu_set_trouble(&(struct fake_trouble){"gpu_check", BAD, 0, -ENOTSUP});
+    scan_run(&scan, copy.bench, &machine, copy.pairs, 0.05);
+    assert_true(scan_value(&scan, "copy_bandwidth", "dir=all-to-one;gpu=3;via=sm;op=write") > 0);
+    assert_true(scan_value(&scan, "copy_bandwidth", "dir=one-to-all;gpu=0;via=ce;op=read") > 0);
+    assert_true(isnan(scan_value(&scan, "copy_bandwidth", "dir=one-to-all;gpu=1;via=ce;op=read")));
+    scan_end(&scan);
+    machine.ngpus = GPUS;
+}
+
 static void test_bad_gpus_l2_is_a_value_of_each(void **state)
 {
     (void)state;
@@ -235,13 +275,15 @@ int main(void)
         cmocka_unit_test(test_bad_gpus_every_point_is_checked),
         cmocka_unit_test(test_bad_gpus_expired_holds_fail),
         cmocka_unit_test(test_bad_gpus_alone_are_the_scan),
+        cmocka_unit_test(test_bad_gpus_hide_no_others_between_gpus),
+        cmocka_unit_test(test_bad_gpus_leave_one_and_all_others),
         cmocka_unit_test(test_bad_gpus_l2_is_a_value_of_each),
         cmocka_unit_test(test_gpu_name_is_number_and_address),
     };
     log_set_quiet(true);
     scan_machine_init(&machine);
     machine.ngpus = GPUS;
-    for (unsigned gpu = 0; gpu < GPUS; gpu++)
+    for (unsigned gpu = 0; gpu <= GPUS; gpu++)
         (void)snprintf(machine.gpus[gpu].pci_bdf, sizeof(machine.gpus[gpu].pci_bdf),
                        "0000:%02u:00.0", gpu % 10);
     return cmocka_run_group_tests(tests, NULL, NULL);

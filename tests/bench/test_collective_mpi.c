@@ -20,7 +20,7 @@ static int calls, fail_from, corrupt_at;
 /* Of one rank: what is sent is what comes back. */
 static int fake_collective(const struct mpi_ops_collective *what, char *msg, size_t size)
 {
-    static const size_t bytes[MPI_OPS_TYPES] = {1, 4, 8, 4, 8};
+    static const size_t bytes[MPI_OPS_TYPES] = {1, 4, 8, 4, 8, 1, 4, 8};
     if (++calls > fail_from) {
         (void)snprintf(msg, size, "the cable is cut");
         return -EIO;
@@ -74,6 +74,13 @@ static void test_collective_mpi_probe(void **state)
     f.params.type = COLLECTIVE_BFLOAT16;
     assert_int_equal(collective_mpi_ops.probe(&f.ctx, &local), -ENOTSUP);
     assert_non_null(strstr(f.err.msg, "bfloat16"));
+    f.params.type = COLLECTIVE_FLOAT;
+    f.params.registered = true;
+    assert_int_equal(collective_mpi_ops.probe(&f.ctx, &local), -ENOTSUP);
+    f.params.registered = false;
+    f.params.redop = COLLECTIVE_AVG;
+    assert_int_equal(collective_mpi_ops.probe(&f.ctx, &local), -ENOTSUP);
+    assert_non_null(strstr(f.err.msg, "redop=avg"));
     f.peers.mpi = NULL;
     assert_int_equal(collective_mpi_ops.probe(&f.ctx, &local), -ENOTSUP);
     assert_non_null(strstr(f.err.msg, "mpirun -n 2 contend bench collective"));
@@ -84,12 +91,13 @@ static void test_collective_mpi_check(void **state)
 {
     (void)state;
     static const enum collective_type types[] = {
-        COLLECTIVE_INT8, COLLECTIVE_INT32, COLLECTIVE_INT64, COLLECTIVE_FLOAT, COLLECTIVE_DOUBLE};
+        COLLECTIVE_INT8,   COLLECTIVE_INT32, COLLECTIVE_INT64,  COLLECTIVE_FLOAT,
+        COLLECTIVE_DOUBLE, COLLECTIVE_UINT8, COLLECTIVE_UINT32, COLLECTIVE_UINT64};
     struct fixture f;
     prepare_engine(&f);
     assert_int_equal(collective_mpi_ops.open(&f.team, &f.ctx, COUNT * sizeof(double)), 0);
     for (int op = 0; op < COLLECTIVE_OPS; op++)
-        for (size_t t = 0; t < 5; t++)
+        for (size_t t = 0; t < sizeof(types) / sizeof(types[0]); t++)
             for (int in_place = 0; in_place <= collective_has_in_place((enum collective_op)op);
                  in_place++) {
                 struct collective_call call =

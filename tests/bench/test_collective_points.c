@@ -6,6 +6,8 @@
 
 #include <cmocka.h>
 
+#include <math.h>
+
 #include "bench/collective/collective_points.h"
 #include "kernels/collective/collective_lag.h"
 #include "kernels/collective/collective_value.h"
@@ -28,6 +30,8 @@ static void test_bus_factors(void **state)
         assert_float_equal(collective_bus_factor(COLLECTIVE_BROADCAST, n), 1, 1e-6F);
         assert_float_equal(collective_bus_factor(COLLECTIVE_REDUCE, n), 1, 1e-6F);
         assert_float_equal(collective_bus_factor(COLLECTIVE_SENDRECV, n), 1, 1e-6F);
+        assert_float_equal(collective_bus_factor(COLLECTIVE_GATHER, n), cases[i].parts, 1e-6F);
+        assert_float_equal(collective_bus_factor(COLLECTIVE_SCATTER, n), cases[i].parts, 1e-6F);
     }
 }
 
@@ -84,27 +88,66 @@ static void test_iterations_fill_the_share(void **state)
     assert_int_equal(collective_iters(1, 1e-6F, 1, 16, 512), 512);
 }
 
-/* Sums have to be exact in the narrowest types, and values have to tell ranks and places apart. */
+/* Whether any rank gives another number than rank 0. */
+static bool ranks_differ(const struct collective_call *call, unsigned ranks, uint64_t i)
+{
+    for (unsigned rank = 1; rank < ranks; rank++)
+        if (collective_term(call, rank, ranks, i, 3) != collective_term(call, 0, ranks, i, 3))
+            return true;
+    return false;
+}
+
+/* Reductions have to be exact in the narrowest types, and values to tell ranks and places apart. */
+static void assert_exact_and_different(struct collective_call call, unsigned ranks)
+{
+    unsigned differ = 0;
+    double highest = 0;
+    for (uint64_t i = 0; i < 500; i++) {
+        double all = collective_reduced(&call, ranks, i, 3);
+        highest = all > highest ? all : highest;
+        differ += ranks_differ(&call, ranks, i);
+    }
+    assert_true(highest >= 1 && highest <= collective_most(call.type));
+    assert_true(differ > 150);
+}
+
 static void test_values_are_exact_and_differ(void **state)
 {
     (void)state;
     static const unsigned ranks[] = {2, 3, 7, 8, 64, 120, 121, 500, 1024};
-    for (size_t k = 0; k < sizeof(ranks) / sizeof(ranks[0]); k++) {
-        unsigned highest = 0, differ = 0;
-        for (uint64_t i = 0; i < 2000; i++) {
-            unsigned sum = collective_sum(ranks[k], i, 3);
-            highest = sum > highest ? sum : highest;
-            differ += collective_term(0, ranks[k], i, 3) != collective_term(1, ranks[k], i, 3);
-        }
-        assert_in_range(highest, 1, COLLECTIVE_MOST);
-        assert_true(differ > (ranks[k] > 120 ? 100 : 500));
-    }
+    static const enum collective_type types[] = {COLLECTIVE_INT8, COLLECTIVE_F8E4M3,
+                                                 COLLECTIVE_F8E5M2};
+    for (size_t k = 0; k < sizeof(ranks) / sizeof(ranks[0]); k++)
+        for (size_t t = 0; t < sizeof(types) / sizeof(types[0]); t++)
+            for (enum collective_redop redop = 0; redop < COLLECTIVE_AVG; redop++)
+                assert_exact_and_different(
+                    (struct collective_call){.type = types[t], .redop = redop}, ranks[k]);
     unsigned same_index = 0, same_repetition = 0;
     for (uint64_t i = 0; i < 1000; i++) {
         same_index += collective_value(1, i, 0, 120) == collective_value(1, i + 1, 0, 120);
         same_repetition += collective_value(1, i, 0, 120) == collective_value(1, i, 1, 120);
     }
     assert_true(same_index < 50 && same_repetition < 50);
+}
+
+static void test_averages_may_be_rounded_where_they_must(void **state)
+{
+    (void)state;
+    struct collective_call call = {.type = COLLECTIVE_HALF, .redop = COLLECTIVE_AVG};
+    const double off = 20.0 / 1024;
+    assert_false(collective_is_wrong(&call, 4, 20, 20));
+    assert_true(collective_is_wrong(&call, 4, 20 + off, 20)); /* a quarter is exact */
+    assert_false(collective_is_wrong(&call, 3, 20 - 2 * off, 20));
+    assert_true(collective_is_wrong(&call, 3, 20 + 4 * off, 20));
+    assert_true(collective_is_wrong(&call, 3, (double)NAN, 20));
+    call.redop = COLLECTIVE_SUM;
+    assert_true(collective_is_wrong(&call, 3, 20 + off, 20));
+    call = (struct collective_call){.type = COLLECTIVE_UINT8, .redop = COLLECTIVE_AVG};
+    assert_true(collective_is_wrong(&call, 3, 21, 20));
+    for (uint64_t i = 0; i < 100; i++) {
+        double average = collective_reduced(&call, 3, i, 1);
+        assert_true(average == floor(average));
+    }
 }
 
 /* Looks of 10 us, a second apart; the device's clock is a thousandth fast. */
@@ -147,6 +190,7 @@ static void test_what_is_no_lag(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_averages_may_be_rounded_where_they_must),
         cmocka_unit_test(test_launch_behind_the_begin_is_a_lag),
         cmocka_unit_test(test_what_is_no_lag),
         cmocka_unit_test(test_bus_factors),

@@ -68,9 +68,10 @@ static void test_copy_plan_keys_are_unique_and_fit(void **state)
             for (unsigned gpu = first; gpu <= last; gpu++) {
                 (void)copy_key(&shape, &points[i], gpu, keys[nkeys]);
                 /* A cut key would have its end missing. */
-                const char *end = points[i].dir != COPY_D2D ? points[i].all ? "=all" : "=alone"
-                                  : points[i].write         ? "op=write"
-                                                            : "op=read";
+                const char *end = !copy_is_between_gpus(&points[i])
+                                      ? points[i].all ? "=all" : "=alone"
+                                  : points[i].write ? "op=write"
+                                                    : "op=read";
                 assert_non_null(strstr(keys[nkeys], end));
                 for (size_t k = 0; k < nkeys; k++)
                     assert_string_not_equal(keys[k], keys[nkeys]);
@@ -88,7 +89,7 @@ static void test_copy_plan_one_gpu_has_no_pairs_and_shares_with_none(void **stat
     /* Three directions by both engines, one write-combined, two pageable. */
     assert_int_equal(n, 3 + 3 + 1 + 2);
     for (size_t i = 0; i < n; i++)
-        assert_true(!points[i].all && points[i].dir != COPY_D2D);
+        assert_true(!points[i].all && !copy_is_between_gpus(&points[i]));
     assert_true(has_key(&shape, n, "dir=h2d;gpu=0;node=0;mem=pinned;via=ce;with=alone"));
 }
 
@@ -98,7 +99,9 @@ static void test_copy_plan_four_gpus_two_nodes(void **state)
     struct copy_shape shape = shape_of(4, 2);
     size_t n = plan(&shape, &everything);
     const unsigned home = 3 * (4 + 1), far = 3 * 4, pairs_ce = 2 * 12, pairs_sm = 2 * 10;
-    assert_int_equal(n, home + far + pairs_ce + pairs_sm + 3 * 4 + 4 + 2 * 4);
+    const unsigned swaps = 2 * 6 + 2 * 5, hubs_ce = 2 * 4, hubs_sm = 2 * 2;
+    assert_int_equal(n, home + far + pairs_ce + pairs_sm + swaps + hubs_ce + hubs_sm + 3 * 4 + 4 +
+                            2 * 4);
     assert_true(has_key(&shape, n, "dir=d2h;gpu=3;node=0;mem=pinned;via=ce;with=alone"));
     assert_true(has_key(&shape, n, "dir=d2h;gpu=3;node=2;mem=pinned;via=ce;with=all"));
     assert_false(has_key(&shape, n, "dir=d2h;gpu=3;node=0;mem=pinned;via=ce;with=all"));
@@ -106,6 +109,60 @@ static void test_copy_plan_four_gpus_two_nodes(void **state)
     /* These two have no access to each other. */
     assert_false(has_key(&shape, n, "dir=d2d;src=2;dst=3;via=sm;op=read"));
     assert_true(has_key(&shape, n, "dir=d2d;src=1;dst=3;via=sm;op=write"));
+}
+
+/* Both ways each pair once, and by kernel no GPU with one that it does not reach. */
+static void test_copy_plan_of_several_gpus_at_once(void **state)
+{
+    (void)state;
+    struct copy_shape shape = shape_of(4, 2);
+    size_t n = plan(&shape, &everything);
+    assert_true(has_key(&shape, n, "dir=d2d-both;src=0;dst=3;via=ce;op=write"));
+    assert_true(has_key(&shape, n, "dir=d2d-both;src=2;dst=3;via=ce;op=read"));
+    assert_false(has_key(&shape, n, "dir=d2d-both;src=3;dst=2;via=ce;op=read"));
+    assert_false(has_key(&shape, n, "dir=d2d-both;src=2;dst=3;via=sm;op=read"));
+    assert_true(has_key(&shape, n, "dir=all-to-one;gpu=3;via=ce;op=write"));
+    assert_true(has_key(&shape, n, "dir=one-to-all;gpu=3;via=ce;op=read"));
+    assert_true(has_key(&shape, n, "dir=one-to-all;gpu=1;via=sm;op=read"));
+    assert_false(has_key(&shape, n, "dir=all-to-one;gpu=2;via=sm;op=write"));
+    shape = shape_of(2, 1);
+    shape.direct[0][1] = shape.direct[1][0] = true;
+    n = plan(&shape, &everything);
+    for (size_t i = 0; i < n; i++)
+        assert_true(points[i].dir < COPY_TO_ONE);
+    assert_true(has_key(&shape, n, "dir=d2d-both;src=0;dst=1;via=sm;op=write"));
+}
+
+static size_t chases_of(const struct copy_shape *shape, const struct copy_wish *wish,
+                        struct copy_chase *chases)
+{
+    size_t n = copy_chases(shape, wish, NULL, 0);
+    chases[n].gpu = 12345;
+    assert_int_equal(copy_chases(shape, wish, chases, n), n);
+    assert_int_equal(chases[n].gpu, 12345);
+    return n;
+}
+
+static void test_copy_plan_chases_what_a_kernel_reaches(void **state)
+{
+    (void)state;
+    struct copy_chase chases[64];
+    char key[VALUE_KEY_MAX];
+    struct copy_shape shape = shape_of(4, 2);
+    assert_int_equal(chases_of(&shape, &everything, chases), 4 + 4 + 10);
+    assert_string_equal(copy_chase_key(&shape, &chases[0], key), "mem=device;gpu=0");
+    assert_string_equal(copy_chase_key(&shape, &chases[1], key), "mem=pinned;gpu=0;node=0");
+    assert_string_equal(copy_chase_key(&shape, &chases[2], key), "mem=peer;src=1;dst=0");
+    assert_string_equal(copy_chase_key(&shape, &chases[15], key), "mem=pinned;gpu=3;node=2");
+    static const struct {
+        struct copy_wish wish;
+        unsigned n;
+    } cases[] = {{{.dir = 1 + COPY_D2D}, 10},  {{.dir = 1 + COPY_H2D}, 4},
+                 {{.dir = 1 + COPY_D2H}, 0},   {{.mem = 1 + COPY_PINNED}, 4},
+                 {{.mem = 1 + COPY_PAGED}, 0}, {{.via = 1 + COPY_SM}, 18},
+                 {{.via = 1 + COPY_CE}, 0}};
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+        assert_int_equal(chases_of(&shape, &cases[i].wish, chases), cases[i].n);
 }
 
 /* The ratio of sharing needs what a GPU does alone. */
@@ -137,7 +194,7 @@ static void test_copy_plan_wishes_restrict(void **state)
                     const struct copy_point *point = &points[i];
                     assert_true(!dir || dir == 1 + (int)point->dir);
                     assert_true(!via || via == 1 + (int)point->via);
-                    if (point->dir == COPY_D2D)
+                    if (copy_is_between_gpus(point))
                         assert_int_equal(mem, 0);
                     else
                         assert_true((!mem || mem == 1 + (int)point->mem) &&
@@ -338,6 +395,8 @@ int main(void)
         cmocka_unit_test(test_copy_plan_keys_are_unique_and_fit),
         cmocka_unit_test(test_copy_plan_one_gpu_has_no_pairs_and_shares_with_none),
         cmocka_unit_test(test_copy_plan_four_gpus_two_nodes),
+        cmocka_unit_test(test_copy_plan_of_several_gpus_at_once),
+        cmocka_unit_test(test_copy_plan_chases_what_a_kernel_reaches),
         cmocka_unit_test(test_copy_plan_alone_comes_before_all),
         cmocka_unit_test(test_copy_plan_wishes_restrict),
         cmocka_unit_test(test_copy_plan_writes_no_more_than_there_is_room),

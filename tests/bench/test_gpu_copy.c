@@ -17,6 +17,7 @@
 #include "bench/copy/gpu_copy_plan.h"
 #include "bench/registry.h"
 #include "harness/base/stats.h"
+#include "kernels/gpu/gpu_chase.h"
 #include "kernels/gpu/gpu_common.h"
 #include "kernels/gpu/gpu_copy.h"
 #include "tests/lib/fixture_gpu.h"
@@ -294,6 +295,38 @@ static void test_gpu_copy_latency_is_positive_and_checked(void **state)
     rig_close(&rig);
 }
 
+static double chase(struct rig *rig, unsigned gpu, void *memory, uint64_t seed)
+{
+    double ns = 0;
+    assert_good(rig, gpu_chase(machine.gpus[gpu].pci_bdf, memory, BYTES, seed, &ns, rig->msg,
+                               sizeof(rig->msg)));
+    assert_true(ns > 20 && ns < 100000);
+    return ns;
+}
+
+/* Through all memory that a GPU reaches; copies go on behind it. */
+static void test_gpu_copy_chases_through_all_that_is_reached(void **state)
+{
+    (void)state;
+    struct rig rig;
+    double ns;
+    rig_open(&rig);
+    for (unsigned gpu = 0; gpu < machine.ngpus; gpu++) {
+        for (unsigned peer = 0; peer < machine.ngpus; peer++)
+            if (gpu_copy_is_direct(rig.copy, gpu, peer))
+                print_message("memory of GPU %u, load of GPU %u: %.0f ns\n", peer, gpu,
+                              chase(&rig, gpu, gpu_copy_target(rig.copy, peer), peer));
+        print_message("memory of the host, load of GPU %u: %.0f ns\n", gpu,
+                      chase(&rig, gpu, rig.out, 7));
+    }
+    assert_int_equal(
+        gpu_chase(machine.gpus[0].pci_bdf, rig.out, 1024, 7, &ns, rig.msg, sizeof(rig.msg)),
+        -EINVAL);
+    struct gpu_copy_flow flow = into(&rig, 0, false);
+    assert_arrives(&rig, &flow, HOST_SALT);
+    rig_close(&rig);
+}
+
 static void test_gpu_copy_too_large_is_no_memory(void **state)
 {
     (void)state;
@@ -398,6 +431,10 @@ static void test_gpu_copy_scan_measures_every_point(void **state)
     assert_int_equal(scan_count(&scan, "copy_bandwidth"), expected);
     assert_int_equal(scan_count(&scan, "copy_shared"), machine.ngpus > 1 ? 3 * machine.ngpus : 0);
     assert_int_equal(scan_count(&scan, "copy_latency"), 2 * 3 * 2 * machine.ngpus);
+    assert_int_equal(scan_count(&scan, "chase_latency"), copy_chases(&shape, &wish, NULL, 0));
+    print_message("loads: %.0f ns of its own memory, %.0f ns of the host's\n",
+                  scan_value(&scan, "chase_latency", "mem=device;gpu=0"),
+                  scan_value(&scan, "chase_latency", "mem=pinned;gpu=0;node=0"));
     assert_true(scan_value(&scan, "copy_size", "mem=pinned") == 16 << 20);
     assert_true(scan_value(&scan, "copy_latency", "dir=h2d;gpu=0;size=8;stat=p50") <=
                 scan_value(&scan, "copy_latency", "dir=h2d;gpu=0;size=8;stat=p99"));
@@ -416,6 +453,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_gpu_copy_kernel_copies_odd_sizes),
         cmocka_unit_test(test_gpu_copy_time_grows_with_copies),
         cmocka_unit_test(test_gpu_copy_latency_is_positive_and_checked),
+        cmocka_unit_test(test_gpu_copy_chases_through_all_that_is_reached),
         cmocka_unit_test(test_gpu_copy_too_large_is_no_memory),
         cmocka_unit_test(test_gpu_copy_unknown_address_is_no_device),
         cmocka_unit_test(test_gpu_copy_opens_without_one),

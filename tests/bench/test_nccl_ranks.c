@@ -125,11 +125,13 @@ static void assert_all_good(unsigned n)
 
 static void test_ranks_of_processes_and_of_one_are_right(void **state)
 {
-    static const char *const ops[] = {"op=allreduce", "op=allgather", "op=reducescatter",
-                                      "op=broadcast", "op=reduce"};
-    for (size_t i = 0; i < sizeof(ops) / sizeof(ops[0]); i++)
+    static const char *const redops[] = {"redop=sum", "redop=prod", "redop=min", "redop=max",
+                                         "redop=avg"};
+    static const char *const types[] = {"type=float", "type=int32", "type=uint8"};
+    for (size_t i = 0; i < sizeof(redops) / sizeof(redops[0]); i++)
         for (unsigned n = 1; n <= RANKS; n++) {
-            const char *pairs[] = {ops[i], "place=both", "begin=256", "end=4K", "root=0", NULL};
+            const char *pairs[] = {"op=all",    redops[i], types[i % 3], "place=both",
+                                   "begin=256", "end=4K",  "root=0",     NULL};
             (void)reset(state);
             start(n, pairs);
             finish(n);
@@ -323,6 +325,31 @@ static void test_rank_that_sleeps_in_its_call_came_last_to_train(void **state)
     forget(RANKS);
 }
 
+static void test_sums_of_fp8_need_hopper(void **state)
+{
+    (void)state;
+    static const char *const pairs[] = {"begin=1K", "end=1K", "type=f8e4m3", NULL};
+    fake_gpus.capability = 8;
+    start(1, pairs);
+    finish(1);
+    assert_int_equal(ranks[0].run, -ENOTSUP);
+    assert_string_equal(ranks[0].err.msg, "rank 0, GPU 0 (0000:01:00.0): reductions of fp8 need "
+                                          "compute capability 9.0");
+    forget(1);
+}
+
+static void test_buffers_are_registered_while_ranks_run(void **state)
+{
+    (void)state;
+    static const char *const pairs[] = {"begin=1K", "end=1K", "register=1", NULL};
+    start(RANKS, pairs);
+    finish(RANKS);
+    assert_all_good(RANKS);
+    assert_int_equal(fake_gpus.registered, 2 * RANKS);
+    assert_int_equal(fake_gpus.registered_open, 0);
+    forget(RANKS);
+}
+
 static void test_blocking_launches_are_refused(void **state)
 {
     (void)state;
@@ -353,6 +380,8 @@ int main(void)
         cmocka_unit_test_setup(test_graphs_of_one_and_of_many_are_checked, reset),
         cmocka_unit_test_setup(test_rank_that_sleeps_in_its_call_came_last, reset),
         cmocka_unit_test_setup(test_rank_that_sleeps_in_its_call_came_last_to_train, reset),
+        cmocka_unit_test_setup(test_sums_of_fp8_need_hopper, reset),
+        cmocka_unit_test_setup(test_buffers_are_registered_while_ranks_run, reset),
         cmocka_unit_test_setup(test_blocking_launches_are_refused, reset),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -52,13 +52,13 @@ wait_for 20 none_of_ours ' __mpi( |$)' || fail "MPI processes stay behind"
 needs_mpi
 command -v jq >/dev/null || skip "no jq"
 
-# All seven operations, in and out of place, every result compared.
+# All nine operations, in and out of place, every result compared.
 out=$scratch/all
 mpirun -n 3 "$CONTEND_BINARY" bench collective --device sim -p op=all -p place=both -p type=int32 \
     -p begin=12 -p end=12K -p factor=32 --rounds 1 --time 2 --limit 300 --no-plots --json --out "$out" \
     >"$out.json" 2>"$out.log" </dev/null || fail "exit $?: $(cat "$out.log")"
 check_collective "$out" 3
-for op in allreduce allgather reducescatter broadcast reduce alltoall sendrecv; do
+for op in allreduce allgather reducescatter broadcast reduce alltoall sendrecv gather scatter; do
     grep -q "op=$op;.*collective_latency" "$out/rows.csv" || fail "no latency of $op"
 done
 # Only rank 0 speaks.

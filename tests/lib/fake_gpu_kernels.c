@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "kernels/gpu/gpu_chase.h"
 #include "kernels/gpu/gpu_common.h"
 #include "kernels/gpu/gpu_copy.h"
 #include "kernels/gpu/gpu_launch.h"
@@ -162,13 +163,13 @@ const char *gpu_stream_shape_name(unsigned shape)
 
 const char *gpu_stream_op_name(enum gpu_stream_op op)
 {
-    static const char *const names[] = {"copy", "scale", "add", "triad"};
+    static const char *const names[] = {"copy", "scale", "add", "triad", "read", "write"};
     return names[op];
 }
 
 unsigned gpu_stream_op_bytes(enum gpu_stream_op op)
 {
-    return op >= GPU_STREAM_ADD ? 24 : 16;
+    return op >= GPU_STREAM_READ ? 8 : op >= GPU_STREAM_ADD ? 24 : 16;
 }
 
 int gpu_stream_queue(struct gpu_stream *gpu, unsigned slot, enum gpu_stream_op op, unsigned shape,
@@ -417,6 +418,14 @@ int gpu_copy_latency(struct gpu_copy *copy, const struct gpu_copy_flow *flow, un
         ns[i] = 5000 + i;
     copy->at = flow->gpu;
     return ANSWER(flow->gpu);
+}
+
+int gpu_chase(const char *pci_bdf, void *memory, size_t bytes, uint64_t seed, double *ns, char *msg,
+              size_t size)
+{
+    (void)memory, (void)bytes, (void)seed;
+    *ns = 600 + number(pci_bdf);
+    return ANSWER(number(pci_bdf));
 }
 
 void gpu_copy_close(struct gpu_copy *copy)

@@ -52,6 +52,7 @@ static uint64_t now_ns()
 void fake_gpus_reset(void)
 {
     fake_gpus = {};
+    fake_gpus.capability = 9;
     fake_gpus.closed_gpu = fake_gpus.join_fails = fake_gpus.call_fails = fake_gpus.sleeps = -1;
 }
 
@@ -133,7 +134,16 @@ cudaError_t cudaDeviceGetByPCIBusId(int *ordinal, const char *pci_bdf)
 
 cudaError_t cudaDeviceGetAttribute(int *value, cudaDeviceAttr attribute, int)
 {
-    *value = attribute == cudaDevAttrComputeCapabilityMajor ? 9 : 0; /* cudaComputeModeDefault */
+    switch (attribute) {
+    case cudaDevAttrComputeCapabilityMajor:
+        *value = fake_gpus.capability;
+        break;
+    case cudaDevAttrComputeCapabilityMinor:
+        *value = 0;
+        break;
+    default:
+        *value = cudaComputeModeDefault;
+    }
     return cudaSuccess;
 }
 
@@ -337,7 +347,7 @@ static void find_wrong(const gpu_collective_side *side, const void *buffer, size
         for (size_t i = 0; i < n; i++) {
             double want = collective_expected(&of.call, of.rank, of.ranks, i, of.repetition);
             double got = (double)static_cast<const T *>(buffer)[i];
-            if (got == want)
+            if (!collective_is_wrong(&of.call, of.ranks, got, want))
                 continue;
             *found = {found->wrong + 1, i, got, want};
         }
@@ -351,6 +361,8 @@ cudaError_t gpu_collective_put_sent(const gpu_collective_side *side, void *buffe
         put_sent<float>(side, buffer, n, stream);
     else if (side->call.type == COLLECTIVE_INT32)
         put_sent<int32_t>(side, buffer, n, stream);
+    else if (side->call.type == COLLECTIVE_UINT8)
+        put_sent<uint8_t>(side, buffer, n, stream);
     else
         return cudaErrorInvalidValue;
     return cudaSuccess;
@@ -363,6 +375,8 @@ cudaError_t gpu_collective_find_wrong(const gpu_collective_side *side, const voi
         find_wrong<float>(side, buffer, n, found, stream);
     else if (side->call.type == COLLECTIVE_INT32)
         find_wrong<int32_t>(side, buffer, n, found, stream);
+    else if (side->call.type == COLLECTIVE_UINT8)
+        find_wrong<uint8_t>(side, buffer, n, found, stream);
     else
         return cudaErrorInvalidValue;
     return cudaSuccess;

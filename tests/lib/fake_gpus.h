@@ -26,9 +26,12 @@ struct fake_gpus {
     unsigned sleep_us;
     int sleeps_behind;         /* .. when it is launched already */
     unsigned graph_drops_from; /* graphs of so many nodes or more leave out their last; 0 = none */
+    int capability;            /* compute capability, its first number */
     /* What came of it. */
     int open_groups, open_captures; /* that have begun and not ended */
     int aborted;                    /* communicators */
+    int registered;                 /* buffers, .. */
+    int registered_open;            /* .. that still are */
     int waiting;                    /* ranks in ncclCommInitRank */
 };
 

@@ -1,4 +1,4 @@
-/* The libnccl of fake_gpus.h: reductions, all-gather and broadcast of float and int32. */
+/* The libnccl of fake_gpus.h: of types float, int32 and uint8. */
 #include <atomic>
 #include <condition_variable>
 #include <cstdint>
@@ -20,6 +20,13 @@ extern "C" {
 
 enum { SYSTEM_ERROR = 2, INTERNAL_ERROR = 3, INVALID_ARGUMENT = 4 };
 
+/* A message to or from a peer. */
+struct part {
+    int peer;
+    size_t bytes;
+    char *at;
+};
+
 /* What ranks of one id share: where they meet, and each one's buffers. */
 struct world {
     std::mutex lock;
@@ -28,11 +35,14 @@ struct world {
     bool given_up = false, aborted = false;
     unsigned came = 0, met = 0;
     std::vector<const void *> send;
+    std::vector<std::vector<struct part>> sent;
 };
 
 struct communicator {
     struct world *world;
     int rank;
+    void *stream;
+    std::vector<struct part> sends, recvs; /* of the group that is open */
 };
 
 /* They live on: a stream may come to an operation when its communicator has been aborted. */
@@ -42,7 +52,8 @@ static auto &communicators = *new std::vector<communicator *>;
 static std::atomic<int> ids{0};
 static thread_local int depth;
 static thread_local bool group_fails;
-static thread_local std::vector<world *> joins; /* that the group's end waits for */
+static thread_local std::vector<world *> joins;            /* that the group's end waits for */
+static thread_local std::vector<communicator *> exchanges; /* that it launches */
 
 static void count(int *counter, int change)
 {
@@ -75,7 +86,7 @@ static world *find_world(const char *id)
 static communicator *make_communicator(world *w, int rank)
 {
     std::lock_guard<std::mutex> held(worlds_lock);
-    communicators.push_back(new communicator{w, rank});
+    communicators.push_back(new communicator{w, rank, NULL, {}, {}});
     return communicators.back();
 }
 
@@ -110,17 +121,22 @@ enum kind { ALL_REDUCE, ALL_GATHER, REDUCE_SCATTER, BROADCAST, REDUCE };
 struct operation {
     enum kind kind;
     size_t count;
-    int root;
+    int root, redop;
     const void *send;
     void *recv;
 };
 
-template <typename T> static T sum_at(const world *w, size_t i)
+template <typename T> static T reduced_at(const world *w, int redop, size_t i)
 {
-    T sum = 0;
-    for (int rank = 0; rank < w->ranks; rank++)
-        sum = (T)(sum + static_cast<const T *>(w->send[(size_t)rank])[i]);
-    return sum;
+    double all = (double)static_cast<const T *>(w->send[0])[i];
+    for (size_t rank = 1; rank < (size_t)w->ranks; rank++) {
+        double one = (double)static_cast<const T *>(w->send[rank])[i];
+        if (redop == NCCL_MIN || redop == NCCL_MAX)
+            all = (one < all) == (redop == NCCL_MIN) ? one : all;
+        else
+            all = redop == NCCL_PROD ? all * one : all + one;
+    }
+    return (T)(redop == NCCL_AVG ? all / w->ranks : all);
 }
 
 template <typename T> static std::vector<T> result_of(const communicator *c, const operation *op)
@@ -138,7 +154,7 @@ template <typename T> static std::vector<T> result_of(const communicator *c, con
             else if (op->kind == BROADCAST)
                 result.push_back(static_cast<const T *>(w->send[(size_t)op->root])[i]);
             else
-                result.push_back(sum_at<T>(w, first + i));
+                result.push_back(reduced_at<T>(w, op->redop, first + i));
     return result;
 }
 
@@ -161,15 +177,66 @@ static int launch(void *comm, void *stream, int type, operation op)
     communicator *c = static_cast<communicator *>(comm);
     if (c->rank == fake_gpus.call_fails && fake_gpus.fails_after-- <= 0)
         return failed(INTERNAL_ERROR);
-    if (type != NCCL_FLOAT && type != NCCL_INT32)
+    if (type != NCCL_FLOAT && type != NCCL_INT32 && type != NCCL_UINT8)
         return failed(INVALID_ARGUMENT);
     bool sleeps = c->rank == fake_gpus.sleeps;
     if (sleeps && !fake_gpus.sleeps_behind)
         (void)usleep(fake_gpus.sleep_us);
-    fake_enqueue(static_cast<cudaStream_t>(stream),
-                 [=] { type == NCCL_FLOAT ? work<float>(c, &op) : work<int32_t>(c, &op); });
+    fake_enqueue(static_cast<cudaStream_t>(stream), [=] {
+        if (type == NCCL_FLOAT)
+            work<float>(c, &op);
+        else if (type == NCCL_INT32)
+            work<int32_t>(c, &op);
+        else
+            work<uint8_t>(c, &op);
+    });
     if (sleeps && fake_gpus.sleeps_behind)
         (void)usleep(fake_gpus.sleep_us);
+    return 0;
+}
+
+/* The kernel of a group: the n-th message from a peer is the n-th that it sends to us. */
+static void exchange(const communicator *c, const std::vector<part> &sends,
+                     const std::vector<part> &recvs)
+{
+    std::map<int, size_t> seen;
+    std::vector<std::vector<char>> came;
+    {
+        std::lock_guard<std::mutex> held(c->world->lock);
+        c->world->sent[(size_t)c->rank] = sends;
+    }
+    if (!meet(c->world))
+        return;
+    for (const part &recv : recvs) {
+        const std::vector<part> &theirs = c->world->sent[(size_t)recv.peer];
+        size_t &at = seen[recv.peer];
+        while (theirs[at].peer != c->rank)
+            at++;
+        came.emplace_back(theirs[at].at, theirs[at].at + recv.bytes);
+        at++;
+    }
+    if (meet(c->world))
+        for (size_t i = 0; i < recvs.size(); i++)
+            memcpy(recvs[i].at, came[i].data(), recvs[i].bytes);
+}
+
+static void launch_parts(communicator *c)
+{
+    std::vector<part> sends, recvs;
+    sends.swap(c->sends);
+    recvs.swap(c->recvs);
+    fake_enqueue(static_cast<cudaStream_t>(c->stream), [=] { exchange(c, sends, recvs); });
+}
+
+static int add_part(void *comm, void *stream, int peer, int type, size_t n, char *at, bool is_recv)
+{
+    communicator *c = static_cast<communicator *>(comm);
+    if (depth == 0)
+        return INVALID_ARGUMENT;
+    if (c->sends.empty() && c->recvs.empty())
+        exchanges.push_back(c);
+    c->stream = stream;
+    (is_recv ? c->recvs : c->sends).push_back({peer, n * (type == NCCL_UINT8 ? 1 : 4), at});
     return 0;
 }
 
@@ -198,6 +265,7 @@ int ncclCommInitRank(void **comm, int ranks, struct nccl_id id, int rank)
         std::lock_guard<std::mutex> held(w->lock);
         w->ranks = ranks;
         w->send.resize((size_t)ranks);
+        w->sent.resize((size_t)ranks);
         w->joined++;
         w->news.notify_all();
     }
@@ -226,6 +294,9 @@ int ncclGroupEnd()
     int error = group_fails ? INTERNAL_ERROR : 0;
     for (size_t i = 0; i < joins.size() && !error; i++)
         error = wait_for_all(joins[i]);
+    for (communicator *c : exchanges)
+        launch_parts(c);
+    exchanges.clear();
     joins.clear();
     group_fails = false;
     return error;
@@ -257,41 +328,67 @@ const char *ncclGetErrorString(int error)
     return error == SYSTEM_ERROR ? "unhandled system error" : "internal error";
 }
 
-int ncclAllReduce(const void *send, void *recv, size_t n, int type, int, void *comm, void *stream)
+int ncclAllReduce(const void *send, void *recv, size_t n, int type, int redop, void *comm,
+                  void *stream)
 {
-    return launch(comm, stream, type, {ALL_REDUCE, n, 0, send, recv});
+    return launch(comm, stream, type, {ALL_REDUCE, n, 0, redop, send, recv});
 }
 
 int ncclAllGather(const void *send, void *recv, size_t n, int type, void *comm, void *stream)
 {
-    return launch(comm, stream, type, {ALL_GATHER, n, 0, send, recv});
+    return launch(comm, stream, type, {ALL_GATHER, n, 0, 0, send, recv});
 }
 
-int ncclReduceScatter(const void *send, void *recv, size_t n, int type, int, void *comm,
+int ncclReduceScatter(const void *send, void *recv, size_t n, int type, int redop, void *comm,
                       void *stream)
 {
-    return launch(comm, stream, type, {REDUCE_SCATTER, n, 0, send, recv});
+    return launch(comm, stream, type, {REDUCE_SCATTER, n, 0, redop, send, recv});
 }
 
 int ncclBroadcast(const void *send, void *recv, size_t n, int type, int root, void *comm,
                   void *stream)
 {
-    return launch(comm, stream, type, {BROADCAST, n, root, send, recv});
+    return launch(comm, stream, type, {BROADCAST, n, root, 0, send, recv});
 }
 
-int ncclReduce(const void *send, void *recv, size_t n, int type, int, int root, void *comm,
+int ncclReduce(const void *send, void *recv, size_t n, int type, int redop, int root, void *comm,
                void *stream)
 {
-    return launch(comm, stream, type, {REDUCE, n, root, send, recv});
+    return launch(comm, stream, type, {REDUCE, n, root, redop, send, recv});
 }
 
-int ncclSend(const void *, size_t, int, int, void *, void *)
+int ncclMemAlloc(void **buffer, size_t bytes)
 {
-    return failed(INVALID_ARGUMENT);
+    return fake_allocate(buffer, bytes) == cudaSuccess ? 0 : SYSTEM_ERROR;
 }
 
-int ncclRecv(void *, size_t, int, int, void *, void *)
+int ncclMemFree(void *buffer)
 {
-    return failed(INVALID_ARGUMENT);
+    return cudaFree(buffer) == cudaSuccess ? 0 : SYSTEM_ERROR;
+}
+
+int ncclCommRegister(void *, void *buffer, size_t, void **handle)
+{
+    count(&fake_gpus.registered, 1);
+    count(&fake_gpus.registered_open, 1);
+    *handle = buffer;
+    return 0;
+}
+
+int ncclCommDeregister(void *, void *)
+{
+    count(&fake_gpus.registered_open, -1);
+    return 0;
+}
+
+int ncclSend(const void *send, size_t n, int type, int peer, void *comm, void *stream)
+{
+    char *at = const_cast<char *>(static_cast<const char *>(send));
+    return add_part(comm, stream, peer, type, n, at, false);
+}
+
+int ncclRecv(void *recv, size_t n, int type, int peer, void *comm, void *stream)
+{
+    return add_part(comm, stream, peer, type, n, static_cast<char *>(recv), true);
 }
 }

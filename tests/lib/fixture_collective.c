@@ -114,12 +114,19 @@ static void fill(const struct collective *team, const struct collective_call *ca
         buffers[rank].send[i] = collective_sent(call, rank, team->ranks, i, repetition);
 }
 
-static double sum_at(unsigned ranks, size_t i)
+static double reduced_at(const struct collective_call *call, unsigned ranks, size_t i)
 {
-    double sum = 0;
-    for (unsigned rank = 0; rank < ranks; rank++)
-        sum += buffers[rank].send[i];
-    return sum;
+    double all = buffers[0].send[i];
+    for (unsigned rank = 1; rank < ranks; rank++) {
+        double one = buffers[rank].send[i];
+        if (call->redop == COLLECTIVE_MIN)
+            all = fmin(all, one);
+        else if (call->redop == COLLECTIVE_MAX)
+            all = fmax(all, one);
+        else
+            all = call->redop == COLLECTIVE_PROD ? all * one : all + one;
+    }
+    return call->redop == COLLECTIVE_AVG ? all / ranks : all;
 }
 
 /* By the definition of the operation, from what the others have in their send buffers. */
@@ -129,13 +136,16 @@ static double result_at(const struct collective_call *call, unsigned ranks, unsi
     switch (call->op) {
     case COLLECTIVE_ALLREDUCE:
     case COLLECTIVE_REDUCE:
-        return sum_at(ranks, i);
+        return reduced_at(call, ranks, i);
     case COLLECTIVE_REDUCESCATTER:
-        return sum_at(ranks, rank * count + i);
+        return reduced_at(call, ranks, rank * count + i);
     case COLLECTIVE_ALLGATHER:
+    case COLLECTIVE_GATHER:
         return buffers[i / count].send[i % count];
     case COLLECTIVE_BROADCAST:
         return buffers[call->root].send[i];
+    case COLLECTIVE_SCATTER:
+        return buffers[call->root].send[rank * count + i];
     case COLLECTIVE_ALLTOALL:
         return buffers[i / count].send[rank * count + i % count];
     default:
@@ -159,7 +169,7 @@ static void compare(const struct collective *team, const struct collective_call 
     for (size_t i = 0; i < collective_recv_count(call, team->ranks, rank); i++) {
         double want = collective_expected(call, rank, team->ranks, i, repetition);
         double got = buffers[rank].recv[i];
-        if (got == want)
+        if (!collective_is_wrong(call, team->ranks, got, want))
             continue;
         verdict->wrong++;
         verdict->rank = rank;

@@ -1,0 +1,39 @@
+/*
+ * The chains of loads of gpu_copy (kernels/gpu/gpu_chase.h): through a GPU's own memory, another's,
+ * the host's. Only in builds with CUDA.
+ *
+ *   struct copy_walks walks = {0};
+ *   rc = copy_walks_open(&walks, &shape, &wish, err);
+ *   copy_walks_measure(&walks, i, &job, &team, &set);      for i < walks.n
+ *   rc = copy_walks_emit(ctx, &walks, i, METRIC, &set);
+ *   copy_walks_close(&walks);
+ */
+#ifndef CONTEND_BENCH_COPY_GPU_COPY_WALKS_H
+#define CONTEND_BENCH_COPY_GPU_COPY_WALKS_H
+
+#include "bench/common/team.h"
+#include "bench/copy/gpu_copy_job.h"
+
+struct copy_walks {
+    const struct copy_shape *shape;
+    size_t n;
+    struct copy_chase *chases; /* owned */
+    double *ns;                /* of a load, owned */
+    uint64_t seed;             /* of the chains */
+};
+
+/* -ENOMEM only. */
+int copy_walks_open(struct copy_walks *walks, const struct copy_shape *shape,
+                    const struct copy_wish *wish, uint64_t seed, struct err *err);
+
+/* On a CPU of the node of the GPU that walks, which an error leaves out. */
+void copy_walks_measure(struct copy_walks *walks, size_t i, struct copy_job *job, struct team *team,
+                        struct gpu_set *set);
+
+/* Nothing where one of its GPUs is left out. */
+int copy_walks_emit(struct bench_ctx *ctx, const struct copy_walks *walks, size_t i,
+                    unsigned metric, const struct gpu_set *set);
+
+void copy_walks_close(struct copy_walks *walks);
+
+#endif
