@@ -50,7 +50,7 @@ x_ticks = ""
 if (x_log) {
     x_first = int(ceil(log(x_low) / log(2) - 0.01))
     x_last = int(floor(log(x_high) / log(2) + 0.01))
-    every = (x_last - x_first) / ((x_bytes ? 11 : 24) / columns) + 1
+    every = (x_last - x_first) / ((x_bytes || x_high >= 1e4 ? 11 : 24) / columns) + 1
     do for [k = x_first:x_last] {
         text = x_bytes ? bytes_text(2.0 ** k) : sprintf("%g", 2.0 ** k)
         x_ticks = x_ticks . (x_ticks eq "" ? "" : ", ") . \
