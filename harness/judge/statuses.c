@@ -65,6 +65,24 @@ static bool joins_earlier(const struct search *search, const struct finding *fin
     return false;
 }
 
+static int add_joined(const struct search *search, const struct finding *finding)
+{
+    return joins_earlier(search, finding) ? 0
+                                          : findings_add(search->findings, finding, search->err);
+}
+
+/* How an arm, or a value of it, ended: "failed: a worker was killed". */
+static struct finding make_finding(const struct search *search, const struct arm *arm,
+                                   enum status status, const char *reason)
+{
+    struct finding finding = {.severity = severities[status]};
+    (void)snprintf(finding.id, sizeof(finding.id), "%s", status_name(status));
+    name_arm(search, arm, finding.subject, sizeof(finding.subject));
+    (void)snprintf(finding.sentence, sizeof(finding.sentence), "%s: %s", status_name(status),
+                   reason);
+    return finding;
+}
+
 static int add_arm(const struct search *search, size_t index)
 {
     const struct arm *arm = arm_at(search, index);
@@ -72,14 +90,8 @@ static int add_arm(const struct search *search, size_t index)
     bool repeats = rounds->source != index;
     if (rounds->status == STATUS_OK || repeats || (is_absent(arm) && !arm->bench->scan))
         return 0;
-    struct finding finding = {.severity = severities[rounds->status]};
-    (void)snprintf(finding.id, sizeof(finding.id), "%s", status_name(rounds->status));
-    name_arm(search, arm, finding.subject, sizeof(finding.subject));
-    (void)snprintf(finding.sentence, sizeof(finding.sentence), "%s: %s",
-                   status_name(rounds->status), rounds->reason);
-    if (joins_earlier(search, &finding))
-        return 0;
-    return findings_add(search->findings, &finding, search->err);
+    const struct finding finding = make_finding(search, arm, rounds->status, rounds->reason);
+    return add_joined(search, &finding);
 }
 
 static bool is_told(const struct search *search, const struct finding *finding)
@@ -102,11 +114,7 @@ static int add_absent(const struct search *search)
         if (!row->arm->bench->scan || row->status < STATUS_SKIPPED ||
             row->status <= search->analysis->rounds.arms[arm].status)
             continue;
-        struct finding finding = {.severity = severities[row->status]};
-        (void)snprintf(finding.id, sizeof(finding.id), "%s", status_name(row->status));
-        name_arm(search, row->arm, finding.subject, sizeof(finding.subject));
-        (void)snprintf(finding.sentence, sizeof(finding.sentence), "%s: %s",
-                       status_name(row->status), row->reason);
+        const struct finding finding = make_finding(search, row->arm, row->status, row->reason);
         if (!is_told(search, &finding))
             rc = findings_add(search->findings, &finding, search->err);
     }
@@ -201,8 +209,7 @@ static int add_few_steps(const struct search *search, size_t index)
                    "(--limit)",
                    least, least == 1 ? "" : "s", few, rounds, rounds == 1 ? "" : "s",
                    BENCH_STEPS_LEAST);
-    return joins_earlier(search, &finding) ? 0
-                                           : findings_add(search->findings, &finding, search->err);
+    return add_joined(search, &finding);
 }
 
 /* More than 1 is no speed-up by neighbours: what it is measured against was slow. */
@@ -219,8 +226,7 @@ static int add_above_one(const struct search *search, size_t index)
                    "the same among %u workers, as where clocks rise under load (turbo, uncore), or "
                    "the baseline's rounds were unlucky ones",
                    arm->slots);
-    return joins_earlier(search, &finding) ? 0
-                                           : findings_add(search->findings, &finding, search->err);
+    return add_joined(search, &finding);
 }
 
 int statuses_find(const struct analysis *analysis, struct findings *findings, struct err *err)
