@@ -56,6 +56,12 @@ static const struct bench_figure grain_figures[] = {
     {.name = NULL},
 };
 
+/* What all workers have to know alike; rank 0's speed holds for all. */
+struct introduction {
+    struct bitset cpus;
+    double steps_a_us;
+};
+
 struct grain {
     struct regions_thread *threads; /* of the team */
     unsigned nthreads;
@@ -64,6 +70,7 @@ struct grain {
     size_t npoints;
     double share_s;
     double time_us[WORKS];
+    void *gathered; /* from each worker: an introduction, or a number */
 };
 
 static int grain_setup(struct bench_ctx *ctx)
@@ -72,6 +79,9 @@ static int grain_setup(struct bench_ctx *ctx)
     ctx->state = grain;
     if (!grain)
         return err_set(ctx->err, -ENOMEM, "cannot allocate the state of grain");
+    grain->gathered = calloc(ctx->peers->size, sizeof(struct introduction));
+    if (!grain->gathered)
+        return err_set(ctx->err, -ENOMEM, "no memory for %u workers", ctx->peers->size);
     grain->nthreads = ctx->threads;
     size_t bytes = grain->nthreads * sizeof(*grain->threads);
     grain->threads = aligned_alloc(_Alignof(struct regions_thread), bytes);
@@ -91,6 +101,7 @@ static void grain_teardown(struct bench_ctx *ctx)
     if (!grain)
         return;
     free(grain->threads);
+    free(grain->gathered);
     free(grain);
 }
 
@@ -108,20 +119,12 @@ static double measure_speed(void)
     return best;
 }
 
-/* What all workers have to know alike; rank 0's speed holds for all. */
-struct introduction {
-    struct bitset cpus;
-    double steps_a_us;
-};
-
 static int introduce(struct bench_ctx *ctx)
 {
     struct grain *grain = ctx->state;
     struct introduction mine = {.steps_a_us = ctx->peers->rank == 0 ? measure_speed() : 0};
-    struct introduction *all = calloc(ctx->peers->size, sizeof(*all));
+    struct introduction *all = grain->gathered;
     struct bitset cpus = {0};
-    if (!all)
-        return err_set(ctx->err, -ENOMEM, "no memory for %u workers", ctx->peers->size);
     for (unsigned i = 0; i < ctx->machine->ncpus; i++)
         bitset_set(&mine.cpus, ctx->machine->cpus[i].os_cpu);
     int rc = peers_gather(ctx->peers, &mine, all, sizeof(mine), ctx->err);
@@ -129,7 +132,6 @@ static int introduce(struct bench_ctx *ctx)
         bitset_or(&cpus, &all[r].cpus);
     grain->steps_a_us = all[0].steps_a_us;
     grain->cpus = bitset_count(&cpus);
-    free(all);
     if (!rc && !(grain->steps_a_us > 0))
         rc = err_set(ctx->err, -ENOTSUP, "the CPU time of a thread cannot be measured here");
     return rc;
@@ -166,22 +168,18 @@ static double run_region(const struct bench_ctx *ctx, size_t point, uint64_t beg
 /* Worker 0's clock is everybody's: they are on one machine. */
 static int agree_on_start(const struct bench_ctx *ctx, uint64_t *start_ns)
 {
-    uint64_t *all = calloc(ctx->peers->size, sizeof(*all)), mine = clock_now_ns();
-    if (!all)
-        return err_set(ctx->err, -ENOMEM, "no memory for %u workers", ctx->peers->size);
+    const struct grain *grain = ctx->state;
+    uint64_t mine = clock_now_ns(), *all = grain->gathered;
     int rc = peers_gather(ctx->peers, &mine, all, sizeof(mine), ctx->err);
     *start_ns = all[0];
-    free(all);
     return rc;
 }
 
 static int measure_point(struct bench_ctx *ctx, size_t point)
 {
     struct grain *grain = ctx->state;
-    double *times_us = calloc(ctx->peers->size, sizeof(*times_us));
+    double *times_us = grain->gathered;
     uint64_t start_ns = 0;
-    if (!times_us)
-        return err_set(ctx->err, -ENOMEM, "no memory for %u workers", ctx->peers->size);
     int rc = agree_on_start(ctx, &start_ns);
     uint64_t share_ns = (uint64_t)(grain->share_s * 1e9), end_ns = start_ns + share_ns;
     uint64_t begin_ns = start_ns + share_ns / SETTLE_SHARE;
@@ -194,7 +192,6 @@ static int measure_point(struct bench_ctx *ctx, size_t point)
         rc = peers_gather(ctx->peers, &mine_us, times_us, sizeof(mine_us), ctx->err);
     for (unsigned r = 0; !rc && r < ctx->peers->size; r++)
         grain->time_us[point] += times_us[r] / ctx->peers->size;
-    free(times_us);
     return rc;
 }
 
