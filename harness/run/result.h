@@ -99,6 +99,7 @@ struct arm {
 struct result {
     char run_id[64];
     const char *scenario;           /* name */
+    const char *program;            /* as a shell finds it from here; NULL = "contend" */
     enum device device;             /* of the arms whose benchmark needs one or its stand-in */
     enum device transport;          /* of the arms of collectives: nccl or mpi */
     const struct bench *background; /* that only makes load; NULL = none */
