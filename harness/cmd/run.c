@@ -18,6 +18,7 @@
 #include "harness/job/job_run.h"
 #include "harness/json/rows.h"
 #include "harness/json/value.h"
+#include "harness/judge/busy.h"
 #include "harness/judge/gpus.h"
 #include "harness/judge/verdict.h"
 #include "harness/machine/env.h"
@@ -280,6 +281,8 @@ static int conclude(struct session *s, int rc, const struct err *measured)
         code = code ? code : EXIT_NOT_RUN;
     else
         code = show(s, &verdict, code);
+    if (!code && s->options.strict && busy_is_found(&verdict.findings))
+        code = EXIT_INCONCLUSIVE;
     if (!rc && !unwritten && !run_measured_anything(result) && verdict.analysis.rows.n)
         log_error("nothing was measured: %s", verdict.analysis.rows.row[0].reason);
     verdict_free(&verdict);
@@ -340,6 +343,13 @@ static int run_for_real(struct session *s, const char *subdirectory)
 close:
     run_dir_close(&s->run_dir);
     return code;
+}
+
+/* Of two scenarios; that one was inconclusive does not hide that another did not run. */
+static int worse_code(int one, int other)
+{
+    int most = one > other ? one : other, least = one > other ? other : one;
+    return most == EXIT_INCONCLUSIVE && least == EXIT_NOT_RUN ? least : most;
 }
 
 static int run_scenario(struct session *s, const struct scenario *scenario,
@@ -463,7 +473,7 @@ static int run_all(struct session *s, const struct scenario *const *scenarios, i
     for (int i = 0; i < n && goes_on; i++) {
         int one =
             run_scenario(s, scenarios[i], n > 1 && s->options.out ? scenarios[i]->name : NULL);
-        code = one > code ? one : code;
+        code = worse_code(one, code);
         goes_on = code != EXIT_INTERRUPTED && code != EXIT_USAGE && !job_is_lost(&s->job);
     }
     code = job_close(&s->job, code);

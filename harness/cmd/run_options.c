@@ -55,6 +55,8 @@ const struct opt run_option_table[] = {
              "Leave out the workers that run alone; no efficiency, no loss split"),
     OPT_FLAG("no-plots", run_options, no_plots, NULL, "Draw nothing"),
     OPT_FLAG("json", run_options, json, NULL, "Print the rows as JSON instead of the table"),
+    OPT_FLAG("strict", run_options, strict, NULL,
+             "Exit with 4 where the machine was too busy for evidence"),
     OPT_FLAG("dry-run", run_options, dry_run, NULL,
              "Print the plan and the expected time; start nothing"),
     OPT_TEXT("fake-gpus", run_options, topo.fake_gpus, NULL, "BDF@NODE,..",

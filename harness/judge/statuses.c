@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "harness/judge/busy.h"
 #include "harness/rows/key.h"
 #include "harness/rows/metric.h"
 
@@ -88,7 +89,8 @@ static int add_arm(const struct search *search, size_t index)
     const struct arm *arm = arm_at(search, index);
     const struct arm_rounds *rounds = &search->analysis->rounds.arms[index];
     bool repeats = rounds->source != index;
-    if (rounds->status == STATUS_OK || repeats || (is_absent(arm) && !arm->bench->scan))
+    bool told = rounds->status == STATUS_NOISY && busy_explains(search->findings, arm);
+    if (rounds->status == STATUS_OK || told || repeats || (is_absent(arm) && !arm->bench->scan))
         return 0;
     const struct finding finding = make_finding(search, arm, rounds->status, rounds->reason);
     return add_joined(search, &finding);
