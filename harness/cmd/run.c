@@ -11,6 +11,7 @@
 
 #include "harness/base/text.h"
 #include "harness/cmd/cmd.h"
+#include "harness/cmd/program.h"
 #include "harness/cmd/run_dry.h"
 #include "harness/cmd/run_options.h"
 #include "harness/cmd/summary.h"
@@ -38,6 +39,7 @@ struct session {
     struct cli cli;
     int argc;
     char **argv;
+    char program[300]; /* as it is started from here */
     struct topo topo;
     struct environment environment;
     char host[ENV_HOST_LABEL_MAX];
@@ -361,6 +363,7 @@ static int run_scenario(struct session *s, const struct scenario *scenario,
     int code;
     int rc =
         run_setup_make(s->env->benches, scenario, &s->options, &s->cli, &s->topo, &setup, &err);
+    setup.result.program = s->program;
     rc = job_run_join(&s->job, &s->crew, &s->topo, rc, &setup, &err);
     if (rc) {
         log_error("%s", err.msg);
@@ -414,6 +417,7 @@ static void gather_environment(struct session *s)
 static int session_open(struct session *s)
 {
     struct err err = {0};
+    (void)program_name(s->argv[-1], s->program, sizeof(s->program));
     /* Before the GPU driver starts threads: one that does not block SIGINT would die of it. */
     if (signals_open(&s->signals, &err)) {
         log_error("%s", err.msg);
