@@ -20,7 +20,7 @@ const struct opt run_option_table[] = {
     OPT_CHOICE("profile", run_options, profile, "quick", profile_names, "P",
                "How long and how often to measure"),
     OPT_INT("rounds", run_options, rounds, NULL, 1, 1000, "N",
-            "Rounds of all arms (default: the profile's 3, 5 or 11)"),
+            "Rounds of all arms (default: the profile's, 3 to 5 in quick, 5 or 11)"),
     OPT_SECONDS("time", run_options, time_s, NULL, 0.01, 3600, "T",
                 "Measured time of an arm (default: the profile's)"),
     OPT_SECONDS("warmup", run_options, warmup_s, NULL, 0, 3600, "T",
