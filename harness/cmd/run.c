@@ -283,7 +283,10 @@ static int conclude(struct session *s, int rc, const struct err *measured)
         code = code ? code : EXIT_NOT_RUN;
     else
         code = show(s, &verdict, code);
-    if (!code && s->options.strict && busy_is_found(&verdict.findings))
+    const struct finding *busy = busy_among(&verdict.findings);
+    if (busy && s->options.json) /* the table says it first, rows do not */
+        log_warn("%s", busy->sentence);
+    if (!code && s->options.strict && busy)
         code = EXIT_INCONCLUSIVE;
     if (!rc && !unwritten && !run_measured_anything(result) && verdict.analysis.rows.n)
         log_error("nothing was measured: %s", verdict.analysis.rows.row[0].reason);

@@ -69,12 +69,12 @@ int busy_find(const struct analysis *analysis, struct findings *findings, struct
     return findings_add(findings, &finding, err);
 }
 
-bool busy_is_found(const struct findings *findings)
+const struct finding *busy_among(const struct findings *findings)
 {
     for (size_t i = 0; i < findings->n; i++)
         if (!strcmp(findings->all[i].id, id))
-            return true;
-    return false;
+            return &findings->all[i];
+    return NULL;
 }
 
 bool busy_explains(const struct findings *findings, const struct arm *arm)
@@ -82,5 +82,5 @@ bool busy_explains(const struct findings *findings, const struct arm *arm)
     for (size_t o = 0; o < arm->nobservations; o++)
         if (collect_gpu_held_back(&arm->observations[o]))
             return false;
-    return busy_is_found(findings);
+    return busy_among(findings) != NULL;
 }

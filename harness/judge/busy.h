@@ -13,8 +13,8 @@
  */
 int busy_find(const struct analysis *analysis, struct findings *findings, struct err *err);
 
-/* Whether it is among them. */
-bool busy_is_found(const struct findings *findings);
+/* That one among them, or NULL. */
+const struct finding *busy_among(const struct findings *findings);
 
 /* Whether that finding says already why the arm is noisy: no GPU of it was held back. */
 bool busy_explains(const struct findings *findings, const struct arm *arm);

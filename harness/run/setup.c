@@ -24,7 +24,7 @@ static const struct profile_times {
     unsigned rounds, most_rounds;
     double target_s, least_s, most_s, warmup_s, limit_s;
 } profiles[] = {
-    [PROFILE_QUICK] = {3, 5, 60, 0.4, 1.5, 0.2, 12},
+    [PROFILE_QUICK] = {3, 5, 55, 0.3, 1.5, 0.2, 12},
     [PROFILE_STANDARD] = {5, 5, 600, 2, 4, 0.5, 30},
     [PROFILE_FULL] = {11, 11, 3600, 5, 10, 1, 60},
 };

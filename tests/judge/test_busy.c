@@ -67,7 +67,7 @@ static void test_busy_is_said_once_and_first(void **state)
                         "other programs used 41% of the CPUs: not evidence; quiet the machine or "
                         "use --profile standard.");
     assert_int_equal(count(&verdict, "noisy"), 0);
-    assert_true(busy_is_found(&verdict.findings));
+    assert_non_null(busy_among(&verdict.findings));
     verdict_free(&verdict);
     char *text = fixture_print(*state, false);
     assert_int_equal(strncmp(text, "other programs used 41%", strlen("other programs used 41%")),
@@ -99,7 +99,7 @@ static void test_busy_is_more_than_half(void **state)
     struct result *result = *state;
     disturb(result, 10, 0.41, 0.01);
     make(result, &verdict);
-    assert_false(busy_is_found(&verdict.findings));
+    assert_null(busy_among(&verdict.findings));
     assert_true(count(&verdict, "noisy") > 0);
     verdict_free(&verdict);
 }
@@ -117,7 +117,7 @@ static void test_busy_explains_no_gpu(void **state)
     *of->gpus = hot;
     of->ngpus = 1;
     make(result, &verdict);
-    assert_true(busy_is_found(&verdict.findings));
+    assert_non_null(busy_among(&verdict.findings));
     assert_int_equal(count(&verdict, "noisy"), 1);
     verdict_free(&verdict);
 }
