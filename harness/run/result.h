@@ -105,6 +105,8 @@ struct result {
     const struct bench *background; /* that only makes load; NULL = none */
     char plan_options[300];         /* what all plans were told, as on a command line */
     unsigned rounds_planned, rounds_done;
+    unsigned rounds_least; /* behind so many, none that would end more than rounds_s after the */
+    double rounds_s;       /* start: fewer are planned then; 0 = all are measured */
     uint64_t seed;
     size_t narms;
     struct arm *arms;

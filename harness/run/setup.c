@@ -18,15 +18,16 @@ enum { MAX_COUNTS = 16 };
  * them if an arm is measured for short_s, and the measured time of an arm is what is left of
  * target_s for each launch, within [least_s, most_s]. Rounds before time, since what collapses is
  * another in each launch. Five and no more: their range holds the true median in 94% of cases
- * (stats.h), and the narrower bootstrap interval of six to eight in fewer.
+ * (stats.h), and the narrower bootstrap interval of six to eight in fewer. Where they take longer
+ * than expected, none is begun that would end behind box_s.
  */
 static const struct profile_times {
     unsigned rounds, most_rounds;
-    double target_s, short_s, least_s, most_s, warmup_s, limit_s;
+    double target_s, box_s, short_s, least_s, most_s, warmup_s, limit_s;
 } profiles[] = {
-    [PROFILE_QUICK] = {3, 5, 55, 0.3, 0.5, 1.5, 0.2, 12},
-    [PROFILE_STANDARD] = {5, 5, 600, 2, 2, 4, 0.5, 30},
-    [PROFILE_FULL] = {11, 11, 3600, 5, 5, 10, 1, 60},
+    [PROFILE_QUICK] = {3, 5, 55, 75, 0.3, 0.5, 1.5, 0.2, 12},
+    [PROFILE_STANDARD] = {5, 5, 600, 0, 2, 2, 4, 0.5, 30},
+    [PROFILE_FULL] = {11, 11, 3600, 0, 5, 5, 10, 1, 60},
 };
 /* A scan has many points to share its time: more at most, and far longer before it hangs. */
 static const double scan_times = 1.6, scan_limits = 10;
@@ -220,9 +221,12 @@ static void set_times(const struct run_options *options, struct run_setup *setup
                                                      : launch_s;
     double before_s = config->warmup_s + config->settle_s + start_s;
     struct profile_times times = *profile;
-    if (scans) /* time before rounds: their arrays and points grow with it */
+    if (scans || options->ranks) /* time before rounds: arrays and points grow with it; and ranks
+                                    must agree, whatever their machines */
         times.most_rounds = times.rounds;
     result->rounds_planned = choose_rounds(options, &times, launches, before_s);
+    result->rounds_least = times.rounds;
+    result->rounds_s = options->rounds ? 0 : times.box_s;
     double all = launches * result->rounds_planned;
     double share_s = all > 0 ? profile->target_s / all - before_s : 0;
     bool more = result->rounds_planned > profile->rounds;
