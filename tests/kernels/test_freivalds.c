@@ -15,15 +15,10 @@
 #include <cmocka.h>
 
 #include "kernels/matmul/gpu_matmul_data.h"
+#include "tests/lib/fixture_product.h"
 
 /* A last group of 15 columns; a tile of a GPU's. */
 enum { M = 257, N = 271, K = 304, SEED = 11, TILE = 128 };
-
-struct product {
-    enum matmul_type type;
-    struct matmul_shape shape;
-    double *a, *b, *c; /* as the GPU has them */
-};
 
 /* Rounded to the output's bits, behind what additions of that type lose, drawn for each entry. */
 static double with_errors(enum matmul_type type, double exact, uint64_t i)
@@ -37,24 +32,28 @@ static double with_errors(enum matmul_type type, double exact, uint64_t i)
     return nearbyint(entry / unit) * unit;
 }
 
+/* In double, so that products can have errors of each type. */
 static struct product make_as(enum matmul_type type, enum matmul_layout layout)
 {
-    struct product p = {type,
-                        {M, N, K, layout},
-                        calloc((size_t)M * K, sizeof(double)),
-                        calloc((size_t)K * N, sizeof(double)),
-                        calloc((size_t)M * N, sizeof(double))};
+    const struct matmul_shape shape = {M, N, K, layout};
+    double *c = calloc((size_t)M * N, sizeof(*c));
+    struct product p = {.type = type,
+                        .shape = shape,
+                        .seed = SEED,
+                        .in = MATMUL_AS_DOUBLE,
+                        .out = MATMUL_AS_DOUBLE,
+                        .a = calloc((size_t)M * K, sizeof(double)),
+                        .b = calloc((size_t)K * N, sizeof(double)),
+                        .c = c};
     assert_true(p.a && p.b && p.c);
-    for (size_t i = 0; i < (size_t)M * K; i++)
-        p.a[i] = matmul_stored(type, matmul_value(SEED, 0, i));
-    for (size_t i = 0; i < (size_t)K * N; i++)
-        p.b[i] = matmul_stored(type, matmul_value(SEED, 1, i));
+    product_fill(&p);
+    const double *a = p.a, *b = p.b;
     for (size_t j = 0; j < N; j++)
         for (size_t i = 0; i < M; i++) {
             double sum = 0;
             for (size_t k = 0; k < K; k++)
-                sum += p.a[matmul_a_at(&p.shape, i, k)] * p.b[matmul_b_at(&p.shape, k, j)];
-            p.c[matmul_c_at(&p.shape, i, j)] = with_errors(type, sum, j * M + i);
+                sum += a[matmul_a_at(&shape, i, k)] * b[matmul_b_at(&shape, k, j)];
+            c[matmul_c_at(&shape, i, j)] = with_errors(type, sum, j * M + i);
         }
     return p;
 }
@@ -71,39 +70,14 @@ static void drop(struct product *p)
     free(p->c);
 }
 
-/* Of a row that begins at `entries`, one each `step`. */
-static double signed_sum(const double *entries, size_t step, size_t group, unsigned vector)
+static double *entry_of(const struct product *p, size_t row, size_t col)
 {
-    double sum = 0;
-    for (size_t j = group * FREIVALDS_GROUP; j < (group + 1) * FREIVALDS_GROUP && j < N; j++)
-        sum += freivalds_sign(SEED, vector, j) * entries[j * step];
-    return sum;
-}
-
-/* As gpu_matmul_data.cu does. */
-static struct freivalds sums_of(const struct product *p)
-{
-    struct freivalds sums = {0};
-    double v[K];
-    for (unsigned vector = 0; vector < FREIVALDS_VECTORS; vector++)
-        for (size_t group = 0; group < freivalds_groups(N); group++) {
-            for (size_t k = 0; k < K; k++)
-                v[k] = signed_sum(p->b + matmul_b_at(&p->shape, k, 0), matmul_b_at(&p->shape, 0, 1),
-                                  group, vector);
-            for (size_t i = 0; i < M; i++) {
-                double residual = signed_sum(p->c + i, M, group, vector);
-                for (size_t k = 0; k < K; k++)
-                    residual -= p->a[matmul_a_at(&p->shape, i, k)] * v[k];
-                double size = isnan(residual) ? (double)INFINITY : fabs(residual);
-                freivalds_add(&sums, size * size, size, 1, i, group);
-            }
-        }
-    return sums;
+    return (double *)p->c + matmul_c_at(&p->shape, row, col);
 }
 
 static int judge(const struct product *p, char *msg, size_t size)
 {
-    struct freivalds sums = sums_of(p);
+    struct freivalds sums = product_sums(p);
     return freivalds_judge(&sums, p->type, &p->shape, msg, size);
 }
 
@@ -113,7 +87,7 @@ static void test_freivalds_passes_good_products(void **state)
     for (int type = 0; type < MATMUL_TYPES; type++) {
         char msg[240] = "";
         struct product p = make((enum matmul_type)type);
-        struct freivalds sums = sums_of(&p);
+        struct freivalds sums = product_sums(&p);
         print_message("%s: worst %.3g, usual %.3g, limit %.3g\n", matmul_type_name(p.type),
                       sums.worst, sqrt(sums.squares / (double)sums.count),
                       freivalds_limit(p.type, &p.shape));
@@ -133,7 +107,7 @@ static void test_freivalds_finds_one_wrong_entry(void **state)
     for (int type = 0; type < MATMUL_TYPES; type++) {
         struct product p = make((enum matmul_type)type);
         for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
-            double *entry = &p.c[places[i][1] * M + places[i][0]], right = *entry;
+            double *entry = entry_of(&p, places[i][0], places[i][1]), right = *entry;
             char msg[240] = "", place[96];
             (void)snprintf(place, sizeof(place), "row %zu of C, columns %zu to", places[i][0],
                            places[i][1] / FREIVALDS_GROUP * FREIVALDS_GROUP);
@@ -159,8 +133,8 @@ static void test_freivalds_finds_a_wrong_tile(void **state)
             struct product p = make((enum matmul_type)type);
             for (size_t j = 0; j < TILE; j++)
                 for (size_t i = 0; i < TILE; i++) {
-                    double *entry = &p.c[(N - TILE + j) * M + i];
-                    *entry = kind == 0 ? p.c[j * M + i] : kind == 1 ? 0 : *entry / 2;
+                    double *entry = entry_of(&p, i, N - TILE + j);
+                    *entry = kind == 0 ? *entry_of(&p, i, j) : kind == 1 ? 0 : *entry / 2;
                 }
             assert_int_equal(judge(&p, msg, sizeof(msg)), -EBADMSG);
             drop(&p);
@@ -175,7 +149,7 @@ static void test_freivalds_finds_a_product_that_is_wrong_as_a_whole(void **state
         char msg[240] = "";
         struct product p = make((enum matmul_type)type), other = make((enum matmul_type)type);
         for (size_t i = 0; i < (size_t)M * N; i++)
-            p.c[i] = other.c[(i * 7919 + 1) % ((size_t)M * N)];
+            ((double *)p.c)[i] = ((const double *)other.c)[(i * 7919 + 1) % ((size_t)M * N)];
         assert_int_equal(judge(&p, msg, sizeof(msg)), -EBADMSG);
         drop(&other);
         drop(&p);
@@ -205,8 +179,8 @@ static void test_freivalds_is_exact_for_int8(void **state)
     (void)state;
     char msg[240] = "";
     struct product p = make(MATMUL_INT8);
-    struct freivalds sums = sums_of(&p);
-    double *entry = &p.c[100 * M + 200], right = *entry;
+    struct freivalds sums = product_sums(&p);
+    double *entry = entry_of(&p, 200, 100), right = *entry;
     assert_true(sums.worst == 0);
     *entry = right + 1;
     assert_int_equal(judge(&p, msg, sizeof(msg)), -EBADMSG);
