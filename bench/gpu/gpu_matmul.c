@@ -151,8 +151,7 @@ static struct matmul_shape shape_of(const struct matmul_params *params, size_t n
                                  .layout = (enum matmul_layout)params->layout};
 }
 
-/* The next smaller one, the same on all GPUs but those that have no room for the least; a shape
- * that was asked for has none. */
+/* A shape that was asked for by more than n is that or none. */
 static bool shrink(const struct matmul_params *params, struct matmul_shape *shape)
 {
     size_t n = shape->n / 2 / N_STEP * N_STEP;
@@ -162,6 +161,7 @@ static bool shrink(const struct matmul_params *params, struct matmul_shape *shap
     return true;
 }
 
+/* The same on all GPUs but those that have no room for the least. */
 static void fit_size(struct matmul *t, const struct bench_ctx *ctx, unsigned i)
 {
     char msg[GPU_MSG] = "";
