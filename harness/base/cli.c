@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "harness/base/similar.h"
+
 static const struct opt *find_letter(const struct opt *opts, char letter)
 {
     for (const struct opt *opt = opts; opt && opt->name; opt++)
@@ -30,6 +32,20 @@ struct parser {
     struct cli *cli;
 };
 
+/* Letters are too short to be mistyped, long names are not. */
+static int unknown_option(const struct parser *p, const char *arg, struct err *err)
+{
+    char hint[SIMILAR_HINT_MAX];
+    bool is_long = arg[1] == '-';
+    struct similar near = similar_to(arg + 2, is_long ? strcspn(arg + 2, "=") : 0);
+    for (const struct opt *opt = p->opts; opt && opt->name; opt++)
+        similar_offer(&near, opt->name);
+    if (p->accept_pairs)
+        similar_offer(&near, "param");
+    return err_set(err, -EINVAL, "unknown option '%.80s'%s see 'contend %s --help'", arg,
+                   similar_hint(&near, "--", hint, sizeof(hint)), p->argv[0]);
+}
+
 /* One option at argv[at]; steps `at` to the last argument it used. */
 static int parse_option(struct parser *p, struct err *err)
 {
@@ -49,8 +65,7 @@ static int parse_option(struct parser *p, struct err *err)
     bool is_pair = p->accept_pairs && strcmp(name, is_long ? "param" : "p") == 0;
     const struct opt *opt = is_long ? opts_find(p->opts, name) : find_letter(p->opts, name[0]);
     if (!opt && !is_pair)
-        return err_set(err, -EINVAL, "unknown option '%.80s'; see 'contend %s --help'", arg,
-                       p->argv[0]);
+        return unknown_option(p, arg, err);
     if (opt && opt->kind == OPT_FLAG)
         return opt_set(opt, p->base, value ? value : "1", err);
     if (!value) {

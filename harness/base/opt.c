@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "harness/base/similar.h"
 #include "harness/base/units.h"
 
 static bool has_range(const struct opt *opt)
@@ -167,11 +168,15 @@ int opts_set_pair(const struct opt *opts, void *base, const char *pair, struct e
     if (opt)
         return opt_set(opt, base, equals + 1, err);
 
-    char known[160] = "none";
+    char known[160] = "none", hint[SIMILAR_HINT_MAX];
     size_t used = 0;
-    for (opt = opts; opt && opt->name; opt++)
+    struct similar near = similar_to(name, strlen(name));
+    for (opt = opts; opt && opt->name; opt++) {
         used = append(known, sizeof(known), used, used ? ", " : "", opt->name);
-    return err_set(err, -EINVAL, "unknown parameter '%.60s'; known: %s", name, known);
+        similar_offer(&near, opt->name);
+    }
+    return err_set(err, -EINVAL, "unknown parameter '%.60s'%s known: %s", name,
+                   similar_hint(&near, "", hint, sizeof(hint)), known);
 }
 
 char *opt_format_value(const struct opt *opt, const void *base, char *buf, size_t size)

@@ -9,6 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "harness/base/similar.h"
 #include "harness/base/text.h"
 #include "harness/cmd/cmd.h"
 #include "harness/cmd/run_dry.h"
@@ -431,6 +432,19 @@ static void session_close(struct session *s)
     signals_close(&s->signals);
 }
 
+static void unknown_scenario(const struct cmd_env *env, const char *name)
+{
+    char known[200] = "", hint[SIMILAR_HINT_MAX];
+    struct similar near = similar_to(name, strlen(name));
+    for (const struct scenario *k = env->scenarios; k->name; k++) {
+        (void)snprintf(known + strlen(known), sizeof(known) - strlen(known), "%s%s",
+                       known[0] ? ", " : "", k->name);
+        similar_offer(&near, k->name);
+    }
+    log_error("unknown scenario '%.80s'%s known: %s", name,
+              similar_hint(&near, "", hint, sizeof(hint)), known);
+}
+
 /* Resolves every name before anything starts. Returns how many, or -1 with the error logged. */
 static int find_scenarios(const struct session *s, const struct scenario **found)
 {
@@ -443,11 +457,7 @@ static int find_scenarios(const struct session *s, const struct scenario **found
             }
         if (found[i])
             continue;
-        char known[200] = "";
-        for (const struct scenario *k = s->env->scenarios; k->name; k++)
-            (void)snprintf(known + strlen(known), sizeof(known) - strlen(known), "%s%s",
-                           known[0] ? ", " : "", k->name);
-        log_error("unknown scenario '%.80s'; known: %s", s->cli.positional[i], known);
+        unknown_scenario(s->env, s->cli.positional[i]);
         return -1;
     }
     if (s->cli.npositional)

@@ -9,6 +9,7 @@
 #include <sys/random.h>
 #include <time.h>
 
+#include "harness/base/similar.h"
 #include "harness/say/log.h"
 
 enum { MAX_COUNTS = 16 };
@@ -141,9 +142,15 @@ static int set_params(const struct bench *bench, const char *scenario_params, co
 static int find_bench(const struct bench *const *benches, const char *name,
                       const struct bench **bench, struct err *err)
 {
+    char hint[SIMILAR_HINT_MAX];
     *bench = bench_find(benches, name);
-    return *bench ? 0
-                  : err_set(err, -EINVAL, "unknown benchmark '%.60s'; see 'contend list'", name);
+    if (*bench)
+        return 0;
+    struct similar near = similar_to(name, strlen(name));
+    for (; *benches; benches++)
+        similar_offer(&near, (*benches)->name);
+    return err_set(err, -EINVAL, "unknown benchmark '%.60s'%s see 'contend list'", name,
+                   similar_hint(&near, "", hint, sizeof(hint)));
 }
 
 static int set_background(const struct bench *const *benches, const struct run_options *options,
@@ -252,6 +259,23 @@ static int plan_part(const struct run_options *options, const struct topo *topo,
     return arms_add(topo, &request, result, err);
 }
 
+/* No benchmark knows it: of several the one with the most similar parameter says what it knows. */
+static int refuse_pair(const struct bench *const *benches, struct run_setup *setup,
+                       const char *pair, struct err *err)
+{
+    struct similar near = similar_to(pair, strcspn(pair, "="));
+    const struct opt *opts = NULL;
+    for (const struct scenario_part *part = setup->scenario->parts; part->foreground; part++) {
+        const char *nearest = near.name;
+        const struct bench *bench = bench_find(benches, part->foreground);
+        for (const struct opt *opt = bench->opts; opt && opt->name; opt++)
+            similar_offer(&near, opt->name);
+        if (near.name != nearest || !near.name)
+            opts = bench->opts;
+    }
+    return opts_set_pair(opts, setup->background_params, pair, err);
+}
+
 static int add_parts(const struct bench *const *benches, const struct run_options *options,
                      const struct cli *cli, unsigned background_workers, struct run_setup *setup,
                      struct err *err)
@@ -281,7 +305,7 @@ static int add_parts(const struct bench *const *benches, const struct run_option
     }
     for (size_t i = 0; !rc && i < cli->npairs; i++)
         if (!used[i])
-            rc = opts_set_pair(bench->opts, setup->background_params, cli->pairs[i], err);
+            rc = refuse_pair(benches, setup, cli->pairs[i], err);
     return rc;
 }
 

@@ -131,7 +131,11 @@ static void test_cli_refuses(void **state)
     } bad[] = {
         {{"--nonsense"}, "unknown option '--nonsense'; see 'contend run --help'"},
         {{"--nonsense=4"}, "unknown option '--nonsense=4'; see 'contend run --help'"},
-        {{"--worker", "4"}, "unknown option '--worker'; see 'contend run --help'"},
+        {{"--worker", "4"},
+         "unknown option '--worker'; did you mean '--workers'? see 'contend run --help'"},
+        {{"--verbsoe=1"},
+         "unknown option '--verbsoe=1'; did you mean '--verbose'? see 'contend run --help'"},
+        {{"--parm"}, "unknown option '--parm'; did you mean '--param'? see 'contend run --help'"},
         {{"--=4"}, "unknown option '--=4'; see 'contend run --help'"},
         {{"-x"}, "unknown option '-x'; see 'contend run --help'"},
         {{"-5"}, "unknown option '-5'; see 'contend run --help'"},

@@ -60,6 +60,14 @@ for content in '' '<?xml version="1.0"?><topology version="2.0"><object type="Ma
     bad "broken.xml" place --xml "$scratch/broken.xml" --workers 2
 done
 bad "disjoint|workers" place --workers 5 --placement partition --xml "package:1 core:4 pu:1"
+# What was probably meant.
+run "unknown scenario 'pipline'; did you mean 'pipeline'\? known: " pipline
+run "unknown option '--palcement'; did you mean '--placement'\? see 'contend run --help'" --palcement none
+run "unknown placement 'partitoin'; did you mean 'partition'\? known: " --placement none,partitoin
+run "unknown parameter 'colls'; did you mean 'cols'\? known: " -p colls=1
+run "unknown parameter 'injetc'; did you mean 'inject'\\? known: size, inject" memory -p injetc=1
+run "unknown benchmark 'perp'; did you mean 'prep'\? see 'contend list'" --background perp
+bad "unknown benchmark 'colective'; did you mean 'collective'\?" bench colective
 if ! ls /dev/nvidia[0-9]* > /dev/null 2>&1; then
     for scenario in pipeline train memory gpu allreduce; do
         run "device 'cuda' is not possible" "$scenario" --device cuda
