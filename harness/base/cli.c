@@ -77,10 +77,15 @@ static int parse_option(struct parser *p, struct err *err)
                    : opt_set(opt, p->base, value, err);
 }
 
+static bool is_help(const char *arg)
+{
+    return strcmp(arg, "--help") == 0 || strcmp(arg, "-h") == 0;
+}
+
 static bool asks_for_help(int argc, char **argv)
 {
     for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++)
-        if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0)
+        if (is_help(argv[i]))
             return true;
     return false;
 }
@@ -90,20 +95,18 @@ int cli_parse(const struct opt *opts, bool accept_pairs, int argc, char **argv, 
 {
     struct parser p = {opts, accept_pairs, argc, 1, argv, base, cli};
     bool options = true;
+    int rc = 0;
     memset(cli, 0, sizeof(*cli));
     opts_set_defaults(opts, base);
     cli->help = asks_for_help(argc, argv);
-    for (; p.at < argc && !cli->help; p.at++) {
+    for (; p.at < argc && !rc; p.at++) {
         const char *arg = argv[p.at];
-        if (options && strcmp(arg, "--") == 0) {
+        if (options && strcmp(arg, "--") == 0)
             options = false;
-            continue;
-        }
-        bool is_option = options && arg[0] == '-' && arg[1];
-        int rc =
-            is_option ? parse_option(&p, err) : add(cli->positional, &cli->npositional, arg, err);
-        if (rc)
-            return rc;
+        else if (options && arg[0] == '-' && arg[1])
+            rc = is_help(arg) ? 0 : parse_option(&p, err);
+        else
+            rc = add(cli->positional, &cli->npositional, arg, err);
     }
-    return 0;
+    return cli->help ? 0 : rc;
 }

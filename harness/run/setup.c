@@ -139,8 +139,8 @@ static int set_params(const struct bench *bench, const char *scenario_params, co
     return bench->validate ? bench->validate(params, err) : 0;
 }
 
-static int find_bench(const struct bench *const *benches, const char *name,
-                      const struct bench **bench, struct err *err)
+int run_setup_find_bench(const struct bench *const *benches, const char *name,
+                         const struct bench **bench, struct err *err)
 {
     char hint[SIMILAR_HINT_MAX];
     *bench = bench_find(benches, name);
@@ -161,7 +161,7 @@ static int set_background(const struct bench *const *benches, const struct run_o
         return options->background_workers
                    ? err_set(err, -EINVAL, "--background-workers needs --background BENCH")
                    : 0;
-    int rc = find_bench(benches, name, &setup->result.background, err);
+    int rc = run_setup_find_bench(benches, name, &setup->result.background, err);
     if (rc)
         return rc;
     unsigned fallback = options->background ? 1 : setup->scenario->background_workers;
@@ -293,7 +293,8 @@ static int add_parts(const struct bench *const *benches, const struct run_option
                                   sizeof(result->plan_options));
     const struct scenario_part *part = setup->scenario->parts;
     for (size_t i = 0; !rc && part[i].foreground; i++) {
-        rc = i < SCENARIO_PARTS_MAX ? find_bench(benches, part[i].foreground, &bench, err) : -E2BIG;
+        rc = i < SCENARIO_PARTS_MAX ? run_setup_find_bench(benches, part[i].foreground, &bench, err)
+                                    : -E2BIG;
         if (!rc)
             rc = set_params(bench, part[i].params, cli, used, setup->params[i], err);
         if (!rc)

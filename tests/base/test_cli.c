@@ -121,6 +121,11 @@ static void test_cli_help_wins(void **state)
     struct parsed got = PARSE("--nonsense", "-w", "none", "-h");
     assert_int_equal(got.rc, 0);
     assert_true(got.cli.help);
+    got = PARSE("-w", "4", "pipeline", "--help", "train");
+    assert_true(got.cli.help);
+    assert_int_equal(got.cli.npositional, 2);
+    assert_string_equal(got.cli.positional[0], "pipeline");
+    assert_string_equal(got.cli.positional[1], "train");
 }
 
 static void test_cli_refuses(void **state)

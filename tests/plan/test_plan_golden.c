@@ -65,7 +65,7 @@ static char *run_place(int argc, char **argv)
     (void)fflush(stdout);
     int saved = dup(STDOUT_FILENO);
     assert_true(dup2(fileno(file), STDOUT_FILENO) >= 0);
-    int code = cmd_place(NULL, argc, argv);
+    int code = place_command.main(NULL, argc, argv);
     (void)fflush(stdout);
     assert_true(dup2(saved, STDOUT_FILENO) >= 0);
     (void)close(saved);
