@@ -43,7 +43,7 @@ static int say_again(const char *path, int dir_fd, const struct cmd_env *env, st
     int rc = recorded_read(dir_fd, env->benches, &recorded, err);
     if (!rc) {
         summary_print(&recorded, stdout, isatty(STDOUT_FILENO) && !getenv("NO_COLOR"));
-        (void)printf("\nResults: %s\n", path);
+        summary_print_source(&recorded, path);
     } else if (rc == -EPROTO) { /* of another version: figures, and this */
         (void)printf("%s: %s\n", path, err->msg);
         rc = 0;

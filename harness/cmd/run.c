@@ -98,6 +98,7 @@ static struct run_record make_record(const struct session *s, const char *status
     return (struct run_record){
         .status = status,
         .version = CONTEND_VERSION,
+        .commit = contend_commit,
         .argc = s->argc + 1,
         .argv = s->argv - 1,
         .started = s->started,
@@ -177,7 +178,7 @@ static int print_summary(struct session *s, struct err *err)
         rc = json_value_print(rows_to_json(&recorded.analysis.rows), 1, err);
     else if (!rc) {
         summary_print(&recorded, stdout, on_terminal(s, STDOUT_FILENO) && !getenv("NO_COLOR"));
-        (void)printf("\nResults: %s\n", s->run_dir.dir.path);
+        summary_print_source(&recorded, s->run_dir.dir.path);
     }
     free(text);
     recorded_free(&recorded);
