@@ -86,6 +86,11 @@ if ! ls /dev/nvidia[0-9]* > /dev/null 2>&1; then
     done
 fi
 
+# One name, one meaning: --background is a benchmark, --background-workers is how many, also of place.
+bad "unknown option '--background'; did you mean '--background-workers'\?" place --background 2
+[ "$("$CONTEND_BINARY" place --xml 'core:4 pu:1' -n 2 -P partition --background-workers 1 | grep -c '(bg)')" = 1 ] ||
+    fail "no background worker in the plan"
+
 # Results that cannot be drawn.
 bad "which result directory" report
 bad "unknown option '--nonsense'" report --nonsense
