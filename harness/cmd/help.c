@@ -103,22 +103,13 @@ void help_print_bench(const struct bench *bench)
     print_where_options_are("bench");
 }
 
-/* The same benchmark may stand in several parts of a scenario. */
-static bool is_repeated(const struct scenario *scenario, const struct scenario_part *part)
-{
-    for (const struct scenario_part *earlier = scenario->parts; earlier < part; earlier++)
-        if (strcmp(earlier->foreground, part->foreground) == 0)
-            return true;
-    return false;
-}
-
 void help_print_scenario(const struct cmd_env *env, const struct scenario *scenario)
 {
     (void)printf("usage: contend run %s [options] [-p NAME=VALUE]...\n", scenario->name);
     print_about(scenario->summary);
     for (const struct scenario_part *part = scenario->parts; part->foreground; part++) {
         const struct bench *bench = bench_find(env->benches, part->foreground);
-        if (bench && bench->opts && !is_repeated(scenario, part))
+        if (bench && bench->opts && !scenario_repeats(scenario, part))
             print_parameters(bench);
         if (part->params)
             (void)printf("  this scenario sets %s\n", part->params);
