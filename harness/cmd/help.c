@@ -17,6 +17,10 @@ const struct opt help_param_option[] = {
     {.name = NULL},
 };
 
+const char help_about[] =
+    "Reproduces, measures and explains contention between CPU-heavy workers that feed GPUs, and "
+    "shows which placement removes it.";
+
 const struct help_exit_code help_exit_codes[] = {
     {EXIT_GOOD, "good"},
     {EXIT_USAGE, "usage or bad input"},
@@ -34,9 +38,9 @@ static void print_entry(const char *name, const char *summary)
 
 void help_print_usage(FILE *out)
 {
-    (void)fprintf(out, "usage: contend COMMAND [options]\n\n"
-                       "Reproduces, measures and explains contention between CPU-heavy workers "
-                       "that\nfeed GPUs, and shows which placement removes it.\n\n");
+    (void)fprintf(out, "usage: contend COMMAND [options]\n\n");
+    text_wrap(help_about, 0, 0, out);
+    (void)fputc('\n', out);
     for (const struct command *const *c = command_table; *c; c++)
         text_wrap((*c)->summary, fprintf(out, "  %-10s ", (*c)->name), 13, out);
     (void)fprintf(out, "\n'contend COMMAND --help' tells more; 'contend --version' which this "
@@ -65,11 +69,18 @@ static void print_choices(const struct cmd_env *env, const char *operands)
     }
 }
 
+char *help_format_usage(const struct command *command, char *buf, size_t size)
+{
+    (void)snprintf(buf, size, "contend %s%s%s%s%s", command->name, command->operands ? " " : "",
+                   command->operands ? command->operands : "", command->opts ? " [options]" : "",
+                   command->takes_params ? " [-p NAME=VALUE]..." : "");
+    return buf;
+}
+
 void help_print_command(const struct cmd_env *env, const struct command *command)
 {
-    (void)printf("usage: contend %s%s%s%s%s\n", command->name, command->operands ? " " : "",
-                 command->operands ? command->operands : "", command->opts ? " [options]" : "",
-                 command->takes_params ? " [-p NAME=VALUE]..." : "");
+    char usage[HELP_USAGE_MAX];
+    (void)printf("usage: %s\n", help_format_usage(command, usage, sizeof(usage)));
     print_about(command->about);
     if (command->operands)
         print_choices(env, command->operands);

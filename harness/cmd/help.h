@@ -6,6 +6,14 @@
 
 #include "harness/cmd/cmd.h"
 
+/* What the program is for. */
+extern const char help_about[];
+
+enum { HELP_USAGE_MAX = 128 };
+
+/* "contend run [SCENARIO...] [options]". Returns buf. */
+char *help_format_usage(const struct command *command, char *buf, size_t size);
+
 /* All commands. */
 void help_print_usage(FILE *out);
 
