@@ -20,7 +20,7 @@ struct list_options {
 static const struct opt list_options[] = {
     OPT_FLAG("json", list_options, json, NULL, "Print JSON"),
     OPT_FLAG("markdown", list_options, markdown, NULL,
-             "Print the README's tables, which do not depend on the machine"),
+             "Print as Markdown what does not depend on the machine"),
     {.name = NULL},
 };
 
