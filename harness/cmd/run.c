@@ -9,9 +9,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "harness/base/similar.h"
 #include "harness/cmd/cmd.h"
 #include "harness/cmd/help.h"
+#include "harness/cmd/named.h"
 #include "harness/cmd/run_dry.h"
 #include "harness/cmd/run_options.h"
 #include "harness/cmd/summary.h"
@@ -413,40 +413,6 @@ static void session_close(struct session *s)
     signals_close(&s->signals);
 }
 
-static void unknown_scenario(const struct cmd_env *env, const char *name)
-{
-    char known[200] = "", hint[SIMILAR_HINT_MAX];
-    struct similar near = similar_to(name, strlen(name));
-    for (const struct scenario *k = env->scenarios; k->name; k++) {
-        (void)snprintf(known + strlen(known), sizeof(known) - strlen(known), "%s%s",
-                       known[0] ? ", " : "", k->name);
-        similar_offer(&near, k->name);
-    }
-    log_error("unknown scenario '%.80s'%s known: %s", name,
-              similar_hint(&near, "", hint, sizeof(hint)), known);
-}
-
-/* Resolves every name before anything starts. Returns how many, or -1 with the error logged. */
-static int find_scenarios(const struct session *s, const struct scenario **found)
-{
-    for (size_t i = 0; i < s->cli.npositional; i++) {
-        found[i] = scenario_find(s->env->scenarios, s->cli.positional[i]);
-        for (size_t earlier = 0; earlier < i; earlier++)
-            if (found[earlier] == found[i]) {
-                log_error("scenario '%s' is named twice", found[i]->name);
-                return -1;
-            }
-        if (found[i])
-            continue;
-        unknown_scenario(s->env, s->cli.positional[i]);
-        return -1;
-    }
-    if (s->cli.npositional)
-        return (int)s->cli.npositional;
-    found[0] = s->env->scenarios; /* the first one is the main job */
-    return 1;
-}
-
 static int run_all(struct session *s, const struct scenario *const *scenarios, int n)
 {
     int code = session_open(s);
@@ -498,7 +464,7 @@ static int run_help(const struct session *s)
         help_print_command(s->env, &run_command);
         return cmd_finish();
     }
-    int n = find_scenarios(s, scenarios);
+    int n = named_scenarios(s->env, &s->cli, scenarios);
     for (int i = 0; i < n; i++)
         help_print_scenario(s->env, scenarios[i]);
     return n < 0 ? EXIT_USAGE : cmd_finish();
@@ -512,7 +478,7 @@ static int run_main(const struct cmd_env *env, int argc, char **argv)
         return EXIT_USAGE;
     if (s.cli.help)
         return run_help(&s);
-    int n = find_scenarios(&s, scenarios);
+    int n = named_scenarios(env, &s.cli, scenarios);
     return n < 0 ? EXIT_USAGE : run_all(&s, scenarios, n);
 }
 
@@ -527,26 +493,9 @@ const struct command run_command = {
     .takes_params = true,
 };
 
-/* The benchmark that is named; NULL with the error logged. */
-static const struct bench *find_bench(const struct session *s)
-{
-    struct err err = {0};
-    const struct bench *bench = NULL;
-    if (s->cli.npositional == 1)
-        (void)run_setup_find_bench(s->env->benches, s->cli.positional[0], &bench, &err);
-    else if (s->cli.npositional)
-        (void)err_set(&err, -EINVAL, "one benchmark at a time: unexpected argument '%.80s'",
-                      s->cli.positional[1]);
-    else
-        (void)err_set(&err, -EINVAL, "which benchmark? 'contend list' names them");
-    if (!bench)
-        log_error("%s", err.msg);
-    return bench;
-}
-
 static int bench_help(const struct session *s)
 {
-    const struct bench *bench = s->cli.npositional ? find_bench(s) : NULL;
+    const struct bench *bench = s->cli.npositional ? named_bench(s->env, &s->cli) : NULL;
     if (bench)
         help_print_bench(bench);
     else if (s->cli.npositional)
@@ -563,7 +512,7 @@ static int bench_main(const struct cmd_env *env, int argc, char **argv)
         return EXIT_USAGE;
     if (s.cli.help)
         return bench_help(&s);
-    const struct bench *bench = find_bench(&s);
+    const struct bench *bench = named_bench(env, &s.cli);
     if (!bench)
         return EXIT_USAGE;
     const struct scenario_part parts[] = {{.foreground = bench->name, .placements = "none"},
