@@ -81,7 +81,7 @@ static void print_pairs(const struct cmd_env *env, const struct command *command
     offer_print(env, offer, NULL, out);
     (void)fprintf(out, "; and set target $word\n        end\n        switch $target\n");
     for (size_t i = 0; (name = offer_name(env, offer, NULL, i)) != NULL; i++) {
-        (void)fprintf(out, "            case %s\n                printf '%%s\\n'", name);
+        (void)fprintf(out, "            case %s\n                string join \\n --", name);
         offer_print_pairs(env, offer, name, out);
         (void)fputc('\n', out);
     }

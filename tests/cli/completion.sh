@@ -91,6 +91,7 @@ run --profile q|quick
 run --pl|--placement
 place -P none,part|none,partition
 run pipeline -p wait=|wait=block wait=spin
+run grain -p |
 bench collective -p redop=s|redop=sum
 LINES
 else
