@@ -169,7 +169,7 @@ static bool has_failed(const struct observation *of)
 {
     for (unsigned i = 0; i < of->nworkers; i++)
         for (size_t k = 0; k < of->workers[i].nreasons; k++)
-            if (of->workers[i].reasons[k].code != -ENOTSUP)
+            if (of->workers[i].reasons[k].code && of->workers[i].reasons[k].code != -ENOTSUP)
                 return true;
     return of->status >= STATUS_FAILED;
 }

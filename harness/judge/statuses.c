@@ -103,18 +103,23 @@ static bool is_told(const struct search *search, const struct finding *finding)
     return false;
 }
 
-/* Values of scans that could not be had while others could: each reason once. */
-static int add_absent(const struct search *search)
+/* Values of scans that could not be had while others could, or are doubtful: each reason once. */
+static int add_values(const struct search *search)
 {
     const struct rows *rows = &search->analysis->rows;
     int rc = 0;
     for (size_t i = 0; i < rows->n && !rc; i++) {
         const struct row *row = &rows->row[i];
-        size_t arm = (size_t)(row->arm - search->analysis->result->arms);
-        if (!row->arm->bench->scan || row->status < STATUS_SKIPPED ||
-            row->status <= search->analysis->rounds.arms[arm].status)
+        const struct arm_rounds *of =
+            &search->analysis->rounds.arms[row->arm - search->analysis->result->arms];
+        char why[sizeof(row->reason)];
+        if (!row->arm->bench->scan)
             continue;
-        const struct finding finding = make_finding(search, row->arm, row->status, row->reason);
+        if (row->status >= STATUS_SKIPPED && row->status > of->status)
+            (void)snprintf(why, sizeof(why), "%s", row->reason);
+        else if (!row_doubt(row, of, why, sizeof(why))[0])
+            continue;
+        const struct finding finding = make_finding(search, row->arm, row->status, why);
         if (!is_told(search, &finding))
             rc = findings_add(search->findings, &finding, search->err);
     }
@@ -239,7 +244,7 @@ int statuses_find(const struct analysis *analysis, struct findings *findings, st
     for (size_t i = 0; i < result->narms && !rc; i++)
         rc = add_arm(&search, i);
     if (!rc)
-        rc = add_absent(&search);
+        rc = add_values(&search);
     for (size_t i = 0; i < result->narms && !rc; i++)
         rc = add_few_steps(&search, i);
     for (size_t i = 0; i < result->narms && !rc; i++)
