@@ -184,6 +184,39 @@ static void test_absent_doubtful_values_are_noisy_rows(void **state)
                    "1 of 2 rounds: steal 12%", 2);
 }
 
+/* Of two arms whose values have a reason in common, and one of the first its own. */
+static void test_absent_values_of_several_arms_share_a_finding(void **state)
+{
+    (void)state;
+    struct result result;
+    struct analysis analysis = {0};
+    struct findings findings = {0};
+    struct err err;
+    const struct err missing = {.code = -ENOTSUP, .msg = "GPU 2 is too old"};
+    fixture_result_init(&result);
+    for (unsigned a = 0; a < 2; a++) {
+        size_t index = fixture_add_arm(&result, a ? PLACE_SIZED : PLACE_NONE, 1, false);
+        struct bench_ctx ctx = new_log();
+        result.arms[index].bench = &scan;
+        result.arms[index].params = NULL;
+        assert_int_equal(bench_emit(&ctx, 0, 10, "gpu=0"), 0);
+        for (int i = 0; i < 3; i++)
+            assert_int_equal(bench_emit_absent(&ctx, 0, &missing, "gpu=2;i=%d", i), 0);
+        if (a == 0)
+            assert_int_equal(bench_emit_absent(&ctx, 0, &broken, "gpu=1"), 0);
+        add_round(&result.arms[index], 0);
+    }
+    assert_int_equal(analysis_make(&result, &analysis, &err), 0);
+    assert_int_equal(statuses_find(&analysis, &findings, &err), 0);
+    assert_int_equal(findings.n, 2);
+    assert_string_equal(findings.all[0].subject, "scan, none; sized");
+    assert_string_equal(findings.all[0].sentence, "skipped: GPU 2 is too old");
+    assert_string_equal(findings.all[1].subject, "scan, none");
+    findings_free(&findings);
+    analysis_free(&analysis);
+    fixture_result_free(&result);
+}
+
 /* More values than there is room for reasons, of which all share two. */
 static void test_absent_values_share_reasons(void **state)
 {
@@ -215,6 +248,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_absent_values_are_rows_with_their_reason),
         cmocka_unit_test(test_absent_doubtful_values_are_noisy_rows),
+        cmocka_unit_test(test_absent_values_of_several_arms_share_a_finding),
         cmocka_unit_test(test_absent_values_share_reasons),
         cmocka_unit_test(test_absent_values_without_room_have_a_reason),
     };
