@@ -12,6 +12,7 @@
 #include "harness/cmd/cmd.h"
 #include "harness/cmd/help.h"
 #include "harness/cmd/named.h"
+#include "harness/cmd/program.h"
 #include "harness/cmd/run_dry.h"
 #include "harness/cmd/run_options.h"
 #include "harness/cmd/summary.h"
@@ -19,6 +20,7 @@
 #include "harness/job/job_run.h"
 #include "harness/json/rows.h"
 #include "harness/json/value.h"
+#include "harness/judge/busy.h"
 #include "harness/judge/gpus.h"
 #include "harness/judge/statuses.h"
 #include "harness/judge/verdict.h"
@@ -39,6 +41,7 @@ struct session {
     struct cli cli;
     int argc;
     char **argv;
+    char program[300]; /* as it is started from here */
     struct topo topo;
     struct environment environment;
     char host[ENV_HOST_LABEL_MAX];
@@ -268,6 +271,11 @@ static int conclude(struct session *s, int rc, const struct err *measured)
         code = code ? code : EXIT_NOT_RUN;
     else
         code = show(s, &verdict, code);
+    const struct finding *busy = busy_among(&verdict.findings);
+    if (busy && s->options.json) /* the table says it first, rows do not */
+        log_warn("%s", busy->sentence);
+    if (!code && s->options.strict && busy)
+        code = EXIT_INCONCLUSIVE;
     if (!rc && !unwritten && !run_measured_anything(result) && verdict.analysis.rows.n)
         log_error("nothing was measured: %s", verdict.analysis.rows.row[0].reason);
     verdict_free(&verdict);
@@ -330,6 +338,13 @@ close:
     return code;
 }
 
+/* Of two scenarios; that one was inconclusive does not hide that another did not run. */
+static int worse_code(int one, int other)
+{
+    int most = one > other ? one : other, least = one > other ? other : one;
+    return most == EXIT_INCONCLUSIVE && least == EXIT_NOT_RUN ? least : most;
+}
+
 static int run_scenario(struct session *s, const struct scenario *scenario,
                         const char *subdirectory)
 {
@@ -339,6 +354,7 @@ static int run_scenario(struct session *s, const struct scenario *scenario,
     int code;
     int rc =
         run_setup_make(s->env->benches, scenario, &s->options, &s->cli, &s->topo, &setup, &err);
+    setup.result.program = s->program;
     rc = job_run_join(&s->job, &s->crew, &s->topo, rc, &setup, &err);
     if (rc) {
         log_error("%s", err.msg);
@@ -392,6 +408,7 @@ static void gather_environment(struct session *s)
 static int session_open(struct session *s)
 {
     struct err err = {0};
+    (void)program_name(s->argv[-1], s->program, sizeof(s->program));
     /* Before the GPU driver starts threads: one that does not block SIGINT would die of it. */
     if (signals_open(&s->signals, &err)) {
         log_error("%s", err.msg);
@@ -426,7 +443,7 @@ static int run_all(struct session *s, const struct scenario *const *scenarios, i
     for (int i = 0; i < n && goes_on; i++) {
         int one =
             run_scenario(s, scenarios[i], n > 1 && s->options.out ? scenarios[i]->name : NULL);
-        code = one > code ? one : code;
+        code = worse_code(one, code);
         goes_on = code != EXIT_INTERRUPTED && code != EXIT_USAGE && !job_is_lost(&s->job);
     }
     code = job_close(&s->job, code);

@@ -7,6 +7,7 @@
 
 void summary_print(const struct recorded *recorded, FILE *out, bool color)
 {
+    findings_print_first(&recorded->findings, out, color);
     placements_print(&recorded->analysis, out, color);
     findings_print(&recorded->findings, out, color);
 }

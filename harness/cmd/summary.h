@@ -1,4 +1,5 @@
-/* What a run says at its end: table and findings, from the files that hold them. */
+/* What a run says at its end: doubts about it, table and findings, from the files that hold them.
+ */
 #ifndef CONTEND_CMD_SUMMARY_H
 #define CONTEND_CMD_SUMMARY_H
 

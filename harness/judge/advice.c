@@ -19,13 +19,29 @@ char *advice_format_ratio(double ratio, char *buf, size_t size)
     return buf;
 }
 
-bool advice_may_advise(enum placement placement)
+char *advice_format_interval(const struct paired_ratio *ratio, char *buf, size_t size)
 {
-    return placement != PLACE_REMOTE;
+    char low[32], high[32];
+    buf[0] = '\0';
+    if (!isnan(ratio->low))
+        (void)snprintf(buf, size, "%s %s to %s", advice_interval_name(ratio->rounds),
+                       advice_format_ratio(ratio->low, low, sizeof(low)),
+                       advice_format_ratio(ratio->high, high, sizeof(high)));
+    return buf;
 }
 
-/* Times and rates of even workers tell the same; by more they need both. */
-static const double rates_apart = 1.5;
+const char *advice_interval_name(size_t rounds)
+{
+    return rounds < STATS_RANGE_BELOW ? "range" : "95%";
+}
+
+bool advice_may_advise(enum placement placement)
+{
+    return placement_infos[placement].effort > 0;
+}
+
+/* Of few rounds that are further apart only the order of magnitude is told. */
+static const double rounds_apart = 3;
 
 enum { SIZED, PASSIVE, FIXES };
 static const enum placement fixes[FIXES] = {PLACE_SIZED, PLACE_PASSIVE};
@@ -36,9 +52,11 @@ struct story {
     const struct result *result; /* of the analysis, as the next */
     const struct rows *rows;
     unsigned slots;
-    int reference, winner;
-    int fix[FIXES];           /* that pin nothing: sized, passive */
-    struct paired_ratio gain; /* step time of the reference / that of the winner */
+    int reference;            /* what others are held against */
+    int best;                 /* of those that may be advised */
+    int advised;              /* the simplest that cannot be told from it */
+    int next;                 /* the next simplest */
+    struct paired_ratio gain; /* work per second of the best / of the reference */
 };
 
 static const char *name_of(const struct story *story, int arm)
@@ -46,10 +64,14 @@ static const char *name_of(const struct story *story, int arm)
     return placement_infos[story->result->arms[arm].placement].name;
 }
 
-static double step_time(const struct story *story, int arm)
+static double rate_of(const struct story *story, int arm)
 {
-    const struct row *row = rows_find(story->rows, &story->result->arms[arm], "step_time");
-    return row ? row->median : NAN;
+    return story->analysis->rounds.arms[arm].rate;
+}
+
+static unsigned effort_of(const struct story *story, int arm)
+{
+    return placement_infos[story->result->arms[arm].placement].effort;
 }
 
 static int ratio_of(const struct story *story, int slow, int fast, struct paired_ratio *ratio,
@@ -70,72 +92,86 @@ static bool clearly_below_one(const struct paired_ratio *ratio)
     return ratio->median <= 1 / ADVICE_CLEAR && (ratio->rounds == 1 || ratio->high < 1);
 }
 
-/* Nothing failed in it, and it differs from the reference. */
-static bool is_advisable(const struct story *story, int arm)
-{
-    const struct arm *arms = story->result->arms;
-    return story->analysis->rounds.arms[arm].status <= STATUS_CENSORED &&
-           !arm_same_plan(&arms[arm], &arms[story->reference]);
-}
-
-static bool can_win(const struct story *story, int arm)
-{
-    enum placement placement = story->result->arms[arm].placement;
-    return placement_infos[placement].pinned && advice_may_advise(placement) &&
-           is_advisable(story, arm);
-}
-
 /* A measured arm of the story's number of workers. */
 static bool takes_part(const struct story *story, int arm)
 {
     const struct arm *of = &story->result->arms[arm];
-    return of->slots == story->slots && !of->alone && !isnan(step_time(story, arm));
+    return of->slots == story->slots && !of->alone && !of->bench->scan &&
+           !isnan(rate_of(story, arm));
 }
 
-/* Finds the arms that play a part: what others are held against, then who may win. */
-static void cast(struct story *story)
+/* Nothing failed in it, and it differs from the reference. */
+static bool is_advisable(const struct story *story, int arm)
+{
+    const struct arm *arms = story->result->arms;
+    return takes_part(story, arm) && advice_may_advise(arms[arm].placement) &&
+           story->analysis->rounds.arms[arm].status <= STATUS_CENSORED &&
+           !arm_same_plan(&arms[arm], &arms[story->reference]);
+}
+
+/* `none`, else the slowest arm. */
+static void choose_reference(struct story *story)
 {
     int slowest = -1, unpinned = -1;
-    story->winner = story->fix[SIZED] = story->fix[PASSIVE] = -1;
-    for (size_t i = 0; i < story->result->narms; i++) {
-        const struct arm *arm = &story->result->arms[i];
-        int at = (int)i;
+    for (int at = 0; at < (int)story->result->narms; at++) {
         if (!takes_part(story, at))
             continue;
-        if (arm->placement == PLACE_NONE)
+        if (story->result->arms[at].placement == PLACE_NONE)
             unpinned = at;
-        if (slowest < 0 || step_time(story, at) > step_time(story, slowest))
+        if (slowest < 0 || rate_of(story, at) < rate_of(story, slowest))
             slowest = at;
     }
     story->reference = unpinned >= 0 ? unpinned : slowest;
-    for (size_t i = 0; i < story->result->narms && story->reference >= 0; i++) {
-        const struct arm *arm = &story->result->arms[i];
-        int at = (int)i;
-        if (!takes_part(story, at))
+}
+
+/* The best of the table where that may be advised, else the fastest that may. */
+static void choose_best(struct story *story)
+{
+    for (int at = 0; at < (int)story->result->narms && story->reference >= 0; at++) {
+        if (!is_advisable(story, at))
             continue;
-        for (int f = 0; f < FIXES; f++)
-            if (arm->placement == fixes[f] && is_advisable(story, at))
-                story->fix[f] = at;
-        if (can_win(story, at) &&
-            (story->winner < 0 || step_time(story, at) < step_time(story, story->winner)))
-            story->winner = at;
+        if (at == story->analysis->rounds.arms[at].baseline[BASELINE_BEST]) {
+            story->best = at;
+            return;
+        }
+        if (story->best < 0 || rate_of(story, at) > rate_of(story, story->best))
+            story->best = at;
     }
 }
 
-/* A fix of one line wins where it beats the best pinning, or where nothing was pinned. */
-static int maybe_prefer(struct story *story, int fix, struct err *err)
+/* As good as the best as far as the rounds tell, and better than the reference. */
+static int is_enough(const struct story *story, int arm, bool *enough, struct err *err)
 {
-    struct paired_ratio ratio = {0, INFINITY, INFINITY, INFINITY};
-    if (fix < 0 || fix == story->reference)
-        return 0;
-    if (story->winner >= 0) {
-        int rc = ratio_of(story, story->winner, fix, &ratio, err);
-        if (rc)
-            return rc;
+    struct paired_ratio behind, gain;
+    int rc = ratio_of(story, arm, story->best, &behind, err);
+    if (!rc)
+        rc = ratio_of(story, story->reference, arm, &gain, err);
+    *enough = !rc && behind.rounds && !clearly_above_one(&behind) && clearly_above_one(&gain);
+    return rc;
+}
+
+static bool is_simpler(const struct story *story, int arm, int than)
+{
+    unsigned effort = effort_of(story, arm), other = effort_of(story, than);
+    return effort < other || (effort == other && rate_of(story, arm) > rate_of(story, than));
+}
+
+static int choose_advised(struct story *story, struct err *err)
+{
+    int rc = 0;
+    story->advised = story->best;
+    for (int at = 0; at < (int)story->result->narms && !rc; at++) {
+        bool enough = false;
+        if (is_advisable(story, at) && is_simpler(story, at, story->advised))
+            rc = is_enough(story, at, &enough, err);
+        if (enough)
+            story->advised = at;
     }
-    if (clearly_above_one(&ratio))
-        story->winner = fix;
-    return 0;
+    for (int at = 0; at < (int)story->result->narms; at++)
+        if (is_advisable(story, at) && effort_of(story, at) > effort_of(story, story->advised) &&
+            (story->next < 0 || is_simpler(story, at, story->next)))
+            story->next = at;
+    return rc;
 }
 
 static const struct row *reference_row(const struct story *story, const char *metric)
@@ -199,27 +235,43 @@ static void describe_loss(const struct story *story, char *text, size_t size)
         (void)snprintf(text, size, "; %.0f%% of the loss was %s", percent, words);
 }
 
+/* "OMP_NUM_THREADS=4"; "" of a placement that is no variable. */
+static const char *format_setting(const struct story *story, int arm, char *buf, size_t size)
+{
+    const struct arm *of = &story->result->arms[arm];
+    buf[0] = '\0';
+    if (of->placement == PLACE_SIZED)
+        (void)snprintf(buf, size, "OMP_NUM_THREADS=%u", of->plan.workers[0].threads);
+    else if (of->placement == PLACE_PASSIVE)
+        (void)snprintf(buf, size, "OMP_WAIT_POLICY=passive");
+    return buf;
+}
+
+static int find_fix(const struct story *story, enum placement placement)
+{
+    for (int at = 0; at < (int)story->result->narms; at++)
+        if (story->result->arms[at].placement == placement && is_advisable(story, at))
+            return at;
+    return -1;
+}
+
 /* What one variable alone buys, where the reference leaves it to the default; appends. */
 static int describe_fix(const struct story *story, int fix, char *text, size_t size,
                         struct err *err)
 {
-    const struct arm *arms = story->result->arms;
-    if (fix < 0 || fix == story->winner || fix == story->reference ||
-        arms[story->reference].placement != PLACE_NONE)
+    if (fix < 0 || fix == story->advised || fix == story->best ||
+        story->result->arms[story->reference].placement != PLACE_NONE)
         return 0;
     struct paired_ratio ratio;
-    char gain[32] = "nothing clear", variable[48] = "OMP_WAIT_POLICY=passive";
+    char gain[32] = "nothing clear", setting[48];
     int rc = ratio_of(story, story->reference, fix, &ratio, err);
     if (rc || !ratio.rounds)
         return rc;
     if (clearly_above_one(&ratio))
         (void)advice_format_ratio(ratio.median, gain, sizeof(gain));
-    if (arms[fix].placement == PLACE_SIZED)
-        (void)snprintf(variable, sizeof(variable), "OMP_NUM_THREADS=%u",
-                       arms[fix].plan.workers[0].threads);
     size_t used = strlen(text);
     (void)snprintf(text + used, size - used, "%s%s alone gets %s", used ? ", " : "; setting ",
-                   variable, gain);
+                   format_setting(story, fix, setting, sizeof(setting)), gain);
     return 0;
 }
 
@@ -228,22 +280,7 @@ static bool is_more_than(const struct story *story)
 {
     const struct arm_rounds *arms = story->analysis->rounds.arms;
     return arms[story->reference].status == STATUS_CENSORED &&
-           arms[story->winner].status != STATUS_CENSORED;
-}
-
-/* " (5.3x the throughput)" where the workers are so uneven that the two tell another story. */
-static void describe_rate(const struct story *story, char *text, size_t size)
-{
-    const struct row *before = reference_row(story, "throughput");
-    const struct row *after =
-        rows_find(story->rows, &story->result->arms[story->winner], "throughput");
-    char times[32];
-    text[0] = '\0';
-    double gain = before && after ? after->median / before->median : NAN;
-    double apart = gain / story->gain.median;
-    if (apart > rates_apart || apart < 1 / rates_apart)
-        (void)snprintf(text, size, " (%s the throughput)",
-                       advice_format_ratio(gain, times, sizeof(times)));
+           arms[story->best].status != STATUS_CENSORED;
 }
 
 static const char *in_one_round(const struct story *story)
@@ -260,52 +297,94 @@ char *advice_command(const struct result *result, const struct arm *arm, char *b
     if (arm_background(arm))
         (void)snprintf(background, sizeof(background), " --background-workers %u",
                        arm_background(arm));
-    (void)snprintf(buf, size, "contend place --workers %u --placement %s%s%s", arm->slots,
+    (void)snprintf(buf, size, "%s place --workers %u --placement %s%s%s",
+                   result->program ? result->program : "contend", arm->slots,
                    placement_infos[arm->placement].name, background, result->plan_options);
     return buf;
 }
 
-/* "partition is 2.4x faster than none", and what goes with it. */
+/* "12x the work of none, range 11x to 13x", or only between what and what it lies. */
+static void describe_gain(const struct story *story, char *text, size_t size)
+{
+    const struct paired_ratio *gain = &story->gain;
+    char ratio[32], interval[80], high[32];
+    bool few = gain->rounds > 1 && gain->rounds < STATS_RANGE_BELOW;
+    bool apart = few && gain->high > rounds_apart * gain->low;
+    const char *more = is_more_than(story) ? "more than " : "";
+    const char *reference = name_of(story, story->reference);
+    (void)advice_format_ratio(apart ? gain->low : gain->median, ratio, sizeof(ratio));
+    (void)advice_format_interval(gain, interval, sizeof(interval));
+    if (apart && !more[0])
+        (void)snprintf(text, size, "between %s and %s the work of %s", ratio,
+                       advice_format_ratio(gain->high, high, sizeof(high)), reference);
+    else
+        (void)snprintf(text, size, "%s%s the work of %s%s%s", more, ratio, reference,
+                       apart || !interval[0] ? "" : ", ", apart ? "" : interval);
+}
+
+/* " partition would add nothing clear to it: 1.02x, range 0.98x to 1.05x." */
+static int describe_next(const struct story *story, char *text, size_t size, struct err *err)
+{
+    struct paired_ratio more;
+    char ratio[32], interval[80];
+    text[0] = '\0';
+    int rc = story->next < 0 ? 0 : ratio_of(story, story->advised, story->next, &more, err);
+    if (rc || story->next < 0 || !more.rounds)
+        return rc;
+    bool clear = clearly_above_one(&more);
+    (void)advice_format_ratio(more.median, ratio, sizeof(ratio));
+    (void)advice_format_interval(&more, interval, sizeof(interval));
+    (void)snprintf(text, size, " %s would add %s%s%s%s.", name_of(story, story->next),
+                   clear ? "" : "nothing clear: ", ratio, interval[0] ? ", " : "", interval);
+    return 0;
+}
+
+/* "partition does 12x the work of none", what is simpler and as good, and what goes with it. */
 static int tell_gain(const struct story *story, struct finding *advice, struct err *err)
 {
-    char gain[32], rate[48], loss[160], alone[160] = "";
+    char gain[200], loss[160], alone[160] = "", next[160] = "", enough[80] = "";
+    char setting[48], name[80];
     int rc = 0;
     for (int f = 0; f < FIXES && !rc; f++)
-        rc = describe_fix(story, story->fix[f], alone, sizeof(alone), err);
+        rc = describe_fix(story, find_fix(story, fixes[f]), alone, sizeof(alone), err);
+    if (!rc)
+        rc = describe_next(story, next, sizeof(next), err);
     if (rc)
         return rc;
     describe_loss(story, loss, sizeof(loss));
-    describe_rate(story, rate, sizeof(rate));
-    (void)snprintf(advice->sentence, sizeof(advice->sentence), "%s%s is %s%s faster than %s%s%s%s.",
-                   in_one_round(story), name_of(story, story->winner),
-                   is_more_than(story) ? "more than " : "",
-                   advice_format_ratio(story->gain.median, gain, sizeof(gain)),
-                   name_of(story, story->reference), rate, loss, alone);
-    (void)advice_command(story->result, &story->result->arms[story->winner], advice->command,
+    describe_gain(story, gain, sizeof(gain));
+    (void)format_setting(story, story->advised, setting, sizeof(setting));
+    if (setting[0])
+        (void)snprintf(name, sizeof(name), "%s (%s)", name_of(story, story->advised), setting);
+    else
+        (void)snprintf(name, sizeof(name), "%s", name_of(story, story->advised));
+    if (story->advised != story->best)
+        (void)snprintf(enough, sizeof(enough), " is enough: it cannot be told from %s, which",
+                       name_of(story, story->best));
+    (void)snprintf(advice->sentence, sizeof(advice->sentence), "%s%s%s does %s%s%s.%s",
+                   in_one_round(story), name, enough, gain, loss, alone, next);
+    (void)advice_command(story->result, &story->result->arms[story->advised], advice->command,
                          sizeof(advice->command));
     return 0;
 }
 
 static void tell_no_gain(const struct story *story, struct finding *advice)
 {
-    char gain[32], low[32], high[32], rounds[48];
-    const char *winner = name_of(story, story->winner);
+    char gain[32], interval[80];
+    const char *best = name_of(story, story->best);
     const char *reference = name_of(story, story->reference);
-    (void)snprintf(rounds, sizeof(rounds), "in one round");
-    if (story->gain.rounds > 1)
-        (void)snprintf(rounds, sizeof(rounds), "%s to %s over %zu rounds",
-                       advice_format_ratio(story->gain.low, low, sizeof(low)),
-                       advice_format_ratio(story->gain.high, high, sizeof(high)),
-                       story->gain.rounds);
+    (void)advice_format_interval(&story->gain, interval, sizeof(interval));
     if (clearly_below_one(&story->gain))
         (void)snprintf(advice->sentence, sizeof(advice->sentence),
-                       "no placement is better than %s: %s, the best one, is %s slower.", reference,
-                       winner, advice_format_ratio(1 / story->gain.median, gain, sizeof(gain)));
+                       "no placement is better than %s, which does %s the work of %s, the best of "
+                       "the others.",
+                       reference, advice_format_ratio(1 / story->gain.median, gain, sizeof(gain)),
+                       best);
     else
         (void)snprintf(advice->sentence, sizeof(advice->sentence),
-                       "no placement is clearly better: %s is %s as fast as %s, %s.", winner,
+                       "no placement is clearly better: %s does %s the work of %s, %s.", best,
                        advice_format_ratio(story->gain.median, gain, sizeof(gain)), reference,
-                       rounds);
+                       interval[0] ? interval : "in one round");
 }
 
 /* One CPU, or one worker: placements that come to the same. */
@@ -322,45 +401,47 @@ static void tell_same_plans(const struct story *story, struct finding *advice)
         }
 }
 
-/* "none 240 ms, partition 20.0 ms; ratio 12x, 95% 11x to 13x, 3 rounds". */
+/* "work per second: none 833 items/s, partition 10.0 k items/s; by round 12x, 3 rounds". */
 static void note_evidence(const struct story *story, struct finding *advice)
 {
-    char slow[32], fast[32], ratio[32], low[32], high[32], interval[80] = "";
-    if (!isnan(story->gain.low))
-        (void)snprintf(interval, sizeof(interval), ", %s %s to %s",
-                       story->gain.rounds < STATS_RANGE_BELOW ? "range" : "95%",
-                       advice_format_ratio(story->gain.low, low, sizeof(low)),
-                       advice_format_ratio(story->gain.high, high, sizeof(high)));
+    char slow[32], fast[32], ratio[32], interval[80];
+    const char *unit = story->analysis->rounds.arms[story->best].rate_unit;
+    (void)advice_format_interval(&story->gain, interval, sizeof(interval));
     (void)snprintf(advice->evidence, sizeof(advice->evidence),
-                   "median step: %s %s, %s %s; ratio by round %s%s, %zu round%s",
+                   "%s: %s %s, %s %s; ratio by round %s%s%s, %zu round%s", unit,
                    name_of(story, story->reference),
-                   units_format_seconds(step_time(story, story->reference), slow, sizeof(slow)),
-                   name_of(story, story->winner),
-                   units_format_seconds(step_time(story, story->winner), fast, sizeof(fast)),
-                   advice_format_ratio(story->gain.median, ratio, sizeof(ratio)), interval,
-                   story->gain.rounds, story->gain.rounds == 1 ? "" : "s");
+                   units_format_si(rate_of(story, story->reference), slow, sizeof(slow)),
+                   name_of(story, story->best),
+                   units_format_si(rate_of(story, story->best), fast, sizeof(fast)),
+                   advice_format_ratio(story->gain.median, ratio, sizeof(ratio)),
+                   interval[0] ? ", " : "", interval, story->gain.rounds,
+                   story->gain.rounds == 1 ? "" : "s");
 }
 
 int advice_make(const struct analysis *analysis, unsigned slots, struct finding *advice,
                 struct err *err)
 {
-    struct story story = {
-        .analysis = analysis, .result = analysis->result, .rows = &analysis->rows, .slots = slots};
+    struct story story = {.analysis = analysis,
+                          .result = analysis->result,
+                          .rows = &analysis->rows,
+                          .slots = slots,
+                          .best = -1,
+                          .next = -1};
     *advice = (struct finding){.id = "placement"};
-    cast(&story);
-    int rc = maybe_prefer(&story, story.fix[SIZED], err);
-    if (!rc)
-        rc = maybe_prefer(&story, story.fix[PASSIVE], err);
-    if (!rc && story.winner < 0)
+    choose_reference(&story);
+    choose_best(&story);
+    if (story.best < 0)
         tell_same_plans(&story, advice);
-    if (rc || story.winner < 0 || story.winner == story.reference)
-        return rc;
-    rc = ratio_of(&story, story.reference, story.winner, &story.gain, err);
+    if (story.best < 0 || story.best == story.reference)
+        return 0;
+    int rc = ratio_of(&story, story.reference, story.best, &story.gain, err);
     if (rc || !story.gain.rounds)
         return rc;
     note_evidence(&story, advice);
-    if (clearly_above_one(&story.gain))
-        return tell_gain(&story, advice, err);
-    tell_no_gain(&story, advice);
-    return 0;
+    if (!clearly_above_one(&story.gain)) {
+        tell_no_gain(&story, advice);
+        return 0;
+    }
+    rc = choose_advised(&story, err);
+    return rc ? rc : tell_gain(&story, advice, err);
 }

@@ -15,15 +15,16 @@
 #define ADVICE_CLEAR 1.05
 
 /*
- * Speaks about the arms with `slots` workers. The winner is the pinned placement with the smallest
- * median step time (`remote`, the negative control, cannot win, nor one of which a round failed),
- * unless `sized` or `passive`, fixes of one variable, are clearly faster. It is compared with
- * `none`, else with the slowest arm; arms whose plans are the same as that one's are not. "Clearly"
- * means that the interval of the ratio, paired by rounds, does not hold 1 and that the ratio is
- * ADVICE_CLEAR or more: the best of several placements in three rounds is often ahead by chance,
- * but then by little. One round has no interval, which the sentence then says. The sentence is ""
- * where there is nothing to compare, the command where no placement is clearly better. -ENOMEM
- * only.
+ * Speaks about the arms with `slots` workers, by the work that all of them do per second. What may
+ * be advised has an effort in struct placement_info (so not `none`, `same` or `remote`), no round
+ * that failed, and a plan of its own. The best of those is compared with `none`, else with the
+ * slowest arm: the sentence's ratio is that of METRIC_VS_BEST, paired by rounds, with its interval.
+ * Advised is the simplest that is not clearly behind the best and clearly ahead of the reference;
+ * the sentence says what the next simplest would add. "Clearly" means that the interval of the
+ * ratio does not hold 1 and that the ratio is ADVICE_CLEAR or more: the best of several placements
+ * in three rounds is often ahead by chance, but then by little. One round has no interval, which
+ * the sentence then says. It is "" where there is nothing to compare, the command where no
+ * placement is clearly better. -ENOMEM only.
  */
 int advice_make(const struct analysis *analysis, unsigned slots, struct finding *advice,
                 struct err *err);
@@ -40,16 +41,22 @@ bool advice_retention(const struct analysis *analysis, const struct arm *idle,
 bool advice_is_loaded(const struct analysis *analysis, const struct arm *idle,
                       const struct arm *arm);
 
-/* False of `remote`: it is the negative control. */
+/* False of what nobody should apply: `none`, `same`, and `remote`, the negative control. */
 bool advice_may_advise(enum placement placement);
 
 /*
- * "contend place --workers 4 --placement partition --background-workers 4 --reserve 2": what plans
- * the arm's workers anew. Returns buf.
+ * "./contend place --workers 4 --placement partition --background-workers 4 --reserve 2": what
+ * plans the arm's workers anew, to be pasted where the program was started. Returns buf.
  */
 char *advice_command(const struct result *result, const struct arm *arm, char *buf, size_t size);
 
 /* 2.41 -> "2.4x", 430.2 -> "430x", 1.053 -> "1.05x". Returns buf. */
 char *advice_format_ratio(double ratio, char *buf, size_t size);
+
+/* "range 11x to 13x", "95% 11x to 13x"; "" of one round, which has no interval. Returns buf. */
+char *advice_format_interval(const struct paired_ratio *ratio, char *buf, size_t size);
+
+/* What the interval over so many rounds is called: "range" or "95%". */
+const char *advice_interval_name(size_t rounds);
 
 #endif

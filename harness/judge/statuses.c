@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "harness/judge/busy.h"
 #include "harness/rows/key.h"
 #include "harness/rows/metric.h"
 
@@ -148,7 +149,8 @@ static int add_arm(const struct search *search, size_t index)
     int alike = arm->bench->scan ? first_of_all_alike(search, arm->bench) : -1;
     const struct arm_rounds *rounds = &search->analysis->rounds.arms[index];
     bool repeats = rounds->source != index;
-    if (rounds->status == STATUS_OK || repeats || (is_absent(arm) && !arm->bench->scan))
+    bool told = rounds->status == STATUS_NOISY && busy_explains(search->findings, arm);
+    if (rounds->status == STATUS_OK || told || repeats || (is_absent(arm) && !arm->bench->scan))
         return 0;
     if (alike >= 0 && (size_t)alike < index && !is_absent(arm))
         return 0; /* told with the first of them */

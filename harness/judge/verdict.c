@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "harness/judge/advice.h"
+#include "harness/judge/busy.h"
 #include "harness/judge/gpus.h"
 #include "harness/judge/scans.h"
 #include "harness/judge/statuses.h"
@@ -52,6 +53,8 @@ int verdict_make(const struct result *result, const struct topo *topo, struct ve
     int rc = analysis_make(result, &verdict->analysis, err);
     if (!rc)
         rc = symmetry_make(&verdict->analysis.rows, &distance, &verdict->symmetry, err);
+    if (!rc)
+        rc = busy_find(&verdict->analysis, &verdict->findings, err);
     if (!rc)
         rc = add_placement(&verdict->analysis, &verdict->findings, err);
     if (!rc)

@@ -90,6 +90,37 @@ static int find_idle(const struct result *result, const struct arm *of)
     return -1;
 }
 
+/* A placement to compare with and never to use: `same` and `remote`. */
+static bool is_control(enum placement placement)
+{
+    return placement_infos[placement].pinned && !placement_infos[placement].effort;
+}
+
+/* Lower is better: what failed in a round, or is known as a bound only, is no yardstick. */
+static int rank_of(const struct arm *arm, enum status status)
+{
+    int rank = status <= STATUS_NOISY ? 0 : status == STATUS_CENSORED ? 1 : 2;
+    return is_control(arm->placement) ? rank + 3 : rank;
+}
+
+static int find_best(const struct result *result, const struct rounds *rounds, const struct arm *of)
+{
+    int best = -1, best_rank = 0;
+    for (size_t i = 0; i < result->narms && !of->alone && !of->bench->scan; i++) {
+        const struct arm *arm = &result->arms[i];
+        double rate = rounds->arms[i].rate;
+        if (arm->alone || arm->bench != of->bench || arm->params != of->params ||
+            arm->slots != of->slots || isnan(rate))
+            continue;
+        int rank = rank_of(arm, rounds->arms[i].status);
+        if (best < 0 || rank < best_rank || (rank == best_rank && rate > rounds->arms[best].rate)) {
+            best = (int)i;
+            best_rank = rank;
+        }
+    }
+    return best;
+}
+
 void baseline_choose(const struct result *result, struct rounds *rounds)
 {
     for (size_t i = 0; i < rounds->narms; i++) {
@@ -101,5 +132,6 @@ void baseline_choose(const struct result *result, struct rounds *rounds)
         baseline[BASELINE_ALONE] = find_alone(result, rounds, arm, arm->placement);
         baseline[BASELINE_SINGLE] = find_alone(result, rounds, arm, PLACE_NONE);
         baseline[BASELINE_IDLE] = find_idle(result, arm);
+        baseline[BASELINE_BEST] = find_best(result, rounds, arm);
     }
 }

@@ -5,7 +5,10 @@
  * own at most ceil(CPUs / N) of the CPUs under a disjoint placement or `same`, the one with the
  * highest median throughput over the rounds. ALONE: one worker alone under the same placement.
  * SINGLE: one worker alone under `none`. With N = 1 every arm is one worker alone already. IDLE:
- * of workers that are one team and have a load behind them, the team without it.
+ * of workers that are one team and have a load behind them, the team without it. BEST: among the
+ * placements of as many workers the one with the highest median throughput over the rounds: of
+ * those that failed in no round and are no bounds, if there are any, and of `same` and `remote`,
+ * which are there to compare with, only where there is nothing else.
  */
 #ifndef CONTEND_ROWS_BASELINE_H
 #define CONTEND_ROWS_BASELINE_H

@@ -28,6 +28,13 @@ static double gain_vs_single(const struct round_fields *own, const struct round_
     return per(own->throughput, single->throughput);
 }
 
+static double vs_best(const struct round_fields *own, const struct round_fields *best,
+                      double slices)
+{
+    (void)slices;
+    return per(best->throughput, own->throughput);
+}
+
 static double page_faults(const struct round_fields *own, const struct round_fields *base,
                           double slices)
 {
@@ -97,6 +104,7 @@ static const char no_slice[] = "no finished round of its baseline, one worker al
 static const char no_alone[] = "no finished round of its baseline, one worker alone under the same "
                                "placement";
 static const char no_single[] = "no finished round of its baseline, one unpinned worker alone";
+static const char no_best[] = "no round that both it and the best placement finished";
 
 #define FIELD(field) .offset = offsetof(struct round_fields, field)
 #define USAGE_METRIC(field, per_step, its_name, its_unit, which, why)                              \
@@ -107,6 +115,8 @@ static const char no_single[] = "no finished round of its baseline, one unpinned
 /* clang-format off */
 const struct metric_info metrics[] = {
     {METRIC_RATE, NULL, "higher", FIELD(throughput), .absent = no_step},
+    {METRIC_VS_BEST, "ratio", "lower", BASELINE_BEST, vs_best, .absent = no_best},
+    {"worst_worker", "ratio", "higher", FIELD(worst_worker)},
     {"step_time", "s", "lower", FIELD(step_time), .absent = no_step, .is_step_time = true},
     {METRIC_STEPS, "steps", "none", FIELD(steps)},
     {"efficiency", "ratio", "higher", SLICE, .value = efficiency, .absent = no_slice},

@@ -32,6 +32,9 @@ struct metric_info {
 /* Work done per second by all workers. */
 #define METRIC_RATE "throughput"
 
+/* The headline: how many times less that is than the best placement's, round by round. */
+#define METRIC_VS_BEST "throughput_vs_best"
+
 /* In the order of rows.csv; ends with name NULL. */
 extern const struct metric_info metrics[];
 

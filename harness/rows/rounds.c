@@ -85,6 +85,7 @@ static void count_pages(const struct worker_result *worker, const struct plan_wo
 struct totals {
     unsigned workers, devices;
     double gpu_busy, pages_counted, pages_remote;
+    double slowest; /* the least of their rates, no sum */
 };
 
 static void add_worker(const struct result *result, const struct arm *arm,
@@ -94,7 +95,9 @@ static void add_worker(const struct result *result, const struct arm *arm,
     double steps = worker_steps(worker);
     totals->workers++;
     fields->steps = totals->workers == 1 || steps < fields->steps ? steps : fields->steps;
-    fields->throughput += worker_rate(worker);
+    double rate = worker_rate(worker);
+    fields->throughput += rate;
+    totals->slowest = fmin(totals->slowest, rate);
     for (const struct usage_field *field = usage_fields; field->name; field++)
         *usage_at(&fields->usage, field) +=
             ratio(usage_get(&worker->usage, field), field->per_step ? steps : 1);
@@ -133,7 +136,7 @@ static double stolen_s(const struct arm *arm, const struct observation *observat
 static void fill_fields(const struct result *result, const struct arm *arm,
                         const struct observation *observation, struct round_fields *fields)
 {
-    struct totals totals = {0};
+    struct totals totals = {.slowest = INFINITY};
     *fields = (struct round_fields){
         .round = observation->round,
         .status = observation->status,
@@ -152,6 +155,8 @@ static void fill_fields(const struct result *result, const struct arm *arm,
     /* A sum that lacks a worker is not the throughput of the arm. */
     if (totals.workers != arm->workers)
         fields->throughput = fields->steps = NAN;
+    fields->worst_worker =
+        totals.workers > 1 ? ratio(totals.slowest * totals.workers, fields->throughput) : NAN;
     for (const struct usage_field *field = usage_fields; field->name; field++)
         *usage_at(&fields->usage, field) = ratio(usage_get(&fields->usage, field), totals.workers);
     fields->stolen_s = stolen_s(arm, observation, &fields->usage);

@@ -21,6 +21,7 @@ struct round_fields {
     double throughput;          /* ops/s: sum over workers of ops / (end of last step - go) */
     double step_time;           /* s: median over workers of each one's median step */
     double steps;               /* of the worker that finished the fewest */
+    double worst_worker;        /* throughput of the slowest / mean over the workers, of several */
     struct usage usage;         /* means over workers, of most fields per step: usage_fields */
     double thread_instructions; /* per step and team thread */
     double pages_remote;  /* share of counted pages off the planned nodes, if memory was bound */
@@ -40,6 +41,7 @@ enum baseline {
     BASELINE_ALONE, /* one worker alone under the same placement */
     BASELINE_SINGLE, /* one worker alone, unpinned: it owns the machine */
     BASELINE_IDLE,   /* of a scan `together` under a load: all its workers without the load */
+    BASELINE_BEST,   /* among the placements of as many workers: the most work done per second */
     BASELINES
 };
 

@@ -316,10 +316,10 @@ size_t values_group(const struct round_values *values, size_t at, size_t end)
     return n;
 }
 
-static double step_time(const struct round_values *values, size_t arm, int round)
+static double rate_in(const struct round_values *values, size_t arm, int round)
 {
     for (size_t i = values->first[arm]; i < values->first[arm + 1]; i++)
-        if (values->value[i].round == round && !strcmp(values->value[i].metric, "step_time"))
+        if (values->value[i].round == round && !strcmp(values->value[i].metric, METRIC_RATE))
             return values->value[i].value;
     return NAN;
 }
@@ -334,10 +334,9 @@ int values_ratio(const struct round_values *values, size_t slow, size_t fast, ui
     int rc = ratios && counts ? 0 : err_set(err, -ENOMEM, "out of memory for %zu rounds", most);
     for (size_t i = values->first[slow]; !rc && i < values->first[slow + 1]; i++) {
         const struct round_value *of = &values->value[i];
-        double base =
-            strcmp(of->metric, "step_time") != 0 ? NAN : step_time(values, fast, of->round);
-        if (of->value > 0 && base > 0)
-            ratios[n++] = of->value / base;
+        double more = strcmp(of->metric, METRIC_RATE) != 0 ? NAN : rate_in(values, fast, of->round);
+        if (of->value > 0 && more > 0)
+            ratios[n++] = more / of->value;
     }
     if (!rc) {
         n = stats_sort(ratios, n);

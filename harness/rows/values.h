@@ -58,7 +58,7 @@ char *values_say_reason(const struct result *result, const struct rounds *rounds
 /* How many values, from `at` on, are of the same metric and key; `end` is behind the last one. */
 size_t values_group(const struct round_values *values, size_t at, size_t end);
 
-/* The step times of two arms, paired by round: slow / fast. */
+/* Work done per second by two arms, paired by round: fast / slow, as METRIC_VS_BEST has it. */
 struct paired_ratio {
     size_t rounds;            /* that both have */
     double median, low, high; /* NaN without rounds; the interval is NaN with one round */

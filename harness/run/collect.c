@@ -168,6 +168,11 @@ static const struct gpu_change *hottest(const struct observation *o)
     return hottest;
 }
 
+bool collect_gpu_held_back(const struct observation *of)
+{
+    return hottest(of) || gpu_throttle_is_noise(of->gpu_throttle_reasons);
+}
+
 void collect_verdict(struct observation *out)
 {
     const struct worker_result *worst = worst_worker(out);

@@ -99,11 +99,14 @@ struct arm {
 struct result {
     char run_id[64];
     const char *scenario;           /* name */
+    const char *program;            /* as a shell finds it from here; NULL = "contend" */
     enum device device;             /* of the arms whose benchmark needs one or its stand-in */
     enum device transport;          /* of the arms of collectives: nccl or mpi */
     const struct bench *background; /* that only makes load; NULL = none */
     char plan_options[300];         /* what all plans were told, as on a command line */
     unsigned rounds_planned, rounds_done;
+    unsigned rounds_least; /* behind so many, none that would end more than rounds_s after the */
+    double rounds_s;       /* start: fewer are planned then; 0 = all are measured */
     uint64_t seed;
     size_t narms;
     struct arm *arms;

@@ -1,10 +1,13 @@
 #include "harness/run/run.h"
 
 #include <errno.h>
+#include <stdbool.h>
+#include <stdint.h>
 #include <stdlib.h>
 
 #include "harness/run/arms.h"
 #include "harness/say/log.h"
+#include "harness/sys/clock.h"
 
 static struct observation *append_observation(struct arm *arm, struct err *err)
 {
@@ -64,12 +67,26 @@ static int run_round(const struct observe_config *config, const struct run_hooks
     return 0;
 }
 
+/* On a machine that takes longer than was expected. */
+static void plan_fewer(struct result *result, double elapsed_s)
+{
+    unsigned done = result->rounds_done;
+    bool fits = elapsed_s * (done + 1) / done <= result->rounds_s;
+    if (result->rounds_s <= 0 || done < result->rounds_least || fits)
+        return;
+    if (done < result->rounds_planned)
+        log_info("%u of %u rounds took %.0f s: no time for more", done, result->rounds_planned,
+                 elapsed_s);
+    result->rounds_planned = done;
+}
+
 int run_rounds(const struct observe_config *config, const struct run_hooks *hooks,
                struct signals *signals, struct result *result, struct err *err)
 {
     size_t *order = calloc(result->narms ? result->narms : 1, sizeof(*order));
     if (!order)
         return err_set(err, -ENOMEM, "no memory for the order of arms");
+    uint64_t start_ns = clock_now_ns();
     int rc = 0;
     for (unsigned round = 0; round < result->rounds_planned && !rc; round = result->rounds_done) {
         arms_shuffle(result->seed, round, result->narms, order);
@@ -81,6 +98,7 @@ int run_rounds(const struct observe_config *config, const struct run_hooks *hook
             rc = 0;
         } else if (!rc) {
             result->rounds_done = round + 1;
+            plan_fewer(result, (double)(clock_now_ns() - start_ns) * 1e-9);
             rc = hooks->on_round ? hooks->on_round(hooks->arg, round, err) : 0;
         }
     }

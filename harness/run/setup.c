@@ -15,20 +15,26 @@
 enum { MAX_COUNTS = 16 };
 
 /*
- * quick aims at a whole run of about a minute: the measured time of an arm is what is left of
- * target_s for each launch, within [least_s, most_s].
+ * quick aims at a whole run of about a minute: `most_rounds` of steps where target_s has room for
+ * them if an arm is measured for short_s, and the measured time of an arm is what is left of
+ * target_s for each launch, within [least_s, most_s]. Rounds before time, since what collapses is
+ * another in each launch. Five and no more: their range holds the true median in 94% of cases
+ * (stats.h), and the narrower bootstrap interval of six to eight in fewer. Where they take longer
+ * than expected, none is begun that would end behind box_s.
  */
 static const struct profile_times {
-    unsigned rounds;
-    double target_s, least_s, most_s, warmup_s, limit_s;
+    unsigned rounds, most_rounds;
+    double target_s, box_s, short_s, least_s, most_s, warmup_s, limit_s;
 } profiles[] = {
-    [PROFILE_QUICK] = {3, 55, 0.5, 1.5, 0.2, 12},
-    [PROFILE_STANDARD] = {5, 600, 2, 4, 0.5, 30},
-    [PROFILE_FULL] = {11, 3600, 5, 10, 1, 60},
+    [PROFILE_QUICK] = {3, 5, 55, 75, 0.3, 0.5, 1.5, 0.2, 12},
+    [PROFILE_STANDARD] = {5, 5, 600, 0, 2, 2, 4, 0.5, 30},
+    [PROFILE_FULL] = {11, 11, 3600, 0, 5, 5, 10, 1, 60},
 };
 /* A scan has many points to share its time: more at most, and far longer before it hangs. */
 static const double scan_times = 1.6, scan_limits = 10;
-static const double launch_s = 0.7; /* start, set-up and end of an arm, for estimates only */
+/* Start, set-up and end of an arm, for estimates only: of a scan, and of steps, of which workers on
+ * GPUs wait for the driver. */
+static const double scan_launch_s = 0.7, launch_s = 0.35, cuda_launch_s = 2.5;
 
 #ifdef CONTEND_HAVE_CUDA
 static const bool have_cuda = true;
@@ -191,28 +197,50 @@ static uint64_t draw_seed(void)
     return (seed & ((UINT64_C(1) << 48) - 1)) | 1; /* short enough to type back with --seed */
 }
 
+/* As many as there is time for. */
+static unsigned choose_rounds(const struct run_options *options,
+                              const struct profile_times *profile, double launches, double before_s)
+{
+    double arm_s = before_s + (options->time_s > 0 ? options->time_s : profile->short_s);
+    double room = launches > 0 ? profile->target_s / (launches * arm_s) : profile->rounds;
+    if (options->rounds)
+        return (unsigned)options->rounds;
+    return (unsigned)fmin(fmax(room, profile->rounds), profile->most_rounds);
+}
+
 static void set_times(const struct run_options *options, struct run_setup *setup)
 {
     const struct profile_times *profile = &profiles[options->profile];
     struct observe_config *config = &setup->config;
     struct result *result = &setup->result;
-    result->rounds_planned = options->rounds ? (unsigned)options->rounds : profile->rounds;
     config->warmup_s = options->warmup_s > 0 ? options->warmup_s : profile->warmup_s;
     config->settle_s = config->warmup_s;
     config->setup_s = options->setup_limit_s;
 
-    size_t launches = 0;
+    double launches = 0;
     bool scans = false;
     for (size_t i = 0; i < result->narms; i++) {
         launches += arm_runs(&result->arms[i]);
         scans = scans || result->arms[i].bench->scan;
     }
-    double all = (double)launches * result->rounds_planned;
-    double before_s = config->warmup_s + config->settle_s + launch_s;
+    double start_s = scans                           ? scan_launch_s
+                     : result->device == DEVICE_CUDA ? cuda_launch_s
+                                                     : launch_s;
+    double before_s = config->warmup_s + config->settle_s + start_s;
+    struct profile_times times = *profile;
+    if (scans || options->ranks) /* time before rounds: arrays and points grow with it; and ranks
+                                    must agree, whatever their machines */
+        times.most_rounds = times.rounds;
+    result->rounds_planned = choose_rounds(options, &times, launches, before_s);
+    result->rounds_least = times.rounds;
+    result->rounds_s = options->rounds ? 0 : times.box_s;
+    double all = launches * result->rounds_planned;
     double share_s = all > 0 ? profile->target_s / all - before_s : 0;
-    config->measure_s = options->time_s > 0 ? options->time_s
-                                            : fmin(fmax(share_s, profile->least_s),
-                                                   profile->most_s * (scans ? scan_times : 1));
+    bool more = result->rounds_planned > profile->rounds;
+    double least_s = more ? profile->short_s : profile->least_s;
+    double most_s = profile->most_s * (scans ? scan_times : 1);
+    config->measure_s =
+        options->time_s > 0 ? options->time_s : fmin(fmax(share_s, least_s), most_s);
     double limit_s = options->limit_s > 0 ? options->limit_s : profile->limit_s;
     config->limit_s = fmax(limit_s, config->measure_s * (scans ? scan_limits : 1));
     setup->expected_s = all * (config->measure_s + before_s);

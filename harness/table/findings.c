@@ -8,12 +8,24 @@ static void print_command(const struct finding *finding, const char *indent, FIL
         (void)fprintf(out, "%sto apply it: %s\n", indent, finding->command);
 }
 
-static void print_whole(const struct finding *finding, FILE *out, bool color)
+static void print_sentence(const struct finding *finding, FILE *out, bool color)
 {
-    (void)fprintf(out, "\n%s", color ? "\033[1m" : "");
+    (void)fputs(color ? "\033[1m" : "", out);
     text_wrap(finding->sentence, 0, 0, out);
     (void)fputs(color ? "\033[0m" : "", out);
+}
+
+static void print_whole(const struct finding *finding, FILE *out, bool color)
+{
+    (void)fputc('\n', out);
+    print_sentence(finding, out, color);
     print_command(finding, "", out);
+}
+
+/* What is to be known before the table is read. */
+static bool is_first(const struct finding *finding)
+{
+    return !finding->subject[0] && finding->severity == FINDING_DOUBT;
 }
 
 static void print_subject(const struct finding *finding, FILE *out, bool color)
@@ -29,11 +41,20 @@ static void print_subject(const struct finding *finding, FILE *out, bool color)
     print_command(finding, "  ", out);
 }
 
+void findings_print_first(const struct findings *findings, FILE *out, bool color)
+{
+    for (size_t i = 0; i < findings->n; i++)
+        if (is_first(&findings->all[i])) {
+            print_sentence(&findings->all[i], out, color);
+            (void)fputc('\n', out);
+        }
+}
+
 void findings_print(const struct findings *findings, FILE *out, bool color)
 {
     bool any = false;
     for (size_t i = 0; i < findings->n; i++)
-        if (!findings->all[i].subject[0])
+        if (!findings->all[i].subject[0] && !is_first(&findings->all[i]))
             print_whole(&findings->all[i], out, color);
     for (size_t i = 0; i < findings->n; i++) {
         if (!findings->all[i].subject[0])

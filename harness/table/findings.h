@@ -7,10 +7,13 @@
 
 #include "harness/core/finding.h"
 
+/* Before the table: doubts about the whole run, each with an empty line behind it. */
+void findings_print_first(const struct findings *findings, FILE *out, bool color);
+
 /*
- * First what is said of the whole, each behind an empty line, with its command; then, behind one
- * empty line, what is said of a subject: "- SUBJECT: SENTENCE", with ~ for a doubt and ! for what
- * is bad. Nothing where there is none.
+ * Behind the table. First what else is said of the whole, each behind an empty line, with its
+ * command; then, behind one empty line, what is said of a subject: "- SUBJECT: SENTENCE", with ~
+ * for a doubt and ! for what is bad. Nothing where there is none.
  */
 void findings_print(const struct findings *findings, FILE *out, bool color);
 

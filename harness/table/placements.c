@@ -8,6 +8,7 @@
 #include "harness/base/units.h"
 #include "harness/judge/advice.h"
 #include "harness/rows/key.h"
+#include "harness/rows/metric.h"
 #include "harness/say/log.h"
 #include "harness/table/number.h"
 #include "harness/table/retention.h"
@@ -29,6 +30,9 @@ struct table {
     bool color;
     unsigned slots; /* of the block being printed */
 };
+
+/* Name, rate, vs best, its interval, efficiency, step, p95, worst worker, CPU, queue. */
+#define LINE "%-11s%7s%8s%11s%7s%9s%9s%6s%5s%6s"
 
 enum paint { PLAIN, BOLD, RED, GREEN, DIM };
 
@@ -94,30 +98,40 @@ static const char *bound(const struct table *table, size_t arm, const char *sign
     return table->rounds->arms[arm].status == STATUS_CENSORED ? sign : "";
 }
 
-/* Paired by round. */
-static void format_ratio_to_best(const struct table *table, size_t arm, size_t best, char *buf)
+static int best_of(const struct table *table, size_t arm)
 {
-    struct paired_ratio ratio;
-    char text[CELL - 8];
-    if (arm == best) {
-        (void)snprintf(buf, CELL, "best");
+    return table->rounds->arms[arm].baseline[BASELINE_BEST];
+}
+
+/* How many times less than the best it does, as lines are sorted by it: the best comes last. */
+static double behind_best(const struct table *table, size_t arm)
+{
+    double ratio = median_of(table, arm, METRIC_VS_BEST);
+    int best = best_of(table, arm);
+    if (best < 0 || (int)arm == best)
+        return 0;
+    if (!isnan(ratio)) /* runs of versions without that row have the rates */
+        return ratio;
+    return table->rounds->arms[best].rate / table->rounds->arms[arm].rate;
+}
+
+static void format_behind_best(const struct table *table, size_t arm, char *ratio, char *interval)
+{
+    char text[CELL - 8], low[CELL / 2], high[CELL / 2];
+    const struct row *row = rows_find(table->rows, arm_at(table, arm), METRIC_VS_BEST);
+    interval[0] = '\0';
+    if ((int)arm == best_of(table, arm)) {
+        (void)snprintf(ratio, CELL, "best");
         return;
     }
-    if (values_ratio(&table->analysis->values, arm, best, table->result->seed, &ratio, NULL) ||
-        isnan(ratio.median)) {
-        (void)snprintf(buf, CELL, "-");
+    (void)snprintf(ratio, CELL, "%s%s", row ? bound(table, arm, ">") : "",
+                   advice_format_ratio(row ? row->median : NAN, text, sizeof(text)));
+    if (!row || isnan(row->ci_low))
         return;
-    }
-    /* The best by its median can be the slower one of most rounds. */
-    bool faster = ratio.median < 1;
-    if (ratio.median < ADVICE_CLEAR && ratio.median > 1 / ADVICE_CLEAR) {
-        (void)snprintf(buf, CELL, "~best");
-        return;
-    }
-    (void)snprintf(
-        buf, CELL, "%s%s %s", bound(table, arm, ">"),
-        advice_format_ratio(faster ? 1 / ratio.median : ratio.median, text, sizeof(text)),
-        faster ? "faster" : "slower");
+    (void)advice_format_ratio(row->ci_low, low, sizeof(low));
+    (void)advice_format_ratio(row->ci_high, high, sizeof(high));
+    (void)snprintf(interval, CELL, "%.*s-%.*s", (int)strlen(low) - 1, low, (int)strlen(high) - 1,
+                   high);
 }
 
 /* What stands behind a placement's name, explained below the block. */
@@ -127,27 +141,34 @@ static const char *mark_of(const struct table *table, size_t arm)
     return marks[table->rounds->arms[arm].status];
 }
 
-static void print_arm(const struct table *table, size_t arm, size_t best)
+/* Of its sum of medians, which need not come from the same round. */
+static void format_shares(const struct table *table, size_t arm, char *oncpu, char *queue)
 {
-    char name[CELL], step[CELL], ratio[CELL], efficiency[CELL], rate[CELL], alone[CELL];
-    char value[CELL - 2], oncpu[CELL], queue[CELL], blocked[CELL];
-    (void)snprintf(name, sizeof(name), "%s%s", name_at(table, arm), mark_of(table, arm));
-    (void)snprintf(step, sizeof(step), "%s%s", bound(table, arm, ">"),
-                   units_format_seconds(median_of(table, arm, "step_time"), value, sizeof(value)));
-    format_ratio_to_best(table, arm, best, ratio);
-    (void)snprintf(rate, sizeof(rate), "%s%s", bound(table, arm, "<"),
-                   units_format_si(median_of(table, arm, "throughput"), value, sizeof(value)));
-    advice_format_ratio(median_of(table, arm, "slowdown_vs_alone"), alone, sizeof(alone));
-    /* Shares of the three medians' sum: medians need not come from the same round. */
     double ran = median_of(table, arm, "oncpu_per_step");
     double queued = median_of(table, arm, "runqueue_wait_per_step");
-    double slept = median_of(table, arm, "blocked_per_step");
-    double wall = ran + slept + (isnan(queued) ? 0 : queued);
-    paint(table, arm == best ? GREEN : PLAIN);
-    (void)fprintf(table->out, "%-11s%9s%14s%11s%8s%9s%5s%6s%6s", name, step, ratio,
-                  text_percent(median_of(table, arm, "efficiency"), efficiency, CELL), rate, alone,
-                  format_share(ran, wall, oncpu), format_share(queued, wall, queue),
-                  format_share(slept, wall, blocked));
+    double wall = ran + median_of(table, arm, "blocked_per_step") + (isnan(queued) ? 0 : queued);
+    (void)format_share(ran, wall, oncpu);
+    (void)format_share(queued, wall, queue);
+}
+
+static void print_arm(const struct table *table, size_t arm)
+{
+    char name[CELL], rate[CELL], ratio[CELL], interval[CELL], efficiency[CELL], step[CELL];
+    char p95[CELL], value[CELL - 2], worst[CELL], oncpu[CELL], queue[CELL];
+    const struct row *steps = rows_find(table->rows, arm_at(table, arm), "step_time");
+    (void)snprintf(name, sizeof(name), "%s%s", name_at(table, arm), mark_of(table, arm));
+    (void)snprintf(rate, sizeof(rate), "%s%s", bound(table, arm, "<"),
+                   units_format_si(median_of(table, arm, METRIC_RATE), value, sizeof(value)));
+    format_behind_best(table, arm, ratio, interval);
+    (void)snprintf(step, sizeof(step), "%s%s", bound(table, arm, ">"),
+                   units_format_seconds(steps->median, value, sizeof(value)));
+    (void)snprintf(p95, sizeof(p95), "%s%s", bound(table, arm, ">"),
+                   units_format_seconds(steps->p95, value, sizeof(value)));
+    format_shares(table, arm, oncpu, queue);
+    paint(table, (int)arm == best_of(table, arm) ? GREEN : PLAIN);
+    (void)fprintf(table->out, LINE, name, rate, ratio, interval,
+                  text_percent(median_of(table, arm, "efficiency"), efficiency, CELL), step, p95,
+                  format_share(median_of(table, arm, "worst_worker"), 1, worst), oncpu, queue);
     paint(table, PLAIN);
     (void)fputc('\n', table->out);
 }
@@ -159,26 +180,39 @@ static bool in_block(const struct table *table, size_t arm)
            !arm_at(table, arm)->bench->scan;
 }
 
-/* Indices of the block's arms that have a step time, slowest first; returns how many. */
+/* Indices of the block's arms that have steps, worst first; returns how many. */
 static size_t sort_block(const struct table *table, size_t *order)
 {
     size_t n = 0;
     for (size_t i = 0; i < table->result->narms; i++) {
-        double step = median_of(table, i, "step_time");
-        if (!in_block(table, i) || isnan(step))
+        double behind = behind_best(table, i);
+        if (!in_block(table, i) || isnan(median_of(table, i, "step_time")))
             continue;
         size_t at = n++;
-        for (; at > 0 && median_of(table, order[at - 1], "step_time") < step; at--)
+        for (; at > 0 && behind_best(table, order[at - 1]) < behind; at--)
             order[at] = order[at - 1];
         order[at] = i;
     }
     return n;
 }
 
+/* "one worker alone on 1/2 of the CPUs: 5.00 k, 20.0 ms"; appends, returns the length. */
+static size_t describe_alone(const struct table *table, int arm, const char *where, char *line,
+                             size_t used, size_t size)
+{
+    char rate[CELL], step[CELL];
+    if (arm < 0)
+        return used;
+    return used + (size_t)snprintf(
+                      line + used, size - used, "%s%s: %s, %s", used ? "; " : "one worker alone ",
+                      where,
+                      units_format_si(median_of(table, (size_t)arm, METRIC_RATE), rate, CELL),
+                      units_format_seconds(median_of(table, (size_t)arm, "step_time"), step, CELL));
+}
+
 static void print_baselines(const struct table *table)
 {
-    char line[200], step[CELL];
-    size_t used = 0;
+    char line[200], where[CELL];
     const struct arm_rounds *any = NULL;
     for (size_t i = 0; i < table->result->narms && !any; i++)
         if (in_block(table, i))
@@ -188,15 +222,10 @@ static void print_baselines(const struct table *table)
     int slice = any->baseline[BASELINE_SLICE], single = any->baseline[BASELINE_SINGLE];
     if (table->slots == 1 && (single < 0 || !arm_at(table, (size_t)single)->alone))
         return; /* it is its own baseline */
-    if (slice >= 0 && table->slots > 1)
-        used += (size_t)snprintf(
-            line, sizeof(line), "one worker alone with 1/%u of the CPUs: %s", table->slots,
-            units_format_seconds(median_of(table, (size_t)slice, "step_time"), step, sizeof(step)));
-    if (single >= 0)
-        used += (size_t)snprintf(line + used, sizeof(line) - used, "%s with all: %s",
-                                 used ? "; alone" : "one worker alone",
-                                 units_format_seconds(median_of(table, (size_t)single, "step_time"),
-                                                      step, sizeof(step)));
+    (void)snprintf(where, sizeof(where), "on 1/%u of the CPUs", table->slots);
+    size_t used =
+        describe_alone(table, table->slots > 1 ? slice : -1, where, line, 0, sizeof(line));
+    used = describe_alone(table, single, "with all", line, used, sizeof(line));
     if (used)
         text_wrap(line, 0, 2, table->out);
 }
@@ -229,8 +258,8 @@ static bool print_shared_gpus(const struct table *table, const struct arm *arm)
     if (most < 2 || !row || !device_infos[device_find(row->device)].on_gpus)
         return false;
     (void)snprintf(line, sizeof(line),
-                   "%u workers share %s %s; the baseline had its GPU alone, so efficiency holds "
-                   "what sharing costs",
+                   "%u workers share %s %s, which the baseline had alone: efficiency holds what "
+                   "sharing costs",
                    most, bitset_count(&gpus) > 1 ? "each of the GPUs" : "GPU",
                    bitset_format(&gpus, list, sizeof(list)));
     text_wrap(line, 0, 2, table->out);
@@ -348,27 +377,31 @@ static void print_told(const struct table *table, const struct bench *bench)
         text_wrap(line, 0, 2, table->out);
 }
 
+static void print_block_head(const struct table *table, const size_t *order, size_t n)
+{
+    char title[CELL], rate[CELL];
+    for (size_t i = 0; i < n && table->slots > 1; i++)
+        if (print_shared_gpus(table, arm_at(table, order[i])))
+            break; /* of the others it is the same, but where memory is remote */
+    (void)snprintf(title, sizeof(title), "%u worker%s", table->slots, table->slots == 1 ? "" : "s");
+    (void)snprintf(rate, sizeof(rate), "%.20s/s", arm_at(table, order[0])->bench->ops_unit);
+    paint(table, DIM);
+    (void)fprintf(table->out, LINE "\n", title, rate, "vs best",
+                  advice_interval_name(table->result->rounds_done), "effic.", "step", "p95",
+                  "worst", "CPU", "queue");
+    paint(table, PLAIN);
+}
+
 /* Returns whether any arm of it was measured. */
 static bool print_block(const struct table *table, size_t *order)
 {
     size_t n = sort_block(table, order);
     (void)fputc('\n', table->out);
-    if (n) {
-        char title[CELL], rate[CELL];
-        (void)snprintf(title, sizeof(title), "%u worker%s", table->slots,
-                       table->slots == 1 ? "" : "s");
-        (void)snprintf(rate, sizeof(rate), "%.20s/s", arm_at(table, order[0])->bench->ops_unit);
-        paint(table, DIM);
-        (void)fprintf(table->out, "%-11s%9s%14s%11s%8s%9s%5s%6s%6s\n", title, "step time",
-                      "vs best", "efficiency", rate, "vs alone", "CPU", "queue", "block");
-        paint(table, PLAIN);
-    }
+    if (n)
+        print_block_head(table, order, n);
     for (size_t i = 0; i < n; i++)
-        print_arm(table, order[i], order[n - 1]);
+        print_arm(table, order[i]);
     print_baselines(table);
-    for (size_t i = 0; i < n && table->slots > 1; i++)
-        if (print_shared_gpus(table, arm_at(table, order[i])))
-            break; /* of the others it is the same, but where memory is remote */
     if (n)
         print_told(table, arm_at(table, order[0])->bench);
     print_beside_steps(table, order, n);
@@ -378,15 +411,24 @@ static bool print_block(const struct table *table, size_t *order)
 /* What the last columns are; a share is said that they could show. */
 static void print_columns(const struct table *table)
 {
-    char share[CELL], line[200];
+    char share[CELL], line[400];
     double stolen = rows_stolen_share(table->result, table->rows);
     (void)snprintf(line, sizeof(line),
-                   "CPU, queue, block: shares of a step on a CPU, waiting for one, and blocked");
+                   "worst: what the slowest worker gets of an even share; CPU, queue: shares of a "
+                   "step on a CPU and waiting for one, the rest it was blocked");
     if (stolen >= 0.005)
         (void)snprintf(line + strlen(line), sizeof(line) - strlen(line),
                        " (of it up to %s of a step stolen by the hypervisor)",
                        text_percent(stolen, share, sizeof(share)));
     text_wrap(line, 0, 2, table->out);
+}
+
+static bool has_steps(const struct table *table)
+{
+    for (size_t i = 0; i < table->result->narms; i++)
+        if (!isnan(median_of(table, i, "step_time")))
+            return true;
+    return false;
 }
 
 static int print_all(struct table *table)
@@ -395,6 +437,9 @@ static int print_all(struct table *table)
     if (!order)
         return -1;
     print_title(table);
+    if (has_steps(table))
+        text_wrap("work per second of all workers; vs best and efficiency are paired by round", 0,
+                  2, table->out);
     bool measured = false;
     for (unsigned slots = 0; (slots = result_next_slots(table->result, slots)) != 0;) {
         table->slots = slots;

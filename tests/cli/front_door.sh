@@ -21,12 +21,16 @@ add_executable(contend harness/main.c)
 CMAKE
     edit "$1" first
 }
-# edit FOLDER WORD: a newer source, of a program that says WORD.
+# edit FOLDER WORD: a newer source, of a program that says WORD, and to `how` how it was started.
 edit() {
     cat >"$1/harness/main.c" <<C
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 int main(int argc, char **argv)
 {
+    if (argc > 1 && !strcmp(argv[1], "how"))
+        return puts(getenv("CONTEND_PROGRAM")) < 0;
     printf("$2 %s\n", argc > 1 ? argv[1] : "");
     return argc > 1 && argv[1][0] == 'X' ? 2 : 0;
 }
@@ -65,6 +69,11 @@ mkdir "$scratch/with blanks"
 ln -s "$door" "$scratch/with blanks/link to it"
 cd "$scratch/with blanks" || exit 1
 quietly first './link to it'
+
+# Commands that the program prints begin as it was started: they can be pasted.
+[ "$('./link to it' how)" = './link to it' ] || fail "by a link: $('./link to it' how)"
+[ "$("$door" how)" = "$door" ] || fail "by its path: $("$door" how)"
+[ "$(cd "$tree" && sh contend how)" = ./contend ] || fail "by sh: $(cd "$tree" && sh contend how)"
 
 # A newer source is built, and what the build says is not on stdout.
 edit "$tree" second

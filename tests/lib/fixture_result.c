@@ -233,6 +233,7 @@ char *fixture_print(const struct result *result, bool color)
     FILE *out = rc ? NULL : open_memstream(&text, &size);
     if (!out)
         abort();
+    findings_print_first(&verdict.findings, out, color);
     placements_print(&verdict.analysis, out, color);
     findings_print(&verdict.findings, out, color);
     if (fclose(out))

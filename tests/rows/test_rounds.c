@@ -334,11 +334,39 @@ static void test_rounds_without_baselines(void **state)
     size_t skipped = fixture_add_skipped(&f->result, PLACE_LLC, 2, "one cache\tonly");
     add_rounds(&f->result, none, 10);
     const struct arm_rounds *got = summarise(f, none);
-    for (int i = 0; i < BASELINES; i++)
+    for (int i = 0; i < BASELINE_BEST; i++)
         assert_int_equal(got->baseline[i], -1);
+    assert_int_equal(got->baseline[BASELINE_BEST], none);
+    assert_int_equal(f->rounds.arms[empty].baseline[BASELINE_BEST], -1);
     assert_int_equal(f->rounds.arms[empty].status, STATUS_SKIPPED);
     assert_string_equal(f->rounds.arms[empty].reason, "no round of it was finished");
     assert_string_equal(f->rounds.arms[skipped].reason, "one cache only");
+}
+
+/* By work per second, whatever the median step; what failed, bounds and controls come behind. */
+static void test_rounds_best_does_most_work(void **state)
+{
+    struct fixture *f = *state;
+    size_t steady = fixture_add_arm(&f->result, PLACE_NONE, 2, false);
+    size_t uneven = fixture_add_arm(&f->result, PLACE_CORES, 2, false);
+    size_t control = fixture_add_arm(&f->result, PLACE_SAME, 2, false);
+    size_t other = fixture_add_arm(&f->result, PLACE_PARTITION, 4, false);
+    size_t alone = fixture_add_arm(&f->result, PLACE_PARTITION, 2, true);
+    for (unsigned round = 0; round < 3; round++) {
+        (void)fixture_add_round(&f->result, steady, round, (double[]){20, 20, 20}, 3);
+        (void)fixture_add_round(&f->result, uneven, round, (double[]){10, 10, 70}, 3);
+        (void)fixture_add_even_round(&f->result, control, round, 5, 2);
+        (void)fixture_add_even_round(&f->result, other, round, 1, 2);
+        (void)fixture_add_even_round(&f->result, alone, round, 1, 2);
+    }
+    assert_int_equal(summarise(f, uneven)->baseline[BASELINE_BEST], steady);
+    assert_int_equal(f->rounds.arms[steady].baseline[BASELINE_BEST], steady);
+    assert_int_equal(f->rounds.arms[other].baseline[BASELINE_BEST], other);
+    assert_int_equal(f->rounds.arms[alone].baseline[BASELINE_BEST], -1);
+    fixture_censor(&f->result.arms[steady].observations[1], 0);
+    assert_int_equal(summarise(f, uneven)->baseline[BASELINE_BEST], uneven);
+    f->result.arms[uneven].observations[0].status = STATUS_FAILED;
+    assert_int_equal(summarise(f, uneven)->baseline[BASELINE_BEST], steady);
 }
 
 static void test_rounds_ratio_is_paired(void **state)
@@ -385,6 +413,7 @@ int main(void)
         TEST(test_rounds_shared_baseline),
         TEST(test_rounds_single_worker_is_its_own_baseline),
         TEST(test_rounds_without_baselines),
+        TEST(test_rounds_best_does_most_work),
         TEST(test_rounds_ratio_is_paired),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -105,6 +105,16 @@ static void test_row_derived_by_hand(void **state)
     assert_near(find(f, "none", 2, "efficiency")->median, 0.1); /* .1, .05, .2 */
     assert_near(find(f, "none", 2, "slowdown_vs_alone")->median, 20);
     assert_near(find(f, "none", 2, "gain_vs_single")->median, 0.1);
+    /* partition's 200 / (10, 16, 25 ms) to none's 200 / (100, 200, 100 ms): 10, 12.5, 4. */
+    row = find(f, "none", 2, "throughput_vs_best");
+    assert_near(row->median, 10);
+    assert_near(row->ci_low, 4);
+    assert_near(row->ci_high, 12.5);
+    assert_string_equal(row->better, "lower");
+    assert_near(find(f, "partition", 2, "throughput_vs_best")->ci_high, 1);
+    assert_null(find(f, "none", 1, "throughput_vs_best"));
+    assert_near(find(f, "none", 2, "worst_worker")->median, 1);
+    assert_null(find(f, "none", 1, "worst_worker"));
     assert_near(find(f, "none", 2, "throughput")->median, 2000);
     assert_string_equal(find(f, "none", 2, "throughput")->unit, "items/s");
     assert_string_equal(find(f, "none", 2, "throughput")->params, "rows=64;cols=8;slots=2");

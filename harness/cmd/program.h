@@ -1,0 +1,14 @@
+/* The program's own name, for commands that a person is to paste. */
+#ifndef CONTEND_CMD_PROGRAM_H
+#define CONTEND_CMD_PROGRAM_H
+
+#include <stddef.h>
+
+/*
+ * How a shell starts this program again in the folder where it was started: argv[0], or what
+ * ./contend, which starts it by another path, says in CONTEND_PROGRAM. Quoted where it must be;
+ * "contend" where there is no room. Returns buf.
+ */
+char *program_name(const char *argv0, char *buf, size_t size);
+
+#endif

@@ -1,0 +1,109 @@
+#!/usr/bin/env bash
+# The table of a run is recomputed from rows.csv, its headline from rounds.csv; its closing sentence
+# has the table's number, and the command below it works as it stands.
+. tests/lib/cli.sh
+[ "$(nproc)" -gt 1 ] || { echo "one CPU: nothing to compare"; exit 77; }
+out=$scratch/r placements=none,sized,same,partition
+expect 0 'paired by round' "$CONTEND_BINARY" run --device sim --rounds 3 --time 0.1 --warmup 0.01 \
+    --placement "$placements" --no-plots --out "$out"
+sed -n '/^[0-9]* workers/,/^one worker alone/p' "$out/summary.txt" | sed '1d;$d' > "$scratch/table"
+[ "$(wc -l < "$scratch/table")" -ge 4 ] || { cat "$out/summary.txt"; fail "no table"; }
+
+# What harness/table prints, line by line, made anew from the rows.
+awk -F, -v table="$scratch/table" '
+    function ratio(r) { return sprintf(r >= 9.95 ? "%.0f" : r >= 1.95 ? "%.1f" : "%.2f", r) }
+    function three(v) { return sprintf(v >= 99.95 ? "%.0f" : v >= 9.995 ? "%.1f" : "%.2f", v) }
+    function si(v) { return v >= 999.5e3 ? three(v / 1e6) " M" : v >= 999.5 ? three(v / 1e3) " k" : three(v) }
+    function time(s) { return s >= 0.9995 ? three(s) " s" : s >= 0.9995e-3 ? three(s * 1e3) " ms" : three(s * 1e6) " us" }
+    function percent(p) { return sprintf("%.0f%%", 100 * p) }
+    NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next }
+    $at["role"] == "foreground" && $at["status"] != "skipped" {
+        name = $at["placement"]; metric = $at["metric"]
+        median[name, metric] = $at["median"]
+        if (metric == "throughput_vs_best") { low[name] = $at["ci_low"]; high[name] = $at["ci_high"] }
+        if (metric == "step_time") p95[name] = $at["p95"]
+    }
+    END {
+        while ((getline line < table) > 0) {
+            n = split(line, word, " "); name = word[1]; sub(/[~!]$/, "", name)
+            sub(/^[^ ]+ +/, "", line); gsub(/ +/, " ", line); gsub(/[<>]/, "", line)
+            vs = median[name, "throughput_vs_best"]
+            wall = median[name, "oncpu_per_step"] + median[name, "runqueue_wait_per_step"] + median[name, "blocked_per_step"]
+            e = median[name, "efficiency"]
+            efficiency = sprintf(e >= 0.0995 ? "%.0f%%" : e >= 0.00995 ? "%.1f%%" : "%.2f%%", 100 * e)
+            queue = (name, "runqueue_wait_per_step") in median ? percent(median[name, "runqueue_wait_per_step"] / wall) : "-"
+            best = index(line, " best ") > 0
+            want = si(median[name, "throughput"]) " " (best ? "best" : ratio(vs) "x " ratio(low[name]) "-" ratio(high[name])) \
+                " " efficiency " " time(median[name, "step_time"]) " " time(p95[name]) " " percent(median[name, "worst_worker"]) \
+                " " percent(median[name, "oncpu_per_step"] / wall) " " queue
+            if (line != want) { print name ": printed \"" line "\", rows.csv says \"" want "\""; bad = 1 }
+            if (best) { bests++; if (vs != 1) { print name ": the best is " vs " behind itself"; bad = 1 } }
+            else if (vs > last && seen++) { print "not sorted at " name; bad = 1 }
+            if (!best) last = vs
+        }
+        if (bests != 1) { print bests + 0 " best placements"; bad = 1 }
+        exit bad
+    }' "$out/rows.csv" || { cat "$out/summary.txt"; fail "the table is not what rows.csv says"; }
+
+# throughput of the best / of each, round by round.
+best=$(awk '/ best / { sub(/[~!]$/, "", $1); print $1 }' "$scratch/table")
+awk -F, -v best="$best" '
+    NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next }
+    $at["role"] != "foreground" || $at["value"] == "" { next }
+    $at["metric"] == "throughput" { rate[$at["placement"], $at["round"]] = $at["value"] }
+    $at["metric"] == "throughput_vs_best" { behind[$at["placement"], $at["round"]] = $at["value"] }
+    END {
+        for (of in behind) {
+            n++; split(of, part, SUBSEP); own = rate[best, part[2]] / rate[of]
+            if (own / behind[of] > 1.000001 || own / behind[of] < 0.999999) { print of, own, behind[of]; bad = 1 }
+        }
+        exit bad || n < 12
+    }' "$out/rounds.csv" || fail "throughput_vs_best is not what rounds.csv says"
+
+# One number for table and sentence. What a busy machine leaves of it is told without one.
+said=$(tr '\n' ' ' < "$out/summary.txt")
+read -r ratio interval < <(awk '/^none/ { sub(/^none[~!]? +[0-9.]+( [kMG])? +/, ""); print $1, $2 }' "$scratch/table")
+case $said in
+*" the work of none"*)
+    [[ $said == *"does $ratio the work of none, range ${interval%-*}x to ${interval#*-}x"* ||
+        $said == *"does between ${interval%-*}x and ${interval#*-}x the work of none"* ||
+        $said == *"no placement is clearly better"* ]] ||
+        { cat "$out/summary.txt"; fail "the sentence has another number than the table: $ratio $interval"; }
+    ;;
+esac
+case $said in *"--placement same"* | *"--placement none"* | *"--placement remote"*) fail "nobody should: $said" ;; esac
+command=$(sed -n 's/^to apply it: //p' "$out/summary.txt")
+if [ -n "$command" ]; then
+    [[ $command == "$CONTEND_BINARY place "* ]] || fail "not how it was started: $command"
+    expect 0 'OMP_|taskset|numactl' bash -c "$command"
+fi
+
+# What collapses differs from launch to launch: rounds before time, as far as a minute goes.
+expect 0 'device sim, 5 rounds, 0\.[3-9]' "$CONTEND_BINARY" run --device sim --placement "$placements" --dry-run
+expect 0 'device sim, 3 rounds, 3 s' "$CONTEND_BINARY" run --device sim --placement "$placements" --time 3 --dry-run
+expect 0 'device sim, 7 rounds' "$CONTEND_BINARY" run --device sim --placement "$placements" --rounds 7 --dry-run
+expect 0 'device none, 3 rounds' "$CONTEND_BINARY" run memory --dry-run
+
+# Two programs a CPU beside workers that sleep: no evidence, said first, and so for scripts.
+loops=()
+for _ in $(seq $((2 * $(nproc)))); do
+    while :; do :; done &
+    loops+=($!)
+done
+expect 4 'other programs used [0-9]+% of the CPUs: not evidence' "$CONTEND_FAKE" run fake --workers 2 \
+    --placement none,sized --rounds 1 --time 0.5 --warmup 0.01 --no-plots --strict --out "$out"
+kill "${loops[@]}"
+wait "${loops[@]}" 2>/dev/null
+head -n 1 "$out/summary.txt" | grep -q '^other programs used' || fail "not said first: $(head "$out/summary.txt")"
+grep -q '"id": "busy"' "$out/run.json" || fail "no finding in run.json"
+grep -q '"status": "complete"' "$out/run.json" || fail "a busy machine makes no run incomplete"
+! grep -q '^~' "$out/summary.txt" || fail "said again: $(grep '^~' "$out/summary.txt")"
+
+# And 0 where nothing else ran, or without --strict.
+code=0
+"$CONTEND_FAKE" run fake --workers 2 --placement none,sized --rounds 1 --time 0.2 --warmup 0.01 \
+    --no-plots --strict --out "$out" > /dev/null 2>&1 || code=$?
+busy=0
+! grep -q '"id": "busy"' "$out/run.json" || busy=4
+[ "$code" = "$busy" ] || fail "exit $code, but the finding says $busy"
+finish

@@ -1,0 +1,63 @@
+/* The program's own name in commands that are to be pasted. */
+#include "harness/cmd/program.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static void assert_named(const char *argv0, const char *expected)
+{
+    char name[64];
+    assert_string_equal(program_name(argv0, name, sizeof(name)), expected);
+}
+
+static void test_program_is_what_was_typed(void **state)
+{
+    (void)state;
+    assert_int_equal(unsetenv("CONTEND_PROGRAM"), 0);
+    assert_named("contend", "contend");
+    assert_named("../build/contend", "../build/contend");
+    assert_named("/opt/my tools/contend", "'/opt/my tools/contend'");
+    assert_named("./it's/contend", "'./it'\\''s/contend'");
+    assert_named("./$(reboot)", "'./$(reboot)'");
+}
+
+/* ./contend starts the program by a path that nobody typed, and says so. */
+static void test_program_is_the_front_door(void **state)
+{
+    (void)state;
+    assert_int_equal(setenv("CONTEND_PROGRAM", "./contend", 1), 0);
+    assert_named("/src/build/release/contend", "./contend");
+    assert_int_equal(setenv("CONTEND_PROGRAM", "", 1), 0);
+    assert_named("build/contend", "build/contend");
+    assert_int_equal(unsetenv("CONTEND_PROGRAM"), 0);
+}
+
+/* Never half a path, and no line of its own. */
+static void test_program_that_cannot_be_pasted(void **state)
+{
+    (void)state;
+    char longest[100];
+    memset(longest, 'a', sizeof(longest));
+    longest[sizeof(longest) - 1] = '\0';
+    assert_named(longest, "contend");
+    longest[1] = ' ';
+    assert_named(longest, "contend");
+    assert_named("a\nb", "contend");
+    assert_named("", "contend");
+    assert_named(NULL, "contend");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_program_is_what_was_typed),
+        cmocka_unit_test(test_program_is_the_front_door),
+        cmocka_unit_test(test_program_that_cannot_be_pasted),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
