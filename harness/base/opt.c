@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "harness/base/text.h"
 #include "harness/base/units.h"
 
 static bool has_range(const struct opt *opt)
@@ -214,26 +215,7 @@ char *opts_format(const struct opt *opts, const void *base, char *buf, size_t si
     return buf;
 }
 
-enum { HELP_COLUMN = 26, HELP_WIDTH = 79 };
-
-/* Prints text from column `HELP_COLUMN` on, broken at spaces. */
-static void print_wrapped(const char *text, int column, FILE *out)
-{
-    while (*text) {
-        size_t word = strcspn(text, " ");
-        if (column > HELP_COLUMN && column + 1 + (int)word > HELP_WIDTH) {
-            (void)fprintf(out, "\n%*s", HELP_COLUMN, "");
-            column = HELP_COLUMN;
-        } else if (column > HELP_COLUMN) {
-            (void)fputc(' ', out);
-            column++;
-        }
-        (void)fprintf(out, "%.*s", (int)word, text);
-        column += (int)word;
-        text += word + (text[word] == ' ');
-    }
-    (void)fputc('\n', out);
-}
+enum { HELP_COLUMN = 26 };
 
 static void print_one_help(const struct opt *opt, const char *prefix, FILE *out)
 {
@@ -258,7 +240,7 @@ static void print_one_help(const struct opt *opt, const char *prefix, FILE *out)
         (void)fprintf(out, "%-*s", HELP_COLUMN, left);
     else
         (void)fprintf(out, "%s\n%*s", left, HELP_COLUMN, "");
-    print_wrapped(help, HELP_COLUMN, out);
+    text_wrap(help, HELP_COLUMN, HELP_COLUMN, out);
 }
 
 void opts_print_help(const struct opt *opts, const char *prefix, FILE *out)
