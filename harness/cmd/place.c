@@ -20,6 +20,7 @@ struct place_args {
     int topology; /* 0 reported, 1 measured */
     struct plan_options plan;
     bool json;
+    char *const *command; /* the job's, ends with NULL; NULL = not given */
 };
 
 static const char *const topologies[] = {"reported", "measured", NULL};
@@ -88,9 +89,30 @@ static void print_gpu_choice(const struct topo *topo, const struct topo_gpu *gpu
     }
 }
 
-/* One line for a shell: only numbers, lists of numbers and fixed words go into it. */
+/* As a shell reads it back. */
+static void print_word(const char *word)
+{
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+                                "%+,-./:@_";
+    if (*word && !word[strspn(word, plain)]) {
+        (void)printf("%s ", word);
+        return;
+    }
+    (void)putchar('\'');
+    for (; *word; word++)
+        (void)(*word == '\'' ? printf("'\\''") : putchar(*word));
+    (void)printf("' ");
+}
+
+static void print_words(char *const *command)
+{
+    for (; *command; command++)
+        print_word(*command);
+}
+
+/* One line for a shell: numbers, lists of numbers, fixed words, and what the user gave, quoted. */
 static void print_command(const struct topo *topo, const struct bitset *allowed,
-                          const struct plan_worker *worker)
+                          const struct plan_worker *worker, char *const *command)
 {
     static const char *const mem_options[] = {[MEM_DEFAULT] = "",
                                               [MEM_BIND] = " --membind=",
@@ -113,11 +135,15 @@ static void print_command(const struct topo *topo, const struct bitset *allowed,
     } else if (binds) {
         (void)printf("taskset -c %s ", list);
     }
-    (void)printf("./%s &\n", worker->background ? "your_background_load" : "your_command");
+    if (command && !worker->background)
+        print_words(command);
+    else
+        (void)printf("./%s ", worker->background ? "your_background_load" : "your_command");
+    (void)printf("&\n");
 }
 
 /* To be pasted as one block: they run side by side, and it ends when all have ended. */
-static void print_commands(const struct topo *topo, const struct plan *plan)
+static void print_commands(const struct topo *topo, const struct plan *plan, char *const *command)
 {
     struct bitset allowed = {0};
     bool needs_numactl = false;
@@ -127,7 +153,7 @@ static void print_commands(const struct topo *topo, const struct plan *plan)
     (void)printf("\nCommands that place a job of your own like this%s:\n",
                  needs_numactl ? " (needs the package numactl)" : "");
     for (unsigned w = 0; w < plan->nworkers; w++)
-        print_command(topo, &allowed, &plan->workers[w]);
+        print_command(topo, &allowed, &plan->workers[w], command);
     (void)printf("  wait\n");
 }
 
@@ -141,7 +167,8 @@ static int print_findings(const struct topo *topo, const struct plan *plan, stru
     return rc;
 }
 
-static int print_plan(const struct topo *topo, const struct plan *plan, struct err *err)
+static int print_plan(const struct topo *topo, const struct plan *plan, char *const *command,
+                      struct err *err)
 {
     const struct placement_info *info = &placement_infos[plan->placement];
     int column = printf("%s: ", info->name);
@@ -156,7 +183,7 @@ static int print_plan(const struct topo *topo, const struct plan *plan, struct e
         print_row(topo, w, &plan->workers[w]);
     int rc = print_findings(topo, plan, err);
     if (!rc)
-        print_commands(topo, plan);
+        print_commands(topo, plan, command);
     return rc;
 }
 
@@ -169,14 +196,15 @@ static int print_json(const struct topo *topo, const struct plan *plans, int n)
         n == 1 ? plan_to_json(topo, &plans[0], NULL, 0) : plans_to_json(topo, all, (size_t)n), 2);
 }
 
-static int print_plans(const struct topo *topo, const struct plan *plans, int n)
+static int print_plans(const struct topo *topo, const struct plan *plans, int n,
+                       char *const *command)
 {
     int rc = 0;
     struct err err;
     for (int i = 0; i < n && !rc; i++) {
         if (i)
             (void)putchar('\n');
-        rc = print_plan(topo, &plans[i], &err);
+        rc = print_plan(topo, &plans[i], command, &err);
     }
     if (rc)
         log_error("%s", err.msg);
@@ -192,10 +220,13 @@ static bool any_is_possible(const struct plan *plans, int n)
     return false;
 }
 
-static int print(const struct topo *topo, const struct plan *plans, int n, bool json)
+static int print(const struct topo *topo, const struct plan *plans, int n,
+                 const struct place_args *args)
 {
     bool any = any_is_possible(plans, n);
-    int code = json ? print_json(topo, plans, n) : any ? print_plans(topo, plans, n) : EXIT_GOOD;
+    int code = args->json ? print_json(topo, plans, n)
+               : any      ? print_plans(topo, plans, n, args->command)
+                          : EXIT_GOOD;
     for (int i = 0; i < n && !any; i++)
         log_error("no plan for %s: %s", placement_infos[plans[i].placement].name, plans[i].reason);
     return any || code ? code : EXIT_USAGE;
@@ -254,7 +285,7 @@ static int place(const struct cmd_env *env, const struct place_args *args)
     if (rc)
         log_error("%s", err.msg);
     else
-        code = print(&topo, plans, n, args->json);
+        code = print(&topo, plans, n, args);
     for (int i = 0; i < n; i++)
         plan_free(&plans[i]);
     topo_free(&topo);
@@ -265,8 +296,13 @@ int cmd_place(const struct cmd_env *env, int argc, char **argv)
 {
     static const char about[] =
         "Prints the plan for N workers, and the commands that apply it to a job of\n"
-        "one's own.";
+        "one's own: the one behind '--', if any, as in 'contend place -- ./train'.";
     struct place_args args = {0};
-    int code;
-    return cmd_parse(place_opts, about, argc, argv, &args, &code) ? place(env, &args) : code;
+    int code, options = 0;
+    while (options < argc && strcmp(argv[options], "--") != 0)
+        options++;
+    if (!cmd_parse(place_opts, about, options, argv, &args, &code))
+        return code;
+    args.command = options + 1 < argc ? &argv[options + 1] : NULL;
+    return place(env, &args);
 }

@@ -73,7 +73,7 @@ place() {
     "$CONTEND_BINARY" place "$@" >"$scratch/plan" 2>"$scratch/stderr" ||
         fail "place $* fails: $(cat "$scratch/stderr")"
     block <"$scratch/plan" >"$scratch/block"
-    paste sh "$(($(wc -l <"$scratch/block") - 1))" "$scratch/bin:$PATH" <"$scratch/block"
+    paste sh "$(grep -c ' &$' "$scratch/block")" "$scratch/bin:$PATH" <"$scratch/block"
 }
 # GPUs are chosen by their place on the bus, whatever CUDA's own order is; with a background.
 place --workers 2 --background 1 --placement numa --xml "package:2 numa:1 core:4 pu:1" \
@@ -98,6 +98,23 @@ if [ -e "$topologies/64amd64-4s2n4ca2co.xml" ]; then # eight nodes
             fail "$placement: not 16 slices: $started"
     done
 fi
+
+# The job's own command, whatever is in its words.
+cat >"$scratch/job/own command" <<'SH'
+#!/bin/sh
+printf '<%s>' "$@" >"$WORDS"
+exec ./your_command
+SH
+chmod +x "$scratch/job/own command"
+export WORDS=$scratch/words
+place --workers 2 --placement partition --xml "package:1 core:4 pu:1" -- './own command' --json '' \
+    "it's" '$HOME "x" `id`' $'two\nlines' a,b=c -- '*'
+[ "$(cat "$WORDS")" = "<--json><><it's><\$HOME \"x\" \`id\`><two
+lines><a,b=c><--><*>" ] || fail "other words: $(cat "$WORDS") of $(cat "$scratch/block")"
+expect 0 'taskset -c 0-1 python train.py --lr 0.1 &' "$CONTEND_BINARY" place --workers 2 \
+    --xml "package:1 core:4 pu:1" -- python train.py --lr 0.1
+expect 0 './your_command &' "$CONTEND_BINARY" place --workers 2 --xml "package:1 core:4 pu:1" --
+expect 2 "unexpected argument 'python'" "$CONTEND_BINARY" place --workers 2 python train.py
 
 # What is impossible stands beside the others, with its reason; nothing at all is an error.
 machine=(--xml "package:1 l3:1 core:4 pu:1")
