@@ -98,6 +98,7 @@ END
     say_file lib "libraries that the program loads; stays beside it"
     say_file CHANGELOG.md "what changed, version by version"
     say_file LICENSE "the license of the program"
+    say_file share "the manual page and completions of shells; \`man -l share/man/man1/contend.1\`"
     say_file licenses "those of the libraries"
 }
 
@@ -127,6 +128,8 @@ done
 # MPI itself stays out: it has to be that of mpirun. The module that talks to it is loaded only then.
 module=$(dirname "$program")/contend_mpi.so
 [ ! -f "$module" ] || strip --strip-debug -o "$root/contend_mpi.so" "$module"
+# For whoever copies share/ to a prefix, such as ~/.local; man -l reads the page where it is.
+sh "$source_dir/cmake/manual.sh" "$program" "$root"
 for file in LICENSE CHANGELOG.md; do
     [ ! -f "$source_dir/$file" ] || cp "$source_dir/$file" "$root/"
 done

@@ -76,7 +76,7 @@ place() {
     paste sh "$(grep -c ' &$' "$scratch/block")" "$scratch/bin:$PATH" <"$scratch/block"
 }
 # GPUs are chosen by their place on the bus, whatever CUDA's own order is; with a background.
-place --workers 2 --background 1 --placement numa --xml "package:2 numa:1 core:4 pu:1" \
+place --workers 2 --background-workers 1 --placement numa --xml "package:2 numa:1 core:4 pu:1" \
     --fake-gpus 81:00.0@0,01:00.0@1
 [ "$started" = "gpu=: threads=2 numactl --physcpubind=2-3 --membind=0
 gpu=PCI_BUS_ID:0 threads=4 numactl --physcpubind=4-7 --membind=1
