@@ -6,8 +6,10 @@
 the_same() {
     local one two
     # shellcheck disable=SC2086
-    one=$("$CONTEND_BINARY" $1 2>/dev/null) && two=$("$CONTEND_BINARY" $2 2>/dev/null) || fail "$1, or $2, fails"
-    [ -n "$one" ] && [ "$one" = "$two" ] || fail "'$1' prints other things than '$2'"
+    one=$("$CONTEND_BINARY" $1 2>&1) || fail "exit $?: $1"
+    # shellcheck disable=SC2086
+    two=$("$CONTEND_BINARY" $2 2>&1) || fail "exit $?: $2"
+    [ "$one" = "$two" ] || fail "'$1' prints other things than '$2'"
 }
 # names WHAT: the names below that heading of `contend list`.
 names() {
