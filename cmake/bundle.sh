@@ -59,10 +59,47 @@ say_drivers() {
     fi
 }
 
-# The newest symbol version of glibc that any file needs, such as 2.34.
+# The newest version of glibc that any file needs, such as 2.34; packed relocations are one of 2.36.
 needed_glibc() {
-    objdump -T "$root"/contend* "$root"/lib/* | grep -oE 'GLIBC_[0-9.]+' | sed 's/GLIBC_//' |
-        sort -uV | tail -n 1
+    objdump -p "$root"/contend* "$root"/lib/* | sed 's/GLIBC_ABI_DT_RELR/GLIBC_2.36/' |
+        grep -oE 'GLIBC_[0-9.]+' | sed 's/GLIBC_//' | sort -uV | tail -n 1
+}
+
+# say_file NAME MEANING: a line of the table of files, where the bundle has it.
+say_file() {
+    [ ! -e "$root/$1" ] || echo "| \`$1\` | $2 |"
+}
+
+# What stands here is all that whoever unpacks it has: no sources, no build, no other pages.
+write_readme() {
+    cat <<END
+# $name
+
+What workers that feed GPUs lose to each other on the CPUs of this server, and the commands that give
+it back. This is the program alone, built for Linux on $(uname -m) with glibc $glibc_least or later; nothing is
+installed, and nothing else is needed.
+
+    ./contend run             measures (about a minute) and prints the verdict
+    ./contend place           the commands that place a job of your own
+    ./contend topo --measure  the machine, as it is beside what it reports
+    ./contend list            what else there is, and what cannot run here and why
+    ./contend --help          all commands; ./contend run --help tells about one
+
+A run keeps what it measured in the folder that its last line names. Pictures are drawn where gnuplot is
+installed; elsewhere, copy that folder to a machine that has it: \`./contend report FOLDER\` draws them.
+
+| file | what it is |
+|---|---|
+END
+    say_file contend "the program"
+    say_file contend-cuda12 "the same, for older drivers and GPUs"
+    say_file contend_mpi.so "loaded where mpirun or srun starts ranks; stays beside the program"
+    say_file drivers.txt "which drivers of GPUs each program serves"
+    say_file lib "libraries that the program loads; stays beside it"
+    say_file CHANGELOG.md "what changed, version by version"
+    say_file LICENSE "the license of the program"
+    say_file share "the manual page and completions of shells; \`man -l share/man/man1/contend.1\`"
+    say_file licenses "those of the libraries"
 }
 
 if ldd "$program" | grep 'not found' >&2; then
@@ -93,13 +130,15 @@ module=$(dirname "$program")/contend_mpi.so
 [ ! -f "$module" ] || strip --strip-debug -o "$root/contend_mpi.so" "$module"
 # For whoever copies share/ to a prefix, such as ~/.local; man -l reads the page where it is.
 sh "$source_dir/cmake/manual.sh" "$program" "$root"
-for file in LICENSE README.md CHANGELOG.md; do
+for file in LICENSE CHANGELOG.md; do
     [ ! -f "$source_dir/$file" ] || cp "$source_dir/$file" "$root/"
 done
+glibc_least=$(needed_glibc)
+write_readme >"$root/README.md"
 
 # Names sorted, one owner and no time of day: the same build makes the same tarball.
 tar -C "$stage" --sort=name --owner=0 --group=0 --numeric-owner --mtime=@0 -cf - "$name" |
     gzip -9n >"$tarball"
 while read -r line; do say "$line"; done <"$root/drivers.txt"
-say "the bundle needs glibc >= $(needed_glibc)"
+say "the bundle needs glibc >= $glibc_least"
 echo "$tarball"

@@ -46,17 +46,28 @@ apt_get() {
     done
 }
 
-# install_packages TABLE: returns 0 with nothing missing but what the program can do without.
+# go_without REASON: dies of it, unless $missing is what the program can do without.
+go_without() {
+    [ "$missing" = 'gnuplot-nox ' ] || die 2 "$1"
+    say "no gnuplot (Debian: gnuplot-nox): there will be no plots"
+}
+
+# install_packages TABLE: returns with nothing missing but what the program can do without.
 install_packages() {
     missing=$(missing_packages "$1")
     [ -n "$missing" ] || return 0
     [ -z "${CONTEND_NO_INSTALL:-}" ] || die 2 "missing packages: $missing"
-    command -v apt-get >/dev/null ||
-        die 2 "install these first (Debian's names; this system has no apt-get): $missing"
+    if ! command -v apt-get >/dev/null; then
+        go_without "install these first (Debian's names; this system has no apt-get): $missing"
+        return
+    fi
     as_root=
     if [ "$(id -u)" -ne 0 ]; then
         as_root='sudo -n'
-        sudo -n true 2>/dev/null || die 2 "install these first: sudo apt-get install $missing"
+        if ! sudo -n true 2>/dev/null; then
+            go_without "install these first: sudo apt-get install $missing"
+            return
+        fi
     fi
     say "installing $missing"
     # No list of packages, or an old one, shows as a failed install. $missing is split on purpose.
@@ -65,9 +76,7 @@ install_packages() {
         { apt_get update && apt_get install -y --no-install-recommends $missing; } || true
 
     missing=$(missing_packages "$1")
-    case $missing in
-    '') ;;
-    'gnuplot-nox ') say "gnuplot could not be installed: there will be no plots" ;;
-    *) cat "$log" >&2 && die 2 "could not install $missing(above)" ;;
-    esac
+    [ -n "$missing" ] || return 0
+    [ "$missing" = 'gnuplot-nox ' ] || cat "$log" >&2
+    go_without "could not install $missing(above)"
 }

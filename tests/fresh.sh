@@ -2,7 +2,10 @@
 # The README's two commands on a machine that has nothing: a Debian root made by debootstrap, this
 # checkout in a folder with a blank in its name, no compiler, no CUDA. Takes minutes and the network.
 #
-#   tests/fresh.sh [SUITE]    SUITE defaults to this system's own; packages come from its mirror
+#   tests/fresh.sh [--user] [SUITE]    SUITE defaults to this system's own; packages come from its mirror
+#
+# With --user they are those of a user without sudo: root installs what the program asks for, and no
+# gnuplot.
 set -euo pipefail
 
 skip() {
@@ -22,9 +25,14 @@ if [ "${1:-}" != --inside ]; then
 fi
 
 root=$2
-suite=${3:-$(sed -n 's/^VERSION_CODENAME=//p' /etc/os-release)}
+shift 2
+as=root
+[ "${1:-}" != --user ] || { as=user && shift; }
+suite=${1:-$(sed -n 's/^VERSION_CODENAME=//p' /etc/os-release)}
 source_dir=$(cd "$(dirname "$0")/.." && pwd)
-checkout="/root/a checkout"
+home=/root
+[ $as = root ] || home=/home/user
+checkout="$home/a checkout"
 
 # The mirror that serves the running system's own suite, from apt rather than by name.
 mirror() {
@@ -34,11 +42,31 @@ mirror() {
             '$1 == suite { print $2; exit }'
 }
 
+# in_root WHO HOME COMMAND...
 in_root() {
     # shellcheck disable=SC2016 # the inner shell's
-    env -i HOME=/root LANG=C.UTF-8 PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin \
-        ${http_proxy:+http_proxy="$http_proxy"} chroot "$root" \
-        sh -c 'cd "$1" && shift && exec "$@"' sh "$checkout" "$@" </dev/null
+    env -i HOME="$2" LANG=C.UTF-8 PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin \
+        ${http_proxy:+http_proxy="$http_proxy"} chroot --userspec="$1:$1" "$root" \
+        sh -c 'cd "$1" && shift && exec "$@"' sh "$checkout" "${@:3}" </dev/null
+}
+
+# contend ARGUMENT...: as whoever this is about.
+contend() {
+    in_root $as "$home" ./contend "$@"
+}
+
+# ask_root ARGUMENT...: contend says what the user has to ask root for, who installs it, all but gnuplot.
+ask_root() {
+    local said packages
+    ! said=$(contend "$@" 2>&1) || { echo "contend $*: nothing is missing" && return 1; }
+    echo "$said"
+    packages=$(sed -n 's/.*install these first: sudo apt-get install //p' <<<"$said")
+    [ -n "$packages" ] || return 1
+    in_root root /root apt-get -qq update
+    # The list is to be split.
+    # shellcheck disable=SC2086
+    in_root root /root env DEBIAN_FRONTEND=noninteractive apt-get -qq install -y --no-install-recommends \
+        ${packages/gnuplot-nox/} >"$root/log" 2>&1 || { tail -n 20 "$root/log" && return 1; }
 }
 
 copy_checkout() {
@@ -49,6 +77,7 @@ copy_checkout() {
     else
         find . -path ./build -prune -o -type f -print0
     fi | tar --null --files-from - --ignore-failed-read -cf - | tar -xf - -C "$root$checkout"
+    chroot "$root" chown -R $as:$as "$home"
 }
 
 # step HEADLINE COMMAND...
@@ -61,15 +90,19 @@ step() {
 
 step "bare root, $suite" debootstrap --variant=minbase "$suite" "$root" "$(mirror)" >"$root/log" 2>&1 ||
     { tail -n 20 "$root/log" && exit 1; }
+chmod 755 "$root" # it is the user's, too
 cp -L /etc/resolv.conf "$root/etc/"
 for directory in proc sys dev; do
     mount --rbind "/$directory" "$root/$directory"
 done
+[ $as = root ] || chroot "$root" useradd --create-home --user-group user
 copy_checkout
 
-step "contend run" in_root ./contend run --out /tmp/r
-step "contend test" in_root ./contend test
-step "contend run, again" in_root ./contend run --out /tmp/again
+[ $as = root ] || step "what to ask root for" ask_root run
+step "contend run" contend run --out /tmp/r
+[ $as = root ] || step "what to ask root for, to test" ask_root test
+step "contend test" contend test
+step "contend run, again" contend run --out /tmp/again
 
 grep -qE ',pipeline,.*,(ok|noisy),' "$root/tmp/r/rows.csv" || { echo "no good row in rows.csv" && exit 1; }
 head -n 5 "$root/tmp/r/rows.csv"

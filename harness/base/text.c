@@ -5,6 +5,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+static int stdout_width = TEXT_WIDTH;
+
+void text_fit_stdout(unsigned columns)
+{
+    enum { LEAST = 20 };
+    stdout_width = columns == 0 || columns > TEXT_WIDTH ? TEXT_WIDTH
+                   : columns < LEAST                    ? LEAST
+                                                        : (int)columns - 1;
+}
+
 char *text_percent(double share, char *buf, size_t size)
 {
     double percent = 100 * share;
@@ -17,10 +27,11 @@ char *text_percent(double share, char *buf, size_t size)
 
 void text_wrap(const char *text, int column, int indent, FILE *out)
 {
+    int width = out == stdout ? stdout_width : TEXT_WIDTH;
     while (*text) {
         size_t piece = strcspn(text, " ,");
         piece += text[piece] == ',';
-        if (column > indent && column + (int)piece > TEXT_WIDTH) {
+        if (column > indent && column + (int)piece > width) {
             (void)fprintf(out, "\n%*s", indent, "");
             column = indent;
         }
@@ -32,7 +43,7 @@ void text_wrap(const char *text, int column, int indent, FILE *out)
         if (*text == ' ') {
             text++;
             size_t next = strcspn(text, " ,");
-            if (column + 1 + (int)next + (text[next] == ',') > TEXT_WIDTH) {
+            if (column + 1 + (int)next + (text[next] == ',') > width) {
                 (void)fprintf(out, "\n%*s", indent, "");
                 column = indent;
             } else {

@@ -1,10 +1,14 @@
-/* Text for people, at 80 columns, on stdout. */
+/* Text for people, at 80 columns. */
 #ifndef CONTEND_BASE_TEXT_H
 #define CONTEND_BASE_TEXT_H
 
 #include <stdio.h>
 
 enum { TEXT_WIDTH = 79 };
+
+/* What is wrapped on stdout from here on fits into so many columns, if they are fewer; 0 = unknown.
+ */
+void text_fit_stdout(unsigned columns);
 
 /*
  * Prints `text` from `column`, where the cursor is, and breaks it at spaces and behind commas;

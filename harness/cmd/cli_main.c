@@ -8,11 +8,13 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "harness/base/text.h"
 #include "harness/cmd/help.h"
 #include "harness/mpi/server.h"
 #include "harness/say/log.h"
 #include "harness/sys/affinity.h"
 #include "harness/sys/process.h"
+#include "harness/sys/terminal.h"
 #include "harness/worker/launch.h"
 #include "harness/worker/worker.h"
 #include "version.h"
@@ -141,6 +143,7 @@ int cli_main(const struct cmd_env *env, int argc, char **argv)
     const char *name = argc > 1 ? argv[1] : "";
     if (open_standard_files())
         return EXIT_NOT_RUN;
+    text_fit_stdout(terminal_columns(STDOUT_FILENO));
     /* A limit on the size of files is an error of write, which is told, and not a death. */
     (void)signal(SIGXFSZ, SIG_IGN);
     process_keep_children();

@@ -8,9 +8,11 @@
 #include "harness/discover/scans.h"
 #include "harness/json/plan.h"
 #include "harness/machine/topo.h"
+#include "harness/plan/check.h"
 #include "harness/plan/options.h"
 #include "harness/plan/plan.h"
 #include "harness/say/log.h"
+#include "harness/table/findings.h"
 
 struct place_args {
     int64_t workers, background;
@@ -18,6 +20,7 @@ struct place_args {
     int topology; /* 0 reported, 1 measured */
     struct plan_options plan;
     bool json;
+    char *const *command; /* the job's, ends with NULL; NULL = not given */
 };
 
 static const char *const topologies[] = {"reported", "measured", NULL};
@@ -61,23 +64,55 @@ static void print_row(const struct topo *topo, unsigned index, const struct plan
     text_wrap(bitset_format(&worker->cpus, list, sizeof(list)), column, CPUS_COLUMN, stdout);
 }
 
+static bool is_before_on_bus(const struct topo_gpu *gpu, const struct topo_gpu *other)
+{
+    size_t length = strlen(gpu->pci_bdf), others = strlen(other->pci_bdf);
+    return length == others ? strcmp(gpu->pci_bdf, other->pci_bdf) < 0 : length < others;
+}
+
 /*
- * How a shell selects the worker's GPU. Ordinals count among the devices that are visible now; once
- * CUDA_VISIBLE_DEVICES is set, only the UUID still means the same GPU.
+ * How a shell selects the worker's GPU: by its place on the bus, as CUDA's own order may be another
+ * in another environment. Once CUDA_VISIBLE_DEVICES is set, not all GPUs are known here, and only
+ * the UUID still means the same one.
  */
-static void print_gpu_choice(const struct topo_gpu *gpu)
+static void print_gpu_choice(const struct topo *topo, const struct topo_gpu *gpu)
 {
     static const char safe[] = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ-";
     bool renumbered = getenv("CUDA_VISIBLE_DEVICES") != NULL;
     if (renumbered && gpu->uuid[0] && strspn(gpu->uuid, safe) == strlen(gpu->uuid))
         (void)printf("CUDA_VISIBLE_DEVICES=%s ", gpu->uuid);
-    else
-        (void)printf("CUDA_VISIBLE_DEVICES=%d ", gpu->cuda_ordinal);
+    else {
+        unsigned before = 0, visible = topo_visible_gpus(topo);
+        for (unsigned i = 0; i < visible; i++)
+            before += is_before_on_bus(&topo->gpus[i], gpu);
+        (void)printf("CUDA_DEVICE_ORDER=PCI_BUS_ID CUDA_VISIBLE_DEVICES=%u ", before);
+    }
 }
 
-/* One line for a shell: only numbers, lists of numbers and fixed words go into it. */
+/* As a shell reads it back. */
+static void print_word(const char *word)
+{
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+                                "%+,-./:@_";
+    if (*word && !word[strspn(word, plain)]) {
+        (void)printf("%s ", word);
+        return;
+    }
+    (void)putchar('\'');
+    for (; *word; word++)
+        (void)(*word == '\'' ? printf("'\\''") : putchar(*word));
+    (void)printf("' ");
+}
+
+static void print_words(char *const *command)
+{
+    for (; *command; command++)
+        print_word(*command);
+}
+
+/* One line for a shell: numbers, lists of numbers, fixed words, and what the user gave, quoted. */
 static void print_command(const struct topo *topo, const struct bitset *allowed,
-                          const struct plan_worker *worker)
+                          const struct plan_worker *worker, char *const *command)
 {
     static const char *const mem_options[] = {[MEM_DEFAULT] = "",
                                               [MEM_BIND] = " --membind=",
@@ -87,7 +122,7 @@ static void print_command(const struct topo *topo, const struct bitset *allowed,
     bool binds = !bitset_equal(&worker->cpus, allowed);
     (void)printf("  ");
     if (worker->gpu >= 0)
-        print_gpu_choice(&topo->gpus[worker->gpu]);
+        print_gpu_choice(topo, &topo->gpus[worker->gpu]);
     (void)printf("OMP_NUM_THREADS=%u %s", worker->threads,
                  worker->passive ? "OMP_WAIT_POLICY=passive " : "");
     bitset_format(&worker->cpus, list, sizeof(list));
@@ -100,27 +135,56 @@ static void print_command(const struct topo *topo, const struct bitset *allowed,
     } else if (binds) {
         (void)printf("taskset -c %s ", list);
     }
-    (void)printf("./%s\n", worker->background ? "your_background_load" : "your_command");
+    if (command && !worker->background)
+        print_words(command);
+    else
+        (void)printf("./%s ", worker->background ? "your_background_load" : "your_command");
+    (void)printf("&\n");
 }
 
-static void print_plan(const struct topo *topo, const struct plan *plan)
+/* To be pasted as one block: they run side by side, and it ends when all have ended. */
+static void print_commands(const struct topo *topo, const struct plan *plan, char *const *command)
+{
+    struct bitset allowed = {0};
+    bool needs_numactl = false;
+    topo_allowed_cpus(topo, &allowed);
+    for (unsigned w = 0; w < plan->nworkers; w++)
+        needs_numactl = needs_numactl || plan->workers[w].mem_policy != MEM_DEFAULT;
+    (void)printf("\nCommands that place a job of your own like this%s:\n",
+                 needs_numactl ? " (needs the package numactl)" : "");
+    for (unsigned w = 0; w < plan->nworkers; w++)
+        print_command(topo, &allowed, &plan->workers[w], command);
+    (void)printf("  wait\n");
+}
+
+static int print_findings(const struct topo *topo, const struct plan *plan, struct err *err)
+{
+    struct findings findings = {0};
+    int rc = plan_check(topo, plan, &findings, err);
+    if (!rc)
+        findings_print(&findings, stdout, false);
+    findings_free(&findings);
+    return rc;
+}
+
+static int print_plan(const struct topo *topo, const struct plan *plan, char *const *command,
+                      struct err *err)
 {
     const struct placement_info *info = &placement_infos[plan->placement];
-    struct bitset allowed = {0};
-    topo_allowed_cpus(topo, &allowed);
     int column = printf("%s: ", info->name);
     if (plan->status == PLAN_SKIPPED) {
         (void)printf("skipped: ");
         text_wrap(plan->reason, column + 9, 2, stdout);
-        return;
+        return 0;
     }
     text_wrap(info->summary, column, 2, stdout);
     (void)printf(ROW_FORMAT "%s\n", "worker", "threads", "memory", "GPU", "CPUs");
     for (unsigned w = 0; w < plan->nworkers; w++)
         print_row(topo, w, &plan->workers[w]);
-    (void)printf("\nCommands that place a job of your own like this:\n");
-    for (unsigned w = 0; w < plan->nworkers; w++)
-        print_command(topo, &allowed, &plan->workers[w]);
+    int rc = print_findings(topo, plan, err);
+    if (!rc)
+        print_commands(topo, plan, command);
+    return rc;
 }
 
 static int print_json(const struct topo *topo, const struct plan *plans, int n)
@@ -132,17 +196,43 @@ static int print_json(const struct topo *topo, const struct plan *plans, int n)
         n == 1 ? plan_to_json(topo, &plans[0], NULL, 0) : plans_to_json(topo, all, (size_t)n), 2);
 }
 
-static int print_plans(const struct topo *topo, const struct plan *plans, int n)
+static int print_plans(const struct topo *topo, const struct plan *plans, int n,
+                       char *const *command)
 {
-    for (int i = 0; i < n; i++) {
+    int rc = 0;
+    struct err err;
+    for (int i = 0; i < n && !rc; i++) {
         if (i)
             (void)putchar('\n');
-        print_plan(topo, &plans[i]);
+        rc = print_plan(topo, &plans[i], command, &err);
     }
-    return cmd_finish();
+    if (rc)
+        log_error("%s", err.msg);
+    return rc ? EXIT_NOT_RUN : cmd_finish();
 }
 
-/* All plans are made before the first is printed: a refused one leaves nothing half-written. */
+/* Of several placements some may be impossible, and are told beside the others. */
+static bool any_is_possible(const struct plan *plans, int n)
+{
+    for (int i = 0; i < n; i++)
+        if (plans[i].status == PLAN_OK)
+            return true;
+    return false;
+}
+
+static int print(const struct topo *topo, const struct plan *plans, int n,
+                 const struct place_args *args)
+{
+    bool any = any_is_possible(plans, n);
+    int code = args->json ? print_json(topo, plans, n)
+               : any      ? print_plans(topo, plans, n, args->command)
+                          : EXIT_GOOD;
+    for (int i = 0; i < n && !any; i++)
+        log_error("no plan for %s: %s", placement_infos[plans[i].placement].name, plans[i].reason);
+    return any || code ? code : EXIT_USAGE;
+}
+
+/* All plans are made before the first is printed: an error leaves nothing half-written. */
 static int make_plans(const struct topo *topo, const struct place_args *args,
                       const enum placement *placements, int n, struct plan *plans, struct err *err)
 {
@@ -152,7 +242,7 @@ static int make_plans(const struct topo *topo, const struct place_args *args,
     int rc = plan_options_apply(&args->plan, &request, err);
     for (int i = 0; i < n && !rc; i++) {
         request.placement = placements[i];
-        rc = plan_make(topo, &request, &plans[i], err);
+        rc = plan_make_or_skip(topo, &request, &plans[i], err);
     }
     return rc;
 }
@@ -195,7 +285,7 @@ static int place(const struct cmd_env *env, const struct place_args *args)
     if (rc)
         log_error("%s", err.msg);
     else
-        code = args->json ? print_json(&topo, plans, n) : print_plans(&topo, plans, n);
+        code = print(&topo, plans, n, args);
     for (int i = 0; i < n; i++)
         plan_free(&plans[i]);
     topo_free(&topo);
@@ -206,15 +296,21 @@ static int place_main(const struct cmd_env *env, int argc, char **argv)
 {
     struct place_args args = {0};
     struct cli cli;
-    int code;
-    return cmd_parse(env, &place_command, argc, argv, &args, &cli, &code) ? place(env, &args)
-                                                                          : code;
+    int code, options = 0;
+    while (options < argc && strcmp(argv[options], "--") != 0)
+        options++;
+    if (!cmd_parse(env, &place_command, options, argv, &args, &cli, &code))
+        return code;
+    args.command = options + 1 < argc ? &argv[options + 1] : NULL;
+    return place(env, &args);
 }
 
 const struct command place_command = {
     .name = "place",
     .main = place_main,
     .summary = "the plan for N workers, and the commands that apply it",
-    .about = "Prints the plan for N workers, and the commands that apply it to a job of one's own.",
+    .about =
+        "Prints the plan for N workers, and the commands that apply it to a job of one's own: the "
+        "one behind '--', if any, as in 'contend place -- ./train'.",
     .opts = place_opts,
 };

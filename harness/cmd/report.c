@@ -16,6 +16,7 @@
 #include "harness/say/log.h"
 #include "harness/store/directory.h"
 #include "harness/sys/signals.h"
+#include "harness/sys/terminal.h"
 
 static void tell_drawn(void *path, const char *name)
 {
@@ -42,7 +43,7 @@ static int say_again(const char *path, int dir_fd, const struct cmd_env *env, st
     struct recorded recorded;
     int rc = recorded_read(dir_fd, env->benches, &recorded, err);
     if (!rc) {
-        summary_print(&recorded, stdout, isatty(STDOUT_FILENO) && !getenv("NO_COLOR"));
+        summary_print(&recorded, stdout, terminal_has_color(STDOUT_FILENO));
         summary_print_source(&recorded, path);
     } else if (rc == -EPROTO) { /* of another version: figures, and this */
         (void)printf("%s: %s\n", path, err->msg);

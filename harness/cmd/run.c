@@ -31,6 +31,7 @@
 #include "harness/say/log.h"
 #include "harness/say/progress.h"
 #include "harness/store/run_dir.h"
+#include "harness/sys/terminal.h"
 #include "harness/worker/perf.h"
 #include "version.h"
 
@@ -64,7 +65,7 @@ struct session {
 /* Output of several ranks is taken by mpirun, at a terminal of its own, and may end in a file. */
 static bool on_terminal(const struct session *s, int fd)
 {
-    return !s->job_env.launcher && isatty(fd);
+    return !s->job_env.launcher && terminal_has_escapes(fd);
 }
 
 static void on_arm(void *arg, const struct arm *arm, unsigned round, size_t done, size_t total)
@@ -186,7 +187,8 @@ static int print_summary(struct session *s, struct err *err)
     if (!rc && s->options.json)
         rc = json_value_print(rows_to_json(&recorded.analysis.rows), 1, err);
     else if (!rc) {
-        summary_print(&recorded, stdout, on_terminal(s, STDOUT_FILENO) && !getenv("NO_COLOR"));
+        summary_print(&recorded, stdout,
+                      on_terminal(s, STDOUT_FILENO) && terminal_has_color(STDOUT_FILENO));
         summary_print_source(&recorded, s->run_dir.dir.path);
     }
     free(text);

@@ -1,6 +1,8 @@
 #include "harness/json/plan.h"
 
+#include "harness/json/findings.h"
 #include "harness/json/machine.h"
+#include "harness/plan/check.h"
 
 static json_t *gpu_to_json(const struct topo *topo, const struct plan_worker *worker)
 {
@@ -56,9 +58,19 @@ json_t *plan_to_json(const struct topo *topo, const struct plan *plan,
     for (unsigned w = 0; w < plan->nworkers; w++)
         (void)json_array_append_new(workers,
                                     worker_to_json(topo, plan, w, find_ran(observations, n, w)));
-    return json_pack("{s:s, s:s, s:s, s:o}", "placement", placement_infos[plan->placement].name,
-                     "status", plan->status == PLAN_OK ? "ok" : "skipped", "reason", plan->reason,
-                     "workers", workers);
+    json_t *json = json_pack(
+        "{s:s, s:s, s:s, s:o}", "placement", placement_infos[plan->placement].name, "status",
+        plan->status == PLAN_OK ? "ok" : "skipped", "reason", plan->reason, "workers", workers);
+    struct findings findings = {0};
+    struct err err;
+    if (plan_check(topo, plan, &findings, &err)) {
+        json_decref(json);
+        json = NULL;
+    }
+    if (findings.n)
+        (void)json_object_set_new(json, "findings", findings_to_json(&findings));
+    findings_free(&findings);
+    return json;
 }
 
 json_t *plans_to_json(const struct topo *topo, const struct plan *const *plans, size_t n)

@@ -11,7 +11,8 @@
  * {"placement", "status": "ok" | "skipped", "reason", "workers": [{"worker", "cpus", "mem_nodes",
  * "mem_policy", "threads", "gpu": {"pci_bdf", "cuda_ordinal"} | null}, ...]}; a background worker
  * has "background": true as well. With n observations of this plan the workers that ran have
- * "cpus_actual" and "mem_nodes_actual" too. NULL: no memory. The caller owns it.
+ * "cpus_actual" and "mem_nodes_actual" too. What plan/check.h finds stands in "findings"
+ * (json/findings.h), where there is any. NULL: no memory. The caller owns it.
  */
 json_t *plan_to_json(const struct topo *topo, const struct plan *plan,
                      const struct observation *observations, size_t n);

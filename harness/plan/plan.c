@@ -209,7 +209,7 @@ static int finish_memory(const struct topo *topo, const struct plan_request *req
                            worker);
         char cpus[SHORT_LIST];
         if (request->mem_policy != MEM_DEFAULT && bitset_empty(&worker->mem_nodes))
-            return err_set(err, -EINVAL,
+            return err_set(err, -ENOSPC,
                            "memory policy '%s' is not possible: no NUMA node near CPUs %s has "
                            "memory that we may use",
                            mem_policy_name(request->mem_policy),
@@ -274,6 +274,18 @@ int plan_make(const struct topo *topo, const struct plan_request *request, struc
     if (!rc)
         finish_threads(request, plan);
     return rc;
+}
+
+int plan_make_or_skip(const struct topo *topo, const struct plan_request *request,
+                      struct plan *plan, struct err *err)
+{
+    struct err refused;
+    int rc = plan_make(topo, request, plan, &refused);
+    if (rc != -ENOSPC)
+        return rc ? err_set(err, rc, "%s", refused.msg) : 0;
+    (void)snprintf(plan->reason, sizeof(plan->reason), "%.199s", refused.msg);
+    skip(plan);
+    return 0;
 }
 
 void plan_free(struct plan *plan)

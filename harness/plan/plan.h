@@ -86,9 +86,9 @@ unsigned plan_default_workers(const struct topo *topo);
 
 /*
  * Fills *plan; free it with plan_free, also after an error. Returns 0 with status ok, or 0 with
- * status skipped when the machine cannot express the placement. Errors: -ENOSPC,
- * more workers than disjoint slices; -EINVAL, CPUs outside the allowed set, nothing left after the
- * reserve, a memory policy without memory.
+ * status skipped when the machine cannot express the placement. Errors: -ENOSPC, more workers than
+ * disjoint slices, or slices without memory for the policy; -EINVAL, CPUs outside the allowed set,
+ * nothing left after the reserve.
  *
  * Sizes of disjoint slices differ by at most one unit of the placement: a CPU for partition, a core
  * for spread, cores and pcores, a last-level cache for llc, and for the placements by node a core
@@ -96,6 +96,10 @@ unsigned plan_default_workers(const struct topo *topo);
  */
 int plan_make(const struct topo *topo, const struct plan_request *request, struct plan *plan,
               struct err *err);
+
+/* As plan_make, but what -ENOSPC refuses is a skipped plan, with what it would have said. */
+int plan_make_or_skip(const struct topo *topo, const struct plan_request *request,
+                      struct plan *plan, struct err *err);
 void plan_free(struct plan *plan);
 
 /* True when two workers of the plan share a CPU. */

@@ -105,15 +105,12 @@ static int add_arm(const struct topo *topo, const struct arms_request *request, 
         .alone = alone,
         .same_as = -1,
     };
-    struct err refused;
-    int rc = plan_make(topo, &plan_request, &arm.plan, &refused);
-    if (rc == -ENOSPC && request->optional && request->optional[p]) {
+    bool optional = request->optional && request->optional[p];
+    int rc = optional ? plan_make_or_skip(topo, &plan_request, &arm.plan, err)
+                      : plan_make(topo, &plan_request, &arm.plan, err);
+    if (rc) {
         plan_free(&arm.plan);
-        arm.plan = (struct plan){.placement = plan_request.placement, .status = PLAN_SKIPPED};
-        (void)snprintf(arm.plan.reason, sizeof(arm.plan.reason), "%.199s", refused.msg);
-    } else if (rc) {
-        plan_free(&arm.plan);
-        return err_set(err, rc, "%s", refused.msg);
+        return rc;
     }
     if (alone && arm.plan.status == PLAN_OK && !bench_is_team(request->bench))
         arm.same_as = find_same_baseline(result, &arm);

@@ -3,12 +3,14 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "harness/say/log.h"
 #include "harness/sys/clock.h"
+#include "harness/sys/terminal.h"
 
-enum { BAR_CELLS = 24 };
+enum { CELLS_MOST = 24, CELLS_LEAST = 8, LABEL_MOST = 30, COLUMNS_UNKNOWN = 80 };
 
 /* The terminal is one, so its bar is one. */
 static struct {
@@ -26,8 +28,33 @@ static void erase(void)
     bar.drawn = false;
 }
 
+char *progress_format(const struct progress *progress, unsigned columns, char *buf, size_t size)
+{
+    char count[48], left[32];
+    int room = (int)columns - 1; /* some terminals wrap behind their last column */
+    int fixed = snprintf(count, sizeof(count), "%zu/%zu", progress->done, progress->total) +
+                snprintf(left, sizeof(left), "  %.0f s left", progress->left_s);
+    int label = (int)strnlen(progress->label, LABEL_MOST);
+    int cells = room - fixed - label - (int)strlen("[]   ");
+    cells = cells > CELLS_MOST ? CELLS_MOST : cells;
+    if (cells >= CELLS_LEAST) {
+        int filled = progress->total ? (int)(progress->done * (size_t)cells / progress->total) : 0;
+        (void)snprintf(buf, size, "[%.*s%*s] %s  %.*s%s", filled,
+                       "========================", cells - filled, "", count, label,
+                       progress->label, left);
+        return buf;
+    }
+    label = room - fixed - 2 < label ? room - fixed - 2 : label;
+    (void)snprintf(buf, size, "%s%s%.*s%s", count, label > 0 ? "  " : "", label > 0 ? label : 0,
+                   progress->label, left);
+    if (room >= 0 && (size_t)room < size)
+        buf[room] = '\0';
+    return buf;
+}
+
 void progress_tick(void)
 {
+    char line[160];
     if (!bar.active)
         return;
     double elapsed_s = (double)(clock_now_ns() - bar.start_ns) * 1e-9;
@@ -36,10 +63,11 @@ void progress_tick(void)
                         ? elapsed_s / (double)bar.done * (double)bar.total
                         : bar.expected_s;
     double left_s = pace_s > elapsed_s ? pace_s - elapsed_s : 0;
-    int filled = bar.total ? (int)(bar.done * BAR_CELLS / bar.total) : 0;
-    (void)fprintf(stderr, "\r\033[K[%.*s%*s] %zu/%zu  %.30s  %.0f s left", filled,
-                  "========================", BAR_CELLS - filled, "", bar.done, bar.total,
-                  bar.label, left_s);
+    struct progress progress = {bar.label, bar.done, bar.total, left_s};
+    unsigned columns = terminal_columns(STDERR_FILENO); /* now: it may have been made narrower */
+    (void)fprintf(
+        stderr, "\r\033[K%s",
+        progress_format(&progress, columns ? columns : COLUMNS_UNKNOWN, line, sizeof(line)));
     (void)fflush(stderr);
     bar.drawn = true;
 }
@@ -47,7 +75,7 @@ void progress_tick(void)
 void progress_set(const char *label, size_t done, size_t total, double expected_s)
 {
     if (!bar.active) {
-        if (!isatty(STDERR_FILENO))
+        if (!terminal_has_escapes(STDERR_FILENO))
             return;
         bar.active = true;
         bar.start_ns = clock_now_ns();

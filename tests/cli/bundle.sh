@@ -29,6 +29,34 @@ for file in LICENSE CHANGELOG.md licenses/libhwloc15.txt share/man/man1/contend.
 done
 [ ! -e "$CONTEND_BUILD_DIR/contend_mpi.so" ] || [ -s "$root$(dirname "$program")/contend_mpi.so" ] ||
     fail "no contend_mpi.so in the bundle"
+
+# Its README speaks of nothing else than what is there, and of all of that.
+inside=$root$(dirname "$program")
+sed -nE 's/^\| `([^`]*)` .*/\1/p' "$inside/README.md" | sort >"$scratch/told"
+find "$inside" -mindepth 1 -maxdepth 1 ! -name README.md -printf '%f\n' | sort >"$scratch/there"
+diff "$scratch/there" "$scratch/told" >"$scratch/diff" || fail "in the bundle, and in its README: $(cat "$scratch/diff")"
+! grep -nE '\]\(|docs/|results/|tests/|contend (test|bundle)|\.(png|svg)' "$inside/README.md" ||
+    fail "its README names what it has not"
+
+# Every program needs the glibc that its README states, or less, and so does what the sources' README says
+# of a build on Debian 12, whose glibc is 2.36.
+newest() { # newest VERSION...
+    printf '%s\n' "$@" | sort -V | tail -n 1
+}
+needed=$(find "$inside" -type f \( -name 'contend*' -o -name '*.so*' \) -exec objdump -T {} + | grep -oE '\(GLIBC_[0-9.]+' |
+    sed 's/.*_//' | sort -uV | tail -n 1)
+stated() { # stated FILE...
+    grep -ohE 'glibc [0-9]+\.[0-9]+' "$@" | sort -u | sed 's/.* //'
+}
+[ "$(stated "$inside/README.md")" = "$needed" ] ||
+    fail "its README states glibc $(stated "$inside/README.md"), and $needed is needed"
+everywhere=$(stated README.md docs/*.md)
+[ "$(wc -w <<<"$everywhere")" = 1 ] || fail "not one glibc is stated: $everywhere"
+here=$(getconf GNU_LIBC_VERSION | sed 's/.* //')
+if [ "$(newest "$here" 2.36)" = 2.36 ] && [ "$(newest "$everywhere" "$needed")" != "$everywhere" ]; then
+    fail "README.md states glibc $everywhere, and $needed is needed"
+fi
+
 if ! mount --bind /proc "$root/proc" || ! mount --bind /sys "$root/sys"; then
     echo "mounts are not allowed here"
     exit 77
@@ -37,4 +65,9 @@ fi
     fail "another version in the bundle"
 expect 0 'CPU|core' chroot "$root" "$program" topo
 expect 0 'pipeline' chroot "$root" "$program" list
+grep -oE '\./contend [a-z]+' "$inside/README.md" | sort -u >"$scratch/commands"
+grep -q run "$scratch/commands" || fail "its README names no command"
+while read -r _ command; do
+    expect 0 "usage: contend $command" chroot "$root" "$program" "$command" --help
+done <"$scratch/commands"
 finish

@@ -126,32 +126,90 @@ chmod -R u+w "$scratch"
 # Without its packages: the list, exit 2, and nothing is installed. The PATH has a shell's tools
 # only; apt-get would leave a trace.
 mkdir "$scratch/bin"
-for tool in sh readlink dirname find mkdir flock touch cat printf id sed env tail grep sleep; do
+for tool in sh readlink dirname find mkdir flock touch cat printf sed env tail grep sleep true; do
     ln -s "$(type -P "$tool")" "$scratch/bin/$tool"
 done
-# The trace's name is the script's to expand.
-# shellcheck disable=SC2016
-printf '#!/bin/sh\necho called >>"$TRACE"\n' >"$scratch/bin/apt-get"
-chmod +x "$scratch/bin/apt-get"
+fake() { # fake NAME: in place of that program, the script on stdin
+    rm -f "$scratch/bin/$1" # and what it may be a link to stays
+    cat - >"$scratch/bin/$1"
+    chmod +x "$scratch/bin/$1"
+}
+be() { # be UID: whoever runs this test
+    fake id <<<"#!/bin/sh
+echo $1"
+}
+fake apt-get <<'SH'
+#!/bin/sh
+echo called >>"$TRACE"
+SH
 bare=(env -i PATH="$scratch/bin" TRACE="$scratch/trace" CONTEND_BUILD_DIR="$scratch/build"
     CONTEND_APT_PAUSE_S=0)
+be 0
 expect 2 'missing packages: .*cmake .*ninja-build .*libhwloc-dev .*gnuplot-nox' \
     "${bare[@]}" CONTEND_NO_INSTALL=1 "$door" run
 [ ! -e "$scratch/trace" ] || fail "CONTEND_NO_INSTALL=1 calls apt-get"
+
+# Root installs, and so does who needs no password; others get the command, and are asked nothing.
 expect 2 'could not install cmake ' "${bare[@]}" "$door" run
-if [ "$(id -u)" = 0 ]; then
-    [ -e "$scratch/trace" ] || fail "apt-get is not called"
-    # Another apt-get has the lists: waited for, not taken for a failure.
-    # shellcheck disable=SC2016
-    printf '#!/bin/sh\necho x >>"$TRACE"\n[ -e "$TRACE.free" ] && exit\ntouch "$TRACE.free"
+[ -e "$scratch/trace" ] || fail "apt-get is not called by root"
+rm "$scratch/trace"
+be 1000
+expect 2 'install these first: sudo apt-get install cmake ' "${bare[@]}" "$door" run
+fake sudo <<'SH'
+#!/bin/sh
+[ "$1" = -n ] || echo asked >>"$TRACE"
+echo "sudo: a password is required" >&2
+exit 1
+SH
+expect 2 'install these first: sudo apt-get install cmake ' "${bare[@]}" "$door" run
+[ ! -e "$scratch/trace" ] || fail "someone who needs a password: $(cat "$scratch/trace")"
+fake sudo <<'SH'
+#!/bin/sh
+[ "$1" = -n ] && shift && exec "$@"
+SH
+expect 2 'could not install cmake ' "${bare[@]}" "$door" run
+[ -e "$scratch/trace" ] || fail "apt-get is not called through sudo"
+rm "$scratch/trace"
+
+# Another apt-get has the lists: waited for, not taken for a failure.
+be 0
+fake apt-get <<'SH'
+#!/bin/sh
+echo x >>"$TRACE"
+[ -e "$TRACE.free" ] && exit
+touch "$TRACE.free"
 echo "E: Could not get lock /var/lib/apt/lists/lock. It is held by process 1 (apt-get)"
-echo "E: Unable to lock directory /var/lib/apt/lists/"\nexit 100\n' >"$scratch/bin/apt-get"
-    rm "$scratch/trace"
-    expect 2 'could not install cmake ' "${bare[@]}" "$door" run
-    [ "$(wc -l <"$scratch/trace")" = 2 ] || fail "a lock of another apt-get is not waited for"
-fi
+echo "E: Unable to lock directory /var/lib/apt/lists/"
+exit 100
+SH
+expect 2 'could not install cmake ' "${bare[@]}" "$door" run
+[ "$(wc -l <"$scratch/trace")" = 2 ] || fail "a lock of another apt-get is not waited for"
 rm "$scratch/bin/apt-get"
 expect 2 "Debian's names.*cmake .*libjansson-dev" "${bare[@]}" "$door" run
+
+# Without gnuplot alone: built and run, with a line about what is lost, whoever may not install it.
+fake g++ <<<"#!/bin/sh" # needed where there is nvcc
+for tool in cmake ninja cc ld as mv; do
+    ln -s "$(type -P "$tool")" "$scratch/bin/$tool"
+done
+fake pkg-config <<<'#!/bin/sh'
+without_gnuplot() { # without_gnuplot WHO
+    rm -rf "$scratch/build"
+    says fourth "${bare[@]}" "$door"
+    grep -q 'no gnuplot .*gnuplot-nox.*: there will be no plots' "$scratch/stderr" ||
+        fail "$1: nothing about what is lost without gnuplot: $(cat "$scratch/stderr")"
+    quietly fourth "${bare[@]}" "$door"
+}
+without_gnuplot "without apt-get"
+be 0
+fake apt-get <<<'#!/bin/sh'
+without_gnuplot "where it cannot be installed"
+be 1000
+fake sudo <<<'#!/bin/sh
+exit 1'
+without_gnuplot "who needs a password"
+rm "$scratch/bin/sudo"
+without_gnuplot "nobody"
 
 # A folder that cannot be written gets a line that says what to do.
 expect 2 'cannot write /proc/contend: set CONTEND_BUILD_DIR' \

@@ -3,15 +3,12 @@
 # or because a sandbox refuses the system calls. Nothing waits for ever.
 . tests/lib/cli.sh
 export ASAN_OPTIONS=detect_leaks=0:handle_segv=0 # who looks for leaks waits for a process, too
-run_fake() { # run_fake OUT: the command that it is for
-    echo "$CONTEND_FAKE" bench fake -n 2 --rounds 2 --time 0.1 --no-plots --out "$scratch/$1"
-}
+run_fake=("$CONTEND_FAKE" bench fake -n 2 --rounds 2 --time 0.1 --no-plots --out)
 # within COMMAND...: a run that does not end is one of a failed test; its SIGTERM may be blocked.
 within=(timeout -k 5 100)
 
 if env --ignore-signal=CHLD true 2>/dev/null; then
-    # shellcheck disable=SC2046 # words of a command
-    expect 0 'Results' "${within[@]}" env --ignore-signal=CHLD $(run_fake ignored)
+    expect 0 'Results' "${within[@]}" env --ignore-signal=CHLD "${run_fake[@]}" "$scratch/ignored"
     grep -q ',none,2,.*,throughput,.*,2,2,' "$scratch/ignored/rows.csv" ||
         fail "not two rounds: $(cat "$scratch/ignored/rows.csv")"
     expect 3 'killed by signal 11' "${within[@]}" env --ignore-signal=CHLD "$CONTEND_FAKE" bench fake \
@@ -22,18 +19,15 @@ fi
 
 "$CONTEND_REFUSE" wait4 ECHILD true || { [ $? != 77 ] || finish; }
 # The pidfd says when one has ended. Its row says what it reported itself.
-# shellcheck disable=SC2046
-expect 0 'Results' "${within[@]}" "$CONTEND_REFUSE" wait4 ECHILD $(run_fake wait4)
+expect 0 'Results' "${within[@]}" "$CONTEND_REFUSE" wait4 ECHILD "${run_fake[@]}" "$scratch/wait4"
 expect 3 'worker 0: gone while .*nothing says how it ended' "${within[@]}" "$CONTEND_REFUSE" wait4 \
     ECHILD "$CONTEND_FAKE" bench fake -p mode=exit --rounds 1 --time 0.1 --no-plots --out "$scratch/exit"
 expect 2 'nothing says how the process that tried the topology ended' "${within[@]}" \
     "$CONTEND_REFUSE" wait4 ECHILD "$CONTEND_BINARY" topo --xml 'package:2 core:2 pu:1'
 # Nothing does.
-# shellcheck disable=SC2046
 expect 3 'worker 0: gone while .*nothing says how it ended' "${within[@]}" "$CONTEND_REFUSE" wait4 \
-    ECHILD "$CONTEND_REFUSE" pidfd_open ENOSYS $(run_fake neither)
-# shellcheck disable=SC2046
-expect 0 'Results' "${within[@]}" "$CONTEND_REFUSE" pidfd_open ENOSYS $(run_fake old)
+    ECHILD "$CONTEND_REFUSE" pidfd_open ENOSYS "${run_fake[@]}" "$scratch/neither"
+expect 0 'Results' "${within[@]}" "$CONTEND_REFUSE" pidfd_open ENOSYS "${run_fake[@]}" "$scratch/old"
 
 # Which CPUs there are is not told: an error, where hwloc would ask for ever.
 for command in topo 'run pipeline --device sim --dry-run' place; do

@@ -3,6 +3,7 @@
 . tests/lib/cli.sh
 
 [ "$(nproc)" -ge 2 ] || exit 77
+command -v jq >/dev/null || { echo "needs jq"; exit 77; }
 expect 0 . "$CONTEND_FAKE" bench fake --placement partition --workers 2 --rounds 2 --time 0.1 \
     --no-plots --out "$scratch/run"
 alone='.arms[] | select(.alone)'

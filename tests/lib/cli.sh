@@ -12,11 +12,12 @@ fail() {
     failures=$((failures + 1))
 }
 
-# expect CODE PATTERN COMMAND...: exit code, and an extended regular expression in stdout+stderr.
+# expect CODE PATTERN COMMAND...: exit code, and an extended regular expression in stdout+stderr; within
+# $limit_s seconds, or 200.
 expect() {
     local code=$1 pattern=$2 got output
     shift 2
-    output=$(timeout 200 "$@" 2>&1 < /dev/null)
+    output=$(timeout "${limit_s:-200}" "$@" 2>&1 < /dev/null)
     got=$?
     [ "$got" = "$code" ] || fail "exit $got, expected $code: $*"$'\n'"$output"
     printf '%s\n' "$output" | grep -Eq -- "$pattern" ||

@@ -151,7 +151,7 @@ static void test_plan_memory_override(void **state)
     struct err err = {0};
     struct plan_request request = {
         .placement = PLACE_PARTITION, .workers = 2, .has_mem_policy = true, .mem_policy = MEM_BIND};
-    assert_int_equal(plan_make(&topo, &request, &plan, &err), -EINVAL);
+    assert_int_equal(plan_make(&topo, &request, &plan, &err), -ENOSPC);
     assert_non_null(strstr(err.msg, "CPUs 0-1"));
     plan_free(&plan);
     topo_free(&topo);

@@ -1,0 +1,151 @@
+#!/usr/bin/env bash
+# contend place: the commands that it prints, pasted as a block; several placements at once.
+. tests/lib/cli.sh
+export NO_COLOR=1
+unset CUDA_VISIBLE_DEVICES
+topologies=${CONTEND_TOPOLOGIES:-../shared/topologies}
+[[ $topologies = /* ]] || topologies=$PWD/$topologies
+mkdir "$scratch/bin" "$scratch/job"
+
+# The job's command says what it was given, and ends only when all are there: one after the other
+# they would wait in vain.
+cat >"$scratch/job/your_command" <<'SH'
+#!/bin/sh
+echo "gpu=$CUDA_DEVICE_ORDER:$CUDA_VISIBLE_DEVICES threads=$OMP_NUM_THREADS ${HOW:-$(taskset -cp $$ | sed 's/.*: //')}" \
+    >>"$STARTED"
+tries=300
+until [ "$(wc -l <"$STARTED")" -ge "$WORKERS" ]; do
+    [ $((tries -= 1)) -gt 0 ] || exit 1
+    sleep 0.1
+done
+sleep 0.2
+echo x >>"$ENDED"
+SH
+cp "$scratch/job/your_command" "$scratch/job/your_background_load"
+# For machines that are not this one.
+for tool in taskset numactl; do
+    cat >"$scratch/bin/$tool" <<'SH'
+#!/bin/sh
+HOW=${0##*/}
+while [ "${1#./}" = "$1" ]; do
+    HOW="$HOW $1"
+    shift
+done
+HOW=$HOW exec "$@"
+SH
+done
+chmod +x "$scratch"/{bin,job}/*
+
+# block: the lines of the first one on stdin that are to be pasted.
+block() {
+    sed -n '/^Commands/,/^  wait$/p' | sed '1d; /^  wait$/q'
+}
+# paste SHELL WORKERS PATH: the block on stdin in the shell; what the commands were given is in
+# $started, and all have ended when it comes back.
+paste() {
+    local shell=$1 workers=$2 path=$3
+    rm -f "$scratch/started" "$scratch/ended"
+    (cd "$scratch/job" && PATH=$path STARTED=$scratch/started ENDED=$scratch/ended WORKERS=$workers \
+        timeout 100 "$shell" -s) >"$scratch/pasted" 2>&1 || fail "the block fails: $(cat "$scratch/pasted")"
+    started=$(sort "$scratch/started" 2>/dev/null)
+    [ "$(wc -l <"$scratch/ended" 2>/dev/null || echo 0)" = "$workers" ] ||
+        fail "not $workers commands side by side, and waited for: $started $(cat "$scratch/pasted")"
+}
+
+# On this machine, with the tools that are here.
+cpus=$(taskset -cp $$ | sed 's/.*: //')
+for shell in sh bash; do
+    "$CONTEND_BINARY" place --workers 2 --placement sized | block >"$scratch/block"
+    paste $shell 2 "$PATH" <"$scratch/block"
+    [ "$(sed 's/.*threads=[0-9]* //' <<<"$started" | uniq)" = "$cpus" ] || fail "sized: $started, not $cpus"
+done
+if [ "$(nproc)" -gt 1 ]; then
+    "$CONTEND_BINARY" place --workers 2 --placement partition >"$scratch/plan"
+    block <"$scratch/plan" >"$scratch/block"
+    paste sh 2 "$PATH" <"$scratch/block"
+    while read -r slice; do
+        grep -q " $slice\$" <<<"$started" || fail "no command on CPUs $slice: $started"
+    done < <(sed -nE 's/.*taskset -c ([0-9,-]*) .*/\1/p' "$scratch/plan")
+fi
+
+# place ARGUMENT...: into $scratch/plan, and its first block pasted, with tools that say what they got.
+place() {
+    "$CONTEND_BINARY" place "$@" >"$scratch/plan" 2>"$scratch/stderr" ||
+        fail "place $* fails: $(cat "$scratch/stderr")"
+    block <"$scratch/plan" >"$scratch/block"
+    paste sh "$(grep -c ' &$' "$scratch/block")" "$scratch/bin:$PATH" <"$scratch/block"
+}
+# GPUs are chosen by their place on the bus, whatever CUDA's own order is; with a background.
+place --workers 2 --background-workers 1 --placement numa --xml "package:2 numa:1 core:4 pu:1" \
+    --fake-gpus 81:00.0@0,01:00.0@1
+[ "$started" = "gpu=: threads=2 numactl --physcpubind=2-3 --membind=0
+gpu=PCI_BUS_ID:0 threads=4 numactl --physcpubind=4-7 --membind=1
+gpu=PCI_BUS_ID:1 threads=2 numactl --physcpubind=0-1 --membind=0" ] || fail "numa: $started"
+grep -q 'package numactl' "$scratch/plan" || fail "numactl's package is not named"
+place --workers 2 --placement partition --xml "package:2 numa:1 core:4 pu:1"
+[ "$started" = "gpu=: threads=4 taskset -c 0-3
+gpu=: threads=4 taskset -c 4-7" ] || fail "partition: $started"
+! grep -q 'numactl' "$scratch/plan" || fail "numactl is named where nothing uses it"
+place --workers 2 --placement none --mem interleave --xml "package:2 numa:1 core:4 pu:1"
+grep -q 'package numactl' "$scratch/plan" || fail "numactl's package is not named with --mem"
+if [ -e "$topologies/64amd64-4s2n4ca2co.xml" ]; then # eight nodes
+    for placement in numa gpu-local partition; do
+        place --workers 16 --placement $placement --xml "$topologies/64amd64-4s2n4ca2co.xml" \
+            --fake-gpus "$(for i in {16..1}; do printf '%02x:00.0@%d,' "$i" $((i % 8)); done | sed 's/,$//')"
+        [ "$(sed -nE 's/^gpu=PCI_BUS_ID:([0-9]+) .*/\1/p' <<<"$started" | sort -n | xargs)" = "$(seq -s ' ' 0 15)" ] ||
+            fail "$placement: not each of 16 GPUs once: $started"
+        [ "$(sed -E 's/^.* threads=[0-9]+ //' <<<"$started" | sort -u | wc -l)" = 16 ] ||
+            fail "$placement: not 16 slices: $started"
+    done
+fi
+
+# The job's own command, whatever is in its words.
+cat >"$scratch/job/own command" <<'SH'
+#!/bin/sh
+printf '<%s>' "$@" >"$WORDS"
+exec ./your_command
+SH
+chmod +x "$scratch/job/own command"
+export WORDS=$scratch/words
+place --workers 2 --placement partition --xml "package:1 core:4 pu:1" -- './own command' --json '' \
+    "it's" '$HOME "x" `id`' $'two\nlines' a,b=c -- '*'
+[ "$(cat "$WORDS")" = "<--json><><it's><\$HOME \"x\" \`id\`><two
+lines><a,b=c><--><*>" ] || fail "other words: $(cat "$WORDS") of $(cat "$scratch/block")"
+expect 0 'taskset -c 0-1 python train.py --lr 0.1 &' "$CONTEND_BINARY" place --workers 2 \
+    --xml "package:1 core:4 pu:1" -- python train.py --lr 0.1
+expect 0 './your_command &' "$CONTEND_BINARY" place --workers 2 --xml "package:1 core:4 pu:1" --
+expect 2 "unexpected argument 'python'" "$CONTEND_BINARY" place --workers 2 python train.py
+
+# What is impossible stands beside the others, with its reason; nothing at all is an error.
+machine=(--xml "package:1 l3:1 core:4 pu:1")
+expect 0 '^partition: skipped: .*5 workers' "$CONTEND_BINARY" place --workers 5 \
+    --placement partition,sized,numa "${machine[@]}"
+expect 0 '^sized: unpinned' "$CONTEND_BINARY" place --workers 5 --placement partition,sized,numa "${machine[@]}"
+expect 0 '^numa: skipped: the system reports one NUMA node' "$CONTEND_BINARY" place --workers 5 \
+    --placement partition,sized,numa "${machine[@]}"
+json=$("$CONTEND_BINARY" place --workers 5 --placement partition,sized,numa --json "${machine[@]}") ||
+    fail "exit $? with --json"
+[ "$(grep -oE '"status": "[a-z]*"' <<<"$json" | xargs)" = 'status: skipped status: ok status: skipped' ] &&
+    grep -q '"reason": "placement .* 5 workers' <<<"$json" && grep -q '"reason": "the system' <<<"$json" ||
+    fail "in JSON: $json"
+for placement in numa partition numa,partition; do
+    "$CONTEND_BINARY" place --workers 5 --placement $placement "${machine[@]}" >"$scratch/stdout" 2>"$scratch/stderr"
+    code=$?
+    [ "$code" = 2 ] && [ ! -s "$scratch/stdout" ] || fail "$placement alone: exit $code, $(cat "$scratch/stdout")"
+    for one in ${placement/,/ }; do
+        grep -q "no plan for $one: " "$scratch/stderr" || fail "$placement: $(cat "$scratch/stderr")"
+    done
+done
+expect 2 '"status": "skipped"' "$CONTEND_BINARY" place --workers 5 --placement numa --json "${machine[@]}"
+
+# A slice that its placement does not promise is told.
+machine=(--xml "package:2 numa:1 l3:1 core:3 pu:2")
+expect 0 '^- worker 1: CPUs of more than one package' "$CONTEND_BINARY" place --workers 3 \
+    --placement partition "${machine[@]}"
+expect 0 '^- workers 0-1: they share 1 core' "$CONTEND_BINARY" place --workers 5 \
+    --placement partition "${machine[@]}"
+expect 0 '"id": "worker_over_packages"' "$CONTEND_BINARY" place --workers 3 --placement partition \
+    --json "${machine[@]}"
+! "$CONTEND_BINARY" place --workers 2 --placement partition,same,numa,none "${machine[@]}" | grep '^- ' ||
+    fail "findings about good plans"
+finish
