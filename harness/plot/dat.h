@@ -34,7 +34,10 @@ figure_writer figure_efficiency, figure_step_time, figure_loss, figure_occupancy
 /* Of data->figure: line_chart.c, bar_chart.c, heat_map.c. */
 figure_writer figure_lines, figure_bars, figure_heat;
 
-/* At most `most` characters of a text; what is not in [A-Za-z0-9 ._:/()+,-] becomes '_'. */
+/*
+ * At most `most` characters of a text; what is not in [A-Za-z0-9 ._:/()+,%-] becomes '_'. A '%' is
+ * only text, as scripts make no format of what comes from data.
+ */
 void dat_put_clean(FILE *out, const char *text, size_t most);
 
 /*

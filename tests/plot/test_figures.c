@@ -173,11 +173,11 @@ static void test_report_gives_the_reason_of_a_failed_arm(void **state)
     assert_int_equal(same->placement, PLACE_SAME);
     for (size_t i = 0; i < same->nobservations; i++) {
         same->observations[i].status = STATUS_FAILED;
-        strcpy(same->observations[i].reason, "worker 1 was killed by signal 9");
+        strcpy(same->observations[i].reason, "worker 1 was killed by signal 9 at 50%");
     }
     assert_int_equal(plot_result(&result, "host", &err), 0);
     for (size_t i = 0; i < 3; i++)
-        fixture_assert_svg_has(figures[i], ">failed: worker 1 was killed by signal 9<");
+        fixture_assert_svg_has(figures[i], ">failed: worker 1 was killed by signal 9 at 50%<");
     fixture_plots_free(&result);
 }
 
@@ -185,11 +185,11 @@ static void test_report_hostile_host_is_only_text(void **state)
 {
     (void)state;
     plot_ok(&small,
-            "x\"; system(\"touch pwned\") '`touch pwned`' \\\"\n\n\n$(touch pwned) @a %s \xff");
+            "x\"; system(\"touch pwned\") '`touch pwned`' %s%n\\\"\n\n\n$(touch pwned) @a \xff");
     assert_int_equal(faccessat(fixture_dir_fd, "plots/pwned", F_OK, 0), -1);
     assert_int_equal(access("pwned", F_OK), -1);
     for (size_t i = 0; i < FIGURES; i++)
-        fixture_assert_svg_has(figures[i], "x__ system(_touch pwned_) __touch pwned__ ______");
+        fixture_assert_svg_has(figures[i], "x__ system(_touch pwned_) __touch pwned__ %s%n__");
 }
 
 /* Figures of an earlier run in the same directory must not outlive a run that has none. */
