@@ -102,7 +102,7 @@ static void test_report_says_what_intervals_and_blocked_are(void **state)
     machine.rounds = STATS_RANGE_BELOW - 1;
     plot_ok(&machine, "");
     fixture_assert_svg_has("efficiency", "Median and range of 5 rounds");
-    fixture_assert_svg_has("loss", "Each bar is one step of its own length");
+    fixture_assert_svg_has("loss", "A bar is all of one step; how long that is ");
     machine.rounds = STATS_RANGE_BELOW;
     machine.steal = 0.04;
     plot_ok(&machine, "");
