@@ -50,12 +50,13 @@ struct bench_figure {
      */
     const char *series[FIGURE_SERIES];
 
-    /* Of lines: marks on the horizontal axis, or NULL; and a cross on each line at a metric. */
+    /* Of lines: marks on the horizontal axis, or NULL; and, on linear axes, a cross on each line at
+     * a metric. */
     const struct figure_mark *marks;
     struct {
         const char *metric; /* where on the horizontal axis, at the line's key; NULL = none */
         const char *text;
-        double rise; /* how high: so many times the line's first value */
+        double rise; /* it is about so many times as high as the line's first value */
     } cross;
 
     /* Of heat maps. */

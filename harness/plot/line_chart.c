@@ -133,6 +133,23 @@ static void put_places(const struct chart *chart, FILE *out)
     dat_end_block(out);
 }
 
+/*
+ * Where the line is at x. Medians of rounds make it, and x is one of its own, so that it need not
+ * be at `wanted` there; where it is at several heights, the one next to that. NaN: nowhere.
+ */
+static double height_at(const struct series *series, double x, double wanted)
+{
+    double best = NAN;
+    for (size_t i = 0; i + 1 < series->n; i++) {
+        const struct series_point *from = &series->points[i], *to = &series->points[i + 1];
+        double share = to->x == from->x ? 0 : (x - from->x) / (to->x - from->x);
+        double height = from->row->median + share * (to->row->median - from->row->median);
+        if (share >= 0 && share <= 1 && !(fabs(best - wanted) <= fabs(height - wanted)))
+            best = height;
+    }
+    return best;
+}
+
 static void put_crosses(const struct figure_data *data, const struct chart *chart, FILE *out)
 {
     const char *metric = data->figure->cross.metric, *what = data->figure->cross.text;
@@ -144,8 +161,8 @@ static void put_crosses(const struct figure_data *data, const struct chart *char
         if (!row)
             continue;
         (void)snprintf(text, sizeof(text), "%s: %.3g %s", what, row->median, row->unit);
-        (void)fprintf(out, "%.9g %.9g", row->median,
-                      data->figure->cross.rise * series->points[0].row->median);
+        double wanted = data->figure->cross.rise * series->points[0].row->median;
+        (void)fprintf(out, "%.9g %.9g", row->median, height_at(series, row->median, wanted));
         dat_put_text(out, text, sizeof(text));
         (void)fputc('\n', out);
     }

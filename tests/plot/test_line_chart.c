@@ -1,0 +1,89 @@
+/* harness/plot/line_chart.c: which lines a figure keeps, and where its ticks and crosses are. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/lib/fixture_dir.h"
+#include "tests/lib/fixture_out.h"
+#include "tests/lib/fixture_result.h"
+#include "tests/lib/fixture_scans.h"
+
+/* A block of a .dat file, numbered from 0; NULL where there is none. */
+static const char *find_block(const char *data, unsigned number)
+{
+    for (; number > 0 && data; number--) {
+        data = strstr(data, "\n\n\n");
+        data = data && data[3] ? data + 3 : NULL;
+    }
+    return data;
+}
+
+static char *read_data(const char *figure)
+{
+    size_t size;
+    char *data = (char *)fixture_read_plot(figure, "dat", &size);
+    assert_non_null(data);
+    return data;
+}
+
+/* The next two numbers at *at, which then is behind their line; false at the end of a block. */
+static bool next_pair(const char **at, double *x, double *y)
+{
+    while (**at && **at != '\n') {
+        int found = sscanf(*at, "%lf %lf", x, y);
+        *at += strcspn(*at, "\n") + 1;
+        if (found == 2 && !isnan(*x))
+            return true;
+    }
+    return false;
+}
+
+/* How far a point is above the segment of a line that is next to it; infinite: above none. */
+static double distance(const char *line, double x, double y)
+{
+    double from[2], to[2], least = INFINITY;
+    if (!next_pair(&line, &from[0], &from[1]))
+        return least;
+    while (next_pair(&line, &to[0], &to[1])) {
+        double share = (x - from[0]) / (to[0] - from[0]);
+        if (share >= 0 && share <= 1)
+            least = fmin(least, fabs(from[1] + share * (to[1] - from[1]) - y));
+        memcpy(from, to, sizeof(from));
+    }
+    return least;
+}
+
+/* The knee is a median of its own, and 1.5 times the idle latency need not be where the line is. */
+static void test_line_chart_puts_the_knee_on_its_curve(void **state)
+{
+    (void)state;
+    fixture_draw_scans(&fixture_vm, "loaded_latency");
+    char *data = read_data("loaded_latency");
+    const char *crosses = find_block(data, 5);
+    double x, y;
+    for (unsigned line = 0; line < 2; line++) {
+        assert_true(next_pair(&crosses, &x, &y));
+        assert_true(distance(find_block(data, 6 + line), x, y) < 1e-4);
+    }
+    assert_false(next_pair(&crosses, &x, &y));
+    free(data);
+}
+
+int main(void)
+{
+    if (!fixture_has_gnuplot())
+        return 77;
+#define IN_DIRECTORY(test)                                                                         \
+    cmocka_unit_test_setup_teardown(test, fixture_make_dir, fixture_remove_dir)
+    const struct CMUnitTest tests[] = {
+        IN_DIRECTORY(test_line_chart_puts_the_knee_on_its_curve),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
