@@ -10,6 +10,9 @@
 
 enum figure_kind { FIGURE_LINES, FIGURE_BARS, FIGURE_HEAT };
 
+/* What the values of an axis count, which is then said at each of its ticks: "10 kB/s", "1 us". */
+enum figure_ticks { FIGURE_TICKS_NUMBERS, FIGURE_TICKS_GBPS, FIGURE_TICKS_US };
+
 /* Limits names, which are those of files, and what tells lines or bars apart. */
 enum { FIGURE_NAME_MAX = 48, FIGURE_SERIES = 3 };
 
@@ -22,6 +25,7 @@ struct figure_axis {
     bool log;    /* the scale, else linear */
     bool bytes;  /* "64 KiB" for 65536 */
     double from; /* a linear scale holds it; drawn as a line where it is not 0 */
+    enum figure_ticks ticks; /* of a value axis with a log scale */
 };
 
 /* Values of another metric that are marked on the horizontal axis of lines: "reported L1 48 KiB".

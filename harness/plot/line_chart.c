@@ -118,9 +118,10 @@ static void put_heading(const struct figure_data *data, const struct chart *char
                            rest, out);
     dat_put_text(out, figure->x.label, LABEL_MOST);
     dat_put_text(out, figure->y.label, LABEL_MOST);
-    (void)fprintf(out, " %zu %zu %zu %d %d %d %.9g %.9g %.9g %.9g %.9g\n", chart->panels.n,
+    (void)fprintf(out, " %zu %zu %zu %d %d %d %.9g %.9g %.9g %.9g %.9g %d\n", chart->panels.n,
                   chart->names.n, chart->list.n, figure->x.log, figure->x.bytes, figure->y.log,
-                  chart->x[0], chart->x[1], chart->y[0], chart->y[1], figure->y.from);
+                  chart->x[0], chart->x[1], chart->y[0], chart->y[1], figure->y.from,
+                  (int)figure->y.ticks);
     dat_end_block(out);
 }
 

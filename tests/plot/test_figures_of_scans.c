@@ -52,11 +52,11 @@ static void test_scans_all_figures_have_units_on_their_axes(void **state)
         {"cache_thrash", 1800, {"slowdown of the victim (ratio)", "aggressors (number)"}},
         {"collective_bandwidth",
          1500,
-         {"bus bandwidth (GB/s, log scale)", "size (bytes, log scale)", ">all-reduce, in place<",
+         {"bus bandwidth (log scale)", "size (bytes, log scale)", ">all-reduce, in place<",
           ">128 MiB<"}},
         {"collective_latency",
          1500,
-         {"time of an operation (us, log scale)", ">all-reduce, out of place<",
+         {"time of an operation (log scale)", ">all-reduce, out of place<",
           ">test machine. Over NCCL. "}},
     };
     fixture_draw_scans(&fixture_server, NULL);

@@ -76,6 +76,17 @@ static void test_line_chart_puts_the_knee_on_its_curve(void **state)
     free(data);
 }
 
+/* Not 1e-06 where GB/s are few, nor 1000 us. */
+static void test_line_chart_says_units_at_its_ticks(void **state)
+{
+    (void)state;
+    fixture_draw_scans(&fixture_vm, "collective");
+    fixture_assert_svg_has("collective_bandwidth", ">1 MB/s<");
+    fixture_assert_svg_has("collective_bandwidth", ">100 GB/s<");
+    fixture_assert_svg_has("collective_latency", ">20 us<");
+    fixture_assert_svg_has("collective_latency", ">1 ms<");
+}
+
 int main(void)
 {
     if (!fixture_has_gnuplot())
@@ -84,6 +95,7 @@ int main(void)
     cmocka_unit_test_setup_teardown(test, fixture_make_dir, fixture_remove_dir)
     const struct CMUnitTest tests[] = {
         IN_DIRECTORY(test_line_chart_puts_the_knee_on_its_curve),
+        IN_DIRECTORY(test_line_chart_says_units_at_its_ticks),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
