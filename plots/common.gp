@@ -72,16 +72,25 @@ key_point(n, x, y, style, text) = key_text(n, x, y, text) . \
     sprintf("set label %d '' at screen %f, screen %f point %s front", n + 100, from_left(x + 10), \
     from_top(y), style)
 
-# Lines that differ in colour, dashes and points: styles 1 to 6, and again from the first.
+# Lines that differ in colour and dashes, and each in its points: styles 1 to 13, and again from the
+# first.
 set style line 1 lw 2.5 pt 7 lc rgb blue dt 1
 set style line 2 lw 2.5 pt 5 lc rgb vermillion dt (9, 3)
 set style line 3 lw 2.5 pt 9 lc rgb green dt (3, 3)
 set style line 4 lw 2.5 pt 13 lc rgb purple dt (9, 3, 3, 3)
 set style line 5 lw 2.5 pt 4 lc rgb black dt 1
 set style line 6 lw 2.5 pt 6 lc rgb sky dt (9, 3)
-line(i) = i % 6 + 1
-line_point(i) = int(word("7 5 9 13 4 6", line(i)))
-line_colour(i) = word(blue . " " . vermillion . " " . green . " " . purple . " " . black . " " . sky, line(i))
+set style line 7 lw 2.5 pt 11 lc rgb orange dt 1
+set style line 8 lw 2.5 pt 8 lc rgb blue dt (3, 3)
+set style line 9 lw 2.5 pt 10 lc rgb vermillion dt 1
+set style line 10 lw 2.5 pt 12 lc rgb green dt (9, 3, 3, 3)
+set style line 11 lw 2.5 pt 14 lc rgb purple dt 1
+set style line 12 lw 2.5 pt 15 lc rgb black dt (3, 3)
+set style line 13 lw 2.5 pt 2 lc rgb sky dt 1
+line(i) = i % 13 + 1
+line_point(i) = int(word("7 5 9 13 4 6 11 8 10 12 14 15 2", line(i)))
+line_colour(i) = word(blue . " " . vermillion . " " . green . " " . purple . " " . black . " " . sky . " " . \
+    orange . " " . blue . " " . vermillion . " " . green . " " . purple . " " . black . " " . sky, line(i))
 
 # An entry for line i. The name comes from the data, so the script gives the variable that holds it,
 # and never its content.

@@ -46,6 +46,9 @@ height = int(top + rows * (body + title_room + below) + 48 + foot)
 y_at(share) = y_log ? y_low * (y_high / y_low) ** share : y_low + (y_high - y_low) * share
 row_y(row) = y_at((plain + 10.0 + 22 * row) / plain)
 
+# Lines that lie on each other are all to be seen: those above are thinner.
+line_width(i) = names > 1 ? 3.8 - 2.0 * i / (names - 1) : 2.5
+
 # 0.00001, and never 1e-05; of bandwidths and times "10 kB/s", "1 us".
 plain_text(value) = sprintf(sprintf("%%.%df", value < 1 ? int(ceil(-log10(value) - 1e-9)) : 0), value)
 y_text_of(value) = y_counts == 1 ? gprintf("%.0s %cB/s", value * 1.000001e9) : \
@@ -132,7 +135,8 @@ do for [kind in kinds] {
                  lc rgb line_colour(name_of[i + 1]), \
              for [i = 0:lines - 1] "" index (i + 6) using \
                  (panel_of[i + 1] == panel ? $1 : NaN):2 with linespoints \
-                 ls line(name_of[i + 1]) ps 0.8 * point, \
+                 ls line(name_of[i + 1]) lw line_width(name_of[i + 1]) \
+                 ps 0.32 * line_width(name_of[i + 1]) * point, \
              "" index 4 using ($4 == 0 ? $1 : NaN):(row_y($3)):5 with labels left \
                  offset 0.4, 0 font small, \
              "" index 4 using ($4 == 1 ? $1 : NaN):(row_y($3)):5 with labels right \

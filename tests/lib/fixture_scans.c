@@ -253,6 +253,11 @@ static const struct opt loaded_opts[] = {
     {.name = NULL},
 };
 static const int64_t loaded_params[][2] = {{0, 0}, {1, 0}};
+static const struct opt collective_opts[] = {
+    {.name = "queue", .kind = OPT_INT, .offset = 0, .def = "20"},
+    {.name = NULL},
+};
+static const int64_t collective_queues[] = {1, 20};
 
 /* Metrics, figures and what keys are called are those of the benchmark. */
 static struct scan {
@@ -272,7 +277,7 @@ static struct scan {
     {&bench_false_sharing, NULL, NULL, emit_sharing},
     {&bench_cache_thrash, NULL, NULL, emit_thrash},
     {&bench_gpu_copy, NULL, NULL, emit_copies},
-    {&bench_collective, NULL, NULL, emit_collective},
+    {&bench_collective, collective_opts, &collective_queues[1], emit_collective},
 };
 enum { SCANS = sizeof(scans) / sizeof(scans[0]) };
 
@@ -318,6 +323,7 @@ static const struct bench *imitate(struct scan *scan)
                                  .metrics = like->metrics,
                                  .figures = like->figures,
                                  .sayings = like->sayings,
+                                 .together = like->together,
                                  .scan = fixture_no_scan};
     return &scan->bench;
 }
@@ -345,6 +351,19 @@ static void add_arm(const struct fixture_scan_machine *machine, struct scan *sca
         add_round(machine, scan, arm, round);
 }
 
+static void add_collectives(const struct fixture_scan_machine *machine, struct scan *scan,
+                            struct result *result)
+{
+    for (size_t queue = 0; queue < 2; queue++)
+        for (size_t i = 0; i <= machine->nplacements; i++) {
+            add_arm(machine, scan, result);
+            struct arm *arm = &result->arms[result->narms - 1];
+            arm->params = &collective_queues[queue];
+            arm->alone = i == machine->nplacements;
+            arm->placement = arm->alone ? PLACE_NONE : machine->placements[i];
+        }
+}
+
 void fixture_scans_make(const struct fixture_scan_machine *machine, const char *only,
                         struct result *result)
 {
@@ -356,11 +375,15 @@ void fixture_scans_make(const struct fixture_scan_machine *machine, const char *
         .rounds_planned = machine->rounds,
         .rounds_done = machine->rounds,
         .seed = 42,
-        .arms = calloc(SCANS, sizeof(*result->arms)),
+        .arms = calloc(SCANS + 2 * machine->nplacements + 2, sizeof(*result->arms)),
     };
     assert(result->arms);
     for (size_t i = 0; i < SCANS; i++)
         if ((!only || strstr(only, scans[i].like->name)) &&
-            (machine->gpus || scans[i].emit != emit_copies))
-            add_arm(machine, &scans[i], result);
+            (machine->gpus || scans[i].emit != emit_copies)) {
+            if (scans[i].emit == emit_collective && machine->nplacements)
+                add_collectives(machine, &scans[i], result);
+            else
+                add_arm(machine, &scans[i], result);
+        }
 }

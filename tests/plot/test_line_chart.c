@@ -87,6 +87,62 @@ static void test_line_chart_says_units_at_its_ticks(void **state)
     fixture_assert_svg_has("collective_latency", ">1 ms<");
 }
 
+/* How many lines start with a number, in a block. */
+static size_t count_lines(const char *block)
+{
+    size_t n = 0;
+    for (; *block && *block != '\n'; block += strcspn(block, "\n") + 1)
+        n += *block >= '0' && *block <= '9';
+    return n;
+}
+
+/* As of the scenario allreduce: six lines were drawn, and of the second part none that is mended.
+ */
+static void test_line_chart_shows_every_placement(void **state)
+{
+    (void)state;
+    static const enum placement placements[] = {PLACE_NONE, PLACE_SIZED, PLACE_PASSIVE,
+                                                PLACE_PARTITION, PLACE_GPU_LOCAL};
+    static const char *const names[] = {"none",      "sized",     "passive",
+                                        "partition", "gpu-local", "without load"};
+    struct fixture_scan_machine machine = fixture_vm;
+    machine.placements = placements;
+    machine.nplacements = 5;
+    fixture_draw_scans(&machine, "collective");
+    fixture_assert_svg_has("collective_latency", ">queue 1<");
+    fixture_assert_svg_has("collective_latency", ">queue 20<");
+    for (size_t i = 0; i < 6; i++) {
+        char text[64];
+        (void)snprintf(text, sizeof(text), ">all-reduce, out of place, %s<", names[i]);
+        fixture_assert_svg_has("collective_latency", text);
+    }
+    char *data = read_data("collective_latency");
+    assert_int_equal(count_lines(find_block(data, 3)), 2 * 2 * 6);
+    assert_null(strstr(data, "more lines are in rows.csv"));
+    free(data);
+}
+
+/* Where that is too much, of each placement what comes first of it. */
+static void test_line_chart_drops_no_placement_for_another(void **state)
+{
+    (void)state;
+    enum placement placements[PLACEMENTS];
+    struct fixture_scan_machine machine = fixture_vm;
+    for (int i = 0; i < PLACEMENTS; i++)
+        placements[i] = (enum placement)i;
+    machine.placements = placements;
+    machine.nplacements = PLACEMENTS;
+    fixture_draw_scans(&machine, "collective");
+    for (int i = 0; i < PLACEMENTS; i++) {
+        char text[64];
+        (void)snprintf(text, sizeof(text), ">all-reduce, out of place, %s<",
+                       placement_infos[i].name);
+        fixture_assert_svg_has("collective_bandwidth", text);
+    }
+    fixture_assert_svg_has("collective_bandwidth", ">all-reduce, out of place, without load<");
+    fixture_assert_svg_has("collective_bandwidth", ">26 more lines are in rows.csv<");
+}
+
 int main(void)
 {
     if (!fixture_has_gnuplot())
@@ -96,6 +152,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         IN_DIRECTORY(test_line_chart_puts_the_knee_on_its_curve),
         IN_DIRECTORY(test_line_chart_says_units_at_its_ticks),
+        IN_DIRECTORY(test_line_chart_shows_every_placement),
+        IN_DIRECTORY(test_line_chart_drops_no_placement_for_another),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
