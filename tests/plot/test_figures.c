@@ -8,6 +8,7 @@
 #include <cmocka.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -108,6 +109,56 @@ static void test_report_says_what_intervals_and_blocked_are(void **state)
     plot_ok(&machine, "");
     fixture_assert_svg_has("efficiency", "Median and 95% interval over 6 rounds");
     fixture_assert_svg_has("loss", "Blocked holds stolen time: up to ");
+}
+
+/* CIE L*, which is what is left of a colour in grey. */
+static double lightness(const unsigned rgb[static 3])
+{
+    static const double share[] = {0.2126, 0.7152, 0.0722};
+    double luminance = 0;
+    for (int i = 0; i < 3; i++)
+        luminance += share[i] * pow((rgb[i] / 255.0 + 0.055) / 1.055, 2.4);
+    return 116 * cbrt(luminance) - 16;
+}
+
+/* Of the boxes of the occupancy map's key: contested, nobody, then the workers. */
+static unsigned read_key(double *grey, unsigned most)
+{
+    size_t size;
+    unsigned n = 0, rgb[3];
+    char *svg = (char *)fixture_read_plot("occupancy", "svg", &size);
+    assert_non_null(svg);
+    for (const char *at = svg; n < most && (at = strstr(at, "<polygon fill = 'rgb(")); at++)
+        if (sscanf(at, "<polygon fill = 'rgb(%u , %u , %u )", &rgb[0], &rgb[1], &rgb[2]) == 3)
+            grey[n++] = lightness(rgb);
+    free(svg);
+    return n;
+}
+
+/* Worker 0 and worker 2 were alike in grey. */
+static void test_report_workers_differ_in_grey(void **state)
+{
+    (void)state;
+    static const struct {
+        unsigned workers;
+        double least, least_of_neighbours;
+    } cases[] = {{2, 40, 40}, {4, 14, 14}, {16, 3, 15}};
+    for (size_t c = 0; c < sizeof(cases) / sizeof(cases[0]); c++) {
+        struct fixture_machine machine = small;
+        double grey[18];
+        machine.cpus = 16;
+        machine.workers[0] = cases[c].workers;
+        machine.nplacements = 1;
+        machine.skip_reason = NULL;
+        plot_ok(&machine, "");
+        assert_int_equal(read_key(grey, 18), cases[c].workers + 2);
+        for (unsigned i = 0; i < cases[c].workers + 2; i++)
+            for (unsigned k = 0; k < i; k++)
+                assert_true(fabs(grey[i] - grey[k]) > cases[c].least ||
+                            (k == 1 && grey[k] - grey[i] > 8));
+        for (unsigned i = 3; i < cases[c].workers + 2; i++)
+            assert_true(fabs(grey[i] - grey[i - 1]) > cases[c].least_of_neighbours);
+    }
 }
 
 static void test_report_admits_what_it_does_not_know(void **state)
@@ -279,6 +330,7 @@ int main(void)
         IN_DIRECTORY(test_report_makes_svg_and_png_of_each_figure),
         IN_DIRECTORY(test_report_says_what_was_measured),
         IN_DIRECTORY(test_report_says_what_intervals_and_blocked_are),
+        IN_DIRECTORY(test_report_workers_differ_in_grey),
         IN_DIRECTORY(test_report_admits_what_it_does_not_know),
         IN_DIRECTORY(test_report_names_every_number_of_workers),
         IN_DIRECTORY(test_report_tells_parts_of_a_scenario_apart),
