@@ -49,8 +49,7 @@ row_y(row) = y_at((plain + 10.0 + 22 * row) / plain)
 # Lines that lie on each other are all to be seen: those above are thinner.
 line_width(i) = names > 1 ? 3.8 - 2.0 * i / (names - 1) : 2.5
 
-# 0.00001, and never 1e-05; of bandwidths and times "10 kB/s", "1 us".
-plain_text(value) = sprintf(sprintf("%%.%df", value < 1 ? int(ceil(-log10(value) - 1e-9)) : 0), value)
+# Of bandwidths and times "10 kB/s", "1 us".
 y_text_of(value) = y_counts == 1 ? gprintf("%.0s %cB/s", value * 1.000001e9) : \
     y_counts == 2 ? gprintf("%.0s %cs", value * 1.000001e-6) : plain_text(value)
 

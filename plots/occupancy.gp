@@ -11,23 +11,13 @@ stats data index 0 using (title_text = strcol(1), subtitle_text = strcol(2), foo
 array name[panels]
 stats data index 2 using (name[int($1) + 1] = strcol(2), 0) nooutput
 
-# Colours from dark to light, so that workers differ in grey as well: CIE L* 36, 54, 70 and 89 of up
-# to four, else as many as there are of 28 to 91 in equal steps, neighbours in that order of another
-# hue. Neighbours in number, which are neighbours in the plot, are some steps apart. The background
-# is the grey of a step of its own, in the middle.
-few = "#00559E #D55E00 #56B4E9 #F0E442"
-many = "#00427F #931C0C #026230 #913899 #036EA2 #B65617 #0C8B7A #D853A2 #0A9ACB #D4892C #59B858 \
-    #D694FF #04CAF4 #F5BA4E #B5DD65 #FFCAF7 #FFE56D"
+# The background is the grey of a step of its own, in the middle of those of the workers.
 shown = workers < 16 ? workers : 16
 steps = shown + background
 middle = steps / 2
-share(step) = steps > 1 ? step / (steps - 1.0) : 0
-stride = int(word("1 1 1 1 2 1 3 3 4 3 4 5 5 5 4 5", shown))
-step_of(i) = i * stride % shown + (background && i * stride % shown >= middle)
-colour_at(step) = steps <= 4 ? word(few, int(3 * share(step) + 1.5)) : word(many, int(16 * share(step) + 1.5))
-colour(i) = i < shown ? colour_at(step_of(i)) : "#FFFFFF"
-lightness = steps <= 4 ? 36 + 53 * share(middle) : 28 + 63 * share(middle)
-level = int(255.5 * (1.055 * ((lightness + 16) / 116) ** (3 / 2.4) - 0.055))
+step_of(i) = ladder_step(i, shown) + (background && ladder_step(i, shown) >= middle)
+colour(i) = i < shown ? ladder_colour(step_of(i), steps) : "#FFFFFF"
+level = int(255.5 * (1.055 * ((ladder_lightness(middle, steps) + 16) / 116) ** (3 / 2.4) - 0.055))
 background_colour = sprintf("#%02X%02X%02X", level, level, level)
 palette_text = "0 '#FFFFFF'"
 do for [i = 1:16] { palette_text = palette_text . sprintf(", %d '%s'", i, colour(i - 1)) }

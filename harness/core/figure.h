@@ -2,13 +2,14 @@
  * Figures of a benchmark's values, as data: harness/plot/ writes and draws them. A figure shows one
  * metric, over one or two parts of the keys under which its values were emitted. Lines and bars
  * stand on a value axis; of a heat map the colours are the values, and both axes parts of keys.
+ * Dots show several metrics, a panel each, of units that should be alike, such as GPUs.
  */
 #ifndef CONTEND_CORE_FIGURE_H
 #define CONTEND_CORE_FIGURE_H
 
 #include <stdbool.h>
 
-enum figure_kind { FIGURE_LINES, FIGURE_BARS, FIGURE_HEAT };
+enum figure_kind { FIGURE_LINES, FIGURE_BARS, FIGURE_HEAT, FIGURE_DOTS };
 
 /* What the values of an axis count, which is then said at each of its ticks: "10 kB/s", "1 us". */
 enum figure_ticks { FIGURE_TICKS_NUMBERS, FIGURE_TICKS_GBPS, FIGURE_TICKS_US };
@@ -36,6 +37,15 @@ struct figure_mark {
     const char *part;   /* of its keys, "level"; or NULL: the text goes on with its value */
     const char *before; /* and with this in front of that, "L" */
     bool solid;         /* the line, else it is dotted */
+};
+
+/* Of dots: a line for each value of the parts `lines` of keys, and on it a dot for each unit. */
+struct figure_panel {
+    const char *metric; /* NULL ends the table */
+    const char *label;  /* of its axis, with the unit */
+    const char *lines[FIGURE_SERIES];
+    const char *only; /* as that of the figure */
+    bool log;
 };
 
 struct bench_figure {
@@ -68,9 +78,12 @@ struct bench_figure {
     bool symmetric;        /* a key stands for either order of its pair */
     bool apart;            /* the axes are of different things, else both have all members */
     const char *split;     /* a part of which each of `splits` has lines of its own, or NULL */
-    const char *splits[3]; /* ends with NULL */
+    const char *splits[3]; /* ends with NULL; of dots two, which have marks of their own */
     double range[2];       /* the colours reach at least from, and to; 0, 0 = the values' own */
     int digits;            /* behind the point of a number in a cell */
+
+    /* Of dots: x.part tells units apart, "gpu", and x.label is what one is called. */
+    const struct figure_panel *panels; /* up to eight; those without a value are left out */
 };
 
 #endif

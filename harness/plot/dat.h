@@ -31,8 +31,8 @@ struct figure_data {
 typedef int figure_writer(const struct figure_data *data, FILE *out, struct err *err);
 /* steps.c, occupancy.c */
 figure_writer figure_efficiency, figure_step_time, figure_loss, figure_occupancy;
-/* Of data->figure: line_chart.c, bar_chart.c, heat_map.c. */
-figure_writer figure_lines, figure_bars, figure_heat;
+/* Of data->figure: line_chart.c, bar_chart.c, heat_map.c, dot_chart.c. */
+figure_writer figure_lines, figure_bars, figure_heat, figure_dots;
 
 /*
  * At most `most` characters of a text; what is not in [A-Za-z0-9 ._:/()+,%-] becomes '_'. A '%' is

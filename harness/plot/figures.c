@@ -36,6 +36,7 @@ static const struct kind {
     [FIGURE_LINES] = {plot_line_chart_gp, figure_lines},
     [FIGURE_BARS] = {plot_bar_chart_gp, figure_bars},
     [FIGURE_HEAT] = {plot_heat_map_gp, figure_heat},
+    [FIGURE_DOTS] = {plot_dot_chart_gp, figure_dots},
 };
 
 /* Figures to draw: of steps, and as many of benchmarks as are looked for in a directory. */

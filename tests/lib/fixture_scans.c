@@ -234,6 +234,65 @@ static void emit_copies(struct emitter *to)
     emit(to, 4, 128 << 20, "mem=paged");
 }
 
+/* GPU 1 is a tenth slower while all are at work. */
+static double of_gpu(struct emitter *to, unsigned gpu, bool all)
+{
+    return (all && gpu == 1 ? 0.9 : 1) * jitter(to, 0.004);
+}
+
+static const char *const withs[] = {"alone", "all"};
+
+static void emit_stream(struct emitter *to)
+{
+    static const char *const ops[] = {"copy", "scale", "add", "triad", "read", "write", "copy"};
+    for (unsigned all = 0; all < (to->machine->gpus > 1 ? 2u : 1u); all++)
+        for (unsigned op = 0; op < 7; op++)
+            for (unsigned gpu = 0; gpu < to->machine->gpus; gpu++)
+                emit(to, 0, 4250 * of_gpu(to, gpu, all), "op=%s;via=%s;with=%s;gpu=%u", ops[op],
+                     op == 6 ? "driver" : "kernel", withs[all], gpu);
+    emit(to, 1, 1 << 30, "%s", "");
+}
+
+static void emit_matmul(struct emitter *to)
+{
+    static const char *const types[] = {"fp64", "fp32", "tf32", "bf16", "fp16", "fp8"};
+    static const char *const reasons[] = {"power", "thermal", "sync_boost", "low_utilization"};
+    static const double rates[] = {56, 51, 361, 690, 664, 1315};
+    for (unsigned all = 0; all < (to->machine->gpus > 1 ? 2u : 1u); all++)
+        for (unsigned type = 0; type < 6; type++)
+            for (unsigned gpu = 0; gpu < to->machine->gpus; gpu++) {
+                double share = of_gpu(to, gpu, all);
+                const double value[] = {rates[type] * share, 0.7 * share, 1500 * share, 700 / share,
+                                        55 / share};
+                for (unsigned metric = 0; metric < 5; metric++)
+                    emit(to, metric, value[metric], "type=%s;with=%s;gpu=%u", types[type],
+                         withs[all], gpu);
+                for (unsigned reason = 0; reason < 4; reason++)
+                    emit(to, 5, reason ? 0 : share / 2, "type=%s;reason=%s;with=%s;gpu=%u",
+                         types[type], reasons[reason], withs[all], gpu);
+            }
+}
+
+/* Where a driver gives its CPU away, it gets it back after a time slice. */
+static void emit_launch(struct emitter *to)
+{
+    static const char *const what[] = {"launch", "queue", "sync", "sync", "sync", "graph20"};
+    static const char *const waits[] = {"spin", "spin", "spin", "yield", "block", "spin"};
+    static const char *const stats[] = {"p50", "p99", "max"};
+    static const double us[] = {3.7, 3.6, 10.3, 10.4, 54, 0.58};
+    for (unsigned gpu = 0; gpu < to->machine->gpus; gpu++)
+        for (unsigned way = 0; way < 6; way++) {
+            if (way > 1 && way < 5)
+                emit(to, 1, way == 4 ? 0.006 : 1, "wait=%s;gpu=%u", waits[way], gpu);
+            for (unsigned busy = 0; busy < 2; busy++)
+                for (unsigned stat = 0; stat < 3; stat++)
+                    emit(to, 0,
+                         (busy && way == 3 ? 4000 : us[way]) * (1 + stat) * of_gpu(to, gpu, busy),
+                         "what=%s;wait=%s;load=%s;stat=%s;gpu=%u", what[way], waits[way],
+                         busy ? "busy" : "idle", stats[stat], gpu);
+        }
+}
+
 /* An all-reduce among four GPUs, in place and out of it. */
 static void emit_collective(struct emitter *to)
 {
@@ -277,6 +336,9 @@ static struct scan {
     {&bench_false_sharing, NULL, NULL, emit_sharing},
     {&bench_cache_thrash, NULL, NULL, emit_thrash},
     {&bench_gpu_copy, NULL, NULL, emit_copies},
+    {&bench_gpu_stream, NULL, NULL, emit_stream},
+    {&bench_gpu_matmul, NULL, NULL, emit_matmul},
+    {&bench_gpu_launch, NULL, NULL, emit_launch},
     {&bench_collective, collective_opts, &collective_queues[1], emit_collective},
 };
 enum { SCANS = sizeof(scans) / sizeof(scans[0]) };
@@ -380,7 +442,7 @@ void fixture_scans_make(const struct fixture_scan_machine *machine, const char *
     assert(result->arms);
     for (size_t i = 0; i < SCANS; i++)
         if ((!only || strstr(only, scans[i].like->name)) &&
-            (machine->gpus || scans[i].emit != emit_copies)) {
+            (machine->gpus || !(scans[i].like->needs & NEED_GPU))) {
             if (scans[i].emit == emit_collective && machine->nplacements)
                 add_collectives(machine, &scans[i], result);
             else

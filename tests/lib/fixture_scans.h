@@ -13,7 +13,7 @@ struct fixture_scan_machine {
     unsigned siblings; /* CPU c shares a core with c + siblings, whatever the system says; 0 = no */
     unsigned nodes;    /* 1: numa_matrix is skipped */
     unsigned rounds;
-    unsigned gpus; /* 0: no gpu_copy */
+    unsigned gpus; /* 0: no scans of GPUs */
     /* Of collective an arm each, beside one without load, of one operation a time and of 20. */
     const enum placement *placements;
     size_t nplacements;
