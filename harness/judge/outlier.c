@@ -32,6 +32,16 @@ static double median_of_others(const struct outlier_value *values, size_t n, siz
     return stats_median(others, stats_sort(others, count));
 }
 
+static double low_of(const struct outlier_value *value)
+{
+    return isfinite(value->low) ? value->low : value->value;
+}
+
+static double high_of(const struct outlier_value *value)
+{
+    return isfinite(value->high) ? value->high : value->value;
+}
+
 static bool are_comparable(const struct outlier_value *values, size_t n, enum outlier_sense sense,
                            double least)
 {
@@ -52,7 +62,7 @@ static void compare_ratios(const struct outlier_value *values, size_t n, enum ou
     for (size_t i = 0; i < n; i++) {
         struct outlier_opinion *unit = &out->unit[i];
         double typical = median_of_others(values, n, i);
-        double best = values[i].best > 0 ? values[i].best : values[i].value;
+        double best = sense == OUTLIER_LOWER ? low_of(&values[i]) : high_of(&values[i]);
         unit->ratio = ratio_to(values[i].value, typical, sense);
         unit->odd = unit->ratio < OUTLIER_RATIO &&
                     ratio_to(best, typical, sense) < OUTLIER_RATIO_BEST &&
@@ -99,9 +109,21 @@ static double measure_peers(const struct outlier_value *values, size_t n, double
     return fmax(mad, OUTLIER_MAD_LEAST * out->typical);
 }
 
-static enum outlier_verdict judge_spread(const struct outlier_judgement *out)
+static bool extremes_overlap(const struct outlier_value *values, size_t n)
 {
-    return out->spread > OUTLIER_SPREAD_MOST ? OUTLIER_SPLIT : OUTLIER_ALIKE;
+    const struct outlier_value *least = values, *most = values;
+    for (size_t i = 1; i < n; i++) {
+        least = values[i].value < least->value ? &values[i] : least;
+        most = values[i].value > most->value ? &values[i] : most;
+    }
+    return high_of(least) >= low_of(most);
+}
+
+static enum outlier_verdict judge_spread(const struct outlier_value *values, size_t n,
+                                         const struct outlier_judgement *out)
+{
+    bool apart = out->spread > OUTLIER_SPREAD_MOST && !extremes_overlap(values, n);
+    return apart ? OUTLIER_SPLIT : OUTLIER_ALIKE;
 }
 
 static void judge_two(const struct outlier_value *values, enum outlier_sense sense, double least,
@@ -114,7 +136,7 @@ static void judge_two(const struct outlier_value *values, enum outlier_sense sen
     if (differ)
         out->typical = sense == OUTLIER_LOWER ? fmin(values[0].value, values[1].value)
                                               : fmax(values[0].value, values[1].value);
-    out->verdict = differ ? OUTLIER_TWO : judge_spread(out);
+    out->verdict = differ ? OUTLIER_TWO : judge_spread(values, 2, out);
 }
 
 static void judge_many(const struct outlier_value *values, size_t n, enum outlier_sense sense,
@@ -138,7 +160,7 @@ static void judge_many(const struct outlier_value *values, size_t n, enum outlie
         out->nlow = group;
         out->verdict = OUTLIER_SPLIT;
     } else {
-        out->verdict = judge_spread(out);
+        out->verdict = judge_spread(values, n, out);
     }
 }
 

@@ -17,8 +17,9 @@
  *   behind another switch or links of another kind, and not odd ones. A rate of 0 is dead, whatever
  *   group others make up, and of two units too.
  *
- * Units of which none is odd are alike only where they are within OUTLIER_SPREAD_MOST: one that is
- * twice as good as its peers is no fault of theirs, but they are not alike.
+ * Units of which none is odd are alike where they are within OUTLIER_SPREAD_MOST, or where the
+ * intervals of the least and the most overlap: the medians of few rounds are far apart by chance.
+ * One that is twice as good as its peers is no fault of theirs, but they are not alike.
  *
  * Example: 56.9 57.0 14.1 57.1 -> the third: ratio 0.25 of 57.0, MAD 0.1 -> 0.57 (1%),
  * z = 0.6745 * -42.9 / 0.57 = -51.
@@ -47,7 +48,7 @@ enum outlier_sense {
 
 enum outlier_verdict {
     OUTLIER_NONE,  /* fewer than two units, or values that have no ratio */
-    OUTLIER_ALIKE, /* none is odd, and all are within OUTLIER_SPREAD_MOST */
+    OUTLIER_ALIKE, /* none is odd, and none is surely beyond OUTLIER_SPREAD_MOST */
     OUTLIER_ODD,
     OUTLIER_TWO,   /* two units that differ: nobody can say which is the odd one */
     OUTLIER_SPLIT, /* none is odd: too many are worse, or they are just far apart */
@@ -55,8 +56,8 @@ enum outlier_verdict {
 const char *outlier_verdict_name(enum outlier_verdict verdict);
 
 struct outlier_value {
-    double value; /* finite; 0 only where the sense allows it */
-    double best;  /* the end of its interval that speaks most for it; else the value */
+    double value;     /* finite; 0 only where the sense allows it */
+    double low, high; /* its interval; not a number where it has none: the value */
 };
 
 struct outlier_judgement {

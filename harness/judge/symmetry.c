@@ -67,7 +67,8 @@ static bool take_unit(const struct row *row, const struct symmetry_distance *dis
 {
     *unit = (struct symmetry_unit){.id = -1, .other = -1, .ratio = NAN, .z = NAN};
     unit->value.value = row->median;
-    unit->value.best = sense_of(row) == OUTLIER_LOWER ? row->ci_low : row->ci_high;
+    unit->value.low = row->ci_low;
+    unit->value.high = row->ci_high;
     (void)key_copy(row, key);
     if ((unit->id = key_ordinal(key, "gpu")) >= 0) {
         unit->kind = SYMMETRY_GPU;

@@ -23,7 +23,7 @@ static size_t judge(const double *values, size_t n, enum outlier_sense sense, do
     size_t odd = 0;
     assert_true(n <= OUTLIER_UNITS_MAX);
     for (size_t i = 0; i < n; i++)
-        all[i] = (struct outlier_value){.value = values[i], .best = NAN};
+        all[i] = (struct outlier_value){.value = values[i], .low = NAN, .high = NAN};
     outlier_judge(all, n, sense, least, &judgement);
     for (size_t i = 0; i < n; i++)
         odd += judgement.unit[i].odd;
@@ -189,12 +189,34 @@ static void test_outlier_blames_who_is_waited_for(void **state)
 static void test_outlier_heeds_intervals(void **state)
 {
     (void)state;
-    struct outlier_value values[4] = {{57, 58}, {57, 58}, {40, 56}, {57, 58}};
+    struct outlier_value values[4] = {{57, 57, 58}, {57, 57, 58}, {40, 39, 56}, {57, 57, 58}};
     outlier_judge(values, 4, OUTLIER_HIGHER, 0, &judgement);
     assert_int_equal(judgement.verdict, OUTLIER_SPLIT);
-    values[2].best = 45;
+    values[2].high = 45;
     outlier_judge(values, 4, OUTLIER_HIGHER, 0, &judgement);
     assert_int_equal(judgement.verdict, OUTLIER_ODD);
+}
+
+/* Medians and ranges of three rounds of two equal H200s, launches and copies, in us. */
+static void test_outlier_needs_rounds_that_agree(void **state)
+{
+    (void)state;
+    struct outlier_value launches[2] = {{4.07, 3.95, 4.53}, {4.68, 3.76, 4.99}};
+    struct outlier_value copies[2] = {{7.21, 6.83, 8.20}, {8.13, 7.32, 8.33}};
+    outlier_judge(launches, 2, OUTLIER_LOWER, 0, &judgement);
+    assert_int_equal(judgement.verdict, OUTLIER_ALIKE);
+    outlier_judge(copies, 2, OUTLIER_LOWER, 0, &judgement);
+    assert_int_equal(judgement.verdict, OUTLIER_ALIKE);
+    copies[1].low = 8.11; /* not within 5%, which would be a sure difference */
+    copies[0].high = 7.80;
+    outlier_judge(copies, 2, OUTLIER_LOWER, 0, &judgement);
+    assert_int_equal(judgement.verdict, OUTLIER_TWO);
+    struct outlier_value better[3] = {{100, 99, 101}, {100, 99, 101}, {120, 118, 121}};
+    outlier_judge(better, 3, OUTLIER_HIGHER, 0, &judgement);
+    assert_int_equal(judgement.verdict, OUTLIER_SPLIT);
+    better[2].low = 101;
+    outlier_judge(better, 3, OUTLIER_HIGHER, 0, &judgement);
+    assert_int_equal(judgement.verdict, OUTLIER_ALIKE);
 }
 
 /* xorshift64*, Vigna 2016. */
@@ -270,6 +292,7 @@ int main(void)
         cmocka_unit_test(test_outlier_leaves_the_middle_of_three),
         cmocka_unit_test(test_outlier_blames_who_is_waited_for),
         cmocka_unit_test(test_outlier_heeds_intervals),
+        cmocka_unit_test(test_outlier_needs_rounds_that_agree),
         cmocka_unit_test(test_outlier_keeps_quiet_at_noise),
         cmocka_unit_test(test_outlier_always_finds_the_slow_one),
     };
