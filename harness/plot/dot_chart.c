@@ -1,6 +1,7 @@
 /* Figures of the kind FIGURE_DOTS: panels of some metrics, a line each key, a dot each GPU. */
 #include <errno.h>
 #include <math.h>
+#include <stdint.h>
 #include <string.h>
 
 #include "harness/plot/dat.h"
@@ -15,8 +16,6 @@ struct chart {
     struct dots dots;
     unsigned units; /* the highest number of a GPU, and one */
     bool has_both;  /* there are dots of both marks */
-    /* Of a line's dots, by their mark. */
-    double least[DOTS_PANELS * DOTS_LINES][MARKS], most[DOTS_PANELS * DOTS_LINES][MARKS];
 };
 
 /* "sync, spin": the values of the parts of a key that make a line. */
@@ -36,12 +35,7 @@ static size_t find_line(struct chart *chart, unsigned panel, const char *label)
     for (size_t i = 0; i < dots->nlines; i++)
         if (dots->lines[i].panel == panel && strcmp(dots->lines[i].label, label) == 0)
             return i;
-    size_t line = dots_add_line(dots, panel, label);
-    for (int mark = 0; mark < MARKS && line < DOTS_PANELS * DOTS_LINES; mark++) {
-        chart->least[line][mark] = INFINITY;
-        chart->most[line][mark] = -INFINITY;
-    }
-    return line;
+    return dots_add_line(dots, panel, label);
 }
 
 /* Which of the two marks a key has: that of the second of `splits` is a diamond. */
@@ -79,11 +73,9 @@ static int add_row(struct chart *chart, unsigned panel, const struct figure_pane
         return 0;
     say_line(of, key, label, sizeof(label));
     size_t line = find_line(chart, panel, label);
-    if (line == DOTS_PANELS * DOTS_LINES)
-        return 0;
+    if (line == SIZE_MAX)
+        return -ENOMEM;
     enum dot_mark mark = mark_of(figure, key);
-    chart->least[line][mark] = fmin(chart->least[line][mark], row->median);
-    chart->most[line][mark] = fmax(chart->most[line][mark], row->median);
     const struct dot dot = {line,
                             row->median,
                             row->ci_low,
@@ -136,13 +128,14 @@ static void say_range(double least, double most, char text[static DOTS_TEXT])
                    strcmp(low, high) ? high : "");
 }
 
-static void say_values(struct chart *chart)
+static void say_values(struct dots *dots)
 {
-    for (size_t i = 0; i < chart->dots.nlines; i++)
-        for (int mark = 0; mark < MARKS; mark++)
-            if (chart->least[i][mark] <= chart->most[i][mark])
-                say_range(chart->least[i][mark], chart->most[i][mark],
-                          chart->dots.lines[i].text[mark]);
+    for (size_t i = 0; i < dots->nlines; i++)
+        for (int mark = 0; mark < MARKS; mark++) {
+            struct dots_line *line = &dots->lines[i];
+            if (line->least[mark] <= line->most[mark])
+                say_range(line->least[mark], line->most[mark], line->text[mark]);
+        }
 }
 
 static void add_keys(struct chart *chart)
@@ -192,7 +185,7 @@ static int draw(struct chart *chart, FILE *out, struct err *err)
     if (!chart->dots.n)
         return err_set(err, -ENODATA, "the run has no %s of a %s", data->figure->metric,
                        data->figure->x.label);
-    say_values(chart);
+    say_values(&chart->dots);
     add_keys(chart);
     (void)snprintf(rest, sizeof(rest), "%s", data->figure->note ? data->figure->note : "");
     say_absent(chart, rest, sizeof(rest));

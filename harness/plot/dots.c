@@ -1,6 +1,7 @@
 #include "harness/plot/dots.h"
 
 #include <math.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -21,14 +22,18 @@ unsigned dots_add_panel(struct dots *dots, const struct dots_panel *panel)
 
 size_t dots_add_line(struct dots *dots, unsigned panel, const char *label)
 {
-    struct dots_panel *of = &dots->panels[panel];
-    if (of->nlines == DOTS_LINES) {
-        dots->left_out++;
-        return DOTS_PANELS * DOTS_LINES;
-    }
-    struct dots_line *line = &dots->lines[dots->nlines];
-    *line = (struct dots_line){.panel = panel, .place = of->nlines++};
+    struct dots_line *grown =
+        array_grown(dots->lines, dots->nlines, &dots->lines_capacity, sizeof(*grown));
+    if (!grown)
+        return SIZE_MAX;
+    dots->lines = grown;
+    struct dots_line *line = &grown[dots->nlines];
+    *line = (struct dots_line){.panel = panel, .place = dots->panels[panel].nlines++};
     (void)snprintf(line->label, sizeof(line->label), "%s", label);
+    for (int mark = 0; mark < DOT_MARKS; mark++) {
+        line->least[mark] = INFINITY;
+        line->most[mark] = -INFINITY;
+    }
     return dots->nlines++;
 }
 
@@ -48,7 +53,10 @@ bool dots_add(struct dots *dots, const struct dot *dot)
         return false;
     dots->dot = grown;
     grown[dots->n++] = *dot;
-    struct dots_panel *panel = &dots->panels[dots->lines[dot->line].panel];
+    struct dots_line *line = &dots->lines[dot->line];
+    line->least[dot->mark] = fmin(line->least[dot->mark], dot->at);
+    line->most[dot->mark] = fmax(line->most[dot->mark], dot->at);
+    struct dots_panel *panel = &dots->panels[line->panel];
     /* fmin and fmax pass over an interval that there is not. */
     panel->low = fmin(panel->low, fmin(dot->at, dot->low));
     panel->high = fmax(panel->high, fmax(dot->at, dot->high));
@@ -140,6 +148,7 @@ void dots_put(struct dots *dots, FILE *out)
 void dots_free(struct dots *dots)
 {
     free(dots->dot);
+    free(dots->lines);
     *dots = (struct dots){0};
 }
 

@@ -15,7 +15,7 @@
 #include <stddef.h>
 #include <stdio.h>
 
-enum { DOTS_PANELS = 8, DOTS_LINES = 24, DOTS_KEY = 20, DOTS_TEXT = 48 };
+enum { DOTS_PANELS = 8, DOTS_KEY = 20, DOTS_TEXT = 48 };
 
 struct dots_panel {
     const char *label; /* of its axis, with the unit; borrowed */
@@ -28,8 +28,9 @@ struct dots_panel {
 enum dot_mark {
     DOT_CIRCLE,
     DOT_DIAMOND,
-    DOT_ROUND, /* of a single round, small */
-    DOT_MEDIAN /* with its interval */
+    DOT_ROUND,  /* of a single round, small */
+    DOT_MEDIAN, /* with its interval */
+    DOT_MARKS
 };
 
 struct dot {
@@ -40,17 +41,18 @@ struct dot {
     enum dot_mark mark;
 };
 
-/* What is added where there is no more room is left out, and counted. Zeroed = empty. */
+/* Zeroed = empty. */
 struct dots {
     unsigned npanels;
     struct dots_panel panels[DOTS_PANELS];
-    size_t nlines, nkeys, left_out;
+    size_t nlines, lines_capacity, nkeys;
     struct dots_line {
         unsigned panel, place; /* place: from the top, 0 first */
         char label[DOTS_TEXT];
         char text[2][DOTS_TEXT]; /* at its right, one below the other; or why it has no dots */
         bool absent;             /* the first text is that */
-    } lines[DOTS_PANELS * DOTS_LINES];
+        double least[DOT_MARKS], most[DOT_MARKS]; /* of its dots; least > most: of none */
+    } * lines;                                    /* owned */
     unsigned ncolours;
     struct dots_key {
         int colour; /* -1 = white */
@@ -61,9 +63,13 @@ struct dots {
     struct dot *dot; /* owned */
 };
 
-/* Returns its number; DOTS_PANELS, and DOTS_PANELS * DOTS_LINES of a line: no room. */
+/* Returns its number; DOTS_PANELS: no room. */
 unsigned dots_add_panel(struct dots *dots, const struct dots_panel *panel);
+
+/* Returns its number; SIZE_MAX: out of memory. */
 size_t dots_add_line(struct dots *dots, unsigned panel, const char *label);
+
+/* Left out where there is no room. */
 void dots_add_key(struct dots *dots, int colour, enum dot_mark mark, const char *text);
 
 /* False: out of memory. */
