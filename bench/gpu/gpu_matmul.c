@@ -1,28 +1,32 @@
 /*
  * Rates of large matrix products by type, and what the GPU says about itself meanwhile.
  *
- * C = A B, n x n, on data that looks normal, by the fastest of the algorithms that cuBLASLt
- * proposes (chosen in setup, once a model of GPU). For each type, every GPU alone, and all at once
- * (with=all): GPUs share power and cooling. Each round takes these slices in an order of its own.
+ * C = A B, A m x k, B k x n, on data that looks normal, by the fastest of the algorithms that
+ * cuBLASLt proposes (chosen in setup, once a model of GPU). For each type, every GPU alone, and all
+ * at once (with=all): GPUs share power and cooling. Each round takes these slices in an order of
+ * its own.
  *
- * **Measures** `matmul_rate`, TFLOP/s (1e12): 2 n^3 x products / time between device events, of
+ * **Measures** `matmul_rate`, TFLOP/s (1e12): 2 m n k x products / time between device events, of
  * batches that follow each other without a gap, each GPU's without regard to the others'. The first
  * third of a slice, 0.1 s at least, settles and is not counted, nor is what is under way when the
- * slice ends: with=all counts while all are at work (bench/gpu/gpu_overlap.h).
- * `matmul_peak_share`: that / the data sheet's dense rate (bench/gpu/gpu_peak.h; no row where
- * unknown). Of NVML's readings in the counted part, one about every 5 ms: `gpu_clock_sm` and
- * `gpu_temperature`, means; `gpu_power`, what the energy counter gained / time; `gpu_throttle`, the
- * share of that time by which the counter of a reason grew (bench/gpu/gpu_sensors.h; no row where
- * the GPU has no such counter, or the slice is too short for its steps). `matmul_trial`: rates in
- * the short trials of setup, of the algorithm that cuBLASLt proposes first, which is what a job
- * gets, and of the one that is used; of a model of GPU its first one's. `matmul_size`: n. Each
- * slice begins with C poisoned; behind it all of C, as the last timed product left it, is checked
- * (kernels/matmul/gpu_matmul_freivalds.h says how, with which limits and what it can miss). A GPU
- * that fails or multiplies wrongly is a failed row and left out, and the others are measured.
+ * slice ends: with=all counts while all are at work (bench/gpu/gpu_overlap.h). `matmul_int_rate`,
+ * TOP/s: the same of int8, whose sums are int32. `matmul_peak_share`: that / the data sheet's dense
+ * rate (bench/gpu/gpu_peak.h; no row where unknown). Of NVML's readings in the counted part, one
+ * about every 5 ms: `gpu_clock_sm` and `gpu_temperature`, means; `gpu_power`, what the energy
+ * counter gained / time; `gpu_throttle`, the share of that time by which the counter of a reason
+ * grew (bench/gpu/gpu_sensors.h; no row where the GPU has no such counter, or the slice is too
+ * short for its steps). `matmul_trial`, of int8 `matmul_int_trial`: rates in the short trials of
+ * setup, of the algorithm that cuBLASLt proposes first, which is what a job gets, and of the one
+ * that is used; of a model of GPU its first one's. `matmul_size`: n, and m and k where they differ.
+ * Each slice begins with C poisoned; behind it all of C, as the last timed product left it, is
+ * checked (kernels/matmul/gpu_matmul_freivalds.h says how, with which limits and what it can miss).
+ * A GPU that fails or multiplies wrongly is a failed row and left out, and the others are measured.
  * **Source** kernels/matmul/gpu_matmul.h and kernels/matmul/gpu_matmul_ref.h name theirs.
  * **Limits** Needs cuBLASLt at run time, of the CUDA that built this or 12 or 13 (CONTEND_CUBLASLT
  * names the file). tf32 and bf16 only from compute capability 8.0 on, fp8 (e4m3 to bf16, fast
- * accumulation) from 8.9 on: types that a GPU lacks are left out, and said on stderr. A GPU takes a
+ * accumulation) from 8.9 on: types that a GPU lacks are left out, and said on stderr. A shape or
+ * layout that a type cannot have is a skipped row of it: fp8 and int8 need sizes that are multiples
+ * of 16 and 4, and fp8 (before 10.0) and int8 (for matrix units) layout=tn. A GPU takes a
  * second or more to settle at its power limit; the slices of a short run are shorter, and their
  * rates higher than a job's: what ran before a slice still shows in it, and differs by round.
  * Slices below 0.3 s take up to 0.1 s more than their share of the time, to settle. Counters move
@@ -40,30 +44,41 @@
 #include "bench/gpu/gpu_peak.h"
 #include "bench/registry.h"
 #include "harness/say/log.h"
+#include "kernels/matmul/gpu_matmul_data.h"
 
-enum { N_STEP = 16, N_LEAST = 256 };
+/* Of n where memory is short. */
+enum { N_STEP = 16, N_LEAST = 256, N_MOST = 1 << 20 };
 
 struct matmul_params {
-    int64_t n;
-    int type;
+    int64_t m, n, k;
+    int layout, type;
 };
 
 /* In the order of enum matmul_type, behind "all". */
-static const char *const type_names[] = {"all",  "fp64", "fp32", "tf32",
-                                         "bf16", "fp16", "fp8",  NULL};
+static const char *const type_names[] = {"all",  "fp64", "fp32", "tf32", "bf16",
+                                         "fp16", "fp8",  "int8", NULL};
+
+/* In the order of enum matmul_layout. */
+static const char *const layout_names[] = {"nn", "nt", "tn", "tt", NULL};
 
 static const struct opt matmul_opts[] = {
-    OPT_INT("n", matmul_params, n, "8192", N_LEAST, 65536, "N",
-            "rows and columns, a multiple of 16; halved where memory is short"),
+    OPT_INT("n", matmul_params, n, "8192", 1, N_MOST, "N",
+            "columns of B and C; without m and k all, and halved where memory is short"),
+    OPT_INT("m", matmul_params, m, "0", 0, N_MOST, "M", "rows of A and C; 0: as n"),
+    OPT_INT("k", matmul_params, k, "0", 0, MATMUL_K_MAX, "K",
+            "columns of A, rows of B: what is summed; 0: as n"),
+    OPT_CHOICE("layout", matmul_params, layout, "tn", layout_names, "LAYOUT",
+               "of A and B in columns as BLAS has them; t: transposed there"),
     OPT_CHOICE("type", matmul_params, type, "all", type_names, "TYPE", "of the entries"),
     {.name = NULL},
 };
 
-enum { RATE, PEAK_SHARE, CLOCK_SM, POWER, TEMPERATURE, THROTTLE, TRIAL, SIZE };
+enum { RATE, INT_RATE, PEAK_SHARE, CLOCK_SM, POWER, TEMPERATURE, THROTTLE, TRIAL, INT_TRIAL, SIZE };
 static const struct bench_metric matmul_metrics[] = {
     /* Clock and the like are no peers': what they do harm to is, and at its power limit a GPU's
      * clock is a draw of the moment. */
     [RATE] = {"matmul_rate", "TFLOP/s", "higher", .peers = PEERS_EQUAL},
+    [INT_RATE] = {"matmul_int_rate", "TOP/s", "higher", .peers = PEERS_EQUAL},
     [PEAK_SHARE] = {"matmul_peak_share", "ratio", "higher"},
     [CLOCK_SM] = {"gpu_clock_sm", "MHz", "higher"},
     [POWER] = {"gpu_power", "W", "none"},
@@ -71,6 +86,7 @@ static const struct bench_metric matmul_metrics[] = {
     [THROTTLE] = {"gpu_throttle", "ratio", "lower", .only_held = true,
                   .power_limit = "reason=power"},
     [TRIAL] = {"matmul_trial", "TFLOP/s", "higher"},
+    [INT_TRIAL] = {"matmul_int_trial", "TOP/s", "higher"},
     [SIZE] = {"matmul_size", "count", "none"},
     {.name = NULL},
 };
@@ -107,9 +123,10 @@ static const struct bench_saying matmul_sayings[] = {
 static int matmul_validate(const void *params, struct err *err)
 {
     const struct matmul_params *p = params;
-    if (p->n % N_STEP == 0)
+    if (p->k || p->n <= MATMUL_K_MAX)
         return 0;
-    return err_set(err, -EINVAL, "n=%lld: not a multiple of %d", (long long)p->n, N_STEP);
+    return err_set(err, -EINVAL, "n=%lld: k, which is as large without k=, is %d at most",
+                   (long long)p->n, MATMUL_K_MAX);
 }
 
 #ifdef CONTEND_HAVE_CUDA
@@ -145,13 +162,32 @@ static bool wanted(const struct bench_ctx *ctx, const struct matmul_gpu *gpu, en
     return (!params->type || params->type == (int)type + 1) && gpu_matmul_has(type, gpu->device.cc);
 }
 
-static uint64_t bytes_of(const struct bench_ctx *ctx, const struct matmul_gpu *gpu, size_t n)
+static uint64_t bytes_of(const struct bench_ctx *ctx, const struct matmul_gpu *gpu,
+                         const struct matmul_shape *shape)
 {
     uint64_t bytes = 0;
     for (unsigned type = 0; type < MATMUL_TYPES; type++)
         if (wanted(ctx, gpu, (enum matmul_type)type))
-            bytes += gpu_matmul_bytes((enum matmul_type)type, n);
+            bytes += gpu_matmul_bytes((enum matmul_type)type, shape);
     return bytes;
+}
+
+static struct matmul_shape shape_of(const struct matmul_params *params, size_t n)
+{
+    return (struct matmul_shape){.m = params->m ? (size_t)params->m : n,
+                                 .n = n,
+                                 .k = params->k ? (size_t)params->k : n,
+                                 .layout = (enum matmul_layout)params->layout};
+}
+
+/* A shape that was asked for by more than n is that or none. */
+static bool shrink(const struct matmul_params *params, struct matmul_shape *shape)
+{
+    size_t n = shape->n / 2 / N_STEP * N_STEP;
+    if (params->m || params->k || n < N_LEAST)
+        return false;
+    *shape = shape_of(params, n);
+    return true;
 }
 
 /* The same on all GPUs but those that have no room for the least. */
@@ -159,11 +195,10 @@ static void fit_size(struct matmul *t, const struct bench_ctx *ctx, unsigned i)
 {
     char msg[GPU_MSG] = "";
     uint64_t free_bytes = 0;
-    size_t n = t->n;
+    struct matmul_shape shape = t->shape;
     int rc = gpu_matmul_free_bytes(ctx->machine->gpus[i].pci_bdf, &free_bytes, msg, sizeof(msg));
-    while (!rc && bytes_of(ctx, &t->gpus[i], n) > free_bytes / 10 * 9) {
-        n = n / 2 / N_STEP * N_STEP;
-        if (n >= N_LEAST)
+    while (!rc && bytes_of(ctx, &t->gpus[i], &shape) > free_bytes / 10 * 9) {
+        if (shrink(ctx->params, &shape))
             continue;
         rc = -ENOMEM;
         (void)snprintf(msg, sizeof(msg), "it has too little free memory: %llu MiB",
@@ -172,18 +207,18 @@ static void fit_size(struct matmul *t, const struct bench_ctx *ctx, unsigned i)
     if (rc)
         (void)gpu_set_lose(&t->set, i, rc, msg);
     else
-        t->n = n;
+        t->shape = shape;
 }
 
 static void choose_size(struct matmul *t, const struct bench_ctx *ctx)
 {
     const struct matmul_params *params = ctx->params;
-    t->n = (size_t)params->n;
+    t->shape = shape_of(params, (size_t)params->n);
     for (unsigned i = 0; i < t->set.n; i++)
         if (gpu_set_has(&t->set, i))
             fit_size(t, ctx, i);
-    if (t->n != (size_t)params->n)
-        log_warn("gpu_matmul: n is %zu instead of %lld, since GPU memory is short", t->n,
+    if (t->shape.n != (size_t)params->n)
+        log_warn("gpu_matmul: n is %zu instead of %lld, since GPU memory is short", t->shape.n,
                  (long long)params->n);
 }
 
@@ -198,22 +233,21 @@ static const struct gpu_matmul *find_like(const struct matmul *t, unsigned gpu, 
 
 static int open_type(struct matmul *t, const struct bench_ctx *ctx, unsigned gpu, unsigned type)
 {
-    const struct matmul_params *params = ctx->params;
     const struct gpu_matmul_config config = {
         .pci_bdf = ctx->machine->gpus[gpu].pci_bdf,
         .type = (enum matmul_type)type,
-        .n = t->n,
+        .shape = t->shape,
         .seed = t->seed,
         .like = find_like(t, gpu, type),
     };
     char msg[GPU_MSG] = "";
     int rc = gpu_matmul_open(&config, &t->gpus[gpu].of[type], msg, sizeof(msg));
-    if (rc == -ENOTSUP && !params->type) {
-        log_warn("gpu_matmul: GPU %u: %s is left out: %s", gpu,
-                 matmul_type_name((enum matmul_type)type), msg);
-        return 0;
-    }
-    return rc ? gpu_set_lose(&t->set, gpu, rc, msg) : 0;
+    if (rc != -ENOTSUP)
+        return rc ? gpu_set_lose(&t->set, gpu, rc, msg) : 0;
+    (void)gpu_error(rc, msg, &t->gpus[gpu].absent[type]);
+    log_warn("gpu_matmul: GPU %u: %s is left out: %s", gpu,
+             matmul_type_name((enum matmul_type)type), msg);
+    return 0;
 }
 
 static void open_gpu(struct matmul *t, const struct bench_ctx *ctx, unsigned gpu)
@@ -297,15 +331,22 @@ static int emit_readings(struct bench_ctx *ctx, const struct gpu_average *averag
     return rc;
 }
 
+/* Whole numbers have a unit of their own. */
+static unsigned metric_of(enum matmul_type type, unsigned of_floats, unsigned of_int)
+{
+    return type == MATMUL_INT8 ? of_int : of_floats;
+}
+
 static int emit_gpu(struct bench_ctx *ctx, enum matmul_type which, bool all, unsigned i)
 {
     const struct matmul *t = ctx->state;
     const struct matmul_gpu *gpu = &t->gpus[i];
     const struct matmul_result *result = &gpu->result[which][all];
-    double tflops = matmul_flops(t->n) * result->products / result->seconds * 1e-12;
+    double tflops = matmul_flops(&t->shape) * result->products / result->seconds * 1e-12;
     double peak_tflops = gpu_peak_tflops(gpu->device.name, which);
     const char *type = matmul_type_name(which), *with = all ? "all" : "alone";
-    int rc = bench_emit(ctx, RATE, tflops, "type=%s;with=%s;gpu=%u", type, with, i);
+    int rc = bench_emit(ctx, metric_of(which, RATE, INT_RATE), tflops, "type=%s;with=%s;gpu=%u",
+                        type, with, i);
     if (!rc && peak_tflops > 0)
         rc = bench_emit(ctx, PEAK_SHARE, tflops / peak_tflops, "type=%s;with=%s;gpu=%u", type, with,
                         i);
@@ -355,39 +396,66 @@ static int emit_point(struct bench_ctx *ctx, size_t point)
 }
 
 /* What cuBLASLt proposes first, which is what a job gets, beside the best of its proposals. */
-static int emit_trials(struct bench_ctx *ctx, unsigned i)
+static int emit_trials(struct bench_ctx *ctx, unsigned i, enum matmul_type type)
 {
     const struct matmul *t = ctx->state;
-    double work = matmul_flops(t->n) * 1e-12;
+    const struct gpu_matmul *of = t->gpus[i].of[type];
+    double work = matmul_flops(&t->shape) * 1e-12;
+    unsigned metric = metric_of(type, TRIAL, INT_TRIAL);
+    const char *name = matmul_type_name(type);
+    if (!of || gpu_matmul_first(of) <= 0)
+        return 0;
+    int rc = bench_emit(ctx, metric, work / gpu_matmul_first(of), "type=%s;algorithm=first;gpu=%u",
+                        name, i);
+    return rc ? rc
+              : bench_emit(ctx, metric, work / gpu_matmul_guess(of),
+                           "type=%s;algorithm=best;gpu=%u", name, i);
+}
+
+/* What a type cannot have here, and how it was chosen where it can. */
+static int emit_types(struct bench_ctx *ctx, unsigned i)
+{
+    const struct matmul *t = ctx->state;
     int rc = 0;
     for (unsigned type = 0; type < MATMUL_TYPES && !rc; type++) {
-        const struct gpu_matmul *of = t->gpus[i].of[type];
-        if (!of || gpu_matmul_first(of) <= 0)
-            continue;
-        rc = bench_emit(ctx, TRIAL, work / gpu_matmul_first(of), "type=%s;algorithm=first;gpu=%u",
-                        matmul_type_name((enum matmul_type)type), i);
-        if (!rc)
-            rc =
-                bench_emit(ctx, TRIAL, work / gpu_matmul_guess(of), "type=%s;algorithm=best;gpu=%u",
-                           matmul_type_name((enum matmul_type)type), i);
+        enum matmul_type which = (enum matmul_type)type;
+        const struct err *why = &t->gpus[i].absent[type];
+        if (why->code)
+            rc = bench_emit_absent(ctx, metric_of(which, RATE, INT_RATE), why,
+                                   "type=%s;with=alone;gpu=%u", matmul_type_name(which), i);
+        else
+            rc = emit_trials(ctx, i, which);
     }
+    return rc;
+}
+
+static int emit_size(struct bench_ctx *ctx)
+{
+    const struct matmul *t = ctx->state;
+    const struct matmul_shape *shape = &t->shape;
+    int rc = bench_emit(ctx, SIZE, (double)shape->n, "%s", "");
+    if (!rc && shape->m != shape->n)
+        rc = bench_emit(ctx, SIZE, (double)shape->m, "of=m");
+    if (!rc && shape->k != shape->n)
+        rc = bench_emit(ctx, SIZE, (double)shape->k, "of=k");
     return rc;
 }
 
 static int matmul_scan(struct bench_ctx *ctx)
 {
+    const struct matmul_params *params = ctx->params;
     struct matmul *t = ctx->state;
+    int rc = 0;
     t->ntypes = count_types(t);
-    if (t->ntypes == 0)
-        return err_set(ctx->err, -EIO, "cuBLASLt multiplies none of the types here");
-    int rc =
-        points_run(ctx, (size_t)MATMUL_TYPES * gpu_groups(t->set.n), measure_point, emit_point);
+    if (t->ntypes > 0)
+        rc =
+            points_run(ctx, (size_t)MATMUL_TYPES * gpu_groups(t->set.n), measure_point, emit_point);
     for (unsigned i = 0; i < t->set.n && !rc; i++)
         if (gpu_set_has(&t->set, i))
-            rc = emit_trials(ctx, i);
+            rc = emit_types(ctx, i);
     if (!rc)
-        rc = bench_emit(ctx, SIZE, (double)t->n, "%s", "");
-    return rc ? rc : gpu_set_emit(ctx, &t->set, RATE);
+        rc = emit_size(ctx);
+    return rc ? rc : gpu_set_emit(ctx, &t->set, params->type == MATMUL_INT8 + 1 ? INT_RATE : RATE);
 }
 
 #else

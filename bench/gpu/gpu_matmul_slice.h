@@ -24,7 +24,8 @@ struct matmul_result {
 struct matmul_gpu {
     struct gpu_matmul_device device;
     struct gpu_sensors sensors;
-    struct gpu_matmul *of[MATMUL_TYPES];          /* NULL = left out */
+    struct gpu_matmul *of[MATMUL_TYPES]; /* NULL = left out */
+    struct err absent[MATMUL_TYPES];     /* why, where it was wanted; code 0 = it was not */
     struct matmul_result result[MATMUL_TYPES][2]; /* alone, with all */
     unsigned count;                               /* products a batch, of the slice that runs */
 };
@@ -32,7 +33,7 @@ struct matmul_gpu {
 struct matmul {
     struct gpu_set set;
     struct matmul_gpu gpus[GPU_SET_MAX];
-    size_t n;
+    struct matmul_shape shape;
     unsigned ntypes; /* that some GPU multiplies */
     uint64_t seed;
     /* Of the slice that runs. */

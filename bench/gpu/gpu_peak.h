@@ -10,7 +10,7 @@
 
 #include "kernels/matmul/gpu_matmul_ref.h"
 
-/* TFLOP/s (1e12); 0 = unknown. Parts of a GPU (MIG) are unknown. */
+/* TFLOP/s (1e12), TOP/s of int8; 0 = unknown. Parts of a GPU (MIG) are unknown. */
 double gpu_peak_tflops(const char *name, enum matmul_type type);
 
 #endif

@@ -4,36 +4,48 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include <cuda_bf16.h>
-#include <cuda_fp16.h>
-
 #include "kernels/gpu/gpu_common.cuh"
 #include "kernels/matmul/cublaslt.cuh"
 #include "kernels/matmul/gpu_matmul_choose.h"
 #include "kernels/matmul/gpu_matmul_data.cuh"
+#include "kernels/matmul/gpu_matmul_lt.cuh"
+#include "kernels/matmul/gpu_matmul_storage.h"
 
 enum { CANDIDATES = 8 };
 static const size_t workspace_bytes = 64 << 20; /* what Hopper's and later algorithms ask for */
 
-static const size_t in_bytes[MATMUL_TYPES] = {8, 4, 4, 2, 2, 1};
-static const size_t out_bytes[MATMUL_TYPES] = {8, 4, 4, 2, 2, 2};
+/* Of A, B and C. */
+static size_t a_bytes(enum matmul_type type, const struct matmul_shape *shape)
+{
+    return shape->m * shape->k * matmul_storage_bytes(matmul_storage_in(type));
+}
+
+static size_t b_bytes(enum matmul_type type, const struct matmul_shape *shape)
+{
+    return shape->k * shape->n * matmul_storage_bytes(matmul_storage_in(type));
+}
+
+static size_t c_bytes(enum matmul_type type, const struct matmul_shape *shape)
+{
+    return shape->m * shape->n * matmul_storage_bytes(matmul_storage_out(type));
+}
 
 int gpu_matmul_load(char *msg, size_t size)
 {
     return cublaslt_load(msg, size);
 }
 
-/* cuBLASLt has bf16 and tf32 from 8.0 on, fp8 from 8.9 on. */
+/* cuBLASLt has bf16 and tf32 from 8.0 on, fp8 from 8.9 on, and int8, as it lies here, from 7.5. */
 bool gpu_matmul_has(enum matmul_type type, int cc)
 {
     if (type == MATMUL_FP8)
         return cc >= 89;
-    return cc >= 80 || (type != MATMUL_BF16 && type != MATMUL_TF32);
+    return cc >= (type == MATMUL_BF16 || type == MATMUL_TF32 ? 80 : type == MATMUL_INT8 ? 75 : 0);
 }
 
-uint64_t gpu_matmul_bytes(enum matmul_type type, size_t n)
+uint64_t gpu_matmul_bytes(enum matmul_type type, const struct matmul_shape *shape)
 {
-    return (uint64_t)n * n * (2 * in_bytes[type] + out_bytes[type]) + workspace_bytes;
+    return a_bytes(type, shape) + b_bytes(type, shape) + c_bytes(type, shape) + workspace_bytes;
 }
 
 int gpu_matmul_device(const char *pci_bdf, struct gpu_matmul_device *device, char *msg, size_t size)
@@ -65,53 +77,15 @@ int gpu_matmul_free_bytes(const char *pci_bdf, uint64_t *bytes, char *msg, size_
 #ifdef CONTEND_HAVE_CUBLASLT
 
 struct gpu_matmul {
-    enum matmul_type type;
-    size_t n;
+    struct lt_product product;
     uint64_t seed;
     int cuda_ordinal;
     cudaStream_t stream;
     cudaEvent_t begin[GPU_MATMUL_SLOTS], end[GPU_MATMUL_SLOTS];
     void *a, *b, *c, *workspace;
-    float *one; /* on the device: the scale of fp8 */
-    cublasLtHandle_t handle;
-    cublasLtMatmulDesc_t desc;
-    cublasLtMatrixLayout_t layout_in, layout_out;
-    cublasLtMatmulAlgo_t algo;
-    size_t algo_workspace_bytes;
+    float *one; /* the product's */
     double guess_s, first_s;
 };
-
-static const struct {
-    cudaDataType_t in, out, scale;
-    cublasComputeType_t compute;
-} kinds[MATMUL_TYPES] = {
-    {CUDA_R_64F, CUDA_R_64F, CUDA_R_64F, CUBLAS_COMPUTE_64F},
-    {CUDA_R_32F, CUDA_R_32F, CUDA_R_32F, CUBLAS_COMPUTE_32F},
-    {CUDA_R_32F, CUDA_R_32F, CUDA_R_32F, CUBLAS_COMPUTE_32F_FAST_TF32},
-    {CUDA_R_16BF, CUDA_R_16BF, CUDA_R_32F, CUBLAS_COMPUTE_32F},
-    {CUDA_R_16F, CUDA_R_16F, CUDA_R_32F, CUBLAS_COMPUTE_32F},
-    {CUDA_R_8F_E4M3, CUDA_R_16BF, CUDA_R_32F, CUBLAS_COMPUTE_32F},
-};
-
-static int lt_fail(cublasStatus_t status, const char *what, char *msg, size_t size)
-{
-    (void)snprintf(msg, size, "%s: %s", what, cublaslt()->status_name(status));
-    switch (status) {
-    case CUBLAS_STATUS_ALLOC_FAILED:
-        return -ENOMEM;
-    case CUBLAS_STATUS_NOT_SUPPORTED:
-    case CUBLAS_STATUS_ARCH_MISMATCH:
-    case CUBLAS_STATUS_NOT_INITIALIZED: /* also a driver that is too old for this cuBLASLt */
-        return -ENOTSUP;
-    default:
-        return -EIO;
-    }
-}
-
-static int lt_checked(cublasStatus_t status, const char *what, char *msg, size_t size)
-{
-    return status == CUBLAS_STATUS_SUCCESS ? 0 : lt_fail(status, what, msg, size);
-}
 
 static int open_stream(struct gpu_matmul *gpu, const char *pci_bdf, char *msg, size_t size)
 {
@@ -132,8 +106,8 @@ static int open_stream(struct gpu_matmul *gpu, const char *pci_bdf, char *msg, s
 static struct matmul_data data_of(const struct gpu_matmul *gpu)
 {
     struct matmul_data data = {};
-    data.type = gpu->type;
-    data.n = gpu->n;
+    data.type = gpu->product.type;
+    data.shape = gpu->product.shape;
     data.seed = gpu->seed;
     data.a = gpu->a;
     data.b = gpu->b;
@@ -144,19 +118,24 @@ static struct matmul_data data_of(const struct gpu_matmul *gpu)
     return data;
 }
 
-static int open_matrices(struct gpu_matmul *gpu, char *msg, size_t size)
+static int allocate(struct gpu_matmul *gpu, char *msg, size_t size)
 {
-    size_t entries = gpu->n * gpu->n;
-    static const float one = 1;
-    int rc = gpu_checked(cudaMalloc(&gpu->a, entries * in_bytes[gpu->type]), "matrix", msg, size);
+    enum matmul_type type = gpu->product.type;
+    const struct matmul_shape *shape = &gpu->product.shape;
+    int rc = gpu_checked(cudaMalloc(&gpu->a, a_bytes(type, shape)), "matrix", msg, size);
     if (!rc)
-        rc = gpu_checked(cudaMalloc(&gpu->b, entries * in_bytes[gpu->type]), "matrix", msg, size);
+        rc = gpu_checked(cudaMalloc(&gpu->b, b_bytes(type, shape)), "matrix", msg, size);
     if (!rc)
-        rc = gpu_checked(cudaMalloc(&gpu->c, entries * out_bytes[gpu->type]), "matrix", msg, size);
+        rc = gpu_checked(cudaMalloc(&gpu->c, c_bytes(type, shape)), "matrix", msg, size);
     if (!rc)
         rc = gpu_checked(cudaMalloc(&gpu->workspace, workspace_bytes), "workspace", msg, size);
-    if (!rc)
-        rc = gpu_checked(cudaMalloc(&gpu->one, sizeof(one)), "scale", msg, size);
+    return rc ? rc : gpu_checked(cudaMalloc(&gpu->one, sizeof(*gpu->one)), "scale", msg, size);
+}
+
+static int open_matrices(struct gpu_matmul *gpu, char *msg, size_t size)
+{
+    static const float one = 1;
+    int rc = allocate(gpu, msg, size);
     if (!rc)
         rc = gpu_checked(
             cudaMemcpyAsync(gpu->one, &one, sizeof(one), cudaMemcpyHostToDevice, gpu->stream),
@@ -164,77 +143,8 @@ static int open_matrices(struct gpu_matmul *gpu, char *msg, size_t size)
     const struct matmul_data data = data_of(gpu);
     if (!rc)
         rc = gpu_checked(matmul_data_fill(&data), "filling of matrices", msg, size);
+    gpu->product.one = gpu->one;
     return rc ? rc : gpu_matmul_poison(gpu, msg, size);
-}
-
-/* fp8 needs A transposed and B not; the others can have it so too. */
-static int describe(struct gpu_matmul *gpu, char *msg, size_t size)
-{
-    const struct cublaslt_api *lt = cublaslt();
-    cublasOperation_t transposed = CUBLAS_OP_T;
-    int8_t fast = 1;
-    int64_t n = (int64_t)gpu->n;
-    cublasStatus_t status =
-        lt->desc_create(&gpu->desc, kinds[gpu->type].compute, kinds[gpu->type].scale);
-    if (status == CUBLAS_STATUS_SUCCESS)
-        status =
-            lt->desc_set(gpu->desc, CUBLASLT_MATMUL_DESC_TRANSA, &transposed, sizeof(transposed));
-    if (status == CUBLAS_STATUS_SUCCESS && gpu->type == MATMUL_FP8)
-        status = lt->desc_set(gpu->desc, CUBLASLT_MATMUL_DESC_A_SCALE_POINTER, &gpu->one,
-                              sizeof(gpu->one));
-    if (status == CUBLAS_STATUS_SUCCESS && gpu->type == MATMUL_FP8)
-        status = lt->desc_set(gpu->desc, CUBLASLT_MATMUL_DESC_B_SCALE_POINTER, &gpu->one,
-                              sizeof(gpu->one));
-    if (status == CUBLAS_STATUS_SUCCESS && gpu->type == MATMUL_FP8)
-        status = lt->desc_set(gpu->desc, CUBLASLT_MATMUL_DESC_FAST_ACCUM, &fast, sizeof(fast));
-    if (status == CUBLAS_STATUS_SUCCESS)
-        status = lt->layout_create(&gpu->layout_in, kinds[gpu->type].in, gpu->n, gpu->n, n);
-    if (status == CUBLAS_STATUS_SUCCESS)
-        status = lt->layout_create(&gpu->layout_out, kinds[gpu->type].out, gpu->n, gpu->n, n);
-    return lt_checked(status, "description of a matrix product", msg, size);
-}
-
-static cublasStatus_t multiply(struct gpu_matmul *gpu)
-{
-    static const double one = 1, zero = 0;
-    static const float one_f = 1, zero_f = 0;
-    bool wide = kinds[gpu->type].scale == CUDA_R_64F;
-    const void *alpha = wide ? (const void *)&one : (const void *)&one_f;
-    const void *beta = wide ? (const void *)&zero : (const void *)&zero_f;
-    return cublaslt()->matmul(gpu->handle, gpu->desc, alpha, gpu->a, gpu->layout_in, gpu->b,
-                              gpu->layout_in, beta, gpu->c, gpu->layout_out, gpu->c,
-                              gpu->layout_out, &gpu->algo, gpu->workspace,
-                              gpu->algo_workspace_bytes, gpu->stream);
-}
-
-static int propose(struct gpu_matmul *gpu, cublasLtMatmulHeuristicResult_t *results, int *found,
-                   char *msg, size_t size)
-{
-    const struct cublaslt_api *lt = cublaslt();
-    char what[64];
-    cublasLtMatmulPreference_t preference = NULL;
-    cublasStatus_t status = lt->preference_create(&preference);
-    *found = 0;
-    if (status == CUBLAS_STATUS_SUCCESS)
-        status = lt->preference_set(preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES,
-                                    &workspace_bytes, sizeof(workspace_bytes));
-    if (status == CUBLAS_STATUS_SUCCESS)
-        status =
-            lt->heuristic(gpu->handle, gpu->desc, gpu->layout_in, gpu->layout_in, gpu->layout_out,
-                          gpu->layout_out, preference, CANDIDATES, results, found);
-    if (preference)
-        (void)lt->preference_destroy(preference);
-    if (status == CUBLAS_STATUS_SUCCESS && *found == 0)
-        status = CUBLAS_STATUS_NOT_SUPPORTED;
-    (void)snprintf(what, sizeof(what), "cuBLASLt, %s, n = %zu", matmul_type_name(gpu->type),
-                   gpu->n);
-    return lt_checked(status, what, msg, size);
-}
-
-static void use(struct gpu_matmul *gpu, const cublasLtMatmulHeuristicResult_t *result)
-{
-    gpu->algo = result->algo;
-    gpu->algo_workspace_bytes = result->workspaceSize;
 }
 
 /* For struct matmul_trials: by the algorithm that is in use. */
@@ -260,7 +170,7 @@ static double multiply_by(void *arg, int algorithm, unsigned count)
     struct proposals *proposals = (struct proposals *)arg;
     if (proposals->result[algorithm].state != CUBLAS_STATUS_SUCCESS)
         return -1;
-    use(proposals->gpu, &proposals->result[algorithm]);
+    lt_product_use(&proposals->gpu->product, &proposals->result[algorithm]);
     return multiply_some(proposals->gpu, algorithm, count);
 }
 
@@ -269,16 +179,19 @@ static int choose(struct gpu_matmul *gpu, char *msg, size_t size)
     struct proposals proposals = {};
     struct matmul_trials trials = {multiply_by, &proposals, 0, 0};
     proposals.gpu = gpu;
-    int rc = propose(gpu, proposals.result, &proposals.n, msg, size);
+    int rc = lt_product_propose(&gpu->product, workspace_bytes, proposals.result, CANDIDATES,
+                                &proposals.n, msg, size);
     if (rc)
         return rc;
     int best = matmul_choose(&trials, proposals.n, &gpu->guess_s);
     if (best < 0) {
-        (void)snprintf(msg, size, "cuBLASLt, %s, n = %zu: none of %d algorithms works",
-                       matmul_type_name(gpu->type), gpu->n, proposals.n);
+        char text[MATMUL_SHAPE_TEXT];
+        (void)snprintf(msg, size, "cuBLASLt, %s, %s: none of %d algorithms works",
+                       matmul_type_name(gpu->product.type),
+                       matmul_shape_text(&gpu->product.shape, text, sizeof(text)), proposals.n);
         return -EIO;
     }
-    use(gpu, &proposals.result[best]);
+    lt_product_use(&gpu->product, &proposals.result[best]);
     gpu->first_s = trials.first_s > 0 ? trials.first_s : 0;
     return 0;
 }
@@ -288,8 +201,8 @@ static int take_algorithm(struct gpu_matmul *gpu, const struct gpu_matmul *like,
                           size_t size)
 {
     struct matmul_trials trials = {multiply_some, gpu, 0, 0};
-    gpu->algo = like->algo;
-    gpu->algo_workspace_bytes = like->algo_workspace_bytes;
+    gpu->product.algo = like->product.algo;
+    gpu->product.algo_workspace_bytes = like->product.algo_workspace_bytes;
     gpu->guess_s = matmul_try(&trials, 0);
     return gpu->guess_s > 0 ? 0 : choose(gpu, msg, size);
 }
@@ -301,9 +214,7 @@ static int open_all(struct gpu_matmul *gpu, const struct gpu_matmul_config *conf
     if (!rc)
         rc = open_matrices(gpu, msg, size);
     if (!rc)
-        rc = lt_checked(cublaslt_start(&gpu->handle), "start of cuBLASLt", msg, size);
-    if (!rc)
-        rc = describe(gpu, msg, size);
+        rc = lt_product_open(&gpu->product, msg, size);
     if (rc)
         return rc;
     return config->like ? take_algorithm(gpu, config->like, msg, size) : choose(gpu, msg, size);
@@ -313,15 +224,18 @@ int gpu_matmul_open(const struct gpu_matmul_config *config, struct gpu_matmul **
                     size_t size)
 {
     *gpu = NULL;
+    int rc = matmul_takes(config->type, &config->shape, msg, size);
+    if (rc)
+        return rc;
     struct gpu_matmul *opened = (struct gpu_matmul *)calloc(1, sizeof(*opened));
     if (!opened) {
         (void)snprintf(msg, size, "cannot allocate the state of a GPU");
         return -ENOMEM;
     }
-    opened->type = config->type;
-    opened->n = config->n;
+    opened->product.type = config->type;
+    opened->product.shape = config->shape;
     opened->seed = config->seed;
-    int rc = open_all(opened, config, msg, size);
+    rc = open_all(opened, config, msg, size);
     if (rc)
         gpu_matmul_close(opened);
     else
@@ -346,14 +260,12 @@ static int select_device(const struct gpu_matmul *gpu, char *msg, size_t size)
 
 int gpu_matmul_queue(struct gpu_matmul *gpu, unsigned slot, unsigned count, char *msg, size_t size)
 {
-    cublasStatus_t status = CUBLAS_STATUS_SUCCESS;
+    const struct lt_memory memory = {gpu->a, gpu->b, gpu->c, gpu->workspace, gpu->stream};
     int rc = select_device(gpu, msg, size);
     if (!rc)
         rc = gpu_checked(cudaEventRecord(gpu->begin[slot], gpu->stream), "event", msg, size);
-    for (unsigned i = 0; i < count && !rc; i++) {
-        status = multiply(gpu);
-        rc = lt_checked(status, "matrix product", msg, size);
-    }
+    for (unsigned i = 0; i < count && !rc; i++)
+        rc = lt_checked(lt_product_multiply(&gpu->product, &memory), "matrix product", msg, size);
     return rc ? rc : gpu_checked(cudaEventRecord(gpu->end[slot], gpu->stream), "event", msg, size);
 }
 
@@ -375,80 +287,52 @@ int gpu_matmul_wait(struct gpu_matmul *gpu, unsigned slot, double *seconds, char
     return rc;
 }
 
+/* NaN; of int32 what no sum can be (gpu_matmul_data.h). */
 int gpu_matmul_poison(struct gpu_matmul *gpu, char *msg, size_t size)
 {
+    enum matmul_type type = gpu->product.type;
+    int poison = type == MATMUL_INT8 ? 0x80 : 0xff;
     int rc = select_device(gpu, msg, size);
     if (!rc)
         rc = gpu_checked(
-            cudaMemsetAsync(gpu->c, 0xff, gpu->n * gpu->n * out_bytes[gpu->type], gpu->stream),
+            cudaMemsetAsync(gpu->c, poison, c_bytes(type, &gpu->product.shape), gpu->stream),
             "poisoning of a matrix", msg, size);
     return rc ? rc : gpu_checked(cudaStreamSynchronize(gpu->stream), "poisoning", msg, size);
 }
 
-union entry {
-    double fp64;
-    float fp32;
-    __half_raw fp16;
-    __nv_bfloat16_raw bf16;
-};
-
-static double widen(const union entry *entry, cudaDataType_t type)
+static char *entry_at(const struct gpu_matmul *gpu, size_t row, size_t col)
 {
-    switch (type) {
-    case CUDA_R_64F:
-        return entry->fp64;
-    case CUDA_R_32F:
-        return (double)entry->fp32;
-    case CUDA_R_16F:
-        return (double)__half2float(__half(entry->fp16));
-    default:
-        return (double)__bfloat162float(__nv_bfloat16(entry->bf16));
-    }
-}
-
-static void narrow(union entry *entry, cudaDataType_t type, double value)
-{
-    switch (type) {
-    case CUDA_R_64F:
-        entry->fp64 = value;
-        break;
-    case CUDA_R_32F:
-        entry->fp32 = (float)value;
-        break;
-    case CUDA_R_16F:
-        entry->fp16 = __half_raw(__float2half_rn((float)value));
-        break;
-    default:
-        entry->bf16 = __nv_bfloat16_raw(__float2bfloat16_rn((float)value));
-    }
+    return (char *)gpu->c + matmul_c_at(&gpu->product.shape, row, col) *
+                                matmul_storage_bytes(matmul_storage_out(gpu->product.type));
 }
 
 int gpu_matmul_read(struct gpu_matmul *gpu, size_t row, size_t col, double *value, char *msg,
                     size_t size)
 {
-    union entry entry = {};
-    size_t bytes = out_bytes[gpu->type];
-    const char *from = (const char *)gpu->c + (col * gpu->n + row) * bytes;
+    enum matmul_storage storage = matmul_storage_out(gpu->product.type);
+    double entry = 0; /* no type is wider */
     int rc = select_device(gpu, msg, size);
     if (!rc)
-        rc = gpu_checked(cudaMemcpyAsync(&entry, from, bytes, cudaMemcpyDeviceToHost, gpu->stream),
+        rc = gpu_checked(cudaMemcpyAsync(&entry, entry_at(gpu, row, col),
+                                         matmul_storage_bytes(storage), cudaMemcpyDeviceToHost,
+                                         gpu->stream),
                          "copy of a result", msg, size);
     if (!rc)
         rc = gpu_checked(cudaStreamSynchronize(gpu->stream), "copy of a result", msg, size);
-    *value = widen(&entry, kinds[gpu->type].out);
+    *value = matmul_storage_get(storage, &entry);
     return rc;
 }
 
 int gpu_matmul_write(struct gpu_matmul *gpu, size_t row, size_t col, double value, char *msg,
                      size_t size)
 {
-    union entry entry = {};
-    size_t bytes = out_bytes[gpu->type];
-    narrow(&entry, kinds[gpu->type].out, value);
+    enum matmul_storage storage = matmul_storage_out(gpu->product.type);
+    double entry = 0;
+    matmul_storage_put(storage, &entry, value);
     int rc = select_device(gpu, msg, size);
     return rc ? rc
-              : gpu_checked(cudaMemcpy((char *)gpu->c + (col * gpu->n + row) * bytes, &entry, bytes,
-                                       cudaMemcpyHostToDevice),
+              : gpu_checked(cudaMemcpy(entry_at(gpu, row, col), &entry,
+                                       matmul_storage_bytes(storage), cudaMemcpyHostToDevice),
                             "copy of an entry", msg, size);
 }
 
@@ -459,25 +343,17 @@ int gpu_matmul_check(struct gpu_matmul *gpu, char *msg, size_t size)
     int rc = select_device(gpu, msg, size);
     if (!rc)
         rc = matmul_data_residuals(&data, &sums, msg, size);
-    return rc ? rc : freivalds_judge(&sums, gpu->type, gpu->n, msg, size);
+    return rc ? rc : freivalds_judge(&sums, data.type, &data.shape, msg, size);
 }
 
 void gpu_matmul_close(struct gpu_matmul *gpu)
 {
     if (!gpu)
         return;
-    const struct cublaslt_api *lt = cublaslt();
     (void)cudaSetDevice(gpu->cuda_ordinal);
     if (gpu->stream)
         (void)cudaStreamSynchronize(gpu->stream);
-    if (gpu->layout_out)
-        (void)lt->layout_destroy(gpu->layout_out);
-    if (gpu->layout_in)
-        (void)lt->layout_destroy(gpu->layout_in);
-    if (gpu->desc)
-        (void)lt->desc_destroy(gpu->desc);
-    if (gpu->handle)
-        (void)lt->destroy(gpu->handle);
+    lt_product_close(&gpu->product);
     (void)cudaFree(gpu->a);
     (void)cudaFree(gpu->b);
     (void)cudaFree(gpu->c);

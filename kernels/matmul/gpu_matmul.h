@@ -4,7 +4,7 @@
  *
  * One handle holds matrices of one type on one GPU and belongs to one thread. Functions return 0 or
  * a code of gpu/gpu_common.h with its message; -ENOTSUP: no cuBLASLt, or none that does this type
- * here. Source: cuBLAS documentation, "Using the cuBLASLt API".
+ * in this shape here. Source: cuBLAS documentation, "Using the cuBLASLt API".
  *
  *   gpu_matmul_load(msg, sizeof(msg));
  *   gpu_matmul_open(&config, &gpu, msg, sizeof(msg));
@@ -33,9 +33,10 @@ enum { GPU_MATMUL_SLOTS = 2 };
 struct gpu_matmul_config {
     const char *pci_bdf; /* NULL or "" = the first GPU that CUDA shows */
     enum matmul_type type;
-    size_t n; /* a multiple of 16 */
+    struct matmul_shape shape;
     uint64_t seed;
-    const struct gpu_matmul *like; /* take its algorithm (same type, n and model); NULL = measure */
+    const struct gpu_matmul
+        *like; /* take its algorithm (same type, shape, model); NULL = measure */
 };
 
 struct gpu_matmul_device {
@@ -64,9 +65,10 @@ int gpu_matmul_free_bytes(const char *pci_bdf, uint64_t *bytes, char *msg, size_
 bool gpu_matmul_has(enum matmul_type type, int cc);
 
 /* Bytes of GPU memory that a handle takes. */
-uint64_t gpu_matmul_bytes(enum matmul_type type, size_t n);
+uint64_t gpu_matmul_bytes(enum matmul_type type, const struct matmul_shape *shape);
 
-/* After gpu_matmul_load. Fills A and B, poisons C, chooses. *gpu is NULL after an error. */
+/* After gpu_matmul_load. Fills A and B, poisons C, chooses. *gpu is NULL after an error. k is at
+ * most MATMUL_K_MAX. */
 int gpu_matmul_open(const struct gpu_matmul_config *config, struct gpu_matmul **gpu, char *msg,
                     size_t size);
 
@@ -86,10 +88,10 @@ int gpu_matmul_done(struct gpu_matmul *gpu, unsigned slot, bool *done, char *msg
 /* Sleeps until they are; *seconds is the time between the events. */
 int gpu_matmul_wait(struct gpu_matmul *gpu, unsigned slot, double *seconds, char *msg, size_t size);
 
-/* Overwrites C with NaN; every slot idle. */
+/* Overwrites C with NaN, or what no sum of int8 can be; every slot idle. */
 int gpu_matmul_poison(struct gpu_matmul *gpu, char *msg, size_t size);
 
-/* C[row][col]; every slot idle. */
+/* C[row][col], NaN where it is no finite number; every slot idle. */
 int gpu_matmul_read(struct gpu_matmul *gpu, size_t row, size_t col, double *value, char *msg,
                     size_t size);
 

@@ -21,18 +21,19 @@ __global__ void fill_entries(ENTRY *entries, size_t count, uint64_t seed, unsign
 
 template <typename ENTRY> static void fill(const struct matmul_data *data)
 {
-    size_t count = data->n * data->n;
-    fill_entries<<<FILL_BLOCKS, FILL_THREADS, 0, data->stream>>>((ENTRY *)data->a, count,
-                                                                 data->seed, 0);
-    fill_entries<<<FILL_BLOCKS, FILL_THREADS, 0, data->stream>>>((ENTRY *)data->b, count,
-                                                                 data->seed, 1);
+    const struct matmul_shape *shape = &data->shape;
+    fill_entries<<<FILL_BLOCKS, FILL_THREADS, 0, data->stream>>>(
+        (ENTRY *)data->a, shape->m * shape->k, data->seed, 0);
+    fill_entries<<<FILL_BLOCKS, FILL_THREADS, 0, data->stream>>>(
+        (ENTRY *)data->b, shape->k * shape->n, data->seed, 1);
 }
 
 cudaError_t matmul_data_fill(const struct matmul_data *data)
 {
     static void (*const fills[MATMUL_TYPES])(const struct matmul_data *) = {
         fill<double>,        fill<float>,  fill<struct tf32>,
-        fill<__nv_bfloat16>, fill<__half>, fill<__nv_fp8_storage_t>};
+        fill<__nv_bfloat16>, fill<__half>, fill<__nv_fp8_storage_t>,
+        fill<signed char>};
     fills[data->type](data);
     return cudaGetLastError();
 }
@@ -44,11 +45,12 @@ struct partial {
 };
 
 /*
- * Of a matrix in columns of n entries, row i: the columns of a group, by their signs. Residual
- * column `column` is group column % groups of vector column / groups; behind the last, 0.
+ * Of a row of n entries that begins at `entries`, one each `step`: those of a group, by their
+ * signs. Residual column `column` is group column % groups of vector column / groups; behind the
+ * last, 0.
  */
 template <typename ENTRY>
-static __device__ double signed_sum(const ENTRY *entries, size_t n, size_t i, size_t column,
+static __device__ double signed_sum(const ENTRY *entries, size_t step, size_t n, size_t column,
                                     uint64_t seed)
 {
     size_t groups = (n + FREIVALDS_GROUP - 1) / FREIVALDS_GROUP;
@@ -57,38 +59,50 @@ static __device__ double signed_sum(const ENTRY *entries, size_t n, size_t i, si
     double sum = 0;
     if (vector < FREIVALDS_VECTORS)
         for (size_t j = first; j < end && j < n; j++)
-            sum += freivalds_sign(seed, vector, j) * load(entries[j * n + i]);
+            sum += freivalds_sign(seed, vector, j) * load(entries[j * step]);
     return sum;
 }
 
-/* v = B r, CHUNK columns of n. */
+/* v = B r, CHUNK columns of k. */
 template <typename ENTRY>
-__global__ void project(const ENTRY *b, double *v, size_t n, size_t column, uint64_t seed)
+__global__ void project(const ENTRY *b, double *v, struct matmul_shape shape, size_t column,
+                        uint64_t seed)
 {
-    size_t k = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
-    if (k < n)
-        v[blockIdx.y * n + k] = signed_sum(b, n, k, column + blockIdx.y, seed);
+    size_t at = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
+    if (at < shape.k)
+        v[blockIdx.y * shape.k + at] =
+            signed_sum(b + matmul_b_at(&shape, at, 0), matmul_b_at(&shape, 0, 1), shape.n,
+                       column + blockIdx.y, seed);
 }
 
-/* C r - A v, TILE rows and TILE columns a block. n is a multiple of TILE. */
+/* C r - A v, TILE rows and TILE columns a block. */
 template <typename IN, typename OUT>
 __global__ void __launch_bounds__(TILE *TILE)
-    find_residuals(const IN *a, const OUT *c, const double *v, size_t n, size_t column,
-                   uint64_t seed, struct partial *partials)
+    find_residuals(const IN *a, const OUT *c, const double *v, struct matmul_shape shape,
+                   size_t column, uint64_t seed, struct partial *partials)
 {
     __shared__ double rows[TILE][TILE + 1], columns[TILE][TILE + 1];
     unsigned tx = threadIdx.x, ty = threadIdx.y;
-    size_t row = (size_t)blockIdx.x * TILE + ty, first = (size_t)blockIdx.y * TILE;
+    /* Threads that are neighbours in tx read what lies side by side. */
+    bool by_rows = matmul_a_is_transposed(&shape);
+    unsigned from_row = by_rows ? ty : tx, from_at = by_rows ? tx : ty;
+    size_t base = (size_t)blockIdx.x * TILE, row = base + ty, first = (size_t)blockIdx.y * TILE;
     double sum = 0;
-    for (size_t k = 0; k < n; k += TILE) {
-        rows[ty][tx] = load(a[row * n + k + tx]);
-        columns[ty][tx] = v[(first + ty) * n + k + tx];
+    for (size_t at = 0; at < shape.k; at += TILE) {
+        rows[from_row][from_at] = base + from_row < shape.m && at + from_at < shape.k
+                                      ? load(a[matmul_a_at(&shape, base + from_row, at + from_at)])
+                                      : 0;
+        columns[ty][tx] = at + tx < shape.k ? v[(first + ty) * shape.k + at + tx] : 0;
         __syncthreads();
         for (unsigned i = 0; i < TILE; i++)
             sum += rows[ty][i] * columns[tx][i];
         __syncthreads();
     }
-    rows[ty][tx] = signed_sum(c, n, row, column + first + tx, seed) - sum;
+    rows[ty][tx] = 0;
+    if (row < shape.m)
+        rows[ty][tx] = signed_sum(c + matmul_c_at(&shape, row, 0), matmul_c_at(&shape, 0, 1),
+                                  shape.n, column + first + tx, seed) -
+                       sum;
     __syncthreads();
     if (tx || ty)
         return;
@@ -104,19 +118,39 @@ __global__ void __launch_bounds__(TILE *TILE)
     partials[blockIdx.y * gridDim.x + blockIdx.x] = found;
 }
 
+static size_t blocks_of(size_t n, size_t each)
+{
+    return (n + each - 1) / each;
+}
+
 template <typename IN, typename OUT>
 static void queue_chunk(const struct matmul_data *data, size_t column, double *v,
                         struct partial *partials)
 {
-    dim3 each((unsigned)((data->n + FILL_THREADS - 1) / FILL_THREADS), CHUNK);
-    dim3 tiles((unsigned)(data->n / TILE), CHUNK / TILE), tile(TILE, TILE);
-    project<<<each, FILL_THREADS, 0, data->stream>>>((const IN *)data->b, v, data->n, column,
+    const struct matmul_shape *shape = &data->shape;
+    dim3 each((unsigned)blocks_of(shape->k, FILL_THREADS), CHUNK);
+    dim3 tiles((unsigned)blocks_of(shape->m, TILE), CHUNK / TILE), tile(TILE, TILE);
+    project<<<each, FILL_THREADS, 0, data->stream>>>((const IN *)data->b, v, *shape, column,
                                                      data->seed);
     find_residuals<<<tiles, tile, 0, data->stream>>>((const IN *)data->a, (const OUT *)data->c, v,
-                                                     data->n, column, data->seed, partials);
+                                                     *shape, column, data->seed, partials);
 }
 
-/* Residual columns column .. column + CHUNK - 1. */
+/* What blocks found of residual columns column .. column + CHUNK - 1. */
+static void add_chunk(const struct matmul_shape *shape, size_t column,
+                      const struct partial *partials, struct freivalds *sums)
+{
+    size_t blocks = blocks_of(shape->m, TILE), groups = freivalds_groups(shape->n);
+    size_t columns = groups * FREIVALDS_VECTORS;
+    for (size_t i = 0; i < blocks * (CHUNK / TILE); i++) {
+        size_t first = column + i / blocks * TILE, row = i % blocks * TILE;
+        size_t wide = first >= columns ? 0 : columns - first < TILE ? columns - first : TILE;
+        size_t high = shape->m - row < TILE ? shape->m - row : TILE;
+        freivalds_add(sums, partials[i].squares, partials[i].worst, wide * high,
+                      row + partials[i].at / TILE, (first + partials[i].at % TILE) % groups);
+    }
+}
+
 static cudaError_t take_chunk(const struct matmul_data *data, size_t column,
                               struct partial *partials, struct freivalds *sums)
 {
@@ -124,11 +158,11 @@ static cudaError_t take_chunk(const struct matmul_data *data, size_t column,
                                               struct partial *) = {
         queue_chunk<double, double>,     queue_chunk<float, float>,
         queue_chunk<struct tf32, float>, queue_chunk<__nv_bfloat16, __nv_bfloat16>,
-        queue_chunk<__half, __half>,     queue_chunk<__nv_fp8_storage_t, __nv_bfloat16>};
-    size_t blocks = data->n / TILE, count = blocks * (CHUNK / TILE);
-    size_t groups = freivalds_groups(data->n), columns = groups * FREIVALDS_VECTORS;
+        queue_chunk<__half, __half>,     queue_chunk<__nv_fp8_storage_t, __nv_bfloat16>,
+        queue_chunk<signed char, int>};
+    size_t count = blocks_of(data->shape.m, TILE) * (CHUNK / TILE);
     double *v = (double *)data->scratch;
-    struct partial *found = (struct partial *)(v + CHUNK * data->n);
+    struct partial *found = (struct partial *)(v + CHUNK * data->shape.k);
     queues[data->type](data, column, v, found);
     cudaError_t error = cudaGetLastError();
     if (error == cudaSuccess)
@@ -136,23 +170,21 @@ static cudaError_t take_chunk(const struct matmul_data *data, size_t column,
                                 data->stream);
     if (error == cudaSuccess)
         error = cudaStreamSynchronize(data->stream);
-    for (size_t i = 0; i < count && error == cudaSuccess; i++) {
-        size_t first = column + i / blocks * TILE;
-        size_t there = first >= columns ? 0 : columns - first < TILE ? columns - first : TILE;
-        freivalds_add(sums, partials[i].squares, partials[i].worst, there * TILE,
-                      i % blocks * TILE + partials[i].at / TILE,
-                      (first + partials[i].at % TILE) % groups);
-    }
+    if (error == cudaSuccess)
+        add_chunk(&data->shape, column, partials, sums);
     return error;
 }
 
 int matmul_data_residuals(const struct matmul_data *data, struct freivalds *sums, char *msg,
                           size_t size)
 {
-    size_t columns = freivalds_groups(data->n) * FREIVALDS_VECTORS;
-    size_t count = data->n / TILE * (CHUNK / TILE);
-    if (CHUNK * data->n * sizeof(double) + count * sizeof(struct partial) > data->scratch_bytes) {
-        (void)snprintf(msg, size, "no room to check a product of n = %zu", data->n);
+    const struct matmul_shape *shape = &data->shape;
+    size_t columns = freivalds_groups(shape->n) * FREIVALDS_VECTORS;
+    size_t count = blocks_of(shape->m, TILE) * (CHUNK / TILE);
+    if (CHUNK * shape->k * sizeof(double) + count * sizeof(struct partial) > data->scratch_bytes) {
+        char text[MATMUL_SHAPE_TEXT];
+        (void)snprintf(msg, size, "no room to check a product of %s",
+                       matmul_shape_text(shape, text, sizeof(text)));
         return -ENOMEM;
     }
     struct partial *partials = (struct partial *)calloc(count, sizeof(*partials));

@@ -14,10 +14,10 @@
 
 struct matmul_data {
     enum matmul_type type;
-    size_t n; /* a multiple of 16 */
+    struct matmul_shape shape;
     uint64_t seed;
     void *a, *b, *c;
-    void *scratch; /* for the residuals; 64 MiB do for n = 65536 */
+    void *scratch; /* for the residuals; 64 MiB do for the largest shape */
     size_t scratch_bytes;
     cudaStream_t stream;
 };

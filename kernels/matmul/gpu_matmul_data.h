@@ -4,7 +4,7 @@
  * unit draws and the clock it keeps: constant matrices give a rate that no job sees.
  *
  * The sum of four independent uniform numbers of 16 bits (Irwin-Hall), scaled by a factor with a
- * full mantissa, rounded once.
+ * full mantissa, rounded once: no entry is above 3.47.
  */
 #ifndef CONTEND_KERNELS_MATMUL_GPU_MATMUL_DATA_H
 #define CONTEND_KERNELS_MATMUL_GPU_MATMUL_DATA_H
@@ -18,6 +18,12 @@
 #else
 #define MATMUL_SIDES
 #endif
+
+/*
+ * What int8 stores are these times SCALE: at most 111, so that no sum of up to MATMUL_K_MAX
+ * products leaves int32, nor is what a byte of 0x80, four times, means there.
+ */
+enum { MATMUL_INT8_SCALE = 32, MATMUL_K_MAX = 65536 };
 
 /* Entry i of matrix 0 or 1. The sum's mean is 2 (2^16 - 1), its deviation 2^16 / sqrt(3). */
 static inline MATMUL_SIDES double matmul_value(uint64_t seed, unsigned matrix, uint64_t i)

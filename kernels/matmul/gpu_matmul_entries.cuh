@@ -6,7 +6,9 @@
 #include <cuda_fp16.h>
 #include <cuda_fp8.h>
 
-/* Entries as the type stores them; matmul_round does the same on the CPU. */
+#include "kernels/matmul/gpu_matmul_data.h"
+
+/* Entries as the type stores them; matmul_stored does the same on the CPU. */
 static __device__ inline void store(double *to, double value)
 {
     *to = value;
@@ -32,6 +34,11 @@ static __device__ inline void store(__nv_fp8_storage_t *to, double value)
     *to = __nv_cvt_float_to_fp8((float)value, __NV_SATFINITE, __NV_E4M3);
 }
 
+static __device__ inline void store(signed char *to, double value)
+{
+    *to = (signed char)__double2int_rn(value * MATMUL_INT8_SCALE);
+}
+
 /* tf32 keeps 10 of float's 23 bits behind the point. Rounded here, so that what hardware does to
  * the rest of a float does not matter. */
 struct tf32 {
@@ -51,6 +58,16 @@ static __device__ inline double load(double from)
 }
 
 static __device__ inline double load(float from)
+{
+    return (double)from;
+}
+
+static __device__ inline double load(signed char from)
+{
+    return (double)from;
+}
+
+static __device__ inline double load(int from)
 {
     return (double)from;
 }

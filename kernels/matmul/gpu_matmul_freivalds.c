@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 static const double deviations = 10;
+static const size_t least_k = 64; /* for these */
 
 void freivalds_add(struct freivalds *sums, double squares, double worst, size_t count, size_t row,
                    size_t group)
@@ -18,26 +19,33 @@ void freivalds_add(struct freivalds *sums, double squares, double worst, size_t 
     sums->group = group;
 }
 
-double freivalds_limit(enum matmul_type type, size_t n)
+double freivalds_limit(enum matmul_type type, const struct matmul_shape *shape)
 {
-    double usual = sqrt((double)n), group = fmin(FREIVALDS_GROUP, (double)n);
+    double usual = sqrt((double)shape->k), group = fmin(FREIVALDS_GROUP, (double)shape->n);
+    if (type == MATMUL_INT8)
+        return 0;
     return 8 * sqrt(group) *
-           (matmul_ref_limit(type, n, usual) + matmul_ref_limit(MATMUL_FP64, n, usual));
+           (matmul_ref_limit(type, shape->k, usual) +
+            matmul_ref_limit(MATMUL_FP64, shape->k, usual));
 }
 
-int freivalds_judge(const struct freivalds *sums, enum matmul_type type, size_t n, char *msg,
-                    size_t size)
+int freivalds_judge(const struct freivalds *sums, enum matmul_type type,
+                    const struct matmul_shape *shape, char *msg, size_t size)
 {
-    double limit = freivalds_limit(type, n);
+    double limit = freivalds_limit(type, shape), allowed = limit;
     double usual = sums->count ? sqrt(sums->squares / (double)sums->count) : 0;
-    if (sums->worst <= limit && sums->worst <= deviations * usual)
+    char text[MATMUL_SHAPE_TEXT];
+    if (shape->k >= least_k)
+        allowed = fmin(limit, deviations * usual);
+    if (sums->worst <= allowed)
         return 0;
     (void)snprintf(
         msg, size,
-        "%s, n %zu: row %zu of C, columns %zu to %zu, is wrong: a residual of %.3g, where "
-        "%.3g is allowed and %.2g usual",
-        matmul_type_name(type), n, sums->row, sums->group * FREIVALDS_GROUP,
-        (size_t)fmin((double)n, (double)(sums->group + 1) * FREIVALDS_GROUP) - 1, sums->worst,
-        fmin(limit, deviations * usual), usual);
+        "%s, %s: row %zu of C, columns %zu to %zu, is wrong: a residual of %.3g, where %.3g is "
+        "allowed and %.2g usual",
+        matmul_type_name(type), matmul_shape_text(shape, text, sizeof(text)), sums->row,
+        sums->group * FREIVALDS_GROUP,
+        (size_t)fmin((double)shape->n, (double)(sums->group + 1) * FREIVALDS_GROUP) - 1,
+        sums->worst, allowed, usual);
     return -EBADMSG;
 }

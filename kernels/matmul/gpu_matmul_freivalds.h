@@ -11,7 +11,9 @@
  * double. A single entry that is wrong by e moves VECTORS residuals by e, so it is found where e is
  * above the limit and those roundings. Errors of several entries of one row and group cancel in one
  * vector for at most half of all signs: in all of them with a probability of 2^-VECTORS at most.
- * An entry that was never written is NaN, and always found.
+ * An entry that was never written is NaN, and always found; of int8, what no product can be.
+ * Of int8 nothing is rounded, here neither: sums of 64 x 65,536 products are whole numbers below
+ * 2^53. Every residual of a good product is 0 then, and any other is an error.
  *
  * Source: R. Freivalds, "Probabilistic machines can use less running time", IFIP Congress 1977.
  */
@@ -63,21 +65,22 @@ void freivalds_add(struct freivalds *sums, double squares, double worst, size_t 
 
 /*
  * How large a residual may be, for what the type may round: 8 times the root of GROUP times
- * matmul_ref_limit of a usual entry, sqrt(n), and of the check's own in double. Signs are random
- * and independent of what was rounded: by Hoeffding's inequality a residual of a good product is
- * beyond that with a probability of 2 exp(-32) = 3e-14.
+ * matmul_ref_limit of a usual entry, sqrt(k), and of the check's own in double. int8: 0. Signs are
+ * random and independent of what was rounded: by Hoeffding's inequality a residual of a good
+ * product is beyond that with a probability of 2 exp(-32) = 3e-14.
  */
-double freivalds_limit(enum matmul_type type, size_t n);
+double freivalds_limit(enum matmul_type type, const struct matmul_shape *shape);
 
 /*
  * 0, or -EBADMSG with the worst place in msg: a residual is above the limit, or above 10 times the
  * root of all residuals' mean square. The limit covers the worst that hardware may round and is
  * wide for narrow types; the second finds one entry or tile that is worse than all others.
  * Residuals are sums of GROUP roundings of either sign, near normal: 10 deviations are none of
- * theirs.
+ * theirs, where k is 64 or more. In shorter sums a row of large entries rounds more than others
+ * do; the limit alone counts, which is close where little is added.
  */
-int freivalds_judge(const struct freivalds *sums, enum matmul_type type, size_t n, char *msg,
-                    size_t size);
+int freivalds_judge(const struct freivalds *sums, enum matmul_type type,
+                    const struct matmul_shape *shape, char *msg, size_t size);
 
 #ifdef __cplusplus
 }

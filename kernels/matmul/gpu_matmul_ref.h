@@ -1,8 +1,8 @@
 /*
  * What gpu_matmul.h computes, entry by entry in double precision, and how far off a GPU may be.
  *
- *   C = A B, n x n, in columns: A[i][k] is entry i n + k of matrix 0, B[k][j] entry j n + k of
- *   matrix 1 (gpu_matmul_data.h), each rounded to the type; C[i][j] lies at j n + i.
+ *   C = A B: the entry of A that lies at i is entry i of matrix 0, that of B entry i of matrix 1
+ *   (gpu_matmul_data.h), each rounded to the type; gpu_matmul_shape.h says where entries lie.
  */
 #ifndef CONTEND_KERNELS_MATMUL_GPU_MATMUL_REF_H
 #define CONTEND_KERNELS_MATMUL_GPU_MATMUL_REF_H
@@ -10,11 +10,16 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "kernels/matmul/gpu_matmul_shape.h"
+
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-/* fp8 is e4m3 and writes bf16; all others write what they read. tf32 is stored as float. */
+/*
+ * fp8 is e4m3 and writes bf16; int8 writes and adds int32; all others write what they read. tf32 is
+ * stored as float.
+ */
 enum matmul_type {
     MATMUL_FP64,
     MATMUL_FP32,
@@ -22,35 +27,43 @@ enum matmul_type {
     MATMUL_BF16,
     MATMUL_FP16,
     MATMUL_FP8,
+    MATMUL_INT8,
     MATMUL_TYPES
 };
 
-/* "fp64", "fp32", "tf32", "bf16", "fp16", "fp8" */
+/* "fp64", "fp32", "tf32", "bf16", "fp16", "fp8", "int8" */
 const char *matmul_type_name(enum matmul_type type);
 
-/* 2 n^3 */
-double matmul_flops(size_t n);
+/*
+ * Whether units for the type take such a shape: what they load at once must not begin inside of an
+ * entry's neighbours. -ENOTSUP with the reason in msg.
+ */
+int matmul_takes(enum matmul_type type, const struct matmul_shape *shape, char *msg, size_t size);
 
-/* The value of the type nearest to `value`, ties to even. fp8: at most 448. */
+/* The value of the type nearest to `value`, ties to even. fp8: at most 448; int8: at most 127. */
 double matmul_round(enum matmul_type type, double value);
 
-/* C[row][col], summed in double. */
-double matmul_ref_entry(enum matmul_type type, uint64_t seed, size_t n, size_t row, size_t col);
+/* What the type stores for a value of gpu_matmul_data.h. */
+double matmul_stored(enum matmul_type type, double value);
+
+/* C[row][col], summed in double; of int8 that is exact. */
+double matmul_ref_entry(enum matmul_type type, uint64_t seed, const struct matmul_shape *shape,
+                        size_t row, size_t col);
 
 /*
  * How far an entry of the GPU's C may lie from `want`: the rounding of the output, twice, and the
- * errors of n additions. Sums of t products grow as sqrt(t) here.
+ * errors of k additions. Sums of t products grow as sqrt(t) here. int8: 0, its sums are exact.
  *
  * fp64, fp32 round each sum to nearest: errors of either sign, eps sqrt(t) each, together about
- * eps n / sqrt(6), of which 8 times is allowed. Matrix units of the other types truncate: errors of
- * one sign, so (n / step) eps times the largest sum, taken as 4 sqrt(n), where a unit adds `step`
+ * eps k / sqrt(6), of which 8 times is allowed. Matrix units of the other types truncate: errors of
+ * one sign, so (k / step) eps times the largest sum, taken as 4 sqrt(k), where a unit adds `step`
  * products at once. eps = 2^-23 and step = 4, the least of any unit; fp8, which Hopper adds with 14
  * bits, 2^-13 and 32.
  * Source: M. Fasi et al., "Numerical behavior of NVIDIA tensor cores", PeerJ CS 7 (2021);
  * DeepSeek-AI, "DeepSeek-V3 Technical Report" (2024), 3.3.2; Higham, "Accuracy and Stability of
  * Numerical Algorithms", 4.2.
  */
-double matmul_ref_limit(enum matmul_type type, size_t n, double want);
+double matmul_ref_limit(enum matmul_type type, size_t k, double want);
 
 #ifdef __cplusplus
 }

@@ -6,6 +6,7 @@
 
 #include <cmocka.h>
 
+#include <errno.h>
 #include <math.h>
 #include <string.h>
 
@@ -16,6 +17,7 @@
 #include "harness/base/opt.h"
 #include "kernels/matmul/gpu_matmul_data.h"
 #include "kernels/matmul/gpu_matmul_ref.h"
+#include "kernels/matmul/gpu_matmul_storage.h"
 #include "tests/lib/fixture_scan.h"
 
 static void assert_near(double got, double want, double error)
@@ -67,6 +69,9 @@ static void test_compute_rounding_is_that_of_the_type(void **state)
         {MATMUL_FP8, 0.0146484375, 0.015625}, /* 7.5 units below 2^-6 */
         {MATMUL_FP16, 5.97e-8, 5.9604644775390625e-8},
         {MATMUL_BF16, 0, 0},
+        {MATMUL_INT8, 2.5, 2}, /* a tie, to even */
+        {MATMUL_INT8, -110.6, -111},
+        {MATMUL_INT8, 300, 127},
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
         assert_near(matmul_round(cases[i].type, cases[i].from), cases[i].to, 0);
@@ -76,14 +81,116 @@ static void test_compute_reference_multiplies_rows_by_columns(void **state)
 {
     (void)state;
     enum { N = 16 };
+    const struct matmul_shape square = matmul_square(N), large = matmul_square(8192);
     double want = 0;
     for (uint64_t k = 0; k < N; k++)
         want += matmul_value(9, 0, (uint64_t)5 * N + k) * matmul_value(9, 1, (uint64_t)11 * N + k);
-    assert_near(matmul_ref_entry(MATMUL_FP64, 9, N, 5, 11), want, 0);
-    double half = matmul_ref_entry(MATMUL_FP8, 9, N, 5, 11);
+    assert_near(matmul_ref_entry(MATMUL_FP64, 9, &square, 5, 11), want, 0);
+    double half = matmul_ref_entry(MATMUL_FP8, 9, &square, 5, 11);
     assert_true(half != want);
     assert_near(half, want, 2.0);
-    assert_near(matmul_flops(8192), 1099511627776.0, 0);
+    assert_near(matmul_flops(&large), 1099511627776.0, 0);
+}
+
+/* Sizes that are all different: where BLAS has an entry, in columns, or in those of a transpose. */
+static void test_compute_layouts_are_those_of_blas(void **state)
+{
+    (void)state;
+    static const size_t a_at[MATMUL_LAYOUTS] = {5 + 3 * 7, 5 + 3 * 7, 3 + 5 * 11, 3 + 5 * 11};
+    static const size_t b_at[MATMUL_LAYOUTS] = {3 + 8 * 11, 8 + 3 * 9, 3 + 8 * 11, 8 + 3 * 9};
+    static const char *const names[] = {"nn", "nt", "tn", "tt"};
+    char text[MATMUL_SHAPE_TEXT];
+    for (int layout = 0; layout < MATMUL_LAYOUTS; layout++) {
+        const struct matmul_shape shape = {7, 9, 11, (enum matmul_layout)layout};
+        double want = 0;
+        assert_string_equal(matmul_layout_name(shape.layout), names[layout]);
+        assert_int_equal(matmul_a_at(&shape, 5, 3), a_at[layout]);
+        assert_int_equal(matmul_b_at(&shape, 3, 8), b_at[layout]);
+        assert_int_equal(matmul_c_at(&shape, 5, 8), 5 + 8 * 7);
+        for (size_t k = 0; k < 11; k++)
+            want += matmul_value(2, 0, matmul_a_at(&shape, 5, k)) *
+                    matmul_value(2, 1, matmul_b_at(&shape, k, 8));
+        assert_near(matmul_ref_entry(MATMUL_FP64, 2, &shape, 5, 8), want, 0);
+        assert_near(matmul_flops(&shape), 2 * 7 * 9 * 11, 0);
+        assert_non_null(strstr(matmul_shape_text(&shape, text, sizeof(text)), names[layout]));
+    }
+    const struct matmul_shape shape = {7, 9, 11, MATMUL_NT};
+    assert_string_equal(matmul_shape_text(&shape, text, sizeof(text)), "m 7, n 9, k 11, nt");
+}
+
+static void test_compute_types_say_which_shapes_they_take(void **state)
+{
+    (void)state;
+    static const struct {
+        enum matmul_type type;
+        struct matmul_shape shape;
+        const char *refused; /* NULL = it is not */
+    } cases[] = {
+        {MATMUL_BF16, {7, 9, 11, MATMUL_TT}, NULL},
+        {MATMUL_FP64, {1, 1, 1, MATMUL_NN}, NULL},
+        {MATMUL_INT8, {4, 9, 12, MATMUL_TN}, NULL},
+        {MATMUL_INT8, {4, 9, 12, MATMUL_NN}, NULL},
+        {MATMUL_INT8, {6, 8, 12, MATMUL_TN}, "int8 needs m and k that are multiples of 4"},
+        {MATMUL_INT8, {4, 8, 13, MATMUL_TN}, "not m 4, n 8, k 13, tn"},
+        {MATMUL_INT8, {4, 9, 12, MATMUL_NT}, "int8 needs m, n and k that are multiples of 4"},
+        {MATMUL_FP8, {32, 9, 48, MATMUL_TN}, NULL},
+        {MATMUL_FP8, {36, 16, 48, MATMUL_TN}, "fp8 needs m and k that are multiples of 16"},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        char msg[240] = "";
+        int rc = matmul_takes(cases[i].type, &cases[i].shape, msg, sizeof(msg));
+        assert_int_equal(rc, cases[i].refused ? -ENOTSUP : 0);
+        if (cases[i].refused && !strstr(msg, cases[i].refused))
+            fail_msg("'%s', not '%s'", msg, cases[i].refused);
+    }
+}
+
+/* What a type stores is read back as it was, the nearest there is, in its own bits. */
+static void test_compute_storage_is_that_of_the_type(void **state)
+{
+    (void)state;
+    static const struct {
+        enum matmul_storage storage;
+        double value, stored;
+        uint64_t bits;
+    } cases[] = {
+        {MATMUL_AS_DOUBLE, -2, -2, 0xc000000000000000},
+        {MATMUL_AS_FLOAT, 1, 1, 0x3f800000},
+        {MATMUL_AS_BF16, -1, -1, 0xbf80},
+        {MATMUL_AS_BF16, 0.1, 0.10009765625, 0x3dcd},
+        {MATMUL_AS_FP16, 1.5, 1.5, 0x3e00},
+        {MATMUL_AS_FP16, 2047.6, 2048, 0x6800}, /* up to the next power of two */
+        {MATMUL_AS_FP16, 5.97e-8, 5.9604644775390625e-8, 1},
+        {MATMUL_AS_FP16, 1e9, 65504, 0x7bff},
+        {MATMUL_AS_E4M3, 448, 448, 0x7e},
+        {MATMUL_AS_E4M3, -0.0146484375, -0.015625, 0x88}, /* up to the least normal */
+        {MATMUL_AS_E4M3, 0, 0, 0},
+        {MATMUL_AS_INT8, -111, -111, 0x91},
+        {MATMUL_AS_INT8, 200, 127, 0x7f},
+        {MATMUL_AS_INT32, -2, -2, 0xfffffffe},
+        {MATMUL_AS_INT32, 1e10, INT32_MAX, 0x7fffffff},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        uint64_t bits = 0;
+        matmul_storage_put(cases[i].storage, &bits, cases[i].value);
+        assert_true(bits == cases[i].bits);
+        assert_near(matmul_storage_get(cases[i].storage, &bits), cases[i].stored, 0);
+    }
+    for (int storage = MATMUL_AS_DOUBLE; storage <= MATMUL_AS_E4M3; storage++) {
+        uint64_t bits = 0;
+        matmul_storage_put((enum matmul_storage)storage, &bits, NAN);
+        assert_true(isnan(matmul_storage_get((enum matmul_storage)storage, &bits)));
+        memset(&bits, 0xff, sizeof(bits)); /* poison */
+        assert_true(isnan(matmul_storage_get((enum matmul_storage)storage, &bits)));
+    }
+    for (int type = 0; type < MATMUL_TYPES; type++)
+        for (uint64_t i = 0; i < 1000; i++) {
+            uint64_t bits = 0;
+            enum matmul_storage storage = matmul_storage_in((enum matmul_type)type);
+            double value = matmul_stored((enum matmul_type)type, matmul_value(1, 0, i));
+            matmul_storage_put(storage, &bits, value);
+            assert_near(matmul_storage_get(storage, &bits), value, 0);
+        }
 }
 
 /* The limit lets through what the type must lose and, over some entries, nothing much worse. */
@@ -91,11 +198,12 @@ static void test_compute_limit_tells_products_from_others(void **state)
 {
     (void)state;
     enum { N = 4096 };
+    const struct matmul_shape square = matmul_square(N);
     for (int type = 0; type < MATMUL_TYPES; type++) {
         size_t wrong_row = 0, short_sum = 0, tries = 24;
         for (size_t i = 0; i < tries; i++) {
-            double want = matmul_ref_entry((enum matmul_type)type, 1, N, i, 2 * i);
-            double other = matmul_ref_entry((enum matmul_type)type, 1, N, i + 1, 2 * i);
+            double want = matmul_ref_entry((enum matmul_type)type, 1, &square, i, 2 * i);
+            double other = matmul_ref_entry((enum matmul_type)type, 1, &square, i + 1, 2 * i);
             double limit = matmul_ref_limit((enum matmul_type)type, N, want), missing = 0;
             for (size_t k = N - 128; k < N; k++)
                 missing += matmul_value(1, 0, i * N + k) * matmul_value(1, 1, 2 * i * N + k);
@@ -109,7 +217,7 @@ static void test_compute_limit_tells_products_from_others(void **state)
     float sum = 0;
     for (size_t k = 0; k < N; k++)
         sum += (float)matmul_value(1, 0, k) * (float)matmul_value(1, 1, k);
-    double want = matmul_ref_entry(MATMUL_FP32, 1, N, 0, 0);
+    double want = matmul_ref_entry(MATMUL_FP32, 1, &square, 0, 0);
     assert_true(fabs((double)sum - want) < matmul_ref_limit(MATMUL_FP32, N, want));
 }
 
@@ -130,6 +238,9 @@ static void test_compute_peak_is_of_the_right_sheet(void **state)
         {"NVIDIA A100-SXM4-80GB", MATMUL_TF32, 156},
         {"NVIDIA A100-SXM4-80GB", MATMUL_FP8, 0},
         {"NVIDIA B200", MATMUL_FP8, 4500},
+        {"NVIDIA H100 80GB HBM3", MATMUL_INT8, 1979},
+        {"NVIDIA A100-SXM4-80GB", MATMUL_INT8, 624},
+        {"NVIDIA L4", MATMUL_INT8, 242.5},
         {"NVIDIA L40S", MATMUL_BF16, 362.05},
         {"NVIDIA L4", MATMUL_BF16, 121},
         {"NVIDIA L40", MATMUL_BF16, 0},
@@ -195,9 +306,13 @@ static void test_compute_matmul_size_is_refused_before_a_worker(void **state)
     struct err err = {0};
     opts_set_defaults(bench_gpu_matmul.opts, params);
     assert_int_equal(bench_gpu_matmul.validate(params, &err), 0);
-    assert_int_equal(opts_set_pair(bench_gpu_matmul.opts, params, "n=1000", &err), 0);
+    assert_int_equal(opts_set_pair(bench_gpu_matmul.opts, params, "n=128256", &err), 0);
     assert_true(bench_gpu_matmul.validate(params, &err) < 0);
-    assert_non_null(strstr(err.msg, "n=1000"));
+    assert_non_null(strstr(err.msg, "n=128256"));
+    assert_int_equal(opts_set_pair(bench_gpu_matmul.opts, params, "k=8192", &err), 0);
+    assert_int_equal(bench_gpu_matmul.validate(params, &err), 0);
+    assert_true(opts_set_pair(bench_gpu_matmul.opts, params, "k=65537", &err) < 0);
+    assert_true(opts_set_pair(bench_gpu_matmul.opts, params, "layout=tnn", &err) < 0);
 }
 
 int main(void)
@@ -206,6 +321,9 @@ int main(void)
         cmocka_unit_test(test_compute_data_is_nearly_normal),
         cmocka_unit_test(test_compute_rounding_is_that_of_the_type),
         cmocka_unit_test(test_compute_reference_multiplies_rows_by_columns),
+        cmocka_unit_test(test_compute_layouts_are_those_of_blas),
+        cmocka_unit_test(test_compute_types_say_which_shapes_they_take),
+        cmocka_unit_test(test_compute_storage_is_that_of_the_type),
         cmocka_unit_test(test_compute_limit_tells_products_from_others),
         cmocka_unit_test(test_compute_peak_is_of_the_right_sheet),
         cmocka_unit_test(test_compute_stats_of_intervals),

@@ -43,44 +43,65 @@ static double read_entry(struct gpu_matmul *gpu, size_t row, size_t col)
     return value;
 }
 
-/* Rows and columns that are no neighbours, corners among them; *worst is a share of the limit. */
-static void assert_product(struct gpu_matmul *gpu, enum matmul_type type, uint64_t seed, size_t n,
-                           double *worst)
+/*
+ * Rows and columns that are no neighbours, corners among them; *worst is a share of the limit. What
+ * is rounded to the output's type is `rounded` at least: where sums are cut into parts among
+ * blocks, which cuBLASLt does for few rows and columns, these are, too.
+ */
+static void assert_product(struct gpu_matmul *gpu, const struct gpu_matmul_config *config,
+                           double rounded, double *worst)
 {
-    for (size_t k = 0; k < 100; k++) {
-        size_t row = k < 2 ? k * (n - 1) : k * 7919 % n, col = k < 3 ? 0 : k * 104729 % n;
-        double want = matmul_ref_entry(type, seed, n, row, col);
-        double limit = matmul_ref_limit(type, n, want), got = read_entry(gpu, row, col);
+    const struct matmul_shape *shape = &config->shape;
+    char text[MATMUL_SHAPE_TEXT];
+    for (size_t i = 0; i < 100; i++) {
+        size_t row = i < 2 ? i * (shape->m - 1) : i * 7919 % shape->m;
+        size_t col = i < 3 ? i / 2 * (shape->n - 1) : i * 104729 % shape->n;
+        double want = matmul_ref_entry(config->type, config->seed, shape, row, col);
+        double limit = matmul_ref_limit(config->type, shape->k, fmax(fabs(want), rounded));
+        double got = read_entry(gpu, row, col);
         if (!(fabs(got - want) <= limit))
-            fail_msg("%s, n %zu: C[%zu][%zu] is %.9g, not %.9g +- %.2g", matmul_type_name(type), n,
+            fail_msg("%s, %s: C[%zu][%zu] is %.9g, not %.9g +- %.2g",
+                     matmul_type_name(config->type), matmul_shape_text(shape, text, sizeof(text)),
                      row, col, got, want, limit);
-        *worst = fmax(*worst, fabs(got - want) / limit);
+        *worst = limit > 0 ? fmax(*worst, fabs(got - want) / limit) : *worst;
     }
+}
+
+static struct gpu_matmul_config config_of(unsigned device, enum matmul_type type,
+                                          struct matmul_shape shape)
+{
+    return (struct gpu_matmul_config){
+        .pci_bdf = machine.gpus[device].pci_bdf, .type = type, .shape = shape, .seed = 7 + shape.n};
+}
+
+static void assert_poison(enum matmul_type type, double entry)
+{
+    assert_true(type == MATMUL_INT8 ? entry == (double)(int32_t)0x80808080 : isnan(entry));
 }
 
 static void check_type(unsigned device, enum matmul_type type, size_t n)
 {
-    struct gpu_matmul_config config = {
-        .pci_bdf = machine.gpus[device].pci_bdf, .type = type, .n = n, .seed = 7 + n};
+    struct gpu_matmul_config config = config_of(device, type, matmul_square(n));
     struct gpu_matmul *gpu, *like;
     double seconds, worst = 0;
     bool done = false;
     assert_good(gpu_matmul_open(&config, &gpu, msg, sizeof(msg)));
     assert_true(gpu_matmul_guess(gpu) > 0);
     assert_good(gpu_matmul_poison(gpu, msg, sizeof(msg)));
-    assert_true(isnan(read_entry(gpu, n - 1, n / 2)));
+    assert_poison(type, read_entry(gpu, n - 1, n / 2));
     assert_good(gpu_matmul_queue(gpu, 0, 2, msg, sizeof(msg)));
     assert_good(gpu_matmul_queue(gpu, 1, 1, msg, sizeof(msg)));
     assert_good(gpu_matmul_wait(gpu, 1, &seconds, msg, sizeof(msg)));
     assert_good(gpu_matmul_done(gpu, 0, &done, msg, sizeof(msg)));
     assert_true(done && seconds > 0);
-    assert_product(gpu, type, config.seed, n, &worst);
+    assert_product(gpu, &config, 0, &worst);
     config.like = gpu;
     assert_good(gpu_matmul_open(&config, &like, msg, sizeof(msg)));
-    assert_product(like, type, config.seed, n, &worst);
-    print_message("GPU %u, %s, n %zu: %.1f TFLOP/s, worst error %.3f of the limit\n", device,
-                  matmul_type_name(type), n, matmul_flops(n) / gpu_matmul_guess(gpu) * 1e-12,
-                  worst);
+    assert_product(like, &config, 0, &worst);
+    print_message("GPU %u, %s, n %zu: %.1f T%s/s, worst error %.3f of the limit\n", device,
+                  matmul_type_name(type), n,
+                  matmul_flops(&config.shape) / gpu_matmul_guess(gpu) * 1e-12,
+                  type == MATMUL_INT8 ? "OP" : "FLOP", worst);
     gpu_matmul_close(like);
     gpu_matmul_close(gpu);
 }
@@ -109,12 +130,12 @@ static void assert_found(struct gpu_matmul *gpu, size_t n, size_t row, size_t co
 /* A good product passes, poison and one wrong entry do not, wherever it is. */
 static void check_the_check(enum matmul_type type, size_t n)
 {
-    struct gpu_matmul_config config = {
-        .pci_bdf = machine.gpus[0].pci_bdf, .type = type, .n = n, .seed = 7 + n};
+    const struct gpu_matmul_config config = config_of(0, type, matmul_square(n));
     struct gpu_matmul *gpu;
-    double seconds, off = 4 * sqrt((double)n);
+    double seconds, off = type == MATMUL_INT8 ? 1 : 4 * sqrt((double)n);
     assert_good(gpu_matmul_open(&config, &gpu, msg, sizeof(msg)));
     assert_good(gpu_matmul_poison(gpu, msg, sizeof(msg)));
+    double poison = read_entry(gpu, 0, 0);
     assert_int_equal(gpu_matmul_check(gpu, msg, sizeof(msg)), -EBADMSG);
     assert_good(gpu_matmul_queue(gpu, 0, 1, msg, sizeof(msg)));
     assert_good(gpu_matmul_wait(gpu, 0, &seconds, msg, sizeof(msg)));
@@ -125,7 +146,7 @@ static void check_the_check(enum matmul_type type, size_t n)
     assert_found(gpu, n, 0, 0, read_entry(gpu, 0, 0) + off);
     assert_found(gpu, n, n - 1, n - 1, read_entry(gpu, n - 1, n - 1) - off);
     assert_found(gpu, n, n / 2 + 3, 65, read_entry(gpu, n / 2 + 3, 65) + off);
-    assert_found(gpu, n, n - 17, n - 1, NAN);
+    assert_found(gpu, n, n - 17, n - 1, poison);
     assert_good(gpu_matmul_check(gpu, msg, sizeof(msg)));
     gpu_matmul_close(gpu);
 }
@@ -140,12 +161,64 @@ static void test_gpu_matmul_check_finds_one_wrong_entry(void **state)
                 check_the_check((enum matmul_type)type, sizes[i]);
 }
 
+/* The product and its check; false where this GPU's cuBLASLt has none such, and says so. */
+static bool check_shape(enum matmul_type type, struct matmul_shape shape)
+{
+    const struct gpu_matmul_config config = config_of(0, type, shape);
+    struct gpu_matmul *gpu;
+    char text[MATMUL_SHAPE_TEXT];
+    double seconds, worst = 0, off = type == MATMUL_INT8 ? 1 : 4 * sqrt((double)shape.k);
+    int rc = gpu_matmul_open(&config, &gpu, msg, sizeof(msg));
+    if (rc == -ENOTSUP) {
+        print_message("skipped: %s\n", msg);
+        return false;
+    }
+    assert_good(rc);
+    assert_good(gpu_matmul_poison(gpu, msg, sizeof(msg)));
+    assert_int_equal(gpu_matmul_check(gpu, msg, sizeof(msg)), -EBADMSG);
+    assert_good(gpu_matmul_queue(gpu, 0, 1, msg, sizeof(msg)));
+    assert_good(gpu_matmul_wait(gpu, 0, &seconds, msg, sizeof(msg)));
+    assert_product(gpu, &config, 4 * sqrt((double)shape.k), &worst);
+    assert_good(gpu_matmul_check(gpu, msg, sizeof(msg)));
+    assert_found(gpu, shape.n, shape.m - 1, shape.n - 1,
+                 read_entry(gpu, shape.m - 1, shape.n - 1) + off);
+    assert_found(gpu, shape.n, shape.m / 2, 0, read_entry(gpu, shape.m / 2, 0) - off);
+    print_message("%s, %s: worst error %.3f of the limit\n", matmul_type_name(type),
+                  matmul_shape_text(&shape, text, sizeof(text)), worst);
+    gpu_matmul_close(gpu);
+    return true;
+}
+
+/* No two sizes alike; a vector; long and short sums; and sizes that are multiples of nothing. Only
+ * fp8 and int8 may lack a layout, or a shape that is tiny. */
+static void test_gpu_matmul_shapes_and_layouts_agree_with_reference(void **state)
+{
+    (void)state;
+    static const struct matmul_shape shapes[] = {
+        {272, 400, 1040, MATMUL_TN}, {4096, 16, 512, MATMUL_TN}, {16, 1040, 2048, MATMUL_TN},
+        {1024, 1, 4096, MATMUL_TN},  {528, 272, 16, MATMUL_TN},  {257, 131, 1001, MATMUL_TN}};
+    for (int type = 0; type < MATMUL_TYPES; type++)
+        for (size_t i = 0; i < sizeof(shapes) / sizeof(shapes[0]); i++)
+            for (int layout = 0; layout < MATMUL_LAYOUTS; layout++) {
+                enum matmul_type which = (enum matmul_type)type;
+                struct matmul_shape shape = shapes[i];
+                shape.layout = (enum matmul_layout)layout;
+                if (!gpu_matmul_has(which, device_cc(0)))
+                    continue;
+                bool takes = matmul_takes(which, &shape, msg, sizeof(msg)) == 0;
+                bool narrow = which == MATMUL_FP8 || which == MATMUL_INT8;
+                bool ran = check_shape(which, shape);
+                assert_true(takes || !ran);
+                bool tiny = shape.n < 16 || shape.k < 64;
+                assert_true(ran || !takes || (narrow && (layout != MATMUL_TN || tiny)));
+            }
+}
+
 static void test_gpu_matmul_too_large_is_no_memory(void **state)
 {
     (void)state;
     struct gpu_matmul *gpu;
-    const struct gpu_matmul_config config = {
-        .pci_bdf = machine.gpus[0].pci_bdf, .type = MATMUL_FP64, .n = 1 << 20, .seed = 1};
+    const struct gpu_matmul_config config = config_of(0, MATMUL_FP64, matmul_square(1 << 20));
     assert_int_equal(gpu_matmul_open(&config, &gpu, msg, sizeof(msg)), -ENOMEM);
     assert_null(gpu);
     check_type(0, MATMUL_FP32, 256);
@@ -161,11 +234,12 @@ static void test_gpu_matmul_scan_emits_rates_and_readings(void **state)
         char key[VALUE_KEY_MAX];
         (void)snprintf(key, sizeof(key), "type=%s;with=alone;gpu=0",
                        matmul_type_name((enum matmul_type)type));
-        double tflops = scan_value(&scan, "matmul_rate", key);
+        bool whole = type == MATMUL_INT8;
+        double tflops = scan_value(&scan, whole ? "matmul_int_rate" : "matmul_rate", key);
         assert_int_equal(!isnan(tflops), gpu_matmul_has((enum matmul_type)type, device_cc(0)));
         double share = scan_value(&scan, "matmul_peak_share", key);
-        print_message("%s: %.1f TFLOP/s, %.2f of the data sheet, %.0f MHz, %.0f W, %.0f degC\n",
-                      key, tflops, share, scan_value(&scan, "gpu_clock_sm", key),
+        print_message("%s: %.1f T%s/s, %.2f of the data sheet, %.0f MHz, %.0f W, %.0f degC\n", key,
+                      tflops, whole ? "OP" : "FLOP", share, scan_value(&scan, "gpu_clock_sm", key),
                       scan_value(&scan, "gpu_power", key),
                       scan_value(&scan, "gpu_temperature", key));
         assert_false(tflops <= 0.01);
@@ -177,6 +251,23 @@ static void test_gpu_matmul_scan_emits_rates_and_readings(void **state)
     double best = scan_value(&scan, "matmul_trial", "type=fp32;algorithm=best;gpu=0");
     print_message("fp32: cuBLASLt's first %.1f TFLOP/s, best %.1f\n", first, best);
     assert_true(first > 0 && best > 0.98 * first);
+    scan_end(&scan);
+}
+
+/* A row of each type that can have the shape, and one that says why of each that cannot. */
+static void test_gpu_matmul_scan_skips_what_a_type_cannot_have(void **state)
+{
+    (void)state;
+    static struct scan scan;
+    scan_run(&scan, &bench_gpu_matmul, &machine,
+             (const char *[]){"n=1001", "m=2050", "k=515", "layout=nt", NULL}, 1);
+    assert_true(scan_value(&scan, "matmul_rate", "type=fp32;with=alone;gpu=0") > 0);
+    assert_true(isnan(scan_value(&scan, "matmul_int_rate", "type=int8;with=alone;gpu=0")));
+    const char *why = scan_reason(&scan, "matmul_int_rate", "type=int8;with=alone;gpu=0");
+    assert_non_null(why);
+    assert_non_null(strstr(why, "int8 needs m, n and k that are multiples of 4"));
+    assert_true(scan_value(&scan, "matmul_size", "of=m") == 2050);
+    assert_true(scan_value(&scan, "matmul_size", "of=k") == 515);
     scan_end(&scan);
 }
 
@@ -205,8 +296,10 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_gpu_matmul_types_agree_with_reference),
         cmocka_unit_test(test_gpu_matmul_check_finds_one_wrong_entry),
+        cmocka_unit_test(test_gpu_matmul_shapes_and_layouts_agree_with_reference),
         cmocka_unit_test(test_gpu_matmul_too_large_is_no_memory),
         cmocka_unit_test(test_gpu_matmul_scan_emits_rates_and_readings),
+        cmocka_unit_test(test_gpu_matmul_scan_skips_what_a_type_cannot_have),
         cmocka_unit_test(test_gpu_matmul_sensors_read_something),
     };
     if (fixture_find_gpus(&machine) == 0)

@@ -15,47 +15,52 @@
 #include <cmocka.h>
 
 #include "kernels/matmul/gpu_matmul_data.h"
+#include "tests/lib/fixture_product.h"
 
-enum { N = 272, SEED = 11, TILE = 128 }; /* a last group of 16 columns; a tile of a GPU's */
-
-struct product {
-    enum matmul_type type;
-    double *a, *b, *c; /* as the GPU has them: rows, columns, columns */
-};
-
-static double round_once(enum matmul_type type, double value)
-{
-    return type == MATMUL_FP64 ? value : matmul_round(type, (double)(float)value);
-}
+/* A last group of 15 columns; a tile of a GPU's. */
+enum { M = 257, N = 271, K = 304, SEED = 11, TILE = 128 };
 
 /* Rounded to the output's bits, behind what additions of that type lose, drawn for each entry. */
 static double with_errors(enum matmul_type type, double exact, uint64_t i)
 {
     static const int bits[MATMUL_TYPES] = {53, 24, 24, 8, 11, 8};
+    if (type == MATMUL_INT8)
+        return exact;
     double uniform = (double)(mix64(i) >> 11) * 0x1p-53 - 0.5;
-    double lost = (matmul_ref_limit(type, N, 0) / 2) * uniform, entry = exact + lost;
+    double lost = (matmul_ref_limit(type, K, 0) / 2) * uniform, entry = exact + lost;
     double unit = ldexp(1, (int)floor(log2(fabs(entry))) - bits[type] + 1);
     return nearbyint(entry / unit) * unit;
 }
 
-static struct product make(enum matmul_type type)
+/* In double, so that products can have errors of each type. */
+static struct product make_as(enum matmul_type type, enum matmul_layout layout)
 {
-    const size_t count = (size_t)N * N;
-    struct product p = {type, calloc(count, sizeof(double)), calloc(count, sizeof(double)),
-                        calloc(count, sizeof(double))};
+    const struct matmul_shape shape = {M, N, K, layout};
+    double *c = calloc((size_t)M * N, sizeof(*c));
+    struct product p = {.type = type,
+                        .shape = shape,
+                        .seed = SEED,
+                        .in = MATMUL_AS_DOUBLE,
+                        .out = MATMUL_AS_DOUBLE,
+                        .a = calloc((size_t)M * K, sizeof(double)),
+                        .b = calloc((size_t)K * N, sizeof(double)),
+                        .c = c};
     assert_true(p.a && p.b && p.c);
-    for (size_t i = 0; i < count; i++) {
-        p.a[i] = round_once(type, matmul_value(SEED, 0, i));
-        p.b[i] = round_once(type, matmul_value(SEED, 1, i));
-    }
+    product_fill(&p);
+    const double *a = p.a, *b = p.b;
     for (size_t j = 0; j < N; j++)
-        for (size_t i = 0; i < N; i++) {
+        for (size_t i = 0; i < M; i++) {
             double sum = 0;
-            for (size_t k = 0; k < N; k++)
-                sum += p.a[i * N + k] * p.b[j * N + k];
-            p.c[j * N + i] = with_errors(type, sum, j * N + i);
+            for (size_t k = 0; k < K; k++)
+                sum += a[matmul_a_at(&shape, i, k)] * b[matmul_b_at(&shape, k, j)];
+            c[matmul_c_at(&shape, i, j)] = with_errors(type, sum, j * M + i);
         }
     return p;
+}
+
+static struct product make(enum matmul_type type)
+{
+    return make_as(type, MATMUL_TN);
 }
 
 static void drop(struct product *p)
@@ -65,38 +70,15 @@ static void drop(struct product *p)
     free(p->c);
 }
 
-static double signed_sum(const double *columns, size_t i, size_t group, unsigned vector)
+static double *entry_of(const struct product *p, size_t row, size_t col)
 {
-    double sum = 0;
-    for (size_t j = group * FREIVALDS_GROUP; j < (group + 1) * FREIVALDS_GROUP && j < N; j++)
-        sum += freivalds_sign(SEED, vector, j) * columns[j * N + i];
-    return sum;
-}
-
-/* As gpu_matmul_data.cu does. */
-static struct freivalds sums_of(const struct product *p)
-{
-    struct freivalds sums = {0};
-    double v[N];
-    for (unsigned vector = 0; vector < FREIVALDS_VECTORS; vector++)
-        for (size_t group = 0; group < freivalds_groups(N); group++) {
-            for (size_t k = 0; k < N; k++)
-                v[k] = signed_sum(p->b, k, group, vector);
-            for (size_t i = 0; i < N; i++) {
-                double residual = signed_sum(p->c, i, group, vector);
-                for (size_t k = 0; k < N; k++)
-                    residual -= p->a[i * N + k] * v[k];
-                double size = isnan(residual) ? (double)INFINITY : fabs(residual);
-                freivalds_add(&sums, size * size, size, 1, i, group);
-            }
-        }
-    return sums;
+    return (double *)p->c + matmul_c_at(&p->shape, row, col);
 }
 
 static int judge(const struct product *p, char *msg, size_t size)
 {
-    struct freivalds sums = sums_of(p);
-    return freivalds_judge(&sums, p->type, N, msg, size);
+    struct freivalds sums = product_sums(p);
+    return freivalds_judge(&sums, p->type, &p->shape, msg, size);
 }
 
 static void test_freivalds_passes_good_products(void **state)
@@ -105,13 +87,13 @@ static void test_freivalds_passes_good_products(void **state)
     for (int type = 0; type < MATMUL_TYPES; type++) {
         char msg[240] = "";
         struct product p = make((enum matmul_type)type);
-        struct freivalds sums = sums_of(&p);
+        struct freivalds sums = product_sums(&p);
         print_message("%s: worst %.3g, usual %.3g, limit %.3g\n", matmul_type_name(p.type),
                       sums.worst, sqrt(sums.squares / (double)sums.count),
-                      freivalds_limit(p.type, N));
-        if (freivalds_judge(&sums, p.type, N, msg, sizeof(msg)))
+                      freivalds_limit(p.type, &p.shape));
+        if (freivalds_judge(&sums, p.type, &p.shape, msg, sizeof(msg)))
             fail_msg("%s", msg);
-        assert_int_equal(sums.count, N * freivalds_groups(N) * FREIVALDS_VECTORS);
+        assert_int_equal(sums.count, M * freivalds_groups(N) * FREIVALDS_VECTORS);
         drop(&p);
     }
 }
@@ -120,16 +102,16 @@ static void test_freivalds_passes_good_products(void **state)
 static void test_freivalds_finds_one_wrong_entry(void **state)
 {
     (void)state;
-    static const size_t places[][2] = {{0, 0},    {N - 1, N - 1}, {0, N - 1}, {N - 1, 0},
+    static const size_t places[][2] = {{0, 0},    {M - 1, N - 1}, {0, N - 1}, {M - 1, 0},
                                        {100, 63}, {101, 64},      {7, 200}};
     for (int type = 0; type < MATMUL_TYPES; type++) {
         struct product p = make((enum matmul_type)type);
         for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
-            double *entry = &p.c[places[i][1] * N + places[i][0]], right = *entry;
+            double *entry = entry_of(&p, places[i][0], places[i][1]), right = *entry;
             char msg[240] = "", place[96];
             (void)snprintf(place, sizeof(place), "row %zu of C, columns %zu to", places[i][0],
                            places[i][1] / FREIVALDS_GROUP * FREIVALDS_GROUP);
-            *entry = right + 2 * sqrt(N);
+            *entry = right + 2 * sqrt(K);
             assert_int_equal(judge(&p, msg, sizeof(msg)), -EBADMSG);
             assert_non_null(strstr(msg, place));
             *entry = NAN;
@@ -151,8 +133,8 @@ static void test_freivalds_finds_a_wrong_tile(void **state)
             struct product p = make((enum matmul_type)type);
             for (size_t j = 0; j < TILE; j++)
                 for (size_t i = 0; i < TILE; i++) {
-                    double *entry = &p.c[(N - TILE + j) * N + i];
-                    *entry = kind == 0 ? p.c[j * N + i] : kind == 1 ? 0 : *entry / 2;
+                    double *entry = entry_of(&p, i, N - TILE + j);
+                    *entry = kind == 0 ? *entry_of(&p, i, j) : kind == 1 ? 0 : *entry / 2;
                 }
             assert_int_equal(judge(&p, msg, sizeof(msg)), -EBADMSG);
             drop(&p);
@@ -166,12 +148,65 @@ static void test_freivalds_finds_a_product_that_is_wrong_as_a_whole(void **state
     for (int type = 0; type < MATMUL_TYPES; type++) {
         char msg[240] = "";
         struct product p = make((enum matmul_type)type), other = make((enum matmul_type)type);
-        for (size_t i = 0; i < (size_t)N * N; i++)
-            p.c[i] = other.c[(i * 7919 + 1) % ((size_t)N * N)];
+        for (size_t i = 0; i < (size_t)M * N; i++)
+            ((double *)p.c)[i] = ((const double *)other.c)[(i * 7919 + 1) % ((size_t)M * N)];
         assert_int_equal(judge(&p, msg, sizeof(msg)), -EBADMSG);
         drop(&other);
         drop(&p);
     }
+}
+
+/* In each layout a product is right as what it is, and no product of another one. */
+static void test_freivalds_tells_layouts_apart(void **state)
+{
+    (void)state;
+    static const enum matmul_type types[] = {MATMUL_FP64, MATMUL_BF16, MATMUL_INT8};
+    for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++)
+        for (int layout = 0; layout < MATMUL_LAYOUTS; layout++) {
+            struct product p = make_as(types[i], (enum matmul_layout)layout);
+            for (int as = 0; as < MATMUL_LAYOUTS; as++) {
+                char msg[240] = "";
+                p.shape.layout = (enum matmul_layout)as;
+                assert_int_equal(judge(&p, msg, sizeof(msg)), as == layout ? 0 : -EBADMSG);
+            }
+            drop(&p);
+        }
+}
+
+/* Nothing is rounded, so 1 of 10^5 is found, and so are entries that were never written. */
+static void test_freivalds_is_exact_for_int8(void **state)
+{
+    (void)state;
+    char msg[240] = "";
+    struct product p = make(MATMUL_INT8);
+    struct freivalds sums = product_sums(&p);
+    double *entry = entry_of(&p, 200, 100), right = *entry;
+    assert_true(sums.worst == 0);
+    *entry = right + 1;
+    assert_int_equal(judge(&p, msg, sizeof(msg)), -EBADMSG);
+    assert_non_null(strstr(msg, "int8, m 257, n 271, k 304, tn: row 200 of C, columns 64 to 127"));
+    *entry = (double)(int32_t)0x80808080;
+    assert_int_equal(judge(&p, msg, sizeof(msg)), -EBADMSG);
+    drop(&p);
+    /* The longest sum of the largest products stays above what poison is, and its check exact. */
+    double most = matmul_stored(MATMUL_INT8, 3.4642), sum = most * most * MATMUL_K_MAX;
+    assert_true(most == 111 && -sum > (double)(int32_t)0x80808080 && sum < INT32_MAX);
+    assert_true(sum * FREIVALDS_GROUP < 0x1p53);
+}
+
+/* Sums of so few terms that some rows round much more than others. */
+static void test_freivalds_passes_short_sums(void **state)
+{
+    (void)state;
+    const struct matmul_shape shape = {M, N, 1, MATMUL_TN};
+    struct freivalds sums = {0};
+    char msg[240] = "";
+    freivalds_add(&sums, 1e-6, 1e-3, (size_t)1 << 20, 0, 0);
+    assert_int_equal(freivalds_judge(&sums, MATMUL_BF16, &shape, msg, sizeof(msg)), 0);
+    const struct matmul_shape longer = {M, N, 64, MATMUL_TN};
+    assert_int_equal(freivalds_judge(&sums, MATMUL_BF16, &longer, msg, sizeof(msg)), -EBADMSG);
+    sums.worst = 2 * freivalds_limit(MATMUL_BF16, &shape);
+    assert_int_equal(freivalds_judge(&sums, MATMUL_BF16, &shape, msg, sizeof(msg)), -EBADMSG);
 }
 
 /* Signs are as often 1 as -1, and no two vectors are alike. */
@@ -195,6 +230,9 @@ int main(void)
         cmocka_unit_test(test_freivalds_finds_one_wrong_entry),
         cmocka_unit_test(test_freivalds_finds_a_wrong_tile),
         cmocka_unit_test(test_freivalds_finds_a_product_that_is_wrong_as_a_whole),
+        cmocka_unit_test(test_freivalds_tells_layouts_apart),
+        cmocka_unit_test(test_freivalds_is_exact_for_int8),
+        cmocka_unit_test(test_freivalds_passes_short_sums),
         cmocka_unit_test(test_freivalds_signs_are_fair),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -14,6 +14,7 @@
 enum { GPUS = 16, CALLS = 64 };
 
 static struct fake_trouble trouble;
+static struct matmul_shape opened;
 
 static struct {
     const char *call;
@@ -241,18 +242,27 @@ bool gpu_matmul_has(enum matmul_type type, int cc)
     return type != MATMUL_FP64;
 }
 
-uint64_t gpu_matmul_bytes(enum matmul_type type, size_t n)
+uint64_t gpu_matmul_bytes(enum matmul_type type, const struct matmul_shape *shape)
 {
     (void)type;
-    return (uint64_t)n * n * 24;
+    return (uint64_t)shape->m * shape->n * 24;
 }
 
 int gpu_matmul_open(const struct gpu_matmul_config *config, struct gpu_matmul **gpu, char *msg,
                     size_t size)
 {
-    int rc = ANSWER(number(config->pci_bdf));
+    int rc = matmul_takes(config->type, &config->shape, msg, size);
+    if (!rc)
+        rc = ANSWER(number(config->pci_bdf));
     *gpu = rc ? NULL : new_handle(number(config->pci_bdf), sizeof(**gpu));
+    if (!rc)
+        opened = config->shape;
     return rc;
+}
+
+struct matmul_shape fake_gpu_matmul_shape(void)
+{
+    return opened;
 }
 
 double gpu_matmul_guess(const struct gpu_matmul *gpu)

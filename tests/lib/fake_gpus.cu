@@ -147,6 +147,14 @@ cudaError_t cudaDeviceGetAttribute(int *value, cudaDeviceAttr attribute, int)
     return cudaSuccess;
 }
 
+cudaError_t cudaGetDeviceProperties(cudaDeviceProp *properties, int ordinal)
+{
+    (void)snprintf(properties->name, sizeof(properties->name), "Fake GPU %d", ordinal);
+    properties->major = fake_gpus.capability;
+    properties->minor = 0;
+    return cudaSuccess;
+}
+
 cudaError_t cudaSetDevice(int ordinal)
 {
     if (ordinal == fake_gpus.closed_gpu && fake_gpus.closes_after-- <= 0)
@@ -201,6 +209,12 @@ cudaError_t cudaMemsetAsync(void *at, int value, size_t bytes, cudaStream_t stre
     return cudaSuccess;
 }
 
+cudaError_t cudaMemcpy(void *to, const void *from, size_t bytes, cudaMemcpyKind)
+{
+    memcpy(to, from, bytes);
+    return cudaSuccess;
+}
+
 cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes, cudaMemcpyKind,
                             cudaStream_t stream)
 {
@@ -234,6 +248,13 @@ cudaError_t cudaStreamQuery(cudaStream_t stream)
     (void)sched_yield(); /* to the stream's thread: whoever asks does so in a loop */
     std::lock_guard<std::mutex> held(stream->lock);
     return stream->queue.empty() ? cudaSuccess : cudaErrorNotReady;
+}
+
+cudaError_t cudaStreamSynchronize(cudaStream_t stream)
+{
+    while (cudaStreamQuery(stream) == cudaErrorNotReady)
+        (void)usleep(10);
+    return cudaSuccess;
 }
 
 cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned)
@@ -276,6 +297,13 @@ cudaError_t cudaEventQuery(cudaEvent_t event)
 {
     (void)sched_yield();
     return event->pending ? cudaErrorNotReady : cudaSuccess;
+}
+
+cudaError_t cudaEventSynchronize(cudaEvent_t event)
+{
+    while (cudaEventQuery(event) == cudaErrorNotReady)
+        (void)usleep(10);
+    return cudaSuccess;
 }
 
 cudaError_t cudaEventElapsedTime(float *ms, cudaEvent_t begin, cudaEvent_t end)

@@ -1,0 +1,63 @@
+/*
+ * One product of gpu_matmul.h as cuBLASLt is told it, for .cu files: types, layouts, algorithms.
+ * Functions with a msg return 0 or a code of gpu/gpu_common.h. Its memory is the caller's.
+ *
+ *   struct lt_product product = {.type = MATMUL_INT8, .shape = {m, n, k, MATMUL_TN}, .one = one};
+ *   rc = lt_product_open(&product, msg, size);
+ *   rc = lt_product_propose(&product, bytes, results, 8, &found, msg, size);
+ *   lt_product_use(&product, &results[0]);
+ *   status = lt_product_multiply(&product, &memory);
+ *   lt_product_close(&product);
+ */
+#ifndef CONTEND_KERNELS_MATMUL_GPU_MATMUL_LT_CUH
+#define CONTEND_KERNELS_MATMUL_GPU_MATMUL_LT_CUH
+
+#include <cuda_runtime.h>
+
+#include "kernels/matmul/cublaslt.cuh"
+#include "kernels/matmul/gpu_matmul_ref.h"
+
+#ifdef CONTEND_HAVE_CUBLASLT
+
+struct lt_product {
+    enum matmul_type type;
+    struct matmul_shape shape;
+    const float *one; /* on the device: the scale of fp8 */
+    /* From lt_product_open on. */
+    cublasLtHandle_t handle;
+    cublasLtMatmulDesc_t desc;
+    cublasLtMatrixLayout_t a, b, c;
+    /* In use. */
+    cublasLtMatmulAlgo_t algo;
+    size_t algo_workspace_bytes;
+};
+
+/* On the device; entries lie as gpu_matmul_shape.h says. */
+struct lt_memory {
+    const void *a, *b;
+    void *c, *workspace;
+    cudaStream_t stream;
+};
+
+/* 0, or cuBLASLt's name of the status behind `what`. */
+int lt_checked(cublasStatus_t status, const char *what, char *msg, size_t size);
+
+/* What was opened is lt_product_close's, also after an error. */
+int lt_product_open(struct lt_product *product, char *msg, size_t size);
+
+/* At most `most` algorithms, the one of most promise first. -ENOTSUP: it has none for this. */
+int lt_product_propose(const struct lt_product *product, size_t workspace_bytes,
+                       cublasLtMatmulHeuristicResult_t *results, int most, int *found, char *msg,
+                       size_t size);
+
+void lt_product_use(struct lt_product *product, const cublasLtMatmulHeuristicResult_t *result);
+
+/* Queues one. */
+cublasStatus_t lt_product_multiply(const struct lt_product *product,
+                                   const struct lt_memory *memory);
+
+void lt_product_close(struct lt_product *product);
+
+#endif
+
+#endif

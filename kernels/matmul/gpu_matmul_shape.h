@@ -1,0 +1,85 @@
+/*
+ * Of which shape a product C = A B is, and where its entries lie: A is m x k, B k x n, C m x n.
+ *
+ * All lie in columns, as BLAS has them. A layout is two letters, of A and of B: `n`, the matrix
+ * lies as it is multiplied; `t`, its transpose lies there, so that its rows are in one piece each.
+ */
+#ifndef CONTEND_KERNELS_MATMUL_GPU_MATMUL_SHAPE_H
+#define CONTEND_KERNELS_MATMUL_GPU_MATMUL_SHAPE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#ifdef __CUDACC__
+#define MATMUL_SIDES __host__ __device__
+#else
+#define MATMUL_SIDES
+#endif
+
+enum matmul_layout { MATMUL_NN, MATMUL_NT, MATMUL_TN, MATMUL_TT, MATMUL_LAYOUTS };
+
+struct matmul_shape {
+    size_t m, n, k;
+    enum matmul_layout layout;
+};
+
+static inline MATMUL_SIDES bool matmul_a_is_transposed(const struct matmul_shape *shape)
+{
+    return shape->layout == MATMUL_TN || shape->layout == MATMUL_TT;
+}
+
+static inline MATMUL_SIDES bool matmul_b_is_transposed(const struct matmul_shape *shape)
+{
+    return shape->layout == MATMUL_NT || shape->layout == MATMUL_TT;
+}
+
+/* Where A[row][at] lies among A's m k entries. */
+static inline MATMUL_SIDES size_t matmul_a_at(const struct matmul_shape *shape, size_t row,
+                                              size_t at)
+{
+    return matmul_a_is_transposed(shape) ? row * shape->k + at : at * shape->m + row;
+}
+
+/* Where B[at][col] lies among B's k n entries. */
+static inline MATMUL_SIDES size_t matmul_b_at(const struct matmul_shape *shape, size_t at,
+                                              size_t col)
+{
+    return matmul_b_is_transposed(shape) ? at * shape->n + col : col * shape->k + at;
+}
+
+/* Where C[row][col] lies among C's m n entries. */
+static inline MATMUL_SIDES size_t matmul_c_at(const struct matmul_shape *shape, size_t row,
+                                              size_t col)
+{
+    return col * shape->m + row;
+}
+
+#undef MATMUL_SIDES
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* n x n x n, as gpu_matmul has it by default: A lies transposed. */
+static inline struct matmul_shape matmul_square(size_t n)
+{
+    struct matmul_shape shape = {n, n, n, MATMUL_TN};
+    return shape;
+}
+
+/* "nn", "nt", "tn", "tt" */
+const char *matmul_layout_name(enum matmul_layout layout);
+
+/* 2 m n k */
+double matmul_flops(const struct matmul_shape *shape);
+
+enum { MATMUL_SHAPE_TEXT = 96 };
+
+/* "m 8192, n 8192, k 8192, tn". Returns buf. */
+char *matmul_shape_text(const struct matmul_shape *shape, char *buf, size_t size);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
