@@ -39,7 +39,7 @@ key_width = 50 + 7.6 * longest
 key_columns = int((width - 40) / key_width)
 key_columns = key_columns < 1 ? 1 : key_columns
 key_rows = (keys + key_columns - 1) / key_columns
-line_height = colours > 4 ? 60.0 : 40.0
+line_height = colours > 4 ? 50.0 : 40.0
 # Panels stand side by side, and are as high as they have lines.
 height = 78 + 24 * key_rows
 do for [row = 0:rows - 1] {

@@ -98,6 +98,7 @@ static const struct figure_panel matmul_panels[] = {
     {"gpu_power", "power (W)", {"type"}},
     {"gpu_temperature", "temperature (degC)", {"type"}},
     {"gpu_throttle", "time for which a limit held the clock (share)", {"reason"}},
+    {"matmul_int_rate", "rate of whole numbers (TOP/s)", {"type"}},
     {.metric = NULL},
 };
 

@@ -94,12 +94,12 @@ void dat_put_figure_heading(const struct figure_data *data, const struct arm *ar
     dat_put_text(out, line, LINE_MOST);
 }
 
-const struct arm *dat_find_arm(const struct figure_data *data)
+const struct arm *dat_find_arm(const struct figure_data *data, const char *metric)
 {
     for (size_t i = 0; i < data->result->narms; i++) {
         size_t at = 0;
         const struct arm *arm = &data->result->arms[i];
-        if (arm->bench == data->bench && key_next_row(data->rows, arm, data->figure->metric, &at))
+        if (arm->bench == data->bench && key_next_row(data->rows, arm, metric, &at))
             return arm;
     }
     return NULL;

@@ -63,8 +63,8 @@ const char *dat_say_rounds(const struct figure_data *data, const char *what, cha
 void dat_put_figure_heading(const struct figure_data *data, const struct arm *arm, const char *how,
                             const char *rest, FILE *out);
 
-/* The first arm of data->bench that has a row of data->figure's metric, or NULL. */
-const struct arm *dat_find_arm(const struct figure_data *data);
+/* The first arm of data->bench that has a row of that metric with a value, or NULL. */
+const struct arm *dat_find_arm(const struct figure_data *data, const char *metric);
 
 /*
  * gnuplot does not count empty blocks, so each one starts with a line that draws nothing; one with

@@ -197,7 +197,10 @@ static int draw(struct chart *chart, FILE *out, struct err *err)
 
 int figure_dots(const struct figure_data *data, FILE *out, struct err *err)
 {
-    struct chart chart = {.data = data, .arm = dat_find_arm(data)};
+    struct chart chart = {.data = data};
+    const struct figure_panel *panel = data->figure->panels;
+    for (; panel->metric && !chart.arm; panel++)
+        chart.arm = dat_find_arm(data, panel->metric);
     if (!chart.arm)
         return err_set(err, -ENODATA, "the run has no value of %s", data->figure->metric);
     int rc = draw(&chart, out, err);

@@ -255,20 +255,21 @@ static void emit_stream(struct emitter *to)
 
 static void emit_matmul(struct emitter *to)
 {
-    static const char *const types[] = {"fp64", "fp32", "tf32", "bf16", "fp16", "fp8"};
+    static const char *const types[] = {"fp64", "fp32", "tf32", "bf16", "fp16", "fp8", "int8"};
     static const char *const reasons[] = {"power", "thermal", "sync_boost", "low_utilization"};
-    static const double rates[] = {56, 51, 361, 690, 664, 1315};
+    static const double rates[] = {56, 51, 361, 690, 664, 1315, 1340};
     for (unsigned all = 0; all < (to->machine->gpus > 1 ? 2u : 1u); all++)
-        for (unsigned type = 0; type < 6; type++)
+        for (unsigned type = 0; type < 7; type++)
             for (unsigned gpu = 0; gpu < to->machine->gpus; gpu++) {
                 double share = of_gpu(to, gpu, all);
-                const double value[] = {rates[type] * share, 0.7 * share, 1500 * share, 700 / share,
-                                        55 / share};
-                for (unsigned metric = 0; metric < 5; metric++)
-                    emit(to, metric, value[metric], "type=%s;with=%s;gpu=%u", types[type],
+                const double value[] = {0.7 * share, 1500 * share, 700 / share, 55 / share};
+                emit(to, type == 6, rates[type] * share, "type=%s;with=%s;gpu=%u", types[type],
+                     withs[all], gpu);
+                for (unsigned metric = 0; metric < 4; metric++)
+                    emit(to, 2 + metric, value[metric], "type=%s;with=%s;gpu=%u", types[type],
                          withs[all], gpu);
                 for (unsigned reason = 0; reason < 4; reason++)
-                    emit(to, 5, reason ? 0 : share / 2, "type=%s;reason=%s;with=%s;gpu=%u",
+                    emit(to, 6, reason ? 0 : share / 2, "type=%s;reason=%s;with=%s;gpu=%u",
                          types[type], reasons[reason], withs[all], gpu);
             }
 }

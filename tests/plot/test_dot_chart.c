@@ -65,11 +65,11 @@ static void test_dots_of_each_gpu(void **state)
         struct seen stream = look("gpu_stream"), matmul = look("gpu_matmul"),
                     launch = look("gpu_launch");
         assert_int_equal(stream.dots, 7 * n * withs);
-        assert_int_equal(matmul.dots, (5 * 6 + 6 * 4) * n * withs);
+        assert_int_equal(matmul.dots, (7 + 4 * 7 + 7 * 4) * n * withs);
         assert_int_equal(launch.dots, (2 * 2 * 6 + 3) * n);
         assert_int_equal(stream.colours, n);
         assert_int_equal(stream.diamonds, 7 * n * (withs - 1));
-        assert_int_equal(matmul.panels, 6);
+        assert_int_equal(matmul.panels, 7);
         assert_int_equal(launch.panels, 3);
         assert_true(stream.highest < 4350);
         assert_true(n == 1 ? stream.lowest > 4150 : stream.lowest < 3900);
@@ -128,6 +128,27 @@ static void test_dots_name_a_gpu_that_failed(void **state)
     fixture_result_free(&result);
 }
 
+/* Not every type has the metric that comes first. */
+static void test_dots_need_no_metric_of_all(void **state)
+{
+    (void)state;
+    struct result result;
+    fixture_scans_make(&fixture_gpus, "gpu_matmul", &result);
+    for (size_t o = 0; o < result.arms[0].nobservations; o++) {
+        struct worker_result *worker = &result.arms[0].observations[o].workers[0];
+        size_t kept = 0;
+        for (size_t i = 0; i < worker->nvalues; i++)
+            if (strstr(worker->values[i].key, "type=int8"))
+                worker->values[kept++] = worker->values[i];
+        worker->nvalues = kept;
+    }
+    fixture_draw(&result, "host");
+    assert_int_equal(look("gpu_matmul").dots, (1 + 4 + 4) * 4 * 2);
+    assert_int_equal(look("gpu_matmul").panels, 6);
+    fixture_assert_svg_has("gpu_matmul", ">rate of whole numbers (TOP/s)<");
+    fixture_result_free(&result);
+}
+
 static void test_dots_format_has_no_exponent(void **state)
 {
     (void)state;
@@ -154,6 +175,7 @@ int main(void)
         IN_DIRECTORY(test_dots_of_each_gpu),
         IN_DIRECTORY(test_dots_say_what_they_are),
         IN_DIRECTORY(test_dots_name_a_gpu_that_failed),
+        IN_DIRECTORY(test_dots_need_no_metric_of_all),
         cmocka_unit_test(test_dots_format_has_no_exponent),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -145,7 +145,7 @@ static void test_report_workers_differ_in_grey(void **state)
     } cases[] = {{2, 40, 40}, {4, 14, 14}, {16, 3, 15}};
     for (size_t c = 0; c < sizeof(cases) / sizeof(cases[0]); c++) {
         struct fixture_machine machine = small;
-        double grey[18];
+        double grey[18] = {0};
         machine.cpus = 16;
         machine.workers[0] = cases[c].workers;
         machine.nplacements = 1;

@@ -67,7 +67,7 @@ static void test_line_chart_puts_the_knee_on_its_curve(void **state)
     fixture_draw_scans(&fixture_vm, "loaded_latency");
     char *data = read_data("loaded_latency");
     const char *crosses = find_block(data, 5);
-    double x, y;
+    double x = 0, y = 0;
     for (unsigned line = 0; line < 2; line++) {
         assert_true(next_pair(&crosses, &x, &y));
         assert_true(distance(find_block(data, 6 + line), x, y) < 1e-4);

@@ -138,10 +138,8 @@ static void put_text_everywhere(const char *figure, const char *text)
         if (quoted)
             changed[used++] = '"';
         quoted = !quoted;
-        if (quoted && at[1] != '"') {
-            memcpy(changed + used, text, strlen(text));
-            used += strlen(text);
-        }
+        for (size_t i = 0; quoted && at[1] != '"' && text[i]; i++)
+            changed[used++] = text[i];
     }
     (void)snprintf(name, sizeof(name), "%s.dat", figure);
     put_plot(name, changed);
