@@ -91,6 +91,8 @@ done
 # MPI itself stays out: it has to be that of mpirun. The module that talks to it is loaded only then.
 module=$(dirname "$program")/contend_mpi.so
 [ ! -f "$module" ] || strip --strip-debug -o "$root/contend_mpi.so" "$module"
+# For whoever copies share/ to a prefix, such as ~/.local; man -l reads the page where it is.
+sh "$source_dir/cmake/manual.sh" "$program" "$root"
 for file in LICENSE README.md CHANGELOG.md; do
     [ ! -f "$source_dir/$file" ] || cp "$source_dir/$file" "$root/"
 done

@@ -91,3 +91,17 @@ function(contend_bundle program)
                            "${CMAKE_BINARY_DIR}/bundle/contend_mpi.so")
     endif()
 endfunction()
+
+# contend_manual(program): the target `manual` has the program write its manual page and completions,
+# which are installed with it.
+function(contend_manual program)
+    set(folder "${CMAKE_BINARY_DIR}/manual")
+    add_custom_command(
+        OUTPUT "${folder}/share/man/man1/contend.1"
+        COMMAND sh "${CMAKE_SOURCE_DIR}/cmake/manual.sh" $<TARGET_FILE:${program}> "${folder}"
+        DEPENDS ${program} "${CMAKE_SOURCE_DIR}/cmake/manual.sh"
+        COMMENT "Writing the manual"
+        VERBATIM)
+    add_custom_target(manual ALL DEPENDS "${folder}/share/man/man1/contend.1")
+    install(DIRECTORY "${folder}/share/" DESTINATION "${CMAKE_INSTALL_DATADIR}")
+endfunction()

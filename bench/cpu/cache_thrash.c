@@ -20,8 +20,10 @@
  * victim under them; where that does not decide (victim l2 lives elsewhere, and so do aggressors
  * behind another cache), until the victim is measured. Below 2 the victim's lines may stay where
  * they are: `victim_slowdown` then is no value but a skipped row. Pairs in which victim l3 was not
- * warm alone, since others had pushed it out, do not count; `warm_share` of them do, and with none
- * the row is skipped too. `victim_bytes` and `aggressor_bytes` (of each) are the working sets used.
+ * warm alone, since others had pushed it out, do not count; `warm_share` of them do. With none the
+ * row is skipped too, and `cold_slowdown` is with / without of a victim that comes from memory
+ * anyway: what aggressors cost it on the way there. `victim_bytes` and `aggressor_bytes` (of each)
+ * are the working sets used.
  * Keys say n for the number of aggressors.
  * **Source** kernels/cpu/walk.h names it.
  * **Limits** On a shared host the L3 is also other guests': the victim's set may not stay in it
@@ -72,6 +74,7 @@ enum {
     METRIC_TIME,
     METRIC_ALONE,
     METRIC_SLOWDOWN,
+    METRIC_COLD,
     METRIC_RATE,
     METRIC_BROUGHT,
     METRIC_WARM,
@@ -87,6 +90,7 @@ static const struct bench_metric cache_thrash_metrics[] = {
         {"victim_slowdown", "ratio", "lower",
          .below_one = "the victim is faster beside them: a busier processor may raise the clock of "
                       "its mesh and caches, and a loss hides behind that"},
+    [METRIC_COLD] = {"cold_slowdown", "ratio", "lower"},
     [METRIC_RATE] = {"aggressor_rate", "GB/s", "none", .quiet = true},
     [METRIC_BROUGHT] = {"caches_brought", "ratio", "none", .quiet = true},
     [METRIC_WARM] = {"warm_share", "ratio", "none", .quiet = true},
@@ -325,6 +329,7 @@ static double pair_value(const struct cache_thrash *t, const struct thrash_cell 
     case METRIC_ALONE:
         return pair->without_ns * s_per_ns;
     case METRIC_SLOWDOWN:
+    case METRIC_COLD:
         return pair->with_ns / pair->without_ns;
     case METRIC_RATE:
         return pair->touched_bytes * 1e-9 / cell->n;
@@ -357,10 +362,15 @@ static void sum_up(struct cache_thrash *t, const struct thrash_cell *cell, struc
     outcome->value[METRIC_WARM] = (double)warm / npairs;
 }
 
+static bool is_cold(const struct outcome *outcome)
+{
+    return !(outcome->value[METRIC_WARM] > 0);
+}
+
 /* Why there is no slowdown; NULL where there is one. */
 static const char *why_absent(const struct outcome *outcome)
 {
-    if (!(outcome->value[METRIC_WARM] > 0))
+    if (is_cold(outcome))
         return "warm_share 0: others used the victim's cache while it was alone";
     if (outcome->value[METRIC_BROUGHT] < FIGHT_CACHES_ENOUGH)
         return "caches_brought below 2: the victim's lines may stay (a longer --time allows a "
@@ -417,10 +427,13 @@ static int emit_cell(struct bench_ctx *ctx, size_t point)
                    where_names[cell->where], cell->n);
     if (why_absent(outcome))
         (void)err_set(&why, -ENOTSUP, "%s", why_absent(outcome));
-    for (unsigned metric = 0; metric < CELL_METRICS && !rc; metric++)
+    for (unsigned metric = 0; metric < CELL_METRICS && !rc; metric++) {
+        if (metric == METRIC_COLD && !is_cold(outcome))
+            continue;
         rc = metric == METRIC_SLOWDOWN && why.code
                  ? bench_emit_absent(ctx, metric, &why, "%s", key)
                  : bench_emit(ctx, metric, outcome->value[metric], "%s", key);
+    }
     return rc;
 }
 

@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "harness/base/similar.h"
+
 static const struct opt *find_letter(const struct opt *opts, char letter)
 {
     for (const struct opt *opt = opts; opt && opt->name; opt++)
@@ -30,6 +32,20 @@ struct parser {
     struct cli *cli;
 };
 
+/* Letters are too short to be mistyped, long names are not. */
+static int unknown_option(const struct parser *p, const char *arg, struct err *err)
+{
+    char hint[SIMILAR_HINT_MAX];
+    bool is_long = arg[1] == '-';
+    struct similar near = similar_to(arg + 2, is_long ? strcspn(arg + 2, "=") : 0);
+    for (const struct opt *opt = p->opts; opt && opt->name; opt++)
+        similar_offer(&near, opt->name);
+    if (p->accept_pairs)
+        similar_offer(&near, "param");
+    return err_set(err, -EINVAL, "unknown option '%.80s'%s see 'contend %s --help'", arg,
+                   similar_hint(&near, "--", hint, sizeof(hint)), p->argv[0]);
+}
+
 /* One option at argv[at]; steps `at` to the last argument it used. */
 static int parse_option(struct parser *p, struct err *err)
 {
@@ -49,8 +65,7 @@ static int parse_option(struct parser *p, struct err *err)
     bool is_pair = p->accept_pairs && strcmp(name, is_long ? "param" : "p") == 0;
     const struct opt *opt = is_long ? opts_find(p->opts, name) : find_letter(p->opts, name[0]);
     if (!opt && !is_pair)
-        return err_set(err, -EINVAL, "unknown option '%.80s'; see 'contend %s --help'", arg,
-                       p->argv[0]);
+        return unknown_option(p, arg, err);
     if (opt && opt->kind == OPT_FLAG)
         return opt_set(opt, p->base, value ? value : "1", err);
     if (!value) {
@@ -62,10 +77,15 @@ static int parse_option(struct parser *p, struct err *err)
                    : opt_set(opt, p->base, value, err);
 }
 
+static bool is_help(const char *arg)
+{
+    return strcmp(arg, "--help") == 0 || strcmp(arg, "-h") == 0;
+}
+
 static bool asks_for_help(int argc, char **argv)
 {
     for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++)
-        if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0)
+        if (is_help(argv[i]))
             return true;
     return false;
 }
@@ -75,20 +95,18 @@ int cli_parse(const struct opt *opts, bool accept_pairs, int argc, char **argv, 
 {
     struct parser p = {opts, accept_pairs, argc, 1, argv, base, cli};
     bool options = true;
+    int rc = 0;
     memset(cli, 0, sizeof(*cli));
     opts_set_defaults(opts, base);
     cli->help = asks_for_help(argc, argv);
-    for (; p.at < argc && !cli->help; p.at++) {
+    for (; p.at < argc && !rc; p.at++) {
         const char *arg = argv[p.at];
-        if (options && strcmp(arg, "--") == 0) {
+        if (options && strcmp(arg, "--") == 0)
             options = false;
-            continue;
-        }
-        bool is_option = options && arg[0] == '-' && arg[1];
-        int rc =
-            is_option ? parse_option(&p, err) : add(cli->positional, &cli->npositional, arg, err);
-        if (rc)
-            return rc;
+        else if (options && arg[0] == '-' && arg[1])
+            rc = is_help(arg) ? 0 : parse_option(&p, err);
+        else
+            rc = add(cli->positional, &cli->npositional, arg, err);
     }
-    return 0;
+    return cli->help ? 0 : rc;
 }

@@ -16,7 +16,7 @@ struct cli {
     size_t npositional;
     const char *pairs[CLI_LIST_MAX]; /* each -p/--param name=value, in order */
     size_t npairs;
-    bool help; /* --help or -h was given; nothing else was checked */
+    bool help; /* --help or -h was given: of no wrong option is told, and it ended the reading */
 };
 
 /*

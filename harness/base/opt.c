@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "harness/base/similar.h"
+#include "harness/base/text.h"
 #include "harness/base/units.h"
 
 static bool has_range(const struct opt *opt)
@@ -167,11 +169,15 @@ int opts_set_pair(const struct opt *opts, void *base, const char *pair, struct e
     if (opt)
         return opt_set(opt, base, equals + 1, err);
 
-    char known[160] = "none";
+    char known[160] = "none", hint[SIMILAR_HINT_MAX];
     size_t used = 0;
-    for (opt = opts; opt && opt->name; opt++)
+    struct similar near = similar_to(name, strlen(name));
+    for (opt = opts; opt && opt->name; opt++) {
         used = append(known, sizeof(known), used, used ? ", " : "", opt->name);
-    return err_set(err, -EINVAL, "unknown parameter '%.60s'; known: %s", name, known);
+        similar_offer(&near, opt->name);
+    }
+    return err_set(err, -EINVAL, "unknown parameter '%.60s'%s known: %s", name,
+                   similar_hint(&near, "", hint, sizeof(hint)), known);
 }
 
 char *opt_format_value(const struct opt *opt, const void *base, char *buf, size_t size)
@@ -214,51 +220,39 @@ char *opts_format(const struct opt *opts, const void *base, char *buf, size_t si
     return buf;
 }
 
-enum { HELP_COLUMN = 26, HELP_WIDTH = 79 };
+enum { HELP_COLUMN = 26 };
 
-/* Prints text from column `HELP_COLUMN` on, broken at spaces. */
-static void print_wrapped(const char *text, int column, FILE *out)
+char *opt_format_term(const struct opt *opt, const char *prefix, char *buf, size_t size)
 {
-    while (*text) {
-        size_t word = strcspn(text, " ");
-        if (column > HELP_COLUMN && column + 1 + (int)word > HELP_WIDTH) {
-            (void)fprintf(out, "\n%*s", HELP_COLUMN, "");
-            column = HELP_COLUMN;
-        } else if (column > HELP_COLUMN) {
-            (void)fputc(' ', out);
-            column++;
-        }
-        (void)fprintf(out, "%.*s", (int)word, text);
-        column += (int)word;
-        text += word + (text[word] == ' ');
+    char letter[8] = "";
+    if (opt->letter)
+        (void)snprintf(letter, sizeof(letter), "-%c, ", opt->letter);
+    (void)snprintf(buf, size, "%s%s%s%s%s", letter, prefix, opt->name, opt->arg ? " " : "",
+                   opt->arg ? opt->arg : "");
+    return buf;
+}
+
+char *opt_format_help(const struct opt *opt, char *buf, size_t size)
+{
+    size_t used = append(buf, size, 0, opt->help, opt->kind == OPT_CHOICE ? ": " : "");
+    for (int i = 0; opt->kind == OPT_CHOICE && opt->choices[i]; i++)
+        used = append(buf, size, used, i ? ", " : "", opt->choices[i]);
+    if (opt->def && opt->kind != OPT_FLAG) {
+        used = append(buf, size, used, " (default ", opt->def);
+        (void)append(buf, size, used, ")", "");
     }
-    (void)fputc('\n', out);
+    return buf;
 }
 
 static void print_one_help(const struct opt *opt, const char *prefix, FILE *out)
 {
-    char left[96], help[512], extra[200] = "";
-    char letter[8] = "";
-    if (opt->letter)
-        (void)snprintf(letter, sizeof(letter), "-%c, ", opt->letter);
-    int column = snprintf(left, sizeof(left), "  %s%s%s%s%s", letter, prefix, opt->name,
-                          opt->arg ? " " : "", opt->arg ? opt->arg : "");
-    size_t used = 0;
-    if (opt->kind == OPT_CHOICE) {
-        used = append(extra, sizeof(extra), used, ": ", "");
-        for (int i = 0; opt->choices[i]; i++)
-            used = append(extra, sizeof(extra), used, i ? ", " : "", opt->choices[i]);
-    }
-    if (opt->def && opt->kind != OPT_FLAG) {
-        used = append(extra, sizeof(extra), used, " (default ", opt->def);
-        (void)append(extra, sizeof(extra), used, ")", "");
-    }
-    (void)snprintf(help, sizeof(help), "%s%s", opt->help, extra);
+    char term[OPT_TERM_MAX], help[OPT_HELP_MAX];
+    int column = fprintf(out, "  %s", opt_format_term(opt, prefix, term, sizeof(term)));
     if (column < HELP_COLUMN)
-        (void)fprintf(out, "%-*s", HELP_COLUMN, left);
+        (void)fprintf(out, "%*s", HELP_COLUMN - column, "");
     else
-        (void)fprintf(out, "%s\n%*s", left, HELP_COLUMN, "");
-    print_wrapped(help, HELP_COLUMN, out);
+        (void)fprintf(out, "\n%*s", HELP_COLUMN, "");
+    text_wrap(opt_format_help(opt, help, sizeof(help)), HELP_COLUMN, HELP_COLUMN, out);
 }
 
 void opts_print_help(const struct opt *opts, const char *prefix, FILE *out)

@@ -89,6 +89,12 @@ char *opts_format(const struct opt *opts, const void *base, char *buf, size_t si
 /* One field's value as text that opt_set reads back. Returns buf. */
 char *opt_format_value(const struct opt *opt, const void *base, char *buf, size_t size);
 
+enum { OPT_TERM_MAX = 96, OPT_HELP_MAX = 512 };
+
+/* "-n, --workers N", and "how many: ... (default 2)". Each returns buf. */
+char *opt_format_term(const struct opt *opt, const char *prefix, char *buf, size_t size);
+char *opt_format_help(const struct opt *opt, char *buf, size_t size);
+
 /* One line an option, wrapped under 80 columns; `prefix` is "--" or "". */
 void opts_print_help(const struct opt *opts, const char *prefix, FILE *out);
 

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "harness/base/cli.h"
+#include "harness/cmd/help.h"
 #include "harness/mpi/server.h"
 #include "harness/say/log.h"
 #include "harness/sys/affinity.h"
@@ -17,72 +17,33 @@
 #include "harness/worker/worker.h"
 #include "version.h"
 
-static const struct command {
-    const char *name;
-    cmd_main *main;
-    const char *summary;
-} commands[] = {
-    {"run", cmd_run, "the main job: workers under each placement, compared"},
-    {"bench", cmd_bench, "one benchmark alone"},
-    {"list", cmd_list, "benchmarks, scenarios, placements; what cannot run here and why"},
-    {"topo", cmd_topo, "the machine: packages, NUMA, caches, cores, SMT, GPUs, what is near what"},
-    {"place", cmd_place, "the plan for N workers, and the commands that apply it"},
-    {"report", cmd_report, "the figures of an earlier run, drawn again"},
+const struct command *const command_table[] = {
+    &run_command,        &bench_command,  &list_command, &topo_command,
+    &place_command,      &report_command, &help_command, &version_command,
+    &completion_command, &man_command,    NULL,
 };
-enum { COMMANDS = sizeof(commands) / sizeof(commands[0]) };
 
-static void print_usage(FILE *out)
+const struct command *command_find(const char *name)
 {
-    (void)fprintf(out, "usage: contend COMMAND [options]\n\n"
-                       "Reproduces, measures and explains contention between CPU-heavy workers "
-                       "that\nfeed GPUs, and shows which placement removes it.\n\n");
-    for (size_t i = 0; i < COMMANDS; i++)
-        (void)fprintf(out, "  %-6s %s\n", commands[i].name, commands[i].summary);
-    (void)fprintf(out, "\n'contend COMMAND --help' tells more; 'contend --version' which this is."
-                       "\nExit codes: 0 good, 2 usage or bad input, 3 something did not run, "
-                       "130 interrupted.\n");
-}
-
-static int unknown(const char *name)
-{
-    if (name[0])
-        log_error("unknown command '%.80s'", name);
-    print_usage(stderr);
-    return EXIT_USAGE;
-}
-
-static const struct command *find_command(const char *name)
-{
-    for (size_t i = 0; i < COMMANDS; i++)
-        if (strcmp(commands[i].name, name) == 0)
-            return &commands[i];
+    for (const struct command *const *c = command_table; *c; c++)
+        if (strcmp((*c)->name, name) == 0)
+            return *c;
     return NULL;
 }
 
-/* "help run" is "run --help". */
-static int print_help(const struct cmd_env *env, char **argv, const char *name)
+bool cmd_parse(const struct cmd_env *env, const struct command *command, int argc, char **argv,
+               void *args, struct cli *cli, int *code)
 {
-    char help[] = "--help";
-    char *asked[] = {argv[0], argv[2], help, NULL};
-    const struct command *command = find_command(name);
-    return command ? command->main(env, 2, asked + 1) : unknown(name);
-}
-
-bool cmd_parse(const struct opt *opts, const char *about, int argc, char **argv, void *args,
-               int *code)
-{
-    struct cli cli;
     struct err err;
-    int rc = cli_parse(opts, false, argc, argv, args, &cli, &err);
-    if (!rc && cli.help) {
-        (void)printf("usage: contend %s [options]\n\n%s\n\n", argv[0], about);
-        opts_print_help(opts, "--", stdout);
+    int rc = cli_parse(command->opts, command->takes_params, argc, argv, args, cli, &err);
+    if (!rc && cli->help) {
+        help_print_command(env, command);
         *code = cmd_finish();
         return false;
     }
-    if (!rc && cli.npositional)
+    if (!rc && cli->npositional && !command->operands)
         rc = err_set(&err, -EINVAL, "unexpected argument '%.80s'; see 'contend %s --help'",
-                     cli.positional[0], argv[0]);
+                     cli->positional[0], command->name);
     if (rc)
         log_error("%s", err.msg);
     *code = EXIT_USAGE;
@@ -121,6 +82,60 @@ static int open_standard_files(void)
     return 0;
 }
 
+static int version_main(const struct cmd_env *env, int argc, char **argv)
+{
+    struct cli cli;
+    int code;
+    if (!cmd_parse(env, &version_command, argc, argv, NULL, &cli, &code))
+        return code;
+    (void)printf("contend %s", CONTEND_VERSION);
+    if (contend_commit[0])
+        (void)printf(" (commit %s)", contend_commit);
+    (void)putchar('\n');
+#ifdef CONTEND_CUDA_VERSION
+    (void)printf("built with CUDA %s\n", CONTEND_CUDA_VERSION);
+#endif
+    return cmd_finish();
+}
+
+const struct command version_command = {
+    .name = "version",
+    .main = version_main,
+    .summary = "which contend this is: version, commit, CUDA",
+    .about = "Prints the version, the commit that it was built from, and with which CUDA.",
+};
+
+/* The options that stand for a command. */
+static const struct alias {
+    const char *option;
+    const struct command *command;
+} aliases[] = {
+    {"--help", &help_command},
+    {"-h", &help_command},
+    {"--version", &version_command},
+    {"-V", &version_command},
+};
+
+static const struct command *find_alias(const char *option)
+{
+    for (size_t i = 0; i < sizeof(aliases) / sizeof(aliases[0]); i++)
+        if (strcmp(aliases[i].option, option) == 0)
+            return aliases[i].command;
+    return NULL;
+}
+
+static int run_command_line(const struct cmd_env *env, int argc, char **argv)
+{
+    if (argc < 2) {
+        help_print_usage(stderr);
+        return EXIT_USAGE;
+    }
+    const struct command *command = find_alias(argv[1]);
+    if (!command)
+        command = command_find(argv[1]);
+    return command ? command->main(env, argc - 1, argv + 1) : help_unknown_command(env, argv[1]);
+}
+
 int cli_main(const struct cmd_env *env, int argc, char **argv)
 {
     const char *name = argc > 1 ? argv[1] : "";
@@ -138,19 +153,5 @@ int cli_main(const struct cmd_env *env, int argc, char **argv)
     affinity_put_back(); /* what is measured is the machine, not what OMP_PROC_BIND left of it */
     if (is_mpi)
         return mpi_server_main(env->benches, argc, argv);
-    if (!strcmp(name, "help") && argc > 2 && argv[2][0] != '-')
-        return print_help(env, argv, argv[2]);
-    if (!strcmp(name, "--help") || !strcmp(name, "-h") || !strcmp(name, "help")) {
-        print_usage(stdout);
-        return EXIT_GOOD;
-    }
-    if (strcmp(name, "--version") == 0) {
-        (void)printf("contend %s\n", CONTEND_VERSION);
-#ifdef CONTEND_CUDA_VERSION
-        (void)printf("built with CUDA %s\n", CONTEND_CUDA_VERSION);
-#endif
-        return EXIT_GOOD;
-    }
-    const struct command *command = find_command(name);
-    return command ? command->main(env, argc - 1, argv + 1) : unknown(name);
+    return run_command_line(env, argc, argv);
 }

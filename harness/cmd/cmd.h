@@ -4,6 +4,7 @@
 
 #include <stdbool.h>
 
+#include "harness/base/cli.h"
 #include "harness/base/opt.h"
 #include "harness/core/bench.h"
 #include "harness/core/scenario.h"
@@ -28,14 +29,34 @@ struct cmd_env {
 /* argv[0] is the subcommand's name, argv[-1] the program's. */
 typedef int cmd_main(const struct cmd_env *env, int argc, char **argv);
 
-cmd_main cmd_run, cmd_bench, cmd_list, cmd_topo, cmd_place, cmd_report;
+/*
+ * A command as its help shows it. Placeholders, of operands and of options, are types: SCENARIO,
+ * BENCH, COMMAND and DIR mean the same wherever they stand.
+ */
+struct command {
+    const char *name;
+    cmd_main *main;
+    const char *summary;    /* its line in the list of commands */
+    const char *operands;   /* words that are no options, as in "[SCENARIO...]"; NULL = none */
+    const char *about;      /* sentences for its help */
+    const struct opt *opts; /* may be NULL */
+    bool takes_params;      /* -p NAME=VALUE, of the benchmarks that it measures */
+};
+
+/* All of them, in the order of the help; NULL-terminated. */
+extern const struct command *const command_table[];
+extern const struct command run_command, bench_command, list_command, topo_command, place_command,
+    report_command, help_command, version_command, completion_command, man_command;
+
+/* NULL where there is none of that name. */
+const struct command *command_find(const char *name);
 
 /*
- * Reads the command line of a command that takes options alone. False: the command is to return
- * *code, after its help (`about` says what it does) or a message about what it cannot take.
+ * Reads the command line of a command. False: the command is to return *code, after its help or a
+ * message about what it cannot take.
  */
-bool cmd_parse(const struct opt *opts, const char *about, int argc, char **argv, void *args,
-               int *code);
+bool cmd_parse(const struct cmd_env *env, const struct command *command, int argc, char **argv,
+               void *args, struct cli *cli, int *code);
 
 /* Of what was to be measured first, and ended with `rc`: good usage, but something did not run. */
 enum exit_code cmd_not_measured(int rc);

@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "harness/base/cli.h"
 #include "harness/base/text.h"
 #include "harness/cmd/cmd.h"
 #include "harness/json/list.h"
@@ -21,7 +20,7 @@ struct list_options {
 static const struct opt list_options[] = {
     OPT_FLAG("json", list_options, json, NULL, "Print JSON"),
     OPT_FLAG("markdown", list_options, markdown, NULL,
-             "Print the README's tables, which do not depend on the machine"),
+             "Print as Markdown what does not depend on the machine"),
     {.name = NULL},
 };
 
@@ -138,23 +137,15 @@ static int print_lists(const struct cmd_env *env, const struct topo *topo, bool 
     return rc;
 }
 
-int cmd_list(const struct cmd_env *env, int argc, char **argv)
+static int list_main(const struct cmd_env *env, int argc, char **argv)
 {
     struct err err = {0};
     struct cli cli;
     struct list_options options = {0};
     struct topo topo = {0};
-    if (cli_parse(list_options, false, argc, argv, &options, &cli, &err)) {
-        log_error("%s", err.msg);
-        return EXIT_USAGE;
-    }
-    if (cli.help || cli.npositional) {
-        (void)fprintf(cli.help ? stdout : stderr,
-                      "usage: contend list [--json|--markdown]\n\nPrints "
-                      "scenarios, benchmarks and placements, and "
-                      "what this machine cannot express.\n");
-        return cli.help ? EXIT_GOOD : EXIT_USAGE;
-    }
+    int code;
+    if (!cmd_parse(env, &list_command, argc, argv, &options, &cli, &code))
+        return code;
     if (options.markdown) {
         print_markdown(env);
         return cmd_finish();
@@ -168,3 +159,11 @@ int cmd_list(const struct cmd_env *env, int argc, char **argv)
     topo_free(&topo);
     return rc ? EXIT_NOT_RUN : cmd_finish();
 }
+
+const struct command list_command = {
+    .name = "list",
+    .main = list_main,
+    .summary = "benchmarks, scenarios, placements; what cannot run here and why",
+    .about = "Prints scenarios, benchmarks and placements, and what this machine cannot express.",
+    .opts = list_options,
+};

@@ -26,8 +26,8 @@ static const struct opt place_opts[] = {
     OPT_INT("workers", place_args, workers, NULL, 1, BITSET_BITS, "N",
             "how many workers share the machine (default: one a GPU, at least 2)", .letter = 'n'),
     OPT_TEXT("placement", place_args, placement, "partition", "P[,P..]",
-             "placements, see 'contend list'"),
-    OPT_INT("background", place_args, background, "0", 0, BITSET_BITS, "M",
+             "placements, see 'contend list'", .letter = 'P'),
+    OPT_INT("background-workers", place_args, background, "0", 0, BITSET_BITS, "M",
             "further workers that only make load"),
     PLAN_OPTIONS(place_args, plan),
     OPT_TEXT("xml", place_args, xml, NULL, "FILE|DESC",
@@ -202,12 +202,19 @@ static int place(const struct cmd_env *env, const struct place_args *args)
     return code;
 }
 
-int cmd_place(const struct cmd_env *env, int argc, char **argv)
+static int place_main(const struct cmd_env *env, int argc, char **argv)
 {
-    static const char about[] =
-        "Prints the plan for N workers, and the commands that apply it to a job of\n"
-        "one's own.";
     struct place_args args = {0};
+    struct cli cli;
     int code;
-    return cmd_parse(place_opts, about, argc, argv, &args, &code) ? place(env, &args) : code;
+    return cmd_parse(env, &place_command, argc, argv, &args, &cli, &code) ? place(env, &args)
+                                                                          : code;
 }
+
+const struct command place_command = {
+    .name = "place",
+    .main = place_main,
+    .summary = "the plan for N workers, and the commands that apply it",
+    .about = "Prints the plan for N workers, and the commands that apply it to a job of one's own.",
+    .opts = place_opts,
+};

@@ -9,7 +9,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "harness/base/cli.h"
 #include "harness/cmd/cmd.h"
 #include "harness/cmd/summary.h"
 #include "harness/draw/files.h"
@@ -17,16 +16,6 @@
 #include "harness/say/log.h"
 #include "harness/store/directory.h"
 #include "harness/sys/signals.h"
-
-static const struct opt report_options[] = {{.name = NULL}};
-
-static void print_usage(FILE *out)
-{
-    (void)fprintf(out, "usage: contend report DIR...\n\n"
-                       "Prints the table and the findings of result directories again, and draws "
-                       "their\nfigures: SVG and PNG from the .dat files in DIR/plots. Measure on a "
-                       "machine without\ngnuplot, copy DIR, read and draw here.\n");
-}
 
 static void tell_drawn(void *path, const char *name)
 {
@@ -54,7 +43,7 @@ static int say_again(const char *path, int dir_fd, const struct cmd_env *env, st
     int rc = recorded_read(dir_fd, env->benches, &recorded, err);
     if (!rc) {
         summary_print(&recorded, stdout, isatty(STDOUT_FILENO) && !getenv("NO_COLOR"));
-        (void)printf("\nResults: %s\n", path);
+        summary_print_source(&recorded, path);
     } else if (rc == -EPROTO) { /* of another version: figures, and this */
         (void)printf("%s: %s\n", path, err->msg);
         rc = 0;
@@ -109,18 +98,13 @@ static int report(const char *path, const struct cmd_env *env, struct signals *s
     return judge(path, said, &saying, drawn, &drawing);
 }
 
-int cmd_report(const struct cmd_env *env, int argc, char **argv)
+static int report_main(const struct cmd_env *env, int argc, char **argv)
 {
     struct err err = {0};
     struct cli cli;
-    if (cli_parse(report_options, false, argc, argv, NULL, &cli, &err)) {
-        log_error("%s", err.msg);
-        return EXIT_USAGE;
-    }
-    if (cli.help) {
-        print_usage(stdout);
-        return EXIT_GOOD;
-    }
+    int code;
+    if (!cmd_parse(env, &report_command, argc, argv, NULL, &cli, &code))
+        return code;
     if (!cli.npositional) {
         log_error("which result directory? 'contend report DIR'");
         return EXIT_USAGE;
@@ -130,7 +114,7 @@ int cmd_report(const struct cmd_env *env, int argc, char **argv)
         log_error("%s", err.msg);
         return EXIT_NOT_RUN;
     }
-    int code = EXIT_GOOD;
+    code = EXIT_GOOD;
     for (size_t i = 0; i < cli.npositional && code != EXIT_INTERRUPTED; i++) {
         int one = report(cli.positional[i], env, &signals);
         code = one > code ? one : code;
@@ -139,3 +123,13 @@ int cmd_report(const struct cmd_env *env, int argc, char **argv)
     int written = cmd_finish();
     return code ? code : written;
 }
+
+const struct command report_command = {
+    .name = "report",
+    .main = report_main,
+    .summary = "the figures of an earlier run, drawn again",
+    .operands = "DIR...",
+    .about = "Prints the table and the findings of result directories again, and draws their "
+             "figures: SVG and PNG from the .dat files in DIR/plots. Measure on a machine without "
+             "gnuplot, copy DIR, read and draw here.",
+};

@@ -9,8 +9,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "harness/base/text.h"
 #include "harness/cmd/cmd.h"
+#include "harness/cmd/help.h"
+#include "harness/cmd/named.h"
 #include "harness/cmd/run_dry.h"
 #include "harness/cmd/run_options.h"
 #include "harness/cmd/summary.h"
@@ -56,26 +57,6 @@ struct session {
     bool told, gpus_told; /* what is to be said about them was said */
 };
 
-static void print_help(const struct cmd_env *env)
-{
-    (void)printf("usage: contend run [SCENARIO...] [options] [-p name=value]...\n\n"
-                 "Starts workers under each placement, in random order, round after round, and\n"
-                 "compares what they get. Scenarios:\n\n");
-    for (const struct scenario *s = env->scenarios; s->name; s++) {
-        char label[64];
-        (void)snprintf(label, sizeof(label), "  %s ", s->name);
-        text_field(15, label, "%s", s->summary);
-    }
-    (void)printf("\nOptions:\n");
-    opts_print_help(run_option_table, "--", stdout);
-    (void)printf("  -p, --param NAME=VALUE  A parameter of the measured benchmark:\n");
-    for (const struct bench *const *b = env->benches; *b; b++)
-        if ((*b)->opts) {
-            (void)printf("\nParameters of %s:\n", (*b)->name);
-            opts_print_help((*b)->opts, "", stdout);
-        }
-}
-
 /* Output of several ranks is taken by mpirun, at a terminal of its own, and may end in a file. */
 static bool on_terminal(const struct session *s, int fd)
 {
@@ -117,6 +98,7 @@ static struct run_record make_record(const struct session *s, const char *status
     return (struct run_record){
         .status = status,
         .version = CONTEND_VERSION,
+        .commit = contend_commit,
         .argc = s->argc + 1,
         .argv = s->argv - 1,
         .started = s->started,
@@ -196,7 +178,7 @@ static int print_summary(struct session *s, struct err *err)
         rc = json_value_print(rows_to_json(&recorded.analysis.rows), 1, err);
     else if (!rc) {
         summary_print(&recorded, stdout, on_terminal(s, STDOUT_FILENO) && !getenv("NO_COLOR"));
-        (void)printf("\nResults: %s\n", s->run_dir.dir.path);
+        summary_print_source(&recorded, s->run_dir.dir.path);
     }
     free(text);
     recorded_free(&recorded);
@@ -431,31 +413,6 @@ static void session_close(struct session *s)
     signals_close(&s->signals);
 }
 
-/* Resolves every name before anything starts. Returns how many, or -1 with the error logged. */
-static int find_scenarios(const struct session *s, const struct scenario **found)
-{
-    for (size_t i = 0; i < s->cli.npositional; i++) {
-        found[i] = scenario_find(s->env->scenarios, s->cli.positional[i]);
-        for (size_t earlier = 0; earlier < i; earlier++)
-            if (found[earlier] == found[i]) {
-                log_error("scenario '%s' is named twice", found[i]->name);
-                return -1;
-            }
-        if (found[i])
-            continue;
-        char known[200] = "";
-        for (const struct scenario *k = s->env->scenarios; k->name; k++)
-            (void)snprintf(known + strlen(known), sizeof(known) - strlen(known), "%s%s",
-                           known[0] ? ", " : "", k->name);
-        log_error("unknown scenario '%.80s'; known: %s", s->cli.positional[i], known);
-        return -1;
-    }
-    if (s->cli.npositional)
-        return (int)s->cli.npositional;
-    found[0] = s->env->scenarios; /* the first one is the main job */
-    return 1;
-}
-
 static int run_all(struct session *s, const struct scenario *const *scenarios, int n)
 {
     int code = session_open(s);
@@ -488,49 +445,91 @@ static int parse(struct session *s, struct err *err)
     return rc;
 }
 
-int cmd_run(const struct cmd_env *env, int argc, char **argv)
+/* False: an error was logged. */
+static bool session_parse(struct session *s)
 {
     struct err err = {0};
-    struct session s = {.env = env, .argc = argc, .argv = argv};
-    job_env_read(getenv, &s.job_env);
-    job_run_silence(&s.job_env);
-    const struct scenario *scenarios[CLI_LIST_MAX];
-    if (parse(&s, &err)) {
+    job_env_read(getenv, &s->job_env);
+    job_run_silence(&s->job_env);
+    int rc = parse(s, &err);
+    if (rc)
         log_error("%s", err.msg);
+    return !rc;
+}
+
+static int run_help(const struct session *s)
+{
+    const struct scenario *scenarios[CLI_LIST_MAX];
+    if (!s->cli.npositional) {
+        help_print_command(s->env, &run_command);
+        return cmd_finish();
+    }
+    int n = named_scenarios(s->env, &s->cli, scenarios);
+    for (int i = 0; i < n; i++)
+        help_print_scenario(s->env, scenarios[i]);
+    return n < 0 ? EXIT_USAGE : cmd_finish();
+}
+
+static int run_main(const struct cmd_env *env, int argc, char **argv)
+{
+    struct session s = {.env = env, .argc = argc, .argv = argv};
+    const struct scenario *scenarios[CLI_LIST_MAX];
+    if (!session_parse(&s))
         return EXIT_USAGE;
-    }
-    if (s.cli.help) {
-        print_help(env);
-        return EXIT_GOOD;
-    }
-    int n = find_scenarios(&s, scenarios);
+    if (s.cli.help)
+        return run_help(&s);
+    int n = named_scenarios(env, &s.cli, scenarios);
     return n < 0 ? EXIT_USAGE : run_all(&s, scenarios, n);
 }
 
-int cmd_bench(const struct cmd_env *env, int argc, char **argv)
+const struct command run_command = {
+    .name = "run",
+    .main = run_main,
+    .summary = "the main job: workers under each placement, compared",
+    .operands = "[SCENARIO...]",
+    .about = "Starts workers under each placement, in random order, round after round, and "
+             "compares what they get.",
+    .opts = run_option_table,
+    .takes_params = true,
+};
+
+static int bench_help(const struct session *s)
 {
-    struct err err = {0};
-    struct session s = {.env = env, .argc = argc, .argv = argv};
-    job_env_read(getenv, &s.job_env);
-    job_run_silence(&s.job_env);
-    if (parse(&s, &err)) {
-        log_error("%s", err.msg);
+    const struct bench *bench = s->cli.npositional ? named_bench(s->env, &s->cli) : NULL;
+    if (bench)
+        help_print_bench(bench);
+    else if (s->cli.npositional)
         return EXIT_USAGE;
-    }
-    if (s.cli.help || s.cli.npositional != 1) {
-        (void)fprintf(s.cli.help ? stdout : stderr,
-                      "usage: contend bench NAME [options] [-p name=value]...\n\n"
-                      "One benchmark alone: placement none, one worker, unless told otherwise.\n"
-                      "'contend list' names the benchmarks; the options are those of 'contend "
-                      "run'.\n");
-        return s.cli.help ? EXIT_GOOD : EXIT_USAGE;
-    }
-    const struct scenario_part parts[] = {{.foreground = s.cli.positional[0], .placements = "none"},
+    else
+        help_print_command(s->env, &bench_command);
+    return cmd_finish();
+}
+
+static int bench_main(const struct cmd_env *env, int argc, char **argv)
+{
+    struct session s = {.env = env, .argc = argc, .argv = argv};
+    if (!session_parse(&s))
+        return EXIT_USAGE;
+    if (s.cli.help)
+        return bench_help(&s);
+    const struct bench *bench = named_bench(env, &s.cli);
+    if (!bench)
+        return EXIT_USAGE;
+    const struct scenario_part parts[] = {{.foreground = bench->name, .placements = "none"},
                                           {.foreground = NULL}};
-    const struct scenario alone = {.name = s.cli.positional[0], .parts = parts};
+    const struct scenario alone = {.name = bench->name, .parts = parts};
     const struct scenario *scenario = &alone;
-    const struct bench *bench = bench_find(env->benches, s.cli.positional[0]);
-    if (strcmp(s.options.workers, "auto") == 0 && !(bench && bench->together))
+    if (strcmp(s.options.workers, "auto") == 0 && !bench->together)
         s.options.workers = "1";
     return run_all(&s, &scenario, 1);
 }
+
+const struct command bench_command = {
+    .name = "bench",
+    .main = bench_main,
+    .summary = "one benchmark alone",
+    .operands = "BENCH",
+    .about = "One benchmark alone: placement none, one worker, unless told otherwise.",
+    .opts = run_option_table,
+    .takes_params = true,
+};

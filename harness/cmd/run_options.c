@@ -11,7 +11,7 @@ static const char *const device_names[] = {"auto",
 const struct opt run_option_table[] = {
     OPT_TEXT("workers", run_options, workers, "auto", "N[,N]",
              "Worker counts to try, each once; auto is one a GPU, at least 2", .letter = 'n'),
-    OPT_TEXT("placement", run_options, placements, NULL, "LIST",
+    OPT_TEXT("placement", run_options, placements, NULL, "P[,P..]",
              "Placements to compare, such as none,partition (default: the scenario's); "
              "'contend list' names them",
              .letter = 'P'),

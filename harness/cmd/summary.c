@@ -11,6 +11,15 @@ void summary_print(const struct recorded *recorded, FILE *out, bool color)
     findings_print(&recorded->findings, out, color);
 }
 
+void summary_print_source(const struct recorded *recorded, const char *path)
+{
+    (void)printf("\nResults: %s\n", path);
+    if (recorded->version)
+        (void)printf("Measured by contend %s%s%s%s\n", recorded->version,
+                     recorded->commit ? " (commit " : "", recorded->commit ? recorded->commit : "",
+                     recorded->commit ? ")" : "");
+}
+
 int summary_format(const struct recorded *recorded, char **text, size_t *size, struct err *err)
 {
     *text = NULL;

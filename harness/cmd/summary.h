@@ -10,7 +10,10 @@
 /* At 80 columns. */
 void summary_print(const struct recorded *recorded, FILE *out, bool color);
 
-/* The same into memory, without color: free() *text. -ENOMEM only. */
+/* Below it, on stdout: the directory, and the program that measured what is in it. */
+void summary_print_source(const struct recorded *recorded, const char *path);
+
+/* What summary_print prints, in memory and without color: free() *text. -ENOMEM only. */
 int summary_format(const struct recorded *recorded, char **text, size_t *size, struct err *err);
 
 #endif

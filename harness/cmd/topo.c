@@ -281,12 +281,19 @@ static int show(const struct cmd_env *env, const struct topo_args *args)
     return code;
 }
 
-int cmd_topo(const struct cmd_env *env, int argc, char **argv)
+static int topo_main(const struct cmd_env *env, int argc, char **argv)
 {
-    static const char about[] =
-        "Shows the machine: packages, NUMA nodes, caches, cores, GPUs and what each\n"
-        "GPU is near.";
     struct topo_args args = {0};
+    struct cli cli;
     int code;
-    return cmd_parse(topo_opts, about, argc, argv, &args, &code) ? show(env, &args) : code;
+    return cmd_parse(env, &topo_command, argc, argv, &args, &cli, &code) ? show(env, &args) : code;
 }
+
+const struct command topo_command = {
+    .name = "topo",
+    .main = topo_main,
+    .summary = "the machine: packages, NUMA, caches, cores, SMT, GPUs, what is near what",
+    .about = "Shows the machine: packages, NUMA nodes, caches, cores, GPUs and what each GPU is "
+             "near.",
+    .opts = topo_opts,
+};

@@ -3,6 +3,8 @@
 #ifndef CONTEND_CORE_SCENARIO_H
 #define CONTEND_CORE_SCENARIO_H
 
+#include <stdbool.h>
+
 enum { SCENARIO_PARTS_MAX = 16 };
 
 /* One benchmark in front, with one set of parameters. */
@@ -21,6 +23,9 @@ struct scenario {
     const char *background;            /* benchmark that only makes load behind them, or NULL */
     unsigned background_workers;       /* 0 = as many as in front */
 };
+
+/* The benchmark of `part` stands in an earlier part, too: with other parameters. */
+bool scenario_repeats(const struct scenario *scenario, const struct scenario_part *part);
 
 /* NULL where the table has no such name. */
 const struct scenario *scenario_find(const struct scenario *scenarios, const char *name);

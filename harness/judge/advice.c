@@ -256,9 +256,10 @@ static const char *in_one_round(const struct story *story)
 
 char *advice_command(const struct result *result, const struct arm *arm, char *buf, size_t size)
 {
-    char background[32] = "";
+    char background[40] = "";
     if (arm_background(arm))
-        (void)snprintf(background, sizeof(background), " --background %u", arm_background(arm));
+        (void)snprintf(background, sizeof(background), " --background-workers %u",
+                       arm_background(arm));
     (void)snprintf(buf, size, "contend place --workers %u --placement %s%s%s", arm->slots,
                    placement_infos[arm->placement].name, background, result->plan_options);
     return buf;

@@ -44,8 +44,8 @@ bool advice_is_loaded(const struct analysis *analysis, const struct arm *idle,
 bool advice_may_advise(enum placement placement);
 
 /*
- * "contend place --workers 4 --placement partition --background 4 --reserve 2": what plans the
- * arm's workers anew. Returns buf.
+ * "contend place --workers 4 --placement partition --background-workers 4 --reserve 2": what plans
+ * the arm's workers anew. Returns buf.
  */
 char *advice_command(const struct result *result, const struct arm *arm, char *buf, size_t size);
 

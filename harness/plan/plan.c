@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "harness/base/similar.h"
 #include "harness/plan/policy.h"
 
 /* The table of DESIGN.md. */
@@ -59,8 +60,9 @@ const char *mem_policy_name(enum mem_policy policy)
 /* placement_parse on the first n characters. */
 static int parse_name(const char *name, size_t n, enum placement *placement, struct err *err)
 {
-    char known[160] = "";
+    char known[160] = "", hint[SIMILAR_HINT_MAX];
     size_t used = 0;
+    struct similar near = similar_to(name, n);
     for (int p = 0; p < PLACEMENTS; p++) {
         const char *candidate = placement_infos[p].name;
         if (strlen(candidate) == n && strncmp(candidate, name, n) == 0) {
@@ -69,9 +71,10 @@ static int parse_name(const char *name, size_t n, enum placement *placement, str
         }
         used +=
             (size_t)snprintf(known + used, sizeof(known) - used, "%s%s", p ? ", " : "", candidate);
+        similar_offer(&near, candidate);
     }
-    return err_set(err, -EINVAL, "unknown placement '%.*s'; known: %s", (int)(n < 60 ? n : 60),
-                   name, known);
+    return err_set(err, -EINVAL, "unknown placement '%.*s'%s known: %s", (int)(n < 60 ? n : 60),
+                   name, similar_hint(&near, "", hint, sizeof(hint)), known);
 }
 
 int placement_parse(const char *name, enum placement *placement, struct err *err)

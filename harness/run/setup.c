@@ -9,6 +9,7 @@
 #include <sys/random.h>
 #include <time.h>
 
+#include "harness/base/similar.h"
 #include "harness/say/log.h"
 
 enum { MAX_COUNTS = 16 };
@@ -138,12 +139,18 @@ static int set_params(const struct bench *bench, const char *scenario_params, co
     return bench->validate ? bench->validate(params, err) : 0;
 }
 
-static int find_bench(const struct bench *const *benches, const char *name,
-                      const struct bench **bench, struct err *err)
+int run_setup_find_bench(const struct bench *const *benches, const char *name,
+                         const struct bench **bench, struct err *err)
 {
+    char hint[SIMILAR_HINT_MAX];
     *bench = bench_find(benches, name);
-    return *bench ? 0
-                  : err_set(err, -EINVAL, "unknown benchmark '%.60s'; see 'contend list'", name);
+    if (*bench)
+        return 0;
+    struct similar near = similar_to(name, strlen(name));
+    for (; *benches; benches++)
+        similar_offer(&near, (*benches)->name);
+    return err_set(err, -EINVAL, "unknown benchmark '%.60s'%s see 'contend list'", name,
+                   similar_hint(&near, "", hint, sizeof(hint)));
 }
 
 static int set_background(const struct bench *const *benches, const struct run_options *options,
@@ -154,7 +161,7 @@ static int set_background(const struct bench *const *benches, const struct run_o
         return options->background_workers
                    ? err_set(err, -EINVAL, "--background-workers needs --background BENCH")
                    : 0;
-    int rc = find_bench(benches, name, &setup->result.background, err);
+    int rc = run_setup_find_bench(benches, name, &setup->result.background, err);
     if (rc)
         return rc;
     unsigned fallback = options->background ? 1 : setup->scenario->background_workers;
@@ -252,6 +259,23 @@ static int plan_part(const struct run_options *options, const struct topo *topo,
     return arms_add(topo, &request, result, err);
 }
 
+/* No benchmark knows it: of several the one with the most similar parameter says what it knows. */
+static int refuse_pair(const struct bench *const *benches, struct run_setup *setup,
+                       const char *pair, struct err *err)
+{
+    struct similar near = similar_to(pair, strcspn(pair, "="));
+    const struct opt *opts = NULL;
+    for (const struct scenario_part *part = setup->scenario->parts; part->foreground; part++) {
+        const char *nearest = near.name;
+        const struct bench *bench = bench_find(benches, part->foreground);
+        for (const struct opt *opt = bench->opts; opt && opt->name; opt++)
+            similar_offer(&near, opt->name);
+        if (near.name != nearest || !near.name)
+            opts = bench->opts;
+    }
+    return opts_set_pair(opts, setup->background_params, pair, err);
+}
+
 static int add_parts(const struct bench *const *benches, const struct run_options *options,
                      const struct cli *cli, unsigned background_workers, struct run_setup *setup,
                      struct err *err)
@@ -269,7 +293,8 @@ static int add_parts(const struct bench *const *benches, const struct run_option
                                   sizeof(result->plan_options));
     const struct scenario_part *part = setup->scenario->parts;
     for (size_t i = 0; !rc && part[i].foreground; i++) {
-        rc = i < SCENARIO_PARTS_MAX ? find_bench(benches, part[i].foreground, &bench, err) : -E2BIG;
+        rc = i < SCENARIO_PARTS_MAX ? run_setup_find_bench(benches, part[i].foreground, &bench, err)
+                                    : -E2BIG;
         if (!rc)
             rc = set_params(bench, part[i].params, cli, used, setup->params[i], err);
         if (!rc)
@@ -281,7 +306,7 @@ static int add_parts(const struct bench *const *benches, const struct run_option
     }
     for (size_t i = 0; !rc && i < cli->npairs; i++)
         if (!used[i])
-            rc = opts_set_pair(bench->opts, setup->background_params, cli->pairs[i], err);
+            rc = refuse_pair(benches, setup, cli->pairs[i], err);
     return rc;
 }
 

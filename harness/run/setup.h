@@ -46,6 +46,10 @@ struct run_setup {
     double expected_s;    /* estimate of the whole run */
 };
 
+/* -EINVAL: there is none of that name. */
+int run_setup_find_bench(const struct bench *const *benches, const char *name,
+                         const struct bench **bench, struct err *err);
+
 /*
  * Decides device, worker counts, placements, parameters and times, and plans every arm. Of
  * `cli` only the -p parameters count. -EINVAL and kin: one message that names the value; nothing

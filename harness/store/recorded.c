@@ -71,7 +71,11 @@ static int read_record(int dir_fd, struct recorded *recorded, struct err *err)
                            ? "holds no values of single rounds and no findings"
                            : "this version does not know",
                        recorded->schema_version < RUN_SCHEMA_VERSION ? "them" : "it");
-    return clean(recorded->record) ? err_set(err, -ENOMEM, "no memory for run.json") : 0;
+    if (clean(recorded->record))
+        return err_set(err, -ENOMEM, "no memory for run.json");
+    recorded->version = json_string_value(json_object_get(recorded->record, "version"));
+    recorded->commit = json_string_value(json_object_get(recorded->record, "commit"));
+    return 0;
 }
 
 int recorded_read(int dir_fd, const struct bench *const *benches, struct recorded *recorded,

@@ -16,7 +16,8 @@ struct recorded {
     struct result result;     /* its arms have plans, but no observations */
     struct analysis analysis; /* of that result; without what single steps took */
     struct findings findings;
-    int schema_version; /* of its run.json; 0 = not read */
+    int schema_version;           /* of its run.json; 0 = not read */
+    const char *version, *commit; /* of the program that measured; NULL = it does not say */
 
     json_t *record; /* from here on what the others borrow from; owned */
     char *rows_text, *rounds_text;

@@ -268,9 +268,10 @@ static json_t *from_result(const struct run_record *record)
 json_t *run_json_record(const struct run_record *record)
 {
     json_t *document = json_pack(
-        "{s:i, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "schema_version", RUN_SCHEMA_VERSION,
-        "status", record->status, "version", json_value_text(record->version), "started",
-        from_time(record->started), "ended", from_time(record->ended), "command",
+        "{s:i, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "schema_version", RUN_SCHEMA_VERSION,
+        "status", record->status, "version", json_value_text(record->version), "commit",
+        json_value_text_or_null(record->commit), "started", from_time(record->started), "ended",
+        from_time(record->ended), "command",
         from_texts((const char *const *)record->argv, (size_t)record->argc), "options",
         run_json_options(record->run_opts, record->run_options), "environment",
         record->env ? env_to_json(record->env) : json_null(), "topology",

@@ -23,9 +23,9 @@ enum { RUN_SCHEMA_VERSION = 2 };
 
 /* All borrowed. Pointers may be NULL where the run has not come that far; the key is null then. */
 struct run_record {
-    const char *status;  /* "complete", "interrupted" or "failed" */
-    const char *version; /* of this program */
-    int argc;            /* the whole command line, with the program's name */
+    const char *status;           /* "complete", "interrupted" or "failed" */
+    const char *version, *commit; /* of this program; commit "" = unknown */
+    int argc;                     /* the whole command line, with the program's name */
     char **argv;
     time_t started, ended; /* CLOCK_REALTIME; ended 0 = not yet */
     const struct environment *env;

@@ -121,6 +121,11 @@ static void test_cli_help_wins(void **state)
     struct parsed got = PARSE("--nonsense", "-w", "none", "-h");
     assert_int_equal(got.rc, 0);
     assert_true(got.cli.help);
+    got = PARSE("-w", "4", "pipeline", "--help", "train");
+    assert_true(got.cli.help);
+    assert_int_equal(got.cli.npositional, 2);
+    assert_string_equal(got.cli.positional[0], "pipeline");
+    assert_string_equal(got.cli.positional[1], "train");
 }
 
 static void test_cli_refuses(void **state)
@@ -131,7 +136,11 @@ static void test_cli_refuses(void **state)
     } bad[] = {
         {{"--nonsense"}, "unknown option '--nonsense'; see 'contend run --help'"},
         {{"--nonsense=4"}, "unknown option '--nonsense=4'; see 'contend run --help'"},
-        {{"--worker", "4"}, "unknown option '--worker'; see 'contend run --help'"},
+        {{"--worker", "4"},
+         "unknown option '--worker'; did you mean '--workers'? see 'contend run --help'"},
+        {{"--verbsoe=1"},
+         "unknown option '--verbsoe=1'; did you mean '--verbose'? see 'contend run --help'"},
+        {{"--parm"}, "unknown option '--parm'; did you mean '--param'? see 'contend run --help'"},
         {{"--=4"}, "unknown option '--=4'; see 'contend run --help'"},
         {{"-x"}, "unknown option '-x'; see 'contend run --help'"},
         {{"-5"}, "unknown option '-5'; see 'contend run --help'"},

@@ -111,8 +111,8 @@ static void test_opt_refuses(void **state)
         {"", "'' is not a parameter of the form name=value"},
         {"rows=4", "unknown parameter 'rows'; known: count, any, size, ratio, limit, quiet, wait, "
                    "out"},
-        {"Count=4", "unknown parameter 'Count'; known: count, any, size, ratio, limit, quiet, "
-                    "wait, out"},
+        {"Count=4", "unknown parameter 'Count'; did you mean 'count'? known: count, any, size, "
+                    "ratio, limit, quiet, wait, out"},
     };
     struct values values = defaults(), before = values;
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {

@@ -235,8 +235,10 @@ static void assert_cell(const struct scan *scan, const char *victim, const char 
     assert_true(value_of(scan, "aggressor_rate", victim, aggressor) >= 0);
     assert_true(strcmp(aggressor, "l1") ? caches >= 0 : isnan(caches));
     assert_true(isnan(slowdown) || slowdown > 0);
-    if (caches < 2 || value_of(scan, "warm_share", victim, aggressor) == 0)
+    bool cold = value_of(scan, "warm_share", victim, aggressor) == 0;
+    if (caches < 2 || cold)
         assert_true(isnan(slowdown));
+    assert_int_equal(scan_count(scan, "cold_slowdown"), cold);
 }
 
 static void run(const char *victim, const char *aggressor, double budget_s, struct scan *scan)

@@ -23,7 +23,8 @@ ldd "$CONTEND_BINARY" | grep -oE '/[^ ]*/(ld-linux|lib(c|m)\.so)[^ ]*' | while r
 done
 tar -xzf "$tarball" -C "$root/tmp"
 program=/tmp/$(basename "$tarball" "-linux-$(uname -m).tar.gz")/contend
-for file in LICENSE CHANGELOG.md licenses/libhwloc15.txt; do
+for file in LICENSE CHANGELOG.md licenses/libhwloc15.txt share/man/man1/contend.1 \
+    share/bash-completion/completions/contend; do
     [ -s "$root$(dirname "$program")/$file" ] || fail "no $file in the bundle"
 done
 [ ! -e "$CONTEND_BUILD_DIR/contend_mpi.so" ] || [ -s "$root$(dirname "$program")/contend_mpi.so" ] ||

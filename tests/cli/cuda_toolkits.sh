@@ -21,7 +21,7 @@ expect 0 'GPU parts are not built \(.*nvcc is of CUDA 11\.4, and 11\.8 or later 
 tree=$scratch/tree
 mkdir -p "$tree"/{bench,cmake,harness,kernels,plots}
 cp "$CONTEND_SOURCE_DIR"/{contend,CMakePresets.json,LICENSE} "$tree"
-cp "$CONTEND_SOURCE_DIR"/cmake/{packages,bundle}.sh "$tree/cmake"
+cp "$CONTEND_SOURCE_DIR"/cmake/{packages,bundle,manual}.sh "$tree/cmake"
 cat >"$tree/CMakeLists.txt" <<'CMAKE'
 cmake_minimum_required(VERSION 3.25)
 project(contend LANGUAGES C)

@@ -43,7 +43,8 @@ same_words() { # same_words DIR COMMAND...
     "$CONTEND_FAKE" report "$dir" > "$scratch/again" 2> "$scratch/log" < /dev/null ||
         fail "report $dir: $(cat "$scratch/log")"
     cmp "$scratch/said" "$scratch/again" || fail "report says: $(diff "$scratch/said" "$scratch/again")"
-    printf '\nResults: %s\n' "$dir" | cat "$dir/summary.txt" - | cmp - "$scratch/said" ||
+    printf '\nResults: %s\nMeasured by %s\n' "$dir" "$("$CONTEND_FAKE" version | head -n 1)" |
+        cat "$dir/summary.txt" - | cmp - "$scratch/said" ||
         fail "summary.txt is not what was said"
     same_rows "$dir"
 }

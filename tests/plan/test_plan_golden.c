@@ -41,15 +41,19 @@ static const struct golden {
      "package:2 numa:1(memory=64GB) l3:1 core:8 pu:2",
      "2",
      "01:00.0@0,81:00.0@1",
-     {"--background=1", "--reserve=1", "--json"}},
-    {"chiplets.txt", "package:1 numa:4 l3:2 core:4 pu:2", "3", NULL, {"--background=1"}},
+     {"--background-workers=1", "--reserve=1", "--json"}},
+    {"chiplets.txt", "package:1 numa:4 l3:2 core:4 pu:2", "3", NULL, {"--background-workers=1"}},
     {"eight_sockets_smt4.txt",
      "package:8 numa:1 core:2 pu:4",
      "8",
      "01:00.0@7,02:00.0@3,03:00.0@0,04:00.0@5",
      {"--mem=interleave", "--threads=2"}},
     {"16em64t.txt", "16em64t-4s2c2t.xml", "4", NULL, {NULL}},
-    {"20em64t_hybrid.txt", "20em64t-hybrid-1p6c2t+2ca4co1t.xml", "2", NULL, {"--background=1"}},
+    {"20em64t_hybrid.txt",
+     "20em64t-hybrid-1p6c2t+2ca4co1t.xml",
+     "2",
+     NULL,
+     {"--background-workers=1"}},
     {"32amd64_cgroup.txt", "32amd64-4s2n4c-cgroup2.xml", "3", NULL, {NULL}},
     {"40intel64.txt", "40intel64-2g2n4c+pcilocality.xml", "4", NULL, {NULL}},
     {"64amd64.txt", "64amd64-4s2n4ca2co.xml", "4", NULL, {NULL}},
@@ -65,7 +69,7 @@ static char *run_place(int argc, char **argv)
     (void)fflush(stdout);
     int saved = dup(STDOUT_FILENO);
     assert_true(dup2(fileno(file), STDOUT_FILENO) >= 0);
-    int code = cmd_place(NULL, argc, argv);
+    int code = place_command.main(NULL, argc, argv);
     (void)fflush(stdout);
     assert_true(dup2(saved, STDOUT_FILENO) >= 0);
     (void)close(saved);

@@ -130,6 +130,7 @@ static void write_run(const struct result *result, const char *status)
     struct run_record record = {
         .status = status,
         .version = "1.2.3",
+        .commit = "c0ffee0123",
         .argc = 3,
         .argv = argv,
         .started = 1735732800,
@@ -157,6 +158,7 @@ static void test_json_says_what_was_run(void **state)
     assert_int_equal(number_at(run, "schema_version"), 2);
     assert_string_equal(text_at(run, "status"), "complete");
     assert_string_equal(text_at(run, "version"), "1.2.3");
+    assert_string_equal(text_at(run, "commit"), "c0ffee0123");
     assert_string_equal(text_at(run, "run_id"), result.run_id);
     assert_string_equal(text_at(run, "started"), "2025-01-01T12:00:00Z");
     assert_string_equal(text_at(run, "ended"), "2025-01-01T12:01:00Z");

@@ -225,7 +225,7 @@ static void test_retention_table_says_what_is_kept(void **state)
               "\n"
               "Under 2 background workers (load) team keeps 20% to 75% of its idle speed with\n"
               "placement none, 94% to 98% with partition.\n"
-              "to apply it: contend place --workers 2 --placement partition --background 2 "
+              "to apply it: contend place --workers 2 --placement partition --background-workers 2 "
               "--reserve 4 --cpus 0-1,3 --mem bind\n");
     free(text);
     verdict_free(&verdict);

@@ -1,0 +1,221 @@
+/*
+ * contend man: the manual, made from the tables of the help, as roff for man(1) or as Markdown.
+ * What stands here in words stands nowhere else.
+ */
+#include <ctype.h>
+#include <string.h>
+
+#include "harness/cmd/cmd.h"
+#include "harness/cmd/help.h"
+#include "harness/plan/plan.h"
+#include "version.h"
+
+struct man_options {
+    bool markdown;
+};
+
+static const struct opt man_options[] = {
+    OPT_FLAG("markdown", man_options, markdown, NULL, "Print Markdown instead of roff"),
+    {.name = NULL},
+};
+
+/* A term with what is said about it. NULL ends a table. */
+struct entry {
+    const char *term, *text;
+};
+
+static const struct entry environment[] = {
+    {"CUDA_VISIBLE_DEVICES", "The GPUs to use, as for every program."},
+    {"NO_COLOR", "Set: no colours on a terminal."},
+    {"CONTEND_LIBNCCL", "The file of NCCL's library, instead of the one that the loader finds."},
+    {"CONTEND_CUBLASLT", "The file of cuBLASLt's library, likewise."},
+    {"CONTEND_MPI_MODULE", "The file of contend_mpi.so, the part of contend that calls MPI."},
+    {.term = NULL},
+};
+
+static const struct entry examples[] = {
+    {"contend run", "What workers lose on this machine, and the placement that gives it back."},
+    {"contend run train --profile standard -n 4 -P none,partition",
+     "Two placements of four workers that sum a gradient, measured for longer."},
+    {"contend place -n 4 -P partition", "The commands that place a job of your own like this."},
+    {"contend topo --measure", "What the machine is as measured, beside what it reports."},
+    {"mpirun -n 2 contend bench collective", "Collectives over several nodes."},
+    {.term = NULL},
+};
+
+/* Where a page goes, and how it is written. */
+struct page {
+    FILE *out;
+    bool markdown;
+};
+
+/* Prose and terms. roff: "-" stays one that can be copied. Markdown: what looks like a tag stays.
+ */
+static void put_text(const struct page *page, const char *text)
+{
+    if (!page->markdown && (text[0] == '.' || text[0] == '\''))
+        (void)fprintf(page->out, "\\&");
+    for (; *text; text++)
+        if (page->markdown)
+            (void)fprintf(page->out, strchr("<*", *text) ? "\\%c" : "%c", *text);
+        else if (*text == '\\')
+            (void)fprintf(page->out, "\\e");
+        else if (*text == '\'')
+            (void)fprintf(page->out, "\\(aq");
+        else
+            (void)fprintf(page->out, *text == '-' ? "\\%c" : "%c", *text);
+}
+
+static void put_heading(const struct page *page, const char *text)
+{
+    (void)fprintf(page->out, page->markdown ? "\n## " : ".SH ");
+    for (const char *at = text; *at; at++)
+        (void)fputc(page->markdown ? *at : toupper((unsigned char)*at), page->out);
+    (void)fputc('\n', page->out);
+}
+
+static void put_subheading(const struct page *page, const char *text)
+{
+    if (page->markdown) {
+        (void)fprintf(page->out, "\n### `%s`\n", text);
+        return;
+    }
+    (void)fprintf(page->out, ".SS ");
+    put_text(page, text);
+    (void)fputc('\n', page->out);
+}
+
+static void put_paragraph(const struct page *page, const char *text)
+{
+    if (page->markdown)
+        (void)fputc('\n', page->out);
+    put_text(page, text);
+    (void)fputc('\n', page->out);
+}
+
+/* The first of a list has an empty line before it, in Markdown. */
+static void put_item(const struct page *page, bool first, const char *term, const char *text)
+{
+    if (page->markdown) {
+        (void)fprintf(page->out, "%s- `%s`: ", first ? "\n" : "", term);
+    } else {
+        (void)fprintf(page->out, ".TP\n.B ");
+        put_text(page, term);
+        (void)fputc('\n', page->out);
+    }
+    put_text(page, text);
+    (void)fputc('\n', page->out);
+}
+
+static void put_entries(const struct page *page, const struct entry *entries)
+{
+    for (const struct entry *e = entries; e->term; e++)
+        put_item(page, e == entries, e->term, e->text);
+}
+
+static void put_options(const struct page *page, const struct opt *opts, const char *prefix,
+                        bool first)
+{
+    char term[OPT_TERM_MAX], help[OPT_HELP_MAX];
+    for (const struct opt *opt = opts; opt && opt->name; opt++, first = false)
+        put_item(page, first, opt_format_term(opt, prefix, term, sizeof(term)),
+                 opt_format_help(opt, help, sizeof(help)));
+}
+
+/* The command before it that takes the same options, or NULL. */
+static const struct command *same_options(const struct command *const *command)
+{
+    for (const struct command *const *c = command_table; c < command; c++)
+        if ((*command)->opts && (*c)->opts == (*command)->opts)
+            return *c;
+    return NULL;
+}
+
+static void put_commands(const struct page *page)
+{
+    char usage[HELP_USAGE_MAX], same[80];
+    put_heading(page, "Commands");
+    for (const struct command *const *c = command_table; *c; c++) {
+        const struct command *before = same_options(c);
+        put_subheading(page, help_format_usage(*c, usage, sizeof(usage)));
+        put_paragraph(page, (*c)->about);
+        if (before) {
+            (void)snprintf(same, sizeof(same), "It takes the options of contend %s.", before->name);
+            put_paragraph(page, same);
+            continue;
+        }
+        put_options(page, (*c)->opts, "--", true);
+        if ((*c)->takes_params)
+            put_options(page, help_param_option, "--", false);
+    }
+}
+
+static void put_names(const struct page *page, const struct cmd_env *env)
+{
+    put_heading(page, "Scenarios");
+    for (const struct scenario *s = env->scenarios; s->name; s++)
+        put_item(page, s == env->scenarios, s->name, s->summary);
+    put_heading(page, "Placements");
+    for (int p = 0; p < PLACEMENTS; p++)
+        put_item(page, p == 0, placement_infos[p].name, placement_infos[p].summary);
+    put_heading(page, "Benchmarks");
+    put_paragraph(page, "With the parameters of each, for -p NAME=VALUE.");
+    for (const struct bench *const *b = env->benches; *b; b++) {
+        put_subheading(page, (*b)->name);
+        put_paragraph(page, (*b)->summary);
+        put_options(page, (*b)->opts, "", true);
+    }
+}
+
+static void put_exit_codes(const struct page *page)
+{
+    char code[16];
+    put_heading(page, "Exit status");
+    for (const struct help_exit_code *e = help_exit_codes; e->meaning; e++) {
+        (void)snprintf(code, sizeof(code), "%d", (int)e->code);
+        put_item(page, e == help_exit_codes, code, e->meaning);
+    }
+}
+
+static void put_page(const struct page *page, const struct cmd_env *env)
+{
+    if (page->markdown)
+        (void)fprintf(page->out, "# contend: all commands, options and parameters\n");
+    else
+        (void)fprintf(page->out,
+                      ".TH CONTEND 1 \"\" \"contend %s\" \"User Commands\"\n.SH NAME\ncontend \\- "
+                      "measures CPU contention between workers that feed GPUs\n.SH SYNOPSIS\n"
+                      ".B contend\n.I COMMAND\n[options]\n.SH DESCRIPTION\n",
+                      CONTEND_VERSION);
+    put_paragraph(page, help_about);
+    put_commands(page);
+    put_names(page, env);
+    put_exit_codes(page);
+    put_heading(page, "Environment");
+    put_entries(page, environment);
+    put_heading(page, "Examples");
+    put_entries(page, examples);
+    if (!page->markdown)
+        (void)fprintf(page->out,
+                      ".SH SEE ALSO\n.BR numactl (8),\n.BR taskset (1),\n.BR lstopo (1)\n");
+}
+
+static int man_main(const struct cmd_env *env, int argc, char **argv)
+{
+    struct man_options options = {0};
+    struct cli cli;
+    int code;
+    if (!cmd_parse(env, &man_command, argc, argv, &options, &cli, &code))
+        return code;
+    put_page(&(const struct page){.out = stdout, .markdown = options.markdown}, env);
+    return cmd_finish();
+}
+
+const struct command man_command = {
+    .name = "man",
+    .main = man_main,
+    .summary = "the manual, as roff or Markdown: all commands, options, parameters",
+    .about = "Prints the manual: all commands, options and parameters. To read it without "
+             "installing it: contend man | man -l -",
+    .opts = man_options,
+};

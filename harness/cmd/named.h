@@ -1,0 +1,17 @@
+/* What a command line names: scenarios, or a benchmark. Each logs why it finds none. */
+#ifndef CONTEND_CMD_NAMED_H
+#define CONTEND_CMD_NAMED_H
+
+#include "harness/cmd/cmd.h"
+
+/*
+ * All of them before anything starts, into found[CLI_LIST_MAX]; the main job where none is named.
+ * Returns how many, or -1.
+ */
+int named_scenarios(const struct cmd_env *env, const struct cli *cli,
+                    const struct scenario **found);
+
+/* The only one; or NULL. */
+const struct bench *named_bench(const struct cmd_env *env, const struct cli *cli);
+
+#endif

@@ -1,0 +1,132 @@
+#!/usr/bin/env bash
+# Completion of command lines, as the shells themselves would do it.
+. tests/lib/cli.sh
+for shell in bash zsh fish; do
+    "$CONTEND_BINARY" completion "$shell" >"$scratch/contend.$shell" || fail "exit $?: completion $shell"
+done
+expect 2 'which shell' "$CONTEND_BINARY" completion
+expect 2 "no completion for 'bahs'; did you mean 'bash'\? there is one for bash, zsh and fish" \
+    "$CONTEND_BINARY" completion bahs
+: >"$scratch/file"
+mkdir "$scratch/folder"
+cd "$scratch" || exit 1
+
+# in_bash WORD...: what bash offers for the last word. It splits at "=", so the words here do.
+in_bash() {
+    bash -uc '
+        . "$1"
+        shift
+        COMP_WORDS=(contend "$@") COMP_CWORD=$# COMPREPLY=()
+        _contend
+        echo "${COMPREPLY[*]}"' bash "$scratch/contend.bash" "$@"
+}
+# offers "EXPECTED" WORD...
+offers() {
+    local expected=$1 said
+    shift
+    said=$(in_bash "$@" 2>&1)
+    [ "$said" = "$expected" ] || fail "bash offers '$said', expected '$expected': $*"
+}
+has() { # has NAME WORD...: among others
+    local name=$1 said
+    shift
+    said=$(in_bash "$@" 2>&1)
+    [[ " $said " == *" $name "* ]] || fail "bash does not offer '$name' but '$said': $*"
+}
+bash -n contend.bash || fail "bash cannot read its script"
+offers 'report' re
+offers '--version' --v
+has topo ''
+offers 'train' run tr
+offers 'pipeline' run --rounds 3 pip
+offers '--placement' run --pl
+offers '--profile' run --no-plots --prof
+offers 'quick' run --profile q
+offers 'quick' run --profile = q
+offers 'quick standard full' run --profile =
+offers 'partition' place -P part
+offers 'none,partition' place --placement none,part
+offers 'prep' run --background pr
+offers '' run --rounds ''
+offers 'gpu_copy' bench gpu_c
+offers 'wait=' run -p wa
+offers 'locality=' run memory -p loc
+offers '' run gpu -p loc
+offers 'spin block' run pipeline -p wait =
+offers 'block' bench pipeline --param wait = b
+offers 'redop=' bench collective -p redo
+offers 'auto' place --mem a
+offers 'folder' report f
+offers 'folder' run --out f
+offers 'file folder' topo --xml f
+offers '--measure' topo --me
+has --json list ''
+offers 'place' help pla
+offers 'zsh' completion z
+offers '' nonsense ''
+
+# Everything that the help of a command names is offered.
+for command in $("$CONTEND_BINARY" help | sed -n 's/^  \([a-z][a-z]*\) .*/\1/p'); do
+    "$CONTEND_BINARY" "$command" --help | grep -oE '^  (-., )?--[a-z-]+' | grep -oE -- '--[a-z-]+' |
+        sort >"$scratch/shown"
+    in_bash "$command" -- | tr ' ' '\n' | grep -vx -- '--help' | sort >"$scratch/offered"
+    cmp -s "$scratch/shown" "$scratch/offered" || [ "$command" = help ] ||
+        fail "$command: $(diff "$scratch/shown" "$scratch/offered")"
+done
+
+# Where the other shells are.
+if command -v fish >/dev/null; then
+    fish -n contend.fish || fail "fish cannot read its script"
+    in_fish() { # in_fish LINE: the names alone
+        # shellcheck disable=SC2016
+        fish --no-config -c 'source contend.fish; complete -C "$argv[1]"' "$1" | cut -f 1 | paste -sd' '
+    }
+    while IFS='|' read -r line expected; do
+        said=$(in_fish "contend $line")
+        [ "$said" = "$expected" ] || fail "fish offers '$said', expected '$expected': $line"
+    done <<'LINES'
+repo|report
+run pipel|pipeline
+run --profile q|quick
+run --pl|--placement
+place -P none,part|none,partition
+run pipeline -p wait=|wait=block wait=spin
+run grain -p |
+bench collective -p redop=s|redop=sum
+LINES
+else
+    echo "fish is not installed: its script was not tried"
+fi
+if command -v zsh >/dev/null; then
+    zsh -n contend.zsh || fail "zsh cannot read its script"
+    # A shell at a terminal of its own, which completes at a tab and prints its line at Ctrl-X.
+    cp contend.zsh _contend
+    cat >in_zsh <<'ZSH'
+zmodload zsh/zpty
+zpty z zsh -f -i
+zpty -w z 'PROMPT=""; stty rows 100 cols 200; fpath=($PWD $fpath); autoload -Uz compinit
+compinit -u -d $PWD/dump; tell() { print -r -- "LINE<$BUFFER>"; BUFFER=""; zle accept-line }
+zle -N tell; bindkey "^X" tell; print RE''ADY'
+zpty -r z said '*READY*'
+for line in "$@"; do
+    zpty -w -n z "$line"$'\t\x18'
+    zpty -r z said '*LINE<*>*' && print -r -- ${${said##*LINE<}%%>*}
+done
+zpty -d z
+ZSH
+    in_zsh() { # in_zsh LINE EXPECTED
+        local said
+        said=$(timeout 100 zsh -f in_zsh "$1" 2>&1)
+        [ "$said" = "$2" ] || fail "zsh makes '$said' of '$1', expected '$2'"
+    }
+    in_zsh 'contend rep' 'contend report '
+    in_zsh 'contend run pipel' 'contend run pipeline '
+    in_zsh 'contend run --no-pl' 'contend run --no-plots '
+    in_zsh 'contend run --profile q' 'contend run --profile quick '
+    in_zsh 'contend place -P none,part' 'contend place -P none,partition,'
+    in_zsh 'contend run pipeline -p wait=s' 'contend run pipeline -p wait=spin'
+    in_zsh 'contend bench collective -p redop=su' 'contend bench collective -p redop=sum'
+else
+    echo "zsh is not installed: its script was not tried"
+fi
+finish

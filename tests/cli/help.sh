@@ -1,0 +1,62 @@
+#!/usr/bin/env bash
+# Help, wherever a person looks for it: on stdout, and of what was named alone.
+. tests/lib/cli.sh
+
+# the_same LINE LINE: two command lines that print the same.
+the_same() {
+    local one two
+    # shellcheck disable=SC2086
+    one=$("$CONTEND_BINARY" $1 2>&1) || fail "exit $?: $1"
+    # shellcheck disable=SC2086
+    two=$("$CONTEND_BINARY" $2 2>&1) || fail "exit $?: $2"
+    [ "$one" = "$two" ] || fail "'$1' prints other things than '$2'"
+}
+# names WHAT: the names below that heading of `contend list`.
+names() {
+    "$CONTEND_BINARY" list | awk -v what="$1" '/^[A-Z]/ { on = $1 == what } on && /^  [a-z]/ { print $1 }'
+}
+
+commands=$("$CONTEND_BINARY" help | sed -n 's/^  \([a-z]*\) .*/\1/p')
+[ "$(wc -w <<<"$commands")" -ge 8 ] || fail "commands: $commands"
+for command in '' $commands; do
+    # shellcheck disable=SC2086
+    expect 0 '^usage: contend' "$CONTEND_BINARY" $command --help
+    the_same "help $command" "$command --help"
+done
+the_same help --help
+the_same help -h
+the_same version --version
+the_same version -V
+expect 2 '^usage: contend' "$CONTEND_BINARY"
+
+# Which contend this is, to the commit where there is one.
+commit=$(git -C "$CONTEND_SOURCE_DIR" describe --always --abbrev=10 '--exclude=*' 2>/dev/null)
+expect 0 "^contend [0-9]+\.[0-9]+\.[0-9]+${commit:+ \(commit [0-9a-f]+(-dirty)?\)}\$" "$CONTEND_BINARY" version
+
+# Options in the help of run; parameters in that of a scenario, of no other one.
+expect 0 '^  -P, --placement' "$CONTEND_BINARY" run --help
+expect 0 '^  -p, --param NAME=VALUE' "$CONTEND_BINARY" bench --help
+! "$CONTEND_BINARY" run --help | grep -q '^Parameters' || fail "parameters in the help of run"
+for line in 'run memory' 'run --rounds 3 memory' 'help run memory'; do
+    # shellcheck disable=SC2086
+    said=$("$CONTEND_BINARY" $line --help | sed -n 's/^Parameters of \([a-z_]*\) .*/\1/p' | paste -sd' ')
+    [ "$said" = 'mem_bandwidth mem_latency loaded_latency cache_thrash' ] || fail "$line --help: $said"
+done
+expect 0 '^  this scenario sets op=allreduce' "$CONTEND_BINARY" run allreduce --help
+expect 0 '^  op OP ' "$CONTEND_BINARY" bench collective --help
+expect 0 'has no parameters' "$CONTEND_BINARY" bench core_to_core --help
+for scenario in $(names Scenarios); do
+    expect 0 "^usage: contend run $scenario" "$CONTEND_BINARY" run "$scenario" --help
+done
+for bench in $(names Benchmarks); do
+    expect 0 "^usage: contend bench $bench" "$CONTEND_BINARY" bench "$bench" --help
+done
+[ -n "$(names Scenarios)" ] && [ -n "$(names Benchmarks)" ] || fail "nothing in the list"
+
+# In 80 columns.
+for line in help 'run --help' 'bench collective --help' 'place --help'; do
+    # shellcheck disable=SC2086
+    long=$("$CONTEND_BINARY" $line | awk 'length > 80')
+    [ -z "$long" ] || fail "$line: $long"
+done
+finish

@@ -1,0 +1,49 @@
+#!/usr/bin/env bash
+# The manual: what the help says, all of it, and well-formed.
+. tests/lib/cli.sh
+"$CONTEND_BINARY" man >"$scratch/contend.1" || fail "exit $?: man"
+"$CONTEND_BINARY" man --markdown >"$scratch/contend.md" || fail "exit $?: man --markdown"
+tr -d '\134' <"$scratch/contend.1" >"$scratch/roff"
+
+# shown LINE TEXT: the line of roff and the text of Markdown that are to be there.
+shown() {
+    grep -qxF -- "$1" "$scratch/roff" || fail "no line '$1' in the page"
+    grep -qF -- "$2" "$scratch/contend.md" || fail "no '$2' in the Markdown"
+}
+commands=$("$CONTEND_BINARY" help | sed -n 's/^  \([a-z][a-z]*\) .*/\1/p')
+for command in $commands; do
+    usage=$("$CONTEND_BINARY" "$command" --help | sed -n '1s/^usage: //p')
+    [ "$command" = help ] || shown ".SS $usage" "### \`$usage\`"
+    while read -r option; do
+        grep -qE -- "^\.B (-., )?$option( |$)" "$scratch/roff" || fail "no $option of $command in the page"
+        grep -qE -- "^- \`(-., )?${option}[ \`]" "$scratch/contend.md" || fail "no $option in the Markdown"
+    done < <("$CONTEND_BINARY" "$command" --help | grep -oE '^  (-., )?--[a-z-]+' | grep -oE -- '--[a-z-]+')
+done
+"$CONTEND_BINARY" list | awk '/^[A-Z]/ { what = $1 } /^  [a-z]/ { print what, $1 }' >"$scratch/names"
+[ "$(wc -l <"$scratch/names")" -gt 20 ] || fail "few names: $(cat "$scratch/names")"
+while read -r what name; do
+    case $what in
+    Benchmarks)
+        shown ".SS $name" "### \`$name\`"
+        while read -r parameter _; do
+            grep -qE "^\.B $parameter( |$)" "$scratch/roff" || fail "no parameter $parameter of $name"
+        done < <("$CONTEND_BINARY" bench "$name" --help | sed -n 's/^  \([a-z_]\)/\1/p')
+        ;;
+    *) shown ".B $name" "- \`$name\`: " ;;
+    esac
+done <"$scratch/names"
+
+# Programs that read the page find nothing wrong with it; a page from no date has none.
+if command -v groff >/dev/null; then
+    said=$(groff -ww -man -Tutf8 -z "$scratch/contend.1" 2>&1)
+    [ -z "$said" ] || fail "groff: $said"
+else
+    echo "groff is not installed: the page was not formatted"
+fi
+if command -v mandoc >/dev/null; then
+    said=$(mandoc -Tlint -W warning "$scratch/contend.1" 2>&1 | grep -v 'missing date')
+    [ -z "$said" ] || fail "mandoc: $said"
+else
+    echo "mandoc is not installed: the page was not checked"
+fi
+finish
