@@ -167,20 +167,43 @@ static int deepest_cache(const struct bench_machine *machine)
     return found;
 }
 
-uint64_t memory_llc_bytes(const struct bench_machine *machine)
+static int llc_of(const struct bench_machine *machine, const unsigned *cpus, unsigned i)
+{
+    return machine->cpus[cpus ? cpus[i] : i].llc;
+}
+
+uint64_t memory_llc_reached(const struct bench_machine *machine, const unsigned *cpus, unsigned n)
 {
     const uint64_t unknown_bytes = 32ull << 20;
     int cache = deepest_cache(machine);
     if (cache < 0)
         return unknown_bytes;
     unsigned distinct = 0;
-    for (unsigned i = 0; i < machine->ncpus; i++) {
+    for (unsigned i = 0; i < n; i++) {
         unsigned before = 0;
-        while (before < i && machine->cpus[before].llc != machine->cpus[i].llc)
+        while (before < i && llc_of(machine, cpus, before) != llc_of(machine, cpus, i))
             before++;
         distinct += before == i;
     }
     return machine->caches[cache].size_bytes * (distinct ? distinct : 1);
+}
+
+uint64_t memory_llc_bytes(const struct bench_machine *machine)
+{
+    return memory_llc_reached(machine, NULL, machine->ncpus);
+}
+
+char *memory_doubt(const char *what, uint64_t bytes, const char *caches, uint64_t cache_bytes,
+                   char buf[static MEMORY_DOUBT_MAX])
+{
+    char size[32], cache_size[32];
+    buf[0] = '\0';
+    if (bytes < 2 * cache_bytes)
+        (void)snprintf(buf, MEMORY_DOUBT_MAX,
+                       "%s of %s below twice the %s of %s: in part the speed of caches", what,
+                       units_format_bytes(bytes, size, sizeof(size)),
+                       units_format_bytes(cache_bytes, cache_size, sizeof(cache_size)), caches);
+    return buf;
 }
 
 size_t memory_round_down(uint64_t bytes, size_t multiple)

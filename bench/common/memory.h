@@ -51,6 +51,17 @@ int memory_check_fits(uint64_t bytes, const char *what, struct err *err);
 /* All last-level caches of the worker's CPUs together; 32 MiB where the machine does not say. */
 uint64_t memory_llc_bytes(const struct bench_machine *machine);
 
+/* Those that n of the CPUs reach, `cpus` of machine->cpus; NULL: the first n. */
+uint64_t memory_llc_reached(const struct bench_machine *machine, const unsigned *cpus, unsigned n);
+
+/*
+ * Why what is gone over again and again does not show memory: "" where it is at least twice as
+ * large as the caches, else a sentence for bench_emit_doubt. `what`: "arrays". Returns buf.
+ */
+enum { MEMORY_DOUBT_MAX = 130 };
+char *memory_doubt(const char *what, uint64_t bytes, const char *caches, uint64_t cache_bytes,
+                   char buf[static MEMORY_DOUBT_MAX]);
+
 /* Rounds down to a multiple of a power of two. */
 size_t memory_round_down(uint64_t bytes, size_t multiple);
 

@@ -19,7 +19,8 @@
  * is a failed row and left out, and the others are measured.
  * **Source** kernels/gpu/gpu_stream.h names it.
  * **Limits** Arrays are 1 GiB, or less where memory is short: with fewer than four times the L2's
- * bytes each, an l2_share above 0.08, part of the traffic stays in it.
+ * bytes each, an l2_share above 0.08, part of the traffic stays in it; with fewer than twice,
+ * values are noisy.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -383,8 +384,15 @@ static int measure_point(struct bench_ctx *ctx, size_t point)
     return gpu_set_check(&t->set, ctx->err);
 }
 
+/* Why a GPU's values are not of its memory alone; "" = they are. */
+static const char *say_doubt(const struct stream *t, unsigned i, char buf[static MEMORY_DOUBT_MAX])
+{
+    return memory_doubt("arrays", t->bytes, "L2", t->gpus[i].l2_bytes, buf);
+}
+
 static int emit_point(struct bench_ctx *ctx, size_t point)
 {
+    char doubt[MEMORY_DOUBT_MAX];
     const struct stream *t = ctx->state;
     struct gpu_group group = gpu_group_at(t->set.n, (unsigned)(point / TURNS));
     unsigned turn = (unsigned)(point % TURNS);
@@ -393,23 +401,26 @@ static int emit_point(struct bench_ctx *ctx, size_t point)
         return 0;
     for (unsigned i = group.first; i < group.end && !rc; i++)
         if (gpu_set_has(&t->set, i))
-            rc = bench_emit(ctx, DEVICE_BANDWIDTH, t->gpus[i].median_gbps[turn][group.all],
-                            "op=%s;via=%s;with=%s;gpu=%u", gpu_stream_op_name(op_of(turn)),
-                            turn == GPU_STREAM_OPS ? "driver" : "kernel",
-                            group.all ? "all" : "alone", i);
+            rc = bench_emit_doubt(ctx, DEVICE_BANDWIDTH, t->gpus[i].median_gbps[turn][group.all],
+                                  say_doubt(t, i, doubt), "op=%s;via=%s;with=%s;gpu=%u",
+                                  gpu_stream_op_name(op_of(turn)),
+                                  turn == GPU_STREAM_OPS ? "driver" : "kernel",
+                                  group.all ? "all" : "alone", i);
     return rc;
 }
 
 static int emit_shapes(struct bench_ctx *ctx, unsigned i)
 {
     const struct stream *t = ctx->state;
+    char doubt[MEMORY_DOUBT_MAX];
     int rc = 0;
     for (unsigned op = 0; op < GPU_STREAM_OPS; op++)
         for (unsigned shape = 0; shape < GPU_STREAM_SHAPES && !rc; shape++)
             if (t->gpus[i].shape_gbps[op][shape] > 0)
-                rc = bench_emit(ctx, SHAPE_BANDWIDTH, t->gpus[i].shape_gbps[op][shape],
-                                "op=%s;shape=%s;gpu=%u", gpu_stream_op_name((enum gpu_stream_op)op),
-                                gpu_stream_shape_name(shape), i);
+                rc = bench_emit_doubt(ctx, SHAPE_BANDWIDTH, t->gpus[i].shape_gbps[op][shape],
+                                      say_doubt(t, i, doubt), "op=%s;shape=%s;gpu=%u",
+                                      gpu_stream_op_name((enum gpu_stream_op)op),
+                                      gpu_stream_shape_name(shape), i);
     return rc;
 }
 

@@ -15,8 +15,9 @@
  * **Source** Intel Memory Latency Checker, loaded latency; J. D. McCalpin's notes on latency under
  * load. The chain is that of mem_latency, on huge pages where there are any.
  * **Limits** Where memory is short, caches serve part of the load, and the bandwidth is more than
- * memory's. The chain's own loads are not in the bandwidth (below 0.5 GB/s). One chain: the
- * latency of the first CPU's place. Rates of a step are asked for, not guaranteed: the pairs count.
+ * memory's: with less than twice the caches, values are noisy. The chain's own loads are not in the
+ * bandwidth (below 0.5 GB/s). One chain: the latency of the first CPU's place. Rates of a step are
+ * asked for, not guaranteed: the pairs count.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -308,6 +309,22 @@ static void run_step(void *arg, unsigned rank, unsigned n)
     atomic_store(&loaded->stop, true);
 }
 
+/* Why the pairs, from a chain and a load of those sizes, are not of memory alone; "" = they are. */
+struct doubts {
+    char latency[MEMORY_DOUBT_MAX], bandwidth[MEMORY_DOUBT_MAX];
+};
+
+static struct doubts find_doubts(const struct loaded *loaded, const struct bench_machine *machine)
+{
+    struct doubts doubts;
+    uint64_t load_bytes = loaded->n * sizeof(double) * arrays_of(loaded->inject);
+    (void)memory_doubt("a chain", loaded->lines * CHASE_LINE_BYTES, "last-level cache",
+                       memory_llc_reached(machine, NULL, 1), doubts.latency);
+    (void)memory_doubt("arrays", load_bytes, "last-level caches", memory_llc_bytes(machine),
+                       doubts.bandwidth);
+    return doubts;
+}
+
 struct pair {
     double latency_ns, gbps;
 };
@@ -325,7 +342,8 @@ static struct pair measure(struct loaded *loaded, double rate, double most_gbps)
                          stats_sort_median(loaded->gbps, REPETITIONS)};
 }
 
-static int emit_summary(struct bench_ctx *ctx, const struct pair *pairs)
+static int emit_summary(struct bench_ctx *ctx, const struct pair *pairs,
+                        const struct doubts *doubts)
 {
     const struct loaded *loaded = ctx->state;
     const char *how = inject_names[loaded->inject];
@@ -335,9 +353,10 @@ static int emit_summary(struct bench_ctx *ctx, const struct pair *pairs)
         gbps[step] = pairs[step].gbps;
     }
     double knee = curve_find_knee(gbps, latency_ns, STEPS, KNEE_RATIO * latency_ns[0]);
-    int rc = bench_emit(ctx, RETENTION, latency_ns[0] / latency_ns[STEPS - 1], "inject=%s", how);
+    int rc = bench_emit_doubt(ctx, RETENTION, latency_ns[0] / latency_ns[STEPS - 1],
+                              doubts->latency, "inject=%s", how);
     if (!rc && !isnan(knee))
-        rc = bench_emit(ctx, KNEE_BANDWIDTH, knee, "inject=%s", how);
+        rc = bench_emit_doubt(ctx, KNEE_BANDWIDTH, knee, doubts->bandwidth, "inject=%s", how);
     if (!rc)
         rc = bench_emit(ctx, SET_BYTES, (double)loaded->lines * CHASE_LINE_BYTES, "%s", "");
     return rc;
@@ -347,6 +366,7 @@ static int loaded_scan(struct bench_ctx *ctx)
 {
     struct loaded *loaded = ctx->state;
     const char *how = inject_names[loaded->inject];
+    const struct doubts doubts = find_doubts(loaded, ctx->machine);
     struct pair pairs[STEPS];
     int rc = 0;
     loaded->target_ns = (uint64_t)(ctx->budget_s * 1e9 / STEPS / (REPETITIONS + 1));
@@ -354,14 +374,14 @@ static int loaded_scan(struct bench_ctx *ctx)
     for (int step = 0; step < STEPS && !rc; step++) {
         if (step < STEPS - 1)
             pairs[step] = measure(loaded, rates[step], pairs[STEPS - 1].gbps);
-        rc = bench_emit(ctx, LOADED_LATENCY, pairs[step].latency_ns, "inject=%s;step=%02d", how,
-                        step);
+        rc = bench_emit_doubt(ctx, LOADED_LATENCY, pairs[step].latency_ns, doubts.latency,
+                              "inject=%s;step=%02d", how, step);
         if (!rc)
-            rc = bench_emit(ctx, LOADED_BANDWIDTH, pairs[step].gbps, "inject=%s;step=%02d", how,
-                            step);
+            rc = bench_emit_doubt(ctx, LOADED_BANDWIDTH, pairs[step].gbps, doubts.bandwidth,
+                                  "inject=%s;step=%02d", how, step);
     }
     if (!rc)
-        rc = emit_summary(ctx, pairs);
+        rc = emit_summary(ctx, pairs, &doubts);
     return rc;
 }
 

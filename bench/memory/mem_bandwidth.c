@@ -5,7 +5,8 @@
  * runs every kernel once over whole arrays, with plain and with non-temporal stores; the first
  * round warms up. Arrays are 4 times all last-level caches, or less where a quarter of the free
  * memory or the time of a quick profile do not allow that; the time alone takes no more than half
- * of it: `array_bytes` and `array_per_cache` say what was used. Kernels go from array to array, so
+ * of it: `array_bytes` and `array_per_cache` say what was used. With less than twice the caches
+ * that the threads reach, values are noisy. Kernels go from array to array, so
  * even then six times the cache lies between two uses of a line.
  *
  * **Measures** `bandwidth`: median over rounds of STREAM bytes / time, GB/s of 1e9 bytes, from the
@@ -369,16 +370,19 @@ static int emit_points(struct bandwidth *bw, struct bench_ctx *ctx, unsigned thr
 {
     static const char *const stores[] = {"plain", "nt"};
     int rc = 0;
+    char doubt[MEMORY_DOUBT_MAX];
+    (void)memory_doubt("arrays", bw->n * sizeof(double), "last-level caches",
+                       memory_llc_reached(ctx->machine, NULL, threads), doubt);
     for (unsigned p = 0; p < bw->npoints && !rc; p++) {
         struct point *point = &bw->points[p];
         const char *op = stream_op_name(point->op);
         const char *store = point->op == STREAM_READ ? "none" : stores[point->store];
-        rc = bench_emit(ctx, BANDWIDTH, stats_sort_median(point->gbps, point->rounds),
-                        "op=%s;stores=%s;threads=%u", op, store, threads);
+        rc = bench_emit_doubt(ctx, BANDWIDTH, stats_sort_median(point->gbps, point->rounds), doubt,
+                              "op=%s;stores=%s;threads=%u", op, store, threads);
         /* stats_sort_median has sorted them. */
         if (!rc)
-            rc = bench_emit(ctx, BANDWIDTH_BEST, point->gbps[point->rounds - 1],
-                            "op=%s;stores=%s;threads=%u", op, store, threads);
+            rc = bench_emit_doubt(ctx, BANDWIDTH_BEST, point->gbps[point->rounds - 1], doubt,
+                                  "op=%s;stores=%s;threads=%u", op, store, threads);
     }
     return rc;
 }

@@ -11,8 +11,9 @@
  * Keys "from=0;to=1" in the system's numbers of nodes (`pages_on_node`: "to=1").
  * **Source** Intel Memory Latency Checker's matrices; kernels/cpu/stream.h and kernels/cpu/chase.h.
  * **Limits** Only nodes whose memory the worker may use, and CPUs that it is bound to: a node
- * without CPUs has no `from`. Blocks are small where a node has little free memory; then its caches
- * take part. Huge pages where there are any; see mem_latency for what that leaves of the TLB.
+ * without CPUs has no `from`. Blocks are small where a node has little free memory; where half of
+ * one is less than twice the caches that `from` reaches, its values are noisy. Huge pages where
+ * there are any; see mem_latency for what that leaves of the TLB.
  */
 #include <errno.h>
 #include <math.h>
@@ -126,11 +127,26 @@ static int matrix_probe(struct bench_ctx *ctx)
     return memory_check_fits(params->size * ctx->machine->nnodes, "numa_matrix", ctx->err);
 }
 
+/* The most of the last-level caches that the CPUs of one node reach. */
+static uint64_t most_reached(const struct matrix *matrix, const struct bench_machine *machine)
+{
+    uint64_t most = 0;
+    for (unsigned i = 0; i < matrix->nnodes; i++) {
+        const struct node *node = &matrix->nodes[i];
+        uint64_t reached = memory_llc_reached(machine, node->cpus, node->ncpus);
+        most = reached > most ? reached : most;
+    }
+    return most;
+}
+
 /* A block for a node: a full node would end the process, since its memory is bound. */
-static int choose_bytes(const struct bench_ctx *ctx, unsigned os_node, uint64_t *bytes)
+static int choose_bytes(const struct matrix *matrix, const struct bench_ctx *ctx, unsigned os_node,
+                        uint64_t *bytes)
 {
     const struct matrix_params *params = ctx->params;
-    const uint64_t smallest = 4 << 20, largest = 1 << 30;
+    const uint64_t smallest = 4 << 20, usual = 1 << 30;
+    uint64_t needed = 4 * most_reached(matrix, ctx->machine);
+    uint64_t largest = needed > usual ? needed : usual;
     uint64_t node_free = memory_node_free_bytes(os_node), most = memory_available_bytes() / 4;
     char need[32], have[32];
     most /= ctx->machine->nnodes;
@@ -167,7 +183,7 @@ static void link_chain(void *arg, unsigned rank, unsigned n)
 static int open_node(struct matrix *matrix, struct node *node, const struct bench_ctx *ctx)
 {
     uint64_t bytes;
-    int rc = choose_bytes(ctx, node->os_node, &bytes);
+    int rc = choose_bytes(matrix, ctx, node->os_node, &bytes);
     if (!rc)
         rc = memory_map(&node->block, bytes, MEMORY_THP, ctx->err);
     if (!rc)
@@ -302,14 +318,20 @@ static void walk(void *arg, unsigned rank, unsigned n)
 static int measure_pair(struct matrix *matrix, struct bench_ctx *ctx, const struct node *from,
                         const struct node *to)
 {
+    char doubt[MEMORY_DOUBT_MAX];
+    uint64_t half = to->block.bytes / 2;
     matrix->to = to;
     (void)team_run(&matrix->team, from->cpus, 1, walk, matrix);
-    int rc = bench_emit(ctx, NODE_LATENCY, matrix->latency_ns, "from=%u;to=%u", from->os_node,
-                        to->os_node);
+    (void)memory_doubt("a chain", half, "last-level cache",
+                       memory_llc_reached(ctx->machine, from->cpus, 1), doubt);
+    int rc = bench_emit_doubt(ctx, NODE_LATENCY, matrix->latency_ns, doubt, "from=%u;to=%u",
+                              from->os_node, to->os_node);
     if (rc)
         return rc;
-    return bench_emit(ctx, NODE_BANDWIDTH, measure_bandwidth(matrix, from), "from=%u;to=%u",
-                      from->os_node, to->os_node);
+    (void)memory_doubt("arrays", half, "last-level caches",
+                       memory_llc_reached(ctx->machine, from->cpus, from->ncpus), doubt);
+    return bench_emit_doubt(ctx, NODE_BANDWIDTH, measure_bandwidth(matrix, from), doubt,
+                            "from=%u;to=%u", from->os_node, to->os_node);
 }
 
 static int emit_node(struct bench_ctx *ctx, const struct node *node)

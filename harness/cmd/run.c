@@ -20,6 +20,7 @@
 #include "harness/json/rows.h"
 #include "harness/json/value.h"
 #include "harness/judge/gpus.h"
+#include "harness/judge/statuses.h"
 #include "harness/judge/verdict.h"
 #include "harness/machine/env.h"
 #include "harness/machine/openmp.h"
@@ -67,9 +68,14 @@ static void on_arm(void *arg, const struct arm *arm, unsigned round, size_t done
 {
     static char label[64];
     const struct session *s = arg;
-    (void)snprintf(label, sizeof(label), "round %u: %s, %u worker%s%s", round + 1,
-                   placement_infos[arm->placement].name, arm->workers, arm->workers == 1 ? "" : "s",
-                   arm->alone ? " alone" : "");
+    char what[96];
+    if (arm->bench->scan)
+        (void)statuses_name_arm(&s->setup->result, arm, what, sizeof(what));
+    else
+        (void)snprintf(what, sizeof(what), "%s, %u worker%s%s",
+                       placement_infos[arm->placement].name, arm->workers,
+                       arm->workers == 1 ? "" : "s", arm->alone ? " alone" : "");
+    (void)snprintf(label, sizeof(label), "round %u: %.50s", round + 1, what);
     progress_set(label, done, total, s->setup->expected_s);
 }
 
@@ -145,7 +151,7 @@ static bool has_failed(const struct observation *of)
 {
     for (unsigned i = 0; i < of->nworkers; i++)
         for (size_t k = 0; k < of->workers[i].nreasons; k++)
-            if (of->workers[i].reasons[k].code != -ENOTSUP)
+            if (of->workers[i].reasons[k].code && of->workers[i].reasons[k].code != -ENOTSUP)
                 return true;
     return of->status >= STATUS_FAILED;
 }

@@ -89,3 +89,17 @@ int bench_emit_absent(struct bench_ctx *ctx, unsigned metric, const struct err *
     va_end(args);
     return rc;
 }
+
+int bench_emit_doubt(struct bench_ctx *ctx, unsigned metric, double value, const char *why,
+                     const char *key_fmt, ...)
+{
+    struct err doubt = {0};
+    (void)snprintf(doubt.msg, sizeof(doubt.msg), "%s", why);
+    const struct value emitted = {
+        .metric = metric, .value = value, .reason = why[0] ? add_reason(ctx->values, &doubt) : 0};
+    va_list args;
+    va_start(args, key_fmt);
+    int rc = add_value(ctx, emitted, key_fmt, args);
+    va_end(args);
+    return rc;
+}

@@ -205,6 +205,13 @@ int bench_emit(struct bench_ctx *ctx, unsigned metric, double value, const char 
 int bench_emit_absent(struct bench_ctx *ctx, unsigned metric, const struct err *why,
                       const char *key_fmt, ...) __attribute__((format(printf, 4, 5)));
 
+/*
+ * A value that was measured, but that in part is another's than the metric says: a noisy row, with
+ * the sentence `why`. "" = no doubt, as bench_emit.
+ */
+int bench_emit_doubt(struct bench_ctx *ctx, unsigned metric, double value, const char *why,
+                     const char *key_fmt, ...) __attribute__((format(printf, 5, 6)));
+
 /* Says which library was loaded at run time, with its version: "NCCL 2.28.9". Cut if too long. */
 void bench_library(const struct bench_ctx *ctx, const char *name, const char *version);
 

@@ -1,6 +1,6 @@
 /*
- * Values that a benchmark emits under keys of its own, and why some could not be had; lives in
- * shared memory. See bench_emit and bench_emit_absent.
+ * Values that a benchmark emits under keys of its own, why some could not be had, and what others
+ * may not show; lives in shared memory. See bench_emit, bench_emit_absent and bench_emit_doubt.
  */
 #ifndef CONTEND_CORE_VALUES_H
 #define CONTEND_CORE_VALUES_H
@@ -13,16 +13,16 @@
 enum { VALUES_MAX = 1 << 17, VALUE_KEY_MAX = 68, VALUE_REASONS_MAX = 512 };
 
 struct value {
-    double value;    /* NaN where there is a reason */
+    double value;    /* NaN = there is none */
     uint32_t metric; /* index in the benchmark's metrics[] */
-    uint32_t reason; /* 1 + index of why there is none; 0 = there is one */
+    uint32_t reason; /* 1 + index of why there is none, or what it may not show; 0 = of neither */
     char key[VALUE_KEY_MAX];
 };
 
 struct value_log {
     uint32_t n, nreasons;
     struct value value[VALUES_MAX];
-    struct err reason[VALUE_REASONS_MAX]; /* values that are absent alike share one */
+    struct err reason[VALUE_REASONS_MAX]; /* shared by values alike; code 0 = of a doubt */
 };
 
 #endif

@@ -91,6 +91,29 @@ static unsigned scans_that_see(const struct measured_work *work, unsigned a, uns
     return count;
 }
 
+/* Whether a scan gives either of the two another partner. */
+static bool has_other_partner(const struct measured_work *work, unsigned a, unsigned b)
+{
+    for (unsigned other = 0; other < work->n; other++)
+        if (other != a && other != b &&
+            (work->ever[measured_at(work, a, other)] || work->ever[measured_at(work, b, other)]))
+            return true;
+    return false;
+}
+
+/* Why they float, and what one pair alone cannot tell. */
+static void say_doubts(struct finding *finding, const struct measured_work *work, unsigned a,
+                       unsigned b, bool reported)
+{
+    if (!work->firm[measured_at(work, a, b)])
+        say(finding, "; floating: %s",
+            has_other_partner(work, a, b) ? "one of them has other partners too"
+                                          : "in other scans they do not");
+    if (work->n == 2 && !reported)
+        say(finding, "; two CPUs are one pair, and no other to compare it with: other programs, or "
+                     "other guests of the host, slow them alike");
+}
+
 static int tell_siblings(const struct measured_story *story, struct findings *findings, unsigned a,
                          unsigned b, struct err *err)
 {
@@ -108,8 +131,7 @@ static int tell_siblings(const struct measured_story *story, struct findings *fi
         say(&f, "; as reported");
     else
         say_reported_smt(&f, work->input->reported);
-    if (!firm)
-        say(&f, "; floating: one of them has other partners too, or none at times");
+    say_doubts(&f, work, a, b, reported);
     return findings_add(findings, &f, err);
 }
 

@@ -152,34 +152,37 @@ static int join_workers(struct job *job, const struct arm *arm, const struct sha
     return rc;
 }
 
-/* One machine: its own readings, and the CPU time of all ranks on it. The worst is kept. */
-static void add_machine(const struct job *job, const struct share *shares, unsigned first,
-                        struct observation *out)
+/*
+ * What one rank read of its CPUs. Not foreign there are the workers of ranks that share some of
+ * them, and whoever of its machine's ranks is bound to none. The worst is kept.
+ */
+static void add_rank(const struct job *job, const struct share *shares, unsigned rank,
+                     struct observation *out)
 {
     struct observation own = {0};
-    const struct crew_readings *readings = &shares[first].readings;
+    const struct crew_readings *readings = &shares[rank].readings;
     double ours_s = 0;
-    for (unsigned r = 0; r < job->world.size; r++)
-        if (strcmp(job->ranks[r].machine, job->ranks[first].machine) == 0)
-            ours_s += shares[r].readings.ours_s;
+    for (unsigned r = 0; r < job->world.size; r++) {
+        if (strcmp(job->ranks[r].machine, job->ranks[rank].machine) != 0)
+            continue;
+        ours_s += shares[r].readings.helpers_s;
+        if (r == rank || bitset_intersects(&shares[r].readings.cpus, &readings->cpus))
+            ours_s += shares[r].readings.workers_s;
+    }
     collect_machine(&readings->go, &readings->end, ours_s, &own);
     out->steal = fmax(out->steal, own.steal);
     out->foreign_cpu = fmax(out->foreign_cpu, own.foreign_cpu);
     out->psi_cpu_some = fmax(out->psi_cpu_some, own.psi_cpu_some);
 }
 
-static void join_machines(const struct job *job, const struct share *shares,
+static void join_readings(const struct job *job, const struct share *shares,
                           struct observation *out)
 {
     out->steal = out->foreign_cpu = out->psi_cpu_some = NAN; /* fmax leaves NaN for a number */
     double clock_mhz = 0, temp_c = 0;
     unsigned gpus = 0;
     for (unsigned r = 0; r < job->world.size; r++) {
-        bool first = true;
-        for (unsigned before = 0; before < r; before++)
-            first &= strcmp(job->ranks[before].machine, job->ranks[r].machine) != 0;
-        if (first)
-            add_machine(job, shares, r, out);
+        add_rank(job, shares, r, out);
         out->gpu_throttle_reasons |= shares[r].gpu_throttle_reasons;
         if (isnan(shares[r].gpu_clock_mhz))
             continue;
@@ -226,8 +229,9 @@ static int join_at_first(struct job *job, const struct arm *arm, const struct sh
     int rc = join_workers(job, arm, shares, blobs, out);
     if (rc)
         return rc;
-    join_machines(job, shares, out);
+    join_readings(job, shares, out);
     collect_verdict(out);
+    collect_waits(arm, out);
     return 0;
 }
 

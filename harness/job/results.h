@@ -11,9 +11,10 @@
 
 /*
  * On entry `out` has this rank's workers: its foreground worker, then its background. On return
- * rank 0's has all of them in the order of arm->plan; steal and foreign load are those of the worst
- * machine. Status and reason are the same in all ranks; they name ranks and hosts. Where a worker
- * is stuck, job->why says that no further arm can be started. -EIO: a rank is lost. -ENOMEM.
+ * rank 0's has all of them in the order of arm->plan; steal and foreign load are those of the rank
+ * whose CPUs had the most. Status and reason are the same in all ranks; they name ranks and hosts.
+ * Where a worker is stuck, job->why says that no further arm can be started. -EIO: a rank is lost.
+ * -ENOMEM.
  */
 int job_results_join(struct job *job, const struct arm *arm, const struct crew_readings *readings,
                      struct observation *out, struct err *err);

@@ -50,16 +50,57 @@ static bool is_absent(const struct arm *arm)
     return arm->plan.status == PLAN_SKIPPED;
 }
 
-/* Arms that ended alike are told together; false where there is none, or no room. */
+/* Behind the benchmark's name, where both begin with it: "queue 1, none". */
+static const char *shorten(const char *subject, const char *like)
+{
+    const char *comma = strstr(subject, ", ");
+    size_t length = comma ? (size_t)(comma - subject) + strlen(", ") : 0;
+    return strncmp(subject, like, length) == 0 ? subject + length : subject;
+}
+
+/* Another subject of a sentence that is told; of those without room only that there are more. */
+static void add_subject(struct finding *earlier, const char *subject)
+{
+    static const char more[] = "; and others";
+    size_t used = strlen(earlier->subject), room = sizeof(earlier->subject) - used;
+    const char *name = shorten(subject, earlier->subject);
+    bool full = used >= strlen(more) && !strcmp(earlier->subject + used - strlen(more), more);
+    if (full)
+        return;
+    if (strlen("; ") + strlen(name) + sizeof(more) > room)
+        (void)snprintf(earlier->subject + used, room, "%s", more);
+    else
+        (void)snprintf(earlier->subject + used, room, "; %s", name);
+}
+
+/* What cannot be had here is so for all workers; who of them says it is chance. */
+static bool same_reason(enum status status, const char *a, const char *b)
+{
+    int a_at = 0, b_at = 0;
+    if (status == STATUS_SKIPPED) {
+        (void)sscanf(a, "worker %*u: %n", &a_at);
+        (void)sscanf(b, "worker %*u: %n", &b_at);
+    }
+    return strcmp(a + a_at, b + b_at) == 0;
+}
+
+static bool same_sentence(const struct finding *a, const struct finding *b)
+{
+    const char *skipped = status_name(STATUS_SKIPPED);
+    size_t at = strlen(skipped) + strlen(": ");
+    if (!strcmp(a->id, skipped) && !strcmp(b->id, skipped))
+        return same_reason(STATUS_SKIPPED, a->sentence + at, b->sentence + at);
+    return strcmp(a->sentence, b->sentence) == 0;
+}
+
+/* Arms that ended alike are told together; false where there is none. */
 static bool joins_earlier(const struct search *search, const struct finding *finding)
 {
     for (size_t i = search->first; i < search->findings->n; i++) {
         struct finding *earlier = &search->findings->all[i];
-        size_t used = strlen(earlier->subject), room = sizeof(earlier->subject) - used;
-        if (strcmp(earlier->sentence, finding->sentence) != 0 ||
-            strlen(finding->subject) + sizeof("; ") > room)
+        if (!same_sentence(earlier, finding))
             continue;
-        (void)snprintf(earlier->subject + used, room, "; %s", finding->subject);
+        add_subject(earlier, finding->subject);
         return true;
     }
     return false;
@@ -83,41 +124,79 @@ static struct finding make_finding(const struct search *search, const struct arm
     return finding;
 }
 
+/* The first of a benchmark's arms that could run, where they are several that ended alike, or -1.
+ */
+static int first_of_all_alike(const struct search *search, const struct bench *bench)
+{
+    int first = -1;
+    size_t n = 0;
+    for (size_t i = 0; i < search->analysis->result->narms; i++) {
+        const struct arm_rounds *own = &search->analysis->rounds.arms[i];
+        if (arm_at(search, i)->bench != bench || is_absent(arm_at(search, i)))
+            continue;
+        first = n++ ? first : (int)i;
+        const struct arm_rounds *other = &search->analysis->rounds.arms[first];
+        if (own->status != other->status || !same_reason(own->status, own->reason, other->reason))
+            return -1;
+    }
+    return n > 1 ? first : -1;
+}
+
 static int add_arm(const struct search *search, size_t index)
 {
     const struct arm *arm = arm_at(search, index);
+    int alike = arm->bench->scan ? first_of_all_alike(search, arm->bench) : -1;
     const struct arm_rounds *rounds = &search->analysis->rounds.arms[index];
     bool repeats = rounds->source != index;
     if (rounds->status == STATUS_OK || repeats || (is_absent(arm) && !arm->bench->scan))
         return 0;
-    const struct finding finding = make_finding(search, arm, rounds->status, rounds->reason);
+    if (alike >= 0 && (size_t)alike < index && !is_absent(arm))
+        return 0; /* told with the first of them */
+    struct finding finding = make_finding(search, arm, rounds->status, rounds->reason);
+    if (alike >= 0 && (size_t)alike == index)
+        (void)snprintf(finding.subject, sizeof(finding.subject), "%s", arm->bench->name);
     return add_joined(search, &finding);
 }
 
-static bool is_told(const struct search *search, const struct finding *finding)
+/* Why a value of a scan could not be had while others could, or is doubtful; false: it is well. */
+static bool doubts_value(const struct search *search, const struct row *row,
+                         struct finding *finding)
 {
-    for (size_t i = search->first; i < search->findings->n; i++)
-        if (!strcmp(search->findings->all[i].subject, finding->subject) &&
-            !strcmp(search->findings->all[i].sentence, finding->sentence))
+    const struct arm_rounds *of =
+        &search->analysis->rounds.arms[row->arm - search->analysis->result->arms];
+    char why[sizeof(row->reason)];
+    if (!row->arm->bench->scan)
+        return false;
+    if (row->status >= STATUS_SKIPPED && row->status > of->status)
+        (void)snprintf(why, sizeof(why), "%s", row->reason);
+    else if (!row_doubt(row, of, why, sizeof(why))[0])
+        return false;
+    *finding = make_finding(search, row->arm, row->status, why);
+    return true;
+}
+
+static bool is_told(const struct findings *findings, const struct finding *finding)
+{
+    for (size_t i = 0; i < findings->n; i++)
+        if (!strcmp(findings->all[i].subject, finding->subject) &&
+            !strcmp(findings->all[i].sentence, finding->sentence))
             return true;
     return false;
 }
 
-/* Values of scans that could not be had while others could: each reason once. */
-static int add_absent(const struct search *search)
+/* Of each arm every reason once, and then those of all arms that share one. */
+static int add_values(const struct search *search)
 {
     const struct rows *rows = &search->analysis->rows;
+    struct findings of_arms = {0};
+    struct finding finding;
     int rc = 0;
-    for (size_t i = 0; i < rows->n && !rc; i++) {
-        const struct row *row = &rows->row[i];
-        size_t arm = (size_t)(row->arm - search->analysis->result->arms);
-        if (!row->arm->bench->scan || row->status < STATUS_SKIPPED ||
-            row->status <= search->analysis->rounds.arms[arm].status)
-            continue;
-        const struct finding finding = make_finding(search, row->arm, row->status, row->reason);
-        if (!is_told(search, &finding))
-            rc = findings_add(search->findings, &finding, search->err);
-    }
+    for (size_t i = 0; i < rows->n && !rc; i++)
+        if (doubts_value(search, &rows->row[i], &finding) && !is_told(&of_arms, &finding))
+            rc = findings_add(&of_arms, &finding, search->err);
+    for (size_t i = 0; i < of_arms.n && !rc; i++)
+        rc = add_joined(search, &of_arms.all[i]);
+    findings_free(&of_arms);
     return rc;
 }
 
@@ -148,7 +227,7 @@ static int add_not_here(const struct search *search, unsigned slots)
         name_arm(search, arm_at(search, i), one.subject, sizeof(one.subject));
         (void)snprintf(one.sentence, sizeof(one.sentence), "skipped: %s",
                        arm_at(search, i)->plan.reason);
-        rc = findings_add(search->findings, &one, search->err);
+        rc = add_joined(search, &one);
     }
     return rc;
 }
@@ -239,7 +318,7 @@ int statuses_find(const struct analysis *analysis, struct findings *findings, st
     for (size_t i = 0; i < result->narms && !rc; i++)
         rc = add_arm(&search, i);
     if (!rc)
-        rc = add_absent(&search);
+        rc = add_values(&search);
     for (size_t i = 0; i < result->narms && !rc; i++)
         rc = add_few_steps(&search, i);
     for (size_t i = 0; i < result->narms && !rc; i++)

@@ -6,10 +6,10 @@
 #include "harness/rows/analysis.h"
 
 /*
- * Ids: the name of the status of an arm, or of values that its scan could not have; "few_steps",
- * where its rounds are too short; "efficiency_above_one", which says what that means; "not_here",
- * for placements that this machine cannot express; "small_team", where OpenMP gave a worker fewer
- * threads than planned. Appends; -ENOMEM only. Pure.
+ * Ids: the name of the status of an arm, or of values that its scan could not have or that
+ * its benchmark doubts; "few_steps", where its rounds are too short; "efficiency_above_one", which
+ * says what that means; "not_here", for placements that this machine cannot express; "small_team",
+ * where OpenMP gave a worker fewer threads than planned. Appends; -ENOMEM only. Pure.
  */
 int statuses_find(const struct analysis *analysis, struct findings *findings, struct err *err);
 

@@ -173,6 +173,20 @@ static void take_status(const struct maker *maker, const struct round_value *val
                        maker->rounds->arms[value->base].reason);
 }
 
+/* What its benchmark doubts of one of the values stands before what disturbed the arm. */
+static void take_doubt(const struct round_value *values, size_t n, struct row *row)
+{
+    char own[sizeof(row->reason)];
+    for (size_t i = 0; i < n; i++) {
+        if (!values[i].doubt)
+            continue;
+        memcpy(own, row->reason, sizeof(own));
+        (void)snprintf(row->reason, sizeof(row->reason), "%.130s%s%.120s", values[i].doubt,
+                       own[0] ? "; " : "", own);
+        return;
+    }
+}
+
 /* Percentiles are of steps, not of rounds: what the slowest steps of a run feel like. */
 static void fill_step_times(const struct arm_rounds *rounds, struct row *row)
 {
@@ -269,6 +283,7 @@ static int append_group(const struct maker *maker, const struct round_value *val
         if (isnan(row.median))
             return 0;
     }
+    take_doubt(values, n, &row);
     explain_sharing(maker, &row);
     return rows_append(rows, &row, err);
 }
@@ -309,6 +324,18 @@ void rows_free(struct rows *rows)
         return;
     free(rows->row);
     *rows = (struct rows){0};
+}
+
+char *row_doubt(const struct row *row, const struct arm_rounds *rounds, char *buf, size_t size)
+{
+    bool own = row->status == STATUS_NOISY && !row->arm->alone &&
+               bench_metric_find(row->arm->bench, row->metric) &&
+               strcmp(row->reason, rounds->reason) != 0;
+    const char *end = own ? strstr(row->reason, "; ") : NULL;
+    (void)snprintf(buf, size, "%s", own ? row->reason : "");
+    if (end && rounds->status == STATUS_NOISY && (size_t)(end - row->reason) < size)
+        buf[end - row->reason] = '\0';
+    return buf;
 }
 
 const struct row *rows_find(const struct rows *rows, const struct arm *arm, const char *metric)

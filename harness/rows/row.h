@@ -80,6 +80,12 @@ void rows_free(struct rows *rows);
 const struct row *rows_find(const struct rows *rows, const struct arm *arm, const char *metric);
 
 /*
+ * What its benchmark says that the row may not show (bench_emit_doubt), without what disturbed its
+ * arm; "" = nothing. Of rows that were read back, too. Returns buf.
+ */
+char *row_doubt(const struct row *row, const struct arm_rounds *rounds, char *buf, size_t size);
+
+/*
  * The params column: the benchmark's parameters, then slots=N, then what makes load behind the arm:
  * background=NAME:WORKERS, or none in the baselines of such a run, then the key. A name stands
  * once: where the key says which of several a value is for, the parameter gives way. Returns where

@@ -75,6 +75,8 @@ static int append(const struct maker *maker, struct round_value value,
     value.status = by_base ? base->status : own->status;
     value.reason = by_base ? base->reason : own->reason;
     value.base = by_base ? base_arm : -1;
+    if (value.doubt && value.status < STATUS_NOISY)
+        value.status = STATUS_NOISY;
     return values_append(maker->values, &value, maker->err);
 }
 
@@ -155,7 +157,7 @@ static const struct worker_result *emitted(const struct observation *of)
     return of && of->status <= STATUS_CENSORED && of->nworkers ? &of->workers[0] : NULL;
 }
 
-/* Why an emitted value of an observation is absent; NULL where it is there, or not known. */
+/* Why an emitted value of an observation is absent, or doubtful; NULL where it is neither. */
 static const struct err *reason_of(const struct observation *of, const struct value *value)
 {
     const struct worker_result *worker = emitted(of);
@@ -201,11 +203,12 @@ static int append_emitted(const struct maker *maker, size_t observation, const s
                                           .unit = metric->unit,
                                           .better = metric->better,
                                           .key = like->key,
-                                          .value = found ? found->value : (double)NAN};
-        if (why)
-            rc = append_absent(maker, value, own, why);
-        else if (!isnan(value.value))
+                                          .value = found ? found->value : (double)NAN,
+                                          .doubt = why && !why->code ? why->msg : NULL};
+        if (!isnan(value.value))
             rc = append(maker, value, own, NULL, -1);
+        else if (why && why->code)
+            rc = append_absent(maker, value, own, why);
     }
     return rc;
 }
@@ -294,8 +297,11 @@ char *values_say_reason(const struct result *result, const struct rounds *rounds
                         const struct round_value *value, char *buf, size_t size)
 {
     char shared[80];
+    const char *doubt = value->doubt ? value->doubt : "";
+    bool has_reason = value->reason[0] != '\0';
     (void)rounds_say_shared(result, rounds, arm, shared, sizeof(shared));
-    (void)snprintf(buf, size, "%s%s%s%s", shared, shared[0] && value->reason[0] ? "; " : "",
+    (void)snprintf(buf, size, "%s%s%s%s%s%s", shared, shared[0] && doubt[0] ? "; " : "", doubt,
+                   (shared[0] || doubt[0]) && has_reason ? "; " : "",
                    value->base >= 0 ? "its baseline: " : "", value->reason);
     return text_one_line(buf);
 }

@@ -25,6 +25,7 @@ struct round_value {
     enum status status; /* the worse of its round's and of its baseline's round */
     int base;           /* the arm that the status and reason are of; -1 = its own */
     const char *reason; /* why the status is not ok; may have several lines */
+    const char *doubt;  /* what its benchmark says that it may not show, or NULL */
 };
 
 /* Arm by arm; of an arm metric by metric in the order of rows.csv, of a metric key by key. */

@@ -145,16 +145,17 @@ static const struct worker_result *worst_worker(const struct observation *o)
     return worst;
 }
 
-static void name_worker(struct observation *out, const struct worker_result *worst)
+/* "worker 1", "rank 1 (host b)". */
+static void name_worker(const struct observation *out, const struct worker_result *worker,
+                        char name[static 100])
 {
-    unsigned index = out->slot + (unsigned)(worst - out->workers);
-    const char *kind = worst->background ? "background worker" : worst->host[0] ? "rank" : "worker";
-    if (worst->host[0])
-        (void)snprintf(out->reason, sizeof(out->reason), "%s %u (host %s): %.150s", kind, index,
-                       worst->host, worst->err.msg);
-    else
-        (void)snprintf(out->reason, sizeof(out->reason), "%s %u: %.220s", kind, index,
-                       worst->err.msg);
+    unsigned index = out->slot + (unsigned)(worker - out->workers);
+    const char *kind = worker->background ? "background worker"
+                       : worker->host[0]  ? "rank"
+                                          : "worker";
+    int used = snprintf(name, 100, "%s %u", kind, index);
+    if (worker->host[0])
+        (void)snprintf(name + used, 100 - (size_t)used, " (host %.63s)", worker->host);
 }
 
 /* The GPU that heat held back the longest; NULL where none was. */
@@ -171,8 +172,12 @@ void collect_verdict(struct observation *out)
 {
     const struct worker_result *worst = worst_worker(out);
     out->status = worst ? worst->status : STATUS_FAILED;
-    if (worst && worst->status != STATUS_OK)
-        name_worker(out, worst);
+    char name[100];
+    if (worst && worst->status != STATUS_OK) {
+        name_worker(out, worst, name);
+        int room = (int)(sizeof(out->reason) - strlen(name) - sizeof(": "));
+        (void)snprintf(out->reason, sizeof(out->reason), "%s: %.*s", name, room, worst->err.msg);
+    }
     if (out->status != STATUS_OK)
         return;
     if (out->steal > COLLECT_NOISY_STEAL) {
@@ -204,11 +209,12 @@ void collect_waits(const struct arm *arm, struct observation *out)
         bool owns = planned && info->disjoint && info->pinned && !out->workers[i].background &&
                     planned->threads <= bitset_count(&planned->cpus);
         double share = usage->wall_s > 0 ? usage->runqueue_s / usage->wall_s : (double)NAN;
+        char name[100];
         if (out->status != STATUS_OK || !owns || !(share > COLLECT_NOISY_WAIT))
             continue;
         out->status = STATUS_NOISY;
+        name_worker(out, &out->workers[i], name);
         (void)snprintf(out->reason, sizeof(out->reason),
-                       "worker %u waited %.0f%% of its time for CPUs that are its own",
-                       out->slot + i, share * 100);
+                       "%s waited %.0f%% of its time for CPUs that are its own", name, share * 100);
     }
 }

@@ -10,6 +10,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "harness/base/bitset.h"
 #include "harness/base/err.h"
 #include "harness/run/result.h"
 #include "harness/worker/meeting.h"
@@ -26,9 +27,11 @@ struct crew_beat {
 
 /* A rank's own readings around the measured time. */
 struct crew_readings {
-    struct usage_machine go, end;
-    double ours_s; /* CPU time of this rank's workers meanwhile */
-    bool stuck;    /* a worker of crew->start could not be ended */
+    struct bitset cpus;           /* that its workers use */
+    struct usage_machine go, end; /* of those CPUs */
+    /* CPU time meanwhile: of its workers, which are bound to those, and of us, who are anywhere. */
+    double workers_s, helpers_s;
+    bool stuck; /* a worker of crew->start could not be ended */
 };
 
 /* Every function takes `arg` first. */

@@ -169,21 +169,20 @@ static void censor_running(struct observer *o)
 }
 
 /* Of the CPUs in use: what happens on others hurts nobody, and would hide what happens on these. */
-static void read_machine(const struct observer *o, struct usage_machine *machine, double *ours_s)
+static void read_machine(struct observer *o, struct observer_reading *reading)
 {
-    struct bitset cpus = {0};
-    for (unsigned i = 0; i < o->nworkers; i++)
-        bitset_or(&cpus, &o->shared->worker[i].plan.cpus);
-    usage_machine_read(o->config->crew ? NULL : &cpus, machine); /* other ranks use others */
     bool in_mpi = false;
-    *ours_s = usage_process_cpu_s(getpid());
-    for (unsigned i = 0; i < o->nworkers; i++)
-        if (o->child[i].pid) {
-            *ours_s += usage_process_cpu_s(o->child[i].pid);
-            in_mpi |= o->child[i].in_mpi;
-        }
+    *reading = (struct observer_reading){.helpers_s = usage_process_cpu_s(getpid())};
+    for (unsigned i = 0; i < o->nworkers; i++) {
+        bitset_or(&o->cpus, &o->shared->worker[i].plan.cpus);
+        if (!o->child[i].pid)
+            continue;
+        reading->workers_s += usage_process_cpu_s(o->child[i].pid);
+        in_mpi |= o->child[i].in_mpi;
+    }
     if (o->crew && !in_mpi && o->crew->pid(o->crew->arg)) /* it carries the ranks' messages */
-        *ours_s += usage_process_cpu_s(o->crew->pid(o->crew->arg));
+        reading->helpers_s += usage_process_cpu_s(o->crew->pid(o->crew->arg));
+    usage_machine_read(&o->cpus, &reading->machine);
 }
 
 static bool time_is_over(const struct observer *o)
@@ -209,7 +208,7 @@ static int await_foreground(struct observer *o, enum worker_state state)
 /* The machine where what is measured begins. */
 static void read_go(struct observer *o)
 {
-    read_machine(o, &o->machine_go, &o->ours_go_s);
+    read_machine(o, &o->at_go);
     gpu_watch_go(&o->watch);
 }
 
@@ -228,7 +227,7 @@ static int observe_measure(struct observer *o)
     if (!rc)
         rc = await_foreground(o, WORKER_DONE);
     o->late_ns = 0;
-    read_machine(o, &o->machine_end, &o->ours_end_s);
+    read_machine(o, &o->at_end);
     gpu_watch_look(&o->watch); /* a short load may have had none */
     gpu_watch_stop(&o->watch);
     if (!rc && o->arm->bench->scan)
@@ -334,7 +333,9 @@ static int collect_all(const struct observer *o, struct observation *out, struct
         if (rc)
             return err_set(err, rc, "no memory for the samples of worker %u", i);
     }
-    collect_machine(&o->machine_go, &o->machine_end, o->ours_end_s - o->ours_go_s, out);
+    const struct observer_reading *go = &o->at_go, *end = &o->at_end;
+    double ours_s = end->workers_s - go->workers_s + end->helpers_s - go->helpers_s;
+    collect_machine(&go->machine, &end->machine, ours_s, out);
     collect_verdict(out);
     collect_waits(o->arm, out);
     return 0;
@@ -343,9 +344,11 @@ static int collect_all(const struct observer *o, struct observation *out, struct
 /* Our part of the observation becomes that of all ranks. */
 static int join_crew(const struct observer *o, int rc, struct observation *out, struct err *err)
 {
-    const struct crew_readings readings = {.go = o->machine_go,
-                                           .end = o->machine_end,
-                                           .ours_s = o->ours_end_s - o->ours_go_s,
+    const struct crew_readings readings = {.cpus = o->cpus,
+                                           .go = o->at_go.machine,
+                                           .end = o->at_end.machine,
+                                           .workers_s = o->at_end.workers_s - o->at_go.workers_s,
+                                           .helpers_s = o->at_end.helpers_s - o->at_go.helpers_s,
                                            .stuck = o->stuck};
     return o->crew->join(o->crew->arg, o->arm, &readings, rc, out, err);
 }

@@ -12,6 +12,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "harness/base/bitset.h"
 #include "harness/base/err.h"
 #include "harness/gpu/watch.h"
 #include "harness/run/observe.h"
@@ -42,8 +43,11 @@ struct observer {
         uint64_t killed_ns; /* clock at which a censored step was ended */
     } * child;
     struct gpu_watch watch; /* of the GPUs in use */
-    struct usage_machine machine_go, machine_end;
-    double ours_go_s, ours_end_s; /* CPU time that all workers have used */
+    struct bitset cpus;     /* that our workers use */
+    struct observer_reading {
+        struct usage_machine machine; /* of those CPUs */
+        double workers_s, helpers_s;  /* CPU time that our workers, and we ourselves, have used */
+    } at_go, at_end;
     uint64_t go_ns;
 };
 

@@ -34,6 +34,7 @@ struct table {
     const struct result *result;
     const struct rows *rows;
     const struct arm *arm;
+    const struct arm_rounds *rounds; /* of that arm */
     FILE *out;
     char part[VALUE_KEY_MAX], value[VALUE_KEY_MAX];
     struct grid *grid[METRICS_MOST]; /* of the group, by metric; NULL = none; owned */
@@ -111,7 +112,7 @@ static int fill(struct table *table, uint64_t *told)
     for (size_t m = 0; m < METRICS_MOST; m++) {
         if (!(*told >> m & 1))
             continue;
-        struct grid *whole = grid_make(table->rows, table->arm, &metrics[m]);
+        struct grid *whole = grid_make(table->rows, table->arm, table->rounds, &metrics[m]);
         struct grid *grid = whole ? grid_take(whole, table->part, table->value) : NULL;
         grid_free(whole);
         table->grid[m] = grid;
@@ -189,7 +190,7 @@ static int find_groups(struct table *table, uint64_t *told, char (*group)[VALUE_
     for (size_t m = 0; metrics && metrics[m].name && m < METRICS_MOST; m++) {
         if (!metrics[m].by_size)
             continue;
-        struct grid *grid = grid_make(table->rows, table->arm, &metrics[m]);
+        struct grid *grid = grid_make(table->rows, table->arm, table->rounds, &metrics[m]);
         if (!grid)
             return -ENOMEM;
         if (grid->n && !*told && key_part(key_copy(grid->row[0], key), 0, table->part, value))
@@ -201,9 +202,9 @@ static int find_groups(struct table *table, uint64_t *told, char (*group)[VALUE_
 }
 
 int by_size_print(const struct result *result, const struct rows *rows, const struct arm *arm,
-                  FILE *out, uint64_t *told)
+                  const struct arm_rounds *rounds, FILE *out, uint64_t *told)
 {
-    struct table table = {.result = result, .rows = rows, .arm = arm, .out = out};
+    struct table table = {.result = result, .rows = rows, .arm = arm, .rounds = rounds, .out = out};
     char group[GRID_SPLITS][VALUE_KEY_MAX];
     size_t n = 0;
     *told = 0;

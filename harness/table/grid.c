@@ -93,6 +93,12 @@ static void lay_out(struct grid *grid)
     sort_columns(grid);
 }
 
+const char *grid_mark(const struct grid *grid, const struct row *row)
+{
+    char why[sizeof(row->reason)];
+    return row_doubt(row, grid->rounds, why, sizeof(why))[0] ? "~" : "";
+}
+
 const char *grid_format(const struct grid *grid, size_t line, size_t column, char *buf, size_t size)
 {
     char key[VALUE_KEY_MAX], value[VALUE_KEY_MAX];
@@ -101,18 +107,24 @@ const char *grid_format(const struct grid *grid, size_t line, size_t column, cha
         if (strcmp(key_get(key, grid->across, value), grid->column[column]) != 0)
             continue;
         key_drop(key, grid->across);
-        if (strcmp(key, grid->line[line]) == 0)
-            return number_format(grid->row[i]->median, grid->metric->unit, false, buf, size);
+        if (strcmp(key, grid->line[line]) != 0)
+            continue;
+        (void)number_format(grid->row[i]->median, grid->metric->unit, false, buf, size);
+        size_t used = strlen(buf);
+        (void)snprintf(buf + used, size - used, "%s", grid_mark(grid, grid->row[i]));
+        return buf;
     }
     return "-";
 }
 
-static struct grid *new_grid(const struct bench_metric *metric, size_t room)
+static struct grid *new_grid(const struct bench_metric *metric, const struct arm_rounds *rounds,
+                             size_t room)
 {
     struct grid *grid = calloc(1, sizeof(*grid));
     if (!grid)
         return NULL;
     grid->metric = metric;
+    grid->rounds = rounds;
     grid->row = calloc(room + 1, sizeof(const struct row *));
     if (grid->row)
         return grid;
@@ -121,10 +133,10 @@ static struct grid *new_grid(const struct bench_metric *metric, size_t room)
 }
 
 struct grid *grid_make(const struct rows *rows, const struct arm *arm,
-                       const struct bench_metric *metric)
+                       const struct arm_rounds *rounds, const struct bench_metric *metric)
 {
     size_t at = 0;
-    struct grid *grid = new_grid(metric, rows->n);
+    struct grid *grid = new_grid(metric, rounds, rows->n);
     if (!grid)
         return NULL;
     for (const struct row *row; (row = key_next_row(rows, arm, metric->name, &at));)
@@ -137,7 +149,7 @@ struct grid *grid_make(const struct rows *rows, const struct arm *arm,
 struct grid *grid_take(const struct grid *whole, const char *part, const char *value)
 {
     char key[VALUE_KEY_MAX], own[VALUE_KEY_MAX];
-    struct grid *some = new_grid(whole->metric, whole->n);
+    struct grid *some = new_grid(whole->metric, whole->rounds, whole->n);
     if (!some)
         return NULL;
     for (size_t i = 0; i < whole->n; i++)

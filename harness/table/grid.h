@@ -19,6 +19,7 @@ enum {
 /* Some or all rows of one metric of an arm. */
 struct grid {
     const struct bench_metric *metric;
+    const struct arm_rounds *rounds; /* borrowed: of its arm */
     size_t n;
     const struct row **row;     /* owned */
     char across[VALUE_KEY_MAX]; /* the part of the keys along the columns; "" = no table fits */
@@ -29,14 +30,20 @@ struct grid {
 
 /* All rows of the metric; NULL: out of memory. */
 struct grid *grid_make(const struct rows *rows, const struct arm *arm,
-                       const struct bench_metric *metric);
+                       const struct arm_rounds *rounds, const struct bench_metric *metric);
 
 /* Those whose keys have that value; NULL: out of memory. */
 struct grid *grid_take(const struct grid *whole, const char *part, const char *value);
 
 void grid_free(struct grid *grid);
 
-/* The value at a line and a column as number_format writes it, "-" where there is none. */
+/* "~" where the row's benchmark doubts it, else "". */
+const char *grid_mark(const struct grid *grid, const struct row *row);
+
+/*
+ * The value at a line and a column as number_format writes it, with its mark; "-" where there is
+ * none.
+ */
 const char *grid_format(const struct grid *grid, size_t line, size_t column, char *buf,
                         size_t size);
 

@@ -21,12 +21,13 @@ struct values {
     const struct rows *rows;
     FILE *out;
     bool color;
-    const struct arm *arm;       /* of the block being printed */
-    int label;                   /* width of the block's first column */
-    int cell;                    /* of the others of the table being printed */
-    char header[TEXT_WIDTH + 1]; /* of the columns printed last */
-    char singles[1000];          /* values without a table, for the end of the block */
-    uint64_t told;               /* metrics of the block that stand in tables of many sizes */
+    const struct arm *arm;           /* of the block being printed */
+    const struct arm_rounds *rounds; /* of that arm */
+    int label;                       /* width of the block's first column */
+    int cell;                        /* of the others of the table being printed */
+    char header[TEXT_WIDTH + 1];     /* of the columns printed last */
+    char singles[1000];              /* values without a table, for the end of the block */
+    uint64_t told;                   /* metrics of the block that stand in tables of many sizes */
 };
 
 /* Sizes in bytes as people write them; `buf` is for those. */
@@ -176,13 +177,13 @@ static void print_range(const struct values *values, struct grid *grid)
     qsort(grid->row, grid->n, sizeof(const struct row *), compare_rows);
     const struct row *first = grid->row[0], *last = grid->row[grid->n - 1];
     double median = (grid->row[(grid->n - 1) / 2]->median + grid->row[grid->n / 2]->median) / 2;
-    (void)snprintf(line, sizeof(line), "%s: %zu %s, %s (%s) .. %s median .. %s (%s)",
+    (void)snprintf(line, sizeof(line), "%s: %zu %s, %s%s (%s) .. %s median .. %s%s (%s)",
                    grid->metric->name, grid->n, grid_is_pair(first) ? "pairs" : "values",
                    number_format(first->median, unit, true, least, sizeof(least)),
-                   format_key(values, first, least_key, sizeof(least_key)),
+                   grid_mark(grid, first), format_key(values, first, least_key, sizeof(least_key)),
                    number_format(median, unit, true, middle, sizeof(middle)),
                    number_format(last->median, unit, true, most, sizeof(most)),
-                   format_key(values, last, most_key, sizeof(most_key)));
+                   grid_mark(grid, last), format_key(values, last, most_key, sizeof(most_key)));
     text_wrap(line, 0, 2, values->out);
 }
 
@@ -192,9 +193,9 @@ static void note_single(struct values *values, const struct grid *grid)
     size_t used = strlen(values->singles), size = sizeof(values->singles) - used;
     (void)format_key(values, grid->row[0], name, sizeof(name));
     (void)snprintf(
-        values->singles + used, size, "%s%s %s%s%s%s", used ? "; " : "", grid->metric->name,
+        values->singles + used, size, "%s%s %s%s%s%s%s", used ? "; " : "", grid->metric->name,
         number_format(grid->row[0]->median, grid->metric->unit, true, value, sizeof(value)),
-        name[0] ? " (" : "", name, name[0] ? ")" : "");
+        grid_mark(grid, grid->row[0]), name[0] ? " (" : "", name, name[0] ? ")" : "");
 }
 
 /* So that tables of a block that share their columns stand below each other. */
@@ -249,7 +250,7 @@ static int print_grids(struct values *values)
         for (uint64_t bit = 1; metric && metric->name && !rc; metric++, bit <<= 1) {
             if (metric->quiet || values->told & bit)
                 continue;
-            struct grid *grid = grid_make(values->rows, values->arm, metric);
+            struct grid *grid = grid_make(values->rows, values->arm, values->rounds, metric);
             rc = grid ? visit(values, grid, pass ? print_one : widen_label) : -ENOMEM;
             grid_free(grid);
         }
@@ -267,7 +268,8 @@ static int print_block(struct values *values)
     values->label = LABEL_LEAST;
     values->singles[0] = '\0';
     memset(values->header, 0, sizeof(values->header));
-    int rc = by_size_print(values->result, values->rows, values->arm, values->out, &values->told);
+    int rc = by_size_print(values->result, values->rows, values->arm, values->rounds, values->out,
+                           &values->told);
     if (!rc)
         rc = print_grids(values);
     if (values->singles[0])
@@ -289,6 +291,7 @@ int scan_print(const struct result *result, const struct rows *rows, const struc
     int rc = 0;
     for (size_t i = 0; i < result->narms && !rc; i++) {
         values.arm = &result->arms[i];
+        values.rounds = &rounds->arms[i];
         if (values.arm->bench->scan && rounds->arms[i].n && !stands_beside_idle(rows, values.arm))
             rc = print_block(&values);
     }

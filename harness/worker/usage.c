@@ -205,16 +205,15 @@ void usage_diff(const struct usage_snapshot *go, const struct usage_snapshot *en
     out->cpus_visited = count_cpus(visits);
 }
 
-/* "cpu  1 2 ..." is of all CPUs, "cpu3 1 2 ..." of one; adds what is asked for. */
+/* "cpu3 1 2 ..."; "cpu  1 2 ..." is of all CPUs, and passed over, as those not asked for. */
 static void add_cpu_line(const char *line, const struct bitset *cpus, struct usage_machine *out)
 {
     uint64_t t[8];
     char *numbers = NULL;
-    bool of_all = line[3] == ' ';
     unsigned long cpu = strtoul(line + 3, &numbers, 10);
-    if (cpus ? of_all || cpu >= BITSET_BITS || !bitset_test(cpus, (unsigned)cpu) : !of_all)
+    if (line[3] == ' ' || cpu >= BITSET_BITS || !bitset_test(cpus, (unsigned)cpu))
         return;
-    if (sscanf(of_all ? line + 3 : numbers,
+    if (sscanf(numbers,
                "%" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64
                " %" SCNu64,
                &t[0], &t[1], &t[2], &t[3], &t[4], &t[5], &t[6], &t[7]) != 8)

@@ -123,7 +123,6 @@ struct usage_machine {
     double psi_cpu_some_s;         /* time in which some task waited for a CPU */
     uint64_t at_ns;
 };
-/* `cpus`: NULL = all that the system has. */
 void usage_machine_read(const struct bitset *cpus, struct usage_machine *out);
 
 /* CPU time that process `pid` has used so far, all its threads; 0 when it is gone. */

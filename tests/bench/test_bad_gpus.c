@@ -252,6 +252,16 @@ static void test_bad_gpus_l2_is_a_value_of_each(void **state)
     scan_run(&scan, stream.bench, &machine, (const char *[]){"size=96M", "shape=flat4", NULL},
              0.05);
     assert_true(fabs(scan_value(&scan, "l2_share", "gpu=2") - 48.0 / (3 * 96)) < 1e-9);
+    static const char copy_alone[] = "op=copy;via=kernel;with=alone;gpu=2";
+    assert_null(scan_reason(&scan, "device_bandwidth", copy_alone));
+    scan_end(&scan);
+    scan_run(&scan, stream.bench, &machine, (const char *[]){"size=95M", "shape=flat4", NULL},
+             0.05);
+    assert_true(scan_value(&scan, "device_bandwidth", copy_alone) > 0);
+    assert_non_null(scan_reason(&scan, "device_bandwidth", copy_alone));
+    assert_string_equal(scan_reason(&scan, "device_bandwidth", copy_alone),
+                        "arrays of 95 MiB below twice the 48 MiB of L2: in part the speed of "
+                        "caches");
     scan_end(&scan);
 }
 

@@ -103,8 +103,21 @@ static void test_memory_llc_counts_caches_once(void **state)
     assert_int_equal(memory_llc_bytes(&m), 8 << 20);
     m.cpus[1].llc = m.cpus[3].llc = 1;
     assert_int_equal(memory_llc_bytes(&m), 16 << 20);
+    assert_int_equal(memory_llc_reached(&m, NULL, 1), 8 << 20);
+    assert_int_equal(memory_llc_reached(&m, NULL, 2), 16 << 20);
+    assert_int_equal(memory_llc_reached(&m, (const unsigned[]){1, 3}, 2), 8 << 20);
     m.caches[0].size_bytes = 0;
     assert_int_equal(memory_llc_bytes(&m), 2 << 20);
+}
+
+static void test_memory_doubts_what_is_below_twice_the_caches(void **state)
+{
+    (void)state;
+    char doubt[MEMORY_DOUBT_MAX];
+    assert_string_equal(memory_doubt("arrays", 64 << 20, "L2", 32 << 20, doubt), "");
+    assert_string_equal(memory_doubt("arrays", 48 << 20, "last-level caches", 32 << 20, doubt),
+                        "arrays of 48 MiB below twice the 32 MiB of last-level caches: in part the "
+                        "speed of caches");
 }
 
 /* That of a policy that names one, before that of the CPUs. */
@@ -147,6 +160,7 @@ int main(void)
         cmocka_unit_test(test_memory_map_refuses),
         cmocka_unit_test(test_memory_check_pages),
         cmocka_unit_test(test_memory_llc_counts_caches_once),
+        cmocka_unit_test(test_memory_doubts_what_is_below_twice_the_caches),
         cmocka_unit_test(test_memory_home_is_one_node),
         cmocka_unit_test(test_memory_rounds_down),
     };

@@ -82,6 +82,13 @@ static void assert_refused(const struct bench *bench, const char *pair, const ch
         fail_msg("\"%s\" lacks \"%s\"", err.msg, message);
 }
 
+static void assert_cached(const struct scan *scan, const char *metric, const char *key)
+{
+    const char *doubt = scan_reason(scan, metric, key);
+    if (!doubt || !strstr(doubt, " below twice the 32 MiB of "))
+        fail_msg("%s at %s: \"%s\"", metric, key, doubt ? doubt : "no doubt");
+}
+
 static void test_mem_bandwidth_every_kernel(void **state)
 {
     (void)state;
@@ -125,7 +132,25 @@ static void test_mem_bandwidth_one_kernel(void **state)
     scan_run(&scan, &bench_mem_bandwidth, &machine, pairs, 0.01);
     assert_int_equal(scan_count(&scan, "bandwidth"), 1);
     assert_positive(value_at(&scan, "bandwidth", "op=triad;stores=plain;threads=1"));
+    assert_cached(&scan, "bandwidth", "op=triad;stores=plain;threads=1");
+    assert_cached(&scan, "bandwidth_best", "op=triad;stores=plain;threads=1");
     assert_true(value_at(&scan, "page_share", "pages=4k") == 1);
+    scan_end(&scan);
+}
+
+/* Twice the cache that the thread reaches, of two that all have. */
+static void test_mem_bandwidth_of_memory_is_not_doubted(void **state)
+{
+    (void)state;
+    struct scan scan;
+    static struct bench_machine two;
+    const char *const pairs[] = {"size=64M", "op=read", "threads=1", NULL};
+    two = machine;
+    for (unsigned cpu = 1; cpu < two.ncpus; cpu++)
+        two.cpus[cpu].llc = 1;
+    scan_run(&scan, &bench_mem_bandwidth, &two, pairs, 0.01);
+    assert_positive(value_at(&scan, "bandwidth", "op=read;stores=none;threads=1"));
+    assert_null(scan_reason(&scan, "bandwidth", "op=read;stores=none;threads=1"));
     scan_end(&scan);
 }
 
@@ -293,6 +318,10 @@ static void run_loaded(const char *how, const char *inject)
         assert_true(value_at(&scan, "loaded_bandwidth", "inject=%s;step=%02d", how, step) >= 0);
     }
     assert_true(value_at(&scan, "loaded_bandwidth", "inject=%s;step=00", how) == 0);
+    char key[32];
+    (void)snprintf(key, sizeof(key), "inject=%s;step=11", how);
+    assert_cached(&scan, "loaded_latency", key);
+    assert_cached(&scan, "loaded_bandwidth", key);
     double idle = value_at(&scan, "loaded_latency", "inject=%s;step=00", how);
     double full = value_at(&scan, "loaded_latency", "inject=%s;step=11", how);
     double retention = value_at(&scan, "retention", "inject=%s", how);
@@ -358,6 +387,8 @@ static void test_numa_matrix_one_node(void **state)
     assert_int_equal(scan_count(&scan, "node_latency"), 1);
     assert_positive(value_at(&scan, "node_bandwidth", "from=0;to=0"));
     assert_positive(value_at(&scan, "node_latency", "from=0;to=0"));
+    assert_cached(&scan, "node_bandwidth", "from=0;to=0");
+    assert_cached(&scan, "node_latency", "from=0;to=0");
     assert_true(value_at(&scan, "pages_on_node", "to=0") == 1);
     assert_int_equal((int)value_at(&scan, "node_bytes", "to=0"), 4 * MIB);
     scan_end(&scan);
@@ -409,6 +440,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_mem_bandwidth_every_kernel),
         cmocka_unit_test(test_mem_bandwidth_one_kernel),
+        cmocka_unit_test(test_mem_bandwidth_of_memory_is_not_doubted),
         cmocka_unit_test(test_mem_bandwidth_check_finds_a_wrong_element),
         cmocka_unit_test(test_mem_bandwidth_refuses),
         cmocka_unit_test(test_mem_latency_every_size),

@@ -106,6 +106,13 @@ static void assert_says(const struct finding *f, const char *words)
         fail_msg("'%s' does not say '%s'", f->sentence, words);
 }
 
+static void assert_does_not_say(const struct finding *f, const char *words)
+{
+    assert_non_null(f);
+    if (strstr(f->sentence, words))
+        fail_msg("'%s' says '%s'", f->sentence, words);
+}
+
 static void assert_is(const struct finding *f, enum finding_severity severity, const char *evidence)
 {
     assert_non_null(f);
@@ -227,7 +234,8 @@ static void test_measured_moving_cpus_float(void **state)
     assert_int_equal(lab.measured.floating_pairs, 3); /* 3-35, 3-36, 4-36 */
     assert_int_equal(lab.measured.ncores, 34);
     assert_says(finding(&lab, "smt_siblings", 3, 35), "in 1 of 2 scans");
-    assert_says(finding(&lab, "smt_siblings", 4, 36), "floating");
+    assert_says(finding(&lab, "smt_siblings", 4, 36), "floating: one of them has other partners");
+    assert_does_not_say(finding(&lab, "smt_siblings", 4, 36), "no other to compare");
     assert_is(finding(&lab, "smt_siblings", 3, 36), FINDING_DOUBT, "floating: 2 scans");
     assert_is(finding(&lab, "smt_siblings", 5, 37), FINDING_BAD, "stable: 2 scans");
     assert_int_equal(measured_apply(&lab.measured, &lab.topo, &lab.err), 0);
@@ -415,6 +423,25 @@ static void test_measured_two_cpus_may_be_siblings(void **state)
     const struct finding *f = finding(&lab, "smt_siblings", 0, 1);
     assert_says(f, "60% slower together");
     assert_is(f, FINDING_BAD, "unconfirmed: 1 scan");
+    assert_says(f, "no other to compare it with");
+    lab_close(&lab);
+}
+
+/* There is nobody else whose partner one of them could be. */
+static void test_measured_two_cpus_float_without_others(void **state)
+{
+    (void)state;
+    struct lab lab;
+    lab_open(&lab, "package:1 core:2 pu:1");
+    put(&lab, 0, "pair_slowdown", 0, 1, 1.6);
+    put(&lab, 1, "pair_slowdown", 0, 1, 1.0);
+    lab.input.nscans = 2;
+    lab_find(&lab);
+    const struct finding *f = finding(&lab, "smt_siblings", 0, 1);
+    assert_is(f, FINDING_DOUBT, "floating: 2 scans");
+    assert_says(f, "in 1 of 2 scans");
+    assert_says(f, "no other to compare it with");
+    assert_does_not_say(f, "other partners");
     lab_close(&lab);
 }
 
@@ -519,6 +546,7 @@ int main(void)
         cmocka_unit_test(test_measured_noise_shows_nothing),
         cmocka_unit_test(test_measured_two_cpus_say_nothing_of_clusters),
         cmocka_unit_test(test_measured_two_cpus_may_be_siblings),
+        cmocka_unit_test(test_measured_two_cpus_float_without_others),
         cmocka_unit_test(test_measured_reported_siblings_that_are_none),
         cmocka_unit_test(test_measured_pairs_without_values_are_not_against),
         cmocka_unit_test(test_measured_some_cpus_only),

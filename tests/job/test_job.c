@@ -342,6 +342,87 @@ static void test_job_joins_what_gpus_met(void **state)
     assert_string_equal(ranks[0].text, "gpu1 of a: 40; gpu1 of b: 42; gpu2 of b: 42; ");
 }
 
+/* What a rank read of its CPUs in 10 s, of which its workers had 4 s each, and itself 0.5 s. */
+static struct crew_readings readings_of(const char *cpus, unsigned ncpus, double busy_s)
+{
+    struct crew_readings readings = {.workers_s = 4, .helpers_s = 0.5};
+    struct err err;
+    assert_int_equal(bitset_parse(cpus, &readings.cpus, &err), 0);
+    readings.end = (struct usage_machine){
+        .cpu_s = 10.0 * ncpus, .busy_s = busy_s, .at_ns = 10 * UINT64_C(1000000000)};
+    return readings;
+}
+
+static void join_readings(struct rank *rank, const struct crew_readings *readings,
+                          enum placement placement, double waited)
+{
+    struct plan_worker planned[RANKS] = {{.threads = 1}, {.threads = 1}, {.threads = 1}};
+    const struct arm arm = {.bench = &team,
+                            .placement = placement,
+                            .workers = RANKS,
+                            .slots = RANKS,
+                            .plan = {.workers = planned, .nworkers = RANKS}};
+    struct observation out = {.nworkers = 1};
+    for (unsigned r = 0; r < RANKS; r++)
+        bitset_set(&planned[r].cpus, r);
+    out.workers = calloc(1, sizeof(*out.workers));
+    assert_non_null(out.workers);
+    out.workers[0].usage.wall_s = 10;
+    out.workers[0].usage.runqueue_s = rank->number == 1 ? 10 * waited : 0;
+    rank->rc = job_results_join(&rank->job, &arm, readings, &out, &rank->err);
+    if (rank->number == 0)
+        (void)snprintf(rank->text, sizeof(rank->text), "%s, %.2f foreign: %s",
+                       status_name(out.status), out.foreign_cpu, out.reason);
+    observation_free(&out);
+}
+
+/* Rank 1 alone has somebody on its CPU, who would be little among all of its machine. */
+static void join_apart(struct rank *rank)
+{
+    static const char *const cpus[RANKS] = {"0", "1", "0"};
+    const struct crew_readings readings =
+        readings_of(cpus[rank->number], 1, rank->number == 1 ? 7 : 4);
+    join_readings(rank, &readings, PLACE_PARTITION, 0);
+}
+
+/* Each sees the workers of both on the CPUs of both. */
+static void join_shared(struct rank *rank)
+{
+    const struct crew_readings readings =
+        rank->number == 2 ? readings_of("0", 1, 4) : readings_of("0-1", 2, 9);
+    join_readings(rank, &readings, PLACE_NONE, 0);
+}
+
+static void join_waiting(struct rank *rank)
+{
+    const struct crew_readings readings = readings_of("0", 1, 4);
+    join_readings(rank, &readings, PLACE_PARTITION, 0.05);
+}
+
+static void join_waiting_unpinned(struct rank *rank)
+{
+    const struct crew_readings readings = readings_of("0", 1, 4);
+    join_readings(rank, &readings, PLACE_NONE, 0.05);
+}
+
+static void test_job_noise_is_of_each_ranks_own_cpus(void **state)
+{
+    (void)state;
+    /* 7 s of which its worker had 4, and the two ranks of its machine 0.5 s each. */
+    assert_string_equal(run_ranks(join_apart)[0].text,
+                        "noisy, 0.20 foreign: 20% of the CPU time went to other processes");
+    assert_string_equal(run_ranks(join_shared)[0].text, "ok, 0.00 foreign: ");
+}
+
+static void test_job_waits_for_ones_own_cpus_are_noise(void **state)
+{
+    (void)state;
+    assert_string_equal(run_ranks(join_waiting)[0].text,
+                        "noisy, 0.00 foreign: rank 1 (host a) waited 5% of its time for CPUs that "
+                        "are its own");
+    assert_string_equal(run_ranks(join_waiting_unpinned)[0].text, "ok, 0.00 foreign: ");
+}
+
 static void test_job_plan_needs_equal_backgrounds(void **state)
 {
     (void)state;
@@ -502,6 +583,8 @@ int main(void)
         cmocka_unit_test(test_job_collect),
         cmocka_unit_test(test_job_plan_spread),
         cmocka_unit_test(test_job_joins_what_gpus_met),
+        cmocka_unit_test(test_job_noise_is_of_each_ranks_own_cpus),
+        cmocka_unit_test(test_job_waits_for_ones_own_cpus_are_noise),
         cmocka_unit_test(test_job_plan_needs_equal_backgrounds),
         cmocka_unit_test(test_job_watch),
         cmocka_unit_test(test_job_watch_interrupt),

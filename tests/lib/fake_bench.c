@@ -27,11 +27,12 @@ enum mode {
     MODE_SHRINK_MASK,
     MODE_NO_VALUE,
     MODE_HANG_TEARDOWN,
+    MODE_REST,
 };
 
 static const char *const modes[] = {
     "ok",    "fail-setup", "fail-run",    "fail-check", "skip",          "hang-setup", "hang-run",
-    "crash", "exit",       "shrink-mask", "no-value",   "hang-teardown", NULL};
+    "crash", "exit",       "shrink-mask", "no-value",   "hang-teardown", "rest",       NULL};
 
 static const struct opt fake_opts[] = {
     OPT_SECONDS("step", fake_params, step_s, "2ms", 0, 0, "T", "Time of a step"),
@@ -237,8 +238,11 @@ static const struct bench fake_order = {
 /* Ranks that meet a hundred times; a bad one dies on the way, and the others wait for it. */
 static int fake_team_run(struct bench_ctx *ctx)
 {
+    const struct fake_params *params = ctx->params;
     unsigned ranks[64] = {0}, sum = 0;
     double budgets_s[64] = {0};
+    if (is(ctx, MODE_REST))
+        sleep_s(params->step_s);
     int rc = peers_gather(ctx->peers, &ctx->budget_s, budgets_s, sizeof(double), ctx->err);
     for (unsigned r = 1; r < ctx->peers->size && !rc; r++)
         if (budgets_s[r] != budgets_s[0])

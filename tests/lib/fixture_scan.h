@@ -33,7 +33,7 @@ int scan_probe(struct scan *scan, const struct bench *bench, const struct bench_
 /* NaN where nothing was emitted under that metric and key; twice fails the test. */
 double scan_value(const struct scan *scan, const char *metric, const char *key);
 
-/* Why a value is absent; NULL where it is there, or was never emitted. */
+/* Why a value is absent, or what is doubted of it; NULL where it is well, or was never emitted. */
 const char *scan_reason(const struct scan *scan, const char *metric, const char *key);
 
 size_t scan_count(const struct scan *scan, const char *metric);

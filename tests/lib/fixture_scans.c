@@ -191,8 +191,8 @@ static void emit_thrash(struct emitter *to)
                 emit(to, 2, (1 + slower) * jitter(to, 0.02), "victim=l3;aggressor=%s;where=%s;n=%u",
                      aggressors[aggressor], wheres[where], n);
             }
-    emit(to, 7, 14 << 20, "victim=l3");
-    emit(to, 8, 600 << 20, "aggressor=stream");
+    emit(to, 8, 14 << 20, "victim=l3");
+    emit(to, 9, 600 << 20, "aggressor=stream");
 }
 
 /* Two GPUs a switch, which halves what both get at once; the far node costs a sixth. */

@@ -1,4 +1,4 @@
-/* Values that a scan could not have: from the benchmark to its rows and findings. */
+/* Values that a scan could not have, or doubts: from the benchmark to its rows and findings. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -121,6 +121,102 @@ static void test_absent_values_are_rows_with_their_reason(void **state)
     fixture_result_free(&result);
 }
 
+/* Both rounds are of caches in one of two values, and the second was disturbed as a whole. */
+static void make_doubtful(struct result *result, bool disturbed)
+{
+    static const char why[] = "arrays of 1 MiB below twice the cache";
+    fixture_result_init(result);
+    size_t index = fixture_add_arm(result, PLACE_NONE, 1, false);
+    struct arm *arm = &result->arms[index];
+    arm->bench = &scan;
+    arm->params = NULL;
+    for (unsigned round = 0; round < 2; round++) {
+        struct bench_ctx ctx = new_log();
+        assert_int_equal(bench_emit_doubt(&ctx, 0, 10 + round, why, "size=1"), 0);
+        assert_int_equal(bench_emit_doubt(&ctx, 0, 5, "", "size=9"), 0);
+        add_round(arm, round);
+    }
+    if (!disturbed)
+        return;
+    arm->observations[1].status = STATUS_NOISY;
+    strcpy(arm->observations[1].reason, "steal 12%");
+}
+
+static void check_doubtful(bool disturbed, const char *cached, const char *other, size_t nfindings)
+{
+    struct result result;
+    struct analysis analysis = {0};
+    struct findings findings = {0};
+    struct err err;
+    char buf[256];
+    make_doubtful(&result, disturbed);
+    assert_int_equal(analysis_make(&result, &analysis, &err), 0);
+    assert_int_equal(analysis.rows.n, 2);
+    const struct row *small = find(&analysis.rows, "size=1"), *big = find(&analysis.rows, "size=9");
+    assert_int_equal(small->status, STATUS_NOISY);
+    assert_near(small->median, 10.5);
+    assert_string_equal(small->reason, cached);
+    assert_int_equal(big->status, disturbed ? STATUS_NOISY : STATUS_OK);
+    assert_string_equal(big->reason, other);
+    assert_string_equal(row_doubt(small, &analysis.rounds.arms[0], buf, sizeof(buf)),
+                        "arrays of 1 MiB below twice the cache");
+    assert_string_equal(row_doubt(big, &analysis.rounds.arms[0], buf, sizeof(buf)), "");
+    (void)values_say_reason(&result, &analysis.rounds, 0, &analysis.values.value[1], buf,
+                            sizeof(buf));
+    assert_string_equal(buf, disturbed ? "arrays of 1 MiB below twice the cache; steal 12%"
+                                       : "arrays of 1 MiB below twice the cache");
+    assert_int_equal(analysis.values.value[1].status, STATUS_NOISY);
+    assert_int_equal(statuses_find(&analysis, &findings, &err), 0);
+    assert_int_equal(findings.n, nfindings);
+    const struct finding *last = &findings.all[nfindings - 1];
+    assert_int_equal(last->severity, FINDING_DOUBT);
+    assert_string_equal(last->sentence, "noisy: arrays of 1 MiB below twice the cache");
+    findings_free(&findings);
+    analysis_free(&analysis);
+    fixture_result_free(&result);
+}
+
+static void test_absent_doubtful_values_are_noisy_rows(void **state)
+{
+    (void)state;
+    check_doubtful(false, "arrays of 1 MiB below twice the cache", "", 1);
+    check_doubtful(true, "arrays of 1 MiB below twice the cache; 1 of 2 rounds: steal 12%",
+                   "1 of 2 rounds: steal 12%", 2);
+}
+
+/* Of two arms whose values have a reason in common, and one of the first its own. */
+static void test_absent_values_of_several_arms_share_a_finding(void **state)
+{
+    (void)state;
+    struct result result;
+    struct analysis analysis = {0};
+    struct findings findings = {0};
+    struct err err;
+    const struct err missing = {.code = -ENOTSUP, .msg = "GPU 2 is too old"};
+    fixture_result_init(&result);
+    for (unsigned a = 0; a < 2; a++) {
+        size_t index = fixture_add_arm(&result, a ? PLACE_SIZED : PLACE_NONE, 1, false);
+        struct bench_ctx ctx = new_log();
+        result.arms[index].bench = &scan;
+        result.arms[index].params = NULL;
+        assert_int_equal(bench_emit(&ctx, 0, 10, "gpu=0"), 0);
+        for (int i = 0; i < 3; i++)
+            assert_int_equal(bench_emit_absent(&ctx, 0, &missing, "gpu=2;i=%d", i), 0);
+        if (a == 0)
+            assert_int_equal(bench_emit_absent(&ctx, 0, &broken, "gpu=1"), 0);
+        add_round(&result.arms[index], 0);
+    }
+    assert_int_equal(analysis_make(&result, &analysis, &err), 0);
+    assert_int_equal(statuses_find(&analysis, &findings, &err), 0);
+    assert_int_equal(findings.n, 2);
+    assert_string_equal(findings.all[0].subject, "scan, none; sized");
+    assert_string_equal(findings.all[0].sentence, "skipped: GPU 2 is too old");
+    assert_string_equal(findings.all[1].subject, "scan, none");
+    findings_free(&findings);
+    analysis_free(&analysis);
+    fixture_result_free(&result);
+}
+
 /* More values than there is room for reasons, of which all share two. */
 static void test_absent_values_share_reasons(void **state)
 {
@@ -151,6 +247,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_absent_values_are_rows_with_their_reason),
+        cmocka_unit_test(test_absent_doubtful_values_are_noisy_rows),
+        cmocka_unit_test(test_absent_values_of_several_arms_share_a_finding),
         cmocka_unit_test(test_absent_values_share_reasons),
         cmocka_unit_test(test_absent_values_without_room_have_a_reason),
     };

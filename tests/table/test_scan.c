@@ -123,6 +123,31 @@ static void test_table_values_say_what_failed(void **state)
     fixture_result_free(&result);
 }
 
+/* Of all values of two metrics, one is doubted. */
+static void test_table_values_mark_what_is_doubted(void **state)
+{
+    (void)state;
+    struct result result;
+    fixture_scans_make(&fixture_vm, "mem_bandwidth core_to_core", &result);
+    for (unsigned arm = 0; arm < 2; arm++)
+        for (unsigned round = 0; round < 3; round++) {
+            struct worker_result *worker = result.arms[arm].observations[round].workers;
+            worker->reasons = calloc(1, sizeof(*worker->reasons));
+            assert_non_null(worker->reasons);
+            worker->nreasons = 1;
+            worker->values[0].value = arm ? 12345 : 1234;
+            worker->values[0].reason = 1;
+            (void)snprintf(worker->reasons[0].msg, sizeof(worker->reasons[0].msg), "of caches");
+        }
+    char *text = print_result(&result);
+    assert_says(text, " 1234~");
+    assert_says(text, " .. 12345 ns~ (0-1)\n");
+    assert_ptr_equal(strstr(strstr(strstr(text, "~") + 1, "~") + 1, "~"),
+                     strstr(text, "~ mem_bandwidth; core_to_core: noisy: of caches\n"));
+    free(text);
+    fixture_result_free(&result);
+}
+
 static void test_table_values_unknown_metrics_print_too(void **state)
 {
     (void)state;
@@ -246,6 +271,7 @@ int main(void)
         cmocka_unit_test(test_table_values_split_what_fits_no_table),
         cmocka_unit_test(test_table_values_names_what_differs),
         cmocka_unit_test(test_table_values_say_what_failed),
+        cmocka_unit_test(test_table_values_mark_what_is_doubted),
         cmocka_unit_test(test_table_values_unknown_metrics_print_too),
         cmocka_unit_test(test_table_values_leave_out_what_the_metric_says),
         cmocka_unit_test(test_table_values_a_line_a_size),

@@ -1,0 +1,19 @@
+#!/usr/bin/env bash
+# Arrays that fit caches do not pass for memory: noisy rows with the reason, marks and the sentence in
+# the table and the report, and a run that is good all the same.
+. tests/lib/cli.sh
+
+told='bandwidth [0-9.]+ GB/s~ .*|^~ mem_bandwidth: noisy: arrays of 64 KiB below'
+for bench in "$CONTEND_BINARY bench mem_bandwidth -p size=64K -p op=read -p threads=1 --rounds 2 \
+    --time 0.01 --no-plots --out $scratch/run" "$CONTEND_BINARY report $scratch/run"; do
+    # shellcheck disable=SC2086
+    expect 0 "$told" $bench
+    # shellcheck disable=SC2086
+    [ "$($bench 2>/dev/null | grep -Ec "$told")" = 2 ] || fail "not both marked and said: $bench"
+done
+rows=$(columns "$scratch/run/rows.csv" metric status reason |
+    grep -Ec '^bandwidth(_best)?,noisy,arrays of 64 KiB below twice the .* of last-level caches: ')
+[ "$rows" = 2 ] || fail "rows: $(cat "$scratch/run/rows.csv")"
+rounds=$(grep -c ',bandwidth,.*,noisy,arrays of 64 KiB below' "$scratch/run/rounds.csv")
+[ "$rounds" = 2 ] || fail "rounds: $(cat "$scratch/run/rounds.csv")"
+finish
