@@ -39,6 +39,19 @@ yellow = "#F0E442"     # 89
 faint = "#E4E4E4"      # 90
 grey = "#606060"       # 41
 
+# Colours from dark to light, so that members of a group differ in grey as well: CIE L* 36, 54, 70 and
+# 89 of up to four, else as many as there are of 28 to 91 in equal steps, neighbours in that order of
+# another hue. Neighbours in number, which are often neighbours in a plot, are some steps apart.
+ladder_few = "#00559E #D55E00 #56B4E9 #F0E442"
+ladder_many = "#00427F #931C0C #026230 #913899 #036EA2 #B65617 #0C8B7A #D853A2 #0A9ACB #D4892C #59B858 \
+    #D694FF #04CAF4 #F5BA4E #B5DD65 #FFCAF7 #FFE56D"
+ladder_share(step, steps) = steps > 1 ? step / (steps - 1.0) : 0
+ladder_step(i, n) = i * int(word("1 1 1 1 2 1 3 3 4 3 4 5 5 5 4 5", n)) % n
+ladder_colour(step, steps) = steps <= 4 ? word(ladder_few, int(3 * ladder_share(step, steps) + 1.5)) : \
+    word(ladder_many, int(16 * ladder_share(step, steps) + 1.5))
+ladder_lightness(step, steps) = steps <= 4 ? 36 + 53 * ladder_share(step, steps) : \
+    28 + 63 * ladder_share(step, steps)
+
 set border 3 lc rgb grey lw 1
 set tics nomirror out scale 0.6 textcolor rgb black
 set grid noxtics noytics
@@ -72,16 +85,25 @@ key_point(n, x, y, style, text) = key_text(n, x, y, text) . \
     sprintf("set label %d '' at screen %f, screen %f point %s front", n + 100, from_left(x + 10), \
     from_top(y), style)
 
-# Lines that differ in colour, dashes and points: styles 1 to 6, and again from the first.
+# Lines that differ in colour and dashes, and each in its points: styles 1 to 13, and again from the
+# first.
 set style line 1 lw 2.5 pt 7 lc rgb blue dt 1
 set style line 2 lw 2.5 pt 5 lc rgb vermillion dt (9, 3)
 set style line 3 lw 2.5 pt 9 lc rgb green dt (3, 3)
 set style line 4 lw 2.5 pt 13 lc rgb purple dt (9, 3, 3, 3)
 set style line 5 lw 2.5 pt 4 lc rgb black dt 1
 set style line 6 lw 2.5 pt 6 lc rgb sky dt (9, 3)
-line(i) = i % 6 + 1
-line_point(i) = int(word("7 5 9 13 4 6", line(i)))
-line_colour(i) = word(blue . " " . vermillion . " " . green . " " . purple . " " . black . " " . sky, line(i))
+set style line 7 lw 2.5 pt 11 lc rgb orange dt 1
+set style line 8 lw 2.5 pt 8 lc rgb blue dt (3, 3)
+set style line 9 lw 2.5 pt 10 lc rgb vermillion dt 1
+set style line 10 lw 2.5 pt 12 lc rgb green dt (9, 3, 3, 3)
+set style line 11 lw 2.5 pt 14 lc rgb purple dt 1
+set style line 12 lw 2.5 pt 15 lc rgb black dt (3, 3)
+set style line 13 lw 2.5 pt 2 lc rgb sky dt 1
+line(i) = i % 13 + 1
+line_point(i) = int(word("7 5 9 13 4 6 11 8 10 12 14 15 2", line(i)))
+line_colour(i) = word(blue . " " . vermillion . " " . green . " " . purple . " " . black . " " . sky . " " . \
+    orange . " " . blue . " " . vermillion . " " . green . " " . purple . " " . black . " " . sky, line(i))
 
 # An entry for line i. The name comes from the data, so the script gives the variable that holds it,
 # and never its content.
@@ -96,6 +118,9 @@ key_series(n, x, y, i, variable) = sprintf( \
 # 65536 -> "64 KiB".
 bytes_text(size) = size < 1024 ? sprintf("%g B", size) : size < 2 ** 20 ? sprintf("%g KiB", size / 2 ** 10) : \
     size < 2 ** 30 ? sprintf("%g MiB", size / 2 ** 20) : sprintf("%g GiB", size / 2 ** 30)
+
+# A power of ten, or one of its multiples: 0.00001, and never 1e-05.
+plain_text(value) = sprintf(sprintf("%%.%df", value < 1 ? int(ceil(-log10(value) - 1e-9)) : 0), value)
 
 # Intervals, drawn from x:low:(0):(high - low). Error bars paint a white disk around their point.
 interval = "with vectors heads size screen 0.003, 90 lw 1.5"

@@ -3,14 +3,15 @@
 #
 # <figure>.dat: block 0: title, subtitle, footnote, texts of the x and the y axis, number of panels,
 # of names, of lines, 1 = the x axis is logarithmic, 1 = and of bytes, 1 = the y axis is logarithmic,
-# ends of the x and of the y axis, where another axis crosses the linear y axis (0 = its own end).
+# ends of the x and of the y axis, where another axis crosses the linear y axis (0 = its own end),
+# what the log y axis counts (0 = numbers, 1 = GB/s, 2 = us; older files do not have it).
 # Block 1: 1 panel, 2 its name. Block 2: 1 number of the name, 2 name. Block 3: 1 line, 2 its panel,
 # 3 its name. Block 4, marks on the x axis: 1 x, 2 1 = solid, 0 = dotted, 3 row of the text (0 the
 # lowest), 4 1 where the text goes to the left, 5 text. Block 5, crosses: 1 x, 2 y, 3 text. Blocks 6
 # and on, one a line: 1 x, 2 y, 3 ci_low, 4 ci_high.
 
 data = data_of(figure)
-stats data index 0 using (title_text = strcol(1), subtitle_text = strcol(2), footnote_text = strcol(3), x_text = strcol(4), y_text = strcol(5), panels = int($6), names = int($7), lines = int($8), x_log = int($9), x_bytes = int($10), y_log = int($11), x_low = $12, x_high = $13, y_low = $14, y_high = $15, y_from = $16, 0) nooutput
+stats data index 0 using (title_text = strcol(1), subtitle_text = strcol(2), footnote_text = strcol(3), x_text = strcol(4), y_text = strcol(5), panels = int($6), names = int($7), lines = int($8), x_log = int($9), x_bytes = int($10), y_log = int($11), x_low = $12, x_high = $13, y_low = $14, y_high = $15, y_from = $16, y_counts = valid(17) ? int(column(17)) : 0, 0) nooutput
 array panel_name[panels]
 array name[names]
 array panel_of[lines]
@@ -26,7 +27,7 @@ columns = panels < 3 ? panels : 3
 rows = (panels + columns - 1) / columns
 width = panels == 1 ? 1000.0 : 1200.0
 foot = footnote_text eq "" ? 0 : 22
-left_edge = 96.0
+left_edge = y_counts || (y_log && y_low < 1e-4) ? 126.0 : 96.0
 right_edge = 30.0
 between = 24.0
 panel_width = (width - left_edge - right_edge - between * (columns - 1)) / columns
@@ -45,6 +46,13 @@ height = int(top + rows * (body + title_room + below) + 48 + foot)
 y_at(share) = y_log ? y_low * (y_high / y_low) ** share : y_low + (y_high - y_low) * share
 row_y(row) = y_at((plain + 10.0 + 22 * row) / plain)
 
+# Lines that lie on each other are all to be seen: those above are thinner.
+line_width(i) = names > 1 ? 3.8 - 2.0 * i / (names - 1) : 2.5
+
+# Of bandwidths and times "10 kB/s", "1 us".
+y_text_of(value) = y_counts == 1 ? gprintf("%.0s %cB/s", value * 1.000001e9) : \
+    y_counts == 2 ? gprintf("%.0s %cs", value * 1.000001e-6) : plain_text(value)
+
 # A label every so many octaves, as many as have room.
 x_ticks = ""
 if (x_log) {
@@ -52,7 +60,7 @@ if (x_log) {
     x_last = int(floor(log(x_high) / log(2) + 0.01))
     every = (x_last - x_first) / ((x_bytes || x_high >= 1e4 ? 11 : 24) / columns) + 1
     do for [k = x_first:x_last] {
-        text = x_bytes ? bytes_text(2.0 ** k) : sprintf("%g", 2.0 ** k)
+        text = x_bytes ? bytes_text(2.0 ** k) : sprintf(k < 0 ? "%g" : "%.0f", 2.0 ** k)
         x_ticks = x_ticks . (x_ticks eq "" ? "" : ", ") . \
             ((k - x_first) % every ? sprintf("'' %.0f 1", 2.0 ** k) : sprintf("'%s' %.0f", text, 2.0 ** k))
     }
@@ -65,8 +73,8 @@ if (y_log) {
             value = digit * 10.0 ** power
             if (value > y_low * 0.999 && value < y_high * 1.001) {
                 shown = strstrt(y_high / y_low > 2000 ? "1" : "125", sprintf("%d", digit))
-                y_ticks = y_ticks . (y_ticks eq "" ? "" : ", ") . \
-                    sprintf(shown ? "'%g' %g" : "'' %g 1", value, value)
+                y_ticks = y_ticks . (y_ticks eq "" ? "" : ", ") . (shown ? \
+                    sprintf("'%s' %g", y_text_of(value), value) : sprintf("'' %g 1", value))
                 no_ticks = no_ticks . (no_ticks eq "" ? "" : ", ") . \
                     sprintf(shown ? "'' %g" : "'' %g 1", value)
             }
@@ -126,7 +134,8 @@ do for [kind in kinds] {
                  lc rgb line_colour(name_of[i + 1]), \
              for [i = 0:lines - 1] "" index (i + 6) using \
                  (panel_of[i + 1] == panel ? $1 : NaN):2 with linespoints \
-                 ls line(name_of[i + 1]) ps 0.8 * point, \
+                 ls line(name_of[i + 1]) lw line_width(name_of[i + 1]) \
+                 ps 0.32 * line_width(name_of[i + 1]) * point, \
              "" index 4 using ($4 == 0 ? $1 : NaN):(row_y($3)):5 with labels left \
                  offset 0.4, 0 font small, \
              "" index 4 using ($4 == 1 ? $1 : NaN):(row_y($3)):5 with labels right \

@@ -20,7 +20,7 @@ do for [kind in kinds] {
     } else {
         eval key_box(13, 300, 74, faint, "wait in the run queue and blocked together")
     }
-    eval key_line(14, 670, 74, "nohead lw 3 lc rgb black", "length of the baseline")
+    eval key_line(14, 670, 74, "nohead lw 3 lc rgb black", "as long as the baseline")
     set lmargin at screen 0.20
     set rmargin at screen 0.70
     set tmargin at screen from_top(92)

@@ -11,13 +11,17 @@ stats data index 0 using (title_text = strcol(1), subtitle_text = strcol(2), foo
 array name[panels]
 stats data index 2 using (name[int($1) + 1] = strcol(2), 0) nooutput
 
-# Neighbours in number are neighbours in the plot: dark (CIE L* 20 to 46) and light (75 to 92) take
-# turns, so that they differ in grey as well.
-colours = "#0072B2 #F0E442 #B34700 #8CCBF0 #00664A #FFB84D #882255 #E8B0D0 \
-    #332288 #CCEEFF #1F6F7F #DDCC77 #117733 #F4C6B2 #666633 #D8C8F0"
+# The background is the grey of a step of its own, in the middle of those of the workers.
+shown = workers < 16 ? workers : 16
+steps = shown + background
+middle = steps / 2
+step_of(i) = ladder_step(i, shown) + (background && ladder_step(i, shown) >= middle)
+colour(i) = i < shown ? ladder_colour(step_of(i), steps) : "#FFFFFF"
+level = int(255.5 * (1.055 * ((ladder_lightness(middle, steps) + 16) / 116) ** (3 / 2.4) - 0.055))
+background_colour = sprintf("#%02X%02X%02X", level, level, level)
 palette_text = "0 '#FFFFFF'"
-do for [i = 1:16] { palette_text = palette_text . sprintf(", %d '%s'", i, word(colours, i)) }
-eval "set palette maxcolors 19 defined (" . palette_text . ", 17 '#A0A0A0', 18 '#000000')"
+do for [i = 1:16] { palette_text = palette_text . sprintf(", %d '%s'", i, colour(i - 1)) }
+eval "set palette maxcolors 19 defined (" . palette_text . ", 17 '" . background_colour . "', 18 '#000000')"
 set cbrange [-0.5:18.5]
 unset colorbox
 unset key
@@ -27,7 +31,6 @@ lines = (panels + columns - 1) / columns
 width = 1200.0
 body = rows <= 8 ? 24.0 * rows + 12 : rows <= 64 ? 140 + 0.7 * rows : 190 + 0.55 * (rows - 64)
 step = body + 44
-shown = workers < 16 ? workers : 16
 top = 66 + 24 * (1 + (shown + 9) / 10)
 foot = footnote_text eq "" ? 0 : 22
 height = int(top + step * lines + 50 + foot)
@@ -43,10 +46,10 @@ do for [kind in kinds] {
     eval key_box(11, left_margin, 73, "#000000", "contested: two or more workers")
     eval key_box(12, left_margin + 300, 73, "#FFFFFF", "nobody seen")
     if (background) {
-        eval key_box(13, left_margin + 450, 73, "#A0A0A0", "background")
+        eval key_box(13, left_margin + 450, 73, background_colour, "background")
     }
     do for [i = 0:shown - 1] {
-        eval key_box(20 + i, left_margin + 108 * (i % 10), 97 + 24 * (i / 10), word(colours, i + 1), sprintf("worker %d", i))
+        eval key_box(20 + i, left_margin + 108 * (i % 10), 97 + 24 * (i / 10), colour(i), sprintf("worker %d", i))
     }
     if (workers > 16) {
         eval key_text(40, left_margin + 626, 121, "(colours repeat from worker 16 on)")

@@ -50,6 +50,36 @@ static const struct bench_metric launch_metrics[] = {
     {.name = NULL},
 };
 
+static const struct figure_panel launch_panels[] = {
+    {"launch_latency", "median (us, log scale)", {"what", "wait"}, "stat=p50", .log = true},
+    {"launch_latency",
+     "99th percentile (us, log scale)",
+     {"what", "wait"},
+     "stat=p99",
+     .log = true},
+    {"wait_cpu_share", "CPU time of the thread that waits (share)", {"wait"}},
+    {.metric = NULL},
+};
+
+static const struct bench_figure launch_figures[] = {
+    {.name = "gpu_launch",
+     .kind = FIGURE_DOTS,
+     .metric = "launch_latency",
+     .title = "launches of small kernels and graphs, and waits for them",
+     .how = "One thread launches",
+     .x = {"GPU", "gpu"},
+     .split = "load",
+     .splits = {"idle", "busy"},
+     .panels = launch_panels},
+    {.name = NULL},
+};
+
+static const struct bench_saying launch_sayings[] = {
+    {"load", "idle", "idle CPUs"},
+    {"load", "busy", "busy CPUs"},
+    {.part = NULL},
+};
+
 #ifdef CONTEND_HAVE_CUDA
 
 enum {
@@ -345,6 +375,8 @@ const struct bench bench_gpu_launch = {
     .summary = "launches of small kernels and graphs, and waits for them, with idle and busy CPUs",
     .needs = NEED_GPU,
     .metrics = launch_metrics,
+    .figures = launch_figures,
+    .sayings = launch_sayings,
     .probe = gpu_probe,
 #ifdef CONTEND_HAVE_CUDA
     .setup = launch_setup,

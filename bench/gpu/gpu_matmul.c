@@ -91,6 +91,36 @@ static const struct bench_metric matmul_metrics[] = {
     {.name = NULL},
 };
 
+static const struct figure_panel matmul_panels[] = {
+    {"matmul_rate", "rate (TFLOP/s)", {"type"}},
+    {"matmul_peak_share", "rate / that of the data sheet (ratio)", {"type"}},
+    {"gpu_clock_sm", "clock of the SMs (MHz)", {"type"}},
+    {"gpu_power", "power (W)", {"type"}},
+    {"gpu_temperature", "temperature (degC)", {"type"}},
+    {"gpu_throttle", "time for which a limit held the clock (share)", {"reason"}},
+    {"matmul_int_rate", "rate of whole numbers (TOP/s)", {"type"}},
+    {.metric = NULL},
+};
+
+static const struct bench_figure matmul_figures[] = {
+    {.name = "gpu_matmul",
+     .kind = FIGURE_DOTS,
+     .metric = "matmul_rate",
+     .title = "matrix products by type, and what each GPU says of itself meanwhile",
+     .how = "Large products, the fastest of the algorithms",
+     .x = {"GPU", "gpu"},
+     .split = "with",
+     .splits = {"alone", "all"},
+     .panels = matmul_panels},
+    {.name = NULL},
+};
+
+static const struct bench_saying matmul_sayings[] = {
+    {"with", "alone", "alone"},
+    {"with", "all", "all at once"},
+    {.part = NULL},
+};
+
 static int matmul_validate(const void *params, struct err *err)
 {
     const struct matmul_params *p = params;
@@ -445,6 +475,8 @@ const struct bench bench_gpu_matmul = {
     .opts = matmul_opts,
     .params_size = sizeof(struct matmul_params),
     .metrics = matmul_metrics,
+    .figures = matmul_figures,
+    .sayings = matmul_sayings,
     .validate = matmul_validate,
     .probe = matmul_probe,
 #ifdef CONTEND_HAVE_CUDA

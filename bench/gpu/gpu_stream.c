@@ -67,6 +67,30 @@ static const struct bench_metric stream_metrics[] = {
     {.name = NULL},
 };
 
+static const struct figure_panel stream_panels[] = {
+    {"device_bandwidth", "bandwidth (GB/s)", {"op", "via"}},
+    {.metric = NULL},
+};
+
+static const struct bench_figure stream_figures[] = {
+    {.name = "gpu_stream",
+     .kind = FIGURE_DOTS,
+     .metric = "device_bandwidth",
+     .title = "bandwidth of the own memory of each GPU",
+     .how = "STREAM bytes, from device events",
+     .x = {"GPU", "gpu"},
+     .split = "with",
+     .splits = {"alone", "all"},
+     .panels = stream_panels},
+    {.name = NULL},
+};
+
+static const struct bench_saying stream_sayings[] = {
+    {"with", "alone", "alone"},
+    {"with", "all", "all at once"},
+    {.part = NULL},
+};
+
 #ifdef CONTEND_HAVE_CUDA
 
 enum {
@@ -426,6 +450,8 @@ const struct bench bench_gpu_stream = {
     .opts = stream_opts,
     .params_size = sizeof(struct stream_params),
     .metrics = stream_metrics,
+    .figures = stream_figures,
+    .sayings = stream_sayings,
     .probe = gpu_probe,
 #ifdef CONTEND_HAVE_CUDA
     .setup = stream_setup,

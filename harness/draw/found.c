@@ -11,7 +11,11 @@
 #define FIRST_WORDS "# contend "
 
 static const char *const kinds[] = {
-    [FIGURE_LINES] = "line_chart", [FIGURE_BARS] = "bar_chart", [FIGURE_HEAT] = "heat_map"};
+    [FIGURE_LINES] = "line_chart",
+    [FIGURE_BARS] = "bar_chart",
+    [FIGURE_HEAT] = "heat_map",
+    [FIGURE_DOTS] = "dot_chart",
+};
 enum { KINDS = sizeof(kinds) / sizeof(kinds[0]), LINE_MOST = 40 };
 
 void found_put_kind(enum figure_kind kind, FILE *out)

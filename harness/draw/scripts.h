@@ -13,5 +13,6 @@ extern const char plot_occupancy_gp[];
 extern const char plot_line_chart_gp[];
 extern const char plot_bar_chart_gp[];
 extern const char plot_heat_map_gp[];
+extern const char plot_dot_chart_gp[];
 
 #endif

@@ -58,7 +58,7 @@ int figure_bars(const struct figure_data *data, FILE *out, struct err *err)
 {
     struct bars bars = {0};
     const struct bench_figure *figure = data->figure;
-    const struct arm *arm = dat_find_arm(data);
+    const struct arm *arm = dat_find_arm(data, data->figure->metric);
     double most = 0;
     char how[160];
     if (arm)

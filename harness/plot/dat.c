@@ -14,11 +14,8 @@ void dat_put_clean(FILE *out, const char *text, size_t most)
 {
     for (size_t i = 0; text[i] && i < most; i++) {
         unsigned char c = (unsigned char)text[i];
-        bool safe = (c < 0x80 && isalnum(c)) || strchr(" ._:/()+,-", c);
-        if (c == '%') /* "28% of the CPU time": reasons are full of it, and so are formats */
-            (void)fputs(" percent", out);
-        else
-            (void)fputc(safe ? c : '_', out);
+        bool safe = (c < 0x80 && isalnum(c)) || strchr(" ._:/()+,-%", c);
+        (void)fputc(safe ? c : '_', out);
     }
 }
 
@@ -68,8 +65,7 @@ const char *dat_say_rounds(const struct figure_data *data, const char *what, cha
     unsigned rounds = data->result->rounds_done;
     if (rounds > 1)
         (void)snprintf(buf, size, "%s. Medians and %s %u rounds", what,
-                       rounds < STATS_RANGE_BELOW ? "ranges of" : "95 percent intervals over",
-                       rounds);
+                       rounds < STATS_RANGE_BELOW ? "ranges of" : "95% intervals over", rounds);
     else
         (void)snprintf(buf, size, "%s. One round, so no intervals", what);
     return buf;
@@ -98,12 +94,12 @@ void dat_put_figure_heading(const struct figure_data *data, const struct arm *ar
     dat_put_text(out, line, LINE_MOST);
 }
 
-const struct arm *dat_find_arm(const struct figure_data *data)
+const struct arm *dat_find_arm(const struct figure_data *data, const char *metric)
 {
     for (size_t i = 0; i < data->result->narms; i++) {
         size_t at = 0;
         const struct arm *arm = &data->result->arms[i];
-        if (arm->bench == data->bench && key_next_row(data->rows, arm, data->figure->metric, &at))
+        if (arm->bench == data->bench && key_next_row(data->rows, arm, metric, &at))
             return arm;
     }
     return NULL;

@@ -31,10 +31,13 @@ struct figure_data {
 typedef int figure_writer(const struct figure_data *data, FILE *out, struct err *err);
 /* steps.c, occupancy.c */
 figure_writer figure_efficiency, figure_step_time, figure_loss, figure_occupancy;
-/* Of data->figure: line_chart.c, bar_chart.c, heat_map.c. */
-figure_writer figure_lines, figure_bars, figure_heat;
+/* Of data->figure: line_chart.c, bar_chart.c, heat_map.c, dot_chart.c. */
+figure_writer figure_lines, figure_bars, figure_heat, figure_dots;
 
-/* At most `most` characters of a text; what is not in [A-Za-z0-9 ._:/()+,-] becomes '_'. */
+/*
+ * At most `most` characters of a text; what is not in [A-Za-z0-9 ._:/()+,%-] becomes '_'. A '%' is
+ * only text, as scripts make no format of what comes from data.
+ */
 void dat_put_clean(FILE *out, const char *text, size_t most);
 
 /*
@@ -60,8 +63,8 @@ const char *dat_say_rounds(const struct figure_data *data, const char *what, cha
 void dat_put_figure_heading(const struct figure_data *data, const struct arm *arm, const char *how,
                             const char *rest, FILE *out);
 
-/* The first arm of data->bench that has a row of data->figure's metric, or NULL. */
-const struct arm *dat_find_arm(const struct figure_data *data);
+/* The first arm of data->bench that has a row of that metric with a value, or NULL. */
+const struct arm *dat_find_arm(const struct figure_data *data, const char *metric);
 
 /*
  * gnuplot does not count empty blocks, so each one starts with a line that draws nothing; one with

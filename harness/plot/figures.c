@@ -36,6 +36,7 @@ static const struct kind {
     [FIGURE_LINES] = {plot_line_chart_gp, figure_lines},
     [FIGURE_BARS] = {plot_bar_chart_gp, figure_bars},
     [FIGURE_HEAT] = {plot_heat_map_gp, figure_heat},
+    [FIGURE_DOTS] = {plot_dot_chart_gp, figure_dots},
 };
 
 /* Figures to draw: of steps, and as many of benchmarks as are looked for in a directory. */
@@ -51,20 +52,29 @@ static void queue_add(struct queue *queue, const char *name, const char *script)
             (struct gnuplot_job){.name = name, .scripts = {plot_common_gp, script}};
 }
 
-/* Whether the run measured what the figure shows: others are not missing, but out of place. */
-static bool has_values(const struct figure_data *data)
+static bool has_metric(const struct figure_data *data, const char *metric)
 {
     const struct bench_figure *figure = data->figure;
     char key[VALUE_KEY_MAX], value[VALUE_KEY_MAX];
     for (size_t i = 0; i < data->result->narms; i++) {
         size_t at = 0;
         const struct arm *arm = &data->result->arms[i];
-        for (const struct row *row; arm->bench == data->bench &&
-                                    (row = key_next_row(data->rows, arm, figure->metric, &at));)
+        for (const struct row *row;
+             arm->bench == data->bench && (row = key_next_row(data->rows, arm, metric, &at));)
             if (key_get(key_copy(row, key), figure->x.part, value) && key_agrees(key, figure->only))
                 return true;
     }
     return false;
+}
+
+/* Whether the run measured what the figure shows: others are not missing, but out of place. */
+static bool has_values(const struct figure_data *data)
+{
+    const struct bench_figure *figure = data->figure;
+    bool has = has_metric(data, figure->metric);
+    for (const struct figure_panel *panel = figure->panels; panel && panel->metric; panel++)
+        has = has || has_metric(data, panel->metric);
+    return has;
 }
 
 static bool has_steps(const struct result *result)

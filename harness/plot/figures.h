@@ -18,8 +18,8 @@
 
 /*
  * `title_host` describes the machine in the figures' subtitles; what is not in
- * [A-Za-z0-9 ._:/()+,-] becomes '_'. `pictures` false: only the .dat files. Without gnuplot it says
- * so once, keeps the .dat files and returns 0. Errors: -ENOMEM, those of gnuplot_run, and what
+ * [A-Za-z0-9 ._:/()+,%-] becomes '_'. `pictures` false: only the .dat files. Without gnuplot it
+ * says so once, keeps the .dat files and returns 0. Errors: -ENOMEM, those of gnuplot_run, and what
  * writing the files gives; a figure that failed leaves neither SVG nor PNG, the others are
  * complete. A file of the name of a figure that is there already is not of this run, nor of one
  * that figures_remove has removed: it stays, and the figure is left out. `signals` (or NULL) end

@@ -243,7 +243,7 @@ static void put_matrix(const struct matrix *matrix, FILE *out)
 int figure_heat(const struct figure_data *data, FILE *out, struct err *err)
 {
     const struct bench_figure *figure = data->figure;
-    const struct arm *arm = dat_find_arm(data);
+    const struct arm *arm = dat_find_arm(data, data->figure->metric);
     if (!arm)
         return err_set(err, -ENODATA, "the run has no value of %s", figure->metric);
     struct matrix *matrix = calloc(1, sizeof(*matrix));

@@ -10,7 +10,8 @@
 #include "harness/plot/names.h"
 #include "harness/plot/series.h"
 
-enum { LINES_MOST = 6, LABEL_MOST = 60 };
+/* Names: as many as plots/common.gp has styles of lines, one a placement and one for a baseline. */
+enum { LINES_MOST = PLACEMENTS + 1, LABEL_MOST = 60 };
 
 struct chart {
     struct series_list list; /* what is drawn */
@@ -19,34 +20,60 @@ struct chart {
     double x[2], y[2]; /* ends of the axes */
 };
 
-/* False where there is no room for the line. */
+static size_t find_place(struct names *names, const char *text, size_t most)
+{
+    size_t at = names_place(names, text);
+    names->n = names->n > most ? most : names->n;
+    return at < most ? at : NAMES_MOST;
+}
+
+/* Without names of its own a figure has a panel for each part of the run. */
 static bool place(const struct figure_data *data, struct series *series, struct chart *chart)
 {
-    char own[VALUE_KEY_MAX], rest[VALUE_KEY_MAX], text[NAMES_TEXT];
+    char own[VALUE_KEY_MAX], rest[VALUE_KEY_MAX], panel[NAMES_TEXT], name[NAMES_TEXT];
     series_split(data->figure, series->key, own, rest);
-    series->panel = names_place(&chart->panels, key_say(data->bench, rest, text, sizeof(text)));
-    if (data->figure->series[0])
-        series->name = names_place(&chart->names, key_say(data->bench, own, text, sizeof(text)));
-    else if (chart->names.n < LINES_MOST)
-        series->name = names_add(&chart->names,
-                                 key_say_arm(data->result, series->arm, own, text, sizeof(text)));
-    else
-        return false;
+    if (data->figure->series[0]) {
+        (void)key_say(data->bench, rest, panel, sizeof(panel));
+        (void)key_say(data->bench, own, name, sizeof(name));
+    } else {
+        (void)key_say_part(data->result, series->arm, own, panel, sizeof(panel));
+        (void)key_say_in_part(data->result, series->arm, own, name, sizeof(name));
+    }
+    series->panel = find_place(&chart->panels, panel, NAMES_MOST);
+    series->name = find_place(&chart->names, name, LINES_MOST);
     return series->panel < NAMES_MOST && series->name < NAMES_MOST;
 }
 
+/* How many lines of its arm are before that one. */
+static size_t rank_in_arm(const struct series_list *list, size_t line)
+{
+    size_t rank = 0;
+    for (size_t i = 0; i < line; i++)
+        rank += list->series[i].arm == list->series[line].arm;
+    return rank;
+}
+
+/*
+ * The first line of every arm goes before a second one of any: where there is no room for all, each
+ * placement is still to be seen, and so what mends what.
+ */
 static void place_all(const struct figure_data *data, struct chart *chart)
 {
-    size_t n = 0;
-    for (size_t i = 0; i < chart->list.n; i++) {
-        struct series *series = &chart->list.series[i];
-        if (place(data, series, chart))
-            chart->list.series[n++] = *series;
+    size_t n = chart->list.n, placed = 0;
+    struct series *series = chart->list.series;
+    for (size_t rank = 0; placed < n; rank++)
+        for (size_t i = 0; i < n; i++)
+            if (rank_in_arm(&chart->list, i) == rank) {
+                series[i].drawn = place(data, &series[i], chart);
+                placed++;
+            }
+    chart->list.n = 0;
+    for (size_t i = 0; i < n; i++)
+        if (series[i].drawn)
+            series[chart->list.n++] = series[i];
         else
-            free(series->points);
-    }
-    chart->left_out = chart->list.n - n;
-    chart->list.n = n;
+            free(series[i].points);
+    chart->left_out = n - chart->list.n;
 }
 
 /* fmin and fmax pass over what is not a number, such as an interval over one round. */
@@ -118,9 +145,10 @@ static void put_heading(const struct figure_data *data, const struct chart *char
                            rest, out);
     dat_put_text(out, figure->x.label, LABEL_MOST);
     dat_put_text(out, figure->y.label, LABEL_MOST);
-    (void)fprintf(out, " %zu %zu %zu %d %d %d %.9g %.9g %.9g %.9g %.9g\n", chart->panels.n,
+    (void)fprintf(out, " %zu %zu %zu %d %d %d %.9g %.9g %.9g %.9g %.9g %d\n", chart->panels.n,
                   chart->names.n, chart->list.n, figure->x.log, figure->x.bytes, figure->y.log,
-                  chart->x[0], chart->x[1], chart->y[0], chart->y[1], figure->y.from);
+                  chart->x[0], chart->x[1], chart->y[0], chart->y[1], figure->y.from,
+                  (int)figure->y.ticks);
     dat_end_block(out);
 }
 
@@ -131,6 +159,23 @@ static void put_places(const struct chart *chart, FILE *out)
         (void)fprintf(out, "%zu %zu %zu\n", i, chart->list.series[i].panel,
                       chart->list.series[i].name);
     dat_end_block(out);
+}
+
+/*
+ * Where the line is at x. Medians of rounds make it, and x is one of its own, so that it need not
+ * be at `wanted` there; where it is at several heights, the one next to that. NaN: nowhere.
+ */
+static double height_at(const struct series *series, double x, double wanted)
+{
+    double best = NAN;
+    for (size_t i = 0; i + 1 < series->n; i++) {
+        const struct series_point *from = &series->points[i], *to = &series->points[i + 1];
+        double share = to->x == from->x ? 0 : (x - from->x) / (to->x - from->x);
+        double height = from->row->median + share * (to->row->median - from->row->median);
+        if (share >= 0 && share <= 1 && !(fabs(best - wanted) <= fabs(height - wanted)))
+            best = height;
+    }
+    return best;
 }
 
 static void put_crosses(const struct figure_data *data, const struct chart *chart, FILE *out)
@@ -144,8 +189,8 @@ static void put_crosses(const struct figure_data *data, const struct chart *char
         if (!row)
             continue;
         (void)snprintf(text, sizeof(text), "%s: %.3g %s", what, row->median, row->unit);
-        (void)fprintf(out, "%.9g %.9g", row->median,
-                      data->figure->cross.rise * series->points[0].row->median);
+        double wanted = data->figure->cross.rise * series->points[0].row->median;
+        (void)fprintf(out, "%.9g %.9g", row->median, height_at(series, row->median, wanted));
         dat_put_text(out, text, sizeof(text));
         (void)fputc('\n', out);
     }

@@ -15,7 +15,8 @@ struct series {
     char key[VALUE_KEY_MAX]; /* without the part along the axis */
     size_t n, capacity;
     struct series_point *points; /* owned, by that part; x is it, or the axis's metric */
-    size_t panel, name;          /* for who draws */
+    bool drawn;                  /* the rest is for who draws */
+    size_t panel, name;
 };
 
 struct series_list {

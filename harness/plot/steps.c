@@ -314,11 +314,13 @@ int figure_loss(const struct figure_data *data, FILE *out, struct err *err)
         return rc;
     bool wait_known = all_waits_known(data, &lines);
     lines_add_baselines(data, &lines);
-    char how[120] = "Each bar is one step of its own length, written at its right";
+    char how[120] = "A bar is all of one step; how long that is stands at its right";
     double stolen = rows_stolen_share(data->result, data->rows);
-    if (stolen >= 0.005)
-        (void)snprintf(how, sizeof(how), "%s. Blocked holds stolen time: up to %.1f%% of a step",
-                       "A bar is one step, as long as it says", 100 * stolen);
+    if (stolen >= 0.005) {
+        size_t used = strlen(how);
+        (void)snprintf(how + used, sizeof(how) - used,
+                       ". Blocked holds stolen time: up to %.1f%% of a step", 100 * stolen);
+    }
     dat_put_heading(data, "where the time of a step goes", lines.workers, how, out);
     (void)fprintf(out, " %zu %d\n", lines.n, wait_known);
     dat_end_block(out);

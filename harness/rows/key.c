@@ -132,14 +132,27 @@ static bool has_other_placement(const struct result *result, const struct arm *a
     return false;
 }
 
-static void append_arm(const struct result *result, const struct arm *arm, const char *key,
-                       char *buf, size_t size)
+static bool has_other_slots(const struct result *result, const struct arm *arm)
+{
+    for (size_t i = 0; i < result->narms; i++)
+        if (result->arms[i].bench == arm->bench && result->arms[i].slots != arm->slots)
+            return true;
+    return false;
+}
+
+static void append_params(const struct result *result, const struct arm *arm, const char *key,
+                          char *buf, size_t size)
 {
     char value[VALUE_KEY_MAX];
     for (const struct opt *opt = arm->bench->opts; opt && opt->name; opt++)
         if (!key_has(key, opt->name) && arm_option_differs(result, arm, opt))
             append(buf, size, "%s %s", opt->name,
                    opt_format_value(opt, arm->params, value, sizeof(value)));
+}
+
+static void append_placement(const struct result *result, const struct arm *arm, char *buf,
+                             size_t size)
+{
     if (arm->alone)
         append(buf, size, "%s", bench_is_team(arm->bench) ? "without load" : "alone");
     else if (has_other_placement(result, arm) || arm_background(arm))
@@ -164,7 +177,26 @@ char *key_say_arm(const struct result *result, const struct arm *arm, const char
                   size_t size)
 {
     (void)key_say(arm->bench, key, buf, size);
-    append_arm(result, arm, key, buf, size);
+    append_params(result, arm, key, buf, size);
+    append_placement(result, arm, buf, size);
+    return buf;
+}
+
+char *key_say_part(const struct result *result, const struct arm *arm, const char *key, char *buf,
+                   size_t size)
+{
+    buf[0] = '\0';
+    append_params(result, arm, key, buf, size);
+    if (has_other_slots(result, arm))
+        append(buf, size, "%u worker%s", arm->slots, arm->slots == 1 ? "" : "s");
+    return buf;
+}
+
+char *key_say_in_part(const struct result *result, const struct arm *arm, const char *key,
+                      char *buf, size_t size)
+{
+    (void)key_say(arm->bench, key, buf, size);
+    append_placement(result, arm, buf, size);
     return buf;
 }
 

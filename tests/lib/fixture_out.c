@@ -16,7 +16,9 @@
 #include <cmocka.h>
 
 #include "harness/draw/gnuplot.h"
+#include "harness/plot/figures.h"
 #include "tests/lib/fixture_dir.h"
+#include "tests/lib/fixture_result.h"
 
 bool fixture_has_gnuplot(void)
 {
@@ -24,6 +26,25 @@ bool fixture_has_gnuplot(void)
     if (rc == -ENOENT)
         (void)fputs("skipped: gnuplot is not installed\n", stderr);
     return rc != -ENOENT;
+}
+
+void fixture_draw(const struct result *result, const char *host)
+{
+    struct analysis analysis;
+    struct err err = {0};
+    assert_int_equal(analysis_make(result, &analysis, &err), 0);
+    figures_remove(fixture_dir_fd); /* as a run does where an earlier one was */
+    if (figures_draw(&analysis, host, true, fixture_dir_fd, NULL, &err))
+        fail_msg("figures_draw: %s", err.msg);
+    analysis_free(&analysis);
+}
+
+void fixture_draw_scans(const struct fixture_scan_machine *machine, const char *only)
+{
+    struct result result;
+    fixture_scans_make(machine, only, &result);
+    fixture_draw(&result, "test machine");
+    fixture_result_free(&result);
 }
 
 unsigned char *fixture_read_plot(const char *name, const char *suffix, size_t *size)

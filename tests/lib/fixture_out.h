@@ -1,12 +1,19 @@
-/* For tests of figures: what was drawn in fixture_dir. */
+/* For tests of figures: they are drawn in fixture_dir, and looked at. */
 #ifndef CONTEND_TESTS_LIB_FIXTURE_OUT_H
 #define CONTEND_TESTS_LIB_FIXTURE_OUT_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "harness/run/result.h"
+#include "tests/lib/fixture_scans.h"
+
 /* False, and said on stderr, where gnuplot is not installed: then there is nothing to test. */
 bool fixture_has_gnuplot(void);
+
+/* The figures of a result, of scans by fixture_scans_make; those of an earlier one are gone. */
+void fixture_draw(const struct result *result, const char *host);
+void fixture_draw_scans(const struct fixture_scan_machine *machine, const char *only);
 
 /* The whole file plots/NAME.SUFFIX with a 0 behind it; NULL when it is not there. Free it. */
 unsigned char *fixture_read_plot(const char *name, const char *suffix, size_t *size);

@@ -234,6 +234,66 @@ static void emit_copies(struct emitter *to)
     emit(to, 4, 128 << 20, "mem=paged");
 }
 
+/* GPU 1 is a tenth slower while all are at work. */
+static double of_gpu(struct emitter *to, unsigned gpu, bool all)
+{
+    return (all && gpu == 1 ? 0.9 : 1) * jitter(to, 0.004);
+}
+
+static const char *const withs[] = {"alone", "all"};
+
+static void emit_stream(struct emitter *to)
+{
+    static const char *const ops[] = {"copy", "scale", "add", "triad", "read", "write", "copy"};
+    for (unsigned all = 0; all < (to->machine->gpus > 1 ? 2u : 1u); all++)
+        for (unsigned op = 0; op < 7; op++)
+            for (unsigned gpu = 0; gpu < to->machine->gpus; gpu++)
+                emit(to, 0, 4250 * of_gpu(to, gpu, all), "op=%s;via=%s;with=%s;gpu=%u", ops[op],
+                     op == 6 ? "driver" : "kernel", withs[all], gpu);
+    emit(to, 1, 1 << 30, "%s", "");
+}
+
+static void emit_matmul(struct emitter *to)
+{
+    static const char *const types[] = {"fp64", "fp32", "tf32", "bf16", "fp16", "fp8", "int8"};
+    static const char *const reasons[] = {"power", "thermal", "sync_boost", "low_utilization"};
+    static const double rates[] = {56, 51, 361, 690, 664, 1315, 1340};
+    for (unsigned all = 0; all < (to->machine->gpus > 1 ? 2u : 1u); all++)
+        for (unsigned type = 0; type < 7; type++)
+            for (unsigned gpu = 0; gpu < to->machine->gpus; gpu++) {
+                double share = of_gpu(to, gpu, all);
+                const double value[] = {0.7 * share, 1500 * share, 700 / share, 55 / share};
+                emit(to, type == 6, rates[type] * share, "type=%s;with=%s;gpu=%u", types[type],
+                     withs[all], gpu);
+                for (unsigned metric = 0; metric < 4; metric++)
+                    emit(to, 2 + metric, value[metric], "type=%s;with=%s;gpu=%u", types[type],
+                         withs[all], gpu);
+                for (unsigned reason = 0; reason < 4; reason++)
+                    emit(to, 6, reason ? 0 : share / 2, "type=%s;reason=%s;with=%s;gpu=%u",
+                         types[type], reasons[reason], withs[all], gpu);
+            }
+}
+
+/* Where a driver gives its CPU away, it gets it back after a time slice. */
+static void emit_launch(struct emitter *to)
+{
+    static const char *const what[] = {"launch", "queue", "sync", "sync", "sync", "graph20"};
+    static const char *const waits[] = {"spin", "spin", "spin", "yield", "block", "spin"};
+    static const char *const stats[] = {"p50", "p99", "max"};
+    static const double us[] = {3.7, 3.6, 10.3, 10.4, 54, 0.58};
+    for (unsigned gpu = 0; gpu < to->machine->gpus; gpu++)
+        for (unsigned way = 0; way < 6; way++) {
+            if (way > 1 && way < 5)
+                emit(to, 1, way == 4 ? 0.006 : 1, "wait=%s;gpu=%u", waits[way], gpu);
+            for (unsigned busy = 0; busy < 2; busy++)
+                for (unsigned stat = 0; stat < 3; stat++)
+                    emit(to, 0,
+                         (busy && way == 3 ? 4000 : us[way]) * (1 + stat) * of_gpu(to, gpu, busy),
+                         "what=%s;wait=%s;load=%s;stat=%s;gpu=%u", what[way], waits[way],
+                         busy ? "busy" : "idle", stats[stat], gpu);
+        }
+}
+
 /* An all-reduce among four GPUs, in place and out of it. */
 static void emit_collective(struct emitter *to)
 {
@@ -253,6 +313,11 @@ static const struct opt loaded_opts[] = {
     {.name = NULL},
 };
 static const int64_t loaded_params[][2] = {{0, 0}, {1, 0}};
+static const struct opt collective_opts[] = {
+    {.name = "queue", .kind = OPT_INT, .offset = 0, .def = "20"},
+    {.name = NULL},
+};
+static const int64_t collective_queues[] = {1, 20};
 
 /* Metrics, figures and what keys are called are those of the benchmark. */
 static struct scan {
@@ -272,7 +337,10 @@ static struct scan {
     {&bench_false_sharing, NULL, NULL, emit_sharing},
     {&bench_cache_thrash, NULL, NULL, emit_thrash},
     {&bench_gpu_copy, NULL, NULL, emit_copies},
-    {&bench_collective, NULL, NULL, emit_collective},
+    {&bench_gpu_stream, NULL, NULL, emit_stream},
+    {&bench_gpu_matmul, NULL, NULL, emit_matmul},
+    {&bench_gpu_launch, NULL, NULL, emit_launch},
+    {&bench_collective, collective_opts, &collective_queues[1], emit_collective},
 };
 enum { SCANS = sizeof(scans) / sizeof(scans[0]) };
 
@@ -318,6 +386,7 @@ static const struct bench *imitate(struct scan *scan)
                                  .metrics = like->metrics,
                                  .figures = like->figures,
                                  .sayings = like->sayings,
+                                 .together = like->together,
                                  .scan = fixture_no_scan};
     return &scan->bench;
 }
@@ -345,6 +414,19 @@ static void add_arm(const struct fixture_scan_machine *machine, struct scan *sca
         add_round(machine, scan, arm, round);
 }
 
+static void add_collectives(const struct fixture_scan_machine *machine, struct scan *scan,
+                            struct result *result)
+{
+    for (size_t queue = 0; queue < 2; queue++)
+        for (size_t i = 0; i <= machine->nplacements; i++) {
+            add_arm(machine, scan, result);
+            struct arm *arm = &result->arms[result->narms - 1];
+            arm->params = &collective_queues[queue];
+            arm->alone = i == machine->nplacements;
+            arm->placement = arm->alone ? PLACE_NONE : machine->placements[i];
+        }
+}
+
 void fixture_scans_make(const struct fixture_scan_machine *machine, const char *only,
                         struct result *result)
 {
@@ -356,11 +438,15 @@ void fixture_scans_make(const struct fixture_scan_machine *machine, const char *
         .rounds_planned = machine->rounds,
         .rounds_done = machine->rounds,
         .seed = 42,
-        .arms = calloc(SCANS, sizeof(*result->arms)),
+        .arms = calloc(SCANS + 2 * machine->nplacements + 2, sizeof(*result->arms)),
     };
     assert(result->arms);
     for (size_t i = 0; i < SCANS; i++)
         if ((!only || strstr(only, scans[i].like->name)) &&
-            (machine->gpus || scans[i].emit != emit_copies))
-            add_arm(machine, &scans[i], result);
+            (machine->gpus || !(scans[i].like->needs & NEED_GPU))) {
+            if (scans[i].emit == emit_collective && machine->nplacements)
+                add_collectives(machine, &scans[i], result);
+            else
+                add_arm(machine, &scans[i], result);
+        }
 }

@@ -8,6 +8,7 @@
 #include <cmocka.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -102,12 +103,62 @@ static void test_report_says_what_intervals_and_blocked_are(void **state)
     machine.rounds = STATS_RANGE_BELOW - 1;
     plot_ok(&machine, "");
     fixture_assert_svg_has("efficiency", "Median and range of 5 rounds");
-    fixture_assert_svg_has("loss", "Each bar is one step of its own length");
+    fixture_assert_svg_has("loss", "A bar is all of one step; how long that is ");
     machine.rounds = STATS_RANGE_BELOW;
     machine.steal = 0.04;
     plot_ok(&machine, "");
     fixture_assert_svg_has("efficiency", "Median and 95% interval over 6 rounds");
     fixture_assert_svg_has("loss", "Blocked holds stolen time: up to ");
+}
+
+/* CIE L*, which is what is left of a colour in grey. */
+static double lightness(const unsigned rgb[static 3])
+{
+    static const double share[] = {0.2126, 0.7152, 0.0722};
+    double luminance = 0;
+    for (int i = 0; i < 3; i++)
+        luminance += share[i] * pow((rgb[i] / 255.0 + 0.055) / 1.055, 2.4);
+    return 116 * cbrt(luminance) - 16;
+}
+
+/* Of the boxes of the occupancy map's key: contested, nobody, then the workers. */
+static unsigned read_key(double *grey, unsigned most)
+{
+    size_t size;
+    unsigned n = 0, rgb[3];
+    char *svg = (char *)fixture_read_plot("occupancy", "svg", &size);
+    assert_non_null(svg);
+    for (const char *at = svg; n < most && (at = strstr(at, "<polygon fill = 'rgb(")); at++)
+        if (sscanf(at, "<polygon fill = 'rgb(%u , %u , %u )", &rgb[0], &rgb[1], &rgb[2]) == 3)
+            grey[n++] = lightness(rgb);
+    free(svg);
+    return n;
+}
+
+/* Worker 0 and worker 2 were alike in grey. */
+static void test_report_workers_differ_in_grey(void **state)
+{
+    (void)state;
+    static const struct {
+        unsigned workers;
+        double least, least_of_neighbours;
+    } cases[] = {{2, 40, 40}, {4, 14, 14}, {16, 3, 15}};
+    for (size_t c = 0; c < sizeof(cases) / sizeof(cases[0]); c++) {
+        struct fixture_machine machine = small;
+        double grey[18] = {0};
+        machine.cpus = 16;
+        machine.workers[0] = cases[c].workers;
+        machine.nplacements = 1;
+        machine.skip_reason = NULL;
+        plot_ok(&machine, "");
+        assert_int_equal(read_key(grey, 18), cases[c].workers + 2);
+        for (unsigned i = 0; i < cases[c].workers + 2; i++)
+            for (unsigned k = 0; k < i; k++)
+                assert_true(fabs(grey[i] - grey[k]) > cases[c].least ||
+                            (k == 1 && grey[k] - grey[i] > 8));
+        for (unsigned i = 3; i < cases[c].workers + 2; i++)
+            assert_true(fabs(grey[i] - grey[i - 1]) > cases[c].least_of_neighbours);
+    }
 }
 
 static void test_report_admits_what_it_does_not_know(void **state)
@@ -173,11 +224,11 @@ static void test_report_gives_the_reason_of_a_failed_arm(void **state)
     assert_int_equal(same->placement, PLACE_SAME);
     for (size_t i = 0; i < same->nobservations; i++) {
         same->observations[i].status = STATUS_FAILED;
-        strcpy(same->observations[i].reason, "worker 1 was killed by signal 9");
+        strcpy(same->observations[i].reason, "worker 1 was killed by signal 9 at 50%");
     }
     assert_int_equal(plot_result(&result, "host", &err), 0);
     for (size_t i = 0; i < 3; i++)
-        fixture_assert_svg_has(figures[i], ">failed: worker 1 was killed by signal 9<");
+        fixture_assert_svg_has(figures[i], ">failed: worker 1 was killed by signal 9 at 50%<");
     fixture_plots_free(&result);
 }
 
@@ -185,11 +236,11 @@ static void test_report_hostile_host_is_only_text(void **state)
 {
     (void)state;
     plot_ok(&small,
-            "x\"; system(\"touch pwned\") '`touch pwned`' \\\"\n\n\n$(touch pwned) @a %s \xff");
+            "x\"; system(\"touch pwned\") '`touch pwned`' %s%n\\\"\n\n\n$(touch pwned) @a \xff");
     assert_int_equal(faccessat(fixture_dir_fd, "plots/pwned", F_OK, 0), -1);
     assert_int_equal(access("pwned", F_OK), -1);
     for (size_t i = 0; i < FIGURES; i++)
-        fixture_assert_svg_has(figures[i], "x__ system(_touch pwned_) __touch pwned__ ______");
+        fixture_assert_svg_has(figures[i], "x__ system(_touch pwned_) __touch pwned__ %s%n__");
 }
 
 /* Figures of an earlier run in the same directory must not outlive a run that has none. */
@@ -279,6 +330,7 @@ int main(void)
         IN_DIRECTORY(test_report_makes_svg_and_png_of_each_figure),
         IN_DIRECTORY(test_report_says_what_was_measured),
         IN_DIRECTORY(test_report_says_what_intervals_and_blocked_are),
+        IN_DIRECTORY(test_report_workers_differ_in_grey),
         IN_DIRECTORY(test_report_admits_what_it_does_not_know),
         IN_DIRECTORY(test_report_names_every_number_of_workers),
         IN_DIRECTORY(test_report_tells_parts_of_a_scenario_apart),

@@ -6,40 +6,16 @@
 #include <stdint.h>
 
 #include <cmocka.h>
-#include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "bench/registry.h"
-#include "harness/draw/gnuplot.h"
-#include "harness/plot/figures.h"
 #include "tests/lib/fixture_dir.h"
 #include "tests/lib/fixture_out.h"
 #include "tests/lib/fixture_result.h"
 #include "tests/lib/fixture_scans.h"
-
-static void plot_result(const struct result *result, const char *host)
-{
-    struct analysis analysis;
-    struct err err = {0};
-    assert_int_equal(analysis_make(result, &analysis, &err), 0);
-    figures_remove(fixture_dir_fd); /* as a run does where an earlier one was */
-    if (figures_draw(&analysis, host, true, fixture_dir_fd, NULL, &err))
-        fail_msg("figures_draw: %s", err.msg);
-    analysis_free(&analysis);
-}
-
-static void plot(const struct fixture_scan_machine *machine, const char *only)
-{
-    struct result result;
-    fixture_scans_make(machine, only, &result);
-    plot_result(&result, "test machine");
-    fixture_result_free(&result);
-}
 
 static void assert_absent(const char *figure)
 {
@@ -76,14 +52,14 @@ static void test_scans_all_figures_have_units_on_their_axes(void **state)
         {"cache_thrash", 1800, {"slowdown of the victim (ratio)", "aggressors (number)"}},
         {"collective_bandwidth",
          1500,
-         {"bus bandwidth (GB/s, log scale)", "size (bytes, log scale)", ">all-reduce, in place<",
+         {"bus bandwidth (log scale)", "size (bytes, log scale)", ">all-reduce, in place<",
           ">128 MiB<"}},
         {"collective_latency",
          1500,
-         {"time of an operation (us, log scale)", ">all-reduce, out of place<",
+         {"time of an operation (log scale)", ">all-reduce, out of place<",
           ">test machine. Over NCCL. "}},
     };
-    plot(&fixture_server, NULL);
+    fixture_draw_scans(&fixture_server, NULL);
     for (size_t i = 0; i < sizeof(want) / sizeof(want[0]); i++) {
         fixture_assert_drawn(want[i].figure, want[i].width);
         for (size_t k = 0; k < 4 && want[i].texts[k]; k++)
@@ -98,13 +74,13 @@ static void test_scans_all_figures_have_units_on_their_axes(void **state)
 static void test_scans_only_what_was_measured_is_drawn(void **state)
 {
     (void)state;
-    plot(&fixture_server, NULL);
-    plot(&fixture_server, "mem_bandwidth numa_matrix");
+    fixture_draw_scans(&fixture_server, NULL);
+    fixture_draw_scans(&fixture_server, "mem_bandwidth numa_matrix");
     fixture_assert_drawn("bandwidth", 1500);
     fixture_assert_drawn("numa_latency", 1350);
     assert_absent("latency_curve");
     assert_absent("core_to_core");
-    plot(&fixture_vm, "numa_matrix"); /* skipped there: it has one node */
+    fixture_draw_scans(&fixture_vm, "numa_matrix"); /* skipped there: it has one node */
     assert_absent("numa_latency");
     assert_absent("bandwidth");
 }
@@ -120,7 +96,7 @@ static void test_scans_latency_curve_marks_caches(void **state)
                                         ">reported L3 300 MiB<",
                                         ">64 KiB<",
                                         ">1 GiB<"};
-    plot(&fixture_vm, "mem_latency");
+    fixture_draw_scans(&fixture_vm, "mem_latency");
     for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
         fixture_assert_svg_has("latency_curve", texts[i]);
 }
@@ -128,7 +104,7 @@ static void test_scans_latency_curve_marks_caches(void **state)
 static void test_scans_loaded_latency_marks_the_knee(void **state)
 {
     (void)state;
-    plot(&fixture_vm, "loaded_latency");
+    fixture_draw_scans(&fixture_vm, "loaded_latency");
     fixture_assert_svg_has("loaded_latency", ">others read<");
     fixture_assert_svg_has("loaded_latency", ">others read and write (1:1)<");
     fixture_assert_svg_has("loaded_latency", ">knee: 190 GB/s<");
@@ -138,7 +114,7 @@ static void test_scans_loaded_latency_marks_the_knee(void **state)
 static void test_scans_thrash_has_a_panel_an_aggressor(void **state)
 {
     (void)state;
-    plot(&fixture_server, "cache_thrash");
+    fixture_draw_scans(&fixture_server, "cache_thrash");
     fixture_assert_svg_has("cache_thrash", ">victim in the L3, aggressors stay in their L1<");
     fixture_assert_svg_has("cache_thrash", ">victim in the L3, aggressors walk at random<");
     fixture_assert_svg_has("cache_thrash", ">SMT sibling<");
@@ -163,12 +139,12 @@ static size_t count_cells(const char *figure, const char *cell)
 static void test_scans_heat_map_prints_what_has_room(void **state)
 {
     (void)state;
-    plot(&fixture_server, "numa_matrix core_to_core");
+    fixture_draw_scans(&fixture_server, "numa_matrix core_to_core");
     fixture_assert_svg_has("numa_bandwidth", ">96.3<");
     fixture_assert_svg_has("numa_latency", ">201<");
     /* Eight CPUs, 128 lines: 16 by 16 cells of the picture for each of the diagonal. */
     assert_int_equal(count_cells("core_to_core", "NaN"), 8 * 16 * 16);
-    plot(&fixture_vm, "core_to_core");
+    fixture_draw_scans(&fixture_vm, "core_to_core");
     assert_int_equal(count_cells("core_to_core", "NaN"), 64 * 2 * 2);
     size_t size;
     char *svg = (char *)fixture_read_plot("core_to_core", "svg", &size);
@@ -180,7 +156,7 @@ static void test_scans_heat_map_prints_what_has_room(void **state)
 static void test_scans_heat_map_is_not_spoilt_by_one_pair(void **state)
 {
     (void)state;
-    plot(&fixture_vm, "core_to_core");
+    fixture_draw_scans(&fixture_vm, "core_to_core");
     fixture_assert_svg_has("core_to_core", "most 1900<");
     fixture_assert_svg_has("core_to_core", "in the colour of its end: 1 of 2016 values<");
     size_t size;
@@ -194,12 +170,6 @@ static void test_scans_heat_map_is_not_spoilt_by_one_pair(void **state)
     assert_true(low > 20 && low < 24);
     assert_true(high > 84 && high < 100);
     free(data);
-}
-
-static void note(void *arg, const char *name)
-{
-    char *names = arg;
-    (void)snprintf(names + strlen(names), 200 - strlen(names), "%s ", name);
 }
 
 /* What is printed in the cells of a figure: column, line, value. */
@@ -223,7 +193,7 @@ static void test_scans_copies_of_four_gpus(void **state)
                                              ">1 h2d<",         ">1 d2h<",
                                              ">GPU (number)<",  ">node (number), direction<",
                                              "bandwidth (GB/s)"};
-    plot(&fixture_gpus, "gpu_copy");
+    fixture_draw_scans(&fixture_gpus, "gpu_copy");
     fixture_assert_drawn("gpu_copy", 1350);
     fixture_assert_drawn("host_copy", 1350);
     fixture_assert_svg_has("gpu_copy", ">from GPU (number)<");
@@ -248,7 +218,7 @@ static void test_scans_copies_of_other_machines(void **state)
         struct fixture_scan_machine machine = fixture_gpus;
         machine.gpus = machines[i].gpus;
         machine.nodes = machines[i].nodes;
-        plot(&machine, "gpu_copy");
+        fixture_draw_scans(&machine, "gpu_copy");
         fixture_assert_drawn("host_copy", 1350);
         assert_int_equal(count_cells("host_copy", "NaN"), 0);
         if (machine.gpus == 1)
@@ -256,79 +226,6 @@ static void test_scans_copies_of_other_machines(void **state)
         else
             fixture_assert_drawn("gpu_copy", 1350);
     }
-}
-
-#define HEAT_LINE "# contend heat_map\n"
-static const char heat_data[] =
-    HEAT_LINE " \"title\" \"how\" \"\" 2 1 9 1 \"GB/s\" \"x\" \"y\" 2\n\n\n"
-              "0 \"5\" \"5\"\n1 \"7\" \"7\"\n\n\n"
-              "0 -1 NaN \"\"\n0 0 2 \"2\"\n\n\n2 3\n9 1\n\n\n";
-
-/* A benchmark that this program does not have is drawn by what its data say, and goes as others. */
-static void test_redraw_figure_of_another_version(void **state)
-{
-    (void)state;
-    struct err err = {0};
-    char names[200] = "";
-    plot(&fixture_server, "numa_matrix");
-    int fd = openat(fixture_dir_fd, "plots", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    fixture_put("/plots/later_2.dat", heat_data);
-    fixture_put("/plots/half.dat.tmp", HEAT_LINE);
-    assert_int_equal(figures_redraw(fd, NULL, note, names, &err), 0);
-    assert_string_equal(names, "later_2 numa_bandwidth numa_latency ");
-    fixture_assert_drawn("later_2", 1350);
-    fixture_assert_svg_has("later_2", ">7<");
-    figures_remove(fixture_dir_fd);
-    assert_int_equal(faccessat(fixture_dir_fd, "plots", F_OK, 0), -1);
-    (void)close(fd);
-}
-
-static void put_plot(const char *name, const char *text)
-{
-    char path[100];
-    (void)snprintf(path, sizeof(path), "/plots/%s", name);
-    fixture_put(path, text);
-}
-
-/* Names that are none of ours never come near gnuplot, and files that are not stay. */
-static void test_redraw_leaves_alone_what_is_not_ours(void **state)
-{
-    (void)state;
-    static const char *const names[] = {
-        "a'.system('touch pwned').'.dat",
-        "a\"`touch pwned`.dat",
-        "a\nsystem 'touch pwned'.dat",
-        "a b.dat",
-        "Upper.dat",
-        "a.b.dat",
-        "heat.data",
-        ".dat",
-        "a_name_that_is_longer_than_that_of_any_figure_of_ours.dat"};
-    static const char *const texts[] = {"",
-                                        "# contend",
-                                        "# contend heat_map",
-                                        "# contend heat_map2\n",
-                                        "# contend common\n",
-                                        " \"title\" \"how\" \"\" 2 1 9 1\n"};
-    struct err err = {0};
-    char drawn[200] = "";
-    assert_int_equal(mkdirat(fixture_dir_fd, "plots", 0777), 0);
-    int fd = openat(fixture_dir_fd, "plots", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-        put_plot(names[i], heat_data);
-    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
-        put_plot((char[]){(char)('a' + (int)i), '.', 'd', 'a', 't', 0}, texts[i]);
-    assert_int_equal(symlinkat("Upper.dat", fd, "link.dat"), 0);
-    assert_int_equal(mkfifoat(fd, "fifo.dat", 0666), 0);
-    assert_int_equal(mkdirat(fd, "directory.dat", 0777), 0);
-    assert_int_equal(figures_redraw(fd, NULL, note, drawn, &err), -ENODATA);
-    figures_remove(fixture_dir_fd);
-    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-        assert_int_equal(faccessat(fd, names[i], F_OK, 0), 0);
-    assert_int_equal(faccessat(fd, "fifo.dat", F_OK, 0), 0);
-    assert_int_equal(faccessat(fd, "f.dat", F_OK, 0), 0);
-    assert_int_equal(faccessat(fd, "pwned", F_OK, 0), -1);
-    (void)close(fd);
 }
 
 /* Their files stand beside each other. */
@@ -357,7 +254,7 @@ static void test_scans_smt_noise_stays_dark(void **state)
     (void)state;
     struct fixture_scan_machine machine = fixture_vm;
     machine.siblings = 0;
-    plot(&machine, "smt_pairs");
+    fixture_draw_scans(&machine, "smt_pairs");
     size_t size;
     char *data = (char *)fixture_read_plot("smt_pairs", "dat", &size);
     assert_non_null(strstr(data, "\" \"\" 64 1 1.5 "));
@@ -371,7 +268,7 @@ static void test_scans_256_cpus(void **state)
     machine.cpus = 256;
     machine.siblings = 128;
     machine.rounds = 1;
-    plot(&machine, "core_to_core smt_pairs");
+    fixture_draw_scans(&machine, "core_to_core smt_pairs");
     fixture_assert_drawn("core_to_core", 1350);
     assert_int_equal(count_cells("smt_pairs", "NaN"), 256);
 }
@@ -382,7 +279,7 @@ static void test_scans_one_round_has_no_intervals(void **state)
     struct fixture_scan_machine machine = fixture_server;
     machine.rounds = 1;
     machine.cpus = 2;
-    plot(&machine, NULL);
+    fixture_draw_scans(&machine, NULL);
     fixture_assert_svg_has("latency_curve", "One round, so no intervals");
     fixture_assert_drawn("bandwidth", 1500);
     fixture_assert_drawn("smt_pairs", 1350);
@@ -396,8 +293,8 @@ static void test_scans_say_when_they_are_noisy(void **state)
     fixture_scans_make(&fixture_server, "mem_bandwidth", &result);
     result.arms[0].observations[1].status = STATUS_NOISY;
     strcpy(result.arms[0].observations[1].reason, "steal 12%");
-    plot_result(&result, "host");
-    fixture_assert_svg_has("bandwidth", ">noisy: 1 of 3 rounds: steal 12 percent<");
+    fixture_draw(&result, "host");
+    fixture_assert_svg_has("bandwidth", ">noisy: 1 of 3 rounds: steal 12%<");
     fixture_result_free(&result);
 }
 
@@ -409,32 +306,10 @@ static void test_scans_hostile_text_is_only_text(void **state)
     struct observation *first = &result.arms[0].observations[0];
     strcpy(first->workers[0].values[1].key, "size=8192;pages='.system(\"touch pwned\").'");
     strcpy(first->workers[0].values[3].key, "size=8192;pages=`touch pwned`");
-    plot_result(&result, "x\"; system(\"touch pwned\") '`touch pwned`' \\\"\n\n\n@a %s \xff");
+    fixture_draw(&result, "x\"; system(\"touch pwned\") '`touch pwned`' \\\"\n\n\n@a %s \xff");
     assert_int_equal(faccessat(fixture_dir_fd, "plots/pwned", F_OK, 0), -1);
     fixture_assert_svg_has("latency_curve", "pages _.system(_touch pwned_)._<");
     fixture_result_free(&result);
-}
-
-static void test_redraw_draws_what_has_data(void **state)
-{
-    (void)state;
-    struct err err = {0};
-    char names[200] = "";
-    size_t size;
-    plot(&fixture_server, "numa_matrix mem_latency");
-    int fd = openat(fixture_dir_fd, "plots", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    assert_int_equal(unlinkat(fd, "numa_latency.svg", 0), 0);
-    assert_int_equal(unlinkat(fd, "latency_curve.dat", 0), 0);
-    assert_int_equal(figures_redraw(fd, NULL, note, names, &err), 0);
-    assert_string_equal(names, "numa_bandwidth numa_latency ");
-    fixture_assert_drawn("numa_latency", 1350);
-    unsigned char *kept = fixture_read_plot("latency_curve", "svg", &size);
-    assert_non_null(kept);
-    free(kept);
-    assert_int_equal(unlinkat(fd, "numa_latency.dat", 0), 0);
-    assert_int_equal(unlinkat(fd, "numa_bandwidth.dat", 0), 0);
-    assert_int_equal(figures_redraw(fd, NULL, note, names, &err), -ENODATA);
-    (void)close(fd);
 }
 
 int main(void)
@@ -453,15 +328,12 @@ int main(void)
         IN_DIRECTORY(test_scans_heat_map_is_not_spoilt_by_one_pair),
         IN_DIRECTORY(test_scans_copies_of_four_gpus),
         IN_DIRECTORY(test_scans_copies_of_other_machines),
-        IN_DIRECTORY(test_redraw_figure_of_another_version),
-        IN_DIRECTORY(test_redraw_leaves_alone_what_is_not_ours),
         cmocka_unit_test(test_names_of_figures_are_fit_and_unique),
         IN_DIRECTORY(test_scans_smt_noise_stays_dark),
         IN_DIRECTORY(test_scans_256_cpus),
         IN_DIRECTORY(test_scans_one_round_has_no_intervals),
         IN_DIRECTORY(test_scans_say_when_they_are_noisy),
         IN_DIRECTORY(test_scans_hostile_text_is_only_text),
-        IN_DIRECTORY(test_redraw_draws_what_has_data),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
