@@ -18,7 +18,8 @@ enum { DAT_REASON_MOST = 70 };
 struct figure_data {
     const struct result *result;
     const struct rows *rows;
-    const struct rounds *rounds; /* of the same result */
+    const struct rounds *rounds; /* of the same result, as the next */
+    const struct round_values *values;
     const char *host;
     const struct bench *bench; /* whose figure it is, and which; NULL: one of steps */
     const struct bench_figure *figure;
@@ -29,8 +30,8 @@ struct figure_data {
  * draw; whether the bytes arrived is for the caller to ask of `out`.
  */
 typedef int figure_writer(const struct figure_data *data, FILE *out, struct err *err);
-/* steps.c, occupancy.c */
-figure_writer figure_efficiency, figure_step_time, figure_loss, figure_occupancy;
+/* steps.c, throughput.c, occupancy.c */
+figure_writer figure_efficiency, figure_step_time, figure_loss, figure_throughput, figure_occupancy;
 /* Of data->figure: line_chart.c, bar_chart.c, heat_map.c, dot_chart.c. */
 figure_writer figure_lines, figure_bars, figure_heat, figure_dots;
 

@@ -67,7 +67,7 @@ static int add_row(struct chart *chart, unsigned panel, const struct figure_pane
                    const struct row *row)
 {
     const struct bench_figure *figure = chart->data->figure;
-    char key[VALUE_KEY_MAX], label[DOTS_TEXT];
+    char key[VALUE_KEY_MAX], label[DOTS_NAME];
     int unit = unit_of(figure, key_shown(row, key));
     if (unit < 0 || !key_agrees(key, of->only))
         return 0;

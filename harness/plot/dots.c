@@ -85,7 +85,7 @@ static void put_panels(struct dots *dots, FILE *out)
         struct dots_panel *panel = &dots->panels[i];
         choose_axis(panel);
         (void)fprintf(out, "%u", i);
-        dat_put_text(out, panel->label, 2 * (size_t)DOTS_TEXT);
+        dat_put_text(out, panel->label, DOTS_TEXT);
         (void)fprintf(out, " %u %.9g %.9g %d %.9g\n", panel->nlines, panel->low, panel->high,
                       panel->log, panel->mark);
     }
@@ -108,7 +108,7 @@ static void put_lines(const struct dots *dots, FILE *out)
     for (size_t i = 0; i < dots->nlines; i++) {
         const struct dots_line *line = &dots->lines[i];
         (void)fprintf(out, "%u -%u", line->panel, line->place);
-        dat_put_text(out, line->label, DOTS_TEXT);
+        dat_put_text(out, line->label, DOTS_NAME);
         dat_put_text(out, line->text[0], DOTS_TEXT);
         dat_put_text(out, line->text[1], DOTS_TEXT);
         (void)fprintf(out, " %d\n", line->absent);

@@ -15,7 +15,7 @@
 #include <stddef.h>
 #include <stdio.h>
 
-enum { DOTS_PANELS = 8, DOTS_KEY = 20, DOTS_TEXT = 48 };
+enum { DOTS_PANELS = 8, DOTS_KEY = 20, DOTS_NAME = 40, DOTS_TEXT = 96 };
 
 struct dots_panel {
     const char *label; /* of its axis, with the unit; borrowed */
@@ -48,7 +48,7 @@ struct dots {
     size_t nlines, lines_capacity, nkeys;
     struct dots_line {
         unsigned panel, place; /* place: from the top, 0 first */
-        char label[DOTS_TEXT];
+        char label[DOTS_NAME];
         char text[2][DOTS_TEXT]; /* at its right, one below the other; or why it has no dots */
         bool absent;             /* the first text is that */
         double least[DOT_MARKS], most[DOT_MARKS]; /* of its dots; least > most: of none */

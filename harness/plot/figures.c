@@ -24,6 +24,7 @@ static const struct drawing {
 } step_figures[] = {
     {"occupancy", plot_occupancy_gp, figure_occupancy},
     {"step_time", plot_step_time_gp, figure_step_time},
+    {"throughput", plot_dot_chart_gp, figure_throughput},
     {"efficiency", plot_efficiency_gp, figure_efficiency},
     {"loss", plot_loss_gp, figure_loss},
 };
@@ -253,6 +254,7 @@ int figures_draw(const struct analysis *analysis, const char *title_host, bool p
     struct figure_data data = {.result = analysis->result,
                                .rows = &analysis->rows,
                                .rounds = &analysis->rounds,
+                               .values = &analysis->values,
                                .host = title_host};
     int rc = prepare_all(&data, dir_fd, &queue, err);
     if (!rc && pictures)

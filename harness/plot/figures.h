@@ -1,7 +1,7 @@
 /*
  * Figures of a run: <out>/plots/, each as SVG, PNG and the .dat file it was drawn from. Runs with
- * steps have efficiency, step_time, loss and occupancy; the others are those of the benchmarks
- * (core/figure.h).
+ * steps have throughput, efficiency, step_time, loss and occupancy; the others are those of the
+ * benchmarks (core/figure.h).
  *
  * The scripts of plots/ are inside the program. To draw a figure with another script:
  * `cd <out>/plots && gnuplot -e "figure='loss'" .../plots/common.gp .../plots/loss.gp`. Of a

@@ -113,12 +113,12 @@ static void put_part(const struct result *result, const struct arm *arm, FILE *o
     }
 }
 
-void lines_put_label(const struct figure_data *data, const struct lines *lines, size_t line,
-                     FILE *out)
+char *lines_say_label(const struct figure_data *data, const struct lines *lines, size_t line,
+                      char *buf, size_t size)
 {
     const struct arm *arm = lines_arm(data, lines, line);
-    char label[160] = "";
-    FILE *text = fmemopen(label, sizeof(label), "w");
+    FILE *text = fmemopen(buf, size, "w");
+    buf[0] = '\0';
     if (text) {
         if (arm->alone)
             (void)fprintf(text, "alone on 1/%u", arm->slots);
@@ -129,6 +129,24 @@ void lines_put_label(const struct figure_data *data, const struct lines *lines, 
         put_part(data->result, arm, text);
         (void)fclose(text);
     }
-    label[sizeof(label) - 1] = '\0';
-    dat_put_text(out, label, LABEL_MOST);
+    buf[size - 1] = '\0';
+    return buf;
+}
+
+void lines_put_label(const struct figure_data *data, const struct lines *lines, size_t line,
+                     FILE *out)
+{
+    char label[160];
+    dat_put_text(out, lines_say_label(data, lines, line, label, sizeof(label)), LABEL_MOST);
+}
+
+char *lines_say_why(const struct figure_data *data, const struct lines *lines, size_t line,
+                    const char *metric, char *buf, size_t size)
+{
+    const struct arm_rounds *rounds = &data->rounds->arms[lines->arm[line]];
+    const struct row *row = rows_find(data->rows, lines_arm(data, lines, line), metric);
+    bool from_row = rounds->n && row;
+    (void)snprintf(buf, size, "%s: %.*s", status_name(from_row ? row->status : rounds->status),
+                   DAT_REASON_MOST, from_row ? row->reason : rounds->reason);
+    return buf;
 }

@@ -27,8 +27,16 @@ void lines_add_baselines(const struct figure_data *data, struct lines *lines);
 
 const struct arm *lines_arm(const struct figure_data *data, const struct lines *lines, size_t line);
 
-/* Writes ` "numa, 4 workers"`, with only what tells this line from others behind the placement. */
+/* "numa, 4 workers", with only what tells this line from others behind the placement. */
+char *lines_say_label(const struct figure_data *data, const struct lines *lines, size_t line,
+                      char *buf, size_t size);
+
+/* Writes that behind a blank, in quotes. */
 void lines_put_label(const struct figure_data *data, const struct lines *lines, size_t line,
                      FILE *out);
+
+/* "skipped: no P/E cores", of a line without a value of that metric. Returns buf. */
+char *lines_say_why(const struct figure_data *data, const struct lines *lines, size_t line,
+                    const char *metric, char *buf, size_t size);
 
 #endif

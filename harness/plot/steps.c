@@ -23,17 +23,6 @@ static double find_value(const struct figure_data *data, const struct arm *arm, 
     return row ? row->median : (double)NAN;
 }
 
-/* `"skipped: no P/E cores"`, for arms that have no value of `metric`. */
-static void put_why(const struct figure_data *data, size_t arm, const char *metric, FILE *out)
-{
-    const struct arm_rounds *rounds = &data->rounds->arms[arm];
-    const struct row *row = rows_find(data->rows, &data->result->arms[arm], metric);
-    bool from_row = rounds->n && row;
-    (void)fprintf(out, " \"%s: ", status_name(from_row ? row->status : rounds->status));
-    dat_put_clean(out, from_row ? row->reason : rounds->reason, DAT_REASON_MOST);
-    (void)fputc('"', out);
-}
-
 /* The last block of a figure: lines without a value, and why. */
 static void put_missing(const struct figure_data *data, const struct lines *lines,
                         const char *metric, FILE *out)
@@ -43,8 +32,9 @@ static void put_missing(const struct figure_data *data, const struct lines *line
         if (find_row(data, lines_arm(data, lines, i), metric))
             continue;
         (void)fprintf(out, "%d", -1 - (int)i);
+        char why[DAT_REASON_MOST + 20];
         lines_put_label(data, lines, i, out);
-        put_why(data, lines->arm[i], metric, out);
+        dat_put_text(out, lines_say_why(data, lines, i, metric, why, sizeof(why)), sizeof(why));
         (void)fputc('\n', out);
     }
 }

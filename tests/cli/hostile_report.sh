@@ -6,7 +6,7 @@ command -v gnuplot >/dev/null || { echo "gnuplot is not installed"; exit 77; }
 
 expect 0 . env PATH=/nonexistent "$CONTEND_FAKE" run fake --placement none,sized --workers 2 \
     --rounds 2 --time 0.1 --warmup 0.01 --out "$scratch/run"
-rm -f "$scratch/run/plots"/{occupancy,step_time}.dat # two are enough, and take half the time
+rm -f "$scratch/run/plots"/{occupancy,step_time,throughput}.dat # two are enough, and take half the time
 echo precious >"$scratch/victim"
 untouched() { # untouched WHAT
     [ "$(cat "$scratch/victim")" = precious ] || fail "$1 was followed: another file was written"

@@ -8,14 +8,14 @@ out="$scratch/measured here"
 expect 0 "gnuplot is not installed: no plots; 'contend report DIR' draws them where it is" \
     env PATH=/nonexistent "$CONTEND_FAKE" run fake --placement none,sized --workers 2 --rounds 2 \
     --time 0.1 --warmup 0.01 --out "$out"
-for plot in efficiency step_time loss occupancy; do
+for plot in throughput efficiency step_time loss occupancy; do
     [ -s "$out/plots/$plot.dat" ] || fail "no $plot.dat without gnuplot"
     [ ! -e "$out/plots/$plot.svg" ] || fail "$plot.svg was drawn without gnuplot"
 done
 [ -x "$gnuplot" ] || fail "gnuplot is gone"
 
 expect 0 'measured here/plots/loss.svg, loss.png' "$CONTEND_BINARY" report "$out"
-for plot in efficiency step_time loss; do
+for plot in throughput efficiency step_time loss; do
     head -c 8 "$out/plots/$plot.png" | grep -q PNG || fail "no $plot.png"
     grep -q '</svg>' "$out/plots/$plot.svg" || fail "no $plot.svg"
 done

@@ -68,7 +68,7 @@ if command -v gnuplot > /dev/null; then
         --out "$scratch/plain" > /dev/null 2>&1 < /dev/null
     [ ! -e "$scratch/plain/plots/loss.svg" ] || fail "figures with --no-plots"
     expect 0 'plots/occupancy.svg' "$CONTEND_BINARY" report "$scratch/plain"
-    for plot in efficiency step_time loss occupancy; do
+    for plot in throughput efficiency step_time loss occupancy; do
         [ -s "$scratch/plain/plots/$plot.svg" ] || fail "no $plot.svg"
     done
 fi

@@ -49,7 +49,7 @@ if [ "$quiet_runs" -gt 0 ] && [ -z "$shown" ]; then
     fail "no quiet run has none 1.5x behind the best, an efficiency of 0.85, in 75 s"
 fi
 if command -v gnuplot > /dev/null; then
-    for plot in efficiency step_time loss occupancy; do
+    for plot in throughput efficiency step_time loss occupancy; do
         head -c 8 "$out/plots/$plot.png" | grep -q PNG || fail "no $plot.png"
         grep -q '</svg>' "$out/plots/$plot.svg" || fail "no $plot.svg"
         grep -q 'sim' "$out/plots/$plot.svg" || fail "$plot.svg does not say sim"

@@ -1,4 +1,4 @@
-/* harness/plot/figures.c: four figures of a made-up run; what the machine is called never becomes a
+/* harness/plot/figures.c: the figures of a made-up run; what the machine is called never becomes a
  * command. */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -15,13 +15,16 @@
 #include <unistd.h>
 
 #include "harness/base/stats.h"
+#include "harness/draw/files.h"
 #include "harness/draw/gnuplot.h"
+#include "harness/plot/dots.h"
 #include "harness/plot/figures.h"
+#include "harness/rows/metric.h"
 #include "tests/lib/fixture_dir.h"
 #include "tests/lib/fixture_out.h"
 #include "tests/lib/fixture_plots.h"
 
-static const char *const figures[] = {"efficiency", "step_time", "loss", "occupancy"};
+static const char *const figures[] = {"throughput", "efficiency", "step_time", "loss", "occupancy"};
 enum { FIGURES = sizeof(figures) / sizeof(figures[0]) };
 
 static const enum placement placements[] = {PLACE_NONE, PLACE_SIZED, PLACE_SAME, PLACE_PARTITION,
@@ -111,6 +114,44 @@ static void test_report_says_what_intervals_and_blocked_are(void **state)
     fixture_assert_svg_has("loss", "Blocked holds stolen time: up to ");
 }
 
+/* Every round of every placement, and the median that the table has. */
+static void test_report_shows_the_rounds_behind_the_headline(void **state)
+{
+    (void)state;
+    struct result result;
+    struct analysis analysis;
+    struct err err = {0};
+    size_t size;
+    unsigned rounds = 0, medians = 0;
+    fixture_plots_make(&small, &result);
+    assert_int_equal(plot_result(&result, "host", &err), 0);
+    assert_int_equal(analysis_make(&result, &analysis, &err), 0);
+    char *data = (char *)fixture_read_plot("throughput", "dat", &size), *save = NULL;
+    assert_non_null(data);
+    for (char *line = strtok_r(data, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
+        double y, x, low, high;
+        unsigned mark;
+        if (sscanf(line, "0 %lf %lf %lf %lf 0 %u", &y, &x, &low, &high, &mark) != 5)
+            continue;
+        rounds += mark == DOT_ROUND;
+        medians += mark == DOT_MEDIAN;
+        for (size_t i = 0; i < result.narms && mark == DOT_MEDIAN && y == 0; i++)
+            if (result.arms[i].placement == PLACE_NONE && !result.arms[i].alone) {
+                const struct row *row = rows_find(&analysis.rows, &result.arms[i], METRIC_VS_BEST);
+                assert_true(x > 5 && fabs(x - row->median) < 1e-6 * x);
+                assert_true(low <= x && x <= high && fabs(low - row->ci_low) < 1e-6 * x);
+            }
+    }
+    assert_int_equal(rounds, 4 * 3);
+    assert_int_equal(medians, 4);
+    fixture_assert_svg_has("throughput", ">best<");
+    fixture_assert_svg_has("throughput", "x less (");
+    fixture_assert_svg_has("throughput", "items/s<");
+    free(data);
+    analysis_free(&analysis);
+    fixture_plots_free(&result);
+}
+
 /* CIE L*, which is what is left of a colour in grey. */
 static double lightness(const unsigned rgb[static 3])
 {
@@ -135,6 +176,32 @@ static unsigned read_key(double *grey, unsigned most)
     return n;
 }
 
+static void ignore(void *arg, const char *name)
+{
+    (void)arg;
+    (void)name;
+}
+
+/* One figure alone, since each takes its time to draw. */
+static void plot_only(const struct fixture_machine *machine, const char *figure)
+{
+    struct result result;
+    struct analysis analysis;
+    struct err err = {0};
+    fixture_plots_make(machine, &result);
+    assert_int_equal(analysis_make(&result, &analysis, &err), 0);
+    figures_remove(fixture_dir_fd);
+    assert_int_equal(figures_draw(&analysis, "", false, fixture_dir_fd, NULL, &err), 0);
+    int plots_fd = openat(fixture_dir_fd, "plots", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    for (size_t i = 0; i < FIGURES; i++)
+        if (strcmp(figures[i], figure) != 0)
+            plot_files_remove(plots_fd, figures[i], ".dat");
+    assert_int_equal(figures_redraw(plots_fd, NULL, ignore, NULL, &err), 0);
+    (void)close(plots_fd);
+    analysis_free(&analysis);
+    fixture_plots_free(&result);
+}
+
 /* Worker 0 and worker 2 were alike in grey. */
 static void test_report_workers_differ_in_grey(void **state)
 {
@@ -150,7 +217,7 @@ static void test_report_workers_differ_in_grey(void **state)
         machine.workers[0] = cases[c].workers;
         machine.nplacements = 1;
         machine.skip_reason = NULL;
-        plot_ok(&machine, "");
+        plot_only(&machine, "occupancy");
         assert_int_equal(read_key(grey, 18), cases[c].workers + 2);
         for (unsigned i = 0; i < cases[c].workers + 2; i++)
             for (unsigned k = 0; k < i; k++)
@@ -175,6 +242,7 @@ static void test_report_admits_what_it_does_not_know(void **state)
     fixture_assert_svg_has("efficiency", "One round, so no interval");
     fixture_assert_svg_has("efficiency", "at most 0.0");
     fixture_assert_svg_has("step_time", "cut off: took longer");
+    fixture_assert_svg_has("throughput", ">more than ");
     fixture_assert_svg_has("step_time", "more than 4.00 s");
     fixture_assert_svg_has("step_time", "device cuda");
 }
@@ -227,7 +295,7 @@ static void test_report_gives_the_reason_of_a_failed_arm(void **state)
         strcpy(same->observations[i].reason, "worker 1 was killed by signal 9 at 50%");
     }
     assert_int_equal(plot_result(&result, "host", &err), 0);
-    for (size_t i = 0; i < 3; i++)
+    for (size_t i = 0; i < 4; i++)
         fixture_assert_svg_has(figures[i], ">failed: worker 1 was killed by signal 9 at 50%<");
     fixture_plots_free(&result);
 }
@@ -330,6 +398,7 @@ int main(void)
         IN_DIRECTORY(test_report_makes_svg_and_png_of_each_figure),
         IN_DIRECTORY(test_report_says_what_was_measured),
         IN_DIRECTORY(test_report_says_what_intervals_and_blocked_are),
+        IN_DIRECTORY(test_report_shows_the_rounds_behind_the_headline),
         IN_DIRECTORY(test_report_workers_differ_in_grey),
         IN_DIRECTORY(test_report_admits_what_it_does_not_know),
         IN_DIRECTORY(test_report_names_every_number_of_workers),
