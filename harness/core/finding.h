@@ -23,7 +23,7 @@ struct finding {
     char id[32]; /* for scripts, [a-z0-9_]+: what kind it is, the same in all versions */
     enum finding_severity severity;
     char subject[240];  /* what it is about: "GPU 2 (0000:00:08.0)"; "" = the whole */
-    char sentence[600]; /* of that subject, for people; of the whole, a sentence with its stop */
+    char sentence[900]; /* of that subject, for people; of the whole, a sentence with its stop */
     char evidence[200]; /* the numbers behind it; "" where the sentence has them */
     char command[512];  /* what gives it back or shows more; "" = nothing to be done here */
 };
