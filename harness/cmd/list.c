@@ -14,13 +14,11 @@
 #include "harness/say/log.h"
 
 struct list_options {
-    bool json, markdown;
+    bool json;
 };
 
 static const struct opt list_options[] = {
     OPT_FLAG("json", list_options, json, NULL, "Print JSON"),
-    OPT_FLAG("markdown", list_options, markdown, NULL,
-             "Print as Markdown what does not depend on the machine"),
     {.name = NULL},
 };
 
@@ -48,19 +46,6 @@ static void explain_bench(const struct topo *topo, const struct bench *bench, ch
                        bench->name);
     else if (bench->needs & NEED_COLLECTIVE && gpus == 1)
         (void)snprintf(reason, size, "one GPU only, and a collective needs two or more");
-}
-
-static void print_markdown(const struct cmd_env *env)
-{
-    (void)printf("| scenario | what it does |\n|---|---|\n");
-    for (const struct scenario *s = env->scenarios; s->name; s++)
-        (void)printf("| `%s` | %s |\n", s->name, s->summary);
-    (void)printf("\n| benchmark | what it measures |\n|---|---|\n");
-    for (const struct bench *const *b = env->benches; *b; b++)
-        (void)printf("| `%s` | %s |\n", (*b)->name, (*b)->summary);
-    (void)printf("\n| placement | meaning |\n|---|---|\n");
-    for (int p = 0; p < PLACEMENTS; p++)
-        (void)printf("| `%s` | %s |\n", placement_infos[p].name, placement_infos[p].summary);
 }
 
 enum { SCENARIO_LIST, BENCH_LIST, PLACEMENT_LIST, LISTS };
@@ -146,10 +131,6 @@ static int list_main(const struct cmd_env *env, int argc, char **argv)
     int code;
     if (!cmd_parse(env, &list_command, argc, argv, &options, &cli, &code))
         return code;
-    if (options.markdown) {
-        print_markdown(env);
-        return cmd_finish();
-    }
     const struct topo_options topo_options = {.probe_gpus = true};
     int rc = topo_load(&topo_options, &topo, &err);
     if (!rc)

@@ -1,10 +1,8 @@
 #!/usr/bin/env bash
 # What README.md and docs/ show is what the program says, and what they point to is there.
 . tests/lib/cli.sh
-printed=$("$CONTEND_BINARY" list --markdown)
-shown=$(sed -n '/^<!-- list -->$/,/^<!-- \/list -->$/p' docs/reference.md | sed '1d;$d')
-[ "$printed" = "$shown" ] ||
-    fail "docs/reference.md is not what 'contend list --markdown' prints:"$'\n'"$(diff <(echo "$shown") <(echo "$printed"))"
+"$CONTEND_BINARY" man --markdown | diff docs/reference.md - > "$scratch/reference" ||
+    fail "docs/reference.md is not what 'contend man --markdown' prints:"$'\n'"$(cat "$scratch/reference")"
 for page in README.md docs/*.md; do
     grep -o '](\([^)#]*\))' "$page" | sed 's/](\(.*\))/\1/' | grep -v '^http' | while read -r path; do
         [ -e "$(dirname "$page")/$path" ] || echo "$page: $path"
