@@ -186,9 +186,10 @@ int victim_check(struct victim *v, struct err *err)
     if (v->kind != VICTIM_PREP)
         return check_chase(v, err);
     struct prep_diff diff;
+    const struct prep_ref_sample all = {0, 1};
     for (size_t block = 0; block < ROWS / BLOCK && block < v->done; block += ROWS / BLOCK / 4) {
         struct prep_out out = block_out(v, block);
-        if (prep_ref_check_block(&v->prep, v->source + block * BLOCK * COLS, &out, 0, &diff))
+        if (prep_ref_check_block(&v->prep, v->source + block * BLOCK * COLS, &out, 0, &all, &diff))
             return err_set(err, -EBADMSG, "block %zu: %s[%zu][%zu] is %.9g, not %.9g +- %.2g",
                            block, diff.stage, diff.row, diff.col, diff.got, diff.want, diff.limit);
     }

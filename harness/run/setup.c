@@ -26,7 +26,7 @@ static const struct profile_times {
     unsigned rounds, most_rounds;
     double target_s, box_s, short_s, least_s, most_s, warmup_s, limit_s;
 } profiles[] = {
-    [PROFILE_QUICK] = {3, 5, 55, 75, 0.3, 0.5, 1.5, 0.2, 12},
+    [PROFILE_QUICK] = {3, 5, 72, 85, 0.3, 0.5, 1.5, 0.2, 12},
     [PROFILE_STANDARD] = {5, 5, 600, 0, 2, 2, 4, 0.5, 30},
     [PROFILE_FULL] = {11, 11, 3600, 0, 5, 5, 10, 1, 60},
 };
@@ -34,7 +34,7 @@ static const struct profile_times {
 static const double scan_times = 1.6, scan_limits = 10;
 /* Start, set-up and end of an arm, for estimates only: of a scan, and of steps, of which workers on
  * GPUs wait for the driver. */
-static const double scan_launch_s = 0.7, launch_s = 0.35, cuda_launch_s = 2.5;
+static const double scan_launch_s = 0.7, launch_s = 0.35, cuda_launch_s = 1.1;
 
 #ifdef CONTEND_HAVE_CUDA
 static const bool have_cuda = true;

@@ -62,6 +62,7 @@ double prep_ref_covariance(const float *a, const float *b, size_t n, size_t stri
 /* Everything a stage's comparison needs: the block's rows of each array. */
 struct view {
     const struct prep_params *params;
+    struct prep_ref_sample sample;
     size_t index, first_row, rows, windows;
     const float *x, *mean, *scale, *t, *features, *covariance, *smoothed;
 };
@@ -77,7 +78,7 @@ static bool within(struct prep_diff *diff, const struct prep_diff *value)
 
 static bool check_moments(const struct view *v, struct prep_diff *diff)
 {
-    for (size_t c = 0; c < v->params->cols; c++) {
+    for (size_t c = v->sample.first; c < v->params->cols; c += v->sample.step) {
         struct prep_ref_moments m = prep_ref_moments(v->x + c, v->rows, v->params->cols);
         double n = (double)v->rows;
         double scale = m.m2 >= (double)FLT_MIN ? 1 / sqrt(m.m2) : 0;
@@ -103,17 +104,18 @@ static bool check_transform(const struct view *v, struct prep_diff *diff)
 {
     size_t cols = v->params->cols;
     double lambda = v->params->lambda;
-    for (size_t i = 0; i < v->rows * cols; i++) {
-        double z = ((double)v->x[i] - v->mean[i % cols]) * v->scale[i % cols];
-        struct prep_diff value = {.stage = "transformed",
-                                  .row = v->first_row + i / cols,
-                                  .col = i % cols,
-                                  .got = v->t[i],
-                                  .want = prep_ref_yeo_johnson(z, lambda),
-                                  .limit = prep_ref_yeo_johnson_limit(z, lambda)};
-        if (!within(diff, &value))
-            return false;
-    }
+    for (size_t r = v->sample.first; r < v->rows; r += v->sample.step)
+        for (size_t c = 0; c < cols; c++) {
+            double z = ((double)v->x[r * cols + c] - v->mean[c]) * v->scale[c];
+            struct prep_diff value = {.stage = "transformed",
+                                      .row = v->first_row + r,
+                                      .col = c,
+                                      .got = v->t[r * cols + c],
+                                      .want = prep_ref_yeo_johnson(z, lambda),
+                                      .limit = prep_ref_yeo_johnson_limit(z, lambda)};
+            if (!within(diff, &value))
+                return false;
+        }
     return true;
 }
 
@@ -142,7 +144,7 @@ static bool check_window(const float *values, const float *got, size_t window,
 static bool check_features(const struct view *v, struct prep_diff *diff)
 {
     const struct prep_params *params = v->params;
-    for (size_t r = 0; r < v->rows; r++)
+    for (size_t r = v->sample.first; r < v->rows; r += v->sample.step)
         for (size_t k = 0; k < v->windows; k++) {
             struct prep_diff where = {
                 .stage = "features", .row = v->first_row + r, .col = k * PREP_WINDOW_FEATURES};
@@ -168,7 +170,7 @@ static double covariance_limit(const float *a, const float *b, size_t n, size_t 
 static bool check_covariance(const struct view *v, struct prep_diff *diff)
 {
     size_t n = v->params->cov_cols, cols = v->params->cols;
-    for (size_t i = 0; i < n * n; i++) {
+    for (size_t i = v->sample.first; i < n * n; i += v->sample.step) {
         const float *a = v->t + i / n, *b = v->t + i % n;
         struct prep_diff value = {.stage = "covariance",
                                   .row = v->index * n + i / n,
@@ -185,7 +187,7 @@ static bool check_covariance(const struct view *v, struct prep_diff *diff)
 static bool check_smooth(const struct view *v, struct prep_diff *diff)
 {
     double alpha = v->params->alpha;
-    for (size_t r = 0; r < v->rows; r++) {
+    for (size_t r = v->sample.first; r < v->rows; r += v->sample.step) {
         const float *t = v->t + r * v->params->cols;
         double y = t[0], largest = 0;
         for (size_t c = 0; c < v->params->cols; c++) {
@@ -205,11 +207,13 @@ static bool check_smooth(const struct view *v, struct prep_diff *diff)
 }
 
 int prep_ref_check_block(const struct prep_params *params, const float *in,
-                         const struct prep_out *out, size_t index, struct prep_diff *diff)
+                         const struct prep_out *out, size_t index,
+                         const struct prep_ref_sample *sample, struct prep_diff *diff)
 {
     size_t row = index * params->block, windows = prep_windows(params);
     struct view view = {
         .params = params,
+        .sample = *sample,
         .index = index,
         .first_row = row,
         .rows = prep_block_rows(params, index),

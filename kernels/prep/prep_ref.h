@@ -51,11 +51,17 @@ struct prep_diff {
     double got, want, limit;
 };
 
+/* Which rows (of moments the columns, of the covariance the entries): first, first + step, .. */
+struct prep_ref_sample {
+    size_t first, step; /* 0 and 1: all */
+};
+
 /*
- * Compares everything that prep_run wrote for block `index` with the reference; `in` is the whole
- * batch. Returns 0, or -EBADMSG with *diff filled (NaN is always outside).
+ * Compares what prep_run wrote for block `index` with the reference, as far as the sample goes;
+ * `in` is the whole batch. Returns 0, or -EBADMSG with *diff filled (NaN is always outside).
  */
 int prep_ref_check_block(const struct prep_params *params, const float *in,
-                         const struct prep_out *out, size_t index, struct prep_diff *diff);
+                         const struct prep_out *out, size_t index,
+                         const struct prep_ref_sample *sample, struct prep_diff *diff);
 
 #endif

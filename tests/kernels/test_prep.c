@@ -25,6 +25,8 @@ struct job {
     struct prep_out out;
 };
 
+static const struct prep_ref_sample all_rows = {0, 1};
+
 static float *poisoned(size_t count)
 {
     float *p = malloc(count * sizeof(*p));
@@ -78,7 +80,7 @@ static void job_assert_right(const struct job *job)
 {
     struct prep_diff diff;
     for (size_t b = 0; b < prep_blocks(&job->params); b++)
-        if (prep_ref_check_block(&job->params, job->x, &job->out, b, &diff))
+        if (prep_ref_check_block(&job->params, job->x, &job->out, b, &all_rows, &diff))
             fail_msg("%s, %zu x %zu, block %zu, lambda %g: %s[%zu][%zu] is %.9g, not %.9g +- %.2g",
                      job->params.isa->name, job->params.rows, job->params.cols, job->params.block,
                      (double)job->params.lambda, diff.stage, diff.row, diff.col, diff.got,
@@ -283,13 +285,21 @@ static void test_prep_reference_finds_one_wrong_value(void **state)
     for (size_t i = 0; i < 6; i++) {
         float right = *places[i];
         *places[i] = right + 0.001f + 0.001f * fabsf(right);
-        assert_int_equal(prep_ref_check_block(&job.params, job.x, &job.out, 3, &diff), -EBADMSG);
+        assert_int_equal(prep_ref_check_block(&job.params, job.x, &job.out, 3, &all_rows, &diff),
+                         -EBADMSG);
         assert_string_equal(diff.stage, names[i]);
         *places[i] = NAN;
-        assert_int_equal(prep_ref_check_block(&job.params, job.x, &job.out, 3, &diff), -EBADMSG);
+        assert_int_equal(prep_ref_check_block(&job.params, job.x, &job.out, 3, &all_rows, &diff),
+                         -EBADMSG);
         *places[i] = right;
     }
-    assert_int_equal(prep_ref_check_block(&job.params, job.x, &job.out, 3, &diff), 0);
+    assert_int_equal(prep_ref_check_block(&job.params, job.x, &job.out, 3, &all_rows, &diff), 0);
+    *places[5] = NAN; /* row 2 of the block's four */
+    for (size_t first = 0; first < 4; first++) {
+        const struct prep_ref_sample one = {first, 4};
+        assert_int_equal(prep_ref_check_block(&job.params, job.x, &job.out, 3, &one, &diff),
+                         first == 2 ? -EBADMSG : 0);
+    }
     job_close(&job);
 }
 
