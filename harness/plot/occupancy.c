@@ -54,6 +54,18 @@ static const struct observation *marked_observation(const struct arm *arm)
     return NULL;
 }
 
+/* When the first of the measured workers had settled, and measured: the go signal came before. */
+static uint64_t origin_ns(const struct observation *observation)
+{
+    uint64_t first_ns = UINT64_MAX;
+    for (unsigned w = 0; w < observation->nworkers; w++) {
+        const struct worker_result *worker = &observation->workers[w];
+        if (!worker->background && worker->go_ns && worker->go_ns < first_ns)
+            first_ns = worker->go_ns;
+    }
+    return first_ns < UINT64_MAX ? first_ns : observation->start_ns;
+}
+
 /* The arms with the most workers: that is where the fight is. */
 static int choose_panels(const struct figure_data *data, struct map *map, struct err *err)
 {
@@ -83,6 +95,7 @@ static void measure(struct map *map)
     uint64_t last_ns = 1;
     for (size_t p = 0; p < map->npanels; p++) {
         const struct observation *observation = map->panels[p].observation;
+        uint64_t start_ns = origin_ns(observation);
         for (unsigned w = 0; w < map->panels[p].arm->plan.nworkers; w++)
             bitset_or(&map->cpus, &map->panels[p].arm->plan.workers[w].cpus);
         for (unsigned w = 0; w < observation->nworkers; w++) {
@@ -90,8 +103,8 @@ static void measure(struct map *map)
             map->background = map->background || worker->background;
             for (size_t i = 0; i < worker->nvisits; i++) {
                 bitset_set(&map->cpus, worker->visits[i].os_cpu % BITSET_BITS);
-                if (worker->visits[i].at_ns > observation->start_ns + last_ns)
-                    last_ns = worker->visits[i].at_ns - observation->start_ns;
+                if (worker->visits[i].at_ns > start_ns + last_ns)
+                    last_ns = worker->visits[i].at_ns - start_ns;
             }
         }
     }
@@ -176,7 +189,7 @@ static void put_panel(struct map *map, const struct panel *panel, const unsigned
     const struct observation *observation = panel->observation;
     memset(map->owner, 0, (size_t)map->ncpus * BINS * sizeof(*map->owner));
     for (unsigned w = 0; w < observation->nworkers; w++)
-        occupy_worker(map, &observation->workers[w], observation->start_ns, (uint16_t)(w + 1),
+        occupy_worker(map, &observation->workers[w], origin_ns(observation), (uint16_t)(w + 1),
                       index_of);
     for (unsigned row = 0; row < map_rows(map); row++) {
         char line[BINS * 3 + 1];

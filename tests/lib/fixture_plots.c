@@ -211,7 +211,7 @@ static void make_observation(const struct fixture_machine *machine, const struct
         struct worker_result *worker = &observation->workers[w];
         const struct plan_worker *planned = &arm->plan.workers[w];
         worker->cpus_actual = planned->cpus;
-        worker->go_ns = observation->start_ns;
+        worker->go_ns = observation->start_ns + 200000000; /* it settles first */
         make_samples(machine, arm, &effect, state, worker);
         make_usage(machine, &effect, planned->threads, worker);
         bool crowded =

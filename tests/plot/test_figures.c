@@ -202,6 +202,22 @@ static void plot_only(const struct fixture_machine *machine, const char *figure)
     fixture_plots_free(&result);
 }
 
+/* It began with the go signal, half empty: workers settle first. */
+static void test_report_occupancy_begins_with_the_first_step(void **state)
+{
+    (void)state;
+    size_t size;
+    unsigned early = 0;
+    plot_only(&small, "occupancy");
+    char *dat = (char *)fixture_read_plot("occupancy", "dat", &size);
+    assert_non_null(dat);
+    for (char *line = strtok(dat, "\n"); line; line = strtok(NULL, "\n"))
+        if (strlen(line) >= 500) /* a row of the map: a state for each of 250 times */
+            early += strncmp(line, "0 0 0 0 0 0 0 0 0 0 ", 20) != 0;
+    assert_true(early > 0);
+    free(dat);
+}
+
 /* Worker 0 and worker 2 were alike in grey. */
 static void test_report_workers_differ_in_grey(void **state)
 {
@@ -399,6 +415,7 @@ int main(void)
         IN_DIRECTORY(test_report_says_what_was_measured),
         IN_DIRECTORY(test_report_says_what_intervals_and_blocked_are),
         IN_DIRECTORY(test_report_shows_the_rounds_behind_the_headline),
+        IN_DIRECTORY(test_report_occupancy_begins_with_the_first_step),
         IN_DIRECTORY(test_report_workers_differ_in_grey),
         IN_DIRECTORY(test_report_admits_what_it_does_not_know),
         IN_DIRECTORY(test_report_names_every_number_of_workers),
