@@ -14,7 +14,7 @@ train() {
     for placement in none sized partition; do
         judge "$out" "$2" "$placement"
     done
-    long=$(awk 'length > 79' "$out.txt" | grep -v '^Results: ')
+    long=$(awk 'length > 79' "$out.txt" | grep -Ev '^(Results|to apply it): ')
     [ -z "$long" ] || fail "lines of more than 79 columns:"$'\n'"$long"
     grep -Eq '^largest +waited_for_share +waited_for_time +wait_time$' "$out.txt" ||
         fail "the table has no block of who was waited for:"$'\n'"$(cat "$out.txt")"
