@@ -2,6 +2,7 @@
 
 #include <math.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -74,4 +75,30 @@ char *text_one_line(char *text)
         if ((unsigned char)*at < ' ' || *at == 0x7f)
             *at = ' ';
     return text;
+}
+
+/* Nothing in it means more to a shell than itself. */
+static bool is_plain(const char *word)
+{
+    static const char plain[] =
+        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_./+,:@%-";
+    return word[0] && strspn(word, plain) == strlen(word);
+}
+
+/* 'it'\''s': between quotes only the quote itself is special. Returns the length it needs. */
+static size_t quote(const char *word, char *buf, size_t size)
+{
+    size_t used = (size_t)snprintf(buf, size, "'");
+    for (; *word; word++) {
+        size_t at = used < size ? used : size;
+        used += (size_t)snprintf(buf + at, size - at, "%.*s", *word == '\'' ? 4 : 1,
+                                 *word == '\'' ? "'\\''" : word);
+    }
+    size_t at = used < size ? used : size;
+    return used + (size_t)snprintf(buf + at, size - at, "'");
+}
+
+size_t text_shell_word(const char *word, char *buf, size_t size)
+{
+    return is_plain(word) ? (size_t)snprintf(buf, size, "%s", word) : quote(word, buf, size);
 }

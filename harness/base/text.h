@@ -2,6 +2,7 @@
 #ifndef CONTEND_BASE_TEXT_H
 #define CONTEND_BASE_TEXT_H
 
+#include <stddef.h>
 #include <stdio.h>
 
 enum { TEXT_WIDTH = 79 };
@@ -25,6 +26,12 @@ void text_field(int indent, const char *label, const char *fmt, ...)
  * commands no terminal. Returns text.
  */
 char *text_one_line(char *text);
+
+/*
+ * The word as a shell reads it back: quoted where a character means more to it than itself. Returns
+ * the length that it needs, as snprintf does.
+ */
+size_t text_shell_word(const char *word, char *buf, size_t size);
 
 /* "84%", "5.3%", "0.02%" of a share of 1, "-" of NaN, in buf. */
 char *text_percent(double share, char *buf, size_t size);

@@ -20,7 +20,7 @@ struct place_args {
     int topology; /* 0 reported, 1 measured */
     struct plan_options plan;
     bool json;
-    char *const *command; /* the job's, ends with NULL; NULL = not given */
+    char *job; /* the user's command, quoted for a shell, and a blank; owned; NULL = not given */
 };
 
 static const char *const topologies[] = {"reported", "measured", NULL};
@@ -89,30 +89,9 @@ static void print_gpu_choice(const struct topo *topo, const struct topo_gpu *gpu
     }
 }
 
-/* As a shell reads it back. */
-static void print_word(const char *word)
-{
-    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
-                                "%+,-./:@_";
-    if (*word && !word[strspn(word, plain)]) {
-        (void)printf("%s ", word);
-        return;
-    }
-    (void)putchar('\'');
-    for (; *word; word++)
-        (void)(*word == '\'' ? printf("'\\''") : putchar(*word));
-    (void)printf("' ");
-}
-
-static void print_words(char *const *command)
-{
-    for (; *command; command++)
-        print_word(*command);
-}
-
 /* One line for a shell: numbers, lists of numbers, fixed words, and what the user gave, quoted. */
 static void print_command(const struct topo *topo, const struct bitset *allowed,
-                          const struct plan_worker *worker, char *const *command)
+                          const struct plan_worker *worker, const char *job)
 {
     static const char *const mem_options[] = {[MEM_DEFAULT] = "",
                                               [MEM_BIND] = " --membind=",
@@ -135,15 +114,15 @@ static void print_command(const struct topo *topo, const struct bitset *allowed,
     } else if (binds) {
         (void)printf("taskset -c %s ", list);
     }
-    if (command && !worker->background)
-        print_words(command);
+    if (job && !worker->background)
+        (void)printf("%s", job);
     else
         (void)printf("./%s ", worker->background ? "your_background_load" : "your_command");
     (void)printf("&\n");
 }
 
 /* To be pasted as one block: they run side by side, and it ends when all have ended. */
-static void print_commands(const struct topo *topo, const struct plan *plan, char *const *command)
+static void print_commands(const struct topo *topo, const struct plan *plan, const char *job)
 {
     struct bitset allowed = {0};
     bool needs_numactl = false;
@@ -153,7 +132,7 @@ static void print_commands(const struct topo *topo, const struct plan *plan, cha
     (void)printf("\nCommands that place a job of your own like this%s:\n",
                  needs_numactl ? " (needs the package numactl)" : "");
     for (unsigned w = 0; w < plan->nworkers; w++)
-        print_command(topo, &allowed, &plan->workers[w], command);
+        print_command(topo, &allowed, &plan->workers[w], job);
     (void)printf("  wait\n");
 }
 
@@ -167,7 +146,7 @@ static int print_findings(const struct topo *topo, const struct plan *plan, stru
     return rc;
 }
 
-static int print_plan(const struct topo *topo, const struct plan *plan, char *const *command,
+static int print_plan(const struct topo *topo, const struct plan *plan, const char *job,
                       struct err *err)
 {
     const struct placement_info *info = &placement_infos[plan->placement];
@@ -183,7 +162,7 @@ static int print_plan(const struct topo *topo, const struct plan *plan, char *co
         print_row(topo, w, &plan->workers[w]);
     int rc = print_findings(topo, plan, err);
     if (!rc)
-        print_commands(topo, plan, command);
+        print_commands(topo, plan, job);
     return rc;
 }
 
@@ -196,15 +175,14 @@ static int print_json(const struct topo *topo, const struct plan *plans, int n)
         n == 1 ? plan_to_json(topo, &plans[0], NULL, 0) : plans_to_json(topo, all, (size_t)n), 2);
 }
 
-static int print_plans(const struct topo *topo, const struct plan *plans, int n,
-                       char *const *command)
+static int print_plans(const struct topo *topo, const struct plan *plans, int n, const char *job)
 {
     int rc = 0;
     struct err err;
     for (int i = 0; i < n && !rc; i++) {
         if (i)
             (void)putchar('\n');
-        rc = print_plan(topo, &plans[i], command, &err);
+        rc = print_plan(topo, &plans[i], job, &err);
     }
     if (rc)
         log_error("%s", err.msg);
@@ -225,7 +203,7 @@ static int print(const struct topo *topo, const struct plan *plans, int n,
 {
     bool any = any_is_possible(plans, n);
     int code = args->json ? print_json(topo, plans, n)
-               : any      ? print_plans(topo, plans, n, args->command)
+               : any      ? print_plans(topo, plans, n, args->job)
                           : EXIT_GOOD;
     for (int i = 0; i < n && !any; i++)
         log_error("no plan for %s: %s", placement_infos[plans[i].placement].name, plans[i].reason);
@@ -292,6 +270,20 @@ static int place(const struct cmd_env *env, const struct place_args *args)
     return code;
 }
 
+/* Each word with a blank behind it; NULL: no memory. */
+static char *quote_job(char *const *words)
+{
+    size_t size = 1, used = 0;
+    for (char *const *word = words; *word; word++)
+        size += text_shell_word(*word, NULL, 0) + 1;
+    char *job = malloc(size);
+    for (; job && *words; words++) {
+        used += text_shell_word(*words, job + used, size - used);
+        used += (size_t)snprintf(job + used, size - used, " ");
+    }
+    return job;
+}
+
 static int place_main(const struct cmd_env *env, int argc, char **argv)
 {
     struct place_args args = {0};
@@ -301,8 +293,13 @@ static int place_main(const struct cmd_env *env, int argc, char **argv)
         options++;
     if (!cmd_parse(env, &place_command, options, argv, &args, &cli, &code))
         return code;
-    args.command = options + 1 < argc ? &argv[options + 1] : NULL;
-    return place(env, &args);
+    if (options + 1 < argc && !(args.job = quote_job(&argv[options + 1]))) {
+        log_error("no memory for the command");
+        return EXIT_NOT_RUN;
+    }
+    code = place(env, &args);
+    free(args.job);
+    return code;
 }
 
 const struct command place_command = {

@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <cmocka.h>
 
@@ -45,8 +46,30 @@ static void test_wrap(void **state)
     free(text);
 }
 
+static void test_shell_word(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *word, *quoted;
+    } cases[] = {{"--rows=4,x/y:z@1%", "'--rows=4,x/y:z@1%'"},
+                 {"./a_b+c-1", "./a_b+c-1"},
+                 {"", "''"},
+                 {"it's", "'it'\\''s'"},
+                 {"a b;$(c)", "'a b;$(c)'"}};
+    char buf[64];
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        size_t needs = text_shell_word(cases[i].word, NULL, 0);
+        assert_int_equal(text_shell_word(cases[i].word, buf, sizeof(buf)), needs);
+        assert_string_equal(buf, cases[i].quoted);
+        assert_int_equal(strlen(buf), needs);
+    }
+    assert_int_equal(text_shell_word("a b c", buf, 4), 7);
+    assert_string_equal(buf, "'a ");
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_percent), cmocka_unit_test(test_wrap)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_percent), cmocka_unit_test(test_wrap),
+                                       cmocka_unit_test(test_shell_word)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
