@@ -187,10 +187,10 @@ static void put_panel(struct map *map, const struct panel *panel, const unsigned
                       FILE *out)
 {
     const struct observation *observation = panel->observation;
+    uint64_t start_ns = origin_ns(observation);
     memset(map->owner, 0, (size_t)map->ncpus * BINS * sizeof(*map->owner));
     for (unsigned w = 0; w < observation->nworkers; w++)
-        occupy_worker(map, &observation->workers[w], origin_ns(observation), (uint16_t)(w + 1),
-                      index_of);
+        occupy_worker(map, &observation->workers[w], start_ns, (uint16_t)(w + 1), index_of);
     for (unsigned row = 0; row < map_rows(map); row++) {
         char line[BINS * 3 + 1];
         size_t used = 0;
