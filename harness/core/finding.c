@@ -11,6 +11,17 @@ const char *finding_severity_name(enum finding_severity severity)
     return names[severity];
 }
 
+const char *finding_outcome_name(enum finding_outcome outcome)
+{
+    static const char *const names[OUTCOMES] = {
+        [OUTCOME_NONE] = "",           [OUTCOME_PASS] = "PASS",       [OUTCOME_WARN] = "WARN",
+        [OUTCOME_FAIL] = "FAIL",       [OUTCOME_SKIP] = "SKIP",       [OUTCOME_ERROR] = "ERROR",
+        [OUTCOME_FASTER] = "FASTER",   [OUTCOME_SLOWER] = "SLOWER",   [OUTCOME_SAME] = "SAME",
+        [OUTCOME_UNCLEAR] = "UNCLEAR", [OUTCOME_MISSING] = "MISSING",
+    };
+    return names[outcome];
+}
+
 int findings_add(struct findings *findings, const struct finding *finding, struct err *err)
 {
     struct finding *grown =

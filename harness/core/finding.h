@@ -1,7 +1,7 @@
 /*
- * A finding: something that is wrong, odd, better or worth doing, said so that a person, a script
- * and a report can use it. Whoever decides that there is one makes it; printers are table/findings
- * and json/findings alone.
+ * A finding: something that is wrong, odd, better or worth doing, or how a check or a comparison
+ * ended, said so that a person, a script and a report can use it. Whoever decides that there is one
+ * makes it; each form that is printed has one printer: table/findings, json/findings, report/.
  */
 #ifndef CONTEND_CORE_FINDING_H
 #define CONTEND_CORE_FINDING_H
@@ -19,6 +19,24 @@ enum finding_severity {
 /* "note", "doubt", "bad". */
 const char *finding_severity_name(enum finding_severity severity);
 
+/* How a check, or a comparison of one metric, ended. */
+enum finding_outcome {
+    OUTCOME_NONE, /* the finding judges nothing */
+    OUTCOME_PASS,
+    OUTCOME_WARN,
+    OUTCOME_FAIL,
+    OUTCOME_SKIP,  /* does not apply here, for the reason that the sentence gives */
+    OUTCOME_ERROR, /* was required, and could not be looked at: never a pass */
+    OUTCOME_FASTER,
+    OUTCOME_SLOWER,
+    OUTCOME_SAME,    /* shown to differ by less than what counts */
+    OUTCOME_UNCLEAR, /* not enough evidence for any of the three */
+    OUTCOME_MISSING, /* only one side has it, or the sides may not be compared */
+    OUTCOMES
+};
+/* "PASS", "SLOWER"; of OUTCOME_NONE "". */
+const char *finding_outcome_name(enum finding_outcome outcome);
+
 struct finding {
     char id[32]; /* for scripts, [a-z0-9_]+: what kind it is, the same in all versions */
     enum finding_severity severity;
@@ -26,6 +44,15 @@ struct finding {
     char sentence[900]; /* of that subject, for people; of the whole, a sentence with its stop */
     char evidence[200]; /* the numbers behind it; "" where the sentence has them */
     char command[512];  /* what gives it back or shows more; "" = nothing to be done here */
+
+    enum finding_outcome outcome;
+    char cause[16];  /* of a check: hardware, configuration, container or setup (of the test); or ""
+                      */
+    char metric[64]; /* what the numbers below are of; "" = there are none */
+    char unit[32];
+    double value; /* NaN = none */
+    double low,
+        high; /* what bounds it: of a check what passes, of a value its interval; NaN = open */
 };
 
 /* Zeroed = none. */

@@ -1,19 +1,42 @@
 #include "harness/json/findings.h"
 
+#include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "harness/json/value.h"
 
+/* What only checks and comparisons have. */
+static int add_outcome(json_t *object, const struct finding *finding)
+{
+    if (!object || finding->outcome == OUTCOME_NONE)
+        return 0;
+    int rc =
+        json_object_set_new(object, "outcome", json_string(finding_outcome_name(finding->outcome)));
+    rc |= json_object_set_new(object, "cause", json_value_text_or_null(finding->cause));
+    rc |= json_object_set_new(object, "metric", json_value_text_or_null(finding->metric));
+    if (!finding->metric[0])
+        return rc;
+    rc |= json_object_set_new(object, "unit", json_value_text(finding->unit));
+    rc |= json_object_set_new(object, "value", json_value_real(finding->value));
+    rc |= json_object_set_new(object, "low", json_value_real(finding->low));
+    return rc | json_object_set_new(object, "high", json_value_real(finding->high));
+}
+
 static json_t *to_json(const struct finding *finding)
 {
-    return json_pack("{s:s, s:s, s:o, s:o, s:o, s:o}", "id", finding->id, "severity",
-                     finding_severity_name(finding->severity), "subject",
-                     json_value_text_or_null(finding->subject), "sentence",
-                     json_value_text(finding->sentence), "evidence",
-                     json_value_text_or_null(finding->evidence), "command",
-                     json_value_text_or_null(finding->command));
+    json_t *object = json_pack("{s:s, s:s, s:o, s:o, s:o, s:o}", "id", finding->id, "severity",
+                               finding_severity_name(finding->severity), "subject",
+                               json_value_text_or_null(finding->subject), "sentence",
+                               json_value_text(finding->sentence), "evidence",
+                               json_value_text_or_null(finding->evidence), "command",
+                               json_value_text_or_null(finding->command));
+    if (add_outcome(object, finding)) {
+        json_decref(object);
+        return NULL;
+    }
+    return object;
 }
 
 json_t *findings_to_json(const struct findings *findings)
@@ -38,6 +61,20 @@ static bool find_severity(const char *name, enum finding_severity *severity)
     return false;
 }
 
+static enum finding_outcome find_outcome(const char *name)
+{
+    for (int i = 0; name && i < OUTCOMES; i++)
+        if (strcmp(finding_outcome_name((enum finding_outcome)i), name) == 0)
+            return (enum finding_outcome)i;
+    return OUTCOME_NONE;
+}
+
+static double number(const json_t *object, const char *key)
+{
+    const json_t *value = json_object_get(object, key);
+    return json_is_number(value) ? json_number_value(value) : (double)NAN;
+}
+
 static void copy(const json_t *object, const char *key, char *to, size_t size)
 {
     const char *text = json_string_value(json_object_get(object, key));
@@ -59,6 +96,13 @@ int findings_from_json(const json_t *json, struct findings *findings, struct err
         copy(object, "sentence", finding.sentence, sizeof(finding.sentence));
         copy(object, "evidence", finding.evidence, sizeof(finding.evidence));
         copy(object, "command", finding.command, sizeof(finding.command));
+        copy(object, "cause", finding.cause, sizeof(finding.cause));
+        copy(object, "metric", finding.metric, sizeof(finding.metric));
+        copy(object, "unit", finding.unit, sizeof(finding.unit));
+        finding.outcome = find_outcome(json_string_value(json_object_get(object, "outcome")));
+        finding.value = number(object, "value");
+        finding.low = number(object, "low");
+        finding.high = number(object, "high");
         rc = findings_add(findings, &finding, err);
     }
     return rc;

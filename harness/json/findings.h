@@ -8,7 +8,8 @@
 
 /*
  * [{"id", "severity": "note"|"doubt"|"bad", "subject", "sentence", "evidence", "command"}]; what is
- * "" is null. NULL: no memory. The caller owns the result.
+ * "" is null. With an outcome it has that, "cause" and "metric", and with a metric "unit", "value",
+ * "low" and "high", numbers or null. NULL: no memory. The caller owns the result.
  */
 json_t *findings_to_json(const struct findings *findings);
 

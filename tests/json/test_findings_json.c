@@ -1,6 +1,7 @@
 /* Findings through JSON and back, and JSON that is not of their form. */
 #include "harness/json/findings.h"
 
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -19,6 +20,18 @@ static const struct finding full = {.id = "unit_odd",
                                     .command = "contend topo"};
 static const struct finding bare = {
     .id = "advice", .severity = FINDING_NOTE, .sentence = "partition is best."};
+
+static const struct finding judged = {.id = "change_throughput",
+                                      .severity = FINDING_BAD,
+                                      .subject = "pipeline, partition, 2 workers",
+                                      .sentence = "8% slower",
+                                      .outcome = OUTCOME_SLOWER,
+                                      .cause = "configuration",
+                                      .metric = "throughput",
+                                      .unit = "ratio",
+                                      .value = 0.75,
+                                      .low = 0.5,
+                                      .high = (double)NAN};
 
 /* As text, on its own; free it. */
 static char *dump(const struct finding *finding)
@@ -53,6 +66,25 @@ static void assert_same(const struct finding *a, const struct finding *b)
     assert_string_equal(a->sentence, b->sentence);
     assert_string_equal(a->evidence, b->evidence);
     assert_string_equal(a->command, b->command);
+    assert_int_equal(a->outcome, b->outcome);
+    assert_string_equal(a->cause, b->cause);
+    assert_string_equal(a->metric, b->metric);
+    assert_string_equal(a->unit, b->unit);
+}
+
+static void test_findings_json_keeps_outcome_and_bounds(void **state)
+{
+    (void)state;
+    char *text = dump(&judged);
+    assert_non_null(strstr(text, "\"outcome\":\"SLOWER\",\"cause\":\"configuration\","
+                                 "\"metric\":\"throughput\",\"unit\":\"ratio\","
+                                 "\"value\":0.75,\"low\":0.5,\"high\":null}"));
+    struct findings back = parse(text);
+    assert_int_equal(back.n, 1);
+    assert_same(&judged, &back.all[0]);
+    assert_true(back.all[0].value == 0.75 && back.all[0].low == 0.5 && isnan(back.all[0].high));
+    findings_free(&back);
+    free(text);
 }
 
 static void test_findings_json_form(void **state)
@@ -180,6 +212,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_findings_json_form),
+        cmocka_unit_test(test_findings_json_keeps_outcome_and_bounds),
         cmocka_unit_test(test_findings_json_of_none),
         cmocka_unit_test(test_findings_json_round_trip),
         cmocka_unit_test(test_findings_json_of_hostile_text),
