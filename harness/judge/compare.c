@@ -93,8 +93,7 @@ static void add_row(struct measured *measured, enum pairing_side side, const str
     moments_add(&measured->sides[side], gain);
     if (side == PAIRING_HISTORY)
         return;
-    measured->rounds =
-        fmax(measured->rounds, spread_of_rounds(row->ci_low, row->ci_high, row->rounds));
+    measured->rounds += pow(spread_of_rounds(row->ci_low, row->ci_high, row->rounds), 2);
     measured->noisy = measured->noisy || row->status == STATUS_NOISY;
     measured->bound[side] = measured->bound[side] || row->status == STATUS_CENSORED;
 }
@@ -114,7 +113,10 @@ static void measure(const struct pair *pair, const struct pair *mate, double bef
                     (direction(row) * log(row->median) + direction(other) * log(other->median)) /
                         2);
         }
-    before = fmax(before * (measured->noisy ? SPREAD_NOISY : 1), measured->rounds);
+    size_t runs = measured->sides[PAIRING_BASE].n + measured->sides[PAIRING_OTHER].n;
+    before *= measured->noisy ? SPREAD_NOISY : 1;
+    if (runs + measured->sides[PAIRING_HISTORY].n < SPREAD_RUNS_LEAST)
+        before = fmax(before, sqrt(measured->rounds / (double)runs));
     measured->spread = spread_of(measured->sides, PAIRING_SIDES, before);
     measured->gain = measured->sides[PAIRING_OTHER].mean - measured->sides[PAIRING_BASE].mean;
     measured->half = spread_half_width(&measured->spread, measured->sides[PAIRING_BASE].n,

@@ -2,7 +2,7 @@
  * Two sides, each of one or more separate runs, row by row: FASTER, SLOWER, SAME or UNCLEAR. Pure.
  *
  * A row's unit is the run: its value is the logarithm of its median over rounds, and the spread
- * between runs is that of spread.h; where the rounds of a run say that its median alone is less
+ * between runs is that of spread.h; of few runs, where their rounds say that a median alone is less
  * certain than what is known before, that counts instead. Of all that gate together the chance to
  * call any changed with nothing changed is COMPARE_ERROR, shared out over what was measured
  * (Bonferroni; Dunn 1961, so that each still has an interval). Two metrics of the same arm and key

@@ -16,11 +16,14 @@ void moments_add(struct moments *moments, double value)
 struct spread spread_of(const struct moments *groups, size_t n, double before)
 {
     double squares = SPREAD_BEFORE_DF * before * before, df = SPREAD_BEFORE_DF;
+    size_t runs = 0;
     for (size_t i = 0; i < n; i++) {
         squares += groups[i].squares;
         df += groups[i].n ? (double)groups[i].n - 1 : 0;
+        runs += groups[i].n;
     }
-    return (struct spread){.sd = sqrt(squares / df), .df = df};
+    return (struct spread){.sd = sqrt(squares / df),
+                           .df = runs < SPREAD_RUNS_LEAST ? SPREAD_BEFORE_DF : df};
 }
 
 double spread_half_width(const struct spread *spread, size_t base_runs, size_t other_runs,
@@ -34,7 +37,9 @@ unsigned spread_runs_needed(const struct spread *spread, double difference, doub
                             unsigned most)
 {
     for (unsigned runs = 2; runs <= most; runs++) {
-        double df = fmax(spread->df, 2.0 * runs - 2 + SPREAD_BEFORE_DF);
+        double df = spread->df;
+        if (2 * runs >= SPREAD_RUNS_LEAST)
+            df = fmax(df, 2.0 * runs - 2 + SPREAD_BEFORE_DF);
         if (student_tail(fabs(difference) / (spread->sd * sqrt(2.0 / runs)), df) < tail)
             return runs;
     }

@@ -1,14 +1,15 @@
 /*
- * Runs that were never measured, with the truth known: what separate runs and the rounds within them
- * vary by, as real ones do. For proofs of what is concluded from runs. The same seed gives the same
- * runs on every machine.
+ * Runs that were never measured, with the truth known: what separate runs and the rounds within
+ * them vary by, as real ones do. For proofs of what is concluded from runs. The same seed gives the
+ * same runs on every machine.
  */
 #ifndef CONTEND_TESTS_LIB_FIXTURE_SIM_H
 #define CONTEND_TESTS_LIB_FIXTURE_SIM_H
 
 #include "harness/rows/analysis.h"
 
-enum { SIM_ROUNDS = 64 };
+/* Of runs; fewer than STATS_RANGE_BELOW, so that the interval over rounds is their range. */
+enum { SIM_ROUNDS = 5 };
 
 /* All of them of the logarithm of the time of a step: 0.03 is 3%. */
 struct sim {
