@@ -114,10 +114,8 @@ static void measure(const struct pair *pair, const struct pair *mate, double bef
                         2);
         }
     size_t runs = measured->sides[PAIRING_BASE].n + measured->sides[PAIRING_OTHER].n;
-    before *= measured->noisy ? SPREAD_NOISY : 1;
-    if (runs + measured->sides[PAIRING_HISTORY].n < SPREAD_RUNS_LEAST)
-        before = fmax(before, sqrt(measured->rounds / (double)runs));
-    measured->spread = spread_of(measured->sides, PAIRING_SIDES, before);
+    measured->spread = spread_of(measured->sides, before * (measured->noisy ? SPREAD_NOISY : 1),
+                                 sqrt(measured->rounds / (double)runs));
     measured->gain = measured->sides[PAIRING_OTHER].mean - measured->sides[PAIRING_BASE].mean;
     measured->half = spread_half_width(&measured->spread, measured->sides[PAIRING_BASE].n,
                                        measured->sides[PAIRING_OTHER].n, tail);

@@ -1,6 +1,7 @@
 #include "harness/judge/spread.h"
 
 #include <math.h>
+#include <stdbool.h>
 
 #include "harness/base/stats.h"
 #include "harness/base/student.h"
@@ -13,17 +14,23 @@ void moments_add(struct moments *moments, double value)
     moments->squares += from * (value - moments->mean);
 }
 
-struct spread spread_of(const struct moments *groups, size_t n, double before)
+struct spread spread_of(const struct moments groups[SPREAD_GROUPS], double before, double rounds)
 {
-    double squares = SPREAD_BEFORE_DF * before * before, df = SPREAD_BEFORE_DF;
-    size_t runs = 0;
-    for (size_t i = 0; i < n; i++) {
+    double squares = 0, df = 0;
+    bool few =
+        groups[SPREAD_BASE].n < SPREAD_RUNS_LEAST || groups[SPREAD_OTHER].n < SPREAD_RUNS_LEAST;
+    bool speak = !few || groups[SPREAD_HISTORY].n >= SPREAD_HISTORY_LEAST;
+    for (size_t i = 0; i < SPREAD_GROUPS; i++) {
         squares += groups[i].squares;
         df += groups[i].n ? (double)groups[i].n - 1 : 0;
-        runs += groups[i].n;
     }
-    return (struct spread){.sd = sqrt(squares / df),
-                           .df = runs < SPREAD_RUNS_LEAST ? SPREAD_BEFORE_DF : df};
+    if (speak && squares > df * before * before)
+        before = 0;
+    else
+        squares += SPREAD_BEFORE_DF * before * before;
+    double known = before > 0 ? SPREAD_BEFORE_DF : 0;
+    double sd = sqrt(squares / (df + known));
+    return (struct spread){.sd = few ? fmax(sd, rounds) : sd, .df = speak ? df + known : known};
 }
 
 double spread_half_width(const struct spread *spread, size_t base_runs, size_t other_runs,
@@ -38,7 +45,7 @@ unsigned spread_runs_needed(const struct spread *spread, double difference, doub
 {
     for (unsigned runs = 2; runs <= most; runs++) {
         double df = spread->df;
-        if (2 * runs >= SPREAD_RUNS_LEAST)
+        if (runs >= SPREAD_RUNS_LEAST)
             df = fmax(df, 2.0 * runs - 2 + SPREAD_BEFORE_DF);
         if (student_tail(fabs(difference) / (spread->sd * sqrt(2.0 / runs)), df) < tail)
             return runs;

@@ -8,7 +8,9 @@
  * is moderated by what is known before (Smyth 2004, the moderated t; Lonnstedt and Speed 2002):
  *   variance = (SS + df0 s0^2) / (df + df0), with df + df0 degrees of freedom,
  * SS the squares around the mean of each group of runs (base, new, history), df their number less
- * one a group. With a run a side SS and df are 0, and all is s0; with many, s0 hardly counts.
+ * one a group. With a run a side SS and df are 0, and all is s0. Many runs that vary by more than
+ * s0 are not moderated: what was known before does not hold for them, and would raise false alarms
+ * (of runs that vary by 6% from 1.2 to 2.1% of whole comparisons, in simulations).
  */
 #ifndef CONTEND_JUDGE_SPREAD_H
 #define CONTEND_JUDGE_SPREAD_H
@@ -25,12 +27,13 @@
 enum { SPREAD_BEFORE_DF = 3 };
 
 /*
- * With fewer runs than this in all, base, new and history together, the degrees of freedom stay
- * those of what is known before: equal runs that are in one of two modes, of which 30% are in the
- * second, fall apart by side in 1.9% of comparisons of 3 and 3 runs, and look sure of it; in 0.1%
- * of 5 and 5.
+ * Fewer runs than these, on each side or in the history, do not speak for themselves, and the
+ * degrees of freedom stay those of what is known before: equal runs that are in one of two modes,
+ * of which 30% are in the second, fall apart by side in 1.9% of comparisons of 3 and 3 runs, and
+ * look sure of it; in 0.1% of 5 and 5. A history of 8 runs has none of the second mode in one of 17
+ * cases; one of 15 in one of 200.
  */
-enum { SPREAD_RUNS_LEAST = 10 };
+enum { SPREAD_RUNS_LEAST = 5, SPREAD_HISTORY_LEAST = 15 };
 
 /* Of rows that were disturbed (noisy): so many times as much. */
 enum { SPREAD_NOISY = 2 };
@@ -50,8 +53,13 @@ struct spread {
     double df;
 };
 
-/* From groups of equal runs, each around its own mean, and s0. */
-struct spread spread_of(const struct moments *groups, size_t n, double before);
+enum spread_group { SPREAD_BASE, SPREAD_OTHER, SPREAD_HISTORY, SPREAD_GROUPS };
+
+/*
+ * From three groups of equal runs, each around its own mean, and s0. `rounds` is what the rounds of
+ * a run leave its median uncertain by: of few runs the spread is not less.
+ */
+struct spread spread_of(const struct moments groups[SPREAD_GROUPS], double before, double rounds);
 
 /*
  * What the difference of the means of so many runs a side stays within with nothing changed, but
