@@ -46,9 +46,9 @@ static void test_spread_of_many_runs_is_theirs(void **state)
     (void)state;
     const double values[] = {-2, -1, 0, 1, 2}; /* 10 squares, 4 degrees of freedom */
     struct moments groups[SPREAD_GROUPS] = {moments_of(values, 5), moments_of(values, 5)};
-    struct spread spread = spread_of(groups, 1.5, 0);
+    struct spread spread = spread_of(groups, 2, 0);
     assert_near(spread.df, 8 + SPREAD_BEFORE_DF);
-    assert_near(spread.sd, sqrt((20.0 + 3 * 2.25) / 11));
+    assert_near(spread.sd, sqrt((20.0 + 3 * 4) / 11));
 }
 
 /* Three and three that look alike within a side may be two modes: they are not believed. */
@@ -107,7 +107,7 @@ static void test_spread_of_few_runs_is_not_below_that_of_rounds(void **state)
 static void test_spread_of_a_long_history_counts(void **state)
 {
     (void)state;
-    struct moments groups[SPREAD_GROUPS] = {{.n = 1}, {.n = 1}, {.n = 15, .squares = 14 * 0.0009}};
+    struct moments groups[SPREAD_GROUPS] = {{.n = 1}, {.n = 1}, {.n = 15, .squares = 14 * 0.0008}};
     assert_near(spread_of(groups, 0.03, 0).df, 14 + SPREAD_BEFORE_DF);
     groups[SPREAD_HISTORY].n = 14;
     assert_near(spread_of(groups, 0.03, 0).df, SPREAD_BEFORE_DF);
