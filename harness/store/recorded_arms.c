@@ -157,6 +157,7 @@ static int fill_arm(struct recorded *recorded, size_t index, const struct bench 
     arm->workers = number_of(json, "workers");
     arm->slots = number_of(json, "slots");
     arm->alone = json_is_true(json_object_get(json, "alone"));
+    arm->canary = json_is_true(json_object_get(json, "canary"));
     arm->same_as = json_is_integer(same_as) ? (int)number_of(json, "same_as") : -1;
     int rc = placement_parse(text_of(json, "placement"), &arm->placement, err);
     if (!rc)
