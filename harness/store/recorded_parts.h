@@ -11,6 +11,9 @@ void *recorded_keep(struct recorded *recorded, size_t n, size_t size);
 /* run.json -> result: recorded_arms.c. */
 int recorded_arms(struct recorded *recorded, const struct bench *const *benches, struct err *err);
 
+/* run.json -> machine: recorded_machine.c. */
+void recorded_machine(struct recorded *recorded);
+
 /* rounds.csv and rows.csv -> analysis: recorded_tables.c. */
 int recorded_tables(struct recorded *recorded, struct err *err);
 

@@ -51,11 +51,17 @@ static int tear_down(void **state)
     return rmdir(directory);
 }
 
+static const struct environment env = {.arch = "x86_64",
+                                       .cpu_model = "a CPU",
+                                       .machine_product = "Server",
+                                       .bios = "1.2",
+                                       .machine_uuid = "4c4c4544"};
+
 static void write_all(const struct result *result, const struct verdict *verdict)
 {
     struct err err = {0};
     const struct run_record record = {
-        .status = "complete", .topo = &topo, .result = result, .verdict = verdict};
+        .status = "complete", .env = &env, .topo = &topo, .result = result, .verdict = verdict};
     if (csv_write_rounds(dir_fd, &verdict->analysis, &err) ||
         csv_write_rows(dir_fd, &verdict->analysis.rows, &err) ||
         run_json_write(dir_fd, "run.json", &record, &err))
@@ -240,6 +246,34 @@ static void write_demo(void)
     fixture_result_free(&result);
 }
 
+/* The key as written; and of a version that wrote none, from the rest: the kind is as it is now. */
+static void test_recorded_knows_its_machine(void **state)
+{
+    (void)state;
+    struct machine_parts parts;
+    struct machine_key want;
+    struct recorded recorded;
+    struct err err = {0};
+    write_demo();
+    machine_parts_of(&env, &topo, &parts);
+    machine_key_make(&parts, &want);
+    assert_int_equal(recorded_read(dir_fd, no_benches, &recorded, &err), 0);
+    assert_string_equal(recorded.machine.key, want.key);
+    assert_string_equal(recorded.machine.kind, want.kind);
+    assert_string_equal(recorded.machine.identity, "uuid");
+    assert_int_equal(json_object_del(recorded.record, "machine"), 0);
+    char *older = json_dumps(recorded.record, 0);
+    assert_non_null(older);
+    put("run.json", older, strlen(older));
+    free(older);
+    recorded_free(&recorded);
+    assert_int_equal(recorded_read(dir_fd, no_benches, &recorded, &err), 0);
+    assert_string_equal(recorded.machine.kind, want.kind);
+    assert_string_not_equal(recorded.machine.key, want.key);
+    assert_string_equal(recorded.machine.identity, "");
+    recorded_free(&recorded);
+}
+
 /* Each file cut at many places, and with bytes of it changed: never more than an error. */
 static void test_recorded_damage_is_an_error_at_most(void **state)
 {
@@ -312,6 +346,7 @@ int main(void)
         TEST(test_recorded_impossible_gpu_is_none),
         TEST(test_recorded_scans_are_said_again),
         TEST(test_recorded_shows_values_of_unknown_benchmarks),
+        TEST(test_recorded_knows_its_machine),
         TEST(test_recorded_damage_is_an_error_at_most),
         TEST(test_recorded_refuses_what_is_not_of_one_run),
     };
