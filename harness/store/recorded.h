@@ -23,15 +23,17 @@ struct recorded {
 
     json_t *record; /* from here on what the others borrow from; owned */
     char *rows_text, *rounds_text;
-    size_t nowned;
+    size_t rows_size, rounds_size;
+    size_t nowned, owned_capacity;
     void **owned;
 };
 
 /*
  * Reads run.json, rounds.csv and rows.csv of the directory. `benches` are those of this program.
- * Free with recorded_free, also after an error: -ENOENT no result is there, -EPROTO it is of a
- * version that wrote other files, -EINVAL the files are damaged or not of one run, and what reading
- * gives.
+ * Free with recorded_free, also after an error: -ENOENT no result is there, -EPROTO it is of an
+ * older version, which wrote other files, -EINVAL the files are damaged, not of one run or of a
+ * newer version, -EFBIG one is too large, and what reading gives. The message says which file, and
+ * which line of it.
  */
 int recorded_read(int dir_fd, const struct bench *const *benches, struct recorded *recorded,
                   struct err *err);
