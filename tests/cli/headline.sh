@@ -74,7 +74,9 @@ esac
 case $said in *"--placement same"* | *"--placement none"* | *"--placement remote"*) fail "nobody should: $said" ;; esac
 command=$(sed -n 's/^to apply it: //p' "$out/summary.txt")
 if [ -n "$command" ]; then
-    [[ $command == "$CONTEND_BINARY place "* ]] || fail "not how it was started: $command"
+    words=()
+    eval "words=($command)" # quoted for a shell, where the path has a blank
+    [[ "${words[0]} ${words[1]}" == "$CONTEND_BINARY place" ]] || fail "not how it was started: $command"
     expect 0 'OMP_|taskset|numactl' bash -c "$command"
 fi
 
@@ -83,6 +85,7 @@ expect 0 'device sim, 5 rounds, [01]\.[0-9]' "$CONTEND_BINARY" run --device sim 
 expect 0 'device sim, 3 rounds, 3 s' "$CONTEND_BINARY" run --device sim --placement "$placements" --time 3 --dry-run
 expect 0 'device sim, 7 rounds' "$CONTEND_BINARY" run --device sim --placement "$placements" --rounds 7 --dry-run
 expect 0 'device none, 3 rounds' "$CONTEND_BINARY" run memory --dry-run
+expect 0 '^  mem_latency +worker 0: CPUs ' "$CONTEND_BINARY" run memory --dry-run
 
 # Two programs a CPU beside workers that sleep: no evidence, said first, and so for scripts.
 loops=()
