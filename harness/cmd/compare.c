@@ -10,6 +10,7 @@
 #include "harness/json/comparable.h"
 #include "harness/json/comparison.h"
 #include "harness/json/findings.h"
+#include "harness/judge/canary.h"
 #include "harness/judge/compare.h"
 #include "harness/plot/figures.h"
 #include "harness/report/junit.h"
@@ -179,6 +180,25 @@ static int fill_sides(const struct work *work, const char *allow, const struct a
     return 0;
 }
 
+/* What the canaries of both sides say of the machine; the verdicts have taken it into account. */
+static int tell_moved(const struct pairing_runs *base, const struct pairing_runs *other,
+                      double threshold, struct findings *findings, struct err *err)
+{
+    struct canary_moves moves = {0};
+    int rc = canary_compare(base->runs, base->n, other->runs, other->n, &moves, err);
+    const struct canary_move *most = rc ? NULL : canary_largest(&moves);
+    if (most) {
+        struct finding finding = {.id = "machine_moved",
+                                  .severity = canary_is_beyond(most, threshold) ? FINDING_DOUBT
+                                                                                : FINDING_NOTE,
+                                  .subject = "the machine itself"};
+        (void)canary_say(most, finding.sentence, sizeof(finding.sentence));
+        rc = findings_add(findings, &finding, err);
+    }
+    canary_moves_free(&moves);
+    return rc;
+}
+
 static int compare(struct work *work, const struct compare_args *args, struct err *err)
 {
     struct pairing_runs sides[PAIRING_SIDES];
@@ -197,6 +217,9 @@ static int compare(struct work *work, const struct compare_args *args, struct er
                           &(struct compare_options){.threshold = args->threshold / 100,
                                                     .refused = refused[0] ? refused : NULL},
                           &work->comparisons, err);
+    if (!rc)
+        rc = tell_moved(&sides[PAIRING_BASE], &sides[PAIRING_OTHER], args->threshold / 100,
+                        &work->findings, err);
     free(analyses);
     if (rc)
         return rc;
@@ -346,6 +369,6 @@ const struct command compare_command = {
         "several runs below it. Equal runs differ from each other by more than the rounds of one "
         "show, so single runs show only large differences: take five or so a side, or 'contend "
         "ab'. Exit codes: 0 nothing that --fail-on names; 1 a verdict failed; 2 bad input; 4 "
-        "nothing was shown either way. docs/compare.md has the method.",
+        "nothing was shown either way. docs/evidence.md has the method.",
     .opts = compare_opts,
 };

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "harness/judge/canary.h"
 #include "harness/judge/spread.h"
 #include "harness/rows/key.h"
 #include "harness/rows/metric.h"
@@ -32,7 +33,7 @@ struct judge {
     struct candidate *candidates; /* owned */
     double tail;                  /* of each end of an interval */
     double moved;                 /* what the canaries moved by, as a logarithm */
-    char moved_what[80];
+    char moved_what[160];
 };
 
 /* A pair's values on both sides and in the history. Gains: logarithms, more is better. */
@@ -45,18 +46,13 @@ struct measured {
     double gain, half; /* of other against base; half the width of its interval */
 };
 
-static bool is_canary(const struct row *row)
-{
-    return !strcmp(row->bench, COMPARE_CANARY);
-}
-
 static bool gates(const struct pair *pair)
 {
     const struct row *row = pair_first(pair)->row;
     char key[VALUE_KEY_MAX];
     const struct bench_metric *own = bench_metric_find(row->arm->bench, row->metric);
     const struct metric_info *general = metric_find(row->metric);
-    if (is_canary(row) || row->arm->alone)
+    if (row->arm->canary || row->arm->alone)
         return false;
     if (own)
         return own->gates && key_agrees(key_copy(row, key), own->calm);
@@ -99,7 +95,7 @@ static void add_row(struct measured *measured, enum pairing_side side, const str
 }
 
 /* Of the pair, or with `mate` of the mean of the gains of both, run by run. */
-static void measure(const struct pair *pair, const struct pair *mate, double before, double tail,
+static void measure(const struct pair *pair, const struct pair *mate, double tail,
                     struct measured *measured)
 {
     *measured = (struct measured){0};
@@ -114,8 +110,9 @@ static void measure(const struct pair *pair, const struct pair *mate, double bef
                         2);
         }
     size_t runs = measured->sides[PAIRING_BASE].n + measured->sides[PAIRING_OTHER].n;
-    measured->spread = spread_of(measured->sides, before * (measured->noisy ? SPREAD_NOISY : 1),
-                                 sqrt(measured->rounds / (double)runs));
+    measured->spread =
+        spread_of(measured->sides, SPREAD_BEFORE * (measured->noisy ? SPREAD_NOISY : 1),
+                  sqrt(measured->rounds / (double)runs));
     measured->gain = measured->sides[PAIRING_OTHER].mean - measured->sides[PAIRING_BASE].mean;
     measured->half = spread_half_width(&measured->spread, measured->sides[PAIRING_BASE].n,
                                        measured->sides[PAIRING_OTHER].n, tail);
@@ -171,24 +168,20 @@ static const struct candidate *find_candidate(const struct judge *judge, const s
     return NULL;
 }
 
-/* The canary that moved the most, of those that did beyond what canaries differ by. */
-static void watch_canaries(struct judge *judge)
+/* What the canary that moved the most did, of those that did beyond what their rounds differ by. */
+static int watch_canaries(struct judge *judge, struct err *err)
 {
-    size_t canaries = 0;
-    for (size_t i = 0; i < judge->pairing.n; i++)
-        canaries += is_canary(pair_first(&judge->pairing.pairs[i])->row);
-    for (size_t i = 0; i < judge->pairing.n; i++) {
-        const struct pair *pair = &judge->pairing.pairs[i];
-        const struct row *row = pair_first(pair)->row;
-        struct measured measured;
-        if (!is_canary(row) || !is_on_both(pair) || !strcmp(row->better, "none"))
-            continue;
-        measure(pair, NULL, SPREAD_CANARY, COMPARE_ERROR / (double)canaries / 2, &measured);
-        if (fabs(measured.gain) <= measured.half || fabs(measured.gain) <= judge->moved)
-            continue;
-        judge->moved = fabs(measured.gain);
-        (void)snprintf(judge->moved_what, sizeof(judge->moved_what), "%s", row->metric);
+    const struct pairing_runs *base = &judge->sides[PAIRING_BASE];
+    const struct pairing_runs *other = &judge->sides[PAIRING_OTHER];
+    struct canary_moves moves = {0};
+    int rc = canary_compare(base->runs, base->n, other->runs, other->n, &moves, err);
+    const struct canary_move *most = rc ? NULL : canary_largest(&moves);
+    if (most) {
+        judge->moved = fabs(log(most->ratio));
+        (void)canary_say(most, judge->moved_what, sizeof(judge->moved_what));
     }
+    canary_moves_free(&moves);
+    return rc;
 }
 
 /* Appends to the reason, which is cut where it ends. */
@@ -341,7 +334,7 @@ static bool is_changed(const struct judge *judge, const struct candidate *candid
         return false;
     if (!candidate->mate)
         return true;
-    measure(candidate->pair, candidate->mate->pair, SPREAD_BEFORE, judge->tail, &both);
+    measure(candidate->pair, candidate->mate->pair, judge->tail, &both);
     return fabs(both.gain) > both.half;
 }
 
@@ -350,7 +343,7 @@ static void decide(const struct judge *judge, const struct candidate *candidate,
 {
     const struct row *row = pair_first(candidate->pair)->row;
     struct measured measured;
-    measure(candidate->pair, NULL, SPREAD_BEFORE, judge->tail, &measured);
+    measure(candidate->pair, NULL, judge->tail, &measured);
     bool is_bound = measured.bound[PAIRING_BASE] || measured.bound[PAIRING_OTHER];
     bool changed = is_changed(judge, candidate, &measured);
     double threshold = threshold_of(judge, row, comparison->base_median), tail = judge->tail;
@@ -375,8 +368,8 @@ static void decide(const struct judge *judge, const struct candidate *candidate,
     if (measured.noisy)
         say(comparison, " The machine was disturbed: noisy, so more spread is taken.");
     if (judge->moved > 0)
-        say(comparison, " The machine itself moved by %.1f%% (canary %s): that is not counted.",
-            100 * expm1(judge->moved), judge->moved_what);
+        say(comparison, " The machine itself moved (%s): so much is not counted.",
+            judge->moved_what);
     set_interval(comparison, row, measured.gain,
                  (tail == SAME_TAIL ? same : measured.half) + judge->moved, tail);
 }
@@ -429,7 +422,7 @@ int compare_make(const struct pairing_runs sides[PAIRING_SIDES],
     if (!rc)
         rc = find_candidates(&judge, err);
     if (!rc)
-        watch_canaries(&judge);
+        rc = watch_canaries(&judge, err);
     for (size_t i = 0; i < judge.pairing.n && !rc; i++)
         rc = compare_pair(&judge, &judge.pairing.pairs[i], comparisons, err);
     free(judge.candidates);

@@ -20,8 +20,8 @@
  * difference that is none between equal units (`least` of struct bench_metric).
  *
  * Noisy rows take part with a wider spread. A censored one is a bound: it can show a change that it
- * understates, and nothing else. Rows of the benchmark `canary` say how far the machine itself
- * moved; where they show that, every interval is wider by that much.
+ * understates, and nothing else. Where the canaries (canary.h) show that the machine itself
+ * moved, every interval is wider by that much.
  */
 #ifndef CONTEND_JUDGE_COMPARE_H
 #define CONTEND_JUDGE_COMPARE_H
@@ -31,9 +31,6 @@
 
 /* Of whole comparisons with nothing changed, how many may say FASTER or SLOWER of anything. */
 #define COMPARE_ERROR 0.01
-
-/* The benchmark whose rows are about the machine. */
-#define COMPARE_CANARY "canary"
 
 struct compare_options {
     double threshold;    /* relative: 0.05 = 5% */

@@ -38,9 +38,6 @@ enum { SPREAD_RUNS_LEAST = 5, SPREAD_HISTORY_LEAST = 15 };
 /* Of rows that were disturbed (noisy): so many times as much. */
 enum { SPREAD_NOISY = 2 };
 
-/* Of canaries, which are made to be the same each time. */
-#define SPREAD_CANARY 0.01
-
 /* Of values that came one by one (Welford 1962). Zeroed = none. */
 struct moments {
     size_t n;

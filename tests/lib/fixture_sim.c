@@ -89,5 +89,6 @@ void sim_run_make(const struct sim *sim, uint64_t *state, unsigned run, unsigned
 void sim_run_free(struct sim_run *run)
 {
     rows_free(&run->analysis.rows);
+    values_free(&run->analysis.values);
     fixture_result_free(&run->result);
 }

@@ -33,7 +33,7 @@ void sim_rounds(const struct sim *sim, uint64_t *state, double log_time, double 
 
 struct sim_run {
     struct result result;
-    struct analysis analysis; /* of its parts result and rows: "throughput" and "step_time" */
+    struct analysis analysis; /* without values; its rows are "throughput" and "step_time" */
 };
 
 /*
