@@ -29,7 +29,7 @@ static int widest_name(const struct result *result)
 {
     char name[NAME_MAX_SHOWN];
     size_t widest = 10; /* the longest name of a placement, nearly */
-    for (size_t i = 0; i < result->narms; i++) {
+    for (size_t i = 0; i < result_measured(result); i++) {
         size_t length = strlen(name_arm(result, &result->arms[i], name, sizeof(name)));
         widest = length > widest ? length : widest;
     }
@@ -67,7 +67,7 @@ static int print_plans(const struct run_setup *setup)
     const struct result *result = &setup->result;
     const struct plan **plans = calloc(result->narms + 1, sizeof(const struct plan *));
     size_t n = 0;
-    for (size_t i = 0; plans && i < result->narms; i++)
+    for (size_t i = 0; plans && i < result_measured(result); i++)
         if (!result->arms[i].alone)
             plans[n++] = &result->arms[i].plan;
     int rc = plans ? json_value_print(plans_to_json(setup->config.topo, plans, n), 1, &err)
@@ -87,7 +87,7 @@ int run_dry_print(const struct run_setup *setup, bool json)
                  setup->result.rounds_planned, setup->result.rounds_planned == 1 ? "" : "s",
                  setup->config.measure_s, (unsigned long long)setup->result.seed);
     int width = widest_name(&setup->result);
-    for (size_t i = 0; i < setup->result.narms; i++)
+    for (size_t i = 0; i < result_measured(&setup->result); i++)
         print_plan_line(&setup->result, &setup->result.arms[i], width);
     (void)printf("expected time: %.0f s, longer where a placement collapses\n", setup->expected_s);
     return EXIT_GOOD;

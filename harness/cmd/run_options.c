@@ -53,6 +53,8 @@ const struct opt run_option_table[] = {
              "Name of this machine in results and plots (default: its host name)"),
     OPT_FLAG("no-baselines", run_options, no_baselines, NULL,
              "Leave out the workers that run alone; no efficiency, no loss split"),
+    OPT_FLAG("no-canary", run_options, no_canary, NULL,
+             "Leave out the arm that shows each round how fast the machine itself is"),
     OPT_FLAG("no-plots", run_options, no_plots, NULL, "Draw nothing"),
     OPT_FLAG("json", run_options, json, NULL, "Print the rows as JSON instead of the table"),
     OPT_FLAG("strict", run_options, strict, NULL,

@@ -5,6 +5,7 @@
 
 #include "harness/judge/advice.h"
 #include "harness/judge/busy.h"
+#include "harness/judge/canary.h"
 #include "harness/judge/gpus.h"
 #include "harness/judge/scans.h"
 #include "harness/judge/statuses.h"
@@ -45,30 +46,41 @@ static int add_retention(const struct analysis *analysis, struct findings *findi
     return rc;
 }
 
-int verdict_make(const struct result *result, const struct topo *topo, struct verdict *verdict,
+/* Of what was measured: nobody else looks at the rows that watch the machine. */
+static int judge(const struct analysis *measured, const struct topo *topo, struct verdict *verdict,
                  struct err *err)
 {
     const struct symmetry_distance distance = symmetry_topo_distance(topo);
+    int rc = symmetry_make(&measured->rows, &distance, &verdict->symmetry, err);
+    if (!rc)
+        rc = busy_find(measured, &verdict->findings, err);
+    if (!rc)
+        rc = add_placement(measured, &verdict->findings, err);
+    if (!rc)
+        rc = add_retention(measured, &verdict->findings, err);
+    if (!rc)
+        rc = statuses_find(measured, &verdict->findings, err);
+    if (!rc)
+        rc = scans_find(measured, &verdict->findings, err);
+    if (!rc)
+        rc = gpus_find(topo, measured->result, &verdict->findings, err);
+    if (!rc)
+        rc = gpus_find_changes(topo, measured->result, &verdict->findings, err);
+    return rc ? rc : symmetry_findings(&verdict->symmetry, topo, &verdict->findings, err);
+}
+
+int verdict_make(const struct result *result, const struct topo *topo, struct verdict *verdict,
+                 struct err *err)
+{
+    struct result own;
     *verdict = (struct verdict){0};
     int rc = analysis_make(result, &verdict->analysis, err);
-    if (!rc)
-        rc = symmetry_make(&verdict->analysis.rows, &distance, &verdict->symmetry, err);
-    if (!rc)
-        rc = busy_find(&verdict->analysis, &verdict->findings, err);
-    if (!rc)
-        rc = add_placement(&verdict->analysis, &verdict->findings, err);
-    if (!rc)
-        rc = add_retention(&verdict->analysis, &verdict->findings, err);
-    if (!rc)
-        rc = statuses_find(&verdict->analysis, &verdict->findings, err);
-    if (!rc)
-        rc = scans_find(&verdict->analysis, &verdict->findings, err);
-    if (!rc)
-        rc = gpus_find(topo, result, &verdict->findings, err);
-    if (!rc)
-        rc = gpus_find_changes(topo, result, &verdict->findings, err);
-    if (!rc)
-        rc = symmetry_findings(&verdict->symmetry, topo, &verdict->findings, err);
+    if (rc)
+        return rc;
+    const struct analysis measured = analysis_measured(&verdict->analysis, &own);
+    rc = judge(&measured, topo, verdict, err);
+    if (!rc && !busy_among(&verdict->findings)) /* that says why */
+        rc = canary_find(&verdict->analysis, &verdict->findings, err);
     return rc;
 }
 

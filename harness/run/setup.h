@@ -31,7 +31,7 @@ struct run_options {
     int64_t background_workers;
     const char *out, *host;
     unsigned ranks, ranks_here; /* of a job, and of them on this machine; 0 = not in a job */
-    bool no_baselines, no_plots, json, dry_run;
+    bool no_baselines, no_canary, no_plots, json, dry_run;
     bool strict; /* a machine too busy for evidence has an exit code of its own */
     struct plan_options plan;
     struct topo_options topo;
