@@ -116,7 +116,8 @@ static int read_one(void *arg, const char *path, int dir_fd, struct err *err)
     else if (rc) {
         log_error("'%.150s': %s", path, why.msg);
         reading->damaged++;
-    } else if (!asked || !strcmp(asked, recorded.machine.key)) {
+    } else if ((!asked || !strcmp(asked, recorded.machine.key)) &&
+               !history_has_run(&reading->history, recorded.result.run_id)) {
         rc = add_rows(&reading->history, &recorded, err);
         if (!rc && !count_machine(&reading->machines, &recorded.machine, path))
             rc = err_set(err, -EINVAL, "runs of more than %d machines: choose one by --machine KEY",
@@ -167,13 +168,23 @@ static int draw(const struct reading *reading, struct err *err)
     return rc;
 }
 
+static bool has_doubt(const struct findings *findings)
+{
+    for (size_t i = 0; i < findings->n; i++)
+        if (findings->all[i].severity == FINDING_DOUBT && !findings->all[i].subject[0])
+            return true;
+    return false;
+}
+
 static int print(const struct reading *reading, const struct findings *findings)
 {
     const char *key = reading->machines.machine[0].key.key;
     if (reading->args->json)
         return cmd_print_json(history_to_json(&reading->history, key, findings), 2);
-    (void)printf("Machine %s\n", key);
-    findings_print(findings, stdout, terminal_has_color(STDOUT_FILENO));
+    bool color = terminal_has_color(STDOUT_FILENO);
+    (void)printf("Machine %s\n%s", key, has_doubt(findings) ? "\n" : "");
+    findings_print_first(findings, stdout, color);
+    findings_print(findings, stdout, color);
     return cmd_finish();
 }
 

@@ -26,6 +26,14 @@ int history_add_run(struct history *history, const struct history_run *run, uint
     return 0;
 }
 
+bool history_has_run(const struct history *history, const char *run_id)
+{
+    for (size_t i = 0; i < history->nruns; i++)
+        if (strcmp(history->runs[i].run_id, run_id) == 0)
+            return true;
+    return false;
+}
+
 static int compare_names(const void *a, const void *b)
 {
     const struct history_series *x = a, *y = b;
@@ -78,7 +86,7 @@ static void free_series(struct history_series *series)
 static struct history_series *enter(struct history *history, struct history_series *series)
 {
     struct history_series **grown =
-        array_grown(history->series, history->nseries, &history->series_capacity, sizeof(*grown));
+        array_grown(history->series, history->nseries, &history->series_capacity, sizeof(void *));
     if (grown)
         history->series = grown;
     struct history_series **found =

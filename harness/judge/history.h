@@ -71,6 +71,8 @@ struct history_options {
 /* Free with history_free, also after an error: -ENOMEM only. */
 int history_add_run(struct history *history, const struct history_run *run, uint32_t *at,
                     struct err *err);
+/* Whether a run of that id was added: one may be found twice. */
+bool history_has_run(const struct history *history, const char *run_id);
 /* `value` > 0; others have no ratio, and are left out. */
 int history_add(struct history *history, const struct history_figure *figure, uint32_t run,
                 double value, struct err *err);
