@@ -26,7 +26,7 @@ do for [kind in kinds] {
     eval open_figure(kind, "history", width, height)
     eval heading
     unset key
-    set format y "%.3s%c"
+    set format y "%.2s%c"
     set multiplot
     set lmargin at screen from_left(86)
     set rmargin at screen from_left(width - 40)
