@@ -10,7 +10,6 @@
 #include "harness/judge/canary.h"
 #include "harness/judge/spread.h"
 #include "harness/rows/key.h"
-#include "harness/rows/metric.h"
 
 /* Two-sided 90%: SAME. */
 #define SAME_TAIL 0.05
@@ -45,19 +44,6 @@ struct measured {
     struct spread spread;
     double gain, half; /* of other against base; half the width of its interval */
 };
-
-static bool gates(const struct pair *pair)
-{
-    const struct row *row = pair_first(pair)->row;
-    char key[VALUE_KEY_MAX];
-    const struct bench_metric *own = bench_metric_find(row->arm->bench, row->metric);
-    const struct metric_info *general = metric_find(row->metric);
-    if (row->arm->canary || row->arm->alone)
-        return false;
-    if (own)
-        return own->gates && key_agrees(key_copy(row, key), own->calm);
-    return general && general->gates && !row->arm->bench->scan;
-}
 
 /* A median of which there are ratios. */
 static bool has_value(const struct row *row)
@@ -151,7 +137,8 @@ static int find_candidates(struct judge *judge, struct err *err)
     if (!judge->candidates)
         return err_set(err, -ENOMEM, "out of memory for %zu comparisons", judge->pairing.n);
     for (size_t i = 0; i < judge->pairing.n; i++)
-        if (gates(&judge->pairing.pairs[i]) && is_on_both(&judge->pairing.pairs[i]))
+        if (row_gates(pair_first(&judge->pairing.pairs[i])->row) &&
+            is_on_both(&judge->pairing.pairs[i]))
             judge->candidates[judge->n++].pair = &judge->pairing.pairs[i];
     find_mates(judge);
     for (size_t i = 0; i < judge->n; i++)
@@ -232,7 +219,7 @@ static void describe(const struct judge *judge, const struct pair *pair,
         .level = NAN,
         .base_runs = (unsigned)pair->n[PAIRING_BASE],
         .other_runs = (unsigned)pair->n[PAIRING_OTHER],
-        .gates = gates(pair),
+        .gates = row_gates(row),
     };
     comparison->ratio =
         is_on_both(pair) ? comparison->other_median / comparison->base_median : (double)NAN;

@@ -1,18 +1,11 @@
 #include "harness/store/runs.h"
 
-#include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "harness/base/array.h"
-
-/* Below results/: host, then run. Some more for those who sort theirs. */
-enum { DEPTH_MOST = 5 };
+#include "harness/store/below.h"
 
 /* What is the same for all directories. */
 struct search {
@@ -21,10 +14,12 @@ struct search {
     struct runs *runs;
 };
 
-static int append(const struct search *search, const char *path, int dir_fd, struct err *err)
+static int append(void *arg, const char *path, int dir_fd, struct err *err)
 {
+    const struct search *search = arg;
     struct runs *runs = search->runs;
     struct err why;
+    directory_recover(dir_fd, search->remove_figures);
     struct run *grown = array_grown(runs->all, runs->n, &runs->capacity, sizeof(*grown));
     if (!grown)
         return err_set(err, -ENOMEM, "out of memory for %zu results", runs->n + 1);
@@ -42,55 +37,12 @@ static int append(const struct search *search, const char *path, int dir_fd, str
     return 0;
 }
 
-static int skip_hidden(const struct dirent *entry)
-{
-    return entry->d_name[0] != '.';
-}
-
-static int read_directory(const struct search *search, const char *path, int depth,
-                          struct err *err);
-
-static int read_below(const struct search *search, const char *path, int depth, struct err *err)
-{
-    struct dirent **entries = NULL;
-    int n = scandir(path, &entries, skip_hidden, alphasort), rc = 0;
-    if (n < 0)
-        return err_sys(err, -errno, "cannot read the directory '%.150s'", path);
-    for (int i = 0; i < n; i++) {
-        char *below = NULL;
-        if (!rc && asprintf(&below, "%s/%s", path, entries[i]->d_name) < 0)
-            rc = err_set(err, -ENOMEM, "out of memory for a path");
-        struct stat status;
-        if (!rc && lstat(below, &status) == 0 && S_ISDIR(status.st_mode))
-            rc = read_directory(search, below, depth + 1, err);
-        free(below);
-        free(entries[i]);
-    }
-    free(entries);
-    return rc;
-}
-
-static int read_directory(const struct search *search, const char *path, int depth, struct err *err)
-{
-    int rc, dir_fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (dir_fd < 0)
-        return err_sys(err, -errno, "cannot open the result directory '%.150s'", path);
-    directory_recover(dir_fd, search->remove_figures);
-    if (faccessat(dir_fd, "run.json", F_OK, AT_SYMLINK_NOFOLLOW) == 0)
-        rc = append(search, path, dir_fd, err);
-    else
-        rc = depth < DEPTH_MOST ? read_below(search, path, depth, err) : 0;
-    (void)close(dir_fd);
-    return rc;
-}
-
 int runs_read(const char *path, const struct bench *const *benches,
               directory_remove *remove_figures, struct runs *runs, struct err *err)
 {
-    const struct search search = {
-        .benches = benches, .remove_figures = remove_figures, .runs = runs};
+    struct search search = {.benches = benches, .remove_figures = remove_figures, .runs = runs};
     size_t before = runs->n;
-    int rc = read_directory(&search, path, 0, err);
+    int rc = below_find(path, append, &search, err);
     if (!rc && runs->n == before)
         return err_set(err, -ENOENT, "'%.150s' is no result directory: no run.json in it or below",
                        path);
