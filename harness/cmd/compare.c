@@ -203,11 +203,11 @@ static int compare(struct work *work, const struct compare_args *args, struct er
 {
     struct pairing_runs sides[PAIRING_SIDES];
     struct finding whole;
-    char refused[400];
+    char refused[400] = "";
     size_t n = 0;
     for (int side = 0; side < PAIRING_SIDES; side++)
         n += work->sides[side].n;
-    const struct analysis **analyses = calloc(n, sizeof(*analyses));
+    const struct analysis **analyses = calloc(n, sizeof(const void *));
     int rc = analyses ? check_sides(work, args->allow, refused, sizeof(refused), err)
                       : err_set(err, -ENOMEM, "out of memory for %zu results", n);
     if (!rc)

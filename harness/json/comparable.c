@@ -104,12 +104,6 @@ static void list_words(char *buf, size_t size)
             add_word(buf, size, fields[i].what);
 }
 
-char *comparable_names(char *buf, size_t size)
-{
-    list_words(buf, size);
-    return buf;
-}
-
 int comparable_check_allowed(const char *allowed, struct err *err)
 {
     char word[32], known[200];

@@ -7,7 +7,6 @@
 #define CONTEND_JSON_COMPARABLE_H
 
 #include <jansson.h>
-#include <stdbool.h>
 
 #include "harness/core/finding.h"
 
@@ -16,10 +15,8 @@ struct comparable {
     const json_t *record; /* borrowed: its run.json */
 };
 
-/* "machine, cpus, kernel, ...": what may differ where it is allowed. Returns buf. */
-char *comparable_names(char *buf, size_t size);
-
-/* -EINVAL where a comma separated list has a word that is none of these, nor "all". */
+/* -EINVAL where a comma separated list has a word that names nothing that may differ, nor is "all".
+ */
 int comparable_check_allowed(const char *allowed, struct err *err);
 
 /*
