@@ -1,6 +1,7 @@
 #include "harness/json/comparable.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
