@@ -9,6 +9,7 @@
 
 #include "harness/base/similar.h"
 #include "harness/cmd/cmd.h"
+#include "harness/cmd/fleet.h"
 #include "harness/cmd/validate_outputs.h"
 #include "harness/discover/probes.h"
 #include "harness/judge/rules.h"
@@ -23,7 +24,8 @@ struct validate_args {
     int level;
     double max_time_s;
     const char *only, *require, *waivers, *root;
-    bool no_measure, strict, all, list, markdown, json;
+    const char *baseline, *plots;
+    bool no_measure, strict, all, list, markdown, json, results;
     struct validate_outputs outputs;
 };
 
@@ -47,7 +49,13 @@ static const struct opt validate_opts[] = {
     OPT_FLAG("strict", validate_args, strict, NULL, "warnings fail, too"),
     OPT_FLAG("all", validate_args, all, NULL, "a line for each rule that passes or is skipped"),
     OPT_FLAG("list", validate_args, list, NULL, "explain the rules, and judge nothing"),
-    OPT_FLAG("markdown", validate_args, markdown, NULL, "with --list: as a table of Markdown"),
+    OPT_FLAG("results", validate_args, results, NULL,
+             "judge the results of many machines at or below DIR..., and run nothing"),
+    OPT_TEXT("baseline", validate_args, baseline, NULL, "FILE",
+             "with --results: by the bounds of 'contend baseline', not by the others"),
+    OPT_TEXT("plots", validate_args, plots, NULL, "DIR",
+             "with --results: draw each figure of all machines there"),
+    OPT_FLAG("markdown", validate_args, markdown, NULL, "with --list and --results: as Markdown"),
     OPT_FLAG("json", validate_args, json, NULL, "print JSON"),
     OPT_TEXT("junit", validate_args, outputs.junit, NULL, "FILE",
              "also write JUnit XML; %h in the name is the host, here and below"),
@@ -102,7 +110,10 @@ static int check_args(struct validate *v, struct err *err)
 {
     const struct validate_args *args = v->args;
     if (args->markdown && !args->list)
-        return err_set(err, -EINVAL, "--markdown goes with --list");
+        return err_set(err, -EINVAL, "--markdown goes with --list or --results");
+    if (args->baseline || args->plots)
+        return err_set(err, -EINVAL, "%s goes with --results DIR...",
+                       args->baseline ? "--baseline" : "--plots");
     int rc = parse_rules(args->only, v->rules.only, &v->rules.nonly, err);
     if (!rc)
         rc = parse_rules(args->require, v->rules.required, &v->rules.nrequired, err);
@@ -280,6 +291,22 @@ static int validate(struct validate *v)
     return code;
 }
 
+/* Of a fleet, from its results. */
+static int judge_results(const struct cmd_env *env, const struct validate_args *args,
+                         const struct cli *cli)
+{
+    const struct fleet_options options = {.baseline = args->baseline,
+                                          .junit = args->outputs.junit,
+                                          .plots = args->plots,
+                                          .json = args->json,
+                                          .markdown = args->markdown};
+    if (!cli->npositional) {
+        log_error("--results needs directories with results");
+        return EXIT_USAGE;
+    }
+    return fleet_results(env, cli->positional, cli->npositional, &options);
+}
+
 static int validate_main(const struct cmd_env *env, int argc, char **argv)
 {
     struct validate_args args = {0};
@@ -287,6 +314,12 @@ static int validate_main(const struct cmd_env *env, int argc, char **argv)
     int code;
     if (!cmd_parse(env, &validate_command, argc, argv, &args, &cli, &code))
         return code;
+    if (args.results)
+        return judge_results(env, &args, &cli);
+    if (cli.npositional) {
+        log_error("'%.80s': directories go with --results", cli.positional[0]);
+        return EXIT_USAGE;
+    }
     struct validate v = {.env = env, .args = &args, .start_ns = clock_now_ns()};
     code = validate(&v);
     findings_free(&v.findings);
@@ -299,6 +332,7 @@ static int validate_main(const struct cmd_env *env, int argc, char **argv)
 const struct command validate_command = {
     .name = "validate",
     .main = validate_main,
+    .operands = "[DIR...]",
     .summary = "is this server fit? counts, physics, symmetry, health; and what to do",
     .about =
         "Judges this server by rules that need no table of models, with short measurements: what "
