@@ -38,7 +38,7 @@ const char html_style[] =
     "left;font-weight:600;"
     "padding:.25rem 0}td,th{padding:.3rem .6rem;border-bottom:1px solid var(--line);"
     "text-align:right;white-space:nowrap}th[scope=col]{white-space:normal;"
-    "vertical-align:bottom}th:first-child,.text{text-align:left}"
+    "vertical-align:bottom}th:first-child,.text{text-align:left}th[scope=row]{font-weight:500}"
     "td.text{white-space:normal;min-width:12rem;overflow-wrap:anywhere}tr.best{color:var(--good);"
     "font-weight:600}\n"
     "pre{background:var(--card);border:1px solid var(--line);border-radius:6px;padding:.6rem .8rem;"
@@ -64,6 +64,6 @@ const char html_style[] =
     "@media print{:root{--bg:#fff;--fg:#000;--soft:#444;--line:#bbb;--card:#fff}"
     "body{max-width:none;padding:0;font-size:12px}*{print-color-adjust:exact;"
     "-webkit-print-color-adjust:exact}.scroll,pre{overflow:visible}"
-    "td,th{white-space:normal;padding:.15rem .3rem}pre{white-space:pre-wrap}"
+    "td,th{white-space:normal;padding:.15rem .25rem;font-size:10px}pre{white-space:pre-wrap}"
     "figure,table,.tile,.verdict{break-inside:avoid}h2,h3,h4{break-after:avoid}"
     "details::details-content{content-visibility:visible;block-size:auto}}\n";
