@@ -63,7 +63,7 @@ static const struct opt validate_opts[] = {
              "also write metrics for node_exporter's textfile collector"),
     OPT_TEXT("out", validate_args, outputs.dir, NULL, "DIR",
              "also write validate.json and summary.txt there"),
-    OPT_TEXT("root", validate_args, root, "", "DIR",
+    OPT_TEXT("root", validate_args, root, NULL, "DIR",
              "for tests: /proc, /sys and /dev are looked up below it"),
     {.name = NULL}};
 
@@ -212,7 +212,7 @@ static int judge(struct validate *v, struct err *err)
 {
     const struct topo_options topo = {.probe_gpus = true};
     const struct facts_request facts = {
-        .root = v->args->root, .topo = &v->topo, .sample_s = v->args->root[0] ? 0 : 1};
+        .root = v->args->root, .topo = &v->topo, .sample_s = v->args->root ? 0 : 1};
     int rc = topo_load(&topo, &v->topo, err);
     if (!rc)
         rc = facts_read(&facts, &v->facts, err);
