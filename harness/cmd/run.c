@@ -12,6 +12,7 @@
 #include "harness/cmd/cmd.h"
 #include "harness/cmd/help.h"
 #include "harness/cmd/named.h"
+#include "harness/cmd/page.h"
 #include "harness/cmd/program.h"
 #include "harness/cmd/run_dry.h"
 #include "harness/cmd/run_options.h"
@@ -184,6 +185,8 @@ static int print_summary(struct session *s, struct err *err)
         rc = summary_format(&recorded, &text, &size, err);
     if (!rc)
         rc = directory_add_summary(&s->run_dir.dir, text, size, err);
+    if (!rc && !s->options.no_plots)
+        page_write_own(s->run_dir.dir.path, s->run_dir.dir.fd, &recorded);
     if (!rc && s->options.json)
         rc = json_value_print(rows_to_json(&recorded.analysis.rows), 1, err);
     else if (!rc) {
@@ -321,7 +324,7 @@ static int run_for_real(struct session *s, const char *subdirectory)
                                             .host = s->host,
                                             .scenario = s->setup->scenario->name,
                                             .subdirectory = subdirectory,
-                                            .remove_figures = figures_remove};
+                                            .remove_figures = page_remove_drawn};
     int rc = job_is_first(&s->job) ? run_dir_open(&s->run_dir, &request, &record, &err) : 0;
     rc = job_agree(&s->job, rc, &err);
     if (rc) {

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "harness/judge/canary.h"
-#include "harness/judge/spread.h"
+#include "harness/judge/run_spread.h"
 #include "harness/rows/key.h"
 
 /* Two-sided 90%: SAME. */
@@ -41,7 +41,7 @@ struct measured {
     double rounds; /* what the medians are uncertain by of their rounds, the most */
     bool noisy;    /* any row of both sides */
     bool bound[2]; /* a side has a censored row */
-    struct spread spread;
+    struct run_spread spread;
     double gain, half; /* of other against base; half the width of its interval */
 };
 
@@ -75,7 +75,7 @@ static void add_row(struct measured *measured, enum pairing_side side, const str
     moments_add(&measured->sides[side], gain);
     if (side == PAIRING_HISTORY)
         return;
-    measured->rounds += pow(spread_of_rounds(row->ci_low, row->ci_high, row->rounds), 2);
+    measured->rounds += pow(run_spread_of_rounds(row->ci_low, row->ci_high, row->rounds), 2);
     measured->noisy = measured->noisy || row->status == STATUS_NOISY;
     measured->bound[side] = measured->bound[side] || row->status == STATUS_CENSORED;
 }
@@ -97,11 +97,11 @@ static void measure(const struct pair *pair, const struct pair *mate, double tai
         }
     size_t runs = measured->sides[PAIRING_BASE].n + measured->sides[PAIRING_OTHER].n;
     measured->spread =
-        spread_of(measured->sides, SPREAD_BEFORE * (measured->noisy ? SPREAD_NOISY : 1),
-                  sqrt(measured->rounds / (double)runs));
+        run_spread_of(measured->sides, RUN_SPREAD_BEFORE * (measured->noisy ? RUN_SPREAD_NOISY : 1),
+                      sqrt(measured->rounds / (double)runs));
     measured->gain = measured->sides[PAIRING_OTHER].mean - measured->sides[PAIRING_BASE].mean;
-    measured->half = spread_half_width(&measured->spread, measured->sides[PAIRING_BASE].n,
-                                       measured->sides[PAIRING_OTHER].n, tail);
+    measured->half = run_spread_half_width(&measured->spread, measured->sides[PAIRING_BASE].n,
+                                           measured->sides[PAIRING_OTHER].n, tail);
 }
 
 static bool have_equal_runs(const struct pair *pair, const struct pair *other)
@@ -282,7 +282,7 @@ static void explain_unclear(const struct judge *judge, const struct measured *me
 {
     char change[32], runs[64];
     double wanted = fmax(fabs(measured->gain), threshold);
-    unsigned needed = spread_runs_needed(&measured->spread, wanted, judge->tail, RUNS_ADVISED);
+    unsigned needed = run_spread_runs_needed(&measured->spread, wanted, judge->tail, RUNS_ADVISED);
     (void)comparison_format_ratio(comparison->ratio, change, sizeof(change));
     say(comparison,
         "%s is within what equal runs can differ by (%.1f%%; %s, spread between runs %.1f%%). ",
@@ -334,8 +334,8 @@ static void decide(const struct judge *judge, const struct candidate *candidate,
     bool is_bound = measured.bound[PAIRING_BASE] || measured.bound[PAIRING_OTHER];
     bool changed = is_changed(judge, candidate, &measured);
     double threshold = threshold_of(judge, row, comparison->base_median), tail = judge->tail;
-    double same = spread_half_width(&measured.spread, measured.sides[PAIRING_BASE].n,
-                                    measured.sides[PAIRING_OTHER].n, SAME_TAIL);
+    double same = run_spread_half_width(&measured.spread, measured.sides[PAIRING_BASE].n,
+                                        measured.sides[PAIRING_OTHER].n, SAME_TAIL);
     comparison->outcome = OUTCOME_UNCLEAR;
     if (is_bound && !understates(&measured))
         say(comparison, "a step did not end within the limit: a bound cannot show this.");

@@ -2,9 +2,9 @@
  * Two sides, each of one or more separate runs, row by row: FASTER, SLOWER, SAME or UNCLEAR. Pure.
  *
  * A row's unit is the run: its value is the logarithm of its median over rounds, and the spread
- * between runs is that of spread.h; of few runs, where their rounds say that a median alone is less
- * certain than what is known before, that counts instead. Of all that gate together the chance to
- * call any changed with nothing changed is COMPARE_ERROR, shared out over what was measured
+ * between runs is that of run_spread.h; of few runs, where their rounds say that a median alone is
+ * less certain than what is known before, that counts instead. Of all that gate together the chance
+ * to call any changed with nothing changed is COMPARE_ERROR, shared out over what was measured
  * (Bonferroni; Dunn 1961, so that each still has an interval). Two metrics of the same arm and key
  * (work per second and the time of a step) are one measurement of two: either is called changed
  * only where their mean is, too, which is a closed test (Marcus, Peritz and Gabriel 1976) and lets

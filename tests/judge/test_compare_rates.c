@@ -74,11 +74,11 @@ static struct rates try(const struct trial *trial, unsigned n)
     return (struct rates){changed / (double)n, slower / (double)n};
 }
 
-/* At most 1% of 2000. */
+/* At most 1%. */
 static void expect_quiet(const struct sim *sim, unsigned runs, unsigned history)
 {
     const struct trial trial = {.sim = sim, .runs = runs, .history = history, .slower = 1};
-    struct rates rates = try(&trial, 2000);
+    struct rates rates = try(&trial, sim->mode > 0 ? 2000 : 1000);
     if (rates.changed > 0.01)
         fail_msg("%u runs a side, %u of the history: %.1f%% of equal ones are called changed", runs,
                  history, 100 * rates.changed);
