@@ -95,7 +95,7 @@ static int add_rows(struct history *history, const struct recorded *recorded, st
                                               .metric = row->metric,
                                               .unit = row->unit,
                                               .better = row->better,
-                                              .canary = !strcmp(row->bench, HISTORY_CANARY)};
+                                              .canary = row->arm->canary};
         rc = history_add(history, &figure, at, row->median, err);
     }
     return rc;

@@ -232,21 +232,10 @@ int history_judge(struct history *history, const struct history_options *options
     return rc ? rc : history_say(history, findings, err);
 }
 
-/* Of scans; what a benchmark is there to measure. */
-static const char *const figures[] = {
-    METRIC_RATE,    "step_time",      "bandwidth",          "latency",          "node_bandwidth",
-    "node_latency", "loaded_latency", "copy_bandwidth",     "copy_latency",     "stream_bandwidth",
-    "matmul_rate",  "launch_latency", "collective_latency", "collective_busbw", "knee_bandwidth",
-    "victim_time",  "write_rate",     "region_time",
-};
-
 bool history_takes(const struct row *row)
 {
-    bool canary = strcmp(row->bench, HISTORY_CANARY) == 0, of_those = canary;
-    for (size_t i = 0; i < sizeof(figures) / sizeof(figures[0]) && !of_those; i++)
-        of_those = strcmp(row->metric, figures[i]) == 0;
-    return of_those && (row->status == STATUS_OK || row->status == STATUS_NOISY) &&
-           strcmp(row->better, "none") != 0 && (canary || strcmp(row->role, "foreground") == 0);
+    bool measured = row->status == STATUS_OK || row->status == STATUS_NOISY;
+    return measured && strcmp(row->better, "none") != 0 && (row->arm->canary || row_gates(row));
 }
 
 void history_name(const struct row *row, char arm[static ROW_PARAMS_MAX],

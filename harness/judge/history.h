@@ -25,9 +25,6 @@
 
 #define HISTORY_ERROR 0.01
 
-/* The benchmark whose rows are about the machine. */
-#define HISTORY_CANARY "canary"
-
 struct history_run {
     char started[32]; /* UTC, ISO 8601: what runs are sorted by, then by their id */
     char run_id[64];
@@ -78,7 +75,7 @@ int history_add(struct history *history, const struct history_figure *figure, ui
                 double value, struct err *err);
 void history_free(struct history *history);
 
-/* Whether a row is a figure of a history. */
+/* Whether a row is a figure of a history: it gates, or is about the machine itself. */
 bool history_takes(const struct row *row);
 /* What its arm and params are there; both of ROW_PARAMS_MAX bytes. */
 void history_name(const struct row *row, char arm[static ROW_PARAMS_MAX],
