@@ -199,6 +199,22 @@ static int tell_moved(const struct pairing_runs *base, const struct pairing_runs
     return rc;
 }
 
+/* What to do where nothing was shown although there was something to compare. */
+static int advise(struct work *work, struct err *err)
+{
+    static const struct finding few_runs = {
+        .id = "few_runs",
+        .severity = FINDING_NOTE,
+        .sentence =
+            "Equal runs differ from each other by as much. For a verdict give each side five "
+            "runs, taken in turns, or measure both sides in the same rounds: 'contend ab'.",
+    };
+    if (comparisons_decided(&work->comparisons) ||
+        !comparisons_count(&work->comparisons, OUTCOME_UNCLEAR))
+        return 0;
+    return findings_add(&work->findings, &few_runs, err);
+}
+
 static int compare(struct work *work, const struct compare_args *args, struct err *err)
 {
     struct pairing_runs sides[PAIRING_SIDES];
@@ -224,7 +240,8 @@ static int compare(struct work *work, const struct compare_args *args, struct er
     if (rc)
         return rc;
     comparisons_to_finding(&work->comparisons, &whole);
-    return findings_add(&work->findings, &whole, err);
+    rc = findings_add(&work->findings, &whole, err);
+    return rc ? rc : advise(work, err);
 }
 
 static int read_sides(const struct cmd_env *env, const struct compare_args *args,

@@ -49,6 +49,7 @@ compare 2 "'weather' is none of" base new --allow weather
 
 # A side is a run or a directory of runs; a reason for each; what does not gate on request.
 compare 1 'is more than equal runs differ by' base slow --explain
+compare 4 'give each side five' base/1 new/1
 compare 4 "'contend ab' would tell" base/1 new/1 --explain
 compare 0 'voluntary_switches_per_step' base new --all
 wide=$("$CONTEND_FAKE" compare base slow --all --explain 2>&1 | awk 'length > 80')
