@@ -11,6 +11,7 @@
 
 #include "harness/base/similar.h"
 #include "harness/say/log.h"
+#include "harness/sys/clock.h"
 
 enum { MAX_COUNTS = 16 };
 
@@ -117,12 +118,26 @@ static int parse_workers(const char *text, const struct topo *topo, const struct
                    text, MAX_COUNTS, RUN_WORKERS_MAX);
 }
 
-/*
- * Defaults of the benchmark, then the scenario's, then the user's as far as the benchmark knows
- * them; `used` notes which it knew. Then all checked together.
- */
-static int set_params(const struct bench *bench, const char *scenario_params, const struct cli *cli,
-                      bool *used, void *params, struct err *err)
+/* As far as the benchmark knows them; `used` notes which it knew. */
+static int set_pairs(const struct bench *bench, const char *const *pairs, size_t n, bool *used,
+                     void *params, struct err *err)
+{
+    for (size_t i = 0; i < n; i++) {
+        char name[64];
+        (void)snprintf(name, sizeof(name), "%.*s", (int)strcspn(pairs[i], "="), pairs[i]);
+        if (!opts_find(bench->opts, name))
+            continue;
+        int rc = opts_set_pair(bench->opts, params, pairs[i], err);
+        if (rc)
+            return rc;
+        used[i] = true;
+    }
+    return 0;
+}
+
+/* Defaults of the benchmark, then the scenario's. */
+static int set_defaults(const struct bench *bench, const char *scenario_params, void *params,
+                        struct err *err)
 {
     opts_set_defaults(bench->opts, params);
     char copy[256], *save = NULL;
@@ -132,17 +147,7 @@ static int set_params(const struct bench *bench, const char *scenario_params, co
         if (rc)
             return rc;
     }
-    for (size_t i = 0; cli && i < cli->npairs; i++) {
-        char name[64];
-        (void)snprintf(name, sizeof(name), "%.*s", (int)strcspn(cli->pairs[i], "="), cli->pairs[i]);
-        if (!opts_find(bench->opts, name))
-            continue;
-        int rc = opts_set_pair(bench->opts, params, cli->pairs[i], err);
-        if (rc)
-            return rc;
-        used[i] = true;
-    }
-    return bench->validate ? bench->validate(params, err) : 0;
+    return 0;
 }
 
 int run_setup_find_bench(const struct bench *const *benches, const char *name,
@@ -173,7 +178,9 @@ static int set_background(const struct bench *const *benches, const struct run_o
     unsigned fallback = options->background ? 1 : setup->scenario->background_workers;
     *workers = options->background_workers ? (unsigned)options->background_workers : fallback;
     setup->config.background_params = setup->background_params;
-    return set_params(setup->result.background, NULL, NULL, NULL, setup->background_params, err);
+    const struct bench *bench = setup->result.background;
+    rc = set_defaults(bench, NULL, setup->background_params, err);
+    return !rc && bench->validate ? bench->validate(setup->background_params, err) : rc;
 }
 
 /*
@@ -187,6 +194,20 @@ static int choose_placements(const struct scenario_part *part, const char *text,
     for (int i = 0; i < n; i++)
         optional[i] = !text;
     return n;
+}
+
+/*
+ * Of an ab, where nobody says: `partition` where the part has it, since what is not bound varies
+ * more from launch to launch, else the part's first. One alone, so that rounds are short.
+ */
+static int choose_simplest(const struct scenario_part *part, enum placement *placements,
+                           bool *optional, struct err *err)
+{
+    int n = choose_placements(part, NULL, placements, optional, err);
+    for (int i = 0; i < n; i++)
+        if (placements[i] == PLACE_PARTITION)
+            placements[0] = PLACE_PARTITION;
+    return n < 1 ? n : 1;
 }
 
 static uint64_t draw_seed(void)
@@ -208,6 +229,33 @@ static unsigned choose_rounds(const struct run_options *options,
     return (unsigned)fmin(fmax(room, profile->rounds), profile->most_rounds);
 }
 
+/*
+ * Rounds of an ab are many and short: what it pairs is a round, so that a launch more tells more
+ * than a longer one. With --rounds as many as that; else as many as there is time for, which the
+ * rounds themselves decide.
+ */
+static void set_ab_times(const struct run_options *options, double launches, double before_s,
+                         struct run_setup *setup)
+{
+    const struct profile_times *profile = &profiles[options->profile];
+    struct observe_config *config = &setup->config;
+    struct result *result = &setup->result;
+    double arm_s = before_s - config->warmup_s - config->settle_s;
+    if (options->warmup_s <= 0)
+        config->warmup_s = config->settle_s = profile->warmup_s / 4;
+    config->measure_s = options->time_s > 0 ? options->time_s : profile->short_s;
+    config->limit_s =
+        fmax(options->limit_s > 0 ? options->limit_s : profile->limit_s, config->measure_s);
+    arm_s += config->warmup_s + config->settle_s + config->measure_s;
+    double room = launches > 0 ? options->max_time_s / (launches * arm_s) : 1;
+    result->rounds_planned =
+        options->rounds ? (unsigned)options->rounds : (unsigned)fmin(fmax(2 * room, 1), 100000);
+    result->rounds_least = 1;
+    result->rounds_s = options->rounds ? 0 : options->max_time_s;
+    setup->expected_s =
+        options->rounds ? launches * arm_s * result->rounds_planned : options->max_time_s;
+}
+
 static void set_times(const struct run_options *options, struct run_setup *setup)
 {
     const struct profile_times *profile = &profiles[options->profile];
@@ -227,6 +275,10 @@ static void set_times(const struct run_options *options, struct run_setup *setup
                      : result->device == DEVICE_CUDA ? cuda_launch_s
                                                      : launch_s;
     double before_s = config->warmup_s + config->settle_s + start_s;
+    if (result->variants) {
+        set_ab_times(options, launches, before_s, setup);
+        return;
+    }
     struct profile_times times = *profile;
     if (scans || options->ranks) /* time before rounds: arrays and points grow with it; and ranks
                                     must agree, whatever their machines */
@@ -269,7 +321,10 @@ static int plan_part(const struct run_options *options, const struct topo *topo,
     enum placement placements[PLACEMENTS];
     bool optional[PLACEMENTS];
     unsigned counts[MAX_COUNTS] = {part->workers};
-    int nplacements = choose_placements(part, options->placements, placements, optional, err);
+    const struct variant *variant = common->variant;
+    const char *told = variant && variant->placement ? variant->placement : options->placements;
+    int nplacements = variant && !told ? choose_simplest(part, placements, optional, err)
+                                       : choose_placements(part, told, placements, optional, err);
     if (nplacements < 0)
         return nplacements;
     int ncounts =
@@ -304,37 +359,95 @@ static int refuse_pair(const struct bench *const *benches, struct run_setup *set
     return opts_set_pair(opts, setup->background_params, pair, err);
 }
 
+/* What the parts of a scenario are made from. */
+struct parts {
+    const struct bench *const *benches;
+    const struct run_options *options;
+    const struct cli *cli;
+    struct run_setup *setup;
+    struct arms_request request; /* what all have in common */
+    bool used[CLI_LIST_MAX];     /* of the command line's parameters */
+};
+
+static int add_part(struct parts *parts, size_t index, const struct variant *variant, void *params,
+                    bool *used, struct err *err)
+{
+    const struct scenario_part *part = &parts->setup->scenario->parts[index];
+    struct result *result = &parts->setup->result;
+    const struct topo *topo = parts->setup->config.topo;
+    const struct bench *bench = NULL;
+    int rc = run_setup_find_bench(parts->benches, part->foreground, &bench, err);
+    if (!rc)
+        rc = set_defaults(bench, part->params, params, err);
+    if (!rc)
+        rc = set_pairs(bench, parts->cli->pairs, parts->cli->npairs, parts->used, params, err);
+    if (!rc && variant)
+        rc = set_pairs(bench, variant->params.text, variant->params.n, used, params, err);
+    if (!rc && bench->validate)
+        rc = bench->validate(params, err);
+    if (!rc)
+        rc = choose_device(parts->options, topo, bench, result, err);
+    if (rc)
+        return rc;
+    struct arms_request request = parts->request;
+    request.bench = bench;
+    request.params = params;
+    request.variant = variant;
+    return plan_part(parts->options, topo, part, &request, result, err);
+}
+
+/* All parts under one variant, or NULL. */
+static int add_variant(struct parts *parts, size_t index, const struct variant *variant,
+                       struct err *err)
+{
+    bool used[OPT_TEXTS_MOST] = {0};
+    const struct scenario_part *part = parts->setup->scenario->parts;
+    int rc = 0;
+    for (size_t i = 0; !rc && part[i].foreground; i++)
+        rc = i < SCENARIO_PARTS_MAX
+                 ? add_part(parts, i, variant, parts->setup->params[index][i], used, err)
+                 : -E2BIG;
+    for (size_t i = 0; variant && !rc && i < variant->params.n; i++)
+        if (!used[i])
+            rc = refuse_pair(parts->benches, parts->setup, variant->params.text[i], err);
+    return rc;
+}
+
 static int add_parts(const struct bench *const *benches, const struct run_options *options,
                      const struct cli *cli, unsigned background_workers, struct run_setup *setup,
                      struct err *err)
 {
-    bool used[CLI_LIST_MAX] = {0};
-    const struct bench *bench = NULL;
     struct result *result = &setup->result;
-    struct arms_request request = {.baselines = !options->no_baselines,
-                                   .background_as_workers =
-                                       setup->result.background && !background_workers,
-                                   .plan = {.background = background_workers}};
-    int rc = plan_options_apply(&options->plan, &request.plan, err);
+    const struct variants *variants = result->variants;
+    struct parts parts = {
+        .benches = benches,
+        .options = options,
+        .cli = cli,
+        .setup = setup,
+        .request = {.baselines = !options->no_baselines && !variants,
+                    .background_as_workers = result->background && !background_workers,
+                    .plan = {.background = background_workers}},
+    };
+    int rc = plan_options_apply(&options->plan, &parts.request.plan, err);
     if (!rc)
         (void)plan_options_format(&options->plan, result->plan_options,
                                   sizeof(result->plan_options));
-    const struct scenario_part *part = setup->scenario->parts;
-    for (size_t i = 0; !rc && part[i].foreground; i++) {
-        rc = i < SCENARIO_PARTS_MAX ? run_setup_find_bench(benches, part[i].foreground, &bench, err)
-                                    : -E2BIG;
-        if (!rc)
-            rc = set_params(bench, part[i].params, cli, used, setup->params[i], err);
-        if (!rc)
-            rc = choose_device(options, setup->config.topo, bench, result, err);
-        request.bench = bench;
-        request.params = setup->params[i];
-        if (!rc)
-            rc = plan_part(options, setup->config.topo, &part[i], &request, result, err);
-    }
+    if (!rc && !variants)
+        rc = add_variant(&parts, 0, NULL, err);
+    for (size_t v = 0; variants && !rc && v < variants->n; v++)
+        rc = add_variant(&parts, v, &variants->all[v], err);
     for (size_t i = 0; !rc && i < cli->npairs; i++)
-        if (!used[i])
+        if (!parts.used[i])
             rc = refuse_pair(benches, setup, cli->pairs[i], err);
+    return rc;
+}
+
+static int set_variants(const struct run_options *options, struct run_setup *setup, struct err *err)
+{
+    int rc = variants_parse(&options->variants, &setup->variants, err);
+    setup->variants.threshold = options->threshold / 100;
+    setup->variants.clock_s = (double)clock_cost_ns() * 1e-9;
+    setup->result.variants = &setup->variants;
     return rc;
 }
 
@@ -355,7 +468,9 @@ int run_setup_make(const struct bench *const *benches, const struct scenario *sc
     unsigned background_workers = 0;
     setup->scenario = scenario;
     setup->config.topo = topo;
-    int rc = set_background(benches, options, setup, &background_workers, err);
+    int rc = options->variants.n ? set_variants(options, setup, err) : 0;
+    if (!rc)
+        rc = set_background(benches, options, setup, &background_workers, err);
     if (!rc)
         rc = add_parts(benches, options, cli, background_workers, setup, err);
     if (rc)

@@ -174,6 +174,17 @@ static json_t *from_arms(const struct run_record *record)
     return arms;
 }
 
+static json_t *from_texts(const char *const *texts, size_t n)
+{
+    json_t *array = json_array();
+    for (size_t i = 0; array && i < n; i++)
+        if (json_array_append_new(array, json_value_text(texts[i]))) {
+            json_decref(array);
+            return NULL;
+        }
+    return array;
+}
+
 static json_t *from_option(const struct opt *opt, const void *base)
 {
     const void *field = (const char *)base + opt->offset;
@@ -191,6 +202,9 @@ static json_t *from_option(const struct opt *opt, const void *base)
         return json_string(opt->choices[*(const int *)field]);
     case OPT_TEXT:
         return json_value_text(*(const char *const *)field);
+    case OPT_TEXTS:
+        return from_texts(((const struct opt_texts *)field)->text,
+                          ((const struct opt_texts *)field)->n);
     }
     return NULL;
 }
@@ -204,17 +218,6 @@ json_t *run_json_options(const struct opt *opts, const void *base)
             return NULL;
         }
     return object;
-}
-
-static json_t *from_texts(const char *const *texts, size_t n)
-{
-    json_t *array = json_array();
-    for (size_t i = 0; array && i < n; i++)
-        if (json_array_append_new(array, json_value_text(texts[i]))) {
-            json_decref(array);
-            return NULL;
-        }
-    return array;
 }
 
 static size_t count_texts(const char *const *texts)

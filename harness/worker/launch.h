@@ -3,6 +3,7 @@
 #define CONTEND_WORKER_LAUNCH_H
 
 #include "harness/base/err.h"
+#include "harness/base/opt.h"
 #include "harness/sys/process.h"
 #include "harness/worker/shared.h"
 
@@ -27,14 +28,15 @@ void launch_take_name(void);
  * and memory of its plan: so every library of the new image sees only what the worker owns
  * (libgomp, NCCL and libnuma read the mask once, at start). OMP_NUM_THREADS is set to the plan's
  * threads, and GOMP_CPU_AFFINITY left out (machine/openmp.h); the environment is passed on
- * unchanged otherwise. stdin is /dev/null, stdout goes to stderr.
+ * unchanged otherwise, but for what `env` sets ("VAR=VALUE"; NULL = nothing). stdin is /dev/null,
+ * stdout goes to stderr.
  *
  * A child that cannot bind or exec reports through its slot: WORKER_SKIPPED where the kernel
  * refuses a memory policy (containers), else WORKER_FAILED. Errors: -errno of fork, in words that
  * go on after "worker 0: ".
  */
-int launch_worker(struct shared *shared, int shared_fd, unsigned index, struct process *process,
-                  struct err *err);
+int launch_worker(struct shared *shared, int shared_fd, unsigned index, const struct opt_texts *env,
+                  struct process *process, struct err *err);
 
 /*
  * Re-executes this program as the MPI process of this rank, with `fd`, the same environment, and
