@@ -38,6 +38,23 @@ int comparisons_add(struct comparisons *comparisons, const struct comparison *co
                     struct err *err);
 void comparisons_free(struct comparisons *comparisons);
 
+/* How many of those that gate ended so. */
+size_t comparisons_count(const struct comparisons *comparisons, enum finding_outcome outcome);
+
+/* Whether any that gates is FASTER, SLOWER or SAME: else nothing was shown, whatever was looked at.
+ */
+bool comparisons_decided(const struct comparisons *comparisons);
+
+/* "-8.0%", "+12.5%", beyond a half and the double "3.4x", "-" of NaN: a ratio as change. */
+char *comparison_format_ratio(double ratio, char *buf, size_t size);
+
+/*
+ * All of them in a sentence about the whole, id "comparison": how many of those that gate are
+ * SLOWER, FASTER, SAME, UNCLEAR and MISSING, and which one lost the most. SLOWER is bad, nothing
+ * decided a doubt.
+ */
+void comparisons_to_finding(const struct comparisons *comparisons, struct finding *finding);
+
 /*
  * The same as a finding: id "change_<metric>", the arm as subject, the ratio as its value. A SLOWER
  * one is bad, an UNCLEAR or MISSING one that gates a doubt, the rest notes.

@@ -64,12 +64,64 @@ static void test_comparison_of_one_side_has_no_evidence(void **state)
     assert_string_equal(finding.evidence, "");
 }
 
+/* The finding about the whole of the one above and `more`. */
+static struct finding told(const struct comparison *more)
+{
+    struct comparisons comparisons = {0};
+    struct finding finding;
+    assert_int_equal(comparisons_add(&comparisons, &slower, NULL), 0);
+    if (more)
+        assert_int_equal(comparisons_add(&comparisons, more, NULL), 0);
+    comparisons_to_finding(&comparisons, &finding);
+    comparisons_free(&comparisons);
+    return finding;
+}
+
+static void test_comparisons_are_told_by_what_gates(void **state)
+{
+    (void)state;
+    struct comparison more = slower;
+    more.ratio = 0.02;
+    more.gates = false;
+    struct finding finding = told(&more);
+    assert_int_equal(finding.severity, FINDING_BAD);
+    assert_string_equal(finding.sentence,
+                        "Of the metrics that gate: 1 SLOWER; the worst is throughput of pipeline, "
+                        "partition, 2 workers, -25.0%.");
+    more.gates = true;
+    assert_non_null(strstr(told(&more).sentence, "2 SLOWER; the worst is throughput"));
+    assert_non_null(strstr(told(&more).sentence, "0.02x."));
+}
+
+static void test_comparisons_without_a_verdict_are_a_doubt(void **state)
+{
+    (void)state;
+    struct comparison unclear = slower;
+    struct comparisons comparisons = {0};
+    struct finding finding;
+    unclear.outcome = OUTCOME_UNCLEAR;
+    comparisons_to_finding(&comparisons, &finding);
+    assert_int_equal(finding.severity, FINDING_DOUBT);
+    assert_string_equal(finding.sentence, "Nothing that gates could be compared.");
+    assert_int_equal(comparisons_add(&comparisons, &unclear, NULL), 0);
+    comparisons_to_finding(&comparisons, &finding);
+    assert_int_equal(finding.severity, FINDING_DOUBT);
+    assert_false(comparisons_decided(&comparisons));
+    comparisons.all[0].outcome = OUTCOME_SAME;
+    comparisons_to_finding(&comparisons, &finding);
+    assert_int_equal(finding.severity, FINDING_NOTE);
+    assert_string_equal(finding.sentence, "Of the metrics that gate: 1 SAME.");
+    comparisons_free(&comparisons);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_comparison_slower_is_bad_and_keeps_its_numbers),
         cmocka_unit_test(test_comparison_unclear_is_a_doubt_only_where_it_gates),
         cmocka_unit_test(test_comparison_of_one_side_has_no_evidence),
+        cmocka_unit_test(test_comparisons_are_told_by_what_gates),
+        cmocka_unit_test(test_comparisons_without_a_verdict_are_a_doubt),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
