@@ -8,8 +8,10 @@
 #include "harness/cmd/run_dry.h"
 #include "harness/cmd/session.h"
 #include "harness/cmd/summary.h"
+#include "harness/json/comparison.h"
 #include "harness/json/rows.h"
 #include "harness/json/value.h"
+#include "harness/judge/ab.h"
 #include "harness/judge/busy.h"
 #include "harness/judge/gpus.h"
 #include "harness/judge/statuses.h"
@@ -36,8 +38,8 @@ static void on_arm(void *arg, const struct arm *arm, unsigned round, size_t done
         (void)statuses_name_arm(&s->setup->result, arm, what, sizeof(what));
     else
         (void)snprintf(what, sizeof(what), "%s, %u worker%s%s",
-                       placement_infos[arm->placement].name, arm->workers,
-                       arm->workers == 1 ? "" : "s", arm->alone ? " alone" : "");
+                       arm->variant ? arm->variant->name : placement_infos[arm->placement].name,
+                       arm->workers, arm->workers == 1 ? "" : "s", arm->alone ? " alone" : "");
     (void)snprintf(label, sizeof(label), "round %u: %.50s", round + 1, what);
     progress_set(label, done, total, s->setup->expected_s);
 }
@@ -82,6 +84,14 @@ static struct run_record make_record(const struct session *s, const char *status
     };
 }
 
+/* An ab that may take as many rounds as it needs. */
+static void end_when_clear(const struct session *s, const struct comparisons *comparisons)
+{
+    struct result *result = &s->setup->result;
+    if (result->variants && result->rounds_s > 0 && ab_is_clear(comparisons))
+        result->rounds_planned = result->rounds_done;
+}
+
 /* What is on disk is what counts: a round that cannot be written is as one that was not done. */
 static int write_round(struct session *s, unsigned round, struct err *err)
 {
@@ -91,6 +101,8 @@ static int write_round(struct session *s, unsigned round, struct err *err)
     struct run_record record = make_record(s, "interrupted", 0, &verdict);
     if (!rc)
         rc = run_dir_round(&s->run_dir, &record, round, &why);
+    if (!rc)
+        end_when_clear(s, &verdict.comparisons);
     verdict_free(&verdict);
     if (rc) {
         run_drop_round(&s->setup->result, round);
@@ -99,13 +111,22 @@ static int write_round(struct session *s, unsigned round, struct err *err)
     return rc;
 }
 
+static void tell_round(const struct result *result, unsigned round)
+{
+    enum { EACH = 10 }; /* the rounds of an ab are many, and of a number that nobody knows before */
+    if (!result->variants || result->rounds_s <= 0)
+        log_info("round %u of %u done", round + 1, result->rounds_planned);
+    else if ((round + 1) % EACH == 0 || round + 1 == result->rounds_planned)
+        log_info("%u rounds done", round + 1);
+}
+
 static int on_round(void *arg, unsigned round, struct err *err)
 {
     struct session *s = arg;
     note_nccl(&s->setup->result, &s->environment);
     int rc = job_is_first(&s->job) ? write_round(s, round, err) : 0;
     if (!rc && !on_terminal(s, STDERR_FILENO))
-        log_info("round %u of %u done", round + 1, s->setup->result.rounds_planned);
+        tell_round(&s->setup->result, round);
     return job_run_round(&s->job, rc, err);
 }
 
@@ -144,7 +165,9 @@ static int print_summary(struct session *s, struct err *err)
     if (!rc)
         rc = directory_add_summary(&s->run_dir.dir, text, size, err);
     if (!rc && s->options.json)
-        rc = json_value_print(rows_to_json(&recorded.analysis.rows), 1, err);
+        rc = json_value_print(s->setup->result.variants ? comparisons_to_json(&recorded.comparisons)
+                                                        : rows_to_json(&recorded.analysis.rows),
+                              1, err);
     else if (!rc) {
         summary_print(&recorded, stdout,
                       on_terminal(s, STDOUT_FILENO) && terminal_has_color(STDOUT_FILENO));
@@ -181,7 +204,7 @@ static int show(struct session *s, const struct verdict *verdict, int code)
 {
     struct err err = {0};
     int drawn = 0;
-    if (!job_is_lost(&s->job) && s->setup->result.rounds_done)
+    if (!job_is_lost(&s->job) && s->setup->result.rounds_done && !s->setup->result.variants)
         drawn = figures_draw(&verdict->analysis, s->host, !s->options.no_plots, s->run_dir.dir.fd,
                              &s->signals, &err);
     if (drawn == -EINTR)

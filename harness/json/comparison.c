@@ -1,5 +1,8 @@
 #include "harness/json/comparison.h"
 
+#include <math.h>
+#include <stdio.h>
+
 #include "harness/json/value.h"
 
 static json_t *to_json(const struct comparison *one)
@@ -28,5 +31,88 @@ json_t *comparisons_to_json(const struct comparisons *comparisons)
             json_decref(array);
             return NULL;
         }
+    return array;
+}
+
+static void copy(const json_t *object, const char *key, char *to, size_t size)
+{
+    const char *text = json_string_value(json_object_get(object, key));
+    (void)snprintf(to, size, "%s", text ? text : "");
+}
+
+static double number(const json_t *object, const char *key)
+{
+    const json_t *value = json_object_get(object, key);
+    return json_is_number(value) ? json_number_value(value) : (double)NAN;
+}
+
+static unsigned count(const json_t *object, const char *key)
+{
+    json_int_t n = json_integer_value(json_object_get(object, key));
+    return n > 0 && n < INT32_MAX ? (unsigned)n : 0;
+}
+
+static struct comparison from_json(const json_t *object)
+{
+    struct comparison one = {
+        .base_median = number(object, "base_median"),
+        .other_median = number(object, "other_median"),
+        .ratio = number(object, "ratio"),
+        .low = number(object, "low"),
+        .high = number(object, "high"),
+        .level = number(object, "level"),
+        .base_runs = count(object, "base_runs"),
+        .other_runs = count(object, "other_runs"),
+        .pairs = count(object, "pairs"),
+        .outcome = finding_outcome_find(json_string_value(json_object_get(object, "outcome"))),
+        .gates = json_is_true(json_object_get(object, "gates")),
+    };
+    copy(object, "base", one.base, sizeof(one.base));
+    copy(object, "other", one.other, sizeof(one.other));
+    copy(object, "arm", one.arm, sizeof(one.arm));
+    copy(object, "params", one.params, sizeof(one.params));
+    copy(object, "metric", one.metric, sizeof(one.metric));
+    copy(object, "unit", one.unit, sizeof(one.unit));
+    copy(object, "better", one.better, sizeof(one.better));
+    copy(object, "reason", one.reason, sizeof(one.reason));
+    return one;
+}
+
+int comparisons_from_json(const json_t *json, struct comparisons *comparisons, struct err *err)
+{
+    int rc = 0;
+    *comparisons = (struct comparisons){0};
+    for (size_t i = 0; i < json_array_size(json) && !rc; i++) {
+        struct comparison one = from_json(json_array_get(json, i));
+        rc = comparisons_add(comparisons, &one, err);
+    }
+    return rc;
+}
+
+static json_t *from_texts(const struct opt_texts *texts)
+{
+    json_t *array = json_array();
+    for (size_t i = 0; array && i < texts->n; i++)
+        (void)json_array_append_new(array, json_value_text(texts->text[i]));
+    return array;
+}
+
+static json_t *from_variant(const struct variant *variant, const struct variant_state *state)
+{
+    return json_pack(
+        "{s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:{s:o, s:o, s:o}}", "name", variant->name, "env",
+        from_texts(&variant->env), "params", from_texts(&variant->params), "placement",
+        json_value_text(variant->placement), "before", json_value_text(variant->before), "after",
+        json_value_text(variant->after), "check", json_value_text(variant->check), "build",
+        json_value_text(variant->build), "read_back", "initial",
+        json_value_text_or_null(state->initial), "during", json_value_text_or_null(state->during),
+        "final", json_value_text_or_null(state->final));
+}
+
+json_t *variants_to_json(const struct variants *variants)
+{
+    json_t *array = json_array();
+    for (size_t i = 0; array && i < variants->n; i++)
+        (void)json_array_append_new(array, from_variant(&variants->all[i], &variants->state[i]));
     return array;
 }

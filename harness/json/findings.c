@@ -61,14 +61,6 @@ static bool find_severity(const char *name, enum finding_severity *severity)
     return false;
 }
 
-static enum finding_outcome find_outcome(const char *name)
-{
-    for (int i = 0; name && i < OUTCOMES; i++)
-        if (strcmp(finding_outcome_name((enum finding_outcome)i), name) == 0)
-            return (enum finding_outcome)i;
-    return OUTCOME_NONE;
-}
-
 static double number(const json_t *object, const char *key)
 {
     const json_t *value = json_object_get(object, key);
@@ -99,7 +91,8 @@ int findings_from_json(const json_t *json, struct findings *findings, struct err
         copy(object, "cause", finding.cause, sizeof(finding.cause));
         copy(object, "metric", finding.metric, sizeof(finding.metric));
         copy(object, "unit", finding.unit, sizeof(finding.unit));
-        finding.outcome = find_outcome(json_string_value(json_object_get(object, "outcome")));
+        finding.outcome =
+            finding_outcome_find(json_string_value(json_object_get(object, "outcome")));
         finding.value = number(object, "value");
         finding.low = number(object, "low");
         finding.high = number(object, "high");

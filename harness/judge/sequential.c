@@ -46,7 +46,7 @@ void sequential_scale(struct sequential *of)
 }
 
 /* Of a bet on differences above theta (sign 1) or below it (-1). */
-static double log_product(const struct sequential *of, double theta, double sign, double lambda)
+static double bet(const struct sequential *of, double theta, double sign, double lambda)
 {
     double sum = 0, product = 1; /* of a few: more would not fit into a double */
     for (size_t t = 0; t < of->n; t++) {
@@ -64,7 +64,7 @@ static double evidence(const struct sequential *of, double theta, double sign)
 {
     double logs[LAMBDAS], most = -(double)INFINITY, sum = 0;
     for (size_t k = 0; k < LAMBDAS; k++) {
-        logs[k] = log_product(of, theta, sign, lambdas[k]);
+        logs[k] = bet(of, theta, sign, lambdas[k]);
         most = fmax(most, logs[k]);
     }
     for (size_t k = 0; k < LAMBDAS; k++)

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "harness/judge/ab.h"
 #include "harness/judge/advice.h"
 #include "harness/judge/busy.h"
 #include "harness/judge/gpus.h"
@@ -45,6 +46,16 @@ static int add_retention(const struct analysis *analysis, struct findings *findi
     return rc;
 }
 
+static int add_comparison(struct verdict *verdict, struct err *err)
+{
+    struct finding all;
+    int rc = ab_compare(&verdict->analysis, &verdict->comparisons, err);
+    if (rc || !verdict->comparisons.n)
+        return rc;
+    comparisons_to_finding(&verdict->comparisons, &all);
+    return findings_add(&verdict->findings, &all, err);
+}
+
 int verdict_make(const struct result *result, const struct topo *topo, struct verdict *verdict,
                  struct err *err)
 {
@@ -55,7 +66,9 @@ int verdict_make(const struct result *result, const struct topo *topo, struct ve
         rc = symmetry_make(&verdict->analysis.rows, &distance, &verdict->symmetry, err);
     if (!rc)
         rc = busy_find(&verdict->analysis, &verdict->findings, err);
-    if (!rc)
+    if (!rc && result->variants)
+        rc = add_comparison(verdict, err);
+    if (!rc && !result->variants)
         rc = add_placement(&verdict->analysis, &verdict->findings, err);
     if (!rc)
         rc = add_retention(&verdict->analysis, &verdict->findings, err);
@@ -67,7 +80,7 @@ int verdict_make(const struct result *result, const struct topo *topo, struct ve
         rc = gpus_find(topo, result, &verdict->findings, err);
     if (!rc)
         rc = gpus_find_changes(topo, result, &verdict->findings, err);
-    if (!rc)
+    if (!rc && !result->variants) /* equal units would be those of both variants */
         rc = symmetry_findings(&verdict->symmetry, topo, &verdict->findings, err);
     return rc;
 }
@@ -75,6 +88,7 @@ int verdict_make(const struct result *result, const struct topo *topo, struct ve
 void verdict_free(struct verdict *verdict)
 {
     findings_free(&verdict->findings);
+    comparisons_free(&verdict->comparisons);
     symmetry_free(&verdict->symmetry);
     analysis_free(&verdict->analysis);
 }

@@ -74,7 +74,7 @@ static void plan_fewer(struct result *result, double elapsed_s)
     bool fits = elapsed_s * (done + 1) / done <= result->rounds_s;
     if (result->rounds_s <= 0 || done < result->rounds_least || fits)
         return;
-    if (done < result->rounds_planned)
+    if (done < result->rounds_planned && !result->variants)
         log_info("%u of %u rounds took %.0f s: no time for more", done, result->rounds_planned,
                  elapsed_s);
     result->rounds_planned = done;

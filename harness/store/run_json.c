@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "harness/json/comparison.h"
 #include "harness/json/environment.h"
 #include "harness/json/findings.h"
 #include "harness/json/judged.h"
@@ -152,15 +153,18 @@ static json_t *from_arm(const struct run_record *record, size_t index)
         }
     json_t *summary =
         record->verdict ? from_analysis(&record->verdict->analysis, index) : json_null();
-    return json_pack(
-        "{s:s, s:o, s:s, s:s, s:i, s:i, s:b, s:o, s:o, s:o, s:o}", "bench", arm->bench->name,
-        "params", run_json_options(arm->bench->opts, arm->params), "params_text",
-        opts_format(arm->bench->opts, arm->params, params, sizeof(params)), "placement",
-        placement_infos[arm->placement].name, "workers", (int)arm->workers, "slots",
-        (int)arm->slots, "alone", arm->alone, "same_as",
-        arm->same_as < 0 ? json_null() : json_integer(arm->same_as), "summary", summary, "plan",
-        plan_to_json(topo, &arm->plan, arm->observations, arm->nobservations), "observations",
-        observations);
+    json_t *object =
+        json_pack("{s:s, s:o, s:s, s:s, s:i, s:i, s:b, s:o, s:o, s:o, s:o}", "bench",
+                  arm->bench->name, "params", run_json_options(arm->bench->opts, arm->params),
+                  "params_text", opts_format(arm->bench->opts, arm->params, params, sizeof(params)),
+                  "placement", placement_infos[arm->placement].name, "workers", (int)arm->workers,
+                  "slots", (int)arm->slots, "alone", arm->alone, "same_as",
+                  arm->same_as < 0 ? json_null() : json_integer(arm->same_as), "summary", summary,
+                  "plan", plan_to_json(topo, &arm->plan, arm->observations, arm->nobservations),
+                  "observations", observations);
+    if (object && arm->variant)
+        (void)json_object_set_new(object, "variant", json_string(arm->variant->name));
+    return object;
 }
 
 static json_t *from_arms(const struct run_record *record)
@@ -288,6 +292,13 @@ json_t *run_json_record(const struct run_record *record)
         document, "symmetry", symmetry_to_json(verdict ? &verdict->symmetry : NULL, record->topo));
     failed |= json_object_set_new(document, "findings",
                                   findings_to_json(verdict ? &verdict->findings : NULL));
+    if (record->result && record->result->variants) {
+        failed |=
+            json_object_set_new(document, "variants", variants_to_json(record->result->variants));
+        failed |= json_object_set_new(document, "comparisons",
+                                      verdict ? comparisons_to_json(&verdict->comparisons)
+                                              : json_array());
+    }
     failed |= json_object_set_new(document, "notes",
                                   from_texts(record->notes, count_texts(record->notes)));
     if (!failed)

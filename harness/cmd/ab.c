@@ -1,0 +1,55 @@
+/* contend ab: variants as arms of the same rounds, compared by pairs within a round. */
+#include "harness/cmd/help.h"
+#include "harness/cmd/named.h"
+#include "harness/cmd/run_options.h"
+#include "harness/cmd/session.h"
+#include "harness/say/log.h"
+
+static int ab_help(const struct session *s)
+{
+    const struct scenario *scenarios[CLI_LIST_MAX];
+    int n = s->cli.npositional ? named_scenarios(s->env, &s->cli, scenarios) : 0;
+    if (!s->cli.npositional)
+        help_print_command(s->env, &ab_command);
+    for (int i = 0; i < n; i++)
+        help_print_scenario(s->env, scenarios[i]);
+    return n < 0 ? EXIT_USAGE : cmd_finish();
+}
+
+/* Of a command line that could be read: what an ab cannot do. */
+static bool is_possible(const struct session *s)
+{
+    if (s->job_env.launcher)
+        log_error("ab pairs the rounds of one machine: start it without mpirun or srun");
+    else if (s->cli.npositional > 1)
+        log_error("one scenario at a time: unexpected argument '%.80s'", s->cli.positional[1]);
+    else
+        return true;
+    return false;
+}
+
+static int ab_main(const struct cmd_env *env, int argc, char **argv)
+{
+    struct session s = {.env = env, .opts = ab_option_table, .argc = argc, .argv = argv};
+    const struct scenario *scenarios[CLI_LIST_MAX];
+    if (!session_parse(&s))
+        return EXIT_USAGE;
+    if (s.cli.help)
+        return ab_help(&s);
+    if (!is_possible(&s) || named_scenarios(env, &s.cli, scenarios) < 0)
+        return EXIT_USAGE;
+    return session_run(&s, scenarios, 1);
+}
+
+const struct command ab_command = {
+    .name = "ab",
+    .main = ab_main,
+    .summary = "variants as arms of the same rounds: did it get faster?",
+    .operands = "[SCENARIO]",
+    .about = "Measures variants of a scenario in the same rounds, in random order, and compares "
+             "them pair by pair, so that drift of the machine cancels. Adds rounds until FASTER, "
+             "SLOWER or SAME is clear for all that counts, or the time is over. Two equal "
+             "variants (-v a -v b) show what this machine can tell apart.",
+    .opts = ab_option_table,
+    .takes_params = true,
+};
