@@ -11,6 +11,7 @@
 #include "harness/base/text.h"
 #include "harness/cmd/help.h"
 #include "harness/mpi/server.h"
+#include "harness/run/guard.h"
 #include "harness/say/log.h"
 #include "harness/sys/affinity.h"
 #include "harness/sys/process.h"
@@ -149,10 +150,13 @@ int cli_main(const struct cmd_env *env, int argc, char **argv)
     process_keep_children();
     bool is_worker = strcmp(name, LAUNCH_WORKER_COMMAND) == 0;
     bool is_mpi = strcmp(name, LAUNCH_MPI_COMMAND) == 0;
-    if (is_worker || is_mpi)
+    bool is_guard = strcmp(name, LAUNCH_GUARD_COMMAND) == 0;
+    if (is_worker || is_mpi || is_guard)
         launch_take_name();
     if (is_worker)
         return worker_main(env->benches, argc, argv);
+    if (is_guard)
+        return guard_main(argc, argv);
     affinity_put_back(); /* what is measured is the machine, not what OMP_PROC_BIND left of it */
     if (is_mpi)
         return mpi_server_main(env->benches, argc, argv);

@@ -100,13 +100,13 @@ struct arm {
 
 struct result {
     char run_id[64];
-    const char *scenario;            /* name */
-    const char *program;             /* as a shell finds it from here; NULL = "contend" */
-    enum device device;              /* of the arms whose benchmark needs one or its stand-in */
-    enum device transport;           /* of the arms of collectives: nccl or mpi */
-    const struct bench *background;  /* that only makes load; NULL = none */
-    const struct variants *variants; /* of an ab, borrowed; NULL = of none */
-    char plan_options[300];          /* what all plans were told, as on a command line */
+    const char *scenario;           /* name */
+    const char *program;            /* as a shell finds it from here; NULL = "contend" */
+    enum device device;             /* of the arms whose benchmark needs one or its stand-in */
+    enum device transport;          /* of the arms of collectives: nccl or mpi */
+    const struct bench *background; /* that only makes load; NULL = none */
+    struct variants *variants;      /* of an ab, borrowed; NULL = of none */
+    char plan_options[300];         /* what all plans were told, as on a command line */
     unsigned rounds_planned, rounds_done;
     unsigned rounds_least; /* behind so many, none that would end more than rounds_s after the */
     double rounds_s;       /* start: fewer are planned then; 0 = all are measured */

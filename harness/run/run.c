@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "harness/run/arms.h"
+#include "harness/run/guard.h"
 #include "harness/say/log.h"
 #include "harness/sys/clock.h"
 
@@ -42,9 +43,22 @@ static size_t count_launched(const struct result *result)
     return n;
 }
 
+/* With what the arm's variant has done before and after it. */
+static int observe_variant(const struct observe_config *config, const struct arm *arm,
+                           struct guards *guards, struct signals *signals,
+                           struct observation *observation, struct err *err)
+{
+    struct err why = {0};
+    int rc = guards_before(guards, arm, signals, err);
+    if (!rc)
+        rc = observe_arm(config, arm, observation->round == 0, signals, observation, err);
+    int undone = guards_after(guards, arm, signals, &why);
+    return rc || !undone ? rc : err_set(err, undone, "%.250s", why.msg);
+}
+
 static int run_round(const struct observe_config *config, const struct run_hooks *hooks,
-                     unsigned round, const size_t *order, struct signals *signals,
-                     struct result *result, struct err *err)
+                     unsigned round, const size_t *order, struct guards *guards,
+                     struct signals *signals, struct result *result, struct err *err)
 {
     size_t launched = count_launched(result), done = launched * round;
     unsigned position = 0;
@@ -60,7 +74,7 @@ static int run_round(const struct observe_config *config, const struct run_hooks
         observation->round = round;
         observation->order = position++;
         observation->slot = arms_slot(arm, result->seed, round);
-        int rc = observe_arm(config, arm, round == 0, signals, observation, err);
+        int rc = observe_variant(config, arm, guards, signals, observation, err);
         if (rc)
             return rc;
     }
@@ -87,10 +101,11 @@ int run_rounds(const struct observe_config *config, const struct run_hooks *hook
     if (!order)
         return err_set(err, -ENOMEM, "no memory for the order of arms");
     uint64_t start_ns = clock_now_ns();
-    int rc = 0;
+    struct guards guards;
+    int rc = guards_open(&guards, result->variants, signals, err);
     for (unsigned round = 0; round < result->rounds_planned && !rc; round = result->rounds_done) {
         arms_shuffle(result->seed, round, result->narms, order);
-        rc = run_round(config, hooks, round, order, signals, result, err);
+        rc = run_round(config, hooks, round, order, &guards, signals, result, err);
         if (rc)
             run_drop_round(result, round);
         if (rc == -ERESTART) {
@@ -102,6 +117,7 @@ int run_rounds(const struct observe_config *config, const struct run_hooks *hook
             rc = hooks->on_round ? hooks->on_round(hooks->arg, round, err) : 0;
         }
     }
+    guards_close(&guards);
     free(order);
     return rc;
 }

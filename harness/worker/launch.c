@@ -179,7 +179,7 @@ int launch_worker(struct shared *shared, int shared_fd, unsigned index, const st
     return rc ? refuse(rc, err) : 0;
 }
 
-static int become_mpi(void *arg)
+static int become_other(void *arg)
 {
     const struct image *image = arg;
     redirect_standard_streams();
@@ -197,6 +197,25 @@ int launch_mpi(int fd, struct process *process, struct err *err)
     (void)snprintf(fd_text, sizeof(fd_text), "%d", fd);
     char *argv[] = {program, (char[]){LAUNCH_MPI_COMMAND}, fd_text, NULL};
     struct image image = {.argv = argv, .envp = environ, .fd = fd};
-    rc = process_start(process, true, become_mpi, &image);
+    rc = process_start(process, true, become_other, &image);
     return rc ? err_sys(err, rc, "cannot start the MPI process") : 0;
+}
+
+int launch_guard(int fd, const char *const *commands, struct process *process, struct err *err)
+{
+    char program[4096], fd_text[16];
+    int rc = launch_find_program(program, sizeof(program), err);
+    if (rc)
+        return rc;
+    (void)snprintf(fd_text, sizeof(fd_text), "%d", fd);
+    char *argv[] = {program,
+                    (char[]){LAUNCH_GUARD_COMMAND},
+                    fd_text,
+                    (char *)(uintptr_t)commands[0],
+                    (char *)(uintptr_t)commands[1],
+                    (char *)(uintptr_t)commands[2],
+                    NULL};
+    struct image image = {.argv = argv, .envp = environ, .fd = fd};
+    rc = process_start(process, true, become_other, &image);
+    return rc ? err_sys(err, rc, "cannot start who runs the commands of a variant") : 0;
 }

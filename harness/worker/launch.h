@@ -1,4 +1,4 @@
-/* Starting the processes that this one works with: workers, and MPI's. */
+/* Starting the processes that this one works with: workers, MPI's, and guards of variants. */
 #ifndef CONTEND_WORKER_LAUNCH_H
 #define CONTEND_WORKER_LAUNCH_H
 
@@ -12,6 +12,9 @@
 
 /* argv[1] of an MPI process (mpi/server.h); argv[2] is the file descriptor of its socket. */
 #define LAUNCH_MPI_COMMAND "__mpi"
+
+/* argv[1] of who runs the commands of a variant (run/guard.h); argv[2] is its socket. */
+#define LAUNCH_GUARD_COMMAND "__guard"
 
 /*
  * The path that this program was started from, under which there may be another one by now: for
@@ -43,6 +46,12 @@ int launch_worker(struct shared *shared, int shared_fd, unsigned index, const st
  * the signals of this process still blocked: who asks it to end is this process. Errors: -errno.
  */
 int launch_mpi(int fd, struct process *process, struct err *err);
+
+/*
+ * The same as the guard of a variant, with `fd` and its three commands, before, after and check.
+ * Errors: -errno.
+ */
+int launch_guard(int fd, const char *const *commands, struct process *process, struct err *err);
 
 /*
  * Binds the calling thread to the CPUs and memory of the plan. WORKER_LAUNCHED, or the state that
