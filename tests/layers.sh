@@ -70,8 +70,10 @@ check_order() {
 }
 
 check_neighbours() {
-    must_not '"harness/table/' "plot and table do not know each other" < <(sources harness/plot)
-    must_not '"harness/plot/' "plot and table do not know each other" < <(sources harness/table)
+    local shows='plot, report and table do not know each other'
+    must_not '"harness/(report|table)/' "$shows" < <(sources harness/plot)
+    must_not '"harness/(plot|table)/' "$shows" < <(sources harness/report)
+    must_not '"harness/(plot|report)/' "$shows" < <(sources harness/table)
     must_not '"harness/mpi/' "only job knows mpi, and cmd an MPI process's main" \
         < <(sources harness ! -path 'harness/mpi/*' ! -path 'harness/job/*' ! -path 'harness/cmd/*')
     must_not '"harness/mpi/(?!server\.h)' "of mpi, cmd knows an MPI process's main" \
@@ -186,6 +188,8 @@ self_test() {
     planted harness/main.c '#include "kernels/prep/prep.h"'
     planted harness/main.c '#include "harness/run/run.h"'
     planted harness/table/a.c '#include "harness/plot/dat.h"'
+    planted harness/table/a.c '#include "harness/report/html.h"'
+    planted harness/report/a.c '#include "harness/plot/dat.h"'
     planted harness/discover/a.c '#include "harness/mpi/client.h"'
     planted harness/cmd/a.c '#include "harness/mpi/client.h"'
     planted harness/rows/a.c '#include "harness/job/job.h"'

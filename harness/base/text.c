@@ -77,6 +77,23 @@ char *text_one_line(char *text)
     return text;
 }
 
+size_t text_utf8_length(const char *text)
+{
+    const unsigned char *at = (const unsigned char *)text;
+    if (at[0] < 0x80)
+        return 1;
+    size_t length = at[0] >= 0xf0 ? 4 : at[0] >= 0xe0 ? 3 : 2;
+    if (at[0] < 0xc2 || at[0] > 0xf4)
+        return 0;
+    for (size_t i = 1; i < length; i++)
+        if ((at[i] & 0xc0) != 0x80)
+            return 0;
+    bool overlong = (at[0] == 0xe0 && at[1] < 0xa0) || (at[0] == 0xf0 && at[1] < 0x90);
+    bool surrogate = at[0] == 0xed && at[1] > 0x9f;
+    bool too_large = at[0] == 0xf4 && at[1] > 0x8f;
+    return overlong || surrogate || too_large ? 0 : length;
+}
+
 /* Nothing in it means more to a shell than itself. */
 static bool is_plain(const char *word)
 {

@@ -27,6 +27,10 @@ void text_field(int indent, const char *label, const char *fmt, ...)
  */
 char *text_one_line(char *text);
 
+/* Bytes of the well-formed UTF-8 sequence that text begins with (RFC 3629), of "" 1; 0 = it is
+ * none. */
+size_t text_utf8_length(const char *text);
+
 /*
  * The word as a shell reads it back: quoted where a character means more to it than itself. Returns
  * the length that it needs, as snprintf does.

@@ -1,4 +1,5 @@
 /* contend ab: variants as arms of the same rounds, compared by pairs within a round. */
+#include "harness/cmd/fail_on.h"
 #include "harness/cmd/help.h"
 #include "harness/cmd/named.h"
 #include "harness/cmd/run_options.h"
@@ -19,7 +20,13 @@ static int ab_help(const struct session *s)
 /* Of a command line that could be read: what an ab cannot do. */
 static bool is_possible(const struct session *s)
 {
-    if (s->job_env.launcher)
+    struct err err = {0};
+    struct fail_on fail_on;
+    if (fail_on_parse(s->options.fail_on, &fail_on, &err))
+        log_error("%s", err.msg);
+    else if (!s->options.variants.n)
+        log_error("which variants? name them by -v NAME[=KIND:VALUE], the base first");
+    else if (s->job_env.launcher)
         log_error("ab pairs the rounds of one machine: start it without mpirun or srun");
     else if (s->cli.npositional > 1)
         log_error("one scenario at a time: unexpected argument '%.80s'", s->cli.positional[1]);

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "harness/cmd/fail_on.h"
 #include "harness/cmd/run_dry.h"
 #include "harness/cmd/session.h"
 #include "harness/cmd/summary.h"
@@ -232,6 +233,13 @@ static int write_end(struct session *s, int code, const struct verdict *verdict)
     return rc;
 }
 
+static int judge_comparisons(const struct session *s, const struct comparisons *comparisons)
+{
+    struct fail_on fail_on;
+    (void)fail_on_parse(s->options.fail_on, &fail_on, NULL); /* which ab has checked */
+    return fail_on_code(&fail_on, comparisons);
+}
+
 /* Everything after the measuring, whatever its end. Returns the exit code. */
 static int conclude(struct session *s, int rc, const struct err *measured)
 {
@@ -260,6 +268,8 @@ static int conclude(struct session *s, int rc, const struct err *measured)
         log_warn("%s", busy->sentence);
     if (!code && s->options.strict && busy)
         code = EXIT_INCONCLUSIVE;
+    if (!code && result->variants)
+        code = judge_comparisons(s, &verdict.comparisons);
     if (!rc && !unwritten && !run_measured_anything(result) && verdict.analysis.rows.n)
         log_error("nothing was measured: %s", verdict.analysis.rows.row[0].reason);
     verdict_free(&verdict);

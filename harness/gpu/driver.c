@@ -38,6 +38,7 @@ static const struct symbol nvml_symbols[] = {
     {"nvmlDeviceGetPciInfo_v3", offsetof(struct nvml_api, pci_info), false},
     {"nvmlDeviceGetName", offsetof(struct nvml_api, name), false},
     {"nvmlDeviceGetUUID", offsetof(struct nvml_api, uuid), false},
+    {"nvmlDeviceGetVbiosVersion", offsetof(struct nvml_api, vbios), false},
     {"nvmlDeviceGetMemoryAffinity", offsetof(struct nvml_api, memory_affinity), false},
     {"nvmlDeviceGetCpuAffinity", offsetof(struct nvml_api, cpu_affinity), false},
     {"nvmlDeviceGetClockInfo", offsetof(struct nvml_api, clock), false},

@@ -126,6 +126,7 @@ struct nvml_api {
     int (*pci_info)(struct nvml_device *device, struct nvml_pci *pci);
     int (*name)(struct nvml_device *device, char *name, unsigned len);
     int (*uuid)(struct nvml_device *device, char *uuid, unsigned len);
+    int (*vbios)(struct nvml_device *device, char *version, unsigned len);
     /* Bit masks in `words` longs: nodes and CPUs near the device. */
     int (*memory_affinity)(struct nvml_device *device, unsigned words, unsigned long *nodes,
                            int scope);

@@ -109,6 +109,43 @@ static json_t *gpus_to_json(const struct topo *topo)
     return gpus;
 }
 
+static json_t *mark_to_json(const char *text)
+{
+    char mark[MACHINE_KEY_MAX];
+    return json_value_text_or_null(machine_mark(text, mark));
+}
+
+static json_t *machine_gpus_to_json(const struct machine_parts *parts)
+{
+    json_t *gpus = json_array();
+    for (unsigned i = 0; i < parts->ngpus; i++) {
+        const struct machine_gpu *gpu = &parts->gpus[i];
+        (void)json_array_append_new(gpus, json_pack("{s:o, s:o, s:o, s:o}", "name",
+                                                    json_value_text_or_null(gpu->name), "vbios",
+                                                    json_value_text_or_null(gpu->vbios), "uuid",
+                                                    mark_to_json(gpu->uuid), "pci_bdf",
+                                                    json_value_text_or_null(gpu->pci_bdf)));
+    }
+    return gpus;
+}
+
+json_t *machine_to_json(const struct machine_parts *parts)
+{
+    struct machine_key key;
+    machine_key_make(parts, &key);
+    json_t *json = json_pack(
+        "{s:o, s:o, s:o, s:o, s:i, s:i, s:i, s:i, s:o, s:o, s:o, s:o, s:o, s:o}", "arch",
+        json_value_text_or_null(parts->arch), "vendor", json_value_text_or_null(parts->vendor),
+        "product", json_value_text_or_null(parts->product), "cpu_model",
+        json_value_text_or_null(parts->cpu_model), "packages", (int)parts->packages, "cores",
+        (int)parts->cores, "cpus", (int)parts->cpus, "nodes", (int)parts->nodes, "board",
+        json_value_text_or_null(parts->board), "bios", json_value_text_or_null(parts->bios),
+        "microcode", json_value_text_or_null(parts->microcode), "uuid", mark_to_json(parts->uuid),
+        "id", mark_to_json(parts->id), "gpus", machine_gpus_to_json(parts));
+    return json_pack("{s:s, s:s, s:o, s:o}", "key", key.key, "kind", key.kind, "identity",
+                     json_value_text_or_null(key.identity), "parts", json);
+}
+
 json_t *topo_to_json(const struct topo *topo)
 {
     return json_pack(

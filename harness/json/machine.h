@@ -5,6 +5,7 @@
 #include <jansson.h>
 
 #include "harness/base/bitset.h"
+#include "harness/machine/key.h"
 #include "harness/machine/topo.h"
 
 /*
@@ -20,6 +21,14 @@
  * owns the result.
  */
 json_t *topo_to_json(const struct topo *topo);
+
+/*
+ * {"key", "kind", "identity": "uuid" | "gpus" | "id" | null, "parts": {"arch", "vendor", "product",
+ *  "cpu_model", "packages", "cores", "cpus", "nodes", "board", "bios", "microcode", "uuid", "id",
+ *  "gpus": [{"name", "vbios", "uuid", "pci_bdf"}]}}
+ * UUIDs and id are marks (machine_mark), unknown is null. NULL: no memory.
+ */
+json_t *machine_to_json(const struct machine_parts *parts);
 
 /* "0-3,8" as a JSON string; NULL: no memory. */
 json_t *bitset_to_json(const struct bitset *set);

@@ -7,22 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Length of the well-formed UTF-8 sequence at `at` (RFC 3629), or 0. */
-static size_t utf8_length(const unsigned char *at)
-{
-    if (at[0] < 0x80)
-        return 1;
-    size_t length = at[0] >= 0xf0 ? 4 : at[0] >= 0xe0 ? 3 : 2;
-    if (at[0] < 0xc2 || at[0] > 0xf4)
-        return 0;
-    for (size_t i = 1; i < length; i++)
-        if ((at[i] & 0xc0) != 0x80)
-            return 0;
-    bool overlong = (at[0] == 0xe0 && at[1] < 0xa0) || (at[0] == 0xf0 && at[1] < 0x90);
-    bool surrogate = at[0] == 0xed && at[1] > 0x9f;
-    bool too_large = at[0] == 0xf4 && at[1] > 0x8f;
-    return overlong || surrogate || too_large ? 0 : length;
-}
+#include "harness/base/text.h"
 
 json_t *json_value_text(const char *text)
 {
@@ -32,7 +17,7 @@ json_t *json_value_text(const char *text)
     if (!clean)
         return NULL;
     for (char *at = clean; *at;) {
-        size_t length = utf8_length((const unsigned char *)at);
+        size_t length = text_utf8_length(at);
         if (!length)
             *at = '?';
         at += length ? length : 1;

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/resource.h>
 #include <sys/utsname.h>
 #include <unistd.h>
@@ -88,10 +89,31 @@ static void read_hypervisor(const char *root, struct environment *env)
         env->virtual_machine = strstr(flags, "hypervisor") != NULL;
     if (!root[0])
         read_cpuid(env);
+}
+
+/* What firmware has where nobody wrote one: zeros, ones, and the default of AMI's. */
+static bool is_uuid(const char *text)
+{
+    return strspn(text, "0-") < strlen(text) && strspn(text, "fF-") < strlen(text) &&
+           strcasecmp(text, "03000200-0400-0500-0006-000700080009") != 0;
+}
+
+static void read_identity(const char *root, struct environment *env)
+{
+    static const char *const paths[] = {"/sys/class/dmi/id/product_uuid", "/sys/hypervisor/uuid",
+                                        "/sys/firmware/devicetree/base/serial-number"};
     (void)proc_read_text(root, "/sys/class/dmi/id/sys_vendor", env->machine_vendor,
                          sizeof(env->machine_vendor));
     (void)proc_read_text(root, "/sys/class/dmi/id/product_name", env->machine_product,
                          sizeof(env->machine_product));
+    (void)proc_read_text(root, "/sys/class/dmi/id/board_name", env->machine_board,
+                         sizeof(env->machine_board));
+    (void)proc_read_text(root, "/sys/class/dmi/id/bios_version", env->bios, sizeof(env->bios));
+    for (size_t i = 0; i < sizeof(paths) / sizeof(paths[0]) && !env->machine_uuid[0]; i++)
+        if (proc_read_text(root, paths[i], env->machine_uuid, sizeof(env->machine_uuid)) &&
+            !is_uuid(env->machine_uuid))
+            env->machine_uuid[0] = '\0';
+    (void)proc_read_text(root, "/etc/machine-id", env->machine_id, sizeof(env->machine_id));
 }
 
 static double memlock_limit_bytes(void)
@@ -155,6 +177,7 @@ static void gather_settings(const char *root, struct environment *env)
     bool known = proc_read_field(root, "/proc/meminfo", "MemTotal", ':', text, sizeof(text));
     env->memory_bytes = known ? strtod(text, NULL) * 1024 : NAN;
     read_hypervisor(root, env);
+    read_identity(root, env);
     cgroup_read(root, &env->cgroup);
 }
 

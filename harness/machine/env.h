@@ -34,6 +34,10 @@ struct environment {
     char hypervisor[PROC_TEXT_MAX];      /* its CPUID signature, such as "KVMKVMKVM" */
     char machine_vendor[PROC_TEXT_MAX];  /* DMI sys_vendor */
     char machine_product[PROC_TEXT_MAX]; /* DMI product_name */
+    char machine_board[PROC_TEXT_MAX];   /* DMI board_name */
+    char bios[PROC_TEXT_MAX];            /* DMI bios_version */
+    char machine_uuid[PROC_TEXT_MAX];    /* of the firmware, where this user may read it */
+    char machine_id[PROC_TEXT_MAX];      /* of the operating system */
     struct cgroup_limits cgroup;
     char glibc[PROC_TEXT_MAX];
     char compiler[PROC_TEXT_MAX]; /* that built this program */

@@ -53,6 +53,7 @@ struct topo_gpu {
     char pci_bdf[PCI_BDF_MAX]; /* "0000:00:06.0", lower case */
     char name[64];             /* "" when unknown */
     char uuid[64];             /* "" when unknown */
+    char vbios[32];            /* version of its firmware; "" when unknown */
     int cuda_ordinal;          /* under CUDA_VISIBLE_DEVICES; -1 = CUDA does not see it */
     int node;                  /* index in nodes[], -1 = unknown */
     enum topo_source source;   /* of `node` */

@@ -228,6 +228,8 @@ static int ask_nvml(const struct nvml_api *nvml, const struct topo *topo, struct
         return NODE_NO_ANSWER;
     if (!gpu->name[0] && (!nvml->name || nvml->name(device, gpu->name, sizeof(gpu->name))))
         gpu->name[0] = '\0';
+    if (!nvml->vbios || nvml->vbios(device, gpu->vbios, sizeof(gpu->vbios)))
+        gpu->vbios[0] = '\0';
     if (nvml->uuid && nvml->uuid(device, uuid, sizeof(uuid)) == 0) {
         if (!gpu->uuid[0])
             (void)snprintf(gpu->uuid, sizeof(gpu->uuid), "%.60s", uuid);
@@ -316,6 +318,7 @@ int topo_probe_gpus(struct topo *topo, struct err *err)
                                                           : NODE_NO_ANSWER};
         gpu_driver_clean(gpu->name);
         gpu_driver_clean(gpu->uuid);
+        gpu_driver_clean(gpu->vbios);
         topo_locate_gpu(topo, &evidence, gpu);
         rc = read_health(gpu, err);
     }

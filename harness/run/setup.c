@@ -314,6 +314,15 @@ static int count_ranks(const struct run_options *options, const struct bench *be
     return 1;
 }
 
+/* Arms are paired by their order, which is the same where all variants have as many. */
+static bool any_placement(const struct variants *variants)
+{
+    for (size_t i = 0; variants && i < variants->n; i++)
+        if (variants->all[i].placement)
+            return true;
+    return false;
+}
+
 static int plan_part(const struct run_options *options, const struct topo *topo,
                      const struct scenario_part *part, const struct arms_request *common,
                      struct result *result, struct err *err)
@@ -327,6 +336,9 @@ static int plan_part(const struct run_options *options, const struct topo *topo,
                                        : choose_placements(part, told, placements, optional, err);
     if (nplacements < 0)
         return nplacements;
+    if (nplacements > 1 && any_placement(result->variants))
+        return err_set(err, -EINVAL, "placements '%.60s': one alone, where a variant has its own",
+                       told);
     int ncounts =
         part->workers ? 1 : parse_workers(options->workers, topo, common->bench, counts, err);
     if (ncounts > 0 && options->ranks)

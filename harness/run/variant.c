@@ -140,9 +140,9 @@ int variants_parse(const struct opt_texts *texts, struct variants *variants, str
             rc = add_change(variant, text, text + length + 1, err);
     }
     if (!rc && variants->n < 2)
-        return err_set(err, -EINVAL, "%s: name them by -v NAME[=KIND:VALUE], the base first",
-                       variants->n ? "one variant has nothing to be compared with"
-                                   : "which variants?");
+        return err_set(err, -EINVAL,
+                       "variant '%s' has nothing to be compared with: name another by -v NAME",
+                       variants->all[0].name);
     for (size_t i = 0; i < variants->n && !rc; i++)
         if (variants->all[i].before && !variants->all[i].after)
             rc = err_set(err, -EINVAL, "variant '%s' has before: but no after: that undoes it",

@@ -1,25 +1,27 @@
 #include "harness/store/recorded.h"
 
 #include <errno.h>
-#include <math.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "harness/base/array.h"
 #include "harness/base/text.h"
 #include "harness/json/comparison.h"
 #include "harness/json/findings.h"
-#include "harness/rows/baseline.h"
 #include "harness/store/recorded_parts.h"
 #include "harness/store/run_json.h"
 #include "harness/sys/file.h"
 
-/* A run of hundreds of CPUs and rounds stays far below. */
-static const size_t file_most = (size_t)1 << 30;
+/* A run of hundreds of CPUs and rounds stays far below. In memory a file takes 4 to 20 times that.
+ */
+static const size_t run_mib_most = 256, rows_mib_most = 256, rounds_mib_most = 1024;
 
 void *recorded_keep(struct recorded *recorded, size_t n, size_t size)
 {
-    void **grown = realloc(recorded->owned, (recorded->nowned + 1) * sizeof(*grown));
+    void **grown =
+        array_grown(recorded->owned, recorded->nowned, &recorded->owned_capacity, sizeof(*grown));
     if (!grown)
         return NULL;
     recorded->owned = grown;
@@ -27,9 +29,14 @@ void *recorded_keep(struct recorded *recorded, size_t n, size_t size)
     return grown[recorded->nowned] ? grown[recorded->nowned++] : NULL;
 }
 
-static int read_file(int dir_fd, const char *name, char **text, size_t *size, struct err *err)
+static int read_file(int dir_fd, const char *name, size_t mib_most, char **text, size_t *size,
+                     struct err *err)
 {
-    int rc = file_read(dir_fd, name, file_most, text, size);
+    int rc = file_read(dir_fd, name, mib_most << 20, text, size);
+    if (rc == -EINVAL)
+        return err_set(err, rc, "%s is no regular file (a link is not followed)", name);
+    if (rc == -EFBIG)
+        return err_set(err, rc, "%s is larger than %zu MiB", name, mib_most);
     return rc ? err_sys(err, rc, "cannot read %s", name) : 0;
 }
 
@@ -50,47 +57,62 @@ static int clean(json_t *json)
     return failed;
 }
 
+static int check_schema(const json_t *record, int *version, struct err *err)
+{
+    json_int_t schema = json_integer_value(json_object_get(record, "schema_version"));
+    *version = schema > 0 && schema <= INT32_MAX ? (int)schema : 0;
+    if (schema <= 0)
+        return err_set(err, -EINVAL, "run.json is not of a run of contend");
+    if (schema > RUN_SCHEMA_VERSION)
+        return err_set(err, -EINVAL,
+                       "run.json is of a newer contend: its files are of schema %lld, this version "
+                       "reads %d",
+                       schema, RUN_SCHEMA_VERSION);
+    if (schema < RUN_SCHEMA_VERSION)
+        return err_set(err, -EPROTO,
+                       "these files are of schema %lld, which holds no values of single rounds and "
+                       "no findings: no table, findings and verdict without them",
+                       schema);
+    return 0;
+}
+
 static int read_record(int dir_fd, struct recorded *recorded, struct err *err)
 {
     char *text = NULL;
     size_t size = 0;
-    int rc = read_file(dir_fd, "run.json", &text, &size, err);
+    json_error_t wrong;
+    int rc = read_file(dir_fd, "run.json", run_mib_most, &text, &size, err);
     if (rc)
         return rc;
-    recorded->record = json_loadb(text, size, 0, NULL);
+    recorded->record = json_loadb(text, size, JSON_REJECT_DUPLICATES, &wrong);
     free(text);
-    recorded->schema_version =
-        (int)json_integer_value(json_object_get(recorded->record, "schema_version"));
-    if (recorded->schema_version <= 0)
-        return err_set(err, -EINVAL, "run.json is not of a run of contend");
-    if (recorded->schema_version != RUN_SCHEMA_VERSION)
-        return err_set(err, -EPROTO,
-                       "these files are of schema %d, which %s: no table, findings and verdict "
-                       "without %s",
-                       recorded->schema_version,
-                       recorded->schema_version < RUN_SCHEMA_VERSION
-                           ? "holds no values of single rounds and no findings"
-                           : "this version does not know",
-                       recorded->schema_version < RUN_SCHEMA_VERSION ? "them" : "it");
+    if (!recorded->record)
+        return err_set(err, -EINVAL, "run.json, line %d: %.150s", wrong.line,
+                       text_one_line(wrong.text));
+    rc = check_schema(recorded->record, &recorded->schema_version, err);
+    if (rc)
+        return rc;
     if (clean(recorded->record))
         return err_set(err, -ENOMEM, "no memory for run.json");
     recorded->version = json_string_value(json_object_get(recorded->record, "version"));
     recorded->commit = json_string_value(json_object_get(recorded->record, "commit"));
+    recorded_machine(recorded);
     return 0;
 }
 
 int recorded_read(int dir_fd, const struct bench *const *benches, struct recorded *recorded,
                   struct err *err)
 {
-    size_t size;
     *recorded = (struct recorded){0};
     int rc = read_record(dir_fd, recorded, err);
     if (!rc)
         rc = recorded_arms(recorded, benches, err);
     if (!rc)
-        rc = read_file(dir_fd, CSV_ROUNDS_NAME, &recorded->rounds_text, &size, err);
+        rc = read_file(dir_fd, CSV_ROUNDS_NAME, rounds_mib_most, &recorded->rounds_text,
+                       &recorded->rounds_size, err);
     if (!rc)
-        rc = read_file(dir_fd, CSV_ROWS_NAME, &recorded->rows_text, &size, err);
+        rc = read_file(dir_fd, CSV_ROWS_NAME, rows_mib_most, &recorded->rows_text,
+                       &recorded->rows_size, err);
     if (!rc)
         rc = recorded_tables(recorded, err);
     if (!rc)

@@ -10,6 +10,7 @@
 
 #include "harness/core/finding.h"
 #include "harness/judge/comparison.h"
+#include "harness/machine/key.h"
 #include "harness/rows/analysis.h"
 
 /* Zeroed = empty. */
@@ -20,18 +21,21 @@ struct recorded {
     struct comparisons comparisons; /* of an ab */
     int schema_version;             /* of its run.json; 0 = not read */
     const char *version, *commit;   /* of the program that measured; NULL = it does not say */
+    struct machine_key machine; /* where it measured; of earlier versions from what they wrote */
 
     json_t *record; /* from here on what the others borrow from; owned */
     char *rows_text, *rounds_text;
-    size_t nowned;
+    size_t rows_size, rounds_size;
+    size_t nowned, owned_capacity;
     void **owned;
 };
 
 /*
  * Reads run.json, rounds.csv and rows.csv of the directory. `benches` are those of this program.
- * Free with recorded_free, also after an error: -ENOENT no result is there, -EPROTO it is of a
- * version that wrote other files, -EINVAL the files are damaged or not of one run, and what reading
- * gives.
+ * Free with recorded_free, also after an error: -ENOENT no result is there, -EPROTO it is of an
+ * older version, which wrote other files, -EINVAL the files are damaged, not of one run or of a
+ * newer version, -EFBIG one is too large, and what reading gives. The message says which file, and
+ * which line of it.
  */
 int recorded_read(int dir_fd, const struct bench *const *benches, struct recorded *recorded,
                   struct err *err);

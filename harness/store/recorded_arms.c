@@ -116,7 +116,7 @@ static int fill_bench(struct recorded *recorded, size_t index, const struct benc
         return err_set(err, -ENOMEM, "no memory for the benchmarks of run.json");
     for (size_t i = 0; i < texts.n; i++) {
         if (!arm->bench->opts[i].name || strcmp(arm->bench->opts[i].name, texts.part[i].name) != 0)
-            return err_set(err, -EINVAL, "run.json: arms of %.60s have different parameters", name);
+            return err_set(err, -EINVAL, "arms of %.60s have different parameters", name);
         values[i] = texts.part[i].value;
     }
     arm->params = values;
@@ -165,45 +165,88 @@ static int fill_variant(struct recorded *recorded, size_t index, const char *nam
     return 0;
 }
 
+static int refuse(size_t index, struct err *err, const char *what)
+{
+    return err_set(err, -EINVAL, "run.json, arm %zu of arms: %s", index, what);
+}
+
+/* A count that run.json must have; not there is none. */
+static int take_count(const json_t *object, const char *key, json_int_t least, json_int_t most,
+                      unsigned *count, struct err *err)
+{
+    const json_t *number = json_object_get(object, key);
+    json_int_t value = json_integer_value(number);
+    if (!json_is_integer(number) || value < least || value > most)
+        return err_set(err, -EINVAL, "%s is no whole number from %lld to %lld", key, least, most);
+    *count = (unsigned)value;
+    return 0;
+}
+
 static int fill_arm(struct recorded *recorded, size_t index, const struct bench *const *benches,
                     struct err *err)
 {
     const json_t *json = json_array_get(json_object_get(recorded->record, "arms"), index);
     const json_t *same_as = json_object_get(json, "same_as");
     struct arm *arm = &recorded->result.arms[index];
-    arm->workers = number_of(json, "workers");
-    arm->slots = number_of(json, "slots");
     arm->alone = json_is_true(json_object_get(json, "alone"));
     arm->same_as = json_is_integer(same_as) ? (int)number_of(json, "same_as") : -1;
-    int rc = placement_parse(text_of(json, "placement"), &arm->placement, err);
+    struct err why = {0};
+    int rc = take_count(json, "workers", 1, RECORDED_WORKERS_MOST, &arm->workers, &why);
     if (!rc)
-        rc = fill_bench(recorded, index, benches, err);
+        rc = take_count(json, "slots", 1, RECORDED_WORKERS_MOST, &arm->slots, &why);
+    if (!rc && arm->same_as >= (int)recorded->result.narms)
+        rc = err_set(&why, -EINVAL, "same_as is of no arm");
     if (!rc)
-        rc = fill_variant(recorded, index, text_of(json, "variant"), err);
-    return rc ? rc : fill_plan(recorded, json_object_get(json, "plan"), &arm->plan, err);
+        rc = placement_parse(text_of(json, "placement"), &arm->placement, &why);
+    if (!rc && !text_of(json, "bench")[0])
+        rc = err_set(&why, -EINVAL, "no bench");
+    if (!rc)
+        rc = fill_bench(recorded, index, benches, &why);
+    if (!rc)
+        rc = fill_variant(recorded, index, text_of(json, "variant"), &why);
+    if (!rc)
+        rc = fill_plan(recorded, json_object_get(json, "plan"), &arm->plan, &why);
+    return rc == -EINVAL ? refuse(index, err, why.msg) : rc ? err_set(err, rc, "%s", why.msg) : 0;
 }
 
-int recorded_arms(struct recorded *recorded, const struct bench *const *benches, struct err *err)
+/* What is there once for all arms. */
+static int fill_result(struct recorded *recorded, struct err *err)
 {
     const json_t *record = recorded->record;
-    const char *background = json_string_value(json_object_get(record, "background"));
     struct result *result = &recorded->result;
-    struct bench *behind = recorded_keep(recorded, 1, sizeof(*behind));
+    struct err why = {0};
     (void)snprintf(result->run_id, sizeof(result->run_id), "%s", text_of(record, "run_id"));
     (void)snprintf(result->plan_options, sizeof(result->plan_options), "%s",
                    text_of(record, "plan_options"));
     result->scenario = text_of(record, "scenario");
     result->device = device_find(text_of(record, "device"));
-    result->rounds_planned = number_of(record, "rounds_planned");
-    result->rounds_done = number_of(record, "rounds_done");
     result->seed = (uint64_t)json_integer_value(json_object_get(record, "seed"));
     result->narms = json_array_size(json_object_get(record, "arms"));
+    if (!result->narms || !result->run_id[0])
+        return err_set(err, -EINVAL, "run.json is of a run that measured nothing");
+    if (result->narms > RECORDED_ARMS_MOST)
+        return err_set(err, -EINVAL, "run.json has more than %d arms", RECORDED_ARMS_MOST);
+    int rc = take_count(record, "rounds_planned", 1, RECORDED_ROUNDS_MOST, &result->rounds_planned,
+                        &why);
+    if (!rc)
+        rc = take_count(record, "rounds_done", 1, result->rounds_planned, &result->rounds_done,
+                        &why);
+    return rc ? err_set(err, rc, "run.json: %s", why.msg) : 0;
+}
+
+int recorded_arms(struct recorded *recorded, const struct bench *const *benches, struct err *err)
+{
+    const char *background = json_string_value(json_object_get(recorded->record, "background"));
+    struct result *result = &recorded->result;
+    int rc = fill_result(recorded, err);
+    if (rc)
+        return rc;
+    struct bench *behind = recorded_keep(recorded, 1, sizeof(*behind));
     result->arms = recorded_keep(recorded, result->narms, sizeof(*result->arms));
     if (!behind || !result->arms)
         return err_set(err, -ENOMEM, "no memory for the arms of run.json");
     behind->name = background;
     result->background = background ? behind : NULL;
-    int rc = 0;
     for (size_t i = 0; i < result->narms && !rc; i++)
         rc = fill_arm(recorded, i, benches, err);
     return rc;

@@ -1,24 +1,29 @@
 /* rounds.csv and rows.csv as struct analysis; run.json says how many lines of them an arm has. */
 #include <errno.h>
 #include <math.h>
+#include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "harness/base/stats.h"
 #include "harness/rows/baseline.h"
 #include "harness/rows/metric.h"
-#include "harness/store/csv_read.h"
 #include "harness/store/recorded_parts.h"
 
-enum { CELLS_MOST = 24, ROUND_CELLS = 15 };
+enum { CELLS_MOST = 24, ROUND_CELLS = 15, METRICS_MOST = 256 };
 
-/* Where the cells of a line of rounds.csv are. */
+/* Where cells of a line are: up to BETTER of both files, behind it of rounds.csv. */
 enum {
-    PLACEMENT = 2,
-    ROLE = 4,
-    BENCH = 5,
-    PARAMS = 6,
-    METRIC = 8,
+    RUN_ID,
+    SCENARIO,
+    PLACEMENT,
+    WORKERS,
+    ROLE,
+    BENCH,
+    PARAMS,
+    DEVICE,
+    METRIC,
     UNIT,
     BETTER,
     ROUND,
@@ -39,16 +44,15 @@ static size_t count_of(const struct recorded *recorded, size_t arm, const char *
     return n > 0 ? (size_t)n : 0;
 }
 
-static int refuse(const struct csv_reader *reader, struct err *err)
+static int refuse_end(const struct csv_reader *reader, size_t missing, struct err *err)
 {
-    return err_set(err, -EINVAL, "%s, record %u: not what run.json says", reader->name,
-                   reader->line);
+    return csv_refuse(reader, err, "not there, but run.json counts %zu lines more", missing);
 }
 
-static bool is_of(const struct arm *arm, const char *placement, const char *role, const char *bench)
+static int refuse_rest(const struct csv_reader *reader, struct err *err)
 {
-    return !strcmp(placement, placement_infos[arm->placement].name) &&
-           !strcmp(role, row_role(arm)) && !strcmp(bench, arm->bench->name);
+    const struct csv_reader behind = {.name = reader->name, .line = reader->ended + 1};
+    return csv_refuse(&behind, err, "more lines than run.json counts");
 }
 
 /* Behind slots=N, and what follows of background= and variant=; the end where there is no key. */
@@ -67,67 +71,160 @@ static size_t find_key(const char *params)
     return (size_t)(at - params);
 }
 
-static int read_value(struct csv_reader *reader, const struct arm *arm, struct round_value *value,
-                      struct err *err)
+static bool has_slots(const char *params, unsigned slots)
 {
-    char *cells[ROUND_CELLS];
-    int rc = csv_read(reader, cells, ROUND_CELLS, err);
-    if (rc < 0)
+    char part[32];
+    size_t length = (size_t)snprintf(part, sizeof(part), "slots=%u", slots);
+    for (const char *at = params; at; at = strchr(at, ';')) {
+        at += *at == ';';
+        if (!strncmp(at, part, length) && (!at[length] || at[length] == ';'))
+            return true;
+    }
+    return false;
+}
+
+/* What a line of either file says of itself, up to BETTER: it must be of this run and arm. */
+static int check_place(const struct csv_reader *reader, const struct recorded *recorded,
+                       const struct arm *arm, char **cells, struct err *err)
+{
+    const struct result *result = &recorded->result;
+    unsigned long long workers;
+    if (strcmp(cells[RUN_ID], result->run_id) != 0)
+        return csv_refuse(reader, err, "of run '%.60s', run.json is of '%.60s'", cells[RUN_ID],
+                          result->run_id);
+    if (strcmp(cells[SCENARIO], result->scenario) != 0)
+        return csv_refuse(reader, err, "of scenario '%.60s', run.json is of '%.60s'",
+                          cells[SCENARIO], result->scenario);
+    int rc = csv_count(reader, "workers", cells[WORKERS], RECORDED_WORKERS_MOST, &workers, err);
+    if (rc)
         return rc;
-    if (!rc || !is_of(arm, cells[PLACEMENT], cells[ROLE], cells[BENCH]))
-        return refuse(reader, err);
+    if (strcmp(cells[PLACEMENT], placement_infos[arm->placement].name) != 0 ||
+        strcmp(cells[ROLE], row_role(arm)) != 0 || strcmp(cells[BENCH], arm->bench->name) != 0 ||
+        workers != arm->workers || !has_slots(cells[PARAMS], arm->slots))
+        return csv_refuse(reader, err, "not what run.json says: %s of %.40s, %s, workers=%u here",
+                          row_role(arm), arm->bench->name, placement_infos[arm->placement].name,
+                          arm->workers);
+    if (strlen(cells[PARAMS] + find_key(cells[PARAMS])) >= VALUE_KEY_MAX)
+        return csv_refuse(reader, err, "a key of more than %d bytes", VALUE_KEY_MAX - 1);
+    if (!cells[METRIC][0])
+        return csv_refuse(reader, err, "no metric");
+    if (strcmp(cells[BETTER], "higher") != 0 && strcmp(cells[BETTER], "lower") != 0 &&
+        strcmp(cells[BETTER], "none") != 0)
+        return csv_refuse(reader, err, "better '%.40s' is not higher, lower or none",
+                          cells[BETTER]);
+    return 0;
+}
+
+static int check_status(const struct csv_reader *reader, const char *cell, struct err *err)
+{
+    if (!strcmp(status_name(status_find(cell)), cell))
+        return 0;
+    return csv_refuse(reader, err, "status '%.40s' is none", cell);
+}
+
+static int read_value(struct csv_reader *reader, const struct recorded *recorded, size_t arm,
+                      struct round_value *value, struct err *err)
+{
+    const struct result *result = &recorded->result;
+    char *cells[ROUND_CELLS];
+    unsigned long long round = 0;
+    int rc = csv_read(reader, cells, ROUND_CELLS, err);
+    if (rc <= 0)
+        return rc;
+    rc = check_place(reader, recorded, &result->arms[arm], cells, err);
+    if (!rc && cells[ROUND][0])
+        rc = csv_count(reader, "round", cells[ROUND], result->rounds_done - 1, &round, err);
+    if (!rc)
+        rc = check_status(reader, cells[STATUS], err);
     *value = (struct round_value){
         .metric = cells[METRIC],
         .unit = cells[UNIT],
         .better = cells[BETTER],
         .key = cells[PARAMS] + find_key(cells[PARAMS]),
-        .round = cells[ROUND][0] ? (int)strtol(cells[ROUND], NULL, 10) : VALUE_NO_ROUND,
-        .value = cells[VALUE][0] ? strtod(cells[VALUE], NULL) : (double)NAN,
+        .round = cells[ROUND][0] ? (int)round : VALUE_NO_ROUND,
         .status = status_find(cells[STATUS]),
         .base = -1,
         .reason = cells[REASON],
     };
-    return 0;
+    if (!rc)
+        rc = csv_number(reader, "value", cells[VALUE], &value->value, err);
+    return rc ? rc : 1;
 }
 
-static int read_values(struct recorded *recorded, struct err *err)
+static int read_values(struct recorded *recorded, struct groups *groups, struct err *err)
 {
-    struct csv_reader reader = {.at = recorded->rounds_text, .name = CSV_ROUNDS_NAME};
+    struct csv_reader reader;
     struct round_values *values = &recorded->analysis.values;
-    int rc = csv_read_header(&reader, CSV_ROUND_COLUMNS, err);
+    int rc = csv_read_header(&reader, CSV_ROUNDS_NAME, recorded->rounds_text, recorded->rounds_size,
+                             CSV_ROUND_COLUMNS, err);
     for (size_t arm = 0; arm < recorded->result.narms && !rc; arm++) {
         size_t n = count_of(recorded, arm, "round_values");
         for (size_t i = 0; i < n && !rc; i++) {
             struct round_value value;
-            rc = read_value(&reader, &recorded->result.arms[arm], &value, err);
+            rc = read_value(&reader, recorded, arm, &value, err);
             if (!rc)
-                rc = values_append(values, &value, err);
+                return refuse_end(&reader, n - i, err);
+            rc = rc < 0 ? rc : values_append(values, &value, err);
+            if (!rc)
+                rc = groups_add(groups, values, i == 0, &reader, err);
         }
         if (!rc)
             rc = values_close_arm(values, err);
+        if (!rc)
+            rc = groups_close_arm(groups, &reader, err);
     }
-    return rc || !*reader.at ? rc : refuse(&reader, err);
+    return rc || !*reader.at ? rc : refuse_rest(&reader, err);
 }
 
-static int read_row(struct csv_reader *reader, const struct arm *arm, struct row *row,
-                    struct err *err)
+static int check_cell(const struct csv_reader *reader, const struct row_column *column,
+                      const char *cell, struct err *err)
+{
+    unsigned long long count;
+    double number;
+    switch (column->kind) {
+    case ROW_DOUBLE:
+        return csv_number(reader, column->name, cell, &number, err);
+    case ROW_UNSIGNED:
+        return csv_count(reader, column->name, cell, INT32_MAX, &count, err);
+    case ROW_SIZE:
+        return csv_count(reader, column->name, cell, INT64_MAX, &count, err);
+    case ROW_STATUS:
+        return check_status(reader, cell, err);
+    case ROW_CHARS:
+        if (strlen(cell) >= column->size)
+            return csv_refuse(reader, err, "%s has more than %zu bytes", column->name,
+                              column->size - 1);
+        return 0;
+    case ROW_TEXT:
+        break;
+    }
+    return 0;
+}
+
+/* 1, 0 at the end, or -EINVAL. */
+static int read_row(struct csv_reader *reader, const struct recorded *recorded,
+                    const struct arm *arm, struct row *row, struct err *err)
 {
     char *cells[CELLS_MOST];
     size_t n = 0;
     while (row_columns[n].name)
         n++;
     int rc = csv_read(reader, cells, n, err);
-    if (rc < 0)
+    if (rc <= 0)
         return rc;
     *row = (struct row){
         .arm = arm, .slots = arm->slots, .placement = "", .role = "", .bench = "", .metric = ""};
-    for (size_t i = 0; rc && i < n; i++)
-        row_set(row, &row_columns[i], cells[i]);
-    if (!rc || !is_of(arm, row->placement, row->role, row->bench))
-        return refuse(reader, err);
+    rc = check_place(reader, recorded, arm, cells, err);
+    for (size_t i = 0; i < n && !rc; i++) {
+        rc = check_cell(reader, &row_columns[i], cells[i], err);
+        if (!rc)
+            row_set(row, &row_columns[i], cells[i]);
+    }
+    if (rc)
+        return rc;
     row->key_at = find_key(row->params);
     row->key_length = strlen(row->params + row->key_at);
-    return 0;
+    return 1;
 }
 
 static bool knows(const struct bench *bench, const char *metric)
@@ -139,7 +236,8 @@ static bool knows(const struct bench *bench, const char *metric)
 }
 
 /* What a benchmark emitted that this program does not know of it. */
-static int add_metric(struct recorded *recorded, const struct row *row, struct err *err)
+static int add_metric(struct recorded *recorded, const struct csv_reader *reader,
+                      const struct row *row, struct err *err)
 {
     /* Made by recorded_arms.c, which lends it to the arms. */
     struct bench *bench = (struct bench *)(uintptr_t)row->arm->bench;
@@ -149,6 +247,8 @@ static int add_metric(struct recorded *recorded, const struct row *row, struct e
         return 0;
     while (bench->metrics && bench->metrics[n].name)
         n++;
+    if (n == METRICS_MOST)
+        return csv_refuse(reader, err, "%.40s has more than %d metrics", bench->name, METRICS_MOST);
     struct bench_metric *longer = recorded_keep(recorded, n + 2, sizeof(*longer));
     char *unit = recorded_keep(recorded, sizeof(row->unit), 1);
     if (!longer || !unit)
@@ -161,22 +261,29 @@ static int add_metric(struct recorded *recorded, const struct row *row, struct e
     return 0;
 }
 
-static int read_rows(struct recorded *recorded, struct err *err)
+static int read_rows(struct recorded *recorded, struct groups *groups, struct err *err)
 {
-    struct csv_reader reader = {.at = recorded->rows_text, .name = CSV_ROWS_NAME};
-    int rc = csv_read_header(&reader, ROW_COLUMNS, err);
+    struct csv_reader reader;
+    const struct round_values *values = &recorded->analysis.values;
+    int rc = csv_read_header(&reader, CSV_ROWS_NAME, recorded->rows_text, recorded->rows_size,
+                             ROW_COLUMNS, err);
     for (size_t arm = 0; arm < recorded->result.narms && !rc; arm++) {
         size_t n = count_of(recorded, arm, "rows");
         for (size_t i = 0; i < n && !rc; i++) {
             struct row row;
-            rc = read_row(&reader, &recorded->result.arms[arm], &row, err);
+            rc = read_row(&reader, recorded, &recorded->result.arms[arm], &row, err);
             if (!rc)
-                rc = add_metric(recorded, &row, err);
+                return refuse_end(&reader, n - i, err);
+            rc = rc < 0 ? rc : groups_check_row(groups, values, arm, &row, &reader, err);
+            if (!rc)
+                rc = add_metric(recorded, &reader, &row, err);
             if (!rc)
                 rc = rows_append(&recorded->analysis.rows, &row, err);
         }
+        if (!rc)
+            rc = groups_check_told(groups, arm, err);
     }
-    return rc || !*reader.at ? rc : refuse(&reader, err);
+    return rc || !*reader.at ? rc : refuse_rest(&reader, err);
 }
 
 /* What the values say of their rounds: how many, and the rate that chooses baselines. */
@@ -231,9 +338,11 @@ static int make_rounds(struct recorded *recorded, struct err *err)
 
 int recorded_tables(struct recorded *recorded, struct err *err)
 {
+    struct groups groups = {0};
     recorded->analysis.result = &recorded->result;
-    int rc = read_values(recorded, err);
+    int rc = read_values(recorded, &groups, err);
     if (!rc)
-        rc = read_rows(recorded, err);
+        rc = read_rows(recorded, &groups, err);
+    groups_free(&groups);
     return rc ? rc : make_rounds(recorded, err);
 }

@@ -272,6 +272,15 @@ static json_t *from_result(const struct run_record *record)
                      (json_int_t)record->samples_bytes, "seed", (json_int_t)result->seed);
 }
 
+static json_t *from_machine(const struct run_record *record)
+{
+    struct machine_parts parts;
+    if (!record->env || !record->topo)
+        return json_null();
+    machine_parts_of(record->env, record->topo, &parts);
+    return machine_to_json(&parts);
+}
+
 json_t *run_json_record(const struct run_record *record)
 {
     json_t *document = json_pack(
@@ -286,6 +295,7 @@ json_t *run_json_record(const struct run_record *record)
     json_t *measured = from_result(record);
     int failed = json_object_update(document, measured);
     json_decref(measured);
+    failed |= json_object_set_new(document, "machine", from_machine(record));
     failed |= json_object_set_new(document, "arms", from_arms(record));
     const struct verdict *verdict = record->verdict;
     failed |= json_object_set_new(

@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "harness/base/text.h"
-#include "harness/table/grid.h"
-#include "harness/table/number.h"
+#include "harness/rows/grid.h"
+#include "harness/rows/number.h"
 
 enum {
     SIDE_BY_SIDE = 5, /* sizes that fit beside the label of a line */

@@ -5,7 +5,7 @@
 
 #include "harness/base/text.h"
 #include "harness/base/units.h"
-#include "harness/table/number.h"
+#include "harness/rows/number.h"
 
 /* Outcome, metric, two medians, change, interval: 79 columns. */
 #define LINE "%-24.24s %9.9s %9.9s %8.8s %.15s\n"

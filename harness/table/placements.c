@@ -9,8 +9,8 @@
 #include "harness/judge/advice.h"
 #include "harness/rows/key.h"
 #include "harness/rows/metric.h"
+#include "harness/rows/number.h"
 #include "harness/say/log.h"
-#include "harness/table/number.h"
 #include "harness/table/retention.h"
 #include "harness/table/scan.h"
 

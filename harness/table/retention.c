@@ -9,7 +9,7 @@
 #include "harness/base/units.h"
 #include "harness/judge/advice.h"
 #include "harness/rows/key.h"
-#include "harness/table/number.h"
+#include "harness/rows/number.h"
 
 enum { LABEL = 10, VALUE = 9, KEPT = 6, ARMS_A_BLOCK = 4 };
 

@@ -5,10 +5,10 @@
 #include <string.h>
 
 #include "harness/base/text.h"
+#include "harness/rows/grid.h"
 #include "harness/rows/key.h"
+#include "harness/rows/number.h"
 #include "harness/table/by_size.h"
-#include "harness/table/grid.h"
-#include "harness/table/number.h"
 
 enum {
     CELL = 8, /* of a column, unless its name needs more */

@@ -67,9 +67,32 @@ static void test_shell_word(void **state)
     assert_string_equal(buf, "'a ");
 }
 
+static void test_utf8_length(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        size_t length;
+    } cases[] = {{"", 1},
+                 {"a", 1},
+                 {"\xc3\xbc", 2},
+                 {"\xe2\x82\xac", 3},
+                 {"\xf0\x9f\x90\xa7", 4},
+                 {"\x80", 0},
+                 {"\xc0\x80", 0},         /* longer than it need be */
+                 {"\xe0\x80\x80", 0},     /* the same */
+                 {"\xf0\x80\x80\x80", 0}, /* the same */
+                 {"\xed\xa0\x80", 0},     /* half of a pair of UTF-16 */
+                 {"\xf4\x90\x80\x80", 0}, /* beyond U+10FFFF */
+                 {"\xe2\x82", 0}};        /* cut short */
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+        assert_int_equal(text_utf8_length(cases[i].text), cases[i].length);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_percent), cmocka_unit_test(test_wrap),
-                                       cmocka_unit_test(test_shell_word)};
+                                       cmocka_unit_test(test_shell_word),
+                                       cmocka_unit_test(test_utf8_length)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

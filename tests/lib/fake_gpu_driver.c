@@ -145,6 +145,7 @@ int nvmlDeviceGetRemappedRows(int *device, unsigned *corrected, unsigned *uncorr
 int nvmlDeviceGetMaxClockInfo(int *device, int clock, unsigned *mhz);
 int nvmlDeviceGetMigDeviceHandleByIndex(int *device, unsigned index, int **instance);
 int nvmlDeviceGetUUID(int *device, char *uuid, unsigned len);
+int nvmlDeviceGetVbiosVersion(int *device, char *version, unsigned len);
 int cuDeviceGetName(char *name, int len, int device);
 int cuDeviceGetUuid(unsigned char *uuid, int device);
 int nvmlDeviceGetCount_v2(unsigned *count);
@@ -390,6 +391,11 @@ int nvmlDeviceGetMigDeviceHandleByIndex(int *device, unsigned index, int **insta
     static int instances[8] = {100, 101, 102, 103, 104, 105, 106, 107};
     *instance = &instances[index % 8];
     return index < state("instances", *device, 2, NULL) ? 0 : 6;
+}
+
+int nvmlDeviceGetVbiosVersion(int *device, char *version, unsigned len)
+{
+    return snprintf(version, len, "96.00.%d\033", *device) < 0;
 }
 
 int nvmlDeviceGetUUID(int *device, char *uuid, unsigned len)

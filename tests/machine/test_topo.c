@@ -346,6 +346,7 @@ static int check_full_driver(void)
     CHECK(topo.gpus[0].node == 1 && topo.gpus[0].source == TOPO_NVML);
     CHECK(topo.gpus[1].node == 0 && topo.gpus[2].node == -1);
     CHECK(!strcmp(topo.gpus[0].name, "Fake ?[31m GPU 1") && !strcmp(topo.gpus[2].name, "NVML 2"));
+    CHECK(!strcmp(topo.gpus[0].vbios, "96.00.1?") && !strcmp(topo.gpus[2].vbios, "96.00.2?"));
     CHECK(!strcmp(topo.gpus[1].uuid, "GPU-a0a0a0a0-a0a0-a0a0-a0a0-a0a0a0a0a0a0"));
     CHECK(topo.gpu_note[0] == '\0');
     topo_free(&topo);

@@ -1,4 +1,4 @@
-#include "harness/table/number.h"
+#include "harness/rows/number.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -1,10 +1,10 @@
-#include "harness/table/grid.h"
+#include "harness/rows/grid.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "harness/table/number.h"
+#include "harness/rows/number.h"
 
 enum { PAIRS_MOST = 24 }; /* in a table, which for pairs is mostly half empty */
 

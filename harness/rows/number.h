@@ -1,6 +1,6 @@
-/* Values, units and keys as the tables of scans write them. */
-#ifndef CONTEND_TABLE_NUMBER_H
-#define CONTEND_TABLE_NUMBER_H
+/* Values, units and keys as tables write them. */
+#ifndef CONTEND_ROWS_NUMBER_H
+#define CONTEND_ROWS_NUMBER_H
 
 #include <stdbool.h>
 #include <stddef.h>

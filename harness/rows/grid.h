@@ -2,8 +2,8 @@
  * The values of one metric of a scan as a table: one part of their keys along the columns, the rest
  * down the lines. Those whose keys fit no table fall into smaller ones.
  */
-#ifndef CONTEND_TABLE_GRID_H
-#define CONTEND_TABLE_GRID_H
+#ifndef CONTEND_ROWS_GRID_H
+#define CONTEND_ROWS_GRID_H
 
 #include <stdbool.h>
 #include <stddef.h>

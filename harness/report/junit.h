@@ -1,0 +1,26 @@
+/*
+ * Findings as JUnit XML, which CI systems show as tests.
+ *
+ * Each finding with an outcome is a test case: PASS, SAME and FASTER pass; FAIL and SLOWER are a
+ * failure, of the type that is the outcome; ERROR is an error; SKIP and MISSING are skipped. JUnit
+ * has nothing between: WARN and UNCLEAR pass, and stand in the suite's system-out, a line each.
+ *
+ * Source: the schema of Ant's JUnit task as Windy Road wrote it down
+ * (github.com/windyroad/JUnit-Schema), which has output for a whole suite only; what Jenkins,
+ * GitLab and others accept contains it.
+ */
+#ifndef CONTEND_REPORT_JUNIT_H
+#define CONTEND_REPORT_JUNIT_H
+
+#include <stdio.h>
+
+#include "harness/base/err.h"
+#include "harness/core/finding.h"
+
+/*
+ * One suite, "contend.SUITE", as of this host and now. Its tests are called by subject, id and
+ * metric; equal ones are numbered. -EIO: it could not be written.
+ */
+int junit_print(const char *suite, const struct findings *findings, FILE *out, struct err *err);
+
+#endif

@@ -1,0 +1,52 @@
+#include "tests/lib/fixture_findings.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+const char fixture_hostile[] = "]]><script>alert(\"1\")</script> 'a'&|`b`\nc\\\x01\xff @all";
+
+struct finding fixture_check(const char *id, enum finding_outcome outcome)
+{
+    struct finding finding = {.outcome = outcome,
+                              .subject = "GPU 2",
+                              .sentence = "too slow",
+                              .evidence = "z -50.7",
+                              .command = "contend topo",
+                              .cause = "hardware",
+                              .metric = "busbw",
+                              .unit = "GB/s",
+                              .value = 2.5,
+                              .low = 3,
+                              .high = (double)NAN};
+    (void)snprintf(finding.id, sizeof(finding.id), "%s", id);
+    return finding;
+}
+
+struct findings fixture_all_outcomes(void)
+{
+    struct findings findings = {0};
+    for (int i = 0; i < OUTCOMES; i++) {
+        const char *name = finding_outcome_name((enum finding_outcome)i);
+        const struct finding finding = fixture_check(name, (enum finding_outcome)i);
+        assert_int_equal(findings_add(&findings, &finding, NULL), 0);
+    }
+    return findings;
+}
+
+char *fixture_printed(void (*print)(const struct findings *findings, FILE *out),
+                      const struct findings *findings)
+{
+    char *text = NULL;
+    size_t size = 0;
+    FILE *out = open_memstream(&text, &size);
+    assert_non_null(out);
+    print(findings, out);
+    assert_int_equal(fclose(out), 0);
+    return text;
+}
