@@ -8,6 +8,7 @@
 
 #include <time.h>
 
+#include "harness/cmd/builds.h"
 #include "harness/cmd/cmd.h"
 #include "harness/job/job_run.h"
 #include "harness/machine/env.h"
@@ -40,6 +41,7 @@ struct session {
     char job_note[300];
     struct run_setup *setup; /* of the scenario that runs now */
     struct run_dir run_dir;
+    struct builds builds; /* of an ab that compares some */
     time_t started;
     bool told, gpus_told; /* what is to be said about them was said */
 };

@@ -85,6 +85,15 @@ static struct run_record make_record(const struct session *s, const char *status
     };
 }
 
+static int make_verdict(const struct session *s, struct verdict *verdict, struct err *err)
+{
+    if (!s->builds.setup)
+        return verdict_make(&s->setup->result, &s->topo, verdict, err);
+    *verdict = (struct verdict){0};
+    int rc = builds_analyse(&s->builds, &verdict->analysis, err);
+    return rc ? rc : verdict_judge(&s->topo, verdict, err);
+}
+
 /* An ab that may take as many rounds as it needs. */
 static void end_when_clear(const struct session *s, const struct comparisons *comparisons)
 {
@@ -98,7 +107,7 @@ static int write_round(struct session *s, unsigned round, struct err *err)
 {
     struct err why = {0};
     struct verdict verdict;
-    int rc = verdict_make(&s->setup->result, &s->topo, &verdict, &why);
+    int rc = make_verdict(s, &verdict, &why);
     struct run_record record = make_record(s, "interrupted", 0, &verdict);
     if (!rc)
         rc = run_dir_round(&s->run_dir, &record, round, &why);
@@ -179,8 +188,22 @@ static int print_summary(struct session *s, struct err *err)
     return rc;
 }
 
+static void prepare_builds(struct session *s)
+{
+    if (!s->setup->result.variants || !variants_any_build(s->setup->result.variants))
+        return;
+    s->builds = (struct builds){.benches = s->env->benches,
+                                .options = &s->options,
+                                .cli = &s->cli,
+                                .setup = s->setup,
+                                .dir = s->run_dir.dir.path};
+    s->setup->config.observe = builds_observe;
+    s->setup->config.observe_arg = &s->builds;
+}
+
 static int run_measure(struct session *s, struct err *err)
 {
+    prepare_builds(s);
     bool bar = on_terminal(s, STDERR_FILENO);
     const struct run_hooks hooks = {.on_arm = bar ? on_arm : NULL, .on_round = on_round, .arg = s};
     s->setup->config.on_wait = bar ? on_wait : NULL;
@@ -252,14 +275,14 @@ static int conclude(struct session *s, int rc, const struct err *measured)
         log_error("%s", measured->msg);
     if (!job_is_first(&s->job))
         return code;
-    int unwritten = verdict_make(result, &s->topo, &verdict, &err);
+    int unwritten = make_verdict(s, &verdict, &err);
     if (unwritten)
         log_error("%s", err.msg);
     else
         unwritten = write_end(s, code, &verdict);
     if (rc || unwritten)
         tell_what_is_there(s, interrupted);
-    if (interrupted || unwritten || s->run_dir.dir.holds_earlier)
+    if (interrupted || unwritten || s->run_dir.dir.holds_earlier || !result->rounds_done)
         code = code ? code : EXIT_NOT_RUN;
     else
         code = show(s, &verdict, code);
@@ -318,6 +341,7 @@ static int run_for_real(struct session *s, const char *subdirectory)
     code = conclude(s, rc, &err);
     signals_let_stop(false);
 close:
+    builds_free(&s->builds);
     run_dir_close(&s->run_dir);
     return code;
 }
@@ -332,6 +356,8 @@ int session_run_scenario(struct session *s, const struct scenario *scenario,
     int rc =
         run_setup_make(s->env->benches, scenario, &s->options, &s->cli, &s->topo, &setup, &err);
     setup.result.program = s->program;
+    if (!rc && variants_any_build(&setup.variants))
+        rc = builds_check(&setup, &err);
     rc = job_run_join(&s->job, &s->crew, &s->topo, rc, &setup, &err);
     if (rc) {
         log_error("%s", err.msg);

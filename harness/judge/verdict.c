@@ -56,14 +56,11 @@ static int add_comparison(struct verdict *verdict, struct err *err)
     return findings_add(&verdict->findings, &all, err);
 }
 
-int verdict_make(const struct result *result, const struct topo *topo, struct verdict *verdict,
-                 struct err *err)
+int verdict_judge(const struct topo *topo, struct verdict *verdict, struct err *err)
 {
     const struct symmetry_distance distance = symmetry_topo_distance(topo);
-    *verdict = (struct verdict){0};
-    int rc = analysis_make(result, &verdict->analysis, err);
-    if (!rc)
-        rc = symmetry_make(&verdict->analysis.rows, &distance, &verdict->symmetry, err);
+    const struct result *result = verdict->analysis.result;
+    int rc = symmetry_make(&verdict->analysis.rows, &distance, &verdict->symmetry, err);
     if (!rc)
         rc = busy_find(&verdict->analysis, &verdict->findings, err);
     if (!rc && result->variants)
@@ -83,6 +80,14 @@ int verdict_make(const struct result *result, const struct topo *topo, struct ve
     if (!rc && !result->variants) /* equal units would be those of both variants */
         rc = symmetry_findings(&verdict->symmetry, topo, &verdict->findings, err);
     return rc;
+}
+
+int verdict_make(const struct result *result, const struct topo *topo, struct verdict *verdict,
+                 struct err *err)
+{
+    *verdict = (struct verdict){0};
+    int rc = analysis_make(result, &verdict->analysis, err);
+    return rc ? rc : verdict_judge(topo, verdict, err);
 }
 
 void verdict_free(struct verdict *verdict)

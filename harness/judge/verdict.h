@@ -26,6 +26,10 @@ struct verdict {
  */
 int verdict_make(const struct result *result, const struct topo *topo, struct verdict *verdict,
                  struct err *err);
+
+/* The same of an analysis that is there already, in a verdict that is zeroed but for it. */
+int verdict_judge(const struct topo *topo, struct verdict *verdict, struct err *err);
+
 void verdict_free(struct verdict *verdict);
 
 #endif

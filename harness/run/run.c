@@ -50,7 +50,9 @@ static int observe_variant(const struct observe_config *config, const struct arm
 {
     struct err why = {0};
     int rc = guards_before(guards, arm, signals, err);
-    if (!rc)
+    if (!rc && config->observe && arm->variant)
+        rc = config->observe(config->observe_arg, arm, signals, observation, err);
+    else if (!rc)
         rc = observe_arm(config, arm, observation->round == 0, signals, observation, err);
     int undone = guards_after(guards, arm, signals, &why);
     return rc || !undone ? rc : err_set(err, undone, "%.250s", why.msg);
