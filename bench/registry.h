@@ -27,7 +27,8 @@
     X(gpu_launch)     \
     X(gpu_stream)     \
     X(gpu_matmul)     \
-    X(gpu_copy)
+    X(gpu_copy)       \
+    X(canary)
 /* clang-format on */
 
 #define BENCH_DECLARE(name) extern const struct bench bench_##name;

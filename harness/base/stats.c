@@ -103,3 +103,40 @@ struct stats_interval stats_median_interval(const double *sorted, size_t n, uint
     return (struct stats_interval){stats_percentile(medians, kept, 0.025),
                                    stats_percentile(medians, kept, 0.975)};
 }
+
+/* Chance of `least` hits or more in n trials of that probability, 0 < probability < 1. */
+static double tail(unsigned least, unsigned n, double probability)
+{
+    double all = 0, log_choose = 0, log_hit = log(probability), log_miss = log1p(-probability);
+    for (unsigned k = 0; k <= n; k++) {
+        if (k)
+            log_choose += log((n - k + 1.0) / k);
+        if (k >= least)
+            all += exp(log_choose + k * log_hit + (n - k) * log_miss);
+    }
+    return all;
+}
+
+/* At which probability the tail, which rises with it, is `chance`: by halving. */
+static double solve_tail(unsigned least, unsigned n, double chance)
+{
+    double low = 0, high = 1;
+    for (int i = 0; i < 60; i++) {
+        double middle = (low + high) / 2;
+        if (tail(least, n, middle) < chance)
+            low = middle;
+        else
+            high = middle;
+    }
+    return (low + high) / 2;
+}
+
+struct stats_interval stats_share_interval(unsigned hits, unsigned n)
+{
+    if (!n)
+        return (struct stats_interval){(double)NAN, (double)NAN};
+    return (struct stats_interval){
+        .low = hits ? solve_tail(hits, n, 0.025) : 0,
+        .high = hits < n ? solve_tail(hits + 1, n, 0.975) : 1,
+    };
+}

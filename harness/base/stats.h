@@ -53,4 +53,11 @@ struct stats_interval {
 struct stats_interval stats_median_interval(const double *sorted, size_t n, uint64_t seed,
                                             uint32_t *counts);
 
+/*
+ * 95% interval of a probability of which `hits` of n trials are known: Clopper and Pearson 1934,
+ * the shares at which so many or more, and so many or fewer, have a chance of 2.5%. Never too
+ * narrow, also where hits is 0 or n: 0 of 60 is [0, 0.060]. NaN for n = 0.
+ */
+struct stats_interval stats_share_interval(unsigned hits, unsigned n);
+
 #endif

@@ -3,31 +3,60 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "harness/cmd/cmd.h"
 #include "harness/json/plan.h"
 #include "harness/json/value.h"
+#include "harness/judge/statuses.h"
 #include "harness/run/arms.h"
 #include "harness/say/log.h"
 
-static void print_plan_line(const struct arm *arm)
+enum { NAME_MAX_SHOWN = 96 };
+
+/* Of steps the placement tells one arm from another, of scans what is measured. Returns name. */
+static const char *name_arm(const struct result *result, const struct arm *arm, char *name,
+                            size_t size)
 {
-    const char *name = placement_infos[arm->placement].name;
+    if (!arm->bench->scan)
+        (void)snprintf(name, size, "%s", placement_infos[arm->placement].name);
+    else
+        (void)statuses_name_arm(result, arm, name, size);
+    return name;
+}
+
+static int widest_name(const struct result *result)
+{
+    char name[NAME_MAX_SHOWN];
+    size_t widest = 10; /* the longest name of a placement, nearly */
+    for (size_t i = 0; i < result_measured(result); i++) {
+        size_t length = strlen(name_arm(result, &result->arms[i], name, sizeof(name)));
+        widest = length > widest ? length : widest;
+    }
+    return (int)widest;
+}
+
+static void print_plan_line(const struct result *result, const struct arm *arm, int width)
+{
+    char name[NAME_MAX_SHOWN];
+    (void)name_arm(result, arm, name, sizeof(name));
     if (arm->plan.status == PLAN_SKIPPED) {
-        (void)printf("  %-10s skipped: %s\n", name, arm->plan.reason);
+        (void)printf("  %-*s skipped: %s\n", width, name, arm->plan.reason);
         return;
     }
+    if (arm->variant)
+        (void)printf("  variant %s:\n", arm->variant->name);
     const char *who = bench_is_team(arm->bench) ? "all"
                       : arms_slices(arm) > 1    ? "in turn, one worker of"
                                                 : "worker 0 of";
     if (arm->alone)
-        (void)printf("  %-10s baseline: %s %u %s%s\n", name, who, arm->slots,
+        (void)printf("  %-*s baseline: %s %u %s%s\n", width, name, who, arm->slots,
                      bench_is_team(arm->bench) ? "workers without the background" : "alone",
                      arm->same_as >= 0 ? " (same plan as an earlier one, measured once)" : "");
     for (unsigned i = 0; !arm->alone && i < arm->plan.nworkers; i++) {
         char cpus[40];
         const struct plan_worker *worker = &arm->plan.workers[i];
-        (void)printf("  %-10s worker %u%s: CPUs %s, %u thread%s\n", i ? "" : name, i,
+        (void)printf("  %-*s worker %u%s: CPUs %s, %u thread%s\n", width, i ? "" : name, i,
                      worker->background ? " (background)" : "",
                      bitset_format(&worker->cpus, cpus, sizeof(cpus)), worker->threads,
                      worker->threads == 1 ? "" : "s");
@@ -40,7 +69,7 @@ static int print_plans(const struct run_setup *setup)
     const struct result *result = &setup->result;
     const struct plan **plans = calloc(result->narms + 1, sizeof(const struct plan *));
     size_t n = 0;
-    for (size_t i = 0; plans && i < result->narms; i++)
+    for (size_t i = 0; plans && i < result_measured(result); i++)
         if (!result->arms[i].alone)
             plans[n++] = &result->arms[i].plan;
     int rc = plans ? json_value_print(plans_to_json(setup->config.topo, plans, n), 1, &err)
@@ -59,8 +88,9 @@ int run_dry_print(const struct run_setup *setup, bool json)
                  setup->scenario->name, device_name(setup->result.device),
                  setup->result.rounds_planned, setup->result.rounds_planned == 1 ? "" : "s",
                  setup->config.measure_s, (unsigned long long)setup->result.seed);
-    for (size_t i = 0; i < setup->result.narms; i++)
-        print_plan_line(&setup->result.arms[i]);
+    int width = widest_name(&setup->result);
+    for (size_t i = 0; i < result_measured(&setup->result); i++)
+        print_plan_line(&setup->result, &setup->result.arms[i], width);
     (void)printf("expected time: %.0f s, longer where a placement collapses\n", setup->expected_s);
     return EXIT_GOOD;
 }

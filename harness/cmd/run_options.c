@@ -12,11 +12,8 @@ static const char *const device_names[] = {"auto",
 /* clang-format off */
 #define WORKER_OPTIONS \
     OPT_TEXT("workers", run_options, workers, "auto", "N[,N]", \
-             "Worker counts to try, each once; auto is one a GPU, at least 2", .letter = 'n'), \
-    OPT_TEXT("placement", run_options, placements, NULL, "P[,P..]", \
-             "Placements to compare, such as none,partition (default: the scenario's); " \
-             "'contend list' names them", \
-             .letter = 'P'), \
+             "Worker counts to try, each once; auto is one a GPU, at least 2", .letter = 'n')
+#define DEVICE_OPTION \
     OPT_CHOICE("device", run_options, device, "auto", device_names, "D", \
                "What stands behind the workers")
 #define MEASURE_OPTIONS \
@@ -59,6 +56,11 @@ static const char *const device_names[] = {"auto",
 
 const struct opt run_option_table[] = {
     WORKER_OPTIONS,
+    OPT_TEXT("placement", run_options, placements, NULL, "P[,P..]",
+             "Placements to compare, such as none,partition (default: the scenario's); "
+             "'contend list' names them",
+             .letter = 'P'),
+    DEVICE_OPTION,
     OPT_CHOICE("profile", run_options, profile, "quick", profile_names, "P",
                "How long and how often to measure"),
     OPT_INT("rounds", run_options, rounds, NULL, 1, 1000, "N",
@@ -66,6 +68,8 @@ const struct opt run_option_table[] = {
     MEASURE_OPTIONS,
     OPT_FLAG("no-baselines", run_options, no_baselines, NULL,
              "Leave out the workers that run alone; no efficiency, no loss split"),
+    OPT_FLAG("no-canary", run_options, no_canary, NULL,
+             "Leave out the arm that shows each round how fast the machine itself is"),
     OPT_FLAG("no-plots", run_options, no_plots, NULL, "Draw nothing"),
     OPT_FLAG("json", run_options, json, NULL, "Print the rows as JSON instead of the table"),
     OPT_FLAG("strict", run_options, strict, NULL,
@@ -89,8 +93,16 @@ const struct opt ab_option_table[] = {
     OPT_TEXT("fail-on", run_options, fail_on, NULL, "slower,..",
              "Exit with 1 where one that gates is so: slower, unclear or missing, or several"),
     WORKER_OPTIONS,
+    OPT_TEXT("placement", run_options, placements, NULL, "P[,P..]",
+             "Placements under which the variants are compared (default: partition where the "
+             "scenario has it, else its first)",
+             .letter = 'P'),
+    DEVICE_OPTION,
     MEASURE_OPTIONS,
     OPT_FLAG("json", run_options, json, NULL, "Print the comparisons as JSON instead of the table"),
+    OPT_FLAG("markdown", run_options, markdown, NULL,
+             "Print them as Markdown, for a pull request, instead"),
+    OPT_TEXT("junit", run_options, junit, NULL, "FILE", "Write them as JUnit XML, too"),
     LAST_OPTIONS,
     {.name = NULL},
 };

@@ -156,7 +156,7 @@ static bool has_failed(const struct observation *of)
  */
 static int judge(const struct result *result)
 {
-    for (size_t i = 0; i < result->narms; i++)
+    for (size_t i = 0; i < result_measured(result); i++)
         for (size_t o = 0; o < result->arms[i].nobservations; o++)
             if (has_failed(&result->arms[i].observations[o]))
                 return EXIT_NOT_RUN;

@@ -6,6 +6,7 @@
 #include "harness/judge/ab.h"
 #include "harness/judge/advice.h"
 #include "harness/judge/busy.h"
+#include "harness/judge/canary.h"
 #include "harness/judge/gpus.h"
 #include "harness/judge/scans.h"
 #include "harness/judge/statuses.h"
@@ -46,39 +47,50 @@ static int add_retention(const struct analysis *analysis, struct findings *findi
     return rc;
 }
 
-static int add_comparison(struct verdict *verdict, struct err *err)
+static int add_comparison(const struct analysis *measured, struct verdict *verdict, struct err *err)
 {
     struct finding all;
-    int rc = ab_compare(&verdict->analysis, &verdict->comparisons, err);
+    int rc = ab_compare(measured, &verdict->comparisons, err);
     if (rc || !verdict->comparisons.n)
         return rc;
     comparisons_to_finding(&verdict->comparisons, &all);
     return findings_add(&verdict->findings, &all, err);
 }
 
-int verdict_judge(const struct topo *topo, struct verdict *verdict, struct err *err)
+/* Of what was measured: nobody else looks at the rows that watch the machine. */
+static int judge(const struct analysis *measured, const struct topo *topo, struct verdict *verdict,
+                 struct err *err)
 {
     const struct symmetry_distance distance = symmetry_topo_distance(topo);
-    const struct result *result = verdict->analysis.result;
-    int rc = symmetry_make(&verdict->analysis.rows, &distance, &verdict->symmetry, err);
+    int rc = symmetry_make(&measured->rows, &distance, &verdict->symmetry, err);
     if (!rc)
-        rc = busy_find(&verdict->analysis, &verdict->findings, err);
-    if (!rc && result->variants)
-        rc = add_comparison(verdict, err);
-    if (!rc && !result->variants)
-        rc = add_placement(&verdict->analysis, &verdict->findings, err);
+        rc = busy_find(measured, &verdict->findings, err);
+    if (!rc && measured->result->variants)
+        rc = add_comparison(measured, verdict, err);
+    if (!rc && !measured->result->variants)
+        rc = add_placement(measured, &verdict->findings, err);
     if (!rc)
-        rc = add_retention(&verdict->analysis, &verdict->findings, err);
+        rc = add_retention(measured, &verdict->findings, err);
     if (!rc)
-        rc = statuses_find(&verdict->analysis, &verdict->findings, err);
+        rc = statuses_find(measured, &verdict->findings, err);
     if (!rc)
-        rc = scans_find(&verdict->analysis, &verdict->findings, err);
+        rc = scans_find(measured, &verdict->findings, err);
     if (!rc)
-        rc = gpus_find(topo, result, &verdict->findings, err);
+        rc = gpus_find(topo, measured->result, &verdict->findings, err);
     if (!rc)
-        rc = gpus_find_changes(topo, result, &verdict->findings, err);
-    if (!rc && !result->variants) /* equal units would be those of both variants */
+        rc = gpus_find_changes(topo, measured->result, &verdict->findings, err);
+    if (!rc && !measured->result->variants) /* equal units would be those of both variants */
         rc = symmetry_findings(&verdict->symmetry, topo, &verdict->findings, err);
+    return rc;
+}
+
+int verdict_judge(const struct topo *topo, struct verdict *verdict, struct err *err)
+{
+    struct result own;
+    const struct analysis measured = analysis_measured(&verdict->analysis, &own);
+    int rc = judge(&measured, topo, verdict, err);
+    if (!rc && !busy_among(&verdict->findings)) /* that says why */
+        rc = canary_find(&verdict->analysis, &verdict->findings, err);
     return rc;
 }
 

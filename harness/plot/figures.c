@@ -250,11 +250,13 @@ int figures_draw(const struct analysis *analysis, const char *title_host, bool p
     int dir_fd = plot_files_open(directory_fd, true, err);
     if (dir_fd < 0)
         return dir_fd;
+    struct result own;
+    const struct analysis measured = analysis_measured(analysis, &own);
     struct queue queue = {0};
-    struct figure_data data = {.result = analysis->result,
-                               .rows = &analysis->rows,
-                               .rounds = &analysis->rounds,
-                               .values = &analysis->values,
+    struct figure_data data = {.result = &own,
+                               .rows = &measured.rows,
+                               .rounds = &measured.rounds,
+                               .values = &measured.values,
                                .host = title_host};
     int rc = prepare_all(&data, dir_fd, &queue, err);
     if (!rc && pictures)

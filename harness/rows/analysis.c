@@ -11,6 +11,21 @@ int analysis_make(const struct result *result, struct analysis *analysis, struct
     return rc;
 }
 
+struct analysis analysis_measured(const struct analysis *whole, struct result *result)
+{
+    struct analysis measured = *whole;
+    size_t narms = result_measured(whole->result);
+    *result = *whole->result;
+    result->narms = narms;
+    measured.result = result;
+    measured.rounds.narms = narms;
+    measured.values.narms = narms;
+    measured.values.n = whole->values.first ? whole->values.first[narms] : 0;
+    while (measured.rows.n && measured.rows.row[measured.rows.n - 1].arm->canary)
+        measured.rows.n--;
+    return measured;
+}
+
 void analysis_free(struct analysis *analysis)
 {
     rows_free(&analysis->rows);

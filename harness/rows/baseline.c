@@ -5,7 +5,7 @@
 unsigned rounds_cpus(const struct result *result, unsigned slots)
 {
     struct bitset all = {0};
-    for (size_t i = 0; i < result->narms; i++) {
+    for (size_t i = 0; i < result_measured(result); i++) {
         const struct arm *arm = &result->arms[i];
         if (arm->slots != slots || arm->plan.status != PLAN_OK || !arm->plan.nworkers)
             continue;

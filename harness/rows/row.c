@@ -111,7 +111,7 @@ size_t row_put_params(const struct result *result, const struct arm *arm, const 
 
 const char *row_role(const struct arm *arm)
 {
-    return arm->alone ? "baseline" : "foreground";
+    return arm->canary ? "canary" : arm->alone ? "baseline" : "foreground";
 }
 
 /* Everything but the numbers. */

@@ -95,7 +95,7 @@ char *row_doubt(const struct row *row, const struct arm_rounds *rounds, char *bu
 size_t row_put_params(const struct result *result, const struct arm *arm, const char *key,
                       char params[static ROW_PARAMS_MAX]);
 
-/* "foreground" or "baseline". */
+/* "foreground", "baseline" or "canary". */
 const char *row_role(const struct arm *arm);
 
 /*

@@ -104,6 +104,7 @@ static int add_arm(const struct topo *topo, const struct arms_request *request, 
         .workers = alone && !bench_is_team(request->bench) ? 1 : slots,
         .slots = slots,
         .alone = alone,
+        .canary = request->canary,
         .same_as = -1,
     };
     bool optional = request->optional && request->optional[p];

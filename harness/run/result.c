@@ -46,6 +46,14 @@ unsigned result_next_slots(const struct result *result, unsigned after)
     return next;
 }
 
+size_t result_measured(const struct result *result)
+{
+    size_t n = result->narms;
+    while (n && result->arms[n - 1].canary)
+        n--;
+    return n;
+}
+
 void observation_free(struct observation *observation)
 {
     if (!observation)

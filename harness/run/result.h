@@ -92,7 +92,8 @@ struct arm {
     bool alone;       /* baseline, on the idle machine: one worker of the plan for `slots`, each in
                          its turn (arms_slot), or, where it is a scan `together`, all of them without
                          the background */
-    int same_as;      /* index of an earlier baseline with the identical plans, else -1 */
+    bool canary; /* shows how the machine itself is, beside the arms of a run: behind them all */
+    int same_as; /* index of an earlier baseline with the identical plans, else -1 */
     struct plan plan; /* whole plan for `slots`, background included */
     size_t nobservations;
     struct observation *observations; /* finished ones, in round order */
@@ -121,6 +122,9 @@ unsigned arm_background(const struct arm *arm);
 /* What was planned for one of its workers; NULL: the plan does not have it. */
 const struct plan_worker *
 observation_planned(const struct arm *arm, const struct observation *observation, unsigned worker);
+
+/* How many of the arms are the run's own: those that watch the machine stand behind them. */
+size_t result_measured(const struct result *result);
 
 /* The next larger number of workers among arms with steps; 0 = there is none. */
 unsigned result_next_slots(const struct result *result, unsigned after);

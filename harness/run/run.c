@@ -126,7 +126,7 @@ int run_rounds(const struct observe_config *config, const struct run_hooks *hook
 
 bool run_measured_anything(const struct result *result)
 {
-    for (size_t i = 0; i < result->narms; i++)
+    for (size_t i = 0; i < result_measured(result); i++)
         for (size_t o = 0; o < result->arms[i].nobservations; o++)
             if (result->arms[i].observations[o].status < STATUS_SKIPPED)
                 return true;

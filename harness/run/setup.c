@@ -36,6 +36,8 @@ static const double scan_times = 1.6, scan_limits = 10;
 /* Start, set-up and end of an arm, for estimates only: of a scan, and of steps, of which workers on
  * GPUs wait for the driver. */
 static const double scan_launch_s = 0.7, launch_s = 0.35, cuda_launch_s = 0.7;
+/* An arm that watches the machine, from start to end. */
+static const double canary_s = 0.25;
 
 #ifdef CONTEND_HAVE_CUDA
 static const bool have_cuda = true;
@@ -220,10 +222,11 @@ static uint64_t draw_seed(void)
 
 /* As many as there is time for. */
 static unsigned choose_rounds(const struct run_options *options,
-                              const struct profile_times *profile, double launches, double before_s)
+                              const struct profile_times *profile, double launches, double before_s,
+                              double watch_s)
 {
     double arm_s = before_s + (options->time_s > 0 ? options->time_s : profile->short_s);
-    double room = launches > 0 ? profile->target_s / (launches * arm_s) : profile->rounds;
+    double room = launches > 0 ? profile->target_s / (launches * arm_s + watch_s) : profile->rounds;
     if (options->rounds)
         return (unsigned)options->rounds;
     return (unsigned)fmin(fmax(room, profile->rounds), profile->most_rounds);
@@ -267,7 +270,9 @@ static void set_times(const struct run_options *options, struct run_setup *setup
 
     double launches = 0;
     bool scans = false;
-    for (size_t i = 0; i < result->narms; i++) {
+    size_t measured = result_measured(result);
+    double watch_s = (double)(result->narms - measured) * canary_s; /* in each round */
+    for (size_t i = 0; i < measured; i++) {
         launches += arm_runs(&result->arms[i]);
         scans = scans || result->arms[i].bench->scan;
     }
@@ -283,11 +288,12 @@ static void set_times(const struct run_options *options, struct run_setup *setup
     if (scans || options->ranks) /* time before rounds: arrays and points grow with it; and ranks
                                     must agree, whatever their machines */
         times.most_rounds = times.rounds;
-    result->rounds_planned = choose_rounds(options, &times, launches, before_s);
+    result->rounds_planned = choose_rounds(options, &times, launches, before_s, watch_s);
     result->rounds_least = times.rounds;
     result->rounds_s = options->rounds ? 0 : times.box_s;
     double all = launches * result->rounds_planned;
-    double share_s = all > 0 ? profile->target_s / all - before_s : 0;
+    double watched_s = watch_s * result->rounds_planned;
+    double share_s = all > 0 ? (profile->target_s - watched_s) / all - before_s : 0;
     bool more = result->rounds_planned > profile->rounds;
     double least_s = more ? profile->short_s : profile->least_s;
     double most_s = profile->most_s * (scans ? scan_times : 1);
@@ -295,7 +301,7 @@ static void set_times(const struct run_options *options, struct run_setup *setup
         options->time_s > 0 ? options->time_s : fmin(fmax(share_s, least_s), most_s);
     double limit_s = options->limit_s > 0 ? options->limit_s : profile->limit_s;
     config->limit_s = fmax(limit_s, config->measure_s * (scans ? scan_limits : 1));
-    setup->expected_s = all * (config->measure_s + before_s);
+    setup->expected_s = all * (config->measure_s + before_s) + watched_s;
 }
 
 /* In a job each rank is a worker, and this machine plans for its own. */
@@ -463,6 +469,36 @@ static int set_variants(const struct run_options *options, struct run_setup *set
     return rc;
 }
 
+static bool is_measured(const struct result *result, const struct bench *bench)
+{
+    for (size_t i = 0; i < result->narms; i++)
+        if (result->arms[i].bench == bench)
+            return true;
+    return false;
+}
+
+/* What watches the machine beside the arms, where this program has it: struct arm's canary. */
+static int add_canary(const struct bench *const *benches, const struct run_options *options,
+                      struct run_setup *setup, struct err *err)
+{
+    static const enum placement placement = PLACE_NONE;
+    static const bool optional = true;
+    static const unsigned workers = 1;
+    struct result *result = &setup->result;
+    struct arms_request request = {.bench = bench_find(benches, "canary"),
+                                   .placements = &placement,
+                                   .nplacements = 1,
+                                   .optional = &optional,
+                                   .workers = &workers,
+                                   .nworkers = 1,
+                                   .canary = true};
+    if (options->no_canary || result->variants || options->ranks || !request.bench ||
+        is_measured(result, request.bench))
+        return 0;
+    int rc = plan_options_apply(&options->plan, &request.plan, err);
+    return rc ? rc : arms_add(setup->config.topo, &request, result, err);
+}
+
 static void set_run_id(struct result *result)
 {
     char utc[32];
@@ -485,6 +521,8 @@ int run_setup_make(const struct bench *const *benches, const struct scenario *sc
         rc = set_background(benches, options, setup, &background_workers, err);
     if (!rc)
         rc = add_parts(benches, options, cli, background_workers, setup, err);
+    if (!rc)
+        rc = add_canary(benches, options, setup, err);
     if (rc)
         return rc;
     struct result *result = &setup->result;

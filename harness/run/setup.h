@@ -31,11 +31,13 @@ struct run_options {
     int64_t background_workers;
     const char *out, *host;
     unsigned ranks, ranks_here; /* of a job, and of them on this machine; 0 = not in a job */
-    bool no_baselines, no_plots, json, dry_run;
+    bool no_baselines, no_canary, no_plots, json, dry_run;
     struct opt_texts variants; /* of an ab, which then has no baselines */
     double threshold;          /* of an ab, in percent */
     double max_time_s;         /* of an ab: of all its rounds */
     const char *fail_on;       /* of an ab; NULL = nothing */
+    const char *junit;         /* a file, of an ab; or NULL */
+    bool markdown;             /* of an ab */
     bool strict;               /* a machine too busy for evidence has an exit code of its own */
     struct plan_options plan;
     struct topo_options topo;

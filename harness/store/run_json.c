@@ -154,11 +154,11 @@ static json_t *from_arm(const struct run_record *record, size_t index)
     json_t *summary =
         record->verdict ? from_analysis(&record->verdict->analysis, index) : json_null();
     json_t *object =
-        json_pack("{s:s, s:o, s:s, s:s, s:i, s:i, s:b, s:o, s:o, s:o, s:o}", "bench",
+        json_pack("{s:s, s:o, s:s, s:s, s:i, s:i, s:b, s:b, s:o, s:o, s:o, s:o}", "bench",
                   arm->bench->name, "params", run_json_options(arm->bench->opts, arm->params),
                   "params_text", opts_format(arm->bench->opts, arm->params, params, sizeof(params)),
                   "placement", placement_infos[arm->placement].name, "workers", (int)arm->workers,
-                  "slots", (int)arm->slots, "alone", arm->alone, "same_as",
+                  "slots", (int)arm->slots, "alone", arm->alone, "canary", arm->canary, "same_as",
                   arm->same_as < 0 ? json_null() : json_integer(arm->same_as), "summary", summary,
                   "plan", plan_to_json(topo, &arm->plan, arm->observations, arm->nobservations),
                   "observations", observations);

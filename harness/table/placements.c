@@ -456,10 +456,12 @@ static int print_all(struct table *table)
 
 void placements_print(const struct analysis *analysis, FILE *out, bool color)
 {
-    struct table table = {.analysis = analysis,
-                          .result = analysis->result,
-                          .rows = &analysis->rows,
-                          .rounds = &analysis->rounds,
+    struct result own;
+    const struct analysis measured = analysis_measured(analysis, &own);
+    struct table table = {.analysis = &measured,
+                          .result = &own,
+                          .rows = &measured.rows,
+                          .rounds = &measured.rounds,
                           .out = out,
                           .color = color};
     if (print_all(&table))

@@ -218,6 +218,26 @@ static void test_stats_interval_covers_the_truth(void **state)
     assert_in_range(holds, EXPERIMENTS * 90 / 100, EXPERIMENTS * 99 / 100);
 }
 
+static void test_stats_share_interval_is_clopper_and_pearsons(void **state)
+{
+    (void)state;
+    /* Worked out with exact binomial sums, in rational numbers. */
+    static const struct {
+        unsigned hits, n;
+        double low, high;
+    } known[] = {{0, 60, 0, 0.0596294923},
+                 {57, 60, 0.8607567533, 0.9895676704},
+                 {1, 25, 0.0010121997, 0.2035169139},
+                 {5, 10, 0.1870860284, 0.8129139716},
+                 {25, 25, 0.8628148285, 1}};
+    for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++) {
+        struct stats_interval got = stats_share_interval(known[i].hits, known[i].n);
+        assert_true(fabs(got.low - known[i].low) < 1e-9);
+        assert_true(fabs(got.high - known[i].high) < 1e-9);
+    }
+    assert_true(isnan(stats_share_interval(0, 0).low) && isnan(stats_share_interval(0, 0).high));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -233,6 +253,7 @@ int main(void)
         cmocka_unit_test(test_stats_interval_of_an_even_count),
         cmocka_unit_test(test_stats_interval_properties),
         cmocka_unit_test(test_stats_interval_covers_the_truth),
+        cmocka_unit_test(test_stats_share_interval_is_clopper_and_pearsons),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

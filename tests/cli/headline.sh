@@ -83,6 +83,7 @@ expect 0 'device sim, 5 rounds, [01]\.[0-9]' "$CONTEND_BINARY" run --device sim 
 expect 0 'device sim, 3 rounds, 3 s' "$CONTEND_BINARY" run --device sim --placement "$placements" --time 3 --dry-run
 expect 0 'device sim, 7 rounds' "$CONTEND_BINARY" run --device sim --placement "$placements" --rounds 7 --dry-run
 expect 0 'device none, 3 rounds' "$CONTEND_BINARY" run memory --dry-run
+expect 0 '^  mem_latency +worker 0: CPUs ' "$CONTEND_BINARY" run memory --dry-run
 
 # Two programs a CPU beside workers that sleep: no evidence, said first, and so for scripts.
 loops=()

@@ -25,7 +25,8 @@ run() {
     log=$scratch/$setting.log json=$scratch/$setting/run.json
     shift
     timeout 200 env "$setting" "$CONTEND_BINARY" run pipeline -n 2 --device sim --rounds 1 --time 0.1 \
-        --warmup 0.01 -p rows=512 --limit 100 --placement none,partition --no-baselines --no-plots --out "$scratch/$setting" \
+        --warmup 0.01 -p rows=512 --limit 100 --placement none,partition --no-baselines --no-canary --no-plots \
+        --out "$scratch/$setting" \
         "$@" >"$log" 2>&1 </dev/null || fail "$setting: exit $?"$'\n'"$(cat "$log")"
     said=$(grep -c "warning: $setting is set: " "$log")
     [ "$said" = 1 ] || fail "$setting: said $said times"$'\n'"$(cat "$log")"

@@ -1,0 +1,201 @@
+/*
+ * How fast the machine itself is at this moment: the same small work on one CPU in every run of
+ * every version, beside the arms of each round. Where it moved from one run to another, so did the
+ * machine: clocks, a neighbour, memory, a hypervisor; and what the arms say moved with it.
+ *
+ * One thread, pinned to the last of the worker's CPUs, as the first ones are where interrupts go.
+ * Three times about 50 ms, one behind the other, behind 20 ms that warm up.
+ *
+ * **Measures** on CLOCK_MONOTONIC_RAW, medians of equal pieces of work within the 50 ms:
+ * `canary_integer`, ns: an integer multiplication and addition, of 8 chains side by side
+ * (kernels/cpu/busy.h). `canary_latency`, ns: a load that waits for the one before it, over 8 KiB,
+ * which lie in L1. `canary_copy`, GB/s by STREAM's count (16 B an element): a copy between two
+ * arrays that are larger than L2, with plain stores and base pages, which need no luck.
+ * **Source** kernels/cpu/busy.h, chase.h, stream.h.
+ * **Limits** One CPU stands for all. Medians: what comes less often than in half of the pieces, as
+ * steal of a tenth does, shows in `status` and not here.
+ */
+#include <errno.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bench/common/memory.h"
+#include "bench/common/team.h"
+#include "bench/registry.h"
+#include "harness/base/stats.h"
+#include "harness/sys/clock.h"
+#include "kernels/cpu/busy.h"
+#include "kernels/cpu/chase.h"
+#include "kernels/cpu/stream.h"
+
+enum { CANARY_INTEGER, CANARY_LATENCY, CANARY_COPY };
+static const struct bench_metric canary_metrics[] = {
+    [CANARY_INTEGER] = {"canary_integer", "ns", "lower"},
+    [CANARY_LATENCY] = {"canary_latency", "ns", "lower"},
+    [CANARY_COPY] = {"canary_copy", "GB/s", "higher"},
+    {.name = NULL},
+};
+
+enum {
+    STEPS = 1 << 15, /* of all chains: some 0.1 ms, as the next */
+    LOADS = 1 << 16,
+    LINES = 128,           /* 8 KiB: a quarter of the smallest L1 */
+    ARRAY_BYTES = 8 << 20, /* of each; more where L2 is */
+    ARRAY_MOST = 64 << 20,
+    PIECES = 1 << 12 /* that are kept */
+};
+
+static const uint64_t box_ns = 50000000, warm_up_ns = 20000000, seed = 1;
+
+struct canary {
+    struct team team;
+    uint64_t chains[BUSY_CHAINS], steps;
+    struct chase_line lines[LINES] __attribute__((aligned(CHASE_LINE_BYTES)));
+    struct chase_line *at;
+    uint64_t loads;
+    struct memory_block arrays[2];
+    size_t n; /* elements of each array */
+    double took_ns[PIECES];
+    double median_ns[3]; /* by metric */
+};
+
+static double *array_of(const struct canary *c, unsigned which)
+{
+    return c->arrays[which].base;
+}
+
+static void run_chains(struct canary *c)
+{
+    busy_run(c->chains, STEPS);
+    c->steps += STEPS;
+}
+
+static void run_loads(struct canary *c)
+{
+    c->at = chase_walk(c->at, LOADS);
+    c->loads += LOADS;
+}
+
+static void run_copy(struct canary *c)
+{
+    const struct stream_args args = {.to = array_of(c, 1), .x = array_of(c, 0), .n = c->n};
+    (void)stream_isa_best()->kernel[STREAM_COPY][STREAM_PLAIN](&args);
+}
+
+static double time_pieces(struct canary *c, void (*piece)(struct canary *c), uint64_t for_ns)
+{
+    enum { LEAST = 3 };
+    size_t n = 0;
+    uint64_t now_ns = clock_now_ns(), end_ns = now_ns + for_ns;
+    while (n < PIECES && (n < LEAST || now_ns < end_ns)) {
+        uint64_t start_ns = now_ns;
+        piece(c);
+        now_ns = clock_now_ns();
+        c->took_ns[n++] = (double)(now_ns - start_ns);
+    }
+    return stats_sort_median(c->took_ns, n);
+}
+
+/* In the pinned thread: the arrays are touched where they are used. */
+static void measure(void *arg, unsigned rank, unsigned n)
+{
+    struct canary *c = arg;
+    (void)rank;
+    (void)n;
+    for (size_t i = 0; i < c->n; i++) {
+        array_of(c, 0)[i] = (double)i;
+        array_of(c, 1)[i] = -1;
+    }
+    (void)time_pieces(c, run_chains, warm_up_ns);
+    c->median_ns[CANARY_INTEGER] = time_pieces(c, run_chains, box_ns);
+    c->median_ns[CANARY_LATENCY] = time_pieces(c, run_loads, box_ns);
+    c->median_ns[CANARY_COPY] = time_pieces(c, run_copy, box_ns);
+}
+
+static size_t array_bytes(const struct bench_machine *machine)
+{
+    uint64_t bytes = ARRAY_BYTES;
+    for (unsigned i = 0; i < machine->ncaches; i++)
+        if (machine->caches[i].level == 2 && 2 * machine->caches[i].size_bytes > bytes)
+            bytes = 2 * machine->caches[i].size_bytes;
+    return (size_t)(bytes < ARRAY_MOST ? bytes : ARRAY_MOST);
+}
+
+static int canary_setup(struct bench_ctx *ctx)
+{
+    const struct bench_machine *machine = ctx->machine;
+    struct canary *c = aligned_alloc(CHASE_LINE_BYTES, sizeof(*c));
+    ctx->state = c;
+    if (!c)
+        return err_set(ctx->err, -ENOMEM, "cannot allocate the state of the scan");
+    memset(c, 0, sizeof(*c));
+    for (unsigned i = 0; i < BUSY_CHAINS; i++)
+        c->chains[i] = seed + i;
+    chase_grow(c->lines, 0, LINES, seed);
+    c->at = c->lines;
+    size_t bytes = array_bytes(machine);
+    c->n = bytes / sizeof(double);
+    int rc = memory_map(&c->arrays[0], bytes, MEMORY_4K, ctx->err);
+    if (!rc)
+        rc = memory_map(&c->arrays[1], bytes, MEMORY_4K, ctx->err);
+    unsigned os_cpu = machine->cpus[machine->ncpus - 1].os_cpu;
+    return rc ? rc : team_start(&c->team, &os_cpu, 1, ctx->visits, ctx->err);
+}
+
+static int canary_scan(struct bench_ctx *ctx)
+{
+    struct canary *c = ctx->state;
+    (void)team_run(&c->team, NULL, 1, measure, c);
+    const double *ns = c->median_ns;
+    const double values[] = {
+        [CANARY_INTEGER] = ns[CANARY_INTEGER] / ((double)STEPS * BUSY_CHAINS),
+        [CANARY_LATENCY] = ns[CANARY_LATENCY] / LOADS,
+        [CANARY_COPY] = (double)c->n * stream_op_bytes(STREAM_COPY) / ns[CANARY_COPY],
+    };
+    int rc = 0;
+    for (unsigned i = 0; i < sizeof(values) / sizeof(values[0]) && !rc; i++)
+        rc = bench_emit(ctx, i, values[i], "%s", "");
+    return rc;
+}
+
+/* All of the work was done: the chains and the walk are where so many steps lead. */
+static int canary_check(struct bench_ctx *ctx)
+{
+    const struct canary *c = ctx->state;
+    const struct chase_line *at = c->lines;
+    for (unsigned i = 0; i < BUSY_CHAINS; i++)
+        if (c->chains[i] != busy_expect(seed + i, c->steps))
+            return err_set(ctx->err, -EBADMSG, "chain %u is wrong after %llu steps", i,
+                           (unsigned long long)c->steps);
+    for (uint64_t i = 0; i < c->loads % LINES; i++)
+        at = at->next;
+    if (at != c->at || !chase_is_cycle(c->lines, LINES))
+        return err_set(ctx->err, -EBADMSG, "the walk through L1 ended at another line");
+    for (size_t i = 0; i < c->n; i++)
+        if (array_of(c, 1)[i] != (double)i)
+            return err_set(ctx->err, -EBADMSG, "element %zu was not copied", i);
+    return 0;
+}
+
+static void canary_teardown(struct bench_ctx *ctx)
+{
+    struct canary *c = ctx->state;
+    ctx->state = NULL;
+    if (!c)
+        return;
+    team_stop(&c->team);
+    memory_unmap(&c->arrays[0]);
+    memory_unmap(&c->arrays[1]);
+    free(c);
+}
+
+const struct bench bench_canary = {
+    .name = "canary",
+    .summary = "how fast one CPU is right now: beside the arms of every run",
+    .metrics = canary_metrics,
+    .setup = canary_setup,
+    .scan = canary_scan,
+    .check = canary_check,
+    .teardown = canary_teardown,
+};

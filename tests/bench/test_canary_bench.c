@@ -1,0 +1,55 @@
+/* bench/cpu/canary.c on this machine's CPUs: right work, and values that a CPU can have. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "bench/registry.h"
+#include "tests/lib/fixture_scan.h"
+
+static const char *const no_pairs[] = {NULL};
+
+static void test_canary_emits_what_a_cpu_can_do(void **state)
+{
+    (void)state;
+    static struct bench_machine machine;
+    static struct scan scan;
+    scan_machine_init(&machine);
+    scan_run(&scan, &bench_canary, &machine, no_pairs, 0.1);
+    double integer_ns = scan_value(&scan, "canary_integer", "");
+    double latency_ns = scan_value(&scan, "canary_latency", "");
+    double copy_gbps = scan_value(&scan, "canary_copy", "");
+    assert_true(integer_ns > 0.02 && integer_ns < 1000);
+    assert_true(latency_ns > 0.2 && latency_ns < 1000);
+    assert_true(copy_gbps > 0.001 && copy_gbps < 2000);
+    assert_true(latency_ns > integer_ns); /* a load of L1 takes 3 cycles or more */
+    scan_end(&scan);
+}
+
+/* Caches that nobody could copy beyond, or of no size, change the arrays and not the rest. */
+static void test_canary_on_any_caches(void **state)
+{
+    (void)state;
+    static struct bench_machine machine;
+    static struct scan scan;
+    scan_machine_init(&machine);
+    machine.caches[1].size_bytes = UINT64_C(1) << 40;
+    scan_run(&scan, &bench_canary, &machine, no_pairs, 0.1);
+    assert_true(scan_value(&scan, "canary_copy", "") > 0);
+    scan_end(&scan);
+    machine.ncaches = 0;
+    scan_run(&scan, &bench_canary, &machine, no_pairs, 0.1);
+    assert_true(scan_value(&scan, "canary_copy", "") > 0);
+    scan_end(&scan);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_canary_emits_what_a_cpu_can_do),
+        cmocka_unit_test(test_canary_on_any_caches),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
