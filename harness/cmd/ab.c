@@ -1,5 +1,5 @@
 /* contend ab: variants as arms of the same rounds, compared by pairs within a round. */
-#include "harness/cmd/fail_on.h"
+#include "harness/cmd/compared.h"
 #include "harness/cmd/help.h"
 #include "harness/cmd/named.h"
 #include "harness/cmd/run_options.h"
@@ -21,8 +21,7 @@ static int ab_help(const struct session *s)
 static bool is_possible(const struct session *s)
 {
     struct err err = {0};
-    struct fail_on fail_on;
-    if (fail_on_parse(s->options.fail_on, &fail_on, &err))
+    if (compared_check_fail_on(s->options.fail_on, &err))
         log_error("%s", err.msg);
     else if (!s->options.variants.n)
         log_error("which variants? name them by -v NAME[=KIND:VALUE], the base first");

@@ -90,8 +90,8 @@ const struct opt ab_option_table[] = {
     OPT_INT("rounds", run_options, rounds, NULL, 1, 100000, "N", "Exactly so many rounds, instead"),
     OPT_DOUBLE("threshold", run_options, threshold, "2", 0.01, 50, "PERCENT",
                "A change that is shown to be smaller is SAME"),
-    OPT_TEXT("fail-on", run_options, fail_on, NULL, "slower,..",
-             "Exit with 1 where one that gates is so: slower, unclear or missing, or several"),
+    OPT_TEXT("fail-on", run_options, fail_on, "none", "WHAT[,WHAT..]",
+             "Exit with 1 where one that gates is so: slower, unclear, missing or none"),
     WORKER_OPTIONS,
     OPT_TEXT("placement", run_options, placements, NULL, "P[,P..]",
              "Placements under which the variants are compared (default: partition where the "

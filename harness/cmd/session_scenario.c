@@ -5,11 +5,12 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "harness/cmd/fail_on.h"
+#include "harness/cmd/compared.h"
 #include "harness/cmd/run_dry.h"
 #include "harness/cmd/session.h"
 #include "harness/cmd/summary.h"
 #include "harness/json/comparison.h"
+#include "harness/json/findings.h"
 #include "harness/json/rows.h"
 #include "harness/json/value.h"
 #include "harness/judge/ab.h"
@@ -18,6 +19,7 @@
 #include "harness/judge/statuses.h"
 #include "harness/judge/verdict.h"
 #include "harness/plot/figures.h"
+#include "harness/report/markdown.h"
 #include "harness/run/run.h"
 #include "harness/say/log.h"
 #include "harness/say/progress.h"
@@ -163,6 +165,13 @@ static int judge(const struct result *result)
     return run_measured_anything(result) ? EXIT_GOOD : EXIT_NOT_RUN;
 }
 
+static json_t *comparisons_as_json(const struct recorded *recorded)
+{
+    return json_pack("{s:O?, s:o, s:o}", "variants", json_object_get(recorded->record, "variants"),
+                     "comparisons", comparisons_to_json(&recorded->comparisons), "findings",
+                     findings_to_json(&recorded->findings));
+}
+
 /* From the files, as 'contend report' does, and for it: what it prints stands there too. */
 static int print_summary(struct session *s, struct err *err)
 {
@@ -174,10 +183,14 @@ static int print_summary(struct session *s, struct err *err)
         rc = summary_format(&recorded, &text, &size, err);
     if (!rc)
         rc = directory_add_summary(&s->run_dir.dir, text, size, err);
+    if (!rc && s->options.junit)
+        rc = compared_write_junit(&recorded.comparisons, "ab", s->options.junit, err);
     if (!rc && s->options.json)
-        rc = json_value_print(s->setup->result.variants ? comparisons_to_json(&recorded.comparisons)
+        rc = json_value_print(s->setup->result.variants ? comparisons_as_json(&recorded)
                                                         : rows_to_json(&recorded.analysis.rows),
                               1, err);
+    else if (!rc && s->options.markdown)
+        markdown_print_comparisons(&recorded.comparisons, &recorded.findings, stdout);
     else if (!rc) {
         summary_print(&recorded, stdout,
                       on_terminal(s, STDOUT_FILENO) && terminal_has_color(STDOUT_FILENO));
@@ -256,13 +269,6 @@ static int write_end(struct session *s, int code, const struct verdict *verdict)
     return rc;
 }
 
-static int judge_comparisons(const struct session *s, const struct comparisons *comparisons)
-{
-    struct fail_on fail_on;
-    (void)fail_on_parse(s->options.fail_on, &fail_on, NULL); /* which ab has checked */
-    return fail_on_code(&fail_on, comparisons);
-}
-
 /* Everything after the measuring, whatever its end. Returns the exit code. */
 static int conclude(struct session *s, int rc, const struct err *measured)
 {
@@ -292,7 +298,7 @@ static int conclude(struct session *s, int rc, const struct err *measured)
     if (!code && s->options.strict && busy)
         code = EXIT_INCONCLUSIVE;
     if (!code && result->variants)
-        code = judge_comparisons(s, &verdict.comparisons);
+        code = compared_code(&verdict.comparisons, s->options.fail_on);
     if (!rc && !unwritten && !run_measured_anything(result) && verdict.analysis.rows.n)
         log_error("nothing was measured: %s", verdict.analysis.rows.row[0].reason);
     verdict_free(&verdict);

@@ -35,7 +35,7 @@ struct run_options {
     struct opt_texts variants; /* of an ab, which then has no baselines */
     double threshold;          /* of an ab, in percent */
     double max_time_s;         /* of an ab: of all its rounds */
-    const char *fail_on;       /* of an ab; NULL = nothing */
+    const char *fail_on;       /* of an ab: "slower,missing" */
     const char *junit;         /* a file, of an ab; or NULL */
     bool markdown;             /* of an ab */
     bool strict;               /* a machine too busy for evidence has an exit code of its own */

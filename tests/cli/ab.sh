@@ -24,6 +24,14 @@ expect 1 'SLOWER' "${ab[@]}" -v plain -v slow=param:step=0.03 -p step=0.01 --max
     > "$scratch/out.json" 2> /dev/null || fail "exit $?"
 grep -q '"outcome": "FASTER"' "$scratch/out.json" || fail "no FASTER in the JSON"
 
+"${ab[@]}" -v plain -v slow=param:step=0.03 -p step=0.01 --max-time 60 --markdown \
+    --junit "$scratch/junit.xml" -o "$scratch/md" > "$scratch/out.md" 2> /dev/null || fail "exit $?"
+grep -q '|.*SLOWER.*|' "$scratch/out.md" || fail "no table in the Markdown: $(cat "$scratch/out.md")"
+grep -q '<failure' "$scratch/junit.xml" || fail "no failure in the JUnit file"
+! command -v xmllint > /dev/null || xmllint --noout "$scratch/junit.xml" || fail "JUnit is no XML"
+expect 3 "cannot write '/nonexistent/x'" "${ab[@]}" -v a -v b --rounds 1 --junit /nonexistent/x \
+    -o "$scratch/md"
+
 # Two rounds of equal variants show nothing, which is said by an exit code of its own.
 expect 4 'UNCLEAR' "${ab[@]}" -v a -v b --rounds 2 -o "$scratch/few"
 expect 1 'UNCLEAR' "${ab[@]}" -v a -v b --rounds 2 --fail-on unclear -o "$scratch/few"
