@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <math.h>
 #include <poll.h>
 #include <signal.h>
@@ -83,7 +84,7 @@ static void make_command(const struct builds *builds, const struct arm *arm, uns
     add(launch, "--placement=%s", placement_infos[arm->placement].name);
     add(launch, "--time=%.9g", setup->config.measure_s);
     add(launch, "--warmup=%.9g", setup->config.warmup_s);
-    add(launch, "--seed=%llu", (unsigned long long)(setup->result.seed + round));
+    add(launch, "--seed=%" PRIu64, setup->result.seed + round);
     add(launch, "--out=%s", dir);
     add_options(launch, builds->options);
     for (size_t i = 0; i < builds->cli->npairs; i++)
