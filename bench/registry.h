@@ -28,7 +28,8 @@
     X(gpu_stream)     \
     X(gpu_matmul)     \
     X(gpu_copy)       \
-    X(canary)
+    X(canary)         \
+    X(gpu_canary)
 /* clang-format on */
 
 #define BENCH_DECLARE(name) extern const struct bench bench_##name;

@@ -28,7 +28,11 @@ endforeach()
 
 add_compile_definitions(_GNU_SOURCE)
 
-if(CONTEND_SANITIZE)
+if(CONTEND_FUZZ)
+    set(sanitize -fsanitize=address,undefined -fno-sanitize-recover=all)
+    add_compile_options(${sanitize} -fsanitize=fuzzer-no-link -O1)
+    add_link_options(${sanitize})
+elseif(CONTEND_SANITIZE)
     set(sanitize -fsanitize=${CONTEND_SANITIZE} -fno-sanitize-recover=all)
     add_compile_options("$<$<COMPILE_LANGUAGE:C>:${sanitize}>")
     add_link_options(${sanitize})

@@ -14,5 +14,6 @@ extern const char plot_line_chart_gp[];
 extern const char plot_bar_chart_gp[];
 extern const char plot_heat_map_gp[];
 extern const char plot_dot_chart_gp[];
+extern const char plot_history_gp[];
 
 #endif

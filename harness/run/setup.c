@@ -10,6 +10,7 @@
 #include <time.h>
 
 #include "harness/base/similar.h"
+#include "harness/run/canaries.h"
 #include "harness/say/log.h"
 #include "harness/sys/clock.h"
 
@@ -36,8 +37,6 @@ static const double scan_times = 1.6, scan_limits = 10;
 /* Start, set-up and end of an arm, for estimates only: of a scan, and of steps, of which workers on
  * GPUs wait for the driver. */
 static const double scan_launch_s = 0.7, launch_s = 0.35, cuda_launch_s = 0.7;
-/* An arm that watches the machine, from start to end. */
-static const double canary_s = 0.25;
 
 #ifdef CONTEND_HAVE_CUDA
 static const bool have_cuda = true;
@@ -271,7 +270,7 @@ static void set_times(const struct run_options *options, struct run_setup *setup
     double launches = 0;
     bool scans = false;
     size_t measured = result_measured(result);
-    double watch_s = (double)(result->narms - measured) * canary_s; /* in each round */
+    double watch_s = canaries_seconds(result); /* in each round */
     for (size_t i = 0; i < measured; i++) {
         launches += arm_runs(&result->arms[i]);
         scans = scans || result->arms[i].bench->scan;
@@ -469,36 +468,6 @@ static int set_variants(const struct run_options *options, struct run_setup *set
     return rc;
 }
 
-static bool is_measured(const struct result *result, const struct bench *bench)
-{
-    for (size_t i = 0; i < result->narms; i++)
-        if (result->arms[i].bench == bench)
-            return true;
-    return false;
-}
-
-/* What watches the machine beside the arms, where this program has it: struct arm's canary. */
-static int add_canary(const struct bench *const *benches, const struct run_options *options,
-                      struct run_setup *setup, struct err *err)
-{
-    static const enum placement placement = PLACE_NONE;
-    static const bool optional = true;
-    static const unsigned workers = 1;
-    struct result *result = &setup->result;
-    struct arms_request request = {.bench = bench_find(benches, "canary"),
-                                   .placements = &placement,
-                                   .nplacements = 1,
-                                   .optional = &optional,
-                                   .workers = &workers,
-                                   .nworkers = 1,
-                                   .canary = true};
-    if (options->no_canary || result->variants || options->ranks || !request.bench ||
-        is_measured(result, request.bench))
-        return 0;
-    int rc = plan_options_apply(&options->plan, &request.plan, err);
-    return rc ? rc : arms_add(setup->config.topo, &request, result, err);
-}
-
 static void set_run_id(struct result *result)
 {
     char utc[32];
@@ -522,7 +491,7 @@ int run_setup_make(const struct bench *const *benches, const struct scenario *sc
     if (!rc)
         rc = add_parts(benches, options, cli, background_workers, setup, err);
     if (!rc)
-        rc = add_canary(benches, options, setup, err);
+        rc = canaries_add(benches, options, topo, &setup->result, err);
     if (rc)
         return rc;
     struct result *result = &setup->result;

@@ -96,6 +96,7 @@ static int read_record(int dir_fd, struct recorded *recorded, struct err *err)
         return err_set(err, -ENOMEM, "no memory for run.json");
     recorded->version = json_string_value(json_object_get(recorded->record, "version"));
     recorded->commit = json_string_value(json_object_get(recorded->record, "commit"));
+    recorded->started = json_string_value(json_object_get(recorded->record, "started"));
     recorded_machine(recorded);
     return 0;
 }

@@ -21,6 +21,7 @@ struct recorded {
     struct comparisons comparisons; /* of an ab */
     int schema_version;             /* of its run.json; 0 = not read */
     const char *version, *commit;   /* of the program that measured; NULL = it does not say */
+    const char *started;            /* UTC, ISO 8601; NULL = it does not say */
     struct machine_key machine; /* where it measured; of earlier versions from what they wrote */
 
     json_t *record; /* from here on what the others borrow from; owned */

@@ -72,8 +72,8 @@ int groups_close_arm(struct groups *groups, const struct csv_reader *reader, str
         return err_set(err, -ENOMEM, "no memory for the arms of " CSV_ROUNDS_NAME);
     groups->first = grown;
     grown[groups->narms++] = groups->begin;
-    struct group *of_arm = groups->group + groups->begin;
     size_t n = groups->n - groups->begin;
+    struct group *of_arm = n ? groups->group + groups->begin : NULL;
     if (n)
         qsort(of_arm, n, sizeof(*of_arm), compare);
     for (size_t i = 1; i < n; i++) {

@@ -48,7 +48,7 @@ offers 'partition' place -P part
 offers 'none,partition' place --placement none,part
 offers 'prep' run --background pr
 offers '' run --rounds ''
-offers 'gpu_copy' bench gpu_c
+offers 'gpu_copy' bench gpu_co
 offers 'wait=' run -p wa
 offers 'locality=' run memory -p loc
 offers '' run gpu -p loc

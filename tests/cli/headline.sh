@@ -74,7 +74,9 @@ esac
 case $said in *"--placement same"* | *"--placement none"* | *"--placement remote"*) fail "nobody should: $said" ;; esac
 command=$(sed -n 's/^to apply it: //p' "$out/summary.txt")
 if [ -n "$command" ]; then
-    [[ $command == "$CONTEND_BINARY place "* ]] || fail "not how it was started: $command"
+    words=()
+    eval "words=($command)" # quoted for a shell, where the path has a blank
+    [[ "${words[0]} ${words[1]}" == "$CONTEND_BINARY place" ]] || fail "not how it was started: $command"
     expect 0 'OMP_|taskset|numactl' bash -c "$command"
 fi
 

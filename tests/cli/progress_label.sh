@@ -7,7 +7,7 @@ command -v script > /dev/null || { echo "no script(1) to make a terminal with" &
 on_terminal() {
     local pattern=$1 said
     shift
-    said=$(TERM=xterm timeout 100 script -qec "$*" /dev/null < /dev/null | tr '\r' '\n')
+    said=$(TERM=xterm timeout 100 script -qec "$(printf '%q ' "$@")" /dev/null < /dev/null | tr '\r' '\n')
     printf '%s\n' "$said" | grep -Eq -- "$pattern" ||
         fail "no /$pattern/ in the progress of: $*"$'\n'"$said"
 }

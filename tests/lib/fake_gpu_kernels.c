@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "kernels/gpu/gpu_canary.h"
 #include "kernels/gpu/gpu_chase.h"
 #include "kernels/gpu/gpu_common.h"
 #include "kernels/gpu/gpu_copy.h"
@@ -65,6 +66,9 @@ struct gpu_launch {
     uint64_t launched;
 };
 struct gpu_stream {
+    unsigned gpu;
+};
+struct gpu_canary {
     unsigned gpu;
 };
 struct gpu_matmul {
@@ -137,6 +141,33 @@ int gpu_launch_count(struct gpu_launch *gpu, uint64_t *ran, uint64_t *launched, 
 }
 
 void gpu_launch_close(struct gpu_launch *gpu)
+{
+    free(gpu);
+}
+
+int gpu_canary_open(const char *pci_bdf, struct gpu_canary **gpu, char *msg, size_t size)
+{
+    int rc = ANSWER(number(pci_bdf));
+    *gpu = rc ? NULL : new_handle(number(pci_bdf), sizeof(**gpu));
+    return rc;
+}
+
+/* GPU N is held back to 1 / (N + 1) of its clock. */
+int gpu_canary_run(struct gpu_canary *gpu, double *seconds, double *cycles, char *msg, size_t size)
+{
+    *seconds = 0.0005 * (gpu->gpu + 1);
+    *cycles = 1e6;
+    return ANSWER(gpu->gpu);
+}
+
+/* In trouble it does not fail: a thread computed wrongly. */
+int gpu_canary_check(struct gpu_canary *gpu, unsigned *wrong, char *msg, size_t size)
+{
+    *wrong = ANSWER(gpu->gpu) != 0;
+    return 0;
+}
+
+void gpu_canary_close(struct gpu_canary *gpu)
 {
     free(gpu);
 }

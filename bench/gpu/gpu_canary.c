@@ -1,0 +1,168 @@
+/*
+ * How fast the GPUs are at this moment: the same small kernel in every run of every version, beside
+ * the arms of each round, on the GPUs that these use (bench/cpu/canary.c is the CPU's).
+ *
+ * Each worker runs it on its own GPU, all at once: behind 50 ms that let the clock rise, 16 times.
+ *
+ * **Measures** medians of these: `canary_time`, us, by device events; `canary_cycles`, cycles of
+ * the SM's clock (clock64) of the slowest block. A GPU whose clock is held back takes more time and
+ * as many cycles; of two runs whose cycles differ, the SMs did other work besides.
+ * **Source** kernels/gpu/gpu_canary.h.
+ * **Limits** Integer work that a GPU is never at its power limit for: clocks that only large matrix
+ * products bring down show in gpu_matmul's `gpu_clock_sm`. A GPU that fails is a failed row.
+ */
+#include <errno.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bench/gpu/gpu.h"
+#include "bench/registry.h"
+#include "harness/base/stats.h"
+#include "harness/sys/clock.h"
+#include "kernels/gpu/gpu_canary.h"
+
+enum { CANARY_TIME, CANARY_CYCLES };
+static const struct bench_metric canary_metrics[] = {
+    [CANARY_TIME] = {"canary_time", "us", "lower", .peers = PEERS_EQUAL},
+    [CANARY_CYCLES] = {"canary_cycles", "count", "lower"},
+    {.name = NULL},
+};
+
+#ifdef CONTEND_HAVE_CUDA
+
+enum { RUNS = 16, RANKS_MOST = 64 };
+
+static const uint64_t warm_up_ns = 50000000;
+
+/* What a worker tells the first one of its GPU. */
+struct told {
+    unsigned gpu; /* its place in the machine */
+    double time_us, cycles;
+    int code; /* not 0: why there are no values */
+    char msg[GPU_MSG];
+};
+
+struct canary {
+    struct gpu_canary *gpu;
+    struct told told, all[RANKS_MOST];
+};
+
+static unsigned gpu_index(const struct bench_ctx *ctx)
+{
+    for (unsigned i = 0; i < ctx->machine->ngpus; i++)
+        if (strcmp(ctx->machine->gpus[i].pci_bdf, ctx->pci_bdf) == 0)
+            return i;
+    return 0;
+}
+
+/* One that cannot be opened hides no other: it is told, and the workers still meet. */
+static int canary_setup(struct bench_ctx *ctx)
+{
+    struct canary *c = calloc(1, sizeof(*c));
+    ctx->state = c;
+    if (!c)
+        return err_set(ctx->err, -ENOMEM, "cannot allocate the state of the scan");
+    if (ctx->peers->size > RANKS_MOST)
+        return err_set(ctx->err, -ENOTSUP, "more than %d GPUs", RANKS_MOST);
+    c->told.gpu = gpu_index(ctx);
+    c->told.code = gpu_canary_open(ctx->pci_bdf, &c->gpu, c->told.msg, sizeof(c->told.msg));
+    return 0;
+}
+
+static int run_once(struct canary *c, double *time_us, double *cycles)
+{
+    double seconds = 0;
+    int rc = gpu_canary_run(c->gpu, &seconds, cycles, c->told.msg, sizeof(c->told.msg));
+    *time_us = seconds * 1e6;
+    return rc;
+}
+
+static int check_results(struct canary *c)
+{
+    unsigned wrong = 0;
+    int rc = gpu_canary_check(c->gpu, &wrong, c->told.msg, sizeof(c->told.msg));
+    if (rc || !wrong)
+        return rc;
+    (void)snprintf(c->told.msg, sizeof(c->told.msg), "%u threads computed wrongly", wrong);
+    return -EBADMSG;
+}
+
+static int measure(struct canary *c)
+{
+    double time_us[RUNS], cycles[RUNS];
+    int rc = 0;
+    for (uint64_t end_ns = clock_now_ns() + warm_up_ns; !rc && clock_now_ns() < end_ns;)
+        rc = run_once(c, &time_us[0], &cycles[0]);
+    for (unsigned i = 0; i < RUNS && !rc; i++)
+        rc = run_once(c, &time_us[i], &cycles[i]);
+    if (!rc)
+        rc = check_results(c);
+    if (rc)
+        return rc;
+    c->told.time_us = stats_sort_median(time_us, RUNS);
+    c->told.cycles = stats_sort_median(cycles, RUNS);
+    return 0;
+}
+
+/* More workers than GPUs: those that share one have told the same. */
+static bool is_told(const struct canary *c, unsigned rank)
+{
+    for (unsigned i = 0; i < rank; i++)
+        if (c->all[i].gpu == c->all[rank].gpu)
+            return true;
+    return false;
+}
+
+static int emit_gpu(struct bench_ctx *ctx, const struct told *told)
+{
+    struct err why = {0};
+    char name[GPU_NAME_MAX];
+    const char *pci_bdf =
+        told->gpu < ctx->machine->ngpus ? ctx->machine->gpus[told->gpu].pci_bdf : ctx->pci_bdf;
+    if (gpu_error_of(told->code, gpu_name(ctx->machine, pci_bdf, name), told->msg, &why))
+        return bench_emit_absent(ctx, CANARY_TIME, &why, "gpu=%u", told->gpu);
+    int rc = bench_emit(ctx, CANARY_TIME, told->time_us, "gpu=%u", told->gpu);
+    return rc ? rc : bench_emit(ctx, CANARY_CYCLES, told->cycles, "gpu=%u", told->gpu);
+}
+
+static int canary_scan(struct bench_ctx *ctx)
+{
+    struct canary *c = ctx->state;
+    if (!c->told.code)
+        c->told.code = measure(c);
+    int rc = peers_gather(ctx->peers, &c->told, c->all, sizeof(c->told), ctx->err);
+    for (unsigned rank = 0; !rc && ctx->peers->rank == 0 && rank < ctx->peers->size; rank++)
+        if (!is_told(c, rank))
+            rc = emit_gpu(ctx, &c->all[rank]);
+    return rc;
+}
+
+static void canary_teardown(struct bench_ctx *ctx)
+{
+    struct canary *c = ctx->state;
+    ctx->state = NULL;
+    if (!c)
+        return;
+    gpu_canary_close(c->gpu);
+    free(c);
+}
+
+#endif
+
+const struct bench bench_gpu_canary = {
+    .name = "gpu_canary",
+    .summary = "how fast GPUs are right now: beside the arms of every run on GPUs",
+    .needs = NEED_GPU,
+    .metrics = canary_metrics,
+    .together = true,
+    .probe = gpu_probe,
+#ifdef CONTEND_HAVE_CUDA
+    .setup = canary_setup,
+    .scan = canary_scan,
+    .teardown = canary_teardown,
+#else
+    .scan = gpu_probe,
+#endif
+};

@@ -1,0 +1,251 @@
+/* contend history: the runs of one machine in time, and where its figures changed. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "harness/cmd/cmd.h"
+#include "harness/json/history.h"
+#include "harness/judge/history.h"
+#include "harness/plot/history_figure.h"
+#include "harness/say/log.h"
+#include "harness/store/below.h"
+#include "harness/store/recorded.h"
+#include "harness/sys/signals.h"
+#include "harness/sys/terminal.h"
+#include "harness/table/findings.h"
+
+enum { FAIL_ON_NOTHING, FAIL_ON_SLOWER };
+static const char *const fail_on_names[] = {"nothing", "slower", NULL};
+
+struct history_args {
+    const char *machine, *out;
+    double threshold;
+    int fail_on;
+    bool json;
+};
+
+static const struct opt history_opts[] = {
+    OPT_TEXT("machine", history_args, machine, NULL, "KEY",
+             "Only runs of the machine of that key, '.machine.key' of run.json"),
+    OPT_DOUBLE("threshold", history_args, threshold, "2", 0, 100, "PERCENT",
+               "Tell no smaller change"),
+    OPT_CHOICE("fail-on", history_args, fail_on, "nothing", fail_on_names, "WHAT",
+               "Exit 1 where the last change of any figure is for the worse"),
+    OPT_TEXT("out", history_args, out, NULL, "DIR", "Draw the figure into DIR/plots"),
+    OPT_FLAG("json", history_args, json, NULL, "Print JSON"),
+    {.name = NULL},
+};
+
+/* Machines of which runs were found. */
+enum { MACHINES_MOST = 64 };
+struct machines {
+    size_t n;
+    struct machine {
+        struct machine_key key;
+        unsigned runs;
+        char first[80];
+    } machine[MACHINES_MOST];
+};
+
+struct reading {
+    const struct cmd_env *env;
+    const struct history_args *args;
+    struct history history;
+    struct machines machines;
+    unsigned older, damaged;
+};
+
+/* False: there are too many. */
+static bool count_machine(struct machines *machines, const struct machine_key *key,
+                          const char *path)
+{
+    size_t i = 0;
+    while (i < machines->n && strcmp(machines->machine[i].key.key, key->key) != 0)
+        i++;
+    if (i == MACHINES_MOST)
+        return false;
+    if (i == machines->n) {
+        machines->machine[machines->n++] = (struct machine){.key = *key};
+        (void)snprintf(machines->machine[i].first, sizeof(machines->machine[i].first), "%s", path);
+    }
+    machines->machine[i].runs++;
+    return true;
+}
+
+static int add_rows(struct history *history, const struct recorded *recorded, struct err *err)
+{
+    struct history_run run = {0};
+    const struct rows *rows = &recorded->analysis.rows;
+    char arm[ROW_PARAMS_MAX], params[ROW_PARAMS_MAX];
+    uint32_t at;
+    (void)snprintf(run.started, sizeof(run.started), "%s",
+                   recorded->started ? recorded->started : "");
+    (void)snprintf(run.run_id, sizeof(run.run_id), "%s", recorded->result.run_id);
+    (void)snprintf(run.commit, sizeof(run.commit), "%s", recorded->commit ? recorded->commit : "");
+    int rc = history_add_run(history, &run, &at, err);
+    for (size_t i = 0; i < rows->n && !rc; i++) {
+        const struct row *row = &rows->row[i];
+        if (!history_takes(row))
+            continue;
+        history_name(row, arm, params);
+        const struct history_figure figure = {.arm = arm,
+                                              .params = params,
+                                              .metric = row->metric,
+                                              .unit = row->unit,
+                                              .better = row->better,
+                                              .canary = !strcmp(row->bench, HISTORY_CANARY)};
+        rc = history_add(history, &figure, at, row->median, err);
+    }
+    return rc;
+}
+
+/* One result: what is damaged is told, and the others are read. */
+static int read_one(void *arg, const char *path, int dir_fd, struct err *err)
+{
+    struct reading *reading = arg;
+    struct recorded recorded;
+    struct err why = {0};
+    int rc = recorded_read(dir_fd, reading->env->benches, &recorded, &why);
+    const char *asked = reading->args->machine;
+    if (rc == -ENOMEM)
+        (void)err_set(err, rc, "%s", why.msg);
+    else if (rc == -EPROTO)
+        reading->older++;
+    else if (rc) {
+        log_error("'%.150s': %s", path, why.msg);
+        reading->damaged++;
+    } else if ((!asked || !strcmp(asked, recorded.machine.key)) &&
+               !history_has_run(&reading->history, recorded.result.run_id)) {
+        rc = add_rows(&reading->history, &recorded, err);
+        if (!rc && !count_machine(&reading->machines, &recorded.machine, path))
+            rc = err_set(err, -EINVAL, "runs of more than %d machines: choose one by --machine KEY",
+                         MACHINES_MOST);
+    } else
+        rc = 0;
+    recorded_free(&recorded);
+    return rc == -ENOMEM || (rc && !why.msg[0]) ? rc : 0;
+}
+
+static int read_all(struct reading *reading, const struct cli *cli, struct err *err)
+{
+    int rc = 0;
+    for (size_t i = 0; i < cli->npositional && !rc; i++)
+        rc = below_find(cli->positional[i], read_one, reading, err);
+    return rc;
+}
+
+/* Whether what was read is of one machine, and whole; tells what it is where not. */
+static bool is_usable(const struct reading *reading)
+{
+    const struct machines *machines = &reading->machines;
+    if (reading->older)
+        log_warn("%u results of an older schema are left out", reading->older);
+    if (reading->damaged)
+        return false;
+    if (!machines->n)
+        log_error("no result%s%s below these directories",
+                  reading->args->machine ? " of machine " : "",
+                  reading->args->machine ? reading->args->machine : "");
+    if (machines->n > 1)
+        log_error("runs of %zu machines: choose one by --machine KEY", machines->n);
+    for (size_t i = 0; machines->n > 1 && i < machines->n; i++)
+        log_info("  %s: %u runs, such as %s", machines->machine[i].key.key,
+                 machines->machine[i].runs, machines->machine[i].first);
+    return machines->n == 1;
+}
+
+static int draw(const struct reading *reading, struct err *err)
+{
+    struct signals signals;
+    int rc = signals_open(&signals, err);
+    if (rc)
+        return rc;
+    rc = history_figure_draw(&reading->history, reading->machines.machine[0].key.key,
+                             reading->args->out, &signals, err);
+    signals_close(&signals);
+    return rc;
+}
+
+static bool has_doubt(const struct findings *findings)
+{
+    for (size_t i = 0; i < findings->n; i++)
+        if (findings->all[i].severity == FINDING_DOUBT && !findings->all[i].subject[0])
+            return true;
+    return false;
+}
+
+static int print(const struct reading *reading, const struct findings *findings)
+{
+    const char *key = reading->machines.machine[0].key.key;
+    if (reading->args->json)
+        return cmd_print_json(history_to_json(&reading->history, key, findings), 2);
+    bool color = terminal_has_color(STDOUT_FILENO);
+    (void)printf("Machine %s\n%s", key, has_doubt(findings) ? "\n" : "");
+    findings_print_first(findings, stdout, color);
+    findings_print(findings, stdout, color);
+    return cmd_finish();
+}
+
+static int exit_code(const struct reading *reading, const struct findings *findings)
+{
+    const struct finding *whole = NULL;
+    for (size_t i = 0; i < findings->n; i++)
+        if (!strcmp(findings->all[i].id, "history"))
+            whole = &findings->all[i];
+    if (!whole || whole->outcome == OUTCOME_UNCLEAR)
+        return EXIT_INCONCLUSIVE;
+    bool slower = history_count(findings, OUTCOME_SLOWER) > 0;
+    return slower && reading->args->fail_on == FAIL_ON_SLOWER ? EXIT_VERDICT : EXIT_GOOD;
+}
+
+static int judge(struct reading *reading, struct err *err)
+{
+    const struct history_options options = {.threshold = reading->args->threshold / 100};
+    struct findings findings = {0};
+    int rc = history_judge(&reading->history, &options, &findings, err);
+    if (!rc && reading->args->out)
+        rc = draw(reading, err);
+    if (rc)
+        log_error("%s", err->msg);
+    int code = rc == -EINTR ? EXIT_INTERRUPTED : rc ? EXIT_NOT_RUN : exit_code(reading, &findings);
+    int written = rc ? 0 : print(reading, &findings);
+    findings_free(&findings);
+    return written ? written : code;
+}
+
+static int history_main(const struct cmd_env *env, int argc, char **argv)
+{
+    struct history_args args = {0};
+    struct reading reading = {.env = env, .args = &args};
+    struct err err = {0};
+    struct cli cli;
+    int code;
+    if (!cmd_parse(env, &history_command, argc, argv, &args, &cli, &code))
+        return code;
+    if (!cli.npositional) {
+        log_error("of which results? 'contend history DIR...'");
+        return EXIT_USAGE;
+    }
+    int rc = read_all(&reading, &cli, &err);
+    if (rc)
+        log_error("%s", err.msg);
+    code = rc || !is_usable(&reading) ? EXIT_USAGE : judge(&reading, &err);
+    history_free(&reading.history);
+    return code;
+}
+
+const struct command history_command = {
+    .name = "history",
+    .main = history_main,
+    .summary = "runs of one machine in time: where its figures changed",
+    .operands = "DIR...",
+    .about =
+        "Reads all results below the directories, which must be of one machine, and looks for "
+        "changes of level and for drift in each figure that a comparison may fail on. A change has "
+        "at least four runs on either side, so that a single odd run is none; one that the canary "
+        "rows show, too, is the machine's own and UNCLEAR. Exit codes: 0, 1 by --fail-on, 2 bad "
+        "input, 4 too few runs.",
+    .opts = history_opts,
+};

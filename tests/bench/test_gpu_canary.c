@@ -1,0 +1,64 @@
+/* The fixed kernel on real GPUs: right numbers, and as many clock cycles each time. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include <cmocka.h>
+
+#include "kernels/gpu/gpu_canary.h"
+#include "tests/lib/fixture_gpu.h"
+
+enum { SKIPPED = 77, RUNS = 50 };
+
+static struct bench_machine machine;
+
+static void assert_good(int rc, const char *msg)
+{
+    if (rc)
+        fail_msg("%s", msg);
+}
+
+static void test_gpu_canary_takes_as_many_cycles_each_time(void **state)
+{
+    (void)state;
+    char msg[240] = "";
+    for (unsigned i = 0; i < machine.ngpus; i++) {
+        struct gpu_canary *gpu;
+        double seconds = 0, cycles = 0, least = 1e18, most = 0;
+        unsigned wrong = 1;
+        assert_good(gpu_canary_open(machine.gpus[i].pci_bdf, &gpu, msg, sizeof(msg)), msg);
+        for (unsigned run = 0; run < RUNS; run++) {
+            assert_good(gpu_canary_run(gpu, &seconds, &cycles, msg, sizeof(msg)), msg);
+            least = cycles < least ? cycles : least;
+            most = cycles > most ? cycles : most;
+        }
+        assert_good(gpu_canary_check(gpu, &wrong, msg, sizeof(msg)), msg);
+        print_message("GPU %u: %.0f to %.0f cycles, the last run %.1f us: %.0f MHz\n", i, least,
+                      most, seconds * 1e6, cycles / seconds * 1e-6);
+        assert_int_equal(wrong, 0);
+        assert_true(most < 1.05 * least);
+        assert_true(cycles / seconds > 1e8 && cycles / seconds < 5e9); /* a clock */
+        gpu_canary_close(gpu);
+    }
+}
+
+static void test_gpu_canary_unknown_address_is_an_error(void **state)
+{
+    (void)state;
+    struct gpu_canary *gpu;
+    char msg[240] = "";
+    assert_true(gpu_canary_open("ffff:ff:1f.0", &gpu, msg, sizeof(msg)) < 0);
+    assert_null(gpu);
+    gpu_canary_close(gpu);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_gpu_canary_takes_as_many_cycles_each_time),
+        cmocka_unit_test(test_gpu_canary_unknown_address_is_an_error),
+    };
+    return fixture_find_gpus(&machine) ? cmocka_run_group_tests(tests, NULL, NULL) : SKIPPED;
+}

@@ -1,0 +1,76 @@
+#!/usr/bin/env bash
+# contend history: runs of one machine in time, made from a committed one by known factors.
+. tests/lib/cli.sh
+. tests/lib/history.sh
+command -v jq >/dev/null || { echo "jq is not installed"; exit 77; }
+from=$CONTEND_SOURCE_DIR/results/h100-vm/pipeline
+[ -d "$from" ] || { echo "no committed result here"; exit 77; }
+
+# year DIR FACTOR...: a run a day.
+year() {
+    local dir=$1 day=0 factor
+    shift
+    for factor in "$@"; do
+        day=$((day + 1))
+        history_run "$from" "$dir/host/$(printf '%02d' $((99 - day)))" "$day" "$factor"
+    done
+}
+even=(1 1.01 0.99 1.02 0.98 1 1.01 0.99 1.005 1)
+
+year "$scratch/even" "${even[@]}"
+expect 0 'of 10$' "$CONTEND_BINARY" history "$scratch/even" --fail-on slower
+expect 0 'figures 0 ended SLOWER, 0 FASTER' "$CONTEND_BINARY" history "$scratch/even"
+
+# Names of directories go backwards: the time that run.json says is what counts.
+year "$scratch/slower" "${even[@]}" 0.9 0.91 0.89 0.9 0.905 0.895
+expect 0 'none, 2 workers: throughput -10\..*with run 11 of' "$CONTEND_BINARY" history "$scratch/slower"
+expect 1 '10 ended SLOWER' "$CONTEND_BINARY" history "$scratch/slower" --fail-on slower
+expect 0 'figures 0 ended SLOWER' "$CONTEND_BINARY" history "$scratch/slower" --fail-on slower --threshold 20
+
+# One spike, and a change for the better.
+year "$scratch/spike" "${even[@]}" 0.5 "${even[@]}"
+expect 0 'figures 0 ended SLOWER, 0 FASTER' "$CONTEND_BINARY" history "$scratch/spike" --fail-on slower
+year "$scratch/faster" "${even[@]}" 1.1 1.11 1.09 1.1 1.105 1.095
+expect 0 '0 ended SLOWER, 10 FASTER' "$CONTEND_BINARY" history "$scratch/faster" --fail-on slower
+
+# In JSON, with a figure.
+json=$("$CONTEND_BINARY" history "$scratch/slower" --json --out "$scratch/drawn" 2>"$scratch/log") ||
+    fail "$(cat "$scratch/log")"
+[ "$(jq '.runs | length' <<<"$json")" = 16 ] || fail "other than 16 runs"
+jq -e '[.figures[] | select(.metric == "throughput") | .changes[] | .run] == [10, 10, 10, 10, 10]' \
+    <<<"$json" >/dev/null || fail "other changes: $(jq -c '.figures[].changes' <<<"$json")"
+jq -e '[.findings[] | select(.outcome == "SLOWER" and .id == "history_change")] | length == 10' \
+    <<<"$json" >/dev/null || fail "other findings"
+[ -s "$scratch/drawn/plots/history.dat" ] || fail "no data of a figure"
+if command -v gnuplot >/dev/null; then
+    grep -q '</svg>' "$scratch/drawn/plots/history.svg" || fail "no figure"
+    grep -q 'throughput, items/s: pipeline' "$scratch/drawn/plots/history.svg" || fail "no panel"
+fi
+
+# Too few, none, and what is no result.
+year "$scratch/few" 1 1 1 0.5 0.5
+expect 4 '5 runs of one machine: a change is not to be told' "$CONTEND_BINARY" history "$scratch/few"
+mkdir "$scratch/empty"
+expect 2 'no result below these directories' "$CONTEND_BINARY" history "$scratch/empty"
+expect 2 "cannot open the directory '.*gone'" "$CONTEND_BINARY" history "$scratch/gone"
+expect 2 'of which results' "$CONTEND_BINARY" history
+cp -r "$scratch/few" "$scratch/bad"
+sed -i '17s/,ok,/,fine,/' "$scratch/bad/host/97/rows.csv"
+expect 2 "bad/host/97': rows.csv, line 17: status 'fine' is none" "$CONTEND_BINARY" history "$scratch/bad"
+
+# Two machines: one is to be chosen.
+cp -r "$scratch/even" "$scratch/two"
+for run in "$scratch"/two/host/9[0-4]; do
+    jq '.machine = {key: "0123456789abcdef", kind: "x", identity: "uuid"}' "$run/run.json" >"$run/new"
+    mv "$run/new" "$run/run.json"
+done
+expect 2 'runs of 2 machines: choose one by --machine KEY' "$CONTEND_BINARY" history "$scratch/two"
+expect 2 '0123456789abcdef: 5 runs, such as ' "$CONTEND_BINARY" history "$scratch/two"
+expect 4 '^5 runs of one machine' "$CONTEND_BINARY" history "$scratch/two" --machine 0123456789abcdef
+expect 2 'no result of machine ffff below' "$CONTEND_BINARY" history "$scratch/two" --machine ffff
+
+# A directory that was named twice, or leads back to itself, has its runs once.
+ln -s .. "$scratch/even/host/loop"
+expect 0 '^10 runs of one machine' "$CONTEND_BINARY" history "$scratch/even"
+expect 0 '^10 runs of one machine' "$CONTEND_BINARY" history "$scratch/even" "$scratch/even/host"
+finish

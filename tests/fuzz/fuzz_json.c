@@ -1,0 +1,45 @@
+/* Any text as JSON with findings, which are then written and read again: the same. */
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "harness/json/findings.h"
+#include "harness/json/value.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void check_findings(const json_t *json)
+{
+    struct findings findings, again;
+    struct err err = {0};
+    if (findings_from_json(json, &findings, &err))
+        abort();
+    json_t *written = findings_to_json(&findings);
+    if (!written || findings_from_json(written, &again, &err) || again.n != findings.n)
+        abort();
+    json_decref(written);
+    findings_free(&findings);
+    findings_free(&again);
+}
+
+/* What no JSON text holds: bytes that are not UTF-8 in a string. */
+static void check_text(const uint8_t *data, size_t size)
+{
+    char *text = strndup((const char *)data, size);
+    json_t *json = json_value_text(text);
+    if (!json || json_string_length(json) != strlen(text))
+        abort();
+    json_decref(json);
+    free(text);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    json_t *json = json_loadb((const char *)data, size, JSON_REJECT_DUPLICATES, NULL);
+    if (json)
+        check_findings(json);
+    json_decref(json);
+    if (size)
+        check_text(data, size);
+    return 0;
+}
