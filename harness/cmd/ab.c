@@ -1,21 +1,9 @@
 /* contend ab: variants as arms of the same rounds, compared by pairs within a round. */
 #include "harness/cmd/compared.h"
-#include "harness/cmd/help.h"
 #include "harness/cmd/named.h"
 #include "harness/cmd/run_options.h"
 #include "harness/cmd/session.h"
 #include "harness/say/log.h"
-
-static int ab_help(const struct session *s)
-{
-    const struct scenario *scenarios[CLI_LIST_MAX];
-    int n = s->cli.npositional ? named_scenarios(s->env, &s->cli, scenarios) : 0;
-    if (!s->cli.npositional)
-        help_print_command(s->env, &ab_command);
-    for (int i = 0; i < n; i++)
-        help_print_scenario(s->env, scenarios[i]);
-    return n < 0 ? EXIT_USAGE : cmd_finish();
-}
 
 /* Of a command line that could be read: what an ab cannot do. */
 static bool is_possible(const struct session *s)
@@ -41,7 +29,7 @@ static int ab_main(const struct cmd_env *env, int argc, char **argv)
     if (!session_parse(&s))
         return EXIT_USAGE;
     if (s.cli.help)
-        return ab_help(&s);
+        return session_help(&s, &ab_command);
     if (!is_possible(&s) || named_scenarios(env, &s.cli, scenarios) < 0)
         return EXIT_USAGE;
     return session_run(&s, scenarios, 1);

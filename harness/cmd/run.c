@@ -6,19 +6,6 @@
 #include "harness/cmd/run_options.h"
 #include "harness/cmd/session.h"
 
-static int run_help(const struct session *s)
-{
-    const struct scenario *scenarios[CLI_LIST_MAX];
-    if (!s->cli.npositional) {
-        help_print_command(s->env, &run_command);
-        return cmd_finish();
-    }
-    int n = named_scenarios(s->env, &s->cli, scenarios);
-    for (int i = 0; i < n; i++)
-        help_print_scenario(s->env, scenarios[i]);
-    return n < 0 ? EXIT_USAGE : cmd_finish();
-}
-
 static int run_main(const struct cmd_env *env, int argc, char **argv)
 {
     struct session s = {.env = env, .opts = run_option_table, .argc = argc, .argv = argv};
@@ -26,7 +13,7 @@ static int run_main(const struct cmd_env *env, int argc, char **argv)
     if (!session_parse(&s))
         return EXIT_USAGE;
     if (s.cli.help)
-        return run_help(&s);
+        return session_help(&s, &run_command);
     int n = named_scenarios(env, &s.cli, scenarios);
     return n < 0 ? EXIT_USAGE : session_run(&s, scenarios, n);
 }

@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "harness/cmd/help.h"
+#include "harness/cmd/named.h"
 #include "harness/cmd/program.h"
 #include "harness/gpu/state.h"
 #include "harness/say/log.h"
@@ -35,6 +37,19 @@ bool session_parse(struct session *s)
     if (rc)
         log_error("%s", err.msg);
     return !rc;
+}
+
+int session_help(const struct session *s, const struct command *command)
+{
+    const struct scenario *scenarios[CLI_LIST_MAX];
+    if (!s->cli.npositional) {
+        help_print_command(s->env, command);
+        return cmd_finish();
+    }
+    int n = named_scenarios(s->env, &s->cli, scenarios);
+    for (int i = 0; i < n; i++)
+        help_print_scenario(s->env, scenarios[i]);
+    return n < 0 ? EXIT_USAGE : cmd_finish();
 }
 
 /* Of what failed before anything ran: a rank that is lost is none of the user's errors. */

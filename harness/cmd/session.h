@@ -52,6 +52,9 @@ struct session {
  */
 bool session_parse(struct session *s);
 
+/* The help of the command, or of the scenarios that its line names. The exit code. */
+int session_help(const struct session *s, const struct command *command);
+
 /* Opens, runs the scenarios one after the other, and closes. Returns the exit code. */
 int session_run(struct session *s, const struct scenario *const *scenarios, int n);
 

@@ -34,18 +34,6 @@ json_t *comparisons_to_json(const struct comparisons *comparisons)
     return array;
 }
 
-static void copy(const json_t *object, const char *key, char *to, size_t size)
-{
-    const char *text = json_string_value(json_object_get(object, key));
-    (void)snprintf(to, size, "%s", text ? text : "");
-}
-
-static double number(const json_t *object, const char *key)
-{
-    const json_t *value = json_object_get(object, key);
-    return json_is_number(value) ? json_number_value(value) : (double)NAN;
-}
-
 static unsigned count(const json_t *object, const char *key)
 {
     json_int_t n = json_integer_value(json_object_get(object, key));
@@ -55,26 +43,26 @@ static unsigned count(const json_t *object, const char *key)
 static struct comparison from_json(const json_t *object)
 {
     struct comparison one = {
-        .base_median = number(object, "base_median"),
-        .other_median = number(object, "other_median"),
-        .ratio = number(object, "ratio"),
-        .low = number(object, "low"),
-        .high = number(object, "high"),
-        .level = number(object, "level"),
+        .base_median = json_value_number_of(object, "base_median"),
+        .other_median = json_value_number_of(object, "other_median"),
+        .ratio = json_value_number_of(object, "ratio"),
+        .low = json_value_number_of(object, "low"),
+        .high = json_value_number_of(object, "high"),
+        .level = json_value_number_of(object, "level"),
         .base_runs = count(object, "base_runs"),
         .other_runs = count(object, "other_runs"),
         .pairs = count(object, "pairs"),
         .outcome = finding_outcome_find(json_string_value(json_object_get(object, "outcome"))),
         .gates = json_is_true(json_object_get(object, "gates")),
     };
-    copy(object, "base", one.base, sizeof(one.base));
-    copy(object, "other", one.other, sizeof(one.other));
-    copy(object, "arm", one.arm, sizeof(one.arm));
-    copy(object, "params", one.params, sizeof(one.params));
-    copy(object, "metric", one.metric, sizeof(one.metric));
-    copy(object, "unit", one.unit, sizeof(one.unit));
-    copy(object, "better", one.better, sizeof(one.better));
-    copy(object, "reason", one.reason, sizeof(one.reason));
+    json_value_copy_text(object, "base", one.base, sizeof(one.base));
+    json_value_copy_text(object, "other", one.other, sizeof(one.other));
+    json_value_copy_text(object, "arm", one.arm, sizeof(one.arm));
+    json_value_copy_text(object, "params", one.params, sizeof(one.params));
+    json_value_copy_text(object, "metric", one.metric, sizeof(one.metric));
+    json_value_copy_text(object, "unit", one.unit, sizeof(one.unit));
+    json_value_copy_text(object, "better", one.better, sizeof(one.better));
+    json_value_copy_text(object, "reason", one.reason, sizeof(one.reason));
     return one;
 }
 
