@@ -18,17 +18,20 @@
  * (tests/peers) do 18.6 times the work of `none` on one H100 with 16 CPUs, and 20.3 times on two
  * H200s with 32; ours 11.8 and 19.5 times. With `block=64`, 160 regions of 63 us as hand-written
  * loops have them, it is 349 times on that H100.
- * With `busy=5` one thread spins behind each step until it has taken 5% longer: a slowdown of known
- * size, by which `contend ab` shows what it can tell apart.
+ * With `busy=5` one thread spins behind each step for 5% of what the step took, waiting for a CPU
+ * left out: a slowdown of known size, by which `contend ab` shows what it can tell apart.
  * **Limits** The raw data waits in memory: no disk, no decoding. Four raw batches take turns, so
  * with small batches they stay in the cache. Copies back are one row a step.
  */
 #include <errno.h>
+#include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "bench/feed/feed.h"
 #include "bench/registry.h"
 #include "harness/sys/clock.h"
+#include "harness/sys/proc.h"
 
 struct pipeline_params {
     struct feed_params feed;
@@ -80,12 +83,33 @@ static void pipeline_teardown(struct bench_ctx *ctx)
     free(pipeline);
 }
 
-/* A slowdown of known size: by that share of what the step itself took. */
-static void keep_busy(double share, uint64_t since_ns)
+/* Where a thread was when a step began. */
+struct moment {
+    uint64_t wall_ns, queue_ns; /* queue: in which it has waited for a CPU; 0 = not known */
+};
+
+static struct moment now(void)
 {
-    uint64_t now_ns = clock_now_ns();
-    uint64_t until_ns = now_ns + (uint64_t)((double)(now_ns - since_ns) * share);
-    while (clock_now_ns() < until_ns)
+    char text[PROC_TEXT_MAX];
+    struct moment moment = {.wall_ns = clock_now_ns()};
+    unsigned long long queue_ns = 0;
+    if (proc_read_text("", "/proc/thread-self/schedstat", text, sizeof(text)) &&
+        sscanf(text, "%*u %llu", &queue_ns) == 1)
+        moment.queue_ns = queue_ns;
+    return moment;
+}
+
+/*
+ * A slowdown of known size: CPU time, by that share of what the step took when it did not wait for
+ * a CPU. What others take of the CPU lengthens both alike.
+ */
+static void keep_busy(double share, const struct moment *since)
+{
+    struct moment end = now();
+    double took_ns = (double)(end.wall_ns - since->wall_ns);
+    double own_ns = took_ns - (double)(end.queue_ns - since->queue_ns);
+    uint64_t until_ns = clock_thread_cpu_ns() + (uint64_t)(fmax(own_ns, 0) * share);
+    while (clock_thread_cpu_ns() < until_ns)
         continue;
 }
 
@@ -94,12 +118,14 @@ static int pipeline_step(struct bench_ctx *ctx, uint64_t iters, struct sample *s
     struct pipeline *pipeline = ctx->state;
     sample->iters = sample->ops = sample->bytes = sample->device_ns = 0;
     for (uint64_t i = 0; i < iters; i++) {
-        uint64_t since_ns = pipeline->busy > 0 ? clock_now_ns() : 0;
+        struct moment since = {0};
+        if (pipeline->busy > 0)
+            since = now();
         int rc = feed_step(&pipeline->feed, sample, ctx);
         if (rc)
             return rc;
         if (pipeline->busy > 0)
-            keep_busy(pipeline->busy, since_ns);
+            keep_busy(pipeline->busy, &since);
     }
     return 0;
 }
