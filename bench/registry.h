@@ -23,6 +23,8 @@
     X(false_sharing)  \
     X(cache_thrash)   \
     X(grain)          \
+    X(cpu_speed)      \
+    X(idle_exit)      \
     X(collective)     \
     X(gpu_launch)     \
     X(gpu_stream)     \

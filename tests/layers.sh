@@ -116,13 +116,13 @@ check_pure() {
         "pure: depends on its arguments alone" < <(pure)
 }
 
-# By folder; text prints, opt and cli print help, options parses, scans runs.
+# By folder; text prints, opt and cli print help, options parses, scans and probes run.
 pure() {
     sources harness/base ! -name 'text.*' ! -name 'opt.*' ! -name 'cli.*'
     sources harness/plan ! -name 'options.*'
     sources harness/rows
     sources harness/judge
-    sources harness/discover ! -name 'scans.*'
+    sources harness/discover ! -name 'scans.*' ! -name 'probes.*'
 }
 
 check() {

@@ -70,7 +70,7 @@ const struct opt run_option_table[] = {
              "Leave out the workers that run alone; no efficiency, no loss split"),
     OPT_FLAG("no-canary", run_options, no_canary, NULL,
              "Leave out the arm that shows each round how fast the machine itself is"),
-    OPT_FLAG("no-plots", run_options, no_plots, NULL, "Draw nothing"),
+    OPT_FLAG("no-plots", run_options, no_plots, NULL, "Draw nothing, and write no report.html"),
     OPT_FLAG("json", run_options, json, NULL, "Print the rows as JSON instead of the table"),
     OPT_FLAG("strict", run_options, strict, NULL,
              "Exit with 4 where the machine was too busy for evidence"),

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "harness/cmd/compared.h"
+#include "harness/cmd/page.h"
 #include "harness/cmd/run_dry.h"
 #include "harness/cmd/session.h"
 #include "harness/cmd/summary.h"
@@ -183,6 +184,8 @@ static int print_summary(struct session *s, struct err *err)
         rc = summary_format(&recorded, &text, &size, err);
     if (!rc)
         rc = directory_add_summary(&s->run_dir.dir, text, size, err);
+    if (!rc && !s->options.no_plots)
+        page_write_own(s->run_dir.dir.path, s->run_dir.dir.fd, &recorded);
     if (!rc && s->options.junit)
         rc = compared_write_junit(&recorded.comparisons, "ab", s->options.junit, err);
     if (!rc && s->options.json)
@@ -332,7 +335,7 @@ static int run_for_real(struct session *s, const char *subdirectory)
                                             .host = s->host,
                                             .scenario = s->setup->scenario->name,
                                             .subdirectory = subdirectory,
-                                            .remove_figures = figures_remove};
+                                            .remove_figures = page_remove_drawn};
     int rc = job_is_first(&s->job) ? run_dir_open(&s->run_dir, &request, &record, &err) : 0;
     rc = job_agree(&s->job, rc, &err);
     if (rc) {

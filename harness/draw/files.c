@@ -122,3 +122,23 @@ void plot_files_remove(int plots_fd, const char *name, const char *suffix)
     name_file(name, suffix, TMP_SUFFIX, file);
     (void)unlinkat(plots_fd, file, 0);
 }
+
+int plot_files_write_data(int plots_fd, const char *name, plot_writer *write, const void *arg,
+                          struct err *err)
+{
+    int fd = plot_files_memory(err);
+    if (fd < 0)
+        return fd;
+    FILE *out = fdopen(fd, "w");
+    if (!out) {
+        (void)close(fd);
+        return err_set(err, -ENOMEM, "no memory for plots/%s.dat", name);
+    }
+    int rc = write(arg, out, err);
+    if (!rc && (fflush(out) || ferror(out)))
+        rc = err_set(err, -ENOMEM, "no memory for plots/%s.dat", name);
+    if (!rc)
+        rc = plot_files_put(plots_fd, name, ".dat", fd, err);
+    (void)fclose(out);
+    return rc;
+}

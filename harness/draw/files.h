@@ -7,6 +7,7 @@
 #define CONTEND_DRAW_FILES_H
 
 #include <stdbool.h>
+#include <stdio.h>
 
 #include "harness/base/err.h"
 
@@ -32,6 +33,14 @@ int plot_files_memory(struct err *err);
  * -EFBIG more than PLOT_DATA_MAX_MIB, and what opening and reading give.
  */
 int plot_files_read(int plots_fd, const char *name, const char *suffix, struct err *err);
+
+/*
+ * Writes NAME.dat whole, from what `write` puts into `out`, or nothing where that gives another
+ * than 0, which is then returned.
+ */
+typedef int plot_writer(const void *arg, FILE *out, struct err *err);
+int plot_files_write_data(int plots_fd, const char *name, plot_writer *write, const void *arg,
+                          struct err *err);
 
 /* Writes all of `from_fd` as that file, in the place of one that has the name. */
 int plot_files_put(int plots_fd, const char *name, const char *suffix, int from_fd,

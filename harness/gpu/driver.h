@@ -118,6 +118,20 @@ struct nvml_event {
 };
 enum { NVML_EVENT_XID = 0x8 };
 
+/* nvmlGpuFabricInfo_t: whether the fabric manager has made a GPU part of the NVLink fabric. */
+enum {
+    NVML_FABRIC_NOT_SUPPORTED,
+    NVML_FABRIC_NOT_STARTED,
+    NVML_FABRIC_IN_PROGRESS,
+    NVML_FABRIC_DONE
+};
+struct nvml_fabric {
+    unsigned char cluster_uuid[16];
+    int status; /* nvmlReturn_t, of NVML_FABRIC_DONE */
+    unsigned clique;
+    unsigned char state;
+};
+
 struct nvml_api {
     int (*init)(void); /* * */
     int (*count)(unsigned *count);
@@ -165,6 +179,8 @@ struct nvml_api {
                           struct nvml_event_set *set);
     int (*event_wait)(struct nvml_event_set *set, struct nvml_event *event, unsigned most_ms);
     int (*event_set_free)(struct nvml_event_set *set);
+    int (*memory_bus_bits)(struct nvml_device *device, unsigned *bits);
+    int (*fabric)(struct nvml_device *device, struct nvml_fabric *fabric);
     int (*driver_version)(char *version, unsigned len);
     const char *(*error_string)(int error);
 };

@@ -17,6 +17,7 @@ enum {
     LANES_MOST = 32,
     ROWS_MOST = 1 << 20,
     MHZ_MOST = 20000,
+    BUS_BITS_MOST = 1 << 16,
     CELSIUS_MOST = 250,
     MILLIWATTS_MOST = 100 * 1000 * 1000,
     PROCESSES_ROOM = 256
@@ -44,6 +45,8 @@ void gpu_health_init(struct gpu_health *health)
         .nvlinks = -1,
         .nvlinks_active = -1,
         .nvlink_version = -1,
+        .fabric_state = -1,
+        .fabric_status = -1,
         .ecc = -1,
         .ecc_pending = -1,
         .ecc_corrected = -1,
@@ -64,6 +67,8 @@ void gpu_health_init(struct gpu_health *health)
         .clock_mhz = NAN,
         .clock_max_mhz = NAN,
         .memory_clock_mhz = NAN,
+        .memory_clock_max_mhz = NAN,
+        .memory_bus_bits = -1,
         .power_w = NAN,
         .power_limit_w = NAN,
         .power_limit_default_w = NAN,
@@ -98,6 +103,17 @@ static void read_nvlinks(const struct nvml_api *nvml, struct nvml_device *device
             version >= 1 && version <= GENERATION_MOST)
             health->nvlink_version = (int)version;
     }
+}
+
+static void read_fabric(const struct nvml_api *nvml, struct nvml_device *device,
+                        struct gpu_health *health)
+{
+    struct nvml_fabric fabric = {.state = UCHAR_MAX};
+    if (!nvml->fabric || nvml->fabric(device, &fabric) || fabric.state > NVML_FABRIC_DONE)
+        return;
+    health->fabric_state = fabric.state;
+    if (fabric.state == NVML_FABRIC_DONE)
+        health->fabric_status = fabric.status;
 }
 
 static int64_t read_ecc_errors(const struct nvml_api *nvml, struct nvml_device *device, int kind,
@@ -267,6 +283,8 @@ static void read_load(const struct nvml_api *nvml, struct nvml_device *device,
     health->clock_mhz = ask_clock(nvml->clock, device, NVML_CLOCK_SM, MHZ_MOST);
     health->clock_max_mhz = ask_clock(nvml->clock_max, device, NVML_CLOCK_SM, MHZ_MOST);
     health->memory_clock_mhz = ask_clock(nvml->clock, device, NVML_CLOCK_MEMORY, MHZ_MOST);
+    health->memory_clock_max_mhz = ask_clock(nvml->clock_max, device, NVML_CLOCK_MEMORY, MHZ_MOST);
+    health->memory_bus_bits = ask(nvml->memory_bus_bits, device, 1, BUS_BITS_MOST);
     health->temperature_c =
         ask_clock(nvml->temperature, device, NVML_TEMPERATURE_GPU, CELSIUS_MOST);
     health->power_w = ask_watts(nvml->power, device);
@@ -287,6 +305,7 @@ int gpu_health_read(const char *pci_bdf, struct gpu_health *health)
         return -ENODEV;
     read_pcie(nvml, device, health);
     read_nvlinks(nvml, device, health);
+    read_fabric(nvml, device, health);
     read_memory(nvml, device, health);
     health->persistence = ask(nvml->persistence, device, 0, 1);
     health->compute_mode =

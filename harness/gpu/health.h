@@ -36,8 +36,10 @@ struct gpu_health {
     int pcie_width, pcie_width_max; /* lanes; the width does not change with load */
     int nvlinks, nvlinks_active;    /* 0 = has none */
     int nvlink_version;
-    int ecc, ecc_pending;                             /* on now; on after the next reset */
-    int64_t ecc_corrected, ecc_uncorrected;           /* since the driver was loaded */
+    int fabric_state;                       /* NVML_FABRIC_*: of NVSwitch */
+    int fabric_status;                      /* of NVML_FABRIC_DONE: 0 = it is part of the fabric */
+    int ecc, ecc_pending;                   /* on now; on after the next reset */
+    int64_t ecc_corrected, ecc_uncorrected; /* since the driver was loaded */
     int64_t ecc_corrected_life, ecc_uncorrected_life; /* ever */
     int rows_corrected, rows_uncorrected;             /* remapped rows of memory, by cause */
     int rows_pending, rows_failed;                    /* flags */
@@ -58,6 +60,8 @@ struct gpu_health {
         int64_t memory_bytes; /* -1 = unknown */
     } processes[GPU_PROCESSES_MAX];
     double clock_mhz, clock_max_mhz, memory_clock_mhz; /* clock: of the SMs */
+    double memory_clock_max_mhz;
+    int memory_bus_bits; /* width of the memory's bus */
     double power_w, power_limit_w, power_limit_default_w;
     double temperature_c;
     uint64_t throttle_reasons; /* NVML's bits; 0 also when unknown */

@@ -1,5 +1,6 @@
 #include "harness/json/machine.h"
 
+#include <stddef.h>
 #include <stdlib.h>
 
 #include "harness/json/health.h"
@@ -146,17 +147,39 @@ json_t *machine_to_json(const struct machine_parts *parts)
                      json_value_text_or_null(key.identity), "parts", json);
 }
 
+/* CPUs by one of their indices, the int at `offset` of struct topo_cpu, which is below n. */
+static json_t *sets_to_json(const struct topo *topo, size_t offset, unsigned n)
+{
+    json_t *sets = json_array();
+    for (unsigned set = 0; set < n; set++) {
+        struct bitset cpus = {0};
+        for (unsigned i = 0; i < topo->ncpus; i++)
+            if (*(const int *)(const void *)((const char *)&topo->cpus[i] + offset) == (int)set)
+                bitset_set(&cpus, topo->cpus[i].os_cpu);
+        (void)json_array_append_new(sets, bitset_to_json(&cpus));
+    }
+    return sets;
+}
+
+static json_t *all_sets_to_json(const struct topo *topo)
+{
+    return json_pack("{s:o, s:o, s:o}", "packages",
+                     sets_to_json(topo, offsetof(struct topo_cpu, package), topo->npackages),
+                     "llcs", sets_to_json(topo, offsetof(struct topo_cpu, llc), topo->nllcs),
+                     "cores", sets_to_json(topo, offsetof(struct topo_cpu, core), topo->ncores));
+}
+
 json_t *topo_to_json(const struct topo *topo)
 {
     return json_pack(
-        "{s:o, s:o, s:b, s:o, s:i, s:i, s:i, s:i, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}",
+        "{s:o, s:o, s:b, s:o, s:o, s:i, s:i, s:i, s:i, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}",
         "origin", json_value_text(topo->origin), "cpu_model", json_value_text(topo->cpu_model),
-        "hypervisor", topo->hypervisor, "cpus", cpus_to_json(topo), "cores", (int)topo->ncores,
-        "packages", (int)topo->npackages, "llcs", (int)topo->nllcs, "llc_level",
-        (int)topo->llc_level, "threads_per_core", smt_to_json(topo), "core_kinds",
-        kinds_to_json(topo), "caches", caches_to_json(topo), "nodes", nodes_to_json(topo),
-        "distances", distances_to_json(topo), "gpus", gpus_to_json(topo), "gpu_note",
-        json_value_text(topo->gpu_note), "cuda_driver",
+        "hypervisor", topo->hypervisor, "cpus", cpus_to_json(topo), "cpu_sets",
+        all_sets_to_json(topo), "cores", (int)topo->ncores, "packages", (int)topo->npackages,
+        "llcs", (int)topo->nllcs, "llc_level", (int)topo->llc_level, "threads_per_core",
+        smt_to_json(topo), "core_kinds", kinds_to_json(topo), "caches", caches_to_json(topo),
+        "nodes", nodes_to_json(topo), "distances", distances_to_json(topo), "gpus",
+        gpus_to_json(topo), "gpu_note", json_value_text(topo->gpu_note), "cuda_driver",
         topo->cuda_driver
             ? json_sprintf("%d.%d", topo->cuda_driver / 1000, topo->cuda_driver % 1000 / 10)
             : json_null());

@@ -9,7 +9,8 @@
 #include "harness/machine/topo.h"
 
 /*
- * {"origin", "cpu_model", "hypervisor", "cpus": {"count", "all", "allowed"}, "cores", "packages",
+ * {"origin", "cpu_model", "hypervisor", "cpus": {"count", "all", "allowed"},
+ *  "cpu_sets": {"packages": [CPUs], "llcs": [CPUs], "cores": [CPUs]}, "cores", "packages",
  *  "llcs", "llc_level", "threads_per_core": {"min", "max"}, "core_kinds": [{"kind", "cpus"}],
  *  "caches": [{"level", "size_bytes", "count", "cpus"}],
  *  "nodes": [{"node", "kind", "memory_bytes", "allowed", "cpus"}],

@@ -99,27 +99,17 @@ static bool is_taken(int dir_fd, const char *name)
            plot_files_has(dir_fd, name, ".png");
 }
 
-/* All of a .dat file, in memory; data->figure NULL: one of steps. */
-static int write_data(const struct figure_data *data, const char *name, figure_writer *write,
-                      int dir_fd, struct err *err)
+struct written {
+    const struct figure_data *data; /* its figure NULL: one of steps */
+    figure_writer *write;
+};
+
+static int write_figure(const void *arg, FILE *out, struct err *err)
 {
-    int fd = plot_files_memory(err);
-    if (fd < 0)
-        return fd;
-    FILE *out = fdopen(fd, "w");
-    if (!out) {
-        (void)close(fd);
-        return err_set(err, -ENOMEM, "no memory for plots/%s.dat", name);
-    }
-    if (data->figure)
-        found_put_kind(data->figure->kind, out);
-    int rc = write(data, out, err);
-    if (!rc && (fflush(out) || ferror(out)))
-        rc = err_set(err, -ENOMEM, "no memory for plots/%s.dat", name);
-    if (!rc)
-        rc = plot_files_put(dir_fd, name, ".dat", fd, err);
-    (void)fclose(out);
-    return rc;
+    const struct written *written = arg;
+    if (written->data->figure)
+        found_put_kind(written->data->figure->kind, out);
+    return written->write(written->data, out, err);
 }
 
 /* Writes a data file, and queues the figure where it has something to show. */
@@ -132,7 +122,8 @@ static int prepare(const struct figure_data *data, const struct drawing *figure,
                  figure->name);
         return 0;
     }
-    int rc = write_data(data, figure->name, figure->write, dir_fd, &why);
+    const struct written written = {data, figure->write};
+    int rc = plot_files_write_data(dir_fd, figure->name, write_figure, &written, &why);
     if (rc == -ENODATA)
         log_info("no plot of %s: %s", figure->name, why.msg);
     else if (rc)

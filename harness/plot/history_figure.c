@@ -125,13 +125,20 @@ static void put_changes(const struct panels *panels, FILE *out)
     dat_end_block(out);
 }
 
-static int write_data(const struct history *history, const char *machine, FILE *out)
+struct written {
+    const struct history *history;
+    const char *machine;
+};
+
+static int write_data(const void *arg, FILE *out, struct err *err)
 {
+    const struct written *written = arg;
+    const struct history *history = written->history;
     struct panels panels = {0};
     char text[200];
     choose(history, false, HISTORY_PANELS, &panels);
     choose(history, true, 1, &panels);
-    (void)snprintf(text, sizeof(text), "Machine %s: %zu runs", machine, history->nruns);
+    (void)snprintf(text, sizeof(text), "Machine %s: %zu runs", written->machine, history->nruns);
     dat_put_text(out, text, 100);
     (void)snprintf(text, sizeof(text), "%s to %s. One point a run: its median over rounds",
                    history->runs[0].started, history->runs[history->nruns - 1].started);
@@ -143,32 +150,15 @@ static int write_data(const struct history *history, const char *machine, FILE *
     put_points(&panels, out);
     int rc = put_levels(&panels, out);
     put_changes(&panels, out);
-    return rc || fflush(out) || ferror(out) ? -ENOMEM : 0;
-}
-
-static int put_data(const struct history *history, const char *machine, int plots_fd,
-                    struct err *err)
-{
-    int fd = plot_files_memory(err);
-    if (fd < 0)
-        return fd;
-    FILE *out = fdopen(fd, "w");
-    if (!out) {
-        (void)close(fd);
-        return err_set(err, -ENOMEM, "no memory for plots/history.dat");
-    }
-    int rc = write_data(history, machine, out);
-    rc = rc ? err_set(err, rc, "no memory for plots/history.dat")
-            : plot_files_put(plots_fd, "history", ".dat", fd, err);
-    (void)fclose(out);
-    return rc;
+    return rc ? err_set(err, rc, "no memory for plots/history.dat") : 0;
 }
 
 static int draw_in(const struct history *history, const char *machine, int plots_fd,
                    struct signals *signals, struct err *err)
 {
     struct gnuplot_job job = {.name = "history", .scripts = {plot_common_gp, plot_history_gp}};
-    int rc = put_data(history, machine, plots_fd, err);
+    const struct written written = {history, machine};
+    int rc = plot_files_write_data(plots_fd, "history", write_data, &written, err);
     if (!rc)
         rc = gnuplot_run(plots_fd, &job, 1, gnuplot_limit_s, signals, err);
     if (rc == -ENOENT) {

@@ -8,7 +8,7 @@
 
 enum { TABLE_ROWS = 40 };
 
-static void print_command(const char *command, FILE *out)
+void markdown_print_command(const char *command, FILE *out)
 {
     /* Indented: a fence could end inside the command. */
     (void)fputs("\n  To apply it:\n\n      ", out);
@@ -16,7 +16,7 @@ static void print_command(const char *command, FILE *out)
     (void)fputs("\n\n", out);
 }
 
-static void print_finding(const struct finding *finding, FILE *out)
+void markdown_print_finding(const struct finding *finding, FILE *out)
 {
     static const char *const marks[FINDING_SEVERITIES] = {"", "Doubt: ", "**Bad:** "};
     const char *outcome = finding_outcome_name(finding->outcome);
@@ -37,7 +37,7 @@ static void print_finding(const struct finding *finding, FILE *out)
     }
     (void)fputc('\n', out);
     if (finding->command[0])
-        print_command(finding->command, out);
+        markdown_print_command(finding->command, out);
 }
 
 void markdown_print_findings(const struct findings *findings, FILE *out)
@@ -45,7 +45,7 @@ void markdown_print_findings(const struct findings *findings, FILE *out)
     for (int subjects = 0; subjects < 2; subjects++)
         for (size_t i = 0; i < findings->n; i++)
             if ((findings->all[i].subject[0] != '\0') == subjects)
-                print_finding(&findings->all[i], out);
+                markdown_print_finding(&findings->all[i], out);
 }
 
 static size_t count(const struct comparisons *comparisons, bool gates, enum finding_outcome outcome)
@@ -195,7 +195,7 @@ static void print_rest(const struct findings *findings, const struct finding *ve
             (void)fputc('\n', out);
         }
         any = true;
-        print_finding(&findings->all[i], out);
+        markdown_print_finding(&findings->all[i], out);
     }
     if (any)
         unfold(out);

@@ -13,6 +13,12 @@
  */
 void markdown_print_findings(const struct findings *findings, FILE *out);
 
+/* One of them, as a line of a list. */
+void markdown_print_finding(const struct finding *finding, FILE *out);
+
+/* A command as a block to copy, below a line of a list. */
+void markdown_print_command(const char *command, FILE *out);
+
 /*
  * The verdict in a sentence, a table of the metrics that gate, the worst first, and folded below it
  * the other metrics and the findings, which may be NULL. The verdict is that of the findings, where

@@ -25,7 +25,7 @@ static const struct profile_times {
 static const double scan_times = 1.6, scan_limits = 10;
 /* Start, set-up and end of an arm, for estimates only: of a scan, and of steps, of which workers on
  * GPUs wait for the driver. */
-static const double scan_launch_s = 0.7, launch_s = 0.35, cuda_launch_s = 0.7;
+static const double scan_launch_s = 0.7, launch_s = 0.35, cuda_launch_s = 0.55;
 
 /* As many as there is time for. */
 static unsigned choose_rounds(const struct run_options *options,

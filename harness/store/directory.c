@@ -59,8 +59,7 @@ static int settle(const struct directory *dir)
     return 0;
 }
 
-/* mkdir -p of all but the last name. */
-static int make_parents(const char *path, struct err *err)
+int directory_make_parents(const char *path, struct err *err)
 {
     char part[4096];
     for (size_t i = 1; path[i]; i++) {
@@ -77,7 +76,7 @@ static int make_parents(const char *path, struct err *err)
 static int make_directory(struct directory *dir, bool unique, struct err *err)
 {
     size_t length = strlen(dir->path), size = sizeof(dir->path);
-    int rc = make_parents(dir->path, err);
+    int rc = directory_make_parents(dir->path, err);
     if (rc)
         return rc;
     for (unsigned i = 2; mkdir(dir->path, 0777); i++) {

@@ -67,4 +67,7 @@ void directory_close(struct directory *dir);
 /* For readers of a result: ends what a run was killed in. Does nothing while a run has it. */
 void directory_recover(int dir_fd, directory_remove *remove_figures);
 
+/* Makes what is not there of the path in front of its last name. -errno, which the path names. */
+int directory_make_parents(const char *path, struct err *err);
+
 #endif

@@ -128,6 +128,7 @@ static int fill_worker(const json_t *json, struct plan_worker *worker, struct er
     worker->threads = number_of(json, "threads");
     worker->passive = !strcmp(text_of(json, "wait_policy"), "passive");
     worker->background = json_is_true(json_object_get(json, "background"));
+    (void)snprintf(worker->host, sizeof(worker->host), "%s", text_of(json, "host"));
     const json_t *gpu = json_object_get(json, "gpu");
     unsigned ordinal = number_of(gpu, "cuda_ordinal");
     worker->gpu = json_is_object(gpu) && ordinal < BITSET_BITS ? (int)ordinal : -1;

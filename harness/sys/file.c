@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -37,6 +38,26 @@ int file_write(int dir_fd, const char *name, const char *text, size_t size)
         rc = -errno;
     if (rc)
         (void)unlinkat(dir_fd, name, 0);
+    return rc;
+}
+
+int file_replace(int dir_fd, const char *name, const char *text, size_t size)
+{
+    char tmp[4096];
+    if ((size_t)snprintf(tmp, sizeof(tmp), "%s.tmp", name) >= sizeof(tmp))
+        return -ENAMETOOLONG;
+    if (unlinkat(dir_fd, tmp, 0) && errno != ENOENT)
+        return -errno;
+    int fd = openat(dir_fd, tmp, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
+    if (fd < 0)
+        return -errno;
+    int rc = file_write_at(fd, text, size, 0);
+    if (close(fd) && !rc)
+        rc = -errno;
+    if (!rc && renameat(dir_fd, tmp, dir_fd, name))
+        rc = -errno;
+    if (rc)
+        (void)unlinkat(dir_fd, tmp, 0);
     return rc;
 }
 

@@ -20,6 +20,13 @@ int file_write_at(int fd, const char *text, size_t size, off_t offset);
  */
 int file_read(int dir_fd, const char *name, size_t most, char **text, size_t *size);
 
+/*
+ * Writes it as a new file beside (NAME.tmp), which then takes the place of one that has the name:
+ * who reads finds one of the two, and no link is followed. 0 or a negative errno: then the old one
+ * is there still.
+ */
+int file_replace(int dir_fd, const char *name, const char *text, size_t size);
+
 /* Writes the file anew. 0 or a negative errno: then there is no file of that name. */
 int file_write(int dir_fd, const char *name, const char *text, size_t size);
 

@@ -128,6 +128,7 @@ NUMBER(nvmlDeviceGetMaxPcieLinkWidth, "width_max", 16)
 NUMBER(nvmlDeviceGetRetiredPagesPendingStatus, "pages_pending", 0)
 NUMBER(nvmlDeviceGetPersistenceMode, "persistence", 1)
 NUMBER(nvmlDeviceGetComputeMode, "mode", 0)
+NUMBER(nvmlDeviceGetMemoryBusWidth, "bus_bits", 5120)
 NUMBER(nvmlDeviceGetMaxMigDeviceCount, "mig_most", 7)
 NUMBER(nvmlDeviceGetPowerUsage, "power", 120400)
 NUMBER(nvmlDeviceGetEnforcedPowerLimit, "limit", 700000)
@@ -352,6 +353,21 @@ int nvmlDeviceGetNvLinkState(int *device, unsigned link, unsigned *active)
     if (link >= state("links", *device, 18, NULL))
         return 2;
     *active = link >= state("links_down", *device, 0, NULL);
+    return 0;
+}
+
+/* Without a state `fabric` as of a GPU without NVSwitch. */
+struct fabric {
+    unsigned char cluster_uuid[16];
+    int status;
+    unsigned clique;
+    unsigned char state;
+};
+int nvmlDeviceGetGpuFabricInfo(int *device, struct fabric *fabric);
+int nvmlDeviceGetGpuFabricInfo(int *device, struct fabric *fabric)
+{
+    fabric->state = (unsigned char)state("fabric", *device, 0, NULL);
+    fabric->status = (int)state("fabric_status", *device, 0, NULL);
     return 0;
 }
 

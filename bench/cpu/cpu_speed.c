@@ -1,0 +1,195 @@
+/*
+ * How fast every CPU is, alone: a loop of multiplications, and a copy within its own caches. CPUs
+ * of one kind are to be alike; one that is not is throttled, has a bad core, or shares its core
+ * with a stranger.
+ *
+ * CPUs take turns in an order of their own each round, the others asleep. Each runs the loop for
+ * half of its turn and the copy for the other half; the first third of each half settles the clock.
+ *
+ * **Measures** `cpu_rate`, 1e9 steps of a chain a second (kernels/cpu/busy.h: BUSY_CHAINS chains a
+ * step), and `cpu_copy`, GB/s (1e9) of 16 B an element (STREAM's copy, plain stores) from one array
+ * of 128 KiB to another: the fastest batch, on CLOCK_MONOTONIC_RAW. Noise only takes away, so that
+ * the best one is the CPU's own. Keys: cpu, the system's number.
+ * **Source** kernels/cpu/busy.h and kernels/cpu/stream.h name theirs.
+ * **Limits** Alone: what CPUs lose to each other is in smt_pairs and mem_bandwidth. A CPU that
+ * another process uses all the time is slow here, too.
+ */
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bench/common/team.h"
+#include "bench/registry.h"
+#include "harness/base/random.h"
+#include "harness/sys/clock.h"
+#include "kernels/cpu/busy.h"
+#include "kernels/cpu/mix64.h"
+#include "kernels/cpu/stream.h"
+
+enum { ELEMENTS = 16384, BATCH_STEPS = 8192, COPIES = 4, SETTLE_SHARE = 3, ALIGN = 4096 };
+
+static const double turn_least_ns = 4e6, turn_most_ns = 2e8;
+
+enum { CPU_RATE, CPU_COPY };
+static const struct bench_metric speed_metrics[] = {
+    [CPU_RATE] = {"cpu_rate", "G/s", "higher"},
+    [CPU_COPY] = {"cpu_copy", "GB/s", "higher"},
+    {.name = NULL},
+};
+
+struct speed {
+    struct team team;
+    unsigned n, cpu; /* cpu: whose turn it is */
+    uint64_t seed, half_ns, batch_steps, copies;
+    const struct stream_isa *isa;
+    double *arrays; /* two of ELEMENTS a CPU */
+    struct turn {
+        _Alignas(128) uint64_t chain[BUSY_CHAINS];
+        uint64_t steps;
+        double rate, copy_gbps;
+    } * turns; /* [n] */
+};
+
+static uint64_t start_of(uint64_t seed, unsigned cpu, unsigned chain)
+{
+    return mix64(seed + (uint64_t)cpu * BUSY_CHAINS + chain);
+}
+
+static double *array_of(const struct speed *s, unsigned cpu, unsigned which)
+{
+    return s->arrays + ((size_t)cpu * 2 + which) * ELEMENTS;
+}
+
+static int speed_setup(struct bench_ctx *ctx)
+{
+    struct speed *s = ctx->state = calloc(1, sizeof(*s));
+    if (!s)
+        return err_set(ctx->err, -ENOMEM, "cannot allocate the state of the scan");
+    s->n = ctx->machine->ncpus;
+    s->seed = ctx->round_seed;
+    s->isa = stream_isa_best();
+    double turn_ns = fmin(fmax(ctx->budget_s * 1e9 / s->n, turn_least_ns), turn_most_ns);
+    s->half_ns = (uint64_t)turn_ns / 2;
+    /* Batches that the clock can time, some tens of them in a half. */
+    uint64_t more = 1 + clock_cost_ns() * CLOCK_MIN_INTERVAL_CALLS / 10000;
+    s->batch_steps = BATCH_STEPS * more;
+    s->copies = COPIES * more;
+    s->turns = aligned_alloc(_Alignof(struct turn), s->n * sizeof(*s->turns));
+    s->arrays = aligned_alloc(ALIGN, (size_t)s->n * 2 * ELEMENTS * sizeof(double));
+    if (!s->turns || !s->arrays)
+        return err_set(ctx->err, -ENOMEM, "cannot allocate the arrays of %u CPUs", s->n);
+    memset(s->turns, 0, s->n * sizeof(*s->turns));
+    for (unsigned cpu = 0; cpu < s->n; cpu++)
+        for (unsigned c = 0; c < BUSY_CHAINS; c++)
+            s->turns[cpu].chain[c] = start_of(s->seed, cpu, c);
+    return team_start_all(&s->team, ctx);
+}
+
+static void speed_teardown(struct bench_ctx *ctx)
+{
+    struct speed *s = ctx->state;
+    ctx->state = NULL;
+    if (!s)
+        return;
+    team_stop(&s->team);
+    free(s->turns);
+    free(s->arrays);
+    free(s);
+}
+
+/* Batches until half a turn is over; the least time of one behind the settling, ns. */
+static double fastest(struct speed *s, unsigned cpu, void (*batch)(struct speed *s, unsigned cpu))
+{
+    uint64_t start_ns = clock_now_ns(), now_ns = start_ns;
+    double least_ns = INFINITY;
+    while (now_ns - start_ns < s->half_ns || isinf(least_ns)) {
+        batch(s, cpu);
+        uint64_t after_ns = clock_now_ns();
+        if (now_ns - start_ns >= s->half_ns / SETTLE_SHARE)
+            least_ns = fmin(least_ns, (double)(after_ns - now_ns));
+        now_ns = after_ns;
+    }
+    return least_ns;
+}
+
+static void run_chains(struct speed *s, unsigned cpu)
+{
+    busy_run(s->turns[cpu].chain, s->batch_steps);
+    s->turns[cpu].steps += s->batch_steps;
+}
+
+static void run_copies(struct speed *s, unsigned cpu)
+{
+    const struct stream_args args = {
+        .to = array_of(s, cpu, 0), .x = array_of(s, cpu, 1), .n = ELEMENTS};
+    for (uint64_t i = 0; i < s->copies; i++)
+        (void)s->isa->kernel[STREAM_COPY][STREAM_PLAIN](&args);
+}
+
+/* In the thread of that CPU, which also touches its arrays first. */
+static void take_turn(void *arg, unsigned rank, unsigned n)
+{
+    struct speed *s = arg;
+    unsigned cpu = s->cpu;
+    (void)rank;
+    (void)n;
+    for (size_t i = 0; i < ELEMENTS; i++) {
+        array_of(s, cpu, 0)[i] = NAN;
+        array_of(s, cpu, 1)[i] = (double)(cpu + i);
+    }
+    double steps = (double)s->batch_steps * BUSY_CHAINS;
+    double bytes = (double)s->copies * ELEMENTS * stream_op_bytes(STREAM_COPY);
+    s->turns[cpu].rate = steps / fastest(s, cpu, run_chains);
+    s->turns[cpu].copy_gbps = bytes / fastest(s, cpu, run_copies);
+}
+
+static int speed_scan(struct bench_ctx *ctx)
+{
+    struct speed *s = ctx->state;
+    size_t *order = calloc(s->n, sizeof(*order));
+    int rc = order ? 0 : err_set(ctx->err, -ENOMEM, "cannot allocate an order of CPUs");
+    if (order)
+        random_shuffle(s->seed, s->n, order);
+    for (unsigned i = 0; i < s->n && !rc; i++) {
+        s->cpu = (unsigned)order[i];
+        (void)team_run(&s->team, &s->cpu, 1, take_turn, s);
+    }
+    for (unsigned cpu = 0; cpu < s->n && !rc; cpu++) {
+        unsigned os_cpu = ctx->machine->cpus[cpu].os_cpu;
+        rc = bench_emit(ctx, CPU_RATE, s->turns[cpu].rate, "cpu=%u", os_cpu);
+        if (!rc)
+            rc = bench_emit(ctx, CPU_COPY, s->turns[cpu].copy_gbps, "cpu=%u", os_cpu);
+    }
+    free(order);
+    return rc;
+}
+
+/* The chains are where that many steps lead, and the copies are copies. */
+static int speed_check(struct bench_ctx *ctx)
+{
+    const struct speed *s = ctx->state;
+    for (unsigned cpu = 0; cpu < s->n; cpu++) {
+        unsigned os_cpu = ctx->machine->cpus[cpu].os_cpu;
+        for (unsigned c = 0; c < BUSY_CHAINS; c++)
+            if (s->turns[cpu].chain[c] !=
+                busy_expect(start_of(s->seed, cpu, c), s->turns[cpu].steps))
+                return err_set(ctx->err, -EBADMSG, "chain %u of CPU %u is wrong after %llu steps",
+                               c, os_cpu, (unsigned long long)s->turns[cpu].steps);
+        for (size_t i = 0; i < ELEMENTS; i++)
+            if (array_of(s, cpu, 0)[i] != (double)(cpu + i))
+                return err_set(ctx->err, -EBADMSG, "element %zu that CPU %u copied is wrong", i,
+                               os_cpu);
+    }
+    return 0;
+}
+
+const struct bench bench_cpu_speed = {
+    .name = "cpu_speed",
+    .summary = "how fast every CPU is alone: multiplications, and copies in its caches",
+    .metrics = speed_metrics,
+    .setup = speed_setup,
+    .scan = speed_scan,
+    .check = speed_check,
+    .teardown = speed_teardown,
+};

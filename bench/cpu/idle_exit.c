@@ -1,0 +1,161 @@
+/*
+ * How much longer an idle CPU takes to wake up than a busy one: the exit latency of its idle
+ * states, as felt.
+ *
+ * Each CPU has a thread that sleeps for 1 to 10 ms, in a fixed order, until an absolute time, and
+ * looks how late it is. Half of the sleeps leave the CPU idle; through the other half a thread of
+ * the policy SCHED_IDLE keeps it busy, which gives way at once. Timers, interrupts and the
+ * scheduler are in both, the idle state only in one.
+ *
+ * **Measures** `idle_exit` us = median lateness when idle - median lateness when busy, not below 0;
+ * `wakeup_late` us, the two medians. On CLOCK_MONOTONIC, with a timer slack of 1 ns. Keys: cpu, the
+ * system's number; state=idle|busy.
+ * **Source** kernel, admin-guide/pm/cpuidle; cyclictest measures lateness alike.
+ * **Limits** All CPUs sleep together, so that the whole package may go into its deep states. On a
+ * virtual machine an idle CPU is the hypervisor's, and the time is how long it takes to come back.
+ */
+#include <errno.h>
+#include <math.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <time.h>
+
+#include "bench/common/team.h"
+#include "bench/registry.h"
+#include "harness/base/stats.h"
+
+enum { SLEEPS_LEAST = 10, SLEEPS_MOST = 400, STATES = 2 };
+
+static const double mean_sleep_s = 5.5e-3;
+
+enum { IDLE_EXIT, WAKEUP_LATE };
+static const struct bench_metric idle_metrics[] = {
+    [IDLE_EXIT] = {"idle_exit", "us", "lower"},
+    [WAKEUP_LATE] = {"wakeup_late", "us", "lower", .quiet = true},
+    {.name = NULL},
+};
+
+struct idle {
+    struct team team;
+    unsigned n, sleeps;
+    double *late_us;             /* [n][STATES][sleeps] */
+    double (*median_us)[STATES]; /* [n] */
+};
+
+static int idle_setup(struct bench_ctx *ctx)
+{
+    struct idle *s = ctx->state = calloc(1, sizeof(*s));
+    if (!s)
+        return err_set(ctx->err, -ENOMEM, "cannot allocate the state of the scan");
+    double fit = ctx->budget_s / (STATES * mean_sleep_s);
+    s->n = ctx->machine->ncpus;
+    s->sleeps = (unsigned)fmin(fmax(fit, SLEEPS_LEAST), SLEEPS_MOST);
+    s->late_us = calloc((size_t)s->n * STATES * s->sleeps, sizeof(*s->late_us));
+    s->median_us = calloc(s->n, sizeof(*s->median_us));
+    if (!s->late_us || !s->median_us)
+        return err_set(ctx->err, -ENOMEM, "cannot allocate the sleeps of %u CPUs", s->n);
+    return team_start_all(&s->team, ctx);
+}
+
+static void idle_teardown(struct bench_ctx *ctx)
+{
+    struct idle *s = ctx->state;
+    ctx->state = NULL;
+    if (!s)
+        return;
+    team_stop(&s->team);
+    free(s->late_us);
+    free(s->median_us);
+    free(s);
+}
+
+static int64_t ns_of(const struct timespec *time)
+{
+    return (int64_t)time->tv_sec * 1000000000 + time->tv_nsec;
+}
+
+/* 1 to 10 ms, so that no timer of the system beats with them. */
+static double late_us_of_sleep(unsigned index)
+{
+    struct timespec until, now;
+    (void)clock_gettime(CLOCK_MONOTONIC, &until);
+    int64_t end_ns = ns_of(&until) + 1000000 * (1 + (int64_t)(index * 7 % 10));
+    until = (struct timespec){(time_t)(end_ns / 1000000000), (long)(end_ns % 1000000000)};
+    while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL) == EINTR)
+        ;
+    (void)clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)(ns_of(&now) - end_ns) / 1e3;
+}
+
+/* Inherits the CPU of who starts it. */
+static void *keep_busy(void *arg)
+{
+    const struct sched_param none = {0};
+    atomic_bool *over = arg;
+    if (sched_setscheduler(0, SCHED_IDLE, &none))
+        return arg;
+    while (!atomic_load_explicit(over, memory_order_relaxed))
+        ;
+    return NULL;
+}
+
+static void sleep_on(struct idle *s, unsigned rank, unsigned state)
+{
+    double *late_us = s->late_us + ((size_t)rank * STATES + state) * s->sleeps;
+    for (unsigned i = 0; i < s->sleeps; i++)
+        late_us[i] = late_us_of_sleep(i);
+    s->median_us[rank][state] = stats_sort_median(late_us, s->sleeps);
+}
+
+static void sleep_both_ways(void *arg, unsigned rank, unsigned n)
+{
+    struct idle *s = arg;
+    atomic_bool over = false;
+    pthread_t spinner;
+    void *refused = NULL;
+    (void)n;
+    (void)prctl(PR_SET_TIMERSLACK, 1);
+    sleep_on(s, rank, 0);
+    s->median_us[rank][1] = NAN;
+    if (pthread_create(&spinner, NULL, keep_busy, &over))
+        return;
+    sleep_on(s, rank, 1);
+    atomic_store(&over, true);
+    (void)pthread_join(spinner, &refused);
+    if (refused)
+        s->median_us[rank][1] = NAN;
+}
+
+static int idle_scan(struct bench_ctx *ctx)
+{
+    static const struct err refused = {.code = -ENOTSUP,
+                                       .msg = "the system refuses a thread of policy SCHED_IDLE"};
+    struct idle *s = ctx->state;
+    int rc = 0;
+    (void)team_run(&s->team, NULL, s->n, sleep_both_ways, s);
+    for (unsigned i = 0; i < s->n && !rc; i++) {
+        const double *median_us = s->median_us[i];
+        unsigned os_cpu = ctx->machine->cpus[i].os_cpu;
+        rc = bench_emit(ctx, WAKEUP_LATE, median_us[0], "cpu=%u;state=idle", os_cpu);
+        if (!rc && isnan(median_us[1]))
+            rc = bench_emit_absent(ctx, IDLE_EXIT, &refused, "cpu=%u", os_cpu);
+        else if (!rc)
+            rc = bench_emit(ctx, IDLE_EXIT, fmax(median_us[0] - median_us[1], 0), "cpu=%u", os_cpu);
+        if (!rc && !isnan(median_us[1]))
+            rc = bench_emit(ctx, WAKEUP_LATE, median_us[1], "cpu=%u;state=busy", os_cpu);
+    }
+    return rc;
+}
+
+const struct bench bench_idle_exit = {
+    .name = "idle_exit",
+    .summary = "how much longer an idle CPU takes to wake up than a busy one",
+    .metrics = idle_metrics,
+    .setup = idle_setup,
+    .scan = idle_scan,
+    .teardown = idle_teardown,
+};

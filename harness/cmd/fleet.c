@@ -1,0 +1,187 @@
+#include "harness/cmd/fleet.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "harness/json/findings.h"
+#include "harness/judge/bounds_make.h"
+#include "harness/judge/fleet_findings.h"
+#include "harness/plot/fleet.h"
+#include "harness/report/junit.h"
+#include "harness/report/markdown.h"
+#include "harness/say/log.h"
+#include "harness/store/bounds_file.h"
+#include "harness/store/fleet_read.h"
+#include "harness/sys/signals.h"
+#include "harness/sys/terminal.h"
+#include "harness/table/fleet.h"
+
+/* Which of two machines is the odd one nobody can say. */
+enum { MACHINES_LEAST = 3 };
+
+/* What machines of one kind should have in common: no ratios, and nothing that counts events. */
+static bool gates(const void *benches, const char *bench, const char *metric)
+{
+    static const char *const names[] = {"throughput",       "step_time",         "bandwidth",
+                                        "latency",          "loaded_bandwidth",  "loaded_latency",
+                                        "node_bandwidth",   "node_latency",      "copy_bandwidth",
+                                        "copy_latency",     "chase_latency",     "device_bandwidth",
+                                        "matmul_rate",      "matmul_int_rate",   "launch_latency",
+                                        "collective_busbw", "collective_latency"};
+    (void)benches;
+    (void)bench;
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+        if (strcmp(names[i], metric) == 0)
+            return true;
+    return false;
+}
+
+static void tell(const char *line)
+{
+    log_error("%s", line);
+}
+
+int fleet_open(const struct cmd_env *env, const char *const *directories, size_t n,
+               struct fleet *fleet, size_t *results)
+{
+    const struct fleet_request request = {gates, env->benches, tell};
+    struct fleet_found found = {0};
+    struct err err = {0};
+    int rc = 0;
+    for (size_t i = 0; i < n && !rc; i++)
+        rc = fleet_read(directories[i], &request, fleet, &found, &err);
+    if (!rc)
+        rc = fleet_arrange(fleet, &err);
+    *results = rc ? 0 : found.results;
+    if (rc)
+        log_error("%s", err.msg);
+    return rc == -ENOMEM ? EXIT_NOT_RUN : rc || found.damaged ? EXIT_USAGE : EXIT_GOOD;
+}
+
+/* The baseline that was given, or one of the fleet itself. EXIT_GOOD, or after a message. */
+static int find_bounds(const struct fleet *fleet, const char *baseline, struct bounds *bounds)
+{
+    struct err err = {0};
+    int rc;
+    if (!baseline && fleet->names.n < MACHINES_LEAST) {
+        log_error(
+            "results of %u machine%s cannot be judged by each other: give --baseline FILE, or "
+            "more machines",
+            fleet->names.n, fleet->names.n == 1 ? "" : "s");
+        return EXIT_INCONCLUSIVE;
+    }
+    rc = baseline ? bounds_file_read(baseline, bounds, &err) : bounds_make(fleet, bounds, &err);
+    if (!rc)
+        return EXIT_GOOD;
+    log_error("%s", err.msg);
+    return rc == -ENODATA ? EXIT_INCONCLUSIVE : baseline ? EXIT_USAGE : EXIT_NOT_RUN;
+}
+
+static int draw(const struct fleet *fleet, const struct bounds *bounds,
+                const struct fleet_judgement *judgement, const char *path)
+{
+    struct err err = {0};
+    struct signals signals;
+    size_t pictures = 0;
+    (void)mkdir(path, 0777);
+    int dir_fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (dir_fd < 0) {
+        (void)err_sys(&err, -errno, "cannot use the directory '%.150s' for pictures", path);
+        log_error("%s", err.msg);
+        return EXIT_USAGE;
+    }
+    int rc = signals_open(&signals, &err);
+    if (!rc) {
+        rc = fleet_draw(fleet, bounds, judgement, dir_fd, &signals, &pictures, &err);
+        signals_close(&signals);
+    }
+    (void)close(dir_fd);
+    if (!rc)
+        log_info("drew %zu picture%s: %s/fleet_01.svg, .png ...", pictures,
+                 pictures == 1 ? "" : "s", path);
+    else if (rc == -ENOENT)
+        log_info("gnuplot is not installed: no pictures, their data is in %s", path);
+    else
+        log_error("%s", err.msg);
+    return rc == -EINTR ? EXIT_INTERRUPTED : rc && rc != -ENOENT ? EXIT_NOT_RUN : EXIT_GOOD;
+}
+
+static int write_junit(const struct findings *findings, const char *path)
+{
+    struct err err = {0};
+    FILE *out = fopen(path, "wex");
+    if (!out) {
+        (void)err_sys(&err, -errno, "cannot create '%.150s'", path);
+        log_error("%s", err.msg);
+        return EXIT_USAGE;
+    }
+    int rc = junit_print("fleet", findings, out, &err);
+    if (fclose(out) && !rc)
+        rc = err_sys(&err, -errno, "cannot write '%.150s'", path);
+    if (rc)
+        log_error("%s", err.msg);
+    return rc ? EXIT_NOT_RUN : EXIT_GOOD;
+}
+
+/* On stdout, in the form that was asked for. */
+static int print(const struct fleet *fleet, const struct bounds *bounds,
+                 const struct fleet_judgement *judgement, const struct findings *findings,
+                 const struct fleet_options *options)
+{
+    if (options->json)
+        return cmd_print_json(findings_to_json(findings), 1);
+    if (options->markdown)
+        markdown_print_findings(findings, stdout);
+    else
+        fleet_print(fleet, bounds, judgement, stdout, terminal_has_color(STDOUT_FILENO));
+    return cmd_finish();
+}
+
+static int show(const struct fleet *fleet, const struct bounds *bounds,
+                const struct fleet_options *options)
+{
+    struct err err = {0};
+    struct fleet_judgement judgement = {0};
+    struct findings findings = {0};
+    int rc = fleet_judge(fleet, bounds, NULL, &judgement, &err);
+    if (!rc && (options->json || options->markdown || options->junit))
+        rc = fleet_findings(fleet, bounds, &judgement, &findings, &err);
+    int code = EXIT_GOOD;
+    if (rc) {
+        log_error("%s", err.msg);
+        code = rc == -EINVAL ? EXIT_USAGE : EXIT_NOT_RUN;
+    }
+    if (!rc)
+        code = print(fleet, bounds, &judgement, &findings, options);
+    if (!rc && !code && options->junit)
+        code = write_junit(&findings, options->junit);
+    if (!rc && !code && options->plots)
+        code = draw(fleet, bounds, &judgement, options->plots);
+    if (!rc && !code && judgement.nfail)
+        code = EXIT_VERDICT;
+    findings_free(&findings);
+    fleet_judgement_free(&judgement);
+    return code;
+}
+
+int fleet_results(const struct cmd_env *env, const char *const *directories, size_t n,
+                  const struct fleet_options *options)
+{
+    struct fleet fleet = {0};
+    struct bounds bounds = {0};
+    size_t results;
+    int read = fleet_open(env, directories, n, &fleet, &results);
+    int code = results ? find_bounds(&fleet, options->baseline, &bounds) : read;
+    if (results && !code) {
+        code = show(&fleet, &bounds, options);
+        /* What could not be read was not judged, whatever the others are. */
+        code = code == EXIT_GOOD || code == EXIT_VERDICT ? (read ? read : code) : code;
+    }
+    bounds_free(&bounds);
+    fleet_free(&fleet);
+    return code;
+}

@@ -1,0 +1,26 @@
+/* What `contend validate` found, in JSON. */
+#ifndef CONTEND_JSON_VALIDATION_H
+#define CONTEND_JSON_VALIDATION_H
+
+#include <jansson.h>
+
+#include "harness/core/finding.h"
+#include "harness/judge/rules.h"
+#include "harness/machine/facts.h"
+
+struct validation {
+    const struct facts *facts;
+    const struct findings *findings;
+    const struct rules_verdict *verdict;
+    const char *level, *utc; /* "quick"; "2026-01-31T12:00:00Z" */
+    double took_s;
+};
+
+/*
+ * {"schema": 1, "host", "utc", "contend", "level", "took_s", "verdict", "text", "counts": {"PASS":
+ * n, ...}, "findings": [as json/findings.h, with "kind" and "action"], "measured": [{"metric",
+ * "key", "value", "why"}]}. NULL: no memory. The caller owns the result.
+ */
+json_t *validation_to_json(const struct validation *validation);
+
+#endif

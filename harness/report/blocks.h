@@ -1,0 +1,38 @@
+/* The placements of a run as those who show it group and order them. */
+#ifndef CONTEND_REPORT_BLOCKS_H
+#define CONTEND_REPORT_BLOCKS_H
+
+#include "harness/rows/analysis.h"
+
+/* Placements that compete: the arms with steps of one benchmark, its parameters and a number of
+ * workers. */
+struct block {
+    const struct analysis *analysis;
+    size_t n;
+    size_t *arm; /* indices, the worst first */
+};
+
+/*
+ * The block that begins at or behind arm *at, which then points behind it; false = no more, or no
+ * memory. Free with block_free.
+ */
+bool block_next(const struct analysis *analysis, size_t *at, struct block *block);
+void block_free(struct block *block);
+
+/* Whether there is one. */
+bool block_any(const struct analysis *analysis);
+
+/* "pipeline, 2 workers", and what tells it from the others of the run. Returns buf. */
+char *block_name(const struct block *block, char *buf, size_t size);
+
+const char *block_placement(const struct block *block, size_t i);
+bool block_is_best(const struct block *block, size_t i);
+const struct row *block_row(const struct block *block, size_t i, const char *metric);
+/* NaN without the row. */
+double block_median(const struct block *block, size_t i, const char *metric);
+
+/* Parts of a step, and their shares of the sum of medians; NaN = none is known. */
+enum part { PART_ONCPU, PART_QUEUE, PART_BLOCKED, PARTS };
+double block_share(const struct block *block, size_t i, enum part part);
+
+#endif

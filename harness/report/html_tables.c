@@ -1,0 +1,156 @@
+/* The table of placements, as on the terminal, and that of comparisons. */
+#include <math.h>
+
+#include "harness/base/text.h"
+#include "harness/base/units.h"
+#include "harness/judge/advice.h"
+#include "harness/report/escape.h"
+#include "harness/report/html_parts.h"
+#include "harness/rows/metric.h"
+#include "harness/rows/number.h"
+
+enum { CELL = 40 };
+
+static void print_cell(const char *text, FILE *out)
+{
+    (void)fputs("<td>", out);
+    html_say(out, "%s", text);
+    (void)fputs("</td>", out);
+}
+
+static void print_behind(const struct block *block, size_t i, FILE *out)
+{
+    char ratio[16], low[16], high[16], range[CELL] = "";
+    const struct row *row = block_row(block, i, METRIC_VS_BEST);
+    bool best = block_is_best(block, i);
+    if (!best && row && !isnan(row->ci_low))
+        (void)snprintf(range, sizeof(range), "%s to %s",
+                       advice_format_ratio(row->ci_low, low, sizeof(low)),
+                       advice_format_ratio(row->ci_high, high, sizeof(high)));
+    print_cell(best                         ? "best"
+               : row && !isnan(row->median) ? advice_format_ratio(row->median, ratio, sizeof(ratio))
+                                            : "-",
+               out);
+    print_cell(range, out);
+}
+
+static void print_shares(const struct block *block, size_t i, FILE *out)
+{
+    for (int part = 0; part < PARTS; part++) {
+        char text[CELL];
+        double share = block_share(block, i, (enum part)part);
+        (void)snprintf(text, sizeof(text), isnan(share) ? "-" : "%.0f%%", 100 * share);
+        print_cell(text, out);
+    }
+}
+
+static void print_arm(const struct block *block, size_t i, FILE *out)
+{
+    char text[CELL];
+    const struct row *steps = block_row(block, i, "step_time");
+    (void)fprintf(out, "<tr%s><th scope=\"row\">",
+                  block_is_best(block, i) ? " class=\"best\"" : "");
+    html_say(out, "%s", block_placement(block, i));
+    (void)fputs("</th>", out);
+    print_cell(units_format_si(block_median(block, i, METRIC_RATE), text, CELL), out);
+    print_behind(block, i, out);
+    print_cell(text_percent(block_median(block, i, "efficiency"), text, CELL), out);
+    print_cell(units_format_seconds(steps->median, text, CELL), out);
+    print_cell(units_format_seconds(steps->p95, text, CELL), out);
+    print_cell(text_percent(block_median(block, i, "worst_worker"), text, CELL), out);
+    print_shares(block, i, out);
+    print_cell(steps->status == STATUS_OK ? "" : status_name(steps->status), out);
+    (void)fputs("</tr>\n", out);
+}
+
+void html_tables(const struct html_side *side, FILE *out)
+{
+    struct block block;
+    for (size_t at = 0; block_next(&side->recorded->analysis, &at, &block);) {
+        char name[160];
+        const struct row *rate = block_row(&block, 0, METRIC_RATE);
+        (void)fputs("<div class=\"scroll\"><table><caption>", out);
+        html_say(out, "%s", block_name(&block, name, sizeof(name)));
+        (void)fputs("</caption>\n<tr><th scope=\"col\">placement</th><th scope=\"col\">", out);
+        html_say(out, "%s", rate ? rate->unit : "per second");
+        (void)fputs("</th><th scope=\"col\">vs best</th><th scope=\"col\">range"
+                    "</th><th scope=\"col\">efficiency</th><th scope=\"col\">step</th>"
+                    "<th scope=\"col\">p95</th><th scope=\"col\">worst worker</th>"
+                    "<th scope=\"col\">on CPU</th><th scope=\"col\">run queue</th>"
+                    "<th scope=\"col\">blocked</th><th scope=\"col\"></th></tr>\n",
+                    out);
+        for (size_t i = 0; i < block.n; i++)
+            print_arm(&block, i, out);
+        (void)fputs("</table></div>\n", out);
+        block_free(&block);
+    }
+}
+
+static const char *class_of(enum finding_outcome outcome)
+{
+    switch (outcome) {
+    case OUTCOME_SLOWER:
+    case OUTCOME_FAIL:
+    case OUTCOME_ERROR:
+        return "bad";
+    case OUTCOME_FASTER:
+    case OUTCOME_PASS:
+        return "good";
+    default:
+        return "";
+    }
+}
+
+static void print_median(double value, const char *unit, FILE *out)
+{
+    char text[CELL] = "-";
+    if (!isnan(value))
+        (void)number_format(value, unit, true, text, sizeof(text));
+    print_cell(text, out);
+}
+
+static void print_comparison(const struct comparison *one, FILE *out)
+{
+    char text[80] = "-";
+    (void)fprintf(out, "<tr><th scope=\"row\"><span class=\"%s\">%s</span></th>",
+                  class_of(one->outcome), finding_outcome_name(one->outcome));
+    (void)snprintf(text, sizeof(text), "%s%s", one->metric, one->gates ? "" : " (does not gate)");
+    print_cell(text, out);
+    print_cell(one->arm, out);
+    print_median(one->base_median, one->unit, out);
+    print_median(one->other_median, one->unit, out);
+    (void)snprintf(text, sizeof(text), isnan(one->ratio) ? "-" : "%+.1f%%", 100 * (one->ratio - 1));
+    print_cell(text, out);
+    text[0] = '\0';
+    if (!isnan(one->low) && !isnan(one->high))
+        (void)snprintf(text, sizeof(text), "%+.1f%% to %+.1f%%", 100 * (one->low - 1),
+                       100 * (one->high - 1));
+    print_cell(text, out);
+    (void)fputs("<td class=\"text\">", out);
+    escape_markup(one->reason, out);
+    (void)fputs("</td></tr>\n", out);
+}
+
+void html_comparisons(const struct comparisons *comparisons, FILE *out)
+{
+    (void)fputs("<div class=\"scroll\"><table>\n<tr>", out);
+    const char *const heads[] = {"verdict",
+                                 "metric",
+                                 "where",
+                                 comparisons->n ? comparisons->all[0].base : "before",
+                                 comparisons->n ? comparisons->all[0].other : "after",
+                                 "change",
+                                 "interval",
+                                 "why"};
+    for (size_t i = 0; i < sizeof(heads) / sizeof(heads[0]); i++) {
+        (void)fputs("<th scope=\"col\">", out);
+        escape_markup(heads[i], out);
+        (void)fputs("</th>", out);
+    }
+    (void)fputs("</tr>\n", out);
+    for (int gates = 1; gates >= 0; gates--)
+        for (size_t i = 0; i < comparisons->n; i++)
+            if (comparisons->all[i].gates == gates)
+                print_comparison(&comparisons->all[i], out);
+    (void)fputs("</table></div>\n", out);
+}

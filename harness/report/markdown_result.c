@@ -1,0 +1,116 @@
+#include "harness/report/markdown_result.h"
+
+#include <math.h>
+
+#include "harness/base/text.h"
+#include "harness/base/units.h"
+#include "harness/judge/advice.h"
+#include "harness/report/blocks.h"
+#include "harness/report/escape.h"
+#include "harness/report/markdown.h"
+#include "harness/rows/metric.h"
+
+enum { CELL = 40 };
+
+/* "19x (17x to 27x)", "best". */
+static void print_behind(const struct block *block, size_t i, FILE *out)
+{
+    char ratio[16], low[16], high[16];
+    const struct row *row = block_row(block, i, METRIC_VS_BEST);
+    if (block_is_best(block, i) || !row || isnan(row->median)) {
+        (void)fputs(block_is_best(block, i) ? "best" : "-", out);
+        return;
+    }
+    (void)fputs(advice_format_ratio(row->median, ratio, sizeof(ratio)), out);
+    if (!isnan(row->ci_low))
+        (void)fprintf(out, " (%s to %s)", advice_format_ratio(row->ci_low, low, sizeof(low)),
+                      advice_format_ratio(row->ci_high, high, sizeof(high)));
+}
+
+static void print_row(const struct block *block, size_t i, FILE *out)
+{
+    char rate[CELL], step[CELL], queue[CELL];
+    (void)fprintf(out, "| `%s` | %s | ", block_placement(block, i),
+                  units_format_si(block_median(block, i, METRIC_RATE), rate, sizeof(rate)));
+    print_behind(block, i, out);
+    (void)fprintf(out, " | %s | %s |\n",
+                  units_format_seconds(block_median(block, i, "step_time"), step, sizeof(step)),
+                  text_percent(block_share(block, i, PART_QUEUE), queue, sizeof(queue)));
+}
+
+static void print_block(const struct block *block, FILE *out)
+{
+    char name[160];
+    const struct row *rate = block_row(block, 0, METRIC_RATE);
+    (void)fputs("\n**", out);
+    escape_markdown(block_name(block, name, sizeof(name)), out);
+    (void)fputs("**\n\n| placement | ", out);
+    escape_markdown(rate ? rate->unit : "per second", out);
+    (void)fputs(" | times less than the best | step | waiting for a CPU |\n"
+                "|---|---:|---:|---:|---:|\n",
+                out);
+    for (size_t i = 0; i < block->n; i++)
+        print_row(block, i, out);
+}
+
+static void print_source(const struct recorded *recorded, const char *path, FILE *out)
+{
+    (void)fputs("\nRun ", out);
+    escape_markdown_code(recorded->result.run_id, out);
+    (void)fprintf(out, ", %s, %u of %u rounds", device_infos[recorded->result.device].title,
+                  recorded->result.rounds_done, recorded->result.rounds_planned);
+    if (recorded->version) {
+        (void)fputs(", contend ", out);
+        escape_markdown(recorded->version, out);
+    }
+    if (recorded->commit) {
+        (void)fputs(", commit ", out);
+        escape_markdown_code(recorded->commit, out);
+    }
+    (void)fputs(", ", out);
+    escape_markdown_code(path, out);
+    (void)fputc('\n', out);
+}
+
+/* Of the whole as sentences, then what applies them. */
+static void print_whole(const struct findings *findings, FILE *out)
+{
+    for (size_t i = 0; i < findings->n; i++) {
+        const struct finding *finding = &findings->all[i];
+        if (finding->subject[0])
+            continue;
+        (void)fputc('\n', out);
+        escape_markdown(finding->sentence, out);
+        (void)fputc('\n', out);
+        if (finding->command[0])
+            markdown_print_command(finding->command, out);
+    }
+}
+
+static void print_subjects(const struct findings *findings, FILE *out)
+{
+    bool any = false;
+    for (size_t i = 0; i < findings->n; i++) {
+        if (!findings->all[i].subject[0])
+            continue;
+        (void)fputs(any ? "" : "\n<details><summary>Findings</summary>\n\n", out);
+        any = true;
+        markdown_print_finding(&findings->all[i], out);
+    }
+    (void)fputs(any ? "\n</details>\n" : "", out);
+}
+
+void markdown_print_result(const struct recorded *recorded, const char *path, FILE *out)
+{
+    struct block block;
+    (void)fputs("### contend: ", out);
+    escape_markdown(recorded->result.scenario, out);
+    (void)fputc('\n', out);
+    print_whole(&recorded->findings, out);
+    for (size_t at = 0; block_next(&recorded->analysis, &at, &block);) {
+        print_block(&block, out);
+        block_free(&block);
+    }
+    print_subjects(&recorded->findings, out);
+    print_source(recorded, path, out);
+}

@@ -1,0 +1,286 @@
+#include "harness/store/fleet_read.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "harness/base/text.h"
+#include "harness/rows/row.h"
+#include "harness/store/csv.h"
+#include "harness/store/csv_read.h"
+#include "harness/store/json_walk.h"
+#include "harness/store/run_json.h"
+#include "harness/sys/file.h"
+
+/* Columns of rows.csv, in their order. */
+enum cell {
+    CELL_RUN_ID,
+    CELL_SCENARIO,
+    CELL_PLACEMENT,
+    CELL_WORKERS,
+    CELL_ROLE,
+    CELL_BENCH,
+    CELL_PARAMS,
+    CELL_DEVICE,
+    CELL_METRIC,
+    CELL_UNIT,
+    CELL_BETTER,
+    CELL_ROUNDS,
+    CELL_SAMPLES,
+    CELL_MEDIAN,
+    CELL_STATUS = 20,
+    CELL_REASON,
+    CELLS
+};
+
+static const size_t file_most = (size_t)256 << 20;
+
+enum { PATH_MOST = 4096 };
+
+struct reader {
+    const struct fleet_request *request;
+    struct fleet *fleet;
+    struct fleet_found *found;
+    struct err *err;
+};
+
+/* "2026-11-22T10:43:19Z" as 20261122104319; 0 = not told. */
+static uint64_t time_of(const char *text)
+{
+    uint64_t digits = 0;
+    for (; text && *text; text++)
+        if (*text >= '0' && *text <= '9')
+            digits = digits * 10 + (uint64_t)(*text - '0');
+    return digits;
+}
+
+static const char *text_in(const json_t *object, const char *name)
+{
+    const char *text = json_string_value(json_object_get(object, name));
+    return text ? text : "";
+}
+
+/* "8 x NVIDIA H200" behind the text, of GPUs that are one after the other of one name. */
+static void add_gpus(const json_t *gpus, char *text, size_t size)
+{
+    size_t n = json_array_size(gpus);
+    for (size_t i = 0, count; i < n; i += count) {
+        const char *name = text_in(json_array_get(gpus, i), "name");
+        for (count = 1; i + count < n; count++)
+            if (strcmp(text_in(json_array_get(gpus, i + count), "name"), name) != 0)
+                break;
+        size_t used = strlen(text);
+        (void)snprintf(text + used, size - used, ", %zu x %s", count, *name ? name : "GPU");
+    }
+}
+
+/*
+ * The kind in words, from what its key is made of, and with that where there is one: machines of
+ * equal words may differ in what the key alone knows.
+ */
+static void say_kind(struct json_piece record, const json_t *machine, char *kind, size_t size)
+{
+    const json_t *parts = json_object_get(machine, "parts");
+    json_t *topo = parts ? NULL : json_walk_member(record, "topology");
+    const json_t *from = parts ? parts : topo;
+    json_int_t packages = json_integer_value(json_object_get(from, "packages"));
+    json_int_t cpus =
+        parts ? json_integer_value(json_object_get(parts, "cpus"))
+              : json_integer_value(json_object_get(json_object_get(topo, "cpus"), "count"));
+    const char *model = text_in(from, "cpu_model"), *key = text_in(machine, "kind");
+    (void)snprintf(kind, size, "%lld x %s, %lld CPUs", packages ? packages : 1,
+                   *model ? model : "unknown CPU", cpus);
+    add_gpus(json_object_get(from, "gpus"), kind, size);
+    size_t used = strlen(kind);
+    if (*key)
+        (void)snprintf(kind + used, size - used, " (%s)", key);
+    json_decref(topo);
+    (void)text_one_line(kind);
+}
+
+/* Whose run it is: -EINVAL where run.json does not say so. */
+static int add_run(struct reader *reader, struct json_piece record, uint32_t *run, struct err *why)
+{
+    char kind[512];
+    json_t *schema = json_walk_member(record, "schema_version");
+    json_t *environment = json_walk_member(record, "environment");
+    json_t *machine = json_walk_member(record, "machine");
+    json_t *started = json_walk_member(record, "started");
+    json_t *status = json_walk_member(record, "status");
+    const char *name = text_in(environment, "hostname");
+    int rc = 0;
+    if (json_integer_value(schema) != RUN_SCHEMA_VERSION)
+        rc = err_set(why, -EPROTO, "run.json: schema_version is %lld, and this version reads %d",
+                     json_integer_value(schema), RUN_SCHEMA_VERSION);
+    else if (!*name || !json_is_string(started))
+        rc = err_set(why, -EINVAL, "run.json: it has no %s, or is cut off",
+                     *name ? "started" : "environment.hostname");
+    if (!rc) {
+        const char *identified = text_in(machine, "identity");
+        say_kind(record, machine, kind, sizeof(kind));
+        const struct fleet_origin origin = {name, *identified ? text_in(machine, "key") : "", kind,
+                                            time_of(json_string_value(started))};
+        rc = fleet_add_run(reader->fleet, &origin, run, why);
+    }
+    const char *ended = json_string_value(status);
+    if (!rc && ended && strcmp(ended, "complete") != 0) {
+        char text[40];
+        (void)snprintf(text, sizeof(text), "the run %s",
+                       strcmp(ended, "failed") == 0 ? "failed" : "was interrupted");
+        fleet_add_trouble(reader->fleet, *run, text);
+    }
+    json_decref(schema);
+    json_decref(environment);
+    json_decref(machine);
+    json_decref(started);
+    json_decref(status);
+    return rc;
+}
+
+static int add_row(struct reader *reader, uint32_t run, const struct csv_reader *csv, char **cells,
+                   struct err *why)
+{
+    const char *columns[FLEET_COLUMNS] = {
+        cells[CELL_SCENARIO], cells[CELL_PLACEMENT], cells[CELL_WORKERS], cells[CELL_ROLE],
+        cells[CELL_BENCH],    cells[CELL_PARAMS],    cells[CELL_DEVICE],  cells[CELL_METRIC]};
+    struct fleet_figure figure = {.unit = cells[CELL_UNIT],
+                                  .higher = strcmp(cells[CELL_BETTER], "higher") == 0,
+                                  .noisy = strcmp(cells[CELL_STATUS], "ok") != 0};
+    char key[FLEET_KEY_MAX];
+    struct err err;
+    int rc = csv_number(csv, "median", cells[CELL_MEDIAN], &figure.value, why);
+    if (rc || isnan(figure.value))
+        return rc;
+    size_t length = fleet_key_join(columns, key);
+    if (!length)
+        return csv_refuse(csv, why, "its columns are too long");
+    rc = fleet_add_value(reader->fleet, run, key, length, &figure, &err);
+    return rc == -ENOMEM ? err_set(why, rc, "%s", err.msg)
+           : rc          ? csv_refuse(csv, why, "%s", err.msg)
+                         : 0;
+}
+
+/* An arm that could not be measured is a row of this kind. */
+static void add_trouble(struct reader *reader, uint32_t run, char **cells)
+{
+    char text[400];
+    (void)snprintf(text, sizeof(text), "%.40s: %.20s: %.300s", cells[CELL_BENCH],
+                   cells[CELL_STATUS], cells[CELL_REASON]);
+    fleet_add_trouble(reader->fleet, run, text);
+}
+
+static int add_rows(struct reader *reader, uint32_t run, char *text, size_t size, struct err *why)
+{
+    struct csv_reader csv;
+    char *cells[CELLS];
+    int rc = csv_read_header(&csv, CSV_ROWS_NAME, text, size, ROW_COLUMNS, why);
+    while (!rc && (rc = csv_read(&csv, cells, CELLS, why)) == 1) {
+        rc = 0;
+        if (strcmp(cells[CELL_METRIC], VALUE_STATUS) == 0)
+            add_trouble(reader, run, cells);
+        else if (strcmp(cells[CELL_ROLE], "foreground") == 0 &&
+                 strcmp(cells[CELL_BETTER], "none") != 0 &&
+                 reader->request->gates(reader->request->arg, cells[CELL_BENCH],
+                                        cells[CELL_METRIC]))
+            rc = add_row(reader, run, &csv, cells, why);
+    }
+    return rc;
+}
+
+static int read_result(struct reader *reader, int dir_fd, struct err *why)
+{
+    char *record = NULL, *rows = NULL;
+    size_t size = 0;
+    uint32_t run = 0;
+    int rc = file_read(dir_fd, "run.json", file_most, &record, &size);
+    if (rc)
+        rc = err_sys(why, rc, "cannot read run.json");
+    else
+        rc = add_run(reader, (struct json_piece){record, size}, &run, why);
+    if (!rc) {
+        rc = file_read(dir_fd, CSV_ROWS_NAME, file_most, &rows, &size);
+        rc = rc ? err_sys(why, rc, "cannot read " CSV_ROWS_NAME)
+                : add_rows(reader, run, rows, size, why);
+    }
+    if (rc && rows)
+        fleet_add_trouble(reader->fleet, run, "its " CSV_ROWS_NAME " is damaged");
+    free(record);
+    free(rows);
+    return rc;
+}
+
+/* A result: tells what is wrong with it, and goes on but for want of memory. */
+static int take_result(struct reader *reader, int dir_fd, const char *path)
+{
+    struct err why = {0};
+    int rc = read_result(reader, dir_fd, &why);
+    if (!rc) {
+        reader->found->results++;
+        return 0;
+    }
+    if (rc == -ENOMEM)
+        return err_set(reader->err, rc, "%s", why.msg);
+    char line[PATH_MOST + sizeof(why.msg) + 4];
+    (void)snprintf(line, sizeof(line), "'%s': %s", path, why.msg);
+    reader->request->tell(line);
+    reader->found->damaged++;
+    return 0;
+}
+
+static int is_directory(const struct dirent *entry)
+{
+    return entry->d_name[0] != '.' && (entry->d_type == DT_DIR || entry->d_type == DT_UNKNOWN);
+}
+
+static int read_below(struct reader *reader, int dir_fd, const char *path, int depth);
+
+static int read_directories(struct reader *reader, int dir_fd, const char *path, int depth)
+{
+    struct dirent **entries = NULL;
+    int n = scandirat(dir_fd, ".", &entries, is_directory, alphasort), rc = 0;
+    if (n < 0)
+        return err_sys(reader->err, -errno, "cannot read the directory '%.150s'", path);
+    for (int i = 0; i < n; i++) {
+        char below[PATH_MOST];
+        int fd = rc ? -1
+                    : openat(dir_fd, entries[i]->d_name,
+                             O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+        if (fd >= 0) {
+            (void)snprintf(below, sizeof(below), "%s/%s", path, entries[i]->d_name);
+            rc = read_below(reader, fd, below, depth - 1);
+            (void)close(fd);
+        }
+        free(entries[i]);
+    }
+    free(entries);
+    return rc;
+}
+
+static int read_below(struct reader *reader, int dir_fd, const char *path, int depth)
+{
+    if (faccessat(dir_fd, "run.json", F_OK, 0) == 0 ||
+        faccessat(dir_fd, CSV_ROWS_NAME, F_OK, 0) == 0)
+        return take_result(reader, dir_fd, path);
+    return depth > 0 ? read_directories(reader, dir_fd, path, depth) : 0;
+}
+
+int fleet_read(const char *path, const struct fleet_request *request, struct fleet *fleet,
+               struct fleet_found *found, struct err *err)
+{
+    struct reader reader = {request, fleet, found, err};
+    size_t before = found->results + found->damaged;
+    int dir_fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (dir_fd < 0)
+        return err_sys(err, -errno, "cannot open the directory '%.150s'", path);
+    int rc = read_below(&reader, dir_fd, path, FLEET_DEPTH);
+    (void)close(dir_fd);
+    if (!rc && found->results + found->damaged == before)
+        rc = err_set(err, -ENOENT, "no result in '%.150s', nor up to %d directories below it", path,
+                     FLEET_DEPTH);
+    return rc;
+}

@@ -1,0 +1,68 @@
+/* The scans of each CPU alone, through the contract. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include <cmocka.h>
+
+#include "bench/registry.h"
+#include "tests/lib/fixture_scan.h"
+
+static struct bench_machine machine;
+
+static int find_machine(void **state)
+{
+    (void)state;
+    scan_machine_init(&machine);
+    return 0;
+}
+
+static double value_of(const struct scan *scan, const char *metric, unsigned cpu, const char *more)
+{
+    char key[64];
+    (void)snprintf(key, sizeof(key), "cpu=%u%s", machine.cpus[cpu].os_cpu, more);
+    return scan_value(scan, metric, key);
+}
+
+static void test_cpu_speed_of_every_cpu(void **state)
+{
+    (void)state;
+    static const char *const none[] = {NULL};
+    struct scan scan;
+    scan_run(&scan, &bench_cpu_speed, &machine, none, 0.05);
+    assert_int_equal(scan_count(&scan, "cpu_rate"), machine.ncpus);
+    assert_int_equal(scan_count(&scan, "cpu_copy"), machine.ncpus);
+    for (unsigned i = 0; i < machine.ncpus; i++) {
+        assert_true(value_of(&scan, "cpu_rate", i, "") > 0.01);
+        assert_true(value_of(&scan, "cpu_copy", i, "") > 0.01);
+    }
+    scan_end(&scan);
+}
+
+/* Both states are measured, and the difference is not below 0. */
+static void test_idle_exit_of_every_cpu(void **state)
+{
+    (void)state;
+    static const char *const none[] = {NULL};
+    struct scan scan;
+    scan_run(&scan, &bench_idle_exit, &machine, none, 0.2);
+    assert_int_equal(scan_count(&scan, "idle_exit"), machine.ncpus);
+    for (unsigned i = 0; i < machine.ncpus; i++) {
+        double idle = value_of(&scan, "wakeup_late", i, ";state=idle");
+        double busy = value_of(&scan, "wakeup_late", i, ";state=busy");
+        assert_true(idle >= 0 && busy >= 0);
+        assert_true(value_of(&scan, "idle_exit", i, "") == fmax(idle - busy, 0));
+    }
+    scan_end(&scan);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_cpu_speed_of_every_cpu),
+        cmocka_unit_test(test_idle_exit_of_every_cpu),
+    };
+    return cmocka_run_group_tests(tests, find_machine, NULL);
+}

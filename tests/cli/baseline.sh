@@ -1,0 +1,35 @@
+#!/usr/bin/env bash
+# contend baseline: bounds from 30 machines of which two are bad, a file that can be read and edited.
+. tests/lib/cli.sh
+command -v python3 > /dev/null || { echo "python3 is not installed"; exit 77; }
+fleet="$scratch/fleet 1"
+python3 tests/lib/make_fleet.py "$fleet" --machines 30 --rows 60 --bad 0.07 --off 0.4 --seed 3
+[ "$(wc -l < "$fleet/truth")" = 2 ] || fail "not two bad machines: $(cat "$fleet/truth")"
+
+expect 0 'machines  28 of 30, 2 x Intel' "$CONTEND_BINARY" baseline "$fleet/results" \
+    -o "$scratch/b.json"
+while read -r machine _; do
+    grep -q "\"machine\": \"$machine\", \"reason\"" "$scratch/b.json" ||
+        fail "$machine is not left out: $(cat "$fleet/truth")"
+done < "$fleet/truth"
+[ "$(grep -c '"metric"' "$scratch/b.json")" = 60 ] || fail "not a line for each figure"
+grep -q '"schema": "contend-bounds"' "$scratch/b.json" || fail "no schema"
+
+# A file that is there may have been edited.
+expect 2 "b.json' is there already" "$CONTEND_BINARY" baseline "$fleet/results" -o "$scratch/b.json"
+
+# What is wrong is said, and nothing is written.
+expect 2 'which file is to be written' "$CONTEND_BINARY" baseline "$fleet/results"
+expect 2 'which result directories' "$CONTEND_BINARY" baseline -o "$scratch/c.json"
+expect 2 'cannot open the directory' "$CONTEND_BINARY" baseline "$scratch/gone" -o "$scratch/c.json"
+mkdir "$scratch/empty"
+expect 2 'no result in' "$CONTEND_BINARY" baseline "$scratch/empty" -o "$scratch/c.json"
+cp -r "$fleet/results" "$scratch/damaged"
+rows="$scratch/damaged/node00004/0/rows.csv"
+sed -i '7s/,ok,$/,ok/' "$rows"
+expect 2 "node00004/0': rows.csv, line 7: " "$CONTEND_BINARY" baseline "$scratch/damaged" \
+    -o "$scratch/c.json"
+expect 2 'no baseline while results are damaged' "$CONTEND_BINARY" baseline "$scratch/damaged" \
+    -o "$scratch/c.json"
+[ ! -e "$scratch/c.json" ] || fail "a baseline was written"
+finish

@@ -1,0 +1,50 @@
+#!/usr/bin/env bash
+# Pages as a browser shows them, on a phone: no error, no picture that is missing, nothing that is
+# wider than the screen, and the verdict in sight.
+. tests/lib/cli.sh
+browser=$(command -v chromium || command -v chromium-browser || command -v google-chrome) ||
+    { echo "no Chromium here"; exit 77; }
+browse() { # browse PAGE: its DOM on stdout, its console in $scratch/console
+    timeout 120 "$browser" --headless --no-sandbox --disable-gpu --disable-dev-shm-usage \
+        --user-data-dir="$scratch/profile" --allow-file-access-from-files --enable-logging=stderr \
+        --virtual-time-budget=10000 --dump-dom "file://$1" 2>"$scratch/console" </dev/null
+}
+echo '<p>works</p>' >"$scratch/try.html"
+browse "$scratch/try.html" | grep -q works || { echo "Chromium does not start here"; exit 77; }
+
+# What a page in a frame of 390 pixels looks like, as text of the page around it.
+look() { # look NAME VERDICT
+    cat >"$scratch/look.html" <<END
+<!DOCTYPE html><iframe id="page" src="$1.html" style="border:0;width:390px;height:800px"></iframe>
+<pre id="said"></pre><script>
+onload = () => {
+    const page = document.getElementById('page').contentDocument;
+    const missing = [...page.images].filter(image => !image.complete || !image.naturalWidth).length;
+    document.getElementById('said').textContent = 'width ' + page.documentElement.scrollWidth +
+        ' images ' + page.images.length + ' missing ' + missing + ' charts ' +
+        [...page.querySelectorAll('svg[role=img]')].filter(svg => svg.getBoundingClientRect().height < 5).length +
+        ' verdict ' + page.querySelector('.verdict').textContent;
+};
+</script>
+END
+    browse "$scratch/look.html" >"$scratch/dom"
+    local said
+    said=$(sed -n '/<pre id="said">/,/<\/pre>/p' "$scratch/dom")
+    [[ $said =~ 'width '([0-9]+)' images '([0-9]+)' missing 0 charts 0 ' ]] || fail "$1: $said"
+    [ "${BASH_REMATCH[1]:-9999}" -le 390 ] || fail "$1 is wider than a phone: ${BASH_REMATCH[1]}"
+    [ "${BASH_REMATCH[2]:-0}" -gt 0 ] || fail "$1 has no picture"
+    [[ $said == *"$2"* ]] || fail "$1 does not show its verdict: $said"
+    grep 'CONSOLE' "$scratch/console" && fail "$1: the browser complains"
+}
+
+for run in pipeline gpu memory; do
+    cp -r "results/h200-x2-vm/$run" "$scratch/$run"
+    expect 0 . env PATH=/nonexistent "$CONTEND_BINARY" report --html "$scratch/$run.html" "$scratch/$run"
+done
+expect 0 . env PATH=/nonexistent "$CONTEND_BINARY" report --html "$scratch/both.html" results/h100-vm/pipeline \
+    "$scratch/pipeline"
+look pipeline 'sized (OMP_NUM_THREADS=16) is enough'
+look gpu 'Measured'
+look memory ''
+look both 'Before'
+finish

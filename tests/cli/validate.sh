@@ -1,0 +1,147 @@
+#!/usr/bin/env bash
+# contend validate: planted faults give their rule, class and action; waivers, outputs, exit codes.
+. tests/lib/cli.sh
+
+command -v jq >/dev/null || exit 77
+root=$scratch/root
+
+# put PATH TEXT: a file of the machine that --root shows.
+put() {
+    mkdir -p "$root$(dirname "$1")"
+    printf '%s\n' "$2" >"$root$1"
+}
+# judge CODE ARGUMENT...: the findings are in $scratch/json.
+judge() {
+    local code=$1 got
+    shift
+    "$CONTEND_BINARY" validate --no-measure --root "$root" --json "$@" \
+        >"$scratch/json" 2>"$scratch/stderr"
+    got=$?
+    [ "$got" = "$code" ] || fail "exit $got, expected $code: $*: $(cat "$scratch/stderr" "$scratch/json")"
+}
+# found RULE OUTCOME CLASS ACTION [SUBJECT]
+found() {
+    jq -e --arg id "$1" --arg o "$2" --arg c "$3" --arg a "$4" --arg s "${5:-}" \
+        '[.findings[] | select(.id == $id and .outcome == $o and .cause == $c and .action == $a and
+          ($s == "" or (.subject // "" | contains($s))))] | length > 0' "$scratch/json" >/dev/null ||
+        fail "no $2 of $1 ($3: $4; $5) in: $(jq -c --arg id "$1" '.findings[] | select(.id == $id)' "$scratch/json")"
+}
+
+put /sys/devices/system/cpu/online 0-7
+put /sys/devices/system/cpu/present 0-7
+judge 0
+
+# Half the CPUs, by a cgroup; a governor; the kernel's log; a link of half its width.
+put /proc/self/cgroup 0::/job
+put /sys/fs/cgroup/job/cpuset.cpus.effective 0-3
+put /sys/devices/system/cpu/cpufreq/policy0/scaling_governor powersave
+put /dev/kmsg '6,1,1500000,-;NVRM: Xid (PCI:0000:3b:00): 79, pid=1, GPU has fallen off the bus.'
+put /sys/bus/pci/devices/0000:5e:00.0/vendor 0x15b3
+put /sys/bus/pci/devices/0000:5e:00.0/class 0x020700
+put /sys/bus/pci/devices/0000:5e:00.0/current_link_width 8
+put /sys/bus/pci/devices/0000:5e:00.0/max_link_width 16
+judge 1
+found cpus_allowed WARN container mend
+found governor FAIL configuration mend
+found xid FAIL hardware reset 0000:3b:00
+found pcie_width FAIL hardware replace 0000:5e:00.0
+jq -e '.findings[] | select(.id == "governor") | .command | contains("performance")' "$scratch/json" \
+    >/dev/null || fail "no command for the governor"
+jq -e '[.findings[].outcome] | index("FAIL") == 0' "$scratch/json" >/dev/null || fail "not worst first"
+jq -e '.verdict == "FAIL" and (.text | startswith("FAIL: 3 rules (")) and .counts.FAIL == 3' \
+    "$scratch/json" >/dev/null || fail "verdict: $(jq -c '[.verdict, .text, .counts]' "$scratch/json")"
+
+# What a person sees: 80 columns, and the verdict in the last line.
+"$CONTEND_BINARY" validate --no-measure --root "$root" >"$scratch/text" 2>&1
+awk 'length > 80 && !/^ *\$ / { exit 1 }' "$scratch/text" || fail "more than 80 columns: $(cat "$scratch/text")"
+awk 'NF { last = first; first = $0 } /^FAIL: / { verdict = NR } END { exit verdict < NR - 3 }' "$scratch/text" ||
+    fail "the verdict is not at the end: $(cat "$scratch/text")"
+grep -q '^FAIL   CPU governor powersave' "$scratch/text" || fail "no governor: $(cat "$scratch/text")"
+grep -q '^PASS   count: ' "$scratch/text" || fail "passes are not told by kind: $(cat "$scratch/text")"
+expect 1 '^PASS   all 8 CPUs are online \(cpus_online\)' \
+    "$CONTEND_BINARY" validate --no-measure --root "$root" --all
+
+# The limit of this process: 64 KiB may be locked, where no container explains it.
+(ulimit -l 64 && judge 1 --only memlock && found memlock FAIL configuration mend) || fail "memlock"
+put /.dockerenv ''
+(ulimit -l 64 && judge 0 --only memlock && found memlock WARN container mend) || fail "memlock in a container"
+rm "$root/.dockerenv"
+
+# --only, --require, --strict.
+judge 1 --only governor,cpus_allowed
+jq -e '[.findings[].id] | sort == ["cpus_allowed", "governor"]' "$scratch/json" >/dev/null ||
+    fail "not these rules alone: $(jq -c '[.findings[].id]' "$scratch/json")"
+judge 0 --only cpus_allowed
+judge 1 --only cpus_allowed --strict
+judge 3 --only peermem --require peermem
+expect 2 "there is no rule 'governer'.*governor" "$CONTEND_BINARY" validate --only governer
+expect 2 "'clock' is required, and --only leaves it out" \
+    "$CONTEND_BINARY" validate --only governor --require clock
+expect 2 "markdown goes with --list" "$CONTEND_BINARY" validate --markdown
+expect 2 "baseline goes with --results" "$CONTEND_BINARY" validate --baseline x.json
+expect 2 "directories go with --results" "$CONTEND_BINARY" validate "$scratch"
+expect 2 "results needs directories" "$CONTEND_BINARY" validate --results
+
+# Waivers.
+waivers=$scratch/waivers.json
+printf '[{"rule": "governor", "reason": "set by the batch system", "until": "2999-12-31"},\n%s\n%s' \
+    '{"rule": "pcie_width", "unit": "0000:5e:00.0", "reason": "riser", "until": "2999-12-31"},' \
+    '{"rule": "xid", "reason": "old", "until": "2020-01-01"}]' >"$waivers"
+judge 1 --waivers "$waivers"
+found governor WARN configuration mend
+found pcie_width WARN hardware replace
+found xid FAIL hardware reset
+jq -e '.findings[] | select(.id == "governor") | .evidence | contains("set by the batch system")' \
+    "$scratch/json" >/dev/null || fail "no reason beside what is waived"
+grep -q ":3: the waiver of xid expired on 2020-01-01" "$scratch/stderr" || fail "$(cat "$scratch/stderr")"
+judge 0 --waivers "$waivers" --only governor,pcie_width
+printf '[{"rule": "governor", "until": "2999-12-31"}]' >"$waivers"
+expect 2 "waivers.json:1: the waiver of 'governor' has no reason" \
+    "$CONTEND_BINARY" validate --waivers "$waivers"
+
+# Outputs, with the host in their names.
+host=$(jq -r .host "$scratch/json")
+judge 1 --junit "$scratch/o/%h.xml" --prometheus "$scratch/o/%h.prom" --out "$scratch/o/%h"
+for file in "$host.xml" "$host.prom" "$host/validate.json" "$host/summary.txt"; do
+    [ -s "$scratch/o/$file" ] || fail "no $file: $(ls -R "$scratch/o")"
+done
+[ -z "$(find "$scratch/o" -name '*.tmp')" ] || fail "a file that is not whole was left"
+grep -q '<failure' "$scratch/o/$host.xml" || fail "no failure in JUnit"
+! command -v xmllint >/dev/null || xmllint --noout "$scratch/o/$host.xml" || fail "JUnit"
+grep -q "^contend_check{id=\"governor\".*host=\"$host\".*outcome=\"FAIL\"} 0" "$scratch/o/$host.prom" ||
+    fail "Prometheus: $(cat "$scratch/o/$host.prom")"
+jq -e '.verdict == "FAIL"' "$scratch/o/$host/validate.json" >/dev/null || fail "validate.json"
+grep -q '^FAIL: 3 rules' "$scratch/o/$host/summary.txt" || fail "summary.txt"
+printf x >"$scratch/file"
+judge 3 --out "$scratch/file/out"
+grep -q "cannot create output directory '$scratch/file" "$scratch/stderr" || fail "$(cat "$scratch/stderr")"
+
+# GPUs by a stand-in driver: a faked answer on health, and one that is on the bus alone.
+driver=$scratch/gpu.so
+if cc -shared -fPIC -DFULL -o "$driver" tests/lib/fake_gpu_driver.c 2>/dev/null; then
+    export CONTEND_LIBCUDA=$driver CONTEND_LIBNVML=$driver
+    unset CUDA_VISIBLE_DEVICES
+    for bus in 07 08 09 0a; do
+        put "/sys/bus/pci/devices/beef:$bus:00.0/vendor" 0x10de
+        put "/sys/bus/pci/devices/beef:$bus:00.0/class" 0x030200
+    done
+    put /sys/bus/pci/slots/12/address beef:0a:00
+    FAKE_GPU='uncorrected1=2 rows_pending0=1 links_down2=6 width2=8 persistence=0 fabric=1' judge 1
+    found gpus_on_bus FAIL hardware reset 'beef:0a:00.0 (slot 12)'
+    jq -e '.findings[] | select(.id == "gpus_on_bus") | .value == 3 and .low == 4' "$scratch/json" \
+        >/dev/null || fail "not 3 of 4 GPUs"
+    found gpu_ecc FAIL hardware reset 'beef:08:00.0'
+    found gpu_rows FAIL hardware reset 'beef:07:00.0'
+    found nvlinks FAIL hardware reset 'beef:09:00.0'
+    found pcie_width FAIL hardware replace 'beef:09:00.0'
+    found gpu_persistence WARN configuration mend
+    found gpu_fabric FAIL configuration mend
+fi
+
+# The table of the documentation is the rules'.
+"$CONTEND_BINARY" validate --list --markdown >"$scratch/table" || fail "--list --markdown"
+grep '^|' docs/validate.md | sed -n '/^| rule /,$p' | diff - "$scratch/table" ||
+    fail "docs/validate.md has another table than 'contend validate --list --markdown'"
+expect 0 '^gpus_on_bus \(count; hardware: reset\)' "$CONTEND_BINARY" validate --list
+"$CONTEND_BINARY" validate --list | awk 'length > 80 && !/^ *\$ / { exit 1 }' || fail "--list: more than 80 columns"
+finish

@@ -1,0 +1,132 @@
+/* harness/store/fleet_read.h: results of machines below a directory. */
+#include "harness/store/fleet_read.h"
+
+#include <errno.h>
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "harness/rows/row.h"
+#include "tests/lib/fixture_dir.h"
+
+static char told[4096];
+
+static void tell(const char *line)
+{
+    (void)snprintf(told, sizeof(told), "%s", line);
+}
+
+static bool gates(const void *arg, const char *bench, const char *metric)
+{
+    (void)arg;
+    return strcmp(bench, "b") == 0 && strcmp(metric, "rate") == 0;
+}
+
+static const struct fleet_request request = {gates, NULL, tell};
+
+#define RECORD(name)                                                                               \
+    "{\"schema_version\": 2, \"status\": \"complete\", \"started\": \"2026-11-22T10:00:00Z\",\n"   \
+    "\"environment\": {\"hostname\": \"" name "\"},\n"                                             \
+    "\"topology\": {\"cpu_model\": \"Xeon\", \"packages\": 2, \"cpus\": {\"count\": 64},\n"        \
+    "\"gpus\": [{\"name\": \"H200\"}, {\"name\": \"H200\"}]}, \"arms\": [{\"x\": [1, 2]}]}\n"
+#define ROW(metric, role, unit, median)                                                            \
+    "id,s,none,2," role ",b,x=1;slots=2,cuda," metric "," unit ",higher,3,3," median ",,,,,,,ok,"  \
+    "\n"
+#define HEADER ROW_COLUMNS "\n"
+
+static int read_all(struct fleet *fleet, struct fleet_found *found)
+{
+    struct err err = {0};
+    *fleet = (struct fleet){0};
+    *found = (struct fleet_found){0};
+    told[0] = '\0';
+    int rc = fleet_read(fixture_dir, &request, fleet, found, &err);
+    return rc ? rc : fleet_arrange(fleet, &err);
+}
+
+static void test_what_counts_is_read(void **state)
+{
+    (void)state;
+    struct fleet fleet;
+    struct fleet_found found;
+    fixture_put("/n1/deep/run/run.json", RECORD("n1"));
+    fixture_put("/n1/deep/run/rows.csv",
+                HEADER ROW("rate", "foreground", "GB/s", "12.5")
+                    ROW("other", "foreground", "s", "1") ROW("rate", "baseline", "GB/s", "7"));
+    fixture_put("/n2/run.json", RECORD("n2"));
+    fixture_put("/n2/rows.csv",
+                HEADER ROW("rate", "foreground", "GB/s",
+                           "13") "id,s,none,2,foreground,b,x=1;slots=2,cuda,status,,none,0,0,,,,,,"
+                                 ",,failed,\"no, memory\"\n");
+    fixture_put("/.hidden/run.json", RECORD("n3"));
+    fixture_put("/1/2/3/4/5/run.json", RECORD("n4"));
+    assert_int_equal(read_all(&fleet, &found), 0);
+    assert_int_equal(found.results, 2);
+    assert_int_equal(found.damaged, 0);
+    assert_int_equal(fleet.names.n, 2);
+    assert_int_equal(fleet.keys.n, 1);
+    assert_int_equal(fleet.ncells, 2);
+    assert_true(fleet.cells[0].value > 12.4 && fleet.cells[0].value < 12.6);
+    assert_string_equal(intern_text(&fleet.kinds, fleet.machines[0].kind),
+                        "2 x Xeon, 64 CPUs, 2 x H200");
+    assert_string_equal(fleet.machines[1].trouble, "b: failed: no, memory");
+    assert_int_equal(fleet.machines[1].newest, 20261122100000);
+    fleet_free(&fleet);
+}
+
+/* One result of that text, which cannot be used, and is told of so. */
+static void refuse(const char *record, const char *rows, const char *expected)
+{
+    struct fleet fleet;
+    struct fleet_found found;
+    char line[4096];
+    fixture_put("/n1/run.json", record);
+    fixture_put("/n1/rows.csv", rows);
+    assert_int_equal(read_all(&fleet, &found), 0);
+    assert_int_equal(found.results, 0);
+    assert_int_equal(found.damaged, 1);
+    (void)snprintf(line, sizeof(line), "'%s/n1': %s", fixture_dir, expected);
+    assert_string_equal(told, line);
+    fleet_free(&fleet);
+}
+
+static void test_damage_is_told_by_file_and_line(void **state)
+{
+    (void)state;
+    refuse(RECORD("n"), HEADER ROW("rate", "foreground", "GB/s", "nan"),
+           "rows.csv, line 2: median 'nan' is no number");
+    refuse(RECORD("n"),
+           HEADER ROW("rate", "foreground", "GB/s", "1") ROW("rate", "foreground", "GB/s", "1"),
+           "rows.csv, line 3: a second row of the same figure");
+    refuse("{\"schema_version\": 1}", HEADER,
+           "run.json: schema_version is 1, and this version reads 2");
+    refuse("{\"schema_version\": 2, \"environment\": {\"hostname\": \"n\"}, \"started\": \"20",
+           HEADER, "run.json: it has no started, or is cut off");
+}
+
+static void test_no_result_is_an_error(void **state)
+{
+    (void)state;
+    struct fleet fleet;
+    struct fleet_found found;
+    assert_int_equal(read_all(&fleet, &found), -ENOENT);
+    fleet_free(&fleet);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_what_counts_is_read, fixture_make_dir,
+                                        fixture_remove_dir),
+        cmocka_unit_test_setup_teardown(test_damage_is_told_by_file_and_line, fixture_make_dir,
+                                        fixture_remove_dir),
+        cmocka_unit_test_setup_teardown(test_no_result_is_an_error, fixture_make_dir,
+                                        fixture_remove_dir),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
