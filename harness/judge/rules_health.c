@@ -226,12 +226,17 @@ static bool look_at_fabric(struct checks *checks, const char *unit, const struct
         return true;
     if (health->fabric_state == NVML_FABRIC_DONE && health->fabric_status == 0)
         return true;
-    check_fail(checks, &(struct check){.unit = unit},
-               health->fabric_state == NVML_FABRIC_NOT_STARTED
-                   ? "the NVLink fabric has not been set up: the fabric manager does not run"
-               : health->fabric_state == NVML_FABRIC_IN_PROGRESS
-                   ? "the NVLink fabric is still being set up"
-                   : "the fabric manager could not make it part of the NVLink fabric");
+    const struct check check = {.unit = unit};
+    const char *what =
+        health->fabric_state == NVML_FABRIC_NOT_STARTED
+            ? "the NVLink fabric has not been set up: the fabric manager does not run"
+        : health->fabric_state == NVML_FABRIC_IN_PROGRESS
+            ? "the NVLink fabric is still being set up"
+            : "the fabric manager could not make it part of the NVLink fabric";
+    if (checks->facts->env.virtual_machine > 0)
+        check_warn(checks, &check, "%s; of a virtual machine that may be the host's to do", what);
+    else
+        check_fail(checks, &check, "%s", what);
     return false;
 }
 

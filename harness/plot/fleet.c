@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "harness/draw/files.h"
 #include "harness/draw/gnuplot.h"
@@ -186,34 +185,27 @@ static void put_heading(const struct picture *picture, size_t first, size_t n, F
     dat_end_block(out);
 }
 
-static void put(struct picture *picture, size_t first, size_t n, FILE *out)
+/* One picture: lines from `first` on. */
+struct page {
+    struct picture *picture;
+    size_t first;
+};
+
+static int put_page(const void *arg, FILE *out, struct err *err)
 {
-    put_heading(picture, first, n, out);
+    const struct page *page = arg;
+    struct picture *picture = page->picture;
+    size_t left = picture->nlines - page->first;
+    size_t n = left < FLEET_LINES_A_PICTURE ? left : FLEET_LINES_A_PICTURE;
+    (void)err;
+    put_heading(picture, page->first, n, out);
     for (size_t i = 0; i < n; i++)
-        put_line(picture, &picture->lines[first + i], i, out);
+        put_line(picture, &picture->lines[page->first + i], i, out);
     dat_end_block(out);
     dat_start_block(out, "NaN NaN 0");
     for (size_t i = 0; i < n; i++)
-        put_dots(picture, collect_dots(picture, &picture->lines[first + i]), i, out);
-}
-
-static int write_data(struct picture *picture, size_t first, const char *name, int dir_fd,
-                      struct err *err)
-{
-    size_t left = picture->nlines - first;
-    int fd = plot_files_memory(err);
-    if (fd < 0)
-        return fd;
-    FILE *out = fdopen(fd, "w");
-    if (!out) {
-        (void)close(fd);
-        return err_set(err, -ENOMEM, "no memory for %s.dat", name);
-    }
-    put(picture, first, left < FLEET_LINES_A_PICTURE ? left : FLEET_LINES_A_PICTURE, out);
-    int rc = fflush(out) || ferror(out) ? err_set(err, -ENOMEM, "no memory for %s.dat", name)
-                                        : plot_files_put(dir_fd, name, ".dat", fd, err);
-    (void)fclose(out);
-    return rc;
+        put_dots(picture, collect_dots(picture, &picture->lines[page->first + i]), i, out);
+    return 0;
 }
 
 int fleet_draw(const struct fleet *fleet, const struct bounds *bounds,
@@ -234,7 +226,8 @@ int fleet_draw(const struct fleet *fleet, const struct bounds *bounds,
         (void)snprintf(names[*pictures], sizeof(names[0]), "fleet_%02zu", *pictures + 1);
         jobs[*pictures] = (struct gnuplot_job){.name = names[*pictures],
                                                .scripts = {plot_common_gp, plot_fleet_gp}};
-        rc = write_data(&picture, first, names[(*pictures)++], dir_fd, err);
+        const struct page page = {&picture, first};
+        rc = plot_files_write_data(dir_fd, names[(*pictures)++], put_page, &page, err);
     }
     if (!rc && *pictures)
         rc = gnuplot_run(dir_fd, jobs, *pictures, gnuplot_limit_s, signals, err);
