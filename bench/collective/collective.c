@@ -90,9 +90,10 @@ static const struct opt collective_opts[] = {
 };
 
 static const struct bench_metric collective_metrics[] = {
-    [COLLECTIVE_LATENCY] = {"collective_latency", "us", "lower", .kept = true, .by_size = true},
+    [COLLECTIVE_LATENCY] = {"collective_latency", "us", "lower", .kept = true, .by_size = true,
+                            .gates = true},
     [COLLECTIVE_ALGBW] = {"collective_algbw", "GB/s", "higher", .by_size = true},
-    [COLLECTIVE_BUSBW] = {"collective_busbw", "GB/s", "higher", .by_size = true},
+    [COLLECTIVE_BUSBW] = {"collective_busbw", "GB/s", "higher", .by_size = true, .gates = true},
     [COLLECTIVE_TIME] = {"collective_time", "us", "lower", .by_size = true},
     [RANK_LAST_SHARE] = {"rank_last_share", "ratio", "none", .by_size = true},
     /* Two waits of 1 and 3 us are equal. */

@@ -39,7 +39,7 @@ enum { WORKS = sizeof(work_us) / sizeof(work_us[0]) };
 enum { METRIC_SLOWDOWN, METRIC_TIME, METRIC_TEAMS };
 static const struct bench_metric grain_metrics[] = {
     {"region_slowdown", "ratio", "lower"},
-    {"region_time", "us", "lower", .quiet = true},
+    {"region_time", "us", "lower", .quiet = true, .gates = true},
     {"grain_teams", "teams", "none"},
     {.name = NULL},
 };

@@ -44,7 +44,7 @@ enum { LAUNCH_LATENCY, WAIT_CPU_SHARE, LOAD_SHARE };
 static const struct bench_metric launch_metrics[] = {
     /* Sleepers and tails are too noisy to compare, and load is not shared evenly. */
     [LAUNCH_LATENCY] = {"launch_latency", "us", "lower", .peers = PEERS_EQUAL, .least = 0.5,
-                        .calm = "wait=spin;load=idle;stat=p50"},
+                        .calm = "wait=spin;load=idle;stat=p50", .gates = true},
     [WAIT_CPU_SHARE] = {"wait_cpu_share", "ratio", "none"},
     [LOAD_SHARE] = {"load_share", "ratio", "none"},
     {.name = NULL},

@@ -60,7 +60,8 @@ static const struct opt stream_opts[] = {
 
 enum { DEVICE_BANDWIDTH, STREAM_SIZE, L2_SHARE, SHAPE_BANDWIDTH };
 static const struct bench_metric stream_metrics[] = {
-    [DEVICE_BANDWIDTH] = {"device_bandwidth", "GB/s", "higher", .peers = PEERS_EQUAL},
+    [DEVICE_BANDWIDTH] = {"device_bandwidth", "GB/s", "higher", .peers = PEERS_EQUAL,
+                          .gates = true},
     [STREAM_SIZE] = {"stream_size", "B", "none"},
     [L2_SHARE] = {"l2_share", "ratio", "none"},
     [SHAPE_BANDWIDTH] = {"shape_bandwidth", "GB/s", "higher", .quiet = true},

@@ -49,8 +49,8 @@ static const struct opt matrix_opts[] = {
 
 enum { NODE_BANDWIDTH, NODE_LATENCY, PAGES_ON_NODE, NODE_BYTES };
 static const struct bench_metric matrix_metrics[] = {
-    [NODE_BANDWIDTH] = {"node_bandwidth", "GB/s", "higher"},
-    [NODE_LATENCY] = {"node_latency", "ns", "lower"},
+    [NODE_BANDWIDTH] = {"node_bandwidth", "GB/s", "higher", .gates = true},
+    [NODE_LATENCY] = {"node_latency", "ns", "lower", .gates = true},
     [PAGES_ON_NODE] = {"pages_on_node", "ratio", "higher", .quiet = true},
     [NODE_BYTES] = {"node_bytes", "B", "none", .quiet = true},
     {.name = NULL},

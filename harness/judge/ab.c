@@ -27,22 +27,13 @@ static const struct arm *arm_at(const struct duel *duel, size_t index)
     return &duel->analysis->result->arms[index];
 }
 
-static bool is_bandwidth_or_latency(const char *unit)
-{
-    static const char *const units[] = {"GB/s", "ns", "us", "ms", "s"};
-    for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++)
-        if (!strcmp(unit, units[i]))
-            return true;
-    return false;
-}
-
-/* Of steps what they came to; of scans the bandwidths and latencies that they are there for. */
 static bool gates(const struct arm *arm, const struct round_value *value)
 {
     const struct bench_metric *own = bench_metric_find(arm->bench, value->metric);
-    if (!arm->bench->scan)
-        return !strcmp(value->metric, METRIC_RATE) || !strcmp(value->metric, "step_time");
-    return own && !own->quiet && is_bandwidth_or_latency(value->unit);
+    const struct metric_info *general = metric_find(value->metric);
+    if (own)
+        return own->gates && key_agrees(value->key, own->calm);
+    return general && general->gates && !arm->bench->scan;
 }
 
 /* What says nothing of one variant beside another. */

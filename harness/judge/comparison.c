@@ -74,7 +74,7 @@ char *comparison_format_ratio(double ratio, char *buf, size_t size)
     if (isnan(ratio))
         (void)snprintf(buf, size, "-");
     else if (ratio < 0.5 || ratio > 2)
-        (void)snprintf(buf, size, "%.3gx", ratio);
+        (void)snprintf(buf, size, "%.*fx", ratio >= 99.95 ? 0 : ratio >= 0.995 ? 1 : 3, ratio);
     else
         (void)snprintf(buf, size, "%+.1f%%", 100 * (ratio - 1));
     return buf;

@@ -45,7 +45,8 @@ size_t comparisons_count(const struct comparisons *comparisons, enum finding_out
  */
 bool comparisons_decided(const struct comparisons *comparisons);
 
-/* "-8.0%", "+12.5%", beyond a half and the double "3.4x", "-" of NaN: a ratio as change. */
+/* "-8.0%", "+12.5%", beyond a half and the double "3.4x", "0.012x", "-" of NaN: a ratio as change.
+ */
 char *comparison_format_ratio(double ratio, char *buf, size_t size);
 
 /*

@@ -86,6 +86,12 @@ const struct row *rows_find(const struct rows *rows, const struct arm *arm, cons
 char *row_doubt(const struct row *row, const struct arm_rounds *rounds, char *buf, size_t size);
 
 /*
+ * Whether a comparison of results may fail on it: what its benchmark is there to measure (`gates`
+ * of the metric), of measured workers, without tails and values under load (`calm`).
+ */
+bool row_gates(const struct row *row);
+
+/*
  * The params column: the benchmark's parameters, then slots=N, then what makes load behind the arm:
  * background=NAME:WORKERS, or none in the baselines of such a run, then variant=NAME in an ab, then
  * the key. A name stands

@@ -8,7 +8,7 @@
 #include "harness/rows/number.h"
 
 /* Outcome, metric, two medians, change, interval: 79 columns. */
-#define LINE "%-24.24s %9.9s %9.9s %8.8s %.15s\n"
+#define LINE "%-29.29s %9.9s %9.9s %7.7s %.11s\n"
 enum { REASON_INDENT = 10 };
 
 static const char *color_of(enum finding_outcome outcome)
@@ -30,16 +30,26 @@ static char *format_median(double value, const char *unit, char *buf, size_t siz
     return buf;
 }
 
-/* "-12..+3%", where it is wide "0.4..2.9x". */
+static void format_percent(double ratio, char *buf, size_t size)
+{
+    double percent = 100 * (ratio - 1);
+    (void)snprintf(buf, size, "%+.*f", fabs(percent) < 9.95 ? 1 : 0, percent);
+}
+
+/* "-12..+3.1%", where it is wide "0.4..2.9x". */
 static char *format_interval(const struct comparison *one, char *buf, size_t size)
 {
-    bool near = one->low >= 0.5 && one->high <= 2;
+    char low[16], high[16];
+    buf[0] = '\0';
     if (isnan(one->low) || isnan(one->high))
-        buf[0] = '\0';
-    else if (near)
-        (void)snprintf(buf, size, "%+.1f..%+.1f%%", 100 * (one->low - 1), 100 * (one->high - 1));
-    else
+        return buf;
+    if (one->low < 0.5 || one->high > 2)
         (void)snprintf(buf, size, "%.2g..%.2gx", one->low, one->high);
+    else {
+        format_percent(one->low, low, sizeof(low));
+        format_percent(one->high, high, sizeof(high));
+        (void)snprintf(buf, size, "%s..%s%%", low, high);
+    }
     return buf;
 }
 

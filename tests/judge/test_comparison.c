@@ -90,7 +90,7 @@ static void test_comparisons_are_told_by_what_gates(void **state)
                         "partition, 2 workers, -25.0%.");
     more.gates = true;
     assert_non_null(strstr(told(&more).sentence, "2 SLOWER; the worst is throughput"));
-    assert_non_null(strstr(told(&more).sentence, "0.02x."));
+    assert_non_null(strstr(told(&more).sentence, "0.020x."));
 }
 
 static void test_comparisons_without_a_verdict_are_a_doubt(void **state)

@@ -48,9 +48,9 @@ static void test_comparison_table_has_arm_numbers_and_interval(void **state)
     (void)state;
     char *text = print(&slower, 1, &(struct comparison_view){0});
     assert_string_equal(
-        text, "                                        base       new   change interval\n"
+        text, "                                             base       new  change interval\n"
               "pipeline, partition, 2 workers\n"
-              "  SLOWER  throughput, items/s         1.05 M     933 k   -11.0% -15.0..-7.0%\n");
+              "  SLOWER  throughput, items/s              1.05 M     933 k  -11.0% -15..-7.0%\n");
     free(text);
 }
 

@@ -1,0 +1,374 @@
+/* contend compare: verdicts between results on disk. */
+#include <errno.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "harness/cmd/cmd.h"
+#include "harness/json/comparable.h"
+#include "harness/json/comparison.h"
+#include "harness/json/findings.h"
+#include "harness/judge/canary.h"
+#include "harness/judge/compare.h"
+#include "harness/plot/figures.h"
+#include "harness/report/junit.h"
+#include "harness/report/markdown.h"
+#include "harness/say/log.h"
+#include "harness/store/runs.h"
+#include "harness/sys/terminal.h"
+#include "harness/table/comparison.h"
+#include "harness/table/findings.h"
+
+struct compare_args {
+    double threshold; /* percent */
+    const char *fail_on, *allow, *history, *junit;
+    bool explain, all, json, markdown;
+};
+
+static const struct opt compare_opts[] = {
+    OPT_DOUBLE("threshold", compare_args, threshold, "5", 0.1, 1000, "PERCENT",
+               "A change smaller than this does not count"),
+    OPT_TEXT(
+        "fail-on", compare_args, fail_on, "slower", "WHAT[,WHAT..]",
+        "Which verdicts of a metric that gates exit with 1: slower, unclear, missing, or none"),
+    OPT_TEXT("history", compare_args, history, NULL, "DIR",
+             "Earlier runs of the same, with nothing changed between them: how far runs of this "
+             "machine lie apart"),
+    OPT_TEXT("allow", compare_args, allow, NULL, "WHAT[,WHAT..]",
+             "Compare although this differs: machine, cpus, kernel, driver, cuda, nccl, governor, "
+             "contend, options, or all"),
+    OPT_FLAG("explain", compare_args, explain, NULL, "The reason below each verdict"),
+    OPT_FLAG("all", compare_args, all, NULL, "Also the metrics that get no verdict"),
+    OPT_FLAG("json", compare_args, json, NULL, "Print JSON instead of the table"),
+    OPT_FLAG("markdown", compare_args, markdown, NULL,
+             "Print Markdown instead of the table: a comment of a pull request"),
+    OPT_TEXT("junit", compare_args, junit, NULL, "FILE",
+             "Write the verdicts as JUnit XML too; a file that is there is replaced"),
+    {.name = NULL},
+};
+
+/* What --fail-on may name. */
+static const struct {
+    const char *name;
+    enum finding_outcome outcome;
+} failings[] = {
+    {"slower", OUTCOME_SLOWER},
+    {"unclear", OUTCOME_UNCLEAR},
+    {"missing", OUTCOME_MISSING},
+    {"none", OUTCOME_NONE},
+};
+
+/* What was read, and what came of it. */
+struct work {
+    struct runs sides[PAIRING_SIDES]; /* base, new, history */
+    struct comparisons comparisons;
+    struct findings findings;
+};
+
+static const char *const side_names[PAIRING_SIDES] = {"base", "new", "history"};
+
+static void work_free(struct work *work)
+{
+    for (int side = 0; side < PAIRING_SIDES; side++)
+        runs_free(&work->sides[side]);
+    comparisons_free(&work->comparisons);
+    findings_free(&work->findings);
+}
+
+/* Whether the comma separated list has the name. */
+static bool fails_on(const char *list, const char *name)
+{
+    size_t length = strlen(name);
+    for (const char *at = list; *at; at += strcspn(at, ","), at += *at == ',')
+        if (strcspn(at, ",") == length && !strncmp(at, name, length))
+            return true;
+    return false;
+}
+
+static int check_fail_on(const char *list, struct err *err)
+{
+    for (const char *at = list; *at; at += strcspn(at, ","), at += *at == ',') {
+        size_t i = 0, n = sizeof(failings) / sizeof(failings[0]), length = strcspn(at, ",");
+        while (i < n &&
+               (strlen(failings[i].name) != length || strncmp(failings[i].name, at, length) != 0))
+            i++;
+        if (i == n)
+            return err_set(err, -EINVAL, "--fail-on: '%.*s' is none of slower,unclear,missing,none",
+                           (int)(length < 40 ? length : 40), at);
+    }
+    return 0;
+}
+
+/* The same run on a side, other than by itself; NULL = none. */
+static const struct run *find_again(const struct runs *runs, const struct run *run)
+{
+    for (size_t i = 0; i < runs->n; i++)
+        if (&runs->all[i] != run &&
+            !strcmp(runs->all[i].recorded->result.run_id, run->recorded->result.run_id))
+            return &runs->all[i];
+    return NULL;
+}
+
+/* No run counts twice, and none is compared with itself. */
+static int check_runs(const struct work *work, struct err *err)
+{
+    for (int a = PAIRING_BASE; a <= PAIRING_OTHER; a++)
+        for (size_t i = 0; i < work->sides[a].n; i++)
+            for (int b = a; b <= PAIRING_OTHER; b++) {
+                const struct run *run = &work->sides[a].all[i];
+                const struct run *again = find_again(&work->sides[b], run);
+                if (again)
+                    return err_set(err, -EINVAL, "'%.150s' and '%.150s' are the same run",
+                                   run->path, again->path);
+            }
+    return 0;
+}
+
+/* Whether a run of the history is none of the sides, and may be compared with them. */
+static int check_earlier(const struct work *work, const struct run *run, const char *allow,
+                         bool *usable, struct err *err)
+{
+    char refused[400];
+    struct findings unused = {0};
+    const struct comparable pair[] = {{"base", work->sides[PAIRING_BASE].all[0].recorded->record},
+                                      {"history", run->recorded->record}};
+    int rc = comparable_check(pair, 2, allow, refused, sizeof(refused), &unused, err);
+    findings_free(&unused);
+    *usable = !refused[0] && !find_again(&work->sides[PAIRING_BASE], run) &&
+              !find_again(&work->sides[PAIRING_OTHER], run);
+    if (refused[0])
+        log_warn("'%.150s' of the history is left out: another machine, software or option",
+                 run->path);
+    return rc;
+}
+
+static int check_sides(struct work *work, const char *allow, char *refused, size_t size,
+                       struct err *err)
+{
+    size_t n = work->sides[PAIRING_BASE].n + work->sides[PAIRING_OTHER].n, at = 0;
+    struct comparable *all = calloc(n, sizeof(*all));
+    if (!all)
+        return err_set(err, -ENOMEM, "out of memory for %zu results", n);
+    for (int side = PAIRING_BASE; side <= PAIRING_OTHER; side++)
+        for (size_t i = 0; i < work->sides[side].n; i++)
+            all[at++] =
+                (struct comparable){side_names[side], work->sides[side].all[i].recorded->record};
+    int rc = comparable_check(all, n, allow, refused, size, &work->findings, err);
+    free(all);
+    return rc;
+}
+
+/* What of them is compared: `analyses` has room for all runs of all sides. */
+static int fill_sides(const struct work *work, const char *allow, const struct analysis **analyses,
+                      struct pairing_runs sides[PAIRING_SIDES], struct err *err)
+{
+    for (int side = 0; side < PAIRING_SIDES; side++) {
+        sides[side] = (struct pairing_runs){.name = side_names[side], .runs = analyses};
+        for (size_t i = 0; i < work->sides[side].n; i++) {
+            const struct run *run = &work->sides[side].all[i];
+            bool usable = true;
+            int rc = side == PAIRING_HISTORY ? check_earlier(work, run, allow, &usable, err) : 0;
+            if (rc)
+                return rc;
+            if (usable)
+                analyses[sides[side].n++] = &run->recorded->analysis;
+        }
+        analyses += sides[side].n;
+    }
+    return 0;
+}
+
+/* What the canaries of both sides say of the machine; the verdicts have taken it into account. */
+static int tell_moved(const struct pairing_runs *base, const struct pairing_runs *other,
+                      double threshold, struct findings *findings, struct err *err)
+{
+    struct canary_moves moves = {0};
+    int rc = canary_compare(base->runs, base->n, other->runs, other->n, &moves, err);
+    const struct canary_move *most = rc ? NULL : canary_largest(&moves);
+    if (most) {
+        struct finding finding = {.id = "machine_moved",
+                                  .severity = canary_is_beyond(most, threshold) ? FINDING_DOUBT
+                                                                                : FINDING_NOTE,
+                                  .subject = "the machine itself"};
+        (void)canary_say(most, finding.sentence, sizeof(finding.sentence));
+        rc = findings_add(findings, &finding, err);
+    }
+    canary_moves_free(&moves);
+    return rc;
+}
+
+static int compare(struct work *work, const struct compare_args *args, struct err *err)
+{
+    struct pairing_runs sides[PAIRING_SIDES];
+    struct finding whole;
+    char refused[400] = "";
+    size_t n = 0;
+    for (int side = 0; side < PAIRING_SIDES; side++)
+        n += work->sides[side].n;
+    const struct analysis **analyses = calloc(n, sizeof(const void *));
+    int rc = analyses ? check_sides(work, args->allow, refused, sizeof(refused), err)
+                      : err_set(err, -ENOMEM, "out of memory for %zu results", n);
+    if (!rc)
+        rc = fill_sides(work, args->allow, analyses, sides, err);
+    if (!rc)
+        rc = compare_make(sides,
+                          &(struct compare_options){.threshold = args->threshold / 100,
+                                                    .refused = refused[0] ? refused : NULL},
+                          &work->comparisons, err);
+    if (!rc)
+        rc = tell_moved(&sides[PAIRING_BASE], &sides[PAIRING_OTHER], args->threshold / 100,
+                        &work->findings, err);
+    free(analyses);
+    if (rc)
+        return rc;
+    comparisons_to_finding(&work->comparisons, &whole);
+    return findings_add(&work->findings, &whole, err);
+}
+
+static int read_sides(const struct cmd_env *env, const struct compare_args *args,
+                      const struct cli *cli, size_t nbase, struct work *work, struct err *err)
+{
+    int rc = 0;
+    for (size_t i = 0; i < cli->npositional && !rc; i++)
+        rc = runs_read(cli->positional[i], env->benches, figures_remove,
+                       &work->sides[i < nbase ? PAIRING_BASE : PAIRING_OTHER], err);
+    if (!rc && args->history)
+        rc = runs_read(args->history, env->benches, figures_remove, &work->sides[PAIRING_HISTORY],
+                       err);
+    return rc ? rc : check_runs(work, err);
+}
+
+static int write_junit(const struct work *work, const char *path, struct err *err)
+{
+    struct findings all = {0};
+    struct finding finding;
+    int rc = 0;
+    for (size_t i = 0; i < work->comparisons.n && !rc; i++) {
+        if (!work->comparisons.all[i].gates)
+            continue;
+        comparison_to_finding(&work->comparisons.all[i], &finding);
+        rc = findings_add(&all, &finding, err);
+    }
+    FILE *out = rc ? NULL : fopen(path, "we");
+    if (!rc && !out)
+        rc = err_sys(err, -errno, "cannot write '%.150s'", path);
+    if (!rc)
+        rc = junit_print("compare", &all, out, err);
+    if (out && fclose(out) && !rc)
+        rc = err_sys(err, -errno, "cannot write '%.150s'", path);
+    findings_free(&all);
+    return rc;
+}
+
+static json_t *paths_to_json(const struct runs *runs)
+{
+    json_t *array = json_array();
+    for (size_t i = 0; i < runs->n; i++)
+        (void)json_array_append_new(array, json_value_text(runs->all[i].path));
+    return array;
+}
+
+static int print_json(const struct work *work, int code)
+{
+    return cmd_print_json(json_pack("{s:o, s:o, s:o, s:i, s:o, s:o}", "base",
+                                    paths_to_json(&work->sides[PAIRING_BASE]), "new",
+                                    paths_to_json(&work->sides[PAIRING_OTHER]), "history",
+                                    paths_to_json(&work->sides[PAIRING_HISTORY]), "exit_code", code,
+                                    "comparisons", comparisons_to_json(&work->comparisons),
+                                    "findings", findings_to_json(&work->findings)),
+                          2);
+}
+
+static int print(const struct work *work, const struct compare_args *args, int code)
+{
+    bool color = terminal_has_color(STDOUT_FILENO);
+    const struct comparison_view view = {
+        .all = args->all, .explain = args->explain, .color = color};
+    if (args->json)
+        return print_json(work, code);
+    if (args->markdown)
+        markdown_print_comparisons(&work->comparisons, &work->findings, stdout);
+    else {
+        findings_print_first(&work->findings, stdout, color);
+        comparisons_print(&work->comparisons, &view, stdout);
+        findings_print(&work->findings, stdout, color);
+    }
+    return cmd_finish();
+}
+
+/* DESIGN.md: 1 a verdict failed, 4 nothing was shown either way. */
+static int judge(const struct work *work, const char *fail_on)
+{
+    for (size_t i = 0; i < sizeof(failings) / sizeof(failings[0]); i++)
+        if (failings[i].outcome != OUTCOME_NONE && fails_on(fail_on, failings[i].name) &&
+            comparisons_count(&work->comparisons, failings[i].outcome))
+            return EXIT_VERDICT;
+    return comparisons_decided(&work->comparisons) ? EXIT_GOOD : EXIT_INCONCLUSIVE;
+}
+
+static int run(const struct cmd_env *env, const struct compare_args *args, const struct cli *cli,
+               size_t nbase)
+{
+    struct work work = {0};
+    struct err err;
+    int code = EXIT_USAGE, rc = check_fail_on(args->fail_on, &err);
+    if (!rc)
+        rc = comparable_check_allowed(args->allow, &err);
+    if (!rc)
+        rc = read_sides(env, args, cli, nbase, &work, &err);
+    if (!rc)
+        rc = compare(&work, args, &err);
+    if (!rc && args->junit)
+        rc = write_junit(&work, args->junit, &err);
+    if (rc)
+        log_error("%s", err.msg);
+    else {
+        code = judge(&work, args->fail_on);
+        int printed = print(&work, args, code);
+        code = printed ? printed : code;
+    }
+    work_free(&work);
+    return code;
+}
+
+/* How many words stand before "--": of several results a side. SIZE_MAX: there is none. */
+static size_t words_behind(int argc, char **argv)
+{
+    for (int i = 1; i < argc; i++)
+        if (!strcmp(argv[i], "--"))
+            return (size_t)(argc - i - 1);
+    return SIZE_MAX;
+}
+
+static int compare_main(const struct cmd_env *env, int argc, char **argv)
+{
+    struct compare_args args = {0};
+    struct cli cli;
+    int code;
+    size_t behind = words_behind(argc, argv);
+    if (!cmd_parse(env, &compare_command, argc, argv, &args, &cli, &code))
+        return code;
+    size_t nnew = behind == SIZE_MAX ? 1 : behind;
+    if (nnew == 0 || cli.npositional <= nnew || (behind == SIZE_MAX && cli.npositional != 2)) {
+        log_error("which results? 'contend compare BASE NEW', or several a side: "
+                  "'contend compare BASE... -- NEW...'");
+        return EXIT_USAGE;
+    }
+    return run(env, &args, &cli, cli.npositional - nnew);
+}
+
+const struct command compare_command = {
+    .name = "compare",
+    .main = compare_main,
+    .summary = "verdict between results on disk: faster, slower, same or unclear",
+    .operands = "BASE NEW | BASE... -- NEW...",
+    .about =
+        "Compares results row by row. Each of BASE and NEW is the directory of a run, or one with "
+        "several runs below it. Equal runs differ from each other by more than the rounds of one "
+        "show, so single runs show only large differences: take five or so a side, or 'contend "
+        "ab'. Exit codes: 0 nothing that --fail-on names; 1 a verdict failed; 2 bad input; 4 "
+        "nothing was shown either way. docs/evidence.md has the method.",
+    .opts = compare_opts,
+};

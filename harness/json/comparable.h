@@ -1,0 +1,29 @@
+/*
+ * Whether results may be compared, by what their run.json says of machine, software and options.
+ * What counts is a table in comparable.c; a field that one of both does not have, as in results of
+ * earlier versions, counts for nothing.
+ */
+#ifndef CONTEND_JSON_COMPARABLE_H
+#define CONTEND_JSON_COMPARABLE_H
+
+#include <jansson.h>
+
+#include "harness/core/finding.h"
+
+struct comparable {
+    const char *name;     /* "base", "new" */
+    const json_t *record; /* borrowed: its run.json */
+};
+
+/* -EINVAL where a comma separated list has a word that names nothing that may differ, nor is "all".
+ */
+int comparable_check_allowed(const char *allowed, struct err *err);
+
+/*
+ * The others against the first: a finding of each field in which one differs. `refused` gets the
+ * sentence that says why there may be no verdict, "" where nothing differs that is not allowed.
+ */
+int comparable_check(const struct comparable *sides, size_t n, const char *allowed, char *refused,
+                     size_t size, struct findings *findings, struct err *err);
+
+#endif

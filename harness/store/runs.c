@@ -1,0 +1,62 @@
+#include "harness/store/runs.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "harness/base/array.h"
+#include "harness/store/below.h"
+
+/* What is the same for all directories. */
+struct search {
+    const struct bench *const *benches;
+    directory_remove *remove_figures;
+    struct runs *runs;
+};
+
+static int append(void *arg, const char *path, int dir_fd, struct err *err)
+{
+    const struct search *search = arg;
+    struct runs *runs = search->runs;
+    struct err why;
+    directory_recover(dir_fd, search->remove_figures);
+    struct run *grown = array_grown(runs->all, runs->n, &runs->capacity, sizeof(*grown));
+    if (!grown)
+        return err_set(err, -ENOMEM, "out of memory for %zu results", runs->n + 1);
+    runs->all = grown;
+    struct run *run = &grown[runs->n];
+    *run = (struct run){.path = strdup(path), .recorded = calloc(1, sizeof(*run->recorded))};
+    runs->n++;
+    if (!run->path || !run->recorded)
+        return err_set(err, -ENOMEM, "out of memory for %zu results", runs->n);
+    int rc = recorded_read(dir_fd, search->benches, run->recorded, &why);
+    if (rc)
+        return err_set(err, rc, "'%.150s': %s", path, why.msg);
+    if (!run->recorded->result.rounds_done)
+        return err_set(err, -EINVAL, "'%.150s': run.json has no finished round", path);
+    return 0;
+}
+
+int runs_read(const char *path, const struct bench *const *benches,
+              directory_remove *remove_figures, struct runs *runs, struct err *err)
+{
+    struct search search = {.benches = benches, .remove_figures = remove_figures, .runs = runs};
+    size_t before = runs->n;
+    int rc = below_find(path, append, &search, err);
+    if (!rc && runs->n == before)
+        return err_set(err, -ENOENT, "'%.150s' is no result directory: no run.json in it or below",
+                       path);
+    return rc;
+}
+
+void runs_free(struct runs *runs)
+{
+    for (size_t i = 0; i < runs->n; i++) {
+        if (runs->all[i].recorded)
+            recorded_free(runs->all[i].recorded);
+        free(runs->all[i].recorded);
+        free(runs->all[i].path);
+    }
+    free(runs->all);
+    *runs = (struct runs){0};
+}

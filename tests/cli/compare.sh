@@ -1,0 +1,114 @@
+#!/usr/bin/env bash
+# contend compare: verdicts between results on disk, what they exit with, and what is refused. The
+# results are copies of one run with other figures, so that the truth is known on a busy machine.
+. tests/lib/cli.sh
+command -v jq > /dev/null || exit 77
+cd "$scratch" || exit 1
+expect 0 . "$CONTEND_FAKE" run fake --placement none,sized --workers 2 --rounds 3 --time 0.05 \
+    --warmup 0.01 --no-plots --out one
+id=$(jq -r .run_id one/run.json)
+
+# copy DIR FACTOR: a run of its own, in which steps take FACTOR times as long.
+copy() {
+    cp -r one "$1"
+    rm -f "$1/samples.csv"
+    awk -F, -v OFS=, -v f="$2" '$9 == "step_time" { $13 = sprintf("%.17g", $13 * f) }
+        $9 == "throughput" { $13 = sprintf("%.17g", $13 / f) } { print }' \
+        one/rounds.csv > "$1/rounds.csv"
+    awk -F, -v OFS=, -v f="$2" '
+        $9 == "step_time" { for (i = 14; i <= 16; i++) $i = sprintf("%.9g", $i * f) }
+        $9 == "throughput" { for (i = 14; i <= 16; i++) $i = sprintf("%.9g", $i / f)
+            $19 = sprintf("%.9g", $19 / f); $20 = sprintf("%.9g", $20 / f) } { print }' \
+        one/rows.csv > "$1/rows.csv"
+    sed -i "s/$id/${1//\//-}/" "$1"/run.json "$1"/*.csv
+}
+
+mkdir base new slow
+for i in 1 2 3 4 5; do
+    copy "base/$i" "1.00$i"
+    copy "new/$i" "0.99$i"
+    copy "slow/$i" "3.00$i"
+done
+
+compare() { # compare CODE PATTERN ARGUMENT...
+    expect "$1" "$2" "$CONTEND_FAKE" compare "${@:3}"
+}
+
+# Every exit code.
+compare 0 '^  SAME +throughput' base new
+compare 0 'Of the metrics that gate: 4 SAME' base/{1,2,3,4,5} -- new/{1,2,3,4,5}
+compare 1 '^  SLOWER +step_time .* 3.0x' base slow
+compare 0 '^  FASTER +step_time' slow base
+compare 0 'SLOWER' base slow --fail-on none
+compare 4 '4 UNCLEAR: nothing was shown either way' base/1 new/1
+compare 1 'UNCLEAR' base/1 new/1 --fail-on slower,unclear
+compare 2 'which results' base
+compare 2 'which results' base/1 base/2 base/3
+compare 2 "'often' is none of" base new --fail-on slower,often
+compare 2 "'weather' is none of" base new --allow weather
+
+# A side is a run or a directory of runs; a reason for each; what does not gate on request.
+compare 1 'is more than equal runs differ by' base slow --explain
+compare 4 "'contend ab' would tell" base/1 new/1 --explain
+compare 0 'voluntary_switches_per_step' base new --all
+wide=$("$CONTEND_FAKE" compare base slow --all --explain 2>&1 | awk 'length > 80')
+[ -z "$wide" ] || fail "wider than 80 columns: $wide"
+
+# Forms.
+"$CONTEND_FAKE" compare base slow --json --junit out.xml > out.json
+[ $? = 1 ] || fail "--json has another exit code"
+[ "$(jq '.exit_code, ([.comparisons[] | select(.gates) | .outcome] | unique == ["SLOWER"])' \
+    out.json | paste -sd' ')" = '1 true' ] || fail "another JSON: $(head -c 400 out.json)"
+[ "$(jq -c '[.base, .new | length]' out.json)" = '[5,5]' ] || fail "other paths: $(jq .base out.json)"
+grep -q '<failure' out.xml || fail "no failure in JUnit"
+if command -v xmllint > /dev/null; then
+    xmllint --noout --schema "$CONTEND_SOURCE_DIR/tests/report/junit.xsd" out.xml 2> lint ||
+        fail "not JUnit: $(cat lint)"
+fi
+compare 1 '^\| ' base slow --markdown
+compare 2 'cannot write' base slow --junit none/out.xml
+
+# What is not the same is refused for a verdict, and listed; a history of another kind is left out.
+cp -r new other
+for i in 1 2 3 4 5; do
+    jq '.environment.kernel = "9.9.9"' new/$i/run.json > other/$i/run.json
+    sed -i "s/new-$i/other-$i/" other/$i/*.csv other/$i/run.json
+done
+compare 4 'kernel: .* in base, 9.9.9 in new: no verdict without --allow' base other
+compare 4 '^  MISSING +throughput' base other
+compare 1 'MISSING' base other --fail-on slower,missing
+compare 0 '4 SAME' base other --allow kernel
+compare 0 '4 SAME' base other --allow all
+compare 4 "'other/1' of the history is left out" base/1 new/1 --history other
+compare 4 '4 +of the history|, 4$' base/1 new/1 --history base --explain
+
+# Rows of one side alone are named.
+expect 0 . "$CONTEND_FAKE" run fake --placement none --workers 2 --rounds 3 --time 0.05 \
+    --warmup 0.01 --no-plots --out less
+compare 4 '^  MISSING +throughput' one less
+compare 4 'only in base' one less --explain
+expect 0 . "$CONTEND_FAKE" bench fakescan --rounds 1 --time 0.05 --no-plots --out scan
+compare 4 'MISSING|could be compared' one scan
+
+# Bad input.
+damage() { # damage PATTERN FILE SED: a copy of a run with that edit
+    rm -rf damaged
+    cp -r base/1 damaged
+    sed -i "s/base-1/damaged/" damaged/run.json damaged/*.csv
+    sed -i "$3" "damaged/$2"
+    compare 2 "$1" base/2 damaged
+}
+damage "'damaged': rows.csv, line 2: " rows.csv '2s/throughput,items\/s,higher,3,3,[0-9.]*/throughput,items\/s,higher,3,3,1234/'
+damage "'damaged': rounds.csv, line 2: " rounds.csv '2s/higher,0,[0-9.]*/higher,0,nan/'
+damage "'damaged': rounds.csv, line [0-9]+: " rounds.csv '$s/,.*//'
+damage "'damaged': rounds.csv" rounds.csv '3{p}'
+damage "'damaged': .*rounds_done" run.json 's/"rounds_done": 3/"rounds_done": 0/'
+damage "'damaged': run.json" run.json '5s/,$//'
+damage 'newer contend' run.json 's/"schema_version": [0-9]*/"schema_version": 99/'
+damage "'damaged': rows.csv, line 2: throughput in items/h" rows.csv 's/items\/s,higher/items\/h,higher/'
+compare 2 'are the same run' base/1 base/1
+compare 2 'are the same run' base/1 base
+compare 2 'no run.json in it or below' base/1 /proc/self/fdinfo
+compare 2 "cannot open the directory 'gone'" base/1 gone
+compare 2 'schema 1' base/1 "$CONTEND_SOURCE_DIR/results/h200-x4-vm/pipeline"
+finish

@@ -1,0 +1,115 @@
+/* What makes results incomparable, from their run.json, and what allows it. */
+#include "harness/json/comparable.h"
+
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static const char same[] =
+    "{'version': '1', 'machine': {'key': 'aa'}, 'environment': {'cpu_model': 'X', 'kernel': '6.1',"
+    " 'nccl': null, 'governor': null}, 'topology': {'cpus': {'count': 16, 'allowed': '0-15'},"
+    " 'gpus': [{'name': 'H100'}]}, 'options': {'profile': 'quick'}}";
+
+/* The record with `from` replaced by `to`, of which it has one; single quotes are double ones. */
+static json_t *record_with(const char *from, const char *to)
+{
+    char text[1024] = "";
+    const char *at = from[0] ? strstr(same, from) : same;
+    assert_non_null(at);
+    (void)snprintf(text, sizeof(text), "%.*s%s%s", (int)(at - same), same, to, at + strlen(from));
+    for (char *c = text; *c; c++)
+        *c = *c == '\'' ? '"' : *c;
+    json_t *record = json_loads(text, 0, NULL);
+    assert_non_null(record);
+    return record;
+}
+
+struct checked {
+    char refused[400];
+    struct findings findings;
+};
+
+static struct checked check(const char *from, const char *to, const char *allowed)
+{
+    struct checked checked = {0};
+    struct err err;
+    json_t *base = record_with("", ""), *other = record_with(from, to);
+    const struct comparable sides[] = {{"base", base}, {"base", base}, {"new", other}};
+    assert_int_equal(comparable_check(sides, 3, allowed, checked.refused, sizeof(checked.refused),
+                                      &checked.findings, &err),
+                     0);
+    json_decref(base);
+    json_decref(other);
+    return checked;
+}
+
+static void test_comparable_refuses_what_differs(void **state)
+{
+    (void)state;
+    static const struct differing {
+        const char *from, *to, *what;
+    } all[] = {
+        {"'aa'", "'bb'", "machine"},
+        {"'X'", "'Y'", "machine"},
+        {"16", "32", "machine"},
+        {"'H100'", "'H200'", "machine"},
+        {"0-15", "0-7", "cpus"},
+        {"6.1", "6.2", "kernel"},
+        {"'nccl': null", "'nccl': '2.28'", "nccl"},
+        {"'governor': null", "'governor': 'x'", "governor"},
+        {"'version': '1'", "'version': '2'", "contend"},
+        {"quick", "full", "options"},
+    };
+    for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
+        struct checked refused = check(all[i].from, all[i].to, NULL);
+        struct checked allowed = check(all[i].from, all[i].to, all[i].what);
+        assert_int_equal(refused.findings.n, 1);
+        assert_int_equal(refused.findings.all[0].severity, FINDING_DOUBT);
+        assert_non_null(strstr(refused.refused, all[i].what));
+        assert_string_equal(allowed.refused, "");
+        assert_int_equal(allowed.findings.n, 1);
+        assert_int_equal(allowed.findings.all[0].severity, FINDING_NOTE);
+        findings_free(&refused.findings);
+        findings_free(&allowed.findings);
+    }
+}
+
+static void test_comparable_does_not_count_what_a_record_lacks(void **state)
+{
+    (void)state;
+    struct checked older = check("'machine': {'key': 'aa'}, ", "", NULL);
+    struct checked equal = check("", "", NULL);
+    assert_string_equal(older.refused, "");
+    assert_int_equal(older.findings.n, 0);
+    assert_int_equal(equal.findings.n, 0);
+}
+
+static void test_comparable_allows_known_words_only(void **state)
+{
+    (void)state;
+    struct err err;
+    assert_int_equal(comparable_check_allowed(NULL, &err), 0);
+    assert_int_equal(comparable_check_allowed("kernel,nccl", &err), 0);
+    assert_int_equal(comparable_check_allowed("all", &err), 0);
+    assert_int_equal(comparable_check_allowed("kernel,kern", &err), -EINVAL);
+    assert_non_null(strstr(err.msg, "'kern' is none of machine,cpus,kernel,"));
+    struct checked both = check("6.1", "6.2", "all");
+    assert_string_equal(both.refused, "");
+    findings_free(&both.findings);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_comparable_refuses_what_differs),
+        cmocka_unit_test(test_comparable_does_not_count_what_a_record_lacks),
+        cmocka_unit_test(test_comparable_allows_known_words_only),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
