@@ -18,21 +18,43 @@
  * (tests/peers) do 18.6 times the work of `none` on one H100 with 16 CPUs, and 20.3 times on two
  * H200s with 32; ours 11.8 and 19.5 times. With `block=64`, 160 regions of 63 us as hand-written
  * loops have them, it is 349 times on that H100.
+ * With `busy=5` one thread spins behind each step for 5% of what the step took, waiting for a CPU
+ * left out: a slowdown of known size, by which `contend ab` shows what it can tell apart.
  * **Limits** The raw data waits in memory: no disk, no decoding. Four raw batches take turns, so
  * with small batches they stay in the cache. Copies back are one row a step.
  */
 #include <errno.h>
+#include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "bench/feed/feed.h"
 #include "bench/registry.h"
+#include "harness/sys/clock.h"
+#include "harness/sys/proc.h"
 
-static const struct opt pipeline_opts[] = {FEED_OPTS, {.name = NULL}};
+struct pipeline_params {
+    struct feed_params feed;
+    double busy; /* percent */
+};
+
+static const struct opt pipeline_opts[] = {
+    FEED_OPTS,
+    OPT_DOUBLE("busy", pipeline_params, busy, "0", 0, 1000, "PERCENT",
+               "for tests of the method: keeps a CPU busy behind each step, so long as makes the "
+               "step longer by this"),
+    {.name = NULL},
+};
+
+struct pipeline {
+    struct feed feed;
+    double busy; /* share */
+};
 
 static int pipeline_validate(const void *raw, struct err *err)
 {
-    const struct feed_params *params = raw;
-    return batches_validate(&params->batch, err);
+    const struct pipeline_params *params = raw;
+    return batches_validate(&params->feed.batch, err);
 }
 
 static int pipeline_probe(struct bench_ctx *ctx)
@@ -42,38 +64,77 @@ static int pipeline_probe(struct bench_ctx *ctx)
 
 static int pipeline_setup(struct bench_ctx *ctx)
 {
-    struct feed *feed = calloc(1, sizeof(*feed));
-    ctx->state = feed;
-    if (!feed)
+    const struct pipeline_params *params = ctx->params;
+    struct pipeline *pipeline = calloc(1, sizeof(*pipeline));
+    ctx->state = pipeline;
+    if (!pipeline)
         return err_set(ctx->err, -ENOMEM, "cannot allocate the pipeline's state");
-    return feed_open(feed, ctx->params, ctx);
+    pipeline->busy = params->busy / 100;
+    return feed_open(&pipeline->feed, &params->feed, ctx);
 }
 
 static void pipeline_teardown(struct bench_ctx *ctx)
 {
-    struct feed *feed = ctx->state;
+    struct pipeline *pipeline = ctx->state;
     ctx->state = NULL;
-    if (!feed)
+    if (!pipeline)
         return;
-    feed_close(feed, ctx);
-    free(feed);
+    feed_close(&pipeline->feed, ctx);
+    free(pipeline);
+}
+
+/* Where a thread was when a step began. */
+struct moment {
+    uint64_t wall_ns, queue_ns; /* queue: in which it has waited for a CPU; 0 = not known */
+};
+
+static struct moment now(void)
+{
+    char text[PROC_TEXT_MAX];
+    struct moment moment = {.wall_ns = clock_now_ns()};
+    unsigned long long queue_ns = 0;
+    if (proc_read_text("", "/proc/thread-self/schedstat", text, sizeof(text)) &&
+        sscanf(text, "%*u %llu", &queue_ns) == 1)
+        moment.queue_ns = queue_ns;
+    return moment;
+}
+
+/*
+ * A slowdown of known size: CPU time, by that share of what the step took when it did not wait for
+ * a CPU. What others take of the CPU lengthens both alike.
+ */
+static void keep_busy(double share, const struct moment *since)
+{
+    struct moment end = now();
+    double took_ns = (double)(end.wall_ns - since->wall_ns);
+    double own_ns = took_ns - (double)(end.queue_ns - since->queue_ns);
+    uint64_t until_ns = clock_thread_cpu_ns() + (uint64_t)(fmax(own_ns, 0) * share);
+    while (clock_thread_cpu_ns() < until_ns)
+        continue;
 }
 
 static int pipeline_step(struct bench_ctx *ctx, uint64_t iters, struct sample *sample)
 {
+    struct pipeline *pipeline = ctx->state;
     sample->iters = sample->ops = sample->bytes = sample->device_ns = 0;
     for (uint64_t i = 0; i < iters; i++) {
-        int rc = feed_step(ctx->state, sample, ctx);
+        struct moment since = {0};
+        if (pipeline->busy > 0)
+            since = now();
+        int rc = feed_step(&pipeline->feed, sample, ctx);
         if (rc)
             return rc;
+        if (pipeline->busy > 0)
+            keep_busy(pipeline->busy, &since);
     }
     return 0;
 }
 
 static int pipeline_check(struct bench_ctx *ctx)
 {
-    int rc = feed_check(ctx->state, ctx);
-    return rc || ctx->worker ? rc : feed_tell(ctx->state, 0, ctx);
+    struct pipeline *pipeline = ctx->state;
+    int rc = feed_check(&pipeline->feed, ctx);
+    return rc || ctx->worker ? rc : feed_tell(&pipeline->feed, 0, ctx);
 }
 
 static const struct bench_metric pipeline_metrics[] = {FEED_METRICS, {.name = NULL}};
@@ -84,7 +145,7 @@ const struct bench bench_pipeline = {
     .ops_unit = "items",
     .needs = NEED_DEVICE,
     .opts = pipeline_opts,
-    .params_size = sizeof(struct feed_params),
+    .params_size = sizeof(struct pipeline_params),
     .metrics = pipeline_metrics,
     .validate = pipeline_validate,
     .probe = pipeline_probe,

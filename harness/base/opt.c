@@ -115,6 +115,16 @@ static int set_choice(const struct opt *opt, int *field, const char *text, struc
     return err_set(err, -EINVAL, "%s '%.60s' is none of: %s", opt->name, text, allowed);
 }
 
+static int add_text(const struct opt *opt, struct opt_texts *texts, const char *text,
+                    struct err *err)
+{
+    if (texts->n == OPT_TEXTS_MOST)
+        return err_set(err, -EINVAL, "%s '%.60s' is one too many (at most %d)", opt->name, text,
+                       OPT_TEXTS_MOST);
+    texts->text[texts->n++] = text;
+    return 0;
+}
+
 int opt_set(const struct opt *opt, void *base, const char *value, struct err *err)
 {
     void *field = (char *)base + opt->offset;
@@ -134,6 +144,8 @@ int opt_set(const struct opt *opt, void *base, const char *value, struct err *er
     case OPT_TEXT:
         *(const char **)field = value;
         return 0;
+    case OPT_TEXTS:
+        return add_text(opt, field, value, err);
     }
     assert(!"unknown option kind");
     return -EINVAL;
@@ -180,6 +192,14 @@ int opts_set_pair(const struct opt *opts, void *base, const char *pair, struct e
                    similar_hint(&near, "", hint, sizeof(hint)), known);
 }
 
+static void format_texts(const struct opt_texts *texts, char *buf, size_t size)
+{
+    size_t used = 0;
+    buf[0] = '\0';
+    for (size_t i = 0; i < texts->n; i++)
+        used = append(buf, size, used, i ? " " : "", texts->text[i]);
+}
+
 char *opt_format_value(const struct opt *opt, const void *base, char *buf, size_t size)
 {
     const void *field = (const char *)base + opt->offset;
@@ -203,6 +223,9 @@ char *opt_format_value(const struct opt *opt, const void *base, char *buf, size_
     case OPT_TEXT:
         (void)snprintf(buf, size, "%s",
                        *(const char *const *)field ? *(const char *const *)field : "");
+        break;
+    case OPT_TEXTS:
+        format_texts(field, buf, size);
         break;
     }
     return buf;

@@ -15,7 +15,8 @@
  * A field has the type of its kind, or the entry does not compile:
  *   OPT_INT int64_t   OPT_SIZE uint64_t (bytes)   OPT_DOUBLE double   OPT_SECONDS double
  *   OPT_FLAG bool     OPT_CHOICE int (index in choices)   OPT_TEXT const char * (borrowed)
- * Structs that cross exec (benchmark parameters) must not use OPT_TEXT.
+ *   OPT_TEXTS struct opt_texts: each time that it is given
+ * Structs that cross exec (benchmark parameters) must not use OPT_TEXT or OPT_TEXTS.
  */
 #ifndef CONTEND_BASE_OPT_H
 #define CONTEND_BASE_OPT_H
@@ -27,7 +28,24 @@
 
 #include "harness/base/err.h"
 
-enum opt_kind { OPT_INT, OPT_SIZE, OPT_DOUBLE, OPT_SECONDS, OPT_FLAG, OPT_CHOICE, OPT_TEXT };
+enum opt_kind {
+    OPT_INT,
+    OPT_SIZE,
+    OPT_DOUBLE,
+    OPT_SECONDS,
+    OPT_FLAG,
+    OPT_CHOICE,
+    OPT_TEXT,
+    OPT_TEXTS
+};
+
+enum { OPT_TEXTS_MOST = 64 };
+
+/* In the order in which they were given; borrowed. */
+struct opt_texts {
+    const char *text[OPT_TEXTS_MOST];
+    size_t n;
+};
 
 struct opt {
     const char *name; /* long name, as typed; NULL ends the table */
@@ -60,6 +78,9 @@ struct opt {
               .choices = (names), __VA_ARGS__)
 #define OPT_TEXT(option, owner, field, fallback, placeholder, text, ...)                           \
     OPT_ENTRY(OPT_TEXT, const char *, option, owner, field, fallback, placeholder, text,           \
+              __VA_ARGS__)
+#define OPT_TEXTS(option, owner, field, placeholder, text, ...)                                    \
+    OPT_ENTRY(OPT_TEXTS, struct opt_texts, option, owner, field, NULL, placeholder, text,          \
               __VA_ARGS__)
 
 /* What those above are made of. */

@@ -11,6 +11,7 @@
 #include "harness/base/text.h"
 #include "harness/cmd/help.h"
 #include "harness/mpi/server.h"
+#include "harness/run/guard.h"
 #include "harness/say/log.h"
 #include "harness/sys/affinity.h"
 #include "harness/sys/process.h"
@@ -20,9 +21,10 @@
 #include "version.h"
 
 const struct command *const command_table[] = {
-    &run_command,      &bench_command,   &list_command,       &topo_command,    &place_command,
-    &validate_command, &report_command,  &compare_command,    &history_command, &baseline_command,
-    &help_command,     &version_command, &completion_command, &man_command,     NULL,
+    &run_command,     &bench_command,      &ab_command,       &list_command,
+    &topo_command,    &place_command,      &validate_command, &report_command,
+    &compare_command, &history_command,    &baseline_command, &help_command,
+    &version_command, &completion_command, &man_command,      NULL,
 };
 
 const struct command *command_find(const char *name)
@@ -149,10 +151,13 @@ int cli_main(const struct cmd_env *env, int argc, char **argv)
     process_keep_children();
     bool is_worker = strcmp(name, LAUNCH_WORKER_COMMAND) == 0;
     bool is_mpi = strcmp(name, LAUNCH_MPI_COMMAND) == 0;
-    if (is_worker || is_mpi)
+    bool is_guard = strcmp(name, LAUNCH_GUARD_COMMAND) == 0;
+    if (is_worker || is_mpi || is_guard)
         launch_take_name();
     if (is_worker)
         return worker_main(env->benches, argc, argv);
+    if (is_guard)
+        return guard_main(argc, argv);
     affinity_put_back(); /* what is measured is the machine, not what OMP_PROC_BIND left of it */
     if (is_mpi)
         return mpi_server_main(env->benches, argc, argv);

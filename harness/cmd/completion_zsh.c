@@ -36,7 +36,7 @@ static void print_option(const struct cmd_env *env, const struct opt *opt, const
 {
     bool flag = opt->kind == OPT_FLAG;
     (void)fprintf(out, "            ");
-    if (action)
+    if (action || (opt->kind == OPT_TEXTS && opt->letter))
         (void)fprintf(out, "'*'{-%c+,--%s=}'[", opt->letter, opt->name);
     else if (opt->letter)
         (void)fprintf(out, "'(-%c --%s)'{-%c%s,--%s%s}'[", opt->letter, opt->name, opt->letter,

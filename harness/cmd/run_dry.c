@@ -44,6 +44,8 @@ static void print_plan_line(const struct result *result, const struct arm *arm, 
         (void)printf("  %-*s skipped: %s\n", width, name, arm->plan.reason);
         return;
     }
+    if (arm->variant)
+        (void)printf("  variant %s:\n", arm->variant->name);
     const char *who = bench_is_team(arm->bench) ? "all"
                       : arms_slices(arm) > 1    ? "in turn, one worker of"
                                                 : "worker 0 of";

@@ -8,49 +8,64 @@ static const char *const device_names[] = {"auto",
 #undef DEVICE_NAME
                                                NULL};
 
+/* What `run`, `bench` and `ab` have in common, by its place in their tables. */
+/* clang-format off */
+#define WORKER_OPTIONS \
+    OPT_TEXT("workers", run_options, workers, "auto", "N[,N]", \
+             "Worker counts to try, each once; auto is one a GPU, at least 2", .letter = 'n')
+#define DEVICE_OPTION \
+    OPT_CHOICE("device", run_options, device, "auto", device_names, "D", \
+               "What stands behind the workers")
+#define MEASURE_OPTIONS \
+    OPT_SECONDS("time", run_options, time_s, NULL, 0.01, 3600, "T", \
+                "Measured time of an arm (default: the profile's)"), \
+    OPT_SECONDS("warmup", run_options, warmup_s, NULL, 0, 3600, "T", \
+                "Time of steps that do not count, at least one step; once alone, and again among " \
+                "others"), \
+    OPT_SECONDS("limit", run_options, limit_s, NULL, 0.1, 3600, "T", \
+                "A step still under way so long after the start is cut off and reported " \
+                "as 'more than'"), \
+    OPT_SECONDS("setup-limit", run_options, setup_limit_s, "60", 0.1, 3600, "T", \
+                "A worker without progress for so long outside of steps is ended as hung"), \
+    OPT_INT("seed", run_options, seed, NULL, 1, 9e15, "N", \
+            "Seed of the order of arms and of the data (default: drawn, and recorded)"), \
+    OPT_TEXT("begin", run_options, begin, NULL, "SIZE", \
+             "First size of a benchmark that goes over sizes; short for -p begin=SIZE", \
+             .letter = 'b'), \
+    OPT_TEXT("end", run_options, end, NULL, "SIZE", "Last size; short for -p end=SIZE", \
+             .letter = 'e'), \
+    OPT_TEXT("factor", run_options, factor, NULL, "N", \
+             "Each size is N times the one before; short for -p factor=N", .letter = 'f'), \
+    OPT_TEXT("background", run_options, background, NULL, "BENCH", \
+             "Benchmark that makes load behind the measured workers"), \
+    OPT_INT("background-workers", run_options, background_workers, NULL, 1, RUN_WORKERS_MAX, "N", \
+            "How many of them (default 1 with --background)"), \
+    PLAN_OPTIONS(run_options, plan), \
+    OPT_TEXT("out", run_options, out, NULL, "DIR", \
+             "Where the results go; those of an earlier run there are replaced when the first " \
+             "round is done (default results/<host>/<utc>-<scenario>)", \
+             .letter = 'o'), \
+    OPT_TEXT("host", run_options, host, NULL, "NAME", \
+             "Name of this machine in results and plots (default: its host name)")
+#define LAST_OPTIONS \
+    OPT_FLAG("dry-run", run_options, dry_run, NULL, \
+             "Print the plan and the expected time; start nothing"), \
+    OPT_TEXT("fake-gpus", run_options, topo.fake_gpus, NULL, "BDF@NODE,..", \
+             "For tests: pretend that these GPUs are there")
+/* clang-format on */
+
 const struct opt run_option_table[] = {
-    OPT_TEXT("workers", run_options, workers, "auto", "N[,N]",
-             "Worker counts to try, each once; auto is one a GPU, at least 2", .letter = 'n'),
+    WORKER_OPTIONS,
     OPT_TEXT("placement", run_options, placements, NULL, "P[,P..]",
              "Placements to compare, such as none,partition (default: the scenario's); "
              "'contend list' names them",
              .letter = 'P'),
-    OPT_CHOICE("device", run_options, device, "auto", device_names, "D",
-               "What stands behind the workers"),
+    DEVICE_OPTION,
     OPT_CHOICE("profile", run_options, profile, "quick", profile_names, "P",
                "How long and how often to measure"),
     OPT_INT("rounds", run_options, rounds, NULL, 1, 1000, "N",
             "Rounds of all arms (default: the profile's, 3 to 5 in quick, 5 or 11)"),
-    OPT_SECONDS("time", run_options, time_s, NULL, 0.01, 3600, "T",
-                "Measured time of an arm (default: the profile's)"),
-    OPT_SECONDS("warmup", run_options, warmup_s, NULL, 0, 3600, "T",
-                "Time of steps that do not count, at least one step; once alone, and again among "
-                "others"),
-    OPT_SECONDS("limit", run_options, limit_s, NULL, 0.1, 3600, "T",
-                "A step still under way so long after the start is cut off and reported "
-                "as 'more than'"),
-    OPT_SECONDS("setup-limit", run_options, setup_limit_s, "60", 0.1, 3600, "T",
-                "A worker without progress for so long outside of steps is ended as hung"),
-    OPT_INT("seed", run_options, seed, NULL, 1, 9e15, "N",
-            "Seed of the order of arms and of the data (default: drawn, and recorded)"),
-    OPT_TEXT("begin", run_options, begin, NULL, "SIZE",
-             "First size of a benchmark that goes over sizes; short for -p begin=SIZE",
-             .letter = 'b'),
-    OPT_TEXT("end", run_options, end, NULL, "SIZE", "Last size; short for -p end=SIZE",
-             .letter = 'e'),
-    OPT_TEXT("factor", run_options, factor, NULL, "N",
-             "Each size is N times the one before; short for -p factor=N", .letter = 'f'),
-    OPT_TEXT("background", run_options, background, NULL, "BENCH",
-             "Benchmark that makes load behind the measured workers"),
-    OPT_INT("background-workers", run_options, background_workers, NULL, 1, RUN_WORKERS_MAX, "N",
-            "How many of them (default 1 with --background)"),
-    PLAN_OPTIONS(run_options, plan),
-    OPT_TEXT("out", run_options, out, NULL, "DIR",
-             "Where the results go; those of an earlier run there are replaced when the first "
-             "round is done (default results/<host>/<utc>-<scenario>)",
-             .letter = 'o'),
-    OPT_TEXT("host", run_options, host, NULL, "NAME",
-             "Name of this machine in results and plots (default: its host name)"),
+    MEASURE_OPTIONS,
     OPT_FLAG("no-baselines", run_options, no_baselines, NULL,
              "Leave out the workers that run alone; no efficiency, no loss split"),
     OPT_FLAG("no-canary", run_options, no_canary, NULL,
@@ -59,9 +74,35 @@ const struct opt run_option_table[] = {
     OPT_FLAG("json", run_options, json, NULL, "Print the rows as JSON instead of the table"),
     OPT_FLAG("strict", run_options, strict, NULL,
              "Exit with 4 where the machine was too busy for evidence"),
-    OPT_FLAG("dry-run", run_options, dry_run, NULL,
-             "Print the plan and the expected time; start nothing"),
-    OPT_TEXT("fake-gpus", run_options, topo.fake_gpus, NULL, "BDF@NODE,..",
-             "For tests: pretend that these GPUs are there"),
+    LAST_OPTIONS,
+    {.name = NULL},
+};
+
+const struct opt ab_option_table[] = {
+    OPT_TEXTS("variant", run_options, variants, "NAME[=KIND:VALUE]",
+              "What is compared, the base first, each twice or more for several changes. Kinds: "
+              "env:VAR=VALUE, param:K=V, placement:P, lib:nccl=PATH; before:COMMAND, "
+              "after:COMMAND (undoes it) and check:COMMAND (shows it) around each observation; "
+              "build:PATH, another contend",
+              .letter = 'v'),
+    OPT_SECONDS("max-time", run_options, max_time_s, "3m", 1, 864000, "T",
+                "Rounds are added until all that counts is clear, or so long"),
+    OPT_INT("rounds", run_options, rounds, NULL, 1, 100000, "N", "Exactly so many rounds, instead"),
+    OPT_DOUBLE("threshold", run_options, threshold, "2", 0.01, 50, "PERCENT",
+               "A change that is shown to be smaller is SAME"),
+    OPT_TEXT("fail-on", run_options, fail_on, "none", "WHAT[,WHAT..]",
+             "Exit with 1 where one that gates is so: slower, unclear, missing or none"),
+    WORKER_OPTIONS,
+    OPT_TEXT("placement", run_options, placements, NULL, "P[,P..]",
+             "Placements under which the variants are compared (default: partition where the "
+             "scenario has it, else its first)",
+             .letter = 'P'),
+    DEVICE_OPTION,
+    MEASURE_OPTIONS,
+    OPT_FLAG("json", run_options, json, NULL, "Print the comparisons as JSON instead of the table"),
+    OPT_FLAG("markdown", run_options, markdown, NULL,
+             "Print them as Markdown, for a pull request, instead"),
+    OPT_TEXT("junit", run_options, junit, NULL, "FILE", "Write them as JUnit XML, too"),
+    LAST_OPTIONS,
     {.name = NULL},
 };

@@ -2,13 +2,18 @@
 
 #include <errno.h>
 
+#include "harness/table/comparison.h"
 #include "harness/table/findings.h"
 #include "harness/table/placements.h"
 
 void summary_print(const struct recorded *recorded, FILE *out, bool color)
 {
+    const struct comparison_view view = {.explain = true, .color = color};
     findings_print_first(&recorded->findings, out, color);
-    placements_print(&recorded->analysis, out, color);
+    if (recorded->comparisons.n)
+        comparisons_print(&recorded->comparisons, &view, out);
+    else
+        placements_print(&recorded->analysis, out, color);
     findings_print(&recorded->findings, out, color);
 }
 

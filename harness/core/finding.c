@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "harness/base/array.h"
 
@@ -20,6 +21,14 @@ const char *finding_outcome_name(enum finding_outcome outcome)
         [OUTCOME_UNCLEAR] = "UNCLEAR", [OUTCOME_MISSING] = "MISSING",
     };
     return names[outcome];
+}
+
+enum finding_outcome finding_outcome_find(const char *name)
+{
+    for (int i = 0; name && i < OUTCOMES; i++)
+        if (strcmp(finding_outcome_name((enum finding_outcome)i), name) == 0)
+            return (enum finding_outcome)i;
+    return OUTCOME_NONE;
 }
 
 int findings_add(struct findings *findings, const struct finding *finding, struct err *err)

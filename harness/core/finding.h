@@ -36,6 +36,8 @@ enum finding_outcome {
 };
 /* "PASS", "SLOWER"; of OUTCOME_NONE "". */
 const char *finding_outcome_name(enum finding_outcome outcome);
+/* Of another name, and of NULL, OUTCOME_NONE. */
+enum finding_outcome finding_outcome_find(const char *name);
 
 struct finding {
     char id[32]; /* for scripts, [a-z0-9_]+: what kind it is, the same in all versions */

@@ -5,6 +5,7 @@
 #include <jansson.h>
 
 #include "harness/judge/comparison.h"
+#include "harness/run/variant.h"
 
 /*
  * [{"base", "other": the names of the sides, "arm", "params", "metric", "unit", "better",
@@ -13,5 +14,16 @@
  * A number that is not known is null. NULL: no memory. The caller owns the result.
  */
 json_t *comparisons_to_json(const struct comparisons *comparisons);
+
+/* Back; what is not there is empty or NaN. Free with comparisons_free, also after an error: -ENOMEM
+ * only. */
+int comparisons_from_json(const json_t *json, struct comparisons *comparisons, struct err *err);
+
+/*
+ * [{"name", "env": ["VAR=VALUE"], "params": ["K=V"], "placement", "before", "after", "check",
+ *   "build", "read_back": {"initial", "during", "final"}}]: the first one is the base. What it does
+ * not have is null. NULL: no memory. The caller owns the result.
+ */
+json_t *variants_to_json(const struct variants *variants);
 
 #endif

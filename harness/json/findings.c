@@ -61,26 +61,6 @@ static bool find_severity(const char *name, enum finding_severity *severity)
     return false;
 }
 
-static enum finding_outcome find_outcome(const char *name)
-{
-    for (int i = 0; name && i < OUTCOMES; i++)
-        if (strcmp(finding_outcome_name((enum finding_outcome)i), name) == 0)
-            return (enum finding_outcome)i;
-    return OUTCOME_NONE;
-}
-
-static double number(const json_t *object, const char *key)
-{
-    const json_t *value = json_object_get(object, key);
-    return json_is_number(value) ? json_number_value(value) : (double)NAN;
-}
-
-static void copy(const json_t *object, const char *key, char *to, size_t size)
-{
-    const char *text = json_string_value(json_object_get(object, key));
-    (void)snprintf(to, size, "%s", text ? text : "");
-}
-
 int findings_from_json(const json_t *json, struct findings *findings, struct err *err)
 {
     int rc = 0;
@@ -91,18 +71,19 @@ int findings_from_json(const json_t *json, struct findings *findings, struct err
         if (!find_severity(json_string_value(json_object_get(object, "severity")),
                            &finding.severity))
             continue;
-        copy(object, "id", finding.id, sizeof(finding.id));
-        copy(object, "subject", finding.subject, sizeof(finding.subject));
-        copy(object, "sentence", finding.sentence, sizeof(finding.sentence));
-        copy(object, "evidence", finding.evidence, sizeof(finding.evidence));
-        copy(object, "command", finding.command, sizeof(finding.command));
-        copy(object, "cause", finding.cause, sizeof(finding.cause));
-        copy(object, "metric", finding.metric, sizeof(finding.metric));
-        copy(object, "unit", finding.unit, sizeof(finding.unit));
-        finding.outcome = find_outcome(json_string_value(json_object_get(object, "outcome")));
-        finding.value = number(object, "value");
-        finding.low = number(object, "low");
-        finding.high = number(object, "high");
+        json_value_copy_text(object, "id", finding.id, sizeof(finding.id));
+        json_value_copy_text(object, "subject", finding.subject, sizeof(finding.subject));
+        json_value_copy_text(object, "sentence", finding.sentence, sizeof(finding.sentence));
+        json_value_copy_text(object, "evidence", finding.evidence, sizeof(finding.evidence));
+        json_value_copy_text(object, "command", finding.command, sizeof(finding.command));
+        json_value_copy_text(object, "cause", finding.cause, sizeof(finding.cause));
+        json_value_copy_text(object, "metric", finding.metric, sizeof(finding.metric));
+        json_value_copy_text(object, "unit", finding.unit, sizeof(finding.unit));
+        finding.outcome =
+            finding_outcome_find(json_string_value(json_object_get(object, "outcome")));
+        finding.value = json_value_number_of(object, "value");
+        finding.low = json_value_number_of(object, "low");
+        finding.high = json_value_number_of(object, "high");
         rc = findings_add(findings, &finding, err);
     }
     return rc;

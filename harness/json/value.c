@@ -45,3 +45,15 @@ int json_value_print(json_t *json, int indent, struct err *err)
     json_decref(json);
     return failed ? err_set(err, -EIO, "cannot write JSON to stdout") : 0;
 }
+
+double json_value_number_of(const json_t *object, const char *key)
+{
+    const json_t *value = json_object_get(object, key);
+    return json_is_number(value) ? json_number_value(value) : (double)NAN;
+}
+
+void json_value_copy_text(const json_t *object, const char *key, char *to, size_t size)
+{
+    const char *text = json_string_value(json_object_get(object, key));
+    (void)snprintf(to, size, "%s", text ? text : "");
+}

@@ -25,4 +25,8 @@ int json_value_print(json_t *json, int indent, struct err *err);
 /* A real number; NaN and infinities give null. */
 json_t *json_value_real(double value);
 
+/* Of an object: a number, NaN where that key has none; and a text, "" where it has none. */
+double json_value_number_of(const json_t *object, const char *key);
+void json_value_copy_text(const json_t *object, const char *key, char *to, size_t size);
+
 #endif

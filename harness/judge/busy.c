@@ -60,9 +60,11 @@ int busy_find(const struct analysis *analysis, struct findings *findings, struct
     if (stolen)
         (void)snprintf(taken, sizeof(taken), "the hypervisor took %.0f%% of the CPUs", 100 * steal);
     memcpy(finding.id, id, sizeof(id));
-    (void)snprintf(finding.sentence, sizeof(finding.sentence),
-                   "%s%s%s: not evidence; quiet the machine or use --profile standard.", used,
-                   others && stolen ? ", and " : "", taken);
+    (void)snprintf(finding.sentence, sizeof(finding.sentence), "%s%s%s: %s.", used,
+                   others && stolen ? ", and " : "", taken,
+                   analysis->result->variants
+                       ? "pairs of rounds bear that, but more of them are needed"
+                       : "not evidence; quiet the machine or use --profile standard");
     (void)snprintf(finding.evidence, sizeof(finding.evidence),
                    "medians over %zu launches; disturbed is above %.0f%% used or %.0f%% taken",
                    launches, 100 * COLLECT_NOISY_FOREIGN, 100 * COLLECT_NOISY_STEAL);

@@ -24,8 +24,9 @@ char *statuses_name_arm(const struct result *result, const struct arm *arm, char
     if (result_next_slots(result, result_next_slots(result, 0)))
         (void)snprintf(slots, sizeof(slots), ", %u worker%s", arm->slots,
                        arm->slots == 1 ? "" : "s");
-    (void)snprintf(buf, size, "%s%s%s", placement_infos[arm->placement].name,
-                   arm->alone ? " alone" : "", slots);
+    (void)snprintf(buf, size, "%s%s%s%s%s", placement_infos[arm->placement].name,
+                   arm->alone ? " alone" : "", slots, arm->variant ? ", variant " : "",
+                   arm->variant ? arm->variant->name : "");
     return buf;
 }
 

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "harness/judge/ab.h"
 #include "harness/judge/advice.h"
 #include "harness/judge/busy.h"
 #include "harness/judge/canary.h"
@@ -46,6 +47,16 @@ static int add_retention(const struct analysis *analysis, struct findings *findi
     return rc;
 }
 
+static int add_comparison(const struct analysis *measured, struct verdict *verdict, struct err *err)
+{
+    struct finding all;
+    int rc = ab_compare(measured, &verdict->comparisons, err);
+    if (rc || !verdict->comparisons.n)
+        return rc;
+    comparisons_to_finding(&verdict->comparisons, &all);
+    return findings_add(&verdict->findings, &all, err);
+}
+
 /* Of what was measured: nobody else looks at the rows that watch the machine. */
 static int judge(const struct analysis *measured, const struct topo *topo, struct verdict *verdict,
                  struct err *err)
@@ -54,7 +65,9 @@ static int judge(const struct analysis *measured, const struct topo *topo, struc
     int rc = symmetry_make(&measured->rows, &distance, &verdict->symmetry, err);
     if (!rc)
         rc = busy_find(measured, &verdict->findings, err);
-    if (!rc)
+    if (!rc && measured->result->variants)
+        rc = add_comparison(measured, verdict, err);
+    if (!rc && !measured->result->variants)
         rc = add_placement(measured, &verdict->findings, err);
     if (!rc)
         rc = add_retention(measured, &verdict->findings, err);
@@ -66,27 +79,33 @@ static int judge(const struct analysis *measured, const struct topo *topo, struc
         rc = gpus_find(topo, measured->result, &verdict->findings, err);
     if (!rc)
         rc = gpus_find_changes(topo, measured->result, &verdict->findings, err);
-    return rc ? rc : symmetry_findings(&verdict->symmetry, topo, &verdict->findings, err);
+    if (!rc && !measured->result->variants) /* equal units would be those of both variants */
+        rc = symmetry_findings(&verdict->symmetry, topo, &verdict->findings, err);
+    return rc;
 }
 
-int verdict_make(const struct result *result, const struct topo *topo, struct verdict *verdict,
-                 struct err *err)
+int verdict_judge(const struct topo *topo, struct verdict *verdict, struct err *err)
 {
     struct result own;
-    *verdict = (struct verdict){0};
-    int rc = analysis_make(result, &verdict->analysis, err);
-    if (rc)
-        return rc;
     const struct analysis measured = analysis_measured(&verdict->analysis, &own);
-    rc = judge(&measured, topo, verdict, err);
+    int rc = judge(&measured, topo, verdict, err);
     if (!rc && !busy_among(&verdict->findings)) /* that says why */
         rc = canary_find(&verdict->analysis, &verdict->findings, err);
     return rc;
 }
 
+int verdict_make(const struct result *result, const struct topo *topo, struct verdict *verdict,
+                 struct err *err)
+{
+    *verdict = (struct verdict){0};
+    int rc = analysis_make(result, &verdict->analysis, err);
+    return rc ? rc : verdict_judge(topo, verdict, err);
+}
+
 void verdict_free(struct verdict *verdict)
 {
     findings_free(&verdict->findings);
+    comparisons_free(&verdict->comparisons);
     symmetry_free(&verdict->symmetry);
     analysis_free(&verdict->analysis);
 }

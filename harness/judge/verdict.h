@@ -4,18 +4,21 @@
 #define CONTEND_JUDGE_VERDICT_H
 
 #include "harness/core/finding.h"
+#include "harness/judge/comparison.h"
 #include "harness/judge/symmetry.h"
 #include "harness/rows/analysis.h"
 
 struct verdict {
     struct analysis analysis;
     struct symmetry symmetry;
-    struct findings findings; /* in the order in which they are told */
+    struct comparisons comparisons; /* of an ab */
+    struct findings findings;       /* in the order in which they are told */
 };
 
 /*
- * The findings: that the machine was too busy for evidence (busy.h); what is best and the command
- * for it (advice.h), about the largest number of workers, since that is where they fight the most;
+ * The findings: that the machine was too busy for evidence (busy.h); of an ab all comparisons in a
+ * sentence (ab.h), of others what is best and the command for it (advice.h), about the largest
+ * number of workers, since that is where they fight the most;
  * what is kept under load; then what did not end well (statuses.h), what scans say of their values
  * (scans.h), GPUs that are not as a run takes them, and what they met (gpus.h), and equal units
  * that are not alike (symmetry_findings.h). Free with verdict_free, also after an error: -ENOMEM
@@ -23,6 +26,10 @@ struct verdict {
  */
 int verdict_make(const struct result *result, const struct topo *topo, struct verdict *verdict,
                  struct err *err);
+
+/* The same of an analysis that is there already, in a verdict that is zeroed but for it. */
+int verdict_judge(const struct topo *topo, struct verdict *verdict, struct err *err);
+
 void verdict_free(struct verdict *verdict);
 
 #endif

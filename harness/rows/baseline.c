@@ -110,7 +110,7 @@ static int find_best(const struct result *result, const struct rounds *rounds, c
         const struct arm *arm = &result->arms[i];
         double rate = rounds->arms[i].rate;
         if (arm->alone || arm->bench != of->bench || arm->params != of->params ||
-            arm->slots != of->slots || isnan(rate))
+            arm->variant != of->variant || arm->slots != of->slots || isnan(rate))
             continue;
         int rank = rank_of(arm, rounds->arms[i].status);
         if (best < 0 || rank < best_rank || (rank == best_rank && rate > rounds->arms[best].rate)) {

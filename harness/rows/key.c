@@ -157,6 +157,8 @@ static void append_placement(const struct result *result, const struct arm *arm,
         append(buf, size, "%s", bench_is_team(arm->bench) ? "without load" : "alone");
     else if (has_other_placement(result, arm) || arm_background(arm))
         append(buf, size, "%s", placement_infos[arm->placement].name);
+    if (arm->variant)
+        append(buf, size, "variant %s", arm->variant->name);
 }
 
 char *key_say(const struct bench *bench, const char *key, char *buf, size_t size)

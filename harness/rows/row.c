@@ -102,6 +102,8 @@ size_t row_put_params(const struct result *result, const struct arm *arm, const 
                                  result->background->name, behind);
     else if (used < size && result->background)
         used += (size_t)snprintf(params + used, size - used, ";background=none");
+    if (used < size && arm->variant)
+        used += (size_t)snprintf(params + used, size - used, ";variant=%s", arm->variant->name);
     if (used < size && key[0])
         used += (size_t)snprintf(params + used, size - used, ";%s", key);
     return used < size ? used - strlen(key) : size - 1;

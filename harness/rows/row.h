@@ -93,7 +93,8 @@ bool row_gates(const struct row *row);
 
 /*
  * The params column: the benchmark's parameters, then slots=N, then what makes load behind the arm:
- * background=NAME:WORKERS, or none in the baselines of such a run, then the key. A name stands
+ * background=NAME:WORKERS, or none in the baselines of such a run, then variant=NAME in an ab, then
+ * the key. A name stands
  * once: where the key says which of several a value is for, the parameter gives way. Returns where
  * the key begins.
  */

@@ -99,6 +99,7 @@ static int add_arm(const struct topo *topo, const struct arms_request *request, 
     struct arm arm = {
         .bench = request->bench,
         .params = request->params,
+        .variant = request->variant,
         .placement = plan_request.placement,
         .workers = alone && !bench_is_team(request->bench) ? 1 : slots,
         .slots = slots,

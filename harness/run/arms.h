@@ -15,7 +15,8 @@
 /* One part of a scenario: one benchmark with one set of parameters. */
 struct arms_request {
     const struct bench *bench;
-    const void *params; /* borrowed by the arms */
+    const void *params;            /* borrowed by the arms */
+    const struct variant *variant; /* the same; or NULL */
     const enum placement *placements;
     size_t nplacements;
     const bool *optional; /* by placement index: too few CPUs are a skipped arm, not an error */

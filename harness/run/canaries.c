@@ -60,7 +60,7 @@ int canaries_add(const struct bench *const *benches, const struct run_options *o
     bool gpus_are_here = have_cuda && !topo->driver_too_old && !options->topo.fake_gpus;
     unsigned gpus = gpus_are_here ? count_gpus(topo, result) : 0;
     int rc = 0;
-    if (options->no_canary || options->ranks)
+    if (options->no_canary || options->ranks || result->variants) /* an ab pairs its rounds */
         return 0;
     bool with_gpus = gpu && gpus && !is_measured(result, gpu);
     if (cpu && !is_measured(result, cpu))

@@ -31,6 +31,10 @@ struct observe_config {
     double setup_s;             /* watchdog of everything that is not a measured step */
     void (*on_wait)(void *arg); /* called a few times a second while waiting; NULL = none */
     void *on_wait_arg;
+    /* Who observes variants in place of observe_arm, with the same errors; NULL = nobody. */
+    int (*observe)(void *arg, const struct arm *arm, struct signals *signals,
+                   struct observation *out, struct err *err);
+    void *observe_arg;
 };
 
 /*

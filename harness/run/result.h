@@ -15,6 +15,7 @@
 #include "harness/core/visit.h"
 #include "harness/gpu/watch.h"
 #include "harness/plan/plan.h"
+#include "harness/run/variant.h"
 #include "harness/worker/usage.h"
 
 /* How a worker, an observation or a row ended; worse is larger. */
@@ -80,10 +81,11 @@ struct observation {
     uint64_t start_ns;       /* of the go signal */
 };
 
-/* One (scenario, params, workers, placement) cell. */
+/* One (scenario, params, workers, placement, variant) cell. */
 struct arm {
     const struct bench *bench; /* borrowed, as the params; equal pointers mean equal parameters */
     const void *params;
+    const struct variant *variant; /* borrowed; NULL = none, as everywhere but in an ab */
     enum placement placement;
     unsigned workers; /* foreground: slots, or 1 for a baseline of workers that run by themselves */
     unsigned slots;   /* the machine is planned for this many foreground workers */
@@ -104,6 +106,7 @@ struct result {
     enum device device;             /* of the arms whose benchmark needs one or its stand-in */
     enum device transport;          /* of the arms of collectives: nccl or mpi */
     const struct bench *background; /* that only makes load; NULL = none */
+    struct variants *variants;      /* of an ab, borrowed; NULL = of none */
     char plan_options[300];         /* what all plans were told, as on a command line */
     unsigned rounds_planned, rounds_done;
     unsigned rounds_least; /* behind so many, none that would end more than rounds_s after the */

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "harness/run/arms.h"
+#include "harness/run/guard.h"
 #include "harness/say/log.h"
 #include "harness/sys/clock.h"
 
@@ -42,14 +43,38 @@ static size_t count_launched(const struct result *result)
     return n;
 }
 
-static int run_round(const struct observe_config *config, const struct run_hooks *hooks,
-                     unsigned round, const size_t *order, struct signals *signals,
-                     struct result *result, struct err *err)
+/* What all rounds of a run have in common. */
+struct runner {
+    const struct observe_config *config;
+    const struct run_hooks *hooks;
+    struct signals *signals;
+    struct guards guards;
+    size_t *order; /* of the arms, in this round */
+};
+
+/* With what the arm's variant has done before and after it. */
+static int observe_variant(struct runner *runner, const struct arm *arm,
+                           struct observation *observation, struct err *err)
 {
+    const struct observe_config *config = runner->config;
+    struct signals *signals = runner->signals;
+    struct err why = {0};
+    int rc = guards_before(&runner->guards, arm, signals, err);
+    if (!rc && config->observe && arm->variant)
+        rc = config->observe(config->observe_arg, arm, signals, observation, err);
+    else if (!rc)
+        rc = observe_arm(config, arm, observation->round == 0, signals, observation, err);
+    int undone = guards_after(&runner->guards, arm, signals, &why);
+    return rc || !undone ? rc : err_set(err, undone, "%.250s", why.msg);
+}
+
+static int run_round(struct runner *runner, unsigned round, struct result *result, struct err *err)
+{
+    const struct run_hooks *hooks = runner->hooks;
     size_t launched = count_launched(result), done = launched * round;
     unsigned position = 0;
     for (size_t i = 0; i < result->narms; i++) {
-        struct arm *arm = &result->arms[order[i]];
+        struct arm *arm = &result->arms[runner->order[i]];
         if (!arm_runs(arm))
             continue;
         if (hooks->on_arm)
@@ -60,7 +85,7 @@ static int run_round(const struct observe_config *config, const struct run_hooks
         observation->round = round;
         observation->order = position++;
         observation->slot = arms_slot(arm, result->seed, round);
-        int rc = observe_arm(config, arm, round == 0, signals, observation, err);
+        int rc = observe_variant(runner, arm, observation, err);
         if (rc)
             return rc;
     }
@@ -74,7 +99,7 @@ static void plan_fewer(struct result *result, double elapsed_s)
     bool fits = elapsed_s * (done + 1) / done <= result->rounds_s;
     if (result->rounds_s <= 0 || done < result->rounds_least || fits)
         return;
-    if (done < result->rounds_planned)
+    if (done < result->rounds_planned && !result->variants)
         log_info("%u of %u rounds took %.0f s: no time for more", done, result->rounds_planned,
                  elapsed_s);
     result->rounds_planned = done;
@@ -83,14 +108,15 @@ static void plan_fewer(struct result *result, double elapsed_s)
 int run_rounds(const struct observe_config *config, const struct run_hooks *hooks,
                struct signals *signals, struct result *result, struct err *err)
 {
-    size_t *order = calloc(result->narms ? result->narms : 1, sizeof(*order));
-    if (!order)
+    struct runner runner = {.config = config, .hooks = hooks, .signals = signals};
+    runner.order = calloc(result->narms ? result->narms : 1, sizeof(*runner.order));
+    if (!runner.order)
         return err_set(err, -ENOMEM, "no memory for the order of arms");
     uint64_t start_ns = clock_now_ns();
-    int rc = 0;
+    int rc = guards_open(&runner.guards, result->variants, signals, err);
     for (unsigned round = 0; round < result->rounds_planned && !rc; round = result->rounds_done) {
-        arms_shuffle(result->seed, round, result->narms, order);
-        rc = run_round(config, hooks, round, order, signals, result, err);
+        arms_shuffle(result->seed, round, result->narms, runner.order);
+        rc = run_round(&runner, round, result, err);
         if (rc)
             run_drop_round(result, round);
         if (rc == -ERESTART) {
@@ -102,7 +128,8 @@ int run_rounds(const struct observe_config *config, const struct run_hooks *hook
             rc = hooks->on_round ? hooks->on_round(hooks->arg, round, err) : 0;
         }
     }
-    free(order);
+    guards_close(&runner.guards);
+    free(runner.order);
     return rc;
 }
 

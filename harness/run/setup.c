@@ -1,7 +1,6 @@
 #include "harness/run/setup.h"
 
 #include <errno.h>
-#include <math.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,31 +10,11 @@
 
 #include "harness/base/similar.h"
 #include "harness/run/canaries.h"
+#include "harness/run/times.h"
 #include "harness/say/log.h"
+#include "harness/sys/clock.h"
 
 enum { MAX_COUNTS = 16 };
-
-/*
- * quick aims at a whole run of about a minute: `most_rounds` of steps where target_s has room for
- * them if an arm is measured for short_s, and the measured time of an arm is what is left of
- * target_s for each launch, within [least_s, most_s]. Rounds before time, since what collapses is
- * another in each launch. Five and no more: their range holds the true median in 94% of cases
- * (stats.h), and the narrower bootstrap interval of six to eight in fewer. Where they take longer
- * than expected, none is begun that would end behind box_s.
- */
-static const struct profile_times {
-    unsigned rounds, most_rounds;
-    double target_s, box_s, short_s, least_s, most_s, warmup_s, limit_s;
-} profiles[] = {
-    [PROFILE_QUICK] = {3, 5, 72, 85, 0.3, 0.5, 1.5, 0.2, 12},
-    [PROFILE_STANDARD] = {5, 5, 600, 0, 2, 2, 4, 0.5, 30},
-    [PROFILE_FULL] = {11, 11, 3600, 0, 5, 5, 10, 1, 60},
-};
-/* A scan has many points to share its time: more at most, and far longer before it hangs. */
-static const double scan_times = 1.6, scan_limits = 10;
-/* Start, set-up and end of an arm, for estimates only: of a scan, and of steps, of which workers on
- * GPUs wait for the driver. */
-static const double scan_launch_s = 0.7, launch_s = 0.35, cuda_launch_s = 0.55;
 
 #ifdef CONTEND_HAVE_CUDA
 static const bool have_cuda = true;
@@ -118,12 +97,26 @@ static int parse_workers(const char *text, const struct topo *topo, const struct
                    text, MAX_COUNTS, RUN_WORKERS_MAX);
 }
 
-/*
- * Defaults of the benchmark, then the scenario's, then the user's as far as the benchmark knows
- * them; `used` notes which it knew. Then all checked together.
- */
-static int set_params(const struct bench *bench, const char *scenario_params, const struct cli *cli,
-                      bool *used, void *params, struct err *err)
+/* As far as the benchmark knows them; `used` notes which it knew. */
+static int set_pairs(const struct bench *bench, const char *const *pairs, size_t n, bool *used,
+                     void *params, struct err *err)
+{
+    for (size_t i = 0; i < n; i++) {
+        char name[64];
+        (void)snprintf(name, sizeof(name), "%.*s", (int)strcspn(pairs[i], "="), pairs[i]);
+        if (!opts_find(bench->opts, name))
+            continue;
+        int rc = opts_set_pair(bench->opts, params, pairs[i], err);
+        if (rc)
+            return rc;
+        used[i] = true;
+    }
+    return 0;
+}
+
+/* Defaults of the benchmark, then the scenario's. */
+static int set_defaults(const struct bench *bench, const char *scenario_params, void *params,
+                        struct err *err)
 {
     opts_set_defaults(bench->opts, params);
     char copy[256], *save = NULL;
@@ -133,17 +126,7 @@ static int set_params(const struct bench *bench, const char *scenario_params, co
         if (rc)
             return rc;
     }
-    for (size_t i = 0; cli && i < cli->npairs; i++) {
-        char name[64];
-        (void)snprintf(name, sizeof(name), "%.*s", (int)strcspn(cli->pairs[i], "="), cli->pairs[i]);
-        if (!opts_find(bench->opts, name))
-            continue;
-        int rc = opts_set_pair(bench->opts, params, cli->pairs[i], err);
-        if (rc)
-            return rc;
-        used[i] = true;
-    }
-    return bench->validate ? bench->validate(params, err) : 0;
+    return 0;
 }
 
 int run_setup_find_bench(const struct bench *const *benches, const char *name,
@@ -174,7 +157,9 @@ static int set_background(const struct bench *const *benches, const struct run_o
     unsigned fallback = options->background ? 1 : setup->scenario->background_workers;
     *workers = options->background_workers ? (unsigned)options->background_workers : fallback;
     setup->config.background_params = setup->background_params;
-    return set_params(setup->result.background, NULL, NULL, NULL, setup->background_params, err);
+    const struct bench *bench = setup->result.background;
+    rc = set_defaults(bench, NULL, setup->background_params, err);
+    return !rc && bench->validate ? bench->validate(setup->background_params, err) : rc;
 }
 
 /*
@@ -190,65 +175,26 @@ static int choose_placements(const struct scenario_part *part, const char *text,
     return n;
 }
 
+/*
+ * Of an ab, where nobody says: `partition` where the part has it, since what is not bound varies
+ * more from launch to launch, else the part's first. One alone, so that rounds are short.
+ */
+static int choose_simplest(const struct scenario_part *part, enum placement *placements,
+                           bool *optional, struct err *err)
+{
+    int n = choose_placements(part, NULL, placements, optional, err);
+    for (int i = 0; i < n; i++)
+        if (placements[i] == PLACE_PARTITION)
+            placements[0] = PLACE_PARTITION;
+    return n < 1 ? n : 1;
+}
+
 static uint64_t draw_seed(void)
 {
     uint64_t seed = 0;
     if (getrandom(&seed, sizeof(seed), GRND_NONBLOCK) != (ssize_t)sizeof(seed))
         seed = (uint64_t)time(NULL);
     return (seed & ((UINT64_C(1) << 48) - 1)) | 1; /* short enough to type back with --seed */
-}
-
-/* As many as there is time for. */
-static unsigned choose_rounds(const struct run_options *options,
-                              const struct profile_times *profile, double launches, double before_s,
-                              double watch_s)
-{
-    double arm_s = before_s + (options->time_s > 0 ? options->time_s : profile->short_s);
-    double room = launches > 0 ? profile->target_s / (launches * arm_s + watch_s) : profile->rounds;
-    if (options->rounds)
-        return (unsigned)options->rounds;
-    return (unsigned)fmin(fmax(room, profile->rounds), profile->most_rounds);
-}
-
-static void set_times(const struct run_options *options, struct run_setup *setup)
-{
-    const struct profile_times *profile = &profiles[options->profile];
-    struct observe_config *config = &setup->config;
-    struct result *result = &setup->result;
-    config->warmup_s = options->warmup_s > 0 ? options->warmup_s : profile->warmup_s;
-    config->settle_s = config->warmup_s;
-    config->setup_s = options->setup_limit_s;
-
-    double launches = 0;
-    bool scans = false;
-    size_t measured = result_measured(result);
-    double watch_s = canaries_seconds(result); /* in each round */
-    for (size_t i = 0; i < measured; i++) {
-        launches += arm_runs(&result->arms[i]);
-        scans = scans || result->arms[i].bench->scan;
-    }
-    double start_s = scans                           ? scan_launch_s
-                     : result->device == DEVICE_CUDA ? cuda_launch_s
-                                                     : launch_s;
-    double before_s = config->warmup_s + config->settle_s + start_s;
-    struct profile_times times = *profile;
-    if (scans || options->ranks) /* time before rounds: arrays and points grow with it; and ranks
-                                    must agree, whatever their machines */
-        times.most_rounds = times.rounds;
-    result->rounds_planned = choose_rounds(options, &times, launches, before_s, watch_s);
-    result->rounds_least = times.rounds;
-    result->rounds_s = options->rounds ? 0 : times.box_s;
-    double all = launches * result->rounds_planned;
-    double watched_s = watch_s * result->rounds_planned;
-    double share_s = all > 0 ? (profile->target_s - watched_s) / all - before_s : 0;
-    bool more = result->rounds_planned > profile->rounds;
-    double least_s = more ? profile->short_s : profile->least_s;
-    double most_s = profile->most_s * (scans ? scan_times : 1);
-    config->measure_s =
-        options->time_s > 0 ? options->time_s : fmin(fmax(share_s, least_s), most_s);
-    double limit_s = options->limit_s > 0 ? options->limit_s : profile->limit_s;
-    config->limit_s = fmax(limit_s, config->measure_s * (scans ? scan_limits : 1));
-    setup->expected_s = all * (config->measure_s + before_s) + watched_s;
 }
 
 /* In a job each rank is a worker, and this machine plans for its own. */
@@ -267,6 +213,15 @@ static int count_ranks(const struct run_options *options, const struct bench *be
     return 1;
 }
 
+/* Arms are paired by their order, which is the same where all variants have as many. */
+static bool any_placement(const struct variants *variants)
+{
+    for (size_t i = 0; variants && i < variants->n; i++)
+        if (variants->all[i].placement)
+            return true;
+    return false;
+}
+
 static int plan_part(const struct run_options *options, const struct topo *topo,
                      const struct scenario_part *part, const struct arms_request *common,
                      struct result *result, struct err *err)
@@ -274,9 +229,15 @@ static int plan_part(const struct run_options *options, const struct topo *topo,
     enum placement placements[PLACEMENTS];
     bool optional[PLACEMENTS];
     unsigned counts[MAX_COUNTS] = {part->workers};
-    int nplacements = choose_placements(part, options->placements, placements, optional, err);
+    const struct variant *variant = common->variant;
+    const char *told = variant && variant->placement ? variant->placement : options->placements;
+    int nplacements = variant && !told ? choose_simplest(part, placements, optional, err)
+                                       : choose_placements(part, told, placements, optional, err);
     if (nplacements < 0)
         return nplacements;
+    if (nplacements > 1 && any_placement(result->variants))
+        return err_set(err, -EINVAL, "placements '%.60s': one alone, where a variant has its own",
+                       told);
     int ncounts =
         part->workers ? 1 : parse_workers(options->workers, topo, common->bench, counts, err);
     if (ncounts > 0 && options->ranks)
@@ -309,37 +270,95 @@ static int refuse_pair(const struct bench *const *benches, struct run_setup *set
     return opts_set_pair(opts, setup->background_params, pair, err);
 }
 
+/* What the parts of a scenario are made from. */
+struct parts {
+    const struct bench *const *benches;
+    const struct run_options *options;
+    const struct cli *cli;
+    struct run_setup *setup;
+    struct arms_request request; /* what all have in common */
+    bool used[CLI_LIST_MAX];     /* of the command line's parameters */
+};
+
+static int add_part(struct parts *parts, size_t index, const struct variant *variant, void *params,
+                    bool *used, struct err *err)
+{
+    const struct scenario_part *part = &parts->setup->scenario->parts[index];
+    struct result *result = &parts->setup->result;
+    const struct topo *topo = parts->setup->config.topo;
+    const struct bench *bench = NULL;
+    int rc = run_setup_find_bench(parts->benches, part->foreground, &bench, err);
+    if (!rc)
+        rc = set_defaults(bench, part->params, params, err);
+    if (!rc)
+        rc = set_pairs(bench, parts->cli->pairs, parts->cli->npairs, parts->used, params, err);
+    if (!rc && variant)
+        rc = set_pairs(bench, variant->params.text, variant->params.n, used, params, err);
+    if (!rc && bench->validate)
+        rc = bench->validate(params, err);
+    if (!rc)
+        rc = choose_device(parts->options, topo, bench, result, err);
+    if (rc)
+        return rc;
+    struct arms_request request = parts->request;
+    request.bench = bench;
+    request.params = params;
+    request.variant = variant;
+    return plan_part(parts->options, topo, part, &request, result, err);
+}
+
+/* All parts under one variant, or NULL. */
+static int add_variant(struct parts *parts, size_t index, const struct variant *variant,
+                       struct err *err)
+{
+    bool used[OPT_TEXTS_MOST] = {0};
+    const struct scenario_part *part = parts->setup->scenario->parts;
+    int rc = 0;
+    for (size_t i = 0; !rc && part[i].foreground; i++)
+        rc = i < SCENARIO_PARTS_MAX
+                 ? add_part(parts, i, variant, parts->setup->params[index][i], used, err)
+                 : -E2BIG;
+    for (size_t i = 0; variant && !rc && i < variant->params.n; i++)
+        if (!used[i])
+            rc = refuse_pair(parts->benches, parts->setup, variant->params.text[i], err);
+    return rc;
+}
+
 static int add_parts(const struct bench *const *benches, const struct run_options *options,
                      const struct cli *cli, unsigned background_workers, struct run_setup *setup,
                      struct err *err)
 {
-    bool used[CLI_LIST_MAX] = {0};
-    const struct bench *bench = NULL;
     struct result *result = &setup->result;
-    struct arms_request request = {.baselines = !options->no_baselines,
-                                   .background_as_workers =
-                                       setup->result.background && !background_workers,
-                                   .plan = {.background = background_workers}};
-    int rc = plan_options_apply(&options->plan, &request.plan, err);
+    const struct variants *variants = result->variants;
+    struct parts parts = {
+        .benches = benches,
+        .options = options,
+        .cli = cli,
+        .setup = setup,
+        .request = {.baselines = !options->no_baselines && !variants,
+                    .background_as_workers = result->background && !background_workers,
+                    .plan = {.background = background_workers}},
+    };
+    int rc = plan_options_apply(&options->plan, &parts.request.plan, err);
     if (!rc)
         (void)plan_options_format(&options->plan, result->plan_options,
                                   sizeof(result->plan_options));
-    const struct scenario_part *part = setup->scenario->parts;
-    for (size_t i = 0; !rc && part[i].foreground; i++) {
-        rc = i < SCENARIO_PARTS_MAX ? run_setup_find_bench(benches, part[i].foreground, &bench, err)
-                                    : -E2BIG;
-        if (!rc)
-            rc = set_params(bench, part[i].params, cli, used, setup->params[i], err);
-        if (!rc)
-            rc = choose_device(options, setup->config.topo, bench, result, err);
-        request.bench = bench;
-        request.params = setup->params[i];
-        if (!rc)
-            rc = plan_part(options, setup->config.topo, &part[i], &request, result, err);
-    }
+    if (!rc && !variants)
+        rc = add_variant(&parts, 0, NULL, err);
+    for (size_t v = 0; variants && !rc && v < variants->n; v++)
+        rc = add_variant(&parts, v, &variants->all[v], err);
     for (size_t i = 0; !rc && i < cli->npairs; i++)
-        if (!used[i])
+        if (!parts.used[i])
             rc = refuse_pair(benches, setup, cli->pairs[i], err);
+    return rc;
+}
+
+static int set_variants(const struct run_options *options, struct run_setup *setup, struct err *err)
+{
+    int rc = variants_parse(&options->variants, &setup->variants, err);
+    setup->variants.threshold = options->threshold / 100;
+    setup->variants.clock_s = (double)clock_cost_ns() * 1e-9;
+    setup->result.variants = &setup->variants;
     return rc;
 }
 
@@ -360,7 +379,9 @@ int run_setup_make(const struct bench *const *benches, const struct scenario *sc
     unsigned background_workers = 0;
     setup->scenario = scenario;
     setup->config.topo = topo;
-    int rc = set_background(benches, options, setup, &background_workers, err);
+    int rc = options->variants.n ? set_variants(options, setup, err) : 0;
+    if (!rc)
+        rc = set_background(benches, options, setup, &background_workers, err);
     if (!rc)
         rc = add_parts(benches, options, cli, background_workers, setup, err);
     if (!rc)
@@ -372,7 +393,7 @@ int run_setup_make(const struct bench *const *benches, const struct scenario *sc
     result->seed = options->seed ? (uint64_t)options->seed : draw_seed();
     setup->config.run = result;
     set_run_id(result);
-    set_times(options, setup);
+    times_set(options, setup);
     return 0;
 }
 

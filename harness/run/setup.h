@@ -32,7 +32,13 @@ struct run_options {
     const char *out, *host;
     unsigned ranks, ranks_here; /* of a job, and of them on this machine; 0 = not in a job */
     bool no_baselines, no_canary, no_plots, json, dry_run;
-    bool strict; /* a machine too busy for evidence has an exit code of its own */
+    struct opt_texts variants; /* of an ab, which then has no baselines */
+    double threshold;          /* of an ab, in percent */
+    double max_time_s;         /* of an ab: of all its rounds */
+    const char *fail_on;       /* of an ab: "slower,missing" */
+    const char *junit;         /* a file, of an ab; or NULL */
+    bool markdown;             /* of an ab */
+    bool strict;               /* a machine too busy for evidence has an exit code of its own */
     struct plan_options plan;
     struct topo_options topo;
 };
@@ -40,7 +46,9 @@ struct run_options {
 /* One scenario, resolved: everything a run needs. Zeroed = empty; free with run_setup_free. */
 struct run_setup {
     const struct scenario *scenario;
-    unsigned char params[SCENARIO_PARTS_MAX][BENCH_PARAMS_MAX]; /* by part; the arms borrow them */
+    struct variants variants; /* n = 0: of none */
+    /* By variant (the first alone where there are none) and part; the arms borrow them. */
+    unsigned char params[VARIANTS_MAX][SCENARIO_PARTS_MAX][BENCH_PARAMS_MAX];
     unsigned char background_params[BENCH_PARAMS_MAX];
     struct observe_config config;
     struct result result; /* arms planned, nothing observed */

@@ -8,6 +8,7 @@
 
 #include "harness/base/array.h"
 #include "harness/base/text.h"
+#include "harness/json/comparison.h"
 #include "harness/json/findings.h"
 #include "harness/store/recorded_parts.h"
 #include "harness/store/run_json.h"
@@ -118,11 +119,15 @@ int recorded_read(int dir_fd, const struct bench *const *benches, struct recorde
     if (!rc)
         rc = findings_from_json(json_object_get(recorded->record, "findings"), &recorded->findings,
                                 err);
+    if (!rc)
+        rc = comparisons_from_json(json_object_get(recorded->record, "comparisons"),
+                                   &recorded->comparisons, err);
     return rc;
 }
 
 void recorded_free(struct recorded *recorded)
 {
+    comparisons_free(&recorded->comparisons);
     findings_free(&recorded->findings);
     analysis_free(&recorded->analysis);
     for (size_t i = 0; i < recorded->nowned; i++)

@@ -9,6 +9,7 @@
 #include <jansson.h>
 
 #include "harness/core/finding.h"
+#include "harness/judge/comparison.h"
 #include "harness/machine/key.h"
 #include "harness/rows/analysis.h"
 
@@ -17,10 +18,11 @@ struct recorded {
     struct result result;     /* its arms have plans, but no observations */
     struct analysis analysis; /* of that result; without what single steps took */
     struct findings findings;
-    int schema_version;           /* of its run.json; 0 = not read */
-    const char *version, *commit; /* of the program that measured; NULL = it does not say */
-    const char *started;          /* UTC, ISO 8601; NULL = it does not say */
-    struct machine_key machine;   /* where it measured; of earlier versions from what they wrote */
+    struct comparisons comparisons; /* of an ab */
+    int schema_version;             /* of its run.json; 0 = not read */
+    const char *version, *commit;   /* of the program that measured; NULL = it does not say */
+    const char *started;            /* UTC, ISO 8601; NULL = it does not say */
+    struct machine_key machine; /* where it measured; of earlier versions from what they wrote */
 
     json_t *record; /* from here on what the others borrow from; owned */
     char *rows_text, *rounds_text;

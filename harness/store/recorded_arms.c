@@ -149,6 +149,23 @@ static int fill_plan(struct recorded *recorded, const json_t *json, struct plan 
     return rc;
 }
 
+/* The same of all arms that have it; only its name is told. */
+static int fill_variant(struct recorded *recorded, size_t index, const char *name, struct err *err)
+{
+    struct arm *arms = recorded->result.arms;
+    for (size_t i = 0; i < index; i++)
+        if (arms[i].variant && !strcmp(arms[i].variant->name, name))
+            arms[index].variant = arms[i].variant;
+    if (!name[0] || arms[index].variant)
+        return 0;
+    struct variant *variant = recorded_keep(recorded, 1, sizeof(*variant));
+    if (!variant)
+        return err_set(err, -ENOMEM, "no memory for the variants of run.json");
+    (void)snprintf(variant->name, sizeof(variant->name), "%s", name);
+    arms[index].variant = variant;
+    return 0;
+}
+
 static int refuse(size_t index, struct err *err, const char *what)
 {
     return err_set(err, -EINVAL, "run.json, arm %zu of arms: %s", index, what);
@@ -187,6 +204,8 @@ static int fill_arm(struct recorded *recorded, size_t index, const struct bench 
         rc = err_set(&why, -EINVAL, "no bench");
     if (!rc)
         rc = fill_bench(recorded, index, benches, &why);
+    if (!rc)
+        rc = fill_variant(recorded, index, text_of(json, "variant"), &why);
     if (!rc)
         rc = fill_plan(recorded, json_object_get(json, "plan"), &arm->plan, &why);
     return rc == -EINVAL ? refuse(index, err, why.msg) : rc ? err_set(err, rc, "%s", why.msg) : 0;

@@ -55,17 +55,18 @@ static int refuse_rest(const struct csv_reader *reader, struct err *err)
     return csv_refuse(&behind, err, "more lines than run.json counts");
 }
 
-/* Behind slots=N, and behind background= where that follows; the end where there is no key. */
+/* Behind slots=N, and what follows of background= and variant=; the end where there is no key. */
 static size_t find_key(const char *params)
 {
     const char *at = params;
     while (*at && strncmp(at, "slots=", strlen("slots=")) != 0)
         at += strcspn(at, ";") + (at[strcspn(at, ";")] == ';');
-    for (int i = 0; i < 2 && *at; i++) {
+    bool ours = *at;
+    while (ours) {
         at += strcspn(at, ";");
         at += *at == ';';
-        if (strncmp(at, "background=", strlen("background=")) != 0)
-            break;
+        ours = !strncmp(at, "background=", strlen("background=")) ||
+               !strncmp(at, "variant=", strlen("variant="));
     }
     return (size_t)(at - params);
 }

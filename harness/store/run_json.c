@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "harness/json/comparison.h"
 #include "harness/json/environment.h"
 #include "harness/json/findings.h"
 #include "harness/json/judged.h"
@@ -152,15 +153,18 @@ static json_t *from_arm(const struct run_record *record, size_t index)
         }
     json_t *summary =
         record->verdict ? from_analysis(&record->verdict->analysis, index) : json_null();
-    return json_pack(
-        "{s:s, s:o, s:s, s:s, s:i, s:i, s:b, s:b, s:o, s:o, s:o, s:o}", "bench", arm->bench->name,
-        "params", run_json_options(arm->bench->opts, arm->params), "params_text",
-        opts_format(arm->bench->opts, arm->params, params, sizeof(params)), "placement",
-        placement_infos[arm->placement].name, "workers", (int)arm->workers, "slots",
-        (int)arm->slots, "alone", arm->alone, "canary", arm->canary, "same_as",
-        arm->same_as < 0 ? json_null() : json_integer(arm->same_as), "summary", summary, "plan",
-        plan_to_json(topo, &arm->plan, arm->observations, arm->nobservations), "observations",
-        observations);
+    json_t *object =
+        json_pack("{s:s, s:o, s:s, s:s, s:i, s:i, s:b, s:b, s:o, s:o, s:o, s:o}", "bench",
+                  arm->bench->name, "params", run_json_options(arm->bench->opts, arm->params),
+                  "params_text", opts_format(arm->bench->opts, arm->params, params, sizeof(params)),
+                  "placement", placement_infos[arm->placement].name, "workers", (int)arm->workers,
+                  "slots", (int)arm->slots, "alone", arm->alone, "canary", arm->canary, "same_as",
+                  arm->same_as < 0 ? json_null() : json_integer(arm->same_as), "summary", summary,
+                  "plan", plan_to_json(topo, &arm->plan, arm->observations, arm->nobservations),
+                  "observations", observations);
+    if (object && arm->variant)
+        (void)json_object_set_new(object, "variant", json_string(arm->variant->name));
+    return object;
 }
 
 static json_t *from_arms(const struct run_record *record)
@@ -172,6 +176,17 @@ static json_t *from_arms(const struct run_record *record)
             return NULL;
         }
     return arms;
+}
+
+static json_t *from_texts(const char *const *texts, size_t n)
+{
+    json_t *array = json_array();
+    for (size_t i = 0; array && i < n; i++)
+        if (json_array_append_new(array, json_value_text(texts[i]))) {
+            json_decref(array);
+            return NULL;
+        }
+    return array;
 }
 
 static json_t *from_option(const struct opt *opt, const void *base)
@@ -191,6 +206,9 @@ static json_t *from_option(const struct opt *opt, const void *base)
         return json_string(opt->choices[*(const int *)field]);
     case OPT_TEXT:
         return json_value_text(*(const char *const *)field);
+    case OPT_TEXTS:
+        return from_texts(((const struct opt_texts *)field)->text,
+                          ((const struct opt_texts *)field)->n);
     }
     return NULL;
 }
@@ -204,17 +222,6 @@ json_t *run_json_options(const struct opt *opts, const void *base)
             return NULL;
         }
     return object;
-}
-
-static json_t *from_texts(const char *const *texts, size_t n)
-{
-    json_t *array = json_array();
-    for (size_t i = 0; array && i < n; i++)
-        if (json_array_append_new(array, json_value_text(texts[i]))) {
-            json_decref(array);
-            return NULL;
-        }
-    return array;
 }
 
 static size_t count_texts(const char *const *texts)
@@ -295,6 +302,13 @@ json_t *run_json_record(const struct run_record *record)
         document, "symmetry", symmetry_to_json(verdict ? &verdict->symmetry : NULL, record->topo));
     failed |= json_object_set_new(document, "findings",
                                   findings_to_json(verdict ? &verdict->findings : NULL));
+    if (record->result && record->result->variants) {
+        failed |=
+            json_object_set_new(document, "variants", variants_to_json(record->result->variants));
+        failed |= json_object_set_new(document, "comparisons",
+                                      verdict ? comparisons_to_json(&verdict->comparisons)
+                                              : json_array());
+    }
     failed |= json_object_set_new(document, "notes",
                                   from_texts(record->notes, count_texts(record->notes)));
     if (!failed)

@@ -32,19 +32,32 @@ static bool is_ours(const char *variable, const struct plan_worker *plan)
     return false;
 }
 
-/* A copy of the environment with what the plan decides; NULL without memory. */
-static char **build_environment(const struct plan_worker *plan, char *threads)
+/* Whether one of these sets the same. */
+static bool is_set(const char *variable, const struct opt_texts *env)
+{
+    for (size_t i = 0; env && i < env->n; i++)
+        if (!strncmp(variable, env->text[i], strcspn(env->text[i], "=") + 1))
+            return true;
+    return false;
+}
+
+/* A copy of the environment with `env` and what the plan decides; NULL without memory. */
+static char **build_environment(const struct plan_worker *plan, const struct opt_texts *env,
+                                char *threads)
 {
     static char passive[] = "OMP_WAIT_POLICY=passive";
     size_t n = 0, used = 0;
     while (environ[n])
         n++;
-    char **copy = calloc(n + 3, sizeof(*copy));
+    char **copy = calloc(n + (env ? env->n : 0) + 3, sizeof(*copy));
     if (!copy)
         return NULL;
     for (size_t i = 0; i < n; i++)
-        if (!is_ours(environ[i], plan))
+        if (!is_ours(environ[i], plan) && !is_set(environ[i], env))
             copy[used++] = environ[i];
+    for (size_t i = 0; env && i < env->n; i++)
+        if (!is_ours(env->text[i], plan))
+            copy[used++] = (char *)(uintptr_t)env->text[i];
     copy[used++] = threads;
     if (plan->passive)
         copy[used] = passive;
@@ -144,8 +157,8 @@ static int refuse(int rc, struct err *err)
                                  : "");
 }
 
-int launch_worker(struct shared *shared, int shared_fd, unsigned index, struct process *process,
-                  struct err *err)
+int launch_worker(struct shared *shared, int shared_fd, unsigned index, const struct opt_texts *env,
+                  struct process *process, struct err *err)
 {
     struct shared_worker *worker = &shared->worker[index];
     char program[4096], fd_text[16], index_text[16], threads[40];
@@ -156,7 +169,7 @@ int launch_worker(struct shared *shared, int shared_fd, unsigned index, struct p
     (void)snprintf(index_text, sizeof(index_text), "%u", index);
     (void)snprintf(threads, sizeof(threads), "OMP_NUM_THREADS=%u", worker->plan.threads);
     char *argv[] = {program, (char[]){LAUNCH_WORKER_COMMAND}, fd_text, index_text, NULL};
-    char **envp = build_environment(&worker->plan, threads);
+    char **envp = build_environment(&worker->plan, env, threads);
     if (!envp)
         return err_set(err, -ENOMEM, "no memory for a worker's environment");
 
@@ -166,7 +179,7 @@ int launch_worker(struct shared *shared, int shared_fd, unsigned index, struct p
     return rc ? refuse(rc, err) : 0;
 }
 
-static int become_mpi(void *arg)
+static int become_other(void *arg)
 {
     const struct image *image = arg;
     redirect_standard_streams();
@@ -184,6 +197,25 @@ int launch_mpi(int fd, struct process *process, struct err *err)
     (void)snprintf(fd_text, sizeof(fd_text), "%d", fd);
     char *argv[] = {program, (char[]){LAUNCH_MPI_COMMAND}, fd_text, NULL};
     struct image image = {.argv = argv, .envp = environ, .fd = fd};
-    rc = process_start(process, true, become_mpi, &image);
+    rc = process_start(process, true, become_other, &image);
     return rc ? err_sys(err, rc, "cannot start the MPI process") : 0;
+}
+
+int launch_guard(int fd, const char *const *commands, struct process *process, struct err *err)
+{
+    char program[4096], fd_text[16];
+    int rc = launch_find_program(program, sizeof(program), err);
+    if (rc)
+        return rc;
+    (void)snprintf(fd_text, sizeof(fd_text), "%d", fd);
+    char *argv[] = {program,
+                    (char[]){LAUNCH_GUARD_COMMAND},
+                    fd_text,
+                    (char *)(uintptr_t)commands[0],
+                    (char *)(uintptr_t)commands[1],
+                    (char *)(uintptr_t)commands[2],
+                    NULL};
+    struct image image = {.argv = argv, .envp = environ, .fd = fd};
+    rc = process_start(process, true, become_other, &image);
+    return rc ? err_sys(err, rc, "cannot start who runs the commands of a variant") : 0;
 }

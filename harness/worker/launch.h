@@ -1,8 +1,9 @@
-/* Starting the processes that this one works with: workers, and MPI's. */
+/* Starting the processes that this one works with: workers, MPI's, and guards of variants. */
 #ifndef CONTEND_WORKER_LAUNCH_H
 #define CONTEND_WORKER_LAUNCH_H
 
 #include "harness/base/err.h"
+#include "harness/base/opt.h"
 #include "harness/sys/process.h"
 #include "harness/worker/shared.h"
 
@@ -11,6 +12,9 @@
 
 /* argv[1] of an MPI process (mpi/server.h); argv[2] is the file descriptor of its socket. */
 #define LAUNCH_MPI_COMMAND "__mpi"
+
+/* argv[1] of who runs the commands of a variant (run/guard.h); argv[2] is its socket. */
+#define LAUNCH_GUARD_COMMAND "__guard"
 
 /*
  * The path that this program was started from, under which there may be another one by now: for
@@ -27,20 +31,27 @@ void launch_take_name(void);
  * and memory of its plan: so every library of the new image sees only what the worker owns
  * (libgomp, NCCL and libnuma read the mask once, at start). OMP_NUM_THREADS is set to the plan's
  * threads, and GOMP_CPU_AFFINITY left out (machine/openmp.h); the environment is passed on
- * unchanged otherwise. stdin is /dev/null, stdout goes to stderr.
+ * unchanged otherwise, but for what `env` sets ("VAR=VALUE"; NULL = nothing). stdin is /dev/null,
+ * stdout goes to stderr.
  *
  * A child that cannot bind or exec reports through its slot: WORKER_SKIPPED where the kernel
  * refuses a memory policy (containers), else WORKER_FAILED. Errors: -errno of fork, in words that
  * go on after "worker 0: ".
  */
-int launch_worker(struct shared *shared, int shared_fd, unsigned index, struct process *process,
-                  struct err *err);
+int launch_worker(struct shared *shared, int shared_fd, unsigned index, const struct opt_texts *env,
+                  struct process *process, struct err *err);
 
 /*
  * Re-executes this program as the MPI process of this rank, with `fd`, the same environment, and
  * the signals of this process still blocked: who asks it to end is this process. Errors: -errno.
  */
 int launch_mpi(int fd, struct process *process, struct err *err);
+
+/*
+ * The same as the guard of a variant, with `fd` and its three commands, before, after and check.
+ * Errors: -errno.
+ */
+int launch_guard(int fd, const char *const *commands, struct process *process, struct err *err);
 
 /*
  * Binds the calling thread to the CPUs and memory of the plan. WORKER_LAUNCHED, or the state that

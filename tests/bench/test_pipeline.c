@@ -321,13 +321,29 @@ static void test_pipeline_refuses_sizes_that_make_no_sense(void **state)
                    "rows 1000000");
 }
 
+/* The model's GPU alone takes 40 ms a step, so that half as much again is 60 ms. */
+static void test_pipeline_busy_makes_a_step_longer(void **state)
+{
+    (void)state;
+    struct job job;
+    struct sample sample = {0};
+    job_open(&job,
+             (const char *const[]){"rows=200", "cols=70", "sim_work_us=20000", "busy=50", NULL});
+    uint64_t since_ns = clock_now_ns();
+    job_run(&job, 2, &sample);
+    assert_true(clock_now_ns() - since_ns >= UINT64_C(120000000));
+    assert_int_equal(sample.device_ns, UINT64_C(80000000));
+    job_assert_right(&job);
+    bench_pipeline.teardown(&job.ctx);
+}
+
 static void test_pipeline_options_refuse_values_out_of_range(void **state)
 {
     (void)state;
     static const char *const bad[] = {
         "rows=0",        "cols=0",   "block=-1",   "window=0", "prefetch=9", "prefetch=-1",
         "gpu_work=0",    "wait=nap", "sim_gbps=0", "alpha=0",  "alpha=1.1",  "lambda=6",
-        "sim_work_us=0", "rows=1e3", "rows=1 ",    "pinned=2", "threads=4"};
+        "sim_work_us=0", "rows=1e3", "rows=1 ",    "pinned=2", "threads=4",  "busy=-1"};
     struct job job = {0};
     opts_set_defaults(bench_pipeline.opts, job.params);
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
@@ -376,6 +392,7 @@ int main(void)
         cmocka_unit_test(test_pipeline_data_differ_by_seed_and_not_by_team),
         cmocka_unit_test(test_pipeline_threads_register_their_visits),
         cmocka_unit_test(test_pipeline_refuses_sizes_that_make_no_sense),
+        cmocka_unit_test(test_pipeline_busy_makes_a_step_longer),
         cmocka_unit_test(test_pipeline_options_refuse_values_out_of_range),
         cmocka_unit_test(test_pipeline_teardown_after_failed_setup),
         cmocka_unit_test(test_pipeline_is_registered_with_its_scenario),

@@ -1,0 +1,49 @@
+/* contend ab: variants as arms of the same rounds, compared by pairs within a round. */
+#include "harness/cmd/compared.h"
+#include "harness/cmd/named.h"
+#include "harness/cmd/run_options.h"
+#include "harness/cmd/session.h"
+#include "harness/say/log.h"
+
+/* Of a command line that could be read: what an ab cannot do. */
+static bool is_possible(const struct session *s)
+{
+    struct err err = {0};
+    if (compared_check_fail_on(s->options.fail_on, &err))
+        log_error("%s", err.msg);
+    else if (!s->options.variants.n)
+        log_error("which variants? name them by -v NAME[=KIND:VALUE], the base first");
+    else if (s->job_env.launcher)
+        log_error("ab pairs the rounds of one machine: start it without mpirun or srun");
+    else if (s->cli.npositional > 1)
+        log_error("one scenario at a time: unexpected argument '%.80s'", s->cli.positional[1]);
+    else
+        return true;
+    return false;
+}
+
+static int ab_main(const struct cmd_env *env, int argc, char **argv)
+{
+    struct session s = {.env = env, .opts = ab_option_table, .argc = argc, .argv = argv};
+    const struct scenario *scenarios[CLI_LIST_MAX];
+    if (!session_parse(&s))
+        return EXIT_USAGE;
+    if (s.cli.help)
+        return session_help(&s, &ab_command);
+    if (!is_possible(&s) || named_scenarios(env, &s.cli, scenarios) < 0)
+        return EXIT_USAGE;
+    return session_run(&s, scenarios, 1);
+}
+
+const struct command ab_command = {
+    .name = "ab",
+    .main = ab_main,
+    .summary = "variants as arms of the same rounds: did it get faster?",
+    .operands = "[SCENARIO]",
+    .about = "Measures variants of a scenario in the same rounds, in random order, and compares "
+             "them pair by pair, so that drift of the machine cancels. Adds rounds until FASTER, "
+             "SLOWER or SAME is clear for all that counts, or the time is over. Two equal "
+             "variants (-v a -v b) show what this machine can tell apart.",
+    .opts = ab_option_table,
+    .takes_params = true,
+};

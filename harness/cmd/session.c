@@ -1,0 +1,153 @@
+#include "harness/cmd/session.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "harness/cmd/help.h"
+#include "harness/cmd/named.h"
+#include "harness/cmd/program.h"
+#include "harness/gpu/state.h"
+#include "harness/say/log.h"
+#include "harness/worker/perf.h"
+
+/* -b, -e and -f become parameters. */
+static int parse(struct session *s, struct err *err)
+{
+    int rc = cli_parse(s->opts, true, s->argc, s->argv, &s->options, &s->cli, err);
+    const char *const names[] = {"begin", "end", "factor"};
+    const char *const values[] = {s->options.begin, s->options.end, s->options.factor};
+    for (int i = 0; i < 3 && !rc; i++) {
+        if (!values[i])
+            continue;
+        if (s->cli.npairs == CLI_LIST_MAX)
+            return err_set(err, -EINVAL, "more than %d parameters", CLI_LIST_MAX);
+        (void)snprintf(s->sizes[i], sizeof(s->sizes[i]), "%s=%.40s", names[i], values[i]);
+        s->cli.pairs[s->cli.npairs++] = s->sizes[i];
+    }
+    return rc;
+}
+
+bool session_parse(struct session *s)
+{
+    struct err err = {0};
+    job_env_read(getenv, &s->job_env);
+    job_run_silence(&s->job_env);
+    int rc = parse(s, &err);
+    if (rc)
+        log_error("%s", err.msg);
+    return !rc;
+}
+
+int session_help(const struct session *s, const struct command *command)
+{
+    const struct scenario *scenarios[CLI_LIST_MAX];
+    if (!s->cli.npositional) {
+        help_print_command(s->env, command);
+        return cmd_finish();
+    }
+    int n = named_scenarios(s->env, &s->cli, scenarios);
+    for (int i = 0; i < n; i++)
+        help_print_scenario(s->env, scenarios[i]);
+    return n < 0 ? EXIT_USAGE : cmd_finish();
+}
+
+/* Of what failed before anything ran: a rank that is lost is none of the user's errors. */
+int session_not_started(const struct session *s, int rc)
+{
+    if (s->signals.interrupted)
+        return EXIT_INTERRUPTED;
+    bool lost = rc == -EIO || rc == -ETIME || rc == -ECHILD || rc == -ECONNABORTED ||
+                rc == -EAGAIN; /* its MPI process could not be started */
+    return s->job_env.launcher && lost ? EXIT_NOT_RUN : EXIT_USAGE;
+}
+
+/* Of two scenarios; that one was inconclusive does not hide that another did not run. */
+static int worse_code(int one, int other)
+{
+    int most = one > other ? one : other, least = one > other ? other : one;
+    return most == EXIT_INCONCLUSIVE && least == EXIT_NOT_RUN ? least : most;
+}
+
+static void gather_environment(struct session *s)
+{
+    unsigned n = 0;
+    struct err why;
+    char driver[80] = "";
+    if (s->topo.ngpus)
+        (void)gpu_driver_version(driver, sizeof(driver));
+    const char *cuda = NULL;
+#ifdef CONTEND_CUDA_VERSION
+    cuda = CONTEND_CUDA_VERSION;
+#endif
+    const struct env_request request = {.driver = driver[0] ? driver : NULL, .cuda = cuda};
+    env_gather(&request, &s->environment);
+    if (s->options.host)
+        (void)snprintf(s->environment.hostname, sizeof(s->environment.hostname), "%s",
+                       s->options.host);
+    (void)env_host_label(&s->environment, s->host);
+    if (perf_probe(&why)) {
+        (void)snprintf(s->counters_note, sizeof(s->counters_note), "%s", why.msg);
+        s->notes[n++] = s->counters_note;
+    }
+    struct bitset cpus = {0};
+    topo_allowed_cpus(&s->topo, &cpus);
+    if (s->topo.is_this_machine && cgroup_tell_quota(&s->environment.cgroup, bitset_count(&cpus),
+                                                     s->quota_note, sizeof(s->quota_note))) {
+        s->notes[n++] = s->quota_note;
+    }
+    openmp_tell(getenv, bitset_count(&cpus), &s->openmp);
+    for (size_t i = 0; i < s->openmp.n; i++)
+        s->notes[n++] = s->openmp.text[i];
+    if (s->job.ops) {
+        s->notes[n++] = job_run_describe(&s->job, s->job_note, sizeof(s->job_note));
+        s->notes[n] = s->job.cpus_note[0] ? s->job.cpus_note : NULL;
+    }
+}
+
+/* Everything the scenarios have in common. 0, or the exit code. */
+static int session_open(struct session *s)
+{
+    struct err err = {0};
+    (void)program_name(s->argv[-1], s->program, sizeof(s->program));
+    /* Before the GPU driver starts threads: one that does not block SIGINT would die of it. */
+    if (signals_open(&s->signals, &err)) {
+        log_error("%s", err.msg);
+        return EXIT_NOT_RUN;
+    }
+    int rc = job_run_open(&s->job, &s->job_env, &s->signals, s->argc, s->argv, &s->options, &err);
+    if (rc) {
+        log_error("%s", err.msg);
+        return session_not_started(s, rc);
+    }
+    s->options.topo.probe_gpus = s->options.device != DEVICE_SIM;
+    rc = job_agree(&s->job, topo_load(&s->options.topo, &s->topo, &err), &err);
+    if (rc) {
+        log_error("%s", err.msg);
+        return session_not_started(s, rc);
+    }
+    gather_environment(s);
+    return EXIT_GOOD;
+}
+
+static void session_close(struct session *s)
+{
+    env_free(&s->environment);
+    topo_free(&s->topo);
+    signals_close(&s->signals);
+}
+
+int session_run(struct session *s, const struct scenario *const *scenarios, int n)
+{
+    int code = session_open(s);
+    bool goes_on = code == EXIT_GOOD;
+    for (int i = 0; i < n && goes_on; i++) {
+        int one = session_run_scenario(s, scenarios[i],
+                                       n > 1 && s->options.out ? scenarios[i]->name : NULL);
+        code = worse_code(one, code);
+        goes_on = code != EXIT_INTERRUPTED && code != EXIT_USAGE && !job_is_lost(&s->job);
+    }
+    code = job_close(&s->job, code);
+    session_close(s);
+    return code;
+}

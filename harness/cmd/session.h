@@ -1,0 +1,68 @@
+/*
+ * A command that measures, from its options to the exit code: options -> topology -> environment ->
+ * plan -> rounds -> verdict -> files -> plots -> summary. What `contend run`, `bench` and `ab` have
+ * in common.
+ */
+#ifndef CONTEND_CMD_SESSION_H
+#define CONTEND_CMD_SESSION_H
+
+#include <time.h>
+
+#include "harness/cmd/builds.h"
+#include "harness/cmd/cmd.h"
+#include "harness/job/job_run.h"
+#include "harness/machine/env.h"
+#include "harness/machine/openmp.h"
+#include "harness/run/setup.h"
+#include "harness/store/run_dir.h"
+#include "harness/sys/signals.h"
+
+/* What the scenarios of one command share, and what one of them has while it runs. */
+struct session {
+    const struct cmd_env *env;
+    const struct opt *opts; /* of the command, into options */
+    struct run_options options;
+    struct cli cli;
+    int argc;
+    char **argv;
+    char program[300]; /* as it is started from here */
+    struct topo topo;
+    struct environment environment;
+    char host[ENV_HOST_LABEL_MAX];
+    char counters_note[300];
+    char sizes[3][64]; /* -b, -e and -f as parameters */
+    char quota_note[200];
+    struct openmp_notes openmp;
+    const char *notes[5 + OPENMP_NOTES_MAX]; /* ends with NULL */
+    struct signals signals;
+    struct job_env job_env;
+    struct job job;
+    struct job_crew crew;
+    char job_note[300];
+    struct run_setup *setup; /* of the scenario that runs now */
+    struct run_dir run_dir;
+    struct builds builds; /* of an ab that compares some */
+    time_t started;
+    bool told, gpus_told; /* what is to be said about them was said */
+};
+
+/*
+ * Reads the command line, argv[0] being the command. False: an error was logged. env, opts, argc
+ * and argv are the caller's, the rest is zeroed.
+ */
+bool session_parse(struct session *s);
+
+/* The help of the command, or of the scenarios that its line names. The exit code. */
+int session_help(const struct session *s, const struct command *command);
+
+/* Opens, runs the scenarios one after the other, and closes. Returns the exit code. */
+int session_run(struct session *s, const struct scenario *const *scenarios, int n);
+
+/* One of them, in an open session; into that subdirectory of --out, or NULL. The exit code. */
+int session_run_scenario(struct session *s, const struct scenario *scenario,
+                         const char *subdirectory);
+
+/* The exit code of what failed before anything ran. */
+int session_not_started(const struct session *s, int rc);
+
+#endif

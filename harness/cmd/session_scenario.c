@@ -1,0 +1,381 @@
+/* One scenario of a session: its rounds, and what is made of them. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "harness/cmd/compared.h"
+#include "harness/cmd/page.h"
+#include "harness/cmd/run_dry.h"
+#include "harness/cmd/session.h"
+#include "harness/cmd/summary.h"
+#include "harness/json/comparison.h"
+#include "harness/json/findings.h"
+#include "harness/json/rows.h"
+#include "harness/json/value.h"
+#include "harness/judge/ab.h"
+#include "harness/judge/busy.h"
+#include "harness/judge/gpus.h"
+#include "harness/judge/statuses.h"
+#include "harness/judge/verdict.h"
+#include "harness/plot/figures.h"
+#include "harness/report/markdown.h"
+#include "harness/run/run.h"
+#include "harness/say/log.h"
+#include "harness/say/progress.h"
+#include "harness/sys/terminal.h"
+#include "version.h"
+
+/* Output of several ranks is taken by mpirun, at a terminal of its own, and may end in a file. */
+static bool on_terminal(const struct session *s, int fd)
+{
+    return !s->job_env.launcher && terminal_has_escapes(fd);
+}
+
+static void on_arm(void *arg, const struct arm *arm, unsigned round, size_t done, size_t total)
+{
+    static char label[64];
+    const struct session *s = arg;
+    char what[96];
+    if (arm->bench->scan)
+        (void)statuses_name_arm(&s->setup->result, arm, what, sizeof(what));
+    else
+        (void)snprintf(what, sizeof(what), "%s, %u worker%s%s",
+                       arm->variant ? arm->variant->name : placement_infos[arm->placement].name,
+                       arm->workers, arm->workers == 1 ? "" : "s", arm->alone ? " alone" : "");
+    (void)snprintf(label, sizeof(label), "round %u: %.50s", round + 1, what);
+    progress_set(label, done, total, s->setup->expected_s);
+}
+
+static void on_wait(void *arg)
+{
+    (void)arg;
+    progress_tick();
+}
+
+/* The version that the workers have loaded, which no other process here has. */
+static void note_nccl(const struct result *result, struct environment *environment)
+{
+    static const char name[] = "NCCL ";
+    for (size_t a = 0; a < result->narms && !environment->nccl[0]; a++)
+        for (size_t i = 0; i < result->arms[a].nobservations; i++) {
+            const struct observation *seen = &result->arms[a].observations[i];
+            if (seen->nworkers && !strncmp(seen->workers[0].library, name, sizeof(name) - 1))
+                (void)snprintf(environment->nccl, sizeof(environment->nccl), "%s",
+                               seen->workers[0].library + sizeof(name) - 1);
+        }
+}
+
+static struct run_record make_record(const struct session *s, const char *status, time_t ended,
+                                     const struct verdict *verdict)
+{
+    return (struct run_record){
+        .status = status,
+        .version = CONTEND_VERSION,
+        .commit = contend_commit,
+        .argc = s->argc + 1,
+        .argv = s->argv - 1,
+        .started = s->started,
+        .ended = ended,
+        .env = &s->environment,
+        .topo = &s->topo,
+        .result = &s->setup->result,
+        .verdict = verdict,
+        .run_opts = s->opts,
+        .run_options = &s->options,
+        .notes = s->notes,
+    };
+}
+
+static int make_verdict(const struct session *s, struct verdict *verdict, struct err *err)
+{
+    if (!s->builds.setup)
+        return verdict_make(&s->setup->result, &s->topo, verdict, err);
+    *verdict = (struct verdict){0};
+    int rc = builds_analyse(&s->builds, &verdict->analysis, err);
+    return rc ? rc : verdict_judge(&s->topo, verdict, err);
+}
+
+/* An ab that may take as many rounds as it needs. */
+static void end_when_clear(const struct session *s, const struct comparisons *comparisons)
+{
+    struct result *result = &s->setup->result;
+    if (result->variants && result->rounds_s > 0 && ab_is_clear(comparisons))
+        result->rounds_planned = result->rounds_done;
+}
+
+/* What is on disk is what counts: a round that cannot be written is as one that was not done. */
+static int write_round(struct session *s, unsigned round, struct err *err)
+{
+    struct err why = {0};
+    struct verdict verdict;
+    int rc = make_verdict(s, &verdict, &why);
+    struct run_record record = make_record(s, "interrupted", 0, &verdict);
+    if (!rc)
+        rc = run_dir_round(&s->run_dir, &record, round, &why);
+    if (!rc)
+        end_when_clear(s, &verdict.comparisons);
+    verdict_free(&verdict);
+    if (rc) {
+        run_drop_round(&s->setup->result, round);
+        (void)err_set(err, rc, "round %u is not in the results: %.200s", round + 1, why.msg);
+    }
+    return rc;
+}
+
+static void tell_round(const struct result *result, unsigned round)
+{
+    enum { EACH = 10 }; /* the rounds of an ab are many, and of a number that nobody knows before */
+    if (!result->variants || result->rounds_s <= 0)
+        log_info("round %u of %u done", round + 1, result->rounds_planned);
+    else if ((round + 1) % EACH == 0 || round + 1 == result->rounds_planned)
+        log_info("%u rounds done", round + 1);
+}
+
+static int on_round(void *arg, unsigned round, struct err *err)
+{
+    struct session *s = arg;
+    note_nccl(&s->setup->result, &s->environment);
+    int rc = job_is_first(&s->job) ? write_round(s, round, err) : 0;
+    if (!rc && !on_terminal(s, STDERR_FILENO))
+        tell_round(&s->setup->result, round);
+    return job_run_round(&s->job, rc, err);
+}
+
+/* As a whole, or in some of the values that a scan of it should have. */
+static bool has_failed(const struct observation *of)
+{
+    for (unsigned i = 0; i < of->nworkers; i++)
+        for (size_t k = 0; k < of->workers[i].nreasons; k++)
+            if (of->workers[i].reasons[k].code && of->workers[i].reasons[k].code != -ENOTSUP)
+                return true;
+    return of->status >= STATUS_FAILED;
+}
+
+/*
+ * Exit code of a run that went through: did everything that should have run do so? What a machine
+ * cannot do is no failure, but a run that leaves nothing else must not pass for a good one.
+ */
+static int judge(const struct result *result)
+{
+    for (size_t i = 0; i < result_measured(result); i++)
+        for (size_t o = 0; o < result->arms[i].nobservations; o++)
+            if (has_failed(&result->arms[i].observations[o]))
+                return EXIT_NOT_RUN;
+    return run_measured_anything(result) ? EXIT_GOOD : EXIT_NOT_RUN;
+}
+
+static json_t *comparisons_as_json(const struct recorded *recorded)
+{
+    return json_pack("{s:O?, s:o, s:o}", "variants", json_object_get(recorded->record, "variants"),
+                     "comparisons", comparisons_to_json(&recorded->comparisons), "findings",
+                     findings_to_json(&recorded->findings));
+}
+
+/* From the files, as 'contend report' does, and for it: what it prints stands there too. */
+static int print_summary(struct session *s, struct err *err)
+{
+    struct recorded recorded;
+    char *text = NULL;
+    size_t size = 0;
+    int rc = recorded_read(s->run_dir.dir.fd, s->env->benches, &recorded, err);
+    if (!rc)
+        rc = summary_format(&recorded, &text, &size, err);
+    if (!rc)
+        rc = directory_add_summary(&s->run_dir.dir, text, size, err);
+    if (!rc && !s->options.no_plots)
+        page_write_own(s->run_dir.dir.path, s->run_dir.dir.fd, &recorded);
+    if (!rc && s->options.junit)
+        rc = compared_write_junit(&recorded.comparisons, "ab", s->options.junit, err);
+    if (!rc && s->options.json)
+        rc = json_value_print(s->setup->result.variants ? comparisons_as_json(&recorded)
+                                                        : rows_to_json(&recorded.analysis.rows),
+                              1, err);
+    else if (!rc && s->options.markdown)
+        markdown_print_comparisons(&recorded.comparisons, &recorded.findings, stdout);
+    else if (!rc) {
+        summary_print(&recorded, stdout,
+                      on_terminal(s, STDOUT_FILENO) && terminal_has_color(STDOUT_FILENO));
+        summary_print_source(&recorded, s->run_dir.dir.path);
+    }
+    free(text);
+    recorded_free(&recorded);
+    return rc;
+}
+
+static void prepare_builds(struct session *s)
+{
+    if (!s->setup->result.variants || !variants_any_build(s->setup->result.variants))
+        return;
+    s->builds = (struct builds){.benches = s->env->benches,
+                                .options = &s->options,
+                                .cli = &s->cli,
+                                .setup = s->setup,
+                                .dir = s->run_dir.dir.path};
+    s->setup->config.observe = builds_observe;
+    s->setup->config.observe_arg = &s->builds;
+}
+
+static int run_measure(struct session *s, struct err *err)
+{
+    prepare_builds(s);
+    bool bar = on_terminal(s, STDERR_FILENO);
+    const struct run_hooks hooks = {.on_arm = bar ? on_arm : NULL, .on_round = on_round, .arg = s};
+    s->setup->config.on_wait = bar ? on_wait : NULL;
+    int rc = run_rounds(&s->setup->config, &hooks, &s->signals, &s->setup->result, err);
+    progress_end();
+    return rc;
+}
+
+/* Of a run that did not come to its end. */
+static void tell_what_is_there(const struct session *s, bool interrupted)
+{
+    char rounds[64] = "no round was done: the earlier run in";
+    if (!s->run_dir.dir.holds_earlier)
+        (void)snprintf(rounds, sizeof(rounds), "%u of %u rounds are in",
+                       s->setup->result.rounds_done, s->setup->result.rounds_planned);
+    log_info("%s%s %s%s", interrupted ? "interrupted; " : "", rounds, s->run_dir.dir.path,
+             s->run_dir.dir.holds_earlier ? " stays as it was" : "");
+}
+
+/* Figures, and what is said on stdout, of a run whose files are whole. Returns the exit code. */
+static int show(struct session *s, const struct verdict *verdict, int code)
+{
+    struct err err = {0};
+    int drawn = 0;
+    if (!job_is_lost(&s->job) && s->setup->result.rounds_done && !s->setup->result.variants)
+        drawn = figures_draw(&verdict->analysis, s->host, !s->options.no_plots, s->run_dir.dir.fd,
+                             &s->signals, &err);
+    if (drawn == -EINTR)
+        log_info("interrupted while figures were drawn; 'contend report %s' draws them",
+                 s->run_dir.dir.path);
+    else if (drawn)
+        log_warn("no plots: %s", err.msg);
+    if (print_summary(s, &err)) {
+        log_error("%s", err.msg);
+        code = code ? code : EXIT_NOT_RUN;
+    }
+    return drawn == -EINTR ? EXIT_INTERRUPTED : code;
+}
+
+static int write_end(struct session *s, int code, const struct verdict *verdict)
+{
+    struct err err = {0};
+    const char *status = code == EXIT_INTERRUPTED ? "interrupted"
+                         : code == EXIT_GOOD      ? "complete"
+                                                  : "failed";
+    struct run_record record = make_record(s, status, time(NULL), verdict);
+    int rc = run_dir_end(&s->run_dir, &record, &err);
+    if (rc)
+        log_error("%s", err.msg);
+    return rc;
+}
+
+/* Everything after the measuring, whatever its end. Returns the exit code. */
+static int conclude(struct session *s, int rc, const struct err *measured)
+{
+    struct err err = {0};
+    struct verdict verdict;
+    const struct result *result = &s->setup->result;
+    bool interrupted = rc == -EINTR || (rc && s->job.end == JOB_TOLD);
+    int code = interrupted ? EXIT_INTERRUPTED : rc ? EXIT_NOT_RUN : judge(result);
+    if (rc && rc != -EINTR)
+        log_error("%s", measured->msg);
+    if (!job_is_first(&s->job))
+        return code;
+    int unwritten = make_verdict(s, &verdict, &err);
+    if (unwritten)
+        log_error("%s", err.msg);
+    else
+        unwritten = write_end(s, code, &verdict);
+    if (rc || unwritten)
+        tell_what_is_there(s, interrupted);
+    if (interrupted || unwritten || s->run_dir.dir.holds_earlier || !result->rounds_done)
+        code = code ? code : EXIT_NOT_RUN;
+    else
+        code = show(s, &verdict, code);
+    const struct finding *busy = busy_among(&verdict.findings);
+    if (busy && s->options.json) /* the table says it first, rows do not */
+        log_warn("%s", busy->sentence);
+    if (!code && s->options.strict && busy)
+        code = EXIT_INCONCLUSIVE;
+    if (!code && result->variants)
+        code = compared_code(&verdict.comparisons, s->options.fail_on);
+    if (!rc && !unwritten && !run_measured_anything(result) && verdict.analysis.rows.n)
+        log_error("nothing was measured: %s", verdict.analysis.rows.row[0].reason);
+    verdict_free(&verdict);
+    return code;
+}
+
+/* Once, whatever the scenarios. */
+static void warn(struct session *s)
+{
+    if (s->quota_note[0] && !s->told)
+        log_warn("%s", s->quota_note);
+    for (size_t i = 0; i < s->openmp.n && !s->told; i++)
+        log_warn("%s", s->openmp.text[i]);
+    s->told = true;
+    struct findings gpus = {0};
+    if (!s->gpus_told && gpus_find(&s->topo, &s->setup->result, &gpus, NULL))
+        log_warn("no memory to tell what is wrong with the GPUs");
+    for (size_t i = 0; i < gpus.n; i++)
+        log_warn("%s: %s", gpus.all[i].subject, gpus.all[i].sentence);
+    s->gpus_told = s->gpus_told || gpus.n;
+    findings_free(&gpus);
+}
+
+static int run_for_real(struct session *s, const char *subdirectory)
+{
+    struct err err = {0};
+    s->started = time(NULL);
+    struct run_record record = make_record(s, "interrupted", 0, NULL);
+    int code;
+    const struct run_dir_request request = {.out = s->options.out,
+                                            .host = s->host,
+                                            .scenario = s->setup->scenario->name,
+                                            .subdirectory = subdirectory,
+                                            .remove_figures = page_remove_drawn};
+    int rc = job_is_first(&s->job) ? run_dir_open(&s->run_dir, &request, &record, &err) : 0;
+    rc = job_agree(&s->job, rc, &err);
+    if (rc) {
+        log_error("%s", err.msg);
+        code = rc == -EFBIG ? EXIT_NOT_RUN
+                            : session_not_started(s, rc); /* a limit is not the directory's */
+        goto close;
+    }
+    warn(s);
+    rc = run_measure(s, &err);
+    signals_let_stop(!s->job.ops); /* figures and tables: who reads along may stop us with him */
+    code = conclude(s, rc, &err);
+    signals_let_stop(false);
+close:
+    builds_free(&s->builds);
+    run_dir_close(&s->run_dir);
+    return code;
+}
+
+int session_run_scenario(struct session *s, const struct scenario *scenario,
+                         const char *subdirectory)
+{
+    struct err err = {0};
+    struct run_setup setup = {0};
+    s->setup = &setup;
+    int code;
+    int rc =
+        run_setup_make(s->env->benches, scenario, &s->options, &s->cli, &s->topo, &setup, &err);
+    setup.result.program = s->program;
+    if (!rc && variants_any_build(&setup.variants))
+        rc = builds_check(&setup, &err);
+    rc = job_run_join(&s->job, &s->crew, &s->topo, rc, &setup, &err);
+    if (rc) {
+        log_error("%s", err.msg);
+        code = session_not_started(s, rc);
+    } else {
+        code = s->options.dry_run ? run_dry_print(&setup, s->options.json)
+                                  : run_for_real(s, subdirectory);
+    }
+    run_setup_free(&setup);
+    s->setup = NULL;
+    return code;
+}
