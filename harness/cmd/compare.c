@@ -181,13 +181,16 @@ static int fill_sides(const struct work *work, const char *allow, const struct a
 }
 
 /* What the canaries of both sides say of the machine; the verdicts have taken it into account. */
+/* A machine that moved by less explains nothing. */
+static const double told_share = 0.01;
+
 static int tell_moved(const struct pairing_runs *base, const struct pairing_runs *other,
                       double threshold, struct findings *findings, struct err *err)
 {
     struct canary_moves moves = {0};
     int rc = canary_compare(base->runs, base->n, other->runs, other->n, &moves, err);
     const struct canary_move *most = rc ? NULL : canary_largest(&moves);
-    if (most) {
+    if (most && canary_is_beyond(most, told_share)) {
         struct finding finding = {.id = "machine_moved",
                                   .severity = canary_is_beyond(most, threshold) ? FINDING_DOUBT
                                                                                 : FINDING_NOTE,
