@@ -13,6 +13,11 @@ const char *device_name(enum device device)
     return device_infos[device].name;
 }
 
+const char *device_mark(enum device device)
+{
+    return device == DEVICE_SIM ? ", sim" : "";
+}
+
 enum device device_find(const char *name)
 {
     for (enum device device = DEVICE_NONE; device < DEVICE_COUNT; device++)

@@ -40,6 +40,8 @@ extern const struct device_info device_infos[DEVICE_COUNT];
 
 /* "none", "sim", "cuda", "nccl", "mpi": as the device column of rows.csv writes it. */
 const char *device_name(enum device device);
+/* What stands behind the name of an arm: ", sim" where its GPU is a model, else "". */
+const char *device_mark(enum device device);
 /* Of another name DEVICE_NONE. */
 enum device device_find(const char *name);
 

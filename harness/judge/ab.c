@@ -131,9 +131,9 @@ static void describe(const struct duel *duel, const struct round_value *value,
         (void)snprintf(placement, sizeof(placement), "%s against %s", name,
                        placement_infos[other->placement].name);
     (void)key_say(base->bench, value->key, key, sizeof(key));
-    (void)snprintf(one->arm, sizeof(one->arm), "%.40s, %s, %u worker%s%s%.100s", base->bench->name,
-                   placement, base->workers, base->workers == 1 ? "" : "s", key[0] ? ", " : "",
-                   key);
+    (void)snprintf(one->arm, sizeof(one->arm), "%.40s, %s, %u worker%s%s%s%.100s",
+                   base->bench->name, placement, base->workers, base->workers == 1 ? "" : "s",
+                   device_mark(arm_device(duel->analysis->result, base)), key[0] ? ", " : "", key);
     put_params(duel, value->key, one->params, sizeof(one->params));
 }
 

@@ -188,9 +188,10 @@ static void say_arm(const struct paired_row *first, struct comparison *compariso
     char key[VALUE_KEY_MAX], said[160];
     (void)key_say_arm(first->result, row->arm, key_copy(row, key), said, sizeof(said));
     bool named = row->arm->alone || strstr(said, row->placement) || row->arm->bench->scan;
-    (void)snprintf(comparison->arm, sizeof(comparison->arm), "%s%s%s%s%s, %u worker%s", row->bench,
-                   said[0] ? ", " : "", said, named ? "" : ", ", named ? "" : row->placement,
-                   row->slots, row->slots == 1 ? "" : "s");
+    (void)snprintf(comparison->arm, sizeof(comparison->arm), "%s%s%s%s%s, %u worker%s%s",
+                   row->bench, said[0] ? ", " : "", said, named ? "" : ", ",
+                   named ? "" : row->placement, row->slots, row->slots == 1 ? "" : "s",
+                   device_mark(device_find(row->device)));
 }
 
 /* Geometric mean of the medians; NaN = none. */

@@ -244,8 +244,9 @@ void history_name(const struct row *row, char arm[static ROW_PARAMS_MAX],
     char key[VALUE_KEY_MAX] = "", said[VALUE_KEY_MAX + 64] = "";
     if (row->key_length)
         (void)key_say(row->arm->bench, key_copy(row, key), said, sizeof(said));
-    (void)snprintf(arm, ROW_PARAMS_MAX, "%s, %s, %u worker%s%s%s", row->bench, row->placement,
-                   row->workers, row->workers == 1 ? "" : "s", said[0] ? ", " : "", said);
+    (void)snprintf(arm, ROW_PARAMS_MAX, "%s, %s, %u worker%s%s%s%s", row->bench, row->placement,
+                   row->workers, row->workers == 1 ? "" : "s",
+                   device_mark(device_find(row->device)), said[0] ? ", " : "", said);
     (void)snprintf(params, ROW_PARAMS_MAX, "%.60s;%.16s;%.420s", row->scenario, row->device,
                    row->params);
 }
