@@ -7,13 +7,13 @@
 #include <unistd.h>
 
 #include "harness/cmd/cmd.h"
+#include "harness/cmd/compared.h"
 #include "harness/json/comparable.h"
 #include "harness/json/comparison.h"
 #include "harness/json/findings.h"
 #include "harness/judge/canary.h"
 #include "harness/judge/compare.h"
 #include "harness/plot/figures.h"
-#include "harness/report/junit.h"
 #include "harness/report/markdown.h"
 #include "harness/say/log.h"
 #include "harness/store/runs.h"
@@ -49,17 +49,6 @@ static const struct opt compare_opts[] = {
     {.name = NULL},
 };
 
-/* What --fail-on may name. */
-static const struct {
-    const char *name;
-    enum finding_outcome outcome;
-} failings[] = {
-    {"slower", OUTCOME_SLOWER},
-    {"unclear", OUTCOME_UNCLEAR},
-    {"missing", OUTCOME_MISSING},
-    {"none", OUTCOME_NONE},
-};
-
 /* What was read, and what came of it. */
 struct work {
     struct runs sides[PAIRING_SIDES]; /* base, new, history */
@@ -75,30 +64,6 @@ static void work_free(struct work *work)
         runs_free(&work->sides[side]);
     comparisons_free(&work->comparisons);
     findings_free(&work->findings);
-}
-
-/* Whether the comma separated list has the name. */
-static bool fails_on(const char *list, const char *name)
-{
-    size_t length = strlen(name);
-    for (const char *at = list; *at; at += strcspn(at, ","), at += *at == ',')
-        if (strcspn(at, ",") == length && !strncmp(at, name, length))
-            return true;
-    return false;
-}
-
-static int check_fail_on(const char *list, struct err *err)
-{
-    for (const char *at = list; *at; at += strcspn(at, ","), at += *at == ',') {
-        size_t i = 0, n = sizeof(failings) / sizeof(failings[0]), length = strcspn(at, ",");
-        while (i < n &&
-               (strlen(failings[i].name) != length || strncmp(failings[i].name, at, length) != 0))
-            i++;
-        if (i == n)
-            return err_set(err, -EINVAL, "--fail-on: '%.*s' is none of slower,unclear,missing,none",
-                           (int)(length < 40 ? length : 40), at);
-    }
-    return 0;
 }
 
 /* The same run on a side, other than by itself; NULL = none. */
@@ -260,28 +225,6 @@ static int read_sides(const struct cmd_env *env, const struct compare_args *args
     return rc ? rc : check_runs(work, err);
 }
 
-static int write_junit(const struct work *work, const char *path, struct err *err)
-{
-    struct findings all = {0};
-    struct finding finding;
-    int rc = 0;
-    for (size_t i = 0; i < work->comparisons.n && !rc; i++) {
-        if (!work->comparisons.all[i].gates)
-            continue;
-        comparison_to_finding(&work->comparisons.all[i], &finding);
-        rc = findings_add(&all, &finding, err);
-    }
-    FILE *out = rc ? NULL : fopen(path, "we");
-    if (!rc && !out)
-        rc = err_sys(err, -errno, "cannot write '%.150s'", path);
-    if (!rc)
-        rc = junit_print("compare", &all, out, err);
-    if (out && fclose(out) && !rc)
-        rc = err_sys(err, -errno, "cannot write '%.150s'", path);
-    findings_free(&all);
-    return rc;
-}
-
 static json_t *paths_to_json(const struct runs *runs)
 {
     json_t *array = json_array();
@@ -318,22 +261,12 @@ static int print(const struct work *work, const struct compare_args *args, int c
     return cmd_finish();
 }
 
-/* DESIGN.md: 1 a verdict failed, 4 nothing was shown either way. */
-static int judge(const struct work *work, const char *fail_on)
-{
-    for (size_t i = 0; i < sizeof(failings) / sizeof(failings[0]); i++)
-        if (failings[i].outcome != OUTCOME_NONE && fails_on(fail_on, failings[i].name) &&
-            comparisons_count(&work->comparisons, failings[i].outcome))
-            return EXIT_VERDICT;
-    return comparisons_decided(&work->comparisons) ? EXIT_GOOD : EXIT_INCONCLUSIVE;
-}
-
 static int run(const struct cmd_env *env, const struct compare_args *args, const struct cli *cli,
                size_t nbase)
 {
     struct work work = {0};
     struct err err;
-    int code = EXIT_USAGE, rc = check_fail_on(args->fail_on, &err);
+    int code = EXIT_USAGE, rc = compared_check_fail_on(args->fail_on, &err);
     if (!rc)
         rc = comparable_check_allowed(args->allow, &err);
     if (!rc)
@@ -341,11 +274,11 @@ static int run(const struct cmd_env *env, const struct compare_args *args, const
     if (!rc)
         rc = compare(&work, args, &err);
     if (!rc && args->junit)
-        rc = write_junit(&work, args->junit, &err);
+        rc = compared_write_junit(&work.comparisons, "compare", args->junit, &err);
     if (rc)
         log_error("%s", err.msg);
     else {
-        code = judge(&work, args->fail_on);
+        code = compared_code(&work.comparisons, args->fail_on);
         int printed = print(&work, args, code);
         code = printed ? printed : code;
     }
