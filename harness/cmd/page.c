@@ -161,7 +161,9 @@ int page_write(const struct page_side *sides, size_t nsides, int at_fd, const ch
     for (size_t i = 0; i < nsides && !rc; i++)
         rc = load(&sides[i], &loaded[i], &html[i], err);
     if (!rc) {
-        const struct html_page page = {.nsides = nsides, .sides = html};
+        const struct comparisons *own = &sides[0].recorded->comparisons; /* of an ab */
+        const struct html_page page = {
+            .nsides = nsides, .sides = html, .comparisons = nsides == 1 && own->n ? own : NULL};
         rc = format(&page, &text, &size, err);
     }
     if (!rc) {

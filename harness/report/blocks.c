@@ -5,6 +5,7 @@
 
 #include "harness/rows/key.h"
 #include "harness/rows/metric.h"
+#include "harness/run/variant.h"
 
 static const struct arm *arm_of(const struct block *block, size_t i)
 {
@@ -35,12 +36,13 @@ double block_share(const struct block *block, size_t i, enum part part)
 bool block_is_best(const struct block *block, size_t i)
 {
     const struct arm_rounds *rounds = &block->analysis->rounds.arms[block->arm[i]];
-    return rounds->baseline[BASELINE_BEST] == (int)block->arm[i];
+    return !arm_of(block, i)->variant && rounds->baseline[BASELINE_BEST] == (int)block->arm[i];
 }
 
-const char *block_placement(const struct block *block, size_t i)
+const char *block_arm_name(const struct block *block, size_t i)
 {
-    return placement_infos[arm_of(block, i)->placement].name;
+    const struct arm *arm = arm_of(block, i);
+    return arm->variant ? arm->variant->name : placement_infos[arm->placement].name;
 }
 
 char *block_name(const struct block *block, char *buf, size_t size)
@@ -71,6 +73,13 @@ static bool was_before(const struct analysis *analysis, size_t at)
         if (has_steps(analysis, &arms[i]) && same_block(&arms[i], &arms[at]))
             return true;
     return false;
+}
+
+const struct row *block_behind(const struct block *block, size_t i)
+{
+    const struct row *row = block_row(block, i, METRIC_VS_BEST);
+    bool compared = !arm_of(block, i)->variant && row && !isnan(row->median);
+    return compared ? row : NULL;
 }
 
 /* How many times less than the best: the worst, or what nobody knows, stands first. */

@@ -25,8 +25,12 @@ bool block_any(const struct analysis *analysis);
 /* "pipeline, 2 workers", and what tells it from the others of the run. Returns buf. */
 char *block_name(const struct block *block, char *buf, size_t size);
 
-const char *block_placement(const struct block *block, size_t i);
+/* Its placement, or of an ab its variant. */
+const char *block_arm_name(const struct block *block, size_t i);
+/* Of placements: variants have verdicts. */
 bool block_is_best(const struct block *block, size_t i);
+/* How many times less than the best; NULL = unknown, or a variant. */
+const struct row *block_behind(const struct block *block, size_t i);
 const struct row *block_row(const struct block *block, size_t i, const char *metric);
 /* NaN without the row. */
 double block_median(const struct block *block, size_t i, const char *metric);

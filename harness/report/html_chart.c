@@ -17,9 +17,9 @@ enum { LINE = 46, BAR_AT = 22, BAR = 14, TEXT_AT = 14 };
 static void say_behind(const struct block *block, size_t i, char *buf, size_t size)
 {
     char ratio[16], low[16], high[16];
-    const struct row *row = block_row(block, i, METRIC_VS_BEST);
+    const struct row *row = block_behind(block, i);
     (void)snprintf(buf, size, "%s", block_is_best(block, i) && block->n > 1 ? "best" : "");
-    if (block_is_best(block, i) || !row || isnan(row->median))
+    if (block_is_best(block, i) || !row)
         return;
     size_t used =
         (size_t)snprintf(buf, size, "%s%s less", row->status == STATUS_CENSORED ? "more than " : "",
@@ -90,7 +90,7 @@ static void print_rate(const struct block *block, size_t i, double most, FILE *o
     (void)snprintf(value, sizeof(value), "%s %s%s%s",
                    units_format_si(row->median, rate, sizeof(rate)), row->unit, less[0] ? ", " : "",
                    less);
-    print_labels(i, block_placement(block, i), value, out);
+    print_labels(i, block_arm_name(block, i), value, out);
     print_bar(i, 0, 1, "track", out);
     print_bar(i, 0, row->median / most, block_is_best(block, i) ? "bar best" : "bar", out);
     print_interval(i, row->ci_low / most, row->ci_high / most, out);
@@ -106,7 +106,7 @@ static void describe_rates(const struct block *block, char *buf, size_t size)
         char rate[32], less[64];
         say_behind(block, i, less, sizeof(less));
         used += (size_t)snprintf(
-            buf + used, size - used, "%s%s %s%s%s", used ? "; " : "", block_placement(block, i),
+            buf + used, size - used, "%s%s %s%s%s", used ? "; " : "", block_arm_name(block, i),
             units_format_si(block_median(block, i, METRIC_RATE), rate, sizeof(rate)),
             less[0] ? ", " : "", less);
     }
@@ -149,7 +149,7 @@ static void print_split(const struct block *block, size_t i, FILE *out)
     char name[96], value[128] = "", step[32];
     double from = 0;
     size_t used = 0;
-    (void)snprintf(name, sizeof(name), "%s, %s", block_placement(block, i),
+    (void)snprintf(name, sizeof(name), "%s, %s", block_arm_name(block, i),
                    units_format_seconds(block_median(block, i, "step_time"), step, sizeof(step)));
     for (int part = 0; part < PARTS; part++) {
         double share = block_share(block, i, (enum part)part);
@@ -216,8 +216,8 @@ void html_tiles(const struct html_side *side, FILE *out)
     (void)fputs("<div class=\"tiles\">\n", out);
     if (block.n > 1 && block_is_best(&block, best) && !isnan(ratio)) {
         char what[96];
-        (void)snprintf(what, sizeof(what), "%s over %s", block_placement(&block, best),
-                       block_placement(&block, 0));
+        (void)snprintf(what, sizeof(what), "%s over %s", block_arm_name(&block, best),
+                       block_arm_name(&block, 0));
         print_tile(advice_format_ratio(ratio, text, sizeof(text)), "the work per second:", what,
                    out);
     }
@@ -227,7 +227,7 @@ void html_tiles(const struct html_side *side, FILE *out)
         if (!row || isnan(row->median))
             continue;
         (void)snprintf(text, sizeof(text), "%s", units_format_si(row->median, rate, sizeof(rate)));
-        print_tile(text, row->unit, block_placement(&block, i), out);
+        print_tile(text, row->unit, block_arm_name(&block, i), out);
     }
     (void)fputs("</div>\n", out);
     block_free(&block);

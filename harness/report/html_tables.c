@@ -21,15 +21,15 @@ static void print_cell(const char *text, FILE *out)
 static void print_behind(const struct block *block, size_t i, FILE *out)
 {
     char ratio[16], low[16], high[16], range[CELL] = "";
-    const struct row *row = block_row(block, i, METRIC_VS_BEST);
+    const struct row *row = block_behind(block, i);
     bool best = block_is_best(block, i);
     if (!best && row && !isnan(row->ci_low))
         (void)snprintf(range, sizeof(range), "%s to %s",
                        advice_format_ratio(row->ci_low, low, sizeof(low)),
                        advice_format_ratio(row->ci_high, high, sizeof(high)));
-    print_cell(best                         ? "best"
-               : row && !isnan(row->median) ? advice_format_ratio(row->median, ratio, sizeof(ratio))
-                                            : "-",
+    print_cell(best  ? "best"
+               : row ? advice_format_ratio(row->median, ratio, sizeof(ratio))
+                     : "-",
                out);
     print_cell(range, out);
 }
@@ -50,7 +50,7 @@ static void print_arm(const struct block *block, size_t i, FILE *out)
     const struct row *steps = block_row(block, i, "step_time");
     (void)fprintf(out, "<tr%s><th scope=\"row\">",
                   block_is_best(block, i) ? " class=\"best\"" : "");
-    html_say(out, "%s", block_placement(block, i));
+    html_say(out, "%s", block_arm_name(block, i));
     (void)fputs("</th>", out);
     print_cell(units_format_si(block_median(block, i, METRIC_RATE), text, CELL), out);
     print_behind(block, i, out);
@@ -114,8 +114,7 @@ static void print_comparison(const struct comparison *one, FILE *out)
     char text[80] = "-";
     (void)fprintf(out, "<tr><th scope=\"row\"><span class=\"%s\">%s</span></th>",
                   class_of(one->outcome), finding_outcome_name(one->outcome));
-    (void)snprintf(text, sizeof(text), "%s%s", one->metric, one->gates ? "" : " (does not gate)");
-    print_cell(text, out);
+    print_cell(one->metric, out);
     print_cell(one->arm, out);
     print_median(one->base_median, one->unit, out);
     print_median(one->other_median, one->unit, out);
@@ -131,26 +130,36 @@ static void print_comparison(const struct comparison *one, FILE *out)
     (void)fputs("</td></tr>\n", out);
 }
 
-void html_comparisons(const struct comparisons *comparisons, FILE *out)
+static void print_comparisons(const struct comparisons *comparisons, bool gates, FILE *out)
 {
+    const struct comparison *first = comparisons->all;
+    while (first->gates != gates)
+        first++;
+    const char *const heads[] = {"verdict",    "metric", "where",    first->base,
+                                 first->other, "change", "interval", "why"};
     (void)fputs("<div class=\"scroll\"><table>\n<tr>", out);
-    const char *const heads[] = {"verdict",
-                                 "metric",
-                                 "where",
-                                 comparisons->n ? comparisons->all[0].base : "before",
-                                 comparisons->n ? comparisons->all[0].other : "after",
-                                 "change",
-                                 "interval",
-                                 "why"};
     for (size_t i = 0; i < sizeof(heads) / sizeof(heads[0]); i++) {
         (void)fputs("<th scope=\"col\">", out);
         escape_markup(heads[i], out);
         (void)fputs("</th>", out);
     }
     (void)fputs("</tr>\n", out);
-    for (int gates = 1; gates >= 0; gates--)
-        for (size_t i = 0; i < comparisons->n; i++)
-            if (comparisons->all[i].gates == gates)
-                print_comparison(&comparisons->all[i], out);
+    for (size_t i = 0; i < comparisons->n; i++)
+        if (comparisons->all[i].gates == gates)
+            print_comparison(&comparisons->all[i], out);
     (void)fputs("</table></div>\n", out);
+}
+
+void html_comparisons(const struct comparisons *comparisons, FILE *out)
+{
+    size_t gating = 0;
+    for (size_t i = 0; i < comparisons->n; i++)
+        gating += comparisons->all[i].gates;
+    if (gating)
+        print_comparisons(comparisons, true, out);
+    if (gating == comparisons->n)
+        return;
+    (void)fputs("<details><summary>Metrics that do not gate</summary>\n", out);
+    print_comparisons(comparisons, false, out);
+    (void)fputs("</details>\n", out);
 }

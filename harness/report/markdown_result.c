@@ -30,7 +30,7 @@ static void print_behind(const struct block *block, size_t i, FILE *out)
 static void print_row(const struct block *block, size_t i, FILE *out)
 {
     char rate[CELL], step[CELL], queue[CELL];
-    (void)fprintf(out, "| `%s` | %s | ", block_placement(block, i),
+    (void)fprintf(out, "| `%s` | %s | ", block_arm_name(block, i),
                   units_format_si(block_median(block, i, METRIC_RATE), rate, sizeof(rate)));
     print_behind(block, i, out);
     (void)fprintf(out, " | %s | %s |\n",
