@@ -12,6 +12,9 @@ grep -q '^  SLOWER  step_time' "$scratch/said" || fail "not found: $(cat "$scrat
 "$CONTEND_FAKE" report "$scratch/slow" > "$scratch/again" 2> "$scratch/log" < /dev/null ||
     fail "report: $(cat "$scratch/log")"
 cmp "$scratch/said" "$scratch/again" || fail "report says otherwise"
+for part in '<th scope="col">plain</th>' '>SLOWER</span></th>'; do
+    grep -Fq "$part" "$scratch/slow/report.html" || fail "no '$part' in the page"
+done
 grep -q ';slots=2;variant=slow,' "$scratch/slow/rounds.csv" || fail "no variant in rounds.csv"
 grep -q 'variant' "$scratch/slow/rows.csv" || fail "no variant in rows.csv"
 rounds=$(grep -c ',step_time,.*' <(grep 'variant=slow' "$scratch/slow/rounds.csv"))
