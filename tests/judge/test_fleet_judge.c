@@ -216,7 +216,7 @@ static void test_few_machines_have_the_bounds_of_others(void **state)
     struct judged judged = {0};
     struct err err = {0};
     const double values[] = {100, 100.1, 99.9, 100.05};
-    char name[8];
+    char name[16];
     for (int i = 0; i < 4; i++) {
         (void)snprintf(name, sizeof(name), "m%d", i);
         fixture_fleet_add(&judged.fleet, name, 1, 0, values[i]);

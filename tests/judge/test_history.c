@@ -38,10 +38,10 @@ static void add_runs(size_t n)
     struct err err = {0};
     uint32_t at;
     for (size_t i = 0; i < n; i++) {
-        size_t day = (i * 7 + 3) % n;
+        unsigned day = (unsigned)((i * 7 + 3) % n);
         struct history_run run = {.commit = "abc"};
-        (void)snprintf(run.started, sizeof(run.started), "2026-01-%02zuT12:00:00Z", day + 1);
-        (void)snprintf(run.run_id, sizeof(run.run_id), "run-%zu", day);
+        (void)snprintf(run.started, sizeof(run.started), "2026-01-%02uT12:00:00Z", day + 1);
+        (void)snprintf(run.run_id, sizeof(run.run_id), "run-%u", day);
         assert_int_equal(history_add_run(&history, &run, &at, &err), 0);
         assert_int_equal(at, i);
     }
