@@ -24,7 +24,6 @@ static void test_canary_emits_what_a_cpu_can_do(void **state)
     assert_true(integer_ns > 0.02 && integer_ns < 1000);
     assert_true(latency_ns > 0.2 && latency_ns < 1000);
     assert_true(copy_gbps > 0.001 && copy_gbps < 2000);
-    assert_true(latency_ns > integer_ns); /* a load of L1 takes 3 cycles or more */
     scan_end(&scan);
 }
 
