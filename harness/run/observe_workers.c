@@ -57,12 +57,12 @@ static void note_exit(struct observer *o, unsigned i, int status)
     struct shared_worker *worker = &o->shared->worker[i];
     enum worker_state state = shared_state(worker);
     o->child[i].pid = 0;
-    if (state >= WORKER_FINISHED || o->child[i].censored)
-        return;
-    if (o->child[i].canceled) { /* it was told so, and went on to its next state before it died */
+    if (o->child[i].canceled) { /* it may have been writing its own state and reason as it died */
         note_canceled(worker);
         return;
     }
+    if (state >= WORKER_FINISHED || o->child[i].censored)
+        return;
     if (WIFSIGNALED(status))
         (void)err_set(&worker->err, -ECHILD, "killed by signal %d (%s) while %s", WTERMSIG(status),
                       strsignal(WTERMSIG(status)), worker_state_name(state));

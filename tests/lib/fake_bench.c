@@ -28,11 +28,12 @@ enum mode {
     MODE_NO_VALUE,
     MODE_HANG_TEARDOWN,
     MODE_REST,
+    MODE_SCRIBBLE,
 };
 
 static const char *const modes[] = {
-    "ok",    "fail-setup", "fail-run",    "fail-check", "skip",          "hang-setup", "hang-run",
-    "crash", "exit",       "shrink-mask", "no-value",   "hang-teardown", "rest",       NULL};
+    "ok",   "fail-setup",  "fail-run", "fail-check",    "skip", "hang-setup", "hang-run", "crash",
+    "exit", "shrink-mask", "no-value", "hang-teardown", "rest", "scribble",   NULL};
 
 static const struct opt fake_opts[] = {
     OPT_SECONDS("step", fake_params, step_s, "2ms", 0, 0, "T", "Time of a step"),
@@ -58,7 +59,12 @@ static bool is(const struct bench_ctx *ctx, enum mode mode)
 
 static int fake_probe(struct bench_ctx *ctx)
 {
-    return is(ctx, MODE_SKIP) ? err_set(ctx->err, -ENOTSUP, "the fake is told to skip") : 0;
+    const struct fake_params *params = ctx->params;
+    while (is(ctx, MODE_SCRIBBLE)) /* it says why it ends, over and over, while it is ended */
+        (void)err_set(ctx->err, -ENOTSUP, "%s", "");
+    return is(ctx, MODE_SKIP) || params->mode == MODE_SCRIBBLE
+               ? err_set(ctx->err, -ENOTSUP, "the fake is told to skip")
+               : 0;
 }
 
 static int fake_setup(struct bench_ctx *ctx)
