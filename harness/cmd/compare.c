@@ -145,10 +145,10 @@ static int fill_sides(const struct work *work, const char *allow, const struct a
     return 0;
 }
 
-/* What the canaries of both sides say of the machine; the verdicts have taken it into account. */
 /* A machine that moved by less explains nothing. */
 static const double told_share = 0.01;
 
+/* What the canaries of both sides say of the machine; the verdicts have taken it into account. */
 static int tell_moved(const struct pairing_runs *base, const struct pairing_runs *other,
                       double threshold, struct findings *findings, struct err *err)
 {

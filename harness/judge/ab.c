@@ -10,6 +10,7 @@
 #include "harness/judge/sequential.h"
 #include "harness/rows/key.h"
 #include "harness/rows/metric.h"
+#include "harness/rows/row.h"
 
 /* Two arms that differ by their variants, and room for a value a round. */
 struct duel {
@@ -25,15 +26,6 @@ struct duel {
 static const struct arm *arm_at(const struct duel *duel, size_t index)
 {
     return &duel->analysis->result->arms[index];
-}
-
-static bool gates(const struct arm *arm, const struct round_value *value)
-{
-    const struct bench_metric *own = bench_metric_find(arm->bench, value->metric);
-    const struct metric_info *general = metric_find(value->metric);
-    if (own)
-        return own->gates && key_agrees(value->key, own->calm);
-    return general && general->gates && !arm->bench->scan;
 }
 
 /* What says nothing of one variant beside another. */
@@ -118,7 +110,7 @@ static void describe(const struct duel *duel, const struct round_value *value,
                                .high = NAN,
                                .base_runs = 1,
                                .other_runs = 1,
-                               .gates = gates(base, value)};
+                               .gates = metric_gates(base->bench, value->metric, value->key)};
     one->level = 1 - duel->alpha[one->gates];
     (void)snprintf(one->base, sizeof(one->base), "%s", base->variant->name);
     (void)snprintf(one->other, sizeof(one->other), "%s", other->variant->name);
@@ -295,25 +287,34 @@ static bool find_other(const struct result *result, size_t base, const struct va
     return false;
 }
 
-/* Calls compare_arms for each pair of arms, or counts what gates and what does not. */
+/* How many values of the base do not gate, and how many do. */
+static void count_values(const struct duel *duel, size_t counts[2])
+{
+    const struct round_values *values = &duel->analysis->values;
+    const struct bench *bench = arm_at(duel, duel->base)->bench;
+    size_t end = values->first[duel->base + 1];
+    for (size_t at = values->first[duel->base]; at < end; at += values_group(values, at, end)) {
+        const struct round_value *value = &values->value[at];
+        if (is_comparable(value))
+            counts[metric_gates(bench, value->metric, value->key)]++;
+    }
+}
+
+/* Calls count_values for each pair of arms or, without counts, compare_arms. */
 static int for_all_pairs(struct duel *duel, size_t counts[2], struct err *err)
 {
     const struct result *result = duel->analysis->result;
-    const struct round_values *values = &duel->analysis->values;
+    const struct variant *variants = duel->variants->all;
     int rc = 0;
     for (size_t v = 1; v < duel->variants->n; v++)
         for (duel->base = 0; duel->base < result->narms && !rc; duel->base++) {
-            const struct arm *arm = arm_at(duel, duel->base);
-            if (arm->variant != &duel->variants->all[0] ||
-                !find_other(result, duel->base, &duel->variants->all[v], &duel->other))
+            if (arm_at(duel, duel->base)->variant != &variants[0] ||
+                !find_other(result, duel->base, &variants[v], &duel->other))
                 continue;
-            if (!counts)
+            if (counts)
+                count_values(duel, counts);
+            else
                 rc = compare_arms(duel, err);
-            size_t end = values->first[duel->base + 1];
-            for (size_t at = values->first[duel->base]; counts && at < end;
-                 at += values_group(values, at, end))
-                if (is_comparable(&values->value[at]))
-                    counts[gates(arm, &values->value[at])]++;
         }
     return rc;
 }

@@ -340,16 +340,20 @@ char *row_doubt(const struct row *row, const struct arm_rounds *rounds, char *bu
     return buf;
 }
 
+bool metric_gates(const struct bench *bench, const char *metric, const char *key)
+{
+    const struct bench_metric *own = bench_metric_find(bench, metric);
+    const struct metric_info *general = metric_find(metric);
+    if (own)
+        return own->gates && key_agrees(key, own->calm);
+    return general && general->gates && !bench->scan;
+}
+
 bool row_gates(const struct row *row)
 {
     char key[VALUE_KEY_MAX];
-    const struct bench_metric *own = bench_metric_find(row->arm->bench, row->metric);
-    const struct metric_info *general = metric_find(row->metric);
-    if (row->arm->canary || row->arm->alone)
-        return false;
-    if (own)
-        return own->gates && key_agrees(key_copy(row, key), own->calm);
-    return general && general->gates && !row->arm->bench->scan;
+    return !row->arm->canary && !row->arm->alone &&
+           metric_gates(row->arm->bench, row->metric, key_copy(row, key));
 }
 
 const struct row *rows_find(const struct rows *rows, const struct arm *arm, const char *metric)
