@@ -121,7 +121,10 @@ pure() {
     sources harness/base ! -name 'text.*' ! -name 'opt.*' ! -name 'cli.*'
     sources harness/plan ! -name 'options.*'
     sources harness/rows
+    sources harness/compare
     sources harness/judge
+    sources harness/rules
+    sources harness/fleet
     sources harness/discover ! -name 'scans.*' ! -name 'probes.*'
 }
 

@@ -5,7 +5,7 @@
 
 #include "harness/base/text.h"
 #include "harness/cmd/fleet.h"
-#include "harness/judge/bounds_make.h"
+#include "harness/fleet/bounds_make.h"
 #include "harness/say/log.h"
 #include "harness/store/bounds_file.h"
 

@@ -8,11 +8,11 @@
 
 #include "harness/cmd/cmd.h"
 #include "harness/cmd/compared.h"
+#include "harness/compare/canary.h"
+#include "harness/compare/compare.h"
 #include "harness/json/comparable.h"
 #include "harness/json/comparison.h"
 #include "harness/json/findings.h"
-#include "harness/judge/canary.h"
-#include "harness/judge/compare.h"
 #include "harness/plot/figures.h"
 #include "harness/report/markdown.h"
 #include "harness/say/log.h"

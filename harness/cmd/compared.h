@@ -3,7 +3,7 @@
 #define CONTEND_CMD_COMPARED_H
 
 #include "harness/base/err.h"
-#include "harness/judge/comparison.h"
+#include "harness/compare/comparison.h"
 
 /* "slower,unclear,missing", or "none". -EINVAL names what is none of them. */
 int compared_check_fail_on(const char *fail_on, struct err *err);

@@ -7,9 +7,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "harness/fleet/bounds_make.h"
+#include "harness/fleet/say.h"
 #include "harness/json/findings.h"
-#include "harness/judge/bounds_make.h"
-#include "harness/judge/fleet_findings.h"
 #include "harness/plot/fleet.h"
 #include "harness/report/junit.h"
 #include "harness/report/markdown.h"

@@ -3,7 +3,7 @@
 #define CONTEND_CMD_FLEET_H
 
 #include "harness/cmd/cmd.h"
-#include "harness/judge/fleet.h"
+#include "harness/fleet/fleet.h"
 
 /*
  * Reads all results at or below the directories into the fleet, and arranges it. EXIT_GOOD, or the

@@ -6,8 +6,8 @@
 #include <unistd.h>
 
 #include "harness/cmd/cmd.h"
+#include "harness/compare/history.h"
 #include "harness/json/history.h"
-#include "harness/judge/history.h"
 #include "harness/plot/history_figure.h"
 #include "harness/say/log.h"
 #include "harness/store/below.h"

@@ -4,7 +4,7 @@
 
 #include <jansson.h>
 
-#include "harness/judge/comparison.h"
+#include "harness/compare/comparison.h"
 #include "harness/run/variant.h"
 
 /*

@@ -4,7 +4,7 @@
 
 #include <jansson.h>
 
-#include "harness/judge/history.h"
+#include "harness/compare/history.h"
 
 /*
  * {"machine": key, "runs": [{"started", "run_id", "commit"}], "figures": [{"arm", "params",

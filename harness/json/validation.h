@@ -5,8 +5,8 @@
 #include <jansson.h>
 
 #include "harness/core/finding.h"
-#include "harness/judge/rules.h"
 #include "harness/machine/facts.h"
+#include "harness/rules/rules.h"
 
 struct validation {
     const struct facts *facts;

@@ -3,10 +3,10 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "harness/judge/ab.h"
+#include "harness/compare/ab.h"
+#include "harness/compare/canary.h"
 #include "harness/judge/advice.h"
 #include "harness/judge/busy.h"
-#include "harness/judge/canary.h"
 #include "harness/judge/gpus.h"
 #include "harness/judge/scans.h"
 #include "harness/judge/statuses.h"

@@ -3,8 +3,8 @@
 #ifndef CONTEND_JUDGE_VERDICT_H
 #define CONTEND_JUDGE_VERDICT_H
 
+#include "harness/compare/comparison.h"
 #include "harness/core/finding.h"
-#include "harness/judge/comparison.h"
 #include "harness/judge/symmetry.h"
 #include "harness/rows/analysis.h"
 

@@ -6,7 +6,7 @@
  *
  *   struct facts facts;
  *   rc = facts_read(&request, &facts, &err);
- *   ... judge/rules.h ...
+ *   ... rules/rules.h ...
  *   facts_free(&facts);
  *
  * Sources: Documentation/ABI/testing/sysfs-bus-pci, sysfs-bus-pci-devices-aer_stats, sysfs-devices-
@@ -100,7 +100,7 @@ struct facts_value {
     char why[200];
 };
 
-/* One measurement; the names are in judge/rules.h. */
+/* One measurement; the names are in rules/rules.h. */
 struct facts_probe {
     enum facts_probe_status status;
     char reason[252];

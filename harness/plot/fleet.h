@@ -6,7 +6,7 @@
 #ifndef CONTEND_PLOT_FLEET_H
 #define CONTEND_PLOT_FLEET_H
 
-#include "harness/judge/fleet_judge.h"
+#include "harness/fleet/judge.h"
 #include "harness/sys/signals.h"
 
 enum { FLEET_LINES_A_PICTURE = 30, FLEET_PICTURES = 40 };

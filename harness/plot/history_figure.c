@@ -9,10 +9,10 @@
 #include <unistd.h>
 
 #include "harness/base/stats.h"
+#include "harness/compare/comparison.h"
 #include "harness/draw/files.h"
 #include "harness/draw/gnuplot.h"
 #include "harness/draw/scripts.h"
-#include "harness/judge/comparison.h"
 #include "harness/plot/dat.h"
 #include "harness/say/log.h"
 

@@ -2,7 +2,7 @@
 #ifndef CONTEND_PLOT_HISTORY_FIGURE_H
 #define CONTEND_PLOT_HISTORY_FIGURE_H
 
-#include "harness/judge/history.h"
+#include "harness/compare/history.h"
 #include "harness/sys/signals.h"
 
 /*

@@ -12,7 +12,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-#include "harness/judge/comparison.h"
+#include "harness/compare/comparison.h"
 #include "harness/store/about.h"
 
 /* As drawn by gnuplot: plots/NAME.svg. */

@@ -4,8 +4,8 @@
 
 #include <stdio.h>
 
+#include "harness/compare/comparison.h"
 #include "harness/core/finding.h"
-#include "harness/judge/comparison.h"
 
 /*
  * A list: what is said of the whole first, then of subjects. A finding with an outcome begins with

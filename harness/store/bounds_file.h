@@ -17,7 +17,7 @@
 
 #include <time.h>
 
-#include "harness/judge/bounds.h"
+#include "harness/fleet/bounds.h"
 
 enum { BOUNDS_SCHEMA_VERSION = 1 };
 

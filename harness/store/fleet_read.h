@@ -1,12 +1,12 @@
 /*
- * The results of many machines, for a fleet (judge/fleet.h): of each directory the rows that count
+ * The results of many machines, for a fleet (fleet/fleet.h): of each directory the rows that count
  * and who measured them, and nothing else, so that ten thousand are read in seconds. A reader of a
  * whole result is recorded.h.
  */
 #ifndef CONTEND_STORE_FLEET_READ_H
 #define CONTEND_STORE_FLEET_READ_H
 
-#include "harness/judge/fleet.h"
+#include "harness/fleet/fleet.h"
 
 /* Results are looked for in a directory, and so many levels of directories below it. */
 enum { FLEET_DEPTH = 4 };

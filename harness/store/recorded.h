@@ -8,8 +8,8 @@
 
 #include <jansson.h>
 
+#include "harness/compare/comparison.h"
 #include "harness/core/finding.h"
-#include "harness/judge/comparison.h"
 #include "harness/machine/key.h"
 #include "harness/rows/analysis.h"
 

@@ -9,7 +9,7 @@
 
 #include "harness/base/array.h"
 #include "harness/base/text.h"
-#include "harness/judge/rules.h"
+#include "harness/rules/rules.h"
 #include "harness/sys/file.h"
 
 enum { FILE_MOST = 1 << 20 };

@@ -4,7 +4,7 @@
 #define CONTEND_STORE_WAIVERS_H
 
 #include "harness/base/err.h"
-#include "harness/judge/waive.h"
+#include "harness/rules/waive.h"
 
 /*
  * Free *waivers with waivers_free, also after an error. -EINVAL: what is wrong, by file and line;

@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-#include "harness/judge/comparison.h"
+#include "harness/compare/comparison.h"
 
 struct comparison_view {
     bool all;     /* also those that do not gate */

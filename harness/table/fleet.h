@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-#include "harness/judge/fleet_judge.h"
+#include "harness/fleet/judge.h"
 
 /* More odd machines, and more of what is off with one of them, are counted only. */
 enum { FLEET_LINES = 200, FLEET_OFFENCES = 3 };

@@ -6,7 +6,7 @@
 #include <stdio.h>
 
 #include "harness/core/finding.h"
-#include "harness/judge/rules.h"
+#include "harness/rules/rules.h"
 
 /*
  * What fails, could not run or warns, worst first, each with its class and action; what does not

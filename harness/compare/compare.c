@@ -1,0 +1,419 @@
+#include "harness/compare/compare.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "harness/compare/canary.h"
+#include "harness/compare/run_spread.h"
+#include "harness/rows/key.h"
+
+/* Two-sided 90%: SAME. */
+#define SAME_TAIL 0.05
+
+/* Beyond so many runs a side only pairs within rounds help. */
+enum { RUNS_ADVISED = 20 };
+
+/* A pair that may get a verdict, and the other metric of the same measurement. */
+struct candidate {
+    const struct pair *pair;
+    const struct candidate *mate; /* NULL = none, or several */
+};
+
+/* What all rows are judged by. */
+struct judge {
+    const struct pairing_runs *sides;
+    const struct compare_options *options;
+    struct pairing pairing;
+    size_t n;
+    struct candidate *candidates; /* owned */
+    double tail;                  /* of each end of an interval */
+    double moved;                 /* what the canaries moved by, as a logarithm */
+    char moved_what[160];
+};
+
+/* A pair's values on both sides and in the history. Gains: logarithms, more is better. */
+struct measured {
+    struct moments sides[PAIRING_SIDES];
+    double rounds; /* what the medians are uncertain by of their rounds, the most */
+    bool noisy;    /* any row of both sides */
+    bool bound[2]; /* a side has a censored row */
+    struct run_spread spread;
+    double gain, half; /* of other against base; half the width of its interval */
+};
+
+/* A median of which there are ratios. */
+static bool has_value(const struct row *row)
+{
+    return row->median > 0 && isfinite(row->median) && row->status < STATUS_SKIPPED;
+}
+
+static size_t count_values(const struct pair *pair, enum pairing_side side)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < pair->n[side]; i++)
+        n += has_value(pair->rows[side][i].row);
+    return n;
+}
+
+static bool is_on_both(const struct pair *pair)
+{
+    return count_values(pair, PAIRING_BASE) && count_values(pair, PAIRING_OTHER);
+}
+
+static double direction(const struct row *row)
+{
+    return !strcmp(row->better, "lower") ? -1 : 1;
+}
+
+static void add_row(struct measured *measured, enum pairing_side side, const struct row *row,
+                    double gain)
+{
+    moments_add(&measured->sides[side], gain);
+    if (side == PAIRING_HISTORY)
+        return;
+    measured->rounds += pow(run_spread_of_rounds(row->ci_low, row->ci_high, row->rounds), 2);
+    measured->noisy = measured->noisy || row->status == STATUS_NOISY;
+    measured->bound[side] = measured->bound[side] || row->status == STATUS_CENSORED;
+}
+
+/* Of the pair, or with `mate` of the mean of the gains of both, run by run. */
+static void measure(const struct pair *pair, const struct pair *mate, double tail,
+                    struct measured *measured)
+{
+    *measured = (struct measured){0};
+    for (int side = 0; side < PAIRING_SIDES; side++)
+        for (size_t i = 0; i < pair->n[side]; i++) {
+            const struct row *row = pair->rows[side][i].row;
+            const struct row *other = mate ? mate->rows[side][i].row : row;
+            if (!has_value(row) || !has_value(other))
+                continue;
+            add_row(measured, side, row,
+                    (direction(row) * log(row->median) + direction(other) * log(other->median)) /
+                        2);
+        }
+    size_t runs = measured->sides[PAIRING_BASE].n + measured->sides[PAIRING_OTHER].n;
+    measured->spread =
+        run_spread_of(measured->sides, RUN_SPREAD_BEFORE * (measured->noisy ? RUN_SPREAD_NOISY : 1),
+                      sqrt(measured->rounds / (double)runs));
+    measured->gain = measured->sides[PAIRING_OTHER].mean - measured->sides[PAIRING_BASE].mean;
+    measured->half = run_spread_half_width(&measured->spread, measured->sides[PAIRING_BASE].n,
+                                           measured->sides[PAIRING_OTHER].n, tail);
+}
+
+static bool have_equal_runs(const struct pair *pair, const struct pair *other)
+{
+    for (int side = 0; side < PAIRING_SIDES; side++)
+        if (pair->n[side] != other->n[side])
+            return false;
+    return true;
+}
+
+/* Two metrics of the same arm and key are one measurement; of three nobody is anybody's mate. */
+static void find_mates(struct judge *judge)
+{
+    for (size_t i = 0; i < judge->n; i++) {
+        struct candidate *one = &judge->candidates[i];
+        size_t found = 0;
+        for (size_t k = 0; k < judge->n; k++) {
+            if (k == i || !pair_is_of_same_arm(one->pair, judge->candidates[k].pair))
+                continue;
+            one->mate = &judge->candidates[k];
+            found++;
+        }
+        if (found != 1 || !have_equal_runs(one->pair, one->mate->pair))
+            one->mate = NULL;
+    }
+}
+
+/* Which rows may get a verdict, and what part of the error each measurement has. */
+static int find_candidates(struct judge *judge, struct err *err)
+{
+    double measurements = 0;
+    judge->candidates = calloc(judge->pairing.n + 1, sizeof(*judge->candidates));
+    if (!judge->candidates)
+        return err_set(err, -ENOMEM, "out of memory for %zu comparisons", judge->pairing.n);
+    for (size_t i = 0; i < judge->pairing.n; i++)
+        if (row_gates(pair_first(&judge->pairing.pairs[i])->row) &&
+            is_on_both(&judge->pairing.pairs[i]))
+            judge->candidates[judge->n++].pair = &judge->pairing.pairs[i];
+    find_mates(judge);
+    for (size_t i = 0; i < judge->n; i++)
+        measurements += judge->candidates[i].mate ? 0.5 : 1;
+    judge->tail = COMPARE_ERROR / fmax(measurements, 1) / 2;
+    return 0;
+}
+
+static const struct candidate *find_candidate(const struct judge *judge, const struct pair *pair)
+{
+    for (size_t i = 0; i < judge->n; i++)
+        if (judge->candidates[i].pair == pair)
+            return &judge->candidates[i];
+    return NULL;
+}
+
+/* What the canary that moved the most did, of those that did beyond what their rounds differ by. */
+static int watch_canaries(struct judge *judge, struct err *err)
+{
+    const struct pairing_runs *base = &judge->sides[PAIRING_BASE];
+    const struct pairing_runs *other = &judge->sides[PAIRING_OTHER];
+    struct canary_moves moves = {0};
+    int rc = canary_compare(base->runs, base->n, other->runs, other->n, &moves, err);
+    const struct canary_move *most = rc ? NULL : canary_largest(&moves);
+    if (most) {
+        judge->moved = fabs(log(most->ratio));
+        (void)canary_say(most, judge->moved_what, sizeof(judge->moved_what));
+    }
+    canary_moves_free(&moves);
+    return rc;
+}
+
+/* Appends to the reason, which is cut where it ends. */
+__attribute__((format(printf, 2, 3))) static void say(struct comparison *comparison,
+                                                      const char *fmt, ...)
+{
+    size_t used = strlen(comparison->reason);
+    va_list args;
+    va_start(args, fmt);
+    (void)vsnprintf(comparison->reason + used, sizeof(comparison->reason) - used, fmt, args);
+    va_end(args);
+}
+
+static void say_arm(const struct paired_row *first, struct comparison *comparison)
+{
+    const struct row *row = first->row;
+    char key[VALUE_KEY_MAX], said[160];
+    (void)key_say_arm(first->result, row->arm, key_copy(row, key), said, sizeof(said));
+    bool named = row->arm->alone || strstr(said, row->placement) || row->arm->bench->scan;
+    (void)snprintf(comparison->arm, sizeof(comparison->arm), "%s%s%s%s%s, %u worker%s%s",
+                   row->bench, said[0] ? ", " : "", said, named ? "" : ", ",
+                   named ? "" : row->placement, row->slots, row->slots == 1 ? "" : "s",
+                   device_mark(device_find(row->device)));
+}
+
+/* Geometric mean of the medians; NaN = none. */
+static double median_of(const struct pair *pair, enum pairing_side side)
+{
+    struct moments logs = {0};
+    for (size_t i = 0; i < pair->n[side]; i++)
+        if (has_value(pair->rows[side][i].row))
+            moments_add(&logs, log(pair->rows[side][i].row->median));
+    if (logs.n)
+        return exp(logs.mean);
+    return pair->n[side] ? pair->rows[side][0].row->median : (double)NAN;
+}
+
+/* All but what it came to. */
+static void describe(const struct judge *judge, const struct pair *pair,
+                     struct comparison *comparison)
+{
+    const struct paired_row *first = pair_first(pair);
+    const struct row *row = first->row;
+    *comparison = (struct comparison){
+        .base_median = median_of(pair, PAIRING_BASE),
+        .other_median = median_of(pair, PAIRING_OTHER),
+        .low = NAN,
+        .high = NAN,
+        .level = NAN,
+        .base_runs = (unsigned)pair->n[PAIRING_BASE],
+        .other_runs = (unsigned)pair->n[PAIRING_OTHER],
+        .gates = row_gates(row),
+    };
+    comparison->ratio =
+        is_on_both(pair) ? comparison->other_median / comparison->base_median : (double)NAN;
+    (void)snprintf(comparison->base, sizeof(comparison->base), "%s",
+                   judge->sides[PAIRING_BASE].name);
+    (void)snprintf(comparison->other, sizeof(comparison->other), "%s",
+                   judge->sides[PAIRING_OTHER].name);
+    (void)snprintf(comparison->params, sizeof(comparison->params), "%s", row->params);
+    (void)snprintf(comparison->metric, sizeof(comparison->metric), "%s", row->metric);
+    (void)snprintf(comparison->unit, sizeof(comparison->unit), "%s", row->unit);
+    (void)snprintf(comparison->better, sizeof(comparison->better), "%s", row->better);
+    say_arm(first, comparison);
+}
+
+/* The interval of the ratio at which a change, or none, was shown. */
+static void set_interval(struct comparison *comparison, const struct row *row, double gain,
+                         double half, double tail)
+{
+    double sign = direction(row);
+    comparison->low = exp(sign * gain - half);
+    comparison->high = exp(sign * gain + half);
+    comparison->level = 1 - 2 * tail;
+}
+
+/* The difference that counts, as a logarithm. */
+static double threshold_of(const struct judge *judge, const struct row *row, double base)
+{
+    static const struct {
+        const char *unit;
+        double floor;
+    } floors[] = {
+        /* Two calls of the clock take some 50 ns; what is timed in batches has a share of that. */
+        {"s", 1e-6},
+        {"us", 0.1},
+        {"ns", 0.2},
+    };
+    const struct bench_metric *own = bench_metric_find(row->arm->bench, row->metric);
+    double least = own ? own->least : 0;
+    for (size_t i = 0; i < sizeof(floors) / sizeof(floors[0]); i++)
+        if (!strcmp(row->unit, floors[i].unit))
+            least = fmax(least, floors[i].floor);
+    return log1p(fmax(judge->options->threshold, base > 0 ? least / base : 0));
+}
+
+static const char *say_runs(const struct measured *measured, char *buf, size_t size)
+{
+    size_t base = measured->sides[PAIRING_BASE].n, other = measured->sides[PAIRING_OTHER].n;
+    size_t history = measured->sides[PAIRING_HISTORY].n;
+    if (base == 1 && other == 1)
+        (void)snprintf(buf, size, "a run a side");
+    else
+        (void)snprintf(buf, size, "%zu and %zu runs", base, other);
+    if (history)
+        (void)snprintf(buf + strlen(buf), size - strlen(buf), ", %zu of the history", history);
+    return buf;
+}
+
+static void explain_unclear(const struct judge *judge, const struct measured *measured,
+                            double threshold, struct comparison *comparison)
+{
+    char change[32], runs[64];
+    double wanted = fmax(fabs(measured->gain), threshold);
+    unsigned needed = run_spread_runs_needed(&measured->spread, wanted, judge->tail, RUNS_ADVISED);
+    (void)comparison_format_ratio(comparison->ratio, change, sizeof(change));
+    say(comparison,
+        "%s is within what equal runs can differ by (%.1f%%; %s, spread between runs %.1f%%). ",
+        change, 100 * expm1(measured->half), say_runs(measured, runs, sizeof(runs)),
+        100 * measured->spread.sd);
+    if (needed)
+        say(comparison, "'contend ab' would tell, or %u runs a side.", needed);
+    else
+        say(comparison, "'contend ab' would tell.");
+}
+
+static void explain_changed(const struct judge *judge, const struct measured *measured,
+                            struct comparison *comparison)
+{
+    char change[32], runs[64];
+    say(comparison, "%s is more than equal runs differ by (%.1f%% at a level of %.4g%%; %s).",
+        comparison_format_ratio(comparison->ratio, change, sizeof(change)),
+        100 * expm1(measured->half), 100 * (1 - 2 * judge->tail),
+        say_runs(measured, runs, sizeof(runs)));
+}
+
+/* What a bound cannot show: a change towards the side that is one. */
+static bool understates(const struct measured *measured)
+{
+    if (measured->bound[PAIRING_BASE] && measured->bound[PAIRING_OTHER])
+        return false;
+    return measured->gain < 0 ? !measured->bound[PAIRING_BASE] : !measured->bound[PAIRING_OTHER];
+}
+
+/* Whether both it and what it is one half of are beyond chance. */
+static bool is_changed(const struct judge *judge, const struct candidate *candidate,
+                       const struct measured *measured)
+{
+    struct measured both;
+    if (fabs(measured->gain) <= measured->half + judge->moved)
+        return false;
+    if (!candidate->mate)
+        return true;
+    measure(candidate->pair, candidate->mate->pair, judge->tail, &both);
+    return fabs(both.gain) > both.half;
+}
+
+static void decide(const struct judge *judge, const struct candidate *candidate,
+                   struct comparison *comparison)
+{
+    const struct row *row = pair_first(candidate->pair)->row;
+    struct measured measured;
+    measure(candidate->pair, NULL, judge->tail, &measured);
+    bool is_bound = measured.bound[PAIRING_BASE] || measured.bound[PAIRING_OTHER];
+    bool changed = is_changed(judge, candidate, &measured);
+    double threshold = threshold_of(judge, row, comparison->base_median), tail = judge->tail;
+    double same = run_spread_half_width(&measured.spread, measured.sides[PAIRING_BASE].n,
+                                        measured.sides[PAIRING_OTHER].n, SAME_TAIL);
+    comparison->outcome = OUTCOME_UNCLEAR;
+    if (is_bound && !understates(&measured))
+        say(comparison, "a step did not end within the limit: a bound cannot show this.");
+    else if (changed && fabs(measured.gain) > threshold) {
+        comparison->outcome = measured.gain > 0 ? OUTCOME_FASTER : OUTCOME_SLOWER;
+        explain_changed(judge, &measured, comparison);
+    } else if (!is_bound && fabs(measured.gain) + same + judge->moved <= threshold) {
+        comparison->outcome = OUTCOME_SAME;
+        tail = SAME_TAIL;
+        say(comparison, "within the %.2g%% that count, by the 90%% interval.",
+            100 * expm1(threshold));
+    } else if (changed)
+        say(comparison, "it changed, but perhaps by less than the %.2g%% that count.",
+            100 * expm1(threshold));
+    else
+        explain_unclear(judge, &measured, threshold, comparison);
+    if (measured.noisy)
+        say(comparison, " The machine was disturbed: noisy, so more spread is taken.");
+    if (judge->moved > 0)
+        say(comparison, " The machine itself moved (%s): so much is not counted.",
+            judge->moved_what);
+    set_interval(comparison, row, measured.gain,
+                 (tail == SAME_TAIL ? same : measured.half) + judge->moved, tail);
+}
+
+static void say_missing(const struct judge *judge, const struct pair *pair,
+                        struct comparison *comparison)
+{
+    enum pairing_side side = count_values(pair, PAIRING_BASE) ? PAIRING_OTHER : PAIRING_BASE;
+    const struct row *own = pair->n[side] ? pair->rows[side][0].row : NULL;
+    const struct row *end = pairing_find_end(&judge->pairing, pair, side);
+    const struct row *why = own && own->status >= STATUS_SKIPPED ? own : end;
+    comparison->outcome = OUTCOME_MISSING;
+    if (why)
+        say(comparison, "%s in %s: %.200s", status_name(why->status), judge->sides[side].name,
+            why->reason);
+    else if (own)
+        say(comparison, "no value above 0 in %s", judge->sides[side].name);
+    else
+        say(comparison, "only in %s",
+            judge->sides[side == PAIRING_BASE ? PAIRING_OTHER : PAIRING_BASE].name);
+}
+
+static int compare_pair(const struct judge *judge, const struct pair *pair,
+                        struct comparisons *comparisons, struct err *err)
+{
+    const struct row *row = pair_first(pair)->row;
+    struct comparison comparison;
+    bool here = pair->n[PAIRING_BASE] || pair->n[PAIRING_OTHER];
+    if (!here || !strcmp(row->metric, VALUE_STATUS))
+        return 0;
+    describe(judge, pair, &comparison);
+    const struct candidate *candidate = find_candidate(judge, pair);
+    if (!pair->n[PAIRING_BASE] || !pair->n[PAIRING_OTHER] || (comparison.gates && !candidate))
+        say_missing(judge, pair, &comparison);
+    else if (candidate && judge->options->refused) {
+        comparison.outcome = OUTCOME_MISSING;
+        say(&comparison, "%s", judge->options->refused);
+    } else if (candidate)
+        decide(judge, candidate, &comparison);
+    return comparisons_add(comparisons, &comparison, err);
+}
+
+int compare_make(const struct pairing_runs sides[PAIRING_SIDES],
+                 const struct compare_options *options, struct comparisons *comparisons,
+                 struct err *err)
+{
+    struct judge judge = {.sides = sides, .options = options};
+    *comparisons = (struct comparisons){0};
+    int rc = pairing_make(sides, &judge.pairing, err);
+    if (!rc)
+        rc = find_candidates(&judge, err);
+    if (!rc)
+        rc = watch_canaries(&judge, err);
+    for (size_t i = 0; i < judge.pairing.n && !rc; i++)
+        rc = compare_pair(&judge, &judge.pairing.pairs[i], comparisons, err);
+    free(judge.candidates);
+    pairing_free(&judge.pairing);
+    return rc;
+}

@@ -1,0 +1,129 @@
+#include "harness/compare/comparison.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "harness/base/array.h"
+
+int comparisons_add(struct comparisons *comparisons, const struct comparison *comparison,
+                    struct err *err)
+{
+    struct comparison *grown =
+        array_grown(comparisons->all, comparisons->n, &comparisons->capacity, sizeof(*grown));
+    if (!grown)
+        return err_set(err, -ENOMEM, "out of memory for %zu comparisons", comparisons->n + 1);
+    comparisons->all = grown;
+    grown[comparisons->n++] = *comparison;
+    return 0;
+}
+
+void comparisons_free(struct comparisons *comparisons)
+{
+    free(comparisons->all);
+    *comparisons = (struct comparisons){0};
+}
+
+static enum finding_severity severity_of(const struct comparison *comparison)
+{
+    if (comparison->outcome == OUTCOME_SLOWER)
+        return FINDING_BAD;
+    bool open = comparison->outcome == OUTCOME_UNCLEAR || comparison->outcome == OUTCOME_MISSING;
+    return open && comparison->gates ? FINDING_DOUBT : FINDING_NOTE;
+}
+
+void comparison_to_finding(const struct comparison *comparison, struct finding *finding)
+{
+    *finding = (struct finding){
+        .severity = severity_of(comparison),
+        .outcome = comparison->outcome,
+        .value = comparison->ratio,
+        .low = comparison->low,
+        .high = comparison->high,
+        .unit = "ratio",
+    };
+    (void)snprintf(finding->id, sizeof(finding->id), "change_%.24s", comparison->metric);
+    (void)snprintf(finding->subject, sizeof(finding->subject), "%s", comparison->arm);
+    (void)snprintf(finding->metric, sizeof(finding->metric), "%s", comparison->metric);
+    (void)snprintf(finding->sentence, sizeof(finding->sentence), "%s", comparison->reason);
+    if (!isnan(comparison->base_median) && !isnan(comparison->other_median))
+        (void)snprintf(finding->evidence, sizeof(finding->evidence), "%s %.6g %.20s, %s %.6g %.20s",
+                       comparison->base, comparison->base_median, comparison->unit,
+                       comparison->other, comparison->other_median, comparison->unit);
+}
+
+size_t comparisons_count(const struct comparisons *comparisons, enum finding_outcome outcome)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < comparisons->n; i++)
+        n += comparisons->all[i].gates && comparisons->all[i].outcome == outcome;
+    return n;
+}
+
+bool comparisons_decided(const struct comparisons *comparisons)
+{
+    return comparisons_count(comparisons, OUTCOME_FASTER) ||
+           comparisons_count(comparisons, OUTCOME_SLOWER) ||
+           comparisons_count(comparisons, OUTCOME_SAME);
+}
+
+char *comparison_format_ratio(double ratio, char *buf, size_t size)
+{
+    if (isnan(ratio))
+        (void)snprintf(buf, size, "-");
+    else if (ratio < 0.5 || ratio > 2)
+        (void)snprintf(buf, size, "%.*fx", ratio >= 99.95 ? 0 : ratio >= 0.995 ? 1 : 3, ratio);
+    else
+        (void)snprintf(buf, size, "%+.1f%%", 100 * (ratio - 1));
+    return buf;
+}
+
+/* The SLOWER one that gates and lost the most; NULL = none. */
+static const struct comparison *find_worst(const struct comparisons *comparisons)
+{
+    const struct comparison *worst = NULL;
+    for (size_t i = 0; i < comparisons->n; i++) {
+        const struct comparison *one = &comparisons->all[i];
+        if (one->gates && one->outcome == OUTCOME_SLOWER &&
+            (!worst || fabs(log(one->ratio)) > fabs(log(worst->ratio))))
+            worst = one;
+    }
+    return worst;
+}
+
+void comparisons_to_finding(const struct comparisons *comparisons, struct finding *finding)
+{
+    static const enum finding_outcome outcomes[] = {OUTCOME_SLOWER, OUTCOME_FASTER, OUTCOME_SAME,
+                                                    OUTCOME_UNCLEAR, OUTCOME_MISSING};
+    const struct comparison *worst = find_worst(comparisons);
+    char change[32];
+    size_t used = 0;
+    *finding = (struct finding){
+        .id = "comparison",
+        .severity = worst                              ? FINDING_BAD
+                    : comparisons_decided(comparisons) ? FINDING_NOTE
+                                                       : FINDING_DOUBT,
+        .value = NAN,
+        .low = NAN,
+        .high = NAN,
+    };
+    for (size_t i = 0; i < sizeof(outcomes) / sizeof(outcomes[0]); i++) {
+        size_t n = comparisons_count(comparisons, outcomes[i]);
+        if (n)
+            used += (size_t)snprintf(finding->sentence + used, sizeof(finding->sentence) - used,
+                                     "%s%zu %s", used ? ", " : "Of the metrics that gate: ", n,
+                                     finding_outcome_name(outcomes[i]));
+    }
+    if (!used)
+        (void)snprintf(finding->sentence, sizeof(finding->sentence),
+                       "Nothing that gates could be compared.");
+    else if (worst)
+        (void)snprintf(finding->sentence + used, sizeof(finding->sentence) - used,
+                       "; the worst is %s of %s, %s.", worst->metric, worst->arm,
+                       comparison_format_ratio(worst->ratio, change, sizeof(change)));
+    else
+        (void)snprintf(finding->sentence + used, sizeof(finding->sentence) - used, "%s",
+                       comparisons_decided(comparisons) ? "." : ": nothing was shown either way.");
+}

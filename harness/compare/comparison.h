@@ -1,0 +1,65 @@
+/*
+ * What a metric of one arm became between two sides: of two results (compare), or of two variants
+ * measured in the same rounds (ab). Who decides is compare.h or sequential.h; this is what all of
+ * them say, and all printers read. Pure.
+ */
+#ifndef CONTEND_COMPARE_COMPARISON_H
+#define CONTEND_COMPARE_COMPARISON_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "harness/core/finding.h"
+
+struct comparison {
+    char base[32], other[32]; /* what the sides are called: "base", "new"; the variants' names */
+    char arm[240];    /* for people: "pipeline, partition, 2 workers"; with its key, of a scan */
+    char params[512]; /* as the column of that name, but what the sides differ in by intent */
+    char metric[64], unit[32], better[8]; /* as the columns */
+    double base_median, other_median;     /* in that unit; NaN = that side has none */
+    double ratio;                         /* other / base, paired where it can be; NaN = unknown */
+    double low, high;                     /* the interval of it that the verdict rests on; or NaN */
+    double level;                         /* of that interval: 0.95, or what many metrics left */
+    unsigned base_runs, other_runs;       /* separate runs a side; 1 and 1 in ab */
+    unsigned pairs;                       /* rounds that both sides have, where they are paired */
+    enum finding_outcome outcome;         /* FASTER, SLOWER, SAME, UNCLEAR, MISSING */
+    bool gates;                           /* one of those that a build may fail on */
+    char reason[400]; /* why that outcome and what would change it, a sentence */
+};
+
+/* Zeroed = none. */
+struct comparisons {
+    size_t n, capacity;
+    struct comparison *all; /* owned */
+};
+
+/* Appends a copy; free with comparisons_free, also after an error: -ENOMEM only. */
+int comparisons_add(struct comparisons *comparisons, const struct comparison *comparison,
+                    struct err *err);
+void comparisons_free(struct comparisons *comparisons);
+
+/* How many of those that gate ended so. */
+size_t comparisons_count(const struct comparisons *comparisons, enum finding_outcome outcome);
+
+/* Whether any that gates is FASTER, SLOWER or SAME: else nothing was shown, whatever was looked at.
+ */
+bool comparisons_decided(const struct comparisons *comparisons);
+
+/* "-8.0%", "+12.5%", beyond a half and the double "3.4x", "0.012x", "-" of NaN: a ratio as change.
+ */
+char *comparison_format_ratio(double ratio, char *buf, size_t size);
+
+/*
+ * All of them in a sentence about the whole, id "comparison": how many of those that gate are
+ * SLOWER, FASTER, SAME, UNCLEAR and MISSING, and which one lost the most. SLOWER is bad, nothing
+ * decided a doubt.
+ */
+void comparisons_to_finding(const struct comparisons *comparisons, struct finding *finding);
+
+/*
+ * The same as a finding: id "change_<metric>", the arm as subject, the ratio as its value. A SLOWER
+ * one is bad, an UNCLEAR or MISSING one that gates a doubt, the rest notes.
+ */
+void comparison_to_finding(const struct comparison *comparison, struct finding *finding);
+
+#endif

@@ -1,0 +1,220 @@
+/* Figures of one machine in time: what is said of those that changed, and what the canary explains.
+ */
+#include "harness/compare/history.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static const struct history_options options = {.threshold = 0.02};
+static struct history history;
+static struct findings findings;
+
+static int tear_down(void **state)
+{
+    (void)state;
+    history_free(&history);
+    findings_free(&findings);
+    return 0;
+}
+
+/* Some jitter of 1%, the same in every test. */
+static double jitter(size_t i)
+{
+    static const double parts[] = {0, 1, -1, 0.5, -0.7, 0.8, -0.2, 0.3, -0.9};
+    return 1 + 0.01 * parts[i * 5 % 9];
+}
+
+/* Runs are added in another order than that of time. */
+static void add_runs(size_t n)
+{
+    struct err err = {0};
+    uint32_t at;
+    for (size_t i = 0; i < n; i++) {
+        unsigned day = (unsigned)((i * 7 + 3) % n);
+        struct history_run run = {.commit = "abc"};
+        (void)snprintf(run.started, sizeof(run.started), "2026-01-%02uT12:00:00Z", day + 1);
+        (void)snprintf(run.run_id, sizeof(run.run_id), "run-%u", day);
+        assert_int_equal(history_add_run(&history, &run, &at, &err), 0);
+        assert_int_equal(at, i);
+    }
+}
+
+/* `ratio` from that day on; n and 7 have no common divisor. */
+static void add_figure(const char *metric, const char *better, bool canary, size_t n, size_t from,
+                       double ratio)
+{
+    const struct history_figure figure = {.arm = canary ? "canary" : "pipeline, none, 2 workers",
+                                          .params = "rows=64",
+                                          .metric = metric,
+                                          .unit = "x",
+                                          .better = better,
+                                          .canary = canary};
+    struct err err = {0};
+    for (size_t i = 0; i < n; i++) {
+        size_t day = (i * 7 + 3) % n;
+        double value = 100 * jitter(day) * (day >= from ? ratio : 1);
+        assert_int_equal(history_add(&history, &figure, (uint32_t)i, value, &err), 0);
+    }
+}
+
+static void judge(void)
+{
+    struct err err = {0};
+    assert_int_equal(history_judge(&history, &options, &findings, &err), 0);
+}
+
+static const struct finding *find(const char *id, const char *metric)
+{
+    for (size_t i = 0; i < findings.n; i++)
+        if (!strcmp(findings.all[i].id, id) && !strcmp(findings.all[i].metric, metric))
+            return &findings.all[i];
+    return NULL;
+}
+
+static void test_history_says_what_became_slower_and_faster(void **state)
+{
+    (void)state;
+    add_runs(20);
+    add_figure("throughput", "higher", false, 20, 12, 0.9);
+    add_figure("step_time", "lower", false, 20, 12, 0.8);
+    add_figure("latency", "lower", false, 20, 20, 1);
+    judge();
+    const struct finding *slower = find("history_change", "throughput");
+    const struct finding *faster = find("history_change", "step_time");
+    assert_non_null(slower);
+    assert_non_null(faster);
+    assert_int_equal(slower->outcome, OUTCOME_SLOWER);
+    assert_int_equal(slower->severity, FINDING_BAD);
+    assert_true(fabs(slower->value - 0.9) < 0.01);
+    assert_true(slower->low < 0.9 && slower->high > 0.9);
+    assert_non_null(strstr(slower->sentence, "throughput -10"));
+    assert_non_null(strstr(slower->sentence, "with run 13 of 20, 2026-01-13T12:00:00Z"));
+    assert_non_null(strstr(slower->evidence, "run run-12"));
+    assert_string_equal(slower->subject, "pipeline, none, 2 workers");
+    assert_int_equal(faster->outcome, OUTCOME_FASTER);
+    assert_int_equal(faster->severity, FINDING_NOTE);
+    assert_null(find("history_change", "latency"));
+    assert_int_equal(history_count(&findings, OUTCOME_SLOWER), 1);
+    assert_non_null(
+        strstr(find("history", "")->sentence, "of 3 figures 1 ended SLOWER, 1 FASTER, 0 UNCLEAR"));
+}
+
+/* The canary in the same run and direction: the machine moved. In another, or by less: it did not.
+ */
+static void test_history_declines_what_the_canary_shows_too(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *better;
+        size_t from;
+        double ratio;
+        enum finding_outcome outcome;
+    } canaries[] = {
+        {"lower", 13, 1.12, OUTCOME_UNCLEAR}, {"higher", 11, 0.92, OUTCOME_UNCLEAR},
+        {"lower", 13, 0.90, OUTCOME_SLOWER},  {"lower", 6, 1.12, OUTCOME_SLOWER},
+        {"lower", 12, 1.03, OUTCOME_SLOWER},
+    };
+    for (size_t i = 0; i < sizeof(canaries) / sizeof(canaries[0]); i++) {
+        add_runs(20);
+        add_figure("throughput", "higher", false, 20, 12, 0.85);
+        add_figure("canary_integer", canaries[i].better, true, 20, canaries[i].from,
+                   canaries[i].ratio);
+        judge();
+        const struct finding *change = find("history_change", "throughput");
+        assert_non_null(change);
+        assert_int_equal(change->outcome, canaries[i].outcome);
+        bool declined = canaries[i].outcome == OUTCOME_UNCLEAR;
+        assert_int_equal(change->severity, declined ? FINDING_DOUBT : FINDING_BAD);
+        assert_int_equal(strstr(change->sentence, "the machine itself moved") != NULL, declined);
+        assert_int_equal(history.series[0]->declined, declined);
+        assert_non_null(find("history_canary", "canary_integer"));
+        assert_int_equal(history_count(&findings, OUTCOME_SLOWER), !declined);
+        tear_down(NULL);
+    }
+}
+
+static void test_history_of_too_few_runs_is_unclear(void **state)
+{
+    (void)state;
+    add_runs(CHANGES_RUNS - 2);
+    add_figure("throughput", "higher", false, CHANGES_RUNS - 2, 3, 0.5);
+    judge();
+    assert_int_equal(findings.n, 1);
+    assert_int_equal(find("history", "")->outcome, OUTCOME_UNCLEAR);
+}
+
+static void test_history_leaves_out_what_is_small(void **state)
+{
+    (void)state;
+    add_runs(30);
+    struct err err = {0};
+    const struct history_figure figure = {
+        .arm = "a", .params = "", .metric = "latency", .unit = "ns", .better = "lower"};
+    for (size_t i = 0; i < 30; i++)
+        assert_int_equal(
+            history_add(&history, &figure, (uint32_t)i, (i * 7 + 3) % 30 < 15 ? 100 : 101, &err),
+            0);
+    judge();
+    assert_null(find("history_change", "latency"));
+}
+
+/* Ten figures that became slower, each at another time, and none that became faster. */
+static void test_history_says_that_only_one_kind_is_seen(void **state)
+{
+    (void)state;
+    enum { RUNS = 37, EVENTS = 10 };
+    char metric[EVENTS][16];
+    for (size_t even = 0; even < 2; even++) {
+        add_runs(RUNS);
+        for (size_t i = 0; i < EVENTS; i++) {
+            (void)snprintf(metric[i], sizeof(metric[i]), "latency_%zu", i);
+            add_figure(metric[i], "lower", false, RUNS, 5 + 3 * i, even && i % 2 ? 0.7 : 1.4);
+        }
+        judge();
+        const struct finding *bias = find("history_bias", "");
+        assert_int_equal(bias != NULL, !even);
+        if (bias)
+            assert_non_null(strstr(bias->sentence, "Of 10 changes in time 10 were slower and 0"));
+        tear_down(NULL);
+    }
+}
+
+/* Two arms of one name for people are two series where their parameters differ. */
+static void test_history_tells_figures_apart(void **state)
+{
+    (void)state;
+    struct err err = {0};
+    uint32_t at;
+    struct history_figure figure = {
+        .arm = "a", .params = "x=1", .metric = "latency", .unit = "ns", .better = "lower"};
+    assert_int_equal(history_add_run(&history, &(struct history_run){.run_id = "r"}, &at, &err), 0);
+    assert_int_equal(history_add(&history, &figure, at, 1, &err), 0);
+    figure.params = "x=2";
+    assert_int_equal(history_add(&history, &figure, at, 1, &err), 0);
+    assert_int_equal(history_add(&history, &figure, at, NAN, &err), 0); /* left out */
+    assert_int_equal(history_add(&history, &figure, at, 0, &err), 0);
+    assert_int_equal(history.nseries, 2);
+    assert_int_equal(history.series[1]->n, 1);
+}
+
+int main(void)
+{
+#define TEST(function) cmocka_unit_test_teardown(function, tear_down)
+    const struct CMUnitTest tests[] = {
+        TEST(test_history_says_what_became_slower_and_faster),
+        TEST(test_history_declines_what_the_canary_shows_too),
+        TEST(test_history_of_too_few_runs_is_unclear),
+        TEST(test_history_leaves_out_what_is_small),
+        TEST(test_history_says_that_only_one_kind_is_seen),
+        TEST(test_history_tells_figures_apart),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,167 @@
+/* Rows of several runs beside each other: what is of the same, and what may not be. */
+#include "harness/compare/pairing.h"
+
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+enum { ROWS = 4 };
+
+/* Two runs with rows that tests change before they are paired. */
+struct two {
+    struct row rows[2][ROWS];
+    struct analysis analyses[2];
+    const struct analysis *runs[2];
+    struct pairing_runs sides[PAIRING_SIDES];
+    struct pairing pairing;
+    struct err err;
+};
+
+static struct row make_row(const char *placement, const char *metric)
+{
+    struct row row = {.scenario = "pipeline",
+                      .placement = placement,
+                      .role = "foreground",
+                      .bench = "pipeline",
+                      .device = "cuda",
+                      .workers = 2,
+                      .slots = 2,
+                      .metric = metric,
+                      .better = "lower",
+                      .median = 1};
+    (void)snprintf(row.unit, sizeof(row.unit), "s");
+    (void)snprintf(row.params, sizeof(row.params), "rows=64;slots=2");
+    return row;
+}
+
+static void two_init(struct two *two)
+{
+    *two = (struct two){0};
+    for (int run = 0; run < 2; run++) {
+        two->rows[run][0] = make_row("none", "step_time");
+        two->rows[run][1] = make_row("none", "throughput");
+        two->rows[run][2] = make_row("partition", "step_time");
+        two->rows[run][3] = make_row("sized", "step_time");
+        two->analyses[run].rows = (struct rows){.n = ROWS, .row = two->rows[run]};
+        two->runs[run] = &two->analyses[run];
+    }
+    two->sides[PAIRING_BASE] = (struct pairing_runs){"base", 1, &two->runs[0]};
+    two->sides[PAIRING_OTHER] = (struct pairing_runs){"new", 1, &two->runs[1]};
+}
+
+static int pair(struct two *two)
+{
+    return pairing_make(two->sides, &two->pairing, &two->err);
+}
+
+static void test_pairing_keeps_the_order_of_the_first_side(void **state)
+{
+    (void)state;
+    struct two two;
+    two_init(&two);
+    struct row moved = two.rows[1][0];
+    two.rows[1][0] = two.rows[1][3];
+    two.rows[1][3] = moved;
+    assert_int_equal(pair(&two), 0);
+    assert_int_equal(two.pairing.n, ROWS);
+    for (size_t i = 0; i < ROWS; i++) {
+        const struct pair *one = &two.pairing.pairs[i];
+        assert_ptr_equal(one->rows[PAIRING_BASE]->row, &two.rows[0][i]);
+        assert_int_equal(one->n[PAIRING_OTHER], 1);
+        assert_int_equal(one->n[PAIRING_HISTORY], 0);
+        assert_string_equal(one->rows[PAIRING_OTHER]->row->placement, two.rows[0][i].placement);
+    }
+    assert_true(pair_is_of_same_arm(&two.pairing.pairs[0], &two.pairing.pairs[1]));
+    assert_false(pair_is_of_same_arm(&two.pairing.pairs[0], &two.pairing.pairs[2]));
+    pairing_free(&two.pairing);
+}
+
+/* What tells rows apart: of each, the two sides have one pair more. */
+static void test_pairing_tells_rows_apart_by_every_column(void **state)
+{
+    (void)state;
+    struct two two;
+    for (int column = 0; column < 8; column++) {
+        two_init(&two);
+        struct row *row = &two.rows[1][2];
+        if (column == 0)
+            row->device = "sim";
+        else if (column == 1)
+            row->scenario = "train";
+        else if (column == 2)
+            row->placement = "numa";
+        else if (column == 3)
+            row->role = "baseline";
+        else if (column == 4)
+            row->bench = "train";
+        else if (column == 5)
+            (void)snprintf(row->params, sizeof(row->params), "rows=65;slots=2");
+        else if (column == 6)
+            row->workers = 1;
+        else
+            row->metric = "helper_cpu";
+        assert_int_equal(pair(&two), 0);
+        assert_int_equal(two.pairing.n, ROWS + 1);
+        assert_int_equal(two.pairing.pairs[2].n[PAIRING_OTHER], 0);
+        assert_int_equal(two.pairing.pairs[ROWS].n[PAIRING_BASE], 0);
+        pairing_free(&two.pairing);
+    }
+}
+
+static void test_pairing_refuses_two_rows_of_the_same(void **state)
+{
+    (void)state;
+    struct two two;
+    two_init(&two);
+    two.rows[1][3] = two.rows[1][2];
+    assert_int_equal(pair(&two), -EINVAL);
+    assert_non_null(strstr(two.err.msg, "two rows of the same"));
+    pairing_free(&two.pairing);
+}
+
+static void test_pairing_refuses_other_units_and_directions(void **state)
+{
+    (void)state;
+    struct two two;
+    two_init(&two);
+    (void)snprintf(two.rows[1][0].unit, sizeof(two.rows[1][0].unit), "ms");
+    assert_int_equal(pair(&two), -EINVAL);
+    assert_non_null(strstr(two.err.msg, "not the same metric"));
+    pairing_free(&two.pairing);
+    two_init(&two);
+    two.rows[1][0].better = "higher";
+    assert_int_equal(pair(&two), -EINVAL);
+    pairing_free(&two.pairing);
+}
+
+static void test_pairing_finds_why_an_arm_has_no_rows(void **state)
+{
+    (void)state;
+    struct two two;
+    two_init(&two);
+    two.rows[1][2].metric = VALUE_STATUS;
+    two.rows[1][2].status = STATUS_FAILED;
+    assert_int_equal(pair(&two), 0);
+    assert_ptr_equal(pairing_find_end(&two.pairing, &two.pairing.pairs[2], PAIRING_OTHER),
+                     &two.rows[1][2]);
+    assert_null(pairing_find_end(&two.pairing, &two.pairing.pairs[0], PAIRING_OTHER));
+    pairing_free(&two.pairing);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_pairing_keeps_the_order_of_the_first_side),
+        cmocka_unit_test(test_pairing_tells_rows_apart_by_every_column),
+        cmocka_unit_test(test_pairing_refuses_two_rows_of_the_same),
+        cmocka_unit_test(test_pairing_refuses_other_units_and_directions),
+        cmocka_unit_test(test_pairing_finds_why_an_arm_has_no_rows),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
