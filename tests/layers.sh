@@ -123,6 +123,7 @@ pure() {
     sources harness/rows
     sources harness/compare
     sources harness/judge
+    sources harness/search
     sources harness/rules
     sources harness/fleet
     sources harness/discover ! -name 'scans.*' ! -name 'probes.*'
