@@ -39,8 +39,8 @@ static const char *const device_names[] = {"auto",
     OPT_TEXT("background", run_options, background, NULL, "BENCH", \
              "Benchmark that makes load behind the measured workers"), \
     OPT_INT("background-workers", run_options, background_workers, NULL, 1, RUN_WORKERS_MAX, "N", \
-            "How many of them (default 1 with --background)"), \
-    PLAN_OPTIONS(run_options, plan), \
+            "How many of them (default 1 with --background)")
+#define OUT_OPTIONS \
     OPT_TEXT("out", run_options, out, NULL, "DIR", \
              "Where the results go; those of an earlier run there are replaced when the first " \
              "round is done (default results/<host>/<utc>-<scenario>)", \
@@ -66,6 +66,8 @@ const struct opt run_option_table[] = {
     OPT_INT("rounds", run_options, rounds, NULL, 1, 1000, "N",
             "Rounds of all arms (default: the profile's, 3 to 5 in quick, 5 or 11)"),
     MEASURE_OPTIONS,
+    PLAN_OPTIONS(run_options, plan),
+    OUT_OPTIONS,
     OPT_FLAG("no-baselines", run_options, no_baselines, NULL,
              "Leave out the workers that run alone; no efficiency, no loss split"),
     OPT_FLAG("no-canary", run_options, no_canary, NULL,
@@ -99,10 +101,39 @@ const struct opt ab_option_table[] = {
              .letter = 'P'),
     DEVICE_OPTION,
     MEASURE_OPTIONS,
+    PLAN_OPTIONS(run_options, plan),
+    OUT_OPTIONS,
     OPT_FLAG("json", run_options, json, NULL, "Print the comparisons as JSON instead of the table"),
     OPT_FLAG("markdown", run_options, markdown, NULL,
              "Print them as Markdown, for a pull request, instead"),
     OPT_TEXT("junit", run_options, junit, NULL, "FILE", "Write them as JUnit XML, too"),
+    LAST_OPTIONS,
+    {.name = NULL},
+};
+
+const struct opt tune_option_table[] = {
+    OPT_SECONDS("max-time", run_options, max_time_s, "3m", 1, 864000, "T",
+                "The search and the fresh rounds behind it take about so long"),
+    OPT_DOUBLE("within", run_options, threshold, "3", 0.1, 50, "PERCENT",
+               "A setting that is simpler and so near to the best is preferred"),
+    OPT_INT("rounds", run_options, rounds, NULL, 1, 1000, "N",
+            "Fresh rounds behind the search (default: as there is time for, 5 to 15)"),
+    WORKER_OPTIONS,
+    OPT_TEXT("placement", run_options, placements, NULL, "P[,P..]",
+             "Placements to search (default: the scenario's); 'none' is measured with them",
+             .letter = 'P'),
+    OPT_TEXT("threads", run_options, try_threads, NULL, "T[,T..]",
+             "Threads of each worker to try (default: what the placement gives, and half of it)"),
+    OPT_TEXT("reserve", run_options, try_reserve, NULL, "K[,K..]",
+             "Cores kept free to try (default: 0, 1 and, of 32 and more, a sixteenth)"),
+    OPT_TEXT("wait", run_options, try_wait, NULL, "W[,W..]",
+             "How threads wait, to try: auto, passive or both (default: both)"),
+    DEVICE_OPTION,
+    MEASURE_OPTIONS,
+    PLAN_CPUS_OPTION(run_options, plan),
+    PLAN_MEM_OPTION(run_options, plan),
+    OUT_OPTIONS,
+    OPT_FLAG("json", run_options, json, NULL, "Print settings and findings as JSON"),
     LAST_OPTIONS,
     {.name = NULL},
 };

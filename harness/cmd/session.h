@@ -17,10 +17,21 @@
 #include "harness/store/run_dir.h"
 #include "harness/sys/signals.h"
 
+/* What a command that chooses its arms itself makes of the rounds. */
+struct session_task {
+    struct arrange arrange; /* who chooses them, of a scenario of one part */
+    /* Each with that one's arg. After every round, which it may change (run_hooks); or NULL. */
+    int (*next)(void *arg, const struct analysis *analysis, struct result *result, struct err *err);
+    /* What is to be said, beside what is of every run. */
+    int (*judge)(const void *arg, const struct analysis *analysis, struct findings *findings,
+                 struct err *err);
+};
+
 /* What the scenarios of one command share, and what one of them has while it runs. */
 struct session {
     const struct cmd_env *env;
-    const struct opt *opts; /* of the command, into options */
+    const struct opt *opts;          /* of the command, into options */
+    const struct session_task *task; /* or NULL; set before session_run */
     struct run_options options;
     struct cli cli;
     int argc;
@@ -47,8 +58,8 @@ struct session {
 };
 
 /*
- * Reads the command line, argv[0] being the command. False: an error was logged. env, opts, argc
- * and argv are the caller's, the rest is zeroed.
+ * Reads the command line, argv[0] being the command. False: an error was logged. env, opts, task,
+ * argc and argv are the caller's, the rest is zeroed.
  */
 bool session_parse(struct session *s);
 

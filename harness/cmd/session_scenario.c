@@ -14,6 +14,7 @@
 #include "harness/json/comparison.h"
 #include "harness/json/findings.h"
 #include "harness/json/rows.h"
+#include "harness/json/tune.h"
 #include "harness/json/value.h"
 #include "harness/judge/busy.h"
 #include "harness/judge/gpus.h"
@@ -90,11 +91,15 @@ static struct run_record make_record(const struct session *s, const char *status
 
 static int make_verdict(const struct session *s, struct verdict *verdict, struct err *err)
 {
-    if (!s->builds.setup)
-        return verdict_make(&s->setup->result, &s->topo, verdict, err);
+    const struct session_task *task = s->task;
     *verdict = (struct verdict){0};
-    int rc = builds_analyse(&s->builds, &verdict->analysis, err);
-    return rc ? rc : verdict_judge(&s->topo, verdict, err);
+    int rc = s->builds.setup ? builds_analyse(&s->builds, &verdict->analysis, err)
+                             : analysis_make(&s->setup->result, &verdict->analysis, err);
+    if (!rc)
+        rc = verdict_judge(&s->topo, verdict, err);
+    if (!rc && task)
+        rc = task->judge(task->arrange.arg, &verdict->analysis, &verdict->findings, err);
+    return rc;
 }
 
 /* An ab that may take as many rounds as it needs. */
@@ -116,6 +121,8 @@ static int write_round(struct session *s, unsigned round, struct err *err)
         rc = run_dir_round(&s->run_dir, &record, round, &why);
     if (!rc)
         end_when_clear(s, &verdict.comparisons);
+    if (!rc && s->task && s->task->next)
+        rc = s->task->next(s->task->arrange.arg, &verdict.analysis, &s->setup->result, &why);
     verdict_free(&verdict);
     if (rc) {
         run_drop_round(&s->setup->result, round);
@@ -124,10 +131,22 @@ static int write_round(struct session *s, unsigned round, struct err *err)
     return rc;
 }
 
-static void tell_round(const struct result *result, unsigned round)
+/* Arms of the next round. */
+static size_t count_measured(const struct result *result)
 {
+    size_t n = 0;
+    for (size_t i = 0; i < result->narms; i++)
+        n += arm_runs(&result->arms[i]) && !result->arms[i].idle;
+    return n;
+}
+
+static void tell_round(const struct session *s, unsigned round)
+{
+    const struct result *result = &s->setup->result;
     enum { EACH = 10 }; /* the rounds of an ab are many, and of a number that nobody knows before */
-    if (!result->variants || result->rounds_s <= 0)
+    if (s->task && s->task->next)
+        log_info("round %u done, %zu settings", round + 1, count_measured(result));
+    else if (!result->variants || result->rounds_s <= 0)
         log_info("round %u of %u done", round + 1, result->rounds_planned);
     else if ((round + 1) % EACH == 0 || round + 1 == result->rounds_planned)
         log_info("%u rounds done", round + 1);
@@ -139,7 +158,7 @@ static int on_round(void *arg, unsigned round, struct err *err)
     note_nccl(&s->setup->result, &s->environment);
     int rc = job_is_first(&s->job) ? write_round(s, round, err) : 0;
     if (!rc && !on_terminal(s, STDERR_FILENO))
-        tell_round(&s->setup->result, round);
+        tell_round(s, round);
     return job_run_round(&s->job, rc, err);
 }
 
@@ -173,6 +192,16 @@ static json_t *comparisons_as_json(const struct recorded *recorded)
                      findings_to_json(&recorded->findings));
 }
 
+static json_t *as_json(const struct recorded *recorded)
+{
+    if (json_object_get(recorded->record, "variants"))
+        return comparisons_as_json(recorded);
+    if (recorded->result.purpose == PURPOSE_TUNE)
+        return json_pack("{s:o, s:o}", "settings", tune_to_json(&recorded->analysis), "findings",
+                         findings_to_json(&recorded->findings));
+    return rows_to_json(&recorded->analysis.rows);
+}
+
 /* From the files, as 'contend report' does, and for it: what it prints stands there too. */
 static int print_summary(struct session *s, struct err *err)
 {
@@ -189,9 +218,7 @@ static int print_summary(struct session *s, struct err *err)
     if (!rc && s->options.junit)
         rc = compared_write_junit(&recorded.comparisons, "ab", s->options.junit, err);
     if (!rc && s->options.json)
-        rc = json_value_print(s->setup->result.variants ? comparisons_as_json(&recorded)
-                                                        : rows_to_json(&recorded.analysis.rows),
-                              1, err);
+        rc = json_value_print(as_json(&recorded), 1, err);
     else if (!rc && s->options.markdown)
         markdown_print_comparisons(&recorded.comparisons, &recorded.findings, stdout);
     else if (!rc) {
@@ -244,7 +271,9 @@ static int show(struct session *s, const struct verdict *verdict, int code)
 {
     struct err err = {0};
     int drawn = 0;
-    if (!job_is_lost(&s->job) && s->setup->result.rounds_done && !s->setup->result.variants)
+    const struct result *result = &s->setup->result;
+    bool has_figures = !result->variants && result->purpose == PURPOSE_RUN;
+    if (!job_is_lost(&s->job) && result->rounds_done && has_figures)
         drawn = figures_draw(&verdict->analysis, s->host, !s->options.no_plots, s->run_dir.dir.fd,
                              &s->signals, &err);
     if (drawn == -EINTR)

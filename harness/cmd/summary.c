@@ -5,6 +5,7 @@
 #include "harness/table/comparison.h"
 #include "harness/table/findings.h"
 #include "harness/table/placements.h"
+#include "harness/table/tune.h"
 
 void summary_print(const struct recorded *recorded, FILE *out, bool color)
 {
@@ -12,6 +13,8 @@ void summary_print(const struct recorded *recorded, FILE *out, bool color)
     findings_print_first(&recorded->findings, out, color);
     if (recorded->comparisons.n)
         comparisons_print(&recorded->comparisons, &view, out);
+    else if (recorded->result.purpose == PURPOSE_TUNE)
+        tune_print(&recorded->analysis, out, color);
     else
         placements_print(&recorded->analysis, out, color);
     findings_print(&recorded->findings, out, color);

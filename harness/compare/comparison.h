@@ -12,7 +12,7 @@
 #include "harness/core/finding.h"
 
 struct comparison {
-    char base[32], other[32]; /* what the sides are called: "base", "new"; the variants' names */
+    char base[48], other[48]; /* what the sides are called: "base", "new"; the variants' names */
     char arm[240];    /* for people: "pipeline, partition, 2 workers"; with its key, of a scan */
     char params[512]; /* as the column of that name, but what the sides differ in by intent */
     char metric[64], unit[32], better[8]; /* as the columns */

@@ -57,6 +57,12 @@ static int add_comparison(const struct analysis *measured, struct verdict *verdi
     return findings_add(&verdict->findings, &all, err);
 }
 
+/* Else arms that differ by more have findings of their own. */
+static bool is_of_placements(const struct result *result)
+{
+    return !result->variants && result->purpose == PURPOSE_RUN;
+}
+
 /* Of what was measured: nobody else looks at the rows that watch the machine. */
 static int judge(const struct analysis *measured, const struct topo *topo, struct verdict *verdict,
                  struct err *err)
@@ -67,7 +73,7 @@ static int judge(const struct analysis *measured, const struct topo *topo, struc
         rc = busy_find(measured, &verdict->findings, err);
     if (!rc && measured->result->variants)
         rc = add_comparison(measured, verdict, err);
-    if (!rc && !measured->result->variants)
+    if (!rc && is_of_placements(measured->result))
         rc = add_placement(measured, &verdict->findings, err);
     if (!rc)
         rc = add_retention(measured, &verdict->findings, err);
@@ -79,7 +85,7 @@ static int judge(const struct analysis *measured, const struct topo *topo, struc
         rc = gpus_find(topo, measured->result, &verdict->findings, err);
     if (!rc)
         rc = gpus_find_changes(topo, measured->result, &verdict->findings, err);
-    if (!rc && !measured->result->variants) /* equal units would be those of both variants */
+    if (!rc && is_of_placements(measured->result)) /* equal units would be those of both variants */
         rc = symmetry_findings(&verdict->symmetry, topo, &verdict->findings, err);
     return rc;
 }

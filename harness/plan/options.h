@@ -26,10 +26,15 @@ extern const char *const plan_mem_choices[];
 extern const char *const plan_wait_choices[];
 
 /* clang-format off */
+#define PLAN_CPUS_OPTION(owner, member)                                                            \
+    OPT_TEXT("cpus", owner, member.cpus, NULL, "LIST", "plan only on these CPUs, such as 0-3,8")
+#define PLAN_MEM_OPTION(owner, member)                                                             \
+    OPT_CHOICE("mem", owner, member.mem, "auto", plan_mem_choices, "POLICY",                       \
+               "memory policy of each worker; auto is the placement's own")
 #define PLAN_OPTIONS(owner, member)                                                                \
     OPT_INT("reserve", owner, member.reserve, "0", 0, BITSET_BITS, "K",                            \
             "keep the first K allowed cores free for the system"),                                 \
-    OPT_TEXT("cpus", owner, member.cpus, NULL, "LIST", "plan only on these CPUs, such as 0-3,8"),  \
+    PLAN_CPUS_OPTION(owner, member),                                                               \
     OPT_INT("threads", owner, member.threads, NULL, 1, 4096, "T",                                  \
             "threads of each worker, instead of what the placement gives"),                        \
     OPT_INT("cores-each", owner, member.cores_each, NULL, 1, BITSET_BITS, "K",                     \
@@ -37,8 +42,7 @@ extern const char *const plan_wait_choices[];
     OPT_CHOICE("wait", owner, member.wait, "auto", plan_wait_choices, "POLICY",                    \
                "how the threads of each worker wait: auto as the placement says, passive asleep "  \
                "(OMP_WAIT_POLICY)"),                                                               \
-    OPT_CHOICE("mem", owner, member.mem, "auto", plan_mem_choices, "POLICY",                       \
-               "memory policy of each worker; auto is the placement's own")
+    PLAN_MEM_OPTION(owner, member)
 /* clang-format on */
 
 /* Fills what the request has of these. -EINVAL: a malformed list. */

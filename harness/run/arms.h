@@ -29,6 +29,17 @@ struct arms_request {
 };
 
 /*
+ * Who chooses the arms of a part in place of arms_add on all that the request names; the rest is
+ * called with it, as struct arms_request says.
+ */
+struct arrange {
+    enum purpose purpose;
+    int (*add)(void *arg, const struct topo *topo, const struct arms_request *request,
+               struct result *result, struct err *err);
+    void *arg;
+};
+
+/*
  * Appends to result->arms, which starts out NULL. For each worker count and placement the arm
  * itself and, with baselines, one worker of the same plan alone on the idle machine: arms_slot. A
  * baseline whose workers have the slices of an earlier one's points to it (same_as) and is measured

@@ -18,6 +18,22 @@ enum status status_find(const char *name)
     return STATUS_FAILED;
 }
 
+static const char *const purposes[PURPOSES] = {
+    [PURPOSE_RUN] = "run", [PURPOSE_TUNE] = "tune", [PURPOSE_SIZING] = "sizing"};
+
+const char *purpose_name(enum purpose purpose)
+{
+    return purposes[purpose];
+}
+
+enum purpose purpose_find(const char *name)
+{
+    for (int i = 0; i < PURPOSES; i++)
+        if (strcmp(purposes[i], name) == 0)
+            return (enum purpose)i;
+    return PURPOSE_RUN;
+}
+
 enum device arm_device(const struct result *result, const struct arm *arm)
 {
     return bench_device(arm->bench, result->device, result->transport);

@@ -65,6 +65,7 @@ struct worker_result {
 
 /* One arm in one round. */
 struct observation {
+    double took_s;         /* from before its workers were started until all had ended */
     unsigned round, order; /* order: position of the arm in this round's shuffle */
     unsigned slot;      /* in the plan, of its first worker: whose slice a baseline had; else 0 */
     enum status status; /* the worst of its workers, or noisy */
@@ -92,6 +93,7 @@ struct arm {
     bool alone;       /* baseline, on the idle machine: one worker of the plan for `slots`, each in
                          its turn (arms_slot), or, where it is a scan `together`, all of them without
                          the background */
+    bool idle;        /* it is not measured in further rounds: a search has dropped it */
     bool canary; /* shows how the machine itself is, beside the arms of a run: behind them all */
     int same_as; /* index of an earlier baseline with the identical plans, else -1 */
     struct plan plan; /* whole plan for `slots`, background included */
@@ -99,7 +101,19 @@ struct arm {
     struct observation *observations; /* finished ones, in round order */
 };
 
+/* Who chose the arms, and so what is said of them. */
+enum purpose {
+    PURPOSE_RUN,    /* a scenario's placements, or variants: `contend run`, `bench`, `ab` */
+    PURPOSE_TUNE,   /* settings under search, and fresh rounds of a few: search/tune.h */
+    PURPOSE_SIZING, /* the same workers with more and more cores: search/sizing.h */
+    PURPOSES
+};
+/* "run", "tune", "sizing"; of another name PURPOSE_RUN. */
+const char *purpose_name(enum purpose purpose);
+enum purpose purpose_find(const char *name);
+
 struct result {
+    enum purpose purpose;
     char run_id[64];
     const char *scenario;           /* name */
     const char *program;            /* as a shell finds it from here; NULL = "contend" */

@@ -35,11 +35,16 @@ void run_drop_round(struct result *result, unsigned round)
         result->rounds_done = round;
 }
 
+static bool is_measured(const struct arm *arm)
+{
+    return arm_runs(arm) && !arm->idle;
+}
+
 static size_t count_launched(const struct result *result)
 {
     size_t n = 0;
     for (size_t i = 0; i < result->narms; i++)
-        n += arm_runs(&result->arms[i]);
+        n += is_measured(&result->arms[i]);
     return n;
 }
 
@@ -75,7 +80,7 @@ static int run_round(struct runner *runner, unsigned round, struct result *resul
     unsigned position = 0;
     for (size_t i = 0; i < result->narms; i++) {
         struct arm *arm = &result->arms[runner->order[i]];
-        if (!arm_runs(arm))
+        if (!is_measured(arm))
             continue;
         if (hooks->on_arm)
             hooks->on_arm(hooks->arg, arm, round, done++, launched * result->rounds_planned);
@@ -85,7 +90,9 @@ static int run_round(struct runner *runner, unsigned round, struct result *resul
         observation->round = round;
         observation->order = position++;
         observation->slot = arms_slot(arm, result->seed, round);
+        uint64_t before_ns = clock_now_ns();
         int rc = observe_variant(runner, arm, observation, err);
+        observation->took_s = (double)(clock_now_ns() - before_ns) * 1e-9;
         if (rc)
             return rc;
     }
@@ -105,18 +112,29 @@ static void plan_fewer(struct result *result, double elapsed_s)
     result->rounds_planned = done;
 }
 
+/* The order of a round, of as many arms as there are by then. */
+static int order_arms(struct runner *runner, const struct result *result, unsigned round,
+                      struct err *err)
+{
+    size_t n = result->narms ? result->narms : 1;
+    size_t *order = realloc(runner->order, n * sizeof(*order));
+    if (!order)
+        return err_set(err, -ENOMEM, "no memory for the order of arms");
+    runner->order = order;
+    arms_shuffle(result->seed, round, result->narms, order);
+    return 0;
+}
+
 int run_rounds(const struct observe_config *config, const struct run_hooks *hooks,
                struct signals *signals, struct result *result, struct err *err)
 {
     struct runner runner = {.config = config, .hooks = hooks, .signals = signals};
-    runner.order = calloc(result->narms ? result->narms : 1, sizeof(*runner.order));
-    if (!runner.order)
-        return err_set(err, -ENOMEM, "no memory for the order of arms");
     uint64_t start_ns = clock_now_ns();
     int rc = guards_open(&runner.guards, result->variants, signals, err);
     for (unsigned round = 0; round < result->rounds_planned && !rc; round = result->rounds_done) {
-        arms_shuffle(result->seed, round, result->narms, runner.order);
-        rc = run_round(&runner, round, result, err);
+        rc = order_arms(&runner, result, round, err);
+        if (!rc)
+            rc = run_round(&runner, round, result, err);
         if (rc)
             run_drop_round(result, round);
         if (rc == -ERESTART) {

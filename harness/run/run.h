@@ -14,7 +14,10 @@
 /* What happens while it runs. Every call may be NULL. */
 struct run_hooks {
     void (*on_arm)(void *arg, const struct arm *arm, unsigned round, size_t done, size_t total);
-    /* After a whole round: write what there is. A negative errno ends the run. */
+    /*
+     * After a whole round: write what there is. A negative errno ends the run. It may change
+     * rounds_planned, add arms, and set or clear `idle` of those that are there.
+     */
     int (*on_round)(void *arg, unsigned round, struct err *err);
     void *arg;
 };

@@ -250,7 +250,12 @@ static int plan_part(const struct run_options *options, const struct topo *topo,
     request.optional = optional;
     request.workers = counts;
     request.nworkers = (size_t)ncounts;
-    return arms_add(topo, &request, result, err);
+    const struct arrange *arrange = options->arrange;
+    if (!arrange)
+        return arms_add(topo, &request, result, err);
+    request.baselines = false;
+    result->purpose = arrange->purpose;
+    return arrange->add(arrange->arg, topo, &request, result, err);
 }
 
 /* No benchmark knows it: of several the one with the most similar parameter says what it knows. */

@@ -34,13 +34,15 @@ struct run_options {
     bool no_baselines, no_canary, no_plots, json, dry_run;
     struct opt_texts variants; /* of an ab, which then has no baselines */
     double threshold;          /* of an ab, in percent */
-    double max_time_s;         /* of an ab: of all its rounds */
+    double max_time_s;         /* of an ab or a tune: of all its rounds */
     const char *fail_on;       /* of an ab: "slower,missing" */
     const char *junit;         /* a file, of an ab; or NULL */
     bool markdown;             /* of an ab */
     bool strict;               /* a machine too busy for evidence has an exit code of its own */
     struct plan_options plan;
     struct topo_options topo;
+    const char *try_threads, *try_reserve, *try_wait; /* of a tune: lists; NULL = its own */
+    const struct arrange *arrange; /* or NULL; chooses the arms of the scenario's one part */
 };
 
 /* One scenario, resolved: everything a run needs. Zeroed = empty; free with run_setup_free. */

@@ -62,6 +62,11 @@ static void set_ab_times(const struct run_options *options, double launches, dou
         options->rounds ? (unsigned)options->rounds : (unsigned)fmin(fmax(2 * room, 1), 100000);
     result->rounds_least = 1;
     result->rounds_s = options->rounds ? 0 : options->max_time_s;
+    if (result->purpose ==
+        PURPOSE_TUNE) { /* which says after each round whether there is another */
+        result->rounds_planned = 1;
+        result->rounds_s = 0;
+    }
     setup->expected_s =
         options->rounds ? launches * arm_s * result->rounds_planned : options->max_time_s;
 }
@@ -87,7 +92,7 @@ void times_set(const struct run_options *options, struct run_setup *setup)
                      : result->device == DEVICE_CUDA ? cuda_launch_s
                                                      : launch_s;
     double before_s = config->warmup_s + config->settle_s + start_s;
-    if (result->variants) {
+    if (result->variants || result->purpose == PURPOSE_TUNE) {
         set_ab_times(options, launches, before_s, setup);
         return;
     }

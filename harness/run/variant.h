@@ -13,7 +13,7 @@
 #include "harness/base/err.h"
 #include "harness/base/opt.h"
 
-enum { VARIANTS_MAX = 8, VARIANT_NAME_MAX = 32, VARIANT_READ_BACK_MAX = 200 };
+enum { VARIANTS_MAX = 8, VARIANT_NAME_MAX = 48, VARIANT_READ_BACK_MAX = 200 };
 
 struct variant {
     char name[VARIANT_NAME_MAX]; /* of letters, digits, '_', '-', '+' and '.' */

@@ -221,6 +221,7 @@ static int fill_result(struct recorded *recorded, struct err *err)
     (void)snprintf(result->plan_options, sizeof(result->plan_options), "%s",
                    text_of(record, "plan_options"));
     result->scenario = text_of(record, "scenario");
+    result->purpose = purpose_find(text_of(record, "purpose"));
     result->device = device_find(text_of(record, "device"));
     result->seed = (uint64_t)json_integer_value(json_object_get(record, "seed"));
     result->narms = json_array_size(json_object_get(record, "arms"));

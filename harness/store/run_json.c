@@ -295,6 +295,9 @@ json_t *run_json_record(const struct run_record *record)
     json_t *measured = from_result(record);
     int failed = json_object_update(document, measured);
     json_decref(measured);
+    if (record->result && record->result->purpose)
+        failed |= json_object_set_new(document, "purpose",
+                                      json_string(purpose_name(record->result->purpose)));
     failed |= json_object_set_new(document, "machine", from_machine(record));
     failed |= json_object_set_new(document, "arms", from_arms(record));
     const struct verdict *verdict = record->verdict;

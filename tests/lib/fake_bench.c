@@ -29,11 +29,14 @@ enum mode {
     MODE_HANG_TEARDOWN,
     MODE_REST,
     MODE_SCRIBBLE,
+    MODE_PER_THREAD, /* a step takes as many times longer as the team has threads */
+    MODE_DIVIDED,    /* a step is divided among the threads of the team */
 };
 
 static const char *const modes[] = {
-    "ok",   "fail-setup",  "fail-run", "fail-check",    "skip", "hang-setup", "hang-run", "crash",
-    "exit", "shrink-mask", "no-value", "hang-teardown", "rest", "scribble",   NULL};
+    "ok",       "fail-setup", "fail-run",   "fail-check",  "skip",     "hang-setup",
+    "hang-run", "crash",      "exit",       "shrink-mask", "no-value", "hang-teardown",
+    "rest",     "scribble",   "per-thread", "divided",     NULL};
 
 static const struct opt fake_opts[] = {
     OPT_SECONDS("step", fake_params, step_s, "2ms", 0, 0, "T", "Time of a step"),
@@ -113,7 +116,10 @@ static int fake_step(struct bench_ctx *ctx, uint64_t iters, struct sample *sampl
     if (is(ctx, MODE_HANG_RUN) && ctx->visits && atomic_load(&ctx->visits->recording))
         for (;;)
             (void)pause();
-    sleep_s(params->step_s * (double)iters);
+    double times = params->mode == MODE_PER_THREAD ? ctx->threads
+                   : params->mode == MODE_DIVIDED  ? 1.0 / ctx->threads
+                                                   : 1;
+    sleep_s(params->step_s * times * (double)iters);
     sample->ops = 10 * iters;
     sample->bytes = 100 * iters;
     return 0;

@@ -1,0 +1,80 @@
+/* contend tune: the best setting of a scenario's workers, searched for and then proved. */
+#include "harness/search/tune.h"
+#include "harness/cmd/named.h"
+#include "harness/cmd/run_options.h"
+#include "harness/cmd/session.h"
+#include "harness/say/log.h"
+
+static int next(void *arg, const struct analysis *analysis, struct result *result, struct err *err)
+{
+    return tune_next(arg, analysis, result, err);
+}
+
+static int judge(const void *arg, const struct analysis *analysis, struct findings *findings,
+                 struct err *err)
+{
+    return tune_judge(arg, analysis, findings, err);
+}
+
+/* Of a command line that could be read: what a tune cannot do. */
+static bool is_possible(const struct session *s, const struct scenario *const *scenarios, int n)
+{
+    const struct scenario_part *parts = n == 1 ? scenarios[0]->parts : NULL;
+    const struct bench *bench = parts ? bench_find(s->env->benches, parts->foreground) : NULL;
+    if (s->job_env.launcher)
+        log_error("tune pairs the rounds of one machine: start it without mpirun or srun");
+    else if (n > 1)
+        log_error("one scenario at a time: unexpected argument '%.80s'", s->cli.positional[1]);
+    else if (parts && (parts[1].foreground || parts->workers || (bench && bench->scan)))
+        log_error("'%s' has no workers whose work per second a placement changes: try pipeline",
+                  scenarios[0]->name);
+    else
+        return true;
+    return false;
+}
+
+static int tune_main(const struct cmd_env *env, int argc, char **argv)
+{
+    struct tune tune = {0};
+    const struct session_task task = {
+        .arrange = {.purpose = PURPOSE_TUNE, .add = tune_arrange, .arg = &tune},
+        .next = next,
+        .judge = judge};
+    struct session s = {
+        .env = env, .opts = tune_option_table, .task = &task, .argc = argc, .argv = argv};
+    const struct scenario *scenarios[CLI_LIST_MAX];
+    if (!session_parse(&s))
+        return EXIT_USAGE;
+    if (s.cli.help)
+        return session_help(&s, &tune_command);
+    int n = named_scenarios(env, &s.cli, scenarios);
+    if (n < 0 || !is_possible(&s, scenarios, n))
+        return EXIT_USAGE;
+    struct run_options *options = &s.options;
+    options->arrange = &task.arrange;
+    options->no_canary = true; /* its rounds are paired */
+    tune.lists =
+        (struct settings_lists){options->try_threads, options->try_reserve, options->try_wait};
+    tune.common = options->plan;
+    tune.max_time_s = options->max_time_s;
+    tune.arm_s = options->time_s > 0 ? options->time_s + 1 : 0;
+    tune.tolerance = options->threshold / 100;
+    tune.fresh_rounds = (unsigned)options->rounds;
+    options->rounds = 0;
+    int code = session_run(&s, scenarios, 1);
+    tune_free(&tune);
+    return code;
+}
+
+const struct command tune_command = {
+    .name = "tune",
+    .main = tune_main,
+    .summary = "the best setting for the workers, with proof",
+    .operands = "[SCENARIO]",
+    .about = "Searches placements, threads a worker, cores kept free and how threads wait, by "
+             "successive halving over paired rounds. Then the best, and the simplest setting near "
+             "it, are measured against none in fresh rounds that the search has not seen: the gain "
+             "that is printed is theirs.",
+    .opts = tune_option_table,
+    .takes_params = true,
+};

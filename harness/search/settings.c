@@ -1,0 +1,293 @@
+#include "harness/search/settings.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "harness/judge/advice.h"
+
+enum { HALF = -1 }; /* of the threads that the placement gives */
+
+struct counts {
+    size_t n;
+    int64_t count[SETTINGS_COUNTS];
+};
+
+/* What is tried: all combinations of these that mean something. */
+struct space {
+    const struct topo *topo;
+    const struct arms_request *request;
+    const struct plan_options *common;
+    struct counts threads, reserve, wait;
+    bool many_counts; /* of workers */
+    size_t n;
+    struct setting *candidates;
+};
+
+static int parse_counts(const char *name, const char *text, int64_t least, struct counts *counts,
+                        struct err *err)
+{
+    for (const char *at = text; counts->n < SETTINGS_COUNTS; at++) {
+        char *end;
+        long long value = strtoll(at, &end, 10);
+        if (end == at || *at < '0' || *at > '9' || value < least || value > 4096)
+            break;
+        counts->count[counts->n++] = value;
+        if (!*end)
+            return 0;
+        if (*end != ',')
+            break;
+        at = end;
+    }
+    return err_set(err, -EINVAL, "%s '%.60s' is not a list of up to %d numbers %lld to 4096", name,
+                   text, SETTINGS_COUNTS, (long long)least);
+}
+
+static int parse_waits(const char *text, struct counts *counts, struct err *err)
+{
+    for (const char *at = text; counts->n < 2; at++) {
+        size_t length = strcspn(at, ","), wait = 0;
+        while (plan_wait_choices[wait] && (strlen(plan_wait_choices[wait]) != length ||
+                                           strncmp(plan_wait_choices[wait], at, length) != 0))
+            wait++;
+        if (!plan_wait_choices[wait])
+            break;
+        counts->count[counts->n++] = (int64_t)wait;
+        at += length;
+        if (!*at)
+            return 0;
+    }
+    return err_set(err, -EINVAL, "wait '%.60s' is not a list of auto and passive", text);
+}
+
+static void add_count(struct counts *counts, int64_t count)
+{
+    counts->count[counts->n++] = count;
+}
+
+static int read_lists(const struct settings_lists *lists, struct space *space, struct err *err)
+{
+    int rc = 0;
+    if (lists->threads) {
+        rc = parse_counts("threads", lists->threads, 1, &space->threads, err);
+    } else {
+        add_count(&space->threads, 0);
+        add_count(&space->threads, HALF);
+    }
+    if (!rc && lists->reserve) {
+        rc = parse_counts("reserve", lists->reserve, 0, &space->reserve, err);
+    } else if (!rc) {
+        add_count(&space->reserve, 0);
+        add_count(&space->reserve, 1);
+        if (space->topo->ncores >= 32)
+            add_count(&space->reserve, space->topo->ncores / 16);
+    }
+    if (!rc && lists->wait) {
+        rc = parse_waits(lists->wait, &space->wait, err);
+    } else if (!rc) {
+        add_count(&space->wait, 0);
+        add_count(&space->wait, 1);
+    }
+    return rc;
+}
+
+__attribute__((format(printf, 3, 4))) static void append(char *buf, size_t size, const char *fmt,
+                                                         ...)
+{
+    size_t used = strlen(buf);
+    va_list args;
+    va_start(args, fmt);
+    (void)vsnprintf(buf + used, size - used, fmt, args);
+    va_end(args);
+}
+
+static void put_name(const struct space *space, struct setting *setting)
+{
+    char *name = setting->variant.name;
+    enum { SIZE = sizeof(setting->variant.name) };
+    append(name, SIZE, "%s", placement_infos[setting->placement].name);
+    if (setting->plan.threads)
+        append(name, SIZE, "+%lldt", (long long)setting->plan.threads);
+    if (setting->plan.reserve)
+        append(name, SIZE, "+r%lld", (long long)setting->plan.reserve);
+    if (setting->plan.wait)
+        append(name, SIZE, "+%s", plan_wait_choices[setting->plan.wait]);
+    if (space->many_counts)
+        append(name, SIZE, "+%uw", setting->workers);
+}
+
+/* The half of what a worker has under the setting; 0 where that is none. */
+static int64_t half_of(const struct space *space, const struct setting *setting)
+{
+    struct plan plan;
+    struct plan_request request = space->request->plan;
+    int64_t half = 0;
+    request.placement = setting->placement;
+    request.workers = setting->workers;
+    int rc = plan_options_apply(&setting->plan, &request, NULL);
+    if (rc)
+        return 0;
+    if (!plan_make_or_skip(space->topo, &request, &plan, NULL) && plan.status == PLAN_OK)
+        half = plan.workers[0].threads / 2;
+    plan_free(&plan);
+    return half;
+}
+
+static void add_candidate(struct space *space, enum placement placement, unsigned workers,
+                          const int64_t change[3])
+{
+    struct setting setting = {.placement = placement, .workers = workers, .plan = *space->common};
+    if (space->n == SETTINGS_MOST)
+        return;
+    setting.plan.reserve = change[1];
+    setting.plan.wait = (int)change[2];
+    setting.plan.threads = change[0] == HALF ? half_of(space, &setting) : change[0];
+    if (change[0] == HALF && !setting.plan.threads)
+        return;
+    setting.effort = placement_infos[placement].effort + (setting.plan.threads > 0) +
+                     (setting.plan.reserve > 0) + (setting.plan.wait > 0);
+    put_name(space, &setting);
+    space->candidates[space->n++] = setting;
+}
+
+static void add_changes(struct space *space, enum placement placement, unsigned workers)
+{
+    static const int64_t none[3] = {0};
+    add_candidate(space, placement, workers, none);
+    if (!advice_may_advise(placement)) /* as it is, or not at all */
+        return;
+    for (size_t t = 0; t < space->threads.n; t++)
+        for (size_t r = 0; r < space->reserve.n; r++)
+            for (size_t w = 0; w < space->wait.n; w++) {
+                const int64_t change[3] = {space->threads.count[t], space->reserve.count[r],
+                                           space->wait.count[w]};
+                /* Of passive, a smaller team is `sized` that waits asleep. */
+                bool is_other = placement == PLACE_PASSIVE && (change[0] || change[2]);
+                if (!is_other && (change[0] || change[1] || change[2]))
+                    add_candidate(space, placement, workers, change);
+            }
+}
+
+static int by_effort(const void *a, const void *b)
+{
+    const struct setting *one = a, *other = b;
+    if (one->effort != other->effort)
+        return one->effort < other->effort ? -1 : 1;
+    if (one->placement != other->placement)
+        return one->placement < other->placement ? -1 : 1;
+    return strcmp(one->variant.name, other->variant.name);
+}
+
+/* `none` first, of each worker count, then what may be advised of what was asked for. */
+static void find_candidates(struct space *space)
+{
+    const struct arms_request *request = space->request;
+    for (size_t w = 0; w < request->nworkers; w++) {
+        add_changes(space, PLACE_NONE, request->workers[w]);
+        for (size_t p = 0; p < request->nplacements; p++)
+            if (advice_may_advise(request->placements[p]))
+                add_changes(space, request->placements[p], request->workers[w]);
+    }
+    qsort(space->candidates, space->n, sizeof(*space->candidates), by_effort);
+}
+
+/* Takes the last arm back. */
+static void drop_arm(struct settings *settings, struct result *result)
+{
+    plan_free(&result->arms[--result->narms].plan);
+    settings->n--;
+}
+
+static bool is_changed(const struct setting *setting)
+{
+    return setting->plan.threads || setting->plan.reserve || setting->plan.wait;
+}
+
+/* As a simpler one, or not possible where something else is changed. */
+static bool is_superfluous(const struct setting *setting, const struct result *result)
+{
+    const struct arm *arm = &result->arms[setting->arm];
+    if (arm->plan.status != PLAN_OK)
+        return is_changed(setting);
+    for (size_t i = 0; i < setting->arm; i++)
+        if (arm_same_plan(&result->arms[i], arm))
+            return true;
+    return false;
+}
+
+int settings_add_one(const struct topo *topo, const struct arms_request *request,
+                     const struct setting *setting, struct settings *settings,
+                     struct result *result, struct err *err)
+{
+    struct setting *added = &settings->all[settings->n];
+    bool optional = true;
+    if (settings->n == SETTINGS_MOST)
+        return err_set(err, -E2BIG, "more than %d settings", SETTINGS_MOST);
+    *added = *setting;
+    added->arm = result->narms;
+    struct arms_request one = *request;
+    one.variant = &added->variant;
+    one.placements = &added->placement;
+    one.nplacements = 1;
+    one.workers = &added->workers;
+    one.nworkers = 1;
+    one.optional = &optional;
+    int rc = plan_options_apply(&added->plan, &one.plan, err);
+    if (!rc)
+        rc = arms_add(topo, &one, result, err);
+    settings->n += !rc;
+    return rc;
+}
+
+/* One of those found, where it is possible and not as a simpler one. */
+static int try_candidate(const struct space *space, const struct setting *candidate,
+                         struct settings *settings, struct result *result, struct err *err)
+{
+    struct err why;
+    int rc = settings_add_one(space->topo, space->request, candidate, settings, result, &why);
+    if (!rc && is_superfluous(&settings->all[settings->n - 1], result))
+        drop_arm(settings, result);
+    if (rc == -EINVAL && is_changed(candidate)) /* a reserve that leaves nothing */
+        return 0;
+    return rc ? err_set(err, rc, "%s", why.msg) : 0;
+}
+
+int settings_add(const struct topo *topo, const struct arms_request *request,
+                 const struct plan_options *common, const struct settings_lists *lists, size_t most,
+                 struct settings *settings, struct result *result, struct err *err)
+{
+    struct space space = {
+        .topo = topo, .request = request, .common = common, .many_counts = request->nworkers > 1};
+    int rc = read_lists(lists, &space, err);
+    if (rc)
+        return rc;
+    settings->all = calloc(SETTINGS_MOST, sizeof(*settings->all));
+    space.candidates = calloc(SETTINGS_MOST, sizeof(*space.candidates));
+    if (!settings->all || !space.candidates)
+        rc = err_set(err, -ENOMEM, "no memory for %d settings", SETTINGS_MOST);
+    else
+        find_candidates(&space);
+    for (size_t i = 0; i < space.n && settings->n < most && !rc; i++)
+        rc = try_candidate(&space, &space.candidates[i], settings, result, err);
+    free(space.candidates);
+    return rc;
+}
+
+void settings_free(struct settings *settings)
+{
+    free(settings->all);
+    *settings = (struct settings){0};
+}
+
+char *settings_command(const struct result *result, const struct setting *setting, char *buf,
+                       size_t size)
+{
+    char options[300];
+    (void)snprintf(buf, size, "%s place --workers %u --placement %s%s",
+                   result->program ? result->program : "contend", setting->workers,
+                   placement_infos[setting->placement].name,
+                   plan_options_format(&setting->plan, options, sizeof(options)));
+    return buf;
+}

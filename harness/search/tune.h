@@ -1,0 +1,77 @@
+/*
+ * The best setting for what a scenario runs, with proof: successive halving (halving.h) over
+ * settings (settings.h), then fresh rounds that the search has not seen. Pure apart from
+ * allocation; the rounds are a run's (run/run.h), which asks after each one.
+ *
+ * What a search found best is in part what chance favoured (the winner's curse), so that its own
+ * rounds say nothing of the gain. The fresh rounds have arms of their own, named "fresh.SETTING",
+ * as many rounds as are fixed before the first of them: `none`, the leader, the simplest setting
+ * near it, and that one with a quarter and half of the cores kept free. Ratios are paired by round.
+ */
+#ifndef CONTEND_SEARCH_TUNE_H
+#define CONTEND_SEARCH_TUNE_H
+
+#include "harness/core/finding.h"
+#include "harness/rows/analysis.h"
+#include "harness/search/halving.h"
+#include "harness/search/settings.h"
+
+#define TUNE_FRESH "fresh."
+
+/* Who are measured in the fresh rounds. */
+enum tune_role {
+    TUNE_NONE,     /* what people run by default */
+    TUNE_LEADER,   /* of the search */
+    TUNE_SIMPLEST, /* within the tolerance of it; or the leader itself */
+    TUNE_QUARTER,  /* the simplest with a quarter of the cores kept free */
+    TUNE_HALF,     /* with half of them */
+    TUNE_ROLES
+};
+
+/* Zeroed, then what is the caller's; free with tune_free. */
+struct tune {
+    struct settings_lists lists;
+    struct plan_options common; /* of all plans */
+    double max_time_s;          /* of all rounds; the fresh ones get what the search leaves */
+    double arm_s;               /* about what an arm of a round takes; 0 = a second */
+    double tolerance;           /* a share: so near to the best is as good */
+    unsigned fresh_rounds;      /* 0 = as there is time for */
+
+    const struct topo *topo; /* from here on its own */
+    struct arms_request request;
+    struct settings settings; /* those of the search, then the fresh ones */
+    size_t nsearched, npossible;
+    struct halving halving;
+    struct halving_arm *arms;
+    double *rates;
+    bool is_fresh;           /* the search is over */
+    size_t role[TUNE_ROLES]; /* settings; nsettings = there is none */
+};
+
+/* Adds the arms of the search: for struct arrange, `arg` is the struct tune. */
+int tune_arrange(void *arg, const struct topo *topo, const struct arms_request *request,
+                 struct result *result, struct err *err);
+
+/*
+ * After each round: drops arms, adds those of the fresh rounds, and says by rounds_planned whether
+ * there is another one. `analysis` is of the result as it is.
+ */
+int tune_next(struct tune *tune, const struct analysis *analysis, struct result *result,
+              struct err *err);
+
+/*
+ * What is to be said after fresh rounds, and nothing before: what is advised, its gain over `none`
+ * with the command for it, the others within the tolerance, and what fewer cores would cost.
+ * Advised is the simplest unless the fresh rounds show it further behind the leader.
+ */
+int tune_judge(const struct tune *tune, const struct analysis *analysis, struct findings *findings,
+               struct err *err);
+
+void tune_free(struct tune *tune);
+
+/* The arm's setting is measured in fresh rounds. */
+bool tune_is_fresh(const struct arm *arm);
+/* The arm's setting, without that mark. */
+const char *tune_name(const struct arm *arm);
+
+#endif

@@ -1,0 +1,177 @@
+/* What fresh rounds say of what a search found. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "harness/base/stats.h"
+#include "harness/base/text.h"
+#include "harness/judge/advice.h"
+#include "harness/search/tune.h"
+
+struct judged {
+    const struct tune *tune;
+    const struct analysis *analysis;
+    enum tune_role advised;
+    struct paired_ratio gain; /* of the advised one over none */
+};
+
+static const struct setting *setting_of(const struct judged *judged, enum tune_role role)
+{
+    return &judged->tune->settings.all[judged->tune->role[role]];
+}
+
+static bool has_role(const struct judged *judged, enum tune_role role)
+{
+    return judged->tune->role[role] < judged->tune->settings.n;
+}
+
+static const struct arm *arm_of(const struct judged *judged, enum tune_role role)
+{
+    return &judged->analysis->result->arms[setting_of(judged, role)->arm];
+}
+
+static const char *name_of(const struct judged *judged, enum tune_role role)
+{
+    return tune_name(arm_of(judged, role));
+}
+
+static int ratio_of(const struct judged *judged, enum tune_role slow, enum tune_role fast,
+                    struct paired_ratio *ratio, struct err *err)
+{
+    return values_ratio(&judged->analysis->values, setting_of(judged, slow)->arm,
+                        setting_of(judged, fast)->arm, judged->analysis->result->seed, ratio, err);
+}
+
+/* Same setting under two roles. */
+static bool is_same(const struct judged *judged, enum tune_role a, enum tune_role b)
+{
+    return judged->tune->role[a] == judged->tune->role[b];
+}
+
+/* "+3.1% (95% +2.0 to +4.2%)", "2.4x (range 2.2x to 2.6x)". */
+static char *say_ratio(const struct paired_ratio *ratio, char *buf, size_t size)
+{
+    char median[32], interval[80];
+    (void)advice_format_ratio(ratio->median, median, sizeof(median));
+    (void)advice_format_interval(ratio, interval, sizeof(interval));
+    (void)snprintf(buf, size, "%s%s%s%s", median, interval[0] ? " (" : "", interval,
+                   interval[0] ? ")" : "");
+    return buf;
+}
+
+/* The simplest, unless fresh rounds show it further behind the leader than the tolerance. */
+static int choose(struct judged *judged, struct paired_ratio *behind, struct err *err)
+{
+    *behind = (struct paired_ratio){0, NAN, NAN, NAN};
+    judged->advised = TUNE_LEADER;
+    int rc = ratio_of(judged, TUNE_SIMPLEST, TUNE_LEADER, behind, err);
+    if (!rc && behind->median <= 1 + judged->tune->tolerance)
+        judged->advised = TUNE_SIMPLEST;
+    return rc ? rc : ratio_of(judged, TUNE_NONE, judged->advised, &judged->gain, err);
+}
+
+static bool is_gain(const struct judged *judged)
+{
+    return judged->gain.low > 1 && !is_same(judged, judged->advised, TUNE_NONE);
+}
+
+static int add_gain(const struct judged *judged, struct findings *findings, struct err *err)
+{
+    const struct result *result = judged->analysis->result;
+    const struct paired_ratio *gain = &judged->gain;
+    struct finding finding = {.id = "tune",
+                              .metric = "throughput",
+                              .unit = "ratio",
+                              .value = gain->median,
+                              .low = gain->low,
+                              .high = gain->high};
+    char ratio[160];
+    const char *name = name_of(judged, judged->advised);
+    (void)say_ratio(gain, ratio, sizeof(ratio));
+    if (is_same(judged, judged->advised, TUNE_NONE))
+        (void)snprintf(finding.sentence, sizeof(finding.sentence),
+                       "Leave it as it is: no setting of the %zu tried is more than %.3g%% ahead "
+                       "of none, as %zu fresh rounds confirm.",
+                       judged->tune->npossible, 100 * judged->tune->tolerance, gain->rounds);
+    else if (is_gain(judged))
+        (void)snprintf(finding.sentence, sizeof(finding.sentence),
+                       "%s does %s the work of none, in %zu fresh rounds that the search among "
+                       "%zu settings has not seen.",
+                       name, ratio, gain->rounds, judged->tune->npossible);
+    else
+        (void)snprintf(finding.sentence, sizeof(finding.sentence),
+                       "%s led the search, but %zu fresh rounds do not show that it is better than "
+                       "none: %s.",
+                       name, gain->rounds, ratio);
+    if (is_gain(judged))
+        (void)settings_command(result, setting_of(judged, judged->advised), finding.command,
+                               sizeof(finding.command));
+    return findings_add(findings, &finding, err);
+}
+
+/* Of two that differ: why the one, and what the other would add or cost. */
+static int add_other(const struct judged *judged, const struct paired_ratio *behind,
+                     struct findings *findings, struct err *err)
+{
+    struct finding finding = {.id = "tune_other", .value = NAN, .low = NAN, .high = NAN};
+    char ratio[160];
+    if (is_same(judged, TUNE_SIMPLEST, TUNE_LEADER) || !behind->rounds)
+        return 0;
+    const char *leader = name_of(judged, TUNE_LEADER), *simple = name_of(judged, TUNE_SIMPLEST);
+    (void)say_ratio(behind, ratio, sizeof(ratio));
+    if (judged->advised == TUNE_SIMPLEST)
+        (void)snprintf(finding.sentence, sizeof(finding.sentence),
+                       "%s was the fastest in the search and asks more of who applies it: in the "
+                       "fresh rounds it does %s the work of %s.",
+                       leader, ratio, simple);
+    else
+        (void)snprintf(finding.sentence, sizeof(finding.sentence),
+                       "%s would be simpler, but %s does %s its work.", simple, leader, ratio);
+    return findings_add(findings, &finding, err);
+}
+
+static int add_fewer(const struct judged *judged, enum tune_role role, struct findings *findings,
+                     struct err *err)
+{
+    struct finding finding = {.id = "tune_fewer_cores", .value = NAN, .low = NAN, .high = NAN};
+    struct paired_ratio kept;
+    char ratio[160];
+    if (!has_role(judged, role))
+        return 0;
+    const struct arm *arm = arm_of(judged, role);
+    long long fewer =
+        setting_of(judged, role)->plan.reserve - setting_of(judged, TUNE_SIMPLEST)->plan.reserve;
+    const char *of = name_of(judged, TUNE_SIMPLEST);
+    int rc = ratio_of(judged, TUNE_SIMPLEST, role, &kept, err);
+    if (rc)
+        return rc;
+    if (arm->plan.status != PLAN_OK)
+        (void)snprintf(finding.sentence, sizeof(finding.sentence),
+                       "With %lld core%s fewer %s is not possible: %.120s.", fewer,
+                       fewer == 1 ? "" : "s", of, arm->plan.reason);
+    else if (kept.rounds)
+        (void)snprintf(finding.sentence, sizeof(finding.sentence),
+                       "With %lld core%s fewer %s keeps %s of its work.", fewer,
+                       fewer == 1 ? "" : "s", of, say_ratio(&kept, ratio, sizeof(ratio)));
+    else
+        return 0;
+    return findings_add(findings, &finding, err);
+}
+
+int tune_judge(const struct tune *tune, const struct analysis *analysis, struct findings *findings,
+               struct err *err)
+{
+    struct judged judged = {.tune = tune, .analysis = analysis};
+    struct paired_ratio behind;
+    if (!tune->is_fresh || !has_role(&judged, TUNE_NONE))
+        return 0;
+    int rc = choose(&judged, &behind, err);
+    if (rc || !judged.gain.rounds)
+        return rc;
+    rc = add_gain(&judged, findings, err);
+    if (!rc)
+        rc = add_other(&judged, &behind, findings, err);
+    if (!rc)
+        rc = add_fewer(&judged, TUNE_QUARTER, findings, err);
+    return rc ? rc : add_fewer(&judged, TUNE_HALF, findings, err);
+}

@@ -1,0 +1,36 @@
+#!/usr/bin/env bash
+# contend tune: finds what is best where that is known, proves it in fresh rounds, and says what applies
+# it; the same from its files; bad usage.
+. tests/lib/cli.sh
+
+tune=("$CONTEND_FAKE" tune fake --time 0.05 --warmup 0.01 --host h)
+cpus=$(nproc)
+[ "$cpus" -ge 2 ] || exit 77
+
+# A step that takes longer by each thread: sized is the simplest of the best.
+"${tune[@]}" -p mode=per-thread -p step=0.01 --max-time 20 --reserve 0 -o "$scratch/tune" > "$scratch/said" \
+    2> "$scratch/log" || fail "exit $?: $(cat "$scratch/log")"
+grep -q 'the work of none' "$scratch/said" || fail "no gain: $(cat "$scratch/said")"
+grep -Eq '^to apply it: .* place --workers 2 --placement sized' "$scratch/said" || fail "not sized: $(cat "$scratch/said")"
+[ "$(wc -L < "$scratch/said")" -le 100 ] || fail "wide: $(cat "$scratch/said")"
+"$CONTEND_FAKE" report "$scratch/tune" > "$scratch/again" 2> "$scratch/log" < /dev/null || fail "$(cat "$scratch/log")"
+cmp "$scratch/said" "$scratch/again" || fail "report says otherwise"
+grep -q 'variant=fresh.none' "$scratch/tune/rows.csv" || fail "no fresh rows"
+grep -q '"purpose": "tune"' "$scratch/tune/run.json" || fail "run.json does not say what it is"
+
+# What it prints to apply it can be run.
+eval "$(sed -n 's/^to apply it: //p' "$scratch/said")" | grep -q 'OMP_NUM_THREADS' || fail "cannot be applied"
+
+# Where nothing is better, nothing is to be changed; as JSON.
+"${tune[@]}" --max-time 10 --placement none,sized --wait auto --reserve 0 --json -o "$scratch/equal" > "$scratch/json" \
+    2> /dev/null || fail "exit $?"
+grep -q '"id": "tune"' "$scratch/json" || fail "no finding: $(cat "$scratch/json")"
+grep -q '"fresh": true' "$scratch/json" || fail "no fresh setting in the JSON"
+
+expect 0 'variant sized:' "${tune[@]}" --dry-run
+expect 2 "threads 'x' is not a list" "${tune[@]}" --threads x -o "$scratch/bad"
+expect 2 "wait 'never' is not a list" "${tune[@]}" --wait never -o "$scratch/bad"
+expect 2 'try pipeline' "$CONTEND_BINARY" tune memory
+expect 2 'one scenario at a time' "$CONTEND_FAKE" tune fake busy
+expect 2 "unknown scenario 'nosuch'" "$CONTEND_FAKE" tune nosuch
+finish

@@ -1,0 +1,260 @@
+/* A tune from its settings to what it says, of rounds made by hand. */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "harness/base/random.h"
+#include "harness/json/tune.h"
+#include "harness/run/arms.h"
+#include "harness/search/tune.h"
+#include "harness/table/tune.h"
+#include "tests/lib/fixture_result.h"
+
+static const enum placement placements[] = {PLACE_NONE, PLACE_SIZED, PLACE_PARTITION, PLACE_NUMA};
+
+static const int64_t params[2] = {64, 8}; /* of fixture_bench */
+
+struct tuned {
+    struct topo topo;
+    struct result result;
+    struct tune tune;
+    struct findings findings;
+};
+
+/* Milliseconds of a step of a worker. */
+typedef double step_ms_of(const struct arm *arm);
+
+static int arrange(struct tuned *tuned, const char *machine, unsigned workers, struct err *err)
+{
+    const struct topo_options options = {.xml = machine};
+    bool optional[4] = {true, true, true, true};
+    const struct arms_request request = {.bench = &fixture_bench,
+                                         .params = params,
+                                         .placements = placements,
+                                         .nplacements = 4,
+                                         .optional = optional,
+                                         .workers = &workers,
+                                         .nworkers = 1};
+    assert_int_equal(topo_load(&options, &tuned->topo, err), 0);
+    fixture_result_init(&tuned->result);
+    tuned->result.scenario = "fake";
+    tuned->result.purpose = PURPOSE_TUNE;
+    tuned->result.rounds_done = 0;
+    tuned->result.rounds_planned = 1;
+    tuned->tune.tolerance = 0.03;
+    tuned->tune.max_time_s = 200;
+    return tune_arrange(&tuned->tune, &tuned->topo, &request, &tuned->result, err);
+}
+
+/* As run_rounds does it; a round of an arm takes a second. */
+static void measure(struct tuned *tuned, step_ms_of *step_ms)
+{
+    struct result *result = &tuned->result;
+    struct analysis analysis = {0};
+    struct err err = {0};
+    uint64_t chance = 1;
+    while (result->rounds_done < result->rounds_planned) {
+        unsigned round = result->rounds_done;
+        for (size_t i = 0; i < result->narms; i++) {
+            double noise = 1 + 0.02 * ((double)(random_next(&chance) % 1000) / 1000 - 0.5);
+            if (arm_runs(&result->arms[i]) && !result->arms[i].idle)
+                fixture_add_even_round(result, i, round, noise * step_ms(&result->arms[i]), 5)
+                    ->took_s = 1;
+        }
+        result->rounds_done++;
+        analysis_free(&analysis);
+        assert_int_equal(analysis_make(result, &analysis, &err), 0);
+        assert_int_equal(tune_next(&tuned->tune, &analysis, result, &err), 0);
+    }
+    assert_int_equal(tune_judge(&tuned->tune, &analysis, &tuned->findings, &err), 0);
+    analysis_free(&analysis);
+}
+
+static void end(struct tuned *tuned)
+{
+    findings_free(&tuned->findings);
+    tune_free(&tuned->tune);
+    fixture_result_free(&tuned->result);
+    topo_free(&tuned->topo);
+}
+
+static const struct finding *find(const struct tuned *tuned, const char *id)
+{
+    for (size_t i = 0; i < tuned->findings.n; i++)
+        if (strcmp(tuned->findings.all[i].id, id) == 0)
+            return &tuned->findings.all[i];
+    fail_msg("no finding %s", id);
+    static const struct finding none;
+    return &none;
+}
+
+/* Partition is 1% ahead of sized, which is four times none; sleeping and free cores cost. */
+static double sized_is_near(const struct arm *arm)
+{
+    const struct plan_worker *worker = &arm->plan.workers[0];
+    if (arm->placement == PLACE_NONE)
+        return 40;
+    double ms = arm->placement == PLACE_PARTITION ? 9.9 : 10;
+    return ms * (worker->passive ? 1.3 : 1) * 4 / worker->threads;
+}
+
+static void test_tune_searches_each_plan_once_and_none_unchanged(void **state)
+{
+    (void)state;
+    struct tuned tuned = {0};
+    struct err err = {0};
+    assert_int_equal(arrange(&tuned, "package:1 core:8 pu:1", 2, &err), 0);
+    const struct settings *settings = &tuned.tune.settings;
+    assert_string_equal(settings->all[0].variant.name, "none");
+    unsigned nones = 0, skipped = 0;
+    for (size_t i = 0; i < settings->n; i++) {
+        const struct arm *arm = &tuned.result.arms[settings->all[i].arm];
+        nones += arm->placement == PLACE_NONE;
+        skipped += arm->plan.status != PLAN_OK;
+        assert_true(i == 0 || settings->all[i].effort >= settings->all[i - 1].effort);
+        for (size_t k = 0; k < i; k++)
+            assert_false(arm_same_plan(&tuned.result.arms[settings->all[k].arm], arm));
+    }
+    assert_int_equal(nones, 1);
+    assert_int_equal(skipped, 1); /* numa, on a machine of one node, once */
+    assert_int_equal(settings->n - skipped, 1 + 2 * 8);
+    end(&tuned);
+}
+
+static void test_tune_advises_the_simplest_near_the_best(void **state)
+{
+    (void)state;
+    struct tuned tuned = {0};
+    struct err err = {0};
+    assert_int_equal(arrange(&tuned, "package:1 core:8 pu:1", 2, &err), 0);
+    measure(&tuned, sized_is_near);
+    const struct finding *found = find(&tuned, "tune");
+    assert_non_null(strstr(found->sentence, "sized does 4.0x (95% 4.0x to 4.0x) the work of none"));
+    assert_string_equal(found->command, "contend place --workers 2 --placement sized");
+    assert_true(found->low > 3.9 && found->high < 4.1);
+    const struct finding *fewer = find(&tuned, "tune_fewer_cores");
+    assert_non_null(strstr(fewer->sentence, "With 2 cores fewer sized keeps 0.7"));
+    end(&tuned);
+}
+
+static double partition_is_best(const struct arm *arm)
+{
+    return arm->placement == PLACE_PARTITION ? sized_is_near(arm) / 1.5 : sized_is_near(arm);
+}
+
+static void test_tune_says_what_applies_a_setting_that_asks_more(void **state)
+{
+    (void)state;
+    struct tuned tuned = {.tune = {.common = {.cpus = "2-7"}, .lists = {.reserve = "1"}}};
+    struct err err = {0};
+    assert_int_equal(arrange(&tuned, "package:1 core:8 pu:1", 2, &err), 0);
+    measure(&tuned, partition_is_best);
+    const struct finding *found = find(&tuned, "tune");
+    assert_non_null(strstr(found->sentence, "partition does"));
+    assert_string_equal(found->command,
+                        "contend place --workers 2 --placement partition --cpus 2-7");
+    end(&tuned);
+}
+
+static double all_are_equal(const struct arm *arm)
+{
+    (void)arm;
+    return 10;
+}
+
+static void test_tune_leaves_as_it_is_what_nothing_makes_better(void **state)
+{
+    (void)state;
+    struct tuned tuned = {0};
+    struct err err = {0};
+    assert_int_equal(arrange(&tuned, "package:1 core:8 pu:1", 2, &err), 0);
+    measure(&tuned, all_are_equal);
+    const struct finding *found = find(&tuned, "tune");
+    assert_non_null(strstr(found->sentence, "Leave it as it is: no setting of the 17"));
+    assert_string_equal(found->command, "");
+    end(&tuned);
+}
+
+/* What the search has seen is not in the ratios: those rounds are others, of arms of their own. */
+static void test_tune_proves_in_rounds_that_the_search_has_not_seen(void **state)
+{
+    (void)state;
+    struct tuned tuned = {.tune = {.fresh_rounds = 7}};
+    struct err err = {0};
+    assert_int_equal(arrange(&tuned, "package:1 core:8 pu:1", 2, &err), 0);
+    measure(&tuned, sized_is_near);
+    unsigned fresh = 0, first = tuned.result.rounds_done - 7;
+    for (size_t i = 0; i < tuned.result.narms; i++) {
+        const struct arm *arm = &tuned.result.arms[i];
+        for (size_t o = 0; o < arm->nobservations; o++)
+            assert_int_equal(tune_is_fresh(arm), arm->observations[o].round >= first);
+        fresh += tune_is_fresh(arm);
+        assert_true(!tune_is_fresh(arm) || arm->nobservations == 7);
+    }
+    assert_true(fresh >= 3);
+    end(&tuned);
+}
+
+static void test_tune_prints_settings_at_80_columns(void **state)
+{
+    (void)state;
+    struct tuned tuned = {0};
+    struct analysis analysis = {0};
+    struct err err = {0};
+    char *text = NULL;
+    size_t size = 0;
+    assert_int_equal(arrange(&tuned, "package:1 core:8 pu:1", 2, &err), 0);
+    measure(&tuned, sized_is_near);
+    assert_int_equal(analysis_make(&tuned.result, &analysis, &err), 0);
+    FILE *out = open_memstream(&text, &size);
+    tune_print(&analysis, out, false);
+    (void)fclose(out);
+    assert_non_null(strstr(text, "\nfresh rounds "));
+    for (const char *line = text; *line; line += strcspn(line, "\n") + 1)
+        assert_true(strcspn(line, "\n") < 80);
+    json_t *json = tune_to_json(&analysis);
+    assert_true(json_array_size(json) >= 17 + 3);
+    json_decref(json);
+    free(text);
+    analysis_free(&analysis);
+    end(&tuned);
+}
+
+static void test_tune_refuses_lists_that_cannot_be_read(void **state)
+{
+    (void)state;
+    static const struct {
+        struct settings_lists lists;
+        const char *said;
+    } bad[] = {{{.threads = "0"}, "threads '0' is not a list"},
+               {{.threads = "1,,2"}, "threads '1,,2'"},
+               {{.reserve = "x"}, "reserve 'x'"},
+               {{.wait = "active"}, "wait 'active' is not a list of auto and passive"}};
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+        struct tuned tuned = {.tune = {.lists = bad[i].lists}};
+        struct err err = {0};
+        assert_int_equal(arrange(&tuned, "package:1 core:2 pu:1", 2, &err), -EINVAL);
+        assert_non_null(strstr(err.msg, bad[i].said));
+        end(&tuned);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_tune_searches_each_plan_once_and_none_unchanged),
+        cmocka_unit_test(test_tune_advises_the_simplest_near_the_best),
+        cmocka_unit_test(test_tune_says_what_applies_a_setting_that_asks_more),
+        cmocka_unit_test(test_tune_leaves_as_it_is_what_nothing_makes_better),
+        cmocka_unit_test(test_tune_proves_in_rounds_that_the_search_has_not_seen),
+        cmocka_unit_test(test_tune_prints_settings_at_80_columns),
+        cmocka_unit_test(test_tune_refuses_lists_that_cannot_be_read),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
