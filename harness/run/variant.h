@@ -13,17 +13,18 @@
 #include "harness/base/err.h"
 #include "harness/base/opt.h"
 
-enum { VARIANTS_MAX = 8, VARIANT_NAME_MAX = 48, VARIANT_READ_BACK_MAX = 200 };
+enum { VARIANTS_MAX = 8, VARIANT_NAME_MAX = 32, VARIANT_READ_BACK_MAX = 200 };
 
 struct variant {
-    char name[VARIANT_NAME_MAX]; /* of letters, digits, '_', '-', '+' and '.' */
-    struct opt_texts env;        /* "VAR=VALUE", for its workers */
-    char library[512];           /* one of them, from lib:nccl=PATH; "" = none */
-    struct opt_texts params;     /* "K=V" */
-    const char *placement;       /* NULL = that of the others */
-    const char *before, *after;  /* for /bin/sh -c, around each of its observations; or NULL */
-    const char *check;           /* the same: what it prints says how things are; or NULL */
-    const char *build;           /* path of another program; NULL = this one */
+    /* Of letters, digits, '_', '-', '+' and '.'; the user's are shorter than VARIANT_NAME_MAX. */
+    char name[VARIANT_NAME_MAX + 16];
+    struct opt_texts env;       /* "VAR=VALUE", for its workers */
+    char library[512];          /* one of them, from lib:nccl=PATH; "" = none */
+    struct opt_texts params;    /* "K=V" */
+    const char *placement;      /* NULL = that of the others */
+    const char *before, *after; /* for /bin/sh -c, around each of its observations; or NULL */
+    const char *check;          /* the same: what it prints says how things are; or NULL */
+    const char *build;          /* path of another program; NULL = this one */
 };
 
 /* What was compared, and what counts as a change. Zeroed = none. Borrows the texts. */

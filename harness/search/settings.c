@@ -19,7 +19,7 @@ struct counts {
 struct space {
     const struct topo *topo;
     const struct arms_request *request;
-    const struct plan_options *common;
+    const struct settings_tried *tried;
     struct counts threads, reserve, wait;
     bool many_counts; /* of workers */
     size_t n;
@@ -67,7 +67,7 @@ static void add_count(struct counts *counts, int64_t count)
     counts->count[counts->n++] = count;
 }
 
-static int read_lists(const struct settings_lists *lists, struct space *space, struct err *err)
+static int read_lists(const struct settings_tried *lists, struct space *space, struct err *err)
 {
     int rc = 0;
     if (lists->threads) {
@@ -138,7 +138,8 @@ static int64_t half_of(const struct space *space, const struct setting *setting)
 static void add_candidate(struct space *space, enum placement placement, unsigned workers,
                           const int64_t change[3])
 {
-    struct setting setting = {.placement = placement, .workers = workers, .plan = *space->common};
+    struct setting setting = {
+        .placement = placement, .workers = workers, .plan = space->tried->common};
     if (space->n == SETTINGS_MOST)
         return;
     setting.plan.reserve = change[1];
@@ -254,23 +255,30 @@ static int try_candidate(const struct space *space, const struct setting *candid
     return rc ? err_set(err, rc, "%s", why.msg) : 0;
 }
 
+static int try_all(struct space *space, struct settings *settings, struct result *result,
+                   struct err *err)
+{
+    int rc = 0;
+    find_candidates(space);
+    for (size_t i = 0; i < space->n && settings->n < space->tried->most && !rc; i++)
+        rc = try_candidate(space, &space->candidates[i], settings, result, err);
+    return rc;
+}
+
 int settings_add(const struct topo *topo, const struct arms_request *request,
-                 const struct plan_options *common, const struct settings_lists *lists, size_t most,
-                 struct settings *settings, struct result *result, struct err *err)
+                 const struct settings_tried *tried, struct settings *settings,
+                 struct result *result, struct err *err)
 {
     struct space space = {
         .topo = topo, .request = request, .common = common, .many_counts = request->nworkers > 1};
-    int rc = read_lists(lists, &space, err);
+    int rc = read_lists(tried, &space, err);
     if (rc)
         return rc;
     settings->all = calloc(SETTINGS_MOST, sizeof(*settings->all));
     space.candidates = calloc(SETTINGS_MOST, sizeof(*space.candidates));
-    if (!settings->all || !space.candidates)
-        rc = err_set(err, -ENOMEM, "no memory for %d settings", SETTINGS_MOST);
-    else
-        find_candidates(&space);
-    for (size_t i = 0; i < space.n && settings->n < most && !rc; i++)
-        rc = try_candidate(&space, &space.candidates[i], settings, result, err);
+    rc = settings->all && space.candidates
+             ? try_all(&space, settings, result, err)
+             : err_set(err, -ENOMEM, "no memory for %d settings", SETTINGS_MOST);
     free(space.candidates);
     return rc;
 }

@@ -24,10 +24,15 @@ struct setting {
     size_t arm;               /* index in result->arms */
 };
 
-/* What is tried beside the placements. NULL: threads as the placement has them and half of that;
- * a reserve of none, 1 and, of 16 cores and more, a sixteenth; waiting as ever, and asleep. */
-struct settings_lists {
+/*
+ * What is tried beside the placements, as lists. NULL: threads as the placement has them and half
+ * of that; a reserve of none, 1 and, of 32 cores and more, a sixteenth; waiting as ever, and
+ * asleep.
+ */
+struct settings_tried {
     const char *threads, *reserve, *wait;
+    struct plan_options common; /* of all plans */
+    size_t most;                /* at most so many settings, the simplest */
 };
 
 /* Each with an arm of its own; the simplest first. Zeroed = none. */
@@ -37,14 +42,14 @@ struct settings {
 };
 
 /*
- * Adds the settings that are possible and not the same plan as a simpler one to `settings`, at most
- * `most` of them, the simplest, and their arms to the result. `none` is among them for every worker
+ * Adds the settings that are possible and not the same plan as a simpler one to `settings`, and
+ * their arms to the result. `none` is among them for every worker
  * count, unchanged: what others are held against. A placement of the request that cannot be had is
  * a skipped arm. -EINVAL: a list that cannot be read; else the errors of plan_make.
  */
 int settings_add(const struct topo *topo, const struct arms_request *request,
-                 const struct plan_options *common, const struct settings_lists *lists, size_t most,
-                 struct settings *settings, struct result *result, struct err *err);
+                 const struct settings_tried *tried, struct settings *settings,
+                 struct result *result, struct err *err);
 
 /* One more, whose plan is not looked at. 0, or the errors of plan_make; of -ENOSPC it is none. */
 int settings_add_one(const struct topo *topo, const struct arms_request *request,

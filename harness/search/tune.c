@@ -106,7 +106,7 @@ static unsigned count_cores(const struct tune *tune)
     int last = -1;
     unsigned n = 0;
     topo_allowed_cpus(tune->topo, &allowed);
-    if (tune->common.cpus && !bitset_parse(tune->common.cpus, &cpus, NULL))
+    if (tune->tried.common.cpus && !bitset_parse(tune->tried.common.cpus, &cpus, NULL))
         bitset_and(&allowed, &cpus);
     for (unsigned i = 0; i < tune->topo->ncpus; i++) {
         const struct topo_cpu *cpu = &tune->topo->cpus[i];

@@ -30,12 +30,11 @@ enum tune_role {
 
 /* Zeroed, then what is the caller's; free with tune_free. */
 struct tune {
-    struct settings_lists lists;
-    struct plan_options common; /* of all plans */
-    double max_time_s;          /* of all rounds; the fresh ones get what the search leaves */
-    double arm_s;               /* about what an arm of a round takes; 0 = a second */
-    double tolerance;           /* a share: so near to the best is as good */
-    unsigned fresh_rounds;      /* 0 = as there is time for */
+    struct settings_tried tried; /* its `most` is set here */
+    double max_time_s;           /* of all rounds; the fresh ones get what the search leaves */
+    double arm_s;                /* about what an arm of a round takes; 0 = a second */
+    double tolerance;            /* a share: so near to the best is as good */
+    unsigned fresh_rounds;       /* 0 = as there is time for */
 
     const struct topo *topo; /* from here on its own */
     struct arms_request request;

@@ -99,7 +99,7 @@ static void test_halving_finds_a_setting_within_3_percent_of_the_best(void **sta
         for (unsigned i = 0; i < SEARCHES; i++) {
             struct machine machine;
             struct halving halving;
-            make_machine(&machine, sizes[s], 7919 * i + sizes[s]);
+            make_machine(&machine, sizes[s], 7919 * (uint64_t)i + sizes[s]);
             search(&machine, &halving, 10 * (double)sizes[s]);
             double least = best_rate(&machine) / 1.03;
             led += machine.rate[halving_leader(&halving)] >= least;

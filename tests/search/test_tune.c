@@ -151,7 +151,7 @@ static double partition_is_best(const struct arm *arm)
 static void test_tune_says_what_applies_a_setting_that_asks_more(void **state)
 {
     (void)state;
-    struct tuned tuned = {.tune = {.common = {.cpus = "2-7"}, .lists = {.reserve = "1"}}};
+    struct tuned tuned = {.tune = {.tried = {.common = {.cpus = "2-7"}, .reserve = "1"}}};
     struct err err = {0};
     assert_int_equal(arrange(&tuned, "package:1 core:8 pu:1", 2, &err), 0);
     measure(&tuned, partition_is_best);
@@ -230,14 +230,14 @@ static void test_tune_refuses_lists_that_cannot_be_read(void **state)
 {
     (void)state;
     static const struct {
-        struct settings_lists lists;
+        struct settings_tried tried;
         const char *said;
     } bad[] = {{{.threads = "0"}, "threads '0' is not a list"},
                {{.threads = "1,,2"}, "threads '1,,2'"},
                {{.reserve = "x"}, "reserve 'x'"},
                {{.wait = "active"}, "wait 'active' is not a list of auto and passive"}};
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
-        struct tuned tuned = {.tune = {.lists = bad[i].lists}};
+        struct tuned tuned = {.tune = {.tried = bad[i].tried}};
         struct err err = {0};
         assert_int_equal(arrange(&tuned, "package:1 core:2 pu:1", 2, &err), -EINVAL);
         assert_non_null(strstr(err.msg, bad[i].said));
