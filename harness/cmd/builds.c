@@ -28,7 +28,8 @@ static const char *const passed_on[] = {"workers",     "device",     "limit",
                                         "setup-limit", "begin",      "end",
                                         "factor",      "background", "background-workers",
                                         "reserve",     "cpus",       "threads",
-                                        "mem",         "host",       "fake-gpus"};
+                                        "cores-each",  "wait",       "mem",
+                                        "host",        "fake-gpus"};
 
 /* A command line and environment under construction. */
 struct launch {
