@@ -53,9 +53,10 @@ static int tune_main(const struct cmd_env *env, int argc, char **argv)
     struct run_options *options = &s.options;
     options->arrange = &task.arrange;
     options->no_canary = true; /* its rounds are paired */
-    tune.lists =
-        (struct settings_lists){options->try_threads, options->try_reserve, options->try_wait};
-    tune.common = options->plan;
+    tune.tried = (struct settings_tried){.threads = options->try_threads,
+                                         .reserve = options->try_reserve,
+                                         .wait = options->try_wait,
+                                         .common = options->plan};
     tune.max_time_s = options->max_time_s;
     tune.arm_s = options->time_s > 0 ? options->time_s + 1 : 0;
     tune.tolerance = options->threshold / 100;

@@ -270,7 +270,7 @@ int settings_add(const struct topo *topo, const struct arms_request *request,
                  struct result *result, struct err *err)
 {
     struct space space = {
-        .topo = topo, .request = request, .common = common, .many_counts = request->nworkers > 1};
+        .topo = topo, .request = request, .tried = tried, .many_counts = request->nworkers > 1};
     int rc = read_lists(tried, &space, err);
     if (rc)
         return rc;

@@ -44,9 +44,8 @@ int tune_arrange(void *arg, const struct topo *topo, const struct arms_request *
     double most = fmax(tune->max_time_s * search_share * first_share / arm_s, SEARCHED_LEAST);
     tune->topo = topo;
     tune->request = *request;
-    int rc =
-        settings_add(topo, request, &tune->common, &tune->lists,
-                     (size_t)fmin(most, SETTINGS_MOST - TUNE_ROLES), &tune->settings, result, err);
+    tune->tried.most = (size_t)fmin(most, SETTINGS_MOST - TUNE_ROLES);
+    int rc = settings_add(topo, request, &tune->tried, &tune->settings, result, err);
     size_t n = tune->nsearched = tune->settings.n;
     tune->arms = calloc(n + 1, sizeof(*tune->arms));
     tune->rates = calloc(n + 1, sizeof(*tune->rates));
