@@ -1,4 +1,4 @@
-/* What `contend run` and `contend bench`, `contend ab` and `contend tune`, can be told on their
+/* What `contend run` and `contend bench`, `contend ab`, `tune` and `sizing`, can be told on their
  * command line. */
 #ifndef CONTEND_CMD_RUN_OPTIONS_H
 #define CONTEND_CMD_RUN_OPTIONS_H
@@ -7,6 +7,7 @@
 #include "harness/run/setup.h"
 
 /* Into a struct run_options. */
-extern const struct opt run_option_table[], ab_option_table[], tune_option_table[];
+extern const struct opt run_option_table[], ab_option_table[], tune_option_table[],
+    sizing_option_table[];
 
 #endif

@@ -63,6 +63,12 @@ struct session {
  */
 bool session_parse(struct session *s);
 
+/*
+ * Of what the command line names, whether a task can choose the arms: one scenario of one part with
+ * steps, on one machine. False: an error was logged.
+ */
+bool session_takes_task(const struct session *s, const struct scenario *const *scenarios, int n);
+
 /* The help of the command, or of the scenarios that its line names. The exit code. */
 int session_help(const struct session *s, const struct command *command);
 

@@ -14,6 +14,7 @@
 #include "harness/json/comparison.h"
 #include "harness/json/findings.h"
 #include "harness/json/rows.h"
+#include "harness/json/sizing.h"
 #include "harness/json/tune.h"
 #include "harness/json/value.h"
 #include "harness/judge/busy.h"
@@ -199,6 +200,9 @@ static json_t *as_json(const struct recorded *recorded)
     if (recorded->result.purpose == PURPOSE_TUNE)
         return json_pack("{s:o, s:o}", "settings", tune_to_json(&recorded->analysis), "findings",
                          findings_to_json(&recorded->findings));
+    if (recorded->result.purpose == PURPOSE_SIZING)
+        return json_pack("{s:o, s:o}", "sizing", sizing_to_json(&recorded->analysis), "findings",
+                         findings_to_json(&recorded->findings));
     return rows_to_json(&recorded->analysis.rows);
 }
 
@@ -272,7 +276,7 @@ static int show(struct session *s, const struct verdict *verdict, int code)
     struct err err = {0};
     int drawn = 0;
     const struct result *result = &s->setup->result;
-    bool has_figures = !result->variants && result->purpose == PURPOSE_RUN;
+    bool has_figures = !result->variants && result->purpose != PURPOSE_TUNE;
     if (!job_is_lost(&s->job) && result->rounds_done && has_figures)
         drawn = figures_draw(&verdict->analysis, s->host, !s->options.no_plots, s->run_dir.dir.fd,
                              &s->signals, &err);

@@ -5,6 +5,7 @@
 #include "harness/table/comparison.h"
 #include "harness/table/findings.h"
 #include "harness/table/placements.h"
+#include "harness/table/sizing.h"
 #include "harness/table/tune.h"
 
 void summary_print(const struct recorded *recorded, FILE *out, bool color)
@@ -15,6 +16,8 @@ void summary_print(const struct recorded *recorded, FILE *out, bool color)
         comparisons_print(&recorded->comparisons, &view, out);
     else if (recorded->result.purpose == PURPOSE_TUNE)
         tune_print(&recorded->analysis, out, color);
+    else if (recorded->result.purpose == PURPOSE_SIZING)
+        sizing_print(&recorded->analysis, out, color);
     else
         placements_print(&recorded->analysis, out, color);
     findings_print(&recorded->findings, out, color);

@@ -3,7 +3,6 @@
 #include "harness/cmd/named.h"
 #include "harness/cmd/run_options.h"
 #include "harness/cmd/session.h"
-#include "harness/say/log.h"
 
 static int next(void *arg, const struct analysis *analysis, struct result *result, struct err *err)
 {
@@ -14,23 +13,6 @@ static int judge(const void *arg, const struct analysis *analysis, struct findin
                  struct err *err)
 {
     return tune_judge(arg, analysis, findings, err);
-}
-
-/* Of a command line that could be read: what a tune cannot do. */
-static bool is_possible(const struct session *s, const struct scenario *const *scenarios, int n)
-{
-    const struct scenario_part *parts = n == 1 ? scenarios[0]->parts : NULL;
-    const struct bench *bench = parts ? bench_find(s->env->benches, parts->foreground) : NULL;
-    if (s->job_env.launcher)
-        log_error("tune pairs the rounds of one machine: start it without mpirun or srun");
-    else if (n > 1)
-        log_error("one scenario at a time: unexpected argument '%.80s'", s->cli.positional[1]);
-    else if (parts && (parts[1].foreground || parts->workers || (bench && bench->scan)))
-        log_error("'%s' has no workers whose work per second a placement changes: try pipeline",
-                  scenarios[0]->name);
-    else
-        return true;
-    return false;
 }
 
 static int tune_main(const struct cmd_env *env, int argc, char **argv)
@@ -48,7 +30,7 @@ static int tune_main(const struct cmd_env *env, int argc, char **argv)
     if (s.cli.help)
         return session_help(&s, &tune_command);
     int n = named_scenarios(env, &s.cli, scenarios);
-    if (n < 0 || !is_possible(&s, scenarios, n))
+    if (n < 0 || !session_takes_task(&s, scenarios, n))
         return EXIT_USAGE;
     struct run_options *options = &s.options;
     options->arrange = &task.arrange;

@@ -109,6 +109,8 @@ static int write_figure(const void *arg, FILE *out, struct err *err)
     const struct written *written = arg;
     if (written->data->figure)
         found_put_kind(written->data->figure->kind, out);
+    else if (written->data->result->purpose == PURPOSE_SIZING)
+        found_put_kind(FIGURE_LINES, out);
     return written->write(written->data, out, err);
 }
 
@@ -159,7 +161,10 @@ static bool is_first(const struct result *result, size_t arm)
 /* Those of steps, where there are any, and those of the run's benchmarks. */
 static int prepare_all(struct figure_data *data, int dir_fd, struct queue *queue, struct err *err)
 {
+    static const struct drawing sizing = {"sizing", plot_line_chart_gp, figure_sizing};
     int rc = 0;
+    if (data->result->purpose == PURPOSE_SIZING) /* its arms differ by more than others show */
+        return prepare(data, &sizing, dir_fd, queue, err);
     for (size_t i = 0; i < STEP_FIGURES && has_steps(data->result) && !rc; i++)
         rc = prepare(data, &step_figures[i], dir_fd, queue, err);
     for (size_t i = 0; i < data->result->narms && !rc; i++)

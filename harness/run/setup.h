@@ -42,6 +42,7 @@ struct run_options {
     struct plan_options plan;
     struct topo_options topo;
     const char *try_threads, *try_reserve, *try_wait; /* of a tune: lists; NULL = its own */
+    const char *try_cores;                            /* the same of a sizing */
     const struct arrange *arrange; /* or NULL; chooses the arms of the scenario's one part */
 };
 

@@ -1,0 +1,31 @@
+#!/usr/bin/env bash
+# contend sizing: both curves, what is enough where that is known, the figure, the same from its files;
+# bad usage.
+. tests/lib/cli.sh
+
+[ "$(nproc)" -ge 2 ] || exit 77
+sizing=("$CONTEND_FAKE" sizing fake --time 0.05 --warmup 0.01 --host h --no-canary --rounds 2)
+
+# A step that is divided among the threads: one worker with 2 cores does twice the work of one with 1.
+"${sizing[@]}" --cores 1,2 -p mode=divided -p step=0.04 -o "$scratch/divided" > "$scratch/said" 2> "$scratch/log" ||
+    fail "exit $?: $(cat "$scratch/log")"
+grep -q 'one worker alone needs 2 cores' "$scratch/said" || fail "not enough: $(cat "$scratch/said")"
+grep -Eq '^to apply it: .* --placement partition --cores-each' "$scratch/said" || fail "nothing to apply"
+grep -q 'with a median error of' "$scratch/said" || fail "no error of the prediction: $(cat "$scratch/said")"
+"$CONTEND_FAKE" report "$scratch/divided" > "$scratch/again" 2> "$scratch/log" < /dev/null || fail "$(cat "$scratch/log")"
+cmp "$scratch/said" "$scratch/again" || fail "report says otherwise"
+grep -q 'variant=cores-2' "$scratch/divided/rows.csv" || fail "no rows of two cores"
+[ -s "$scratch/divided/plots/sizing.dat" ] || fail "no data of the figure"
+if command -v gnuplot > /dev/null; then
+    [ -s "$scratch/divided/plots/sizing.svg" ] || fail "no figure: $(cat "$scratch/log")"
+fi
+
+# A step that takes longer by each thread: one core is enough. As JSON.
+"${sizing[@]}" -p mode=per-thread -p step=0.02 --no-plots --json -o "$scratch/asleep" > "$scratch/json" 2> /dev/null || fail "exit $?"
+grep -q '"enough": 1' "$scratch/json" || fail "one is not enough: $(cat "$scratch/json")"
+
+expect 0 'variant cores-1' "${sizing[@]}" --dry-run
+expect 2 "cores '2,1' is not an ascending list" "${sizing[@]}" --cores 2,1 -o "$scratch/bad"
+expect 2 'no placement here binds' "${sizing[@]}" --placement none -o "$scratch/bad"
+expect 2 'try pipeline' "$CONTEND_BINARY" sizing memory
+finish
