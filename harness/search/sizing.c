@@ -86,7 +86,7 @@ static int add_arms(struct sizing *sizing, const struct topo *topo,
 {
     unsigned cores[SIZING_MOST], most;
     size_t n = 0;
-    enum placement placement;
+    enum placement placement = PLACE_PARTITION;
     int rc = find_placement(request, &placement, err);
     if (rc)
         return rc;
