@@ -49,14 +49,20 @@ int runs_read(const char *path, const struct bench *const *benches,
     return rc;
 }
 
+void runs_forget_from(struct runs *runs, size_t n)
+{
+    while (runs->n > n) {
+        struct run *run = &runs->all[--runs->n];
+        if (run->recorded)
+            recorded_free(run->recorded);
+        free(run->recorded);
+        free(run->path);
+    }
+}
+
 void runs_free(struct runs *runs)
 {
-    for (size_t i = 0; i < runs->n; i++) {
-        if (runs->all[i].recorded)
-            recorded_free(runs->all[i].recorded);
-        free(runs->all[i].recorded);
-        free(runs->all[i].path);
-    }
+    runs_forget_from(runs, 0);
     free(runs->all);
     *runs = (struct runs){0};
 }
