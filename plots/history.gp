@@ -26,7 +26,6 @@ do for [kind in kinds] {
     eval open_figure(kind, "history", width, height)
     eval heading
     unset key
-    set format y "%.2s%c"
     set multiplot
     set lmargin at screen from_left(86)
     set rmargin at screen from_left(width - 40)
@@ -35,6 +34,9 @@ do for [kind in kinds] {
         top = 88 + panel * (panel_height + 34)
         set tmargin at screen from_top(top)
         set bmargin at screen from_top(top + panel_height)
+        # A prefix belongs to seconds and to large numbers: 500m ns is nobody's unit.
+        prefixed = strstrt(name[panel + 1], ", s:") > 0 || high[panel + 1] >= 10000
+        set format y (prefixed ? "%.2s%c" : "%g")
         set yrange [low[panel + 1]:high[panel + 1]]
         set ytics tic_step(high[panel + 1] - low[panel + 1]) nomirror
         set grid ytics lc rgb faint lt 1 lw 1

@@ -22,7 +22,8 @@ static const char *const passed_on[] = {"workers",     "device",     "limit",
                                         "setup-limit", "begin",      "end",
                                         "factor",      "background", "background-workers",
                                         "reserve",     "cpus",       "threads",
-                                        "mem",         "host",       "fake-gpus"};
+                                        "cores-each",  "wait",       "mem",
+                                        "host",        "fake-gpus"};
 
 static void add_options(struct child_run *run, const struct run_options *options)
 {

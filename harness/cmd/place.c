@@ -64,12 +64,6 @@ static void print_row(const struct topo *topo, unsigned index, const struct plan
     text_wrap(bitset_format(&worker->cpus, list, sizeof(list)), column, CPUS_COLUMN, stdout);
 }
 
-static bool is_before_on_bus(const struct topo_gpu *gpu, const struct topo_gpu *other)
-{
-    size_t length = strlen(gpu->pci_bdf), others = strlen(other->pci_bdf);
-    return length == others ? strcmp(gpu->pci_bdf, other->pci_bdf) < 0 : length < others;
-}
-
 /*
  * How a shell selects the worker's GPU: by its place on the bus, as CUDA's own order may be another
  * in another environment. Once CUDA_VISIBLE_DEVICES is set, not all GPUs are known here, and only
@@ -81,12 +75,9 @@ static void print_gpu_choice(const struct topo *topo, const struct topo_gpu *gpu
     bool renumbered = getenv("CUDA_VISIBLE_DEVICES") != NULL;
     if (renumbered && gpu->uuid[0] && strspn(gpu->uuid, safe) == strlen(gpu->uuid))
         (void)printf("CUDA_VISIBLE_DEVICES=%s ", gpu->uuid);
-    else {
-        unsigned before = 0, visible = topo_visible_gpus(topo);
-        for (unsigned i = 0; i < visible; i++)
-            before += is_before_on_bus(&topo->gpus[i], gpu);
-        (void)printf("CUDA_DEVICE_ORDER=PCI_BUS_ID CUDA_VISIBLE_DEVICES=%u ", before);
-    }
+    else
+        (void)printf("CUDA_DEVICE_ORDER=PCI_BUS_ID CUDA_VISIBLE_DEVICES=%u ",
+                     topo_gpu_bus_number(topo, gpu));
 }
 
 /* One line for a shell: numbers, lists of numbers, fixed words, and what the user gave, quoted. */

@@ -217,16 +217,36 @@ static double find_widest(const struct analysis *analysis, const struct round_va
     return most;
 }
 
+/* ", 1 of 5 rounds": those that were far from the median; "" = none was. */
+static int say_which(const struct analysis *analysis, const struct round_value *widest, char *buf,
+                     size_t size, struct err *err)
+{
+    struct series series;
+    unsigned far = 0;
+    const struct round_value *end, *at = first_of(analysis, &end);
+    int rc = take_series(&analysis, 1, widest->metric, widest->key, &series, err);
+    for (; at < end && !rc; at++)
+        if (is_number(at) && is_same(at, widest->metric, widest->key))
+            far += fmax(at->value / series.median, series.median / at->value) > 1 + CANARY_STEADY;
+    buf[0] = '\0';
+    if (!rc && far)
+        (void)snprintf(buf, size, ", %u of %zu rounds", far, series.n);
+    return rc;
+}
+
 int canary_find(const struct analysis *analysis, struct findings *findings, struct err *err)
 {
-    char name[160];
+    char name[160], which[64];
     const struct round_value *widest = NULL;
     double range = find_widest(analysis, &widest);
     if (!widest || range <= 1 + CANARY_STEADY)
         return 0;
     struct finding finding = {.id = "machine_moved", .subject = "the machine itself"};
     name_value(widest->metric, widest->key, name, sizeof(name));
+    int rc = say_which(analysis, widest, which, sizeof(which), err);
+    if (rc)
+        return rc;
     (void)snprintf(finding.sentence, sizeof(finding.sentence),
-                   "moved by %.0f%% from round to round (%s)", 100 * (range - 1), name);
+                   "moved by %.0f%% from round to round (%s%s)", 100 * (range - 1), name, which);
     return findings_add(findings, &finding, err);
 }

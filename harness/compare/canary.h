@@ -57,7 +57,8 @@ bool canary_is_beyond(const struct canary_move *move, double share);
 char *canary_say(const struct canary_move *move, char *buf, size_t size);
 
 /*
- * Within a run: a note where a metric's largest round is more than CANARY_STEADY from its smallest.
+ * Within a run: a note where a metric's largest round is more than CANARY_STEADY from its smallest;
+ * it says how many were so far from the median, as one odd round is not a machine that wanders.
  * -ENOMEM only.
  */
 int canary_find(const struct analysis *analysis, struct findings *findings, struct err *err);

@@ -295,6 +295,34 @@ static void explain_unclear(const struct judge *judge, const struct measured *me
         say(comparison, "'contend ab' would tell.");
 }
 
+/* The pair that tells the clock behind a rate, on both sides; NULL = there is none. */
+static const struct pair *find_clock(const struct judge *judge, const struct pair *pair)
+{
+    const struct row *row = pair_first(pair)->row;
+    const struct bench_metric *own = bench_metric_find(row->arm->bench, row->metric);
+    for (size_t i = 0; i < judge->pairing.n && own && own->clock; i++) {
+        const struct pair *clock = &judge->pairing.pairs[i];
+        if (!strcmp(pair_first(clock)->row->metric, own->clock) &&
+            pair_is_of_same_arm(pair, clock) && is_on_both(clock))
+            return clock;
+    }
+    return NULL;
+}
+
+/* What is left of a change of a rate where its clock changed: in clock cycles. */
+static void explain_clock(const struct judge *judge, const struct pair *pair,
+                          struct comparison *comparison)
+{
+    char change[32], left[32];
+    const struct pair *clock = find_clock(judge, pair);
+    if (!clock)
+        return;
+    double ratio = median_of(clock, PAIRING_OTHER) / median_of(clock, PAIRING_BASE);
+    say(comparison, " Its clock: %s; so in clock cycles: %s.",
+        comparison_format_ratio(ratio, change, sizeof(change)),
+        comparison_format_ratio(comparison->ratio / ratio, left, sizeof(left)));
+}
+
 static void explain_changed(const struct judge *judge, const struct measured *measured,
                             struct comparison *comparison)
 {
@@ -353,6 +381,8 @@ static void decide(const struct judge *judge, const struct candidate *candidate,
             100 * expm1(threshold));
     else
         explain_unclear(judge, &measured, threshold, comparison);
+    if (comparison->outcome != OUTCOME_SAME)
+        explain_clock(judge, candidate->pair, comparison);
     if (measured.noisy)
         say(comparison, " The machine was disturbed: noisy, so more spread is taken.");
     if (judge->moved > 0)

@@ -111,6 +111,11 @@ struct bench_metric {
      * one was at that limit are no doubt: equal limits make no equal GPUs.
      */
     const char *power_limit;
+    /*
+     * Of a rate, the metric at the same keys that tells the clock it ran at; or NULL. A comparison
+     * says what is left of a change in clock cycles: a throttled GPU is no slower kernel.
+     */
+    const char *clock;
     const char *hidden, *shown; /* "stores=none" in keys is shown as "stores=plain"; or NULL */
     const char *below_one; /* or NULL: of a ratio, what it means where its interval lies below 1 */
 };

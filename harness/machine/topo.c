@@ -40,6 +40,20 @@ unsigned topo_visible_gpus(const struct topo *topo)
     return n;
 }
 
+static bool is_before_on_bus(const struct topo_gpu *gpu, const struct topo_gpu *other)
+{
+    size_t length = strlen(gpu->pci_bdf), others = strlen(other->pci_bdf);
+    return length == others ? strcmp(gpu->pci_bdf, other->pci_bdf) < 0 : length < others;
+}
+
+unsigned topo_gpu_bus_number(const struct topo *topo, const struct topo_gpu *gpu)
+{
+    unsigned before = 0, visible = topo_visible_gpus(topo);
+    for (unsigned i = 0; i < visible; i++)
+        before += is_before_on_bus(&topo->gpus[i], gpu);
+    return before;
+}
+
 void topo_threads_per_core(const struct topo *topo, unsigned *min, unsigned *max)
 {
     *min = *max = 0;

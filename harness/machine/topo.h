@@ -103,6 +103,12 @@ int topo_node_index(const struct topo *topo, unsigned os_node);
 /* How many GPUs CUDA sees: a worker can only use these. They come first in gpus[]. */
 unsigned topo_visible_gpus(const struct topo *topo);
 
+/*
+ * The GPU's number among these under CUDA_DEVICE_ORDER=PCI_BUS_ID: what selects it in an
+ * environment where CUDA_VISIBLE_DEVICES is not set, as CUDA's own order may differ there.
+ */
+unsigned topo_gpu_bus_number(const struct topo *topo, const struct topo_gpu *gpu);
+
 /* The fewest and the most logical CPUs a core has, allowed or not. */
 void topo_threads_per_core(const struct topo *topo, unsigned *min, unsigned *max);
 

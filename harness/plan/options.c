@@ -8,12 +8,16 @@ enum { MEM_AUTO = 0 }; /* first of the choices; the others follow enum mem_polic
 
 const char *const plan_mem_choices[] = {"auto", "default", "bind", "preferred", "interleave", NULL};
 
+const char *const plan_wait_choices[] = {"auto", "passive", NULL};
+
 int plan_options_apply(const struct plan_options *options, struct plan_request *request,
                        struct err *err)
 {
     struct err why;
     request->reserve_cores = (unsigned)options->reserve;
     request->threads = (unsigned)options->threads;
+    request->cores_each = (unsigned)options->cores_each;
+    request->passive = options->wait > 0;
     request->has_mem_policy = options->mem != MEM_AUTO;
     request->mem_policy =
         request->has_mem_policy ? (enum mem_policy)(options->mem - 1) : MEM_DEFAULT;
@@ -38,6 +42,12 @@ char *plan_options_format(const struct plan_options *options, char *buf, size_t 
     used = strlen(buf);
     if (options->threads)
         (void)snprintf(buf + used, size - used, " --threads %" PRId64, options->threads);
+    used = strlen(buf);
+    if (options->cores_each)
+        (void)snprintf(buf + used, size - used, " --cores-each %" PRId64, options->cores_each);
+    used = strlen(buf);
+    if (options->wait)
+        (void)snprintf(buf + used, size - used, " --wait %s", plan_wait_choices[options->wait]);
     used = strlen(buf);
     if (options->mem != MEM_AUTO)
         (void)snprintf(buf + used, size - used, " --mem %s", plan_mem_choices[options->mem]);

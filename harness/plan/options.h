@@ -12,14 +12,18 @@
 #include "harness/plan/plan.h"
 
 struct plan_options {
-    int64_t reserve;  /* cores */
-    const char *cpus; /* list, NULL = all allowed */
-    int64_t threads;  /* 0 = the placement decides */
-    int mem;          /* index in plan_mem_choices */
+    int64_t reserve;    /* cores */
+    const char *cpus;   /* list, NULL = all allowed */
+    int64_t threads;    /* 0 = the placement decides */
+    int mem;            /* index in plan_mem_choices */
+    int64_t cores_each; /* 0 = whole slices */
+    int wait;           /* index in plan_wait_choices */
 };
 
 /* "auto" (what the placement says), then the names of enum mem_policy. */
 extern const char *const plan_mem_choices[];
+/* "auto", "passive". */
+extern const char *const plan_wait_choices[];
 
 /* clang-format off */
 #define PLAN_OPTIONS(owner, member)                                                                \
@@ -28,11 +32,16 @@ extern const char *const plan_mem_choices[];
     OPT_TEXT("cpus", owner, member.cpus, NULL, "LIST", "plan only on these CPUs, such as 0-3,8"),  \
     OPT_INT("threads", owner, member.threads, NULL, 1, 4096, "T",                                  \
             "threads of each worker, instead of what the placement gives"),                        \
+    OPT_INT("cores-each", owner, member.cores_each, NULL, 1, BITSET_BITS, "K",                     \
+            "of its slice each worker gets the first K cores alone"),                              \
+    OPT_CHOICE("wait", owner, member.wait, "auto", plan_wait_choices, "POLICY",                    \
+               "how the threads of each worker wait: auto as the placement says, passive asleep "  \
+               "(OMP_WAIT_POLICY)"),                                                               \
     OPT_CHOICE("mem", owner, member.mem, "auto", plan_mem_choices, "POLICY",                       \
                "memory policy of each worker; auto is the placement's own")
 /* clang-format on */
 
-/* Fills the request's reserve, cpus, threads and memory policy. -EINVAL: a malformed list. */
+/* Fills what the request has of these. -EINVAL: a malformed list. */
 int plan_options_apply(const struct plan_options *options, struct plan_request *request,
                        struct err *err);
 

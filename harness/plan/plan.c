@@ -122,21 +122,32 @@ static int take_requested(const struct plan_request *request, struct bitset *ava
     return 0;
 }
 
-/* Takes the first cores, with all their siblings, out of the available CPUs. */
-static int keep_reserve(const struct topo *topo, unsigned reserve_cores, struct bitset *available,
-                        struct err *err)
+/* Of these CPUs those of the first cores, with all their siblings. Returns how many cores they
+ * have.
+ */
+static unsigned take_cores(const struct topo *topo, const struct bitset *cpus, unsigned cores,
+                           struct bitset *first)
 {
     unsigned seen = 0;
     int last = -1;
     for (unsigned i = 0; i < topo->ncpus; i++) {
         const struct topo_cpu *cpu = &topo->cpus[i];
-        if (!bitset_test(available, cpu->os_cpu))
+        if (!bitset_test(cpus, cpu->os_cpu))
             continue;
         seen += cpu->core != last;
         last = cpu->core;
-        if (seen <= reserve_cores)
-            bitset_clear(available, cpu->os_cpu);
+        if (seen <= cores)
+            bitset_set(first, cpu->os_cpu);
     }
+    return seen;
+}
+
+static int keep_reserve(const struct topo *topo, unsigned reserve_cores, struct bitset *available,
+                        struct err *err)
+{
+    struct bitset reserved = {0};
+    unsigned seen = take_cores(topo, available, reserve_cores, &reserved);
+    bitset_andnot(available, &reserved);
     if (bitset_empty(available))
         return err_set(err, -EINVAL, "a reserve of %u cores leaves nothing of the %u usable ones",
                        reserve_cores, seen);
@@ -194,6 +205,20 @@ static void find_mem_nodes(const struct topo *topo, bool pinned, enum mem_policy
     }
 }
 
+static int finish_cores(const struct topo *topo, const struct plan_request *request,
+                        struct plan *plan, struct err *err)
+{
+    for (unsigned w = 0; request->cores_each && w < request->workers; w++) {
+        struct bitset kept = {0};
+        unsigned has = take_cores(topo, &plan->workers[w].cpus, request->cores_each, &kept);
+        if (has < request->cores_each)
+            return err_set(err, -ENOSPC, "%u cores a worker, but the slice of worker %u has %u",
+                           request->cores_each, w, has);
+        plan->workers[w].cpus = kept;
+    }
+    return 0;
+}
+
 static int finish_memory(const struct topo *topo, const struct plan_request *request,
                          struct plan *plan, struct err *err)
 {
@@ -218,11 +243,12 @@ static int finish_memory(const struct topo *topo, const struct plan_request *req
     return 0;
 }
 
-static void finish_threads(const struct plan_request *request, struct plan *plan)
+static void finish_teams(const struct plan_request *request, struct plan *plan)
 {
     for (unsigned w = 0; w < plan->nworkers; w++) {
         struct plan_worker *worker = &plan->workers[w];
         assert(!bitset_empty(&worker->cpus));
+        worker->passive = worker->passive || (request->passive && !worker->background);
         if (!worker->background && request->threads)
             worker->threads = request->threads;
         else if (!worker->threads)
@@ -262,7 +288,10 @@ int plan_make(const struct topo *topo, const struct plan_request *request, struc
     if (rc)
         return rc;
     space.ncpus = bitset_count(&space.available);
-    if (policy->why_not)
+    if (request->cores_each && !placement_infos[request->placement].pinned)
+        (void)snprintf(plan->reason, sizeof(plan->reason), "%s binds no worker to cores of its own",
+                       placement_infos[request->placement].name);
+    else if (policy->why_not)
         policy->why_not(&space, plan);
     if (plan->reason[0]) {
         skip(plan);
@@ -270,9 +299,11 @@ int plan_make(const struct topo *topo, const struct plan_request *request, struc
     }
     rc = policy->place(&space, plan, err);
     if (!rc)
+        rc = finish_cores(topo, request, plan, err);
+    if (!rc)
         rc = finish_memory(topo, request, plan, err);
     if (!rc)
-        finish_threads(request, plan);
+        finish_teams(request, plan);
     return rc;
 }
 

@@ -76,6 +76,9 @@ struct plan_request {
     unsigned background;    /* further workers that only make load */
     unsigned reserve_cores; /* physical cores left to the system: the first allowed ones */
     unsigned threads;       /* team size of every foreground worker; 0 = the placement decides */
+    unsigned cores_each;    /* of its slice a foreground worker keeps the first so many cores, with
+                               all their CPUs in it; 0 = all. Unpinned placements are skipped */
+    bool passive;           /* all foreground workers wait asleep, as in PLACE_PASSIVE */
     bool has_mem_policy;    /* mem_policy overrides the placement's own */
     enum mem_policy mem_policy;
     struct bitset cpus; /* plan only on these os_cpu; empty = all allowed */
@@ -87,8 +90,8 @@ unsigned plan_default_workers(const struct topo *topo);
 /*
  * Fills *plan; free it with plan_free, also after an error. Returns 0 with status ok, or 0 with
  * status skipped when the machine cannot express the placement. Errors: -ENOSPC, more workers than
- * disjoint slices, or slices without memory for the policy; -EINVAL, CPUs outside the allowed set,
- * nothing left after the reserve.
+ * disjoint slices, slices without memory for the policy, or of fewer cores than cores_each;
+ * -EINVAL, CPUs outside the allowed set, nothing left after the reserve.
  *
  * Sizes of disjoint slices differ by at most one unit of the placement: a CPU for partition, a core
  * for spread, cores and pcores, a last-level cache for llc, and for the placements by node a core

@@ -182,7 +182,8 @@ static void test_canary_that_moved_is_said(void **state)
     const struct finding *moved = moved_among(&verdict);
     assert_non_null(moved);
     assert_int_equal(moved->severity, FINDING_NOTE);
-    assert_string_equal(moved->sentence, "moved by 98% from round to round (copy of memory)");
+    assert_string_equal(moved->sentence,
+                        "moved by 98% from round to round (copy of memory, 1 of 3 rounds)");
     verdict_free(&verdict);
     fixture_result_free(&result);
     make_run(&result, 10, 0.9);

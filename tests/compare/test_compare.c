@@ -11,6 +11,7 @@
 
 #include <cmocka.h>
 
+#include "tests/lib/fixture_result.h"
 #include "tests/lib/fixture_sim.h"
 
 enum { RUNS = 5, EARLIER = 15 };
@@ -240,6 +241,36 @@ static void test_compare_believes_a_metric_only_with_its_mate(void **state)
     two_free(&two);
 }
 
+/* A rate that fell by a fifth, mostly since its clock fell by a sixth. */
+static void test_compare_says_what_is_left_in_clock_cycles(void **state)
+{
+    (void)state;
+    static const struct bench_metric metrics[] = {
+        {"rate", "TFLOP/s", "higher", .gates = true, .clock = "clock"},
+        {"clock", "MHz", "higher"},
+        {.name = NULL},
+    };
+    static const struct bench bench = {
+        .name = "matmul", .ops_unit = "", .metrics = metrics, .scan = fixture_no_scan};
+    struct two two;
+    two_init(&two, RUNS, 1);
+    for (int side = 0; side < 2; side++)
+        for (size_t i = 0; i < RUNS; i++) {
+            two.made[side][i].result.arms[0].bench = &bench;
+            for (size_t metric = 0; metric < 2; metric++) {
+                struct row *row = row_of(&two, side, i, metric);
+                row->metric = metrics[metric].name;
+                (void)snprintf(row->unit, sizeof(row->unit), "%s", metrics[metric].unit);
+                row->better = "higher";
+                row->median = (metric ? 1800 : 600) / (side ? metric ? 1.2 : 1.25 : 1.0);
+            }
+        }
+    compare(&two);
+    assert_int_equal(first(&two)->outcome, OUTCOME_SLOWER);
+    assert_non_null(strstr(first(&two)->reason, "Its clock: -16.7%; so in clock cycles: -4.0%."));
+    two_free(&two);
+}
+
 /* The run's second arm becomes a canary, which took that long in each round. */
 static void add_canary(struct sim_run *run, double seconds)
 {
@@ -297,6 +328,7 @@ int main(void)
         cmocka_unit_test(test_compare_refuses_all_verdicts),
         cmocka_unit_test(test_compare_judges_only_what_gates),
         cmocka_unit_test(test_compare_believes_a_metric_only_with_its_mate),
+        cmocka_unit_test(test_compare_says_what_is_left_in_clock_cycles),
         cmocka_unit_test(test_compare_does_not_count_what_the_machine_moved),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

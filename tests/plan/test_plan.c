@@ -260,13 +260,20 @@ static void test_plan_options_fill_a_request(void **state)
     assert_int_equal(opt_set(opts_find(table, "threads"), &command, "4096", &err), 0);
     assert_int_equal(opt_set(opts_find(table, "cpus"), &command, "1-2", &err), 0);
     assert_int_equal(opt_set(opts_find(table, "mem"), &command, "interleave", &err), 0);
+    assert_int_equal(opt_set(opts_find(table, "cores-each"), &command, "3", &err), 0);
+    assert_int_equal(opt_set(opts_find(table, "wait"), &command, "passive", &err), 0);
     assert_int_equal(plan_options_apply(&command.plan, &request, &err), 0);
     assert_int_equal(request.workers, 3);
     assert_int_equal(request.reserve_cores, 2);
     assert_int_equal(request.threads, 4096);
     assert_int_equal(bitset_count(&request.cpus), 2);
     assert_int_equal(request.mem_policy, MEM_INTERLEAVE);
-    assert_true(request.has_mem_policy);
+    assert_true(request.has_mem_policy && request.passive);
+    assert_int_equal(request.cores_each, 3);
+    char text[200];
+    assert_string_equal(
+        plan_options_format(&command.plan, text, sizeof(text)),
+        " --reserve 2 --cpus 1-2 --threads 4096 --cores-each 3 --wait passive --mem interleave");
     for (int policy = MEM_DEFAULT; policy <= MEM_INTERLEAVE; policy++)
         assert_string_equal(plan_mem_choices[policy + 1], mem_policy_name((enum mem_policy)policy));
     assert_true(opt_set(opts_find(table, "threads"), &command, "0", &err) < 0);
@@ -274,6 +281,33 @@ static void test_plan_options_fill_a_request(void **state)
     assert_true(opt_set(opts_find(table, "reserve"), &command, "-1", &err) < 0);
     command.plan.cpus = "";
     assert_int_equal(plan_options_apply(&command.plan, &request, &err), -EINVAL);
+}
+
+static void test_plan_cores_each_cuts_slices_by_whole_cores(void **state)
+{
+    (void)state;
+    struct topo topo;
+    struct plan plan;
+    struct err err = {0};
+    struct plan_request request = {
+        .placement = PLACE_PARTITION, .workers = 2, .cores_each = 2, .passive = true};
+    load("package:1 core:8 pu:2", NULL, &topo);
+    make(&topo, &request, &plan);
+    assert_cpus(&plan, 0, "0-3");
+    assert_cpus(&plan, 1, "8-11");
+    assert_int_equal(plan.workers[1].threads, 4);
+    assert_true(plan.workers[0].passive && plan.workers[1].passive);
+    plan_free(&plan);
+    request.cores_each = 5;
+    assert_int_equal(plan_make(&topo, &request, &plan, &err), -ENOSPC);
+    assert_non_null(strstr(err.msg, "5 cores a worker, but the slice of worker 0 has 4"));
+    plan_free(&plan);
+    request.placement = PLACE_SIZED;
+    make(&topo, &request, &plan);
+    assert_int_equal(plan.status, PLAN_SKIPPED);
+    assert_string_equal(plan.reason, "sized binds no worker to cores of its own");
+    plan_free(&plan);
+    topo_free(&topo);
 }
 
 static void test_plan_json_has_what_was_read_back(void **state)
@@ -324,6 +358,7 @@ int main(void)
         cmocka_unit_test(test_plan_skips_with_the_reason),
         cmocka_unit_test(test_plan_parses_placements),
         cmocka_unit_test(test_plan_options_fill_a_request),
+        cmocka_unit_test(test_plan_cores_each_cuts_slices_by_whole_cores),
         cmocka_unit_test(test_plan_json_has_what_was_read_back),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
