@@ -69,6 +69,7 @@ struct view_about {
     size_t settings_size; /* as it was started with: what it set itself does not show */
     uint64_t nproc_limit, memlock_limit, memlock_hard, nproc_hard, locked_bytes;
     double shm_bytes, shm_free_bytes;
+    uint64_t shm_device;                 /* its number: which file system it is */
     uint64_t node_bytes[VIEW_NODES_MAX]; /* of its memory on each os_node */
     struct bitset mems; /* os_nodes that it may take memory from; empty = unknown */
 };
