@@ -322,6 +322,24 @@ static int not_there(const struct reader *reader, pid_t pid, struct err *err)
     return err_set(err, -ESRCH, "there is no process %d", (int)pid);
 }
 
+static int watch_tree(struct reader *reader, const struct view_process *top, struct err *err)
+{
+    int rc = 0;
+    for (size_t p = 0; p < reader->view.nprocesses && !rc; p++)
+        if (is_below(&reader->view, &reader->view.processes[p], top))
+            rc = watch(reader, &reader->view.processes[p], err);
+    return rc;
+}
+
+int reader_watch_gpu_users(struct reader *reader, struct err *err)
+{
+    int rc = 0;
+    for (size_t i = 0; i < reader->view.nprocesses && !rc; i++)
+        if (reader->view.processes[i].gpus)
+            rc = watch_tree(reader, &reader->view.processes[i], err);
+    return rc;
+}
+
 int reader_watch_pids(struct reader *reader, const pid_t *pids, size_t n, struct err *err)
 {
     struct view *view = &reader->view;
@@ -335,13 +353,9 @@ int reader_watch_pids(struct reader *reader, const pid_t *pids, size_t n, struct
         if (top->kernel)
             return err_set(err, -EINVAL, "process %d (%s) is a thread of the kernel", (int)pids[i],
                            top->name);
-        for (size_t p = 0; p < view->nprocesses; p++) {
-            int rc = is_below(view, &view->processes[p], top)
-                         ? watch(reader, &view->processes[p], err)
-                         : 0;
-            if (rc)
-                return rc;
-        }
+        int rc = watch_tree(reader, top, err);
+        if (rc)
+            return rc;
         if (!top->watched)
             return err_set(err, -ESRCH, "process %d has ended", (int)pids[i]);
     }

@@ -126,7 +126,6 @@ struct view_gpu {
     char pci_bdf[PCI_BDF_MAX];
     char name[64];
     struct bitset cpus; /* near it; empty = unknown */
-    int os_node;        /* -1 = unknown */
 };
 
 struct view {
