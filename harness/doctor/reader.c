@@ -272,7 +272,8 @@ void reader_close(struct reader *reader)
 static int watch(struct reader *reader, struct view_process *process, struct err *err)
 {
     char name[32];
-    if (process->watched)
+    bool is_self = !reader->root[0] && process->pid == getpid();
+    if (process->watched || is_self)
         return 0;
     (void)snprintf(name, sizeof(name), "%d", (int)process->pid);
     process->at.dir_fd = openat(reader->proc_fd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -347,6 +348,8 @@ int reader_watch_pids(struct reader *reader, const pid_t *pids, size_t n, struct
         const struct view_process *top = view_find(view, pids[i]);
         if (!top)
             return not_there(reader, pids[i], err);
+        if (top->pid == getpid() && !reader->root[0])
+            return err_set(err, -EINVAL, "process %d is this one", (int)pids[i]);
         if (top->state == 'Z')
             return err_set(err, -ESRCH, "process %d (%s) is a zombie: it has ended", (int)pids[i],
                            top->name);
@@ -370,7 +373,7 @@ int reader_watch_busy(struct reader *reader, double share, size_t *n, struct err
     for (size_t i = 0; i < view->nprocesses && !rc; i++) {
         struct view_process *process = &view->processes[i];
         bool is_asked = process->cpu_s >= share * view->wall_s;
-        if (process->kernel || process->state == 'Z' || process->pid == getpid() || !is_asked)
+        if (process->kernel || process->state == 'Z' || !is_asked)
             continue;
         rc = watch(reader, process, err);
         *n += process->watched;

@@ -220,14 +220,14 @@ if unshare -rm true 2>/dev/null; then
     end_faults
 fi
 
-# 2, 3: a quota of half a CPU, of either version.
+# 2, 3: a quota of a tenth of a CPU, of either version: a busy machine grants that, too.
 make_group() {
     if [ -e /sys/fs/cgroup/cpu/cpu.cfs_quota_us ]; then
         group=$(mktemp -d /sys/fs/cgroup/cpu/contend-XXXXXX 2>/dev/null) &&
-            echo 100000 >"$group/cpu.cfs_period_us" && echo 50000 >"$group/cpu.cfs_quota_us"
+            echo 100000 >"$group/cpu.cfs_period_us" && echo 10000 >"$group/cpu.cfs_quota_us"
     elif grep -qw cpu /sys/fs/cgroup/cgroup.subtree_control 2>/dev/null; then
         group=$(mktemp -d /sys/fs/cgroup/contend-XXXXXX 2>/dev/null) &&
-            echo "50000 100000" >"$group/cpu.max"
+            echo "10000 100000" >"$group/cpu.max"
     fi
 }
 if [ "$(id -u)" = 0 ] && make_group && [ -n "$group" ]; then
@@ -273,6 +273,21 @@ expect 0 '0 processes may run where they could before; 2 ended' "$CONTEND_BINARY
 echo nonsense >"$state"
 expect 2 'is no state file' "$CONTEND_BINARY" doctor --undo --state "$state"
 end_faults
+
+# --gpu-procs: those that NVML lists.
+expect 3 'no NVIDIA driver here' env CONTEND_LIBNVML=/nonexistent "$CONTEND_BINARY" doctor --gpu-procs
+if cc -shared -fPIC -DFULL -o "$scratch/nvml.so" tests/lib/fake_gpu_driver.c 2>/dev/null; then
+    plant "$CONTEND_BUSY"
+    plant "$CONTEND_BUSY"
+    FAKE_GPU="pid=${faulty[0]}" CONTEND_LIBNVML=$scratch/nvml.so "$CONTEND_BINARY" doctor --gpu-procs \
+        --watch 0.5 --json >"$scratch/seen"
+    python3 -c 'import json, sys
+pids = [p["pid"] for p in json.load(open(sys.argv[1]))["processes"]]
+sys.exit(pids != [int(sys.argv[2])])' "$scratch/seen" "${faulty[0]}" || fail "others than NVML lists: $(cat "$scratch/seen")"
+    expect 3 'NVML lists no process' env FAKE_GPU=pid=4194303 CONTEND_LIBNVML="$scratch/nvml.so" \
+        "$CONTEND_BINARY" doctor --gpu-procs --watch 0.5
+    end_faults
+fi
 
 # Processes that cannot be looked at.
 expect 2 "'x' is not the number of a process" "$CONTEND_BINARY" doctor --pid x
