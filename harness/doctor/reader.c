@@ -268,6 +268,15 @@ void reader_close(struct reader *reader)
     *reader = (struct reader){.proc_fd = -1};
 }
 
+static void read_masks(struct reader *reader, struct view_process *process)
+{
+    for (size_t t = 0; t < process->ntasks; t++)
+        process->tasks[t].mask = reader_mask(reader, process, process->tasks[t].tid);
+    process->mask = reader_mask(reader, process, process->pid);
+    const struct view_process *parent = view_find(&reader->view, process->parent);
+    process->parent_mask = parent ? reader_mask(reader, parent, parent->pid) : -1;
+}
+
 /* Its folder is kept open: what is read below it is of this process and of no later one. */
 static int watch(struct reader *reader, struct view_process *process, struct err *err)
 {
@@ -282,7 +291,8 @@ static int watch(struct reader *reader, struct view_process *process, struct err
     if (process->at.dir_fd < 0 || !reader_list_tasks(reader, process))
         return 0;
     process->watched = true;
-    (void)reader_read_tasks(reader, process, true);
+    reader_read_tasks(reader, process, true);
+    read_masks(reader, process);
     int rc = reader_add_cgroups(reader, process, err);
     return rc ? rc : reader_read_about(reader, process, err);
 }
@@ -381,13 +391,23 @@ int reader_watch_busy(struct reader *reader, double share, size_t *n, struct err
     return rc;
 }
 
-static void read_masks(struct reader *reader, struct view_process *process)
+/* Of one that had less than a tick of the clock since, nothing is read again: most threads of most
+ * processes sleep. */
+static void read_one(struct reader *reader, struct view_process *process, enum reader_scope scope,
+                     bool mark)
 {
-    for (size_t t = 0; t < process->ntasks; t++)
-        process->tasks[t].mask = reader_mask(reader, process, process->tasks[t].tid);
-    process->mask = reader_mask(reader, process, process->pid);
-    const struct view_process *parent = view_find(&reader->view, process->parent);
-    process->parent_mask = parent ? reader_mask(reader, parent, parent->pid) : -1;
+    bool slept = process->at.read_ticks == process->at.user_ticks + process->at.system_ticks;
+    bool listed = process->threads == process->ntasks;
+    if (slept && listed) {
+        if (mark)
+            reader_mark_tasks(reader, process);
+        return;
+    }
+    if (!listed || scope == READER_WHOLE)
+        (void)reader_list_tasks(reader, process);
+    reader_read_tasks(reader, process, mark);
+    if (scope == READER_WHOLE)
+        read_masks(reader, process);
 }
 
 static void read_watched(struct reader *reader, enum reader_scope scope, bool mark)
@@ -395,15 +415,9 @@ static void read_watched(struct reader *reader, enum reader_scope scope, bool ma
     struct view *view = &reader->view;
     for (size_t i = 0; i < view->nprocesses; i++) {
         struct view_process *process = &view->processes[i];
-        if (!process->watched)
-            continue;
-        if (scope == READER_WATCHED && !read_process(reader, process, mark))
-            continue; /* the next whole tick drops it */
-        if (process->threads != process->ntasks || scope == READER_WHOLE)
-            (void)reader_list_tasks(reader, process);
-        (void)reader_read_tasks(reader, process, mark);
-        if (scope == READER_WHOLE)
-            read_masks(reader, process);
+        /* Of one that is gone the next whole tick hears. */
+        if (process->watched && (scope == READER_WHOLE || read_process(reader, process, mark)))
+            read_one(reader, process, scope, mark);
     }
 }
 

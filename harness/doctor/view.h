@@ -77,6 +77,7 @@ struct view_about {
 struct view_process_source {
     int dir_fd, stat_fd; /* 0 = none, -1 = cannot be had */
     uint64_t user_ticks, system_ticks, user_then_ticks, system_then_ticks;
+    uint64_t read_ticks; /* all of them, when its tasks were read last */
     bool seen;
 };
 
