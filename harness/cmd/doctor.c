@@ -11,6 +11,7 @@
 #include "harness/cmd/cmd.h"
 #include "harness/cmd/doctor_apply.h"
 #include "harness/doctor/check.h"
+#include "harness/doctor/host.h"
 #include "harness/doctor/reader.h"
 #include "harness/json/doctor.h"
 #include "harness/report/markdown.h"
@@ -128,8 +129,8 @@ static int choose(const struct doctor_args *args, struct reader *reader, struct 
 }
 
 /* Once a second. */
-static int watch(const struct doctor_args *args, struct reader *reader, struct signals *signals,
-                 struct err *err)
+static int watch(const struct doctor_args *args, struct reader *reader, struct host *host,
+                 struct signals *signals, struct err *err)
 {
     double left_s = args->watch_s;
     int rc = reader_mark(reader, err);
@@ -140,7 +141,23 @@ static int watch(const struct doctor_args *args, struct reader *reader, struct s
         rc = rest(step_s, signals, err);
         if (!rc)
             rc = reader_tick(reader, left_s > 1 ? READER_WATCHED : READER_WHOLE, err);
+        if (!rc)
+            host_look(&reader->view, host);
     }
+    return rc ? rc : host_finish(&reader->view, host, err);
+}
+
+/* The machine beside them; without what hwloc or a driver cannot tell here. */
+static int watch_machine(const struct doctor_args *args, struct reader *reader,
+                         struct signals *signals, struct host *host, struct topo *topo,
+                         struct err *err)
+{
+    const struct topo_options options = {.probe_gpus = true};
+    bool known = !args->root && !topo_load(&options, topo, err);
+    int rc = host_mark(&reader->view, known ? topo : NULL, reader->root, host, err);
+    if (!rc)
+        rc = watch(args, reader, host, signals, err);
+    reader->view.host = host;
     return rc;
 }
 
@@ -203,6 +220,8 @@ static int doctor(const struct doctor_args *args, struct signals *signals, int *
                   struct err *err)
 {
     struct reader reader;
+    struct host host = {0};
+    struct topo topo = {0};
     struct diagnosis diagnosis = {0};
     int rc = reader_open(args->root ? args->root : "", &reader, err);
     if (!rc)
@@ -210,7 +229,7 @@ static int doctor(const struct doctor_args *args, struct signals *signals, int *
     if (!rc && !args->root)
         find_gpus(&reader);
     if (!rc)
-        rc = watch(args, &reader, signals, err);
+        rc = watch_machine(args, &reader, signals, &host, &topo, err);
     if (!rc)
         rc = diagnosis_make(&reader.view, &diagnosis, err);
     if (!rc)
@@ -218,6 +237,8 @@ static int doctor(const struct doctor_args *args, struct signals *signals, int *
     if (!rc && args->apply)
         rc = apply(args, &reader, code, err);
     diagnosis_free(&diagnosis);
+    host_free(&host);
+    topo_free(&topo);
     reader_close(&reader);
     return rc;
 }

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "harness/base/array.h"
+#include "harness/doctor/host_checks.h"
 
 const struct check checks[] = {
     {1, "masks_overlap", "busy processes on the same CPUs", "masks and times of tasks",
@@ -29,6 +30,15 @@ const struct check checks[] = {
      check_shut_out_of_gpu},
     {10, "far_pages", "memory on another node than the threads", "numa_maps, masks, cpuset.mems",
      check_far_pages},
+    {11, "numa_balancing", "NUMA balancing at work", "/proc/vmstat", check_numa_balancing},
+    {12, "interrupts", "interrupts on CPUs of workers", "/proc/interrupts, effective_affinity_list",
+     check_interrupts},
+    {13, "foreign_tasks", "others on isolated or exclusive CPUs",
+     "stat, isolcpus, nohz_full, cpuset", check_foreign_tasks},
+    {14, "idle_exit", "idle CPUs that wake up late", "a timer, cpuidle", check_idle_exit},
+    {15, "thermal_throttling", "CPUs that slow down for heat", "thermal_throttle",
+     check_throttling},
+    {15, "clock_governor", "clocks below the base clock", "cpufreq", check_governor},
     {16, "more_threads_than_cpus", "more runnable threads than CPUs", "schedstat, masks",
      check_crowd},
     {17, "openmp_settings", "settings of OpenMP that contradict each other, two OpenMP runtimes",
@@ -39,6 +49,18 @@ const struct check checks[] = {
     {20, "limits", "a limit of tasks, threads or locked memory that is near",
      "pids.current, limits, VmLck", check_limits},
     {21, "shm", "a /dev/shm that is small or full", "statvfs through /proc/PID/root", check_shm},
+    {22, "memory_pressure", "memory that runs short", "memory.stat, memory.events, PSI",
+     check_memory},
+    {23, "shared_cores", "workers on one core while cores are free", "topology, masks",
+     check_siblings},
+    {23, "shared_cache", "workers on one last-level cache that could have their own",
+     "topology, masks", check_shared_cache},
+    {23, "efficiency_cores", "teams over cores of two kinds", "topology, masks",
+     check_efficiency_cores},
+    {24, "gpu", "GPUs that are held back or unwell", "NVML, kernel log", check_gpus},
+    {25, "monitors", "monitors that cost", "CPU time", check_monitors},
+    {25, "stuck_tasks", "tasks in state D", "stat, wchan", check_stuck_tasks},
+    {25, "sched_ext", "a sched_ext scheduler", "/sys/kernel/sched_ext", check_sched_ext},
     {.looks = NULL},
 };
 
@@ -124,7 +146,8 @@ void checker_say(struct checker *checker, const struct said *said, const char *f
     finding->severity = said->severity;
     finding->value = said->cost;
     finding->low = finding->high = NAN;
-    (void)snprintf(finding->id, sizeof(finding->id), "%s", checker->check->id);
+    (void)snprintf(finding->id, sizeof(finding->id), "%s",
+                   said->id ? said->id : checker->check->id);
     name_subject(said, finding->subject, sizeof(finding->subject));
     va_list ap;
     va_start(ap, fmt);

@@ -81,6 +81,7 @@ struct said {
     double cost;
     const struct view_process *const *who; /* named as its subject */
     size_t nwho;
+    const char *id;      /* another than the check's; NULL = its */
     const char *subject; /* instead, of what is no process */
     const char *evidence, *command;
 };

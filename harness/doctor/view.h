@@ -129,6 +129,8 @@ struct view_gpu {
     struct bitset cpus; /* near it; empty = unknown */
 };
 
+struct host;
+
 struct view {
     double wall_s;
     double now_s;       /* when the last tick was, of the monotonic clock */
@@ -153,7 +155,8 @@ struct view {
     struct view_gpu gpus[VIEW_GPUS_MAX];
     size_t nnodes;
     struct bitset node_cpus[VIEW_NODES_MAX]; /* by os_node; nnodes = the largest + 1 */
-    double own_s;                            /* CPU time that the reader took since the mark */
+    const struct host *host; /* borrowed: the machine beside them (host.h); NULL = not looked at */
+    double own_s;            /* CPU time that the reader took since the mark */
 };
 
 void view_free(struct view *view);
