@@ -282,6 +282,7 @@ static int watch(struct reader *reader, struct view_process *process, struct err
         return 0;
     process->watched = true;
     (void)reader_read_tasks(reader, process, true);
+    process->at.tasks_ticks = UINT64_MAX;
     int rc = reader_add_cgroups(reader, process, err);
     return rc ? rc : reader_read_about(reader, process, err);
 }
@@ -373,6 +374,17 @@ static void read_masks(struct reader *reader, struct view_process *process)
     process->parent_mask = parent ? reader_mask(reader, parent, parent->pid) : -1;
 }
 
+/*
+ * None of its threads ran since they were read, to the clock tick, and none came or went: most of
+ * the processes of a machine, and reading their tasks would be most of the cost. A task that waits
+ * all the time has no news either: the kernel counts what it waited when it gets its CPU.
+ */
+static bool is_calm(const struct view_process *process)
+{
+    return process->threads == process->ntasks && !process->at.lost_task &&
+           process->at.tasks_ticks == process->at.user_ticks + process->at.system_ticks;
+}
+
 static void read_watched(struct reader *reader, enum reader_scope scope, bool mark)
 {
     struct view *view = &reader->view;
@@ -382,11 +394,14 @@ static void read_watched(struct reader *reader, enum reader_scope scope, bool ma
             continue;
         if (scope == READER_WATCHED && !read_process(reader, process, mark))
             continue; /* the next whole tick drops it */
-        if (process->threads != process->ntasks || scope == READER_WHOLE)
+        if (!mark && is_calm(process))
+            continue;
+        if (mark || process->threads != process->ntasks || process->at.lost_task)
             (void)reader_list_tasks(reader, process);
         (void)reader_read_tasks(reader, process, mark);
         if (scope == READER_WHOLE)
             read_masks(reader, process);
+        process->at.tasks_ticks = process->at.user_ticks + process->at.system_ticks;
     }
 }
 
@@ -423,4 +438,30 @@ int reader_mark(struct reader *reader, struct err *err)
 int reader_tick(struct reader *reader, enum reader_scope scope, struct err *err)
 {
     return tick(reader, scope, false, err);
+}
+
+static void roll_process(struct view_process *process)
+{
+    process->at.user_then_ticks = process->at.user_ticks;
+    process->at.system_then_ticks = process->at.system_ticks;
+    for (size_t i = 0; i < process->ntasks; i++) {
+        struct view_task *task = &process->tasks[i];
+        task->at.oncpu_then_ns = task->at.oncpu_ns;
+        task->at.wait_then_ns = task->at.wait_ns;
+        task->oncpu_s = 0;
+        task->wait_s = isnan(task->wait_s) ? (double)NAN : 0;
+        task->close = false;
+        task->migrations = NAN;
+    }
+}
+
+void reader_roll(struct reader *reader)
+{
+    struct view *view = &reader->view;
+    for (size_t i = 0; i < view->nprocesses; i++)
+        roll_process(&view->processes[i]);
+    reader_roll_machine(reader);
+    reader_roll_cgroups(reader);
+    reader->mark_ns = reader->tick_ns;
+    reader->own_mark_ns = clock_thread_cpu_ns();
 }
