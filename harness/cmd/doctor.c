@@ -1,6 +1,5 @@
 /* contend doctor: what is wrong right now with the processes that run here. */
 #include <errno.h>
-#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,6 +8,7 @@
 #include <unistd.h>
 
 #include "harness/cmd/cmd.h"
+#include "harness/cmd/processes.h"
 #include "harness/doctor/check.h"
 #include "harness/doctor/host.h"
 #include "harness/doctor/reader.h"
@@ -56,26 +56,13 @@ static int rest(double seconds, struct signals *signals, struct err *err)
     return 0;
 }
 
-static int parse_pids(const struct opt_texts *texts, pid_t *pids, struct err *err)
-{
-    for (size_t i = 0; i < texts->n; i++) {
-        char *end;
-        errno = 0;
-        long pid = strtol(texts->text[i], &end, 10);
-        if (end == texts->text[i] || *end || errno || pid < 1 || pid > INT_MAX)
-            return err_set(err, -EINVAL, "'%.60s' is not the number of a process", texts->text[i]);
-        pids[i] = (pid_t)pid;
-    }
-    return 0;
-}
-
 /* Who is busy is seen first: a fifth of the time. */
 static int choose(const struct doctor_args *args, struct reader *reader, struct signals *signals,
                   struct err *err)
 {
     pid_t pids[OPT_TEXTS_MOST];
     size_t n;
-    int rc = parse_pids(&args->pids, pids, err);
+    int rc = processes_parse(&args->pids, pids, err);
     if (rc || args->pids.n)
         return rc ? rc : reader_watch_pids(reader, pids, args->pids.n, err);
     if (args->all)
