@@ -123,5 +123,15 @@ void check_idle_beside(struct checker *checker);
 void check_inherited_mask(struct checker *checker);
 void check_leader_alone(struct checker *checker);
 void check_crowd(struct checker *checker);
+void check_team_over_quota(struct checker *checker);
+void check_throttled(struct checker *checker);
+void check_far_from_gpu(struct checker *checker);
+void check_shut_out_of_gpu(struct checker *checker);
+void check_far_pages(struct checker *checker);
+void check_openmp_settings(struct checker *checker);
+void check_spin_wait(struct checker *checker);
+void check_debugging(struct checker *checker);
+void check_limits(struct checker *checker);
+void check_shm(struct checker *checker);
 
 #endif

@@ -98,7 +98,8 @@ static void tell_overlap(struct checker *checker, const bool *in, size_t n)
                                         : "; give each its own");
 }
 
-/* Some other one of them ran on its CPUs for a good part of what it waited. */
+/* Others of them ran on its CPUs for a good part of what it waited; or, where still others did, of
+ * what it ran itself. */
 static bool is_kept_waiting(const struct checker *checker, size_t group)
 {
     const struct check_group *one = &checker->groups[group];
@@ -108,7 +109,7 @@ static bool is_kept_waiting(const struct checker *checker, size_t group)
     for (size_t g = 0; g < checker->ngroups; g++)
         if (g != group && bitset_intersects(&one->cpus, &checker->groups[g].cpus))
             beside_s += checker->groups[g].oncpu_s;
-    return beside_s >= 0.2 * one->wait_s;
+    return beside_s >= 0.2 * fmin(one->wait_s, one->oncpu_s);
 }
 
 void check_overlap(struct checker *checker)

@@ -53,6 +53,15 @@ int reader_watch_pids(struct reader *reader, const pid_t *pids, size_t n, struct
  */
 int reader_watch_busy(struct reader *reader, double share, size_t *n, struct err *err);
 
+/*
+ * Asks NVML once which of the processes use which GPUs. *users: how many of those that are here.
+ * -ENOTSUP without NVML, with the reason.
+ */
+int reader_read_gpus(struct reader *reader, size_t *users, struct err *err);
+
+/* Watches those and what they started. */
+int reader_watch_gpu_users(struct reader *reader, struct err *err);
+
 /* What a tick reads. */
 enum reader_scope {
     READER_WATCHED, /* the times of the watched processes and their tasks */

@@ -199,22 +199,28 @@ static void look_closely(struct reader *reader, struct view_process *process,
     task->system_s = (double)(stat.system_ticks - task->at.system_ticks) / reader->hertz;
 }
 
-bool reader_read_tasks(struct reader *reader, struct view_process *process, bool mark)
+void reader_mark_tasks(const struct reader *reader, struct view_process *process)
+{
+    for (size_t i = 0; i < process->ntasks; i++) {
+        struct view_task *task = &process->tasks[i];
+        task->at.oncpu_then_ns = task->at.oncpu_ns;
+        task->at.wait_then_ns = task->at.wait_ns;
+        task->close = false;
+        task->migrations = NAN;
+        task->oncpu_s = 0;
+        task->wait_s = reader->view.has_schedstat ? 0 : (double)NAN;
+    }
+}
+
+void reader_read_tasks(struct reader *reader, struct view_process *process, bool mark)
 {
     unsigned looks = 0;
-    bool any = false;
     process->at.lost_task = false;
     for (size_t i = 0; i < process->ntasks; i++) {
         struct view_task *task = &process->tasks[i];
         if (!read_times(reader, process, task)) {
             process->at.lost_task = true;
             continue;
-        }
-        any = true;
-        if (mark) {
-            task->at.oncpu_then_ns = task->at.oncpu_ns;
-            task->at.wait_then_ns = task->at.wait_ns;
-            task->close = false;
         }
         task->oncpu_s = since_s(task->at.oncpu_ns, task->at.oncpu_then_ns);
         task->wait_s = reader->view.has_schedstat ? since_s(task->at.wait_ns, task->at.wait_then_ns)
@@ -224,5 +230,7 @@ bool reader_read_tasks(struct reader *reader, struct view_process *process, bool
         if (reader->counts_migrations && task->close && looks <= COUNTED_MOST)
             read_migrations(process, task);
     }
-    return any;
+    process->at.read_ticks = process->at.user_ticks + process->at.system_ticks;
+    if (mark)
+        reader_mark_tasks(reader, process);
 }

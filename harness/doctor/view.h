@@ -71,6 +71,7 @@ struct view_about {
     size_t settings_size; /* as it was started with: what it set itself does not show */
     uint64_t nproc_limit, memlock_limit, memlock_hard, nproc_hard, locked_bytes;
     double shm_bytes, shm_free_bytes;
+    uint64_t shm_device;                 /* its number: which file system it is */
     uint64_t node_bytes[VIEW_NODES_MAX]; /* of its memory on each os_node */
     struct bitset mems; /* os_nodes that it may take memory from; empty = unknown */
 };
@@ -78,8 +79,8 @@ struct view_about {
 struct view_process_source {
     int dir_fd, stat_fd; /* 0 = none, -1 = cannot be had */
     uint64_t user_ticks, system_ticks, user_then_ticks, system_then_ticks;
-    uint64_t tasks_ticks; /* their sum when its tasks were read last */
-    bool lost_task;       /* one could not be read then: it has ended */
+    uint64_t read_ticks; /* all of them, when its tasks were read last */
+    bool lost_task;      /* one could not be read then: it has ended */
     bool seen;
 };
 
@@ -129,7 +130,6 @@ struct view_gpu {
     char pci_bdf[PCI_BDF_MAX];
     char name[64];
     struct bitset cpus; /* near it; empty = unknown */
-    int os_node;        /* -1 = unknown */
 };
 
 struct host;

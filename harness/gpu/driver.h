@@ -175,6 +175,8 @@ struct nvml_api {
     /* *count: in, the room; out, how many there are, also with NVML_INSUFFICIENT_SIZE. */
     int (*processes)(struct nvml_device *device, unsigned *count, struct nvml_process *list);
     int (*processes_v1)(struct nvml_device *device, unsigned *count, struct nvml_process_v1 *list);
+    int (*graphics)(struct nvml_device *device, unsigned *count, struct nvml_process *list);
+    int (*graphics_v1)(struct nvml_device *device, unsigned *count, struct nvml_process_v1 *list);
     int (*clock_max)(struct nvml_device *device, int clock, unsigned *mhz);
     int (*power)(struct nvml_device *device, unsigned *milliwatts);
     int (*fields)(struct nvml_device *device, int count, struct nvml_field *values);
