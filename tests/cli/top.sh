@@ -100,10 +100,9 @@ done
 
 # The terminal's settings come back: seen by a shell on the same terminal.
 cat >"$scratch/settings.py" <<'EOF'
-import os, pty, sys, time
+import os, pty, select, subprocess, sys, termios, time
 program, worker = sys.argv[1:]
 master, slave = pty.openpty()
-import subprocess, termios
 before = termios.tcgetattr(slave)
 top = subprocess.Popen([program, "top", "--pid", worker, "--interval", "0.2"], stdin=slave, stdout=slave, start_new_session=True)
 limit = time.time() + 60
@@ -113,7 +112,8 @@ if termios.tcgetattr(slave)[3] == before[3]:
     sys.exit("was not changed")
 top.terminate()
 while top.poll() is None:
-    os.read(master, 65536)
+    if select.select([master], [], [], 0.2)[0]:
+        os.read(master, 65536)
 if termios.tcgetattr(slave) != before:
     sys.exit("not as it was")
 EOF
