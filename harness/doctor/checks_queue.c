@@ -233,7 +233,7 @@ static void suggest(const struct blame *blame, const struct check_group *group, 
     if (blame->others > blame->self && blame->others > blame->quota && blame->nhogs)
         (void)snprintf(command, size, "ps -o pid,ppid,user,psr,pcpu,args -p %d",
                        (int)blame->hogs[0]->pid);
-    else if (blame->self >= blame->quota)
+    else if (blame->self >= fmax(blame->quota, blame->others))
         (void)snprintf(command, size, "ps -L -o tid,psr,pcpu,stat,comm -p %d",
                        (int)group->lead->pid);
 }

@@ -297,7 +297,9 @@ if os.fork() == 0: os._exit(0)
 time.sleep(100)' &
 faulty+=($!)
 wait_for 20 pgrep -P "${faulty[0]}" >/dev/null
-expect 3 'is a zombie: it has ended' "$CONTEND_BINARY" doctor --pid "$(pgrep -P "${faulty[0]}")"
+zombie=$(pgrep -P "${faulty[0]}")
+wait_for 20 grep -q 'State:.Z' "/proc/$zombie/status"
+expect 3 'is a zombie: it has ended' "$CONTEND_BINARY" doctor --pid "$zombie"
 end_faults
 expect 0 '^\| 16 \| `more_threads_than_cpus`' "$CONTEND_BINARY" doctor --list --markdown
 
