@@ -1,6 +1,5 @@
 /* contend doctor: what is wrong right now with the processes that run here. */
 #include <errno.h>
-#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,6 +9,7 @@
 
 #include "harness/cmd/cmd.h"
 #include "harness/cmd/doctor_apply.h"
+#include "harness/cmd/processes.h"
 #include "harness/doctor/check.h"
 #include "harness/doctor/host.h"
 #include "harness/doctor/reader.h"
@@ -68,19 +68,6 @@ static int rest(double seconds, struct signals *signals, struct err *err)
     return 0;
 }
 
-static int parse_pids(const struct opt_texts *texts, pid_t *pids, struct err *err)
-{
-    for (size_t i = 0; i < texts->n; i++) {
-        char *end;
-        errno = 0;
-        long pid = strtol(texts->text[i], &end, 10);
-        if (end == texts->text[i] || *end || errno || pid < 1 || pid > INT_MAX)
-            return err_set(err, -EINVAL, "'%.60s' is not the number of a process", texts->text[i]);
-        pids[i] = (pid_t)pid;
-    }
-    return 0;
-}
-
 /* Where their libraries tell that some of those that are watched may use one. NVML is started only
  * then: that takes a while. */
 static void find_gpus(struct reader *reader)
@@ -113,7 +100,7 @@ static int choose(const struct doctor_args *args, struct reader *reader, struct 
 {
     pid_t pids[OPT_TEXTS_MOST];
     size_t n;
-    int rc = parse_pids(&args->pids, pids, err);
+    int rc = processes_parse(&args->pids, pids, err);
     if (rc || args->pids.n)
         return rc ? rc : reader_watch_pids(reader, pids, args->pids.n, err);
     if (args->gpu_procs)

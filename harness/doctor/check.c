@@ -212,18 +212,33 @@ static int by_cost(const void *a, const void *b)
     return (one->check > other->check) - (one->check < other->check);
 }
 
+int checker_open(const struct view *view, struct checker *checker, struct err *err)
+{
+    *checker = (struct checker){.view = view, .err = err};
+    checker->rc = make_groups(checker);
+    return checker->rc;
+}
+
+void checker_close(struct checker *checker)
+{
+    free(checker->groups);
+    free(checker->group_of);
+    checker->groups = NULL;
+    checker->group_of = NULL;
+}
+
 int diagnosis_make(const struct view *view, struct diagnosis *diagnosis, struct err *err)
 {
-    struct checker checker = {.view = view, .diagnosis = diagnosis, .err = err};
-    checker.rc = make_groups(&checker);
+    struct checker checker;
+    (void)checker_open(view, &checker, err);
+    checker.diagnosis = diagnosis;
     for (const struct check *check = checks; check->looks && !checker.rc; check++) {
         checker.check = check;
         check->look(&checker);
     }
     if (diagnosis->n)
         qsort(diagnosis->all, diagnosis->n, sizeof(diagnosis->all[0]), by_cost);
-    free(checker.groups);
-    free(checker.group_of);
+    checker_close(&checker);
     return checker.rc;
 }
 

@@ -75,6 +75,13 @@ struct checker {
     int rc;
 };
 
+/* The groups of a view; free with checker_close, also after an error: -ENOMEM only. */
+int checker_open(const struct view *view, struct checker *checker, struct err *err);
+void checker_close(struct checker *checker);
+
+/* Because of whom a group waits in the run queue: "itself", "4711 nvtop", "its quota". */
+void check_tell_cause(const struct checker *checker, size_t group, char *buf, size_t size);
+
 /* What a finding has beside its sentence. */
 struct said {
     enum finding_severity severity;

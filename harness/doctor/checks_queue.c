@@ -211,6 +211,21 @@ static const char *find_main_cause(const struct blame *blame)
                                    : "of the hypervisor, which runs others on them";
 }
 
+void check_tell_cause(const struct checker *checker, size_t group, char *buf, size_t size)
+{
+    struct blame blame;
+    find_blame(checker, group, &blame);
+    double most = fmax(fmax(blame.self, blame.others), fmax(blame.quota, blame.hypervisor));
+    if (most == blame.others && blame.nhogs)
+        (void)snprintf(buf, size, "%d %s", (int)blame.hogs[0]->pid, blame.hogs[0]->name);
+    else
+        (void)snprintf(buf, size, "%s",
+                       most == blame.quota    ? "its quota"
+                       : most == blame.self   ? "itself"
+                       : most == blame.others ? "others"
+                                              : "the hypervisor");
+}
+
 /* What shows more, or gives it back: the checks beside this one have the commands that mend. */
 static void suggest(const struct blame *blame, const struct check_group *group, char *command,
                     size_t size)

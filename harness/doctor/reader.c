@@ -397,7 +397,7 @@ static void read_one(struct reader *reader, struct view_process *process, enum r
                      bool mark)
 {
     bool slept = process->at.read_ticks == process->at.user_ticks + process->at.system_ticks;
-    bool listed = process->threads == process->ntasks;
+    bool listed = process->threads == process->ntasks && !process->at.lost_task;
     if (slept && listed) {
         if (mark)
             reader_mark_tasks(reader, process);
@@ -454,4 +454,22 @@ int reader_mark(struct reader *reader, struct err *err)
 int reader_tick(struct reader *reader, enum reader_scope scope, struct err *err)
 {
     return tick(reader, scope, false, err);
+}
+
+static void roll_process(const struct reader *reader, struct view_process *process)
+{
+    process->at.user_then_ticks = process->at.user_ticks;
+    process->at.system_then_ticks = process->at.system_ticks;
+    reader_mark_tasks(reader, process);
+}
+
+void reader_roll(struct reader *reader)
+{
+    struct view *view = &reader->view;
+    for (size_t i = 0; i < view->nprocesses; i++)
+        roll_process(reader, &view->processes[i]);
+    reader_roll_machine(reader);
+    reader_roll_cgroups(reader);
+    reader->mark_ns = reader->tick_ns;
+    reader->own_mark_ns = clock_thread_cpu_ns();
 }

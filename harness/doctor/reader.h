@@ -36,7 +36,8 @@ struct reader {
     size_t text_size;
     double pressure_then_us;
     uint64_t mark_ns, own_mark_ns, tick_ns;
-    double hertz; /* clock ticks a second */
+    double hertz;           /* clock ticks a second */
+    bool counts_migrations; /* set it to have them of tasks that are looked at closely */
 };
 
 /* Lists all processes. Free with reader_close, also after an error. */
@@ -70,5 +71,8 @@ enum reader_scope {
 /* Differences begin here. Is a whole tick itself. */
 int reader_mark(struct reader *reader, struct err *err);
 int reader_tick(struct reader *reader, enum reader_scope scope, struct err *err);
+
+/* Differences begin where the last tick ended, a whole one; nothing is read. */
+void reader_roll(struct reader *reader);
 
 #endif

@@ -52,6 +52,10 @@ void reader_read_cgroups(struct reader *reader, bool mark);
 int reader_open_machine(struct reader *reader, struct err *err);
 int reader_read_machine(struct reader *reader, bool mark, struct err *err);
 
+/* What was read last is where differences begin. */
+void reader_roll_machine(struct reader *reader);
+void reader_roll_cgroups(struct reader *reader);
+
 /* The number behind `at`, blanks skipped; at the first character behind it. */
 static inline const char *reader_number(const char *at, uint64_t *value)
 {

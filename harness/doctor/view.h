@@ -28,7 +28,8 @@ struct view_task_source {
     uint64_t user_ticks, system_ticks; /* when it was first looked at closely */
     uint64_t close_at_ns;              /* when that was; 0 = not yet */
     uint64_t voluntary, involuntary;
-    bool seen; /* in this listing */
+    uint64_t migrations; /* so far; 0 = not read yet */
+    bool seen;           /* in this listing */
 };
 
 struct view_task {
@@ -42,6 +43,7 @@ struct view_task {
     int cpu;        /* on which it was last */
     double user_s;  /* of close_s, by the clock tick */
     double system_s, close_s;
+    double migrations; /* from CPU to CPU; NaN = not read */
     struct view_task_source at;
 };
 
@@ -78,6 +80,7 @@ struct view_process_source {
     int dir_fd, stat_fd; /* 0 = none, -1 = cannot be had */
     uint64_t user_ticks, system_ticks, user_then_ticks, system_then_ticks;
     uint64_t read_ticks; /* all of them, when its tasks were read last */
+    bool lost_task;      /* one could not be read then: it has ended */
     bool seen;
 };
 

@@ -43,6 +43,7 @@ static const struct symbol nvml_symbols[] = {
     {"nvmlDeviceGetCpuAffinity", offsetof(struct nvml_api, cpu_affinity), false},
     {"nvmlDeviceGetClockInfo", offsetof(struct nvml_api, clock), false},
     {"nvmlDeviceGetTemperature", offsetof(struct nvml_api, temperature), false},
+    {"nvmlDeviceGetUtilizationRates", offsetof(struct nvml_api, utilization), false},
     {"nvmlDeviceGetCurrentClocksEventReasons", offsetof(struct nvml_api, throttle), false},
     {"nvmlDeviceGetCurrentClocksThrottleReasons", offsetof(struct nvml_api, throttle), false},
     {"nvmlDeviceGetCurrPcieLinkGeneration", offsetof(struct nvml_api, pcie_generation), false},
