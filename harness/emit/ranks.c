@@ -126,6 +126,7 @@ int emit_mpirun(const struct emit *emit, struct strbuf *out, struct err *err)
     (void)err;
     bool binds = emit->binds_cpus && !plan_overlaps(emit->job->plan);
     script_begin(out, emit, "");
+    script_allowed(out, emit, true); /* here too: Open MPI binds to CPUs that it was not given */
     add_task(out, emit, "${OMPI_COMM_WORLD_LOCAL_RANK:-${MPI_LOCALRANKID:-${PMI_RANK:-}}}", NULL);
     strbuf_adds(out, "set -- --bind-to none\n");
     if (binds) {
