@@ -118,7 +118,8 @@ check_pure() {
         "pure: depends on its arguments alone" < <(pure)
 }
 
-# By folder; text prints, opt and cli print help, options parses, scans and probes run.
+# By folder; text prints, opt and cli print help, options parses, scans and probes run, and of doctor
+# the view and the checks are meant.
 pure() {
     sources harness/base ! -name 'text.*' ! -name 'opt.*' ! -name 'cli.*'
     sources harness/plan ! -name 'options.*'
@@ -129,6 +130,7 @@ pure() {
     sources harness/rules
     sources harness/fleet
     sources harness/discover ! -name 'scans.*' ! -name 'probes.*'
+    sources harness/doctor -regex '.*/\(view\|check\).*'
 }
 
 check() {
@@ -209,6 +211,7 @@ self_test() {
     planted harness/plan/a.c '    fprintf(stderr, "x");'
     planted harness/base/a.c '#include <unistd.h>'
     planted harness/base/a.c '    FILE *file = fopen(path, "r");'
+    planted harness/doctor/check.c '#include <unistd.h>'
     planted harness/rows/a.c '    x = rand();'
     planted harness/judge/a.c '    puts("x");'
     planted harness/discover/a.c '    log_warn("x");'

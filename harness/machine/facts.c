@@ -140,7 +140,7 @@ static double read_machine_checks(const char *root)
     return sum;
 }
 
-static double read_throttling(const char *root)
+double facts_sum_throttling(const char *root, const char *file)
 {
     char path[PATH_MAX];
     double sum = NAN;
@@ -149,9 +149,8 @@ static double read_throttling(const char *root)
     for (struct dirent *entry; dir && (entry = readdir(dir));) {
         if (strncmp(entry->d_name, "cpu", 3) != 0 || !strpbrk(entry->d_name, "0123456789"))
             continue;
-        (void)snprintf(path, sizeof(path),
-                       "/sys/devices/system/cpu/%.32s/thermal_throttle/core_throttle_count",
-                       entry->d_name);
+        (void)snprintf(path, sizeof(path), "/sys/devices/system/cpu/%.32s/thermal_throttle/%.40s",
+                       entry->d_name, file);
         double count = proc_read_number(root, path);
         if (!isnan(count))
             sum = (isnan(sum) ? 0 : sum) + count;
@@ -204,7 +203,7 @@ static void read_settings(const char *root, struct facts *facts)
     facts->peermem = is_there(root, "/sys/module/nvidia_peermem");
     facts->rdma = has_entries(root, "/sys/class/infiniband");
     facts->machine_checks = read_machine_checks(root);
-    facts->throttle_events = read_throttling(root);
+    facts->throttle_events = facts_sum_throttling(root, "core_throttle_count");
     read_memory(root, facts);
 }
 

@@ -183,6 +183,15 @@ int facts_put(struct facts_probe *probe, const struct facts_value *value, struct
 /* Of that name on the bus; NULL = there is none. */
 const struct facts_device *facts_find_device(const struct facts *facts, const char *bdf);
 
+/*
+ * Of all CPUs the sum of a file of their thermal_throttle, "core_throttle_count" or
+ * "core_throttle_total_time_ms"; NaN where none has it.
+ */
+double facts_sum_throttling(const char *root, const char *file);
+
+/* What a CPU may take longer to wake up from idleness than from a busy loop, us. */
+enum { FACTS_IDLE_EXIT_MOST_US = 50, FACTS_IDLE_EXIT_MOST_VIRTUAL_US = 200 };
+
 /* "0000:3b:00.0 (slot 5)". Returns buf. */
 char *facts_device_name(const struct facts_device *device, char *buf, size_t size);
 

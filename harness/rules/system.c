@@ -11,8 +11,6 @@ static const double steal_most = 0.02;
 static const double shm_least_bytes = 1024.0 * 1024 * 1024;
 /* Kernels since 5.16 give everybody 8 MiB, those before 64 KiB. */
 static const double memlock_least_bytes = 8.0 * 1024 * 1024;
-/* What a CPU may take longer to wake up from idleness than from a busy loop, us. */
-static const double idle_most_us = 50, idle_most_virtual_us = 200;
 
 static bool is_virtual(const struct facts *facts)
 {
@@ -54,7 +52,8 @@ static void judge_idle(struct checks *checks)
 {
     const struct facts *facts = checks->facts;
     const struct facts_probe *probe = &facts->probes[PROBE_IDLE_EXIT];
-    double worst = NAN, most = is_virtual(facts) ? idle_most_virtual_us : idle_most_us;
+    double worst = NAN,
+           most = is_virtual(facts) ? FACTS_IDLE_EXIT_MOST_VIRTUAL_US : FACTS_IDLE_EXIT_MOST_US;
     if (!check_measured(checks, PROBE_IDLE_EXIT))
         return;
     for (size_t i = 0; i < probe->n; i++)

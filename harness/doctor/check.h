@@ -1,0 +1,120 @@
+/*
+ * Judges a view: a table of checks, each of which looks for one thing that costs. Pure.
+ *
+ *   struct diagnosis diagnosis = {0};
+ *   int rc = diagnosis_make(&view, &diagnosis, &err);
+ *   if (!rc)
+ *       rc = diagnosis_findings(&diagnosis, &findings, &err);   // for the printers
+ *   diagnosis_free(&diagnosis);
+ *
+ * A new check is a function and a line in check.c's table. It looks at checker->view and calls
+ * checker_say for each thing it finds. It needs evidence that something is lost (waited, throttled,
+ * refused): what is only unusual is no finding, so that a machine where all is well has none.
+ */
+#ifndef CONTEND_DOCTOR_CHECK_H
+#define CONTEND_DOCTOR_CHECK_H
+
+#include "harness/core/finding.h"
+#include "harness/doctor/view.h"
+
+struct checker;
+
+struct check {
+    unsigned number;
+    const char *id;    /* of its findings */
+    const char *looks; /* for what, in a few words; NULL ends the table */
+    const char *reads; /* where it sees it */
+    void (*look)(struct checker *checker);
+};
+extern const struct check checks[];
+
+enum { FOUND_PIDS_MAX = 64 };
+
+struct found {
+    const struct check *check;
+    double cost; /* share of the time of those it names that is lost, 0 to 1; NaN = not known */
+    unsigned npids;
+    int pids[FOUND_PIDS_MAX];
+    struct finding finding;
+};
+
+/* What costs most comes first; what it costs is not known, last. Zeroed = none. */
+struct diagnosis {
+    size_t n, capacity;
+    struct found *all; /* owned */
+};
+
+/* -ENOMEM only. Free with diagnosis_free, also then. */
+int diagnosis_make(const struct view *view, struct diagnosis *diagnosis, struct err *err);
+void diagnosis_free(struct diagnosis *diagnosis);
+int diagnosis_findings(const struct diagnosis *diagnosis, struct findings *findings,
+                       struct err *err);
+/* One of them is bad. */
+bool diagnosis_is_bad(const struct diagnosis *diagnosis);
+
+/*
+ * Processes that work together: a busy one and its busy descendants, such as a worker and those
+ * that load its data. What people call a worker.
+ */
+struct check_group {
+    const struct view_process *lead;
+    unsigned nprocesses;
+    double oncpu_s, wait_s;
+    unsigned nrunnable; /* of its tasks, those that wanted a CPU at least half of the time */
+    struct bitset cpus; /* that its busy tasks may use */
+};
+
+struct checker {
+    const struct view *view;
+    struct diagnosis *diagnosis;
+    const struct check *check;
+    size_t ngroups;
+    struct check_group *groups;
+    int *group_of; /* of each process of the view, -1 = none */
+    struct err *err;
+    int rc;
+};
+
+/* What a finding has beside its sentence. */
+struct said {
+    enum finding_severity severity;
+    double cost;
+    const struct view_process *const *who; /* named as its subject */
+    size_t nwho;
+    const char *id;      /* another than the check's; NULL = its */
+    const char *subject; /* instead, of what is no process */
+    const char *evidence, *command;
+};
+void checker_say(struct checker *checker, const struct said *said, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* Adds to a text of that size what still fits; false: it did not. */
+bool check_append(char *text, size_t size, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* Waiting, as a share of waiting and running; 0 of neither. */
+double check_wait_share(double oncpu_s, double wait_s);
+
+/* Waiting of that share, and of so many CPUs' time, is worth a word. */
+bool check_waits(const struct view *view, double oncpu_s, double wait_s);
+
+/*
+ * "taskset -acp CPUS PID && ..." for the processes of the group, behind what `command` has; false:
+ * it does not fit.
+ */
+bool check_append_taskset(const struct checker *checker, size_t group, const struct bitset *cpus,
+                          char *command, size_t size);
+
+/* The processes of a group, its lead first; returns how many, at most `most`. */
+size_t check_members(const struct checker *checker, size_t group,
+                     const struct view_process **members, size_t most);
+
+/* The checks, by what they look at. */
+void check_overlap(struct checker *checker);
+void check_queue(struct checker *checker);
+void check_idle_beside(struct checker *checker);
+void check_inherited_mask(struct checker *checker);
+void check_leader_alone(struct checker *checker);
+void check_crowd(struct checker *checker);
+
+#endif

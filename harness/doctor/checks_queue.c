@@ -1,0 +1,287 @@
+/* Who waits for a CPU, and why: masks that overlap, are too narrow, or are not those of all. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "harness/base/text.h"
+#include "harness/doctor/check.h"
+
+enum { COMMAND_MAX = sizeof(((struct finding *)0)->command) };
+
+/* Finds those that share CPUs with `first`, directly or by way of others. */
+static size_t find_overlapping(const struct checker *checker, size_t first, bool *in)
+{
+    size_t n = 1;
+    bool grew = true;
+    in[first] = true;
+    while (grew) {
+        grew = false;
+        for (size_t a = 0; a < checker->ngroups; a++)
+            for (size_t b = 0; in[a] && b < checker->ngroups; b++)
+                if (!in[b] &&
+                    bitset_intersects(&checker->groups[a].cpus, &checker->groups[b].cpus)) {
+                    in[b] = grew = true;
+                    n++;
+                }
+    }
+    return n;
+}
+
+/* What could be dealt to them: all that they may have, less what other busy ones use. */
+static void find_pool(const struct checker *checker, const bool *in, struct bitset *pool)
+{
+    bool any = false;
+    for (size_t g = 0; g < checker->ngroups; g++) {
+        struct bitset allowed;
+        if (!in[g])
+            continue;
+        view_allowed_cpus(checker->view, checker->groups[g].lead, &allowed);
+        if (any)
+            bitset_and(pool, &allowed);
+        else
+            *pool = allowed;
+        any = true;
+    }
+    for (size_t g = 0; g < checker->ngroups; g++)
+        if (!in[g])
+            bitset_andnot(pool, &checker->groups[g].cpus);
+}
+
+/* Neighbours together; shares differ by at most one. */
+static void deal_slice(const struct bitset *pool, size_t index, size_t n, struct bitset *slice)
+{
+    size_t count = bitset_count(pool), from = index * count / n, to = (index + 1) * count / n;
+    size_t at = 0;
+    *slice = (struct bitset){0};
+    for (int cpu = bitset_next(pool, 0); cpu >= 0; cpu = bitset_next(pool, (unsigned)cpu + 1), at++)
+        if (at >= from && at < to)
+            bitset_set(slice, (unsigned)cpu);
+}
+
+static void tell_overlap(struct checker *checker, const bool *in, size_t n)
+{
+    const struct view_process *leads[FOUND_PIDS_MAX];
+    char command[COMMAND_MAX] = "", evidence[160], list[BITSET_LIST_MAX], cost[16];
+    struct bitset cpus = {0}, pool = {0};
+    double oncpu_s = 0, wait_s = 0;
+    size_t told = 0, index = 0;
+    find_pool(checker, in, &pool);
+    bool fits = bitset_count(&pool) >= n;
+    for (size_t g = 0; g < checker->ngroups; g++) {
+        const struct check_group *group = &checker->groups[g];
+        struct bitset slice;
+        if (!in[g])
+            continue;
+        if (told < FOUND_PIDS_MAX)
+            leads[told++] = group->lead;
+        oncpu_s += group->oncpu_s;
+        wait_s += group->wait_s;
+        bitset_or(&cpus, &group->cpus);
+        deal_slice(&pool, index++, n, &slice);
+        fits = fits && check_append_taskset(checker, g, &slice, command, sizeof(command));
+    }
+    (void)bitset_format(&cpus, list, sizeof(list));
+    double share = check_wait_share(oncpu_s, wait_s);
+    (void)snprintf(evidence, sizeof(evidence),
+                   "they want %.1f CPUs of the %u in %.60s and waited %s of that time",
+                   (oncpu_s + wait_s) / checker->view->wall_s, bitset_count(&cpus), list,
+                   text_percent(share, cost, sizeof(cost)));
+    const struct said said = {.severity = FINDING_BAD,
+                              .cost = share,
+                              .who = leads,
+                              .nwho = told,
+                              .evidence = evidence,
+                              .command = fits ? command : ""};
+    checker_say(checker, &said, "%zu busy processes share CPUs: %s%s.", n, evidence,
+                bitset_count(&pool) < n ? "; there are fewer CPUs than processes, so run fewer"
+                                        : "; give each its own");
+}
+
+/* Some other one of them ran on its CPUs for a good part of what it waited. */
+static bool is_kept_waiting(const struct checker *checker, size_t group)
+{
+    const struct check_group *one = &checker->groups[group];
+    double beside_s = 0;
+    if (!check_waits(checker->view, one->oncpu_s, one->wait_s))
+        return false;
+    for (size_t g = 0; g < checker->ngroups; g++)
+        if (g != group && bitset_intersects(&one->cpus, &checker->groups[g].cpus))
+            beside_s += checker->groups[g].oncpu_s;
+    return beside_s >= 0.2 * one->wait_s;
+}
+
+void check_overlap(struct checker *checker)
+{
+    bool *in = calloc(checker->ngroups + 1, sizeof(*in)),
+         *done = calloc(checker->ngroups + 1, sizeof(*done));
+    for (size_t g = 0; in && done && g < checker->ngroups; g++) {
+        bool waits = false;
+        if (done[g])
+            continue;
+        memset(in, 0, checker->ngroups * sizeof(*in));
+        size_t n = find_overlapping(checker, g, in);
+        for (size_t i = 0; i < checker->ngroups; i++) {
+            done[i] = done[i] || in[i];
+            waits = waits || (in[i] && is_kept_waiting(checker, i));
+        }
+        if (n > 1 && waits)
+            tell_overlap(checker, in, n);
+    }
+    free(in);
+    free(done);
+}
+
+/* For whom a group waited, as shares of its waiting. */
+struct blame {
+    double self, others, quota, hypervisor;
+    const struct view_process *hogs[3]; /* of the others, those that ran most */
+    size_t nhogs;
+    int cgroup; /* of the quota */
+};
+
+static double throttled_s(const struct view *view, const struct view_process *process, int *at)
+{
+    double most = 0;
+    *at = -1;
+    for (int i = process->cgroup[CGROUP_CPU]; i >= 0; i = view->cgroups[i].parent)
+        if (view->cgroups[i].throttled_s > most) {
+            most = view->cgroups[i].throttled_s;
+            *at = i;
+        }
+    return most;
+}
+
+/* Of those that are not watched only the last CPU is known. */
+static bool runs_there(const struct checker *checker, size_t process, const struct bitset *cpus)
+{
+    const struct view_process *other = &checker->view->processes[process];
+    struct bitset its = {0};
+    if (!other->watched)
+        return other->cpu >= 0 && bitset_test(cpus, (unsigned)other->cpu);
+    view_add_cpus(checker->view, other, &its);
+    return bitset_intersects(&its, cpus);
+}
+
+static void find_hogs(const struct checker *checker, size_t group, struct blame *blame)
+{
+    enum { HOGS = sizeof(blame->hogs) / sizeof(blame->hogs[0]) };
+    const struct view *view = checker->view;
+    for (size_t i = 0; i < view->nprocesses; i++) {
+        const struct view_process *process = &view->processes[i];
+        if (checker->group_of[i] == (int)group || process->cpu_s < 0.05 * view->wall_s ||
+            !runs_there(checker, i, &checker->groups[group].cpus))
+            continue;
+        size_t at = blame->nhogs < HOGS ? blame->nhogs++ : HOGS;
+        for (; at > 0 && blame->hogs[at - 1]->cpu_s < process->cpu_s; at--)
+            if (at < HOGS)
+                blame->hogs[at] = blame->hogs[at - 1];
+        if (at < HOGS)
+            blame->hogs[at] = process;
+    }
+}
+
+/*
+ * While it waited, its CPUs were with somebody. What a quota took is known; the rest is split as
+ * the time of its CPUs was: to itself, to others, to the hypervisor.
+ */
+static void find_blame(const struct checker *checker, size_t group, struct blame *blame)
+{
+    const struct check_group *one = &checker->groups[group];
+    const struct view *view = checker->view;
+    *blame = (struct blame){0};
+    double quota_s = fmin(throttled_s(view, one->lead, &blame->cgroup), one->wait_s);
+    double busy_s = view_busy_s(view, &one->cpus), stolen_s = view_steal_s(view, &one->cpus);
+    double others_s = fmax(busy_s - one->oncpu_s, 0), all_s = one->oncpu_s + others_s + stolen_s;
+    double rest = one->wait_s > 0 ? 1 - quota_s / one->wait_s : 0;
+    blame->quota = 1 - rest;
+    blame->self = all_s > 0 ? rest * one->oncpu_s / all_s : 0;
+    blame->others = all_s > 0 ? rest * others_s / all_s : 0;
+    blame->hypervisor = all_s > 0 ? rest * stolen_s / all_s : 0;
+    find_hogs(checker, group, blame);
+}
+
+static const char *find_main_cause(const struct blame *blame)
+{
+    double most = fmax(fmax(blame->self, blame->others), fmax(blame->quota, blame->hypervisor));
+    return most == blame->quota    ? "of the quota of its cgroup"
+           : most == blame->self   ? "of its own threads, more than its CPUs can run"
+           : most == blame->others ? "of what others run on its CPUs"
+                                   : "of the hypervisor, which runs others on them";
+}
+
+/* What shows more, or gives it back: the checks beside this one have the commands that mend. */
+static void suggest(const struct blame *blame, const struct check_group *group, char *command,
+                    size_t size)
+{
+    if (blame->others > blame->self && blame->others > blame->quota && blame->nhogs)
+        (void)snprintf(command, size, "ps -o pid,ppid,user,psr,pcpu,args -p %d",
+                       (int)blame->hogs[0]->pid);
+    else if (blame->self >= blame->quota)
+        (void)snprintf(command, size, "ps -L -o tid,psr,pcpu,stat,comm -p %d",
+                       (int)group->lead->pid);
+}
+
+static void tell_queue(struct checker *checker, size_t group)
+{
+    const struct check_group *one = &checker->groups[group];
+    struct blame blame;
+    char evidence[192], hogs[160] = "", waited[16], self[16], others[16], quota[16], stolen[16];
+    char command[COMMAND_MAX] = "";
+    double share = check_wait_share(one->oncpu_s, one->wait_s);
+    find_blame(checker, group, &blame);
+    for (size_t i = 0; i < blame.nhogs; i++)
+        (void)check_append(hogs, sizeof(hogs), "%s%s (%d)",
+                           i ? ", " : "; the busiest others: ", blame.hogs[i]->name,
+                           (int)blame.hogs[i]->pid);
+    (void)snprintf(evidence, sizeof(evidence), "own threads %s, others %s, quota %s, hypervisor %s",
+                   text_percent(blame.self, self, sizeof(self)),
+                   text_percent(blame.others, others, sizeof(others)),
+                   text_percent(blame.quota, quota, sizeof(quota)),
+                   text_percent(blame.hypervisor, stolen, sizeof(stolen)));
+    suggest(&blame, one, command, sizeof(command));
+    const struct said said = {.severity = FINDING_BAD,
+                              .cost = share,
+                              .who = &one->lead,
+                              .nwho = 1,
+                              .evidence = evidence,
+                              .command = command};
+    checker_say(checker, &said,
+                "it waits in the run queue for %s of the time that it wants to run, mostly because "
+                "%s (%s%s).",
+                text_percent(share, waited, sizeof(waited)), find_main_cause(&blame), evidence,
+                hogs);
+}
+
+/* Time that the hypervisor takes is no waiting: the task believes that it runs. */
+static void tell_steal(struct checker *checker)
+{
+    const struct view *view = checker->view;
+    static const double share_most = 0.1;
+    struct bitset cpus = {0};
+    char evidence[96], percent[16];
+    for (size_t g = 0; g < checker->ngroups; g++)
+        bitset_or(&cpus, &checker->groups[g].cpus);
+    double stolen_s = view_steal_s(view, &cpus), busy_s = view_busy_s(view, &cpus);
+    double share = check_wait_share(busy_s, stolen_s);
+    if (share < share_most || stolen_s < share_most * view->wall_s)
+        return;
+    (void)snprintf(evidence, sizeof(evidence),
+                   "steal is %s of the time that these CPUs were wanted",
+                   text_percent(share, percent, sizeof(percent)));
+    const struct said said = {
+        .severity = FINDING_BAD, .cost = share, .subject = "hypervisor", .evidence = evidence};
+    checker_say(checker, &said,
+                "it runs others on the CPUs of this machine: %s. Nothing here mends that; ask for "
+                "dedicated CPUs.",
+                evidence);
+}
+
+void check_queue(struct checker *checker)
+{
+    for (size_t g = 0; g < checker->ngroups; g++)
+        if (check_waits(checker->view, checker->groups[g].oncpu_s, checker->groups[g].wait_s))
+            tell_queue(checker, g);
+    if (checker->ngroups)
+        tell_steal(checker);
+}

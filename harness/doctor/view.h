@@ -1,0 +1,203 @@
+/*
+ * What is seen of live processes over some seconds: who ran, who waited in the run queue, on which
+ * CPUs, under which limits. reader.h fills it, check.h judges it; by itself it knows no system, and
+ * tests make one up.
+ *
+ * Times are differences, in seconds, between the mark and the last tick of the reader. Processes
+ * refer to each other, to cgroups and to masks by index; -1 = none or unknown.
+ */
+#ifndef CONTEND_DOCTOR_VIEW_H
+#define CONTEND_DOCTOR_VIEW_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "harness/base/bitset.h"
+#include "harness/base/err.h"
+#include "harness/core/bench.h"
+
+/* comm has 15 characters and its end; escapes of a terminal in it are replaced. */
+enum { VIEW_NAME_MAX = 16, VIEW_NODES_MAX = 64, VIEW_GPUS_MAX = 64 };
+
+/* The reader's own, of a task: an open schedstat (stat without one), and counters at the mark. */
+struct view_task_source {
+    int fd; /* schedstat, kept open; 0 = none yet, -1 = cannot be had */
+    uint64_t oncpu_ns, wait_ns;
+    uint64_t oncpu_then_ns, wait_then_ns;
+    uint64_t user_ticks, system_ticks; /* when it was first looked at closely */
+    uint64_t close_at_ns;              /* when that was; 0 = not yet */
+    uint64_t voluntary, involuntary;
+    bool seen; /* in this listing */
+};
+
+struct view_task {
+    int tid;
+    char name[VIEW_NAME_MAX];
+    int mask;       /* in view.masks */
+    double oncpu_s; /* on a CPU */
+    double wait_s;  /* in the run queue; NaN where the kernel does not tell (schedstat) */
+    bool close;     /* it was busy, and what follows was read */
+    char state;     /* R, S, D, ...: at the last tick */
+    int cpu;        /* on which it was last */
+    double user_s;  /* of close_s, by the clock tick */
+    double system_s, close_s;
+    struct view_task_source at;
+};
+
+/* Libraries that matter, as mapped. */
+enum view_library {
+    LIBRARY_GOMP = 1 << 0,
+    LIBRARY_IOMP = 1 << 1, /* libiomp5 of Intel, libomp of LLVM */
+    LIBRARY_MKL = 1 << 2,
+    LIBRARY_OPENBLAS = 1 << 3,
+    LIBRARY_CUDA = 1 << 4, /* libcuda.so: the driver */
+    LIBRARY_NCCL = 1 << 5,
+    LIBRARY_TORCH = 1 << 6,
+    LIBRARY_TEAM = LIBRARY_GOMP | LIBRARY_IOMP | LIBRARY_MKL | LIBRARY_OPENBLAS
+};
+
+enum { VIEW_RUNTIMES_MAX = 4, VIEW_PATH_MAX = 128 };
+
+/* What is read once of a process, since it is long. Limits: UINT64_MAX = unlimited. */
+struct view_about {
+    bool maps_known, environ_known, limits_known, shm_known, pages_known;
+    unsigned libraries; /* enum view_library */
+    unsigned nruntimes; /* different files that are OpenMP runtimes */
+    char runtimes[VIEW_RUNTIMES_MAX][VIEW_PATH_MAX];
+    char *settings;       /* owned: NAME=VALUE with a 0 behind each, of the names that matter */
+    size_t settings_size; /* as it was started with: what it set itself does not show */
+    uint64_t nproc_limit, memlock_limit, memlock_hard, nproc_hard, locked_bytes;
+    double shm_bytes, shm_free_bytes;
+    uint64_t node_bytes[VIEW_NODES_MAX]; /* of its memory on each os_node */
+    struct bitset mems; /* os_nodes that it may take memory from; empty = unknown */
+};
+
+struct view_process_source {
+    int dir_fd, stat_fd; /* 0 = none, -1 = cannot be had */
+    uint64_t user_ticks, system_ticks, user_then_ticks, system_then_ticks;
+    bool seen;
+};
+
+enum { CGROUP_CPU, CGROUP_CPUSET, CGROUP_PIDS, CGROUP_MEMORY, CGROUP_KINDS };
+
+struct view_process {
+    int pid, parent;
+    uint64_t start_ticks; /* since boot: with the pid, it is this process and no later one */
+    unsigned uid;
+    char name[VIEW_NAME_MAX];
+    char state;
+    bool kernel;  /* a thread of the kernel */
+    bool watched; /* its tasks and the rest below are read, and findings are about it */
+    unsigned threads;
+    int cpu;                        /* on which its first thread was last */
+    int mask, parent_mask;          /* of its first thread, and of its parent's; of watched ones */
+    double cpu_s, user_s, system_s; /* of all threads, those that ended too; by the clock tick */
+    size_t ntasks, capacity;
+    struct view_task *tasks;  /* owned; of watched ones */
+    int cgroup[CGROUP_KINDS]; /* in view.cgroups: with version 2 all the same */
+    struct view_about *about; /* owned; NULL = not read */
+    uint64_t gpus;            /* bit i: it uses view.gpus[i] */
+    struct view_process_source at;
+};
+
+/* A folder of a hierarchy of cgroups. Its limits hold for all below it. */
+struct view_cgroup {
+    char path[256]; /* as the system names it, from "/sys/fs/cgroup" on */
+    int parent;
+    bool v2;
+    double quota_cpus;                                       /* NaN = none */
+    double periods, throttled_periods, throttled_s, usage_s; /* NaN = not told */
+    double pids, pids_max;                                   /* now; NaN = no limit */
+    struct bitset cpus, mems; /* cpuset, effective; empty = not told */
+    int stat_fd;              /* the reader's, as is what follows; 0 = none yet, -1 = cannot */
+    double periods_then, throttled_periods_then, throttled_then_s, usage_then_s;
+};
+
+/* Of one CPU; the sum is the time that passed, by the clock tick. */
+struct view_cpu {
+    unsigned os_cpu;
+    double user_s, nice_s, system_s, idle_s, irq_s, steal_s;
+    double then[6]; /* the reader's: the same at the mark */
+};
+
+struct view_gpu {
+    char pci_bdf[PCI_BDF_MAX];
+    char name[64];
+    struct bitset cpus; /* near it; empty = unknown */
+    int os_node;        /* -1 = unknown */
+};
+
+struct host;
+
+struct view {
+    double wall_s;
+    double now_s;       /* when the last tick was, of the monotonic clock */
+    bool has_schedstat; /* the kernel tells how long a task waits */
+    bool is_root;
+    unsigned pages_skipped;    /* processes too large to list their pages */
+    unsigned environs_refused; /* watched processes whose environment and maps are not ours to read
+                                */
+    bool hides;                /* /proc shows only our own processes (hidepid) */
+    double pressure_share;     /* PSI: share of the time that some task waited for a CPU; NaN */
+    double load;               /* runnable tasks, averaged over a minute; NaN */
+    size_t nmasks, masks_capacity;
+    struct bitset *masks; /* each once */
+    struct bitset online;
+    size_t ncpus;
+    struct view_cpu *cpus; /* sorted by os_cpu */
+    size_t nprocesses, capacity;
+    struct view_process *processes; /* sorted by pid */
+    size_t ncgroups, cgroups_capacity;
+    struct view_cgroup *cgroups;
+    size_t ngpus;
+    struct view_gpu gpus[VIEW_GPUS_MAX];
+    size_t nnodes;
+    struct bitset node_cpus[VIEW_NODES_MAX]; /* by os_node; nnodes = the largest + 1 */
+    const struct host *host; /* borrowed: the machine beside them (host.h); NULL = not looked at */
+    double own_s;            /* CPU time that the reader took since the mark */
+};
+
+void view_free(struct view *view);
+
+/* Index in masks of an equal one, which is added if there is none; -1 without memory. */
+int view_mask(struct view *view, const struct bitset *mask);
+
+/* NULL where that pid is not there. */
+struct view_process *view_find(const struct view *view, int pid);
+
+/* Sums over its tasks. wait: NaN where unknown. */
+double view_oncpu_s(const struct view_process *process);
+double view_wait_s(const struct view_process *process);
+
+/* Adds the CPUs that its busy tasks may use, or those of its first thread where none was busy. */
+void view_add_cpus(const struct view *view, const struct view_process *process,
+                   struct bitset *cpus);
+
+/* Of all time of these CPUs: the share that they were busy (steal not counted), and stolen. */
+double view_busy_s(const struct view *view, const struct bitset *cpus);
+double view_idle_s(const struct view *view, const struct bitset *cpus);
+double view_steal_s(const struct view *view, const struct bitset *cpus);
+
+/*
+ * The CPUs that its cgroup lets it have, else all that are online: what a mask could be widened to.
+ */
+void view_allowed_cpus(const struct view *view, const struct view_process *process,
+                       struct bitset *cpus);
+
+/* CPUs that the tightest quota from its cgroup to the root grants; NaN = none. *at: that cgroup. */
+double view_quota(const struct view *view, const struct view_process *process, int *at);
+
+/* Value of NAME among its settings, or NULL. */
+const char *view_setting(const struct view_process *process, const char *name);
+
+/*
+ * The busy process above it whose helper it is, itself where there is none: the topmost of a chain
+ * of parents each of which was busy. Launchers that only wait are nobody's lead.
+ */
+const struct view_process *view_lead(const struct view *view, const struct view_process *process);
+
+/* It is watched, and had at least this share of one CPU, waiting counted. */
+bool view_is_busy(const struct view *view, const struct view_process *process);
+
+#endif

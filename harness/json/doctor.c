@@ -1,0 +1,56 @@
+#include "harness/json/doctor.h"
+
+#include "harness/json/findings.h"
+#include "harness/json/value.h"
+#include "version.h"
+
+static json_t *processes_to_json(const struct view *view)
+{
+    json_t *array = json_array();
+    for (size_t i = 0; array && i < view->nprocesses; i++) {
+        const struct view_process *process = &view->processes[i];
+        char list[BITSET_LIST_MAX];
+        struct bitset cpus = {0};
+        if (!process->watched)
+            continue;
+        view_add_cpus(view, process, &cpus);
+        (void)json_array_append_new(
+            array,
+            json_pack("{s:i, s:i, s:o, s:I, s:o, s:o, s:s}", "pid", (int)process->pid, "parent",
+                      (int)process->parent, "name", json_value_text(process->name), "threads",
+                      (json_int_t)process->ntasks, "cpu_s", json_value_real(view_oncpu_s(process)),
+                      "wait_s", json_value_real(view_wait_s(process)), "cpus",
+                      bitset_format(&cpus, list, sizeof(list))));
+    }
+    return array;
+}
+
+static json_t *found_to_json(const struct diagnosis *diagnosis)
+{
+    struct findings findings = {0};
+    struct err err;
+    json_t *array = NULL;
+    if (!diagnosis_findings(diagnosis, &findings, &err))
+        array = findings_to_json(&findings);
+    for (size_t i = 0; array && i < diagnosis->n; i++) {
+        const struct found *found = &diagnosis->all[i];
+        json_t *object = json_array_get(array, i), *pids = json_array();
+        for (unsigned p = 0; pids && p < found->npids; p++)
+            (void)json_array_append_new(pids, json_integer(found->pids[p]));
+        (void)json_object_set_new(object, "check", json_integer(found->check->number));
+        (void)json_object_set_new(object, "cost", json_value_real(found->cost));
+        (void)json_object_set_new(object, "pids", pids);
+    }
+    findings_free(&findings);
+    return array;
+}
+
+json_t *doctor_to_json(const struct view *view, const struct diagnosis *diagnosis,
+                       const char *unread)
+{
+    return json_pack("{s:i, s:s, s:o, s:o, s:o, s:o, s:o}", "schema", 1, "contend", CONTEND_VERSION,
+                     "watched_s", json_value_real(view->wall_s), "own_cpu_share",
+                     json_value_real(view->own_s / view->wall_s), "unread",
+                     json_value_text_or_null(unread), "processes", processes_to_json(view),
+                     "findings", found_to_json(diagnosis));
+}

@@ -1,0 +1,17 @@
+/* What `contend doctor` found, as JSON. */
+#ifndef CONTEND_JSON_DOCTOR_H
+#define CONTEND_JSON_DOCTOR_H
+
+#include <jansson.h>
+
+#include "harness/doctor/check.h"
+
+/*
+ * {"schema": 1, "contend", "watched_s", "own_cpu_share", "unread", "processes": [{"pid", "name",
+ * "threads", "cpu_s", "wait_s", "cpus"}], "findings": [...]}: findings as everywhere, with "check"
+ * (its number), "cost" (a share of 1, or null) and "pids". NULL: no memory. The caller owns it.
+ */
+json_t *doctor_to_json(const struct view *view, const struct diagnosis *diagnosis,
+                       const char *unread);
+
+#endif

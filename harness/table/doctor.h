@@ -1,0 +1,22 @@
+/* What `contend doctor` found, on a terminal, and its checks explained. */
+#ifndef CONTEND_TABLE_DOCTOR_H
+#define CONTEND_TABLE_DOCTOR_H
+
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "harness/doctor/check.h"
+
+/* The findings, what costs most first, or that there is none; then what could not be read, and
+ * what the looking itself cost. -ENOMEM only. */
+int doctor_print(const struct view *view, const struct diagnosis *diagnosis, FILE *out, bool color,
+                 struct err *err);
+
+/* What could not be looked at, in a sentence; "" = nothing. Returns buf. */
+char *doctor_tell_unread(const struct view *view, char *buf, size_t size);
+
+/* Every check: for people, and as the table of docs/doctor.md. */
+void doctor_print_checks(FILE *out);
+void doctor_print_checks_markdown(FILE *out);
+
+#endif
