@@ -24,7 +24,7 @@ measure() { # measure NAME ARGUMENT...
     name=$1
     shift
     contend run pipeline --device sim --workers 2 --rounds 1 --time 0.3 --warmup 0.05 --limit 60s \
-        --no-canary --no-plots --out "$name" "$@" >"$name.log" 2>&1 </dev/null
+        --setup-limit 300s -p rows=256 -p cols=64 -p window=16 --no-canary --no-plots --out "$name" "$@" >"$name.log" 2>&1 </dev/null
     result "$name.code" $?
     result "$name.left" "$(left)"
     sed 's/^/# /' "$name.log" | head -n 40
@@ -32,7 +32,7 @@ measure() { # measure NAME ARGUMENT...
 
 measure bound --bind cgroup --placement partition,none --no-baselines
 result bound.cpus "$(grep -o '"cpus_actual": "[^"]*"' bound/run.json | sort -u | cut -d'"' -f4 | xargs)"
-result bound.skipped "$(grep -c ,skipped, bound/rows.csv)"
+result bound.skipped "$(grep -c ',skipped,.*cgroup' bound/rows.csv)"
 measure quota --cpu-max 0.2 --placement partition --no-baselines
 result quota.said "$(grep -c 'the quota of 0.2 CPUs stopped workers' quota.log)"
 measure both --bind cgroup --cpu-max 0.5 --placement partition
