@@ -1,6 +1,7 @@
 #include "harness/cmd/run_options.h"
 
 static const char *const profile_names[] = {"quick", "standard", "full", NULL};
+static const char *const bind_names[] = {"mask", "cgroup", NULL};
 /* By enum device. */
 static const char *const device_names[] = {"auto",
 #define DEVICE_NAME(id, name, ...) name,
@@ -39,7 +40,12 @@ static const char *const device_names[] = {"auto",
     OPT_TEXT("background", run_options, background, NULL, "BENCH", \
              "Benchmark that makes load behind the measured workers"), \
     OPT_INT("background-workers", run_options, background_workers, NULL, 1, RUN_WORKERS_MAX, "N", \
-            "How many of them (default 1 with --background)")
+             "How many of them (default 1 with --background)")
+#define BIND_OPTIONS \
+    OPT_CHOICE("bind", run_options, bind, "mask", bind_names, "BY", \
+               "What holds workers on their CPUs: their mask, or a cpuset of cgroup v2"), \
+    OPT_DOUBLE("cpu-max", run_options, cpu_max, NULL, 0.01, 8192, "CPUS", \
+               "Give each worker the time of so many CPUs by a quota of cgroup v2, such as 0.5")
 #define OUT_OPTIONS \
     OPT_TEXT("out", run_options, out, NULL, "DIR", \
              "Where the results go; those of an earlier run there are replaced when the first " \
@@ -67,6 +73,7 @@ const struct opt run_option_table[] = {
             "Rounds of all arms (default: the profile's, 3 to 5 in quick, 5 or 11)"),
     MEASURE_OPTIONS,
     PLAN_OPTIONS(run_options, plan),
+    BIND_OPTIONS,
     OUT_OPTIONS,
     OPT_FLAG("no-baselines", run_options, no_baselines, NULL,
              "Leave out the workers that run alone; no efficiency, no loss split"),
@@ -102,6 +109,7 @@ const struct opt ab_option_table[] = {
     DEVICE_OPTION,
     MEASURE_OPTIONS,
     PLAN_OPTIONS(run_options, plan),
+    BIND_OPTIONS,
     OUT_OPTIONS,
     OPT_FLAG("json", run_options, json, NULL, "Print the comparisons as JSON instead of the table"),
     OPT_FLAG("markdown", run_options, markdown, NULL,
@@ -132,6 +140,7 @@ const struct opt tune_option_table[] = {
     MEASURE_OPTIONS,
     PLAN_CPUS_OPTION(run_options, plan),
     PLAN_MEM_OPTION(run_options, plan),
+    BIND_OPTIONS,
     OUT_OPTIONS,
     OPT_FLAG("json", run_options, json, NULL, "Print settings and findings as JSON"),
     LAST_OPTIONS,
@@ -155,6 +164,7 @@ const struct opt sizing_option_table[] = {
             "Keep the first K allowed cores free for the system"),
     PLAN_CPUS_OPTION(run_options, plan),
     PLAN_MEM_OPTION(run_options, plan),
+    BIND_OPTIONS,
     OUT_OPTIONS,
     OPT_FLAG("no-canary", run_options, no_canary, NULL,
              "Leave out the arm that shows each round how fast the machine itself is"),

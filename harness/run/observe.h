@@ -17,6 +17,7 @@
 #include "harness/run/crew.h"
 #include "harness/run/result.h"
 #include "harness/sys/signals.h"
+#include "harness/worker/cgroups.h"
 
 /* What every observation of a run has in common. */
 struct observe_config {
@@ -28,6 +29,7 @@ struct observe_config {
     double measure_s;           /* budget of the measured part, at least 3 steps within limit_s */
     double limit_s;             /* so long after those, a step still under way is censored */
     const struct crew *crew;    /* NULL = all workers are ours */
+    struct cgroups *cgroups;    /* that workers go into; NULL = none */
     double setup_s;             /* watchdog of everything that is not a measured step */
     void (*on_wait)(void *arg); /* called a few times a second while waiting; NULL = none */
     void *on_wait_arg;

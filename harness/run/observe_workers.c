@@ -199,7 +199,8 @@ static int launch_in_mpi(struct observer *o, unsigned i, struct err *err)
 static int launch_own(struct observer *o, unsigned i, struct err *err)
 {
     const struct opt_texts *env = o->arm->variant ? &o->arm->variant->env : NULL;
-    int rc = launch_worker(o->shared, o->shared_fd, i, env, &o->child[i].process, err);
+    int rc = launch_worker(o->shared, o->shared_fd, i, env, o->config->cgroups,
+                           &o->child[i].process, err);
     o->child[i].pid = o->child[i].process.pid;
     return rc;
 }

@@ -130,6 +130,8 @@ int run_rounds(const struct observe_config *config, const struct run_hooks *hook
 {
     struct runner runner = {.config = config, .hooks = hooks, .signals = signals};
     uint64_t start_ns = clock_now_ns();
+    if (config->cgroups)
+        cgroups_open(config->cgroups);
     int rc = guards_open(&runner.guards, result->variants, signals, err);
     for (unsigned round = 0; round < result->rounds_planned && !rc; round = result->rounds_done) {
         rc = order_arms(&runner, result, round, err);
@@ -147,6 +149,8 @@ int run_rounds(const struct observe_config *config, const struct run_hooks *hook
         }
     }
     guards_close(&runner.guards);
+    if (config->cgroups)
+        cgroups_close(config->cgroups);
     free(runner.order);
     return rc;
 }

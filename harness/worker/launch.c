@@ -108,14 +108,28 @@ struct image {
     char **argv, **envp;
     struct shared *shared; /* of a worker */
     struct shared_worker *worker;
+    const struct cgroups *cgroups; /* NULL = none */
+    unsigned index;
     int fd; /* of the shared memory, or of the socket to the MPI process */
 };
+
+static enum worker_state bind(const struct image *image)
+{
+    struct shared_worker *worker = image->worker;
+    const struct cgroups *cgroups = image->cgroups;
+    if (cgroups && cgroups_wanted(cgroups) &&
+        cgroups_join(cgroups, image->index, &worker->plan, &worker->err))
+        return WORKER_SKIPPED;
+    if (cgroups && cgroups->cpuset)
+        return bind_memory(&worker->plan, &worker->err) ? WORKER_SKIPPED : WORKER_LAUNCHED;
+    return launch_bind(&worker->plan, &worker->err);
+}
 
 static int become_worker(void *arg)
 {
     const struct image *image = arg;
     struct shared_worker *worker = image->worker;
-    enum worker_state end = launch_bind(&worker->plan, &worker->err);
+    enum worker_state end = bind(image);
     if (end == WORKER_LAUNCHED) {
         sigset_t none;
         (void)sigemptyset(&none);
@@ -158,7 +172,7 @@ static int refuse(int rc, struct err *err)
 }
 
 int launch_worker(struct shared *shared, int shared_fd, unsigned index, const struct opt_texts *env,
-                  struct process *process, struct err *err)
+                  const struct cgroups *cgroups, struct process *process, struct err *err)
 {
     struct shared_worker *worker = &shared->worker[index];
     char program[4096], fd_text[16], index_text[16], threads[40];
@@ -173,7 +187,7 @@ int launch_worker(struct shared *shared, int shared_fd, unsigned index, const st
     if (!envp)
         return err_set(err, -ENOMEM, "no memory for a worker's environment");
 
-    struct image image = {argv, envp, shared, worker, shared_fd};
+    struct image image = {argv, envp, shared, worker, cgroups, index, shared_fd};
     int rc = process_start(process, true, become_worker, &image);
     free((void *)envp);
     return rc ? refuse(rc, err) : 0;

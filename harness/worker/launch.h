@@ -5,6 +5,7 @@
 #include "harness/base/err.h"
 #include "harness/base/opt.h"
 #include "harness/sys/process.h"
+#include "harness/worker/cgroups.h"
 #include "harness/worker/shared.h"
 
 /* argv[1] of a worker; argv[2] is the descriptor of its shared memory, argv[3] its number. */
@@ -32,14 +33,15 @@ void launch_take_name(void);
  * (libgomp, NCCL and libnuma read the mask once, at start). OMP_NUM_THREADS is set to the plan's
  * threads, and GOMP_CPU_AFFINITY left out (machine/openmp.h); the environment is passed on
  * unchanged otherwise, but for what `env` sets ("VAR=VALUE"; NULL = nothing). stdin is /dev/null,
- * stdout goes to stderr.
+ * stdout goes to stderr. With
+ * `cgroups` (NULL = none) it goes into its own first, and a cpuset stands for the mask.
  *
  * A child that cannot bind or exec reports through its slot: WORKER_SKIPPED where the kernel
- * refuses a memory policy (containers), else WORKER_FAILED. Errors: -errno of fork, in words that
- * go on after "worker 0: ".
+ * refuses a memory policy (containers) or a cgroup, else WORKER_FAILED. Errors: -errno of fork, in
+ * words that go on after "worker 0: ".
  */
 int launch_worker(struct shared *shared, int shared_fd, unsigned index, const struct opt_texts *env,
-                  struct process *process, struct err *err);
+                  const struct cgroups *cgroups, struct process *process, struct err *err);
 
 /*
  * Re-executes this program as the MPI process of this rank, with `fd`, the same environment, and
