@@ -41,6 +41,15 @@ struct run_options {
     bool strict;               /* a machine too busy for evidence has an exit code of its own */
     struct plan_options plan;
     struct topo_options topo;
+    /*
+     * Commands of the user, borrowed: none, one that all arms run, or of an ab one a variant. With
+     * them a part's benchmark is one of worker/command_bench.h.
+     */
+    char **commands[VARIANTS_MAX];
+    const char *command_texts[VARIANTS_MAX]; /* of an ab, as written; or NULL */
+    size_t ncommands;
+    struct command_options command; /* of all of them */
+    bool sample;                    /* the sample worker is the command */
 };
 
 /* One scenario, resolved: everything a run needs. Zeroed = empty; free with run_setup_free. */
@@ -50,6 +59,7 @@ struct run_setup {
     /* By variant (the first alone where there are none) and part; the arms borrow them. */
     unsigned char params[VARIANTS_MAX][SCENARIO_PARTS_MAX][BENCH_PARAMS_MAX];
     unsigned char background_params[BENCH_PARAMS_MAX];
+    struct user_command command; /* of options->commands, in part */
     struct observe_config config;
     struct result result; /* arms planned, nothing observed */
     double expected_s;    /* estimate of the whole run */

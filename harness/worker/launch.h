@@ -4,10 +4,14 @@
 
 #include "harness/base/err.h"
 #include "harness/base/opt.h"
+#include "harness/core/command.h"
 #include "harness/sys/process.h"
 #include "harness/worker/shared.h"
 
-/* argv[1] of a worker; argv[2] is the descriptor of its shared memory, argv[3] its number. */
+/*
+ * argv[1] of a worker; argv[2] is the descriptor of its shared memory, argv[3] its number; behind
+ * it, the words of the user's command that it is to run.
+ */
 #define LAUNCH_WORKER_COMMAND "__worker"
 
 /* argv[1] of an MPI process (mpi/server.h); argv[2] is the file descriptor of its socket. */
@@ -32,14 +36,15 @@ void launch_take_name(void);
  * (libgomp, NCCL and libnuma read the mask once, at start). OMP_NUM_THREADS is set to the plan's
  * threads, and GOMP_CPU_AFFINITY left out (machine/openmp.h); the environment is passed on
  * unchanged otherwise, but for what `env` sets ("VAR=VALUE"; NULL = nothing). stdin is /dev/null,
- * stdout goes to stderr.
+ * stdout goes to stderr. With a `command` (NULL = none) OMP_NUM_THREADS is the user's unless
+ * command->sets_threads.
  *
  * A child that cannot bind or exec reports through its slot: WORKER_SKIPPED where the kernel
  * refuses a memory policy (containers), else WORKER_FAILED. Errors: -errno of fork, in words that
  * go on after "worker 0: ".
  */
 int launch_worker(struct shared *shared, int shared_fd, unsigned index, const struct opt_texts *env,
-                  struct process *process, struct err *err);
+                  const struct user_command *command, struct process *process, struct err *err);
 
 /*
  * Re-executes this program as the MPI process of this rank, with `fd`, the same environment, and
