@@ -103,18 +103,59 @@ static int take_command(struct session *s, struct err *err)
     return exec_find_program(words[1], err);
 }
 
+/* The exit code of it; a message was made where it is none. */
+static int report(int rc, const struct err *err)
+{
+    if (rc)
+        log_error("%s", err->msg);
+    if (rc == -ENOPKG)
+        return EXIT_NOT_RUN;
+    return rc ? EXIT_USAGE : EXIT_GOOD;
+}
+
+static int split_variants(struct session *s, struct err *err)
+{
+    static const char *const names[VARIANTS_MAX] = {"A", "B", "C", "D", "E", "F", "G", "H"};
+    struct run_options *options = &s->options;
+    int n = s->argc - s->options_argc - 1;
+    int rc = check_line(s, err);
+    if (!rc && (n < 2 || n > VARIANTS_MAX))
+        return err_set(err, -EINVAL,
+                       "%d commands behind '--': 2 to %d, each in quotes, as in 'contend ab -- "
+                       "\"./old --fast\" ./new'; or name variants of one by -v",
+                       n, VARIANTS_MAX);
+    for (int i = 0; i < n && !rc; i++) {
+        const char *text = s->argv[s->options_argc + 1 + i];
+        options->commands[i] = command_split(text, err);
+        rc = options->commands[i] ? exec_find_program(options->commands[i][0], err) : -EINVAL;
+        options->command_texts[i] = text;
+        options->variants.text[i] = names[i];
+    }
+    options->ncommands = options->variants.n = (size_t)n;
+    return rc;
+}
+
+int exec_take_variants(struct session *s)
+{
+    struct err err = {0};
+    for (size_t i = 0; i < s->options.variants.n; i++)
+        if (strstr(s->options.variants.text[i], "=build:"))
+            return report(err_set(&err, -EINVAL, "'%.80s': a build of contend runs no command",
+                                  s->options.variants.text[i]),
+                          &err);
+    if (s->options.variants.n)
+        return exec_take_command(s);
+    return report(split_variants(s, &err), &err);
+}
+
 int exec_take_command(struct session *s)
 {
     struct err err = {0};
     int rc = take_command(s, &err);
-    if (rc)
-        log_error("%s", err.msg);
     /* Of lines the time that they are measured for, the command being ended behind it. */
     if (s->options.command.by_lines && s->options.command.duration_s > 0 && s->options.time_s <= 0)
         s->options.time_s = s->options.command.duration_s;
-    if (rc == -ENOPKG)
-        return EXIT_NOT_RUN;
-    return rc ? EXIT_USAGE : EXIT_GOOD;
+    return report(rc, &err);
 }
 
 void exec_make_scenario(const char *name, const struct command_options *options,

@@ -18,6 +18,12 @@ int exec_options_argc(int argc, char **argv);
  */
 int exec_take_command(struct session *s);
 
+/*
+ * Of an ab: with -v, the words behind "--" are the command of all variants; without it, each word
+ * is a command (command_split), and a variant: A, B, ... The commands stay until the program ends.
+ */
+int exec_take_variants(struct session *s);
+
 /* A scenario of one command, under these placements. */
 struct exec_scenario {
     struct scenario_part parts[2];

@@ -125,6 +125,17 @@ said words '^\[0of2 '
     fail "report: $(cat "$scratch/log")"
 grep -q '1 round' "$scratch/again" || fail "nothing read back: $(cat "$scratch/again")"
 
+# Commands as variants of an ab, and one command under variants.
+ab=("$CONTEND_BINARY" ab --workers 2 --placement sized --time 0.05 --max-time 60 --host h)
+expect 0 'B .*SLOWER|SLOWER' "${ab[@]}" --out "$scratch/ab" -- 'sleep 0.02' "sh -c 'sleep \"0.2\"'"
+grep -q 'sleep 0.02' "$scratch/ab/run.json" || fail "no command in run.json"
+expect 0 'SLOWER' "${ab[@]}" --out "$scratch/ab2" -v plain -v slow=env:T=0.2 -- sh -c 'sleep ${T:-0.02}'
+expect 2 'commands behind' "${ab[@]}" -- 'sleep 1'
+expect 2 'a quote is not closed' "${ab[@]}" -- 'sleep 1' "sh -c 'sleep 1"
+expect 2 'a scenario, or commands' "${ab[@]}" pipeline -- true false
+expect 2 "no program 'contend-no-such'" "${ab[@]}" -- true contend-no-such
+expect 2 'a build of contend runs no command' "${ab[@]}" -v a -v b=build:/bin/true -- true
+
 # The sample worker, or why there is none.
 if command -v python3 > /dev/null; then
     expect 0 'runs/s' "$CONTEND_BINARY" exec --sample --workers 2 --placement sized --rounds 1 --time 0.1 \
