@@ -4,24 +4,18 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <math.h>
-#include <poll.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "harness/base/array.h"
 #include "harness/base/stats.h"
+#include "harness/cmd/child_run.h"
 #include "harness/cmd/cmd.h"
 #include "harness/cmd/run_options.h"
 #include "harness/rows/baseline.h"
 #include "harness/rows/metric.h"
-#include "harness/sys/process.h"
-
-enum { ARGUMENTS_MOST = 256, TEXT_MOST = 32768, TICK_MS = 200 };
 
 /* What is passed on as it was given; the rest is said below, or is not for a single round. */
 static const char *const passed_on[] = {"workers",     "device",     "limit",
@@ -31,32 +25,7 @@ static const char *const passed_on[] = {"workers",     "device",     "limit",
                                         "cores-each",  "wait",       "mem",
                                         "host",        "fake-gpus"};
 
-/* A command line and environment under construction. */
-struct launch {
-    char *argv[ARGUMENTS_MOST];
-    size_t n;
-    char text[TEXT_MOST];
-    size_t used;
-    const struct variant *variant;
-    int log_fd; /* what it says */
-};
-
-__attribute__((format(printf, 2, 3))) static void add(struct launch *launch, const char *fmt, ...)
-{
-    va_list args;
-    size_t room = sizeof(launch->text) - launch->used;
-    if (launch->n + 1 >= ARGUMENTS_MOST)
-        return;
-    va_start(args, fmt);
-    int length = vsnprintf(launch->text + launch->used, room, fmt, args);
-    va_end(args);
-    if (length < 0 || (size_t)length >= room)
-        return;
-    launch->argv[launch->n++] = launch->text + launch->used;
-    launch->used += (size_t)length + 1;
-}
-
-static void add_options(struct launch *launch, const struct run_options *options)
+static void add_options(struct child_run *run, const struct run_options *options)
 {
     struct run_options defaults = {0};
     char value[512], usual[512];
@@ -66,113 +35,50 @@ static void add_options(struct launch *launch, const struct run_options *options
         (void)opt_format_value(opt, options, value, sizeof(value));
         (void)opt_format_value(opt, &defaults, usual, sizeof(usual));
         if (strcmp(value, usual) != 0)
-            add(launch, "--%s=%s", opt->name, value);
+            child_run_add(run, "--%s=%s", opt->name, value);
     }
 }
 
 static void make_command(const struct builds *builds, const struct arm *arm, unsigned round,
-                         const char *dir, struct launch *launch)
+                         const char *dir, struct child_run *run)
 {
     const struct run_setup *setup = builds->setup;
     const struct variant *variant = arm->variant;
-    launch->variant = variant;
-    add(launch, "%s", variant->build ? variant->build : "/proc/self/exe");
-    add(launch, "run");
-    add(launch, "%s", setup->scenario->name);
-    add(launch, "--rounds=1");
-    add(launch, "--no-plots");
-    add(launch, "--no-baselines");
-    add(launch, "--placement=%s", placement_infos[arm->placement].name);
-    add(launch, "--time=%.9g", setup->config.measure_s);
-    add(launch, "--warmup=%.9g", setup->config.warmup_s);
-    add(launch, "--seed=%" PRIu64, setup->result.seed + round);
-    add(launch, "--out=%s", dir);
-    add_options(launch, builds->options);
+    run->env = variant->env.text;
+    run->nenv = variant->env.n;
+    child_run_add(run, "%s", variant->build ? variant->build : CHILD_RUN_SELF);
+    child_run_add(run, "run");
+    child_run_add(run, "%s", setup->scenario->name);
+    child_run_add(run, "--rounds=1");
+    child_run_add(run, "--no-plots");
+    child_run_add(run, "--no-baselines");
+    child_run_add(run, "--placement=%s", placement_infos[arm->placement].name);
+    child_run_add(run, "--time=%.9g", setup->config.measure_s);
+    child_run_add(run, "--warmup=%.9g", setup->config.warmup_s);
+    child_run_add(run, "--seed=%" PRIu64, setup->result.seed + round);
+    child_run_add(run, "--out=%s", dir);
+    add_options(run, builds->options);
     for (size_t i = 0; i < builds->cli->npairs; i++)
-        add(launch, "--param=%s", builds->cli->pairs[i]);
+        child_run_add(run, "--param=%s", builds->cli->pairs[i]);
     for (size_t i = 0; i < variant->params.n; i++)
-        add(launch, "--param=%s", variant->params.text[i]);
-}
-
-static int become_build(void *arg)
-{
-    struct launch *launch = arg;
-    sigset_t none;
-    int null_fd = open("/dev/null", O_RDWR | O_CLOEXEC);
-    (void)sigemptyset(&none);
-    (void)sigprocmask(SIG_SETMASK, &none, NULL);
-    (void)dup2(null_fd, STDIN_FILENO);
-    (void)dup2(null_fd, STDOUT_FILENO);
-    (void)dup2(launch->log_fd, STDERR_FILENO);
-    for (size_t i = 0; i < launch->variant->env.n; i++)
-        if (putenv((char *)(uintptr_t)launch->variant->env.text[i]))
-            return 127;
-    (void)execv(launch->argv[0], launch->argv);
-    return 127;
-}
-
-/* It stops its workers itself; what it measured over a stop is no result. */
-static void obey_stop(const struct process *process, struct signals *signals)
-{
-    signals->stop_asked = false;
-    (void)process_signal(process, SIGTSTP);
-    process_stop_self();
-    (void)process_signal(process, SIGCONT);
-}
-
-/* Its exit code; -EINTR, -ERESTART as observe_arm; -ECHILD where it was killed. */
-static int await(struct process *process, struct signals *signals)
-{
-    int status = 0;
-    bool stopped = false, told = false;
-    while (!process_ended(process, &status)) {
-        struct pollfd news = {.fd = signals->fd, .events = POLLIN};
-        (void)poll(&news, 1, TICK_MS);
-        if (signals_take(signals) && !told) {
-            (void)process_signal(process, SIGTERM);
-            told = true;
-        } else if (signals->stop_asked) {
-            obey_stop(process, signals);
-            stopped = true;
-        }
-    }
-    if (told)
-        return -EINTR;
-    return stopped ? -ERESTART : WIFEXITED(status) ? WEXITSTATUS(status) : -ECHILD;
-}
-
-/* The last line that it said. */
-static void read_last_line(int fd, char *line, size_t size)
-{
-    char text[2048];
-    off_t end = lseek(fd, 0, SEEK_END);
-    off_t from = end > (off_t)sizeof(text) - 1 ? end - (off_t)sizeof(text) + 1 : 0;
-    ssize_t n = pread(fd, text, sizeof(text) - 1, from);
-    while (n > 0 && text[n - 1] == '\n')
-        n--;
-    text[n > 0 ? n : 0] = '\0';
-    const char *last = strrchr(text, '\n');
-    (void)snprintf(line, size, "%.190s", last ? last + 1 : text);
+        child_run_add(run, "--param=%s", variant->params.text[i]);
 }
 
 /* Runs it to its end. 0; or why there is nothing to be read. */
-static int run_build(struct launch *launch, struct signals *signals, struct err *err)
+static int run_build(struct child_run *run, const struct variant *variant, struct signals *signals,
+                     struct err *err)
 {
-    struct process process;
-    char said[200] = "";
-    launch->log_fd = memfd_create("contend build", MFD_CLOEXEC);
-    if (launch->log_fd < 0)
-        return err_sys(err, -errno, "no memory for what a build says");
-    int rc = process_start(&process, true, become_build, launch);
-    rc = rc ? err_sys(err, rc, "variant '%s': cannot start its build", launch->variant->name)
-            : await(&process, signals);
-    if (rc == EXIT_VERDICT || rc == EXIT_USAGE || rc == -ECHILD || rc > EXIT_INCONCLUSIVE) {
-        read_last_line(launch->log_fd, said, sizeof(said));
-        rc = err_set(err, -ECHILD, "variant '%s': '%.60s run' %s%s%.150s", launch->variant->name,
-                     launch->argv[0], rc < 0 ? "was killed" : "failed", said[0] ? ": " : "", said);
-    }
-    (void)close(launch->log_fd);
-    return rc > 0 ? 0 : rc; /* what did not run stands in its files */
+    struct err why = {0};
+    int rc = child_run(run, signals, &why);
+    if (rc == -EINTR || rc == -ERESTART)
+        return rc;
+    if (rc < 0 && rc != -ECHILD)
+        return err_set(err, rc, "variant '%s': %.200s", variant->name, why.msg);
+    if (rc == EXIT_VERDICT || rc == EXIT_USAGE || rc < 0 || rc > EXIT_INCONCLUSIVE)
+        return err_set(err, -ECHILD, "variant '%s': '%.60s run' %s%s%.150s", variant->name,
+                       run->argv[0], rc < 0 ? "was killed" : "failed", run->said[0] ? ": " : "",
+                       run->said);
+    return 0; /* what did not run stands in its files */
 }
 
 /* Which of its arms is ours. */
@@ -240,23 +146,23 @@ int builds_observe(void *arg, const struct arm *arm, struct signals *signals,
                    struct observation *observation, struct err *err)
 {
     struct builds *builds = arg;
-    struct launch *launch = calloc(1, sizeof(*launch));
+    struct child_run *child = calloc(1, sizeof(*child));
     struct build_run *run = calloc(1, sizeof(*run));
     char dir[4096];
-    int rc = launch && run ? 0 : err_set(err, -ENOMEM, "no memory for a run");
+    int rc = child && run ? 0 : err_set(err, -ENOMEM, "no memory for a run");
     forget_from(builds, arm, observation->round);
     if (!rc) {
         *run = (struct build_run){.arm = arm, .round = observation->round};
         (void)snprintf(dir, sizeof(dir), "%s/builds/%s/%u", builds->dir, arm->variant->name,
                        observation->round);
-        make_command(builds, arm, observation->round, dir, launch);
-        rc = run_build(launch, signals, err);
+        make_command(builds, arm, observation->round, dir, child);
+        rc = run_build(child, arm->variant, signals, err);
     }
     if (!rc)
         rc = read_run(builds, dir, run, err);
     if (!rc)
         rc = keep(builds, run, err);
-    free(launch);
+    free(child);
     if (rc && run)
         free_run(run);
     if (rc)

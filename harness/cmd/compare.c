@@ -295,6 +295,15 @@ static size_t words_behind(int argc, char **argv)
     return SIZE_MAX;
 }
 
+/* Options end at "--": one behind it is none, and no directory either, unless it is one. */
+static const char *option_behind(int argc, char **argv, size_t behind)
+{
+    for (int i = argc - (int)behind; behind != SIZE_MAX && i < argc; i++)
+        if (argv[i][0] == '-' && argv[i][1] && access(argv[i], F_OK))
+            return argv[i];
+    return NULL;
+}
+
 static int compare_main(const struct cmd_env *env, int argc, char **argv)
 {
     struct compare_args args = {0};
@@ -303,6 +312,12 @@ static int compare_main(const struct cmd_env *env, int argc, char **argv)
     size_t behind = words_behind(argc, argv);
     if (!cmd_parse(env, &compare_command, argc, argv, &args, &cli, &code))
         return code;
+    const char *option = option_behind(argc, argv, behind);
+    if (option) {
+        log_error("'%.80s' stands behind '--', where only results are: options come before it",
+                  option);
+        return EXIT_USAGE;
+    }
     size_t nnew = behind == SIZE_MAX ? 1 : behind;
     if (nnew == 0 || cli.npositional <= nnew || (behind == SIZE_MAX && cli.npositional != 2)) {
         log_error("which results? 'contend compare BASE NEW', or several a side: "

@@ -13,6 +13,7 @@
 #include "harness/plot/fleet.h"
 #include "harness/report/junit.h"
 #include "harness/report/markdown.h"
+#include "harness/rows/row.h"
 #include "harness/say/log.h"
 #include "harness/store/bounds_file.h"
 #include "harness/store/fleet_read.h"
@@ -23,26 +24,25 @@
 /* Which of two machines is the odd one nobody can say. */
 enum { MACHINES_LEAST = 3 };
 
-/* What machines of one kind should have in common: no ratios, and nothing that counts events. */
-static bool gates(const void *benches, const char *bench, const char *metric)
+/* As for a comparison; of a benchmark that this version does not have, nothing. */
+static bool gates(const void *benches, const char *name, const char *metric, const char *params)
 {
-    static const char *const names[] = {"throughput",       "step_time",         "bandwidth",
-                                        "latency",          "loaded_bandwidth",  "loaded_latency",
-                                        "node_bandwidth",   "node_latency",      "copy_bandwidth",
-                                        "copy_latency",     "chase_latency",     "device_bandwidth",
-                                        "matmul_rate",      "matmul_int_rate",   "launch_latency",
-                                        "collective_busbw", "collective_latency"};
-    (void)benches;
-    (void)bench;
-    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-        if (strcmp(names[i], metric) == 0)
-            return true;
-    return false;
+    const struct bench *bench = bench_find(benches, name);
+    return bench && metric_gates(bench, metric, params);
 }
 
 static void tell(const char *line)
 {
     log_error("%s", line);
+}
+
+int fleet_read_gating(const struct cmd_env *env, const char *path, struct fleet *fleet,
+                      struct err *err)
+{
+    const struct fleet_request request = {gates, env->benches, tell};
+    struct fleet_found found = {0};
+    int rc = fleet_read(path, &request, fleet, &found, err);
+    return !rc && found.damaged ? err_set(err, -EINVAL, "its result is damaged") : rc;
 }
 
 int fleet_open(const struct cmd_env *env, const char *const *directories, size_t n,

@@ -102,11 +102,12 @@ static int add_rows(struct history *history, const struct recorded *recorded, st
 }
 
 /* One result: what is damaged is told, and the others are read. */
-static int read_one(void *arg, const char *path, int dir_fd, struct err *err)
+static int read_one(void *arg, const char *path, int dir_fd, unsigned marks, struct err *err)
 {
     struct reading *reading = arg;
     struct recorded recorded;
     struct err why = {0};
+    (void)marks;
     int rc = recorded_read(dir_fd, reading->env->benches, &recorded, &why);
     const char *asked = reading->args->machine;
     if (rc == -ENOMEM)
@@ -130,9 +131,11 @@ static int read_one(void *arg, const char *path, int dir_fd, struct err *err)
 
 static int read_all(struct reading *reading, const struct cli *cli, struct err *err)
 {
+    const struct below_request request = {
+        .marks = BELOW_RUN, .depth = BELOW_DEPTH, .found = read_one, .arg = reading};
     int rc = 0;
     for (size_t i = 0; i < cli->npositional && !rc; i++)
-        rc = below_find(cli->positional[i], read_one, reading, err);
+        rc = below_find(cli->positional[i], &request, err);
     return rc;
 }
 

@@ -10,11 +10,13 @@
 #include "harness/base/similar.h"
 #include "harness/cmd/cmd.h"
 #include "harness/cmd/fleet.h"
+#include "harness/cmd/validate_baseline.h"
 #include "harness/cmd/validate_outputs.h"
 #include "harness/discover/probes.h"
 #include "harness/rules/rules.h"
 #include "harness/rules/waive.h"
 #include "harness/say/log.h"
+#include "harness/store/bounds_file.h"
 #include "harness/store/waivers.h"
 #include "harness/sys/clock.h"
 #include "harness/sys/terminal.h"
@@ -52,7 +54,8 @@ static const struct opt validate_opts[] = {
     OPT_FLAG("results", validate_args, results, NULL,
              "judge the results of many machines at or below DIR..., and run nothing"),
     OPT_TEXT("baseline", validate_args, baseline, NULL, "FILE",
-             "with --results: by the bounds of 'contend baseline', not by the others"),
+             "also by the bounds of 'contend baseline': runs what they are for, in the time of the "
+             "level; with --results by them alone, and not by the others"),
     OPT_TEXT("plots", validate_args, plots, NULL, "DIR",
              "with --results: draw each figure of all machines there"),
     OPT_FLAG("markdown", validate_args, markdown, NULL, "with --list and --results: as Markdown"),
@@ -76,6 +79,7 @@ struct validate {
     struct topo topo;
     struct facts facts;
     struct findings findings;
+    struct bounds bounds; /* of --baseline */
     uint64_t start_ns;
 };
 
@@ -111,10 +115,11 @@ static int check_args(struct validate *v, struct err *err)
     const struct validate_args *args = v->args;
     if (args->markdown && !args->list)
         return err_set(err, -EINVAL, "--markdown goes with --list or --results");
-    if (args->baseline || args->plots)
-        return err_set(err, -EINVAL, "%s goes with --results DIR...",
-                       args->baseline ? "--baseline" : "--plots");
-    int rc = parse_rules(args->only, v->rules.only, &v->rules.nonly, err);
+    if (args->plots)
+        return err_set(err, -EINVAL, "--plots goes with --results DIR...");
+    int rc = args->baseline ? bounds_file_read(args->baseline, &v->bounds, err) : 0;
+    if (!rc)
+        rc = parse_rules(args->only, v->rules.only, &v->rules.nonly, err);
     if (!rc)
         rc = parse_rules(args->require, v->rules.required, &v->rules.nrequired, err);
     for (size_t i = 0; !rc && i < v->rules.nrequired; i++)
@@ -208,6 +213,34 @@ static void waive(struct validate *v)
     }
 }
 
+static bool has_baseline(const struct validate *v)
+{
+    return v->args->baseline && rules_asked(&v->rules, rule_find(RULES_BASELINE_ID));
+}
+
+static unsigned wanted(const struct validate *v)
+{
+    return rules_probes(&v->rules) | (has_baseline(v) ? validate_baseline_probes(&v->bounds) : 0);
+}
+
+static int judge_baseline(struct validate *v, struct err *err)
+{
+    char utc[32];
+    const struct rules_verdict verdict = rules_verdict(&v->findings, v->args->strict);
+    now_utc(utc, sizeof(utc));
+    const struct validation validation = {.facts = &v->facts,
+                                          .findings = &v->findings,
+                                          .verdict = &verdict,
+                                          .level = levels[v->args->level],
+                                          .utc = utc};
+    const struct validate_baseline request = {.env = v->env,
+                                              .bounds = &v->bounds,
+                                              .validation = &validation,
+                                              .limit_s = fmax(limit_s(v) - gone_s(v), 0),
+                                              .measures = !v->args->no_measure};
+    return validate_by_baseline(&request, &v->findings, err);
+}
+
 static int judge(struct validate *v, struct err *err)
 {
     const struct topo_options topo = {.probe_gpus = true};
@@ -216,7 +249,7 @@ static int judge(struct validate *v, struct err *err)
     int rc = topo_load(&topo, &v->topo, err);
     if (!rc)
         rc = facts_read(&facts, &v->facts, err);
-    const struct probes_request request = probes_of(v, rules_probes(&v->rules));
+    const struct probes_request request = probes_of(v, wanted(v));
     if (!rc && v->args->no_measure)
         leave_out_probes(&v->facts);
     else if (!rc && request.wanted) {
@@ -227,6 +260,8 @@ static int judge(struct validate *v, struct err *err)
         rc = rules_judge(&v->facts, &v->rules, &v->findings, err);
     if (!rc)
         rc = look_again(v, err);
+    if (!rc && has_baseline(v))
+        rc = judge_baseline(v, err);
     if (!rc)
         waive(v);
     rules_sort(&v->findings);
@@ -326,6 +361,7 @@ static int validate_main(const struct cmd_env *env, int argc, char **argv)
     facts_free(&v.facts);
     topo_free(&v.topo);
     waivers_free(&v.waivers);
+    bounds_free(&v.bounds);
     return code;
 }
 

@@ -144,7 +144,8 @@ static void on_wait(void *arg)
 static int put_value(struct facts_probe *out, const struct bench_metric *metric, const char *key,
                      double number, const char *why, struct err *err)
 {
-    struct facts_value value = {.value = number};
+    struct facts_value value = {
+        .value = number, .unit = metric->unit, .better = metric->better, .gates = metric->gates};
     (void)snprintf(value.metric, sizeof(value.metric), "%s", metric->name);
     (void)snprintf(value.key, sizeof(value.key), "%s", key);
     (void)snprintf(value.why, sizeof(value.why), "%.199s", why);

@@ -1,6 +1,7 @@
 #include "harness/json/validation.h"
 
 #include "harness/json/findings.h"
+#include "harness/json/machine.h"
 #include "harness/json/value.h"
 #include "version.h"
 
@@ -30,28 +31,39 @@ static json_t *judged_to_json(const struct findings *findings)
     return array;
 }
 
+static json_t *value_to_json(const char *probe, const struct facts_value *value)
+{
+    return json_pack("{s:s, s:s, s:s, s:o, s:o, s:b, s:o, s:o}", "probe", probe, "metric",
+                     value->metric, "key", value->key, "unit", json_value_text(value->unit),
+                     "better", json_value_text(value->better), "gates", value->gates, "value",
+                     json_value_real(value->value), "why", json_value_text_or_null(value->why));
+}
+
 static json_t *measured_to_json(const struct facts *facts)
 {
     json_t *array = json_array();
     for (int p = 0; array && p < PROBES; p++)
-        for (size_t i = 0; i < facts->probes[p].n; i++) {
-            const struct facts_value *value = &facts->probes[p].values[i];
-            (void)json_array_append_new(array, json_pack("{s:s, s:s, s:o, s:o}", "metric",
-                                                         value->metric, "key", value->key, "value",
-                                                         json_value_real(value->value), "why",
-                                                         json_value_text_or_null(value->why)));
-        }
+        for (size_t i = 0; i < facts->probes[p].n; i++)
+            (void)json_array_append_new(
+                array, value_to_json(facts_probe_names[p], &facts->probes[p].values[i]));
     return array;
+}
+
+static json_t *from_machine(const struct facts *facts)
+{
+    struct machine_parts parts;
+    machine_parts_of(&facts->env, facts->topo, &parts);
+    return machine_to_json(&parts);
 }
 
 json_t *validation_to_json(const struct validation *validation)
 {
     const struct rules_verdict *verdict = validation->verdict;
     return json_pack(
-        "{s:i, s:o, s:s, s:s, s:s, s:o, s:s, s:o, s:o, s:o, s:o}", "schema", 1, "host",
-        json_value_text(validation->facts->host), "utc", validation->utc, "contend",
-        CONTEND_VERSION, "level", validation->level, "took_s", json_value_real(validation->took_s),
-        "verdict", finding_outcome_name(verdict->outcome), "text", json_value_text(verdict->text),
-        "counts", counts_to_json(verdict), "findings", judged_to_json(validation->findings),
-        "measured", measured_to_json(validation->facts));
+        "{s:i, s:o, s:o, s:s, s:s, s:s, s:o, s:s, s:o, s:o, s:o, s:o}", "schema", 1, "host",
+        json_value_text(validation->facts->host), "machine", from_machine(validation->facts), "utc",
+        validation->utc, "contend", CONTEND_VERSION, "level", validation->level, "took_s",
+        json_value_real(validation->took_s), "verdict", finding_outcome_name(verdict->outcome),
+        "text", json_value_text(verdict->text), "counts", counts_to_json(verdict), "findings",
+        judged_to_json(validation->findings), "measured", measured_to_json(validation->facts));
 }

@@ -17,9 +17,11 @@ struct validation {
 };
 
 /*
- * {"schema": 1, "host", "utc", "contend", "level", "took_s", "verdict", "text", "counts": {"PASS":
- * n, ...}, "findings": [as json/findings.h, with "kind" and "action"], "measured": [{"metric",
- * "key", "value", "why"}]}. NULL: no memory. The caller owns the result.
+ * {"schema": 1, "host", "machine": as json/machine.h, "utc", "contend", "level", "took_s",
+ * "verdict", "text", "counts": {"PASS": n, ...}, "findings": [as json/findings.h, with "kind" and
+ * "action"], "measured":
+ * [{"probe", "metric", "key", "unit", "better", "gates", "value", "why"}]}. NULL: no memory. The
+ * caller owns the result.
  */
 json_t *validation_to_json(const struct validation *validation);
 

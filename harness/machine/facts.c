@@ -15,6 +15,17 @@
 #include "harness/base/text.h"
 #include "harness/sys/proc.h"
 
+const char *const facts_probe_names[PROBES] = {
+    [PROBE_CPU_SPEED] = "cpu_speed",
+    [PROBE_IDLE_EXIT] = "idle_exit",
+    [PROBE_MEMORY_BANDWIDTH] = "memory_bandwidth",
+    [PROBE_NODE_BANDWIDTH] = "node_bandwidth",
+    [PROBE_GPU_STREAM] = "gpu_stream",
+    [PROBE_GPU_COPY] = "gpu_copy",
+    [PROBE_COLLECTIVE] = "collective",
+    [PROBE_COLLECTIVE_STAGED] = "collective_staged",
+};
+
 void facts_init(struct facts *facts)
 {
     memset(facts, 0, sizeof(*facts));

@@ -98,6 +98,8 @@ struct facts_value {
     char key[VALUE_KEY_MAX];
     double value; /* of several rounds the best; NaN = it failed, for this reason */
     char why[200];
+    const char *unit, *better; /* as its metric says; NULL = unknown */
+    bool gates;                /* it is what the measurement is for */
 };
 
 /* One measurement; the names are in rules/rules.h. */
@@ -119,6 +121,8 @@ enum facts_probe_name {
     PROBE_COLLECTIVE_STAGED,
     PROBES
 };
+/* "memory_bandwidth": of validate.json, the same in all versions. */
+extern const char *const facts_probe_names[PROBES];
 
 struct facts {
     const struct topo *topo; /* borrowed: CPUs, nodes, GPUs and their health */

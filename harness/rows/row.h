@@ -90,7 +90,7 @@ char *row_doubt(const struct row *row, const struct arm_rounds *rounds, char *bu
  * of the metric), of measured workers, without tails and values under load (`calm`).
  */
 bool row_gates(const struct row *row);
-/* The same of a metric at a key, whatever the arm. */
+/* The same of a metric at a key, or with the params column that ends in it, whatever the arm. */
 bool metric_gates(const struct bench *bench, const char *metric, const char *key);
 
 /*

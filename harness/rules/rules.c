@@ -7,8 +7,8 @@
 
 #include "harness/rules/check.h"
 
-const struct rule *const rule_tables[] = {
-    rules_count, rules_physical, rules_symmetry, rules_health, rules_log, rules_system, NULL};
+const struct rule *const rule_tables[] = {rules_count, rules_physical, rules_symmetry, rules_health,
+                                          rules_log,   rules_system,   rules_baseline, NULL};
 
 const char *rule_kind_name(enum rule_kind kind)
 {

@@ -42,7 +42,10 @@ struct rule {
 /* All tables, in the order of --list; ends with NULL. Each ends with an entry of id NULL. */
 extern const struct rule *const rule_tables[];
 extern const struct rule rules_count[], rules_physical[], rules_symmetry[], rules_health[],
-    rules_system[], rules_log[];
+    rules_system[], rules_log[], rules_baseline[];
+
+/* What is beyond a bound of --baseline has this id. */
+#define RULES_BASELINE_ID "baseline"
 
 /* NULL = there is no such rule. */
 const struct rule *rule_find(const char *id);

@@ -9,9 +9,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+static const struct {
+    enum below_mark mark;
+    const char *name;
+} marks[] = {
+    {BELOW_RUN, "run.json"}, {BELOW_ROWS, "rows.csv"}, {BELOW_VALIDATION, "validate.json"}};
+
 struct walk {
-    below_found *found;
-    void *arg;
+    const struct below_request *request;
     struct err *err;
     char path[4096];
 };
@@ -29,7 +34,7 @@ static int enter(struct walk *walk, int dir_fd, const char *name, unsigned depth
     size_t length = strlen(walk->path);
     int fd = openat(dir_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     if (fd < 0) /* no directory, or gone; one that may not be read is no silent nothing */
-        return errno == EACCES
+        return errno == EACCES && !walk->request->passes
                    ? err_sys(walk->err, -EACCES, "cannot open '%.100s/%.80s'", walk->path, name)
                    : 0;
     (void)snprintf(walk->path + length, sizeof(walk->path) - length, "%s%s",
@@ -40,14 +45,26 @@ static int enter(struct walk *walk, int dir_fd, const char *name, unsigned depth
     return rc;
 }
 
-static int visit(struct walk *walk, int dir_fd, unsigned depth)
+static unsigned marks_of(const struct walk *walk, int dir_fd)
 {
     struct stat status;
+    unsigned found = 0;
+    for (size_t i = 0; i < sizeof(marks) / sizeof(marks[0]); i++)
+        if ((walk->request->marks & marks[i].mark) &&
+            fstatat(dir_fd, marks[i].name, &status, AT_SYMLINK_NOFOLLOW) == 0)
+            found |= marks[i].mark;
+    return found;
+}
+
+static int visit(struct walk *walk, int dir_fd, unsigned depth)
+{
     struct dirent **names = NULL;
-    int rc = 0;
-    if (fstatat(dir_fd, "run.json", &status, AT_SYMLINK_NOFOLLOW) == 0)
-        rc = walk->found(walk->arg, walk->path, dir_fd, walk->err);
-    int n = rc || depth == BELOW_DEPTH ? 0 : scandirat(dir_fd, ".", &names, is_worth, alphasort);
+    unsigned found = marks_of(walk, dir_fd);
+    int rc =
+        found ? walk->request->found(walk->request->arg, walk->path, dir_fd, found, walk->err) : 0;
+    if (rc)
+        return rc == BELOW_ENOUGH ? 0 : rc;
+    int n = depth == walk->request->depth ? 0 : scandirat(dir_fd, ".", &names, is_worth, alphasort);
     if (n < 0)
         return err_sys(walk->err, -errno, "cannot read the directory '%.150s'", walk->path);
     for (int i = 0; i < n; i++) {
@@ -59,9 +76,9 @@ static int visit(struct walk *walk, int dir_fd, unsigned depth)
     return rc;
 }
 
-int below_find(const char *path, below_found *found, void *arg, struct err *err)
+int below_find(const char *path, const struct below_request *request, struct err *err)
 {
-    struct walk walk = {.found = found, .arg = arg, .err = err};
+    struct walk walk = {.request = request, .err = err};
     int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (fd < 0)
         return err_sys(err, -errno, "cannot open the directory '%.150s'", path);

@@ -14,7 +14,7 @@
     "run_id,round,order,scenario,placement,workers,role,worker,bench,params,iter,start_ns,"        \
     "elapsed_ns,ops,bytes,status"
 
-static void put_text(const char *text, FILE *out)
+void csv_put_text(const char *text, FILE *out)
 {
     if (!text[strcspn(text, ",\"\r\n")]) {
         (void)fputs(text, out);
@@ -46,7 +46,7 @@ static void put_cell(const struct row *row, const struct row_column *column, FIL
     case ROW_CHARS:
     case ROW_TEXT:
     case ROW_STATUS:
-        put_text(row_text(row, column), out);
+        csv_put_text(row_text(row, column), out);
         break;
     }
 }
@@ -121,12 +121,12 @@ static void put_arm(const struct result *result, const struct arm *arm, const ch
 {
     char params[ROW_PARAMS_MAX];
     (void)row_put_params(result, arm, key, params);
-    put_text(result->run_id, out);
+    csv_put_text(result->run_id, out);
     (void)fputc(',', out);
-    put_text(result->scenario, out);
+    csv_put_text(result->scenario, out);
     (void)fprintf(out, ",%s,%u,%s,%s,", placement_infos[arm->placement].name, arm->workers,
                   row_role(arm), arm->bench->name);
-    put_text(params, out);
+    csv_put_text(params, out);
     (void)fprintf(out, ",%s,", device_name(arm_device(result, arm)));
 }
 
@@ -136,14 +136,14 @@ static void put_value(const struct analysis *analysis, size_t arm, const struct 
     char reason[300];
     put_arm(analysis->result, &analysis->result->arms[arm], value->key, out);
     (void)fprintf(out, "%s,", value->metric);
-    put_text(value->unit, out);
+    csv_put_text(value->unit, out);
     (void)fprintf(out, ",%s,", value->better);
     if (value->round != VALUE_NO_ROUND)
         (void)fprintf(out, "%d", value->round);
     (void)fputc(',', out);
     put_exact(value->value, out);
     (void)fprintf(out, ",%s,", status_name(value->status));
-    put_text(
+    csv_put_text(
         values_say_reason(analysis->result, &analysis->rounds, arm, value, reason, sizeof(reason)),
         out);
     (void)fputc('\n', out);
@@ -205,12 +205,12 @@ static void put_samples(const struct result *result, const struct arm *arm,
     for (size_t i = 0; i < of->nsamples; i++) {
         const struct sample *sample = &of->samples[i];
         bool censored = of->censored && i + 1 == of->nsamples;
-        put_text(result->run_id, out);
+        csv_put_text(result->run_id, out);
         (void)fprintf(out, ",%u,%u,", observation->round, observation->order);
-        put_text(result->scenario, out);
+        csv_put_text(result->scenario, out);
         (void)fprintf(out, ",%s,%u,%s,%u,%s,", placement_infos[arm->placement].name, arm->workers,
                       row_role(arm), observation->slot + worker, arm->bench->name);
-        put_text(params, out);
+        csv_put_text(params, out);
         (void)fprintf(out, ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%s\n",
                       iter, sample->start_ns, sample->elapsed_ns, sample->ops, sample->bytes,
                       status_name(censored ? STATUS_CENSORED : STATUS_OK));

@@ -10,6 +10,7 @@
 #define CONTEND_STORE_CSV_H
 
 #include <stdbool.h>
+#include <stdio.h>
 #include <sys/types.h>
 
 #include "harness/rows/analysis.h"
@@ -17,6 +18,9 @@
 #define CSV_ROWS_NAME "rows.csv"
 #define CSV_ROUNDS_NAME "rounds.csv"
 #define CSV_SAMPLES_NAME "samples.csv"
+
+/* A cell, quoted where it must be. */
+void csv_put_text(const char *text, FILE *out);
 
 /* Writes rows.csv anew. Errors: the errno of the call that failed; then there is no rows.csv. */
 int csv_write_rows(int dir_fd, const struct rows *rows, struct err *err);

@@ -1,16 +1,14 @@
 #include "harness/store/fleet_read.h"
 
-#include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "harness/base/text.h"
 #include "harness/rows/row.h"
+#include "harness/store/below.h"
 #include "harness/store/csv.h"
 #include "harness/store/csv_read.h"
 #include "harness/store/json_walk.h"
@@ -37,6 +35,8 @@ enum cell {
     CELL_REASON,
     CELLS
 };
+
+#define VALIDATION_NAME "validate.json"
 
 static const size_t file_most = (size_t)256 << 20;
 
@@ -185,8 +185,8 @@ static int add_rows(struct reader *reader, uint32_t run, char *text, size_t size
             add_trouble(reader, run, cells);
         else if (strcmp(cells[CELL_ROLE], "foreground") == 0 &&
                  strcmp(cells[CELL_BETTER], "none") != 0 &&
-                 reader->request->gates(reader->request->arg, cells[CELL_BENCH],
-                                        cells[CELL_METRIC]))
+                 reader->request->gates(reader->request->arg, cells[CELL_BENCH], cells[CELL_METRIC],
+                                        cells[CELL_PARAMS]))
             rc = add_row(reader, run, &csv, cells, why);
     }
     return rc;
@@ -215,10 +215,12 @@ static int read_result(struct reader *reader, int dir_fd, struct err *why)
 }
 
 /* A result: tells what is wrong with it, and goes on but for want of memory. */
-static int take_result(struct reader *reader, int dir_fd, const char *path)
+static int take_result(struct reader *reader,
+                       int (*read)(struct reader *reader, int dir_fd, struct err *why), int dir_fd,
+                       const char *path)
 {
     struct err why = {0};
-    int rc = read_result(reader, dir_fd, &why);
+    int rc = read(reader, dir_fd, &why);
     if (!rc) {
         reader->found->results++;
         return 0;
@@ -232,53 +234,113 @@ static int take_result(struct reader *reader, int dir_fd, const char *path)
     return 0;
 }
 
-static int is_directory(const struct dirent *entry)
+/* The level is part of what a figure is: longer measurements come out better. */
+static int add_measured(struct fleet *fleet, uint32_t run, const char *level, const json_t *one,
+                        struct err *why)
 {
-    return entry->d_name[0] != '.' && (entry->d_type == DT_DIR || entry->d_type == DT_UNKNOWN);
+    char params[FLEET_KEY_MAX / 2], key[FLEET_KEY_MAX];
+    const char *unit = text_in(one, "unit"), *better = text_in(one, "better");
+    const json_t *value = json_object_get(one, "value");
+    if (!json_is_true(json_object_get(one, "gates")) || !json_is_number(value))
+        return 0;
+    (void)snprintf(params, sizeof(params), "level=%.20s;slots=1;%.400s", level,
+                   text_in(one, "key"));
+    const char *columns[FLEET_COLUMNS] = {[FLEET_SCENARIO] = FLEET_VALIDATE,
+                                          [FLEET_PLACEMENT] = "",
+                                          [FLEET_WORKERS] = "",
+                                          [FLEET_ROLE] = "",
+                                          [FLEET_BENCH] = text_in(one, "probe"),
+                                          [FLEET_PARAMS] = params,
+                                          [FLEET_DEVICE] = "",
+                                          [FLEET_METRIC] = text_in(one, "metric")};
+    const struct fleet_figure figure = {
+        .unit = unit, .higher = strcmp(better, "higher") == 0, .value = json_number_value(value)};
+    size_t length = fleet_key_join(columns, key);
+    struct err err;
+    if (!length || !*unit || strlen(unit) >= FLEET_UNIT_MAX ||
+        (!figure.higher && strcmp(better, "lower") != 0))
+        return err_set(why, -EINVAL, VALIDATION_NAME ": '%.60s' of measured is no figure",
+                       columns[FLEET_METRIC]);
+    int rc = fleet_add_value(fleet, run, key, length, &figure, &err);
+    return rc ? err_set(why, rc, VALIDATION_NAME ": '%.60s': %.150s", columns[FLEET_METRIC],
+                        err.msg)
+              : 0;
 }
 
-static int read_below(struct reader *reader, int dir_fd, const char *path, int depth);
-
-static int read_directories(struct reader *reader, int dir_fd, const char *path, int depth)
+static int add_validation(struct fleet *fleet, const json_t *json, struct err *why)
 {
-    struct dirent **entries = NULL;
-    int n = scandirat(dir_fd, ".", &entries, is_directory, alphasort), rc = 0;
-    if (n < 0)
-        return err_sys(reader->err, -errno, "cannot read the directory '%.150s'", path);
-    for (int i = 0; i < n; i++) {
-        char below[PATH_MOST];
-        int fd = rc ? -1
-                    : openat(dir_fd, entries[i]->d_name,
-                             O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-        if (fd >= 0) {
-            (void)snprintf(below, sizeof(below), "%s/%s", path, entries[i]->d_name);
-            rc = read_below(reader, fd, below, depth - 1);
-            (void)close(fd);
-        }
-        free(entries[i]);
+    char kind[512], trouble[96];
+    const char *name = text_in(json, "host"), *utc = text_in(json, "utc");
+    const json_t *machine = json_object_get(json, "machine"), *one;
+    size_t i;
+    uint32_t run;
+    if (json_integer_value(json_object_get(json, "schema")) != 1 || !*name || !*utc ||
+        !json_is_object(json_object_get(machine, "parts")))
+        return err_set(why, -EINVAL,
+                       VALIDATION_NAME
+                       ": no schema 1, host, utc or machine, or of an earlier version");
+    say_kind((struct json_piece){"", 0}, machine, kind, sizeof(kind));
+    const struct fleet_origin origin = {
+        name, *text_in(machine, "identity") ? text_in(machine, "key") : "", kind, time_of(utc)};
+    int rc = fleet_add_run(fleet, &origin, &run, why);
+    if (!rc && strcmp(text_in(json, "verdict"), "PASS") != 0) {
+        (void)snprintf(trouble, sizeof(trouble), "%.90s", text_in(json, "text"));
+        fleet_add_trouble(fleet, run, trouble);
     }
-    free(entries);
+    json_array_foreach(json_object_get(json, "measured"), i, one)
+    {
+        if (!rc)
+            rc = add_measured(fleet, run, text_in(json, "level"), one, why);
+    }
     return rc;
 }
 
-static int read_below(struct reader *reader, int dir_fd, const char *path, int depth)
+int fleet_add_validation_text(const char *text, size_t size, struct fleet *fleet, struct err *err)
 {
-    if (faccessat(dir_fd, "run.json", F_OK, 0) == 0 ||
-        faccessat(dir_fd, CSV_ROWS_NAME, F_OK, 0) == 0)
-        return take_result(reader, dir_fd, path);
-    return depth > 0 ? read_directories(reader, dir_fd, path, depth) : 0;
+    json_error_t where;
+    json_t *json = json_loadb(text, size, JSON_REJECT_DUPLICATES, &where);
+    if (!json)
+        return err_set(err, -EINVAL, VALIDATION_NAME ", line %d: %.150s", where.line, where.text);
+    int rc = add_validation(fleet, json, err);
+    json_decref(json);
+    return rc;
+}
+
+static int read_validation(struct reader *reader, int dir_fd, struct err *why)
+{
+    char *text = NULL;
+    size_t size = 0;
+    int rc = file_read(dir_fd, VALIDATION_NAME, file_most, &text, &size);
+    rc = rc ? err_sys(why, rc, "cannot read " VALIDATION_NAME)
+            : fleet_add_validation_text(text, size, reader->fleet, why);
+    free(text);
+    return rc;
+}
+
+static int look_at(void *arg, const char *path, int dir_fd, unsigned marks, struct err *err)
+{
+    struct reader *reader = arg;
+    (void)err;
+    if (marks & BELOW_VALIDATION) {
+        int rc = take_result(reader, read_validation, dir_fd, path);
+        if (rc || marks == BELOW_VALIDATION)
+            return rc;
+    }
+    int rc = take_result(reader, read_result, dir_fd, path);
+    return rc ? rc : BELOW_ENOUGH;
 }
 
 int fleet_read(const char *path, const struct fleet_request *request, struct fleet *fleet,
                struct fleet_found *found, struct err *err)
 {
     struct reader reader = {request, fleet, found, err};
+    const struct below_request below = {.marks = BELOW_RUN | BELOW_ROWS | BELOW_VALIDATION,
+                                        .depth = FLEET_DEPTH,
+                                        .found = look_at,
+                                        .arg = &reader,
+                                        .passes = true};
     size_t before = found->results + found->damaged;
-    int dir_fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (dir_fd < 0)
-        return err_sys(err, -errno, "cannot open the directory '%.150s'", path);
-    int rc = read_below(&reader, dir_fd, path, FLEET_DEPTH);
-    (void)close(dir_fd);
+    int rc = below_find(path, &below, err);
     if (!rc && found->results + found->damaged == before)
         rc = err_set(err, -ENOENT, "no result in '%.150s', nor up to %d directories below it", path,
                      FLEET_DEPTH);

@@ -14,11 +14,12 @@ struct search {
     struct runs *runs;
 };
 
-static int append(void *arg, const char *path, int dir_fd, struct err *err)
+static int append(void *arg, const char *path, int dir_fd, unsigned marks, struct err *err)
 {
     const struct search *search = arg;
     struct runs *runs = search->runs;
     struct err why;
+    (void)marks;
     directory_recover(dir_fd, search->remove_figures);
     struct run *grown = array_grown(runs->all, runs->n, &runs->capacity, sizeof(*grown));
     if (!grown)
@@ -42,21 +43,29 @@ int runs_read(const char *path, const struct bench *const *benches,
 {
     struct search search = {.benches = benches, .remove_figures = remove_figures, .runs = runs};
     size_t before = runs->n;
-    int rc = below_find(path, append, &search, err);
+    const struct below_request request = {
+        .marks = BELOW_RUN, .depth = BELOW_DEPTH, .found = append, .arg = &search};
+    int rc = below_find(path, &request, err);
     if (!rc && runs->n == before)
         return err_set(err, -ENOENT, "'%.150s' is no result directory: no run.json in it or below",
                        path);
     return rc;
 }
 
+void runs_forget_from(struct runs *runs, size_t n)
+{
+    while (runs->n > n) {
+        struct run *run = &runs->all[--runs->n];
+        if (run->recorded)
+            recorded_free(run->recorded);
+        free(run->recorded);
+        free(run->path);
+    }
+}
+
 void runs_free(struct runs *runs)
 {
-    for (size_t i = 0; i < runs->n; i++) {
-        if (runs->all[i].recorded)
-            recorded_free(runs->all[i].recorded);
-        free(runs->all[i].recorded);
-        free(runs->all[i].path);
-    }
+    runs_forget_from(runs, 0);
     free(runs->all);
     *runs = (struct runs){0};
 }

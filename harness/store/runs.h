@@ -22,6 +22,8 @@ struct runs {
  */
 int runs_read(const char *path, const struct bench *const *benches,
               directory_remove *remove_figures, struct runs *runs, struct err *err);
+/* All but the first n. */
+void runs_forget_from(struct runs *runs, size_t n);
 void runs_free(struct runs *runs);
 
 #endif

@@ -78,7 +78,7 @@ expect 2 "there is no rule 'governer'.*governor" "$CONTEND_BINARY" validate --on
 expect 2 "'clock' is required, and --only leaves it out" \
     "$CONTEND_BINARY" validate --only governor --require clock
 expect 2 "markdown goes with --list" "$CONTEND_BINARY" validate --markdown
-expect 2 "baseline goes with --results" "$CONTEND_BINARY" validate --baseline x.json
+expect 2 "cannot read the baseline 'x.json'" "$CONTEND_BINARY" validate --baseline x.json
 expect 2 "directories go with --results" "$CONTEND_BINARY" validate "$scratch"
 expect 2 "results needs directories" "$CONTEND_BINARY" validate --results
 

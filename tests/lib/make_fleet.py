@@ -29,19 +29,18 @@ def names():
     """(columns up to params, key, device, metric, unit, better), as many as asked for."""
     for gpu in range(8):
         for way in ("h2d", "d2h", "both"):
-            for mem in ("pinned", "paged", "wc"):
+            for via in ("ce", "kernel", "peer"):
                 for with_ in ("alone", "all"):
-                    yield ("gpu_copy", f"dir={way};gpu={gpu};node=0;mem={mem};via=ce;with={with_}",
+                    yield ("gpu_copy", f"dir={way};gpu={gpu};node=0;mem=pinned;via={via};with={with_}",
                            "copy_bandwidth", "GB/s", "higher")
         for op in ("read", "write", "copy", "scale", "add", "triad"):
             yield ("gpu_stream", f"op={op};via=kernel;with=alone;gpu={gpu}", "device_bandwidth",
                    "GB/s", "higher")
         for kind in ("fp64", "fp32", "tf32", "fp16", "bf16", "fp8"):
             yield "gpu_matmul", f"type={kind};with=alone;gpu={gpu}", "matmul_rate", "TFLOP/s", "higher"
-        for stat in ("p50", "p99"):
-            for load in ("idle", "busy"):
-                yield ("gpu_launch", f"what=sync;wait=spin;load={load};stat={stat};gpu={gpu}",
-                       "launch_latency", "us", "lower")
+        for what in ("sync", "null", "empty", "graph"):
+            yield ("gpu_launch", f"what={what};wait=spin;load=idle;stat=p50;gpu={gpu}",
+                   "launch_latency", "us", "lower")
     for pages in ("4k", "thp"):
         for power in range(12, 31):
             yield "mem_latency", f"size={2 ** power};pages={pages}", "latency", "ns", "lower"

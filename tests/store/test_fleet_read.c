@@ -21,9 +21,10 @@ static void tell(const char *line)
     (void)snprintf(told, sizeof(told), "%s", line);
 }
 
-static bool gates(const void *arg, const char *bench, const char *metric)
+static bool gates(const void *arg, const char *bench, const char *metric, const char *params)
 {
     (void)arg;
+    assert_non_null(strstr(params, "x=1;slots=2"));
     return strcmp(bench, "b") == 0 && strcmp(metric, "rate") == 0;
 }
 

@@ -1,0 +1,70 @@
+#!/usr/bin/env bash
+# contend selfcheck: tiny trials, what they leave, and what is no pass: a crash, too few, an end.
+. tests/lib/cli.sh
+command -v jq > /dev/null || exit 77
+cd "$scratch" || exit 1
+fake=("$CONTEND_FAKE" selfcheck fake --host h)
+ends_with() { # ends_with CODE DIR: what selfcheck.json says
+    [ "$(jq '.exit_code' "$2/selfcheck.json")" = "$1" ] || fail "$2: exit_code $(jq .exit_code "$2/selfcheck.json")"
+}
+
+# Two tiny trials of each: too few say nothing, which is no pass; all of it is kept.
+expect 4 'trials say nothing' "${fake[@]}" --only aa,compare --trials 2 --limit 2 -o few
+ends_with 4 few
+[ "$(cut -d, -f1-3 few/trials.csv | paste -sd' ')" = \
+    'kind,trial,busy_percent aa,1,0 compare,1,0 aa,2,0 compare,2,0' ] || fail "$(cat few/trials.csv)"
+[ "$(jq -c '[.complete, .all_pairs.pairs, (.kinds | map(.kind, .trials, .errors))]' few/selfcheck.json)" = \
+    '[true,6,["aa",2,0,"compare",2,0]]' ] || fail "$(cat few/selfcheck.json)"
+for result in few/aa/2 few/compare/2/1 few/compare/2/2; do
+    expect 0 . "$CONTEND_FAKE" report "$result"
+done
+wide=$("${fake[@]}" --only aa --trials 1 --limit 1 -o wide 2> log | awk 'length > 80')
+[ -z "$wide" ] || fail "wider than 80 columns: $wide"
+
+# A slowdown is that of the real benchmark; whatever this busy machine says of it is counted.
+"$CONTEND_BINARY" selfcheck --only 10 --trials 1 --limit 3 -p rows=64 --device sim --json -o slow > out.json 2> log ||
+    [ $? = 4 ] || fail "slow: $(cat log)"
+[ "$(jq -c '.kinds | map(.kind, .trials, .errors)' out.json)" = '["10",1,0]' ] || fail "$(cat out.json)"
+grep -q '"busy=10"' slow/10/1/run.json || fail "nothing was slowed down"
+
+# A trial that does not end well is an error, and never a pass.
+expect 3 'nothing was measured: worker 0: killed by' "${fake[@]}" --only aa --trials 1 --limit 2 -p mode=crash -o crash
+ends_with 3 crash
+is_measured() { [ -e "$1/run.json" ]; }
+"${fake[@]}" --only aa --trials 2 --limit 20 -o killed > out 2> log &
+check_pid=$!
+wait_for 60 is_measured killed/aa/1 || fail "no trial began"
+for pid in $(ours 'ab fake .*--out=killed/aa/1'); do
+    [ "$pid" -gt 1 ] && kill -KILL "$pid"
+done
+wait_for 60 is_measured killed/aa/2 || fail "it did not go on"
+
+# An interrupt ends the trial too, leaves what was counted, and nothing else.
+kill -INT "$check_pid"
+wait "$check_pid"
+[ $? = 130 ] || fail "exit code after SIGINT: $(cat log)"
+[ "$(sed 1d killed/trials.csv)" != "" ] && [ "$(wc -l < killed/trials.csv)" = 2 ] || fail "$(cat killed/trials.csv)"
+grep -q '^aa,1,0,ERROR,0,.*was killed by a signal' killed/trials.csv || fail "$(cat killed/trials.csv)"
+[ "$(jq -c '[.complete, .exit_code, .kinds[0].errors]' killed/selfcheck.json)" = '[false,130,1]' ] ||
+    fail "$(cat killed/selfcheck.json)"
+wait_for 60 none_of_ours '__worker\|ab fake' || fail "something is left"
+
+# The time that it may take: told beforehand, and held.
+expect 0 '3 trials of each in turns: .*About 1 min, at most 2' "$CONTEND_BINARY" selfcheck --only 10 --trials 3 \
+    --limit 5 --max-time 1m --device sim --dry-run
+expect 4 'the time is over' "${fake[@]}" --only aa --trials 50 --limit 1 --max-time 2 -o over
+[ "$(jq .complete over/selfcheck.json)" = false ] || fail "complete"
+
+# Bad input: one line, nothing begun.
+one_line() { # one_line PATTERN ARGS...
+    expect 2 "$1" "${@:2}"
+    [ "$("${@:2}" 2>&1 | wc -l)" = 1 ] || fail "not one line: ${*:2}"
+}
+one_line "only '3' is none of" "${fake[@]}" --only aa,3 -o bad
+one_line "unknown parameter 'busy'" "${fake[@]}" --only 5 -o bad
+one_line "unknown parameter 'nosuch'" "${fake[@]}" --only compare -p nosuch=1 -o bad
+one_line 'named twice' "${fake[@]}" fake -o bad
+one_line "'few' holds a selfcheck" "${fake[@]}" --only aa -o few
+one_line "cannot .* '/proc/self" "${fake[@]}" --only aa -o /proc/self/no
+[ ! -e bad ] || fail "bad input left something"
+finish

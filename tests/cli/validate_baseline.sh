@@ -1,0 +1,68 @@
+#!/usr/bin/env bash
+# contend validate --baseline of this machine: it runs what there are bounds for, and judges by them;
+# and what validate --out wrote is read as results of a fleet.
+. tests/lib/cli.sh
+command -v jq > /dev/null || exit 77
+cd "$scratch" || exit 1
+validate=("$CONTEND_FAKE" validate --only baseline)
+
+# The bounds of a scenario, wide enough for any machine; then such as no machine can reach.
+expect 0 . "$CONTEND_FAKE" run fake --placement none --workers 2 --rounds 2 --time 0.05 --no-plots --out one
+expect 0 'bounds +2 figures' "$CONTEND_FAKE" baseline one -o made.json
+edit() { jq "(.bounds[] | select(.metric == \"throughput\")) |= ($2) |
+    (.bounds[] | select(.metric == \"step_time\")) |= (.upper = null | .lower = null)" made.json > "$1"; }
+edit wide.json '.lower = 1 | .upper = null'
+edit far.json '.reference = 1e9 | .lower = 9e8 | .upper = 2e9'
+expect 0 '^PASS +baseline: baseline' "${validate[@]}" --baseline wide.json
+"${validate[@]}" --baseline far.json --out told > /dev/null 2> log
+got=$? outcome=$(jq -r '.findings[] | .outcome' told/validate.json)
+case "$got $outcome" in # a disturbed figure warns
+"1 FAIL" | "0 WARN") ;;
+*) fail "exit $got: $(cat log told/validate.json)" ;;
+esac
+[ "$(jq -r '.findings[] | .id, .metric, .low' told/validate.json | paste -sd' ')" = \
+    'baseline throughput 900000000' ] || fail "$(cat told/validate.json)"
+[ -z "$(find "${TMPDIR:-/tmp}" -maxdepth 1 -name 'contend-??????' -user "$(id -u)" -newer one/run.json)" ] ||
+    fail "a temporary directory is left"
+
+# Without it the rule says what it needs, and is an error where it is required.
+expect 0 '^SKIP +needs --baseline FILE: baseline' "${validate[@]}"
+expect 3 'ERROR.*needs --baseline FILE' "${validate[@]}" --require baseline
+
+# What is required and could not be looked at is no pass; what is not required is skipped.
+expect 3 "^ERROR +fake: not looked at: 'fake' takes " "${validate[@]}" --baseline wide.json --max-time 1
+expect 3 '^ERROR +fake: not looked at: .*--no-measure' "${validate[@]}" --baseline wide.json --no-measure
+jq '.bounds[].required = false' wide.json > optional.json
+expect 0 '^SKIP +.*--no-measure' "${validate[@]}" --baseline optional.json --no-measure
+jq '.bounds[].scenario = "gone"' wide.json > gone.json
+expect 3 "has no scenario or benchmark 'gone'" "${validate[@]}" --baseline gone.json
+jq '.kind = "64 x Cray"' wide.json > kind.json
+expect 1 '^FAIL +another kind: ' "${validate[@]}" --baseline kind.json --junit told.xml
+grep -q '<failure' told.xml || fail "no failure in JUnit"
+
+# A broken file, before anything is measured.
+jq '.bounds[0].lower = 5e99' made.json > swapped.json
+expect 2 'swapped.json' "${validate[@]}" --baseline swapped.json
+expect 2 "cannot read the baseline 'none.json'" "${validate[@]}" --baseline none.json
+
+# What validate itself measured, as results of three machines: a baseline of them, and this machine by it.
+record() { # record DIR HOST VALUE
+    mkdir -p "$1"
+    jq --arg host "$2" --argjson value "$3" '.host = $host | .measured = [{probe: "memory_bandwidth",
+        metric: "bandwidth", key: "op=triad;threads=2", unit: "GB/s", better: "higher", gates: true,
+        value: $value, why: null}]' told/validate.json > "$1/validate.json"
+}
+record fleet/1 n1 20
+record fleet/2 n2 21
+record fleet/3/deep n3 20.5
+expect 0 '3 of 3' "$CONTEND_FAKE" baseline fleet -o fleet.json
+grep -q '"scenario": "validate", .*"params": "level=quick;slots=1;op=triad;threads=2"' fleet.json || fail "$(cat fleet.json)"
+record fleet/4 n4 7
+expect 1 '^n4 +FAIL +-66% +bandwidth of memory_bandwidth' "$CONTEND_FAKE" validate --results fleet --baseline fleet.json
+expect 3 'not looked at: its bounds are of another level: level=quick' "$CONTEND_BINARY" validate --only baseline \
+    --baseline fleet.json --level standard --max-time 60
+sed -i 's/"unit": "GB.s"/"unit": ""/' fleet/4/validate.json
+expect 2 "fleet/4': validate.json: 'bandwidth' of measured is no figure" "$CONTEND_FAKE" validate --results fleet
+sed -i '5s/.*/,/' fleet/4/validate.json
+expect 2 "fleet/4': validate.json, line 5: " "$CONTEND_FAKE" validate --results fleet
+finish
