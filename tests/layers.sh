@@ -78,6 +78,8 @@ check_neighbours() {
         < <(sources harness ! -path 'harness/mpi/*' ! -path 'harness/job/*' ! -path 'harness/cmd/*')
     must_not '"harness/mpi/(?!server\.h)' "of mpi, cmd knows an MPI process's main" \
         < <(sources harness/cmd)
+    must_not '"harness/(?!(base|core|machine|plan|emit)/)' "emit knows plans, and nothing that runs" \
+        < <(sources harness/emit)
     must_not '"harness/job/' "only cmd knows job" \
         < <(sources harness ! -path 'harness/job/*' ! -path 'harness/cmd/*')
 }
@@ -121,6 +123,7 @@ check_pure() {
 pure() {
     sources harness/base ! -name 'text.*' ! -name 'opt.*' ! -name 'cli.*'
     sources harness/plan ! -name 'options.*'
+    sources harness/emit
     sources harness/rows
     sources harness/compare
     sources harness/judge
@@ -197,6 +200,8 @@ self_test() {
     planted harness/report/a.c '#include "harness/plot/dat.h"'
     planted harness/discover/a.c '#include "harness/mpi/client.h"'
     planted harness/cmd/a.c '#include "harness/mpi/client.h"'
+    planted harness/emit/a.c '#include "harness/sys/file.h"'
+    planted harness/emit/a.c '    puts("x");'
     planted harness/rows/a.c '#include "harness/job/job.h"'
     planted harness/run/a.c '    exit(1);'
     planted harness/run/a.c '#include <hwloc.h>'

@@ -1,6 +1,5 @@
 /* contend doctor: what is wrong right now with the processes that run here. */
 #include <errno.h>
-#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,6 +8,8 @@
 #include <unistd.h>
 
 #include "harness/cmd/cmd.h"
+#include "harness/cmd/doctor_apply.h"
+#include "harness/cmd/processes.h"
 #include "harness/doctor/check.h"
 #include "harness/doctor/host.h"
 #include "harness/doctor/reader.h"
@@ -22,7 +23,8 @@
 
 struct doctor_args {
     struct opt_texts pids;
-    bool all, json, markdown, list;
+    bool all, gpu_procs, json, markdown, list, apply, undo;
+    struct doctor_apply_options applied;
     double watch_s;
     const char *root;
 };
@@ -30,8 +32,18 @@ struct doctor_args {
 static const struct opt doctor_opts[] = {
     OPT_TEXTS("pid", doctor_args, pids, "PID",
               "look at this process and what it started; may be repeated"),
+    OPT_FLAG("gpu-procs", doctor_args, gpu_procs, NULL,
+             "look at the processes that use a GPU, as NVML lists them, and what they started"),
     OPT_FLAG("all", doctor_args, all, NULL, "look at all processes, not only those that are busy"),
     OPT_SECONDS("watch", doctor_args, watch_s, "5", 0.2, 3600, "TIME", "how long to look"),
+    OPT_FLAG("apply", doctor_args, apply, NULL,
+             "then bind the busy ones to CPUs of their own, after showing it and asking"),
+    OPT_TEXT("placement", doctor_args, applied.placement, "partition", "P",
+             "with --apply: by which placement, see 'contend list'", .letter = 'P'),
+    OPT_FLAG("yes", doctor_args, applied.yes, NULL, "with --apply: do not ask"),
+    OPT_FLAG("undo", doctor_args, undo, NULL, "give back the masks that --apply replaced"),
+    OPT_TEXT("state", doctor_args, applied.state, NULL, "FILE",
+             "where --apply keeps them (default: doctor.state in ~/.local/state/contend)"),
     OPT_FLAG("list", doctor_args, list, NULL, "explain the checks, and look at nothing"),
     OPT_FLAG("markdown", doctor_args, markdown, NULL, "print Markdown"),
     OPT_FLAG("json", doctor_args, json, NULL, "print JSON"),
@@ -56,17 +68,30 @@ static int rest(double seconds, struct signals *signals, struct err *err)
     return 0;
 }
 
-static int parse_pids(const struct opt_texts *texts, pid_t *pids, struct err *err)
+/* Where their libraries tell that some of those that are watched may use one. NVML is started only
+ * then: that takes a while. */
+static void find_gpus(struct reader *reader)
 {
-    for (size_t i = 0; i < texts->n; i++) {
-        char *end;
-        errno = 0;
-        long pid = strtol(texts->text[i], &end, 10);
-        if (end == texts->text[i] || *end || errno || pid < 1 || pid > INT_MAX)
-            return err_set(err, -EINVAL, "'%.60s' is not the number of a process", texts->text[i]);
-        pids[i] = (pid_t)pid;
+    bool any = false;
+    size_t users;
+    struct err why;
+    for (size_t i = 0; i < reader->view.nprocesses; i++) {
+        const struct view_about *about = reader->view.processes[i].about;
+        any = any || (about && about->libraries & LIBRARY_CUDA);
     }
-    return 0;
+    if (any && !reader->view.ngpus)
+        (void)reader_read_gpus(reader, &users, &why);
+}
+
+static int watch_gpu_users(struct reader *reader, struct err *err)
+{
+    size_t users;
+    int rc = reader_read_gpus(reader, &users, err);
+    if (!rc && !users)
+        rc = err_set(err, -ESRCH,
+                     "NVML lists no process of a GPU that is here: in a container it may not; name "
+                     "them with --pid");
+    return rc ? rc : reader_watch_gpu_users(reader, err);
 }
 
 /* Who is busy is seen first: a fifth of the time. */
@@ -75,9 +100,11 @@ static int choose(const struct doctor_args *args, struct reader *reader, struct 
 {
     pid_t pids[OPT_TEXTS_MOST];
     size_t n;
-    int rc = parse_pids(&args->pids, pids, err);
+    int rc = processes_parse(&args->pids, pids, err);
     if (rc || args->pids.n)
         return rc ? rc : reader_watch_pids(reader, pids, args->pids.n, err);
+    if (args->gpu_procs)
+        return watch_gpu_users(reader, err);
     if (args->all)
         return reader_watch_busy(reader, 0, &n, err);
     rc = reader_mark(reader, err);
@@ -154,6 +181,28 @@ static int say(const struct doctor_args *args, const struct reader *reader,
     return rc;
 }
 
+static int check_args(const struct doctor_args *args, struct err *err)
+{
+    if (args->apply && (args->json || args->markdown || args->root || args->undo))
+        return err_set(err, -EINVAL, "--apply goes without --json, --markdown, --root and --undo");
+    if (args->applied.yes && !args->apply)
+        return err_set(err, -EINVAL, "--yes goes with --apply");
+    if ((args->pids.n > 0) + args->all + args->gpu_procs > 1)
+        return err_set(err, -EINVAL, "--pid, --gpu-procs and --all exclude each other");
+    return 0;
+}
+
+static int apply(const struct doctor_args *args, const struct reader *reader, int *code,
+                 struct err *err)
+{
+    bool done;
+    (void)putchar('\n');
+    int rc = doctor_apply(&reader->view, &args->applied, &done, err);
+    if (!rc && done)
+        *code = cmd_finish();
+    return rc;
+}
+
 static int doctor(const struct doctor_args *args, struct signals *signals, int *code,
                   struct err *err)
 {
@@ -164,12 +213,16 @@ static int doctor(const struct doctor_args *args, struct signals *signals, int *
     int rc = reader_open(args->root ? args->root : "", &reader, err);
     if (!rc)
         rc = choose(args, &reader, signals, err);
+    if (!rc && !args->root)
+        find_gpus(&reader);
     if (!rc)
         rc = watch_machine(args, &reader, signals, &host, &topo, err);
     if (!rc)
         rc = diagnosis_make(&reader.view, &diagnosis, err);
     if (!rc)
         rc = say(args, &reader, &diagnosis, code, err);
+    if (!rc && args->apply)
+        rc = apply(args, &reader, code, err);
     diagnosis_free(&diagnosis);
     host_free(&host);
     topo_free(&topo);
@@ -193,8 +246,11 @@ static int doctor_main(const struct cmd_env *env, int argc, char **argv)
             doctor_print_checks(stdout);
         return cmd_finish();
     }
-    int rc = signals_open(&signals, &err);
-    if (!rc) {
+    int rc = check_args(&args, &err);
+    if (!rc && args.undo) {
+        rc = doctor_undo(&args.applied, &err);
+        code = cmd_finish();
+    } else if (!rc && (rc = signals_open(&signals, &err)) == 0) {
         signals_let_stop(true);
         rc = doctor(&args, &signals, &code, &err);
         signals_close(&signals);
@@ -211,8 +267,9 @@ const struct command doctor_command = {
     .about =
         "Looks at live processes for a few seconds, those that are busy unless others are named, "
         "and says what costs them time: with the numbers behind it, and the command that mends it, "
-        "what costs most first. Changes nothing, and needs no root; root sees the environment and "
-        "the pages of other users' processes, too. Exit code: 0 nothing found, 1 something that "
+        "what costs most first. Changes nothing without --apply, and needs no root; root sees the "
+        "environment and the pages of other users' processes, too. Exit code: 0 nothing found, 1 "
+        "something that "
         "costs, 3 it could not look.",
     .opts = doctor_opts,
 };

@@ -6,6 +6,7 @@
 #include "harness/base/text.h"
 #include "harness/cmd/cmd.h"
 #include "harness/discover/scans.h"
+#include "harness/emit/emit.h"
 #include "harness/json/plan.h"
 #include "harness/machine/topo.h"
 #include "harness/plan/check.h"
@@ -20,7 +21,8 @@ struct place_args {
     int topology; /* 0 reported, 1 measured */
     struct plan_options plan;
     bool json;
-    char *job; /* the user's command, quoted for a shell, and a blank; owned; NULL = not given */
+    int emit;               /* an enum emit_format */
+    const char *const *job; /* the user's command; NULL = not given */
 };
 
 static const char *const topologies[] = {"reported", "measured", NULL};
@@ -28,8 +30,13 @@ static const char *const topologies[] = {"reported", "measured", NULL};
 static const struct opt place_opts[] = {
     OPT_INT("workers", place_args, workers, NULL, 1, BITSET_BITS, "N",
             "how many workers share the machine (default: one a GPU, at least 2)", .letter = 'n'),
-    OPT_TEXT("placement", place_args, placement, "partition", "P[,P..]",
-             "placements, see 'contend list'", .letter = 'P'),
+    OPT_TEXT("placement", place_args, placement, NULL, "P[,P..]",
+             "placements, see 'contend list' (default: partition; with --emit the first of "
+             "gpu-local, numa, partition and sized that this machine can express)",
+             .letter = 'P'),
+    OPT_CHOICE("emit", place_args, emit, "commands", emit_names, "FORMAT",
+               "print nothing but the text that applies the plan: a script, units, a batch file; "
+               "commands is the plan, with lines to paste"),
     OPT_INT("background-workers", place_args, background, "0", 0, BITSET_BITS, "M",
             "further workers that only make load"),
     PLAN_OPTIONS(place_args, plan),
@@ -64,67 +71,29 @@ static void print_row(const struct topo *topo, unsigned index, const struct plan
     text_wrap(bitset_format(&worker->cpus, list, sizeof(list)), column, CPUS_COLUMN, stdout);
 }
 
-/*
- * How a shell selects the worker's GPU: by its place on the bus, as CUDA's own order may be another
- * in another environment. Once CUDA_VISIBLE_DEVICES is set, not all GPUs are known here, and only
- * the UUID still means the same one.
- */
-static void print_gpu_choice(const struct topo *topo, const struct topo_gpu *gpu)
+static struct emit_job job_of(const struct topo *topo, const struct plan *plan,
+                              const struct place_args *args)
 {
-    static const char safe[] = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ-";
-    bool renumbered = getenv("CUDA_VISIBLE_DEVICES") != NULL;
-    if (renumbered && gpu->uuid[0] && strspn(gpu->uuid, safe) == strlen(gpu->uuid))
-        (void)printf("CUDA_VISIBLE_DEVICES=%s ", gpu->uuid);
-    else
-        (void)printf("CUDA_DEVICE_ORDER=PCI_BUS_ID CUDA_VISIBLE_DEVICES=%u ",
-                     topo_gpu_bus_number(topo, gpu));
+    return (struct emit_job){.topo = topo,
+                             .plan = plan,
+                             .words = args->job,
+                             .renumbered = getenv("CUDA_VISIBLE_DEVICES") != NULL};
 }
 
-/* One line for a shell: numbers, lists of numbers, fixed words, and what the user gave, quoted. */
-static void print_command(const struct topo *topo, const struct bitset *allowed,
-                          const struct plan_worker *worker, const char *job)
+static int print_commands(const struct topo *topo, const struct plan *plan,
+                          const struct place_args *args, struct err *err)
 {
-    static const char *const mem_options[] = {[MEM_DEFAULT] = "",
-                                              [MEM_BIND] = " --membind=",
-                                              [MEM_PREFERRED] = " --preferred=",
-                                              [MEM_INTERLEAVE] = " --interleave="};
-    char list[BITSET_LIST_MAX];
-    bool binds = !bitset_equal(&worker->cpus, allowed);
-    (void)printf("  ");
-    if (worker->gpu >= 0)
-        print_gpu_choice(topo, &topo->gpus[worker->gpu]);
-    (void)printf("OMP_NUM_THREADS=%u %s", worker->threads,
-                 worker->passive ? "OMP_WAIT_POLICY=passive " : "");
-    bitset_format(&worker->cpus, list, sizeof(list));
-    if (worker->mem_policy != MEM_DEFAULT) {
-        (void)printf("numactl");
-        if (binds)
-            (void)printf(" --physcpubind=%s", list);
-        (void)printf("%s%s ", mem_options[worker->mem_policy],
-                     bitset_format(&worker->mem_nodes, list, sizeof(list)));
-    } else if (binds) {
-        (void)printf("taskset -c %s ", list);
-    }
-    if (job && !worker->background)
-        (void)printf("%s", job);
-    else
-        (void)printf("./%s ", worker->background ? "your_background_load" : "your_command");
-    (void)printf("&\n");
-}
-
-/* To be pasted as one block: they run side by side, and it ends when all have ended. */
-static void print_commands(const struct topo *topo, const struct plan *plan, const char *job)
-{
-    struct bitset allowed = {0};
+    const struct emit_job job = job_of(topo, plan, args);
     bool needs_numactl = false;
-    topo_allowed_cpus(topo, &allowed);
+    char *text = emit_text(EMIT_COMMANDS, &job, err);
+    if (!text)
+        return err->code;
     for (unsigned w = 0; w < plan->nworkers; w++)
         needs_numactl = needs_numactl || plan->workers[w].mem_policy != MEM_DEFAULT;
-    (void)printf("\nCommands that place a job of your own like this%s:\n",
-                 needs_numactl ? " (needs the package numactl)" : "");
-    for (unsigned w = 0; w < plan->nworkers; w++)
-        print_command(topo, &allowed, &plan->workers[w], job);
-    (void)printf("  wait\n");
+    (void)printf("\nCommands that place a job of your own like this%s:\n%s",
+                 needs_numactl ? " (needs the package numactl)" : "", text);
+    free(text);
+    return 0;
 }
 
 static int print_findings(const struct topo *topo, const struct plan *plan, struct err *err)
@@ -137,8 +106,8 @@ static int print_findings(const struct topo *topo, const struct plan *plan, stru
     return rc;
 }
 
-static int print_plan(const struct topo *topo, const struct plan *plan, const char *job,
-                      struct err *err)
+static int print_plan(const struct topo *topo, const struct plan *plan,
+                      const struct place_args *args, struct err *err)
 {
     const struct placement_info *info = &placement_infos[plan->placement];
     int column = printf("%s: ", info->name);
@@ -153,7 +122,7 @@ static int print_plan(const struct topo *topo, const struct plan *plan, const ch
         print_row(topo, w, &plan->workers[w]);
     int rc = print_findings(topo, plan, err);
     if (!rc)
-        print_commands(topo, plan, job);
+        rc = print_commands(topo, plan, args, err);
     return rc;
 }
 
@@ -166,18 +135,19 @@ static int print_json(const struct topo *topo, const struct plan *plans, int n)
         n == 1 ? plan_to_json(topo, &plans[0], NULL, 0) : plans_to_json(topo, all, (size_t)n), 2);
 }
 
-static int print_plans(const struct topo *topo, const struct plan *plans, int n, const char *job)
+static int print_plans(const struct topo *topo, const struct plan *plans, int n,
+                       const struct place_args *args)
 {
     int rc = 0;
-    struct err err;
+    struct err err = {0};
     for (int i = 0; i < n && !rc; i++) {
         if (i)
             (void)putchar('\n');
-        rc = print_plan(topo, &plans[i], job, &err);
+        rc = print_plan(topo, &plans[i], args, &err);
     }
     if (rc)
         log_error("%s", err.msg);
-    return rc ? EXIT_NOT_RUN : cmd_finish();
+    return rc ? (rc == -EINVAL ? EXIT_USAGE : EXIT_NOT_RUN) : cmd_finish();
 }
 
 /* Of several placements some may be impossible, and are told beside the others. */
@@ -194,7 +164,7 @@ static int print(const struct topo *topo, const struct plan *plans, int n,
 {
     bool any = any_is_possible(plans, n);
     int code = args->json ? print_json(topo, plans, n)
-               : any      ? print_plans(topo, plans, n, args->job)
+               : any      ? print_plans(topo, plans, n, args)
                           : EXIT_GOOD;
     for (int i = 0; i < n && !any; i++)
         log_error("no plan for %s: %s", placement_infos[plans[i].placement].name, plans[i].reason);
@@ -247,7 +217,7 @@ static int place(const struct cmd_env *env, const struct place_args *args)
     struct plan plans[PLACEMENTS] = {0};
     struct topo topo = {0};
     int code = EXIT_USAGE;
-    int n = placement_parse_list(args->placement, placements, &err);
+    int n = placement_parse_list(args->placement ? args->placement : "partition", placements, &err);
     int rc = n < 0 ? n : load(env, args, &topo, &code, &err);
     if (!rc)
         rc = make_plans(&topo, args, placements, n, plans, &err);
@@ -261,18 +231,63 @@ static int place(const struct cmd_env *env, const struct place_args *args)
     return code;
 }
 
-/* Each word with a blank behind it; NULL: no memory. */
-static char *quote_job(char *const *words)
+/*
+ * The placement that is named, or by the rule "nearest": the first of these that the machine can
+ * express. Memory near the CPUs and the GPU comes first, slices of CPUs next, then what is left.
+ */
+static int choose(const struct topo *topo, const struct place_args *args, struct plan *plan,
+                  struct err *err)
 {
-    size_t size = 1, used = 0;
-    for (char *const *word = words; *word; word++)
-        size += text_shell_word(*word, NULL, 0) + 1;
-    char *job = malloc(size);
-    for (; job && *words; words++) {
-        used += text_shell_word(*words, job + used, size - used);
-        used += (size_t)snprintf(job + used, size - used, " ");
+    static const enum placement nearest[] = {PLACE_GPU_LOCAL, PLACE_NUMA, PLACE_PARTITION,
+                                             PLACE_SIZED};
+    enum placement named[PLACEMENTS];
+    int n = args->placement ? placement_parse_list(args->placement, named, err) : 4;
+    int rc = n < 0 ? n : 0;
+    if (n > 1 && args->placement)
+        return err_set(err, -EINVAL, "--emit is for one placement");
+    for (int i = 0; i < n && !rc; i++) {
+        plan_free(plan);
+        rc = make_plans(topo, args, args->placement ? named : &nearest[i], 1, plan, err);
+        if (rc || plan->status == PLAN_OK)
+            return rc;
     }
-    return job;
+    return rc ? rc
+              : err_set(err, -EINVAL, "no plan for %s: %s", placement_infos[plan->placement].name,
+                        plan->reason);
+}
+
+static int print_text(const struct topo *topo, const struct plan *plan,
+                      const struct place_args *args, struct err *err)
+{
+    const struct emit_job job = job_of(topo, plan, args);
+    char *text = emit_text((enum emit_format)args->emit, &job, err);
+    if (!text)
+        return err->code;
+    (void)fputs(text, stdout);
+    free(text);
+    if (!args->placement)
+        log_info("placement %s: the nearest that this machine can express",
+                 placement_infos[plan->placement].name);
+    return 0;
+}
+
+static int emit(const struct cmd_env *env, const struct place_args *args)
+{
+    struct err err = {0};
+    struct plan plan = {0};
+    struct topo topo = {0};
+    int code = EXIT_USAGE;
+    int rc = args->json ? err_set(&err, -EINVAL, "--emit and --json are two forms: take one")
+                        : load(env, args, &topo, &code, &err);
+    if (!rc)
+        rc = choose(&topo, args, &plan, &err);
+    if (!rc)
+        rc = print_text(&topo, &plan, args, &err);
+    if (rc)
+        log_error("%s", err.msg);
+    plan_free(&plan);
+    topo_free(&topo);
+    return rc ? code : cmd_finish();
 }
 
 static int place_main(const struct cmd_env *env, int argc, char **argv)
@@ -284,13 +299,9 @@ static int place_main(const struct cmd_env *env, int argc, char **argv)
         options++;
     if (!cmd_parse(env, &place_command, options, argv, &args, &cli, &code))
         return code;
-    if (options + 1 < argc && !(args.job = quote_job(&argv[options + 1]))) {
-        log_error("no memory for the command");
-        return EXIT_NOT_RUN;
-    }
-    code = place(env, &args);
-    free(args.job);
-    return code;
+    if (options + 1 < argc)
+        args.job = (const char *const *)&argv[options + 1];
+    return args.emit == EMIT_COMMANDS ? place(env, &args) : emit(env, &args);
 }
 
 const struct command place_command = {
@@ -299,6 +310,8 @@ const struct command place_command = {
     .summary = "the plan for N workers, and the commands that apply it",
     .about =
         "Prints the plan for N workers, and the commands that apply it to a job of one's own: the "
-        "one behind '--', if any, as in 'contend place -- ./train'.",
+        "one behind '--', if any, as in 'contend place -- ./train --gpu {gpu}'. {worker}, "
+        "{workers}, "
+        "{gpu}, {cpus} and {node} are replaced in it.",
     .opts = place_opts,
 };

@@ -1,6 +1,7 @@
 #include "harness/cmd/run_options.h"
 
 static const char *const profile_names[] = {"quick", "standard", "full", NULL};
+static const char *const bind_names[] = {"mask", "cgroup", NULL};
 /* By enum device. */
 static const char *const device_names[] = {"auto",
 #define DEVICE_NAME(id, name, ...) name,
@@ -45,6 +46,10 @@ static const char *const device_names[] = {"auto",
     OPT_INT("background-workers", run_options, background_workers, NULL, 1, RUN_WORKERS_MAX, "N", \
             "How many of them (default 1 with --background)"), \
     PLAN_OPTIONS(run_options, plan), \
+    OPT_CHOICE("bind", run_options, bind, "mask", bind_names, "BY", \
+               "What holds workers on their CPUs: their mask, or a cpuset of cgroup v2"), \
+    OPT_DOUBLE("cpu-max", run_options, cpu_max, NULL, 0.01, 8192, "CPUS", \
+               "Give each worker the time of so many CPUs by a quota of cgroup v2, such as 0.5"), \
     OPT_TEXT("out", run_options, out, NULL, "DIR", \
              "Where the results go; those of an earlier run there are replaced when the first " \
              "round is done (default results/<host>/<utc>-<scenario>)", \

@@ -188,6 +188,7 @@ static void read_shm(const struct view_process *process, struct view_about *abou
     (void)close(fd);
     if (!about->shm_known)
         return;
+    about->shm_device = (uint64_t)folder.st_dev;
     about->shm_bytes = (double)shm.f_blocks * (double)shm.f_frsize;
     about->shm_free_bytes = (double)shm.f_bavail * (double)shm.f_frsize;
 }

@@ -204,3 +204,14 @@ void reader_read_cgroups(struct reader *reader, bool mark)
             read_limits(reader, &reader->view.cgroups[i]);
     }
 }
+
+void reader_roll_cgroups(struct reader *reader)
+{
+    for (size_t i = 0; i < reader->view.ncgroups; i++) {
+        struct view_cgroup *cgroup = &reader->view.cgroups[i];
+        cgroup->periods_then += cgroup->periods;
+        cgroup->throttled_periods_then += cgroup->throttled_periods;
+        cgroup->throttled_then_s += cgroup->throttled_s;
+        cgroup->usage_then_s += cgroup->usage_s;
+    }
+}

@@ -13,6 +13,9 @@
 const struct check checks[] = {
     {1, "masks_overlap", "busy processes on the same CPUs", "masks and times of tasks",
      check_overlap},
+    {2, "team_over_quota", "a team of threads larger than the quota of CPU time",
+     "cpu.max of all cgroups above, times and libraries of the process", check_team_over_quota},
+    {3, "throttled", "stopped by a quota of CPU time", "cpu.stat", check_throttled},
     {4, "run_queue", "waiting in the run queue, and because of whom",
      "schedstat, time of each CPU, cpu.stat, steal", check_queue},
     {5, "idle_beside_queue", "waiting while allowed CPUs are idle",
@@ -21,6 +24,12 @@ const struct check checks[] = {
      "masks of child and parent, cpuset", check_inherited_mask},
     {7, "leader_alone", "the first thread is bound, the others are not", "masks of tasks",
      check_leader_alone},
+    {8, "far_from_gpu", "far from the GPU that it uses", "NVML, local_cpulist, masks",
+     check_far_from_gpu},
+    {9, "shut_out_of_gpu", "no CPU near its GPU is allowed", "NVML, local_cpulist, cpuset",
+     check_shut_out_of_gpu},
+    {10, "far_pages", "memory on another node than the threads", "numa_maps, masks, cpuset.mems",
+     check_far_pages},
     {11, "numa_balancing", "NUMA balancing at work", "/proc/vmstat", check_numa_balancing},
     {12, "interrupts", "interrupts on CPUs of workers", "/proc/interrupts, effective_affinity_list",
      check_interrupts},
@@ -32,6 +41,14 @@ const struct check checks[] = {
     {15, "clock_governor", "clocks below the base clock", "cpufreq", check_governor},
     {16, "more_threads_than_cpus", "more runnable threads than CPUs", "schedstat, masks",
      check_crowd},
+    {17, "openmp_settings", "settings of OpenMP that contradict each other, two OpenMP runtimes",
+     "environ, maps", check_openmp_settings},
+    {18, "spin_wait", "spinning for a GPU on crowded CPUs", "user time, maps, schedstat",
+     check_spin_wait},
+    {19, "debugging", "settings for debugging left on", "environ, maps", check_debugging},
+    {20, "limits", "a limit of tasks, threads or locked memory that is near",
+     "pids.current, limits, VmLck", check_limits},
+    {21, "shm", "a /dev/shm that is small or full", "statvfs through /proc/PID/root", check_shm},
     {22, "memory_pressure", "memory that runs short", "memory.stat, memory.events, PSI",
      check_memory},
     {23, "shared_cores", "workers on one core while cores are free", "topology, masks",
@@ -195,18 +212,33 @@ static int by_cost(const void *a, const void *b)
     return (one->check > other->check) - (one->check < other->check);
 }
 
+int checker_open(const struct view *view, struct checker *checker, struct err *err)
+{
+    *checker = (struct checker){.view = view, .err = err};
+    checker->rc = make_groups(checker);
+    return checker->rc;
+}
+
+void checker_close(struct checker *checker)
+{
+    free(checker->groups);
+    free(checker->group_of);
+    checker->groups = NULL;
+    checker->group_of = NULL;
+}
+
 int diagnosis_make(const struct view *view, struct diagnosis *diagnosis, struct err *err)
 {
-    struct checker checker = {.view = view, .diagnosis = diagnosis, .err = err};
-    checker.rc = make_groups(&checker);
+    struct checker checker;
+    (void)checker_open(view, &checker, err);
+    checker.diagnosis = diagnosis;
     for (const struct check *check = checks; check->looks && !checker.rc; check++) {
         checker.check = check;
         check->look(&checker);
     }
     if (diagnosis->n)
         qsort(diagnosis->all, diagnosis->n, sizeof(diagnosis->all[0]), by_cost);
-    free(checker.groups);
-    free(checker.group_of);
+    checker_close(&checker);
     return checker.rc;
 }
 

@@ -75,6 +75,13 @@ struct checker {
     int rc;
 };
 
+/* The groups of a view; free with checker_close, also after an error: -ENOMEM only. */
+int checker_open(const struct view *view, struct checker *checker, struct err *err);
+void checker_close(struct checker *checker);
+
+/* Because of whom a group waits in the run queue: "itself", "4711 nvtop", "its quota". */
+void check_tell_cause(const struct checker *checker, size_t group, char *buf, size_t size);
+
 /* What a finding has beside its sentence. */
 struct said {
     enum finding_severity severity;
@@ -116,5 +123,15 @@ void check_idle_beside(struct checker *checker);
 void check_inherited_mask(struct checker *checker);
 void check_leader_alone(struct checker *checker);
 void check_crowd(struct checker *checker);
+void check_team_over_quota(struct checker *checker);
+void check_throttled(struct checker *checker);
+void check_far_from_gpu(struct checker *checker);
+void check_shut_out_of_gpu(struct checker *checker);
+void check_far_pages(struct checker *checker);
+void check_openmp_settings(struct checker *checker);
+void check_spin_wait(struct checker *checker);
+void check_debugging(struct checker *checker);
+void check_limits(struct checker *checker);
+void check_shm(struct checker *checker);
 
 #endif

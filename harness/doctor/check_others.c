@@ -34,7 +34,7 @@ void check_monitors(struct checker *checker)
 {
     const struct view *view = checker->view;
     const struct view_process *who[FOUND_PIDS_MAX];
-    char command[420] = "ps -o pid,pcpu,psr,args -p ", percent[16];
+    char command[420] = "kill -STOP", percent[16];
     double cpus = 0;
     size_t n = 0;
     for (size_t i = 0; i < view->nprocesses && n < FOUND_PIDS_MAX; i++) {
@@ -42,7 +42,7 @@ void check_monitors(struct checker *checker)
         double share = process->cpu_s / view->wall_s;
         if (process->kernel || share < 0.1 * monitors_least || !is_monitor(process->name))
             continue;
-        (void)check_append(command, sizeof(command), "%s%d", n ? "," : "", (int)process->pid);
+        (void)check_append(command, sizeof(command), " %d", (int)process->pid);
         who[n++] = process;
         cpus += share;
     }
@@ -54,8 +54,8 @@ void check_monitors(struct checker *checker)
                               .nwho = n,
                               .command = command};
     checker_say(checker, &said,
-                "what watches this machine takes %s of a CPU: let it ask less often, or keep it "
-                "off the workers' CPUs.",
+                "what watches this machine takes %s of a CPU: let it ask less often. The command "
+                "pauses it until kill -CONT.",
                 text_percent(cpus, percent, sizeof(percent)));
 }
 

@@ -98,7 +98,8 @@ static void tell_overlap(struct checker *checker, const bool *in, size_t n)
                                         : "; give each its own");
 }
 
-/* Some other one of them ran on its CPUs for a good part of what it waited. */
+/* Others of them ran on its CPUs for a good part of what it waited; or, where still others did, of
+ * what it ran itself. */
 static bool is_kept_waiting(const struct checker *checker, size_t group)
 {
     const struct check_group *one = &checker->groups[group];
@@ -108,7 +109,7 @@ static bool is_kept_waiting(const struct checker *checker, size_t group)
     for (size_t g = 0; g < checker->ngroups; g++)
         if (g != group && bitset_intersects(&one->cpus, &checker->groups[g].cpus))
             beside_s += checker->groups[g].oncpu_s;
-    return beside_s >= 0.2 * one->wait_s;
+    return beside_s >= 0.2 * fmin(one->wait_s, one->oncpu_s);
 }
 
 void check_overlap(struct checker *checker)
@@ -210,6 +211,21 @@ static const char *find_main_cause(const struct blame *blame)
                                    : "of the hypervisor, which runs others on them";
 }
 
+void check_tell_cause(const struct checker *checker, size_t group, char *buf, size_t size)
+{
+    struct blame blame;
+    find_blame(checker, group, &blame);
+    double most = fmax(fmax(blame.self, blame.others), fmax(blame.quota, blame.hypervisor));
+    if (most == blame.others && blame.nhogs)
+        (void)snprintf(buf, size, "%d %s", (int)blame.hogs[0]->pid, blame.hogs[0]->name);
+    else
+        (void)snprintf(buf, size, "%s",
+                       most == blame.quota    ? "its quota"
+                       : most == blame.self   ? "itself"
+                       : most == blame.others ? "others"
+                                              : "the hypervisor");
+}
+
 /* What shows more, or gives it back: the checks beside this one have the commands that mend. */
 static void suggest(const struct blame *blame, const struct check_group *group, char *command,
                     size_t size)
@@ -217,7 +233,7 @@ static void suggest(const struct blame *blame, const struct check_group *group, 
     if (blame->others > blame->self && blame->others > blame->quota && blame->nhogs)
         (void)snprintf(command, size, "ps -o pid,ppid,user,psr,pcpu,args -p %d",
                        (int)blame->hogs[0]->pid);
-    else if (blame->self >= blame->quota)
+    else if (blame->self >= fmax(blame->quota, blame->others))
         (void)snprintf(command, size, "ps -L -o tid,psr,pcpu,stat,comm -p %d",
                        (int)group->lead->pid);
 }

@@ -121,3 +121,16 @@ int reader_read_machine(struct reader *reader, bool mark, struct err *err)
         view->load = strtod(text, NULL);
     return read_cpus(reader, mark, err);
 }
+
+void reader_roll_machine(struct reader *reader)
+{
+    struct view *view = &reader->view;
+    reader->pressure_then_us += view->pressure_share * view->wall_s * 1e6;
+    for (size_t i = 0; i < view->ncpus; i++) {
+        struct view_cpu *cpu = &view->cpus[i];
+        const double since[] = {cpu->user_s, cpu->nice_s, cpu->system_s,
+                                cpu->idle_s, cpu->irq_s,  cpu->steal_s};
+        for (size_t c = 0; c < sizeof(since) / sizeof(since[0]); c++)
+            cpu->then[c] += since[c] * reader->hertz;
+    }
+}

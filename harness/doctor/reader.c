@@ -268,11 +268,21 @@ void reader_close(struct reader *reader)
     *reader = (struct reader){.proc_fd = -1};
 }
 
+static void read_masks(struct reader *reader, struct view_process *process)
+{
+    for (size_t t = 0; t < process->ntasks; t++)
+        process->tasks[t].mask = reader_mask(reader, process, process->tasks[t].tid);
+    process->mask = reader_mask(reader, process, process->pid);
+    const struct view_process *parent = view_find(&reader->view, process->parent);
+    process->parent_mask = parent ? reader_mask(reader, parent, parent->pid) : -1;
+}
+
 /* Its folder is kept open: what is read below it is of this process and of no later one. */
 static int watch(struct reader *reader, struct view_process *process, struct err *err)
 {
     char name[32];
-    if (process->watched)
+    bool is_self = !reader->root[0] && process->pid == getpid();
+    if (process->watched || is_self)
         return 0;
     (void)snprintf(name, sizeof(name), "%d", (int)process->pid);
     process->at.dir_fd = openat(reader->proc_fd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -281,7 +291,8 @@ static int watch(struct reader *reader, struct view_process *process, struct err
     if (process->at.dir_fd < 0 || !reader_list_tasks(reader, process))
         return 0;
     process->watched = true;
-    (void)reader_read_tasks(reader, process, true);
+    reader_read_tasks(reader, process, true);
+    read_masks(reader, process);
     int rc = reader_add_cgroups(reader, process, err);
     return rc ? rc : reader_read_about(reader, process, err);
 }
@@ -322,6 +333,24 @@ static int not_there(const struct reader *reader, pid_t pid, struct err *err)
     return err_set(err, -ESRCH, "there is no process %d", (int)pid);
 }
 
+static int watch_tree(struct reader *reader, const struct view_process *top, struct err *err)
+{
+    int rc = 0;
+    for (size_t p = 0; p < reader->view.nprocesses && !rc; p++)
+        if (is_below(&reader->view, &reader->view.processes[p], top))
+            rc = watch(reader, &reader->view.processes[p], err);
+    return rc;
+}
+
+int reader_watch_gpu_users(struct reader *reader, struct err *err)
+{
+    int rc = 0;
+    for (size_t i = 0; i < reader->view.nprocesses && !rc; i++)
+        if (reader->view.processes[i].gpus)
+            rc = watch_tree(reader, &reader->view.processes[i], err);
+    return rc;
+}
+
 int reader_watch_pids(struct reader *reader, const pid_t *pids, size_t n, struct err *err)
 {
     struct view *view = &reader->view;
@@ -329,19 +358,17 @@ int reader_watch_pids(struct reader *reader, const pid_t *pids, size_t n, struct
         const struct view_process *top = view_find(view, pids[i]);
         if (!top)
             return not_there(reader, pids[i], err);
+        if (top->pid == getpid() && !reader->root[0])
+            return err_set(err, -EINVAL, "process %d is this one", (int)pids[i]);
         if (top->state == 'Z')
             return err_set(err, -ESRCH, "process %d (%s) is a zombie: it has ended", (int)pids[i],
                            top->name);
         if (top->kernel)
             return err_set(err, -EINVAL, "process %d (%s) is a thread of the kernel", (int)pids[i],
                            top->name);
-        for (size_t p = 0; p < view->nprocesses; p++) {
-            int rc = is_below(view, &view->processes[p], top)
-                         ? watch(reader, &view->processes[p], err)
-                         : 0;
-            if (rc)
-                return rc;
-        }
+        int rc = watch_tree(reader, top, err);
+        if (rc)
+            return rc;
         if (!top->watched)
             return err_set(err, -ESRCH, "process %d has ended", (int)pids[i]);
     }
@@ -356,7 +383,7 @@ int reader_watch_busy(struct reader *reader, double share, size_t *n, struct err
     for (size_t i = 0; i < view->nprocesses && !rc; i++) {
         struct view_process *process = &view->processes[i];
         bool is_asked = process->cpu_s >= share * view->wall_s;
-        if (process->kernel || process->state == 'Z' || process->pid == getpid() || !is_asked)
+        if (process->kernel || process->state == 'Z' || !is_asked)
             continue;
         rc = watch(reader, process, err);
         *n += process->watched;
@@ -364,13 +391,23 @@ int reader_watch_busy(struct reader *reader, double share, size_t *n, struct err
     return rc;
 }
 
-static void read_masks(struct reader *reader, struct view_process *process)
+/* Of one that had less than a tick of the clock since, nothing is read again: most threads of most
+ * processes sleep. */
+static void read_one(struct reader *reader, struct view_process *process, enum reader_scope scope,
+                     bool mark)
 {
-    for (size_t t = 0; t < process->ntasks; t++)
-        process->tasks[t].mask = reader_mask(reader, process, process->tasks[t].tid);
-    process->mask = reader_mask(reader, process, process->pid);
-    const struct view_process *parent = view_find(&reader->view, process->parent);
-    process->parent_mask = parent ? reader_mask(reader, parent, parent->pid) : -1;
+    bool slept = process->at.read_ticks == process->at.user_ticks + process->at.system_ticks;
+    bool listed = process->threads == process->ntasks && !process->at.lost_task;
+    if (slept && listed) {
+        if (mark)
+            reader_mark_tasks(reader, process);
+        return;
+    }
+    if (!listed || scope == READER_WHOLE)
+        (void)reader_list_tasks(reader, process);
+    reader_read_tasks(reader, process, mark);
+    if (scope == READER_WHOLE)
+        read_masks(reader, process);
 }
 
 static void read_watched(struct reader *reader, enum reader_scope scope, bool mark)
@@ -378,15 +415,9 @@ static void read_watched(struct reader *reader, enum reader_scope scope, bool ma
     struct view *view = &reader->view;
     for (size_t i = 0; i < view->nprocesses; i++) {
         struct view_process *process = &view->processes[i];
-        if (!process->watched)
-            continue;
-        if (scope == READER_WATCHED && !read_process(reader, process, mark))
-            continue; /* the next whole tick drops it */
-        if (process->threads != process->ntasks || scope == READER_WHOLE)
-            (void)reader_list_tasks(reader, process);
-        (void)reader_read_tasks(reader, process, mark);
-        if (scope == READER_WHOLE)
-            read_masks(reader, process);
+        /* Of one that is gone the next whole tick hears. */
+        if (process->watched && (scope == READER_WHOLE || read_process(reader, process, mark)))
+            read_one(reader, process, scope, mark);
     }
 }
 
@@ -423,4 +454,22 @@ int reader_mark(struct reader *reader, struct err *err)
 int reader_tick(struct reader *reader, enum reader_scope scope, struct err *err)
 {
     return tick(reader, scope, false, err);
+}
+
+static void roll_process(const struct reader *reader, struct view_process *process)
+{
+    process->at.user_then_ticks = process->at.user_ticks;
+    process->at.system_then_ticks = process->at.system_ticks;
+    reader_mark_tasks(reader, process);
+}
+
+void reader_roll(struct reader *reader)
+{
+    struct view *view = &reader->view;
+    for (size_t i = 0; i < view->nprocesses; i++)
+        roll_process(reader, &view->processes[i]);
+    reader_roll_machine(reader);
+    reader_roll_cgroups(reader);
+    reader->mark_ns = reader->tick_ns;
+    reader->own_mark_ns = clock_thread_cpu_ns();
 }

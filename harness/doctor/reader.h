@@ -36,7 +36,8 @@ struct reader {
     size_t text_size;
     double pressure_then_us;
     uint64_t mark_ns, own_mark_ns, tick_ns;
-    double hertz; /* clock ticks a second */
+    double hertz;           /* clock ticks a second */
+    bool counts_migrations; /* set it to have them of tasks that are looked at closely */
 };
 
 /* Lists all processes. Free with reader_close, also after an error. */
@@ -52,6 +53,15 @@ int reader_watch_pids(struct reader *reader, const pid_t *pids, size_t n, struct
  */
 int reader_watch_busy(struct reader *reader, double share, size_t *n, struct err *err);
 
+/*
+ * Asks NVML once which of the processes use which GPUs. *users: how many of those that are here.
+ * -ENOTSUP without NVML, with the reason.
+ */
+int reader_read_gpus(struct reader *reader, size_t *users, struct err *err);
+
+/* Watches those and what they started. */
+int reader_watch_gpu_users(struct reader *reader, struct err *err);
+
 /* What a tick reads. */
 enum reader_scope {
     READER_WATCHED, /* the times of the watched processes and their tasks */
@@ -61,5 +71,8 @@ enum reader_scope {
 /* Differences begin here. Is a whole tick itself. */
 int reader_mark(struct reader *reader, struct err *err);
 int reader_tick(struct reader *reader, enum reader_scope scope, struct err *err);
+
+/* Differences begin where the last tick ended, a whole one; nothing is read. */
+void reader_roll(struct reader *reader);
 
 #endif

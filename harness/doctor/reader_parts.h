@@ -36,8 +36,9 @@ int reader_mask(struct reader *reader, const struct view_process *process, pid_t
 
 /* Lists the tasks, masks with them, and reads their times; false: the process is gone. */
 bool reader_list_tasks(struct reader *reader, struct view_process *process);
-/* Reads times; `mark`: differences begin here. */
-bool reader_read_tasks(struct reader *reader, struct view_process *process, bool mark);
+/* Reads times; `mark`: differences begin here. Without reading they begin at what was read last. */
+void reader_read_tasks(struct reader *reader, struct view_process *process, bool mark);
+void reader_mark_tasks(const struct reader *reader, struct view_process *process);
 void reader_close_tasks(struct view_process *process);
 
 /* What is read once. */
@@ -50,6 +51,10 @@ void reader_read_cgroups(struct reader *reader, bool mark);
 /* CPUs, pressure and load; nodes once. */
 int reader_open_machine(struct reader *reader, struct err *err);
 int reader_read_machine(struct reader *reader, bool mark, struct err *err);
+
+/* What was read last is where differences begin. */
+void reader_roll_machine(struct reader *reader);
+void reader_roll_cgroups(struct reader *reader);
 
 /* The number behind `at`, blanks skipped; at the first character behind it. */
 static inline const char *reader_number(const char *at, uint64_t *value)

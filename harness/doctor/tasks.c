@@ -14,7 +14,7 @@
 /* Of one CPU, since the mark: who had less is not looked at closely. */
 static const double close_share = 0.05;
 /* A tick looks at no more of them: each costs ten times what a task costs that is not. */
-enum { CLOSE_MOST = 256 };
+enum { CLOSE_MOST = 256, COUNTED_MOST = 64 };
 
 /* Of a fake root, from the status file. */
 static bool read_mask_text(struct reader *reader, pid_t pid, pid_t tid, struct bitset *mask)
@@ -80,6 +80,7 @@ static bool add_task(struct view_process *process, pid_t tid)
                                                   .cpu = -1,
                                                   .state = '?',
                                                   .at = {.seen = true},
+                                                  .migrations = NAN,
                                                   .user_s = NAN,
                                                   .system_s = NAN};
     return true;
@@ -161,6 +162,23 @@ static double since_s(uint64_t now_ns, uint64_t then_ns)
     return now_ns > then_ns ? (double)(now_ns - then_ns) / 1e9 : 0;
 }
 
+/* "se.nr_migrations                             :                   25" */
+static void read_migrations(struct view_process *process, struct view_task *task)
+{
+    char name[48], buf[4096];
+    int once = -1;
+    uint64_t now = 0;
+    (void)snprintf(name, sizeof(name), "task/%d/sched", (int)task->tid);
+    if (!reader_read(process->at.dir_fd, name, &once, buf, sizeof(buf)))
+        return;
+    const char *at = strstr(buf, "se.nr_migrations"), *colon = at ? strchr(at, ':') : NULL;
+    if (!colon)
+        return;
+    (void)reader_number(colon + 1, &now);
+    task->migrations = task->at.migrations ? (double)(now + 1 - task->at.migrations) : 0;
+    task->at.migrations = now + 1;
+}
+
 static void look_closely(struct reader *reader, struct view_process *process,
                          struct view_task *task)
 {
@@ -181,25 +199,38 @@ static void look_closely(struct reader *reader, struct view_process *process,
     task->system_s = (double)(stat.system_ticks - task->at.system_ticks) / reader->hertz;
 }
 
-bool reader_read_tasks(struct reader *reader, struct view_process *process, bool mark)
+void reader_mark_tasks(const struct reader *reader, struct view_process *process)
 {
-    unsigned looks = 0;
-    bool any = false;
     for (size_t i = 0; i < process->ntasks; i++) {
         struct view_task *task = &process->tasks[i];
-        if (!read_times(reader, process, task))
+        task->at.oncpu_then_ns = task->at.oncpu_ns;
+        task->at.wait_then_ns = task->at.wait_ns;
+        task->close = false;
+        task->migrations = NAN;
+        task->oncpu_s = 0;
+        task->wait_s = reader->view.has_schedstat ? 0 : (double)NAN;
+    }
+}
+
+void reader_read_tasks(struct reader *reader, struct view_process *process, bool mark)
+{
+    unsigned looks = 0;
+    process->at.lost_task = false;
+    for (size_t i = 0; i < process->ntasks; i++) {
+        struct view_task *task = &process->tasks[i];
+        if (!read_times(reader, process, task)) {
+            process->at.lost_task = true;
             continue;
-        any = true;
-        if (mark) {
-            task->at.oncpu_then_ns = task->at.oncpu_ns;
-            task->at.wait_then_ns = task->at.wait_ns;
-            task->close = false;
         }
         task->oncpu_s = since_s(task->at.oncpu_ns, task->at.oncpu_then_ns);
         task->wait_s = reader->view.has_schedstat ? since_s(task->at.wait_ns, task->at.wait_then_ns)
                                                   : (double)NAN;
         if (task->oncpu_s > close_share * reader->view.wall_s && !mark && looks++ < CLOSE_MOST)
             look_closely(reader, process, task);
+        if (reader->counts_migrations && task->close && looks <= COUNTED_MOST)
+            read_migrations(process, task);
     }
-    return any;
+    process->at.read_ticks = process->at.user_ticks + process->at.system_ticks;
+    if (mark)
+        reader_mark_tasks(reader, process);
 }

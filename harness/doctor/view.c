@@ -8,6 +8,8 @@
 
 /* Of one CPU: who has less is no worker, and waits for nothing that matters. */
 static const double busy_share = 0.2;
+/* Of it, on a CPU: one that slept all the time and was then kept waiting once is none either. */
+static const double busy_oncpu_share = 0.01;
 
 /* Of the wall time: a task that wanted less is none of the team. */
 static const double busy_task_share = 0.02;
@@ -154,9 +156,9 @@ const char *view_setting(const struct view_process *process, const char *name)
 
 bool view_is_busy(const struct view *view, const struct view_process *process)
 {
-    double wait_s = view_wait_s(process);
-    return process->watched &&
-           view_oncpu_s(process) + (isnan(wait_s) ? 0 : wait_s) >= busy_share * view->wall_s;
+    double wait_s = view_wait_s(process), oncpu_s = view_oncpu_s(process);
+    return process->watched && oncpu_s >= busy_oncpu_share * view->wall_s &&
+           oncpu_s + (isnan(wait_s) ? 0 : wait_s) >= busy_share * view->wall_s;
 }
 
 const struct view_process *view_lead(const struct view *view, const struct view_process *process)

@@ -28,7 +28,8 @@ struct view_task_source {
     uint64_t user_ticks, system_ticks; /* when it was first looked at closely */
     uint64_t close_at_ns;              /* when that was; 0 = not yet */
     uint64_t voluntary, involuntary;
-    bool seen; /* in this listing */
+    uint64_t migrations; /* so far; 0 = not read yet */
+    bool seen;           /* in this listing */
 };
 
 struct view_task {
@@ -42,6 +43,7 @@ struct view_task {
     int cpu;        /* on which it was last */
     double user_s;  /* of close_s, by the clock tick */
     double system_s, close_s;
+    double migrations; /* from CPU to CPU; NaN = not read */
     struct view_task_source at;
 };
 
@@ -69,6 +71,7 @@ struct view_about {
     size_t settings_size; /* as it was started with: what it set itself does not show */
     uint64_t nproc_limit, memlock_limit, memlock_hard, nproc_hard, locked_bytes;
     double shm_bytes, shm_free_bytes;
+    uint64_t shm_device;                 /* its number: which file system it is */
     uint64_t node_bytes[VIEW_NODES_MAX]; /* of its memory on each os_node */
     struct bitset mems; /* os_nodes that it may take memory from; empty = unknown */
 };
@@ -76,6 +79,8 @@ struct view_about {
 struct view_process_source {
     int dir_fd, stat_fd; /* 0 = none, -1 = cannot be had */
     uint64_t user_ticks, system_ticks, user_then_ticks, system_then_ticks;
+    uint64_t read_ticks; /* all of them, when its tasks were read last */
+    bool lost_task;      /* one could not be read then: it has ended */
     bool seen;
 };
 
@@ -125,7 +130,6 @@ struct view_gpu {
     char pci_bdf[PCI_BDF_MAX];
     char name[64];
     struct bitset cpus; /* near it; empty = unknown */
-    int os_node;        /* -1 = unknown */
 };
 
 struct host;

@@ -132,6 +132,11 @@ struct nvml_fabric {
     unsigned char state;
 };
 
+/* nvmlUtilization_t: percent of the time since it was last sampled. */
+struct nvml_utilization {
+    unsigned gpu, memory;
+};
+
 struct nvml_api {
     int (*init)(void); /* * */
     int (*count)(unsigned *count);
@@ -147,6 +152,7 @@ struct nvml_api {
     int (*cpu_affinity)(struct nvml_device *device, unsigned words, unsigned long *cpus);
     int (*clock)(struct nvml_device *device, int clock, unsigned *mhz);
     int (*temperature)(struct nvml_device *device, int sensor, unsigned *celsius);
+    int (*utilization)(struct nvml_device *device, struct nvml_utilization *utilization);
     int (*throttle)(struct nvml_device *device, unsigned long long *reasons);
     /* Health. Of PCIe: now, what link and device can do together, and the device alone. */
     int (*pcie_generation)(struct nvml_device *device, unsigned *generation);
@@ -169,6 +175,8 @@ struct nvml_api {
     /* *count: in, the room; out, how many there are, also with NVML_INSUFFICIENT_SIZE. */
     int (*processes)(struct nvml_device *device, unsigned *count, struct nvml_process *list);
     int (*processes_v1)(struct nvml_device *device, unsigned *count, struct nvml_process_v1 *list);
+    int (*graphics)(struct nvml_device *device, unsigned *count, struct nvml_process *list);
+    int (*graphics_v1)(struct nvml_device *device, unsigned *count, struct nvml_process_v1 *list);
     int (*clock_max)(struct nvml_device *device, int clock, unsigned *mhz);
     int (*power)(struct nvml_device *device, unsigned *milliwatts);
     int (*fields)(struct nvml_device *device, int count, struct nvml_field *values);

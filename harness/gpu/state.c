@@ -9,8 +9,9 @@ int gpu_state_read(const char *pci_bdf, struct gpu_state *out)
 {
     struct nvml_device *device;
     unsigned value;
+    struct nvml_utilization used;
     unsigned long long reasons = 0;
-    *out = (struct gpu_state){.clock_mhz = NAN, .temperature_c = NAN};
+    *out = (struct gpu_state){.clock_mhz = NAN, .temperature_c = NAN, .busy = NAN};
     const struct nvml_api *nvml = nvml_driver(NULL);
     if (!nvml)
         return -ENOTSUP;
@@ -20,6 +21,8 @@ int gpu_state_read(const char *pci_bdf, struct gpu_state *out)
         out->clock_mhz = value;
     if (nvml->temperature && nvml->temperature(device, NVML_TEMPERATURE_GPU, &value) == 0)
         out->temperature_c = value;
+    if (nvml->utilization && nvml->utilization(device, &used) == 0 && used.gpu <= 100)
+        out->busy = used.gpu / 100.0;
     if (nvml->throttle && nvml->throttle(device, &reasons) == 0) {
         out->throttle_reasons = reasons;
         out->known = true;

@@ -10,6 +10,7 @@
 struct gpu_state {
     double clock_mhz; /* of the SMs */
     double temperature_c;
+    double busy;               /* share of the time that some kernel ran, as NVML samples it */
     uint64_t throttle_reasons; /* NVML's bits, see gpu_throttle_is_noise */
     bool known;                /* the throttle reasons are what the driver said, not a default */
 };

@@ -18,6 +18,7 @@
 #include "harness/run/crew.h"
 #include "harness/run/result.h"
 #include "harness/sys/signals.h"
+#include "harness/worker/cgroups.h"
 
 /* What every observation of a run has in common. */
 struct observe_config {
@@ -31,6 +32,7 @@ struct observe_config {
     const struct crew *crew; /* NULL = all workers are ours */
     const struct user_command *command; /* of the user, for benchmarks that run one; NULL = none */
     const char *outputs;                /* directory for what it prints; NULL = nowhere */
+    struct cgroups *cgroups;            /* that workers go into; NULL = none */
     double setup_s;                     /* watchdog of everything that is not a measured step */
     void (*on_wait)(void *arg);         /* called a few times a second while waiting; NULL = none */
     void *on_wait_arg;

@@ -127,6 +127,8 @@ void observe_close(struct observer *o)
 {
     if (o->crew)
         o->crew->close(o->crew->arg);
+    if (o->config->cgroups)
+        cgroups_clear(o->config->cgroups, o->nworkers);
     free(o->child);
     if (o->event_fd >= 0)
         (void)close(o->event_fd);

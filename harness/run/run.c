@@ -113,6 +113,8 @@ int run_rounds(const struct observe_config *config, const struct run_hooks *hook
     if (!runner.order)
         return err_set(err, -ENOMEM, "no memory for the order of arms");
     uint64_t start_ns = clock_now_ns();
+    if (config->cgroups)
+        cgroups_open(config->cgroups);
     int rc = guards_open(&runner.guards, result->variants, signals, err);
     for (unsigned round = 0; round < result->rounds_planned && !rc; round = result->rounds_done) {
         arms_shuffle(result->seed, round, result->narms, runner.order);
@@ -129,6 +131,8 @@ int run_rounds(const struct observe_config *config, const struct run_hooks *hook
         }
     }
     guards_close(&runner.guards);
+    if (config->cgroups)
+        cgroups_close(config->cgroups);
     free(runner.order);
     return rc;
 }

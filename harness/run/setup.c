@@ -413,6 +413,18 @@ static void set_run_id(struct result *result)
                    (unsigned long long)(result->seed & 0xffffff));
 }
 
+static int set_cgroups(const struct run_options *options, struct run_setup *setup, struct err *err)
+{
+    setup->cgroups = (struct cgroups){.cpuset = options->bind == 1, .cpu_max = options->cpu_max};
+    if (!cgroups_wanted(&setup->cgroups))
+        return 0;
+    if (options->ranks)
+        return err_set(err, -EINVAL,
+                       "--bind cgroup and --cpu-max are not for jobs of several ranks");
+    setup->config.cgroups = &setup->cgroups;
+    return 0;
+}
+
 int run_setup_make(const struct bench *const *benches, const struct scenario *scenario,
                    const struct run_options *options, const struct cli *cli,
                    const struct topo *topo, struct run_setup *setup, struct err *err)
@@ -420,7 +432,9 @@ int run_setup_make(const struct bench *const *benches, const struct scenario *sc
     unsigned background_workers = 0;
     setup->scenario = scenario;
     setup->config.topo = topo;
-    int rc = options->variants.n ? set_variants(options, setup, err) : 0;
+    int rc = set_cgroups(options, setup, err);
+    if (!rc && options->variants.n)
+        rc = set_variants(options, setup, err);
     if (!rc)
         rc = set_commands(options, setup, err);
     if (!rc)

@@ -39,6 +39,8 @@ struct run_options {
     const char *junit;         /* a file, of an ab; or NULL */
     bool markdown;             /* of an ab */
     bool strict;               /* a machine too busy for evidence has an exit code of its own */
+    int bind;                  /* 0 mask, 1 cgroup */
+    double cpu_max;            /* CPUs whose time each worker gets; 0 = no quota */
     struct plan_options plan;
     struct topo_options topo;
     /*
@@ -60,6 +62,7 @@ struct run_setup {
     unsigned char params[VARIANTS_MAX][SCENARIO_PARTS_MAX][BENCH_PARAMS_MAX];
     unsigned char background_params[BENCH_PARAMS_MAX];
     struct user_command command; /* of options->commands, in part */
+    struct cgroups cgroups;      /* the configuration borrows it */
     struct observe_config config;
     struct result result; /* arms planned, nothing observed */
     double expected_s;    /* estimate of the whole run */

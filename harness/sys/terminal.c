@@ -23,6 +23,12 @@ unsigned terminal_columns(int fd)
     return there && (!wanted || there < wanted) ? there : wanted;
 }
 
+unsigned terminal_rows(int fd)
+{
+    struct winsize size = {0};
+    return isatty(fd) && !ioctl(fd, TIOCGWINSZ, &size) ? size.ws_row : 0;
+}
+
 bool terminal_has_escapes(int fd)
 {
     const char *name = getenv("TERM");

@@ -7,6 +7,9 @@
 /* Columns of the terminal, or fewer where COLUMNS says so; 0 = it is none, or nobody knows. */
 unsigned terminal_columns(int fd);
 
+/* Its rows; 0 = it is none, or nobody knows. */
+unsigned terminal_rows(int fd);
+
 /* A terminal that takes escape sequences: it has a name (TERM), and that is not "dumb". */
 bool terminal_has_escapes(int fd);
 

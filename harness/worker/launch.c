@@ -112,14 +112,28 @@ struct image {
     char **argv, **envp;
     struct shared *shared; /* of a worker */
     struct shared_worker *worker;
+    const struct cgroups *cgroups; /* NULL = none */
+    unsigned index;
     int fd; /* of the shared memory, or of the socket to the MPI process */
 };
+
+static enum worker_state bind(const struct image *image)
+{
+    struct shared_worker *worker = image->worker;
+    const struct cgroups *cgroups = image->cgroups;
+    if (cgroups && cgroups_wanted(cgroups) &&
+        cgroups_join(cgroups, image->index, &worker->plan, &worker->err))
+        return WORKER_SKIPPED;
+    if (cgroups && cgroups->cpuset)
+        return bind_memory(&worker->plan, &worker->err) ? WORKER_SKIPPED : WORKER_LAUNCHED;
+    return launch_bind(&worker->plan, &worker->err);
+}
 
 static int become_worker(void *arg)
 {
     const struct image *image = arg;
     struct shared_worker *worker = image->worker;
-    enum worker_state end = launch_bind(&worker->plan, &worker->err);
+    enum worker_state end = bind(image);
     if (end == WORKER_LAUNCHED) {
         sigset_t none;
         (void)sigemptyset(&none);
@@ -174,8 +188,8 @@ static char **build_words(char *const own[WORKER_WORDS], const struct user_comma
     return words;
 }
 
-int launch_worker(struct shared *shared, int shared_fd, unsigned index, const struct opt_texts *env,
-                  const struct user_command *command, struct process *process, struct err *err)
+int launch_worker(struct shared *shared, int shared_fd, unsigned index,
+                  const struct launch_request *request, struct process *process, struct err *err)
 {
     struct shared_worker *worker = &shared->worker[index];
     char program[4096], fd_text[16], index_text[16], threads[40];
@@ -186,10 +200,11 @@ int launch_worker(struct shared *shared, int shared_fd, unsigned index, const st
     (void)snprintf(index_text, sizeof(index_text), "%u", index);
     (void)snprintf(threads, sizeof(threads), "OMP_NUM_THREADS=%u", worker->plan.threads);
     char *const own[WORKER_WORDS] = {program, (char[]){LAUNCH_WORKER_COMMAND}, fd_text, index_text};
-    char **argv = build_words(own, command);
+    char **argv = build_words(own, request->command);
     char **envp =
-        build_environment(&worker->plan, env, command && !command->sets_threads ? NULL : threads);
-    struct image image = {argv, envp, shared, worker, shared_fd};
+        build_environment(&worker->plan, request->env,
+                          request->command && !request->command->sets_threads ? NULL : threads);
+    struct image image = {argv, envp, shared, worker, request->cgroups, index, shared_fd};
     int rc = -ENOMEM;
     if (!argv || !envp)
         (void)err_set(err, rc, "no memory for a worker's environment");

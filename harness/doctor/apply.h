@@ -1,0 +1,44 @@
+/*
+ * Binds running processes, all their threads, and puts back what was before. What it changes is
+ * written to a state file first, so that an undo is possible whatever happens then.
+ *
+ * A process is known by pid and start time: where another one has the number by now, nothing is
+ * done to it.
+ */
+#ifndef CONTEND_DOCTOR_APPLY_H
+#define CONTEND_DOCTOR_APPLY_H
+
+#include <stddef.h>
+#include <sys/types.h>
+
+#include "harness/base/bitset.h"
+#include "harness/base/err.h"
+
+struct apply_process {
+    pid_t pid;
+    unsigned long long start_ticks;
+    char name[16];
+    struct bitset cpus; /* what it is to be bound to */
+};
+
+/* In $XDG_STATE_HOME, else ~/.local/state, made where it is not there; -ENAMETOOLONG, -ENOENT
+ * without a home, or what making it failed with. */
+int apply_state_path(char *path, size_t size, struct err *err);
+
+/*
+ * Writes the masks that all threads have to the state file, binds them, and reads back. -EEXIST:
+ * there is such a file, of an earlier one that was not undone; -ESRCH: one of them has ended, or
+ * its number is another process's now, and then nothing was changed; -EPERM; -EIO where a mask that
+ * is read back is another: the message names it, and the state file stays.
+ */
+int apply_bind(const struct apply_process *processes, size_t n, const char *state_path,
+               struct err *err);
+
+/*
+ * Gives all threads that are still there their masks back, new ones that of their process's first
+ * thread, and removes the state file. *restored, *gone: how many processes. -ENOENT: there is
+ * nothing to undo; -EINVAL: the file is not of that form; -EIO, as above, and then it stays.
+ */
+int apply_undo(const char *state_path, size_t *restored, size_t *gone, struct err *err);
+
+#endif

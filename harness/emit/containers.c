@@ -1,0 +1,138 @@
+/* Containers: Docker, and pods of Kubernetes. In a container its one GPU is number 0. */
+#include <errno.h>
+#include <string.h>
+
+#include "harness/emit/quote.h"
+#include "harness/emit/script.h"
+
+static bool is_inside(const struct emit_variable *variable)
+{
+    return strcmp(variable->name, "CUDA_VISIBLE_DEVICES") != 0;
+}
+
+static void add_docker(struct strbuf *out, const struct emit *emit,
+                       const struct emit_worker *worker, unsigned w)
+{
+    strbuf_addf(out,
+                "    exec setsid -- docker run --rm --init --name \"contend-$$-%u\" \\\n"
+                "        --shm-size \"${SHM:-8g}\" --ulimit memlock=-1 --workdir /work "
+                "--volume \"$PWD:/work\"",
+                w);
+    if (worker->cpus[0])
+        strbuf_addf(out, " --cpuset-cpus %s", worker->cpus);
+    if (worker->plan->mem_policy == MEM_BIND)
+        strbuf_addf(out, " --cpuset-mems %s", worker->nodes);
+    if (worker->gpu[0] && emit->numbers_gpu)
+        strbuf_adds(out, " --gpus all");
+    else if (worker->gpu[0])
+        strbuf_addf(out, " --gpus device=%s", worker->gpu);
+    strbuf_adds(out, " \\\n        ");
+    for (unsigned i = 0; i < worker->nvariables; i++)
+        if (is_inside(&worker->variable[i]))
+            strbuf_addf(out, "--env %s=%s ", worker->variable[i].name, worker->variable[i].value);
+    strbuf_adds(out, "\\\n        \"$IMAGE\"");
+    emit_words(out, worker, quote_shell);
+}
+
+int emit_docker(const struct emit *emit, struct strbuf *out, struct err *err)
+{
+    (void)err;
+    script_begin(
+        out, emit,
+        "#   IMAGE=... sh FILE   the image; this directory is /work in the containers, and "
+        "/dev/shm has SHM=8g\n");
+    if (emit_has_soft_memory(emit))
+        strbuf_adds(out, "# Docker knows no preferred or interleaved memory: pages lie where they "
+                         "are touched first.\n");
+    script_allowed(out, emit, true);
+    strbuf_adds(out, ": \"${IMAGE:?is to name the image}\"\nnames=\"");
+    for (unsigned w = 0; w < emit->nworkers; w++)
+        strbuf_addf(out, "%scontend-$$-%u", w ? " " : "", w);
+    strbuf_adds(out, "\"\n");
+    script_signals(out, "    # shellcheck disable=SC2086\n"
+                        "    [ \"$1\" != KILL ] || docker kill $names >/dev/null 2>&1\n");
+    for (unsigned w = 0; w < emit->nworkers; w++) {
+        script_worker_begin(out, emit, w);
+        add_docker(out, emit, &emit->worker[w], w);
+        script_worker_end(out);
+    }
+    script_end(out);
+    return 0;
+}
+
+static int add_pod(struct strbuf *out, const struct emit *emit, unsigned w, struct err *err)
+{
+    const struct emit_worker *worker = &emit->worker[w];
+    unsigned cpus = bitset_count(&worker->plan->cpus);
+    strbuf_addf(out,
+                "---\n"
+                "apiVersion: v1\n"
+                "kind: Pod\n"
+                "metadata:\n"
+                "  name: contend-worker-%u\n"
+                "spec:\n"
+                "  restartPolicy: Never\n"
+                "  containers:\n"
+                "    - name: worker\n"
+                "      image: your-image\n"
+                "      env:\n",
+                w);
+    for (unsigned i = 0; i < worker->nvariables; i++)
+        if (is_inside(&worker->variable[i]))
+            strbuf_addf(out, "        - {name: %s, value: \"%s\"}\n", worker->variable[i].name,
+                        worker->variable[i].value);
+    strbuf_addf(out,
+                "      resources: # limits equal to requests, in whole CPUs: QoS Guaranteed\n"
+                "        requests: {cpu: \"%u\", memory: 8Gi%s}\n"
+                "        limits: {cpu: \"%u\", memory: 8Gi%s}\n"
+                "      volumeMounts:\n"
+                "        - {name: shm, mountPath: /dev/shm}\n"
+                "      command:\n",
+                cpus, worker->gpu[0] ? ", nvidia.com/gpu: 1" : "", cpus,
+                worker->gpu[0] ? ", nvidia.com/gpu: 1" : "");
+    for (char **word = worker->words; *word; word++) {
+        strbuf_adds(out, "        - ");
+        if (!quote_yaml_arg(out, *word))
+            return err_set(err, -EINVAL, "word %d of the command is no UTF-8, as YAML has to be",
+                           (int)(word - worker->words) + 1);
+        strbuf_addc(out, '\n');
+    }
+    strbuf_adds(out, "  volumes:\n"
+                     "    - {name: shm, emptyDir: {medium: Memory, sizeLimit: 2Gi}}\n");
+    return 0;
+}
+
+int emit_k8s(const struct emit *emit, struct strbuf *out, struct err *err)
+{
+    if (emit->numbers_gpu)
+        return err_set(err, -EINVAL,
+                       "a pod sees its own GPU alone, which is number 0 there: "
+                       "write 0 in place of {gpu}");
+    if (!emit->binds_cpus)
+        return err_set(
+            err, -EINVAL,
+            "placement %s binds no CPUs, and exclusive ones are what k8s gives: take one "
+            "that does, such as -P partition",
+            placement_infos[emit->job->plan->placement].name);
+    strbuf_addf(
+        out,
+        "# %u workers, placement %s, by contend place: their sizes. Which CPUs each gets is "
+        "for the kubelet to say:\n"
+        "# exclusive ones by its static CPU manager, near its GPU by its topology manager. "
+        "The first document is what\n"
+        "# that needs in the kubelet's own configuration (no `kubectl apply`), the others "
+        "are pods. Image and memory\n"
+        "# are yours to fill in.\n"
+        "apiVersion: kubelet.config.k8s.io/v1beta1\n"
+        "kind: KubeletConfiguration\n"
+        "cpuManagerPolicy: static\n"
+        "cpuManagerPolicyOptions: {full-pcpus-only: \"true\"}\n"
+        "topologyManagerPolicy: %s\n"
+        "reservedSystemCPUs: \"0\" # its CPUs go to no pod; the static policy needs some\n",
+        emit->nworkers, placement_infos[emit->job->plan->placement].name,
+        emit->binds_memory ? "single-numa-node" : "best-effort");
+    int rc = 0;
+    for (unsigned w = 0; w < emit->nworkers && !rc; w++)
+        rc = add_pod(out, emit, w, err);
+    return rc;
+}

@@ -1,0 +1,129 @@
+/* What starts the workers from a shell: lines to paste, and scripts. */
+#include "harness/emit/quote.h"
+#include "harness/emit/script.h"
+
+/* One line for a shell. */
+static void add_command(struct strbuf *out, const struct emit_worker *worker)
+{
+    strbuf_addc(out, ' ');
+    for (unsigned i = 0; i < worker->nvariables; i++)
+        strbuf_addf(out, " %s=%s", worker->variable[i].name, worker->variable[i].value);
+    if (worker->nodes[0]) {
+        strbuf_addf(out, " numactl%s%s ", worker->cpus[0] ? " --physcpubind=" : "", worker->cpus);
+        emit_numactl_option(out, worker);
+    } else if (worker->cpus[0]) {
+        strbuf_addf(out, " taskset -c %s", worker->cpus);
+    }
+    emit_words(out, worker, quote_shell);
+    strbuf_adds(out, " &\n");
+}
+
+/* To be pasted as one block: they run side by side, and it ends when all have ended. */
+int emit_commands(const struct emit *emit, struct strbuf *out, struct err *err)
+{
+    (void)err;
+    for (unsigned w = 0; w < emit->nworkers; w++)
+        add_command(out, &emit->worker[w]);
+    strbuf_adds(out, "  wait\n");
+    return 0;
+}
+
+int emit_sh(const struct emit *emit, struct strbuf *out, struct err *err)
+{
+    (void)err;
+    script_begin(out, emit, "");
+    if (emit->binds_memory)
+        strbuf_adds(out, "# taskset binds no memory: pages lie where they are touched first. "
+                         "--emit numactl binds it.\n");
+    script_allowed(out, emit, true);
+    script_signals(out, "");
+    for (unsigned w = 0; w < emit->nworkers; w++) {
+        const struct emit_worker *worker = &emit->worker[w];
+        script_worker_begin(out, emit, w);
+        script_export(out, worker, NULL);
+        strbuf_adds(out, "    exec setsid --");
+        if (worker->cpus[0])
+            strbuf_addf(out, " taskset -c %s", worker->cpus);
+        emit_words(out, worker, quote_shell);
+        script_worker_end(out);
+    }
+    script_end(out);
+    return 0;
+}
+
+int emit_numactl(const struct emit *emit, struct strbuf *out, struct err *err)
+{
+    (void)err;
+    script_begin(out, emit, "");
+    script_allowed(out, emit, true);
+    script_bound(out, emit, "setsid -- ");
+    script_signals(out, "");
+    for (unsigned w = 0; w < emit->nworkers; w++) {
+        const struct emit_worker *worker = &emit->worker[w];
+        script_worker_begin(out, emit, w);
+        script_export(out, worker, NULL);
+        strbuf_addf(out, "    bound \"%s\" \"", worker->cpus);
+        emit_numactl_option(out, worker);
+        strbuf_addc(out, '"');
+        emit_words(out, worker, quote_shell);
+        script_worker_end(out);
+    }
+    script_end(out);
+    return 0;
+}
+
+/* A place for each CPU: "{0}:4,{8}:2". */
+static void add_places(struct strbuf *out, const struct bitset *cpus)
+{
+    const char *comma = "";
+    for (int first = bitset_next(cpus, 0), last; first >= 0;
+         first = bitset_next(cpus, (unsigned)last + 1)) {
+        last = first;
+        while (bitset_next(cpus, (unsigned)last + 1) == last + 1)
+            last++;
+        strbuf_addf(out, "%s{%d}:%d", comma, first, last - first + 1);
+        comma = ",";
+    }
+}
+
+int emit_env(const struct emit *emit, struct strbuf *out, struct err *err)
+{
+    (void)err;
+    script_begin(out, emit,
+                 "# Threads of OpenMP are bound, and no other threads of a worker. OPENMP=gomp and "
+                 "OPENMP=kmp bind by\n# the own variables of GNU's and of Intel's and LLVM's "
+                 "runtime instead.\n");
+    if (emit->binds_memory)
+        strbuf_adds(out, "# No memory is bound: pages lie where they are touched first.\n");
+    script_allowed(out, emit, true);
+    if (emit->binds_cpus)
+        strbuf_adds(out,
+                    "# bind CPUS PLACES\n"
+                    "bind() {\n"
+                    "    case ${OPENMP:-omp} in\n"
+                    "    omp) export OMP_PROC_BIND=true OMP_PLACES=\"$2\" ;;\n"
+                    "    gomp) export GOMP_CPU_AFFINITY=\"$1\" ;;\n"
+                    "    kmp) export KMP_AFFINITY=\"granularity=fine,proclist=[$1],explicit\" ;;\n"
+                    "    *)\n"
+                    "        echo \"OPENMP is omp, gomp or kmp\" >&2\n"
+                    "        exit 2\n"
+                    "        ;;\n"
+                    "    esac\n"
+                    "}\n");
+    script_signals(out, "");
+    for (unsigned w = 0; w < emit->nworkers; w++) {
+        const struct emit_worker *worker = &emit->worker[w];
+        script_worker_begin(out, emit, w);
+        script_export(out, worker, NULL);
+        if (worker->cpus[0]) {
+            strbuf_addf(out, "    bind %s \"", worker->cpus);
+            add_places(out, &worker->plan->cpus);
+            strbuf_adds(out, "\"\n");
+        }
+        strbuf_adds(out, "    exec setsid --");
+        emit_words(out, worker, quote_shell);
+        script_worker_end(out);
+    }
+    script_end(out);
+    return 0;
+}

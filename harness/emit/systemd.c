@@ -1,0 +1,89 @@
+/* Units of systemd: transient ones that run now, and files of units that stay. */
+#include "harness/emit/quote.h"
+#include "harness/emit/script.h"
+
+static const char *numa_policy(const struct emit_worker *worker)
+{
+    return mem_policy_name(worker->plan->mem_policy);
+}
+
+static void add_unit(struct strbuf *out, const struct emit *emit, unsigned w)
+{
+    const struct emit_worker *worker = &emit->worker[w];
+    strbuf_addf(out,
+                "    unit %u <<\"UNIT\"\n"
+                "[Unit]\n"
+                "Description=worker %u of %u, placed by contend\n"
+                "\n"
+                "[Install]\n"
+                "WantedBy=multi-user.target\n"
+                "\n"
+                "[Service]\n",
+                w, w, emit->nworkers);
+    if (worker->cpus[0])
+        strbuf_addf(out, "CPUAffinity=%s\n", worker->cpus);
+    if (worker->nodes[0])
+        strbuf_addf(out, "NUMAPolicy=%s\nNUMAMask=%s\n", numa_policy(worker), worker->nodes);
+    for (unsigned i = 0; i < worker->nvariables; i++)
+        strbuf_addf(out, "Environment=%s=%s\n", worker->variable[i].name,
+                    worker->variable[i].value);
+    strbuf_adds(out, "ExecStart=/bin/sh -c \"exec \\\"$$@\\\"\" sh");
+    emit_words(out, worker, quote_unit);
+    strbuf_adds(out, "\nUNIT\n");
+}
+
+static void add_units(struct strbuf *out, const struct emit *emit)
+{
+    strbuf_adds(out, "unit() {\n"
+                     "    {\n"
+                     "        cat\n"
+                     "        printf \"WorkingDirectory=%s\\n\" "
+                     "\"$(pwd | sed \"s/%/%%/g\")\"\n"
+                     "    } >\"$directory/contend-worker-$1.service\"\n"
+                     "}\n"
+                     "if [ \"${1:-}\" = units ]; then\n"
+                     "    directory=${2:?a directory for the units}\n");
+    for (unsigned w = 0; w < emit->nworkers; w++)
+        add_unit(out, emit, w);
+    strbuf_adds(out, "    exit\nfi\n");
+}
+
+/* The shell that is the unit's program takes relative names and finds it in the PATH. */
+static void add_run(struct strbuf *out, const struct emit_worker *worker, unsigned w)
+{
+    strbuf_addf(
+        out,
+        "    exec setsid -- systemd-run ${user:+\"$user\"} --quiet --collect --wait --pipe \\\n"
+        "        --unit=\"contend-$$-%u\" --working-directory=\"$PWD\"",
+        w);
+    if (worker->cpus[0])
+        strbuf_addf(out, " -p CPUAffinity=%s", worker->cpus);
+    if (worker->nodes[0])
+        strbuf_addf(out, " -p NUMAPolicy=%s -p NUMAMask=%s", numa_policy(worker), worker->nodes);
+    for (unsigned i = 0; i < worker->nvariables; i++)
+        strbuf_addf(out, " --setenv=%s=%s", worker->variable[i].name, worker->variable[i].value);
+    strbuf_adds(out, " \\\n        -- /bin/sh -c 'exec \"$$@\"' sh");
+    emit_words(out, worker, quote_systemd_run);
+}
+
+int emit_systemd(const struct emit *emit, struct strbuf *out, struct err *err)
+{
+    (void)err;
+    script_begin(out, emit,
+                 "#   sh FILE            runs them now, as transient units\n"
+                 "#   sh FILE units DIR  writes a unit for each into DIR, such as "
+                 "/etc/systemd/system\n");
+    script_allowed(out, emit, true);
+    add_units(out, emit);
+    strbuf_adds(out, "user=\n[ \"$(id -u)\" = 0 ] || user=--user\n");
+    script_signals(
+        out,
+        "    systemctl ${user:+\"$user\"} kill --signal=\"$1\" \"contend-$$-*\" 2>/dev/null\n");
+    for (unsigned w = 0; w < emit->nworkers; w++) {
+        script_worker_begin(out, emit, w);
+        add_run(out, &emit->worker[w], w);
+        script_worker_end(out);
+    }
+    script_end(out);
+    return 0;
+}

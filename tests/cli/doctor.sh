@@ -1,0 +1,311 @@
+#!/usr/bin/env bash
+# contend doctor: planted faults are found, with the right processes and a command that, when run,
+# takes the finding away; and nobody is troubled without a reason.
+. tests/lib/cli.sh
+: "${CONTEND_BUSY:?}"
+python3 -c '' 2>/dev/null || { echo "python3 reads the JSON"; exit 77; }
+allowed=$(nproc)
+[ "$allowed" -ge 2 ] || { echo "one CPU has no wrong masks"; exit 77; }
+first=$(python3 -c 'import os; print(sorted(os.sched_getaffinity(0))[0])')
+second=$(python3 -c 'import os; print(sorted(os.sched_getaffinity(0))[1])')
+group=''
+faulty=()
+
+end_faults() {
+    [ ${#faulty[@]} = 0 ] || kill -9 "${faulty[@]}" 2>/dev/null
+    wait 2>/dev/null
+    faulty=()
+}
+trap 'end_faults; [ -z "$group" ] || rmdir "$group"; rm -rf "$scratch"' EXIT
+
+# plant COMMAND...: starts it; its pid is the last of faulty.
+plant() {
+    "$@" >/dev/null 2>&1 &
+    faulty+=($!)
+}
+
+# look PID...: what doctor says of them, in $scratch/seen.
+look() {
+    local options=()
+    for pid in "$@"; do options+=(--pid "$pid"); done
+    "$CONTEND_BINARY" doctor --json --watch 1.5 "${options[@]}" >"$scratch/seen" 2>"$scratch/errors"
+    case $? in
+    0 | 1) ;;
+    *)
+        fail "doctor failed: $(cat "$scratch/errors")"
+        echo '{"findings": []}' >"$scratch/seen"
+        ;;
+    esac
+}
+
+# named ID: the pids of such a finding, sorted, a line each finding; nothing where there is none.
+named() {
+    python3 - "$scratch/seen" "$1" <<'END'
+import json, sys
+for finding in json.load(open(sys.argv[1]))["findings"]:
+    if finding["id"] == sys.argv[2]:
+        print(*sorted(finding["pids"]))
+END
+}
+
+command_of() { # command_of ID
+    python3 - "$scratch/seen" "$1" <<'END'
+import json, sys
+print(next(f["command"] or "" for f in json.load(open(sys.argv[1]))["findings"] if f["id"] == sys.argv[2]))
+END
+}
+
+# Whether there is a finding of that id, in a few looks: what the machine does besides may hide one.
+sees() { # sees ID PID...
+    local id=$1
+    shift
+    for _ in 1 2 3 4; do
+        look "$@"
+        [ -z "$(named "$id")" ] || return 0
+    done
+    return 1
+}
+misses() { # misses ID PID...
+    local id=$1
+    shift
+    for _ in 1 2 3 4; do
+        look "$@"
+        [ -n "$(named "$id")" ] || return 0
+    done
+    return 1
+}
+
+# found ID "PIDS": a finding of that id names just them.
+found() {
+    named "$1" | grep -qxF "$2" || fail "no finding $1 of $2: $(cat "$scratch/seen")"
+}
+
+# mended ID PID...: its command is run, and then it is there no more.
+mended() {
+    local id=$1 command
+    command=$(command_of "$id")
+    [ -n "$command" ] || fail "$id has no command"
+    sh -c "$command" >/dev/null || fail "$id: cannot run $command"
+    shift
+    misses "$id" "$@" || fail "$id is still there after: $command"$'\n'"$(cat "$scratch/seen")"
+}
+
+# 1, 4: two processes on one CPU.
+plant taskset -c "$first" "$CONTEND_BUSY"
+plant taskset -c "$first" "$CONTEND_BUSY"
+a=${faulty[0]} b=${faulty[1]}
+sees masks_overlap "$a" "$b" || fail "two on one CPU are not seen: $(cat "$scratch/seen")"
+found masks_overlap "$a $b"
+sees run_queue "$a" "$b"
+[ -n "$(named run_queue)" ] || fail "their waiting is not seen"
+grep -q 'others' "$scratch/seen" || fail "nobody is blamed for it"
+sees masks_overlap "$a" "$b"
+mended masks_overlap "$a" "$b"
+end_faults
+
+# 5: threads that bound themselves to one CPU, and another one idles. If it does: else nothing is to
+# be found.
+plant "$CONTEND_BUSY" threads=3 on="$first"
+if sees idle_beside_queue "${faulty[0]}"; then
+    found idle_beside_queue "${faulty[0]}"
+    mended idle_beside_queue "${faulty[0]}"
+else
+    idle=$(awk -v cpu="cpu$second" '$1 == cpu { print $5 }' /proc/stat)
+    sleep 2
+    now=$(awk -v cpu="cpu$second" '$1 == cpu { print $5 }' /proc/stat)
+    [ $((now - idle)) -lt 140 ] || fail "5: the other CPU idles: $(cat "$scratch/seen")"
+fi
+end_faults
+
+# 6, 16: a launcher with one CPU, and a team below it.
+plant taskset -c "$first" sh -c '"$1" threads=3; :' - "$CONTEND_BUSY"
+wait_for 20 pgrep -P "${faulty[0]}" >/dev/null
+team=$(pgrep -P "${faulty[0]}")
+faulty+=("$team")
+sees inherited_mask "$team" || fail "an inherited mask is not seen: $(cat "$scratch/seen")"
+found inherited_mask "$team"
+sees more_threads_than_cpus "$team" || fail "a crowd is not seen: $(cat "$scratch/seen")"
+found more_threads_than_cpus "$team"
+sees inherited_mask "$team"
+mended inherited_mask "$team"
+end_faults
+
+# 16: its command is to be obeyed at the next start. Threads that compute are as many as it says.
+plant taskset -c "$first" "$CONTEND_BUSY" threads=4
+sees more_threads_than_cpus "${faulty[0]}" || fail "a crowd is not seen: $(cat "$scratch/seen")"
+command=$(command_of more_threads_than_cpus)
+case $command in
+export*)
+    end_faults
+    eval "$command"
+    plant taskset -c "$first" "$CONTEND_BUSY" threads="$OMP_NUM_THREADS"
+    unset OMP_NUM_THREADS MKL_NUM_THREADS OPENBLAS_NUM_THREADS
+    misses more_threads_than_cpus "${faulty[0]}" || fail "16: $(cat "$scratch/seen")"
+    ;;
+*) mended more_threads_than_cpus "${faulty[0]}" ;;
+esac
+end_faults
+
+# 7: taskset without -a.
+plant "$CONTEND_BUSY" threads=1
+sleep 0.2
+taskset -cp "$first" "${faulty[0]}" >/dev/null
+sees leader_alone "${faulty[0]}" || fail "a leader bound alone is not seen: $(cat "$scratch/seen")"
+found leader_alone "${faulty[0]}"
+mended leader_alone "${faulty[0]}"
+end_faults
+
+# 17, 18, 19: by what is mapped and set at the start. The files are no libraries, but are called so.
+mkdir "$scratch/a" "$scratch/b"
+for name in libcuda.so.1 libgomp.so.1 a/libgomp.so.1; do head -c 4096 /dev/zero >"$scratch/$name"; done
+plant env GOMP_CPU_AFFINITY=0 OMP_PROC_BIND=true "$CONTEND_BUSY" map="$scratch/libgomp.so.1"
+sees openmp_settings "${faulty[0]}" || fail "settings that clash are not seen: $(cat "$scratch/seen")"
+found openmp_settings "${faulty[0]}"
+command=$(command_of openmp_settings)
+end_faults
+plant sh -c "export GOMP_CPU_AFFINITY=0 OMP_PROC_BIND=true; $command; exec \"\$@\"" - \
+    "$CONTEND_BUSY" map="$scratch/libgomp.so.1"
+sleep 0.2
+misses openmp_settings "${faulty[0]}" || fail "17: $(cat "$scratch/seen")"
+end_faults
+
+plant "$CONTEND_BUSY" map="$scratch/libgomp.so.1" map="$scratch/a/libgomp.so.1"
+sees openmp_settings "${faulty[0]}" || fail "two runtimes are not seen: $(cat "$scratch/seen")"
+grep -q 'two OpenMP runtimes' "$scratch/seen" || fail "two runtimes are not named"
+end_faults
+
+plant taskset -c "$first" "$CONTEND_BUSY" map="$scratch/libcuda.so.1"
+plant taskset -c "$first" "$CONTEND_BUSY"
+sees spin_wait "${faulty[@]}" || fail "a spinning wait is not seen: $(cat "$scratch/seen")"
+found spin_wait "${faulty[0]}"
+taskset -acp "$second" "${faulty[0]}" >/dev/null # where a CPU idled, its command says so
+if ! misses spin_wait "${faulty[@]}"; then # then it is the machine that crowds that CPU, too
+    ! grep "run_queue\|busiest others" "$scratch/seen" | grep "busy (${faulty[0]})" |
+        grep -q "others:.*busy (${faulty[1]})" || fail "18: $(cat "$scratch/seen")"
+fi
+end_faults
+
+plant env CUDA_LAUNCH_BLOCKING=1 "$CONTEND_BUSY" map="$scratch/libcuda.so.1"
+plant env CUDA_LAUNCH_BLOCKING=1 "$CONTEND_BUSY"
+sees debugging "${faulty[@]}" || fail "debugging is not seen: $(cat "$scratch/seen")"
+found debugging "${faulty[0]}"
+[ "$(named debugging)" = "${faulty[0]}" ] || fail "one without libcuda is named, too"
+command=$(command_of debugging)
+end_faults
+plant sh -c "export CUDA_LAUNCH_BLOCKING=1; $command; exec \"\$@\"" - "$CONTEND_BUSY" map="$scratch/libcuda.so.1"
+sleep 0.2
+misses debugging "${faulty[0]}" || fail "19: $(cat "$scratch/seen")"
+end_faults
+
+# 20: locked memory, of which the soft limit is near.
+if prlimit --version >/dev/null 2>&1; then
+    plant prlimit --memlock=65536:8388608 setpriv --bounding-set=-ipc_lock --inh-caps=-all \
+        "$CONTEND_BUSY" lock=61440
+    if [ "$(id -u)" != 0 ] || setpriv --version >/dev/null 2>&1; then
+        sees limits "${faulty[0]}" || fail "a limit that is near is not seen: $(cat "$scratch/seen")"
+        found limits "${faulty[0]}"
+        mended limits "${faulty[0]}"
+    fi
+    end_faults
+fi
+
+# 21: a /dev/shm that is full, in a mount namespace of its own.
+if unshare -rm true 2>/dev/null; then
+    plant unshare -rm sh -c 'mount -t tmpfs -o size=1M none /dev/shm &&
+        head -c 1048576 /dev/zero >/dev/shm/full; exec "$1"' - "$CONTEND_BUSY"
+    wait_for 20 grep -qz busy "/proc/${faulty[0]}/cmdline"
+    sees shm "${faulty[0]}" || fail "a full /dev/shm is not seen: $(cat "$scratch/seen")"
+    found shm "${faulty[0]}"
+    [ "$(id -u)" != 0 ] || mended shm "${faulty[0]}"
+    end_faults
+fi
+
+# 2, 3: a quota of a tenth of a CPU, of either version: a busy machine grants that, too.
+make_group() {
+    if [ -e /sys/fs/cgroup/cpu/cpu.cfs_quota_us ]; then
+        group=$(mktemp -d /sys/fs/cgroup/cpu/contend-XXXXXX 2>/dev/null) &&
+            echo 100000 >"$group/cpu.cfs_period_us" && echo 10000 >"$group/cpu.cfs_quota_us"
+    elif grep -qw cpu /sys/fs/cgroup/cgroup.subtree_control 2>/dev/null; then
+        group=$(mktemp -d /sys/fs/cgroup/contend-XXXXXX 2>/dev/null) &&
+            echo "10000 100000" >"$group/cpu.max"
+    fi
+}
+if [ "$(id -u)" = 0 ] && make_group && [ -n "$group" ]; then
+    plant sh -c 'echo $$ >"$0/cgroup.procs" && exec "$1" threads=2' "$group" "$CONTEND_BUSY"
+    sleep 0.3
+    sees team_over_quota "${faulty[0]}" || fail "a team over its quota is not seen: $(cat "$scratch/seen")"
+    found team_over_quota "${faulty[0]}"
+    command_of team_over_quota | grep -q '^export OMP_NUM_THREADS=1 ' || fail "2: another team"
+    sees throttled "${faulty[0]}" || fail "a quota is not seen: $(cat "$scratch/seen")"
+    found throttled "${faulty[0]}"
+    mended throttled "${faulty[0]}"
+    misses team_over_quota "${faulty[0]}" || fail "2: $(cat "$scratch/seen")"
+    end_faults
+    rmdir "$group" && group=
+fi
+
+# --apply and --undo, of two that may run anywhere.
+mask_of() { taskset -cp "$1" | sed 's/.*: //'; }
+state=$scratch/state
+plant "$CONTEND_BUSY" threads=1
+plant "$CONTEND_BUSY" threads=1
+a=${faulty[0]} b=${faulty[1]} before=$(mask_of "$a")
+apply=("$CONTEND_BINARY" doctor --watch 0.5 --pid "$a" --pid "$b" --state "$state" --apply)
+expect 2 'without a terminal, --apply needs --yes' "${apply[@]}"
+[ "$(mask_of "$a")" = "$before" ] || fail "bound without being asked to"
+expect 2 "placement 'none' binds nothing" "${apply[@]}" --yes --placement none
+expect 0 'bound 2 processes' "${apply[@]}" --yes
+[ "$(mask_of "$a")" != "$before" ] && [ "$(mask_of "$a")" != "$(mask_of "$b")" ] ||
+    fail "bound to $(mask_of "$a") and $(mask_of "$b")"
+for task in /proc/"$a"/task/*; do
+    [ "$(mask_of "${task##*/}")" = "$(mask_of "$a")" ] || fail "a thread is not bound"
+done
+expect 3 'put that back first, with --undo' "${apply[@]}" --yes
+cp "$state" "$scratch/copy"
+expect 0 '2 processes may run where they could before; 0 ended' "$CONTEND_BINARY" doctor --undo --state "$state"
+[ "$(mask_of "$a")" = "$before" ] && [ "$(mask_of "$b")" = "$before" ] || fail "not put back"
+expect 3 'nothing to undo' "$CONTEND_BINARY" doctor --undo --state "$state"
+# One that has the number now, but was started at another time, is left alone.
+awk 'NR > 1 { $2 = $2 - 1; $4 = $4 - 1 } { print }' "$scratch/copy" | sed "s/ [0-9,-]*$/ $first/" >"$state"
+sed -i '1s/.*/contend doctor state 1/' "$state"
+expect 0 '0 processes may run where they could before; 2 ended' "$CONTEND_BINARY" doctor --undo --state "$state"
+[ "$(mask_of "$a")" = "$before" ] || fail "another process was bound"
+echo nonsense >"$state"
+expect 2 'is no state file' "$CONTEND_BINARY" doctor --undo --state "$state"
+end_faults
+
+# --gpu-procs: those that NVML lists.
+expect 3 'no NVIDIA driver here' env CONTEND_LIBNVML=/nonexistent "$CONTEND_BINARY" doctor --gpu-procs
+if cc -shared -fPIC -DFULL -o "$scratch/nvml.so" tests/lib/fake_gpu_driver.c 2>/dev/null; then
+    plant "$CONTEND_BUSY"
+    plant "$CONTEND_BUSY"
+    FAKE_GPU="pid=${faulty[0]}" CONTEND_LIBNVML=$scratch/nvml.so "$CONTEND_BINARY" doctor --gpu-procs \
+        --watch 0.5 --json >"$scratch/seen"
+    python3 -c 'import json, sys
+pids = [p["pid"] for p in json.load(open(sys.argv[1]))["processes"]]
+sys.exit(pids != [int(sys.argv[2])])' "$scratch/seen" "${faulty[0]}" || fail "others than NVML lists: $(cat "$scratch/seen")"
+    expect 3 'NVML lists no process' env FAKE_GPU=pid=4194303 CONTEND_LIBNVML="$scratch/nvml.so" \
+        "$CONTEND_BINARY" doctor --gpu-procs --watch 0.5
+    end_faults
+fi
+
+# Processes that cannot be looked at.
+expect 2 "'x' is not the number of a process" "$CONTEND_BINARY" doctor --pid x
+expect 3 'there is no process 4194305' "$CONTEND_BINARY" doctor --pid 4194305
+python3 -c 'import os, time
+if os.fork() == 0: os._exit(0)
+time.sleep(100)' &
+faulty+=($!)
+wait_for 20 pgrep -P "${faulty[0]}" >/dev/null
+zombie=$(pgrep -P "${faulty[0]}")
+wait_for 20 grep -q 'State:.Z' "/proc/$zombie/status"
+expect 3 'is a zombie: it has ended' "$CONTEND_BINARY" doctor --pid "$zombie"
+end_faults
+expect 0 '^\| 16 \| `more_threads_than_cpus`' "$CONTEND_BINARY" doctor --list --markdown
+
+# The table of the manual is that of the program.
+"$CONTEND_BINARY" doctor --list --markdown >"$scratch/checks"
+while IFS= read -r line; do
+    grep -qxF -- "$line" docs/doctor.md || fail "docs/doctor.md lacks: $line"
+done <"$scratch/checks"
+finish

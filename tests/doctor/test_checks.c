@@ -1,0 +1,348 @@
+/* Checks of contend doctor on views that are made up, where no machine here has the fault. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "harness/doctor/check.h"
+
+/* Four CPUs of two nodes, watched for ten seconds, and as many workers as asked for. */
+enum { CPUS = 4, WORKERS_MOST = 3, WALL_S = 10 };
+
+struct machine {
+    struct view view;
+    struct view_process processes[WORKERS_MOST];
+    struct view_task tasks[WORKERS_MOST][4];
+    struct view_about about[WORKERS_MOST];
+    struct bitset masks[CPUS + 3]; /* each CPU, then 0-1, 2-3 and 0-3 */
+    struct view_cpu cpus[CPUS];
+    struct view_cgroup group;
+};
+enum { MASK_LOW = CPUS, MASK_HIGH, MASK_ALL };
+
+static struct bitset range(unsigned first, unsigned last)
+{
+    struct bitset set = {0};
+    for (unsigned cpu = first; cpu <= last; cpu++)
+        bitset_set(&set, cpu);
+    return set;
+}
+
+static void make(struct machine *machine, size_t workers)
+{
+    *machine = (struct machine){0};
+    struct view *view = &machine->view;
+    for (unsigned cpu = 0; cpu < CPUS; cpu++) {
+        machine->masks[cpu] = range(cpu, cpu);
+        machine->cpus[cpu] = (struct view_cpu){.os_cpu = cpu, .idle_s = WALL_S};
+    }
+    machine->masks[MASK_LOW] = range(0, 1);
+    machine->masks[MASK_HIGH] = range(2, 3);
+    machine->masks[MASK_ALL] = range(0, 3);
+    *view = (struct view){.wall_s = WALL_S,
+                          .has_schedstat = true,
+                          .masks = machine->masks,
+                          .nmasks = MASK_ALL + 1,
+                          .online = range(0, 3),
+                          .cpus = machine->cpus,
+                          .ncpus = CPUS,
+                          .processes = machine->processes,
+                          .nprocesses = workers,
+                          .cgroups = &machine->group,
+                          .nnodes = 2};
+    view->node_cpus[0] = range(0, 1);
+    view->node_cpus[1] = range(2, 3);
+    for (size_t w = 0; w < workers; w++)
+        machine->processes[w] = (struct view_process){.pid = 100 + (int)w,
+                                                      .parent = 1,
+                                                      .name = "worker",
+                                                      .state = 'R',
+                                                      .watched = true,
+                                                      .mask = MASK_ALL,
+                                                      .parent_mask = MASK_ALL,
+                                                      .tasks = machine->tasks[w],
+                                                      .about = &machine->about[w],
+                                                      .cgroup = {-1, -1, -1, -1}};
+}
+
+/* One thread more of a worker, and what its CPU did. */
+static void add_task(struct machine *machine, size_t worker, int mask, double oncpu_s,
+                     double wait_s)
+{
+    struct view_process *process = &machine->processes[worker];
+    process->tasks[process->ntasks] = (struct view_task){.tid = process->pid + (int)process->ntasks,
+                                                         .mask = mask,
+                                                         .oncpu_s = oncpu_s,
+                                                         .wait_s = wait_s};
+    process->ntasks++;
+    process->threads++;
+    process->cpu_s += oncpu_s;
+}
+
+static void occupy(struct machine *machine, unsigned cpu, double busy_s)
+{
+    machine->cpus[cpu].user_s = busy_s;
+    machine->cpus[cpu].idle_s = WALL_S - busy_s;
+}
+
+static const struct found *look_for(const struct diagnosis *diagnosis, const char *id)
+{
+    for (size_t i = 0; i < diagnosis->n; i++)
+        if (strcmp(diagnosis->all[i].finding.id, id) == 0)
+            return &diagnosis->all[i];
+    return NULL;
+}
+
+static struct diagnosis judge(const struct machine *machine)
+{
+    struct diagnosis diagnosis = {0};
+    struct err err;
+    assert_int_equal(diagnosis_make(&machine->view, &diagnosis, &err), 0);
+    return diagnosis;
+}
+
+static void test_workers_on_cpus_of_their_own_have_no_finding(void **state)
+{
+    struct machine machine;
+    (void)state;
+    make(&machine, 2);
+    for (size_t w = 0; w < 2; w++) {
+        machine.processes[w].mask = machine.processes[w].parent_mask = w ? MASK_HIGH : MASK_LOW;
+        for (int t = 0; t < 2; t++)
+            add_task(&machine, w, w ? MASK_HIGH : MASK_LOW, 9.8, 0.1);
+    }
+    for (unsigned cpu = 0; cpu < CPUS; cpu++)
+        occupy(&machine, cpu, 9.9);
+    struct diagnosis diagnosis = judge(&machine);
+    assert_int_equal(diagnosis.n, 0);
+    diagnosis_free(&diagnosis);
+}
+
+/* As two processes of one thread on a large machine: they share all CPUs, and nobody waits. */
+static void test_masks_that_overlap_without_waiting_are_no_finding(void **state)
+{
+    struct machine machine;
+    (void)state;
+    make(&machine, 2);
+    add_task(&machine, 0, MASK_ALL, 9.9, 0.05);
+    add_task(&machine, 1, MASK_ALL, 9.9, 0.05);
+    struct diagnosis diagnosis = judge(&machine);
+    assert_int_equal(diagnosis.n, 0);
+    diagnosis_free(&diagnosis);
+}
+
+static void test_overlap_deals_slices(void **state)
+{
+    struct machine machine;
+    (void)state;
+    make(&machine, 2);
+    for (size_t w = 0; w < 2; w++)
+        for (int t = 0; t < 4; t++)
+            add_task(&machine, w, MASK_ALL, 5, 5);
+    for (unsigned cpu = 0; cpu < CPUS; cpu++)
+        occupy(&machine, cpu, 10);
+    struct diagnosis diagnosis = judge(&machine);
+    const struct found *found = look_for(&diagnosis, "masks_overlap");
+    assert_non_null(found);
+    assert_int_equal(found->npids, 2);
+    assert_float_equal(found->cost, 0.5, 1e-9);
+    assert_string_equal(found->finding.command, "taskset -acp 0-1 100 && taskset -acp 2-3 101");
+    diagnosis_free(&diagnosis);
+}
+
+/* While its CPU was with others for three quarters, and with itself for a quarter of the time. */
+static void test_blame_is_split_as_the_cpu_was(void **state)
+{
+    struct machine machine;
+    (void)state;
+    make(&machine, 1);
+    add_task(&machine, 0, 2, 2.5, 7.5);
+    occupy(&machine, 2, 10);
+    struct diagnosis diagnosis = judge(&machine);
+    const struct found *found = look_for(&diagnosis, "run_queue");
+    assert_non_null(found);
+    assert_string_equal(found->finding.evidence,
+                        "own threads 25%, others 75%, quota 0.00%, hypervisor 0.00%");
+    assert_float_equal(found->cost, 0.75, 1e-9);
+    diagnosis_free(&diagnosis);
+}
+
+static void test_quota_and_hypervisor_are_blamed(void **state)
+{
+    struct machine machine;
+    (void)state;
+    make(&machine, 1);
+    add_task(&machine, 0, 2, 2, 8);
+    machine.group = (struct view_cgroup){.path = "/sys/fs/cgroup/a",
+                                         .parent = -1,
+                                         .v2 = true,
+                                         .quota_cpus = 0.5,
+                                         .periods = 100,
+                                         .throttled_periods = 50,
+                                         .throttled_s = 4};
+    machine.view.ncgroups = 1;
+    machine.processes[0].cgroup[CGROUP_CPU] = 0;
+    machine.cpus[2] = (struct view_cpu){.os_cpu = 2, .user_s = 2, .steal_s = 2, .idle_s = 6};
+    struct diagnosis diagnosis = judge(&machine);
+    const struct found *queue = look_for(&diagnosis, "run_queue");
+    assert_non_null(queue);
+    assert_string_equal(queue->finding.evidence,
+                        "own threads 25%, others 0.00%, quota 50%, hypervisor 25%");
+    const struct found *throttled = look_for(&diagnosis, "throttled");
+    assert_non_null(throttled);
+    assert_non_null(strstr(throttled->finding.command, "/sys/fs/cgroup/a/cpu.max"));
+    diagnosis_free(&diagnosis);
+}
+
+static void test_idle_beside_names_the_mask_of_the_process(void **state)
+{
+    struct machine machine;
+    (void)state;
+    make(&machine, 1);
+    add_task(&machine, 0, 1, 5, 5);
+    add_task(&machine, 0, 1, 5, 5);
+    occupy(&machine, 1, 10);
+    struct diagnosis diagnosis = judge(&machine);
+    const struct found *found = look_for(&diagnosis, "idle_beside_queue");
+    assert_non_null(found);
+    assert_string_equal(found->finding.command, "taskset -acp 0-3 100");
+    diagnosis_free(&diagnosis);
+}
+
+static void use_gpu(struct machine *machine, size_t worker)
+{
+    machine->view.ngpus = 1;
+    machine->view.gpus[0] = (struct view_gpu){.pci_bdf = "0000:01:00.0", .cpus = range(0, 1)};
+    machine->processes[worker].gpus = 1;
+}
+
+static void test_far_from_its_gpu(void **state)
+{
+    struct machine machine;
+    (void)state;
+    make(&machine, 1);
+    add_task(&machine, 0, MASK_HIGH, 9, 0);
+    use_gpu(&machine, 0);
+    struct diagnosis diagnosis = judge(&machine);
+    const struct found *found = look_for(&diagnosis, "far_from_gpu");
+    assert_non_null(found);
+    assert_true(isnan(found->cost));
+    assert_string_equal(found->finding.command, "taskset -acp 0-1 100");
+    assert_null(look_for(&diagnosis, "shut_out_of_gpu"));
+    diagnosis_free(&diagnosis);
+    machine.tasks[0][0].mask = MASK_LOW; /* as its command says */
+    diagnosis = judge(&machine);
+    assert_int_equal(diagnosis.n, 0);
+    diagnosis_free(&diagnosis);
+}
+
+static void test_cpuset_without_cpus_of_the_gpu(void **state)
+{
+    struct machine machine;
+    (void)state;
+    make(&machine, 1);
+    add_task(&machine, 0, MASK_HIGH, 9, 0);
+    use_gpu(&machine, 0);
+    machine.group = (struct view_cgroup){
+        .path = "/sys/fs/cgroup/a", .parent = -1, .quota_cpus = NAN, .cpus = range(2, 3)};
+    machine.view.ncgroups = 1;
+    machine.processes[0].cgroup[CGROUP_CPUSET] = 0;
+    struct diagnosis diagnosis = judge(&machine);
+    assert_non_null(look_for(&diagnosis, "shut_out_of_gpu"));
+    assert_null(look_for(&diagnosis, "far_from_gpu"));
+    diagnosis_free(&diagnosis);
+}
+
+static void test_pages_on_another_node(void **state)
+{
+    struct machine machine;
+    (void)state;
+    make(&machine, 1);
+    add_task(&machine, 0, MASK_HIGH, 9, 0);
+    machine.about[0].pages_known = true;
+    machine.about[0].mems = range(0, 1);
+    machine.about[0].node_bytes[0] = UINT64_C(3) << 30;
+    machine.about[0].node_bytes[1] = UINT64_C(1) << 30;
+    struct diagnosis diagnosis = judge(&machine);
+    const struct found *found = look_for(&diagnosis, "far_pages");
+    assert_non_null(found);
+    assert_string_equal(found->finding.evidence, "75% of its memory (3 GiB) is not on node 1");
+    assert_string_equal(found->finding.command, "migratepages 100 0 1");
+    diagnosis_free(&diagnosis);
+    machine.about[0].node_bytes[0] = 1 << 20;
+    diagnosis = judge(&machine);
+    assert_int_equal(diagnosis.n, 0);
+    diagnosis_free(&diagnosis);
+}
+
+/* A launcher that only waits leads nobody; a worker leads those that load its data. */
+static void test_busy_parents_lead(void **state)
+{
+    struct machine machine;
+    (void)state;
+    make(&machine, 3);
+    machine.processes[1].parent = 100;
+    machine.processes[2].parent = 101;
+    add_task(&machine, 0, MASK_ALL, 0.01, 0);
+    add_task(&machine, 1, MASK_ALL, 9, 0);
+    add_task(&machine, 2, MASK_ALL, 9, 0);
+    assert_ptr_equal(view_lead(&machine.view, &machine.processes[2]), &machine.processes[1]);
+    assert_ptr_equal(view_lead(&machine.view, &machine.processes[1]), &machine.processes[1]);
+}
+
+static void test_what_costs_most_comes_first(void **state)
+{
+    struct machine machine;
+    static char settings[] = "PYTHONDEVMODE=1";
+    (void)state;
+    make(&machine, 1);
+    machine.about[0].settings = settings;
+    machine.about[0].settings_size = sizeof(settings);
+    add_task(&machine, 0, 1, 5, 5);
+    add_task(&machine, 0, 1, 5, 5);
+    struct diagnosis diagnosis = judge(&machine);
+    assert_true(diagnosis.n >= 3);
+    for (size_t i = 1; i + 1 < diagnosis.n; i++)
+        assert_true(diagnosis.all[i - 1].cost >= diagnosis.all[i].cost);
+    assert_string_equal(diagnosis.all[diagnosis.n - 1].finding.id, "debugging");
+    assert_string_equal(diagnosis.all[diagnosis.n - 1].finding.command, "unset PYTHONDEVMODE");
+    diagnosis_free(&diagnosis);
+}
+
+/* Without schedstat nobody knows who waits: no finding may come of that. */
+static void test_unknown_waits_are_no_finding(void **state)
+{
+    struct machine machine;
+    (void)state;
+    make(&machine, 2);
+    machine.view.has_schedstat = false;
+    for (size_t w = 0; w < 2; w++)
+        add_task(&machine, w, MASK_ALL, 9, NAN);
+    struct diagnosis diagnosis = judge(&machine);
+    assert_int_equal(diagnosis.n, 0);
+    diagnosis_free(&diagnosis);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_workers_on_cpus_of_their_own_have_no_finding),
+        cmocka_unit_test(test_masks_that_overlap_without_waiting_are_no_finding),
+        cmocka_unit_test(test_overlap_deals_slices),
+        cmocka_unit_test(test_blame_is_split_as_the_cpu_was),
+        cmocka_unit_test(test_quota_and_hypervisor_are_blamed),
+        cmocka_unit_test(test_idle_beside_names_the_mask_of_the_process),
+        cmocka_unit_test(test_far_from_its_gpu),
+        cmocka_unit_test(test_cpuset_without_cpus_of_the_gpu),
+        cmocka_unit_test(test_pages_on_another_node),
+        cmocka_unit_test(test_busy_parents_lead),
+        cmocka_unit_test(test_what_costs_most_comes_first),
+        cmocka_unit_test(test_unknown_waits_are_no_finding),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

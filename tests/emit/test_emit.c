@@ -1,0 +1,226 @@
+/* What the texts of a plan say, and what is refused. That they run: tests/cli/emit.sh. */
+#include "harness/emit/emit.h"
+
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+struct machine {
+    const char *description, *gpus;
+    enum placement placement;
+    unsigned workers, background;
+    bool renumbered;
+};
+
+static const struct machine two_nodes = {
+    "package:2 numa:1 core:4 pu:1", "81:00.0@1,01:00.0@0", PLACE_GPU_LOCAL, 2, 0, false};
+static const struct machine one_node = {
+    "package:1 core:6 pu:1", NULL, PLACE_PARTITION, 2, 0, false};
+
+static char *emit_for(const struct machine *machine, enum emit_format format,
+                      const char *const *words, struct err *err)
+{
+    struct topo topo;
+    struct plan plan = {0};
+    struct topo_options options = {.xml = machine->description, .fake_gpus = machine->gpus};
+    struct plan_request request = {.placement = machine->placement,
+                                   .workers = machine->workers,
+                                   .background = machine->background};
+    if (topo_load(&options, &topo, err) || plan_make(&topo, &request, &plan, err))
+        fail_msg("%s: %s", machine->description, err->msg);
+    assert_int_equal(plan.status, PLAN_OK);
+    struct emit_job job = {
+        .topo = &topo, .plan = &plan, .words = words, .renumbered = machine->renumbered};
+    char *text = emit_text(format, &job, err);
+    plan_free(&plan);
+    topo_free(&topo);
+    return text;
+}
+
+static void assert_says(const struct machine *machine, enum emit_format format,
+                        const char *const *words, const char *const *parts)
+{
+    struct err err = {0};
+    char *text = emit_for(machine, format, words, &err);
+    if (!text)
+        fail_msg("%s: %s", emit_names[format], err.msg);
+    for (; *parts; parts++) {
+        bool absent = **parts == '!';
+        if ((strstr(text, *parts + absent) == NULL) != absent)
+            fail_msg("%s: '%s' in: %s", emit_names[format], *parts, text);
+    }
+    free(text);
+}
+
+/* Worker 0 of two_nodes is on node 1 with the GPU that is second on the bus. */
+static void test_emit_says_cpus_memory_and_gpus(void **state)
+{
+    (void)state;
+    static const char *const words[] = {"./w", "--rank={worker}/{workers}", NULL};
+    static const struct {
+        enum emit_format format;
+        const char *parts[6];
+    } cases[] = {
+        {EMIT_COMMANDS,
+         {"  CUDA_DEVICE_ORDER=PCI_BUS_ID CUDA_VISIBLE_DEVICES=1 OMP_NUM_THREADS=4 numactl "
+          "--physcpubind=4-7 --membind=1 ./w '--rank=0/2' &\n"}},
+        {EMIT_SH, {"exec setsid -- taskset -c 4-7 ./w '--rank=0/2'\n", "--emit numactl binds it"}},
+        {EMIT_NUMACTL, {"bound \"4-7\" \"--membind=1\" ./w '--rank=0/2'\n", "package numactl"}},
+        {EMIT_SYSTEMD,
+         {"CPUAffinity=4-7\nNUMAPolicy=bind\nNUMAMask=1\n",
+          "-p CPUAffinity=0-3 -p NUMAPolicy=bind -p NUMAMask=0", "\"--rank=1/2\"\n"}},
+        {EMIT_DOCKER,
+         {"--cpuset-cpus 4-7 --cpuset-mems 1 --gpus device=1", "!CUDA_VISIBLE_DEVICES",
+          "--ulimit memlock=-1", "--shm-size"}},
+        {EMIT_SLURM,
+         {"--cpu-bind=mask_cpu:0xf0,0xf --gpus-per-task=1 --gpu-bind=map_gpu:1,0",
+          "#SBATCH --gpus-per-node=2", "!CUDA_VISIBLE_DEVICES", "bound \"4-7\" \"--membind=1\""}},
+        {EMIT_K8S,
+         {"limits: {cpu: \"4\", memory: 8Gi, nvidia.com/gpu: 1}", "cpuManagerPolicy: static",
+          "topologyManagerPolicy: single-numa-node", "- \"--rank=1/2\"\n"}},
+        {EMIT_TORCHRUN, {"export CUDA_VISIBLE_DEVICES=1,0\n", "--nproc-per-node=2 --no-python"}},
+        {EMIT_MPIRUN, {"rank 0=localhost slot=4-7\nrank 1=localhost slot=0-3\n"}},
+        {EMIT_ENV, {"bind 4-7 \"{4}:4\"\n", "No memory is bound"}},
+        {EMIT_CGROUP, {"cpuset 0 \"4-7\" \"1\"\n"}},
+        {EMIT_WSL_BAT, {":one_node\r\n", "node/node1\r\n", "cpu/cpu7\r\n"}},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+        assert_says(&two_nodes, cases[i].format, words, cases[i].parts);
+}
+
+/* Half of six is neither worker's twice: 0-2 and 3-5, and no memory to bind. */
+static void test_emit_batch_file_gives_no_cpu_to_two_workers(void **state)
+{
+    (void)state;
+    static const char *const parts[] = {
+        "start \"worker 0\" wsl.exe --exec env OMP_NUM_THREADS=3 taskset -c 0-2 ./your_command\r\n",
+        "start \"worker 1\" wsl.exe --exec env OMP_NUM_THREADS=3 taskset -c 3-5 ./your_command\r\n",
+        "!one_node", "!numactl", NULL};
+    assert_says(&one_node, EMIT_WSL_BAT, NULL, parts);
+}
+
+/* Whatever is in the command, no line holds a character that ends a batch file's word. */
+static void test_emit_batch_file_holds_no_word_of_a_hostile_command(void **state)
+{
+    (void)state;
+    static const char *const words[] = {"./w", "%PATH%", "a\" & del *", "^!", "\r\nexit", NULL};
+    struct err err = {0};
+    char *text = emit_for(&two_nodes, EMIT_WSL_BAT, words, &err);
+    assert_non_null(text);
+    unsigned lines = 0;
+    for (char *line = strtok(text, "\n"); line; line = strtok(NULL, "\n"), lines++) {
+        assert_int_equal(line[strcspn(line, "%^&<!'\\")], '\0');
+        assert_int_equal(line[strlen(line) - 1], '\r');
+        assert_true(strspn(line, "\r") == 0 && strchr(line, '\r') == line + strlen(line) - 1);
+    }
+    assert_int_equal(lines, 21);
+    free(text);
+}
+
+static void test_emit_numbers_gpus_where_the_command_asks(void **state)
+{
+    (void)state;
+    static const char *const words[] = {"./w", "cuda:{gpu}", NULL};
+    static const char *const sh[] = {"export CUDA_DEVICE_ORDER=PCI_BUS_ID OMP_NUM_THREADS=4\n",
+                                     "./w cuda:1\n", "!CUDA_VISIBLE_DEVICES", NULL};
+    static const char *const docker[] = {"--gpus all", "--env CUDA_DEVICE_ORDER=PCI_BUS_ID", NULL};
+    static const char *const slurm[] = {"--gpu-bind=none", "!gpus-per-task", NULL};
+    assert_says(&two_nodes, EMIT_SH, words, sh);
+    assert_says(&two_nodes, EMIT_DOCKER, words, docker);
+    assert_says(&two_nodes, EMIT_SLURM, words, slurm);
+}
+
+/* More workers than GPUs: no launcher can give each its own. */
+static void test_emit_shares_gpus(void **state)
+{
+    (void)state;
+    static const struct machine shared = {
+        "package:2 numa:1 core:4 pu:1", "01:00.0@0", PLACE_PARTITION, 2, 0, false};
+    static const char *const each[] = {"export CUDA_DEVICE_ORDER=PCI_BUS_ID CUDA_VISIBLE_DEVICES=0",
+                                       "!gpus-per-task", "!export CUDA_VISIBLE_DEVICES", NULL};
+    assert_says(&shared, EMIT_SLURM, NULL, each);
+    assert_says(&shared, EMIT_TORCHRUN, NULL, each);
+}
+
+static void test_emit_masks_beyond_64_cpus(void **state)
+{
+    (void)state;
+    static const struct machine large = {
+        "package:1 core:144 pu:1", NULL, PLACE_PARTITION, 2, 0, false};
+    static const char *const parts[] = {"--cpu-bind=mask_cpu:0xffffffffffffffffff,"
+                                        "0xffffffffffffffffff000000000000000000",
+                                        NULL};
+    assert_says(&large, EMIT_SLURM, NULL, parts);
+}
+
+static void test_emit_binds_nothing_where_the_plan_does_not(void **state)
+{
+    (void)state;
+    static const struct machine sized = {"package:1 core:6 pu:1", NULL, PLACE_SIZED, 2, 1, false};
+    static const char *const sh[] = {"exec setsid -- ./your_command\n", "!may",
+                                     "exec setsid -- ./your_background_load\n", NULL};
+    static const char *const docker[] = {"!cpuset", "!--gpus", NULL};
+    assert_says(&sized, EMIT_SH, NULL, sh);
+    assert_says(&sized, EMIT_DOCKER, NULL, docker);
+}
+
+static void test_emit_refuses(void **state)
+{
+    (void)state;
+    static const struct machine behind = {
+        "package:1 core:6 pu:1", NULL, PLACE_PARTITION, 2, 1, false};
+    static const struct machine sized = {"package:1 core:6 pu:1", NULL, PLACE_SIZED, 2, 0, false};
+    static const struct machine hidden = {
+        "package:2 numa:1 core:4 pu:1", "01:00.0@0", PLACE_PARTITION, 2, 0, true};
+    static char long_word[8100];
+    memset(long_word, 'x', sizeof(long_word) - 1);
+    static const struct {
+        const struct machine *machine;
+        enum emit_format format;
+        const char *words[3];
+        const char *says;
+    } cases[] = {
+        {&one_node, EMIT_SH, {"-x"}, "'-x' is no command"},
+        {&one_node, EMIT_SH, {""}, "'' is no command"},
+        {&one_node, EMIT_SH, {"w", "{rank}"}, "unknown placeholder {rank}"},
+        {&one_node, EMIT_SH, {"w", "{gpu}"}, "asks for {gpu}, and worker 0 has none"},
+        {&hidden, EMIT_SH, {"w", "{gpu}"}, "CUDA_VISIBLE_DEVICES hides some here"},
+        {&behind, EMIT_SLURM, {"w"}, "slurm starts equal tasks: leave --background-workers out"},
+        {&behind, EMIT_K8S, {"w"}, "k8s starts equal tasks"},
+        {&one_node, EMIT_K8S, {"w", "{cpus}"}, "{cpus} is not known: k8s chooses the CPUs itself"},
+        {&one_node, EMIT_K8S, {"w", "\xff"}, "word 2 of the command is no UTF-8"},
+        {&two_nodes, EMIT_K8S, {"w", "{gpu}"}, "write 0 in place of {gpu}"},
+        {&sized, EMIT_K8S, {"w"}, "placement sized binds no CPUs"},
+        {&one_node, EMIT_WSL_BAT, {"w", long_word}, "too long for a batch file"},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct err err = {0};
+        char *text = emit_for(cases[i].machine, cases[i].format, cases[i].words, &err);
+        if (text)
+            fail_msg("%s: not refused: %s", emit_names[cases[i].format], cases[i].says);
+        assert_int_equal(err.code, -EINVAL);
+        if (!strstr(err.msg, cases[i].says))
+            fail_msg("'%s' is not in '%s'", cases[i].says, err.msg);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_emit_says_cpus_memory_and_gpus),
+        cmocka_unit_test(test_emit_batch_file_gives_no_cpu_to_two_workers),
+        cmocka_unit_test(test_emit_batch_file_holds_no_word_of_a_hostile_command),
+        cmocka_unit_test(test_emit_numbers_gpus_where_the_command_asks),
+        cmocka_unit_test(test_emit_shares_gpus),
+        cmocka_unit_test(test_emit_masks_beyond_64_cpus),
+        cmocka_unit_test(test_emit_binds_nothing_where_the_plan_does_not),
+        cmocka_unit_test(test_emit_refuses),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,76 @@
+/*
+ * A process with a fault, for tests of `contend doctor`: threads that compute until it is killed,
+ * or for a minute or two.
+ *
+ *   busy [threads=N] [on=CPU] [lock=BYTES] [map=FILE]
+ *
+ * on: the threads bind themselves there, while the first one, which sleeps, keeps its mask. lock:
+ * so much memory is locked. map: FILE is mapped as code, as the loader does with a library. Without
+ * threads= the first thread itself computes.
+ */
+#include <fcntl.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+static volatile unsigned long sink;
+
+static void *compute(void *on)
+{
+    const int *cpu = on;
+    cpu_set_t cpus;
+    CPU_ZERO(&cpus);
+    if (*cpu >= 0)
+        CPU_SET((size_t)*cpu, &cpus);
+    if (*cpu >= 0 && sched_setaffinity(0, sizeof(cpus), &cpus))
+        _exit(1);
+    for (unsigned long i = 0;; i++)
+        sink = i;
+    return NULL;
+}
+
+static long value_of(int argc, char **argv, const char *name, long otherwise)
+{
+    size_t length = strlen(name);
+    for (int i = 1; i < argc; i++)
+        if (strncmp(argv[i], name, length) == 0)
+            return strtol(argv[i] + length, NULL, 10);
+    return otherwise;
+}
+
+static int map_file(const char *path)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    void *at = fd < 0 ? MAP_FAILED : mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0);
+    return at == MAP_FAILED;
+}
+
+int main(int argc, char **argv)
+{
+    long threads = value_of(argc, argv, "threads=", 0);
+    long locked = value_of(argc, argv, "lock=", 0);
+    int cpu = (int)value_of(argc, argv, "on=", -1);
+    (void)alarm(180);
+    for (int i = 1; i < argc; i++)
+        if (strncmp(argv[i], "map=", 4) == 0 && map_file(argv[i] + 4))
+            return 1;
+    if (locked) {
+        void *at =
+            mmap(NULL, (size_t)locked, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        if (at == MAP_FAILED || mlock(at, (size_t)locked))
+            return 1;
+    }
+    if (!threads)
+        (void)compute(&cpu);
+    for (long i = 0; i < threads; i++) {
+        pthread_t thread;
+        if (pthread_create(&thread, NULL, compute, &cpu))
+            return 1;
+    }
+    for (;;)
+        (void)pause();
+}

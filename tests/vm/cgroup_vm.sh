@@ -1,0 +1,58 @@
+#!/usr/bin/env bash
+# --bind cgroup, --cpu-max and the script of place --emit cgroup where all controllers are of cgroup v2:
+# in an emulated machine of two CPUs. Needs the Debian packages qemu-system-x86 and busybox-static, and
+# a kernel as tests/vm/numa_vm.sh downloads it. Exit 77: something is missing.
+. tests/lib/cli.sh
+skip() {
+    echo "SKIP: $*"
+    exit 77
+}
+
+for command in qemu-system-x86_64 busybox; do
+    command -v "$command" >/dev/null || skip "no $command here"
+done
+kernel=${CONTEND_VM_KERNEL:-${XDG_CACHE_HOME:-${HOME:-}/.cache}/contend/vmlinuz-cloud-amd64}
+[ -r "$kernel" ] || skip "no kernel: tests/vm/numa_vm.sh downloads it"
+[ -z "${CONTEND_SANITIZE:-}" ] || skip "sanitizers need more than the small machine has"
+
+root=$scratch/root
+mkdir -p "$root"/{bin,lib,dev,proc,sys,tmp,etc}
+cp "$(command -v busybox)" "$root/bin/busybox"
+cp "$CONTEND_BINARY" "$root/bin/contend"
+install -m 755 tests/vm/cgroup_vm_init.sh "$root/init"
+ldd "$CONTEND_BINARY" | awk '$2 == "=>" { print $3 }' | xargs cp -L -t "$root/lib"
+loader=$(ldd "$CONTEND_BINARY" | awk '$1 ~ "^/" { print $1 }')
+install -D "$loader" "$root$loader"
+(cd "$root" && find . | busybox cpio -o -H newc) >"$scratch/initramfs" 2>/dev/null
+timeout 500 qemu-system-x86_64 -accel tcg,thread=multi -cpu Nehalem -nodefaults -no-user-config -no-reboot -display none \
+    -m 1G -smp 2 -kernel "$kernel" -initrd "$scratch/initramfs" -append 'console=ttyS0 quiet panic=-1' \
+    -serial stdio </dev/null >"$scratch/console" 2>&1
+tr -d '\r' <"$scratch/console" >"$scratch/said"
+grep -q '^RESULT' "$scratch/said" || skip "the machine does not boot: $(tail -n 3 "$scratch/said")"
+
+is() { # is NAME VALUE
+    local got
+    got=$(sed -n "s/^RESULT $1 //p" "$scratch/said")
+    [ "$got" = "$2" ] || fail "$1 is '$got', not '$2'"
+}
+is bound.code 0
+is bound.cpus "0 0-1 1"
+is bound.skipped 0
+is bound.left 0
+is quota.code 0
+is quota.said 1
+is quota.left 0
+is both.code 0
+is both.left 0
+is killed.effective "0 1"
+is killed.left 3
+is next.code 0
+is next.left 0
+is limited.code 3
+is emitted.code 1
+is emitted.cpus "0 1"
+is emitted.left 0
+is end yes
+[ "$(sed -n 's/^RESULT limited.said //p' "$scratch/said")" -gt 0 ] || fail "limits are not named"
+[ "$failures" = 0 ] || cat "$scratch/said"
+finish

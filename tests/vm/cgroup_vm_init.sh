@@ -1,0 +1,75 @@
+#!/bin/busybox sh
+# shellcheck shell=dash
+# Process 1 of the virtual machine that tests/vm/cgroup_vm.sh boots: a kernel whose controllers are all
+# of cgroup v2. Runs the program and what it emits there, and prints lines "RESULT NAME VALUE".
+trap 'poweroff -f' EXIT
+/bin/busybox --install -s /bin
+export PATH=/bin HOME=/tmp LD_LIBRARY_PATH=/lib NO_COLOR=1
+mount -t devtmpfs none /dev
+mount -t proc none /proc
+mount -t sysfs none /sys
+mount -t tmpfs none /tmp
+mount -t cgroup2 none /sys/fs/cgroup
+hostname cgroup-vm
+cd /tmp || exit
+tree=/sys/fs/cgroup
+
+result() {
+    echo "RESULT $*"
+}
+left() {
+    find $tree -type d -name 'contend-*' | wc -l
+}
+measure() { # measure NAME ARGUMENT...
+    name=$1
+    shift
+    contend run pipeline --device sim --workers 2 --rounds 1 --time 0.3 --warmup 0.05 --limit 60s \
+        --setup-limit 300s -p rows=256 -p cols=64 -p window=16 --no-canary --no-plots --out "$name" "$@" >"$name.log" 2>&1 </dev/null
+    result "$name.code" $?
+    result "$name.left" "$(left)"
+    sed 's/^/# /' "$name.log" | head -n 40
+}
+
+measure bound --bind cgroup --placement partition,none --no-baselines
+result bound.cpus "$(grep -o '"cpus_actual": "[^"]*"' bound/run.json | sort -u | cut -d'"' -f4 | xargs)"
+result bound.skipped "$(grep -c ',skipped,.*cgroup' bound/rows.csv)"
+measure quota --cpu-max 0.2 --placement partition --no-baselines
+result quota.said "$(grep -c 'the quota of 0.2 CPUs stopped workers' quota.log)"
+measure both --bind cgroup --cpu-max 0.5 --placement partition
+
+# A run that is killed: what it leaves is removed by the next one.
+contend run pipeline --device sim --workers 2 --rounds 1 --time 30 --no-canary --no-plots --bind cgroup \
+    --placement partition --no-baselines --out killed >killed.log 2>&1 </dev/null &
+run=$!
+tries=100
+until [ -s "$(ls -d $tree/contend-*/worker-1/cgroup.procs 2>/dev/null | head -n 1)" ] &&
+    [ -n "$(cat $tree/contend-*/worker-1/cgroup.procs)" ] || [ $((tries -= 1)) = 0 ]; do sleep 0.1; done
+result killed.effective "$(cat $tree/contend-*/worker-*/cpuset.cpus.effective | xargs)"
+kill -9 $run
+wait $run
+result killed.left "$(left)"
+tries=100
+until ! pidof contend >/dev/null || [ $((tries -= 1)) = 0 ]; do sleep 0.1; done
+measure next --bind cgroup --placement partition --no-baselines
+
+# Without permission; and where a process of ours fills a cgroup that has limits.
+adduser -D -H tester 2>/dev/null
+mkdir $tree/limited
+echo +memory >$tree/cgroup.subtree_control
+echo 1G >$tree/limited/memory.max
+# shellcheck disable=SC2016
+sh -c 'echo $$ >/sys/fs/cgroup/limited/cgroup.procs; exec contend run pipeline --device sim --workers 2 --rounds 1 \
+    --time 0.1 --no-canary --no-plots --bind cgroup --placement partition --no-baselines --out limited' >limited.log 2>&1
+result limited.code $?
+result limited.said "$(grep -c 'has a limit, memory.max' limited/rows.csv)"
+
+# The emitted script.
+# shellcheck disable=SC2016
+contend place --emit cgroup -n 2 -P partition -- sh -c 'sleep 0.3; grep Cpus_allowed_list /proc/self/status; cat /proc/self/cgroup; exit {worker}' >emitted.sh 2>/dev/null
+sh emitted.sh >emitted.log 2>&1
+result emitted.code $?
+result emitted.cpus "$(sed -n 's/^Cpus_allowed_list:[[:space:]]*//p' emitted.log | sort | xargs)"
+result emitted.left "$(left)"
+sed 's/^/# /' emitted.log
+result end yes
+sync
