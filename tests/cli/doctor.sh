@@ -292,13 +292,10 @@ fi
 # Processes that cannot be looked at.
 expect 2 "'x' is not the number of a process" "$CONTEND_BINARY" doctor --pid x
 expect 3 'there is no process 4194305' "$CONTEND_BINARY" doctor --pid 4194305
-python3 -c 'import os, time
-if os.fork() == 0: os._exit(0)
-time.sleep(100)' &
-faulty+=($!)
-wait_for 20 pgrep -P "${faulty[0]}" >/dev/null
-zombie=$(pgrep -P "${faulty[0]}")
-wait_for 20 grep -q 'State:.Z' "/proc/$zombie/status"
+plant sh -c 'sleep 0 & exec sleep 100'
+zombie_of() { ps -o pid=,stat= --ppid "$1" | awk '$2 ~ /^Z/ { print $1; found = 1 } END { exit !found }'; }
+wait_for 60 zombie_of "${faulty[0]}" >/dev/null
+zombie=$(zombie_of "${faulty[0]}")
 expect 3 'is a zombie: it has ended' "$CONTEND_BINARY" doctor --pid "$zombie"
 end_faults
 expect 0 '^\| 16 \| `more_threads_than_cpus`' "$CONTEND_BINARY" doctor --list --markdown
