@@ -80,7 +80,8 @@ static enum finding_outcome judge(const struct selfcheck *check, enum selfcheck_
     unsigned alarms = is_slowed(kind) ? count->wrong : count->hits;
     if (stats_share_interval(alarms, count->trials).low > COMPARE_ERROR)
         return OUTCOME_FAIL;
-    if (info->promise > 0 && in_time && count->share.high < info->promise)
+    if (info->promise > 0 && in_time && count->trials >= SELFCHECK_TRIALS_LEAST &&
+        count->share.high < info->promise)
         return OUTCOME_FAIL;
     if (count->errors)
         return OUTCOME_ERROR;
