@@ -93,6 +93,7 @@ installed; elsewhere, copy that folder to a machine that has it: \`./contend rep
 END
     say_file contend "the program"
     say_file contend-cuda12 "the same, for older drivers and GPUs"
+    say_file sample_worker.py "the worker of \`contend exec --sample\`; stays beside the program"
     say_file contend_mpi.so "loaded where mpirun or srun starts ranks; stays beside the program"
     say_file drivers.txt "which drivers of GPUs each program serves"
     say_file lib "libraries that the program loads; stays beside it"
@@ -127,6 +128,7 @@ libraries | while read -r library path; do
 done
 # MPI itself stays out: it has to be that of mpirun. The module that talks to it is loaded only then.
 module=$(dirname "$program")/contend_mpi.so
+cp "$source_dir/share/sample_worker.py" "$root/"
 [ ! -f "$module" ] || strip --strip-debug -o "$root/contend_mpi.so" "$module"
 # For whoever copies share/ to a prefix, such as ~/.local; man -l reads the page where it is.
 sh "$source_dir/cmake/manual.sh" "$program" "$root"

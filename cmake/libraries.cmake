@@ -105,3 +105,13 @@ function(contend_manual program)
     add_custom_target(manual ALL DEPENDS "${folder}/share/man/man1/contend.1")
     install(DIRECTORY "${folder}/share/" DESTINATION "${CMAKE_INSTALL_DATADIR}")
 endfunction()
+
+# contend_share(files...): what the program finds beside itself, in the build's folder and (by
+# bundle.sh) in a bundle, or in share/contend of an installation (cmd/program.h).
+function(contend_share)
+    install(FILES ${ARGN} DESTINATION "${CMAKE_INSTALL_DATADIR}/contend")
+    foreach(file IN LISTS ARGN)
+        cmake_path(GET file FILENAME name)
+        configure_file("${file}" "${CMAKE_BINARY_DIR}/${name}" COPYONLY)
+    endforeach()
+endfunction()

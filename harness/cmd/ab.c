@@ -1,5 +1,6 @@
 /* contend ab: variants as arms of the same rounds, compared by pairs within a round. */
 #include "harness/cmd/compared.h"
+#include "harness/cmd/exec.h"
 #include "harness/cmd/named.h"
 #include "harness/cmd/run_options.h"
 #include "harness/cmd/session.h"
@@ -22,16 +23,34 @@ static bool is_possible(const struct session *s)
     return false;
 }
 
+static int take_commands(struct session *s, struct exec_scenario *exec)
+{
+    if (s->cli.npositional) {
+        log_error("'%.80s': a scenario, or commands behind '--'", s->cli.positional[0]);
+        return EXIT_USAGE;
+    }
+    exec_make_scenario("ab", &s->options.command, exec);
+    return exec_take_variants(s);
+}
+
 static int ab_main(const struct cmd_env *env, int argc, char **argv)
 {
     struct session s = {.env = env, .opts = ab_option_table, .argc = argc, .argv = argv};
     const struct scenario *scenarios[CLI_LIST_MAX];
+    struct exec_scenario exec;
+    s.options_argc = exec_options_argc(argc, argv);
+    bool of_commands = s.options_argc < argc;
     if (!session_parse(&s))
         return EXIT_USAGE;
     if (s.cli.help)
         return session_help(&s, &ab_command);
+    int code = of_commands ? take_commands(&s, &exec) : EXIT_GOOD;
+    if (code)
+        return code;
     if (!is_possible(&s) || named_scenarios(env, &s.cli, scenarios) < 0)
         return EXIT_USAGE;
+    if (of_commands)
+        scenarios[0] = &exec.scenario;
     return session_run(&s, scenarios, 1);
 }
 
@@ -39,11 +58,12 @@ const struct command ab_command = {
     .name = "ab",
     .main = ab_main,
     .summary = "variants as arms of the same rounds: did it get faster?",
-    .operands = "[SCENARIO]",
+    .operands = "[SCENARIO | -- COMMAND...]",
     .about = "Measures variants of a scenario in the same rounds, in random order, and compares "
              "them pair by pair, so that drift of the machine cancels. Adds rounds until FASTER, "
              "SLOWER or SAME is clear for all that counts, or the time is over. Two equal "
-             "variants (-v a -v b) show what this machine can tell apart.",
+             "variants (-v a -v b) show what this machine can tell apart. Behind '--', commands of "
+             "your own, each in quotes: the variants A, B, ...; with -v one command for all.",
     .opts = ab_option_table,
     .takes_params = true,
 };

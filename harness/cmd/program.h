@@ -4,11 +4,19 @@
 
 #include <stddef.h>
 
+#include "harness/base/err.h"
+
 /*
  * How a shell starts this program again in the folder where it was started: argv[0], or what
  * ./contend, which starts it by another path, says in CONTEND_PROGRAM. Quoted where it must be;
  * "contend" where there is no room. Returns buf.
  */
 char *program_name(const char *argv0, char *buf, size_t size);
+
+/*
+ * Path of a file that comes with the program: beside it, or in ../share/contend of an installation.
+ * -ENOENT names both.
+ */
+int program_share(const char *name, char *path, size_t size, struct err *err);
 
 #endif

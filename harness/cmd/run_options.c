@@ -17,7 +17,9 @@ static const char *const device_names[] = {"auto",
 #define DEVICE_OPTION \
     OPT_CHOICE("device", run_options, device, "auto", device_names, "D", \
                "What stands behind the workers")
-#define MEASURE_OPTIONS \
+#define PLACEMENT_OPTION(text) \
+    OPT_TEXT("placement", run_options, placements, NULL, "P[,P..]", text, .letter = 'P')
+#define TIME_OPTIONS \
     OPT_SECONDS("time", run_options, time_s, NULL, 0.01, 3600, "T", \
                 "Measured time of an arm (default: the profile's)"), \
     OPT_SECONDS("warmup", run_options, warmup_s, NULL, 0, 3600, "T", \
@@ -29,14 +31,16 @@ static const char *const device_names[] = {"auto",
     OPT_SECONDS("setup-limit", run_options, setup_limit_s, "60", 0.1, 3600, "T", \
                 "A worker without progress for so long outside of steps is ended as hung"), \
     OPT_INT("seed", run_options, seed, NULL, 1, 9e15, "N", \
-            "Seed of the order of arms and of the data (default: drawn, and recorded)"), \
+            "Seed of the order of arms and of the data (default: drawn, and recorded)")
+#define SIZE_OPTIONS \
     OPT_TEXT("begin", run_options, begin, NULL, "SIZE", \
              "First size of a benchmark that goes over sizes; short for -p begin=SIZE", \
              .letter = 'b'), \
     OPT_TEXT("end", run_options, end, NULL, "SIZE", "Last size; short for -p end=SIZE", \
              .letter = 'e'), \
     OPT_TEXT("factor", run_options, factor, NULL, "N", \
-             "Each size is N times the one before; short for -p factor=N", .letter = 'f'), \
+             "Each size is N times the one before; short for -p factor=N", .letter = 'f')
+#define PLACE_OPTIONS \
     OPT_TEXT("background", run_options, background, NULL, "BENCH", \
              "Benchmark that makes load behind the measured workers"), \
     OPT_INT("background-workers", run_options, background_workers, NULL, 1, RUN_WORKERS_MAX, "N", \
@@ -53,6 +57,21 @@ static const char *const device_names[] = {"auto",
              .letter = 'o'), \
     OPT_TEXT("host", run_options, host, NULL, "NAME", \
              "Name of this machine in results and plots (default: its host name)")
+#define MEASURE_OPTIONS TIME_OPTIONS, SIZE_OPTIONS, PLACE_OPTIONS
+#define SHOW_OPTIONS \
+    OPT_FLAG("no-baselines", run_options, no_baselines, NULL, \
+             "Leave out the workers that run alone; no efficiency, no loss split"), \
+    OPT_FLAG("no-canary", run_options, no_canary, NULL, \
+             "Leave out the arm that shows each round how fast the machine itself is"), \
+    OPT_FLAG("no-plots", run_options, no_plots, NULL, "Draw nothing, and write no report.html"), \
+    OPT_FLAG("json", run_options, json, NULL, "Print the rows as JSON instead of the table"), \
+    OPT_FLAG("strict", run_options, strict, NULL, \
+             "Exit with 4 where the machine was too busy for evidence")
+#define PROFILE_OPTIONS \
+    OPT_CHOICE("profile", run_options, profile, "quick", profile_names, "P", \
+               "How long and how often to measure"), \
+    OPT_INT("rounds", run_options, rounds, NULL, 1, 1000, "N", \
+            "Rounds of all arms (default: the profile's, 3 to 5 in quick, 5 or 11)")
 #define LAST_OPTIONS \
     OPT_FLAG("dry-run", run_options, dry_run, NULL, \
              "Print the plan and the expected time; start nothing"), \
@@ -62,27 +81,33 @@ static const char *const device_names[] = {"auto",
 
 const struct opt run_option_table[] = {
     WORKER_OPTIONS,
-    OPT_TEXT("placement", run_options, placements, NULL, "P[,P..]",
-             "Placements to compare, such as none,partition (default: the scenario's); "
-             "'contend list' names them",
-             .letter = 'P'),
+    PLACEMENT_OPTION("Placements to compare, such as none,partition (default: the scenario's); "
+                     "'contend list' names them"),
     DEVICE_OPTION,
-    OPT_CHOICE("profile", run_options, profile, "quick", profile_names, "P",
-               "How long and how often to measure"),
-    OPT_INT("rounds", run_options, rounds, NULL, 1, 1000, "N",
-            "Rounds of all arms (default: the profile's, 3 to 5 in quick, 5 or 11)"),
+    PROFILE_OPTIONS,
     MEASURE_OPTIONS,
     PLAN_OPTIONS(run_options, plan),
     BIND_OPTIONS,
     OUT_OPTIONS,
-    OPT_FLAG("no-baselines", run_options, no_baselines, NULL,
-             "Leave out the workers that run alone; no efficiency, no loss split"),
-    OPT_FLAG("no-canary", run_options, no_canary, NULL,
-             "Leave out the arm that shows each round how fast the machine itself is"),
-    OPT_FLAG("no-plots", run_options, no_plots, NULL, "Draw nothing, and write no report.html"),
-    OPT_FLAG("json", run_options, json, NULL, "Print the rows as JSON instead of the table"),
-    OPT_FLAG("strict", run_options, strict, NULL,
-             "Exit with 4 where the machine was too busy for evidence"),
+    SHOW_OPTIONS,
+    LAST_OPTIONS,
+    {.name = NULL},
+};
+
+const struct opt exec_option_table[] = {
+    WORKER_OPTIONS,
+    PLACEMENT_OPTION("Placements to compare (default none,sized,passive,partition, and numa and "
+                     "gpu-local where there are nodes and GPUs); 'contend list' names them"),
+    COMMAND_OPTIONS(run_options, command),
+    OPT_FLAG("sample", run_options, sample, NULL,
+             "Run the sample worker that contend brings (a Python script) as the command"),
+    PROFILE_OPTIONS,
+    TIME_OPTIONS,
+    PLACE_OPTIONS,
+    PLAN_OPTIONS(run_options, plan),
+    BIND_OPTIONS,
+    OUT_OPTIONS,
+    SHOW_OPTIONS,
     LAST_OPTIONS,
     {.name = NULL},
 };
@@ -102,10 +127,9 @@ const struct opt ab_option_table[] = {
     OPT_TEXT("fail-on", run_options, fail_on, "none", "WHAT[,WHAT..]",
              "Exit with 1 where one that gates is so: slower, unclear, missing or none"),
     WORKER_OPTIONS,
-    OPT_TEXT("placement", run_options, placements, NULL, "P[,P..]",
-             "Placements under which the variants are compared (default: partition where the "
-             "scenario has it, else its first)",
-             .letter = 'P'),
+    PLACEMENT_OPTION("Placements under which the variants are compared (default: partition where "
+                     "the scenario has it, else its first)"),
+    COMMAND_OPTIONS(run_options, command),
     DEVICE_OPTION,
     MEASURE_OPTIONS,
     PLAN_OPTIONS(run_options, plan),

@@ -14,7 +14,8 @@
 /* -b, -e and -f become parameters. */
 static int parse(struct session *s, struct err *err)
 {
-    int rc = cli_parse(s->opts, true, s->argc, s->argv, &s->options, &s->cli, err);
+    int argc = s->options_argc ? s->options_argc : s->argc;
+    int rc = cli_parse(s->opts, true, argc, s->argv, &s->options, &s->cli, err);
     const char *const names[] = {"begin", "end", "factor"};
     const char *const values[] = {s->options.begin, s->options.end, s->options.factor};
     for (int i = 0; i < 3 && !rc; i++) {

@@ -36,6 +36,7 @@ struct session {
     struct cli cli;
     int argc;
     char **argv;
+    int options_argc;  /* in front of "--" and the user's command; 0 = all */
     char program[300]; /* as it is started from here */
     struct topo topo;
     struct environment environment;
@@ -52,7 +53,8 @@ struct session {
     char job_note[300];
     struct run_setup *setup; /* of the scenario that runs now */
     struct run_dir run_dir;
-    struct builds builds; /* of an ab that compares some */
+    char outputs[DIRECTORY_PATH_MAX]; /* where those of the user's command go now */
+    struct builds builds;             /* of an ab that compares some */
     time_t started;
     bool told, gpus_told; /* what is to be said about them was said */
 };

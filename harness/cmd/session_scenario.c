@@ -111,6 +111,16 @@ static void end_when_clear(const struct session *s, const struct comparisons *co
         result->rounds_planned = result->rounds_done;
 }
 
+/* Where a user's command is to print to, now and after each round that is published. */
+static int open_outputs(struct session *s, struct err *err)
+{
+    if (!s->setup->config.command)
+        return 0;
+    s->setup->config.outputs =
+        directory_outputs(&s->run_dir.dir, s->outputs, sizeof(s->outputs), err);
+    return s->setup->config.outputs ? 0 : -EIO;
+}
+
 /* What is on disk is what counts: a round that cannot be written is as one that was not done. */
 static int write_round(struct session *s, unsigned round, struct err *err)
 {
@@ -120,6 +130,8 @@ static int write_round(struct session *s, unsigned round, struct err *err)
     struct run_record record = make_record(s, "interrupted", 0, &verdict);
     if (!rc)
         rc = run_dir_round(&s->run_dir, &record, round, &why);
+    if (!rc)
+        rc = open_outputs(s, &why);
     if (!rc)
         end_when_clear(s, &verdict.comparisons);
     if (!rc && s->task && s->task->next)
@@ -370,6 +382,8 @@ static int run_for_real(struct session *s, const char *subdirectory)
                                             .subdirectory = subdirectory,
                                             .remove_figures = page_remove_drawn};
     int rc = job_is_first(&s->job) ? run_dir_open(&s->run_dir, &request, &record, &err) : 0;
+    if (!rc)
+        rc = open_outputs(s, &err);
     rc = job_agree(&s->job, rc, &err);
     if (rc) {
         log_error("%s", err.msg);

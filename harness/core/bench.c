@@ -15,6 +15,16 @@ enum device bench_device(const struct bench *bench, enum device device, enum dev
     return bench->needs & NEED_DEVICE ? device : DEVICE_NONE;
 }
 
+char *bench_rate_unit(const struct bench *bench, char *buf, size_t size)
+{
+    if (bench->rate_unit)
+        (void)snprintf(buf, size, "%s", bench->rate_unit);
+    else
+        (void)snprintf(buf, size, "%.28s%s", bench->scan ? "" : bench->ops_unit,
+                       bench->scan ? "" : "/s");
+    return buf;
+}
+
 const struct bench *bench_find(const struct bench *const *benches, const char *name)
 {
     for (; *benches; benches++)

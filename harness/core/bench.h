@@ -48,6 +48,7 @@ struct sample {
     uint64_t bytes;      /* bytes moved, by the benchmark's formula; 0 where it has none */
     uint64_t device_ns;  /* time the device was busy with work that ended in this sample */
     uint64_t iters;      /* iterations in this interval */
+    double rate;         /* of a benchmark with rate_unit, what the step itself gives; else 0 */
 };
 
 /* The machine as the system reports it: of the CPUs, only those that this worker is bound to. */
@@ -128,6 +129,8 @@ struct bench_saying {
 /* Limits the size of benchmark parameters, which cross exec by value. */
 enum { BENCH_PARAMS_MAX = 1024, BENCH_LIBRARY_MAX = 48 };
 
+struct command_seat; /* worker/command_bench.h */
+
 struct bench_ctx {
     const void *params; /* the benchmark's own struct, params_size bytes, already validated */
     unsigned worker;    /* 0..workers-1 among its role */
@@ -153,15 +156,21 @@ struct bench_ctx {
     struct value_log *values; /* what bench_emit fills */
     unsigned *least_team;     /* NULL, or of all OpenMP teams: threads in the smallest; 0 = none */
     char *library;            /* what bench_library fills; NULL = nobody asks */
-    void *state;              /* the benchmark's own, from setup to teardown */
-    const void *buffer;       /* setup may publish its main buffer: the harness then records */
-    size_t buffer_bytes;      /*   on which NUMA nodes its pages lie */
+    struct command_seat *command; /* of a benchmark that runs one; NULL = none was given */
+    void *state;                  /* the benchmark's own, from setup to teardown */
+    const void *buffer;           /* setup may publish its main buffer: the harness then records */
+    size_t buffer_bytes;          /*   on which NUMA nodes its pages lie */
 };
 
 struct bench {
     const char *name;     /* [a-z_]+ */
     const char *summary;  /* one line for `contend list` */
     const char *ops_unit; /* what `ops` of a step counts, such as "items"; a scan has none */
+    /*
+     * Of steps that say themselves what their rate was, its unit: throughput is then the mean of
+     * the samples' rates. NULL = ops a second.
+     */
+    const char *rate_unit;
     unsigned needs;
     const struct opt *opts; /* may be NULL */
     size_t params_size;
@@ -176,6 +185,16 @@ struct bench {
      * them.
      */
     bool together;
+    /*
+     * It starts a user's command (core/command.h): what that and all below it use counts in place
+     * of what the worker does, and where they run.
+     */
+    bool runs_command;
+    /*
+     * A step is a whole run of something, with its beginning and its end: one is enough, and none
+     * comes before those that count unless the user says so.
+     */
+    bool whole;
     /* Checks parameters against each other; NULL = none. Runs in the parent, before any worker. */
     int (*validate)(const void *params, struct err *err);
     /* -ENOTSUP with a reason = a skipped row. NULL = always possible. */
@@ -230,6 +249,9 @@ enum device bench_device(const struct bench *bench, enum device device, enum dev
 /* NULL where the benchmark has no metric of that name of its own; and the one that is `kept`. */
 const struct bench_metric *bench_metric_find(const struct bench *bench, const char *name);
 const struct bench_metric *bench_kept(const struct bench *bench);
+
+/* Unit of the benchmark's throughput, "items/s"; "" of a scan. Returns buf. */
+char *bench_rate_unit(const struct bench *bench, char *buf, size_t size);
 
 /* True where the baseline of such workers is all of them, without the background. */
 static inline bool bench_is_team(const struct bench *bench)

@@ -32,6 +32,9 @@ struct visit_log {
     struct visit_thread thread[VISIT_THREADS];
 };
 
+/* The same of a thread of another process, as somebody else has seen it; one writer alone. */
+void visit_note(struct visit_log *log, int tid, unsigned os_cpu, uint64_t at_ns);
+
 /* Registers the calling thread and leaves a mark. One log a process. NULL: does nothing. */
 void visit_mark(struct visit_log *log);
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "harness/base/stats.h"
+#include "harness/base/text.h"
 #include "harness/base/units.h"
 #include "harness/run/arms.h"
 
@@ -291,15 +292,32 @@ static const char *in_one_round(const struct story *story)
                                           : "in the one round there is, ";
 }
 
+/* " -- ./train --epochs 1", as a shell reads it back; nothing of one that is too long. */
+static void add_job(char *const *words, char *buf, size_t size)
+{
+    size_t used = 0;
+    if (words)
+        used = (size_t)snprintf(buf, size, " --");
+    for (; words && *words && used < size; words++) {
+        used += (size_t)snprintf(buf + used, size - used, " ");
+        if (used < size)
+            used += text_shell_word(*words, buf + used, size - used);
+    }
+    if (used >= size)
+        buf[0] = '\0';
+}
+
 char *advice_command(const struct result *result, const struct arm *arm, char *buf, size_t size)
 {
     char background[40] = "";
     if (arm_background(arm))
         (void)snprintf(background, sizeof(background), " --background-workers %u",
                        arm_background(arm));
-    (void)snprintf(buf, size, "%s place --workers %u --placement %s%s%s",
-                   result->program ? result->program : "contend", arm->slots,
-                   placement_infos[arm->placement].name, background, result->plan_options);
+    int used = snprintf(buf, size, "%s place --workers %u --placement %s%s%s",
+                        result->program ? result->program : "contend", arm->slots,
+                        placement_infos[arm->placement].name, background, result->plan_options);
+    if (used > 0 && (size_t)used < size)
+        add_job(result->command, buf + used, size - (size_t)used);
     return buf;
 }
 

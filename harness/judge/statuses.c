@@ -282,7 +282,8 @@ static int add_few_steps(const struct search *search, size_t index)
         few += value->value < BENCH_STEPS_LEAST;
         least = fmin(least, value->value);
     }
-    if (!few || search->analysis->rounds.arms[index].source != index)
+    bool whole = search->analysis->result->arms[index].bench->whole; /* one run is enough of it */
+    if (!few || whole || search->analysis->rounds.arms[index].source != index)
         return 0;
     struct finding finding = {.id = "few_steps", .severity = FINDING_DOUBT};
     name_arm(search, arm_at(search, index), finding.subject, sizeof(finding.subject));

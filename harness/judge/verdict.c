@@ -7,6 +7,7 @@
 #include "harness/compare/canary.h"
 #include "harness/judge/advice.h"
 #include "harness/judge/busy.h"
+#include "harness/judge/commands.h"
 #include "harness/judge/gpus.h"
 #include "harness/judge/scans.h"
 #include "harness/judge/statuses.h"
@@ -79,6 +80,8 @@ static int judge(const struct analysis *measured, const struct topo *topo, struc
         rc = add_retention(measured, &verdict->findings, err);
     if (!rc)
         rc = statuses_find(measured, &verdict->findings, err);
+    if (!rc)
+        rc = commands_find(measured, &verdict->findings, err);
     if (!rc)
         rc = scans_find(measured, &verdict->findings, err);
     if (!rc)

@@ -19,7 +19,8 @@ struct verdict {
  * The findings: that the machine was too busy for evidence (busy.h); of an ab all comparisons in a
  * sentence (ab.h), of others what is best and the command for it (advice.h), about the largest
  * number of workers, since that is where they fight the most;
- * what is kept under load; then what did not end well (statuses.h), what scans say of their values
+ * what is kept under load; then what did not end well (statuses.h), what a user's command did
+ * behind its placement's back (commands.h), what scans say of their values
  * (scans.h), GPUs that are not as a run takes them, and what they met (gpus.h), and equal units
  * that are not alike (symmetry_findings.h). Free with verdict_free, also after an error: -ENOMEM
  * only. Borrows from both: when the result has got another round, make it anew.

@@ -43,9 +43,22 @@ static double worker_elapsed_s(const struct worker_result *worker)
     return (double)(last->start_ns + last->elapsed_ns - worker->go_ns) * 1e-9;
 }
 
-static double worker_rate(const struct worker_result *worker)
+/* Mean of what its steps gave: one that was cut off gave nothing. */
+static double given_rate(const struct worker_result *worker)
+{
+    double sum = 0, n = 0;
+    for (size_t i = 0; i < worker->nsamples; i++) {
+        sum += worker->samples[i].rate;
+        n += worker->samples[i].rate > 0;
+    }
+    return ratio(sum, n);
+}
+
+static double worker_rate(const struct bench *bench, const struct worker_result *worker)
 {
     double ops = 0;
+    if (bench->rate_unit)
+        return given_rate(worker);
     for (size_t i = 0; i < worker->nsamples; i++)
         ops += (double)worker->samples[i].ops;
     return ratio(ops, worker_elapsed_s(worker));
@@ -95,7 +108,7 @@ static void add_worker(const struct result *result, const struct arm *arm,
     double steps = worker_steps(worker);
     totals->workers++;
     fields->steps = totals->workers == 1 || steps < fields->steps ? steps : fields->steps;
-    double rate = worker_rate(worker);
+    double rate = worker_rate(arm->bench, worker);
     fields->throughput += rate;
     totals->slowest = fmin(totals->slowest, rate);
     for (const struct usage_field *field = usage_fields; field->name; field++)
@@ -314,9 +327,7 @@ static int summarise_arm(const struct result *result, size_t index, struct arm_r
 {
     const struct arm *arm = &result->arms[index];
     rounds->rate = NAN;
-    if (!arm->bench->scan)
-        (void)snprintf(rounds->rate_unit, sizeof(rounds->rate_unit), "%.28s/s",
-                       arm->bench->ops_unit);
+    (void)bench_rate_unit(arm->bench, rounds->rate_unit, sizeof(rounds->rate_unit));
     if (arm->plan.status == PLAN_SKIPPED) {
         rounds->source = index;
         rounds->status = STATUS_SKIPPED;

@@ -99,6 +99,10 @@ int collect_worker(const struct shared_worker *worker, uint64_t go_ns, uint64_t 
     if (!bitset_equal(&worker->cpus_first, &worker->cpus_actual))
         out->cpus_threads = worker->cpus_threads;
     out->least_team = worker->least_team;
+    out->nmasks = worker->command.tree.nmasks;
+    memcpy(out->masks, worker->command.tree.mask, sizeof(out->masks));
+    out->cut_bytes = worker->command.cut_bytes;
+    out->killed = worker->command.killed;
     out->mem_nodes_actual = worker->mem_nodes_actual;
     out->mem_policy_actual = worker->mem_policy_actual;
     memcpy(out->pages_on_node, worker->pages_on_node, sizeof(out->pages_on_node));
@@ -202,6 +206,26 @@ void collect_verdict(struct observation *out)
         out->status = STATUS_NOISY;
         (void)snprintf(out->reason, sizeof(out->reason), "a GPU was throttled (reasons 0x%llx)",
                        (unsigned long long)out->gpu_throttle_reasons);
+    }
+}
+
+/* A command that has left the CPUs of its placement shows nothing about it. */
+void collect_masks(struct observation *out)
+{
+    for (unsigned i = 0; i < out->nworkers && out->status == STATUS_OK; i++) {
+        const struct worker_result *worker = &out->workers[i];
+        for (unsigned m = 0; m < worker->nmasks; m++) {
+            char name[100], list[80];
+            if (!worker->masks[m].beyond)
+                continue;
+            out->status = STATUS_NOISY;
+            name_worker(out, worker, name);
+            (void)snprintf(out->reason, sizeof(out->reason),
+                           "%s: '%s' was bound to CPUs %s, beyond its placement", name,
+                           worker->masks[m].name,
+                           bitset_format(&worker->masks[m].cpus, list, sizeof(list)));
+            break;
+        }
     }
 }
 

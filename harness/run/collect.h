@@ -34,6 +34,9 @@ void collect_machine(const struct usage_machine *go, const struct usage_machine 
 #define COLLECT_NOISY_WAIT 0.02
 void collect_waits(const struct arm *arm, struct observation *out);
 
+/* One whose command bound itself to CPUs that it was not given is noisy. */
+void collect_masks(struct observation *out);
+
 /* Whether heat, or a slowdown that is noise, held back the clock of a GPU in use. */
 bool collect_gpu_held_back(const struct observation *of);
 

@@ -49,6 +49,14 @@ static int tell_crew(struct observer *o, bool interrupted)
     return o->crew->step(o->crew->arg, &beat, idle, o->err);
 }
 
+/* With what it has started. */
+static void signal_worker(const struct observer *o, unsigned i, int signal)
+{
+    const struct process *process = &o->child[i].process;
+    if (!process_signal_group(process, signal) && o->arm->bench->runs_command)
+        (void)process_signal_below(process->pid, signal);
+}
+
 /*
  * Ctrl-Z: the workers have process groups of their own, and would go on without us. What they would
  * measure over a stop is no result. In a job, ranks would be taken for lost that wait for each
@@ -62,10 +70,10 @@ static int obey_stop(struct observer *o)
         return 0;
     }
     for (unsigned i = 0; i < o->nworkers; i++)
-        (void)process_signal_group(&o->child[i].process, SIGSTOP);
+        signal_worker(o, i, SIGSTOP);
     process_stop_self();
     for (unsigned i = 0; i < o->nworkers; i++)
-        (void)process_signal_group(&o->child[i].process, SIGCONT);
+        signal_worker(o, i, SIGCONT);
     return signals_take(o->signals) ? -EINTR : err_set(o->err, -ERESTART, "stopped by SIGTSTP");
 }
 
@@ -159,7 +167,10 @@ static void censor_running(struct observer *o)
         struct shared_worker *worker = &o->shared->worker[i];
         if (observe_past(o, i, WORKER_DONE))
             continue;
-        usage_read(o->child[i].pid, &worker->visits, &worker->at_end);
+        if (o->arm->bench->runs_command)
+            usage_read_tree(&worker->command.tree.used, &worker->at_end);
+        else
+            usage_read(o->child[i].pid, &worker->visits, &worker->at_end);
         o->child[i].censored = true;
         o->child[i].killed_ns = now_ns;
     }
@@ -177,7 +188,8 @@ static void read_machine(struct observer *o, struct observer_reading *reading)
         bitset_or(&o->cpus, &o->shared->worker[i].plan.cpus);
         if (!o->child[i].pid)
             continue;
-        reading->workers_s += usage_process_cpu_s(o->child[i].pid);
+        reading->workers_s += o->arm->bench->runs_command ? tree_cpu_s(o->child[i].pid)
+                                                          : usage_process_cpu_s(o->child[i].pid);
         in_mpi |= o->child[i].in_mpi;
     }
     if (o->crew && !in_mpi && o->crew->pid(o->crew->arg)) /* it carries the ranks' messages */
@@ -337,6 +349,7 @@ static int collect_all(const struct observer *o, struct observation *out, struct
     double ours_s = end->workers_s - go->workers_s + end->helpers_s - go->helpers_s;
     collect_machine(&go->machine, &end->machine, ours_s, out);
     collect_verdict(out);
+    collect_masks(out);
     collect_waits(o->arm, out);
     return 0;
 }

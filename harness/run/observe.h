@@ -13,6 +13,7 @@
 
 #include "harness/base/err.h"
 #include "harness/core/bench.h"
+#include "harness/core/command.h"
 #include "harness/machine/topo.h"
 #include "harness/run/crew.h"
 #include "harness/run/result.h"
@@ -24,14 +25,16 @@ struct observe_config {
     const struct topo *topo;
     const struct result *run; /* its devices, background and seed */
     const void *background_params;
-    double warmup_s;            /* steps that do not count, at least one, and before go: alone */
-    double settle_s;            /* behind go, of several workers: at least one such step together */
-    double measure_s;           /* budget of the measured part, at least 3 steps within limit_s */
-    double limit_s;             /* so long after those, a step still under way is censored */
-    const struct crew *crew;    /* NULL = all workers are ours */
-    struct cgroups *cgroups;    /* that workers go into; NULL = none */
-    double setup_s;             /* watchdog of everything that is not a measured step */
-    void (*on_wait)(void *arg); /* called a few times a second while waiting; NULL = none */
+    double warmup_s;         /* steps that do not count, at least one, and before go: alone */
+    double settle_s;         /* behind go, of several workers: at least one such step together */
+    double measure_s;        /* budget of the measured part, at least 3 steps within limit_s */
+    double limit_s;          /* so long after those, a step still under way is censored */
+    const struct crew *crew; /* NULL = all workers are ours */
+    const struct user_command *command; /* of the user, for benchmarks that run one; NULL = none */
+    const char *outputs;                /* directory for what it prints; NULL = nowhere */
+    struct cgroups *cgroups;            /* that workers go into; NULL = none */
+    double setup_s;                     /* watchdog of everything that is not a measured step */
+    void (*on_wait)(void *arg);         /* called a few times a second while waiting; NULL = none */
     void *on_wait_arg;
     /* Who observes variants in place of observe_arm, with the same errors; NULL = nobody. */
     int (*observe)(void *arg, const struct arm *arm, struct signals *signals,

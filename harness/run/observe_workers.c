@@ -2,11 +2,13 @@
 
 #include <errno.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "harness/plan/placeholders.h"
 #include "harness/sys/clock.h"
 #include "harness/worker/launch.h"
 
@@ -121,12 +123,21 @@ static void end_in_mpi(struct observer *o, unsigned i)
     o->child[i].pid = 0;
 }
 
+/* A command's processes have sessions of their own, and go while their worker is still there. */
+static void end_own(struct observer *o, unsigned i)
+{
+    const struct process *process = &o->child[i].process;
+    if (o->arm->bench->runs_command && !process_signal(process, SIGSTOP))
+        (void)process_end_below(process->pid);
+    (void)process_signal_group(process, SIGKILL);
+}
+
 void observe_end(struct observer *o, unsigned i)
 {
     if (o->child[i].pid && o->child[i].in_mpi)
         end_in_mpi(o, i);
     else if (o->child[i].pid)
-        (void)process_signal_group(&o->child[i].process, SIGKILL);
+        end_own(o, i);
 }
 
 /* One that used a GPU can take seconds to go, in which the driver frees its memory. */
@@ -196,11 +207,119 @@ static int launch_in_mpi(struct observer *o, unsigned i, struct err *err)
     return o->crew->start(o->crew->arg, o->shared_fd, o->event_fd, i, err);
 }
 
+enum { COMMAND_ENV_MOST = 8 };
+
+/* A worker's copy of the command, and what that is made of. */
+struct own_command {
+    struct user_command command;
+    char output[4096];
+    char *env[COMMAND_ENV_MOST], *metric_file, **argv; /* owned */
+};
+
+/* OMP_NUM_THREADS is the user's where the placement leaves threads to their default. */
+static bool sets_threads(const struct arm *arm, const struct plan_worker *plan)
+{
+    bool is_default = arm->placement == PLACE_NONE || arm->placement == PLACE_PASSIVE;
+    return !is_default || plan->threads != bitset_count(&plan->cpus);
+}
+
+static void set_env(struct own_command *own, const char *name, const char *value)
+{
+    struct opt_texts *env = &own->command.env;
+    char **text = &own->env[env->n];
+    if (asprintf(text, "%s=%s", name, value) < 0)
+        *text = NULL;
+    else
+        env->text[env->n++] = *text;
+}
+
+/* The one that it sees; where the command asks for its number, it sees all. */
+static void choose_gpu(const struct topo_gpu *gpu, const struct placeholder_values *values,
+                       struct own_command *own)
+{
+    bool asks = false;
+    for (size_t i = 0; own->command.argv[i]; i++)
+        asks = asks || placeholders_use(own->command.argv[i], PLACEHOLDER_GPU);
+    set_env(own, "CUDA_DEVICE_ORDER", "PCI_BUS_ID");
+    if (!asks) /* a number means another one once the variable is set */
+        set_env(own, "CUDA_VISIBLE_DEVICES",
+                getenv("CUDA_VISIBLE_DEVICES") && gpu->uuid[0] ? gpu->uuid : values->gpu);
+}
+
+static int expand_words(const struct placeholder_values *values, struct own_command *own,
+                        struct err *err)
+{
+    struct user_command *command = &own->command;
+    size_t n = 0;
+    while (command->argv[n])
+        n++;
+    own->argv = calloc(n + 1, sizeof(*own->argv));
+    if (!own->argv)
+        return err_set(err, -ENOMEM, "no memory for the command");
+    for (size_t i = 0; i < n; i++)
+        if (!(own->argv[i] = placeholders_expand(command->argv[i], values, err)))
+            return -EINVAL;
+    command->argv = own->argv;
+    if (!command->options.metric_file)
+        return 0;
+    own->metric_file = placeholders_expand(command->options.metric_file, values, err);
+    command->options.metric_file = own->metric_file;
+    return own->metric_file ? 0 : -EINVAL;
+}
+
+static void free_own(struct own_command *own)
+{
+    command_words_free(own->argv, 0);
+    free(own->metric_file);
+    for (size_t i = 0; i < COMMAND_ENV_MOST; i++)
+        free(own->env[i]);
+}
+
+/* Free it also after an error. */
+static int make_own(const struct observer *o, unsigned i, struct own_command *own, struct err *err)
+{
+    const struct arm *arm = o->arm;
+    const struct shared_worker *worker = &o->shared->worker[i];
+    struct placeholder_values values;
+    *own = (struct own_command){.command = *o->config->command};
+    if (arm->variant && arm->variant->argv)
+        own->command.argv = arm->variant->argv;
+    own->command.sets_threads = sets_threads(arm, &worker->plan);
+    placeholders_of(o->config->topo, &arm->plan, o->slot + o->first + i, &values);
+    /* Of those that run: one alone is the first of one. */
+    (void)snprintf(values.number, sizeof(values.number), "%u", worker->index);
+    (void)snprintf(values.workers, sizeof(values.workers), "%u", worker->team);
+    set_env(own, "CONTEND_WORKER", values.number);
+    set_env(own, "CONTEND_WORKERS", values.workers);
+    set_env(own, "CONTEND_CPUS", values.cpus);
+    set_env(own, "CONTEND_NODE", values.node);
+    set_env(own, "CONTEND_GPU", values.gpu);
+    if (values.gpu[0])
+        choose_gpu(&o->config->topo->gpus[worker->plan.gpu], &values, own);
+    if (o->config->outputs)
+        (void)snprintf(own->output, sizeof(own->output), "%.3800s/%.40s-%u%s-worker%u.txt",
+                       o->config->outputs,
+                       arm->variant ? arm->variant->name : placement_infos[arm->placement].name,
+                       arm->slots, arm->alone ? "-alone" : "", i);
+    own->command.output = own->output[0] ? own->output : NULL;
+    return expand_words(&values, own, err);
+}
+
+static bool runs_command(const struct observer *o, unsigned i)
+{
+    return i < o->foreground && o->arm->bench->runs_command && o->config->command;
+}
+
 static int launch_own(struct observer *o, unsigned i, struct err *err)
 {
     const struct opt_texts *env = o->arm->variant ? &o->arm->variant->env : NULL;
-    int rc = launch_worker(o->shared, o->shared_fd, i, env, o->config->cgroups,
-                           &o->child[i].process, err);
+    struct own_command own = {.argv = NULL};
+    int rc = runs_command(o, i) ? make_own(o, i, &own, err) : 0;
+    const struct launch_request request = {
+        .env = env, .command = own.argv ? &own.command : NULL, .cgroups = o->config->cgroups};
+    if (!rc)
+        rc = launch_worker(o->shared, o->shared_fd, i, &request, &o->child[i].process, err);
+    free_own(&own);
     o->child[i].pid = o->child[i].process.pid;
     return rc;
 }

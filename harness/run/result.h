@@ -16,6 +16,7 @@
 #include "harness/gpu/watch.h"
 #include "harness/plan/plan.h"
 #include "harness/run/variant.h"
+#include "harness/sys/tree.h"
 #include "harness/worker/usage.h"
 
 /* How a worker, an observation or a row ended; worse is larger. */
@@ -48,6 +49,12 @@ struct worker_result {
     size_t nsamples;
     struct sample *samples; /* owned; a censored last one has elapsed_ns = time until the limit */
     bool censored;          /* the last sample is a lower bound */
+    /* Of a user's command: threads bound as nobody planned, output that was not kept, and runs
+     * that were killed as they did not end. */
+    unsigned nmasks;
+    struct tree_mask masks[TREE_MASKS];
+    uint64_t cut_bytes;
+    unsigned killed;
     struct usage usage;
     uint64_t pages_on_node[BENCH_NODES]; /* of the published buffer, by os_node */
     uint64_t pages_elsewhere;            /* not present, or the kernel would not say */
@@ -121,6 +128,7 @@ struct result {
     enum device transport;          /* of the arms of collectives: nccl or mpi */
     const struct bench *background; /* that only makes load; NULL = none */
     struct variants *variants;      /* of an ab, borrowed; NULL = of none */
+    char **command;                 /* of the user, that all arms run, borrowed; or NULL */
     char plan_options[300];         /* what all plans were told, as on a command line */
     unsigned rounds_planned, rounds_done;
     unsigned rounds_least; /* behind so many, none that would end more than rounds_s after the */

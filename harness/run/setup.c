@@ -9,10 +9,12 @@
 #include <time.h>
 
 #include "harness/base/similar.h"
+#include "harness/plan/placeholders.h"
 #include "harness/run/canaries.h"
 #include "harness/run/times.h"
 #include "harness/say/log.h"
 #include "harness/sys/clock.h"
+#include "harness/worker/command_bench.h"
 
 enum { MAX_COUNTS = 16 };
 
@@ -291,8 +293,9 @@ static int add_part(struct parts *parts, size_t index, const struct variant *var
     const struct scenario_part *part = &parts->setup->scenario->parts[index];
     struct result *result = &parts->setup->result;
     const struct topo *topo = parts->setup->config.topo;
-    const struct bench *bench = NULL;
-    int rc = run_setup_find_bench(parts->benches, part->foreground, &bench, err);
+    bool own = parts->options->ncommands;
+    const struct bench *bench = own ? command_bench_find(part->foreground) : NULL;
+    int rc = bench ? 0 : run_setup_find_bench(parts->benches, part->foreground, &bench, err);
     if (!rc)
         rc = set_defaults(bench, part->params, params, err);
     if (!rc)
@@ -361,10 +364,48 @@ static int add_parts(const struct bench *const *benches, const struct run_option
 static int set_variants(const struct run_options *options, struct run_setup *setup, struct err *err)
 {
     int rc = variants_parse(&options->variants, &setup->variants, err);
+    for (size_t i = 0; !rc && options->ncommands > 1 && i < setup->variants.n; i++) {
+        setup->variants.all[i].command = options->command_texts[i];
+        setup->variants.all[i].argv = options->commands[i];
+    }
     setup->variants.threshold = options->threshold / 100;
     setup->variants.clock_s = (double)clock_cost_ns() * 1e-9;
     setup->result.variants = &setup->variants;
     return rc;
+}
+
+static int check_text(const char *text, struct err *err)
+{
+    static const struct placeholder_values any = {"0", "0", "0", "0", "0"};
+    char *expanded = placeholders_expand(text, &any, err);
+    free(expanded);
+    return expanded ? 0 : -EINVAL;
+}
+
+/* Now, and not when all has been started; what a worker lacks it tells itself. */
+static int check_placeholders(const struct command_options *options, char *const *argv,
+                              struct err *err)
+{
+    int rc = options->metric_file ? check_text(options->metric_file, err) : 0;
+    for (size_t i = 0; argv[i] && !rc; i++)
+        rc = check_text(argv[i], err);
+    return rc;
+}
+
+static int set_commands(const struct run_options *options, struct run_setup *setup, struct err *err)
+{
+    int rc = 0;
+    if (options->ncommands)
+        rc = command_check(&options->command, err);
+    for (size_t i = 0; i < options->ncommands && !rc; i++)
+        rc = check_placeholders(&options->command, options->commands[i], err);
+    if (rc || !options->ncommands)
+        return rc;
+    setup->command =
+        (struct user_command){.options = options->command, .argv = options->commands[0]};
+    setup->config.command = &setup->command;
+    setup->result.command = options->ncommands == 1 ? options->commands[0] : NULL;
+    return 0;
 }
 
 static void set_run_id(struct result *result)
@@ -399,6 +440,8 @@ int run_setup_make(const struct bench *const *benches, const struct scenario *sc
     int rc = set_cgroups(options, setup, err);
     if (!rc && options->variants.n)
         rc = set_variants(options, setup, err);
+    if (!rc)
+        rc = set_commands(options, setup, err);
     if (!rc)
         rc = set_background(benches, options, setup, &background_workers, err);
     if (!rc)

@@ -46,6 +46,15 @@ struct run_options {
     const char *try_threads, *try_reserve, *try_wait; /* of a tune: lists; NULL = its own */
     const char *try_cores;                            /* the same of a sizing */
     const struct arrange *arrange; /* or NULL; chooses the arms of the scenario's one part */
+    /*
+     * Commands of the user, borrowed: none, one that all arms run, or of an ab one a variant. With
+     * them a part's benchmark is one of worker/command_bench.h.
+     */
+    char **commands[VARIANTS_MAX];
+    const char *command_texts[VARIANTS_MAX]; /* of an ab, as written; or NULL */
+    size_t ncommands;
+    struct command_options command; /* of all of them */
+    bool sample;                    /* the sample worker is the command */
 };
 
 /* One scenario, resolved: everything a run needs. Zeroed = empty; free with run_setup_free. */
@@ -55,7 +64,8 @@ struct run_setup {
     /* By variant (the first alone where there are none) and part; the arms borrow them. */
     unsigned char params[VARIANTS_MAX][SCENARIO_PARTS_MAX][BENCH_PARAMS_MAX];
     unsigned char background_params[BENCH_PARAMS_MAX];
-    struct cgroups cgroups; /* the configuration borrows it */
+    struct user_command command; /* of options->commands, in part */
+    struct cgroups cgroups;      /* the configuration borrows it */
     struct observe_config config;
     struct result result; /* arms planned, nothing observed */
     double expected_s;    /* estimate of the whole run */

@@ -27,6 +27,36 @@ static const double scan_times = 1.6, scan_limits = 10;
  * GPUs wait for the driver. */
 static const double scan_launch_s = 0.7, launch_s = 0.35, cuda_launch_s = 0.55;
 
+/*
+ * A user's command takes what it takes: a run of it is cut off only where a collapse would take
+ * the day. Whole runs have no warm-up unless the user says so: each begins as it does in life.
+ */
+static const double command_limit_s = 600;
+
+/* The arms of a run that runs commands all do. */
+static const struct bench *commands_of(const struct result *result)
+{
+    const struct bench *bench = result->narms ? result->arms[0].bench : NULL;
+    return bench && bench->runs_command ? bench : NULL;
+}
+
+static double warmup_s(const struct run_options *options, const struct result *result,
+                       double fallback_s)
+{
+    const struct bench *command = commands_of(result);
+    if (options->warmup_s > 0)
+        return options->warmup_s;
+    return command && command->whole ? 0 : fallback_s;
+}
+
+static double limit_s(const struct run_options *options, const struct result *result,
+                      const struct profile_times *profile)
+{
+    if (options->limit_s > 0)
+        return options->limit_s;
+    return commands_of(result) ? command_limit_s : profile->limit_s;
+}
+
 /* As many as there is time for. */
 static unsigned choose_rounds(const struct run_options *options,
                               const struct profile_times *profile, double launches, double before_s,
@@ -51,11 +81,9 @@ static void set_ab_times(const struct run_options *options, double launches, dou
     struct observe_config *config = &setup->config;
     struct result *result = &setup->result;
     double arm_s = before_s - config->warmup_s - config->settle_s;
-    if (options->warmup_s <= 0)
-        config->warmup_s = config->settle_s = profile->warmup_s / 4;
+    config->warmup_s = config->settle_s = warmup_s(options, result, profile->warmup_s / 4);
     config->measure_s = options->time_s > 0 ? options->time_s : profile->short_s;
-    config->limit_s =
-        fmax(options->limit_s > 0 ? options->limit_s : profile->limit_s, config->measure_s);
+    config->limit_s = fmax(limit_s(options, result, profile), config->measure_s);
     arm_s += config->warmup_s + config->settle_s + config->measure_s;
     double room = launches > 0 ? options->max_time_s / (launches * arm_s) : 1;
     result->rounds_planned =
@@ -76,8 +104,8 @@ void times_set(const struct run_options *options, struct run_setup *setup)
     const struct profile_times *profile = &profiles[options->profile];
     struct observe_config *config = &setup->config;
     struct result *result = &setup->result;
-    config->warmup_s = options->warmup_s > 0 ? options->warmup_s : profile->warmup_s;
-    config->settle_s = config->warmup_s;
+    config->warmup_s = warmup_s(options, result, profile->warmup_s);
+    config->settle_s = commands_of(result) && commands_of(result)->whole ? 0 : config->warmup_s;
     config->setup_s = options->setup_limit_s;
 
     double launches = 0;
@@ -111,7 +139,7 @@ void times_set(const struct run_options *options, struct run_setup *setup)
     double most_s = profile->most_s * (scans ? scan_times : 1);
     config->measure_s =
         options->time_s > 0 ? options->time_s : fmin(fmax(share_s, least_s), most_s);
-    double limit_s = options->limit_s > 0 ? options->limit_s : profile->limit_s;
-    config->limit_s = fmax(limit_s, config->measure_s * (scans ? scan_limits : 1));
+    config->limit_s =
+        fmax(limit_s(options, result, profile), config->measure_s * (scans ? scan_limits : 1));
     setup->expected_s = all * (config->measure_s + before_s) + watched_s;
 }

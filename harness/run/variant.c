@@ -181,6 +181,7 @@ char *variant_describe(const struct variant *variant, char *buf, size_t size)
     for (size_t i = 0; i < sizeof(single) / sizeof(single[0]); i++)
         used = put(buf, size, used, single[i].name,
                    *(const char *const *)(const void *)((const char *)variant + single[i].offset));
+    used = put(buf, size, used, "command", variant->command);
     if (!used)
         (void)snprintf(buf, size, "nothing");
     return buf;

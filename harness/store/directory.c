@@ -1,6 +1,7 @@
 #include "harness/store/directory.h"
 
 #include <ctype.h>
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <jansson.h>
@@ -32,6 +33,37 @@ static bool is_there(int dir_fd, const char *name)
     return !faccessat(dir_fd, name, F_OK, AT_SYMLINK_NOFOLLOW);
 }
 
+/* Of a user's command, with files that a worker has written: NAME.txt. */
+#define OUTPUTS_NAME "command-output"
+
+/* What else may lie there is the user's, and keeps it. */
+static void remove_outputs(int dir_fd)
+{
+    int fd = openat(dir_fd, OUTPUTS_NAME, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+    DIR *files = fd < 0 ? NULL : fdopendir(fd);
+    for (struct dirent *file = files ? readdir(files) : NULL; file; file = readdir(files)) {
+        const char *end = strrchr(file->d_name, '.');
+        if (end && !strcmp(end, ".txt") && strstr(file->d_name, "-worker"))
+            (void)unlinkat(fd, file->d_name, 0);
+    }
+    if (files)
+        (void)closedir(files);
+    else if (fd >= 0)
+        (void)close(fd);
+    (void)unlinkat(dir_fd, OUTPUTS_NAME, AT_REMOVEDIR);
+}
+
+char *directory_outputs(const struct directory *dir, char *buf, size_t size, struct err *err)
+{
+    bool waits = dir->holds_earlier;
+    if (mkdirat(waits ? dir->work_fd : dir->fd, OUTPUTS_NAME, 0777) && errno != EEXIST) {
+        (void)err_sys(err, -errno, "cannot make '%.100s/" OUTPUTS_NAME "'", dir->path);
+        return NULL;
+    }
+    (void)snprintf(buf, size, "%s%s/%s", dir->path, waits ? "/" WORK_NAME : "", OUTPUTS_NAME);
+    return buf;
+}
+
 /* Each step can be done again after a kill: the record leaves work_fd as the last. */
 static int take_places(const struct directory *dir)
 {
@@ -39,9 +71,12 @@ static int take_places(const struct directory *dir)
         if (dir->remove_figures) /* this run may not draw, or not the same */
             dir->remove_figures(dir->fd);
         (void)unlinkat(dir->fd, DIRECTORY_SUMMARY, 0);
+        remove_outputs(dir->fd);
         if (unlinkat(dir->fd, RECORD_NAME, 0))
             return -errno;
     }
+    if (renameat(dir->work_fd, OUTPUTS_NAME, dir->fd, OUTPUTS_NAME) && errno != ENOENT)
+        return -errno;
     for (size_t i = 0; i < NAMES; i++)
         if (renameat(dir->work_fd, names[i], dir->fd, names[i]) && errno != ENOENT)
             return -errno;
@@ -56,6 +91,7 @@ static int settle(const struct directory *dir)
     for (size_t i = 0; i < NAMES; i++)
         (void)unlinkat(dir->work_fd, names[i], 0);
     (void)unlinkat(dir->work_fd, DIRECTORY_RECORD, 0);
+    remove_outputs(dir->work_fd);
     return 0;
 }
 

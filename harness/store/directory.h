@@ -58,6 +58,15 @@ int directory_open(struct directory *dir, const struct directory_request *reques
  */
 int directory_publish(struct directory *dir, struct err *err);
 
+enum { DIRECTORY_PATH_MAX = 4096 + 64 };
+
+/*
+ * Makes the directory for what a user's command prints, and names it: while an earlier result is
+ * there it is in work_fd, and is published with what else is; ask again from then on. Returns buf,
+ * NULL with err.
+ */
+char *directory_outputs(const struct directory *dir, char *buf, size_t size, struct err *err);
+
 /* Puts it beside what was published. */
 int directory_add_summary(struct directory *dir, const char *text, size_t size, struct err *err);
 

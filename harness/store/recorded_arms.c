@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "harness/store/recorded_parts.h"
+#include "harness/worker/command_bench.h"
 
 /* The parameters of an arm are texts, as rows.csv writes them. */
 struct texts {
@@ -74,6 +75,8 @@ static const struct bench *make_bench(struct recorded *recorded, const char *nam
 {
     const json_t *said = json_object_get(json_object_get(recorded->record, "benchmarks"), name);
     const struct bench *known = bench_find(benches, name);
+    if (!known)
+        known = command_bench_find(name);
     struct bench *bench = recorded_keep(recorded, 1, sizeof(*bench));
     if (!bench)
         return NULL;
@@ -81,6 +84,7 @@ static const struct bench *make_bench(struct recorded *recorded, const char *nam
         *bench = *known;
     bench->name = name;
     bench->ops_unit = text_of(said, "ops_unit");
+    bench->rate_unit = json_object_get(said, "rate_unit") ? text_of(said, "rate_unit") : NULL;
     bench->scan = json_is_true(json_object_get(said, "scan")) ? recorded_scan : NULL;
     bench->together = json_is_true(json_object_get(said, "together"));
     bench->opts = make_options(recorded, texts);

@@ -248,10 +248,11 @@ static json_t *from_benches(const struct result *result)
     json_t *benches = json_object();
     for (size_t i = 0; benches && i < result->narms; i++) {
         const struct bench *bench = result->arms[i].bench;
-        (void)json_object_set_new(benches, bench->name,
-                                  json_pack("{s:o, s:b, s:b}", "ops_unit",
-                                            json_value_text(bench->ops_unit), "scan",
-                                            bench->scan != NULL, "together", bench->together));
+        json_t *about = json_pack("{s:o, s:b, s:b}", "ops_unit", json_value_text(bench->ops_unit),
+                                  "scan", bench->scan != NULL, "together", bench->together);
+        if (bench->rate_unit)
+            (void)json_object_set_new(about, "rate_unit", json_value_text(bench->rate_unit));
+        (void)json_object_set_new(benches, bench->name, about);
     }
     return benches;
 }

@@ -9,7 +9,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "harness/sys/tree.h"
+
 enum { EXIT_ORPHAN = 127 };
+
+/* How long those below a process may take to be gone when they are killed. */
+enum { END_TRIES = 5000, END_PAUSE_US = 2000 };
 
 /* glibc before 2.36 has no wrappers. Half of the descriptors are left for all else. */
 static int open_pidfd(pid_t pid)
@@ -108,6 +113,64 @@ bool process_ended(struct process *process, int *status)
 void process_wait(struct process *process, int *status)
 {
     (void)reap(process, true, status);
+}
+
+bool process_is_over(const struct process *process)
+{
+    siginfo_t end = {.si_pid = 0};
+    if (process->pid <= 1)
+        return true;
+    return waitid(P_PID, (id_t)process->pid, &end, WEXITED | WNOHANG | WNOWAIT) || end.si_pid;
+}
+
+void process_adopt(void)
+{
+    (void)prctl(PR_SET_CHILD_SUBREAPER, 1);
+}
+
+void process_reap_others(const struct process *kept)
+{
+    for (;;) {
+        siginfo_t end = {.si_pid = 0};
+        if (waitid(P_ALL, 0, &end, WEXITED | WNOHANG | WNOWAIT) || !end.si_pid ||
+            (kept && end.si_pid == kept->pid))
+            return;
+        (void)waitpid(end.si_pid, NULL, WNOHANG);
+    }
+}
+
+/* Between the list and the signal it may end, and its number be another's. */
+static bool signal_one(const struct tree_process *of, int signal)
+{
+    int fd = (int)syscall(SYS_pidfd_open, of->pid, 0);
+    if (fd < 0)
+        return false;
+    bool sent = tree_is_same(of) && !syscall(SYS_pidfd_send_signal, fd, signal, NULL, 0);
+    (void)close(fd);
+    return sent;
+}
+
+unsigned process_signal_below(pid_t root, int signal)
+{
+    struct tree_process below[TREE_PROCESSES];
+    unsigned n = tree_list(root, below, TREE_PROCESSES), sent = 0;
+    for (unsigned i = 0; i < n; i++)
+        if (!below[i].ended && below[i].pid > 1)
+            sent += signal_one(&below[i], signal);
+    return sent;
+}
+
+bool process_end_below(pid_t root)
+{
+    unsigned left = 1;
+    for (int i = 0; left && i < END_TRIES; i++) {
+        left = process_signal_below(root, SIGKILL);
+        if (root == getpid())
+            process_reap_others(NULL);
+        if (left)
+            (void)usleep(END_PAUSE_US);
+    }
+    return !left;
 }
 
 void process_keep_children(void)

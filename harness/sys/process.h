@@ -40,6 +40,30 @@ bool process_ended(struct process *process, int *status);
 /* Sleeps until then. */
 void process_wait(struct process *process, int *status);
 
+/* True once it has ended, which its parent is still to be told: what it used can be read yet. */
+bool process_is_over(const struct process *process);
+
+/*
+ * From now on, those below this process whose parent has ended are its children, whatever process
+ * group or session they have made for themselves.
+ */
+void process_adopt(void);
+
+/* Takes in those that have ended, but for `kept`, of a process that has no other use for them. */
+void process_reap_others(const struct process *kept);
+
+/*
+ * Signals all that live below process `root`, or this one, and not itself (tree.h): each by a
+ * descriptor that was checked to be of the same process. Returns how many.
+ */
+unsigned process_signal_below(pid_t root, int signal);
+
+/*
+ * Kills them until there are none, taking in those that are ours. False: one does not go, such as
+ * in the kernel. The root, where it is another process, must not start more meanwhile (SIGSTOP).
+ */
+bool process_end_below(pid_t root);
+
 /*
  * At the start of a program: where the parent ignored SIGCHLD, and we inherited it, the kernel
  * drops the exit status of all children.

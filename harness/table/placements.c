@@ -384,7 +384,7 @@ static void print_block_head(const struct table *table, const size_t *order, siz
         if (print_shared_gpus(table, arm_at(table, order[i])))
             break; /* of the others it is the same, but where memory is remote */
     (void)snprintf(title, sizeof(title), "%u worker%s", table->slots, table->slots == 1 ? "" : "s");
-    (void)snprintf(rate, sizeof(rate), "%.20s/s", arm_at(table, order[0])->bench->ops_unit);
+    (void)bench_rate_unit(arm_at(table, order[0])->bench, rate, sizeof(rate));
     paint(table, DIM);
     (void)fprintf(table->out, LINE "\n", title, rate, "vs best",
                   advice_interval_name(table->result->rounds_done), "effic.", "step", "p95",

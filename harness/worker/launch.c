@@ -21,12 +21,12 @@ enum { EXIT_BEFORE_EXEC = 127 };
 static const char this_program[] = "/proc/self/exe";
 
 /* Of what the plan decides: see machine/openmp.h. GOMP_SPINCOUNT would outdo the policy. */
-static bool is_ours(const char *variable, const struct plan_worker *plan)
+static bool is_ours(const char *variable, const struct plan_worker *plan, bool sets_threads)
 {
     static const char *const ours[] = {"OMP_NUM_THREADS=", OPENMP_NOT_FOR_WORKERS "=",
                                        "OMP_WAIT_POLICY=", "GOMP_SPINCOUNT="};
     size_t n = sizeof(ours) / sizeof(ours[0]);
-    for (size_t i = 0; i < (plan->passive ? n : n - 2); i++)
+    for (size_t i = sets_threads ? 0 : 1; i < (plan->passive ? n : n - 2); i++)
         if (strncmp(variable, ours[i], strlen(ours[i])) == 0)
             return true;
     return false;
@@ -41,7 +41,10 @@ static bool is_set(const char *variable, const struct opt_texts *env)
     return false;
 }
 
-/* A copy of the environment with `env` and what the plan decides; NULL without memory. */
+/*
+ * A copy of the environment with `env` and what the plan decides; NULL without memory. `threads`
+ * NULL: their number is left to the user.
+ */
 static char **build_environment(const struct plan_worker *plan, const struct opt_texts *env,
                                 char *threads)
 {
@@ -53,12 +56,13 @@ static char **build_environment(const struct plan_worker *plan, const struct opt
     if (!copy)
         return NULL;
     for (size_t i = 0; i < n; i++)
-        if (!is_ours(environ[i], plan) && !is_set(environ[i], env))
+        if (!is_ours(environ[i], plan, threads) && !is_set(environ[i], env))
             copy[used++] = environ[i];
     for (size_t i = 0; env && i < env->n; i++)
-        if (!is_ours(env->text[i], plan))
+        if (!is_ours(env->text[i], plan, threads))
             copy[used++] = (char *)(uintptr_t)env->text[i];
-    copy[used++] = threads;
+    if (threads)
+        copy[used++] = threads;
     if (plan->passive)
         copy[used] = passive;
     return copy;
@@ -171,8 +175,21 @@ static int refuse(int rc, struct err *err)
                                  : "");
 }
 
-int launch_worker(struct shared *shared, int shared_fd, unsigned index, const struct opt_texts *env,
-                  const struct cgroups *cgroups, struct process *process, struct err *err)
+/* Words in front of those of a command. */
+enum { WORKER_WORDS = 4 };
+
+/* The worker's command line; NULL without memory. */
+static char **build_words(char *const own[WORKER_WORDS], const struct user_command *command)
+{
+    char **words =
+        command ? command_words(command, WORKER_WORDS) : calloc(WORKER_WORDS + 1, sizeof(*words));
+    for (size_t i = 0; words && i < WORKER_WORDS; i++)
+        words[i] = own[i];
+    return words;
+}
+
+int launch_worker(struct shared *shared, int shared_fd, unsigned index,
+                  const struct launch_request *request, struct process *process, struct err *err)
 {
     struct shared_worker *worker = &shared->worker[index];
     char program[4096], fd_text[16], index_text[16], threads[40];
@@ -182,15 +199,20 @@ int launch_worker(struct shared *shared, int shared_fd, unsigned index, const st
     (void)snprintf(fd_text, sizeof(fd_text), "%d", shared_fd);
     (void)snprintf(index_text, sizeof(index_text), "%u", index);
     (void)snprintf(threads, sizeof(threads), "OMP_NUM_THREADS=%u", worker->plan.threads);
-    char *argv[] = {program, (char[]){LAUNCH_WORKER_COMMAND}, fd_text, index_text, NULL};
-    char **envp = build_environment(&worker->plan, env, threads);
-    if (!envp)
-        return err_set(err, -ENOMEM, "no memory for a worker's environment");
-
-    struct image image = {argv, envp, shared, worker, cgroups, index, shared_fd};
-    int rc = process_start(process, true, become_worker, &image);
+    char *const own[WORKER_WORDS] = {program, (char[]){LAUNCH_WORKER_COMMAND}, fd_text, index_text};
+    char **argv = build_words(own, request->command);
+    char **envp =
+        build_environment(&worker->plan, request->env,
+                          request->command && !request->command->sets_threads ? NULL : threads);
+    struct image image = {argv, envp, shared, worker, request->cgroups, index, shared_fd};
+    int rc = -ENOMEM;
+    if (!argv || !envp)
+        (void)err_set(err, rc, "no memory for a worker's environment");
+    else if ((rc = process_start(process, true, become_worker, &image)) != 0)
+        (void)refuse(rc, err);
     free((void *)envp);
-    return rc ? refuse(rc, err) : 0;
+    command_words_free(argv, WORKER_WORDS);
+    return rc;
 }
 
 static int become_other(void *arg)

@@ -4,11 +4,15 @@
 
 #include "harness/base/err.h"
 #include "harness/base/opt.h"
+#include "harness/core/command.h"
 #include "harness/sys/process.h"
 #include "harness/worker/cgroups.h"
 #include "harness/worker/shared.h"
 
-/* argv[1] of a worker; argv[2] is the descriptor of its shared memory, argv[3] its number. */
+/*
+ * argv[1] of a worker; argv[2] is the descriptor of its shared memory, argv[3] its number; behind
+ * it, the words of the user's command that it is to run.
+ */
 #define LAUNCH_WORKER_COMMAND "__worker"
 
 /* argv[1] of an MPI process (mpi/server.h); argv[2] is the file descriptor of its socket. */
@@ -26,22 +30,29 @@ int launch_find_program(char *program, size_t size, struct err *err);
 /* In the new image: the kernel calls it "exe", after the link that it was started by. */
 void launch_take_name(void);
 
+/* What a worker has beside its plan; each NULL = none. */
+struct launch_request {
+    const struct opt_texts *env; /* "VAR=VALUE", set in its environment */
+    const struct user_command *command;
+    const struct cgroups *cgroups;
+};
+
 /*
  * Re-executes this program as worker `index` of the shared memory. Between fork and exec the child
  * takes a process group of its own, asks to be killed with its parent, and binds itself to the CPUs
  * and memory of its plan: so every library of the new image sees only what the worker owns
  * (libgomp, NCCL and libnuma read the mask once, at start). OMP_NUM_THREADS is set to the plan's
  * threads, and GOMP_CPU_AFFINITY left out (machine/openmp.h); the environment is passed on
- * unchanged otherwise, but for what `env` sets ("VAR=VALUE"; NULL = nothing). stdin is /dev/null,
- * stdout goes to stderr. With
- * `cgroups` (NULL = none) it goes into its own first, and a cpuset stands for the mask.
+ * unchanged otherwise, but for what request->env sets. stdin is /dev/null,
+ * stdout goes to stderr. With a command OMP_NUM_THREADS is the user's unless
+ * command->sets_threads. With cgroups it goes into its own first, and a cpuset stands for the mask.
  *
  * A child that cannot bind or exec reports through its slot: WORKER_SKIPPED where the kernel
  * refuses a memory policy (containers) or a cgroup, else WORKER_FAILED. Errors: -errno of fork, in
  * words that go on after "worker 0: ".
  */
-int launch_worker(struct shared *shared, int shared_fd, unsigned index, const struct opt_texts *env,
-                  const struct cgroups *cgroups, struct process *process, struct err *err);
+int launch_worker(struct shared *shared, int shared_fd, unsigned index,
+                  const struct launch_request *request, struct process *process, struct err *err);
 
 /*
  * Re-executes this program as the MPI process of this rank, with `fd`, the same environment, and

@@ -16,6 +16,7 @@
 #include "harness/core/bench.h"
 #include "harness/core/visit.h"
 #include "harness/plan/plan.h"
+#include "harness/worker/command_bench.h"
 #include "harness/worker/meeting.h"
 #include "harness/worker/pace.h"
 #include "harness/worker/usage.h"
@@ -71,6 +72,7 @@ struct shared_worker {
     struct usage_snapshot at_go, at_end;
     char library[BENCH_LIBRARY_MAX];
     uint64_t pages_on_node[BENCH_NODES], pages_elsewhere;
+    struct command_report command;
     struct value_log values;
     struct visit_log visits;
     struct sample samples[SHARED_SAMPLES];

@@ -156,6 +156,21 @@ void usage_read(pid_t pid, const struct visit_log *visits, struct usage_snapshot
     out->at_ns = clock_now_ns();
 }
 
+void usage_read_tree(const struct tree_used *used, struct usage_snapshot *out)
+{
+    for (const struct usage_field *field = usage_fields; field->name; field++)
+        set(&out->so_far, field, NAN);
+    out->so_far.voluntary_switches = used->voluntary_switches;
+    out->so_far.involuntary_switches = used->involuntary_switches;
+    out->so_far.minor_faults = used->minor_faults;
+    out->so_far.major_faults = used->major_faults;
+    out->nthreads = 1;
+    out->thread[0] = (struct usage_thread){.oncpu_ns = (uint64_t)(used->oncpu_s * 1e9),
+                                           .runqueue_ns = (uint64_t)(used->runqueue_s * 1e9)};
+    out->has_schedstat = !used->no_schedstat;
+    out->at_ns = clock_now_ns();
+}
+
 static double count_cpus(const struct visit_log *visits)
 {
     struct bitset seen = {0};

@@ -16,6 +16,7 @@
 
 #include "harness/base/bitset.h"
 #include "harness/core/visit.h"
+#include "harness/sys/tree.h"
 
 #define USAGE_NO_ACCOUNTING "the kernel's accounting of the threads could not be read"
 #define USAGE_NO_SCHEDSTAT "the kernel offers no schedstat; blocked holds the wait"
@@ -112,6 +113,12 @@ struct usage_snapshot {
  * main thread where none has registered. Counters are not read here, but NaN; see perf.h.
  */
 void usage_read(pid_t pid, const struct visit_log *visits, struct usage_snapshot *out);
+
+/*
+ * The same of a command, as its worker has last seen it: the team is one thread then, the mean of
+ * those that were busy.
+ */
+void usage_read_tree(const struct tree_used *used, struct usage_snapshot *out);
 
 /* Differences over the team's threads; wall_s = end_ns - go_ns. */
 void usage_diff(const struct usage_snapshot *go, const struct usage_snapshot *end, uint64_t go_ns,

@@ -19,6 +19,7 @@
 #include "harness/worker/shared.h"
 
 struct worker {
+    struct command_seat seat_of_command;
     struct shared *shared;
     struct shared_worker *slot;
     const struct bench *bench;
@@ -176,6 +177,19 @@ static int share_warmth(struct worker *w, struct warmth *warmth)
     return rc;
 }
 
+/* A whole run has no warm-up but the one that the user asks for, and no clock is too coarse. */
+static int warm_up_whole(struct worker *w)
+{
+    uint64_t end_ns = clock_now_ns() + (uint64_t)(w->shared->warmup_s * 1e9);
+    struct sample sample = {0};
+    int rc = 0;
+    while (!rc && clock_now_ns() < end_ns) {
+        rc = run_once(w, &sample);
+        w->step_ns = sample.elapsed_ns;
+    }
+    return rc;
+}
+
 /*
  * Steps that do not count: thread teams, page faults, lazy loading, clocks. Also finds how many
  * iterations make an interval that the clock can time and the sample buffer can hold.
@@ -205,7 +219,10 @@ static int warm_up(struct worker *w)
 
 static void take_snapshot(struct worker *w, struct usage_snapshot *snapshot)
 {
-    usage_read(0, &w->slot->visits, snapshot);
+    if (w->bench->runs_command)
+        usage_read_tree(&w->slot->command.tree.used, snapshot);
+    else
+        usage_read(0, &w->slot->visits, snapshot);
     perf_read(&w->perf, snapshot);
 }
 
@@ -246,9 +263,10 @@ struct budget {
 static bool is_spent(const struct worker *w, const struct budget *budget, uint64_t n,
                      uint64_t at_ns)
 {
+    uint64_t least = w->bench->whole ? 1 : BENCH_STEPS_LEAST;
     if (n == SHARED_SAMPLES || at_ns + w->step_ns >= budget->most_ns)
         return true;
-    return n >= BENCH_STEPS_LEAST && at_ns >= budget->end_ns;
+    return n >= least && at_ns >= budget->end_ns;
 }
 
 /* Rank 0 looks a step ahead: with the next one, as long as the last, the budget will be spent. */
@@ -358,7 +376,7 @@ static int run_phases(struct worker *w)
     futex_wait_while(&slot->warm, 0);
     shared_set_state(w->shared, slot, WORKER_WARMING);
     w->iters = 1;
-    int rc = w->bench->scan ? 0 : warm_up(w);
+    int rc = w->bench->scan ? 0 : w->bench->whole ? warm_up_whole(w) : warm_up(w);
     if (rc)
         return rc;
     shared_set_state(w->shared, slot, WORKER_READY);
@@ -445,6 +463,11 @@ static void fill_context(struct worker *w)
         .library = slot->library,
         .least_team = &slot->least_team,
     };
+    w->seat_of_command.report = &slot->command;
+    w->seat_of_command.cpus = slot->plan.cpus;
+    w->seat_of_command.stop = &w->shared->stop;
+    if (w->seat_of_command.command.argv && w->bench->runs_command)
+        w->ctx.command = &w->seat_of_command;
     w->seat.wake = wake_parent;
     w->seat.wake_arg = w->shared;
     meeting_sit(&w->shared->meeting[slot->plan.background], &w->seat, slot->index, slot->team,
@@ -484,7 +507,7 @@ int worker_main(const struct bench *const *benches, int argc, char **argv)
 {
     struct err err = {0};
     static struct worker w; /* its machine is too large for a stack */
-    if (argc != 4) {
+    if (argc < 4) {
         log_error("'%s' is how contend starts its workers; it is not for you",
                   LAUNCH_WORKER_COMMAND);
         return 2;
@@ -496,7 +519,13 @@ int worker_main(const struct bench *const *benches, int argc, char **argv)
         return 2;
     }
     w.slot = &w.shared->worker[index];
-    w.bench = bench_find(benches, w.slot->bench);
+    w.bench = command_bench_find(w.slot->bench);
+    if (!w.bench)
+        w.bench = bench_find(benches, w.slot->bench);
+    if (argc > 4 && command_read(argc - 4, argv + 4, &w.seat_of_command.command, &err)) {
+        log_error("worker cannot start: %s", err.msg);
+        return 2;
+    }
     serve(&w);
     return 0;
 }

@@ -30,7 +30,10 @@ static void end_restless_worker(void)
     struct observer_child child = {.pid = 0};
     assert_int_equal(process_start(&child.process, true, be_restless, shared), 0);
     child.pid = child.process.pid;
-    struct observer o = {.shared = shared, .nworkers = 1, .foreground = 1, .child = &child};
+    const struct bench bench = {.name = "any"};
+    const struct arm arm = {.bench = &bench};
+    struct observer o = {
+        .arm = &arm, .shared = shared, .nworkers = 1, .foreground = 1, .child = &child};
     uint64_t until_ns = clock_now_ns() + UINT64_C(5000000000);
     while (shared_state(&shared->worker[0]) != WORKER_PRIMED && clock_now_ns() < until_ns)
         (void)usleep(1000);

@@ -1,0 +1,204 @@
+/* contend exec: a user's own command in place of a benchmark. session.h has what it does. */
+#include "harness/cmd/exec.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "harness/cmd/help.h"
+#include "harness/cmd/program.h"
+#include "harness/cmd/run_options.h"
+#include "harness/say/log.h"
+
+/* `numa` and `gpu-local` are skipped where there is one node, or no GPU. */
+static const char placements[] = "none,sized,passive,partition";
+
+int exec_options_argc(int argc, char **argv)
+{
+    int n = 1;
+    while (n < argc && strcmp(argv[n], "--") != 0)
+        n++;
+    return n < argc ? n : argc;
+}
+
+static bool is_program(const char *path)
+{
+    struct stat found;
+    return !stat(path, &found) && S_ISREG(found.st_mode) && !access(path, X_OK);
+}
+
+int exec_find_program(const char *name, struct err *err)
+{
+    char path[4096];
+    const char *at = getenv("PATH");
+    if (strchr(name, '{')) /* another one for each worker, perhaps */
+        return 0;
+    if (strchr(name, '/') && is_program(name))
+        return 0;
+    if (strchr(name, '/'))
+        return err_set(err, -ENOENT, "cannot execute '%.150s': %s", name,
+                       access(name, F_OK) ? strerror(errno)
+                                          : "it is no program, or may not be run");
+    for (at = at ? at : "/usr/bin:/bin"; name[0] && *at;) {
+        int length = (int)strcspn(at, ":");
+        int n =
+            snprintf(path, sizeof(path), "%.*s/%s", length ? length : 1, length ? at : ".", name);
+        if (n > 0 && (size_t)n < sizeof(path) && is_program(path))
+            return 0;
+        at += length;
+        at += *at == ':';
+    }
+    return err_set(err, -ENOENT, "no program '%.100s' in PATH", name);
+}
+
+/* Of a line that could be read: what a command cannot be run with. */
+static int check_line(const struct session *s, struct err *err)
+{
+    if (s->cli.npairs)
+        return err_set(err, -EINVAL, "'-p %.60s': a command has no parameters", s->cli.pairs[0]);
+    if (s->job_env.launcher)
+        return err_set(err, -EINVAL,
+                       "a command's workers are started here, side by side: start it without "
+                       "mpirun or srun");
+    return 0;
+}
+
+/* The sample worker, with what stands behind "--" as its arguments. */
+static int take_sample(struct session *s, struct err *err)
+{
+    static char python[] = "python3", path[4096];
+    static char *words[64];
+    size_t n = 0;
+    int rc = exec_find_program(python, err);
+    if (rc)
+        return err_set(err, -ENOPKG, "skipped: the sample worker needs python3, which is not here");
+    rc = program_share("sample_worker.py", path, sizeof(path), err);
+    words[n++] = python;
+    words[n++] = path;
+    for (int i = s->options_argc + 1; i < s->argc && n < sizeof(words) / sizeof(words[0]) - 1; i++)
+        words[n++] = s->argv[i];
+    words[n] = NULL;
+    s->options.commands[0] = words;
+    s->options.ncommands = 1;
+    return rc;
+}
+
+static int take_command(struct session *s, struct err *err)
+{
+    struct run_options *options = &s->options;
+    char **words = s->argv + s->options_argc;
+    int rc = check_line(s, err);
+    if (rc || options->sample)
+        return rc ? rc : take_sample(s, err);
+    if (s->options_argc >= s->argc - 1)
+        return err_set(err, -EINVAL,
+                       "which command? it stands behind '--', as in 'contend %s -- "
+                       "./train --epochs 1'",
+                       s->argv[0]);
+    options->commands[0] = words + 1;
+    options->ncommands = 1;
+    return exec_find_program(words[1], err);
+}
+
+/* The exit code of it; a message was made where it is none. */
+static int report(int rc, const struct err *err)
+{
+    if (rc)
+        log_error("%s", err->msg);
+    if (rc == -ENOPKG)
+        return EXIT_NOT_RUN;
+    return rc ? EXIT_USAGE : EXIT_GOOD;
+}
+
+static int split_variants(struct session *s, struct err *err)
+{
+    static const char *const names[VARIANTS_MAX] = {"A", "B", "C", "D", "E", "F", "G", "H"};
+    struct run_options *options = &s->options;
+    int n = s->argc - s->options_argc - 1;
+    int rc = check_line(s, err);
+    if (!rc && (n < 2 || n > VARIANTS_MAX))
+        return err_set(err, -EINVAL,
+                       "%d commands behind '--': 2 to %d, each in quotes, as in 'contend ab -- "
+                       "\"./old --fast\" ./new'; or name variants of one by -v",
+                       n, VARIANTS_MAX);
+    for (int i = 0; i < n && !rc; i++) {
+        const char *text = s->argv[s->options_argc + 1 + i];
+        options->commands[i] = command_split(text, err);
+        rc = options->commands[i] ? exec_find_program(options->commands[i][0], err) : -EINVAL;
+        options->command_texts[i] = text;
+        options->variants.text[i] = names[i];
+    }
+    options->ncommands = options->variants.n = (size_t)n;
+    return rc;
+}
+
+int exec_take_variants(struct session *s)
+{
+    struct err err = {0};
+    for (size_t i = 0; i < s->options.variants.n; i++)
+        if (strstr(s->options.variants.text[i], "=build:"))
+            return report(err_set(&err, -EINVAL, "'%.80s': a build of contend runs no command",
+                                  s->options.variants.text[i]),
+                          &err);
+    if (s->options.variants.n)
+        return exec_take_command(s);
+    return report(split_variants(s, &err), &err);
+}
+
+int exec_take_command(struct session *s)
+{
+    struct err err = {0};
+    int rc = take_command(s, &err);
+    /* Of lines the time that they are measured for, the command being ended behind it. */
+    if (s->options.command.by_lines && s->options.command.duration_s > 0 && s->options.time_s <= 0)
+        s->options.time_s = s->options.command.duration_s;
+    return report(rc, &err);
+}
+
+void exec_make_scenario(const char *name, const struct command_options *options,
+                        struct exec_scenario *out)
+{
+    *out = (struct exec_scenario){
+        .parts = {{.foreground = command_bench_name(options), .placements = placements}}};
+    out->scenario =
+        (struct scenario){.name = name, .summary = "a command of the user", .parts = out->parts};
+}
+
+static int exec_main(const struct cmd_env *env, int argc, char **argv)
+{
+    struct session s = {.env = env, .opts = exec_option_table, .argc = argc, .argv = argv};
+    struct exec_scenario exec;
+    s.options_argc = exec_options_argc(argc, argv);
+    if (!session_parse(&s))
+        return EXIT_USAGE;
+    if (s.cli.help) {
+        help_print_command(env, &exec_command);
+        return cmd_finish();
+    }
+    if (s.cli.npositional) {
+        log_error("unexpected argument '%.80s': the command stands behind '--'",
+                  s.cli.positional[0]);
+        return EXIT_USAGE;
+    }
+    int code = exec_take_command(&s);
+    if (code)
+        return code;
+    exec_make_scenario("exec", &s.options.command, &exec);
+    const struct scenario *scenario = &exec.scenario;
+    return session_run(&s, &scenario, 1);
+}
+
+const struct command exec_command = {
+    .name = "exec",
+    .main = exec_main,
+    .summary = "a command of your own under each placement, compared",
+    .operands = "-- COMMAND [ARGUMENT...]",
+    .about = "Starts copies of the command behind '--' as the workers of 'contend run', under each "
+             "placement, in random order, round after round, and compares what they get: runs a "
+             "second, or a number or lines that it prints. {worker}, {workers}, {gpu}, {cpus} and "
+             "{node} in its arguments stand for what each copy has.",
+    .opts = exec_option_table,
+};

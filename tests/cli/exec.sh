@@ -1,0 +1,146 @@
+#!/usr/bin/env bash
+# contend exec: a user's command as the worker. What it gets, what is compared, what is said when it
+# does not do what a worker should, and that nothing of it stays.
+. tests/lib/cli.sh
+export CONTEND_LIBCUDA=/nowhere CONTEND_LIBNVML=/nowhere
+
+one=("$CONTEND_BINARY" exec --workers 2 --placement sized --rounds 1 --time 0.1 --no-baselines --no-canary
+    --no-plots --host h)
+
+try() { # try CODE PATTERN OUT [OPTION...] -- COMMAND...: one placement, one round
+    local code=$1 pattern=$2 out=$3
+    shift 3
+    expect "$code" "$pattern" "${one[@]}" --out "$scratch/$out" "$@"
+}
+said() { # said OUT PATTERN: in what the workers' commands printed
+    grep -qE -- "$2" "$scratch/$1"/command-output/*.txt || fail "no /$2/ in the output of $1"
+}
+gone() { # gone PATTERN
+    none_of_ours "$1" || fail "left running: $(pgrep -af -- "$1")"
+}
+
+# Placeholders, the environment, and argv as it is.
+try 0 'runs/s' words -- sh -c 'echo "[$*] $CONTEND_WORKER/$CONTEND_WORKERS $CONTEND_CPUS
+    omp=$OMP_NUM_THREADS"' sh '{worker}of{workers}' 'a  b' '{"x": {y1}}' '{{node}}' '$HOME' '{cpus}'
+said words '^\[0of2 a  b \{"x": \{y1\}\} \{node\} \$HOME [0-9,-]+\] 0/2 [0-9,-]+$'
+said words 'omp=[0-9]+'
+try 2 'unknown placeholder \{wroker\}; did you mean' bad -- echo '{wroker}'
+try 3 'the command asks for \{gpu\}, and worker 0 has none' gpu -- echo '{gpu}'
+[ ! -e "$scratch/bad" ] || fail "a wrong placeholder made a directory"
+
+# Threads are the user's where the placement leaves them alone.
+expect 0 'runs/s' env OMP_NUM_THREADS=7 "$CONTEND_BINARY" exec --workers 2 --placement none --rounds 1 \
+    --time 0.05 --no-baselines --no-canary --no-plots --out "$scratch/omp" -- sh -c 'echo omp=$OMP_NUM_THREADS'
+said omp '^omp=7$'
+
+# A command line that makes no sense.
+try 2 "no program 'contend-no-such' in PATH" none -- contend-no-such
+try 2 "cannot execute '/etc/passwd'" none -- /etc/passwd
+try 2 'which command\?' none
+try 2 'which command\?' none --
+try 2 "stands behind '--'" none true -- true
+try 2 'no regular expression' none --metric '([0-9' -- true
+try 2 'has 0 groups' none --metric 'rate' -- true
+try 2 'duration says how long' none --duration 1 -- true
+try 2 'one of them' none --steps-by-lines --metric '([0-9]+)' -- true
+try 2 'has no parameters' none -p a=b -- true
+[ ! -e "$scratch/none" ] || fail "a wrong command line made a directory"
+
+# Runs that fail, each with its reason.
+try 3 'exited with status 3; its last line: no data' status -- sh -c 'echo no data >&2; exit 3'
+try 3 'killed by signal 11 ' signal -- sh -c 'kill -SEGV $$'
+try 3 'nothing that --metric matches; its last line: hello' nothing --metric 'rate ([0-9.]+)' \
+    -- echo hello
+try 3 "metric is 'nan', no number" nan --metric 'rate ([0-9.a-z]+)' -- echo rate nan
+try 3 "metric is '-1', no number" minus --metric 'rate (.*)' -- echo rate -1
+try 3 'left no metric in ' file --metric-file "$scratch/m{worker}" -- true
+try 3 'ended without a line that counts' lines --steps-by-lines --line '^step' -- echo hello
+try 3 'exited with status [0-9]+; its last line: .*(tty|terminal|device)' tty -- sh -c ': < /dev/tty'
+grep -q ',failed,' "$scratch/status/rows.csv" || fail "no failed row: $(cat "$scratch/status/rows.csv")"
+
+# One that goes into the background is ended, wherever it has gone.
+try 3 'went into the background: it ended, and left 1 process' daemon -- \
+    sh -c 'setsid sleep 7531 > /dev/null 2>&1 &'
+gone 'sleep 7531'
+
+# Numbers: the last one of the output, of a file; the less the better.
+try 0 'metric' metric --metric 'rate ([0-9.]+)' -- sh -c 'echo rate 1; echo rate 25'
+[ "$(cell "$scratch/metric/rows.csv" sized 2 throughput median)" = 50 ] || fail "no rate of 2 x 25"
+try 0 'metric' cost --metric 'took ([0-9.]+)' --less-is-better -- echo took 0.25
+[ "$(cell "$scratch/cost/rows.csv" sized 2 throughput median)" = 8 ] || fail "no rate of 2 / 0.25"
+try 0 'metric' file --metric-file "$scratch/m{worker}" -- sh -c 'echo 4 > "$0"' "$scratch/m{worker}"
+[ "$(cell "$scratch/file/rows.csv" sized 2 throughput median)" = 8 ] || fail "no rate of 2 x 4"
+
+# One that does not end, by a number and by lines; SIGTERM, and SIGKILL where that does not help.
+try 0 'metric' endless --duration 0.3 --metric 'n=([0-9]+)' -- \
+    sh -c 'echo n=5; while :; do sleep 7532; done'
+gone 'sleep 7532'
+try 0 'did not end at SIGTERM and w' deaf --duration 0.3 --grace 0.2 --metric 'n=([0-9]+)' -- \
+    sh -c 'trap "" TERM; echo n=5; while :; do sleep 7533; done'
+gone 'sleep 7533'
+try 0 'lines/s' lines --steps-by-lines --line '^step' --duration 0.3 --warmup 0.05 -- \
+    sh -c 'while :; do echo step; echo other; sleep 0.01; done'
+try 0 'metric.*' cut --duration 0.2 --limit 0.5 --metric 'n=([0-9]+)' -- \
+    sh -c 'echo n=5; exec sleep 7534'
+gone 'sleep 7534'
+
+# One that takes longer than the limit is a lower bound, and gone.
+try 0 'more than|>' long --limit 0.5 -- sh -c 'sleep 7535 & wait'
+gone 'sleep 7535'
+
+# A flood is cut, and said.
+try 0 "Of the command's output .* were not kept" flood --duration 0.3 --metric '(1)' -- \
+    sh -c 'echo 1; exec yes'
+find "$scratch/flood/command-output" -size +1100k | grep -q . && fail "a flood was kept whole"
+gone '^yes'
+
+# Who sets its own CPUs is named.
+if [ "$(nproc)" -gt 1 ] && command -v taskset > /dev/null; then
+    all=$(taskset -cp $$ | sed 's/.*: //')
+    "$CONTEND_BINARY" exec --workers 2 --placement partition --rounds 1 --time 0.1 --no-baselines --no-canary \
+        --no-plots --out "$scratch/mask" -- sh -c 'taskset -cp "$0" $$ > /dev/null; sleep 0.4' "$all" \
+        > "$scratch/said" 2> "$scratch/log" < /dev/null || fail "exit $?: $(cat "$scratch/log")"
+    tr -s ' \n' ' ' < "$scratch/said" > "$scratch/line"
+    grep -q "under partition.*sets its own CPUs, so that the placement does not hold" "$scratch/line" ||
+        fail "no mask named: $(cat "$scratch/said")"
+    grep -q '"id": "mask_changed"' "$scratch/mask/run.json" || fail "no mask_changed in run.json"
+fi
+
+# Ended from outside, it leaves nothing, and the earlier result.
+"${one[@]}" --out "$scratch/words" -- sh -c 'sleep 7536 & setsid sleep 7536 & wait' > "$scratch/log" 2>&1 < /dev/null &
+pid=$!
+sleepers() {
+    [ "$(ours '^sleep 7536' | wc -l)" = 4 ]
+}
+wait_for 30 sleepers || fail "no sleepers of two workers"
+kill -INT "$pid"
+wait "$pid"
+[ $? = 130 ] || fail "no exit code 130: $(cat "$scratch/log")"
+gone 'sleep 7536'
+said words '^\[0of2 '
+[ ! -e "$scratch/words/.contend-run" ] || fail "a work directory is left"
+
+# The result is read back as it was printed, and says how to apply it.
+"$CONTEND_BINARY" report "$scratch/metric" > "$scratch/again" 2> "$scratch/log" < /dev/null ||
+    fail "report: $(cat "$scratch/log")"
+grep -q '1 round' "$scratch/again" || fail "nothing read back: $(cat "$scratch/again")"
+
+# Commands as variants of an ab, and one command under variants.
+ab=("$CONTEND_BINARY" ab --workers 2 --placement sized --time 0.05 --max-time 60 --host h)
+expect 0 'B .*SLOWER|SLOWER' "${ab[@]}" --out "$scratch/ab" -- 'sleep 0.02' "sh -c 'sleep \"0.2\"'"
+grep -q 'sleep 0.02' "$scratch/ab/run.json" || fail "no command in run.json"
+expect 0 'SLOWER' "${ab[@]}" --out "$scratch/ab2" -v plain -v slow=env:T=0.2 -- sh -c 'sleep ${T:-0.02}'
+expect 2 'commands behind' "${ab[@]}" -- 'sleep 1'
+expect 2 'a quote is not closed' "${ab[@]}" -- 'sleep 1' "sh -c 'sleep 1"
+expect 2 'a scenario, or commands' "${ab[@]}" pipeline -- true false
+expect 2 "no program 'contend-no-such'" "${ab[@]}" -- true contend-no-such
+expect 2 'a build of contend runs no command' "${ab[@]}" -v a -v b=build:/bin/true -- true
+
+# The sample worker, or why there is none.
+if command -v python3 > /dev/null; then
+    expect 0 'runs/s' "$CONTEND_BINARY" exec --sample --workers 2 --placement sized --rounds 1 --time 0.1 \
+        --no-baselines --no-canary --no-plots --out "$scratch/sample" -- --batches 2 --items 4
+    said sample 'rate: [0-9.]+ items/s'
+fi
+expect 3 'skipped: the sample worker needs python3' env PATH=/nonexistent "$CONTEND_BINARY" exec --sample
+finish
