@@ -14,7 +14,7 @@
 #include "harness/say/log.h"
 
 /* `numa` and `gpu-local` are skipped where there is one node, or no GPU. */
-static const char placements[] = "none,sized,passive,partition";
+static const char placements[] = "none,sized,passive,partition,numa,gpu-local";
 
 int exec_options_argc(int argc, char **argv)
 {

@@ -48,8 +48,10 @@ static void assert_says(const struct machine *machine, enum emit_format format,
 {
     struct err err = {0};
     char *text = emit_for(machine, format, words, &err);
-    if (!text)
+    if (!text) {
         fail_msg("%s: %s", emit_names[format], err.msg);
+        return;
+    }
     for (; *parts; parts++) {
         bool absent = **parts == '!';
         if ((strstr(text, *parts + absent) == NULL) != absent)
