@@ -118,5 +118,5 @@ compare 2 'are the same run' base/1 base/1
 compare 2 'are the same run' base/1 base
 compare 2 'no run.json in it or below' base/1 /proc/self/fdinfo
 compare 2 "cannot open the directory 'gone'" base/1 gone
-compare 2 'schema 1' base/1 "$CONTEND_SOURCE_DIR/results/h200-x4-vm/pipeline"
+compare 2 'schema 1' base/1 "$CONTEND_SOURCE_DIR/results/h200-x4-vm/pipeline-block64"
 finish

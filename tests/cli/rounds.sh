@@ -75,7 +75,7 @@ fi
 expect 0 'square' "$CONTEND_BINARY" report "$scratch/scan"
 
 # What an older version wrote: its figures, and one line on what is missing.
-old=$CONTEND_SOURCE_DIR/results/h200-x4-vm/pipeline
+old=$CONTEND_SOURCE_DIR/results/h200-x4-vm/pipeline-block64
 if [ -d "$old" ] && command -v gnuplot > /dev/null; then
     cp -r "$old" "$scratch/old"
     expect 0 'these files are of schema 1, which holds no values of single rounds' \
