@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "harness/cmd/help.h"
+#include "harness/cmd/named.h"
 #include "harness/cmd/program.h"
 #include "harness/cmd/run_options.h"
 #include "harness/say/log.h"
@@ -165,6 +166,25 @@ void exec_make_scenario(const char *name, const struct command_options *options,
         .parts = {{.foreground = command_bench_name(options), .placements = placements}}};
     out->scenario =
         (struct scenario){.name = name, .summary = "a command of the user", .parts = out->parts};
+}
+
+int exec_take_task(struct session *s, const char *name, struct exec_scenario *exec,
+                   const struct scenario **scenario)
+{
+    const struct scenario *named[CLI_LIST_MAX];
+    if (s->options_argc == s->argc) {
+        int n = named_scenarios(s->env, &s->cli, named);
+        *scenario = n > 0 ? named[0] : NULL;
+        return n > 0 && session_takes_task(s, named, n) ? EXIT_GOOD : EXIT_USAGE;
+    }
+    if (s->cli.npositional) {
+        log_error("'%.80s': a scenario, or a command behind '--'", s->cli.positional[0]);
+        return EXIT_USAGE;
+    }
+    int code = exec_take_command(s);
+    exec_make_scenario(name, &s->options.command, exec);
+    *scenario = &exec->scenario;
+    return code;
 }
 
 static int exec_main(const struct cmd_env *env, int argc, char **argv)

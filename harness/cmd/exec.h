@@ -32,6 +32,13 @@ struct exec_scenario {
 void exec_make_scenario(const char *name, const struct command_options *options,
                         struct exec_scenario *out);
 
+/*
+ * What a task (session.h) is about: the command behind "--", as a scenario of that name in `exec`,
+ * or the scenario that the line names. The exit code of what was logged, or EXIT_GOOD.
+ */
+int exec_take_task(struct session *s, const char *name, struct exec_scenario *exec,
+                   const struct scenario **scenario);
+
 /* -ENOENT: no program of that name in PATH, or none that may be executed, in words. */
 int exec_find_program(const char *name, struct err *err);
 

@@ -1,6 +1,6 @@
 /* contend sizing: how many cores a worker, and so a GPU, needs. */
 #include "harness/search/sizing.h"
-#include "harness/cmd/named.h"
+#include "harness/cmd/exec.h"
 #include "harness/cmd/run_options.h"
 #include "harness/cmd/session.h"
 
@@ -19,27 +19,30 @@ static int sizing_main(const struct cmd_env *env, int argc, char **argv)
         .judge = judge};
     struct session s = {
         .env = env, .opts = sizing_option_table, .task = &task, .argc = argc, .argv = argv};
-    const struct scenario *scenarios[CLI_LIST_MAX];
+    const struct scenario *scenario;
+    struct exec_scenario exec;
+    s.options_argc = exec_options_argc(argc, argv);
     if (!session_parse(&s))
         return EXIT_USAGE;
     if (s.cli.help)
         return session_help(&s, &sizing_command);
-    int n = named_scenarios(env, &s.cli, scenarios);
-    if (n < 0 || !session_takes_task(&s, scenarios, n))
-        return EXIT_USAGE;
+    int code = exec_take_task(&s, "command", &exec, &scenario);
+    if (code)
+        return code;
     s.options.arrange = &task.arrange;
     sizing.cores = s.options.try_cores;
-    return session_run(&s, scenarios, 1);
+    return session_run(&s, &scenario, 1);
 }
 
 const struct command sizing_command = {
     .name = "sizing",
     .main = sizing_main,
     .summary = "how many cores a worker, and so a GPU, needs",
-    .operands = "[SCENARIO]",
+    .operands = "[SCENARIO | -- COMMAND [ARGUMENT...]]",
     .about = "Measures what workers do per second with 1, 2, 3, 4, 6, 8, ... cores each, one alone "
              "and all together; says how many are enough, where the knee of the curve is, and how "
-             "well one worker predicts all.",
+             "well one worker predicts all. Behind '--', a command of your own, as 'contend exec' "
+             "runs it.",
     .opts = sizing_option_table,
     .takes_params = true,
 };

@@ -1,6 +1,6 @@
 /* contend tune: the best setting of a scenario's workers, searched for and then proved. */
 #include "harness/search/tune.h"
-#include "harness/cmd/named.h"
+#include "harness/cmd/exec.h"
 #include "harness/cmd/run_options.h"
 #include "harness/cmd/session.h"
 
@@ -15,6 +15,17 @@ static int judge(const void *arg, const struct analysis *analysis, struct findin
     return tune_judge(arg, analysis, findings, err);
 }
 
+/* Seconds that an arm of a round takes; 0 = nobody knows, and it is no command. */
+static double about_an_arm(const struct run_options *options)
+{
+    static const double of_a_command = 5;
+    if (options->command.duration_s > 0)
+        return options->command.duration_s + 1;
+    if (options->time_s > 0)
+        return options->time_s + 1;
+    return options->ncommands ? of_a_command : 0;
+}
+
 static int tune_main(const struct cmd_env *env, int argc, char **argv)
 {
     struct tune tune = {0};
@@ -24,14 +35,16 @@ static int tune_main(const struct cmd_env *env, int argc, char **argv)
         .judge = judge};
     struct session s = {
         .env = env, .opts = tune_option_table, .task = &task, .argc = argc, .argv = argv};
-    const struct scenario *scenarios[CLI_LIST_MAX];
+    const struct scenario *scenario;
+    struct exec_scenario exec;
+    s.options_argc = exec_options_argc(argc, argv);
     if (!session_parse(&s))
         return EXIT_USAGE;
     if (s.cli.help)
         return session_help(&s, &tune_command);
-    int n = named_scenarios(env, &s.cli, scenarios);
-    if (n < 0 || !session_takes_task(&s, scenarios, n))
-        return EXIT_USAGE;
+    int code = exec_take_task(&s, "command", &exec, &scenario);
+    if (code)
+        return code;
     struct run_options *options = &s.options;
     options->arrange = &task.arrange;
     options->no_canary = true; /* its rounds are paired */
@@ -40,11 +53,11 @@ static int tune_main(const struct cmd_env *env, int argc, char **argv)
                                          .wait = options->try_wait,
                                          .common = options->plan};
     tune.max_time_s = options->max_time_s;
-    tune.arm_s = options->time_s > 0 ? options->time_s + 1 : 0;
+    tune.arm_s = about_an_arm(options);
     tune.tolerance = options->threshold / 100;
     tune.fresh_rounds = (unsigned)options->rounds;
     options->rounds = 0;
-    int code = session_run(&s, scenarios, 1);
+    code = session_run(&s, &scenario, 1);
     tune_free(&tune);
     return code;
 }
@@ -53,11 +66,12 @@ const struct command tune_command = {
     .name = "tune",
     .main = tune_main,
     .summary = "the best setting for the workers, with proof",
-    .operands = "[SCENARIO]",
+    .operands = "[SCENARIO | -- COMMAND [ARGUMENT...]]",
     .about = "Searches placements, threads a worker, cores kept free and how threads wait, by "
              "successive halving over paired rounds. Then the best, and the simplest setting near "
              "it, are measured against none in fresh rounds that the search has not seen: the gain "
-             "that is printed is theirs.",
+             "that is printed is theirs. Behind '--', a command of your own, as 'contend exec' "
+             "runs it.",
     .opts = tune_option_table,
     .takes_params = true,
 };

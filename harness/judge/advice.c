@@ -292,19 +292,20 @@ static const char *in_one_round(const struct story *story)
                                           : "in the one round there is, ";
 }
 
-/* " -- ./train --epochs 1", as a shell reads it back; nothing of one that is too long. */
-static void add_job(char *const *words, char *buf, size_t size)
+char *advice_add_job(const struct result *result, char *buf, size_t size)
 {
-    size_t used = 0;
+    size_t begin = strlen(buf), used = begin;
+    char *const *words = result->command;
     if (words)
-        used = (size_t)snprintf(buf, size, " --");
+        used += (size_t)snprintf(buf + used, size - used, " --");
     for (; words && *words && used < size; words++) {
         used += (size_t)snprintf(buf + used, size - used, " ");
         if (used < size)
             used += text_shell_word(*words, buf + used, size - used);
     }
     if (used >= size)
-        buf[0] = '\0';
+        buf[begin] = '\0';
+    return buf;
 }
 
 char *advice_command(const struct result *result, const struct arm *arm, char *buf, size_t size)
@@ -313,12 +314,10 @@ char *advice_command(const struct result *result, const struct arm *arm, char *b
     if (arm_background(arm))
         (void)snprintf(background, sizeof(background), " --background-workers %u",
                        arm_background(arm));
-    int used = snprintf(buf, size, "%s place --workers %u --placement %s%s%s",
-                        result->program ? result->program : "contend", arm->slots,
-                        placement_infos[arm->placement].name, background, result->plan_options);
-    if (used > 0 && (size_t)used < size)
-        add_job(result->command, buf + used, size - (size_t)used);
-    return buf;
+    (void)snprintf(buf, size, "%s place --workers %u --placement %s%s%s",
+                   result->program ? result->program : "contend", arm->slots,
+                   placement_infos[arm->placement].name, background, result->plan_options);
+    return advice_add_job(result, buf, size);
 }
 
 /* "12x the work of none, range 11x to 13x", or only between what and what it lies. */

@@ -297,5 +297,5 @@ char *settings_command(const struct result *result, const struct setting *settin
                    result->program ? result->program : "contend", setting->workers,
                    placement_infos[setting->placement].name,
                    plan_options_format(&setting->plan, options, sizeof(options)));
-    return buf;
+    return advice_add_job(result, buf, size);
 }

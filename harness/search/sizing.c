@@ -8,6 +8,7 @@
 
 #include "harness/base/stats.h"
 #include "harness/base/text.h"
+#include "harness/judge/advice.h"
 
 #define NAME "cores-"
 
@@ -234,6 +235,7 @@ static int add_enough(const struct sizing_curves *curves, const struct result *r
                    result->program ? result->program : "contend", curves->workers,
                    placement_infos[curves->arm->placement].name, curves->alone[last].cores,
                    result->plan_options);
+    (void)advice_add_job(result, finding.command, sizeof(finding.command));
     return findings_add(findings, &finding, err);
 }
 

@@ -24,6 +24,12 @@ fi
 "${sizing[@]}" -p mode=per-thread -p step=0.02 --no-plots --json -o "$scratch/asleep" > "$scratch/json" 2> /dev/null || fail "exit $?"
 grep -q '"enough": 1' "$scratch/json" || fail "one is not enough: $(cat "$scratch/json")"
 
+# A command of one's own, which uses as many threads as it is given: what applies it names it.
+"$CONTEND_BINARY" sizing --cores 1 --rounds 2 --no-canary --no-plots --host h -o "$scratch/command" \
+    --metric 'rate ([0-9]+)' -- sh -c 'sleep 0.1; echo "rate 100"' > "$scratch/said" 2> "$scratch/log" ||
+    fail "exit $?: $(cat "$scratch/log")"
+grep -q -- "-- sh -c 'sleep 0.1" "$scratch/said" || fail "the command is not named: $(cat "$scratch/said")"
+
 expect 0 'variant cores-1' "${sizing[@]}" --dry-run
 expect 2 "cores '2,1' is not an ascending list" "${sizing[@]}" --cores 2,1 -o "$scratch/bad"
 expect 2 'no placement here binds' "${sizing[@]}" --placement none -o "$scratch/bad"

@@ -27,6 +27,15 @@ eval "$(sed -n 's/^to apply it: //p' "$scratch/said")" | grep -q 'OMP_NUM_THREAD
 grep -q '"id": "tune"' "$scratch/json" || fail "no finding: $(cat "$scratch/json")"
 grep -q '"fresh": true' "$scratch/json" || fail "no fresh setting in the JSON"
 
+# A command of one's own, which does as much however it is placed: nothing to apply; and one that cannot be found.
+"$CONTEND_BINARY" tune --max-time 15 --placement none,partition --wait auto --reserve 0 --host h -o "$scratch/command" \
+    --metric 'rate ([0-9]+)' -- sh -c 'sleep 0.1; echo rate 100' > "$scratch/said" 2> "$scratch/log" ||
+    fail "exit $?: $(cat "$scratch/log")"
+grep -Eq 'of none|than none' "$scratch/said" || fail "nothing said of a command: $(cat "$scratch/said")"
+grep -q 'fresh.none' "$scratch/command/rows.csv" || fail "no fresh rows of a command"
+expect 2 "no program 'nosuch'" "$CONTEND_BINARY" tune -o "$scratch/bad" -- nosuch
+expect 2 "a scenario, or a command" "$CONTEND_BINARY" tune pipeline -o "$scratch/bad" -- true
+
 expect 0 'variant sized:' "${tune[@]}" --dry-run
 expect 2 "threads 'x' is not a list" "${tune[@]}" --threads x -o "$scratch/bad"
 expect 2 "wait 'never' is not a list" "${tune[@]}" --wait never -o "$scratch/bad"
