@@ -68,32 +68,6 @@ static int rest(double seconds, struct signals *signals, struct err *err)
     return 0;
 }
 
-/* Where their libraries tell that some of those that are watched may use one. NVML is started only
- * then: that takes a while. */
-static void find_gpus(struct reader *reader)
-{
-    bool any = false;
-    size_t users;
-    struct err why;
-    for (size_t i = 0; i < reader->view.nprocesses; i++) {
-        const struct view_about *about = reader->view.processes[i].about;
-        any = any || (about && about->libraries & LIBRARY_CUDA);
-    }
-    if (any && !reader->view.ngpus)
-        (void)reader_read_gpus(reader, &users, &why);
-}
-
-static int watch_gpu_users(struct reader *reader, struct err *err)
-{
-    size_t users;
-    int rc = reader_read_gpus(reader, &users, err);
-    if (!rc && !users)
-        rc = err_set(err, -ESRCH,
-                     "NVML lists no process of a GPU that is here: in a container it may not; name "
-                     "them with --pid");
-    return rc ? rc : reader_watch_gpu_users(reader, err);
-}
-
 /* Who is busy is seen first: a fifth of the time. */
 static int choose(const struct doctor_args *args, struct reader *reader, struct signals *signals,
                   struct err *err)
@@ -104,7 +78,7 @@ static int choose(const struct doctor_args *args, struct reader *reader, struct 
     if (rc || args->pids.n)
         return rc ? rc : reader_watch_pids(reader, pids, args->pids.n, err);
     if (args->gpu_procs)
-        return watch_gpu_users(reader, err);
+        return processes_watch_gpu_users(reader, err);
     if (args->all)
         return reader_watch_busy(reader, 0, &n, err);
     rc = reader_mark(reader, err);
@@ -214,7 +188,7 @@ static int doctor(const struct doctor_args *args, struct signals *signals, int *
     if (!rc)
         rc = choose(args, &reader, signals, err);
     if (!rc && !args->root)
-        find_gpus(&reader);
+        processes_find_gpus(&reader);
     if (!rc)
         rc = watch_machine(args, &reader, signals, &host, &topo, err);
     if (!rc)

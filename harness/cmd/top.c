@@ -23,7 +23,7 @@
 
 struct top_args {
     struct opt_texts pids;
-    bool all, once, json;
+    bool all, gpu_procs, once, json;
     double interval_s;
     int64_t count;
 };
@@ -31,6 +31,8 @@ struct top_args {
 static const struct opt top_opts[] = {
     OPT_TEXTS("pid", top_args, pids, "PID",
               "show this process and what it started as one worker; may be repeated"),
+    OPT_FLAG("gpu-procs", top_args, gpu_procs, NULL,
+             "look at the processes that use a GPU, as NVML lists them, and what they started"),
     OPT_FLAG("all", top_args, all, NULL, "look at all processes, not only those that are busy"),
     OPT_SECONDS("interval", top_args, interval_s, "1", 0.2, 3600, "TIME", "between two looks"),
     OPT_INT("count", top_args, count, NULL, 1, 1e9, "COUNT", "end after so many looks",
@@ -54,20 +56,19 @@ struct top {
     double gpu_busy[VIEW_GPUS_MAX];
 };
 
-/* The driver is asked at most once a second. */
+/* At most once a second: who uses which GPUs, and how busy they are. */
 static void ask_gpus(struct top *top)
 {
-    const struct view *view = &top->reader.view;
     uint64_t now_ns = clock_now_ns();
     struct gpu_state state;
-    for (size_t i = 0; i < view->ngpus && (!top->gpus_ns || now_ns - top->gpus_ns >= 1000000000);
-         i++) {
-        (void)gpu_state_read(view->gpus[i].pci_bdf, &state);
+    if (top->gpus_ns && now_ns - top->gpus_ns < 1000000000)
+        return;
+    top->gpus_ns = now_ns;
+    processes_find_gpus(&top->reader);
+    for (size_t i = 0; i < top->reader.view.ngpus; i++) {
+        (void)gpu_state_read(top->reader.view.gpus[i].pci_bdf, &state);
         top->gpu_busy[i] = state.busy;
-        if (i + 1 == view->ngpus)
-            top->gpus_ns = now_ns;
     }
-    live_set_gpus(&top->live, top->gpu_busy, view->ngpus);
 }
 
 static int draw(struct top *top, struct err *err)
@@ -122,7 +123,7 @@ static bool rest(struct top *top, int *rc, struct err *err)
 static int watch_more(struct top *top, struct err *err)
 {
     size_t n;
-    if (top->args->pids.n)
+    if (top->args->pids.n || top->args->gpu_procs)
         return 0;
     return reader_watch_busy(&top->reader, top->args->all ? 0 : busy_share, &n, err);
 }
@@ -132,11 +133,13 @@ static int look(struct top *top, struct err *err)
     struct reader *reader = &top->reader;
     live_free(&top->live);
     int rc = reader_tick(reader, READER_WHOLE, err);
-    if (!rc)
+    if (!rc) {
+        ask_gpus(top);
         rc = live_make(&reader->view, top->pids, top->args->pids.n, &top->live, err);
+    }
     if (rc)
         return rc;
-    ask_gpus(top);
+    live_set_gpus(&top->live, top->gpu_busy, reader->view.ngpus);
     rc = draw(top, err);
     if (!rc)
         rc = watch_more(top, err);
@@ -150,13 +153,17 @@ static int look(struct top *top, struct err *err)
 static int begin(struct top *top, struct err *err)
 {
     const struct top_args *args = top->args;
+    if ((args->pids.n > 0) + args->all + args->gpu_procs > 1)
+        return err_set(err, -EINVAL, "--pid, --gpu-procs and --all exclude each other");
     int rc = processes_parse(&args->pids, top->pids, err);
     if (!rc)
         rc = reader_open("", &top->reader, err);
     top->reader.counts_migrations = true;
     if (!rc && args->pids.n)
         rc = reader_watch_pids(&top->reader, top->pids, args->pids.n, err);
-    if (!rc && !args->pids.n) {
+    if (!rc && args->gpu_procs)
+        rc = processes_watch_gpu_users(&top->reader, err);
+    if (!rc && !args->pids.n && !args->gpu_procs) {
         rc = reader_mark(&top->reader, err);
         if (!rc && !args->all)
             (void)usleep(200000);

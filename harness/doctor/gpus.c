@@ -39,6 +39,10 @@ int reader_read_gpus(struct reader *reader, size_t *users, struct err *err)
     size_t n;
     *users = 0;
     int rc = gpu_users_read(&all, &n, err);
+    if (!rc)
+        reader->view.ngpus = 0;
+    for (size_t i = 0; !rc && i < reader->view.nprocesses; i++)
+        reader->view.processes[i].gpus = 0;
     for (size_t i = 0; !rc && i < n && reader->view.ngpus < VIEW_GPUS_MAX; i++)
         add_gpu(reader, &all[i]);
     for (size_t i = 0; !rc && i < reader->view.nprocesses; i++)

@@ -54,8 +54,8 @@ int reader_watch_pids(struct reader *reader, const pid_t *pids, size_t n, struct
 int reader_watch_busy(struct reader *reader, double share, size_t *n, struct err *err);
 
 /*
- * Asks NVML once which of the processes use which GPUs. *users: how many of those that are here.
- * -ENOTSUP without NVML, with the reason.
+ * Asks NVML which of the processes use which GPUs, in place of what it said before. *users: how
+ * many of those that are here. -ENOTSUP without NVML, with the reason.
  */
 int reader_read_gpus(struct reader *reader, size_t *users, struct err *err);
 

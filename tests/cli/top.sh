@@ -37,6 +37,19 @@ EOF
 ! grep -q $'\x1b' "$scratch/text" || fail "escapes in a pipe"
 [ "$(grep -c BECAUSE "$scratch/text")" = 2 ] || fail "not two looks: $(cat "$scratch/text")"
 
+# Who uses a GPU, by NVML, and how busy that is.
+expect 3 'no NVIDIA driver here' env CONTEND_LIBNVML=/nonexistent "$CONTEND_BINARY" top --gpu-procs --once
+expect 2 'exclude each other' "$CONTEND_BINARY" top --gpu-procs --all --once
+if cc -shared -fPIC -DFULL -o "$scratch/nvml.so" tests/lib/fake_gpu_driver.c 2>/dev/null; then
+    child=$(pgrep -P "$worker")
+    FAKE_GPU="pid=$child busy=37" CONTEND_LIBNVML=$scratch/nvml.so "$CONTEND_BINARY" top --gpu-procs --once --json \
+        >"$scratch/look" || fail "exit $? of --gpu-procs"
+    python3 -c 'import json, sys
+(worker,) = json.load(open(sys.argv[1]))["workers"]
+sys.exit(worker["pid"] != int(sys.argv[2]) or round(worker["gpu_busy"], 3) != 0.37)' "$scratch/look" "$child" ||
+        fail "not the worker of the GPU: $(cat "$scratch/look")"
+fi
+
 # Bad input.
 expect 2 'is not the number of a process' "$CONTEND_BINARY" top --pid x --once
 expect 3 'there is no process 4194304' "$CONTEND_BINARY" top --pid 4194304 --once

@@ -158,6 +158,7 @@ int nvmlDeviceGetCpuAffinity(int *device, unsigned words, unsigned long *cpus);
 int nvmlDeviceGetClockInfo(int *device, int clock, unsigned *mhz);
 int nvmlDeviceGetTemperature(int *device, int sensor, unsigned *celsius);
 int nvmlDeviceGetCurrentClocksThrottleReasons(int *device, unsigned long long *reasons);
+int nvmlDeviceGetUtilizationRates(int *device, unsigned *shares);
 int nvmlSystemGetDriverVersion(char *version, unsigned len);
 
 int cuDeviceGetName(char *name, int len, int device)
@@ -185,6 +186,9 @@ int nvmlDeviceGetHandleByIndex_v2(unsigned index, int **device)
 
 int nvmlDeviceGetPciInfo_v3(int *device, struct pci *pci)
 {
+    pci->domain = 0xbeef;
+    pci->bus = 7 + (unsigned)*device;
+    pci->device = 0;
     return snprintf(pci->bus_id, sizeof(pci->bus_id), "0000BEEF:%02X:00.0", 7 + *device) < 0;
 }
 
@@ -221,6 +225,14 @@ int nvmlDeviceGetTemperature(int *device, int sensor, unsigned *celsius)
     (void)device;
     *celsius = 40;
     return sensor;
+}
+
+/* Of the GPU, then of its memory, in percent; not supported unless it is told. */
+int nvmlDeviceGetUtilizationRates(int *device, unsigned *shares)
+{
+    shares[0] = (unsigned)state("busy", *device, 101, NULL);
+    shares[1] = 0;
+    return shares[0] > 100 ? 3 : 0;
 }
 
 int nvmlDeviceGetCurrentClocksThrottleReasons(int *device, unsigned long long *reasons)
