@@ -45,13 +45,14 @@ static int ab_main(const struct cmd_env *env, int argc, char **argv)
     if (s.cli.help)
         return session_help(&s, &ab_command);
     int code = of_commands ? take_commands(&s, &exec) : EXIT_GOOD;
-    if (code)
-        return code;
-    if (!is_possible(&s) || named_scenarios(env, &s.cli, scenarios) < 0)
-        return EXIT_USAGE;
+    if (!code && (!is_possible(&s) || named_scenarios(env, &s.cli, scenarios) < 0))
+        code = EXIT_USAGE;
     if (of_commands)
         scenarios[0] = &exec.scenario;
-    return session_run(&s, scenarios, 1);
+    if (!code)
+        code = session_run(&s, scenarios, 1);
+    exec_free_variants(&s);
+    return code;
 }
 
 const struct command ab_command = {

@@ -136,6 +136,13 @@ static int split_variants(struct session *s, struct err *err)
     return rc;
 }
 
+void exec_free_variants(struct session *s)
+{
+    struct run_options *options = &s->options;
+    for (size_t i = 0; i < VARIANTS_MAX && options->command_texts[i]; i++)
+        command_words_free(options->commands[i], 0);
+}
+
 int exec_take_variants(struct session *s)
 {
     struct err err = {0};

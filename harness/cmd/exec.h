@@ -20,9 +20,11 @@ int exec_take_command(struct session *s);
 
 /*
  * Of an ab: with -v, the words behind "--" are the command of all variants; without it, each word
- * is a command (command_split), and a variant: A, B, ... The commands stay until the program ends.
+ * is a command (command_split), and a variant: A, B, ... Free those with exec_free_variants, also
+ * after an error, and where there are none.
  */
 int exec_take_variants(struct session *s);
+void exec_free_variants(struct session *s);
 
 /* A scenario of one command, under these placements. */
 struct exec_scenario {

@@ -19,8 +19,9 @@ expect 0 'GPU parts are not built \(.*nvcc is of CUDA 11\.4, and 11\.8 or later 
 
 # What builds here says of itself which nvcc it was given.
 tree=$scratch/tree
-mkdir -p "$tree"/{bench,cmake,harness,kernels,plots}
+mkdir -p "$tree"/{bench,cmake,harness,kernels,plots,share}
 cp "$CONTEND_SOURCE_DIR"/{contend,CMakePresets.json,LICENSE} "$tree"
+cp "$CONTEND_SOURCE_DIR"/share/sample_worker.py "$tree/share"
 cp "$CONTEND_SOURCE_DIR"/cmake/{packages,bundle,manual}.sh "$tree/cmake"
 cat >"$tree/CMakeLists.txt" <<'CMAKE'
 cmake_minimum_required(VERSION 3.25)
