@@ -28,7 +28,7 @@ wide=$("${fake[@]}" --only aa --trials 1 --limit 1 -o wide 2> log | awk 'length 
 grep -q '"busy=10"' slow/10/1/run.json || fail "nothing was slowed down"
 
 # A trial that does not end well is an error, and never a pass.
-expect 3 'nothing was measured: worker 0: killed by' "${fake[@]}" --only aa --trials 1 --limit 2 -p mode=crash -o crash
+expect 3 'nothing was measured: worker 0: [ke]' "${fake[@]}" --only aa --trials 1 --limit 2 -p mode=crash -o crash
 ends_with 3 crash
 is_measured() { [ -e "$1/run.json" ]; }
 "${fake[@]}" --only aa --trials 2 --limit 20 -o killed > out 2> log &
