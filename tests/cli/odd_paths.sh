@@ -5,7 +5,7 @@
 unset CONTEND_BUILD_DIR
 tree="$scratch/it's a tree" build="$scratch/it's a tree/build/release"
 mkdir "$tree"
-cp -r CMakeLists.txt CMakePresets.json cmake kernels bench harness plots "$tree"
+cp -r CMakeLists.txt CMakePresets.json cmake kernels bench harness plots share "$tree"
 nvcc=$(sed -n 's/^CMAKE_CUDA_COMPILER:[A-Z]*=//p' "${CONTEND_BINARY%/*}/CMakeCache.txt")
 [ -x "$nvcc" ] || nvcc=
 log=$scratch/log
