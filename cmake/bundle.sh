@@ -6,7 +6,7 @@
 # OLDER is the same program, built with CUDA 12, and becomes contend-cuda12: for drivers and GPUs that
 # CUDA 13 has left behind. drivers.txt says which drivers each serves.
 #
-# contend_mpi.so comes with it where it was built. glibc stays out: it has to fit the kernel and the
+# libcontend_comms.so comes with it, and contend_mpi.so where it was built. glibc stays out: it has to fit the kernel and the
 # other libraries of the machine that runs it, and an older one than that of the build machine is
 # refused by the loader.
 set -eu
@@ -93,6 +93,7 @@ installed; elsewhere, copy that folder to a machine that has it: \`./contend rep
 END
     say_file contend "the program"
     say_file contend-cuda12 "the same, for older drivers and GPUs"
+    say_file libcontend_comms.so "loaded by NCCL under \`contend comms\`; stays beside the program"
     say_file sample_worker.py "the worker of \`contend exec --sample\`; stays beside the program"
     say_file contend_mpi.so "loaded where mpirun or srun starts ranks; stays beside the program"
     say_file drivers.txt "which drivers of GPUs each program serves"
@@ -126,6 +127,7 @@ libraries | while read -r library path; do
     strip --strip-unneeded -o "$root/lib/$library" "$path"
     copy_license "$path"
 done
+strip --strip-debug -o "$root/libcontend_comms.so" "$(dirname "$program")/libcontend_comms.so"
 # MPI itself stays out: it has to be that of mpirun. The module that talks to it is loaded only then.
 module=$(dirname "$program")/contend_mpi.so
 cp "$source_dir/share/sample_worker.py" "$root/"

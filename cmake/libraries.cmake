@@ -13,12 +13,12 @@ function(contend_include_root name)
     target_compile_options(${name} PUBLIC "$<$<COMPILE_LANGUAGE:CUDA>:-Isource>")
 endfunction()
 
-# contend_library(contend_<part> glob...): a static library of what the globs find, the module
+# contend_library(contend_<part> glob...): a static library of what the globs find, the modules
 # and what contend_core has left out, .cu files only where nvcc is.
 function(contend_library name)
     list(TRANSFORM ARGN PREPEND "${CMAKE_SOURCE_DIR}/" OUTPUT_VARIABLE globs)
     file(GLOB sources CONFIGURE_DEPENDS ${globs})
-    list(FILTER sources EXCLUDE REGEX "/mpi/contend_mpi\\.c$")
+    list(FILTER sources EXCLUDE REGEX "/(mpi/contend_mpi|comms/plugin(_log)?)\\.c$")
     if(TARGET contend_core)
         list(FILTER sources EXCLUDE REGEX "/harness/(base|sys|say|core|gpu)/")
     endif()
@@ -82,6 +82,9 @@ function(contend_bundle program)
     set_target_properties(bundle PROPERTIES
         EXCLUDE_FROM_ALL ON BUILD_WITH_INSTALL_RPATH ON INSTALL_RPATH "$ORIGIN/lib"
         OUTPUT_NAME ${program} RUNTIME_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/bundle")
+    add_dependencies(bundle contend_comms)
+    add_custom_command(TARGET bundle POST_BUILD COMMAND "${CMAKE_COMMAND}" -E copy
+                       $<TARGET_FILE:contend_comms> "${CMAKE_BINARY_DIR}/bundle/")
     if(TARGET contend_mpi)
         add_dependencies(bundle contend_mpi)
         add_custom_command(TARGET bundle POST_BUILD COMMAND "${CMAKE_COMMAND}" -E copy

@@ -48,7 +48,7 @@ extern const struct command *const command_table[];
 extern const struct command run_command, exec_command, bench_command, ab_command, tune_command,
     sizing_command, list_command, topo_command, place_command, validate_command, report_command,
     compare_command, history_command, baseline_command, selfcheck_command, doctor_command,
-    top_command, help_command, version_command, completion_command, man_command;
+    top_command, comms_command, help_command, version_command, completion_command, man_command;
 
 /* NULL where there is none of that name. */
 const struct command *command_find(const char *name);

@@ -30,6 +30,10 @@ static const struct entry environment[] = {
     {"CONTEND_LIBNCCL", "The file of NCCL's library, instead of the one that the loader finds."},
     {"CONTEND_CUBLASLT", "The file of cuBLASLt's library, likewise."},
     {"CONTEND_MPI_MODULE", "The file of contend_mpi.so, the part of contend that calls MPI."},
+    {"CONTEND_COMMS_PLUGIN",
+     "The file of libcontend_comms.so, which NCCL loads under contend comms."},
+    {"CONTEND_COMMS_DIR",
+     "Where that plugin writes its logs, if NCCL_PROFILER_PLUGIN is set by hand."},
     {.term = NULL},
 };
 

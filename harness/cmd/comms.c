@@ -1,0 +1,312 @@
+/* contend comms: runs a command under NCCL's profiler plugin, or reads the logs of one that ran. */
+#include <dirent.h>
+#include <errno.h>
+#include <libgen.h>
+#include <limits.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "harness/cmd/cmd.h"
+#include "harness/comms/findings.h"
+#include "harness/json/comms.h"
+#include "harness/say/log.h"
+#include "harness/sys/process.h"
+#include "harness/sys/signals.h"
+#include "harness/sys/terminal.h"
+#include "harness/table/comms.h"
+#include "harness/table/findings.h"
+#include "harness/worker/launch.h"
+
+#define PLUGIN_VARIABLE "NCCL_PROFILER_PLUGIN"
+#define PLUGIN_FILE "libcontend_comms.so"
+#define DIRECTORY_VARIABLE "CONTEND_COMMS_DIR"
+
+struct comms_args {
+    const char *read, *out;
+    bool json;
+};
+
+static const struct opt comms_opts[] = {
+    OPT_TEXT("read", comms_args, read, NULL, "DIR",
+             "Print what the logs in DIR tell; runs nothing"),
+    OPT_TEXT("out", comms_args, out, NULL, "DIR",
+             "Keep the logs of the command in DIR, which is to be empty or new"),
+    OPT_FLAG("json", comms_args, json, NULL, "Print JSON, with --read"),
+    {.name = NULL},
+};
+
+/* ---- reading ---- */
+
+static int print(const struct comms_logs *logs, const struct comms *comms,
+                 const struct findings *findings, bool json, FILE *out, struct err *err)
+{
+    if (json) {
+        json_t *document = comms_to_json(logs, comms, findings, err);
+        return document ? json_value_print(document, 1, err) : -ENOMEM;
+    }
+    bool color = terminal_has_color(fileno(out));
+    int rc = comms_print(comms, out, err);
+    if (!rc)
+        findings_print_first(findings, out, color);
+    if (!rc)
+        findings_print(findings, out, color);
+    return rc;
+}
+
+/* EXIT_GOOD, or after a message; *found: how many logs there are. */
+static int show(const char *directory, bool json, FILE *out, size_t *found)
+{
+    struct err err = {0};
+    struct comms_logs logs = {0};
+    struct comms comms = {0};
+    struct findings findings = {0};
+    int rc = comms_logs_read(directory, &logs, &err);
+    int code = EXIT_USAGE;
+    *found = logs.n;
+    if (!rc && logs.n) {
+        code = EXIT_NOT_RUN;
+        rc = comms_merge(&logs, &comms, &err);
+        rc = rc ? rc : comms_judge(&logs, &comms, &findings, &err);
+        rc = rc ? rc : print(&logs, &comms, &findings, json, out, &err);
+    }
+    if (rc)
+        log_error("%s", err.msg);
+    findings_free(&findings);
+    comms_free(&comms);
+    comms_logs_free(&logs);
+    return rc ? (rc == -ENOMEM ? EXIT_NOT_RUN : code) : EXIT_GOOD;
+}
+
+static int read_logs(const struct comms_args *args)
+{
+    size_t found;
+    int code = show(args->read, args->json, stdout, &found);
+    if (!code && !found) {
+        log_error("no log (*" COMMS_SUFFIX ") in '%s'", args->read);
+        return EXIT_USAGE;
+    }
+    int written = cmd_finish();
+    return code ? code : written;
+}
+
+/* ---- running ---- */
+
+static int find_plugin(char *path, size_t size, struct err *err)
+{
+    static const char *const places[] = {PLUGIN_FILE, "lib/" PLUGIN_FILE,
+                                         "../lib/contend/" PLUGIN_FILE};
+    char program[PATH_MAX] = "";
+    const char *named = getenv("CONTEND_COMMS_PLUGIN");
+    if (named && *named) {
+        (void)snprintf(path, size, "%s", named);
+        return access(path, R_OK) ? err_sys(err, -errno, "cannot read '%.150s'", path) : 0;
+    }
+    (void)launch_find_program(program, sizeof(program), NULL);
+    const char *folder = dirname(program);
+    for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
+        (void)snprintf(path, size, "%s/%s", folder, places[i]);
+        if (!access(path, R_OK))
+            return 0;
+    }
+    return err_set(err, -ENOENT,
+                   PLUGIN_FILE " is not beside this program: name it by CONTEND_COMMS_PLUGIN");
+}
+
+/* A directory of the user's is to be empty: old logs in it would be added up. */
+static int use_directory(const char *out, char *path, size_t size, struct err *err)
+{
+    if (mkdir(out, 0777) && errno != EEXIST)
+        return err_sys(err, -errno, "cannot create '%.150s'", out);
+    char *whole = realpath(out, NULL);
+    int n = whole ? snprintf(path, size, "%s", whole) : -1;
+    free(whole);
+    if (n < 0 || (size_t)n >= size)
+        return err_sys(err, -errno, "cannot use '%.150s'", out);
+    struct dirent **entries = NULL;
+    n = scandir(path, &entries, NULL, NULL);
+    for (int i = 0; i < n; i++)
+        free(entries[i]);
+    free(entries);
+    if (n < 0)
+        return err_sys(err, -errno, "cannot list '%.150s'", out);
+    return n > 2 ? err_set(err, -EEXIST, "'%.150s' is not empty", out) : 0;
+}
+
+static int make_directory(const char *out, char *path, size_t size, struct err *err)
+{
+    const char *temporary = getenv("TMPDIR");
+    if (out)
+        return use_directory(out, path, size, err);
+    (void)snprintf(path, size, "%s/contend-comms-XXXXXX",
+                   temporary && temporary[0] == '/' ? temporary : "/tmp");
+    return mkdtemp(path) ? 0 : err_sys(err, -errno, "cannot create '%.150s'", path);
+}
+
+static int remove_file(const char *directory, const char *name)
+{
+    char path[2 * PATH_MAX];
+    (void)snprintf(path, sizeof(path), "%s/%s", directory, name);
+    return unlink(path);
+}
+
+static void remove_directory(const char *directory)
+{
+    struct dirent **entries = NULL;
+    int n = scandir(directory, &entries, NULL, NULL);
+    for (int i = 0; i < n; i++) {
+        if (strstr(entries[i]->d_name, COMMS_SUFFIX))
+            (void)remove_file(directory, entries[i]->d_name);
+        free(entries[i]);
+    }
+    free(entries);
+    (void)rmdir(directory);
+}
+
+struct command_line {
+    char **argv;
+    const sigset_t *mask; /* of signals, as it was before ours */
+};
+
+/* In the child. What a shell says of a command that cannot be started: 127, or 126. */
+static int execute(void *arg)
+{
+    const struct command_line *line = arg;
+    (void)sigprocmask(SIG_SETMASK, line->mask, NULL);
+    (void)execvp(line->argv[0], line->argv);
+    int code = errno == ENOENT ? 127 : 126;
+    log_error("cannot start '%.150s': %s", line->argv[0], strerror(errno));
+    return code;
+}
+
+/* Ctrl-C reaches the command from the terminal, what is sent to this process alone does not. */
+static void wait_for(struct process *process, struct signals *signals, int *status)
+{
+    while (!process_ended(process, status)) {
+        struct pollfd events = {.fd = signals->fd, .events = POLLIN};
+        (void)poll(&events, 1, -1);
+        if (signals_take(signals) && signals->interrupted != SIGINT)
+            (void)process_signal(process, signals->interrupted);
+        signals->interrupted = 0;
+    }
+}
+
+/* Its exit code, as a shell gives it; < 0: it was not started. */
+static int run_child(char **argv, struct err *err)
+{
+    struct signals signals;
+    struct process process = {0};
+    int status = 0;
+    int rc = signals_open(&signals, err);
+    if (rc)
+        return rc;
+    signals_let_stop(true);
+    struct command_line line = {argv, &signals.before};
+    rc = process_start(&process, false, execute, &line);
+    if (rc)
+        (void)err_sys(err, rc, "cannot start a process");
+    else
+        wait_for(&process, &signals, &status);
+    signals_close(&signals);
+    if (rc)
+        return rc;
+    return WIFEXITED(status)     ? WEXITSTATUS(status)
+           : WIFSIGNALED(status) ? 128 + WTERMSIG(status)
+                                 : 3;
+}
+
+/* The variables that NCCL and the plugin look for, for all that the command starts. */
+static int set_environment(const char *plugin, const char *directory, struct err *err)
+{
+    const char *other = getenv(PLUGIN_VARIABLE);
+    if (other && *other && strcmp(other, plugin) != 0)
+        return err_set(
+            err, -EBUSY,
+            "another profiler plugin is set, and NCCL has one place for it: " PLUGIN_VARIABLE
+            "=%.100s; unset it to use this one",
+            other);
+    if (setenv(PLUGIN_VARIABLE, plugin, 1) || setenv(DIRECTORY_VARIABLE, directory, 1))
+        return err_set(err, -ENOMEM, "no memory for the environment");
+    return 0;
+}
+
+/* What was seen, on stderr: stdout is the command's. */
+static void report(const char *directory, bool keep)
+{
+    size_t found;
+    (void)show(directory, false, stderr, &found);
+    if (!found)
+        log_warn("no process of the command has loaded the plugin: NCCL before 2.23, none at all, "
+                 "or a command that clears its environment");
+    else if (keep)
+        log_info("logs: %s; again by 'contend comms --read', or with --json", directory);
+    if (!keep)
+        remove_directory(directory);
+}
+
+static int watch(const struct comms_args *args, char **argv)
+{
+    char plugin[PATH_MAX + 64], directory[PATH_MAX];
+    struct err err = {0};
+    int rc = find_plugin(plugin, sizeof(plugin), &err);
+    if (!rc)
+        rc = make_directory(args->out, directory, sizeof(directory), &err);
+    if (rc) {
+        log_error("%s", err.msg);
+        return rc == -EEXIST ? EXIT_USAGE : EXIT_NOT_RUN;
+    }
+    rc = set_environment(plugin, directory, &err);
+    int code = rc ? rc : run_child(argv, &err);
+    if (code >= 0) {
+        report(directory, args->out != NULL);
+        return code;
+    }
+    log_error("%s", err.msg);
+    if (!args->out)
+        remove_directory(directory);
+    return EXIT_NOT_RUN;
+}
+
+static int comms_main(const struct cmd_env *env, int argc, char **argv)
+{
+    struct comms_args args = {0};
+    struct cli cli;
+    int code, options = 0;
+    while (options < argc && strcmp(argv[options], "--") != 0)
+        options++;
+    if (!cmd_parse(env, &comms_command, options, argv, &args, &cli, &code))
+        return code;
+    bool has_command = options + 1 < argc;
+    if (has_command == (args.read != NULL)) {
+        log_error("either a command, 'contend comms -- ./train', or logs, 'contend comms --read "
+                  "DIR'");
+        return EXIT_USAGE;
+    }
+    if (has_command && args.json) {
+        log_error("stdout is the command's: keep its logs by --out DIR, then 'contend comms --read "
+                  "DIR --json'");
+        return EXIT_USAGE;
+    }
+    return has_command ? watch(&args, &argv[options + 1]) : read_logs(&args);
+}
+
+const struct command comms_command = {
+    .name = "comms",
+    .main = comms_main,
+    .summary = "who sent how much to whom over NCCL, of a command or of its logs",
+    .about = "Runs the command behind '--', as in 'contend comms -- ./train', with its own stdin, "
+             "stdout "
+             "and stderr, under the profiler plugin of NCCL that lies beside this program. Every "
+             "process "
+             "that uses NCCL leaves a log; at the end one report on stderr has the calls of each "
+             "communicator by collective, algorithm and protocol, and who sent how much to whom. "
+             "The exit "
+             "code is that of the command; 3: another profiler plugin is set, or it could not be "
+             "started.",
+    .opts = comms_opts,
+};

@@ -1,0 +1,33 @@
+/*
+ * The writer of a log (record.h), inside somebody else's process: it never fails the caller, keeps
+ * errno, takes no lock to count, and says in one line on stderr why it is off, if it is. Off it
+ * does nothing. A process has one log, which it keeps to its end; a child that was forked has none.
+ */
+#ifndef CONTEND_COMMS_PLUGIN_LOG_H
+#define CONTEND_COMMS_PLUGIN_LOG_H
+
+#include <stdbool.h>
+
+#include "harness/comms/record.h"
+
+/*
+ * Opens the log in CONTEND_COMMS_DIR, at the first call. False: it is off, from now on.
+ * `interface`: of ncclProfiler_vN.
+ */
+bool plugin_log_open(unsigned interface);
+
+/* A rank of a communicator, from now on. Returns its number for keys; -1: the log is off or full.
+ */
+int plugin_log_join(const struct comms_member *told);
+
+/* What was not told when it joined; nothing where it was. */
+void plugin_log_learn(int member, uint64_t id, int rank);
+
+void plugin_log_leave(int member);
+
+/* Counts one call. The bucket of the key is set here; an `event` also goes into the ring. */
+void plugin_log_count(struct comms_key *key, uint64_t bytes, bool event);
+
+void plugin_log_unknown(void);
+
+#endif

@@ -1,0 +1,27 @@
+/* Who sent how much to whom, in JSON. */
+#ifndef CONTEND_JSON_COMMS_H
+#define CONTEND_JSON_COMMS_H
+
+#include <jansson.h>
+
+#include "harness/comms/merge.h"
+#include "harness/core/finding.h"
+
+/*
+ * {"schema_version": 1, "logs": [{"file", "host", "pid", "program", "interface", "start_ns",
+ *   "events", "events_dropped", "unknown_events"}],
+ *  "communicators": [{"id": hex, "name", "ranks", "nodes", "ranks_told": bool,
+ *   "present": [{"rank", "file", "state": "alive"|"finalized"}],
+ *   "calls": [{"collective", "algorithm", "protocol", "captured", "calls", "bytes",
+ *     "calls_least", "calls_most", "sizes": [{"from_bytes", "calls"}]}],
+ *   "matrix": {"how": "exact"|"order from NCCL"|"modelled", "bytes": [[]], "calls": [[]],
+ *     "unknown_calls", "unknown_bytes"} | null of too many ranks,
+ *   "done": [{"rank", "collective", "datatype", "algorithm", "protocol", "channels", "captured",
+ *     "peer", "from_bytes", "calls", "bytes"}]}],
+ *  "findings": as findings_to_json}
+ * NULL: no memory, or sums that 64 bits do not hold: see err. The caller owns it.
+ */
+json_t *comms_to_json(const struct comms_logs *logs, const struct comms *comms,
+                      const struct findings *findings, struct err *err);
+
+#endif

@@ -1,0 +1,15 @@
+/* Who sent how much to whom, in 80 columns. */
+#ifndef CONTEND_TABLE_COMMS_H
+#define CONTEND_TABLE_COMMS_H
+
+#include <stdio.h>
+
+#include "harness/comms/merge.h"
+
+/*
+ * One communicator after the other: its ranks, a table by collective, a matrix of bytes and one of
+ * calls. -ENOMEM, -EOVERFLOW.
+ */
+int comms_print(const struct comms *comms, FILE *out, struct err *err);
+
+#endif

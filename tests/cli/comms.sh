@@ -1,0 +1,154 @@
+#!/usr/bin/env bash
+# contend comms: a command under the profiler plugin, driven by a stub of NCCL, and its logs.
+. tests/lib/cli.sh
+command -v jq >/dev/null || { echo "jq is not installed"; exit 77; }
+stub=$CONTEND_STUB_NCCL
+unset NCCL_PROFILER_PLUGIN CONTEND_COMMS_DIR
+all_reduce=coll:AllReduce:ncclFloat32:1000:0:RING:SIMPLE:2
+
+# read_json DIR FILTER: what jq makes of it.
+read_json() {
+    "$CONTEND_BINARY" comms --read "$1" --json | jq -c "$2"
+}
+
+# is WHAT GOT EXPECTED
+is() {
+    [ "$2" = "$3" ] || fail "$1: $2, expected $3"
+}
+
+# Under the command: its stdin, stdout and exit code are its own, the report is on stderr.
+out=$(echo in | "$CONTEND_BINARY" comms --out "$scratch/kept" -- sh -c \
+    "read x; echo \"out \$x\"; $stub - 5 init:a1:2:0:1:dp $all_reduce:3:0 finalize; exit 5" \
+    2>"$scratch/err")
+is "exit code" $? 5
+is "stdout" "$out" "out in"
+grep -q 'AllReduce *RING *SIMPLE *3 *12000$' "$scratch/err" || fail "$(cat "$scratch/err")"
+grep -q '1 of 2 ranks left no log' "$scratch/err" || fail "a rank is missing: $(cat "$scratch/err")"
+is "matrix" "$(read_json "$scratch/kept" '.communicators[0].matrix | [.how, .bytes, .calls]')" \
+    '["exact",[[0,12000],[0,0]],[[0,3],[0,0]]]'
+expect 0 'communicator 1 \(dp, 00000000000000a1\): 2 ranks on 1 node' "$CONTEND_BINARY" comms \
+    --read "$scratch/kept"
+expect 2 'is not empty' "$CONTEND_BINARY" comms --out "$scratch/kept" -- true
+expect 0 'no process of the command has loaded the plugin' "$CONTEND_BINARY" comms -- true
+expect 127 'cannot start .*/no-such' "$CONTEND_BINARY" comms -- "$scratch/no-such"
+mkdir "$scratch/tmp"
+TMPDIR=$scratch/tmp expect 143 'no process' "$CONTEND_BINARY" comms -- sh -c 'kill -TERM $$'
+is "left behind" "$(ls "$scratch/tmp")" ""
+NCCL_PROFILER_PLUGIN=other.so expect 3 'another profiler plugin is set.*other.so' \
+    "$CONTEND_BINARY" comms -- touch "$scratch/was-run"
+[ ! -e "$scratch/was-run" ] || fail "the command was run without its plugin"
+expect 2 'either a command' "$CONTEND_BINARY" comms
+expect 2 'stdout is the command' "$CONTEND_BINARY" comms --json -- true
+expect 2 'no log' "$CONTEND_BINARY" comms --read "$scratch/tmp"
+
+# drive DIR STEP...: the stub alone, of interface $version.
+version=5
+drive() {
+    local dir=$1
+    shift
+    mkdir -p "$dir"
+    CONTEND_COMMS_DIR=$dir "$stub" "$CONTEND_COMMS_PLUGIN" "$version" "$@" 2>>"$scratch/said"
+}
+
+# Killed in the middle: what it had is there, and its communicator was not destroyed.
+: >"$scratch/said"
+drive "$scratch/killed" init:b:2:0:1: $all_reduce:7:0 kill
+is "killed" "$(read_json "$scratch/killed" \
+    '.communicators[0] | [.calls[0].calls, .calls[0].bytes, .present[0].state]')" '[7,28000,"alive"]'
+
+# Several communicators at once, one split off another, one after the plugin was let go of.
+for rank in 0 1 2 3; do
+    drive "$scratch/split" init:c:4:$rank:1:world init:d$((rank % 2)):2:$((rank / 2)):1:half \
+        $all_reduce:2:0 use:0 $all_reduce:1:0 finalize use:1 $all_reduce:2:0 finalize reload \
+        init:e:4:$rank:1:again $all_reduce:5:0 finalize
+done
+is "logs" "$(find "$scratch/split" -name '*.comms' | wc -l)" 4
+is "split" "$(read_json "$scratch/split" '[.communicators[] | [.ranks, .calls[0].calls]] | sort')" \
+    '[[2,4],[2,4],[4,1],[4,5]]'
+is "findings" "$(read_json "$scratch/split" '.findings')" '[]'
+
+# From many threads at once nothing is lost; the timeline says what it dropped.
+drive "$scratch/threads" init:f:1:0:1: threads:8:5000 finalize
+is "threads" "$(read_json "$scratch/threads" \
+    '[.communicators[0].calls[0].calls, .logs[0].events, .logs[0].events_dropped]')" '[40000,40000,23616]'
+
+# A forked child counts nothing into its parent's log, and says so if it goes on.
+drive "$scratch/forked" init:1:2:0:1: $all_reduce:1:0 fork $all_reduce:1:0
+is "forked" "$(read_json "$scratch/forked" '[.communicators[] | .calls[0].calls]')" '[2]'
+grep -q 'off in process .* forked from a process that is watched' "$scratch/said" ||
+    fail "nothing said of a fork: $(cat "$scratch/said")"
+
+# Captured, called without work, of unknown types and names, by algorithms without a formula.
+drive "$scratch/odd" init:2:4:0:1: $all_reduce:2:1 call:Broadcast:ncclFloat16:100:3 odd \
+    coll:AllReduce:ncclFloat32:1000:0:NVLS:SIMPLE:2:1:0
+is "odd findings" "$(read_json "$scratch/odd" '[.findings[].id] | sort')" \
+    '["comms_captured","comms_missing","comms_type","comms_unknown","comms_untold"]'
+is "untold" "$(read_json "$scratch/odd" '[.findings[] | select(.id == "comms_untold") | .sentence]' |
+    grep -o 'Broadcast, NCCL tells no work of 3 (600 bytes)')" \
+    'Broadcast, NCCL tells no work of 3 (600 bytes)'
+is "unknown" "$(read_json "$scratch/odd" \
+    '.communicators[0].matrix | [.unknown_calls, .unknown_bytes]')" '[3,4000]'
+for version in 1 2 3 4 6; do
+    drive "$scratch/odd$version" init:2:4:0:1: odd $all_reduce:2:0 || fail "odd events, $version"
+    is "after odd events, $version" "$(read_json "$scratch/odd$version" \
+        '[.communicators[0].calls[] | select(.collective == "AllReduce") | .calls]')" '[2]'
+done
+version=5
+
+# Whatever it cannot do, the program that it watches goes on.
+# stays_off PATTERN COMMAND...
+stays_off() {
+    local pattern=$1
+    shift
+    expect 0 "contend comms: off in process [0-9]+: $pattern" "$@" "$stub" "$CONTEND_COMMS_PLUGIN" 5 \
+        init:3:2:0:1: $all_reduce:2:0 odd finalize init:4:2:0:1: $all_reduce:2:0 reload
+}
+stays_off 'CONTEND_COMMS_DIR names no directory' env
+stays_off 'cannot create .*No such file' env "CONTEND_COMMS_DIR=$scratch/none"
+stays_off 'cannot create .*Not a directory' env "CONTEND_COMMS_DIR=/dev/null"
+mkdir "$scratch/limited"
+stays_off 'cannot write .*File too large' env "CONTEND_COMMS_DIR=$scratch/limited" \
+    bash -c 'ulimit -f 100; exec "$@"' -
+is "left of a limit" "$(ls "$scratch/limited")" ""
+if [ "$(id -u)" = 0 ] && unshare -m true 2>/dev/null; then
+    stays_off 'cannot write .*No space left' env "CONTEND_COMMS_DIR=$scratch/limited" \
+        unshare -m bash -c 'mount -t tmpfs -o size=1M none "$CONTEND_COMMS_DIR"; exec "$@"' -
+fi
+
+# More kinds of calls than a log has room for: counted without details, and none is lost.
+seq -f 'p2p:Send:ncclInt8:8:%.0f:1:1:0' 1 29900 >"$scratch/steps"
+mkdir "$scratch/many"
+CONTEND_COMMS_DIR=$scratch/many xargs -s 2000000 "$stub" "$CONTEND_COMMS_PLUGIN" 5 init:5:100000:0:1: \
+    <"$scratch/steps" || fail "many kinds"
+is "many kinds" "$(read_json "$scratch/many" \
+    '[([.communicators[0].done[] | select(.algorithm != "CALLED") | .calls] | add),
+      (.communicators[0] | .matrix), ([.findings[].id] | contains(["comms_coarse"]))]')" \
+    '[29900,null,true]'
+expect 0 'no matrix of more than 2048 ranks' "$CONTEND_BINARY" comms --read "$scratch/many"
+
+# A log that is not whole, or not one, is refused by file and byte.
+log=$(basename "$scratch/killed"/*.comms)
+refused() { # refused PATTERN: of $scratch/bad
+    expect 2 "'$log', byte $1" "$CONTEND_BINARY" comms --read "$scratch/bad"
+}
+mkdir "$scratch/bad"
+head -c 100 "$scratch/killed/$log" >"$scratch/bad/$log"
+refused '100: cut: no whole header'
+head -c 5000 "$scratch/killed/$log" >"$scratch/bad/$log"
+refused '5000: cut: 5000 of [0-9]+ bytes'
+# planted AT BYTES PATTERN
+planted() {
+    cp "$scratch/killed/$log" "$scratch/bad/$log"
+    printf "$2" | dd of="$scratch/bad/$log" bs=1 seek="$1" conv=notrunc status=none
+    refused "$3"
+}
+planted 0 X '0: no log'
+planted 8 '\x63' '8: a log of version 99, and this program reads 1'
+planted 12 '\x01\x02\x03\x04' '12: written by a machine of another byte order'
+planted 44 '\x09' '44: interface 9'
+planted 392 '\x07' '384: a communicator in state 7'
+planted $((384 + 4096 * 128)) '\xff\xff\xff\xff' "$((384 + 4096 * 128)): a key of"
+
+command -v python3 >/dev/null || { echo "python3 is not installed: matrices were not checked"; finish; }
+python3 tests/lib/comms_exact.py || fail "matrices differ, see above"
+finish

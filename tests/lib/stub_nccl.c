@@ -1,0 +1,383 @@
+/*
+ * In place of NCCL: loads a profiler plugin and drives it as NCCL does, by its command line.
+ *
+ *   stub_nccl PLUGIN VERSION STEP...     VERSION: of the interface, 1 to 6
+ *
+ *   init:ID:RANKS:RANK:NODES:NAME        a communicator, which the next steps are about
+ *   coll:FUNC:TYPE:COUNT:ROOT:ALGO:PROTO:CHANNELS:TIMES:CAPTURED
+ *   p2p:FUNC:TYPE:COUNT:PEER:CHANNELS:TIMES:CAPTURED
+ *   ce:FUNC:TYPE:COUNT:ROOT:TIMES        by copy engines, from 6 on
+ *   call:FUNC:TYPE:COUNT:TIMES           of the program, without work; from 5 on
+ *   threads:N:TIMES                      AllReduce of one float32, RING SIMPLE, from N threads at
+ * once odd                                  events of unknown types, and NULL wherever it can be
+ *   use:N (an earlier communicator)   finalize   reload (dlclose, dlopen)   fork   kill
+ *
+ * Events are bytes at the offsets that NVIDIA's headers have (profiler_v1.h to _v6.h of NCCL 2.30,
+ * by offsetof), so that a mistake in the plugin's own declarations shows. Exit 1: the plugin fails.
+ */
+#include <dlfcn.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { COLL = 1 << 1, P2P = 1 << 2, GROUP_CALL = 1 << 8, COLL_CALL = 1 << 9, P2P_CALL = 1 << 10 };
+enum { COPY_COLL = 1 << 12, EVENT = 160, COMMUNICATORS = 16, WORDS = 12 };
+
+/* -1 = there is none. */
+static const struct layout {
+    int coll_hash, coll_func, coll_count, coll_root, coll_type, channels, algo, proto;
+    int p2p_hash, p2p_func, p2p_type, p2p_count, p2p_peer, p2p_channels;
+} layouts[] = {
+    [1] = {32, 48, 72, 80, 84, 104, 106, 107, 32, 40, 56, 64, 72, -1},
+    [2] = {32, 48, 72, 80, 88, 104, 112, 120, 32, 40, 56, 64, 72, -1},
+    [3] = {32, 48, 72, 80, 88, 96, 104, 112, 32, 40, 56, 64, 72, -1},
+    [4] = {-1, 32, 56, 64, 72, 80, 88, 96, -1, 24, 40, 48, 56, 60},
+    [5] = {-1, 32, 56, 64, 72, 80, 88, 96, -1, 24, 40, 48, 56, 60},
+    [6] = {-1, 32, 56, 64, 72, 80, 88, 96, -1, 24, 40, 48, 56, 60},
+};
+
+/* Of interface 1: numbers of nccl_common.h and nccl.h. */
+static const char *const functions[] = {"Broadcast", "Reduce",   "AllGather", "ReduceScatter",
+                                        "AllReduce", "SendRecv", "Send",      "Recv"};
+static const char *const types[] = {"ncclInt8",    "Unknown",     "ncclInt32",   "ncclUint32",
+                                    "ncclInt64",   "ncclUint64",  "ncclFloat16", "ncclFloat32",
+                                    "ncclFloat64", "ncclBfloat16"};
+static const char *const algorithms[] = {
+    "TREE", "RING", "COLLNET_DIRECT", "COLLNET_CHAIN", "NVLS", "NVLS_TREE", "PAT"};
+static const char *const protocols[] = {"LL", "LL128", "SIMPLE"};
+
+struct table {
+    const char *name;
+    int (*init)();
+    int (*start)(void *context, void **handle, void *event);
+    int (*stop)(void *handle);
+    int (*record)(void *handle, int state, void *args);
+    int (*finalize)(void *context);
+};
+
+static struct {
+    void *context;
+    uint64_t id;
+    int rank;
+} communicators[COMMUNICATORS];
+
+static const char *plugin;
+static int version, ncommunicators, current, mask;
+static void *library;
+static const struct table *table;
+
+static void fail(const char *what)
+{
+    (void)fprintf(stderr, "stub_nccl: %s\n", what);
+    exit(1);
+}
+
+static void check(int rc)
+{
+    if (rc)
+        fail("the plugin returns an error");
+}
+
+/* What is not there is "". */
+static void split(char *step, char *word[static WORDS])
+{
+    static char none[] = "";
+    for (int n = 0; n < WORDS; n++)
+        word[n] = step ? strsep(&step, ":") : none;
+}
+
+static void load(void)
+{
+    char name[32];
+    library = dlopen(plugin, RTLD_NOW | RTLD_LOCAL);
+    if (!library)
+        fail(dlerror());
+    (void)snprintf(name, sizeof(name), "ncclProfiler_v%d", version);
+    table = dlsym(library, name);
+    if (!table)
+        fail("no such interface");
+}
+
+/* ---- events ---- */
+
+static void put(unsigned char *event, int at, const void *value, size_t size)
+{
+    if (at >= 0)
+        memcpy(event + at, value, size);
+}
+
+/* Text, or from interface 1 its number. */
+static void put_name(unsigned char *event, int at, const char *const *names, size_t n,
+                     const char *text)
+{
+    if (version > 1) {
+        put(event, at, &text, sizeof(const char *));
+        return;
+    }
+    for (size_t i = 0; i < n; i++)
+        if (strcmp(names[i], text) == 0) {
+            unsigned char number = (unsigned char)i;
+            put(event, at, &number, 1);
+            return;
+        }
+    fail("interface 1 has no such name");
+}
+
+#define PUT_NAME(event, at, names, text)                                                           \
+    put_name(event, at, names, sizeof(names) / sizeof(names[0]), text)
+
+static void begin(unsigned char event[static EVENT], uint64_t type, void *parent)
+{
+    memset(event, 0xff, EVENT); /* what is not told may be anything */
+    if (version >= 5)
+        put(event, 0, &type, sizeof(type));
+    else
+        event[0] = (unsigned char)type;
+    put(event, 8, &parent, sizeof(void *));
+    put(event, 16, &communicators[current].rank, sizeof(int));
+}
+
+static void *start(unsigned char *event)
+{
+    void *handle = &handle;
+    check(table->start(communicators[current].context, &handle, event));
+    return handle;
+}
+
+static void stop(void *handle)
+{
+    if (handle)
+        check(table->stop(handle));
+}
+
+/* The call of the program, which NCCL tells wherever work is asked for. */
+static void *call(uint64_t type, const char *func, const char *datatype, size_t count, int captured)
+{
+    unsigned char event[EVENT];
+    unsigned char is_captured = (unsigned char)captured;
+    if (version < 5 || !(mask & (COLL | P2P)))
+        return NULL;
+    begin(event, GROUP_CALL, NULL);
+    void *group = start(event);
+    if (group)
+        check(table->record(group, 23, NULL));
+    begin(event, type, group);
+    put(event, 24, &func, sizeof(const char *));
+    put(event, 32, &count, sizeof(count));
+    put(event, 40, &datatype, sizeof(const char *));
+    put(event, type == COLL_CALL ? 64 : 56, &is_captured, 1);
+    void *handle = start(event);
+    stop(handle);
+    stop(group);
+    return handle;
+}
+
+static void do_coll(char **word)
+{
+    const struct layout *at = &layouts[version];
+    size_t count = strtoull(word[3], NULL, 10);
+    int root = atoi(word[4]), times = atoi(word[8]), captured = atoi(word[9]);
+    unsigned char event[EVENT], channels = (unsigned char)atoi(word[7]);
+    for (int i = 0; i < times && mask & COLL; i++) {
+        begin(event, COLL, call(COLL_CALL, word[1], word[2], count, captured));
+        put(event, at->coll_hash, &communicators[current].id, 8);
+        PUT_NAME(event, at->coll_func, functions, word[1]);
+        PUT_NAME(event, at->coll_type, types, word[2]);
+        PUT_NAME(event, at->algo, algorithms, word[5]);
+        PUT_NAME(event, at->proto, protocols, word[6]);
+        put(event, at->coll_count, &count, sizeof(count));
+        put(event, at->coll_root, &root, sizeof(root));
+        put(event, at->channels, &channels, 1);
+        stop(start(event));
+    }
+}
+
+static void do_p2p(char **word)
+{
+    const struct layout *at = &layouts[version];
+    size_t count = strtoull(word[3], NULL, 10);
+    int peer = atoi(word[4]), times = atoi(word[6]), captured = atoi(word[7]);
+    unsigned char event[EVENT], channels = (unsigned char)atoi(word[5]);
+    for (int i = 0; i < times && mask & P2P; i++) {
+        begin(event, P2P, call(P2P_CALL, word[1], word[2], count, captured));
+        put(event, at->p2p_hash, &communicators[current].id, 8);
+        PUT_NAME(event, at->p2p_func, functions, word[1]);
+        PUT_NAME(event, at->p2p_type, types, word[2]);
+        put(event, at->p2p_count, &count, sizeof(count));
+        put(event, at->p2p_peer, &peer, sizeof(peer));
+        put(event, at->p2p_channels, &channels, 1);
+        stop(start(event));
+    }
+}
+
+static void do_copies(char **word)
+{
+    size_t count = strtoull(word[3], NULL, 10);
+    int root = atoi(word[4]), times = atoi(word[5]);
+    const char *func = word[1], *datatype = word[2];
+    unsigned char event[EVENT];
+    if (version < 6 || !(mask & COPY_COLL))
+        fail("copy engines are not asked for");
+    for (int i = 0; i < times; i++) {
+        begin(event, COPY_COLL, call(COLL_CALL, word[1], word[2], count, 0));
+        put(event, 32, &func, sizeof(const char *));
+        put(event, 56, &count, sizeof(count));
+        put(event, 64, &root, sizeof(root));
+        put(event, 72, &datatype, sizeof(const char *));
+        stop(start(event));
+    }
+}
+
+static void do_calls(char **word)
+{
+    for (int i = 0; i < atoi(word[4]); i++)
+        (void)call(COLL_CALL, word[1], word[2], strtoull(word[3], NULL, 10), 0);
+}
+
+static void *run_thread(void *arg)
+{
+    char words[] = "coll:AllReduce:ncclFloat32:1:0:RING:SIMPLE:1:1:0", *word[WORDS];
+    split(words, word);
+    for (int i = 0; i < *(int *)arg; i++)
+        do_coll(word);
+    return NULL;
+}
+
+static void do_threads(char **word)
+{
+    pthread_t threads[64];
+    int n = atoi(word[1]), times = atoi(word[2]);
+    for (int i = 0; i < n; i++)
+        if (n > 64 || pthread_create(&threads[i], NULL, run_thread, &times))
+            fail("no thread");
+    for (int i = 0; i < n; i++)
+        (void)pthread_join(threads[i], NULL);
+}
+
+/* ---- communicators, and what is out of the ordinary ---- */
+
+static void do_init(char **word)
+{
+    int ranks = atoi(word[2]), rank = atoi(word[3]), nodes = atoi(word[4]);
+    const char *name = *word[5] ? word[5] : NULL;
+    uint64_t id = strtoull(word[1], NULL, 16);
+    if (ncommunicators == COMMUNICATORS)
+        fail("too many communicators");
+    current = ncommunicators++;
+    communicators[current].id = id;
+    communicators[current].rank = rank;
+    void **context = &communicators[current].context;
+    if (version < 4)
+        check(table->init(context, &mask));
+    else if (version == 4)
+        check(table->init(context, &mask, name, id, nodes, ranks, rank, NULL));
+    else
+        check(table->init(context, id, &mask, name, nodes, ranks, rank, NULL));
+}
+
+static void do_odd(void)
+{
+    unsigned char event[EVENT];
+    void *handle = NULL;
+    static const char text[] = "Frobnicate";
+    const char *none = NULL, *name = version > 1 ? text : NULL;
+    const struct layout *at = &layouts[version];
+    for (int bit = 0; bit < (version < 5 ? 8 : 40); bit++) {
+        if (((1ull << bit) & (COLL | P2P)) || (bit >= 9 && bit <= 12))
+            continue;
+        begin(event, 1ull << bit, NULL);
+        stop(start(event));
+    }
+    size_t count = 10;
+    begin(event, COLL, NULL); /* names that are NULL, and one that is new */
+    put(event, at->coll_count, &count, sizeof(count));
+    put(event, at->coll_func, &none, sizeof(none));
+    put(event, at->coll_type, &name, sizeof(name));
+    put(event, at->algo, &name, version > 1 ? sizeof(name) : 1);
+    put(event, at->proto, &none, version > 1 ? sizeof(none) : 1);
+    stop(start(event));
+    check(table->start(NULL, &handle, event));
+    check(table->start(communicators[current].context, NULL, event));
+    check(table->start(communicators[current].context, &handle, NULL));
+    check(table->start(NULL, NULL, NULL));
+    check(table->stop(NULL));
+    check(table->record(NULL, 99, NULL));
+    check(table->finalize(NULL));
+}
+
+/* A child that goes on as if nothing were: its parent's log must not have it. */
+static void do_fork(void)
+{
+    int times = 5, status;
+    pid_t pid = fork();
+    if (!pid) {
+        char words[] = "init:77:2:0:1", *word[WORDS];
+        (void)run_thread(&times);
+        split(words, word);
+        do_init(word);
+        _exit(0);
+    }
+    if (pid < 0 || waitpid(pid, &status, 0) != pid || status)
+        fail("the child has failed");
+}
+
+static void reload(void)
+{
+    if (dlclose(library))
+        fail("dlclose");
+    load();
+}
+
+static void do_step(char **word)
+{
+    if (!strcmp(word[0], "init"))
+        do_init(word);
+    else if (!strcmp(word[0], "coll"))
+        do_coll(word);
+    else if (!strcmp(word[0], "p2p"))
+        do_p2p(word);
+    else if (!strcmp(word[0], "ce"))
+        do_copies(word);
+    else if (!strcmp(word[0], "call"))
+        do_calls(word);
+    else if (!strcmp(word[0], "threads"))
+        do_threads(word);
+    else if (!strcmp(word[0], "odd"))
+        do_odd();
+    else if (!strcmp(word[0], "use"))
+        current = atoi(word[1]);
+    else if (!strcmp(word[0], "finalize"))
+        check(communicators[current].context ? table->finalize(communicators[current].context) : 0);
+    else if (!strcmp(word[0], "reload"))
+        reload();
+    else if (!strcmp(word[0], "fork"))
+        do_fork();
+    else if (!strcmp(word[0], "kill"))
+        (void)raise(SIGKILL);
+    else
+        fail(word[0]);
+}
+
+int main(int argc, char **argv)
+{
+    plugin = argc > 2 ? argv[1] : getenv("NCCL_PROFILER_PLUGIN");
+    version = argc > 2 ? atoi(argv[2]) : 0;
+    if (!plugin || version < 1 || version > 6)
+        fail("PLUGIN VERSION STEP...");
+    if (!strcmp(plugin, "-")) /* as NCCL: by its variable */
+        plugin = getenv("NCCL_PROFILER_PLUGIN");
+    if (!plugin)
+        return 0;
+    load();
+    for (int i = 3; i < argc; i++) {
+        char *word[WORDS];
+        split(argv[i], word);
+        do_step(word);
+    }
+    return 0;
+}
