@@ -5,12 +5,14 @@
 #include <stdbool.h>
 
 #include "harness/comms/read.h"
+#include "harness/core/bench.h"
 
 /* A rank whose log is here. */
 struct comms_rank {
     uint32_t rank;
     const struct comms_log *log;       /* borrowed */
     const struct comms_member *member; /* borrowed */
+    char gpu[PCI_BDF_MAX];             /* "0000:00:06.0"; "" = not known */
 };
 
 /* What one rank did, by key; `member` of the key means nothing here. */

@@ -19,7 +19,7 @@ static unsigned char *file, *patched;
 
 static void put_counter(size_t at, struct comms_key key, uint64_t calls, uint64_t bytes)
 {
-    const struct comms_counter counter = {comms_key_pack(&key), calls, bytes, 0, 0};
+    const struct comms_counter counter = {comms_key_pack(&key), calls, bytes, 1, 5, 3};
     memcpy(file + COMMS_COUNTERS_AT + at * sizeof(counter), &counter, sizeof(counter));
 }
 
