@@ -70,6 +70,11 @@ is "logs" "$(find "$scratch/split" -name '*.comms' | wc -l)" 4
 is "split" "$(read_json "$scratch/split" '[.communicators[] | [.ranks, .calls[0].calls]] | sort')" \
     '[[2,4],[2,4],[4,1],[4,5]]'
 is "findings" "$(read_json "$scratch/split" '.findings')" '[]'
+is "total" "$(read_json "$scratch/split" '.total | [.how, (.gpus | length), .assumed,
+    ([.bytes[][]] | add), ([.calls_log10[][] | numbers] | length)]')" \
+    '["modelled",4,false,208000,8]'
+expect 0 'All communicators, from GPU to GPU' "$CONTEND_BINARY" comms --read "$scratch/split"
+expect 0 'Bytes as powers of ten' "$CONTEND_BINARY" comms --read "$scratch/split"
 
 # From many threads at once nothing is lost; the timeline says what it dropped.
 drive "$scratch/threads" init:f:1:0:1: threads:8:5000 finalize

@@ -12,6 +12,7 @@
 #include "harness/comms/lines.h"
 #include "harness/comms/matrix.h"
 #include "harness/comms/names.h"
+#include "harness/comms/total.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -75,6 +76,7 @@ static size_t place_of(const uint8_t *data)
 static void use(const struct comms_logs *logs)
 {
     struct comms comms;
+    struct comms_total total;
     struct findings findings = {0};
     struct err err = {0};
     if (comms_merge(logs, &comms, &err) || comms_judge(logs, &comms, &findings, &err))
@@ -85,6 +87,9 @@ static void use(const struct comms_logs *logs)
             abort(); /* refused without a word */
         comms_matrix_free(&matrix);
     }
+    if (comms_total_make(&comms, &total, &err) && !err.msg[0])
+        abort();
+    comms_total_free(&total);
     findings_free(&findings);
     comms_free(&comms);
 }
