@@ -164,6 +164,7 @@ void comms_free(struct comms *comms)
     for (size_t i = 0; i < comms->n; i++) {
         free(comms->communicator[i].present);
         free(comms->communicator[i].done);
+        free(comms->communicator[i].order.rank);
     }
     free(comms->communicator);
     *comms = (struct comms){0};

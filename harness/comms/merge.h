@@ -21,6 +21,15 @@ struct comms_done {
     struct comms_count count;
 };
 
+/*
+ * Rings as NCCL has laid them: rank[ring * nranks + i]. Channel c takes ring c % nrings, and the
+ * channels of a call share its bytes evenly. Zeroed = not told.
+ */
+struct comms_order {
+    size_t nrings;
+    uint32_t *rank; /* owned */
+};
+
 struct comms_communicator {
     uint64_t id;
     /* Not told by interfaces 1 to 3: then the ranks that were seen, or spoken of, and their hosts.
@@ -31,6 +40,7 @@ struct comms_communicator {
     size_t npresent, ndone;
     struct comms_rank *present; /* owned, by rank; a rank that is there twice is told twice */
     struct comms_done *done;    /* owned, by rank */
+    struct comms_order order;
 };
 
 struct comms {

@@ -97,7 +97,7 @@ static int matrix_to_json(const struct comms_communicator *communicator, json_t 
                           struct err *err)
 {
     struct comms_matrix matrix;
-    int rc = comms_matrix_make(communicator, NULL, &matrix, err);
+    int rc = comms_matrix_make(communicator, &matrix, err);
     if (rc) {
         *json = rc == -E2BIG ? json_null() : NULL;
         return rc == -E2BIG ? 0 : rc;

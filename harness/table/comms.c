@@ -251,7 +251,7 @@ int comms_print(const struct comms_view *view, FILE *out, struct err *err)
         }
         rc = print_lines(communicator, out, err);
         if (!rc)
-            rc = comms_matrix_make(communicator, NULL, &matrix, err);
+            rc = comms_matrix_make(communicator, &matrix, err);
         if (!rc)
             print_matrix(&matrix, comms->n == 1, out);
         if (rc == -E2BIG)

@@ -83,7 +83,7 @@ static void use(const struct comms_logs *logs)
         abort();
     for (size_t i = 0; i < comms.n; i++) {
         struct comms_matrix matrix;
-        if (comms_matrix_make(&comms.communicator[i], NULL, &matrix, &err) && !err.msg[0])
+        if (comms_matrix_make(&comms.communicator[i], &matrix, &err) && !err.msg[0])
             abort(); /* refused without a word */
         comms_matrix_free(&matrix);
     }
