@@ -69,7 +69,7 @@ static void make_file(void)
 static size_t place_of(const uint8_t *data)
 {
     static const size_t parts[] = {0, COMMS_MEMBERS_AT, COMMS_COUNTERS_AT, COMMS_EVENTS_AT};
-    size_t at = parts[data[0] % 4] + data[1] + 256u * (data[2] % 4);
+    size_t at = parts[data[0] % 4] + data[1] + (size_t)256 * (data[2] % 4);
     return at < COMMS_FILE_SIZE - 256 ? at : 0;
 }
 
