@@ -148,6 +148,11 @@ int fleet_add_value(struct fleet *fleet, uint32_t run, const char *key, size_t k
                     const struct fleet_figure *figure, struct err *err)
 {
     uint32_t metric, nbefore = fleet->keys.n;
+    /* Before its name is known: a name without any value has no place among the cells. */
+    if (strlen(figure->unit) >= FLEET_UNIT_MAX)
+        return err_set(err, -EINVAL, "unit '%.31s...' is too long", figure->unit);
+    if (fabs(figure->value) > (double)FLT_MAX)
+        return err_set(err, -EINVAL, "value %g is too large", figure->value);
     int rc = intern_add(&fleet->keys, key, key_length, &metric, err);
     if (!rc && metric == nbefore)
         rc = add_metric(fleet, metric, figure, err);
@@ -156,8 +161,6 @@ int fleet_add_value(struct fleet *fleet, uint32_t run, const char *key, size_t k
     struct fleet_metric *of = &fleet->metrics[metric];
     if (of->last_run == run + 1)
         return err_set(err, -EEXIST, "a second row of the same figure");
-    if (fabs(figure->value) > (double)FLT_MAX)
-        return err_set(err, -EINVAL, "value %g is too large", figure->value);
     if (strcmp(of->unit, figure->unit) != 0)
         return err_set(err, -EINVAL, "unit '%.31s', and '%.31s' in another result", figure->unit,
                        of->unit);

@@ -116,7 +116,8 @@ void fleet_add_trouble(struct fleet *fleet, uint32_t run, const char *text);
 
 /*
  * Errors: -EEXIST the run has that figure already, -EINVAL another run has it in another unit or
- * with another direction, or its value is too large, -ENOMEM. All of a run come before those of the
+ * with another direction, or its value is too large or its
+ * unit too long, -ENOMEM. All of a run come before those of the
  * next one.
  */
 int fleet_add_value(struct fleet *fleet, uint32_t run, const char *key, size_t key_length,

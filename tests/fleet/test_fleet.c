@@ -119,6 +119,28 @@ static void test_what_is_no_figure_of_that_name_is_refused(void **state)
     fleet_free(&fleet);
 }
 
+/* The name of a figure that was refused has no cells, and is not in the way of the next one. */
+static void test_a_refused_figure_leaves_no_trace(void **state)
+{
+    (void)state;
+    struct fleet fleet = {0};
+    struct err err = {0};
+    struct fleet_figure bad = rate;
+    uint32_t run = add_run(&fleet, "a", "", "k", 1);
+    assert_int_equal(fleet_add_value(&fleet, run, "x", 1, &rate, &err), 0);
+    bad.unit = "a unit of 32 or more characters.";
+    assert_int_equal(fleet_add_value(&fleet, run, "y", 1, &bad, &err), -EINVAL);
+    bad = rate;
+    bad.value = 1e39;
+    assert_int_equal(fleet_add_value(&fleet, run, "z", 1, &bad, &err), -EINVAL);
+    assert_int_equal(fleet_add_value(&fleet, run, "w", 1, &rate, &err), 0);
+    assert_int_equal(fleet_arrange(&fleet, &err), 0);
+    assert_int_equal(fleet.keys.n, 2);
+    assert_int_equal(fleet.first[1], 1);
+    assert_int_equal(fleet.first[2], 2);
+    fleet_free(&fleet);
+}
+
 /* Two machines of one host name; where a run does not say which it is, it is the first. */
 static void test_machines_of_one_name_are_told_apart(void **state)
 {
@@ -158,6 +180,7 @@ int main(void)
         cmocka_unit_test(test_a_figure_is_the_median_of_its_runs_in_time),
         cmocka_unit_test(test_a_figure_twice_in_a_run_is_refused),
         cmocka_unit_test(test_what_is_no_figure_of_that_name_is_refused),
+        cmocka_unit_test(test_a_refused_figure_leaves_no_trace),
         cmocka_unit_test(test_machines_of_one_name_are_told_apart),
         cmocka_unit_test(test_the_kind_is_that_of_the_newest_run),
     };
