@@ -30,10 +30,12 @@ static int list_gpus(const struct comms_counters *counters, struct comms_truth *
 
 static struct comms_truth_gpu *find(const struct comms_truth *truth, const struct comms_rank *rank)
 {
-    for (size_t i = 0; rank && rank->gpu[0] && i < truth->n; i++)
-        if (strcmp(truth->gpu[i].counted->pci_bdf, rank->gpu) == 0 &&
-            strcmp(truth->gpu[i].host, rank->log->header.host) == 0)
+    for (size_t i = 0; i < truth->n; i++) {
+        const struct comms_truth_gpu *gpu = &truth->gpu[i];
+        if (gpu->counted && strcmp(gpu->counted->pci_bdf, rank->gpu) == 0 &&
+            strcmp(gpu->host, rank->log->header.host) == 0)
             return &truth->gpu[i];
+    }
     return NULL;
 }
 
