@@ -27,6 +27,7 @@
 #define PLUGIN_VARIABLE "NCCL_PROFILER_PLUGIN"
 #define PLUGIN_FILE "libcontend_comms.so"
 #define DIRECTORY_VARIABLE "CONTEND_COMMS_DIR"
+#define GRAPH_VARIABLE "NCCL_GRAPH_DUMP_FILE" /* not ours: what the user has set stays */
 
 struct comms_args {
     const char *read, *out;
@@ -222,7 +223,10 @@ static int set_environment(const char *plugin, const char *directory, struct err
             "another profiler plugin is set, and NCCL has one place for it: " PLUGIN_VARIABLE
             "=%.100s; unset it to use this one",
             other);
-    if (setenv(PLUGIN_VARIABLE, plugin, 1) || setenv(DIRECTORY_VARIABLE, directory, 1))
+    char graph[PATH_MAX + 32];
+    (void)snprintf(graph, sizeof(graph), "%s/" COMMS_GRAPH_FILE, directory);
+    if (setenv(PLUGIN_VARIABLE, plugin, 1) || setenv(DIRECTORY_VARIABLE, directory, 1) ||
+        setenv(GRAPH_VARIABLE, graph, 0))
         return err_set(err, -ENOMEM, "no memory for the environment");
     return 0;
 }

@@ -36,6 +36,8 @@ static int join(void **context, int *mask, unsigned interface, int wanted,
     int member = on ? plugin_log_join(&joining) : -1;
     if (member >= 0)
         contexts[member] = (struct context){.member = member};
+    if (told->rank == 0 && told->nodes == 1)
+        plugin_log_take_graph(member);
     if (context)
         *context = member >= 0 ? &contexts[member] : NULL;
     /* NCCL has one mask for all communicators: one without a place must not silence the others. */

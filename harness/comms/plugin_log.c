@@ -29,6 +29,7 @@ enum { PROBES = 64 }; /* places that a detailed key may be at */
 static struct log *the_log; /* NULL = off */
 static pthread_once_t opened_once = PTHREAD_ONCE_INIT;
 static unsigned asked_interface;
+static char log_path[PATH_MAX];
 static bool is_child; /* of a process that had a log: forked, and not executed since */
 static bool said_child;
 
@@ -111,6 +112,7 @@ static void start(struct log *log, const char *host, const char *unfinished, con
     int code = pthread_atfork(NULL, NULL, forget_in_child);
     if (!code && rename(unfinished, path))
         code = errno;
+    (void)snprintf(log_path, sizeof(log_path), "%s", path);
     if (!code) {
         __atomic_store_n(&the_log, log, __ATOMIC_RELEASE);
         return;
@@ -170,6 +172,20 @@ int plugin_log_join(const struct comms_member *told)
     member->begin_ns = now_ns(CLOCK_MONOTONIC);
     __atomic_store_n(&member->state, (uint32_t)COMMS_ALIVE, __ATOMIC_RELEASE);
     return (int)number;
+}
+
+void plugin_log_take_graph(int member)
+{
+    int before = errno;
+    char ours[PATH_MAX + 32], taken[PATH_MAX + 32];
+    const char *named = getenv("NCCL_GRAPH_DUMP_FILE"), *dir = getenv("CONTEND_COMMS_DIR");
+    if (!running() || member < 0 || !named || !dir)
+        return;
+    (void)snprintf(ours, sizeof(ours), "%s/" COMMS_GRAPH_FILE, dir);
+    (void)snprintf(taken, sizeof(taken), "%s.%d" COMMS_GRAPH_SUFFIX, log_path, member);
+    if (strcmp(named, ours) == 0)
+        (void)rename(ours, taken);
+    errno = before;
 }
 
 void plugin_log_learn(int member, uint64_t id, int rank)

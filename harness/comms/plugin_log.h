@@ -20,6 +20,10 @@ bool plugin_log_open(unsigned interface);
  */
 int plugin_log_join(const struct comms_member *told);
 
+/* NCCL has just written the graph of this member's communicator: takes its file, where it is ours.
+ */
+void plugin_log_take_graph(int member);
+
 /* What was not told when it joined; nothing where it was. */
 void plugin_log_learn(int member, uint64_t id, int rank);
 

@@ -100,6 +100,30 @@ if cc -shared -fPIC -DFULL -o "$scratch/nvml.so" tests/lib/fake_gpu_driver.c 2>/
     cp -r "$scratch/true" "$scratch/bad-counters"
     echo 'gpu 0000:00:01.0 1 x' >>"$(echo "$scratch"/bad-counters/*.nvlink)"
     expect 2 "line 6: not 'gpu PCI_ADDRESS" "$CONTEND_BINARY" comms --read "$scratch/bad-counters"
+    # Three GPUs in two rings of NCCL's order; then a graph of GPUs that are others, or cut, is nobody's.
+    in_rings() {
+        for rank in 0 1 2; do
+            "$stub" - 5 gpu:$rank $([ $rank != 0 ] || echo graph:$1) init:c3:3:$rank:1: \
+                coll:AllGather:ncclInt8:300:0:RING:SIMPLE:2:1:0 finalize || return
+        done
+    }
+    export -f in_rings
+    # ordered RINGS DIR: how sure the matrix is, and its bytes.
+    ordered() {
+        "$CONTEND_BINARY" comms --out "$2" -- bash -c "in_rings $1" 2>"$scratch/err" || fail "$(cat "$scratch/err")"
+        read_json "$2" '.communicators[0].matrix | [.how, .bytes]'
+    }
+    is "one way round" "$(ordered 0,0x2,1:2,1,0 "$scratch/order")" \
+        '["order from NCCL",[[0,0,600],[600,0,0],[0,600,0]]]'
+    is "both ways round" "$(ordered 0,1,2:0,2,1 "$scratch/orders")" \
+        '["order from NCCL",[[0,300,300],[300,0,300],[300,300,0]]]'
+    is "of others" "$(ordered 0,1,5 "$scratch/others" | grep -c modelled)" 1
+    is "of fewer" "$(ordered 0,1 "$scratch/fewer" | grep -c modelled)" 1
+    is "one twice" "$(ordered 0,1,1 "$scratch/twice" | grep -c modelled)" 1
+    sed -i '$d' "$(echo "$scratch"/order/*.graph)"
+    is "cut" "$(read_json "$scratch/order" '.communicators[0].matrix.how')" '"modelled"'
+    NCCL_GRAPH_DUMP_FILE=$scratch/own ordered 0,2,1 "$scratch/of-user" >/dev/null
+    [ -s "$scratch/own" ] || fail "the user's graph file was not left to them"
     unset CONTEND_LIBNVML
 fi
 

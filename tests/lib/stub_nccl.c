@@ -10,6 +10,7 @@
  *   call:FUNC:TYPE:COUNT:TIMES           of the program, without work; from 5 on
  *   threads:N:TIMES                      AllReduce of one float32, RING SIMPLE, from N threads at
  * once
+ *   graph:A,B,...:...                    what NCCL writes to NCCL_GRAPH_DUMP_FILE: rings of GPUs
  *   gpu:N                                the thread's GPU, by the driver that CONTEND_STUB_CUDA
  * names odd                                  events of unknown types, and NULL wherever it can be
  *   use:N (an earlier communicator)   finalize   reload (dlclose, dlopen)   fork   kill
@@ -282,6 +283,30 @@ static void do_init(char **word)
         check(table->init(context, id, &mask, name, nodes, ranks, rank, NULL));
 }
 
+/* As NCCL 2.28: each ring, and as many trees. */
+static void do_graph(char **word)
+{
+    const char *path = getenv("NCCL_GRAPH_DUMP_FILE");
+    FILE *file = path ? fopen(path, "w") : NULL;
+    if (!file)
+        fail("no file for a graph");
+    (void)fprintf(file, "<graphs version=\"1\">\n");
+    for (int id = 0; id < 2; id++) {
+        (void)fprintf(file, "  <graph id=\"%d\" pattern=\"%d\" crossnic=\"0\">\n", id, 4 - id);
+        for (int ring = 1; ring < WORDS && *word[ring]; ring++) {
+            char gpus[64], *rest = gpus;
+            (void)snprintf(gpus, sizeof(gpus), "%s", word[ring]);
+            (void)fprintf(file, "    <channel>\n");
+            for (const char *gpu; (gpu = strsep(&rest, ","));)
+                (void)fprintf(file, "      <gpu dev=\"%s\"/>\n", gpu);
+            (void)fprintf(file, "    </channel>\n");
+        }
+        (void)fprintf(file, "  </graph>\n");
+    }
+    (void)fprintf(file, "</graphs>\n");
+    (void)fclose(file);
+}
+
 static void do_odd(void)
 {
     unsigned char event[EVENT];
@@ -363,6 +388,8 @@ static void do_step(char **word)
         do_threads(word);
     else if (!strcmp(word[0], "odd"))
         do_odd();
+    else if (!strcmp(word[0], "graph"))
+        do_graph(word);
     else if (!strcmp(word[0], "gpu"))
         use_gpu(atoi(word[1]));
     else if (!strcmp(word[0], "use"))
