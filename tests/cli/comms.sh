@@ -102,9 +102,11 @@ if cc -shared -fPIC -DFULL -o "$scratch/nvml.so" tests/lib/fake_gpu_driver.c 2>/
     expect 2 "line 6: not 'gpu PCI_ADDRESS" "$CONTEND_BINARY" comms --read "$scratch/bad-counters"
     # Three GPUs in two rings of NCCL's order; then a graph of GPUs that are others, or cut, is nobody's.
     in_rings() {
+        local graph=graph:$1
         for rank in 0 1 2; do
-            "$stub" - 5 gpu:$rank $([ $rank != 0 ] || echo graph:$1) init:c3:3:$rank:1: \
+            "$stub" - 5 gpu:$rank $graph init:c3:3:$rank:1: \
                 coll:AllGather:ncclInt8:300:0:RING:SIMPLE:2:1:0 finalize || return
+            graph=use:0
         done
     }
     export -f in_rings
@@ -153,7 +155,11 @@ is "no timing" "$(read_json "$scratch/untimed" '[.logs[0].timed_every, .communic
 
 # A rank that comes late to each call is named: rank 1 starts when the other is done.
 late() {
-    drive "$scratch/late" init:d4:2:$1:1: $(for _ in 1 2 3 4 5 6 7 8 9 10 11 12; do echo $reduce:2:0 wait:2000; done) finalize
+    local steps=()
+    for _ in 1 2 3 4 5 6 7 8 9 10 11 12; do
+        steps+=("$reduce:2:0" wait:2000)
+    done
+    drive "$scratch/late" "init:d4:2:$1:1:" "${steps[@]}" finalize
 }
 late 0
 late 1
