@@ -36,6 +36,8 @@ struct reduce_ops {
     int (*open)(struct reduce *reduce, const struct reduce_config *config, struct err *err);
     int (*run)(struct reduce *reduce, uint64_t *came_ns, struct err *err);
     int (*check)(struct reduce *reduce, struct err *err); /* NULL = there is no result */
+    /* Says by bench_made what was called so far; NULL = there is no NCCL. */
+    void (*tell)(const struct reduce *reduce, const struct bench_ctx *ctx);
     void (*close)(struct reduce *reduce);
 };
 
@@ -62,6 +64,9 @@ int reduce_run(struct reduce *reduce, uint64_t *came_ns, struct err *err);
 
 /* One more, of known numbers; -EBADMSG where the sum is wrong. */
 int reduce_check(struct reduce *reduce, struct err *err);
+
+/* Says by bench_made what NCCL was called for. A closed one is fine. */
+void reduce_tell(const struct reduce *reduce, const struct bench_ctx *ctx);
 
 void reduce_close(struct reduce *reduce);
 

@@ -100,6 +100,11 @@ static int cuda_check(struct reduce *reduce, struct err *err)
     return rc;
 }
 
+static void cuda_tell(const struct reduce *reduce, const struct bench_ctx *ctx)
+{
+    nccl_team_tell(reduce->impl, ctx);
+}
+
 static void cuda_close(struct reduce *reduce)
 {
     gpu_collective_close(reduce->impl);
@@ -110,6 +115,7 @@ const struct reduce_ops reduce_cuda_ops = {
     .open = cuda_open,
     .run = cuda_run,
     .check = cuda_check,
+    .tell = cuda_tell,
     .close = cuda_close,
 };
 

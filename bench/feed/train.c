@@ -107,6 +107,7 @@ static void train_teardown(struct bench_ctx *ctx)
     ctx->state = NULL;
     if (!train)
         return;
+    reduce_tell(&train->reduce, ctx);
     reduce_close(&train->reduce);
     feed_close(&train->feed, ctx);
     free(train->came_ns);

@@ -1,7 +1,6 @@
 /* contend comms: runs a command under NCCL's profiler plugin, or reads the logs of one that ran. */
 #include <dirent.h>
 #include <errno.h>
-#include <libgen.h>
 #include <limits.h>
 #include <poll.h>
 #include <signal.h>
@@ -13,6 +12,7 @@
 #include <unistd.h>
 
 #include "harness/cmd/cmd.h"
+#include "harness/cmd/comms_plugin.h"
 #include "harness/comms/findings.h"
 #include "harness/json/comms.h"
 #include "harness/say/log.h"
@@ -21,11 +21,6 @@
 #include "harness/sys/terminal.h"
 #include "harness/table/comms.h"
 #include "harness/table/findings.h"
-#include "harness/worker/launch.h"
-
-#define PLUGIN_VARIABLE "NCCL_PROFILER_PLUGIN"
-#define PLUGIN_FILE "libcontend_comms.so"
-#define DIRECTORY_VARIABLE "CONTEND_COMMS_DIR"
 
 struct comms_args {
     const char *read, *out;
@@ -96,27 +91,6 @@ static int read_logs(const struct comms_args *args)
 }
 
 /* ---- running ---- */
-
-static int find_plugin(char *path, size_t size, struct err *err)
-{
-    static const char *const places[] = {PLUGIN_FILE, "lib/" PLUGIN_FILE,
-                                         "../lib/contend/" PLUGIN_FILE};
-    char program[PATH_MAX] = "";
-    const char *named = getenv("CONTEND_COMMS_PLUGIN");
-    if (named && *named) {
-        (void)snprintf(path, size, "%s", named);
-        return access(path, R_OK) ? err_sys(err, -errno, "cannot read '%.150s'", path) : 0;
-    }
-    (void)launch_find_program(program, sizeof(program), NULL);
-    const char *folder = dirname(program);
-    for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
-        (void)snprintf(path, size, "%s/%s", folder, places[i]);
-        if (!access(path, R_OK))
-            return 0;
-    }
-    return err_set(err, -ENOENT,
-                   PLUGIN_FILE " is not beside this program: name it by CONTEND_COMMS_PLUGIN");
-}
 
 /* A directory of the user's is to be empty: old logs in it would be added up. */
 static int use_directory(const char *out, char *path, size_t size, struct err *err)
@@ -223,14 +197,10 @@ static int run_child(char **argv, struct err *err)
 /* The variables that NCCL and the plugin look for, for all that the command starts. */
 static int set_environment(const char *plugin, const char *directory, struct err *err)
 {
-    const char *other = getenv(PLUGIN_VARIABLE);
-    if (other && *other && strcmp(other, plugin) != 0)
-        return err_set(
-            err, -EBUSY,
-            "another profiler plugin is set, and NCCL has one place for it: " PLUGIN_VARIABLE
-            "=%.100s; unset it to use this one",
-            other);
-    if (setenv(PLUGIN_VARIABLE, plugin, 1) || setenv(DIRECTORY_VARIABLE, directory, 1))
+    int rc = comms_plugin_check(plugin, err);
+    if (rc)
+        return rc;
+    if (setenv(COMMS_PLUGIN_VARIABLE, plugin, 1) || setenv(COMMS_DIRECTORY_VARIABLE, directory, 1))
         return err_set(err, -ENOMEM, "no memory for the environment");
     return 0;
 }
@@ -253,7 +223,7 @@ static int watch(const struct comms_args *args, char **argv)
 {
     char plugin[PATH_MAX + 64], directory[PATH_MAX];
     struct err err = {0};
-    int rc = find_plugin(plugin, sizeof(plugin), &err);
+    int rc = comms_plugin_find(plugin, sizeof(plugin), &err);
     if (!rc)
         rc = make_directory(args->out, directory, sizeof(directory), &err);
     if (rc) {
