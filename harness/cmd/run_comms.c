@@ -158,20 +158,16 @@ int run_comms_judge(const struct run_comms *comms, struct findings *findings, st
 static int print_arm(struct run_comms *comms, const struct arm *arm, FILE *out, struct err *err)
 {
     char name[160];
-    struct comms_logs logs = {0};
-    struct comms merged = {0};
-    int rc = comms_logs_read(name_folder(comms, arm), &logs, NULL);
-    if (rc) /* it was told */
-        return 0;
-    rc = comms_merge(&logs, &merged, err);
-    if (!rc && merged.n) {
+    struct comms_view view;
+    bool refused;
+    int rc = comms_view_read(name_folder(comms, arm), &view, &refused, err);
+    if (!rc && view.comms.n) {
         (void)fprintf(out, "\nNCCL's calls in the last round: %s\n",
                       statuses_name_arm(&comms->setup->result, arm, name, sizeof(name)));
-        rc = comms_print(&merged, out, err);
+        rc = comms_print(&view, out, err);
     }
-    comms_free(&merged);
-    comms_logs_free(&logs);
-    return rc;
+    comms_view_free(&view);
+    return rc && refused ? 0 : rc; /* it was told */
 }
 
 int run_comms_print(struct run_comms *comms, FILE *out, struct err *err)
