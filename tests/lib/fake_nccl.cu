@@ -86,11 +86,6 @@ static const char *type_name(int type)
     return type == NCCL_FLOAT ? "ncclFloat32" : type == NCCL_INT32 ? "ncclInt32" : "Unknown";
 }
 
-static bool captures(void *stream)
-{
-    return static_cast<cudaStream_t>(stream)->capture != nullptr;
-}
-
 static void profile_collective(communicator *c, void *stream, const char *func, int type, size_t n,
                                int root)
 {
@@ -98,7 +93,8 @@ static void profile_collective(communicator *c, void *stream, const char *func, 
     if (!profiler() || c->untold-- > 0)
         return;
     event.type = ABI_COLL_CALL;
-    event.coll_call = {func, n, type_name(type), root, NULL, captures(stream)};
+    event.coll_call = {func, n,    type_name(type),
+                       root, NULL, fake_captures(static_cast<cudaStream_t>(stream))};
     profile(c, &event);
     event.type = ABI_COLL;
     event.coll = {{1, func, NULL, NULL, n, root, type_name(type)}, {1, 1, "RING", "SIMPLE"}};
@@ -111,7 +107,8 @@ static void profile_part(communicator *c, const char *func, int type, size_t n, 
     if (!profiler() || c->untold-- > 0)
         return;
     event.type = ABI_P2P_CALL;
-    event.p2p_call = {func, n, type_name(type), NULL, captures(c->stream)};
+    event.p2p_call = {func, n, type_name(type), NULL,
+                      fake_captures(static_cast<cudaStream_t>(c->stream))};
     profile(c, &event);
     event.type = ABI_P2P;
     event.p2p = {func, NULL, type_name(type), n, peer, 1};
