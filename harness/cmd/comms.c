@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "harness/cmd/cmd.h"
+#include "harness/cmd/comms_attach.h"
 #include "harness/cmd/comms_plugin.h"
 #include "harness/comms/counters.h"
 #include "harness/comms/view.h"
@@ -24,8 +25,9 @@
 #include "harness/table/findings.h"
 
 struct comms_args {
-    const char *read, *out;
-    bool json;
+    const char *read, *out, *attach;
+    double seconds;
+    bool all, json;
 };
 
 static const struct opt comms_opts[] = {
@@ -33,7 +35,12 @@ static const struct opt comms_opts[] = {
              "Print what the logs in DIR tell; runs nothing"),
     OPT_TEXT("out", comms_args, out, NULL, "DIR",
              "Keep the logs of the command in DIR, which is to be empty or new"),
-    OPT_FLAG("json", comms_args, json, NULL, "Print JSON, with --read"),
+    OPT_TEXT("attach", comms_args, attach, NULL, "PID",
+             "Look at the running NCCL job that has this process, by NCCL's RAS service"),
+    OPT_FLAG("all", comms_args, all, NULL, "The same of the job that NCCL_RAS_ADDR names"),
+    OPT_SECONDS("seconds", comms_args, seconds, "2", 0.01, 3600, "S",
+                "Of --attach and --all: time between two looks"),
+    OPT_FLAG("json", comms_args, json, NULL, "Print JSON, with --read, --attach or --all"),
     {.name = NULL},
 };
 
@@ -260,6 +267,13 @@ static int comms_main(const struct cmd_env *env, int argc, char **argv)
     if (!cmd_parse(env, &comms_command, options, argv, &args, &cli, &code))
         return code;
     bool has_command = options + 1 < argc;
+    if (args.attach || args.all) {
+        const struct comms_attach_args attach = {args.attach, args.seconds, args.json};
+        if (!has_command && !args.read && !args.out && !(args.attach && args.all))
+            return comms_attach(&attach);
+        log_error("--attach PID or --all is of a job that runs: without a command and logs");
+        return EXIT_USAGE;
+    }
     if (has_command == (args.read != NULL)) {
         log_error("either a command, 'contend comms -- ./train', or logs, 'contend comms --read "
                   "DIR'");
