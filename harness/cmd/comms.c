@@ -24,10 +24,13 @@
 #include "harness/table/comms.h"
 #include "harness/table/findings.h"
 
+#define GRAPH_VARIABLE "NCCL_GRAPH_DUMP_FILE" /* not ours: what the user has set stays */
+#define TIMING_VARIABLE "CONTEND_COMMS_TIMING"
+
 struct comms_args {
     const char *read, *out, *attach;
     double seconds;
-    bool all, json;
+    bool all, json, no_timing;
 };
 
 static const struct opt comms_opts[] = {
@@ -35,6 +38,8 @@ static const struct opt comms_opts[] = {
              "Print what the logs in DIR tell; runs nothing"),
     OPT_TEXT("out", comms_args, out, NULL, "DIR",
              "Keep the logs of the command in DIR, which is to be empty or new"),
+    OPT_FLAG("no-timing", comms_args, no_timing, NULL,
+             "Do not time collectives on the GPU; else one in 64 is, by CUDA events"),
     OPT_TEXT("attach", comms_args, attach, NULL, "PID",
              "Look at the running NCCL job that has this process, by NCCL's RAS service"),
     OPT_FLAG("all", comms_args, all, NULL, "The same of the job that NCCL_RAS_ADDR names"),
@@ -194,12 +199,16 @@ static int run_child(char **argv, struct err *err)
 }
 
 /* The variables that NCCL and the plugin look for, for all that the command starts. */
-static int set_environment(const char *plugin, const char *directory, struct err *err)
+static int set_environment(const char *plugin, const char *directory, bool timing, struct err *err)
 {
+    char graph[PATH_MAX + 32];
     int rc = comms_plugin_check(plugin, err);
     if (rc)
         return rc;
-    if (setenv(COMMS_PLUGIN_VARIABLE, plugin, 1) || setenv(COMMS_DIRECTORY_VARIABLE, directory, 1))
+    (void)snprintf(graph, sizeof(graph), "%s/" COMMS_GRAPH_FILE, directory);
+    if ((!timing && setenv(TIMING_VARIABLE, "0", 1)) ||
+        setenv(COMMS_PLUGIN_VARIABLE, plugin, 1) ||
+        setenv(COMMS_DIRECTORY_VARIABLE, directory, 1) || setenv(GRAPH_VARIABLE, graph, 0))
         return err_set(err, -ENOMEM, "no memory for the environment");
     return 0;
 }
@@ -241,7 +250,7 @@ static int watch(const struct comms_args *args, char **argv)
         log_error("%s", err.msg);
         return rc == -EEXIST ? EXIT_USAGE : EXIT_NOT_RUN;
     }
-    rc = set_environment(plugin, directory, &err);
+    rc = set_environment(plugin, directory, !args->no_timing, &err);
     struct nvlink_counts before;
     struct err why_not = {0};
     (void)nvlink_read(&before, &why_not);
