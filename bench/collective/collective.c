@@ -303,6 +303,8 @@ static void collective_teardown(struct bench_ctx *ctx)
     ctx->state = NULL;
     if (!scan)
         return;
+    if (scan->team.ops && scan->team.ops->tell)
+        scan->team.ops->tell(&scan->team, ctx);
     if (scan->team.ops && scan->team.ops->close)
         scan->team.ops->close(&scan->team);
     free(scan->blame);

@@ -162,6 +162,17 @@ int nccl_team_allocate(struct bench_ctx *ctx, struct gpu_collective *gc, bool re
     return collective_agree(ctx->peers, rc, ctx->err);
 }
 
+void nccl_team_tell(const struct gpu_collective *gc, const struct bench_ctx *ctx)
+{
+    struct collective_made made = {0}, captured = {0};
+    if (gc)
+        gpu_collective_made(gc, &made, &captured);
+    for (enum collective_func f = 0; f < COLLECTIVE_FUNCS; f++)
+        if (made.calls[f] || captured.calls[f])
+            bench_made(ctx, collective_func_name(f),
+                       &(struct made_calls){made.calls[f], made.bytes[f], captured.calls[f]});
+}
+
 /* The engine: struct gpu_collective and room for its times. */
 struct nccl_team {
     struct gpu_collective *gc;
@@ -209,6 +220,12 @@ static int nccl_open(struct collective *team, struct bench_ctx *ctx, size_t most
     team->first = has_all ? 0 : ctx->peers->rank;
     team->local = local;
     return rc;
+}
+
+static void nccl_tell(const struct collective *team, const struct bench_ctx *ctx)
+{
+    const struct nccl_team *t = team->impl;
+    nccl_team_tell(t ? t->gc : NULL, ctx);
 }
 
 static int nccl_prepare(struct collective *team, const struct collective_call *call,
@@ -314,6 +331,12 @@ int nccl_team_open(struct bench_ctx *ctx, unsigned local, unsigned times,
     return err_set(ctx->err, -ENOTSUP, "%s", no_cuda);
 }
 
+void nccl_team_tell(const struct gpu_collective *gc, const struct bench_ctx *ctx)
+{
+    (void)gc;
+    (void)ctx;
+}
+
 int nccl_team_allocate(struct bench_ctx *ctx, struct gpu_collective *gc, bool registered,
                        size_t *bytes)
 {
@@ -334,6 +357,7 @@ const struct collective_ops collective_nccl_ops = {
     .run = nccl_run,
     .time_each = nccl_time_each,
     .check = nccl_check,
+    .tell = nccl_tell,
     .close = nccl_close,
 #endif
 };

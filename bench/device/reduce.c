@@ -21,7 +21,10 @@ int reduce_probe(const struct bench_ctx *ctx)
 int reduce_open(struct reduce *reduce, const struct reduce_config *config, struct peers *peers,
                 struct err *err)
 {
-    *reduce = (struct reduce){.ops = ops_of(config->kind), .peers = peers};
+    *reduce = (struct reduce){.ops = ops_of(config->kind),
+                              .peers = peers,
+                              .calls = config->calls,
+                              .ncalls = config->ncalls};
     if (!reduce->ops)
         return err_set(err, -ENOTSUP, "needs a device: sim or cuda");
     int rc = reduce->ops->open(reduce, config, err);
@@ -30,14 +33,25 @@ int reduce_open(struct reduce *reduce, const struct reduce_config *config, struc
     return rc;
 }
 
-int reduce_run(struct reduce *reduce, uint64_t *came_ns, struct err *err)
+int reduce_start(struct reduce *reduce, uint64_t *came_ns, struct err *err)
 {
-    return reduce->ops->run(reduce, came_ns, err);
+    return reduce->ops->start(reduce, came_ns, err);
+}
+
+int reduce_finish(struct reduce *reduce, struct err *err)
+{
+    return reduce->ops->finish(reduce, err);
 }
 
 int reduce_check(struct reduce *reduce, struct err *err)
 {
     return reduce->ops->check ? reduce->ops->check(reduce, err) : 0;
+}
+
+void reduce_tell(const struct reduce *reduce, const struct bench_ctx *ctx)
+{
+    if (reduce->ops && reduce->ops->tell)
+        reduce->ops->tell(reduce, ctx);
 }
 
 void reduce_close(struct reduce *reduce)

@@ -1,10 +1,12 @@
 /*
- * The all-reduce behind a training step: a gradient-sized float buffer, summed over the workers of
- * a role. On `cuda` by NCCL (kernels/collective/gpu_collective.h), on `sim` by a model.
+ * The collectives of a training step, one after the other, among the workers of a role: all-reduce,
+ * reduce-scatter and all-gather of floats. On `cuda` by NCCL (kernels/collective/gpu_collective.h)
+ * on a stream of their own, on `sim` by a model.
  *
  *   struct reduce reduce = {0};
  *   rc = reduce_open(&reduce, &config, ctx->peers, err);      all ranks together
- *   rc = reduce_run(&reduce, &came_ns, err);                  in every step
+ *   rc = reduce_start(&reduce, &came_ns, err);                in every step; goes on at once
+ *   rc = reduce_finish(&reduce, err);                         when all of them are done
  *   rc = reduce_check(&reduce, err);
  *   reduce_close(&reduce);              also after a failed open; a zeroed one is closed
  *
@@ -19,13 +21,15 @@
 #include <stdint.h>
 
 #include "harness/core/bench.h"
+#include "kernels/collective/collective_call.h"
 
 struct reduce_config {
-    enum device kind;    /* DEVICE_SIM or DEVICE_CUDA */
-    const char *pci_bdf; /* of this rank's GPU */
-    size_t bytes;        /* of the buffer, a multiple of 4 */
-    bool spin;           /* sim: wait on the clock for the ring, else asleep */
-    double sim_gbps;     /* sim: GB/s (1e9 bytes) that each rank sends to the next */
+    enum device kind;                    /* DEVICE_SIM or DEVICE_CUDA */
+    const char *pci_bdf;                 /* of this rank's GPU */
+    const struct collective_call *calls; /* [ncalls], borrowed until it is closed */
+    size_t ncalls;                       /* at least one */
+    bool spin;                           /* sim: wait on the clock for the rings, else asleep */
+    double sim_gbps; /* sim: GB/s (1e9 bytes) that each rank sends to the next */
 };
 
 struct reduce;
@@ -34,14 +38,19 @@ struct reduce_ops {
     /* Each rank for itself; NULL = always possible. */
     int (*probe)(const struct bench_ctx *ctx);
     int (*open)(struct reduce *reduce, const struct reduce_config *config, struct err *err);
-    int (*run)(struct reduce *reduce, uint64_t *came_ns, struct err *err);
+    int (*start)(struct reduce *reduce, uint64_t *came_ns, struct err *err);
+    int (*finish)(struct reduce *reduce, struct err *err);
     int (*check)(struct reduce *reduce, struct err *err); /* NULL = there is no result */
+    /* Says by bench_made what was called so far; NULL = there is no NCCL. */
+    void (*tell)(const struct reduce *reduce, const struct bench_ctx *ctx);
     void (*close)(struct reduce *reduce);
 };
 
 struct reduce {
     const struct reduce_ops *ops; /* NULL = closed */
     struct peers *peers;
+    const struct collective_call *calls;
+    size_t ncalls;
     void *impl;
 };
 
@@ -55,13 +64,19 @@ int reduce_open(struct reduce *reduce, const struct reduce_config *config, struc
                 struct err *err);
 
 /*
- * One all-reduce; returns when it is done. *came_ns is when this rank came to it (clock_now_ns), on
- * cuda when its call had launched it.
+ * Comes to the collectives of a step. *came_ns is when this rank did so (clock_now_ns), on cuda
+ * when its first call had launched one.
  */
-int reduce_run(struct reduce *reduce, uint64_t *came_ns, struct err *err);
+int reduce_start(struct reduce *reduce, uint64_t *came_ns, struct err *err);
 
-/* One more, of known numbers; -EBADMSG where the sum is wrong. */
+/* Returns when those that were started are done. */
+int reduce_finish(struct reduce *reduce, struct err *err);
+
+/* One more of each kind and size, of known numbers; -EBADMSG where a result is wrong. */
 int reduce_check(struct reduce *reduce, struct err *err);
+
+/* Says by bench_made what NCCL was called for. A closed one is fine. */
+void reduce_tell(const struct reduce *reduce, const struct bench_ctx *ctx);
 
 void reduce_close(struct reduce *reduce);
 

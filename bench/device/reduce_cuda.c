@@ -1,4 +1,4 @@
-/* NCCL's all-reduce behind reduce.h: kernels/collective/gpu_collective.h with the harness's errors.
+/* NCCL behind reduce.h: kernels/collective/gpu_collective.h with the harness's errors.
  */
 #include "bench/device/reduce.h"
 
@@ -39,6 +39,22 @@ static int spread_id(struct peers *peers, struct gpu_collective *gc, struct nccl
     return rc;
 }
 
+static size_t largest(const struct reduce_config *config)
+{
+    size_t most = 0;
+    for (size_t i = 0; i < config->ncalls; i++)
+        most = config->calls[i].bytes > most ? config->calls[i].bytes : most;
+    return most;
+}
+
+/* What the next operation is. */
+static int prepare(struct reduce *reduce, size_t call, struct err *err)
+{
+    char msg[GPU_MSG] = "";
+    return gpu_error(gpu_collective_prepare(reduce->impl, &reduce->calls[call], msg, sizeof(msg)),
+                     msg, err);
+}
+
 /* Out of place, so that the same numbers are summed in every step. */
 static int cuda_open(struct reduce *reduce, const struct reduce_config *config, struct err *err)
 {
@@ -49,10 +65,6 @@ static int cuda_open(struct reduce *reduce, const struct reduce_config *config, 
                                                .first = reduce->peers->rank,
                                                .local = 1,
                                                .pci_bdf = &config->pci_bdf};
-    const struct collective_call call = {.op = COLLECTIVE_ALLREDUCE,
-                                         .type = COLLECTIVE_FLOAT,
-                                         .count = config->bytes / sizeof(float),
-                                         .bytes = config->bytes};
     int rc = gpu_error(gpu_collective_open(&team, &gc, msg, sizeof(msg)), msg, err);
     reduce->impl = gc;
     if (!rc)
@@ -60,44 +72,81 @@ static int cuda_open(struct reduce *reduce, const struct reduce_config *config, 
     if (!rc)
         rc = gpu_error(gpu_collective_join(gc, &id, msg, sizeof(msg)), msg, err);
     if (!rc)
-        rc = gpu_error(gpu_collective_allocate(gc, config->bytes, false, msg, sizeof(msg)), msg,
+        rc = gpu_error(gpu_collective_allocate(gc, largest(config), false, msg, sizeof(msg)), msg,
                        err);
     if (!rc)
-        rc = gpu_error(gpu_collective_prepare(gc, &call, msg, sizeof(msg)), msg, err);
+        rc = prepare(reduce, 0, err);
     if (!rc)
         rc = gpu_error(gpu_collective_fill(gc, 0, msg, sizeof(msg)), msg, err);
     return rc;
 }
 
-/* A rank has come when it has launched: it can be preempted inside the call, too. */
-static int cuda_run(struct reduce *reduce, uint64_t *came_ns, struct err *err)
+static int launch(struct reduce *reduce, size_t call, struct err *err)
 {
     char msg[GPU_MSG] = "";
-    int rc = gpu_collective_enqueue(reduce->impl, 1, msg, sizeof(msg));
+    int rc = prepare(reduce, call, err);
+    return rc ? rc : gpu_error(gpu_collective_enqueue(reduce->impl, 1, msg, sizeof(msg)), msg, err);
+}
+
+/* A rank has come when it has launched: it can be preempted inside the call, too. */
+static int cuda_start(struct reduce *reduce, uint64_t *came_ns, struct err *err)
+{
+    int rc = launch(reduce, 0, err);
     *came_ns = clock_now_ns();
-    if (!rc)
-        rc = gpu_collective_wait(reduce->impl, msg, sizeof(msg));
-    return gpu_error(rc, msg, err);
+    for (size_t i = 1; i < reduce->ncalls && !rc; i++)
+        rc = launch(reduce, i, err);
+    return rc;
+}
+
+static int cuda_finish(struct reduce *reduce, struct err *err)
+{
+    char msg[GPU_MSG] = "";
+    return gpu_error(gpu_collective_wait(reduce->impl, msg, sizeof(msg)), msg, err);
 }
 
 /* Other numbers than the steps had, over poison. */
-static int cuda_check(struct reduce *reduce, struct err *err)
+static int check_call(struct reduce *reduce, size_t call, struct err *err)
 {
     char msg[GPU_MSG] = "";
-    uint64_t came_ns;
     struct gpu_collective_verdict verdict = {0};
-    int rc = gpu_error(gpu_collective_fill(reduce->impl, 1, msg, sizeof(msg)), msg, err);
+    int rc = prepare(reduce, call, err);
     if (!rc)
-        rc = cuda_run(reduce, &came_ns, err);
+        rc = gpu_error(gpu_collective_fill(reduce->impl, 1, msg, sizeof(msg)), msg, err);
+    if (!rc)
+        rc = launch(reduce, call, err);
+    if (!rc)
+        rc = cuda_finish(reduce, err);
     if (!rc)
         rc = gpu_error(gpu_collective_compare(reduce->impl, 1, 1, &verdict, msg, sizeof(msg)), msg,
                        err);
     if (!rc && verdict.wrong)
         rc = err_set(err, -EBADMSG,
-                     "rank %u, %s: reduced gradient[%llu] is %g, not %g; %llu wrong in all",
-                     verdict.rank, verdict.gpu, (unsigned long long)verdict.index, verdict.got,
+                     "rank %u, %s: %s of %zu bytes: element %llu is %g, not %g; %llu wrong in all",
+                     verdict.rank, verdict.gpu,
+                     collective_func_name((enum collective_func)reduce->calls[call].op),
+                     reduce->calls[call].bytes, (unsigned long long)verdict.index, verdict.got,
                      verdict.want, (unsigned long long)verdict.wrong);
     return rc;
+}
+
+/* Of equal calls the first. */
+static int cuda_check(struct reduce *reduce, struct err *err)
+{
+    int rc = 0;
+    for (size_t i = 0; i < reduce->ncalls && !rc; i++) {
+        size_t first = 0;
+        while (reduce->calls[first].op != reduce->calls[i].op ||
+               reduce->calls[first].bytes != reduce->calls[i].bytes)
+            first++;
+        if (first == i)
+            rc = check_call(reduce, i, err);
+    }
+    return rc;
+}
+
+static void cuda_tell(const struct reduce *reduce, const struct bench_ctx *ctx)
+{
+    nccl_team_tell(reduce->impl, ctx);
 }
 
 static void cuda_close(struct reduce *reduce)
@@ -108,8 +157,10 @@ static void cuda_close(struct reduce *reduce)
 const struct reduce_ops reduce_cuda_ops = {
     .probe = cuda_probe,
     .open = cuda_open,
-    .run = cuda_run,
+    .start = cuda_start,
+    .finish = cuda_finish,
     .check = cuda_check,
+    .tell = cuda_tell,
     .close = cuda_close,
 };
 

@@ -1,12 +1,13 @@
 /*
- * A model of an all-reduce that uses no CPU: nothing moves until the last of n ranks has come, then
- * a ring takes
+ * A model of collectives that uses no CPU: nothing moves until the last of n ranks has come, then
+ * rings take, one after the other, of S bytes each,
  *
- *   2 (n - 1) / n * bytes / rate
+ *   2 (n - 1) / n * S / rate     all-reduce
+ *     (n - 1) / n * S / rate     reduce-scatter, all-gather
  *
  * and all are done at the same moment, on the clock of device_sim.c. It has no latency of its own
- * and no result. Ranks that wait for others sleep (after a few microseconds), where a GPU's driver
- * may spin.
+ * and no result, and what a modelled GPU computes meanwhile does not slow it down. Ranks that wait
+ * for others sleep (after a few microseconds), where a GPU's driver may spin.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -18,7 +19,8 @@
 struct ring {
     uint64_t ring_ns;
     bool spin;
-    uint64_t came_ns[]; /* of all ranks, in the latest step */
+    uint64_t mine_ns;   /* when this rank came in the latest step */
+    uint64_t came_ns[]; /* and all ranks */
 };
 
 static int sim_open(struct reduce *reduce, const struct reduce_config *config, struct err *err)
@@ -28,18 +30,29 @@ static int sim_open(struct reduce *reduce, const struct reduce_config *config, s
     reduce->impl = ring;
     if (!ring)
         return err_set(err, -ENOMEM, "no memory for %u ranks", n);
-    double sent = 2.0 * (n - 1) / n * (double)config->bytes;
+    double sent = 0;
+    for (size_t i = 0; i < config->ncalls; i++) {
+        double times = config->calls[i].op == COLLECTIVE_ALLREDUCE ? 2 : 1;
+        sent += times * (n - 1) / n * (double)config->calls[i].bytes;
+    }
     ring->ring_ns = (uint64_t)(sent / config->sim_gbps); /* 1 GB/s = 1 byte/ns */
     ring->spin = config->spin;
     return 0;
 }
 
-static int sim_run(struct reduce *reduce, uint64_t *came_ns, struct err *err)
+static int sim_start(struct reduce *reduce, uint64_t *came_ns, struct err *err)
+{
+    struct ring *ring = reduce->impl;
+    (void)err;
+    ring->mine_ns = *came_ns = clock_now_ns();
+    return 0;
+}
+
+static int sim_finish(struct reduce *reduce, struct err *err)
 {
     struct ring *ring = reduce->impl;
     uint64_t last_ns = 0;
-    *came_ns = clock_now_ns();
-    int rc = peers_gather(reduce->peers, came_ns, ring->came_ns, sizeof(*came_ns), err);
+    int rc = peers_gather(reduce->peers, &ring->mine_ns, ring->came_ns, sizeof(ring->mine_ns), err);
     for (unsigned r = 0; r < reduce->peers->size; r++)
         last_ns = ring->came_ns[r] > last_ns ? ring->came_ns[r] : last_ns;
     if (!rc)
@@ -52,4 +65,5 @@ static void sim_close(struct reduce *reduce)
     free(reduce->impl);
 }
 
-const struct reduce_ops reduce_sim_ops = {.open = sim_open, .run = sim_run, .close = sim_close};
+const struct reduce_ops reduce_sim_ops = {
+    .open = sim_open, .start = sim_start, .finish = sim_finish, .close = sim_close};

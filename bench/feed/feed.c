@@ -82,7 +82,7 @@ int feed_drain(struct feed *feed, uint64_t in_flight, struct sample *sample, str
     return 0;
 }
 
-int feed_step(struct feed *feed, struct sample *sample, const struct bench_ctx *ctx)
+int feed_submit(struct feed *feed, struct sample *sample, const struct bench_ctx *ctx)
 {
     uint64_t batch = feed->submitted;
     batches_prepare(&feed->batches, batch, target_of(feed, batch), sample);
@@ -91,14 +91,25 @@ int feed_step(struct feed *feed, struct sample *sample, const struct bench_ctx *
         return rc;
     feed->submitted++;
     sample->bytes += feed->batches.cells * sizeof(float);
+    return 0;
+}
+
+int feed_wait(struct feed *feed, struct sample *sample, const struct bench_ctx *ctx)
+{
     struct device_sleep before = device_slept(&feed->device);
-    rc = feed_drain(feed, feed->prefetch, sample, ctx->err);
+    int rc = feed_drain(feed, feed->prefetch, sample, ctx->err);
     struct device_sleep after = device_slept(&feed->device);
     if (ctx->measuring) {
         feed->slept.asked_ns += after.asked_ns - before.asked_ns;
         feed->slept.over_ns += after.over_ns - before.over_ns;
     }
     return rc;
+}
+
+int feed_step(struct feed *feed, struct sample *sample, const struct bench_ctx *ctx)
+{
+    int rc = feed_submit(feed, sample, ctx);
+    return rc ? rc : feed_wait(feed, sample, ctx);
 }
 
 /* One row of the device's result. scratch: 2 cols doubles. */

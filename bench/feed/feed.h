@@ -79,6 +79,11 @@ void feed_close(struct feed *feed, struct bench_ctx *ctx);
  */
 int feed_step(struct feed *feed, struct sample *sample, const struct bench_ctx *ctx);
 
+/* The two parts of it, between which others may use the device's time: up to the submission, and
+ * the waiting. */
+int feed_submit(struct feed *feed, struct sample *sample, const struct bench_ctx *ctx);
+int feed_wait(struct feed *feed, struct sample *sample, const struct bench_ctx *ctx);
+
 /* Waits for the oldest batches until at most `in_flight` are left; adds to the sample's device_ns.
  */
 int feed_drain(struct feed *feed, uint64_t in_flight, struct sample *sample, struct err *err);

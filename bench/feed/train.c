@@ -2,8 +2,12 @@
  * Data-parallel training as the CPUs see it: each worker preprocesses and feeds its GPU as in
  * `pipeline`, then all of them sum a gradient, so that one slow worker delays all.
  *
- * A step is pipeline's (feed.h), which ends when the oldest batch in flight is done, and then an
- * all-reduce of `gradient` bytes (device/reduce.h), which ends when all workers have come to it.
+ * A step is pipeline's (feed.h), which ends when the oldest batch in flight is done, and then the
+ * collectives of a `pattern` of data parallelism (pattern.h, device/reduce.h), by default one
+ * all-reduce of `gradient` bytes, which end when all workers have come to them. With `overlap` they
+ * are started when the batch is submitted, on a stream of their own, and go on beside the device's
+ * work on it. With pattern=accumulate a step is `accumulate` batches and the collectives behind the
+ * last.
  *
  * **Measures** steps on the harness's clock: ops = rows of the batches submitted, bytes = 4 rows
  * cols a step, what is copied to the device; the gradient is not counted. device_ns = time the
@@ -13,14 +17,18 @@
  *   waited_for_share  share of the steps in which rank r was the last: all others waited for it
  *   waited_for_time   mean of max t_i - min t_i over those: how long the first had to wait for it
  *   wait_time         mean of max t_i - t_i(r) over all steps: how long rank r waited
+ * With a pattern, by its formula: step_bytes and step_calls, what each rank calls a step by
+ * collective (func=, bytes as S in METHOD.md), and step_sent, what it sends to the next in a ring.
  * Efficiency is against one worker alone with its share of the CPUs, which has nothing to reduce:
  * it holds what the all-reduce itself costs, too.
  * **Source** The shape is that of synchronous data-parallel training: Li et al., "PyTorch
  * Distributed", VLDB 13 (2020), section 3; the ring's time: Patarasuk & Yuan, JPDC 69 (2009),
  * 117-124.
- * **Limits** One all-reduce a step, behind the batch and not beside it: frameworks overlap parts of
- * it. The GPU does not make the gradient. On cuda the wait for it keeps its CPU busy whatever
- * `wait` says. Who was waited for is kept for the first 262144 measured steps.
+ * **Limits** Collectives of a step do not wait for parts of its work, nor that for them, as the
+ * layers of a network do: with overlap they begin all at once, without it behind all of it. The GPU
+ * does not make the gradient, and buckets and layers take turns in the same memory. On cuda the
+ * wait for it keeps its CPU busy whatever `wait` says. Who was waited for is kept for the first
+ * 262144 measured steps.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -29,6 +37,7 @@
 #include "bench/device/reduce.h"
 #include "bench/feed/feed.h"
 #include "bench/feed/lateness.h"
+#include "bench/feed/pattern.h"
 #include "bench/registry.h"
 
 enum {
@@ -38,7 +47,10 @@ enum {
 
 struct train_params {
     struct feed_params feed;
-    uint64_t gradient;
+    uint64_t gradient, bucket;
+    int64_t layers, accumulate;
+    int pattern; /* enum pattern */
+    bool overlap;
     double sim_reduce_gbps;
 };
 
@@ -46,6 +58,17 @@ static const struct opt train_opts[] = {
     FEED_OPTS,
     OPT_SIZE("gradient", train_params, gradient, "64M", sizeof(float), 1ull << 36, "SIZE",
              "bytes that all workers sum in each step, of float32"),
+    OPT_CHOICE("pattern", train_params, pattern, "whole", pattern_names, "PATTERN",
+               "what is sent in a step: the gradient as a whole, or as in DDP, ZeRO or FSDP, or "
+               "once in several batches"),
+    OPT_SIZE("bucket", train_params, bucket, "25M", sizeof(float), 1ull << 36, "SIZE",
+             "patterns ddp, zero and accumulate: bytes sent at a time"),
+    OPT_INT("layers", train_params, layers, "16", 1, 4096, "N",
+            "pattern fsdp: layers, of which each is sent by itself"),
+    OPT_INT("accumulate", train_params, accumulate, "4", 1, 1024, "N",
+            "pattern accumulate: batches of a step, whose gradients are summed once"),
+    OPT_FLAG("overlap", train_params, overlap, NULL,
+             "send while the device works on the batch, not behind it"),
     OPT_DOUBLE("sim_reduce_gbps", train_params, sim_reduce_gbps, "100", 0.001, 1e6, "X",
                "device sim: GB/s that each worker sends in the all-reduce (1e9 bytes)"),
     {.name = NULL},
@@ -53,9 +76,12 @@ static const struct opt train_opts[] = {
 
 struct train {
     struct feed feed;
-    struct reduce reduce; /* closed where there is nobody to reduce with */
-    uint64_t *came_ns;    /* to the all-reduce, in each measured step */
-    uint64_t steps;       /* of those */
+    struct pattern_calls calls; /* of a step */
+    struct reduce reduce;       /* closed where there is nobody to reduce with */
+    uint64_t batches;           /* of a step */
+    bool overlap;
+    uint64_t *came_ns; /* to the all-reduce, in each measured step */
+    uint64_t steps;    /* of those */
 };
 
 static int train_validate(const void *raw, struct err *err)
@@ -64,6 +90,14 @@ static int train_validate(const void *raw, struct err *err)
     if (params->gradient % sizeof(float))
         return err_set(err, -EINVAL, "gradient %" PRIu64 " is not a multiple of 4, a float32",
                        params->gradient);
+    if (params->bucket % sizeof(float))
+        return err_set(err, -EINVAL, "bucket %" PRIu64 " is not a multiple of 4, a float32",
+                       params->bucket);
+    if (params->pattern == PATTERN_FSDP &&
+        params->gradient / sizeof(float) < (uint64_t)params->layers)
+        return err_set(err, -EINVAL,
+                       "gradient %" PRIu64 " has no float32 for each of %" PRIi64 " layers",
+                       params->gradient, params->layers);
     return batches_validate(&params->feed.batch, err);
 }
 
@@ -78,14 +112,20 @@ static int train_probe(struct bench_ctx *ctx)
 static int open_reduce(struct train *train, struct bench_ctx *ctx)
 {
     const struct train_params *params = ctx->params;
+    const struct pattern_params pattern = {.pattern = params->pattern,
+                                           .gradient = params->gradient,
+                                           .bucket = params->bucket,
+                                           .layers = (unsigned)params->layers};
+    int rc = pattern_make(&pattern, ctx->peers->size, &train->calls, ctx->err);
     const struct reduce_config config = {
         .kind = ctx->device,
         .pci_bdf = ctx->pci_bdf,
-        .bytes = params->gradient,
+        .calls = train->calls.call,
+        .ncalls = train->calls.n,
         .spin = params->feed.wait == FEED_WAIT_SPIN,
         .sim_gbps = params->sim_reduce_gbps,
     };
-    return reduce_open(&train->reduce, &config, ctx->peers, ctx->err);
+    return rc ? rc : reduce_open(&train->reduce, &config, ctx->peers, ctx->err);
 }
 
 static int train_setup(struct bench_ctx *ctx)
@@ -97,6 +137,8 @@ static int train_setup(struct bench_ctx *ctx)
         train->came_ns = calloc(STEPS_MOST, sizeof(*train->came_ns));
     if (!train || !train->came_ns)
         return err_set(ctx->err, -ENOMEM, "cannot allocate the state of train");
+    train->batches = params->pattern == PATTERN_ACCUMULATE ? (uint64_t)params->accumulate : 1;
+    train->overlap = params->overlap;
     int rc = feed_open(&train->feed, &params->feed, ctx);
     return rc || ctx->workers == 1 ? rc : open_reduce(train, ctx);
 }
@@ -107,22 +149,39 @@ static void train_teardown(struct bench_ctx *ctx)
     ctx->state = NULL;
     if (!train)
         return;
+    reduce_tell(&train->reduce, ctx);
     reduce_close(&train->reduce);
+    pattern_free(&train->calls);
     feed_close(&train->feed, ctx);
     free(train->came_ns);
     free(train);
 }
 
-static int step(struct train *train, struct bench_ctx *ctx, struct sample *sample)
+/* The last batch of a step, and what is sent. */
+static int last_batch(struct train *train, struct bench_ctx *ctx, struct sample *sample)
 {
     uint64_t came_ns;
-    int rc = feed_step(&train->feed, sample, ctx);
-    if (rc || !train->reduce.ops)
-        return rc;
-    rc = reduce_run(&train->reduce, &came_ns, ctx->err);
+    int rc = feed_submit(&train->feed, sample, ctx);
+    if (!rc && !train->overlap)
+        rc = feed_wait(&train->feed, sample, ctx);
+    if (!rc)
+        rc = reduce_start(&train->reduce, &came_ns, ctx->err);
+    if (!rc && train->overlap)
+        rc = feed_wait(&train->feed, sample, ctx);
+    if (!rc)
+        rc = reduce_finish(&train->reduce, ctx->err);
     if (!rc && ctx->measuring && train->steps < STEPS_MOST)
         train->came_ns[train->steps++] = came_ns;
     return rc;
+}
+
+static int step(struct train *train, struct bench_ctx *ctx, struct sample *sample)
+{
+    bool sends = train->reduce.ops;
+    int rc = 0;
+    for (uint64_t i = sends ? 1 : 0; i < train->batches && !rc; i++)
+        rc = feed_step(&train->feed, sample, ctx);
+    return rc || !sends ? rc : last_batch(train, ctx, sample);
 }
 
 static int train_step(struct bench_ctx *ctx, uint64_t iters, struct sample *sample)
@@ -167,12 +226,16 @@ static int add_up(const struct train *train, struct peers *peers, struct latenes
     return rc;
 }
 
-enum { WAITED_FOR_SHARE, WAITED_FOR_TIME, WAIT_TIME, OF_FEED };
+enum { WAITED_FOR_SHARE, WAITED_FOR_TIME, WAIT_TIME, STEP_BYTES, STEP_CALLS, STEP_SENT, OF_FEED };
 
 static const struct bench_metric train_metrics[] = {
     [WAITED_FOR_SHARE] = {"waited_for_share", "ratio", "none"},
     [WAITED_FOR_TIME] = {"waited_for_time", "s", "lower"},
     [WAIT_TIME] = {"wait_time", "s", "lower"},
+    [STEP_BYTES] = {"step_bytes", "B", "none", .quiet = true},
+    [STEP_CALLS] = {"step_calls", "count", "none", .quiet = true},
+    [STEP_SENT] = {"step_sent", "B", "none", .quiet = true,
+                   .told = "sent by each rank a step, by the formula of a ring"},
     [OF_FEED] = FEED_METRICS,
     {.name = NULL},
 };
@@ -208,6 +271,31 @@ static int tell_lateness(struct train *train, struct bench_ctx *ctx)
     return rc;
 }
 
+/* By the formula alone; of the default nothing, which is one all-reduce of `gradient` bytes. */
+static int tell_pattern(const struct train *train, struct bench_ctx *ctx)
+{
+    const struct train_params *params = ctx->params;
+    double bytes[COLLECTIVE_OPS] = {0}, calls[COLLECTIVE_OPS] = {0}, sent = 0;
+    int rc = 0;
+    if (params->pattern == PATTERN_WHOLE || ctx->worker)
+        return 0;
+    for (size_t i = 0; i < train->calls.n; i++) {
+        const struct collective_call *call = &train->calls.call[i];
+        bytes[call->op] += (double)call->bytes;
+        calls[call->op]++;
+        sent += pattern_sent(call, ctx->peers->size);
+    }
+    for (enum collective_op op = 0; op <= COLLECTIVE_REDUCESCATTER && !rc; op++) {
+        const char *func = collective_func_name((enum collective_func)op);
+        if (!(calls[op] > 0))
+            continue;
+        rc = bench_emit(ctx, STEP_BYTES, bytes[op], "func=%s", func);
+        if (!rc)
+            rc = bench_emit(ctx, STEP_CALLS, calls[op], "func=%s", func);
+    }
+    return rc ? rc : bench_emit(ctx, STEP_SENT, sent, "%s", "");
+}
+
 static int train_check(struct bench_ctx *ctx)
 {
     struct train *train = ctx->state;
@@ -216,6 +304,8 @@ static int train_check(struct bench_ctx *ctx)
         rc = reduce_check(&train->reduce, ctx->err);
     if (!rc && train->reduce.ops)
         rc = tell_lateness(train, ctx);
+    if (!rc && train->reduce.ops)
+        rc = tell_pattern(train, ctx);
     return rc || ctx->worker ? rc : feed_tell(&train->feed, OF_FEED, ctx);
 }
 

@@ -1,7 +1,6 @@
 /* contend comms: runs a command under NCCL's profiler plugin, or reads the logs of one that ran. */
 #include <dirent.h>
 #include <errno.h>
-#include <libgen.h>
 #include <limits.h>
 #include <poll.h>
 #include <signal.h>
@@ -13,6 +12,8 @@
 #include <unistd.h>
 
 #include "harness/cmd/cmd.h"
+#include "harness/cmd/comms_attach.h"
+#include "harness/cmd/comms_plugin.h"
 #include "harness/comms/counters.h"
 #include "harness/comms/view.h"
 #include "harness/json/comms.h"
@@ -22,17 +23,14 @@
 #include "harness/sys/terminal.h"
 #include "harness/table/comms.h"
 #include "harness/table/findings.h"
-#include "harness/worker/launch.h"
 
-#define PLUGIN_VARIABLE "NCCL_PROFILER_PLUGIN"
-#define PLUGIN_FILE "libcontend_comms.so"
-#define DIRECTORY_VARIABLE "CONTEND_COMMS_DIR"
 #define GRAPH_VARIABLE "NCCL_GRAPH_DUMP_FILE" /* not ours: what the user has set stays */
 #define TIMING_VARIABLE "CONTEND_COMMS_TIMING"
 
 struct comms_args {
-    const char *read, *out;
-    bool json, no_timing;
+    const char *read, *out, *attach;
+    double seconds;
+    bool all, json, no_timing;
 };
 
 static const struct opt comms_opts[] = {
@@ -42,7 +40,12 @@ static const struct opt comms_opts[] = {
              "Keep the logs of the command in DIR, which is to be empty or new"),
     OPT_FLAG("no-timing", comms_args, no_timing, NULL,
              "Do not time collectives on the GPU; else one in 64 is, by CUDA events"),
-    OPT_FLAG("json", comms_args, json, NULL, "Print JSON, with --read"),
+    OPT_TEXT("attach", comms_args, attach, NULL, "PID",
+             "Look at the running NCCL job that has this process, by NCCL's RAS service"),
+    OPT_FLAG("all", comms_args, all, NULL, "The same of the job that NCCL_RAS_ADDR names"),
+    OPT_SECONDS("seconds", comms_args, seconds, "2", 0.01, 3600, "S",
+                "Of --attach and --all: time between two looks"),
+    OPT_FLAG("json", comms_args, json, NULL, "Print JSON, with --read, --attach or --all"),
     {.name = NULL},
 };
 
@@ -92,27 +95,6 @@ static int read_logs(const struct comms_args *args)
 }
 
 /* ---- running ---- */
-
-static int find_plugin(char *path, size_t size, struct err *err)
-{
-    static const char *const places[] = {PLUGIN_FILE, "lib/" PLUGIN_FILE,
-                                         "../lib/contend/" PLUGIN_FILE};
-    char program[PATH_MAX] = "";
-    const char *named = getenv("CONTEND_COMMS_PLUGIN");
-    if (named && *named) {
-        (void)snprintf(path, size, "%s", named);
-        return access(path, R_OK) ? err_sys(err, -errno, "cannot read '%.150s'", path) : 0;
-    }
-    (void)launch_find_program(program, sizeof(program), NULL);
-    const char *folder = dirname(program);
-    for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
-        (void)snprintf(path, size, "%s/%s", folder, places[i]);
-        if (!access(path, R_OK))
-            return 0;
-    }
-    return err_set(err, -ENOENT,
-                   PLUGIN_FILE " is not beside this program: name it by CONTEND_COMMS_PLUGIN");
-}
 
 /* A directory of the user's is to be empty: old logs in it would be added up. */
 static int use_directory(const char *out, char *path, size_t size, struct err *err)
@@ -219,17 +201,14 @@ static int run_child(char **argv, struct err *err)
 /* The variables that NCCL and the plugin look for, for all that the command starts. */
 static int set_environment(const char *plugin, const char *directory, bool timing, struct err *err)
 {
-    const char *other = getenv(PLUGIN_VARIABLE);
-    if (other && *other && strcmp(other, plugin) != 0)
-        return err_set(
-            err, -EBUSY,
-            "another profiler plugin is set, and NCCL has one place for it: " PLUGIN_VARIABLE
-            "=%.100s; unset it to use this one",
-            other);
     char graph[PATH_MAX + 32];
+    int rc = comms_plugin_check(plugin, err);
+    if (rc)
+        return rc;
     (void)snprintf(graph, sizeof(graph), "%s/" COMMS_GRAPH_FILE, directory);
-    if ((!timing && setenv(TIMING_VARIABLE, "0", 1)) || setenv(PLUGIN_VARIABLE, plugin, 1) ||
-        setenv(DIRECTORY_VARIABLE, directory, 1) || setenv(GRAPH_VARIABLE, graph, 0))
+    if ((!timing && setenv(TIMING_VARIABLE, "0", 1)) ||
+        setenv(COMMS_PLUGIN_VARIABLE, plugin, 1) ||
+        setenv(COMMS_DIRECTORY_VARIABLE, directory, 1) || setenv(GRAPH_VARIABLE, graph, 0))
         return err_set(err, -ENOMEM, "no memory for the environment");
     return 0;
 }
@@ -264,7 +243,7 @@ static int watch(const struct comms_args *args, char **argv)
 {
     char plugin[PATH_MAX + 64], directory[PATH_MAX];
     struct err err = {0};
-    int rc = find_plugin(plugin, sizeof(plugin), &err);
+    int rc = comms_plugin_find(plugin, sizeof(plugin), &err);
     if (!rc)
         rc = make_directory(args->out, directory, sizeof(directory), &err);
     if (rc) {
@@ -297,6 +276,13 @@ static int comms_main(const struct cmd_env *env, int argc, char **argv)
     if (!cmd_parse(env, &comms_command, options, argv, &args, &cli, &code))
         return code;
     bool has_command = options + 1 < argc;
+    if (args.attach || args.all) {
+        const struct comms_attach_args attach = {args.attach, args.seconds, args.json};
+        if (!has_command && !args.read && !args.out && !(args.attach && args.all))
+            return comms_attach(&attach);
+        log_error("--attach PID or --all is of a job that runs: without a command and logs");
+        return EXIT_USAGE;
+    }
     if (has_command == (args.read != NULL)) {
         log_error("either a command, 'contend comms -- ./train', or logs, 'contend comms --read "
                   "DIR'");

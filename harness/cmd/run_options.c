@@ -89,6 +89,9 @@ const struct opt run_option_table[] = {
     PLAN_OPTIONS(run_options, plan),
     BIND_OPTIONS,
     OUT_OPTIONS,
+    OPT_FLAG("comms", run_options, comms, NULL,
+             "Log who sent how much to whom over NCCL, and check that against what the benchmark "
+             "knows it sent"),
     SHOW_OPTIONS,
     LAST_OPTIONS,
     {.name = NULL},

@@ -10,6 +10,7 @@
 
 #include "harness/cmd/builds.h"
 #include "harness/cmd/cmd.h"
+#include "harness/cmd/run_comms.h"
 #include "harness/job/job_run.h"
 #include "harness/machine/env.h"
 #include "harness/machine/openmp.h"
@@ -54,6 +55,7 @@ struct session {
     struct run_setup *setup; /* of the scenario that runs now */
     struct run_dir run_dir;
     char outputs[DIRECTORY_PATH_MAX]; /* where those of the user's command go now */
+    struct run_comms comms;           /* with --comms */
     struct builds builds;             /* of an ab that compares some */
     time_t started;
     bool told, gpus_told; /* what is to be said about them was said */

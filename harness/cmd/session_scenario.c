@@ -100,6 +100,8 @@ static int make_verdict(const struct session *s, struct verdict *verdict, struct
         rc = verdict_judge(&s->topo, verdict, err);
     if (!rc && task)
         rc = task->judge(task->arrange.arg, &verdict->analysis, &verdict->findings, err);
+    if (!rc && s->options.comms)
+        rc = run_comms_judge(&s->comms, &verdict->findings, err);
     return rc;
 }
 
@@ -111,9 +113,17 @@ static void end_when_clear(const struct session *s, const struct comparisons *co
         result->rounds_planned = result->rounds_done;
 }
 
-/* Where a user's command is to print to, now and after each round that is published. */
+/* Where a user's command is to print to, and logs go, now and after each round that is published.
+ */
 static int open_outputs(struct session *s, struct err *err)
 {
+    char logs[DIRECTORY_PATH_MAX];
+    if (s->options.comms) {
+        const char *made = directory_comms(&s->run_dir.dir, logs, sizeof(logs), err);
+        int rc = made ? run_comms_use(&s->comms, made, err) : -EIO;
+        if (rc)
+            return rc;
+    }
     if (!s->setup->config.command)
         return 0;
     s->setup->config.outputs =
@@ -301,6 +311,8 @@ static int show(struct session *s, const struct verdict *verdict, int code)
         log_error("%s", err.msg);
         code = code ? code : EXIT_NOT_RUN;
     }
+    if (s->options.comms && !s->options.json && run_comms_print(&s->comms, stdout, &err))
+        log_error("%s", err.msg);
     return drawn == -EINTR ? EXIT_INTERRUPTED : code;
 }
 
@@ -415,6 +427,10 @@ int session_run_scenario(struct session *s, const struct scenario *scenario,
     if (!rc && variants_any_build(&setup.variants))
         rc = builds_check(&setup, &err);
     rc = job_run_join(&s->job, &s->crew, &s->topo, rc, &setup, &err);
+    if (!rc && s->options.comms)
+        rc = run_comms_open(&s->comms, &setup, &err);
+    if (s->options.comms)
+        setup.config.watch = &s->comms.watch;
     if (rc) {
         log_error("%s", err.msg);
         code = session_not_started(s, rc);
@@ -422,6 +438,7 @@ int session_run_scenario(struct session *s, const struct scenario *scenario,
         code = s->options.dry_run ? run_dry_print(&setup, s->options.json)
                                   : run_for_real(s, subdirectory);
     }
+    run_comms_free(&s->comms);
     run_setup_free(&setup);
     s->setup = NULL;
     return code;

@@ -55,6 +55,19 @@ void bench_library(const struct bench_ctx *ctx, const char *name, const char *ve
         (void)snprintf(ctx->library, BENCH_LIBRARY_MAX, "%.15s %.31s", name, version);
 }
 
+void bench_made(const struct bench_ctx *ctx, const char *func, const struct made_calls *calls)
+{
+    struct made *made = ctx->made;
+    size_t at = 0;
+    while (made && at < made->n && strcmp(made->func[at].name, func) != 0)
+        at++;
+    if (!made || at == MADE_FUNCS)
+        return;
+    made->n = at < made->n ? made->n : at + 1;
+    (void)snprintf(made->func[at].name, sizeof(made->func[at].name), "%s", func);
+    made->func[at].sum = *calls;
+}
+
 __attribute__((format(printf, 3, 0))) static int
 add_value(struct bench_ctx *ctx, struct value value, const char *key_fmt, va_list args)
 {

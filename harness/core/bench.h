@@ -18,6 +18,7 @@
 #include "harness/base/opt.h"
 #include "harness/core/device.h"
 #include "harness/core/figure.h"
+#include "harness/core/made.h"
 #include "harness/core/peers.h"
 #include "harness/core/values.h"
 #include "harness/core/visit.h"
@@ -156,6 +157,7 @@ struct bench_ctx {
     struct value_log *values; /* what bench_emit fills */
     unsigned *least_team;     /* NULL, or of all OpenMP teams: threads in the smallest; 0 = none */
     char *library;            /* what bench_library fills; NULL = nobody asks */
+    struct made *made;        /* what bench_made fills; NULL = nobody asks */
     struct command_seat *command; /* of a benchmark that runs one; NULL = none was given */
     void *state;                  /* the benchmark's own, from setup to teardown */
     const void *buffer;           /* setup may publish its main buffer: the harness then records */
@@ -239,6 +241,13 @@ int bench_emit_doubt(struct bench_ctx *ctx, unsigned metric, double value, const
 
 /* Says which library was loaded at run time, with its version: "NCCL 2.28.9". Cut if too long. */
 void bench_library(const struct bench_ctx *ctx, const char *name, const char *version);
+
+/*
+ * Says which calls of NCCL this worker has made so far, by the benchmark's own count, as `contend
+ * run --comms` compares it with what NCCL told: see struct made. Of a function told before, the new
+ * numbers stand. In teardown at the latest.
+ */
+void bench_made(const struct bench_ctx *ctx, const char *func, const struct made_calls *calls);
 
 /*
  * What the benchmark runs on, where the run has `device` behind its workers and `transport` between

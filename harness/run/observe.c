@@ -400,12 +400,16 @@ int observe_arm(const struct observe_config *config, const struct arm *arm, bool
     if (crew && crew->refuses(crew->arg, out))
         return 0;
     observe_find_ours(&o);
-    int rc = observe_open(&o, err);
+    const struct observe_watch *watch = arm->canary ? NULL : config->watch;
+    o.env = watch ? watch->before(watch->arg, arm, err) : NULL;
+    int rc = watch && !o.env ? err->code : observe_open(&o, err);
     if (!rc) {
         o.shared->record_visits = record_visits;
         rc = run_phases(&o, out, err);
     }
     observe_close(&o);
+    if (!rc && watch)
+        rc = watch->after(watch->arg, arm, out, err);
     if (rc && rc != -EINTR && crew) /* the others know nothing of it, and would wait */
         crew->fail(crew->arg, err->msg);
     return rc;

@@ -29,11 +29,12 @@ struct observer {
     int shared_fd, event_fd;
     unsigned round;
     unsigned nworkers, foreground;
-    unsigned slot;           /* of struct observation */
-    unsigned first, behind;  /* places of ours in the arm's plan, in front and behind */
-    const struct crew *crew; /* NULL = all workers are ours */
-    bool stuck;              /* a worker in MPI could not be ended */
-    uint64_t late_ns;        /* when the measured time is over; 0 = not in it */
+    unsigned slot;               /* of struct observation */
+    unsigned first, behind;      /* places of ours in the arm's plan, in front and behind */
+    const struct crew *crew;     /* NULL = all workers are ours */
+    const struct opt_texts *env; /* of who watches; NULL = none */
+    bool stuck;                  /* a worker in MPI could not be ended */
+    uint64_t late_ns;            /* when the measured time is over; 0 = not in it */
     struct observer_child {
         pid_t pid; /* where to read what it does; 0 = not started or gone */
         struct process process;

@@ -38,12 +38,14 @@ struct worker_result {
     struct err err; /* why not ok */
     bool background;
     char library[BENCH_LIBRARY_MAX]; /* that it loaded at run time, "NCCL 2.28.9"; "" = none */
-    char host[64];                   /* of a rank of a job; "" = this one, where there is no job */
-    struct bitset cpus_actual;       /* read back in the worker, all its threads together */
-    struct bitset cpus_threads;      /* the same once more at the end, where OpenMP was told to bind
-                                        threads and left them only a part; else empty */
-    unsigned least_team;             /* threads in its smallest OpenMP team; 0 = it made none */
-    struct bitset mem_nodes_actual;  /* read back by get_mempolicy; empty = default policy */
+    struct made made;                /* calls of NCCL, by its own count */
+    int64_t pid;
+    char host[64];                  /* of a rank of a job; "" = this one, where there is no job */
+    struct bitset cpus_actual;      /* read back in the worker, all its threads together */
+    struct bitset cpus_threads;     /* the same once more at the end, where OpenMP was told to bind
+                                       threads and left them only a part; else empty */
+    unsigned least_team;            /* threads in its smallest OpenMP team; 0 = it made none */
+    struct bitset mem_nodes_actual; /* read back by get_mempolicy; empty = default policy */
     enum mem_policy mem_policy_actual;
     uint64_t go_ns, end_ns; /* end of its last measured step */
     size_t nsamples;

@@ -12,6 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "harness/comms/record.h"
 #include "harness/say/log.h"
 #include "harness/store/csv.h"
 #include "harness/sys/file.h"
@@ -35,6 +36,15 @@ static bool is_there(int dir_fd, const char *name)
 
 /* Of a user's command, with files that a worker has written: NAME.txt. */
 #define OUTPUTS_NAME "command-output"
+#define COMMS_NAME "comms"
+
+static void close_listing(DIR *listing, int fd)
+{
+    if (listing)
+        (void)closedir(listing);
+    else if (fd >= 0)
+        (void)close(fd);
+}
 
 /* What else may lie there is the user's, and keeps it. */
 static void remove_outputs(int dir_fd)
@@ -46,22 +56,55 @@ static void remove_outputs(int dir_fd)
         if (end && !strcmp(end, ".txt") && strstr(file->d_name, "-worker"))
             (void)unlinkat(fd, file->d_name, 0);
     }
-    if (files)
-        (void)closedir(files);
-    else if (fd >= 0)
-        (void)close(fd);
+    close_listing(files, fd);
     (void)unlinkat(dir_fd, OUTPUTS_NAME, AT_REMOVEDIR);
+}
+
+static void remove_logs(int dir_fd, const char *name)
+{
+    int fd = openat(dir_fd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+    DIR *files = fd < 0 ? NULL : fdopendir(fd);
+    for (struct dirent *file = files ? readdir(files) : NULL; file; file = readdir(files)) {
+        const char *end = strrchr(file->d_name, '.');
+        if (end && !strcmp(end, COMMS_SUFFIX))
+            (void)unlinkat(fd, file->d_name, 0);
+    }
+    close_listing(files, fd);
+    (void)unlinkat(dir_fd, name, AT_REMOVEDIR);
+}
+
+/* A folder an arm. */
+static void remove_comms(int dir_fd)
+{
+    int fd = openat(dir_fd, COMMS_NAME, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+    DIR *arms = fd < 0 ? NULL : fdopendir(fd);
+    for (struct dirent *arm = arms ? readdir(arms) : NULL; arm; arm = readdir(arms))
+        if (arm->d_name[0] != '.')
+            remove_logs(fd, arm->d_name);
+    close_listing(arms, fd);
+    (void)unlinkat(dir_fd, COMMS_NAME, AT_REMOVEDIR);
+}
+
+static char *make_inside(const struct directory *dir, const char *name, char *buf, size_t size,
+                         struct err *err)
+{
+    bool waits = dir->holds_earlier;
+    if (mkdirat(waits ? dir->work_fd : dir->fd, name, 0777) && errno != EEXIST) {
+        (void)err_sys(err, -errno, "cannot make '%.100s/%s'", dir->path, name);
+        return NULL;
+    }
+    (void)snprintf(buf, size, "%s%s/%s", dir->path, waits ? "/" WORK_NAME : "", name);
+    return buf;
 }
 
 char *directory_outputs(const struct directory *dir, char *buf, size_t size, struct err *err)
 {
-    bool waits = dir->holds_earlier;
-    if (mkdirat(waits ? dir->work_fd : dir->fd, OUTPUTS_NAME, 0777) && errno != EEXIST) {
-        (void)err_sys(err, -errno, "cannot make '%.100s/" OUTPUTS_NAME "'", dir->path);
-        return NULL;
-    }
-    (void)snprintf(buf, size, "%s%s/%s", dir->path, waits ? "/" WORK_NAME : "", OUTPUTS_NAME);
-    return buf;
+    return make_inside(dir, OUTPUTS_NAME, buf, size, err);
+}
+
+char *directory_comms(const struct directory *dir, char *buf, size_t size, struct err *err)
+{
+    return make_inside(dir, COMMS_NAME, buf, size, err);
 }
 
 /* Each step can be done again after a kill: the record leaves work_fd as the last. */
@@ -72,10 +115,13 @@ static int take_places(const struct directory *dir)
             dir->remove_figures(dir->fd);
         (void)unlinkat(dir->fd, DIRECTORY_SUMMARY, 0);
         remove_outputs(dir->fd);
+        remove_comms(dir->fd);
         if (unlinkat(dir->fd, RECORD_NAME, 0))
             return -errno;
     }
     if (renameat(dir->work_fd, OUTPUTS_NAME, dir->fd, OUTPUTS_NAME) && errno != ENOENT)
+        return -errno;
+    if (renameat(dir->work_fd, COMMS_NAME, dir->fd, COMMS_NAME) && errno != ENOENT)
         return -errno;
     for (size_t i = 0; i < NAMES; i++)
         if (renameat(dir->work_fd, names[i], dir->fd, names[i]) && errno != ENOENT)
@@ -92,6 +138,7 @@ static int settle(const struct directory *dir)
         (void)unlinkat(dir->work_fd, names[i], 0);
     (void)unlinkat(dir->work_fd, DIRECTORY_RECORD, 0);
     remove_outputs(dir->work_fd);
+    remove_comms(dir->work_fd);
     return 0;
 }
 

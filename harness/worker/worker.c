@@ -461,6 +461,7 @@ static void fill_context(struct worker *w)
         .budget_s = w->shared->measure_s,
         .values = &slot->values,
         .library = slot->library,
+        .made = &slot->made,
         .least_team = &slot->least_team,
     };
     w->seat_of_command.report = &slot->command;
@@ -488,6 +489,7 @@ static void serve(struct worker *w)
     (void)snprintf(name, sizeof(name), "contend-w%u", (unsigned)(w->slot - w->shared->worker));
     (void)prctl(PR_SET_NAME, name);
 
+    w->slot->pid = getpid();
     shared_set_state(w->shared, w->slot, WORKER_SETUP);
     if (!w->bench) {
         (void)err_set(&w->slot->err, -ENOENT, "no benchmark '%s' in the worker", w->slot->bench);

@@ -122,6 +122,13 @@ int gpu_collective_fill(struct gpu_collective *gc, unsigned repetition, char *ms
 int gpu_collective_compare(struct gpu_collective *gc, unsigned operations, unsigned repetition,
                            struct gpu_collective_verdict *verdict, char *msg, size_t size);
 
+/*
+ * What all ranks of this process have called so far; `captured`: while graphs were made, of which
+ * NCCL runs copies then.
+ */
+void gpu_collective_made(const struct gpu_collective *gc, struct collective_made *made,
+                         struct collective_made *captured);
+
 /* Frees everything; aborts what is in flight when a call has failed before. NULL-safe. */
 void gpu_collective_close(struct gpu_collective *gc);
 

@@ -39,6 +39,7 @@ struct rank {
     pthread_t thread;
     _Atomic int probe, setup, run, check;
     uint64_t came_ns;
+    struct made made;
 };
 
 static struct rank ranks[RANKS];
@@ -292,20 +293,45 @@ static void test_rank_that_sleeps_in_its_call_came_last(void **state)
     }
 }
 
-/* The all-reduce of `train`, once by each rank. */
+/* The collectives of a step of `train`, once by each rank. */
+static const struct collective_call train_calls[] = {
+    {.op = COLLECTIVE_ALLREDUCE, .type = COLLECTIVE_FLOAT, .count = 1024, .bytes = 4096},
+    {.op = COLLECTIVE_ALLGATHER, .type = COLLECTIVE_FLOAT, .count = 64, .bytes = 256 * RANKS},
+    {.op = COLLECTIVE_REDUCESCATTER, .type = COLLECTIVE_FLOAT, .count = 64, .bytes = 256 * RANKS},
+    {.op = COLLECTIVE_ALLREDUCE, .type = COLLECTIVE_FLOAT, .count = 1024, .bytes = 4096},
+};
+
 static void *reduce_main(void *arg)
 {
     struct rank *rank = arg;
-    struct reduce reduce = {.ops = &reduce_cuda_ops, .peers = &rank->peers};
-    const struct reduce_config config = {
-        .kind = DEVICE_CUDA, .pci_bdf = rank->ctx.pci_bdf, .bytes = 4096};
+    struct reduce reduce = {.ops = &reduce_cuda_ops,
+                            .peers = &rank->peers,
+                            .calls = train_calls,
+                            .ncalls = sizeof(train_calls) / sizeof(train_calls[0])};
+    const struct reduce_config config = {.kind = DEVICE_CUDA,
+                                         .pci_bdf = rank->ctx.pci_bdf,
+                                         .calls = reduce.calls,
+                                         .ncalls = reduce.ncalls};
+    rank->ctx.made = &rank->made;
     rank->setup = reduce.ops->open(&reduce, &config, &rank->err);
     if (!rank->setup)
-        rank->run = reduce.ops->run(&reduce, &rank->came_ns, &rank->err);
+        rank->run = reduce.ops->start(&reduce, &rank->came_ns, &rank->err);
+    if (!rank->run)
+        rank->run = reduce.ops->finish(&reduce, &rank->err);
+    reduce.ops->tell(&reduce, &rank->ctx);
     if (!rank->run)
         rank->check = reduce.ops->check(&reduce, &rank->err);
     reduce.ops->close(&reduce);
     return NULL;
+}
+
+static void assert_made(const struct made *made, size_t at, const char *func, uint64_t calls,
+                        uint64_t bytes)
+{
+    assert_string_equal(made->func[at].name, func);
+    assert_int_equal(made->func[at].sum.calls, calls);
+    assert_int_equal(made->func[at].sum.bytes, bytes);
+    assert_int_equal(made->func[at].sum.captured, 0);
 }
 
 static void test_rank_that_sleeps_in_its_call_came_last_to_train(void **state)
@@ -321,6 +347,10 @@ static void test_rank_that_sleeps_in_its_call_came_last_to_train(void **state)
         if (ranks[r].setup || ranks[r].run || ranks[r].check)
             fail_msg("rank %u: %s", r, ranks[r].err.msg);
         assert_true(r == 2 || ranks[r].came_ns < ranks[2].came_ns);
+        assert_int_equal(ranks[r].made.n, 3);
+        assert_made(&ranks[r].made, 0, "AllReduce", 2, 8192);
+        assert_made(&ranks[r].made, 1, "AllGather", 1, 256);
+        assert_made(&ranks[r].made, 2, "ReduceScatter", 1, 256);
     }
     forget(RANKS);
 }

@@ -1,0 +1,18 @@
+/* The profiler plugin that NCCL is to load: where it lies, and what makes NCCL load it. */
+#ifndef CONTEND_CMD_COMMS_PLUGIN_H
+#define CONTEND_CMD_COMMS_PLUGIN_H
+
+#include <stddef.h>
+
+#include "harness/base/err.h"
+
+#define COMMS_PLUGIN_VARIABLE "NCCL_PROFILER_PLUGIN"
+#define COMMS_DIRECTORY_VARIABLE "CONTEND_COMMS_DIR"
+
+/* The path of libcontend_comms.so, or of what CONTEND_COMMS_PLUGIN names. -ENOENT and kin. */
+int comms_plugin_find(char *path, size_t size, struct err *err);
+
+/* -EBUSY: the user has set another one, and NCCL has one place for it. */
+int comms_plugin_check(const char *plugin, struct err *err);
+
+#endif

@@ -1,0 +1,190 @@
+#include "harness/cmd/run_comms.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "harness/cmd/comms_plugin.h"
+#include "harness/judge/statuses.h"
+#include "harness/table/comms.h"
+
+static size_t index_of(const struct run_comms *comms, const struct arm *arm)
+{
+    return (size_t)(arm - comms->setup->result.arms);
+}
+
+/* Number and name, so that a person finds it: "02-partition-4". */
+static const char *name_folder(struct run_comms *comms, const struct arm *arm)
+{
+    (void)snprintf(comms->folder, sizeof(comms->folder), "%s/%02zu-%s-%u%s", comms->directory,
+                   index_of(comms, arm), placement_infos[arm->placement].name, arm->slots,
+                   arm->alone ? "-alone" : "");
+    return comms->folder;
+}
+
+/* ---- before an arm ---- */
+
+static void remove_logs(const char *folder)
+{
+    struct dirent **files = NULL;
+    int n = scandir(folder, &files, NULL, NULL), fd = open(folder, O_DIRECTORY | O_CLOEXEC);
+    for (int i = 0; i < n; i++) {
+        const char *end = strrchr(files[i]->d_name, '.');
+        if (fd >= 0 && end && !strcmp(end, COMMS_SUFFIX))
+            (void)unlinkat(fd, files[i]->d_name, 0);
+        free(files[i]);
+    }
+    free(files);
+    if (fd >= 0)
+        (void)close(fd);
+}
+
+/* Logs of the round before are gone then: they were compared, and each has megabytes. */
+static const struct opt_texts *before(void *arg, const struct arm *arm, struct err *err)
+{
+    struct run_comms *comms = arg;
+    const char *folder = name_folder(comms, arm);
+    if (mkdir(folder, 0777) && errno != EEXIST) {
+        (void)err_sys(err, -errno, "cannot make '%.150s'", folder);
+        return NULL;
+    }
+    remove_logs(folder);
+    (void)snprintf(comms->texts[0], sizeof(comms->texts[0]), COMMS_PLUGIN_VARIABLE "=%s",
+                   comms->plugin);
+    (void)snprintf(comms->texts[1], sizeof(comms->texts[1]), COMMS_DIRECTORY_VARIABLE "=%s",
+                   folder);
+    comms->env = (struct opt_texts){.text = {comms->texts[0], comms->texts[1]}, .n = 2};
+    return &comms->env;
+}
+
+/* ---- behind it ---- */
+
+static int compare(struct run_comms *comms, const struct arm *arm, const struct comms_logs *logs,
+                   const struct observation *of, struct err *err)
+{
+    char subject[160];
+    int rc = 0;
+    (void)statuses_name_arm(&comms->setup->result, arm, subject, sizeof(subject));
+    for (unsigned i = 0; i < of->nworkers && !rc; i++) {
+        const struct worker_result *worker = &of->workers[i];
+        if (worker->status == STATUS_OK && !worker->background)
+            rc = comms_check(logs, worker->pid, &worker->made, subject, &comms->checked,
+                             &comms->findings, err);
+    }
+    return rc;
+}
+
+/* A log that cannot be read is told, and ends nothing. */
+static int after(void *arg, const struct arm *arm, const struct observation *observation,
+                 struct err *err)
+{
+    struct run_comms *comms = arg;
+    struct comms_logs logs = {0};
+    struct err why = {0};
+    struct finding finding = {.id = "comms_unreadable", .severity = FINDING_BAD};
+    int rc = comms_logs_read(name_folder(comms, arm), &logs, &why);
+    if (rc) {
+        comms->checked.differ++;
+        (void)statuses_name_arm(&comms->setup->result, arm, finding.subject,
+                                sizeof(finding.subject));
+        (void)snprintf(finding.sentence, sizeof(finding.sentence), "%s", why.msg);
+        rc = findings_add(&comms->findings, &finding, err);
+    } else
+        rc = compare(comms, arm, &logs, observation, err);
+    comms_logs_free(&logs);
+    return rc;
+}
+
+/* ---- the whole ---- */
+
+/* That all its arms are of ranks on GPUs, where NCCL carries what they send. */
+static int check_arms(const struct run_setup *setup, struct err *err)
+{
+    const struct result *result = &setup->result;
+    for (size_t i = 0; i < result_measured(result); i++) {
+        const struct arm *arm = &result->arms[i];
+        enum device device = arm_device(result, arm);
+        bool sends = arm->bench->together && (arm->bench->needs & (NEED_COLLECTIVE | NEED_DEVICE));
+        if (!sends)
+            return err_set(err, -ENOTSUP, "--comms: %s does not call NCCL; allreduce and train do",
+                           arm->bench->name);
+        if (device != DEVICE_NCCL && device != DEVICE_CUDA)
+            return err_set(err, -ENOTSUP,
+                           "--comms: %s runs over '%s' here, and without NCCL there is nothing to "
+                           "log: it needs GPUs",
+                           arm->bench->name, device_name(device));
+    }
+    return 0;
+}
+
+int run_comms_open(struct run_comms *comms, const struct run_setup *setup, struct err *err)
+{
+    *comms = (struct run_comms){.setup = setup};
+    comms->watch = (struct observe_watch){before, after, comms};
+    int rc = check_arms(setup, err);
+    if (!rc && setup->config.crew)
+        rc = err_set(err, -ENOTSUP,
+                     "--comms is of one machine; of a job, 'contend comms -- mpirun ...'");
+    if (!rc)
+        rc = comms_plugin_find(comms->plugin, sizeof(comms->plugin), err);
+    return rc ? rc : comms_plugin_check(comms->plugin, err);
+}
+
+int run_comms_use(struct run_comms *comms, const char *directory, struct err *err)
+{
+    char *whole = realpath(directory, NULL);
+    size_t length = whole ? strlen(whole) : 0;
+    if (!whole || length >= sizeof(comms->directory)) {
+        free(whole);
+        return err_sys(err, whole ? -ENAMETOOLONG : -errno, "cannot use '%.150s'", directory);
+    }
+    memcpy(comms->directory, whole, length + 1);
+    free(whole);
+    return 0;
+}
+
+int run_comms_judge(const struct run_comms *comms, struct findings *findings, struct err *err)
+{
+    int rc = 0;
+    for (size_t i = 0; i < comms->findings.n && !rc; i++)
+        rc = findings_add(findings, &comms->findings.all[i], err);
+    return rc ? rc : comms_check_end(&comms->checked, findings, err);
+}
+
+static int print_arm(struct run_comms *comms, const struct arm *arm, FILE *out, struct err *err)
+{
+    char name[160];
+    struct comms_view view;
+    bool refused;
+    int rc = comms_view_read(name_folder(comms, arm), &view, &refused, err);
+    if (!rc && view.comms.n) {
+        (void)fprintf(out, "\nNCCL's calls in the last round: %s\n",
+                      statuses_name_arm(&comms->setup->result, arm, name, sizeof(name)));
+        rc = comms_print(&view, out, err);
+    }
+    comms_view_free(&view);
+    return rc && refused ? 0 : rc; /* it was told */
+}
+
+int run_comms_print(struct run_comms *comms, FILE *out, struct err *err)
+{
+    const struct result *result = &comms->setup->result;
+    int rc = 0;
+    for (size_t i = 0; i < result_measured(result) && !rc; i++)
+        if (arm_runs(&result->arms[i]))
+            rc = print_arm(comms, &result->arms[i], out, err);
+    if (!rc)
+        (void)fprintf(out, "\nlogs: %s; again by 'contend comms --read' and a folder there\n",
+                      comms->directory);
+    return rc;
+}
+
+void run_comms_free(struct run_comms *comms)
+{
+    findings_free(&comms->findings);
+    *comms = (struct run_comms){0};
+}

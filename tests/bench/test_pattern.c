@@ -1,0 +1,140 @@
+/* What patterns of data parallelism send, against counts and bytes worked out by hand. */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "bench/feed/pattern.h"
+
+enum { MIB = 1 << 20 };
+
+struct sum {
+    size_t calls;
+    uint64_t bytes;
+};
+
+static struct sum sum_of(const struct pattern_calls *calls, enum collective_op op)
+{
+    struct sum sum = {0, 0};
+    for (size_t i = 0; i < calls->n; i++)
+        if (calls->call[i].op == op) {
+            sum.calls++;
+            sum.bytes += calls->call[i].bytes;
+        }
+    return sum;
+}
+
+static double sent_of(const struct pattern_calls *calls, unsigned ranks)
+{
+    double sent = 0;
+    for (size_t i = 0; i < calls->n; i++)
+        sent += pattern_sent(&calls->call[i], ranks);
+    return sent;
+}
+
+static struct pattern_calls make(enum pattern pattern, uint64_t gradient, unsigned ranks)
+{
+    const struct pattern_params params = {
+        .pattern = pattern, .gradient = gradient, .bucket = 25 * MIB, .layers = 16};
+    struct pattern_calls calls;
+    struct err err = {0};
+    assert_int_equal(pattern_make(&params, ranks, &calls, &err), 0);
+    return calls;
+}
+
+static void test_pattern_whole_is_one_all_reduce(void **state)
+{
+    (void)state;
+    struct pattern_calls calls = make(PATTERN_WHOLE, 64 * MIB, 4);
+    assert_int_equal(calls.n, 1);
+    assert_int_equal(calls.call[0].op, COLLECTIVE_ALLREDUCE);
+    assert_int_equal(calls.call[0].count, 16 * MIB);
+    assert_true(sent_of(&calls, 4) == 96.0 * MIB);
+    pattern_free(&calls);
+}
+
+static void test_pattern_ddp_has_buckets_of_25_mib(void **state)
+{
+    (void)state;
+    static const enum pattern patterns[] = {PATTERN_DDP, PATTERN_ACCUMULATE};
+    for (size_t i = 0; i < 2; i++) {
+        struct pattern_calls calls = make(patterns[i], 64 * MIB, 2);
+        assert_int_equal(calls.n, 3);
+        assert_int_equal(calls.call[0].bytes, 25 * MIB);
+        assert_int_equal(calls.call[2].bytes, 14 * MIB);
+        assert_int_equal(sum_of(&calls, COLLECTIVE_ALLREDUCE).bytes, 64 * MIB);
+        pattern_free(&calls);
+    }
+}
+
+/* All patterns but FSDP send as much in all: an all-reduce is a reduce-scatter and an all-gather.
+ */
+static void test_pattern_zero_scatters_gradients_then_gathers_parameters(void **state)
+{
+    (void)state;
+    struct pattern_calls calls = make(PATTERN_ZERO, 64 * MIB, 4);
+    assert_int_equal(calls.n, 6);
+    assert_int_equal(calls.call[2].op, COLLECTIVE_REDUCESCATTER);
+    assert_int_equal(calls.call[3].op, COLLECTIVE_ALLGATHER);
+    assert_int_equal(calls.call[0].count * 4, 25 * MIB / sizeof(float));
+    assert_true(sent_of(&calls, 4) == 96.0 * MIB);
+    pattern_free(&calls);
+}
+
+static void test_pattern_fsdp_gathers_twice_and_scatters_once_a_layer(void **state)
+{
+    (void)state;
+    struct pattern_calls calls = make(PATTERN_FSDP, 64 * MIB, 4);
+    assert_int_equal(sum_of(&calls, COLLECTIVE_ALLGATHER).calls, 32);
+    assert_int_equal(sum_of(&calls, COLLECTIVE_ALLGATHER).bytes, 128 * MIB);
+    assert_int_equal(sum_of(&calls, COLLECTIVE_REDUCESCATTER).calls, 16);
+    assert_int_equal(sum_of(&calls, COLLECTIVE_REDUCESCATTER).bytes, 64 * MIB);
+    assert_int_equal(calls.call[15].op, COLLECTIVE_ALLGATHER);
+    assert_int_equal(calls.call[16].op, COLLECTIVE_ALLGATHER);
+    assert_int_equal(calls.call[17].op, COLLECTIVE_REDUCESCATTER);
+    assert_true(sent_of(&calls, 4) == 144.0 * MIB);
+    pattern_free(&calls);
+}
+
+/* 17 elements in 16 layers among 3 ranks: one of two, fifteen of one, each made up to three. */
+static void test_pattern_makes_parts_up_to_the_ranks(void **state)
+{
+    (void)state;
+    struct pattern_calls calls = make(PATTERN_FSDP, 68, 3);
+    for (size_t i = 0; i < calls.n; i++) {
+        assert_int_equal(calls.call[i].count, 1);
+        assert_int_equal(calls.call[i].bytes, 12);
+    }
+    pattern_free(&calls);
+    calls = make(PATTERN_WHOLE, 68, 3);
+    assert_int_equal(calls.call[0].bytes, 68);
+    pattern_free(&calls);
+}
+
+static void test_pattern_refuses_too_many_buckets(void **state)
+{
+    (void)state;
+    const struct pattern_params params = {
+        .pattern = PATTERN_DDP, .gradient = 1ull << 36, .bucket = 4, .layers = 1};
+    struct pattern_calls calls;
+    struct err err = {0};
+    assert_int_equal(pattern_make(&params, 2, &calls, &err), -E2BIG);
+    assert_null(calls.call);
+    pattern_free(&calls);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_pattern_whole_is_one_all_reduce),
+        cmocka_unit_test(test_pattern_ddp_has_buckets_of_25_mib),
+        cmocka_unit_test(test_pattern_zero_scatters_gradients_then_gathers_parameters),
+        cmocka_unit_test(test_pattern_fsdp_gathers_twice_and_scatters_once_a_layer),
+        cmocka_unit_test(test_pattern_makes_parts_up_to_the_ranks),
+        cmocka_unit_test(test_pattern_refuses_too_many_buckets),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
