@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "harness/cmd/cmd.h"
+#include "harness/cmd/comms_files.h"
 #include "harness/comms/view.h"
 #include "harness/json/comms.h"
 #include "harness/say/log.h"
@@ -34,10 +35,12 @@ struct comms_args {
 
 static const struct opt comms_opts[] = {
     OPT_TEXT("read", comms_args, read, NULL, "DIR",
-             "Print what the logs in DIR tell; runs nothing"),
+             "Print what the logs in DIR tell, and write it there as CSV and figures; runs "
+             "nothing"),
     OPT_TEXT("out", comms_args, out, NULL, "DIR",
-             "Keep the logs of the command in DIR, which is to be empty or new"),
-    OPT_FLAG("json", comms_args, json, NULL, "Print JSON, with --read"),
+             "Keep the logs of the command in DIR, which is to be empty or new, with CSV files and "
+             "figures of them"),
+    OPT_FLAG("json", comms_args, json, NULL, "Print JSON, with --read, and write nothing"),
     {.name = NULL},
 };
 
@@ -58,26 +61,38 @@ static int print(const struct comms_view *view, bool json, FILE *out, struct err
     return rc;
 }
 
-/* EXIT_GOOD, or after a message; *found: how many logs there are. */
-static int show(const char *directory, bool json, FILE *out, size_t *found)
+struct showing {
+    const char *directory;
+    bool json, files; /* files: also what --out has beside the logs */
+    FILE *out;
+};
+
+/* An exit code, of another than EXIT_GOOD after a message; *found: how many logs there are. */
+static int show(const struct showing *showing, size_t *found)
 {
     struct err err = {0};
     struct comms_view view;
     bool refused;
-    int rc = comms_view_read(directory, &view, &refused, &err);
+    int rc = comms_view_read(showing->directory, &view, &refused, &err);
     *found = view.logs.n;
     if (!rc && view.logs.n)
-        rc = print(&view, json, out, &err);
+        rc = print(&view, showing->json, showing->out, &err);
     if (rc)
         log_error("%s", err.msg);
+    int code = !rc ? EXIT_GOOD : refused ? EXIT_USAGE : EXIT_NOT_RUN;
+    if (!rc && view.logs.n && showing->files) {
+        (void)fflush(showing->out);
+        code = comms_files_write(showing->directory, &view);
+    }
     comms_view_free(&view);
-    return !rc ? EXIT_GOOD : refused ? EXIT_USAGE : EXIT_NOT_RUN;
+    return code;
 }
 
 static int read_logs(const struct comms_args *args)
 {
     size_t found;
-    int code = show(args->read, args->json, stdout, &found);
+    const struct showing showing = {args->read, args->json, !args->json, stdout};
+    int code = show(&showing, &found);
     if (!code && !found) {
         log_error("no log (*" COMMS_SUFFIX ") in '%s'", args->read);
         return EXIT_USAGE;
@@ -230,7 +245,8 @@ static int set_environment(const char *plugin, const char *directory, struct err
 static void report(const char *directory, bool keep)
 {
     size_t found;
-    (void)show(directory, false, stderr, &found);
+    const struct showing showing = {directory, false, keep, stderr};
+    (void)show(&showing, &found);
     if (!found)
         log_warn("no process of the command has loaded the plugin: NCCL before 2.23, none at all, "
                  "or a command that clears its environment");

@@ -20,12 +20,14 @@ int comms_view_read(const char *directory, struct comms_view *view, bool *refuse
     *refused = rc && rc != -ENOMEM;
     rc = rc ? rc : comms_merge(&view->logs, &view->comms, err);
     rc = rc ? rc : make_total(view, err);
+    rc = rc ? rc : comms_timeline_make(&view->logs, &view->comms, &view->timeline, err);
     return rc ? rc : comms_judge(&view->logs, &view->comms, &view->findings, err);
 }
 
 void comms_view_free(struct comms_view *view)
 {
     findings_free(&view->findings);
+    comms_timeline_free(&view->timeline);
     comms_total_free(&view->total);
     comms_free(&view->comms);
     comms_logs_free(&view->logs);

@@ -2,6 +2,7 @@
 #ifndef CONTEND_COMMS_VIEW_H
 #define CONTEND_COMMS_VIEW_H
 
+#include "harness/comms/timeline.h"
 #include "harness/comms/total.h"
 #include "harness/core/finding.h"
 
@@ -10,6 +11,7 @@ struct comms_view {
     struct comms comms;
     struct comms_total total; /* empty where total_note says why */
     char total_note[96];      /* "" = there is a total */
+    struct comms_timeline timeline;
     struct findings findings;
 };
 

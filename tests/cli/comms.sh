@@ -72,6 +72,41 @@ is "total" "$(read_json "$scratch/split" '.total | [.how, (.gpus | length), .ass
 expect 0 'All communicators, from GPU to GPU' "$CONTEND_BINARY" comms --read "$scratch/split"
 expect 0 'Bytes as powers of ten' "$CONTEND_BINARY" comms --read "$scratch/split"
 
+# The same as files, beside the logs; --read gives the same again.
+sum_of() { # sum_of FILE PATTERN FIELD: of the lines that match
+    awk -F, -v pattern="$2" -v field="$3" '$0 ~ pattern { sum += $field } END { printf "%d\n", sum }' \
+        "$scratch/split/$1"
+}
+expect 0 'wrote matrix.csv, calls.csv, ranks.csv, timeline.csv' "$CONTEND_BINARY" comms --read "$scratch/split"
+is "matrix.csv" "$(sum_of matrix.csv '^total,' 4)" 208000
+is "matrix.csv, by communicator" "$(sum_of matrix.csv '^[0-9]+,' 4)" 208000
+is "calls.csv" "$(sum_of calls.csv '^[0-9]+,AllReduce,RING,SIMPLE,0,2048,' 7)" 14
+is "ranks.csv" "$(grep -c '^[0-9]*,[0-9a-f]*,[a-z]*,[24],1,[0-3],[0-3],.*,finalized,' "$scratch/split/ranks.csv")" 12
+is "timeline.csv" "$(sum_of timeline.csv '^[0-9.]+,[1-4],[0-3],AllReduce,RING,SIMPLE,0,,4000,$' 9)" 160000
+"$CONTEND_BINARY" comms --out "$scratch/again" -- true 2>/dev/null # it is made, and stays empty
+cp "$scratch/split"/*.comms "$scratch/again"
+echo mine >"$scratch/again/matrix.csv"
+expect 3 "'matrix.csv' is not written: what is there is no file of contend" "$CONTEND_BINARY" comms \
+    --read "$scratch/again"
+is "a file of the user's" "$(cat "$scratch/again/matrix.csv"; ls "$scratch/again/plots" 2>/dev/null)" mine
+rm "$scratch/again/matrix.csv"
+expect 0 'wrote' "$CONTEND_BINARY" comms --read "$scratch/again"
+for table in matrix calls ranks timeline; do
+    cmp "$scratch/split/$table.csv" "$scratch/again/$table.csv" || fail "$table.csv differs"
+done
+cp -r "$scratch/again" "$scratch/plain"
+rm -r "$scratch/plain"/plots "$scratch/plain"/*.csv
+"$CONTEND_BINARY" comms --read "$scratch/plain" --json >/dev/null || fail "--json"
+is "--json writes" "$(find "$scratch/plain" ! -name '*.comms' -type f)" ""
+if command -v gnuplot >/dev/null; then
+    for figure in bytes_log bytes timeline sizes; do
+        [ -s "$scratch/again/plots/comms_$figure.png" ] || fail "no figure of $figure"
+        grep -q '<svg' "$scratch/again/plots/comms_$figure.svg" || fail "$figure is no SVG"
+    done
+    grep -q 'modelled: rings in the order of ranks' "$scratch/again/plots/comms_bytes.svg" ||
+        fail "the figure does not say how its pairs are known"
+fi
+
 # From many threads at once nothing is lost; the timeline says what it dropped.
 drive "$scratch/threads" init:f:1:0:1: threads:8:5000 finalize
 is "threads" "$(read_json "$scratch/threads" \
