@@ -114,7 +114,7 @@ static int place_absent(struct maker *maker, size_t c, const struct comms_matrix
 static int place(struct maker *maker, size_t c)
 {
     struct comms_matrix matrix;
-    int rc = comms_matrix_make(&maker->comms->communicator[c], NULL, &matrix, maker->err);
+    int rc = comms_matrix_make(&maker->comms->communicator[c], &matrix, maker->err);
     if (rc == -E2BIG) {
         maker->total->left_out++;
         return 0;
@@ -151,7 +151,7 @@ static int add_communicator(struct maker *maker, size_t c)
     const uint32_t *gpu_of = maker->total->gpu_of[c];
     if (!gpu_of)
         return 0;
-    int rc = comms_matrix_make(&maker->comms->communicator[c], NULL, &one, maker->err);
+    int rc = comms_matrix_make(&maker->comms->communicator[c], &one, maker->err);
     if (rc)
         return rc;
     for (uint32_t from = 0; from < one.n && !rc; from++)

@@ -39,9 +39,10 @@ static json_t *present_to_json(const struct comms_communicator *communicator)
     for (size_t i = 0; i < communicator->npresent; i++) {
         const struct comms_rank *rank = &communicator->present[i];
         (void)json_array_append_new(
-            present, json_pack("{s:i, s:o, s:s}", "rank", (int)rank->rank, "file",
+            present, json_pack("{s:i, s:o, s:s, s:o}", "rank", (int)rank->rank, "file",
                                json_value_text(rank->log->name), "state",
-                               rank->member->state == COMMS_ALIVE ? "alive" : "finalized"));
+                               rank->member->state == COMMS_ALIVE ? "alive" : "finalized", "gpu",
+                               json_value_text_or_null(rank->gpu)));
     }
     return present;
 }
@@ -96,7 +97,7 @@ static int matrix_to_json(const struct comms_communicator *communicator, json_t 
                           struct err *err)
 {
     struct comms_matrix matrix;
-    int rc = comms_matrix_make(communicator, NULL, &matrix, err);
+    int rc = comms_matrix_make(communicator, &matrix, err);
     if (rc) {
         *json = rc == -E2BIG ? json_null() : NULL;
         return rc == -E2BIG ? 0 : rc;

@@ -24,10 +24,10 @@ enum {
 static void print_rank(const struct comms_rank *rank, FILE *out)
 {
     const struct comms_header *header = &rank->log->header;
-    char text[COMMS_HOST_MAX + COMMS_PROGRAM_MAX + 80];
-    (void)snprintf(text, sizeof(text), "rank %u: %s, process %" PRId64 " (%s)%s", rank->rank,
-                   header->host, header->pid, header->program,
-                   rank->member->state == COMMS_ALIVE ? ", not destroyed" : "");
+    char text[COMMS_HOST_MAX + COMMS_PROGRAM_MAX + PCI_BDF_MAX + 80];
+    (void)snprintf(text, sizeof(text), "rank %u: %s%s%s, process %" PRId64 " (%s)%s", rank->rank,
+                   header->host, rank->gpu[0] ? ", GPU " : "", rank->gpu, header->pid,
+                   header->program, rank->member->state == COMMS_ALIVE ? ", not destroyed" : "");
     (void)fputs("  ", out);
     text_wrap(text_one_line(text), 2, INDENT, out);
 }
@@ -251,7 +251,7 @@ int comms_print(const struct comms_view *view, FILE *out, struct err *err)
         }
         rc = print_lines(communicator, out, err);
         if (!rc)
-            rc = comms_matrix_make(communicator, NULL, &matrix, err);
+            rc = comms_matrix_make(communicator, &matrix, err);
         if (!rc)
             print_matrix(&matrix, comms->n == 1, out);
         if (rc == -E2BIG)
