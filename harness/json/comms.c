@@ -159,8 +159,9 @@ static json_t *gpus_to_json(const struct comms_total *total)
     for (uint32_t i = 0; i < total->matrix.n; i++) {
         const struct comms_gpu *gpu = &total->gpu[i];
         (void)json_array_append_new(
-            gpus, json_pack("{s:i, s:o, s:o, s:o}", "gpu", (int)i, "name",
-                            json_value_text(comms_call_gpu(gpu, name, sizeof(name))), "host",
+            gpus, json_pack("{s:i, s:o, s:o, s:o, s:o}", "gpu", (int)i, "name",
+                            json_value_text(comms_call_gpu(gpu, name, sizeof(name))), "pci",
+                            json_value_text_or_null(gpu->pci), "host",
                             json_value_text_or_null(gpu->log ? gpu->log->header.host : ""), "pid",
                             gpu->log ? whole((uint64_t)gpu->log->header.pid) : json_null()));
     }

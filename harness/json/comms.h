@@ -17,7 +17,7 @@
  *     "unknown_calls", "unknown_bytes"} | null of too many ranks,
  *   "done": [{"rank", "collective", "datatype", "algorithm", "protocol", "channels", "captured",
  *     "peer", "from_bytes", "calls", "bytes"}]}],
- *  "total": {"how", "assumed": bool, "left_out", "gpus": [{"gpu", "name", "host", "pid"}],
+ *  "total": {"how", "assumed": bool, "left_out", "gpus": [{"gpu", "name", "pci", "host", "pid"}],
  *   "ranks": [{"communicator": from 0, "rank", "gpu"}], "bytes": [[]], "calls": [[]],
  *   "bytes_log10": [[null of 0]], "calls_log10", "unknown_calls", "unknown_bytes"}
  *   | null of too many GPUs,

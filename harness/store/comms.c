@@ -40,7 +40,7 @@ static int put_matrices(const struct comms_view *view, FILE *out, struct err *er
     for (size_t c = 0; c < view->comms.n && !rc; c++) {
         struct comms_matrix matrix;
         char scope[24];
-        rc = comms_matrix_make(&view->comms.communicator[c], NULL, &matrix, err);
+        rc = comms_matrix_make(&view->comms.communicator[c], &matrix, err);
         (void)snprintf(scope, sizeof(scope), "%zu", c + 1);
         if (!rc)
             put_pairs(scope, &matrix, out);
@@ -108,12 +108,12 @@ static void put_gpu(const struct comms_total *total, size_t c, uint32_t rank, FI
 static void put_log(const struct comms_rank *rank, FILE *out)
 {
     if (!rank) {
-        (void)fputs(",,,,,", out);
+        (void)fputs(",,,,,,", out);
         return;
     }
     (void)fputc(',', out);
     csv_put_text(rank->log->header.host, out);
-    (void)fprintf(out, ",%" PRId64 ",", rank->log->header.pid);
+    (void)fprintf(out, ",%s,%" PRId64 ",", rank->gpu, rank->log->header.pid);
     csv_put_text(rank->log->header.program, out);
     (void)fputc(',', out);
     csv_put_text(rank->log->name, out);
@@ -177,7 +177,7 @@ static const struct table {
     {"calls.csv", "communicator,collective,algorithm,protocol,captured,from_bytes,calls,bytes\n",
      put_calls},
     {"ranks.csv",
-     "communicator,id,name,ranks,nodes,rank,gpu,host,pid,program,file,state,calls,bytes\n",
+     "communicator,id,name,ranks,nodes,rank,gpu,host,pci,pid,program,file,state,calls,bytes\n",
      put_ranks},
     {"timeline.csv",
      "time_s,communicator,rank,collective,algorithm,protocol,captured,peer,bytes,duration_s\n",
