@@ -35,11 +35,11 @@ struct comms_args {
 
 static const struct opt comms_opts[] = {
     OPT_TEXT("read", comms_args, read, NULL, "DIR",
-             "Print what the logs in DIR tell, and write it there as CSV and figures; runs "
-             "nothing"),
+             "Print what the logs in DIR tell, and write it there as CSV, figures and "
+             "report.html; runs nothing"),
     OPT_TEXT("out", comms_args, out, NULL, "DIR",
-             "Keep the logs of the command in DIR, which is to be empty or new, with CSV files and "
-             "figures of them"),
+             "Keep the logs of the command in DIR, which is to be empty or new, with CSV files, "
+             "figures and report.html of them"),
     OPT_FLAG("json", comms_args, json, NULL, "Print JSON, with --read, and write nothing"),
     {.name = NULL},
 };
@@ -63,6 +63,7 @@ static int print(const struct comms_view *view, bool json, FILE *out, struct err
 
 struct showing {
     const char *directory;
+    const char *html; /* where the page goes; NULL: into the directory */
     bool json, files; /* files: also what --out has beside the logs */
     FILE *out;
 };
@@ -82,23 +83,27 @@ static int show(const struct showing *showing, size_t *found)
     int code = !rc ? EXIT_GOOD : refused ? EXIT_USAGE : EXIT_NOT_RUN;
     if (!rc && view.logs.n && showing->files) {
         (void)fflush(showing->out);
-        code = comms_files_write(showing->directory, &view);
+        code = comms_files_write(showing->directory, showing->html, &view);
     }
     comms_view_free(&view);
     return code;
 }
 
-static int read_logs(const struct comms_args *args)
+static int read_logs(const struct showing *showing)
 {
     size_t found;
-    const struct showing showing = {args->read, args->json, !args->json, stdout};
-    int code = show(&showing, &found);
+    int code = show(showing, &found);
     if (!code && !found) {
-        log_error("no log (*" COMMS_SUFFIX ") in '%s'", args->read);
+        log_error("no log (*" COMMS_SUFFIX ") in '%s'", showing->directory);
         return EXIT_USAGE;
     }
-    int written = cmd_finish();
-    return code ? code : written;
+    return code;
+}
+
+int comms_show_directory(const char *directory, const char *html)
+{
+    const struct showing showing = {directory, html, false, true, stdout};
+    return read_logs(&showing);
 }
 
 /* ---- running ---- */
@@ -245,7 +250,7 @@ static int set_environment(const char *plugin, const char *directory, struct err
 static void report(const char *directory, bool keep)
 {
     size_t found;
-    const struct showing showing = {directory, false, keep, stderr};
+    const struct showing showing = {directory, NULL, false, keep, stderr};
     (void)show(&showing, &found);
     if (!found)
         log_warn("no process of the command has loaded the plugin: NCCL before 2.23, none at all, "
@@ -299,7 +304,12 @@ static int comms_main(const struct cmd_env *env, int argc, char **argv)
                   "DIR --json'");
         return EXIT_USAGE;
     }
-    return has_command ? watch(&args, &argv[options + 1]) : read_logs(&args);
+    if (has_command)
+        return watch(&args, &argv[options + 1]);
+    const struct showing showing = {args.read, NULL, args.json, !args.json, stdout};
+    code = read_logs(&showing);
+    int written = cmd_finish();
+    return code ? code : written;
 }
 
 const struct command comms_command = {

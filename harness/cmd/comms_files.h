@@ -1,11 +1,22 @@
-/* What the logs of a directory come to, as files in it: CSV and figures. */
+/* What the logs of a directory come to, as text, and as files in it: CSV, figures and a page. */
 #ifndef CONTEND_CMD_COMMS_FILES_H
 #define CONTEND_CMD_COMMS_FILES_H
 
+#include <stdbool.h>
+
 #include "harness/comms/view.h"
 
-/* Says what it wrote, or what is in the way. EXIT_GOOD, also of a directory that cannot be written;
- * else EXIT_NOT_RUN or EXIT_INTERRUPTED. */
-int comms_files_write(const char *directory, const struct comms_view *view);
+/*
+ * Writes them, the page there or as `html` names it (NULL: report.html in the directory), and says
+ * so, or what is in the way. EXIT_GOOD, also of a directory that cannot be written; EXIT_USAGE of a
+ * page that is not ours, EXIT_NOT_RUN or EXIT_INTERRUPTED.
+ */
+int comms_files_write(const char *directory, const char *html, const struct comms_view *view);
+
+/* Whether it has logs of NCCL calls, and is no result of a run. */
+bool comms_files_are_in(int dir_fd);
+
+/* comms.c: `contend comms --read DIRECTORY`, for who reads results of any kind. */
+int comms_show_directory(const char *directory, const char *html);
 
 #endif

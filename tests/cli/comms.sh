@@ -90,7 +90,7 @@ is "timeline.csv" "$(sum_of timeline.csv '^[0-9.]+,[1-4],[0-3],AllReduce,RING,SI
 "$CONTEND_BINARY" comms --out "$scratch/again" -- true 2>/dev/null # it is made, and stays empty
 cp "$scratch/split"/*.comms "$scratch/again"
 echo mine >"$scratch/again/matrix.csv"
-expect 3 "'matrix.csv' is not written: what is there is no file of contend" "$CONTEND_BINARY" comms \
+expect 2 "'matrix.csv' is not written: what is there is no file of contend" "$CONTEND_BINARY" comms \
     --read "$scratch/again"
 is "a file of the user's" "$(cat "$scratch/again/matrix.csv"; ls "$scratch/again/plots" 2>/dev/null)" mine
 rm "$scratch/again/matrix.csv"
@@ -99,9 +99,25 @@ for table in matrix calls ranks timeline; do
     cmp "$scratch/split/$table.csv" "$scratch/again/$table.csv" || fail "$table.csv differs"
 done
 cp -r "$scratch/again" "$scratch/plain"
-rm -r "$scratch/plain"/plots "$scratch/plain"/*.csv
+rm -r "$scratch/plain"/plots "$scratch/plain"/*.csv "$scratch/plain/report.html"
 "$CONTEND_BINARY" comms --read "$scratch/plain" --json >/dev/null || fail "--json"
 is "--json writes" "$(find "$scratch/plain" ! -name '*.comms' -type f)" ""
+# The page: of `report` as of `--read`; no script, nothing loaded, names escaped.
+rm "$scratch/again/report.html"
+expect 0 'wrote .*and report.html' "$CONTEND_BINARY" report "$scratch/again"
+expect 2 'of which there is no Markdown' "$CONTEND_BINARY" report --md "$scratch/again"
+drive "$scratch/<b>&" init:c:2:0:1:'<script>x' $all_reduce:2:0 finalize
+expect 0 'wrote .*/page.html' "$CONTEND_BINARY" report --html "$scratch/page.html" "$scratch/<b>&"
+for page in "$scratch/again/report.html" "$scratch/page.html"; do
+    grep -q '<svg class="heat" role="img"' "$page" || fail "$page has no map"
+    grep -Eqi '<script|<b>&|https?://|<link' "$page" && fail "$page loads or runs something"
+    grep -q '</html>' "$page" || fail "$page is cut"
+done
+grep -q '&lt;script&gt;x' "$scratch/page.html" || fail "the name of a communicator is not in its page"
+grep -q 'modelled: rings' "$scratch/again/report.html" || fail "the page does not say how pairs are known"
+[ ! -e "$scratch/<b>&/report.html" ] || fail "--html writes into the directory"
+echo mine >"$scratch/mine.html"
+expect 2 'is no report of contend' "$CONTEND_BINARY" report --html "$scratch/mine.html" "$scratch/again"
 if command -v gnuplot >/dev/null; then
     for figure in bytes_log bytes timeline sizes; do
         [ -s "$scratch/again/plots/comms_$figure.png" ] || fail "no figure of $figure"
