@@ -194,11 +194,12 @@ static void fill_bins(const struct comms_timeline *timeline, struct bins *bins)
         bins->gbps[func][bin] += (double)moment->bytes * 1e-9 / bins->width_s;
     }
     bins->least = INFINITY;
-    for (size_t i = 0; i < COMMS_FUNCS * BINS; i++) {
-        double gbps = bins->gbps[i / BINS][i % BINS];
-        bins->most = fmax(bins->most, gbps);
-        bins->least = gbps > 0 ? fmin(bins->least, gbps) : bins->least;
-    }
+    for (size_t func = 0; func < COMMS_FUNCS; func++)
+        for (size_t bin = 0; bin < BINS; bin++) {
+            double gbps = bins->gbps[func][bin];
+            bins->most = fmax(bins->most, gbps);
+            bins->least = gbps > 0 ? fmin(bins->least, gbps) : bins->least;
+        }
 }
 
 static unsigned count_funcs(const struct bins *bins)

@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "harness/base/text.h"
 #include "harness/base/units.h"
@@ -12,6 +13,8 @@
 #include "harness/comms/names.h"
 #include "harness/report/escape.h"
 #include "harness/report/html_parts.h"
+
+#define LOG_FIGURE "comms_bytes_log" /* which the map of the page is, too */
 
 enum {
     CELL = 66,
@@ -240,9 +243,10 @@ static void print_figures(const struct html_comms *page, FILE *out)
 {
     if (!page->nfigures)
         return;
-    (void)fputs("<section id=\"figures\">\n<h2>Over time, and by size</h2>\n", out);
+    (void)fputs("<section id=\"figures\">\n<h2>Figures</h2>\n", out);
     for (size_t i = 0; i < page->nfigures; i++)
-        html_figure(&page->figures[i], out);
+        if (page->view->total.matrix.n > MAP_MOST || strcmp(page->figures[i].name, LOG_FIGURE) != 0)
+            html_figure(&page->figures[i], out);
     (void)fputs("</section>\n", out);
 }
 
