@@ -171,7 +171,8 @@ static void remove_directory(const char *directory)
     struct dirent **entries = NULL;
     int n = scandir(directory, &entries, NULL, NULL);
     for (int i = 0; i < n; i++) {
-        if (strstr(entries[i]->d_name, COMMS_SUFFIX))
+        if (strstr(entries[i]->d_name, COMMS_SUFFIX) ||
+            !strcmp(entries[i]->d_name, COMMS_PORTS_NAME))
             (void)remove_file(directory, entries[i]->d_name);
         free(entries[i]);
     }
@@ -275,6 +276,7 @@ static int watch(const struct comms_args *args, char **argv)
     rc = set_environment(plugin, directory, &err);
     int code = rc ? rc : run_child(argv, &err);
     if (code >= 0) {
+        comms_files_add_links(directory);
         report(directory, args->out != NULL);
         return code;
     }

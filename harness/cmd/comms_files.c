@@ -3,6 +3,8 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -13,6 +15,21 @@
 #include "harness/say/log.h"
 #include "harness/store/comms.h"
 #include "harness/sys/signals.h"
+
+void comms_files_add_links(const char *directory)
+{
+    enum { LINKS_MOST = 2048 };
+    struct err err = {0};
+    char host[HOST_NAME_MAX + 1] = "";
+    struct gpu_link *link = calloc(LINKS_MOST, sizeof(*link));
+    int dir_fd = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (link && dir_fd >= 0 && !gethostname(host, sizeof(host) - 1) &&
+        comms_ports_write(dir_fd, host, link, gpu_links_read(link, LINKS_MOST), &err))
+        log_warn("%s", err.msg);
+    if (dir_fd >= 0)
+        (void)close(dir_fd);
+    free(link);
+}
 
 bool comms_files_are_in(int dir_fd)
 {

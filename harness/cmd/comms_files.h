@@ -13,6 +13,9 @@
  */
 int comms_files_write(const char *directory, const char *html, const struct comms_view *view);
 
+/* Adds how the GPUs of this machine are joined, for who reads the logs on another one. */
+void comms_files_add_links(const char *directory);
+
 /* Whether it has logs of NCCL calls, and is no result of a run. */
 bool comms_files_are_in(int dir_fd);
 

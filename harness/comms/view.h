@@ -2,6 +2,7 @@
 #ifndef CONTEND_COMMS_VIEW_H
 #define CONTEND_COMMS_VIEW_H
 
+#include "harness/comms/links.h"
 #include "harness/comms/timeline.h"
 #include "harness/comms/total.h"
 #include "harness/core/finding.h"
@@ -12,6 +13,8 @@ struct comms_view {
     struct comms_total total; /* empty where total_note says why */
     char total_note[96];      /* "" = there is a total */
     struct comms_timeline timeline;
+    struct comms_ports ports; /* of a links.csv; none where there is none */
+    struct comms_links links;
     struct findings findings;
 };
 

@@ -21,6 +21,7 @@
  *   "ranks": [{"communicator": from 0, "rank", "gpu"}], "bytes": [[]], "calls": [[]],
  *   "bytes_log10": [[null of 0]], "calls_log10", "unknown_calls", "unknown_bytes"}
  *   | null of too many GPUs,
+ *  "links": [{"name", "gpu", "bytes", "gbps", "share"}], the hottest first, "links_unknown_bytes",
  *  "findings": as findings_to_json}
  * NULL: no memory, or sums that 64 bits do not hold: see err. The caller owns it.
  */

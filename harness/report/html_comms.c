@@ -160,6 +160,31 @@ static void print_total(const struct comms_view *view, FILE *out)
     (void)fputs("</section>\n", out);
 }
 
+static void print_links(const struct comms_view *view, FILE *out)
+{
+    const struct comms_links *links = &view->links;
+    if (!links->n)
+        return;
+    (void)fputs(
+        "<section id=\"links\">\n<h2>Over which links</h2>\n<p>The shortest way of each pair, "
+        "with what protocols add; the hottest first. Shares are of what a link could carry "
+        "in that time.</p>\n<div class=\"scroll\"><table>\n<tr><th scope=\"col\">link</th>"
+        "<th scope=\"col\">bytes</th><th scope=\"col\">GB/s at most</th>"
+        "<th scope=\"col\">share</th></tr>\n",
+        out);
+    for (size_t i = 0; i < links->n && i < MAP_MOST; i++) {
+        const struct comms_link *link = &links->link[i];
+        char name[120], share[24], most[24] = "-";
+        if (link->gbps > 0)
+            (void)snprintf(most, sizeof(most), "%.4g", link->gbps);
+        (void)fputs("<tr><th scope=\"row\">", out);
+        html_say(out, "%s", comms_call_link(&view->total, link, name, sizeof(name)));
+        (void)fprintf(out, "</th><td>%" PRIu64 "</td><td>%s</td><td>%s</td></tr>\n", link->bytes,
+                      most, text_percent(comms_link_share(links, link), share, sizeof(share)));
+    }
+    (void)fputs("</table></div>\n</section>\n", out);
+}
+
 /* ---- calls ---- */
 
 static void print_sizes(const struct comms_line *line, FILE *out)
@@ -255,6 +280,7 @@ int html_comms_print(const struct html_comms *page, FILE *out, struct err *err)
     char word[1100];
     print_head(page, out);
     print_total(page->view, out);
+    print_links(page->view, out);
     print_figures(page, out);
     int rc = print_calls(page->view, out, err);
     (void)text_shell_word(page->path, word, sizeof(word));

@@ -234,3 +234,22 @@ int comms_csv_write(int dir_fd, const struct comms_view *view, struct err *err)
         rc = write_table(dir_fd, &tables[i], view, err);
     return rc;
 }
+
+int comms_ports_write(int dir_fd, const char *host, const struct gpu_link *link, size_t n,
+                      struct err *err)
+{
+    char *text = NULL;
+    size_t size = 0;
+    if (!n || strlen(host) >= COMMS_HOST_MAX || strpbrk(host, ",\"\r\n"))
+        return 0;
+    FILE *out = open_memstream(&text, &size);
+    if (!out)
+        return err_set(err, -ENOMEM, "no memory for " COMMS_PORTS_NAME);
+    (void)fputs(COMMS_PORTS_COLUMNS, out);
+    for (size_t i = 0; i < n; i++)
+        (void)fprintf(out, "%s,%s,%s,%s,%u,%.6g\n", host, link[i].pci, gpu_way_name(link[i].way),
+                      link[i].to, link[i].links, link[i].gbps);
+    int rc = fclose(out) ? -ENOMEM : file_replace(dir_fd, COMMS_PORTS_NAME, text, size);
+    free(text);
+    return rc ? err_sys(err, rc, "cannot write " COMMS_PORTS_NAME) : 0;
+}

@@ -14,4 +14,11 @@
  */
 int comms_csv_write(int dir_fd, const struct comms_view *view, struct err *err);
 
+/*
+ * links.csv: how the GPUs of that host are joined, which can be asked for on it alone. Nothing of
+ * no links, nor of a host whose name no line can hold. 0 or what writing gives.
+ */
+int comms_ports_write(int dir_fd, const char *host, const struct gpu_link *link, size_t n,
+                      struct err *err);
+
 #endif
