@@ -131,7 +131,7 @@ static void test_the_knee_is_that_of_timed_calls(void **state)
     assert_true(fabs(knee.latency_s - 1e-5) < 1e-9);
     assert_true(fabs(knee.bytes - 1e6) < 1);
     assert_string_equal(judged(), "comms_below_knee");
-    assert_non_null(strstr(findings.all[0].sentence, "at 10 us each that is 20 ms"));
+    assert_non_null(strstr(findings.all[0].sentence, "at 10.0 us each that is 20.0 ms"));
 }
 
 static void all_to_all(uint64_t size)
