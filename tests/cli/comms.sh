@@ -144,7 +144,7 @@ done
 cp -r "$scratch/again" "$scratch/plain"
 rm -r "$scratch/plain"/plots "$scratch/plain"/*.csv "$scratch/plain/report.html"
 "$CONTEND_BINARY" comms --read "$scratch/plain" --json >/dev/null || fail "--json"
-is "--json writes" "$(find "$scratch/plain" ! -name '*.comms' -type f)" ""
+is "--json writes" "$(find "$scratch/plain" ! -name '*.comms*' -type f)" ""
 # The page: of `report` as of `--read`; no script, nothing loaded, names escaped.
 rm "$scratch/again/report.html"
 expect 0 'wrote .*and report.html' "$CONTEND_BINARY" report "$scratch/again"

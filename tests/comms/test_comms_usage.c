@@ -73,7 +73,7 @@ static void test_nothing_is_said_of_data_parallel_training(void **state)
     enum { STEPS = 1500, BUCKETS = 4 };
     for (uint32_t rank = 0; rank < RANKS; rank++) {
         did(rank, COMMS_ALL_REDUCE, -1, STEPS, 4);
-        did(rank, COMMS_ALL_REDUCE, -1, STEPS * BUCKETS, 25 << 20);
+        did(rank, COMMS_ALL_REDUCE, -1, (uint64_t)STEPS * BUCKETS, 25 << 20);
         did(rank, COMMS_BROADCAST, 0, 400, 1000);
     }
     for (int step = 0; step < STEPS; step++)
