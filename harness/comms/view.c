@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "harness/comms/findings.h"
+#include "harness/comms/order.h"
 #include "harness/comms/usage.h"
 #include "harness/sys/file.h"
 
@@ -43,6 +44,8 @@ int comms_view_read(const char *directory, struct comms_view *view, bool *refuse
     rc = rc ? rc : comms_counters_read(directory, &view->counters, err);
     *refused = rc && rc != -ENOMEM;
     rc = rc ? rc : comms_merge(&view->logs, &view->comms, err);
+    if (!rc)
+        comms_orders_read(directory, &view->counters, &view->comms);
     rc = rc ? rc : make_total(view, err);
     rc = rc ? rc : comms_timeline_make(&view->logs, &view->comms, &view->timeline, err);
     if (!rc && !view->total_note[0])
