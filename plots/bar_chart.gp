@@ -2,12 +2,13 @@
 # (`gnuplot -e "figure='bandwidth'" common.gp bar_chart.gp`).
 #
 # <figure>.dat: block 0: title, subtitle, footnote, texts of the x and the y axis, number of places, of
-# bars each, upper end of the y axis.
+# bars each, upper end of the y axis, and where a logarithmic one starts (0 = it is linear; older files
+# do not have it).
 # Block 1: 1 place, 2 its name. Block 2: 1 number of the bar at its place, 2 its name. Block 3, one line
 # a bar: 1 place, 2 number, 3 value, 4 ci_low, 5 ci_high, 6 value as text.
 
 data = data_of(figure)
-stats data index 0 using (title_text = strcol(1), subtitle_text = strcol(2), footnote_text = strcol(3), x_text = strcol(4), y_text = strcol(5), places = int($6), bars = int($7), y_end = $8, 0) nooutput
+stats data index 0 using (title_text = strcol(1), subtitle_text = strcol(2), footnote_text = strcol(3), x_text = strcol(4), y_text = strcol(5), places = int($6), bars = int($7), y_end = $8, y_from = valid(9) ? column(9) : 0, 0) nooutput
 array name[bars]
 stats data index 2 using ($1 >= 0 ? name[int($1) + 1] = strcol(2) : 0, 0) nooutput
 
@@ -33,15 +34,19 @@ do for [kind in kinds] {
     set bmargin at screen (62.0 + foot) / height
     unset key
     set xrange [-0.5:places - 0.5]
-    set yrange [0:y_end]
+    if (y_from > 0) {
+        set logscale y 10
+        set format y "%.0s%c"
+    }
+    set yrange [y_from:y_end]
     set xlabel x_text offset 0, 0.3
     set ylabel y_text
     set xtics ()
     set grid ytics lc rgb faint lt 1 lw 1
     left(place, i) = place - 0.42 + i * bar
     plot data index 1 using 1:(NaN):xtic(2) with points, \
-         for [i = 0:bars - 1] "" index 3 using ($2 == i ? left($1, i) + bar / 2 : NaN):(0):\
-             (left($1, i)):(left($1, i) + bar * 0.94):(0):3 with boxxyerror \
+         for [i = 0:bars - 1] "" index 3 using ($2 == i ? left($1, i) + bar / 2 : NaN):(y_from):\
+             (left($1, i)):(left($1, i) + bar * 0.94):(y_from):3 with boxxyerror \
              fs solid 1.0 border lc rgb black lc rgb shade(i), \
          "" index 3 using (left($1, $2) + bar * 0.47):4:(0):($5 - $4) @interval lc rgb grey, \
          "" index 3 using (left($1, $2) + bar * 0.47):($5 == $5 ? $5 : $3):6 with labels \

@@ -13,6 +13,7 @@
 
 #include "harness/cmd/cmd.h"
 #include "harness/cmd/comms_attach.h"
+#include "harness/cmd/comms_files.h"
 #include "harness/cmd/comms_plugin.h"
 #include "harness/comms/counters.h"
 #include "harness/comms/view.h"
@@ -35,9 +36,11 @@ struct comms_args {
 
 static const struct opt comms_opts[] = {
     OPT_TEXT("read", comms_args, read, NULL, "DIR",
-             "Print what the logs in DIR tell; runs nothing"),
+             "Print what the logs in DIR tell, and write it there as CSV, figures and "
+             "report.html; runs nothing"),
     OPT_TEXT("out", comms_args, out, NULL, "DIR",
-             "Keep the logs of the command in DIR, which is to be empty or new"),
+             "Keep the logs of the command in DIR, which is to be empty or new, with CSV files, "
+             "figures and report.html of them"),
     OPT_FLAG("no-timing", comms_args, no_timing, NULL,
              "Do not time collectives on the GPU; else one in 64 is, by CUDA events"),
     OPT_TEXT("attach", comms_args, attach, NULL, "PID",
@@ -45,7 +48,8 @@ static const struct opt comms_opts[] = {
     OPT_FLAG("all", comms_args, all, NULL, "The same of the job that NCCL_RAS_ADDR names"),
     OPT_SECONDS("seconds", comms_args, seconds, "2", 0.01, 3600, "S",
                 "Of --attach and --all: time between two looks"),
-    OPT_FLAG("json", comms_args, json, NULL, "Print JSON, with --read, --attach or --all"),
+    OPT_FLAG("json", comms_args, json, NULL,
+             "Print JSON, with --read, --attach or --all, and write nothing"),
     {.name = NULL},
 };
 
@@ -66,32 +70,49 @@ static int print(const struct comms_view *view, bool json, FILE *out, struct err
     return rc;
 }
 
-/* EXIT_GOOD, or after a message; *found: how many logs there are. */
-static int show(const char *directory, bool json, FILE *out, size_t *found)
+struct showing {
+    const char *directory;
+    const char *html; /* where the page goes; NULL: into the directory */
+    bool json, files; /* files: also what --out has beside the logs */
+    FILE *out;
+};
+
+/* An exit code, of another than EXIT_GOOD after a message; *found: how many logs there are. */
+static int show(const struct showing *showing, size_t *found)
 {
     struct err err = {0};
     struct comms_view view;
     bool refused;
-    int rc = comms_view_read(directory, &view, &refused, &err);
+    int rc = comms_view_read(showing->directory, &view, &refused, &err);
     *found = view.logs.n;
     if (!rc && view.logs.n)
-        rc = print(&view, json, out, &err);
+        rc = print(&view, showing->json, showing->out, &err);
     if (rc)
         log_error("%s", err.msg);
+    int code = !rc ? EXIT_GOOD : refused ? EXIT_USAGE : EXIT_NOT_RUN;
+    if (!rc && view.logs.n && showing->files) {
+        (void)fflush(showing->out);
+        code = comms_files_write(showing->directory, showing->html, &view);
+    }
     comms_view_free(&view);
-    return !rc ? EXIT_GOOD : refused ? EXIT_USAGE : EXIT_NOT_RUN;
+    return code;
 }
 
-static int read_logs(const struct comms_args *args)
+static int read_logs(const struct showing *showing)
 {
     size_t found;
-    int code = show(args->read, args->json, stdout, &found);
+    int code = show(showing, &found);
     if (!code && !found) {
-        log_error("no log (*" COMMS_SUFFIX ") in '%s'", args->read);
+        log_error("no log (*" COMMS_SUFFIX ") in '%s'", showing->directory);
         return EXIT_USAGE;
     }
-    int written = cmd_finish();
-    return code ? code : written;
+    return code;
+}
+
+int comms_show_directory(const char *directory, const char *html)
+{
+    const struct showing showing = {directory, html, false, true, stdout};
+    return read_logs(&showing);
 }
 
 /* ---- running ---- */
@@ -138,7 +159,8 @@ static void remove_directory(const char *directory)
     struct dirent **entries = NULL;
     int n = scandir(directory, &entries, NULL, NULL);
     for (int i = 0; i < n; i++) {
-        if (strstr(entries[i]->d_name, COMMS_SUFFIX))
+        if (strstr(entries[i]->d_name, COMMS_SUFFIX) ||
+            !strcmp(entries[i]->d_name, COMMS_PORTS_NAME))
             (void)remove_file(directory, entries[i]->d_name);
         free(entries[i]);
     }
@@ -229,7 +251,8 @@ static void write_counters(const char *directory, const struct nvlink_counts *be
 static void report(const char *directory, bool keep)
 {
     size_t found;
-    (void)show(directory, false, stderr, &found);
+    const struct showing showing = {directory, NULL, false, keep, stderr};
+    (void)show(&showing, &found);
     if (!found)
         log_warn("no process of the command has loaded the plugin: NCCL before 2.23, none at all, "
                  "or a command that clears its environment");
@@ -256,6 +279,7 @@ static int watch(const struct comms_args *args, char **argv)
     (void)nvlink_read(&before, &why_not);
     int code = rc ? rc : run_child(argv, &err);
     if (code >= 0) {
+        comms_files_add_links(directory);
         write_counters(directory, &before, &why_not);
         report(directory, args->out != NULL);
         return code;
@@ -293,7 +317,12 @@ static int comms_main(const struct cmd_env *env, int argc, char **argv)
                   "DIR --json'");
         return EXIT_USAGE;
     }
-    return has_command ? watch(&args, &argv[options + 1]) : read_logs(&args);
+    if (has_command)
+        return watch(&args, &argv[options + 1]);
+    const struct showing showing = {args.read, NULL, args.json, !args.json, stdout};
+    code = read_logs(&showing);
+    int written = cmd_finish();
+    return code ? code : written;
 }
 
 const struct command comms_command = {

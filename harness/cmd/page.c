@@ -13,6 +13,7 @@
 #include "harness/draw/found.h"
 #include "harness/plot/figures.h"
 #include "harness/report/html.h"
+#include "harness/report/html_comms.h"
 #include "harness/say/log.h"
 #include "harness/sys/file.h"
 
@@ -135,14 +136,62 @@ static int look(int at_fd, const char *name)
     return ours ? 0 : -EEXIST;
 }
 
-static int format(const struct html_page *page, char **text, size_t *size, struct err *err)
+/* Whatever the page is of. */
+typedef int printer(const void *page, FILE *out, struct err *err);
+
+static int print_result(const void *page, FILE *out, struct err *err)
+{
+    return html_print(page, out, err);
+}
+
+static int print_comms(const void *page, FILE *out, struct err *err)
+{
+    return html_comms_print(page, out, err);
+}
+
+static int format(printer *print, const void *page, char **text, size_t *size, struct err *err)
 {
     *text = NULL;
     FILE *out = open_memstream(text, size);
     if (!out)
         return err_set(err, -ENOMEM, "no memory for the page");
-    int rc = html_print(page, out, err);
+    int rc = print(page, out, err);
     return fclose(out) && !rc ? err_set(err, -ENOMEM, "no memory for the page") : rc;
+}
+
+static int may_write(int at_fd, const char *name, struct err *err)
+{
+    int rc = look(at_fd, name);
+    if (rc == -EEXIST)
+        return err_set(err, rc, "'%.150s' is not written: what is there is no report of contend",
+                       name);
+    return rc ? err_sys(err, rc, "cannot write '%.150s'", name) : 0;
+}
+
+static int put_page(int at_fd, const char *name, const char *text, size_t size, struct err *err)
+{
+    int rc = file_replace(at_fd, name, text, size);
+    return rc ? err_sys(err, rc, "cannot write '%.150s'", name) : 0;
+}
+
+int page_write_comms(const char *path, int dir_fd, const struct comms_view *view, int at_fd,
+                     const char *name, struct err *err)
+{
+    char *text = NULL;
+    size_t size = 0;
+    int rc = may_write(at_fd, name, err);
+    struct loaded *loaded = rc ? NULL : calloc(1, sizeof(*loaded));
+    if (!rc && !loaded)
+        rc = err_set(err, -ENOMEM, "no memory for the page");
+    if (!rc) {
+        add_figures(loaded, dir_fd);
+        const struct html_comms page = {path, view, loaded->n, loaded->figure};
+        rc = format(print_comms, &page, &text, &size, err);
+    }
+    rc = rc ? rc : put_page(at_fd, name, text, size, err);
+    free(text);
+    unload(loaded);
+    return rc;
 }
 
 int page_write(const struct page_side *sides, size_t nsides, int at_fd, const char *name,
@@ -152,24 +201,16 @@ int page_write(const struct page_side *sides, size_t nsides, int at_fd, const ch
     struct html_side html[2];
     char *text = NULL;
     size_t size = 0;
-    int rc = look(at_fd, name);
-    if (rc == -EEXIST)
-        return err_set(err, rc, "'%.150s' is not written: what is there is no report of contend",
-                       name);
-    if (rc)
-        return err_sys(err, rc, "cannot write '%.150s'", name);
+    int rc = may_write(at_fd, name, err);
     for (size_t i = 0; i < nsides && !rc; i++)
         rc = load(&sides[i], &loaded[i], &html[i], err);
     if (!rc) {
         const struct comparisons *own = &sides[0].recorded->comparisons; /* of an ab */
         const struct html_page page = {
             .nsides = nsides, .sides = html, .comparisons = nsides == 1 && own->n ? own : NULL};
-        rc = format(&page, &text, &size, err);
+        rc = format(print_result, &page, &text, &size, err);
     }
-    if (!rc) {
-        rc = file_replace(at_fd, name, text, size);
-        rc = rc ? err_sys(err, rc, "cannot write '%.150s'", name) : 0;
-    }
+    rc = rc ? rc : put_page(at_fd, name, text, size, err);
     free(text);
     unload(loaded[0]);
     unload(loaded[1]);

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "harness/cmd/cmd.h"
+#include "harness/cmd/comms_files.h"
 #include "harness/cmd/page.h"
 #include "harness/cmd/summary.h"
 #include "harness/draw/files.h"
@@ -55,7 +56,7 @@ static const struct opt option_table[] = {
 /* One of the directories, and what became of reading and drawing it. */
 struct side {
     const char *path;
-    int dir_fd, said, drawn;
+    int dir_fd, said, drawn; /* said: -EMEDIUMTYPE of what has no table or page of a result */
     struct recorded recorded;
     struct err saying, drawing;
 };
@@ -122,6 +123,16 @@ static int judge_reading(const struct side *side)
     return side->said ? EXIT_USAGE : EXIT_GOOD;
 }
 
+/* Logs of NCCL calls have another page, which is written at once. */
+static int report_comms(const struct session *session, struct side *side)
+{
+    side->said = -EMEDIUMTYPE;
+    if (!session->options.md)
+        return comms_show_directory(side->path, session->options.html);
+    log_error("'%.150s' has logs of NCCL calls, of which there is no Markdown", side->path);
+    return EXIT_USAGE;
+}
+
 /* Reads and says one directory, and draws its figures. Returns the exit code. */
 static int report(struct session *session, struct side *side)
 {
@@ -133,6 +144,8 @@ static int report(struct session *session, struct side *side)
         log_error("%s", side->saying.msg);
         return EXIT_USAGE;
     }
+    if (comms_files_are_in(side->dir_fd))
+        return report_comms(session, side);
     /* Its files may be of a result that was about to be replaced. */
     directory_recover(side->dir_fd, page_remove_drawn);
     side->said = recorded_read(side->dir_fd, session->env->benches, &side->recorded, &side->saying);
@@ -244,6 +257,7 @@ const struct command report_command = {
              "SVG and PNG from the .dat files in DIR/plots, and writes DIR/report.html: one page "
              "that needs nothing else, to hand on. Of two directories the page in the second is "
              "before and after. Measure on a machine without gnuplot, copy DIR, read and draw "
-             "here.",
+             "here. Of what 'contend comms --out DIR' has left it does the same as 'contend comms "
+             "--read DIR'.",
     .opts = option_table,
 };

@@ -27,10 +27,12 @@ static void add(struct comms_line *line, const struct comms_count *count)
     line->timed_calls += count->timed_calls;
     line->timed_ns += count->timed_ns;
     line->timed_bytes += count->timed_bytes;
-    if (count->key.bucket < COMMS_SIZES)
-        line->sizes[count->key.bucket] += count->calls;
-    else
+    if (count->key.bucket >= COMMS_SIZES) {
         line->any_size += count->calls;
+        return;
+    }
+    line->sizes[count->key.bucket] += count->calls;
+    line->size_bytes[count->key.bucket] += count->bytes;
 }
 
 static bool is_same(const struct comms_line *line, const struct comms_key *key)

@@ -17,8 +17,9 @@ struct comms_line {
      * them; of sends and receives those of all ranks.
      */
     uint64_t calls, bytes;
-    uint64_t least, most;                        /* calls of a rank that is present */
-    uint64_t sizes[COMMS_SIZES];                 /* calls by comms_bucket, of those above */
+    uint64_t least, most;        /* calls of a rank that is present */
+    uint64_t sizes[COMMS_SIZES]; /* calls by comms_bucket, of those above */
+    uint64_t size_bytes[COMMS_SIZES];
     uint64_t any_size;                           /* calls of which the size was not kept */
     uint64_t timed_calls, timed_ns, timed_bytes; /* of all ranks */
 };

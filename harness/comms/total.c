@@ -32,8 +32,9 @@ char *comms_call_gpu(const struct comms_gpu *gpu, char *buf, size_t size)
     }
     if (gpu->slot)
         (void)snprintf(number, sizeof(number), ", GPU %u of it", gpu->slot + 1);
-    (void)snprintf(buf, size, "%s, process %" PRId64 " (%s)%s", gpu->log->header.host,
-                   gpu->log->header.pid, gpu->log->header.program, number);
+    (void)snprintf(buf, size, "%s%s%s, process %" PRId64 " (%s)%s", gpu->log->header.host,
+                   gpu->pci[0] ? ", GPU " : "", gpu->pci, gpu->log->header.pid,
+                   gpu->log->header.program, number);
     return text_one_line(buf);
 }
 
@@ -52,11 +53,20 @@ static int add_gpu(struct maker *maker, const struct comms_gpu *gpu, uint32_t *a
     return 0;
 }
 
+static bool is_same(const struct comms_gpu *a, const struct comms_gpu *b)
+{
+    if (!a->log || !b->log)
+        return false;
+    if (a->pci[0])
+        return !strcmp(a->pci, b->pci) && !strcmp(a->log->header.host, b->log->header.host);
+    return !b->pci[0] && a->log == b->log && a->slot == b->slot;
+}
+
 static int find_gpu(struct maker *maker, const struct comms_gpu *gpu, uint32_t *at)
 {
     const struct comms_total *total = maker->total;
-    for (*at = 0; gpu->log && *at < total->matrix.n; ++*at)
-        if (total->gpu[*at].log == gpu->log && total->gpu[*at].slot == gpu->slot)
+    for (*at = 0; *at < total->matrix.n; ++*at)
+        if (is_same(gpu, &total->gpu[*at]))
             return 0;
     return add_gpu(maker, gpu, at);
 }
@@ -78,7 +88,9 @@ static int place_present(struct maker *maker, size_t c)
     int rc = 0;
     for (size_t i = 0; i < communicator->npresent && !rc; i++) {
         const struct comms_rank *rank = &communicator->present[i];
-        const struct comms_gpu gpu = {rank->log, slot_of(communicator, i), c, rank->rank};
+        struct comms_gpu gpu = {.log = rank->log, .communicator = c, .rank = rank->rank};
+        (void)snprintf(gpu.pci, sizeof(gpu.pci), "%s", rank->gpu);
+        gpu.slot = gpu.pci[0] ? 0 : slot_of(communicator, i);
         if (gpu_of[rank->rank] != COMMS_NO_GPU) /* in two logs */
             continue;
         rc = find_gpu(maker, &gpu, &gpu_of[rank->rank]);
@@ -104,7 +116,7 @@ static int place_absent(struct maker *maker, size_t c, const struct comms_matrix
         bool used = false;
         for (uint32_t other = 0; gpu_of[rank] == COMMS_NO_GPU && other < matrix->n; other++)
             used |= has_any(matrix, rank, other) || has_any(matrix, other, rank);
-        const struct comms_gpu gpu = {NULL, 0, c, rank};
+        const struct comms_gpu gpu = {.communicator = c, .rank = rank};
         if (used)
             rc = add_gpu(maker, &gpu, &gpu_of[rank]);
     }
@@ -133,14 +145,17 @@ static int place(struct maker *maker, size_t c)
 
 /* ---- what went between them ---- */
 
-static int add_cell(struct maker *maker, uint32_t from, uint32_t to, uint64_t bytes, uint64_t calls)
+static int add_cell(struct maker *maker, uint32_t from, uint32_t to, const struct comms_matrix *one,
+                    size_t cell)
 {
     struct comms_matrix *all = &maker->total->matrix;
     if (from == COMMS_NO_GPU || to == COMMS_NO_GPU)
         return 0;
     size_t at = (size_t)from * all->n + to;
-    all->calls[at] += calls;
-    return __builtin_add_overflow(all->bytes[at], bytes, &all->bytes[at])
+    all->calls[at] += one->calls[cell];
+    bool over = __builtin_add_overflow(all->wire[at], one->wire[cell], &all->wire[at]);
+    over |= __builtin_add_overflow(all->bytes[at], one->bytes[cell], &all->bytes[at]);
+    return over
                ? err_set(maker->err, -EOVERFLOW, "more bytes than 64 bits hold: logs are corrupted")
                : 0;
 }
@@ -158,7 +173,7 @@ static int add_communicator(struct maker *maker, size_t c)
         for (uint32_t to = 0; to < one.n && !rc; to++) {
             size_t at = (size_t)from * one.n + to;
             if (has_any(&one, from, to))
-                rc = add_cell(maker, gpu_of[from], gpu_of[to], one.bytes[at], one.calls[at]);
+                rc = add_cell(maker, gpu_of[from], gpu_of[to], &one, at);
         }
     all->how = one.how > all->how ? one.how : all->how;
     all->trees |= one.trees;
@@ -182,7 +197,8 @@ int comms_total_make(const struct comms *comms, struct comms_total *total, struc
     size_t cells = rc ? 0 : (size_t)matrix->n * matrix->n;
     matrix->bytes = calloc(cells + 1, sizeof(*matrix->bytes));
     matrix->calls = calloc(cells + 1, sizeof(*matrix->calls));
-    if (!rc && (!matrix->bytes || !matrix->calls))
+    matrix->wire = calloc(cells + 1, sizeof(*matrix->wire));
+    if (!rc && (!matrix->bytes || !matrix->calls || !matrix->wire))
         rc = err_set(err, -ENOMEM, "no memory for a matrix of %u GPUs", matrix->n);
     for (size_t c = 0; c < comms->n && !rc; c++)
         rc = add_communicator(&maker, c);

@@ -1,9 +1,10 @@
 /*
  * Communicators -> who sent how much to whom in all of them, from GPU to GPU. Pure.
  *
- * A rank's log names its process, not its GPU. So each process has the GPUs that its ranks need:
- * one, or where it has several ranks of one communicator as many, told apart by the order of those
- * ranks. A rank without a log is a GPU of its own in each communicator.
+ * A GPU is what its rank's log says: a host and a PCI address. Where that was not known each
+ * process has the GPUs that its ranks need: one, or where it has several ranks of one communicator
+ * as many, told apart by the order of those ranks. A rank without a log is a GPU of its own in each
+ * communicator.
  */
 #ifndef CONTEND_COMMS_TOTAL_H
 #define CONTEND_COMMS_TOTAL_H
@@ -11,8 +12,9 @@
 #include "harness/comms/matrix.h"
 
 struct comms_gpu {
-    const struct comms_log *log; /* of its process; NULL: no log is here */
-    uint32_t slot;               /* among the GPUs of its process */
+    const struct comms_log *log; /* of its process, or the first of them; NULL: no log is here */
+    char pci[PCI_BDF_MAX];       /* "" = not known */
+    uint32_t slot;               /* then: among the GPUs of its process */
     size_t communicator;         /* where it was seen first, */
     uint32_t rank;               /* as that rank */
 };
@@ -33,7 +35,10 @@ enum { COMMS_NO_GPU = UINT32_MAX };
 int comms_total_make(const struct comms *comms, struct comms_total *total, struct err *err);
 void comms_total_free(struct comms_total *total);
 
-/* "node1, process 77 (python)", and its number there; "rank 3 of communicator 1". Returns buf. */
+/*
+ * "node1, GPU 0000:3b:00.0, process 77 (python)"; without an address its number in the process;
+ * "rank 3 of communicator 1, without a log". Returns buf.
+ */
 char *comms_call_gpu(const struct comms_gpu *gpu, char *buf, size_t size);
 
 /* Of a scale by powers of ten; of 0, which has none, NaN. */

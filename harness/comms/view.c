@@ -1,10 +1,15 @@
 #include "harness/comms/view.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
 
 #include "harness/comms/findings.h"
 #include "harness/comms/order.h"
+#include "harness/comms/usage.h"
+#include "harness/sys/file.h"
 
 static int make_total(struct comms_view *view, struct err *err)
 {
@@ -14,24 +19,49 @@ static int make_total(struct comms_view *view, struct err *err)
     return rc == -E2BIG ? 0 : rc;
 }
 
+/* Of a directory without it nothing is known of links. */
+static int read_ports(const char *directory, struct comms_view *view, struct err *err)
+{
+    enum { BYTES_MOST = 1 << 20 };
+    char *text = NULL;
+    size_t size;
+    int dir_fd = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    int rc = dir_fd < 0 ? -errno : file_read(dir_fd, COMMS_PORTS_NAME, BYTES_MOST, &text, &size);
+    if (dir_fd >= 0)
+        (void)close(dir_fd);
+    if (rc)
+        return rc == -ENOENT ? 0 : err_sys(err, rc, "cannot read " COMMS_PORTS_NAME);
+    rc = comms_ports_parse(text, &view->ports, err);
+    free(text);
+    return rc;
+}
+
 int comms_view_read(const char *directory, struct comms_view *view, bool *refused, struct err *err)
 {
     *view = (struct comms_view){0};
     int rc = comms_logs_read(directory, &view->logs, err);
+    rc = rc ? rc : read_ports(directory, view, err);
     rc = rc ? rc : comms_counters_read(directory, &view->counters, err);
     *refused = rc && rc != -ENOMEM;
     rc = rc ? rc : comms_merge(&view->logs, &view->comms, err);
     if (!rc)
         comms_orders_read(directory, &view->counters, &view->comms);
     rc = rc ? rc : make_total(view, err);
+    rc = rc ? rc : comms_timeline_make(&view->logs, &view->comms, &view->timeline, err);
+    if (!rc && !view->total_note[0])
+        rc = comms_links_make(&view->total, &view->ports, &view->timeline, &view->links, err);
     rc = rc ? rc : comms_truth_make(&view->comms, &view->counters, &view->truth, err);
     rc = rc ? rc : comms_judge(&view->logs, &view->comms, &view->findings, err);
-    return rc ? rc : comms_truth_judge(&view->truth, &view->findings, err);
+    rc = rc ? rc : comms_truth_judge(&view->truth, &view->findings, err);
+    return rc ? rc : comms_usage_judge(&view->comms, &view->timeline, &view->findings, err);
 }
 
 void comms_view_free(struct comms_view *view)
 {
     findings_free(&view->findings);
+    comms_links_free(&view->links);
+    comms_ports_free(&view->ports);
+    comms_timeline_free(&view->timeline);
     comms_truth_free(&view->truth);
     comms_counters_free(&view->counters);
     comms_total_free(&view->total);

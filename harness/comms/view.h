@@ -2,6 +2,8 @@
 #ifndef CONTEND_COMMS_VIEW_H
 #define CONTEND_COMMS_VIEW_H
 
+#include "harness/comms/links.h"
+#include "harness/comms/timeline.h"
 #include "harness/comms/total.h"
 #include "harness/comms/truth.h"
 #include "harness/core/finding.h"
@@ -13,6 +15,9 @@ struct comms_view {
     char total_note[96];            /* "" = there is a total */
     struct comms_counters counters; /* of NVLink; none where nobody looked */
     struct comms_truth truth;
+    struct comms_timeline timeline;
+    struct comms_ports ports; /* of a links.csv; none where there is none */
+    struct comms_links links;
     struct findings findings;
 };
 

@@ -54,6 +54,8 @@ static const struct symbol nvml_symbols[] = {
     {"nvmlDeviceGetMaxPcieLinkWidth", offsetof(struct nvml_api, pcie_width_max), false},
     {"nvmlDeviceGetNvLinkState", offsetof(struct nvml_api, nvlink_state), false},
     {"nvmlDeviceGetNvLinkVersion", offsetof(struct nvml_api, nvlink_version), false},
+    {"nvmlDeviceGetNvLinkRemotePciInfo_v2", offsetof(struct nvml_api, nvlink_remote), false},
+    {"nvmlDeviceGetNvLinkRemoteDeviceType", offsetof(struct nvml_api, nvlink_remote_type), false},
     {"nvmlDeviceGetEccMode", offsetof(struct nvml_api, ecc_mode), false},
     {"nvmlDeviceGetTotalEccErrors", offsetof(struct nvml_api, ecc_errors), false},
     {"nvmlDeviceGetRemappedRows", offsetof(struct nvml_api, remapped_rows), false},

@@ -55,6 +55,7 @@ struct nvml_process {
 enum { NVML_ECC_CORRECTED = 0, NVML_ECC_UNCORRECTED = 1 };
 enum { NVML_ECC_VOLATILE = 0, NVML_ECC_AGGREGATE = 1 };
 enum { NVML_INSUFFICIENT_SIZE = 7 };
+enum { NVML_REMOTE_SWITCH = 2, NVML_REMOTE_UNKNOWN = 255 }; /* nvmlIntNvLinkDeviceType_t */
 enum { NVML_NVLINKS = 18 }; /* as many as a GPU can have: NVML_NVLINK_MAX_LINKS */
 
 /* nvmlClocksEventReason*, NVML API reference. */
@@ -166,6 +167,9 @@ struct nvml_api {
     int (*pcie_width_max)(struct nvml_device *device, unsigned *lanes);
     int (*nvlink_state)(struct nvml_device *device, unsigned link, unsigned *active);
     int (*nvlink_version)(struct nvml_device *device, unsigned link, unsigned *version);
+    /* Of the other end of a link: its address, and what it is. */
+    int (*nvlink_remote)(struct nvml_device *device, unsigned link, struct nvml_pci *pci);
+    int (*nvlink_remote_type)(struct nvml_device *device, unsigned link, unsigned *type);
     int (*ecc_mode)(struct nvml_device *device, unsigned *now, unsigned *pending);
     int (*ecc_errors)(struct nvml_device *device, int kind, int since, unsigned long long *count);
     int (*remapped_rows)(struct nvml_device *device, unsigned *corrected, unsigned *uncorrected,

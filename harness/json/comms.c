@@ -171,8 +171,9 @@ static json_t *gpus_to_json(const struct comms_total *total)
     for (uint32_t i = 0; i < total->matrix.n; i++) {
         const struct comms_gpu *gpu = &total->gpu[i];
         (void)json_array_append_new(
-            gpus, json_pack("{s:i, s:o, s:o, s:o}", "gpu", (int)i, "name",
-                            json_value_text(comms_call_gpu(gpu, name, sizeof(name))), "host",
+            gpus, json_pack("{s:i, s:o, s:o, s:o, s:o}", "gpu", (int)i, "name",
+                            json_value_text(comms_call_gpu(gpu, name, sizeof(name))), "pci",
+                            json_value_text_or_null(gpu->pci), "host",
                             json_value_text_or_null(gpu->log ? gpu->log->header.host : ""), "pid",
                             gpu->log ? whole((uint64_t)gpu->log->header.pid) : json_null()));
     }
@@ -208,6 +209,22 @@ static json_t *total_to_json(const struct comms_view *view)
                      whole(matrix->unknown_calls), "unknown_bytes", whole(matrix->unknown_bytes));
 }
 
+static json_t *links_to_json(const struct comms_view *view)
+{
+    json_t *all = json_array();
+    char name[120];
+    for (size_t i = 0; i < view->links.n; i++) {
+        const struct comms_link *link = &view->links.link[i];
+        (void)json_array_append_new(
+            all, json_pack("{s:o, s:i, s:o, s:o, s:o}", "name",
+                           json_value_text(comms_call_link(&view->total, link, name, sizeof(name))),
+                           "gpu", (int)link->gpu, "bytes", whole(link->bytes), "gbps",
+                           link->gbps > 0 ? json_real(link->gbps) : json_null(), "share",
+                           json_value_real(comms_link_share(&view->links, link))));
+    }
+    return all;
+}
+
 json_t *comms_to_json(const struct comms_view *view, struct err *err)
 {
     const struct comms_logs *logs = &view->logs;
@@ -218,11 +235,13 @@ json_t *comms_to_json(const struct comms_view *view, struct err *err)
         (void)json_array_append_new(files, log_to_json(&logs->log[i]));
     for (size_t i = 0; i < comms->n && !rc; i++)
         rc = communicator_to_json(&comms->communicator[i], all, err);
-    json_t *json = rc ? NULL
-                      : json_pack("{s:i, s:O, s:O, s:o, s:o, s:o}", "schema_version", 1, "logs",
-                                  files, "communicators", all, "total", total_to_json(view),
-                                  "nvlink", comms_truth_to_json(&view->truth, &view->counters),
-                                  "findings", findings_to_json(&view->findings));
+    json_t *json =
+        rc ? NULL
+           : json_pack("{s:i, s:O, s:O, s:o, s:o, s:o, s:o, s:o}", "schema_version", 1, "logs",
+                       files, "communicators", all, "total", total_to_json(view), "links",
+                       links_to_json(view), "links_unknown_bytes", whole(view->links.unknown_bytes),
+                       "nvlink", comms_truth_to_json(&view->truth, &view->counters), "findings",
+                       findings_to_json(&view->findings));
     json_decref(files);
     json_decref(all);
     if (!json && !rc)

@@ -19,10 +19,11 @@
  *   "arrival": as comms_arrival_to_json,
  *   "done": [{"rank", "collective", "datatype", "algorithm", "protocol", "channels", "captured",
  *     "peer", "from_bytes", "calls", "bytes"}]}],
- *  "total": {"how", "assumed": bool, "left_out", "gpus": [{"gpu", "name", "host", "pid"}],
+ *  "total": {"how", "assumed": bool, "left_out", "gpus": [{"gpu", "name", "pci", "host", "pid"}],
  *   "ranks": [{"communicator": from 0, "rank", "gpu"}], "bytes": [[]], "calls": [[]],
  *   "bytes_log10": [[null of 0]], "calls_log10", "unknown_calls", "unknown_bytes"}
  *   | null of too many GPUs,
+ *  "links": [{"name", "gpu", "bytes", "gbps", "share"}], the hottest first, "links_unknown_bytes",
  *  "nvlink": as comms_truth_to_json, "findings": as findings_to_json}
  * NULL: no memory, or sums that 64 bits do not hold: see err. The caller owns it.
  */

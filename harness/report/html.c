@@ -22,6 +22,19 @@ void html_say(FILE *out, const char *fmt, ...)
     escape_markup(text, out);
 }
 
+void html_begin(const char *title, FILE *out)
+{
+    (void)fprintf(out,
+                  START
+                  " %s\">\n<meta name=\"viewport\" content=\"width=device-width,"
+                  "initial-scale=1\">\n<meta http-equiv=\"Content-Security-Policy\" "
+                  "content=\"default-src 'none'; style-src 'unsafe-inline'; img-src data:\">\n"
+                  "<title>",
+                  CONTEND_VERSION);
+    escape_markup(title, out);
+    (void)fprintf(out, "</title>\n<style>\n%s</style>\n</head>\n<body>\n", html_style);
+}
+
 bool html_is_ours(const char *text, size_t size)
 {
     return size >= sizeof(START) - 1 && memcmp(text, START, sizeof(START) - 1) == 0;
@@ -76,7 +89,7 @@ static void print_count(const struct findings *findings, FILE *out)
                       n[FINDING_DOUBT]);
 }
 
-static void print_verdict(const char *name, const struct findings *findings, FILE *out)
+void html_verdict(const char *name, const struct findings *findings, FILE *out)
 {
     static const char *const classes[FINDING_SEVERITIES] = {"", " doubt", " bad"};
     const struct finding *verdict = verdict_of(findings);
@@ -139,11 +152,11 @@ static void print_verdicts(const struct html_page *page, FILE *out)
 {
     (void)fputs("<section>\n", out);
     if (page->findings)
-        print_verdict("What changed", page->findings, out);
+        html_verdict("What changed", page->findings, out);
     (void)fprintf(out, "<div class=\"sides%s\">\n", page->nsides > 1 ? " two" : "");
     for (size_t i = 0; i < page->nsides; i++) {
         (void)fputs("<div>", out);
-        print_verdict(side_name(page, i), &page->sides[i].recorded->findings, out);
+        html_verdict(side_name(page, i), &page->sides[i].recorded->findings, out);
         html_tiles(&page->sides[i], out);
         (void)fputs("</div>\n", out);
     }
@@ -259,16 +272,10 @@ int html_print(const struct html_page *given, FILE *out, struct err *err)
         sides[1].beside = &sides[0];
     }
     whole.sides = sides;
-    (void)fprintf(out,
-                  START
-                  " %s\">\n<meta name=\"viewport\" content=\"width=device-width,"
-                  "initial-scale=1\">\n<meta http-equiv=\"Content-Security-Policy\" "
-                  "content=\"default-src 'none'; style-src 'unsafe-inline'; img-src data:\">\n"
-                  "<title>",
-                  CONTEND_VERSION);
-    html_say(out, "contend: %s on %s", page->sides[0].recorded->result.scenario,
-             page->sides[0].about->host);
-    (void)fprintf(out, "</title>\n<style>\n%s</style>\n</head>\n<body>\n", html_style);
+    char title[300];
+    (void)snprintf(title, sizeof(title), "contend: %s on %s",
+                   page->sides[0].recorded->result.scenario, page->sides[0].about->host);
+    html_begin(title, out);
     print_header(page, out);
     (void)fputs("<main>\n", out);
     print_verdicts(page, out);

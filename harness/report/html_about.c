@@ -90,17 +90,21 @@ static void print_odd_arm(const struct html_side *side, size_t i, FILE *out)
     (void)fputs("</li>\n", out);
 }
 
-/* Those of subjects, the worst first: the verdict has the others; then what was skipped or
- * disturbed, and what the run noted of itself. */
+void html_findings(const struct findings *findings, FILE *out)
+{
+    for (int severity = FINDING_BAD; severity >= FINDING_NOTE; severity--)
+        for (size_t i = 0; i < findings->n; i++)
+            if ((int)findings->all[i].severity == severity && findings->all[i].subject[0])
+                print_finding(&findings->all[i], out);
+}
+
+/* Those of subjects: the verdict has the others; then what was skipped or disturbed, and what the
+ * run noted of itself. */
 void html_warnings(const struct html_side *side, FILE *out)
 {
     const struct recorded *recorded = side->recorded;
     (void)fputs("<ul class=\"findings\">\n", out);
-    for (int severity = FINDING_BAD; severity >= FINDING_NOTE; severity--)
-        for (size_t i = 0; i < recorded->findings.n; i++)
-            if ((int)recorded->findings.all[i].severity == severity &&
-                recorded->findings.all[i].subject[0])
-                print_finding(&recorded->findings.all[i], out);
+    html_findings(&recorded->findings, out);
     for (size_t i = 0; i < recorded->result.narms; i++)
         print_odd_arm(side, i, out);
     for (size_t i = 0; i < side->about->nnotes; i++) {

@@ -29,16 +29,18 @@ bool html_has_figure(const struct html_side *side, const char *name)
     return false;
 }
 
+void html_figure(const struct html_figure *figure, FILE *out)
+{
+    (void)fputs("<figure><img class=\"plot\" alt=\"", out);
+    escape_markup(figure->title, out);
+    (void)fputs("\" src=\"data:image/svg+xml;base64,", out);
+    print_base64(figure->svg, figure->size, out);
+    (void)fputs("\"></figure>\n", out);
+}
+
 void html_figures(const struct html_side *side, const char *name, FILE *out)
 {
-    for (size_t i = 0; i < side->nfigures; i++) {
-        const struct html_figure *figure = &side->figures[i];
-        if (!is_wanted(figure, name))
-            continue;
-        (void)fputs("<figure><img class=\"plot\" alt=\"", out);
-        escape_markup(figure->title, out);
-        (void)fputs("\" src=\"data:image/svg+xml;base64,", out);
-        print_base64(figure->svg, figure->size, out);
-        (void)fputs("\"></figure>\n", out);
-    }
+    for (size_t i = 0; i < side->nfigures; i++)
+        if (is_wanted(&side->figures[i], name))
+            html_figure(&side->figures[i], out);
 }

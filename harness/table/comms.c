@@ -240,6 +240,45 @@ static void print_total(const struct comms_view *view, FILE *out)
     print_matrix(&view->total.matrix, true, out);
 }
 
+/* ---- over which links ---- */
+
+static void print_link(const struct comms_view *view, const struct comms_link *link, FILE *out)
+{
+    char name[120], bytes[24], share[24];
+    double part = comms_link_share(&view->links, link);
+    (void)fprintf(out, "  %-48s %10sB  %s\n",
+                  comms_call_link(&view->total, link, name, sizeof(name)),
+                  units_format_si((double)link->bytes, bytes, sizeof(bytes)),
+                  text_percent(part, share, sizeof(share)));
+}
+
+static void print_links(const struct comms_view *view, FILE *out)
+{
+    char text[300], name[120], bytes[24], share[24];
+    const struct comms_links *links = &view->links;
+    if (links->n) {
+        const struct comms_link *hottest = &links->link[0];
+        double part = comms_link_share(links, hottest);
+        (void)snprintf(text, sizeof(text),
+                       "Hottest link: %s, %sB%s%s%s. All, and their share of "
+                       "what they could carry in that time:",
+                       comms_call_link(&view->total, hottest, name, sizeof(name)),
+                       units_format_si((double)hottest->bytes, bytes, sizeof(bytes)),
+                       part == part ? ", " : "",
+                       part == part ? text_percent(part, share, sizeof(share)) : "",
+                       part == part ? " of what it could carry" : "");
+        (void)fputc('\n', out);
+        text_wrap(text, 0, 2, out);
+        for (size_t i = 0; i < links->n && i < PAIRS; i++)
+            print_link(view, &links->link[i], out);
+        if (links->n > PAIRS)
+            (void)fprintf(out, "  ... and %zu cooler links\n", links->n - PAIRS);
+    }
+    if (view->ports.n && links->unknown_bytes)
+        (void)fprintf(out, "%sB went between GPUs of which no link is known\n",
+                      units_format_si((double)links->unknown_bytes, bytes, sizeof(bytes)));
+}
+
 int comms_print(const struct comms_view *view, FILE *out, struct err *err)
 {
     int rc = 0;
@@ -261,9 +300,10 @@ int comms_print(const struct comms_view *view, FILE *out, struct err *err)
             rc = fprintf(out, "\n  %s\n", err->msg) < 0 ? -EIO : 0;
         comms_matrix_free(&matrix);
     }
-    if (!rc)
+    if (!rc) {
         print_total(view, out);
-    if (!rc)
+        print_links(view, out);
         comms_truth_print(&view->truth, &view->counters, out);
+    }
     return rc;
 }

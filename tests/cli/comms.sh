@@ -182,6 +182,78 @@ is "total" "$(read_json "$scratch/split" '.total | [.how, (.gpus | length), .ass
 expect 0 'All communicators, from GPU to GPU' "$CONTEND_BINARY" comms --read "$scratch/split"
 expect 0 'Bytes as powers of ten' "$CONTEND_BINARY" comms --read "$scratch/split"
 
+# The same as files, beside the logs; --read gives the same again.
+sum_of() { # sum_of FILE PATTERN FIELD: of the lines that match
+    awk -F, -v pattern="$2" -v field="$3" '$0 ~ pattern { sum += $field } END { printf "%d\n", sum }' \
+        "$scratch/split/$1"
+}
+expect 0 'wrote matrix.csv, calls.csv, ranks.csv, timeline.csv' "$CONTEND_BINARY" comms --read "$scratch/split"
+is "matrix.csv" "$(sum_of matrix.csv '^total,' 4)" 208000
+is "matrix.csv, by communicator" "$(sum_of matrix.csv '^[0-9]+,' 4)" 208000
+is "calls.csv" "$(sum_of calls.csv '^[0-9]+,AllReduce,RING,SIMPLE,0,2048,' 7)" 14
+is "ranks.csv" "$(grep -c '^[0-9]*,[0-9a-f]*,[a-z]*,[24],1,[0-3],[0-3],.*,finalized,' "$scratch/split/ranks.csv")" 12
+is "timeline.csv" "$(sum_of timeline.csv '^[0-9.]+,[1-4],[0-3],AllReduce,RING,SIMPLE,0,,4000,$' 9)" 160000
+"$CONTEND_BINARY" comms --out "$scratch/again" -- true 2>/dev/null # it is made, and stays empty
+cp "$scratch/split"/*.comms "$scratch/again"
+echo mine >"$scratch/again/matrix.csv"
+expect 2 "'matrix.csv' is not written: what is there is no file of contend" "$CONTEND_BINARY" comms \
+    --read "$scratch/again"
+is "a file of the user's" "$(cat "$scratch/again/matrix.csv"; ls "$scratch/again/plots" 2>/dev/null)" mine
+rm "$scratch/again/matrix.csv"
+expect 0 'wrote' "$CONTEND_BINARY" comms --read "$scratch/again"
+for table in matrix calls ranks timeline; do
+    cmp "$scratch/split/$table.csv" "$scratch/again/$table.csv" || fail "$table.csv differs"
+done
+cp -r "$scratch/again" "$scratch/plain"
+rm -r "$scratch/plain"/plots "$scratch/plain"/*.csv "$scratch/plain/report.html"
+"$CONTEND_BINARY" comms --read "$scratch/plain" --json >/dev/null || fail "--json"
+is "--json writes" "$(find "$scratch/plain" ! -name '*.comms*' -type f)" ""
+# The page: of `report` as of `--read`; no script, nothing loaded, names escaped.
+rm "$scratch/again/report.html"
+expect 0 'wrote .*and report.html' "$CONTEND_BINARY" report "$scratch/again"
+expect 2 'of which there is no Markdown' "$CONTEND_BINARY" report --md "$scratch/again"
+drive "$scratch/<b>&" init:c:2:0:1:'<script>x' $all_reduce:2:0 finalize
+expect 0 'wrote .*/page.html' "$CONTEND_BINARY" report --html "$scratch/page.html" "$scratch/<b>&"
+for page in "$scratch/again/report.html" "$scratch/page.html"; do
+    grep -q '<svg class="heat" role="img"' "$page" || fail "$page has no map"
+    grep -Eqi '<script|<b>&|https?://|<link' "$page" && fail "$page loads or runs something"
+    grep -q '</html>' "$page" || fail "$page is cut"
+done
+grep -q '&lt;script&gt;x' "$scratch/page.html" || fail "the name of a communicator is not in its page"
+grep -q 'modelled: rings' "$scratch/again/report.html" || fail "the page does not say how pairs are known"
+[ ! -e "$scratch/<b>&/report.html" ] || fail "--html writes into the directory"
+echo mine >"$scratch/mine.html"
+expect 2 'is no report of contend' "$CONTEND_BINARY" report --html "$scratch/mine.html" "$scratch/again"
+if command -v gnuplot >/dev/null; then
+    for figure in bytes_log bytes timeline sizes; do
+        [ -s "$scratch/again/plots/comms_$figure.png" ] || fail "no figure of $figure"
+        grep -q '<svg' "$scratch/again/plots/comms_$figure.svg" || fail "$figure is no SVG"
+    done
+    grep -q 'modelled: rings in the order of ranks' "$scratch/again/plots/comms_bytes.svg" ||
+        fail "the figure does not say how its pairs are known"
+fi
+
+# Training as DistributedDataParallel does it is well; many small calls in a row are told, with what to do.
+for rank in 0 1; do
+    steps=(coll:Broadcast:ncclFloat32:100:0:RING:LL:2:200:0)
+    for _ in 1 2 3 4 5 6 7 8 9 10 11 12; do
+        steps+=(coll:AllReduce:ncclFloat32:6553600:0:RING:SIMPLE:2:400:0 coll:AllReduce:ncclFloat32:1:0:RING:LL:2:100:0)
+    done
+    drive "$scratch/ddp" "init:ab:2:$rank:1:dp" "${steps[@]}" finalize
+    drive "$scratch/small" "init:ab:2:$rank:1:dp" coll:AllReduce:ncclFloat32:100:0:RING:LL:2:5000:0 finalize
+done
+is "findings of data parallel training" "$(read_json "$scratch/ddp" '.findings')" '[]'
+is "findings of small calls" "$(read_json "$scratch/small" '[.findings[].id]')" '["comms_many_small"]'
+expect 0 'mostly latency. They stand 5000 in a row' "$CONTEND_BINARY" comms --read "$scratch/small"
+
+# Laid over links, as a machine with GPUs leaves them in links.csv: of GPUs without an address nothing is known.
+is "no links" "$(read_json "$scratch/ddp" '[.links, .links_unknown_bytes]')" '[[],251658419200]'
+cp -r "$scratch/ddp" "$scratch/linked"
+printf 'host,pci,way,to,links,gbps\nhere,0000:01:00.0,pcie,,16,31.5\n' >"$scratch/linked/links.csv"
+is "a link" "$(read_json "$scratch/linked" '.links')" '[]'
+echo "here,0000:01:00.0,pcie,,16" >>"$scratch/linked/links.csv"
+expect 2 'links.csv, line 3: no link of a GPU' "$CONTEND_BINARY" comms --read "$scratch/linked"
+
 # From many threads at once nothing is lost; the timeline says what it dropped.
 drive "$scratch/threads" init:f:1:0:1: threads:8:5000 finalize
 is "threads" "$(read_json "$scratch/threads" \

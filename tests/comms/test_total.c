@@ -80,6 +80,29 @@ static void test_total_tells_gpus_of_a_process_apart(void **state)
     comms_total_free(&total);
 }
 
+/* Two processes on one GPU are one, and one process on two is two. */
+static void test_total_goes_by_the_gpu_that_is_told(void **state)
+{
+    (void)state;
+    struct comms_rank present[] = {{0, &logs[0], &member, "0000:01:00.0"},
+                                   {1, &logs[1], &member, "0000:01:00.0"},
+                                   {2, &logs[0], &member, "0000:02:00.0"},
+                                   {3, &logs[2], &member, "0000:02:00.0"}};
+    struct comms_done done[] = {send_of(0, 2, 3), send_of(1, 2, 4), send_of(1, 3, 8)};
+    struct comms_communicator all[] = {
+        {.nranks = 4, .nodes = 2, .npresent = 4, .ndone = 3, .present = present, .done = done}};
+    const struct comms comms = {.n = 1, .communicator = all};
+    struct comms_total total;
+    struct err err;
+    assert_int_equal(comms_total_make(&comms, &total, &err), 0);
+    assert_int_equal(total.matrix.n, 3); /* rank 3 is of another host */
+    assert_int_equal(bytes_of(&total, 0, 1), 7);
+    assert_int_equal(bytes_of(&total, 0, 2), 8);
+    assert_int_equal(total.matrix.wire[1], 7);
+    assert_false(total.assumed);
+    comms_total_free(&total);
+}
+
 /* Who left no log, and got something, is a GPU of its own; who got nothing, is none. */
 static void test_total_knows_ranks_without_logs(void **state)
 {
@@ -114,9 +137,11 @@ int main(void)
 {
     for (int i = 0; i < PROCESSES; i++)
         logs[i].header.pid = 100 + i;
+    logs[2].header.host[0] = 'b';
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_total_adds_up_by_process),
         cmocka_unit_test(test_total_tells_gpus_of_a_process_apart),
+        cmocka_unit_test(test_total_goes_by_the_gpu_that_is_told),
         cmocka_unit_test(test_total_knows_ranks_without_logs),
         cmocka_unit_test(test_log10_has_none_of_zero),
     };

@@ -1,0 +1,95 @@
+#include "harness/cmd/comms_files.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "harness/cmd/cmd.h"
+#include "harness/cmd/page.h"
+#include "harness/plot/comms.h"
+#include "harness/say/log.h"
+#include "harness/store/comms.h"
+#include "harness/sys/signals.h"
+
+void comms_files_add_links(const char *directory)
+{
+    enum { LINKS_MOST = 2048 };
+    struct err err = {0};
+    char host[HOST_NAME_MAX + 1] = "";
+    struct gpu_link *link = calloc(LINKS_MOST, sizeof(*link));
+    int dir_fd = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (link && dir_fd >= 0 && !gethostname(host, sizeof(host) - 1) &&
+        comms_ports_write(dir_fd, host, link, gpu_links_read(link, LINKS_MOST), &err))
+        log_warn("%s", err.msg);
+    if (dir_fd >= 0)
+        (void)close(dir_fd);
+    free(link);
+}
+
+bool comms_files_are_in(int dir_fd)
+{
+    bool any = false;
+    struct stat status;
+    int fd = openat(dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *directory = fd < 0 ? NULL : fdopendir(fd);
+    if (!directory) {
+        if (fd >= 0)
+            (void)close(fd);
+        return false;
+    }
+    for (const struct dirent *entry; !any && (entry = readdir(directory));) {
+        size_t length = strlen(entry->d_name), suffix = strlen(COMMS_SUFFIX);
+        any = length > suffix && !strcmp(entry->d_name + length - suffix, COMMS_SUFFIX);
+    }
+    (void)closedir(directory);
+    return any && fstatat(dir_fd, "run.json", &status, AT_SYMLINK_NOFOLLOW);
+}
+
+static int write_in(const char *directory, int dir_fd, const char *html,
+                    const struct comms_view *view, struct err *err)
+{
+    struct signals signals;
+    int rc = comms_csv_write(dir_fd, view, err);
+    if (rc)
+        return rc;
+    rc = signals_open(&signals, err);
+    if (rc)
+        return rc;
+    rc = comms_figures_draw(view, dir_fd, &signals, err);
+    signals_close(&signals);
+    return rc ? rc
+              : page_write_comms(directory, dir_fd, view, html ? AT_FDCWD : dir_fd,
+                                 html ? html : PAGE_NAME, err);
+}
+
+int comms_files_write(const char *directory, const char *html, const struct comms_view *view)
+{
+    struct err err = {0};
+    int dir_fd = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    int rc = dir_fd < 0 ? err_sys(&err, -errno, "cannot open it")
+                        : write_in(directory, dir_fd, html, view, &err);
+    if (dir_fd >= 0)
+        (void)close(dir_fd);
+    switch (rc) {
+    case 0:
+        log_info(
+            "wrote matrix.csv, calls.csv, ranks.csv, timeline.csv and plots/ into '%.150s', and "
+            "%.100s",
+            directory, html ? html : PAGE_NAME);
+        return EXIT_GOOD;
+    case -EACCES:
+    case -EROFS:
+        log_info("no files in '%.150s', which cannot be written", directory);
+        return EXIT_GOOD;
+    case -EINTR:
+        return EXIT_INTERRUPTED;
+    default:
+        log_error("'%.150s': %s", directory, err.msg);
+        return rc == -EEXIST ? EXIT_USAGE : EXIT_NOT_RUN;
+    }
+}
