@@ -1,5 +1,8 @@
 /* contend tune: the best setting of a scenario's workers, searched for and then proved. */
 #include "harness/search/tune.h"
+
+#include <math.h>
+
 #include "harness/cmd/exec.h"
 #include "harness/cmd/run_options.h"
 #include "harness/cmd/session.h"
@@ -15,15 +18,16 @@ static int judge(const void *arg, const struct analysis *analysis, struct findin
     return tune_judge(arg, analysis, findings, err);
 }
 
-/* Seconds that an arm of a round takes; 0 = nobody knows, and it is no command. */
+/* Seconds that an arm of a round takes; 0 = nobody knows. */
 static double about_an_arm(const struct run_options *options)
 {
-    static const double of_a_command = 5;
-    if (options->command.duration_s > 0)
-        return options->command.duration_s + 1;
-    if (options->time_s > 0)
-        return options->time_s + 1;
-    return options->ncommands ? of_a_command : 0;
+    double told_s = fmax(options->command.duration_s, options->time_s);
+    return told_s > 0 ? told_s + 1 : 0;
+}
+
+static void after_arm(void *arg, struct result *result)
+{
+    tune_after_arm(arg, result);
 }
 
 static int tune_main(const struct cmd_env *env, int argc, char **argv)
@@ -31,6 +35,7 @@ static int tune_main(const struct cmd_env *env, int argc, char **argv)
     struct tune tune = {0};
     const struct session_task task = {
         .arrange = {.purpose = PURPOSE_TUNE, .add = tune_arrange, .arg = &tune},
+        .after_arm = after_arm,
         .next = next,
         .judge = judge};
     struct session s = {
