@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "harness/cmd/cmd.h"
-#include "harness/comms/findings.h"
+#include "harness/comms/view.h"
 #include "harness/json/comms.h"
 #include "harness/say/log.h"
 #include "harness/sys/process.h"
@@ -43,19 +43,18 @@ static const struct opt comms_opts[] = {
 
 /* ---- reading ---- */
 
-static int print(const struct comms_logs *logs, const struct comms *comms,
-                 const struct findings *findings, bool json, FILE *out, struct err *err)
+static int print(const struct comms_view *view, bool json, FILE *out, struct err *err)
 {
     if (json) {
-        json_t *document = comms_to_json(logs, comms, findings, err);
+        json_t *document = comms_to_json(view, err);
         return document ? json_value_print(document, 1, err) : -ENOMEM;
     }
     bool color = terminal_has_color(fileno(out));
-    int rc = comms_print(comms, out, err);
+    int rc = comms_print(view, out, err);
     if (!rc)
-        findings_print_first(findings, out, color);
+        findings_print_first(&view->findings, out, color);
     if (!rc)
-        findings_print(findings, out, color);
+        findings_print(&view->findings, out, color);
     return rc;
 }
 
@@ -63,24 +62,16 @@ static int print(const struct comms_logs *logs, const struct comms *comms,
 static int show(const char *directory, bool json, FILE *out, size_t *found)
 {
     struct err err = {0};
-    struct comms_logs logs = {0};
-    struct comms comms = {0};
-    struct findings findings = {0};
-    int rc = comms_logs_read(directory, &logs, &err);
-    int code = EXIT_USAGE;
-    *found = logs.n;
-    if (!rc && logs.n) {
-        code = EXIT_NOT_RUN;
-        rc = comms_merge(&logs, &comms, &err);
-        rc = rc ? rc : comms_judge(&logs, &comms, &findings, &err);
-        rc = rc ? rc : print(&logs, &comms, &findings, json, out, &err);
-    }
+    struct comms_view view;
+    bool refused;
+    int rc = comms_view_read(directory, &view, &refused, &err);
+    *found = view.logs.n;
+    if (!rc && view.logs.n)
+        rc = print(&view, json, out, &err);
     if (rc)
         log_error("%s", err.msg);
-    findings_free(&findings);
-    comms_free(&comms);
-    comms_logs_free(&logs);
-    return rc ? (rc == -ENOMEM ? EXIT_NOT_RUN : code) : EXIT_GOOD;
+    comms_view_free(&view);
+    return !rc ? EXIT_GOOD : refused ? EXIT_USAGE : EXIT_NOT_RUN;
 }
 
 static int read_logs(const struct comms_args *args)

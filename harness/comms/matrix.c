@@ -8,7 +8,6 @@
 struct maker {
     struct comms_matrix *matrix;
     const struct comms_communicator *communicator;
-    const struct comms_order *order;
     bool *present; /* [n] */
     bool overflow;
 };
@@ -19,13 +18,24 @@ const char *comms_how_name(enum comms_how how)
     return names[how];
 }
 
-static void add(struct maker *maker, int64_t from, int64_t to, uint64_t bytes, uint64_t calls)
+/* With the flags of the protocol; bytes are far below what 64 bits hold (read.c), or overflow. */
+static uint64_t wire_of(uint32_t proto, uint64_t bytes)
+{
+    unsigned __int128 wire = bytes;
+    wire = proto == COMMS_LL ? wire * 2 : proto == COMMS_LL128 ? (wire * 16 + 14) / 15 : wire;
+    return wire > UINT64_MAX ? UINT64_MAX : (uint64_t)wire;
+}
+
+static void add(struct maker *maker, const struct comms_key *key, int64_t from, int64_t to,
+                uint64_t bytes, uint64_t calls)
 {
     struct comms_matrix *matrix = maker->matrix;
     if (from < 0 || to < 0 || from >= matrix->n || to >= matrix->n)
         return;
     size_t at = (size_t)from * matrix->n + (size_t)to;
     maker->overflow |= __builtin_add_overflow(matrix->bytes[at], bytes, &matrix->bytes[at]);
+    maker->overflow |=
+        __builtin_add_overflow(matrix->wire[at], wire_of(key->proto, bytes), &matrix->wire[at]);
     matrix->calls[at] += calls;
 }
 
@@ -44,9 +54,10 @@ struct place {
 static struct place place_in(const struct maker *maker, size_t ring, uint32_t rank)
 {
     uint32_t n = maker->matrix->n;
-    if (!maker->order)
+    const struct comms_order *told = &maker->communicator->order;
+    if (!told->nrings)
         return (struct place){rank, (rank + 1) % n};
-    const uint32_t *order = &maker->order->order[ring * n];
+    const uint32_t *order = &told->rank[ring * n];
     uint32_t at = 0;
     while (at + 1 < n && order[at] != rank)
         at++;
@@ -82,19 +93,20 @@ static bool add_ring(struct maker *maker, const struct comms_done *done)
 {
     const struct comms_key *key = &done->count.key;
     uint32_t n = maker->matrix->n;
-    uint64_t rings = maker->order ? maker->order->nrings : 1;
+    uint64_t rings = maker->communicator->order.nrings;
+    uint64_t shares = !rings ? 1 : key->channels ? key->channels : rings;
     if (!has_ring(key))
         return false;
-    for (uint64_t ring = 0; ring < rings; ring++) {
-        struct place place = place_in(maker, (size_t)ring, done->rank);
-        uint64_t part = done->count.bytes / rings + (ring < done->count.bytes % rings);
+    for (uint64_t share = 0; share < shares; share++) {
+        struct place place = place_in(maker, rings ? (size_t)(share % rings) : 0, done->rank);
+        uint64_t part = done->count.bytes / shares + (share < done->count.bytes % shares);
         uint64_t bytes = ring_share(key, done->rank, place, n, part);
         maker->overflow |= part > UINT64_MAX / 2 / n;
         if (bytes)
-            add(maker, done->rank, place.next, bytes, ring == 0 ? done->count.calls : 0);
+            add(maker, key, done->rank, place.next, bytes, share == 0 ? done->count.calls : 0);
     }
     if (n > 2) /* of two there is one ring */
-        rely_on(maker, maker->order ? COMMS_FROM_NCCL : COMMS_MODELLED);
+        rely_on(maker, rings ? COMMS_FROM_NCCL : COMMS_MODELLED);
     return true;
 }
 
@@ -180,7 +192,8 @@ static bool add_tree(struct maker *maker, const struct comms_done *done)
         for (int i = 0; i < 4; i++) {
             bool counted =
                 second && is_beside(&first, beside[i]); /* a call is one, in both trees */
-            add(maker, done->rank, beside[i], half, counted ? 0 : done->count.calls);
+            add(maker, &done->count.key, done->rank, beside[i], half,
+                counted ? 0 : done->count.calls);
         }
     }
     maker->matrix->trees = true;
@@ -195,7 +208,7 @@ static bool add_tree(struct maker *maker, const struct comms_done *done)
 static void add_copy(struct maker *maker, const struct comms_done *done, int64_t to)
 {
     if (to != (int64_t)done->rank)
-        add(maker, done->rank, to, done->count.bytes, done->count.calls);
+        add(maker, &done->count.key, done->rank, to, done->count.bytes, done->count.calls);
 }
 
 static void add_to_all(struct maker *maker, const struct comms_done *done)
@@ -234,9 +247,9 @@ static bool add_point_to_point(struct maker *maker, const struct comms_done *don
     if (key->peer < 0 || key->peer >= (int64_t)maker->matrix->n)
         return false;
     if (key->func == COMMS_SEND)
-        add(maker, done->rank, key->peer, done->count.bytes, done->count.calls);
+        add(maker, key, done->rank, key->peer, done->count.bytes, done->count.calls);
     else if (key->func == COMMS_RECV && !maker->present[key->peer])
-        add(maker, key->peer, done->rank, done->count.bytes, done->count.calls);
+        add(maker, key, key->peer, done->rank, done->count.bytes, done->count.calls);
     return key->func == COMMS_SEND || key->func == COMMS_RECV;
 }
 
@@ -267,18 +280,19 @@ static void add_done(struct maker *maker, const struct comms_done *done)
     maker->matrix->unknown_bytes += known ? 0 : done->count.bytes;
 }
 
-int comms_matrix_make(const struct comms_communicator *communicator,
-                      const struct comms_order *order, struct comms_matrix *matrix, struct err *err)
+int comms_matrix_make(const struct comms_communicator *communicator, struct comms_matrix *matrix,
+                      struct err *err)
 {
     *matrix = (struct comms_matrix){.n = communicator->nranks};
     if (matrix->n > COMMS_MATRIX_RANKS)
         return err_set(err, -E2BIG, "no matrix of more than %d ranks", COMMS_MATRIX_RANKS);
     size_t cells = (size_t)matrix->n * matrix->n;
-    struct maker maker = {.matrix = matrix, .communicator = communicator, .order = order};
+    struct maker maker = {.matrix = matrix, .communicator = communicator};
     matrix->bytes = calloc(cells + 1, sizeof(*matrix->bytes));
     matrix->calls = calloc(cells + 1, sizeof(*matrix->calls));
+    matrix->wire = calloc(cells + 1, sizeof(*matrix->wire));
     maker.present = calloc(matrix->n + 1, sizeof(*maker.present));
-    int rc = matrix->bytes && matrix->calls && maker.present
+    int rc = matrix->bytes && matrix->calls && matrix->wire && maker.present
                  ? 0
                  : err_set(err, -ENOMEM, "no memory for a matrix of %u ranks", matrix->n);
     for (size_t i = 0; i < communicator->npresent && !rc; i++)
@@ -297,5 +311,6 @@ void comms_matrix_free(struct comms_matrix *matrix)
 {
     free(matrix->bytes);
     free(matrix->calls);
+    free(matrix->wire);
     *matrix = (struct comms_matrix){0};
 }

@@ -23,6 +23,10 @@
  *
  * 2 S (n-1) / n need not be whole: the n edges of a ring together have exactly 2 S (n-1), and
  * differ by one byte at most.
+ *
+ * `wire` is what NVLink carries of it: LL stores 4 bytes of flags with every 4 of data, LL128 8
+ * with every 120 (NCCL 2.28, src/include/device.h, union ncclLLFifoLine and NCCL_LL128_DATAELEMS),
+ * and SIMPLE none. Of sends NCCL tells no protocol: taken as they are.
  */
 #ifndef CONTEND_COMMS_MATRIX_H
 #define CONTEND_COMMS_MATRIX_H
@@ -39,27 +43,19 @@ enum comms_how {
 /* "order from NCCL", ... */
 const char *comms_how_name(enum comms_how how);
 
-/* Rings as NCCL has laid them: order[ring * nranks + i] is a rank. Bytes are split evenly. */
-struct comms_order {
-    size_t nrings;
-    const uint32_t *order;
-};
-
 enum { COMMS_MATRIX_RANKS = 2048 };
 
 struct comms_matrix {
     uint32_t n;
     uint64_t *bytes, *calls; /* [from * n + to]; owned. To oneself: copied within a GPU */
+    uint64_t *wire;          /* bytes with the flags of protocols */
     enum comms_how how;
     bool trees;                            /* some of it went along trees */
     uint64_t unknown_calls, unknown_bytes; /* as called, over all ranks: pairs are not known */
 };
 
-/*
- * `order` may be NULL. Errors: -ENOMEM; -E2BIG of more ranks than COMMS_MATRIX_RANKS; -EOVERFLOW.
- */
-int comms_matrix_make(const struct comms_communicator *communicator,
-                      const struct comms_order *order, struct comms_matrix *matrix,
+/* Errors: -ENOMEM; -E2BIG of more ranks than COMMS_MATRIX_RANKS; -EOVERFLOW. */
+int comms_matrix_make(const struct comms_communicator *communicator, struct comms_matrix *matrix,
                       struct err *err);
 void comms_matrix_free(struct comms_matrix *matrix);
 

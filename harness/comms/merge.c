@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "harness/base/array.h"
+#include "harness/gpu/pci.h"
 
 static struct comms_communicator *find(struct comms *comms, const struct comms_member *member)
 {
@@ -42,7 +43,9 @@ static int add_rank(struct comms_communicator *communicator, const struct comms_
     if (!present)
         return -ENOMEM;
     communicator->present = present;
-    present[communicator->npresent++] = (struct comms_rank){rank, log, member};
+    struct comms_rank *added = &present[communicator->npresent++];
+    *added = (struct comms_rank){.rank = rank, .log = log, .member = member};
+    (void)pci_bdf_normalise(member->gpu, added->gpu); /* "" of what is none */
     struct comms_done *done =
         realloc(communicator->done, (communicator->ndone + ndone + 1) * sizeof(*done));
     if (!done)
@@ -161,6 +164,7 @@ void comms_free(struct comms *comms)
     for (size_t i = 0; i < comms->n; i++) {
         free(comms->communicator[i].present);
         free(comms->communicator[i].done);
+        free(comms->communicator[i].order.rank);
     }
     free(comms->communicator);
     *comms = (struct comms){0};

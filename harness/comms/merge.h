@@ -5,18 +5,29 @@
 #include <stdbool.h>
 
 #include "harness/comms/read.h"
+#include "harness/core/bench.h"
 
 /* A rank whose log is here. */
 struct comms_rank {
     uint32_t rank;
     const struct comms_log *log;       /* borrowed */
     const struct comms_member *member; /* borrowed */
+    char gpu[PCI_BDF_MAX];             /* "0000:00:06.0"; "" = not known */
 };
 
 /* What one rank did, by key; `member` of the key means nothing here. */
 struct comms_done {
     uint32_t rank;
     struct comms_count count;
+};
+
+/*
+ * Rings as NCCL has laid them: rank[ring * nranks + i]. Channel c takes ring c % nrings, and the
+ * channels of a call share its bytes evenly. Zeroed = not told.
+ */
+struct comms_order {
+    size_t nrings;
+    uint32_t *rank; /* owned */
 };
 
 struct comms_communicator {
@@ -29,6 +40,7 @@ struct comms_communicator {
     size_t npresent, ndone;
     struct comms_rank *present; /* owned, by rank; a rank that is there twice is told twice */
     struct comms_done *done;    /* owned, by rank */
+    struct comms_order order;
 };
 
 struct comms {

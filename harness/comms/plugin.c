@@ -6,11 +6,13 @@
  */
 #include "harness/comms/names.h"
 #include "harness/comms/plugin_abi.h"
+#include "harness/comms/plugin_cuda.h"
 #include "harness/comms/plugin_log.h"
 
 /* What NCCL keeps of a communicator: an element of this, so that there is nothing to free. */
 struct context {
     int member;
+    uint64_t collectives; /* so far */
 };
 static struct context contexts[COMMS_MEMBERS];
 
@@ -28,9 +30,12 @@ static int join(void **context, int *mask, unsigned interface, int wanted,
                 const struct comms_member *told)
 {
     bool on = plugin_log_open(interface);
-    int member = on ? plugin_log_join(told) : -1;
+    struct comms_member joining = *told;
+    if (on) /* here NCCL has made the rank's GPU that of the thread */
+        plugin_cuda_find_gpu(joining.gpu);
+    int member = on ? plugin_log_join(&joining) : -1;
     if (member >= 0)
-        contexts[member].member = member;
+        contexts[member] = (struct context){.member = member};
     if (context)
         *context = member >= 0 ? &contexts[member] : NULL;
     /* NCCL has one mask for all communicators: one without a place must not silence the others. */
@@ -75,6 +80,13 @@ static int record(void *handle, int state, void *args)
 
 /* ---- events ---- */
 
+/* 1 + its number among the collectives of its rank, which is the same at all ranks; 0 = none. */
+static uint64_t sequence_of(struct context *context, const struct comms_key *key)
+{
+    bool is_collective = key->algo != COMMS_CALLED && key->algo != COMMS_POINT_TO_POINT;
+    return is_collective ? __atomic_add_fetch(&context->collectives, 1, __ATOMIC_RELAXED) : 0;
+}
+
 static void count(void *context, struct comms_key key, size_t elements)
 {
     int member = member_of(context);
@@ -82,7 +94,7 @@ static void count(void *context, struct comms_key key, size_t elements)
         return;
     uint64_t bytes = (uint64_t)elements * comms_datatype_bytes(key.datatype);
     key.member = (uint32_t)member;
-    plugin_log_count(&key, bytes, key.algo != COMMS_CALLED);
+    plugin_log_count(&key, bytes, sequence_of(context, &key));
 }
 
 static uint32_t channels_of(uint8_t channels)

@@ -233,7 +233,7 @@ static struct comms_counter *find_counter(struct log *log, const struct comms_ke
     return find(log, comms_key_pack(&coarse), DETAILED, COMMS_COARSE, COMMS_COARSE);
 }
 
-static void add_event(struct log *log, uint64_t key, uint64_t bytes)
+static void add_event(struct log *log, uint64_t key, uint64_t bytes, uint64_t sequence)
 {
     uint64_t number = __atomic_fetch_add(&log->header.nevents, 1, __ATOMIC_RELAXED);
     struct comms_event *event = &log->events[number % COMMS_EVENTS];
@@ -243,10 +243,11 @@ static void add_event(struct log *log, uint64_t key, uint64_t bytes)
     event->bytes = bytes;
     event->time_ns = now_ns(CLOCK_MONOTONIC);
     event->duration_ns = 0;
+    event->sequence = sequence;
     __atomic_store_n(&event->stamp, number + 1, __ATOMIC_RELEASE);
 }
 
-void plugin_log_count(struct comms_key *key, uint64_t bytes, bool event)
+void plugin_log_count(struct comms_key *key, uint64_t bytes, uint64_t sequence)
 {
     struct log *log = running();
     if (!log)
@@ -258,8 +259,8 @@ void plugin_log_count(struct comms_key *key, uint64_t bytes, bool event)
     uint64_t *sum = counter ? &counter->bytes : &log->header.unplaced_bytes;
     (void)__atomic_fetch_add(sum, bytes, __ATOMIC_RELAXED);
     (void)__atomic_fetch_add(calls, 1, __ATOMIC_RELAXED);
-    if (event)
-        add_event(log, packed, bytes);
+    if (key->algo != COMMS_CALLED)
+        add_event(log, packed, bytes, sequence);
 }
 
 void plugin_log_unknown(void)

@@ -25,8 +25,9 @@ void plugin_log_learn(int member, uint64_t id, int rank);
 
 void plugin_log_leave(int member);
 
-/* Counts one call. The bucket of the key is set here; an `event` also goes into the ring. */
-void plugin_log_count(struct comms_key *key, uint64_t bytes, bool event);
+/* Counts one call. The bucket of the key is set here. All but COMMS_CALLED also go into the ring,
+ * with `sequence` as in struct comms_event. */
+void plugin_log_count(struct comms_key *key, uint64_t bytes, uint64_t sequence);
 
 void plugin_log_unknown(void);
 

@@ -12,6 +12,7 @@
 
 #include "harness/base/array.h"
 #include "harness/comms/names.h"
+#include "harness/gpu/pci.h"
 #include "harness/sys/file.h"
 
 /* More than any process sends; sums over all files stay far below what 64 bits hold. */
@@ -87,6 +88,10 @@ static int check_member(struct reader *reader, size_t at, const struct comms_mem
         return refuse(reader, at, "rank %d of %u", member->rank, member->nranks);
     if (!has_end(member->name, sizeof(member->name)))
         return refuse(reader, at, "a name without an end");
+    char gpu[PCI_BDF_MAX];
+    if (!has_end(member->gpu, sizeof(member->gpu)) ||
+        (member->gpu[0] && pci_bdf_normalise(member->gpu, gpu)))
+        return refuse(reader, at, "a GPU without a PCI address");
     return 0;
 }
 
@@ -136,10 +141,16 @@ static int read_counters(struct reader *reader)
             if (!counter.key)
                 continue;
             used += !pass;
-            struct comms_count count = {.calls = counter.calls, .bytes = counter.bytes};
+            struct comms_count count = {.calls = counter.calls,
+                                        .bytes = counter.bytes,
+                                        .timed_calls = counter.timed_calls,
+                                        .timed_ns = counter.timed_ns,
+                                        .timed_bytes = counter.timed_bytes};
             int rc = check_key(reader, at, counter.key, &count.key);
-            if (!rc && (counter.calls > BYTES_MOST || counter.bytes > BYTES_MOST))
-                rc = refuse(reader, at, "more calls or bytes than there can be");
+            if (!rc && (counter.calls > BYTES_MOST || counter.bytes > BYTES_MOST ||
+                        counter.timed_calls > counter.calls ||
+                        counter.timed_bytes > counter.bytes || counter.timed_ns > BYTES_MOST))
+                rc = refuse(reader, at, "more calls, bytes or time than there can be");
             if (rc)
                 return rc;
             if (pass)

@@ -12,6 +12,7 @@
 struct comms_count {
     struct comms_key key;
     uint64_t calls, bytes;
+    uint64_t timed_calls, timed_ns, timed_bytes;
 };
 
 /* One file: what it has, without the room that is free. Zeroed = none. */

@@ -17,7 +17,7 @@
 #define COMMS_SUFFIX ".comms"
 
 enum {
-    COMMS_VERSION = 1,
+    COMMS_VERSION = 2,
     COMMS_ORDER = 0x01020304, /* as an int of the writer: tells its byte order */
     COMMS_MEMBERS = 4096,     /* what a file has room for; a key numbers members by 12 bits */
     COMMS_COUNTERS = 32768,
@@ -25,7 +25,8 @@ enum {
     COMMS_EVENTS = 16384,
     COMMS_HOST_MAX = 64,
     COMMS_PROGRAM_MAX = 32,
-    COMMS_NAME_MAX = 64
+    COMMS_NAME_MAX = 64,
+    COMMS_GPU_MAX = 24
 };
 
 struct comms_header {
@@ -45,7 +46,9 @@ struct comms_header {
     uint64_t nevents;        /* events so far: the ring has the last of them */
     uint64_t unknown_events; /* of types that this version does not know */
     uint64_t unplaced_calls, unplaced_bytes; /* that found no counter */
-    uint64_t reserved[21];
+    uint64_t timed_every;                    /* one in so many collectives is timed; 0: none */
+    uint64_t untimed; /* that were to be timed and were not: no room, or told by another thread */
+    uint64_t reserved[19];
 };
 
 enum comms_state {
@@ -61,15 +64,16 @@ struct comms_member {
     uint32_t nranks, nodes; /* 0 = not told: interfaces 1 to 3 never do */
     uint64_t begin_ns, end_ns;
     char name[COMMS_NAME_MAX];
-    uint64_t reserved[3];
+    char gpu[COMMS_GPU_MAX]; /* PCI address, as the driver writes it; "" = not known */
 };
 
 struct comms_counter {
     uint64_t key; /* 0 = free */
     uint64_t calls;
     uint64_t bytes; /* count x size of type, as the call says; of types of unknown size 0 */
-    /* For sampled CUDA events: how many calls were timed, and how long they took together. */
-    uint64_t timed_calls, timed_ns;
+    /* By sampled CUDA events: how many calls were timed, how long they took together, and what they
+     * carried. */
+    uint64_t timed_calls, timed_ns, timed_bytes;
 };
 
 struct comms_event {
@@ -77,13 +81,14 @@ struct comms_event {
     uint64_t key;
     uint64_t time_ns; /* when it was enqueued */
     uint64_t bytes;
-    uint64_t duration_ns; /* for sampled CUDA events; 0 = not timed */
+    uint64_t duration_ns; /* by sampled CUDA events; 0 = not timed */
+    uint64_t sequence;    /* 1 + which collective of its member; 0 = none is */
 };
 
 _Static_assert(sizeof(struct comms_header) == 384, "a part of the format");
 _Static_assert(sizeof(struct comms_member) == 128, "a part of the format");
-_Static_assert(sizeof(struct comms_counter) == 40, "a part of the format");
-_Static_assert(sizeof(struct comms_event) == 40, "a part of the format");
+_Static_assert(sizeof(struct comms_counter) == 48, "a part of the format");
+_Static_assert(sizeof(struct comms_event) == 48, "a part of the format");
 
 /* Where a file has them. */
 enum {

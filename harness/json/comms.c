@@ -39,9 +39,10 @@ static json_t *present_to_json(const struct comms_communicator *communicator)
     for (size_t i = 0; i < communicator->npresent; i++) {
         const struct comms_rank *rank = &communicator->present[i];
         (void)json_array_append_new(
-            present, json_pack("{s:i, s:o, s:s}", "rank", (int)rank->rank, "file",
+            present, json_pack("{s:i, s:o, s:s, s:o}", "rank", (int)rank->rank, "file",
                                json_value_text(rank->log->name), "state",
-                               rank->member->state == COMMS_ALIVE ? "alive" : "finalized"));
+                               rank->member->state == COMMS_ALIVE ? "alive" : "finalized", "gpu",
+                               json_value_text_or_null(rank->gpu)));
     }
     return present;
 }
@@ -96,7 +97,7 @@ static int matrix_to_json(const struct comms_communicator *communicator, json_t 
                           struct err *err)
 {
     struct comms_matrix matrix;
-    int rc = comms_matrix_make(communicator, NULL, &matrix, err);
+    int rc = comms_matrix_make(communicator, &matrix, err);
     if (rc) {
         *json = rc == -E2BIG ? json_null() : NULL;
         return rc == -E2BIG ? 0 : rc;
@@ -136,9 +137,69 @@ static int communicator_to_json(const struct comms_communicator *communicator, j
     return rc;
 }
 
-json_t *comms_to_json(const struct comms_logs *logs, const struct comms *comms,
-                      const struct findings *findings, struct err *err)
+/* ---- all together ---- */
+
+static json_t *log10_to_json(const struct comms_matrix *matrix, const uint64_t *cells)
 {
+    json_t *rows = json_array();
+    for (uint32_t from = 0; from < matrix->n; from++) {
+        json_t *row = json_array();
+        for (uint32_t to = 0; to < matrix->n; to++)
+            (void)json_array_append_new(
+                row, json_value_real(comms_log10(cells[(size_t)from * matrix->n + to])));
+        (void)json_array_append_new(rows, row);
+    }
+    return rows;
+}
+
+static json_t *gpus_to_json(const struct comms_total *total)
+{
+    json_t *gpus = json_array();
+    char name[200];
+    for (uint32_t i = 0; i < total->matrix.n; i++) {
+        const struct comms_gpu *gpu = &total->gpu[i];
+        (void)json_array_append_new(
+            gpus, json_pack("{s:i, s:o, s:o, s:o}", "gpu", (int)i, "name",
+                            json_value_text(comms_call_gpu(gpu, name, sizeof(name))), "host",
+                            json_value_text_or_null(gpu->log ? gpu->log->header.host : ""), "pid",
+                            gpu->log ? whole((uint64_t)gpu->log->header.pid) : json_null()));
+    }
+    return gpus;
+}
+
+/* Which GPU each rank is. */
+static json_t *ranks_to_json(const struct comms_view *view)
+{
+    json_t *ranks = json_array();
+    for (size_t c = 0; c < view->total.ncommunicators; c++)
+        for (uint32_t rank = 0; view->total.gpu_of[c] && rank < view->comms.communicator[c].nranks;
+             rank++)
+            if (view->total.gpu_of[c][rank] != COMMS_NO_GPU)
+                (void)json_array_append_new(ranks, json_pack("{s:i, s:i, s:i}", "communicator",
+                                                             (int)c, "rank", (int)rank, "gpu",
+                                                             (int)view->total.gpu_of[c][rank]));
+    return ranks;
+}
+
+static json_t *total_to_json(const struct comms_view *view)
+{
+    const struct comms_matrix *matrix = &view->total.matrix;
+    if (view->total_note[0])
+        return json_null();
+    return json_pack("{s:s, s:b, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "how",
+                     comms_how_name(matrix->how), "assumed", view->total.assumed, "left_out",
+                     whole(view->total.left_out), "gpus", gpus_to_json(&view->total), "ranks",
+                     ranks_to_json(view), "bytes", cells_to_json(matrix, matrix->bytes), "calls",
+                     cells_to_json(matrix, matrix->calls), "bytes_log10",
+                     log10_to_json(matrix, matrix->bytes), "calls_log10",
+                     log10_to_json(matrix, matrix->calls), "unknown_calls",
+                     whole(matrix->unknown_calls), "unknown_bytes", whole(matrix->unknown_bytes));
+}
+
+json_t *comms_to_json(const struct comms_view *view, struct err *err)
+{
+    const struct comms_logs *logs = &view->logs;
+    const struct comms *comms = &view->comms;
     json_t *files = json_array(), *all = json_array();
     int rc = 0;
     for (size_t i = 0; i < logs->n; i++)
@@ -146,8 +207,9 @@ json_t *comms_to_json(const struct comms_logs *logs, const struct comms *comms,
     for (size_t i = 0; i < comms->n && !rc; i++)
         rc = communicator_to_json(&comms->communicator[i], all, err);
     json_t *json = rc ? NULL
-                      : json_pack("{s:i, s:O, s:O, s:o}", "schema_version", 1, "logs", files,
-                                  "communicators", all, "findings", findings_to_json(findings));
+                      : json_pack("{s:i, s:O, s:O, s:o, s:o}", "schema_version", 1, "logs", files,
+                                  "communicators", all, "total", total_to_json(view), "findings",
+                                  findings_to_json(&view->findings));
     json_decref(files);
     json_decref(all);
     if (!json && !rc)

@@ -4,8 +4,7 @@
 
 #include <jansson.h>
 
-#include "harness/comms/merge.h"
-#include "harness/core/finding.h"
+#include "harness/comms/view.h"
 
 /*
  * {"schema_version": 1, "logs": [{"file", "host", "pid", "program", "interface", "start_ns",
@@ -18,10 +17,13 @@
  *     "unknown_calls", "unknown_bytes"} | null of too many ranks,
  *   "done": [{"rank", "collective", "datatype", "algorithm", "protocol", "channels", "captured",
  *     "peer", "from_bytes", "calls", "bytes"}]}],
+ *  "total": {"how", "assumed": bool, "left_out", "gpus": [{"gpu", "name", "host", "pid"}],
+ *   "ranks": [{"communicator": from 0, "rank", "gpu"}], "bytes": [[]], "calls": [[]],
+ *   "bytes_log10": [[null of 0]], "calls_log10", "unknown_calls", "unknown_bytes"}
+ *   | null of too many GPUs,
  *  "findings": as findings_to_json}
  * NULL: no memory, or sums that 64 bits do not hold: see err. The caller owns it.
  */
-json_t *comms_to_json(const struct comms_logs *logs, const struct comms *comms,
-                      const struct findings *findings, struct err *err);
+json_t *comms_to_json(const struct comms_view *view, struct err *err);
 
 #endif

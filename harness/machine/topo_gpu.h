@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "harness/gpu/pci.h"
 #include "harness/machine/topo.h"
 
 /* Appends a zeroed GPU with unknown node and ordinal. NULL: no memory. */
@@ -35,12 +36,6 @@ char *topo_gpu_name(const struct topo_gpu *gpu, char *buf, size_t size);
 
 /* "0000:01:00.0@0,0000:02:00.0@1" adds GPUs near os_node 0 and 1; without @NODE: unknown. */
 int topo_fake_gpus(struct topo *topo, const char *text, struct err *err);
-
-/*
- * Any PCI address ("00000000:3B:00.0", "3b:00.0") -> "0000:3b:00.0". -EINVAL when it is none; the
- * result is safe to put into a path.
- */
-int pci_bdf_normalise(const char *text, char bdf[PCI_BDF_MAX]);
 
 /* What each source says about one GPU: an os_node, or one of the negative values. */
 enum { NODE_REPORTED_UNKNOWN = -1, NODE_NO_ANSWER = -2 };

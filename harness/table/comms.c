@@ -24,10 +24,10 @@ enum {
 static void print_rank(const struct comms_rank *rank, FILE *out)
 {
     const struct comms_header *header = &rank->log->header;
-    char text[COMMS_HOST_MAX + COMMS_PROGRAM_MAX + 80];
-    (void)snprintf(text, sizeof(text), "rank %u: %s, process %" PRId64 " (%s)%s", rank->rank,
-                   header->host, header->pid, header->program,
-                   rank->member->state == COMMS_ALIVE ? ", not destroyed" : "");
+    char text[COMMS_HOST_MAX + COMMS_PROGRAM_MAX + PCI_BDF_MAX + 80];
+    (void)snprintf(text, sizeof(text), "rank %u: %s%s%s, process %" PRId64 " (%s)%s", rank->rank,
+                   header->host, rank->gpu[0] ? ", GPU " : "", rank->gpu, header->pid,
+                   header->program, rank->member->state == COMMS_ALIVE ? ", not destroyed" : "");
     (void)fputs("  ", out);
     text_wrap(text_one_line(text), 2, INDENT, out);
 }
@@ -106,21 +106,37 @@ static uint64_t row_sum(const struct comms_matrix *matrix, const uint64_t *cells
     return sum;
 }
 
-static void print_block(const struct comms_matrix *matrix, const uint64_t *cells, uint32_t first,
-                        FILE *out)
+static const char *log_cell(uint64_t value, char buf[static 24])
+{
+    (void)snprintf(buf, 24, value ? "%.1f" : "-", comms_log10(value));
+    return buf;
+}
+
+/* One of the matrices; of a scale by powers of ten there are no sums. */
+struct cells {
+    const char *title;
+    const uint64_t *cells;
+    bool log;
+};
+
+static void print_block(const struct comms_matrix *matrix, const struct cells *cells,
+                        uint32_t first, FILE *out)
 {
     char buf[24];
     uint32_t end = first + BLOCK < matrix->n ? first + BLOCK : matrix->n;
+    bool sums = end == matrix->n && !cells->log;
     (void)fprintf(out, "  %5s", "");
     for (uint32_t to = first; to < end; to++)
         (void)fprintf(out, " %7u", to);
-    (void)fprintf(out, "%s\n", end == matrix->n ? "     all" : "");
+    (void)fprintf(out, "%s\n", sums ? "     all" : "");
     for (uint32_t from = 0; from < matrix->n; from++) {
         (void)fprintf(out, "  %5u", from);
-        for (uint32_t to = first; to < end; to++)
-            (void)fprintf(out, " %7s", cell(cells[(size_t)from * matrix->n + to], buf));
-        if (end == matrix->n)
-            (void)fprintf(out, " %7s", cell(row_sum(matrix, cells, from), buf));
+        for (uint32_t to = first; to < end; to++) {
+            uint64_t value = cells->cells[(size_t)from * matrix->n + to];
+            (void)fprintf(out, " %7s", cells->log ? log_cell(value, buf) : cell(value, buf));
+        }
+        if (sums)
+            (void)fprintf(out, " %7s", cell(row_sum(matrix, cells->cells, from), buf));
         (void)fputc('\n', out);
     }
 }
@@ -159,20 +175,24 @@ static const char *say_how(const struct comms_matrix *matrix)
     }
 }
 
-static void print_matrix(const struct comms_matrix *matrix, FILE *out)
+/* `log`: bytes by powers of ten as well. */
+static void print_matrix(const struct comms_matrix *matrix, bool log, FILE *out)
 {
-    static const char *const titles[] = {"Bytes", "Calls"};
-    const uint64_t *const cells[] = {matrix->bytes, matrix->calls};
+    const struct cells all[] = {{"Bytes", matrix->bytes, false},
+                                {"Bytes as powers of ten (log10)", matrix->bytes, true},
+                                {"Calls", matrix->calls, false}};
     char text[240];
-    for (int m = 0; m < (matrix->n > WHOLE ? 1 : 2); m++) {
-        (void)snprintf(text, sizeof(text), "%s from (down) to (across), %s:", titles[m],
+    for (size_t m = 0; m < (matrix->n > WHOLE ? 1 : sizeof(all) / sizeof(all[0])); m++) {
+        if (all[m].log && !log)
+            continue;
+        (void)snprintf(text, sizeof(text), "%s from (down) to (across), %s:", all[m].title,
                        say_how(matrix));
         (void)fputs("\n  ", out);
         text_wrap(text, 2, 2, out);
         if (matrix->n > WHOLE)
             print_pairs(matrix, out);
         for (uint32_t first = 0; first < matrix->n && matrix->n <= WHOLE; first += BLOCK)
-            print_block(matrix, cells[m], first, out);
+            print_block(matrix, &all[m], first, out);
     }
     if (!matrix->unknown_calls)
         return;
@@ -183,9 +203,44 @@ static void print_matrix(const struct comms_matrix *matrix, FILE *out)
     text_wrap(text, 2, 2, out);
 }
 
-int comms_print(const struct comms *comms, FILE *out, struct err *err)
+/* ---- all together ---- */
+
+static void print_gpus(const struct comms_total *total, FILE *out)
+{
+    char name[200], text[240];
+    for (uint32_t i = 0; i < total->matrix.n && i < WHOLE; i++) {
+        (void)snprintf(text, sizeof(text), "GPU %u: %s", i,
+                       comms_call_gpu(&total->gpu[i], name, sizeof(name)));
+        (void)fputs("  ", out);
+        text_wrap(text, 2, INDENT, out);
+    }
+    if (total->matrix.n > WHOLE)
+        (void)fprintf(out, "  ... and %u more GPUs\n", total->matrix.n - WHOLE);
+    if (total->assumed)
+        (void)fputs("  Several GPUs of one process: told apart by the order of its ranks.\n", out);
+    if (total->left_out)
+        (void)fprintf(out, "  Left out, as too large for a matrix: communicators %zu\n",
+                      total->left_out);
+}
+
+/* Of one communicator its own matrices are all there is. */
+static void print_total(const struct comms_view *view, FILE *out)
+{
+    if (view->comms.n < 2)
+        return;
+    (void)fprintf(out, "\nAll communicators, from GPU to GPU\n");
+    if (view->total_note[0]) {
+        (void)fprintf(out, "  %s\n", view->total_note);
+        return;
+    }
+    print_gpus(&view->total, out);
+    print_matrix(&view->total.matrix, true, out);
+}
+
+int comms_print(const struct comms_view *view, FILE *out, struct err *err)
 {
     int rc = 0;
+    const struct comms *comms = &view->comms;
     for (size_t i = 0; i < comms->n && !rc; i++) {
         const struct comms_communicator *communicator = &comms->communicator[i];
         struct comms_matrix matrix = {0};
@@ -196,12 +251,14 @@ int comms_print(const struct comms *comms, FILE *out, struct err *err)
         }
         rc = print_lines(communicator, out, err);
         if (!rc)
-            rc = comms_matrix_make(communicator, NULL, &matrix, err);
+            rc = comms_matrix_make(communicator, &matrix, err);
         if (!rc)
-            print_matrix(&matrix, out);
+            print_matrix(&matrix, comms->n == 1, out);
         if (rc == -E2BIG)
             rc = fprintf(out, "\n  %s\n", err->msg) < 0 ? -EIO : 0;
         comms_matrix_free(&matrix);
     }
+    if (!rc)
+        print_total(view, out);
     return rc;
 }

@@ -4,12 +4,12 @@
 
 #include <stdio.h>
 
-#include "harness/comms/merge.h"
+#include "harness/comms/view.h"
 
 /*
  * One communicator after the other: its ranks, a table by collective, a matrix of bytes and one of
- * calls. -ENOMEM, -EOVERFLOW.
+ * calls; then those between GPUs, of all together. -ENOMEM, -EOVERFLOW.
  */
-int comms_print(const struct comms *comms, FILE *out, struct err *err);
+int comms_print(const struct comms_view *view, FILE *out, struct err *err);
 
 #endif

@@ -56,6 +56,10 @@ drive "$scratch/killed" init:b:2:0:1: $all_reduce:7:0 kill
 is "killed" "$(read_json "$scratch/killed" \
     '.communicators[0] | [.calls[0].calls, .calls[0].bytes, .present[0].state]')" '[7,28000,"alive"]'
 
+# The GPU of each rank, where the program has loaded a driver and the thread has one.
+drive "$scratch/gpus" init:b0:3:0:1: gpu:1 init:b0:3:1:1: gpu:-1 init:b0:3:2:1:
+is "GPUs" "$(read_json "$scratch/gpus" '[.communicators[0].present[].gpu]')" '[null,"beef:08:00.0",null]'
+
 # Several communicators at once, one split off another, one after the plugin was let go of.
 for rank in 0 1 2 3; do
     drive "$scratch/split" init:c:4:$rank:1:world init:d$((rank % 2)):2:$((rank / 2)):1:half \
@@ -66,6 +70,11 @@ is "logs" "$(find "$scratch/split" -name '*.comms' | wc -l)" 4
 is "split" "$(read_json "$scratch/split" '[.communicators[] | [.ranks, .calls[0].calls]] | sort')" \
     '[[2,4],[2,4],[4,1],[4,5]]'
 is "findings" "$(read_json "$scratch/split" '.findings')" '[]'
+is "total" "$(read_json "$scratch/split" '.total | [.how, (.gpus | length), .assumed,
+    ([.bytes[][]] | add), ([.calls_log10[][] | numbers] | length)]')" \
+    '["modelled",4,false,208000,8]'
+expect 0 'All communicators, from GPU to GPU' "$CONTEND_BINARY" comms --read "$scratch/split"
+expect 0 'Bytes as powers of ten' "$CONTEND_BINARY" comms --read "$scratch/split"
 
 # From many threads at once nothing is lost; the timeline says what it dropped.
 drive "$scratch/threads" init:f:1:0:1: threads:8:5000 finalize
@@ -143,7 +152,7 @@ planted() {
     refused "$3"
 }
 planted 0 X '0: no log'
-planted 8 '\x63' '8: a log of version 99, and this program reads 1'
+planted 8 '\x63' '8: a log of version 99, and this program reads 2'
 planted 12 '\x01\x02\x03\x04' '12: written by a machine of another byte order'
 planted 44 '\x09' '44: interface 9'
 planted 392 '\x07' '384: a communicator in state 7'

@@ -36,13 +36,13 @@ static struct comms_communicator communicator_of(uint32_t n, uint32_t nodes, uin
 static void test_matrix_follows_the_order_of_nccl(void **state)
 {
     (void)state;
-    static const uint32_t rings[] = {0, 2, 1, 3, /* and the other way round */ 3, 1, 2, 0};
-    const struct comms_order order = {2, rings};
+    static uint32_t rings[] = {0, 2, 1, 3, /* and the other way round */ 3, 1, 2, 0};
     struct comms_communicator communicator =
         communicator_of(4, 1, COMMS_ALL_GATHER, COMMS_RING, 101);
+    communicator.order = (struct comms_order){2, rings};
     struct comms_matrix matrix;
     struct err err;
-    assert_int_equal(comms_matrix_make(&communicator, &order, &matrix, &err), 0);
+    assert_int_equal(comms_matrix_make(&communicator, &matrix, &err), 0);
     assert_int_equal(matrix.how, COMMS_FROM_NCCL);
     assert_int_equal(matrix.bytes[0 * 4 + 2], 3 * 51);
     assert_int_equal(matrix.bytes[2 * 4 + 0], 3 * 50);
@@ -50,6 +50,45 @@ static void test_matrix_follows_the_order_of_nccl(void **state)
     assert_int_equal(matrix.bytes[0 * 4 + 1], 0);
     assert_int_equal(matrix.calls[0 * 4 + 2], 2);
     comms_matrix_free(&matrix);
+}
+
+/* Of three channels two go one way round. */
+static void test_matrix_shares_bytes_over_channels(void **state)
+{
+    (void)state;
+    static uint32_t rings[] = {0, 2, 1, 3, 3, 1, 2, 0};
+    struct comms_communicator communicator =
+        communicator_of(4, 1, COMMS_ALL_GATHER, COMMS_RING, 300);
+    struct comms_matrix matrix;
+    struct err err;
+    communicator.order = (struct comms_order){2, rings};
+    for (size_t i = 0; i < communicator.ndone; i++)
+        communicator.done[i].count.key.channels = 3;
+    assert_int_equal(comms_matrix_make(&communicator, &matrix, &err), 0);
+    assert_int_equal(matrix.bytes[0 * 4 + 2], 3 * 200);
+    assert_int_equal(matrix.bytes[0 * 4 + 3], 3 * 100);
+    comms_matrix_free(&matrix);
+}
+
+static void test_matrix_adds_the_flags_of_protocols_to_the_wire(void **state)
+{
+    (void)state;
+    static const struct {
+        uint32_t proto;
+        uint64_t wire;
+    } cases[] = {{COMMS_SIMPLE, 120}, {COMMS_LL, 240}, {COMMS_LL128, 128}, {0, 120}};
+    for (size_t c = 0; c < sizeof(cases) / sizeof(cases[0]); c++) {
+        struct comms_communicator communicator =
+            communicator_of(2, 1, COMMS_ALL_REDUCE, COMMS_RING, 120);
+        struct comms_matrix matrix;
+        struct err err;
+        for (size_t i = 0; i < communicator.ndone; i++)
+            communicator.done[i].count.key.proto = cases[c].proto;
+        assert_int_equal(comms_matrix_make(&communicator, &matrix, &err), 0);
+        assert_int_equal(matrix.bytes[1], 120);
+        assert_int_equal(matrix.wire[1], cases[c].wire);
+        comms_matrix_free(&matrix);
+    }
 }
 
 /* One parent but for the root, who is told as a child by it; and no more than one inner place. */
@@ -102,7 +141,7 @@ static void test_ring_sums_are_exact(void **state)
         struct comms_matrix matrix;
         struct err err;
         uint64_t sum = 0;
-        assert_int_equal(comms_matrix_make(&communicator, NULL, &matrix, &err), 0);
+        assert_int_equal(comms_matrix_make(&communicator, &matrix, &err), 0);
         for (size_t i = 0; i < (size_t)n * n; i++)
             sum += matrix.bytes[i];
         assert_int_equal(sum, 2ull * (n - 1) * 1000003);
@@ -117,9 +156,9 @@ static void test_matrix_is_refused(void **state)
         communicator_of(4, 1, COMMS_ALL_GATHER, COMMS_RING, 1ull << 62);
     struct comms_matrix matrix;
     struct err err;
-    assert_int_equal(comms_matrix_make(&communicator, NULL, &matrix, &err), -EOVERFLOW);
+    assert_int_equal(comms_matrix_make(&communicator, &matrix, &err), -EOVERFLOW);
     communicator.nranks = COMMS_MATRIX_RANKS + 1;
-    assert_int_equal(comms_matrix_make(&communicator, NULL, &matrix, &err), -E2BIG);
+    assert_int_equal(comms_matrix_make(&communicator, &matrix, &err), -E2BIG);
 }
 
 /* Without a formula nothing is guessed: calls and bytes are unknown, and the matrix is empty. */
@@ -138,7 +177,7 @@ static void test_matrix_guesses_nothing(void **state)
             communicator_of(4, 1, unknown[i][0], unknown[i][1], 100);
         struct comms_matrix matrix;
         struct err err;
-        assert_int_equal(comms_matrix_make(&communicator, NULL, &matrix, &err), 0);
+        assert_int_equal(comms_matrix_make(&communicator, &matrix, &err), 0);
         assert_int_equal(matrix.unknown_calls, 8);
         assert_int_equal(matrix.unknown_bytes, 400);
         for (size_t cell = 0; cell < 16; cell++)
@@ -150,7 +189,7 @@ static void test_matrix_guesses_nothing(void **state)
         communicator_of(4, 2, COMMS_ALL_GATHER, COMMS_COPY_ENGINE, 100);
     struct comms_matrix matrix;
     struct err err;
-    assert_int_equal(comms_matrix_make(&communicator, NULL, &matrix, &err), 0);
+    assert_int_equal(comms_matrix_make(&communicator, &matrix, &err), 0);
     assert_int_equal(matrix.unknown_calls, 8);
     comms_matrix_free(&matrix);
 }
@@ -159,6 +198,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_matrix_follows_the_order_of_nccl),
+        cmocka_unit_test(test_matrix_shares_bytes_over_channels),
+        cmocka_unit_test(test_matrix_adds_the_flags_of_protocols_to_the_wire),
         cmocka_unit_test(test_trees_are_a_pair),
         cmocka_unit_test(test_ring_sums_are_exact),
         cmocka_unit_test(test_matrix_is_refused),

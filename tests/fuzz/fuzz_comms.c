@@ -12,6 +12,7 @@
 #include "harness/comms/lines.h"
 #include "harness/comms/matrix.h"
 #include "harness/comms/names.h"
+#include "harness/comms/total.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -19,7 +20,7 @@ static unsigned char *file, *patched;
 
 static void put_counter(size_t at, struct comms_key key, uint64_t calls, uint64_t bytes)
 {
-    const struct comms_counter counter = {comms_key_pack(&key), calls, bytes, 0, 0};
+    const struct comms_counter counter = {comms_key_pack(&key), calls, bytes, 1, 5, 3};
     memcpy(file + COMMS_COUNTERS_AT + at * sizeof(counter), &counter, sizeof(counter));
 }
 
@@ -68,23 +69,27 @@ static void make_file(void)
 static size_t place_of(const uint8_t *data)
 {
     static const size_t parts[] = {0, COMMS_MEMBERS_AT, COMMS_COUNTERS_AT, COMMS_EVENTS_AT};
-    size_t at = parts[data[0] % 4] + data[1] + 256u * (data[2] % 4);
+    size_t at = parts[data[0] % 4] + data[1] + (size_t)256 * (data[2] % 4);
     return at < COMMS_FILE_SIZE - 256 ? at : 0;
 }
 
 static void use(const struct comms_logs *logs)
 {
     struct comms comms;
+    struct comms_total total;
     struct findings findings = {0};
     struct err err = {0};
     if (comms_merge(logs, &comms, &err) || comms_judge(logs, &comms, &findings, &err))
         abort();
     for (size_t i = 0; i < comms.n; i++) {
         struct comms_matrix matrix;
-        if (comms_matrix_make(&comms.communicator[i], NULL, &matrix, &err) && !err.msg[0])
+        if (comms_matrix_make(&comms.communicator[i], &matrix, &err) && !err.msg[0])
             abort(); /* refused without a word */
         comms_matrix_free(&matrix);
     }
+    if (comms_total_make(&comms, &total, &err) && !err.msg[0])
+        abort();
+    comms_total_free(&total);
     findings_free(&findings);
     comms_free(&comms);
 }

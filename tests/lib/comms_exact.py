@@ -88,6 +88,14 @@ def matrix_of(report, ident):
     return found[0] if found else None
 
 
+def in_order_of_ranks(report):
+    """The total matrix, which is in the order of GPUs, by the ranks of the first communicator."""
+    total = report["total"]
+    gpu_of = {each["rank"]: each["gpu"] for each in total["ranks"] if each["communicator"] == 0}
+    check("GPUs", len(total["gpus"]), len(gpu_of))
+    return [[total["bytes"][gpu_of[a]][gpu_of[b]] for b in sorted(gpu_of)] for a in sorted(gpu_of)]
+
+
 def check_collectives(version, n, nodes, together):
     """Each collective alone in a communicator, so that each has a matrix. together: one process."""
     cases = [("AllReduce", "RING"), ("AllGather", "RING"), ("ReduceScatter", "RING"),
@@ -105,6 +113,7 @@ def check_collectives(version, n, nodes, together):
     with tempfile.TemporaryDirectory() as directory:
         run(directory, version, steps)
         report = read(directory)
+    every = zeros(n)
     for case, (func, algo) in enumerate(cases):
         size = count * SIZES[types[case]] * calls
         seen_nodes = nodes if version > 3 else 1
@@ -112,6 +121,7 @@ def check_collectives(version, n, nodes, together):
             expected = tree(n, seen_nodes, size)
         else:
             expected = ring(func, n, size, root)
+        every = [[x + y for x, y in zip(*rows)] for rows in zip(every, expected)]
         what = f"version {version}, {n} ranks on {nodes} nodes, {func} {algo}"
         found = matrix_of(report, case + 1)
         if not found:
@@ -125,6 +135,8 @@ def check_collectives(version, n, nodes, together):
             for b in range(n):
                 check(what + f", calls {a} -> {b}", found["matrix"]["calls"][a][b],
                       calls if expected[a][b] else 0)
+    if not together:  # each rank is a process of its own: a GPU
+        check(f"version {version}, {n} ranks, total", in_order_of_ranks(report), every)
 
 
 def check_pairs(version, n):

@@ -9,7 +9,9 @@
  *   ce:FUNC:TYPE:COUNT:ROOT:TIMES        by copy engines, from 6 on
  *   call:FUNC:TYPE:COUNT:TIMES           of the program, without work; from 5 on
  *   threads:N:TIMES                      AllReduce of one float32, RING SIMPLE, from N threads at
- * once odd                                  events of unknown types, and NULL wherever it can be
+ * once
+ *   gpu:N                                the thread's GPU, by the driver that CONTEND_STUB_CUDA
+ * names odd                                  events of unknown types, and NULL wherever it can be
  *   use:N (an earlier communicator)   finalize   reload (dlclose, dlopen)   fork   kill
  *
  * Events are bytes at the offsets that NVIDIA's headers have (profiler_v1.h to _v6.h of NCCL 2.30,
@@ -68,7 +70,7 @@ static struct {
 
 static const char *plugin;
 static int version, ncommunicators, current, mask;
-static void *library;
+static void *library, *driver;
 static const struct table *table;
 
 static void fail(const char *what)
@@ -310,6 +312,18 @@ static void do_odd(void)
     check(table->finalize(NULL));
 }
 
+/* -1: none. The driver is there from the first one on. */
+static void use_gpu(int device)
+{
+    const char *path = getenv("CONTEND_STUB_CUDA");
+    if (!driver && (!path || !(driver = dlopen(path, RTLD_NOW | RTLD_LOCAL))))
+        fail("no stub of the driver");
+    void (*use)(int) = (void (*)(int))(uintptr_t)dlsym(driver, "stub_cuda_use");
+    if (!use)
+        fail("another driver");
+    use(device);
+}
+
 /* A child that goes on as if nothing were: its parent's log must not have it. */
 static void do_fork(void)
 {
@@ -349,6 +363,8 @@ static void do_step(char **word)
         do_threads(word);
     else if (!strcmp(word[0], "odd"))
         do_odd();
+    else if (!strcmp(word[0], "gpu"))
+        use_gpu(atoi(word[1]));
     else if (!strcmp(word[0], "use"))
         current = atoi(word[1]);
     else if (!strcmp(word[0], "finalize"))

@@ -1,0 +1,23 @@
+/* All that the logs of a directory come to: what tables, files, figures and pages show. */
+#ifndef CONTEND_COMMS_VIEW_H
+#define CONTEND_COMMS_VIEW_H
+
+#include "harness/comms/total.h"
+#include "harness/core/finding.h"
+
+struct comms_view {
+    struct comms_logs logs;
+    struct comms comms;
+    struct comms_total total; /* empty where total_note says why */
+    char total_note[96];      /* "" = there is a total */
+    struct findings findings;
+};
+
+/*
+ * Free with comms_view_free, also after an error. A directory without logs is none: view->logs.n is
+ * 0. Errors: -ENOMEM, -EOVERFLOW, and with *refused what comms_logs_read gives.
+ */
+int comms_view_read(const char *directory, struct comms_view *view, bool *refused, struct err *err);
+void comms_view_free(struct comms_view *view);
+
+#endif
