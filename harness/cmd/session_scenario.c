@@ -98,11 +98,8 @@ static struct run_record make_record(const struct session *s, const char *status
 static int make_verdict(const struct session *s, struct verdict *verdict, struct err *err)
 {
     const struct session_task *task = s->task;
-    *verdict = (struct verdict){0};
-    int rc = s->builds.setup ? builds_analyse(&s->builds, &verdict->analysis, err)
-                             : analysis_make(&s->setup->result, &verdict->analysis, err);
-    if (!rc)
-        rc = verdict_judge(&s->topo, verdict, err);
+    int rc = s->builds.setup ? builds_judge(&s->builds, &s->topo, verdict, err)
+                             : verdict_make(&s->setup->result, &s->topo, verdict, err);
     if (!rc && task)
         rc = task->judge(task->arrange.arg, &verdict->analysis, &verdict->findings, err);
     return rc;

@@ -38,20 +38,13 @@ static int tune_main(const struct cmd_env *env, int argc, char **argv)
         .after_arm = after_arm,
         .next = next,
         .judge = judge};
-    struct session s = {
-        .env = env, .opts = tune_option_table, .task = &task, .argc = argc, .argv = argv};
+    struct session s = {.env = env, .task = &task, .argc = argc, .argv = argv};
     const struct scenario *scenario;
     struct exec_scenario exec;
-    s.options_argc = exec_options_argc(argc, argv);
-    if (!session_parse(&s))
-        return EXIT_USAGE;
-    if (s.cli.help)
-        return session_help(&s, &tune_command);
-    int code = exec_take_task(&s, "command", &exec, &scenario);
-    if (code)
+    int code;
+    if (!exec_take_task(&s, &tune_command, &exec, &scenario, &code))
         return code;
     struct run_options *options = &s.options;
-    options->arrange = &task.arrange;
     options->no_canary = true; /* its rounds are paired */
     tune.tried = (struct settings_tried){.threads = options->try_threads,
                                          .reserve = options->try_reserve,
