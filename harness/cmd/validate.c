@@ -158,37 +158,48 @@ static void leave_out_probes(struct facts *facts)
 }
 
 /*
- * Once more what fails or warns on what was measured, in the other order of the tests: what a test
- * left behind for the next one, or a moment's noise, does not show twice.
+ * Once more, in the other order of the tests: what a test left behind for the next one, or a
+ * moment's noise, does not show twice. The values are the caller's, also after an error; -ETIME
+ * there is no time for it, which is said, and nothing was measured.
  */
+static int measure_again(void *arg, unsigned doubted, struct facts_probe second[static PROBES],
+                         struct err *err)
+{
+    const struct validate *v = arg;
+    struct facts facts = v->facts;
+    struct probes_request request = probes_of(v, doubted);
+    request.backwards = true;
+    double needed_s = probes_expect(&request);
+    request.limit_s = INFINITY;
+    memset(second, 0, PROBES * sizeof(*second));
+    if (needed_s < probes_expect(&request)) {
+        log_warn("no time to look a second time at what failed: raise --max-time");
+        return -ETIME;
+    }
+    log_info("looking once more at what failed, in another order");
+    memset(facts.probes, 0, sizeof(facts.probes));
+    int rc = probes_measure(&request, &facts, err);
+    memcpy(second, facts.probes, sizeof(facts.probes));
+    return rc;
+}
+
+/* What fails or warns on what was measured. */
 static int look_again(struct validate *v, struct err *err)
 {
     struct findings second = {0};
-    struct facts_probe first[PROBES];
+    struct facts facts = v->facts;
     unsigned doubted = rules_doubted(&v->findings);
-    struct probes_request request = probes_of(v, doubted);
-    request.backwards = true;
     if (!doubted || v->args->no_measure)
         return 0;
-    double needed_s = probes_expect(&request);
-    request.limit_s = INFINITY;
-    if (needed_s < probes_expect(&request)) {
-        log_warn("no time to look a second time at what failed: raise --max-time");
-        return 0;
-    }
-    log_info("looking once more at what failed, in another order");
-    memcpy(first, v->facts.probes, sizeof(first));
-    memset(v->facts.probes, 0, sizeof(v->facts.probes));
-    int rc = probes_measure(&request, &v->facts, err);
+    int rc = measure_again(v, doubted, facts.probes, err);
     if (!rc)
-        rc = rules_judge(&v->facts, &v->rules, &second, err);
+        rc = rules_judge(&facts, &v->rules, &second, err);
     if (!rc)
         rc = rules_second_look(&v->findings, &second, doubted, err);
     for (int i = 0; i < PROBES; i++)
-        free(v->facts.probes[i].values);
-    memcpy(v->facts.probes, first, sizeof(first));
+        free(facts.probes[i].values);
     findings_free(&second);
-    return rc;
+    return rc == -ETIME ? 0 : rc;
 }
 
 /* "2026-01-31T12:00:00Z" */
@@ -223,36 +234,74 @@ static unsigned wanted(const struct validate *v)
     return rules_probes(&v->rules) | (has_baseline(v) ? validate_baseline_probes(&v->bounds) : 0);
 }
 
+/* All that is known so far, with its verdict. */
+struct verdict {
+    struct rules_verdict rules;
+    char utc[32];
+    struct validation validation;
+};
+
+static void make_verdict(const struct validate *v, struct verdict *verdict)
+{
+    verdict->rules = rules_verdict(&v->findings, v->args->strict);
+    now_utc(verdict->utc, sizeof(verdict->utc));
+    verdict->validation =
+        (struct validation){.facts = &v->facts,
+                            .findings = &v->findings,
+                            .verdict = &verdict->rules,
+                            .level = v->args->no_measure ? "none" : levels[v->args->level],
+                            .utc = verdict->utc,
+                            .took_s = gone_s(v)};
+}
+
+/* A baseline of other machines says nothing of this one. EXIT_GOOD, or after a message. */
+static int check_kind(const struct validate *v)
+{
+    struct verdict verdict;
+    struct err err = {0};
+    char kind[512];
+    make_verdict(v, &verdict);
+    int rc = validate_baseline_kind(&verdict.validation, kind, sizeof(kind), &err);
+    if (rc)
+        log_error("%s", err.msg);
+    else if (v->bounds.kind[0] && strcmp(v->bounds.kind, kind) != 0)
+        log_error("%s: its bounds are of another kind of machine, '%.500s', and this is '%s'",
+                  v->args->baseline, v->bounds.kind, kind);
+    else
+        return EXIT_GOOD;
+    return rc ? (int)cmd_not_measured(rc) : EXIT_USAGE;
+}
+
 static int judge_baseline(struct validate *v, struct err *err)
 {
-    char utc[32];
-    const struct rules_verdict verdict = rules_verdict(&v->findings, v->args->strict);
-    now_utc(utc, sizeof(utc));
-    const struct validation validation = {.facts = &v->facts,
-                                          .findings = &v->findings,
-                                          .verdict = &verdict,
-                                          .level = levels[v->args->level],
-                                          .utc = utc};
+    struct verdict verdict;
+    make_verdict(v, &verdict);
     const struct validate_baseline request = {.env = v->env,
                                               .bounds = &v->bounds,
-                                              .validation = &validation,
+                                              .validation = &verdict.validation,
                                               .limit_s = fmax(limit_s(v) - gone_s(v), 0),
-                                              .measures = !v->args->no_measure};
+                                              .measures = !v->args->no_measure,
+                                              .measure_again = measure_again,
+                                              .arg = v};
     return validate_by_baseline(&request, &v->findings, err);
 }
 
-static int judge(struct validate *v, struct err *err)
+static int read_machine(struct validate *v, struct err *err)
 {
     const struct topo_options topo = {.probe_gpus = true};
     const struct facts_request facts = {
         .root = v->args->root, .topo = &v->topo, .sample_s = v->args->root ? 0 : 1};
     int rc = topo_load(&topo, &v->topo, err);
-    if (!rc)
-        rc = facts_read(&facts, &v->facts, err);
+    return rc ? rc : facts_read(&facts, &v->facts, err);
+}
+
+static int judge(struct validate *v, struct err *err)
+{
     const struct probes_request request = probes_of(v, wanted(v));
-    if (!rc && v->args->no_measure)
+    int rc = 0;
+    if (v->args->no_measure)
         leave_out_probes(&v->facts);
-    else if (!rc && request.wanted) {
+    else if (request.wanted) {
         log_info("measuring for about %.0f s", probes_expect(&request));
         rc = probes_measure(&request, &v->facts, err);
     }
@@ -278,31 +327,24 @@ static int code_of(const struct rules_verdict *verdict)
 static int say(struct validate *v)
 {
     struct err err = {0};
-    char utc[32];
-    const struct rules_verdict verdict = rules_verdict(&v->findings, v->args->strict);
-    now_utc(utc, sizeof(utc));
-    const struct validation validation = {.facts = &v->facts,
-                                          .findings = &v->findings,
-                                          .verdict = &verdict,
-                                          .level =
-                                              v->args->no_measure ? "none" : levels[v->args->level],
-                                          .utc = utc,
-                                          .took_s = gone_s(v)};
-    int rc = validate_write(&v->args->outputs, &validation, &err);
+    struct verdict verdict;
+    make_verdict(v, &verdict);
+    const struct validation *validation = &verdict.validation;
+    int rc = validate_write(&v->args->outputs, validation, &err);
     int code = EXIT_GOOD;
     if (v->args->json) {
-        code = cmd_print_json(validation_to_json(&validation), 2);
+        code = cmd_print_json(validation_to_json(validation), 2);
     } else {
-        (void)printf("%s, judged in %.0f s%s%s\n\n", v->facts.host, validation.took_s,
+        (void)printf("%s, judged in %.0f s%s%s\n\n", v->facts.host, validation->took_s,
                      v->args->no_measure ? ", nothing measured" : ", level ",
-                     v->args->no_measure ? "" : validation.level);
-        validation_print(&v->findings, &verdict, v->args->all, stdout,
+                     v->args->no_measure ? "" : validation->level);
+        validation_print(&v->findings, &verdict.rules, v->args->all, stdout,
                          terminal_has_color(STDOUT_FILENO));
         code = cmd_finish();
     }
     if (rc)
         log_error("%s", err.msg);
-    return rc || code ? EXIT_NOT_RUN : code_of(&verdict);
+    return rc || code ? EXIT_NOT_RUN : code_of(&verdict.rules);
 }
 
 static int validate(struct validate *v)
@@ -318,6 +360,10 @@ static int validate(struct validate *v)
         return cmd_finish();
     }
     if (!rc) {
+        rc = read_machine(v, &err);
+        code = rc ? (int)cmd_not_measured(rc) : has_baseline(v) ? check_kind(v) : EXIT_GOOD;
+    }
+    if (!rc && !code) {
         rc = judge(v, &err);
         code = rc ? (int)cmd_not_measured(rc) : say(v);
     }

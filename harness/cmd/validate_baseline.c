@@ -10,8 +10,7 @@
 
 #include "harness/cmd/child_run.h"
 #include "harness/cmd/fleet.h"
-#include "harness/fleet/judge.h"
-#include "harness/fleet/say.h"
+#include "harness/fleet/looks.h"
 #include "harness/run/setup.h"
 #include "harness/say/log.h"
 #include "harness/store/directory.h"
@@ -25,6 +24,9 @@ struct part {
     char name[NAME_MOST];
     char placements[LIST_MOST], workers[LIST_MOST]; /* comma-separated */
     char reason[300];
+    const char *command; /* that runs it */
+    double expected_s;
+    bool doubted; /* it is run again */
 };
 
 struct work {
@@ -35,8 +37,10 @@ struct work {
     struct signals signals;
     struct child_run *child; /* owned */
     size_t n;
-    struct part *parts; /* owned; one a scenario, and at most as many as there are bounds */
-    struct fleet fleet;
+    struct part *parts;   /* owned; one a scenario, and at most as many as there are bounds */
+    struct bounds judged; /* those of what was looked at */
+    unsigned doubted;     /* measurements for the rules, as bits: they are made again */
+    struct fleet_look first, second;
 };
 
 static void add_word(char *list, size_t size, const char *word)
@@ -76,8 +80,7 @@ static void find_parts(struct work *work)
 }
 
 /* The command that runs it, and how long that takes. False: there is none of that name. */
-static bool expect(const struct work *work, const struct part *part, const char **command,
-                   double *expected_s, struct err *err)
+static bool expect(const struct work *work, struct part *part, struct err *err)
 {
     const struct cmd_env *env = work->request->env;
     const struct scenario_part alone_parts[] = {{.foreground = part->name, .placements = "none"},
@@ -92,23 +95,22 @@ static bool expect(const struct work *work, const struct part *part, const char 
                                         .no_plots = true};
     const struct cli cli = {0};
     struct run_setup setup = {0};
-    *command = scenario ? "run" : "bench";
+    part->command = scenario ? "run" : "bench";
     if (!scenario && !bench_find(env->benches, part->name))
         return !err_set(err, -EINVAL, "this contend has no scenario or benchmark '%s'", part->name);
     int rc = run_setup_make(env->benches, scenario ? scenario : &alone, &options, &cli,
                             work->request->validation->facts->topo, &setup, err);
-    *expected_s = setup.expected_s;
+    part->expected_s = setup.expected_s;
     run_setup_free(&setup);
     return !rc;
 }
 
-static void make_command(const struct work *work, const struct part *part, const char *command,
-                         const char *dir)
+static void make_command(const struct work *work, const struct part *part, const char *dir)
 {
     struct child_run *run = work->child;
     *run = (struct child_run){0};
     child_run_add(run, CHILD_RUN_SELF);
-    child_run_add(run, "%s", command);
+    child_run_add(run, "%s", part->command);
     child_run_add(run, "%s", part->name);
     child_run_add(run, "--placement=%s", part->placements);
     child_run_add(run, "--workers=%s", part->workers);
@@ -123,49 +125,73 @@ static double left_s(const struct work *work)
     return work->request->limit_s - (double)(clock_now_ns() - work->start_ns) / 1e9;
 }
 
-/* Reads what the run left; what went wrong in it is a reason, and no error of ours. */
-static int read_run(struct work *work, struct part *part, const char *dir, int code)
+/* Where its run goes: each look has its own. Returns dir. */
+static char *directory_of(const struct work *work, const struct part *part, bool again,
+                          char dir[static PATH_MAX])
+{
+    (void)snprintf(dir, PATH_MAX, "%.3900s/%s%s", work->dir, part->name, again ? ".again" : "");
+    return dir;
+}
+
+static int run_part(struct work *work, const struct part *part, const char *dir, struct err *err)
 {
     struct err why = {0};
-    int rc = fleet_read_gating(work->request->env, dir, &work->fleet, &why);
-    if (rc == -ENOMEM)
-        return rc;
-    if (rc)
+    int rc;
+    log_info("measuring %s for the baseline, about %.0f s", part->name, part->expected_s);
+    do {
+        make_command(work, part, dir);
+        rc = child_run(work->child, &work->signals, &why);
+    } while (rc == -ERESTART);
+    return rc == -EINTR ? err_set(err, rc, "interrupted while measuring for the baseline") : rc;
+}
+
+/* Why it cannot be run now; false: it can. */
+static bool is_left_out(const struct work *work, struct part *part)
+{
+    struct err why = {0};
+    if (!expect(work, part, &why))
+        (void)snprintf(part->reason, sizeof(part->reason), "%.250s", why.msg);
+    else if (!work->request->measures)
+        (void)snprintf(part->reason, sizeof(part->reason),
+                       "'%s' needs a measurement, and --no-measure leaves it out", part->name);
+    else if (part->expected_s > left_s(work))
+        (void)snprintf(part->reason, sizeof(part->reason),
+                       "'%s' takes %.0f s, and %.0f s were left: raise --max-time", part->name,
+                       part->expected_s, fmax(left_s(work), 0));
+    return part->reason[0];
+}
+
+/* What went wrong in its run is a reason, and no error of ours. */
+static int measure_part(struct work *work, struct part *part, struct err *err)
+{
+    char dir[PATH_MAX];
+    struct err why = {0};
+    if (is_left_out(work, part))
+        return 0;
+    int code = run_part(work, part, directory_of(work, part, false, dir), err);
+    if (code == -EINTR)
+        return code;
+    int rc = fleet_read_gating(work->request->env, dir, &work->first.fleet, &why);
+    if (rc && rc != -ENOMEM)
         (void)snprintf(part->reason, sizeof(part->reason),
                        "its run ended with exit code %d: %.200s", code,
                        work->child->said[0] ? work->child->said : why.msg);
-    return 0;
+    return rc == -ENOMEM ? err_set(err, rc, "%s", why.msg) : 0;
 }
 
-static int run_part(struct work *work, struct part *part, struct err *err)
+/* Again where it is doubted; else what its first run gave. */
+static int measure_part_again(struct work *work, const struct part *part, struct err *err)
 {
-    struct err why = {0};
     char dir[PATH_MAX];
-    const char *command;
-    double expected_s = 0;
-    if (!expect(work, part, &command, &expected_s, &why)) {
-        (void)snprintf(part->reason, sizeof(part->reason), "%.250s", why.msg);
-        return 0;
-    }
-    if (!work->request->measures || expected_s > left_s(work)) {
-        (void)snprintf(part->reason, sizeof(part->reason),
-                       work->request->measures
-                           ? "'%s' takes %.0f s, and %.0f s were left: raise --max-time"
-                           : "'%s' needs a measurement, and --no-measure leaves it out",
-                       part->name, expected_s, fmax(left_s(work), 0));
-        return 0;
-    }
-    log_info("measuring %s for the baseline, about %.0f s", part->name, expected_s);
-    (void)snprintf(dir, sizeof(dir), "%.3900s/%s", work->dir, part->name);
-    int rc;
-    do {
-        make_command(work, part, command, dir);
-        rc = child_run(work->child, &work->signals, &why);
-    } while (rc == -ERESTART);
-    if (rc == -EINTR)
-        return err_set(err, rc, "interrupted while measuring for the baseline");
-    rc = read_run(work, part, dir, rc);
-    return rc ? err_set(err, rc, "no memory for the figures of '%s'", part->name) : 0;
+    struct err why = {0};
+    (void)directory_of(work, part, part->doubted, dir);
+    int code = part->doubted ? run_part(work, part, dir, err) : 0;
+    if (code == -EINTR)
+        return code;
+    int rc = fleet_read_gating(work->request->env, dir, &work->second.fleet, &why);
+    if (rc && rc != -ENOMEM)
+        log_warn("the second look at %s: %s", part->name, why.msg);
+    return rc == -ENOMEM ? err_set(err, rc, "%s", why.msg) : 0;
 }
 
 /* Of a bound of FLEET_VALIDATE; PROBES: of none that is known. */
@@ -233,8 +259,7 @@ static void init(struct finding *finding, enum finding_outcome outcome)
 }
 
 /* The bounds that are judged; one finding a reason for the others. */
-static int split(struct work *work, struct bounds *judged, struct findings *findings,
-                 struct err *err)
+static int split(struct work *work, struct findings *findings, struct err *err)
 {
     const struct bounds *bounds = work->request->bounds;
     char last[300] = "nothing", buf[120];
@@ -244,7 +269,7 @@ static int split(struct work *work, struct bounds *judged, struct findings *find
         const char *why = why_not(work, bound->key, buf, sizeof(buf));
         struct finding finding;
         if (!why) {
-            rc = bounds_add(judged, bound, err);
+            rc = bounds_add(&work->judged, bound, err);
             continue;
         }
         if (strcmp(why, last) == 0)
@@ -258,15 +283,96 @@ static int split(struct work *work, struct bounds *judged, struct findings *find
     return rc;
 }
 
-/* As a fleet of one machine. Its findings are of our rule, and of a figure, not of a machine. */
-static int judge(const struct work *work, const struct bounds *bounds, struct findings *findings,
-                 struct err *err)
+/* What was measured for the rules, as its file would have it. */
+static int add_measured(const struct validation *validation, struct fleet *fleet, struct err *err)
 {
-    struct fleet_judgement judgement = {0};
-    struct findings told = {0};
-    int rc = fleet_judge(&work->fleet, bounds, NULL, &judgement, err);
+    json_t *json = validation_to_json(validation);
+    char *text = json ? json_dumps(json, 0) : NULL;
+    int rc = text ? fleet_add_validation_text(text, strlen(text), fleet, err)
+                  : err_set(err, -ENOMEM, "no memory for what was measured");
+    free(text);
+    json_decref(json);
+    return rc;
+}
+
+int validate_baseline_kind(const struct validation *validation, char *kind, size_t size,
+                           struct err *err)
+{
+    struct fleet fleet = {0};
+    int rc = add_measured(validation, &fleet, err);
     if (!rc)
-        rc = fleet_findings(&work->fleet, bounds, &judgement, &told, err);
+        (void)snprintf(kind, size, "%s", intern_text(&fleet.kinds, fleet.machines[0].kind));
+    fleet_free(&fleet);
+    return rc;
+}
+
+static void doubt(void *arg, const char *key)
+{
+    struct work *work = arg;
+    struct part *part = find_part(work, key);
+    if (strcmp(part->name, FLEET_VALIDATE) == 0)
+        work->doubted |= 1u << probe_of(key);
+    else
+        part->doubted = true;
+}
+
+/* What was measured for the rules, and again as far as it is doubted. */
+static int add_measured_again(struct work *work, struct err *err)
+{
+    const struct validate_baseline *request = work->request;
+    struct validation validation = *request->validation;
+    struct facts facts = *validation.facts;
+    struct facts_probe again[PROBES] = {0};
+    int rc =
+        work->doubted ? request->measure_again(request->arg, work->doubted, again, err) : -ETIME;
+    for (int i = 0; i < PROBES && !rc; i++)
+        if (work->doubted & (1u << i))
+            facts.probes[i] = again[i];
+    validation.facts = &facts;
+    if (!rc || rc == -ETIME)
+        rc = add_measured(&validation, &work->second.fleet, err);
+    for (int i = 0; i < PROBES; i++)
+        free(again[i].values);
+    return rc;
+}
+
+static bool has_time_again(const struct work *work)
+{
+    double needed_s = 0;
+    for (size_t i = 0; i < work->n; i++)
+        needed_s += work->parts[i].doubted ? work->parts[i].expected_s : 0;
+    if (needed_s <= left_s(work))
+        return true;
+    log_warn("no time to look a second time at what is beyond the baseline: raise --max-time");
+    return false;
+}
+
+/*
+ * Once more what is beyond the bounds, in the other order; what is not, is what it was. *looked:
+ * whether there was anything, and time.
+ */
+static int look_again(struct work *work, bool *looked, struct err *err)
+{
+    int rc = 0;
+    *looked = work->request->measures &&
+              fleet_look_doubts(&work->first, &work->judged, doubt, work) && has_time_again(work);
+    if (!*looked)
+        return 0;
+    for (size_t i = work->n; i-- > 0 && !rc;)
+        if (strcmp(work->parts[i].name, FLEET_VALIDATE) != 0 && !work->parts[i].reason[0])
+            rc = measure_part_again(work, &work->parts[i], err);
+    if (!rc)
+        rc = add_measured_again(work, err);
+    return rc ? rc : fleet_look_judge(&work->second, &work->judged, err);
+}
+
+/* As findings of our rule, and of a figure, not of a machine. */
+static int tell(const struct work *work, bool looked_again, struct findings *findings,
+                struct err *err)
+{
+    struct findings told = {0};
+    int rc = fleet_look_findings(&work->first, looked_again ? &work->second : NULL, &work->judged,
+                                 &told, err);
     for (size_t i = 0; i < told.n && !rc; i++) {
         struct finding finding = told.all[i];
         (void)snprintf(finding.id, sizeof(finding.id), RULES_BASELINE_ID);
@@ -275,24 +381,11 @@ static int judge(const struct work *work, const struct bounds *bounds, struct fi
         finding.subject[0] = '\0';
         if (finding.outcome == OUTCOME_PASS)
             (void)snprintf(finding.sentence, sizeof(finding.sentence),
-                           "%zu figures are within the bounds of %u machines", bounds->n,
-                           bounds->machines);
+                           "%zu figures are within the bounds of %u machines", work->judged.n,
+                           work->judged.machines);
         rc = findings_add(findings, &finding, err);
     }
     findings_free(&told);
-    fleet_judgement_free(&judgement);
-    return rc;
-}
-
-/* What was measured for the rules, as its file would have it. */
-static int add_measured(struct work *work, struct err *err)
-{
-    json_t *json = validation_to_json(work->request->validation);
-    char *text = json ? json_dumps(json, 0) : NULL;
-    int rc = text ? fleet_add_validation_text(text, strlen(text), &work->fleet, err)
-                  : err_set(err, -ENOMEM, "no memory for what was measured");
-    free(text);
-    json_decref(json);
     return rc;
 }
 
@@ -315,13 +408,31 @@ static int remove_one(const char *path, const struct stat *status, int kind, str
 
 static int measure_all(struct work *work, struct err *err)
 {
+    int rc = add_measured(work->request->validation, &work->first.fleet, err);
+    for (size_t i = 0; i < work->n && !rc; i++)
+        if (strcmp(work->parts[i].name, FLEET_VALIDATE) != 0)
+            rc = measure_part(work, &work->parts[i], err);
+    return rc;
+}
+
+/* Both looks, with what they need around them. */
+static int judge(struct work *work, struct findings *findings, struct err *err)
+{
+    bool looked_again = false;
     int rc = signals_open(&work->signals, err);
     if (rc)
         return rc;
     rc = make_directory(work, err);
-    for (size_t i = 0; i < work->n && !rc; i++)
-        if (strcmp(work->parts[i].name, FLEET_VALIDATE) != 0)
-            rc = run_part(work, &work->parts[i], err);
+    if (!rc)
+        rc = measure_all(work, err);
+    if (!rc)
+        rc = split(work, findings, err);
+    if (!rc && work->judged.n)
+        rc = fleet_look_judge(&work->first, &work->judged, err);
+    if (!rc && work->judged.n)
+        rc = look_again(work, &looked_again, err);
+    if (!rc && work->judged.n)
+        rc = tell(work, looked_again, findings, err);
     if (work->is_temporary && nftw(work->dir, remove_one, 16, FTW_DEPTH | FTW_PHYS))
         log_warn("cannot remove '%s'", work->dir);
     signals_close(&work->signals);
@@ -341,31 +452,24 @@ static void forget_skip(struct findings *findings)
 int validate_by_baseline(const struct validate_baseline *request, struct findings *findings,
                          struct err *err)
 {
-    struct work work = {.request = request, .start_ns = clock_now_ns()};
-    struct bounds judged = {.machines = request->bounds->machines};
+    struct work work = {.request = request,
+                        .start_ns = clock_now_ns(),
+                        .judged = {.machines = request->bounds->machines}};
     work.child = calloc(1, sizeof(*work.child));
     work.parts = calloc(request->bounds->n + 1, sizeof(*work.parts));
-    int rc = !request->bounds->n        ? err_set(err, -EINVAL, "the baseline has no bounds")
-             : work.child && work.parts ? 0
-                                        : err_set(err, -ENOMEM, "no memory for the baseline");
+    work.judged.kind = strdup(request->bounds->kind ? request->bounds->kind : "");
+    int rc = !request->bounds->n ? err_set(err, -EINVAL, "the baseline has no bounds")
+             : work.child && work.parts && work.judged.kind
+                 ? 0
+                 : err_set(err, -ENOMEM, "no memory for the baseline");
     forget_skip(findings);
     if (!rc) {
-        judged.kind = strdup(request->bounds->kind ? request->bounds->kind : "");
-        rc = judged.kind ? 0 : err_set(err, -ENOMEM, "no memory for the baseline");
         find_parts(&work);
+        rc = judge(&work, findings, err);
     }
-    if (!rc)
-        rc = add_measured(&work, err);
-    if (!rc)
-        rc = measure_all(&work, err);
-    if (!rc)
-        rc = split(&work, &judged, findings, err);
-    if (!rc)
-        rc = fleet_arrange(&work.fleet, err);
-    if (!rc && judged.n)
-        rc = judge(&work, &judged, findings, err);
-    bounds_free(&judged);
-    fleet_free(&work.fleet);
+    fleet_look_free(&work.first);
+    fleet_look_free(&work.second);
+    bounds_free(&work.judged);
     free(work.parts);
     free(work.child);
     return rc;

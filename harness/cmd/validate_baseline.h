@@ -1,7 +1,7 @@
 /*
  * `contend validate --baseline FILE` of this machine: runs each scenario that the file has bounds
  * for, as far as there is time, and judges its figures, and those that were measured for the rules,
- * by them.
+ * by them. What is beyond them is looked at once more, in another order.
  */
 #ifndef CONTEND_CMD_VALIDATE_BASELINE_H
 #define CONTEND_CMD_VALIDATE_BASELINE_H
@@ -16,7 +16,18 @@ struct validate_baseline {
     const struct validation *validation; /* of what was measured for the rules */
     double limit_s;                      /* for all runs; 0 = none is made */
     bool measures;                       /* false: --no-measure */
+    /*
+     * Measures again, in another order, for the second look, as bits of enum facts_probe_name;
+     * their values are the caller's. -ETIME: there is no time for it.
+     */
+    int (*measure_again)(void *arg, unsigned probes, struct facts_probe second[static PROBES],
+                         struct err *err);
+    void *arg;
 };
+
+/* This machine's kind as a baseline has it, before anything is measured: -ENOMEM, -EINVAL. */
+int validate_baseline_kind(const struct validation *validation, char *kind, size_t size,
+                           struct err *err);
 
 /* The measurements for rules that the bounds need, as bits of enum facts_probe_name. */
 unsigned validate_baseline_probes(const struct bounds *bounds);

@@ -1,6 +1,8 @@
 #include "harness/fleet/fleet.h"
 
 #include <errno.h>
+#include <float.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,7 +10,7 @@
 #include "harness/base/array.h"
 #include "harness/base/stats.h"
 
-/* Between the columns of a key: no cell of a CSV file that we read has a control character. */
+/* Between the columns of a key. */
 #define SEPARATOR '\037'
 
 const char *const fleet_columns[FLEET_COLUMNS] = {"scenario", "placement", "workers", "role",
@@ -19,7 +21,7 @@ size_t fleet_key_join(const char *const columns[FLEET_COLUMNS], char key[static 
     size_t used = 0;
     for (int i = 0; i < FLEET_COLUMNS; i++) {
         size_t length = strlen(columns[i]);
-        if (used + length + 1 > FLEET_KEY_MAX)
+        if (used + length + 1 > FLEET_KEY_MAX || memchr(columns[i], SEPARATOR, length))
             return 0;
         memcpy(key + used, columns[i], length);
         used += length;
@@ -146,6 +148,11 @@ int fleet_add_value(struct fleet *fleet, uint32_t run, const char *key, size_t k
                     const struct fleet_figure *figure, struct err *err)
 {
     uint32_t metric, nbefore = fleet->keys.n;
+    /* Before its name is known: a name without any value has no place among the cells. */
+    if (strlen(figure->unit) >= FLEET_UNIT_MAX)
+        return err_set(err, -EINVAL, "unit '%.31s...' is too long", figure->unit);
+    if (fabs(figure->value) > (double)FLT_MAX)
+        return err_set(err, -EINVAL, "value %g is too large", figure->value);
     int rc = intern_add(&fleet->keys, key, key_length, &metric, err);
     if (!rc && metric == nbefore)
         rc = add_metric(fleet, metric, figure, err);

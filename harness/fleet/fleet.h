@@ -33,7 +33,10 @@ extern const char *const fleet_columns[FLEET_COLUMNS]; /* "scenario" ... */
 
 enum { FLEET_KEY_MAX = 1024, FLEET_UNIT_MAX = 32 };
 
-/* Joins the columns to a key. Returns its length, or 0: it would be too long. */
+/*
+ * Joins the columns to a key. Returns its length, or 0: it would be too long, or a column has the
+ * control character that stands between them.
+ */
 size_t fleet_key_join(const char *const columns[FLEET_COLUMNS], char key[static FLEET_KEY_MAX]);
 
 /* A column of a key; returns buf. */
@@ -46,7 +49,7 @@ struct fleet_figure {
     const char *unit; /* borrowed */
     bool higher;      /* more is better, else less is */
     bool noisy;       /* the machine was disturbed while it was measured */
-    double value;     /* finite */
+    double value;     /* within FLT_MAX */
 };
 
 /* A figure of a machine: the median over its runs that have it. */
@@ -113,7 +116,9 @@ void fleet_add_trouble(struct fleet *fleet, uint32_t run, const char *text);
 
 /*
  * Errors: -EEXIST the run has that figure already, -EINVAL another run has it in another unit or
- * with another direction, -ENOMEM. All of a run come before those of the next one.
+ * with another direction, or its value is too large or its
+ * unit too long, -ENOMEM. All of a run come before those of the
+ * next one.
  */
 int fleet_add_value(struct fleet *fleet, uint32_t run, const char *key, size_t key_length,
                     const struct fleet_figure *figure, struct err *err);

@@ -122,7 +122,7 @@ static void tell_look(const struct finding *finding, char *buf, size_t size)
                        finding ? finding_outcome_name(finding->outcome) : "not seen");
 }
 
-static void merge(struct finding *first, const struct finding *second)
+void rules_merge_looks(struct finding *first, const struct finding *second)
 {
     char a[64], b[64];
     tell_look(first, a, sizeof(a));
@@ -142,7 +142,7 @@ int rules_second_look(struct findings *first, const struct findings *second, uns
     for (size_t i = 0; i < n; i++) {
         const struct rule *rule = rule_find(first->all[i].id);
         if (rule && (rule->probes & probes) && is_wrong(&first->all[i]))
-            merge(&first->all[i], find_again(second, &first->all[i]));
+            rules_merge_looks(&first->all[i], find_again(second, &first->all[i]));
     }
     /* What only the second look saw is no proof either, and is not kept quiet. */
     for (size_t i = 0; i < second->n && !rc; i++) {

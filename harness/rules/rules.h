@@ -79,6 +79,12 @@ unsigned rules_doubted(const struct findings *findings);
 int rules_second_look(struct findings *first, const struct findings *second, unsigned probes,
                       struct err *err);
 
+/*
+ * One finding on a first look, and on a second one (NULL: it was not seen there): its evidence gets
+ * both results, and a failure that is none the second time warns.
+ */
+void rules_merge_looks(struct finding *first, const struct finding *second);
+
 /* Worst first, and otherwise in the order of the rules. */
 void rules_sort(struct findings *findings);
 

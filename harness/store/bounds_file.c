@@ -240,7 +240,9 @@ static int read_texts(struct reader *reader, const char *at, const json_t *json,
     if (!bound->higher && strcmp(better, "lower") != 0)
         return wrong(reader, at, "better is '%.20s', and can be higher or lower", better);
     (void)snprintf(bound->unit, sizeof(bound->unit), "%s", unit);
-    return fleet_key_join(columns, key) ? 0 : wrong(reader, at, "its columns are too long");
+    return fleet_key_join(columns, key)
+               ? 0
+               : wrong(reader, at, "its columns are too long, or have a control character");
 }
 
 /* Notes in which line the figure is; it must not be there already. */

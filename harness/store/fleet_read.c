@@ -300,7 +300,8 @@ int fleet_add_validation_text(const char *text, size_t size, struct fleet *fleet
     json_error_t where;
     json_t *json = json_loadb(text, size, JSON_REJECT_DUPLICATES, &where);
     if (!json)
-        return err_set(err, -EINVAL, VALIDATION_NAME ", line %d: %.150s", where.line, where.text);
+        return err_set(err, -EINVAL, VALIDATION_NAME ", line %d: %.150s", where.line,
+                       text_one_line(where.text));
     int rc = add_validation(fleet, json, err);
     json_decref(json);
     return rc;

@@ -119,7 +119,8 @@ int waivers_read(const char *path, struct waivers *waivers, struct err *err)
     reader.text = text;
     json_t *list = json_loadb(text, size, JSON_REJECT_DUPLICATES, &error);
     if (!list)
-        rc = err_set(err, -EINVAL, "%.100s:%d: %.120s", path, error.line, error.text);
+        rc =
+            err_set(err, -EINVAL, "%.100s:%d: %.120s", path, error.line, text_one_line(error.text));
     else if (!json_is_array(list))
         rc = err_set(err, -EINVAL, "%.150s: no array of waivers", path);
     for (size_t i = 0; !rc && i < json_array_size(list); i++)

@@ -22,6 +22,14 @@ case "$got $outcome" in # a disturbed figure warns
 esac
 [ "$(jq -r '.findings[] | .id, .metric, .low' told/validate.json | paste -sd' ')" = \
     'baseline throughput 900000000' ] || fail "$(cat told/validate.json)"
+# It was run once more, and both results are told.
+[ "$(grep -c 'measuring fake for the baseline' log)" = 2 ] || fail "no second look: $(cat log)"
+jq -r '.findings[].evidence' told/validate.json |
+    grep -Eq '^first look (FAIL|WARN) \([0-9.e+]+ .*\), second (FAIL|WARN) \([0-9.e+]+ .*\); .* is usual' ||
+    fail "not both looks: $(cat told/validate.json)"
+"${validate[@]}" --baseline far.json --junit told.xml > /dev/null 2>&1
+[ $? != 1 ] || grep -q '<failure' told.xml || fail "no failure in JUnit"
+rm -f told.xml
 [ -z "$(find "${TMPDIR:-/tmp}" -maxdepth 1 -name 'contend-??????' -user "$(id -u)" -newer one/run.json)" ] ||
     fail "a temporary directory is left"
 
@@ -37,8 +45,12 @@ expect 0 '^SKIP +.*--no-measure' "${validate[@]}" --baseline optional.json --no-
 jq '.bounds[].scenario = "gone"' wide.json > gone.json
 expect 3 "has no scenario or benchmark 'gone'" "${validate[@]}" --baseline gone.json
 jq '.kind = "64 x Cray"' wide.json > kind.json
-expect 1 '^FAIL +another kind: ' "${validate[@]}" --baseline kind.json --junit told.xml
-grep -q '<failure' told.xml || fail "no failure in JUnit"
+expect 2 "kind.json: its bounds are of another kind of machine, '64 x Cray', and this is '[0-9]+ x " \
+    "${validate[@]}" --baseline kind.json --junit told.xml
+case "$("${validate[@]}" --baseline kind.json 2>&1)" in
+*measuring* | *$'\n'*) fail "it measures before it refuses, or says more than a line" ;;
+esac
+[ ! -e told.xml ] || fail "a refused baseline has a verdict"
 
 # A broken file, before anything is measured.
 jq '.bounds[0].lower = 5e99' made.json > swapped.json

@@ -47,13 +47,15 @@ static void test_keys_come_apart_again(void **state)
                         "latency of mem_latency, none, 2 workers");
 }
 
-static void test_a_key_that_is_too_long_is_refused(void **state)
+static void test_a_key_that_is_none_is_refused(void **state)
 {
     (void)state;
     char params[FLEET_KEY_MAX], key[FLEET_KEY_MAX];
     memset(params, 'x', sizeof(params) - 1);
     params[sizeof(params) - 1] = '\0';
     const char *columns[FLEET_COLUMNS] = {"a", "b", "c", "d", "e", params, "f", "g"};
+    assert_int_equal(fleet_key_join(columns, key), 0);
+    columns[FLEET_PARAMS] = "x\037y"; /* as stands between them */
     assert_int_equal(fleet_key_join(columns, key), 0);
 }
 
@@ -95,7 +97,7 @@ static void test_a_figure_twice_in_a_run_is_refused(void **state)
     fleet_free(&fleet);
 }
 
-static void test_other_units_and_directions_are_refused(void **state)
+static void test_what_is_no_figure_of_that_name_is_refused(void **state)
 {
     (void)state;
     struct fleet fleet = {0};
@@ -110,6 +112,32 @@ static void test_other_units_and_directions_are_refused(void **state)
     other = rate;
     other.higher = false;
     assert_int_equal(fleet_add_value(&fleet, run, "x", 1, &other, &err), -EINVAL);
+    other = rate;
+    other.value = -1e39;
+    assert_int_equal(fleet_add_value(&fleet, run, "x", 1, &other, &err), -EINVAL);
+    assert_string_equal(err.msg, "value -1e+39 is too large");
+    fleet_free(&fleet);
+}
+
+/* The name of a figure that was refused has no cells, and is not in the way of the next one. */
+static void test_a_refused_figure_leaves_no_trace(void **state)
+{
+    (void)state;
+    struct fleet fleet = {0};
+    struct err err = {0};
+    struct fleet_figure bad = rate;
+    uint32_t run = add_run(&fleet, "a", "", "k", 1);
+    assert_int_equal(fleet_add_value(&fleet, run, "x", 1, &rate, &err), 0);
+    bad.unit = "a unit of 32 or more characters.";
+    assert_int_equal(fleet_add_value(&fleet, run, "y", 1, &bad, &err), -EINVAL);
+    bad = rate;
+    bad.value = 1e39;
+    assert_int_equal(fleet_add_value(&fleet, run, "z", 1, &bad, &err), -EINVAL);
+    assert_int_equal(fleet_add_value(&fleet, run, "w", 1, &rate, &err), 0);
+    assert_int_equal(fleet_arrange(&fleet, &err), 0);
+    assert_int_equal(fleet.keys.n, 2);
+    assert_int_equal(fleet.first[1], 1);
+    assert_int_equal(fleet.first[2], 2);
     fleet_free(&fleet);
 }
 
@@ -148,10 +176,11 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_keys_come_apart_again),
-        cmocka_unit_test(test_a_key_that_is_too_long_is_refused),
+        cmocka_unit_test(test_a_key_that_is_none_is_refused),
         cmocka_unit_test(test_a_figure_is_the_median_of_its_runs_in_time),
         cmocka_unit_test(test_a_figure_twice_in_a_run_is_refused),
-        cmocka_unit_test(test_other_units_and_directions_are_refused),
+        cmocka_unit_test(test_what_is_no_figure_of_that_name_is_refused),
+        cmocka_unit_test(test_a_refused_figure_leaves_no_trace),
         cmocka_unit_test(test_machines_of_one_name_are_told_apart),
         cmocka_unit_test(test_the_kind_is_that_of_the_newest_run),
     };

@@ -100,6 +100,9 @@ static void test_bad_edits_are_told_by_line(void **state)
            " line 4: unit is missing, or no text");
     refuse(HEADER "{\"metric\": \"b\", \"reference\": 5, \"unit\": \"\", " COLUMNS "}" FOOTER,
            " line 4: unit is missing");
+    refuse(HEADER "{\"metric\": \"b\\u001fc\", \"reference\": 5, \"unit\": \"s\", " COLUMNS
+                  "}" FOOTER,
+           " line 4: its columns are too long, or have a control character");
     refuse(HEADER GOOD ",\n\n" GOOD FOOTER, " line 6: the same figure is in line 4");
     refuse(HEADER "{\"metric\": \"b\", \"reference\": \"5\", \"unit\": \"s\", " COLUMNS "}" FOOTER,
            " line 4: reference is no number");

@@ -119,9 +119,23 @@ static void test_no_result_is_an_error(void **state)
     fleet_free(&fleet);
 }
 
+/* A validate.json that is cut within a name is told in one line. */
+static void test_a_cut_validation_is_told_in_a_line(void **state)
+{
+    (void)state;
+    struct fleet fleet = {0};
+    struct err err = {0};
+    const char text[] = "{\"schema\": 1, \"ho\n";
+    assert_int_equal(fleet_add_validation_text(text, strlen(text), &fleet, &err), -EINVAL);
+    assert_non_null(strstr(err.msg, "validate.json, line 1: "));
+    assert_null(strchr(err.msg, '\n'));
+    fleet_free(&fleet);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_a_cut_validation_is_told_in_a_line),
         cmocka_unit_test_setup_teardown(test_what_counts_is_read, fixture_make_dir,
                                         fixture_remove_dir),
         cmocka_unit_test_setup_teardown(test_damage_is_told_by_file_and_line, fixture_make_dir,

@@ -54,6 +54,7 @@ static void test_waivers_are_read(void **state)
 static void test_waivers_are_refused_by_line(void **state)
 {
     (void)state;
+    refuses("[{\"a\n", "waivers.json:1: unexpected newline near '\"a'");
     refuses("[\n{\"rule\": \"memlock\", \"reason\": \"a \\\"{\\\" b\", \"until\": "
             "\"2030-01-01\"},\n"
             "\n{\"rule\": \"nvlinks\", \"until\": \"2030-01-01\"}]",

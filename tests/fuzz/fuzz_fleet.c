@@ -1,0 +1,54 @@
+/*
+ * The results of up to three machines in one input, run.json and rows.csv of each, with the byte
+ * 0x1e between them: what is damaged is told in a line, and the others are judged.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "harness/store/fleet_read.h"
+#include "tests/fuzz/judged.h"
+#include "tests/fuzz/scratch.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+enum { MACHINES = 3 };
+
+static size_t told;
+
+static void tell(const char *line)
+{
+    if (!line[0] || strchr(line, '\n'))
+        abort();
+    told++;
+}
+
+static bool gates(const void *arg, const char *bench, const char *metric, const char *params)
+{
+    (void)arg;
+    (void)params;
+    return bench[0] && metric[0] != 'x';
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    const struct fleet_request request = {gates, NULL, tell};
+    struct fleet fleet = {0};
+    struct fleet_found found = {0};
+    struct err err = {0};
+    for (int i = 0; i < 2 * MACHINES; i++) {
+        char name[32];
+        size_t length;
+        const uint8_t *part = scratch_next_part(&data, &size, &length);
+        (void)snprintf(name, sizeof(name), "%d/%s", i / 2, i % 2 ? "rows.csv" : "run.json");
+        scratch_put(name, part, length);
+    }
+    told = 0;
+    int rc = fleet_read(scratch_path(), &request, &fleet, &found, &err);
+    check_refusal(rc, &err);
+    if ((rc && rc != -ENOENT) || told != found.damaged || (!rc && !found.results && !told))
+        abort();
+    judge_and_free(&fleet);
+    return 0;
+}
