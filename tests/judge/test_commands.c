@@ -50,6 +50,7 @@ static void add_mask(struct worker_result *to, const char *name, unsigned cpu, b
     (void)snprintf(mask->name, sizeof(mask->name), "%s", name);
     bitset_set(&mask->cpus, cpu);
     mask->beyond = beyond;
+    mask->lasts = true;
 }
 
 static void find(struct seen *seen)
@@ -74,6 +75,8 @@ static void test_commands_of_a_mask_beyond_the_plan_doubt_the_placement(void **s
     add_mask(worker(seen, 0, 0), "python", 7, true);
     add_mask(worker(seen, 1, 1), "python", 7, true); /* told once */
     add_mask(worker(seen, 0, 0), "helper", 0, false);
+    add_mask(worker(seen, 0, 1), "moment", 7, true);
+    worker(seen, 0, 1)->masks[0].lasts = false; /* it was gone soon */
     find(seen);
     assert_int_equal(seen->findings.n, 2);
     const struct finding *beyond = &seen->findings.all[0], *within = &seen->findings.all[1];
