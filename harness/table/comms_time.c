@@ -60,18 +60,21 @@ static void print_rank(const struct comms_arrival *arrival, const struct comms_a
 int comms_print_arrival(const struct comms_communicator *communicator, FILE *out, struct err *err)
 {
     struct comms_arrival arrival;
-    char text[200], share[16];
+    char text[280], all[48] = "", share[16];
     int rc = comms_arrival_make(communicator, &arrival, err);
     if (rc || !arrival.calls) {
         comms_arrival_free(&arrival);
         return rc;
     }
     double waited = comms_arrival_waited(&arrival);
+    if (!isnan(waited))
+        (void)snprintf(all, sizeof(all), " (all ranks: %s)",
+                       text_percent(waited, share, sizeof(share)));
     (void)snprintf(text, sizeof(text),
-                   "Who came last to the last %" PRIu64 " collectives, how late on average behind "
-                   "the first, and%s%s waited on its GPU for the slowest",
-                   arrival.calls, isnan(waited) ? " how long it" : " of its time, in all ",
-                   isnan(waited) ? "" : text_percent(waited, share, sizeof(share)));
+                   "Of the last %" PRIu64 " collectives: how many a rank came last to, how late it "
+                   "was behind the first, and how much of its time on the GPU it waited for the "
+                   "slowest%s",
+                   arrival.calls, all);
     (void)fputs("\n  ", out);
     text_wrap(text, 2, 2, out);
     (void)fprintf(out, "  %5s %10s %14s %16s\n", "rank", "last", "late", "waited");
