@@ -255,7 +255,7 @@ static int describe_rounds(const struct builds *builds, const struct arm *arm,
     return 0;
 }
 
-int builds_analyse(const struct builds *builds, struct analysis *analysis, struct err *err)
+static int analyse(const struct builds *builds, struct analysis *analysis, struct err *err)
 {
     const struct result *result = &builds->setup->result;
     *analysis = (struct analysis){.result = result};
@@ -274,6 +274,14 @@ int builds_analyse(const struct builds *builds, struct analysis *analysis, struc
         return rc;
     baseline_choose(result, &analysis->rounds);
     return rows_make(result, &analysis->rounds, &analysis->values, &analysis->rows, err);
+}
+
+int builds_judge(const struct builds *builds, const struct topo *topo, struct verdict *verdict,
+                 struct err *err)
+{
+    *verdict = (struct verdict){0};
+    int rc = analyse(builds, &verdict->analysis, err);
+    return rc ? rc : verdict_judge(topo, verdict, err);
 }
 
 void builds_free(struct builds *builds)

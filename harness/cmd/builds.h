@@ -37,8 +37,9 @@ int builds_check(const struct run_setup *setup, struct err *err);
 int builds_observe(void *arg, const struct arm *arm, struct signals *signals,
                    struct observation *observation, struct err *err);
 
-/* What analysis_make is for rounds of our own; borrows from the runs. -ENOMEM only. */
-int builds_analyse(const struct builds *builds, struct analysis *analysis, struct err *err);
+/* What verdict_make is for rounds of our own; borrows from the runs. -ENOMEM only. */
+int builds_judge(const struct builds *builds, const struct topo *topo, struct verdict *verdict,
+                 struct err *err);
 
 void builds_free(struct builds *builds);
 

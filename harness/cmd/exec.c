@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "harness/cmd/help.h"
@@ -13,6 +12,7 @@
 #include "harness/cmd/program.h"
 #include "harness/cmd/run_options.h"
 #include "harness/say/log.h"
+#include "harness/sys/file.h"
 
 /* `numa` and `gpu-local` are skipped where there is one node, or no GPU. */
 static const char placements[] = "none,sized,passive,partition,numa,gpu-local";
@@ -25,33 +25,19 @@ int exec_options_argc(int argc, char **argv)
     return n < argc ? n : argc;
 }
 
-static bool is_program(const char *path)
-{
-    struct stat found;
-    return !stat(path, &found) && S_ISREG(found.st_mode) && !access(path, X_OK);
-}
-
-int exec_find_program(const char *name, struct err *err)
+static int find_program(const char *name, struct err *err)
 {
     char path[4096];
-    const char *at = getenv("PATH");
     if (strchr(name, '{')) /* another one for each worker, perhaps */
         return 0;
-    if (strchr(name, '/') && is_program(name))
+    if (strchr(name, '/') && file_is_program(name))
         return 0;
     if (strchr(name, '/'))
         return err_set(err, -ENOENT, "cannot execute '%.150s': %s", name,
                        access(name, F_OK) ? strerror(errno)
                                           : "it is no program, or may not be run");
-    for (at = at ? at : "/usr/bin:/bin"; name[0] && *at;) {
-        int length = (int)strcspn(at, ":");
-        int n =
-            snprintf(path, sizeof(path), "%.*s/%s", length ? length : 1, length ? at : ".", name);
-        if (n > 0 && (size_t)n < sizeof(path) && is_program(path))
-            return 0;
-        at += length;
-        at += *at == ':';
-    }
+    if (!file_find_program(name, false, path, sizeof(path)))
+        return 0;
     return err_set(err, -ENOENT, "no program '%.100s' in PATH", name);
 }
 
@@ -73,7 +59,7 @@ static int take_sample(struct session *s, struct err *err)
     static char python[] = "python3", path[4096];
     static char *words[64];
     size_t n = 0;
-    int rc = exec_find_program(python, err);
+    int rc = find_program(python, err);
     if (rc)
         return err_set(err, -ENOPKG, "skipped: the sample worker needs python3, which is not here");
     rc = program_share("sample_worker.py", path, sizeof(path), err);
@@ -101,7 +87,7 @@ static int take_command(struct session *s, struct err *err)
                        s->argv[0]);
     options->commands[0] = words + 1;
     options->ncommands = 1;
-    return exec_find_program(words[1], err);
+    return find_program(words[1], err);
 }
 
 /* The exit code of it; a message was made where it is none. */
@@ -128,7 +114,7 @@ static int split_variants(struct session *s, struct err *err)
     for (int i = 0; i < n && !rc; i++) {
         const char *text = s->argv[s->options_argc + 1 + i];
         options->commands[i] = command_split(text, err);
-        rc = options->commands[i] ? exec_find_program(options->commands[i][0], err) : -EINVAL;
+        rc = options->commands[i] ? find_program(options->commands[i][0], err) : -EINVAL;
         options->command_texts[i] = text;
         options->variants.text[i] = names[i];
     }
@@ -175,8 +161,9 @@ void exec_make_scenario(const char *name, const struct command_options *options,
         (struct scenario){.name = name, .summary = "a command of the user", .parts = out->parts};
 }
 
-int exec_take_task(struct session *s, const char *name, struct exec_scenario *exec,
-                   const struct scenario **scenario)
+/* What a task is about: the command behind "--", or the scenario that the line names. */
+static int take_subject(struct session *s, struct exec_scenario *exec,
+                        const struct scenario **scenario)
 {
     const struct scenario *named[CLI_LIST_MAX];
     if (s->options_argc == s->argc) {
@@ -189,9 +176,27 @@ int exec_take_task(struct session *s, const char *name, struct exec_scenario *ex
         return EXIT_USAGE;
     }
     int code = exec_take_command(s);
-    exec_make_scenario(name, &s->options.command, exec);
+    exec_make_scenario("command", &s->options.command, exec);
     *scenario = &exec->scenario;
     return code;
+}
+
+bool exec_take_task(struct session *s, const struct command *command, struct exec_scenario *exec,
+                    const struct scenario **scenario, int *code)
+{
+    s->opts = command->opts;
+    s->options_argc = exec_options_argc(s->argc, s->argv);
+    if (!session_parse(s)) {
+        *code = EXIT_USAGE;
+        return false;
+    }
+    if (s->cli.help) {
+        *code = session_help(s, command);
+        return false;
+    }
+    *code = take_subject(s, exec, scenario);
+    s->options.arrange = &s->task->arrange;
+    return *code == EXIT_GOOD;
 }
 
 static int exec_main(const struct cmd_env *env, int argc, char **argv)

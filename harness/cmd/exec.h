@@ -35,13 +35,11 @@ void exec_make_scenario(const char *name, const struct command_options *options,
                         struct exec_scenario *out);
 
 /*
- * What a task (session.h) is about: the command behind "--", as a scenario of that name in `exec`,
- * or the scenario that the line names. The exit code of what was logged, or EXIT_GOOD.
+ * The command line of a task (session.h), read: what it is about is the command behind "--", as a
+ * scenario in `exec`, or the scenario that the line names. env, task, argc and argv are the
+ * caller's. False: `code` is the exit code; its help was printed, or why not was logged.
  */
-int exec_take_task(struct session *s, const char *name, struct exec_scenario *exec,
-                   const struct scenario **scenario);
-
-/* -ENOENT: no program of that name in PATH, or none that may be executed, in words. */
-int exec_find_program(const char *name, struct err *err);
+bool exec_take_task(struct session *s, const struct command *command, struct exec_scenario *exec,
+                    const struct scenario **scenario, int *code);
 
 #endif

@@ -147,12 +147,15 @@ const struct opt ab_option_table[] = {
 };
 
 const struct opt tune_option_table[] = {
-    OPT_SECONDS("max-time", run_options, max_time_s, "3m", 1, 864000, "T",
-                "The search and the fresh rounds behind it take about so long"),
+    OPT_SECONDS(
+        "max-time", run_options, max_time_s, "3m", 1, 864000, "T",
+        "The search and the fresh rounds behind it take so long at most, where a measurement is "
+        "not longer"),
     OPT_DOUBLE("within", run_options, threshold, "3", 0.1, 50, "PERCENT",
                "A setting that is simpler and so near to the best is preferred"),
     OPT_INT("rounds", run_options, rounds, NULL, 1, 1000, "N",
-            "Fresh rounds behind the search (default: as there is time for, 5 to 15)"),
+            "Exactly so many fresh rounds behind the search (default: as there is time for, up to "
+            "15)"),
     WORKER_OPTIONS,
     OPT_TEXT("placement", run_options, placements, NULL, "P[,P..]",
              "Placements to search (default: the scenario's); 'none' is measured with them",

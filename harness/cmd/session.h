@@ -21,7 +21,8 @@
 /* What a command that chooses its arms itself makes of the rounds. */
 struct session_task {
     struct arrange arrange; /* who chooses them, of a scenario of one part */
-    /* Each with that one's arg. After every round, which it may change (run_hooks); or NULL. */
+    /* Each with that one's arg. After every arm and round, as run_hooks say; or NULL. */
+    void (*after_arm)(void *arg, struct result *result);
     int (*next)(void *arg, const struct analysis *analysis, struct result *result, struct err *err);
     /* What is to be said, beside what is of every run. */
     int (*judge)(const void *arg, const struct analysis *analysis, struct findings *findings,

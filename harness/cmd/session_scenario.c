@@ -47,6 +47,11 @@ static void on_arm(void *arg, const struct arm *arm, unsigned round, size_t done
                        arm->variant ? arm->variant->name : placement_infos[arm->placement].name,
                        arm->workers, arm->workers == 1 ? "" : "s", arm->alone ? " alone" : "");
     (void)snprintf(label, sizeof(label), "round %u: %.50s", round + 1, what);
+    if (s->task && s->task->next) { /* nobody knows how many rounds there will be: its time */
+        total = (size_t)s->options.max_time_s;
+        done = (size_t)difftime(time(NULL), s->started);
+        done = done < total ? done : total;
+    }
     progress_set(label, done, total, s->setup->expected_s);
 }
 
@@ -93,11 +98,8 @@ static struct run_record make_record(const struct session *s, const char *status
 static int make_verdict(const struct session *s, struct verdict *verdict, struct err *err)
 {
     const struct session_task *task = s->task;
-    *verdict = (struct verdict){0};
-    int rc = s->builds.setup ? builds_analyse(&s->builds, &verdict->analysis, err)
-                             : analysis_make(&s->setup->result, &verdict->analysis, err);
-    if (!rc)
-        rc = verdict_judge(&s->topo, verdict, err);
+    int rc = s->builds.setup ? builds_judge(&s->builds, &s->topo, verdict, err)
+                             : verdict_make(&s->setup->result, &s->topo, verdict, err);
     if (!rc && task)
         rc = task->judge(task->arrange.arg, &verdict->analysis, &verdict->findings, err);
     if (!rc && s->options.comms)
@@ -173,6 +175,12 @@ static void tell_round(const struct session *s, unsigned round)
         log_info("round %u of %u done", round + 1, result->rounds_planned);
     else if ((round + 1) % EACH == 0 || round + 1 == result->rounds_planned)
         log_info("%u rounds done", round + 1);
+}
+
+static void after_arm(void *arg)
+{
+    struct session *s = arg;
+    s->task->after_arm(s->task->arrange.arg, &s->setup->result);
 }
 
 static int on_round(void *arg, unsigned round, struct err *err)
@@ -274,7 +282,10 @@ static int run_measure(struct session *s, struct err *err)
 {
     prepare_builds(s);
     bool bar = on_terminal(s, STDERR_FILENO);
-    const struct run_hooks hooks = {.on_arm = bar ? on_arm : NULL, .on_round = on_round, .arg = s};
+    const struct run_hooks hooks = {.on_arm = bar ? on_arm : NULL,
+                                    .after_arm = s->task && s->task->after_arm ? after_arm : NULL,
+                                    .on_round = on_round,
+                                    .arg = s};
     s->setup->config.on_wait = bar ? on_wait : NULL;
     int rc = run_rounds(&s->setup->config, &hooks, &s->signals, &s->setup->result, err);
     progress_end();

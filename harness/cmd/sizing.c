@@ -17,19 +17,12 @@ static int sizing_main(const struct cmd_env *env, int argc, char **argv)
     const struct session_task task = {
         .arrange = {.purpose = PURPOSE_SIZING, .add = sizing_arrange, .arg = &sizing},
         .judge = judge};
-    struct session s = {
-        .env = env, .opts = sizing_option_table, .task = &task, .argc = argc, .argv = argv};
+    struct session s = {.env = env, .task = &task, .argc = argc, .argv = argv};
     const struct scenario *scenario;
     struct exec_scenario exec;
-    s.options_argc = exec_options_argc(argc, argv);
-    if (!session_parse(&s))
-        return EXIT_USAGE;
-    if (s.cli.help)
-        return session_help(&s, &sizing_command);
-    int code = exec_take_task(&s, "command", &exec, &scenario);
-    if (code)
+    int code;
+    if (!exec_take_task(&s, &sizing_command, &exec, &scenario, &code))
         return code;
-    s.options.arrange = &task.arrange;
     sizing.cores = s.options.try_cores;
     return session_run(&s, &scenario, 1);
 }

@@ -1,5 +1,8 @@
 /* contend tune: the best setting of a scenario's workers, searched for and then proved. */
 #include "harness/search/tune.h"
+
+#include <math.h>
+
 #include "harness/cmd/exec.h"
 #include "harness/cmd/run_options.h"
 #include "harness/cmd/session.h"
@@ -15,15 +18,16 @@ static int judge(const void *arg, const struct analysis *analysis, struct findin
     return tune_judge(arg, analysis, findings, err);
 }
 
-/* Seconds that an arm of a round takes; 0 = nobody knows, and it is no command. */
+/* Seconds that an arm of a round takes; 0 = nobody knows. */
 static double about_an_arm(const struct run_options *options)
 {
-    static const double of_a_command = 5;
-    if (options->command.duration_s > 0)
-        return options->command.duration_s + 1;
-    if (options->time_s > 0)
-        return options->time_s + 1;
-    return options->ncommands ? of_a_command : 0;
+    double told_s = fmax(options->command.duration_s, options->time_s);
+    return told_s > 0 ? told_s + 1 : 0;
+}
+
+static void after_arm(void *arg, struct result *result)
+{
+    tune_after_arm(arg, result);
 }
 
 static int tune_main(const struct cmd_env *env, int argc, char **argv)
@@ -31,22 +35,16 @@ static int tune_main(const struct cmd_env *env, int argc, char **argv)
     struct tune tune = {0};
     const struct session_task task = {
         .arrange = {.purpose = PURPOSE_TUNE, .add = tune_arrange, .arg = &tune},
+        .after_arm = after_arm,
         .next = next,
         .judge = judge};
-    struct session s = {
-        .env = env, .opts = tune_option_table, .task = &task, .argc = argc, .argv = argv};
+    struct session s = {.env = env, .task = &task, .argc = argc, .argv = argv};
     const struct scenario *scenario;
     struct exec_scenario exec;
-    s.options_argc = exec_options_argc(argc, argv);
-    if (!session_parse(&s))
-        return EXIT_USAGE;
-    if (s.cli.help)
-        return session_help(&s, &tune_command);
-    int code = exec_take_task(&s, "command", &exec, &scenario);
-    if (code)
+    int code;
+    if (!exec_take_task(&s, &tune_command, &exec, &scenario, &code))
         return code;
     struct run_options *options = &s.options;
-    options->arrange = &task.arrange;
     options->no_canary = true; /* its rounds are paired */
     tune.tried = (struct settings_tried){.threads = options->try_threads,
                                          .reserve = options->try_reserve,

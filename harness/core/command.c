@@ -35,6 +35,35 @@ const char *command_bench_name(const struct command_options *options)
     return "command";
 }
 
+char *command_rate_unit(const struct command_options *options, char buf[static COMMAND_UNIT_MAX])
+{
+    if (!options->unit)
+        return NULL;
+    (void)snprintf(buf, COMMAND_UNIT_MAX, "%s%s", options->less_is_better ? "1/" : "",
+                   options->unit);
+    return buf;
+}
+
+/* Tables, figures and pages escape what they show; a terminal is not to get anything else. */
+static int check_unit(const struct command_options *options, struct err *err)
+{
+    enum { MOST = COMMAND_UNIT_MAX - sizeof("1/") };
+    const char *unit = options->unit;
+    if (!unit)
+        return 0;
+    if (!options->metric && !options->metric_file)
+        return err_set(err, -EINVAL, "--unit needs --metric or --metric-file");
+    size_t n = 0;
+    while (n <= MOST && unit[n] >= ' ' && unit[n] <= '~')
+        n++;
+    if (!n || n > MOST || unit[n])
+        return err_set(err, -EINVAL,
+                       "option '--unit': a unit is 1 to %d printable ASCII characters, such as "
+                       "images/s",
+                       (int)MOST);
+    return 0;
+}
+
 /* `groups`: the number is a group of it. */
 static int check_expression(const char *option, const char *text, bool groups, struct err *err)
 {
@@ -71,7 +100,9 @@ int command_check(const struct command_options *options, struct err *err)
         return err_set(err, -EINVAL,
                        "--duration says how long a run takes, so that there is no time to compare: "
                        "add --metric, --metric-file or --steps-by-lines");
-    int rc = check_expression("metric", options->metric, true, err);
+    int rc = check_unit(options, err);
+    if (!rc)
+        rc = check_expression("metric", options->metric, true, err);
     return rc ? rc : check_expression("line", options->line, false, err);
 }
 

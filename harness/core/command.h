@@ -18,6 +18,7 @@
 struct command_options {
     const char *metric;      /* regular expression, its first group is the number; or NULL */
     const char *metric_file; /* where the command leaves it; NULL = its output */
+    const char *unit;        /* of that number, "images/s"; NULL = nobody says */
     const char *line;        /* of lines, those that count as a step; NULL = all */
     bool by_lines;           /* each line is a step */
     bool less_is_better;     /* of the metric */
@@ -33,6 +34,8 @@ struct command_options {
     OPT_TEXT("metric-file", owner, member.metric_file, NULL, "PATH",                               \
              "Look for it in this file, which the command writes; the whole file is the number "   \
              "without --metric; put {worker} into the name"),                                      \
+    OPT_TEXT("unit", owner, member.unit, NULL, "TEXT",                                             \
+             "Unit of the number, such as images/s, for tables and figures"),                      \
     OPT_FLAG("less-is-better", owner, member.less_is_better, NULL,                                 \
              "The number is a time or a cost, not a rate"),                                        \
     OPT_FLAG("steps-by-lines", owner, member.by_lines, NULL,                                       \
@@ -57,6 +60,14 @@ struct user_command {
 
 /* Name of the benchmark that such a command is (worker/command_bench.h), by what is compared. */
 const char *command_bench_name(const struct command_options *options);
+
+enum { COMMAND_UNIT_MAX = 24 };
+
+/*
+ * Unit of what is compared: "images/s", and "1/s" of seconds that are the better the less they are;
+ * NULL where no unit was named. Returns buf.
+ */
+char *command_rate_unit(const struct command_options *options, char buf[static COMMAND_UNIT_MAX]);
 
 /* -EINVAL: options that contradict each other, or a wrong expression. */
 int command_check(const struct command_options *options, struct err *err);

@@ -129,6 +129,17 @@ static void name_subject(const struct said *said, char *buf, size_t size)
         }
 }
 
+struct said said_bad(const struct view_process *const *who, const char *evidence,
+                     const char *command)
+{
+    return (struct said){.severity = FINDING_BAD,
+                         .cost = NAN,
+                         .who = who,
+                         .nwho = 1,
+                         .evidence = evidence,
+                         .command = command};
+}
+
 void checker_say(struct checker *checker, const struct said *said, const char *fmt, ...)
 {
     struct diagnosis *diagnosis = checker->diagnosis;

@@ -92,6 +92,9 @@ struct said {
     const char *subject; /* instead, of what is no process */
     const char *evidence, *command;
 };
+/* What is bad for one process, at a cost that nobody knows. */
+struct said said_bad(const struct view_process *const *who, const char *evidence,
+                     const char *command);
 void checker_say(struct checker *checker, const struct said *said, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 

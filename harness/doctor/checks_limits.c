@@ -1,6 +1,5 @@
 /* Limits that are near: numbers of threads, locked memory, shared memory. */
 #include <inttypes.h>
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -40,12 +39,7 @@ static void check_pids_max(struct checker *checker)
                            view->is_root ? "" : "sudo ", word);
         (void)snprintf(evidence, sizeof(evidence), "%.0f of the %.0f tasks that %.80s allows",
                        cgroup->pids, cgroup->pids_max, cgroup->path);
-        const struct said said = {.severity = FINDING_BAD,
-                                  .cost = NAN,
-                                  .who = &who,
-                                  .nwho = 1,
-                                  .evidence = evidence,
-                                  .command = command};
+        const struct said said = said_bad(&who, evidence, command);
         checker_say(checker, &said,
                     "its cgroup is near its limit of tasks: %s. Then no thread and no process can "
                     "be started.",
@@ -73,12 +67,7 @@ static void tell_limit(struct checker *checker, const struct view_process *proce
     (void)snprintf(command, sizeof(command), "%sprlimit --pid %d --%s=%s",
                    can_raise || checker->view->is_root ? "" : "sudo ", (int)process->pid, option,
                    value);
-    const struct said said = {.severity = FINDING_BAD,
-                              .cost = NAN,
-                              .who = &process,
-                              .nwho = 1,
-                              .evidence = evidence,
-                              .command = command};
+    const struct said said = said_bad(&process, evidence, command);
     checker_say(checker, &said, "%s: %s.", what, evidence);
 }
 
@@ -153,12 +142,7 @@ void check_shm(struct checker *checker)
         (void)snprintf(command, sizeof(command),
                        "%snsenter -t %d -m mount -o remount,size=8G /dev/shm",
                        view->is_root ? "" : "sudo ", (int)process->pid);
-        const struct said said = {.severity = FINDING_BAD,
-                                  .cost = NAN,
-                                  .who = &process,
-                                  .nwho = 1,
-                                  .evidence = evidence,
-                                  .command = command};
+        const struct said said = said_bad(&process, evidence, command);
         checker_say(checker, &said,
                     "the /dev/shm that it sees is small or full: %s. Who shares memory there is "
                     "ended by SIGBUS; containers take --shm-size.",

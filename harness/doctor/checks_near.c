@@ -1,5 +1,4 @@
 /* What should be near and is not: CPUs of a GPU, pages of memory. */
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -48,12 +47,7 @@ static void tell_far(struct checker *checker, const struct view_process *process
                    bitset_format(&gpu->cpus, list, sizeof(list)));
     (void)check_append(command, sizeof(command), "taskset -acp %s %d",
                        bitset_format(near, list, sizeof(list)), (int)process->pid);
-    const struct said said = {.severity = FINDING_BAD,
-                              .cost = NAN,
-                              .who = &process,
-                              .nwho = 1,
-                              .evidence = evidence,
-                              .command = command};
+    const struct said said = said_bad(&process, evidence, command);
     checker_say(checker, &said,
                 "it is far from its GPU: %s. Memory that it has stays where it is; started there, "
                 "it has that near, too. 'contend run numa_matrix' measures what it costs.",
@@ -75,8 +69,7 @@ static void tell_shut_out(struct checker *checker, const struct view_process *pr
     (void)snprintf(evidence, sizeof(evidence), "its cgroup has CPUs %.40s, near %.31s are %.40s",
                    bitset_format(&allowed, is, sizeof(is)), gpu->pci_bdf,
                    bitset_format(&gpu->cpus, list, sizeof(list)));
-    const struct said said = {
-        .severity = FINDING_BAD, .cost = NAN, .who = &process, .nwho = 1, .evidence = evidence};
+    const struct said said = said_bad(&process, evidence, NULL);
     checker_say(checker, &said,
                 "it may use no CPU near its GPU: %s. Whoever gave it these CPUs (a scheduler, a "
                 "container) has to give it others.",
@@ -117,12 +110,7 @@ static void tell_pages(struct checker *checker, const struct view_process *proce
     if (!bitset_empty(&others))
         (void)check_append(command, sizeof(command), "migratepages %d %s %s", (int)process->pid,
                            bitset_format(&others, from, sizeof(from)), to);
-    const struct said said = {.severity = FINDING_BAD,
-                              .cost = NAN,
-                              .who = &process,
-                              .nwho = 1,
-                              .evidence = evidence,
-                              .command = command};
+    const struct said said = said_bad(&process, evidence, command);
     checker_say(checker, &said,
                 "it runs on one node and has memory on another: %s.%s migratepages is of the "
                 "package numactl.",

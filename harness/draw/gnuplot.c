@@ -17,6 +17,7 @@
 
 #include "harness/draw/files.h"
 #include "harness/sys/clock.h"
+#include "harness/sys/file.h"
 #include "harness/sys/process.h"
 
 enum { PARALLEL = 2, EXEC_FAILED = 127 };
@@ -78,25 +79,6 @@ static int put_pictures(int dir_fd, const char *name, const struct files *files,
     for (size_t i = 0; i < PICTURES && !rc; i++)
         rc = plot_files_put(dir_fd, name, picture_suffixes[i], files->pictures[i], err);
     return rc;
-}
-
-/*
- * The first on PATH with an absolute name: a gnuplot in the working directory is somebody else's.
- * 0 or -ENOENT.
- */
-static int find_gnuplot(char path[static PATH_MAX])
-{
-    const char *at = getenv("PATH");
-    while (at && *at) {
-        size_t length = strcspn(at, ":");
-        int n = snprintf(path, PATH_MAX, "%.*s/gnuplot", (int)length, at);
-        struct stat status;
-        if (*at == '/' && n < PATH_MAX && !access(path, X_OK) && !stat(path, &status) &&
-            S_ISREG(status.st_mode))
-            return 0;
-        at += length + (at[length] == ':');
-    }
-    return -ENOENT;
 }
 
 static int make_script(const struct gnuplot_job *job, const struct files *files)
@@ -314,7 +296,7 @@ int gnuplot_run(int dir_fd, struct gnuplot_job *jobs, size_t njobs, double timeo
     char path[PATH_MAX];
     size_t next = 0, active = 0;
     int rc = 0;
-    if (find_gnuplot(path))
+    if (file_find_program("gnuplot", true, path, sizeof(path)))
         return err_set(err, give_up(running, jobs, njobs, -ENOENT), "gnuplot is not installed");
     while (next < njobs || active > 0) {
         if (signals && signals_take(signals))

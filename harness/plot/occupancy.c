@@ -5,6 +5,9 @@
  * its latest mark until its next mark, at most HOLD_NS: it may be descheduled there, or moved
  * without a mark, so a cell says "last seen here", not "executing". A cell that two workers share
  * is contested, which is what the figure is about.
+ *
+ * A user's command is looked at from outside, every 20 ms at most, and begins with what is no work
+ * yet, such as imports: of it a longer stretch is shown, from the middle of what was seen.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -16,6 +19,8 @@
 enum {
     HOLD_MS = 20,
     SPAN_MS = 400, /* long enough for tens of good steps, short enough to show single regions */
+    HOLD_COMMAND_MS = 60,
+    SPAN_COMMAND_MS = 5000,
     BINS = 250,
     ROWS_MOST = 256,    /* more CPUs share rows */
     LINES_WANTED = 192, /* of the picture; see map_repeats */
@@ -30,6 +35,8 @@ struct panel {
     size_t line; /* of map.lines */
     const struct arm *arm;
     const struct observation *observation; /* the first one with marks */
+    uint64_t start_ns, from_ns;            /* when it was measured from, and is shown from */
+    uint64_t seen_ns;                      /* from that start to the last mark */
 };
 
 struct map {
@@ -40,7 +47,8 @@ struct map {
     bool background;
     struct bitset cpus; /* all that were planned or seen: a line each, or a share of one */
     unsigned ncpus, per_row;
-    uint64_t span_ns;
+    uint64_t span_ns, hold_ns;
+    bool middle;     /* of what was seen; else from the start */
     uint16_t *owner; /* scratch, ncpus x BINS: 0, 1 + worker, or OWNER_MANY */
 };
 enum { OWNER_MANY = UINT16_MAX };
@@ -89,13 +97,32 @@ static int choose_panels(const struct figure_data *data, struct map *map, struct
     return map->npanels ? 0 : err_set(err, -ENODATA, "no worker left marks of its CPUs");
 }
 
-/* Rows for the CPUs and the common span of time: all marks, where they are less than SPAN_MS. */
+/* The common span of time: all marks, where they are less than that of the benchmark. */
+static void choose_span(struct map *map)
+{
+    bool command = map->panels[0].arm->bench->runs_command;
+    uint64_t most_ns = (command ? SPAN_COMMAND_MS : SPAN_MS) * UINT64_C(1000000);
+    map->hold_ns = (command ? HOLD_COMMAND_MS : HOLD_MS) * UINT64_C(1000000);
+    map->span_ns = 1;
+    for (size_t p = 0; p < map->npanels; p++)
+        if (map->panels[p].seen_ns > map->span_ns)
+            map->span_ns = map->panels[p].seen_ns;
+    map->middle = command && map->span_ns > most_ns;
+    map->span_ns = map->span_ns < most_ns ? map->span_ns : most_ns;
+    for (size_t p = 0; p < map->npanels; p++) {
+        struct panel *panel = &map->panels[p];
+        bool later = map->middle && panel->seen_ns > map->span_ns;
+        panel->from_ns = panel->start_ns + (later ? (panel->seen_ns - map->span_ns) / 2 : 0);
+    }
+}
+
+/* Rows for the CPUs, and what was seen in each panel. */
 static void measure(struct map *map)
 {
-    uint64_t last_ns = 1;
     for (size_t p = 0; p < map->npanels; p++) {
-        const struct observation *observation = map->panels[p].observation;
-        uint64_t start_ns = origin_ns(observation);
+        struct panel *panel = &map->panels[p];
+        const struct observation *observation = panel->observation;
+        panel->start_ns = origin_ns(observation);
         for (unsigned w = 0; w < map->panels[p].arm->plan.nworkers; w++)
             bitset_or(&map->cpus, &map->panels[p].arm->plan.workers[w].cpus);
         for (unsigned w = 0; w < observation->nworkers; w++) {
@@ -103,14 +130,14 @@ static void measure(struct map *map)
             map->background = map->background || worker->background;
             for (size_t i = 0; i < worker->nvisits; i++) {
                 bitset_set(&map->cpus, worker->visits[i].os_cpu % BITSET_BITS);
-                if (worker->visits[i].at_ns > start_ns + last_ns)
-                    last_ns = worker->visits[i].at_ns - start_ns;
+                if (worker->visits[i].at_ns > panel->start_ns + panel->seen_ns)
+                    panel->seen_ns = worker->visits[i].at_ns - panel->start_ns;
             }
         }
     }
     map->ncpus = bitset_count(&map->cpus);
     map->per_row = (map->ncpus + ROWS_MOST - 1) / ROWS_MOST;
-    map->span_ns = last_ns < SPAN_MS * UINT64_C(1000000) ? last_ns : SPAN_MS * UINT64_C(1000000);
+    choose_span(map);
 }
 
 static unsigned map_rows(const struct map *map)
@@ -152,7 +179,9 @@ static void occupy_worker(struct map *map, const struct worker_result *worker, u
         if (visit->thread >= VISIT_THREADS)
             continue;
         uint64_t at_ns = visit->at_ns > start_ns ? visit->at_ns - start_ns : 0;
-        uint64_t until_ns = at_ns + HOLD_MS * UINT64_C(1000000);
+        uint64_t until_ns = at_ns + map->hold_ns;
+        if (visit->at_ns + map->hold_ns < start_ns)
+            break; /* all others are earlier */
         if (next_ns[visit->thread] < until_ns)
             until_ns = next_ns[visit->thread];
         next_ns[visit->thread] = at_ns;
@@ -187,10 +216,9 @@ static void put_panel(struct map *map, const struct panel *panel, const unsigned
                       FILE *out)
 {
     const struct observation *observation = panel->observation;
-    uint64_t start_ns = origin_ns(observation);
     memset(map->owner, 0, (size_t)map->ncpus * BINS * sizeof(*map->owner));
     for (unsigned w = 0; w < observation->nworkers; w++)
-        occupy_worker(map, &observation->workers[w], start_ns, (uint16_t)(w + 1), index_of);
+        occupy_worker(map, &observation->workers[w], panel->from_ns, (uint16_t)(w + 1), index_of);
     for (unsigned row = 0; row < map_rows(map); row++) {
         char line[BINS * 3 + 1];
         size_t used = 0;
@@ -217,22 +245,39 @@ static void put_ticks(const struct map *map, FILE *out)
     dat_end_block(out);
 }
 
+/* With the stretch of it that is shown, in seconds since its start. */
+static void put_name(const struct figure_data *data, const struct map *map,
+                     const struct panel *panel, FILE *out)
+{
+    char label[160], name[200];
+    double from_s = (double)(panel->from_ns - panel->start_ns) * 1e-9;
+    if (!map->middle) {
+        lines_put_label(data, &map->lines, panel->line, out);
+        return;
+    }
+    (void)snprintf(name, sizeof(name), "%.100s, from %.1f s on",
+                   lines_say_label(data, &map->lines, panel->line, label, sizeof(label)), from_s);
+    dat_put_text(out, name, sizeof(name));
+}
+
 static void put_map(const struct figure_data *data, struct map *map, const unsigned *index_of,
                     FILE *out)
 {
-    char how[160];
+    char how[200];
     (void)snprintf(how, sizeof(how),
-                   "Colour: the worker last seen on that CPU, at most %d ms ago. First round%s",
-                   HOLD_MS, map->per_row > 1 ? ". Neighbouring CPUs share a line" : "");
+                   "Colour: the worker last seen on that CPU, at most %.0f ms ago. First round%s%s",
+                   (double)map->hold_ns * 1e-6,
+                   map->middle ? ", from the middle of what was seen of each placement" : "",
+                   map->per_row > 1 ? ". Neighbouring CPUs share a line" : "");
     dat_put_heading(data, "which worker each CPU saw", map->slots, how, out);
-    (void)fprintf(out, " %zu %u %d %.9g %u %d %u\n", map->npanels, map_rows(map), BINS,
-                  (double)map->span_ns * 1e-6 / BINS, map->slots, map->background,
-                  map_repeats(map));
+    (void)fprintf(out, " %zu %u %d %.9g %u %d %u %d\n", map->npanels, map_rows(map), BINS,
+                  (double)map->span_ns * 1e-6 / BINS, map->slots, map->background, map_repeats(map),
+                  map->middle);
     dat_end_block(out);
     put_ticks(map, out);
     for (size_t p = 0; p < map->npanels; p++) {
         (void)fprintf(out, "%zu", p);
-        lines_put_label(data, &map->lines, map->panels[p].line, out);
+        put_name(data, map, &map->panels[p], out);
         (void)fputc('\n', out);
     }
     dat_end_block(out);

@@ -19,11 +19,12 @@ static double best_of(const struct sizing_curves *curves)
 
 static void put_head(const struct figure_data *data, const struct sizing_curves *curves, FILE *out)
 {
-    char label[LABEL_MOST];
+    char label[LABEL_MOST], unit[32];
     dat_put_heading(data, "work done per second by a worker, over its cores", curves->workers,
                     "Medians of the rounds", out);
     dat_put_text(out, "cores of each worker", LABEL_MOST);
-    (void)snprintf(label, sizeof(label), "%.20s/s of one worker", curves->arm->bench->ops_unit);
+    (void)snprintf(label, sizeof(label), "%s of one worker",
+                   bench_rate_unit(curves->arm->bench, unit, sizeof(unit)));
     dat_put_text(out, label, LABEL_MOST);
     /* One panel, linear axes from 0. */
     (void)fprintf(out, " 1 %d %d 0 0 0 0 %.9g 0 %.9g 0 0\n", curves->workers > 1 ? 2 : 1,

@@ -14,6 +14,7 @@
 #include "harness/say/log.h"
 #include "harness/sys/clock.h"
 #include "harness/sys/futex.h"
+#include "harness/sys/process.h"
 #include "harness/worker/usage.h"
 
 enum { TICK_MS = 200 };
@@ -386,6 +387,21 @@ static int run_phases(struct observer *o, struct observation *out, struct err *e
     return o->crew ? join_crew(o, rc, out, err) : rc;
 }
 
+/* What a user's command has started stays below a worker, and is ended by it, unless that is
+ * killed.
+ */
+static int observe_command(struct observer *o, struct observation *out, struct err *err)
+{
+    struct process_known known;
+    process_note_known(&known);
+    process_adopt(true);
+    int rc = run_phases(o, out, err);
+    if (!process_end_new(&known))
+        log_warn("a process of the command cannot be ended");
+    process_adopt(false);
+    return rc;
+}
+
 int observe_arm(const struct observe_config *config, const struct arm *arm, bool record_visits,
                 struct signals *signals, struct observation *out, struct err *err)
 {
@@ -405,7 +421,7 @@ int observe_arm(const struct observe_config *config, const struct arm *arm, bool
     int rc = watch && !o.env ? err->code : observe_open(&o, err);
     if (!rc) {
         o.shared->record_visits = record_visits;
-        rc = run_phases(&o, out, err);
+        rc = arm->bench->runs_command ? observe_command(&o, out, err) : run_phases(&o, out, err);
     }
     observe_close(&o);
     if (!rc && watch)

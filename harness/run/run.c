@@ -95,6 +95,8 @@ static int run_round(struct runner *runner, unsigned round, struct result *resul
         observation->took_s = (double)(clock_now_ns() - before_ns) * 1e-9;
         if (rc)
             return rc;
+        if (hooks->after_arm)
+            hooks->after_arm(hooks->arg);
     }
     return 0;
 }

@@ -14,6 +14,8 @@
 /* What happens while it runs. Every call may be NULL. */
 struct run_hooks {
     void (*on_arm)(void *arg, const struct arm *arm, unsigned round, size_t done, size_t total);
+    /* After each arm: it may set `idle` of those that are still to come in the round, too. */
+    void (*after_arm)(void *arg);
     /*
      * After a whole round: write what there is. A negative errno ends the run. It may change
      * rounds_planned, add arms, and set or clear `idle` of those that are there.

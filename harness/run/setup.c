@@ -287,14 +287,26 @@ struct parts {
     bool used[CLI_LIST_MAX];     /* of the command line's parameters */
 };
 
+/* What a user's command is, in the unit that he names; NULL: there is none. */
+static const struct bench *find_command_bench(const struct parts *parts, const char *name)
+{
+    struct run_setup *setup = parts->setup;
+    const struct bench *bench = parts->options->ncommands ? command_bench_find(name) : NULL;
+    const char *unit = command_rate_unit(&parts->options->command, setup->command_unit);
+    if (!bench || !unit)
+        return bench;
+    setup->command_bench = *bench;
+    setup->command_bench.rate_unit = unit;
+    return &setup->command_bench;
+}
+
 static int add_part(struct parts *parts, size_t index, const struct variant *variant, void *params,
                     bool *used, struct err *err)
 {
     const struct scenario_part *part = &parts->setup->scenario->parts[index];
     struct result *result = &parts->setup->result;
     const struct topo *topo = parts->setup->config.topo;
-    bool own = parts->options->ncommands;
-    const struct bench *bench = own ? command_bench_find(part->foreground) : NULL;
+    const struct bench *bench = find_command_bench(parts, part->foreground);
     int rc = bench ? 0 : run_setup_find_bench(parts->benches, part->foreground, &bench, err);
     if (!rc)
         rc = set_defaults(bench, part->params, params, err);

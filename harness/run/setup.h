@@ -66,7 +66,9 @@ struct run_setup {
     unsigned char params[VARIANTS_MAX][SCENARIO_PARTS_MAX][BENCH_PARAMS_MAX];
     unsigned char background_params[BENCH_PARAMS_MAX];
     struct user_command command; /* of options->commands, in part */
-    struct cgroups cgroups;      /* the configuration borrows it */
+    struct bench command_bench;  /* and its benchmark, where that has the user's unit */
+    char command_unit[COMMAND_UNIT_MAX];
+    struct cgroups cgroups; /* the configuration borrows it */
     struct observe_config config;
     struct result result; /* arms planned, nothing observed */
     double expected_s;    /* estimate of the whole run */

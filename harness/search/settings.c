@@ -194,11 +194,16 @@ static void find_candidates(struct space *space)
     qsort(space->candidates, space->n, sizeof(*space->candidates), by_effort);
 }
 
-/* Takes the last arm back. */
-static void drop_arm(struct settings *settings, struct result *result)
+void settings_remove(struct settings *settings, size_t at, struct result *result)
 {
-    plan_free(&result->arms[--result->narms].plan);
-    settings->n--;
+    struct setting *gone = &settings->all[at];
+    struct arm *arm = &result->arms[gone->arm];
+    size_t behind = --result->narms - gone->arm;
+    plan_free(&arm->plan);
+    memmove(arm, arm + 1, behind * sizeof(*arm));
+    memmove(gone, gone + 1, (--settings->n - at) * sizeof(*gone));
+    for (size_t i = at; i < settings->n; i++) /* the arms borrow their variants */
+        result->arms[--settings->all[i].arm].variant = &settings->all[i].variant;
 }
 
 static bool is_changed(const struct setting *setting)
@@ -249,7 +254,7 @@ static int try_candidate(const struct space *space, const struct setting *candid
     struct err why;
     int rc = settings_add_one(space->topo, space->request, candidate, settings, result, &why);
     if (!rc && is_superfluous(&settings->all[settings->n - 1], result))
-        drop_arm(settings, result);
+        settings_remove(settings, settings->n - 1, result);
     if (rc == -EINVAL && is_changed(candidate)) /* a reserve that leaves nothing */
         return 0;
     return rc ? err_set(err, rc, "%s", why.msg) : 0;

@@ -56,6 +56,9 @@ int settings_add_one(const struct topo *topo, const struct arms_request *request
                      const struct setting *setting, struct settings *settings,
                      struct result *result, struct err *err);
 
+/* Takes one back, with its arm, which nothing was observed of. Indices behind both move. */
+void settings_remove(struct settings *settings, size_t at, struct result *result);
+
 void settings_free(struct settings *settings);
 
 /* "contend place --workers 2 --placement partition --reserve 2": what applies it. Returns buf. */

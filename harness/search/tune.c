@@ -1,15 +1,13 @@
-#include "harness/search/tune.h"
+#include "harness/search/tune_parts.h"
 
 #include <errno.h>
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Of the time, what the search may take; and of that, what a first round of all may. */
-static const double search_share = 0.6, first_share = 0.4;
-/* Fresh rounds: their range is an interval from five on (stats.h), and enough is enough. */
-enum { FRESH_LEAST = 5, FRESH_MOST = 15, SEARCHED_LEAST = 4 };
+/* Of the time, what the search may take; and of that, what a first round may, `none` aside. */
+static const double search_share = TUNE_SEARCH_SHARE, first_share = 0.4;
+enum { SEARCHED_LEAST = 4 };
 
 bool tune_is_fresh(const struct arm *arm)
 {
@@ -56,6 +54,7 @@ int tune_arrange(void *arg, const struct topo *topo, const struct arms_request *
     for (size_t i = 0; i < n; i++) {
         bool possible = is_possible(tune, result, i);
         tune->npossible += possible;
+        tune->ntried += possible;
         tune->arms[i] = (struct halving_arm){
             .effort = tune->settings.all[i].effort, .dropped = !possible, .failed = !possible};
     }
@@ -66,149 +65,121 @@ int tune_arrange(void *arg, const struct topo *topo, const struct arms_request *
     return 0;
 }
 
-/* What the last round of an arm took; 0 where it was not in it. */
-static double round_seconds(const struct arm *arm, unsigned round)
+/* Of the first round, which is under way. */
+struct first_round {
+    unsigned nones, others; /* settings measured: `none`, by worker counts, and others */
+    double nones_s, others_s;
+    unsigned nones_left, others_left; /* that are still to come */
+};
+
+static bool is_waiting(const struct tune *tune, const struct result *result, size_t setting)
 {
-    const struct observation *last =
-        arm->nobservations ? &arm->observations[arm->nobservations - 1] : NULL;
-    return last && last->round == round ? last->took_s : 0;
+    const struct arm *arm = &result->arms[tune->settings.all[setting].arm];
+    return arm_runs(arm) && !arm->idle && !arm->nobservations;
 }
 
-static int record(struct tune *tune, const struct analysis *analysis, struct err *err)
+static struct first_round look_at_first(const struct tune *tune, const struct result *result)
 {
-    const struct result *result = analysis->result;
+    struct first_round first = {0};
+    for (size_t i = 0; i < tune->nsearched; i++) {
+        bool none = tune->settings.all[i].placement == PLACE_NONE;
+        double took_s = tune_took_s(result, tune->settings.all[i].arm);
+        if (is_waiting(tune, result, i))
+            *(none ? &first.nones_left : &first.others_left) += 1;
+        *(none ? &first.nones : &first.others) += took_s > 0;
+        *(none ? &first.nones_s : &first.others_s) += took_s;
+    }
+    return first;
+}
+
+/* How long the first round would still take, beyond what it may. */
+static double excess_s(const struct tune *tune, const struct first_round *first)
+{
+    double time_s = tune->max_time_s, other_s = first->others_s / first->others;
+    double none_s = first->nones ? first->nones_s / first->nones : other_s;
+    double share_s = fmax(time_s * search_share * first_share, other_s * SEARCHED_LEAST);
+    double all_nones_s = first->nones_s + none_s * first->nones_left;
+    double pair_s = none_s + other_s;
+    double may_s = fmax(fmin(share_s + all_nones_s, time_s - pair_s), pair_s);
+    return all_nones_s + first->others_s + other_s * first->others_left - may_s;
+}
+
+void tune_after_arm(struct tune *tune, struct result *result)
+{
+    struct first_round first = look_at_first(tune, result);
+    if (result->rounds_done || !first.others) /* how `none` collapses says nothing of them */
+        return;
+    for (size_t i = tune->nsearched; i-- > 0 && excess_s(tune, &first) > 0;)
+        if (is_waiting(tune, result, i)) {
+            bool none = tune->settings.all[i].placement == PLACE_NONE;
+            result->arms[tune->settings.all[i].arm].idle = true;
+            *(none ? &first.nones_left : &first.others_left) -= 1;
+        }
+}
+
+/* Behind the first round: settings that it had no time for are none of the search. */
+static void remove_untried(struct tune *tune, struct result *result)
+{
+    for (size_t i = tune->nsearched; i-- > 0;) {
+        const struct arm *arm = &result->arms[tune->settings.all[i].arm];
+        if (!arm->idle || arm->nobservations)
+            continue;
+        settings_remove(&tune->settings, i, result);
+        size_t behind = --tune->nsearched - i;
+        memmove(&tune->arms[i], &tune->arms[i + 1], behind * sizeof(*tune->arms));
+        memmove(&tune->rates[i], &tune->rates[i + 1], behind * sizeof(*tune->rates));
+        tune->ntried--;
+    }
+    tune->halving.n = tune->nsearched;
+    double fresh_s = TUNE_FRESH_LEAST * tune_pair_s(tune, result);
+    tune->halving.budget_s = fmin(tune->halving.budget_s, tune->max_time_s - fresh_s);
+}
+
+/* Rates and times of the last round, and how the search goes on from it. */
+static int record(struct tune *tune, const struct analysis *analysis, struct result *result,
+                  struct err *err)
+{
     unsigned round = result->rounds_done - 1;
     double seconds = 0;
     for (size_t i = 0; i < tune->nsearched; i++) {
         size_t arm = tune->settings.all[i].arm;
         const struct round_fields *fields = rounds_find(&analysis->rounds, (int)arm, round);
         tune->rates[i] = fields ? fields->throughput : NAN;
-        seconds += round_seconds(&result->arms[arm], round);
+        seconds += result->arms[arm].idle ? 0 : tune_took_s(result, arm);
     }
+    if (!round)
+        remove_untried(tune, result);
     return halving_record(&tune->halving, tune->rates, seconds, err);
 }
 
-/* `none` with as many workers. */
-static size_t find_none(const struct tune *tune, unsigned workers)
+/* Fresh rounds that take longer than was expected are fewer. */
+static void keep_time(struct tune *tune, struct result *result)
 {
-    size_t i = 0;
-    while (i < tune->nsearched && (tune->settings.all[i].placement != PLACE_NONE ||
-                                   tune->settings.all[i].workers != workers))
-        i++;
-    return i;
-}
-
-/* Cores that the plans may use. */
-static unsigned count_cores(const struct tune *tune)
-{
-    struct bitset allowed = {0}, cpus;
-    int last = -1;
-    unsigned n = 0;
-    topo_allowed_cpus(tune->topo, &allowed);
-    if (tune->tried.common.cpus && !bitset_parse(tune->tried.common.cpus, &cpus, NULL))
-        bitset_and(&allowed, &cpus);
-    for (unsigned i = 0; i < tune->topo->ncpus; i++) {
-        const struct topo_cpu *cpu = &tune->topo->cpus[i];
-        if (bitset_test(&allowed, cpu->os_cpu)) {
-            n += cpu->core != last;
-            last = cpu->core;
-        }
+    double spent_s = 0, round_s = 0;
+    for (size_t i = 0; i < result->narms; i++) {
+        for (size_t o = 0; o < result->arms[i].nobservations; o++)
+            spent_s += result->arms[i].observations[o].took_s;
+        round_s += result->arms[i].idle ? 0 : tune_took_s(result, i);
     }
-    return n;
-}
-
-static int add_fresh(struct tune *tune, struct result *result, enum tune_role role,
-                     const struct setting *of, unsigned reserve, struct err *err)
-{
-    struct setting fresh = *of;
-    const char *name = of->variant.name;
-    enum { SIZE = sizeof(fresh.variant.name) };
-    if (reserve) {
-        fresh.plan.reserve += reserve;
-        (void)snprintf(fresh.variant.name, SIZE, TUNE_FRESH "%.28s-%u", name, reserve);
-    } else {
-        (void)snprintf(fresh.variant.name, SIZE, TUNE_FRESH "%.40s", name);
-    }
-    tune->role[role] = tune->settings.n;
-    return settings_add_one(tune->topo, &tune->request, &fresh, &tune->settings, result, err);
-}
-
-/* With fewer cores, where that leaves enough: else there is none. */
-static int add_fewer(struct tune *tune, struct result *result, enum tune_role role,
-                     const struct setting *of, unsigned reserve, struct err *err)
-{
-    struct err why;
-    if (!reserve)
-        return 0;
-    int rc = add_fresh(tune, result, role, of, reserve, &why);
-    if (rc)
-        tune->role[role] = SETTINGS_MOST;
-    return rc == -EINVAL ? 0 : rc ? err_set(err, rc, "%s", why.msg) : 0;
-}
-
-/* What a fresh round will take, from what its arms took in the search. */
-static double expect_seconds(const struct tune *tune, const struct result *result)
-{
-    double sum_s = 0;
-    for (size_t i = tune->nsearched; i < tune->settings.n; i++)
-        for (size_t k = 0; k < tune->nsearched; k++) {
-            const struct setting *fresh = &tune->settings.all[i], *of = &tune->settings.all[k];
-            const struct arm *arm = &result->arms[of->arm];
-            if (fresh->placement == of->placement && fresh->workers == of->workers &&
-                arm->nobservations && arm_runs(&result->arms[fresh->arm])) {
-                sum_s += arm->observations[arm->nobservations - 1].took_s;
-                break;
-            }
-        }
-    return sum_s;
-}
-
-/* Ends the search: its arms rest, and those of the fresh rounds are added. */
-static int begin_fresh(struct tune *tune, struct result *result, struct err *err)
-{
-    size_t leader = halving_leader(&tune->halving);
-    tune->is_fresh = true;
-    for (size_t i = 0; i < tune->nsearched; i++)
-        result->arms[tune->settings.all[i].arm].idle = true;
-    for (int role = 0; role < TUNE_ROLES; role++)
-        tune->role[role] = SETTINGS_MOST;
-    if (leader == tune->nsearched)
-        return 0; /* all failed, which others say */
-    size_t simplest = halving_simplest(&tune->halving, leader);
-    const struct setting *all = tune->settings.all;
-    size_t none = find_none(tune, all[leader].workers);
-    unsigned cores = count_cores(tune);
-    int rc = add_fresh(tune, result, TUNE_NONE, &all[none], 0, err);
-    if (!rc && leader != none)
-        rc = add_fresh(tune, result, TUNE_LEADER, &all[leader], 0, err);
-    if (!rc && simplest != leader && simplest != none)
-        rc = add_fresh(tune, result, TUNE_SIMPLEST, &all[simplest], 0, err);
-    tune->role[TUNE_LEADER] = leader == none ? tune->role[TUNE_NONE] : tune->role[TUNE_LEADER];
-    if (simplest == leader || simplest == none)
-        tune->role[TUNE_SIMPLEST] =
-            simplest == none ? tune->role[TUNE_NONE] : tune->role[TUNE_LEADER];
-    if (!rc)
-        rc = add_fewer(tune, result, TUNE_QUARTER, &all[simplest], cores / 4, err);
-    if (!rc && cores / 2 > cores / 4)
-        rc = add_fewer(tune, result, TUNE_HALF, &all[simplest], cores / 2, err);
-    double left_s = tune->max_time_s - tune->halving.spent_s;
-    double room = left_s / fmax(expect_seconds(tune, result), 0.1);
-    unsigned rounds = (unsigned)fmin(fmax(room, FRESH_LEAST), FRESH_MOST);
-    result->rounds_planned += tune->fresh_rounds ? tune->fresh_rounds : rounds;
-    return rc;
+    if (tune->fresh_rounds || spent_s + round_s <= tune->max_time_s)
+        return;
+    tune->fresh_planned -= result->rounds_planned - result->rounds_done;
+    result->rounds_planned = result->rounds_done;
 }
 
 int tune_next(struct tune *tune, const struct analysis *analysis, struct result *result,
               struct err *err)
 {
-    if (tune->is_fresh)
+    if (tune->is_fresh) {
+        keep_time(tune, result);
         return 0;
-    int rc = record(tune, analysis, err);
+    }
+    int rc = record(tune, analysis, result, err);
     if (rc)
         return rc;
     result->rounds_planned = result->rounds_done;
     if (!halving_goes_on(&tune->halving))
-        return begin_fresh(tune, result, err);
+        return tune_begin_fresh(tune, result, err);
     for (size_t i = 0; i < tune->nsearched; i++)
         result->arms[tune->settings.all[i].arm].idle = tune->arms[i].dropped;
     result->rounds_planned++;

@@ -7,6 +7,11 @@
  * rounds say nothing of the gain. The fresh rounds have arms of their own, named "fresh.SETTING",
  * as many rounds as are fixed before the first of them: `none`, the leader, the simplest setting
  * near it, and that one with a quarter and half of the cores kept free. Ratios are paired by round.
+ *
+ * The time is kept by what arms were seen to take: while the first round goes on, settings that it
+ * has no room for are dropped, those first that ask most; then fresh rounds are as many as the rest
+ * has room for, of `none` and one other where that is little. Where it has no room for enough of
+ * them, that is said.
  */
 #ifndef CONTEND_SEARCH_TUNE_H
 #define CONTEND_SEARCH_TUNE_H
@@ -32,24 +37,30 @@ enum tune_role {
 struct tune {
     struct settings_tried tried; /* its `most` is set here */
     double max_time_s;           /* of all rounds; the fresh ones get what the search leaves */
-    double arm_s;                /* about what an arm of a round takes; 0 = a second */
+    double arm_s;                /* about what an arm of a round takes; 0 = nobody knows */
     double tolerance;            /* a share: so near to the best is as good */
-    unsigned fresh_rounds;       /* 0 = as there is time for */
+    unsigned fresh_rounds;       /* so many, whatever the time; 0 = as there is time for */
 
     const struct topo *topo; /* from here on its own */
     struct arms_request request;
     struct settings settings; /* those of the search, then the fresh ones */
-    size_t nsearched, npossible;
+    size_t nsearched;
+    size_t npossible, ntried; /* settings that could run, and those that did */
     struct halving halving;
     struct halving_arm *arms;
     double *rates;
     bool is_fresh;           /* the search is over */
-    size_t role[TUNE_ROLES]; /* settings; nsettings = there is none */
+    unsigned fresh_planned;  /* rounds */
+    double pair_s;           /* what one of them takes, of `none` and one other */
+    size_t role[TUNE_ROLES]; /* settings; SETTINGS_MOST = there is none */
 };
 
 /* Adds the arms of the search: for struct arrange, `arg` is the struct tune. */
 int tune_arrange(void *arg, const struct topo *topo, const struct arms_request *request,
                  struct result *result, struct err *err);
+
+/* After each arm: what the first round has no time for is idle from now on. */
+void tune_after_arm(struct tune *tune, struct result *result);
 
 /*
  * After each round: drops arms, adds those of the fresh rounds, and says by rounds_planned whether
@@ -60,7 +71,8 @@ int tune_next(struct tune *tune, const struct analysis *analysis, struct result 
 
 /*
  * What is to be said after fresh rounds, and nothing before: what is advised, its gain over `none`
- * with the command for it, the others within the tolerance, and what fewer cores would cost.
+ * with the command for it, the others within the tolerance, what fewer cores would cost, and what
+ * there was no time for.
  * Advised is the simplest unless the fresh rounds show it further behind the leader.
  */
 int tune_judge(const struct tune *tune, const struct analysis *analysis, struct findings *findings,

@@ -6,7 +6,7 @@
 #include "harness/base/stats.h"
 #include "harness/base/text.h"
 #include "harness/judge/advice.h"
-#include "harness/search/tune.h"
+#include "harness/search/tune_parts.h"
 
 struct judged {
     const struct tune *tune;
@@ -87,22 +87,24 @@ static int add_gain(const struct judged *judged, struct findings *findings, stru
                               .high = gain->high};
     char ratio[160];
     const char *name = name_of(judged, judged->advised);
+    bool one = gain->rounds == 1;
     (void)say_ratio(gain, ratio, sizeof(ratio));
     if (is_same(judged, judged->advised, TUNE_NONE))
         (void)snprintf(finding.sentence, sizeof(finding.sentence),
                        "Leave it as it is: no setting of the %zu tried is more than %.3g%% ahead "
-                       "of none, as %zu fresh rounds confirm.",
-                       judged->tune->npossible, 100 * judged->tune->tolerance, gain->rounds);
+                       "of none, as %zu fresh round%s.",
+                       judged->tune->ntried, 100 * judged->tune->tolerance, gain->rounds,
+                       one ? " confirms" : "s confirm");
     else if (is_gain(judged))
         (void)snprintf(finding.sentence, sizeof(finding.sentence),
-                       "%s does %s the work of none, in %zu fresh rounds that the search among "
+                       "%s does %s the work of none, in %zu fresh round%s that the search among "
                        "%zu settings has not seen.",
-                       name, ratio, gain->rounds, judged->tune->npossible);
+                       name, ratio, gain->rounds, one ? "" : "s", judged->tune->ntried);
     else
         (void)snprintf(finding.sentence, sizeof(finding.sentence),
-                       "%s led the search, but %zu fresh rounds do not show that it is better than "
+                       "%s led the search, but %zu fresh round%s not show that it is better than "
                        "none: %s.",
-                       name, gain->rounds, ratio);
+                       name, gain->rounds, one ? " does" : "s do", ratio);
     if (is_gain(judged))
         (void)settings_command(result, setting_of(judged, judged->advised), finding.command,
                                sizeof(finding.command));
@@ -158,20 +160,71 @@ static int add_fewer(const struct judged *judged, enum tune_role role, struct fi
     return findings_add(findings, &finding, err);
 }
 
+/* "90", "8m": what an option takes, rounded up. */
+static char *say_time(double seconds, char *buf, size_t size)
+{
+    bool minutes = seconds > 90;
+    (void)snprintf(buf, size, minutes ? "%.0fm" : "%.0f", ceil(minutes ? seconds / 60 : seconds));
+    return buf;
+}
+
+/* Evidence that there was no time for: fewer fresh rounds than give an interval. */
+static int add_short(const struct judged *judged, struct findings *findings, struct err *err)
+{
+    const struct tune *tune = judged->tune;
+    struct finding finding = {
+        .id = "tune_short", .severity = FINDING_DOUBT, .value = NAN, .low = NAN, .high = NAN};
+    char rounds[80] = "There was no time for a fresh round", enough[32];
+    if (tune->fresh_rounds || tune->fresh_planned >= TUNE_FRESH_LEAST)
+        return 0;
+    if (tune->fresh_planned)
+        (void)snprintf(rounds, sizeof(rounds), "There was time for %u fresh round%s alone",
+                       tune->fresh_planned, tune->fresh_planned == 1 ? "" : "s");
+    (void)snprintf(finding.sentence, sizeof(finding.sentence),
+                   "%s, and for an interval it takes %d: one of none and one other setting takes "
+                   "%.3g s here. --max-time %s has room for them.",
+                   rounds, TUNE_FRESH_LEAST, tune->pair_s,
+                   say_time(tune_time_for_fresh(tune), enough, sizeof(enough)));
+    return findings_add(findings, &finding, err);
+}
+
+static int add_untried(const struct judged *judged, struct findings *findings, struct err *err)
+{
+    const struct tune *tune = judged->tune;
+    struct finding finding = {.id = "tune_untried", .value = NAN, .low = NAN, .high = NAN};
+    if (tune->ntried >= tune->npossible)
+        return 0;
+    (void)snprintf(finding.sentence, sizeof(finding.sentence),
+                   "%zu of %zu settings were tried, rather those that ask little of who applies "
+                   "them: a first round of all would have taken too much of the time.",
+                   tune->ntried, tune->npossible);
+    return findings_add(findings, &finding, err);
+}
+
+static int add_gains(struct judged *judged, struct findings *findings, struct err *err)
+{
+    struct paired_ratio behind;
+    if (!has_role(judged, TUNE_NONE))
+        return 0;
+    int rc = choose(judged, &behind, err);
+    if (rc || !judged->gain.rounds)
+        return rc;
+    rc = add_gain(judged, findings, err);
+    if (!rc)
+        rc = add_other(judged, &behind, findings, err);
+    if (!rc)
+        rc = add_fewer(judged, TUNE_QUARTER, findings, err);
+    return rc ? rc : add_fewer(judged, TUNE_HALF, findings, err);
+}
+
 int tune_judge(const struct tune *tune, const struct analysis *analysis, struct findings *findings,
                struct err *err)
 {
     struct judged judged = {.tune = tune, .analysis = analysis};
-    struct paired_ratio behind;
-    if (!tune->is_fresh || !has_role(&judged, TUNE_NONE))
+    if (!tune->is_fresh || !tune->ntried)
         return 0;
-    int rc = choose(&judged, &behind, err);
-    if (rc || !judged.gain.rounds)
-        return rc;
-    rc = add_gain(&judged, findings, err);
+    int rc = add_gains(&judged, findings, err);
     if (!rc)
-        rc = add_other(&judged, &behind, findings, err);
-    if (!rc)
-        rc = add_fewer(&judged, TUNE_QUARTER, findings, err);
-    return rc ? rc : add_fewer(&judged, TUNE_HALF, findings, err);
+        rc = add_short(&judged, findings, err);
+    return rc ? rc : add_untried(&judged, findings, err);
 }

@@ -4,8 +4,30 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+bool file_is_program(const char *path)
+{
+    struct stat found;
+    return !stat(path, &found) && S_ISREG(found.st_mode) && !access(path, X_OK);
+}
+
+int file_find_program(const char *name, bool absolute, char *path, size_t size)
+{
+    const char *at = getenv("PATH");
+    for (at = at ? at : "/usr/bin:/bin"; name[0] && *at;) {
+        int length = (int)strcspn(at, ":");
+        int n = snprintf(path, size, "%.*s/%s", length ? length : 1, length ? at : ".", name);
+        bool named = *at == '/' || !absolute;
+        if (named && n > 0 && (size_t)n < size && file_is_program(path))
+            return 0;
+        at += length;
+        at += *at == ':';
+    }
+    return -ENOENT;
+}
 
 int file_open_empty(int dir_fd, const char *name)
 {

@@ -2,8 +2,18 @@
 #ifndef CONTEND_SYS_FILE_H
 #define CONTEND_SYS_FILE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <sys/types.h>
+
+/* A regular file that may be executed. */
+bool file_is_program(const char *path);
+
+/*
+ * The first program of that name in PATH, as execvp(3) finds one; `absolute`: only in directories
+ * with an absolute name, as one in the working directory is somebody else's. 0 or -ENOENT.
+ */
+int file_find_program(const char *name, bool absolute, char *path, size_t size);
 
 /*
  * Opens for writing, empty and closed on exec; a link of that name is not followed. Returns the

@@ -9,8 +9,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "harness/sys/tree.h"
-
 enum { EXIT_ORPHAN = 127 };
 
 /* How long those below a process may take to be gone when they are killed. */
@@ -123,9 +121,9 @@ bool process_is_over(const struct process *process)
     return waitid(P_PID, (id_t)process->pid, &end, WEXITED | WNOHANG | WNOWAIT) || end.si_pid;
 }
 
-void process_adopt(void)
+void process_adopt(bool adopts)
 {
-    (void)prctl(PR_SET_CHILD_SUBREAPER, 1);
+    (void)prctl(PR_SET_CHILD_SUBREAPER, adopts ? 1 : 0);
 }
 
 void process_reap_others(const struct process *kept)
@@ -167,6 +165,57 @@ bool process_end_below(pid_t root)
         left = process_signal_below(root, SIGKILL);
         if (root == getpid())
             process_reap_others(NULL);
+        if (left)
+            (void)usleep(END_PAUSE_US);
+    }
+    return !left;
+}
+
+void process_note_known(struct process_known *known)
+{
+    known->n = tree_list(getpid(), known->all, TREE_PROCESSES);
+}
+
+static bool is_known(const struct process_known *known, const struct tree_process *of)
+{
+    for (unsigned i = 0; i < known->n; i++)
+        if (known->all[i].pid == of->pid && known->all[i].started == of->started)
+            return true;
+    return false;
+}
+
+/* One that comes later in a list than its parent. */
+static bool is_below(const struct tree_process *list, const bool *marked, unsigned at)
+{
+    for (unsigned i = 0; i < at; i++)
+        if (list[i].pid == list[at].parent)
+            return marked[i];
+    return false;
+}
+
+static unsigned kill_new(const struct process_known *known)
+{
+    struct tree_process below[TREE_PROCESSES];
+    bool spared[TREE_PROCESSES];
+    unsigned n = tree_list(getpid(), below, TREE_PROCESSES), left = 0;
+    for (unsigned i = 0; i < n; i++) {
+        spared[i] = is_known(known, &below[i]) || is_below(below, spared, i);
+        if (spared[i])
+            continue;
+        left++;
+        if (below[i].ended && below[i].parent == getpid())
+            (void)waitpid(below[i].pid, NULL, WNOHANG);
+        else if (!below[i].ended && below[i].pid > 1)
+            (void)signal_one(&below[i], SIGKILL);
+    }
+    return left;
+}
+
+bool process_end_new(const struct process_known *known)
+{
+    unsigned left = 1;
+    for (int i = 0; left && i < END_TRIES; i++) {
+        left = kill_new(known);
         if (left)
             (void)usleep(END_PAUSE_US);
     }

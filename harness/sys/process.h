@@ -12,6 +12,8 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
+#include "harness/sys/tree.h"
+
 struct process {
     pid_t pid;  /* for reading only; 0 = none, or its end was seen */
     int pidfd;  /* the same process, however numbers are used again; -1 = none to be had */
@@ -45,9 +47,9 @@ bool process_is_over(const struct process *process);
 
 /*
  * From now on, those below this process whose parent has ended are its children, whatever process
- * group or session they have made for themselves.
+ * group or session they have made for themselves; or no longer.
  */
-void process_adopt(void);
+void process_adopt(bool adopts);
 
 /* Takes in those that have ended, but for `kept`, of a process that has no other use for them. */
 void process_reap_others(const struct process *kept);
@@ -63,6 +65,19 @@ unsigned process_signal_below(pid_t root, int signal);
  * in the kernel. The root, where it is another process, must not start more meanwhile (SIGSTOP).
  */
 bool process_end_below(pid_t root);
+
+/* Those below this process at some time. */
+struct process_known {
+    unsigned n;
+    struct tree_process all[TREE_PROCESSES];
+};
+void process_note_known(struct process_known *known);
+
+/*
+ * Kills those below this process that have come since, but for those that a known one has started.
+ * False: one does not go.
+ */
+bool process_end_new(const struct process_known *known);
 
 /*
  * At the start of a program: where the parent ignored SIGCHLD, and we inherited it, the kernel

@@ -32,7 +32,8 @@ struct table {
 };
 
 /* Name, rate, vs best, its interval, efficiency, step, p95, worst worker, CPU, queue. */
-#define LINE "%-11s%7s%8s%11s%7s%9s%9s%6s%5s%6s"
+#define REST "%8s%11s%7s%9s%9s%6s%5s%6s"
+#define LINE "%-11s%7s" REST
 
 enum paint { PLAIN, BOLD, RED, GREEN, DIM };
 
@@ -380,15 +381,19 @@ static void print_told(const struct table *table, const struct bench *bench)
 static void print_block_head(const struct table *table, const size_t *order, size_t n)
 {
     char title[CELL], rate[CELL];
+    enum { TITLE = 11, RATE = 7 }; /* columns of LINE: a long unit takes what the title leaves */
     for (size_t i = 0; i < n && table->slots > 1; i++)
         if (print_shared_gpus(table, arm_at(table, order[i])))
             break; /* of the others it is the same, but where memory is remote */
     (void)snprintf(title, sizeof(title), "%u worker%s", table->slots, table->slots == 1 ? "" : "s");
     (void)bench_rate_unit(arm_at(table, order[0])->bench, rate, sizeof(rate));
+    int room = TITLE + RATE - 1 - (int)strlen(title), length = (int)strlen(rate);
+    length = length < room ? length : room;
+    int column = length > RATE ? TITLE + RATE - length : TITLE;
     paint(table, DIM);
-    (void)fprintf(table->out, LINE "\n", title, rate, "vs best",
-                  advice_interval_name(table->result->rounds_done), "effic.", "step", "p95",
-                  "worst", "CPU", "queue");
+    (void)fprintf(table->out, "%-*s%*.*s" REST "\n", column, title, TITLE + RATE - column, length,
+                  rate, "vs best", advice_interval_name(table->result->rounds_done), "effic.",
+                  "step", "p95", "worst", "CPU", "queue");
     paint(table, PLAIN);
 }
 

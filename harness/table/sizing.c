@@ -45,15 +45,16 @@ static void print_point(const struct sizing_curves *curves, size_t i, FILE *out)
 void sizing_print(const struct analysis *analysis, FILE *out, bool color)
 {
     struct sizing_curves curves;
-    char workers[CELL];
+    char workers[CELL], unit[CELL];
     const struct result *result = analysis->result;
     if (!sizing_read(analysis, &curves))
         return;
     (void)fprintf(out, "%ssizing %s, %s, %u round%s%s\n", color ? "\033[1m" : "", result->scenario,
                   device_infos[result->device].title, result->rounds_done,
                   result->rounds_done == 1 ? "" : "s", color ? "\033[0m" : "");
-    (void)fprintf(out, "%s/s of all workers, each with so many cores, as %s\n\n",
-                  curves.arm->bench->ops_unit, placement_infos[curves.arm->placement].name);
+    (void)fprintf(out, "%s of all workers, each with so many cores, as %s\n\n",
+                  bench_rate_unit(curves.arm->bench, unit, sizeof(unit)),
+                  placement_infos[curves.arm->placement].name);
     (void)snprintf(workers, sizeof(workers), "%u workers", curves.workers);
     (void)fputs(color ? "\033[2m" : "", out);
     (void)fprintf(out, LINE, "cores", "one alone", "of best", workers, "of best", "predicted",

@@ -12,7 +12,7 @@
 enum { CELL = 32, SHOWN = 24 }; /* of the search: the best */
 
 /* Setting, threads a worker, rounds, work per second, against the reference, its interval. */
-#define LINE "%-33.33s %7s %6s %9s %7s %12s\n"
+#define LINE "%-33.33s %7s %6s %9.9s %7s %12s\n"
 
 static void print_title(const struct analysis *analysis, FILE *out, bool color)
 {
@@ -27,7 +27,7 @@ static void print_head(const struct analysis *analysis, const struct tune_line *
 {
     char rate[CELL];
     const struct arm *arm = &analysis->result->arms[line->arm];
-    (void)snprintf(rate, sizeof(rate), "%.20s/s", arm->bench->ops_unit);
+    (void)bench_rate_unit(arm->bench, rate, sizeof(rate));
     (void)fprintf(out, "\n%s", color ? "\033[2m" : "");
     (void)fprintf(out, LINE, line->fresh ? "fresh rounds" : "search", "threads", "rounds", rate,
                   line->fresh ? "vs none" : "vs best", "interval");

@@ -71,6 +71,18 @@ try 0 'metric' cost --metric 'took ([0-9.]+)' --less-is-better -- echo took 0.25
 try 0 'metric' file --metric-file "$scratch/m{worker}" -- sh -c 'echo 4 > "$0"' "$scratch/m{worker}"
 [ "$(cell "$scratch/file/rows.csv" sized 2 throughput median)" = 8 ] || fail "no rate of 2 x 4"
 
+# In the unit that the user names, whatever that has.
+try 0 'images/s' unit --metric 'rate ([0-9.]+)' --unit images/s -- echo rate 25
+try 2 'a unit is' unit2 --metric '(1)' --unit "$(printf 'a\033[2Jb')" -- echo 1
+try 2 'unit needs' unit2 --unit s -- true
+"${one[@]}" --out "$scratch/odd" --metric '([0-9]+)' --unit '<b>",;$(x)`%s' -- echo 5 > "$scratch/said" 2>&1 < /dev/null ||
+    fail "an odd unit: $(cat "$scratch/said")"
+grep -qF '"<b>"",;$(x)`%s"' "$scratch/odd/rows.csv" || fail "the unit is not quoted in rows.csv"
+"$CONTEND_BINARY" report --html "$scratch/odd.html" "$scratch/odd" > "$scratch/again" 2>&1 < /dev/null ||
+    fail "report: $(cat "$scratch/again")"
+grep -qF '&lt;b&gt;' "$scratch/odd.html" || fail "no unit in the page"
+grep -qF '<b>"' "$scratch/odd.html" && fail "the unit is markup in the page"
+
 # One that does not end, by a number and by lines; SIGTERM, and SIGKILL where that does not help.
 try 0 'metric' endless --duration 0.3 --metric 'n=([0-9]+)' -- \
     sh -c 'echo n=5; while :; do sleep 7532; done'

@@ -36,6 +36,15 @@ grep -q 'fresh.none' "$scratch/command/rows.csv" || fail "no fresh rows of a com
 expect 2 "no program 'nosuch'" "$CONTEND_BINARY" tune -o "$scratch/bad" -- nosuch
 expect 2 "a scenario, or a command" "$CONTEND_BINARY" tune pipeline -o "$scratch/bad" -- true
 
+# Arms that are long for its time: fewer settings and rounds, which is said.
+SECONDS=0
+"$CONTEND_BINARY" tune --max-time 12 --host h -o "$scratch/long" -- sleep 2 > "$scratch/said" 2> "$scratch/log" ||
+    fail "exit $?: $(cat "$scratch/log")"
+[ "$SECONDS" -le 24 ] || fail "--max-time 12 took $SECONDS s"
+tr '\n' ' ' < "$scratch/said" | grep -Eq 'There was (no )?time for .* --max-time [0-9]+m? has room' ||
+    fail "too few rounds, and nothing said: $(cat "$scratch/said")"
+tr '\n' ' ' < "$scratch/said" | grep -q 'settings were tried' || fail "settings dropped, and nothing said"
+
 expect 0 'variant sized:' "${tune[@]}" --dry-run
 expect 2 "threads 'x' is not a list" "${tune[@]}" --threads x -o "$scratch/bad"
 expect 2 "wait 'never' is not a list" "${tune[@]}" --wait never -o "$scratch/bad"

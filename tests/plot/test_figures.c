@@ -218,6 +218,44 @@ static void test_report_occupancy_begins_with_the_first_step(void **state)
     free(dat);
 }
 
+/* Its first 0.4 s were its imports: what is shown lies in the middle of what was seen, and says so.
+ */
+static void test_report_occupancy_of_a_command_is_from_its_middle(void **state)
+{
+    (void)state;
+    struct result result;
+    struct analysis analysis;
+    struct err err = {0};
+    size_t size;
+    fixture_plots_make(&small, &result);
+    struct bench command = *result.arms[0].bench;
+    command.runs_command = true;
+    for (size_t a = 0; a < result.narms; a++) {
+        result.arms[a].bench = &command;
+        for (size_t o = 0; o < result.arms[a].nobservations; o++)
+            for (unsigned i = 0; i < result.arms[a].observations[o].nworkers; i++) {
+                struct worker_result *worker = &result.arms[a].observations[o].workers[i];
+                for (size_t v = 0; v < worker->nvisits; v++) /* as if it took 40 times as long */
+                    worker->visits[v].at_ns =
+                        worker->go_ns + 40 * (worker->visits[v].at_ns - worker->go_ns);
+            }
+    }
+    assert_int_equal(analysis_make(&result, &analysis, &err), 0);
+    figures_remove(fixture_dir_fd);
+    assert_int_equal(figures_draw(&analysis, "", false, fixture_dir_fd, NULL, &err), 0);
+    char *dat = (char *)fixture_read_plot("occupancy", "dat", &size);
+    assert_non_null(dat);
+    assert_non_null(strstr(dat, "from the middle of what was seen"));
+    const char *from = strstr(dat, " s on\"");
+    assert_non_null(from);
+    while (strncmp(from, ", from ", 7) != 0)
+        from--;
+    assert_true(strtod(from + 7, NULL) > 1);
+    free(dat);
+    analysis_free(&analysis);
+    fixture_plots_free(&result);
+}
+
 /* Worker 0 and worker 2 were alike in grey. */
 static void test_report_workers_differ_in_grey(void **state)
 {
@@ -416,6 +454,7 @@ int main(void)
         IN_DIRECTORY(test_report_says_what_intervals_and_blocked_are),
         IN_DIRECTORY(test_report_shows_the_rounds_behind_the_headline),
         IN_DIRECTORY(test_report_occupancy_begins_with_the_first_step),
+        IN_DIRECTORY(test_report_occupancy_of_a_command_is_from_its_middle),
         IN_DIRECTORY(test_report_workers_differ_in_grey),
         IN_DIRECTORY(test_report_admits_what_it_does_not_know),
         IN_DIRECTORY(test_report_names_every_number_of_workers),

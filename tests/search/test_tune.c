@@ -52,28 +52,53 @@ static int arrange(struct tuned *tuned, const char *machine, unsigned workers, s
     return tune_arrange(&tuned->tune, &tuned->topo, &request, &tuned->result, err);
 }
 
-/* As run_rounds does it; a round of an arm takes a second. */
-static void measure(struct tuned *tuned, step_ms_of *step_ms)
+/* Seconds that a round of an arm takes. */
+typedef double took_s_of(const struct arm *arm);
+
+/* A round, as run_rounds does it. */
+static void measure_round(struct tuned *tuned, step_ms_of *step_ms, took_s_of *took_s,
+                          uint64_t *chance)
+{
+    struct result *result = &tuned->result;
+    size_t order[SETTINGS_MOST];
+    arms_shuffle(result->seed, result->rounds_done, result->narms, order);
+    for (size_t i = 0; i < result->narms; i++) {
+        const struct arm *arm = &result->arms[order[i]];
+        double noise = 1 + 0.02 * ((double)(random_next(chance) % 1000) / 1000 - 0.5);
+        if (!arm_runs(arm) || arm->idle)
+            continue;
+        fixture_add_even_round(result, order[i], result->rounds_done, noise * step_ms(arm), 5)
+            ->took_s = took_s(arm);
+        tune_after_arm(&tuned->tune, result);
+    }
+    result->rounds_done++;
+}
+
+static void measure_for(struct tuned *tuned, step_ms_of *step_ms, took_s_of *took_s)
 {
     struct result *result = &tuned->result;
     struct analysis analysis = {0};
     struct err err = {0};
     uint64_t chance = 1;
     while (result->rounds_done < result->rounds_planned) {
-        unsigned round = result->rounds_done;
-        for (size_t i = 0; i < result->narms; i++) {
-            double noise = 1 + 0.02 * ((double)(random_next(&chance) % 1000) / 1000 - 0.5);
-            if (arm_runs(&result->arms[i]) && !result->arms[i].idle)
-                fixture_add_even_round(result, i, round, noise * step_ms(&result->arms[i]), 5)
-                    ->took_s = 1;
-        }
-        result->rounds_done++;
+        measure_round(tuned, step_ms, took_s, &chance);
         analysis_free(&analysis);
         assert_int_equal(analysis_make(result, &analysis, &err), 0);
         assert_int_equal(tune_next(&tuned->tune, &analysis, result, &err), 0);
     }
     assert_int_equal(tune_judge(&tuned->tune, &analysis, &tuned->findings, &err), 0);
     analysis_free(&analysis);
+}
+
+static double a_second(const struct arm *arm)
+{
+    (void)arm;
+    return 1;
+}
+
+static void measure(struct tuned *tuned, step_ms_of *step_ms)
+{
+    measure_for(tuned, step_ms, a_second);
 }
 
 static void end(struct tuned *tuned)
@@ -201,6 +226,120 @@ static void test_tune_proves_in_rounds_that_the_search_has_not_seen(void **state
     end(&tuned);
 }
 
+static double twelve_seconds(const struct arm *arm)
+{
+    (void)arm;
+    return 12;
+}
+
+/* What it took, whatever was found. */
+static double spent_s(const struct tuned *tuned)
+{
+    double sum_s = 0;
+    for (size_t i = 0; i < tuned->result.narms; i++)
+        for (size_t o = 0; o < tuned->result.arms[i].nobservations; o++)
+            sum_s += tuned->result.arms[i].observations[o].took_s;
+    return sum_s;
+}
+
+static unsigned count_fresh_rounds(const struct tuned *tuned)
+{
+    unsigned n = 0;
+    for (size_t i = 0; i < tuned->result.narms; i++)
+        if (tune_is_fresh(&tuned->result.arms[i]) && tuned->result.arms[i].nobservations > n)
+            n = (unsigned)tuned->result.arms[i].nobservations;
+    return n;
+}
+
+static void test_tune_keeps_to_its_time_however_long_an_arm_takes(void **state)
+{
+    (void)state;
+    static const double times[] = {12, 20, 30, 48, 60, 90, 180, 300, 900};
+    for (size_t t = 0; t < sizeof(times) / sizeof(times[0]); t++)
+        for (uint64_t seed = 1; seed <= 20; seed++) {
+            struct tuned tuned = {0};
+            struct err err = {0};
+            assert_int_equal(arrange(&tuned, "package:1 core:8 pu:1", 2, &err), 0);
+            tuned.tune.max_time_s = times[t];
+            tuned.result.seed = seed;
+            measure_for(&tuned, sized_is_near, twelve_seconds);
+            assert_true(spent_s(&tuned) <= (times[t] < 24 ? 24 : times[t])); /* a pair at least */
+            assert_true(times[t] < 48 || count_fresh_rounds(&tuned) >= 1);
+            assert_true(times[t] < 180 || count_fresh_rounds(&tuned) >= 5);
+            end(&tuned);
+        }
+}
+
+static void test_tune_says_what_it_had_no_time_for(void **state)
+{
+    (void)state;
+    struct tuned tuned = {0};
+    struct err err = {0};
+    assert_int_equal(arrange(&tuned, "package:1 core:8 pu:1", 2, &err), 0);
+    tuned.tune.max_time_s = 60;
+    measure_for(&tuned, sized_is_near, twelve_seconds);
+    const char *rounds = find(&tuned, "tune_short")->sentence;
+    assert_non_null(strstr(rounds, "There was time for 1 fresh round alone, and for an interval "
+                                   "it takes 5: one of none and one other setting takes 24 s"));
+    assert_non_null(strstr(rounds, "--max-time 5m has room"));
+    assert_non_null(strstr(find(&tuned, "tune_untried")->sentence, "3 of 17 settings were tried"));
+    assert_non_null(strstr(find(&tuned, "tune")->sentence, "1 fresh round does not show"));
+    end(&tuned);
+}
+
+/* And of five minutes, which it asked for, nothing is short. */
+static void test_tune_has_room_in_the_time_that_it_asks_for(void **state)
+{
+    (void)state;
+    struct tuned tuned = {0};
+    struct err err = {0};
+    assert_int_equal(arrange(&tuned, "package:1 core:8 pu:1", 2, &err), 0);
+    tuned.tune.max_time_s = 300;
+    measure_for(&tuned, sized_is_near, twelve_seconds);
+    for (size_t i = 0; i < tuned.findings.n; i++)
+        assert_string_not_equal(tuned.findings.all[i].id, "tune_short");
+    end(&tuned);
+}
+
+static double none_takes_a_minute(const struct arm *arm)
+{
+    return arm->placement == PLACE_NONE ? 60 : 2;
+}
+
+/* How none collapses is no measure of what else a round has room for. */
+static void test_tune_tries_much_beside_a_none_that_is_slow(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed <= 20; seed++) {
+        struct tuned tuned = {0};
+        struct err err = {0};
+        assert_int_equal(arrange(&tuned, "package:1 core:8 pu:1", 2, &err), 0);
+        tuned.result.seed = seed;
+        measure_for(&tuned, sized_is_near, none_takes_a_minute);
+        assert_int_equal(tuned.tune.ntried, 17);
+        assert_true(spent_s(&tuned) <= 200);
+        assert_true(count_fresh_rounds(&tuned) >= 1);
+        end(&tuned);
+    }
+}
+
+static double fresh_ones_are_slow(const struct arm *arm)
+{
+    return tune_is_fresh(arm) ? 6 : 1;
+}
+
+static void test_tune_makes_fewer_fresh_rounds_where_they_take_longer(void **state)
+{
+    (void)state;
+    struct tuned tuned = {0};
+    struct err err = {0};
+    assert_int_equal(arrange(&tuned, "package:1 core:8 pu:1", 2, &err), 0);
+    measure_for(&tuned, sized_is_near, fresh_ones_are_slow);
+    assert_true(spent_s(&tuned) <= 200);
+    assert_int_equal(tuned.tune.fresh_planned, count_fresh_rounds(&tuned));
+    end(&tuned);
+}
+
 static void test_tune_prints_settings_at_80_columns(void **state)
 {
     (void)state;
@@ -253,6 +392,11 @@ int main(void)
         cmocka_unit_test(test_tune_says_what_applies_a_setting_that_asks_more),
         cmocka_unit_test(test_tune_leaves_as_it_is_what_nothing_makes_better),
         cmocka_unit_test(test_tune_proves_in_rounds_that_the_search_has_not_seen),
+        cmocka_unit_test(test_tune_keeps_to_its_time_however_long_an_arm_takes),
+        cmocka_unit_test(test_tune_says_what_it_had_no_time_for),
+        cmocka_unit_test(test_tune_has_room_in_the_time_that_it_asks_for),
+        cmocka_unit_test(test_tune_tries_much_beside_a_none_that_is_slow),
+        cmocka_unit_test(test_tune_makes_fewer_fresh_rounds_where_they_take_longer),
         cmocka_unit_test(test_tune_prints_settings_at_80_columns),
         cmocka_unit_test(test_tune_refuses_lists_that_cannot_be_read),
     };

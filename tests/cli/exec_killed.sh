@@ -1,0 +1,32 @@
+#!/usr/bin/env bash
+# A worker that is killed cannot end what its command has started: contend does, and leaves alone what
+# others of its children have. In a PID namespace of its own, as it kills.
+if [ "${1:-}" != inside ]; then
+    unshare -pf --kill-child --mount-proc true 2>/dev/null || { echo "SKIP: no PID namespace can be made" && exit 77; }
+    exec unshare -pf --kill-child --mount-proc bash "$0" inside
+fi
+. tests/lib/cli.sh
+
+# The shell of the command ends with its worker; the sleeper in a session of its own does not.
+"$CONTEND_BINARY" exec --workers 1 --placement none --rounds 1 --no-baselines --no-canary --no-plots --host h \
+    --out "$scratch/killed" -- sh -c 'setsid sleep 7540 & sleep 7541' > "$scratch/said" 2>&1 < /dev/null &
+pid=$!
+both() {
+    [ "$(pgrep -cx sleep)" = 2 ]
+}
+wait_for 30 both || fail "no sleepers: $(cat "$scratch/said")"
+worker=$(pgrep -P "$pid" | head -1)
+kill -KILL "$worker"
+wait "$pid"
+code=$?
+[ "$code" = 3 ] || fail "exit $code, not 3: $(cat "$scratch/said")"
+[ "$(pgrep -cx sleep)" = 0 ] || fail "left running: $(pgrep -ax sleep)"
+
+# What a variant's before: has put into the background is none of the command's.
+ln -s "$(command -v sleep)" "$scratch/variantload"
+"$CONTEND_BINARY" ab --workers 1 --placement none --rounds 2 --host h --out "$scratch/load" -v plain \
+    -v "load=before:setsid $scratch/variantload 7542 > /dev/null 2>&1 & until pgrep -x variantload > /dev/null; do sleep 0.01; done" \
+    -v 'load=after:pkill -x variantload' -v 'load=check:pgrep -cx variantload || :' -- sh -c 'pgrep -cx variantload; sleep 0.1' > "$scratch/said" 2>&1 < /dev/null
+grep -qx 1 "$scratch"/load/command-output/* || fail "a variant's load was ended: $(cat "$scratch/said")"
+pgrep -x variantload > /dev/null && fail "left running: $(pgrep -ax variantload)"
+finish
