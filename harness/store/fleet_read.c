@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "harness/base/text.h"
+#include "harness/json/value.h"
 #include "harness/rows/row.h"
 #include "harness/store/below.h"
 #include "harness/store/csv.h"
@@ -86,7 +87,7 @@ static void add_gpus(const json_t *gpus, char *text, size_t size)
 static void say_kind(struct json_piece record, const json_t *machine, char *kind, size_t size)
 {
     const json_t *parts = json_object_get(machine, "parts");
-    json_t *topo = parts ? NULL : json_walk_member(record, "topology");
+    json_t *topo = parts ? NULL : json_value_one_line(json_walk_member(record, "topology"));
     const json_t *from = parts ? parts : topo;
     json_int_t packages = json_integer_value(json_object_get(from, "packages"));
     json_int_t cpus =
@@ -108,8 +109,8 @@ static int add_run(struct reader *reader, struct json_piece record, uint32_t *ru
 {
     char kind[512];
     json_t *schema = json_walk_member(record, "schema_version");
-    json_t *environment = json_walk_member(record, "environment");
-    json_t *machine = json_walk_member(record, "machine");
+    json_t *environment = json_value_one_line(json_walk_member(record, "environment"));
+    json_t *machine = json_value_one_line(json_walk_member(record, "machine"));
     json_t *started = json_walk_member(record, "started");
     json_t *status = json_walk_member(record, "status");
     const char *name = text_in(environment, "hostname");
@@ -302,7 +303,7 @@ int fleet_add_validation_text(const char *text, size_t size, struct fleet *fleet
     if (!json)
         return err_set(err, -EINVAL, VALIDATION_NAME ", line %d: %.150s", where.line,
                        text_one_line(where.text));
-    int rc = add_validation(fleet, json, err);
+    int rc = add_validation(fleet, json_value_one_line(json), err);
     json_decref(json);
     return rc;
 }
