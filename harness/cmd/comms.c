@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "harness/cmd/cmd.h"
+#include "harness/comms/counters.h"
 #include "harness/comms/view.h"
 #include "harness/json/comms.h"
 #include "harness/say/log.h"
@@ -226,6 +227,18 @@ static int set_environment(const char *plugin, const char *directory, struct err
     return 0;
 }
 
+/* Beside the logs; that nothing can be counted is written, too. */
+static void write_counters(const char *directory, const struct nvlink_counts *before,
+                           const struct err *why_not)
+{
+    struct nvlink_counts after = {0};
+    struct err err = *why_not;
+    if (!why_not->code && !nvlink_read(&after, &err))
+        nvlink_since(before, &after);
+    if (comms_counters_write(directory, &after, err.code ? err.msg : "", &err))
+        log_warn("%s", err.msg);
+}
+
 /* What was seen, on stderr: stdout is the command's. */
 static void report(const char *directory, bool keep)
 {
@@ -252,8 +265,12 @@ static int watch(const struct comms_args *args, char **argv)
         return rc == -EEXIST ? EXIT_USAGE : EXIT_NOT_RUN;
     }
     rc = set_environment(plugin, directory, &err);
+    struct nvlink_counts before;
+    struct err why_not = {0};
+    (void)nvlink_read(&before, &why_not);
     int code = rc ? rc : run_child(argv, &err);
     if (code >= 0) {
+        write_counters(directory, &before, &why_not);
         report(directory, args->out != NULL);
         return code;
     }

@@ -57,18 +57,20 @@ struct top {
 };
 
 /* At most once a second: who uses which GPUs, and how busy they are. */
-static void ask_gpus(struct top *top)
+/* False where they were asked less than a second ago. */
+static bool ask_gpus(struct top *top)
 {
     uint64_t now_ns = clock_now_ns();
     struct gpu_state state;
     if (top->gpus_ns && now_ns - top->gpus_ns < 1000000000)
-        return;
+        return false;
     top->gpus_ns = now_ns;
     processes_find_gpus(&top->reader);
     for (size_t i = 0; i < top->reader.view.ngpus; i++) {
         (void)gpu_state_read(top->reader.view.gpus[i].pci_bdf, &state);
         top->gpu_busy[i] = state.busy;
     }
+    return true;
 }
 
 static int draw(struct top *top, struct err *err)
@@ -119,22 +121,27 @@ static bool rest(struct top *top, int *rc, struct err *err)
     return *rc != 0;
 }
 
-/* Who became busy since is looked at from now on. */
-static int watch_more(struct top *top, struct err *err)
+/* Who became busy since, or came to a GPU, is looked at from now on. */
+static int watch_more(struct top *top, bool asked_gpus, struct err *err)
 {
     size_t n;
-    if (top->args->pids.n || top->args->gpu_procs)
+    if (top->args->pids.n)
         return 0;
+    if (top->args->gpu_procs) {
+        int rc = asked_gpus ? processes_watch_gpu_users(&top->reader, err) : 0;
+        return rc == -ESRCH ? 0 : rc;
+    }
     return reader_watch_busy(&top->reader, top->args->all ? 0 : busy_share, &n, err);
 }
 
 static int look(struct top *top, struct err *err)
 {
     struct reader *reader = &top->reader;
+    bool asked_gpus = false;
     live_free(&top->live);
     int rc = reader_tick(reader, READER_WHOLE, err);
     if (!rc) {
-        ask_gpus(top);
+        asked_gpus = ask_gpus(top);
         rc = live_make(&reader->view, top->pids, top->args->pids.n, &top->live, err);
     }
     if (rc)
@@ -142,7 +149,7 @@ static int look(struct top *top, struct err *err)
     live_set_gpus(&top->live, top->gpu_busy, reader->view.ngpus);
     rc = draw(top, err);
     if (!rc)
-        rc = watch_more(top, err);
+        rc = watch_more(top, asked_gpus, err);
     reader_roll(reader);
     if (!rc && top->args->pids.n && !top->live.nworkers)
         rc = err_set(err, -ESRCH, "the processes that were to be shown have ended");
@@ -170,7 +177,7 @@ static int begin(struct top *top, struct err *err)
         if (!rc)
             rc = reader_tick(&top->reader, READER_WHOLE, err);
         if (!rc)
-            rc = watch_more(top, err);
+            rc = watch_more(top, false, err);
     }
     return rc ? rc : reader_mark(&top->reader, err);
 }

@@ -12,6 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "harness/comms/host.h"
 #include "harness/comms/names.h"
 
 /* Where it lies in memory; the same as in the file. */
@@ -58,16 +59,6 @@ static void forget_in_child(void)
 {
     is_child = the_log != NULL;
     the_log = NULL;
-}
-
-/* A host name is no path. */
-static void find_host(char host[static COMMS_HOST_MAX])
-{
-    if (gethostname(host, COMMS_HOST_MAX) || !host[0])
-        (void)snprintf(host, COMMS_HOST_MAX, "host");
-    host[COMMS_HOST_MAX - 1] = '\0';
-    for (char *at = host; *at; at++)
-        *at = (char)(*at == '/' || *at == '.' || (unsigned char)*at <= ' ' ? '-' : *at);
 }
 
 static void begin(struct log *log, const char *host)
@@ -137,7 +128,7 @@ static void open_log(void)
         say_off("CONTEND_COMMS_DIR names no directory", "", 0);
         return;
     }
-    find_host(host);
+    comms_host_find(host);
     int n = snprintf(path, sizeof(path), "%s/%s-%ld-%llu" COMMS_SUFFIX, dir, host, (long)getpid(),
                      (unsigned long long)now_ns(CLOCK_REALTIME));
     (void)snprintf(unfinished, sizeof(unfinished), "%s.begun", path);

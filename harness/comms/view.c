@@ -17,15 +17,20 @@ int comms_view_read(const char *directory, struct comms_view *view, bool *refuse
 {
     *view = (struct comms_view){0};
     int rc = comms_logs_read(directory, &view->logs, err);
+    rc = rc ? rc : comms_counters_read(directory, &view->counters, err);
     *refused = rc && rc != -ENOMEM;
     rc = rc ? rc : comms_merge(&view->logs, &view->comms, err);
     rc = rc ? rc : make_total(view, err);
-    return rc ? rc : comms_judge(&view->logs, &view->comms, &view->findings, err);
+    rc = rc ? rc : comms_truth_make(&view->comms, &view->counters, &view->truth, err);
+    rc = rc ? rc : comms_judge(&view->logs, &view->comms, &view->findings, err);
+    return rc ? rc : comms_truth_judge(&view->truth, &view->findings, err);
 }
 
 void comms_view_free(struct comms_view *view)
 {
     findings_free(&view->findings);
+    comms_truth_free(&view->truth);
+    comms_counters_free(&view->counters);
     comms_total_free(&view->total);
     comms_free(&view->comms);
     comms_logs_free(&view->logs);

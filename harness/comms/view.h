@@ -3,19 +3,23 @@
 #define CONTEND_COMMS_VIEW_H
 
 #include "harness/comms/total.h"
+#include "harness/comms/truth.h"
 #include "harness/core/finding.h"
 
 struct comms_view {
     struct comms_logs logs;
     struct comms comms;
-    struct comms_total total; /* empty where total_note says why */
-    char total_note[96];      /* "" = there is a total */
+    struct comms_total total;       /* empty where total_note says why */
+    char total_note[96];            /* "" = there is a total */
+    struct comms_counters counters; /* of NVLink; none where nobody looked */
+    struct comms_truth truth;
     struct findings findings;
 };
 
 /*
  * Free with comms_view_free, also after an error. A directory without logs is none: view->logs.n is
- * 0. Errors: -ENOMEM, -EOVERFLOW, and with *refused what comms_logs_read gives.
+ * 0. Errors: -ENOMEM, -EOVERFLOW, and with *refused what comms_logs_read and
+ * comms_counters_read give.
  */
 int comms_view_read(const char *directory, struct comms_view *view, bool *refused, struct err *err);
 void comms_view_free(struct comms_view *view);

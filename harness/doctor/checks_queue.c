@@ -184,7 +184,8 @@ static void find_hogs(const struct checker *checker, size_t group, struct blame 
 
 /*
  * While it waited, its CPUs were with somebody. What a quota took is known; the rest is split as
- * the time of its CPUs was: to itself, to others, to the hypervisor.
+ * the time of its CPUs was: to itself, to others, to the hypervisor. No thread waits for itself: of
+ * n that want to run, each waits for the other n - 1.
  */
 static void find_blame(const struct checker *checker, size_t group, struct blame *blame)
 {
@@ -193,10 +194,11 @@ static void find_blame(const struct checker *checker, size_t group, struct blame
     *blame = (struct blame){0};
     double quota_s = fmin(throttled_s(view, one->lead, &blame->cgroup), one->wait_s);
     double busy_s = view_busy_s(view, &one->cpus), stolen_s = view_steal_s(view, &one->cpus);
-    double others_s = fmax(busy_s - one->oncpu_s, 0), all_s = one->oncpu_s + others_s + stolen_s;
+    double self_s = one->nrunnable > 1 ? one->oncpu_s * (1 - 1.0 / one->nrunnable) : 0;
+    double others_s = fmax(busy_s - one->oncpu_s, 0), all_s = self_s + others_s + stolen_s;
     double rest = one->wait_s > 0 ? 1 - quota_s / one->wait_s : 0;
     blame->quota = 1 - rest;
-    blame->self = all_s > 0 ? rest * one->oncpu_s / all_s : 0;
+    blame->self = all_s > 0 ? rest * self_s / all_s : 0;
     blame->others = all_s > 0 ? rest * others_s / all_s : 0;
     blame->hypervisor = all_s > 0 ? rest * stolen_s / all_s : 0;
     find_hogs(checker, group, blame);
@@ -205,10 +207,10 @@ static void find_blame(const struct checker *checker, size_t group, struct blame
 static const char *find_main_cause(const struct blame *blame)
 {
     double most = fmax(fmax(blame->self, blame->others), fmax(blame->quota, blame->hypervisor));
-    return most == blame->quota    ? "of the quota of its cgroup"
-           : most == blame->self   ? "of its own threads, more than its CPUs can run"
-           : most == blame->others ? "of what others run on its CPUs"
-                                   : "of the hypervisor, which runs others on them";
+    return most == blame->others  ? "of what others run on its CPUs"
+           : most == blame->quota ? "of the quota of its cgroup"
+           : most == blame->self  ? "of its own threads, more than its CPUs can run"
+                                  : "of the hypervisor, which runs others on them";
 }
 
 void check_tell_cause(const struct checker *checker, size_t group, char *buf, size_t size)
@@ -220,10 +222,10 @@ void check_tell_cause(const struct checker *checker, size_t group, char *buf, si
         (void)snprintf(buf, size, "%d %s", (int)blame.hogs[0]->pid, blame.hogs[0]->name);
     else
         (void)snprintf(buf, size, "%s",
-                       most == blame.quota    ? "its quota"
-                       : most == blame.self   ? "itself"
-                       : most == blame.others ? "others"
-                                              : "the hypervisor");
+                       most == blame.others  ? "others"
+                       : most == blame.quota ? "its quota"
+                       : most == blame.self  ? "itself"
+                                             : "the hypervisor");
 }
 
 /* What shows more, or gives it back: the checks beside this one have the commands that mend. */

@@ -165,6 +165,14 @@ static int64_t whole_number(const struct nvml_field *field)
     return is_long && field->value.ull <= INT64_MAX ? (int64_t)field->value.ull : -1;
 }
 
+void nvml_read_fields(const struct nvml_api *library, struct nvml_device *device,
+                      struct nvml_field *fields, unsigned n, int64_t *values)
+{
+    bool told = library->fields && library->fields(device, (int)n, fields) == 0;
+    for (unsigned i = 0; i < n; i++)
+        values[i] = told ? whole_number(&fields[i]) : -1;
+}
+
 void nvml_read_counters(const struct nvml_api *library, struct nvml_device *device,
                         const unsigned *fields, unsigned n, int64_t *values)
 {
@@ -172,9 +180,7 @@ void nvml_read_counters(const struct nvml_api *library, struct nvml_device *devi
     assert(n <= NVML_FIELDS_AT_ONCE);
     for (unsigned i = 0; i < n; i++)
         read[i].field = fields[i];
-    bool told = library->fields && library->fields(device, (int)n, read) == 0;
-    for (unsigned i = 0; i < n; i++)
-        values[i] = told ? whole_number(&read[i]) : -1;
+    nvml_read_fields(library, device, read, n, values);
 }
 
 void gpu_driver_clean(char *text)

@@ -104,8 +104,12 @@ enum {
     NVML_FIELD_LIMITED_BY_RELIABILITY = 79,
     NVML_FIELD_ENERGY = 83, /* millijoules */
     NVML_FIELD_PCIE_REPLAYS = 94,
+    NVML_FIELD_NVLINK_SENT_KIB = 138, /* of the link that `scope` names, UINT_MAX: of all */
+    NVML_FIELD_NVLINK_RECEIVED_KIB = 139,
     NVML_FIELD_ROWS_CORRECTED = 142, /* remapped after corrected errors */
     NVML_FIELD_ROWS_UNCORRECTED = 143,
+    NVML_FIELD_NVLINK_SENT = 202, /* bytes, of NVLink 5; `scope` as above */
+    NVML_FIELD_NVLINK_RECEIVED = 204,
     NVML_FIELDS_AT_ONCE = 16
 };
 
@@ -204,6 +208,9 @@ const struct nvml_api *nvml_driver(struct err *why);
  */
 void nvml_read_counters(const struct nvml_api *nvml, struct nvml_device *device,
                         const unsigned *fields, unsigned n, int64_t *values);
+/* The same of fields with their scopes. */
+void nvml_read_fields(const struct nvml_api *nvml, struct nvml_device *device,
+                      struct nvml_field *fields, unsigned n, int64_t *values);
 
 /* Text from a driver, in place: what is not printable ASCII becomes '?'. It goes to terminals. */
 void gpu_driver_clean(char *text);

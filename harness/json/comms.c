@@ -7,6 +7,7 @@
 #include "harness/comms/lines.h"
 #include "harness/comms/matrix.h"
 #include "harness/comms/names.h"
+#include "harness/json/comms_truth.h"
 #include "harness/json/findings.h"
 #include "harness/json/value.h"
 
@@ -207,9 +208,10 @@ json_t *comms_to_json(const struct comms_view *view, struct err *err)
     for (size_t i = 0; i < comms->n && !rc; i++)
         rc = communicator_to_json(&comms->communicator[i], all, err);
     json_t *json = rc ? NULL
-                      : json_pack("{s:i, s:O, s:O, s:o, s:o}", "schema_version", 1, "logs", files,
-                                  "communicators", all, "total", total_to_json(view), "findings",
-                                  findings_to_json(&view->findings));
+                      : json_pack("{s:i, s:O, s:O, s:o, s:o, s:o}", "schema_version", 1, "logs",
+                                  files, "communicators", all, "total", total_to_json(view),
+                                  "nvlink", comms_truth_to_json(&view->truth, &view->counters),
+                                  "findings", findings_to_json(&view->findings));
     json_decref(files);
     json_decref(all);
     if (!json && !rc)

@@ -10,7 +10,7 @@
  * {"schema_version": 1, "logs": [{"file", "host", "pid", "program", "interface", "start_ns",
  *   "events", "events_dropped", "unknown_events"}],
  *  "communicators": [{"id": hex, "name", "ranks", "nodes", "ranks_told": bool,
- *   "present": [{"rank", "file", "state": "alive"|"finalized"}],
+ *   "present": [{"rank", "file", "state": "alive"|"finalized", "gpu": PCI address | null}],
  *   "calls": [{"collective", "algorithm", "protocol", "captured", "calls", "bytes",
  *     "calls_least", "calls_most", "sizes": [{"from_bytes", "calls"}]}],
  *   "matrix": {"how": "exact"|"order from NCCL"|"modelled", "bytes": [[]], "calls": [[]],
@@ -21,7 +21,7 @@
  *   "ranks": [{"communicator": from 0, "rank", "gpu"}], "bytes": [[]], "calls": [[]],
  *   "bytes_log10": [[null of 0]], "calls_log10", "unknown_calls", "unknown_bytes"}
  *   | null of too many GPUs,
- *  "findings": as findings_to_json}
+ *  "nvlink": as comms_truth_to_json, "findings": as findings_to_json}
  * NULL: no memory, or sums that 64 bits do not hold: see err. The caller owns it.
  */
 json_t *comms_to_json(const struct comms_view *view, struct err *err);

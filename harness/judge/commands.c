@@ -58,7 +58,7 @@ static int add_masks(const struct arm *arm, const struct observation *of, unsign
         const struct plan_worker *planned = observation_planned(arm, of, i);
         for (unsigned m = 0; planned && m < of->workers[i].nmasks && !rc; m++) {
             size_t before = findings->n;
-            if (*told < MASKS_TOLD)
+            if (*told < MASKS_TOLD && of->workers[i].masks[m].lasts)
                 rc = add_mask(arm, &of->workers[i].masks[m], planned, findings, err);
             *told += findings->n > before;
         }

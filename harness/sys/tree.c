@@ -211,22 +211,42 @@ static struct tree_thread *find_thread(struct tree *tree, int pid, int tid, uint
     return thread;
 }
 
-/* Each name and mask once. */
-static void note_mask(struct tree *tree, const char *name, int tid)
+/* Where a new one goes: instead of one that did not last, if there is no room. */
+static struct tree_mask *room_for_mask(struct tree *tree)
 {
-    struct bitset mask;
-    if (affinity_get(tid, &mask) || bitset_equal(&mask, &tree->planned))
-        return;
+    if (tree->nmasks < TREE_MASKS)
+        return &tree->mask[tree->nmasks++];
     for (uint32_t i = 0; i < tree->nmasks; i++)
-        if (!strcmp(tree->mask[i].name, name) && bitset_equal(&tree->mask[i].cpus, &mask))
-            return;
-    if (tree->nmasks == TREE_MASKS)
+        if (!tree->mask[i].lasts && tree->mask[i].seen_ns < tree->looked_ns)
+            return &tree->mask[i];
+    return NULL;
+}
+
+/* Each name and mask once. */
+static void note_mask(struct tree *tree, const char *name, int tid, uint64_t now_ns)
+{
+    struct bitset cpus;
+    if (affinity_get(tid, &cpus) || bitset_equal(&cpus, &tree->planned))
         return;
-    struct tree_mask *out = &tree->mask[tree->nmasks];
-    *out = (struct tree_mask){
-        .tid = tid, .cpus = mask, .beyond = !bitset_subset(&mask, &tree->planned)};
+    for (uint32_t i = 0; i < tree->nmasks; i++) {
+        struct tree_mask *mask = &tree->mask[i];
+        if (strcmp(mask->name, name) != 0 || !bitset_equal(&mask->cpus, &cpus))
+            continue;
+        if (mask->seen_ns < tree->looked_ns)
+            mask->since_ns = now_ns;
+        mask->lasts |= now_ns - mask->since_ns >= TREE_MASK_LASTS_MS * UINT64_C(1000000);
+        mask->seen_ns = now_ns;
+        return;
+    }
+    struct tree_mask *out = room_for_mask(tree);
+    if (!out)
+        return;
+    *out = (struct tree_mask){.tid = tid,
+                              .cpus = cpus,
+                              .beyond = !bitset_subset(&cpus, &tree->planned),
+                              .since_ns = now_ns,
+                              .seen_ns = now_ns};
     (void)snprintf(out->name, sizeof(out->name), "%s", name);
-    tree->nmasks++;
 }
 
 /* A look under way. */
@@ -260,7 +280,7 @@ static void look_at_thread(struct look *look, int pid, int tid)
     thread->oncpu_ns = oncpu_ns;
     thread->runqueue_ns = runqueue_ns;
     if (stat.state != 'Z' && stat.state != 'X')
-        note_mask(tree, stat.name, tid);
+        note_mask(tree, stat.name, tid, look->now_ns);
 }
 
 static void look_at_process(struct look *look, pid_t pid)
@@ -337,6 +357,7 @@ void tree_look(struct tree *tree, tree_seen *seen, void *arg)
     struct look look = {.tree = tree, .now_ns = clock_now_ns(), .seen = seen, .arg = arg};
     for (unsigned i = 0; i < n; i++)
         look_at_process(&look, below[i].pid);
+    tree->looked_ns = look.now_ns;
     count_team(tree, look.now_ns);
     count_all(below, n, &tree->used);
     tree->used.no_schedstat = tree->before.no_schedstat;

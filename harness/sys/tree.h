@@ -16,7 +16,13 @@
 
 #include "harness/base/bitset.h"
 
-enum { TREE_THREADS = 2048, TREE_PROCESSES = 512, TREE_MASKS = 8, TREE_NAME_MAX = 16 };
+enum {
+    TREE_THREADS = 2048,
+    TREE_PROCESSES = 512,
+    TREE_MASKS = 8,
+    TREE_MASK_LASTS_MS = 200,
+    TREE_NAME_MAX = 16
+};
 
 struct tree_process {
     pid_t pid, parent;
@@ -48,6 +54,8 @@ struct tree_mask {
     int tid;
     struct bitset cpus;
     bool beyond; /* CPUs among them that were not planned */
+    bool lasts;  /* for TREE_MASK_LASTS_MS: libraries bind a thread for moments, too */
+    uint64_t since_ns, seen_ns; /* looks from the one to the other saw it */
 };
 
 struct tree_thread {
@@ -67,6 +75,7 @@ struct tree {
     struct tree_used before; /* of the runs that have ended */
     double cpu_s_before;     /* by the kernel's count, when the run began */
     uint64_t counted_ns;     /* when the team was last counted */
+    uint64_t looked_ns;      /* the look before */
     unsigned team;
     uint32_t nthreads;
     struct tree_thread thread[TREE_THREADS];

@@ -11,6 +11,7 @@
 #include "harness/comms/lines.h"
 #include "harness/comms/matrix.h"
 #include "harness/comms/names.h"
+#include "harness/table/comms_truth.h"
 
 enum {
     BLOCK = 8,  /* columns of a matrix beside each other */
@@ -260,5 +261,7 @@ int comms_print(const struct comms_view *view, FILE *out, struct err *err)
     }
     if (!rc)
         print_total(view, out);
+    if (!rc)
+        comms_truth_print(&view->truth, &view->counters, out);
     return rc;
 }

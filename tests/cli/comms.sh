@@ -60,6 +60,49 @@ is "killed" "$(read_json "$scratch/killed" \
 drive "$scratch/gpus" init:b0:3:0:1: gpu:1 init:b0:3:1:1: gpu:-1 init:b0:3:2:1:
 is "GPUs" "$(read_json "$scratch/gpus" '[.communicators[0].present[].gpu]')" '[null,"beef:08:00.0",null]'
 
+# NVLink's counters beside it: of two ranks, LL's flags counted; more than calls explain is said, and
+# where nothing is counted, that.
+# both_ranks PROTOCOL: a command of two ranks, each with 1,000 all-reduces of 4 MB.
+both_ranks() {
+    for rank in 0 1; do
+        "$stub" - 5 gpu:$rank init:c0:2:$rank:1: coll:AllReduce:ncclFloat32:1000000:0:RING:$1:2:1000:0 \
+            finalize || return
+    done
+}
+export -f both_ranks
+export stub
+if cc -shared -fPIC -DFULL -o "$scratch/nvml.so" tests/lib/fake_gpu_driver.c 2>/dev/null; then
+    export CONTEND_LIBNVML=$scratch/nvml.so
+    # counted STATES PROTOCOL DIR
+    counted() {
+        FAKE_GPU=$1 "$CONTEND_BINARY" comms --out "$3" -- bash -c "both_ranks $2" 2>"$scratch/err" ||
+            fail "counted: $(cat "$scratch/err")"
+    }
+    states="nvlink_sent=7 nvlink_received=9 nvlink_sent_more2=0 nvlink_received_more2=0"
+    counted "$states nvlink_sent_more=3906300 nvlink_received_more=3906300" SIMPLE "$scratch/true"
+    is "truth" "$(read_json "$scratch/true" '.nvlink | [(.gpus[] | [.pci_bdf, .ranks]), .all.sent]')" \
+        '[["beef:07:00.0",1],["beef:08:00.0",1],["beef:09:00.0",0],{"called_bytes":8000000000,"counted_bytes":8000102400,"unexplained_bytes":102400,"ratio":1.0000128}]'
+    is "truth's findings" "$(read_json "$scratch/true" '.findings')" '[]'
+    grep -q 'beef:07:00.0 *4.00 G *4.00 G *1.0000 *4.00 G *4.00 G *1.0000' "$scratch/err" || fail "$(cat "$scratch/err")"
+    grep -q 'nothing explains *102400 *102400$' "$scratch/err" || fail "$(cat "$scratch/err")"
+    counted "$states nvlink_sent_more=7812500 nvlink_received_more=7812500" LL "$scratch/flags"
+    is "LL" "$(read_json "$scratch/flags" '.nvlink.all.sent | [.called_bytes, .ratio == 1]')" '[16000000000,true]'
+    counted "$states nvlink_sent_more=7812500 nvlink_received_more=9" SIMPLE "$scratch/untrue"
+    is "untrue" "$(read_json "$scratch/untrue" '[.findings[] | [.id, .subject]]' | sed "s/ of [^\"]*//g")" \
+        '[["comms_unexplained","GPU beef:07:00.0"],["comms_not_counted","GPU beef:07:00.0"]]'
+    counted "$states nvlink_sent_more1=-3" SIMPLE "$scratch/reset"
+    is "reset" "$(read_json "$scratch/reset" '.nvlink.gpus | length')" 2
+    counted "nvlink5_sent=1 nvlink5_received=1 nvlink5_sent_more=4000000000 nvlink5_received_more=4000000000" \
+        SIMPLE "$scratch/five"
+    is "NVLink 5" "$(read_json "$scratch/five" '.nvlink.gpus[0].sent.ratio == 1')" true
+    counted "" SIMPLE "$scratch/uncounted"
+    grep -q "NVLink's counters of .*: not told, its GPUs have no NVLink" "$scratch/err" || fail "$(cat "$scratch/err")"
+    cp -r "$scratch/true" "$scratch/bad-counters"
+    echo 'gpu 0000:00:01.0 1 x' >>"$(echo "$scratch"/bad-counters/*.nvlink)"
+    expect 2 "line 6: not 'gpu PCI_ADDRESS" "$CONTEND_BINARY" comms --read "$scratch/bad-counters"
+    unset CONTEND_LIBNVML
+fi
+
 # Several communicators at once, one split off another, one after the plugin was let go of.
 for rank in 0 1 2 3; do
     drive "$scratch/split" init:c:4:$rank:1:world init:d$((rank % 2)):2:$((rank / 2)):1:half \

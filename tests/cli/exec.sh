@@ -98,12 +98,20 @@ gone '^yes'
 if [ "$(nproc)" -gt 1 ] && command -v taskset > /dev/null; then
     all=$(taskset -cp $$ | sed 's/.*: //')
     "$CONTEND_BINARY" exec --workers 2 --placement partition --rounds 1 --time 0.1 --no-baselines --no-canary \
-        --no-plots --out "$scratch/mask" -- sh -c 'taskset -cp "$0" $$ > /dev/null; sleep 0.4' "$all" \
+        --no-plots --out "$scratch/mask" -- sh -c 'taskset -cp "$0" $$ > /dev/null; sleep 1' "$all" \
         > "$scratch/said" 2> "$scratch/log" < /dev/null || fail "exit $?: $(cat "$scratch/log")"
     tr -s ' \n' ' ' < "$scratch/said" > "$scratch/line"
     grep -q "under partition.*sets its own CPUs, so that the placement does not hold" "$scratch/line" ||
         fail "no mask named: $(cat "$scratch/said")"
     grep -q '"id": "mask_changed"' "$scratch/mask/run.json" || fail "no mask_changed in run.json"
+
+    # Not who is bound for moments, as libraries do that look around.
+    # shellcheck disable=SC2016 # the inner shell's
+    "$CONTEND_BINARY" exec --workers 2 --placement none --rounds 1 --time 0.1 --no-baselines --no-canary \
+        --no-plots --out "$scratch/moments" -- sh -c 'for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15; do
+            taskset -cp 0 $$; taskset -cp "$0" $$; sleep 0.03; done > /dev/null' "$all" \
+        > "$scratch/said" 2> "$scratch/log" < /dev/null || fail "exit $?: $(cat "$scratch/log")"
+    ! grep -q "its CPUs by itself" "$scratch/said" || fail "moments are named: $(cat "$scratch/said")"
 fi
 
 # Ended from outside, it leaves nothing, and the earlier result.

@@ -155,20 +155,37 @@ static void test_overlap_deals_slices(void **state)
     diagnosis_free(&diagnosis);
 }
 
-/* While its CPU was with others for three quarters, and with itself for a quarter of the time. */
+/* While its CPU was with others for half of the time: each of its threads waited for them, and for
+ * the other one. */
 static void test_blame_is_split_as_the_cpu_was(void **state)
 {
     struct machine machine;
     (void)state;
     make(&machine, 1);
     add_task(&machine, 0, 2, 2.5, 7.5);
+    add_task(&machine, 0, 2, 2.5, 7.5);
     occupy(&machine, 2, 10);
     struct diagnosis diagnosis = judge(&machine);
     const struct found *found = look_for(&diagnosis, "run_queue");
     assert_non_null(found);
     assert_string_equal(found->finding.evidence,
-                        "own threads 25%, others 75%, quota 0.00%, hypervisor 0.00%");
+                        "own threads 33%, others 67%, quota 0.00%, hypervisor 0.00%");
     assert_float_equal(found->cost, 0.75, 1e-9);
+    diagnosis_free(&diagnosis);
+}
+
+static void test_no_thread_waits_for_itself(void **state)
+{
+    struct machine machine;
+    (void)state;
+    make(&machine, 1);
+    add_task(&machine, 0, 2, 7.5, 2.5);
+    occupy(&machine, 2, 10);
+    struct diagnosis diagnosis = judge(&machine);
+    const struct found *found = look_for(&diagnosis, "run_queue");
+    assert_non_null(found);
+    assert_string_equal(found->finding.evidence,
+                        "own threads 0.00%, others 100%, quota 0.00%, hypervisor 0.00%");
     diagnosis_free(&diagnosis);
 }
 
@@ -192,7 +209,7 @@ static void test_quota_and_hypervisor_are_blamed(void **state)
     const struct found *queue = look_for(&diagnosis, "run_queue");
     assert_non_null(queue);
     assert_string_equal(queue->finding.evidence,
-                        "own threads 25%, others 0.00%, quota 50%, hypervisor 25%");
+                        "own threads 0.00%, others 0.00%, quota 50%, hypervisor 50%");
     const struct found *throttled = look_for(&diagnosis, "throttled");
     assert_non_null(throttled);
     assert_non_null(strstr(throttled->finding.command, "/sys/fs/cgroup/a/cpu.max"));
@@ -335,6 +352,7 @@ int main(void)
         cmocka_unit_test(test_masks_that_overlap_without_waiting_are_no_finding),
         cmocka_unit_test(test_overlap_deals_slices),
         cmocka_unit_test(test_blame_is_split_as_the_cpu_was),
+        cmocka_unit_test(test_no_thread_waits_for_itself),
         cmocka_unit_test(test_quota_and_hypervisor_are_blamed),
         cmocka_unit_test(test_idle_beside_names_the_mask_of_the_process),
         cmocka_unit_test(test_far_from_its_gpu),

@@ -257,12 +257,16 @@ static const struct {
     const char *name;
     int told; /* also where no state is set */
 } counters[] = {
-    {3, "corrected", 1},      {4, "uncorrected", 1},     {38, "crc_flit", 1},
-    {45, "crc_data", 1},      {52, "nvlink_replays", 1}, {59, "recoveries", 1},
-    {94, "replays", 1},       {142, "rows", 1},          {143, "rows_bad", 1},
-    {74, "limited_power", 0}, {75, "limited_heat", 0},   {76, "limited_boost", 0},
-    {77, "limited_board", 0}, {78, "limited_idle", 0},   {79, "limited_voltage", 0},
-    {83, "energy", 0},
+    {3, "corrected", 1},        {4, "uncorrected", 1},
+    {38, "crc_flit", 1},        {45, "crc_data", 1},
+    {52, "nvlink_replays", 1},  {59, "recoveries", 1},
+    {94, "replays", 1},         {142, "rows", 1},
+    {143, "rows_bad", 1},       {74, "limited_power", 0},
+    {75, "limited_heat", 0},    {76, "limited_boost", 0},
+    {77, "limited_board", 0},   {78, "limited_idle", 0},
+    {79, "limited_voltage", 0}, {83, "energy", 0},
+    {138, "nvlink_sent", 0},    {139, "nvlink_received", 0},
+    {202, "nvlink5_sent", 0},   {204, "nvlink5_received", 0},
 };
 enum { FIELDS = sizeof(counters) / sizeof(counters[0]) };
 
@@ -279,6 +283,9 @@ static void read_counter(int device, struct field *field)
         snprintf(more, sizeof(more), "%s_more", counters[i].name);
         field->value = state(counters[i].name, device, counters[i].told ? 0 : unset, &fails);
         field->status = fails || field->value == unset ? 3 : 0;
+        if (strncmp(counters[i].name, "nvlink5_", 8) == 0 || field->field == 138 ||
+            field->field == 139)
+            field->status = field->scope == ~0U ? field->status : 2; /* of one link: not here */
         field->value += readings[device][i]++ * state(more, device, 0, NULL);
         field->type = field->field == 94 ? 1 : 3;
     }

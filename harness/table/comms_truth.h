@@ -1,0 +1,13 @@
+/* NVLink's counters beside what NCCL's calls tell. */
+#ifndef CONTEND_TABLE_COMMS_TRUTH_H
+#define CONTEND_TABLE_COMMS_TRUTH_H
+
+#include <stdio.h>
+
+#include "harness/comms/truth.h"
+
+/* Nothing where nothing was counted, or why it could not. */
+void comms_truth_print(const struct comms_truth *truth, const struct comms_counters *counters,
+                       FILE *out);
+
+#endif
