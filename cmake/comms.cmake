@@ -2,7 +2,7 @@
 # It stands alone: what it needs of this program is in it, and nothing but NCCL's tables can be seen.
 # It stays loaded when NCCL lets go of it, so that a process has one log (-z nodelete).
 add_library(contend_comms MODULE harness/comms/plugin.c harness/comms/plugin_log.c
-            harness/comms/plugin_cuda.c harness/comms/host.c harness/comms/names.c)
+            harness/comms/plugin_cuda.c harness/comms/plugin_timing.c harness/comms/host.c harness/comms/names.c)
 target_include_directories(contend_comms PRIVATE "${CMAKE_SOURCE_DIR}")
 target_link_libraries(contend_comms PRIVATE Threads::Threads ${CMAKE_DL_LIBS})
 target_link_options(contend_comms PRIVATE -Wl,-z,nodelete)

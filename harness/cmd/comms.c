@@ -27,10 +27,12 @@
 #define PLUGIN_VARIABLE "NCCL_PROFILER_PLUGIN"
 #define PLUGIN_FILE "libcontend_comms.so"
 #define DIRECTORY_VARIABLE "CONTEND_COMMS_DIR"
+#define GRAPH_VARIABLE "NCCL_GRAPH_DUMP_FILE" /* not ours: what the user has set stays */
+#define TIMING_VARIABLE "CONTEND_COMMS_TIMING"
 
 struct comms_args {
     const char *read, *out;
-    bool json;
+    bool json, no_timing;
 };
 
 static const struct opt comms_opts[] = {
@@ -38,6 +40,8 @@ static const struct opt comms_opts[] = {
              "Print what the logs in DIR tell; runs nothing"),
     OPT_TEXT("out", comms_args, out, NULL, "DIR",
              "Keep the logs of the command in DIR, which is to be empty or new"),
+    OPT_FLAG("no-timing", comms_args, no_timing, NULL,
+             "Do not time collectives on the GPU; else one in 64 is, by CUDA events"),
     OPT_FLAG("json", comms_args, json, NULL, "Print JSON, with --read"),
     {.name = NULL},
 };
@@ -213,7 +217,7 @@ static int run_child(char **argv, struct err *err)
 }
 
 /* The variables that NCCL and the plugin look for, for all that the command starts. */
-static int set_environment(const char *plugin, const char *directory, struct err *err)
+static int set_environment(const char *plugin, const char *directory, bool timing, struct err *err)
 {
     const char *other = getenv(PLUGIN_VARIABLE);
     if (other && *other && strcmp(other, plugin) != 0)
@@ -222,7 +226,10 @@ static int set_environment(const char *plugin, const char *directory, struct err
             "another profiler plugin is set, and NCCL has one place for it: " PLUGIN_VARIABLE
             "=%.100s; unset it to use this one",
             other);
-    if (setenv(PLUGIN_VARIABLE, plugin, 1) || setenv(DIRECTORY_VARIABLE, directory, 1))
+    char graph[PATH_MAX + 32];
+    (void)snprintf(graph, sizeof(graph), "%s/" COMMS_GRAPH_FILE, directory);
+    if ((!timing && setenv(TIMING_VARIABLE, "0", 1)) || setenv(PLUGIN_VARIABLE, plugin, 1) ||
+        setenv(DIRECTORY_VARIABLE, directory, 1) || setenv(GRAPH_VARIABLE, graph, 0))
         return err_set(err, -ENOMEM, "no memory for the environment");
     return 0;
 }
@@ -264,7 +271,7 @@ static int watch(const struct comms_args *args, char **argv)
         log_error("%s", err.msg);
         return rc == -EEXIST ? EXIT_USAGE : EXIT_NOT_RUN;
     }
-    rc = set_environment(plugin, directory, &err);
+    rc = set_environment(plugin, directory, !args->no_timing, &err);
     struct nvlink_counts before;
     struct err why_not = {0};
     (void)nvlink_read(&before, &why_not);

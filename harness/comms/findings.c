@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "harness/base/text.h"
+#include "harness/comms/arrival.h"
 #include "harness/comms/lines.h"
 #include "harness/comms/names.h"
 
@@ -136,6 +137,16 @@ static void judge_types(struct judge *judge)
              other);
 }
 
+static void judge_arrival(struct judge *judge)
+{
+    struct comms_arrival arrival = {0};
+    if (!judge->rc)
+        judge->rc = comms_arrival_make(judge->communicator, &arrival, judge->err);
+    if (!judge->rc)
+        judge->rc = comms_arrival_judge(&arrival, judge->subject, judge->findings, judge->err);
+    comms_arrival_free(&arrival);
+}
+
 static void judge_communicator(struct judge *judge)
 {
     struct comms_lines work = {0}, called = {0};
@@ -148,6 +159,7 @@ static void judge_communicator(struct judge *judge)
         judge_line(judge, &work.line[i]);
     judge_untold(judge, &called, &work);
     judge_types(judge);
+    judge_arrival(judge);
     comms_lines_free(&work);
     comms_lines_free(&called);
 }

@@ -1,6 +1,7 @@
 #include "harness/comms/lines.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 
 #include "harness/comms/names.h"
@@ -23,6 +24,9 @@ static void add(struct comms_line *line, const struct comms_count *count)
 {
     line->calls += count->calls;
     line->bytes += count->bytes;
+    line->timed_calls += count->timed_calls;
+    line->timed_ns += count->timed_ns;
+    line->timed_bytes += count->timed_bytes;
     if (count->key.bucket < COMMS_SIZES)
         line->sizes[count->key.bucket] += count->calls;
     else
@@ -58,6 +62,9 @@ static void sum(const struct comms_communicator *communicator, struct comms_line
         rank = empty;
     }
     *line = comms_is_point_to_point(line->func) ? all : most;
+    line->timed_calls = all.timed_calls;
+    line->timed_ns = all.timed_ns;
+    line->timed_bytes = all.timed_bytes;
     line->least = ranks < comms_ranks_present(communicator) ? 0 : least;
     line->most = most.calls;
 }
@@ -94,6 +101,38 @@ int comms_lines_make(const struct comms_communicator *communicator, bool called,
         sum(communicator, &lines->line[i]);
     qsort(lines->line, lines->n, sizeof(*lines->line), by_key);
     return 0;
+}
+
+/* Of one rank there is no bus. */
+static double bus_factor(uint32_t func, double n)
+{
+    switch (func) {
+    case COMMS_ALL_REDUCE:
+        return n > 1 ? 2 * (n - 1) / n : NAN;
+    case COMMS_ALL_GATHER:
+    case COMMS_REDUCE_SCATTER:
+    case COMMS_ALL_TO_ALL:
+        return n > 1 ? (n - 1) / n : NAN;
+    case COMMS_BROADCAST:
+    case COMMS_REDUCE:
+        return n > 1 ? 1 : NAN;
+    default:
+        return NAN;
+    }
+}
+
+struct comms_speed comms_line_speed(const struct comms_line *line, uint32_t nranks)
+{
+    bool of_all = line->func == COMMS_ALL_GATHER || line->func == COMMS_REDUCE_SCATTER ||
+                  line->func == COMMS_ALL_TO_ALL;
+    struct comms_speed speed = {NAN, NAN, NAN};
+    if (!line->timed_calls || !line->timed_ns)
+        return speed;
+    speed.time = (double)line->timed_ns / (double)line->timed_calls / 1e9;
+    speed.algbw =
+        (double)line->timed_bytes * (of_all ? nranks : 1) / ((double)line->timed_ns / 1e9);
+    speed.busbw = speed.algbw * bus_factor(line->func, nranks);
+    return speed;
 }
 
 void comms_lines_free(struct comms_lines *lines)

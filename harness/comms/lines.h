@@ -17,9 +17,10 @@ struct comms_line {
      * them; of sends and receives those of all ranks.
      */
     uint64_t calls, bytes;
-    uint64_t least, most;        /* calls of a rank that is present */
-    uint64_t sizes[COMMS_SIZES]; /* calls by comms_bucket, of those above */
-    uint64_t any_size;           /* calls of which the size was not kept */
+    uint64_t least, most;                        /* calls of a rank that is present */
+    uint64_t sizes[COMMS_SIZES];                 /* calls by comms_bucket, of those above */
+    uint64_t any_size;                           /* calls of which the size was not kept */
+    uint64_t timed_calls, timed_ns, timed_bytes; /* of all ranks */
 };
 
 struct comms_lines {
@@ -31,6 +32,18 @@ struct comms_lines {
 int comms_lines_make(const struct comms_communicator *communicator, bool called,
                      struct comms_lines *lines, struct err *err);
 void comms_lines_free(struct comms_lines *lines);
+
+/*
+ * How long a call took on a GPU, on average of those that were timed, and from that, as nccl-tests
+ * has it (doc/PERFORMANCE.md): algbw = S / t, with S what a call tells, of all-gather,
+ * reduce-scatter and all-to-all of all ranks together; busbw = algbw times 2(n-1)/n of all-reduce,
+ * (n-1)/n of those three, 1 of broadcast and reduce. In s and bytes/s; NaN: not timed, or not
+ * defined.
+ */
+struct comms_speed {
+    double time, algbw, busbw;
+};
+struct comms_speed comms_line_speed(const struct comms_line *line, uint32_t nranks);
 
 /* Ranks that are present, each once. */
 size_t comms_ranks_present(const struct comms_communicator *communicator);

@@ -4,10 +4,13 @@
  * never needed but to tell what was called while a CUDA graph was captured, for which two addresses
  * do. Whatever NCCL says, it is answered with success: a monitor changes nothing.
  */
+#include <stdlib.h>
+
 #include "harness/comms/names.h"
 #include "harness/comms/plugin_abi.h"
 #include "harness/comms/plugin_cuda.h"
 #include "harness/comms/plugin_log.h"
+#include "harness/comms/plugin_timing.h"
 
 /* What NCCL keeps of a communicator: an element of this, so that there is nothing to free. */
 struct context {
@@ -16,8 +19,8 @@ struct context {
 };
 static struct context contexts[COMMS_MEMBERS];
 
-/* Handles of calls, given back as the parents of their work. */
-static char plain_call, captured_call;
+/* Handles of calls, given back as the parents of their work, and of the work of a kernel. */
+static char plain_call, captured_call, timed_work;
 
 static int member_of(const void *context)
 {
@@ -25,6 +28,17 @@ static int member_of(const void *context)
 }
 
 /* ---- communicators ---- */
+
+/* CONTEND_COMMS_TIMING: one in so many collectives, 0: none. Older interfaces tell of no launch. */
+static void set_timing(unsigned interface)
+{
+    enum { EVERY = 64 };
+    const char *text = getenv("CONTEND_COMMS_TIMING");
+    uint64_t every = text && *text ? strtoul(text, NULL, 10) : EVERY;
+    every = interface >= 5 ? every : 0;
+    plugin_timing_set(every);
+    plugin_log_tell_timing(every);
+}
 
 static int join(void **context, int *mask, unsigned interface, int wanted,
                 const struct comms_member *told)
@@ -34,8 +48,12 @@ static int join(void **context, int *mask, unsigned interface, int wanted,
     if (on) /* here NCCL has made the rank's GPU that of the thread */
         plugin_cuda_find_gpu(joining.gpu);
     int member = on ? plugin_log_join(&joining) : -1;
+    if (on)
+        set_timing(interface);
     if (member >= 0)
         contexts[member] = (struct context){.member = member};
+    if (told->rank == 0 && told->nodes == 1)
+        plugin_log_take_graph(member);
     if (context)
         *context = member >= 0 ? &contexts[member] : NULL;
     /* NCCL has one mask for all communicators: one without a place must not silence the others. */
@@ -60,13 +78,17 @@ static struct comms_member told_of(uint64_t id, const char *name, int nodes, int
 
 static int finalize(void *context)
 {
+    plugin_timing_leave(member_of(context));
     plugin_log_leave(member_of(context));
     return ABI_SUCCESS;
 }
 
 static int stop(void *handle)
 {
-    (void)handle;
+    if (handle == &timed_work)
+        plugin_timing_end_work();
+    else if (handle && handle != &plain_call && handle != &captured_call)
+        plugin_timing_launched(handle);
     return ABI_SUCCESS;
 }
 
@@ -94,7 +116,9 @@ static void count(void *context, struct comms_key key, size_t elements)
         return;
     uint64_t bytes = (uint64_t)elements * comms_datatype_bytes(key.datatype);
     key.member = (uint32_t)member;
-    plugin_log_count(&key, bytes, sequence_of(context, &key));
+    const struct plugin_counted counted = plugin_log_count(&key, bytes, sequence_of(context, &key));
+    if (key.algo != COMMS_CALLED)
+        plugin_timing_add_work(key.algo == COMMS_POINT_TO_POINT ? NULL : &counted);
 }
 
 static uint32_t channels_of(uint8_t channels)
@@ -244,6 +268,15 @@ static void note_call(void *context, void **handle, const char *func, const char
     count_call(context, func, datatype, elements, captured);
 }
 
+/* The kernel of the next collective, if it has one. */
+static void launch(void *context, void **handle, void *stream)
+{
+    struct context *of = context;
+    if (of && handle)
+        *handle = plugin_timing_launch(
+            of->member, __atomic_load_n(&of->collectives, __ATOMIC_RELAXED) + 1, stream);
+}
+
 static int start_5(void *context, void **handle, struct abi_event_5 *event)
 {
     if (!may_count(handle, event))
@@ -259,6 +292,10 @@ static int start_5(void *context, void **handle, struct abi_event_5 *event)
     else if (event->type == ABI_P2P_CALL)
         note_call(context, handle, event->p2p_call.func, event->p2p_call.datatype,
                   event->p2p_call.count, event->p2p_call.captured);
+    else if (event->type == ABI_LAUNCH)
+        launch(context, handle, event->launch.stream);
+    else if (event->type == ABI_GROUP && handle && plugin_timing_begin_work(member_of(context)))
+        *handle = &timed_work;
     else if (event->type > ABI_LAST)
         plugin_log_unknown();
     return ABI_SUCCESS;
@@ -321,7 +358,7 @@ static int init_5(void **context, uint64_t id, int *mask, const char *name, int 
 {
     const struct comms_member told = told_of(id, name, nodes, nranks, rank);
     (void)log;
-    return join(context, mask, 5, WORK | CALLS, &told);
+    return join(context, mask, 5, WORK | CALLS | ABI_LAUNCH, &told);
 }
 
 /* NOLINTNEXTLINE(readability-function-size): so NCCL calls it */
@@ -330,7 +367,7 @@ static int init_6(void **context, uint64_t id, int *mask, const char *name, int 
 {
     const struct comms_member told = told_of(id, name, nodes, nranks, rank);
     (void)log;
-    return join(context, mask, 6, WORK | CALLS | ABI_COPY_COLL, &told);
+    return join(context, mask, 6, WORK | CALLS | ABI_LAUNCH | ABI_COPY_COLL, &told);
 }
 
 #define EXPORTED __attribute__((visibility("default")))

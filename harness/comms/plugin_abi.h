@@ -17,11 +17,13 @@
 
 /* Bits of the mask of events that a plugin asks for, and the type of each event. */
 enum {
-    ABI_COLL = 1 << 1, /* work of a collective, enqueued */
-    ABI_P2P = 1 << 2,  /* work of one send or receive */
+    ABI_GROUP = 1 << 0, /* around the work of one kernel; told wherever ABI_COLL is asked */
+    ABI_COLL = 1 << 1,  /* work of a collective, enqueued */
+    ABI_P2P = 1 << 2,   /* work of one send or receive */
     ABI_COLL_CALL =
         1 << 9, /* the call of the program; from 5 on, told wherever ABI_COLL is asked */
     ABI_P2P_CALL = 1 << 10,  /* the same of a send or receive */
+    ABI_LAUNCH = 1 << 11,    /* around the launch of a kernel; from 5 on */
     ABI_COPY_COLL = 1 << 12, /* a collective by copy engines; from 6 on */
     ABI_LAST = 1 << 14       /* what follows is of interfaces that came later */
 };
@@ -131,6 +133,10 @@ struct abi_p2p_call {
     bool captured;
 };
 
+struct abi_launch {
+    void *stream;
+};
+
 /* An event of interfaces 1 to 4. */
 struct abi_event_1 {
     uint8_t type;
@@ -157,6 +163,7 @@ struct abi_event_5 {
         struct abi_p2p_4 p2p;
         struct abi_coll_call coll_call;
         struct abi_p2p_call p2p_call;
+        struct abi_launch launch;
         struct abi_work copy_coll; /* 6, of which the rest is not read */
     };
 };

@@ -8,23 +8,35 @@
 static const struct symbol {
     const char *name;
     size_t offset;
-} symbols[] = {
-    {"cuCtxGetDevice", offsetof(struct plugin_cuda, context_device)},
-    {"cuDeviceGetPCIBusId", offsetof(struct plugin_cuda, pci_bus_id)},
+} symbols[] =
+    {
+        {"cuCtxGetDevice", offsetof(struct plugin_cuda, context_device)},
+        {"cuDeviceGetPCIBusId", offsetof(struct plugin_cuda, pci_bus_id)},
+},
+  timing[] = {
+      {"cuStreamIsCapturing", offsetof(struct plugin_cuda, stream_is_capturing)},
+      {"cuThreadExchangeStreamCaptureMode", offsetof(struct plugin_cuda, exchange_capture_mode)},
+      {"cuEventCreate", offsetof(struct plugin_cuda, event_create)},
+      {"cuEventDestroy_v2", offsetof(struct plugin_cuda, event_destroy)},
+      {"cuEventRecord", offsetof(struct plugin_cuda, event_record)},
+      {"cuEventQuery", offsetof(struct plugin_cuda, event_query)},
+      {"cuEventElapsedTime", offsetof(struct plugin_cuda, event_elapsed)},
 };
 
 static struct plugin_cuda found;
 enum { NOT_YET, BEING_FILLED, HERE };
 static int state;
 
-static bool find_all(void *library, struct plugin_cuda *api)
+static bool find_all(void *library, const struct symbol *wanted, size_t n, struct plugin_cuda *api)
 {
-    for (size_t i = 0; i < sizeof(symbols) / sizeof(symbols[0]); i++) {
-        void *symbol = dlsym(library, symbols[i].name);
+    struct plugin_cuda with = *api;
+    for (size_t i = 0; i < n; i++) {
+        void *symbol = dlsym(library, wanted[i].name);
         if (!symbol)
             return false;
-        memcpy((char *)api + symbols[i].offset, &symbol, sizeof(symbol));
+        memcpy((char *)&with + wanted[i].offset, &symbol, sizeof(symbol));
     }
+    *api = with;
     return true;
 }
 
@@ -34,10 +46,11 @@ static void look(void)
     struct plugin_cuda api = {0};
     void *library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD);
     int expected = NOT_YET;
-    if (!library || !find_all(library, &api) ||
+    if (!library || !find_all(library, symbols, sizeof(symbols) / sizeof(symbols[0]), &api) ||
         !__atomic_compare_exchange_n(&state, &expected, BEING_FILLED, false, __ATOMIC_RELAXED,
                                      __ATOMIC_RELAXED))
         return;
+    (void)find_all(library, timing, sizeof(timing) / sizeof(timing[0]), &api);
     found = api;
     __atomic_store_n(&state, HERE, __ATOMIC_RELEASE);
 }

@@ -29,6 +29,7 @@ enum { PROBES = 64 }; /* places that a detailed key may be at */
 static struct log *the_log; /* NULL = off */
 static pthread_once_t opened_once = PTHREAD_ONCE_INIT;
 static unsigned asked_interface;
+static char log_path[PATH_MAX];
 static bool is_child; /* of a process that had a log: forked, and not executed since */
 static bool said_child;
 
@@ -111,6 +112,7 @@ static void start(struct log *log, const char *host, const char *unfinished, con
     int code = pthread_atfork(NULL, NULL, forget_in_child);
     if (!code && rename(unfinished, path))
         code = errno;
+    (void)snprintf(log_path, sizeof(log_path), "%s", path);
     if (!code) {
         __atomic_store_n(&the_log, log, __ATOMIC_RELEASE);
         return;
@@ -172,6 +174,20 @@ int plugin_log_join(const struct comms_member *told)
     return (int)number;
 }
 
+void plugin_log_take_graph(int member)
+{
+    int before = errno;
+    char ours[PATH_MAX + 32], taken[PATH_MAX + 32];
+    const char *named = getenv("NCCL_GRAPH_DUMP_FILE"), *dir = getenv("CONTEND_COMMS_DIR");
+    if (!running() || member < 0 || !named || !dir)
+        return;
+    (void)snprintf(ours, sizeof(ours), "%s/" COMMS_GRAPH_FILE, dir);
+    (void)snprintf(taken, sizeof(taken), "%s.%d" COMMS_GRAPH_SUFFIX, log_path, member);
+    if (strcmp(named, ours) == 0)
+        (void)rename(ours, taken);
+    errno = before;
+}
+
 void plugin_log_learn(int member, uint64_t id, int rank)
 {
     struct log *log = running();
@@ -224,7 +240,7 @@ static struct comms_counter *find_counter(struct log *log, const struct comms_ke
     return find(log, comms_key_pack(&coarse), DETAILED, COMMS_COARSE, COMMS_COARSE);
 }
 
-static void add_event(struct log *log, uint64_t key, uint64_t bytes, uint64_t sequence)
+static uint64_t add_event(struct log *log, uint64_t key, uint64_t bytes, uint64_t sequence)
 {
     uint64_t number = __atomic_fetch_add(&log->header.nevents, 1, __ATOMIC_RELAXED);
     struct comms_event *event = &log->events[number % COMMS_EVENTS];
@@ -236,22 +252,55 @@ static void add_event(struct log *log, uint64_t key, uint64_t bytes, uint64_t se
     event->duration_ns = 0;
     event->sequence = sequence;
     __atomic_store_n(&event->stamp, number + 1, __ATOMIC_RELEASE);
+    return number + 1;
 }
 
-void plugin_log_count(struct comms_key *key, uint64_t bytes, uint64_t sequence)
+struct plugin_counted plugin_log_count(struct comms_key *key, uint64_t bytes, uint64_t sequence)
 {
     struct log *log = running();
     if (!log)
-        return;
+        return (struct plugin_counted){0};
     key->bucket = comms_bucket(bytes);
     uint64_t packed = comms_key_pack(key);
     struct comms_counter *counter = find_counter(log, key, packed);
+    struct plugin_counted counted = {.counter = counter, .bytes = bytes};
     uint64_t *calls = counter ? &counter->calls : &log->header.unplaced_calls;
     uint64_t *sum = counter ? &counter->bytes : &log->header.unplaced_bytes;
     (void)__atomic_fetch_add(sum, bytes, __ATOMIC_RELAXED);
     (void)__atomic_fetch_add(calls, 1, __ATOMIC_RELAXED);
     if (key->algo != COMMS_CALLED)
-        add_event(log, packed, bytes, sequence);
+        counted.stamp = add_event(log, packed, bytes, sequence);
+    return counted;
+}
+
+/* An event that was overwritten meanwhile is another one's. */
+void plugin_log_time(const struct plugin_counted *counted, uint64_t ns)
+{
+    struct log *log = running();
+    if (!log || !counted->counter)
+        return;
+    (void)__atomic_fetch_add(&counted->counter->timed_bytes, counted->bytes, __ATOMIC_RELAXED);
+    (void)__atomic_fetch_add(&counted->counter->timed_ns, ns, __ATOMIC_RELAXED);
+    (void)__atomic_fetch_add(&counted->counter->timed_calls, 1, __ATOMIC_RELAXED);
+    if (!counted->stamp)
+        return;
+    struct comms_event *event = &log->events[(counted->stamp - 1) % COMMS_EVENTS];
+    if (__atomic_load_n(&event->stamp, __ATOMIC_ACQUIRE) == counted->stamp)
+        __atomic_store_n(&event->duration_ns, ns, __ATOMIC_RELAXED);
+}
+
+void plugin_log_untimed(void)
+{
+    struct log *log = running();
+    if (log)
+        (void)__atomic_fetch_add(&log->header.untimed, 1, __ATOMIC_RELAXED);
+}
+
+void plugin_log_tell_timing(uint64_t every)
+{
+    struct log *log = running();
+    if (log)
+        __atomic_store_n(&log->header.timed_every, every, __ATOMIC_RELAXED);
 }
 
 void plugin_log_unknown(void)

@@ -16,6 +16,11 @@
 #define COMMS_MAGIC "CNTDCOMM"
 #define COMMS_SUFFIX ".comms"
 
+/* Beside a log: NCCL's graph of the communicator whose member N has rank 0, LOG.N.graph. NCCL
+ * itself writes it to the file of the other name, for one communicator after the other. */
+#define COMMS_GRAPH_SUFFIX ".graph"
+#define COMMS_GRAPH_FILE "graph" COMMS_SUFFIX ".xml"
+
 enum {
     COMMS_VERSION = 2,
     COMMS_ORDER = 0x01020304, /* as an int of the writer: tells its byte order */

@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "harness/comms/findings.h"
+#include "harness/comms/order.h"
 
 static int make_total(struct comms_view *view, struct err *err)
 {
@@ -20,6 +21,8 @@ int comms_view_read(const char *directory, struct comms_view *view, bool *refuse
     rc = rc ? rc : comms_counters_read(directory, &view->counters, err);
     *refused = rc && rc != -ENOMEM;
     rc = rc ? rc : comms_merge(&view->logs, &view->comms, err);
+    if (!rc)
+        comms_orders_read(directory, &view->counters, &view->comms);
     rc = rc ? rc : make_total(view, err);
     rc = rc ? rc : comms_truth_make(&view->comms, &view->counters, &view->truth, err);
     rc = rc ? rc : comms_judge(&view->logs, &view->comms, &view->findings, err);

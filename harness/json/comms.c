@@ -7,6 +7,7 @@
 #include "harness/comms/lines.h"
 #include "harness/comms/matrix.h"
 #include "harness/comms/names.h"
+#include "harness/json/comms_arrival.h"
 #include "harness/json/comms_truth.h"
 #include "harness/json/findings.h"
 #include "harness/json/value.h"
@@ -26,12 +27,14 @@ static json_t *least_of(uint32_t bucket)
 
 static json_t *log_to_json(const struct comms_log *log)
 {
-    return json_pack(
-        "{s:o, s:o, s:o, s:o, s:i, s:o, s:o, s:o, s:o}", "file", json_value_text(log->name), "host",
-        json_value_text(log->header.host), "pid", whole((uint64_t)log->header.pid), "program",
-        json_value_text(log->header.program), "interface", (int)log->header.interface, "start_ns",
-        whole(log->header.start_ns), "events", whole(log->header.nevents), "events_dropped",
-        whole(log->dropped), "unknown_events", whole(log->header.unknown_events));
+    return json_pack("{s:o, s:o, s:o, s:o, s:i, s:o, s:o, s:o, s:o, s:o, s:o}", "file",
+                     json_value_text(log->name), "host", json_value_text(log->header.host), "pid",
+                     whole((uint64_t)log->header.pid), "program",
+                     json_value_text(log->header.program), "interface", (int)log->header.interface,
+                     "start_ns", whole(log->header.start_ns), "events", whole(log->header.nevents),
+                     "events_dropped", whole(log->dropped), "unknown_events",
+                     whole(log->header.unknown_events), "timed_every",
+                     whole(log->header.timed_every), "untimed", whole(log->header.untimed));
 }
 
 static json_t *present_to_json(const struct comms_communicator *communicator)
@@ -48,18 +51,22 @@ static json_t *present_to_json(const struct comms_communicator *communicator)
     return present;
 }
 
-static json_t *line_to_json(const struct comms_line *line)
+static json_t *line_to_json(const struct comms_line *line, uint32_t nranks)
 {
+    const struct comms_speed speed = comms_line_speed(line, nranks);
     json_t *sizes = json_array();
     for (uint32_t b = 0; b < COMMS_SIZES; b++)
         if (line->sizes[b])
             (void)json_array_append_new(sizes, json_pack("{s:o, s:o}", "from_bytes", least_of(b),
                                                          "calls", whole(line->sizes[b])));
-    return json_pack("{s:s, s:s, s:s, s:b, s:o, s:o, s:o, s:o, s:o}", "collective",
-                     comms_func_name(line->func), "algorithm", comms_algo_name(line->algo),
-                     "protocol", comms_proto_name(line->proto), "captured", line->captured, "calls",
-                     whole(line->calls), "bytes", whole(line->bytes), "calls_least",
-                     whole(line->least), "calls_most", whole(line->most), "sizes", sizes);
+    return json_pack("{s:s, s:s, s:s, s:b, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}",
+                     "collective", comms_func_name(line->func), "algorithm",
+                     comms_algo_name(line->algo), "protocol", comms_proto_name(line->proto),
+                     "captured", line->captured, "calls", whole(line->calls), "bytes",
+                     whole(line->bytes), "calls_least", whole(line->least), "calls_most",
+                     whole(line->most), "sizes", sizes, "timed_calls", whole(line->timed_calls),
+                     "time_s", json_value_real(speed.time), "algbw", json_value_real(speed.algbw),
+                     "busbw", json_value_real(speed.busbw));
 }
 
 static json_t *done_to_json(const struct comms_communicator *communicator)
@@ -115,25 +122,29 @@ static int communicator_to_json(const struct comms_communicator *communicator, j
                                 struct err *err)
 {
     struct comms_lines lines;
+    struct comms_arrival arrival = {0};
     json_t *matrix = NULL;
     char id[24];
     int rc = comms_lines_make(communicator, false, &lines, err);
     if (rc)
         return rc;
     rc = matrix_to_json(communicator, &matrix, err);
+    rc = rc ? rc : comms_arrival_make(communicator, &arrival, err);
     if (!rc) {
         json_t *calls = json_array();
         for (size_t i = 0; i < lines.n; i++)
-            (void)json_array_append_new(calls, line_to_json(&lines.line[i]));
+            (void)json_array_append_new(calls, line_to_json(&lines.line[i], communicator->nranks));
         (void)snprintf(id, sizeof(id), "%016" PRIx64, communicator->id);
         (void)json_array_append_new(
             all,
-            json_pack("{s:s, s:o, s:i, s:i, s:b, s:o, s:o, s:o, s:o}", "id", id, "name",
+            json_pack("{s:s, s:o, s:i, s:i, s:b, s:o, s:o, s:o, s:o, s:o}", "id", id, "name",
                       json_value_text_or_null(communicator->name), "ranks",
                       (int)communicator->nranks, "nodes", (int)communicator->nodes, "ranks_told",
                       communicator->told, "present", present_to_json(communicator), "calls", calls,
-                      "matrix", matrix, "done", done_to_json(communicator)));
+                      "matrix", matrix, "arrival", comms_arrival_to_json(&arrival), "done",
+                      done_to_json(communicator)));
     }
+    comms_arrival_free(&arrival);
     comms_lines_free(&lines);
     return rc;
 }

@@ -8,13 +8,15 @@
 
 /*
  * {"schema_version": 1, "logs": [{"file", "host", "pid", "program", "interface", "start_ns",
- *   "events", "events_dropped", "unknown_events"}],
+ *   "events", "events_dropped", "unknown_events", "timed_every", "untimed"}],
  *  "communicators": [{"id": hex, "name", "ranks", "nodes", "ranks_told": bool,
  *   "present": [{"rank", "file", "state": "alive"|"finalized", "gpu": PCI address | null}],
  *   "calls": [{"collective", "algorithm", "protocol", "captured", "calls", "bytes",
- *     "calls_least", "calls_most", "sizes": [{"from_bytes", "calls"}]}],
+ *     "calls_least", "calls_most", "sizes": [{"from_bytes", "calls"}], "timed_calls", "time_s" and
+ *     "algbw", "busbw" in bytes/s | null}],
  *   "matrix": {"how": "exact"|"order from NCCL"|"modelled", "bytes": [[]], "calls": [[]],
  *     "unknown_calls", "unknown_bytes"} | null of too many ranks,
+ *   "arrival": as comms_arrival_to_json,
  *   "done": [{"rank", "collective", "datatype", "algorithm", "protocol", "channels", "captured",
  *     "peer", "from_bytes", "calls", "bytes"}]}],
  *  "total": {"how", "assumed": bool, "left_out", "gpus": [{"gpu", "name", "host", "pid"}],

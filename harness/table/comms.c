@@ -11,6 +11,7 @@
 #include "harness/comms/lines.h"
 #include "harness/comms/matrix.h"
 #include "harness/comms/names.h"
+#include "harness/table/comms_time.h"
 #include "harness/table/comms_truth.h"
 
 enum {
@@ -84,8 +85,9 @@ static int print_lines(const struct comms_communicator *communicator, FILE *out,
                       line->captured ? " graph" : "");
         print_sizes(line, out);
     }
+    comms_print_speeds(&lines, communicator->nranks, out);
     comms_lines_free(&lines);
-    return 0;
+    return comms_print_arrival(communicator, out, err);
 }
 
 /* ---- to whom ---- */

@@ -1,14 +1,34 @@
 /*
  * In place of libcuda.so.1, whose name it bears: what the profiler plugin asks of a driver that the
- * program has loaded. stub_nccl.c loads it and says which GPU the thread uses.
+ * program has loaded. stub_nccl.c loads it and says which GPU the thread uses, how long kernels run
+ * and whether the stream is captured. Time is that of kernels alone; an event is not yet over when
+ * it is asked the first time. Calls that a capture elsewhere would forbid, and records into a
+ * stream that is captured, end the program.
  */
 #include <stdio.h>
+#include <stdlib.h>
 
 int cuCtxGetDevice(int *device);
 int cuDeviceGetPCIBusId(char *text, int size, int device);
 void stub_cuda_use(int device);
 
-static int used;
+void stub_cuda_capture(int on);
+void stub_cuda_run(int us);
+int cuStreamIsCapturing(void *stream, int *status);
+int cuThreadExchangeStreamCaptureMode(int *mode);
+int cuEventCreate(void **event, unsigned flags);
+int cuEventDestroy_v2(void *event);
+int cuEventRecord(void *event, void *stream);
+int cuEventQuery(void *event);
+int cuEventElapsedTime(float *ms, void *start, void *end);
+
+enum { RELAXED = 2, NOT_READY = 600 };
+struct event {
+    long us;
+    int asked;
+};
+static int used, captured, mode;
+static long now_us;
 
 void stub_cuda_use(int device)
 {
@@ -25,4 +45,70 @@ int cuCtxGetDevice(int *device)
 int cuDeviceGetPCIBusId(char *text, int size, int device)
 {
     return snprintf(text, (size_t)size, "BEEF:%02X:00.0", 7 + device) < 0;
+}
+
+void stub_cuda_capture(int on)
+{
+    captured = on;
+}
+
+void stub_cuda_run(int us)
+{
+    now_us += us;
+}
+
+static void need(int good, const char *what)
+{
+    if (good)
+        return;
+    (void)fprintf(stderr, "stub_cuda: %s\n", what);
+    exit(1);
+}
+
+int cuThreadExchangeStreamCaptureMode(int *other)
+{
+    int before = mode;
+    mode = *other;
+    *other = before;
+    return 0;
+}
+
+int cuStreamIsCapturing(void *stream, int *status)
+{
+    (void)stream;
+    *status = captured;
+    return 0;
+}
+
+int cuEventCreate(void **event, unsigned flags)
+{
+    need(mode == RELAXED, "an event is made while a capture may be under way");
+    *event = calloc(1, sizeof(struct event));
+    return !*event || flags;
+}
+
+int cuEventDestroy_v2(void *event)
+{
+    free(event);
+    return 0;
+}
+
+int cuEventRecord(void *event, void *stream)
+{
+    (void)stream;
+    need(mode == RELAXED && !captured, "an event is recorded into a capture");
+    *(struct event *)event = (struct event){now_us, 0};
+    return 0;
+}
+
+int cuEventQuery(void *event)
+{
+    need(mode == RELAXED, "an event is asked while a capture may be under way");
+    return ((struct event *)event)->asked++ ? 0 : NOT_READY;
+}
+
+int cuEventElapsedTime(float *ms, void *start, void *end)
+{
+    *ms = (float)(((struct event *)end)->us - ((struct event *)start)->us) / 1000;
+    return 0;
 }

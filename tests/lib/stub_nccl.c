@@ -10,8 +10,13 @@
  *   call:FUNC:TYPE:COUNT:TIMES           of the program, without work; from 5 on
  *   threads:N:TIMES                      AllReduce of one float32, RING SIMPLE, from N threads at
  * once
- *   gpu:N                                the thread's GPU, by the driver that CONTEND_STUB_CUDA
- * names odd                                  events of unknown types, and NULL wherever it can be
+ *   graph:A,B,...:...                    what NCCL writes to NCCL_GRAPH_DUMP_FILE: rings of GPUs
+ *   gpu:N     the thread's GPU, by the driver that CONTEND_STUB_CUDA names
+ *   kernel:US                            how long kernels run from here on
+ *   capture:0|1                          the stream is captured from here on
+ *   group:N:TIMES                        N AllReduces of one float32 in one kernel
+ *   wait:US                              the process does nothing so long
+ *   odd       events of unknown types, and NULL wherever it can be
  *   use:N (an earlier communicator)   finalize   reload (dlclose, dlopen)   fork   kill
  *
  * Events are bytes at the offsets that NVIDIA's headers have (profiler_v1.h to _v6.h of NCCL 2.30,
@@ -28,7 +33,14 @@
 #include <unistd.h>
 
 enum { COLL = 1 << 1, P2P = 1 << 2, GROUP_CALL = 1 << 8, COLL_CALL = 1 << 9, P2P_CALL = 1 << 10 };
-enum { COPY_COLL = 1 << 12, EVENT = 160, COMMUNICATORS = 16, WORDS = 12 };
+enum {
+    GROUP = 1 << 0,
+    LAUNCH = 1 << 11,
+    COPY_COLL = 1 << 12,
+    EVENT = 160,
+    COMMUNICATORS = 16,
+    WORDS = 12
+};
 
 /* -1 = there is none. */
 static const struct layout {
@@ -69,7 +81,7 @@ static struct {
 } communicators[COMMUNICATORS];
 
 static const char *plugin;
-static int version, ncommunicators, current, mask;
+static int version, ncommunicators, current, mask, kernel_us;
 static void *library, *driver;
 static const struct table *table;
 
@@ -179,6 +191,37 @@ static void *call(uint64_t type, const char *func, const char *datatype, size_t 
     return handle;
 }
 
+/* The driver is there from the first of these on. */
+static void drive(const char *name, int value)
+{
+    const char *path = getenv("CONTEND_STUB_CUDA");
+    if (!driver && (!path || !(driver = dlopen(path, RTLD_NOW | RTLD_LOCAL))))
+        fail("no stub of the driver");
+    void (*tell)(int) = (void (*)(int))(uintptr_t)dlsym(driver, name);
+    if (!tell)
+        fail("another driver");
+    tell(value);
+}
+
+/* As NCCL from 2.28 on: the launch of the kernel, then, around its work, a group. */
+static void *launch(void)
+{
+    unsigned char event[EVENT];
+    void *stream = &stream;
+    if (version < 5)
+        return NULL;
+    if (mask & LAUNCH) {
+        begin(event, LAUNCH, NULL);
+        put(event, 24, &stream, sizeof(stream));
+        void *handle = start(event);
+        if (kernel_us)
+            drive("stub_cuda_run", kernel_us);
+        stop(handle);
+    }
+    begin(event, GROUP, NULL);
+    return start(event);
+}
+
 static void do_coll(char **word)
 {
     const struct layout *at = &layouts[version];
@@ -186,7 +229,8 @@ static void do_coll(char **word)
     int root = atoi(word[4]), times = atoi(word[8]), captured = atoi(word[9]);
     unsigned char event[EVENT], channels = (unsigned char)atoi(word[7]);
     for (int i = 0; i < times && mask & COLL; i++) {
-        begin(event, COLL, call(COLL_CALL, word[1], word[2], count, captured));
+        void *parent = call(COLL_CALL, word[1], word[2], count, captured), *group = launch();
+        begin(event, COLL, parent);
         put(event, at->coll_hash, &communicators[current].id, 8);
         PUT_NAME(event, at->coll_func, functions, word[1]);
         PUT_NAME(event, at->coll_type, types, word[2]);
@@ -196,6 +240,7 @@ static void do_coll(char **word)
         put(event, at->coll_root, &root, sizeof(root));
         put(event, at->channels, &channels, 1);
         stop(start(event));
+        stop(group);
     }
 }
 
@@ -241,6 +286,28 @@ static void do_calls(char **word)
         (void)call(COLL_CALL, word[1], word[2], strtoull(word[3], NULL, 10), 0);
 }
 
+/* Several collectives in one kernel. */
+static void do_group(int n, int times)
+{
+    size_t count = 1;
+    unsigned char event[EVENT];
+    for (int i = 0; i < times; i++) {
+        void *parent = call(COLL_CALL, "AllReduce", "ncclFloat32", count, 0), *group = launch();
+        for (int j = 0; j < n; j++) {
+            const struct layout *at = &layouts[version];
+            begin(event, COLL, parent);
+            PUT_NAME(event, at->coll_func, functions, "AllReduce");
+            PUT_NAME(event, at->coll_type, types, "ncclFloat32");
+            PUT_NAME(event, at->algo, algorithms, "RING");
+            PUT_NAME(event, at->proto, protocols, "LL");
+            put(event, at->coll_count, &count, sizeof(count));
+            put(event, at->channels, "", 1);
+            stop(start(event));
+        }
+        stop(group);
+    }
+}
+
 static void *run_thread(void *arg)
 {
     char words[] = "coll:AllReduce:ncclFloat32:1:0:RING:SIMPLE:1:1:0", *word[WORDS];
@@ -282,6 +349,30 @@ static void do_init(char **word)
         check(table->init(context, id, &mask, name, nodes, ranks, rank, NULL));
 }
 
+/* As NCCL 2.28: each ring, and as many trees. */
+static void do_graph(char **word)
+{
+    const char *path = getenv("NCCL_GRAPH_DUMP_FILE");
+    FILE *file = path ? fopen(path, "w") : NULL;
+    if (!file)
+        fail("no file for a graph");
+    (void)fprintf(file, "<graphs version=\"1\">\n");
+    for (int id = 0; id < 2; id++) {
+        (void)fprintf(file, "  <graph id=\"%d\" pattern=\"%d\" crossnic=\"0\">\n", id, 4 - id);
+        for (int ring = 1; ring < WORDS && *word[ring]; ring++) {
+            char gpus[64], *rest = gpus;
+            (void)snprintf(gpus, sizeof(gpus), "%s", word[ring]);
+            (void)fprintf(file, "    <channel>\n");
+            for (const char *gpu; (gpu = strsep(&rest, ","));)
+                (void)fprintf(file, "      <gpu dev=\"%s\"/>\n", gpu);
+            (void)fprintf(file, "    </channel>\n");
+        }
+        (void)fprintf(file, "  </graph>\n");
+    }
+    (void)fprintf(file, "</graphs>\n");
+    (void)fclose(file);
+}
+
 static void do_odd(void)
 {
     unsigned char event[EVENT];
@@ -310,18 +401,6 @@ static void do_odd(void)
     check(table->stop(NULL));
     check(table->record(NULL, 99, NULL));
     check(table->finalize(NULL));
-}
-
-/* -1: none. The driver is there from the first one on. */
-static void use_gpu(int device)
-{
-    const char *path = getenv("CONTEND_STUB_CUDA");
-    if (!driver && (!path || !(driver = dlopen(path, RTLD_NOW | RTLD_LOCAL))))
-        fail("no stub of the driver");
-    void (*use)(int) = (void (*)(int))(uintptr_t)dlsym(driver, "stub_cuda_use");
-    if (!use)
-        fail("another driver");
-    use(device);
 }
 
 /* A child that goes on as if nothing were: its parent's log must not have it. */
@@ -363,8 +442,18 @@ static void do_step(char **word)
         do_threads(word);
     else if (!strcmp(word[0], "odd"))
         do_odd();
+    else if (!strcmp(word[0], "graph"))
+        do_graph(word);
     else if (!strcmp(word[0], "gpu"))
-        use_gpu(atoi(word[1]));
+        drive("stub_cuda_use", atoi(word[1]));
+    else if (!strcmp(word[0], "kernel"))
+        kernel_us = atoi(word[1]);
+    else if (!strcmp(word[0], "capture"))
+        drive("stub_cuda_capture", atoi(word[1]));
+    else if (!strcmp(word[0], "group"))
+        do_group(atoi(word[1]), atoi(word[2]));
+    else if (!strcmp(word[0], "wait"))
+        (void)usleep((useconds_t)atoi(word[1]));
     else if (!strcmp(word[0], "use"))
         current = atoi(word[1]);
     else if (!strcmp(word[0], "finalize"))
