@@ -57,3 +57,25 @@ void json_value_copy_text(const json_t *object, const char *key, char *to, size_
     const char *text = json_string_value(json_object_get(object, key));
     (void)snprintf(to, size, "%s", text ? text : "");
 }
+
+static void make_one_line(json_t *text)
+{
+    char *copy = strdup(json_string_value(text));
+    if (copy)
+        (void)json_string_set(text, text_one_line(copy));
+    else
+        (void)json_string_set(text, "");
+    free(copy);
+}
+
+json_t *json_value_one_line(json_t *json)
+{
+    const char *name;
+    json_t *value;
+    size_t i;
+    if (json_is_string(json))
+        make_one_line(json);
+    json_object_foreach(json, name, value)(void) json_value_one_line(value);
+    json_array_foreach(json, i, value)(void) json_value_one_line(value);
+    return json;
+}

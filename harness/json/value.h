@@ -29,4 +29,10 @@ json_t *json_value_real(double value);
 double json_value_number_of(const json_t *object, const char *key);
 void json_value_copy_text(const json_t *object, const char *key, char *to, size_t size);
 
+/*
+ * Control characters in all texts of it become spaces (text_one_line), as in the cells of a CSV
+ * file: what a file says commands no terminal. NULL is passed on; returns json.
+ */
+json_t *json_value_one_line(json_t *json);
+
 #endif

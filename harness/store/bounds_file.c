@@ -12,6 +12,7 @@
 
 #include "harness/base/array.h"
 #include "harness/base/text.h"
+#include "harness/json/value.h"
 #include "harness/store/json_walk.h"
 #include "harness/sys/file.h"
 
@@ -240,9 +241,7 @@ static int read_texts(struct reader *reader, const char *at, const json_t *json,
     if (!bound->higher && strcmp(better, "lower") != 0)
         return wrong(reader, at, "better is '%.20s', and can be higher or lower", better);
     (void)snprintf(bound->unit, sizeof(bound->unit), "%s", unit);
-    return fleet_key_join(columns, key)
-               ? 0
-               : wrong(reader, at, "its columns are too long, or have a control character");
+    return fleet_key_join(columns, key) ? 0 : wrong(reader, at, "its columns are too long");
 }
 
 /* Notes in which line the figure is; it must not be there already. */
@@ -300,7 +299,8 @@ static int read_array(struct reader *reader, struct json_piece array,
         return wrong(reader, array.at, "this is no array");
     while (!rc && json_walk_next(&walk, &name, &value) == 1) {
         json_t *json = json_loadb(value.at, value.length, JSON_DECODE_ANY, NULL);
-        rc = json ? read(reader, value.at, json) : wrong(reader, value.at, "this is no JSON");
+        rc = json ? read(reader, value.at, json_value_one_line(json))
+                  : wrong(reader, value.at, "this is no JSON");
         json_decref(json);
     }
     return rc;
@@ -351,7 +351,7 @@ static int read_whole(struct reader *reader, size_t size)
     if (!whole)
         return err_set(reader->err, -EINVAL, "%.*s line %d: %s", NAME_MOST, reader->path,
                        error.line, text_one_line(error.text));
-    int rc = read_header(reader, whole);
+    int rc = read_header(reader, json_value_one_line(whole));
     json_decref(whole);
     return rc ? rc : read_arrays(reader, (struct json_piece){reader->text, size});
 }

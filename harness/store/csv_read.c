@@ -57,13 +57,17 @@ static char *read_quoted(struct csv_reader *reader)
     }
     reader->at = from + (*from == '"');
     *to = '\0'; /* the quote at the end at the latest: `at` is behind it */
-    return cell;
+    return text_one_line(cell);
 }
 
+/* In one pass, which is what reading ten thousand files takes: with text_one_line of it. */
 static char *read_plain(struct csv_reader *reader)
 {
-    char *cell = reader->at;
-    reader->at += strcspn(cell, ",\n");
+    char *cell = reader->at, *at = cell;
+    for (; *at && *at != ',' && *at != '\n'; at++)
+        if ((unsigned char)*at < ' ' || *at == 0x7f)
+            *at = ' ';
+    reader->at = at;
     return cell;
 }
 
@@ -80,7 +84,6 @@ int csv_read(struct csv_reader *reader, char **cells, size_t n, struct err *err)
         if (end != (i + 1 < n ? ',' : '\n'))
             return csv_refuse(reader, err, "not %zu cells", n);
         *reader->at++ = '\0';
-        (void)text_one_line(cells[i]);
     }
     reader->ended++;
     return 1;

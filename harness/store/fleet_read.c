@@ -6,7 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "harness/base/array.h"
 #include "harness/base/text.h"
+#include "harness/json/value.h"
 #include "harness/rows/row.h"
 #include "harness/store/below.h"
 #include "harness/store/csv.h"
@@ -47,6 +49,10 @@ struct reader {
     struct fleet *fleet;
     struct fleet_found *found;
     struct err *err;
+    struct intern
+        seen;     /* figures by their keys, and whether each counts: asked once, not of each */
+    bool *counts; /* machine; owned */
+    size_t counts_capacity;
 };
 
 /* "2026-11-22T10:43:19Z" as 20261122104319; 0 = not told. */
@@ -86,7 +92,7 @@ static void add_gpus(const json_t *gpus, char *text, size_t size)
 static void say_kind(struct json_piece record, const json_t *machine, char *kind, size_t size)
 {
     const json_t *parts = json_object_get(machine, "parts");
-    json_t *topo = parts ? NULL : json_walk_member(record, "topology");
+    json_t *topo = parts ? NULL : json_value_one_line(json_walk_member(record, "topology"));
     const json_t *from = parts ? parts : topo;
     json_int_t packages = json_integer_value(json_object_get(from, "packages"));
     json_int_t cpus =
@@ -108,8 +114,8 @@ static int add_run(struct reader *reader, struct json_piece record, uint32_t *ru
 {
     char kind[512];
     json_t *schema = json_walk_member(record, "schema_version");
-    json_t *environment = json_walk_member(record, "environment");
-    json_t *machine = json_walk_member(record, "machine");
+    json_t *environment = json_value_one_line(json_walk_member(record, "environment"));
+    json_t *machine = json_value_one_line(json_walk_member(record, "machine"));
     json_t *started = json_walk_member(record, "started");
     json_t *status = json_walk_member(record, "status");
     const char *name = text_in(environment, "hostname");
@@ -142,21 +148,50 @@ static int add_run(struct reader *reader, struct json_piece record, uint32_t *ru
     return rc;
 }
 
-static int add_row(struct reader *reader, uint32_t run, const struct csv_reader *csv, char **cells,
-                   struct err *why)
+static bool asks(const struct reader *reader, char **cells)
+{
+    return reader->request->gates(reader->request->arg, cells[CELL_BENCH], cells[CELL_METRIC],
+                                  cells[CELL_PARAMS]);
+}
+
+/* *key and *length: of the figure, 0 = too long to be one. */
+static int find_counts(struct reader *reader, char **cells, char key[static FLEET_KEY_MAX],
+                       size_t *length, bool *counts, struct err *why)
 {
     const char *columns[FLEET_COLUMNS] = {
         cells[CELL_SCENARIO], cells[CELL_PLACEMENT], cells[CELL_WORKERS], cells[CELL_ROLE],
         cells[CELL_BENCH],    cells[CELL_PARAMS],    cells[CELL_DEVICE],  cells[CELL_METRIC]};
+    uint32_t nbefore = reader->seen.n, figure;
+    *length = fleet_key_join(columns, key);
+    *counts = !*length && asks(reader, cells);
+    if (!*length)
+        return 0;
+    bool *grown = array_grown(reader->counts, nbefore, &reader->counts_capacity, sizeof(*grown));
+    if (!grown)
+        return err_set(why, -ENOMEM, "no memory for %u figures", nbefore);
+    reader->counts = grown;
+    int rc = intern_add(&reader->seen, key, *length, &figure, why);
+    if (!rc && figure == nbefore)
+        grown[figure] = asks(reader, cells);
+    *counts = !rc && grown[figure];
+    return rc;
+}
+
+static int add_row(struct reader *reader, uint32_t run, const struct csv_reader *csv, char **cells,
+                   struct err *why)
+{
     struct fleet_figure figure = {.unit = cells[CELL_UNIT],
                                   .higher = strcmp(cells[CELL_BETTER], "higher") == 0,
                                   .noisy = strcmp(cells[CELL_STATUS], "ok") != 0};
     char key[FLEET_KEY_MAX];
     struct err err;
-    int rc = csv_number(csv, "median", cells[CELL_MEDIAN], &figure.value, why);
-    if (rc || isnan(figure.value))
+    size_t length;
+    bool counts;
+    int rc = find_counts(reader, cells, key, &length, &counts, why);
+    if (!rc && counts)
+        rc = csv_number(csv, "median", cells[CELL_MEDIAN], &figure.value, why);
+    if (rc || !counts || isnan(figure.value))
         return rc;
-    size_t length = fleet_key_join(columns, key);
     if (!length)
         return csv_refuse(csv, why, "its columns are too long");
     rc = fleet_add_value(reader->fleet, run, key, length, &figure, &err);
@@ -184,9 +219,7 @@ static int add_rows(struct reader *reader, uint32_t run, char *text, size_t size
         if (strcmp(cells[CELL_METRIC], VALUE_STATUS) == 0)
             add_trouble(reader, run, cells);
         else if (strcmp(cells[CELL_ROLE], "foreground") == 0 &&
-                 strcmp(cells[CELL_BETTER], "none") != 0 &&
-                 reader->request->gates(reader->request->arg, cells[CELL_BENCH], cells[CELL_METRIC],
-                                        cells[CELL_PARAMS]))
+                 strcmp(cells[CELL_BETTER], "none") != 0)
             rc = add_row(reader, run, &csv, cells, why);
     }
     return rc;
@@ -302,7 +335,7 @@ int fleet_add_validation_text(const char *text, size_t size, struct fleet *fleet
     if (!json)
         return err_set(err, -EINVAL, VALIDATION_NAME ", line %d: %.150s", where.line,
                        text_one_line(where.text));
-    int rc = add_validation(fleet, json, err);
+    int rc = add_validation(fleet, json_value_one_line(json), err);
     json_decref(json);
     return rc;
 }
@@ -334,7 +367,7 @@ static int look_at(void *arg, const char *path, int dir_fd, unsigned marks, stru
 int fleet_read(const char *path, const struct fleet_request *request, struct fleet *fleet,
                struct fleet_found *found, struct err *err)
 {
-    struct reader reader = {request, fleet, found, err};
+    struct reader reader = {.request = request, .fleet = fleet, .found = found, .err = err};
     const struct below_request below = {.marks = BELOW_RUN | BELOW_ROWS | BELOW_VALIDATION,
                                         .depth = FLEET_DEPTH,
                                         .found = look_at,
@@ -342,6 +375,8 @@ int fleet_read(const char *path, const struct fleet_request *request, struct fle
                                         .passes = true};
     size_t before = found->results + found->damaged;
     int rc = below_find(path, &below, err);
+    intern_free(&reader.seen);
+    free(reader.counts);
     if (!rc && found->results + found->damaged == before)
         rc = err_set(err, -ENOENT, "no result in '%.150s', nor up to %d directories below it", path,
                      FLEET_DEPTH);

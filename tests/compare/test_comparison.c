@@ -10,31 +10,18 @@
 
 #include <cmocka.h>
 
-static const struct comparison slower = {.base = "base",
-                                         .other = "new",
-                                         .arm = "pipeline, partition, 2 workers",
-                                         .metric = "throughput",
-                                         .unit = "items/s",
-                                         .better = "higher",
-                                         .base_median = 200,
-                                         .other_median = 150,
-                                         .ratio = 0.75,
-                                         .low = 0.7,
-                                         .high = 0.8,
-                                         .outcome = OUTCOME_SLOWER,
-                                         .gates = true,
-                                         .reason = "25% slower."};
+#include "tests/lib/fixture_comparison.h"
 
 static void test_comparison_slower_is_bad_and_keeps_its_numbers(void **state)
 {
     (void)state;
     struct finding finding;
-    comparison_to_finding(&slower, &finding);
+    comparison_to_finding(&fixture_slower, &finding);
     assert_string_equal(finding.id, "change_throughput");
     assert_int_equal(finding.severity, FINDING_BAD);
     assert_int_equal(finding.outcome, OUTCOME_SLOWER);
-    assert_string_equal(finding.subject, slower.arm);
-    assert_string_equal(finding.sentence, slower.reason);
+    assert_string_equal(finding.subject, fixture_slower.arm);
+    assert_string_equal(finding.sentence, fixture_slower.reason);
     assert_string_equal(finding.evidence, "base 200 items/s, new 150 items/s");
     assert_true(finding.value == 0.75 && finding.low == 0.7 && finding.high == 0.8);
 }
@@ -42,7 +29,7 @@ static void test_comparison_slower_is_bad_and_keeps_its_numbers(void **state)
 static void test_comparison_unclear_is_a_doubt_only_where_it_gates(void **state)
 {
     (void)state;
-    struct comparison comparison = slower;
+    struct comparison comparison = fixture_slower;
     struct finding finding;
     comparison.outcome = OUTCOME_UNCLEAR;
     comparison_to_finding(&comparison, &finding);
@@ -55,7 +42,7 @@ static void test_comparison_unclear_is_a_doubt_only_where_it_gates(void **state)
 static void test_comparison_of_one_side_has_no_evidence(void **state)
 {
     (void)state;
-    struct comparison comparison = slower;
+    struct comparison comparison = fixture_slower;
     struct finding finding;
     comparison.outcome = OUTCOME_MISSING;
     comparison.other_median = (double)NAN;
@@ -69,7 +56,7 @@ static struct finding told(const struct comparison *more)
 {
     struct comparisons comparisons = {0};
     struct finding finding;
-    assert_int_equal(comparisons_add(&comparisons, &slower, NULL), 0);
+    assert_int_equal(comparisons_add(&comparisons, &fixture_slower, NULL), 0);
     if (more)
         assert_int_equal(comparisons_add(&comparisons, more, NULL), 0);
     comparisons_to_finding(&comparisons, &finding);
@@ -80,7 +67,7 @@ static struct finding told(const struct comparison *more)
 static void test_comparisons_are_told_by_what_gates(void **state)
 {
     (void)state;
-    struct comparison more = slower;
+    struct comparison more = fixture_slower;
     more.ratio = 0.02;
     more.gates = false;
     struct finding finding = told(&more);
@@ -96,7 +83,7 @@ static void test_comparisons_are_told_by_what_gates(void **state)
 static void test_comparisons_without_a_verdict_are_a_doubt(void **state)
 {
     (void)state;
-    struct comparison unclear = slower;
+    struct comparison unclear = fixture_slower;
     struct comparisons comparisons = {0};
     struct finding finding;
     unclear.outcome = OUTCOME_UNCLEAR;

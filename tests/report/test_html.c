@@ -14,6 +14,7 @@
 
 #include <cmocka.h>
 
+#include "tests/lib/fixture_comparison.h"
 #include "tests/lib/fixture_findings.h"
 
 static const struct bench *const no_benches[] = {NULL};
@@ -66,17 +67,8 @@ static void test_html_shows_what_changed_above_both_sides(void **state)
 {
     (void)state;
     const struct html_side sides[] = {side(), side()};
-    struct comparison slower = {.base = "<old>",
-                                .other = "new",
-                                .metric = "throughput",
-                                .unit = "items/s",
-                                .base_median = 200,
-                                .other_median = 150,
-                                .ratio = 0.75,
-                                .low = 0.7,
-                                .high = 0.8,
-                                .outcome = OUTCOME_SLOWER,
-                                .gates = true};
+    struct comparison slower = fixture_slower;
+    (void)snprintf(slower.base, sizeof(slower.base), "<old>");
     (void)snprintf(slower.arm, sizeof(slower.arm), "%s", fixture_hostile);
     (void)snprintf(slower.reason, sizeof(slower.reason), "%s", fixture_hostile);
     struct comparison unknown = {.metric = "p99", .outcome = OUTCOME_MISSING};

@@ -11,22 +11,14 @@
 
 #include <cmocka.h>
 
+#include "tests/lib/fixture_comparison.h"
 #include "tests/lib/fixture_findings.h"
 
 static struct comparison change(const char *metric, enum finding_outcome outcome, bool gates)
 {
-    struct comparison comparison = {.base = "base",
-                                    .other = "new",
-                                    .arm = "pipeline, partition",
-                                    .unit = "items/s",
-                                    .base_median = 200,
-                                    .other_median = 150,
-                                    .ratio = 0.75,
-                                    .low = 0.7,
-                                    .high = 0.8,
-                                    .outcome = outcome,
-                                    .gates = gates,
-                                    .reason = "Beyond 5%."};
+    struct comparison comparison = fixture_slower;
+    comparison.outcome = outcome;
+    comparison.gates = gates;
     (void)snprintf(comparison.metric, sizeof(comparison.metric), "%s", metric);
     return comparison;
 }
@@ -51,8 +43,9 @@ static char *print(const struct comparison *all, size_t n, const struct findings
     "| verdict | metric | where | base | new | change | why |\n"                                   \
     "|---|---|---|---:|---:|---:|---|\n"
 #define ROW(verdict, metric)                                                                       \
-    "| **" verdict "** | `" metric "` | pipeline, partition | 200 items/s | 150 items/s | "        \
-    "-25.0% (-30.0% to -20.0%) | Beyond 5%. |\n"
+    "| **" verdict "** | `" metric                                                                 \
+    "` | pipeline, partition, 2 workers | 200 items/s | 150 items/s | "                            \
+    "-25.0% (-30.0% to -20.0%) | 25% slower. |\n"
 
 static void test_markdown_tells_the_worst_first(void **state)
 {
@@ -108,7 +101,7 @@ static void test_markdown_of_nothing_comparable(void **state)
     struct comparison missing = change("throughput", OUTCOME_MISSING, true);
     missing.ratio = missing.low = missing.high = missing.other_median = (double)NAN;
     text = print(&missing, 1, NULL);
-    assert_non_null(strstr(text, "| 200 items/s | - | - | Beyond 5%. |\n"));
+    assert_non_null(strstr(text, "| 200 items/s | - | - | 25% slower. |\n"));
     free(text);
 }
 

@@ -132,10 +132,32 @@ static void test_a_cut_validation_is_told_in_a_line(void **state)
     fleet_free(&fleet);
 }
 
+static void test_names_of_machines_command_no_terminal(void **state)
+{
+    (void)state;
+    struct fleet fleet;
+    struct fleet_found found;
+    struct err err = {0};
+    const char validation[] =
+        "{\"schema\": 1, \"host\": \"n2\\u001b[2J\", \"utc\": \"2026-11-22T10:00:00Z\", "
+        "\"verdict\": "
+        "\"PASS\", \"machine\": {\"parts\": {\"cpu_model\": \"a\\u0007b\"}}, \"measured\": []}";
+    fixture_put("/n1/run.json", RECORD("n1\\u001b[2J"));
+    fixture_put("/n1/rows.csv", HEADER ROW("rate", "foreground", "GB/s", "12.5"));
+    assert_int_equal(read_all(&fleet, &found), 0);
+    assert_string_equal(intern_text(&fleet.names, 0), "n1 [2J");
+    assert_int_equal(fleet_add_validation_text(validation, strlen(validation), &fleet, &err), 0);
+    assert_string_equal(intern_text(&fleet.names, 1), "n2 [2J");
+    assert_string_equal(intern_text(&fleet.kinds, 1), "1 x a b, 0 CPUs");
+    fleet_free(&fleet);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_cut_validation_is_told_in_a_line),
+        cmocka_unit_test_setup_teardown(test_names_of_machines_command_no_terminal,
+                                        fixture_make_dir, fixture_remove_dir),
         cmocka_unit_test_setup_teardown(test_what_counts_is_read, fixture_make_dir,
                                         fixture_remove_dir),
         cmocka_unit_test_setup_teardown(test_damage_is_told_by_file_and_line, fixture_make_dir,

@@ -11,22 +11,9 @@
 
 #include <cmocka.h>
 
-enum { COLUMNS = 79 };
+#include "tests/lib/fixture_comparison.h"
 
-static const struct comparison slower = {.base = "base",
-                                         .other = "new",
-                                         .arm = "pipeline, partition, 2 workers",
-                                         .metric = "throughput",
-                                         .unit = "items/s",
-                                         .better = "higher",
-                                         .base_median = 1048000,
-                                         .other_median = 933000,
-                                         .ratio = 0.8903,
-                                         .low = 0.85,
-                                         .high = 0.93,
-                                         .outcome = OUTCOME_SLOWER,
-                                         .gates = true,
-                                         .reason = "11% less is more than what runs differ by."};
+enum { COLUMNS = 79 };
 
 static char *print(const struct comparison *all, size_t n, const struct comparison_view *view)
 {
@@ -46,7 +33,13 @@ static char *print(const struct comparison *all, size_t n, const struct comparis
 static void test_comparison_table_has_arm_numbers_and_interval(void **state)
 {
     (void)state;
-    char *text = print(&slower, 1, &(struct comparison_view){0});
+    struct comparison large = fixture_slower;
+    large.base_median = 1048000;
+    large.other_median = 933000;
+    large.ratio = 0.8903;
+    large.low = 0.85;
+    large.high = 0.93;
+    char *text = print(&large, 1, &(struct comparison_view){0});
     assert_string_equal(
         text, "                                             base       new  change interval\n"
               "pipeline, partition, 2 workers\n"
@@ -57,7 +50,7 @@ static void test_comparison_table_has_arm_numbers_and_interval(void **state)
 static void test_comparison_table_hides_what_does_not_gate(void **state)
 {
     (void)state;
-    struct comparison two[] = {slower, slower};
+    struct comparison two[] = {fixture_slower, fixture_slower};
     two[1].gates = false;
     (void)strcpy(two[1].metric, "helper_cpu");
     char *text = print(two, 2, &(struct comparison_view){0});
@@ -73,7 +66,7 @@ static void test_comparison_table_hides_what_does_not_gate(void **state)
 static void test_comparison_table_explains_and_stays_narrow(void **state)
 {
     (void)state;
-    struct comparison wide = slower;
+    struct comparison wide = fixture_slower;
     wide.ratio = 0.011;
     wide.low = 0.0051;
     wide.high = 0.023;
@@ -93,7 +86,7 @@ static void test_comparison_table_explains_and_stays_narrow(void **state)
 static void test_comparison_table_of_one_side_has_no_ratio(void **state)
 {
     (void)state;
-    struct comparison missing = slower;
+    struct comparison missing = fixture_slower;
     missing.outcome = OUTCOME_MISSING;
     missing.other_median = missing.ratio = missing.low = missing.high = (double)NAN;
     char *text = print(&missing, 1, &(struct comparison_view){.color = true});

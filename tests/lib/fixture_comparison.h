@@ -1,0 +1,9 @@
+/* A comparison of a metric that gates: SLOWER by a quarter. */
+#ifndef CONTEND_TESTS_LIB_FIXTURE_COMPARISON_H
+#define CONTEND_TESTS_LIB_FIXTURE_COMPARISON_H
+
+#include "harness/compare/comparison.h"
+
+extern const struct comparison fixture_slower;
+
+#endif
