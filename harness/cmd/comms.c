@@ -31,7 +31,7 @@
 struct comms_args {
     const char *read, *out, *attach;
     double seconds;
-    bool all, json, no_timing;
+    bool all, json, timing;
 };
 
 static const struct opt comms_opts[] = {
@@ -41,8 +41,8 @@ static const struct opt comms_opts[] = {
     OPT_TEXT("out", comms_args, out, NULL, "DIR",
              "Keep the logs of the command in DIR, which is to be empty or new, with CSV files, "
              "figures and report.html of them"),
-    OPT_FLAG("no-timing", comms_args, no_timing, NULL,
-             "Do not time collectives on the GPU; else one in 64 is, by CUDA events"),
+    OPT_FLAG("timing", comms_args, timing, NULL,
+             "Time one collective in 64 on the GPU, by CUDA events"),
     OPT_TEXT("attach", comms_args, attach, NULL, "PID",
              "Look at the running NCCL job that has this process, by NCCL's RAS service"),
     OPT_FLAG("all", comms_args, all, NULL, "The same of the job that NCCL_RAS_ADDR names"),
@@ -228,8 +228,7 @@ static int set_environment(const char *plugin, const char *directory, bool timin
     if (rc)
         return rc;
     (void)snprintf(graph, sizeof(graph), "%s/" COMMS_GRAPH_FILE, directory);
-    if ((!timing && setenv(TIMING_VARIABLE, "0", 1)) ||
-        setenv(COMMS_PLUGIN_VARIABLE, plugin, 1) ||
+    if ((timing && setenv(TIMING_VARIABLE, "64", 0)) || setenv(COMMS_PLUGIN_VARIABLE, plugin, 1) ||
         setenv(COMMS_DIRECTORY_VARIABLE, directory, 1) || setenv(GRAPH_VARIABLE, graph, 0))
         return err_set(err, -ENOMEM, "no memory for the environment");
     return 0;
@@ -273,7 +272,7 @@ static int watch(const struct comms_args *args, char **argv)
         log_error("%s", err.msg);
         return rc == -EEXIST ? EXIT_USAGE : EXIT_NOT_RUN;
     }
-    rc = set_environment(plugin, directory, !args->no_timing, &err);
+    rc = set_environment(plugin, directory, args->timing, &err);
     struct nvlink_counts before;
     struct err why_not = {0};
     (void)nvlink_read(&before, &why_not);

@@ -41,7 +41,8 @@ static void read_counts(struct ras *ras, json_t *counts, struct ras_rank *rank)
 {
     const char *name;
     json_t *count;
-    json_object_foreach(counts, name, count) {
+    json_object_foreach(counts, name, count)
+    {
         size_t at = find_func(ras, name);
         if (at < RAS_FUNCS && json_is_integer(count) && json_integer_value(count) > 0)
             rank->counts[at] = (uint64_t)json_integer_value(count);

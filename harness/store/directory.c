@@ -107,6 +107,22 @@ char *directory_comms(const struct directory *dir, char *buf, size_t size, struc
     return make_inside(dir, COMMS_NAME, buf, size, err);
 }
 
+/* What was made of an earlier run's logs, such as figures, stays: as comms.1, comms.2, ... */
+static int place_comms(const struct directory *dir)
+{
+    char aside[sizeof(COMMS_NAME) + 12];
+    for (unsigned n = 1; renameat(dir->work_fd, COMMS_NAME, dir->fd, COMMS_NAME); n++) {
+        if (errno == ENOENT)
+            return 0;
+        if (errno != ENOTEMPTY && errno != EEXIST)
+            return -errno;
+        (void)snprintf(aside, sizeof(aside), COMMS_NAME ".%u", n);
+        if (!is_there(dir->fd, aside) && renameat(dir->fd, COMMS_NAME, dir->fd, aside))
+            return -errno;
+    }
+    return 0;
+}
+
 /* Each step can be done again after a kill: the record leaves work_fd as the last. */
 static int take_places(const struct directory *dir)
 {
@@ -121,8 +137,9 @@ static int take_places(const struct directory *dir)
     }
     if (renameat(dir->work_fd, OUTPUTS_NAME, dir->fd, OUTPUTS_NAME) && errno != ENOENT)
         return -errno;
-    if (renameat(dir->work_fd, COMMS_NAME, dir->fd, COMMS_NAME) && errno != ENOENT)
-        return -errno;
+    int rc = place_comms(dir);
+    if (rc)
+        return rc;
     for (size_t i = 0; i < NAMES; i++)
         if (renameat(dir->work_fd, names[i], dir->fd, names[i]) && errno != ENOENT)
             return -errno;

@@ -143,15 +143,19 @@ is "speed" "$(read_json "$scratch/timed" '.communicators[0].calls[1] | [.algbw, 
 is "waited" "$(read_json "$scratch/timed" '.communicators[0].arrival | [.timed_calls, (.ranks[] | .waited_s * 1e6 | round), (.waited_share * 1e4 | round)]')" \
     '[9,0,1800,3333]'
 grep -q 'stub_cuda' "$scratch/said" && fail "$(cat "$scratch/said")"
-unset CONTEND_COMMS_TIMING
+export CONTEND_COMMS_TIMING=64
 for rank in 0 1; do
     drive "$scratch/sampled" gpu:$rank kernel:100 init:d2:2:$rank:1: $reduce:6400:0 finalize
 done
 sampled=$(read_json "$scratch/sampled" '.communicators[0] | [.arrival.timed_calls * 2 == .calls[0].timed_calls, .calls[0].timed_calls > 150 and .calls[0].timed_calls < 250]')
 is "one in 64, the same at all ranks" "$sampled" '[true,true]'
-"$CONTEND_BINARY" comms --no-timing --out "$scratch/untimed" -- "$stub" - 5 gpu:0 kernel:9 init:d3:1:0:1: \
-    $reduce:200:0 finalize 2>"$scratch/err" || fail "$(cat "$scratch/err")"
+unset CONTEND_COMMS_TIMING
+for timing in '' --timing; do
+    "$CONTEND_BINARY" comms $timing --out "$scratch/untimed$timing" -- "$stub" - 5 gpu:0 kernel:9 init:d3:1:0:1: \
+        $reduce:200:0 finalize 2>"$scratch/err" || fail "$(cat "$scratch/err")"
+done
 is "no timing" "$(read_json "$scratch/untimed" '[.logs[0].timed_every, .communicators[0].calls[0].timed_calls]')" '[0,0]'
+is "timing" "$(read_json "$scratch/untimed--timing" '[.logs[0].timed_every, .communicators[0].calls[0].timed_calls > 0]')" '[64,true]'
 
 # A rank that comes late to each call is named: rank 1 starts when the other is done.
 late() {

@@ -63,4 +63,5 @@ CONTEND_COMMS_PLUGIN=$scratch/empty.so collective unloaded >"$scratch/said" 2>&1
 # A new result takes the folders of the old one with it.
 collective allreduce -p op=allgather >"$scratch/said" 2>&1 || fail "again: $(cat "$scratch/said")"
 "$CONTEND_BINARY" comms --read "$folder" | grep -q AllGather || fail "old logs are there"
+[ -s "$scratch/allreduce/comms.1/${folder##*/}/calls.csv" ] || fail "what was made of earlier logs is gone"
 finish
