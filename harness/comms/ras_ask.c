@@ -131,12 +131,13 @@ static int read_line(const struct link *link, char line[static LINE_MOST])
 {
     size_t n = 0;
     while (n + 1 < LINE_MOST) {
-        ssize_t got = read_some(link, line + n, 1);
+        char one = '\n';
+        ssize_t got = read_some(link, &one, 1);
         if (got < 0)
             return (int)got;
-        if (!got || line[n] == '\n')
+        if (!got || one == '\n')
             break;
-        n++;
+        line[n++] = one;
     }
     line[n] = '\0';
     return 0;

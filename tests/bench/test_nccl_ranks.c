@@ -296,8 +296,14 @@ static void test_rank_that_sleeps_in_its_call_came_last(void **state)
 /* The collectives of a step of `train`, once by each rank. */
 static const struct collective_call train_calls[] = {
     {.op = COLLECTIVE_ALLREDUCE, .type = COLLECTIVE_FLOAT, .count = 1024, .bytes = 4096},
-    {.op = COLLECTIVE_ALLGATHER, .type = COLLECTIVE_FLOAT, .count = 64, .bytes = 256 * RANKS},
-    {.op = COLLECTIVE_REDUCESCATTER, .type = COLLECTIVE_FLOAT, .count = 64, .bytes = 256 * RANKS},
+    {.op = COLLECTIVE_ALLGATHER,
+     .type = COLLECTIVE_FLOAT,
+     .count = 64,
+     .bytes = (size_t)256 * RANKS},
+    {.op = COLLECTIVE_REDUCESCATTER,
+     .type = COLLECTIVE_FLOAT,
+     .count = 64,
+     .bytes = (size_t)256 * RANKS},
     {.op = COLLECTIVE_ALLREDUCE, .type = COLLECTIVE_FLOAT, .count = 1024, .bytes = 4096},
 };
 

@@ -9,7 +9,7 @@
 
 #include "bench/feed/pattern.h"
 
-enum { MIB = 1 << 20 };
+#define MIB ((uint64_t)1 << 20)
 
 struct sum {
     size_t calls;
