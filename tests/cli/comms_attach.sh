@@ -12,7 +12,8 @@ serve() {
     python3 tests/lib/ras_server.py "$scratch/port" "$@" &
     server=$!
     wait_for 20 test -s "$scratch/port" || fail "no server"
-    export NCCL_RAS_ADDR=127.0.0.1:$(cat "$scratch/port")
+    NCCL_RAS_ADDR=127.0.0.1:$(cat "$scratch/port")
+    export NCCL_RAS_ADDR
 }
 
 # job COUNT0 COUNT1 [MISSING]: two ranks that have launched so many all-reduces.
