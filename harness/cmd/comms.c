@@ -13,6 +13,7 @@
 
 #include "harness/cmd/cmd.h"
 #include "harness/cmd/comms_attach.h"
+#include "harness/cmd/comms_driver.h"
 #include "harness/cmd/comms_files.h"
 #include "harness/cmd/comms_plugin.h"
 #include "harness/comms/counters.h"
@@ -31,7 +32,7 @@
 struct comms_args {
     const char *read, *out, *attach;
     double seconds;
-    bool all, json, timing;
+    bool all, json, no_timing;
 };
 
 static const struct opt comms_opts[] = {
@@ -41,8 +42,8 @@ static const struct opt comms_opts[] = {
     OPT_TEXT("out", comms_args, out, NULL, "DIR",
              "Keep the logs of the command in DIR, which is to be empty or new, with CSV files, "
              "figures and report.html of them"),
-    OPT_FLAG("timing", comms_args, timing, NULL,
-             "Time one collective in 64 on the GPU, by CUDA events"),
+    OPT_FLAG("no-timing", comms_args, no_timing, NULL,
+             "Do not time collectives on the GPU; else one in 64 is, by CUDA events"),
     OPT_TEXT("attach", comms_args, attach, NULL, "PID",
              "Look at the running NCCL job that has this process, by NCCL's RAS service"),
     OPT_FLAG("all", comms_args, all, NULL, "The same of the job that NCCL_RAS_ADDR names"),
@@ -228,22 +229,30 @@ static int set_environment(const char *plugin, const char *directory, bool timin
     if (rc)
         return rc;
     (void)snprintf(graph, sizeof(graph), "%s/" COMMS_GRAPH_FILE, directory);
-    if ((timing && setenv(TIMING_VARIABLE, "64", 0)) || setenv(COMMS_PLUGIN_VARIABLE, plugin, 1) ||
+    if ((!timing && setenv(TIMING_VARIABLE, "0", 1)) || setenv(COMMS_PLUGIN_VARIABLE, plugin, 1) ||
         setenv(COMMS_DIRECTORY_VARIABLE, directory, 1) || setenv(GRAPH_VARIABLE, graph, 0))
         return err_set(err, -ENOMEM, "no memory for the environment");
     return 0;
 }
 
-/* Beside the logs; that nothing can be counted is written, too. */
-static void write_counters(const char *directory, const struct nvlink_counts *before,
-                           const struct err *why_not)
+/* Beside the logs; that nothing could be counted is written, too. */
+static void write_counters(const char *directory, const struct comms_driver *before,
+                           struct err *err)
 {
-    struct nvlink_counts after = {0};
-    struct err err = *why_not;
-    if (!why_not->code && !nvlink_read(&after, &err))
-        nvlink_since(before, &after);
-    if (comms_counters_write(directory, &after, err.code ? err.msg : "", &err))
-        log_warn("%s", err.msg);
+    static const struct nvlink_counts none;
+    struct comms_driver *after = before ? comms_driver_ask(err) : NULL;
+    if (before && before->why.code)
+        *err = before->why;
+    else if (after && after->why.code)
+        *err = after->why;
+    else if (after)
+        nvlink_since(&before->counts, &after->counts);
+    if (after)
+        comms_files_add_links(directory, after->link, after->nlinks);
+    if (comms_counters_write(directory, after ? &after->counts : &none, err->code ? err->msg : "",
+                             err))
+        log_warn("%s", err->msg);
+    comms_driver_free(after);
 }
 
 /* What was seen, on stderr: stdout is the command's. */
@@ -272,14 +281,14 @@ static int watch(const struct comms_args *args, char **argv)
         log_error("%s", err.msg);
         return rc == -EEXIST ? EXIT_USAGE : EXIT_NOT_RUN;
     }
-    rc = set_environment(plugin, directory, args->timing, &err);
-    struct nvlink_counts before;
+    rc = set_environment(plugin, directory, !args->no_timing, &err);
     struct err why_not = {0};
-    (void)nvlink_read(&before, &why_not);
+    struct comms_driver *before = comms_driver_ask(&why_not);
     int code = rc ? rc : run_child(argv, &err);
+    if (code >= 0)
+        write_counters(directory, before, &why_not);
+    comms_driver_free(before);
     if (code >= 0) {
-        comms_files_add_links(directory);
-        write_counters(directory, &before, &why_not);
         report(directory, args->out != NULL);
         return code;
     }

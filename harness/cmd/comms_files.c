@@ -16,19 +16,16 @@
 #include "harness/store/comms.h"
 #include "harness/sys/signals.h"
 
-void comms_files_add_links(const char *directory)
+void comms_files_add_links(const char *directory, const struct gpu_link *link, size_t n)
 {
-    enum { LINKS_MOST = 2048 };
     struct err err = {0};
     char host[HOST_NAME_MAX + 1] = "";
-    struct gpu_link *link = calloc(LINKS_MOST, sizeof(*link));
     int dir_fd = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (link && dir_fd >= 0 && !gethostname(host, sizeof(host) - 1) &&
-        comms_ports_write(dir_fd, host, link, gpu_links_read(link, LINKS_MOST), &err))
+    if (dir_fd >= 0 && !gethostname(host, sizeof(host) - 1) &&
+        comms_ports_write(dir_fd, host, link, n, &err))
         log_warn("%s", err.msg);
     if (dir_fd >= 0)
         (void)close(dir_fd);
-    free(link);
 }
 
 bool comms_files_are_in(int dir_fd)

@@ -5,6 +5,7 @@
 #include <stdbool.h>
 
 #include "harness/comms/view.h"
+#include "harness/gpu/links.h"
 
 /*
  * Writes them, the page there or as `html` names it (NULL: report.html in the directory), and says
@@ -14,7 +15,7 @@
 int comms_files_write(const char *directory, const char *html, const struct comms_view *view);
 
 /* Adds how the GPUs of this machine are joined, for who reads the logs on another one. */
-void comms_files_add_links(const char *directory);
+void comms_files_add_links(const char *directory, const struct gpu_link *link, size_t n);
 
 /* Whether it has logs of NCCL calls, and is no result of a run. */
 bool comms_files_are_in(int dir_fd);

@@ -34,7 +34,7 @@ static const struct entry environment[] = {
      "The file of libcontend_comms.so, which NCCL loads under contend comms."},
     {"CONTEND_COMMS_DIR",
      "Where that plugin writes its logs, if NCCL_PROFILER_PLUGIN is set by hand."},
-    {"CONTEND_COMMS_TIMING", "It times one collective in so many on the GPU; unset or 0: none."},
+    {"CONTEND_COMMS_TIMING", "It times one collective in so many on the GPU; 64, 0 = none."},
     {.term = NULL},
 };
 

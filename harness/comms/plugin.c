@@ -29,12 +29,12 @@ static int member_of(const void *context)
 
 /* ---- communicators ---- */
 
-/* CONTEND_COMMS_TIMING: one in so many collectives; none without. Older interfaces tell of no
- * launch. */
+/* CONTEND_COMMS_TIMING: one in so many collectives, 0: none. Older interfaces tell of no launch. */
 static void set_timing(unsigned interface)
 {
+    enum { EVERY = 64 };
     const char *text = getenv("CONTEND_COMMS_TIMING");
-    uint64_t every = text ? strtoul(text, NULL, 10) : 0;
+    uint64_t every = text && *text ? strtoul(text, NULL, 10) : EVERY;
     every = interface >= 5 ? every : 0;
     plugin_timing_set(every);
     plugin_log_tell_timing(every);

@@ -75,7 +75,8 @@ if cc -shared -fPIC -DFULL -o "$scratch/nvml.so" tests/lib/fake_gpu_driver.c 2>/
     export CONTEND_LIBNVML=$scratch/nvml.so
     # counted STATES PROTOCOL DIR
     counted() {
-        FAKE_GPU=$1 "$CONTEND_BINARY" comms --out "$3" -- bash -c "both_ranks $2" 2>"$scratch/err" ||
+        rm -f "$scratch/readings"
+        FAKE_GPU_READINGS=$scratch/readings FAKE_GPU=$1 "$CONTEND_BINARY" comms --out "$3" -- bash -c "both_ranks $2" 2>"$scratch/err" ||
             fail "counted: $(cat "$scratch/err")"
     }
     states="nvlink_sent=7 nvlink_received=9 nvlink_sent_more2=0 nvlink_received_more2=0"
@@ -97,6 +98,12 @@ if cc -shared -fPIC -DFULL -o "$scratch/nvml.so" tests/lib/fake_gpu_driver.c 2>/
     is "NVLink 5" "$(read_json "$scratch/five" '.nvlink.gpus[0].sent.ratio == 1')" true
     counted "" SIMPLE "$scratch/uncounted"
     grep -q "NVLink's counters of .*: not told, its GPUs have no NVLink" "$scratch/err" || fail "$(cat "$scratch/err")"
+    # A driver that does not answer keeps nobody waiting, and changes nothing of the command.
+    code=0
+    FAKE_GPU=hang=1 "$CONTEND_BINARY" comms --out "$scratch/hung" -- bash -c 'both_ranks SIMPLE; echo done; exit 7' \
+        >"$scratch/said" 2>"$scratch/err" || code=$?
+    is "command of a driver that hangs" "$code $(cat "$scratch/said")" "7 done"
+    grep -q "NVLink's counters of .*: not told, the NVIDIA driver did not answer within 10 s" "$scratch/err" || fail "$(cat "$scratch/err")"
     cp -r "$scratch/true" "$scratch/bad-counters"
     echo 'gpu 0000:00:01.0 1 x' >>"$(echo "$scratch"/bad-counters/*.nvlink)"
     expect 2 "line 6: not 'gpu PCI_ADDRESS" "$CONTEND_BINARY" comms --read "$scratch/bad-counters"
@@ -143,19 +150,19 @@ is "speed" "$(read_json "$scratch/timed" '.communicators[0].calls[1] | [.algbw, 
 is "waited" "$(read_json "$scratch/timed" '.communicators[0].arrival | [.timed_calls, (.ranks[] | .waited_s * 1e6 | round), (.waited_share * 1e4 | round)]')" \
     '[9,0,1800,3333]'
 grep -q 'stub_cuda' "$scratch/said" && fail "$(cat "$scratch/said")"
-export CONTEND_COMMS_TIMING=64
+unset CONTEND_COMMS_TIMING
 for rank in 0 1; do
     drive "$scratch/sampled" gpu:$rank kernel:100 init:d2:2:$rank:1: $reduce:6400:0 finalize
 done
 sampled=$(read_json "$scratch/sampled" '.communicators[0] | [.arrival.timed_calls * 2 == .calls[0].timed_calls, .calls[0].timed_calls > 150 and .calls[0].timed_calls < 250]')
 is "one in 64, the same at all ranks" "$sampled" '[true,true]'
-unset CONTEND_COMMS_TIMING
-for timing in '' --timing; do
-    "$CONTEND_BINARY" comms $timing --out "$scratch/untimed$timing" -- "$stub" - 5 gpu:0 kernel:9 init:d3:1:0:1: \
+for timing in '' --no-timing; do
+    # shellcheck disable=SC2086 # none is no argument
+    "$CONTEND_BINARY" comms $timing --out "$scratch/timing$timing" -- "$stub" - 5 gpu:0 kernel:9 init:d3:1:0:1: \
         $reduce:200:0 finalize 2>"$scratch/err" || fail "$(cat "$scratch/err")"
 done
-is "no timing" "$(read_json "$scratch/untimed" '[.logs[0].timed_every, .communicators[0].calls[0].timed_calls]')" '[0,0]'
-is "timing" "$(read_json "$scratch/untimed--timing" '[.logs[0].timed_every, .communicators[0].calls[0].timed_calls > 0]')" '[64,true]'
+is "no timing" "$(read_json "$scratch/timing--no-timing" '[.logs[0].timed_every, .communicators[0].calls[0].timed_calls]')" '[0,0]'
+is "timing" "$(read_json "$scratch/timing" '[.logs[0].timed_every, .communicators[0].calls[0].timed_calls > 0]')" '[64,true]'
 
 # A rank that comes late to each call is named: rank 1 starts when the other is done.
 late() {

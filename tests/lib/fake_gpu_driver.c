@@ -7,9 +7,12 @@
  * FAKE_GPU="width=8 mig1=1 ecc=fails" sets states: of all GPUs, or with the number behind the name
  * of that one (PCI bus 7 + number); "fails" is an error of the call. Without it all is well.
  */
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 int cuInit(unsigned flags);
 int cuDeviceGetCount(int *count);
@@ -174,6 +177,8 @@ int cuDeviceGetUuid(unsigned char *uuid, int device)
 
 int nvmlDeviceGetCount_v2(unsigned *count)
 {
+    while (state("hang", 0, 0, NULL))
+        (void)pause();
     *count = 3;
     return 0;
 }
@@ -270,9 +275,21 @@ static const struct {
 };
 enum { FIELDS = sizeof(counters) / sizeof(counters[0]) };
 
+/* How often each was read; in the file FAKE_GPU_READINGS where processes are to share that. */
+static unsigned long long *readings_of(int device, int counter)
+{
+    static unsigned long long own[3][FIELDS], (*readings)[FIELDS];
+    const char *path = getenv("FAKE_GPU_READINGS");
+    if (!readings && path) {
+        int fd = open(path, O_RDWR | O_CREAT, 0600);
+        if (fd >= 0 && !ftruncate(fd, sizeof(own)))
+            readings = mmap(NULL, sizeof(own), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    }
+    return &(readings ? readings : own)[device][counter];
+}
+
 static void read_counter(int device, struct field *field)
 {
-    static unsigned long long readings[3][FIELDS];
     const unsigned long long unset = ~0ULL;
     char more[64];
     int fails = 0;
@@ -286,7 +303,7 @@ static void read_counter(int device, struct field *field)
         if (strncmp(counters[i].name, "nvlink5_", 8) == 0 || field->field == 138 ||
             field->field == 139)
             field->status = field->scope == ~0U ? field->status : 2; /* of one link: not here */
-        field->value += readings[device][i]++ * state(more, device, 0, NULL);
+        field->value += (*readings_of(device, i))++ * state(more, device, 0, NULL);
         field->type = field->field == 94 ? 1 : 3;
     }
 }

@@ -1,0 +1,66 @@
+#include "harness/cmd/comms_driver.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdint.h>
+#include <sys/mman.h>
+
+#include "harness/sys/clock.h"
+#include "harness/sys/process.h"
+
+enum { ANSWER_MS = 10000, STEP_MS = 20 };
+
+/* In the child. */
+static int ask(void *arg)
+{
+    struct comms_driver *driver = arg;
+    (void)nvlink_read(&driver->counts, &driver->why);
+    driver->nlinks = gpu_links_read(driver->link, sizeof(driver->link) / sizeof(driver->link[0]));
+    __atomic_store_n(&driver->answered, true, __ATOMIC_RELEASE);
+    return 0;
+}
+
+/* False: it is still there, perhaps in the kernel, where no signal ends it. */
+static bool wait_for(struct process *process)
+{
+    const uint64_t end_ns = clock_now_ns() + (uint64_t)ANSWER_MS * 1000000;
+    int status;
+    while (!process_ended(process, &status)) {
+        struct pollfd end = {.fd = process->pidfd, .events = POLLIN}; /* -1 is passed over */
+        if (clock_now_ns() > end_ns)
+            return false;
+        (void)poll(&end, 1, STEP_MS);
+    }
+    return true;
+}
+
+struct comms_driver *comms_driver_ask(struct err *err)
+{
+    struct process process;
+    struct comms_driver *driver =
+        mmap(NULL, sizeof(*driver), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (driver == MAP_FAILED) {
+        (void)err_set(err, -ENOMEM, "no memory to ask the NVIDIA driver");
+        return NULL;
+    }
+    int rc = process_start(&process, true, ask, driver);
+    if (rc)
+        (void)err_sys(err, rc, "cannot start a process to ask the NVIDIA driver");
+    else if (!wait_for(&process)) {
+        (void)process_signal(&process, SIGKILL);
+        rc = err_set(err, -ETIMEDOUT, "the NVIDIA driver did not answer within %d s",
+                     ANSWER_MS / 1000);
+    } else if (!__atomic_load_n(&driver->answered, __ATOMIC_ACQUIRE))
+        rc = err_set(err, -EIO, "asking the NVIDIA driver has crashed");
+    if (!rc)
+        return driver;
+    comms_driver_free(driver);
+    return NULL;
+}
+
+void comms_driver_free(struct comms_driver *driver)
+{
+    if (driver)
+        (void)munmap(driver, sizeof(*driver));
+}

@@ -1,0 +1,28 @@
+/*
+ * What NVIDIA's driver tells `contend comms`, asked by a process of its own in a box of time: NVML
+ * has been seen not to answer behind a program, and a monitor waits for nobody.
+ */
+#ifndef CONTEND_CMD_COMMS_DRIVER_H
+#define CONTEND_CMD_COMMS_DRIVER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "harness/base/err.h"
+#include "harness/gpu/links.h"
+#include "harness/gpu/nvlink.h"
+
+struct comms_driver {
+    bool answered;
+    struct nvlink_counts counts;
+    struct err why; /* with a code where there are no counts */
+    size_t nlinks;
+    struct gpu_link link[2048];
+};
+
+/* Returns NULL after an error: -ENOMEM, -ETIMEDOUT, -EIO where asking has crashed; in words. */
+struct comms_driver *comms_driver_ask(struct err *err);
+/* NULL is allowed. */
+void comms_driver_free(struct comms_driver *driver);
+
+#endif
