@@ -8,9 +8,10 @@
  * 19, 2005). Below the size at which both parts are equal, n_1/2 = L * B, the knee, a call is
  * mostly latency. It is worked out of the calls that were timed, L of the fastest of small size and
  * B of the best rate. Where too few sizes were timed, it is COMMS_SMALL_BYTES: below some 64 KiB
- * NCCL's protocols of low latency are ahead of the one of bandwidth (Hu et al., "Demystifying
- * NCCL", arXiv 2507.04786, 2025). PyTorch joins gradients into buckets of 25 MiB for that reason
- * (Li et al., "PyTorch Distributed", VLDB 13, 2020), and is far above.
+ * NCCL's protocols of low latency are ahead of the one of bandwidth between nodes (Hu et al.,
+ * "Demystifying NCCL", arXiv 2507.04786, 2025); in a node the knee is higher. PyTorch joins
+ * gradients into buckets of 25 MiB for that reason (Li et al., "PyTorch Distributed", VLDB 13,
+ * 2020), and is far above.
  */
 #ifndef CONTEND_COMMS_USAGE_H
 #define CONTEND_COMMS_USAGE_H
