@@ -228,16 +228,23 @@ void check_tell_cause(const struct checker *checker, size_t group, char *buf, si
                                              : "the hypervisor");
 }
 
-/* What shows more, or gives it back: the checks beside this one have the commands that mend. */
-static void suggest(const struct blame *blame, const struct check_group *group, char *command,
+/* Who is in the way and not watched goes to CPUs that nobody watched uses, or runs when they do
+ * not: against the others the checks beside this one have commands. */
+static void suggest(const struct checker *checker, const struct blame *blame, char *command,
                     size_t size)
 {
-    if (blame->others > blame->self && blame->others > blame->quota && blame->nhogs)
-        (void)snprintf(command, size, "ps -o pid,ppid,user,psr,pcpu,args -p %d",
-                       (int)blame->hogs[0]->pid);
-    else if (blame->self >= fmax(blame->quota, blame->others))
-        (void)snprintf(command, size, "ps -L -o tid,psr,pcpu,stat,comm -p %d",
-                       (int)group->lead->pid);
+    const struct view_process *hog = blame->nhogs ? blame->hogs[0] : NULL;
+    char list[BITSET_LIST_MAX];
+    struct bitset free;
+    if (!hog || hog->watched || hog->kernel || blame->others <= fmax(blame->self, blame->quota))
+        return;
+    view_allowed_cpus(checker->view, hog, &free);
+    for (size_t g = 0; g < checker->ngroups; g++)
+        bitset_andnot(&free, &checker->groups[g].cpus);
+    if (strlen(bitset_format(&free, list, sizeof(list))) + 40 > size || bitset_empty(&free))
+        (void)snprintf(command, size, "renice -n 19 -p %d", (int)hog->pid);
+    else
+        (void)snprintf(command, size, "taskset -acp %.460s %d", list, (int)hog->pid);
 }
 
 static void tell_queue(struct checker *checker, size_t group)
@@ -257,7 +264,7 @@ static void tell_queue(struct checker *checker, size_t group)
                    text_percent(blame.others, others, sizeof(others)),
                    text_percent(blame.quota, quota, sizeof(quota)),
                    text_percent(blame.hypervisor, stolen, sizeof(stolen)));
-    suggest(&blame, one, command, sizeof(command));
+    suggest(checker, &blame, command, sizeof(command));
     const struct said said = {.severity = FINDING_BAD,
                               .cost = share,
                               .who = &one->lead,

@@ -189,6 +189,40 @@ static void test_no_thread_waits_for_itself(void **state)
     diagnosis_free(&diagnosis);
 }
 
+/* Another process on the CPU of a worker goes to where no worker is; where there is no such CPU it
+ * runs when they do not. */
+static void test_who_is_in_the_way_is_sent_away(void **state)
+{
+    struct machine machine;
+    (void)state;
+    for (unsigned others = 0; others < 2; others++) {
+        make(&machine, 1);
+        add_task(&machine, 0, 2, 5, 5);
+        if (others)
+            add_task(&machine, 0, MASK_ALL, 9, 1);
+        occupy(&machine, 2, 10);
+        machine.processes[1] = (struct view_process){.pid = 900,
+                                                     .parent = 1,
+                                                     .name = "backup",
+                                                     .state = 'R',
+                                                     .mask = -1,
+                                                     .parent_mask = -1,
+                                                     .cpu = 2,
+                                                     .cpu_s = 5,
+                                                     .cgroup = {-1, -1, -1, -1}};
+        machine.view.nprocesses = 2;
+        if (others)
+            for (unsigned cpu = 0; cpu < CPUS; cpu++)
+                occupy(&machine, cpu, 10);
+        struct diagnosis diagnosis = judge(&machine);
+        const struct found *found = look_for(&diagnosis, "run_queue");
+        assert_non_null(found);
+        assert_string_equal(found->finding.command,
+                            others ? "renice -n 19 -p 900" : "taskset -acp 0-1,3 900");
+        diagnosis_free(&diagnosis);
+    }
+}
+
 static void test_quota_and_hypervisor_are_blamed(void **state)
 {
     struct machine machine;
@@ -353,6 +387,7 @@ int main(void)
         cmocka_unit_test(test_overlap_deals_slices),
         cmocka_unit_test(test_blame_is_split_as_the_cpu_was),
         cmocka_unit_test(test_no_thread_waits_for_itself),
+        cmocka_unit_test(test_who_is_in_the_way_is_sent_away),
         cmocka_unit_test(test_quota_and_hypervisor_are_blamed),
         cmocka_unit_test(test_idle_beside_names_the_mask_of_the_process),
         cmocka_unit_test(test_far_from_its_gpu),
