@@ -1,14 +1,14 @@
 # occupancy.dat: block 0: title, subtitle, footnote, panels, rows (CPUs, or groups of CPUs where
 # there are more than 256), bins of time, width of a bin (ms), workers, 1 where background workers
-# ran, lines of a matrix that stand for one row (a picture of few lines blurs in an enlarged SVG), 1
-# where panels do not show the start but a stretch that their names tell.
+# ran plus 2 where panels do not show the start but a stretch that their names tell, lines of a
+# matrix that stand for one row (a picture of few lines blurs in an enlarged SVG).
 # Block 1, ticks of the CPU axis: 1 row, 2 CPU number as text. Block 2, one line a panel: 1 panel,
 # 2 name. Blocks 3 and on, one a panel, a matrix: lines are CPUs, columns bins of time, and values
 # 0 nobody, 1 to 16 that worker (the 17th has the colour of the first again), 17 background, 18
 # two or more workers (contested).
 
 data = data_of("occupancy")
-stats data index 0 using (title_text = strcol(1), subtitle_text = strcol(2), footnote_text = strcol(3), panels = int($4), rows = int($5), bins = int($6), bin_ms = $7, workers = int($8), background = int($9), repeats = int($10), stretch = int($11), 0) nooutput
+stats data index 0 using (title_text = strcol(1), subtitle_text = strcol(2), footnote_text = strcol(3), panels = int($4), rows = int($5), bins = int($6), bin_ms = $7, workers = int($8), background = int($9) % 2, stretch = int($9) / 2, repeats = int($10), 0) nooutput
 array name[panels]
 stats data index 2 using (name[int($1) + 1] = strcol(2), 0) nooutput
 

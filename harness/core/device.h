@@ -17,7 +17,7 @@
 
 /* `nccl` and `mpi` are what collectives run over; rows of one are never compared with the other. */
 #define DEVICES(X)                                                                                 \
-    X(NONE, "none", "no device", false)                                                            \
+    X(NONE, "none", "the command's own devices", false)                                             \
     DEVICES_FED(X)                                                                                 \
     X(NCCL, "nccl", "NCCL", true)                                                                  \
     X(MPI, "mpi", "MPI on the CPUs", false)

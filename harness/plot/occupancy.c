@@ -270,9 +270,9 @@ static void put_map(const struct figure_data *data, struct map *map, const unsig
                    map->middle ? ", from the middle of what was seen of each placement" : "",
                    map->per_row > 1 ? ". Neighbouring CPUs share a line" : "");
     dat_put_heading(data, "which worker each CPU saw", map->slots, how, out);
-    (void)fprintf(out, " %zu %u %d %.9g %u %d %u %d\n", map->npanels, map_rows(map), BINS,
-                  (double)map->span_ns * 1e-6 / BINS, map->slots, map->background, map_repeats(map),
-                  map->middle);
+    (void)fprintf(out, " %zu %u %d %.9g %u %d %u\n", map->npanels, map_rows(map), BINS,
+                  (double)map->span_ns * 1e-6 / BINS, map->slots, map->background + 2 * map->middle,
+                  map_repeats(map));
     dat_end_block(out);
     put_ticks(map, out);
     for (size_t p = 0; p < map->npanels; p++) {

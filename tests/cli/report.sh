@@ -21,6 +21,14 @@ for plot in throughput efficiency step_time loss; do
 done
 cp "$out/plots/loss.svg" "$scratch/first.svg"
 
+# Results of older versions are drawn, too: from what they left, which no version can make again.
+cp -r "$CONTEND_SOURCE_DIR/results/h100-vm/pipeline" "$scratch/older"
+rm "$scratch"/older/plots/*.svg "$scratch"/older/plots/*.png
+expect 0 'older/plots/occupancy.svg, occupancy.png' "$CONTEND_BINARY" report "$scratch/older"
+for plot in "$scratch"/older/plots/*.dat; do
+    [ -s "${plot%.dat}.svg" ] || fail "no ${plot##*/} of an older version"
+done
+
 # Again, from its directory: the same figure, nothing else beside it.
 files=$(ls "$out/plots")
 (cd "$out" && expect 0 'drew \./plots/loss.svg' "$CONTEND_BINARY" report . && exit "$failures") ||
