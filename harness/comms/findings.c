@@ -105,12 +105,15 @@ static void judge_untold(struct judge *judge, const struct comms_lines *called,
         }
         if (line->captured || line->calls <= done)
             continue;
-        tell(judge, "comms_untold", FINDING_DOUBT,
-             "of calls of %s, NCCL tells no work of %" PRIu64 " (%" PRIu64 " bytes): "
-             "kernels on symmetric memory, broadcasts joined into one, copy engines before 2.29.7, "
-             "or not begun at the end",
+        bool pairs = line->func == COMMS_SEND || line->func == COMMS_RECV;
+        tell(judge, "comms_untold", pairs ? FINDING_NOTE : FINDING_DOUBT,
+             "of calls of %s, NCCL tells no work of %" PRIu64 " (%" PRIu64 " bytes): %s, or not "
+             "begun at the end",
              comms_func_name(line->func), line->calls - done,
-             line->bytes > bytes ? line->bytes - bytes : 0);
+             line->bytes > bytes ? line->bytes - bytes : 0,
+             pairs ? "what a rank sends to itself in place"
+                   : "kernels on symmetric memory, broadcasts joined into one, copy engines before "
+                     "2.29.7");
     }
 }
 
