@@ -126,7 +126,7 @@ static void test_tree_tells_who_ran_and_what_it_used(void **state)
     tree_begin(&tree, &all);
     assert_int_equal(process_start(&process, false, burn, NULL), 0);
     pid_t pid = process.pid;
-    while (!seen || tree.used.cpu_s < 0.05) {
+    while (!seen || tree.used.oncpu_s < 0.05) {
         (void)usleep(5000);
         tree_look(&tree, note_seen, &seen);
     }
