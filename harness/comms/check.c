@@ -40,16 +40,13 @@ static bool is_said(const struct check *check, const char *id)
 __attribute__((format(printf, 4, 5))) static void
 tell(struct check *check, const char *id, enum finding_severity severity, const char *fmt, ...)
 {
-    struct finding finding = {.severity = severity};
+    const struct finding head = {.severity = severity};
     va_list args;
     if (check->rc || is_said(check, id))
         return;
     va_start(args, fmt);
-    (void)vsnprintf(finding.sentence, sizeof(finding.sentence), fmt, args);
+    check->rc = findings_tell(check->findings, &head, id, check->subject, fmt, args, check->err);
     va_end(args);
-    (void)snprintf(finding.id, sizeof(finding.id), "%s", id);
-    (void)snprintf(finding.subject, sizeof(finding.subject), "%s", check->subject);
-    check->rc = findings_add(check->findings, &finding, check->err);
 }
 
 static void add_log(const struct comms_log *log, struct told told[COMMS_FUNCS])

@@ -32,15 +32,13 @@ char *comms_call_communicator(const struct comms_communicator *communicator, siz
 __attribute__((format(printf, 4, 5))) static void
 tell(struct judge *judge, const char *id, enum finding_severity severity, const char *fmt, ...)
 {
-    struct finding finding = {.severity = severity};
+    const struct finding head = {.severity = severity};
     va_list args;
     va_start(args, fmt);
-    (void)vsnprintf(finding.sentence, sizeof(finding.sentence), fmt, args);
-    va_end(args);
-    (void)snprintf(finding.id, sizeof(finding.id), "%s", id);
-    (void)snprintf(finding.subject, sizeof(finding.subject), "%s", judge->subject);
     if (!judge->rc)
-        judge->rc = findings_add(judge->findings, &finding, judge->err);
+        judge->rc =
+            findings_tell(judge->findings, &head, id, judge->subject, fmt, args, judge->err);
+    va_end(args);
 }
 
 /* ---- of a communicator ---- */

@@ -31,17 +31,15 @@ struct judge {
 __attribute__((format(printf, 4, 5))) static void tell(struct judge *judge, const char *id,
                                                        const char *evidence, const char *fmt, ...)
 {
-    struct finding finding = {.severity = FINDING_DOUBT, .value = NAN, .low = NAN, .high = NAN};
+    struct finding head = {.severity = FINDING_DOUBT, .value = NAN, .low = NAN, .high = NAN};
+    char subject[sizeof(head.subject)];
     va_list args;
+    (void)snprintf(head.evidence, sizeof(head.evidence), "%s", evidence);
+    (void)comms_call_communicator(judge->communicator, judge->at, subject, sizeof(subject));
     va_start(args, fmt);
-    (void)vsnprintf(finding.sentence, sizeof(finding.sentence), fmt, args);
-    va_end(args);
-    (void)snprintf(finding.id, sizeof(finding.id), "%s", id);
-    (void)snprintf(finding.evidence, sizeof(finding.evidence), "%s", evidence);
-    (void)comms_call_communicator(judge->communicator, judge->at, finding.subject,
-                                  sizeof(finding.subject));
     if (!judge->rc)
-        judge->rc = findings_add(judge->findings, &finding, judge->err);
+        judge->rc = findings_tell(judge->findings, &head, id, subject, fmt, args, judge->err);
+    va_end(args);
 }
 
 /* ---- small calls ---- */

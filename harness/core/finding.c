@@ -1,6 +1,7 @@
 #include "harness/core/finding.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -40,6 +41,16 @@ int findings_add(struct findings *findings, const struct finding *finding, struc
     findings->all = grown;
     grown[findings->n++] = *finding;
     return 0;
+}
+
+int findings_tell(struct findings *findings, const struct finding *head, const char *id,
+                  const char *subject, const char *fmt, va_list args, struct err *err)
+{
+    struct finding finding = *head;
+    (void)vsnprintf(finding.sentence, sizeof(finding.sentence), fmt, args);
+    (void)snprintf(finding.id, sizeof(finding.id), "%s", id);
+    (void)snprintf(finding.subject, sizeof(finding.subject), "%s", subject);
+    return findings_add(findings, &finding, err);
 }
 
 void findings_free(struct findings *findings)

@@ -6,6 +6,7 @@
 #ifndef CONTEND_CORE_FINDING_H
 #define CONTEND_CORE_FINDING_H
 
+#include <stdarg.h>
 #include <stddef.h>
 
 #include "harness/base/err.h"
@@ -66,5 +67,11 @@ struct findings {
 /* Appends a copy; free with findings_free, also after an error: -ENOMEM only. */
 int findings_add(struct findings *findings, const struct finding *finding, struct err *err);
 void findings_free(struct findings *findings);
+
+/* The same of a copy of `head` with this id, subject and sentence. */
+__attribute__((format(printf, 5, 0))) int findings_tell(struct findings *findings,
+                                                        const struct finding *head, const char *id,
+                                                        const char *subject, const char *fmt,
+                                                        va_list args, struct err *err);
 
 #endif

@@ -27,17 +27,15 @@ const char *gpu_compute_mode_name(enum gpu_compute_mode mode)
 __attribute__((format(printf, 4, 5))) static void
 say(struct judge *judge, const char *id, enum finding_severity severity, const char *fmt, ...)
 {
-    struct finding finding = {.severity = severity};
-    (void)snprintf(finding.id, sizeof(finding.id), "%s", id);
-    (void)snprintf(finding.subject, sizeof(finding.subject), "%s", judge->subject);
-    (void)snprintf(finding.evidence, sizeof(finding.evidence), "%s",
-                   judge->evidence ? judge->evidence : "");
+    struct finding head = {.severity = severity};
     va_list args;
+    (void)snprintf(head.evidence, sizeof(head.evidence), "%s",
+                   judge->evidence ? judge->evidence : "");
     va_start(args, fmt);
-    (void)vsnprintf(finding.sentence, sizeof(finding.sentence), fmt, args);
-    va_end(args);
     if (!judge->rc)
-        judge->rc = findings_add(judge->findings, &finding, judge->err);
+        judge->rc =
+            findings_tell(judge->findings, &head, id, judge->subject, fmt, args, judge->err);
+    va_end(args);
 }
 
 static const char *plural(int64_t n)
