@@ -25,6 +25,7 @@
     X(grain)          \
     X(cpu_speed)      \
     X(idle_exit)      \
+    X(context_switch) \
     X(collective)     \
     X(gpu_launch)     \
     X(gpu_stream)     \

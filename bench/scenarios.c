@@ -29,6 +29,13 @@ static const struct scenario_part memory_parts[] = {
     SCAN("smt_pairs"),     SCAN("false_sharing"), SCAN("cache_thrash"),   {.foreground = NULL},
 };
 
+/* clang-format off */
+static const struct scenario_part os_parts[] = {
+    SCAN("context_switch"),
+    {.foreground = NULL},
+};
+/* clang-format on */
+
 static const struct scenario_part grain_parts[] = {
     {.foreground = "grain", .placements = "none,sized,passive,partition"},
     {.foreground = NULL},
@@ -77,6 +84,11 @@ const struct scenario scenario_registry[] = {
         .name = "memory",
         .summary = "memory, caches and CPU pairs: bandwidth, latency, sharing, thrashing",
         .parts = memory_parts,
+    },
+    {
+        .name = "os",
+        .summary = "the operating system: what a switch to another thread or process takes",
+        .parts = os_parts,
     },
     {
         .name = "grain",
