@@ -60,6 +60,14 @@ is "killed" "$(read_json "$scratch/killed" \
 drive "$scratch/gpus" init:b0:3:0:1: gpu:1 init:b0:3:1:1: gpu:-1 init:b0:3:2:1:
 is "GPUs" "$(read_json "$scratch/gpus" '[.communicators[0].present[].gpu]')" '[null,"beef:08:00.0",null]'
 
+# All ranks of one process, which join at once: that the first one is still looking for the driver
+# shows once in some runs.
+for run in $(seq 20); do
+    drive "$scratch/joins.$run" joins:16
+    is "GPUs of threads" "$(read_json "$scratch/joins.$run" '[.communicators[0].present[].gpu] | unique | length')" 16
+    rm -r "$scratch/joins.$run"
+done
+
 # NVLink's counters beside it: of two ranks, LL's flags counted; more than calls explain is said, and
 # where nothing is counted, that.
 # both_ranks PROTOCOL: a command of two ranks, each with 1,000 all-reduces of 4 MB.
@@ -98,6 +106,25 @@ if cc -shared -fPIC -DFULL -o "$scratch/nvml.so" tests/lib/fake_gpu_driver.c 2>/
     is "NVLink 5" "$(read_json "$scratch/five" '.nvlink.gpus[0].sent.ratio == 1')" true
     counted "" SIMPLE "$scratch/uncounted"
     grep -q "NVLink's counters of .*: not told, its GPUs have no NVLink" "$scratch/err" || fail "$(cat "$scratch/err")"
+    # Small sends may have gone by LL, with flags, or not: both are explained, and no more is.
+    both_send() {
+        for rank in 0 1; do
+            "$stub" - 5 gpu:$rank init:c4:2:$rank:1: \
+                p2p:Send:ncclInt8:4000:$((1 - rank)):2:10000:0 finalize || return
+        done
+    }
+    export -f both_send
+    # sent KIB DIR: the findings.
+    sent() {
+        rm -f "$scratch/readings"
+        FAKE_GPU_READINGS=$scratch/readings FAKE_GPU="$states nvlink_sent_more=$1 nvlink_received_more=$1" \
+            "$CONTEND_BINARY" comms --out "$2" -- bash -c both_send 2>"$scratch/err" || fail "$(cat "$scratch/err")"
+        read_json "$2" '[.findings[].id | select(. != "comms_below_knee")]'
+    }
+    is "sends by LL" "$(sent 78130 "$scratch/by-ll")" '[]'
+    grep -q 'Small sends may have sent up to 80.0 M more' "$scratch/err" || fail "$(cat "$scratch/err")"
+    is "sends as they are" "$(sent 39070 "$scratch/as-are")" '[]'
+    is "more than sends" "$(sent 90000 "$scratch/more")" '["comms_unexplained"]'
     # A driver that does not answer keeps nobody waiting, and changes nothing of the command.
     code=0
     FAKE_GPU=hang=1 "$CONTEND_BINARY" comms --out "$scratch/hung" -- bash -c 'both_ranks SIMPLE; echo done; exit 7' \
