@@ -17,18 +17,18 @@ is() {
 }
 
 # Under the command: its stdin, stdout and exit code are its own, the report is on stderr.
-out=$(echo in | "$CONTEND_BINARY" comms --out "$scratch/kept" -- sh -c \
+out=$(echo in | "$CONTEND_BINARY" comms --out "$scratch/of/mine/kept" -- sh -c \
     "read x; echo \"out \$x\"; $stub - 5 init:a1:2:0:1:dp $all_reduce:3:0 finalize; exit 5" \
     2>"$scratch/err")
 is "exit code" $? 5
 is "stdout" "$out" "out in"
 grep -q 'AllReduce *RING *SIMPLE *3 *12000$' "$scratch/err" || fail "$(cat "$scratch/err")"
 grep -q '1 of 2 ranks left no log' "$scratch/err" || fail "a rank is missing: $(cat "$scratch/err")"
-is "matrix" "$(read_json "$scratch/kept" '.communicators[0].matrix | [.how, .bytes, .calls]')" \
+is "matrix" "$(read_json "$scratch/of/mine/kept" '.communicators[0].matrix | [.how, .bytes, .calls]')" \
     '["exact",[[0,12000],[0,0]],[[0,3],[0,0]]]'
 expect 0 'communicator 1 \(dp, 00000000000000a1\): 2 ranks on 1 node' "$CONTEND_BINARY" comms \
-    --read "$scratch/kept"
-expect 2 'is not empty' "$CONTEND_BINARY" comms --out "$scratch/kept" -- true
+    --read "$scratch/of/mine/kept"
+expect 2 'is not empty' "$CONTEND_BINARY" comms --out "$scratch/of/mine/kept" -- true
 expect 0 'no process of the command has loaded the plugin' "$CONTEND_BINARY" comms -- true
 expect 127 'cannot start .*/no-such' "$CONTEND_BINARY" comms -- "$scratch/no-such"
 mkdir "$scratch/tmp"
