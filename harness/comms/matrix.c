@@ -29,7 +29,7 @@ static uint64_t wire_of(uint32_t proto, uint64_t bytes)
 /* Of sends, which may or may not go by LL. */
 static uint64_t flags_of(const struct comms_key *key, uint64_t bytes)
 {
-    bool is_small = key->bucket <= comms_bucket(64 * 16384) || key->bucket == COMMS_BUCKET_ANY;
+    bool is_small = key->bucket <= comms_bucket(64 * 16384ull) || key->bucket == COMMS_BUCKET_ANY;
     return key->algo == COMMS_POINT_TO_POINT && is_small ? bytes : 0;
 }
 

@@ -93,16 +93,17 @@ static void test_arrival_tells_turns_from_lateness(void **state)
             for (uint64_t i = 0; i < CALLS; i++) {
                 struct comms_key key = comms_key_unpack(events[r][i].key);
                 key.member = r;
-                all[r * CALLS + i] = events[r][i];
-                all[r * CALLS + i].key = comms_key_pack(&key);
+                struct comms_event *joined = &all[(size_t)r * CALLS + i];
+                *joined = events[r][i];
+                joined->key = comms_key_pack(&key);
             }
         }
         logs[0].member = members;
         logs[0].nmembers = RANKS;
         logs[0].event = all;
-        logs[0].nevents = RANKS * CALLS;
+        logs[0].nevents = (size_t)RANKS * CALLS;
         if (c)
-            all[0 * CALLS + 7].time_ns += 500000;
+            all[7].time_ns += 500000;
         make(&communicator, &arrival);
         assert_int_equal(comms_arrival_judge(&arrival, "it", &findings, &err), 0);
         assert_int_equal(findings.n, 1);
