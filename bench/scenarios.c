@@ -32,6 +32,7 @@ static const struct scenario_part memory_parts[] = {
 /* clang-format off */
 static const struct scenario_part os_parts[] = {
     SCAN("context_switch"),
+    SCAN("wakeup_latency"),
     {.foreground = NULL},
 };
 /* clang-format on */
@@ -87,7 +88,7 @@ const struct scenario scenario_registry[] = {
     },
     {
         .name = "os",
-        .summary = "the operating system: what a switch to another thread or process takes",
+        .summary = "the operating system: switches between threads and processes, and wake-ups",
         .parts = os_parts,
     },
     {
