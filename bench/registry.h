@@ -27,6 +27,7 @@
     X(idle_exit)      \
     X(context_switch) \
     X(wakeup_latency) \
+    X(mutex) \
     X(collective)     \
     X(gpu_launch)     \
     X(gpu_stream)     \

@@ -33,6 +33,7 @@ static const struct scenario_part memory_parts[] = {
 static const struct scenario_part os_parts[] = {
     SCAN("context_switch"),
     SCAN("wakeup_latency"),
+    SCAN("mutex"),
     {.foreground = NULL},
 };
 /* clang-format on */
@@ -88,7 +89,7 @@ const struct scenario scenario_registry[] = {
     },
     {
         .name = "os",
-        .summary = "the operating system: switches between threads and processes, and wake-ups",
+        .summary = "the operating system: switches between threads and processes, wake-ups, locks",
         .parts = os_parts,
     },
     {

@@ -1,0 +1,349 @@
+/*
+ * Threads that take one lock in turn, each on a CPU of its own, with work inside the lock and
+ * outside: how often they get it together, and how evenly.
+ *
+ *   normal    pthread mutex: tries, then sleeps in the kernel; who runs may take it before the
+ * woken adaptive  the same, but spins for a while first (PTHREAD_MUTEX_ADAPTIVE_NP) spin      test
+ * and test-and-set: whoever sees it free first ticket    in the order of arrival, spinning futex
+ * three states and a wake-up of one (Drepper, "Futexes are tricky", 2011)
+ *
+ * **Measures** `lock_rate` = 1e-6 acquisitions / s of all threads together on CLOCK_MONOTONIC_RAW;
+ * `lock_fairness` = (sum x)^2 / (n sum x^2) over the threads' acquisitions x in a slice, 1 where
+ * all have as many, 1/n where one has all (Jain, Chiu and Hawe 1984). Keys: lock, threads: 1, 2, 4
+ * and so on, and all CPUs. Work is steps of kernels/cpu/busy.h, some 2 to 4 ns each: those inside
+ * are on shared data that the lock alone protects, which is what check looks at.
+ * **Source** Mellor-Crummey and Scott 1991 (ticket); will-it-scale's pthread_mutex tests contend
+ * alike.
+ * **Limits** One thread a CPU: a spinning lock whose holder is not running, as with more threads
+ * than CPUs, is worse by far than what is seen here. Where another process takes a CPU, so it is
+ * here. Threads sit on the first CPUs in the order of the topology, siblings of a core among them.
+ */
+#include <errno.h>
+#include <linux/futex.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "bench/common/points.h"
+#include "bench/common/team.h"
+#include "bench/registry.h"
+#include "harness/sys/clock.h"
+#include "kernels/cpu/busy.h"
+#include "kernels/cpu/mix64.h"
+
+#if defined(__x86_64__)
+#define relax() __builtin_ia32_pause()
+#else
+#define relax() ((void)0)
+#endif
+
+enum { COUNTS_MOST = 16, OPS_A_LOOK = 16 };
+
+static const uint64_t slice_least_ns = 1000000;
+
+/* One at a time is in use; its parts are on lines of their own. */
+struct lock {
+    _Alignas(128) pthread_mutex_t mutex;
+    _Alignas(
+        128) _Atomic uint32_t word; /* spin: taken; futex: 0 free, 1 taken, 2 somebody sleeps */
+    _Alignas(128) _Atomic uint32_t next;
+    _Alignas(128) _Atomic uint32_t serving;
+};
+
+static void mutex_take(struct lock *lock)
+{
+    (void)pthread_mutex_lock(&lock->mutex);
+}
+
+static void mutex_give(struct lock *lock)
+{
+    (void)pthread_mutex_unlock(&lock->mutex);
+}
+
+static void spin_take(struct lock *lock)
+{
+    while (atomic_exchange_explicit(&lock->word, 1, memory_order_acquire))
+        while (atomic_load_explicit(&lock->word, memory_order_relaxed))
+            relax();
+}
+
+static void spin_give(struct lock *lock)
+{
+    atomic_store_explicit(&lock->word, 0, memory_order_release);
+}
+
+static void ticket_take(struct lock *lock)
+{
+    uint32_t mine = atomic_fetch_add_explicit(&lock->next, 1, memory_order_relaxed);
+    while (atomic_load_explicit(&lock->serving, memory_order_acquire) != mine)
+        relax();
+}
+
+static void ticket_give(struct lock *lock)
+{
+    uint32_t served = atomic_load_explicit(&lock->serving, memory_order_relaxed);
+    atomic_store_explicit(&lock->serving, served + 1, memory_order_release);
+}
+
+static void futex_take(struct lock *lock)
+{
+    uint32_t was = 0;
+    if (atomic_compare_exchange_strong(&lock->word, &was, 1))
+        return;
+    if (was != 2)
+        was = atomic_exchange(&lock->word, 2);
+    while (was) {
+        (void)syscall(SYS_futex, &lock->word, FUTEX_WAIT_PRIVATE, 2, NULL, NULL, 0);
+        was = atomic_exchange(&lock->word, 2);
+    }
+}
+
+static void futex_give(struct lock *lock)
+{
+    if (atomic_exchange(&lock->word, 0) == 2)
+        (void)syscall(SYS_futex, &lock->word, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
+}
+
+enum { LOCKS = 5 };
+static const struct {
+    int mutex_type;
+    void (*take)(struct lock *lock);
+    void (*give)(struct lock *lock);
+} locks[LOCKS] = {
+    {PTHREAD_MUTEX_NORMAL, mutex_take, mutex_give},
+    {PTHREAD_MUTEX_ADAPTIVE_NP, mutex_take, mutex_give},
+    {PTHREAD_MUTEX_NORMAL, spin_take, spin_give},
+    {PTHREAD_MUTEX_NORMAL, ticket_take, ticket_give},
+    {PTHREAD_MUTEX_NORMAL, futex_take, futex_give},
+};
+
+/* "all" and then those above. */
+static const char *const lock_names[] = {"all",    "normal", "adaptive", "spin",
+                                         "ticket", "futex",  NULL};
+
+struct mutex_params {
+    int64_t inside, outside;
+    int lock;
+};
+
+static const struct opt mutex_opts[] = {
+    OPT_INT("inside", mutex_params, inside, "20", 0, 1000000, "STEPS",
+            "work while the lock is held, some ns a step"),
+    OPT_INT("outside", mutex_params, outside, "20", 0, 1000000, "STEPS",
+            "work between two times that a thread takes it"),
+    OPT_CHOICE("lock", mutex_params, lock, "all", lock_names, "LOCK", "only this one"),
+    {.name = NULL},
+};
+
+enum { RATE, FAIRNESS };
+static const struct bench_metric mutex_metrics[] = {
+    [RATE] = {"lock_rate", "Mops/s", "higher", .gates = true},
+    [FAIRNESS] = {"lock_fairness", "ratio", "higher"},
+    {.name = NULL},
+};
+
+static const struct bench_figure mutex_figures[] = {
+    {.name = "lock_rate",
+     .kind = FIGURE_LINES,
+     .metric = "lock_rate",
+     .title = "how often threads get one lock, all together",
+     .how = "One thread a CPU, with work inside the lock and outside",
+     .x = {"threads", "threads"},
+     .y = {"acquisitions (1e6 a second)"},
+     .series = {"lock"}},
+    {.name = "lock_fairness",
+     .kind = FIGURE_LINES,
+     .metric = "lock_fairness",
+     .title = "how evenly threads get one lock",
+     .how = "Jain's index: 1 where all get it as often, 1/threads where one has it alone",
+     .x = {"threads", "threads"},
+     .y = {"fairness"},
+     .series = {"lock"}},
+    {.name = NULL},
+};
+
+struct contention {
+    struct team team;
+    unsigned ncounts, counts[COUNTS_MOST];
+    unsigned first, nlocks; /* those that are asked for */
+    uint64_t inside, outside, slice_ns, seed;
+    double (*rate)[COUNTS_MOST], (*fairness)[COUNTS_MOST]; /* [LOCKS] */
+    bool wrong[LOCKS];
+    /* Of the slice that runs. */
+    unsigned kind;
+    struct lock lock;
+    _Alignas(128) uint64_t shared[BUSY_CHAINS];
+    uint64_t taken; /* counted inside */
+    _Alignas(128) atomic_bool over;
+    struct contender {
+        _Alignas(128) uint64_t own[BUSY_CHAINS];
+        uint64_t taken;
+    } * contenders; /* [CPUs] */
+};
+
+static void choose_counts(struct contention *c, unsigned ncpus)
+{
+    for (unsigned n = 1; n < ncpus && c->ncounts < COUNTS_MOST - 1; n *= 2)
+        c->counts[c->ncounts++] = n;
+    c->counts[c->ncounts++] = ncpus;
+}
+
+static int mutex_setup(struct bench_ctx *ctx)
+{
+    const struct mutex_params *params = ctx->params;
+    unsigned n = ctx->machine->ncpus;
+    struct contention *c = ctx->state = aligned_alloc(_Alignof(struct contention), sizeof(*c));
+    if (!c)
+        return err_set(ctx->err, -ENOMEM, "cannot allocate the state of the scan");
+    memset(c, 0, sizeof(*c));
+    choose_counts(c, n);
+    c->first = params->lock ? (unsigned)params->lock - 1 : 0;
+    c->nlocks = params->lock ? 1 : LOCKS;
+    c->inside = (uint64_t)params->inside;
+    c->outside = (uint64_t)params->outside;
+    c->seed = ctx->round_seed;
+    uint64_t fit_ns = (uint64_t)(ctx->budget_s * 1e9) / ((uint64_t)c->ncounts * c->nlocks);
+    c->slice_ns = fit_ns > slice_least_ns ? fit_ns : slice_least_ns;
+    c->rate = calloc(LOCKS, sizeof(*c->rate));
+    c->fairness = calloc(LOCKS, sizeof(*c->fairness));
+    c->contenders = aligned_alloc(_Alignof(struct contender), n * sizeof(*c->contenders));
+    if (!c->rate || !c->fairness || !c->contenders)
+        return err_set(ctx->err, -ENOMEM, "cannot allocate the counts of %u threads", n);
+    memset(c->contenders, 0, n * sizeof(*c->contenders));
+    return team_start_all(&c->team, ctx);
+}
+
+static void mutex_teardown(struct bench_ctx *ctx)
+{
+    struct contention *c = ctx->state;
+    ctx->state = NULL;
+    if (!c)
+        return;
+    team_stop(&c->team);
+    free(c->contenders);
+    free(c->fairness);
+    free(c->rate);
+    free(c);
+}
+
+/* Whoever sees that the time is over ends it for all: one who gets no lock cannot look. */
+static void contend_for(void *arg, unsigned rank, unsigned n)
+{
+    struct contention *c = arg;
+    struct contender *self = &c->contenders[rank];
+    void (*take)(struct lock * lock) = locks[c->kind].take;
+    void (*give)(struct lock * lock) = locks[c->kind].give;
+    uint64_t end_ns = clock_now_ns() + c->slice_ns;
+    (void)n;
+    for (self->taken = 0; !atomic_load_explicit(&c->over, memory_order_relaxed);) {
+        take(&c->lock);
+        busy_run(c->shared, c->inside);
+        c->taken++;
+        give(&c->lock);
+        busy_run(self->own, c->outside);
+        if (++self->taken % OPS_A_LOOK == 0 && clock_now_ns() >= end_ns)
+            atomic_store(&c->over, true);
+    }
+}
+
+static int make_lock(struct contention *c, struct err *err)
+{
+    pthread_mutexattr_t attributes;
+    c->lock = (struct lock){.word = 0};
+    int rc = -pthread_mutexattr_init(&attributes);
+    if (rc)
+        return err_sys(err, rc, "cannot make a mutex");
+    rc = -pthread_mutexattr_settype(&attributes, locks[c->kind].mutex_type);
+    if (!rc)
+        rc = -pthread_mutex_init(&c->lock.mutex, &attributes);
+    (void)pthread_mutexattr_destroy(&attributes);
+    return rc ? err_sys(err, rc, "cannot make a mutex") : 0;
+}
+
+/* Two threads inside at once would have lost steps of the chains, or counts. */
+static bool lock_held(const struct contention *c, unsigned n)
+{
+    uint64_t taken = 0;
+    for (unsigned rank = 0; rank < n; rank++)
+        taken += c->contenders[rank].taken;
+    bool right = taken == c->taken;
+    for (unsigned chain = 0; chain < BUSY_CHAINS; chain++)
+        right &= c->shared[chain] == busy_expect(mix64(c->seed + chain), taken * c->inside);
+    return right;
+}
+
+static double fairness_of(const struct contention *c, unsigned n)
+{
+    double sum = 0, squares = 0;
+    for (unsigned rank = 0; rank < n; rank++) {
+        double taken = (double)c->contenders[rank].taken;
+        sum += taken;
+        squares += taken * taken;
+    }
+    return sum * sum / (n * squares);
+}
+
+static int measure_point(struct bench_ctx *ctx, size_t point)
+{
+    struct contention *c = ctx->state;
+    unsigned count = (unsigned)(point % c->ncounts), n = c->counts[count];
+    c->kind = c->first + (unsigned)(point / c->ncounts);
+    int rc = make_lock(c, ctx->err);
+    if (rc)
+        return rc;
+    for (unsigned chain = 0; chain < BUSY_CHAINS; chain++)
+        c->shared[chain] = mix64(c->seed + chain);
+    c->taken = 0;
+    atomic_store(&c->over, false);
+    uint64_t took_ns = team_run(&c->team, NULL, n, contend_for, c);
+    (void)pthread_mutex_destroy(&c->lock.mutex);
+    c->rate[c->kind][count] = (double)c->taken * 1e3 / (double)took_ns;
+    c->fairness[c->kind][count] = fairness_of(c, n);
+    c->wrong[c->kind] |= !lock_held(c, n);
+    return 0;
+}
+
+static int emit_point(struct bench_ctx *ctx, size_t point)
+{
+    const struct contention *c = ctx->state;
+    unsigned count = (unsigned)(point % c->ncounts), n = c->counts[count];
+    unsigned kind = c->first + (unsigned)(point / c->ncounts);
+    int rc =
+        bench_emit(ctx, RATE, c->rate[kind][count], "lock=%s;threads=%u", lock_names[kind + 1], n);
+    if (!rc && n > 1)
+        rc = bench_emit(ctx, FAIRNESS, c->fairness[kind][count], "lock=%s;threads=%u",
+                        lock_names[kind + 1], n);
+    return rc;
+}
+
+static int mutex_scan(struct bench_ctx *ctx)
+{
+    const struct contention *c = ctx->state;
+    return points_run(ctx, (size_t)c->nlocks * c->ncounts, measure_point, emit_point);
+}
+
+static int mutex_check(struct bench_ctx *ctx)
+{
+    const struct contention *c = ctx->state;
+    for (unsigned kind = 0; kind < LOCKS; kind++)
+        if (c->wrong[kind])
+            return err_set(ctx->err, -EBADMSG, "two threads had the lock '%s' at once",
+                           lock_names[kind + 1]);
+    return 0;
+}
+
+const struct bench bench_mutex = {
+    .name = "mutex",
+    .summary = "throughput and fairness of one lock among threads: mutexes, spinning, in order",
+    .opts = mutex_opts,
+    .params_size = sizeof(struct mutex_params),
+    .metrics = mutex_metrics,
+    .figures = mutex_figures,
+    .setup = mutex_setup,
+    .scan = mutex_scan,
+    .check = mutex_check,
+    .teardown = mutex_teardown,
+};

@@ -1,0 +1,71 @@
+/* Threads that contend for one lock, through the contract. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "bench/registry.h"
+#include "tests/lib/fixture_scan.h"
+
+static const char *const locks[] = {"normal", "adaptive", "spin", "ticket", "futex"};
+enum { LOCKS = sizeof(locks) / sizeof(locks[0]) };
+
+static struct bench_machine machine;
+
+/* That each excludes the others is what its check says. */
+static void test_mutex_by_threads(void **state)
+{
+    (void)state;
+    static const char *const none[] = {NULL};
+    struct scan scan;
+    unsigned counts = 1;
+    machine.ncpus = machine.ncpus > 4 ? 4 : machine.ncpus;
+    for (unsigned n = 1; n < machine.ncpus; n *= 2)
+        counts++;
+    scan_run(&scan, &bench_mutex, &machine, none, 0.3);
+    assert_int_equal(scan_count(&scan, "lock_rate"), LOCKS * counts);
+    assert_int_equal(scan_count(&scan, "lock_fairness"), LOCKS * (counts - 1));
+    for (size_t i = 0; i < LOCKS; i++) {
+        char key[40];
+        (void)snprintf(key, sizeof(key), "lock=%s;threads=1", locks[i]);
+        assert_true(scan_value(&scan, "lock_rate", key) > 0);
+        assert_true(isnan(scan_value(&scan, "lock_fairness", key)));
+        (void)snprintf(key, sizeof(key), "lock=%s;threads=%u", locks[i], machine.ncpus);
+        double fairness = scan_value(&scan, "lock_fairness", key);
+        assert_true(machine.ncpus == 1 ||
+                    (fairness > 0.999 / machine.ncpus && fairness < 1 + 1e-9));
+    }
+    scan_end(&scan);
+}
+
+/* More work inside, fewer acquisitions: others may hold up a slice, not each time. */
+static void test_mutex_work_takes_its_time(void **state)
+{
+    (void)state;
+    static const char *const little[] = {"lock=futex", "inside=0", "outside=0", NULL};
+    static const char *const much[] = {"lock=futex", "inside=2000", "outside=0", NULL};
+    bool seen = false;
+    for (int tries = 0; tries < 8 && !seen; tries++) {
+        struct scan scan;
+        scan_run(&scan, &bench_mutex, &machine, little, 0.02);
+        double fast = scan_value(&scan, "lock_rate", "lock=futex;threads=1");
+        scan_end(&scan);
+        scan_run(&scan, &bench_mutex, &machine, much, 0.02);
+        double slow = scan_value(&scan, "lock_rate", "lock=futex;threads=1");
+        scan_end(&scan);
+        seen = fast > 5 * slow;
+    }
+    assert_true(seen);
+}
+
+int main(void)
+{
+    scan_machine_init(&machine);
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_mutex_by_threads),
+        cmocka_unit_test(test_mutex_work_takes_its_time),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
