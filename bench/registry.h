@@ -28,6 +28,7 @@
     X(context_switch) \
     X(wakeup_latency) \
     X(mutex) \
+    X(priority_inversion) \
     X(collective)     \
     X(gpu_launch)     \
     X(gpu_stream)     \

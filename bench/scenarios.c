@@ -34,6 +34,7 @@ static const struct scenario_part os_parts[] = {
     SCAN("context_switch"),
     SCAN("wakeup_latency"),
     SCAN("mutex"),
+    SCAN("priority_inversion"),
     {.foreground = NULL},
 };
 /* clang-format on */
@@ -89,7 +90,8 @@ const struct scenario scenario_registry[] = {
     },
     {
         .name = "os",
-        .summary = "the operating system: switches between threads and processes, wake-ups, locks",
+        .summary = "the operating system: switches between threads and processes, wake-ups, locks, "
+                   "priorities",
         .parts = os_parts,
     },
     {

@@ -1,0 +1,77 @@
+/* Three priorities, a lock and one CPU, through the contract. */
+#include <math.h>
+#include <sched.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "bench/registry.h"
+#include "tests/lib/fixture_scan.h"
+
+static struct bench_machine machine;
+
+static bool may_be_fifo(void)
+{
+    const struct sched_param one = {.sched_priority = 1}, none = {0};
+    if (sched_setscheduler(0, SCHED_FIFO, &one))
+        return false;
+    assert_int_equal(sched_setscheduler(0, SCHED_OTHER, &none), 0);
+    return true;
+}
+
+/* The low one has 1 ms of work, the middle one 20 ms; a stolen CPU makes any wait longer. */
+static bool inheritance_helps(void)
+{
+    static const char *const pairs[] = {"held=1ms", "kept=20ms", NULL};
+    struct scan scan;
+    scan_run(&scan, &bench_priority_inversion, &machine, pairs, 0.2);
+    assert_int_equal(scan_count(&scan, "high_wait"), 4);
+    double without = scan_value(&scan, "high_wait", "protocol=none;policy=fifo;stat=p50");
+    double with = scan_value(&scan, "high_wait", "protocol=inherit;policy=fifo;stat=p50");
+    assert_true(with > 0);
+    /* Without, all of the middle one's CPU time is in the wait, on any machine. */
+    assert_true(without > 20);
+    assert_true(scan_value(&scan, "bounded", "protocol=none;policy=fifo") < 1e-9);
+    bool helps = with < 20 && scan_value(&scan, "bounded", "protocol=inherit;policy=fifo") > 0.5;
+    scan_end(&scan);
+    return helps;
+}
+
+static void test_inheritance_bounds_the_wait(void **state)
+{
+    (void)state;
+    bool helps = false;
+    if (!may_be_fifo())
+        skip();
+    for (int tries = 0; tries < 8 && !helps; tries++)
+        helps = inheritance_helps();
+    assert_true(helps);
+}
+
+static void test_inversion_by_nice_levels(void **state)
+{
+    (void)state;
+    static const char *const none[] = {NULL};
+    struct scan scan;
+    if (may_be_fifo())
+        skip();
+    scan_run(&scan, &bench_priority_inversion, &machine, none, 0.2);
+    const char *why = scan_reason(&scan, "high_wait", "protocol=none;policy=fifo;stat=p50");
+    assert_non_null(why);
+    assert_non_null(strstr(why, "nice levels"));
+    assert_true(scan_value(&scan, "high_wait", "protocol=none;policy=nice;stat=max") >= 0);
+    assert_true(scan_value(&scan, "bounded", "protocol=inherit;policy=nice") >= 0);
+    scan_end(&scan);
+}
+
+int main(void)
+{
+    scan_machine_init(&machine);
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_inheritance_bounds_the_wait),
+        cmocka_unit_test(test_inversion_by_nice_levels),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
