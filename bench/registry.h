@@ -26,6 +26,8 @@
     X(threads)        \
     X(cpu_speed)      \
     X(idle_exit)      \
+    X(context_switch) \
+    X(wakeup_latency) \
     X(collective)     \
     X(gpu_launch)     \
     X(gpu_stream)     \

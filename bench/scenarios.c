@@ -29,6 +29,14 @@ static const struct scenario_part memory_parts[] = {
     SCAN("smt_pairs"),     SCAN("false_sharing"), SCAN("cache_thrash"),   {.foreground = NULL},
 };
 
+/* clang-format off */
+static const struct scenario_part os_parts[] = {
+    SCAN("context_switch"),
+    SCAN("wakeup_latency"),
+    {.foreground = NULL},
+};
+/* clang-format on */
+
 static const struct scenario_part grain_parts[] = {
     {.foreground = "grain", .placements = "none,sized,passive,partition"},
     {.foreground = NULL},
@@ -82,6 +90,11 @@ const struct scenario scenario_registry[] = {
         .name = "memory",
         .summary = "memory, caches and CPU pairs: bandwidth, latency, sharing, thrashing",
         .parts = memory_parts,
+    },
+    {
+        .name = "os",
+        .summary = "the operating system: switches between threads and processes, and wake-ups",
+        .parts = os_parts,
     },
     {
         .name = "grain",

@@ -18,6 +18,7 @@ static const struct field {
     {"cpus", "allowed CPUs", "topology.cpus.allowed"},
     {"cpus", "CPU limit of the cgroup", "environment.cgroup.cpu_max"},
     {"kernel", "kernel", "environment.kernel"},
+    {"kernel", "scheduler", "environment.scheduler"},
     {"driver", "GPU driver", "environment.driver"},
     {"cuda", "CUDA", "environment.cuda"},
     {"nccl", "NCCL", "environment.nccl"},

@@ -52,6 +52,7 @@ json_t *env_to_json(const struct environment *env)
         {"hostname", json_value_text_or_null(env->hostname)},
         {"os", json_value_text_or_null(env->os)},
         {"kernel", json_value_text_or_null(env->kernel)},
+        {"scheduler", json_value_text_or_null(env->scheduler)},
         {"arch", json_value_text_or_null(env->arch)},
         {"cpu_model", json_value_text_or_null(env->cpu_model)},
         {"microcode", json_value_text_or_null(env->microcode)},

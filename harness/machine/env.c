@@ -18,6 +18,7 @@
 #endif
 
 #include "harness/sys/proc.h"
+#include "harness/sys/scheduler.h"
 
 /* One governor for all CPUs, or "mixed". */
 static void read_governor(const char *root, char *out, size_t size)
@@ -190,7 +191,9 @@ void env_gather(const struct env_request *request, struct environment *env)
         proc_copy_text(env->kernel, sizeof(env->kernel), names.release);
         proc_copy_text(env->arch, sizeof(env->arch), names.machine);
     }
-    gather_settings(request->root ? request->root : "", env);
+    const char *root = request->root ? request->root : "";
+    gather_settings(root, env);
+    (void)scheduler_read(root, env->scheduler, sizeof(env->scheduler));
     env->memlock_bytes = memlock_limit_bytes();
     proc_copy_text(env->glibc, sizeof(env->glibc), gnu_get_libc_version());
 #ifdef __clang__

@@ -16,9 +16,10 @@ enum { ENV_HOST_LABEL_MAX = 65 };
 
 struct environment {
     char hostname[PROC_TEXT_MAX];
-    char os[PROC_TEXT_MAX];     /* PRETTY_NAME of os-release */
-    char kernel[PROC_TEXT_MAX]; /* release, such as "6.1.0-18-amd64" */
-    char arch[PROC_TEXT_MAX];   /* "x86_64" */
+    char os[PROC_TEXT_MAX];            /* PRETTY_NAME of os-release */
+    char kernel[PROC_TEXT_MAX];        /* release, such as "6.1.0-18-amd64" */
+    char scheduler[3 * PROC_TEXT_MAX]; /* sys/scheduler.h: "EEVDF", "sched_ext: NAME" */
+    char arch[PROC_TEXT_MAX];          /* "x86_64" */
     char cpu_model[PROC_TEXT_MAX];
     char microcode[PROC_TEXT_MAX];
     char governor[PROC_TEXT_MAX];        /* "mixed" when the CPUs differ */

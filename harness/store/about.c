@@ -182,6 +182,7 @@ static void take_facts(const json_t *record, struct about *about)
         {"hypervisor", "hypervisor"},
         {"system", "os"},
         {"kernel", "kernel"},
+        {"scheduler", "scheduler"},
         {"microcode", "microcode"},
         {"governor", "governor"},
         {"boost", "boost"},

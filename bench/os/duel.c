@@ -1,0 +1,140 @@
+#include "bench/os/duel.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdint.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+
+#include "harness/base/bitset.h"
+#include "harness/sys/affinity.h"
+#include "harness/sys/futex.h"
+#include "harness/sys/process.h"
+
+enum { READY = 1, REFUSED = 2 };
+
+/* In shared memory. */
+struct meeting {
+    _Atomic uint32_t state[2]; /* 0 until the player is on its CPU, or is not to be */
+    int refused[2];            /* -errno */
+};
+
+struct player {
+    const struct duel *duel;
+    struct meeting *meeting;
+    unsigned who;
+};
+
+static void take_part(const struct player *player)
+{
+    const struct duel *duel = player->duel;
+    struct meeting *meeting = player->meeting;
+    struct bitset cpu = {0};
+    bitset_set(&cpu, duel->os_cpus[player->who]);
+    int rc = meeting->refused[player->who] = affinity_set(0, &cpu);
+    futex_set(&meeting->state[player->who], rc ? REFUSED : READY);
+    futex_wait_while(&meeting->state[1 - player->who], 0);
+    if (!rc && atomic_load(&meeting->state[1 - player->who]) == READY)
+        duel->play(duel->arg, player->who);
+}
+
+static void *thread_main(void *arg)
+{
+    const struct player *player = arg;
+    visit_mark(player->duel->visits);
+    take_part(player);
+    return NULL;
+}
+
+static int process_main(void *arg)
+{
+    take_part(arg);
+    return 0;
+}
+
+static int cannot_start(struct err *err, const char *what, int rc)
+{
+    (void)err_sys(err, rc, "cannot start a %s", what);
+    return err->code = -ENOTSUP;
+}
+
+static int run_threads(struct player players[2], struct err *err)
+{
+    pthread_t threads[2];
+    int failed = 0;
+    unsigned started = 0;
+    while (started < 2 && !failed) {
+        failed = pthread_create(&threads[started], NULL, thread_main, &players[started]);
+        started += !failed;
+    }
+    if (failed)
+        futex_set(&players->meeting->state[started], REFUSED);
+    for (unsigned i = 0; i < started; i++)
+        (void)pthread_join(threads[i], NULL);
+    return failed ? cannot_start(err, "thread", -failed) : 0;
+}
+
+/* Sleeps until one of them has ended, where the kernel has descriptors of processes. */
+static void await_either(const struct process processes[2])
+{
+    struct pollfd ends[2] = {{.fd = processes[0].pidfd, .events = POLLIN},
+                             {.fd = processes[1].pidfd, .events = POLLIN}};
+    if (processes[0].pid && processes[1].pid && ends[0].fd >= 0 && ends[1].fd >= 0)
+        (void)poll(ends, 2, -1);
+}
+
+/* True where one was ended by a signal: the other would wait for it without end. */
+static bool await_both(struct process processes[2])
+{
+    bool lost = false;
+    await_either(processes);
+    for (unsigned i = 0; i < 2; i++) {
+        int status = 0;
+        if (processes[i].pid && process_ended(&processes[i], &status) && WIFSIGNALED(status)) {
+            (void)process_signal(&processes[1 - i], SIGKILL);
+            lost = true;
+        }
+    }
+    for (unsigned i = 0; i < 2; i++) {
+        int status = 0;
+        if (processes[i].pid)
+            process_wait(&processes[i], &status);
+    }
+    return lost;
+}
+
+static int run_processes(struct player players[2], struct err *err)
+{
+    struct process processes[2] = {{0}};
+    int rc = process_start(&processes[0], false, process_main, &players[0]);
+    if (rc)
+        return cannot_start(err, "process", rc);
+    rc = process_start(&processes[1], false, process_main, &players[1]);
+    if (rc)
+        futex_set(&players->meeting->state[1], REFUSED);
+    bool lost = await_both(processes);
+    if (rc)
+        return cannot_start(err, "process", rc);
+    return lost ? err_set(err, -EIO, "one of two processes was ended by a signal") : 0;
+}
+
+int duel_run(const struct duel *duel, struct err *err)
+{
+    struct meeting *meeting =
+        mmap(NULL, sizeof(*meeting), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (meeting == MAP_FAILED)
+        return err_set(err, -ENOMEM, "cannot map what two players share");
+    struct player players[2] = {{duel, meeting, 0}, {duel, meeting, 1}};
+    int rc = duel->processes ? run_processes(players, err) : run_threads(players, err);
+    for (unsigned who = 0; who < 2 && !rc; who++)
+        if (meeting->refused[who]) {
+            rc = -ENOTSUP;
+            (void)err_sys(err, meeting->refused[who], "cannot run on CPU %u", duel->os_cpus[who]);
+            err->code = rc;
+        }
+    (void)munmap(meeting, sizeof(*meeting));
+    return rc;
+}

@@ -1,0 +1,30 @@
+/*
+ * Two players that hand a ball to each other: two threads, or two processes, each pinned to a CPU.
+ *
+ *   rc = duel_run(&(struct duel){false, {0, 1}, play, arg}, err);    // play(arg, who) in both
+ *
+ * What a process writes is seen only in memory that is shared.
+ */
+#ifndef CONTEND_BENCH_OS_DUEL_H
+#define CONTEND_BENCH_OS_DUEL_H
+
+#include <stdbool.h>
+
+#include "harness/base/err.h"
+#include "harness/core/visit.h"
+
+struct duel {
+    bool processes;
+    unsigned os_cpus[2];
+    void (*play)(void *arg, unsigned who);
+    void *arg;
+    struct visit_log *visits; /* of threads; may be NULL */
+};
+
+/*
+ * Runs both from the moment that both are on their CPUs, to their ends. -ENOTSUP where the system
+ * starts no more, or refuses a CPU; -EIO where a process was ended by something else.
+ */
+int duel_run(const struct duel *duel, struct err *err);
+
+#endif

@@ -1,0 +1,308 @@
+/*
+ * How late a thread runs that a timer has woken up: on an idle CPU, and on one where another thread
+ * is busy, by the policy under which it is scheduled.
+ *
+ * A thread on each CPU sleeps until an absolute time, one interval after the last, and looks how
+ * late it is. Under load, a thread that multiplies shares each CPU with it, of the policy `other`
+ * and nice 0.
+ *
+ * **Measures** `wakeup_latency` us = clock on return - time asked for, CLOCK_MONOTONIC, with a
+ * timer slack of 1 ns; over the wake-ups of all CPUs. Keys: policy=other|batch|fifo,
+ * load=idle|busy, stat=p50|p99|max. `wakeups`: the share of wake-ups that were later than the bound
+ * before and not than `us`. `skipped`: the share of times that had passed before the thread was
+ * ready to sleep.
+ * **Source** cyclictest of rt-tests: `cyclictest -a -t -i 1000 -p 80 --laptop` is policy=fifo,
+ * without -p policy=other. Without --laptop it forbids idle states (/dev/cpu_dma_latency); here
+ * they stay.
+ * **Limits** What a late wake-up waited for (idle state, interrupts, others in the queue) is not
+ * told apart; idle_exit has the first. A time that is skipped is not late, as in cyclictest: a CPU
+ * that is away for long is late once. On a virtual machine the hypervisor's timers are in it.
+ */
+#include <errno.h>
+#include <math.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <time.h>
+
+#include "bench/common/busy_team.h"
+#include "bench/common/points.h"
+#include "bench/common/team.h"
+#include "bench/registry.h"
+#include "harness/base/stats.h"
+
+enum {
+    POLICIES = 3,
+    LOADS = 2,
+    POINTS = POLICIES * LOADS,
+    WAKEUPS_LEAST = 10,
+    WAKEUPS_MOST = 100000
+};
+
+/* "all" is the first of each. */
+static const char *const policy_names[] = {"all", "other", "batch", "fifo", NULL};
+static const char *const load_names[] = {"all", "idle", "busy", NULL};
+static const int policies[POLICIES] = {SCHED_OTHER, SCHED_BATCH, SCHED_FIFO};
+
+/* Bounds of the histogram; what is later is in the last. */
+static const unsigned bounds_us[] = {1,   2,    5,    10,   20,    50,    100,   200,
+                                     500, 1000, 2000, 5000, 10000, 20000, 50000, 100000};
+enum { BOUNDS = sizeof(bounds_us) / sizeof(bounds_us[0]) };
+
+struct wakeup_params {
+    double interval_s;
+    int64_t priority;
+    int policy, load;
+};
+
+static const struct opt wakeup_opts[] = {
+    OPT_SECONDS("interval", wakeup_params, interval_s, "1ms", 1e-5, 10, "TIME",
+                "from one wake-up to the next"),
+    OPT_INT("priority", wakeup_params, priority, "80", 1, 98, "N", "of policy fifo"),
+    OPT_CHOICE("policy", wakeup_params, policy, "all", policy_names, "POLICY",
+               "under which the thread is scheduled"),
+    OPT_CHOICE("load", wakeup_params, load, "all", load_names, "LOAD",
+               "an idle CPU, or one where another thread is busy"),
+    {.name = NULL},
+};
+
+enum { LATENCY, WAKEUPS, SKIPPED };
+static const struct bench_metric wakeup_metrics[] = {
+    [LATENCY] = {"wakeup_latency", "us", "lower", .gates = true},
+    [WAKEUPS] = {"wakeups", "ratio", "none", .quiet = true},
+    [SKIPPED] = {"skipped", "ratio", "lower", .quiet = true},
+    {.name = NULL},
+};
+
+static const struct bench_figure wakeup_figures[] = {
+    {.name = "wakeup_latency",
+     .kind = FIGURE_LINES,
+     .metric = "wakeups",
+     .title = "how late threads run that a timer wakes up",
+     .how = "Share of wake-ups not later than this, and later than the point before",
+     .x = {"lateness (us, log scale)", "us", .log = true},
+     .y = {"share of wake-ups"},
+     .series = {"policy", "load"}},
+    {.name = NULL},
+};
+
+struct wakeup_point {
+    double late_us[3]; /* p50, p99, max */
+    double share[BOUNDS], skipped;
+    struct err absent;
+};
+
+struct wakeup {
+    struct team team;
+    struct busy_team busy;
+    unsigned n, most; /* CPUs, and wake-ups of one in a point */
+    int64_t interval_ns;
+    int priority; /* of policy fifo */
+    unsigned npoints, place[POINTS];
+    struct wakeup_point points[POINTS];
+    /* Of the point that runs. */
+    unsigned policy; /* index in policies */
+    double *late_us; /* [n][most] */
+    struct sleeper {
+        _Alignas(128) unsigned wakeups, skipped;
+        int refused; /* -errno */
+    } * sleepers;    /* [n] */
+};
+
+static const char *const stat_names[] = {"p50", "p99", "max"};
+
+static bool asked(const struct wakeup_params *params, unsigned place)
+{
+    return (!params->policy || params->policy == (int)(place / LOADS) + 1) &&
+           (!params->load || params->load == (int)(place % LOADS) + 1);
+}
+
+static int wakeup_setup(struct bench_ctx *ctx)
+{
+    const struct wakeup_params *params = ctx->params;
+    struct wakeup *s = ctx->state = calloc(1, sizeof(*s));
+    if (!s)
+        return err_set(ctx->err, -ENOMEM, "cannot allocate the state of the scan");
+    for (unsigned place = 0; place < POINTS; place++)
+        if (asked(params, place))
+            s->place[s->npoints++] = place;
+    double fit = ctx->budget_s / s->npoints / params->interval_s;
+    s->n = ctx->machine->ncpus;
+    s->most = (unsigned)fmin(fmax(fit, WAKEUPS_LEAST), WAKEUPS_MOST);
+    s->interval_ns = (int64_t)(params->interval_s * 1e9);
+    s->priority = (int)params->priority;
+    s->late_us = calloc((size_t)s->n * s->most, sizeof(*s->late_us));
+    s->sleepers = aligned_alloc(_Alignof(struct sleeper), s->n * sizeof(*s->sleepers));
+    if (!s->late_us || !s->sleepers)
+        return err_set(ctx->err, -ENOMEM, "cannot allocate the wake-ups of %u CPUs", s->n);
+    int rc = busy_team_open(&s->busy, ctx);
+    return rc ? rc : team_start_all(&s->team, ctx);
+}
+
+static void wakeup_teardown(struct bench_ctx *ctx)
+{
+    struct wakeup *s = ctx->state;
+    ctx->state = NULL;
+    if (!s)
+        return;
+    team_stop(&s->team);
+    busy_team_close(&s->busy);
+    free(s->late_us);
+    free(s->sleepers);
+    free(s);
+}
+
+static int64_t now_ns(void)
+{
+    struct timespec now;
+    (void)clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+/* What is behind us is skipped; those times are the return value. */
+static unsigned skip_to(int64_t *next_ns, int64_t interval_ns)
+{
+    unsigned skipped = 0;
+    for (int64_t at_ns = now_ns(); *next_ns < at_ns; skipped++)
+        *next_ns += interval_ns;
+    return skipped;
+}
+
+/* Each time that passes counts, lest a machine that is away for long keep us for longer. */
+static void sleep_on(const struct wakeup *s, struct sleeper *sleeper, double *late_us)
+{
+    int64_t next_ns = now_ns();
+    while (sleeper->wakeups + sleeper->skipped < s->most || !sleeper->wakeups) {
+        next_ns += s->interval_ns;
+        sleeper->skipped += skip_to(&next_ns, s->interval_ns);
+        const struct timespec until = {(time_t)(next_ns / 1000000000),
+                                       (long)(next_ns % 1000000000)};
+        while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL) == EINTR)
+            ;
+        late_us[sleeper->wakeups++] = (double)(now_ns() - next_ns) / 1e3;
+    }
+}
+
+static int priority_of(const struct wakeup *s)
+{
+    return policies[s->policy] == SCHED_FIFO ? s->priority : 0;
+}
+
+static void sleep_under_policy(void *arg, unsigned rank, unsigned n)
+{
+    struct wakeup *s = arg;
+    struct sleeper *sleeper = &s->sleepers[rank];
+    const struct sched_param priority = {.sched_priority = priority_of(s)};
+    const struct sched_param none = {0};
+    (void)n;
+    (void)prctl(PR_SET_TIMERSLACK, 1);
+    *sleeper = (struct sleeper){0};
+    if (sched_setscheduler(0, policies[s->policy], &priority)) {
+        sleeper->refused = -errno;
+        return;
+    }
+    sleep_on(s, sleeper, s->late_us + (size_t)rank * s->most);
+    (void)sched_setscheduler(0, SCHED_OTHER, &none);
+}
+
+/* All wake-ups to the front, in order; NULL where a thread was refused its policy. */
+static const double *gather(struct wakeup *s, size_t *total, struct wakeup_point *point)
+{
+    unsigned skipped = 0;
+    *total = 0;
+    for (unsigned rank = 0; rank < s->n; rank++) {
+        const struct sleeper *sleeper = &s->sleepers[rank];
+        if (sleeper->refused) {
+            (void)err_sys(&point->absent, sleeper->refused,
+                          "the system refuses a thread of policy %s and priority %d",
+                          policy_names[s->policy + 1], priority_of(s));
+            point->absent.code = -ENOTSUP;
+            return NULL;
+        }
+        memmove(s->late_us + *total, s->late_us + (size_t)rank * s->most,
+                sleeper->wakeups * sizeof(*s->late_us));
+        *total += sleeper->wakeups;
+        skipped += sleeper->skipped;
+    }
+    point->skipped = (double)skipped / (double)(skipped + *total);
+    *total = stats_sort(s->late_us, *total);
+    return s->late_us;
+}
+
+static void conclude(struct wakeup *s, struct wakeup_point *point)
+{
+    size_t total, at = 0;
+    const double *late_us = gather(s, &total, point);
+    if (!late_us)
+        return;
+    point->late_us[0] = stats_median(late_us, total);
+    point->late_us[1] = stats_percentile(late_us, total, 0.99);
+    point->late_us[2] = late_us[total - 1];
+    for (unsigned i = 0; i < BOUNDS; i++) {
+        size_t from = at;
+        while (at < total && (late_us[at] <= bounds_us[i] || i == BOUNDS - 1))
+            at++;
+        point->share[i] = (double)(at - from) / (double)total;
+    }
+}
+
+static int measure_point(struct bench_ctx *ctx, size_t which)
+{
+    struct wakeup *s = ctx->state;
+    unsigned place = s->place[which];
+    bool busy = place % LOADS;
+    int rc = busy ? busy_team_start(&s->busy, ctx->err) : 0;
+    if (rc)
+        return rc;
+    s->policy = place / LOADS;
+    (void)team_run(&s->team, NULL, s->n, sleep_under_policy, s);
+    if (busy)
+        busy_team_end(&s->busy);
+    conclude(s, &s->points[place]);
+    return 0;
+}
+
+static int emit_point(struct bench_ctx *ctx, size_t which)
+{
+    const struct wakeup *s = ctx->state;
+    unsigned place = s->place[which];
+    const struct wakeup_point *point = &s->points[place];
+    char key[VALUE_KEY_MAX];
+    int rc = 0;
+    (void)snprintf(key, sizeof(key), "policy=%s;load=%s", policy_names[place / LOADS + 1],
+                   load_names[place % LOADS + 1]);
+    if (point->absent.code)
+        return bench_emit_absent(ctx, LATENCY, &point->absent, "%s;stat=p50", key);
+    for (unsigned i = 0; i < 3 && !rc; i++)
+        rc = bench_emit(ctx, LATENCY, point->late_us[i], "%s;stat=%s", key, stat_names[i]);
+    for (unsigned i = 0; i < BOUNDS && !rc; i++)
+        rc = bench_emit(ctx, WAKEUPS, point->share[i], "%s;us=%u", key, bounds_us[i]);
+    return rc ? rc : bench_emit(ctx, SKIPPED, point->skipped, "%s", key);
+}
+
+static int wakeup_scan(struct bench_ctx *ctx)
+{
+    const struct wakeup *s = ctx->state;
+    return points_run(ctx, s->npoints, measure_point, emit_point);
+}
+
+static int wakeup_check(struct bench_ctx *ctx)
+{
+    const struct wakeup *s = ctx->state;
+    return busy_team_check(&s->busy, ctx->err);
+}
+
+const struct bench bench_wakeup_latency = {
+    .name = "wakeup_latency",
+    .summary = "how late a thread runs that a timer wakes up, idle and under load, by policy",
+    .opts = wakeup_opts,
+    .params_size = sizeof(struct wakeup_params),
+    .metrics = wakeup_metrics,
+    .figures = wakeup_figures,
+    .setup = wakeup_setup,
+    .scan = wakeup_scan,
+    .check = wakeup_check,
+    .teardown = wakeup_teardown,
+};

@@ -1,0 +1,149 @@
+/* Ping-pong between threads and processes, through the contract. */
+#include <errno.h>
+#include <math.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "bench/os/duel.h"
+#include "bench/registry.h"
+#include "tests/lib/fixture_scan.h"
+
+static struct bench_machine machine;
+static struct bench_machine lonely;
+static const char *const none[] = {NULL};
+
+static void test_switch_on_one_cpu(void **state)
+{
+    (void)state;
+    struct scan scan;
+    scan_run(&scan, &bench_context_switch, &lonely, none, 0.2);
+    /* pipe and futex on one CPU and on two, yield on one: by threads and processes, four sizes. */
+    assert_int_equal(scan_count(&scan, "round_trip"), (2 * 2 + 1) * 2 * 4);
+    assert_int_equal(scan_count(&scan, "direct_cost"), 3 * 2);
+    assert_int_equal(scan_count(&scan, "cache_cost"), 3 * 2 * 3);
+    assert_int_equal(scan_count(&scan, "yields"), 2 * 4);
+    assert_int_equal(scan_count(&scan, "calls"), 3);
+    assert_true(scan_value(&scan, "touch", "size=4194304") > 0);
+    assert_true(scan_value(&scan, "yields", "how=yield;between=threads;cpus=one;size=0") >= 1);
+    static const char *const hows[] = {"pipe", "futex", "yield"};
+    for (size_t i = 0; i < 3; i++) {
+        char key[80];
+        (void)snprintf(key, sizeof(key), "how=%s;between=processes;cpus=one;size=0", hows[i]);
+        assert_true(scan_value(&scan, "round_trip", key) > 0.05);
+    }
+    assert_string_equal(
+        scan_reason(&scan, "round_trip", "how=pipe;between=threads;cpus=two;size=0"),
+        "there is only one CPU to use");
+    scan_end(&scan);
+}
+
+/* Others may hold up any of them: not each time. */
+static void test_switch_sees_the_working_set(void **state)
+{
+    (void)state;
+    static const char *const pairs[] = {"how=pipe", "between=threads", "cpus=one", NULL};
+    bool seen = false;
+    for (int tries = 0; tries < 8 && !seen; tries++) {
+        struct scan scan;
+        scan_run(&scan, &bench_context_switch, &machine, pairs, 0.1);
+        assert_int_equal(scan_count(&scan, "round_trip"), 4);
+        double large =
+            scan_value(&scan, "round_trip", "how=pipe;between=threads;cpus=one;size=4194304");
+        double bare = scan_value(&scan, "round_trip", "how=pipe;between=threads;cpus=one;size=0");
+        double touch = scan_value(&scan, "touch", "size=4194304");
+        seen = large > bare + touch;
+        scan_end(&scan);
+    }
+    assert_true(seen);
+}
+
+static void test_switch_across_cpus(void **state)
+{
+    (void)state;
+    static const char *const pairs[] = {"cpus=two", "size=16K", NULL};
+    struct scan scan;
+    if (machine.ncpus < 2)
+        skip();
+    scan_run(&scan, &bench_context_switch, &machine, pairs, 0.1);
+    assert_int_equal(scan_count(&scan, "round_trip"), 4);
+    assert_true(scan_value(&scan, "round_trip", "how=futex;between=processes;cpus=two;size=16384") >
+                0.05);
+    assert_int_equal(scan_count(&scan, "direct_cost"), 0);
+    assert_int_equal(scan_count(&scan, "cache_cost"), 0);
+    scan_end(&scan);
+}
+
+static void test_switch_refuses_yields_across_cpus(void **state)
+{
+    (void)state;
+    static const char *const pairs[] = {"cpus=two", "how=yield", NULL};
+    struct scan scan;
+    (void)scan_probe(&scan, &bench_context_switch, &machine, pairs);
+    assert_int_equal(bench_context_switch.validate(scan.params, &scan.err), -EINVAL);
+    (void)scan_probe(&scan, &bench_context_switch, &machine, none);
+    assert_int_equal(bench_context_switch.validate(scan.params, &scan.err), 0);
+}
+
+static void never(void *arg, unsigned who)
+{
+    (void)who;
+    *(bool *)arg = true;
+}
+
+/* A CPU that is not ours: nobody plays, and nobody waits for the other. */
+static void test_duel_without_its_cpu(void **state)
+{
+    (void)state;
+    for (int processes = 0; processes < 2; processes++)
+        for (unsigned who = 0; who < 2; who++) {
+            bool played = false;
+            struct err err = {0};
+            struct duel duel = {.processes = processes, .play = never, .arg = &played};
+            duel.os_cpus[who] = BITSET_BITS - 1;
+            duel.os_cpus[1 - who] = machine.cpus[0].os_cpu;
+            assert_int_equal(duel_run(&duel, &err), -ENOTSUP);
+            assert_int_equal(err.code, -ENOTSUP);
+            assert_non_null(strstr(err.msg, "cannot run on CPU"));
+            assert_false(played);
+        }
+}
+
+static void die_alone(void *arg, unsigned who)
+{
+    (void)arg;
+    if (who == 1)
+        (void)raise(SIGKILL);
+    for (;;)
+        (void)pause();
+}
+
+static void test_duel_ends_who_would_wait_for_ever(void **state)
+{
+    (void)state;
+    struct err err = {0};
+    struct duel duel = {.processes = true, .play = die_alone};
+    duel.os_cpus[0] = duel.os_cpus[1] = machine.cpus[0].os_cpu;
+    assert_int_equal(duel_run(&duel, &err), -EIO);
+    assert_non_null(strstr(err.msg, "signal"));
+}
+
+int main(void)
+{
+    scan_machine_init(&machine);
+    lonely = machine;
+    lonely.ncpus = 1;
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_switch_on_one_cpu),
+        cmocka_unit_test(test_switch_sees_the_working_set),
+        cmocka_unit_test(test_switch_across_cpus),
+        cmocka_unit_test(test_switch_refuses_yields_across_cpus),
+        cmocka_unit_test(test_duel_without_its_cpu),
+        cmocka_unit_test(test_duel_ends_who_would_wait_for_ever),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,104 @@
+/* Threads that a timer wakes up, through the contract. */
+#include <math.h>
+#include <sched.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "bench/registry.h"
+#include "tests/lib/fixture_scan.h"
+
+static struct bench_machine machine;
+static struct bench_machine lonely;
+
+/* Whether this user may have real-time priorities; the policy stays as it is. */
+static bool may_be_fifo(void)
+{
+    const struct sched_param one = {.sched_priority = 1}, none = {0};
+    if (sched_setscheduler(0, SCHED_FIFO, &one))
+        return false;
+    assert_int_equal(sched_setscheduler(0, SCHED_OTHER, &none), 0);
+    return true;
+}
+
+static void expect_point(const struct scan *scan, const char *policy, const char *load)
+{
+    static const unsigned bounds_us[] = {1,   2,    5,    10,   20,    50,    100,   200,
+                                         500, 1000, 2000, 5000, 10000, 20000, 50000, 100000};
+    char key[64];
+    double shares = 0, late[3];
+    static const char *const stats[] = {"p50", "p99", "max"};
+    for (size_t i = 0; i < 3; i++) {
+        (void)snprintf(key, sizeof(key), "policy=%s;load=%s;stat=%s", policy, load, stats[i]);
+        late[i] = scan_value(scan, "wakeup_latency", key);
+    }
+    assert_true(late[0] > 0 && late[0] <= late[1] && late[1] <= late[2]);
+    for (size_t i = 0; i < sizeof(bounds_us) / sizeof(bounds_us[0]); i++) {
+        (void)snprintf(key, sizeof(key), "policy=%s;load=%s;us=%u", policy, load, bounds_us[i]);
+        shares += scan_value(scan, "wakeups", key);
+    }
+    assert_true(fabs(shares - 1) < 1e-9);
+    (void)snprintf(key, sizeof(key), "policy=%s;load=%s", policy, load);
+    assert_true(scan_value(scan, "skipped", key) >= 0);
+    assert_true(scan_value(scan, "skipped", key) < 1);
+}
+
+static void expect_all(const struct bench_machine *on)
+{
+    static const char *const none[] = {NULL};
+    struct scan scan;
+    bool fifo = may_be_fifo();
+    scan_run(&scan, &bench_wakeup_latency, on, none, 0.3);
+    expect_point(&scan, "other", "idle");
+    expect_point(&scan, "other", "busy");
+    expect_point(&scan, "batch", "idle");
+    expect_point(&scan, "batch", "busy");
+    if (fifo) {
+        expect_point(&scan, "fifo", "idle");
+        expect_point(&scan, "fifo", "busy");
+    } else {
+        const char *why = scan_reason(&scan, "wakeup_latency", "policy=fifo;load=idle;stat=p50");
+        assert_non_null(why);
+        assert_non_null(strstr(why, "refuses"));
+        assert_int_equal(scan_count(&scan, "skipped"), 4);
+    }
+    scan_end(&scan);
+}
+
+static void test_wakeups_on_all_cpus(void **state)
+{
+    (void)state;
+    expect_all(&machine);
+}
+
+static void test_wakeups_on_one_cpu(void **state)
+{
+    (void)state;
+    expect_all(&lonely);
+}
+
+static void test_wakeups_of_one_kind(void **state)
+{
+    (void)state;
+    static const char *const pairs[] = {"policy=other", "load=idle", "interval=200us", NULL};
+    struct scan scan;
+    scan_run(&scan, &bench_wakeup_latency, &machine, pairs, 0.1);
+    expect_point(&scan, "other", "idle");
+    assert_int_equal(scan_count(&scan, "wakeup_latency"), 3);
+    scan_end(&scan);
+}
+
+int main(void)
+{
+    scan_machine_init(&machine);
+    lonely = machine;
+    lonely.ncpus = 1;
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_wakeups_on_all_cpus),
+        cmocka_unit_test(test_wakeups_on_one_cpu),
+        cmocka_unit_test(test_wakeups_of_one_kind),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
