@@ -23,6 +23,7 @@
     X(false_sharing)  \
     X(cache_thrash)   \
     X(grain)          \
+    X(threads)        \
     X(cpu_speed)      \
     X(idle_exit)      \
     X(context_switch) \

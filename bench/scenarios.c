@@ -44,6 +44,11 @@ static const struct scenario_part grain_parts[] = {
     {.foreground = NULL},
 };
 
+static const struct scenario_part threads_parts[] = {
+    {.foreground = "threads", .placements = "none,passive,partition"},
+    {.foreground = NULL},
+};
+
 static const struct scenario_part numa_parts[] = {SCAN("numa_matrix"), {.foreground = NULL}};
 
 static const struct scenario_part allreduce_parts[] = {
@@ -98,6 +103,11 @@ const struct scenario scenario_registry[] = {
         .name = "grain",
         .summary = "teams of workers, by how finely their work is divided: the collapse as a curve",
         .parts = grain_parts,
+    },
+    {
+        .name = "threads",
+        .summary = "preprocessing over threads and workers: the setting to use, and the cliff",
+        .parts = threads_parts,
     },
     {
         .name = "numa_matrix",

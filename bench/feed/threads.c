@@ -1,0 +1,253 @@
+/*
+ * How many threads a worker should have: the preprocessing of `pipeline` by teams of 1 thread to
+ * four times the CPUs that the worker may use, by one worker alone and by more at once.
+ *
+ * Each point is a slice of time in which the first so many workers prepare batches, each by a team
+ * of so many threads, while the others sleep. Too few threads leave CPUs idle; where the teams
+ * together have more threads than there are CPUs, threads wait for each other at the end of each
+ * region, and where they spin meanwhile, the rate falls off a cliff.
+ *
+ * **Measures** on CLOCK_MONOTONIC_RAW: `threads_rate` = rows of all active workers a second,
+ * `threads_step` = us of a batch, the mean over them; a batch at the ends of a slice counts by its
+ * share. Slices of a round are in random order, and their first third does not count.
+ * `threads_best` of each count of workers: the smallest team whose rate is within 3% of the best.
+ * `threads_cliff`: the smallest larger team whose rate is below half of the best; none, no cliff.
+ * **Source** kernels/prep/prep.h; the cliff: METHOD.md, and OpenMP's wait policy (OpenMP 5.2, 21.2,
+ * OMP_WAIT_POLICY; GCC's libgomp manual, GOMP_SPINCOUNT).
+ * **Limits** Without a device: a worker that waits for its GPU needs fewer CPUs than this says.
+ * Points of more than 2048 threads are left out.
+ */
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "bench/common/points.h"
+#include "bench/feed/batch.h"
+#include "bench/registry.h"
+#include "harness/sys/clock.h"
+
+enum { SETTLE_SHARE = 3, OVER = 4, THREADS_MOST = 2048, TEAMS = 16, CREWS = 16 };
+
+static const struct opt threads_opts[] = {BATCH_OPTS, {.name = NULL}};
+
+enum { METRIC_RATE, METRIC_STEP, METRIC_BEST, METRIC_CLIFF };
+static const struct bench_metric threads_metrics[] = {
+    {"threads_rate", "items/s", "higher", .gates = true},
+    {"threads_step", "us", "lower", .quiet = true},
+    {"threads_best", "threads", "none"},
+    {"threads_cliff", "threads", "none"},
+    {.name = NULL},
+};
+
+static const struct bench_figure threads_figures[] = {
+    {.name = "threads",
+     .kind = FIGURE_LINES,
+     .metric = "threads_rate",
+     .title = "what workers prepare together, by how many threads each has",
+     .how = "All of them at once",
+     .x = {"threads of a worker", "threads", .log = true},
+     .y = {"batch rows of all workers (items/s)", .log = true}},
+    {.name = "threads_map",
+     .kind = FIGURE_HEAT,
+     .metric = "threads_step",
+     .title = "time of a batch, by workers and by threads of each",
+     .how = "All of them at once",
+     .x = {"threads of a worker", "threads"},
+     .y = {"workers", "workers"},
+     .colours = "time of a batch (us)",
+     .apart = true},
+    {.name = NULL},
+};
+
+struct point {
+    unsigned workers, threads;
+    double rate, step_us; /* NaN: no batch ended in time */
+};
+
+struct threads {
+    struct batches batches;
+    float *target;
+    uint64_t done; /* batches */
+    size_t npoints;
+    struct point points[TEAMS * CREWS];
+    double share_s;
+    double *gathered; /* from each worker: batches in the slice */
+};
+
+/* 1, 2, 4, ... and `most` itself, at most `n` of them. */
+static size_t list_doubled(unsigned most, unsigned *counts, size_t n)
+{
+    size_t filled = 0;
+    for (unsigned count = 1; count < most && filled + 1 < n; count *= 2)
+        counts[filled++] = count;
+    counts[filled++] = most;
+    return filled;
+}
+
+static void list_points(struct threads *threads, const struct bench_ctx *ctx)
+{
+    unsigned crews[CREWS], teams[TEAMS];
+    unsigned cpus = ctx->machine->ncpus ? ctx->machine->ncpus : 1;
+    size_t ncrews = list_doubled(ctx->peers->size, crews, CREWS);
+    size_t nteams = list_doubled(OVER * cpus, teams, TEAMS);
+    for (size_t c = 0; c < ncrews; c++)
+        for (size_t t = 0; t < nteams; t++)
+            if ((uint64_t)crews[c] * teams[t] <= THREADS_MOST)
+                threads->points[threads->npoints++] =
+                    (struct point){.workers = crews[c], .threads = teams[t]};
+}
+
+static int threads_validate(const void *params, struct err *err)
+{
+    return batches_validate(params, err);
+}
+
+static int threads_setup(struct bench_ctx *ctx)
+{
+    struct threads *threads = calloc(1, sizeof(*threads));
+    ctx->state = threads;
+    if (!threads)
+        return err_set(ctx->err, -ENOMEM, "cannot allocate the state of threads");
+    threads->gathered = calloc(ctx->peers->size, sizeof(*threads->gathered));
+    if (!threads->gathered)
+        return err_set(ctx->err, -ENOMEM, "no memory for %u workers", ctx->peers->size);
+    int rc = batches_open(&threads->batches, ctx->params, ctx);
+    if (!rc)
+        rc = batches_allocate(&threads->target, threads->batches.cells, ctx->err);
+    if (!rc)
+        batches_poison_target(&threads->batches, threads->target);
+    return rc;
+}
+
+static void threads_teardown(struct bench_ctx *ctx)
+{
+    struct threads *threads = ctx->state;
+    ctx->state = NULL;
+    if (!threads)
+        return;
+    free(threads->target);
+    free(threads->gathered);
+    batches_close(&threads->batches, ctx);
+    free(threads);
+}
+
+/* One batch, and which part of it lies in the slice. */
+static double run_batch(struct threads *threads, uint64_t begin_ns, uint64_t end_ns)
+{
+    struct sample sample = {0};
+    uint64_t start_ns = clock_now_ns();
+    batches_prepare(&threads->batches, threads->done++, threads->target, &sample);
+    uint64_t done_ns = clock_now_ns();
+    uint64_t from_ns = start_ns > begin_ns ? start_ns : begin_ns;
+    uint64_t to_ns = done_ns < end_ns ? done_ns : end_ns;
+    return to_ns > from_ns ? (double)(to_ns - from_ns) / (double)(done_ns - start_ns) : 0;
+}
+
+/* Worker 0's clock is everybody's: they are on one machine. */
+static int agree_on_start(const struct bench_ctx *ctx, uint64_t *start_ns)
+{
+    const struct threads *threads = ctx->state;
+    uint64_t mine = clock_now_ns(), *all = (uint64_t *)(void *)threads->gathered;
+    int rc = peers_gather(ctx->peers, &mine, all, sizeof(mine), ctx->err);
+    *start_ns = all[0];
+    return rc;
+}
+
+static int measure_point(struct bench_ctx *ctx, size_t index)
+{
+    struct threads *threads = ctx->state;
+    struct point *point = &threads->points[index];
+    uint64_t start_ns = 0;
+    int rc = agree_on_start(ctx, &start_ns);
+    uint64_t share_ns = (uint64_t)(threads->share_s * 1e9), end_ns = start_ns + share_ns;
+    uint64_t begin_ns = start_ns + share_ns / SETTLE_SHARE;
+    double batches = 0, seconds = 1e-9 * (double)(end_ns - begin_ns);
+    threads->batches.prep.threads = point->threads;
+    while (!rc && ctx->peers->rank < point->workers && clock_now_ns() < end_ns)
+        batches += run_batch(threads, begin_ns, end_ns);
+    if (!rc)
+        rc = peers_gather(ctx->peers, &batches, threads->gathered, sizeof(batches), ctx->err);
+    const struct batch_params *params = ctx->params;
+    for (unsigned r = 0; !rc && r < point->workers; r++) {
+        point->rate += threads->gathered[r] * (double)params->rows / seconds;
+        point->step_us += 1e6 * seconds / threads->gathered[r] / point->workers;
+    }
+    return rc;
+}
+
+static int emit_point(struct bench_ctx *ctx, size_t index)
+{
+    const struct threads *threads = ctx->state;
+    const struct point *point = &threads->points[index];
+    if (!isfinite(point->step_us)) /* a worker came too late: that is no value of the point */
+        return 0;
+    int rc = bench_emit(ctx, METRIC_RATE, point->rate, "workers=%u;threads=%u", point->workers,
+                        point->threads);
+    return rc ? rc
+              : bench_emit(ctx, METRIC_STEP, point->step_us, "workers=%u;threads=%u",
+                           point->workers, point->threads);
+}
+
+/* Of the points first..n-1, which have one count of workers and ever larger teams. */
+static int emit_setting(struct bench_ctx *ctx, size_t first, size_t n)
+{
+    const struct threads *threads = ctx->state;
+    const struct point *points = threads->points;
+    double best = 0;
+    size_t setting = first, cliff;
+    for (size_t i = first; i < n; i++)
+        best = fmax(best, points[i].rate);
+    while (setting + 1 < n && !(points[setting].rate >= 0.97 * best))
+        setting++;
+    for (cliff = setting; cliff < n && !(points[cliff].rate < 0.5 * best);)
+        cliff++;
+    int rc =
+        bench_emit(ctx, METRIC_BEST, points[setting].threads, "workers=%u", points[first].workers);
+    if (!rc && cliff < n)
+        rc = bench_emit(ctx, METRIC_CLIFF, points[cliff].threads, "workers=%u",
+                        points[first].workers);
+    return rc;
+}
+
+static int threads_scan(struct bench_ctx *ctx)
+{
+    struct threads *threads = ctx->state;
+    threads->batches.prep.least_team = NULL; /* teams differ on purpose */
+    list_points(threads, ctx);
+    threads->share_s = ctx->budget_s / (double)threads->npoints;
+    int rc = points_run(ctx, threads->npoints, measure_point, emit_point);
+    for (size_t first = 0, n; !rc && first < threads->npoints; first = n) {
+        for (n = first;
+             n < threads->npoints && threads->points[n].workers == threads->points[first].workers;)
+            n++;
+        rc = emit_setting(ctx, first, n);
+    }
+    threads->batches.prep.threads = ctx->threads;
+    return rc;
+}
+
+static int threads_check(struct bench_ctx *ctx)
+{
+    struct threads *threads = ctx->state;
+    struct sample sample = {0};
+    uint64_t batch = threads->done;
+    batches_poison(&threads->batches);
+    batches_poison_target(&threads->batches, threads->target);
+    batches_prepare(&threads->batches, batch, threads->target, &sample);
+    return batches_check(&threads->batches, batch, threads->target, ctx->err);
+}
+
+const struct bench bench_threads = {
+    .name = "threads",
+    .summary = "what workers prepare by how many threads each has, up to four times the CPUs",
+    .opts = threads_opts,
+    .params_size = sizeof(struct batch_params),
+    .metrics = threads_metrics,
+    .figures = threads_figures,
+    .together = true,
+    .validate = threads_validate,
+    .setup = threads_setup,
+    .scan = threads_scan,
+    .check = threads_check,
+    .teardown = threads_teardown,
+};

@@ -1,0 +1,65 @@
+/* Teams of one worker, which nobody disturbs, and the setting that their rates make. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+#include <cmocka.h>
+
+#include "bench/registry.h"
+#include "tests/lib/fixture_scan.h"
+
+static struct bench_machine machine;
+static const char *const small[] = {"rows=256", "cols=64", NULL};
+
+/* Teams of 1, 2, 4 to four times the CPUs, each with a rate that agrees with its time of a batch.
+ */
+static void test_threads_alone(void **state)
+{
+    (void)state;
+    struct scan scan;
+    unsigned most = 4 * machine.ncpus;
+    scan_run(&scan, &bench_threads, &machine, small, 1);
+    for (unsigned threads = 1; threads <= most; threads *= 2) {
+        char key[32];
+        (void)snprintf(key, sizeof(key), "workers=1;threads=%u", threads);
+        double rate = scan_value(&scan, "threads_rate", key);
+        double step_us = scan_value(&scan, "threads_step", key);
+        assert_true(rate > 0);
+        assert_true(fabs(rate * step_us - 256e6) < 1);
+    }
+    assert_int_equal(scan_count(&scan, "threads_rate"), scan_count(&scan, "threads_step"));
+    scan_end(&scan);
+}
+
+/* The setting is a team that no other one beats by 3%; a cliff lies beyond it. */
+static void test_threads_finds_the_setting(void **state)
+{
+    (void)state;
+    struct scan scan;
+    scan_run(&scan, &bench_threads, &machine, small, 1);
+    double setting = scan_value(&scan, "threads_best", "workers=1"), best = 0, own = 0, fallen = 0;
+    double cliff = scan_value(&scan, "threads_cliff", "workers=1");
+    for (unsigned threads = 1; threads <= 4 * machine.ncpus; threads *= 2) {
+        char key[32];
+        (void)snprintf(key, sizeof(key), "workers=1;threads=%u", threads);
+        double rate = scan_value(&scan, "threads_rate", key);
+        best = rate > best ? rate : best;
+        own = threads == (unsigned)setting ? rate : own;
+        fallen = !isnan(cliff) && threads == (unsigned)cliff ? rate : fallen;
+    }
+    assert_true(own >= 0.97 * best);
+    assert_true(isnan(cliff) || (cliff > setting && fallen < 0.5 * best));
+    scan_end(&scan);
+}
+
+int main(void)
+{
+    scan_machine_init(&machine);
+    machine.ncpus = machine.ncpus > 2 ? 2 : machine.ncpus;
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_threads_alone),
+        cmocka_unit_test(test_threads_finds_the_setting),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
