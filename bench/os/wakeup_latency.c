@@ -11,9 +11,9 @@
  * load=idle|busy, stat=p50|p99|max. `wakeups`: the share of wake-ups that were later than the bound
  * before and not than `us`. `skipped`: the share of times that had passed before the thread was
  * ready to sleep.
- * **Source** cyclictest of rt-tests: `cyclictest -a -t -i 1000 -p 80 --laptop` is policy=fifo,
- * without -p policy=other. Without --laptop it forbids idle states (/dev/cpu_dma_latency); here
- * they stay.
+ * **Source** cyclictest of rt-tests: `cyclictest --laptop -a -t -i 1000 -p 80` is policy=fifo.
+ * Without --laptop it forbids idle states (/dev/cpu_dma_latency), which stay here; without -p it
+ * keeps the slack of 50 us that ordinary threads have.
  * **Limits** What a late wake-up waited for (idle state, interrupts, others in the queue) is not
  * told apart; idle_exit has the first. A time that is skipped is not late, as in cyclictest: a CPU
  * that is away for long is late once. On a virtual machine the hypervisor's timers are in it.

@@ -46,7 +46,7 @@ offers 'quick' run --profile = q
 offers 'quick standard full' run --profile =
 offers 'partition' place -P part
 offers 'none,partition' place --placement none,part
-offers 'prep' run --background pr
+offers 'prep' run --background pre
 offers '' run --rounds ''
 offers 'gpu_copy' bench gpu_co
 offers 'wait=' run -p wa
