@@ -1,6 +1,7 @@
 /* contend comms: runs a command under NCCL's profiler plugin, or reads the logs of one that ran. */
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <poll.h>
 #include <signal.h>
@@ -16,17 +17,17 @@
 #include "harness/cmd/comms_driver.h"
 #include "harness/cmd/comms_files.h"
 #include "harness/cmd/comms_plugin.h"
-#include "harness/comms/counters.h"
+#include "harness/comms/clear.h"
 #include "harness/comms/view.h"
 #include "harness/json/comms.h"
 #include "harness/say/log.h"
+#include "harness/store/directory.h"
 #include "harness/sys/process.h"
 #include "harness/sys/signals.h"
 #include "harness/sys/terminal.h"
 #include "harness/table/comms.h"
 #include "harness/table/findings.h"
 
-#define GRAPH_VARIABLE "NCCL_GRAPH_DUMP_FILE" /* not ours: what the user has set stays */
 #define TIMING_VARIABLE "CONTEND_COMMS_TIMING"
 
 struct comms_args {
@@ -121,6 +122,9 @@ int comms_show_directory(const char *directory, const char *html)
 /* A directory of the user's is to be empty: old logs in it would be added up. */
 static int use_directory(const char *out, char *path, size_t size, struct err *err)
 {
+    int rc = directory_make_parents(out, err);
+    if (rc)
+        return rc;
     if (mkdir(out, 0777) && errno != EEXIST)
         return err_sys(err, -errno, "cannot create '%.150s'", out);
     char *whole = realpath(out, NULL);
@@ -148,24 +152,13 @@ static int make_directory(const char *out, char *path, size_t size, struct err *
     return mkdtemp(path) ? 0 : err_sys(err, -errno, "cannot create '%.150s'", path);
 }
 
-static int remove_file(const char *directory, const char *name)
-{
-    char path[2 * PATH_MAX];
-    (void)snprintf(path, sizeof(path), "%s/%s", directory, name);
-    return unlink(path);
-}
-
 static void remove_directory(const char *directory)
 {
-    struct dirent **entries = NULL;
-    int n = scandir(directory, &entries, NULL, NULL);
-    for (int i = 0; i < n; i++) {
-        if (strstr(entries[i]->d_name, COMMS_SUFFIX) ||
-            !strcmp(entries[i]->d_name, COMMS_PORTS_NAME))
-            (void)remove_file(directory, entries[i]->d_name);
-        free(entries[i]);
+    int fd = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd >= 0) {
+        comms_clear(fd);
+        (void)close(fd);
     }
-    free(entries);
     (void)rmdir(directory);
 }
 
@@ -230,29 +223,9 @@ static int set_environment(const char *plugin, const char *directory, bool timin
         return rc;
     (void)snprintf(graph, sizeof(graph), "%s/" COMMS_GRAPH_FILE, directory);
     if ((!timing && setenv(TIMING_VARIABLE, "0", 1)) || setenv(COMMS_PLUGIN_VARIABLE, plugin, 1) ||
-        setenv(COMMS_DIRECTORY_VARIABLE, directory, 1) || setenv(GRAPH_VARIABLE, graph, 0))
+        setenv(COMMS_DIRECTORY_VARIABLE, directory, 1) || setenv(COMMS_GRAPH_VARIABLE, graph, 0))
         return err_set(err, -ENOMEM, "no memory for the environment");
     return 0;
-}
-
-/* Beside the logs; that nothing could be counted is written, too. */
-static void write_counters(const char *directory, const struct comms_driver *before,
-                           struct err *err)
-{
-    static const struct nvlink_counts none;
-    struct comms_driver *after = before ? comms_driver_ask(err) : NULL;
-    if (before && before->why.code)
-        *err = before->why;
-    else if (after && after->why.code)
-        *err = after->why;
-    else if (after)
-        nvlink_since(&before->counts, &after->counts);
-    if (after)
-        comms_files_add_links(directory, after->link, after->nlinks);
-    if (comms_counters_write(directory, after ? &after->counts : &none, err->code ? err->msg : "",
-                             err))
-        log_warn("%s", err->msg);
-    comms_driver_free(after);
 }
 
 /* What was seen, on stderr: stdout is the command's. */
@@ -286,7 +259,7 @@ static int watch(const struct comms_args *args, char **argv)
     struct comms_driver *before = comms_driver_ask(&why_not);
     int code = rc ? rc : run_child(argv, &err);
     if (code >= 0)
-        write_counters(directory, before, &why_not);
+        comms_driver_write(directory, before, &why_not);
     comms_driver_free(before);
     if (code >= 0) {
         report(directory, args->out != NULL);

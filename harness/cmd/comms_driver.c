@@ -6,6 +6,9 @@
 #include <stdint.h>
 #include <sys/mman.h>
 
+#include "harness/cmd/comms_files.h"
+#include "harness/comms/counters.h"
+#include "harness/say/log.h"
 #include "harness/sys/clock.h"
 #include "harness/sys/process.h"
 
@@ -57,6 +60,24 @@ struct comms_driver *comms_driver_ask(struct err *err)
         return driver;
     comms_driver_free(driver);
     return NULL;
+}
+
+void comms_driver_write(const char *directory, const struct comms_driver *before, struct err *err)
+{
+    static const struct nvlink_counts none;
+    struct comms_driver *after = before ? comms_driver_ask(err) : NULL;
+    if (before && before->why.code)
+        *err = before->why;
+    else if (after && after->why.code)
+        *err = after->why;
+    else if (after)
+        nvlink_since(&before->counts, &after->counts);
+    if (after)
+        comms_files_add_links(directory, after->link, after->nlinks);
+    if (comms_counters_write(directory, after ? &after->counts : &none, err->code ? err->msg : "",
+                             err))
+        log_warn("%s", err->msg);
+    comms_driver_free(after);
 }
 
 void comms_driver_free(struct comms_driver *driver)

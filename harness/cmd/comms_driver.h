@@ -22,6 +22,13 @@ struct comms_driver {
 
 /* Returns NULL after an error: -ENOMEM, -ETIMEDOUT, -EIO where asking has crashed; in words. */
 struct comms_driver *comms_driver_ask(struct err *err);
+
+/*
+ * Into the directory, beside the logs: what NVLink's counters did since *before, or why they are
+ * not told, and links.csv. `before`: NULL with the reason in err, which is used up.
+ */
+void comms_driver_write(const char *directory, const struct comms_driver *before, struct err *err);
+
 /* NULL is allowed. */
 void comms_driver_free(struct comms_driver *driver);
 

@@ -8,6 +8,7 @@
 
 #define COMMS_PLUGIN_VARIABLE "NCCL_PROFILER_PLUGIN"
 #define COMMS_DIRECTORY_VARIABLE "CONTEND_COMMS_DIR"
+#define COMMS_GRAPH_VARIABLE "NCCL_GRAPH_DUMP_FILE" /* not ours: what the user has set stays */
 
 /* The path of libcontend_comms.so, or of what CONTEND_COMMS_PLUGIN names. -ENOENT and kin. */
 int comms_plugin_find(char *path, size_t size, struct err *err);

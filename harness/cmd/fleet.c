@@ -16,6 +16,7 @@
 #include "harness/rows/row.h"
 #include "harness/say/log.h"
 #include "harness/store/bounds_file.h"
+#include "harness/store/directory.h"
 #include "harness/store/fleet_read.h"
 #include "harness/sys/signals.h"
 #include "harness/sys/terminal.h"
@@ -87,6 +88,10 @@ static int draw(const struct fleet *fleet, const struct bounds *bounds,
     struct err err = {0};
     struct signals signals;
     size_t pictures = 0;
+    if (directory_make_parents(path, &err)) {
+        log_error("%s", err.msg);
+        return EXIT_USAGE;
+    }
     (void)mkdir(path, 0777);
     int dir_fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (dir_fd < 0) {

@@ -11,6 +11,7 @@
 #include "harness/plot/history_figure.h"
 #include "harness/say/log.h"
 #include "harness/store/below.h"
+#include "harness/store/directory.h"
 #include "harness/store/recorded.h"
 #include "harness/sys/signals.h"
 #include "harness/sys/terminal.h"
@@ -162,7 +163,8 @@ static bool is_usable(const struct reading *reading)
 static int draw(const struct reading *reading, struct err *err)
 {
     struct signals signals;
-    int rc = signals_open(&signals, err);
+    int rc = directory_make_parents(reading->args->out, err);
+    rc = rc ? rc : signals_open(&signals, err);
     if (rc)
         return rc;
     rc = history_figure_draw(&reading->history, reading->machines.machine[0].key.key,

@@ -1,6 +1,5 @@
 #include "harness/cmd/run_comms.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -9,6 +8,7 @@
 #include <unistd.h>
 
 #include "harness/cmd/comms_plugin.h"
+#include "harness/comms/clear.h"
 #include "harness/judge/statuses.h"
 #include "harness/table/comms.h"
 
@@ -28,19 +28,24 @@ static const char *name_folder(struct run_comms *comms, const struct arm *arm)
 
 /* ---- before an arm ---- */
 
-static void remove_logs(const char *folder)
+/* What the round before has left. */
+static int clear(const char *folder, struct err *err)
 {
-    struct dirent **files = NULL;
-    int n = scandir(folder, &files, NULL, NULL), fd = open(folder, O_DIRECTORY | O_CLOEXEC);
-    for (int i = 0; i < n; i++) {
-        const char *end = strrchr(files[i]->d_name, '.');
-        if (fd >= 0 && end && !strcmp(end, COMMS_SUFFIX))
-            (void)unlinkat(fd, files[i]->d_name, 0);
-        free(files[i]);
-    }
-    free(files);
-    if (fd >= 0)
-        (void)close(fd);
+    if (mkdir(folder, 0777) && errno != EEXIST)
+        return err_sys(err, -errno, "cannot make '%.150s'", folder);
+    int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0)
+        return err_sys(err, -errno, "cannot open '%.150s'", folder);
+    comms_clear(fd);
+    (void)close(fd);
+    return 0;
+}
+
+/* A driver that has not answered once is asked no more. */
+static void ask_driver(struct run_comms *comms)
+{
+    comms_driver_free(comms->driver);
+    comms->driver = comms->why.code ? NULL : comms_driver_ask(&comms->why);
 }
 
 /* Logs of the round before are gone then: they were compared, and each has megabytes. */
@@ -48,16 +53,17 @@ static const struct opt_texts *before(void *arg, const struct arm *arm, struct e
 {
     struct run_comms *comms = arg;
     const char *folder = name_folder(comms, arm);
-    if (mkdir(folder, 0777) && errno != EEXIST) {
-        (void)err_sys(err, -errno, "cannot make '%.150s'", folder);
+    if (clear(folder, err))
         return NULL;
-    }
-    remove_logs(folder);
     (void)snprintf(comms->texts[0], sizeof(comms->texts[0]), COMMS_PLUGIN_VARIABLE "=%s",
                    comms->plugin);
     (void)snprintf(comms->texts[1], sizeof(comms->texts[1]), COMMS_DIRECTORY_VARIABLE "=%s",
                    folder);
-    comms->env = (struct opt_texts){.text = {comms->texts[0], comms->texts[1]}, .n = 2};
+    (void)snprintf(comms->texts[2], sizeof(comms->texts[2]),
+                   COMMS_GRAPH_VARIABLE "=%s/" COMMS_GRAPH_FILE, folder);
+    comms->env = (struct opt_texts){.text = {comms->texts[0], comms->texts[1], comms->texts[2]},
+                                    .n = getenv(COMMS_GRAPH_VARIABLE) ? 2 : 3};
+    ask_driver(comms);
     return &comms->env;
 }
 
@@ -86,6 +92,7 @@ static int after(void *arg, const struct arm *arm, const struct observation *obs
     struct comms_logs logs = {0};
     struct err why = {0};
     struct finding finding = {.id = "comms_unreadable", .severity = FINDING_BAD};
+    comms_driver_write(name_folder(comms, arm), comms->driver, &comms->why);
     int rc = comms_logs_read(name_folder(comms, arm), &logs, &why);
     if (rc) {
         comms->checked.differ++;
@@ -186,5 +193,6 @@ int run_comms_print(struct run_comms *comms, FILE *out, struct err *err)
 void run_comms_free(struct run_comms *comms)
 {
     findings_free(&comms->findings);
+    comms_driver_free(comms->driver);
     *comms = (struct run_comms){0};
 }

@@ -16,6 +16,7 @@
 #include <limits.h>
 #include <stdio.h>
 
+#include "harness/cmd/comms_driver.h"
 #include "harness/comms/check.h"
 #include "harness/run/setup.h"
 
@@ -25,8 +26,10 @@ struct run_comms {
     struct observe_watch watch;
     char directory[PATH_MAX]; /* absolute */
     char plugin[PATH_MAX + 64], folder[PATH_MAX + 64];
-    char texts[2][PATH_MAX + 96];
+    char texts[3][PATH_MAX + 160];
     struct opt_texts env;
+    struct comms_driver *driver; /* owned; as it was before the arm */
+    struct err why;              /* it is not known; then it is not asked again */
     struct comms_checked checked;
     struct findings findings; /* of all rounds so far */
 };

@@ -27,6 +27,7 @@ struct comms_arrival {
     uint64_t calls;                  /* that all of them have; 0 also of several machines */
     uint64_t span_ns;                /* from the first one's first to the last one's last */
     uint64_t timed;                  /* calls that all of them timed */
+    bool one_process;                /* has all ranks */
 };
 
 /* -ENOMEM only. */
@@ -41,6 +42,8 @@ double comms_arrival_waited(const struct comms_arrival *arrival);
 /*
  * comms_late: a rank that came last for 80% of at least 20 calls, by more than 1% of the time from
  * one call to the next, unless what was timed says that the others did not wait: by less than 1%.
+ * comms_in_turn in its place where one process has all ranks and one of them is last each time:
+ * so does a thread that enqueues them one after the other.
  * `subject`: of the communicator. -ENOMEM only.
  */
 int comms_arrival_judge(const struct comms_arrival *arrival, const char *subject,

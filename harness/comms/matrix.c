@@ -26,6 +26,13 @@ static uint64_t wire_of(uint32_t proto, uint64_t bytes)
     return wire > UINT64_MAX ? UINT64_MAX : (uint64_t)wire;
 }
 
+/* Of sends, which may or may not go by LL. */
+static uint64_t flags_of(const struct comms_key *key, uint64_t bytes)
+{
+    bool is_small = key->bucket <= comms_bucket(64 * 16384) || key->bucket == COMMS_BUCKET_ANY;
+    return key->algo == COMMS_POINT_TO_POINT && is_small ? bytes : 0;
+}
+
 static void add(struct maker *maker, const struct comms_key *key, int64_t from, int64_t to,
                 uint64_t bytes, uint64_t calls)
 {
@@ -36,6 +43,8 @@ static void add(struct maker *maker, const struct comms_key *key, int64_t from, 
     maker->overflow |= __builtin_add_overflow(matrix->bytes[at], bytes, &matrix->bytes[at]);
     maker->overflow |=
         __builtin_add_overflow(matrix->wire[at], wire_of(key->proto, bytes), &matrix->wire[at]);
+    maker->overflow |=
+        __builtin_add_overflow(matrix->flags[at], flags_of(key, bytes), &matrix->flags[at]);
     matrix->calls[at] += calls;
 }
 
@@ -291,8 +300,9 @@ int comms_matrix_make(const struct comms_communicator *communicator, struct comm
     matrix->bytes = calloc(cells + 1, sizeof(*matrix->bytes));
     matrix->calls = calloc(cells + 1, sizeof(*matrix->calls));
     matrix->wire = calloc(cells + 1, sizeof(*matrix->wire));
+    matrix->flags = calloc(cells + 1, sizeof(*matrix->flags));
     maker.present = calloc(matrix->n + 1, sizeof(*maker.present));
-    int rc = matrix->bytes && matrix->calls && matrix->wire && maker.present
+    int rc = matrix->bytes && matrix->calls && matrix->wire && matrix->flags && maker.present
                  ? 0
                  : err_set(err, -ENOMEM, "no memory for a matrix of %u ranks", matrix->n);
     for (size_t i = 0; i < communicator->npresent && !rc; i++)
@@ -312,5 +322,6 @@ void comms_matrix_free(struct comms_matrix *matrix)
     free(matrix->bytes);
     free(matrix->calls);
     free(matrix->wire);
+    free(matrix->flags);
     *matrix = (struct comms_matrix){0};
 }

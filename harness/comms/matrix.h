@@ -26,7 +26,9 @@
  *
  * `wire` is what NVLink carries of it: LL stores 4 bytes of flags with every 4 of data, LL128 8
  * with every 120 (NCCL 2.28, src/include/device.h, union ncclLLFifoLine and NCCL_LL128_DATAELEMS),
- * and SIMPLE none. Of sends NCCL tells no protocol: taken as they are.
+ * and SIMPLE none. Of sends NCCL tells no protocol: `wire` takes them as they are, and `flags` has
+ * what LL may add to those of up to 16 KiB by each of up to 64 channels (NCCL 2.28, src/enqueue.cc,
+ * addP2pToPlan: NCCL_P2P_LL_THRESHOLD times the channels to a peer, which it does not tell).
  */
 #ifndef CONTEND_COMMS_MATRIX_H
 #define CONTEND_COMMS_MATRIX_H
@@ -49,6 +51,7 @@ struct comms_matrix {
     uint32_t n;
     uint64_t *bytes, *calls; /* [from * n + to]; owned. To oneself: copied within a GPU */
     uint64_t *wire;          /* bytes with the flags of protocols */
+    uint64_t *flags;         /* what small sends may have beside */
     enum comms_how how;
     bool trees;                            /* some of it went along trees */
     uint64_t unknown_calls, unknown_bytes; /* as called, over all ranks: pairs are not known */

@@ -3,6 +3,7 @@
 #include <dlfcn.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
 
 static const struct symbol {
@@ -23,9 +24,9 @@ static const struct symbol {
       {"cuEventElapsedTime", offsetof(struct plugin_cuda, event_elapsed)},
 };
 
-static struct plugin_cuda found;
-enum { NOT_YET, BEING_FILLED, HERE };
-static int state;
+/* Written once, then only read: ranks of one process join from threads of their own, all at once.
+ */
+static struct plugin_cuda *found;
 
 static bool find_all(void *library, const struct symbol *wanted, size_t n, struct plugin_cuda *api)
 {
@@ -43,23 +44,25 @@ static bool find_all(void *library, const struct symbol *wanted, size_t n, struc
 /* The library stays: NCCL and the program use it to the end. */
 static void look(void)
 {
-    struct plugin_cuda api = {0};
+    struct plugin_cuda api = {0}, *mine = malloc(sizeof(*mine)), *none = NULL;
     void *library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD);
-    int expected = NOT_YET;
-    if (!library || !find_all(library, symbols, sizeof(symbols) / sizeof(symbols[0]), &api) ||
-        !__atomic_compare_exchange_n(&state, &expected, BEING_FILLED, false, __ATOMIC_RELAXED,
-                                     __ATOMIC_RELAXED))
+    if (!mine || !library ||
+        !find_all(library, symbols, sizeof(symbols) / sizeof(symbols[0]), &api)) {
+        free(mine);
         return;
+    }
     (void)find_all(library, timing, sizeof(timing) / sizeof(timing[0]), &api);
-    found = api;
-    __atomic_store_n(&state, HERE, __ATOMIC_RELEASE);
+    *mine = api;
+    if (!__atomic_compare_exchange_n(&found, &none, mine, false, __ATOMIC_ACQ_REL,
+                                     __ATOMIC_ACQUIRE))
+        free(mine); /* another thread was first: the same */
 }
 
 const struct plugin_cuda *plugin_cuda(void)
 {
-    if (__atomic_load_n(&state, __ATOMIC_ACQUIRE) == NOT_YET)
+    if (!__atomic_load_n(&found, __ATOMIC_ACQUIRE))
         look();
-    return __atomic_load_n(&state, __ATOMIC_ACQUIRE) == HERE ? &found : NULL;
+    return __atomic_load_n(&found, __ATOMIC_ACQUIRE);
 }
 
 void plugin_cuda_find_gpu(char gpu[static COMMS_GPU_MAX])

@@ -55,14 +55,16 @@ static struct comms_truth_gpu **find_all(const struct comms_truth *truth,
 }
 
 static bool lay(struct comms_truth *truth, struct comms_truth_gpu *from, struct comms_truth_gpu *to,
-                uint64_t bytes)
+                uint64_t bytes, uint64_t flags)
 {
     if (from && from == to)
         return true;
     if (!from || !to || strcmp(from->host, to->host) != 0)
         return !__builtin_add_overflow(truth->elsewhere, bytes, &truth->elsewhere);
     bool over = __builtin_add_overflow(from->sent, bytes, &from->sent);
-    return !(__builtin_add_overflow(to->received, bytes, &to->received) | over);
+    over |= __builtin_add_overflow(to->received, bytes, &to->received);
+    over |= __builtin_add_overflow(from->sent_flags, flags, &from->sent_flags);
+    return !(__builtin_add_overflow(to->received_flags, flags, &to->received_flags) | over);
 }
 
 static int add(struct comms_truth *truth, const struct comms_communicator *communicator,
@@ -77,9 +79,11 @@ static int add(struct comms_truth *truth, const struct comms_communicator *commu
     }
     struct comms_truth_gpu **gpus = rc ? NULL : find_all(truth, communicator);
     for (uint32_t from = 0; gpus && from < matrix.n; from++)
-        for (uint32_t to = 0; to < matrix.n; to++)
-            good &= from == to ||
-                    lay(truth, gpus[from], gpus[to], matrix.wire[(size_t)from * matrix.n + to]);
+        for (uint32_t to = 0; to < matrix.n; to++) {
+            size_t at = (size_t)from * matrix.n + to;
+            good &=
+                from == to || lay(truth, gpus[from], gpus[to], matrix.wire[at], matrix.flags[at]);
+        }
     if (!rc && !gpus)
         rc = err_set(err, -ENOMEM, "no memory for %u ranks", matrix.n);
     if (!rc && !good)
@@ -113,6 +117,7 @@ struct comms_truth_sum comms_truth_all(const struct comms_truth *truth)
     for (size_t i = 0; i < truth->n; i++) {
         sum.sent += truth->gpu[i].sent;
         sum.received += truth->gpu[i].received;
+        sum.flags += truth->gpu[i].sent_flags;
         sum.counted_sent += (uint64_t)truth->gpu[i].counted->sent_bytes;
         sum.counted_received += (uint64_t)truth->gpu[i].counted->received_bytes;
     }
@@ -125,7 +130,7 @@ struct comms_truth_sum comms_truth_all(const struct comms_truth *truth)
 struct side {
     const struct comms_truth_gpu *gpu;
     const char *did;
-    uint64_t called, counted;
+    uint64_t called, flags, counted;
 };
 
 static uint64_t beyond(uint64_t more, uint64_t less)
@@ -164,10 +169,11 @@ int comms_truth_judge(const struct comms_truth *truth, struct findings *findings
         if (!gpu->ranks) /* what others do there is not ours to judge */
             continue;
         const struct side sides[] = {
-            {gpu, "has sent", gpu->sent, (uint64_t)gpu->counted->sent_bytes},
-            {gpu, "has received", gpu->received, (uint64_t)gpu->counted->received_bytes}};
+            {gpu, "has sent", gpu->sent, gpu->sent_flags, (uint64_t)gpu->counted->sent_bytes},
+            {gpu, "has received", gpu->received, gpu->received_flags,
+             (uint64_t)gpu->counted->received_bytes}};
         for (int s = 0; s < 2; s++) {
-            uint64_t over = beyond(sides[s].counted, sides[s].called);
+            uint64_t over = beyond(sides[s].counted, sides[s].called + sides[s].flags);
             uint64_t under = beyond(sides[s].called, sides[s].counted);
             more = over > most_more ? sides[s] : more;
             less = under > most_less ? sides[s] : less;

@@ -6,7 +6,8 @@
  * Counters are of all that the GPU did meanwhile, so that more was counted is what nothing here
  * explains: device-side calls, copies between GPUs, CUDA graphs, algorithms of unknown pairs, other
  * processes. Less was counted where calls took another way (PCIe, shared memory, NVLink's own
- * reductions), or the model is wrong.
+ * reductions), or the model is wrong. Small sends may have as many flags as data, or none: what is
+ * counted up to there is explained.
  */
 #ifndef CONTEND_COMMS_TRUTH_H
 #define CONTEND_COMMS_TRUTH_H
@@ -16,10 +17,11 @@
 #include "harness/core/finding.h"
 
 struct comms_truth_gpu {
-    const char *host;                 /* borrowed */
-    const struct nvlink_gpu *counted; /* borrowed; one that was counted */
-    uint64_t sent, received;          /* by calls */
-    size_t ranks;                     /* of all communicators */
+    const char *host;                    /* borrowed */
+    const struct nvlink_gpu *counted;    /* borrowed; one that was counted */
+    uint64_t sent, received;             /* by calls */
+    uint64_t sent_flags, received_flags; /* what small sends may have beside */
+    size_t ranks;                        /* of all communicators */
 };
 
 /* Zeroed = there were no counters. */
@@ -37,7 +39,7 @@ void comms_truth_free(struct comms_truth *truth);
 
 /* Of all GPUs together. */
 struct comms_truth_sum {
-    uint64_t sent, received, counted_sent, counted_received;
+    uint64_t sent, received, counted_sent, counted_received, flags;
 };
 struct comms_truth_sum comms_truth_all(const struct comms_truth *truth);
 

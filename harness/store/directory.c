@@ -12,7 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "harness/comms/record.h"
+#include "harness/comms/clear.h"
 #include "harness/say/log.h"
 #include "harness/store/csv.h"
 #include "harness/sys/file.h"
@@ -63,13 +63,10 @@ static void remove_outputs(int dir_fd)
 static void remove_logs(int dir_fd, const char *name)
 {
     int fd = openat(dir_fd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
-    DIR *files = fd < 0 ? NULL : fdopendir(fd);
-    for (struct dirent *file = files ? readdir(files) : NULL; file; file = readdir(files)) {
-        const char *end = strrchr(file->d_name, '.');
-        if (end && !strcmp(end, COMMS_SUFFIX))
-            (void)unlinkat(fd, file->d_name, 0);
+    if (fd >= 0) {
+        comms_clear(fd);
+        (void)close(fd);
     }
-    close_listing(files, fd);
     (void)unlinkat(dir_fd, name, AT_REMOVEDIR);
 }
 

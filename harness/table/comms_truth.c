@@ -37,6 +37,20 @@ static void print_unexplained(const struct comms_truth_sum *sum, FILE *out)
                   (int64_t)(sum->counted_received - sum->received));
 }
 
+/* What small sends may have on the wire beside what the row says. */
+static void print_flags(uint64_t flags, FILE *out)
+{
+    char text[160], bytes[24];
+    if (!flags)
+        return;
+    (void)snprintf(text, sizeof(text),
+                   "Small sends may have sent up to %s more: NCCL does not tell whether they went "
+                   "by LL",
+                   units_format_si((double)flags, bytes, sizeof(bytes)));
+    (void)fputs("  ", out);
+    text_wrap(text, 2, 2, out);
+}
+
 static bool is_of_interest(const struct comms_truth_gpu *gpu)
 {
     return gpu->ranks || gpu->counted->sent_bytes || gpu->counted->received_bytes;
@@ -89,6 +103,7 @@ void comms_truth_print(const struct comms_truth *truth, const struct comms_count
     print_gpus(truth, out);
     print_row(&all, out);
     print_unexplained(&sum, out);
+    print_flags(sum.flags, out);
     if (truth->elsewhere) {
         (void)snprintf(text, sizeof(text),
                        "Not laid on NVLink, as it goes to another node or a GPU is not known: "

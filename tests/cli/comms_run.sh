@@ -46,6 +46,15 @@ folder=$scratch/allreduce/comms/00-none-1
 [ "$(find "$folder" -name '*.comms' | wc -l)" = 1 ] || fail "logs: $(find "$scratch/allreduce")"
 expect 0 'AllReduce *RING *SIMPLE' "$CONTEND_BINARY" comms --read "$folder"
 
+# NVLink's counters of its last round lie beside them, and so does what joins GPUs.
+rm -f "$scratch/readings"
+FAKE_GPU_READINGS=$scratch/readings FAKE_GPU="nvlink_sent=7 nvlink_received=9 nvlink_sent_more=5 nvlink_received_more=5" \
+    collective counted >"$scratch/said" 2>&1 || fail "counted: $(cat "$scratch/said")"
+[ "$(find "$scratch/counted/comms" -name '*.nvlink' | wc -l)" = 1 ] || fail "counters: $(find "$scratch/counted")"
+grep -q '^gpu .* 5120 5120$' "$scratch/counted/comms/00-none-1/"*.nvlink ||
+    fail "counted: $(cat "$scratch"/counted/comms/*/*.nvlink)"
+grep -q 'Bytes over NVLink: by these calls' "$scratch/said" || fail "not said: $(cat "$scratch/said")"
+
 # One call that NCCL does not tell is seen.
 FAKE_NCCL_UNTOLD=1 collective untold >"$scratch/said" 2>&1 || fail "untold: $(cat "$scratch/said")"
 [ "$(found untold)" = '["comms_differs"]' ] || fail "untold: $(found untold)"

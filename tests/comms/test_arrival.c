@@ -16,7 +16,7 @@
 enum { RANKS = 3, CALLS = 40 };
 
 static struct comms_member members[RANKS];
-static struct comms_event events[RANKS][CALLS];
+static struct comms_event events[RANKS][CALLS], all[RANKS * CALLS];
 static struct comms_log logs[RANKS];
 static struct comms_rank present[RANKS];
 
@@ -75,6 +75,41 @@ static void test_arrival_names_who_is_late_and_who_waited(void **state)
     assert_true(fabs(comms_arrival_waited(&arrival) - 350.0 / 650.0) < 1e-9);
     assert_int_equal(count_findings(&arrival), 1);
     comms_arrival_free(&arrival);
+}
+
+/* Always last in one process: its turn, unless another one is last at times. */
+static void test_arrival_tells_turns_from_lateness(void **state)
+{
+    (void)state;
+    static const char *const ids[] = {"comms_in_turn", "comms_late"};
+    for (int c = 0; c < 2; c++) {
+        struct comms_communicator communicator =
+            communicator_of((unsigned[]){0, 200, 50}, (unsigned[]){300, 100, 250});
+        struct comms_arrival arrival;
+        struct findings findings = {0};
+        struct err err;
+        for (uint32_t r = 0; r < RANKS; r++) {
+            present[r].log = &logs[0];
+            for (uint64_t i = 0; i < CALLS; i++) {
+                struct comms_key key = comms_key_unpack(events[r][i].key);
+                key.member = r;
+                all[r * CALLS + i] = events[r][i];
+                all[r * CALLS + i].key = comms_key_pack(&key);
+            }
+        }
+        logs[0].member = members;
+        logs[0].nmembers = RANKS;
+        logs[0].event = all;
+        logs[0].nevents = RANKS * CALLS;
+        if (c)
+            all[0 * CALLS + 7].time_ns += 500000;
+        make(&communicator, &arrival);
+        assert_int_equal(comms_arrival_judge(&arrival, "it", &findings, &err), 0);
+        assert_int_equal(findings.n, 1);
+        assert_string_equal(findings.all[0].id, ids[c]);
+        findings_free(&findings);
+        comms_arrival_free(&arrival);
+    }
 }
 
 /* Last, but by next to nothing: no finding. Not timed: no share. */
@@ -150,6 +185,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_arrival_names_who_is_late_and_who_waited),
+        cmocka_unit_test(test_arrival_tells_turns_from_lateness),
         cmocka_unit_test(test_arrival_lets_trifles_be),
         cmocka_unit_test(test_arrival_lets_lateness_be_that_costs_nothing),
         cmocka_unit_test(test_arrival_compares_the_same_calls_by_one_clock),

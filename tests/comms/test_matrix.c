@@ -91,6 +91,32 @@ static void test_matrix_adds_the_flags_of_protocols_to_the_wire(void **state)
     }
 }
 
+/* Of sends it is not told whether they went by LL; large ones never do. */
+static void test_matrix_tells_what_flags_small_sends_may_have(void **state)
+{
+    (void)state;
+    static const struct {
+        uint32_t func, algo;
+        uint64_t size, flags;
+    } cases[] = {{COMMS_SEND, COMMS_POINT_TO_POINT, 1 << 20, 3 << 20},
+                 {COMMS_SEND, COMMS_POINT_TO_POINT, 1 << 21, 0},
+                 {COMMS_ALL_GATHER, COMMS_RING, 1 << 10, 0}};
+    for (size_t c = 0; c < sizeof(cases) / sizeof(cases[0]); c++) {
+        struct comms_communicator communicator =
+            communicator_of(2, 1, cases[c].func, cases[c].algo, 3 * cases[c].size);
+        struct comms_matrix matrix;
+        struct err err;
+        for (uint32_t i = 0; i < 2; i++) {
+            communicator.done[i].count.key.peer = 1 - (int32_t)i;
+            communicator.done[i].count.key.bucket = comms_bucket(cases[c].size);
+        }
+        assert_int_equal(comms_matrix_make(&communicator, &matrix, &err), 0);
+        assert_int_equal(matrix.wire[1], 3 * cases[c].size);
+        assert_int_equal(matrix.flags[1], cases[c].flags);
+        comms_matrix_free(&matrix);
+    }
+}
+
 /* One parent but for the root, who is told as a child by it; and no more than one inner place. */
 static void check_tree(uint32_t n, uint32_t nodes, bool second)
 {
@@ -200,6 +226,7 @@ int main(void)
         cmocka_unit_test(test_matrix_follows_the_order_of_nccl),
         cmocka_unit_test(test_matrix_shares_bytes_over_channels),
         cmocka_unit_test(test_matrix_adds_the_flags_of_protocols_to_the_wire),
+        cmocka_unit_test(test_matrix_tells_what_flags_small_sends_may_have),
         cmocka_unit_test(test_trees_are_a_pair),
         cmocka_unit_test(test_ring_sums_are_exact),
         cmocka_unit_test(test_matrix_is_refused),

@@ -27,7 +27,8 @@ struct event {
     long us;
     int asked;
 };
-static int used, captured, mode;
+static _Thread_local int used;
+static int captured, mode;
 static long now_us;
 
 void stub_cuda_use(int device)

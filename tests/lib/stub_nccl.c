@@ -4,6 +4,8 @@
  *   stub_nccl PLUGIN VERSION STEP...     VERSION: of the interface, 1 to 6
  *
  *   init:ID:RANKS:RANK:NODES:NAME        a communicator, which the next steps are about
+ *   joins:N                              N ranks of one communicator, from N threads at once, each
+ *                                        with a GPU of its own
  *   coll:FUNC:TYPE:COUNT:ROOT:ALGO:PROTO:CHANNELS:TIMES:CAPTURED
  *   p2p:FUNC:TYPE:COUNT:PEER:CHANNELS:TIMES:CAPTURED
  *   ce:FUNC:TYPE:COUNT:ROOT:TIMES        by copy engines, from 6 on
@@ -24,6 +26,7 @@
  */
 #include <dlfcn.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -349,6 +352,42 @@ static void do_init(char **word)
         check(table->init(context, id, &mask, name, nodes, ranks, rank, NULL));
 }
 
+struct joining {
+    int *waiting; /* threads that have not come yet */
+    int rank, ranks;
+};
+
+static void *run_join(void *arg)
+{
+    const struct joining *joining = arg;
+    void *context;
+    drive("stub_cuda_use", joining->rank);
+    (void)__atomic_sub_fetch(joining->waiting, 1, __ATOMIC_RELAXED);
+    while (__atomic_load_n(joining->waiting, __ATOMIC_RELAXED) > 0)
+        (void)sched_yield(); /* awake, so that as many as there are CPUs go on in the same moment */
+    check(
+        table->init(&context, (uint64_t)0xb1, &mask, NULL, 1, joining->ranks, joining->rank, NULL));
+    return NULL;
+}
+
+static void do_joins(int n)
+{
+    enum { MOST = 64 };
+    pthread_t threads[MOST];
+    int waiting = n;
+    struct joining joining[MOST];
+    if (n > MOST || version < 5)
+        fail("no joins");
+    drive("stub_cuda_use", -1); /* loads it */
+    for (int i = 0; i < n; i++) {
+        joining[i] = (struct joining){&waiting, i, n};
+        if (pthread_create(&threads[i], NULL, run_join, &joining[i]))
+            fail("no thread");
+    }
+    for (int i = 0; i < n; i++)
+        (void)pthread_join(threads[i], NULL);
+}
+
 /* As NCCL 2.28: each ring, and as many trees. */
 static void do_graph(char **word)
 {
@@ -440,6 +479,8 @@ static void do_step(char **word)
         do_calls(word);
     else if (!strcmp(word[0], "threads"))
         do_threads(word);
+    else if (!strcmp(word[0], "joins"))
+        do_joins(atoi(word[1]));
     else if (!strcmp(word[0], "odd"))
         do_odd();
     else if (!strcmp(word[0], "graph"))
