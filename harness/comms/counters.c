@@ -98,7 +98,7 @@ static int read_gpu(const struct reader *reader, char *words, struct nvlink_coun
 
 static int read_line(const struct reader *reader, char *line, struct comms_counted *counted)
 {
-    char *rest = line;
+    char *rest = text_one_line(line); /* names and reasons reach a terminal */
     const char *word = strsep(&rest, " ");
     if (reader->line == 1)
         return strcmp(word, "contend") == 0 && rest && strcmp(rest, "nvlink 1") == 0

@@ -6,8 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "harness/base/text.h"
-
 void ras_free(struct ras *ras)
 {
     for (size_t i = 0; i < ras->n; i++)
@@ -62,10 +60,9 @@ struct ranks_text {
 
 static void name_rank(struct ranks_text *list, const struct ras_rank *rank)
 {
-    char host[RAS_HOST_MAX], one[160];
-    (void)snprintf(host, sizeof(host), "%s", rank->host);
+    char one[160];
     (void)snprintf(one, sizeof(one), "%s%" PRId64 " (process %" PRId64 " on %s)",
-                   list->n ? ", " : "", rank->rank, rank->pid, text_one_line(host));
+                   list->n ? ", " : "", rank->rank, rank->pid, rank->host);
     list->n++;
     size_t length = strlen(one);
     if (list->used + length + 1 > sizeof(list->text))
@@ -183,10 +180,8 @@ int ras_judge(const struct ras *before, const struct ras *now, double seconds,
              "missing here.");
     for (size_t i = 0; i < now->n && !judge.rc; i++) {
         const struct ras_communicator *communicator = &now->communicator[i];
-        char hash[RAS_NAME_MAX];
-        (void)snprintf(hash, sizeof(hash), "%s", communicator->hash);
         (void)snprintf(judge.subject, sizeof(judge.subject), "communicator %zu (%s)", i + 1,
-                       text_one_line(hash));
+                       communicator->hash);
         judge_communicator(&judge, before, now, communicator);
     }
     return judge.rc;

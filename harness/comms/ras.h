@@ -41,7 +41,7 @@ struct ras_communicator {
     struct ras_rank *rank; /* owned; those that are missing behind the others */
 };
 
-/* Zeroed = none. */
+/* Zeroed = none. All texts are of one line, fit for a terminal. */
 struct ras {
     char version[RAS_NAME_MAX]; /* of NCCL */
     int64_t timeouts;           /* of the service among its processes */

@@ -36,15 +36,10 @@ static int read_ports(const char *directory, struct comms_view *view, struct err
     return rc;
 }
 
-int comms_view_read(const char *directory, struct comms_view *view, bool *refused, struct err *err)
+int comms_view_make(const char *directory, struct comms_view *view, struct err *err)
 {
-    *view = (struct comms_view){0};
-    int rc = comms_logs_read(directory, &view->logs, err);
-    rc = rc ? rc : read_ports(directory, view, err);
-    rc = rc ? rc : comms_counters_read(directory, &view->counters, err);
-    *refused = rc && rc != -ENOMEM;
-    rc = rc ? rc : comms_merge(&view->logs, &view->comms, err);
-    if (!rc)
+    int rc = comms_merge(&view->logs, &view->comms, err);
+    if (!rc && directory)
         comms_orders_read(directory, &view->counters, &view->comms);
     rc = rc ? rc : make_total(view, err);
     rc = rc ? rc : comms_timeline_make(&view->logs, &view->comms, &view->timeline, err);
@@ -54,6 +49,16 @@ int comms_view_read(const char *directory, struct comms_view *view, bool *refuse
     rc = rc ? rc : comms_judge(&view->logs, &view->comms, &view->findings, err);
     rc = rc ? rc : comms_truth_judge(&view->truth, &view->findings, err);
     return rc ? rc : comms_usage_judge(&view->comms, &view->timeline, &view->findings, err);
+}
+
+int comms_view_read(const char *directory, struct comms_view *view, bool *refused, struct err *err)
+{
+    *view = (struct comms_view){0};
+    int rc = comms_logs_read(directory, &view->logs, err);
+    rc = rc ? rc : read_ports(directory, view, err);
+    rc = rc ? rc : comms_counters_read(directory, &view->counters, err);
+    *refused = rc && rc != -ENOMEM;
+    return rc ? rc : comms_view_make(directory, view, err);
 }
 
 void comms_view_free(struct comms_view *view)

@@ -27,6 +27,10 @@ struct comms_view {
  * comms_counters_read give.
  */
 int comms_view_read(const char *directory, struct comms_view *view, bool *refused, struct err *err);
+
+/* The rest of a view that has its logs, ports and counters; NULL: without orders of rings, which
+ * lie in the directory. Errors: -ENOMEM, -EOVERFLOW. */
+int comms_view_make(const char *directory, struct comms_view *view, struct err *err);
 void comms_view_free(struct comms_view *view);
 
 #endif

@@ -1,9 +1,11 @@
 #include "harness/json/ras.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "harness/base/text.h"
 #include "harness/json/findings.h"
 #include "harness/json/value.h"
 
@@ -26,15 +28,19 @@ static bool is_true(const json_t *object, const char *key)
     return json_is_true(json_object_get(object, key));
 }
 
-/* By name; a new one is added. RAS_FUNCS: there is no room. */
-static size_t find_func(struct ras *ras, const char *name)
+/* By name, as one line; a new one is added. RAS_FUNCS: there is no room. */
+static size_t find_func(struct ras *ras, const char *told)
 {
+    char name[RAS_NAME_MAX];
     size_t at = 0;
+    if ((size_t)snprintf(name, sizeof(name), "%s", told) >= sizeof(name))
+        return RAS_FUNCS;
+    (void)text_one_line(name);
     while (at < ras->nfuncs && strcmp(ras->func[at], name) != 0)
         at++;
-    if (at == ras->nfuncs && at < RAS_FUNCS && strlen(name) < RAS_NAME_MAX)
-        memcpy(ras->func[ras->nfuncs++], name, strlen(name) + 1);
-    return at < ras->nfuncs ? at : RAS_FUNCS;
+    if (at == ras->nfuncs && at < RAS_FUNCS)
+        memcpy(ras->func[ras->nfuncs++], name, sizeof(name));
+    return at;
 }
 
 static void read_counts(struct ras *ras, json_t *counts, struct ras_rank *rank)
@@ -117,8 +123,8 @@ int ras_from_json(const char *text, size_t size, struct ras *ras, struct err *er
     *ras = (struct ras){.n = 0};
     json_t *document = json_loadb(text, size, 0, &why);
     if (!document)
-        return refuse(why.text, err);
-    int rc = read_document(document, ras, err);
+        return refuse(text_one_line(why.text), err); /* it quotes the answer */
+    int rc = read_document(json_value_one_line(document), ras, err);
     json_decref(document);
     return rc;
 }

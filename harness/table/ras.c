@@ -16,10 +16,8 @@ static const char *state_of(const struct ras_rank *rank)
 
 static void print_rank(const struct ras_rank *rank, FILE *out)
 {
-    char host[RAS_HOST_MAX];
-    (void)snprintf(host, sizeof(host), "%s", rank->host);
     (void)fprintf(out, "  %6" PRId64 "  %-24.24s %10" PRId64 "  %4" PRId64 "  %s\n", rank->rank,
-                  text_one_line(host), rank->pid, rank->gpu, state_of(rank));
+                  rank->host, rank->pid, rank->gpu, state_of(rank));
 }
 
 static void print_ranks(const struct ras_communicator *communicator, FILE *out)
@@ -63,14 +61,12 @@ static void print_funcs(const struct ras *before, const struct ras *now,
     (void)fprintf(out, "\n  %-20s %16s %16s %14s\n", "launched", "by the first", "by the last",
                   "a second");
     for (size_t f = 0; f < now->nfuncs; f++) {
-        char name[RAS_NAME_MAX];
         struct range range = range_of(communicator, f);
         size_t was = find_func(before, now->func[f]);
         if (!range.most)
             continue;
         uint64_t first = earlier && was < before->nfuncs ? range_of(earlier, was).most : 0;
-        (void)snprintf(name, sizeof(name), "%s", now->func[f]);
-        (void)fprintf(out, "  %-20s %16" PRIu64 " %16" PRIu64, text_one_line(name), range.most,
+        (void)fprintf(out, "  %-20s %16" PRIu64 " %16" PRIu64, now->func[f], range.most,
                       range.least);
         if (earlier && range.most >= first)
             (void)fprintf(out, " %14.4g\n", (double)(range.most - first) / seconds);
@@ -81,16 +77,12 @@ static void print_funcs(const struct ras *before, const struct ras *now,
 
 void ras_print(const struct ras *before, const struct ras *now, double seconds, FILE *out)
 {
-    char version[RAS_NAME_MAX];
-    (void)snprintf(version, sizeof(version), "%s", now->version);
-    (void)fprintf(out, "NCCL %s, %zu communicator%s\n", text_one_line(version), now->n,
+    (void)fprintf(out, "NCCL %s, %zu communicator%s\n", now->version, now->n,
                   now->n == 1 ? "" : "s");
     for (size_t i = 0; i < now->n; i++) {
         const struct ras_communicator *communicator = &now->communicator[i];
-        char hash[RAS_NAME_MAX];
-        (void)snprintf(hash, sizeof(hash), "%s", communicator->hash);
         (void)fprintf(out, "\ncommunicator %zu (%s): %" PRId64 " ranks\n", i + 1,
-                      text_one_line(hash), communicator->size);
+                      communicator->hash, communicator->size);
         print_ranks(communicator, out);
         print_funcs(before, now, communicator, seconds, out);
     }

@@ -134,6 +134,9 @@ if cc -shared -fPIC -DFULL -o "$scratch/nvml.so" tests/lib/fake_gpu_driver.c 2>/
     cp -r "$scratch/true" "$scratch/bad-counters"
     echo 'gpu 0000:00:01.0 1 x' >>"$(echo "$scratch"/bad-counters/*.nvlink)"
     expect 2 "line 6: not 'gpu PCI_ADDRESS" "$CONTEND_BINARY" comms --read "$scratch/bad-counters"
+    printf 'contend nvlink 1\nhost a\033[2J\nnone b\033[2J\n' >"$(echo "$scratch"/bad-counters/*.nvlink)"
+    "$CONTEND_BINARY" comms --read "$scratch/bad-counters" >"$scratch/err"
+    grep -q "NVLink's counters of a \[2J: not told, b \[2J" "$scratch/err" || fail "$(cat "$scratch/err")"
     # Three GPUs in two rings of NCCL's order; then a graph of GPUs that are others, or cut, is nobody's.
     in_rings() {
         local graph=graph:$1

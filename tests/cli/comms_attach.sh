@@ -53,6 +53,17 @@ is even "$(found --all)" '["ras_silent"]'
 serve json "$scratch/lost"
 is lost "$(found --all)" '["ras_missing","ras_silent"]'
 
+# Nothing that the service says reaches a terminal but as text.
+sed 's/AllReduce/All\\u001b[2JReduce/' "$scratch/a" >"$scratch/odd"
+serve json "$scratch/odd"
+attach --all >"$scratch/out" 2>&1
+grep -q 'All \[2JReduce number 7 waits' <(tr -s '\n ' ' ' <"$scratch/out") || fail "$(cat "$scratch/out")"
+printf '{"communicators": \033[2J' >"$scratch/odd"
+serve json "$scratch/odd"
+attach --all >>"$scratch/out" 2>&1
+grep -q 'is not understood' "$scratch/out" || fail "$(cat "$scratch/out")"
+! grep -q $'\033' "$scratch/out" || fail "escapes came through"
+
 # What is not as it should be is refused, and holds up nothing.
 refused() { # refused PATTERN
     expect 3 "$1" "$CONTEND_BINARY" comms --all --seconds 0.1
