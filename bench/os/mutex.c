@@ -2,10 +2,11 @@
  * Threads that take one lock in turn, each on a CPU of its own, with work inside the lock and
  * outside: how often they get it together, and how evenly.
  *
- *   normal    pthread mutex: tries, then sleeps in the kernel; who runs may take it before the
- * woken adaptive  the same, but spins for a while first (PTHREAD_MUTEX_ADAPTIVE_NP) spin      test
- * and test-and-set: whoever sees it free first ticket    in the order of arrival, spinning futex
- * three states and a wake-up of one (Drepper, "Futexes are tricky", 2011)
+ * - normal: a pthread mutex tries, then sleeps in the kernel; who runs may take it before the woken
+ * - adaptive: the same, but it spins for a while first (PTHREAD_MUTEX_ADAPTIVE_NP)
+ * - spin: test and test-and-set, for whoever sees it free first
+ * - ticket: in the order of arrival, spinning
+ * - futex: three states and a wake-up of one (Drepper, "Futexes are tricky", 2011)
  *
  * **Measures** `lock_rate` = 1e-6 acquisitions / s of all threads together on CLOCK_MONOTONIC_RAW;
  * `lock_fairness` = (sum x)^2 / (n sum x^2) over the threads' acquisitions x in a slice, 1 where
