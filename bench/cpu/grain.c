@@ -24,13 +24,14 @@
 #include <string.h>
 
 #include "bench/common/points.h"
+#include "bench/common/slice.h"
 #include "bench/registry.h"
 #include "harness/base/bitset.h"
 #include "harness/sys/clock.h"
 #include "kernels/cpu/mix64.h"
 #include "kernels/cpu/regions.h"
 
-enum { SETTLE_SHARE = 3, FILL_SHARE = 4, CALIBRATIONS = 7 };
+enum { FILL_SHARE = 4, CALIBRATIONS = 7 };
 static const uint64_t calibration_steps = 1 << 18; /* a millisecond */
 
 static const unsigned work_us[] = {4, 16, 64, 256, 1024, 4096, 16384, 65536, 262144};
@@ -150,8 +151,7 @@ static void mark_visit(void *visits)
 }
 
 /* One region, and which part of it lies in the slice. */
-static double run_region(const struct bench_ctx *ctx, size_t point, uint64_t begin_ns,
-                         uint64_t end_ns)
+static double run_region(const struct bench_ctx *ctx, size_t point, const struct slice *slice)
 {
     struct grain *grain = ctx->state;
     uint64_t steps = (uint64_t)(grain->steps_a_us * work_us[point]);
@@ -160,34 +160,20 @@ static double run_region(const struct bench_ctx *ctx, size_t point, uint64_t beg
     uint64_t done_ns = clock_now_ns();
     if (ctx->least_team && (!*ctx->least_team || team < *ctx->least_team))
         *ctx->least_team = team;
-    uint64_t from_ns = start_ns > begin_ns ? start_ns : begin_ns;
-    uint64_t to_ns = done_ns < end_ns ? done_ns : end_ns;
-    return to_ns > from_ns ? (double)(to_ns - from_ns) / (double)(done_ns - start_ns) : 0;
-}
-
-/* Worker 0's clock is everybody's: they are on one machine. */
-static int agree_on_start(const struct bench_ctx *ctx, uint64_t *start_ns)
-{
-    const struct grain *grain = ctx->state;
-    uint64_t mine = clock_now_ns(), *all = grain->gathered;
-    int rc = peers_gather(ctx->peers, &mine, all, sizeof(mine), ctx->err);
-    *start_ns = all[0];
-    return rc;
+    return slice_part(slice, start_ns, done_ns);
 }
 
 static int measure_point(struct bench_ctx *ctx, size_t point)
 {
     struct grain *grain = ctx->state;
     double *times_us = grain->gathered;
-    uint64_t start_ns = 0;
-    int rc = agree_on_start(ctx, &start_ns);
-    uint64_t share_ns = (uint64_t)(grain->share_s * 1e9), end_ns = start_ns + share_ns;
-    uint64_t begin_ns = start_ns + share_ns / SETTLE_SHARE;
+    struct slice slice = {0};
+    int rc = slice_begin(&slice, ctx, grain->share_s);
     double regions = 0;
-    while (!rc && clock_now_ns() < end_ns)
-        regions += run_region(ctx, point, begin_ns, end_ns);
+    while (!rc && clock_now_ns() < slice.end_ns)
+        regions += run_region(ctx, point, &slice);
     /* Without any it came too late: that is no value of the point. */
-    double mine_us = regions > 0 ? 1e-3 * (double)(end_ns - begin_ns) / regions : (double)NAN;
+    double mine_us = regions > 0 ? 1e6 * slice_seconds(&slice) / regions : (double)NAN;
     if (!rc)
         rc = peers_gather(ctx->peers, &mine_us, times_us, sizeof(mine_us), ctx->err);
     for (unsigned r = 0; !rc && r < ctx->peers->size; r++)

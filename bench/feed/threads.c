@@ -22,11 +22,12 @@
 #include <stdlib.h>
 
 #include "bench/common/points.h"
+#include "bench/common/slice.h"
 #include "bench/feed/batch.h"
 #include "bench/registry.h"
 #include "harness/sys/clock.h"
 
-enum { SETTLE_SHARE = 3, OVER = 4, THREADS_MOST = 2048, TEAMS = 16, CREWS = 16 };
+enum { OVER = 4, THREADS_MOST = 2048, TEAMS = 16, CREWS = 16 };
 
 static const struct opt threads_opts[] = {BATCH_OPTS, {.name = NULL}};
 
@@ -132,39 +133,24 @@ static void threads_teardown(struct bench_ctx *ctx)
 }
 
 /* One batch, and which part of it lies in the slice. */
-static double run_batch(struct threads *threads, uint64_t begin_ns, uint64_t end_ns)
+static double run_batch(struct threads *threads, const struct slice *slice)
 {
     struct sample sample = {0};
     uint64_t start_ns = clock_now_ns();
     batches_prepare(&threads->batches, threads->done++, threads->target, &sample);
-    uint64_t done_ns = clock_now_ns();
-    uint64_t from_ns = start_ns > begin_ns ? start_ns : begin_ns;
-    uint64_t to_ns = done_ns < end_ns ? done_ns : end_ns;
-    return to_ns > from_ns ? (double)(to_ns - from_ns) / (double)(done_ns - start_ns) : 0;
-}
-
-/* Worker 0's clock is everybody's: they are on one machine. */
-static int agree_on_start(const struct bench_ctx *ctx, uint64_t *start_ns)
-{
-    const struct threads *threads = ctx->state;
-    uint64_t mine = clock_now_ns(), *all = (uint64_t *)(void *)threads->gathered;
-    int rc = peers_gather(ctx->peers, &mine, all, sizeof(mine), ctx->err);
-    *start_ns = all[0];
-    return rc;
+    return slice_part(slice, start_ns, clock_now_ns());
 }
 
 static int measure_point(struct bench_ctx *ctx, size_t index)
 {
     struct threads *threads = ctx->state;
     struct point *point = &threads->points[index];
-    uint64_t start_ns = 0;
-    int rc = agree_on_start(ctx, &start_ns);
-    uint64_t share_ns = (uint64_t)(threads->share_s * 1e9), end_ns = start_ns + share_ns;
-    uint64_t begin_ns = start_ns + share_ns / SETTLE_SHARE;
-    double batches = 0, seconds = 1e-9 * (double)(end_ns - begin_ns);
+    struct slice slice = {0};
+    int rc = slice_begin(&slice, ctx, threads->share_s);
+    double batches = 0, seconds = slice_seconds(&slice);
     threads->batches.prep.threads = point->threads;
-    while (!rc && ctx->peers->rank < point->workers && clock_now_ns() < end_ns)
-        batches += run_batch(threads, begin_ns, end_ns);
+    while (!rc && ctx->peers->rank < point->workers && clock_now_ns() < slice.end_ns)
+        batches += run_batch(threads, &slice);
     if (!rc)
         rc = peers_gather(ctx->peers, &batches, threads->gathered, sizeof(batches), ctx->err);
     const struct batch_params *params = ctx->params;
