@@ -55,6 +55,7 @@ static void end_ring(struct parser *parser)
     if (!parser->channels[RING])
         parser->graph->ngpus = parser->gpus;
     parser->is_good &= parser->gpus > 0 && parser->gpus == parser->graph->ngpus;
+    parser->gpus = 0; /* an end without a beginning is no ring */
 }
 
 static void take_tag(struct parser *parser, const char *tag, size_t size)
