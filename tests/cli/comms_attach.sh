@@ -53,6 +53,17 @@ is even "$(found --all)" '["ras_silent"]'
 serve json "$scratch/lost"
 is lost "$(found --all)" '["ras_missing","ras_silent"]'
 
+# An error of a rank, but not that it is at work; and processes that did not answer each other.
+jq '.communicators[0].ranks[1].status.async_error = 3' "$scratch/even" >"$scratch/failed"
+serve json "$scratch/failed"
+is error "$(found --all)" '["ras_error","ras_silent"]'
+jq '.communicators[0].ranks[1].status.async_error = 7' "$scratch/even" >"$scratch/at-work"
+serve json "$scratch/at-work"
+is "at work" "$(found --all)" '["ras_silent"]'
+jq '.ras.timeouts_count = 2' "$scratch/even" >"$scratch/late"
+serve json "$scratch/late"
+is timeouts "$(found --all)" '["ras_timeouts","ras_silent"]'
+
 # Nothing that the service says reaches a terminal but as text.
 sed 's/AllReduce/All\\u001b[2JReduce/' "$scratch/a" >"$scratch/odd"
 serve json "$scratch/odd"
