@@ -12,6 +12,7 @@
 #include "harness/comms/lines.h"
 #include "harness/comms/names.h"
 #include "harness/report/escape.h"
+#include "harness/report/html_comms_measured.h"
 #include "harness/report/html_parts.h"
 
 #define LOG_FIGURE "comms_bytes_log" /* which the map of the page is, too */
@@ -229,8 +230,9 @@ static int print_lines(const struct comms_view *view, size_t c, FILE *out, struc
         (void)fputs(line->captured ? " (CUDA graph)</td></tr>\n" : "</td></tr>\n", out);
     }
     (void)fputs("</table></div>\n", out);
+    rc = html_comms_times(communicator, &lines, out, err);
     comms_lines_free(&lines);
-    return 0;
+    return rc;
 }
 
 static int print_calls(const struct comms_view *view, FILE *out, struct err *err)
@@ -281,6 +283,7 @@ int html_comms_print(const struct html_comms *page, FILE *out, struct err *err)
     print_head(page, out);
     print_total(page->view, out);
     print_links(page->view, out);
+    html_comms_truth(page->view, out);
     print_figures(page, out);
     int rc = print_calls(page->view, out, err);
     (void)text_shell_word(page->path, word, sizeof(word));

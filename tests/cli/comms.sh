@@ -94,6 +94,7 @@ if cc -shared -fPIC -DFULL -o "$scratch/nvml.so" tests/lib/fake_gpu_driver.c 2>/
     is "truth's findings" "$(read_json "$scratch/true" '[.findings[] | select(.id != "comms_late")]')" '[]'
     grep -q 'beef:07:00.0 *4.00 G *4.00 G *1.0000 *4.00 G *4.00 G *1.0000' "$scratch/err" || fail "$(cat "$scratch/err")"
     grep -q 'nothing explains *102400 *102400$' "$scratch/err" || fail "$(cat "$scratch/err")"
+    grep -q '>4000000000</td><td>4000051200</td><td>1.0000</td>' "$scratch/true/report.html" || fail "NVLink is not on the page"
     counted "$states nvlink_sent_more=7812500 nvlink_received_more=7812500" LL "$scratch/flags"
     is "LL" "$(read_json "$scratch/flags" '.nvlink.all.sent | [.called_bytes, .ratio == 1]')" '[16000000000,true]'
     counted "$states nvlink_sent_more=7812500 nvlink_received_more=9" SIMPLE "$scratch/untrue"
@@ -192,6 +193,8 @@ for timing in '' --no-timing; do
         $reduce:200:0 finalize 2>"$scratch/err" || fail "$(cat "$scratch/err")"
 done
 is "no timing" "$(read_json "$scratch/timing--no-timing" '[.logs[0].timed_every, .communicators[0].calls[0].timed_calls]')" '[0,0]'
+grep -q 'On the GPU, by CUDA events' "$scratch/timing/report.html" || fail "times are not on the page"
+! grep -q 'On the GPU, by CUDA events' "$scratch/timing--no-timing/report.html" || fail "no times are on the page"
 is "timing" "$(read_json "$scratch/timing" '[.logs[0].timed_every, .communicators[0].calls[0].timed_calls > 0]')" '[64,true]'
 
 # A rank that comes late to each call is named: rank 1 starts when the other is done.

@@ -1,0 +1,18 @@
+/* Of the page of `contend comms`: what was measured, on the GPUs and on NVLink. */
+#ifndef CONTEND_REPORT_HTML_COMMS_MEASURED_H
+#define CONTEND_REPORT_HTML_COMMS_MEASURED_H
+
+#include <stdio.h>
+
+#include "harness/comms/lines.h"
+#include "harness/comms/view.h"
+
+/* How long the collectives of a communicator took, and who came late; nothing where none was timed,
+ * or where ranks cannot be compared. -ENOMEM only. */
+int html_comms_times(const struct comms_communicator *communicator, const struct comms_lines *lines,
+                     FILE *out, struct err *err);
+
+/* A section: the matrices against NVLink's counters; nothing where there are none. */
+void html_comms_truth(const struct comms_view *view, FILE *out);
+
+#endif
