@@ -30,6 +30,7 @@
     X(wakeup_latency) \
     X(mutex) \
     X(priority_inversion) \
+    X(fairness)           \
     X(collective)     \
     X(gpu_launch)     \
     X(gpu_stream)     \

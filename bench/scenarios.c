@@ -35,6 +35,7 @@ static const struct scenario_part os_parts[] = {
     SCAN("wakeup_latency"),
     SCAN("mutex"),
     SCAN("priority_inversion"),
+    SCAN("fairness"),
     {.foreground = NULL},
 };
 /* clang-format on */

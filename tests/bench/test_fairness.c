@@ -1,0 +1,85 @@
+/* Shares of one CPU and a convoy on it, through the contract. */
+#include <math.h>
+#include <sched.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <sys/resource.h>
+
+#include <cmocka.h>
+
+#include "bench/registry.h"
+#include "tests/lib/fixture_scan.h"
+
+static struct bench_machine machine;
+
+static bool may_be_fifo(void)
+{
+    const struct sched_param one = {.sched_priority = 1}, none = {0};
+    if (sched_setscheduler(0, SCHED_FIFO, &one))
+        return false;
+    assert_int_equal(sched_setscheduler(0, SCHED_OTHER, &none), 0);
+    return true;
+}
+
+/* The weights are three times apart each: what others take of the CPU does not turn them round. */
+static void check_shares(const struct scan *scan)
+{
+    static const double weight[] = {1024, 335, 110};
+    double share[3], error[3], sum = 0;
+    int nice = getpriority(PRIO_PROCESS, 0);
+    if (nice > 9) { /* no room for ten more */
+        char key[32];
+        (void)snprintf(key, sizeof(key), "nice=%d", nice);
+        assert_non_null(scan_reason(scan, "share_error", key));
+        return;
+    }
+    for (int i = 0; i < 3; i++) {
+        char key[32];
+        (void)snprintf(key, sizeof(key), "nice=%d", nice + 5 * i);
+        share[i] = scan_value(scan, "cpu_share", key);
+        error[i] = scan_value(scan, "share_error", key);
+        /* 1469 is the sum of what the kernel gives to 0, 5 and 10. */
+        if (nice == 0)
+            assert_true(fabs(share[i] * 1469 / weight[i] - 1 - error[i]) < 1e-9);
+        sum += share[i];
+    }
+    assert_true(fabs(sum - 1) < 1e-9);
+    assert_true(share[0] > share[1] && share[1] > share[2] && share[2] > 0);
+}
+
+/* Two long tasks of 20 ms begin at once, and short ones come every 5 ms: the first of a cycle waits
+ * for both, less what has passed, on any machine. */
+static void check_convoy(const struct scan *scan, const char *policy)
+{
+    char key[32];
+    (void)snprintf(key, sizeof(key), "policy=%s;stat=max", policy);
+    assert_true(scan_value(scan, "short_wait", key) > 20);
+}
+
+static void test_fairness(void **state)
+{
+    (void)state;
+    static const char *const pairs[] = {"long=20ms", "short=100us", "every=5ms", NULL};
+    struct scan scan;
+    scan_run(&scan, &bench_fairness, &machine, pairs, 2);
+    check_shares(&scan);
+    double median_ms = scan_value(&scan, "short_wait", "policy=other;stat=p50");
+    double most_ms = scan_value(&scan, "short_wait", "policy=other;stat=max");
+    assert_true(median_ms > 0 && most_ms >= median_ms);
+    if (may_be_fifo()) {
+        check_convoy(&scan, "fifo");
+        check_convoy(&scan, "rr");
+    } else
+        assert_non_null(scan_reason(&scan, "short_wait", "policy=fifo;stat=p50"));
+    scan_end(&scan);
+}
+
+int main(void)
+{
+    scan_machine_init(&machine);
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_fairness),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
