@@ -22,11 +22,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <time.h>
 
 #include "bench/common/team.h"
 #include "bench/registry.h"
 #include "harness/base/stats.h"
+#include "harness/sys/clock.h"
 
 enum { SLEEPS_LEAST = 10, SLEEPS_MOST = 400, STATES = 2 };
 
@@ -73,22 +73,12 @@ static void idle_teardown(struct bench_ctx *ctx)
     free(s);
 }
 
-static int64_t ns_of(const struct timespec *time)
-{
-    return (int64_t)time->tv_sec * 1000000000 + time->tv_nsec;
-}
-
 /* 1 to 10 ms, so that no timer of the system beats with them. */
 static double late_us_of_sleep(unsigned index)
 {
-    struct timespec until, now;
-    (void)clock_gettime(CLOCK_MONOTONIC, &until);
-    int64_t end_ns = ns_of(&until) + 1000000 * (1 + (int64_t)(index * 7 % 10));
-    until = (struct timespec){(time_t)(end_ns / 1000000000), (long)(end_ns % 1000000000)};
-    while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL) == EINTR)
-        ;
-    (void)clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)(ns_of(&now) - end_ns) / 1e3;
+    uint64_t end_ns = clock_timer_ns() + 1000000 * (1 + (uint64_t)index * 7 % 10);
+    clock_sleep_until(end_ns);
+    return (double)((int64_t)clock_timer_ns() - (int64_t)end_ns) / 1e3;
 }
 
 /* Inherits the CPU of who starts it. */

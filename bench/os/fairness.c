@@ -214,20 +214,6 @@ static int measure_shares(struct bench_ctx *ctx)
 
 /* ---- convoys ---- */
 
-static uint64_t now_ns(void)
-{
-    struct timespec now;
-    (void)clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-}
-
-static void sleep_until(uint64_t ns)
-{
-    const struct timespec until = {(time_t)(ns / 1000000000), (long)(ns % 1000000000)};
-    while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL) == EINTR)
-        ;
-}
-
 static void work(const struct fairness *s, unsigned rank, double seconds)
 {
     uint64_t chains[BUSY_CHAINS] = {mix64(s->seed + rank)};
@@ -242,7 +228,8 @@ static void be_long(const struct fairness *s, unsigned rank)
     double busy_s = s->long_s * (TASKS - 1);
     uint64_t cycle_ns = (uint64_t)(busy_s * IDLE_SHARE / (IDLE_SHARE - 1) * 1e9);
     while (!atomic_load_explicit(&s->over, memory_order_relaxed)) {
-        sleep_until(s->start_ns + ((now_ns() - s->start_ns) / cycle_ns + 1) * cycle_ns);
+        clock_sleep_until(s->start_ns +
+                          ((clock_timer_ns() - s->start_ns) / cycle_ns + 1) * cycle_ns);
         work(s, rank, s->long_s);
     }
 }
@@ -255,9 +242,9 @@ static void be_short(struct fairness *s)
     (void)prctl(PR_SET_TIMERSLACK, 1);
     while (s->nwaits < WAITS_MOST && (due_ns < end_ns || s->nwaits < WAITS_LEAST)) {
         due_ns += every_ns;
-        sleep_until(due_ns);
+        clock_sleep_until(due_ns);
         work(s, SHORT, s->short_s);
-        s->wait_ms[s->nwaits++] = 1e-6 * (double)(now_ns() - due_ns) - 1e3 * s->short_s;
+        s->wait_ms[s->nwaits++] = 1e-6 * (double)(clock_timer_ns() - due_ns) - 1e3 * s->short_s;
     }
     atomic_store(&s->over, true);
 }
@@ -283,7 +270,7 @@ static int measure_convoy(struct fairness *s, unsigned policy)
     atomic_store(&s->over, false);
     s->policy = policy;
     s->nwaits = 0;
-    s->start_ns = now_ns();
+    s->start_ns = clock_timer_ns();
     (void)team_run(&s->by_policy, NULL, TASKS, join_convoy, s);
     for (unsigned task = 0; task < TASKS; task++)
         if (s->refused[task]) {

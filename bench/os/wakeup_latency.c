@@ -25,13 +25,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <time.h>
 
 #include "bench/common/busy_team.h"
 #include "bench/common/points.h"
 #include "bench/common/team.h"
 #include "bench/registry.h"
 #include "harness/base/stats.h"
+#include "harness/sys/clock.h"
 
 enum {
     POLICIES = 3,
@@ -154,18 +154,11 @@ static void wakeup_teardown(struct bench_ctx *ctx)
     free(s);
 }
 
-static int64_t now_ns(void)
-{
-    struct timespec now;
-    (void)clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
-}
-
 /* What is behind us is skipped; those times are the return value. */
 static unsigned skip_to(int64_t *next_ns, int64_t interval_ns)
 {
     unsigned skipped = 0;
-    for (int64_t at_ns = now_ns(); *next_ns < at_ns; skipped++)
+    for (int64_t at_ns = (int64_t)clock_timer_ns(); *next_ns < at_ns; skipped++)
         *next_ns += interval_ns;
     return skipped;
 }
@@ -173,15 +166,12 @@ static unsigned skip_to(int64_t *next_ns, int64_t interval_ns)
 /* Each time that passes counts, lest a machine that is away for long keep us for longer. */
 static void sleep_on(const struct wakeup *s, struct sleeper *sleeper, double *late_us)
 {
-    int64_t next_ns = now_ns();
+    int64_t next_ns = (int64_t)clock_timer_ns();
     while (sleeper->wakeups + sleeper->skipped < s->most || !sleeper->wakeups) {
         next_ns += s->interval_ns;
         sleeper->skipped += skip_to(&next_ns, s->interval_ns);
-        const struct timespec until = {(time_t)(next_ns / 1000000000),
-                                       (long)(next_ns % 1000000000)};
-        while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL) == EINTR)
-            ;
-        late_us[sleeper->wakeups++] = (double)(now_ns() - next_ns) / 1e3;
+        clock_sleep_until((uint64_t)next_ns);
+        late_us[sleeper->wakeups++] = (double)((int64_t)clock_timer_ns() - next_ns) / 1e3;
     }
 }
 

@@ -1,5 +1,6 @@
 #include "harness/sys/clock.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <time.h>
 
@@ -13,6 +14,18 @@ static uint64_t read_ns(clockid_t clock)
 uint64_t clock_now_ns(void)
 {
     return read_ns(CLOCK_MONOTONIC_RAW);
+}
+
+uint64_t clock_timer_ns(void)
+{
+    return read_ns(CLOCK_MONOTONIC);
+}
+
+void clock_sleep_until(uint64_t ns)
+{
+    const struct timespec until = {(time_t)(ns / 1000000000), (long)(ns % 1000000000)};
+    while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL) == EINTR)
+        ;
 }
 
 uint64_t clock_thread_cpu_ns(void)

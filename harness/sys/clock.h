@@ -9,6 +9,10 @@
 
 uint64_t clock_now_ns(void);
 
+/* The clock of timers, CLOCK_MONOTONIC, and sleep until it shows `ns`; signals do not end it. */
+uint64_t clock_timer_ns(void);
+void clock_sleep_until(uint64_t ns);
+
 /* CPU time that the calling thread has had, in user mode and in the kernel. */
 uint64_t clock_thread_cpu_ns(void);
 

@@ -1,6 +1,5 @@
 /* Shares of one CPU and a convoy on it, through the contract. */
 #include <math.h>
-#include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -12,15 +11,6 @@
 #include "tests/lib/fixture_scan.h"
 
 static struct bench_machine machine;
-
-static bool may_be_fifo(void)
-{
-    const struct sched_param one = {.sched_priority = 1}, none = {0};
-    if (sched_setscheduler(0, SCHED_FIFO, &one))
-        return false;
-    assert_int_equal(sched_setscheduler(0, SCHED_OTHER, &none), 0);
-    return true;
-}
 
 /* The weights are three times apart each: what others take of the CPU does not turn them round. */
 static void check_shares(const struct scan *scan)
@@ -67,7 +57,7 @@ static void test_fairness(void **state)
     double median_ms = scan_value(&scan, "short_wait", "policy=other;stat=p50");
     double most_ms = scan_value(&scan, "short_wait", "policy=other;stat=max");
     assert_true(median_ms > 0 && most_ms >= median_ms);
-    if (may_be_fifo()) {
+    if (scan_may_be_fifo()) {
         check_convoy(&scan, "fifo");
         check_convoy(&scan, "rr");
     } else

@@ -1,6 +1,5 @@
 /* Three priorities, a lock and one CPU, through the contract. */
 #include <math.h>
-#include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <string.h>
@@ -11,15 +10,6 @@
 #include "tests/lib/fixture_scan.h"
 
 static struct bench_machine machine;
-
-static bool may_be_fifo(void)
-{
-    const struct sched_param one = {.sched_priority = 1}, none = {0};
-    if (sched_setscheduler(0, SCHED_FIFO, &one))
-        return false;
-    assert_int_equal(sched_setscheduler(0, SCHED_OTHER, &none), 0);
-    return true;
-}
 
 /* The low one has 1 ms of work, the middle one 20 ms; a stolen CPU makes any wait longer. */
 static bool inheritance_helps(void)
@@ -43,7 +33,7 @@ static void test_inheritance_bounds_the_wait(void **state)
 {
     (void)state;
     bool helps = false;
-    if (!may_be_fifo())
+    if (!scan_may_be_fifo())
         skip();
     for (int tries = 0; tries < 8 && !helps; tries++)
         helps = inheritance_helps();
@@ -55,7 +45,7 @@ static void test_inversion_by_nice_levels(void **state)
     (void)state;
     static const char *const none[] = {NULL};
     struct scan scan;
-    if (may_be_fifo())
+    if (scan_may_be_fifo())
         skip();
     scan_run(&scan, &bench_priority_inversion, &machine, none, 0.2);
     const char *why = scan_reason(&scan, "high_wait", "protocol=none;policy=fifo;stat=p50");

@@ -1,6 +1,5 @@
 /* Threads that a timer wakes up, through the contract. */
 #include <math.h>
-#include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <string.h>
@@ -12,16 +11,6 @@
 
 static struct bench_machine machine;
 static struct bench_machine lonely;
-
-/* Whether this user may have real-time priorities; the policy stays as it is. */
-static bool may_be_fifo(void)
-{
-    const struct sched_param one = {.sched_priority = 1}, none = {0};
-    if (sched_setscheduler(0, SCHED_FIFO, &one))
-        return false;
-    assert_int_equal(sched_setscheduler(0, SCHED_OTHER, &none), 0);
-    return true;
-}
 
 static void expect_point(const struct scan *scan, const char *policy, const char *load)
 {
@@ -49,7 +38,7 @@ static void expect_all(const struct bench_machine *on)
 {
     static const char *const none[] = {NULL};
     struct scan scan;
-    bool fifo = may_be_fifo();
+    bool fifo = scan_may_be_fifo();
     scan_run(&scan, &bench_wakeup_latency, on, none, 0.3);
     expect_point(&scan, "other", "idle");
     expect_point(&scan, "other", "busy");

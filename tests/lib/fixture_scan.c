@@ -121,3 +121,12 @@ size_t scan_count(const struct scan *scan, const char *metric)
         count += strcmp(scan->bench->metrics[values.value[i].metric].name, metric) == 0;
     return count;
 }
+
+bool scan_may_be_fifo(void)
+{
+    const struct sched_param one = {.sched_priority = 1}, none = {0};
+    if (sched_setscheduler(0, SCHED_FIFO, &one))
+        return false;
+    assert_int_equal(sched_setscheduler(0, SCHED_OTHER, &none), 0);
+    return true;
+}

@@ -30,6 +30,9 @@ int scan_try(struct scan *scan, const struct bench *bench, const struct bench_ma
 int scan_probe(struct scan *scan, const struct bench *bench, const struct bench_machine *machine,
                const char *const *pairs);
 
+/* Whether this user may have real-time priorities; the policy stays as it is. */
+bool scan_may_be_fifo(void);
+
 /* NaN where nothing was emitted under that metric and key; twice fails the test. */
 double scan_value(const struct scan *scan, const char *metric, const char *key);
 
