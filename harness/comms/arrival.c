@@ -150,6 +150,18 @@ double comms_arrival_waited(const struct comms_arrival *arrival)
     return timed > 0 ? waited / timed : NAN;
 }
 
+void comms_arrival_say(const struct comms_arrival *arrival, const struct comms_arrival_rank *rank,
+                       struct comms_arrival_said *said)
+{
+    double calls = (double)arrival->calls;
+    (void)text_percent((double)rank->last / calls, said->last, sizeof(said->last));
+    (void)units_format_seconds((double)rank->late_ns / calls / 1e9, said->late, sizeof(said->late));
+    (void)strcpy(said->waited, "-");
+    if (rank->timed_ns)
+        (void)text_percent((double)rank->waited_ns / (double)rank->timed_ns, said->waited,
+                           sizeof(said->waited));
+}
+
 /* NULL: nobody is late. */
 static const struct comms_arrival_rank *find_late(const struct comms_arrival *arrival)
 {

@@ -39,6 +39,14 @@ void comms_arrival_free(struct comms_arrival *arrival);
  */
 double comms_arrival_waited(const struct comms_arrival *arrival);
 
+/* Of a rank, for people: its share of calls that it came last to, how late it was on average, and
+ * its share of time on the GPU that it waited; "-": not timed. Of an arrival with calls. */
+struct comms_arrival_said {
+    char last[16], late[24], waited[16];
+};
+void comms_arrival_say(const struct comms_arrival *arrival, const struct comms_arrival_rank *rank,
+                       struct comms_arrival_said *said);
+
 /*
  * comms_late: a rank that came last for 80% of at least 20 calls, by more than 1% of the time from
  * one call to the next, unless what was timed says that the others did not wait: by less than 1%.

@@ -46,15 +46,9 @@ void comms_print_speeds(const struct comms_lines *lines, uint32_t nranks, FILE *
 static void print_rank(const struct comms_arrival *arrival, const struct comms_arrival_rank *rank,
                        FILE *out)
 {
-    char last[16], late[24], waited[16] = "-";
-    double calls = (double)arrival->calls;
-    if (rank->timed_ns)
-        (void)text_percent((double)rank->waited_ns / (double)rank->timed_ns, waited,
-                           sizeof(waited));
-    (void)fprintf(out, "  %5u %10s %14s %16s\n", rank->rank,
-                  text_percent((double)rank->last / calls, last, sizeof(last)),
-                  units_format_seconds((double)rank->late_ns / calls / 1e9, late, sizeof(late)),
-                  waited);
+    struct comms_arrival_said said;
+    comms_arrival_say(arrival, rank, &said);
+    (void)fprintf(out, "  %5u %10s %14s %16s\n", rank->rank, said.last, said.late, said.waited);
 }
 
 int comms_print_arrival(const struct comms_communicator *communicator, FILE *out, struct err *err)
