@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* A call of a library and the pointer it goes to. Of two names for one pointer the first wins. */
 struct symbol {
@@ -137,20 +138,28 @@ const struct cuda_api *cuda_driver(struct err *why)
 static struct nvml_api nvml;
 static struct err nvml_why;
 static pthread_once_t nvml_once = PTHREAD_ONCE_INIT;
+static pid_t nvml_pid; /* whose nvmlInit it was */
 
-static void start_nvml(void)
+static void init_nvml(void)
 {
-    if (load_library("CONTEND_LIBNVML", "libnvidia-ml.so.1", nvml_symbols, &nvml, &nvml_why))
-        return;
     int rc = nvml.init();
     if (rc)
         (void)err_set(&nvml_why, -ENOTSUP, "nvmlInit failed: %.160s (%d)",
                       nvml.error_string ? nvml.error_string(rc) : "error", rc);
+    nvml_pid = getpid();
+}
+
+static void start_nvml(void)
+{
+    if (!load_library("CONTEND_LIBNVML", "libnvidia-ml.so.1", nvml_symbols, &nvml, &nvml_why))
+        init_nvml();
 }
 
 const struct nvml_api *nvml_driver(struct err *why)
 {
     (void)pthread_once(&nvml_once, start_nvml);
+    if (!nvml_why.code && nvml_pid != getpid()) /* behind a fork: it has one thread */
+        init_nvml();
     if (nvml_why.code && why)
         *why = nvml_why;
     return nvml_why.code ? NULL : &nvml;

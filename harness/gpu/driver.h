@@ -203,7 +203,9 @@ struct nvml_api {
 
 /*
  * The library, loaded and initialised once a process; NULL with the reason in *why (-ENOTSUP) when
- * it is absent, lacks a call marked *, or does not start. Thread-safe.
+ * it is absent, lacks a call marked *, or does not start. Thread-safe. NVML's state does not
+ * survive a fork (nvmlDeviceGetCount fails behind it): a child that asks starts it again. CUDA's
+ * cannot be.
  */
 const struct cuda_api *cuda_driver(struct err *why);
 const struct nvml_api *nvml_driver(struct err *why);

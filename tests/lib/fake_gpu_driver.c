@@ -55,17 +55,22 @@ int cuDeviceGetPCIBusId(char *bdf, int len, int device)
     return snprintf(bdf, (size_t)len, "BEEF:%02X:00.0", 7 + device) < 0;
 }
 
+static pid_t initialised; /* as NVML's, what a fork copies of it is of no use */
+
 int nvmlInit_v2(void)
 {
 #ifdef BROKEN
     return 9;
 #endif
+    initialised = getpid();
     return 0;
 }
 
 int nvmlDeviceGetHandleByPciBusId_v2(const char *bdf, int **device)
 {
     unsigned domain, bus;
+    if (initialised != getpid())
+        return 1;
     if (sscanf(bdf, "%x:%x", &domain, &bus) != 2 || domain != 0xbeef || bus < 7 || bus > 9)
         return 6;
     *device = &handles[bus - 7];
@@ -179,6 +184,8 @@ int nvmlDeviceGetCount_v2(unsigned *count)
 {
     while (state("hang", 0, 0, NULL))
         (void)pause();
+    if (initialised != getpid())
+        return 1;
     *count = 3;
     return 0;
 }
