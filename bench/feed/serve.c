@@ -158,7 +158,8 @@ static const struct bench_figure serve_figures[] = {
      .only = "arrivals=poisson",
      .title = "the latest request of each moment",
      .how = "From when each was to come, Poisson arrivals",
-     .note = "Each round has its own spikes: rounds.csv",
+     .note = "What nobody began in time counts with what it had waited. Each round has its own "
+             "spikes: rounds.csv",
      .x = {"time (ms)", "at"},
      .y = {"latency (ms, log scale)", .log = true}},
     {.name = NULL},
@@ -172,7 +173,7 @@ static const struct bench_saying serve_sayings[] = {
     {"stat", "p99", "p99"},
     {"stat", "p99.9", "p99.9"},
     {"stat", "max", "max"},
-    {"load", NULL, "% load"},
+    {"load", NULL, "% of alone"},
     {.part = NULL},
 };
 
@@ -363,7 +364,7 @@ static int emit_worst(struct bench_ctx *ctx, const struct serve_point *point, co
 {
     const struct serve *s = ctx->state;
     const struct serve_params *params = ctx->params;
-    double bin_ms = 1e-6 * (double)(s->times.span_ns - s->times.from_ns) / (double)s->times.nbins;
+    double bin_ms = 1e-6 * (double)s->times.bin_ns;
     int rc = 0;
     if (!params->load && point->load != WATCHED_LOAD)
         return 0;

@@ -29,14 +29,16 @@ struct serve_times serve_times_of(double point_s, double stall_s, double bin_s)
 {
     uint64_t span_ns = (uint64_t)(1e9 * point_s * DRAIN_SHARE / (DRAIN_SHARE + 1));
     uint64_t from_ns = span_ns / SETTLE_SHARE;
-    double bins = 1e-9 * (double)(span_ns - from_ns) / bin_s;
+    double counts_ns = (double)(span_ns - from_ns);
+    double bin_ns = fmax(fmin(1e9 * bin_s, counts_ns / BINS_LEAST), counts_ns / SERVE_BINS_MOST);
     return (struct serve_times){
         .span_ns = span_ns,
         .from_ns = from_ns,
         .over_ns = span_ns + span_ns / DRAIN_SHARE,
         .stall_at_ns = from_ns + (span_ns - from_ns) / 2,
         .stall_ns = (uint64_t)(1e9 * stall_s),
-        .nbins = (size_t)fmin(fmax(bins, BINS_LEAST), SERVE_BINS_MOST),
+        .bin_ns = (uint64_t)ceil(bin_ns),
+        .nbins = (size_t)ceil(counts_ns / ceil(bin_ns)),
     };
 }
 
@@ -186,7 +188,7 @@ static int gather_worst(const struct serve_times *times, const struct bench_ctx 
     size_t n;
     for (size_t bin = 0; bin < times->nbins; bin++)
         mine[bin] = point->worst_ms[bin] = (double)NAN;
-    served_worst(&shift->served, mine, times->nbins);
+    served_worst(&shift->served, times->bin_ns, mine, times->nbins);
     int rc = gather_numbers(ctx, mine, times->nbins, &all, &n);
     for (size_t i = 0; i < n; i++)
         point->worst_ms[i % times->nbins] = fmax(point->worst_ms[i % times->nbins], all[i]);

@@ -21,7 +21,8 @@ struct serve_times {
     uint64_t from_ns;               /* from when on they count: as slice_begin has it */
     uint64_t over_ns;               /* when no further one is begun */
     uint64_t stall_at_ns, stall_ns; /* when none is begun either, and for how long; 0 = never */
-    size_t nbins;                   /* of equal length, of those that count */
+    uint64_t bin_ns;                /* of those that count; the last one may be shorter */
+    size_t nbins;
 };
 
 struct serve_times serve_times_of(double point_s, double stall_s, double bin_s);

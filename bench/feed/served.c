@@ -68,15 +68,14 @@ size_t served_done(const struct served *served)
     return done;
 }
 
-void served_worst(const struct served *served, double *worst_ms, size_t n)
+void served_worst(const struct served *served, uint64_t bin_ns, double *worst_ms, size_t n)
 {
     struct served_part part = served_counted(served);
-    double span_ns = (double)(served->to_ns - served->from_ns);
     for (size_t i = part.first; i < part.first + part.n; i++) {
         const struct served_request *request = &served->requests[i];
-        size_t bin = (size_t)((double)(request->at_ns - served->from_ns) / span_ns * (double)n);
-        bin = bin < n ? bin : n - 1;
-        worst_ms[bin] = fmax(worst_ms[bin], fabs(latency_of(served, request)));
+        size_t bin = (size_t)((request->at_ns - served->from_ns) / bin_ns);
+        if (bin < n)
+            worst_ms[bin] = fmax(worst_ms[bin], fabs(latency_of(served, request)));
     }
 }
 

@@ -46,9 +46,9 @@ size_t served_queue(const struct served *served, double *waiting);
 /* How many were done from from_ns to before to_ns, whenever they came. */
 size_t served_done(const struct served *served);
 
-/* Raises worst_ms[bin] of the time in which each came, of n bins of equal length from from_ns to
- * to_ns; bounds count as they are. */
-void served_worst(const struct served *served, double *worst_ms, size_t n);
+/* Raises worst_ms of the bin in which each came, of n bins of bin_ns from from_ns on; NaN is below
+ * all. Bounds count as they are. */
+void served_worst(const struct served *served, uint64_t bin_ns, double *worst_ms, size_t n);
 
 /*
  * What a worker alone makes of a schedule that begins no request from stall_ns for length_ns, in ms
