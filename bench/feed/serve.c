@@ -14,7 +14,7 @@
  * there yet, with a team as large as its share of all CPUs: the best of five slices. So it is the
  * same for placements that give workers as many CPUs, and `rate` sets it for all.
  *
- * **Measures** on CLOCK_MONOTONIC_RAW, keys arrivals=poisson|bursts, load=% of load 100:
+ * **Measures** on CLOCK_MONOTONIC_RAW, keys arrival=poisson|bursts, load=% of load 100:
  * `serve_latency` ms = the end of a request - *when it was to come*, over those of all workers that
  * came in the last two thirds of a point; stat=p50|p99|p99.9|max, p99.9 from 1000 requests on. A
  * point is time-boxed: nothing is begun a quarter of it behind its last arrival. What then still
@@ -69,7 +69,7 @@ static const char *const pattern_choices[] = {"all", "poisson", "bursts", NULL};
 
 struct serve_params {
     struct feed_params feed;
-    int arrivals;
+    int arrival;
     int64_t load, burst, behind;
     double rate, limit_s, stall_s, bin_s;
 };
@@ -77,7 +77,7 @@ struct serve_params {
 static const struct opt serve_opts[] = {
     BATCH_OPTS_OF("32"),
     FEED_DEVICE_OPTS,
-    OPT_CHOICE("arrivals", serve_params, arrivals, "all", pattern_choices, "PATTERN",
+    OPT_CHOICE("arrival", serve_params, arrival, "all", pattern_choices, "PATTERN",
                "requests that come one by one, or in bursts"),
     OPT_INT("burst", serve_params, burst, "4", 1, 100000, "N", "requests of a burst"),
     OPT_INT("load", serve_params, load, "0", 0, 1000, "PERCENT",
@@ -131,7 +131,7 @@ static const struct bench_figure serve_figures[] = {
     {.name = "serve",
      .kind = FIGURE_LINES,
      .metric = "serve_latency",
-     .only = "arrivals=poisson;stat=p99",
+     .only = "arrival=poisson;stat=p99",
      .title = "how late answers are, by load",
      .how = "p99 from when each request was to come, Poisson arrivals",
      .x = {"load (% of what one worker does alone)", "load"},
@@ -139,7 +139,7 @@ static const struct bench_figure serve_figures[] = {
     {.name = "serve_bursts",
      .kind = FIGURE_LINES,
      .metric = "serve_latency",
-     .only = "arrivals=bursts;stat=p99",
+     .only = "arrival=bursts;stat=p99",
      .title = "how late answers are, by load, where requests come in bursts",
      .how = "p99 from when each request was to come",
      .x = {"load (% of what one worker does alone)", "load"},
@@ -147,7 +147,7 @@ static const struct bench_figure serve_figures[] = {
     {.name = "serve_rate",
      .kind = FIGURE_LINES,
      .metric = "serve_achieved",
-     .only = "arrivals=poisson",
+     .only = "arrival=poisson",
      .title = "requests that are done, by how many come",
      .how = "Of all workers, Poisson arrivals",
      .x = {"requests that come (1/s)", "load", .metric = "serve_offered"},
@@ -155,7 +155,7 @@ static const struct bench_figure serve_figures[] = {
     {.name = "serve_worst",
      .kind = FIGURE_LINES,
      .metric = "serve_worst",
-     .only = "arrivals=poisson",
+     .only = "arrival=poisson",
      .title = "the latest request of each moment",
      .how = "From when each was to come, Poisson arrivals",
      .note = "What nobody began in time counts with what it had waited. Each round has its own "
@@ -165,10 +165,10 @@ static const struct bench_figure serve_figures[] = {
     {.name = NULL},
 };
 
-/* arrivals= and stat= speak for themselves. */
+/* arrival= and stat= speak for themselves. */
 static const struct bench_saying serve_sayings[] = {
-    {"arrivals", "poisson", "Poisson"},
-    {"arrivals", "bursts", "bursts"},
+    {"arrival", "poisson", "Poisson"},
+    {"arrival", "bursts", "bursts"},
     {"stat", "p50", "p50"},
     {"stat", "p99", "p99"},
     {"stat", "p99.9", "p99.9"},
@@ -268,7 +268,7 @@ static void list_points(struct serve *s, const struct serve_params *params)
 {
     for (unsigned pattern = 0; pattern < ARRIVALS_PATTERNS; pattern++)
         for (unsigned i = 0; i < (params->load ? 1 : LOADS); i++)
-            if (!params->arrivals || params->arrivals == (int)pattern + 1)
+            if (!params->arrival || params->arrival == (int)pattern + 1)
                 s->points[s->npoints++] = (struct serve_point){
                     .pattern = pattern, .load = params->load ? (unsigned)params->load : loads[i]};
 }
@@ -281,7 +281,7 @@ static int divide_time(struct serve *s, const struct serve_params *params,
         return 0;
     return err_set(ctx->err, -EINVAL,
                    "stall %g ms does not fit the half of a point, %.3g ms: measure longer (--time) "
-                   "or fewer points (-p load, -p arrivals)",
+                   "or fewer points (-p load, -p arrival)",
                    1e3 * params->stall_s, 1e-6 * (double)(s->times.span_ns - s->times.stall_at_ns));
 }
 
@@ -332,7 +332,7 @@ static int measure_point(struct bench_ctx *ctx, size_t index)
 
 static char *key_of(const struct serve_point *point, char key[static VALUE_KEY_MAX])
 {
-    (void)snprintf(key, VALUE_KEY_MAX, "arrivals=%s;load=%u", pattern_choices[point->pattern + 1],
+    (void)snprintf(key, VALUE_KEY_MAX, "arrival=%s;load=%u", pattern_choices[point->pattern + 1],
                    point->load);
     return key;
 }
@@ -412,18 +412,22 @@ static int emit_saturation(struct bench_ctx *ctx, size_t first, size_t n)
 {
     const struct serve *s = ctx->state;
     double at[LOADS], p99_ms[LOADS];
-    for (size_t i = first; i < n; i++) {
-        at[i - first] = s->points[i].load;
-        p99_ms[i - first] = s->points[i].late[SERVE_P99].ms;
-    }
-    const struct served_saturation found = served_saturate(at, p99_ms, n - first, s->limit_ms);
+    size_t known = 0;
+    for (size_t i = first; i < n; i++)
+        if (s->points[i].n) {
+            at[known] = s->points[i].load;
+            p99_ms[known++] = s->points[i].late[SERVE_P99].ms;
+        }
+    if (!known)
+        return 0;
+    const struct served_saturation found = served_saturate(at, p99_ms, known, s->limit_ms);
     const char *why = found.low    ? "at most: p99 is too late at the least load"
                       : found.high ? "at least: p99 is in time at the highest load"
                                    : "";
     const char *name = pattern_choices[s->points[first].pattern + 1];
     double rate = s->alone * found.load / 100 * ctx->peers->size;
-    int rc = bench_emit_doubt(ctx, SATURATION, found.load, why, "arrivals=%s", name);
-    return rc ? rc : bench_emit_doubt(ctx, SATURATION_RATE, rate, why, "arrivals=%s", name);
+    int rc = bench_emit_doubt(ctx, SATURATION, found.load, why, "arrival=%s", name);
+    return rc ? rc : bench_emit_doubt(ctx, SATURATION_RATE, rate, why, "arrival=%s", name);
 }
 
 static int serve_scan(struct bench_ctx *ctx)
