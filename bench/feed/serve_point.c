@@ -31,14 +31,15 @@ struct serve_times serve_times_of(double point_s, double stall_s, double bin_s)
     uint64_t from_ns = span_ns / SETTLE_SHARE;
     double counts_ns = (double)(span_ns - from_ns);
     double bin_ns = fmax(fmin(1e9 * bin_s, counts_ns / BINS_LEAST), counts_ns / SERVE_BINS_MOST);
+    bin_ns = fmax(ceil(bin_ns), 1);
     return (struct serve_times){
         .span_ns = span_ns,
         .from_ns = from_ns,
         .over_ns = span_ns + span_ns / DRAIN_SHARE,
         .stall_at_ns = from_ns + (span_ns - from_ns) / 2,
         .stall_ns = (uint64_t)(1e9 * stall_s),
-        .bin_ns = (uint64_t)ceil(bin_ns),
-        .nbins = (size_t)ceil(counts_ns / ceil(bin_ns)),
+        .bin_ns = (uint64_t)bin_ns,
+        .nbins = (size_t)fmax(ceil(counts_ns / bin_ns), 1),
     };
 }
 
@@ -190,8 +191,8 @@ static int gather_worst(const struct serve_times *times, const struct bench_ctx 
         mine[bin] = point->worst_ms[bin] = (double)NAN;
     served_worst(&shift->served, times->bin_ns, mine, times->nbins);
     int rc = gather_numbers(ctx, mine, times->nbins, &all, &n);
-    for (size_t i = 0; i < n; i++)
-        point->worst_ms[i % times->nbins] = fmax(point->worst_ms[i % times->nbins], all[i]);
+    for (size_t i = 0, bin = 0; i < n; i++, bin = bin + 1 < times->nbins ? bin + 1 : 0)
+        point->worst_ms[bin] = fmax(point->worst_ms[bin], all[i]);
     free(all);
     return rc;
 }

@@ -10,7 +10,7 @@
 
 #include "bench/feed/served.h"
 
-enum { MS = 1000000 };
+#define MS UINT64_C(1000000)
 
 /* Services of 4 ms: the second and the third wait, the last one is never begun. */
 static const struct served_request requests[] = {
