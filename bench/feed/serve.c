@@ -261,6 +261,9 @@ static int serve_validate(const void *raw, struct err *err)
 
 static int serve_probe(struct bench_ctx *ctx)
 {
+    if (ctx->peers->mpi)
+        return err_set(ctx->err, -ENOTSUP,
+                       "needs workers of one machine, with one clock: not under mpirun or srun");
     return device_probe(ctx->device, ctx->err);
 }
 
