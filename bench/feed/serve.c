@@ -21,8 +21,8 @@
  * waits counts with what it has waited, and a percentile that reaches such a request is "at least"
  * (~ in tables). `serve_unserved`: their share.
  * `serve_offered`, `serve_achieved`: requests a second that came and that were done meanwhile.
- * `serve_worst`: the latest request of those that came in each `bin`, at= ms; of both the median
- * over rounds is in the figure, each round in rounds.csv.
+ * `serve_worst`: the latest request of those that came in each `bin`, at= ms, at load 60 or the
+ * only one.
  * `serve_service` ms: from when a request was begun, what a client of a closed loop would have
  * seen. `serve_queue`: requests that waited when one was begun.
  * `serve_saturation` %: the load at which the p99 passes `limit`, between two loads on a straight
@@ -37,7 +37,8 @@
  * **Limits** Requests come from a schedule: no network, and nothing is spent on receiving them. One
  * at a time: no batching across requests, as servers of models do it, and preprocessing does not
  * overlap the GPU. Where there are no CPUs for all teams, load 100 of all workers at once cannot be
- * done. Points are short in a quick run: the least p99 counts a few hundred requests.
+ * done. Points are short in a quick run: the least p99 counts a few hundred requests. On one
+ * machine: under mpirun and srun it is skipped.
  */
 #include <errno.h>
 #include <math.h>

@@ -224,6 +224,19 @@ static void test_serve_refuses_more_requests_than_it_keeps(void **state)
     scan_end(&scan);
 }
 
+/* mpirun may have started workers elsewhere, whose clocks are others. */
+static void test_serve_is_of_one_machine(void **state)
+{
+    (void)state;
+    struct scan scan;
+    static const char *const pairs[] = {SMALL, NULL};
+    assert_int_equal(scan_probe(&scan, &bench_serve, &machine, pairs), 0);
+    struct peers peers = {.size = 1, .mpi = (const struct mpi_ops *)&machine};
+    scan.ctx.peers = &peers;
+    assert_int_equal(bench_serve.probe(&scan.ctx), -ENOTSUP);
+    assert_non_null(strstr(scan.err.msg, "one machine"));
+}
+
 int main(void)
 {
     scan_machine_init(&machine);
@@ -237,6 +250,7 @@ int main(void)
         cmocka_unit_test(test_serve_tells_the_latest_of_each_bin),
         cmocka_unit_test(test_serve_refuses_a_stall_that_does_not_fit),
         cmocka_unit_test(test_serve_refuses_more_requests_than_it_keeps),
+        cmocka_unit_test(test_serve_is_of_one_machine),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
