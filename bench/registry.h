@@ -14,6 +14,7 @@
     X(pipeline)       \
     X(prep)           \
     X(train)          \
+    X(serve)          \
     X(mem_bandwidth)  \
     X(mem_latency)    \
     X(loaded_latency) \

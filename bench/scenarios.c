@@ -18,6 +18,16 @@ static const struct scenario_part train_parts[] = {
     {.foreground = NULL},
 };
 
+/* The first one's workers are also measured without the background. */
+static const struct scenario_part serve_parts[] = {
+    {
+        .foreground = "serve",
+        .params = "behind=1",
+        .placements = "partition,none,sized,passive,gpu-local",
+    },
+    {.foreground = NULL},
+};
+
 /* Scans own the machine: one worker on all CPUs, with pinned threads of its own. */
 #define SCAN(name)                                                                                 \
     {                                                                                              \
@@ -88,6 +98,14 @@ const struct scenario scenario_registry[] = {
         .name = "train",
         .summary = "the same workers, which sum a gradient each step: one slow one delays all",
         .parts = train_parts,
+    },
+    {
+        .name = "serve",
+        .summary = "requests that come when they want, with batch work behind: the load at which "
+                   "they are late",
+        .parts = serve_parts,
+        .background = "prep",
+        .background_workers = 1,
     },
     {
         .name = "memory",

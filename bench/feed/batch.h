@@ -30,8 +30,9 @@ struct batch_params {
 
 /* For tables of structs that begin with a struct batch_params. */
 /* clang-format off */
-#define BATCH_OPTS                                                                                 \
-    OPT_INT("rows", batch_params, rows, "2048", 1, 1 << 30, "N", "rows of a batch"),               \
+#define BATCH_OPTS BATCH_OPTS_OF("2048")
+#define BATCH_OPTS_OF(default_rows)                                                                \
+    OPT_INT("rows", batch_params, rows, default_rows, 1, 1 << 30, "N", "rows of a batch"),         \
     OPT_INT("cols", batch_params, cols, "512", 1, 32768, "N", "columns of a batch, in float32"),   \
     OPT_INT("block", batch_params, block, "0", 0, 1 << 30, "N",                                    \
             "rows preprocessed at a time, in five regions; 0: the whole batch"),                   \

@@ -34,6 +34,9 @@ extern const char *const feed_waits[]; /* their names */
     BATCH_OPTS,                                                                                    \
     OPT_INT("prefetch", feed_params, prefetch, "0", 0, 8, "N",                                     \
             "batches in flight while the next is made; 0 waits"),                                  \
+    FEED_DEVICE_OPTS
+/* The device's alone. */
+#define FEED_DEVICE_OPTS                                                                           \
     OPT_FLAG("pinned", feed_params, pinned, "1",                                                   \
              "1: copy from page-locked memory, 0: from ordinary memory"),                          \
     OPT_INT("gpu_work", feed_params, gpu_work, "2", 1, 100000, "N",                                \

@@ -268,6 +268,12 @@ static inline bool bench_is_team(const struct bench *bench)
     return bench->together && bench->scan;
 }
 
+/* A scan of the machine itself, so that a run of such ones has no device to name. */
+static inline bool bench_feeds_none(const struct bench *bench)
+{
+    return bench->scan && !(bench->needs & NEED_DEVICE);
+}
+
 /* NULL-terminated table of benchmarks; NULL where `name` is not in it. */
 const struct bench *bench_find(const struct bench *const *benches, const char *name);
 

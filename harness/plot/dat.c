@@ -81,8 +81,8 @@ void dat_put_figure_heading(const struct figure_data *data, const struct arm *ar
 {
     char line[480];
     const struct arm_rounds *rounds = &data->rounds->arms[arm - data->result->arms];
-    (void)snprintf(line, sizeof(line), "%.*s: %s", HOST_MOST, data->result->scenario,
-                   data->figure->title);
+    (void)snprintf(line, sizeof(line), "%.*s: %s%s", HOST_MOST, data->result->scenario,
+                   data->figure->title, device_mark(arm_device(data->result, arm)));
     dat_put_text(out, line, LINE_MOST);
     (void)snprintf(line, sizeof(line), "%.*s%s%s", HOST_MOST, data->host, data->host[0] ? ". " : "",
                    how);

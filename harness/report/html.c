@@ -106,10 +106,10 @@ void html_verdict(const char *name, const struct findings *findings, FILE *out)
     (void)fputs("</div>\n", out);
 }
 
-static bool only_scans(const struct result *result)
+static bool feeds_none(const struct result *result)
 {
     for (size_t i = 0; i < result->narms; i++)
-        if (!result->arms[i].bench->scan && !result->arms[i].canary)
+        if (!bench_feeds_none(result->arms[i].bench) && !result->arms[i].canary)
             return false;
     return true;
 }
@@ -139,8 +139,8 @@ static void print_header(const struct html_page *page, FILE *out)
         (void)fputs("<p>", out);
         html_say(out, "%s%s%s, %s, %s%s%u of %u rounds", side_name(page, i),
                  page->nsides > 1 ? ": " : "", side->about->host[0] ? side->about->host : "a host",
-                 side->about->started, only_scans(result) ? "" : device_infos[result->device].title,
-                 only_scans(result) ? "" : ", ", result->rounds_done, result->rounds_planned);
+                 side->about->started, feeds_none(result) ? "" : device_infos[result->device].title,
+                 feeds_none(result) ? "" : ", ", result->rounds_done, result->rounds_planned);
         (void)fputs("</p>\n", out);
     }
     for (size_t i = 0; i < page->nsides; i++)

@@ -330,7 +330,8 @@ void rows_free(struct rows *rows)
 
 char *row_doubt(const struct row *row, const struct arm_rounds *rounds, char *buf, size_t size)
 {
-    bool own = row->status == STATUS_NOISY && !row->arm->alone &&
+    bool shown = !row->arm->alone || bench_is_team(row->arm->bench);
+    bool own = row->status == STATUS_NOISY && shown &&
                bench_metric_find(row->arm->bench, row->metric) &&
                strcmp(row->reason, rounds->reason) != 0;
     const char *end = own ? strstr(row->reason, "; ") : NULL;

@@ -65,11 +65,11 @@ static void print_title(const struct table *table)
 {
     const struct result *result = table->result;
     unsigned cpus = 0;
-    bool only_scans = result->narms > 0;
+    bool feeds_none = result->narms > 0;
     for (size_t i = 0; i < result->narms; i++) {
         unsigned n = rounds_cpus(result, result->arms[i].slots);
         cpus = n > cpus ? n : cpus;
-        only_scans = only_scans && result->arms[i].bench->scan;
+        feeds_none = feeds_none && bench_feeds_none(result->arms[i].bench);
     }
     char rounds[48];
     if (result->rounds_done == result->rounds_planned)
@@ -79,7 +79,7 @@ static void print_title(const struct table *table)
                        result->rounds_planned);
     paint(table, BOLD);
     (void)fprintf(table->out, "%s%s%s, %u CPU%s, %s round%s\n", result->scenario,
-                  only_scans ? "" : ", ", only_scans ? "" : device_infos[result->device].title,
+                  feeds_none ? "" : ", ", feeds_none ? "" : device_infos[result->device].title,
                   cpus, cpus == 1 ? "" : "s", rounds, result->rounds_planned == 1 ? "" : "s");
     paint(table, PLAIN);
 }

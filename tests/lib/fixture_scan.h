@@ -15,8 +15,9 @@ struct scan {
 void scan_machine_init(struct bench_machine *machine);
 
 /*
- * Probe, setup, scan and check; a failure of any fails the test. `pairs` as `-p` gives them, ends
- * with NULL. The values stay readable until the next scan; scan_end tears down.
+ * Probe, setup, scan and check, over device sim where it needs one; a failure of any fails the
+ * test. `pairs` as `-p` gives them, ends with NULL. The values stay readable until the next scan;
+ * scan_end tears down.
  */
 void scan_run(struct scan *scan, const struct bench *bench, const struct bench_machine *machine,
               const char *const *pairs, double budget_s);

@@ -184,6 +184,31 @@ static void test_absent_doubtful_values_are_noisy_rows(void **state)
                    "1 of 2 rounds: steal 12%", 2);
 }
 
+/* A team without its background has a table of its own, where bounds are to be told from values. */
+static void test_absent_doubt_of_a_team_without_load_is_told(void **state)
+{
+    (void)state;
+    struct bench team = scan;
+    struct result result;
+    struct analysis analysis = {0};
+    struct err err;
+    char buf[256];
+    team.together = true;
+    fixture_result_init(&result);
+    size_t index = fixture_add_arm(&result, PLACE_NONE, 1, true);
+    struct arm *arm = &result.arms[index];
+    arm->bench = &team;
+    arm->params = NULL;
+    struct bench_ctx ctx = new_log();
+    assert_int_equal(bench_emit_doubt(&ctx, 0, 5, "at least", "size=1"), 0);
+    add_round(arm, 0);
+    assert_int_equal(analysis_make(&result, &analysis, &err), 0);
+    const struct row *row = find(&analysis.rows, "size=1");
+    assert_string_equal(row_doubt(row, &analysis.rounds.arms[0], buf, sizeof(buf)), "at least");
+    analysis_free(&analysis);
+    fixture_result_free(&result);
+}
+
 /* Of two arms whose values have a reason in common, and one of the first its own. */
 static void test_absent_values_of_several_arms_share_a_finding(void **state)
 {
@@ -248,6 +273,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_absent_values_are_rows_with_their_reason),
         cmocka_unit_test(test_absent_doubtful_values_are_noisy_rows),
+        cmocka_unit_test(test_absent_doubt_of_a_team_without_load_is_told),
         cmocka_unit_test(test_absent_values_of_several_arms_share_a_finding),
         cmocka_unit_test(test_absent_values_share_reasons),
         cmocka_unit_test(test_absent_values_without_room_have_a_reason),

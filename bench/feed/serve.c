@@ -1,0 +1,477 @@
+/*
+ * Requests that come when they want: workers that preprocess each on the CPU and infer on a GPU, at
+ * loads from a fifth of what one does alone to all of it. How late the answers are, and from which
+ * load on they are too late.
+ *
+ * A request is a small batch (`rows` x `cols`): preprocessed by the worker's team
+ * (kernels/prep/prep.h), copied to the device, worked on there (device/device.h), and waited for.
+ * Each worker has a queue of its own and serves it in order, one request at a time. When requests
+ * come is drawn before the first is served (arrivals.h): an open loop, in which a server that is
+ * late does not hold the next ones back, as it does in a closed loop, where each client waits for
+ * its answer before it asks again.
+ *
+ * Load 100 is what one worker does in a closed loop while the others sleep and no background is
+ * there yet, with a team as large as its share of all CPUs: the best of five slices. So it is the
+ * same for placements that give workers as many CPUs, and `rate` sets it for all.
+ *
+ * **Measures** on CLOCK_MONOTONIC_RAW, keys arrival=poisson|bursts, load=% of load 100:
+ * `serve_latency` ms = the end of a request - *when it was to come*, over those of all workers that
+ * came in the last two thirds of a point; stat=p50|p99|p99.9|max, p99.9 from 1000 requests on. A
+ * point is time-boxed: nothing is begun a quarter of it behind its last arrival. What then still
+ * waits counts with what it has waited, and a percentile that reaches such a request is "at least"
+ * (~ in tables). `serve_unserved`: their share.
+ * `serve_offered`, `serve_achieved`: requests a second that came and that were done meanwhile.
+ * `serve_worst`: the latest request of those that came in each `bin`, at= ms, at load 60 or the
+ * only one.
+ * `serve_service` ms: from when a request was begun, what a client of a closed loop would have
+ * seen. `serve_queue`: requests that waited when one was begun.
+ * `serve_saturation` %: the load at which the p99 passes `limit`, between two loads on a straight
+ * line in its logarithm; `serve_saturation_rate`: that in requests a second of all workers.
+ * With `stall`, no worker begins a request for so long, once, in the middle of each point:
+ * `serve_floor` is what that alone does to the percentiles, from the schedule; what was measured
+ * cannot be below it. `serve_stalled`: requests later than half of it, how=measured, and how many
+ * have to be, how=schedule.
+ * **Source** Tene, How NOT to measure latency (2013), and wrk2: latency is counted from the
+ * intended time, else waiting is left out (coordinated omission). Schroeder, Wierman and
+ * Harchol-Balter, Open versus closed, NSDI 2006.
+ * **Limits** Requests come from a schedule: no network, and nothing is spent on receiving them. One
+ * at a time: no batching across requests, as servers of models do it, and preprocessing does not
+ * overlap the GPU. Where there are no CPUs for all teams, load 100 of all workers at once cannot be
+ * done. Points are short in a quick run: the least p99 counts a few hundred requests. On one
+ * machine: under mpirun and srun it is skipped.
+ */
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "bench/common/points.h"
+#include "bench/feed/serve_point.h"
+#include "bench/registry.h"
+#include "harness/base/bitset.h"
+#include "harness/sys/affinity.h"
+#include "harness/sys/clock.h"
+#include "kernels/cpu/mix64.h"
+
+static const unsigned loads[] = {20, 40, 60, 80, 100}; /* % */
+enum {
+    LOADS = sizeof(loads) / sizeof(loads[0]),
+    POINTS = LOADS * ARRIVALS_PATTERNS,
+    WATCHED_LOAD = 60,   /* whose latest requests are told */
+    ALONE_SLICES = 5,    /* of the closed loop */
+    ALONE_LEAST = 3,     /* requests of one */
+    LIMIT_SERVICES = 10, /* the limit, where none is given */
+};
+static const uint64_t alone_slice_ns = 40000000;
+
+/* "all" is the first. */
+static const char *const pattern_choices[] = {"all", "poisson", "bursts", NULL};
+
+struct serve_params {
+    struct feed_params feed;
+    int arrival;
+    int64_t load, burst, behind;
+    double rate, limit_s, stall_s, bin_s;
+};
+
+static const struct opt serve_opts[] = {
+    BATCH_OPTS_OF("32"),
+    FEED_DEVICE_OPTS,
+    OPT_CHOICE("arrival", serve_params, arrival, "all", pattern_choices, "PATTERN",
+               "requests that come one by one, or in bursts"),
+    OPT_INT("burst", serve_params, burst, "4", 1, 100000, "N", "requests of a burst"),
+    OPT_INT("load", serve_params, load, "0", 0, 1000, "PERCENT",
+            "only this load, in % of what one worker does alone; 0: from 20 to 100"),
+    OPT_DOUBLE("rate", serve_params, rate, "0", 0, 1e6, "X",
+               "requests a second of each worker that are load 100; 0: what one does alone"),
+    OPT_INT("behind", serve_params, behind, "0", 0, 4096, "N",
+            "workers of the background, which have a share of the CPUs, too: for load 100"),
+    OPT_SECONDS("limit", serve_params, limit_s, "0", 0, 3600, "TIME",
+                "p99 that is too late; 0: ten times a request alone"),
+    OPT_SECONDS("stall", serve_params, stall_s, "0", 0, 60, "TIME",
+                "for tests of the method: nothing is begun for so long, in the middle"),
+    OPT_SECONDS("bin", serve_params, bin_s, "100ms", 1e-3, 3600, "TIME",
+                "of which the latest request is shown; less where a point is short"),
+    {.name = NULL},
+};
+
+enum {
+    LATENCY,
+    SATURATION,
+    SATURATION_RATE,
+    ALONE,
+    LIMIT,
+    OFFERED,
+    ACHIEVED,
+    UNSERVED,
+    SERVICE,
+    QUEUE,
+    WORST,
+    FLOOR,
+    STALLED
+};
+static const struct bench_metric serve_metrics[] = {
+    [LATENCY] = {"serve_latency", "ms", "lower"},
+    [SATURATION] = {"serve_saturation", "%", "higher"},
+    [SATURATION_RATE] = {"serve_saturation_rate", "requests/s", "higher", .gates = true},
+    [ALONE] = {"serve_alone", "requests/s", "higher"},
+    [LIMIT] = {"serve_limit", "ms", "none"},
+    [OFFERED] = {"serve_offered", "requests/s", "none", .quiet = true},
+    [ACHIEVED] = {"serve_achieved", "requests/s", "higher"},
+    [UNSERVED] = {"serve_unserved", "ratio", "lower", .only_held = true},
+    [SERVICE] = {"serve_service", "ms", "lower", .quiet = true},
+    [QUEUE] = {"serve_queue", "requests", "lower", .quiet = true},
+    [WORST] = {"serve_worst", "ms", "lower", .quiet = true},
+    [FLOOR] = {"serve_floor", "ms", "none"},
+    [STALLED] = {"serve_stalled", "requests", "none"},
+    {.name = NULL},
+};
+
+static const struct bench_figure serve_figures[] = {
+    {.name = "serve",
+     .kind = FIGURE_LINES,
+     .metric = "serve_latency",
+     .only = "arrival=poisson;stat=p99",
+     .title = "how late answers are, by load",
+     .how = "p99 from when each request was to come, Poisson arrivals",
+     .x = {"load (% of what one worker does alone)", "load"},
+     .y = {"latency (ms, log scale)", .log = true}},
+    {.name = "serve_bursts",
+     .kind = FIGURE_LINES,
+     .metric = "serve_latency",
+     .only = "arrival=bursts;stat=p99",
+     .title = "how late answers are, by load, where requests come in bursts",
+     .how = "p99 from when each request was to come",
+     .x = {"load (% of what one worker does alone)", "load"},
+     .y = {"latency (ms, log scale)", .log = true}},
+    {.name = "serve_rate",
+     .kind = FIGURE_LINES,
+     .metric = "serve_achieved",
+     .only = "arrival=poisson",
+     .title = "requests that are done, by how many come",
+     .how = "Of all workers, Poisson arrivals",
+     .x = {"requests that come (1/s)", "load", .metric = "serve_offered"},
+     .y = {"requests that are done (1/s)"}},
+    {.name = "serve_worst",
+     .kind = FIGURE_LINES,
+     .metric = "serve_worst",
+     .only = "arrival=poisson",
+     .title = "the latest request of each moment",
+     .how = "From when each was to come, Poisson arrivals",
+     .note = "What nobody began in time counts with what it had waited. Each round has its own "
+             "spikes: rounds.csv",
+     .x = {"time (ms)", "at"},
+     .y = {"latency (ms, log scale)", .log = true}},
+    {.name = NULL},
+};
+
+/* arrival= and stat= speak for themselves. */
+static const struct bench_saying serve_sayings[] = {
+    {"arrival", "poisson", "Poisson"},
+    {"arrival", "bursts", "bursts"},
+    {"stat", "p50", "p50"},
+    {"stat", "p99", "p99"},
+    {"stat", "p99.9", "p99.9"},
+    {"stat", "max", "max"},
+    {"load", NULL, "% of alone"},
+    {.part = NULL},
+};
+
+struct serve {
+    struct feed feed;
+    double alone; /* requests a second of a worker that are load 100 */
+    double limit_ms;
+    struct serve_times times;
+    unsigned npoints;
+    struct serve_point points[POINTS];
+};
+
+/* ---- what one worker does alone ---- */
+
+/* The best slice: what others did to the machine in the rest of them is not the worker's. */
+static int measure_closed_loop(struct serve *s, const struct bench_ctx *ctx, double *rate)
+{
+    int rc = 0;
+    for (unsigned slice = 0; slice <= ALONE_SLICES && !rc; slice++) { /* the first is warm-up */
+        uint64_t start_ns = clock_now_ns(), end_ns = start_ns;
+        unsigned n = 0;
+        while (!rc && (n < ALONE_LEAST || end_ns - start_ns < alone_slice_ns)) {
+            rc = serve_request(&s->feed, ctx);
+            end_ns = clock_now_ns();
+            n++;
+        }
+        if (slice)
+            *rate = fmax(*rate, 1e9 * n / (double)(end_ns - start_ns));
+    }
+    return rc;
+}
+
+/*
+ * A worker's share of all CPUs, the same for each placement: bound or not, the process that started
+ * it is neither.
+ */
+static unsigned share_of_cpus(const struct bench_ctx *ctx)
+{
+    const struct serve_params *params = ctx->params;
+    struct bitset all;
+    if (affinity_get(getppid(), &all))
+        return ctx->threads;
+    unsigned share = bitset_count(&all) / (ctx->peers->size + (unsigned)params->behind);
+    share = share < ctx->threads ? share : ctx->threads;
+    return share ? share : 1;
+}
+
+/* What worker 0 has found. */
+static int tell_all(const struct bench_ctx *ctx, double mine, double *found)
+{
+    double *all = calloc(ctx->peers->size, sizeof(*all));
+    if (!all)
+        return err_set(ctx->err, -ENOMEM, "no memory for %u workers", ctx->peers->size);
+    int rc = peers_gather(ctx->peers, &mine, all, sizeof(mine), ctx->err);
+    *found = all[0];
+    free(all);
+    return rc;
+}
+
+/* In setup, before the background begins; the others wait for worker 0, and what it has found
+ * holds for all. */
+static int measure_alone(struct serve *s, struct bench_ctx *ctx)
+{
+    struct prep_params *prep = &s->feed.batches.prep;
+    unsigned *least_team = prep->least_team;
+    double rate = 0;
+    int rc = 0;
+    if (ctx->peers->rank == 0) {
+        prep->threads = share_of_cpus(ctx);
+        prep->least_team = NULL; /* smaller on purpose */
+        rc = measure_closed_loop(s, ctx, &rate);
+        prep->threads = ctx->threads;
+        prep->least_team = least_team;
+    }
+    return rc ? rc : tell_all(ctx, rate, &s->alone);
+}
+
+/* ---- all points ---- */
+
+static int serve_validate(const void *raw, struct err *err)
+{
+    const struct serve_params *params = raw;
+    return batches_validate(&params->feed.batch, err);
+}
+
+static int serve_probe(struct bench_ctx *ctx)
+{
+    if (ctx->peers->mpi)
+        return err_set(ctx->err, -ENOTSUP,
+                       "needs workers of one machine, with one clock: not under mpirun or srun");
+    return device_probe(ctx->device, ctx->err);
+}
+
+static void list_points(struct serve *s, const struct serve_params *params)
+{
+    for (unsigned pattern = 0; pattern < ARRIVALS_PATTERNS; pattern++)
+        for (unsigned i = 0; i < (params->load ? 1 : LOADS); i++)
+            if (!params->arrival || params->arrival == (int)pattern + 1)
+                s->points[s->npoints++] = (struct serve_point){
+                    .pattern = pattern, .load = params->load ? (unsigned)params->load : loads[i]};
+}
+
+static int divide_time(struct serve *s, const struct serve_params *params,
+                       const struct bench_ctx *ctx)
+{
+    s->times = serve_times_of(ctx->budget_s / s->npoints, params->stall_s, params->bin_s);
+    if (s->times.stall_at_ns + s->times.stall_ns <= s->times.span_ns)
+        return 0;
+    return err_set(ctx->err, -EINVAL,
+                   "stall %g ms does not fit the half of a point, %.3g ms: measure longer (--time) "
+                   "or fewer points (-p load, -p arrival)",
+                   1e3 * params->stall_s, 1e-6 * (double)(s->times.span_ns - s->times.stall_at_ns));
+}
+
+static int serve_setup(struct bench_ctx *ctx)
+{
+    const struct serve_params *params = ctx->params;
+    struct serve *s = ctx->state = calloc(1, sizeof(*s));
+    if (!s)
+        return err_set(ctx->err, -ENOMEM, "cannot allocate the state of serve");
+    list_points(s, params);
+    int rc = divide_time(s, params, ctx);
+    if (!rc)
+        rc = feed_open(&s->feed, &params->feed, ctx);
+    if (!rc && params->rate > 0)
+        s->alone = params->rate;
+    else if (!rc)
+        rc = measure_alone(s, ctx);
+    s->limit_ms = params->limit_s > 0 ? 1e3 * params->limit_s : 1e3 * LIMIT_SERVICES / s->alone;
+    return rc;
+}
+
+static void serve_teardown(struct bench_ctx *ctx)
+{
+    struct serve *s = ctx->state;
+    ctx->state = NULL;
+    if (!s)
+        return;
+    feed_close(&s->feed, ctx);
+    free(s);
+}
+
+static int measure_point(struct bench_ctx *ctx, size_t index)
+{
+    struct serve *s = ctx->state;
+    struct serve_point *point = &s->points[index];
+    const struct serve_params *params = ctx->params;
+    const struct arrivals_params arrivals = {
+        .pattern = point->pattern,
+        .rate = s->alone * point->load / 100,
+        .burst = (uint64_t)params->burst,
+        .seed = mix64(ctx->seed ^ ctx->round_seed),
+        .span_ns = s->times.span_ns,
+    };
+    return serve_point_measure(point, &s->times, &arrivals, &s->feed, ctx);
+}
+
+/* ---- what is told ---- */
+
+static char *key_of(const struct serve_point *point, char key[static VALUE_KEY_MAX])
+{
+    (void)snprintf(key, VALUE_KEY_MAX, "arrival=%s;load=%u", pattern_choices[point->pattern + 1],
+                   point->load);
+    return key;
+}
+
+static int emit_latencies(struct bench_ctx *ctx, const struct serve_point *point, const char *key)
+{
+    int rc = 0;
+    for (unsigned i = 0; i < SERVE_STATS && !rc; i++)
+        if (serve_point_has(point, i))
+            rc = bench_emit_doubt(
+                ctx, LATENCY, point->late[i].ms,
+                point->late[i].at_least ? "at least: some requests were not begun in time" : "",
+                "%s;stat=%s", key, serve_stats[i]);
+    return rc;
+}
+
+static int emit_stats(struct bench_ctx *ctx, unsigned metric, const struct serve_point *point,
+                      const double values[static SERVE_STATS], const char *key)
+{
+    int rc = 0;
+    for (unsigned i = 0; i < SERVE_STATS && !rc; i++)
+        if (serve_point_has(point, i) && !isnan(values[i]))
+            rc = bench_emit(ctx, metric, values[i], "%s;stat=%s", key, serve_stats[i]);
+    return rc;
+}
+
+/* Of one load, lest rows of bins bury the others. */
+static int emit_worst(struct bench_ctx *ctx, const struct serve_point *point, const char *key)
+{
+    const struct serve *s = ctx->state;
+    const struct serve_params *params = ctx->params;
+    double bin_ms = 1e-6 * (double)s->times.bin_ns;
+    int rc = 0;
+    if (!params->load && point->load != WATCHED_LOAD)
+        return 0;
+    for (size_t bin = 0; bin < s->times.nbins && !rc; bin++)
+        if (!isnan(point->worst_ms[bin]))
+            rc = bench_emit(ctx, WORST, point->worst_ms[bin], "%s;at=%.0f", key,
+                            bin_ms * (double)bin);
+    return rc;
+}
+
+static int emit_stall(struct bench_ctx *ctx, const struct serve_point *point, const char *key)
+{
+    int rc = emit_stats(ctx, FLOOR, point, point->floor_ms, key);
+    if (!rc)
+        rc = bench_emit(ctx, STALLED, point->must_stall, "%s;how=schedule", key);
+    return rc ? rc : bench_emit(ctx, STALLED, point->stalled, "%s;how=measured", key);
+}
+
+static int emit_point(struct bench_ctx *ctx, size_t index)
+{
+    const struct serve *s = ctx->state;
+    const struct serve_point *point = &s->points[index];
+    char key[VALUE_KEY_MAX];
+    (void)key_of(point, key);
+    if (ctx->worker || !point->n) /* so few came that none counts: that is no value */
+        return 0;
+    int rc = emit_latencies(ctx, point, key);
+    if (!rc)
+        rc = bench_emit(ctx, OFFERED, point->offered, "%s", key);
+    if (!rc)
+        rc = bench_emit(ctx, ACHIEVED, point->achieved, "%s", key);
+    if (!rc)
+        rc = bench_emit(ctx, UNSERVED, (double)point->unserved / (double)point->n, "%s", key);
+    if (!rc)
+        rc = emit_stats(ctx, SERVICE, point, point->service_ms, key);
+    if (!rc)
+        rc = emit_stats(ctx, QUEUE, point, point->queue, key);
+    if (!rc)
+        rc = emit_worst(ctx, point, key);
+    return rc || !s->times.stall_ns ? rc : emit_stall(ctx, point, key);
+}
+
+/* Of the points first..n-1, which have one pattern and ever higher loads. */
+static int emit_saturation(struct bench_ctx *ctx, size_t first, size_t n)
+{
+    const struct serve *s = ctx->state;
+    double at[LOADS], p99_ms[LOADS];
+    size_t known = 0;
+    for (size_t i = first; i < n; i++)
+        if (s->points[i].n) {
+            at[known] = s->points[i].load;
+            p99_ms[known++] = s->points[i].late[SERVE_P99].ms;
+        }
+    if (!known)
+        return 0;
+    const struct served_saturation found = served_saturate(at, p99_ms, known, s->limit_ms);
+    const char *why = found.low    ? "at most: p99 is too late at the least load"
+                      : found.high ? "at least: p99 is in time at the highest load"
+                                   : "";
+    const char *name = pattern_choices[s->points[first].pattern + 1];
+    double rate = s->alone * found.load / 100 * ctx->peers->size;
+    int rc = bench_emit_doubt(ctx, SATURATION, found.load, why, "arrival=%s", name);
+    return rc ? rc : bench_emit_doubt(ctx, SATURATION_RATE, rate, why, "arrival=%s", name);
+}
+
+static int serve_scan(struct bench_ctx *ctx)
+{
+    const struct serve *s = ctx->state;
+    int rc = points_run(ctx, s->npoints, measure_point, emit_point);
+    if (rc || ctx->worker)
+        return rc;
+    rc = bench_emit(ctx, ALONE, s->alone, "%s", "");
+    if (!rc)
+        rc = bench_emit(ctx, LIMIT, s->limit_ms, "%s", "");
+    for (size_t first = 0, n; !rc && first < s->npoints; first = n) {
+        for (n = first; n < s->npoints && s->points[n].pattern == s->points[first].pattern;)
+            n++;
+        if (n > first + 1)
+            rc = emit_saturation(ctx, first, n);
+    }
+    return rc;
+}
+
+static int serve_check(struct bench_ctx *ctx)
+{
+    struct serve *s = ctx->state;
+    return feed_check(&s->feed, ctx);
+}
+
+const struct bench bench_serve = {
+    .name = "serve",
+    .summary = "requests that come when they want, preprocessed on the CPU and inferred on a GPU",
+    .needs = NEED_DEVICE,
+    .opts = serve_opts,
+    .params_size = sizeof(struct serve_params),
+    .metrics = serve_metrics,
+    .figures = serve_figures,
+    .sayings = serve_sayings,
+    .together = true,
+    .validate = serve_validate,
+    .probe = serve_probe,
+    .setup = serve_setup,
+    .scan = serve_scan,
+    .check = serve_check,
+    .teardown = serve_teardown,
+};

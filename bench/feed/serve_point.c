@@ -1,0 +1,259 @@
+#include "bench/feed/serve_point.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "bench/common/gather.h"
+#include "bench/common/slice.h"
+#include "bench/device/device_sim.h"
+#include "harness/sys/clock.h"
+
+enum {
+    DRAIN_SHARE = 4,   /* of the time in which requests come, behind it */
+    SETTLE_SHARE = 3,  /* of it, that does not count */
+    TAIL_LEAST = 1000, /* requests that have a p99.9 */
+    BINS_LEAST = 10,
+    REQUESTS_MOST = 1 << 22, /* of a worker */
+};
+
+const char *const serve_stats[SERVE_STATS] = {"p50", "p99", "p99.9", "max"};
+static const double fractions[SERVE_STATS] = {0.5, 0.99, 0.999, 1};
+
+bool serve_point_has(const struct serve_point *point, unsigned stat)
+{
+    return point->n >= (stat == SERVE_P999 ? TAIL_LEAST : 1);
+}
+
+struct serve_times serve_times_of(double point_s, double stall_s, double bin_s)
+{
+    uint64_t span_ns = (uint64_t)(1e9 * point_s * DRAIN_SHARE / (DRAIN_SHARE + 1));
+    uint64_t from_ns = span_ns / SETTLE_SHARE;
+    double counts_ns = (double)(span_ns - from_ns);
+    double bin_ns = fmax(fmin(1e9 * bin_s, counts_ns / BINS_LEAST), counts_ns / SERVE_BINS_MOST);
+    bin_ns = fmax(ceil(bin_ns), 1);
+    return (struct serve_times){
+        .span_ns = span_ns,
+        .from_ns = from_ns,
+        .over_ns = span_ns + span_ns / DRAIN_SHARE,
+        .stall_at_ns = from_ns + (span_ns - from_ns) / 2,
+        .stall_ns = (uint64_t)(1e9 * stall_s),
+        .bin_ns = (uint64_t)bin_ns,
+        .nbins = (size_t)fmax(ceil(counts_ns / bin_ns), 1),
+    };
+}
+
+/* ---- serving ---- */
+
+int serve_request(struct feed *feed, const struct bench_ctx *ctx)
+{
+    struct sample sample = {0};
+    return feed_step(feed, &sample, ctx);
+}
+
+static void wait_until(uint64_t until_ns)
+{
+    device_sim_wait_until(until_ns, false, NULL);
+}
+
+static bool stalls(const struct serve_times *times, uint64_t begin_ns)
+{
+    return begin_ns >= times->stall_at_ns && begin_ns - times->stall_at_ns < times->stall_ns;
+}
+
+/* In order, each when it comes or the one before is done. */
+static int serve_all(const struct serve_times *times, uint64_t start_ns,
+                     struct served_request *requests, struct served *served, struct feed *feed,
+                     const struct bench_ctx *ctx)
+{
+    int rc = 0;
+    for (size_t i = 0; i < served->n && !rc; i++) {
+        struct served_request *request = &requests[i];
+        wait_until(start_ns + request->at_ns);
+        uint64_t begin_ns = clock_now_ns() - start_ns;
+        if (begin_ns >= times->over_ns)
+            break;
+        if (stalls(times, begin_ns))
+            wait_until(start_ns + times->stall_at_ns + times->stall_ns);
+        rc = serve_request(feed, ctx);
+        request->begin_ns = begin_ns;
+        request->done_ns = clock_now_ns() - start_ns;
+    }
+    uint64_t now_ns = clock_now_ns() - start_ns;
+    served->over_ns = now_ns > times->over_ns ? now_ns : times->over_ns;
+    return rc;
+}
+
+/* The schedule of a point, this worker's, and room for what each request makes. */
+struct shift {
+    struct served_request *requests;
+    double *numbers; /* [n] */
+    struct served served;
+};
+
+static int draw_shift(const struct serve_times *times, const struct arrivals_params *arrivals,
+                      struct shift *shift, struct err *err)
+{
+    size_t n = arrivals_draw(arrivals, NULL, REQUESTS_MOST);
+    if (n > REQUESTS_MOST)
+        return err_set(err, -E2BIG,
+                       "more than %d requests of a worker in a point: measure for less time",
+                       REQUESTS_MOST);
+    uint64_t *at_ns = calloc(n + 1, sizeof(*at_ns));
+    shift->requests = calloc(n + 1, sizeof(*shift->requests));
+    shift->numbers = calloc(n + 1, sizeof(*shift->numbers));
+    bool has_room = at_ns && shift->requests && shift->numbers;
+    (void)arrivals_draw(arrivals, at_ns, n);
+    for (size_t i = 0; has_room && i < n; i++)
+        shift->requests[i].at_ns = at_ns[i];
+    free(at_ns);
+    shift->served = (struct served){
+        .requests = shift->requests,
+        .n = n,
+        .from_ns = times->from_ns,
+        .to_ns = times->span_ns,
+    };
+    return has_room ? 0 : err_set(err, -ENOMEM, "no memory for %zu requests", n);
+}
+
+static void free_shift(struct shift *shift)
+{
+    free(shift->numbers);
+    free(shift->requests);
+}
+
+/* Percentiles of what all workers have. */
+static int gather_percentiles(const struct bench_ctx *ctx, const double *mine, size_t n,
+                              struct served_all *all,
+                              struct served_value values[static SERVE_STATS])
+{
+    double *numbers;
+    size_t total;
+    int rc = gather_numbers(ctx, mine, n, &numbers, &total);
+    *all = served_sort(numbers, total);
+    for (unsigned i = 0; i < SERVE_STATS; i++)
+        values[i] = served_percentile(all, fractions[i]);
+    all->ms = NULL;
+    free(numbers);
+    return rc;
+}
+
+static void keep_ms(const struct served_value values[static SERVE_STATS],
+                    double ms[static SERVE_STATS])
+{
+    for (unsigned i = 0; i < SERVE_STATS; i++)
+        ms[i] = values[i].ms;
+}
+
+static int gather_latencies(const struct bench_ctx *ctx, const struct shift *shift,
+                            struct serve_point *point)
+{
+    struct served_all all;
+    served_latencies(&shift->served, shift->numbers);
+    int rc = gather_percentiles(ctx, shift->numbers, served_counted(&shift->served).n, &all,
+                                point->late);
+    point->n = all.n;
+    point->unserved = all.unserved;
+    return rc;
+}
+
+static int gather_others(const struct bench_ctx *ctx, const struct shift *shift,
+                         struct serve_point *point)
+{
+    struct served_all all;
+    struct served_value values[SERVE_STATS];
+    size_t n = served_services(&shift->served, shift->numbers);
+    int rc = gather_percentiles(ctx, shift->numbers, n, &all, values);
+    keep_ms(values, point->service_ms);
+    n = served_queue(&shift->served, shift->numbers);
+    if (!rc)
+        rc = gather_percentiles(ctx, shift->numbers, n, &all, values);
+    keep_ms(values, point->queue);
+    return rc;
+}
+
+static int gather_rates(const struct serve_times *times, const struct bench_ctx *ctx,
+                        const struct shift *shift, struct serve_point *point)
+{
+    double counts_s = 1e-9 * (double)(times->span_ns - times->from_ns);
+    point->offered = (double)served_counted(&shift->served).n / counts_s;
+    point->achieved = (double)served_done(&shift->served) / counts_s;
+    int rc = gather_sum(ctx, &point->offered);
+    return rc ? rc : gather_sum(ctx, &point->achieved);
+}
+
+static int gather_worst(const struct serve_times *times, const struct bench_ctx *ctx,
+                        const struct shift *shift, struct serve_point *point)
+{
+    double mine[SERVE_BINS_MOST], *all;
+    size_t n;
+    for (size_t bin = 0; bin < times->nbins; bin++)
+        mine[bin] = point->worst_ms[bin] = (double)NAN;
+    served_worst(&shift->served, times->bin_ns, mine, times->nbins);
+    int rc = gather_numbers(ctx, mine, times->nbins, &all, &n);
+    for (size_t i = 0, bin = 0; i < n; i++, bin = bin + 1 < times->nbins ? bin + 1 : 0)
+        point->worst_ms[bin] = fmax(point->worst_ms[bin], all[i]);
+    free(all);
+    return rc;
+}
+
+static double count_later(const double *ms, size_t n, double than_ms)
+{
+    double count = 0;
+    for (size_t i = 0; i < n; i++)
+        count += fabs(ms[i]) >= than_ms;
+    return count;
+}
+
+/* What the stall makes of the schedule, and how many requests were as late as it has to make them.
+ */
+static int gather_stall(const struct serve_times *times, const struct bench_ctx *ctx,
+                        const struct shift *shift, struct serve_point *point)
+{
+    struct served_all all;
+    struct served_value values[SERVE_STATS];
+    size_t n = served_counted(&shift->served).n;
+    double half_ms = 0.5e-6 * (double)times->stall_ns;
+    served_latencies(&shift->served, shift->numbers);
+    point->stalled = count_later(shift->numbers, n, half_ms);
+    served_floor(&shift->served, times->stall_at_ns, times->stall_ns, shift->numbers);
+    point->must_stall = count_later(shift->numbers, n, half_ms);
+    int rc = gather_sum(ctx, &point->stalled);
+    if (!rc)
+        rc = gather_sum(ctx, &point->must_stall);
+    if (!rc)
+        rc = gather_percentiles(ctx, shift->numbers, n, &all, values);
+    keep_ms(values, point->floor_ms);
+    return rc;
+}
+
+static int conclude(const struct serve_times *times, const struct bench_ctx *ctx,
+                    const struct shift *shift, struct serve_point *point)
+{
+    int rc = gather_latencies(ctx, shift, point);
+    if (!rc)
+        rc = gather_others(ctx, shift, point);
+    if (!rc)
+        rc = gather_rates(times, ctx, shift, point);
+    if (!rc)
+        rc = gather_worst(times, ctx, shift, point);
+    return rc || !times->stall_ns ? rc : gather_stall(times, ctx, shift, point);
+}
+
+int serve_point_measure(struct serve_point *point, const struct serve_times *times,
+                        const struct arrivals_params *arrivals, struct feed *feed,
+                        const struct bench_ctx *ctx)
+{
+    struct shift shift = {0};
+    struct slice slice = {0};
+    int rc = draw_shift(times, arrivals, &shift, ctx->err);
+    if (!rc)
+        rc = slice_begin(&slice, ctx, 1e-9 * (double)times->span_ns);
+    if (!rc)
+        rc = serve_all(times, slice.end_ns - times->span_ns, shift.requests, &shift.served, feed,
+                       ctx);
+    if (!rc)
+        rc = conclude(times, ctx, &shift, point);
+    free_shift(&shift);
+    return rc;
+}

@@ -1,0 +1,56 @@
+/*
+ * One point of `serve`: the requests of a schedule, served by all workers at once, each its own,
+ * and what all of them together were like.
+ */
+#ifndef CONTEND_BENCH_FEED_SERVE_POINT_H
+#define CONTEND_BENCH_FEED_SERVE_POINT_H
+
+#include "bench/feed/arrivals.h"
+#include "bench/feed/feed.h"
+#include "bench/feed/served.h"
+
+enum { SERVE_STATS = 4, SERVE_BINS_MOST = 200 };
+
+/* "p50", "p99", "p99.9", "max". */
+enum { SERVE_P50, SERVE_P99, SERVE_P999, SERVE_MAX };
+extern const char *const serve_stats[SERVE_STATS];
+
+/* From a point's beginning, in ns. */
+struct serve_times {
+    uint64_t span_ns;               /* before which requests come */
+    uint64_t from_ns;               /* from when on they count: as slice_begin has it */
+    uint64_t over_ns;               /* when no further one is begun */
+    uint64_t stall_at_ns, stall_ns; /* when none is begun either, and for how long; 0 = never */
+    uint64_t bin_ns;                /* of those that count; the last one may be shorter */
+    size_t nbins;
+};
+
+struct serve_times serve_times_of(double point_s, double stall_s, double bin_s);
+
+/* What one point gave, of the requests of all workers that count; of workers other than 0 nothing.
+ */
+struct serve_point {
+    enum arrivals_pattern pattern;
+    unsigned load; /* % */
+    size_t n, unserved;
+    double offered, achieved; /* requests a second */
+    struct served_value late[SERVE_STATS];
+    double service_ms[SERVE_STATS];
+    double queue[SERVE_STATS];        /* requests */
+    double worst_ms[SERVE_BINS_MOST]; /* NaN: none came */
+    double floor_ms[SERVE_STATS];     /* what the stall alone makes of them */
+    double stalled, must_stall;       /* requests that were, and had to be, late by half of it */
+};
+
+/* Enough requests for that percentile. */
+bool serve_point_has(const struct serve_point *point, unsigned stat);
+
+/* One request from beginning to end. */
+int serve_request(struct feed *feed, const struct bench_ctx *ctx);
+
+/* Collective. -E2BIG where more requests come than are kept. */
+int serve_point_measure(struct serve_point *point, const struct serve_times *times,
+                        const struct arrivals_params *arrivals, struct feed *feed,
+                        const struct bench_ctx *ctx);
+
+#endif

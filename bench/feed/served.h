@@ -1,0 +1,88 @@
+/*
+ * What became of requests that came when a schedule said: how late each was, counted from when it
+ * was to come, and what that makes of many. PURE
+ *
+ * A request that nobody has begun when time is over is late by what has passed until then, at
+ * least: such a latency is a bound, and so is every percentile that reaches one. Bounds are kept as
+ * negative numbers, so that they go where latencies go.
+ */
+#ifndef CONTEND_BENCH_FEED_SERVED_H
+#define CONTEND_BENCH_FEED_SERVED_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Of one request, in ns from the beginning of the schedule. */
+struct served_request {
+    uint64_t at_ns;             /* when it was to come */
+    uint64_t begin_ns, done_ns; /* 0, 0: nobody has begun it */
+};
+
+/* The requests of one worker, in the order in which they come and are served. */
+struct served {
+    const struct served_request *requests;
+    size_t n;
+    uint64_t from_ns, to_ns; /* the requests count that come in between */
+    uint64_t over_ns;        /* when the worker gave up, at to_ns or later */
+};
+
+/* Those that count: requests[first .. first + n - 1]. */
+struct served_part {
+    size_t first, n;
+};
+struct served_part served_counted(const struct served *served);
+
+/* ms from when each was to come to when it was done, or minus the bound; those that count. */
+void served_latencies(const struct served *served, double *late_ms);
+
+/* The same from when it was begun, of those that were: what a client sees that waits for its answer
+ * before it asks again. Returns how many. */
+size_t served_services(const struct served *served, double *service_ms);
+
+/* How many waited, the one begun not among them, whenever one was begun; as served_services. */
+size_t served_queue(const struct served *served, double *waiting);
+
+/* How many were done from from_ns to before to_ns, whenever they came. */
+size_t served_done(const struct served *served);
+
+/* Raises worst_ms of the bin in which each came, of n bins of bin_ns from from_ns on; NaN is below
+ * all. Bounds count as they are. */
+void served_worst(const struct served *served, uint64_t bin_ns, double *worst_ms, size_t n);
+
+/*
+ * What a worker alone makes of a schedule that begins no request from stall_ns for length_ns, in ms
+ * for those that count: nobody can be faster. No bound is among them.
+ */
+void served_floor(const struct served *served, uint64_t stall_ns, uint64_t length_ns,
+                  double *floor_ms);
+
+/* Latencies of all workers, sorted by what is known of them. */
+struct served_all {
+    double *ms; /* sorted, bounds without their sign; borrowed */
+    size_t n;
+    size_t unserved;
+    double least_bound; /* INFINITY where there is none */
+};
+struct served_all served_sort(double *late_ms, size_t n);
+
+struct served_value {
+    double ms; /* NaN without requests */
+    bool at_least;
+};
+/* fraction 1 is the largest. */
+struct served_value served_percentile(const struct served_all *all, double fraction);
+
+/*
+ * Where the p99 of rising loads passes a limit, on a straight line between loads in the logarithm
+ * of the p99. low: it has passed at the first one, which is returned; high: not even at the last
+ * one.
+ */
+struct served_saturation {
+    double load;
+    bool low, high;
+};
+struct served_saturation served_saturate(const double *loads, const double *p99_ms, size_t n,
+                                         double limit_ms);
+
+#endif

@@ -1,0 +1,256 @@
+/* Requests by a schedule, through the contract: what a machine that others use may make later, and
+ * never sooner. */
+#include <errno.h>
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "bench/feed/arrivals.h"
+#include "bench/registry.h"
+#include "harness/base/stats.h"
+#include "kernels/cpu/mix64.h"
+#include "tests/lib/fixture_scan.h"
+
+#define SMALL "rows=8", "cols=64", "sim_work_us=50"
+
+static struct bench_machine machine;
+
+/*
+ * The schedule again, as a reader of the header would draw it: of a point of 2.5 s, 2 s have
+ * arrivals, the first third of which does not count, and the stall begins in the middle of the
+ * rest.
+ */
+enum { MOST = 10000, SPAN_NS = 2000000000, STALL_NS = 50000000 };
+struct expected {
+    double floor_ms[MOST]; /* sorted */
+    size_t n, must_stall;
+};
+
+static void expect_stall(struct expected *expected)
+{
+    static uint64_t at_ns[MOST];
+    const struct arrivals_params arrivals = {
+        .pattern = ARRIVALS_POISSON, .rate = 400, .seed = mix64(7), .span_ns = SPAN_NS};
+    uint64_t from_ns = SPAN_NS / 3, stall_ns = from_ns + (SPAN_NS - from_ns) / 2;
+    size_t n = arrivals_draw(&arrivals, at_ns, MOST);
+    *expected = (struct expected){.n = 0};
+    assert_true(n < MOST);
+    for (size_t i = 0; i < n; i++) {
+        bool stalls = at_ns[i] >= stall_ns && at_ns[i] < stall_ns + STALL_NS;
+        double late_ms = stalls ? 1e-6 * (double)(stall_ns + STALL_NS - at_ns[i]) : 0;
+        expected->must_stall += late_ms >= 25;
+        if (at_ns[i] >= from_ns)
+            expected->floor_ms[expected->n++] = late_ms;
+    }
+    (void)stats_sort(expected->floor_ms, expected->n);
+}
+
+/*
+ * Coordinated omission would count one late request, the one that is stalled, and not those that
+ * came meanwhile. On any machine they are as late as the schedule says, or later.
+ */
+static void test_serve_stall_shows_as_its_length_says(void **state)
+{
+    (void)state;
+    static const char *const pairs[] = {SMALL,        "rate=400",   "load=100", "arrival=poisson",
+                                        "stall=50ms", "wait=block", NULL};
+    static struct expected expected;
+    struct scan scan;
+    expect_stall(&expected);
+    assert_true(expected.must_stall > 4);
+    scan_run(&scan, &bench_serve, &machine, pairs, 2.5);
+    double due = scan_value(&scan, "serve_stalled", "arrival=poisson;load=100;how=schedule");
+    double seen = scan_value(&scan, "serve_stalled", "arrival=poisson;load=100;how=measured");
+    assert_true(due == (double)expected.must_stall);
+    assert_true(seen >= due);
+    static const struct {
+        const char *key;
+        double fraction;
+    } stats[] = {{"arrival=poisson;load=100;stat=p99", 0.99},
+                 {"arrival=poisson;load=100;stat=max", 1}};
+    for (int i = 0; i < 2; i++) {
+        double least_ms = stats_percentile(expected.floor_ms, expected.n, stats[i].fraction);
+        assert_true(fabs(scan_value(&scan, "serve_floor", stats[i].key) - least_ms) < 1e-6);
+        assert_true(scan_value(&scan, "serve_latency", stats[i].key) >= least_ms);
+        assert_true(least_ms > 20);
+    }
+    scan_end(&scan);
+}
+
+/* A request takes 2 ms of the model's time, so 500 a second are done at most, of 10,000. */
+static void test_serve_overload_ends_and_says_so(void **state)
+{
+    (void)state;
+    static const char *const pairs[] = {
+        "rows=8", "cols=64", "sim_work_us=1000", "rate=2000", "arrival=poisson", "load=500", NULL};
+    struct scan scan;
+    scan_run(&scan, &bench_serve, &machine, pairs, 0.5);
+    assert_true(scan_value(&scan, "serve_offered", "arrival=poisson;load=500") > 9000);
+    assert_true(scan_value(&scan, "serve_achieved", "arrival=poisson;load=500") < 510);
+    assert_true(scan_value(&scan, "serve_unserved", "arrival=poisson;load=500") > 0.9);
+    const char *why = scan_reason(&scan, "serve_latency", "arrival=poisson;load=500;stat=p50");
+    assert_non_null(why);
+    assert_non_null(strstr(why, "at least"));
+    /* Half of them came more than half of the counted time before all was over. */
+    assert_true(scan_value(&scan, "serve_latency", "arrival=poisson;load=500;stat=p50") > 100);
+    assert_true(isnan(scan_value(&scan, "serve_saturation", "arrival=poisson")));
+    scan_end(&scan);
+}
+
+static void check_point(const struct scan *scan, const char *pattern, int load)
+{
+    static const char *const stats[] = {"p50", "p99", "max"};
+    char key[64];
+    double before_ms = 0.1; /* the model's work alone */
+    for (int i = 0; i < 3; i++) {
+        (void)snprintf(key, sizeof(key), "arrival=%s;load=%d;stat=%s", pattern, load, stats[i]);
+        double late_ms = scan_value(scan, "serve_latency", key);
+        assert_true(late_ms >= before_ms);
+        before_ms = late_ms;
+    }
+    (void)snprintf(key, sizeof(key), "arrival=%s;load=%d", pattern, load);
+    double unserved = scan_value(scan, "serve_unserved", key);
+    assert_true(scan_value(scan, "serve_offered", key) > 0);
+    assert_true(scan_value(scan, "serve_achieved", key) >= 0);
+    assert_true(unserved >= 0 && unserved <= 1);
+}
+
+static void test_serve_sweeps_loads_of_both_patterns(void **state)
+{
+    (void)state;
+    static const char *const pairs[] = {SMALL, "rate=1000", NULL};
+    static const char *const patterns[] = {"poisson", "bursts"};
+    struct scan scan;
+    scan_run(&scan, &bench_serve, &machine, pairs, 3);
+    for (int p = 0; p < 2; p++) {
+        char key[32];
+        for (int load = 20; load <= 100; load += 20)
+            check_point(&scan, patterns[p], load);
+        (void)snprintf(key, sizeof(key), "arrival=%s", patterns[p]);
+        double load = scan_value(&scan, "serve_saturation", key);
+        assert_true(load >= 20 && load <= 100);
+        double rate = scan_value(&scan, "serve_saturation_rate", key);
+        assert_true(fabs(rate - 10 * load) < 1e-6);
+    }
+    assert_int_equal(scan_count(&scan, "serve_offered"), 10);
+    scan_end(&scan);
+}
+
+/* A limit that none is below, and one that none is above: bounds, and said to be. */
+static void test_serve_saturation_beyond_the_loads_is_a_bound(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *limit, *why;
+        double load;
+    } cases[] = {{"limit=1us", "at most", 20}, {"limit=3600s", "at least", 100}};
+    for (int i = 0; i < 2; i++) {
+        const char *const pairs[] = {SMALL, "rate=1000", "arrival=poisson", cases[i].limit, NULL};
+        struct scan scan;
+        scan_run(&scan, &bench_serve, &machine, pairs, 1);
+        assert_true(scan_value(&scan, "serve_saturation", "arrival=poisson") == cases[i].load);
+        const char *why = scan_reason(&scan, "serve_saturation", "arrival=poisson");
+        assert_non_null(why);
+        assert_non_null(strstr(why, cases[i].why));
+        scan_end(&scan);
+    }
+}
+
+/* The rate of load 100 is that of the closed loop, which the model's work bounds. */
+static void test_serve_measures_what_one_does_alone(void **state)
+{
+    (void)state;
+    static const char *const pairs[] = {SMALL, "arrival=poisson", "load=1000", NULL};
+    struct scan scan;
+    scan_run(&scan, &bench_serve, &machine, pairs, 1);
+    double alone = scan_value(&scan, "serve_alone", "");
+    assert_true(alone > 0 && alone < 10000); /* 100 us of the model's work */
+    assert_true(fabs(scan_value(&scan, "serve_limit", "") * alone - 10000) < 1e-6);
+    assert_true(scan_value(&scan, "serve_offered", "arrival=poisson;load=1000") > alone);
+    scan_end(&scan);
+}
+
+/* Bins of one load, 20 ms each of 0.4 s that count. */
+static void test_serve_tells_the_latest_of_each_bin(void **state)
+{
+    (void)state;
+    static const char *const pairs[] = {SMALL,      "rate=1000", "load=50", "arrival=bursts",
+                                        "bin=20ms", "burst=2",   NULL};
+    struct scan scan;
+    scan_run(&scan, &bench_serve, &machine, pairs, 0.75);
+    double most_ms = scan_value(&scan, "serve_latency", "arrival=bursts;load=50;stat=max");
+    double worst_ms = 0;
+    size_t bins = 0;
+    for (int at = 0; at < 400; at += 20) {
+        char key[64];
+        (void)snprintf(key, sizeof(key), "arrival=bursts;load=50;at=%d", at);
+        double ms = scan_value(&scan, "serve_worst", key);
+        bins += isnan(ms) ? 0 : 1;
+        worst_ms = fmax(worst_ms, ms);
+    }
+    assert_true(worst_ms == most_ms);
+    assert_int_equal(scan_count(&scan, "serve_worst"), bins);
+    assert_true(bins >= 10 && bins <= 20);
+    scan_end(&scan);
+}
+
+static void refuse(const char *const *pairs, const char *what)
+{
+    struct scan scan;
+    assert_int_equal(scan_try(&scan, &bench_serve, &machine, pairs, 0.5), -EINVAL);
+    assert_non_null(strstr(scan.err.msg, what));
+    scan_end(&scan);
+}
+
+static void test_serve_refuses_a_stall_that_does_not_fit(void **state)
+{
+    (void)state;
+    refuse((const char *const[]){SMALL, "stall=50ms", "rate=100", NULL}, "stall 50 ms");
+    refuse((const char *const[]){SMALL, "stall=1s", "load=50", "rate=100", NULL}, "stall 1000 ms");
+}
+
+static void test_serve_refuses_more_requests_than_it_keeps(void **state)
+{
+    (void)state;
+    static const char *const pairs[] = {SMALL,       "rate=1000000",    "load=1000",
+                                        "stall=0ms", "arrival=poisson", NULL};
+    struct scan scan;
+    assert_int_equal(scan_try(&scan, &bench_serve, &machine, pairs, 1), -E2BIG);
+    assert_non_null(strstr(scan.err.msg, "measure for less time"));
+    scan_end(&scan);
+}
+
+/* mpirun may have started workers elsewhere, whose clocks are others. */
+static void test_serve_is_of_one_machine(void **state)
+{
+    (void)state;
+    struct scan scan;
+    static const char *const pairs[] = {SMALL, NULL};
+    assert_int_equal(scan_probe(&scan, &bench_serve, &machine, pairs), 0);
+    struct peers peers = {.size = 1, .mpi = (const struct mpi_ops *)&machine};
+    scan.ctx.peers = &peers;
+    assert_int_equal(bench_serve.probe(&scan.ctx), -ENOTSUP);
+    assert_non_null(strstr(scan.err.msg, "one machine"));
+}
+
+int main(void)
+{
+    scan_machine_init(&machine);
+    machine.ncpus = machine.ncpus > 2 ? 2 : machine.ncpus;
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_serve_stall_shows_as_its_length_says),
+        cmocka_unit_test(test_serve_overload_ends_and_says_so),
+        cmocka_unit_test(test_serve_sweeps_loads_of_both_patterns),
+        cmocka_unit_test(test_serve_saturation_beyond_the_loads_is_a_bound),
+        cmocka_unit_test(test_serve_measures_what_one_does_alone),
+        cmocka_unit_test(test_serve_tells_the_latest_of_each_bin),
+        cmocka_unit_test(test_serve_refuses_a_stall_that_does_not_fit),
+        cmocka_unit_test(test_serve_refuses_more_requests_than_it_keeps),
+        cmocka_unit_test(test_serve_is_of_one_machine),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

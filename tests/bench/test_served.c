@@ -1,0 +1,140 @@
+/* What becomes of requests, against values worked out by hand. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "bench/feed/served.h"
+
+#define MS UINT64_C(1000000)
+
+/* Services of 4 ms: the second and the third wait, the last one is never begun. */
+static const struct served_request requests[] = {
+    {1 * MS, 1 * MS, 5 * MS}, /* before what counts */
+    {10 * MS, 10 * MS, 14 * MS},
+    {11 * MS, 14 * MS, 18 * MS},
+    {13 * MS, 18 * MS, 22 * MS},
+    {19 * MS, 0, 0},
+    {30 * MS, 0, 0}, /* behind it */
+};
+static const struct served served = {
+    .requests = requests, .n = 6, .from_ns = 10 * MS, .to_ns = 20 * MS, .over_ns = 25 * MS};
+
+static void assert_near(double got, double want)
+{
+    assert_true(fabs(got - want) < 1e-9);
+}
+
+static void test_served_counts_from_when_each_was_to_come(void **state)
+{
+    (void)state;
+    double ms[6];
+    struct served_part part = served_counted(&served);
+    assert_int_equal(part.first, 1);
+    assert_int_equal(part.n, 4);
+    served_latencies(&served, ms);
+    assert_near(ms[0], 4);
+    assert_near(ms[1], 7);
+    assert_near(ms[2], 9);
+    assert_near(ms[3], -6); /* 6 ms at least */
+    assert_int_equal(served_services(&served, ms), 3);
+    for (int i = 0; i < 3; i++)
+        assert_near(ms[i], 4);
+    assert_int_equal(served_done(&served), 2);
+}
+
+/* At 10 nobody else, at 14 the one of 13, at 18 nobody: the one of 19 comes later. */
+static void test_served_queue_is_who_has_come_and_waits(void **state)
+{
+    (void)state;
+    double waiting[6];
+    assert_int_equal(served_queue(&served, waiting), 3);
+    assert_near(waiting[0], 0);
+    assert_near(waiting[1], 1);
+    assert_near(waiting[2], 0);
+}
+
+static void test_served_worst_by_bins_of_when_they_came(void **state)
+{
+    (void)state;
+    double worst_ms[3] = {NAN, NAN, NAN};
+    served_worst(&served, 4 * MS, worst_ms, 3); /* 10 to 14, to 18, to 20 */
+    assert_near(worst_ms[0], 9);
+    assert_true(isnan(worst_ms[1]));
+    assert_near(worst_ms[2], 6);
+}
+
+/* None is begun from 11 to 14 ms: those of 11 and 13 are late by 3 and 1 ms whatever happens. */
+static void test_served_floor_is_what_a_stall_makes_of_the_schedule(void **state)
+{
+    (void)state;
+    double ms[6];
+    served_floor(&served, 11 * MS, 3 * MS, ms);
+    assert_near(ms[0], 0);
+    assert_near(ms[1], 3);
+    assert_near(ms[2], 1);
+    assert_near(ms[3], 0);
+}
+
+static void test_served_percentiles_say_when_they_are_bounds(void **state)
+{
+    (void)state;
+    double ms[] = {3, 1, -4, 2, 5};
+    struct served_all all = served_sort(ms, 5);
+    assert_int_equal(all.n, 5);
+    assert_int_equal(all.unserved, 1);
+    assert_near(all.least_bound, 4);
+    struct served_value p50 = served_percentile(&all, 0.5), p80 = served_percentile(&all, 0.6);
+    struct served_value max = served_percentile(&all, 1);
+    assert_near(p50.ms, 3);
+    assert_false(p50.at_least);
+    assert_near(p80.ms, 3.4);
+    assert_true(p80.at_least); /* between 3 and what is 4 or more */
+    assert_near(max.ms, 5);
+    assert_true(max.at_least);
+
+    struct served_all none = served_sort(ms, 0);
+    assert_true(isnan(served_percentile(&none, 0.5).ms));
+    assert_false(served_percentile(&none, 0.5).at_least);
+}
+
+static void test_served_saturates_between_two_loads(void **state)
+{
+    (void)state;
+    static const double loads[] = {20, 40, 60}, p99_ms[] = {1, 2, 8};
+    struct served_saturation found = served_saturate(loads, p99_ms, 3, 4);
+    assert_near(found.load, 50); /* half way from 2 to 8, in the logarithm */
+    assert_false(found.low || found.high);
+    found = served_saturate(loads, p99_ms, 3, 0.5);
+    assert_near(found.load, 20);
+    assert_true(found.low && !found.high);
+    found = served_saturate(loads, p99_ms, 3, 8);
+    assert_near(found.load, 60);
+    assert_true(found.high && !found.low);
+}
+
+/* The first time counts: what one round has at a higher load may be less by chance. */
+static void test_served_saturates_where_it_first_passes(void **state)
+{
+    (void)state;
+    static const double loads[] = {20, 40, 60}, p99_ms[] = {1, 16, 2};
+    assert_near(served_saturate(loads, p99_ms, 3, 4).load, 30);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_served_counts_from_when_each_was_to_come),
+        cmocka_unit_test(test_served_queue_is_who_has_come_and_waits),
+        cmocka_unit_test(test_served_worst_by_bins_of_when_they_came),
+        cmocka_unit_test(test_served_floor_is_what_a_stall_makes_of_the_schedule),
+        cmocka_unit_test(test_served_percentiles_say_when_they_are_bounds),
+        cmocka_unit_test(test_served_saturates_between_two_loads),
+        cmocka_unit_test(test_served_saturates_where_it_first_passes),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
