@@ -28,6 +28,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "bench/common/counts.h"
 #include "bench/common/points.h"
 #include "bench/common/team.h"
 #include "bench/registry.h"
@@ -185,13 +186,6 @@ struct contention {
     } * contenders; /* [CPUs] */
 };
 
-static void choose_counts(struct contention *c, unsigned ncpus)
-{
-    for (unsigned n = 1; n < ncpus && c->ncounts < COUNTS_MOST - 1; n *= 2)
-        c->counts[c->ncounts++] = n;
-    c->counts[c->ncounts++] = ncpus;
-}
-
 static int mutex_setup(struct bench_ctx *ctx)
 {
     const struct mutex_params *params = ctx->params;
@@ -200,7 +194,7 @@ static int mutex_setup(struct bench_ctx *ctx)
     if (!c)
         return err_set(ctx->err, -ENOMEM, "cannot allocate the state of the scan");
     memset(c, 0, sizeof(*c));
-    choose_counts(c, n);
+    c->ncounts = (unsigned)counts_doubled(n, c->counts, COUNTS_MOST);
     c->first = params->lock ? (unsigned)params->lock - 1 : 0;
     c->nlocks = params->lock ? 1 : LOCKS;
     c->inside = (uint64_t)params->inside;
