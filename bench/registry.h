@@ -31,6 +31,8 @@
     X(mutex) \
     X(priority_inversion) \
     X(fairness)           \
+    X(migration)          \
+    X(spawn)              \
     X(collective)     \
     X(gpu_launch)     \
     X(gpu_stream)     \

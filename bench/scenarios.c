@@ -36,6 +36,8 @@ static const struct scenario_part os_parts[] = {
     SCAN("mutex"),
     SCAN("priority_inversion"),
     SCAN("fairness"),
+    SCAN("migration"),
+    SCAN("spawn"),
     {.foreground = NULL},
 };
 /* clang-format on */
