@@ -33,6 +33,7 @@
     X(fairness)           \
     X(migration)          \
     X(spawn)              \
+    X(producer_consumer)  \
     X(collective)     \
     X(gpu_launch)     \
     X(gpu_stream)     \

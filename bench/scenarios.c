@@ -38,6 +38,7 @@ static const struct scenario_part os_parts[] = {
     SCAN("fairness"),
     SCAN("migration"),
     SCAN("spawn"),
+    SCAN("producer_consumer"),
     {.foreground = NULL},
 };
 /* clang-format on */

@@ -12,9 +12,9 @@
  * **Measures** `spawn_time` us = median time from the call to when the end is seen,
  * CLOCK_MONOTONIC_RAW. `spawn_faults` = page faults a start, by=parent (of the thread that calls)
  * or by=child (its whole life, the program's own among them). `cow_time` us = (time of the first
- * writes - of the next, which take no faults) / 4 KiB written; `cow_faults` = faults / MiB
- * written. Keys: how, or by (who writes); mib, what the parent has touched beside what any worker
- * has (`parent_resident`, MiB, is all of it); pages. All of it is on one CPU, parent and child.
+ * writes - of the next, which take no faults) / 4 KiB written; `cow_faults` = faults / MiB written.
+ * Keys: how, or by (who writes); mib, what the parent has touched beside what any worker has
+ * (`parent_resident`, MiB, is all of it); pages. All of it is on one CPU, parent and child.
  * **Source** lat_proc of lmbench (fork, exec; McVoy and Staelin 1996); Baumann, Appavoo, Krieger
  * and Roscoe, A fork() in the road, 2019, for what fork costs a large parent.
  * **Limits** The exec ways have the loader of `true` in them, some hundred us, which is the same
