@@ -99,8 +99,9 @@ const struct scenario scenario_registry[] = {
     },
     {
         .name = "os",
-        .summary = "the operating system: switches between threads and processes, wake-ups, locks, "
-                   "priorities",
+        .summary =
+            "the operating system: switches, moves, wake-ups, locks, queues, priorities, starts "
+            "of processes and threads",
         .parts = os_parts,
     },
     {

@@ -74,7 +74,7 @@ static const struct bench_figure migration_figures[] = {
      .kind = FIGURE_BARS,
      .metric = "move_cost",
      .title = "moving a running thread to another CPU, without a working set",
-     .how = "half a round trip, less the system call",
+     .how = "Half a round trip, less the system call",
      .x = {"moved to", "to"},
      .y = {"time of a move (us)"},
      .series = {"cpus"}},
@@ -90,12 +90,12 @@ static const struct bench_figure migration_figures[] = {
 };
 
 static const struct bench_saying migration_sayings[] = {
-    {"to", "sibling", "the core's other thread"},
-    {"to", "cache", "another core, same cache"},
-    {"to", "node", "another cache, same node"},
+    {"to", "sibling", "SMT sibling"},
+    {"to", "cache", "same cache"},
+    {"to", "node", "same node"},
     {"to", "remote", "another node"},
-    {"cpus", "idle", "idle CPUs"},
-    {"cpus", "awake", "CPUs kept awake"},
+    {"cpus", "idle", "idle"},
+    {"cpus", "awake", "kept awake"},
     {.part = NULL},
 };
 

@@ -96,12 +96,14 @@ static const struct bench_figure exchange_figures[] = {
 };
 
 static const struct bench_saying exchange_sayings[] = {
-    {"sides", "one", "all on one CPU"},
-    {"sides", "sibling", "a core's two threads"},
-    {"sides", "cache", "two cores, same cache"},
-    {"sides", "node", "two caches, same node"},
+    {"how", "condvar", "condvar"},
+    {"how", "semaphore", "semaphore"},
+    {"sides", "one", "one CPU"},
+    {"sides", "sibling", "SMT siblings"},
+    {"sides", "cache", "same cache"},
+    {"sides", "node", "same node"},
     {"sides", "remote", "two nodes"},
-    {"sides", "spread", "a CPU a thread"},
+    {"sides", "spread", "a CPU each"},
     {.part = NULL},
 };
 
