@@ -40,7 +40,7 @@ static const struct bench_metric idle_metrics[] = {
 struct idle {
     struct team team;
     unsigned n, sleeps;
-    unsigned os_cpus[BITSET_BITS];
+    const struct bench_machine *machine;
     double *late_us;             /* [n][STATES][sleeps] */
     double (*median_us)[STATES]; /* [n] */
 };
@@ -51,9 +51,8 @@ static int idle_setup(struct bench_ctx *ctx)
     if (!s)
         return err_set(ctx->err, -ENOMEM, "cannot allocate the state of the scan");
     double fit = ctx->budget_s / (STATES * mean_sleep_s);
+    s->machine = ctx->machine;
     s->n = ctx->machine->ncpus;
-    for (unsigned i = 0; i < s->n; i++)
-        s->os_cpus[i] = ctx->machine->cpus[i].os_cpu;
     s->sleeps = (unsigned)fmin(fmax(fit, SLEEPS_LEAST), SLEEPS_MOST);
     s->late_us = calloc((size_t)s->n * STATES * s->sleeps, sizeof(*s->late_us));
     s->median_us = calloc(s->n, sizeof(*s->median_us));
@@ -98,7 +97,7 @@ static void sleep_both_ways(void *arg, unsigned rank, unsigned n)
     (void)prctl(PR_SET_TIMERSLACK, 1);
     sleep_on(s, rank, 0);
     s->median_us[rank][1] = NAN;
-    if (awake_start(&awake, s->os_cpus[rank], NULL))
+    if (awake_start(&awake, s->machine->cpus[rank].os_cpu, NULL))
         return;
     sleep_on(s, rank, 1);
     awake_end(&awake);

@@ -220,10 +220,11 @@ static int mutex_setup(struct bench_ctx *ctx)
     c->slice_ns = fit_ns > slice_least_ns ? fit_ns : slice_least_ns;
     c->rate = calloc(LOCKS, sizeof(*c->rate));
     c->fairness = calloc(LOCKS, sizeof(*c->fairness));
-    c->contenders = aligned_alloc(_Alignof(struct contender), OVER * n * sizeof(*c->contenders));
+    c->contenders =
+        aligned_alloc(_Alignof(struct contender), (size_t)OVER * n * sizeof(*c->contenders));
     if (!c->rate || !c->fairness || !c->contenders)
         return err_set(ctx->err, -ENOMEM, "cannot allocate the counts of %u threads", OVER * n);
-    memset(c->contenders, 0, OVER * n * sizeof(*c->contenders));
+    memset(c->contenders, 0, (size_t)OVER * n * sizeof(*c->contenders));
     return start_team(c, ctx);
 }
 

@@ -204,7 +204,7 @@ static int exchange_setup(struct bench_ctx *ctx)
     s->slice_ns = ns > (double)slice_least_ns ? (uint64_t)ns : slice_least_ns;
     s->seed = ctx->round_seed;
     s->waits = calloc((size_t)SIDE_MOST * WAITS_MOST, sizeof(*s->waits));
-    s->hands = aligned_alloc(_Alignof(struct hand), 2 * SIDE_MOST * sizeof(*s->hands));
+    s->hands = aligned_alloc(_Alignof(struct hand), (size_t)2 * SIDE_MOST * sizeof(*s->hands));
     if (!s->waits || !s->hands)
         return err_set(ctx->err, -ENOMEM, "cannot allocate the waits of %d threads", SIDE_MOST);
     return 0;
@@ -254,7 +254,7 @@ static void keep_wait(struct hand *hand, double wait_us)
         return;
     if (hand->nwaits == WAITS_MOST) {
         for (unsigned i = 0; i < WAITS_MOST / 2; i++)
-            hand->wait_us[i] = hand->wait_us[2 * i];
+            hand->wait_us[i] = hand->wait_us[(size_t)2 * i];
         hand->nwaits /= 2;
         hand->stride *= 2;
         if (hand->counted % hand->stride)

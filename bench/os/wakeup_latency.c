@@ -287,7 +287,9 @@ static const double *gather(struct wakeup *s, size_t *total, struct wakeup_point
         queued += sleeper->queued_us;
     }
     point->late_share = (double)late / (double)*total;
-    point->late_queued = fmin(queued / late_us, 1); /* 0 / 0 where none was late */
+    /* 0 / 0 where none was late, and NaN is not told; fmin would drop it. */
+    double share = queued / late_us;
+    point->late_queued = share > 1 ? 1 : share;
     point->skipped = (double)skipped / (double)(skipped + *total);
     *total = stats_sort(s->late_us, *total);
     return s->late_us;
@@ -370,7 +372,7 @@ static int emit_tells(struct bench_ctx *ctx, const char *load)
 {
     const struct wakeup *s = ctx->state;
     struct late_tell tells[LATE_TELLS];
-    struct late_log **logs = calloc(s->n, sizeof(*logs));
+    struct late_log **logs = calloc(s->n, sizeof(struct late_log *));
     int rc = 0;
     if (!logs)
         return err_set(ctx->err, -ENOMEM, "cannot allocate a list of %u CPUs", s->n);

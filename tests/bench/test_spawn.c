@@ -107,7 +107,8 @@ static void test_spawn_without_a_program(void **state)
     (void)state;
     static const char *const small[] = {"size=0", NULL};
     struct scan scan;
-    char *path = strdup(getenv("PATH"));
+    char *path = strdup(getenv("PATH") ? getenv("PATH") : "");
+    assert_non_null(path);
     assert_int_equal(setenv("PATH", "/nobody", 1), 0);
     scan_run(&scan, &bench_spawn, &machine, small, 0.05);
     assert_int_equal(setenv("PATH", path, 1), 0);
