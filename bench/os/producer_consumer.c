@@ -5,11 +5,11 @@
  *
  * **Measures** on CLOCK_MONOTONIC_RAW, the first quarter not counted: `item_rate` = items got /
  * time. `item_sleeps` = voluntary switches of all threads / items: how often somebody had to be
- * woken for one. `item_wait` us = from when an item is in the buffer to when it was got; a full
- * buffer has a wait of capacity / item_rate (Little 1961). Keys: how (`condvar`, `semaphore`: see
- * bounded.h), threads (`4x1`: 4 put, 1 gets), capacity, sides, and stat=p50|p99 of the wait. Sides:
- * all threads on `one` CPU; each side on one, the second a `sibling`, under the same `cache`, of
- * the same `node` or `remote`; `spread`: each thread has a CPU of its own.
+ * woken for one. `item_wait` us, the median, and `item_wait_p99` = from when an item is in the
+ * buffer to when it was got; a full buffer has a wait of capacity / item_rate (Little 1961). Keys:
+ * how (`condvar`, `semaphore`: see bounded.h), threads (`4x1`: 4 put, 1 gets), capacity, sides: all
+ * threads on `one` CPU; each side on one, the second a `sibling`, under the same `cache`, of the
+ * same `node` or `remote`; `spread`: each thread has a CPU of its own.
  * **Source** the bounded buffer of Dijkstra, Cooperating sequential processes, 1965; Python's
  * queue.Queue is `condvar`.
  * **Limits** Nobody works on the items: this is the most that a buffer can do. Two reads of the
@@ -35,7 +35,7 @@
 /* Sides: one CPU, the second as near as enum near says, each thread its own. */
 enum { ONE, FIRST_NEAR, SPREAD = FIRST_NEAR + NEARS, SIDES };
 enum { TEAMS = 4, CAPACITIES = 3, POINTS = BOUNDED_HOWS * SIDES * TEAMS * CAPACITIES };
-enum { SIDE_MOST = 64, CAPACITY_MOST = 65536, WAITS_MOST = 1 << 14, WARM_SHARE = 4, STATS = 2 };
+enum { SIDE_MOST = 64, CAPACITY_MOST = 65536, WAITS_MOST = 1 << 14, WARM_SHARE = 4 };
 
 static const uint64_t slice_least_ns = 2000000;
 
@@ -43,8 +43,6 @@ static const uint64_t slice_least_ns = 2000000;
 static const char *const how_names[] = {"all", "condvar", "semaphore", NULL};
 static const char *const sides_names[] = {"all",  "one",    "sibling", "cache",
                                           "node", "remote", "spread",  NULL};
-static const char *const stat_names[STATS] = {"p50", "p99"};
-static const double stat_shares[STATS] = {0.5, 0.99};
 
 struct exchange_params {
     int64_t producers, consumers, capacity;
@@ -65,11 +63,12 @@ static const struct opt exchange_opts[] = {
     {.name = NULL},
 };
 
-enum { RATE, SLEEPS, WAIT };
+enum { RATE, SLEEPS, WAIT, WAIT_P99 };
 static const struct bench_metric exchange_metrics[] = {
     [RATE] = {"item_rate", "items/s", "higher", .gates = true},
     [SLEEPS] = {"item_sleeps", "1", "lower"},
     [WAIT] = {"item_wait", "us", "lower"},
+    [WAIT_P99] = {"item_wait_p99", "us", "lower", .quiet = true},
     {.name = NULL},
 };
 
@@ -112,7 +111,7 @@ struct point {
     unsigned sides, producers, consumers, capacity;
     unsigned other; /* os_cpu of those that get, where sides is of two CPUs */
     struct err absent;
-    double rate, sleeps, wait_us[STATS];
+    double rate, sleeps, wait_us, wait_p99_us;
 };
 
 /* One thread, of either side. */
@@ -333,8 +332,8 @@ static void conclude(struct exchange *s, struct point *point)
     point->rate = (double)counted * 1e9 / (double)(last_ns - begin_ns);
     point->sleeps = (double)sleeps / (double)got;
     nwaits = stats_sort(s->waits, nwaits);
-    for (unsigned i = 0; i < STATS; i++)
-        point->wait_us[i] = stats_percentile(s->waits, nwaits, stat_shares[i]);
+    point->wait_us = stats_median(s->waits, nwaits);
+    point->wait_p99_us = stats_percentile(s->waits, nwaits, 0.99);
 }
 
 static unsigned cpu_of(const struct bench_machine *machine, const struct point *point,
@@ -388,9 +387,9 @@ static int emit_point(struct bench_ctx *ctx, size_t which)
     int rc = bench_emit(ctx, RATE, point->rate, "%s", key);
     if (!rc)
         rc = bench_emit(ctx, SLEEPS, point->sleeps, "%s", key);
-    for (unsigned i = 0; i < STATS && !rc; i++)
-        rc = bench_emit(ctx, WAIT, point->wait_us[i], "%s;stat=%s", key, stat_names[i]);
-    return rc;
+    if (!rc)
+        rc = bench_emit(ctx, WAIT, point->wait_us, "%s", key);
+    return rc ? rc : bench_emit(ctx, WAIT_P99, point->wait_p99_us, "%s", key);
 }
 
 static int exchange_scan(struct bench_ctx *ctx)
