@@ -32,6 +32,9 @@
     X(mutex) \
     X(priority_inversion) \
     X(fairness)           \
+    X(migration)          \
+    X(spawn)              \
+    X(producer_consumer)  \
     X(collective)     \
     X(gpu_launch)     \
     X(gpu_stream)     \

@@ -46,6 +46,9 @@ static const struct scenario_part os_parts[] = {
     SCAN("mutex"),
     SCAN("priority_inversion"),
     SCAN("fairness"),
+    SCAN("migration"),
+    SCAN("spawn"),
+    SCAN("producer_consumer"),
     {.foreground = NULL},
 };
 /* clang-format on */
@@ -114,8 +117,9 @@ const struct scenario scenario_registry[] = {
     },
     {
         .name = "os",
-        .summary = "the operating system: switches between threads and processes, wake-ups, locks, "
-                   "priorities",
+        .summary =
+            "the operating system: switches, moves, wake-ups, locks, queues, priorities, starts "
+            "of processes and threads",
         .parts = os_parts,
     },
     {

@@ -16,13 +16,11 @@
  */
 #include <errno.h>
 #include <math.h>
-#include <pthread.h>
-#include <sched.h>
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 
+#include "bench/common/awake.h"
 #include "bench/common/team.h"
 #include "bench/registry.h"
 #include "harness/base/stats.h"
@@ -42,6 +40,7 @@ static const struct bench_metric idle_metrics[] = {
 struct idle {
     struct team team;
     unsigned n, sleeps;
+    const struct bench_machine *machine;
     double *late_us;             /* [n][STATES][sleeps] */
     double (*median_us)[STATES]; /* [n] */
 };
@@ -52,6 +51,7 @@ static int idle_setup(struct bench_ctx *ctx)
     if (!s)
         return err_set(ctx->err, -ENOMEM, "cannot allocate the state of the scan");
     double fit = ctx->budget_s / (STATES * mean_sleep_s);
+    s->machine = ctx->machine;
     s->n = ctx->machine->ncpus;
     s->sleeps = (unsigned)fmin(fmax(fit, SLEEPS_LEAST), SLEEPS_MOST);
     s->late_us = calloc((size_t)s->n * STATES * s->sleeps, sizeof(*s->late_us));
@@ -81,18 +81,6 @@ static double late_us_of_sleep(unsigned index)
     return (double)((int64_t)clock_timer_ns() - (int64_t)end_ns) / 1e3;
 }
 
-/* Inherits the CPU of who starts it. */
-static void *keep_busy(void *arg)
-{
-    const struct sched_param none = {0};
-    atomic_bool *over = arg;
-    if (sched_setscheduler(0, SCHED_IDLE, &none))
-        return arg;
-    while (!atomic_load_explicit(over, memory_order_relaxed))
-        ;
-    return NULL;
-}
-
 static void sleep_on(struct idle *s, unsigned rank, unsigned state)
 {
     double *late_us = s->late_us + ((size_t)rank * STATES + state) * s->sleeps;
@@ -104,20 +92,15 @@ static void sleep_on(struct idle *s, unsigned rank, unsigned state)
 static void sleep_both_ways(void *arg, unsigned rank, unsigned n)
 {
     struct idle *s = arg;
-    atomic_bool over = false;
-    pthread_t spinner;
-    void *refused = NULL;
+    struct awake awake;
     (void)n;
     (void)prctl(PR_SET_TIMERSLACK, 1);
     sleep_on(s, rank, 0);
     s->median_us[rank][1] = NAN;
-    if (pthread_create(&spinner, NULL, keep_busy, &over))
+    if (awake_start(&awake, s->machine->cpus[rank].os_cpu, NULL))
         return;
     sleep_on(s, rank, 1);
-    atomic_store(&over, true);
-    (void)pthread_join(spinner, &refused);
-    if (refused)
-        s->median_us[rank][1] = NAN;
+    awake_end(&awake);
 }
 
 static int idle_scan(struct bench_ctx *ctx)

@@ -21,6 +21,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "bench/common/counts.h"
 #include "bench/common/points.h"
 #include "bench/common/slice.h"
 #include "bench/feed/batch.h"
@@ -75,22 +76,12 @@ struct threads {
     double *gathered; /* from each worker: batches in the slice */
 };
 
-/* 1, 2, 4, ... and `most` itself, at most `n` of them. */
-static size_t list_doubled(unsigned most, unsigned *counts, size_t n)
-{
-    size_t filled = 0;
-    for (unsigned count = 1; count < most && filled + 1 < n; count *= 2)
-        counts[filled++] = count;
-    counts[filled++] = most;
-    return filled;
-}
-
 static void list_points(struct threads *threads, const struct bench_ctx *ctx)
 {
     unsigned crews[CREWS], teams[TEAMS];
     unsigned cpus = ctx->machine->ncpus ? ctx->machine->ncpus : 1;
-    size_t ncrews = list_doubled(ctx->peers->size, crews, CREWS);
-    size_t nteams = list_doubled(OVER * cpus, teams, TEAMS);
+    size_t ncrews = counts_doubled(ctx->peers->size, crews, CREWS);
+    size_t nteams = counts_doubled(OVER * cpus, teams, TEAMS);
     for (size_t c = 0; c < ncrews; c++)
         for (size_t t = 0; t < nteams; t++)
             if ((uint64_t)crews[c] * teams[t] <= THREADS_MOST)

@@ -1,6 +1,6 @@
 /*
- * Threads that take one lock in turn, each on a CPU of its own, with work inside the lock and
- * outside: how often they get it together, and how evenly.
+ * Threads that take one lock in turn, each on a CPU of its own, and two on each, with work inside
+ * the lock and outside: how often they get it together, and how evenly.
  *
  * - normal: a pthread mutex tries, then sleeps in the kernel; who runs may take it before the woken
  * - adaptive: the same, but it spins for a while first (PTHREAD_MUTEX_ADAPTIVE_NP)
@@ -11,13 +11,13 @@
  * **Measures** `lock_rate` = 1e-6 acquisitions / s of all threads together on CLOCK_MONOTONIC_RAW;
  * `lock_fairness` = (sum x)^2 / (n sum x^2) over the threads' acquisitions x in a slice, 1 where
  * all have as many, 1/n where one has all (Jain, Chiu and Hawe 1984). Keys: lock, threads: 1, 2, 4
- * and so on, and all CPUs. Work is steps of kernels/cpu/busy.h, some 2 to 4 ns each: those inside
- * are on shared data that the lock alone protects, which is what check looks at.
+ * and so on, all CPUs, and two a CPU. Work is steps of kernels/cpu/busy.h, some 2 to 4 ns each:
+ * those inside are on shared data that the lock alone protects, which is what check looks at.
  * **Source** Mellor-Crummey and Scott 1991 (ticket); will-it-scale's pthread_mutex tests contend
  * alike.
- * **Limits** One thread a CPU: a spinning lock whose holder is not running, as with more threads
- * than CPUs, is worse by far than what is seen here. Where another process takes a CPU, so it is
- * here. Threads sit on the first CPUs in the order of the topology, siblings of a core among them.
+ * **Limits** Up to all CPUs each thread has one. Where another process takes it, or two threads
+ * have one, all may wait for who has the lock and does not run. Threads sit on the first CPUs in
+ * the order of the topology, siblings of a core among them.
  */
 #include <errno.h>
 #include <linux/futex.h>
@@ -28,6 +28,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "bench/common/counts.h"
 #include "bench/common/points.h"
 #include "bench/common/team.h"
 #include "bench/registry.h"
@@ -41,7 +42,7 @@
 #define relax() ((void)0)
 #endif
 
-enum { COUNTS_MOST = 16, OPS_A_LOOK = 16 };
+enum { COUNTS_MOST = 16, OPS_A_LOOK = 16, OVER = 2 };
 
 static const uint64_t slice_least_ns = 1000000;
 
@@ -151,7 +152,7 @@ static const struct bench_figure mutex_figures[] = {
      .kind = FIGURE_LINES,
      .metric = "lock_rate",
      .title = "how often threads get one lock, all together",
-     .how = "One thread a CPU, with work inside the lock and outside",
+     .how = "With work inside the lock and outside; the last has two threads a CPU",
      .x = {"threads (log scale)", "threads", .log = true},
      .y = {"acquisitions (1e6 a second)"},
      .series = {"lock"}},
@@ -168,7 +169,7 @@ static const struct bench_figure mutex_figures[] = {
 
 struct contention {
     struct team team;
-    unsigned ncounts, counts[COUNTS_MOST];
+    unsigned ncpus, ncounts, counts[COUNTS_MOST];
     unsigned first, nlocks; /* those that are asked for */
     uint64_t inside, outside, slice_ns, seed;
     double (*rate)[COUNTS_MOST], (*fairness)[COUNTS_MOST]; /* [LOCKS] */
@@ -182,14 +183,21 @@ struct contention {
     struct contender {
         _Alignas(128) uint64_t own[BUSY_CHAINS];
         uint64_t taken;
-    } * contenders; /* [CPUs] */
+    } * contenders; /* [OVER * ncpus] */
 };
 
-static void choose_counts(struct contention *c, unsigned ncpus)
+/* The first so many have a CPU each, the others share those. */
+static int start_team(struct contention *c, const struct bench_ctx *ctx)
 {
-    for (unsigned n = 1; n < ncpus && c->ncounts < COUNTS_MOST - 1; n *= 2)
-        c->counts[c->ncounts++] = n;
-    c->counts[c->ncounts++] = ncpus;
+    unsigned n = OVER * c->ncpus;
+    unsigned *os_cpus = malloc(n * sizeof(*os_cpus));
+    if (!os_cpus)
+        return err_set(ctx->err, -ENOMEM, "cannot allocate a list of %u CPUs", n);
+    for (unsigned i = 0; i < n; i++)
+        os_cpus[i] = ctx->machine->cpus[i % c->ncpus].os_cpu;
+    int rc = team_start(&c->team, os_cpus, n, ctx->visits, ctx->err);
+    free(os_cpus);
+    return rc;
 }
 
 static int mutex_setup(struct bench_ctx *ctx)
@@ -200,7 +208,9 @@ static int mutex_setup(struct bench_ctx *ctx)
     if (!c)
         return err_set(ctx->err, -ENOMEM, "cannot allocate the state of the scan");
     memset(c, 0, sizeof(*c));
-    choose_counts(c, n);
+    c->ncpus = n;
+    c->ncounts = (unsigned)counts_doubled(n, c->counts, COUNTS_MOST - 1);
+    c->counts[c->ncounts++] = OVER * n;
     c->first = params->lock ? (unsigned)params->lock - 1 : 0;
     c->nlocks = params->lock ? 1 : LOCKS;
     c->inside = (uint64_t)params->inside;
@@ -210,11 +220,12 @@ static int mutex_setup(struct bench_ctx *ctx)
     c->slice_ns = fit_ns > slice_least_ns ? fit_ns : slice_least_ns;
     c->rate = calloc(LOCKS, sizeof(*c->rate));
     c->fairness = calloc(LOCKS, sizeof(*c->fairness));
-    c->contenders = aligned_alloc(_Alignof(struct contender), n * sizeof(*c->contenders));
+    c->contenders =
+        aligned_alloc(_Alignof(struct contender), (size_t)OVER * n * sizeof(*c->contenders));
     if (!c->rate || !c->fairness || !c->contenders)
-        return err_set(ctx->err, -ENOMEM, "cannot allocate the counts of %u threads", n);
-    memset(c->contenders, 0, n * sizeof(*c->contenders));
-    return team_start_all(&c->team, ctx);
+        return err_set(ctx->err, -ENOMEM, "cannot allocate the counts of %u threads", OVER * n);
+    memset(c->contenders, 0, (size_t)OVER * n * sizeof(*c->contenders));
+    return start_team(c, ctx);
 }
 
 static void mutex_teardown(struct bench_ctx *ctx)
@@ -238,14 +249,15 @@ static void contend_for(void *arg, unsigned rank, unsigned n)
     void (*take)(struct lock * lock) = locks[c->kind].take;
     void (*give)(struct lock * lock) = locks[c->kind].give;
     uint64_t end_ns = clock_now_ns() + c->slice_ns;
-    (void)n;
+    /* Where threads share CPUs, each turn may be a switch. */
+    unsigned look = n > c->ncpus ? 1 : OPS_A_LOOK;
     for (self->taken = 0; !atomic_load_explicit(&c->over, memory_order_relaxed);) {
         take(&c->lock);
         busy_run(c->shared, c->inside);
         c->taken++;
         give(&c->lock);
         busy_run(self->own, c->outside);
-        if (++self->taken % OPS_A_LOOK == 0 && clock_now_ns() >= end_ns)
+        if (++self->taken % look == 0 && clock_now_ns() >= end_ns)
             atomic_store(&c->over, true);
     }
 }

@@ -11,27 +11,38 @@
  * load=idle|busy, stat=p50|p99|max. `wakeups`: the share of wake-ups that were later than the bound
  * before and not than `us`. `skipped`: the share of times that had passed before the thread was
  * ready to sleep.
+ * `late_share`: of wake-ups, those that were later than `late`; `late_queued`: of what those were
+ * late, the share for which the thread was runnable and others had the CPU (/proc/thread-self/
+ * schedstat); the rest is idle states, interrupts, and the hypervisor. `late_with`: in a pass of
+ * its own, under the first policy, the share of wake-ups with which something came (keys: what, an
+ * interrupt of that CPU during the sleep, a softirq, or a task that was runnable there afterwards;
+ * of=late|on_time), of what came with late ones in more than 10% more of them.
  * **Source** cyclictest of rt-tests: `cyclictest --laptop -a -t -i 1000 -p 80` is policy=fifo.
  * Without --laptop it forbids idle states (/dev/cpu_dma_latency), which stay here; without -p it
  * keeps the slack of 50 us that ordinary threads have.
- * **Limits** What a late wake-up waited for (idle state, interrupts, others in the queue) is not
- * told apart; idle_exit has the first. A time that is skipped is not late, as in cyclictest: a CPU
- * that is away for long is late once. On a virtual machine the hypervisor's timers are in it.
+ * **Limits** A time that is skipped is not late, as in cyclictest: a CPU that is away for long is
+ * late once. On a virtual machine the hypervisor's timers are in it. What comes with late wake-ups
+ * more often need not be why. The pass that looks into /proc sleeps for so long that a look is at
+ * most a twentieth of it.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <math.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <unistd.h>
 
 #include "bench/common/busy_team.h"
 #include "bench/common/points.h"
 #include "bench/common/team.h"
+#include "bench/os/late.h"
 #include "bench/registry.h"
 #include "harness/base/stats.h"
 #include "harness/sys/clock.h"
+#include "harness/sys/proc.h"
 
 enum {
     POLICIES = 3,
@@ -52,7 +63,7 @@ static const unsigned bounds_us[] = {1,   2,    5,    10,   20,    50,    100,  
 enum { BOUNDS = sizeof(bounds_us) / sizeof(bounds_us[0]) };
 
 struct wakeup_params {
-    double interval_s;
+    double interval_s, late_s;
     int64_t priority;
     int policy, load;
 };
@@ -60,6 +71,8 @@ struct wakeup_params {
 static const struct opt wakeup_opts[] = {
     OPT_SECONDS("interval", wakeup_params, interval_s, "1ms", 1e-5, 10, "TIME",
                 "from one wake-up to the next"),
+    OPT_SECONDS("late", wakeup_params, late_s, "100us", 1e-6, 10, "TIME",
+                "what comes later is late, and its reasons are looked for"),
     OPT_INT("priority", wakeup_params, priority, "80", 1, 98, "N", "of policy fifo"),
     OPT_CHOICE("policy", wakeup_params, policy, "all", policy_names, "POLICY",
                "under which the thread is scheduled"),
@@ -68,11 +81,14 @@ static const struct opt wakeup_opts[] = {
     {.name = NULL},
 };
 
-enum { LATENCY, WAKEUPS, SKIPPED };
+enum { LATENCY, WAKEUPS, SKIPPED, LATE_SHARE, LATE_QUEUED, LATE_WITH };
 static const struct bench_metric wakeup_metrics[] = {
     [LATENCY] = {"wakeup_latency", "us", "lower", .gates = true},
     [WAKEUPS] = {"wakeups", "ratio", "none", .quiet = true},
     [SKIPPED] = {"skipped", "ratio", "lower", .quiet = true},
+    [LATE_SHARE] = {"late_share", "ratio", "lower"},
+    [LATE_QUEUED] = {"late_queued", "ratio", "none"},
+    [LATE_WITH] = {"late_with", "ratio", "none"},
     {.name = NULL},
 };
 
@@ -91,6 +107,7 @@ static const struct bench_figure wakeup_figures[] = {
 struct wakeup_point {
     double late_us[3]; /* p50, p99, max */
     double share[BOUNDS], skipped;
+    double late_share, late_queued; /* NaN = none was late, or the system does not tell */
     struct err absent;
 };
 
@@ -99,6 +116,7 @@ struct wakeup {
     struct busy_team busy;
     unsigned n, most; /* CPUs, and wake-ups of one in a point */
     int64_t interval_ns;
+    double late_bound_us;
     int priority; /* of policy fifo */
     unsigned npoints, place[POINTS];
     struct wakeup_point points[POINTS];
@@ -108,7 +126,10 @@ struct wakeup {
     struct sleeper {
         _Alignas(128) unsigned wakeups, skipped;
         int refused; /* -errno */
-    } * sleepers;    /* [n] */
+        unsigned late;
+        double late_us, queued_us; /* of those that were late; NaN = not told */
+        struct late_log *log;      /* NULL = the pass does not look */
+    } * sleepers;                  /* [n] */
 };
 
 static const char *const stat_names[] = {"p50", "p99", "max"};
@@ -128,17 +149,29 @@ static int wakeup_setup(struct bench_ctx *ctx)
     for (unsigned place = 0; place < POINTS; place++)
         if (asked(params, place))
             s->place[s->npoints++] = place;
-    double fit = ctx->budget_s / s->npoints / params->interval_s;
+    /* One more for each load: the pass that looks for reasons. */
+    double fit = ctx->budget_s / (s->npoints + (params->load ? 1 : LOADS)) / params->interval_s;
     s->n = ctx->machine->ncpus;
     s->most = (unsigned)fmin(fmax(fit, WAKEUPS_LEAST), WAKEUPS_MOST);
     s->interval_ns = (int64_t)(params->interval_s * 1e9);
+    s->late_bound_us = params->late_s * 1e6;
     s->priority = (int)params->priority;
     s->late_us = calloc((size_t)s->n * s->most, sizeof(*s->late_us));
     s->sleepers = aligned_alloc(_Alignof(struct sleeper), s->n * sizeof(*s->sleepers));
+    if (s->sleepers)
+        memset(s->sleepers, 0, s->n * sizeof(*s->sleepers));
     if (!s->late_us || !s->sleepers)
         return err_set(ctx->err, -ENOMEM, "cannot allocate the wake-ups of %u CPUs", s->n);
     int rc = busy_team_open(&s->busy, ctx);
     return rc ? rc : team_start_all(&s->team, ctx);
+}
+
+static void close_logs(struct wakeup *s)
+{
+    for (unsigned rank = 0; rank < s->n; rank++) {
+        late_close(s->sleepers[rank].log);
+        s->sleepers[rank].log = NULL;
+    }
 }
 
 static void wakeup_teardown(struct bench_ctx *ctx)
@@ -149,6 +182,8 @@ static void wakeup_teardown(struct bench_ctx *ctx)
         return;
     team_stop(&s->team);
     busy_team_close(&s->busy);
+    if (s->sleepers)
+        close_logs(s);
     free(s->late_us);
     free(s->sleepers);
     free(s);
@@ -163,16 +198,47 @@ static unsigned skip_to(int64_t *next_ns, int64_t interval_ns)
     return skipped;
 }
 
+/* us that this thread has been runnable and others had its CPU; NaN = the system does not tell. */
+static double queued_us(int schedstat_fd)
+{
+    char text[PROC_TEXT_MAX] = "";
+    double run_ns, wait_ns, slices;
+    ssize_t n = pread(schedstat_fd, text, sizeof(text) - 1, 0);
+    bool told = n > 0 && sscanf(text, "%lf %lf %lf", &run_ns, &wait_ns, &slices) == 3 && slices > 0;
+    return told ? wait_ns / 1e3 : NAN;
+}
+
+static double sleep_once(const struct wakeup *s, struct sleeper *sleeper, int64_t next_ns,
+                         int schedstat_fd, double before_us)
+{
+    clock_sleep_until((uint64_t)next_ns);
+    double late_us = (double)((int64_t)clock_timer_ns() - next_ns) / 1e3;
+    bool is_late = late_us > s->late_bound_us;
+    if (is_late) {
+        sleeper->late++;
+        sleeper->late_us += late_us;
+        sleeper->queued_us += queued_us(schedstat_fd) - before_us;
+    }
+    if (sleeper->log)
+        late_judge(sleeper->log, is_late);
+    return late_us;
+}
+
 /* Each time that passes counts, lest a machine that is away for long keep us for longer. */
 static void sleep_on(const struct wakeup *s, struct sleeper *sleeper, double *late_us)
 {
+    int schedstat_fd = open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC);
     int64_t next_ns = (int64_t)clock_timer_ns();
     while (sleeper->wakeups + sleeper->skipped < s->most || !sleeper->wakeups) {
+        double before_us = queued_us(schedstat_fd);
+        if (sleeper->log)
+            late_look(sleeper->log);
         next_ns += s->interval_ns;
         sleeper->skipped += skip_to(&next_ns, s->interval_ns);
-        clock_sleep_until((uint64_t)next_ns);
-        late_us[sleeper->wakeups++] = (double)((int64_t)clock_timer_ns() - next_ns) / 1e3;
+        late_us[sleeper->wakeups++] = sleep_once(s, sleeper, next_ns, schedstat_fd, before_us);
     }
+    if (schedstat_fd >= 0)
+        (void)close(schedstat_fd);
 }
 
 static int priority_of(const struct wakeup *s)
@@ -188,7 +254,7 @@ static void sleep_under_policy(void *arg, unsigned rank, unsigned n)
     const struct sched_param none = {0};
     (void)n;
     (void)prctl(PR_SET_TIMERSLACK, 1);
-    *sleeper = (struct sleeper){0};
+    *sleeper = (struct sleeper){.log = sleeper->log};
     if (sched_setscheduler(0, policies[s->policy], &priority)) {
         sleeper->refused = -errno;
         return;
@@ -200,7 +266,8 @@ static void sleep_under_policy(void *arg, unsigned rank, unsigned n)
 /* All wake-ups to the front, in order; NULL where a thread was refused its policy. */
 static const double *gather(struct wakeup *s, size_t *total, struct wakeup_point *point)
 {
-    unsigned skipped = 0;
+    unsigned skipped = 0, late = 0;
+    double late_us = 0, queued = 0;
     *total = 0;
     for (unsigned rank = 0; rank < s->n; rank++) {
         const struct sleeper *sleeper = &s->sleepers[rank];
@@ -215,7 +282,14 @@ static const double *gather(struct wakeup *s, size_t *total, struct wakeup_point
                 sleeper->wakeups * sizeof(*s->late_us));
         *total += sleeper->wakeups;
         skipped += sleeper->skipped;
+        late += sleeper->late;
+        late_us += sleeper->late_us;
+        queued += sleeper->queued_us;
     }
+    point->late_share = (double)late / (double)*total;
+    /* 0 / 0 where none was late, and NaN is not told; fmin would drop it. */
+    double share = queued / late_us;
+    point->late_queued = share > 1 ? 1 : share;
     point->skipped = (double)skipped / (double)(skipped + *total);
     *total = stats_sort(s->late_us, *total);
     return s->late_us;
@@ -238,20 +312,26 @@ static void conclude(struct wakeup *s, struct wakeup_point *point)
     }
 }
 
+static int sleep_under_load(struct wakeup *s, unsigned policy, unsigned load, struct err *err)
+{
+    int rc = load ? busy_team_start(&s->busy, err) : 0;
+    if (rc)
+        return rc;
+    s->policy = policy;
+    (void)team_run(&s->team, NULL, s->n, sleep_under_policy, s);
+    if (load)
+        busy_team_end(&s->busy);
+    return 0;
+}
+
 static int measure_point(struct bench_ctx *ctx, size_t which)
 {
     struct wakeup *s = ctx->state;
     unsigned place = s->place[which];
-    bool busy = place % LOADS;
-    int rc = busy ? busy_team_start(&s->busy, ctx->err) : 0;
-    if (rc)
-        return rc;
-    s->policy = place / LOADS;
-    (void)team_run(&s->team, NULL, s->n, sleep_under_policy, s);
-    if (busy)
-        busy_team_end(&s->busy);
-    conclude(s, &s->points[place]);
-    return 0;
+    int rc = sleep_under_load(s, place / LOADS, place % LOADS, ctx->err);
+    if (!rc)
+        conclude(s, &s->points[place]);
+    return rc;
 }
 
 static int emit_point(struct bench_ctx *ctx, size_t which)
@@ -269,13 +349,80 @@ static int emit_point(struct bench_ctx *ctx, size_t which)
         rc = bench_emit(ctx, LATENCY, point->late_us[i], "%s;stat=%s", key, stat_names[i]);
     for (unsigned i = 0; i < BOUNDS && !rc; i++)
         rc = bench_emit(ctx, WAKEUPS, point->share[i], "%s;us=%u", key, bounds_us[i]);
-    return rc ? rc : bench_emit(ctx, SKIPPED, point->skipped, "%s", key);
+    if (!rc)
+        rc = bench_emit(ctx, SKIPPED, point->skipped, "%s", key);
+    if (!rc)
+        rc = bench_emit(ctx, LATE_SHARE, point->late_share, "%s", key);
+    return rc || !isfinite(point->late_queued)
+               ? rc
+               : bench_emit(ctx, LATE_QUEUED, point->late_queued, "%s", key);
+}
+
+/* ---- what came with late ones ---- */
+
+static int open_logs(struct wakeup *s, const struct bench_machine *machine, struct err *err)
+{
+    int rc = 0;
+    for (unsigned rank = 0; rank < s->n && !rc; rank++)
+        rc = late_open(&s->sleepers[rank].log, "", machine->cpus[rank].os_cpu, err);
+    return rc;
+}
+
+static int emit_tells(struct bench_ctx *ctx, const char *load)
+{
+    const struct wakeup *s = ctx->state;
+    struct late_tell tells[LATE_TELLS];
+    struct late_log **logs = calloc(s->n, sizeof(struct late_log *));
+    int rc = 0;
+    if (!logs)
+        return err_set(ctx->err, -ENOMEM, "cannot allocate a list of %u CPUs", s->n);
+    for (unsigned rank = 0; rank < s->n; rank++)
+        logs[rank] = s->sleepers[rank].log;
+    size_t n = late_tell(logs, s->n, tells, LATE_TELLS);
+    free(logs);
+    for (size_t i = 0; i < n && !rc; i++) {
+        rc = bench_emit(ctx, LATE_WITH, tells[i].late, "load=%s;what=%s;of=late", load,
+                        tells[i].what);
+        if (!rc)
+            rc = bench_emit(ctx, LATE_WITH, tells[i].on_time, "load=%s;what=%s;of=on_time", load,
+                            tells[i].what);
+    }
+    return rc;
+}
+
+/* Under the first policy that was asked for; its latencies are not those of undisturbed sleeps. */
+static int look_for_reasons(struct bench_ctx *ctx, unsigned load)
+{
+    struct wakeup *s = ctx->state;
+    const char *name = load_names[load + 1];
+    struct err absent = {0};
+    int64_t interval_ns = s->interval_ns;
+    unsigned most = s->most;
+    int rc = open_logs(s, ctx->machine, &absent);
+    if (!rc) {
+        int64_t least_ns = 20 * (int64_t)late_cost_ns(s->sleepers[0].log);
+        s->interval_ns = interval_ns > least_ns ? interval_ns : least_ns;
+        s->most = (unsigned)((int64_t)most * interval_ns / s->interval_ns);
+        rc = sleep_under_load(s, s->place[0] / LOADS, load, ctx->err);
+        s->interval_ns = interval_ns;
+        s->most = most;
+        if (!rc && !s->sleepers[0].refused)
+            rc = emit_tells(ctx, name);
+    } else
+        rc = bench_emit_absent(ctx, LATE_WITH, &absent, "load=%s", name);
+    close_logs(s);
+    return rc;
 }
 
 static int wakeup_scan(struct bench_ctx *ctx)
 {
     const struct wakeup *s = ctx->state;
-    return points_run(ctx, s->npoints, measure_point, emit_point);
+    const struct wakeup_params *params = ctx->params;
+    int rc = points_run(ctx, s->npoints, measure_point, emit_point);
+    for (unsigned load = 0; load < LOADS && !rc; load++)
+        if (!params->load || params->load == (int)load + 1)
+            rc = look_for_reasons(ctx, load);
+    return rc;
 }
 
 static int wakeup_check(struct bench_ctx *ctx)

@@ -32,6 +32,10 @@ static void expect_point(const struct scan *scan, const char *policy, const char
     (void)snprintf(key, sizeof(key), "policy=%s;load=%s", policy, load);
     assert_true(scan_value(scan, "skipped", key) >= 0);
     assert_true(scan_value(scan, "skipped", key) < 1);
+    double share = scan_value(scan, "late_share", key);
+    double queued = scan_value(scan, "late_queued", key);
+    assert_true(share >= 0 && share <= 1);
+    assert_true(isnan(queued) || (share > 0 && queued >= 0 && queued <= 1));
 }
 
 static void expect_all(const struct bench_machine *on)
@@ -68,6 +72,24 @@ static void test_wakeups_on_one_cpu(void **state)
     expect_all(&lonely);
 }
 
+/* A wake-up takes more than a microsecond, at least one of them, and none is late by ten seconds
+ * here. */
+static void test_wakeups_that_are_late(void **state)
+{
+    (void)state;
+    static const char *const all[] = {"policy=other", "load=idle", "late=1us", NULL};
+    static const char *const nobody[] = {"policy=other", "load=idle", "late=10s", NULL};
+    struct scan scan;
+    scan_run(&scan, &bench_wakeup_latency, &machine, all, 0.1);
+    assert_true(scan_value(&scan, "late_share", "policy=other;load=idle") > 0);
+    scan_end(&scan);
+    scan_run(&scan, &bench_wakeup_latency, &machine, nobody, 0.1);
+    assert_true(scan_value(&scan, "late_share", "policy=other;load=idle") == 0);
+    assert_int_equal(scan_count(&scan, "late_queued"), 0);
+    assert_int_equal(scan_count(&scan, "late_with"), 0);
+    scan_end(&scan);
+}
+
 static void test_wakeups_of_one_kind(void **state)
 {
     (void)state;
@@ -87,6 +109,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_wakeups_on_all_cpus),
         cmocka_unit_test(test_wakeups_on_one_cpu),
+        cmocka_unit_test(test_wakeups_that_are_late),
         cmocka_unit_test(test_wakeups_of_one_kind),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

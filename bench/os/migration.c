@@ -1,0 +1,425 @@
+/*
+ * What it costs a running thread to be moved to another CPU: it moves itself there and back by
+ * sched_setaffinity, and goes over a working set on each side.
+ *
+ * The call hands the thread to the CPU's stopper, which puts it into the queue of the other CPU and
+ * wakes that up: the way of every migration of a running thread. Where the other CPU is `idle`, it
+ * has to leave its idle state first; where it is `awake`, a thread of the policy SCHED_IDLE runs on
+ * both and gives way at once.
+ *
+ * **Measures** `move_round_trip` us = time / trips there and back on CLOCK_MONOTONIC_RAW, the clock
+ * of one CPU alone: the median of batches of 0.1 ms or more, the first quarter not timed.
+ * `move_cost` us a move = move_round_trip / 2 without a working set - `move_call`, the same call
+ * where the CPU that it runs on stays allowed. `move_cache_cost` us a move = (move_round_trip -
+ * that without a working set) / 2 - `move_touch`, going over a set that was just gone over. Keys:
+ * to
+ * (`sibling`, `cache`, `node`, `remote`: which CPU beside the first one), cpus (`idle` or `awake`),
+ * size (of the set, in bytes; a word in each line is raised).
+ * **Source** The same working sets as in context_switch; Constantinou et al., Performance
+ * implications of single thread migration on a chip multi-core, 2005, for what is lost with caches.
+ * **Limits** The set comes back to a CPU that had it before: its lines are in the other's cache,
+ * and older copies of them in its own. Distances are those that the system reports: a virtual
+ * machine may hide siblings. Pages are base pages, and lie on the first CPU's node.
+ */
+#include <errno.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bench/common/awake.h"
+#include "bench/common/memory.h"
+#include "bench/common/points.h"
+#include "bench/common/team.h"
+#include "bench/os/near.h"
+#include "bench/os/repeat.h"
+#include "bench/os/working_set.h"
+#include "bench/registry.h"
+#include "harness/sys/clock.h"
+
+enum cpus { IDLE, AWAKE, CPUS };
+enum { SIZES = WORKING_SETS, POINTS = NEARS * CPUS * SIZES };
+
+static const uint64_t slice_least_ns = 1000000;
+
+/* "all" is the first. */
+static const char *const cpus_names[] = {"all", "idle", "awake", NULL};
+
+struct migration_params {
+    int to, cpus, size;
+};
+
+static const struct opt migration_opts[] = {
+    OPT_CHOICE("to", migration_params, to, "all", near_names, "WHERE",
+               "the other CPU, beside the first one"),
+    OPT_CHOICE("cpus", migration_params, cpus, "all", cpus_names, "CPUS",
+               "whether the other CPU has to leave an idle state"),
+    OPT_CHOICE("size", migration_params, size, "all", working_set_names, "BYTES",
+               "what the thread goes over between two moves"),
+    {.name = NULL},
+};
+
+enum { ROUND_TRIP, MOVE_COST, CACHE_COST, CALL, TOUCH };
+static const struct bench_metric migration_metrics[] = {
+    [ROUND_TRIP] = {"move_round_trip", "us", "lower", .quiet = true, .gates = true},
+    [MOVE_COST] = {"move_cost", "us", "lower"},
+    [CACHE_COST] = {"move_cache_cost", "us", "lower"},
+    [CALL] = {"move_call", "us", "lower", .quiet = true},
+    [TOUCH] = {"move_touch", "us", "lower", .quiet = true},
+    {.name = NULL},
+};
+
+static const struct bench_figure migration_figures[] = {
+    {.name = "migration",
+     .kind = FIGURE_BARS,
+     .metric = "move_cost",
+     .title = "moving a running thread to another CPU, without a working set",
+     .how = "Half a round trip, less the system call",
+     .x = {"moved to", "to"},
+     .y = {"time of a move (us)"},
+     .series = {"cpus"}},
+    {.name = "migration_cache",
+     .kind = FIGURE_LINES,
+     .metric = "move_cache_cost",
+     .title = "what a move costs in caches, over the working set",
+     .how = "Beyond the move itself and going over the set alone",
+     .x = {"working set (bytes, log scale)", "size", .log = true, .bytes = true},
+     .y = {"time of a move (us)"},
+     .series = {"to", "cpus"}},
+    {.name = NULL},
+};
+
+static const struct bench_saying migration_sayings[] = {
+    {"to", "sibling", "SMT sibling"},
+    {"to", "cache", "same cache"},
+    {"to", "node", "same node"},
+    {"to", "remote", "another node"},
+    {"cpus", "idle", "idle"},
+    {"cpus", "awake", "kept awake"},
+    {.part = NULL},
+};
+
+/* The two CPUs that a thread moves between. */
+struct way {
+    unsigned os_cpus[2];
+    cpu_set_t *masks[2], *both;
+    size_t mask_bytes;
+};
+
+struct point {
+    double round_trip_us;
+    struct err absent; /* code 0 = measured */
+};
+
+struct migration {
+    struct memory_block set;
+    struct repeat repeat;
+    unsigned npoints, place[POINTS]; /* of the points that are asked for */
+    struct point points[POINTS];
+    double call_us, touch_us[SIZES];
+    bool wrong;
+    /* Of the point that runs. */
+    struct way way;
+    size_t words;
+    double round_trip_us;
+    uint64_t visits; /* of both sides, to the set */
+    uint64_t moves, strays;
+    int failed; /* -errno of a move */
+};
+
+/* A point's number is made of these. */
+struct setting {
+    enum near to;
+    enum cpus cpus;
+    unsigned size;
+};
+
+static struct setting setting_of(unsigned place)
+{
+    return (struct setting){.to = (enum near)(place / SIZES / CPUS),
+                            .cpus = (enum cpus)(place / SIZES % CPUS),
+                            .size = place % SIZES};
+}
+
+static bool asked(const struct migration_params *params, struct setting at)
+{
+    return (!params->to || params->to == (int)at.to + 1) &&
+           (!params->cpus || params->cpus == (int)at.cpus + 1) &&
+           (!params->size || params->size == (int)at.size + 1);
+}
+
+static int migration_setup(struct bench_ctx *ctx)
+{
+    struct migration *s = ctx->state = calloc(1, sizeof(*s));
+    if (!s)
+        return err_set(ctx->err, -ENOMEM, "cannot allocate the state of the scan");
+    for (unsigned place = 0; place < POINTS; place++)
+        if (asked(ctx->params, setting_of(place)))
+            s->place[s->npoints++] = place;
+    /* One more for what is done without a move. */
+    double ns = ctx->budget_s * 1e9 / (s->npoints + 1);
+    s->repeat.slice_ns = ns > (double)slice_least_ns ? (uint64_t)ns : slice_least_ns;
+    return memory_map(&s->set, WORKING_SET_MOST, MEMORY_4K, ctx->err);
+}
+
+static void migration_teardown(struct bench_ctx *ctx)
+{
+    struct migration *s = ctx->state;
+    ctx->state = NULL;
+    if (!s)
+        return;
+    memory_unmap(&s->set);
+    free(s);
+}
+
+/* ---- the way ---- */
+
+static int way_open(struct way *way, unsigned from, unsigned to, struct err *err)
+{
+    unsigned most = (from > to ? from : to) + 1;
+    *way = (struct way){.os_cpus = {from, to}, .mask_bytes = CPU_ALLOC_SIZE(most)};
+    cpu_set_t **const masks[] = {&way->masks[0], &way->masks[1], &way->both};
+    for (unsigned i = 0; i < 3; i++) {
+        *masks[i] = CPU_ALLOC(most);
+        if (!*masks[i])
+            return err_set(err, -ENOMEM, "cannot allocate a set of CPUs");
+        CPU_ZERO_S(way->mask_bytes, *masks[i]);
+    }
+    for (unsigned side = 0; side < 2; side++) {
+        CPU_SET_S(way->os_cpus[side], way->mask_bytes, way->masks[side]);
+        CPU_SET_S(way->os_cpus[side], way->mask_bytes, way->both);
+    }
+    return 0;
+}
+
+static void way_close(struct way *way)
+{
+    CPU_FREE(way->masks[0]);
+    CPU_FREE(way->masks[1]);
+    CPU_FREE(way->both);
+    *way = (struct way){.masks = {NULL}};
+}
+
+static bool set_mask(struct migration *s, const cpu_set_t *mask)
+{
+    if (sched_setaffinity(0, s->way.mask_bytes, mask))
+        s->failed = -errno;
+    return !s->failed;
+}
+
+/* There and back. */
+static uint64_t move_batch(void *arg, uint64_t n)
+{
+    struct migration *s = arg;
+    uint64_t start_ns = clock_now_ns();
+    for (uint64_t i = 0; i < 2 * n; i++) {
+        unsigned side = 1 - i % 2;
+        if (!set_mask(s, s->way.masks[side]))
+            return 0;
+        s->strays += (unsigned)sched_getcpu() != s->way.os_cpus[side];
+        working_set_go_over(s->set.base, s->words);
+    }
+    s->moves += 2 * n;
+    s->visits += 2 * n;
+    return clock_now_ns() - start_ns;
+}
+
+/* The same calls, but for where it runs: the other CPU is allowed, and no longer. */
+static uint64_t call_batch(void *arg, uint64_t n)
+{
+    struct migration *s = arg;
+    uint64_t start_ns = clock_now_ns();
+    for (uint64_t i = 0; i < n; i++)
+        if (!set_mask(s, i % 2 ? s->way.masks[0] : s->way.both))
+            return 0;
+    return clock_now_ns() - start_ns;
+}
+
+static uint64_t touch_batch(void *arg, uint64_t n)
+{
+    struct migration *s = arg;
+    uint64_t start_ns = clock_now_ns();
+    for (uint64_t i = 0; i < n; i++)
+        working_set_go_over(s->set.base, s->words);
+    return clock_now_ns() - start_ns;
+}
+
+/* ---- points ---- */
+
+static void move(void *arg, unsigned rank, unsigned n)
+{
+    struct migration *s = arg;
+    (void)rank;
+    (void)n;
+    memset(s->set.base, 0, s->words * sizeof(uint64_t));
+    s->round_trip_us = repeat_time(&s->repeat, move_batch, s);
+}
+
+static int keep_both_awake(struct awake keepers[2], const struct way *way, struct err *err)
+{
+    int rc = awake_start(&keepers[0], way->os_cpus[0], err);
+    return rc ? rc : awake_start(&keepers[1], way->os_cpus[1], err);
+}
+
+static int move_about(struct bench_ctx *ctx, struct setting at, struct point *point)
+{
+    struct migration *s = ctx->state;
+    struct awake keepers[2] = {{0}};
+    struct team mover = {0};
+    int rc = at.cpus == AWAKE ? keep_both_awake(keepers, &s->way, &point->absent) : 0;
+    if (!rc)
+        rc = team_start(&mover, s->way.os_cpus, 1, ctx->visits, ctx->err);
+    if (!rc)
+        (void)team_run(&mover, NULL, 1, move, s);
+    team_stop(&mover);
+    awake_end(&keepers[0]);
+    awake_end(&keepers[1]);
+    return point->absent.code ? 0 : rc;
+}
+
+/* Who is refused a CPU, or is not moved, has no value. */
+static void judge_moves(struct migration *s, struct point *point)
+{
+    if (s->failed)
+        (void)err_sys(&point->absent, s->failed, "cannot move a thread between CPU %u and %u",
+                      s->way.os_cpus[0], s->way.os_cpus[1]);
+    else if (2 * s->strays >= s->moves)
+        (void)err_set(&point->absent, -ENOTSUP, "the system takes the call and moves nothing");
+    if (point->absent.code)
+        point->absent.code = -ENOTSUP;
+    else
+        s->wrong |= s->strays || !working_set_holds(s->set.base, s->words, s->visits);
+    point->round_trip_us = s->round_trip_us;
+}
+
+static int measure_point(struct bench_ctx *ctx, size_t which)
+{
+    struct migration *s = ctx->state;
+    struct point *point = &s->points[s->place[which]];
+    struct setting at = setting_of(s->place[which]);
+    unsigned from = ctx->machine->cpus[0].os_cpu, to = 0;
+    if (near_find(ctx->machine, at.to, &to, &point->absent))
+        return 0; /* the reason is the point's row */
+    int rc = way_open(&s->way, from, to, ctx->err);
+    s->words = working_set_sizes[at.size] / sizeof(uint64_t);
+    s->visits = s->moves = s->strays = 0;
+    s->failed = 0;
+    if (!rc)
+        rc = move_about(ctx, at, point);
+    if (!rc && !point->absent.code)
+        judge_moves(s, point);
+    way_close(&s->way);
+    return rc;
+}
+
+static void stay(void *arg, unsigned rank, unsigned n)
+{
+    struct migration *s = arg;
+    (void)rank;
+    (void)n;
+    s->call_us = repeat_time(&s->repeat, call_batch, s);
+    (void)set_mask(s, s->way.masks[0]);
+    for (unsigned size = 1; size < SIZES; size++) {
+        s->words = working_set_sizes[size] / sizeof(uint64_t);
+        memset(s->set.base, 0, working_set_sizes[size]);
+        s->touch_us[size] = repeat_time(&s->repeat, touch_batch, s);
+    }
+}
+
+/* What is done without a move, on the first CPU. */
+static int measure_alone(struct bench_ctx *ctx)
+{
+    struct migration *s = ctx->state;
+    const struct bench_machine *machine = ctx->machine;
+    struct team team = {0};
+    uint64_t slice_ns = s->repeat.slice_ns;
+    int rc = way_open(&s->way, machine->cpus[0].os_cpu, machine->cpus[machine->ncpus - 1].os_cpu,
+                      ctx->err);
+    if (!rc)
+        rc = team_start(&team, s->way.os_cpus, 1, ctx->visits, ctx->err);
+    s->repeat.slice_ns = slice_ns / SIZES; /* the call and the sets */
+    if (!rc)
+        (void)team_run(&team, NULL, 1, stay, s);
+    s->repeat.slice_ns = slice_ns;
+    team_stop(&team);
+    way_close(&s->way);
+    return rc;
+}
+
+/* ---- rows ---- */
+
+/* The part of the costs of a move that is this point's. */
+static int emit_cost(struct bench_ctx *ctx, unsigned place, const char *key)
+{
+    const struct migration *s = ctx->state;
+    const struct point *point = &s->points[place], *bare = &s->points[place - place % SIZES];
+    size_t bytes = working_set_sizes[place % SIZES];
+    double half_us = point->round_trip_us / 2;
+    if (!bytes)
+        return bench_emit(ctx, MOVE_COST, half_us - s->call_us, "%s", key);
+    if (!(bare->round_trip_us > 0))
+        return 0;
+    return bench_emit(ctx, CACHE_COST,
+                      half_us - bare->round_trip_us / 2 - s->touch_us[place % SIZES], "%s;size=%zu",
+                      key, bytes);
+}
+
+/* A way that there is not is said once. */
+static int emit_point(struct bench_ctx *ctx, size_t which)
+{
+    const struct migration *s = ctx->state;
+    unsigned place = s->place[which];
+    const struct point *point = &s->points[place];
+    struct setting at = setting_of(place);
+    size_t bytes = working_set_sizes[at.size];
+    char key[VALUE_KEY_MAX];
+    (void)snprintf(key, sizeof(key), "to=%s;cpus=%s", near_names[at.to + 1],
+                   cpus_names[at.cpus + 1]);
+    if (point->absent.code) {
+        bool said = which && !strcmp(s->points[s->place[which - 1]].absent.msg, point->absent.msg);
+        return said ? 0 : bench_emit_absent(ctx, MOVE_COST, &point->absent, "%s", key);
+    }
+    int rc = bench_emit(ctx, ROUND_TRIP, point->round_trip_us, "%s;size=%zu", key, bytes);
+    return rc ? rc : emit_cost(ctx, place, key);
+}
+
+static int emit_alone(struct bench_ctx *ctx)
+{
+    const struct migration *s = ctx->state;
+    int rc = bench_emit(ctx, CALL, s->call_us, "%s", "");
+    for (unsigned size = 1; size < SIZES && !rc; size++)
+        rc = bench_emit(ctx, TOUCH, s->touch_us[size], "size=%zu", working_set_sizes[size]);
+    return rc;
+}
+
+static int migration_scan(struct bench_ctx *ctx)
+{
+    const struct migration *s = ctx->state;
+    int rc = measure_alone(ctx);
+    if (!rc)
+        rc = points_run(ctx, s->npoints, measure_point, emit_point);
+    return rc ? rc : emit_alone(ctx);
+}
+
+static int migration_check(struct bench_ctx *ctx)
+{
+    const struct migration *s = ctx->state;
+    return s->wrong ? err_set(ctx->err, -EBADMSG,
+                              "a thread was not where it had moved, or went over its working set "
+                              "more or less often than it moved")
+                    : 0;
+}
+
+const struct bench bench_migration = {
+    .name = "migration",
+    .summary = "moving a running thread to another CPU, by distance: the move and the caches",
+    .opts = migration_opts,
+    .params_size = sizeof(struct migration_params),
+    .metrics = migration_metrics,
+    .figures = migration_figures,
+    .sayings = migration_sayings,
+    .setup = migration_setup,
+    .scan = migration_scan,
+    .check = migration_check,
+    .teardown = migration_teardown,
+};

@@ -1,0 +1,483 @@
+/*
+ * What it takes to start a process or a thread and to see its end, by how much memory the parent
+ * has, and what the first writes after a fork cost.
+ *
+ * - fork: the child ends at once
+ * - exec, vfork, spawn: by fork and execve, vfork and execve, and posix_spawn the child runs `true`
+ *   of PATH, which ends at once
+ * - thread: pthread_create and pthread_join
+ * - cow: of a parent and a child that both live, one writes a word into each 4 KiB of the parent's
+ *   memory for the first time
+ *
+ * **Measures** `spawn_time` us = median time from the call to when the end is seen,
+ * CLOCK_MONOTONIC_RAW. `spawn_faults` = page faults a start, by=parent (of the thread that calls)
+ * or by=child (its whole life, the program's own among them). `cow_time` us = (time of the first
+ * writes - of the next, which take no faults) / 4 KiB written; `cow_faults` = faults / MiB written.
+ * Keys: how, or by (who writes); mib, what the parent has touched beside what any worker has
+ * (`parent_resident`, MiB, is all of it); pages. All of it is on one CPU, parent and child.
+ * **Source** lat_proc of lmbench (fork, exec; McVoy and Staelin 1996); Baumann, Appavoo, Krieger
+ * and Roscoe, A fork() in the road, 2019, for what fork costs a large parent.
+ * **Limits** The exec ways have the loader of `true` in them, some hundred us, which is the same
+ * for all three. The memory is anonymous and private. A parent with a CUDA context has mappings
+ * that are not here.
+ */
+#include <errno.h>
+#include <limits.h>
+#include <math.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "bench/common/memory.h"
+#include "bench/common/points.h"
+#include "bench/common/team.h"
+#include "bench/os/spawn_ways.h"
+#include "bench/registry.h"
+#include "harness/base/random.h"
+#include "harness/base/stats.h"
+#include "harness/sys/clock.h"
+#include "harness/sys/file.h"
+#include "harness/sys/futex.h"
+#include "harness/sys/proc.h"
+#include "harness/sys/process.h"
+
+enum { SIZES = 3, PARENTS = 1 + 2 * (SIZES - 1), HOWS = SPAWN_WAYS + 1, COW = SPAWN_WAYS };
+enum { STARTS_LEAST = 3, STARTS_MOST = 4096, COWS_MOST = 64, STEP = 4096, MIB = 1 << 20 };
+enum who { PARENT, CHILD, WHO };
+
+static const uint64_t slice_least_ns = 1000000;
+static const size_t sizes[SIZES] = {0, (size_t)64 << 20, (size_t)256 << 20};
+static const char *const how_names[] = {"all",   "fork",   "exec", "vfork",
+                                        "spawn", "thread", "cow",  NULL};
+static const char *const size_names[] = {"all", "0", "64M", "256M", NULL};
+static const char *const page_names[] = {"all", "4k", "thp", NULL};
+static const char *const who_names[WHO] = {"parent", "child"};
+
+struct spawn_params {
+    int how, size, pages;
+};
+
+static const struct opt spawn_opts[] = {
+    OPT_CHOICE("how", spawn_params, how, "all", how_names, "HOW",
+               "only this way, or only writes after a fork (cow)"),
+    OPT_CHOICE("size", spawn_params, size, "all", size_names, "BYTES",
+               "that the parent has touched"),
+    OPT_CHOICE("pages", spawn_params, pages, "all", page_names, "PAGES",
+               "base pages, or transparent huge ones"),
+    {.name = NULL},
+};
+
+enum { TIME, FAULTS, COW_TIME, COW_FAULTS, RESIDENT };
+static const struct bench_metric spawn_metrics[] = {
+    [TIME] = {"spawn_time", "us", "lower", .gates = true},
+    [FAULTS] = {"spawn_faults", "1", "lower"},
+    [COW_TIME] = {"cow_time", "us", "lower"},
+    [COW_FAULTS] = {"cow_faults", "1", "none"},
+    [RESIDENT] = {"parent_resident", "MiB", "none", .quiet = true},
+    {.name = NULL},
+};
+
+static const struct bench_figure spawn_figures[] = {
+    {.name = "spawn",
+     .kind = FIGURE_BARS,
+     .metric = "spawn_time",
+     .title = "starting a process or a thread and seeing its end",
+     .how = "By how much memory the parent has touched",
+     .x = {"started by", "how"},
+     .y = {"time (us)"},
+     .series = {"mib", "pages"}},
+    {.name = NULL},
+};
+
+static const struct bench_saying spawn_sayings[] = {
+    {"mib", "0", "small parent"},   {"mib", NULL, "MiB"}, {"pages", "4k", "base pages"},
+    {"pages", "thp", "huge pages"}, {.part = NULL},
+};
+
+/* A parent's number: 0 without memory, then each size by kind of page. */
+struct parent {
+    struct err absent; /* of all of it */
+    struct err refused[HOWS];
+    double us[SPAWN_WAYS], faults[SPAWN_WAYS][WHO];
+    double cow_us[WHO], cow_faults[WHO]; /* NaN where there is no memory to write to */
+    double resident_mib;
+};
+
+/* What a parent and its child see both. */
+struct common {
+    _Atomic uint32_t released; /* the child may end */
+    double cow_us, faults;
+    bool wrong; /* it does not see what its parent has written */
+};
+
+struct spawn {
+    struct team team;
+    struct common *common;
+    char program[PATH_MAX];
+    struct err no_program;
+    unsigned nparents, place[PARENTS]; /* those that are asked for */
+    bool asked[HOWS];
+    uint64_t slice_ns, seed;
+    struct parent parents[PARENTS];
+    bool wrong;
+    /* Of the parent that runs. */
+    struct parent *parent;
+    struct memory_block block;
+    uint64_t tag; /* what the memory holds */
+    double us[STARTS_MOST];
+};
+
+static size_t size_of(unsigned place)
+{
+    return sizes[(place + 1) / 2];
+}
+
+static enum memory_pages pages_of(unsigned place)
+{
+    return place && place % 2 == 0 ? MEMORY_THP : MEMORY_4K;
+}
+
+static bool asked(const struct spawn_params *params, unsigned place)
+{
+    return (!params->size || params->size == (int)(place + 1) / 2 + 1) &&
+           (!params->pages || !place || params->pages == (int)(pages_of(place) == MEMORY_THP) + 1);
+}
+
+static int spawn_validate(const void *params, struct err *err)
+{
+    const struct spawn_params *asks = params;
+    if (asks->how == COW + 1 && asks->size == 1)
+        return err_set(err, -EINVAL, "how=cow has nothing to write to with size=0: 64M or 256M");
+    return 0;
+}
+
+static int spawn_setup(struct bench_ctx *ctx)
+{
+    const struct spawn_params *params = ctx->params;
+    struct spawn *s = ctx->state = calloc(1, sizeof(*s));
+    if (!s)
+        return err_set(ctx->err, -ENOMEM, "cannot allocate the state of the scan");
+    void *common =
+        mmap(NULL, sizeof(*s->common), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (common == MAP_FAILED)
+        return err_set(ctx->err, -ENOMEM, "cannot map what a parent and its child share");
+    s->common = common;
+    unsigned nhows = 0;
+    for (unsigned how = 0; how < HOWS; how++) {
+        s->asked[how] = !params->how || params->how == (int)how + 1;
+        nhows += !s->asked[how] ? 0 : how == COW ? WHO : 1;
+    }
+    for (unsigned place = 0; place < PARENTS; place++)
+        if (asked(params, place))
+            s->place[s->nparents++] = place;
+    double ns = ctx->budget_s * 1e9 / s->nparents / nhows;
+    s->slice_ns = ns > (double)slice_least_ns ? (uint64_t)ns : slice_least_ns;
+    s->seed = ctx->round_seed;
+    if (file_find_program("true", true, s->program, sizeof(s->program)))
+        (void)err_set(&s->no_program, -ENOTSUP, "PATH has no program 'true' to start");
+    return team_start(&s->team, &ctx->machine->cpus[0].os_cpu, 1, ctx->visits, ctx->err);
+}
+
+static void spawn_teardown(struct bench_ctx *ctx)
+{
+    struct spawn *s = ctx->state;
+    ctx->state = NULL;
+    if (!s)
+        return;
+    team_stop(&s->team);
+    memory_unmap(&s->block);
+    if (s->common)
+        (void)munmap(s->common, sizeof(*s->common));
+    free(s);
+}
+
+static double faults_of(int whose)
+{
+    struct rusage usage;
+    return getrusage(whose, &usage) ? NAN : (double)usage.ru_minflt;
+}
+
+/* ---- starts ---- */
+
+static int start_again_and_again(struct spawn *s, enum spawn_way way)
+{
+    static const int whose[WHO] = {RUSAGE_THREAD, RUSAGE_CHILDREN};
+    struct parent *parent = s->parent;
+    double before[WHO];
+    int rc = spawn_once(way, s->program); /* what is loaded at the first time */
+    unsigned n = 0;
+    for (enum who who = PARENT; who < WHO; who++)
+        before[who] = faults_of(whose[who]);
+    for (uint64_t end_ns = clock_now_ns() + s->slice_ns, now_ns = 0;
+         !rc && n < STARTS_MOST && (now_ns < end_ns || n < STARTS_LEAST); n++) {
+        uint64_t start_ns = clock_now_ns();
+        rc = spawn_once(way, s->program);
+        now_ns = clock_now_ns();
+        s->us[n] = (double)(now_ns - start_ns) / 1e3;
+    }
+    for (enum who who = PARENT; who < WHO; who++)
+        parent->faults[way][who] = (faults_of(whose[who]) - before[who]) / n;
+    parent->us[way] = stats_sort_median(s->us, n);
+    return rc;
+}
+
+/* ---- writes after a fork ---- */
+
+static void write_all(const struct memory_block *block, uint64_t tag)
+{
+    for (size_t at = 0; at < block->bytes; at += STEP)
+        *(volatile uint64_t *)((char *)block->base + at) = tag + at;
+}
+
+static bool all_hold(const struct memory_block *block, uint64_t tag)
+{
+    bool right = true;
+    for (size_t at = 0; at < block->bytes; at += STEP)
+        right &= *(volatile uint64_t *)((char *)block->base + at) == tag + at;
+    return right;
+}
+
+/* Of this process or thread: the first writes, less the next; a child may call it. */
+static void time_writes(struct spawn *s, uint64_t tag, int whose)
+{
+    const struct memory_block *block = &s->block;
+    double before = faults_of(whose);
+    uint64_t start_ns = clock_now_ns();
+    write_all(block, tag);
+    uint64_t first_ns = clock_now_ns();
+    double after = faults_of(whose);
+    uint64_t again_ns = clock_now_ns();
+    write_all(block, tag);
+    uint64_t end_ns = clock_now_ns();
+    double extra_ns = (double)(first_ns - start_ns) - (double)(end_ns - again_ns);
+    s->common->cow_us = extra_ns / 1e3 / ((double)block->bytes / STEP);
+    s->common->faults = (after - before) / ((double)block->bytes / MIB);
+}
+
+static int write_as_child(void *arg)
+{
+    struct spawn *s = arg;
+    s->common->wrong = !all_hold(&s->block, s->tag);
+    time_writes(s, ~s->tag, RUSAGE_SELF);
+    return 0;
+}
+
+static int live_as_child(void *arg)
+{
+    struct spawn *s = arg;
+    futex_wait_while(&s->common->released, 0);
+    s->common->wrong = !all_hold(&s->block, s->tag);
+    return 0;
+}
+
+/* Both sides keep what is theirs: what one writes the other does not see. */
+static int cow_once(struct spawn *s, enum who who)
+{
+    struct process child;
+    int status = 0;
+    *s->common = (struct common){.released = 0};
+    int rc = process_start(&child, false, who == CHILD ? write_as_child : live_as_child, s);
+    if (rc)
+        return rc;
+    if (who == PARENT)
+        time_writes(s, ~s->tag, RUSAGE_THREAD);
+    futex_set(&s->common->released, 1);
+    process_wait(&child, &status);
+    if (status)
+        return -ECHILD;
+    if (who == PARENT)
+        s->tag = ~s->tag;
+    s->wrong |= s->common->wrong || !all_hold(&s->block, s->tag);
+    return 0;
+}
+
+/* A parent that has written has lost its huge pages: it begins anew each time. */
+static int renew_memory(struct spawn *s, size_t bytes, enum memory_pages pages, struct err *err)
+{
+    memory_unmap(&s->block);
+    int rc = memory_map(&s->block, bytes, pages, err);
+    if (!rc)
+        write_all(&s->block, s->tag);
+    return rc;
+}
+
+static int write_again_and_again(struct spawn *s, enum who who)
+{
+    struct parent *parent = s->parent;
+    double faults[COWS_MOST];
+    unsigned n = 0;
+    int rc = 0;
+    for (uint64_t spent_ns = 0; !rc && n < COWS_MOST && (spent_ns < s->slice_ns || !n); n++) {
+        uint64_t start_ns = clock_now_ns();
+        if (who == PARENT && s->block.pages == MEMORY_THP)
+            rc = renew_memory(s, s->block.bytes, s->block.pages, NULL);
+        if (!rc)
+            rc = cow_once(s, who);
+        s->us[n] = s->common->cow_us;
+        faults[n] = s->common->faults;
+        spent_ns += clock_now_ns() - start_ns;
+    }
+    parent->cow_us[who] = stats_sort_median(s->us, n);
+    parent->cow_faults[who] = stats_sort_median(faults, n);
+    return rc;
+}
+
+static int run_how(struct spawn *s, unsigned how)
+{
+    if (how < SPAWN_WAYS)
+        return start_again_and_again(s, (enum spawn_way)how);
+    if (!s->block.base)
+        return 0;
+    int rc = write_again_and_again(s, CHILD);
+    return rc ? rc : write_again_and_again(s, PARENT);
+}
+
+/* ---- parents ---- */
+
+static double resident_mib(void)
+{
+    char text[PROC_TEXT_MAX];
+    unsigned long all, resident;
+    if (!proc_read_text("", "/proc/self/statm", text, sizeof(text)) ||
+        sscanf(text, "%lu %lu", &all, &resident) != 2)
+        return NAN;
+    return (double)resident * (double)sysconf(_SC_PAGESIZE) / MIB;
+}
+
+static void run_asked(struct spawn *s, unsigned how)
+{
+    struct err *refused = &s->parent->refused[how];
+    if (!s->asked[how])
+        return;
+    if (how < SPAWN_WAYS && spawn_runs_program((enum spawn_way)how) && s->no_program.code) {
+        *refused = s->no_program;
+        return;
+    }
+    int rc = run_how(s, how);
+    if (rc) {
+        (void)err_sys(refused, rc, "cannot start anybody by %s", how_names[how + 1]);
+        refused->code = -ENOTSUP;
+    }
+}
+
+/* Writes come last: they leave the parent without its huge pages. */
+static void run_parent(void *arg, unsigned rank, unsigned n)
+{
+    struct spawn *s = arg;
+    size_t order[SPAWN_WAYS];
+    (void)rank;
+    (void)n;
+    s->parent->resident_mib = resident_mib();
+    random_shuffle(s->seed, SPAWN_WAYS, order);
+    for (unsigned i = 0; i < SPAWN_WAYS; i++)
+        run_asked(s, (unsigned)order[i]);
+    run_asked(s, COW);
+}
+
+static int check_parent(unsigned place, struct err *err)
+{
+    char what[64];
+    if (!size_of(place))
+        return 0;
+    (void)snprintf(what, sizeof(what), "a parent of %zu MiB and its child", size_of(place) / MIB);
+    int rc = memory_check_fits(2 * (uint64_t)size_of(place), what, err);
+    return rc ? rc : memory_check_pages(pages_of(place), err);
+}
+
+static int measure_parent(struct bench_ctx *ctx, size_t which)
+{
+    struct spawn *s = ctx->state;
+    unsigned place = s->place[which];
+    struct parent *parent = s->parent = &s->parents[place];
+    for (enum who who = PARENT; who < WHO; who++)
+        parent->cow_us[who] = NAN;
+    if (check_parent(place, &parent->absent))
+        return 0; /* the reason is the parent's row */
+    int rc = size_of(place) ? renew_memory(s, size_of(place), pages_of(place), ctx->err) : 0;
+    if (!rc)
+        (void)team_run(&s->team, NULL, 1, run_parent, s);
+    memory_unmap(&s->block);
+    return rc;
+}
+
+/* ---- rows ---- */
+
+static int emit_way(struct bench_ctx *ctx, const struct parent *parent, unsigned way,
+                    const char *key)
+{
+    const char *name = how_names[way + 1];
+    if (parent->refused[way].code)
+        return bench_emit_absent(ctx, TIME, &parent->refused[way], "how=%s;%s", name, key);
+    int rc = bench_emit(ctx, TIME, parent->us[way], "how=%s;%s", name, key);
+    for (enum who who = PARENT; who < WHO && !rc; who++)
+        if (who == PARENT || way != SPAWN_THREAD)
+            rc = bench_emit(ctx, FAULTS, parent->faults[way][who], "how=%s;by=%s;%s", name,
+                            who_names[who], key);
+    return rc;
+}
+
+static int emit_cow(struct bench_ctx *ctx, const struct parent *parent, const char *key)
+{
+    int rc = 0;
+    if (parent->refused[COW].code)
+        return bench_emit_absent(ctx, COW_TIME, &parent->refused[COW], "%s", key);
+    for (enum who who = PARENT; who < WHO && !rc; who++) {
+        if (isnan(parent->cow_us[who]))
+            continue;
+        rc = bench_emit(ctx, COW_TIME, parent->cow_us[who], "by=%s;%s", who_names[who], key);
+        if (!rc)
+            rc = bench_emit(ctx, COW_FAULTS, parent->cow_faults[who], "by=%s;%s", who_names[who],
+                            key);
+    }
+    return rc;
+}
+
+static int emit_parent(struct bench_ctx *ctx, size_t which)
+{
+    const struct spawn *s = ctx->state;
+    unsigned place = s->place[which];
+    const struct parent *parent = &s->parents[place];
+    char key[VALUE_KEY_MAX];
+    (void)snprintf(key, sizeof(key), "mib=%zu;pages=%s", size_of(place) / MIB,
+                   memory_pages_names[pages_of(place)]);
+    if (parent->absent.code)
+        return bench_emit_absent(ctx, TIME, &parent->absent, "%s", key);
+    int rc = bench_emit(ctx, RESIDENT, parent->resident_mib, "%s", key);
+    for (unsigned way = 0; way < SPAWN_WAYS && !rc; way++)
+        if (s->asked[way])
+            rc = emit_way(ctx, parent, way, key);
+    return rc || !s->asked[COW] ? rc : emit_cow(ctx, parent, key);
+}
+
+static int spawn_scan(struct bench_ctx *ctx)
+{
+    const struct spawn *s = ctx->state;
+    return points_run(ctx, s->nparents, measure_parent, emit_parent);
+}
+
+static int spawn_check(struct bench_ctx *ctx)
+{
+    const struct spawn *s = ctx->state;
+    return s->wrong ? err_set(ctx->err, -EBADMSG,
+                              "a parent or a child saw what the other had written after the fork")
+                    : 0;
+}
+
+const struct bench bench_spawn = {
+    .name = "spawn",
+    .summary = "starting processes and threads by the parent's memory, and writes after a fork",
+    .opts = spawn_opts,
+    .params_size = sizeof(struct spawn_params),
+    .metrics = spawn_metrics,
+    .figures = spawn_figures,
+    .sayings = spawn_sayings,
+    .validate = spawn_validate,
+    .setup = spawn_setup,
+    .scan = spawn_scan,
+    .check = spawn_check,
+    .teardown = spawn_teardown,
+};

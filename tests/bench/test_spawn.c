@@ -1,0 +1,146 @@
+/* Starts of processes and threads, and writes after a fork, through the contract. */
+#include <errno.h>
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "bench/os/spawn_ways.h"
+#include "bench/registry.h"
+#include "harness/sys/file.h"
+#include "tests/lib/fixture_scan.h"
+
+static struct bench_machine machine;
+static const char *const ways[SPAWN_WAYS] = {"fork", "exec", "vfork", "spawn", "thread"};
+
+static void assert_no_child(void)
+{
+    assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);
+    assert_int_equal(errno, ECHILD);
+}
+
+static void test_spawn_ways(void **state)
+{
+    (void)state;
+    char good[4096], bad[4096];
+    assert_int_equal(file_find_program("true", true, good, sizeof(good)), 0);
+    assert_int_equal(file_find_program("false", true, bad, sizeof(bad)), 0);
+    for (unsigned way = 0; way < SPAWN_WAYS; way++) {
+        assert_int_equal(spawn_once((enum spawn_way)way, good), 0);
+        if (!spawn_runs_program((enum spawn_way)way))
+            continue;
+        assert_int_equal(spawn_once((enum spawn_way)way, bad), -ENOEXEC);
+        assert_true(spawn_once((enum spawn_way)way, "/nobody/true") < 0);
+    }
+    assert_no_child();
+}
+
+static void test_spawn_of_a_small_parent(void **state)
+{
+    (void)state;
+    static const char *const small[] = {"size=0", NULL};
+    struct scan scan;
+    scan_run(&scan, &bench_spawn, &machine, small, 0.1);
+    assert_int_equal(scan_count(&scan, "spawn_time"), SPAWN_WAYS);
+    assert_int_equal(scan_count(&scan, "spawn_faults"), 2 * SPAWN_WAYS - 1);
+    assert_int_equal(scan_count(&scan, "cow_time"), 0);
+    for (unsigned way = 0; way < SPAWN_WAYS; way++) {
+        char key[64];
+        (void)snprintf(key, sizeof(key), "how=%s;mib=0;pages=4k", ways[way]);
+        assert_true(scan_value(&scan, "spawn_time", key) > 0.5);
+    }
+    /* A child has a stack of its own, at least, once it has returned from the call. */
+    assert_true(scan_value(&scan, "spawn_faults", "how=fork;by=child;mib=0;pages=4k") >= 1);
+    scan_end(&scan);
+    assert_no_child();
+}
+
+/* Each page once, whoever writes: a page of 4 KiB, unless the system's are larger. */
+static void test_writes_after_a_fork(void **state)
+{
+    (void)state;
+    static const char *const pairs[] = {"how=cow", "size=64M", "pages=4k", NULL};
+    struct scan scan;
+    scan_run(&scan, &bench_spawn, &machine, pairs, 0.1);
+    if (!scan_reason(&scan, "spawn_time", "mib=64;pages=4k")) {
+        double pages = (double)(1 << 20) / (double)sysconf(_SC_PAGESIZE);
+        static const char *const keys[] = {"by=parent;mib=64;pages=4k", "by=child;mib=64;pages=4k"};
+        for (size_t i = 0; i < 2; i++) {
+            assert_true(fabs(scan_value(&scan, "cow_faults", keys[i]) / pages - 1) < 0.1);
+            assert_true(isfinite(scan_value(&scan, "cow_time", keys[i])));
+        }
+        assert_true(scan_value(&scan, "parent_resident", "mib=64;pages=4k") > 64);
+    }
+    assert_int_equal(scan_count(&scan, "spawn_faults"), 0);
+    scan_end(&scan);
+    assert_no_child();
+}
+
+/* Its page tables are copied: 16,384 entries more. Others may hold up either, not each time. */
+static void test_fork_of_a_large_parent(void **state)
+{
+    (void)state;
+    static const char *const small[] = {"how=fork", "size=0", NULL};
+    static const char *const large[] = {"how=fork", "size=64M", "pages=4k", NULL};
+    bool seen = false;
+    for (int tries = 0; tries < 8 && !seen; tries++) {
+        struct scan scan;
+        scan_run(&scan, &bench_spawn, &machine, small, 0.02);
+        double small_us = scan_value(&scan, "spawn_time", "how=fork;mib=0;pages=4k");
+        scan_end(&scan);
+        scan_run(&scan, &bench_spawn, &machine, large, 0.02);
+        seen = scan_reason(&scan, "spawn_time", "mib=64;pages=4k") ||
+               scan_value(&scan, "spawn_time", "how=fork;mib=64;pages=4k") > 1.2 * small_us;
+        scan_end(&scan);
+    }
+    assert_true(seen);
+}
+
+static void test_spawn_without_a_program(void **state)
+{
+    (void)state;
+    static const char *const small[] = {"size=0", NULL};
+    struct scan scan;
+    const char *before = getenv("PATH");
+    char path[4096];
+    (void)snprintf(path, sizeof(path), "%s", before ? before : "");
+    assert_int_equal(setenv("PATH", "/nobody", 1), 0);
+    scan_run(&scan, &bench_spawn, &machine, small, 0.05);
+    assert_int_equal(setenv("PATH", path, 1), 0);
+    assert_string_equal(scan_reason(&scan, "spawn_time", "how=vfork;mib=0;pages=4k"),
+                        "PATH has no program 'true' to start");
+    assert_true(scan_value(&scan, "spawn_time", "how=fork;mib=0;pages=4k") > 0);
+    scan_end(&scan);
+}
+
+static void test_spawn_refuses_writes_to_nothing(void **state)
+{
+    (void)state;
+    static const char *const pairs[] = {"how=cow", "size=0", NULL};
+    static const char *const none[] = {NULL};
+    struct scan scan;
+    (void)scan_probe(&scan, &bench_spawn, &machine, pairs);
+    assert_int_equal(bench_spawn.validate(scan.params, &scan.err), -EINVAL);
+    (void)scan_probe(&scan, &bench_spawn, &machine, none);
+    assert_int_equal(bench_spawn.validate(scan.params, &scan.err), 0);
+}
+
+int main(void)
+{
+    scan_machine_init(&machine);
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_spawn_ways),
+        cmocka_unit_test(test_spawn_of_a_small_parent),
+        cmocka_unit_test(test_writes_after_a_fork),
+        cmocka_unit_test(test_fork_of_a_large_parent),
+        cmocka_unit_test(test_spawn_without_a_program),
+        cmocka_unit_test(test_spawn_refuses_writes_to_nothing),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
