@@ -50,6 +50,11 @@ static const struct scenario_part threads_parts[] = {
     {.foreground = NULL},
 };
 
+static const struct scenario_part loader_parts[] = {
+    {.foreground = "loader", .placements = "none,partition"},
+    {.foreground = NULL},
+};
+
 static const struct scenario_part numa_parts[] = {SCAN("numa_matrix"), {.foreground = NULL}};
 
 static const struct scenario_part allreduce_parts[] = {
@@ -109,6 +114,11 @@ const struct scenario scenario_registry[] = {
         .name = "threads",
         .summary = "preprocessing over threads and workers: the setting to use, and the cliff",
         .parts = threads_parts,
+    },
+    {
+        .name = "loader",
+        .summary = "loaders that feed each worker's GPU: how many, and threads or processes",
+        .parts = loader_parts,
     },
     {
         .name = "numa_matrix",
