@@ -113,7 +113,7 @@ static const struct bench_figure loader_figures[] = {
      .title = "time for which a GPU waits for batches, by how many loaders make them",
      .how = "The GPU has nothing to do, and no batch is ready",
      .x = {"loaders of a worker", "loaders", .log = true},
-     .y = {"share of the time (1 = all of it)"},
+     .y = {"share of the time"},
      .series = {"lang", "by"}},
     {.name = "loader_batches",
      .kind = FIGURE_LINES,
