@@ -186,11 +186,13 @@ static void find_pythons(struct loader *loader, const struct bench_ctx *ctx)
 {
     struct load *load = &loader->load;
     struct err *absent = loader->told.absent, why = {0};
-    if (asked(ctx, LOAD_PYTHON_PROCESS) || asked(ctx, LOAD_PYTHON_THREAD) ||
-        asked(ctx, LOAD_PYTORCH))
+    const struct loader_params *params = ctx->params;
+    if (!params->mode || params->mode > LOAD_THREAD + 1)
         (void)python_find("python3", &load->python, &why);
     absent[LOAD_PYTHON_PROCESS] = absent[LOAD_PYTHON_THREAD] = absent[LOAD_PYTORCH] = why;
-    if (asked(ctx, LOAD_PYTHON_FREE))
+    if (!why.code && !load->python.has_lock)
+        load->free_python = load->python;
+    else if (asked(ctx, LOAD_PYTHON_FREE))
         (void)python_find_free(&load->free_python, &absent[LOAD_PYTHON_FREE]);
     if (!why.code && !load->python.has_torch)
         (void)err_set(&absent[LOAD_PYTORCH], -ENOTSUP, "python3 has no PyTorch");
