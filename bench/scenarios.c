@@ -51,7 +51,9 @@ static const struct scenario_part threads_parts[] = {
 };
 
 static const struct scenario_part loader_parts[] = {
-    {.foreground = "loader", .placements = "none,partition"},
+    /* One GPU that has all CPUs, then all of them at once. */
+    {.foreground = "loader", .placements = "none", .workers = 1},
+    {.foreground = "loader", .placements = "partition"},
     {.foreground = NULL},
 };
 
