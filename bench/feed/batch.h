@@ -71,8 +71,8 @@ int batches_open(struct batches *batches, const struct batch_params *params, str
 void batches_close(struct batches *batches, struct bench_ctx *ctx);
 
 /*
- * The same batches for one more thread, which works alone: the raw data is that of `of`, which stays
- * open, what a step writes its own. -ENOMEM; fine to close then.
+ * The same batches for one more thread, which works alone: the raw data is that of `of`, which
+ * stays open, what a step writes its own. -ENOMEM; fine to close then.
  */
 int batches_open_beside(struct batches *beside, const struct batches *of, struct err *err);
 void batches_close_beside(struct batches *beside);

@@ -15,7 +15,7 @@ struct run {
     unsigned loaders, ahead;
     unsigned pool[FEEDING_SLOTS_MOST], npool;    /* slots that nobody has */
     unsigned flight[FEEDING_IN_FLIGHT], nflight; /* slots that the device has, the oldest first */
-    uint32_t asked, taken; /* batches of the epoch */
+    uint32_t asked, taken;                       /* batches of the epoch */
     bool has_first;
     struct token first;
     double first_s;
@@ -220,7 +220,9 @@ int feeding_run(struct feeding *feeding, const struct bench_ctx *ctx, enum load_
     feeding->last = (struct token){.slot = QUEUE_END};
     poison(feeding, feeding_slots(run.ahead, loaders));
     int failed = begin(&run);
-    int rc = slice_begin(&slice, ctx, share_s);
+    int rc = peers_barrier(ctx->peers, ctx->err); /* the slice begins when all have come */
+    if (!rc)
+        rc = slice_begin(&slice, ctx, share_s);
     fed->seconds = slice_seconds(&slice);
     if (!failed && !feeding->epoch)
         failed = drop_ready(&run);

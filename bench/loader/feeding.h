@@ -21,11 +21,11 @@ struct feeding {
     struct device_queue device;
     struct queue queue;
     struct crew crew;
-    unsigned ahead;      /* batches that are ready or in the making; 0: two a loader */
-    uint32_t epoch;      /* batches, behind which loaders are started anew; 0 = never */
-    double gpu_s;        /* that the device worked on .. */
+    unsigned ahead;       /* batches that are ready or in the making; 0: two a loader */
+    uint32_t epoch;       /* batches, behind which loaders are started anew; 0 = never */
+    double gpu_s;         /* that the device worked on .. */
     uint64_t gpu_batches; /* .. so many */
-    struct token last;   /* of a run, the batch that was fed last: it lies in its slot still */
+    struct token last;    /* of a run, the batch that was fed last: it lies in its slot still */
 };
 
 /* What one worker saw in the part of its slice that counts. err.code 0 = well. */

@@ -43,8 +43,8 @@ static const double share_least_s = 0.25;
 static const double fed_below = 0.02;
 
 /* "all" is the first. */
-static const char *const mode_names[] = {"all",           "process",     "thread", "python-process",
-                                         "python-thread", "python-free", "pytorch", NULL};
+static const char *const mode_names[] = {
+    "all", "process", "thread", "python-process", "python-thread", "python-free", "pytorch", NULL};
 /* Of each mode, how keys and people call it. */
 static const struct {
     const char *key, *title;
@@ -146,7 +146,8 @@ struct told {
 struct point {
     enum load_mode mode;
     unsigned loaders;
-    struct fed fed; /* of all workers: sums of batches, else means; the first error */
+    struct fed fed; /* of all workers: sums, but means of depth and first_s; the first error */
+    bool missed;    /* by one of them */
 };
 
 struct loader {
@@ -155,9 +156,9 @@ struct loader {
     struct feeding feeding;
     struct bitset rest;
     struct told told;
-    struct told *all;    /* of each worker */
-    struct fed *fed;     /* of each worker */
-    float *scratch;      /* a batch */
+    struct told *all; /* of each worker */
+    struct fed *fed;  /* of each worker */
+    float *scratch;   /* a batch */
     unsigned ncounts, counts[COUNTS_MOST];
     size_t npoints;
     struct point points[POINTS_MOST];
@@ -393,6 +394,7 @@ static void join(struct point *point, const struct fed *fed, unsigned n)
         all->starved_s += fed[r].starved_s;
         all->first_s += fed[r].first_s / n;
         all->depth += fed[r].depth / n;
+        point->missed |= !(fed[r].batches > 0 || fed[r].starved_s > 0);
     }
 }
 
@@ -404,13 +406,19 @@ static int measure_point(struct bench_ctx *ctx, size_t index)
     struct fed mine;
     int rc = feeding_run(feeding, ctx, point->mode, point->loaders, loader->share_s, &mine);
     if (!rc && !mine.err.code && feeding->last.slot != QUEUE_END)
-        mine.err.code = verify_batch(&loader->load, point->mode, feeding->last, loader->scratch,
-                                     &mine.err);
+        mine.err.code =
+            verify_batch(&loader->load, point->mode, feeding->last, loader->scratch, &mine.err);
     if (!rc)
         rc = peers_gather(ctx->peers, &mine, loader->fed, sizeof(mine), ctx->err);
     if (!rc)
         join(point, loader->fed, ctx->peers->size);
     return rc;
+}
+
+/* A worker that came too late for its slice saw nothing of it: that is no value of the point. */
+static bool has_values(const struct point *point)
+{
+    return !point->fed.err.code && !point->missed;
 }
 
 static double starvation_of(const struct point *point)
@@ -426,6 +434,8 @@ static int emit_point(struct bench_ctx *ctx, size_t index)
     (void)snprintf(key, sizeof(key), "%s;loaders=%u", modes[point->mode].key, point->loaders);
     if (point->fed.err.code)
         return bench_emit_absent(ctx, STARVATION, &point->fed.err, "%s", key);
+    if (!has_values(point))
+        return 0;
     int rc = bench_emit(ctx, STARVATION, starvation_of(point), "%s", key);
     if (!rc)
         rc = bench_emit(ctx, BATCHES, point->fed.batches, "%s", key);
@@ -443,7 +453,7 @@ static int emit_verdict(struct bench_ctx *ctx, const struct point *points, size_
     double best = 0, fewer = 0;
     size_t needed = n;
     for (size_t i = 0; i < n; i++) {
-        if (points[i].fed.err.code)
+        if (!has_values(&points[i]))
             return 0;
         best = fmax(best, points[i].fed.batches);
         fewer = i + 1 < n ? best : fewer;

@@ -61,7 +61,8 @@ static bool read_answer(int fd, char *answer, size_t size)
 static bool understand(const char *answer, struct python *python)
 {
     size_t length = strcspn(answer, "\n");
-    if (!length || length >= sizeof(python->path) || answer[0] != '/' || strlen(answer) < length + 4)
+    if (!length || length >= sizeof(python->path) || answer[0] != '/' ||
+        strlen(answer) < length + 4)
         return false;
     (void)snprintf(python->path, sizeof(python->path), "%.*s", (int)length, answer);
     python->has_lock = answer[length + 1] != '0';

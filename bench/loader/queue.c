@@ -35,8 +35,7 @@ static int open_memory(struct queue *queue, struct err *err)
     queue->memory_fd = memfd_create("contend-loader", MFD_CLOEXEC);
     if (queue->memory_fd < 0 || ftruncate(queue->memory_fd, (off_t)queue->bytes))
         return err_sys(err, -errno, "cannot make shared memory for batches");
-    void *base =
-        mmap(NULL, queue->bytes, PROT_READ | PROT_WRITE, MAP_SHARED, queue->memory_fd, 0);
+    void *base = mmap(NULL, queue->bytes, PROT_READ | PROT_WRITE, MAP_SHARED, queue->memory_fd, 0);
     if (base == MAP_FAILED)
         return err_sys(err, -errno, "cannot map %zu bytes for batches", queue->bytes);
     queue->base = base;

@@ -315,8 +315,8 @@ static void test_loader_with_a_broken_python(void **state)
 {
     (void)state;
     struct scan scan;
-    with_python("#!/bin/sh\nexit 1\n",
-                (const char *const[]){SMALL, "mode=python-thread", NULL}, &scan);
+    with_python("#!/bin/sh\nexit 1\n", (const char *const[]){SMALL, "mode=python-thread", NULL},
+                &scan);
     assert_non_null(
         strstr(scan_reason(&scan, "starvation", "lang=python;by=thread"), "python3 does not run"));
     assert_int_equal(scan_count(&scan, "batches"), 0);
