@@ -171,11 +171,6 @@ static int loader_validate(const void *raw, struct err *err)
     return batches_validate(&params->batch, err);
 }
 
-static int loader_probe(struct bench_ctx *ctx)
-{
-    return device_probe(ctx->device, ctx->err);
-}
-
 static bool asked(const struct bench_ctx *ctx, enum load_mode mode)
 {
     const struct loader_params *params = ctx->params;
@@ -323,6 +318,8 @@ static int loader_setup(struct bench_ctx *ctx)
         rc = err_sys(ctx->err, -errno, "cannot make a pipe");
     if (!rc)
         rc = crew_open(&feeding->crew, &loader->load, ctx->err);
+    /* Not before: to ask CUDA whether there is a GPU is to start it, which a fork does not survive.
+     */
     return rc ? rc : open_device(loader, ctx, 1);
 }
 
@@ -521,7 +518,6 @@ const struct bench bench_loader = {
     .sayings = loader_sayings,
     .together = true,
     .validate = loader_validate,
-    .probe = loader_probe,
     .setup = loader_setup,
     .scan = loader_scan,
     .check = loader_check,

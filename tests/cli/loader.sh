@@ -6,11 +6,8 @@ quick=(--rounds 1 --no-canary --no-plots --host h -p rows=64 -p cols=40 -p gpu_m
 
 # Nothing in PATH: rows of Python are skipped, and say why.
 mkdir "$scratch/empty"
-(
-    PATH=$scratch/empty
-    expect_path=$scratch/none
-    "$CONTEND_BINARY" bench loader --workers 1 --placement none --time 0.1 "${quick[@]}" --out "$expect_path"
-) > "$scratch/said" 2>&1 < /dev/null || fail "without Python: exit $?: $(cat "$scratch/said")"
+env PATH="$scratch/empty" "$CONTEND_BINARY" bench loader --workers 1 --placement none --time 0.1 "${quick[@]}" \
+    --out "$scratch/none" > "$scratch/said" 2>&1 < /dev/null || fail "without Python: exit $?: $(cat "$scratch/said")"
 grep -q 'no python3 in PATH' "$scratch/said" || fail "not said: $(cat "$scratch/said")"
 rows=$scratch/none/rows.csv
 [ "$(grep -c 'lang=c;by=[a-z]*;loaders=1,sim,batches,1/s,' "$rows")" = 2 ] || fail "no batches: $(cat "$rows")"
