@@ -108,9 +108,11 @@ void html_verdict(const char *name, const struct findings *findings, FILE *out)
 
 static bool only_scans(const struct result *result)
 {
-    for (size_t i = 0; i < result->narms; i++)
-        if (!result->arms[i].bench->scan && !result->arms[i].canary)
+    for (size_t i = 0; i < result->narms; i++) {
+        const struct bench *bench = result->arms[i].bench;
+        if ((!bench->scan || bench->needs & NEED_DEVICE) && !result->arms[i].canary)
             return false;
+    }
     return true;
 }
 

@@ -69,7 +69,8 @@ static void print_title(const struct table *table)
     for (size_t i = 0; i < result->narms; i++) {
         unsigned n = rounds_cpus(result, result->arms[i].slots);
         cpus = n > cpus ? n : cpus;
-        only_scans = only_scans && result->arms[i].bench->scan;
+        only_scans = only_scans && result->arms[i].bench->scan &&
+                     !(result->arms[i].bench->needs & NEED_DEVICE);
     }
     char rounds[48];
     if (result->rounds_done == result->rounds_planned)
