@@ -25,6 +25,7 @@
     X(cache_thrash)   \
     X(grain)          \
     X(threads)        \
+    X(loader)         \
     X(cpu_speed)      \
     X(idle_exit)      \
     X(context_switch) \

@@ -63,6 +63,13 @@ static const struct scenario_part threads_parts[] = {
     {.foreground = NULL},
 };
 
+static const struct scenario_part loader_parts[] = {
+    /* One GPU that has all CPUs, then all of them at once. */
+    {.foreground = "loader", .placements = "none", .workers = 1},
+    {.foreground = "loader", .placements = "partition"},
+    {.foreground = NULL},
+};
+
 static const struct scenario_part numa_parts[] = {SCAN("numa_matrix"), {.foreground = NULL}};
 
 static const struct scenario_part allreduce_parts[] = {
@@ -131,6 +138,11 @@ const struct scenario scenario_registry[] = {
         .name = "threads",
         .summary = "preprocessing over threads and workers: the setting to use, and the cliff",
         .parts = threads_parts,
+    },
+    {
+        .name = "loader",
+        .summary = "loaders that feed each worker's GPU: how many, and threads or processes",
+        .parts = loader_parts,
     },
     {
         .name = "numa_matrix",

@@ -39,17 +39,18 @@ function(contend_program name)
     set_target_properties(${name} PROPERTIES LINKER_LANGUAGE C)
 endfunction()
 
-# contend_embed_plots(library): puts every plots/<name>.gp into `library` as
-# `const char plot_<name>_gp[]`, so that the program is one file wherever it is copied.
-function(contend_embed_plots library)
-    file(GLOB plots CONFIGURE_DEPENDS "${CMAKE_SOURCE_DIR}/plots/*.gp")
-    set(output "${CMAKE_BINARY_DIR}/plots_embedded.c")
+# contend_embed(library prefix header files...): puts each text file into `library` as
+# `const char <prefix>_<name>_<extension>[]`, so that the program is one file wherever it is copied.
+# `header` declares them.
+function(contend_embed library prefix header)
+    set(output "${CMAKE_BINARY_DIR}/${prefix}_embedded.c")
+    file(GLOB inputs CONFIGURE_DEPENDS ${ARGN})
     add_custom_command(
         OUTPUT "${output}"
-        COMMAND "${CMAKE_COMMAND}" "-DOUTPUT=${output}" "-DINPUTS=${plots}"
-                -P "${CMAKE_SOURCE_DIR}/cmake/embed.cmake"
-        DEPENDS ${plots} "${CMAKE_SOURCE_DIR}/cmake/embed.cmake"
-        COMMENT "Embedding plots/*.gp"
+        COMMAND "${CMAKE_COMMAND}" "-DOUTPUT=${output}" "-DINPUTS=${inputs}" "-DPREFIX=${prefix}"
+                "-DHEADER=${header}" -P "${CMAKE_SOURCE_DIR}/cmake/embed.cmake"
+        DEPENDS ${inputs} "${CMAKE_SOURCE_DIR}/cmake/embed.cmake"
+        COMMENT "Embedding ${ARGN}"
         VERBATIM)
     target_sources(${library} PRIVATE "${output}")
 endfunction()

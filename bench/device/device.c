@@ -19,13 +19,22 @@ int device_probe(enum device kind, struct err *err)
     return kinds[kind]->probe ? kinds[kind]->probe(err) : 0;
 }
 
+static int open_host(struct device_queue *queue, const struct device_config *config,
+                     struct err *err)
+{
+    size_t bytes = config->rows * config->cols * sizeof(float);
+    if (config->host)
+        return host_buffers_borrow(&queue->host, config->slots, bytes, config->host,
+                                   config->os_node, err);
+    return host_buffers_open(&queue->host, config->slots, bytes, config->os_node, err);
+}
+
 int device_open(struct device_queue *queue, const struct device_config *config, struct err *err)
 {
     *queue = (struct device_queue){0};
     int rc = device_probe(config->kind, err);
     if (!rc)
-        rc = host_buffers_open(&queue->host, config->slots,
-                               config->rows * config->cols * sizeof(float), config->os_node, err);
+        rc = open_host(queue, config, err);
     if (!rc)
         rc = kinds[config->kind]->open(queue, config, err);
     if (!rc)

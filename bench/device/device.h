@@ -29,9 +29,12 @@ struct device_config {
     size_t rows, cols;                   /* of a batch of float */
     unsigned slots;                      /* >= 1 */
     unsigned work;                       /* passes over the batch, >= 1 */
-    bool pinned;        /* host buffers page-locked (sim: copied by the device, not the CPU) */
-    bool spin;          /* wait spins on the clock or the driver, else it sleeps */
-    int os_node;        /* of the host buffers; -1 = where they are touched first */
+    bool pinned; /* host buffers page-locked (sim: copied by the device, not the CPU) */
+    bool spin;   /* wait spins on the clock or the driver, else it sleeps */
+    int os_node; /* of the host buffers; -1 = where they are touched first */
+    /* By slot, host buffers of the caller's: whole pages, until the close; the array only during
+     * the open. NULL: the queue has its own. */
+    float *const *host;
     double sim_gbps;    /* GB/s (1e9 bytes) of the model's link, > 0 */
     double sim_work_us; /* time of one of the model's passes, >= 0 */
 };

@@ -31,6 +31,21 @@ int host_buffers_open(struct host_buffers *buffers, unsigned n, size_t bytes, in
     return err_set(err, -ENOMEM, "cannot allocate %u batches of %zu bytes", n, bytes);
 }
 
+int host_buffers_borrow(struct host_buffers *buffers, unsigned n, size_t bytes, float *const *at,
+                        int os_node, struct err *err)
+{
+    *buffers = (struct host_buffers){
+        .n = n, .os_node = os_node, .borrowed = true, .block = calloc(n, sizeof(*buffers->block))};
+    if (!buffers->block)
+        return err_set(err, -ENOMEM, "no memory for %u buffers", n);
+    for (unsigned i = 0; i < n; i++) {
+        buffers->block[i] = (struct memory_block){.base = at[i], .bytes = bytes};
+        if (os_node >= 0 && has_room((unsigned)os_node, n * bytes))
+            (void)memory_node_bind(&buffers->block[i], (unsigned)os_node, NULL);
+    }
+    return 0;
+}
+
 float *host_buffers_at(const struct host_buffers *buffers, unsigned slot)
 {
     return buffers->block[slot].base;
@@ -50,7 +65,7 @@ double host_buffers_share(const struct host_buffers *buffers)
 
 void host_buffers_close(struct host_buffers *buffers)
 {
-    for (unsigned i = 0; i < buffers->n; i++)
+    for (unsigned i = 0; i < buffers->n && !buffers->borrowed; i++)
         memory_unmap(&buffers->block[i]);
     free(buffers->block);
     *buffers = (struct host_buffers){0};

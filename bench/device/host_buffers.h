@@ -5,6 +5,7 @@
 #ifndef CONTEND_BENCH_DEVICE_HOST_BUFFERS_H
 #define CONTEND_BENCH_DEVICE_HOST_BUFFERS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "bench/common/memory.h"
@@ -12,6 +13,7 @@
 struct host_buffers {
     unsigned n;
     int os_node; /* -1: not bound */
+    bool borrowed;
     struct memory_block *block;
 };
 
@@ -21,6 +23,11 @@ struct host_buffers {
  */
 int host_buffers_open(struct host_buffers *buffers, unsigned n, size_t bytes, int os_node,
                       struct err *err);
+
+/* The same of memory that somebody else has mapped and takes back: whole pages, not touched yet. */
+int host_buffers_borrow(struct host_buffers *buffers, unsigned n, size_t bytes, float *const *at,
+                        int os_node, struct err *err);
+
 float *host_buffers_at(const struct host_buffers *buffers, unsigned slot);
 
 /* The share of all pages that lies on the node; NaN where there is none, or nobody tells. */

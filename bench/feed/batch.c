@@ -232,6 +232,32 @@ void batches_close(struct batches *b, struct bench_ctx *ctx)
     *b = (struct batches){0};
 }
 
+int batches_open_beside(struct batches *beside, const struct batches *of, struct err *err)
+{
+    struct output outputs[OUTPUTS];
+    int rc = 0;
+    *beside = *of;
+    beside->out = (struct prep_out){0};
+    beside->prep.threads = 1;
+    beside->prep.mark = NULL;
+    beside->prep.least_team = NULL;
+    list_outputs(beside, outputs);
+    for (int i = 0; i < OUTPUTS && !rc; i++)
+        rc = batches_allocate(outputs[i].array, output_count(beside, &outputs[i]), err);
+    if (!rc)
+        batches_poison(beside);
+    return rc;
+}
+
+void batches_close_beside(struct batches *beside)
+{
+    struct output outputs[OUTPUTS];
+    list_outputs(beside, outputs);
+    for (int i = OUTPUTS - 1; i >= 0; i--)
+        free(*outputs[i].array);
+    *beside = (struct batches){0};
+}
+
 static const float *source_of(const struct batches *b, uint64_t index)
 {
     return b->sources + index % SOURCES * b->cells;

@@ -71,6 +71,13 @@ int batches_validate(const struct batch_params *params, struct err *err);
 int batches_open(struct batches *batches, const struct batch_params *params, struct bench_ctx *ctx);
 void batches_close(struct batches *batches, struct bench_ctx *ctx);
 
+/*
+ * The same batches for one more thread, which works alone: the raw data is that of `of`, which
+ * stays open, what a step writes its own. -ENOMEM; fine to close then.
+ */
+int batches_open_beside(struct batches *beside, const struct batches *of, struct err *err);
+void batches_close_beside(struct batches *beside);
+
 /* Preprocesses batch `index` into `target`, and counts it in the sample's iters and ops (rows). */
 void batches_prepare(const struct batches *batches, uint64_t index, float *target,
                      struct sample *sample);

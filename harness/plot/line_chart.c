@@ -27,13 +27,24 @@ static size_t find_place(struct names *names, const char *text, size_t most)
     return at < most ? at : NAMES_MOST;
 }
 
+/* What is left of a key beside the lines' own parts, and the arm, where there are others. */
+static void say_panel(const struct figure_data *data, const struct series *series, const char *rest,
+                      char panel[static NAMES_TEXT])
+{
+    enum { SEPARATOR = 2, HALF = NAMES_TEXT / 2 };
+    char arm[HALF], left[HALF - SEPARATOR];
+    (void)key_say_part(data->result, series->arm, series->key, arm, sizeof(arm));
+    (void)key_say_in_part(data->result, series->arm, rest, left, sizeof(left));
+    (void)snprintf(panel, NAMES_TEXT, "%s%s%s", arm, arm[0] && left[0] ? ", " : "", left);
+}
+
 /* Without names of its own a figure has a panel for each part of the run. */
 static bool place(const struct figure_data *data, struct series *series, struct chart *chart)
 {
     char own[VALUE_KEY_MAX], rest[VALUE_KEY_MAX], panel[NAMES_TEXT], name[NAMES_TEXT];
     series_split(data->figure, series->key, own, rest);
     if (data->figure->series[0]) {
-        (void)key_say(data->bench, rest, panel, sizeof(panel));
+        say_panel(data, series, rest, panel);
         (void)key_say(data->bench, own, name, sizeof(name));
     } else {
         (void)key_say_part(data->result, series->arm, own, panel, sizeof(panel));

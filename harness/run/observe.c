@@ -180,6 +180,13 @@ static void censor_running(struct observer *o)
             observe_end(o, i);
 }
 
+/* Commands have processes below them, and so have scans that measure processes. */
+static double worker_cpu_s(const struct observer *o, pid_t pid)
+{
+    const struct bench *bench = o->arm->bench;
+    return bench->runs_command || bench->scan ? tree_cpu_s(pid) : usage_process_cpu_s(pid);
+}
+
 /* Of the CPUs in use: what happens on others hurts nobody, and would hide what happens on these. */
 static void read_machine(struct observer *o, struct observer_reading *reading)
 {
@@ -189,8 +196,7 @@ static void read_machine(struct observer *o, struct observer_reading *reading)
         bitset_or(&o->cpus, &o->shared->worker[i].plan.cpus);
         if (!o->child[i].pid)
             continue;
-        reading->workers_s += o->arm->bench->runs_command ? tree_cpu_s(o->child[i].pid)
-                                                          : usage_process_cpu_s(o->child[i].pid);
+        reading->workers_s += worker_cpu_s(o, o->child[i].pid);
         in_mpi |= o->child[i].in_mpi;
     }
     if (o->crew && !in_mpi && o->crew->pid(o->crew->arg)) /* it carries the ranks' messages */

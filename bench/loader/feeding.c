@@ -1,0 +1,239 @@
+#include "bench/loader/feeding.h"
+
+#include <errno.h>
+#include <math.h>
+#include <string.h>
+
+#include "bench/common/slice.h"
+#include "harness/sys/clock.h"
+
+/* One call of feeding_run. */
+struct run {
+    struct feeding *feeding;
+    struct err *err;
+    enum load_mode mode;
+    unsigned loaders, ahead;
+    unsigned pool[FEEDING_SLOTS_MOST], npool;    /* slots that nobody has */
+    unsigned flight[FEEDING_IN_FLIGHT], nflight; /* slots that the device has, the oldest first */
+    uint32_t asked, taken;                       /* batches of the epoch */
+    bool has_first;
+    struct token first;
+    double first_s;
+    unsigned starts;
+    double depth;
+    unsigned takes;
+};
+
+static unsigned ahead_of(unsigned ahead, unsigned loaders)
+{
+    return ahead ? ahead : 2 * loaders;
+}
+
+unsigned feeding_slots(unsigned ahead, unsigned loaders)
+{
+    return ahead_of(ahead, loaders) + FEEDING_IN_FLIGHT;
+}
+
+static int ask(struct run *run, unsigned slot)
+{
+    int rc = queue_ask(&run->feeding->queue, slot);
+    run->asked++;
+    return rc ? err_sys(run->err, rc, "cannot ask for a batch") : 0;
+}
+
+/* Waits for the device's oldest batch, whose slot is free then. */
+static int retire(struct run *run)
+{
+    uint64_t busy_ns = 0;
+    unsigned slot = run->flight[0];
+    int rc = device_wait(&run->feeding->device, slot, &busy_ns, run->err);
+    run->nflight--;
+    memmove(run->flight, run->flight + 1, run->nflight * sizeof(run->flight[0]));
+    run->pool[run->npool++] = slot;
+    run->feeding->gpu_s += (double)busy_ns / 1e9;
+    run->feeding->gpu_batches++;
+    return rc;
+}
+
+static int retire_all(struct run *run)
+{
+    int rc = 0;
+    while (!rc && run->nflight)
+        rc = retire(run);
+    return rc;
+}
+
+/* Of PyTorch, which has a queue of its own, one is asked for at a time. */
+static unsigned asked_at_once(const struct run *run)
+{
+    unsigned n = run->mode == LOAD_PYTORCH ? 1 : run->ahead;
+    uint32_t epoch = run->feeding->epoch;
+    return epoch && epoch < n ? epoch : n;
+}
+
+/* Starts the loaders, and waits for their first batch. The device has nothing. */
+static int begin(struct run *run)
+{
+    struct feeding *feeding = run->feeding;
+    uint64_t since_ns = 0;
+    unsigned slots = feeding_slots(run->ahead, run->loaders), n = asked_at_once(run);
+    int rc = 0;
+    run->asked = run->taken = run->npool = 0;
+    for (unsigned slot = 0; slot < n && !rc; slot++)
+        rc = ask(run, slot);
+    for (unsigned i = 0; i < FEEDING_IN_FLIGHT; i++)
+        run->pool[run->npool++] = slots - 1 - i;
+    if (!rc)
+        rc = crew_start(&feeding->crew, run->mode, run->loaders, run->ahead, &since_ns, run->err);
+    if (!rc)
+        rc = crew_await(&feeding->crew, &run->first, run->err);
+    if (rc)
+        return rc;
+    run->has_first = true;
+    run->first_s += 1e-9 * (double)(clock_now_ns() - since_ns);
+    run->starts++;
+    return 0;
+}
+
+static bool asks_more(const struct run *run)
+{
+    return !run->feeding->epoch || run->asked < run->feeding->epoch;
+}
+
+/* A batch that was taken: another one is asked for in its place. */
+static int replace(struct run *run)
+{
+    run->taken++;
+    return asks_more(run) ? ask(run, run->pool[--run->npool]) : 0;
+}
+
+static int check_slot(const struct run *run, const struct token *token)
+{
+    return token->slot < run->feeding->queue.slots
+               ? 0
+               : err_set(run->err, -EBADMSG, "a loader names slot %u", token->slot);
+}
+
+/* The next one of those that are to be dropped; false: there is none, or *rc. */
+static bool take_ready(struct run *run, struct token *token, int *rc)
+{
+    bool has = run->has_first;
+    run->has_first = false;
+    if (has)
+        *token = run->first;
+    else if (run->mode == LOAD_PYTORCH)
+        *rc = crew_await(&run->feeding->crew, token, run->err);
+    else
+        return queue_take(&run->feeding->queue, token);
+    return !*rc;
+}
+
+/*
+ * What was made before the slice, while nobody wanted it, says nothing of the loaders' speed.
+ * PyTorch has it in a queue of its own.
+ */
+static int drop_ready(struct run *run)
+{
+    struct token token;
+    int rc = 0;
+    for (unsigned n = 0; n < run->ahead && !rc && take_ready(run, &token, &rc); n++) {
+        rc = check_slot(run, &token);
+        if (rc)
+            break;
+        run->pool[run->npool++] = token.slot;
+        rc = replace(run);
+    }
+    return rc;
+}
+
+static int start_epoch(struct run *run)
+{
+    int rc = crew_stop(&run->feeding->crew, run->err);
+    return rc ? rc : begin(run);
+}
+
+/*
+ * The next batch. Where none is ready the device gets time to come to the end of what it has; from
+ * then on it waits for loaders, which *starved tells.
+ */
+static int take(struct run *run, struct token *token, const struct slice *slice, double *starved_s)
+{
+    struct feeding *feeding = run->feeding;
+    if (!run->has_first) {
+        run->depth += queue_depth(&feeding->queue);
+        run->takes++;
+    }
+    bool anew = feeding->epoch && run->taken == feeding->epoch;
+    bool ready = run->has_first || (!anew && queue_take(&feeding->queue, token));
+    if (!ready) {
+        int rc = retire_all(run);
+        uint64_t from_ns = clock_now_ns();
+        if (!rc)
+            rc = anew ? start_epoch(run) : crew_await(&feeding->crew, token, run->err);
+        uint64_t to_ns = clock_now_ns();
+        *starved_s += slice_part(slice, from_ns, to_ns) * 1e-9 * (double)(to_ns - from_ns);
+        if (rc)
+            return rc;
+    }
+    if (run->has_first)
+        *token = run->first;
+    run->has_first = false;
+    return check_slot(run, token);
+}
+
+static int step(struct run *run, const struct slice *slice, struct fed *fed)
+{
+    struct token token;
+    uint64_t start_ns = clock_now_ns();
+    int rc = take(run, &token, slice, &fed->starved_s);
+    if (rc)
+        return rc;
+    rc = device_submit(&run->feeding->device, token.slot, run->err);
+    if (rc)
+        return rc;
+    run->flight[run->nflight++] = token.slot;
+    run->feeding->last = token;
+    rc = replace(run);
+    while (!rc && run->nflight >= FEEDING_IN_FLIGHT)
+        rc = retire(run);
+    fed->batches += slice_part(slice, start_ns, clock_now_ns());
+    return rc;
+}
+
+/* Or a batch of an earlier run would be taken for this one's. */
+static void poison(const struct feeding *feeding, unsigned slots)
+{
+    for (unsigned slot = 0; slot < slots; slot++)
+        memset(queue_slot(&feeding->queue, slot), 0xff, feeding->queue.cells * sizeof(float));
+}
+
+int feeding_run(struct feeding *feeding, const struct bench_ctx *ctx, enum load_mode mode,
+                unsigned loaders, double share_s, struct fed *fed)
+{
+    struct slice slice = {0};
+    *fed = (struct fed){.depth = NAN, .first_s = NAN};
+    struct run run = {.feeding = feeding,
+                      .err = &fed->err,
+                      .mode = mode,
+                      .loaders = loaders,
+                      .ahead = ahead_of(feeding->ahead, loaders)};
+    feeding->last = (struct token){.slot = QUEUE_END};
+    poison(feeding, feeding_slots(run.ahead, loaders));
+    int failed = begin(&run);
+    int rc = peers_barrier(ctx->peers, ctx->err); /* the slice begins when all have come */
+    if (!rc)
+        rc = slice_begin(&slice, ctx, share_s);
+    fed->seconds = slice_seconds(&slice);
+    if (!failed && !feeding->epoch)
+        failed = drop_ready(&run);
+    while (!rc && !failed && clock_now_ns() < slice.end_ns)
+        failed = step(&run, &slice, fed);
+    int rest = retire_all(&run);
+    int stopped = crew_stop(&feeding->crew, failed ? NULL : &fed->err);
+    if (!failed)
+        failed = rest ? rest : stopped;
+    fed->err.code = failed;
+    fed->first_s = run.starts ? run.first_s / run.starts : NAN;
+    fed->depth = run.takes && mode != LOAD_PYTORCH ? run.depth / run.takes : NAN;
+    return rc;
+}

@@ -1,0 +1,39 @@
+/*
+ * What is said to loaders of all kinds, and what one that is written in C does, as a thread or as a
+ * process.
+ */
+#ifndef CONTEND_BENCH_LOADER_LOAD_H
+#define CONTEND_BENCH_LOADER_LOAD_H
+
+#include "bench/feed/batch.h"
+#include "bench/loader/python.h"
+#include "bench/loader/queue.h"
+#include "harness/base/bitset.h"
+
+/* LOADERS_MOST: of one worker. */
+enum { LOADERS_MOST = 64 };
+
+enum load_mode {
+    LOAD_PROCESS,
+    LOAD_THREAD,
+    LOAD_PYTHON_PROCESS,
+    LOAD_PYTHON_THREAD,
+    LOAD_PYTHON_FREE,
+    LOAD_PYTORCH,
+    LOAD_MODES
+};
+
+/* All of it stays as it is, at its place, as long as loaders may run. */
+struct load {
+    struct queue *queue;
+    const struct batches *batches;
+    const struct bitset *cpus; /* NULL: those of the worker */
+    struct python python, free_python;
+    int64_t python_rows;
+    int begin_fds[2]; /* who reads, who writes: the orders to PyTorch */
+};
+
+/* Makes batches until it is over. -ENOMEM, or -errno of a CPU set that the system refuses. */
+int load_serve(const struct load *load);
+
+#endif

@@ -1,0 +1,525 @@
+/*
+ * How many loaders feed a GPU: 1, 2, 4 ... of them, up to twice the CPUs, preprocess batches for a
+ * worker that copies them to its device, by processes, by threads, in Python and by PyTorch.
+ *
+ * Each point is a slice of time in which so many loaders of one kind make batches in shared memory
+ * (queue.h), from which the device copies them, page-locked. A batch is that of `pipeline`, made by
+ * one thread; Python goes over its first `python_rows` rows, value by value, and copies the others.
+ *
+ * **Measures** on CLOCK_MONOTONIC_RAW: `starvation` = the share of time in which the device has
+ * done all that it was given and no batch is ready; `batches` = batches a second of all workers;
+ * `first_batch` = from the loaders' start to the first batch, Python's start included, PyTorch's
+ * import not; `queue_depth` = batches that are ready when one is wanted. Means over the workers.
+ * The first third of a slice does not count, and what was made before it is thrown away.
+ * `loaders_needed` of a kind: the fewest with a starvation of at most 2%. `scaling` = `batches` of
+ * the best count over those of one loader, at most what the device takes. `more_loaders` =
+ * `batches` of the largest count over those of the best smaller one.
+ * **Source** torch.utils.data.DataLoader (num_workers, prefetch_factor, pin_memory,
+ * persistent_workers) has the same parts; Mohan et al., "Analyzing and Mitigating Data Stalls in
+ * DNN Training", VLDB 14 (2021), the share of time lost to them. The interpreter's lock: PEP 703.
+ * **Limits** The raw data waits in memory: no disk, no decoding. The device waits for the end of
+ * what it has before the worker waits for loaders, so that where they are just too slow the copy is
+ * not hidden. PyTorch's batches take one copy more, from its memory to ours. What the device
+ * computes is checked in `pipeline`, not here.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "bench/common/memory_node.h"
+#include "bench/common/points.h"
+#include "bench/loader/feeding.h"
+#include "bench/loader/verify.h"
+#include "bench/registry.h"
+#include "harness/sys/affinity.h"
+
+enum { COUNTS_MOST = 8, POINTS_MOST = LOAD_MODES * COUNTS_MOST, CALIBRATIONS = 5 };
+
+/* Less is no measurement of a loader that makes one batch in 20 ms. */
+static const double share_least_s = 0.25;
+static const double fed_below = 0.02;
+
+/* "all" is the first. */
+static const char *const mode_names[] = {
+    "all", "process", "thread", "python-process", "python-thread", "python-free", "pytorch", NULL};
+/* Of each mode, how keys and people call it. */
+static const struct {
+    const char *key, *title;
+} modes[LOAD_MODES] = {
+    [LOAD_PROCESS] = {"lang=c;by=process", "processes in C"},
+    [LOAD_THREAD] = {"lang=c;by=thread", "threads in C"},
+    [LOAD_PYTHON_PROCESS] = {"lang=python;by=process", "processes in Python"},
+    [LOAD_PYTHON_THREAD] = {"lang=python;by=thread", "threads in Python"},
+    [LOAD_PYTHON_FREE] = {"lang=python;by=free", "threads in Python without its lock"},
+    [LOAD_PYTORCH] = {"lang=pytorch;by=process", "workers of PyTorch"},
+};
+enum { SLICE, REST };
+static const char *const where_names[] = {"slice", "rest", NULL};
+
+struct loader_params {
+    struct batch_params batch;
+    int64_t loaders, prefetch, epoch, python_rows;
+    bool pinned, persistent;
+    int mode, where;
+    double gpu_ms, sim_gbps;
+};
+
+static const struct opt loader_opts[] = {
+    OPT_CHOICE("mode", loader_params, mode, "all", mode_names, "KIND", "what a loader is"),
+    OPT_INT("loaders", loader_params, loaders, "0", 0, LOADERS_MOST, "N",
+            "loaders of each worker; 0: 1, 2, 4 ... up to twice its CPUs"),
+    OPT_INT("prefetch", loader_params, prefetch, "0", 0, FEEDING_AHEAD_MOST, "N",
+            "batches that are ready or in the making; 0: two a loader"),
+    OPT_FLAG("pinned", loader_params, pinned, "1",
+             "1: copy from page-locked memory, 0: from ordinary memory"),
+    OPT_FLAG("persistent", loader_params, persistent, "1",
+             "0: loaders are started anew in each epoch"),
+    OPT_INT("epoch", loader_params, epoch, "32", 1, 1000000, "N",
+            "batches of an epoch, with persistent=0"),
+    OPT_CHOICE("where", loader_params, where, "slice", where_names, "CPUS",
+               "loaders on their worker's CPUs, or on those that no worker has"),
+    OPT_DOUBLE("gpu_ms", loader_params, gpu_ms, "8", 0.001, 10000, "MS",
+               "time that the device works on a batch"),
+    OPT_INT("python_rows", loader_params, python_rows, "256", 1, 1 << 30, "N",
+            "rows of a batch that Python goes over"),
+    OPT_DOUBLE("sim_gbps", loader_params, sim_gbps, "25", 0.001, 1e6, "X",
+               "device sim: GB/s of its link (1e9 bytes)"),
+    BATCH_OPTS,
+    {.name = NULL},
+};
+
+enum { STARVATION, BATCHES, FIRST_BATCH, QUEUE_DEPTH, NEEDED, SCALING, MORE, GPU_BATCH };
+static const struct bench_metric loader_metrics[] = {
+    [STARVATION] = {"starvation", "ratio", "lower", .gates = true},
+    [BATCHES] = {"batches", "1/s", "higher"},
+    [FIRST_BATCH] = {"first_batch", "ms", "lower"},
+    [QUEUE_DEPTH] = {"queue_depth", "batches", "none", .quiet = true},
+    [NEEDED] = {"loaders_needed", "loaders", "lower"},
+    [SCALING] = {"scaling", "ratio", "higher"},
+    [MORE] = {"more_loaders", "ratio", "higher",
+              .below_one = "the most loaders make fewer batches than a smaller number: they are in "
+                           "each other's way, so set fewer"},
+    [GPU_BATCH] = {"gpu_batch", "ms", "none", .quiet = true},
+    {.name = NULL},
+};
+
+static const struct bench_figure loader_figures[] = {
+    {.name = "loader_starvation",
+     .kind = FIGURE_LINES,
+     .metric = "starvation",
+     .title = "time for which a GPU waits for batches, by how many loaders make them",
+     .note = "waits: it has nothing to do, and no batch is ready",
+     .x = {"loaders of a worker", "loaders", .log = true},
+     .y = {"share of the time"},
+     .series = {"lang", "by"}},
+    {.name = "loader_batches",
+     .kind = FIGURE_LINES,
+     .metric = "batches",
+     .title = "what loaders make, by how many there are",
+     .note = "at most what the GPUs take",
+     .x = {"loaders of a worker", "loaders", .log = true},
+     .y = {"batches of all workers (1/s)", .log = true},
+     .series = {"lang", "by"}},
+    {.name = NULL},
+};
+
+static const struct bench_saying loader_sayings[] = {
+    {"lang", "c", "C"},
+    {"lang", "python", "Python"},
+    {"lang", "pytorch", "PyTorch"},
+    {"by", "process", "processes"},
+    {"by", "thread", "threads"},
+    {"by", "free", "threads without a lock"},
+    {.part = NULL},
+};
+
+/* What workers have to agree on. */
+struct told {
+    struct bitset cpus;
+    unsigned ncpus;
+    struct err absent[LOAD_MODES]; /* code 0 = can be had */
+};
+
+struct point {
+    enum load_mode mode;
+    unsigned loaders;
+    struct fed fed; /* of all workers: sums, but means of depth and first_s; the first error */
+    bool missed;    /* by one of them */
+};
+
+struct loader {
+    struct batches batches;
+    struct load load;
+    struct feeding feeding;
+    struct bitset rest;
+    struct told told;
+    struct told *all; /* of each worker */
+    struct fed *fed;  /* of each worker */
+    float *scratch;   /* a batch */
+    unsigned ncounts, counts[COUNTS_MOST];
+    size_t npoints;
+    struct point points[POINTS_MOST];
+    double share_s;
+};
+
+static int loader_validate(const void *raw, struct err *err)
+{
+    const struct loader_params *params = raw;
+    return batches_validate(&params->batch, err);
+}
+
+static bool asked(const struct bench_ctx *ctx, enum load_mode mode)
+{
+    const struct loader_params *params = ctx->params;
+    return !params->mode || params->mode == (int)mode + 1;
+}
+
+/* Which interpreters there are: each is asked, so only where one is wanted. */
+static void find_pythons(struct loader *loader, const struct bench_ctx *ctx)
+{
+    struct load *load = &loader->load;
+    struct err *absent = loader->told.absent, why = {0};
+    const struct loader_params *params = ctx->params;
+    if (!params->mode || params->mode > LOAD_THREAD + 1)
+        (void)python_find("python3", &load->python, &why);
+    absent[LOAD_PYTHON_PROCESS] = absent[LOAD_PYTHON_THREAD] = absent[LOAD_PYTORCH] = why;
+    if (!why.code && !load->python.has_lock)
+        load->free_python = load->python;
+    else if (asked(ctx, LOAD_PYTHON_FREE))
+        (void)python_find_free(&load->free_python, &absent[LOAD_PYTHON_FREE]);
+    if (!why.code && !load->python.has_torch)
+        (void)err_set(&absent[LOAD_PYTORCH], -ENOTSUP, "python3 has no PyTorch");
+}
+
+/* The CPUs of this run that are no worker's. */
+static int find_rest(struct loader *loader, unsigned workers, struct err *err)
+{
+    int rc = affinity_get(getppid(), &loader->rest);
+    if (rc)
+        return err_sys(err, -ENOTSUP, "where=rest: the run's CPUs are not to be seen");
+    for (unsigned r = 0; r < workers; r++)
+        bitset_andnot(&loader->rest, &loader->all[r].cpus);
+    if (bitset_empty(&loader->rest))
+        return err_set(err, -ENOTSUP,
+                       "where=rest: the workers have all CPUs of this run; --cpus or --reserve "
+                       "leaves some");
+    loader->load.cpus = &loader->rest;
+    return 0;
+}
+
+/* Workers measure the same points: as many as the one with most CPUs has, of kinds that all have.
+ */
+static int agree(struct loader *loader, const struct bench_ctx *ctx)
+{
+    const struct loader_params *params = ctx->params;
+    struct told *told = &loader->told;
+    find_pythons(loader, ctx);
+    told->ncpus = ctx->machine->ncpus;
+    for (unsigned i = 0; i < ctx->machine->ncpus; i++)
+        bitset_set(&told->cpus, ctx->machine->cpus[i].os_cpu);
+    int rc = peers_gather(ctx->peers, told, loader->all, sizeof(*told), ctx->err);
+    for (unsigned r = 0; r < ctx->peers->size && !rc; r++) {
+        told->ncpus = loader->all[r].ncpus > told->ncpus ? loader->all[r].ncpus : told->ncpus;
+        for (int mode = 0; mode < LOAD_MODES; mode++)
+            if (!told->absent[mode].code)
+                told->absent[mode] = loader->all[r].absent[mode];
+    }
+    if (!rc && params->where == REST)
+        rc = find_rest(loader, ctx->peers->size, ctx->err);
+    return rc;
+}
+
+static void list_points(struct loader *loader, const struct bench_ctx *ctx)
+{
+    const struct loader_params *params = ctx->params;
+    unsigned cpus = loader->told.ncpus ? loader->told.ncpus : 1;
+    unsigned most = 2 * cpus < LOADERS_MOST ? 2 * cpus : LOADERS_MOST;
+    if (params->loaders)
+        loader->counts[loader->ncounts++] = (unsigned)params->loaders;
+    else
+        for (unsigned count = 1; count <= most; count *= 2)
+            loader->counts[loader->ncounts++] = count;
+    for (int mode = 0; mode < LOAD_MODES; mode++)
+        for (unsigned i = 0; i < loader->ncounts; i++)
+            if (asked(ctx, (enum load_mode)mode) && !loader->told.absent[mode].code)
+                loader->points[loader->npoints++] =
+                    (struct point){.mode = (enum load_mode)mode, .loaders = loader->counts[i]};
+}
+
+static int open_batches(struct loader *loader, struct bench_ctx *ctx)
+{
+    const struct loader_params *params = ctx->params;
+    struct bench_ctx one = *ctx;
+    one.threads = 1; /* a team of libgomp's would not survive the fork */
+    one.least_team = NULL;
+    one.visits = NULL;
+    int rc = batches_open(&loader->batches, &params->batch, &one);
+    ctx->buffer = one.buffer;
+    ctx->buffer_bytes = one.buffer_bytes;
+    loader->load.batches = &loader->batches;
+    int64_t rows = params->batch.rows;
+    loader->load.python_rows = params->python_rows < rows ? params->python_rows : rows;
+    return rc ? rc : batches_allocate(&loader->scratch, loader->batches.cells, ctx->err);
+}
+
+static int open_device(struct loader *loader, const struct bench_ctx *ctx, unsigned work)
+{
+    const struct loader_params *params = ctx->params;
+    struct queue *queue = &loader->feeding.queue;
+    float *host[FEEDING_SLOTS_MOST];
+    for (unsigned s = 0; s < queue->slots; s++)
+        host[s] = queue_slot(queue, s);
+    const struct device_config config = {
+        .kind = ctx->device,
+        .pci_bdf = ctx->pci_bdf,
+        .machine = ctx->machine,
+        .rows = loader->batches.prep.rows,
+        .cols = loader->batches.prep.cols,
+        .slots = queue->slots,
+        .work = work,
+        .pinned = params->pinned,
+        .os_node = memory_node_home(ctx->machine),
+        .host = host,
+        .sim_gbps = params->sim_gbps,
+        .sim_work_us = params->gpu_ms * 1e3,
+    };
+    return device_open(&loader->feeding.device, &config, ctx->err);
+}
+
+static int loader_setup(struct bench_ctx *ctx)
+{
+    const struct loader_params *params = ctx->params;
+    struct loader *loader = calloc(1, sizeof(*loader));
+    ctx->state = loader;
+    if (!loader)
+        return err_set(ctx->err, -ENOMEM, "cannot allocate the state of the scan");
+    struct feeding *feeding = &loader->feeding;
+    loader->load.begin_fds[0] = loader->load.begin_fds[1] = -1;
+    loader->load.queue = &feeding->queue;
+    feeding->ahead = (unsigned)params->prefetch;
+    feeding->epoch = params->persistent ? 0 : (uint32_t)params->epoch;
+    loader->all = calloc(ctx->peers->size, sizeof(*loader->all));
+    loader->fed = calloc(ctx->peers->size, sizeof(*loader->fed));
+    if (!loader->all || !loader->fed)
+        return err_set(ctx->err, -ENOMEM, "no memory for %u workers", ctx->peers->size);
+    int rc = agree(loader, ctx);
+    if (rc)
+        return rc;
+    list_points(loader, ctx);
+    rc = open_batches(loader, ctx);
+    if (!rc)
+        rc = queue_open(&feeding->queue, loader->batches.cells,
+                        feeding_slots(feeding->ahead, loader->counts[loader->ncounts - 1]),
+                        loader->batches.sources, ctx->err);
+    if (!rc && pipe2(loader->load.begin_fds, O_CLOEXEC))
+        rc = err_sys(ctx->err, -errno, "cannot make a pipe");
+    if (!rc)
+        rc = crew_open(&feeding->crew, &loader->load, ctx->err);
+    /* Not before: to ask CUDA whether there is a GPU is to start it, which a fork does not survive.
+     */
+    return rc ? rc : open_device(loader, ctx, 1);
+}
+
+static void loader_teardown(struct bench_ctx *ctx)
+{
+    struct loader *loader = ctx->state;
+    ctx->state = NULL;
+    if (!loader)
+        return;
+    crew_close(&loader->feeding.crew);
+    device_close(&loader->feeding.device);
+    queue_close(&loader->feeding.queue);
+    for (int end = 0; end < 2; end++)
+        if (loader->load.begin_fds[end] >= 0)
+            (void)close(loader->load.begin_fds[end]);
+    batches_close(&loader->batches, ctx);
+    free(loader->scratch);
+    free(loader->fed);
+    free(loader->all);
+    free(loader);
+}
+
+/* The least of some times that the device works on a batch, alone. */
+static int time_device(struct loader *loader, const struct bench_ctx *ctx, double *ms)
+{
+    struct device_queue *device = &loader->feeding.device;
+    uint64_t busy_ns = 0;
+    int rc = 0;
+    *ms = INFINITY;
+    for (int i = 0; i < CALIBRATIONS && !rc; i++) {
+        rc = device_submit(device, 0, ctx->err);
+        if (!rc)
+            rc = device_wait(device, 0, &busy_ns, ctx->err);
+        *ms = fmin(*ms, 1e-6 * (double)busy_ns);
+    }
+    return rc;
+}
+
+/* A real GPU gets as many passes as take the time that was asked for; workers may share one. */
+static int calibrate(struct loader *loader, const struct bench_ctx *ctx)
+{
+    const struct loader_params *params = ctx->params;
+    int rc = 0;
+    for (unsigned rank = 0; rank < ctx->peers->size && !rc; rank++) {
+        double ms = params->gpu_ms;
+        if (rank == ctx->peers->rank && ctx->device != DEVICE_SIM) {
+            rc = time_device(loader, ctx, &ms);
+            double work = ms > 0 ? round(params->gpu_ms / ms) : 1;
+            if (!rc && work > 1) {
+                device_close(&loader->feeding.device);
+                rc = open_device(loader, ctx, work < 1e6 ? (unsigned)work : 1000000);
+            }
+        }
+        if (!rc)
+            rc = peers_barrier(ctx->peers, ctx->err);
+    }
+    return rc;
+}
+
+/* All workers' into one; what was said by one of them is said. */
+static void join(struct point *point, const struct fed *fed, unsigned n)
+{
+    struct fed *all = &point->fed;
+    *all = (struct fed){.seconds = 0};
+    for (unsigned r = 0; r < n; r++) {
+        all->err = all->err.code ? all->err : fed[r].err;
+        all->seconds += fed[r].seconds;
+        all->batches += fed[r].batches / fed[r].seconds;
+        all->starved_s += fed[r].starved_s;
+        all->first_s += fed[r].first_s / n;
+        all->depth += fed[r].depth / n;
+        point->missed |= !(fed[r].batches > 0 || fed[r].starved_s > 0);
+    }
+}
+
+static int measure_point(struct bench_ctx *ctx, size_t index)
+{
+    struct loader *loader = ctx->state;
+    struct feeding *feeding = &loader->feeding;
+    struct point *point = &loader->points[index];
+    struct fed mine;
+    int rc = feeding_run(feeding, ctx, point->mode, point->loaders, loader->share_s, &mine);
+    if (!rc && !mine.err.code && feeding->last.slot != QUEUE_END)
+        mine.err.code =
+            verify_batch(&loader->load, point->mode, feeding->last, loader->scratch, &mine.err);
+    if (!rc)
+        rc = peers_gather(ctx->peers, &mine, loader->fed, sizeof(mine), ctx->err);
+    if (!rc)
+        join(point, loader->fed, ctx->peers->size);
+    return rc;
+}
+
+/* A worker that came too late for its slice saw nothing of it: that is no value of the point. */
+static bool has_values(const struct point *point)
+{
+    return !point->fed.err.code && !point->missed;
+}
+
+static double starvation_of(const struct point *point)
+{
+    return point->fed.starved_s / point->fed.seconds;
+}
+
+static int emit_point(struct bench_ctx *ctx, size_t index)
+{
+    const struct loader *loader = ctx->state;
+    const struct point *point = &loader->points[index];
+    char key[VALUE_KEY_MAX];
+    (void)snprintf(key, sizeof(key), "%s;loaders=%u", modes[point->mode].key, point->loaders);
+    if (point->fed.err.code)
+        return bench_emit_absent(ctx, STARVATION, &point->fed.err, "%s", key);
+    if (!has_values(point))
+        return 0;
+    int rc = bench_emit(ctx, STARVATION, starvation_of(point), "%s", key);
+    if (!rc)
+        rc = bench_emit(ctx, BATCHES, point->fed.batches, "%s", key);
+    if (!rc && isfinite(point->fed.first_s))
+        rc = bench_emit(ctx, FIRST_BATCH, 1e3 * point->fed.first_s, "%s", key);
+    if (!rc && isfinite(point->fed.depth))
+        rc = bench_emit(ctx, QUEUE_DEPTH, point->fed.depth, "%s", key);
+    return rc;
+}
+
+/* Of the points of one kind, which have ever more loaders. */
+static int emit_verdict(struct bench_ctx *ctx, const struct point *points, size_t n)
+{
+    const char *key = modes[points[0].mode].key;
+    double best = 0, fewer = 0;
+    size_t needed = n;
+    for (size_t i = 0; i < n; i++) {
+        if (!has_values(&points[i]))
+            return 0;
+        best = fmax(best, points[i].fed.batches);
+        fewer = i + 1 < n ? best : fewer;
+        needed = needed == n && starvation_of(&points[i]) <= fed_below ? i : needed;
+    }
+    struct err none;
+    (void)err_set(&none, -ENOTSUP, "%s: up to %u do not feed the GPU", modes[points[0].mode].title,
+                  points[n - 1].loaders);
+    int rc = needed < n ? bench_emit(ctx, NEEDED, points[needed].loaders, "%s", key)
+                        : bench_emit_absent(ctx, NEEDED, &none, "%s", key);
+    if (!rc && n > 1 && points[0].fed.batches > 0)
+        rc = bench_emit(ctx, SCALING, best / points[0].fed.batches, "%s", key);
+    if (!rc && n > 1 && fewer > 0)
+        rc = bench_emit(ctx, MORE, points[n - 1].fed.batches / fewer, "%s", key);
+    return rc;
+}
+
+static int emit_kinds(struct bench_ctx *ctx)
+{
+    const struct loader *loader = ctx->state;
+    int rc = 0;
+    for (size_t first = 0; first < loader->npoints && !rc; first += loader->ncounts)
+        rc = emit_verdict(ctx, &loader->points[first], loader->ncounts);
+    for (int mode = 0; mode < LOAD_MODES && !rc; mode++)
+        if (asked(ctx, (enum load_mode)mode) && loader->told.absent[mode].code)
+            rc = bench_emit_absent(ctx, STARVATION, &loader->told.absent[mode], "%s",
+                                   modes[mode].key);
+    const struct feeding *feeding = &loader->feeding;
+    if (!rc && feeding->gpu_batches)
+        rc = bench_emit(ctx, GPU_BATCH, 1e3 * feeding->gpu_s / (double)feeding->gpu_batches, "%s",
+                        "");
+    return rc;
+}
+
+static int loader_scan(struct bench_ctx *ctx)
+{
+    struct loader *loader = ctx->state;
+    double share_s = loader->npoints ? ctx->budget_s / (double)loader->npoints : 0;
+    loader->share_s = fmax(share_s, share_least_s);
+    int rc = calibrate(loader, ctx);
+    if (!rc)
+        rc = points_run(ctx, loader->npoints, measure_point, emit_point);
+    return rc ? rc : emit_kinds(ctx);
+}
+
+/* Each point has compared a batch with ours: is that right? */
+static int loader_check(struct bench_ctx *ctx)
+{
+    struct loader *loader = ctx->state;
+    struct sample sample = {0};
+    batches_poison(&loader->batches);
+    batches_poison_target(&loader->batches, loader->scratch);
+    batches_prepare(&loader->batches, 1, loader->scratch, &sample);
+    return batches_check(&loader->batches, 1, loader->scratch, ctx->err);
+}
+
+const struct bench bench_loader = {
+    .name = "loader",
+    .summary = "how many loaders feed a GPU: processes, threads, Python's, PyTorch's",
+    .needs = NEED_DEVICE,
+    .opts = loader_opts,
+    .params_size = sizeof(struct loader_params),
+    .metrics = loader_metrics,
+    .figures = loader_figures,
+    .sayings = loader_sayings,
+    .together = true,
+    .validate = loader_validate,
+    .setup = loader_setup,
+    .scan = loader_scan,
+    .check = loader_check,
+    .teardown = loader_teardown,
+};

@@ -1,0 +1,334 @@
+#include "bench/loader/nursery.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "harness/sys/affinity.h"
+#include "harness/sys/clock.h"
+
+enum { STOP, START };
+struct order {
+    uint32_t what, mode, loaders;
+};
+
+enum { STARTED, STARTED_FRESH, REFUSED, STOPPED, LOST };
+struct news {
+    uint32_t what;
+    int32_t code; /* REFUSED: -errno; LOST: status as of waitpid */
+};
+
+/* How long a loader may take for the batch that it is at. */
+static const uint64_t end_limit_ns = 10000000000ull;
+
+enum { LOOK_MS = 20, TORCH = LOADERS_MOST, CHILDREN = LOADERS_MOST + 1, NUMBER_MAX = 24 };
+
+/* In the nursery's process. */
+struct place {
+    const struct load *load;
+    int fd, worker_fd; /* both ends */
+    struct order order;
+    bool active;
+    struct process children[CHILDREN];
+};
+
+static bool is_python(enum load_mode mode)
+{
+    return mode >= LOAD_PYTHON_PROCESS;
+}
+
+/* Of several loaders in one process, that one. */
+static unsigned processes_of(const struct order *order)
+{
+    return order->mode == LOAD_PROCESS || order->mode == LOAD_PYTHON_PROCESS ? order->loaders : 1;
+}
+
+static bool keep_open(int fd)
+{
+    return fcntl(fd, F_SETFD, 0) == 0;
+}
+
+static const char *number(char text[NUMBER_MAX], long long value)
+{
+    (void)snprintf(text, NUMBER_MAX, "%lld", value);
+    return text;
+}
+
+/* Exits, or becomes an interpreter. */
+static int become_python(const struct load *load, const struct order *order)
+{
+    const struct queue *queue = load->queue;
+    const struct prep_params *prep = &load->batches->prep;
+    bool torch = order->mode == LOAD_PYTORCH, lock_free = order->mode == LOAD_PYTHON_FREE;
+    const struct python *python = lock_free ? &load->free_python : &load->python;
+    const long long numbers[] = {
+        order->mode == LOAD_PYTHON_PROCESS ? 1 : order->loaders,
+        queue->memory_fd,
+        queue->free_fds[0],
+        queue->ready_fds[1],
+        load->begin_fds[0],
+        (long long)prep->rows,
+        (long long)prep->cols,
+        load->python_rows,
+    };
+    const long long offsets[] = {
+        (long long)queue_offset(queue, queue_source(queue, 0)),
+        (long long)queue_offset(queue, queue_slot(queue, 0)),
+        (long long)(queue_slot(queue, 0) - queue_source(queue, QUEUE_SOURCES - 1)),
+    };
+    enum { NUMBERS = 8, OFFSETS = 3, WORDS = 8 + NUMBERS + 1 + OFFSETS };
+    char text[NUMBERS + OFFSETS][NUMBER_MAX], alpha[NUMBER_MAX];
+    const char *words[WORDS] = {python->path};
+    size_t n = 1;
+    if (!torch) {
+        words[n++] = "-IS"; /* the standard library alone, whatever the environment says */
+        if (!lock_free && !python->has_lock)
+            words[n++] = "-Xgil=1";
+    }
+    words[n++] = "-c";
+    words[n++] = loader_batches_py;
+    words[n++] = torch ? "pytorch" : lock_free ? "free" : "loops";
+    for (size_t i = 0; i < NUMBERS; i++)
+        words[n++] = number(text[i], numbers[i]);
+    (void)snprintf(alpha, sizeof(alpha), "%.9g", (double)prep->alpha);
+    words[n++] = alpha;
+    for (size_t i = 0; i < OFFSETS; i++)
+        words[n++] = number(text[NUMBERS + i], offsets[i]);
+    if (!keep_open(queue->memory_fd) || !keep_open(queue->free_fds[0]) ||
+        !keep_open(queue->ready_fds[1]) || (torch && !keep_open(load->begin_fds[0])))
+        return 1;
+    if (load->cpus && affinity_set(0, load->cpus))
+        return 1;
+    (void)execv(python->path, (char *const *)words);
+    return 1;
+}
+
+/* The nursery's own, which a loader has no use for. */
+static int child_main(void *arg)
+{
+    const struct place *place = arg;
+    (void)close(place->fd);
+    if (is_python((enum load_mode)place->order.mode))
+        return become_python(place->load, &place->order);
+    return load_serve(place->load) ? 1 : 0;
+}
+
+static void tell(const struct place *place, uint32_t what, int code)
+{
+    struct news news = {what, code};
+    while (send(place->fd, &news, sizeof(news), MSG_NOSIGNAL) < 0 && errno == EINTR)
+        continue;
+}
+
+static void kill_children(struct process *children, unsigned n)
+{
+    int status;
+    for (unsigned i = 0; i < n; i++)
+        (void)process_signal_group(&children[i], SIGKILL);
+    for (unsigned i = 0; i < n; i++)
+        process_wait(&children[i], &status);
+}
+
+static void start(struct place *place)
+{
+    bool torch = place->order.mode == LOAD_PYTORCH, fresh = false;
+    struct process *first = &place->children[torch ? TORCH : 0];
+    unsigned n = processes_of(&place->order), started = 0;
+    int rc = 0;
+    for (; started < n && !rc; started += !rc)
+        if (!torch || first->pid == 0) {
+            rc = process_start(&first[started], is_python((enum load_mode)place->order.mode),
+                               child_main, place);
+            fresh = true;
+        }
+    if (rc) {
+        kill_children(first, started);
+        tell(place, REFUSED, rc);
+        return;
+    }
+    place->active = true;
+    tell(place, fresh ? STARTED_FRESH : STARTED, 0);
+}
+
+/* Sleeps until there is an order or one has ended, or for a moment. */
+static void sleep_a_while(const struct place *place)
+{
+    struct pollfd ends[1 + CHILDREN] = {{.fd = place->fd, .events = POLLIN}};
+    nfds_t n = 1;
+    bool all = true;
+    for (unsigned i = 0; i < CHILDREN; i++)
+        if (place->children[i].pid > 0) {
+            ends[n++] = (struct pollfd){.fd = place->children[i].pidfd, .events = POLLIN};
+            all = all && place->children[i].pidfd >= 0;
+        }
+    (void)poll(ends, n, all ? -1 : LOOK_MS);
+}
+
+/* How many of them are left. One that ends by itself has nothing more to do. */
+static unsigned look_at_children(struct place *place, bool tells)
+{
+    unsigned left = 0;
+    for (unsigned i = 0; i < CHILDREN; i++) {
+        int status = 0;
+        if (place->children[i].pid == 0)
+            continue;
+        left += i != TORCH;
+        if (!process_ended(&place->children[i], &status))
+            continue;
+        left -= i != TORCH;
+        bool concerns = (i == TORCH) == (place->order.mode == LOAD_PYTORCH);
+        if (tells && place->active && concerns && status != 0)
+            tell(place, LOST, status);
+    }
+    return left;
+}
+
+static void stop(struct place *place)
+{
+    uint64_t end_ns = clock_now_ns() + end_limit_ns;
+    while (look_at_children(place, false) && clock_now_ns() < end_ns) {
+        struct timespec pause = {.tv_nsec = 1000000};
+        (void)nanosleep(&pause, NULL);
+    }
+    kill_children(place->children, LOADERS_MOST);
+    place->active = false;
+    tell(place, STOPPED, 0);
+}
+
+/* False: the worker has no more orders. */
+static bool read_order(struct place *place)
+{
+    struct pollfd in = {.fd = place->fd, .events = POLLIN};
+    struct order order;
+    if (poll(&in, 1, 0) <= 0)
+        return true;
+    ssize_t got = recv(place->fd, &order, sizeof(order), 0);
+    if (got != sizeof(order))
+        return got < 0 && errno == EINTR;
+    if (order.what == START) {
+        place->order = order;
+        start(place);
+    } else {
+        stop(place);
+    }
+    return true;
+}
+
+static int nursery_main(void *arg)
+{
+    struct place *place = arg;
+    const struct queue *queue = place->load->queue;
+    (void)prctl(PR_SET_NAME, "contend-loaders");
+    (void)close(place->worker_fd);
+    (void)close(place->load->begin_fds[1]);
+    (void)close(queue->free_fds[1]);
+    (void)close(queue->ready_fds[0]);
+    while (read_order(place)) {
+        (void)look_at_children(place, true);
+        sleep_a_while(place);
+    }
+    kill_children(place->children, CHILDREN);
+    return 0;
+}
+
+int nursery_open(struct nursery *nursery, const struct load *load, struct err *err)
+{
+    int fds[2];
+    *nursery = (struct nursery){.fd = -1};
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, fds))
+        return err_sys(err, -errno, "cannot make a pair of sockets");
+    struct place place = {.load = load, .fd = fds[1], .worker_fd = fds[0]};
+    int rc = process_start(&nursery->process, false, nursery_main, &place);
+    (void)close(fds[1]);
+    nursery->fd = fds[0];
+    if (!rc)
+        return 0;
+    (void)close(fds[0]);
+    return err_sys(err, rc, "cannot start the process that starts loaders");
+}
+
+static int lost_nursery(struct err *err)
+{
+    return err_set(err, -EIO, "the process that starts loaders is gone");
+}
+
+static int give_order(struct nursery *nursery, struct order order, struct err *err)
+{
+    if (!nursery->process.pid)
+        return lost_nursery(err);
+    return send(nursery->fd, &order, sizeof(order), MSG_NOSIGNAL) == sizeof(order)
+               ? 0
+               : lost_nursery(err);
+}
+
+static bool hear(struct nursery *nursery, struct news *news)
+{
+    ssize_t got;
+    do
+        got = recv(nursery->fd, news, sizeof(*news), 0);
+    while (got < 0 && errno == EINTR);
+    return got == sizeof(*news);
+}
+
+int nursery_start(struct nursery *nursery, enum load_mode mode, unsigned loaders, bool *fresh,
+                  struct err *err)
+{
+    struct news news;
+    int rc = give_order(nursery, (struct order){START, mode, loaders}, err);
+    if (rc)
+        return rc;
+    if (!hear(nursery, &news))
+        return lost_nursery(err);
+    *fresh = news.what == STARTED_FRESH;
+    if (news.what != REFUSED)
+        return 0;
+    (void)err_sys(err, news.code, "cannot start %u loaders", loaders);
+    return err ? (err->code = -ENOTSUP) : -ENOTSUP;
+}
+
+int nursery_stop(struct nursery *nursery, struct err *err)
+{
+    struct news news = {.what = LOST};
+    int rc = give_order(nursery, (struct order){.what = STOP}, err);
+    while (!rc && news.what != STOPPED) /* one may have been lost meanwhile */
+        if (!hear(nursery, &news))
+            rc = lost_nursery(err);
+    return rc;
+}
+
+int nursery_fd(const struct nursery *nursery)
+{
+    return nursery->fd;
+}
+
+int nursery_lost(struct nursery *nursery, struct err *err)
+{
+    struct news news;
+    if (!hear(nursery, &news))
+        return lost_nursery(err);
+    int code = WIFEXITED(news.code) ? WEXITSTATUS(news.code) : -1;
+    if (code == PYTHON_NO_TORCH)
+        return err_set(err, -ENOTSUP, "PyTorch cannot be imported");
+    if (code == PYTHON_HAS_LOCK)
+        return err_set(err, -ENOTSUP, "this Python has the interpreter's lock after all");
+    if (WIFSIGNALED(news.code))
+        return err_set(err, -EIO, "a loader was ended by signal %d", WTERMSIG(news.code));
+    return err_set(err, -EIO, "a loader ended by itself, with code %d", code);
+}
+
+void nursery_close(struct nursery *nursery)
+{
+    int status;
+    if (nursery->process.pid) {
+        (void)close(nursery->fd);
+        process_wait(&nursery->process, &status);
+    }
+    *nursery = (struct nursery){0};
+}

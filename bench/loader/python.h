@@ -1,0 +1,32 @@
+/* Interpreters of Python, and the text that they get: bench/loader/batches.py. */
+#ifndef CONTEND_BENCH_LOADER_PYTHON_H
+#define CONTEND_BENCH_LOADER_PYTHON_H
+
+#include <stdbool.h>
+
+#include "harness/base/err.h"
+
+enum { PYTHON_PATH_MAX = 512 };
+
+/* Exit codes of batches.py. */
+enum { PYTHON_NO_TORCH = 3, PYTHON_HAS_LOCK = 4 };
+
+struct python {
+    char path[PYTHON_PATH_MAX]; /* "" = none */
+    bool has_lock;              /* the interpreter's */
+    bool has_torch;
+};
+
+/* In the program; the build makes it of the file. */
+extern const char loader_batches_py[];
+
+/*
+ * The interpreter behind `name` in PATH, as it says itself: a name may stand for a script that
+ * chooses one. -ENOTSUP where there is none, or it does not answer.
+ */
+int python_find(const char *name, struct python *python, struct err *err);
+
+/* The first one in PATH without a lock, of those that are named so, python3.13t and later. */
+int python_find_free(struct python *python, struct err *err);
+
+#endif

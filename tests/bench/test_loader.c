@@ -1,0 +1,427 @@
+/* Loaders of all kinds on the modelled GPU, and what becomes of them and of those who wait. */
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "bench/loader/python.h"
+#include "bench/registry.h"
+#include "harness/sys/affinity.h"
+#include "harness/sys/proc.h"
+#include "harness/sys/tree.h"
+#include "tests/lib/fixture_dir.h"
+#include "tests/lib/fixture_scan.h"
+
+static struct bench_machine machine;
+static struct bench_machine one_cpu;
+
+#define SMALL "rows=64", "cols=40", "python_rows=8"
+
+static unsigned below_us(struct tree_process found[TREE_PROCESSES])
+{
+    return tree_list(getpid(), found, TREE_PROCESSES);
+}
+
+static void assert_nobody_is_left(void)
+{
+    static struct tree_process found[TREE_PROCESSES];
+    assert_int_equal(below_us(found), 0);
+}
+
+static unsigned open_descriptors(void)
+{
+    unsigned n = 0;
+    for (int fd = 0; fd < 256; fd++)
+        n += fcntl(fd, F_GETFD) >= 0;
+    return n;
+}
+
+static void run(struct scan *scan, const struct bench_machine *on, const char *const *pairs)
+{
+    scan_run(scan, &bench_loader, on, pairs, 0.1);
+}
+
+/*
+ * Every batch that a point ends with was compared with what it has to be. On a machine that is
+ * busy enough the worker comes too late for its slice, and says nothing of the point.
+ */
+static void assert_fed(const struct scan *scan, const char *kind, unsigned loaders)
+{
+    char key[80];
+    (void)snprintf(key, sizeof(key), "%s;loaders=%u", kind, loaders);
+    double starvation = scan_value(scan, "starvation", key);
+    if (scan_reason(scan, "starvation", key))
+        fail_msg("%s: %s", key, scan_reason(scan, "starvation", key));
+    if (isnan(starvation))
+        return;
+    assert_true(starvation >= 0 && starvation <= 1 + 1e-9);
+    assert_true(scan_value(scan, "batches", key) >= 0);
+    assert_true(scan_value(scan, "first_batch", key) > 0);
+}
+
+static void test_loader_of_each_kind(void **state)
+{
+    (void)state;
+    struct scan scan;
+    struct python python;
+    unsigned descriptors = open_descriptors();
+    bool has_python = !python_find("python3", &python, NULL);
+    run(&scan, &one_cpu, (const char *const[]){SMALL, "gpu_ms=1", NULL});
+    for (unsigned loaders = 1; loaders <= 2; loaders++) {
+        assert_fed(&scan, "lang=c;by=process", loaders);
+        assert_fed(&scan, "lang=c;by=thread", loaders);
+        if (has_python) {
+            assert_fed(&scan, "lang=python;by=process", loaders);
+            assert_fed(&scan, "lang=python;by=thread", loaders);
+        }
+    }
+    assert_false(scan_value(&scan, "scaling", "lang=c;by=process") < 1);
+    assert_false(scan_value(&scan, "more_loaders", "lang=c;by=thread") < 0);
+    assert_true(fabs(scan_value(&scan, "gpu_batch", "") - 1) < 1e-6);
+    scan_end(&scan);
+    assert_int_equal(open_descriptors(), descriptors);
+    assert_nobody_is_left();
+}
+
+/*
+ * The model takes a batch in 20 ms and no sooner, but for the two that it may have got before, and
+ * some rows take no 20 ms: it is fed.
+ */
+static void test_loader_feeds_a_slow_device(void **state)
+{
+    (void)state;
+    double least = 1;
+    for (int tries = 0; tries < 10 && least > 0.2; tries++) {
+        struct scan scan;
+        run(&scan, &one_cpu,
+            (const char *const[]){"rows=8", "cols=8", "window=4", "gpu_ms=20", "mode=process",
+                                  "loaders=1", NULL});
+        const char *key = "lang=c;by=process;loaders=1";
+        double batches = scan_value(&scan, "batches", key);
+        double starvation = scan_value(&scan, "starvation", key);
+        assert_true(isnan(batches) || (batches >= 0 && batches < 50 + 3 / 0.166));
+        least = fmin(least, starvation);
+        scan_end(&scan);
+    }
+    assert_true(least <= 0.2);
+}
+
+/* A model that takes no time waits for batches nearly always; nobody feeds it. */
+static void test_loader_starves_a_fast_device(void **state)
+{
+    (void)state;
+    bool seen = false;
+    for (int tries = 0; tries < 10 && !seen; tries++) {
+        struct scan scan;
+        run(&scan, &one_cpu,
+            (const char *const[]){"rows=512", "cols=256", "gpu_ms=0.001", "mode=process", NULL});
+        const char *why = scan_reason(&scan, "loaders_needed", "lang=c;by=process");
+        seen = scan_value(&scan, "starvation", "lang=c;by=process;loaders=1") > 0.3 && why &&
+               strcmp(why, "processes in C: up to 2 do not feed the GPU") == 0;
+        scan_end(&scan);
+    }
+    assert_true(seen);
+}
+
+static void test_loader_with_other_parameters(void **state)
+{
+    (void)state;
+    static const char *const modes[] = {"mode=process", "mode=thread"};
+    static const char *const keys[] = {"lang=c;by=process", "lang=c;by=thread"};
+    for (int i = 0; i < 2; i++) {
+        struct scan scan;
+        run(&scan, &one_cpu,
+            (const char *const[]){SMALL, modes[i], "loaders=3", "prefetch=1", "pinned=0", NULL});
+        assert_fed(&scan, keys[i], 3);
+        assert_int_equal(scan_count(&scan, "scaling"), 0);
+        scan_end(&scan);
+        run(&scan, &one_cpu,
+            (const char *const[]){SMALL, modes[i], "loaders=2", "persistent=0", "epoch=3",
+                                  "gpu_ms=0.1", NULL});
+        assert_fed(&scan, keys[i], 2);
+        scan_end(&scan);
+        run(&scan, &one_cpu,
+            (const char *const[]){SMALL, modes[i], "loaders=2", "prefetch=7", "persistent=0",
+                                  "epoch=1", NULL});
+        assert_fed(&scan, keys[i], 2);
+        scan_end(&scan);
+    }
+    assert_nobody_is_left();
+}
+
+/* Looks for loaders, or for the process that starts them, and does something to it. */
+struct hunter {
+    pthread_t thread;
+    void (*found)(struct hunter *hunter, pid_t pid);
+    bool of_nursery; /* it itself, once it has loaders */
+    _Atomic bool over;
+    unsigned hits;
+    struct bitset cpus; /* of the one seen last */
+};
+
+/* Of what this process has below it, interpreters that are asked what they are are none. */
+static bool is_nursery(pid_t pid)
+{
+    char path[64], name[PROC_TEXT_MAX];
+    (void)snprintf(path, sizeof(path), "/proc/%d/comm", (int)pid);
+    return proc_read_text("", path, name, sizeof(name)) && strcmp(name, "contend-loaders") == 0;
+}
+
+static void *hunt(void *arg)
+{
+    static struct tree_process found[TREE_PROCESSES];
+    struct hunter *hunter = arg;
+    while (!atomic_load(&hunter->over)) {
+        unsigned n = below_us(found);
+        for (unsigned i = 0; i < n; i++) {
+            pid_t pid = hunter->of_nursery ? found[i].parent : found[i].pid;
+            if (pid <= 1 || found[i].ended || found[i].parent == getpid() ||
+                !is_nursery(found[i].parent) || !tree_is_same(&found[i]))
+                continue;
+            hunter->found(hunter, pid);
+            hunter->hits++;
+        }
+        (void)usleep(1000);
+    }
+    return NULL;
+}
+
+static void start_hunt(struct hunter *hunter)
+{
+    assert_int_equal(pthread_create(&hunter->thread, NULL, hunt, hunter), 0);
+}
+
+static void end_hunt(struct hunter *hunter)
+{
+    atomic_store(&hunter->over, true);
+    assert_int_equal(pthread_join(hunter->thread, NULL), 0);
+    assert_true(hunter->hits > 0);
+}
+
+static void end_it(struct hunter *hunter, pid_t pid)
+{
+    (void)hunter;
+    (void)kill(pid, SIGKILL);
+}
+
+/* Whenever it dies: its point has no value, and why; nobody waits for it. */
+static void test_loader_that_is_killed(void **state)
+{
+    (void)state;
+    struct scan scan;
+    struct hunter hunter = {.found = end_it};
+    start_hunt(&hunter);
+    int rc = scan_try(&scan, &bench_loader, &one_cpu,
+                      (const char *const[]){SMALL, "mode=process", "loaders=2", NULL}, 0.1);
+    end_hunt(&hunter);
+    assert_int_equal(rc, 0);
+    const char *why = scan_reason(&scan, "starvation", "lang=c;by=process;loaders=2");
+    assert_non_null(why);
+    assert_string_equal(why, "a loader was ended by signal 9");
+    assert_int_equal(scan_count(&scan, "batches"), 0);
+    scan_end(&scan);
+    assert_nobody_is_left();
+}
+
+static void test_loaders_whose_parent_is_killed(void **state)
+{
+    (void)state;
+    struct scan scan;
+    struct hunter hunter = {.found = end_it, .of_nursery = true};
+    start_hunt(&hunter);
+    int rc = scan_try(&scan, &bench_loader, &one_cpu,
+                      (const char *const[]){SMALL, "mode=process", NULL}, 0.1);
+    end_hunt(&hunter);
+    assert_int_equal(rc, 0);
+    unsigned lost = 0;
+    for (unsigned loaders = 1; loaders <= 2; loaders++) {
+        char key[64];
+        (void)snprintf(key, sizeof(key), "lang=c;by=process;loaders=%u", loaders);
+        const char *why = scan_reason(&scan, "starvation", key);
+        lost += why && strcmp(why, "the process that starts loaders is gone") == 0;
+    }
+    assert_true(lost > 0);
+    scan_end(&scan);
+}
+
+static void note_cpus(struct hunter *hunter, pid_t pid)
+{
+    struct bitset cpus;
+    if (!affinity_get(pid, &cpus))
+        hunter->cpus = cpus;
+}
+
+/* Loaders are where the worker is not, though what started them is. */
+static void test_loaders_elsewhere(void **state)
+{
+    (void)state;
+    struct scan scan;
+    struct bitset rest = {0};
+    struct hunter hunter = {.found = note_cpus};
+    if (machine.ncpus < 2)
+        skip();
+    assert_int_equal(affinity_get(getppid(), &rest), 0);
+    bitset_clear(&rest, one_cpu.cpus[0].os_cpu);
+    start_hunt(&hunter);
+    run(&scan, &one_cpu,
+        (const char *const[]){SMALL, "mode=process", "loaders=1", "where=rest", NULL});
+    end_hunt(&hunter);
+    assert_fed(&scan, "lang=c;by=process", 1);
+    assert_true(bitset_equal(&hunter.cpus, &rest));
+    scan_end(&scan);
+    assert_int_equal(scan_try(&scan, &bench_loader, &machine,
+                              (const char *const[]){SMALL, "mode=thread", "where=rest", NULL}, 0.1),
+                     -ENOTSUP);
+    assert_non_null(strstr(scan.err.msg, "where=rest: the workers have all CPUs"));
+    scan_end(&scan);
+}
+
+/* A PATH in which python3 is what the text says; NULL: nothing is. */
+static void with_python(const char *text, const char *const *pairs, struct scan *scan)
+{
+    char path[600], *before = strdup(getenv("PATH"));
+    (void)snprintf(path, sizeof(path), "%s/bin/python3", fixture_dir);
+    fixture_put("/bin/none", "");
+    if (text) {
+        fixture_put("/bin/python3", text);
+        assert_int_equal(chmod(path, 0755), 0);
+    }
+    *strrchr(path, '/') = '\0';
+    assert_int_equal(setenv("PATH", path, 1), 0);
+    int rc = scan_try(scan, &bench_loader, &one_cpu, pairs, 0.1);
+    assert_int_equal(setenv("PATH", before, 1), 0);
+    free(before);
+    if (rc)
+        fail_msg("%s", scan->err.msg);
+}
+
+static void test_loader_without_python(void **state)
+{
+    (void)state;
+    struct scan scan;
+    with_python(NULL, (const char *const[]){SMALL, NULL}, &scan);
+    assert_fed(&scan, "lang=c;by=process", 1);
+    assert_string_equal(scan_reason(&scan, "starvation", "lang=python;by=process"),
+                        "no python3 in PATH");
+    assert_string_equal(scan_reason(&scan, "starvation", "lang=python;by=thread"),
+                        "no python3 in PATH");
+    assert_string_equal(scan_reason(&scan, "starvation", "lang=pytorch;by=process"),
+                        "no python3 in PATH");
+    assert_non_null(
+        strstr(scan_reason(&scan, "starvation", "lang=python;by=free"), "no Python without"));
+    assert_int_equal(scan_count(&scan, "batches"), 4);
+    scan_end(&scan);
+}
+
+static void test_loader_with_a_broken_python(void **state)
+{
+    (void)state;
+    struct scan scan;
+    with_python("#!/bin/sh\nexit 1\n", (const char *const[]){SMALL, "mode=python-thread", NULL},
+                &scan);
+    assert_non_null(
+        strstr(scan_reason(&scan, "starvation", "lang=python;by=thread"), "python3 does not run"));
+    assert_int_equal(scan_count(&scan, "batches"), 0);
+    scan_end(&scan);
+}
+
+/* It answers, and ends as soon as it is to load. */
+static void test_loader_with_a_python_that_ends(void **state)
+{
+    (void)state;
+    struct scan scan;
+    with_python("#!/bin/sh\ncase \"$*\" in *importlib.util*) echo \"$0\"; echo 1; echo 0;; "
+                "*) exit 5;; esac\n",
+                (const char *const[]){SMALL, "mode=python-process", "loaders=2", NULL}, &scan);
+    assert_string_equal(scan_reason(&scan, "starvation", "lang=python;by=process;loaders=2"),
+                        "a loader ended by itself, with code 5");
+    scan_end(&scan);
+    assert_nobody_is_left();
+}
+
+/* One that claims to have no lock, and cannot keep it. */
+static void test_loader_with_a_python_that_has_a_lock(void **state)
+{
+    (void)state;
+    char text[700];
+    struct scan scan;
+    struct python python;
+    if (python_find("python3", &python, NULL) || !python.has_lock)
+        skip();
+    (void)snprintf(text, sizeof(text),
+                   "#!/bin/sh\ncase \"$*\" in *importlib.util*) echo \"$0\"; echo 0; echo 0;; "
+                   "*) exec %s \"$@\";; esac\n",
+                   python.path);
+    with_python(text, (const char *const[]){SMALL, "mode=python-free", "loaders=1", NULL}, &scan);
+    const char *why = scan_reason(&scan, "starvation", "lang=python;by=free;loaders=1");
+    assert_non_null(why);
+    assert_non_null(strstr(why, "lock after all"));
+    scan_end(&scan);
+}
+
+/* Through a stand-in for PyTorch, started once for all points. */
+static void test_loader_of_pytorch(void **state)
+{
+    (void)state;
+    char path[600];
+    const char *root = getenv("CONTEND_SOURCE_DIR");
+    struct python python;
+    if (!root || python_find("python3", &python, NULL))
+        skip();
+    (void)snprintf(path, sizeof(path), "%s/tests/lib/fake_torch", root);
+    assert_int_equal(setenv("PYTHONPATH", path, 1), 0);
+    assert_int_equal(setenv("PYTHONDONTWRITEBYTECODE", "1", 1), 0);
+    struct scan scan;
+    run(&scan, &one_cpu, (const char *const[]){SMALL, "mode=pytorch", NULL});
+    assert_fed(&scan, "lang=pytorch;by=process", 1);
+    assert_fed(&scan, "lang=pytorch;by=process", 2);
+    scan_end(&scan);
+    run(&scan, &one_cpu,
+        (const char *const[]){SMALL, "mode=pytorch", "loaders=2", "persistent=0", "epoch=2", NULL});
+    assert_fed(&scan, "lang=pytorch;by=process", 2);
+    scan_end(&scan);
+    struct hunter hunter = {.found = end_it};
+    start_hunt(&hunter);
+    int rc = scan_try(&scan, &bench_loader, &one_cpu,
+                      (const char *const[]){SMALL, "mode=pytorch", NULL}, 0.1);
+    end_hunt(&hunter);
+    assert_int_equal(rc, 0);
+    assert_non_null(scan_reason(&scan, "starvation", "lang=pytorch;by=process;loaders=1"));
+    scan_end(&scan);
+    assert_int_equal(unsetenv("PYTHONPATH"), 0);
+    assert_nobody_is_left();
+}
+
+int main(void)
+{
+    scan_machine_init(&machine);
+    one_cpu = machine;
+    one_cpu.ncpus = 1;
+#define IN_DIR(test) cmocka_unit_test_setup_teardown(test, fixture_make_dir, fixture_remove_dir)
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_loader_of_each_kind),
+        cmocka_unit_test(test_loader_feeds_a_slow_device),
+        cmocka_unit_test(test_loader_starves_a_fast_device),
+        cmocka_unit_test(test_loader_with_other_parameters),
+        cmocka_unit_test(test_loader_that_is_killed),
+        cmocka_unit_test(test_loaders_whose_parent_is_killed),
+        cmocka_unit_test(test_loaders_elsewhere),
+        IN_DIR(test_loader_without_python),
+        IN_DIR(test_loader_with_a_broken_python),
+        IN_DIR(test_loader_with_a_python_that_ends),
+        IN_DIR(test_loader_with_a_python_that_has_a_lock),
+        cmocka_unit_test(test_loader_of_pytorch),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
