@@ -31,6 +31,7 @@
     X(mutex) \
     X(priority_inversion) \
     X(fairness)           \
+    X(read_path)      \
     X(collective)     \
     X(gpu_launch)     \
     X(gpu_stream)     \

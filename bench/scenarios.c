@@ -40,6 +40,13 @@ static const struct scenario_part os_parts[] = {
 };
 /* clang-format on */
 
+/* clang-format off */
+static const struct scenario_part io_parts[] = {
+    SCAN("read_path"),
+    {.foreground = NULL},
+};
+/* clang-format on */
+
 static const struct scenario_part grain_parts[] = {
     {.foreground = "grain", .placements = "none,sized,passive,partition"},
     {.foreground = NULL},
@@ -99,6 +106,11 @@ const struct scenario scenario_registry[] = {
         .summary = "the operating system: switches between threads and processes, wake-ups, locks, "
                    "priorities",
         .parts = os_parts,
+    },
+    {
+        .name = "io",
+        .summary = "disks and sockets: one data set by each way to read it, checkpoints, echoes",
+        .parts = io_parts,
     },
     {
         .name = "grain",
