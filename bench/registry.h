@@ -32,6 +32,7 @@
     X(priority_inversion) \
     X(fairness)           \
     X(read_path)      \
+    X(event_loop)     \
     X(collective)     \
     X(gpu_launch)     \
     X(gpu_stream)     \

@@ -43,6 +43,7 @@ static const struct scenario_part os_parts[] = {
 /* clang-format off */
 static const struct scenario_part io_parts[] = {
     SCAN("read_path"),
+    SCAN("event_loop"),
     {.foreground = NULL},
 };
 /* clang-format on */
