@@ -1,6 +1,7 @@
 /*
- * The reads of a reader by io_uring: always as many in flight as are asked for, one system call for
- * what is submitted and what is waited for.
+ * The reads of a reader by io_uring: always as many in flight as are asked for. They are submitted
+ * in a few parts, so that the device has the first ones while the others are made ready; the last
+ * part in the call that also waits.
  */
 #include <errno.h>
 #include <math.h>
@@ -14,7 +15,7 @@
 #ifdef CONTEND_HAVE_URING
 
 /* One round in so many is done in two calls, to see how many reads are in flight in between. */
-enum { LOOK_EACH = 8, REAPED = 64 };
+enum { LOOK_EACH = 8, REAPED = 64, BATCHES = 8 };
 
 static const uint64_t NOTHING = UINT64_MAX; /* user data of what is no read */
 
@@ -27,6 +28,7 @@ struct slot {
 struct io_ring {
     struct io_uring ring;
     unsigned flying, nfree;
+    unsigned batch; /* reads that are submitted at once */
     uint64_t at_ns; /* of the clock's last look */
     unsigned *free_slots;
     struct slot *slots; /* [depth] */
@@ -70,6 +72,7 @@ int io_reader_ring_open(struct io_reader *reader, struct err *err)
         return rc;
     }
     reader->ring = own;
+    own->batch = plan->depth / BATCHES ? plan->depth / BATCHES : 1;
     own->free_slots = calloc(plan->depth, sizeof(*own->free_slots));
     own->slots = calloc(plan->depth, sizeof(*own->slots));
     if (!own->free_slots || !own->slots)
@@ -146,6 +149,8 @@ static int fill(struct io_reader *reader, struct io_ring *own, struct err *err)
 {
     int rc = 0;
     while (!rc && own->nfree && reader->next < reader->plan.nunits) {
+        if (io_uring_sq_ready(&own->ring) >= own->batch)
+            (void)io_uring_submit(&own->ring);
         struct io_uring_sqe *sqe = io_uring_get_sqe(&own->ring);
         if (!sqe) /* with SQPOLL, others are not taken yet */
             break;
