@@ -144,8 +144,8 @@ static int choose_size(struct read_path *s, struct bench_ctx *ctx, uint64_t *byt
     const struct read_path_params *params = s->params;
     uint64_t others = params->checkpoint + (uint64_t)params->files * params->file;
     uint64_t unit = params->block > MIB ? params->block : MIB, all;
-    int rc = place_fit(&s->place, others + DATA_LEAST, others + params->size, 1, ctx->workers,
-                       &all, ctx->err);
+    int rc = place_fit(&s->place, others + DATA_LEAST, others + params->size, 1, ctx->workers, &all,
+                       ctx->err);
     *bytes = rc ? 0 : (all - others) / unit * unit;
     if (!rc && !*bytes)
         rc = err_set(ctx->err, -ENOTSUP, "not even one block of data fits in %s",

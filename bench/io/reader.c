@@ -1,5 +1,6 @@
 #include "bench/io/reader.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -47,30 +48,32 @@ int io_reader_read_whole(int fd, char *buffer, size_t bytes, int64_t offset, str
     return 0;
 }
 
-static int map_whole(int fd, size_t bytes, int advice, char **map, struct err *err)
+/* NULL with the reason. */
+static char *map_whole(int fd, size_t bytes, int advice, struct err *err)
 {
-    *map = mmap(NULL, bytes, PROT_READ, MAP_SHARED, fd, 0);
-    if (*map == MAP_FAILED) {
-        *map = NULL;
-        return err_sys(err, -errno, "cannot map the data set");
+    char *map = mmap(NULL, bytes, PROT_READ, MAP_SHARED, fd, 0);
+    if (map == MAP_FAILED) {
+        (void)err_sys(err, -errno, "cannot map the data set");
+        return NULL;
     }
-    (void)madvise(*map, bytes, advice);
-    return 0;
+    (void)madvise(map, bytes, advice);
+    return map;
 }
 
 /* One of several files: opened, read and closed. */
 static int read_file(struct io_reader *reader, size_t unit, struct err *err)
 {
     size_t bytes = reader->plan.unit_bytes;
-    char *map;
-    int fd = io_reader_open_unit(reader, unit, err), rc;
+    int fd = io_reader_open_unit(reader, unit, err), rc = 0;
     if (fd < 0)
         return fd;
     if (reader->plan.way == READ_MMAP) {
-        rc = map_whole(fd, bytes, MADV_SEQUENTIAL, &map, err);
-        if (!rc) {
+        char *map = map_whole(fd, bytes, MADV_SEQUENTIAL, err);
+        if (map) {
             memcpy(reader->buffers, map, bytes);
             (void)munmap(map, bytes);
+        } else {
+            rc = err->code;
         }
     } else {
         rc = io_reader_read_whole(fd, reader->buffers, bytes, -1, err);
@@ -88,6 +91,7 @@ static int read_block(struct io_reader *reader, size_t unit, struct err *err)
     case READ_READ:
         return io_reader_read_whole(file->fd, reader->buffers, plan->unit_bytes, -1, err);
     case READ_MMAP:
+        assert(reader->map);
         memcpy(reader->buffers, reader->map + offset, plan->unit_bytes);
         return 0;
     case READ_DIRECT:
@@ -145,8 +149,9 @@ static int begin(struct io_reader *reader, struct err *err)
         return err_sys(err, -errno, "cannot seek in the data set");
     if (plan->way != READ_MMAP)
         return 0;
-    return map_whole(data->files[0].fd, data->file_bytes,
-                     plan->order ? MADV_RANDOM : MADV_SEQUENTIAL, &reader->map, err);
+    reader->map = map_whole(data->files[0].fd, data->file_bytes,
+                            plan->order ? MADV_RANDOM : MADV_SEQUENTIAL, err);
+    return reader->map ? 0 : err->code;
 }
 
 int io_reader_run(struct io_reader *reader, uint64_t ns, bool *over, struct err *err)

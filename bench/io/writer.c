@@ -1,5 +1,6 @@
 #include "bench/io/writer.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -46,6 +47,7 @@ static int look(const struct writer_plan *plan, int fd, struct err *err)
     char *buffer = data_buffer(DATA_ALIGN);
     uint64_t state = plan->seed, pages = plan->bytes / DATA_ALIGN;
     bool right = buffer != NULL;
+    assert(pages);
     for (unsigned i = 0; i < LOOKED_AT && right; i++) {
         uint64_t offset = random_next(&state) % pages * DATA_ALIGN;
         right = pread(fd, buffer, DATA_ALIGN, (off_t)offset) == DATA_ALIGN &&
