@@ -36,6 +36,8 @@
     X(migration)          \
     X(spawn)              \
     X(producer_consumer)  \
+    X(read_path)      \
+    X(event_loop)     \
     X(collective)     \
     X(gpu_launch)     \
     X(gpu_stream)     \

@@ -53,6 +53,14 @@ static const struct scenario_part os_parts[] = {
 };
 /* clang-format on */
 
+/* clang-format off */
+static const struct scenario_part io_parts[] = {
+    SCAN("read_path"),
+    SCAN("event_loop"),
+    {.foreground = NULL},
+};
+/* clang-format on */
+
 static const struct scenario_part grain_parts[] = {
     {.foreground = "grain", .placements = "none,sized,passive,partition"},
     {.foreground = NULL},
@@ -128,6 +136,11 @@ const struct scenario scenario_registry[] = {
             "the operating system: switches, moves, wake-ups, locks, queues, priorities, starts "
             "of processes and threads",
         .parts = os_parts,
+    },
+    {
+        .name = "io",
+        .summary = "disks and sockets: one data set by each way to read it, checkpoints, echoes",
+        .parts = io_parts,
     },
     {
         .name = "grain",

@@ -127,6 +127,10 @@ libraries | while read -r library path; do
     strip --strip-unneeded -o "$root/lib/$library" "$path"
     copy_license "$path"
 done
+# Linked into the program itself, where the build had it: its license wants to be named, too.
+if nm "$program" 2>/dev/null | grep -q ' io_uring_queue_init_params$'; then
+    copy_license "$(pkg-config --variable=libdir liburing)/liburing.a"
+fi
 strip --strip-debug -o "$root/libcontend_comms.so" "$(dirname "$program")/libcontend_comms.so"
 # MPI itself stays out: it has to be that of mpirun. The module that talks to it is loaded only then.
 module=$(dirname "$program")/contend_mpi.so

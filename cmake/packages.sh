@@ -16,6 +16,7 @@ pkg-config pkg-config
 libhwloc-dev hwloc.pc
 libjansson-dev jansson.pc
 libnuma-dev numa.pc
+liburing-dev liburing.pc
 gnuplot-nox gnuplot
 END
 }
@@ -46,10 +47,26 @@ apt_get() {
     done
 }
 
-# go_without REASON: dies of it, unless $missing is what the program can do without.
+# needed PACKAGE...: those of them that the program cannot do without.
+needed() {
+    for package in "$@"; do
+        case $package in
+        gnuplot-nox | liburing-dev) ;;
+        *) printf '%s ' "$package" ;;
+        esac
+    done
+}
+
+# go_without REASON: dies of it, unless the program can do without all that is $missing.
+# shellcheck disable=SC2086
 go_without() {
-    [ "$missing" = 'gnuplot-nox ' ] || die 2 "$1"
-    say "no gnuplot (Debian: gnuplot-nox): there will be no plots"
+    [ -z "$(needed $missing)" ] || die 2 "$1"
+    for package in $missing; do
+        case $package in
+        gnuplot-nox) say "no gnuplot (Debian: gnuplot-nox): there will be no plots" ;;
+        liburing-dev) say "no liburing (Debian: liburing-dev): benchmarks will go without io_uring" ;;
+        esac
+    done
 }
 
 # install_packages TABLE: returns with nothing missing but what the program can do without.
@@ -70,13 +87,16 @@ install_packages() {
         fi
     fi
     say "installing $missing"
-    # No list of packages, or an old one, shows as a failed install. $missing is split on purpose.
-    # shellcheck disable=SC2086
+    # No list of packages, or an old one, shows as a failed install; older systems lack what we can do
+    # without. $missing is split on purpose.
+    # shellcheck disable=SC2046,SC2086
     apt_get install -y --no-install-recommends $missing ||
-        { apt_get update && apt_get install -y --no-install-recommends $missing; } || true
+        { apt_get update && apt_get install -y --no-install-recommends $missing; } ||
+        apt_get install -y --no-install-recommends $(needed $missing) || true
 
     missing=$(missing_packages "$1")
     [ -n "$missing" ] || return 0
-    [ "$missing" = 'gnuplot-nox ' ] || cat "$log" >&2
+    # shellcheck disable=SC2086
+    [ -z "$(needed $missing)" ] || cat "$log" >&2
     go_without "could not install $missing(above)"
 }

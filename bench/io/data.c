@@ -1,0 +1,221 @@
+#include "bench/io/data.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "harness/base/units.h"
+#include "kernels/cpu/mix64.h"
+
+enum { CHUNK = 1 << 20, DESCRIPTORS_KEPT = 64, POISON = 0xa5 };
+
+void data_fill(void *buffer, size_t bytes, uint64_t offset, uint64_t seed)
+{
+    uint64_t *words = buffer, first = offset / sizeof(*words);
+    for (size_t i = 0; i < bytes / sizeof(*words); i++)
+        words[i] = mix64(seed + first + i);
+}
+
+bool data_holds(const void *buffer, size_t bytes, uint64_t offset, uint64_t seed)
+{
+    const uint64_t *words = buffer, first = offset / sizeof(*words);
+    uint64_t wrong = 0;
+    for (size_t i = 0; i < bytes / sizeof(*words); i++)
+        wrong |= words[i] ^ mix64(seed + first + i);
+    return !wrong;
+}
+
+void *data_buffer(size_t bytes)
+{
+    void *buffer = aligned_alloc(DATA_ALIGN, (bytes + DATA_ALIGN - 1) / DATA_ALIGN * DATA_ALIGN);
+    if (buffer)
+        memset(buffer, POISON, bytes);
+    return buffer;
+}
+
+int data_write(int fd, const void *buffer, size_t bytes, uint64_t offset, size_t *written)
+{
+    for (*written = 0; *written < bytes;) {
+        ssize_t n = pwrite(fd, (const char *)buffer + *written, bytes - *written,
+                           (off_t)(offset + *written));
+        if (n < 0 && errno != EINTR)
+            return -errno;
+        if (!n)
+            return -EIO;
+        *written += n > 0 ? (size_t)n : 0;
+    }
+    return 0;
+}
+
+static int say_failed(const struct data *data, const struct place *place, int rc, uint64_t done,
+                      struct err *err)
+{
+    char all[32], some[32];
+    return err_sys(err, rc, "cannot write %s of files to %s (%s), after %s",
+                   units_format_bytes(data->nfiles * data->file_bytes, all, sizeof(all)),
+                   place->directory, place->file_system,
+                   units_format_bytes(done, some, sizeof(some)));
+}
+
+/* Errors of writes that the kernel has put off come with fsync. */
+static int write_file(struct data *data, const struct place *place, unsigned which, void *chunk,
+                      struct err *err)
+{
+    uint64_t begin = which * data->file_bytes;
+    int fd = data->files[which].fd, rc = 0;
+    for (uint64_t at = 0; at < data->file_bytes && !rc; at += CHUNK) {
+        size_t n = data->file_bytes - at < CHUNK ? (size_t)(data->file_bytes - at) : CHUNK;
+        size_t written;
+        data_fill(chunk, n, begin + at, data->seed);
+        rc = data_write(fd, chunk, n, at, &written);
+        if (rc)
+            return say_failed(data, place, rc, begin + at + written, err);
+    }
+    return 0;
+}
+
+static int write_files(struct data *data, const struct place *place, struct err *err)
+{
+    void *chunk = data_buffer(CHUNK);
+    int rc = chunk ? 0 : err_set(err, -ENOMEM, "cannot allocate a buffer");
+    for (unsigned i = 0; i < data->nfiles && !rc; i++)
+        rc = write_file(data, place, i, chunk, err);
+    free(chunk);
+    for (unsigned i = 0; i < data->nfiles && !rc; i++)
+        if (fsync(data->files[i].fd))
+            rc = say_failed(data, place, -errno, (uint64_t)i * data->file_bytes, err);
+    return rc;
+}
+
+static int make_file(struct data *data, const struct place *place, unsigned which, struct err *err)
+{
+    struct data_file *file = &data->files[which];
+    file->fd = place_make_file(place, err);
+    if (file->fd < 0)
+        return file->fd;
+    (void)snprintf(file->name, sizeof(file->name), "/proc/self/fd/%d", file->fd);
+    return 0;
+}
+
+/* File systems in memory take the flag from Linux 6.6 on, and read as ever. */
+static void open_direct(struct data *data, const struct place *place)
+{
+    if (place->memory) {
+        (void)err_set(&data->no_direct, -ENOTSUP, "%s is in memory: nothing to read past the cache",
+                      place->file_system);
+        return;
+    }
+    for (unsigned i = 0; i < data->nfiles && !data->no_direct.code; i++) {
+        int fd = place_open_again(data->files[i].fd, O_RDONLY | O_DIRECT, &data->no_direct);
+        data->files[i].direct_fd = data->nfiles == 1 ? fd : -1;
+        if (fd >= 0 && data->nfiles > 1) {
+            (void)close(fd);
+            break;
+        }
+    }
+    if (data->no_direct.code)
+        data->no_direct.code = -ENOTSUP;
+}
+
+int data_make(struct data *data, const struct place *place, unsigned nfiles, uint64_t file_bytes,
+              uint64_t seed, struct err *err)
+{
+    *data = (struct data){.seed = mix64(seed), .file_bytes = file_bytes};
+    uint64_t most = place_allow_descriptors();
+    if (nfiles + DESCRIPTORS_KEPT > most)
+        return err_set(err, -ENOTSUP, "%u files are more than may be open (ulimit -n: %llu)",
+                       nfiles, (unsigned long long)most);
+    data->files = calloc(nfiles, sizeof(*data->files));
+    if (!data->files)
+        return err_set(err, -ENOMEM, "cannot allocate a list of %u files", nfiles);
+    int rc = 0;
+    for (unsigned i = 0; i < nfiles; i++)
+        data->files[i].fd = data->files[i].direct_fd = -1;
+    for (data->nfiles = 0; data->nfiles < nfiles && !rc; data->nfiles++)
+        rc = make_file(data, place, data->nfiles, err);
+    if (!rc)
+        rc = write_files(data, place, err);
+    if (!rc)
+        open_direct(data, place);
+    if (rc)
+        data_free(data);
+    return rc;
+}
+
+void data_free(struct data *data)
+{
+    for (unsigned i = 0; i < data->nfiles; i++) {
+        if (data->files[i].fd >= 0)
+            (void)close(data->files[i].fd);
+        if (data->files[i].direct_fd >= 0)
+            (void)close(data->files[i].direct_fd);
+    }
+    free(data->files);
+    *data = (struct data){.nfiles = 0};
+}
+
+int data_evict(const struct data *data, struct err *err)
+{
+    int rc = 0;
+    for (unsigned i = 0; i < data->nfiles && !rc; i++)
+        rc = -posix_fadvise(data->files[i].fd, 0, 0, POSIX_FADV_DONTNEED);
+    return rc ? err_sys(err, rc, "cannot drop files from the page cache") : 0;
+}
+
+static int read_through(const struct data *data, unsigned which, void *chunk, struct err *err)
+{
+    for (uint64_t at = 0; at < data->file_bytes;) {
+        ssize_t n = pread(data->files[which].fd, chunk, CHUNK, (off_t)at);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0)
+            return err_sys(err, n ? -errno : -EIO, "cannot read a file that was written");
+        at += (uint64_t)n;
+    }
+    return 0;
+}
+
+int data_warm(const struct data *data, struct err *err)
+{
+    if (data_cached(data) >= 1)
+        return 0;
+    void *chunk = data_buffer(CHUNK);
+    int rc = chunk ? 0 : err_set(err, -ENOMEM, "cannot allocate a buffer");
+    for (unsigned i = 0; i < data->nfiles && !rc; i++)
+        rc = read_through(data, i, chunk, err);
+    free(chunk);
+    return rc;
+}
+
+/* Pages of one file in the cache, or -errno; a mapping that is not touched brings none there. */
+static int64_t cached_pages(const struct data *data, unsigned which, unsigned char *in_core,
+                            size_t pages)
+{
+    void *map = mmap(NULL, data->file_bytes, PROT_READ, MAP_SHARED, data->files[which].fd, 0);
+    if (map == MAP_FAILED)
+        return -errno;
+    int64_t found = mincore(map, data->file_bytes, in_core) ? -errno : 0;
+    for (size_t page = 0; page < pages && found >= 0; page++)
+        found += in_core[page] & 1;
+    (void)munmap(map, data->file_bytes);
+    return found;
+}
+
+double data_cached(const struct data *data)
+{
+    size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    size_t pages = (data->file_bytes + page - 1) / page;
+    unsigned char *in_core = malloc(pages ? pages : 1);
+    double found = in_core ? 0 : (double)NAN;
+    for (unsigned i = 0; i < data->nfiles && found >= 0; i++) {
+        int64_t here = cached_pages(data, i, in_core, pages);
+        found = here < 0 ? (double)NAN : found + (double)here;
+    }
+    free(in_core);
+    return found / ((double)pages * data->nfiles);
+}

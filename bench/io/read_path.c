@@ -1,0 +1,263 @@
+/*
+ * From a disk to memory: one data set read by read, pread, mmap, O_DIRECT and io_uring; blocks in
+ * order, blocks in random order, and many small files; out of the page cache and past it. How many
+ * reads were in flight, what CPU time a GB costs, what readers get beside busy threads on the same
+ * CPUs, and how fast a checkpoint is on the device.
+ *
+ * **Measures** on CLOCK_MONOTONIC_RAW: `read_speed` = bytes asked for / time, `cpu_per_gb` = CPU
+ * time of this process, threads of io_uring among it, over the same bytes. `in_flight` = the mean
+ * number of reads that io_uring was handed and that were not done, looked at in one of eight calls;
+ * `depth_device` the same as the block device tells (time of its reads / time). `read_latency` us
+ * from handing over to seeing it done. `depth_rate`, `depth_reached` and `depth_latency` are these
+ * by the depth asked for, of random reads. `cached_share`: of the data set in the page cache before
+ * (mincore). `shared_speed`: of all `readers` together; `load_share`: CPU time that the busy
+ * threads had of the time they were on. `write_speed`: a new file written and fsync, all in it;
+ * `fsync_share` of that time. GB = 1e9. Keys: how=read|pread|mmap|uring|fixed|sqpoll (the latter
+ * two: io_uring with buffers and file registered, and with a thread of the kernel besides),
+ * order=seq|random|files, cache=cold|warm|none (O_DIRECT); depth; readers, load=idle|busy.
+ * **Source** fio: `--ioengine=psync|mmap|io_uring --direct=1 --fixedbufs --registerfiles
+ * --sqthread_poll` are these ways; posix_fadvise is told the order as fio tells it. io_uring:
+ * Axboe, "Efficient IO with io_uring", 2019.
+ * **Limits** Cold is what posix_fadvise drops: the caches of a disk, of its controller and of a
+ * hypervisor's host are below and stay. CPU time of interrupts and of the kernel's writers is not
+ * in it. Small files are opened by links of /proc to their descriptors, since they have no names:
+ * what a name costs, most on a network's file system, is not in it. A checkpoint is not renamed,
+ * and its directory not synced.
+ */
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bench/common/team.h"
+#include "bench/io/read_points.h"
+#include "bench/registry.h"
+#include "harness/base/random.h"
+
+enum { MIB = 1 << 20, DATA_LEAST = 8 * MIB };
+
+static const struct opt read_path_opts[] = {
+    OPT_CHOICE("where", read_path_params, where, "here", place_names, "PLACE",
+               "files: in the working directory, or in TMPDIR (/tmp)"),
+    OPT_SIZE("size", read_path_params, size, "256M", DATA_LEAST, 1ull << 44, "BYTES",
+             "of the data set, less where all would take more than a quarter of what is free"),
+    OPT_SIZE("block", read_path_params, block, "128K", DATA_ALIGN, 16 * MIB, "BYTES",
+             "of a read in order, and of a write"),
+    OPT_SIZE("random_block", read_path_params, random_block, "4K", DATA_ALIGN, 16 * MIB, "BYTES",
+             "of a read in random order"),
+    OPT_SIZE("file", read_path_params, file, "64K", DATA_ALIGN, 16 * MIB, "BYTES",
+             "of a small file"),
+    OPT_INT("files", read_path_params, files, "256", 2, 100000, "N", "how many small files"),
+    OPT_SIZE("checkpoint", read_path_params, checkpoint, "32M", MIB, 1ull << 36, "BYTES",
+             "of a file that is written"),
+    OPT_INT("depth", read_path_params, depth, "32", 1, 1024, "N",
+            "reads and writes of io_uring that are in flight"),
+    OPT_CHOICE("part", read_path_params, part, "all", read_part_names, "PART", "only this part"),
+    OPT_CHOICE("how", read_path_params, how, "all", read_how_names, "WAY",
+               "only this way to read, or to write (write, direct, uring)"),
+    OPT_CHOICE("cache", read_path_params, cache, "all", read_cache_names, "CACHE",
+               "only out of a cold or warm page cache, or past it (none)"),
+    {.name = NULL},
+};
+
+static const struct bench_metric read_path_metrics[] = {
+    [READ_SPEED] = {"read_speed", "GB/s", "higher", .gates = true},
+    [CPU_PER_GB] = {"cpu_per_gb", "s/GB", "lower"},
+    [IN_FLIGHT] = {"in_flight", "reads", "none", .quiet = true},
+    [AT_DEVICE] = {"depth_device", "reads", "none", .quiet = true},
+    [LATENCY] = {"read_latency", "us", "lower", .quiet = true},
+    [CACHED] = {"cached_share", "ratio", "none", .quiet = true},
+    [DEPTH_RATE] = {"depth_rate", "kops/s", "higher"},
+    [DEPTH_REACHED] = {"depth_reached", "reads", "none"},
+    [DEPTH_LATENCY] = {"depth_latency", "us", "lower"},
+    [SHARED_SPEED] = {"shared_speed", "GB/s", "higher"},
+    [LOAD_SHARE] = {"load_share", "ratio", "higher"},
+    [WRITE_SPEED] = {"write_speed", "GB/s", "higher", .gates = true},
+    [FSYNC_SHARE] = {"fsync_share", "ratio", "none", .quiet = true},
+    [WRITE_CPU] = {"write_cpu", "s/GB", "lower", .quiet = true},
+    [DATA_SET] = {"data_set", "GB", "none"},
+    {.name = NULL},
+};
+
+/* Bars of one order: those of all together are too many to tell apart. */
+#define SPEED_FIGURE(of_name, of_order, what)                                                      \
+    {                                                                                              \
+        .name = (of_name), .kind = FIGURE_BARS, .metric = "read_speed", .only = "order=" of_order, \
+        .title = what ", by the way they are read",                                                \
+        .how = "One reader. Cold and warm are of the page cache, none is past it",                 \
+        .x = {"way", "how"}, .y = {"speed (GB/s)"}, .series = {                                    \
+            "cache"                                                                                \
+        }                                                                                          \
+    }
+
+static const struct bench_figure read_path_figures[] = {
+    SPEED_FIGURE("read_seq", "seq", "blocks in order"),
+    SPEED_FIGURE("read_random", "random", "blocks in random order"),
+    SPEED_FIGURE("read_files", "files", "small files"),
+    {.name = "read_cpu",
+     .kind = FIGURE_BARS,
+     .metric = "cpu_per_gb",
+     .only = "order=seq",
+     .title = "CPU time of a GB in order, by the way it is read",
+     .how = "One reader and the threads of io_uring. Cold and warm are of the page cache",
+     .x = {"way", "how"},
+     .y = {"CPU time (s/GB)"},
+     .series = {"cache"}},
+    {.name = "read_depth",
+     .kind = FIGURE_LINES,
+     .metric = "depth_rate",
+     .title = "random reads past the page cache, by how many are in flight",
+     .how = "One reader with io_uring",
+     .x = {"reads in flight (log scale)", "depth", .log = true},
+     .y = {"reads (1e3 a second)"}},
+    {.name = NULL},
+};
+
+static int read_path_validate(const void *params, struct err *err)
+{
+    const struct read_path_params *p = params;
+    const struct {
+        const char *name;
+        uint64_t bytes;
+    } sizes[] = {{"block", p->block},
+                 {"random_block", p->random_block},
+                 {"file", p->file},
+                 {"checkpoint", p->checkpoint}};
+    for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++)
+        if (sizes[i].bytes % DATA_ALIGN)
+            return err_set(err, -EINVAL, "%s must be a multiple of %d bytes, as O_DIRECT wants it",
+                           sizes[i].name, DATA_ALIGN);
+    return 0;
+}
+
+static int read_path_probe(struct bench_ctx *ctx)
+{
+    const struct read_path_params *params = ctx->params;
+    struct place place;
+    return place_open(&place, (enum place_where)params->where, ctx->err);
+}
+
+/* Small files and the checkpoint are as large as they are; the rest of what may be taken is data.
+ */
+static int choose_size(struct read_path *s, struct bench_ctx *ctx, uint64_t *bytes)
+{
+    const struct read_path_params *params = s->params;
+    uint64_t others = params->checkpoint + (uint64_t)params->files * params->file;
+    uint64_t unit = params->block > MIB ? params->block : MIB, all;
+    int rc = place_fit(&s->place, others + DATA_LEAST, others + params->size, 1, ctx->workers, &all,
+                       ctx->err);
+    *bytes = rc ? 0 : (all - others) / unit * unit;
+    if (!rc && !*bytes)
+        rc = err_set(ctx->err, -ENOTSUP, "not even one block of data fits in %s",
+                     s->place.directory);
+    return rc;
+}
+
+static uint32_t *draw_order(uint64_t seed, size_t n, struct err *err)
+{
+    size_t *order = calloc(n, sizeof(*order));
+    uint32_t *drawn = calloc(n, sizeof(*drawn));
+    if (!order || !drawn) {
+        (void)err_set(err, -ENOMEM, "cannot allocate the order of %zu blocks", n);
+        free(drawn);
+        free(order);
+        return NULL;
+    }
+    random_shuffle(seed, n, order);
+    for (size_t i = 0; i < n; i++)
+        drawn[i] = (uint32_t)order[i];
+    free(order);
+    return drawn;
+}
+
+static int make_data(struct read_path *s, struct bench_ctx *ctx)
+{
+    const struct read_path_params *params = s->params;
+    unsigned nfiles = (unsigned)params->files;
+    uint64_t bytes;
+    int rc = place_open(&s->place, (enum place_where)params->where, ctx->err);
+    if (!rc)
+        rc = choose_size(s, ctx, &bytes);
+    if (!rc)
+        rc = data_make(&s->whole, &s->place, 1, bytes, ctx->seed, ctx->err);
+    if (!rc)
+        rc = data_make(&s->small, &s->place, nfiles, params->file, ctx->seed + 1, ctx->err);
+    if (rc)
+        return rc;
+    if (bytes / params->random_block > UINT32_MAX)
+        return err_set(ctx->err, -EINVAL, "size has too many blocks of random_block bytes");
+    s->nrandom = bytes / params->random_block;
+    s->random_order = draw_order(ctx->seed, s->nrandom, ctx->err);
+    s->file_order = draw_order(ctx->seed + 1, nfiles, ctx->err);
+    s->content = data_buffer(params->checkpoint);
+    if (!s->random_order || !s->file_order)
+        return -ENOMEM;
+    if (!s->content)
+        return err_set(ctx->err, -ENOMEM, "cannot allocate the content of a checkpoint");
+    data_fill(s->content, params->checkpoint, 0, ctx->seed);
+    return 0;
+}
+
+static int read_path_setup(struct bench_ctx *ctx)
+{
+    struct read_path *s = ctx->state = calloc(1, sizeof(*s));
+    if (!s)
+        return err_set(ctx->err, -ENOMEM, "cannot allocate the state of the scan");
+    s->params = ctx->params;
+    s->readers = calloc(ctx->machine->ncpus, sizeof(*s->readers));
+    s->results = calloc(ctx->machine->ncpus, sizeof(*s->results));
+    if (!s->readers || !s->results)
+        return err_set(ctx->err, -ENOMEM, "cannot allocate readers");
+    int rc = make_data(s, ctx);
+    if (rc)
+        return rc;
+    read_points_list(s, ctx);
+    return team_start_all(&s->team, ctx);
+}
+
+static void read_path_teardown(struct bench_ctx *ctx)
+{
+    struct read_path *s = ctx->state;
+    ctx->state = NULL;
+    if (!s)
+        return;
+    team_stop(&s->team);
+    data_free(&s->small);
+    data_free(&s->whole);
+    free(s->content);
+    free(s->file_order);
+    free(s->random_order);
+    free(s->results);
+    free(s->readers);
+    free(s);
+}
+
+static int read_path_scan(struct bench_ctx *ctx)
+{
+    const struct read_path *s = ctx->state;
+    int rc = read_points_run(ctx);
+    return rc ? rc
+              : bench_emit(ctx, DATA_SET, (double)s->whole.file_bytes / 1e9, "fs=%s",
+                           s->place.file_system);
+}
+
+static int read_path_check(struct bench_ctx *ctx)
+{
+    const struct read_path *s = ctx->state;
+    return s->wrong.code ? err_set(ctx->err, s->wrong.code, "%s", s->wrong.msg) : 0;
+}
+
+const struct bench bench_read_path = {
+    .name = "read_path",
+    .summary = "one data set by read, pread, mmap, O_DIRECT and io_uring, cold and warm; fsync",
+    .opts = read_path_opts,
+    .params_size = sizeof(struct read_path_params),
+    .metrics = read_path_metrics,
+    .figures = read_path_figures,
+    .validate = read_path_validate,
+    .probe = read_path_probe,
+    .setup = read_path_setup,
+    .scan = read_path_scan,
+    .check = read_path_check,
+    .teardown = read_path_teardown,
+};

@@ -1,0 +1,436 @@
+#include "bench/io/read_points.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "bench/common/busy_team.h"
+#include "bench/common/points.h"
+#include "harness/base/stats.h"
+#include "harness/sys/clock.h"
+
+enum { VERIFIED = 64, EVICTIONS = 4, SLOW = 4, DEPTH_STEP = 4, DEPTH_MOST = 64 };
+
+static const uint64_t pause_ns = 2000000;
+static const double slice_least_s = 0.02;
+static const double cached_most = 0.02, cached_least = 0.98; /* of cold and of warm */
+
+const char *const read_part_names[] = {"all",   "seq",    "random", "files",
+                                       "depth", "shared", "write",  NULL};
+const char *const read_how_names[] = {"all",   "read",   "pread", "mmap",   "uring",
+                                      "fixed", "sqpoll", "write", "direct", NULL};
+const char *const read_cache_names[] = {"all", "cold", "warm", "none", NULL};
+
+/* ---- which there are ---- */
+
+static const char *how_of(const struct read_point *point)
+{
+    return point->part == PART_WRITE ? write_way_names[point->way] : read_way_names[point->way];
+}
+
+static void add(struct read_path *s, struct read_point point)
+{
+    const struct read_path_params *params = s->params;
+    if ((params->part && params->part - 1 != (int)point.part) ||
+        (params->cache && params->cache - 1 != (int)point.cache && point.part != PART_WRITE) ||
+        (params->how && strcmp(read_how_names[params->how], how_of(&point)) != 0))
+        return;
+    if (s->npoints < READ_POINTS_MOST)
+        s->points[s->npoints++] = point;
+}
+
+/* read(2) has no order of its own, and files are read whole: by one call, wherever they begin. */
+static bool is_way(enum read_part part, unsigned way)
+{
+    if (part == PART_RANDOM)
+        return way != READ_READ;
+    return part != PART_FILES ||
+           (way != READ_PREAD && way != READ_URING_FIXED && way != READ_URING_SQPOLL);
+}
+
+static void add_ways(struct read_path *s, enum read_part part, bool warm)
+{
+    unsigned depth = (unsigned)s->params->depth;
+    for (unsigned way = 0; way < READ_WAYS; way++)
+        if (is_way(part, way) && !(warm && read_way_is_direct(way)))
+            add(s, (struct read_point){.part = part,
+                                       .way = way,
+                                       .cache = read_way_is_direct(way) ? CACHE_NONE
+                                                : warm                  ? CACHE_WARM
+                                                                        : CACHE_COLD,
+                                       .depth = read_way_is_ring(way) ? depth : 1,
+                                       .readers = 1});
+}
+
+static void add_shared(struct read_path *s, unsigned way, enum read_cache cache, unsigned ncpus)
+{
+    for (unsigned all = 0; all < (ncpus > 1 ? 2 : 1); all++)
+        for (int busy = 0; busy < 2; busy++)
+            add(s,
+                (struct read_point){.part = PART_SHARED,
+                                    .way = way,
+                                    .cache = cache,
+                                    .depth = read_way_is_ring(way) ? (unsigned)s->params->depth : 1,
+                                    .readers = all ? ncpus : 1,
+                                    .busy = busy});
+}
+
+void read_points_list(struct read_path *s, const struct bench_ctx *ctx)
+{
+    unsigned ncpus = ctx->machine->ncpus;
+    for (enum read_part part = PART_SEQUENTIAL; part <= PART_FILES; part++)
+        add_ways(s, part, false);
+    for (unsigned depth = 1; depth <= DEPTH_MOST; depth *= DEPTH_STEP)
+        add(s, (struct read_point){.part = PART_DEPTH,
+                                   .way = READ_URING_DIRECT,
+                                   .cache = CACHE_NONE,
+                                   .depth = depth,
+                                   .readers = 1});
+    add_shared(s, READ_DIRECT, CACHE_NONE, ncpus);
+    add_shared(s, READ_URING_DIRECT, CACHE_NONE, ncpus);
+    for (unsigned way = 0; way < WRITE_WAYS; way++)
+        add(s, (struct read_point){.part = PART_WRITE, .way = way, .depth = 1});
+    s->first = s->npoints;
+    for (enum read_part part = PART_SEQUENTIAL; part <= PART_FILES; part++)
+        add_ways(s, part, true);
+    add_shared(s, READ_PREAD, CACHE_WARM, ncpus);
+    s->slice_s = fmax(ctx->budget_s / (double)(s->npoints ? s->npoints : 1), slice_least_s);
+}
+
+/* ---- how they are measured ---- */
+
+static uint64_t process_cpu_ns(void)
+{
+    struct timespec spent;
+    (void)clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &spent);
+    return (uint64_t)spent.tv_sec * 1000000000u + (uint64_t)spent.tv_nsec;
+}
+
+/* The kernel's thread of a ring: on another core than the reader's, if there is one. */
+static int beside_first(const struct bench_machine *machine)
+{
+    for (unsigned i = 1; i < machine->ncpus; i++)
+        if (machine->cpus[i].core != machine->cpus[0].core)
+            return (int)machine->cpus[i].os_cpu;
+    return (int)machine->cpus[machine->ncpus - 1].os_cpu;
+}
+
+/* Of threads in turn; `shared` reads random blocks past the cache, and long ones out of it. */
+static void plan_reader(const struct read_path *s, const struct bench_ctx *ctx,
+                        const struct read_point *point, unsigned which, struct io_reader_plan *plan)
+{
+    bool files = point->part == PART_FILES;
+    bool random = point->part == PART_RANDOM || point->part == PART_DEPTH ||
+                  (point->part == PART_SHARED && point->cache == CACHE_NONE);
+    *plan = (struct io_reader_plan){.data = files ? &s->small : &s->whole,
+                                    .way = point->way,
+                                    .first = which,
+                                    .every = point->readers,
+                                    .depth = point->depth,
+                                    .sqpoll_cpu = beside_first(ctx->machine),
+                                    .timed = point->cache != CACHE_WARM};
+    plan->order = files ? s->file_order : random ? s->random_order : NULL;
+    plan->unit_bytes = files    ? s->params->file
+                       : random ? s->params->random_block
+                                : s->params->block;
+    plan->nunits = files    ? s->small.nfiles
+                   : random ? s->nrandom
+                            : (size_t)(s->whole.file_bytes / s->params->block);
+}
+
+/* As the point wants the page cache; what is there then is read back. */
+static int prepare_cache(const struct read_path *s, struct read_point *point, struct err *err)
+{
+    const struct data *data = point->part == PART_FILES ? &s->small : &s->whole;
+    bool warm = point->cache == CACHE_WARM;
+    if (point->cache == CACHE_COLD && s->place.memory)
+        return err_set(err, -ENOTSUP, "%s is in memory: its files are never cold",
+                       s->place.file_system);
+    int rc = warm ? data_warm(data, err) : data_evict(data, err);
+    double cached = rc ? (double)NAN : data_cached(data);
+    /* Pages that are still being read ahead are not dropped. */
+    for (unsigned tries = 0; !rc && !warm && cached > 0 && tries < EVICTIONS; tries++) {
+        clock_sleep_until(clock_timer_ns() + pause_ns);
+        rc = data_evict(data, err);
+        cached = data_cached(data);
+    }
+    if (rc)
+        return rc;
+    bool worse = isnan(point->cached) || (warm ? cached < point->cached : cached > point->cached);
+    point->cached = worse ? cached : point->cached;
+    if (isnan(cached))
+        (void)snprintf(point->doubt, sizeof(point->doubt), "nobody tells what the page cache has");
+    else if (warm ? point->cached < cached_least : point->cached > cached_most)
+        (void)snprintf(point->doubt, sizeof(point->doubt), "%.0f%% of it was in the page cache",
+                       100 * point->cached);
+    return 0;
+}
+
+struct job {
+    struct read_path *s;
+    uint64_t ns;
+};
+
+static void read_in_thread(void *arg, unsigned rank, unsigned n)
+{
+    struct job *job = arg;
+    struct io_reader *reader = &job->s->readers[rank];
+    uint64_t end_ns = clock_now_ns() + job->ns;
+    struct err *err = &job->s->results[rank];
+    bool over = true;
+    /* One alone stops at the end, as what it has read is no longer cold. */
+    for (uint64_t at_ns; !err->code && over && (at_ns = clock_now_ns()) < end_ns;) {
+        err->code = io_reader_run(reader, end_ns - at_ns, &over, err);
+        if (n == 1 && reader->plan.timed)
+            break;
+    }
+}
+
+static int run_job(struct read_path *s, unsigned n, uint64_t ns, uint64_t *took_ns, struct err *err)
+{
+    struct job job = {s, ns};
+    memset(s->results, 0, n * sizeof(*s->results));
+    *took_ns = team_run(&s->team, NULL, n, read_in_thread, &job);
+    for (unsigned i = 0; i < n; i++)
+        if (s->results[i].code) {
+            *err = s->results[i];
+            return err->code;
+        }
+    return 0;
+}
+
+static void conclude(const struct read_path *s, struct read_point *point, uint64_t took_ns,
+                     uint64_t cpu_ns)
+{
+    struct io_reader *reader = &s->readers[0];
+    uint64_t bytes = 0;
+    for (unsigned i = 0; i < point->readers; i++)
+        bytes += s->readers[i].seen.bytes;
+    point->speed = (double)bytes / (double)took_ns;
+    point->cpu_per_gb = (double)cpu_ns / (double)bytes;
+    point->in_flight = reader->seen.in_flight_ns / reader->seen.looked_ns;
+    size_t n = reader->seen.late_us ? stats_sort(reader->seen.late_us, reader->seen.nlate) : 0;
+    point->late_us[0] = stats_median(reader->seen.late_us, n);
+    point->late_us[1] = stats_percentile(reader->seen.late_us, n, 0.99);
+}
+
+/* Cold blocks are read once: what is dropped meanwhile is not in the time. */
+static int read_alone(struct read_path *s, struct read_point *point, struct err *err)
+{
+    uint64_t slice_ns = (uint64_t)(s->slice_s * 1e9), took_ns = 0, cpu_ns = 0, part_ns;
+    uint64_t give_up_ns = clock_now_ns() + SLOW * slice_ns;
+    double device_ms = 0;
+    int rc = 0;
+    while (!rc && took_ns < slice_ns && (!took_ns || clock_now_ns() < give_up_ns)) {
+        rc = prepare_cache(s, point, err);
+        if (rc)
+            break;
+        double before_ms = place_read_ms(&s->place);
+        uint64_t before_ns = process_cpu_ns();
+        rc = run_job(s, 1, slice_ns - took_ns, &part_ns, err);
+        cpu_ns += process_cpu_ns() - before_ns;
+        device_ms += place_read_ms(&s->place) - before_ms;
+        took_ns += part_ns;
+    }
+    if (rc)
+        return rc;
+    point->at_device = device_ms * 1e6 / (double)took_ns;
+    conclude(s, point, took_ns, cpu_ns);
+    return io_reader_verify(&s->readers[0], VERIFIED, err);
+}
+
+static int read_beside(struct read_path *s, struct bench_ctx *ctx, struct read_point *point,
+                       struct err *err)
+{
+    struct busy_team busy = {NULL};
+    uint64_t took_ns, cpu_ns = 0;
+    int rc = prepare_cache(s, point, err);
+    if (!rc && point->busy)
+        rc = busy_team_open(&busy, ctx);
+    if (!rc && point->busy)
+        rc = busy_team_start(&busy, err);
+    if (!rc)
+        rc = run_job(s, point->readers, (uint64_t)(s->slice_s * 1e9), &took_ns, err);
+    if (busy.state) {
+        busy_team_end(&busy);
+        point->load_share = busy_team_share(&busy);
+        if (!rc)
+            rc = busy_team_check(&busy, err);
+        busy_team_close(&busy);
+    }
+    for (unsigned i = 0; i < point->readers && !rc; i++)
+        cpu_ns += s->readers[i].seen.cpu_ns;
+    if (!rc)
+        conclude(s, point, took_ns, cpu_ns);
+    for (unsigned i = 0; i < point->readers && !rc; i++)
+        rc = io_reader_verify(&s->readers[i], VERIFIED, err);
+    return rc;
+}
+
+static int write_point(struct read_path *s, const struct bench_ctx *ctx, struct read_point *point,
+                       struct err *err)
+{
+    const struct read_path_params *params = s->params;
+    const struct writer_plan plan = {.place = &s->place,
+                                     .content = s->content,
+                                     .way = point->way,
+                                     .bytes = params->checkpoint,
+                                     .seed = ctx->seed,
+                                     .block_bytes = params->block,
+                                     .depth = (unsigned)params->depth};
+    struct written written = {0};
+    int rc = 0;
+    while (!rc && (double)written.elapsed_ns < s->slice_s * 1e9)
+        rc = writer_run(&plan, &written, err);
+    if (rc)
+        return rc;
+    point->speed = (double)written.bytes / (double)written.elapsed_ns;
+    point->fsync_share = (double)written.fsync_ns / (double)written.elapsed_ns;
+    point->cpu_per_gb = (double)written.cpu_ns / (double)written.bytes;
+    return 0;
+}
+
+static int read_point(struct read_path *s, struct bench_ctx *ctx, struct read_point *point,
+                      struct err *err)
+{
+    unsigned opened = 0;
+    int rc = 0;
+    while (opened < point->readers && !rc) {
+        struct io_reader_plan plan;
+        plan_reader(s, ctx, point, opened, &plan);
+        rc = io_reader_open(&s->readers[opened], &plan, err);
+        opened += !rc;
+    }
+    if (!rc)
+        rc = point->part == PART_SHARED ? read_beside(s, ctx, point, err)
+                                        : read_alone(s, point, err);
+    while (opened)
+        io_reader_close(&s->readers[--opened]);
+    return rc;
+}
+
+/* What one way cannot have others may: the row says why. */
+static int measure_point(struct bench_ctx *ctx, size_t which)
+{
+    struct read_path *s = ctx->state;
+    struct read_point *point = &s->points[s->first + which];
+    struct err err = {.code = 0};
+    point->cached = point->at_device = point->load_share = (double)NAN;
+    int rc = point->part == PART_WRITE ? write_point(s, ctx, point, &err)
+                                       : read_point(s, ctx, point, &err);
+    if (rc == -EBADMSG && !s->wrong.code)
+        s->wrong = err;
+    point->absent = err;
+    point->absent.code = rc;
+    return 0;
+}
+
+/* ---- how they are told ---- */
+
+static int emit(struct bench_ctx *ctx, unsigned metric, const struct read_point *point,
+                double value, const char *key)
+{
+    if (isnan(value))
+        return 0;
+    return bench_emit_doubt(ctx, metric, value, point->doubt, "%s", key);
+}
+
+static int emit_latency(struct bench_ctx *ctx, unsigned metric, const struct read_point *point,
+                        const char *key)
+{
+    static const char *const stat_names[] = {"p50", "p99"};
+    int rc = 0;
+    for (unsigned i = 0; i < 2 && !rc; i++)
+        if (!isnan(point->late_us[i]))
+            rc = bench_emit_doubt(ctx, metric, point->late_us[i], point->doubt, "%s;stat=%s", key,
+                                  stat_names[i]);
+    return rc;
+}
+
+static int emit_read(struct bench_ctx *ctx, const struct read_point *point)
+{
+    char key[VALUE_KEY_MAX];
+    (void)snprintf(key, sizeof(key), "how=%s;order=%s;cache=%s", how_of(point),
+                   read_part_names[point->part + 1], read_cache_names[point->cache + 1]);
+    if (point->absent.code)
+        return bench_emit_absent(ctx, READ_SPEED, &point->absent, "%s", key);
+    int rc = emit(ctx, READ_SPEED, point, point->speed, key);
+    if (!rc)
+        rc = emit(ctx, CPU_PER_GB, point, point->cpu_per_gb, key);
+    if (!rc)
+        rc = emit(ctx, CACHED, point, point->cached, key);
+    if (!rc && point->cache != CACHE_WARM)
+        rc = emit(ctx, AT_DEVICE, point, point->at_device, key);
+    if (!rc && read_way_is_ring(point->way))
+        rc = emit(ctx, IN_FLIGHT, point, point->in_flight, key);
+    return rc ? rc : emit_latency(ctx, LATENCY, point, key);
+}
+
+static int emit_depth(struct bench_ctx *ctx, const struct read_point *point)
+{
+    const struct read_path *s = ctx->state;
+    char key[VALUE_KEY_MAX];
+    (void)snprintf(key, sizeof(key), "depth=%u", point->depth);
+    if (point->absent.code)
+        return bench_emit_absent(ctx, DEPTH_RATE, &point->absent, "%s", key);
+    double rate = point->speed * 1e6 / (double)s->params->random_block;
+    int rc = emit(ctx, DEPTH_RATE, point, rate, key);
+    if (!rc)
+        rc = emit(ctx, DEPTH_REACHED, point, point->in_flight, key);
+    if (!rc)
+        rc = emit(ctx, AT_DEVICE, point, point->at_device, key);
+    return rc ? rc : emit_latency(ctx, DEPTH_LATENCY, point, key);
+}
+
+static int emit_shared(struct bench_ctx *ctx, const struct read_point *point)
+{
+    char key[VALUE_KEY_MAX];
+    (void)snprintf(key, sizeof(key), "how=%s;readers=%u;load=%s",
+                   point->way == READ_DIRECT ? "direct" : how_of(point), point->readers,
+                   point->busy ? "busy" : "idle");
+    if (point->absent.code)
+        return bench_emit_absent(ctx, SHARED_SPEED, &point->absent, "%s", key);
+    int rc = emit(ctx, SHARED_SPEED, point, point->speed, key);
+    return rc ? rc : emit(ctx, LOAD_SHARE, point, point->load_share, key);
+}
+
+static int emit_write(struct bench_ctx *ctx, const struct read_point *point)
+{
+    char key[VALUE_KEY_MAX];
+    (void)snprintf(key, sizeof(key), "how=%s", how_of(point));
+    if (point->absent.code)
+        return bench_emit_absent(ctx, WRITE_SPEED, &point->absent, "%s", key);
+    int rc = emit(ctx, WRITE_SPEED, point, point->speed, key);
+    if (!rc)
+        rc = emit(ctx, FSYNC_SHARE, point, point->fsync_share, key);
+    return rc ? rc : emit(ctx, WRITE_CPU, point, point->cpu_per_gb, key);
+}
+
+static int emit_point(struct bench_ctx *ctx, size_t which)
+{
+    const struct read_path *s = ctx->state;
+    const struct read_point *point = &s->points[s->first + which];
+    switch (point->part) {
+    case PART_DEPTH:
+        return emit_depth(ctx, point);
+    case PART_SHARED:
+        return emit_shared(ctx, point);
+    case PART_WRITE:
+        return emit_write(ctx, point);
+    default:
+        return emit_read(ctx, point);
+    }
+}
+
+/* Warm ones last: to read all of a slow disk for each of them would take the time of all. */
+int read_points_run(struct bench_ctx *ctx)
+{
+    struct read_path *s = ctx->state;
+    size_t ncold = s->first, nwarm = s->npoints - s->first;
+    s->first = 0;
+    int rc = points_run(ctx, ncold, measure_point, emit_point);
+    s->first = ncold;
+    return rc ? rc : points_run(ctx, nwarm, measure_point, emit_point);
+}

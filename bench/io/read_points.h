@@ -1,0 +1,82 @@
+/* The points of `read_path`: which there are, how each is measured and told. */
+#ifndef CONTEND_BENCH_IO_READ_POINTS_H
+#define CONTEND_BENCH_IO_READ_POINTS_H
+
+#include "bench/common/team.h"
+#include "bench/io/reader.h"
+#include "bench/io/writer.h"
+#include "harness/core/bench.h"
+
+struct read_path_params {
+    uint64_t size, block, random_block, file, checkpoint;
+    int64_t files, depth;
+    int where, part, how, cache;
+};
+
+/* Indices of the metrics. */
+enum {
+    READ_SPEED,
+    CPU_PER_GB,
+    IN_FLIGHT,
+    AT_DEVICE,
+    LATENCY,
+    CACHED,
+    DEPTH_RATE,
+    DEPTH_REACHED,
+    DEPTH_LATENCY,
+    SHARED_SPEED,
+    LOAD_SHARE,
+    WRITE_SPEED,
+    FSYNC_SHARE,
+    WRITE_CPU,
+    DATA_SET
+};
+
+/* "all", and then the parts, ways and kinds of cache: for options. */
+extern const char *const read_part_names[];
+extern const char *const read_how_names[];
+extern const char *const read_cache_names[];
+
+enum read_part { PART_SEQUENTIAL, PART_RANDOM, PART_FILES, PART_DEPTH, PART_SHARED, PART_WRITE };
+enum read_cache { CACHE_COLD, CACHE_WARM, CACHE_NONE };
+
+struct read_point {
+    enum read_part part;
+    unsigned way; /* of enum read_way, or of enum write_way */
+    enum read_cache cache;
+    unsigned depth, readers;
+    bool busy;
+
+    /* What was seen; code of absent not 0: nothing. */
+    struct err absent;
+    double speed, cpu_per_gb, in_flight, at_device, cached; /* NaN: not known */
+    double late_us[2];                                      /* p50, p99 */
+    double load_share, fsync_share;
+    char doubt[120];
+};
+
+enum { READ_POINTS_MOST = 96 };
+
+struct read_path {
+    const struct read_path_params *params;
+    struct place place;
+    struct data whole, small;
+    uint32_t *random_order, *file_order;
+    size_t nrandom; /* blocks in random order */
+    void *content;  /* of a checkpoint */
+    struct team team;
+    struct io_reader *readers; /* [CPUs], of the point that runs */
+    struct err *results;       /* [CPUs], of its readers */
+    size_t npoints, first;     /* the order of points is drawn among those from here on */
+    struct read_point points[READ_POINTS_MOST];
+    double slice_s;
+    struct err wrong; /* the first that did not read what was written */
+};
+
+/* Those that the parameters ask for: cold ones and those past the cache first. */
+void read_points_list(struct read_path *s, const struct bench_ctx *ctx);
+
+/* Measures and emits all of them. 0, or the first error with its reason. */
+int read_points_run(struct bench_ctx *ctx);
+
+#endif

@@ -1,0 +1,227 @@
+#include "bench/io/reader.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "harness/sys/clock.h"
+
+/* Reads of less are looked after in bursts: a clock is a part of a short one. */
+enum { LOOK_BYTES = 65536, LOOK_EACH = 16, POISON = 0x5a };
+
+const char *const read_way_names[READ_WAYS] = {
+    "read", "pread", "mmap", "pread", "uring", "uring", "fixed", "sqpoll",
+};
+
+int io_reader_open_unit(const struct io_reader *reader, size_t unit, struct err *err)
+{
+    const struct data *data = reader->plan.data;
+    int flags = O_RDONLY | O_CLOEXEC | (read_way_is_direct(reader->plan.way) ? O_DIRECT : 0);
+    int fd = open(data->files[unit].name, flags);
+    return fd >= 0 ? fd : err_sys(err, -errno, "cannot open file %zu of the data set", unit);
+}
+
+void io_reader_look(struct io_reader *reader, size_t unit, const void *buffer)
+{
+    const struct io_reader_plan *plan = &reader->plan;
+    if (reader->verifying &&
+        !data_holds(buffer, plan->unit_bytes, (uint64_t)unit * plan->unit_bytes, plan->data->seed))
+        reader->wrong++;
+}
+
+int io_reader_read_whole(int fd, char *buffer, size_t bytes, int64_t offset, struct err *err)
+{
+    for (size_t done = 0; done < bytes;) {
+        ssize_t n = offset < 0
+                        ? read(fd, buffer + done, bytes - done)
+                        : pread(fd, buffer + done, bytes - done, (off_t)(offset + (int64_t)done));
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0)
+            return err_sys(err, n ? -errno : -EIO, "cannot read the data set");
+        done += (size_t)n;
+    }
+    return 0;
+}
+
+/* NULL with the reason. */
+static char *map_whole(int fd, size_t bytes, int advice, struct err *err)
+{
+    char *map = mmap(NULL, bytes, PROT_READ, MAP_SHARED, fd, 0);
+    if (map == MAP_FAILED) {
+        (void)err_sys(err, -errno, "cannot map the data set");
+        return NULL;
+    }
+    (void)madvise(map, bytes, advice);
+    return map;
+}
+
+/* One of several files: opened, read and closed. */
+static int read_file(struct io_reader *reader, size_t unit, struct err *err)
+{
+    size_t bytes = reader->plan.unit_bytes;
+    int fd = io_reader_open_unit(reader, unit, err), rc = 0;
+    if (fd < 0)
+        return fd;
+    if (reader->plan.way == READ_MMAP) {
+        char *map = map_whole(fd, bytes, MADV_SEQUENTIAL, err);
+        if (map) {
+            memcpy(reader->buffers, map, bytes);
+            (void)munmap(map, bytes);
+        } else {
+            rc = err->code;
+        }
+    } else {
+        rc = io_reader_read_whole(fd, reader->buffers, bytes, -1, err);
+    }
+    (void)close(fd);
+    return rc;
+}
+
+static int read_block(struct io_reader *reader, size_t unit, struct err *err)
+{
+    const struct io_reader_plan *plan = &reader->plan;
+    const struct data_file *file = &plan->data->files[0];
+    uint64_t offset = (uint64_t)unit * plan->unit_bytes;
+    switch (plan->way) {
+    case READ_READ:
+        return io_reader_read_whole(file->fd, reader->buffers, plan->unit_bytes, -1, err);
+    case READ_MMAP:
+        assert(reader->map);
+        memcpy(reader->buffers, reader->map + offset, plan->unit_bytes);
+        return 0;
+    case READ_DIRECT:
+        return io_reader_read_whole(file->direct_fd, reader->buffers, plan->unit_bytes,
+                                    (int64_t)offset, err);
+    default:
+        return io_reader_read_whole(file->fd, reader->buffers, plan->unit_bytes, (int64_t)offset,
+                                    err);
+    }
+}
+
+static void stamp(struct io_reader *reader, uint64_t took_ns)
+{
+    if (reader->seen.nlate < READER_STAMPS)
+        reader->seen.late_us[reader->seen.nlate++] = (double)took_ns / 1e3;
+}
+
+static int read_on(struct io_reader *reader, uint64_t end_ns, struct err *err)
+{
+    const struct io_reader_plan *plan = &reader->plan;
+    bool files = plan->data->nfiles > 1;
+    unsigned look_each = plan->timed || plan->unit_bytes >= LOOK_BYTES ? 1 : LOOK_EACH;
+    uint64_t at_ns = clock_now_ns();
+    for (unsigned n = 0; reader->next < plan->nunits; n++) {
+        if (n % look_each == 0) {
+            uint64_t now_ns = clock_now_ns();
+            if (n && plan->timed)
+                stamp(reader, now_ns - at_ns);
+            if (n && now_ns >= end_ns)
+                break;
+            at_ns = now_ns;
+        }
+        size_t unit = io_reader_unit(reader, reader->next);
+        int rc = files ? read_file(reader, unit, err) : read_block(reader, unit, err);
+        if (rc)
+            return rc;
+        io_reader_look(reader, unit, reader->buffers);
+        reader->seen.bytes += plan->unit_bytes;
+        reader->next += plan->every;
+    }
+    return 0;
+}
+
+/* What the kernel is told of the order decides whether it reads ahead. */
+static int begin(struct io_reader *reader, struct err *err)
+{
+    const struct io_reader_plan *plan = &reader->plan;
+    const struct data *data = plan->data;
+    if (data->nfiles > 1)
+        return 0;
+    (void)posix_fadvise(data->files[0].fd, 0, 0,
+                        plan->order ? POSIX_FADV_RANDOM : POSIX_FADV_SEQUENTIAL);
+    if (plan->way == READ_READ &&
+        lseek(data->files[0].fd, (off_t)(reader->next * plan->unit_bytes), SEEK_SET) < 0)
+        return err_sys(err, -errno, "cannot seek in the data set");
+    if (plan->way != READ_MMAP)
+        return 0;
+    reader->map = map_whole(data->files[0].fd, data->file_bytes,
+                            plan->order ? MADV_RANDOM : MADV_SEQUENTIAL, err);
+    return reader->map ? 0 : err->code;
+}
+
+int io_reader_run(struct io_reader *reader, uint64_t ns, bool *over, struct err *err)
+{
+    uint64_t cpu_ns = clock_thread_cpu_ns(), start_ns = clock_now_ns();
+    int rc = begin(reader, err);
+    if (!rc)
+        rc = read_way_is_ring(reader->plan.way) ? io_reader_ring_run(reader, start_ns + ns, err)
+                                                : read_on(reader, start_ns + ns, err);
+    if (reader->map)
+        (void)munmap(reader->map, reader->plan.data->file_bytes);
+    reader->map = NULL;
+    reader->seen.elapsed_ns += clock_now_ns() - start_ns;
+    reader->seen.cpu_ns += clock_thread_cpu_ns() - cpu_ns;
+    *over = reader->next >= reader->plan.nunits;
+    if (*over)
+        reader->next = reader->plan.first;
+    return rc;
+}
+
+/* By the same way, of what comes next, which leaves what was seen alone. */
+int io_reader_verify(struct io_reader *reader, size_t units, struct err *err)
+{
+    struct io_reader copy = *reader;
+    size_t last = reader->next + units * reader->plan.every;
+    bool over;
+    memset(reader->buffers, POISON, reader->plan.unit_bytes * reader->plan.depth);
+    copy.verifying = true;
+    copy.plan.timed = false;
+    copy.plan.nunits = last < reader->plan.nunits ? last : reader->plan.nunits;
+    int rc = io_reader_run(&copy, UINT64_MAX / 2, &over, err);
+    reader->wrong += copy.wrong;
+    if (!rc && reader->wrong)
+        rc = err_set(err, -EBADMSG, "%s read something else than what was written",
+                     read_way_names[reader->plan.way]);
+    return rc;
+}
+
+static int find_way(const struct io_reader_plan *plan, struct err *err)
+{
+    const struct data *data = plan->data;
+    if (read_way_is_direct(plan->way) && data->no_direct.code)
+        return err_set(err, -ENOTSUP, "%s", data->no_direct.msg);
+    return 0;
+}
+
+int io_reader_open(struct io_reader *reader, const struct io_reader_plan *plan, struct err *err)
+{
+    *reader = (struct io_reader){.plan = *plan, .next = plan->first};
+    if (!read_way_is_ring(plan->way))
+        reader->plan.depth = 1;
+    int rc = find_way(plan, err);
+    if (rc)
+        return rc;
+    reader->buffers = data_buffer(plan->unit_bytes * reader->plan.depth);
+    reader->seen.late_us = plan->timed ? calloc(READER_STAMPS, sizeof(double)) : NULL;
+    if (!reader->buffers || (plan->timed && !reader->seen.late_us))
+        rc = err_set(err, -ENOMEM, "cannot allocate %u buffers of %zu bytes", plan->depth,
+                     plan->unit_bytes);
+    else if (read_way_is_ring(plan->way))
+        rc = io_reader_ring_open(reader, err);
+    if (rc)
+        io_reader_close(reader);
+    return rc;
+}
+
+void io_reader_close(struct io_reader *reader)
+{
+    io_reader_ring_close(reader);
+    free(reader->seen.late_us);
+    free(reader->buffers);
+    *reader = (struct io_reader){.next = 0};
+}

@@ -1,0 +1,106 @@
+/*
+ * Reads a data set in one way: blocks of one file, or small files whole, opened and closed each.
+ *
+ *   struct io_reader reader;
+ *   rc = io_reader_open(&reader, &plan, err);
+ *   rc = io_reader_run(&reader, ns, err);       // again and again, each time from where it stopped
+ *   ... reader.seen.bytes / reader.seen.elapsed_ns ...
+ *   rc = io_reader_verify(&reader, units, err);
+ *   io_reader_close(&reader);
+ */
+#ifndef CONTEND_BENCH_IO_READER_H
+#define CONTEND_BENCH_IO_READER_H
+
+#include "bench/io/data.h"
+
+enum read_way {
+    READ_READ,   /* read(2), from the beginning on */
+    READ_PREAD,  /* pread(2) */
+    READ_MMAP,   /* memcpy out of a mapping */
+    READ_DIRECT, /* pread(2), O_DIRECT */
+    READ_URING,
+    READ_URING_DIRECT, /* O_DIRECT */
+    READ_URING_FIXED,  /* the same, buffers and file registered */
+    READ_URING_SQPOLL, /* the same, and a thread of the kernel submits */
+    READ_WAYS
+};
+
+/* "read", "pread", "mmap", "uring", "fixed", "sqpoll"; O_DIRECT has the name of the call, too. */
+extern const char *const read_way_names[READ_WAYS];
+
+static inline bool read_way_is_direct(enum read_way way)
+{
+    return way == READ_DIRECT || way >= READ_URING_DIRECT;
+}
+
+static inline bool read_way_is_ring(enum read_way way)
+{
+    return way >= READ_URING;
+}
+
+struct io_reader_plan {
+    const struct data *data; /* borrowed, as the next two */
+    const uint32_t *order;   /* of all units; NULL = as they lie */
+    enum read_way way;
+    size_t unit_bytes;     /* a block of data->files[0], or the size of each of several files */
+    size_t nunits;         /* in the data set */
+    unsigned first, every; /* reads units first, first + every, ... of the order */
+    unsigned depth;        /* of io_uring: reads in flight at most */
+    int sqpoll_cpu;        /* os_cpu of the kernel's thread */
+    bool timed;            /* stamps each read; those of warm pages are too short for that */
+};
+
+enum { READER_STAMPS = 1 << 15 };
+
+struct io_reader {
+    struct io_reader_plan plan;
+    size_t next; /* position in the order */
+    char *buffers;
+    char *map;      /* of READ_MMAP, of a run */
+    void *ring;     /* of io_uring */
+    bool verifying; /* checks each unit */
+    struct {
+        uint64_t bytes, elapsed_ns, cpu_ns; /* CPU time of the calling thread */
+        double looked_ns, in_flight_ns;     /* of io_uring: time looked at, and reads over it */
+        size_t nlate;
+        double *late_us; /* [READER_STAMPS], where plan.timed: how long reads took */
+    } seen;
+    size_t wrong; /* units that did not hold what was written */
+};
+
+/* -ENOTSUP with the reason where this way cannot be had. Then io_reader_close is allowed, not
+ * needed. */
+int io_reader_open(struct io_reader *reader, const struct io_reader_plan *plan, struct err *err);
+
+/*
+ * Reads for `ns`, at most up to the last unit; what is in flight is waited for and counts. Adds to
+ * `seen`. True in *over: the last unit was read, and the next run begins anew.
+ */
+int io_reader_run(struct io_reader *reader, uint64_t ns, bool *over, struct err *err);
+
+/* Reads so many units, more or less, and compares them; -EBADMSG where one is wrong. */
+int io_reader_verify(struct io_reader *reader, size_t units, struct err *err);
+
+void io_reader_close(struct io_reader *reader);
+
+/* ---- between the files of the reader ---- */
+
+static inline size_t io_reader_unit(const struct io_reader *reader, size_t position)
+{
+    return reader->plan.order ? reader->plan.order[position] : position;
+}
+
+/* Opens the file of a unit, of several files; -errno with the reason. */
+int io_reader_open_unit(const struct io_reader *reader, size_t unit, struct err *err);
+
+/* Compares a unit, while it verifies. */
+void io_reader_look(struct io_reader *reader, size_t unit, const void *buffer);
+
+/* Reads all of `bytes`: short reads are gone on with. offset < 0: from where the file stands. */
+int io_reader_read_whole(int fd, char *buffer, size_t bytes, int64_t offset, struct err *err);
+
+int io_reader_ring_open(struct io_reader *reader, struct err *err);
+int io_reader_ring_run(struct io_reader *reader, uint64_t end_ns, struct err *err);
+void io_reader_ring_close(struct io_reader *reader);
+
+#endif

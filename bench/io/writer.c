@@ -1,0 +1,111 @@
+#include "bench/io/writer.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "bench/io/ring.h"
+#include "harness/base/random.h"
+#include "harness/base/units.h"
+#include "harness/sys/clock.h"
+
+enum { LOOKED_AT = 16 };
+
+const char *const write_way_names[WRITE_WAYS] = {"write", "direct", "uring"};
+
+static int open_file(const struct writer_plan *plan, struct err *err)
+{
+    int fd = place_make_file(plan->place, err);
+    if (fd < 0 || plan->way == WRITE_WRITE)
+        return fd;
+    int direct = place_open_again(fd, O_RDWR | O_DIRECT, err);
+    (void)close(fd);
+    if (direct < 0)
+        err->code = -ENOTSUP;
+    return direct < 0 ? -ENOTSUP : direct;
+}
+
+static int write_blocks(const struct writer_plan *plan, int fd, uint64_t *done, struct err *err)
+{
+    int rc = 0;
+    for (*done = 0; *done < plan->bytes && !rc;) {
+        uint64_t left = plan->bytes - *done;
+        size_t part;
+        rc = data_write(fd, (const char *)plan->content + *done,
+                        left < plan->block_bytes ? (size_t)left : plan->block_bytes, *done, &part);
+        *done += part;
+    }
+    return rc ? err_sys(err, rc, "cannot write") : 0;
+}
+
+/* Blocks here and there, by way of whatever cache has them. */
+static int look(const struct writer_plan *plan, int fd, struct err *err)
+{
+    char *buffer = data_buffer(DATA_ALIGN);
+    uint64_t state = plan->seed, pages = plan->bytes / DATA_ALIGN;
+    bool right = buffer != NULL;
+    assert(pages);
+    for (unsigned i = 0; i < LOOKED_AT && right; i++) {
+        uint64_t offset = random_next(&state) % pages * DATA_ALIGN;
+        right = pread(fd, buffer, DATA_ALIGN, (off_t)offset) == DATA_ALIGN &&
+                data_holds(buffer, DATA_ALIGN, offset, plan->seed);
+    }
+    free(buffer);
+    return right ? 0
+                 : err_set(err, -EBADMSG, "a file written by %s holds something else",
+                           write_way_names[plan->way]);
+}
+
+static uint64_t process_cpu_ns(void)
+{
+    struct timespec spent;
+    (void)clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &spent);
+    return (uint64_t)spent.tv_sec * 1000000000u + (uint64_t)spent.tv_nsec;
+}
+
+static int write_timed(const struct writer_plan *plan, int fd, struct written *written,
+                       struct err *err)
+{
+    uint64_t done = 0, cpu_ns = process_cpu_ns(), start_ns = clock_now_ns();
+    struct err why = {.code = 0};
+    int rc = plan->way == WRITE_URING_DIRECT ? writer_ring_write(plan, fd, &done, &why)
+                                             : write_blocks(plan, fd, &done, &why);
+    uint64_t sync_ns = clock_now_ns();
+    if (!rc && fsync(fd))
+        rc = err_sys(&why, -errno, "fsync");
+    uint64_t end_ns = clock_now_ns();
+    char some[32], all[32];
+    if (rc == -ENOTSUP)
+        return err_set(err, rc, "%s", why.msg);
+    if (rc)
+        return err_set(err, rc, "checkpoint of %s in %s (%s), after %s: %s",
+                       units_format_bytes(plan->bytes, all, sizeof(all)), plan->place->directory,
+                       plan->place->file_system, units_format_bytes(done, some, sizeof(some)),
+                       why.msg);
+    written->bytes += plan->bytes;
+    written->elapsed_ns += end_ns - start_ns;
+    written->fsync_ns += end_ns - sync_ns;
+    written->cpu_ns += process_cpu_ns() - cpu_ns;
+    return 0;
+}
+
+int writer_run(const struct writer_plan *plan, struct written *written, struct err *err)
+{
+    if (plan->way != WRITE_WRITE && plan->place->memory)
+        return err_set(err, -ENOTSUP, "%s is in memory: nothing to write past the cache",
+                       plan->place->file_system);
+    int rc = plan->way == WRITE_URING_DIRECT ? ring_check(0, err) : 0;
+    if (rc)
+        return rc;
+    int fd = open_file(plan, err);
+    if (fd < 0)
+        return fd;
+    rc = write_timed(plan, fd, written, err);
+    if (!rc)
+        rc = look(plan, fd, err);
+    (void)close(fd);
+    return rc;
+}

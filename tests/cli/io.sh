@@ -1,0 +1,49 @@
+#!/usr/bin/env bash
+# The scenario io: nothing is left of its files, also after a kill; where io_uring is refused, or the
+# directory is no place for files, rows that say so.
+. tests/lib/cli.sh
+export NO_COLOR=1 TMPDIR=$scratch/place
+mkdir "$TMPDIR"
+small=(-p where=tmp -p size=8M -p files=8 -p checkpoint=1M)
+run=("$CONTEND_BINARY" bench read_path --rounds 1 --time 0.3 --no-plots --no-canary "${small[@]}")
+empty() { # empty WHEN
+    [ -z "$(ls -A "$TMPDIR")" ] || fail "$1: $(ls -A "$TMPDIR") is left"
+}
+
+expect 0 'read_speed' "${run[@]}" --out "$scratch/one"
+empty "after a run"
+grep -q 'fs=.*,data_set,' "$scratch/one/rows.csv" || fail "the file system is not told"
+
+# A worker that is killed has had no names there, and its space is given back with it.
+"${run[@]}" --time 20 --out "$scratch/killed" >/dev/null 2>&1 &
+program=$!
+for ((i = 0; i < 400; i++)); do
+    worker=$(pgrep -P $program | head -n 1) || true
+    [ -n "$worker" ] && [ -n "$(find "/proc/$worker/fd" -lname "$TMPDIR*" 2>/dev/null)" ] && break
+    sleep 0.05
+done
+[ -n "$worker" ] || fail "no worker is seen"
+empty "while it runs"
+kill -9 "$worker" "$program" 2>/dev/null
+wait $program 2>/dev/null
+empty "after a kill"
+
+# Without io_uring: the others are measured.
+within=(env)
+for error in ENOSYS EPERM; do
+    "$CONTEND_REFUSE" io_uring_setup $error true || { [ $? != 77 ] || break; }
+    expect 0 'read_speed' "${within[@]}" "$CONTEND_REFUSE" io_uring_setup $error "${run[@]}" --out "$scratch/$error"
+    grep -q 'how=uring;order=seq;cache=warm.*skipped,.*no io_uring' "$scratch/$error/rows.csv" ||
+        fail "$error: no reason: $(grep how=uring "$scratch/$error/rows.csv")"
+    grep -Eq 'how=read;order=seq;cache=warm.*,(ok|noisy),' "$scratch/$error/rows.csv" || fail "$error: nothing else"
+    expect 0 'echoes' "$CONTEND_REFUSE" io_uring_setup $error "$CONTEND_BINARY" bench event_loop --rounds 1 --time 0.2 \
+        --no-plots --no-canary -p connections=2 --out "$scratch/echo-$error"
+    grep -q 'how=uring.*skipped,.*no io_uring' "$scratch/echo-$error/rows.csv" || fail "$error: echoes without a reason"
+done
+
+# No place: a skipped row with the directory.
+TMPDIR=$scratch/nowhere expect 3 'nothing was measured' "${run[@]}" --out "$scratch/none"
+grep -q "skipped,.*no file can be made in $scratch/nowhere" "$scratch/none/rows.csv" ||
+    fail "no reason: $(cat "$scratch/none/rows.csv")"
+expect 2 'block must be a multiple of 4096' "${run[@]}" -p block=5000
+finish

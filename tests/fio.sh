@@ -1,0 +1,68 @@
+#!/usr/bin/env bash
+# read_path beside fio: the same file, block size, depth and CPU, in turn, both with O_DIRECT.
+#
+#   tests/fio.sh [TURNS [SECONDS [DIRECTORY]]]     3 turns of 1 s each, in $TMPDIR
+#
+# A line for each way: medians of both, and of ours over fio's of the same turn. Exit 1 where that is
+# below 0.9: a machine in use moves by more than the programs differ.
+set -euo pipefail
+turns=${1:-3} seconds=${2:-1} directory=${3:-${TMPDIR:-/tmp}}
+cpu=$(taskset -cp $$ | sed 's/.*: //; s/[-,].*//')
+reader=${CONTEND_BUILD_DIR:-build/release}/tests/read_file
+for tool in fio jq; do
+    command -v $tool >/dev/null || { echo "SKIP: no $tool here"; exit 77; }
+done
+case $(stat -f -c %T "$directory") in
+tmpfs | ramfs) echo "SKIP: $directory is in memory" && exit 77 ;;
+esac
+file=$(mktemp "$directory/contend-fio-XXXXXX") log=$(mktemp)
+trap 'rm -f "$file" "$log"' EXIT
+dd if=/dev/urandom of="$file" bs=1M count=512 conv=fsync status=none
+
+# by_fio ORDER BLOCK DEPTH WAY: GB/s, and the mean number in flight
+by_fio() {
+    local options=(--name=x "--filename=$file" --readonly --thread --direct=1 --time_based
+        "--runtime=$seconds" "--bs=$2" "--iodepth=$3" "--cpus_allowed=$cpu" --norandommap
+        --output-format=json)
+    [ "$1" = seq ] && options+=(--rw=read) || options+=(--rw=randread)
+    case $4 in
+    pread) options+=(--ioengine=psync) ;;
+    uring) options+=(--ioengine=io_uring) ;;
+    fixed) options+=(--ioengine=io_uring --fixedbufs --registerfiles) ;;
+    esac
+    fio "${options[@]}" | jq -r '.jobs[0].read | "\(.bw_bytes / 1e9) \(.iops * .lat_ns.mean / 1e9)"'
+}
+
+by_us() {
+    "$reader" "$file" "$1" "$2" "$3" "$4" "$seconds" "$cpu" | cut -d' ' -f1,2
+}
+
+ways=('seq 131072 1 pread' 'random 4096 1 pread' 'seq 131072 32 uring' 'random 4096 32 uring'
+    'random 4096 32 fixed')
+for ((turn = 0; turn < turns; turn++)); do
+    for way in "${ways[@]}"; do
+        read -ra parts <<<"$way"
+        if ((turn % 2)); then
+            ours=$(by_us "${parts[@]}") fios=$(by_fio "${parts[@]}")
+        else
+            fios=$(by_fio "${parts[@]}") ours=$(by_us "${parts[@]}")
+        fi
+        echo "${way// /_} $ours $fios" >>"$log"
+    done
+done
+
+median() {
+    sort -g | awk '{ v[NR] = $1 } END { print (v[int((NR + 1) / 2)] + v[int(NR / 2) + 1]) / 2 }'
+}
+failed=0
+[ -z "${FIO_RAW:-}" ] || cp "$log" "$FIO_RAW"
+printf '%-24s %10s %10s %10s %10s %8s\n' way 'ours GB/s' 'fio GB/s' 'in flight' "fio's" ratio
+for way in "${ways[@]}"; do
+    rows=$(grep "^${way// /_} " "$log")
+    ratio=$(awk '{ print $2 / $4 }' <<<"$rows" | median)
+    printf '%-24s %10.3f %10.3f %10.1f %10.1f %8.3f\n' "${way// /_}" \
+        "$(awk '{ print $2 }' <<<"$rows" | median)" "$(awk '{ print $4 }' <<<"$rows" | median)" \
+        "$(awk '{ print $3 }' <<<"$rows" | median)" "$(awk '{ print $5 }' <<<"$rows" | median)" "$ratio"
+    awk -v ratio="$ratio" 'BEGIN { exit ratio < 0.9 }' || failed=1
+done
+exit $failed
