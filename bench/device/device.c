@@ -50,9 +50,10 @@ int device_submit(struct device_queue *queue, unsigned slot, struct err *err)
     return queue->ops->submit(queue, slot, err);
 }
 
-int device_wait(struct device_queue *queue, unsigned slot, uint64_t *busy_ns, struct err *err)
+int device_wait(struct device_queue *queue, unsigned slot, struct device_took *took,
+                struct err *err)
 {
-    return queue->ops->wait(queue, slot, busy_ns, err);
+    return queue->ops->wait(queue, slot, took, err);
 }
 
 struct device_sleep device_slept(const struct device_queue *queue)

@@ -6,7 +6,7 @@
  *   struct device_queue queue;
  *   rc = device_open(&queue, &config, err);
  *   fill device_host_buffer(&queue, slot); device_submit(&queue, slot, err);
- *   ...; device_wait(&queue, slot, &busy_ns, err);
+ *   ...; device_wait(&queue, slot, &took, err);
  *   device_close(&queue);       also after a failed open; a zeroed queue is a closed one
  *
  * A queue belongs to one thread. A slot is filled, submitted, waited for, then filled again.
@@ -45,12 +45,19 @@ struct device_sleep {
     uint64_t asked_ns, over_ns;
 };
 
+/* What a batch took on the device. */
+struct device_took {
+    uint64_t copy_ns; /* on its way there */
+    uint64_t work_ns; /* the work on it */
+};
+
 /* One kind of device. All but `probe` and `open` are called after a good open only. */
 struct device_ops {
     int (*probe)(struct err *err); /* NULL = always there */
     int (*open)(struct device_queue *queue, const struct device_config *config, struct err *err);
     int (*submit)(struct device_queue *queue, unsigned slot, struct err *err);
-    int (*wait)(struct device_queue *queue, unsigned slot, uint64_t *busy_ns, struct err *err);
+    int (*wait)(struct device_queue *queue, unsigned slot, struct device_took *took,
+                struct err *err);
     /* NULL where the device computes nothing: then there is nothing to check. */
     int (*poison)(struct device_queue *queue, struct err *err);
     int (*read)(struct device_queue *queue, size_t first, size_t count, float *rows,
@@ -87,8 +94,9 @@ double device_host_share(const struct device_queue *queue);
 /* Queues the slot's batch. The buffer has to stay as it is until device_wait. */
 int device_submit(struct device_queue *queue, unsigned slot, struct err *err);
 
-/* Returns when the slot's batch is done; *busy_ns is the time its work took on the device. */
-int device_wait(struct device_queue *queue, unsigned slot, uint64_t *busy_ns, struct err *err);
+/* Returns when the slot's batch is done. */
+int device_wait(struct device_queue *queue, unsigned slot, struct device_took *took,
+                struct err *err);
 
 /* Of all waits so far; zeros where nobody slept, as on a GPU. */
 struct device_sleep device_slept(const struct device_queue *queue);

@@ -63,12 +63,16 @@ static int cuda_submit(struct device_queue *queue, unsigned slot, struct err *er
                         err);
 }
 
-static int cuda_wait(struct device_queue *queue, unsigned slot, uint64_t *busy_ns, struct err *err)
+static int cuda_wait(struct device_queue *queue, unsigned slot, struct device_took *took,
+                     struct err *err)
 {
     const struct cuda_device *device = queue->impl;
     char msg[GPU_MSG] = "";
-    return gpu_error_of(gpu_step_wait(device->gpu, slot, busy_ns, msg, sizeof(msg)), device->name,
-                        msg, err);
+    struct gpu_step_took gpu = {0};
+    int rc = gpu_error_of(gpu_step_wait(device->gpu, slot, &gpu, msg, sizeof(msg)), device->name,
+                          msg, err);
+    *took = (struct device_took){.copy_ns = gpu.copy_ns, .work_ns = gpu.work_ns};
+    return rc;
 }
 
 static int cuda_poison(struct device_queue *queue, struct err *err)

@@ -117,12 +117,13 @@ void device_sim_wait_until(uint64_t until_ns, bool spin, struct device_sleep *sl
         ;
 }
 
-static int sim_wait(struct device_queue *queue, unsigned slot, uint64_t *busy_ns, struct err *err)
+static int sim_wait(struct device_queue *queue, unsigned slot, struct device_took *took,
+                    struct err *err)
 {
     (void)err;
     struct sim *sim = queue->impl;
     device_sim_wait_until(sim->done_ns[slot], sim->spin, &sim->slept);
-    *busy_ns = sim->work_ns;
+    *took = (struct device_took){.copy_ns = sim->transfer_ns, .work_ns = sim->work_ns};
     return 0;
 }
 

@@ -168,6 +168,11 @@ static void mark_visit(void *visits)
     visit_mark(visits);
 }
 
+static void mark_stage(void *stages, enum prep_stage stage)
+{
+    stage_mark(stages, stage);
+}
+
 static void configure(struct batches *b, const struct batch_params *params,
                       const struct bench_ctx *ctx)
 {
@@ -185,6 +190,8 @@ static void configure(struct batches *b, const struct batch_params *params,
         .isa = prep_isa_best(),
         .mark = mark_visit,
         .mark_arg = ctx->visits,
+        .done = ctx->stages ? mark_stage : NULL,
+        .done_arg = ctx->stages,
         .least_team = ctx->least_team,
     };
     if (ctx->least_team)
@@ -311,6 +318,7 @@ int batches_tell(const struct batches *b, float *target, unsigned first, struct 
     double regions = (double)prep_regions(&b->prep), least_s = INFINITY;
     alone.threads = 1;
     alone.mark = NULL;
+    alone.done = NULL;
     alone.least_team = NULL;
     out.smoothed = target;
     for (int i = 0; i < 2; i++) { /* the first one may meet cold caches */

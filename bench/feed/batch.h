@@ -70,7 +70,10 @@ int batches_validate(const struct batch_params *params, struct err *err);
 int batches_open(struct batches *batches, const struct batch_params *params, struct bench_ctx *ctx);
 void batches_close(struct batches *batches, struct bench_ctx *ctx);
 
-/* Preprocesses batch `index` into `target`, and counts it in the sample's iters and ops (rows). */
+/*
+ * Preprocesses batch `index` into `target`, and counts it in the sample's iters and ops (rows).
+ * Marks ctx's stages, which begin as enum prep_stage does, where it has any.
+ */
 void batches_prepare(const struct batches *batches, uint64_t index, float *target,
                      struct sample *sample);
 

@@ -69,15 +69,27 @@ static float *target_of(struct feed *feed, uint64_t batch)
     return device_host_buffer(&feed->device, slot_of(feed, batch));
 }
 
-int feed_drain(struct feed *feed, uint64_t in_flight, struct sample *sample, struct err *err)
+/* The wait for a batch that has just ended, from its end back. */
+static void mark_wait(struct stage_clock *stages, const struct device_took *took)
+{
+    uint64_t left_ns = stage_mark(stages, FEED_WAIT);
+    uint64_t work_ns = took->work_ns < left_ns ? took->work_ns : left_ns;
+    left_ns -= stage_move(stages, FEED_WAIT, FEED_KERNEL, work_ns);
+    (void)stage_move(stages, FEED_WAIT, FEED_COPY,
+                     took->copy_ns < left_ns ? took->copy_ns : left_ns);
+}
+
+int feed_drain(struct feed *feed, uint64_t in_flight, struct sample *sample,
+               const struct bench_ctx *ctx)
 {
     while (feed->submitted - feed->retired > in_flight) {
-        uint64_t busy_ns = 0;
-        int rc = device_wait(&feed->device, slot_of(feed, feed->retired), &busy_ns, err);
+        struct device_took took = {0};
+        int rc = device_wait(&feed->device, slot_of(feed, feed->retired), &took, ctx->err);
         if (rc)
             return rc;
         feed->retired++;
-        sample->device_ns += busy_ns;
+        sample->device_ns += took.work_ns;
+        mark_wait(ctx->stages, &took);
     }
     return 0;
 }
@@ -89,6 +101,7 @@ int feed_submit(struct feed *feed, struct sample *sample, const struct bench_ctx
     int rc = device_submit(&feed->device, slot_of(feed, batch), ctx->err);
     if (rc)
         return rc;
+    stage_mark(ctx->stages, FEED_SUBMIT);
     feed->submitted++;
     sample->bytes += feed->batches.cells * sizeof(float);
     return 0;
@@ -97,7 +110,7 @@ int feed_submit(struct feed *feed, struct sample *sample, const struct bench_ctx
 int feed_wait(struct feed *feed, struct sample *sample, const struct bench_ctx *ctx)
 {
     struct device_sleep before = device_slept(&feed->device);
-    int rc = feed_drain(feed, feed->prefetch, sample, ctx->err);
+    int rc = feed_drain(feed, feed->prefetch, sample, ctx);
     struct device_sleep after = device_slept(&feed->device);
     if (ctx->measuring) {
         feed->slept.asked_ns += after.asked_ns - before.asked_ns;
@@ -152,7 +165,7 @@ int feed_check(struct feed *feed, const struct bench_ctx *ctx)
     struct err *err = ctx->err;
     struct sample sample = {0};
     bool computes = device_computes(&feed->device);
-    int rc = feed_drain(feed, 0, &sample, err);
+    int rc = feed_drain(feed, 0, &sample, ctx);
     if (rc)
         return rc;
     batches_poison(&feed->batches);
@@ -164,7 +177,7 @@ int feed_check(struct feed *feed, const struct bench_ctx *ctx)
     if (!rc)
         rc = feed_step(feed, &sample, ctx);
     if (!rc)
-        rc = feed_drain(feed, 0, &sample, err);
+        rc = feed_drain(feed, 0, &sample, ctx);
     if (!rc)
         rc = batches_check(&feed->batches, batch, target_of(feed, batch), err);
     if (!rc && computes)

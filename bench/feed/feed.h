@@ -60,6 +60,37 @@ extern const char *const feed_waits[]; /* their names */
     {"buffer_on_node", "ratio", "higher", .quiet = true}
 /* clang-format on */
 
+/*
+ * Stages of a step, behind those of enum prep_stage: for tables that begin with FEED_STAGES, and
+ * marked by feed_step where ctx has a stage clock. `submit` is the handing over, with the CPU's
+ * part of the copy where memory is not page-locked. The time in which the CPU then waits for a
+ * batch is told apart from its end back: so long as the device worked on it is `kernel`, so long
+ * before that as its copy took is `copy`, and what is left is `wait`: the device was with other
+ * batches or with others, or the batch was done and this thread asleep or without a CPU. What is
+ * copied or computed while the CPU does something else is in none of them.
+ */
+enum feed_stage {
+    FEED_SUBMIT = PREP_STAGES,
+    FEED_COPY,
+    FEED_KERNEL,
+    FEED_WAIT,
+    FEED_OTHER,
+    FEED_STAGES_MANY
+};
+/* clang-format off */
+#define FEED_STAGES                                                                                \
+    BENCH_STAGE("moments", STAGE_CPU),                                                             \
+    BENCH_STAGE("transform", STAGE_CPU),                                                           \
+    BENCH_STAGE("features", STAGE_CPU),                                                            \
+    BENCH_STAGE("covariance", STAGE_CPU),                                                          \
+    BENCH_STAGE("smooth", STAGE_CPU),                                                              \
+    BENCH_STAGE("submit", STAGE_COPY),                                                             \
+    BENCH_STAGE("copy", STAGE_COPY),                                                               \
+    BENCH_STAGE("kernel", STAGE_GPU),                                                              \
+    BENCH_STAGE("wait", STAGE_WAIT),                                                               \
+    BENCH_STAGE("other", STAGE_OTHER)
+/* clang-format on */
+
 struct feed {
     struct batches batches;
     struct device_queue device;
@@ -74,6 +105,7 @@ void feed_close(struct feed *feed, struct bench_ctx *ctx);
 
 /*
  * Preprocesses a batch, submits it and waits for the oldest ones until `prefetch` are in flight.
+ * Between stage_start and a mark of FEED_OTHER, which are the caller's.
  * Adds to the sample: 1 iter, ops = rows, bytes = 4 rows cols, what is copied to the device,
  * device_ns = time the device worked on the batches that were waited for.
  */
@@ -86,7 +118,8 @@ int feed_wait(struct feed *feed, struct sample *sample, const struct bench_ctx *
 
 /* Waits for the oldest batches until at most `in_flight` are left; adds to the sample's device_ns.
  */
-int feed_drain(struct feed *feed, uint64_t in_flight, struct sample *sample, struct err *err);
+int feed_drain(struct feed *feed, uint64_t in_flight, struct sample *sample,
+               const struct bench_ctx *ctx);
 
 /* Emits the FEED_METRICS, as batches_tell does; nothing may be in flight. */
 int feed_tell(struct feed *feed, unsigned first_metric, struct bench_ctx *ctx);

@@ -8,6 +8,7 @@
  * **Measures** steps on the harness's clock: ops = rows of the batches submitted, bytes = 4 rows
  * cols a step, what is copied to the device; device_ns = time the device worked, copies excluded,
  * for the batches that were waited for in the step (CUDA events; the model's figure in sim).
+ * Its stages (feed.h) add up to the step.
  * `regions_per_step` and `region_work` (batch.h) say how fine the code is: the finer, the more
  * unpinned teams that spin lose to each other.
  * **Source** kernels/prep/prep.h and kernels/gpu/gpu_step.h name theirs. Regions span the whole
@@ -119,13 +120,16 @@ static int pipeline_step(struct bench_ctx *ctx, uint64_t iters, struct sample *s
     sample->iters = sample->ops = sample->bytes = sample->device_ns = 0;
     for (uint64_t i = 0; i < iters; i++) {
         struct moment since = {0};
+        stage_start(ctx->stages);
         if (pipeline->busy > 0)
             since = now();
+        stage_mark(ctx->stages, FEED_OTHER);
         int rc = feed_step(&pipeline->feed, sample, ctx);
         if (rc)
             return rc;
         if (pipeline->busy > 0)
             keep_busy(pipeline->busy, &since);
+        stage_mark(ctx->stages, FEED_OTHER);
     }
     return 0;
 }
@@ -139,6 +143,8 @@ static int pipeline_check(struct bench_ctx *ctx)
 
 static const struct bench_metric pipeline_metrics[] = {FEED_METRICS, {.name = NULL}};
 
+static const struct bench_stage pipeline_stages[] = {FEED_STAGES, {.name = NULL}};
+
 const struct bench bench_pipeline = {
     .name = "pipeline",
     .summary = "preprocess batches on the CPU, copy them to a GPU and work on them there",
@@ -147,6 +153,7 @@ const struct bench bench_pipeline = {
     .opts = pipeline_opts,
     .params_size = sizeof(struct pipeline_params),
     .metrics = pipeline_metrics,
+    .stages = pipeline_stages,
     .validate = pipeline_validate,
     .probe = pipeline_probe,
     .setup = pipeline_setup,

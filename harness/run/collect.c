@@ -109,6 +109,7 @@ int collect_worker(const struct shared_worker *worker, uint64_t go_ns, uint64_t 
     out->mem_policy_actual = worker->mem_policy_actual;
     memcpy(out->pages_on_node, worker->pages_on_node, sizeof(out->pages_on_node));
     out->pages_elsewhere = worker->pages_elsewhere;
+    out->stages = worker->stages;
     out->go_ns = worker->go_ns;
     out->end_ns = worker->end_ns;
     out->samples = calloc(n + 1, sizeof(*out->samples));

@@ -75,6 +75,7 @@ struct shared_worker {
     struct made made;
     int64_t pid; /* as the worker sees it */
     struct command_report command;
+    struct stage_sums stages;
     struct value_log values;
     struct visit_log visits;
     struct sample samples[SHARED_SAMPLES];

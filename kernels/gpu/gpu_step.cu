@@ -25,7 +25,7 @@ struct slot {
     bool locked;   /* and page-locked by us */
     float *device; /* the batch: the GPU's side */
     float *result; /* row 0 of the output, page-locked */
-    cudaEvent_t copied, begin, end, done;
+    cudaEvent_t copying, copied, begin, end, done;
 };
 
 struct gpu_step {
@@ -124,8 +124,9 @@ static int open_slot(struct slot *slot, const struct gpu_step *gpu, bool spin, c
             cudaHostAlloc(&slot->result, gpu->cols * sizeof(float), cudaHostAllocDefault),
             "page-locked result", msg, size);
     if (!rc)
-        rc = gpu_checked(cudaEventCreateWithFlags(&slot->copied, cudaEventDisableTiming), "event",
-                         msg, size);
+        rc = gpu_checked(cudaEventCreate(&slot->copying), "event", msg, size);
+    if (!rc)
+        rc = gpu_checked(cudaEventCreate(&slot->copied), "event", msg, size);
     if (!rc)
         rc = gpu_checked(cudaEventCreate(&slot->begin), "event", msg, size);
     if (!rc)
@@ -195,8 +196,9 @@ static float *output(const struct gpu_step *gpu)
 static cudaError_t queue_copy(struct gpu_step *gpu, struct slot *slot)
 {
     size_t bytes = gpu->rows * gpu->cols * sizeof(float);
-    cudaError_t error =
-        cudaMemcpyAsync(slot->device, slot->host, bytes, cudaMemcpyHostToDevice, gpu->copy);
+    cudaError_t error = cudaEventRecord(slot->copying, gpu->copy);
+    if (error == cudaSuccess)
+        error = cudaMemcpyAsync(slot->device, slot->host, bytes, cudaMemcpyHostToDevice, gpu->copy);
     if (error == cudaSuccess)
         error = cudaEventRecord(slot->copied, gpu->copy);
     if (error == cudaSuccess)
@@ -239,16 +241,24 @@ int gpu_step_submit(struct gpu_step *gpu, unsigned slot, char *msg, size_t size)
     return rc;
 }
 
-int gpu_step_wait(struct gpu_step *gpu, unsigned slot, uint64_t *busy_ns, char *msg, size_t size)
+static int elapsed_ns(cudaEvent_t begin, cudaEvent_t end, uint64_t *ns, char *msg, size_t size)
+{
+    float ms = 0;
+    int rc = gpu_checked(cudaEventElapsedTime(&ms, begin, end), "GPU time", msg, size);
+    if (!rc)
+        *ns = (uint64_t)((double)ms * 1e6);
+    return rc;
+}
+
+int gpu_step_wait(struct gpu_step *gpu, unsigned slot, struct gpu_step_took *took, char *msg,
+                  size_t size)
 {
     struct slot *batch = &gpu->slot[slot];
-    float busy_ms = 0;
     int rc = gpu_checked(cudaEventSynchronize(batch->done), "wait for the GPU", msg, size);
     if (!rc)
-        rc = gpu_checked(cudaEventElapsedTime(&busy_ms, batch->begin, batch->end), "GPU time", msg,
-                         size);
+        rc = elapsed_ns(batch->copying, batch->copied, &took->copy_ns, msg, size);
     if (!rc)
-        *busy_ns = (uint64_t)((double)busy_ms * 1e6);
+        rc = elapsed_ns(batch->begin, batch->end, &took->work_ns, msg, size);
     return rc;
 }
 
@@ -280,7 +290,7 @@ int gpu_step_poison(struct gpu_step *gpu, char *msg, size_t size)
 
 static void close_slot(struct slot *slot)
 {
-    cudaEvent_t events[] = {slot->done, slot->end, slot->begin, slot->copied};
+    cudaEvent_t events[] = {slot->done, slot->end, slot->begin, slot->copied, slot->copying};
     for (cudaEvent_t event : events)
         if (event)
             (void)cudaEventDestroy(event);

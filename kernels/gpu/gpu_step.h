@@ -10,7 +10,7 @@
  *   struct gpu_step_config config = {.rows = 4096, .cols = 512, .slots = 2, .work = 1};
  *   gpu_step_open(&config, &gpu, msg, sizeof(msg));
  *   for (;;) { fill config.host[slot]; gpu_step_submit(gpu, slot, ...);
- *              gpu_step_wait(gpu, other_slot, &busy_ns, ...); }
+ *              gpu_step_wait(gpu, other_slot, &took, ...); }
  *   gpu_step_close(gpu);
  */
 #ifndef CONTEND_KERNELS_GPU_GPU_STEP_H
@@ -46,8 +46,16 @@ int gpu_step_open(const struct gpu_step_config *config, struct gpu_step **gpu, c
  * stages the copy through memory of its own, on the calling CPU. */
 int gpu_step_submit(struct gpu_step *gpu, unsigned slot, char *msg, size_t size);
 
-/* Waits for the slot. *busy_ns: from the first kernel's start to the last one's end, by events. */
-int gpu_step_wait(struct gpu_step *gpu, unsigned slot, uint64_t *busy_ns, char *msg, size_t size);
+/* What a batch took on the GPU, by events. Of processes that share it, the others' time slices in
+ * between count, too. */
+struct gpu_step_took {
+    uint64_t copy_ns; /* from when its stream came to the copy until its end */
+    uint64_t work_ns; /* from the first kernel's start to the last one's end */
+};
+
+/* Waits for the slot. */
+int gpu_step_wait(struct gpu_step *gpu, unsigned slot, struct gpu_step_took *took, char *msg,
+                  size_t size);
 
 /* Row 0 of the slot's result (cols floats), valid after wait until the slot's next submit. */
 const float *gpu_step_result(const struct gpu_step *gpu, unsigned slot);
