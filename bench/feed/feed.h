@@ -71,9 +71,9 @@ extern const char *const feed_waits[]; /* their names */
  */
 enum feed_stage {
     FEED_SUBMIT = PREP_STAGES,
+    FEED_WAIT,
     FEED_COPY,
     FEED_KERNEL,
-    FEED_WAIT,
     FEED_OTHER,
     FEED_STAGES_MANY
 };
@@ -85,9 +85,9 @@ enum feed_stage {
     BENCH_STAGE("covariance", STAGE_CPU),                                                          \
     BENCH_STAGE("smooth", STAGE_CPU),                                                              \
     BENCH_STAGE("submit", STAGE_COPY),                                                             \
+    BENCH_STAGE("wait", STAGE_WAIT),                                                               \
     BENCH_STAGE("copy", STAGE_COPY),                                                               \
     BENCH_STAGE("kernel", STAGE_GPU),                                                              \
-    BENCH_STAGE("wait", STAGE_WAIT),                                                               \
     BENCH_STAGE("other", STAGE_OTHER)
 /* clang-format on */
 

@@ -81,6 +81,11 @@ static inline uint64_t stage_move(struct stage_clock *clock, unsigned from, unsi
     return ns;
 }
 
+/* Of one measured step; enough digits for a figure. */
+struct stage_step {
+    float ns[BENCH_STAGES];
+};
+
 /* Over the measured steps of a worker that ended. */
 struct stage_sums {
     uint64_t iters; /* of those steps; 0: none was timed */

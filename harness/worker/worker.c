@@ -297,15 +297,19 @@ static void judge_stages(struct worker *w, double cost_ns)
     w->slot->stages.refused = w->bench->stages && !w->stages.on;
 }
 
-static void add_stages(struct worker *w, const struct sample *sample, double cost_ns)
+static void add_stages(struct worker *w, size_t index, double cost_ns)
 {
     struct stage_sums *sums = &w->slot->stages;
+    bool records = w->shared->record_stages && index < SHARED_STAGED;
     if (!w->bench->stages || !w->stages.on)
         return;
     for (unsigned i = 0; i < BENCH_STAGES; i++)
         sums->ns[i] += w->stages.ns[i];
+    for (unsigned i = 0; records && i < BENCH_STAGES; i++)
+        w->slot->staged[index].ns[i] = (float)w->stages.ns[i];
+    w->slot->nstaged += records;
     sums->cost_ns += (double)w->stages.reads * cost_ns;
-    sums->iters += sample->iters;
+    sums->iters += w->slot->samples[index].iters;
 }
 
 /* Measured steps until the budget is spent. */
@@ -319,7 +323,7 @@ static int measure_steps(struct worker *w, const struct budget *budget, double c
         int rc = run_once(w, &slot->samples[n]);
         if (rc)
             return rc;
-        add_stages(w, &slot->samples[n], clock_ns);
+        add_stages(w, n, clock_ns);
         atomic_store_explicit(&slot->nsamples, ++n, memory_order_release);
         slot->end_ns = slot->samples[n - 1].start_ns + slot->samples[n - 1].elapsed_ns;
         w->step_ns = slot->samples[n - 1].elapsed_ns;

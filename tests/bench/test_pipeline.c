@@ -234,7 +234,7 @@ static void test_pipeline_names_its_stages(void **state)
 {
     (void)state;
     static const char *const names[] = {"moments", "transform", "features", "covariance", "smooth",
-                                        "submit",  "copy",      "kernel",   "wait",       "other"};
+                                        "submit",  "wait",      "copy",     "kernel",     "other"};
     for (unsigned i = 0; i < FEED_STAGES_MANY; i++) {
         assert_string_equal(bench_pipeline.stages[i].name, names[i]);
         assert_string_equal(bench_train.stages[i].name, names[i]);
