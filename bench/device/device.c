@@ -77,6 +77,19 @@ int device_read(struct device_queue *queue, size_t first, size_t count, float *r
     return queue->ops->read(queue, first, count, rows, err);
 }
 
+int device_read_prep(struct device_queue *queue, const struct prep_gpu_arrays *arrays,
+                     struct err *err)
+{
+    return queue->ops->read_prep(queue, arrays, err);
+}
+
+void device_peak(const struct device_queue *queue, double *flops, double *bytes)
+{
+    *flops = *bytes = 0;
+    if (queue->ops->peak)
+        queue->ops->peak(queue, flops, bytes);
+}
+
 void device_close(struct device_queue *queue)
 {
     if (queue->ops)

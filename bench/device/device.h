@@ -21,6 +21,7 @@
 #include "bench/device/host_buffers.h"
 #include "harness/base/err.h"
 #include "harness/core/bench.h"
+#include "kernels/prep/prep_gpu.h"
 
 struct device_config {
     enum device kind;                    /* DEVICE_SIM or DEVICE_CUDA */
@@ -29,9 +30,13 @@ struct device_config {
     size_t rows, cols;                   /* of a batch of float */
     unsigned slots;                      /* >= 1 */
     unsigned work;                       /* passes over the batch, >= 1 */
-    bool pinned;        /* host buffers page-locked (sim: copied by the device, not the CPU) */
-    bool spin;          /* wait spins on the clock or the driver, else it sleeps */
-    int os_node;        /* of the host buffers; -1 = where they are touched first */
+    bool pinned;   /* host buffers page-locked (sim: copied by the device, not the CPU) */
+    bool spin;     /* wait spins on the clock or the driver, else it sleeps */
+    int os_node;   /* of the host buffers; -1 = where they are touched first */
+    bool in_order; /* a copy waits for the work on the batch before, else they overlap */
+    const struct prep_gpu_params
+        *prep;          /* batches are raw: preprocess them there; NULL = they are not */
+    double sim_prep_us; /* what that takes on the model */
     double sim_gbps;    /* GB/s (1e9 bytes) of the model's link, > 0 */
     double sim_work_us; /* time of one of the model's passes, >= 0 */
 };
@@ -48,6 +53,7 @@ struct device_sleep {
 /* What a batch took on the device. */
 struct device_took {
     uint64_t copy_ns; /* on its way there */
+    uint64_t prep_ns; /* its preprocessing there */
     uint64_t work_ns; /* the work on it */
 };
 
@@ -62,6 +68,9 @@ struct device_ops {
     int (*poison)(struct device_queue *queue, struct err *err);
     int (*read)(struct device_queue *queue, size_t first, size_t count, float *rows,
                 struct err *err);
+    int (*read_prep)(struct device_queue *queue, const struct prep_gpu_arrays *arrays,
+                     struct err *err);
+    void (*peak)(const struct device_queue *queue, double *flops, double *bytes);
     struct device_sleep (*slept)(const struct device_queue *queue); /* NULL: it is no model */
     void (*close)(struct device_queue *queue);
     const struct reduce_ops *reduce; /* reduce.h: how workers on such devices sum a gradient */
@@ -108,6 +117,13 @@ bool device_computes(const struct device_queue *queue);
 int device_poison(struct device_queue *queue, struct err *err);
 int device_read(struct device_queue *queue, size_t first, size_t count, float *rows,
                 struct err *err);
+
+/* The same of what that batch was preprocessed to, where the device does that and computes. */
+int device_read_prep(struct device_queue *queue, const struct prep_gpu_arrays *arrays,
+                     struct err *err);
+
+/* Float operations and bytes of its memory a second that the device can do; 0 = unknown. */
+void device_peak(const struct device_queue *queue, double *flops, double *bytes);
 
 /* Waits for what is in flight and frees everything. */
 void device_close(struct device_queue *queue);

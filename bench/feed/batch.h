@@ -77,6 +77,14 @@ void batches_close(struct batches *batches, struct bench_ctx *ctx);
 void batches_prepare(const struct batches *batches, uint64_t index, float *target,
                      struct sample *sample);
 
+/* In place of that: copies the raw batch, for a device that preprocesses it, in one region. */
+void batches_copy(const struct batches *batches, uint64_t index, float *target,
+                  struct sample *sample);
+
+/* Outside the timing: is the target that raw batch, and is that as it was generated? */
+int batches_check_copy(const struct batches *batches, uint64_t index, const float *target,
+                       struct err *err);
+
 /* First touch by the team, and poison: every value becomes a NaN. */
 void batches_poison_target(const struct batches *batches, float *target);
 void batches_poison(struct batches *batches);
@@ -90,10 +98,10 @@ int batches_check(const struct batches *batches, uint64_t index, const float *ta
                   struct err *err);
 
 /*
- * Outside the timing: emits the BATCH_METRICS, which are `first` and the next of the benchmark's.
- * Writes a batch into `target`.
+ * Outside the timing: emits the BATCH_METRICS, which are `first` and the next of the benchmark's,
+ * of batches_prepare, or of batches_copy where batches are `raw`. Writes a batch into `target`.
  */
-int batches_tell(const struct batches *batches, float *target, unsigned first,
+int batches_tell(const struct batches *batches, bool raw, float *target, unsigned first,
                  struct bench_ctx *ctx);
 
 /* A float array that fits cache lines; free it with free. -ENOMEM with its size. */

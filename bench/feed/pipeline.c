@@ -8,7 +8,9 @@
  * **Measures** steps on the harness's clock: ops = rows of the batches submitted, bytes = 4 rows
  * cols a step, what is copied to the device; device_ns = time the device worked, copies excluded,
  * for the batches that were waited for in the step (CUDA events; the model's figure in sim).
- * Its stages (feed.h) add up to the step.
+ * Its stages (feed.h) add up to the step. With `prep=gpu` the CPU only copies the raw batch, and
+ * the same operations run on the GPU (kernels/prep/prep_gpu.h), checked as the CPU's are; device_ns
+ * holds them, too. With `overlap=0` a batch is copied behind the work on the one before.
  * `regions_per_step` and `region_work` (batch.h) say how fine the code is: the finer, the more
  * unpinned teams that spin lose to each other.
  * **Source** kernels/prep/prep.h and kernels/gpu/gpu_step.h name theirs. Regions span the whole
@@ -36,11 +38,14 @@
 
 struct pipeline_params {
     struct feed_params feed;
+    bool overlap;
     double busy; /* percent */
 };
 
 static const struct opt pipeline_opts[] = {
     FEED_OPTS,
+    OPT_FLAG("overlap", pipeline_params, overlap, "1",
+             "1: a batch is copied while the device works on the one before, 0: behind that"),
     OPT_DOUBLE("busy", pipeline_params, busy, "0", 0, 1000, "PERCENT",
                "for tests of the method: keeps a CPU busy behind each step, so long as makes the "
                "step longer by this"),
@@ -71,7 +76,9 @@ static int pipeline_setup(struct bench_ctx *ctx)
     if (!pipeline)
         return err_set(ctx->err, -ENOMEM, "cannot allocate the pipeline's state");
     pipeline->busy = params->busy / 100;
-    return feed_open(&pipeline->feed, &params->feed, ctx);
+    struct feed_params feed = params->feed;
+    feed.in_order = !params->overlap;
+    return feed_open(&pipeline->feed, &feed, ctx);
 }
 
 static void pipeline_teardown(struct bench_ctx *ctx)

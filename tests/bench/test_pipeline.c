@@ -109,6 +109,35 @@ static void test_pipeline_right_with_other_parameters(void **state)
     run_and_check((const char *const[]){SMALL, "lambda=-1.5", "block=1", NULL});
 }
 
+/* On the model the CPU copies the raw batch, and the device takes its time for both. */
+static void test_pipeline_prepared_on_the_device(void **state)
+{
+    (void)state;
+    struct job job;
+    struct sample sample = {0};
+    struct stage_clock stages = {.on = true};
+    job_open(&job, (const char *const[]){SMALL, "prep=gpu", "sim_prep_us=500", NULL});
+    job.ctx.stages = &stages;
+    for (int i = 0; i < 50 && stages.ns[FEED_PREPARE] < 500000; i++) {
+        stages = (struct stage_clock){.on = true};
+        job_run(&job, 1, &sample);
+        assert_true(stages.ns[FEED_PREPARE] <= 500000);
+        assert_true(stages.ns[FEED_READ] > 0);
+        for (unsigned s = 0; s < FEED_READ; s++)
+            assert_int_equal(stages.ns[s], 0);
+    }
+    assert_int_equal(stages.ns[FEED_PREPARE], 500000);
+    assert_int_equal(sample.device_ns, 700000);
+    assert_int_equal(sample.ops, 200);
+    job_assert_right(&job);
+    float *data = (float *)(uintptr_t)job.ctx.buffer;
+    for (size_t i = 0; i < job.ctx.buffer_bytes / sizeof(*data); i++)
+        data[i] += 0.001f;
+    assert_int_equal(bench_pipeline.check(&job.ctx), -EBADMSG);
+    assert_non_null(strstr(job.err.msg, "raw batch["));
+    bench_pipeline.teardown(&job.ctx);
+}
+
 /* The first samples retire fewer batches than they submit, a drained pipeline none at all. */
 static void test_pipeline_device_time_belongs_to_retired_batches(void **state)
 {
@@ -171,6 +200,19 @@ static void run_staged(struct job *job, struct stage_clock *stages)
     assert_true(sum_ns <= took_ns);
 }
 
+/* Three batches that were waited for, and a fourth behind them: 80 ms each. */
+static void test_pipeline_copies_in_order_overlap_nothing(void **state)
+{
+    (void)state;
+    struct job job;
+    struct sample sample = {0};
+    job_open(&job, (const char *const[]){SLOW, "prefetch=1", "overlap=0", NULL});
+    uint64_t start_ns = clock_now_ns();
+    job_run(&job, 4, &sample);
+    assert_true(clock_now_ns() - start_ns >= UINT64_C(240000000));
+    bench_pipeline.teardown(&job.ctx);
+}
+
 /* Stages are timed one after the other: nothing of a step is left out, but what the calls take. */
 static void test_pipeline_stages_are_the_step(void **state)
 {
@@ -191,7 +233,7 @@ static void test_pipeline_stages_are_the_step(void **state)
         for (unsigned s = 0; s < BENCH_STAGES; s++)
             sum_ns += stages.ns[s];
         assert_true(sum_ns <= took_ns);
-        for (unsigned s = 0; s < FEED_SUBMIT; s++)
+        for (unsigned s = 0; s < FEED_READ; s++)
             assert_true(stages.ns[s] > 0);
         assert_true(stages.ns[FEED_KERNEL] <= UINT64_C(10000000));
         best = fmax(best, (double)sum_ns / (double)took_ns);
@@ -233,8 +275,9 @@ static void test_pipeline_waits_are_told_apart(void **state)
 static void test_pipeline_names_its_stages(void **state)
 {
     (void)state;
-    static const char *const names[] = {"moments", "transform", "features", "covariance", "smooth",
-                                        "submit",  "wait",      "copy",     "kernel",     "other"};
+    static const char *const names[] = {"moments", "transform", "features", "covariance",
+                                        "smooth",  "read",      "submit",   "wait",
+                                        "copy",    "prepare",   "kernel",   "other"};
     for (unsigned i = 0; i < FEED_STAGES_MANY; i++) {
         assert_string_equal(bench_pipeline.stages[i].name, names[i]);
         assert_string_equal(bench_train.stages[i].name, names[i]);
@@ -432,9 +475,10 @@ static void test_pipeline_options_refuse_values_out_of_range(void **state)
 {
     (void)state;
     static const char *const bad[] = {
-        "rows=0",        "cols=0",   "block=-1",   "window=0", "prefetch=9", "prefetch=-1",
-        "gpu_work=0",    "wait=nap", "sim_gbps=0", "alpha=0",  "alpha=1.1",  "lambda=6",
-        "sim_work_us=0", "rows=1e3", "rows=1 ",    "pinned=2", "threads=4",  "busy=-1"};
+        "rows=0",     "cols=0",    "block=-1", "window=0",      "prefetch=9", "prefetch=-1",
+        "gpu_work=0", "wait=nap",  "prep=tpu", "sim_prep_us=0", "overlap=2",  "sim_gbps=0",
+        "alpha=0",    "alpha=1.1", "lambda=6", "sim_work_us=0", "rows=1e3",   "rows=1 ",
+        "pinned=2",   "threads=4", "busy=-1"};
     struct job job = {0};
     opts_set_defaults(bench_pipeline.opts, job.params);
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
@@ -475,6 +519,8 @@ int main(void)
         cmocka_unit_test(test_pipeline_right_with_other_parameters),
         cmocka_unit_test(test_pipeline_device_time_belongs_to_retired_batches),
         cmocka_unit_test(test_pipeline_prefetch_overlaps_copy_and_work),
+        cmocka_unit_test(test_pipeline_copies_in_order_overlap_nothing),
+        cmocka_unit_test(test_pipeline_prepared_on_the_device),
         cmocka_unit_test(test_pipeline_stages_are_the_step),
         cmocka_unit_test(test_pipeline_waits_are_told_apart),
         cmocka_unit_test(test_pipeline_names_its_stages),
