@@ -59,9 +59,10 @@ int device_submit(struct device_queue *queue, unsigned slot, struct err *err)
     return queue->ops->submit(queue, slot, err);
 }
 
-int device_wait(struct device_queue *queue, unsigned slot, uint64_t *busy_ns, struct err *err)
+int device_wait(struct device_queue *queue, unsigned slot, struct device_took *took,
+                struct err *err)
 {
-    return queue->ops->wait(queue, slot, busy_ns, err);
+    return queue->ops->wait(queue, slot, took, err);
 }
 
 struct device_sleep device_slept(const struct device_queue *queue)
@@ -83,6 +84,19 @@ int device_read(struct device_queue *queue, size_t first, size_t count, float *r
                 struct err *err)
 {
     return queue->ops->read(queue, first, count, rows, err);
+}
+
+int device_read_prep(struct device_queue *queue, const struct prep_gpu_arrays *arrays,
+                     struct err *err)
+{
+    return queue->ops->read_prep(queue, arrays, err);
+}
+
+void device_peak(const struct device_queue *queue, double *flops, double *bytes)
+{
+    *flops = *bytes = 0;
+    if (queue->ops->peak)
+        queue->ops->peak(queue, flops, bytes);
 }
 
 void device_close(struct device_queue *queue)

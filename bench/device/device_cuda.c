@@ -40,6 +40,8 @@ static int cuda_open(struct device_queue *queue, const struct device_config *con
         .work = config->work,
         .pinned = config->pinned,
         .spin = config->spin,
+        .in_order = config->in_order,
+        .prep = config->prep,
         .host = host,
     };
     if (!rc) {
@@ -63,12 +65,17 @@ static int cuda_submit(struct device_queue *queue, unsigned slot, struct err *er
                         err);
 }
 
-static int cuda_wait(struct device_queue *queue, unsigned slot, uint64_t *busy_ns, struct err *err)
+static int cuda_wait(struct device_queue *queue, unsigned slot, struct device_took *took,
+                     struct err *err)
 {
     const struct cuda_device *device = queue->impl;
     char msg[GPU_MSG] = "";
-    return gpu_error_of(gpu_step_wait(device->gpu, slot, busy_ns, msg, sizeof(msg)), device->name,
-                        msg, err);
+    struct gpu_step_took gpu = {0};
+    int rc = gpu_error_of(gpu_step_wait(device->gpu, slot, &gpu, msg, sizeof(msg)), device->name,
+                          msg, err);
+    *took = (struct device_took){
+        .copy_ns = gpu.copy_ns, .prep_ns = gpu.prep_ns, .work_ns = gpu.work_ns};
+    return rc;
 }
 
 static int cuda_poison(struct device_queue *queue, struct err *err)
@@ -87,6 +94,21 @@ static int cuda_read(struct device_queue *queue, size_t first, size_t count, flo
                         device->name, msg, err);
 }
 
+static int cuda_read_prep(struct device_queue *queue, const struct prep_gpu_arrays *arrays,
+                          struct err *err)
+{
+    const struct cuda_device *device = queue->impl;
+    char msg[GPU_MSG] = "";
+    return gpu_error_of(gpu_step_read_prep(device->gpu, arrays, msg, sizeof(msg)), device->name,
+                        msg, err);
+}
+
+static void cuda_peak(const struct device_queue *queue, double *flops, double *bytes)
+{
+    const struct cuda_device *device = queue->impl;
+    gpu_step_peak(device->gpu, flops, bytes);
+}
+
 static void cuda_close(struct device_queue *queue)
 {
     struct cuda_device *device = queue->impl;
@@ -101,6 +123,8 @@ const struct device_ops device_cuda_ops = {
     .wait = cuda_wait,
     .poison = cuda_poison,
     .read = cuda_read,
+    .read_prep = cuda_read_prep,
+    .peak = cuda_peak,
     .close = cuda_close,
     .reduce = &reduce_cuda_ops,
 };

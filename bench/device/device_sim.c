@@ -3,8 +3,9 @@
  * copy engine and one compute engine, each in order of submission. A batch submitted at `now` ends
  *
  *   t_copy = max(now, link_free) + bytes / rate
- *   t_work = max(t_copy, engine_free) + work * sim_work_us
+ *   t_work = max(t_copy, engine_free) + sim_prep_us + work * sim_work_us
  *
+ * (sim_prep_us where it preprocesses; in order, link_free is at least the engine's, too)
  * and nothing happens in between: wait sleeps, or spins, until t_work on the clock. It computes no
  * result. A pageable buffer costs what it costs with a real driver: the CPU copies the batch, a
  * chunk at a time, through a small staging buffer, while the link carries the chunk before; so
@@ -26,10 +27,10 @@
 enum { STAGING_BYTES = 4 << 20, BUFFER_ALIGN = 4096 };
 
 struct sim {
-    size_t bytes;                          /* of a batch */
-    uint64_t transfer_ns, work_ns;         /* of a batch */
-    uint64_t link_free_ns, engine_free_ns; /* when each engine has done what it was given */
-    bool spin;
+    size_t bytes;                           /* of a batch */
+    uint64_t transfer_ns, prep_ns, work_ns; /* of a batch */
+    uint64_t link_free_ns, engine_free_ns;  /* when each engine has done what it was given */
+    bool spin, in_order;
     struct device_sleep slept;
     char *staging;      /* NULL with pinned buffers */
     uint64_t done_ns[]; /* by slot */
@@ -53,7 +54,9 @@ static int sim_open(struct device_queue *queue, const struct device_config *conf
     sim->bytes = bytes;
     sim->transfer_ns = (uint64_t)((double)bytes / config->sim_gbps); /* 1 GB/s = 1 byte/ns */
     sim->work_ns = (uint64_t)(config->sim_work_us * 1e3 * config->work);
+    sim->prep_ns = config->prep ? (uint64_t)(config->sim_prep_us * 1e3) : 0;
     sim->spin = config->spin;
+    sim->in_order = config->in_order;
     queue->impl = sim;
     return 0;
 }
@@ -74,13 +77,15 @@ static int sim_submit(struct device_queue *queue, unsigned slot, struct err *err
 {
     (void)err;
     struct sim *sim = queue->impl;
-    uint64_t copied_ns = later(clock_now_ns(), sim->link_free_ns) + sim->transfer_ns;
+    uint64_t free_ns =
+        sim->in_order ? later(sim->engine_free_ns, sim->link_free_ns) : sim->link_free_ns;
+    uint64_t copied_ns = later(clock_now_ns(), free_ns) + sim->transfer_ns;
     if (sim->staging) {
         stage(sim, host_buffers_at(&queue->host, slot));
         copied_ns = later(copied_ns, clock_now_ns());
     }
     sim->link_free_ns = copied_ns;
-    sim->engine_free_ns = later(copied_ns, sim->engine_free_ns) + sim->work_ns;
+    sim->engine_free_ns = later(copied_ns, sim->engine_free_ns) + sim->prep_ns + sim->work_ns;
     sim->done_ns[slot] = sim->engine_free_ns;
     return 0;
 }
@@ -117,12 +122,14 @@ void device_sim_wait_until(uint64_t until_ns, bool spin, struct device_sleep *sl
         ;
 }
 
-static int sim_wait(struct device_queue *queue, unsigned slot, uint64_t *busy_ns, struct err *err)
+static int sim_wait(struct device_queue *queue, unsigned slot, struct device_took *took,
+                    struct err *err)
 {
     (void)err;
     struct sim *sim = queue->impl;
     device_sim_wait_until(sim->done_ns[slot], sim->spin, &sim->slept);
-    *busy_ns = sim->work_ns;
+    *took = (struct device_took){
+        .copy_ns = sim->transfer_ns, .prep_ns = sim->prep_ns, .work_ns = sim->work_ns};
     return 0;
 }
 

@@ -168,6 +168,11 @@ static void mark_visit(void *visits)
     visit_mark(visits);
 }
 
+static void mark_stage(void *stages, enum prep_stage stage)
+{
+    stage_mark(stages, stage);
+}
+
 static void configure(struct batches *b, const struct batch_params *params,
                       const struct bench_ctx *ctx)
 {
@@ -185,6 +190,8 @@ static void configure(struct batches *b, const struct batch_params *params,
         .isa = prep_isa_best(),
         .mark = mark_visit,
         .mark_arg = ctx->visits,
+        .done = ctx->stages ? mark_stage : NULL,
+        .done_arg = ctx->stages,
         .least_team = ctx->least_team,
     };
     if (ctx->least_team)
@@ -272,6 +279,25 @@ void batches_prepare(const struct batches *b, uint64_t index, float *target, str
     sample->ops += b->prep.rows;
 }
 
+void batches_copy(const struct batches *b, uint64_t index, float *target, struct sample *sample)
+{
+    const struct prep_params *prep = &b->prep;
+    const float *source = source_of(b, index);
+#pragma omp parallel num_threads((int)prep->threads)
+    {
+        if (prep->mark)
+            prep->mark(prep->mark_arg);
+        unsigned thread = (unsigned)omp_get_thread_num(), team = (unsigned)omp_get_num_threads();
+        if (thread == 0 && prep->least_team && team < *prep->least_team)
+            *prep->least_team = team;
+        struct prep_share rows = prep_share_of(prep->rows, thread, team);
+        memcpy(target + rows.begin * prep->cols, source + rows.begin * prep->cols,
+               (rows.end - rows.begin) * prep->cols * sizeof(float));
+    }
+    sample->iters++;
+    sample->ops += prep->rows;
+}
+
 /* The raw rows of a block against the generator: the timed steps must not have changed them. */
 static int check_source(const struct batches *b, uint64_t batch, size_t block, struct err *err)
 {
@@ -330,18 +356,37 @@ int batches_check(const struct batches *b, uint64_t index, const float *target, 
     return rc;
 }
 
-int batches_tell(const struct batches *b, float *target, unsigned first, struct bench_ctx *ctx)
+int batches_check_copy(const struct batches *b, uint64_t index, const float *target,
+                       struct err *err)
+{
+    int rc = 0;
+    for (size_t i = 0; i < b->cells; i++)
+        if (target[i] != source_of(b, index)[i])
+            return err_set(err, -EBADMSG, "copied batch[%zu][%zu] is %.9g, not %.9g",
+                           i / b->prep.cols, i % b->prep.cols, (double)target[i],
+                           (double)source_of(b, index)[i]);
+    for (size_t block = 0; block < prep_blocks(&b->prep) && !rc; block++)
+        rc = check_source(b, index, block, err);
+    return rc;
+}
+
+int batches_tell(const struct batches *b, bool raw, float *target, unsigned first,
+                 struct bench_ctx *ctx)
 {
     struct prep_params alone = b->prep;
     struct prep_out out = b->out;
-    double regions = (double)prep_regions(&b->prep), least_s = INFINITY;
+    double regions = raw ? 1 : (double)prep_regions(&b->prep), least_s = INFINITY;
     alone.threads = 1;
     alone.mark = NULL;
+    alone.done = NULL;
     alone.least_team = NULL;
     out.smoothed = target;
     for (int i = 0; i < 2; i++) { /* the first one may meet cold caches */
         uint64_t before_ns = clock_thread_cpu_ns();
-        prep_run(&alone, source_of(b, 0), &out);
+        if (raw)
+            memcpy(target, source_of(b, 0), b->cells * sizeof(*target));
+        else
+            prep_run(&alone, source_of(b, 0), &out);
         least_s = fmin(least_s, (double)(clock_thread_cpu_ns() - before_ns) * 1e-9);
     }
     int rc = bench_emit(ctx, first, regions, "%s", "");

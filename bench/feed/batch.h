@@ -78,9 +78,20 @@ void batches_close(struct batches *batches, struct bench_ctx *ctx);
 int batches_open_beside(struct batches *beside, const struct batches *of, struct err *err);
 void batches_close_beside(struct batches *beside);
 
-/* Preprocesses batch `index` into `target`, and counts it in the sample's iters and ops (rows). */
+/*
+ * Preprocesses batch `index` into `target`, and counts it in the sample's iters and ops (rows).
+ * Marks ctx's stages, which begin as enum prep_stage does, where it has any.
+ */
 void batches_prepare(const struct batches *batches, uint64_t index, float *target,
                      struct sample *sample);
+
+/* In place of that: copies the raw batch, for a device that preprocesses it, in one region. */
+void batches_copy(const struct batches *batches, uint64_t index, float *target,
+                  struct sample *sample);
+
+/* Outside the timing: is the target that raw batch, and is that as it was generated? */
+int batches_check_copy(const struct batches *batches, uint64_t index, const float *target,
+                       struct err *err);
 
 /* First touch by the team, and poison: every value becomes a NaN. */
 void batches_poison_target(const struct batches *batches, float *target);
@@ -95,10 +106,10 @@ int batches_check(const struct batches *batches, uint64_t index, const float *ta
                   struct err *err);
 
 /*
- * Outside the timing: emits the BATCH_METRICS, which are `first` and the next of the benchmark's.
- * Writes a batch into `target`.
+ * Outside the timing: emits the BATCH_METRICS, which are `first` and the next of the benchmark's,
+ * of batches_prepare, or of batches_copy where batches are `raw`. Writes a batch into `target`.
  */
-int batches_tell(const struct batches *batches, float *target, unsigned first,
+int batches_tell(const struct batches *batches, bool raw, float *target, unsigned first,
                  struct bench_ctx *ctx);
 
 /* A float array that fits cache lines; free it with free. -ENOMEM with its size. */

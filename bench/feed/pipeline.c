@@ -8,6 +8,9 @@
  * **Measures** steps on the harness's clock: ops = rows of the batches submitted, bytes = 4 rows
  * cols a step, what is copied to the device; device_ns = time the device worked, copies excluded,
  * for the batches that were waited for in the step (CUDA events; the model's figure in sim).
+ * Its stages (feed.h) add up to the step. With `prep=gpu` the CPU only copies the raw batch, and
+ * the same operations run on the GPU (kernels/prep/prep_gpu.h), checked as the CPU's are; device_ns
+ * holds them, too. With `overlap=0` a batch is copied behind the work on the one before.
  * `regions_per_step` and `region_work` (batch.h) say how fine the code is: the finer, the more
  * unpinned teams that spin lose to each other.
  * **Source** kernels/prep/prep.h and kernels/gpu/gpu_step.h name theirs. Regions span the whole
@@ -35,11 +38,14 @@
 
 struct pipeline_params {
     struct feed_params feed;
+    bool overlap;
     double busy; /* percent */
 };
 
 static const struct opt pipeline_opts[] = {
     FEED_OPTS,
+    OPT_FLAG("overlap", pipeline_params, overlap, "1",
+             "1: a batch is copied while the device works on the one before, 0: behind that"),
     OPT_DOUBLE("busy", pipeline_params, busy, "0", 0, 1000, "PERCENT",
                "for tests of the method: keeps a CPU busy behind each step, so long as makes the "
                "step longer by this"),
@@ -70,7 +76,9 @@ static int pipeline_setup(struct bench_ctx *ctx)
     if (!pipeline)
         return err_set(ctx->err, -ENOMEM, "cannot allocate the pipeline's state");
     pipeline->busy = params->busy / 100;
-    return feed_open(&pipeline->feed, &params->feed, ctx);
+    struct feed_params feed = params->feed;
+    feed.in_order = !params->overlap;
+    return feed_open(&pipeline->feed, &feed, ctx);
 }
 
 static void pipeline_teardown(struct bench_ctx *ctx)
@@ -119,13 +127,16 @@ static int pipeline_step(struct bench_ctx *ctx, uint64_t iters, struct sample *s
     sample->iters = sample->ops = sample->bytes = sample->device_ns = 0;
     for (uint64_t i = 0; i < iters; i++) {
         struct moment since = {0};
+        stage_start(ctx->stages);
         if (pipeline->busy > 0)
             since = now();
+        stage_mark(ctx->stages, FEED_OTHER);
         int rc = feed_step(&pipeline->feed, sample, ctx);
         if (rc)
             return rc;
         if (pipeline->busy > 0)
             keep_busy(pipeline->busy, &since);
+        stage_mark(ctx->stages, FEED_OTHER);
     }
     return 0;
 }
@@ -139,6 +150,8 @@ static int pipeline_check(struct bench_ctx *ctx)
 
 static const struct bench_metric pipeline_metrics[] = {FEED_METRICS, {.name = NULL}};
 
+static const struct bench_stage pipeline_stages[] = {FEED_STAGES, {.name = NULL}};
+
 const struct bench bench_pipeline = {
     .name = "pipeline",
     .summary = "preprocess batches on the CPU, copy them to a GPU and work on them there",
@@ -147,6 +160,7 @@ const struct bench bench_pipeline = {
     .opts = pipeline_opts,
     .params_size = sizeof(struct pipeline_params),
     .metrics = pipeline_metrics,
+    .stages = pipeline_stages,
     .validate = pipeline_validate,
     .probe = pipeline_probe,
     .setup = pipeline_setup,

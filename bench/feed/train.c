@@ -157,6 +157,15 @@ static void train_teardown(struct bench_ctx *ctx)
     free(train);
 }
 
+/* Starting to send, and waiting for the others until all is sent. */
+enum { GRADIENT = FEED_STAGES_MANY };
+
+static const struct bench_stage train_stages[] = {
+    FEED_STAGES,
+    [GRADIENT] = BENCH_STAGE("gradient", STAGE_WAIT),
+    {.name = NULL},
+};
+
 /* The last batch of a step, and what is sent. */
 static int last_batch(struct train *train, struct bench_ctx *ctx, struct sample *sample)
 {
@@ -166,10 +175,12 @@ static int last_batch(struct train *train, struct bench_ctx *ctx, struct sample 
         rc = feed_wait(&train->feed, sample, ctx);
     if (!rc)
         rc = reduce_start(&train->reduce, &came_ns, ctx->err);
+    stage_mark(ctx->stages, GRADIENT);
     if (!rc && train->overlap)
         rc = feed_wait(&train->feed, sample, ctx);
     if (!rc)
         rc = reduce_finish(&train->reduce, ctx->err);
+    stage_mark(ctx->stages, GRADIENT);
     if (!rc && ctx->measuring && train->steps < STEPS_MOST)
         train->came_ns[train->steps++] = came_ns;
     return rc;
@@ -188,8 +199,11 @@ static int train_step(struct bench_ctx *ctx, uint64_t iters, struct sample *samp
 {
     int rc = 0;
     sample->iters = sample->ops = sample->bytes = sample->device_ns = 0;
-    for (uint64_t i = 0; i < iters && !rc; i++)
+    for (uint64_t i = 0; i < iters && !rc; i++) {
+        stage_start(ctx->stages);
         rc = step(ctx->state, ctx, sample);
+        stage_mark(ctx->stages, FEED_OTHER);
+    }
     return rc;
 }
 
@@ -317,6 +331,7 @@ const struct bench bench_train = {
     .opts = train_opts,
     .params_size = sizeof(struct train_params),
     .metrics = train_metrics,
+    .stages = train_stages,
     .together = true,
     .validate = train_validate,
     .probe = train_probe,

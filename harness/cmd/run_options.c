@@ -92,6 +92,9 @@ const struct opt run_option_table[] = {
     OPT_FLAG("comms", run_options, comms, NULL,
              "Log who sent how much to whom over NCCL, and check that against what the benchmark "
              "knows it sent"),
+    OPT_TEXT("trace", run_options, trace, NULL, "FILE",
+             "Write steps, stages and CPUs of the first round as a trace for ui.perfetto.dev or "
+             "chrome://tracing"),
     SHOW_OPTIONS,
     LAST_OPTIONS,
     {.name = NULL},

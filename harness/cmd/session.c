@@ -149,6 +149,9 @@ static int session_open(struct session *s)
 
 static void session_close(struct session *s)
 {
+    struct err err = {0};
+    if (trace_file_close(&s->trace, &err))
+        log_error("%s", err.msg);
     env_free(&s->environment);
     topo_free(&s->topo);
     signals_close(&s->signals);

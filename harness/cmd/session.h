@@ -16,6 +16,7 @@
 #include "harness/machine/openmp.h"
 #include "harness/run/setup.h"
 #include "harness/store/run_dir.h"
+#include "harness/store/trace_file.h"
 #include "harness/sys/signals.h"
 
 /* What a command that chooses its arms itself makes of the rounds. */
@@ -57,6 +58,8 @@ struct session {
     struct run_dir run_dir;
     char outputs[DIRECTORY_PATH_MAX]; /* where those of the user's command go now */
     struct run_comms comms;           /* with --comms */
+    struct trace_file trace;          /* with --trace, of all scenarios */
+    uint64_t trace_origin_ns;         /* 0 = nothing was seen yet */
     struct builds builds;             /* of an ab that compares some */
     time_t started;
     bool told, gpus_told; /* what is to be said about them was said */

@@ -15,6 +15,7 @@
 #include "harness/json/findings.h"
 #include "harness/json/rows.h"
 #include "harness/json/sizing.h"
+#include "harness/json/trace.h"
 #include "harness/json/tune.h"
 #include "harness/json/value.h"
 #include "harness/judge/busy.h"
@@ -183,6 +184,36 @@ static void after_arm(void *arg)
     s->task->after_arm(s->task->arrange.arg, &s->setup->result);
 }
 
+/* What a disk has no room for is no reason to end a run: nobody writes to a file that is closed. */
+static int on_observation(void *arg, const struct arm *arm, const struct observation *observation,
+                          struct err *err)
+{
+    struct session *s = arg;
+    struct err why = {0};
+    if (!s->trace.is_open || observation->round || arm->canary)
+        return 0;
+    if (!s->trace_origin_ns)
+        s->trace_origin_ns = observation->start_ns;
+    char *events = trace_events(&s->setup->result, arm, observation, s->trace_origin_ns);
+    if (!events)
+        return err_set(err, -ENOMEM, "no memory for the trace of an arm");
+    if (trace_file_append(&s->trace, events, strlen(events), &why)) {
+        log_warn("%s; the trace ends here", why.msg);
+        (void)trace_file_close(&s->trace, NULL);
+        s->trace.path = s->options.trace; /* not to be opened again */
+    }
+    free(events);
+    return 0;
+}
+
+static int open_trace(struct session *s, struct err *err)
+{
+    s->setup->config.traced = s->options.trace != NULL;
+    if (!s->options.trace || s->trace.path)
+        return 0;
+    return trace_file_open(&s->trace, s->options.trace, err);
+}
+
 static int on_round(void *arg, unsigned round, struct err *err)
 {
     struct session *s = arg;
@@ -284,6 +315,7 @@ static int run_measure(struct session *s, struct err *err)
     bool bar = on_terminal(s, STDERR_FILENO);
     const struct run_hooks hooks = {.on_arm = bar ? on_arm : NULL,
                                     .after_arm = s->task && s->task->after_arm ? after_arm : NULL,
+                                    .on_observation = s->options.trace ? on_observation : NULL,
                                     .on_round = on_round,
                                     .arg = s};
     s->setup->config.on_wait = bar ? on_wait : NULL;
@@ -407,6 +439,8 @@ static int run_for_real(struct session *s, const char *subdirectory)
     int rc = job_is_first(&s->job) ? run_dir_open(&s->run_dir, &request, &record, &err) : 0;
     if (!rc)
         rc = open_outputs(s, &err);
+    if (!rc)
+        rc = open_trace(s, &err);
     rc = job_agree(&s->job, rc, &err);
     if (rc) {
         log_error("%s", err.msg);
@@ -437,6 +471,8 @@ int session_run_scenario(struct session *s, const struct scenario *scenario,
     setup.result.program = s->program;
     if (!rc && variants_any_build(&setup.variants))
         rc = builds_check(&setup, &err);
+    if (!rc && s->options.trace && s->job_env.launcher)
+        rc = err_set(&err, -EINVAL, "--trace is of one machine: start it without mpirun or srun");
     rc = job_run_join(&s->job, &s->crew, &s->topo, rc, &setup, &err);
     if (!rc && s->options.comms)
         rc = run_comms_open(&s->comms, &setup, &err);

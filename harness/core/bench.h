@@ -20,6 +20,7 @@
 #include "harness/core/figure.h"
 #include "harness/core/made.h"
 #include "harness/core/peers.h"
+#include "harness/core/stages.h"
 #include "harness/core/values.h"
 #include "harness/core/visit.h"
 
@@ -156,8 +157,9 @@ struct bench_ctx {
     bool measuring;           /* this call of step counts: no warm-up, no load for others */
     struct value_log *values; /* what bench_emit fills */
     unsigned *least_team;     /* NULL, or of all OpenMP teams: threads in the smallest; 0 = none */
-    char *library;            /* what bench_library fills; NULL = nobody asks */
-    struct made *made;        /* what bench_made fills; NULL = nobody asks */
+    struct stage_clock *stages;   /* of a benchmark with stages, what its steps mark; else NULL */
+    char *library;                /* what bench_library fills; NULL = nobody asks */
+    struct made *made;            /* what bench_made fills; NULL = nobody asks */
     struct command_seat *command; /* of a benchmark that runs one; NULL = none was given */
     void *state;                  /* the benchmark's own, from setup to teardown */
     const void *buffer;           /* setup may publish its main buffer: the harness then records */
@@ -179,6 +181,7 @@ struct bench {
     const struct bench_metric *metrics; /* that bench_emit may name, ends with name NULL; or NULL */
     const struct bench_figure *figures; /* ends with name NULL; or NULL */
     const struct bench_saying *sayings; /* of its keys, in figures and titles; or NULL */
+    const struct bench_stage *stages;   /* that its steps mark, all their time; or NULL */
     /*
      * The foreground workers are one unit, ranks that wait for each other: when one is lost the
      * others are ended at once. A scan's baseline is all of them without the background. Others

@@ -74,6 +74,7 @@ json_t *env_to_json(const struct environment *env)
         {"glibc", json_value_text_or_null(env->glibc)},
         {"compiler", json_value_text_or_null(env->compiler)},
         {"driver", json_value_text_or_null(env->driver)},
+        {"mps", from_truth(env->mps)},
         {"cuda", json_value_text_or_null(env->cuda)},
         {"nccl", json_value_text_or_null(env->nccl)},
         {"variables", from_variables(env)},

@@ -6,6 +6,7 @@
 #include "harness/compare/ab.h"
 #include "harness/compare/canary.h"
 #include "harness/judge/advice.h"
+#include "harness/judge/bound.h"
 #include "harness/judge/busy.h"
 #include "harness/judge/commands.h"
 #include "harness/judge/gpus.h"
@@ -78,6 +79,8 @@ static int judge(const struct analysis *measured, const struct topo *topo, struc
         rc = add_placement(measured, &verdict->findings, err);
     if (!rc)
         rc = add_retention(measured, &verdict->findings, err);
+    if (!rc && is_of_placements(measured->result))
+        rc = bound_find(measured, &verdict->findings, err);
     if (!rc)
         rc = statuses_find(measured, &verdict->findings, err);
     if (!rc)

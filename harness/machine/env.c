@@ -159,6 +159,28 @@ static void gather_variables(struct environment *env)
         qsort(env->variables, env->nvariables, sizeof(*env->variables), compare_text);
 }
 
+/*
+ * By the control daemon's own files, where CUDA's clients look for it. Of a daemon in another PID
+ * namespace only the pipe shows, which may be left over: unknown. Source: NVIDIA, Multi-Process
+ * Service, "Environment variables".
+ */
+static double read_mps(const char *root)
+{
+    char path[512], text[PROC_TEXT_MAX];
+    const char *set = getenv("CUDA_MPS_PIPE_DIRECTORY");
+    const char *dir = set && set[0] ? set : "/tmp/nvidia-mps";
+    (void)snprintf(path, sizeof(path), "%s/nvidia-cuda-mps-control.pid", dir);
+    double pid = proc_read_number(root, path);
+    if (isnan(pid))
+        return 0;
+    (void)snprintf(path, sizeof(path), "/proc/%.0f/comm", pid);
+    bool runs = proc_read_text(root, path, text, sizeof(text));
+    if (runs && strncmp(text, "nvidia-cuda-mps", strlen("nvidia-cuda-mps")) == 0)
+        return 1;
+    (void)snprintf(path, sizeof(path), "%s%s/control", root, dir);
+    return access(path, F_OK) ? 0 : NAN;
+}
+
 static void gather_settings(const char *root, struct environment *env)
 {
     char text[64];
@@ -177,6 +199,7 @@ static void gather_settings(const char *root, struct environment *env)
                          env->clocksource, sizeof(env->clocksource));
     bool known = proc_read_field(root, "/proc/meminfo", "MemTotal", ':', text, sizeof(text));
     env->memory_bytes = known ? strtod(text, NULL) * 1024 : NAN;
+    env->mps = read_mps(root);
     read_hypervisor(root, env);
     read_identity(root, env);
     cgroup_read(root, &env->cgroup);

@@ -32,7 +32,7 @@ void facts_init(struct facts *facts)
     facts->cpus_present = facts->cpus_online = -1;
     facts->shm_bytes = facts->swap_bytes = facts->swap_used_bytes = NAN;
     facts->steal = facts->throttle_events = facts->machine_checks = NAN;
-    facts->env.boost = facts->env.numa_balancing = facts->env.swappiness = NAN;
+    facts->env.boost = facts->env.mps = facts->env.numa_balancing = facts->env.swappiness = NAN;
     facts->env.memory_bytes = facts->env.memlock_bytes = facts->env.virtual_machine = NAN;
     facts->env.cgroup.cpus_limit = NAN;
     facts->env.cgroup.memory_limit_bytes = facts->env.cgroup.memory_available_bytes = NAN;

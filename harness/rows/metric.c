@@ -131,6 +131,7 @@ const struct metric_info metrics[] = {
     {"stolen_per_step", "s", "lower", FIELD(stolen_s)},
     {"foreign_cpu", "ratio", "lower", FIELD(foreign_cpu)},
     {"psi_cpu_some", "ratio", "lower", FIELD(psi_cpu_some)},
+    {"stage_cost", "ratio", "lower", FIELD(stage_cost)},
     {"gpu_busy", "ratio", "higher", FIELD(gpu_busy)},
     {"gpu_clock", "MHz", "none", FIELD(gpu_clock_mhz)},
     {"gpu_temperature", "degC", "none", FIELD(gpu_temp_c)},

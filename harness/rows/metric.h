@@ -27,6 +27,9 @@ struct metric_info {
 /* What the metrics with `is_loss` are parts of. */
 #define METRIC_LOSS "loss_per_step"
 
+/* Of benchmarks with stages, at stage=NAME: together a step. */
+#define METRIC_STAGE "stage_time"
+
 /* Counted in a round, of the worker that finished the fewest. */
 #define METRIC_STEPS "round_steps"
 

@@ -101,6 +101,16 @@ struct totals {
     double slowest; /* the least of their rates, no sum */
 };
 
+static void add_stages(const struct worker_result *worker, struct round_fields *fields)
+{
+    const struct stage_sums *stages = &worker->stages;
+    for (unsigned i = 0; i < BENCH_STAGES; i++)
+        fields->stage_time[i] += ratio((double)stages->ns[i] * 1e-9, (double)stages->iters);
+    fields->stage_cost =
+        fmax(fields->stage_cost,
+             stages->iters ? ratio(stages->cost_ns * 1e-9, worker_elapsed_s(worker)) : (double)NAN);
+}
+
 static void add_worker(const struct result *result, const struct arm *arm,
                        const struct worker_result *worker, const struct plan_worker *planned,
                        struct round_fields *fields, struct totals *totals)
@@ -114,6 +124,7 @@ static void add_worker(const struct result *result, const struct arm *arm,
     for (const struct usage_field *field = usage_fields; field->name; field++)
         *usage_at(&fields->usage, field) +=
             ratio(usage_get(&worker->usage, field), field->per_step ? steps : 1);
+    add_stages(worker, fields);
     fields->thread_instructions +=
         ratio(ratio(worker->usage.instructions, worker->usage.team_threads), steps);
     if (has_device(arm_device(result, arm), planned)) {
@@ -158,6 +169,7 @@ static void fill_fields(const struct result *result, const struct arm *arm,
         .psi_cpu_some = observation->psi_cpu_some,
         .gpu_clock_mhz = observation->gpu_clock_mhz,
         .gpu_temp_c = observation->gpu_temp_c,
+        .stage_cost = NAN,
     };
     for (unsigned i = 0; i < observation->nworkers; i++) {
         const struct plan_worker *planned = observation_planned(arm, observation, i);
@@ -172,6 +184,8 @@ static void fill_fields(const struct result *result, const struct arm *arm,
         totals.workers > 1 ? ratio(totals.slowest * totals.workers, fields->throughput) : NAN;
     for (const struct usage_field *field = usage_fields; field->name; field++)
         *usage_at(&fields->usage, field) = ratio(usage_get(&fields->usage, field), totals.workers);
+    for (unsigned i = 0; i < BENCH_STAGES; i++)
+        fields->stage_time[i] = ratio(fields->stage_time[i], totals.workers);
     fields->stolen_s = stolen_s(arm, observation, &fields->usage);
     fields->thread_instructions = ratio(fields->thread_instructions, totals.workers);
     fields->gpu_busy = ratio(totals.gpu_busy, totals.devices);

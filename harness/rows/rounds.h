@@ -18,9 +18,12 @@
 struct round_fields {
     unsigned round;
     enum status status;
-    double throughput;          /* ops/s: sum over workers of ops / (end of last step - go) */
-    double step_time;           /* s: median over workers of each one's median step */
-    double steps;               /* of the worker that finished the fewest */
+    double throughput;               /* ops/s: sum over workers of ops / (end of last step - go) */
+    double stage_time[BENCH_STAGES]; /* s, of each of the benchmark's: mean over the workers of
+                                        their means of steps that ended */
+    double stage_cost;               /* share of the wall time that timing them took, at most */
+    double step_time;                /* s: median over workers of each one's median step */
+    double steps;                    /* of the worker that finished the fewest */
     double worst_worker;        /* throughput of the slowest / mean over the workers, of several */
     struct usage usage;         /* means over workers, of most fields per step: usage_fields */
     double thread_instructions; /* per step and team thread */

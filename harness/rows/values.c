@@ -151,6 +151,56 @@ static int append_metric(const struct maker *maker, const struct metric_info *me
     return values_append(maker->values, &value, maker->err);
 }
 
+static int append_stage(const struct maker *maker, const struct bench_stage *stage, unsigned index)
+{
+    const struct arm_rounds *rounds = rounds_of(maker);
+    struct round_value value = {
+        .metric = METRIC_STAGE, .unit = "s", .better = "lower", .key = stage->key};
+    bool any = stage->kind == STAGE_OTHER;
+    int rc = 0;
+    for (size_t i = 0; i < rounds->n; i++)
+        any = any || rounds->fields[i].stage_time[index] > 0;
+    for (size_t i = 0; any && i < rounds->n && !rc; i++) {
+        value.value = rounds->fields[i].stage_time[index];
+        if (!isnan(value.value))
+            rc =
+                append(maker, value, of_round(source_of(maker), rounds->fields[i].round), NULL, -1);
+    }
+    return rc;
+}
+
+/* Where no step was divided, why. */
+static const char *why_no_stages(const struct arm *source)
+{
+    for (size_t o = 0; o < source->nobservations; o++)
+        for (unsigned w = 0; w < source->observations[o].nworkers; w++)
+            if (source->observations[o].workers[w].stages.refused)
+                return "its steps are too short to be timed stage by stage";
+    return "no step of it ended";
+}
+
+/* All stages but those that took no time in any round: of another way through a step. */
+static int append_stages(const struct maker *maker)
+{
+    const struct arm *source = source_of(maker);
+    size_t before = maker->values->n;
+    int rc = 0;
+    for (unsigned i = 0; source->bench->stages && source->bench->stages[i].name && !rc; i++)
+        rc = append_stage(maker, &source->bench->stages[i], i);
+    if (rc || !source->bench->stages || maker->values->n > before)
+        return rc;
+    const struct round_value none = {.metric = METRIC_STAGE,
+                                     .unit = "s",
+                                     .better = "lower",
+                                     .key = "",
+                                     .round = VALUE_NO_ROUND,
+                                     .value = NAN,
+                                     .status = STATUS_SKIPPED,
+                                     .base = -1,
+                                     .reason = why_no_stages(source)};
+    return values_append(maker->values, &none, maker->err);
+}
+
 /* What worker 0 emitted in one observation; NULL when that did not end well. */
 static const struct worker_result *emitted(const struct observation *of)
 {
@@ -269,6 +319,8 @@ static int append_arm(const struct maker *maker)
          metric++)
         if (applies(arm, metric))
             rc = append_metric(maker, metric);
+    if (!rc)
+        rc = append_stages(maker);
     return rc ? rc : append_all_emitted(maker);
 }
 

@@ -43,6 +43,20 @@ static int copy_values(const struct value_log *log, struct worker_result *out)
     return 0;
 }
 
+/* None where nobody asked, or steps were not divided. */
+static int copy_staged(const struct shared_worker *worker, struct worker_result *out)
+{
+    size_t n = worker->nstaged < SHARED_STAGED ? worker->nstaged : SHARED_STAGED;
+    if (!n)
+        return 0;
+    out->staged = malloc(n * sizeof(*out->staged));
+    if (!out->staged)
+        return -ENOMEM;
+    memcpy(out->staged, worker->staged, n * sizeof(*out->staged));
+    out->nstaged = n;
+    return 0;
+}
+
 static int copy_visits(const struct visit_log *log, struct worker_result *out)
 {
     unsigned threads = atomic_load(&log->threads);
@@ -109,6 +123,7 @@ int collect_worker(const struct shared_worker *worker, uint64_t go_ns, uint64_t 
     out->mem_policy_actual = worker->mem_policy_actual;
     memcpy(out->pages_on_node, worker->pages_on_node, sizeof(out->pages_on_node));
     out->pages_elsewhere = worker->pages_elsewhere;
+    out->stages = worker->stages;
     out->go_ns = worker->go_ns;
     out->end_ns = worker->end_ns;
     out->samples = calloc(n + 1, sizeof(*out->samples));
@@ -122,6 +137,8 @@ int collect_worker(const struct shared_worker *worker, uint64_t go_ns, uint64_t 
         usage_diff(&worker->at_go, &worker->at_end, out->go_ns, out->end_ns, &worker->visits,
                    &out->usage);
     int rc = copy_values(&worker->values, out);
+    if (!rc)
+        rc = copy_staged(worker, out);
     return rc ? rc : copy_visits(&worker->visits, out);
 }
 

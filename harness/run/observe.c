@@ -427,6 +427,7 @@ int observe_arm(const struct observe_config *config, const struct arm *arm, bool
     int rc = watch && !o.env ? err->code : observe_open(&o, err);
     if (!rc) {
         o.shared->record_visits = record_visits;
+        o.shared->record_stages = record_visits && config->traced;
         rc = arm->bench->runs_command ? observe_command(&o, out, err) : run_phases(&o, out, err);
     }
     observe_close(&o);

@@ -45,6 +45,7 @@ struct observe_config {
     const char *outputs;                /* directory for what it prints; NULL = nowhere */
     struct cgroups *cgroups;            /* that workers go into; NULL = none */
     double setup_s;                     /* watchdog of everything that is not a measured step */
+    bool traced;                        /* the first round is kept step by step, for a trace */
     const struct observe_watch *watch;  /* NULL = nobody; not with a crew */
     void (*on_wait)(void *arg);         /* called a few times a second while waiting; NULL = none */
     void *on_wait_arg;

@@ -58,6 +58,9 @@ struct worker_result {
     uint64_t cut_bytes;
     unsigned killed;
     struct usage usage;
+    struct stage_sums stages;
+    size_t nstaged;
+    struct stage_step *staged; /* owned: of its first samples, with a trace; not in a job */
     uint64_t pages_on_node[BENCH_NODES]; /* of the published buffer, by os_node */
     uint64_t pages_elsewhere;            /* not present, or the kernel would not say */
     size_t nvalues;

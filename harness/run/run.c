@@ -93,6 +93,8 @@ static int run_round(struct runner *runner, unsigned round, struct result *resul
         uint64_t before_ns = clock_now_ns();
         int rc = observe_variant(runner, arm, observation, err);
         observation->took_s = (double)(clock_now_ns() - before_ns) * 1e-9;
+        if (!rc && hooks->on_observation)
+            rc = hooks->on_observation(hooks->arg, arm, observation, err);
         if (rc)
             return rc;
         if (hooks->after_arm)

@@ -14,6 +14,9 @@
 /* What happens while it runs. Every call may be NULL. */
 struct run_hooks {
     void (*on_arm)(void *arg, const struct arm *arm, unsigned round, size_t done, size_t total);
+    /* What was just seen of an arm, before that. A negative errno ends the run. */
+    int (*on_observation)(void *arg, const struct arm *arm, const struct observation *observation,
+                          struct err *err);
     /* After each arm: it may set `idle` of those that are still to come in the round, too. */
     void (*after_arm)(void *arg);
     /*

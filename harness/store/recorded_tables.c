@@ -243,7 +243,8 @@ static int add_metric(struct recorded *recorded, const struct csv_reader *reader
     struct bench *bench = (struct bench *)(uintptr_t)row->arm->bench;
     size_t n = 0;
     if (!(bench->scan || row->key_length) || knows(bench, row->metric) ||
-        !strcmp(row->metric, VALUE_STATUS) || !strcmp(row->metric, "retention"))
+        !strcmp(row->metric, VALUE_STATUS) || !strcmp(row->metric, "retention") ||
+        !strcmp(row->metric, METRIC_STAGE))
         return 0;
     while (bench->metrics && bench->metrics[n].name)
         n++;

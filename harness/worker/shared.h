@@ -21,7 +21,7 @@
 #include "harness/worker/pace.h"
 #include "harness/worker/usage.h"
 
-enum { SHARED_SAMPLES = 1 << 18, SHARED_BENCH_NAME_MAX = 64 };
+enum { SHARED_SAMPLES = 1 << 18, SHARED_STAGED = 1 << 14, SHARED_BENCH_NAME_MAX = 64 };
 
 /*
  * A worker's life. The worker moves itself on; the parent only reads, and sets the ends that a
@@ -75,15 +75,18 @@ struct shared_worker {
     struct made made;
     int64_t pid; /* as the worker sees it */
     struct command_report command;
+    struct stage_sums stages;
     struct value_log values;
     struct visit_log visits;
     struct sample samples[SHARED_SAMPLES];
+    uint32_t nstaged;
+    struct stage_step staged[SHARED_STAGED]; /* of the first samples, where record_stages */
 };
 
 struct shared {
     uint32_t magic; /* SHARED_MAGIC: layout of this very build */
     uint32_t nworkers;
-    uint32_t record_visits;
+    uint32_t record_visits, record_stages;
     double warmup_s, settle_s, measure_s, limit_s; /* as in struct observe_config */
     struct bench_machine machine;
     _Atomic uint32_t go;       /* futex: 1 = measure */

@@ -2,6 +2,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <math.h>
 #include <numaif.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -29,6 +30,8 @@ struct worker {
     struct peers peers;
     const struct mpi_ops *mpi; /* not NULL: a thread of the MPI process */
     struct perf perf;
+    struct stage_clock stages;
+    double stage_ns;  /* of steps that did not count, the shortest mean between reads of it */
     uint64_t iters;   /* per sample, so that the clock stays small beside it */
     uint64_t step_ns; /* time of the latest sample */
 };
@@ -150,9 +153,12 @@ static struct pace *pace_of(const struct worker *w)
 
 static int run_once(struct worker *w, struct sample *sample)
 {
+    w->stages = (struct stage_clock){.on = w->stages.on};
     *sample = (struct sample){.iters = w->iters, .start_ns = clock_now_ns()};
     int rc = w->bench->scan ? w->bench->scan(&w->ctx) : w->bench->step(&w->ctx, w->iters, sample);
     sample->elapsed_ns = clock_now_ns() - sample->start_ns;
+    if (w->stages.reads && !w->ctx.measuring)
+        w->stage_ns = fmin(w->stage_ns, (double)sample->elapsed_ns / (double)w->stages.reads);
     w->slot->step_ops = sample->ops;
     return rc;
 }
@@ -284,8 +290,30 @@ static bool is_enough(const struct worker *w, uint64_t n, const struct budget *b
     return is_coupled(w) ? pace_ends(pace_of(w), n) : is_spent(w, budget, n, w->slot->end_ns);
 }
 
+/* Intervals that are too short for the clock would be it in part. */
+static void judge_stages(struct worker *w, double cost_ns)
+{
+    w->stages.on = w->stage_ns >= CLOCK_MIN_INTERVAL_CALLS * cost_ns;
+    w->slot->stages.refused = w->bench->stages && !w->stages.on;
+}
+
+static void add_stages(struct worker *w, size_t index, double cost_ns)
+{
+    struct stage_sums *sums = &w->slot->stages;
+    bool records = w->shared->record_stages && index < SHARED_STAGED;
+    if (!w->bench->stages || !w->stages.on)
+        return;
+    for (unsigned i = 0; i < BENCH_STAGES; i++)
+        sums->ns[i] += w->stages.ns[i];
+    for (unsigned i = 0; records && i < BENCH_STAGES; i++)
+        w->slot->staged[index].ns[i] = (float)w->stages.ns[i];
+    w->slot->nstaged += records;
+    sums->cost_ns += (double)w->stages.reads * cost_ns;
+    sums->iters += w->slot->samples[index].iters;
+}
+
 /* Measured steps until the budget is spent. */
-static int measure_steps(struct worker *w, const struct budget *budget)
+static int measure_steps(struct worker *w, const struct budget *budget, double clock_ns)
 {
     struct shared_worker *slot = w->slot;
     uint64_t n = 0;
@@ -295,6 +323,7 @@ static int measure_steps(struct worker *w, const struct budget *budget)
         int rc = run_once(w, &slot->samples[n]);
         if (rc)
             return rc;
+        add_stages(w, n, clock_ns);
         atomic_store_explicit(&slot->nsamples, ++n, memory_order_release);
         slot->end_ns = slot->samples[n - 1].start_ns + slot->samples[n - 1].elapsed_ns;
         w->step_ns = slot->samples[n - 1].elapsed_ns;
@@ -305,13 +334,15 @@ static int measure_steps(struct worker *w, const struct budget *budget)
 static int worker_measure(struct worker *w)
 {
     struct shared_worker *slot = w->slot;
+    double clock_ns = w->bench->stages ? (double)clock_cost_ns() : 0;
+    judge_stages(w, clock_ns);
     take_snapshot(w, &slot->at_go);
     atomic_store(&slot->visits.recording, w->shared->record_visits);
     w->ctx.measuring = true;
     slot->go_ns = clock_now_ns();
     const struct budget budget = {slot->go_ns + (uint64_t)(w->shared->measure_s * 1e9),
                                   slot->go_ns + (uint64_t)(w->shared->limit_s * 1e9)};
-    int rc = measure_steps(w, &budget);
+    int rc = measure_steps(w, &budget, clock_ns);
     atomic_store(&slot->step_started, 0);
     w->ctx.measuring = false;
     if (!rc)
@@ -462,6 +493,7 @@ static void fill_context(struct worker *w)
         .values = &slot->values,
         .library = slot->library,
         .made = &slot->made,
+        .stages = w->bench->stages ? &w->stages : NULL,
         .least_team = &slot->least_team,
     };
     w->seat_of_command.report = &slot->command;
@@ -497,6 +529,8 @@ static void serve(struct worker *w)
         return;
     }
     perf_open(&w->perf);
+    w->stages.on = true;
+    w->stage_ns = INFINITY;
     fill_context(w);
     int rc = read_back_binding(w->slot, w->mpi);
     if (!rc)

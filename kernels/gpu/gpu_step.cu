@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "kernels/gpu/gpu_common.cuh"
+#include "kernels/prep/prep_gpu.cuh"
 
 extern "C" {
 #include "kernels/gpu/gpu_ref.h"
@@ -25,17 +26,19 @@ struct slot {
     bool locked;   /* and page-locked by us */
     float *device; /* the batch: the GPU's side */
     float *result; /* row 0 of the output, page-locked */
-    cudaEvent_t copied, begin, end, done;
+    cudaEvent_t copying, copied, begin, prepared, end, done;
 };
 
 struct gpu_step {
     size_t rows, cols;
     unsigned slots, work;
-    bool pinned;
+    bool pinned, in_order, preps;
     int cuda_ordinal;
     cudaStream_t copy, compute;
     float *weights; /* cols x cols, on the device */
     float *ping[2]; /* rows x cols: passes write them in turn */
+    struct prep_gpu_params prep;
+    struct prep_gpu_arrays arrays; /* where it `preps` */
     struct slot *slot;
 };
 
@@ -76,6 +79,26 @@ __global__ void __launch_bounds__(BLOCK_THREADS)
             if (row < rows && col < cols)
                 out[row * cols + col] = sum[i][j] / (1.0f + fabsf(sum[i][j]));
         }
+}
+
+/* The arrays by their number, in the order of prep_gpu_sizes. */
+static float **array_at(struct prep_gpu_arrays *arrays, int i)
+{
+    float **const all[PREP_GPU_ARRAYS] = {&arrays->mean,        &arrays->scale,
+                                          &arrays->transformed, &arrays->features,
+                                          &arrays->covariance,  &arrays->smoothed};
+    return all[i];
+}
+
+static int open_prep(struct gpu_step *gpu, char *msg, size_t size)
+{
+    size_t bytes[PREP_GPU_ARRAYS];
+    int rc = 0;
+    prep_gpu_sizes(&gpu->prep, bytes);
+    for (int i = 0; i < PREP_GPU_ARRAYS && !rc; i++)
+        rc = gpu_checked(cudaMalloc(array_at(&gpu->arrays, i), bytes[i]),
+                         "GPU memory of the preprocessing", msg, size);
+    return rc;
 }
 
 static int open_buffers(struct gpu_step *gpu, char *msg, size_t size)
@@ -124,10 +147,13 @@ static int open_slot(struct slot *slot, const struct gpu_step *gpu, bool spin, c
             cudaHostAlloc(&slot->result, gpu->cols * sizeof(float), cudaHostAllocDefault),
             "page-locked result", msg, size);
     if (!rc)
-        rc = gpu_checked(cudaEventCreateWithFlags(&slot->copied, cudaEventDisableTiming), "event",
-                         msg, size);
+        rc = gpu_checked(cudaEventCreate(&slot->copying), "event", msg, size);
+    if (!rc)
+        rc = gpu_checked(cudaEventCreate(&slot->copied), "event", msg, size);
     if (!rc)
         rc = gpu_checked(cudaEventCreate(&slot->begin), "event", msg, size);
+    if (!rc)
+        rc = gpu_checked(cudaEventCreate(&slot->prepared), "event", msg, size);
     if (!rc)
         rc = gpu_checked(cudaEventCreate(&slot->end), "event", msg, size);
     if (!rc)
@@ -148,6 +174,8 @@ static int open_all(struct gpu_step *gpu, const struct gpu_step_config *config, 
                          msg, size);
     if (!rc)
         rc = open_buffers(gpu, msg, size);
+    if (!rc && gpu->preps)
+        rc = open_prep(gpu, msg, size);
     for (unsigned s = 0; s < gpu->slots && !rc; s++) {
         gpu->slot[s].host = config->host[s];
         rc = open_slot(&gpu->slot[s], gpu, config->spin, msg, size);
@@ -172,6 +200,10 @@ int gpu_step_open(const struct gpu_step_config *config, struct gpu_step **gpu, c
     opened->slots = config->slots;
     opened->work = config->work;
     opened->pinned = config->pinned;
+    opened->in_order = config->in_order;
+    opened->preps = config->prep;
+    if (config->prep)
+        opened->prep = *config->prep;
     opened->slot = slots;
     int rc = open_all(opened, config, msg, size);
     if (rc)
@@ -195,10 +227,12 @@ static float *output(const struct gpu_step *gpu)
 static cudaError_t queue_copy(struct gpu_step *gpu, struct slot *slot)
 {
     size_t bytes = gpu->rows * gpu->cols * sizeof(float);
-    cudaError_t error =
-        cudaMemcpyAsync(slot->device, slot->host, bytes, cudaMemcpyHostToDevice, gpu->copy);
+    cudaStream_t stream = gpu->in_order ? gpu->compute : gpu->copy;
+    cudaError_t error = cudaEventRecord(slot->copying, stream);
     if (error == cudaSuccess)
-        error = cudaEventRecord(slot->copied, gpu->copy);
+        error = cudaMemcpyAsync(slot->device, slot->host, bytes, cudaMemcpyHostToDevice, stream);
+    if (error == cudaSuccess)
+        error = cudaEventRecord(slot->copied, stream);
     if (error == cudaSuccess)
         error = cudaStreamWaitEvent(gpu->compute, slot->copied, 0);
     return error;
@@ -209,6 +243,12 @@ static cudaError_t queue_passes(struct gpu_step *gpu, struct slot *slot)
     dim3 grid((unsigned)((gpu->rows + TILE - 1) / TILE), (unsigned)((gpu->cols + TILE - 1) / TILE));
     cudaError_t error = cudaEventRecord(slot->begin, gpu->compute);
     const float *in = slot->device;
+    if (error == cudaSuccess && gpu->preps) {
+        error = prep_gpu_queue(&gpu->prep, in, &gpu->arrays, gpu->compute);
+        in = gpu->arrays.smoothed;
+    }
+    if (error == cudaSuccess)
+        error = cudaEventRecord(slot->prepared, gpu->compute);
     for (unsigned pass = 0; pass < gpu->work && error == cudaSuccess; pass++) {
         float *out = gpu->ping[pass % 2];
         product_pass<<<grid, BLOCK_THREADS, 0, gpu->compute>>>(in, gpu->weights, out, gpu->rows,
@@ -239,16 +279,27 @@ int gpu_step_submit(struct gpu_step *gpu, unsigned slot, char *msg, size_t size)
     return rc;
 }
 
-int gpu_step_wait(struct gpu_step *gpu, unsigned slot, uint64_t *busy_ns, char *msg, size_t size)
+static int elapsed_ns(cudaEvent_t begin, cudaEvent_t end, uint64_t *ns, char *msg, size_t size)
+{
+    float ms = 0;
+    int rc = gpu_checked(cudaEventElapsedTime(&ms, begin, end), "GPU time", msg, size);
+    if (!rc)
+        *ns = (uint64_t)((double)ms * 1e6);
+    return rc;
+}
+
+int gpu_step_wait(struct gpu_step *gpu, unsigned slot, struct gpu_step_took *took, char *msg,
+                  size_t size)
 {
     struct slot *batch = &gpu->slot[slot];
-    float busy_ms = 0;
     int rc = gpu_checked(cudaEventSynchronize(batch->done), "wait for the GPU", msg, size);
     if (!rc)
-        rc = gpu_checked(cudaEventElapsedTime(&busy_ms, batch->begin, batch->end), "GPU time", msg,
-                         size);
+        rc = elapsed_ns(batch->copying, batch->copied, &took->copy_ns, msg, size);
     if (!rc)
-        *busy_ns = (uint64_t)((double)busy_ms * 1e6);
+        rc = elapsed_ns(batch->prepared, batch->end, &took->work_ns, msg, size);
+    took->prep_ns = 0;
+    if (!rc && gpu->preps)
+        rc = elapsed_ns(batch->begin, batch->prepared, &took->prep_ns, msg, size);
     return rc;
 }
 
@@ -258,6 +309,50 @@ int gpu_step_read(struct gpu_step *gpu, size_t first, size_t count, float *rows,
     return gpu_checked(cudaMemcpy(rows, output(gpu) + first * gpu->cols,
                                   count * gpu->cols * sizeof(float), cudaMemcpyDeviceToHost),
                        "read of the GPU's result", msg, size);
+}
+
+int gpu_step_read_prep(struct gpu_step *gpu, const struct prep_gpu_arrays *arrays, char *msg,
+                       size_t size)
+{
+    size_t bytes[PREP_GPU_ARRAYS];
+    struct prep_gpu_arrays to = *arrays;
+    int rc = 0;
+    prep_gpu_sizes(&gpu->prep, bytes);
+    for (int i = 0; i < PREP_GPU_ARRAYS && !rc; i++)
+        rc = gpu_checked(cudaMemcpy(*array_at(&to, i), *array_at(&gpu->arrays, i), bytes[i],
+                                    cudaMemcpyDeviceToHost),
+                         "read of the GPU's preprocessing", msg, size);
+    return rc;
+}
+
+static double attribute(const struct gpu_step *gpu, enum cudaDeviceAttr which)
+{
+    int value = 0;
+    if (cudaDeviceGetAttribute(&value, which, gpu->cuda_ordinal) != cudaSuccess)
+        (void)cudaGetLastError();
+    return value > 0 ? value : 0;
+}
+
+void gpu_step_peak(const struct gpu_step *gpu, double *flops, double *bytes)
+{
+    int major = (int)attribute(gpu, cudaDevAttrComputeCapabilityMajor);
+    int minor = (int)attribute(gpu, cudaDevAttrComputeCapabilityMinor);
+    bool half = major < 7 ? minor == 0 : major == 7 || (major == 8 && minor == 0);
+    double a_clock = half ? 64 : 128; /* multiply-adds of one multiprocessor */
+    *flops = 2 * a_clock * attribute(gpu, cudaDevAttrMultiProcessorCount) * 1e3 *
+             attribute(gpu, cudaDevAttrClockRate);
+    *bytes = 2 * 1e3 * attribute(gpu, cudaDevAttrMemoryClockRate) *
+             attribute(gpu, cudaDevAttrGlobalMemoryBusWidth) / 8;
+}
+
+static cudaError_t poison_prep(struct gpu_step *gpu)
+{
+    size_t bytes[PREP_GPU_ARRAYS];
+    cudaError_t error = cudaSuccess;
+    prep_gpu_sizes(&gpu->prep, bytes);
+    for (int i = 0; i < PREP_GPU_ARRAYS && error == cudaSuccess; i++)
+        error = cudaMemset(*array_at(&gpu->arrays, i), 0xff, bytes[i]);
+    return error;
 }
 
 /* All bits set is a NaN. */
@@ -272,6 +367,8 @@ int gpu_step_poison(struct gpu_step *gpu, char *msg, size_t size)
         if (error == cudaSuccess)
             error = cudaMemset(gpu->slot[s].device, 0xff, bytes);
     }
+    if (error == cudaSuccess && gpu->preps)
+        error = poison_prep(gpu);
     /* The streams do not wait for the default one, where memset runs. */
     if (error == cudaSuccess)
         error = cudaDeviceSynchronize();
@@ -280,7 +377,8 @@ int gpu_step_poison(struct gpu_step *gpu, char *msg, size_t size)
 
 static void close_slot(struct slot *slot)
 {
-    cudaEvent_t events[] = {slot->done, slot->end, slot->begin, slot->copied};
+    cudaEvent_t events[] = {slot->done,  slot->end,    slot->prepared,
+                            slot->begin, slot->copied, slot->copying};
     for (cudaEvent_t event : events)
         if (event)
             (void)cudaEventDestroy(event);
@@ -302,6 +400,9 @@ void gpu_step_close(struct gpu_step *gpu)
         (void)cudaStreamSynchronize(gpu->compute);
     for (unsigned s = gpu->slots; s-- > 0;)
         close_slot(&gpu->slot[s]);
+    for (int i = PREP_GPU_ARRAYS - 1; i >= 0; i--)
+        if (*array_at(&gpu->arrays, i))
+            (void)cudaFree(*array_at(&gpu->arrays, i));
     for (int i = 1; i >= 0; i--)
         if (gpu->ping[i])
             (void)cudaFree(gpu->ping[i]);

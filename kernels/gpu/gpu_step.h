@@ -1,8 +1,10 @@
 /*
  * One GPU's side of a training step, without CUDA types: copy a batch in from a host buffer, run
  * `work` passes of a tiled matrix product and an element-wise function over it (the formula is in
- * gpu_ref.h), copy one row of the result back. Batches are held in slots; all run in the order of
- * submission, the copy of one overlapping the kernels of the one before.
+ * gpu_ref.h), copy one row of the result back. With `prep` the batch is raw and is preprocessed
+ * there first (kernels/prep/prep_gpu.h); the passes then work on its smoothed values. Batches are
+ * held in slots; all run in the order of submission, the copy of one overlapping the kernels of the
+ * one before.
  *
  * One handle belongs to one thread. Functions that can fail return 0 or a negative errno and then
  * write one line to msg (size bytes), as gpu_common.h says. After -EIO only close may follow.
@@ -10,7 +12,7 @@
  *   struct gpu_step_config config = {.rows = 4096, .cols = 512, .slots = 2, .work = 1};
  *   gpu_step_open(&config, &gpu, msg, sizeof(msg));
  *   for (;;) { fill config.host[slot]; gpu_step_submit(gpu, slot, ...);
- *              gpu_step_wait(gpu, other_slot, &busy_ns, ...); }
+ *              gpu_step_wait(gpu, other_slot, &took, ...); }
  *   gpu_step_close(gpu);
  */
 #ifndef CONTEND_KERNELS_GPU_GPU_STEP_H
@@ -19,6 +21,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+#include "kernels/prep/prep_gpu.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -33,6 +37,8 @@ struct gpu_step_config {
     unsigned work;       /* passes, >= 1; one costs 2 rows cols^2 floating-point operations */
     bool pinned;         /* the host buffers are page-locked (cudaHostRegister) while it is open */
     bool spin;           /* wait burns its CPU, else it sleeps until the driver's interrupt */
+    bool in_order;       /* a copy waits for the work on the batch before: nothing overlaps */
+    const struct prep_gpu_params *prep; /* NULL: batches come preprocessed */
     /* By slot, rows * cols floats of the caller's, until close; the array only during the open. */
     float *const *host;
 };
@@ -46,8 +52,17 @@ int gpu_step_open(const struct gpu_step_config *config, struct gpu_step **gpu, c
  * stages the copy through memory of its own, on the calling CPU. */
 int gpu_step_submit(struct gpu_step *gpu, unsigned slot, char *msg, size_t size);
 
-/* Waits for the slot. *busy_ns: from the first kernel's start to the last one's end, by events. */
-int gpu_step_wait(struct gpu_step *gpu, unsigned slot, uint64_t *busy_ns, char *msg, size_t size);
+/* What a batch took on the GPU, by events. Of processes that share it, the others' time slices in
+ * between count, too. */
+struct gpu_step_took {
+    uint64_t copy_ns; /* from when its stream came to the copy until its end */
+    uint64_t prep_ns; /* preprocessing, from its first kernel's start; 0 without `prep` */
+    uint64_t work_ns; /* the passes, from the first one's start to the last one's end */
+};
+
+/* Waits for the slot. */
+int gpu_step_wait(struct gpu_step *gpu, unsigned slot, struct gpu_step_took *took, char *msg,
+                  size_t size);
 
 /* Row 0 of the slot's result (cols floats), valid after wait until the slot's next submit. */
 const float *gpu_step_result(const struct gpu_step *gpu, unsigned slot);
@@ -56,6 +71,18 @@ const float *gpu_step_result(const struct gpu_step *gpu, unsigned slot);
  * slot has to be idle. */
 int gpu_step_read(struct gpu_step *gpu, size_t first, size_t count, float *rows, char *msg,
                   size_t size);
+
+/* With `prep`: copies what the last submitted batch was preprocessed to into the caller's arrays.
+ */
+int gpu_step_read_prep(struct gpu_step *gpu, const struct prep_gpu_arrays *arrays, char *msg,
+                       size_t size);
+
+/*
+ * What this GPU can do at its highest clocks: float operations and bytes of its memory a second,
+ * without its matrix units; 0 = unknown. Source: CUDA's attributes, and the CUDA programming guide
+ * (arithmetic instructions by compute capability).
+ */
+void gpu_step_peak(const struct gpu_step *gpu, double *flops, double *bytes);
 
 /* Overwrites the device's buffers, and the rows copied back, with NaN; every slot has to be idle.
  */

@@ -120,6 +120,8 @@ static void run_region(const struct block *block, enum prep_stage stage)
         if (share.begin < share.end)
             stages[stage].run(block, share.begin, share.end);
     }
+    if (params->done)
+        params->done(params->done_arg, stage);
 }
 
 static struct block block_at(const struct prep_params *params, const float *in,

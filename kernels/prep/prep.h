@@ -60,6 +60,9 @@ struct prep_params {
     const struct prep_isa *isa; /* prep_isa_best(), or another that is supported */
     void (*mark)(void *arg);    /* each thread calls it first in every region; may be NULL */
     void *mark_arg;
+    /* The caller's thread calls it behind every region; may be NULL. */
+    void (*done)(void *arg, enum prep_stage stage);
+    void *done_arg;
     unsigned *least_team; /* set to the threads of a region's team that are fewer; may be NULL */
 };
 

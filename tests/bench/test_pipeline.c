@@ -8,7 +8,10 @@
 
 #include <cmocka.h>
 
+#include <math.h>
+
 #include "bench/common/memory_node.h"
+#include "bench/feed/feed.h"
 #include "bench/registry.h"
 #include "harness/sys/clock.h"
 
@@ -106,6 +109,35 @@ static void test_pipeline_right_with_other_parameters(void **state)
     run_and_check((const char *const[]){SMALL, "lambda=-1.5", "block=1", NULL});
 }
 
+/* On the model the CPU copies the raw batch, and the device takes its time for both. */
+static void test_pipeline_prepared_on_the_device(void **state)
+{
+    (void)state;
+    struct job job;
+    struct sample sample = {0};
+    struct stage_clock stages = {.on = true};
+    job_open(&job, (const char *const[]){SMALL, "prep=gpu", "sim_prep_us=500", NULL});
+    job.ctx.stages = &stages;
+    for (int i = 0; i < 50 && stages.ns[FEED_PREPARE] < 500000; i++) {
+        stages = (struct stage_clock){.on = true};
+        job_run(&job, 1, &sample);
+        assert_true(stages.ns[FEED_PREPARE] <= 500000);
+        assert_true(stages.ns[FEED_READ] > 0);
+        for (unsigned s = 0; s < FEED_READ; s++)
+            assert_int_equal(stages.ns[s], 0);
+    }
+    assert_int_equal(stages.ns[FEED_PREPARE], 500000);
+    assert_int_equal(sample.device_ns, 700000);
+    assert_int_equal(sample.ops, 200);
+    job_assert_right(&job);
+    float *data = (float *)(uintptr_t)job.ctx.buffer;
+    for (size_t i = 0; i < job.ctx.buffer_bytes / sizeof(*data); i++)
+        data[i] += 0.001f;
+    assert_int_equal(bench_pipeline.check(&job.ctx), -EBADMSG);
+    assert_non_null(strstr(job.err.msg, "raw batch["));
+    bench_pipeline.teardown(&job.ctx);
+}
+
 /* The first samples retire fewer batches than they submit, a drained pipeline none at all. */
 static void test_pipeline_device_time_belongs_to_retired_batches(void **state)
 {
@@ -152,6 +184,108 @@ static void test_pipeline_prefetch_overlaps_copy_and_work(void **state)
         steady_step_ns((const char *const[]){SLOW, "prefetch=1", NULL}, 200, limit_ns);
     assert_true(in_turn_ns >= 80000000);
     assert_true(overlapped_ns <= limit_ns);
+}
+
+/* A step's stages, whose sum cannot be longer than it was seen to be. */
+static void run_staged(struct job *job, struct stage_clock *stages)
+{
+    struct sample sample = {0};
+    uint64_t sum_ns = 0, start_ns = clock_now_ns();
+    *stages = (struct stage_clock){.on = true};
+    job->ctx.stages = stages;
+    job_run(job, 1, &sample);
+    uint64_t took_ns = clock_now_ns() - start_ns;
+    for (unsigned i = 0; i < BENCH_STAGES; i++)
+        sum_ns += stages->ns[i];
+    assert_true(sum_ns <= took_ns);
+}
+
+/* Three batches that were waited for, and a fourth behind them: 80 ms each. */
+static void test_pipeline_copies_in_order_overlap_nothing(void **state)
+{
+    (void)state;
+    struct job job;
+    struct sample sample = {0};
+    job_open(&job, (const char *const[]){SLOW, "prefetch=1", "overlap=0", NULL});
+    uint64_t start_ns = clock_now_ns();
+    job_run(&job, 4, &sample);
+    assert_true(clock_now_ns() - start_ns >= UINT64_C(240000000));
+    bench_pipeline.teardown(&job.ctx);
+}
+
+/* Stages are timed one after the other: nothing of a step is left out, but what the calls take. */
+static void test_pipeline_stages_are_the_step(void **state)
+{
+    (void)state;
+    struct job job;
+    double best = 0;
+    job_open(&job, (const char *const[]){"rows=64", "cols=250", "sim_work_us=5000", NULL});
+    struct stage_clock stages = {.on = true};
+    job.ctx.stages = &stages;
+    bench_pipeline.teardown(&job.ctx);
+    assert_int_equal(bench_pipeline.setup(&job.ctx), 0);
+    for (int i = 0; i < 50 && best < 0.99; i++) {
+        struct sample sample = {0};
+        stages = (struct stage_clock){.on = true};
+        uint64_t sum_ns = 0, start_ns = clock_now_ns();
+        job_run(&job, 1, &sample);
+        uint64_t took_ns = clock_now_ns() - start_ns;
+        for (unsigned s = 0; s < BENCH_STAGES; s++)
+            sum_ns += stages.ns[s];
+        assert_true(sum_ns <= took_ns);
+        for (unsigned s = 0; s < FEED_READ; s++)
+            assert_true(stages.ns[s] > 0);
+        assert_true(stages.ns[FEED_KERNEL] <= UINT64_C(10000000));
+        best = fmax(best, (double)sum_ns / (double)took_ns);
+    }
+    assert_true(best >= 0.99);
+    job_assert_right(&job); /* and what it computes is the same */
+    bench_pipeline.teardown(&job.ctx);
+}
+
+/* The wait is what the model says that it takes: as much of it as the CPU did not spend elsewhere.
+ */
+static void assert_waits(const char *const *pairs, uint64_t copy_ns, uint64_t seen_copy_ns,
+                         uint64_t work_ns)
+{
+    struct job job;
+    struct stage_clock stages;
+    bool seen = false;
+    job_open(&job, pairs);
+    run_staged(&job, &stages);
+    for (int i = 0; i < 50 && !seen; i++) {
+        run_staged(&job, &stages);
+        assert_true(stages.ns[FEED_KERNEL] <= work_ns && stages.ns[FEED_COPY] <= copy_ns);
+        seen = stages.ns[FEED_KERNEL] > work_ns * 9 / 10 && stages.ns[FEED_COPY] >= seen_copy_ns;
+    }
+    assert_true(seen);
+    bench_pipeline.teardown(&job.ctx);
+}
+
+static void test_pipeline_waits_are_told_apart(void **state)
+{
+    (void)state;
+    assert_waits((const char *const[]){SLOW, NULL}, 40000000, 36000000, 40000000);
+    assert_waits((const char *const[]){SLOW, "sim_work_us=2000", NULL}, 40000000, 36000000,
+                 2000000);
+    /* Behind the work of the batch before, nothing of a copy has to be waited for. */
+    assert_waits((const char *const[]){SLOW, "prefetch=1", "sim_gbps=1", NULL}, 64000, 0, 40000000);
+}
+
+static void test_pipeline_names_its_stages(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"moments", "transform", "features", "covariance",
+                                        "smooth",  "read",      "submit",   "wait",
+                                        "copy",    "prepare",   "kernel",   "other"};
+    for (unsigned i = 0; i < FEED_STAGES_MANY; i++) {
+        assert_string_equal(bench_pipeline.stages[i].name, names[i]);
+        assert_string_equal(bench_train.stages[i].name, names[i]);
+    }
+    assert_null(bench_pipeline.stages[FEED_STAGES_MANY].name);
+    assert_int_equal(bench_pipeline.stages[FEED_KERNEL].kind, STAGE_GPU);
+    assert_int_equal(bench_pipeline.stages[FEED_WAIT].kind, STAGE_WAIT);
+    assert_int_equal(bench_pipeline.stages[FEED_OTHER].kind, STAGE_OTHER);
 }
 
 static double value_of(const struct job *job, const char *metric)
@@ -341,9 +475,10 @@ static void test_pipeline_options_refuse_values_out_of_range(void **state)
 {
     (void)state;
     static const char *const bad[] = {
-        "rows=0",        "cols=0",   "block=-1",   "window=0", "prefetch=9", "prefetch=-1",
-        "gpu_work=0",    "wait=nap", "sim_gbps=0", "alpha=0",  "alpha=1.1",  "lambda=6",
-        "sim_work_us=0", "rows=1e3", "rows=1 ",    "pinned=2", "threads=4",  "busy=-1"};
+        "rows=0",     "cols=0",    "block=-1", "window=0",      "prefetch=9", "prefetch=-1",
+        "gpu_work=0", "wait=nap",  "prep=tpu", "sim_prep_us=0", "overlap=2",  "sim_gbps=0",
+        "alpha=0",    "alpha=1.1", "lambda=6", "sim_work_us=0", "rows=1e3",   "rows=1 ",
+        "pinned=2",   "threads=4", "busy=-1"};
     struct job job = {0};
     opts_set_defaults(bench_pipeline.opts, job.params);
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
@@ -384,6 +519,11 @@ int main(void)
         cmocka_unit_test(test_pipeline_right_with_other_parameters),
         cmocka_unit_test(test_pipeline_device_time_belongs_to_retired_batches),
         cmocka_unit_test(test_pipeline_prefetch_overlaps_copy_and_work),
+        cmocka_unit_test(test_pipeline_copies_in_order_overlap_nothing),
+        cmocka_unit_test(test_pipeline_prepared_on_the_device),
+        cmocka_unit_test(test_pipeline_stages_are_the_step),
+        cmocka_unit_test(test_pipeline_waits_are_told_apart),
+        cmocka_unit_test(test_pipeline_names_its_stages),
         cmocka_unit_test(test_pipeline_tells_its_regions),
         cmocka_unit_test(test_pipeline_tells_how_late_the_model_is),
         cmocka_unit_test(test_pipeline_tells_where_its_buffers_are),

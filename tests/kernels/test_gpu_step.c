@@ -75,10 +75,11 @@ static void fill(struct job *job, unsigned slot, size_t batch)
 
 static uint64_t submit_and_wait(struct job *job, unsigned slot)
 {
-    uint64_t busy_ns = 0;
+    struct gpu_step_took took = {0};
     assert_good(job, gpu_step_submit(job->gpu, slot, job->msg, sizeof(job->msg)));
-    assert_good(job, gpu_step_wait(job->gpu, slot, &busy_ns, job->msg, sizeof(job->msg)));
-    return busy_ns;
+    assert_good(job, gpu_step_wait(job->gpu, slot, &took, job->msg, sizeof(job->msg)));
+    assert_true(took.copy_ns > 0);
+    return took.work_ns;
 }
 
 static void assert_row(const struct job *job, unsigned slot, size_t row, const float *got)
@@ -140,8 +141,8 @@ static void test_gpu_step_slots_in_flight_keep_their_results(void **state)
             assert_good(&job, gpu_step_submit(job.gpu, s, job.msg, sizeof(job.msg)));
         }
         for (unsigned s = 0; s < deep.slots; s++) {
-            uint64_t busy_ns = 0;
-            assert_good(&job, gpu_step_wait(job.gpu, s, &busy_ns, job.msg, sizeof(job.msg)));
+            struct gpu_step_took took = {0};
+            assert_good(&job, gpu_step_wait(job.gpu, s, &took, job.msg, sizeof(job.msg)));
             assert_row(&job, s, 0, gpu_step_result(job.gpu, s));
         }
         assert_whole_result(&job, deep.slots - 1);

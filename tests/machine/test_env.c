@@ -125,6 +125,33 @@ static void test_env_reads_cgroups_of_version_1(void **state)
     env_free(&env);
 }
 
+static double mps_here(void)
+{
+    struct environment env;
+    env_gather(&(struct env_request){.root = fixture_dir}, &env);
+    double mps = env.mps;
+    env_free(&env);
+    return mps;
+}
+
+/* By a daemon that runs; what is left of one, or one that is not seen from here, is none. */
+static void test_env_tells_whether_mps_is_on(void **state)
+{
+    (void)state;
+    (void)setenv("CUDA_MPS_PIPE_DIRECTORY", "/run/pipes", 1);
+    assert_true(mps_here() == 0);
+    fixture_put("/run/pipes/nvidia-cuda-mps-control.pid", "412\n");
+    assert_true(mps_here() == 0);
+    fixture_put("/run/pipes/control", "");
+    assert_true(isnan(mps_here()));
+    fixture_put("/proc/412/comm", "bash\n");
+    assert_true(isnan(mps_here()));
+    fixture_put("/proc/412/comm", "nvidia-cuda-mps\n");
+    assert_true(mps_here() == 1);
+    (void)unsetenv("CUDA_MPS_PIPE_DIRECTORY");
+    assert_true(mps_here() == 0);
+}
+
 static void test_env_absent_is_null(void **state)
 {
     (void)state;
@@ -189,6 +216,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_env_reads_a_server, fixture_make_dir,
+                                        fixture_remove_dir),
+        cmocka_unit_test_setup_teardown(test_env_tells_whether_mps_is_on, fixture_make_dir,
                                         fixture_remove_dir),
         cmocka_unit_test_setup_teardown(test_env_governors_that_differ_are_mixed, fixture_make_dir,
                                         fixture_remove_dir),

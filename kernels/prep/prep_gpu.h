@@ -1,0 +1,48 @@
+/*
+ * The preprocessing of prep.h on a GPU: the same stages, formulas and arrays, which prep_ref.h
+ * checks with the same limits. Without CUDA types; prep_gpu.cuh queues it.
+ */
+#ifndef CONTEND_KERNELS_PREP_PREP_GPU_H
+#define CONTEND_KERNELS_PREP_PREP_GPU_H
+
+#include <stddef.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct prep_params;
+
+/* Of struct prep_params what a kernel needs, and what follows from it. */
+struct prep_gpu_params {
+    size_t rows, cols, block, blocks;
+    size_t window, hop, windows, cov_cols;
+    float pos, inv_pos, neg, inv_neg; /* struct prep_power */
+    float alpha;
+};
+
+struct prep_gpu_params prep_gpu_params_of(const struct prep_params *params);
+
+/* As struct prep_out, in the GPU's memory or, for a check, copied from there. */
+struct prep_gpu_arrays {
+    float *mean, *scale, *transformed, *features, *covariance, *smoothed;
+};
+
+enum { PREP_GPU_ARRAYS = 6 };
+
+/* Bytes of each of them, in their order. */
+void prep_gpu_sizes(const struct prep_gpu_params *params, size_t bytes[PREP_GPU_ARRAYS]);
+
+/*
+ * What a batch costs, for a comparison with what a GPU can do: floating-point operations (a
+ * transformed value counts as 40, about what expm1f and log1pf are), and bytes to and from memory
+ * if each kernel reads its input and writes its output once (moments twice).
+ */
+double prep_gpu_flops(const struct prep_gpu_params *params);
+double prep_gpu_bytes(const struct prep_gpu_params *params);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

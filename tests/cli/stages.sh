@@ -1,0 +1,78 @@
+#!/usr/bin/env bash
+# Stages of a step: they add up to it in every round, alone and among others; and what bounds a run is
+# named where it is made by hand, several times as large as all else.
+. tests/lib/cli.sh
+export NO_COLOR=1
+fast=(-p sim_gbps=1000000 -p sim_work_us=0.001) # a device that takes no time
+
+# sums FILE: of each arm and round of rounds.csv, the sum of its stages / the mean of its steps.
+sums() {
+    awk -F, 'NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next }
+        { arm = $at["placement"] " " $at["role"] " " $at["workers"] " " $at["round"] }
+        $at["metric"] == "stage_time" { sum[arm] += $at["value"]; n[arm]++ }
+        $at["metric"] == "step_time_mean" { step[arm] = $at["value"] }
+        END { for (arm in step) print arm, n[arm], sum[arm] / step[arm] }' "$1"
+}
+
+# add_up DIR ARMS
+add_up() {
+    sums "$1/rounds.csv" > "$scratch/sums"
+    [ "$(wc -l < "$scratch/sums")" = "$2" ] || fail "$1: not $2 arms and rounds"$'\n'"$(cat "$scratch/sums")"
+    awk '$5 < 9 || $6 < 0.98 || $6 > 1.02 { print; bad = 1 } END { exit bad }' "$scratch/sums" > "$scratch/off" ||
+        fail "$1: stages do not add up to the step within 2%"$'\n'"$(cat "$scratch/off")"
+}
+
+expect 0 'bound by' "$CONTEND_BINARY" run pipeline -n 2 --device sim --placement none,sized --rounds 2 --time 0.5 \
+    --warmup 0.05 --no-plots --no-canary --out "$scratch/two"
+baselines=$(columns "$scratch/two/rounds.csv" placement role round | grep ,baseline, | sort -u | wc -l)
+add_up "$scratch/two" $((4 + baselines))
+[ "$baselines" -gt 0 ] || fail "nothing was measured alone"
+columns "$scratch/two/rows.csv" placement role params metric | grep -q '^none,foreground,.*;stage=transform,stage_time$' ||
+    fail "no row of a stage"
+
+# What the reads of the clock cost, in the shape that people run.
+cost=$(cell "$scratch/two/rows.csv" none 2 stage_cost median)
+awk -v c="$cost" 'BEGIN { exit !(c > 0 && c < 0.001) }' || fail "timing stages took '$cost' of a step"
+
+# Steps too short for it are not divided, and say so.
+expect 0 . "$CONTEND_BINARY" bench prep --rounds 1 --time 0.1 --no-plots --no-canary --out "$scratch/none"
+! grep -q stage_time "$scratch/none/rows.csv" || fail "a benchmark without stages has some"
+expect 0 . "$CONTEND_BINARY" bench pipeline --device sim --threads 1 --rounds 1 --time 0.1 --no-plots --no-canary \
+    -p rows=1 -p cols=1 -p window=1 -p gpu_work=1 -p wait=spin "${fast[@]}" --out "$scratch/short"
+columns "$scratch/short/rows.csv" metric status reason |
+    grep -q '^stage_time,skipped,its steps are too short to be timed stage by stage$' ||
+    fail "short steps: $(grep stage_ "$scratch/short/rows.csv")"
+
+# bound PATTERN NAME COMMAND...: what bounds the run NAME.
+bound() {
+    local pattern=$1 name=$2
+    shift 2
+    timeout 200 "$@" --device sim --rounds 1 --time 0.3 --warmup 0.01 --no-plots --no-canary --no-baselines \
+        --placement none --out "$scratch/$name" > "$scratch/$name.txt" 2>&1 || fail "$name: exit $?"
+    said=$(tr '\n' ' ' < "$scratch/$name.txt" | tr -s ' ' | grep -o 'none, sim: bound by [^;]*')
+    printf '%s\n' "$said" | grep -Eq "$pattern" || fail "$name: '$said', not /$pattern/"$'\n'"$(cat "$scratch/$name.txt")"
+}
+small=(-p rows=512 -p cols=128)
+
+# 262 KB at 0.001 GB/s: 262 ms; 2 passes of 130 ms. The CPU's part is less than 10 ms, and is as long
+# again beside each who wants the CPU.
+bound 'copies to the device, ([789].|100)%' copies "$CONTEND_BINARY" bench pipeline -n 1 --threads 1 "${small[@]}" \
+    -p sim_gbps=0.001 -p sim_work_us=0.001
+bound 'GPU compute, ([789].|100)%' kernel "$CONTEND_BINARY" bench pipeline -n 1 --threads 1 "${small[@]}" \
+    -p sim_gbps=1000000 -p sim_work_us=130000
+
+# Twelve on one CPU: each waits eleven times as long as it works.
+first=$(taskset -cp $$ | sed 's/.*: //; s/[-,].*//')
+bound 'waiting for others, ([789].|100)%' others taskset -c "$first" "$CONTEND_BINARY" bench pipeline -n 12 --threads 1 "${fast[@]}"
+
+# The CPU alone. Where others want it, too, it is for them that it waits: how long is known.
+bound '(the CPU|waiting for others)' cpu "$CONTEND_BINARY" bench pipeline -n 1 --threads 1 "${fast[@]}"
+ran=$(cell "$scratch/cpu/rows.csv" none 1 oncpu_per_step median)
+queued=$(cell "$scratch/cpu/rows.csv" none 1 runqueue_wait_per_step median)
+if awk -v r="$ran" -v q="$queued" 'BEGIN { exit !(q < r / 4) }'; then
+    printf '%s\n' "$said" | grep -q 'bound by the CPU' || fail "on a CPU of its own: '$said'"
+else
+    echo "others had the CPU for so long that it does not bound the run alone: $queued s beside $ran s"
+fi
+[ "$(grep -c '"id": "bound"' "$scratch/cpu/run.json")" = 1 ] || fail "the sentence is not in run.json once"
+finish
