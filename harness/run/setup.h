@@ -34,7 +34,10 @@ struct run_options {
     bool no_baselines, no_canary, no_plots, json, dry_run;
     struct opt_texts variants; /* of an ab, which then has no baselines */
     double threshold;          /* of an ab, in percent */
-    double max_time_s;         /* of an ab or a tune: of all its rounds */
+    double max_time_s;         /* of an ab or a tune: of all its rounds; of a run: of all its
+                                  scenarios, 0 = as the profile says */
+    double budget_s; /* of a run: about so long it takes at most, its figures included; 0 = as the
+                        profile says */
     const char *fail_on;       /* of an ab: "slower,missing" */
     const char *junit;         /* a file, of an ab; or NULL */
     bool markdown;             /* of an ab */
