@@ -10,8 +10,12 @@
 #include "harness/json/collection.h"
 #include "harness/say/log.h"
 #include "harness/store/directory.h"
+#include "harness/sys/file.h"
 #include "harness/sys/terminal.h"
 #include "harness/table/collection.h"
+
+/* The table over all; summary.txt is what a single result has. */
+#define TABLE_NAME "scenarios.txt"
 
 /* In quick: below six minutes with all that is around it. */
 static const double quick_s = 330;
@@ -128,13 +132,15 @@ static int format_table(const struct collection *collection, char **text, size_t
 }
 
 /* What is there so far, so that an interrupt leaves that. */
-static int write_files(struct all *all, struct err *err)
+static int write_files(const struct all *all, struct err *err)
 {
     char *text = NULL;
     size_t size = 0;
     int rc = format_table(&all->collection, &text, &size);
-    rc = rc ? err_set(err, rc, "no memory for a table")
-            : directory_add_summary(&all->dir, text, size, err);
+    if (!rc)
+        rc = file_replace(all->dir.fd, TABLE_NAME, text, size);
+    if (rc)
+        (void)err_sys(err, rc, "cannot write '%.150s/" TABLE_NAME "'", all->dir.path);
     free(text);
     if (!rc && !all->s->options.no_plots)
         rc = page_write_collection(&all->collection, all->dir.fd, err);

@@ -17,12 +17,12 @@ expect 2 "'all' takes no parameters: 'rows=256' is of one scenario" "$CONTEND_BI
 expect 0 'contend run all' "$CONTEND_BINARY" run all --help
 limit_s=500 expect 0 'scenarios?: .*measured' "$CONTEND_BINARY" run all --device sim "${short[@]}" --out "$scratch/real"
 for name in $(names "$CONTEND_BINARY"); do
-    grep -Eq "^$name +(measured|skipped) " "$scratch/real/summary.txt" ||
-        fail "$name: $(cat "$scratch/real/summary.txt")"
+    grep -Eq "^$name +(measured|skipped) " "$scratch/real/scenarios.txt" ||
+        fail "$name: $(cat "$scratch/real/scenarios.txt")"
     [ -s "$scratch/real/$name/run.json" ] || fail "$name has left no result"
 done
-grep -Eq '^pipeline +measured ' "$scratch/real/summary.txt" || fail "the main job was not measured"
-awk 'length > 79' "$scratch/real/summary.txt" | grep . && fail "the table is wider than 80 columns"
+grep -Eq '^pipeline +measured ' "$scratch/real/scenarios.txt" || fail "the main job was not measured"
+awk 'length > 79' "$scratch/real/scenarios.txt" | grep . && fail "the table is wider than 80 columns"
 
 # Into the same directory once more, with a page; and as JSON.
 expect 0 '4 scenarios: 4 measured' "$CONTEND_FAKE" run all --rounds 1 --time 0.05 --warmup 0.01 \
@@ -53,7 +53,7 @@ done
 mkdir -p "$scratch/one/team"
 echo "not ours" > "$scratch/one/team/rows.csv"
 expect 2 'team +failed +output directory' "$CONTEND_FAKE" run all "${short[@]}" --out "$scratch/one"
-grep -q '4 scenarios: 3 measured, 1 failed' "$scratch/one/summary.txt" || fail "$(cat "$scratch/one/summary.txt")"
+grep -q '4 scenarios: 3 measured, 1 failed' "$scratch/one/scenarios.txt" || fail "$(cat "$scratch/one/scenarios.txt")"
 
 # Interrupted in its second scenario.
 "$CONTEND_FAKE" run all --rounds 1 --time 2 --warmup 0.01 --no-canary --no-plots \
@@ -64,7 +64,7 @@ kill -INT "$run"
 wait "$run"
 code=$?
 [ "$code" = 130 ] || fail "exit $code of an interrupted one: $(cat "$scratch/said")"
-grep -q '4 scenarios: 1 measured, 1 interrupted, 2 not reached' "$scratch/cut/summary.txt" ||
-    fail "$(cat "$scratch/cut/summary.txt")"
+grep -q '4 scenarios: 1 measured, 1 interrupted, 2 not reached' "$scratch/cut/scenarios.txt" ||
+    fail "$(cat "$scratch/cut/scenarios.txt")"
 expect 0 'Results' "$CONTEND_FAKE" report "$scratch/cut/fake"
 finish
