@@ -24,6 +24,7 @@
     X(cache_thrash)   \
     X(grain)          \
     X(threads)        \
+    X(cgroup)         \
     X(cpu_speed)      \
     X(idle_exit)      \
     X(context_switch) \

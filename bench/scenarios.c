@@ -50,6 +50,12 @@ static const struct scenario_part threads_parts[] = {
     {.foreground = NULL},
 };
 
+/* Steps of a few ms, so that a period of a quota has several. */
+static const struct scenario_part cgroup_parts[] = {
+    {.foreground = "cgroup", .params = "rows=512", .placements = "none", .workers = 1},
+    {.foreground = NULL},
+};
+
 static const struct scenario_part numa_parts[] = {SCAN("numa_matrix"), {.foreground = NULL}};
 
 static const struct scenario_part allreduce_parts[] = {
@@ -109,6 +115,11 @@ const struct scenario scenario_registry[] = {
         .name = "threads",
         .summary = "preprocessing over threads and workers: the setting to use, and the cliff",
         .parts = threads_parts,
+    },
+    {
+        .name = "cgroup",
+        .summary = "preprocessing under the limits of a container: CPU time, memory, threads",
+        .parts = cgroup_parts,
     },
     {
         .name = "numa_matrix",
