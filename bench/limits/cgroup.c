@@ -15,9 +15,10 @@
  * p50, p99 and max; `share_kept` = the rate over what the same share of the rate without a limit
  * would be: 1 = the limit costs what it says. By the cgroup's own count over the same steps:
  * `cpus_used` = CPU time over time; `throttled` = time for which it was stopped, of its CPUs' time
- * (throttled_usec); `throttled_periods` = nr_throttled of nr_periods; `refaults` = pages a step that
- * were read, reclaimed and read again; `limit_events` = kills for want of memory, threads refused.
- * Keys: limit, cpus, period in ms, team, stat; of memory: left, the share of the file that fits.
+ * (throttled_usec); `throttled_periods` = nr_throttled of nr_periods; `refaults` = pages a step
+ * that were read, reclaimed and read again; `limit_events` = kills for want of memory, threads
+ * refused. Keys: limit, cpus, period in ms, team, stat; of memory: left, the share of the file that
+ * fits.
  * **Source** Documentation/admin-guide/cgroup-v2.rst and scheduler/sched-bwc.rst of the kernel.
  * **Limits** Version 2 only, and where groups can be made: beside our own, or below the root. A
  * point lasts at least five periods, which may be longer than the time that was asked for. No GPU:
@@ -58,7 +59,7 @@ enum {
     LIMIT_EVENTS
 };
 static const struct bench_metric cgroup_metrics[] = {
-    [LIMIT_RATE] = {"limit_rate", "items/s", "higher", .gates = true},
+    [LIMIT_RATE] = {"limit_rate", "items/s", "higher", .quiet = true, .gates = true},
     [LIMIT_STEP] = {"limit_step", "ms", "lower"},
     [SHARE_KEPT] = {"share_kept", "ratio", "higher"},
     [CPUS_USED] = {"cpus_used", "CPUs", "none", .quiet = true},
@@ -440,10 +441,10 @@ static int emit_memory(struct bench_ctx *ctx, const struct point *point)
         const struct limited_result *result = &point->result[i];
         char key[KEY];
         (void)snprintf(key, KEY, "limit=%s;left=%s", memory_names[i],
-                       i == MEMORY_FREE   ? "1"
+                       i == MEMORY_FREE  ? "1"
                        : i == MEMORY_OOM ? "0"
-                                          : "0.5");
-        (void)snprintf(what, sizeof(what), "memory.max of %.0f MiB for one that needs %.0f",
+                                         : "0.5");
+        (void)snprintf(what, sizeof(what), "memory.max of %.1f MiB for one that needs %.1f",
                        anon_bytes / 2 / MIB, anon_bytes / MIB);
         if (i == MEMORY_OOM && anon_bytes > 0)
             rc = emit_failing(ctx, result, result->oom_kills, what, key);

@@ -245,8 +245,7 @@ static void judge(const struct child *child, int status, bool in_time, int said_
         summarise(child, result);
     } else if (!in_time) {
         result->end = LIMITED_LATE;
-        (void)err_set(&result->why, -ETIME, "it had not ended after %d times its time",
-                      LATE_TIMES);
+        (void)err_set(&result->why, -ETIME, "it had not ended after %d times its time", LATE_TIMES);
     } else if (WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL && result->oom_kills > 0) {
         result->end = LIMITED_KILLED;
         (void)err_set(&result->why, -ENOTSUP, "the kernel killed it for want of memory");
@@ -302,8 +301,8 @@ int limited_run(const struct limited *limited, struct limited_result *result, st
         (void)groups_remove(child.dir);
         return 0;
     }
-    child.seat = mmap(NULL, sizeof(*child.seat), PROT_READ | PROT_WRITE,
-                      MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    child.seat =
+        mmap(NULL, sizeof(*child.seat), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (child.seat == MAP_FAILED)
         rc = err_set(err, -ENOMEM, "cannot map what a child shares");
     if (!rc) {

@@ -24,10 +24,10 @@ struct limited {
     struct limited_file files[LIMITED_FILES + 1];
     const struct bench_ctx *ctx;
     const struct batch_params *params;
-    unsigned threads;           /* of its team; 0 = a CPU it may use each, as runtimes choose */
-    const struct bitset *cpus;  /* on which it has to find itself; NULL = the caller's */
-    double time_s;              /* of its steps, at least three */
-    int data_fd;                /* -1, or a file of whole raw batches, read in turn before steps */
+    unsigned threads;          /* of its team; 0 = a CPU it may use each, as runtimes choose */
+    const struct bitset *cpus; /* on which it has to find itself; NULL = the caller's */
+    double time_s;             /* of its steps, at least three */
+    int data_fd;               /* -1, or a file of whole raw batches, read in turn before steps */
     unsigned data_batches;
 };
 

@@ -110,9 +110,10 @@ static int begin(void *arg)
         .path = all->path, .unique = !s->options.out, .command = all->command};
     int rc = directory_open(&all->dir, &place, &err);
     if (!rc && all->dir.holds_earlier)
-        rc = err_set(&err, -EEXIST,
-                     "output directory '%.150s' has the result of one scenario: 'all' needs another",
-                     all->dir.path);
+        rc =
+            err_set(&err, -EEXIST,
+                    "output directory '%.150s' has the result of one scenario: 'all' needs another",
+                    all->dir.path);
     if (rc) {
         log_error("%s", err.msg);
         directory_close(&all->dir);
@@ -160,8 +161,8 @@ static int note(void *arg, int i, int code)
     if (code == EXIT_INTERRUPTED)
         one->end = COLLECTED_INTERRUPTED;
     else if (one->end != COLLECTED_SKIPPED)
-        one->end = code == EXIT_NOT_RUN || code == EXIT_USAGE ? COLLECTED_FAILED
-                                                              : COLLECTED_MEASURED;
+        one->end =
+            code == EXIT_NOT_RUN || code == EXIT_USAGE ? COLLECTED_FAILED : COLLECTED_MEASURED;
     if (all->dir.is_open && write_files(all, &err)) {
         log_error("%s", err.msg);
         return EXIT_NOT_RUN;

@@ -194,9 +194,9 @@ static double sum(const size_t *launches, int from, int to)
 static double share_of(const struct session *s, uint64_t start_ns, const size_t *launches, int i,
                        int n)
 {
-    double spent_s = s->options.dry_run
-                         ? s->options.max_time_s * sum(launches, 0, i) / fmax(sum(launches, 0, n), 1)
-                         : (double)(clock_now_ns() - start_ns) * 1e-9;
+    double spent_s = s->options.dry_run ? s->options.max_time_s * sum(launches, 0, i) /
+                                              fmax(sum(launches, 0, n), 1)
+                                        : (double)(clock_now_ns() - start_ns) * 1e-9;
     double share = (double)launches[i] / fmax(sum(launches, i, n), 1);
     return fmax((s->options.max_time_s - spent_s) * share, 1e-3);
 }
@@ -207,9 +207,8 @@ static int run_one(struct session *s, const struct scenario *const *scenarios, i
     s->outcome = s->list ? &s->outcomes[i] : NULL;
     if (s->list && !s->options.dry_run)
         log_info("scenario %d of %d: %s", i + 1, n, scenarios[i]->name);
-    int code = session_run_scenario(s, scenarios[i],
-                                    (n > 1 || s->list) && s->options.out ? scenarios[i]->name
-                                                                         : NULL);
+    int code = session_run_scenario(
+        s, scenarios[i], (n > 1 || s->list) && s->options.out ? scenarios[i]->name : NULL);
     if (s->list) {
         s->outcome->took_s = (double)(clock_now_ns() - start_ns) * 1e-9;
         code = s->list->note(s->list->arg, i, code);

@@ -32,7 +32,7 @@ struct session_task {
 
 /* Who makes one result of all scenarios of a session. */
 struct session_list {
-    int (*begin)(void *arg);                    /* before the first one; not 0 ends the session */
+    int (*begin)(void *arg);                     /* before the first one; not 0 ends the session */
     int (*note)(void *arg, int index, int code); /* behind each; returns what its code counts as */
     void *arg;
 };
@@ -63,7 +63,7 @@ struct session {
     struct job job;
     struct job_crew crew;
     char job_note[300];
-    struct run_setup *setup; /* of the scenario that runs now */
+    struct run_setup *setup;   /* of the scenario that runs now */
     struct collected *outcome; /* of that, or NULL */
     json_t *rows;              /* of that, of a list with --json, which takes them */
     struct run_dir run_dir;

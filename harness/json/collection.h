@@ -7,9 +7,9 @@
 #include "harness/judge/collection.h"
 
 /*
- * {"host", "command", "started", "scenarios": [{"scenario", "status", "says": text | null, "rounds",
- * "rounds_planned", "took_s", "doubts", "bad", "rows": what `contend run --json` prints of it |
- * null}]}. `rows`, NULL or one of each scenario, is only read.
+ * {"host", "command", "started", "scenarios": [{"scenario", "status", "says": text | null,
+ * "rounds", "rounds_planned", "took_s", "doubts", "bad", "rows": what `contend run --json` prints
+ * of it | null}]}. `rows`, NULL or one of each scenario, is only read.
  */
 json_t *collection_to_json(const struct collection *collection, json_t *const *rows);
 

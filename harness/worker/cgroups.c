@@ -46,11 +46,13 @@ static int set_cpuset(const char *dir, const struct plan_worker *plan, struct er
 {
     char list[BITSET_LIST_MAX], got[BITSET_LIST_MAX];
     int rc = groups_set(dir, "cpuset.cpus", bitset_format(&plan->cpus, list, sizeof(list)), err);
-    if (!rc && (!groups_get(dir, "cpuset.cpus.effective", got, sizeof(got)) || strcmp(list, got) != 0))
+    if (!rc &&
+        (!groups_get(dir, "cpuset.cpus.effective", got, sizeof(got)) || strcmp(list, got) != 0))
         rc =
             err_set(err, -EINVAL, "cgroup: CPUs %.80s were asked for, and it has %.80s", list, got);
     if (!rc && plan->mem_policy == MEM_BIND)
-        rc = groups_set(dir, "cpuset.mems", bitset_format(&plan->mem_nodes, list, sizeof(list)), err);
+        rc = groups_set(dir, "cpuset.mems", bitset_format(&plan->mem_nodes, list, sizeof(list)),
+                        err);
     return rc;
 }
 
