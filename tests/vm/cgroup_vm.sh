@@ -26,7 +26,7 @@ install -D "$loader" "$root$loader"
 (cd "$root" && find . | busybox cpio -o -H newc) >"$scratch/initramfs" 2>/dev/null
 disk=() # with a file system whose pages can be reclaimed, where one can be made
 if command -v mkfs.ext4 >/dev/null && truncate -s 256M "$scratch/disk" && mkfs.ext4 -q "$scratch/disk"; then
-    disk=(-drive "file=$scratch/disk,if=none,id=disk,format=raw" -device nvme,drive=disk,serial=1)
+    disk=(-drive "file=$scratch/disk,if=none,id=disk,format=raw" -device "nvme,drive=disk,serial=1")
 fi
 timeout 600 qemu-system-x86_64 -accel tcg,thread=multi -cpu Nehalem -nodefaults -no-user-config -no-reboot -display none \
     -m 1G -smp 2 -kernel "$kernel" -initrd "$scratch/initramfs" -append 'console=ttyS0 quiet panic=-1' \
