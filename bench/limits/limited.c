@@ -100,7 +100,7 @@ static int read_batch(struct child *child, uint64_t index)
 {
     const struct limited *limited = child->limited;
     size_t bytes = child->batches.cells * sizeof(float);
-    if (limited->data_fd < 0)
+    if (!limited->data_batches)
         return 0;
     char *to = (char *)child->batches.sources + index % SOURCES * bytes;
     off_t from = (off_t)(index % limited->data_batches * bytes);
@@ -125,7 +125,7 @@ static int step(struct child *child, uint64_t index)
 /* All of a file is read once, so that what is read later was there before. */
 static int warm_up(struct child *child)
 {
-    unsigned n = child->limited->data_fd < 0 ? 0 : child->limited->data_batches;
+    unsigned n = child->limited->data_batches;
     int rc = 0;
     for (unsigned i = 0; i < n && !rc; i++)
         rc = read_batch(child, i);

@@ -27,8 +27,8 @@ struct limited {
     unsigned threads;          /* of its team; 0 = a CPU it may use each, as runtimes choose */
     const struct bitset *cpus; /* on which it has to find itself; NULL = the caller's */
     double time_s;             /* of its steps, at least three */
-    int data_fd;               /* -1, or a file of whole raw batches, read in turn before steps */
-    unsigned data_batches;
+    int data_fd;               /* a file of whole raw batches, read in turn before steps */
+    unsigned data_batches;     /* in it; 0 = none is read */
 };
 
 enum limited_end {

@@ -56,8 +56,8 @@ static int list_scenarios(struct all *all, const struct cmd_env *env)
     size_t n = 0;
     while (env->scenarios[n].name)
         n++;
-    all->scenarios = calloc(n + 1, sizeof(*all->scenarios));
-    all->rows = calloc(n + 1, sizeof(*all->rows));
+    all->scenarios = calloc(n + 1, sizeof(struct scenario *));
+    all->rows = calloc(n + 1, sizeof(json_t *));
     all->collection.all = calloc(n + 1, sizeof(*all->collection.all));
     if (!all->scenarios || !all->rows || !all->collection.all) {
         log_error("no memory for %zu scenarios", n);
