@@ -26,6 +26,7 @@
     X(grain)          \
     X(threads)        \
     X(loader)         \
+    X(cgroup)         \
     X(cpu_speed)      \
     X(idle_exit)      \
     X(context_switch) \

@@ -78,6 +78,12 @@ static const struct scenario_part loader_parts[] = {
     {.foreground = NULL},
 };
 
+/* Steps of a few ms, so that a period of a quota has several. */
+static const struct scenario_part cgroup_parts[] = {
+    {.foreground = "cgroup", .params = "rows=512", .placements = "none", .workers = 1},
+    {.foreground = NULL},
+};
+
 static const struct scenario_part numa_parts[] = {SCAN("numa_matrix"), {.foreground = NULL}};
 
 static const struct scenario_part allreduce_parts[] = {
@@ -156,6 +162,11 @@ const struct scenario scenario_registry[] = {
         .name = "loader",
         .summary = "loaders that feed each worker's GPU: how many, and threads or processes",
         .parts = loader_parts,
+    },
+    {
+        .name = "cgroup",
+        .summary = "preprocessing under the limits of a container: CPU time, memory, threads",
+        .parts = cgroup_parts,
     },
     {
         .name = "numa_matrix",

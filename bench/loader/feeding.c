@@ -44,13 +44,13 @@ static int ask(struct run *run, unsigned slot)
 /* Waits for the device's oldest batch, whose slot is free then. */
 static int retire(struct run *run)
 {
-    uint64_t busy_ns = 0;
+    struct device_took took = {0};
     unsigned slot = run->flight[0];
-    int rc = device_wait(&run->feeding->device, slot, &busy_ns, run->err);
+    int rc = device_wait(&run->feeding->device, slot, &took, run->err);
     run->nflight--;
     memmove(run->flight, run->flight + 1, run->nflight * sizeof(run->flight[0]));
     run->pool[run->npool++] = slot;
-    run->feeding->gpu_s += (double)busy_ns / 1e9;
+    run->feeding->gpu_s += (double)(took.copy_ns + took.work_ns) / 1e9;
     run->feeding->gpu_batches++;
     return rc;
 }

@@ -346,14 +346,14 @@ static void loader_teardown(struct bench_ctx *ctx)
 static int time_device(struct loader *loader, const struct bench_ctx *ctx, double *ms)
 {
     struct device_queue *device = &loader->feeding.device;
-    uint64_t busy_ns = 0;
+    struct device_took took = {0};
     int rc = 0;
     *ms = INFINITY;
     for (int i = 0; i < CALIBRATIONS && !rc; i++) {
         rc = device_submit(device, 0, ctx->err);
         if (!rc)
-            rc = device_wait(device, 0, &busy_ns, ctx->err);
-        *ms = fmin(*ms, 1e-6 * (double)busy_ns);
+            rc = device_wait(device, 0, &took, ctx->err);
+        *ms = fmin(*ms, 1e-6 * (double)(took.copy_ns + took.work_ns));
     }
     return rc;
 }

@@ -13,6 +13,7 @@
 #include "harness/draw/found.h"
 #include "harness/plot/figures.h"
 #include "harness/report/html.h"
+#include "harness/report/html_collection.h"
 #include "harness/report/html_comms.h"
 #include "harness/say/log.h"
 #include "harness/sys/file.h"
@@ -149,6 +150,11 @@ static int print_comms(const void *page, FILE *out, struct err *err)
     return html_comms_print(page, out, err);
 }
 
+static int print_collection(const void *page, FILE *out, struct err *err)
+{
+    return html_print_collection(page, out, err);
+}
+
 static int format(printer *print, const void *page, char **text, size_t *size, struct err *err)
 {
     *text = NULL;
@@ -191,6 +197,18 @@ int page_write_comms(const char *path, int dir_fd, const struct comms_view *view
     rc = rc ? rc : put_page(at_fd, name, text, size, err);
     free(text);
     unload(loaded);
+    return rc;
+}
+
+int page_write_collection(const struct collection *collection, int dir_fd, struct err *err)
+{
+    char *text = NULL;
+    size_t size = 0;
+    int rc = may_write(dir_fd, PAGE_NAME, err);
+    if (!rc)
+        rc = format(print_collection, collection, &text, &size, err);
+    rc = rc ? rc : put_page(dir_fd, PAGE_NAME, text, size, err);
+    free(text);
     return rc;
 }
 

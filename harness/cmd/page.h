@@ -3,6 +3,7 @@
 #define CONTEND_CMD_PAGE_H
 
 #include "harness/comms/view.h"
+#include "harness/judge/collection.h"
 #include "harness/store/recorded.h"
 
 #define PAGE_NAME "report.html"
@@ -24,6 +25,9 @@ int page_write(const struct page_side *sides, size_t nsides, int at_fd, const ch
 /* The same of logs of NCCL calls, in the directory `path`, whose figures are read from `dir_fd`. */
 int page_write_comms(const char *path, int dir_fd, const struct comms_view *view, int at_fd,
                      const char *name, struct err *err);
+
+/* That of several scenarios, as PAGE_NAME into their directory. The same errors. */
+int page_write_collection(const struct collection *collection, int dir_fd, struct err *err);
 
 /* At the end of a run: its own page into its directory; what is in the way of that is told. */
 void page_write_own(const char *path, int dir_fd, struct recorded *recorded);

@@ -1,6 +1,7 @@
 /* contend run: the main job; contend bench: one benchmark alone. session.h has what they do. */
 #include <string.h>
 
+#include "harness/cmd/all.h"
 #include "harness/cmd/help.h"
 #include "harness/cmd/named.h"
 #include "harness/cmd/run_options.h"
@@ -12,6 +13,10 @@ static int run_main(const struct cmd_env *env, int argc, char **argv)
     const struct scenario *scenarios[CLI_LIST_MAX];
     if (!session_parse(&s))
         return EXIT_USAGE;
+    if (all_is_named(&s.cli)) {
+        s.cli.npositional = s.cli.help ? 0 : s.cli.npositional;
+        return s.cli.help ? session_help(&s, &run_command) : all_run(&s);
+    }
     if (s.cli.help)
         return session_help(&s, &run_command);
     int n = named_scenarios(env, &s.cli, scenarios);
@@ -24,7 +29,8 @@ const struct command run_command = {
     .summary = "the main job: workers under each placement, compared",
     .operands = "[SCENARIO...]",
     .about = "Starts workers under each placement, in random order, round after round, and "
-             "compares what they get.",
+             "compares what they get. 'contend run all' runs every scenario, one after the other, "
+             "into one directory with one page over all of them.",
     .opts = run_option_table,
     .takes_params = true,
 };

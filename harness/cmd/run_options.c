@@ -85,6 +85,9 @@ const struct opt run_option_table[] = {
                      "'contend list' names them"),
     DEVICE_OPTION,
     PROFILE_OPTIONS,
+    OPT_SECONDS("max-time", run_options, max_time_s, NULL, 1, 864000, "T",
+                "All of it takes about so long at most: fewer and shorter rounds, each scenario by "
+                "its share (default: the profile's; of 'all' in quick 5m30s)"),
     MEASURE_OPTIONS,
     PLAN_OPTIONS(run_options, plan),
     BIND_OPTIONS,

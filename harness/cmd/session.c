@@ -1,14 +1,18 @@
 #include "harness/cmd/session.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "harness/cmd/help.h"
 #include "harness/cmd/named.h"
 #include "harness/cmd/program.h"
+#include "harness/cmd/run_options.h"
 #include "harness/gpu/state.h"
+#include "harness/run/arms.h"
 #include "harness/say/log.h"
+#include "harness/sys/clock.h"
 #include "harness/worker/perf.h"
 
 /* -b, -e and -f become parameters. */
@@ -157,16 +161,92 @@ static void session_close(struct session *s)
     signals_close(&s->signals);
 }
 
+/* Launches that a round of each scenario has: of one that cannot be planned, none. */
+static int count_launches(struct session *s, const struct scenario *const *scenarios, int n,
+                          size_t *launches)
+{
+    struct run_setup *setup = calloc(1, sizeof(*setup));
+    if (!setup) {
+        log_error("no memory to plan %d scenarios", n);
+        return EXIT_NOT_RUN;
+    }
+    log_set_quiet(true); /* each says it again when it runs */
+    for (int i = 0; i < n; i++) {
+        struct err ignored = {0};
+        *setup = (struct run_setup){0};
+        if (!run_setup_make(s->env->benches, scenarios[i], &s->options, &s->cli, &s->topo, setup,
+                            &ignored))
+            for (size_t a = 0; a < result_measured(&setup->result); a++)
+                launches[i] += arm_runs(&setup->result.arms[a]);
+        run_setup_free(setup);
+    }
+    log_set_quiet(false);
+    free(setup);
+    return EXIT_GOOD;
+}
+
+static double sum(const size_t *launches, int from, int to)
+{
+    size_t all = 0;
+    for (int i = from; i < to; i++)
+        all += launches[i];
+    return (double)all;
+}
+
+/* Of what is left of the time, the share of scenario i of n: by launches. Never 0, no limit. */
+static double share_of(const struct session *s, uint64_t start_ns, const size_t *launches, int i,
+                       int n)
+{
+    double spent_s = s->options.dry_run ? s->options.max_time_s * sum(launches, 0, i) /
+                                              fmax(sum(launches, 0, n), 1)
+                                        : (double)(clock_now_ns() - start_ns) * 1e-9;
+    double share = (double)launches[i] / fmax(sum(launches, i, n), 1);
+    return fmax((s->options.max_time_s - spent_s) * share, 1e-3);
+}
+
+static int run_one(struct session *s, const struct scenario *const *scenarios, int i, int n)
+{
+    uint64_t start_ns = clock_now_ns();
+    s->outcome = s->list ? &s->outcomes[i] : NULL;
+    if (s->list && !s->options.dry_run)
+        log_info("scenario %d of %d: %s", i + 1, n, scenarios[i]->name);
+    int code = session_run_scenario(
+        s, scenarios[i], (n > 1 || s->list) && s->options.out ? scenarios[i]->name : NULL);
+    if (s->list) {
+        s->outcome->took_s = (double)(clock_now_ns() - start_ns) * 1e-9;
+        code = s->list->note(s->list->arg, i, code);
+    }
+    return code;
+}
+
+static int run_list(struct session *s, const struct scenario *const *scenarios, int n, int code)
+{
+    uint64_t start_ns = clock_now_ns();
+    size_t *launches = calloc((size_t)n + 1, sizeof(*launches));
+    bool divided = s->options.max_time_s > 0 && !s->task && s->opts == run_option_table;
+    if (!launches || (divided && count_launches(s, scenarios, n, launches))) {
+        free(launches);
+        return EXIT_NOT_RUN;
+    }
+    for (int i = 0; i < n; i++) {
+        if (divided)
+            s->options.budget_s = share_of(s, start_ns, launches, i, n);
+        int one = run_one(s, scenarios, i, n);
+        code = worse_code(one, code);
+        if (one == EXIT_INTERRUPTED || job_is_lost(&s->job) || (one == EXIT_USAGE && !s->list))
+            break;
+    }
+    free(launches);
+    return code;
+}
+
 int session_run(struct session *s, const struct scenario *const *scenarios, int n)
 {
     int code = session_open(s);
-    bool goes_on = code == EXIT_GOOD;
-    for (int i = 0; i < n && goes_on; i++) {
-        int one = session_run_scenario(s, scenarios[i],
-                                       n > 1 && s->options.out ? scenarios[i]->name : NULL);
-        code = worse_code(one, code);
-        goes_on = code != EXIT_INTERRUPTED && code != EXIT_USAGE && !job_is_lost(&s->job);
-    }
+    if (!code && s->list)
+        code = s->list->begin(s->list->arg);
+    if (!code)
+        code = run_list(s, scenarios, n, code);
     code = job_close(&s->job, code);
     session_close(s);
     return code;

@@ -12,6 +12,7 @@
 #include "harness/cmd/cmd.h"
 #include "harness/cmd/run_comms.h"
 #include "harness/job/job_run.h"
+#include "harness/judge/collection.h"
 #include "harness/machine/env.h"
 #include "harness/machine/openmp.h"
 #include "harness/run/setup.h"
@@ -30,11 +31,20 @@ struct session_task {
                  struct err *err);
 };
 
+/* Who makes one result of all scenarios of a session. */
+struct session_list {
+    int (*begin)(void *arg);                     /* before the first one; not 0 ends the session */
+    int (*note)(void *arg, int index, int code); /* behind each; returns what its code counts as */
+    void *arg;
+};
+
 /* What the scenarios of one command share, and what one of them has while it runs. */
 struct session {
     const struct cmd_env *env;
     const struct opt *opts;          /* of the command, into options */
     const struct session_task *task; /* or NULL; set before session_run */
+    const struct session_list *list; /* the same: then one that fails does not end the others */
+    struct collected *outcomes;      /* with a list: of each scenario */
     struct run_options options;
     struct cli cli;
     int argc;
@@ -54,7 +64,9 @@ struct session {
     struct job job;
     struct job_crew crew;
     char job_note[300];
-    struct run_setup *setup; /* of the scenario that runs now */
+    struct run_setup *setup;   /* of the scenario that runs now */
+    struct collected *outcome; /* of that, or NULL */
+    json_t *rows;              /* of that, of a list with --json, which takes them */
     struct run_dir run_dir;
     char outputs[DIRECTORY_PATH_MAX]; /* where those of the user's command go now */
     struct run_comms comms;           /* with --comms */

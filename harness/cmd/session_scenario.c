@@ -1,5 +1,6 @@
 /* One scenario of a session: its rounds, and what is made of them. */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -238,13 +239,18 @@ static bool has_failed(const struct observation *of)
  * Exit code of a run that went through: did everything that should have run do so? What a machine
  * cannot do is no failure, but a run that leaves nothing else must not pass for a good one.
  */
-static int judge(const struct result *result)
+static int judge_failures(const struct result *result)
 {
     for (size_t i = 0; i < result_measured(result); i++)
         for (size_t o = 0; o < result->arms[i].nobservations; o++)
             if (has_failed(&result->arms[i].observations[o]))
                 return EXIT_NOT_RUN;
-    return run_measured_anything(result) ? EXIT_GOOD : EXIT_NOT_RUN;
+    return EXIT_GOOD;
+}
+
+static int judge(const struct result *result)
+{
+    return run_measured_anything(result) ? judge_failures(result) : EXIT_NOT_RUN;
 }
 
 static json_t *comparisons_as_json(const struct recorded *recorded)
@@ -282,7 +288,9 @@ static int print_summary(struct session *s, struct err *err)
         page_write_own(s->run_dir.dir.path, s->run_dir.dir.fd, &recorded);
     if (!rc && s->options.junit)
         rc = compared_write_junit(&recorded.comparisons, "ab", s->options.junit, err);
-    if (!rc && s->options.json)
+    if (!rc && s->options.json && s->list)
+        s->rows = as_json(&recorded);
+    else if (!rc && s->options.json)
         rc = json_value_print(as_json(&recorded), 1, err);
     else if (!rc && s->options.markdown)
         markdown_print_comparisons(&recorded.comparisons, &recorded.findings, stdout);
@@ -372,6 +380,30 @@ static int write_end(struct session *s, int code, const struct verdict *verdict)
     return rc;
 }
 
+/* Of one of a list. */
+static void note_outcome(const struct session *s, const struct verdict *verdict)
+{
+    const struct result *result = &s->setup->result;
+    s->outcome->rounds = result->rounds_done;
+    s->outcome->rounds_planned = result->rounds_planned;
+    collected_judge(s->outcome, &verdict->findings);
+    s->outcome->has_page = !faccessat(s->run_dir.dir.fd, PAGE_NAME, F_OK, AT_SYMLINK_NOFOLLOW);
+}
+
+/* Nothing of it was measured: one of a list that the machine cannot run is skipped. */
+static void tell_nothing(const struct session *s, const struct verdict *verdict)
+{
+    const char *reason = verdict->analysis.rows.row[0].reason;
+    bool skipped = s->outcome && judge_failures(&s->setup->result) == EXIT_GOOD;
+    if (s->outcome)
+        (void)snprintf(s->outcome->sentence, sizeof(s->outcome->sentence), "%s", reason);
+    if (skipped) {
+        s->outcome->end = COLLECTED_SKIPPED;
+        log_info("skipped: %s", reason);
+    } else
+        log_error("nothing was measured: %s", reason);
+}
+
 /* Everything after the measuring, whatever its end. Returns the exit code. */
 static int conclude(struct session *s, int rc, const struct err *measured)
 {
@@ -402,8 +434,10 @@ static int conclude(struct session *s, int rc, const struct err *measured)
         code = EXIT_INCONCLUSIVE;
     if (!code && result->variants)
         code = compared_code(&verdict.comparisons, s->options.fail_on);
+    if (s->outcome)
+        note_outcome(s, &verdict);
     if (!rc && !unwritten && !run_measured_anything(result) && verdict.analysis.rows.n)
-        log_error("nothing was measured: %s", verdict.analysis.rows.row[0].reason);
+        tell_nothing(s, &verdict);
     verdict_free(&verdict);
     return code;
 }
@@ -425,6 +459,14 @@ static void warn(struct session *s)
     findings_free(&gpus);
 }
 
+/* Of a scenario that does not begin. */
+static void tell_error(const struct session *s, const struct err *err)
+{
+    log_error("%s", err->msg);
+    if (s->outcome)
+        (void)snprintf(s->outcome->sentence, sizeof(s->outcome->sentence), "%s", err->msg);
+}
+
 static int run_for_real(struct session *s, const char *subdirectory)
 {
     struct err err = {0};
@@ -443,7 +485,7 @@ static int run_for_real(struct session *s, const char *subdirectory)
         rc = open_trace(s, &err);
     rc = job_agree(&s->job, rc, &err);
     if (rc) {
-        log_error("%s", err.msg);
+        tell_error(s, &err);
         code = rc == -EFBIG ? EXIT_NOT_RUN
                             : session_not_started(s, rc); /* a limit is not the directory's */
         goto close;
@@ -479,7 +521,7 @@ int session_run_scenario(struct session *s, const struct scenario *scenario,
     if (s->options.comms)
         setup.config.watch = &s->comms.watch;
     if (rc) {
-        log_error("%s", err.msg);
+        tell_error(s, &err);
         code = session_not_started(s, rc);
     } else {
         code = s->options.dry_run ? run_dry_print(&setup, s->options.json)

@@ -34,15 +34,18 @@ struct run_options {
     bool no_baselines, no_canary, no_plots, json, dry_run;
     struct opt_texts variants; /* of an ab, which then has no baselines */
     double threshold;          /* of an ab, in percent */
-    double max_time_s;         /* of an ab or a tune: of all its rounds */
-    const char *fail_on;       /* of an ab: "slower,missing" */
-    const char *junit;         /* a file, of an ab; or NULL */
-    bool markdown;             /* of an ab */
-    bool comms;                /* NCCL's calls are logged, and held against the benchmark's count */
-    const char *trace;         /* a file; or NULL */
-    bool strict;               /* a machine too busy for evidence has an exit code of its own */
-    int bind;                  /* 0 mask, 1 cgroup */
-    double cpu_max;            /* CPUs whose time each worker gets; 0 = no quota */
+    double max_time_s;         /* of an ab or a tune: of all its rounds; of a run: of all its
+                                  scenarios, 0 = as the profile says */
+    double budget_s; /* of a run: about so long it takes at most, its figures included; 0 = as the
+                        profile says */
+    const char *fail_on; /* of an ab: "slower,missing" */
+    const char *junit;   /* a file, of an ab; or NULL */
+    bool markdown;       /* of an ab */
+    bool comms;          /* NCCL's calls are logged, and held against the benchmark's count */
+    bool strict;         /* a machine too busy for evidence has an exit code of its own */
+    int bind;            /* 0 mask, 1 cgroup */
+    double cpu_max;      /* CPUs whose time each worker gets; 0 = no quota */
+    const char *trace;   /* a file; or NULL */
     struct plan_options plan;
     struct topo_options topo;
     const char *try_threads, *try_reserve, *try_wait; /* of a tune: lists; NULL = its own */

@@ -12,6 +12,9 @@
  * another in each launch. Five and no more: their range holds the true median in 94% of cases
  * (stats.h), and the narrower bootstrap interval of six to eight in fewer. Where they take longer
  * than expected, none is begun that would end behind box_s.
+ *
+ * A run that is told how long it may take divides that up in the same way, but has to do with one
+ * round where no more fit.
  */
 static const struct profile_times {
     unsigned rounds, most_rounds;
@@ -32,6 +35,21 @@ static const double scan_launch_s = 0.7, launch_s = 0.35, cuda_launch_s = 0.55;
  * the day. Whole runs have no warm-up unless the user says so: each begins as it does in life.
  */
 static const double command_limit_s = 600;
+
+/* Of what a run may take: the rest is for figures and for launches that take longer. */
+static const double target_share = 0.8;
+
+static struct profile_times times_of(const struct run_options *options)
+{
+    struct profile_times times = profiles[options->profile];
+    if (options->budget_s > 0) {
+        times.rounds = 1;
+        times.target_s = options->budget_s * target_share;
+        times.box_s = options->budget_s;
+        times.least_s = times.short_s;
+    }
+    return times;
+}
 
 /* The arms of a run that runs commands all do. */
 static const struct bench *commands_of(const struct result *result)
@@ -101,7 +119,8 @@ static void set_ab_times(const struct run_options *options, double launches, dou
 
 void times_set(const struct run_options *options, struct run_setup *setup)
 {
-    const struct profile_times *profile = &profiles[options->profile];
+    const struct profile_times times = times_of(options);
+    const struct profile_times *profile = &times;
     struct observe_config *config = &setup->config;
     struct result *result = &setup->result;
     config->warmup_s = warmup_s(options, result, profile->warmup_s);
@@ -124,17 +143,17 @@ void times_set(const struct run_options *options, struct run_setup *setup)
         set_ab_times(options, launches, before_s, setup);
         return;
     }
-    struct profile_times times = *profile;
+    struct profile_times rounds = times;
     if (scans || options->ranks) /* time before rounds: arrays and points grow with it; and ranks
                                     must agree, whatever their machines */
-        times.most_rounds = times.rounds;
-    result->rounds_planned = choose_rounds(options, &times, launches, before_s, watch_s);
+        rounds.most_rounds = profiles[options->profile].rounds;
+    result->rounds_planned = choose_rounds(options, &rounds, launches, before_s, watch_s);
     result->rounds_least = times.rounds;
     result->rounds_s = options->rounds ? 0 : times.box_s;
     double all = launches * result->rounds_planned;
     double watched_s = watch_s * result->rounds_planned;
     double share_s = all > 0 ? (profile->target_s - watched_s) / all - before_s : 0;
-    bool more = result->rounds_planned > profile->rounds;
+    bool more = result->rounds_planned > profiles[options->profile].rounds;
     double least_s = more ? profile->short_s : profile->least_s;
     double most_s = profile->most_s * (scans ? scan_times : 1);
     config->measure_s =

@@ -1,25 +1,20 @@
 /*
- * Workers in cgroups of version 2: cpusets in place of masks (--bind cgroup), and a quota of CPU
- * time
- * (--cpu-max). They stand beside the cgroup of this process, or below it where that is the root, in
- * one that is named for this process: contend-NAMESPACE-PID-START. It goes at the end; one that a
- * killed run has left behind is empty, since its workers die with it, and the next run removes it.
+ * Workers in cgroups of version 2 (sys/groups.h): cpusets in place of masks (--bind cgroup), and a
+ * quota of CPU time (--cpu-max).
  */
 #ifndef CONTEND_WORKER_CGROUPS_H
 #define CONTEND_WORKER_CGROUPS_H
 
-#include <limits.h>
 #include <stdbool.h>
 
 #include "harness/plan/plan.h"
+#include "harness/sys/groups.h"
 
 /* Zeroed = none are asked for. */
 struct cgroups {
     bool cpuset;    /* asked for: a cpuset for each worker */
     double cpu_max; /* asked for: the CPUs whose time each worker gets; 0 = no quota */
-    char mount[PATH_MAX / 4], base[PATH_MAX / 4]; /* of cgroup v2; where ours is made */
-    char group[PATH_MAX / 2];                     /* ours; "" = not made */
-    char enabled[16]; /* controllers that `base` hands on since we asked, "-cpuset -cpu" */
+    struct groups groups;
     double throttled, throttled_s; /* how often, and how long, the quota stopped workers */
     struct err err;                /* why there is none, of each worker that asks for it */
 };

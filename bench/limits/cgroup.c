@@ -1,0 +1,570 @@
+/*
+ * Preprocessing under the limits of a container: what is left of the work, and how long the slowest
+ * steps take, under quotas of CPU time, cpusets, limits of memory and of threads.
+ *
+ * Each point is a process of its own in a cgroup of its own, which has the limit before it begins;
+ * a team of OpenMP threads there preprocesses batches as `pipeline` does. Points of `cpu.max` give
+ * 1/4, 1/2 and all of the time of each CPU; "25000 100000" in that file is a quarter of *one* CPU,
+ * however many there are. `team=all` has a thread a CPU, as runtimes have that do not look at the
+ * quota, `team=given` as many as CPUs are given. `cpuset` gives as much by fewer CPUs. For limits
+ * of memory the batches are read from a file before each step: half of it fits beside what the
+ * process needs itself (`memory.high`, `memory.max`). Two points are there to fail: one has half of
+ * the memory that it needs itself, one may not start its last thread.
+ *
+ * **Measures** on CLOCK_MONOTONIC_RAW: `limit_rate` = rows a second; `limit_step` = ms of a step,
+ * p50, p99 and max; `share_kept` = the rate over what the same share of the rate without a limit
+ * would be: 1 = the limit costs what it says. By the cgroup's own count over the same steps:
+ * `cpus_used` = CPU time over time; `throttled` = time for which it was stopped, of its CPUs' time
+ * (throttled_usec); `throttled_periods` = nr_throttled of nr_periods; `refaults` = pages a step
+ * that were read, reclaimed and read again; `limit_events` = kills for want of memory, threads
+ * refused. Keys: limit, cpus, period in ms, team, stat; of memory: left, the share of the file that
+ * fits.
+ * **Source** Documentation/admin-guide/cgroup-v2.rst and scheduler/sched-bwc.rst of the kernel.
+ * **Limits** Version 2 only, and where groups can be made: beside our own, or below the root. A
+ * point lasts at least five periods, which may be longer than the time that was asked for. No GPU:
+ * a worker that waits for one needs less CPU time. Without swap, so that only pages of files can be
+ * reclaimed; a file system in memory (tmpfs) has none.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include <linux/magic.h>
+
+#include "bench/common/points.h"
+#include "bench/limits/limited.h"
+#include "bench/registry.h"
+#include "harness/say/log.h"
+
+enum { PERIODS_LEAST = 5, POINTS_MOST = 24, SOURCES = 4, MIB = 1 << 20 };
+
+/* Of the file: so many batches at least, and so large that half of it is no small change. */
+enum { BATCHES_LEAST = 12, DATA_LEAST = 16 * MIB };
+
+static const struct opt cgroup_opts[] = {BATCH_OPTS, {.name = NULL}};
+
+enum {
+    LIMIT_RATE,
+    LIMIT_STEP,
+    SHARE_KEPT,
+    CPUS_USED,
+    THROTTLED,
+    THROTTLED_PERIODS,
+    REFAULTS,
+    LIMIT_EVENTS
+};
+static const struct bench_metric cgroup_metrics[] = {
+    [LIMIT_RATE] = {"limit_rate", "items/s", "higher", .quiet = true, .gates = true},
+    [LIMIT_STEP] = {"limit_step", "ms", "lower"},
+    [SHARE_KEPT] = {"share_kept", "ratio", "higher"},
+    [CPUS_USED] = {"cpus_used", "CPUs", "none", .quiet = true},
+    [THROTTLED] = {"throttled", "ratio", "lower"},
+    [THROTTLED_PERIODS] = {"throttled_periods", "ratio", "lower", .quiet = true},
+    [REFAULTS] = {"refaults", "pages", "lower", .only_held = true},
+    [LIMIT_EVENTS] = {"limit_events", "count", "none"},
+    {.name = NULL},
+};
+
+static const struct bench_figure cgroup_figures[] = {
+    {.name = "limits_tail",
+     .kind = FIGURE_LINES,
+     .metric = "limit_step",
+     .only = "stat=p99",
+     .title = "the slowest steps by the CPU time that a cgroup gives",
+     .how = "p99 of steps, each process in a cgroup of its own",
+     .x = {"CPUs given", "cpus"},
+     .y = {"step, p99 (ms)", .log = true},
+     .series = {"limit", "period", "team"}},
+    {.name = "limits_kept",
+     .kind = FIGURE_LINES,
+     .metric = "share_kept",
+     .title = "what is left of the work beyond the share that was taken away",
+     .how = "Each process in a cgroup of its own",
+     .x = {"CPUs given", "cpus"},
+     .y = {"rate over its share (1 = no loss)", .from = 1},
+     .series = {"limit", "period", "team"}},
+    {.name = NULL},
+};
+
+static const struct bench_saying cgroup_sayings[] = {
+    {"team", "all", "a thread a CPU"},
+    {"team", "given", "as many threads as CPUs given"},
+    {.part = NULL},
+};
+
+enum kind { NO_LIMIT, CPU_MAX, CPUSET, MEMORY, PIDS, KINDS };
+static const char *const controllers[KINDS] = {NULL, "cpu", "cpuset", "memory", "pids"};
+
+/* Of memory one point has all of them, since each needs what the one before has found. */
+enum { MEMORY_FREE, MEMORY_HIGH, MEMORY_MAX, MEMORY_OOM, MEMORIES };
+static const char *const memory_names[MEMORIES] = {"none", "memory.high", "memory.max",
+                                                   "memory.max"};
+
+struct point {
+    enum kind kind;
+    double cpus; /* given */
+    unsigned period_ms, threads;
+    struct limited_result result[MEMORIES];
+};
+
+struct scan {
+    struct groups groups;
+    struct err absent[KINDS];
+    unsigned ncpus, made;
+    double time_s;
+    int data_fd;
+    struct err no_data;
+    size_t npoints;
+    struct point points[POINTS_MOST];
+};
+
+/* ---- what there is to measure ---- */
+
+static void add_point(struct scan *scan, const struct point *point)
+{
+    scan->points[scan->npoints++] = *point;
+}
+
+static void list_points(struct scan *scan)
+{
+    static const double shares[] = {0.25, 0.5, 1};
+    static const unsigned periods_ms[] = {100, 10};
+    unsigned ncpus = scan->ncpus;
+    add_point(scan, &(struct point){.kind = NO_LIMIT, .cpus = ncpus});
+    for (size_t s = 0; s < 3; s++) {
+        struct point point = {.kind = CPU_MAX, .cpus = shares[s] * ncpus};
+        for (size_t p = 0; p < 2; p++) {
+            point.period_ms = periods_ms[p];
+            add_point(scan, &point);
+        }
+        point.period_ms = periods_ms[0];
+        point.threads = (unsigned)fmax(point.cpus, 1);
+        if (point.threads < ncpus)
+            add_point(scan, &point);
+        if (point.cpus >= 1 && point.cpus == floor(point.cpus) && point.cpus < ncpus)
+            add_point(scan, &(struct point){.kind = CPUSET, .cpus = point.cpus});
+    }
+    add_point(scan, &(struct point){.kind = MEMORY, .cpus = ncpus});
+    add_point(scan, &(struct point){.kind = PIDS, .cpus = ncpus});
+}
+
+/* ---- the file that is read under limits of memory ---- */
+
+/* A multiple of SOURCES. */
+static unsigned count_batches(const struct batch_params *params)
+{
+    double batch_bytes = (double)params->rows * (double)params->cols * sizeof(float);
+    double n = fmax(BATCHES_LEAST, DATA_LEAST / batch_bytes);
+    return (unsigned)ceil(n / SOURCES) * SOURCES;
+}
+
+static double data_bytes(const struct batch_params *params)
+{
+    return (double)params->rows * (double)params->cols * sizeof(float) * count_batches(params);
+}
+
+static const char *data_dir(void)
+{
+    const char *dir = getenv("TMPDIR");
+    return dir && dir[0] ? dir : "/var/tmp";
+}
+
+static int write_all(int fd, const char *from, size_t bytes)
+{
+    for (size_t done = 0; done < bytes;) {
+        ssize_t n = write(fd, from + done, bytes - done);
+        if (n < 0 && errno != EINTR)
+            return -errno;
+        done += n > 0 ? (size_t)n : 0;
+    }
+    return 0;
+}
+
+/* By a child of ours, as it makes the batches with an OpenMP team. */
+struct writer {
+    const struct bench_ctx *ctx;
+    int fd;
+};
+
+static int write_batches(void *arg)
+{
+    const struct writer *writer = arg;
+    struct bench_ctx ctx = *writer->ctx;
+    struct batches batches = {0};
+    struct err ignored;
+    ctx.err = &ignored;
+    ctx.least_team = NULL;
+    ctx.visits = NULL;
+    int rc = batches_open(&batches, ctx.params, &ctx);
+    size_t bytes = rc ? 0 : SOURCES * batches.cells * sizeof(float);
+    for (unsigned i = count_batches(ctx.params) / SOURCES; i > 0 && !rc; i--)
+        rc = write_all(writer->fd, (const char *)batches.sources, bytes);
+    return rc == -ENOSPC ? ENOSPC : rc ? EIO : 0;
+}
+
+static int absent_data(struct err *why, int rc, const char *dir, const char *what)
+{
+    (void)err_sys(why, rc, "%s a file in %.100s", what, dir);
+    return why->code = -ENOTSUP;
+}
+
+/* Without a name, so that nothing of it can stay. -ENOTSUP where there is no room or no disk. */
+static int open_data(struct scan *scan, const struct bench_ctx *ctx, struct err *why)
+{
+    const char *dir = data_dir();
+    struct statfs fs;
+    double need = data_bytes(ctx->params);
+    scan->data_fd = open(dir, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+    if (scan->data_fd < 0)
+        return absent_data(why, -errno, dir, "cannot make");
+    if (fstatfs(scan->data_fd, &fs))
+        return absent_data(why, -errno, dir, "cannot look at");
+    if (fs.f_type == TMPFS_MAGIC || fs.f_type == RAMFS_MAGIC)
+        return err_set(why, -ENOTSUP,
+                       "%.100s is in memory (tmpfs), of which nothing can be reclaimed: name a "
+                       "directory on a disk in TMPDIR",
+                       dir);
+    if ((double)fs.f_bavail * (double)fs.f_bsize < 2 * need)
+        return err_set(why, -ENOTSUP, "%.100s has no %.0f MiB free", dir, 2 * need / MIB);
+    struct writer writer = {ctx, scan->data_fd};
+    struct process process;
+    int status = 0;
+    int rc = process_start(&process, false, write_batches, &writer);
+    if (rc)
+        return absent_data(why, rc, dir, "cannot write");
+    process_wait(&process, &status);
+    rc = status ? (WIFEXITED(status) ? -WEXITSTATUS(status) : -EIO) : 0;
+    if (!rc && fsync(scan->data_fd))
+        rc = -errno;
+    return rc ? absent_data(why, rc, dir, "cannot write") : 0;
+}
+
+/* ---- a point ---- */
+
+/* As pages belong to the cgroup that read them first. */
+static void drop_cache(const struct scan *scan)
+{
+    if (scan->data_fd >= 0)
+        (void)posix_fadvise(scan->data_fd, 0, 0, POSIX_FADV_DONTNEED);
+}
+
+static double time_of(const struct scan *scan, const struct point *point)
+{
+    return fmax(scan->time_s, PERIODS_LEAST * point->period_ms * 1e-3);
+}
+
+static struct limited begin(struct scan *scan, const struct bench_ctx *ctx,
+                            const struct point *point)
+{
+    return (struct limited){
+        .groups = &scan->groups,
+        .index = scan->made++,
+        .ctx = ctx,
+        .params = ctx->params,
+        .threads = point->threads,
+        .time_s = time_of(scan, point),
+        .data_fd = -1,
+    };
+}
+
+static int measure_cpus(struct bench_ctx *ctx, struct point *point)
+{
+    struct scan *scan = ctx->state;
+    struct limited limited = begin(scan, ctx, point);
+    struct bitset cpus = {0};
+    if (point->kind == CPU_MAX) {
+        limited.files[0].name = "cpu.max";
+        (void)limited_quota(point->cpus, point->period_ms, limited.files[0].text,
+                            sizeof(limited.files[0].text));
+    }
+    for (unsigned i = 0; point->kind == CPUSET && i < (unsigned)point->cpus; i++)
+        bitset_set(&cpus, ctx->machine->cpus[i].os_cpu);
+    if (point->kind == CPUSET) {
+        limited.files[0].name = "cpuset.cpus";
+        (void)bitset_format(&cpus, limited.files[0].text, sizeof(limited.files[0].text));
+        limited.cpus = &cpus;
+    }
+    return limited_run(&limited, &point->result[0], ctx->err);
+}
+
+static void limit_memory(struct limited *limited, const char *file, double bytes)
+{
+    limited->files[0].name = file;
+    (void)snprintf(limited->files[0].text, sizeof(limited->files[0].text), "%.0f",
+                   floor(bytes / 4096) * 4096);
+}
+
+static void forbid_swap(const struct scan *scan, struct limited *limited)
+{
+    char dir[GROUPS_PATH_MAX], text[32];
+    if (groups_make(&scan->groups, limited->index, dir, sizeof(dir), NULL) ||
+        !groups_get(dir, "memory.swap.max", text, sizeof(text)))
+        return; /* a kernel without swap */
+    limited->files[1] = (struct limited_file){"memory.swap.max", "0"};
+}
+
+static int measure_memory(struct bench_ctx *ctx, struct point *point)
+{
+    struct scan *scan = ctx->state;
+    double half_bytes = data_bytes(ctx->params) / 2;
+    int rc = 0;
+    for (unsigned i = 0; i < MEMORIES && !rc; i++) {
+        /* Itself, a share for the kernel's own, and half of the file. */
+        double own_bytes = point->result[MEMORY_FREE].anon_bytes * 1.1 + 2 * MIB;
+        struct limited limited = begin(scan, ctx, point);
+        if (i != MEMORY_FREE && !(point->result[MEMORY_FREE].anon_bytes > 0))
+            break;
+        if (i == MEMORY_OOM)
+            limit_memory(&limited, memory_names[i], point->result[MEMORY_FREE].anon_bytes / 2);
+        else if (i != MEMORY_FREE)
+            limit_memory(&limited, memory_names[i], own_bytes + half_bytes);
+        if (i != MEMORY_FREE)
+            forbid_swap(scan, &limited);
+        if (i != MEMORY_OOM) {
+            limited.data_fd = scan->data_fd;
+            limited.data_batches = count_batches(ctx->params);
+        }
+        drop_cache(scan);
+        rc = limited_run(&limited, &point->result[i], ctx->err);
+    }
+    return rc;
+}
+
+/* The first thread counts, too. */
+static int measure_pids(struct bench_ctx *ctx, struct point *point)
+{
+    struct scan *scan = ctx->state;
+    struct limited limited = begin(scan, ctx, point);
+    limited.threads = scan->ncpus > 1 ? scan->ncpus : 2;
+    limited.files[0].name = "pids.max";
+    (void)snprintf(limited.files[0].text, sizeof(limited.files[0].text), "%u", limited.threads - 1);
+    return limited_run(&limited, &point->result[0], ctx->err);
+}
+
+static int measure_point(struct bench_ctx *ctx, size_t index)
+{
+    struct scan *scan = ctx->state;
+    struct point *point = &scan->points[index];
+    if (scan->absent[point->kind].code)
+        return 0;
+    if (point->kind == MEMORY)
+        return scan->no_data.code ? 0 : measure_memory(ctx, point);
+    return point->kind == PIDS ? measure_pids(ctx, point) : measure_cpus(ctx, point);
+}
+
+/* ---- its rows ---- */
+
+enum { KEY = 96 };
+
+static void name_point(const struct point *point, char key[static KEY])
+{
+    if (point->kind == CPU_MAX)
+        (void)snprintf(key, KEY, "limit=cpu.max;cpus=%g;period=%u;team=%s", point->cpus,
+                       point->period_ms, point->threads ? "given" : "all");
+    else if (point->kind == PIDS)
+        (void)snprintf(key, KEY, "limit=pids.max");
+    else
+        (void)snprintf(key, KEY, "limit=%s;cpus=%g", point->kind == CPUSET ? "cpuset" : "none",
+                       point->cpus);
+}
+
+/* Of a child that did not end well; that the kernel refuses what cannot be is no failure. */
+static int emit_end(struct bench_ctx *ctx, const struct limited_result *result, const char *key)
+{
+    struct err why = result->why;
+    if (result->end == LIMITED_REFUSED)
+        why.code = -ENOTSUP;
+    return bench_emit_absent(ctx, LIMIT_RATE, &why, "%s", key);
+}
+
+static int emit_steps(struct bench_ctx *ctx, const struct limited_result *result, const char *key)
+{
+    const struct {
+        const char *stat;
+        double ms;
+    } stats[] = {{"p50", result->p50_ms}, {"p99", result->p99_ms}, {"max", result->max_ms}};
+    int rc = bench_emit(ctx, LIMIT_RATE, result->rate, "%s", key);
+    for (size_t i = 0; i < 3 && !rc; i++)
+        rc = bench_emit(ctx, LIMIT_STEP, stats[i].ms, "%s;stat=%s", key, stats[i].stat);
+    return !rc && !isnan(result->cpus_used)
+               ? bench_emit(ctx, CPUS_USED, result->cpus_used, "%s", key)
+               : rc;
+}
+
+/* The first point has no limit: what others could have had. */
+static int emit_cpus(struct bench_ctx *ctx, const struct point *point)
+{
+    const struct scan *scan = ctx->state;
+    const struct limited_result *result = &point->result[0], *free = &scan->points[0].result[0];
+    char key[KEY];
+    name_point(point, key);
+    if (result->end != LIMITED_DONE)
+        return emit_end(ctx, result, key);
+    int rc = emit_steps(ctx, result, key);
+    if (!rc && point->kind != NO_LIMIT && free->end == LIMITED_DONE)
+        rc = bench_emit(ctx, SHARE_KEPT, result->rate / (free->rate * point->cpus / scan->ncpus),
+                        "%s", key);
+    if (!rc && point->kind == CPU_MAX && !isnan(result->throttled))
+        rc = bench_emit(ctx, THROTTLED, result->throttled, "%s", key);
+    if (!rc && point->kind == CPU_MAX && !isnan(result->throttled_periods))
+        rc = bench_emit(ctx, THROTTLED_PERIODS, result->throttled_periods, "%s", key);
+    return rc;
+}
+
+/* What is there to fail: that it did, how often the kernel counted it, and what it said. */
+static int emit_failing(struct bench_ctx *ctx, const struct limited_result *result, double events,
+                        const char *what, const char *key)
+{
+    struct err why = {0};
+    if (result->end == LIMITED_DONE || result->end == LIMITED_WRONG || !(events > 0)) {
+        (void)err_set(&why, -EBADMSG, "under %s it %s", what,
+                      result->end == LIMITED_DONE ? "ran as if there were no limit"
+                                                  : result->why.msg);
+        return bench_emit_absent(ctx, LIMIT_EVENTS, &why, "%s", key);
+    }
+    int rc = bench_emit(ctx, LIMIT_EVENTS, events, "%s", key);
+    (void)err_set(&why, -ENOTSUP, "%s: %.180s", what, result->why.msg);
+    return rc ? rc : bench_emit_absent(ctx, LIMIT_RATE, &why, "%s", key);
+}
+
+static int emit_memory(struct bench_ctx *ctx, const struct point *point)
+{
+    char what[80];
+    int rc = 0;
+    double anon_bytes = point->result[MEMORY_FREE].anon_bytes;
+    for (unsigned i = 0; i < MEMORIES && !rc; i++) {
+        const struct limited_result *result = &point->result[i];
+        char key[KEY];
+        (void)snprintf(key, KEY, "limit=%s;left=%s", memory_names[i],
+                       i == MEMORY_FREE  ? "1"
+                       : i == MEMORY_OOM ? "0"
+                                         : "0.5");
+        (void)snprintf(what, sizeof(what), "memory.max of %.1f MiB for one that needs %.1f",
+                       anon_bytes / 2 / MIB, anon_bytes / MIB);
+        if (i == MEMORY_OOM && anon_bytes > 0)
+            rc = emit_failing(ctx, result, result->oom_kills, what, key);
+        else if (i && !(anon_bytes > 0))
+            break; /* the first one did not end well, and says so */
+        else if (result->end != LIMITED_DONE)
+            rc = emit_end(ctx, result, key);
+        else
+            rc = emit_steps(ctx, result, key);
+        if (!rc && i != MEMORY_OOM && result->end == LIMITED_DONE && !isnan(result->refaults))
+            rc = bench_emit(ctx, REFAULTS, result->refaults, "%s", key);
+    }
+    return rc;
+}
+
+static int emit_pids(struct bench_ctx *ctx, const struct point *point)
+{
+    const struct scan *scan = ctx->state;
+    unsigned threads = scan->ncpus > 1 ? scan->ncpus : 2;
+    char what[80], key[KEY];
+    (void)snprintf(what, sizeof(what), "pids.max of %u for a team of %u threads", threads - 1,
+                   threads);
+    name_point(point, key);
+    return emit_failing(ctx, &point->result[0], point->result[0].threads_refused, what, key);
+}
+
+static int emit_point(struct bench_ctx *ctx, size_t index)
+{
+    const struct scan *scan = ctx->state;
+    const struct point *point = &scan->points[index];
+    const struct err *absent = scan->absent[point->kind].code ? &scan->absent[point->kind]
+                               : point->kind == MEMORY        ? &scan->no_data
+                                                              : NULL;
+    char key[KEY];
+    if (absent && absent->code) {
+        name_point(point, key);
+        return bench_emit_absent(ctx, LIMIT_RATE, absent, "%s",
+                                 point->kind == MEMORY ? "limit=memory.max" : key);
+    }
+    if (point->kind == MEMORY)
+        return emit_memory(ctx, point);
+    return point->kind == PIDS ? emit_pids(ctx, point) : emit_cpus(ctx, point);
+}
+
+/* ---- the scan ---- */
+
+static int cgroup_validate(const void *raw, struct err *err)
+{
+    return batches_validate(raw, err);
+}
+
+static int cannot(struct err *err)
+{
+    return err->code = -ENOTSUP;
+}
+
+static int cgroup_probe(struct bench_ctx *ctx)
+{
+    struct groups groups;
+    if (groups_open(&groups, ctx->err))
+        return cannot(ctx->err);
+    groups_close(&groups);
+    return 0;
+}
+
+static int cgroup_setup(struct bench_ctx *ctx)
+{
+    struct scan *scan = ctx->state = calloc(1, sizeof(*scan));
+    bool any = false;
+    if (!scan)
+        return err_set(ctx->err, -ENOMEM, "cannot allocate the state of the scan");
+    scan->data_fd = -1;
+    scan->ncpus = ctx->machine->ncpus;
+    if (groups_open(&scan->groups, ctx->err))
+        return cannot(ctx->err);
+    for (unsigned kind = CPU_MAX; kind < KINDS; kind++) {
+        if (groups_enable(&scan->groups, controllers[kind], &scan->absent[kind]))
+            (void)cannot(&scan->absent[kind]);
+        any = any || !scan->absent[kind].code;
+    }
+    int rc = any ? groups_keep(&scan->groups, ctx->err)
+                 : err_set(ctx->err, -ENOTSUP, "%.200s", scan->absent[CPU_MAX].msg);
+    if (rc) /* now: who fails may be ended before its teardown */
+        groups_close(&scan->groups);
+    if (!rc && !scan->absent[MEMORY].code)
+        (void)open_data(scan, ctx, &scan->no_data);
+    return rc;
+}
+
+static int cgroup_scan(struct bench_ctx *ctx)
+{
+    struct scan *scan = ctx->state;
+    list_points(scan);
+    scan->time_s = ctx->budget_s / (double)(scan->npoints + MEMORIES);
+    return points_run(ctx, scan->npoints, measure_point, emit_point);
+}
+
+static void cgroup_teardown(struct bench_ctx *ctx)
+{
+    struct scan *scan = ctx->state;
+    ctx->state = NULL;
+    if (!scan)
+        return;
+    if (scan->data_fd >= 0)
+        (void)close(scan->data_fd);
+    groups_close(&scan->groups);
+    free(scan);
+}
+
+const struct bench bench_cgroup = {
+    .name = "cgroup",
+    .summary = "preprocessing under the limits of a container: CPU time, CPUs, memory, threads",
+    .opts = cgroup_opts,
+    .params_size = sizeof(struct batch_params),
+    .metrics = cgroup_metrics,
+    .figures = cgroup_figures,
+    .sayings = cgroup_sayings,
+    .validate = cgroup_validate,
+    .probe = cgroup_probe,
+    .setup = cgroup_setup,
+    .scan = cgroup_scan,
+    .teardown = cgroup_teardown,
+};

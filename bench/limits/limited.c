@@ -1,0 +1,314 @@
+#include "bench/limits/limited.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "harness/base/bitset.h"
+#include "harness/base/stats.h"
+#include "harness/base/text.h"
+#include "harness/sys/affinity.h"
+#include "harness/sys/clock.h"
+#include "harness/sys/process.h"
+
+enum { STEPS_MOST = 20000, STEPS_LEAST = 3, SOURCES = 4, SAID_MOST = 160 };
+enum { LATE_TIMES = 4, LATE_MS = 10000, EXIT_REFUSED = 3, EXIT_WRONG = 4 };
+
+/* What the cgroup has counted. */
+struct counts {
+    double used_us, throttled_us, periods, throttled_periods, refaults;
+};
+
+/* In memory that both share. */
+struct seat {
+    struct err err;
+    unsigned threads, cpus, steps;
+    double seconds, anon_bytes;
+    struct counts before, after;
+    double step_ms[STEPS_MOST];
+};
+
+struct child {
+    const struct limited *limited;
+    char dir[GROUPS_PATH_MAX];
+    struct seat *seat;
+    int said_fd; /* where its stderr goes */
+    struct batches batches;
+    float *target;
+};
+
+char *limited_quota(double cpus, unsigned period_ms, char *text, size_t size)
+{
+    double period_us = period_ms * 1000.0;
+    (void)snprintf(text, size, "%.0f %.0f", cpus * period_us, period_us);
+    return text;
+}
+
+static struct counts count(const char *dir)
+{
+    return (struct counts){
+        .used_us = groups_count(dir, "cpu.stat", "usage_usec"),
+        .throttled_us = groups_count(dir, "cpu.stat", "throttled_usec"),
+        .periods = groups_count(dir, "cpu.stat", "nr_periods"),
+        .throttled_periods = groups_count(dir, "cpu.stat", "nr_throttled"),
+        .refaults = groups_count(dir, "memory.stat", "workingset_refault_file"),
+    };
+}
+
+/* ---- in the child ---- */
+
+static int join(const struct child *child)
+{
+    const struct limited *limited = child->limited;
+    struct seat *seat = child->seat;
+    struct bitset mask;
+    char want[64], got[64];
+    int rc = groups_set(child->dir, "cgroup.procs", "0", &seat->err);
+    if (!rc && (rc = affinity_get(0, &mask)))
+        (void)err_sys(&seat->err, rc, "the mask cannot be read back");
+    if (rc)
+        return rc;
+    if (limited->cpus && !bitset_equal(&mask, limited->cpus))
+        return err_set(&seat->err, -EXDEV, "CPUs %s were asked for, and it has %s",
+                       bitset_format(limited->cpus, want, sizeof(want)),
+                       bitset_format(&mask, got, sizeof(got)));
+    seat->cpus = bitset_count(&mask);
+    seat->threads = limited->threads ? limited->threads : seat->cpus;
+    return 0;
+}
+
+static int open_batches(struct child *child, struct bench_ctx *ctx)
+{
+    int rc = batches_open(&child->batches, child->limited->params, ctx);
+    if (!rc)
+        rc = batches_allocate(&child->target, child->batches.cells, ctx->err);
+    if (!rc)
+        batches_poison_target(&child->batches, child->target);
+    return rc;
+}
+
+/* The file's batch k is raw batch k % 4 again, so that checks hold. */
+static int read_batch(struct child *child, uint64_t index)
+{
+    const struct limited *limited = child->limited;
+    size_t bytes = child->batches.cells * sizeof(float);
+    if (!limited->data_batches)
+        return 0;
+    char *to = (char *)child->batches.sources + index % SOURCES * bytes;
+    off_t from = (off_t)(index % limited->data_batches * bytes);
+    for (size_t done = 0; done < bytes;) {
+        ssize_t n = pread(limited->data_fd, to + done, bytes - done, from + (off_t)done);
+        if (n <= 0)
+            return err_sys(&child->seat->err, n < 0 ? -errno : -EIO, "cannot read the data");
+        done += (size_t)n;
+    }
+    return 0;
+}
+
+static int step(struct child *child, uint64_t index)
+{
+    struct sample sample = {0};
+    int rc = read_batch(child, index);
+    if (!rc)
+        batches_prepare(&child->batches, index, child->target, &sample);
+    return rc;
+}
+
+/* All of a file is read once, so that what is read later was there before. */
+static int warm_up(struct child *child)
+{
+    unsigned n = child->limited->data_batches;
+    int rc = 0;
+    for (unsigned i = 0; i < n && !rc; i++)
+        rc = read_batch(child, i);
+    return rc ? rc : step(child, 0);
+}
+
+static int run_steps(struct child *child)
+{
+    struct seat *seat = child->seat;
+    int rc = warm_up(child);
+    seat->before = count(child->dir);
+    uint64_t start_ns = clock_now_ns(), at_ns = start_ns;
+    uint64_t end_ns = start_ns + (uint64_t)(child->limited->time_s * 1e9);
+    while (!rc && seat->steps < STEPS_MOST && (at_ns < end_ns || seat->steps < STEPS_LEAST)) {
+        rc = step(child, seat->steps);
+        uint64_t now_ns = clock_now_ns();
+        seat->step_ms[seat->steps++] = (double)(now_ns - at_ns) * 1e-6;
+        at_ns = now_ns;
+    }
+    seat->seconds = (double)(at_ns - start_ns) * 1e-9;
+    seat->after = count(child->dir);
+    seat->anon_bytes = groups_count(child->dir, "memory.stat", "anon");
+    return rc;
+}
+
+static int check(struct child *child)
+{
+    uint64_t index = child->seat->steps;
+    batches_poison(&child->batches);
+    batches_poison_target(&child->batches, child->target);
+    int rc = step(child, index);
+    return rc ? rc : batches_check(&child->batches, index, child->target, &child->seat->err);
+}
+
+/* The caller has no threads, and its OpenMP no team, so that all of it works in a child. */
+static int child_main(void *arg)
+{
+    struct child *child = arg;
+    struct bench_ctx ctx = *child->limited->ctx;
+    (void)dup2(child->said_fd, STDERR_FILENO);
+    if (join(child))
+        return EXIT_REFUSED;
+    ctx.threads = child->seat->threads;
+    ctx.err = &child->seat->err;
+    ctx.least_team = NULL;
+    ctx.visits = NULL;
+    if (open_batches(child, &ctx) || run_steps(child))
+        return EXIT_REFUSED;
+    return check(child) ? EXIT_WRONG : 0;
+}
+
+/* ---- in the caller ---- */
+
+/* False: it was killed as it did not end. */
+static bool await(struct process *process, double time_s, int *status)
+{
+    uint64_t late_ns =
+        clock_now_ns() + (uint64_t)(time_s * LATE_TIMES * 1e9) + (uint64_t)LATE_MS * 1000000;
+    bool in_time = true;
+    while (!process_ended(process, status)) {
+        struct pollfd end = {.fd = process->pidfd, .events = POLLIN};
+        if (clock_now_ns() > late_ns) {
+            in_time = false;
+            (void)process_signal(process, SIGKILL);
+        }
+        (void)poll(process->pidfd < 0 ? NULL : &end, process->pidfd < 0 ? 0 : 1, 20);
+    }
+    return in_time;
+}
+
+static void read_said(int fd, char said[static SAID_MOST])
+{
+    ssize_t n = read(fd, said, SAID_MOST - 1);
+    said[n > 0 ? n : 0] = '\0';
+    char *from = said + strspn(said, " \n\t");
+    memmove(said, from, strlen(from) + 1);
+    said[strcspn(said, "\n")] = '\0';
+    (void)text_one_line(said);
+}
+
+static double share(double part, double whole)
+{
+    return whole > 0 ? part / whole : isnan(part) ? NAN : 0;
+}
+
+static void summarise(const struct child *child, struct limited_result *result)
+{
+    struct seat *seat = child->seat;
+    const struct counts *before = &seat->before, *after = &seat->after;
+    double rows = (double)child->limited->params->rows;
+    size_t n = stats_sort(seat->step_ms, seat->steps);
+    result->threads = seat->threads;
+    result->steps = seat->steps;
+    result->rate = rows * seat->steps / seat->seconds;
+    result->p50_ms = stats_median(seat->step_ms, n);
+    result->p99_ms = stats_percentile(seat->step_ms, n, 0.99);
+    result->max_ms = seat->step_ms[n - 1];
+    result->cpus_used = (after->used_us - before->used_us) * 1e-6 / seat->seconds;
+    result->throttled =
+        share((after->throttled_us - before->throttled_us) * 1e-6, seat->seconds * seat->cpus);
+    /* A period that the last look cut in two is counted as throttled alone. */
+    double periods = share(after->throttled_periods - before->throttled_periods,
+                           after->periods - before->periods);
+    result->throttled_periods = periods > 1 ? 1 : periods;
+    result->refaults = (after->refaults - before->refaults) / seat->steps;
+    result->anon_bytes = seat->anon_bytes;
+}
+
+static void judge(const struct child *child, int status, bool in_time, int said_fd,
+                  struct limited_result *result)
+{
+    const struct seat *seat = child->seat;
+    char said[SAID_MOST];
+    read_said(said_fd, said);
+    if (WIFEXITED(status) && !WEXITSTATUS(status)) {
+        result->end = LIMITED_DONE;
+        summarise(child, result);
+    } else if (!in_time) {
+        result->end = LIMITED_LATE;
+        (void)err_set(&result->why, -ETIME, "it had not ended after %d times its time", LATE_TIMES);
+    } else if (WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL && result->oom_kills > 0) {
+        result->end = LIMITED_KILLED;
+        (void)err_set(&result->why, -ENOTSUP, "the kernel killed it for want of memory");
+    } else if (WIFEXITED(status) && seat->err.code) {
+        result->end = WEXITSTATUS(status) == EXIT_WRONG ? LIMITED_WRONG : LIMITED_REFUSED;
+        result->why = seat->err;
+    } else {
+        result->end = LIMITED_ENDED;
+        (void)err_set(&result->why, -EIO, "it ended with %s %d%s%s",
+                      WIFSIGNALED(status) ? "signal" : "code",
+                      WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status),
+                      said[0] ? ": " : "", said);
+    }
+}
+
+static double or_none(double count)
+{
+    return isnan(count) ? 0 : count;
+}
+
+static int run_child(struct child *child, struct limited_result *result, struct err *err)
+{
+    int ends[2], status = 0;
+    struct process process;
+    if (pipe2(ends, O_CLOEXEC | O_NONBLOCK))
+        return err_sys(err, -errno, "cannot make a pipe");
+    child->said_fd = ends[1];
+    int rc = process_start(&process, false, child_main, child);
+    (void)close(ends[1]);
+    if (rc) {
+        (void)err_sys(err, rc, "cannot start a process");
+    } else {
+        bool in_time = await(&process, child->limited->time_s, &status);
+        result->oom_kills = or_none(groups_count(child->dir, "memory.events", "oom_kill"));
+        result->threads_refused = or_none(groups_count(child->dir, "pids.events", "max"));
+        judge(child, status, in_time, ends[0], result);
+    }
+    (void)close(ends[0]);
+    return rc;
+}
+
+int limited_run(const struct limited *limited, struct limited_result *result, struct err *err)
+{
+    struct child child = {.limited = limited};
+    *result = (struct limited_result){0};
+    int rc = groups_make(limited->groups, limited->index, child.dir, sizeof(child.dir), err);
+    if (rc)
+        return rc;
+    for (const struct limited_file *file = limited->files; file->name && !rc; file++)
+        rc = groups_set(child.dir, file->name, file->text, &result->why);
+    if (rc) {
+        result->end = LIMITED_REFUSED;
+        (void)groups_remove(child.dir);
+        return 0;
+    }
+    child.seat =
+        mmap(NULL, sizeof(*child.seat), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (child.seat == MAP_FAILED)
+        rc = err_set(err, -ENOMEM, "cannot map what a child shares");
+    if (!rc) {
+        rc = run_child(&child, result, err);
+        (void)munmap(child.seat, sizeof(*child.seat));
+    }
+    (void)groups_remove(child.dir);
+    return rc;
+}

@@ -1,0 +1,99 @@
+/*
+ * Preprocessing in cgroups with limits: what is written for a quota, what is read of a cgroup, and
+ * why none can be made. Where they can: test_limits_live.c.
+ */
+#include <errno.h>
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "bench/limits/limited.h"
+#include "bench/registry.h"
+#include "tests/lib/fixture_dir.h"
+#include "tests/lib/fixture_scan.h"
+
+static struct bench_machine machine;
+static const char *const pairs[] = {"rows=256", "cols=64", "window=16", NULL};
+
+static void test_limits_quota(void **state)
+{
+    (void)state;
+    char text[64];
+    assert_string_equal(limited_quota(0.25, 100, text, sizeof(text)), "25000 100000");
+    assert_string_equal(limited_quota(0.5, 10, text, sizeof(text)), "5000 10000");
+    assert_string_equal(limited_quota(8, 100, text, sizeof(text)), "800000 100000");
+}
+
+static void test_limits_reads_counts(void **state)
+{
+    (void)state;
+    fixture_put("/cpu.stat", "usage_usec 12\nnr_periods 40\nnr_throttled 7\nthrottled_usec 900\n");
+    assert_true(groups_count(fixture_dir, "cpu.stat", "nr_throttled") == 7);
+    assert_true(groups_count(fixture_dir, "cpu.stat", "throttled_usec") == 900);
+    assert_true(isnan(groups_count(fixture_dir, "cpu.stat", "nr_bursts")));
+    assert_true(isnan(groups_count(fixture_dir, "memory.stat", "anon")));
+}
+
+static void test_limits_words(void **state)
+{
+    (void)state;
+    assert_true(groups_has_word("cpuset cpu io", "cpu"));
+    assert_true(groups_has_word("cpu", "cpu"));
+    assert_false(groups_has_word("cpuset io", "cpu"));
+    assert_false(groups_has_word("", "cpu"));
+    assert_false(groups_has_word("cpuset mycpu", "cpu"));
+}
+
+static void test_limits_writes_where_it_can(void **state)
+{
+    (void)state;
+    struct err err = {0};
+    char text[32];
+    fixture_put("/cpu.max", "max 100000\n");
+    assert_int_equal(groups_set(fixture_dir, "cpu.max", "50000 100000", &err), 0);
+    assert_true(groups_get(fixture_dir, "cpu.max", text, sizeof(text)));
+    assert_string_equal(text, "50000 100000");
+    assert_int_equal(groups_set(fixture_dir, "memory.max", "1", &err), -ENOENT);
+    assert_non_null(strstr(err.msg, "cgroup: memory.max = 1 refused"));
+}
+
+/* With a reason, and nothing is left. */
+static void test_limits_says_why_not(void **state)
+{
+    (void)state;
+    struct scan scan;
+    struct groups groups;
+    struct err err = {0};
+    bool may = !groups_open(&groups, &err) && !groups_enable(&groups, "cpu", &err);
+    groups_close(&groups);
+    if (may)
+        skip();
+    int rc = scan_try(&scan, &bench_cgroup, &machine, pairs, 0.2);
+    assert_true(rc == 0 || rc == -ENOTSUP); /* others than cpu may be ours */
+    if (rc)
+        assert_true(strlen(scan.err.msg) > 10);
+    else
+        assert_true(scan_count(&scan, "limit_rate") > 0);
+    scan_end(&scan);
+}
+
+int main(void)
+{
+    scan_machine_init(&machine);
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_limits_reads_counts, fixture_make_dir,
+                                        fixture_remove_dir),
+        cmocka_unit_test_setup_teardown(test_limits_writes_where_it_can, fixture_make_dir,
+                                        fixture_remove_dir),
+        cmocka_unit_test(test_limits_quota),
+        cmocka_unit_test(test_limits_words),
+        cmocka_unit_test(test_limits_says_why_not),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,70 @@
+#!/usr/bin/env bash
+# 'contend run all': every scenario there is, with what it can measure on CPUs alone, into one
+# directory; skips are said, one that fails keeps no other from running, and an interrupt leaves what
+# is finished. The tables of a run stand in other tests.
+. tests/lib/cli.sh
+export NO_COLOR=1
+short=(--rounds 1 --time 0.05 --warmup 0.01 --no-canary --no-plots)
+
+names() { # names PROGRAM: of all scenarios
+    "$1" list --json 2> /dev/null |
+        python3 -c 'import json, sys; print(*[s["name"] for s in json.load(sys.stdin)["scenarios"]])'
+}
+
+# The real ones.
+expect 2 "'all' is every scenario there is: name it alone" "$CONTEND_BINARY" run all memory
+expect 2 "'all' takes no parameters: 'rows=256' is of one scenario" "$CONTEND_BINARY" run all -p rows=256
+expect 0 'contend run all' "$CONTEND_BINARY" run all --help
+limit_s=500 expect 0 'scenarios?: .*measured' "$CONTEND_BINARY" run all --device sim "${short[@]}" --out "$scratch/real"
+for name in $(names "$CONTEND_BINARY"); do
+    grep -Eq "^$name +(measured|skipped) " "$scratch/real/scenarios.txt" ||
+        fail "$name: $(cat "$scratch/real/scenarios.txt")"
+    [ -s "$scratch/real/$name/run.json" ] || fail "$name has left no result"
+done
+grep -Eq '^pipeline +measured ' "$scratch/real/scenarios.txt" || fail "the main job was not measured"
+awk 'length > 79' "$scratch/real/scenarios.txt" | grep . && fail "the table is wider than 80 columns"
+
+# Into the same directory once more, with a page; and as JSON.
+expect 0 '4 scenarios: 4 measured' "$CONTEND_FAKE" run all --rounds 1 --time 0.05 --warmup 0.01 \
+    --no-canary --out "$scratch/fake"
+expect 0 '4 scenarios: 4 measured' "$CONTEND_FAKE" run all --rounds 1 --time 0.05 --warmup 0.01 --no-canary \
+    --out "$scratch/fake"
+for name in $(names "$CONTEND_FAKE"); do
+    grep -q "href=\"$name/report.html\"" "$scratch/fake/report.html" || fail "the page does not lead to $name"
+    [ -s "$scratch/fake/$name/report.html" ] || fail "$name has no page"
+done
+"$CONTEND_FAKE" run all "${short[@]}" --json --out "$scratch/json" < /dev/null 2> "$scratch/log" |
+    python3 -c 'import json, sys
+made = json.load(sys.stdin)["scenarios"]
+assert len(made) == 4 and all(s["status"] == "measured" and s["rows"] for s in made), made' ||
+    fail "no JSON of all: $(cat "$scratch/log")"
+expect 2 'has the result of one scenario' "$CONTEND_FAKE" run all "${short[@]}" --out "$scratch/fake/fake"
+
+# Told how long all of it may take, as it is in quick: shares of that, by launches.
+for most in "" 200; do
+    "$CONTEND_BINARY" run all --device sim ${most:+--max-time "$most"} --dry-run --out "$scratch/dry" > "$scratch/said" 2>&1
+    sed -n 's/^expected time: \([0-9]*\) s.*/\1/p' "$scratch/said" |
+        awk -v most="${most:-330}" '{ n++; all += $1 } END { exit !(n > 4 && all > 0.5 * most && all <= most) }' ||
+        fail "not the shares of ${most:-330} s: $(grep expected "$scratch/said" | xargs)"
+done
+[ ! -e "$scratch/dry" ] || fail "--dry-run has made a directory"
+
+# One that fails: the others run.
+mkdir -p "$scratch/one/team"
+echo "not ours" > "$scratch/one/team/rows.csv"
+expect 2 'team +failed +output directory' "$CONTEND_FAKE" run all "${short[@]}" --out "$scratch/one"
+grep -q '4 scenarios: 3 measured, 1 failed' "$scratch/one/scenarios.txt" || fail "$(cat "$scratch/one/scenarios.txt")"
+
+# Interrupted in its second scenario.
+"$CONTEND_FAKE" run all --rounds 1 --time 2 --warmup 0.01 --no-canary --no-plots \
+    --out "$scratch/cut" > "$scratch/said" 2>&1 < /dev/null &
+run=$!
+wait_for 400 grep -q 'scenario 2 of 4' "$scratch/said" || fail "no second scenario: $(cat "$scratch/said")"
+kill -INT "$run"
+wait "$run"
+code=$?
+[ "$code" = 130 ] || fail "exit $code of an interrupted one: $(cat "$scratch/said")"
+grep -q '4 scenarios: 1 measured, 1 interrupted, 2 not reached' "$scratch/cut/scenarios.txt" ||
+    fail "$(cat "$scratch/cut/scenarios.txt")"
+expect 0 'Results' "$CONTEND_FAKE" report "$scratch/cut/fake"
+finish
