@@ -50,7 +50,7 @@ static int retire(struct run *run)
     run->nflight--;
     memmove(run->flight, run->flight + 1, run->nflight * sizeof(run->flight[0]));
     run->pool[run->npool++] = slot;
-    run->feeding->gpu_s += (double)(took.copy_ns + took.work_ns) / 1e9;
+    run->feeding->gpu_s += (double)took.work_ns / 1e9;
     run->feeding->gpu_batches++;
     return rc;
 }
