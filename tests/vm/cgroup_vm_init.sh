@@ -73,7 +73,7 @@ result limits.pids "$(grep -c ',skipped,.*pids.max of 1 for a team of 2 threads:
 awk -v half="$(value cpus_used 'cpus=0.5;period=100;team=all')" -v all="$(value cpus_used 'limit=none;cpus=2')" \
     'BEGIN { exit !(half > 0 && half < 0.8 && all > half) }' && result limits.given yes
 refaults=$(value refaults 'limit=memory.max')
-result limits.refaults "$(awk -v n="${refaults:-none}" 'BEGIN { print n == "none" ? n : n > 0 ? "yes" : "no" }')"
+result limits.refaults "$(awk -v n="${refaults:-none}" 'BEGIN { if (n == "none") print n; else print (n > 0) ? "yes" : "no" }')"
 sed 's/^/# /' limits.log | tail -n 60
 for signal in INT KILL; do
     # shellcheck disable=SC2086 # of words
