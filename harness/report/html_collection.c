@@ -4,25 +4,27 @@
 
 #include "harness/report/html_parts.h"
 
-static void print_line(const struct collected *one, FILE *out)
+/* What is told of one is text, too long for a column of a narrow screen. */
+static void print_one(const struct collected *one, FILE *out)
 {
     char numbers[120];
-    (void)fputs("<tr><th scope=\"row\">", out);
+    (void)fputs("<h2>", out);
     if (one->has_page) {
         (void)fputs("<a href=\"", out);
         html_say(out, "%s/report.html", one->scenario);
         (void)fputs("\">", out);
     }
     html_say(out, "%s", one->scenario);
-    (void)fputs(one->has_page ? "</a></th><td>" : "</th><td>", out);
-    html_say(out, "%s", one->summary);
-    (void)fputs("</td><td>", out);
-    html_say(out, "%s", collected_name(one->end));
-    (void)fputs("</td><td>", out);
-    html_say(out, "%s", collected_say(one, numbers, sizeof(numbers)));
-    (void)fputs("</td><td>", out);
-    html_say(out, "%s", one->sentence);
-    (void)fputs("</td></tr>\n", out);
+    (void)fputs(one->has_page ? "</a></h2>\n<p>" : "</h2>\n<p>", out);
+    html_say(out, "%s: %s", one->summary, collected_name(one->end));
+    if (*collected_say(one, numbers, sizeof(numbers)))
+        html_say(out, ", %s", numbers);
+    (void)fputs(".</p>\n", out);
+    if (one->sentence[0]) {
+        (void)fputs("<p>", out);
+        html_say(out, "%s", one->sentence);
+        (void)fputs("</p>\n", out);
+    }
 }
 
 int html_print_collection(const struct collection *collection, FILE *out, struct err *err)
@@ -34,16 +36,13 @@ int html_print_collection(const struct collection *collection, FILE *out, struct
     html_say(out, "%s, %s", collection->host, collection->started);
     (void)fputs("</p>\n</header>\n<main>\n<section>\n<div class=\"verdict\"><p>", out);
     html_say(out, "%s.", collection_say(collection, text, sizeof(text)));
-    (void)fputs("</p></div>\n<div class=\"scroll\"><table>\n<thead><tr><th>scenario</th>"
-                "<th>what it is</th><th>status</th><th>measured</th><th>what it says</th></tr>"
-                "</thead>\n<tbody>\n",
-                out);
+    (void)fputs(
+        "</p></div>\n<p>The scenarios were measured one after the other. A name leads to the page "
+        "of that scenario, in the directory of its name.</p>\n",
+        out);
     for (size_t i = 0; i < collection->n; i++)
-        print_line(&collection->all[i], out);
-    (void)fputs("</tbody>\n</table></div>\n<p>The scenarios were measured one after the other. A "
-                "name leads to the page of that scenario, in the directory of its name.</p>\n"
-                "<p><code>",
-                out);
+        print_one(&collection->all[i], out);
+    (void)fputs("<p><code>", out);
     html_say(out, "%s", collection->command);
     (void)fputs("</code></p>\n</section>\n</main>\n</body>\n</html>\n", out);
     return ferror(out) ? err_set(err, -EIO, "cannot write the page") : 0;
