@@ -11,7 +11,8 @@
  * `threads_step` = us of a batch, the mean over them; a batch at the ends of a slice counts by its
  * share. Slices of a round are in random order, and their first third does not count.
  * `threads_best` of each count of workers: the smallest team whose rate is within 3% of the best.
- * `threads_cliff`: the smallest larger team whose rate is below half of the best; none, no cliff.
+ * `threads_cliff`: the smallest team that does less than half of what a smaller one does; none, no
+ * cliff.
  * **Source** kernels/prep/prep.h; the cliff: METHOD.md, and OpenMP's wait policy (OpenMP 5.2, 21.2,
  * OMP_WAIT_POLICY; GCC's libgomp manual, GOMP_SPINCOUNT).
  * **Limits** Without a device: a worker that waits for its GPU needs fewer CPUs than this says.
@@ -171,13 +172,14 @@ static int emit_setting(struct bench_ctx *ctx, size_t first, size_t n)
     const struct threads *threads = ctx->state;
     const struct point *points = threads->points;
     double best = 0;
-    size_t setting = first, cliff;
-    for (size_t i = first; i < n; i++)
+    size_t setting = first, cliff = n;
+    for (size_t i = first; i < n; i++) {
+        if (cliff == n && points[i].rate < 0.5 * best)
+            cliff = i;
         best = fmax(best, points[i].rate);
+    }
     while (setting + 1 < n && !(points[setting].rate >= 0.97 * best))
         setting++;
-    for (cliff = setting; cliff < n && !(points[cliff].rate < 0.5 * best);)
-        cliff++;
     int rc =
         bench_emit(ctx, METRIC_BEST, points[setting].threads, "workers=%u", points[first].workers);
     if (!rc && cliff < n)
