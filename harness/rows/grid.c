@@ -99,7 +99,7 @@ const char *grid_mark(const struct grid *grid, const struct row *row)
     return row_doubt(row, grid->rounds, why, sizeof(why))[0] ? "~" : "";
 }
 
-const char *grid_format(const struct grid *grid, size_t line, size_t column, char *buf, size_t size)
+const struct row *grid_at(const struct grid *grid, size_t line, size_t column)
 {
     char key[VALUE_KEY_MAX], value[VALUE_KEY_MAX];
     for (size_t i = 0; i < grid->n; i++) {
@@ -107,14 +107,21 @@ const char *grid_format(const struct grid *grid, size_t line, size_t column, cha
         if (strcmp(key_get(key, grid->across, value), grid->column[column]) != 0)
             continue;
         key_drop(key, grid->across);
-        if (strcmp(key, grid->line[line]) != 0)
-            continue;
-        (void)number_format(grid->row[i]->median, grid->metric->unit, false, buf, size);
-        size_t used = strlen(buf);
-        (void)snprintf(buf + used, size - used, "%s", grid_mark(grid, grid->row[i]));
-        return buf;
+        if (strcmp(key, grid->line[line]) == 0)
+            return grid->row[i];
     }
-    return "-";
+    return NULL;
+}
+
+const char *grid_format(const struct grid *grid, size_t line, size_t column, char *buf, size_t size)
+{
+    const struct row *row = grid_at(grid, line, column);
+    if (!row)
+        return "-";
+    (void)number_format(row->median, grid->metric->unit, false, buf, size);
+    size_t used = strlen(buf);
+    (void)snprintf(buf + used, size - used, "%s", grid_mark(grid, row));
+    return buf;
 }
 
 static struct grid *new_grid(const struct bench_metric *metric, const struct arm_rounds *rounds,

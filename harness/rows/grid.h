@@ -40,6 +40,9 @@ void grid_free(struct grid *grid);
 /* "~" where the row's benchmark doubts it, else "". */
 const char *grid_mark(const struct grid *grid, const struct row *row);
 
+/* NULL: none is there. */
+const struct row *grid_at(const struct grid *grid, size_t line, size_t column);
+
 /*
  * The value at a line and a column as number_format writes it, with its mark; "-" where there is
  * none.

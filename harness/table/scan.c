@@ -1,6 +1,8 @@
 #include "harness/table/scan.h"
 
 #include <errno.h>
+#include <math.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,7 +15,8 @@
 enum {
     CELL = 8, /* of a column, unless its name needs more */
     LABEL_LEAST = 20,
-    LABEL_MOST = 47
+    LABEL_MOST = 47,
+    COLUMNS_MOST = TEXT_WIDTH / CELL
 };
 
 struct values {
@@ -25,9 +28,11 @@ struct values {
     const struct arm_rounds *rounds; /* of that arm */
     int label;                       /* width of the block's first column */
     int cell;                        /* of the others of the table being printed */
-    char header[TEXT_WIDTH + 1];     /* of the columns printed last */
-    char singles[1000];              /* values without a table, for the end of the block */
-    uint64_t told;                   /* metrics of the block that stand in tables of many sizes */
+    size_t shown[COLUMNS_MOST];      /* of that table's columns */
+    size_t nshown;
+    char header[TEXT_WIDTH + 1]; /* of the columns printed last */
+    char singles[1000];          /* values without a table, for the end of the block */
+    uint64_t told;               /* metrics of the block that stand in tables of many sizes */
 };
 
 /* Sizes in bytes as people write them; `buf` is for those. */
@@ -70,17 +75,60 @@ static void say_parts(const struct values *values, const char *key,
     }
 }
 
-static size_t columns_shown(const struct values *values, const struct grid *grid)
+/* NAN where there is none. */
+static double value_at(const struct grid *grid, size_t line, size_t column)
 {
-    size_t room = (size_t)((TEXT_WIDTH - values->label) / values->cell);
-    return grid->ncolumns < room ? grid->ncolumns : room;
+    const struct row *row = grid_at(grid, line, column);
+    return row ? row->median : (double)NAN;
 }
 
-/* The i-th of the columns shown: evenly chosen, with the first and the last. */
-static size_t column_at(const struct values *values, const struct grid *grid, size_t i)
+/* The column of the value that lies furthest outside of what its line shows: by twice, and so much
+ * of the largest that it is no noise of differences near 0. SIZE_MAX: no column has one. */
+static size_t find_cliff(const struct values *values, const struct grid *grid)
 {
-    size_t shown = columns_shown(values, grid);
-    return shown < 2 ? 0 : (i * (grid->ncolumns - 1) + (shown - 1) / 2) / (shown - 1);
+    double furthest = 2;
+    size_t cliff = SIZE_MAX;
+    for (size_t line = 0; line < grid->nlines; line++) {
+        double least = INFINITY, most = 0;
+        for (size_t i = 0; i < values->nshown; i++) {
+            double value = value_at(grid, line, values->shown[i]);
+            least = fmin(least, value);
+            most = fmax(most, value);
+        }
+        for (size_t column = 0; column < grid->ncolumns; column++) {
+            double value = value_at(grid, line, column), far = fmax(least / value, value / most);
+            if (value > 0 && fmax(least - value, value - most) > 0.03 * most && far > furthest) {
+                furthest = far;
+                cliff = column;
+            }
+        }
+    }
+    return cliff;
+}
+
+/* Shows that column in place of the nearest one between the first and the last. */
+static void insist(struct values *values, size_t column)
+{
+    size_t best = 0, best_far = SIZE_MAX;
+    for (size_t i = 1; i + 1 < values->nshown; i++) {
+        size_t at = values->shown[i], far = at > column ? at - column : column - at;
+        best = far < best_far ? i : best;
+        best_far = far < best_far ? far : best_far;
+    }
+    if (best)
+        values->shown[best] = column;
+}
+
+/* Evenly chosen, with the first and the last; a cliff between two of them is not left out. */
+static void choose_columns(struct values *values, const struct grid *grid)
+{
+    size_t room = (size_t)((TEXT_WIDTH - values->label) / values->cell), most = grid->ncolumns - 1;
+    values->nshown = grid->ncolumns < room ? grid->ncolumns : room;
+    for (size_t i = 0, gaps = values->nshown - 1; i < values->nshown; i++)
+        values->shown[i] = gaps ? (i * most + gaps / 2) / gaps : 0;
+    size_t cliff = find_cliff(values, grid);
+    if (cliff != SIZE_MAX)
+        insist(values, cliff);
 }
 
 /* Names of the columns. Not again what was printed last. */
@@ -90,9 +138,9 @@ static void print_header(struct values *values, const struct grid *grid, const c
     int gap = values->label - (int)strlen(left);
     size_t used = (size_t)snprintf(header, sizeof(header), "%.*s%*s", values->label, left,
                                    gap > 0 ? gap : 0, gap > 0 ? grid->across : "");
-    for (size_t i = 0; i < columns_shown(values, grid) && used < sizeof(header); i++) {
+    for (size_t i = 0; i < values->nshown && used < sizeof(header); i++) {
         char text[32];
-        const char *name = column_name(grid, column_at(values, grid, i), text, sizeof(text));
+        const char *name = column_name(grid, values->shown[i], text, sizeof(text));
         used += (size_t)snprintf(header + used, sizeof(header) - used, "%*s", values->cell, name);
     }
     size_t columns = left[0] ? 0 : (size_t)values->label;
@@ -113,9 +161,9 @@ static void print_line(const struct values *values, const struct grid *grid, siz
 {
     char text[32];
     (void)fprintf(values->out, "%-*.*s", values->label, values->label, label);
-    for (size_t i = 0; i < columns_shown(values, grid); i++)
+    for (size_t i = 0; i < values->nshown; i++)
         (void)fprintf(values->out, "%*s", values->cell,
-                      grid_format(grid, line, column_at(values, grid, i), text, sizeof(text)));
+                      grid_format(grid, line, values->shown[i], text, sizeof(text)));
     (void)fputc('\n', values->out);
 }
 
@@ -144,6 +192,7 @@ static void print_grid(struct values *values, const struct grid *grid)
 {
     char label[128];
     choose_cell(values, grid);
+    choose_columns(values, grid);
     label_head(values, grid, label, sizeof(label));
     print_header(values, grid, label);
     for (size_t line = 0; line < grid->nlines; line++) {

@@ -96,6 +96,38 @@ static void test_table_values_names_what_differs(void **state)
     free(text);
 }
 
+/* Of 16 columns there is room for 7; the one where a rate collapses is among them. */
+static void test_table_values_show_the_cliff(void **state)
+{
+    (void)state;
+    static const struct bench_metric metrics[] = {{"rate", "items/s", "higher"}, {.name = NULL}};
+    static const struct bench bench = {
+        .name = "teams", .metrics = metrics, .scan = fixture_no_scan};
+    for (size_t cliff = 0; cliff < 16; cliff++) {
+        struct result result;
+        char name[16];
+        fixture_scans_make(&fixture_vm, "mem_latency", &result);
+        result.arms[0].bench = &bench;
+        for (unsigned round = 0; round < fixture_vm.rounds; round++) {
+            struct worker_result *worker = result.arms[0].observations[round].workers;
+            assert_true(worker->nvalues >= 16);
+            worker->nvalues = 16;
+            for (size_t i = 0; i < 16; i++) {
+                worker->values[i].metric = 0;
+                worker->values[i].value = i == cliff ? 300 : 1000 + 100 * (double)i;
+                (void)snprintf(worker->values[i].key, VALUE_KEY_MAX, "team=t%zu", i);
+            }
+        }
+        char *text = print_result(&result);
+        (void)snprintf(name, sizeof(name), " t%zu", cliff);
+        assert_says(text, name);
+        assert_says(text, " 300");
+        assert_says(text, " t15\n");
+        free(text);
+        fixture_result_free(&result);
+    }
+}
+
 static void test_table_values_say_what_failed(void **state)
 {
     (void)state;
@@ -270,6 +302,7 @@ int main(void)
         cmocka_unit_test(test_table_values_pairs_are_one_line),
         cmocka_unit_test(test_table_values_split_what_fits_no_table),
         cmocka_unit_test(test_table_values_names_what_differs),
+        cmocka_unit_test(test_table_values_show_the_cliff),
         cmocka_unit_test(test_table_values_say_what_failed),
         cmocka_unit_test(test_table_values_mark_what_is_doubted),
         cmocka_unit_test(test_table_values_unknown_metrics_print_too),
