@@ -64,7 +64,7 @@ int busy_find(const struct analysis *analysis, struct findings *findings, struct
                    others && stolen ? ", and " : "", taken,
                    analysis->result->variants
                        ? "pairs of rounds bear that, but more of them are needed"
-                       : "not evidence; quiet the machine or use --profile standard");
+                       : "not evidence; quiet the machine, or measure longer");
     (void)snprintf(finding.evidence, sizeof(finding.evidence),
                    "medians over %zu launches; disturbed is above %.0f%% used or %.0f%% taken",
                    launches, 100 * COLLECT_NOISY_FOREIGN, 100 * COLLECT_NOISY_STEAL);
