@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "harness/cmd/all.h"
 #include "harness/plan/plan.h"
 
 static const char *const flag_values[] = {"1", "0", NULL};
@@ -12,14 +13,28 @@ static enum offer of_placeholder(const char *text)
         const char *begins;
         enum offer offer;
     } known[] = {
-        {"SCENARIO", OFFER_SCENARIOS}, {"BENCH", OFFER_BENCHES}, {"COMMAND", OFFER_COMMANDS},
-        {"SHELL", OFFER_SHELLS},       {"P[", OFFER_PLACEMENTS}, {"FILE", OFFER_FILES},
+        {"SCENARIO... | all", OFFER_RUNS},
+        {"SCENARIO", OFFER_SCENARIOS},
+        {"BENCH", OFFER_BENCHES},
+        {"COMMAND", OFFER_COMMANDS},
+        {"SHELL", OFFER_SHELLS},
+        {"P[", OFFER_PLACEMENTS},
+        {"FILE", OFFER_FILES},
         {"DIR", OFFER_DIRS},
     };
     for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
         if (strncmp(text, known[i].begins, strlen(known[i].begins)) == 0)
             return known[i].offer;
     return OFFER_NOTHING;
+}
+
+/* The one behind the last scenario is all of them. */
+static const char *run_name(const struct scenario *scenarios, size_t i)
+{
+    size_t n = 0;
+    while (scenarios[n].name)
+        n++;
+    return i < n ? scenarios[i].name : i == n ? ALL_NAME : NULL;
 }
 
 enum offer offer_of_operands(const char *operands)
@@ -42,6 +57,8 @@ const char *offer_name(const struct cmd_env *env, enum offer offer, const struct
         return opt->choices[i];
     case OFFER_SCENARIOS:
         return env->scenarios[i].name;
+    case OFFER_RUNS:
+        return run_name(env->scenarios, i);
     case OFFER_BENCHES:
         return env->benches[i] ? env->benches[i]->name : NULL;
     case OFFER_PLACEMENTS:
@@ -84,7 +101,9 @@ void offer_print_pairs(const struct cmd_env *env, enum offer offer, const char *
         return;
     }
     const struct scenario *scenario = scenario_find(env->scenarios, name);
-    for (const struct scenario_part *part = scenario->parts; part->foreground; part++)
+    /* All of them take none. */
+    for (const struct scenario_part *part = scenario ? scenario->parts : NULL;
+         part && part->foreground; part++)
         if (!scenario_repeats(scenario, part))
             print_pairs(bench_find(env->benches, part->foreground), out);
 }

@@ -13,6 +13,7 @@ enum offer {
     OFFER_NOTHING, /* that we could name, such as a number */
     OFFER_CHOICES, /* of the option */
     OFFER_SCENARIOS,
+    OFFER_RUNS, /* scenarios, and all of them */
     OFFER_BENCHES,
     OFFER_PLACEMENTS, /* with commas between them */
     OFFER_COMMANDS,

@@ -27,7 +27,7 @@ const struct command run_command = {
     .name = "run",
     .main = run_main,
     .summary = "the main job: workers under each placement, compared",
-    .operands = "[SCENARIO...]",
+    .operands = "[SCENARIO... | all]",
     .about = "Starts workers under each placement, in random order, round after round, and "
              "compares what they get. 'contend run all' runs every scenario, one after the other, "
              "into one directory with one page over all of them.",

@@ -39,6 +39,7 @@ offers '--version' --v
 has topo ''
 offers 'train' run tr
 offers 'pipeline' run --rounds 3 pip
+offers 'allreduce all' run al
 offers '--placement' run --pl
 offers '--profile' run --no-plots --prof
 offers 'quick' run --profile q
