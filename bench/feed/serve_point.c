@@ -14,6 +14,7 @@ enum {
     SETTLE_SHARE = 3,  /* of it, that does not count */
     TAIL_LEAST = 1000, /* requests that have a p99.9 */
     BINS_LEAST = 10,
+    BIN_LEAST_NS = 1000000,  /* bins are named by whole ms, each by another */
     REQUESTS_MOST = 1 << 22, /* of a worker */
 };
 
@@ -31,7 +32,7 @@ struct serve_times serve_times_of(double point_s, double stall_s, double bin_s)
     uint64_t from_ns = span_ns / SETTLE_SHARE;
     double counts_ns = (double)(span_ns - from_ns);
     double bin_ns = fmax(fmin(1e9 * bin_s, counts_ns / BINS_LEAST), counts_ns / SERVE_BINS_MOST);
-    bin_ns = fmax(ceil(bin_ns), 1);
+    bin_ns = fmax(ceil(bin_ns), BIN_LEAST_NS);
     return (struct serve_times){
         .span_ns = span_ns,
         .from_ns = from_ns,

@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "bench/feed/arrivals.h"
+#include "bench/feed/serve_point.h"
 #include "bench/registry.h"
 #include "harness/base/stats.h"
 #include "kernels/cpu/mix64.h"
@@ -237,6 +238,19 @@ static void test_serve_is_of_one_machine(void **state)
     assert_non_null(strstr(scan.err.msg, "one machine"));
 }
 
+/* Rows of bins are named by whole ms: two of one name would be one row twice. */
+static void test_serve_bins_have_names_of_their_own(void **state)
+{
+    (void)state;
+    for (double point_s = 1e-4; point_s < 100; point_s *= 1.3) {
+        struct serve_times times = serve_times_of(point_s, 0, 0.1);
+        assert_true(times.bin_ns >= 1000000);
+        assert_true(times.nbins >= 1);
+        assert_true((double)times.nbins * (double)times.bin_ns >=
+                    (double)(times.span_ns - times.from_ns));
+    }
+}
+
 int main(void)
 {
     scan_machine_init(&machine);
@@ -248,6 +262,7 @@ int main(void)
         cmocka_unit_test(test_serve_saturation_beyond_the_loads_is_a_bound),
         cmocka_unit_test(test_serve_measures_what_one_does_alone),
         cmocka_unit_test(test_serve_tells_the_latest_of_each_bin),
+        cmocka_unit_test(test_serve_bins_have_names_of_their_own),
         cmocka_unit_test(test_serve_refuses_a_stall_that_does_not_fit),
         cmocka_unit_test(test_serve_refuses_more_requests_than_it_keeps),
         cmocka_unit_test(test_serve_is_of_one_machine),
