@@ -37,10 +37,12 @@ do for [kind in kinds] {
     if (y_from > 0) {
         set logscale y 10
         set format y "%.0s%c"
+    } else {
+        set format y y_end < 10000 ? "%g" : "%.1s%c"
     }
     set yrange [y_from:y_end]
     set xlabel x_text offset 0, 0.3
-    set ylabel y_text
+    set ylabel y_text offset (y_end < 10000 ? 0 : 1.2), 0
     set xtics ()
     set grid ytics lc rgb faint lt 1 lw 1
     left(place, i) = place - 0.42 + i * bar

@@ -120,7 +120,8 @@ bytes_text(size) = size < 1024 ? sprintf("%g B", size) : size < 2 ** 20 ? sprint
     size < 2 ** 30 ? sprintf("%g MiB", size / 2 ** 20) : sprintf("%g GiB", size / 2 ** 30)
 
 # A power of ten, or one of its multiples: 0.00001, and never 1e-05.
-plain_text(value) = sprintf(sprintf("%%.%df", value < 1 ? int(ceil(-log10(value) - 1e-9)) : 0), value)
+plain_text(value) = value > 9999 ? gprintf("%.0s%c", value * 1.000001) : \
+    sprintf(sprintf("%%.%df", value < 1 ? int(ceil(-log10(value) - 1e-9)) : 0), value)
 
 # Intervals, drawn from x:low:(0):(high - low). Error bars paint a white disk around their point.
 interval = "with vectors heads size screen 0.003, 90 lw 1.5"

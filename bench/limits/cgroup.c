@@ -86,14 +86,14 @@ static const struct bench_figure cgroup_figures[] = {
      .title = "what is left of the work beyond the share that was taken away",
      .how = "Each process in a cgroup of its own",
      .x = {"CPUs given", "cpus"},
-     .y = {"rate over its share (1 = no loss)", .from = 1},
+     .y = {"rate over its share (1: no loss)", .from = 1},
      .series = {"limit", "period", "team"}},
     {.name = NULL},
 };
 
 static const struct bench_saying cgroup_sayings[] = {
     {"team", "all", "a thread a CPU"},
-    {"team", "given", "as many threads as CPUs given"},
+    {"team", "given", "as many as given"},
     {.part = NULL},
 };
 
