@@ -118,21 +118,39 @@ static void put_name(const struct space *space, struct setting *setting)
         append(name, SIZE, "+%uw", setting->workers);
 }
 
-/* The half of what a worker has under the setting; 0 where that is none. */
-static int64_t half_of(const struct space *space, const struct setting *setting)
+/* The threads that a worker has under the setting, whose own number is not looked at; 0: it cannot
+ * be had. */
+static int64_t usual_threads(const struct space *space, const struct setting *setting)
 {
+    struct plan_options plan_options = setting->plan;
     struct plan plan;
     struct plan_request request = space->request->plan;
-    int64_t half = 0;
+    int64_t threads = 0;
+    plan_options.threads = 0;
     request.placement = setting->placement;
     request.workers = setting->workers;
-    int rc = plan_options_apply(&setting->plan, &request, NULL);
+    int rc = plan_options_apply(&plan_options, &request, NULL);
     if (rc)
         return 0;
     if (!plan_make_or_skip(space->topo, &request, &plan, NULL) && plan.status == PLAN_OK)
-        half = plan.workers[0].threads / 2;
+        threads = plan.workers[0].threads;
     plan_free(&plan);
-    return half;
+    return threads;
+}
+
+static unsigned doublings(int64_t from, int64_t to)
+{
+    unsigned n = 0;
+    for (; from < to; from *= 2)
+        n++;
+    return n;
+}
+
+static unsigned how_far(int64_t threads, int64_t usual)
+{
+    if (!threads || !usual)
+        return 0;
+    return threads > usual ? doublings(usual, threads) : doublings(threads, usual / 2);
 }
 
 static void add_candidate(struct space *space, enum placement placement, unsigned workers,
@@ -144,9 +162,11 @@ static void add_candidate(struct space *space, enum placement placement, unsigne
         return;
     setting.plan.reserve = change[1];
     setting.plan.wait = (int)change[2];
-    setting.plan.threads = change[0] == HALF ? half_of(space, &setting) : change[0];
+    int64_t usual = change[0] ? usual_threads(space, &setting) : 0;
+    setting.plan.threads = change[0] == HALF ? usual / 2 : change[0];
     if (change[0] == HALF && !setting.plan.threads)
         return;
+    setting.far = how_far(setting.plan.threads, usual);
     setting.effort = placement_infos[placement].effort + (setting.plan.threads > 0) +
                      (setting.plan.reserve > 0) + (setting.plan.wait > 0);
     put_name(space, &setting);
@@ -171,9 +191,11 @@ static void add_changes(struct space *space, enum placement placement, unsigned 
             }
 }
 
-static int by_effort(const void *a, const void *b)
+static int by_order(const void *a, const void *b)
 {
     const struct setting *one = a, *other = b;
+    if (one->far != other->far)
+        return one->far < other->far ? -1 : 1;
     if (one->effort != other->effort)
         return one->effort < other->effort ? -1 : 1;
     if (one->placement != other->placement)
@@ -191,7 +213,7 @@ static void find_candidates(struct space *space)
             if (advice_may_advise(request->placements[p]))
                 add_changes(space, request->placements[p], request->workers[w]);
     }
-    qsort(space->candidates, space->n, sizeof(*space->candidates), by_effort);
+    qsort(space->candidates, space->n, sizeof(*space->candidates), by_order);
 }
 
 void settings_remove(struct settings *settings, size_t at, struct result *result)

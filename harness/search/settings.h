@@ -21,6 +21,8 @@ struct setting {
     unsigned workers;
     struct plan_options plan; /* what is common to all, and what this one changes */
     unsigned effort;          /* that of its placement, and one for each change */
+    unsigned far; /* doublings by which its teams are larger than the placement's, or smaller than
+                     half of those: the best is rarely there */
     size_t arm;               /* index in result->arms */
 };
 
@@ -32,10 +34,10 @@ struct setting {
 struct settings_tried {
     const char *threads, *reserve, *wait;
     struct plan_options common; /* of all plans */
-    size_t most;                /* at most so many settings, the simplest */
+    size_t most;                /* at most so many settings, the first of the order below */
 };
 
-/* Each with an arm of its own; the simplest first. Zeroed = none. */
+/* Each with an arm of its own; the nearest first, and of equals the simplest. Zeroed = none. */
 struct settings {
     size_t n;
     struct setting *all; /* owned, SETTINGS_MOST of them: arms borrow their variants */

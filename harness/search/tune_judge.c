@@ -195,8 +195,9 @@ static int add_untried(const struct judged *judged, struct findings *findings, s
     if (tune->ntried >= tune->npossible)
         return 0;
     (void)snprintf(finding.sentence, sizeof(finding.sentence),
-                   "%zu of %zu settings were tried, rather those that ask little of who applies "
-                   "them: a first round of all would have taken too much of the time.",
+                   "%zu of %zu settings were tried, rather those with teams near the usual size "
+                   "that ask little of who applies them: a first round of all would have taken "
+                   "too much of the time.",
                    tune->ntried, tune->npossible);
     return findings_add(findings, &finding, err);
 }

@@ -1,5 +1,6 @@
 /* A tune from its settings to what it says, of rounds made by hand. */
 #include <errno.h>
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -287,6 +288,32 @@ static void test_tune_says_what_it_had_no_time_for(void **state)
     end(&tuned);
 }
 
+/* Where half a worker's share of the threads is best: what is dropped is further away. */
+static double half_is_best(const struct arm *arm)
+{
+    double doublings = log2((double)arm->plan.workers[0].threads / 8);
+    return arm->placement == PLACE_NONE ? 200 : 10 * (1 + fabs(doublings));
+}
+
+static void test_tune_drops_first_what_is_far_from_the_usual_teams(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed <= 20; seed++) {
+        struct tuned tuned = {0};
+        struct err err = {0};
+        tuned.tune.tried =
+            (struct settings_tried){.threads = "1,2,4,8,16,32", .reserve = "0", .wait = "auto"};
+        assert_int_equal(arrange(&tuned, "package:1 core:32 pu:1", 2, &err), 0);
+        tuned.result.seed = seed;
+        measure_for(&tuned, half_is_best, twelve_seconds);
+        assert_true(tuned.tune.ntried < tuned.tune.npossible);
+        const struct finding *best = find(&tuned, "tune");
+        if (!strstr(best->sentence, "+8t"))
+            fail_msg("seed %u: %s", (unsigned)seed, best->sentence);
+        end(&tuned);
+    }
+}
+
 /* And of five minutes, which it asked for, nothing is short. */
 static void test_tune_has_room_in_the_time_that_it_asks_for(void **state)
 {
@@ -394,6 +421,7 @@ int main(void)
         cmocka_unit_test(test_tune_proves_in_rounds_that_the_search_has_not_seen),
         cmocka_unit_test(test_tune_keeps_to_its_time_however_long_an_arm_takes),
         cmocka_unit_test(test_tune_says_what_it_had_no_time_for),
+        cmocka_unit_test(test_tune_drops_first_what_is_far_from_the_usual_teams),
         cmocka_unit_test(test_tune_has_room_in_the_time_that_it_asks_for),
         cmocka_unit_test(test_tune_tries_much_beside_a_none_that_is_slow),
         cmocka_unit_test(test_tune_makes_fewer_fresh_rounds_where_they_take_longer),
