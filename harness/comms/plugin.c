@@ -12,9 +12,10 @@
 #include "harness/comms/plugin_log.h"
 #include "harness/comms/plugin_timing.h"
 
-/* What NCCL keeps of a communicator: an element of this, so that there is nothing to free. */
+/* What NCCL keeps of a communicator: an element of this, so that there is nothing to free. Each has
+ * its cache line, since each rank has its thread. */
 struct context {
-    int member;
+    _Alignas(64) int member;
     uint64_t collectives; /* so far */
 };
 static struct context contexts[COMMS_MEMBERS];

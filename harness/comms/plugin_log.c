@@ -240,9 +240,24 @@ static struct comms_counter *find_counter(struct log *log, const struct comms_ke
     return find(log, comms_key_pack(&coarse), DETAILED, COMMS_COARSE, COMMS_COARSE);
 }
 
+/*
+ * Threads take numbers in blocks, or they would wait for each other's cache line at each call. What
+ * a thread has of a block that the ring has nearly come round to again it leaves.
+ */
+static uint64_t next_number(struct log *log)
+{
+    static _Thread_local uint64_t next, end;
+    uint64_t all = __atomic_load_n(&log->header.nnumbers, __ATOMIC_RELAXED);
+    if (next == end || all - next > COMMS_EVENTS / 2) {
+        next = __atomic_fetch_add(&log->header.nnumbers, COMMS_BLOCK, __ATOMIC_RELAXED);
+        end = next + COMMS_BLOCK;
+    }
+    return next++;
+}
+
 static uint64_t add_event(struct log *log, uint64_t key, uint64_t bytes, uint64_t sequence)
 {
-    uint64_t number = __atomic_fetch_add(&log->header.nevents, 1, __ATOMIC_RELAXED);
+    uint64_t number = next_number(log);
     struct comms_event *event = &log->events[number % COMMS_EVENTS];
     __atomic_store_n(&event->stamp, 0, __ATOMIC_RELAXED);
     __atomic_thread_fence(__ATOMIC_RELEASE);

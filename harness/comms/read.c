@@ -162,13 +162,13 @@ static int read_counters(struct reader *reader)
     return 0;
 }
 
+/* Numbers that nobody has used, or that were half-written, have no stamp of their own. */
 static int read_events(struct reader *reader)
 {
     struct comms_log *log = reader->log;
-    uint64_t all = log->header.nevents;
+    uint64_t all = log->header.nnumbers;
     uint64_t kept = all < COMMS_EVENTS ? all : COMMS_EVENTS;
     struct comms_key key;
-    log->dropped = all - kept;
     log->event = calloc(kept + 1, sizeof(*log->event));
     if (!log->event)
         return err_set(reader->err, -ENOMEM, "no memory for a log");
@@ -176,16 +176,25 @@ static int read_events(struct reader *reader)
         struct comms_event *event = &log->event[log->nevents];
         size_t at = COMMS_EVENTS_AT + (size_t)(number % COMMS_EVENTS) * sizeof(*event);
         memcpy(event, reader->bytes + at, sizeof(*event));
-        if (event->stamp != number + 1) {
-            log->half_written++;
+        if (event->stamp != number + 1)
             continue;
-        }
         int rc = check_key(reader, at, event->key, &key);
         if (rc)
             return rc;
         log->nevents++;
     }
     return 0;
+}
+
+static void count_events(struct comms_log *log)
+{
+    for (size_t i = 0; i < log->ncounts; i++)
+        if (log->count[i].key.algo != COMMS_CALLED)
+            log->all_events += log->count[i].calls;
+    if (log->all_events < log->nevents) /* of calls that found no counter */
+        log->all_events = log->nevents;
+    if (log->header.nnumbers > COMMS_EVENTS)
+        log->dropped = log->all_events - log->nevents;
 }
 
 int comms_log_parse(const char *name, const void *bytes, size_t size, struct comms_log *log,
@@ -205,6 +214,8 @@ int comms_log_parse(const char *name, const void *bytes, size_t size, struct com
     rc = rc ? rc : read_events(&reader);
     if (rc)
         comms_log_free(log);
+    else
+        count_events(log);
     return rc;
 }
 

@@ -22,8 +22,9 @@ struct comms_log {
     size_t nmembers, ncounts, nevents;
     struct comms_member *member;
     struct comms_count *count;
-    struct comms_event *event;      /* the last ones, in their order */
-    uint64_t dropped, half_written; /* events: overwritten, and not finished */
+    struct comms_event *event; /* the last ones; those of one thread in their order */
+    uint64_t all_events;       /* that there were: the calls that did work */
+    uint64_t dropped;          /* of those, overwritten by later ones */
 };
 
 struct comms_logs {

@@ -22,12 +22,13 @@
 #define COMMS_GRAPH_FILE "graph" COMMS_SUFFIX ".xml"
 
 enum {
-    COMMS_VERSION = 2,
+    COMMS_VERSION = 3,
     COMMS_ORDER = 0x01020304, /* as an int of the writer: tells its byte order */
     COMMS_MEMBERS = 4096,     /* what a file has room for; a key numbers members by 12 bits */
     COMMS_COUNTERS = 32768,
     COMMS_COARSE = COMMS_COUNTERS / 8, /* the last of them: for keys without details */
     COMMS_EVENTS = 16384,
+    COMMS_BLOCK = 16, /* numbers that a thread takes at once */
     COMMS_HOST_MAX = 64,
     COMMS_PROGRAM_MAX = 32,
     COMMS_NAME_MAX = 64,
@@ -48,7 +49,7 @@ struct comms_header {
     char program[COMMS_PROGRAM_MAX];
     /* Written while it runs. */
     uint64_t nmembers;       /* memberships so far, with those that found no place */
-    uint64_t nevents;        /* events so far: the ring has the last of them */
+    uint64_t nnumbers;       /* given to events so far, in blocks: the ring has the last of them */
     uint64_t unknown_events; /* of types that this version does not know */
     uint64_t unplaced_calls, unplaced_bytes; /* that found no counter */
     uint64_t timed_every;                    /* one in so many collectives is timed; 0: none */
@@ -88,12 +89,13 @@ struct comms_event {
     uint64_t bytes;
     uint64_t duration_ns; /* by sampled CUDA events; 0 = not timed */
     uint64_t sequence;    /* 1 + which collective of its member; 0 = none is */
+    uint64_t reserved[2]; /* a cache line in all: threads do not share one */
 };
 
 _Static_assert(sizeof(struct comms_header) == 384, "a part of the format");
 _Static_assert(sizeof(struct comms_member) == 128, "a part of the format");
 _Static_assert(sizeof(struct comms_counter) == 48, "a part of the format");
-_Static_assert(sizeof(struct comms_event) == 48, "a part of the format");
+_Static_assert(sizeof(struct comms_event) == 64, "a part of the format");
 
 /* Where a file has them. */
 enum {
@@ -102,6 +104,7 @@ enum {
     COMMS_EVENTS_AT = COMMS_COUNTERS_AT + COMMS_COUNTERS * sizeof(struct comms_counter),
     COMMS_FILE_SIZE = COMMS_EVENTS_AT + COMMS_EVENTS * sizeof(struct comms_event)
 };
+_Static_assert(COMMS_EVENTS_AT % 64 == 0, "events begin with a cache line");
 
 /*
  * What is counted apart. In a file it is one word, so that a counter is claimed by one atomic

@@ -31,7 +31,7 @@ static json_t *log_to_json(const struct comms_log *log)
                      json_value_text(log->name), "host", json_value_text(log->header.host), "pid",
                      whole((uint64_t)log->header.pid), "program",
                      json_value_text(log->header.program), "interface", (int)log->header.interface,
-                     "start_ns", whole(log->header.start_ns), "events", whole(log->header.nevents),
+                     "start_ns", whole(log->header.start_ns), "events", whole(log->all_events),
                      "events_dropped", whole(log->dropped), "unknown_events",
                      whole(log->header.unknown_events), "timed_every",
                      whole(log->header.timed_every), "untimed", whole(log->header.untimed));

@@ -23,7 +23,7 @@ struct setting {
     unsigned effort;          /* that of its placement, and one for each change */
     unsigned far; /* doublings by which its teams are larger than the placement's, or smaller than
                      half of those: the best is rarely there */
-    size_t arm;               /* index in result->arms */
+    size_t arm;   /* index in result->arms */
 };
 
 /*

@@ -298,10 +298,11 @@ is "a link" "$(read_json "$scratch/linked" '.links')" '[]'
 echo "here,0000:01:00.0,pcie,,16" >>"$scratch/linked/links.csv"
 expect 2 'links.csv, line 3: no link of a GPU' "$CONTEND_BINARY" comms --read "$scratch/linked"
 
-# From many threads at once nothing is lost; the timeline says what it dropped.
+# From many threads at once nothing is lost; the timeline says what it dropped: its ring has 16,384 places, of which
+# each thread leaves fewer than the 16 free that it takes at once.
 drive "$scratch/threads" init:f:1:0:1: threads:8:5000 finalize
-is "threads" "$(read_json "$scratch/threads" \
-    '[.communicators[0].calls[0].calls, .logs[0].events, .logs[0].events_dropped]')" '[40000,40000,23616]'
+is "threads" "$(read_json "$scratch/threads" '[.communicators[0].calls[0].calls, .logs[0].events,
+    (.logs[0].events_dropped | . >= 40000 - 16384 and . < 40000 - 16384 + 8 * 16)]')" '[40000,40000,true]'
 
 # A forked child counts nothing into its parent's log, and says so if it goes on.
 drive "$scratch/forked" init:1:2:0:1: $all_reduce:1:0 fork $all_reduce:1:0
@@ -374,7 +375,7 @@ planted() {
     refused "$3"
 }
 planted 0 X '0: no log'
-planted 8 '\x63' '8: a log of version 99, and this program reads 2'
+planted 8 '\x63' '8: a log of version 99, and this program reads 3'
 planted 12 '\x01\x02\x03\x04' '12: written by a machine of another byte order'
 planted 44 '\x09' '44: interface 9'
 planted 392 '\x07' '384: a communicator in state 7'

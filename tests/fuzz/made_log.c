@@ -27,7 +27,7 @@ static const struct comms_header header = {.magic = {'C', 'N', 'T', 'D', 'C', 'O
                                            .file_size = COMMS_FILE_SIZE,
                                            .host = "a",
                                            .nmembers = 5,
-                                           .nevents = 2};
+                                           .nnumbers = 2};
 
 static void put_counter(unsigned char *file, size_t at, struct comms_key key, uint64_t bytes)
 {

@@ -1,4 +1,5 @@
-/* What benchmarks say in their figures: only letters that figures can show, or a reader sees '_'. */
+/* What benchmarks say in their figures: only letters that figures can show, or a reader sees '_'.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
