@@ -38,7 +38,7 @@ do for [kind in kinds] {
         set logscale y 10
         set format y "%.0s%c"
     } else {
-        set format y y_end < 10000 ? "%g" : "%.1s%c"
+        set format y tick_format(y_end)
     }
     set yrange [y_from:y_end]
     set xlabel x_text offset 0, 0.3

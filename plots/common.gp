@@ -120,6 +120,8 @@ bytes_text(size) = size < 1024 ? sprintf("%g B", size) : size < 2 ** 20 ? sprint
     size < 2 ** 30 ? sprintf("%g MiB", size / 2 ** 20) : sprintf("%g GiB", size / 2 ** 30)
 
 # A power of ten, or one of its multiples: 0.00001, and never 1e-05.
+# Ticks of a linear axis up to `end`: "200k", "1.5M".
+tick_format(end) = end < 10000 ? "%g" : end / 1000 ** floor(log10(end) / 3) < 5 ? "%.1s%c" : "%.0s%c"
 plain_text(value) = value > 9999 ? gprintf("%.0s%c", value * 1.000001) : \
     sprintf(sprintf("%%.%df", value < 1 ? int(ceil(-log10(value) - 1e-9)) : 0), value)
 

@@ -118,7 +118,7 @@ do for [kind in kinds] {
         } else { unset xlabel }
         if (panel % columns == 0) {
             set ylabel y_text
-            set ytics format "%g"
+            set ytics format tick_format(y_high)
         } else {
             unset ylabel
             set ytics format ""
