@@ -50,13 +50,15 @@ static void put_names(const struct sizing_curves *curves, FILE *out)
     dat_end_block(out);
 }
 
-static void put_cross(const struct knee_point *points, size_t enough, size_t n, double share,
-                      FILE *out)
+/* The same count on the other curve has been said. */
+static void put_cross(const struct knee_point *points, size_t enough, size_t n, size_t said,
+                      double share, FILE *out)
 {
-    char text[64];
+    char text[64] = "";
     if (enough == n)
         return;
-    (void)snprintf(text, sizeof(text), "%u enough", points[enough].cores);
+    if (enough != said)
+        (void)snprintf(text, sizeof(text), "%u enough", points[enough].cores);
     (void)fprintf(out, "%u %.9g", points[enough].cores, points[enough].rate * share);
     dat_put_text(out, text, sizeof(text));
     (void)fputc('\n', out);
@@ -82,9 +84,10 @@ int figure_sizing(const struct figure_data *data, FILE *out, struct err *err)
     dat_start_block(out, "NaN 0 0 0 \"\""); /* no marks */
     dat_end_block(out);
     dat_start_block(out, "NaN NaN \"\"");
-    put_cross(curves.alone, curves.enough, curves.n, 1, out);
+    put_cross(curves.alone, curves.enough, curves.n, curves.n, 1, out);
     if (curves.workers > 1)
-        put_cross(curves.all, curves.enough_all, curves.n, 1.0 / curves.workers, out);
+        put_cross(curves.all, curves.enough_all, curves.n, curves.enough, 1.0 / curves.workers,
+                  out);
     dat_end_block(out);
     put_points(curves.alone, curves.n, 1, out);
     if (curves.workers > 1)
