@@ -40,6 +40,12 @@ enum { COUNTS_MOST = 8, POINTS_MOST = LOAD_MODES * COUNTS_MOST, CALIBRATIONS = 5
 
 /* Less is no measurement of a loader that makes one batch in 20 ms. */
 static const double share_least_s = 0.25;
+/* What a scan has before it counts as hung: half of the least that a run gives it, or so many of
+ * its budget (harness/run/times.c). */
+static const double room_least_s = 6, room_of_budget = 8;
+/* PyTorch has two batches of each of its workers ready before the first counts. In a slice too
+ * short for that nothing is measured: so many workers for each of its seconds are. */
+static const double pytorch_per_s = 32;
 static const double fed_below = 0.02;
 
 /* "all" is the first. */
@@ -232,21 +238,42 @@ static int agree(struct loader *loader, const struct bench_ctx *ctx)
     return rc;
 }
 
+static bool measured(const struct loader *loader, const struct bench_ctx *ctx, enum load_mode mode)
+{
+    return asked(ctx, mode) && !loader->told.absent[mode].code;
+}
+
+/* 1, 2, 4 ...; or 1, 4, 16 ... where the points would not be at their end in time. */
+static void list_counts(struct loader *loader, const struct bench_ctx *ctx)
+{
+    unsigned cpus = loader->told.ncpus ? loader->told.ncpus : 1, kinds = 0;
+    unsigned most = 2 * cpus < LOADERS_MOST ? 2 * cpus : LOADERS_MOST;
+    for (int mode = 0; mode < LOAD_MODES; mode++)
+        kinds += measured(loader, ctx, (enum load_mode)mode);
+    double room_s = fmax(room_least_s, room_of_budget * ctx->budget_s);
+    for (unsigned factor = 2;; factor *= 2) {
+        loader->ncounts = 0;
+        for (unsigned count = 1; count <= most; count *= factor)
+            loader->counts[loader->ncounts++] = count;
+        if (loader->ncounts <= 2 || loader->ncounts * kinds * share_least_s <= room_s)
+            return;
+    }
+}
+
 static void list_points(struct loader *loader, const struct bench_ctx *ctx)
 {
     const struct loader_params *params = ctx->params;
-    unsigned cpus = loader->told.ncpus ? loader->told.ncpus : 1;
-    unsigned most = 2 * cpus < LOADERS_MOST ? 2 * cpus : LOADERS_MOST;
     if (params->loaders)
         loader->counts[loader->ncounts++] = (unsigned)params->loaders;
     else
-        for (unsigned count = 1; count <= most; count *= 2)
-            loader->counts[loader->ncounts++] = count;
+        list_counts(loader, ctx);
     for (int mode = 0; mode < LOAD_MODES; mode++)
         for (unsigned i = 0; i < loader->ncounts; i++)
-            if (asked(ctx, (enum load_mode)mode) && !loader->told.absent[mode].code)
+            if (measured(loader, ctx, (enum load_mode)mode))
                 loader->points[loader->npoints++] =
                     (struct point){.mode = (enum load_mode)mode, .loaders = loader->counts[i]};
+    double share_s = loader->npoints ? ctx->budget_s / (double)loader->npoints : 0;
+    loader->share_s = fmax(share_s, share_least_s);
 }
 
 static int open_batches(struct loader *loader, struct bench_ctx *ctx)
@@ -401,6 +428,14 @@ static int measure_point(struct bench_ctx *ctx, size_t index)
     struct feeding *feeding = &loader->feeding;
     struct point *point = &loader->points[index];
     struct fed mine;
+    const struct loader_params *params = ctx->params;
+    if (point->mode == LOAD_PYTORCH && !params->loaders &&
+        point->loaders > pytorch_per_s * loader->share_s) {
+        (void)err_set(&point->fed.err, -ENOTSUP,
+                      "%u workers of PyTorch are not at work within %.2g s: --time gives more",
+                      point->loaders, loader->share_s);
+        return 0;
+    }
     int rc = feeding_run(feeding, ctx, point->mode, point->loaders, loader->share_s, &mine);
     if (!rc && !mine.err.code && feeding->last.slot != QUEUE_END)
         mine.err.code =
@@ -431,8 +466,12 @@ static int emit_point(struct bench_ctx *ctx, size_t index)
     (void)snprintf(key, sizeof(key), "%s;loaders=%u", modes[point->mode].key, point->loaders);
     if (point->fed.err.code)
         return bench_emit_absent(ctx, STARVATION, &point->fed.err, "%s", key);
-    if (!has_values(point))
-        return 0;
+    if (!has_values(point)) {
+        struct err late;
+        (void)err_set(&late, -ENOTSUP, "%u %s were not at work within %.2g s: --time gives more",
+                      point->loaders, modes[point->mode].title, loader->share_s);
+        return bench_emit_absent(ctx, STARVATION, &late, "%s", key);
+    }
     int rc = bench_emit(ctx, STARVATION, starvation_of(point), "%s", key);
     if (!rc)
         rc = bench_emit(ctx, BATCHES, point->fed.batches, "%s", key);
@@ -443,24 +482,26 @@ static int emit_point(struct bench_ctx *ctx, size_t index)
     return rc;
 }
 
-/* Of the points of one kind, which have ever more loaders. */
-static int emit_verdict(struct bench_ctx *ctx, const struct point *points, size_t n)
+/* Of the points of one kind, which have ever more loaders: up to where they could be measured. */
+static int emit_verdict(struct bench_ctx *ctx, const struct point *points, size_t most)
 {
     const char *key = modes[points[0].mode].key;
     double best = 0, fewer = 0;
-    size_t needed = n;
+    size_t n = 0, needed = most;
+    while (n < most && has_values(&points[n]))
+        n++;
     for (size_t i = 0; i < n; i++) {
-        if (!has_values(&points[i]))
-            return 0;
         best = fmax(best, points[i].fed.batches);
         fewer = i + 1 < n ? best : fewer;
-        needed = needed == n && starvation_of(&points[i]) <= fed_below ? i : needed;
+        needed = needed == most && starvation_of(&points[i]) <= fed_below ? i : needed;
     }
+    if (!n)
+        return 0;
     struct err none;
     (void)err_set(&none, -ENOTSUP, "%s: up to %u do not feed the GPU", modes[points[0].mode].title,
                   points[n - 1].loaders);
-    int rc = needed < n ? bench_emit(ctx, NEEDED, points[needed].loaders, "%s", key)
-                        : bench_emit_absent(ctx, NEEDED, &none, "%s", key);
+    int rc = needed < most ? bench_emit(ctx, NEEDED, points[needed].loaders, "%s", key)
+                           : bench_emit_absent(ctx, NEEDED, &none, "%s", key);
     if (!rc && n > 1 && points[0].fed.batches > 0)
         rc = bench_emit(ctx, SCALING, best / points[0].fed.batches, "%s", key);
     if (!rc && n > 1 && fewer > 0)
@@ -488,8 +529,6 @@ static int emit_kinds(struct bench_ctx *ctx)
 static int loader_scan(struct bench_ctx *ctx)
 {
     struct loader *loader = ctx->state;
-    double share_s = loader->npoints ? ctx->budget_s / (double)loader->npoints : 0;
-    loader->share_s = fmax(share_s, share_least_s);
     int rc = calibrate(loader, ctx);
     if (!rc)
         rc = points_run(ctx, loader->npoints, measure_point, emit_point);
