@@ -116,6 +116,8 @@ static int watch_machine(const struct doctor_args *args, struct reader *reader,
     const struct topo_options options = {.probe_gpus = true};
     bool known = !args->root && !topo_load(&options, topo, err);
     int rc = host_mark(&reader->view, known ? topo : NULL, reader->root, host, err);
+    /* Who waits for ever is not busy. */
+    host->locks.everybody = !args->pids.n && !args->gpu_procs;
     if (!rc)
         rc = watch(args, reader, host, signals, err);
     reader->view.host = host;
