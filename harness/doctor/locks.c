@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -77,6 +78,7 @@ static int by_tid(const void *a, const void *b)
 
 static bool list_tasks(struct looking *at)
 {
+    at->ntasks = 0;
     int fd = openat(at->dir_fd, "task", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
     if (!dir) {
@@ -181,10 +183,12 @@ static bool look_at_task(struct looking *at, int tid, struct lock_wait *wait)
         at->refused |= errno == EPERM || errno == EACCES;
         return false;
     }
-    const uint64_t address = view_read_futex(text, &asleep.call) ? asleep.call.address : 0;
+    if (!view_read_futex(text, &asleep.call) || !view_may_be_lock(&asleep.call))
+        return false;
+    const uint64_t address = asleep.call.address;
     /* What is behind a word may not be mapped. */
-    if (!address || (!read_memory(at, tid, address, words, sizeof(words)) &&
-                     !read_memory(at, tid, address, words, sizeof(words[0]))))
+    if (!read_memory(at, tid, address, words, sizeof(words)) &&
+        !read_memory(at, tid, address, words, sizeof(words[0])))
         return false;
     struct lock_seen seen = view_read_lock(&asleep.call, words);
     if (seen.kind == LOCK_INHERITING)
@@ -249,28 +253,35 @@ static bool was_thread(const struct view *view, const char *root, const struct l
     return was;
 }
 
+/*
+ * The word at which the C library waits for the end of that thread is in what it keeps of it, 16
+ * bytes before the list of robust locks that it has told the kernel of (struct pthread, nptl/descr.h).
+ */
+static bool is_end_of(const char *root, int tid, uint64_t address)
+{
+    enum { TO_ROBUST_LIST = 16 };
+    void *head = NULL;
+    size_t size;
+    return !root[0] && tid && syscall(SYS_get_robust_list, tid, &head, &size) == 0 &&
+           (uint64_t)(uintptr_t)head == address + TO_ROBUST_LIST;
+}
+
 static void find_holders(const struct view *view, const char *root, struct looking *at,
                          bool lead_ended, struct lock_process *seen)
 {
-    if (seen->nwaits)
-        number_tasks(at);
+    number_tasks(at);
     for (size_t w = 0; w < seen->nwaits; w++) {
         struct lock_wait *wait = &seen->waits[w];
         for (size_t i = 0; i < at->ntasks && !wait->holder; i++)
             if (at->tasks[i].number == wait->number &&
                 !(lead_ended && at->tasks[i].tid == at->pid))
                 wait->holder = at->tasks[i].tid;
+        if (wait->kind == LOCK_THREAD_END && !is_end_of(root, wait->holder, wait->lock))
+            wait->kind = LOCK_NONE;
         if (lock_wait_is_lost(wait) && !(lead_ended && has_number(at, wait->number)) &&
             !was_thread(view, root, at, wait->number))
             wait->kind = LOCK_NONE;
     }
-}
-
-/* Threads that ran since the mark do not wait for ever: nothing is read of them. */
-static bool has_run(const struct view_process *process, int tid, size_t hint)
-{
-    return hint < process->ntasks && process->tasks[hint].tid == tid &&
-           process->tasks[hint].oncpu_s > 0;
 }
 
 static int by_waiter(const void *a, const void *b)
@@ -279,25 +290,40 @@ static int by_waiter(const void *a, const void *b)
     return (one->tid > other->tid) - (one->tid < other->tid);
 }
 
+static void look_at_one(struct looking *at, int tid, struct lock_process *seen)
+{
+    struct lock_wait wait;
+    at->cut |= at->threads == LOCKS_THREADS_MOST;
+    if (!at->cut && !at->refused && look_at_task(at, tid, &wait))
+        at->cut = !add_wait(&wait, seen);
+}
+
+static void add_refused(struct looking *at, struct lock_process *seen)
+{
+    for (unsigned i = 0; i < at->nrefused && at->inheriting.tid; i++) {
+        const struct asleep *one = &at->may_be_refused[i];
+        const struct lock_wait wait = {.tid = one->tid,
+                                       .kind = LOCK_REFUSED,
+                                       .lock = one->call.address,
+                                       .holder = one->tid};
+        if (was_refused(at, one))
+            at->cut |= !add_wait(&wait, seen);
+    }
+}
+
+/* Of one that is watched, those that are known, as a list of them takes time; and of them none that
+ * ran since the mark, as it does not wait for ever. */
 static void look_at_tasks(const struct view_process *process, struct looking *at,
                           struct lock_process *seen)
 {
-    struct lock_wait wait;
-    for (size_t i = 0; i < at->ntasks && !at->refused && !at->cut; i++) {
-        if (has_run(process, at->tasks[i].tid, i))
-            continue;
-        at->cut = at->threads == LOCKS_THREADS_MOST;
-        if (!at->cut && look_at_task(at, at->tasks[i].tid, &wait))
-            at->cut = !add_wait(&wait, seen);
-    }
-    for (unsigned i = 0; i < at->nrefused && at->inheriting.tid; i++)
-        if (was_refused(at, &at->may_be_refused[i])) {
-            wait = (struct lock_wait){.tid = at->may_be_refused[i].tid,
-                                      .kind = LOCK_REFUSED,
-                                      .lock = at->may_be_refused[i].call.address,
-                                      .holder = at->may_be_refused[i].tid};
-            at->cut |= !add_wait(&wait, seen);
-        }
+    if (!process->watched && !list_tasks(at))
+        return;
+    for (size_t i = 0; i < at->ntasks; i++)
+        look_at_one(at, at->tasks[i].tid, seen);
+    for (size_t i = 0; i < process->ntasks; i++)
+        if (process->tasks[i].oncpu_s <= 0)
+            look_at_one(at, process->tasks[i].tid, seen);
+    add_refused(at, seen);
     if (seen->nwaits)
         qsort(seen->waits, seen->nwaits, sizeof(seen->waits[0]), by_waiter);
 }
@@ -308,10 +334,12 @@ static unsigned collect(const struct view *view, const char *root,
                         struct looking *at)
 {
     *seen = (struct lock_process){.pid = process->pid, .start_ticks = process->start_ticks};
-    if (!open_process(process, root, at) || !list_tasks(at))
+    if (!open_process(process, root, at))
         return 1;
     look_at_tasks(process, at, seen);
-    find_holders(view, root, at, process->state == 'Z', seen);
+    /* Now that there is one, it has to be all of them, also the newest. */
+    if (seen->nwaits && list_tasks(at))
+        find_holders(view, root, at, process->state == 'Z', seen);
     (void)lock_waits_join(seen->waits, seen->nwaits);
     return at->threads + 1;
 }
@@ -339,9 +367,10 @@ static void free_waits(struct lock_process *seen)
 }
 
 /* One of its threads is in futex(2), or whether is not told. */
-static bool may_be_stuck(const struct looking *at)
+static bool may_be_stuck(struct looking *at)
 {
     char text[64];
+    (void)list_tasks(at);
     for (size_t i = 0; i < at->ntasks && i < LOCKS_THREADS_MOST; i++)
         if (!read_text(at, at->tasks[i].tid, "wchan", text, sizeof(text)) ||
             strcmp(text, "0") == 0 || strstr(text, "futex"))

@@ -83,6 +83,8 @@ bool view_read_futex(const char *text, struct futex_call *call)
     return taken && call->address && call->address % sizeof(uint32_t) == 0;
 }
 
+enum { HELD_AND_WAITED_FOR = 2 }; /* the word of a mutex that says no more */
+
 /* Of glibc's struct __pthread_mutex_s, and the bits of its __kind. */
 enum { WORD, COUNT, HOLDER, USERS, TYPE };
 enum {
@@ -107,10 +109,8 @@ static bool is_mutex(const uint32_t *words)
            !(words[TYPE] & ~(uint32_t)TYPE_KNOWN);
 }
 
-/* Its word says no more than that it is held and waited for. */
 static bool is_plain(const struct futex_call *call, const uint32_t *words)
 {
-    enum { HELD_AND_WAITED_FOR = 2 };
     bool is_recursive = (words[TYPE] & TYPE_MASK) == TYPE_RECURSIVE;
     return call->way == FUTEX_IN_WAIT && call->value == HELD_AND_WAITED_FOR &&
            words[WORD] == HELD_AND_WAITED_FOR && !(words[TYPE] & (TYPE_ROBUST | TYPE_INHERIT)) &&
@@ -161,6 +161,14 @@ bool view_is_call(const uint8_t before[LOCK_CALL_BYTES])
 #else
     return before[0] == 0xe8; /* call */
 #endif
+}
+
+bool view_may_be_lock(const struct futex_call *call)
+{
+    bool may_be_robust = call->value & FUTEX_WAITERS;
+    bool may_be_end = !call->is_private && is_thread(call->value);
+    return call->way == FUTEX_IN_LOCK_PI || call->value == HELD_AND_WAITED_FOR || may_be_robust ||
+           may_be_end || view_may_be_refused(call, 0);
 }
 
 /* What is behind `label` at the beginning of a line. */

@@ -37,13 +37,16 @@ struct futex_call {
  */
 bool view_read_futex(const char *text, struct futex_call *call);
 
+/* Whether it is worth to look at the memory there: most wait for something else, and show it. */
+bool view_may_be_lock(const struct futex_call *call);
+
 enum lock_kind {
     LOCK_NONE,
     LOCK_MUTEX,
     LOCK_ROBUST,     /* PTHREAD_MUTEX_ROBUST */
     LOCK_INHERITING, /* PTHREAD_PRIO_INHERIT */
     LOCK_REFUSED,    /* such a one, by the kernel: it sleeps for ever, and is its own "holder" */
-    LOCK_THREAD_END  /* no lock: pthread_join, and the "holder" is who is to end */
+    LOCK_THREAD_END  /* no lock: pthread_join, and the "holder" is who is to end; or any number */
 };
 
 /* What a mutex has in memory: its word, a count, the holder, users, its type. */

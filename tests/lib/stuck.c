@@ -187,10 +187,12 @@ static void share(void)
     if (fork() == 0) {
         (void)alarm(180);
         (void)pthread_mutex_lock(lock);
-        (void)write(ready[1], "", 1);
+        if (write(ready[1], "", 1) != 1)
+            die("pipe");
         sleep_long();
     }
-    (void)read(ready[0], &byte, 1);
+    if (read(ready[0], &byte, 1) != 1)
+        die("pipe");
     (void)puts("ready");
     (void)fflush(stdout);
     (void)pthread_mutex_lock(lock);
