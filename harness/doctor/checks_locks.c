@@ -68,7 +68,7 @@ static unsigned tell_circle(const struct lock_process *stuck, size_t first, char
 /* Those who wait for one that was refused a lock: the rest of its circle is among them. Returns how
  * many. */
 static unsigned tell_refused(const struct lock_process *stuck, size_t refused, char *sentence,
-                         char *evidence)
+                             char *evidence)
 {
     const struct lock_wait *waits = stuck->waits;
     unsigned n = 0;
@@ -168,8 +168,7 @@ void check_deadlock(struct checker *checker)
 static bool is_first(const struct lock_process *stuck, size_t wait)
 {
     for (size_t i = 0; i < wait; i++)
-        if (lock_wait_is_lost(&stuck->waits[i]) &&
-            stuck->waits[i].lock == stuck->waits[wait].lock)
+        if (lock_wait_is_lost(&stuck->waits[i]) && stuck->waits[i].lock == stuck->waits[wait].lock)
             return false;
     return true;
 }

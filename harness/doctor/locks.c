@@ -255,7 +255,8 @@ static bool was_thread(const struct view *view, const char *root, const struct l
 
 /*
  * The word at which the C library waits for the end of that thread is in what it keeps of it, 16
- * bytes before the list of robust locks that it has told the kernel of (struct pthread, nptl/descr.h).
+ * bytes before the list of robust locks that it has told the kernel of (struct pthread,
+ * nptl/descr.h).
  */
 static bool is_end_of(const char *root, int tid, uint64_t address)
 {
@@ -273,8 +274,7 @@ static void find_holders(const struct view *view, const char *root, struct looki
     for (size_t w = 0; w < seen->nwaits; w++) {
         struct lock_wait *wait = &seen->waits[w];
         for (size_t i = 0; i < at->ntasks && !wait->holder; i++)
-            if (at->tasks[i].number == wait->number &&
-                !(lead_ended && at->tasks[i].tid == at->pid))
+            if (at->tasks[i].number == wait->number && !(lead_ended && at->tasks[i].tid == at->pid))
                 wait->holder = at->tasks[i].tid;
         if (wait->kind == LOCK_THREAD_END && !is_end_of(root, wait->holder, wait->lock))
             wait->kind = LOCK_NONE;
@@ -302,10 +302,8 @@ static void add_refused(struct looking *at, struct lock_process *seen)
 {
     for (unsigned i = 0; i < at->nrefused && at->inheriting.tid; i++) {
         const struct asleep *one = &at->may_be_refused[i];
-        const struct lock_wait wait = {.tid = one->tid,
-                                       .kind = LOCK_REFUSED,
-                                       .lock = one->call.address,
-                                       .holder = one->tid};
+        const struct lock_wait wait = {
+            .tid = one->tid, .kind = LOCK_REFUSED, .lock = one->call.address, .holder = one->tid};
         if (was_refused(at, one))
             at->cut |= !add_wait(&wait, seen);
     }

@@ -9,8 +9,8 @@
  *   locks_free(&locks);
  *
  * Needs the right to trace the process (ptrace(2), PTRACE_MODE_ATTACH): its user's, where
- * kernel.yama.ptrace_scope is 0, or CAP_SYS_PTRACE. Stops nobody. To look at a thread takes 3 to 5
- * us, and a look at LOCKS_THREADS_MOST of them.
+ * kernel.yama.ptrace_scope is 0, or CAP_SYS_PTRACE. Stops nobody. To look at a thread takes
+ * about 6 us, and a look is at no more than LOCKS_THREADS_MOST of them.
  */
 #ifndef CONTEND_DOCTOR_LOCKS_H
 #define CONTEND_DOCTOR_LOCKS_H

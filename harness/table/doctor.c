@@ -66,7 +66,7 @@ int doctor_print(const struct view *view, const struct diagnosis *diagnosis, FIL
                  struct err *err)
 {
     struct findings findings = {0};
-    char unread[512], percent[16];
+    char unread[1024], percent[16];
     size_t tasks, n = count_watched(view, &tasks);
     int rc = diagnosis_findings(diagnosis, &findings, err);
     if (!rc) {

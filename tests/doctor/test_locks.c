@@ -79,6 +79,7 @@ static void test_broken_texts_are_refused_or_read(void **state)
     const char *stack = strstr(good, "0x7ffe");
     uint64_t random = 7;
     (void)state;
+    assert_true(length > 0 && stack);
     for (size_t n = 0; n < length; n++) {
         char *cut = strndup(good, n); /* the sanitizer sees its end */
         assert_non_null(cut);
@@ -123,7 +124,10 @@ static void test_mutexes_name_their_holder(void **state)
          {WAITERS | 77, 1, 77, 1, ROBUST | SHARED},
          LOCK_ROBUST,
          77},
-        {call_of(FUTEX_IN_LOCK_PI, 0, true), {WAITERS | 77, 1, 77, 1, INHERIT}, LOCK_INHERITING, 77},
+        {call_of(FUTEX_IN_LOCK_PI, 0, true),
+         {WAITERS | 77, 1, 77, 1, INHERIT},
+         LOCK_INHERITING,
+         77},
         {call_of(FUTEX_IN_WAIT_BITSET, 77, false), {77, 0, 0, 0, 0}, LOCK_THREAD_END, 77},
         /* Free, or not waited for any more. */
         {call_of(FUTEX_IN_WAIT, 2, true), {0, 0, 0, 0, 0}, LOCK_NONE, 0},
@@ -309,8 +313,8 @@ static void test_any_graph(void **state)
         struct lock_wait waits[MOST];
         size_t n = 1 + random_next(&random) % MOST, at_least = 0;
         for (size_t i = 0; i < n; i++)
-            edges[i] = (struct edge){100 + 2 * (int)i,
-                                     99 + (int)(random_next(&random) % (2 * n + 2))};
+            edges[i] =
+                (struct edge){100 + 2 * (int)i, 99 + (int)(random_next(&random) % (2 * n + 2))};
         (void)make(waits, edges, n);
         unsigned circles = lock_waits_join(waits, n);
         for (size_t i = 0; i < n; i++) {
@@ -412,7 +416,8 @@ static void test_what_is_said(void **state)
     const struct finding *finding = &diagnosis.all[0].finding;
     assert_string_equal(finding->id, "deadlock");
     assert_string_equal(finding->subject, "trainer (7)");
-    assert_string_equal(finding->evidence, "none ran for 4.0 s; 10 -> 0x12c0 -> 11 -> 0x1280 -> 10");
+    assert_string_equal(finding->evidence,
+                        "none ran for 4.0 s; 10 -> 0x12c0 -> 11 -> 0x1280 -> 10");
     assert_string_equal(finding->command, "gdb -p 7 -batch -ex 'thread apply all bt'");
     assert_non_null(strstr(finding->sentence, "2 threads wait for each other, for 4.0 s so far: "
                                               "worker (10) waits for the lock at 0x12c0 of worker "
@@ -441,9 +446,11 @@ static void test_what_is_said(void **state)
     assert_int_equal(diagnosis.n, 1);
     finding = &diagnosis.all[0].finding;
     assert_string_equal(finding->id, "deadlock");
-    assert_non_null(strstr(finding->sentence, "worker (10) sleeps for ever, as the kernel refused"));
-    assert_non_null(strstr(finding->sentence, "; worker (11) waits for the lock at 0x1280 of worker "
-                                              "(10). This"));
+    assert_non_null(
+        strstr(finding->sentence, "worker (10) sleeps for ever, as the kernel refused"));
+    assert_non_null(strstr(finding->sentence,
+                           "; worker (11) waits for the lock at 0x1280 of worker "
+                           "(10). This"));
     diagnosis_free(&diagnosis);
 }
 

@@ -175,8 +175,8 @@ static void make_locks(const char *kind)
 static void share(void)
 {
     pthread_mutexattr_t how;
-    pthread_mutex_t *lock = mmap(NULL, sizeof(*lock), PROT_READ | PROT_WRITE,
-                                 MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    pthread_mutex_t *lock =
+        mmap(NULL, sizeof(*lock), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     int ready[2];
     char byte;
     if (lock == MAP_FAILED || pipe(ready))
@@ -224,10 +224,12 @@ static void make(const char *kind)
     static struct job condition[] = {{"waiter", 0, -1, wait_for_condition},
                                      {"idle", 1, -1, sleep_long}};
     static struct job semaphore[] = {{"waiter", 0, -1, wait_for_post}, {"next", -1, 0, 0}};
-    static struct job chain[] = {{"holder", 0, -1, sleep_long}, {"next", 1, 0, 0}, {"last", -1, 1, 0}};
+    static struct job chain[] = {
+        {"holder", 0, -1, sleep_long}, {"next", 1, 0, 0}, {"last", -1, 1, 0}};
     static struct job timed[] = {{"first", 0, -1, take_second_for_a_time},
                                  {"second", 1, -1, take_first_for_a_time}};
-    static struct job readers[] = {{"one", -1, -1, read_and_write}, {"other", -1, -1, read_and_write}};
+    static struct job readers[] = {{"one", -1, -1, read_and_write},
+                                   {"other", -1, -1, read_and_write}};
     static struct job stack[] = {{"first", 0, -1, wait_on_stack}, {"second", 1, 0, 0}};
     static const struct {
         const char *kind;
