@@ -108,7 +108,8 @@ static void tell_more(unsigned more, char *buf, size_t size)
 {
     buf[0] = '\0';
     if (more)
-        (void)snprintf(buf, size, " %u more wait%s behind.", more, more == 1 ? "s" : "");
+        (void)snprintf(buf, size, " %u more thread%s behind.", more,
+                       more == 1 ? " waits" : "s wait");
 }
 
 static void say_refused(struct checker *checker, const struct lock_process *stuck,

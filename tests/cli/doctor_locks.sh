@@ -100,10 +100,10 @@ end_all
 start behind
 sees deadlock "$pid" --pid "$pid" || fail "two and a third are not seen: $(cat "$scratch/seen")"
 for _ in 1 2 3 4 5 6; do
-    told deadlock "$pid" | grep -qF '1 more waits behind.' && break
+    told deadlock "$pid" | grep -qF '1 more thread waits behind.' && break
     look --pid "$pid"
 done
-says deadlock '2 threads wait for each other' '1 more waits behind.'
+says deadlock '2 threads wait for each other' '1 more thread waits behind.'
 end_all
 
 start self

@@ -422,7 +422,7 @@ static void test_what_is_said(void **state)
     assert_non_null(strstr(finding->sentence, "2 threads wait for each other, for 4.0 s so far: "
                                               "worker (10) waits for the lock at 0x12c0 of worker "
                                               "(11); worker (11) waits for the lock at 0x1280 of "
-                                              "worker (10). 1 more waits behind."));
+                                              "worker (10). 1 more thread waits behind."));
     assert_true(diagnosis_is_bad(&diagnosis));
     diagnosis_free(&diagnosis);
 
@@ -435,7 +435,7 @@ static void test_what_is_said(void **state)
     assert_string_equal(finding->id, "lost_lock");
     assert_non_null(strstr(finding->sentence, "worker (10) waits for the lock at 0x1000, and its "
                                               "holder, thread 99, is not in this process"));
-    assert_non_null(strstr(finding->sentence, "1 more waits behind."));
+    assert_non_null(strstr(finding->sentence, "1 more thread waits behind."));
     diagnosis_free(&diagnosis);
 
     /* Another one waits for that which the kernel refused a lock. */
