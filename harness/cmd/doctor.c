@@ -116,6 +116,8 @@ static int watch_machine(const struct doctor_args *args, struct reader *reader,
     const struct topo_options options = {.probe_gpus = true};
     bool known = !args->root && !topo_load(&options, topo, err);
     int rc = host_mark(&reader->view, known ? topo : NULL, reader->root, host, err);
+    /* Who waits for ever is not busy. */
+    host->locks.everybody = !args->pids.n && !args->gpu_procs;
     if (!rc)
         rc = watch(args, reader, host, signals, err);
     reader->view.host = host;
@@ -137,7 +139,7 @@ static int print_markdown(const struct diagnosis *diagnosis, struct err *err)
 static int say(const struct doctor_args *args, const struct reader *reader,
                const struct diagnosis *diagnosis, int *code, struct err *err)
 {
-    char unread[512];
+    char unread[1024];
     int rc = 0;
     if (args->json)
         *code = cmd_print_json(
@@ -241,9 +243,9 @@ const struct command doctor_command = {
     .about =
         "Looks at live processes for a few seconds, those that are busy unless others are named, "
         "and says what costs them time: with the numbers behind it, and the command that mends it, "
-        "what costs most first. Changes nothing without --apply, and needs no root; root sees the "
-        "environment and the pages of other users' processes, too. Exit code: 0 nothing found, 1 "
-        "something that "
-        "costs, 3 it could not look.",
+        "what costs most first. Threads that wait for each other for ever are looked for in "
+        "processes that sleep, too. Changes nothing without --apply, and needs no root; root sees "
+        "the environment, the pages and the locks of other users' processes, too. Exit code: 0 "
+        "nothing found, 1 something that costs, 3 it could not look.",
     .opts = doctor_opts,
 };

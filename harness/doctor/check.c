@@ -61,6 +61,10 @@ const struct check checks[] = {
     {25, "monitors", "monitors that cost", "CPU time", check_monitors},
     {25, "stuck_tasks", "tasks in state D", "stat, wchan", check_stuck_tasks},
     {25, "sched_ext", "a sched_ext scheduler", "/sys/kernel/sched_ext", check_sched_ext},
+    {26, "deadlock", "threads of one process that wait for each other",
+     "syscall and status of threads, mutexes in memory", check_deadlock},
+    {26, "lost_lock", "waiting for a lock whose holder is gone",
+     "syscall and status of threads, mutexes in memory", check_lost_lock},
     {.looks = NULL},
 };
 

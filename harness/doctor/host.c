@@ -224,6 +224,7 @@ void host_look(const struct view *view, struct host *host)
 {
     host->looks++;
     gpu_watch_look(&host->gpu_watch);
+    locks_look(view, host->root, &host->locks);
     for (size_t i = 0; i < view->nprocesses; i++) {
         const struct view_process *process = &view->processes[i];
         if (!process->watched)
@@ -305,6 +306,7 @@ int host_finish(const struct view *view, struct host *host, struct err *err)
     gained->throttles = (now.throttles - host->then.throttles) / view->wall_s;
     gained->throttled_s = (now.throttled_s - host->then.throttled_s) / view->wall_s;
     host_finish_memory(view, host);
+    locks_finish(view, host->root, &host->locks);
     finish_cpus(view, host);
     int rc = irqs_read(host->root, &host->irqs, err);
     if (!rc) {
@@ -328,5 +330,6 @@ void host_free(struct host *host)
     free(host->gpus);
     free(host->gpu_changes);
     facts_free(&host->log);
+    locks_free(&host->locks);
     *host = (struct host){0};
 }

@@ -4,7 +4,25 @@
 #include <string.h>
 
 #include "harness/base/text.h"
+#include "harness/doctor/host.h"
 #include "harness/table/findings.h"
+
+static void tell_locks(const struct view *view, char *buf, size_t size)
+{
+    const struct locks *locks = view->host ? &view->host->locks : NULL;
+    if (locks && locks->refused)
+        (void)check_append(buf, size,
+                           "%s would also see for which locks the threads of %u process%s wait. ",
+                           view->is_root ? "With CAP_SYS_PTRACE root"
+                                         : "Root (or who owns them, with "
+                                           "kernel.yama.ptrace_scope=0)",
+                           locks->refused, locks->refused == 1 ? "" : "es");
+    if (locks && locks->skipped)
+        (void)check_append(buf, size,
+                           "For deadlocks there was no time to look at %u process%s, or not at all "
+                           "their threads: watch for longer, or name them. ",
+                           locks->skipped, locks->skipped == 1 ? "" : "es");
+}
 
 char *doctor_tell_unread(const struct view *view, char *buf, size_t size)
 {
@@ -18,6 +36,7 @@ char *doctor_tell_unread(const struct view *view, char *buf, size_t size)
                            "Root would also see the environment, the libraries and the pages of "
                            "%u process%s of other users. ",
                            view->environs_refused, view->environs_refused == 1 ? "" : "es");
+    tell_locks(view, buf, size);
     if (view->hides)
         (void)check_append(buf, size,
                            "/proc hides the processes of others (hidepid); root would see them. ");
@@ -47,7 +66,7 @@ int doctor_print(const struct view *view, const struct diagnosis *diagnosis, FIL
                  struct err *err)
 {
     struct findings findings = {0};
-    char unread[512], percent[16];
+    char unread[1024], percent[16];
     size_t tasks, n = count_watched(view, &tasks);
     int rc = diagnosis_findings(diagnosis, &findings, err);
     if (!rc) {
