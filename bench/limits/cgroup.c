@@ -39,7 +39,7 @@
 #include "bench/common/points.h"
 #include "bench/limits/limited.h"
 #include "bench/registry.h"
-#include "harness/say/log.h"
+#include "harness/sys/file.h"
 
 enum { PERIODS_LEAST = 5, POINTS_MOST = 24, SOURCES = 4, MIB = 1 << 20 };
 
@@ -174,17 +174,6 @@ static const char *data_dir(void)
     return dir && dir[0] ? dir : "/var/tmp";
 }
 
-static int write_all(int fd, const char *from, size_t bytes)
-{
-    for (size_t done = 0; done < bytes;) {
-        ssize_t n = write(fd, from + done, bytes - done);
-        if (n < 0 && errno != EINTR)
-            return -errno;
-        done += n > 0 ? (size_t)n : 0;
-    }
-    return 0;
-}
-
 /* By a child of ours, as it makes the batches with an OpenMP team. */
 struct writer {
     const struct bench_ctx *ctx;
@@ -202,8 +191,9 @@ static int write_batches(void *arg)
     ctx.visits = NULL;
     int rc = batches_open(&batches, ctx.params, &ctx);
     size_t bytes = rc ? 0 : SOURCES * batches.cells * sizeof(float);
-    for (unsigned i = count_batches(ctx.params) / SOURCES; i > 0 && !rc; i--)
-        rc = write_all(writer->fd, (const char *)batches.sources, bytes);
+    const char *sources = (const char *)batches.sources;
+    for (unsigned i = 0; i < count_batches(ctx.params) / SOURCES && !rc; i++)
+        rc = file_write_at(writer->fd, sources, bytes, (off_t)(i * bytes));
     return rc == -ENOSPC ? ENOSPC : rc ? EIO : 0;
 }
 
