@@ -26,25 +26,17 @@
  * reclaimed; a file system in memory (tmpfs) has none.
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/vfs.h>
-#include <unistd.h>
-
-#include <linux/magic.h>
 
 #include "bench/common/points.h"
+#include "bench/limits/data.h"
 #include "bench/limits/limited.h"
 #include "bench/registry.h"
-#include "harness/say/log.h"
 
-enum { PERIODS_LEAST = 5, POINTS_MOST = 24, SOURCES = 4, MIB = 1 << 20 };
-
-/* Of the file: so many batches at least, and so large that half of it is no small change. */
-enum { BATCHES_LEAST = 12, DATA_LEAST = 16 * MIB };
+enum { PERIODS_LEAST = 5, POINTS_MOST = 24, MIB = 1 << 20 };
 
 static const struct opt cgroup_opts[] = {BATCH_OPTS, {.name = NULL}};
 
@@ -117,7 +109,7 @@ struct scan {
     struct err absent[KINDS];
     unsigned ncpus, made;
     double time_s;
-    int data_fd;
+    struct limits_data data;
     struct err no_data;
     size_t npoints;
     struct point points[POINTS_MOST];
@@ -153,105 +145,7 @@ static void list_points(struct scan *scan)
     add_point(scan, &(struct point){.kind = PIDS, .cpus = ncpus});
 }
 
-/* ---- the file that is read under limits of memory ---- */
-
-/* A multiple of SOURCES. */
-static unsigned count_batches(const struct batch_params *params)
-{
-    double batch_bytes = (double)params->rows * (double)params->cols * sizeof(float);
-    double n = fmax(BATCHES_LEAST, DATA_LEAST / batch_bytes);
-    return (unsigned)ceil(n / SOURCES) * SOURCES;
-}
-
-static double data_bytes(const struct batch_params *params)
-{
-    return (double)params->rows * (double)params->cols * sizeof(float) * count_batches(params);
-}
-
-static const char *data_dir(void)
-{
-    const char *dir = getenv("TMPDIR");
-    return dir && dir[0] ? dir : "/var/tmp";
-}
-
-static int write_all(int fd, const char *from, size_t bytes)
-{
-    for (size_t done = 0; done < bytes;) {
-        ssize_t n = write(fd, from + done, bytes - done);
-        if (n < 0 && errno != EINTR)
-            return -errno;
-        done += n > 0 ? (size_t)n : 0;
-    }
-    return 0;
-}
-
-/* By a child of ours, as it makes the batches with an OpenMP team. */
-struct writer {
-    const struct bench_ctx *ctx;
-    int fd;
-};
-
-static int write_batches(void *arg)
-{
-    const struct writer *writer = arg;
-    struct bench_ctx ctx = *writer->ctx;
-    struct batches batches = {0};
-    struct err ignored;
-    ctx.err = &ignored;
-    ctx.least_team = NULL;
-    ctx.visits = NULL;
-    int rc = batches_open(&batches, ctx.params, &ctx);
-    size_t bytes = rc ? 0 : SOURCES * batches.cells * sizeof(float);
-    for (unsigned i = count_batches(ctx.params) / SOURCES; i > 0 && !rc; i--)
-        rc = write_all(writer->fd, (const char *)batches.sources, bytes);
-    return rc == -ENOSPC ? ENOSPC : rc ? EIO : 0;
-}
-
-static int absent_data(struct err *why, int rc, const char *dir, const char *what)
-{
-    (void)err_sys(why, rc, "%s a file in %.100s", what, dir);
-    return why->code = -ENOTSUP;
-}
-
-/* Without a name, so that nothing of it can stay. -ENOTSUP where there is no room or no disk. */
-static int open_data(struct scan *scan, const struct bench_ctx *ctx, struct err *why)
-{
-    const char *dir = data_dir();
-    struct statfs fs;
-    double need = data_bytes(ctx->params);
-    scan->data_fd = open(dir, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
-    if (scan->data_fd < 0)
-        return absent_data(why, -errno, dir, "cannot make");
-    if (fstatfs(scan->data_fd, &fs))
-        return absent_data(why, -errno, dir, "cannot look at");
-    if (fs.f_type == TMPFS_MAGIC || fs.f_type == RAMFS_MAGIC)
-        return err_set(why, -ENOTSUP,
-                       "%.100s is in memory (tmpfs), of which nothing can be reclaimed: name a "
-                       "directory on a disk in TMPDIR",
-                       dir);
-    if ((double)fs.f_bavail * (double)fs.f_bsize < 2 * need)
-        return err_set(why, -ENOTSUP, "%.100s has no %.0f MiB free", dir, 2 * need / MIB);
-    struct writer writer = {ctx, scan->data_fd};
-    struct process process;
-    int status = 0;
-    int rc = process_start(&process, false, write_batches, &writer);
-    if (rc)
-        return absent_data(why, rc, dir, "cannot write");
-    process_wait(&process, &status);
-    rc = status ? (WIFEXITED(status) ? -WEXITSTATUS(status) : -EIO) : 0;
-    if (!rc && fsync(scan->data_fd))
-        rc = -errno;
-    return rc ? absent_data(why, rc, dir, "cannot write") : 0;
-}
-
 /* ---- a point ---- */
-
-/* As pages belong to the cgroup that read them first. */
-static void drop_cache(const struct scan *scan)
-{
-    if (scan->data_fd >= 0)
-        (void)posix_fadvise(scan->data_fd, 0, 0, POSIX_FADV_DONTNEED);
-}
 
 static double time_of(const struct scan *scan, const struct point *point)
 {
@@ -311,7 +205,7 @@ static void forbid_swap(const struct scan *scan, struct limited *limited)
 static int measure_memory(struct bench_ctx *ctx, struct point *point)
 {
     struct scan *scan = ctx->state;
-    double half_bytes = data_bytes(ctx->params) / 2;
+    double half_bytes = limits_data_bytes(ctx->params) / 2;
     int rc = 0;
     for (unsigned i = 0; i < MEMORIES && !rc; i++) {
         /* Itself, a share for the kernel's own, and half of the file. */
@@ -326,10 +220,10 @@ static int measure_memory(struct bench_ctx *ctx, struct point *point)
         if (i != MEMORY_FREE)
             forbid_swap(scan, &limited);
         if (i != MEMORY_OOM) {
-            limited.data_fd = scan->data_fd;
-            limited.data_batches = count_batches(ctx->params);
+            limited.data_fd = limits_data_fd(&scan->data);
+            limited.data_batches = limits_data_batches(ctx->params);
         }
-        drop_cache(scan);
+        limits_data_uncache(&scan->data);
         rc = limited_run(&limited, &point->result[i], ctx->err);
     }
     return rc;
@@ -516,7 +410,6 @@ static int cgroup_setup(struct bench_ctx *ctx)
     bool any = false;
     if (!scan)
         return err_set(ctx->err, -ENOMEM, "cannot allocate the state of the scan");
-    scan->data_fd = -1;
     scan->ncpus = ctx->machine->ncpus;
     if (groups_open(&scan->groups, ctx->err))
         return cannot(ctx->err);
@@ -530,7 +423,7 @@ static int cgroup_setup(struct bench_ctx *ctx)
     if (rc) /* now: who fails may be ended before its teardown */
         groups_close(&scan->groups);
     if (!rc && !scan->absent[MEMORY].code)
-        (void)open_data(scan, ctx, &scan->no_data);
+        (void)limits_data_open(&scan->data, ctx, &scan->no_data);
     return rc;
 }
 
@@ -548,8 +441,7 @@ static void cgroup_teardown(struct bench_ctx *ctx)
     ctx->state = NULL;
     if (!scan)
         return;
-    if (scan->data_fd >= 0)
-        (void)close(scan->data_fd);
+    limits_data_close(&scan->data);
     groups_close(&scan->groups);
     free(scan);
 }

@@ -36,7 +36,7 @@ enum limited_end {
     LIMITED_REFUSED, /* the kernel does not take the limit, or not the child: why says which */
     LIMITED_KILLED,  /* by the kernel, as it needed more memory */
     LIMITED_ENDED,   /* by itself: why is what it said */
-    LIMITED_LATE,    /* no end in many times its time: it was killed by us */
+    LIMITED_STILL,   /* it did nothing any more: it was killed by us */
     LIMITED_WRONG    /* what it computed is wrong */
 };
 

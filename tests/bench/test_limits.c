@@ -10,6 +10,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include <cmocka.h>
 
@@ -63,6 +64,27 @@ static void test_limits_writes_where_it_can(void **state)
     assert_non_null(strstr(err.msg, "cgroup: memory.max = 1 refused"));
 }
 
+/* A child that cannot go on, here as it joins, is given up: it is no CPU time that says so. */
+static void test_limits_ends_what_stands_still(void **state)
+{
+    (void)state;
+    struct groups groups = {0};
+    struct bench_ctx ctx = {.machine = &machine};
+    struct limited limited = {.groups = &groups, .ctx = &ctx, .data_fd = -1};
+    struct limited_result result;
+    struct err err = {0};
+    char path[GROUPS_PATH_MAX];
+    (void)snprintf(groups.dir, sizeof(groups.dir), "%s", fixture_dir);
+    assert_int_equal(groups_make(&groups, 0, path, sizeof(path), &err), 0);
+    fixture_put("/worker-0/cpu.stat", "usage_usec 12\n");
+    (void)snprintf(path, sizeof(path), "%s/worker-0/cgroup.procs", fixture_dir);
+    assert_int_equal(mkfifo(path, 0600), 0); /* which nobody reads */
+    assert_int_equal(limited_run(&limited, &result, &err), 0);
+    assert_int_equal(result.end, LIMITED_STILL);
+    assert_int_equal(result.why.code, -ETIME);
+    assert_non_null(strstr(result.why.msg, "after 0 steps it used no CPU time for 10 s"));
+}
+
 /* With a reason, and nothing is left. */
 static void test_limits_says_why_not(void **state)
 {
@@ -90,6 +112,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_limits_reads_counts, fixture_make_dir,
                                         fixture_remove_dir),
         cmocka_unit_test_setup_teardown(test_limits_writes_where_it_can, fixture_make_dir,
+                                        fixture_remove_dir),
+        cmocka_unit_test_setup_teardown(test_limits_ends_what_stands_still, fixture_make_dir,
                                         fixture_remove_dir),
         cmocka_unit_test(test_limits_quota),
         cmocka_unit_test(test_limits_words),

@@ -9,45 +9,46 @@ fi
 sanitized=$(nm "$CONTEND_BINARY" 2>/dev/null | grep -c __asan_init)
 out="$scratch/r"
 
-# What the machine's other tenants do is not in our hands. Runs that flag themselves as noisy (steal,
-# other processes) are not judged by time, nor is a program slowed by sanitizers; of three quiet ones
-# one has to show the figures, and where six runs, or five minutes, have no quiet one nothing is said
-# of them.
-measure() { # sets behind, efficiency, took, quiet
-    local placement
-    SECONDS=0
-    limit_s=500 expect 0 'sim' "$CONTEND_BINARY" run --out "$out" # a busy machine takes its time
-    took=$SECONDS
-    behind=$(cell "$out/rows.csv" none 2 throughput_vs_best median)
-    efficiency=$(cell "$out/rows.csv" partition 2 efficiency median)
-    quiet=yes
+# What the machine's other tenants do is not in our hands. A quiet run has to show the figures themselves.
+# One that says it was noisy (steal, other processes) has to show what holds beside others, too: `none` is
+# behind `partition`, by work done in the same rounds, and a worker's step under `partition` needs hardly more
+# CPU time than alone, however long it waits for CPUs. A program that sanitizers slow down is not judged by time.
+expected_s() { "$CONTEND_BINARY" run --dry-run "$@" 2>&1 | sed -n 's/^expected time: \([0-9]*\) s.*/\1/p'; }
+ratio() { awk -v a="$1" -v b="$2" 'BEGIN { print (b > 0 ? a / b : 0) }'; }
+short=(--rounds 2 --time 0.5)
+expected=$(expected_s "${short[@]}")
+measure() { # sets behind, efficiency, same_work, took, quiet
+    local placement begin=$SECONDS
+    limit_s=500 expect 0 'sim' "$CONTEND_BINARY" run "${short[@]}" --out "$out" # a busy machine takes its time
+    took=$((SECONDS - begin)) quiet=yes
     for placement in none partition; do
         [ "$(cell "$out/rows.csv" "$placement" 2 efficiency status)" = ok ] || quiet=
     done
-    echo "none ${behind}x behind the best, efficiency of partition $efficiency, $took s in all${quiet:+, quiet}"
+    behind=$(cell "$out/rows.csv" none 2 throughput_vs_best median)
+    efficiency=$(cell "$out/rows.csv" partition 2 efficiency median)
+    ahead=$(ratio "$(cell "$out/rows.csv" partition 2 throughput median)" "$(cell "$out/rows.csv" none 2 throughput median)")
+    same_work=$(ratio "$(cell "$out/rows.csv" partition 1 oncpu_per_step median)" "$(cell "$out/rows.csv" partition 2 oncpu_per_step median)")
+    echo "none ${behind}x behind the best, ${ahead}x behind partition, of which the efficiency is $efficiency," \
+        "by CPU time $same_work, $took s of $expected${quiet:+, quiet}"
 }
 as_promised() {
-    awk -v b="$behind" -v e="$efficiency" -v s="$took" \
-        'BEGIN { exit !(b >= 1.5 && e >= 0.85 && s < 75) }'
+    awk -v b="$behind" -v e="$efficiency" -v a="$ahead" -v w="$same_work" -v s="$took" -v x="$expected" -v q="$quiet" \
+        'BEGIN { exit !(q ? b >= 1.5 && e >= 0.85 && s < 1.5 * x : b >= 1.2 && a >= 1.2 && w >= 0.75) }'
 }
-quiet_runs=0 shown='' begin=$(date +%s)
-for _ in 1 2 3 4 5 6; do
-    [ $(($(date +%s) - begin)) -lt 300 ] || break
+[ "$(nproc)" != 2 ] || [ "$(expected_s)" -le 75 ] || fail "the default takes longer than 75 s: $(expected_s)"
+# Two teams can fall into step with each other by chance: of three runs one has to show it.
+shown=''
+for _ in 1 2 3; do
     measure
     [ "$sanitized" = 0 ] || break
-    [ -n "$quiet" ] || continue
-    quiet_runs=$((quiet_runs + 1))
     as_promised && shown=yes && break
-    [ "$quiet_runs" -lt 3 ] || break
 done
 for placement in none sized same partition; do
     columns "$out/rows.csv" placement bench device | grep -qx "$placement,pipeline,sim" || { head -n 20 "$out/rows.csv"; fail "no sim row for $placement"; }
     value=$(cell "$out/rows.csv" "$placement" 2 step_time status)
     case $value in ok | noisy) ;; *) fail "$placement: status $value" ;; esac
 done
-if [ "$quiet_runs" -gt 0 ] && [ -z "$shown" ]; then
-    fail "no quiet run has none 1.5x behind the best, an efficiency of 0.85, in 75 s"
-fi
+[ "$sanitized" != 0 ] || [ -n "$shown" ] || fail "no run has none behind the others and partition without loss"
 if command -v gnuplot > /dev/null; then
     for plot in throughput efficiency step_time loss occupancy; do
         head -c 8 "$out/plots/$plot.png" | grep -q PNG || fail "no $plot.png"
@@ -56,8 +57,4 @@ if command -v gnuplot > /dev/null; then
     done
 fi
 grep -q '"status": "complete"' "$out/run.json" || fail "run.json is not complete"
-if [ "$sanitized" = 0 ] && [ "$failures" = 0 ] && [ -z "$shown" ]; then
-    echo "the machine was too busy to judge the times"
-    exit 77
-fi
 finish

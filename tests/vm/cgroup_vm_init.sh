@@ -41,9 +41,8 @@ measure both --bind cgroup --cpu-max 0.5 --placement partition
 contend run pipeline --device sim --workers 2 --rounds 1 --time 30 --no-canary --no-plots --bind cgroup \
     --placement partition --no-baselines --out killed >killed.log 2>&1 </dev/null &
 run=$!
-tries=100
-until [ -s "$(ls -d $tree/contend-*/worker-1/cgroup.procs 2>/dev/null | head -n 1)" ] &&
-    [ -n "$(cat $tree/contend-*/worker-1/cgroup.procs)" ] || [ $((tries -= 1)) = 0 ]; do sleep 0.1; done
+tries=600
+until [ -n "$(cat $tree/contend-*/worker-1/cgroup.procs 2>/dev/null)" ] || [ $((tries -= 1)) = 0 ]; do sleep 0.1; done
 result killed.effective "$(cat $tree/contend-*/worker-*/cpuset.cpus.effective | xargs)"
 kill -9 $run
 wait $run
@@ -56,7 +55,7 @@ measure next --bind cgroup --placement partition --no-baselines
 # that are emulated have no times worth a look; who is given less must be seen to have had less.
 mkdir /disk
 mount -t ext4 /dev/nvme0n1 /disk 2>/dev/null && export TMPDIR=/disk
-limits="run cgroup --rounds 1 --limit 300s --setup-limit 300s -p rows=128 -p cols=128 -p window=16 --no-canary --no-plots"
+limits="run cgroup --rounds 1 --limit 300s --setup-limit 300s -p rows=64 -p cols=64 -p window=16 --no-canary --no-plots"
 # value METRIC KEY: the median of the first row that has them.
 value() {
     grep "$2" limits/rows.csv | sed -n "s/.*,$1,[^,]*,[^,]*,[0-9]*,[0-9]*,\([0-9.e+-]*\),.*/\1/p" | head -n 1
