@@ -65,8 +65,10 @@ static void tell_limit(struct checker *checker, const struct view_process *proce
     if (can_raise && hard != UINT64_MAX)
         (void)snprintf(value, sizeof(value), "%" PRIu64 ":", hard);
     (void)snprintf(command, sizeof(command), "%sprlimit --pid %d --%s=%s",
-                   can_raise || checker->view->is_root ? "" : "sudo ", (int)process->pid, option,
-                   value);
+                   can_raise                ? check_sudo(checker->view, process)
+                   : checker->view->is_root ? ""
+                                            : "sudo ",
+                   (int)process->pid, option, value);
     const struct said said = said_bad(&process, evidence, command);
     checker_say(checker, &said, "%s: %s.", what, evidence);
 }

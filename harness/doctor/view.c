@@ -116,6 +116,14 @@ double view_steal_s(const struct view *view, const struct bitset *cpus)
     return sum;
 }
 
+double view_unseen_s(const struct view *view)
+{
+    double seen_s = 0;
+    for (size_t i = 0; i < view->nprocesses; i++)
+        seen_s += view->processes[i].cpu_s;
+    return fmax(view_busy_s(view, &view->online) - seen_s, 0);
+}
+
 void view_allowed_cpus(const struct view *view, const struct view_process *process,
                        struct bitset *cpus)
 {
