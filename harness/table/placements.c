@@ -12,6 +12,7 @@
 #include "harness/rows/number.h"
 #include "harness/say/log.h"
 #include "harness/table/retention.h"
+#include "harness/table/scaling.h"
 #include "harness/table/scan.h"
 
 enum {
@@ -453,6 +454,7 @@ static int print_all(struct table *table)
     free(order);
     if (measured)
         print_columns(table);
+    scaling_print(table->analysis, table->out, table->color);
     int rc = scan_print(table->result, table->rows, table->rounds, table->out, table->color);
     if (!rc)
         rc = retention_print(table->analysis, table->out, table->color);
