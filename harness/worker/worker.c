@@ -229,6 +229,7 @@ static void take_snapshot(struct worker *w, struct usage_snapshot *snapshot)
         usage_read_tree(&w->slot->command.tree.used, snapshot);
     else
         usage_read(0, &w->slot->visits, snapshot);
+    usage_read_quota(0, w->shared->nworkers, snapshot);
     perf_read(&w->perf, snapshot);
 }
 
