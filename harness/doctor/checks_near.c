@@ -15,10 +15,10 @@ static void each_far_gpu(struct checker *checker, bool reachable,
                                       const struct view_gpu *gpu, const struct bitset *near))
 {
     const struct view *view = checker->view;
-    for (size_t i = 0; i < view->nprocesses; i++) {
-        const struct view_process *process = &view->processes[i];
+    const struct view_process *process;
+    for (size_t at = 0; (process = view_next_watched(view, &at));) {
         struct bitset cpus = {0}, allowed;
-        if (!process->watched || !process->gpus)
+        if (!process->gpus)
             continue;
         view_add_cpus(view, process, &cpus);
         view_allowed_cpus(view, process, &allowed);
@@ -125,11 +125,11 @@ void check_far_pages(struct checker *checker)
 {
     static const double least_share = 0.2, least_bytes = 64 << 20;
     const struct view *view = checker->view;
-    for (size_t i = 0; i < view->nprocesses; i++) {
-        const struct view_process *process = &view->processes[i];
+    const struct view_process *process;
+    for (size_t at = 0; (process = view_next_watched(view, &at));) {
         struct bitset nodes = {0};
         double far_bytes = 0, all_bytes = 0;
-        if (!process->watched || !process->about || !process->about->pages_known)
+        if (!process->about || !process->about->pages_known)
             continue;
         find_nodes(view, process, &nodes);
         for (size_t node = 0; node < view->nnodes; node++) {

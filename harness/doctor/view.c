@@ -56,6 +56,14 @@ struct view_process *view_find(const struct view *view, int pid)
     return low < view->nprocesses && view->processes[low].pid == pid ? &view->processes[low] : NULL;
 }
 
+const struct view_process *view_next_watched(const struct view *view, size_t *at)
+{
+    while (*at < view->nprocesses)
+        if (view->processes[(*at)++].watched)
+            return &view->processes[*at - 1];
+    return NULL;
+}
+
 double view_oncpu_s(const struct view_process *process)
 {
     double sum = 0;

@@ -179,6 +179,9 @@ void view_free(struct view *view);
 /* Index in masks of an equal one, which is added if there is none; -1 without memory. */
 int view_mask(struct view *view, const struct bitset *mask);
 
+/* The next watched one from *at on, which is set behind it; NULL: there is none. */
+const struct view_process *view_next_watched(const struct view *view, size_t *at);
+
 /* NULL where that pid is not there. */
 struct view_process *view_find(const struct view *view, int pid);
 

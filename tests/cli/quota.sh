@@ -23,6 +23,8 @@ grep -q '"the cgroup grants the time of 0.5 CPUs' "$scratch/out/run.json" || fai
 expect 0 'a quota of CPU time .cpu.max. stopped it' sh -c 'echo $$ >"$0/cgroup.procs" && exec "$@"' "$group" \
     "$CONTEND_BINARY" exec --workers 2 --placement none --rounds 1 --time 1 --no-canary --out "$scratch/stopped" -- \
     sh -c 'i=0; while [ $i -lt 200000 ]; do i=$((i + 1)); done'
+[ ! -e "$scratch/stopped/plots/loss.svg" ] || grep -q 'stopped by a quota' "$scratch/stopped/plots/loss.svg" ||
+    fail "the figure does not name the quota"
 rows=$scratch/stopped/rows.csv
 awk -v whole="$(cell "$rows" none 2 step_time_mean median)" -v on="$(cell "$rows" none 2 oncpu_per_step median)" \
     -v queue="$(cell "$rows" none 2 runqueue_wait_per_step median)" \
