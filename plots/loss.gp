@@ -1,11 +1,11 @@
 # loss.dat: block 0: title, subtitle, footnote, number of lines, 1 where the wait in the run queue
-# is known apart from other waiting (else 0, and column 4 is 0).
+# is known apart from other waiting (else 0, and column 4 is 0), and 1 where a quota stopped some.
 # Block 1, one line an arm, from the top: 1 y, 2 label, 3 on-CPU, 4 run-queue wait, 5 blocked (% of
 # the wall time of a step, together 100), 6 the length of the baseline (%), 7 absolute time and loss
-# as text. Block 2, arms without a value: 1 y, 2 label, 3 why as text.
+# as text, 8 stopped by a quota (% too, part of the 100; without it 0). Block 2, arms without a value: 1 y, 2 label, 3 why as text.
 
 data = data_of("loss")
-stats data index 0 using (title_text = strcol(1), subtitle_text = strcol(2), footnote_text = strcol(3), lines = $4, wait_known = int($5), 0) nooutput
+stats data index 0 using (title_text = strcol(1), subtitle_text = strcol(2), footnote_text = strcol(3), lines = $4, wait_known = int($5), quota = valid(6) ? int(column(6)) : 0, 0) nooutput
 
 width = 1000.0
 foot = footnote_text eq "" ? 0 : 22
@@ -20,7 +20,10 @@ do for [kind in kinds] {
     } else {
         eval key_box(13, 300, 74, faint, "wait in the run queue and blocked together")
     }
-    eval key_line(14, 670, 74, "nohead lw 3 lc rgb black", "as long as the baseline")
+    if (quota) {
+        eval key_box(15, 670, 74, purple, "stopped by a quota")
+    }
+    eval key_line(14, quota ? 20 : 670, 74, "nohead lw 3 lc rgb black", "as long as the baseline")
     set lmargin at screen 0.20
     set rmargin at screen 0.70
     set tmargin at screen from_top(92)
@@ -34,7 +37,9 @@ do for [kind in kinds] {
              fs solid 1.0 border lc rgb black lc rgb blue, \
          "" index 1 using (wait_known ? 0 : NaN):1:3:($3 + $4):($1 - 0.36):($1 + 0.36) \
              with boxxyerror fs solid 1.0 border lc rgb black lc rgb orange, \
-         "" index 1 using (0):1:($3 + $4):(100):($1 - 0.36):($1 + 0.36) with boxxyerror \
+         "" index 1 using (quota && valid(8) ? 0 : NaN):1:($3 + $4):($3 + $4 + column(8)):($1 - 0.36):($1 + 0.36) \
+             with boxxyerror fs solid 1.0 border lc rgb black lc rgb purple, \
+         "" index 1 using (0):1:($3 + $4 + (quota && valid(8) ? column(8) : 0)):(100):($1 - 0.36):($1 + 0.36) with boxxyerror \
              fs solid 1.0 border lc rgb black lc rgb faint, \
          "" index 1 using 6:($1 - 0.46):(0):(0.92) with vectors nohead lw 6 lc rgb "white", \
          "" index 1 using 6:($1 - 0.46):(0):(0.92) with vectors nohead lw 3 lc rgb black, \

@@ -124,14 +124,18 @@ static int watch_machine(const struct doctor_args *args, struct reader *reader,
     return rc;
 }
 
-static int print_markdown(const struct diagnosis *diagnosis, struct err *err)
+static int print_markdown(const struct view *view, const struct diagnosis *diagnosis,
+                          struct err *err)
 {
     struct findings findings = {0};
+    char unread[DOCTOR_UNREAD_MAX];
     int rc = diagnosis_findings(diagnosis, &findings, err);
     if (!rc && !findings.n)
-        (void)puts("Nothing was found that costs.");
+        (void)puts(doctor_tell_none_found(view));
     else if (!rc)
         markdown_print_findings(&findings, stdout);
+    if (!rc && doctor_tell_unread(view, unread, sizeof(unread))[0])
+        (void)printf("\n%s\n", unread);
     findings_free(&findings);
     return rc;
 }
@@ -139,7 +143,7 @@ static int print_markdown(const struct diagnosis *diagnosis, struct err *err)
 static int say(const struct doctor_args *args, const struct reader *reader,
                const struct diagnosis *diagnosis, int *code, struct err *err)
 {
-    char unread[1024];
+    char unread[DOCTOR_UNREAD_MAX];
     int rc = 0;
     if (args->json)
         *code = cmd_print_json(
@@ -147,13 +151,15 @@ static int say(const struct doctor_args *args, const struct reader *reader,
                            doctor_tell_unread(&reader->view, unread, sizeof(unread))),
             2);
     else {
-        rc = args->markdown ? print_markdown(diagnosis, err)
+        rc = args->markdown ? print_markdown(&reader->view, diagnosis, err)
                             : doctor_print(&reader->view, diagnosis, stdout,
                                            terminal_has_color(STDOUT_FILENO), err);
         *code = cmd_finish();
     }
     if (!rc && *code == EXIT_GOOD && diagnosis_is_bad(diagnosis))
         *code = EXIT_VERDICT;
+    if (!rc && *code == EXIT_GOOD && doctor_saw_nothing(&reader->view, diagnosis))
+        *code = EXIT_NOT_RUN;
     return rc;
 }
 

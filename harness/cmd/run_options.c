@@ -12,8 +12,8 @@ static const char *const device_names[] = {"auto",
 /* What `run`, `bench` and `ab` have in common, by its place in their tables. */
 /* clang-format off */
 #define WORKER_OPTIONS \
-    OPT_TEXT("workers", run_options, workers, "auto", "N[,N]", \
-             "Worker counts to try, each once; auto is one a GPU, at least 2", .letter = 'n')
+    OPT_TEXT("workers", run_options, workers, "auto", "N[,N..M]", \
+             "Worker counts to try, each once, such as 2 or 1,2,4 or 1..4: several make curves; auto is one a GPU, at least 2", .letter = 'n')
 #define DEVICE_OPTION \
     OPT_CHOICE("device", run_options, device, "auto", device_names, "D", \
                "What stands behind the workers")

@@ -99,6 +99,9 @@ int session_run(struct session *s, const struct scenario *const *scenarios, int 
 int session_run_scenario(struct session *s, const struct scenario *scenario,
                          const char *subdirectory);
 
+/* From the files, as 'contend report' does, and for it: what it prints stands there too. */
+int session_print_summary(struct session *s, bool color, struct err *err);
+
 /* The exit code of what failed before anything ran. */
 int session_not_started(const struct session *s, int rc);
 

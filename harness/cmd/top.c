@@ -168,6 +168,8 @@ static int begin(struct top *top, struct err *err)
     top->reader.counts_migrations = true;
     if (!rc && args->pids.n)
         rc = reader_watch_pids(&top->reader, top->pids, args->pids.n, err);
+    if (!rc && top->reader.view.hidden.npids)
+        rc = reader_refuse_hidden(&top->reader, err);
     if (!rc && args->gpu_procs)
         rc = processes_watch_gpu_users(&top->reader, err);
     if (!rc && !args->pids.n && !args->gpu_procs) {

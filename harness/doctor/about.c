@@ -85,12 +85,13 @@ static bool is_setting(const char *text)
     return false;
 }
 
-/* The environment has a 0 behind each; its length is what was read. */
-static int read_environ(const struct view_process *process, struct view_about *about,
+/* The environment has a 0 behind each; its length is what was read. *refused: it is not for us. */
+static int read_environ(const struct view_process *process, struct view_about *about, bool *refused,
                         struct err *err)
 {
     enum { MOST = 1 << 20 };
     int fd = reader_open_file(process->at.dir_fd, "environ");
+    *refused = fd < 0 && (errno == EACCES || errno == EPERM);
     if (fd < 0)
         return 0;
     char *text = malloc(MOST);
@@ -239,7 +240,8 @@ int reader_read_about(struct reader *reader, struct view_process *process, struc
     uint64_t resident_bytes = read_status(process, about);
     read_shm(process, about);
     read_pages(reader, process, resident_bytes, about);
-    int rc = read_environ(process, about, err);
-    reader->view.environs_refused += !about->environ_known;
+    bool refused;
+    int rc = read_environ(process, about, &refused, err);
+    reader->view.environs_refused += refused;
     return rc;
 }

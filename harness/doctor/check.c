@@ -106,6 +106,11 @@ size_t check_members(const struct checker *checker, size_t group,
     return n;
 }
 
+const char *check_sudo(const struct view *view, const struct view_process *process)
+{
+    return view->is_root || process->uid == view->uid ? "" : "sudo ";
+}
+
 bool check_append_taskset(const struct checker *checker, size_t group, const struct bitset *cpus,
                           char *command, size_t size)
 {
@@ -114,8 +119,8 @@ bool check_append_taskset(const struct checker *checker, size_t group, const str
     size_t n = check_members(checker, group, members, FOUND_PIDS_MAX);
     (void)bitset_format(cpus, list, sizeof(list));
     for (size_t i = 0; i < n; i++)
-        if (!check_append(command, size, "%staskset -acp %s %d", command[0] ? " && " : "", list,
-                          (int)members[i]->pid))
+        if (!check_append(command, size, "%s%staskset -acp %s %d", command[0] ? " && " : "",
+                          check_sudo(checker->view, members[i]), list, (int)members[i]->pid))
             return false;
     return true;
 }

@@ -108,6 +108,9 @@ double check_wait_share(double oncpu_s, double wait_s);
 /* Waiting of that share, and of so many CPUs' time, is worth a word. */
 bool check_waits(const struct view *view, double oncpu_s, double wait_s);
 
+/* "sudo " before a command on a process of another user, "" before one on our own. */
+const char *check_sudo(const struct view *view, const struct view_process *process);
+
 /*
  * "taskset -acp CPUS PID && ..." for the processes of the group, behind what `command` has; false:
  * it does not fit.

@@ -79,8 +79,9 @@ void check_foreign_tasks(struct checker *checker)
     (void)bitset_format(&others, list, sizeof(list));
     for (size_t i = 0; i < n; i++)
         if (!who[i]->kernel) /* threads of the kernel stay where they are */
-            (void)check_append(command, sizeof(command), "%staskset -acp %s %d",
-                               command[0] ? " && " : "", list, (int)who[i]->pid);
+            (void)check_append(command, sizeof(command), "%s%staskset -acp %s %d",
+                               command[0] ? " && " : "", check_sudo(view, who[i]), list,
+                               (int)who[i]->pid);
     const struct said said = {.severity = FINDING_BAD,
                               .cost = host_share(checker, cpus),
                               .who = who,

@@ -28,9 +28,10 @@ static void check_pids_max(struct checker *checker)
         char evidence[160], command[COMMAND_MAX] = "", word[512], path[sizeof(cgroup->path) + 32];
         if (!(cgroup->pids >= near_share * cgroup->pids_max))
             continue;
-        for (size_t i = 0; i < view->nprocesses && !who; i++)
-            if (view->processes[i].watched && holds(view, c, &view->processes[i]))
-                who = &view->processes[i];
+        size_t at = 0;
+        do
+            who = view_next_watched(view, &at);
+        while (who && !holds(view, c, who));
         if (!who)
             continue;
         (void)snprintf(path, sizeof(path), "%s/pids.max", cgroup->path);
@@ -65,8 +66,10 @@ static void tell_limit(struct checker *checker, const struct view_process *proce
     if (can_raise && hard != UINT64_MAX)
         (void)snprintf(value, sizeof(value), "%" PRIu64 ":", hard);
     (void)snprintf(command, sizeof(command), "%sprlimit --pid %d --%s=%s",
-                   can_raise || checker->view->is_root ? "" : "sudo ", (int)process->pid, option,
-                   value);
+                   can_raise                ? check_sudo(checker->view, process)
+                   : checker->view->is_root ? ""
+                                            : "sudo ",
+                   (int)process->pid, option, value);
     const struct said said = said_bad(&process, evidence, command);
     checker_say(checker, &said, "%s: %s.", what, evidence);
 }
@@ -75,11 +78,11 @@ void check_limits(struct checker *checker)
 {
     const struct view *view = checker->view;
     check_pids_max(checker);
-    for (size_t i = 0; i < view->nprocesses; i++) {
-        const struct view_process *process = &view->processes[i];
+    const struct view_process *process;
+    for (size_t at = 0; (process = view_next_watched(view, &at));) {
         const struct view_about *about = process->about;
         char evidence[128], locked[32], limit[32];
-        if (!process->watched || !about || !about->limits_known)
+        if (!about || !about->limits_known)
             continue;
         double threads = process->uid ? count_threads(view, process->uid) : 0;
         if (about->nproc_limit != UINT64_MAX &&
@@ -115,13 +118,14 @@ static bool is_shm_small(const struct view_about *about)
 }
 
 /* The same one is told once, by the first process that sees it. */
-static bool was_told(const struct view *view, size_t process)
+static bool was_told(const struct view *view, const struct view_process *process)
 {
-    const struct view_about *about = view->processes[process].about;
-    for (size_t i = 0; i < process; i++) {
-        const struct view_about *other = view->processes[i].about;
-        if (view->processes[i].watched && other && is_shm_small(other) &&
-            other->shm_bytes == about->shm_bytes && other->shm_device == about->shm_device)
+    const struct view_about *about = process->about;
+    const struct view_process *earlier;
+    for (size_t at = 0; (earlier = view_next_watched(view, &at)) && earlier != process;) {
+        const struct view_about *other = earlier->about;
+        if (other && is_shm_small(other) && other->shm_bytes == about->shm_bytes &&
+            other->shm_device == about->shm_device)
             return true;
     }
     return false;
@@ -130,11 +134,11 @@ static bool was_told(const struct view *view, size_t process)
 void check_shm(struct checker *checker)
 {
     const struct view *view = checker->view;
-    for (size_t i = 0; i < view->nprocesses; i++) {
-        const struct view_process *process = &view->processes[i];
+    const struct view_process *process;
+    for (size_t at = 0; (process = view_next_watched(view, &at));) {
         const struct view_about *about = process->about;
         char evidence[128], command[COMMAND_MAX], size[32], left[32];
-        if (!process->watched || !about || !is_shm_small(about) || was_told(view, i))
+        if (!about || !is_shm_small(about) || was_told(view, process))
             continue;
         (void)snprintf(evidence, sizeof(evidence), "%s, of which %s are free",
                        units_format_bytes((uint64_t)about->shm_bytes, size, sizeof(size)),

@@ -55,7 +55,8 @@ void check_idle_beside(struct checker *checker)
                        "waited %s of the time that they wanted to run; of CPUs %.40s %.1f idled",
                        text_percent(share, percent, sizeof(percent)), list,
                        view_idle_s(view, &sum.wide) / view->wall_s);
-        (void)check_append(command, sizeof(command), "taskset -acp %s %d", list, (int)process->pid);
+        (void)check_append(command, sizeof(command), "%staskset -acp %s %d",
+                           check_sudo(view, process), list, (int)process->pid);
         const struct said said = {.severity = FINDING_BAD,
                                   .cost = share,
                                   .who = &process,
@@ -92,8 +93,9 @@ void check_inherited_mask(struct checker *checker)
                        "to run",
                        bitset_next(&view->masks[process->mask], 0), bitset_count(&allowed),
                        text_percent(share, percent, sizeof(percent)));
-        (void)check_append(command, sizeof(command), "taskset -acp %s %d",
-                           bitset_format(&allowed, list, sizeof(list)), (int)process->pid);
+        (void)check_append(command, sizeof(command), "%staskset -acp %s %d",
+                           check_sudo(view, process), bitset_format(&allowed, list, sizeof(list)),
+                           (int)process->pid);
         const struct said said = {.severity = FINDING_BAD,
                                   .cost = share,
                                   .who = &process,
@@ -137,7 +139,8 @@ void check_leader_alone(struct checker *checker)
         (void)snprintf(evidence, sizeof(evidence),
                        "%s of its CPU time is of threads that may leave CPUs %.60s",
                        text_percent(outside_s / all_s, percent, sizeof(percent)), list);
-        (void)check_append(command, sizeof(command), "taskset -acp %s %d", list, (int)process->pid);
+        (void)check_append(command, sizeof(command), "%staskset -acp %s %d",
+                           check_sudo(view, process), list, (int)process->pid);
         const struct said said = {.severity = FINDING_BAD,
                                   .cost = outside_s / all_s,
                                   .who = &process,

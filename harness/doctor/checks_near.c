@@ -15,10 +15,10 @@ static void each_far_gpu(struct checker *checker, bool reachable,
                                       const struct view_gpu *gpu, const struct bitset *near))
 {
     const struct view *view = checker->view;
-    for (size_t i = 0; i < view->nprocesses; i++) {
-        const struct view_process *process = &view->processes[i];
+    const struct view_process *process;
+    for (size_t at = 0; (process = view_next_watched(view, &at));) {
         struct bitset cpus = {0}, allowed;
-        if (!process->watched || !process->gpus)
+        if (!process->gpus)
             continue;
         view_add_cpus(view, process, &cpus);
         view_allowed_cpus(view, process, &allowed);
@@ -45,8 +45,9 @@ static void tell_far(struct checker *checker, const struct view_process *process
     (void)snprintf(evidence, sizeof(evidence), "it runs on CPUs %.40s, near %.31s are %.40s",
                    bitset_format(&cpus, is, sizeof(is)), gpu->pci_bdf,
                    bitset_format(&gpu->cpus, list, sizeof(list)));
-    (void)check_append(command, sizeof(command), "taskset -acp %s %d",
-                       bitset_format(near, list, sizeof(list)), (int)process->pid);
+    (void)check_append(command, sizeof(command), "%staskset -acp %s %d",
+                       check_sudo(checker->view, process), bitset_format(near, list, sizeof(list)),
+                       (int)process->pid);
     const struct said said = said_bad(&process, evidence, command);
     checker_say(checker, &said,
                 "it is far from its GPU: %s. Memory that it has stays where it is; started there, "
@@ -108,7 +109,8 @@ static void tell_pages(struct checker *checker, const struct view_process *proce
                    text_percent(share, percent, sizeof(percent)),
                    units_format_bytes((uint64_t)far_bytes, size, sizeof(size)), to);
     if (!bitset_empty(&others))
-        (void)check_append(command, sizeof(command), "migratepages %d %s %s", (int)process->pid,
+        (void)check_append(command, sizeof(command), "%smigratepages %d %s %s",
+                           check_sudo(view, process), (int)process->pid,
                            bitset_format(&others, from, sizeof(from)), to);
     const struct said said = said_bad(&process, evidence, command);
     checker_say(checker, &said,
@@ -123,11 +125,11 @@ void check_far_pages(struct checker *checker)
 {
     static const double least_share = 0.2, least_bytes = 64 << 20;
     const struct view *view = checker->view;
-    for (size_t i = 0; i < view->nprocesses; i++) {
-        const struct view_process *process = &view->processes[i];
+    const struct view_process *process;
+    for (size_t at = 0; (process = view_next_watched(view, &at));) {
         struct bitset nodes = {0};
         double far_bytes = 0, all_bytes = 0;
-        if (!process->watched || !process->about || !process->about->pages_known)
+        if (!process->about || !process->about->pages_known)
             continue;
         find_nodes(view, process, &nodes);
         for (size_t node = 0; node < view->nnodes; node++) {

@@ -238,13 +238,14 @@ static void suggest(const struct checker *checker, const struct blame *blame, ch
     struct bitset free;
     if (!hog || hog->watched || hog->kernel || blame->others <= fmax(blame->self, blame->quota))
         return;
+    const char *sudo = check_sudo(checker->view, hog);
     view_allowed_cpus(checker->view, hog, &free);
     for (size_t g = 0; g < checker->ngroups; g++)
         bitset_andnot(&free, &checker->groups[g].cpus);
     if (strlen(bitset_format(&free, list, sizeof(list))) + 40 > size || bitset_empty(&free))
-        (void)snprintf(command, size, "renice -n 19 -p %d", (int)hog->pid);
+        (void)snprintf(command, size, "%srenice -n 19 -p %d", sudo, (int)hog->pid);
     else
-        (void)snprintf(command, size, "taskset -acp %.460s %d", list, (int)hog->pid);
+        (void)snprintf(command, size, "%staskset -acp %.460s %d", sudo, list, (int)hog->pid);
 }
 
 static void tell_queue(struct checker *checker, size_t group)

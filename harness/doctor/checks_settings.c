@@ -258,7 +258,8 @@ void check_spin_wait(struct checker *checker)
                        n, n == 1 ? "" : "s", text_percent(share, percent, sizeof(percent)));
         int cpu = find_idle_cpu(view, process);
         if (cpu >= 0)
-            (void)snprintf(command, sizeof(command), "taskset -acp %d %d", cpu, (int)process->pid);
+            (void)snprintf(command, sizeof(command), "%staskset -acp %d %d",
+                           check_sudo(view, process), cpu, (int)process->pid);
         const struct said said = {.severity = FINDING_DOUBT,
                                   .cost = share,
                                   .who = &process,

@@ -225,7 +225,8 @@ int reader_open(const char *root, struct reader *reader, struct err *err)
 {
     char path[PATH_MAX];
     *reader = (struct reader){.proc_fd = -1, .hertz = (double)sysconf(_SC_CLK_TCK)};
-    reader->view.is_root = geteuid() == 0;
+    reader->view.uid = geteuid();
+    reader->view.is_root = reader->view.uid == 0;
     /* Files of cgroups are opened by their full names. */
     if (root[0] && !realpath(root, path))
         return err_sys(err, -errno, "cannot read '%.150s'", root);
@@ -243,7 +244,8 @@ int reader_open(const char *root, struct reader *reader, struct err *err)
         rc = list_processes(reader, true, err);
     if (!rc && !reader->view.nprocesses)
         rc = err_set(err, -EIO, "%.150s has no processes: is it mounted?", path);
-    reader->view.hides = !rc && !view_find(&reader->view, 1);
+    if (!rc)
+        reader_find_hidden(reader);
     return rc;
 }
 
@@ -323,16 +325,6 @@ static bool is_below(const struct view *view, const struct view_process *process
     return false;
 }
 
-/* What is not in the list may be hidden. */
-static int not_there(const struct reader *reader, pid_t pid, struct err *err)
-{
-    if (reader->view.hides)
-        return err_set(err, -ESRCH,
-                       "there is no process %d, or /proc hides it (hidepid): it is another user's",
-                       (int)pid);
-    return err_set(err, -ESRCH, "there is no process %d", (int)pid);
-}
-
 static int watch_tree(struct reader *reader, const struct view_process *top, struct err *err)
 {
     int rc = 0;
@@ -356,8 +348,10 @@ int reader_watch_pids(struct reader *reader, const pid_t *pids, size_t n, struct
     struct view *view = &reader->view;
     for (size_t i = 0; i < n; i++) {
         const struct view_process *top = view_find(view, pids[i]);
+        if (!top && reader_add_hidden(reader, pids[i]))
+            continue;
         if (!top)
-            return not_there(reader, pids[i], err);
+            return err_set(err, -ESRCH, "there is no process %d", (int)pids[i]);
         if (top->pid == getpid() && !reader->root[0])
             return err_set(err, -EINVAL, "process %d is this one", (int)pids[i]);
         if (top->state == 'Z')
@@ -372,7 +366,7 @@ int reader_watch_pids(struct reader *reader, const pid_t *pids, size_t n, struct
         if (!top->watched)
             return err_set(err, -ESRCH, "process %d has ended", (int)pids[i]);
     }
-    return 0;
+    return n && view->hidden.npids == n ? reader_refuse_hidden(reader, err) : 0;
 }
 
 int reader_watch_busy(struct reader *reader, double share, size_t *n, struct err *err)

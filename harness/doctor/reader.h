@@ -44,8 +44,14 @@ struct reader {
 int reader_open(const char *root, struct reader *reader, struct err *err);
 void reader_close(struct reader *reader);
 
-/* Watches these and what they started. -ESRCH none of that pid or a zombie; it says which. */
+/*
+ * Watches these and what they started. -ESRCH none of that pid or a zombie; it says which. Those
+ * that are there and that /proc hides are noted in view.hidden: -EACCES where they are all.
+ */
 int reader_watch_pids(struct reader *reader, const pid_t *pids, size_t n, struct err *err);
+
+/* -EACCES, in words: of those that view.hidden names nothing can be read, and who could. */
+int reader_refuse_hidden(const struct reader *reader, struct err *err);
 
 /*
  * Watches who had at least `share` of one CPU from the mark to the last tick, or, with a share of

@@ -48,6 +48,11 @@ int reader_read_about(struct reader *reader, struct view_process *process, struc
 int reader_add_cgroups(struct reader *reader, struct view_process *process, struct err *err);
 void reader_read_cgroups(struct reader *reader, bool mark);
 
+/* Whether /proc shows us all processes, and else who would see them: after they were listed. */
+void reader_find_hidden(struct reader *reader);
+/* Notes it as one that is there and hidden; false: it is not there. */
+bool reader_add_hidden(struct reader *reader, pid_t pid);
+
 /* CPUs, pressure and load; nodes once. */
 int reader_open_machine(struct reader *reader, struct err *err);
 int reader_read_machine(struct reader *reader, bool mark, struct err *err);

@@ -56,6 +56,14 @@ struct view_process *view_find(const struct view *view, int pid)
     return low < view->nprocesses && view->processes[low].pid == pid ? &view->processes[low] : NULL;
 }
 
+const struct view_process *view_next_watched(const struct view *view, size_t *at)
+{
+    while (*at < view->nprocesses)
+        if (view->processes[(*at)++].watched)
+            return &view->processes[*at - 1];
+    return NULL;
+}
+
 double view_oncpu_s(const struct view_process *process)
 {
     double sum = 0;
@@ -114,6 +122,14 @@ double view_steal_s(const struct view *view, const struct bitset *cpus)
         if (bitset_test(cpus, view->cpus[i].os_cpu))
             sum += view->cpus[i].steal_s;
     return sum;
+}
+
+double view_unseen_s(const struct view *view)
+{
+    double seen_s = 0;
+    for (size_t i = 0; i < view->nprocesses; i++)
+        seen_s += view->processes[i].cpu_s;
+    return fmax(view_busy_s(view, &view->online) - seen_s, 0);
 }
 
 void view_allowed_cpus(const struct view *view, const struct view_process *process,

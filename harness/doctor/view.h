@@ -132,6 +132,17 @@ struct view_gpu {
     struct bitset cpus; /* near it; empty = unknown */
 };
 
+enum { VIEW_HIDDEN_MAX = 16 };
+
+/* What /proc does not show to who looks: hidepid of proc(5). */
+struct view_hidden {
+    bool any;                  /* processes of others are left out of the view */
+    char how[16];              /* "invisible"; "" = the mount does not tell */
+    char group[64];            /* whose members would see them: "adm (4)"; "" = root alone */
+    unsigned npids;            /* asked for, and there, but not shown */
+    int pids[VIEW_HIDDEN_MAX]; /* the first of them */
+};
+
 struct host;
 
 struct view {
@@ -139,12 +150,13 @@ struct view {
     double now_s;       /* when the last tick was, of the monotonic clock */
     bool has_schedstat; /* the kernel tells how long a task waits */
     bool is_root;
+    unsigned uid;              /* who looks */
     unsigned pages_skipped;    /* processes too large to list their pages */
     unsigned environs_refused; /* watched processes whose environment and maps are not ours to read
                                 */
-    bool hides;                /* /proc shows only our own processes (hidepid) */
-    double pressure_share;     /* PSI: share of the time that some task waited for a CPU; NaN */
-    double load;               /* runnable tasks, averaged over a minute; NaN */
+    struct view_hidden hidden;
+    double pressure_share; /* PSI: share of the time that some task waited for a CPU; NaN */
+    double load;           /* runnable tasks, averaged over a minute; NaN */
     size_t nmasks, masks_capacity;
     struct bitset *masks; /* each once */
     struct bitset online;
@@ -167,12 +179,21 @@ void view_free(struct view *view);
 /* Index in masks of an equal one, which is added if there is none; -1 without memory. */
 int view_mask(struct view *view, const struct bitset *mask);
 
+/* The next watched one from *at on, which is set behind it; NULL: there is none. */
+const struct view_process *view_next_watched(const struct view *view, size_t *at);
+
 /* NULL where that pid is not there. */
 struct view_process *view_find(const struct view *view, int pid);
 
 /* Sums over its tasks. wait: NaN where unknown. */
 double view_oncpu_s(const struct view_process *process);
 double view_wait_s(const struct view_process *process);
+
+/*
+ * CPU time of what is not in the view: of hidden processes, of those outside of a container, and of
+ * those that ended. By the clock tick.
+ */
+double view_unseen_s(const struct view *view);
 
 /* Adds the CPUs that its busy tasks may use, or those of its first thread where none was busy. */
 void view_add_cpus(const struct view *view, const struct view_process *process,

@@ -213,6 +213,7 @@ static void describe_loss(const struct story *story, char *text, size_t size)
     const struct row *queue = reference_row(story, "loss_runqueue_per_step");
     const struct row *blocked = reference_row(story, "loss_blocked_per_step");
     const struct row *oncpu = reference_row(story, "loss_oncpu_per_step");
+    const struct row *throttled = reference_row(story, "loss_throttled_per_step");
     text[0] = '\0';
     if (!loss || !blocked || !oncpu || !(loss->median > 0))
         return;
@@ -227,6 +228,10 @@ static void describe_loss(const struct story *story, char *text, size_t size)
     if (queue && queue->median > largest) {
         largest = queue->median;
         words = "waiting in the run queue";
+    }
+    if (throttled && throttled->median > largest) {
+        largest = throttled->median;
+        words = "being stopped by a quota of CPU time (cpu.max)";
     }
     double percent = 100 * largest / loss->median;
     /* Above 100 where another part shrank: a share of more than everything helps nobody. */

@@ -16,8 +16,8 @@ enum { STAGES_SAID = 3 };
 const char *bound_name(enum bound bound)
 {
     static const char *const names[BOUNDS] = {
-        "the CPU",     "the CPU's memory", "copies to the device",
-        "GPU compute", "GPU memory",       "waiting for others",
+        "the CPU",    "the CPU's memory",   "copies to the device", "GPU compute",
+        "GPU memory", "waiting for others", "a quota of CPU time",
     };
     return names[bound];
 }
@@ -35,18 +35,20 @@ static double share(double part, double whole)
 static void judge_cpu(const struct bound_facts *facts, struct bound_parts *parts)
 {
     double cpu_s = facts->stage[STAGE_CPU];
-    double threads_s = known(facts->oncpu_s) + known(facts->runqueue_s);
+    double threads_s = known(facts->oncpu_s) + known(facts->runqueue_s) + known(facts->throttled_s);
     double queued = share(facts->runqueue_s, threads_s), spun = 0, stalled = 0;
+    double stopped = share(facts->throttled_s, threads_s), ran = 1 - queued - stopped;
     if (!isnan(facts->more_instructions_s)) {
-        spun = fmin(share(facts->more_instructions_s, threads_s), 1 - queued);
-        stalled = fmin(share(facts->more_stalls_s, threads_s), 1 - queued - spun);
+        spun = fmin(share(facts->more_instructions_s, threads_s), ran);
+        stalled = fmin(share(facts->more_stalls_s, threads_s), ran - spun);
     } else if (facts->alone[STAGE_CPU] < cpu_s) {
-        double more = fmax(1 - facts->alone[STAGE_CPU] / cpu_s - queued, 0);
+        double more = fmax(ran - facts->alone[STAGE_CPU] / cpu_s, 0);
         *(queued >= BOUND_QUEUE_LEAST ? &spun : &stalled) = more;
     }
-    double rest = fmax(1 - queued - spun - stalled, 0);
+    double rest = fmax(ran - spun - stalled, 0);
     bool starves = facts->instructions < BOUND_IPC_LEAST * facts->cycles &&
                    facts->cache_misses > BOUND_MISSES_LEAST * facts->instructions;
+    parts->s[BOUND_QUOTA] += cpu_s * stopped;
     parts->s[BOUND_OTHERS] += cpu_s * (queued + spun);
     parts->s[BOUND_MEMORY] += cpu_s * (stalled + (starves ? rest : 0));
     parts->s[BOUND_CPU] += cpu_s * (starves ? 0 : rest);
@@ -116,6 +118,7 @@ static void gather(const struct subject *of, struct bound_facts *facts)
     *facts = (struct bound_facts){
         .oncpu_s = median_of(of, arm, "oncpu_per_step"),
         .runqueue_s = median_of(of, arm, "runqueue_wait_per_step"),
+        .throttled_s = median_of(of, arm, "throttled_per_step"),
         .more_instructions_s = median_of(of, arm, "loss_oncpu_instructions_per_step"),
         .more_stalls_s = median_of(of, arm, "loss_oncpu_stalls_per_step"),
         .instructions = median_of(of, arm, "instructions_per_step"),

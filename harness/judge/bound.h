@@ -13,6 +13,7 @@ enum bound {
     BOUND_GPU,
     BOUND_GPU_MEMORY,
     BOUND_OTHERS, /* waiting for them: in the run queue, at barriers, for their share of a GPU */
+    BOUND_QUOTA,  /* of CPU time, of a cgroup */
     BOUNDS
 };
 /* "the CPU", "waiting for others". */
@@ -22,7 +23,7 @@ const char *bound_name(enum bound bound);
  */
 struct bound_facts {
     double stage[STAGE_KINDS], alone[STAGE_KINDS]; /* s: sums of the stages of a kind */
-    double oncpu_s, runqueue_s;                    /* mean over the threads of a team */
+    double oncpu_s, runqueue_s, throttled_s;       /* mean over the threads of a team */
     double more_instructions_s, more_stalls_s;     /* of oncpu_s, more than alone: loss_oncpu_* */
     double instructions, cycles, cache_misses;     /* of all threads */
     double gpu_compute, gpu_memory; /* shares of what the GPU can do, while it worked */

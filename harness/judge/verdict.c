@@ -10,6 +10,7 @@
 #include "harness/judge/busy.h"
 #include "harness/judge/commands.h"
 #include "harness/judge/gpus.h"
+#include "harness/judge/scaling.h"
 #include "harness/judge/scans.h"
 #include "harness/judge/statuses.h"
 #include "harness/judge/symmetry_findings.h"
@@ -77,6 +78,8 @@ static int judge(const struct analysis *measured, const struct topo *topo, struc
         rc = add_comparison(measured, verdict, err);
     if (!rc && is_of_placements(measured->result))
         rc = add_placement(measured, &verdict->findings, err);
+    if (!rc)
+        rc = scaling_find(measured, &verdict->findings, err);
     if (!rc)
         rc = add_retention(measured, &verdict->findings, err);
     if (!rc && is_of_placements(measured->result))

@@ -26,6 +26,15 @@ void dat_put_text(FILE *out, const char *text, size_t most)
     (void)fputc('"', out);
 }
 
+/* With fewer workers, perhaps. */
+static bool is_had(const struct result *result, enum placement placement)
+{
+    for (size_t i = 0; i < result->narms; i++)
+        if (result->arms[i].placement == placement && result->arms[i].plan.status == PLAN_OK)
+            return true;
+    return false;
+}
+
 /* ` "not on this machine: numa, pcores"`, or ` ""`. */
 static void put_footnote(const struct result *result, FILE *out)
 {
@@ -33,7 +42,8 @@ static void put_footnote(const struct result *result, FILE *out)
     (void)fputs(" \"", out);
     for (size_t i = 0; i < result->narms; i++) {
         const struct arm *arm = &result->arms[i];
-        if (arm->plan.status != PLAN_SKIPPED || skipped[arm->placement])
+        if (arm->plan.status != PLAN_SKIPPED || skipped[arm->placement] ||
+            is_had(result, arm->placement))
             continue;
         (void)fprintf(out, "%s%s",
                       any ? ", " : "not on this machine: ", placement_infos[arm->placement].name);

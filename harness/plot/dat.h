@@ -32,6 +32,8 @@ struct figure_data {
 typedef int figure_writer(const struct figure_data *data, FILE *out, struct err *err);
 /* steps.c, throughput.c, occupancy.c */
 figure_writer figure_efficiency, figure_step_time, figure_loss, figure_throughput, figure_occupancy;
+/* The same, as the kind FIGURE_LINES has it: workers.c */
+figure_writer figure_workers, figure_workers_efficiency;
 /* Of a sizing, as the kind FIGURE_LINES has it: sizing.c */
 figure_writer figure_sizing;
 /* Of data->figure: line_chart.c, bar_chart.c, heat_map.c, dot_chart.c. */

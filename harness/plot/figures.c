@@ -13,6 +13,7 @@
 #include "harness/plot/dat.h"
 #include "harness/rows/key.h"
 #include "harness/rows/rounds.h"
+#include "harness/rows/scaling.h"
 #include "harness/say/log.h"
 
 static const double gnuplot_limit_s = 60;
@@ -21,12 +22,15 @@ static const double gnuplot_limit_s = 60;
 static const struct drawing {
     const char *name, *script;
     figure_writer *write;
+    bool lines; /* it is of the kind FIGURE_LINES, and drawn where there are curves */
 } step_figures[] = {
     {"occupancy", plot_occupancy_gp, figure_occupancy},
     {"step_time", plot_step_time_gp, figure_step_time},
     {"throughput", plot_dot_chart_gp, figure_throughput},
     {"efficiency", plot_efficiency_gp, figure_efficiency},
     {"loss", plot_loss_gp, figure_loss},
+    {"workers", plot_line_chart_gp, figure_workers, .lines = true},
+    {"workers_efficiency", plot_line_chart_gp, figure_workers_efficiency, .lines = true},
 };
 enum { STEP_FIGURES = sizeof(step_figures) / sizeof(step_figures[0]) };
 
@@ -102,6 +106,7 @@ static bool is_taken(int dir_fd, const char *name)
 struct written {
     const struct figure_data *data; /* its figure NULL: one of steps */
     figure_writer *write;
+    bool lines;
 };
 
 static int write_figure(const void *arg, FILE *out, struct err *err)
@@ -109,7 +114,7 @@ static int write_figure(const void *arg, FILE *out, struct err *err)
     const struct written *written = arg;
     if (written->data->figure)
         found_put_kind(written->data->figure->kind, out);
-    else if (written->data->result->purpose == PURPOSE_SIZING)
+    else if (written->lines)
         found_put_kind(FIGURE_LINES, out);
     return written->write(written->data, out, err);
 }
@@ -124,7 +129,7 @@ static int prepare(const struct figure_data *data, const struct drawing *figure,
                  figure->name);
         return 0;
     }
-    const struct written written = {data, figure->write};
+    const struct written written = {data, figure->write, figure->lines};
     int rc = plot_files_write_data(dir_fd, figure->name, write_figure, &written, &why);
     if (rc == -ENODATA)
         log_info("no plot of %s: %s", figure->name, why.msg);
@@ -142,7 +147,7 @@ static int prepare_bench(struct figure_data *data, const struct bench *bench, in
     data->bench = bench;
     for (data->figure = bench->figures; data->figure && data->figure->name && !rc; data->figure++) {
         const struct kind *kind = &kinds[data->figure->kind];
-        const struct drawing figure = {data->figure->name, kind->script, kind->write};
+        const struct drawing figure = {data->figure->name, kind->script, kind->write, false};
         if (has_values(data))
             rc = prepare(data, &figure, dir_fd, queue, err);
     }
@@ -161,12 +166,16 @@ static bool is_first(const struct result *result, size_t arm)
 /* Those of steps, where there are any, and those of the run's benchmarks. */
 static int prepare_all(struct figure_data *data, int dir_fd, struct queue *queue, struct err *err)
 {
-    static const struct drawing sizing = {"sizing", plot_line_chart_gp, figure_sizing};
+    static const struct drawing sizing = {"sizing", plot_line_chart_gp, figure_sizing,
+                                          .lines = true};
+    struct scaling scaling;
     int rc = 0;
     if (data->result->purpose == PURPOSE_SIZING) /* its arms differ by more than others show */
         return prepare(data, &sizing, dir_fd, queue, err);
+    bool curves = scaling_read(data->result, &scaling);
     for (size_t i = 0; i < STEP_FIGURES && has_steps(data->result) && !rc; i++)
-        rc = prepare(data, &step_figures[i], dir_fd, queue, err);
+        if (curves || !step_figures[i].lines)
+            rc = prepare(data, &step_figures[i], dir_fd, queue, err);
     for (size_t i = 0; i < data->result->narms && !rc; i++)
         if (is_first(data->result, i))
             rc = prepare_bench(data, data->result->arms[i].bench, dir_fd, queue, err);

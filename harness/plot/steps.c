@@ -239,7 +239,7 @@ int figure_step_time(const struct figure_data *data, FILE *out, struct err *err)
 
 /* Where the wall time of a step went, in seconds. */
 struct split {
-    double oncpu, wait, blocked, whole;
+    double oncpu, wait, quota, blocked, whole;
     double lost; /* whole - that of the baseline; NaN = unknown */
     enum status status;
 };
@@ -253,15 +253,18 @@ static bool read_split(const struct figure_data *data, const struct arm *arm, bo
     split->status = oncpu ? oncpu->status : STATUS_SKIPPED;
     split->oncpu = oncpu ? oncpu->median : (double)NAN;
     split->wait = find_value(data, arm, "runqueue_wait_per_step");
+    split->quota = find_value(data, arm, "throttled_per_step");
     split->blocked = find_value(data, arm, "blocked_per_step");
     split->lost = find_value(data, arm, "loss_per_step");
     if (isnan(split->wait))
         split->wait = 0;
+    if (isnan(split->quota))
+        split->quota = 0;
     if (!wait_known) {
         split->blocked += split->wait;
         split->wait = 0;
     }
-    split->whole = split->oncpu + split->wait + split->blocked;
+    split->whole = split->oncpu + split->wait + split->quota + split->blocked;
     return split->whole > 0;
 }
 
@@ -283,7 +286,10 @@ static void put_split(const struct split *split, bool is_baseline, FILE *out)
         (void)fputs(", over 99.9% lost", out);
     else if (!isnan(lost))
         (void)fprintf(out, ", %.*f%% lost", lost > 99 || lost < 10 ? 1 : 0, lost);
-    (void)fprintf(out, "%s\"\n", noisy_mark(split->status));
+    (void)fprintf(out, "%s\"", noisy_mark(split->status));
+    if (split->quota > 0)
+        (void)fprintf(out, " %.4f", split->quota * percent);
+    (void)fputc('\n', out);
 }
 
 static bool all_waits_known(const struct figure_data *data, const struct lines *lines)
@@ -312,7 +318,8 @@ int figure_loss(const struct figure_data *data, FILE *out, struct err *err)
                        ". Blocked holds stolen time: up to %.1f%% of a step", 100 * stolen);
     }
     dat_put_heading(data, "where the time of a step goes", lines.workers, how, out);
-    (void)fprintf(out, " %zu %d\n", lines.n, wait_known);
+    bool quota = rows_largest_share(data->result, data->rows, "throttled_per_step") > 0;
+    (void)fprintf(out, " %zu %d%s\n", lines.n, wait_known, quota ? " 1" : "");
     dat_end_block(out);
     dat_start_block(out, "1 \"\" NaN NaN NaN NaN \"\"");
     for (size_t i = 0; i < lines.n; i++) {

@@ -26,11 +26,21 @@ double block_median(const struct block *block, size_t i, const char *metric)
 double block_share(const struct block *block, size_t i, enum part part)
 {
     static const char *const of[PARTS] = {"oncpu_per_step", "runqueue_wait_per_step",
-                                          "blocked_per_step"};
+                                          "throttled_per_step", "blocked_per_step"};
     double whole = 0;
+    if (part == PART_QUOTA && isnan(block_median(block, i, of[part])))
+        return NAN;
     for (int p = 0; p < PARTS; p++)
         whole += fmax(block_median(block, i, of[p]), 0); /* NaN is as nothing */
     return fmax(block_median(block, i, of[part]), 0) / whole;
+}
+
+bool block_has_quota(const struct block *block)
+{
+    for (size_t i = 0; i < block->n; i++)
+        if (!isnan(block_share(block, i, PART_QUOTA)))
+            return true;
+    return false;
 }
 
 bool block_is_best(const struct block *block, size_t i)

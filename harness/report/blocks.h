@@ -35,8 +35,12 @@ const struct row *block_row(const struct block *block, size_t i, const char *met
 /* NaN without the row. */
 double block_median(const struct block *block, size_t i, const char *metric);
 
-/* Parts of a step, and their shares of the sum of medians; NaN = none is known. */
-enum part { PART_ONCPU, PART_QUEUE, PART_BLOCKED, PARTS };
+/*
+ * Parts of a step, and their shares of the sum of medians; NaN = none is known. Of PART_QUOTA it is
+ * NaN, too, where no quota was in force; block_has_quota: somewhere in the block one was.
+ */
+enum part { PART_ONCPU, PART_QUEUE, PART_QUOTA, PART_BLOCKED, PARTS };
 double block_share(const struct block *block, size_t i, enum part part);
+bool block_has_quota(const struct block *block);
 
 #endif

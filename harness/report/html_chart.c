@@ -141,6 +141,7 @@ static const struct {
 } parts[PARTS] = {
     [PART_ONCPU] = {"oncpu", "on a CPU", "CPU"},
     [PART_QUEUE] = {"queue", "waiting for a CPU (run queue)", "queue"},
+    [PART_QUOTA] = {"quota", "stopped by a quota of CPU time", "quota"},
     [PART_BLOCKED] = {"blocked", "blocked (GPU, memory, other threads)", "blocked"},
 };
 
@@ -164,20 +165,23 @@ static void print_split(const struct block *block, size_t i, FILE *out)
     (void)fputc('\n', out);
 }
 
-static void print_legend(FILE *out)
+static void print_legend(bool quota, FILE *out)
 {
     (void)fputs("<p class=\"legend\">", out);
     for (int part = 0; part < PARTS; part++)
-        (void)fprintf(out,
-                      "<span><svg class=\"key\" width=\"12\" height=\"12\" aria-hidden=\"true\">"
-                      "<rect class=\"%s\" width=\"12\" height=\"12\"/></svg> %s</span> ",
-                      parts[part].class, parts[part].name);
+        if (part != PART_QUOTA || quota)
+            (void)fprintf(
+                out,
+                "<span><svg class=\"key\" width=\"12\" height=\"12\" aria-hidden=\"true\">"
+                "<rect class=\"%s\" width=\"12\" height=\"12\"/></svg> %s</span> ",
+                parts[part].class, parts[part].name);
     (void)fputs("</p>\n", out);
 }
 
 void html_loss(const struct html_side *side, FILE *out)
 {
     struct block block;
+    bool quota = false;
     for (size_t at = 0; block_next(&side->recorded->analysis, &at, &block);) {
         char name[160];
         (void)fputs("<h4>", out);
@@ -189,9 +193,10 @@ void html_loss(const struct html_side *side, FILE *out)
         for (size_t i = 0; i < block.n; i++)
             print_split(&block, i, out);
         (void)fputs("</svg>\n", out);
+        quota = quota || block_has_quota(&block);
         block_free(&block);
     }
-    print_legend(out);
+    print_legend(quota, out);
 }
 
 static void print_tile(const char *value, const char *label, const char *what, FILE *out)

@@ -36,8 +36,11 @@ static void print_behind(const struct block *block, size_t i, FILE *out)
 
 static void print_shares(const struct block *block, size_t i, FILE *out)
 {
+    bool quota = block_has_quota(block);
     for (int part = 0; part < PARTS; part++) {
         char text[CELL];
+        if (part == PART_QUOTA && !quota)
+            continue;
         double share = block_share(block, i, (enum part)part);
         (void)snprintf(text, sizeof(text), isnan(share) ? "-" : "%.0f%%", 100 * share);
         print_cell(text, out);
@@ -76,9 +79,10 @@ void html_tables(const struct html_side *side, FILE *out)
         (void)fputs("</th><th scope=\"col\">vs best</th><th scope=\"col\">range"
                     "</th><th scope=\"col\">efficiency</th><th scope=\"col\">step</th>"
                     "<th scope=\"col\">p95</th><th scope=\"col\">worst worker</th>"
-                    "<th scope=\"col\">on CPU</th><th scope=\"col\">run queue</th>"
-                    "<th scope=\"col\">blocked</th><th scope=\"col\"></th></tr>\n",
+                    "<th scope=\"col\">on CPU</th><th scope=\"col\">run queue</th>",
                     out);
+        (void)fprintf(out, "%s<th scope=\"col\">blocked</th><th scope=\"col\"></th></tr>\n",
+                      block_has_quota(&block) ? "<th scope=\"col\">quota</th>" : "");
         for (size_t i = 0; i < block.n; i++)
             print_arm(&block, i, out);
         (void)fputs("</table></div>\n", out);

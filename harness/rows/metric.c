@@ -63,6 +63,13 @@ static double loss_runqueue(const struct round_fields *own, const struct round_f
     return own->usage.runqueue_s - slice->usage.runqueue_s;
 }
 
+static double loss_throttled(const struct round_fields *own, const struct round_fields *slice,
+                             double slices)
+{
+    (void)slices;
+    return own->usage.throttled_s - slice->usage.throttled_s;
+}
+
 static double loss_blocked(const struct round_fields *own, const struct round_fields *slice,
                            double slices)
 {
@@ -139,6 +146,7 @@ const struct metric_info metrics[] = {
     {METRIC_LOSS, "s", "lower", LOSS, .value = loss},
     {"loss_oncpu_per_step", "s", "lower", LOSS, .value = loss_oncpu},
     {"loss_runqueue_per_step", "s", "lower", LOSS, .value = loss_runqueue},
+    {"loss_throttled_per_step", "s", "lower", LOSS, .value = loss_throttled},
     {"loss_blocked_per_step", "s", "lower", LOSS, .value = loss_blocked},
     {"loss_stolen_per_step", "s", "lower", LOSS, .value = loss_stolen},
     {"loss_oncpu_instructions_per_step", "s", "lower", LOSS, .value = loss_oncpu_instructions},

@@ -367,12 +367,17 @@ const struct row *rows_find(const struct rows *rows, const struct arm *arm, cons
 
 double rows_stolen_share(const struct result *result, const struct rows *rows)
 {
+    return rows_largest_share(result, rows, "stolen_per_step");
+}
+
+double rows_largest_share(const struct result *result, const struct rows *rows, const char *metric)
+{
     double most = 0;
     for (size_t i = 0; i < result->narms; i++) {
-        const struct row *stolen = rows_find(rows, &result->arms[i], "stolen_per_step");
+        const struct row *part = rows_find(rows, &result->arms[i], metric);
         const struct row *step = rows_find(rows, &result->arms[i], "step_time_mean");
-        if (stolen && step && stolen->median > most * step->median)
-            most = stolen->median / step->median;
+        if (part && step && part->median > most * step->median)
+            most = part->median / step->median;
     }
     return most;
 }

@@ -112,6 +112,9 @@ const char *row_role(const struct arm *arm);
  */
 double rows_stolen_share(const struct result *result, const struct rows *rows);
 
+/* The same of any metric that is a part of a step. */
+double rows_largest_share(const struct result *result, const struct rows *rows, const char *metric);
+
 /* Whether another arm of the benchmark has another value of this parameter. */
 bool arm_option_differs(const struct result *result, const struct arm *arm, const struct opt *opt);
 

@@ -88,6 +88,14 @@ static int find_same_baseline(const struct result *result, const struct arm *arm
     return -1;
 }
 
+static unsigned least_count(const struct arms_request *request)
+{
+    unsigned least = request->workers[0];
+    for (size_t n = 1; n < request->nworkers; n++)
+        least = request->workers[n] < least ? request->workers[n] : least;
+    return least;
+}
+
 static int add_arm(const struct topo *topo, const struct arms_request *request, size_t p,
                    unsigned slots, bool alone, struct result *result, struct err *err)
 {
@@ -107,7 +115,8 @@ static int add_arm(const struct topo *topo, const struct arms_request *request, 
         .canary = request->canary,
         .same_as = -1,
     };
-    bool optional = request->optional && request->optional[p];
+    /* Of several counts the smallest has to be possible: a curve ends where CPUs do. */
+    bool optional = (request->optional && request->optional[p]) || slots > least_count(request);
     int rc = optional ? plan_make_or_skip(topo, &plan_request, &arm.plan, err)
                       : plan_make(topo, &plan_request, &arm.plan, err);
     if (rc) {

@@ -172,6 +172,7 @@ static void censor_running(struct observer *o)
             usage_read_tree(&worker->command.tree.used, &worker->at_end);
         else
             usage_read(o->child[i].pid, &worker->visits, &worker->at_end);
+        usage_read_quota(o->child[i].pid, o->shared->nworkers, &worker->at_end);
         o->child[i].censored = true;
         o->child[i].killed_ns = now_ns;
     }

@@ -73,7 +73,24 @@ static bool has_count(const unsigned *counts, int n, unsigned count)
     return n > 0;
 }
 
-/* "2,4,8" or "auto" -> counts, each once. Returns how many, or a negative errno. */
+/* "4", "1..4" or "1-4", as lists of CPUs have it; false: that is no count. */
+static bool parse_counts(const char **text, unsigned long *first, unsigned long *last)
+{
+    char *end;
+    if (**text < '0' || **text > '9')
+        return false;
+    *first = *last = strtoul(*text, &end, 10);
+    size_t dash = *end == '-' ? 1 : strncmp(end, "..", 2) == 0 ? 2 : 0;
+    if (dash) {
+        if (end[dash] < '0' || end[dash] > '9')
+            return false;
+        *last = strtoul(end + dash, &end, 10);
+    }
+    *text = end;
+    return *first >= 1 && *first <= *last && *last <= RUN_WORKERS_MAX;
+}
+
+/* "2,4,8", "1..4" or "auto" -> counts, each once. Returns how many, or a negative errno. */
 static int parse_workers(const char *text, const struct topo *topo, const struct bench *bench,
                          unsigned counts[MAX_COUNTS], struct err *err)
 {
@@ -82,20 +99,21 @@ static int parse_workers(const char *text, const struct topo *topo, const struct
         counts[0] = default_workers(topo, bench);
         return 1;
     }
-    for (const char *at = text; n < MAX_COUNTS; at++) {
-        char *end;
-        unsigned long value = strtoul(at, &end, 10);
-        if (end == at || *at < '0' || *at > '9' || value < 1 || value > RUN_WORKERS_MAX)
+    for (const char *at = text; n <= MAX_COUNTS; at++) {
+        unsigned long first, last;
+        if (!parse_counts(&at, &first, &last))
             break;
-        if (!has_count(counts, n, (unsigned)value)) /* rows of two would have one key */
-            counts[n++] = (unsigned)value;
-        if (!*end)
+        for (; first <= last && n <= MAX_COUNTS; first++)
+            if (!has_count(counts, n, (unsigned)first) && n++ < MAX_COUNTS) /* two have one key */
+                counts[n - 1] = (unsigned)first;
+        if (!*at && n <= MAX_COUNTS)
             return n;
-        if (*end != ',')
+        if (*at != ',')
             break;
-        at = end;
     }
-    return err_set(err, -EINVAL, "workers '%.60s' is not auto or a list of up to %d counts 1 to %d",
+    return err_set(err, -EINVAL,
+                   "workers '%.60s' is not auto or a list of up to %d counts 1 to %d, such as "
+                   "1,2,4 or 1..4",
                    text, MAX_COUNTS, RUN_WORKERS_MAX);
 }
 

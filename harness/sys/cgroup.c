@@ -115,15 +115,17 @@ static bool has_controller(const char *controllers, const char *name)
 }
 
 /*
- * The path of this process in the hierarchy that the controller has, "" = version 2, from lines
- * such as "4:cpu,cpuacct:/docker/1f" and "0::/user.slice". False and "" where there is none.
+ * The path of a process ("self", "4711") in the hierarchy that the controller has, "" = version 2,
+ * from lines such as "4:cpu,cpuacct:/docker/1f" and "0::/user.slice". False and "" where there is
+ * none.
  */
-static bool find_path(const char *root, const char *controller, char *path, size_t size)
+static bool find_path_of(const char *root, const char *process, const char *controller, char *path,
+                         size_t size)
 {
     char full[PATH_MAX], line[PATH_MAX];
     bool found = false;
     path[0] = '\0';
-    (void)snprintf(full, sizeof(full), "%s/proc/self/cgroup", root);
+    (void)snprintf(full, sizeof(full), "%s/proc/%s/cgroup", root, process);
     FILE *file = fopen(full, "re");
     while (file && !found && fgets(line, sizeof(line), file)) {
         char *controllers = strchr(line, ':'),
@@ -140,6 +142,57 @@ static bool find_path(const char *root, const char *controller, char *path, size
     if (file)
         (void)fclose(file);
     return found;
+}
+
+static bool find_path(const char *root, const char *controller, char *path, size_t size)
+{
+    return find_path_of(root, "self", controller, path, size);
+}
+
+/* Of one cgroup, in s; NaN where no quota is set there. */
+static double throttled_at(const char *root, const char *dir, bool v2)
+{
+    char path[PATH_MAX], value[32];
+    const char *mount = v2 ? "/sys/fs/cgroup" : "/sys/fs/cgroup/cpu";
+    struct cgroup_limits limits = {.cpus_limit = NAN};
+    (v2 ? merge_cpu_max : merge_cfs_quota)(root, dir, &limits);
+    (void)snprintf(path, sizeof(path), "%s%s/cpu.stat", mount, dir);
+    if (isnan(limits.cpus_limit) ||
+        !proc_read_field(root, path, v2 ? "throttled_usec" : "throttled_time", ' ', value,
+                         sizeof(value)))
+        return NAN;
+    return strtod(value, NULL) * (v2 ? 1e-6 : 1e-9);
+}
+
+/* It, or one below it. */
+static bool is_within(const char *path, const char *dir)
+{
+    size_t length = strlen(dir);
+    return strncmp(path, dir, length) == 0 && (!path[length] || path[length] == '/');
+}
+
+void cgroup_read_throttled(const char *root, const char *process, const char *beside,
+                           struct cgroup_throttled *out)
+{
+    char dir[GROUP_MAX], other[GROUP_MAX];
+    *out = (struct cgroup_throttled){.own_s = NAN, .shared_s = NAN};
+    bool v2 = !find_path_of(root, process, "cpu", dir, sizeof(dir));
+    const char *controller = v2 ? "" : "cpu";
+    if (v2 && !find_path_of(root, process, controller, dir, sizeof(dir)))
+        return;
+    if (!find_path_of(root, beside, controller, other, sizeof(other)))
+        other[0] = '\0';
+    if (strcmp(dir, "/") == 0)
+        dir[0] = '\0';
+    for (;;) {
+        double throttled_s = throttled_at(root, dir, v2);
+        double *sum = is_within(other, dir) ? &out->shared_s : &out->own_s;
+        *sum = fmax(*sum, throttled_s); /* fmax passes over a NaN */
+        char *slash = strrchr(dir, '/');
+        if (!slash)
+            return;
+        *slash = '\0';
+    }
 }
 
 void cgroup_read(const char *root, struct cgroup_limits *cgroup)

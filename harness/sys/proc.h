@@ -37,6 +37,19 @@ bool proc_read_field(const char *root, const char *path, const char *name, char 
 void cgroup_read(const char *root, struct cgroup_limits *cgroup);
 
 /*
+ * For how long quotas of CPU time have stopped a process's cgroups so far, summed over the CPUs
+ * that had somebody to run: what threads that wait so are kept from. Of nested quotas the one that
+ * stopped longest, since they may stop at once. NaN = no quota.
+ */
+struct cgroup_throttled {
+    double own_s;    /* of cgroups that `beside` is not in */
+    double shared_s; /* of those that both are in */
+};
+/* Processes as in /proc: "self", "4711". */
+void cgroup_read_throttled(const char *root, const char *process, const char *beside,
+                           struct cgroup_throttled *out);
+
+/*
  * Whether the cgroup grants less time than `cpus` CPUs have: then in words, as the kernel stops who
  * takes more.
  */

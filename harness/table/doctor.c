@@ -24,6 +24,24 @@ static void tell_locks(const struct view *view, char *buf, size_t size)
                            locks->skipped, locks->skipped == 1 ? "" : "es");
 }
 
+static void tell_hidden(const struct view *view, char *buf, size_t size)
+{
+    const struct view_hidden *hidden = &view->hidden;
+    char pids[160] = "", group[96] = "";
+    for (unsigned i = 0; i < hidden->npids && i < VIEW_HIDDEN_MAX; i++)
+        (void)check_append(pids, sizeof(pids), "%s %d", i ? "," : "", hidden->pids[i]);
+    if (hidden->group[0])
+        (void)snprintf(group, sizeof(group), " or a member of group %s", hidden->group);
+    if (hidden->any)
+        (void)check_append(
+            buf, size,
+            "/proc hides the processes of others%s%s (hidepid%s%s); what is not seen "
+            "ran on up to %.1f of %u CPUs meanwhile. Root%s would see them. ",
+            pids[0] ? ", also" : "", pids, hidden->how[0] ? "=" : "", hidden->how,
+            view->wall_s > 0 ? view_unseen_s(view) / view->wall_s : 0, bitset_count(&view->online),
+            group);
+}
+
 char *doctor_tell_unread(const struct view *view, char *buf, size_t size)
 {
     buf[0] = '\0';
@@ -31,15 +49,19 @@ char *doctor_tell_unread(const struct view *view, char *buf, size_t size)
         (void)check_append(buf, size,
                            "This kernel does not tell how long tasks wait (no schedstat): the "
                            "checks of queues were not made. ");
-    if (view->environs_refused)
+    if (view->environs_refused && !view->is_root)
         (void)check_append(buf, size,
-                           "Root would also see the environment, the libraries and the pages of "
-                           "%u process%s of other users. ",
+                           "Root would also see the environment, the libraries, the pages and the "
+                           "/dev/shm of %u process%s that this user may not read. ",
+                           view->environs_refused, view->environs_refused == 1 ? "" : "es");
+    if (view->environs_refused && view->is_root)
+        (void)check_append(buf, size,
+                           "The environment, the libraries, the pages and the /dev/shm of %u "
+                           "process%s are not shown to this root: it lacks CAP_SYS_PTRACE (docker "
+                           "run --cap-add SYS_PTRACE). ",
                            view->environs_refused, view->environs_refused == 1 ? "" : "es");
     tell_locks(view, buf, size);
-    if (view->hides)
-        (void)check_append(buf, size,
-                           "/proc hides the processes of others (hidepid); root would see them. ");
+    tell_hidden(view, buf, size);
     if (view->pages_skipped)
         (void)check_append(buf, size,
                            "The pages of %u process%s too large to list were not looked at. ",
@@ -62,18 +84,32 @@ static size_t count_watched(const struct view *view, size_t *tasks)
     return n;
 }
 
+bool doctor_saw_nothing(const struct view *view, const struct diagnosis *diagnosis)
+{
+    size_t tasks;
+    return view->hidden.any && !diagnosis->n && !count_watched(view, &tasks);
+}
+
+const char *doctor_tell_none_found(const struct view *view)
+{
+    size_t tasks;
+    return !view->hidden.any             ? "Nothing was found that costs."
+           : count_watched(view, &tasks) ? "Nothing was found that costs these: others are hidden."
+                                         : "No process that could be looked at was busy.";
+}
+
 int doctor_print(const struct view *view, const struct diagnosis *diagnosis, FILE *out, bool color,
                  struct err *err)
 {
     struct findings findings = {0};
-    char unread[1024], percent[16];
+    char unread[DOCTOR_UNREAD_MAX], percent[16];
     size_t tasks, n = count_watched(view, &tasks);
     int rc = diagnosis_findings(diagnosis, &findings, err);
     if (!rc) {
         (void)fprintf(out, "%zu process%s with %zu thread%s, watched for %.1f s\n", n,
                       n == 1 ? "" : "es", tasks, tasks == 1 ? "" : "s", view->wall_s);
         if (!diagnosis->n)
-            (void)fputs("\nNothing was found that costs.\n", out);
+            (void)fprintf(out, "\n%s\n", doctor_tell_none_found(view));
         findings_print(&findings, out, color);
         (void)fputc('\n', out);
         if (doctor_tell_unread(view, unread, sizeof(unread))[0])

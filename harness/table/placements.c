@@ -12,6 +12,7 @@
 #include "harness/rows/number.h"
 #include "harness/say/log.h"
 #include "harness/table/retention.h"
+#include "harness/table/scaling.h"
 #include "harness/table/scan.h"
 
 enum {
@@ -147,7 +148,9 @@ static void format_shares(const struct table *table, size_t arm, char *oncpu, ch
 {
     double ran = median_of(table, arm, "oncpu_per_step");
     double queued = median_of(table, arm, "runqueue_wait_per_step");
-    double wall = ran + median_of(table, arm, "blocked_per_step") + (isnan(queued) ? 0 : queued);
+    double stopped = median_of(table, arm, "throttled_per_step");
+    double wall = ran + median_of(table, arm, "blocked_per_step") + (isnan(queued) ? 0 : queued) +
+                  (isnan(stopped) ? 0 : stopped);
     (void)format_share(ran, wall, oncpu);
     (void)format_share(queued, wall, queue);
 }
@@ -425,6 +428,11 @@ static void print_columns(const struct table *table)
         (void)snprintf(line + strlen(line), sizeof(line) - strlen(line),
                        " (of it up to %s of a step stolen by the hypervisor)",
                        text_percent(stolen, share, sizeof(share)));
+    double throttled = rows_largest_share(table->result, table->rows, "throttled_per_step");
+    if (throttled >= 0.005)
+        (void)snprintf(line + strlen(line), sizeof(line) - strlen(line),
+                       "; besides, up to %s of a step a quota of CPU time (cpu.max) stopped it",
+                       text_percent(throttled, share, sizeof(share)));
     text_wrap(line, 0, 2, table->out);
 }
 
@@ -453,6 +461,7 @@ static int print_all(struct table *table)
     free(order);
     if (measured)
         print_columns(table);
+    scaling_print(table->analysis, table->out, table->color);
     int rc = scan_print(table->result, table->rows, table->rounds, table->out, table->color);
     if (!rc)
         rc = retention_print(table->analysis, table->out, table->color);

@@ -14,10 +14,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "harness/sys/affinity.h"
 #include "harness/sys/clock.h"
 #include "harness/sys/file.h"
 #include "harness/sys/process.h"
+#include "harness/worker/command_start.h"
 
 /*
  * Between two looks at its processes: as long as hundred times what one takes, so that looking
@@ -145,66 +145,8 @@ static void look(struct run *run)
         clock_now_ns() + (pause_ns < LOOK_MOST_MS * ms_ns ? pause_ns : LOOK_MOST_MS * ms_ns);
 }
 
-/* What the child has between fork and exec. */
-struct image {
-    const struct run *run;
-    int out_fd, error_fd;
-};
-
-/* The child's last steps as this program: a session without a terminal, and the plan's CPUs. */
-static int become_command(void *arg)
-{
-    const struct image *image = arg;
-    sigset_t none;
-    (void)setsid();
-    (void)affinity_set(0, &image->run->seat->cpus);
-    (void)sigemptyset(&none);
-    (void)sigprocmask(SIG_SETMASK, &none, NULL);
-    (void)signal(SIGXFSZ, SIG_DFL);
-    (void)signal(SIGPIPE, SIG_DFL);
-    (void)dup2(image->out_fd, STDOUT_FILENO);
-    (void)dup2(image->out_fd, STDERR_FILENO);
-    (void)execvp(image->run->seat->command.argv[0], image->run->seat->command.argv);
-    int code = errno;
-    (void)!write(image->error_fd, &code, sizeof(code));
-    return 127;
-}
-
-/* 0, or why it could not be executed: the pipe closes where it could. */
-static int await_exec(int fd)
-{
-    int code = 0;
-    ssize_t n;
-    do
-        n = read(fd, &code, sizeof(code));
-    while (n < 0 && errno == EINTR);
-    return n == (ssize_t)sizeof(code) ? -code : 0;
-}
-
-static int start_with(struct run *run, int out[2], int error[2])
-{
-    struct err *err = run->ctx->err;
-    struct image image = {run, out[1], error[1]};
-    tree_begin(&run->seat->report->tree, &run->seat->cpus);
-    int rc = process_start(&run->process, false, become_command, &image);
-    (void)close(out[1]);
-    (void)close(error[1]);
-    run->out_fd = out[0];
-    int failed = rc ? 0 : await_exec(error[0]);
-    (void)close(error[0]);
-    if (rc)
-        return err_sys(err, rc, "cannot start '%.80s'", run->seat->command.argv[0]);
-    if (!failed)
-        return 0;
-    int status;
-    process_wait(&run->process, &status);
-    return err_sys(err, -ENOEXEC, "cannot execute '%.100s': %s", run->seat->command.argv[0],
-                   strerror(-failed));
-}
-
 static int start(struct run *run)
 {
-    int out[2], error[2];
     run->last[0] = run->number[0] = '\0';
     run->used = 0;
     run->lines = 0;
@@ -212,18 +154,10 @@ static int start(struct run *run)
     run->cut = run->was_killed = false;
     if (run->seat->command.options.metric_file) /* that of an earlier run is none of this one's */
         (void)unlink(run->seat->command.options.metric_file);
-    if (pipe2(out, O_CLOEXEC))
-        return err_sys(run->ctx->err, -errno, "no pipe for the output of '%.80s'",
-                       run->seat->command.argv[0]);
-    if (pipe2(error, O_CLOEXEC)) {
-        (void)close(out[0]);
-        (void)close(out[1]);
-        return err_sys(run->ctx->err, -errno, "no pipe to start '%.80s'",
-                       run->seat->command.argv[0]);
-    }
-    (void)fcntl(out[0], F_SETFL, O_NONBLOCK);
     run->started_ns = run->next_look_ns = clock_now_ns();
-    return start_with(run, out, error);
+    tree_begin(&run->seat->report->tree, &run->seat->cpus);
+    return command_start(run->seat->command.argv, &run->seat->cpus, &run->process, &run->out_fd,
+                         run->ctx->err);
 }
 
 static void tell_to_end(struct run *run, bool cut)

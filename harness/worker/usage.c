@@ -168,7 +168,17 @@ void usage_read_tree(const struct tree_used *used, struct usage_snapshot *out)
     out->thread[0] = (struct usage_thread){.oncpu_ns = (uint64_t)(used->oncpu_s * 1e9),
                                            .runqueue_ns = (uint64_t)(used->runqueue_s * 1e9)};
     out->has_schedstat = !used->no_schedstat;
+    out->stands_for = used->team;
     out->at_ns = clock_now_ns();
+}
+
+void usage_read_quota(pid_t pid, unsigned sharers, struct usage_snapshot *out)
+{
+    char process[16], parent[16];
+    (void)snprintf(process, sizeof(process), "%d", (int)(pid ? pid : getpid()));
+    (void)snprintf(parent, sizeof(parent), "%d", (int)(pid ? getpid() : getppid()));
+    cgroup_read_throttled("", process, parent, &out->throttled);
+    out->sharers = sharers;
 }
 
 static double count_cpus(const struct visit_log *visits)
@@ -208,6 +218,27 @@ static void split_wall(const struct usage_snapshot *go, const struct usage_snaps
         out->runqueue_s = NAN;
 }
 
+/*
+ * What a quota stopped, taken out of the wait: a thread of each CPU that had one to run. The other
+ * threads there would have waited for that one without a quota, too. A quota that workers share
+ * stops each alike.
+ */
+static void split_throttled(const struct usage_snapshot *go, const struct usage_snapshot *end,
+                            struct usage *out)
+{
+    out->throttled_s = NAN;
+    if (!go->sharers || !end->sharers)
+        return;
+    double shared_s = (end->throttled.shared_s - go->throttled.shared_s) / end->sharers;
+    double stopped_s = fmax(end->throttled.own_s - go->throttled.own_s, shared_s);
+    double threads = end->nthreads * fmax(end->stands_for, 1);
+    double *wait_s = isnan(out->runqueue_s) ? &out->blocked_s : &out->runqueue_s;
+    if (isnan(stopped_s))
+        return;
+    out->throttled_s = fmin(fmax(stopped_s, 0) / threads, *wait_s);
+    *wait_s -= out->throttled_s;
+}
+
 void usage_diff(const struct usage_snapshot *go, const struct usage_snapshot *end, uint64_t go_ns,
                 uint64_t end_ns, const struct visit_log *visits, struct usage *out)
 {
@@ -217,6 +248,7 @@ void usage_diff(const struct usage_snapshot *go, const struct usage_snapshot *en
         out->helper_cpu_s = 0; /* one that has ended took its time with it */
     out->wall_s = (double)(end_ns - go_ns) * 1e-9;
     split_wall(go, end, out);
+    split_throttled(go, end, out);
     out->cpus_visited = count_cpus(visits);
 }
 

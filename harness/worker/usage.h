@@ -16,6 +16,7 @@
 
 #include "harness/base/bitset.h"
 #include "harness/core/visit.h"
+#include "harness/sys/proc.h"
 #include "harness/sys/tree.h"
 
 #define USAGE_NO_ACCOUNTING "the kernel's accounting of the threads could not be read"
@@ -35,13 +36,15 @@
 /* clang-format off */
 
 /*
- * The three parts of wall time are means over the team's threads; the others of the process, but
+ * The parts of wall time, on a CPU, in the run queue, stopped by a quota and blocked, are means over
+ * the team's threads; the others of the process, but
  * helper_cpu_s: CPU time of threads that are neither its first nor of the team, the driver's own.
  */
 #define USAGE_SCHEDULER(X)                                                                         \
     X(wall_s, true, "step_time_mean", "s", "lower", USAGE_NO_ACCOUNTING)                           \
     X(oncpu_s, true, "oncpu_per_step", "s", "lower", USAGE_NO_ACCOUNTING)                          \
     X(runqueue_s, true, "runqueue_wait_per_step", "s", "lower", USAGE_NO_SCHEDSTAT)                \
+    X(throttled_s, true, "throttled_per_step", "s", "lower", NULL)                                 \
     X(blocked_s, true, "blocked_per_step", "s", "lower", USAGE_NO_ACCOUNTING)                      \
     X(voluntary_switches, true, "voluntary_switches_per_step", "count", "none", NULL)              \
     X(involuntary_switches, true, "involuntary_switches_per_step", "count", "lower",               \
@@ -69,7 +72,9 @@
 /*
  * What the kernel says a worker did between go and the end of its last measured step. A field that
  * could not be read is NaN. The parts of wall time add up to wall_s; without schedstat, runqueue_s
- * is NaN and blocked_s holds the wait too.
+ * is NaN and blocked_s holds the wait too. To the kernel who is stopped by a quota of CPU time
+ * (cpu.max) waits in the run queue: that is taken out of runqueue_s, and is throttled_s; NaN
+ * without a quota, when it is part of none.
  */
 struct usage {
 #define USAGE_MEMBER(field, ...) double field;
@@ -104,6 +109,9 @@ struct usage_snapshot {
     uint64_t at_ns;
     unsigned nthreads; /* team threads in thread[] */
     struct usage_thread thread[VISIT_THREADS];
+    struct cgroup_throttled throttled; /* so far; read where `sharers` is not 0 */
+    unsigned sharers;                  /* workers that divide throttled.shared_s among them */
+    double stands_for;                 /* threads whose mean each of thread[] is; 0 = 1 */
     bool has_schedstat;  /* else oncpu_ns comes from stat's ticks and runqueue_ns is 0 */
     struct usage so_far; /* what is counted from the start of the process; the rest is NaN */
 };
@@ -119,6 +127,12 @@ void usage_read(pid_t pid, const struct visit_log *visits, struct usage_snapshot
  * those that were busy.
  */
 void usage_read_tree(const struct tree_used *used, struct usage_snapshot *out);
+
+/*
+ * Adds what quotas have stopped of process `pid` (0 = the caller), one of `sharers` workers of the
+ * parent of those.
+ */
+void usage_read_quota(pid_t pid, unsigned sharers, struct usage_snapshot *out);
 
 /* Differences over the team's threads; wall_s = end_ns - go_ns. */
 void usage_diff(const struct usage_snapshot *go, const struct usage_snapshot *end, uint64_t go_ns,

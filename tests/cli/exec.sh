@@ -28,6 +28,19 @@ try 2 'unknown placeholder \{wroker\}; did you mean' bad -- echo '{wroker}'
 try 3 'the command asks for \{gpu\}, and worker 0 has none' gpu -- echo '{gpu}'
 [ ! -e "$scratch/bad" ] || fail "a wrong placeholder made a directory"
 
+# Several numbers of workers make curves, each as far as it goes; the fewest have to be possible.
+more=$(($(nproc) + 1))
+expect 0 "most work per second was done by [0-9]+ workers? under " "$CONTEND_BINARY" exec --workers 1..2,$more \
+    --placement none,partition --rounds 1 --time 0.05 --no-canary --host h --out "$scratch/curves" -- sleep 0.05
+grep -q "^ *$more .* -$" "$scratch/curves/summary.txt" || fail "no line of $more workers: $(cat "$scratch/curves/summary.txt")"
+grep -q "^# contend line_chart" "$scratch/curves/plots/workers.dat" || fail "no curve of work"
+grep -q "^# contend line_chart" "$scratch/curves/plots/workers_efficiency.dat" || fail "no curve of efficiency"
+grep -q "partition,$more,.*,skipped," "$scratch/curves/rows.csv" || fail "no skipped row: $(cat "$scratch/curves/rows.csv")"
+expect 2 'cannot give each of' "$CONTEND_BINARY" exec --workers $more,$((more + 1)) --placement partition -- true
+for counts in 1.. ..3 3-1 1-2-3 2..x 1..17; do
+    expect 2 'such as 1,2,4 or 1..4' "$CONTEND_BINARY" exec --workers "$counts" --placement none -- true
+done
+
 # Threads are the user's where the placement leaves them alone.
 expect 0 'runs/s' env OMP_NUM_THREADS=7 "$CONTEND_BINARY" exec --workers 2 --placement none --rounds 1 \
     --time 0.05 --no-baselines --no-canary --no-plots --out "$scratch/omp" -- sh -c 'echo omp=$OMP_NUM_THREADS'

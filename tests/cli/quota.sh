@@ -18,4 +18,19 @@ expect 0 'warning: the cgroup grants the time of 0.5 CPUs and allows' sh -c \
     'echo $$ >"$0/cgroup.procs" && exec "$@"' "$group" "$CONTEND_FAKE" bench fake --rounds 1 \
     --time 0.1 --no-plots --out "$scratch/out"
 grep -q '"the cgroup grants the time of 0.5 CPUs' "$scratch/out/run.json" || fail "not in run.json"
+
+# A worker that wants more is stopped: that is a part of its steps' time, and not also of its wait. A
+# tenth of a CPU is less than a busy machine leaves, too.
+if [ -e "$group/cpu.cfs_quota_us" ]; then echo 10000 >"$group/cpu.cfs_quota_us"; else echo "10000 100000" >"$group/cpu.max"; fi
+expect 0 'a quota of CPU time .cpu.max. stopped it' sh -c 'echo $$ >"$0/cgroup.procs" && exec "$@"' "$group" \
+    "$CONTEND_BINARY" exec --workers 2 --placement none --rounds 1 --time 1 --no-canary --no-baselines --no-plots --out "$scratch/stopped" -- \
+    sh -c 'i=0; while [ $i -lt 50000 ]; do i=$((i + 1)); done'
+rows=$scratch/stopped/rows.csv
+awk -v whole="$(cell "$rows" none 2 step_time_mean median)" -v on="$(cell "$rows" none 2 oncpu_per_step median)" \
+    -v queue="$(cell "$rows" none 2 runqueue_wait_per_step median)" \
+    -v stopped="$(cell "$rows" none 2 throttled_per_step median)" \
+    -v blocked="$(cell "$rows" none 2 blocked_per_step median)" 'BEGIN {
+        sum = on + queue + stopped + blocked
+        exit !(stopped > 0 && queue >= 0 && sum > 0.999 * whole && sum < 1.001 * whole) }' ||
+    fail "parts that do not add up, or nobody was stopped: $(grep per_step "$rows" | cut -d, -f3-5,9,14)"
 finish

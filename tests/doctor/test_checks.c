@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "harness/doctor/check.h"
+#include "harness/table/doctor.h"
 
 /* Four CPUs of two nodes, watched for ten seconds, and as many workers as asked for. */
 enum { CPUS = 4, WORKERS_MOST = 3, WALL_S = 10 };
@@ -153,6 +154,54 @@ static void test_overlap_deals_slices(void **state)
     assert_float_equal(found->cost, 0.5, 1e-9);
     assert_string_equal(found->finding.command, "taskset -acp 0-1 100 && taskset -acp 2-3 101");
     diagnosis_free(&diagnosis);
+}
+
+static void test_who_may_not_bind_others_is_told_to_ask_root(void **state)
+{
+    struct machine machine;
+    (void)state;
+    make(&machine, 2);
+    machine.view.uid = machine.processes[0].uid = 1000;
+    machine.processes[1].uid = 1001;
+    for (size_t w = 0; w < 2; w++)
+        for (int t = 0; t < 4; t++)
+            add_task(&machine, w, MASK_ALL, 5, 5);
+    struct diagnosis diagnosis = judge(&machine);
+    const struct found *found = look_for(&diagnosis, "masks_overlap");
+    assert_non_null(found);
+    assert_string_equal(found->finding.command,
+                        "taskset -acp 0-1 100 && sudo taskset -acp 2-3 101");
+    diagnosis_free(&diagnosis);
+}
+
+/* What is hidden is told once, with the CPU time of what was not seen, and is no good news. */
+static void test_what_is_hidden_is_told(void **state)
+{
+    struct machine machine;
+    char unread[DOCTOR_UNREAD_MAX];
+    const struct diagnosis none = {0};
+    (void)state;
+    make(&machine, 1);
+    occupy(&machine, 0, 10);
+    occupy(&machine, 1, 5);
+    machine.processes[0].cpu_s = 5;
+    assert_float_equal(view_unseen_s(&machine.view), 10, 1e-9);
+    assert_string_equal(doctor_tell_unread(&machine.view, unread, sizeof(unread)), "");
+    assert_string_equal(doctor_tell_none_found(&machine.view), "Nothing was found that costs.");
+    machine.view.hidden = (struct view_hidden){
+        .any = true, .how = "invisible", .group = "adm (4)", .npids = 2, .pids = {7, 9}};
+    machine.view.environs_refused = 1;
+    assert_string_equal(
+        doctor_tell_unread(&machine.view, unread, sizeof(unread)),
+        "Root would also see the environment, the libraries, the pages and the /dev/shm of 1 "
+        "process that this user may not read. /proc hides the processes of others, also 7, 9 "
+        "(hidepid=invisible); what is not seen ran on up to 1.0 of 4 CPUs meanwhile. Root or a "
+        "member of group adm (4) would see them.");
+    assert_false(doctor_saw_nothing(&machine.view, &none));
+    machine.processes[0].watched = false;
+    assert_true(doctor_saw_nothing(&machine.view, &none));
+    assert_string_equal(doctor_tell_none_found(&machine.view),
+                        "No process that could be looked at was busy.");
 }
 
 /* While its CPU was with others for half of the time: each of its threads waited for them, and for
@@ -385,6 +434,8 @@ int main(void)
         cmocka_unit_test(test_workers_on_cpus_of_their_own_have_no_finding),
         cmocka_unit_test(test_masks_that_overlap_without_waiting_are_no_finding),
         cmocka_unit_test(test_overlap_deals_slices),
+        cmocka_unit_test(test_who_may_not_bind_others_is_told_to_ask_root),
+        cmocka_unit_test(test_what_is_hidden_is_told),
         cmocka_unit_test(test_blame_is_split_as_the_cpu_was),
         cmocka_unit_test(test_no_thread_waits_for_itself),
         cmocka_unit_test(test_who_is_in_the_way_is_sent_away),

@@ -171,6 +171,7 @@ void fixture_set_steps(struct worker_result *worker, const double *steps_ms, siz
         .instructions = 1000 * steps * threads,
         .cycles = 2000 * steps * threads,
         .cache_misses = NAN,
+        .throttled_s = NAN,
         .team_threads = threads,
     };
     fixture_set_shares(worker, 0.5, 0.3, 0.2);

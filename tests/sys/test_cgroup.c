@@ -109,6 +109,47 @@ static void test_cgroup_takes_a_long_path_whole(void **state)
     assert_true(available(groups) == 700);
 }
 
+static struct cgroup_throttled throttled(const char *worker, const char *parent)
+{
+    struct cgroup_throttled throttled;
+    fixture_put("/proc/9/cgroup", worker);
+    fixture_put("/proc/4/cgroup", parent);
+    cgroup_read_throttled(fixture_dir, "9", "4", &throttled);
+    return throttled;
+}
+
+/* What stops a worker alone, and what stops all of them, of those above with a quota. */
+static void test_cgroup_throttled_is_told_apart_by_who_shares_it(void **state)
+{
+    struct cgroup_throttled none = throttled("0::/pod/contend-1/worker-0\n", "0::/pod\n");
+    (void)state;
+    assert_true(isnan(none.own_s) && isnan(none.shared_s));
+    put("cpu.stat", "usage_usec 1\nthrottled_usec 90000000\n"); /* no quota: not ours to count */
+    put("pod/cpu.max", "200000 100000\n");
+    put("pod/cpu.stat", "usage_usec 7\nnr_throttled 2\nthrottled_usec 1500000\n");
+    put("pod/contend-1/cpu.max", "max 100000\n");
+    put("pod/contend-1/cpu.stat", "throttled_usec 0\n");
+    struct cgroup_throttled shared = throttled("0::/pod/contend-1/worker-0\n", "0::/pod\n");
+    assert_true(isnan(shared.own_s) && fabs(shared.shared_s - 1.5) < 1e-9);
+    put("pod/contend-1/worker-0/cpu.max", "50000 100000\n");
+    put("pod/contend-1/worker-0/cpu.stat", "throttled_usec 250000\n");
+    struct cgroup_throttled both = throttled("0::/pod/contend-1/worker-0\n", "0::/pod\n");
+    assert_true(fabs(both.own_s - 0.25) < 1e-9 && fabs(both.shared_s - 1.5) < 1e-9);
+    /* Names that begin alike are not above each other. */
+    struct cgroup_throttled beside = throttled("0::/pod\n", "0::/pod-2\n");
+    assert_true(fabs(beside.own_s - 1.5) < 1e-9 && isnan(beside.shared_s));
+}
+
+static void test_cgroup_throttled_of_version_1_is_in_ns(void **state)
+{
+    (void)state;
+    put("cpu/job/cpu.cfs_quota_us", "50000\n");
+    put("cpu/job/cpu.cfs_period_us", "100000\n");
+    put("cpu/job/cpu.stat", "nr_periods 5\nnr_throttled 5\nthrottled_time 334494899\n");
+    struct cgroup_throttled seen = throttled("4:cpu,cpuacct:/job\n0::/\n", "4:cpu,cpuacct:/job\n");
+    assert_true(isnan(seen.own_s) && fabs(seen.shared_s - 0.334494899) < 1e-9);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, fixture_make_dir, fixture_remove_dir)
 
 int main(void)
@@ -117,6 +158,8 @@ int main(void)
         TEST(test_cgroup_v2_least_of_all_above),
         TEST(test_cgroup_counts_file_pages_as_free),
         TEST(test_cgroup_v1_and_both),
+        TEST(test_cgroup_throttled_is_told_apart_by_who_shares_it),
+        TEST(test_cgroup_throttled_of_version_1_is_in_ns),
         TEST(test_cgroup_survives_odd_text),
         TEST(test_cgroup_takes_a_long_path_whole),
     };

@@ -44,6 +44,49 @@ static void test_usage_diff_knows_what_both_moments_know(void **state)
     assert_int_equal(usage.team_threads, 1);
 }
 
+/* A second of two threads, of which each ran 0.25 s and waited 0.5 s. */
+static struct usage usage_with_quota(double own_s, double shared_s, unsigned sharers,
+                                     bool has_schedstat)
+{
+    struct usage_snapshot go = {.nthreads = 2,
+                                .thread = {{.tid = 7}, {.tid = 8}},
+                                .throttled = {.own_s = 1, .shared_s = 2},
+                                .sharers = sharers,
+                                .has_schedstat = has_schedstat};
+    struct usage_snapshot end = go;
+    for (int i = 0; i < 2; i++) {
+        end.thread[i].oncpu_ns = 250000000;
+        end.thread[i].runqueue_ns = has_schedstat ? 500000000 : 0;
+    }
+    end.throttled = (struct cgroup_throttled){.own_s = 1 + own_s, .shared_s = 2 + shared_s};
+    struct usage usage;
+    usage_diff(&go, &end, 0, 1000000000, NULL, &usage);
+    double parts_s = usage.oncpu_s + usage.blocked_s;
+    parts_s += isnan(usage.runqueue_s) ? 0 : usage.runqueue_s;
+    parts_s += isnan(usage.throttled_s) ? 0 : usage.throttled_s;
+    assert_true(fabs(parts_s - 1) < 1e-9); /* whatever they are */
+    return usage;
+}
+
+static void test_usage_throttled_is_taken_out_of_the_wait(void **state)
+{
+    (void)state;
+    struct usage usage = usage_with_quota(0.4, NAN, 2, true);
+    assert_true(fabs(usage.throttled_s - 0.2) < 1e-9 && fabs(usage.runqueue_s - 0.3) < 1e-9);
+    usage = usage_with_quota(NAN, 0.4, 2, true); /* half of it is of the other worker */
+    assert_true(fabs(usage.throttled_s - 0.1) < 1e-9 && fabs(usage.runqueue_s - 0.4) < 1e-9);
+    usage = usage_with_quota(0.4, 1.2, 2, true); /* nested ones stop at once: not their sum */
+    assert_true(fabs(usage.throttled_s - 0.3) < 1e-9 && fabs(usage.runqueue_s - 0.2) < 1e-9);
+    usage = usage_with_quota(9, NAN, 1, true); /* other threads of the worker's were stopped, too */
+    assert_true(fabs(usage.throttled_s - 0.5) < 1e-9 && fabs(usage.runqueue_s) < 1e-9);
+    usage = usage_with_quota(0.4, NAN, 1, false); /* the wait lies in what was blocked */
+    assert_true(fabs(usage.throttled_s - 0.2) < 1e-9 && fabs(usage.blocked_s - 0.55) < 1e-9);
+    usage = usage_with_quota(NAN, NAN, 2, true);
+    assert_true(isnan(usage.throttled_s) && fabs(usage.runqueue_s - 0.5) < 1e-9);
+    usage = usage_with_quota(0.4, NAN, 0, true); /* nobody has read it */
+    assert_true(isnan(usage.throttled_s) && fabs(usage.runqueue_s - 0.5) < 1e-9);
+}
+
 /* Of a field that is not read at all, a difference would be a number. */
 static void test_usage_read_leaves_counters_unknown(void **state)
 {
@@ -174,6 +217,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_usage_machine_is_of_the_cpus_asked_for),
         cmocka_unit_test(test_usage_diff_knows_what_both_moments_know),
+        cmocka_unit_test(test_usage_throttled_is_taken_out_of_the_wait),
         cmocka_unit_test(test_usage_read_leaves_counters_unknown),
         cmocka_unit_test(test_usage_helpers_are_threads_of_others),
         cmocka_unit_test(test_usage_fields_name_their_values),

@@ -1,0 +1,84 @@
+#!/usr/bin/env bash
+# contend doctor, as a user, where /proc hides the processes of others (hidepid), and of processes of
+# others that it shows: it says what it can, once what it could not read and who could, and calls
+# nothing well that it has not seen.
+. tests/lib/cli.sh
+: "${CONTEND_BUSY:?}"
+python3 -c '' 2>/dev/null || { echo "python3 reads the JSON"; exit 77; }
+[ "$(id -u)" = 0 ] || { echo "needs root, to mount /proc"; exit 77; }
+setpriv --version >/dev/null 2>&1 || { echo "needs setpriv"; exit 77; }
+unshare -mpf --mount-proc mount -o remount,hidepid=2,gid=4 /proc 2>/dev/null ||
+    { echo "may not mount /proc with hidepid"; exit 77; }
+user=(setpriv --reuid 65534 --regid 65534 --clear-groups)
+"${user[@]}" test -x "$CONTEND_BINARY" || { echo "a user cannot reach the program"; exit 77; }
+
+if [ "${1-}" != inside ]; then
+    trap - EXIT
+    rm -rf "$scratch"
+    exec unshare -mpf --mount-proc --kill-child bash "$0" inside
+fi
+
+member=(setpriv --reuid 65534 --regid 65534 --groups 4)
+"$CONTEND_BUSY" threads=1 >/dev/null &
+others=$!
+"${user[@]}" "$CONTEND_BUSY" threads=1 >/dev/null &
+ours=$!
+trap 'kill "$others" "$ours" 2>/dev/null; rm -rf "$scratch"' EXIT
+wait_for 20 grep -qz busy "/proc/$ours/cmdline"
+doctor=("$CONTEND_BINARY" doctor --watch 0.4)
+
+# seen COMMAND...: the pids that are looked at, a line.
+seen() {
+    "$@" --json >"$scratch/seen" 2>"$scratch/errors"
+    echo $? >"$scratch/code"
+    python3 -c 'import json, sys
+print(*[p["pid"] for p in json.load(open(sys.argv[1]))["processes"]])' "$scratch/seen"
+}
+# unread TEXT: it stands once in what could not be read.
+unread() {
+    python3 -c 'import json, sys
+sys.exit((json.load(open(sys.argv[1]))["unread"] or "").count(sys.argv[2]) != 1)' "$scratch/seen" "$1" ||
+        fail "not once '$1': $(cat "$scratch/seen")"
+}
+
+# All are shown: times and masks of another user's are read, its environment is not.
+mount -o remount,hidepid=0 /proc
+[ "$(seen "${user[@]}" "${doctor[@]}" --pid "$others")" = "$others" ] || fail "others' are not read: $(cat "$scratch/errors")"
+unread "/dev/shm of 1 process that this user may not read"
+[ "$(seen "${user[@]}" "${doctor[@]}" --pid "$ours")" = "$ours" ]
+! grep -q 'may not read\|hides' "$scratch/seen" || fail "something of our own was not read: $(cat "$scratch/seen")"
+# Root of a container may lack that capability (and those that newer kernels take for it).
+[ "$(seen setpriv --bounding-set=-sys_ptrace,-perfmon,-sys_admin --inh-caps=-all "${doctor[@]}" --pid "$ours")" = "$ours" ]
+! grep -q 'Root would' "$scratch/seen" || fail "root is told to be root: $(cat "$scratch/seen")"
+unread CAP_SYS_PTRACE
+
+for mode in 1,gid=4 2,gid=4 4; do
+    mount -o remount,hidepid=$mode /proc 2>/dev/null || continue # ptraceable: since Linux 5.8
+    how=$(sed -n 's/.* - proc .*hidepid=\([a-z0-9]*\).*/\1/p' /proc/self/mountinfo | tail -1)
+    case $how in 1) how=noaccess ;; 2) how=invisible ;; 4) how=ptraceable ;; esac
+    [ "$(seen "${user[@]}" "${doctor[@]}" --all)" = "$ours" ] || fail "$mode: another than our own: $(cat "$scratch/seen")"
+    unread "/proc hides the processes of others (hidepid=$how)"
+    unread " CPUs meanwhile. Root"
+    [ "$mode" = 4 ] || unread "or a member of group adm (4) would" || unread "or a member of group 4 would"
+    expect 3 "process $others is there and may use CPUs [0-9].*hidepid=$how.*root" "${user[@]}" "${doctor[@]}" --pid "$others"
+    expect 3 'there is no process 99999' "${user[@]}" "${doctor[@]}" --pid 99999
+    expect 3 "process $others is there" "${user[@]}" "$CONTEND_BINARY" top --once --pid "$ours" --pid "$others"
+    [ "$(seen "${user[@]}" "${doctor[@]}" --pid "$others" --pid "$ours")" = "$ours" ] || fail "$mode: our own is not read"
+    unread "also $others"
+    [ "$(seen "${doctor[@]}" --pid "$others")" = "$others" ] || fail "$mode: root does not see it"
+    ! grep -q hides "$scratch/seen" || fail "$mode: something is hidden from root"
+    [ "$mode" = 4 ] || [ "$(seen "${member[@]}" "${doctor[@]}" --pid "$others")" = "$others" ] ||
+        fail "$mode: a member of the group does not see it: $(cat "$scratch/errors")"
+    [ "$mode" = 4 ] || ! grep -q hides "$scratch/seen" || fail "$mode: something is hidden from the group"
+done
+
+# Nothing of ours, and the rest is hidden: not good news, unless of the machine something was found.
+mount -o remount,hidepid=2 /proc
+kill "$ours"
+wait "$ours" 2>/dev/null
+[ -z "$(seen "${user[@]}" "${doctor[@]}")" ] || fail "somebody else's is read: $(cat "$scratch/seen")"
+! grep -q '"findings": \[\]' "$scratch/seen" || grep -qx 3 "$scratch/code" ||
+    fail "exit $(cat "$scratch/code") where nothing was seen"
+"${user[@]}" "${doctor[@]}" >"$scratch/seen" 2>&1
+! grep -q 'Nothing was found that costs\.' "$scratch/seen" || fail "all is well? $(cat "$scratch/seen")"
+finish

@@ -1,0 +1,107 @@
+/* Curves over numbers of workers: which results have them, and what is said of them. */
+#include "harness/rows/scaling.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "tests/lib/fixture_result.h"
+
+static void add(struct result *result, enum placement placement, unsigned slots, bool alone,
+                double step_ms)
+{
+    size_t arm = fixture_add_arm(result, placement, slots, alone);
+    for (unsigned round = 0; round < 3; round++)
+        (void)fixture_add_even_round(result, arm, round, step_ms, 4);
+}
+
+/* 100 items a step: 1 worker 5,000, 2 workers 10,000, 4 workers 10,250 items/s under partition;
+ * none loses from 2 on; and more than the machine has. */
+static void make(struct result *result)
+{
+    fixture_result_init(result);
+    add(result, PLACE_NONE, 1, false, 20);
+    add(result, PLACE_PARTITION, 1, false, 20);
+    add(result, PLACE_NONE, 4, false, 200);
+    add(result, PLACE_PARTITION, 4, false, 39.02439);
+    add(result, PLACE_PARTITION, 4, true, 39.02439);
+    add(result, PLACE_NONE, 2, false, 50);
+    add(result, PLACE_PARTITION, 2, false, 20);
+    (void)fixture_add_skipped(result, PLACE_PARTITION, 16, "too few CPUs");
+}
+
+static void test_scaling_orders_counts_and_knows_what_could_not_be_had(void **state)
+{
+    struct result result;
+    struct scaling scaling;
+    (void)state;
+    make(&result);
+    assert_true(scaling_read(&result, &scaling));
+    assert_int_equal(scaling.ncounts, 4);
+    assert_int_equal(scaling.nplacements, 2);
+    const unsigned counts[] = {1, 2, 4, 16};
+    const int arms[4][2] = {{0, 1}, {5, 6}, {2, 3}, {-1, -1}};
+    for (size_t c = 0; c < 4; c++) {
+        assert_int_equal(scaling.counts[c], counts[c]);
+        for (size_t p = 0; p < 2; p++)
+            assert_int_equal(scaling.arm[c][p], arms[c][p]);
+    }
+    fixture_result_free(&result);
+}
+
+static void test_scaling_needs_two_counts_and_one_run(void **state)
+{
+    struct result result;
+    struct scaling scaling;
+    (void)state;
+    fixture_result_init(&result);
+    add(&result, PLACE_NONE, 2, false, 20);
+    add(&result, PLACE_PARTITION, 2, false, 20);
+    assert_false(scaling_read(&result, &scaling));
+    add(&result, PLACE_PARTITION, 4, false, 20);
+    assert_true(scaling_read(&result, &scaling));
+    result.purpose = PURPOSE_TUNE;
+    assert_false(scaling_read(&result, &scaling));
+    fixture_result_free(&result);
+}
+
+static void test_scaling_is_told_as_a_table_and_as_what_is_enough(void **state)
+{
+    struct result result;
+    (void)state;
+    make(&result);
+    char *text = fixture_print(&result, false);
+    static const char *const lines[] = {
+        "items/s of all workers, and efficiency, by their number\n",
+        "workers          none     partition\n",
+        "      1   5.00 k 100%   5.00 k 100%\n",
+        "      2   4.00 k    -   10.0 k    -\n",
+        "      4   2.00 k  20%   10.3 k 100%\n",
+        "     16             -             -\n",
+    };
+    for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++)
+        if (!strstr(text, lines[i]))
+            fail_msg("no '%s' in:\n%s", lines[i], text);
+    for (char *at = text; *at; at++)
+        *at = (char)(*at == '\n' ? ' ' : *at);
+    if (!strstr(text, "most work per second was done by 4 workers under partition: 10.3 k items/s, "
+                      "at an efficiency of 100%; 2 do 98% of it.") ||
+        !strstr(text, "place --workers 2 --placement partition"))
+        fail_msg("%s", text);
+    free(text);
+    fixture_result_free(&result);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_scaling_orders_counts_and_knows_what_could_not_be_had),
+        cmocka_unit_test(test_scaling_needs_two_counts_and_one_run),
+        cmocka_unit_test(test_scaling_is_told_as_a_table_and_as_what_is_enough),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
