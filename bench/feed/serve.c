@@ -16,9 +16,10 @@
  *
  * **Measures** on CLOCK_MONOTONIC_RAW, keys arrival=poisson|bursts, load=% of load 100:
  * `serve_latency` ms = the end of a request - *when it was to come*, over those of all workers that
- * came in the last two thirds of a point; stat=p50|p99|p99.9|max, p99.9 from 1000 requests on. A
- * point is time-boxed: nothing is begun a quarter of it behind its last arrival. What then still
- * waits counts with what it has waited, and a percentile that reaches such a request is "at least"
+ * came in the last two thirds of a point; stat=p50|p99|p99.9|max, where the point has requests
+ * enough (served_know), skipped or in doubt where not. A point is time-boxed: nothing is begun a
+ * quarter of it behind its last arrival. What then still waits counts with what it has waited, and
+ * a percentile that reaches such a request is "at least"
  * (~ in tables). `serve_unserved`: their share.
  * `serve_offered`, `serve_achieved`: requests a second that came and that were done meanwhile.
  * `serve_worst`: the latest request of those that came in each `bin`, at= ms, at load 60 or the
@@ -37,21 +38,18 @@
  * **Limits** Requests come from a schedule: no network, and nothing is spent on receiving them. One
  * at a time: no batching across requests, as servers of models do it, and preprocessing does not
  * overlap the GPU. Where there are no CPUs for all teams, load 100 of all workers at once cannot be
- * done. Points are short in a quick run: the least p99 counts a few hundred requests. On one
+ * done. Points are short in a quick run, which has no p99.9, and few requests behind a p99. On one
  * machine: under mpirun and srun it is skipped.
  */
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 #include "bench/common/points.h"
+#include "bench/feed/serve_alone.h"
 #include "bench/feed/serve_point.h"
 #include "bench/registry.h"
-#include "harness/base/bitset.h"
-#include "harness/sys/affinity.h"
-#include "harness/sys/clock.h"
 #include "kernels/cpu/mix64.h"
 
 static const unsigned loads[] = {20, 40, 60, 80, 100}; /* % */
@@ -59,11 +57,8 @@ enum {
     LOADS = sizeof(loads) / sizeof(loads[0]),
     POINTS = LOADS * ARRIVALS_PATTERNS,
     WATCHED_LOAD = 60,   /* whose latest requests are told */
-    ALONE_SLICES = 5,    /* of the closed loop */
-    ALONE_LEAST = 3,     /* requests of one */
     LIMIT_SERVICES = 10, /* the limit, where none is given */
 };
-static const uint64_t alone_slice_ns = 40000000;
 
 /* "all" is the first. */
 static const char *const pattern_choices[] = {"all", "poisson", "bursts", NULL};
@@ -182,75 +177,9 @@ struct serve {
     struct feed feed;
     double alone; /* requests a second of a worker that are load 100 */
     double limit_ms;
-    struct serve_times times;
     unsigned npoints;
     struct serve_point points[POINTS];
 };
-
-/* ---- what one worker does alone ---- */
-
-/* The best slice: what others did to the machine in the rest of them is not the worker's. */
-static int measure_closed_loop(struct serve *s, const struct bench_ctx *ctx, double *rate)
-{
-    int rc = 0;
-    for (unsigned slice = 0; slice <= ALONE_SLICES && !rc; slice++) { /* the first is warm-up */
-        uint64_t start_ns = clock_now_ns(), end_ns = start_ns;
-        unsigned n = 0;
-        while (!rc && (n < ALONE_LEAST || end_ns - start_ns < alone_slice_ns)) {
-            rc = serve_request(&s->feed, ctx);
-            end_ns = clock_now_ns();
-            n++;
-        }
-        if (slice)
-            *rate = fmax(*rate, 1e9 * n / (double)(end_ns - start_ns));
-    }
-    return rc;
-}
-
-/*
- * A worker's share of all CPUs, the same for each placement: bound or not, the process that started
- * it is neither.
- */
-static unsigned share_of_cpus(const struct bench_ctx *ctx)
-{
-    const struct serve_params *params = ctx->params;
-    struct bitset all;
-    if (affinity_get(getppid(), &all))
-        return ctx->threads;
-    unsigned share = bitset_count(&all) / (ctx->peers->size + (unsigned)params->behind);
-    share = share < ctx->threads ? share : ctx->threads;
-    return share ? share : 1;
-}
-
-/* What worker 0 has found. */
-static int tell_all(const struct bench_ctx *ctx, double mine, double *found)
-{
-    double *all = calloc(ctx->peers->size, sizeof(*all));
-    if (!all)
-        return err_set(ctx->err, -ENOMEM, "no memory for %u workers", ctx->peers->size);
-    int rc = peers_gather(ctx->peers, &mine, all, sizeof(mine), ctx->err);
-    *found = all[0];
-    free(all);
-    return rc;
-}
-
-/* In setup, before the background begins; the others wait for worker 0, and what it has found
- * holds for all. */
-static int measure_alone(struct serve *s, struct bench_ctx *ctx)
-{
-    struct prep_params *prep = &s->feed.batches.prep;
-    unsigned *least_team = prep->least_team;
-    double rate = 0;
-    int rc = 0;
-    if (ctx->peers->rank == 0) {
-        prep->threads = share_of_cpus(ctx);
-        prep->least_team = NULL; /* smaller on purpose */
-        rc = measure_closed_loop(s, ctx, &rate);
-        prep->threads = ctx->threads;
-        prep->least_team = least_team;
-    }
-    return rc ? rc : tell_all(ctx, rate, &s->alone);
-}
 
 /* ---- all points ---- */
 
@@ -268,25 +197,45 @@ static int serve_probe(struct bench_ctx *ctx)
     return device_probe(ctx->device, ctx->err);
 }
 
+/* Of bursts beside Poisson arrivals the inner loads alone: the ends have neither's knee. */
+static bool is_measured(const struct serve_params *params, enum arrivals_pattern pattern,
+                        unsigned load)
+{
+    if (params->arrival)
+        return params->arrival == (int)pattern + 1;
+    bool is_inner = load > loads[0] && load < loads[LOADS - 1];
+    return pattern == ARRIVALS_POISSON || params->load || is_inner;
+}
+
 static void list_points(struct serve *s, const struct serve_params *params)
 {
     for (unsigned pattern = 0; pattern < ARRIVALS_PATTERNS; pattern++)
-        for (unsigned i = 0; i < (params->load ? 1 : LOADS); i++)
-            if (!params->arrival || params->arrival == (int)pattern + 1)
-                s->points[s->npoints++] = (struct serve_point){
-                    .pattern = pattern, .load = params->load ? (unsigned)params->load : loads[i]};
+        for (unsigned i = 0; i < (params->load ? 1 : LOADS); i++) {
+            unsigned load = params->load ? (unsigned)params->load : loads[i];
+            if (is_measured(params, pattern, load))
+                s->points[s->npoints++] = (struct serve_point){.pattern = pattern, .load = load};
+        }
 }
 
+/* As many requests for each point: a percentile is as good as its requests are many. */
 static int divide_time(struct serve *s, const struct serve_params *params,
                        const struct bench_ctx *ctx)
 {
-    s->times = serve_times_of(ctx->budget_s / s->npoints, params->stall_s, params->bin_s);
-    if (s->times.stall_at_ns + s->times.stall_ns <= s->times.span_ns)
-        return 0;
-    return err_set(ctx->err, -EINVAL,
-                   "stall %g ms does not fit the half of a point, %.3g ms: measure longer (--time) "
-                   "or fewer points (-p load, -p arrival)",
-                   1e3 * params->stall_s, 1e-6 * (double)(s->times.span_ns - s->times.stall_at_ns));
+    double whole = 0;
+    for (unsigned i = 0; i < s->npoints; i++)
+        whole += 1.0 / s->points[i].load;
+    for (unsigned i = 0; i < s->npoints; i++) {
+        struct serve_times *times = &s->points[i].times;
+        *times = serve_times_of(ctx->budget_s / s->points[i].load / whole, params->stall_s,
+                                params->bin_s);
+        if (times->stall_at_ns + times->stall_ns > times->span_ns)
+            return err_set(ctx->err, -EINVAL,
+                           "stall %g ms does not fit the half of a point, %.3g ms: measure longer "
+                           "(--time) or fewer points (-p load, -p arrival)",
+                           1e3 * params->stall_s,
+                           1e-6 * (double)(times->span_ns - times->stall_at_ns));
+    }
+    return 0;
 }
 
 static int serve_setup(struct bench_ctx *ctx)
@@ -302,7 +251,7 @@ static int serve_setup(struct bench_ctx *ctx)
     if (!rc && params->rate > 0)
         s->alone = params->rate;
     else if (!rc)
-        rc = measure_alone(s, ctx);
+        rc = serve_alone(&s->feed, ctx, (unsigned)params->behind, &s->alone);
     s->limit_ms = params->limit_s > 0 ? 1e3 * params->limit_s : 1e3 * LIMIT_SERVICES / s->alone;
     return rc;
 }
@@ -327,9 +276,9 @@ static int measure_point(struct bench_ctx *ctx, size_t index)
         .rate = s->alone * point->load / 100,
         .burst = (uint64_t)params->burst,
         .seed = mix64(ctx->seed ^ ctx->round_seed),
-        .span_ns = s->times.span_ns,
+        .span_ns = point->times.span_ns,
     };
-    return serve_point_measure(point, &s->times, &arrivals, &s->feed, ctx);
+    return serve_point_measure(point, &arrivals, &s->feed, ctx);
 }
 
 /* ---- what is told ---- */
@@ -341,15 +290,41 @@ static char *key_of(const struct serve_point *point, char key[static VALUE_KEY_M
     return key;
 }
 
+/* What is to be asked for where the requests of a point do not tell a percentile. */
+static void say_beyond(const struct bench_ctx *ctx, const struct serve_point *point, unsigned stat,
+                       struct err *why)
+{
+    const struct serve *s = ctx->state;
+    unsigned load = s->npoints > 1 ? WATCHED_LOAD : point->load;
+    double rate = s->alone * load / 100 * ctx->peers->size;
+    (void)err_set(why, -ENOTSUP,
+                  "%s lies beyond the latest of so few requests: %s--time %g has 10 above it",
+                  serve_stats[stat], s->npoints > 1 ? "-p load=60 -p arrival=poisson " : "",
+                  serve_seconds_for(stat, rate));
+}
+
+static int emit_latency(struct bench_ctx *ctx, const struct serve_point *point, unsigned stat,
+                        const char *key)
+{
+    enum served_known known = serve_point_knows(point, stat);
+    struct err why;
+    if (known == SERVED_BEYOND) {
+        say_beyond(ctx, point, stat, &why);
+        return bench_emit_absent(ctx, LATENCY, &why, "%s;stat=%s", key, serve_stats[stat]);
+    }
+    return bench_emit_doubt(ctx, LATENCY, point->late[stat].ms,
+                            point->late[stat].at_least
+                                ? "at least: some requests were not begun in time"
+                            : known == SERVED_FEW ? "fewer than 10 requests of a round lie above it"
+                                                  : "",
+                            "%s;stat=%s", key, serve_stats[stat]);
+}
+
 static int emit_latencies(struct bench_ctx *ctx, const struct serve_point *point, const char *key)
 {
     int rc = 0;
     for (unsigned i = 0; i < SERVE_STATS && !rc; i++)
-        if (serve_point_has(point, i))
-            rc = bench_emit_doubt(
-                ctx, LATENCY, point->late[i].ms,
-                point->late[i].at_least ? "at least: some requests were not begun in time" : "",
-                "%s;stat=%s", key, serve_stats[i]);
+        rc = emit_latency(ctx, point, i, key);
     return rc;
 }
 
@@ -358,7 +333,7 @@ static int emit_stats(struct bench_ctx *ctx, unsigned metric, const struct serve
 {
     int rc = 0;
     for (unsigned i = 0; i < SERVE_STATS && !rc; i++)
-        if (serve_point_has(point, i) && !isnan(values[i]))
+        if (serve_point_knows(point, i) != SERVED_BEYOND && !isnan(values[i]))
             rc = bench_emit(ctx, metric, values[i], "%s;stat=%s", key, serve_stats[i]);
     return rc;
 }
@@ -366,13 +341,12 @@ static int emit_stats(struct bench_ctx *ctx, unsigned metric, const struct serve
 /* Of one load, lest rows of bins bury the others. */
 static int emit_worst(struct bench_ctx *ctx, const struct serve_point *point, const char *key)
 {
-    const struct serve *s = ctx->state;
     const struct serve_params *params = ctx->params;
-    double bin_ms = 1e-6 * (double)s->times.bin_ns;
+    double bin_ms = 1e-6 * (double)point->times.bin_ns;
     int rc = 0;
     if (!params->load && point->load != WATCHED_LOAD)
         return 0;
-    for (size_t bin = 0; bin < s->times.nbins && !rc; bin++)
+    for (size_t bin = 0; bin < point->times.nbins && !rc; bin++)
         if (!isnan(point->worst_ms[bin]))
             rc = bench_emit(ctx, WORST, point->worst_ms[bin], "%s;at=%.0f", key,
                             bin_ms * (double)bin);
@@ -408,7 +382,7 @@ static int emit_point(struct bench_ctx *ctx, size_t index)
         rc = emit_stats(ctx, QUEUE, point, point->queue, key);
     if (!rc)
         rc = emit_worst(ctx, point, key);
-    return rc || !s->times.stall_ns ? rc : emit_stall(ctx, point, key);
+    return rc || !point->times.stall_ns ? rc : emit_stall(ctx, point, key);
 }
 
 /* Of the points first..n-1, which have one pattern and ever higher loads. */
@@ -417,16 +391,19 @@ static int emit_saturation(struct bench_ctx *ctx, size_t first, size_t n)
     const struct serve *s = ctx->state;
     double at[LOADS], p99_ms[LOADS];
     size_t known = 0;
+    bool few = false;
     for (size_t i = first; i < n; i++)
         if (s->points[i].n) {
             at[known] = s->points[i].load;
             p99_ms[known++] = s->points[i].late[SERVE_P99].ms;
+            few = few || serve_point_knows(&s->points[i], SERVE_P99) == SERVED_BEYOND;
         }
     if (!known)
         return 0;
     const struct served_saturation found = served_saturate(at, p99_ms, known, s->limit_ms);
     const char *why = found.low    ? "at most: p99 is too late at the least load"
                       : found.high ? "at least: p99 is in time at the highest load"
+                      : few        ? "so few requests in a round that its p99 is the latest one"
                                    : "";
     const char *name = pattern_choices[s->points[first].pattern + 1];
     double rate = s->alone * found.load / 100 * ctx->peers->size;

@@ -10,9 +10,8 @@
 #include "harness/sys/clock.h"
 
 enum {
-    DRAIN_SHARE = 4,   /* of the time in which requests come, behind it */
-    SETTLE_SHARE = 3,  /* of it, that does not count */
-    TAIL_LEAST = 1000, /* requests that have a p99.9 */
+    DRAIN_SHARE = 4,  /* of the time in which requests come, behind it */
+    SETTLE_SHARE = 3, /* of it, that does not count */
     BINS_LEAST = 10,
     BIN_LEAST_NS = 1000000,  /* bins are named by whole ms, each by another */
     REQUESTS_MOST = 1 << 22, /* of a worker */
@@ -21,9 +20,22 @@ enum {
 const char *const serve_stats[SERVE_STATS] = {"p50", "p99", "p99.9", "max"};
 static const double fractions[SERVE_STATS] = {0.5, 0.99, 0.999, 1};
 
-bool serve_point_has(const struct serve_point *point, unsigned stat)
+enum served_known serve_point_knows(const struct serve_point *point, unsigned stat)
 {
-    return point->n >= (stat == SERVE_P999 ? TAIL_LEAST : 1);
+    return served_know(point->n, fractions[stat]);
+}
+
+double serve_seconds_for(unsigned stat, double rate)
+{
+    static const double steps[] = {1, 2, 5, 10};
+    double n = SERVED_ABOVE / (1 - fractions[stat]);
+    double counts = (1 - 1.0 / SETTLE_SHARE) * DRAIN_SHARE / (DRAIN_SHARE + 1);
+    double least_s = n / rate / counts;
+    double unit_s = pow(10, floor(log10(least_s)));
+    size_t step = 0;
+    while (step < 3 && steps[step] * unit_s < least_s)
+        step++;
+    return steps[step] * unit_s;
 }
 
 struct serve_times serve_times_of(double point_s, double stall_s, double bin_s)
@@ -241,10 +253,10 @@ static int conclude(const struct serve_times *times, const struct bench_ctx *ctx
     return rc || !times->stall_ns ? rc : gather_stall(times, ctx, shift, point);
 }
 
-int serve_point_measure(struct serve_point *point, const struct serve_times *times,
-                        const struct arrivals_params *arrivals, struct feed *feed,
-                        const struct bench_ctx *ctx)
+int serve_point_measure(struct serve_point *point, const struct arrivals_params *arrivals,
+                        struct feed *feed, const struct bench_ctx *ctx)
 {
+    const struct serve_times *times = &point->times;
     struct shift shift = {0};
     struct slice slice = {0};
     int rc = draw_shift(times, arrivals, &shift, ctx->err);

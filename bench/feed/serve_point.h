@@ -32,6 +32,7 @@ struct serve_times serve_times_of(double point_s, double stall_s, double bin_s);
 struct serve_point {
     enum arrivals_pattern pattern;
     unsigned load; /* % */
+    struct serve_times times;
     size_t n, unserved;
     double offered, achieved; /* requests a second */
     struct served_value late[SERVE_STATS];
@@ -42,15 +43,20 @@ struct serve_point {
     double stalled, must_stall;       /* requests that were, and had to be, late by half of it */
 };
 
-/* Enough requests for that percentile. */
-bool serve_point_has(const struct serve_point *point, unsigned stat);
+/* Whether its requests tell that percentile. */
+enum served_known serve_point_knows(const struct serve_point *point, unsigned stat);
+
+/*
+ * How long a point alone has to be measured for that percentile to be known, at `rate` requests a
+ * second of all workers: 1, 2 or 5 times a power of ten.
+ */
+double serve_seconds_for(unsigned stat, double rate);
 
 /* One request from beginning to end. */
 int serve_request(struct feed *feed, const struct bench_ctx *ctx);
 
-/* Collective. -E2BIG where more requests come than are kept. */
-int serve_point_measure(struct serve_point *point, const struct serve_times *times,
-                        const struct arrivals_params *arrivals, struct feed *feed,
-                        const struct bench_ctx *ctx);
+/* Collective, as point->times has it. -E2BIG where more requests come than are kept. */
+int serve_point_measure(struct serve_point *point, const struct arrivals_params *arrivals,
+                        struct feed *feed, const struct bench_ctx *ctx);
 
 #endif

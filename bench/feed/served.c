@@ -113,6 +113,13 @@ struct served_value served_percentile(const struct served_all *all, double fract
     return value;
 }
 
+enum served_known served_know(size_t n, double fraction)
+{
+    static const double rounding = 1e-9; /* 1000 * (1 - 0.99) is a little less than 10 */
+    double above = fraction < 1 ? (double)n * (1 - fraction) + rounding : (double)n * SERVED_ABOVE;
+    return above >= SERVED_ABOVE ? SERVED_KNOWN : above >= 1 ? SERVED_FEW : SERVED_BEYOND;
+}
+
 struct served_saturation served_saturate(const double *loads, const double *p99_ms, size_t n,
                                          double limit_ms)
 {

@@ -27,6 +27,7 @@ struct slot {
 
 struct io_ring {
     struct io_uring ring;
+    pid_t thread; /* that has opened it, and that alone may submit; 0 = none */
     unsigned flying, nfree;
     unsigned batch; /* reads that are submitted at once */
     uint64_t at_ns; /* of the clock's last look */
@@ -59,19 +60,32 @@ static int register_all(struct io_reader *reader, struct io_ring *own, struct er
     return err->code = -ENOTSUP;
 }
 
-int io_reader_ring_open(struct io_reader *reader, struct err *err)
+static void close_ring(struct io_ring *own)
+{
+    if (own->thread)
+        io_uring_queue_exit(&own->ring);
+    own->thread = 0;
+}
+
+/* As the calling thread's. */
+static int open_ring(struct io_reader *reader, struct io_ring *own, struct err *err)
 {
     const struct io_reader_plan *plan = &reader->plan;
     bool sqpoll = plan->way == READ_URING_SQPOLL;
-    struct io_ring *own = calloc(1, sizeof(*own));
+    close_ring(own);
+    int rc = ring_open(&own->ring, plan->depth, sqpoll ? plan->sqpoll_cpu : -1, err);
+    if (rc)
+        return rc;
+    own->thread = gettid();
+    return is_fixed(reader) ? register_all(reader, own, err) : 0;
+}
+
+int io_reader_ring_open(struct io_reader *reader, struct err *err)
+{
+    const struct io_reader_plan *plan = &reader->plan;
+    struct io_ring *own = reader->ring = calloc(1, sizeof(*own));
     if (!own)
         return err_set(err, -ENOMEM, "cannot allocate the state of a reader");
-    int rc = ring_open(&own->ring, plan->depth, sqpoll ? plan->sqpoll_cpu : -1, err);
-    if (rc) {
-        free(own);
-        return rc;
-    }
-    reader->ring = own;
     own->batch = plan->depth / BATCHES ? plan->depth / BATCHES : 1;
     own->free_slots = calloc(plan->depth, sizeof(*own->free_slots));
     own->slots = calloc(plan->depth, sizeof(*own->slots));
@@ -81,10 +95,10 @@ int io_reader_ring_open(struct io_reader *reader, struct err *err)
         own->free_slots[own->nfree] = own->nfree;
         own->nfree++;
     }
-    return is_fixed(reader) ? register_all(reader, own, err) : 0;
+    return open_ring(reader, own, err);
 }
 
-/* What is in flight writes into our buffers, whoever has them by then. */
+/* Behind an error: what is in flight writes into our buffers, whoever has them by then. */
 static void drain(struct io_ring *own)
 {
     struct io_uring_cqe *cqe;
@@ -104,8 +118,7 @@ void io_reader_ring_close(struct io_reader *reader)
     struct io_ring *own = reader->ring;
     if (!own)
         return;
-    drain(own);
-    io_uring_queue_exit(&own->ring);
+    close_ring(own);
     for (unsigned i = 0; own->slots && i < reader->plan.depth; i++)
         if (own->slots[i].fd > 0)
             (void)close(own->slots[i].fd);
@@ -180,7 +193,7 @@ static int submit_and_look(struct io_reader *reader, struct io_ring *own)
 {
     double before = in_flight(reader, own);
     uint64_t start_ns = clock_now_ns();
-    int rc = io_uring_submit(&own->ring);
+    int rc = ring_submit(&own->ring);
     uint64_t submitted_ns = clock_now_ns();
     double flying = in_flight(reader, own);
     if (rc >= 0)
@@ -234,7 +247,7 @@ static int reap(struct io_reader *reader, struct io_ring *own, struct err *err)
 int io_reader_ring_run(struct io_reader *reader, uint64_t end_ns, struct err *err)
 {
     struct io_ring *own = reader->ring;
-    int rc = 0;
+    int rc = own->thread == gettid() ? 0 : open_ring(reader, own, err);
     own->at_ns = clock_now_ns();
     for (unsigned round = 0; !rc; round++) {
         if (own->at_ns < end_ns)
@@ -250,6 +263,8 @@ int io_reader_ring_run(struct io_reader *reader, uint64_t end_ns, struct err *er
         if (!rc)
             rc = reap(reader, own, err);
     }
+    if (own->flying)
+        drain(own);
     return rc;
 }
 

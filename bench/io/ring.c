@@ -23,16 +23,43 @@ static int refused(int rc, int sqpoll, struct err *err)
     return err_set(err, -ENOTSUP, "no io_uring%s: %s", sqpoll ? " with SQPOLL" : "", why);
 }
 
+/* What fio asks for, too; the best that the kernel knows. Of kernels before 6.1 and 5.19 less. */
+static int open_own(struct io_uring *ring, unsigned entries)
+{
+    static const unsigned flags[] = {
+#ifdef IORING_SETUP_DEFER_TASKRUN
+        IORING_SETUP_COOP_TASKRUN | IORING_SETUP_SINGLE_ISSUER | IORING_SETUP_DEFER_TASKRUN,
+#endif
+#ifdef IORING_SETUP_COOP_TASKRUN
+        IORING_SETUP_COOP_TASKRUN,
+#endif
+        0,
+    };
+    int rc = -EINVAL;
+    for (size_t i = 0; rc == -EINVAL && i < sizeof(flags) / sizeof(flags[0]); i++) {
+        struct io_uring_params params = {.flags = flags[i]};
+        rc = io_uring_queue_init_params(entries, ring, &params);
+    }
+    return rc;
+}
+
 int ring_open(struct io_uring *ring, unsigned entries, int sqpoll_cpu, struct err *err)
 {
-    struct io_uring_params params = {.flags = 0};
-    if (sqpoll_cpu >= 0) {
-        params.flags = IORING_SETUP_SQPOLL | IORING_SETUP_SQ_AFF;
-        params.sq_thread_cpu = (unsigned)sqpoll_cpu;
-        params.sq_thread_idle = SQPOLL_IDLE_MS;
-    }
-    int rc = io_uring_queue_init_params(entries, ring, &params);
+    struct io_uring_params params = {.flags = IORING_SETUP_SQPOLL | IORING_SETUP_SQ_AFF,
+                                     .sq_thread_cpu = (unsigned)sqpoll_cpu,
+                                     .sq_thread_idle = SQPOLL_IDLE_MS};
+    int rc = sqpoll_cpu < 0 ? open_own(ring, entries)
+                            : io_uring_queue_init_params(entries, ring, &params);
     return rc ? refused(rc, sqpoll_cpu >= 0, err) : 0;
+}
+
+int ring_submit(struct io_uring *ring)
+{
+#ifdef IORING_SETUP_DEFER_TASKRUN
+    return io_uring_submit_and_get_events(ring);
+#else
+    return io_uring_submit(ring);
+#endif
 }
 
 int ring_check(int sqpoll, struct err *err)

@@ -144,7 +144,7 @@ static int write_files(const struct all *all, struct err *err)
         (void)err_sys(err, rc, "cannot write '%.150s/" TABLE_NAME "'", all->dir.path);
     free(text);
     if (!rc && !all->s->options.no_plots)
-        rc = page_write_collection(&all->collection, all->dir.fd, err);
+        rc = page_write_collection(&all->collection, all->dir.fd, PAGE_NAME, err);
     return rc;
 }
 

@@ -115,6 +115,8 @@ static int read_one(void *arg, const char *path, int dir_fd, unsigned marks, str
         (void)err_set(err, rc, "%s", why.msg);
     else if (rc == -EPROTO)
         reading->older++;
+    else if (rc == -ENODATA)
+        log_warn("'%.150s' is left out: %s", path, why.msg);
     else if (rc) {
         log_error("'%.150s': %s", path, why.msg);
         reading->damaged++;

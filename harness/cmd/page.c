@@ -200,14 +200,15 @@ int page_write_comms(const char *path, int dir_fd, const struct comms_view *view
     return rc;
 }
 
-int page_write_collection(const struct collection *collection, int dir_fd, struct err *err)
+int page_write_collection(const struct collection *collection, int at_fd, const char *name,
+                          struct err *err)
 {
     char *text = NULL;
     size_t size = 0;
-    int rc = may_write(dir_fd, PAGE_NAME, err);
+    int rc = may_write(at_fd, name, err);
     if (!rc)
         rc = format(print_collection, collection, &text, &size, err);
-    rc = rc ? rc : put_page(dir_fd, PAGE_NAME, text, size, err);
+    rc = rc ? rc : put_page(at_fd, name, text, size, err);
     free(text);
     return rc;
 }

@@ -26,8 +26,12 @@ int page_write(const struct page_side *sides, size_t nsides, int at_fd, const ch
 int page_write_comms(const char *path, int dir_fd, const struct comms_view *view, int at_fd,
                      const char *name, struct err *err);
 
-/* That of several scenarios, as PAGE_NAME into their directory. The same errors. */
-int page_write_collection(const struct collection *collection, int dir_fd, struct err *err);
+/*
+ * That of several scenarios. Its links are relative: those of one below another directory than
+ * theirs lead nowhere, and has_page is to be false. The same errors.
+ */
+int page_write_collection(const struct collection *collection, int at_fd, const char *name,
+                          struct err *err);
 
 /* At the end of a run: its own page into its directory; what is in the way of that is told. */
 void page_write_own(const char *path, int dir_fd, struct recorded *recorded);

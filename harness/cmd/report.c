@@ -15,11 +15,14 @@
 #include "harness/cmd/summary.h"
 #include "harness/draw/files.h"
 #include "harness/plot/figures.h"
+#include "harness/report/markdown_collection.h"
 #include "harness/report/markdown_result.h"
 #include "harness/say/log.h"
+#include "harness/store/collected.h"
 #include "harness/store/directory.h"
 #include "harness/sys/signals.h"
 #include "harness/sys/terminal.h"
+#include "harness/table/collection.h"
 
 static void tell_drawn(void *path, const char *name)
 {
@@ -29,13 +32,20 @@ static void tell_drawn(void *path, const char *name)
              name, name);
 }
 
-/* 0 or a negative errno: -ENOENT no figures are there. */
-static int redraw(const char *path, int dir_fd, struct signals *signals, struct err *err)
+static void tell_nothing(void *arg, const char *name)
+{
+    (void)arg;
+    (void)name;
+}
+
+/* `drawn` may be NULL. 0 or a negative errno: -ENOENT no figures are there. */
+static int redraw(const char *path, int dir_fd, struct signals *signals,
+                  void (*drawn)(void *path, const char *name), struct err *err)
 {
     int plots_fd = plot_files_open(dir_fd, false, err);
     if (plots_fd < 0)
         return plots_fd;
-    int rc = figures_redraw(plots_fd, signals, tell_drawn, &path, err);
+    int rc = figures_redraw(plots_fd, signals, drawn ? drawn : tell_nothing, &path, err);
     (void)close(plots_fd);
     return rc == -ENOENT ? -ENOTSUP : rc; /* of gnuplot, not of figures */
 }
@@ -57,6 +67,8 @@ static const struct opt option_table[] = {
 struct side {
     const char *path;
     int dir_fd, said, drawn; /* said: -EMEDIUMTYPE of what has no table or page of a result */
+    bool last;               /* whose page --html is */
+    bool several;            /* results of several scenarios */
     struct recorded recorded;
     struct err saying, drawing;
 };
@@ -133,9 +145,145 @@ static int report_comms(const struct session *session, struct side *side)
     return EXIT_USAGE;
 }
 
+/* What became of a page. Returns the exit code. */
+static int tell_written(const struct side *side, const char *file, const char *of, int rc,
+                        const struct err *err)
+{
+    if (rc && !file && (rc == -EACCES || rc == -EROFS)) {
+        log_info("no page in '%.150s', which cannot be written: --html FILE names another place",
+                 side->path);
+        return EXIT_GOOD;
+    }
+    if (rc) {
+        log_error("%s%.150s%s%s", file ? "" : "'", file ? "" : side->path,
+                  file ? "" : "': ", err->msg);
+        return rc == -EEXIST ? EXIT_USAGE : EXIT_NOT_RUN;
+    }
+    size_t length = strlen(side->path);
+    log_info("wrote %s%s%s%s", file ? file : side->path,
+             file || (length && side->path[length - 1] == '/') ? "" : "/", file ? "" : PAGE_NAME,
+             of);
+    return EXIT_GOOD;
+}
+
+/* ---- results of several scenarios ---- */
+
+/* While they are read. */
+struct renewing {
+    struct session *session;
+    const char *path;
+    int code;
+    struct err no_gnuplot; /* once for all of them */
+};
+
+static void fail_one(struct renewing *renewing, const char *path, const struct err *err)
+{
+    log_error("'%.150s': %s", path, err->msg);
+    renewing->code = EXIT_NOT_RUN;
+}
+
+/* One of them gets its figures and its page again. */
+static int renew(void *arg, const char *name, int dir_fd, struct recorded *recorded)
+{
+    struct renewing *renewing = arg;
+    struct err err = {0};
+    char path[DIRECTORY_PATH_MAX];
+    (void)snprintf(path, sizeof(path), "%s/%s", renewing->path, name);
+    const struct page_side side = {path, dir_fd, recorded};
+    int drawn = redraw(path, dir_fd, &renewing->session->signals, NULL, &err);
+    if (drawn == -EINTR)
+        return drawn;
+    if (drawn == -ENOTSUP)
+        renewing->no_gnuplot = err;
+    else if (drawn && drawn != -ENOENT && drawn != -ENODATA)
+        fail_one(renewing, path, &err);
+    int rc = renewing->session->options.html ? 0 : page_write(&side, 1, dir_fd, PAGE_NAME, &err);
+    if (rc && rc != -EACCES && rc != -EROFS) /* the page of all says the same of its place */
+        fail_one(renewing, path, &err);
+    return 0;
+}
+
+/* The page of all of them; its links lead on where it stands above theirs. */
+static int write_collection(const struct session *session, const struct side *side,
+                            struct collection *collection)
+{
+    struct err err = {0};
+    const char *file = session->options.html;
+    for (size_t i = 0; file && i < collection->n; i++)
+        collection->all[i].has_page = false;
+    int rc = page_write_collection(collection, file ? AT_FDCWD : side->dir_fd,
+                                   file ? file : PAGE_NAME, &err);
+    return tell_written(side, file, "", rc, &err);
+}
+
+static void say_collection(const struct session *session, const struct side *side,
+                           const struct collected_dir *dir)
+{
+    const struct collection *collection = &dir->collection;
+    if (dir->machines_differ)
+        log_warn("the results below '%.150s' are of several machines", side->path);
+    if (session->options.md) {
+        markdown_print_collection(collection, side->path, stdout);
+        return;
+    }
+    collection_print(collection, stdout, terminal_has_color(STDOUT_FILENO));
+    (void)printf("\nResults: %s\nThe tables of one: contend report %s/%s\n", side->path, side->path,
+                 collection->all[0].scenario);
+}
+
+/* A directory of one result may be anything, unless that is all that is left of a 'run all'. */
+static bool is_collection(const struct collected_dir *dir)
+{
+    return dir->collection.n > 1 || (dir->collection.n && dir->all);
+}
+
+/* Says what was read, and writes the page. Returns the exit code. */
+static int show_collection(struct session *session, const struct side *side,
+                           const struct renewing *renewing, struct collected_dir *dir)
+{
+    bool page = session->options.html ? side->last : !session->options.md;
+    if (renewing->no_gnuplot.code)
+        log_info("no figures below '%.150s': %s", side->path, renewing->no_gnuplot.msg);
+    say_collection(session, side, dir);
+    int code = page ? write_collection(session, side, &dir->collection) : EXIT_GOOD;
+    int read = dir->damaged ? EXIT_USAGE : EXIT_GOOD;
+    code = read > code ? read : code;
+    return renewing->code > code ? renewing->code : code;
+}
+
+/* Of a directory without a result of its own. False: there are none below it either. */
+static bool report_collection(struct session *session, struct side *side, int *code)
+{
+    struct renewing renewing = {.session = session, .path = side->path, .code = EXIT_GOOD};
+    struct collected_request request = {.benches = session->env->benches,
+                                        .scenarios = session->env->scenarios,
+                                        .remove_figures = page_remove_drawn,
+                                        .arg = &renewing};
+    struct collected_dir dir;
+    struct err err = {0};
+    int rc = collected_read(side->dir_fd, PAGE_NAME, &request, &dir, &err);
+    side->several = !rc && is_collection(&dir);
+    if (side->several && !session->options.md) {
+        collected_free(&dir);
+        request.found = renew;
+        rc = collected_read(side->dir_fd, PAGE_NAME, &request, &dir, &err);
+    }
+    if (side->several || rc)
+        side->said = -EMEDIUMTYPE;
+    if (rc && rc != -EINTR)
+        log_error("'%.150s': %s", side->path, err.msg);
+    if (rc)
+        *code = rc == -EINTR ? EXIT_INTERRUPTED : EXIT_NOT_RUN;
+    else if (side->several)
+        *code = show_collection(session, side, &renewing, &dir);
+    collected_free(&dir);
+    return side->said == -EMEDIUMTYPE;
+}
+
 /* Reads and says one directory, and draws its figures. Returns the exit code. */
 static int report(struct session *session, struct side *side)
 {
+    int code = EXIT_GOOD;
     side->dir_fd = open(side->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (side->dir_fd < 0) {
         side->said = -errno;
@@ -149,10 +297,12 @@ static int report(struct session *session, struct side *side)
     /* Its files may be of a result that was about to be replaced. */
     directory_recover(side->dir_fd, page_remove_drawn);
     side->said = recorded_read(side->dir_fd, session->env->benches, &side->recorded, &side->saying);
+    if (side->said == -ENOENT && report_collection(session, side, &code))
+        return code;
     say_again(session, side);
     if (session->options.md)
         return judge_reading(side);
-    side->drawn = redraw(side->path, side->dir_fd, &session->signals, &side->drawing);
+    side->drawn = redraw(side->path, side->dir_fd, &session->signals, tell_drawn, &side->drawing);
     return judge(side);
 }
 
@@ -166,21 +316,7 @@ static int write_page(const struct session *session, struct side *sides, size_t 
     for (size_t i = 0; i < n; i++)
         of[i] = (struct page_side){sides[i].path, sides[i].dir_fd, &sides[i].recorded};
     int rc = page_write(of, n, file ? AT_FDCWD : last->dir_fd, file ? file : PAGE_NAME, &err);
-    if (rc && !file && (rc == -EACCES || rc == -EROFS)) {
-        log_info("no page in '%.150s', which cannot be written: --html FILE names another place",
-                 last->path);
-        return EXIT_GOOD;
-    }
-    if (rc) {
-        log_error("%s%.150s%s%s", file ? "" : "'", file ? "" : last->path,
-                  file ? "" : "': ", err.msg);
-        return rc == -EEXIST ? EXIT_USAGE : EXIT_NOT_RUN;
-    }
-    size_t length = strlen(last->path);
-    log_info("wrote %s%s%s%s", file ? file : last->path,
-             file || (length && last->path[length - 1] == '/') ? "" : "/", file ? "" : PAGE_NAME,
-             n > 1 ? ", before and after" : "");
-    return EXIT_GOOD;
+    return tell_written(last, file, n > 1 ? ", before and after" : "", rc, &err);
 }
 
 /* Two are before and after, in one file; of more, each has its own. */
@@ -188,6 +324,9 @@ static int write_pages(struct session *session)
 {
     struct side *sides = session->sides;
     bool both = session->n == 2 && !sides[0].said && !sides[1].said;
+    if (session->n == 2 && sides[0].several && sides[1].several)
+        log_info("before and after are results of one scenario: 'contend report %s/NAME %s/NAME'",
+                 sides[0].path, sides[1].path);
     int code = EXIT_GOOD;
     if (session->options.md && !session->options.html)
         return EXIT_GOOD;
@@ -241,7 +380,8 @@ static int report_main(const struct cmd_env *env, int argc, char **argv)
         return EXIT_NOT_RUN;
     }
     for (size_t i = 0; i < cli.npositional; i++)
-        session.sides[session.n++] = (struct side){.path = cli.positional[i], .dir_fd = -1};
+        session.sides[session.n++] = (struct side){
+            .path = cli.positional[i], .dir_fd = -1, .last = i + 1 == cli.npositional};
     code = report_all(&session);
     signals_close(&session.signals);
     int written = cmd_finish();
@@ -256,7 +396,9 @@ const struct command report_command = {
     .about = "Prints the table and the findings of result directories again, draws their figures, "
              "SVG and PNG from the .dat files in DIR/plots, and writes DIR/report.html: one page "
              "that needs nothing else, to hand on. Of two directories the page in the second is "
-             "before and after. Measure on a machine without gnuplot, copy DIR, read and draw "
+             "before and after. Of a directory that 'contend run all' has left it renews the page "
+             "over all of them, and that of each. Measure on a machine without gnuplot, copy DIR, "
+             "read and draw "
              "here. Of what 'contend comms --out DIR' has left it does the same as 'contend comms "
              "--read DIR'.",
     .opts = option_table,

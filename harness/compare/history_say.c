@@ -220,8 +220,13 @@ static int say_whole(const struct history *history, size_t figures, struct findi
     return findings_add(findings, &finding, err);
 }
 
-static int say_few(const struct history *history, struct findings *findings, struct err *err)
+/* Of several scenarios each run has only some of the figures. */
+static int say_few(const struct history *history, size_t longest, struct findings *findings,
+                   struct err *err)
 {
+    char most[48] = "";
+    if (longest < history->nruns)
+        (void)snprintf(most, sizeof(most), ", %zu with the same figure", longest);
     struct finding finding = {.id = "history",
                               .severity = FINDING_DOUBT,
                               .outcome = OUTCOME_UNCLEAR,
@@ -229,9 +234,9 @@ static int say_few(const struct history *history, struct findings *findings, str
                               .low = NAN,
                               .high = NAN};
     (void)snprintf(finding.sentence, sizeof(finding.sentence),
-                   "%zu runs of one machine: a change is not to be told from chance below %d, with "
-                   "%d on either side of it.",
-                   history->nruns, CHANGES_RUNS, CHANGES_SIDE);
+                   "%zu runs of one machine%s: a change is not to be told from chance below %d, "
+                   "with %d on either side of it.",
+                   history->nruns, most, CHANGES_RUNS, CHANGES_SIDE);
     return findings_add(findings, &finding, err);
 }
 
@@ -246,7 +251,7 @@ int history_say(struct history *history, struct findings *findings, struct err *
                       : longest;
     }
     if (longest < CHANGES_RUNS)
-        return say_few(history, findings, err);
+        return say_few(history, longest, findings, err);
     for (size_t i = 0; i < history->nseries && !rc; i++)
         rc = say_series(history, history->series[i], findings, err);
     if (!rc)

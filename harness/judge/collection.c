@@ -5,8 +5,8 @@
 
 const char *collected_name(enum collected_end end)
 {
-    static const char *const names[COLLECTED_ENDS] = {"not reached", "measured", "skipped",
-                                                      "failed", "interrupted"};
+    static const char *const names[COLLECTED_ENDS] = {"not reached", "measured",    "skipped",
+                                                      "failed",      "interrupted", "no result"};
     return names[end];
 }
 
@@ -36,9 +36,9 @@ char *collection_say(const struct collection *collection, char *buf, size_t size
 {
     const char *between = ":";
     (void)snprintf(buf, size, "%zu scenario%s", collection->n, collection->n == 1 ? "" : "s");
-    static const enum collected_end order[] = {COLLECTED_MEASURED, COLLECTED_SKIPPED,
-                                               COLLECTED_FAILED, COLLECTED_INTERRUPTED,
-                                               COLLECTED_NOT_REACHED};
+    static const enum collected_end order[] = {COLLECTED_MEASURED,    COLLECTED_SKIPPED,
+                                               COLLECTED_FAILED,      COLLECTED_INTERRUPTED,
+                                               COLLECTED_NOT_REACHED, COLLECTED_ABSENT};
     for (size_t i = 0; i < sizeof(order) / sizeof(order[0]); i++) {
         size_t used = strlen(buf), n = collection_count(collection, order[i]);
         if (!n)
@@ -57,9 +57,12 @@ char *collected_say(const struct collected *collected, char *buf, size_t size)
         return buf;
     if (collected->rounds != collected->rounds_planned)
         (void)snprintf(rounds, sizeof(rounds), " of %u", collected->rounds_planned);
-    (void)snprintf(buf, size, "%u%s round%s, %.0f s", collected->rounds, rounds,
-                   collected->rounds == 1 && !rounds[0] ? "" : "s", collected->took_s);
+    (void)snprintf(buf, size, "%u%s round%s", collected->rounds, rounds,
+                   collected->rounds == 1 && !rounds[0] ? "" : "s");
     size_t used = strlen(buf);
+    if (collected->took_s > 0)
+        (void)snprintf(buf + used, size - used, ", %.0f s", collected->took_s);
+    used = strlen(buf);
     if (collected->bad)
         (void)snprintf(buf + used, size - used, ", %zu wrong", collected->bad);
     used = strlen(buf);

@@ -16,6 +16,7 @@ enum collected_end {
     COLLECTED_SKIPPED, /* nothing of it can be measured here */
     COLLECTED_FAILED,  /* something of it should have been measured, and was not */
     COLLECTED_INTERRUPTED,
+    COLLECTED_ABSENT, /* read back: no result is there, for whatever reason */
     COLLECTED_ENDS
 };
 

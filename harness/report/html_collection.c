@@ -16,7 +16,7 @@ static void print_one(const struct collected *one, FILE *out)
     }
     html_say(out, "%s", one->scenario);
     (void)fputs(one->has_page ? "</a></h2>\n<p>" : "</h2>\n<p>", out);
-    html_say(out, "%s: %s", one->summary, collected_name(one->end));
+    html_say(out, "%s%s%s", one->summary, one->summary[0] ? ": " : "", collected_name(one->end));
     if (*collected_say(one, numbers, sizeof(numbers)))
         html_say(out, ", %s", numbers);
     (void)fputs(".</p>\n", out);
@@ -30,9 +30,10 @@ static void print_one(const struct collected *one, FILE *out)
 int html_print_collection(const struct collection *collection, FILE *out, struct err *err)
 {
     char text[300];
-    (void)snprintf(text, sizeof(text), "contend: all scenarios on %s", collection->host);
+    (void)snprintf(text, sizeof(text), "contend: %zu scenarios on %s", collection->n,
+                   collection->host);
     html_begin(text, out);
-    (void)fputs("<header>\n<h1>contend: all scenarios</h1>\n<p>", out);
+    (void)fprintf(out, "<header>\n<h1>contend: %zu scenarios</h1>\n<p>", collection->n);
     html_say(out, "%s, %s", collection->host, collection->started);
     (void)fputs("</p>\n</header>\n<main>\n<section>\n<div class=\"verdict\"><p>", out);
     html_say(out, "%s.", collection_say(collection, text, sizeof(text)));

@@ -235,6 +235,10 @@ static int fill_result(struct recorded *recorded, struct err *err)
         return err_set(err, -EINVAL, "run.json has more than %d arms", RECORDED_ARMS_MOST);
     int rc = take_count(record, "rounds_planned", 1, RECORDED_ROUNDS_MOST, &result->rounds_planned,
                         &why);
+    const json_t *done = json_object_get(record, "rounds_done");
+    if (!rc && json_is_integer(done) && !json_integer_value(done))
+        return err_set(err, -ENODATA,
+                       "no round of it was finished: the run was cut off, or failed");
     if (!rc)
         rc = take_count(record, "rounds_done", 1, result->rounds_planned, &result->rounds_done,
                         &why);

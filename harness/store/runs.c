@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "harness/base/array.h"
+#include "harness/say/log.h"
 #include "harness/store/below.h"
 
 /* What is the same for all directories. */
@@ -12,6 +13,7 @@ struct search {
     const struct bench *const *benches;
     directory_remove *remove_figures;
     struct runs *runs;
+    const char *path; /* that was named */
 };
 
 static int append(void *arg, const char *path, int dir_fd, unsigned marks, struct err *err)
@@ -31,17 +33,19 @@ static int append(void *arg, const char *path, int dir_fd, unsigned marks, struc
     if (!run->path || !run->recorded)
         return err_set(err, -ENOMEM, "out of memory for %zu results", runs->n);
     int rc = recorded_read(dir_fd, search->benches, run->recorded, &why);
-    if (rc)
-        return err_set(err, rc, "'%.150s': %s", path, why.msg);
-    if (!run->recorded->result.rounds_done)
-        return err_set(err, -EINVAL, "'%.150s': run.json has no finished round", path);
-    return 0;
+    if (rc == -ENODATA && strcmp(path, search->path) != 0) { /* one of several, cut off */
+        log_warn("'%.150s' is left out: %s", path, why.msg);
+        runs_forget_from(runs, runs->n - 1);
+        return 0;
+    }
+    return rc ? err_set(err, rc, "'%.150s': %s", path, why.msg) : 0;
 }
 
 int runs_read(const char *path, const struct bench *const *benches,
               directory_remove *remove_figures, struct runs *runs, struct err *err)
 {
-    struct search search = {.benches = benches, .remove_figures = remove_figures, .runs = runs};
+    struct search search = {
+        .benches = benches, .remove_figures = remove_figures, .runs = runs, .path = path};
     size_t before = runs->n;
     const struct below_request request = {
         .marks = BELOW_RUN, .depth = BELOW_DEPTH, .found = append, .arg = &search};

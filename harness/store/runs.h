@@ -17,8 +17,8 @@ struct runs {
 /*
  * Appends the result in `path`, or where it is none those in directories below it, by their names
  * in order; what a run was killed in is ended first. Free with runs_free, also after an error,
- * whose message names the path: -ENOENT no result is there, -EINVAL one has no finished round, and
- * as recorded_read.
+ * whose message names the path: -ENOENT no result is there, and as recorded_read. Below the path
+ * one without a finished round is left out, and said.
  */
 int runs_read(const char *path, const struct bench *const *benches,
               directory_remove *remove_figures, struct runs *runs, struct err *err);

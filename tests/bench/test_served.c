@@ -125,9 +125,27 @@ static void test_served_saturates_where_it_first_passes(void **state)
     assert_near(served_saturate(loads, p99_ms, 3, 4).load, 30);
 }
 
+static void test_served_knows_a_percentile_from_ten_above_it(void **state)
+{
+    (void)state;
+    static const struct {
+        size_t n;
+        double fraction;
+        enum served_known known;
+    } cases[] = {
+        {1, 1, SERVED_KNOWN},      {1, 0.5, SERVED_BEYOND},      {2, 0.5, SERVED_FEW},
+        {20, 0.5, SERVED_KNOWN},   {99, 0.99, SERVED_BEYOND},    {100, 0.99, SERVED_FEW},
+        {999, 0.99, SERVED_FEW},   {1000, 0.99, SERVED_KNOWN},   {999, 0.999, SERVED_BEYOND},
+        {9999, 0.999, SERVED_FEW}, {10000, 0.999, SERVED_KNOWN}, {0, 0.5, SERVED_BEYOND},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+        assert_int_equal(served_know(cases[i].n, cases[i].fraction), cases[i].known);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_served_knows_a_percentile_from_ten_above_it),
         cmocka_unit_test(test_served_counts_from_when_each_was_to_come),
         cmocka_unit_test(test_served_queue_is_who_has_come_and_waits),
         cmocka_unit_test(test_served_worst_by_bins_of_when_they_came),

@@ -67,4 +67,37 @@ code=$?
 grep -q '4 scenarios: 1 measured, 1 interrupted, 2 not reached' "$scratch/cut/scenarios.txt" ||
     fail "$(cat "$scratch/cut/scenarios.txt")"
 expect 0 'Results' "$CONTEND_FAKE" report "$scratch/cut/fake"
+
+# Reported again from what is on disk: the same table, the page, what is missing, and what is damaged.
+cp "$scratch/fake/scenarios.txt" "$scratch/before"
+rm "$scratch/fake/report.html" "$scratch"/fake/*/report.html
+expect 0 "wrote $scratch/fake/report.html" "$CONTEND_FAKE" report "$scratch/fake"
+"$CONTEND_FAKE" report "$scratch/fake" 2> /dev/null | sed '/^Results: /,$d' > "$scratch/again"
+diff <(sed 's/, [0-9]* s//' "$scratch/before") <(sed -e 's/, [0-9]* s//' -e '$d' "$scratch/again") > "$scratch/log" ||
+    fail "another table: $(cat "$scratch/log")"
+for name in $(names "$CONTEND_FAKE"); do
+    grep -q "href=\"$name/report.html\"" "$scratch/fake/report.html" || fail "the renewed page does not lead to $name"
+    [ -s "$scratch/fake/$name/report.html" ] || fail "the page of $name was not renewed"
+done
+expect 0 '^\| `team` \| measured \| 1 round' "$CONTEND_FAKE" report --md "$scratch/fake"
+expect 0 "wrote $scratch/elsewhere.html" "$CONTEND_FAKE" report "$scratch/fake" --html "$scratch/elsewhere.html"
+! grep -q href= "$scratch/elsewhere.html" || fail "a page elsewhere has links that lead nowhere"
+expect 0 '4 scenarios: 1 measured, 1 interrupted, 2 no result' "$CONTEND_FAKE" report "$scratch/cut"
+expect 0 'results of one scenario: .contend report .*fake/NAME' "$CONTEND_FAKE" report "$scratch/cut" "$scratch/fake"
+mkdir "$scratch/two" # not of all: nothing is missing
+cp -r "$scratch/fake/team" "$scratch/two"
+mkdir -p "$scratch/two/fake"
+echo '{' > "$scratch/two/fake/run.json"
+sed -i 's/"all"/"team"/' "$scratch/two/team/run.json"
+expect 2 '2 scenarios: 1 measured, 1 failed' "$CONTEND_FAKE" report "$scratch/two"
+mkdir "$scratch/lone" # one result below a directory is nothing that run left
+cp -r "$scratch/two/team" "$scratch/lone"
+expect 2 'is no result directory' "$CONTEND_FAKE" report "$scratch/lone"
+
+# Compared, and in time: by scenario; one that was cut off is left out.
+expect 4 'Of the metrics that gate: [0-9]+ UNCLEAR' "$CONTEND_FAKE" compare "$scratch/fake" "$scratch/json"
+expect 4 "cut/busy' is left out: no round of it was finished" "$CONTEND_FAKE" compare "$scratch/fake" "$scratch/cut" \
+    --allow all
+expect 2 'no round of it was finished' "$CONTEND_FAKE" compare "$scratch/fake/busy" "$scratch/cut/busy"
+expect 4 '9 runs of one machine, 3 with the same figure' "$CONTEND_FAKE" history "$scratch/fake" "$scratch/json" "$scratch/cut"
 finish

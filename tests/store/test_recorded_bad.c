@@ -159,7 +159,7 @@ static const struct {
     {run, "{", "\"schema_version\": 2", "\"schema_version\": -1",
      "run.json is not of a run of contend"},
     {run, "{", "\"schema_version\": 2", "\"schema_version\": \"2\"", "run.json is not of a run"},
-    {run, "{", "\"rounds_done\": 3", "\"rounds_done\": 0",
+    {run, "{", "\"rounds_done\": 3", "\"rounds_done\": 4",
      "run.json: rounds_done is no whole number from 1 to 3"},
     {run, "{", "\"rounds_done\": 3", "\"rounds_done\": -3", "rounds_done is no whole number"},
     {run, "{", "\"rounds_planned\": 3", "\"rounds_planned\": 1000000000000000000",
@@ -244,6 +244,15 @@ static void test_recorded_refuses_a_byte_of_0(void **state)
     assert_read(-EINVAL, "rows.csv, line 2: a byte of value 0");
 }
 
+/* Nothing is wrong with what a run leaves that was cut off before its first round was done. */
+static void test_recorded_tells_a_run_without_a_round_from_damage(void **state)
+{
+    (void)state;
+    char *before = edit(run, "{", "\"rounds_done\": 3", "\"rounds_done\": 0");
+    free(before);
+    assert_read(-ENODATA, "no round of it was finished");
+}
+
 /* Deeper than anything that a recursion over it should follow. */
 static void test_recorded_refuses_deep_json(void **state)
 {
@@ -305,6 +314,7 @@ int main(void)
         TEST(test_recorded_misses_a_row_that_rounds_ask_for),
         TEST(test_recorded_names_what_is_something_else),
         TEST(test_recorded_refuses_a_byte_of_0),
+        TEST(test_recorded_tells_a_run_without_a_round_from_damage),
         TEST(test_recorded_refuses_deep_json),
         TEST(test_recorded_refuses_what_is_no_file),
         TEST(test_recorded_refuses_files_of_gibibytes),
