@@ -27,6 +27,17 @@ static void print_one(const struct collected *one, FILE *out)
     }
 }
 
+/* How the box with the sum looks: as what is worst in it. */
+static const char *class_of(const struct collection *collection)
+{
+    size_t missing = collection_count(collection, COLLECTED_INTERRUPTED) +
+                     collection_count(collection, COLLECTED_NOT_REACHED) +
+                     collection_count(collection, COLLECTED_ABSENT);
+    if (collection_count(collection, COLLECTED_FAILED))
+        return "verdict bad";
+    return missing ? "verdict doubt" : "verdict";
+}
+
 int html_print_collection(const struct collection *collection, FILE *out, struct err *err)
 {
     char text[300];
@@ -35,7 +46,8 @@ int html_print_collection(const struct collection *collection, FILE *out, struct
     html_begin(text, out);
     (void)fprintf(out, "<header>\n<h1>contend: %zu scenarios</h1>\n<p>", collection->n);
     html_say(out, "%s, %s", collection->host, collection->started);
-    (void)fputs("</p>\n</header>\n<main>\n<section>\n<div class=\"verdict\"><p>", out);
+    (void)fprintf(out, "</p>\n</header>\n<main>\n<section>\n<div class=\"%s\"><p>",
+                  class_of(collection));
     html_say(out, "%s.", collection_say(collection, text, sizeof(text)));
     (void)fputs(
         "</p></div>\n<p>The scenarios were measured one after the other. A name leads to the page "

@@ -83,6 +83,8 @@ expect 0 '^\| `team` \| measured \| 1 round' "$CONTEND_FAKE" report --md "$scrat
 expect 0 "wrote $scratch/elsewhere.html" "$CONTEND_FAKE" report "$scratch/fake" --html "$scratch/elsewhere.html"
 ! grep -q href= "$scratch/elsewhere.html" || fail "a page elsewhere has links that lead nowhere"
 expect 0 '4 scenarios: 1 measured, 1 interrupted, 2 no result' "$CONTEND_FAKE" report "$scratch/cut"
+grep -q '<div class="verdict doubt"><p>4 scenarios: 1 measured' "$scratch/cut/report.html" || fail "all seems well of what was cut off"
+grep -q '<div class="verdict"><p>4 scenarios: 4 measured' "$scratch/fake/report.html" || fail "what is whole seems in doubt"
 expect 0 'results of one scenario: .contend report .*fake/NAME' "$CONTEND_FAKE" report "$scratch/cut" "$scratch/fake"
 mkdir "$scratch/two" # not of all: nothing is missing
 cp -r "$scratch/fake/team" "$scratch/two"
@@ -90,6 +92,7 @@ mkdir -p "$scratch/two/fake"
 echo '{' > "$scratch/two/fake/run.json"
 sed -i 's/"all"/"team"/' "$scratch/two/team/run.json"
 expect 2 '2 scenarios: 1 measured, 1 failed' "$CONTEND_FAKE" report "$scratch/two"
+grep -q '<div class="verdict bad"><p>2 scenarios: 1 measured' "$scratch/two/report.html" || fail "what failed seems well"
 mkdir "$scratch/lone" # one result below a directory is nothing that run left
 cp -r "$scratch/two/team" "$scratch/lone"
 expect 2 'is no result directory' "$CONTEND_FAKE" report "$scratch/lone"
