@@ -33,3 +33,15 @@ void names_put(const struct names *names, FILE *out)
     }
     dat_end_block(out);
 }
+
+void names_put_lines(const struct names *names, FILE *out)
+{
+    struct names panels = {0};
+    (void)names_add(&panels, "");
+    names_put(&panels, out);
+    names_put(names, out);
+    dat_start_block(out, "-1 0 0");
+    for (size_t i = 0; i < names->n; i++)
+        (void)fprintf(out, "%zu 0 %zu\n", i, i);
+    dat_end_block(out);
+}

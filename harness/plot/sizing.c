@@ -35,19 +35,13 @@ static void put_head(const struct figure_data *data, const struct sizing_curves 
 
 static void put_names(const struct sizing_curves *curves, FILE *out)
 {
-    struct names panels = {0}, names = {0};
+    struct names names = {0};
     char name[NAMES_TEXT];
-    (void)names_add(&panels, "");
     (void)names_add(&names, "one worker alone");
     (void)snprintf(name, sizeof(name), "each of %u workers", curves->workers);
     if (curves->workers > 1)
         (void)names_add(&names, name);
-    names_put(&panels, out);
-    names_put(&names, out);
-    dat_start_block(out, "-1 0 0");
-    for (size_t i = 0; i < names.n; i++)
-        (void)fprintf(out, "%zu 0 %zu\n", i, i);
-    dat_end_block(out);
+    names_put_lines(&names, out);
 }
 
 /* The same count on the other curve has been said. */

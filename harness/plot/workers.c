@@ -61,16 +61,10 @@ static void put_head(const struct curves *curves, const char *what, const char *
 static void put_curves(const struct curves *curves, FILE *out)
 {
     const struct scaling *scaling = &curves->scaling;
-    struct names panels = {0}, names = {0};
-    (void)names_add(&panels, "");
+    struct names names = {0};
     for (size_t p = 0; p < scaling->nplacements; p++)
         (void)names_add(&names, placement_infos[scaling->placements[p]].name);
-    names_put(&panels, out);
-    names_put(&names, out);
-    dat_start_block(out, "-1 0 0");
-    for (size_t i = 0; i < names.n; i++)
-        (void)fprintf(out, "%zu 0 %zu\n", i, i);
-    dat_end_block(out);
+    names_put_lines(&names, out);
     dat_start_block(out, "NaN 0 0 0 \"\""); /* no marks */
     dat_end_block(out);
     dat_start_block(out, "NaN NaN \"\""); /* no crosses */
