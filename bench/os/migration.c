@@ -297,10 +297,11 @@ static int measure_point(struct bench_ctx *ctx, size_t which)
     struct migration *s = ctx->state;
     struct point *point = &s->points[s->place[which]];
     struct setting at = setting_of(s->place[which]);
-    unsigned from = ctx->machine->cpus[0].os_cpu, to = 0;
+    const struct bench_cpu *cpus = ctx->machine->cpus;
+    unsigned to = 0;
     if (near_find(ctx->machine, at.to, &to, &point->absent))
         return 0; /* the reason is the point's row */
-    int rc = way_open(&s->way, from, to, ctx->err);
+    int rc = way_open(&s->way, cpus[0].os_cpu, cpus[to].os_cpu, ctx->err);
     s->words = working_set_sizes[at.size] / sizeof(uint64_t);
     s->visits = s->moves = s->strays = 0;
     s->failed = 0;

@@ -11,8 +11,10 @@
  * **Measures** `lock_rate` = 1e-6 acquisitions / s of all threads together on CLOCK_MONOTONIC_RAW;
  * `lock_fairness` = (sum x)^2 / (n sum x^2) over the threads' acquisitions x in a slice, 1 where
  * all have as many, 1/n where one has all (Jain, Chiu and Hawe 1984). Keys: lock, threads: 1, 2, 4
- * and so on, all CPUs, and two a CPU. Work is steps of kernels/cpu/busy.h, some 2 to 4 ns each:
- * those inside are on shared data that the lock alone protects, which is what check looks at.
+ * and so on, all CPUs, and two a CPU. `pair_rate` and `pair_fairness`: the same of two threads, on
+ * the first CPU and on one as near to it as the key `to` says (near.h). Work is steps of
+ * kernels/cpu/busy.h, some 2 to 4 ns each: those inside are on shared data that the lock alone
+ * protects, which is what check looks at.
  * **Source** Mellor-Crummey and Scott 1991 (ticket); will-it-scale's pthread_mutex tests contend
  * alike.
  * **Limits** Up to all CPUs each thread has one. Where another process takes it, or two threads
@@ -23,6 +25,7 @@
 #include <linux/futex.h>
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -31,6 +34,7 @@
 #include "bench/common/counts.h"
 #include "bench/common/points.h"
 #include "bench/common/team.h"
+#include "bench/os/near.h"
 #include "bench/registry.h"
 #include "harness/sys/clock.h"
 #include "kernels/cpu/busy.h"
@@ -140,10 +144,12 @@ static const struct opt mutex_opts[] = {
     {.name = NULL},
 };
 
-enum { RATE, FAIRNESS };
+enum { RATE, FAIRNESS, PAIR_RATE, PAIR_FAIRNESS };
 static const struct bench_metric mutex_metrics[] = {
     [RATE] = {"lock_rate", "Mops/s", "higher", .gates = true},
     [FAIRNESS] = {"lock_fairness", "ratio", "higher"},
+    [PAIR_RATE] = {"pair_rate", "Mops/s", "higher", .gates = true},
+    [PAIR_FAIRNESS] = {"pair_fairness", "ratio", "higher"},
     {.name = NULL},
 };
 
@@ -164,15 +170,40 @@ static const struct bench_figure mutex_figures[] = {
      .x = {"threads (log scale)", "threads", .log = true},
      .y = {"fairness"},
      .series = {"lock"}},
+    {.name = "lock_pairs",
+     .kind = FIGURE_BARS,
+     .metric = "pair_rate",
+     .title = "how often two threads get one lock, by how near their CPUs are",
+     .how = "Both together, with work inside the lock and outside",
+     .x = {"lock", "lock"},
+     .y = {"acquisitions (1e6 a second)"},
+     .series = {"to"}},
     {.name = NULL},
+};
+static const struct bench_saying mutex_sayings[] = {
+    {"to", "sibling", "threads of one core"},
+    {"to", "cache", "same cache"},
+    {"to", "node", "another cache"},
+    {"to", "remote", "another NUMA node"},
+    {.part = NULL},
+};
+
+/* Who contends: the first so many of the team, or two of it. */
+struct crowd {
+    unsigned n;
+    bool is_pair;
+    enum near near;
+    unsigned members[2]; /* of a pair */
+    double rate[LOCKS], fairness[LOCKS];
 };
 
 struct contention {
     struct team team;
-    unsigned ncpus, ncounts, counts[COUNTS_MOST];
-    unsigned first, nlocks; /* those that are asked for */
+    unsigned ncpus, ncrowds;
+    struct crowd crowds[COUNTS_MOST + NEARS];
+    struct err absent[NEARS]; /* code 0: there is such a pair */
+    unsigned first, nlocks;   /* those that are asked for */
     uint64_t inside, outside, slice_ns, seed;
-    double (*rate)[COUNTS_MOST], (*fairness)[COUNTS_MOST]; /* [LOCKS] */
     bool wrong[LOCKS];
     /* Of the slice that runs. */
     unsigned kind;
@@ -200,6 +231,19 @@ static int start_team(struct contention *c, const struct bench_ctx *ctx)
     return rc;
 }
 
+static void list_crowds(struct contention *c, const struct bench_machine *machine)
+{
+    unsigned counts[COUNTS_MOST], other;
+    unsigned ncounts = (unsigned)counts_doubled(c->ncpus, counts, COUNTS_MOST - 1);
+    counts[ncounts++] = OVER * c->ncpus;
+    for (unsigned i = 0; i < ncounts; i++)
+        c->crowds[c->ncrowds++] = (struct crowd){.n = counts[i]};
+    for (int near = 0; near < NEARS; near++)
+        if (!near_find(machine, (enum near)near, &other, &c->absent[near]))
+            c->crowds[c->ncrowds++] = (struct crowd){
+                .n = 2, .is_pair = true, .near = (enum near)near, .members = {0, other}};
+}
+
 static int mutex_setup(struct bench_ctx *ctx)
 {
     const struct mutex_params *params = ctx->params;
@@ -209,20 +253,17 @@ static int mutex_setup(struct bench_ctx *ctx)
         return err_set(ctx->err, -ENOMEM, "cannot allocate the state of the scan");
     memset(c, 0, sizeof(*c));
     c->ncpus = n;
-    c->ncounts = (unsigned)counts_doubled(n, c->counts, COUNTS_MOST - 1);
-    c->counts[c->ncounts++] = OVER * n;
+    list_crowds(c, ctx->machine);
     c->first = params->lock ? (unsigned)params->lock - 1 : 0;
     c->nlocks = params->lock ? 1 : LOCKS;
     c->inside = (uint64_t)params->inside;
     c->outside = (uint64_t)params->outside;
     c->seed = ctx->round_seed;
-    uint64_t fit_ns = (uint64_t)(ctx->budget_s * 1e9) / ((uint64_t)c->ncounts * c->nlocks);
+    uint64_t fit_ns = (uint64_t)(ctx->budget_s * 1e9) / ((uint64_t)c->ncrowds * c->nlocks);
     c->slice_ns = fit_ns > slice_least_ns ? fit_ns : slice_least_ns;
-    c->rate = calloc(LOCKS, sizeof(*c->rate));
-    c->fairness = calloc(LOCKS, sizeof(*c->fairness));
     c->contenders =
         aligned_alloc(_Alignof(struct contender), (size_t)OVER * n * sizeof(*c->contenders));
-    if (!c->rate || !c->fairness || !c->contenders)
+    if (!c->contenders)
         return err_set(ctx->err, -ENOMEM, "cannot allocate the counts of %u threads", OVER * n);
     memset(c->contenders, 0, (size_t)OVER * n * sizeof(*c->contenders));
     return start_team(c, ctx);
@@ -236,8 +277,6 @@ static void mutex_teardown(struct bench_ctx *ctx)
         return;
     team_stop(&c->team);
     free(c->contenders);
-    free(c->fairness);
-    free(c->rate);
     free(c);
 }
 
@@ -302,8 +341,9 @@ static double fairness_of(const struct contention *c, unsigned n)
 static int measure_point(struct bench_ctx *ctx, size_t point)
 {
     struct contention *c = ctx->state;
-    unsigned count = (unsigned)(point % c->ncounts), n = c->counts[count];
-    c->kind = c->first + (unsigned)(point / c->ncounts);
+    struct crowd *crowd = &c->crowds[point % c->ncrowds];
+    unsigned n = crowd->n;
+    c->kind = c->first + (unsigned)(point / c->ncrowds);
     int rc = make_lock(c, ctx->err);
     if (rc)
         return rc;
@@ -311,10 +351,11 @@ static int measure_point(struct bench_ctx *ctx, size_t point)
         c->shared[chain] = mix64(c->seed + chain);
     c->taken = 0;
     atomic_store(&c->over, false);
-    uint64_t took_ns = team_run(&c->team, NULL, n, contend_for, c);
+    uint64_t took_ns =
+        team_run(&c->team, crowd->is_pair ? crowd->members : NULL, n, contend_for, c);
     (void)pthread_mutex_destroy(&c->lock.mutex);
-    c->rate[c->kind][count] = (double)c->taken * 1e3 / (double)took_ns;
-    c->fairness[c->kind][count] = fairness_of(c, n);
+    crowd->rate[c->kind] = (double)c->taken * 1e3 / (double)took_ns;
+    crowd->fairness[c->kind] = fairness_of(c, n);
     c->wrong[c->kind] |= !lock_held(c, n);
     return 0;
 }
@@ -322,20 +363,29 @@ static int measure_point(struct bench_ctx *ctx, size_t point)
 static int emit_point(struct bench_ctx *ctx, size_t point)
 {
     const struct contention *c = ctx->state;
-    unsigned count = (unsigned)(point % c->ncounts), n = c->counts[count];
-    unsigned kind = c->first + (unsigned)(point / c->ncounts);
-    int rc =
-        bench_emit(ctx, RATE, c->rate[kind][count], "lock=%s;threads=%u", lock_names[kind + 1], n);
-    if (!rc && n > 1)
-        rc = bench_emit(ctx, FAIRNESS, c->fairness[kind][count], "lock=%s;threads=%u",
-                        lock_names[kind + 1], n);
+    const struct crowd *crowd = &c->crowds[point % c->ncrowds];
+    unsigned kind = c->first + (unsigned)(point / c->ncrowds);
+    char key[VALUE_KEY_MAX];
+    if (crowd->is_pair)
+        (void)snprintf(key, sizeof(key), "lock=%s;to=%s", lock_names[kind + 1],
+                       near_names[crowd->near + 1]);
+    else
+        (void)snprintf(key, sizeof(key), "lock=%s;threads=%u", lock_names[kind + 1], crowd->n);
+    int rc = bench_emit(ctx, crowd->is_pair ? PAIR_RATE : RATE, crowd->rate[kind], "%s", key);
+    if (!rc && crowd->n > 1)
+        rc = bench_emit(ctx, crowd->is_pair ? PAIR_FAIRNESS : FAIRNESS, crowd->fairness[kind], "%s",
+                        key);
     return rc;
 }
 
 static int mutex_scan(struct bench_ctx *ctx)
 {
     const struct contention *c = ctx->state;
-    return points_run(ctx, (size_t)c->nlocks * c->ncounts, measure_point, emit_point);
+    int rc = points_run(ctx, (size_t)c->nlocks * c->ncrowds, measure_point, emit_point);
+    for (int near = 0; near < NEARS && !rc; near++)
+        if (c->absent[near].code)
+            rc = bench_emit_absent(ctx, PAIR_RATE, &c->absent[near], "to=%s", near_names[near + 1]);
+    return rc;
 }
 
 static int mutex_check(struct bench_ctx *ctx)
@@ -355,6 +405,7 @@ const struct bench bench_mutex = {
     .params_size = sizeof(struct mutex_params),
     .metrics = mutex_metrics,
     .figures = mutex_figures,
+    .sayings = mutex_sayings,
     .setup = mutex_setup,
     .scan = mutex_scan,
     .check = mutex_check,

@@ -20,13 +20,12 @@ static enum near distance(const struct bench_cpu *a, const struct bench_cpu *b)
     return a->llc == b->llc ? NEAR_CACHE : NEAR_NODE;
 }
 
-int near_find(const struct bench_machine *machine, enum near near, unsigned *os_cpu,
-              struct err *err)
+int near_find(const struct bench_machine *machine, enum near near, unsigned *place, struct err *err)
 {
     const struct bench_cpu *first = &machine->cpus[0];
     for (unsigned i = 1; i < machine->ncpus; i++)
         if (distance(first, &machine->cpus[i]) == near) {
-            *os_cpu = machine->cpus[i].os_cpu;
+            *place = i;
             return 0;
         }
     return err_set(err, -ENOTSUP, "of the CPUs to use beside CPU %u none is %s", first->os_cpu,

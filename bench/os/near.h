@@ -15,8 +15,8 @@ enum near {
 /* "all", and "sibling", "cache", "node", "remote", NULL: for options and keys. */
 extern const char *const near_names[];
 
-/* The first such CPU in the order of the topology. -ENOTSUP and which there is none of. */
-int near_find(const struct bench_machine *machine, enum near near, unsigned *os_cpu,
+/* The place in machine->cpus of the first such CPU. -ENOTSUP and which there is none of. */
+int near_find(const struct bench_machine *machine, enum near near, unsigned *place,
               struct err *err);
 
 #endif

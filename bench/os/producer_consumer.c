@@ -109,7 +109,7 @@ static const struct bench_saying exchange_sayings[] = {
 struct point {
     enum bounded_how how;
     unsigned sides, producers, consumers, capacity;
-    unsigned other; /* os_cpu of those that get, where sides is of two CPUs */
+    unsigned other; /* CPU of those that get, in machine->cpus, where sides is of two CPUs */
     struct err absent;
     double rate, sleeps, wait_us, wait_p99_us;
 };
@@ -342,7 +342,7 @@ static unsigned cpu_of(const struct bench_machine *machine, const struct point *
     if (point->sides == SPREAD)
         return machine->cpus[rank].os_cpu;
     bool gets = rank >= point->producers;
-    return point->sides != ONE && gets ? point->other : machine->cpus[0].os_cpu;
+    return machine->cpus[point->sides != ONE && gets ? point->other : 0].os_cpu;
 }
 
 static int measure_point(struct bench_ctx *ctx, size_t which)

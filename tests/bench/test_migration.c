@@ -30,13 +30,13 @@ static void test_near_of_each_kind(void **state)
     static const unsigned found[NEARS] = {
         [NEAR_SIBLING] = 44, [NEAR_CACHE] = 43, [NEAR_NODE] = 42, [NEAR_REMOTE] = 41};
     for (unsigned near = 0; near < NEARS; near++) {
-        unsigned os_cpu = 0;
-        assert_int_equal(near_find(&built, (enum near)near, &os_cpu, NULL), 0);
-        assert_int_equal(os_cpu, found[near]);
+        unsigned place = 0;
+        assert_int_equal(near_find(&built, (enum near)near, &place, NULL), 0);
+        assert_int_equal(built.cpus[place].os_cpu, found[near]);
     }
     built.cpus[3].os_node = 1; /* of another node, under the same cache all the same */
-    unsigned os_cpu = 0;
-    assert_int_equal(near_find(&built, NEAR_CACHE, &os_cpu, NULL), -ENOTSUP);
+    unsigned place = 0;
+    assert_int_equal(near_find(&built, NEAR_CACHE, &place, NULL), -ENOTSUP);
 }
 
 /* Where the system has no such policy, all of `awake` is a reason. */

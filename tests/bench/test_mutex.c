@@ -41,6 +41,34 @@ static void test_mutex_by_threads(void **state)
     scan_end(&scan);
 }
 
+/* CPUs 0 and 1 share a core, 2 a cache with them, and 3 is on another node. */
+static void test_mutex_of_two_by_how_near_they_are(void **state)
+{
+    (void)state;
+    static const char *const one[] = {"lock=ticket", NULL};
+    static const char *const near[] = {"sibling", "cache", "remote"};
+    struct bench_machine made = machine;
+    struct scan scan;
+    made.ncpus = 4;
+    for (unsigned i = 0; i < made.ncpus; i++) {
+        made.cpus[i] = machine.cpus[i % machine.ncpus];
+        made.cpus[i].core = (int)i / 2;
+        made.cpus[i].llc = made.cpus[i].os_node = i == 3;
+        made.cpus[i].package = 0;
+    }
+    scan_run(&scan, &bench_mutex, &made, one, 0.1);
+    for (size_t i = 0; i < 3; i++) {
+        char key[40];
+        (void)snprintf(key, sizeof(key), "lock=ticket;to=%s", near[i]);
+        double fairness = scan_value(&scan, "pair_fairness", key);
+        assert_true(scan_value(&scan, "pair_rate", key) > 0);
+        assert_true(fairness > 0.999 / 2 && fairness < 1 + 1e-9);
+    }
+    assert_int_equal(scan_count(&scan, "pair_fairness"), 3);
+    assert_non_null(strstr(scan_reason(&scan, "pair_rate", "to=node"), "another last-level cache"));
+    scan_end(&scan);
+}
+
 /* More work inside, fewer acquisitions: others may hold up a slice, not each time. */
 static void test_mutex_work_takes_its_time(void **state)
 {
@@ -66,6 +94,7 @@ int main(void)
     scan_machine_init(&machine);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_mutex_by_threads),
+        cmocka_unit_test(test_mutex_of_two_by_how_near_they_are),
         cmocka_unit_test(test_mutex_work_takes_its_time),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
