@@ -31,12 +31,12 @@
 
 #include "bench/common/memory_node.h"
 #include "bench/common/points.h"
-#include "bench/loader/feeding.h"
+#include "bench/loader/sweep.h"
 #include "bench/loader/verify.h"
 #include "bench/registry.h"
 #include "harness/sys/affinity.h"
 
-enum { COUNTS_MOST = 8, POINTS_MOST = LOAD_MODES * COUNTS_MOST, CALIBRATIONS = 5 };
+enum { CALIBRATIONS = 5 };
 
 /* Less is no measurement of a loader that makes one batch in 20 ms. */
 static const double share_least_s = 0.25;
@@ -46,7 +46,6 @@ static const double room_least_s = 6, room_of_budget = 8;
 /* PyTorch has two batches of each of its workers ready before the first counts. In a slice too
  * short for that nothing is measured: so many workers for each of its seconds are. */
 static const double pytorch_per_s = 32;
-static const double fed_below = 0.02;
 
 /* "all" is the first. */
 static const char *const mode_names[] = {
@@ -149,13 +148,6 @@ struct told {
     struct err absent[LOAD_MODES]; /* code 0 = can be had */
 };
 
-struct point {
-    enum load_mode mode;
-    unsigned loaders;
-    struct fed fed; /* of all workers: sums, but means of depth and first_s; the first error */
-    bool missed;    /* by one of them */
-};
-
 struct loader {
     struct batches batches;
     struct load load;
@@ -165,9 +157,9 @@ struct loader {
     struct told *all; /* of each worker */
     struct fed *fed;  /* of each worker */
     float *scratch;   /* a batch */
-    unsigned ncounts, counts[COUNTS_MOST];
+    unsigned ncounts, counts[SWEEP_COUNTS_MOST];
     size_t npoints;
-    struct point points[POINTS_MOST];
+    struct point points[SWEEP_POINTS_MOST];
     double share_s;
 };
 
@@ -243,21 +235,14 @@ static bool measured(const struct loader *loader, const struct bench_ctx *ctx, e
     return asked(ctx, mode) && !loader->told.absent[mode].code;
 }
 
-/* 1, 2, 4 ...; or 1, 4, 16 ... where the points would not be at their end in time. */
 static void list_counts(struct loader *loader, const struct bench_ctx *ctx)
 {
     unsigned cpus = loader->told.ncpus ? loader->told.ncpus : 1, kinds = 0;
-    unsigned most = 2 * cpus < LOADERS_MOST ? 2 * cpus : LOADERS_MOST;
     for (int mode = 0; mode < LOAD_MODES; mode++)
         kinds += measured(loader, ctx, (enum load_mode)mode);
-    double room_s = fmax(room_least_s, room_of_budget * ctx->budget_s);
-    for (unsigned factor = 2;; factor *= 2) {
-        loader->ncounts = 0;
-        for (unsigned count = 1; count <= most; count *= factor)
-            loader->counts[loader->ncounts++] = count;
-        if (loader->ncounts <= 2 || loader->ncounts * kinds * share_least_s <= room_s)
-            return;
-    }
+    loader->ncounts =
+        sweep_counts(2 * cpus < LOADERS_MOST ? 2 * cpus : LOADERS_MOST, kinds, share_least_s,
+                     fmax(room_least_s, room_of_budget * ctx->budget_s), loader->counts);
 }
 
 static void list_points(struct loader *loader, const struct bench_ctx *ctx)
@@ -406,22 +391,6 @@ static int calibrate(struct loader *loader, const struct bench_ctx *ctx)
     return rc;
 }
 
-/* All workers' into one; what was said by one of them is said. */
-static void join(struct point *point, const struct fed *fed, unsigned n)
-{
-    struct fed *all = &point->fed;
-    *all = (struct fed){.seconds = 0};
-    for (unsigned r = 0; r < n; r++) {
-        all->err = all->err.code ? all->err : fed[r].err;
-        all->seconds += fed[r].seconds;
-        all->batches += fed[r].batches / fed[r].seconds;
-        all->starved_s += fed[r].starved_s;
-        all->first_s += fed[r].first_s / n;
-        all->depth += fed[r].depth / n;
-        point->missed |= !(fed[r].batches > 0 || fed[r].starved_s > 0);
-    }
-}
-
 static int measure_point(struct bench_ctx *ctx, size_t index)
 {
     struct loader *loader = ctx->state;
@@ -443,19 +412,8 @@ static int measure_point(struct bench_ctx *ctx, size_t index)
     if (!rc)
         rc = peers_gather(ctx->peers, &mine, loader->fed, sizeof(mine), ctx->err);
     if (!rc)
-        join(point, loader->fed, ctx->peers->size);
+        sweep_join(point, loader->fed, ctx->peers->size);
     return rc;
-}
-
-/* A worker that came too late for its slice saw nothing of it: that is no value of the point. */
-static bool has_values(const struct point *point)
-{
-    return !point->fed.err.code && !point->missed;
-}
-
-static double starvation_of(const struct point *point)
-{
-    return point->fed.starved_s / point->fed.seconds;
 }
 
 static int emit_point(struct bench_ctx *ctx, size_t index)
@@ -466,13 +424,13 @@ static int emit_point(struct bench_ctx *ctx, size_t index)
     (void)snprintf(key, sizeof(key), "%s;loaders=%u", modes[point->mode].key, point->loaders);
     if (point->fed.err.code)
         return bench_emit_absent(ctx, STARVATION, &point->fed.err, "%s", key);
-    if (!has_values(point)) {
+    if (!sweep_has_values(point)) {
         struct err late;
         (void)err_set(&late, -ENOTSUP, "%u %s were not at work within %.2g s: --time gives more",
                       point->loaders, modes[point->mode].title, loader->share_s);
         return bench_emit_absent(ctx, STARVATION, &late, "%s", key);
     }
-    int rc = bench_emit(ctx, STARVATION, starvation_of(point), "%s", key);
+    int rc = bench_emit(ctx, STARVATION, sweep_starvation(point), "%s", key);
     if (!rc)
         rc = bench_emit(ctx, BATCHES, point->fed.batches, "%s", key);
     if (!rc && isfinite(point->fed.first_s))
@@ -482,30 +440,25 @@ static int emit_point(struct bench_ctx *ctx, size_t index)
     return rc;
 }
 
-/* Of the points of one kind, which have ever more loaders: up to where they could be measured. */
-static int emit_verdict(struct bench_ctx *ctx, const struct point *points, size_t most)
+static int emit_verdict(struct bench_ctx *ctx, const struct point *points, size_t n)
 {
     const char *key = modes[points[0].mode].key;
-    double best = 0, fewer = 0;
-    size_t n = 0, needed = most;
-    while (n < most && has_values(&points[n]))
-        n++;
-    for (size_t i = 0; i < n; i++) {
-        best = fmax(best, points[i].fed.batches);
-        fewer = i + 1 < n ? best : fewer;
-        needed = needed == most && starvation_of(&points[i]) <= fed_below ? i : needed;
-    }
-    if (!n)
-        return 0;
+    const struct sweep_verdict verdict = sweep_judge(points, n);
     struct err none;
-    (void)err_set(&none, -ENOTSUP, "%s: up to %u do not feed the GPU", modes[points[0].mode].title,
-                  points[n - 1].loaders);
-    int rc = needed < most ? bench_emit(ctx, NEEDED, points[needed].loaders, "%s", key)
-                           : bench_emit_absent(ctx, NEEDED, &none, "%s", key);
-    if (!rc && n > 1 && points[0].fed.batches > 0)
-        rc = bench_emit(ctx, SCALING, best / points[0].fed.batches, "%s", key);
-    if (!rc && n > 1 && fewer > 0)
-        rc = bench_emit(ctx, MORE, points[n - 1].fed.batches / fewer, "%s", key);
+    int rc;
+    if (!verdict.n)
+        return 0;
+    if (verdict.needed < verdict.n)
+        rc = bench_emit(ctx, NEEDED, points[verdict.needed].loaders, "%s", key);
+    else {
+        (void)err_set(&none, -ENOTSUP, "%s: up to %u do not feed the GPU",
+                      modes[points[0].mode].title, points[verdict.n - 1].loaders);
+        rc = bench_emit_absent(ctx, NEEDED, &none, "%s", key);
+    }
+    if (!rc && !isnan(verdict.scaling))
+        rc = bench_emit(ctx, SCALING, verdict.scaling, "%s", key);
+    if (!rc && !isnan(verdict.more))
+        rc = bench_emit(ctx, MORE, verdict.more, "%s", key);
     return rc;
 }
 
