@@ -41,6 +41,7 @@ struct command {
     const char *about;      /* sentences for its help */
     const struct opt *opts; /* may be NULL */
     bool takes_params;      /* -p NAME=VALUE, of the benchmarks that it measures */
+    bool is_task; /* of scenarios it takes those alone whose work per second a placement changes */
 };
 
 /* All of them, in the order of the help; NULL-terminated. */

@@ -29,7 +29,7 @@ static const char *way_of(enum offer offer)
 /* run) options='--workers -n ...' operands='pipeline ...' way=words target=pipeline ;; */
 static void print_command(const struct cmd_env *env, const struct command *command, FILE *out)
 {
-    enum offer offer = offer_of_operands(command->operands);
+    enum offer offer = offer_of_command(command);
     (void)fprintf(out, "    %s)\n        options='", command->name);
     print_option_names(command->opts, out);
     if (command->takes_params)
@@ -63,7 +63,7 @@ static void print_values(const struct cmd_env *env, const struct command *comman
 
 static void print_pairs(const struct cmd_env *env, const struct command *command, FILE *out)
 {
-    enum offer offer = offer_of_operands(command->operands);
+    enum offer offer = offer_of_command(command);
     const char *name;
     for (size_t i = 0; (name = offer_name(env, offer, NULL, i)) != NULL; i++) {
         (void)fprintf(out, "    %s/%s) echo '", command->name, name);

@@ -60,7 +60,7 @@ static void print_command(const struct cmd_env *env, const struct command *comma
     (void)fputc('\n', out);
     if (command->operands) {
         begin(command, out);
-        print_offer(env, offer_of_operands(command->operands), NULL, out);
+        print_offer(env, offer_of_command(command), NULL, out);
         (void)fputc('\n', out);
     }
     for (const struct opt *opt = command->opts; opt && opt->name; opt++)
@@ -72,7 +72,7 @@ static void print_command(const struct cmd_env *env, const struct command *comma
 /* Two lists of the same names: the last one on the line counts, and its parameters are printed. */
 static void print_pairs(const struct cmd_env *env, const struct command *command, FILE *out)
 {
-    enum offer offer = offer_of_operands(command->operands);
+    enum offer offer = offer_of_command(command);
     const char *name;
     (void)fprintf(out,
                   "    if contains -- %s $words\n        set -l target %s\n"

@@ -68,7 +68,7 @@ static void print_command(const struct cmd_env *env, const struct command *comma
         (void)fprintf(out, "            '*:");
         print_text(command->operands, out);
         (void)fputc(':', out);
-        print_action(env, offer_of_operands(command->operands), NULL, out);
+        print_action(env, offer_of_command(command), NULL, out);
         (void)fprintf(out, "' \\\n");
     }
     (void)fprintf(out, "            '(- *)'{-h,--help}'[show help]'\n        ;;\n");
@@ -77,7 +77,7 @@ static void print_command(const struct cmd_env *env, const struct command *comma
 /* (run) names=(pipeline ...) target=pipeline ;; */
 static void print_targets(const struct cmd_env *env, const struct command *command, FILE *out)
 {
-    enum offer offer = offer_of_operands(command->operands);
+    enum offer offer = offer_of_command(command);
     (void)fprintf(out, "    (%s) names=(", command->name);
     offer_print(env, offer, NULL, out);
     (void)fprintf(out, ") target=%s ;;\n", offer_name(env, offer, NULL, 0));
@@ -85,7 +85,7 @@ static void print_targets(const struct cmd_env *env, const struct command *comma
 
 static void print_pairs(const struct cmd_env *env, const struct command *command, FILE *out)
 {
-    enum offer offer = offer_of_operands(command->operands);
+    enum offer offer = offer_of_command(command);
     const char *name;
     for (size_t i = 0; (name = offer_name(env, offer, NULL, i)) != NULL; i++) {
         (void)fprintf(out, "    (%s/%s) compadd -S '' --", command->name, name);

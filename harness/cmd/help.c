@@ -4,6 +4,7 @@
 
 #include "harness/base/similar.h"
 #include "harness/base/text.h"
+#include "harness/cmd/named.h"
 #include "harness/say/log.h"
 
 const struct opt help_param_option[] = {
@@ -57,12 +58,14 @@ static void print_about(const char *text)
     text_wrap(text, 0, 0, stdout);
 }
 
-static void print_choices(const struct cmd_env *env, const char *operands)
+static void print_choices(const struct cmd_env *env, const struct command *command)
 {
+    const char *operands = command->operands;
     if (strstr(operands, "SCENARIO")) {
         (void)printf("\nScenarios ('contend run SCENARIO --help' shows the parameters of one):\n");
         for (const struct scenario *s = env->scenarios; s->name; s++)
-            print_entry(s->name, s->summary);
+            if (!command->is_task || named_is_task(env, s))
+                print_entry(s->name, s->summary);
     }
     if (strstr(operands, "BENCH")) {
         (void)printf("\nBenchmarks ('contend bench BENCH --help' shows the parameters of one):\n");
@@ -85,7 +88,7 @@ void help_print_command(const struct cmd_env *env, const struct command *command
     (void)printf("usage: %s\n", help_format_usage(command, usage, sizeof(usage)));
     print_about(command->about);
     if (command->operands)
-        print_choices(env, command->operands);
+        print_choices(env, command);
     if (command->opts)
         (void)printf("\nOptions:\n");
     opts_print_help(command->opts, "--", stdout);

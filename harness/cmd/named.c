@@ -21,6 +21,13 @@ static void unknown_scenario(const struct cmd_env *env, const char *name)
               similar_hint(&near, "", hint, sizeof(hint)), known);
 }
 
+bool named_is_task(const struct cmd_env *env, const struct scenario *scenario)
+{
+    const struct scenario_part *parts = scenario->parts;
+    const struct bench *bench = bench_find(env->benches, parts->foreground);
+    return !parts[1].foreground && !parts->workers && !(bench && bench->scan);
+}
+
 int named_scenarios(const struct cmd_env *env, const struct cli *cli, const struct scenario **found)
 {
     for (size_t i = 0; i < cli->npositional; i++) {

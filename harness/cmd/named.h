@@ -11,6 +11,9 @@
 int named_scenarios(const struct cmd_env *env, const struct cli *cli,
                     const struct scenario **found);
 
+/* It has one benchmark, of workers whose work per second a placement changes. */
+bool named_is_task(const struct cmd_env *env, const struct scenario *scenario);
+
 /* The only one; or NULL. */
 const struct bench *named_bench(const struct cmd_env *env, const struct cli *cli);
 

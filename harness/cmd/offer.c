@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "harness/cmd/all.h"
+#include "harness/cmd/named.h"
 #include "harness/plan/plan.h"
 
 static const char *const flag_values[] = {"1", "0", NULL};
@@ -37,9 +38,20 @@ static const char *run_name(const struct scenario *scenarios, size_t i)
     return i < n ? scenarios[i].name : i == n ? ALL_NAME : NULL;
 }
 
-enum offer offer_of_operands(const char *operands)
+static const char *task_name(const struct cmd_env *env, size_t i)
 {
-    return operands ? of_placeholder(operands + strspn(operands, "[")) : OFFER_NOTHING;
+    const struct scenario *s = env->scenarios;
+    for (; s->name; s++)
+        if (named_is_task(env, s) && i-- == 0)
+            break;
+    return s->name;
+}
+
+enum offer offer_of_command(const struct command *command)
+{
+    const char *operands = command->operands;
+    enum offer offer = operands ? of_placeholder(operands + strspn(operands, "[")) : OFFER_NOTHING;
+    return offer == OFFER_SCENARIOS && command->is_task ? OFFER_TASKS : offer;
 }
 
 enum offer offer_of_option(const struct opt *opt)
@@ -59,6 +71,8 @@ const char *offer_name(const struct cmd_env *env, enum offer offer, const struct
         return env->scenarios[i].name;
     case OFFER_RUNS:
         return run_name(env->scenarios, i);
+    case OFFER_TASKS:
+        return task_name(env, i);
     case OFFER_BENCHES:
         return env->benches[i] ? env->benches[i]->name : NULL;
     case OFFER_PLACEMENTS:

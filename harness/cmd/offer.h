@@ -13,7 +13,8 @@ enum offer {
     OFFER_NOTHING, /* that we could name, such as a number */
     OFFER_CHOICES, /* of the option */
     OFFER_SCENARIOS,
-    OFFER_RUNS, /* scenarios, and all of them */
+    OFFER_RUNS,  /* scenarios, and all of them */
+    OFFER_TASKS, /* those of command.is_task */
     OFFER_BENCHES,
     OFFER_PLACEMENTS, /* with commas between them */
     OFFER_COMMANDS,
@@ -22,8 +23,8 @@ enum offer {
     OFFER_DIRS,
 };
 
-/* By the placeholders in struct command's operands; NULL = nothing. */
-enum offer offer_of_operands(const char *operands);
+/* By the placeholders in its operands. */
+enum offer offer_of_command(const struct command *command);
 
 /* By the choices or the placeholder of an option; OFFER_NOTHING for a flag. */
 enum offer offer_of_option(const struct opt *opt);

@@ -59,13 +59,11 @@ int session_help(const struct session *s, const struct command *command)
 
 bool session_takes_task(const struct session *s, const struct scenario *const *scenarios, int n)
 {
-    const struct scenario_part *parts = scenarios[0]->parts;
-    const struct bench *bench = bench_find(s->env->benches, parts->foreground);
     if (s->job_env.launcher)
         log_error("its rounds are of one machine: start it without mpirun or srun");
     else if (n > 1)
         log_error("one scenario at a time: unexpected argument '%.80s'", s->cli.positional[1]);
-    else if (parts[1].foreground || parts->workers || (bench && bench->scan))
+    else if (!named_is_task(s->env, scenarios[0]))
         log_error("'%s' has no workers whose work per second a placement changes: try pipeline",
                   scenarios[0]->name);
     else

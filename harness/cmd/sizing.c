@@ -38,4 +38,5 @@ const struct command sizing_command = {
              "runs it.",
     .opts = sizing_option_table,
     .takes_params = true,
+    .is_task = true,
 };

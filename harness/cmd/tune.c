@@ -72,4 +72,5 @@ const struct command tune_command = {
              "runs it.",
     .opts = tune_option_table,
     .takes_params = true,
+    .is_task = true,
 };

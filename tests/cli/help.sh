@@ -53,6 +53,12 @@ for bench in $(names Benchmarks); do
 done
 [ -n "$(names Scenarios)" ] && [ -n "$(names Benchmarks)" ] || fail "nothing in the list"
 
+# Of scenarios, what a command takes.
+for command in sizing tune; do
+    expect 0 '^  pipeline ' "$CONTEND_BINARY" $command --help
+    ! "$CONTEND_BINARY" $command --help | grep -q '^  memory ' || fail "$command offers a scenario that it refuses"
+done
+
 # In 80 columns.
 for line in help 'run --help' 'bench collective --help' 'place --help'; do
     # shellcheck disable=SC2086
