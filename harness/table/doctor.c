@@ -10,12 +10,12 @@
 static void tell_locks(const struct view *view, char *buf, size_t size)
 {
     const struct locks *locks = view->host ? &view->host->locks : NULL;
+    const char *who = !view->is_root ? "Root (or who owns them, with kernel.yama.ptrace_scope=0) "
+                                       "would also see"
+                      : view->environs_refused ? "Nor is it shown"
+                                               : "With CAP_SYS_PTRACE root would also see";
     if (locks && locks->refused)
-        (void)check_append(buf, size,
-                           "%s would also see for which locks the threads of %u process%s wait. ",
-                           view->is_root ? "With CAP_SYS_PTRACE root"
-                                         : "Root (or who owns them, with "
-                                           "kernel.yama.ptrace_scope=0)",
+        (void)check_append(buf, size, "%s for which locks the threads of %u process%s wait. ", who,
                            locks->refused, locks->refused == 1 ? "" : "es");
     if (locks && locks->skipped)
         (void)check_append(buf, size,
