@@ -45,6 +45,7 @@ is bound.skipped 0
 is bound.left 0
 is quota.code 0
 is quota.said 1
+is quota.parts "add up"
 is quota.left 0
 is both.code 0
 is both.left 0

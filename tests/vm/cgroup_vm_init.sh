@@ -35,6 +35,10 @@ result bound.cpus "$(grep -o '"cpus_actual": "[^"]*"' bound/run.json | sort -u |
 result bound.skipped "$(grep -c ',skipped,.*cgroup' bound/rows.csv)"
 measure quota --cpu-max 0.2 --placement partition --no-baselines
 result quota.said "$(grep -c 'the quota of 0.2 CPUs stopped workers' quota.log)"
+# What the quota stopped is a part of the steps' time of its own.
+result quota.parts "$(awk -F, '$9 == "step_time_mean" { whole = $14 } $9 ~ /^(oncpu|runqueue_wait|throttled|blocked)_per_step$/ { sum += $14; part[$9] = $14 }
+    END { ok = part["throttled_per_step"] > 0 && part["runqueue_wait_per_step"] >= 0 && sum > 0.99 * whole && sum < 1.01 * whole
+          print ok ? "add up" : whole " of " sum " with " part["throttled_per_step"] }' quota/rows.csv)"
 measure both --bind cgroup --cpu-max 0.5 --placement partition
 
 # A run that is killed: what it leaves is removed by the next one.
