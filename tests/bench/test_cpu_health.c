@@ -35,8 +35,8 @@ static void test_cpu_speed_of_every_cpu(void **state)
     assert_int_equal(scan_count(&scan, "cpu_rate"), machine.ncpus);
     assert_int_equal(scan_count(&scan, "cpu_copy"), machine.ncpus);
     for (unsigned i = 0; i < machine.ncpus; i++) {
-        assert_true(value_of(&scan, "cpu_rate", i, "") > 0.01);
-        assert_true(value_of(&scan, "cpu_copy", i, "") > 0.01);
+        assert_true(value_of(&scan, "cpu_rate", i, "") > 0);
+        assert_true(value_of(&scan, "cpu_copy", i, "") > 0);
     }
     scan_end(&scan);
 }
