@@ -96,9 +96,9 @@ static int check_slot(struct reader *reader, size_t at, struct copies_slot *slot
             (void)snprintf(slot->pci[i], sizeof(slot->pci[i]), "%.23s", pci);
     }
     for (size_t i = 0; i < slot->nentries; i++) {
-        int rc =
-            check_entry(reader, at + offsetof(struct copies_slot, entry) + i * sizeof(slot->entry[0]),
-                        &slot->entry[i]);
+        int rc = check_entry(reader,
+                             at + offsetof(struct copies_slot, entry) + i * sizeof(slot->entry[0]),
+                             &slot->entry[i]);
         if (rc)
             return rc;
     }
@@ -293,8 +293,7 @@ static int add_entry(struct copies *copies, const struct copies_log *log, size_t
         row->sizes[entry->bucket] += entry->calls;
         row->size_bytes[entry->bucket] += entry->bytes;
     }
-    return good ? 0
-                : err_set(err, -EOVERFLOW, "more copies than 63 bits hold: logs are corrupted");
+    return good ? 0 : err_set(err, -EOVERFLOW, "more copies than 63 bits hold: logs are corrupted");
 }
 
 static int by_host_and_bytes(const void *a, const void *b)
@@ -325,17 +324,16 @@ int copies_add_up(struct copies *copies, struct err *err)
 
 const char *copies_memory_name(uint32_t memory)
 {
-    static const char *const names[COPIES_MEMORIES] = {
-        "unknown", "pageable", "pinned",        "device",
-        "array",   "managed",  "device-static", "managed-static"};
+    static const char *const names[COPIES_MEMORIES] = {"unknown",       "pageable",      "pinned",
+                                                       "device",        "array",         "managed",
+                                                       "device-static", "managed-static"};
     return memory < COPIES_MEMORIES ? names[memory] : "?";
 }
 
 const char *copies_kind_name(uint32_t kind)
 {
-    static const char *const names[COPIES_KINDS] = {"unknown", "HtoD", "DtoH", "HtoA",
-                                                    "AtoH",    "AtoA", "AtoD", "DtoA",
-                                                    "DtoD",    "HtoH", "PtoP"};
+    static const char *const names[COPIES_KINDS] = {
+        "unknown", "HtoD", "DtoH", "HtoA", "AtoH", "AtoA", "AtoD", "DtoA", "DtoD", "HtoH", "PtoP"};
     return kind < COPIES_KINDS ? names[kind] : "?";
 }
 

@@ -14,9 +14,8 @@ struct judge {
     int rc;
 };
 
-__attribute__((format(printf, 4, 5))) static void tell(struct judge *judge, const char *id,
-                                                       enum finding_severity severity,
-                                                       const char *fmt, ...)
+__attribute__((format(printf, 4, 5))) static void
+tell(struct judge *judge, const char *id, enum finding_severity severity, const char *fmt, ...)
 {
     struct finding finding = {.severity = severity};
     va_list args;
@@ -81,8 +80,7 @@ static void judge_small(struct judge *judge, const struct copies *copies)
             small += row->sizes[b];
             bytes += row->size_bytes[b];
         }
-        if (row->unplaced || small < CALLS_LEAST ||
-            small / TIMES_OTHERS < row->calls - small)
+        if (row->unplaced || small < CALLS_LEAST || small / TIMES_OTHERS < row->calls - small)
             continue;
         tell(judge, "copies_many_small", FINDING_NOTE,
              "%" PRIu64 " of %" PRIu64 " copies from %s to %s (%s) are below 64 KiB, %" PRIu64

@@ -24,7 +24,7 @@
 enum { BUFFER = 1 << 20, BUFFERS_MOST = 64, KEPT = 4, ALIGNMENT = 8, END_WAITS_S = 5 };
 
 static struct inject_cupti cupti;
-static uint32_t version;                         /* of CUPTI */
+static uint32_t version;                        /* of CUPTI */
 static uint8_t *kept[KEPT], *out[BUFFERS_MOST]; /* buffers at hand, and at CUPTI */
 static size_t nkept, nout;
 /* Held while CUPTI is asked for records, which is never done behind the end. */

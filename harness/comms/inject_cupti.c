@@ -51,7 +51,8 @@ static void *driver_symbol(const char *name)
     return driver ? dlsym(driver, name) : NULL;
 }
 
-/* 12 where it does not tell. CUPTI fails with a driver that is older (its manual, Compatibility). */
+/* 12 where it does not tell. CUPTI fails with a driver that is older (its manual, Compatibility).
+ */
 static int driver_major(void)
 {
     int version = 0, (*get)(int *);
@@ -74,8 +75,9 @@ static int take_folder(struct dl_phdr_info *info, size_t size, void *data)
 
 static bool use_in(const char *folder, int major, struct inject_cupti *cupti)
 {
-    static const char *const places[] = {"", "/../../cuda_cupti/lib", "/../extras/CUPTI/lib64",
-                                         "/extras/CUPTI/lib64", "/lib64"};
+    static const char *const places[] = {
+        "",    "/../../cuda_cupti/lib", "/../extras/CUPTI/lib64", "/extras/CUPTI/lib64", "/lib64",
+        "/lib"};
     char path[PATH_MAX + 64];
     for (size_t i = 0; folder && *folder && i < sizeof(places) / sizeof(places[0]); i++) {
         (void)snprintf(path, sizeof(path), "%s%s/libcupti.so.%d", folder, places[i], major);

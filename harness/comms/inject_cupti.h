@@ -4,7 +4,8 @@
  *
  * Source: cupti_activity.h and cupti_activity_deprecated.h of CUDA 13.0. CUPTI makes records of the
  * newest layout that it knows, and a layout begins with the one before: CUpti_ActivityMemcpy, 3, 4,
- * 5 (CUDA 12) and 6 (CUDA 13) have the same first fields, as have CUpti_ActivityMemcpyPtoP, 2, 3 and
+ * 5 (CUDA 12) and 6 (CUDA 13) have the same first fields, as have CUpti_ActivityMemcpyPtoP, 2, 3
+ * and
  * 4. Read are these first fields, and of CUDA 13 the number of copies in a batch.
  * tests/comms/test_copies.c holds all of this against the headers where they are.
  */
@@ -20,8 +21,8 @@ enum {
     CUPTI_OTHER_SUBSCRIBER = 39, /* CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED */
     CUPTI_NO_MORE = 12,          /* CUPTI_ERROR_MAX_LIMIT_REACHED: the end of a buffer */
     CUPTI_KIND_MEMCPY = 1,
-    CUPTI_KIND_MEMCPY2 = 22, /* between devices */
-    CUPTI_FORCED = 1,        /* CUPTI_ACTIVITY_FLAG_FLUSH_FORCED */
+    CUPTI_KIND_MEMCPY2 = 22,  /* between devices */
+    CUPTI_FORCED = 1,         /* CUPTI_ACTIVITY_FLAG_FLUSH_FORCED */
     CUPTI_WITH_COUNT = 130000 /* version from which on a record has copy_count */
 };
 

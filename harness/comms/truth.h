@@ -4,10 +4,10 @@
  *
  * Only what goes from one GPU of a machine to another is laid on: both ranks' GPUs must be known.
  * Counters are of all that the GPU did meanwhile, so that more was counted is what nothing here
- * explains: device-side calls, copies between GPUs that were not counted, CUDA graphs, algorithms of unknown pairs, other
- * processes. Less was counted where calls took another way (PCIe, shared memory, NVLink's own
- * reductions), or the model is wrong. Small sends may have as many flags as data, or none: what is
- * counted up to there is explained.
+ * explains: device-side calls, copies between GPUs that were not counted, CUDA graphs, algorithms
+ * of unknown pairs, other processes. Less was counted where calls took another way (PCIe, shared
+ * memory, NVLink's own reductions), or the model is wrong. Small sends may have as many flags as
+ * data, or none: what is counted up to there is explained.
  */
 #ifndef CONTEND_COMMS_TRUTH_H
 #define CONTEND_COMMS_TRUTH_H

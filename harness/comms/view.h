@@ -25,13 +25,13 @@ struct comms_view {
 
 /*
  * Free with comms_view_free, also after an error. A directory without logs is none: view->logs.n
- * and view->copies.nlogs are 0. Errors: -ENOMEM, -EOVERFLOW, and with *refused what comms_logs_read, copies_read and
- * comms_counters_read give.
+ * and view->copies.nlogs are 0. Errors: -ENOMEM, -EOVERFLOW, and with *refused what
+ * comms_logs_read, copies_read and comms_counters_read give.
  */
 int comms_view_read(const char *directory, struct comms_view *view, bool *refused, struct err *err);
 
-/* The rest of a view that has its logs, copies, ports and counters; NULL: without orders of rings, which
- * lie in the directory. Errors: -ENOMEM, -EOVERFLOW. */
+/* The rest of a view that has its logs, copies, ports and counters; NULL: without orders of rings,
+ * which lie in the directory. Errors: -ENOMEM, -EOVERFLOW. */
 int comms_view_make(const char *directory, struct comms_view *view, struct err *err);
 void comms_view_free(struct comms_view *view);
 

@@ -22,10 +22,10 @@ static json_t *sizes_to_json(const struct copies_row *row)
     json_t *sizes = json_array();
     for (size_t b = 0; b < COPIES_SIZES; b++)
         if (row->sizes[b])
-            (void)json_array_append_new(
-                sizes, json_pack("{s:o, s:o, s:o}", "from_bytes", whole(b ? 1ull << (b - 1) : 0),
-                                 "calls", whole(row->sizes[b]), "bytes",
-                                 whole(row->size_bytes[b])));
+            (void)json_array_append_new(sizes, json_pack("{s:o, s:o, s:o}", "from_bytes",
+                                                         whole(b ? 1ull << (b - 1) : 0), "calls",
+                                                         whole(row->sizes[b]), "bytes",
+                                                         whole(row->size_bytes[b])));
     return sizes;
 }
 

@@ -99,8 +99,8 @@ static void print_copies_row(const struct copies_row *row, FILE *out)
     (void)fputs("<tr><th scope=\"row\">", out);
     html_say(out, "%s", row->host);
     (void)fprintf(out,
-                  "</th><td>%s</td><td>%s</td><td>%s</td><td>%s</td><td>%" PRIu64 "</td><td>%" PRIu64
-                  "</td><td>%s</td><td>%s</td></tr>\n",
+                  "</th><td>%s</td><td>%s</td><td>%s</td><td>%s</td><td>%" PRIu64
+                  "</td><td>%" PRIu64 "</td><td>%s</td><td>%s</td></tr>\n",
                   row->from, row->to, copies_memory_name(row->from_memory),
                   copies_memory_name(row->to_memory), row->calls, row->bytes, time,
                   gigabytes(copies_row_speed(row), rate));

@@ -149,8 +149,8 @@ static void test_copies_of_processes_are_added(void **state)
     (void)state;
     begin();
     for (; copies.nlogs < 2; copies.nlogs++)
-        assert_int_equal(copies_log_parse("x", &file, sizeof(file), &copies.log[copies.nlogs], &err),
-                         0);
+        assert_int_equal(
+            copies_log_parse("x", &file, sizeof(file), &copies.log[copies.nlogs], &err), 0);
     assert_int_equal(copies_add_up(&copies, &err), 0);
     assert_int_equal(copies.n, 1);
     assert_int_equal(copies.row[0].bytes, 600);
