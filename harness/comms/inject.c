@@ -154,19 +154,20 @@ static void take_buffer(void *context, uint32_t stream, uint8_t *buffer, size_t 
 
 /* ---- what we do by ourselves ---- */
 
-/* The driver has begun long since; of a device that was never used it tells the address as well. */
+/* Once, when the driver has begun: of devices that are never used it tells addresses as well. */
 static void find_devices(void)
 {
+    static size_t known;
     char pci[COPIES_DEVICES][COMMS_GPU_MAX] = {{0}};
-    size_t n = 0;
-    for (; n < COPIES_DEVICES; n++) {
-        inject_cupti_find_pci((int)n, pci[n], COMMS_GPU_MAX);
-        if (!pci[n][0])
+    if (known)
+        return;
+    for (; known < COPIES_DEVICES; known++) {
+        inject_cupti_find_pci((int)known, pci[known], COMMS_GPU_MAX);
+        if (!pci[known][0])
             break;
     }
     inject_log_lock();
-    if (n)
-        memcpy(inject_log_sums()->pci, pci, sizeof(pci));
+    memcpy(inject_log_sums()->pci, pci, sizeof(pci));
     inject_log_unlock();
 }
 

@@ -44,10 +44,12 @@ static bool use(const char *path, int how, struct inject_cupti *cupti)
     return false;
 }
 
-/* The driver's own symbols; it has loaded us. */
+/* The driver's own symbols; it has loaded us. One thread at a time asks. */
 static void *driver_symbol(const char *name)
 {
-    void *driver = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD);
+    static void *driver;
+    if (!driver)
+        driver = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD);
     return driver ? dlsym(driver, name) : NULL;
 }
 

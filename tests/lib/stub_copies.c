@@ -105,10 +105,12 @@ static void do_fork(void)
 
 static void step(char *text)
 {
-    char *words[WORDS] = {0};
+    char *words[WORDS] = {""};
     int n = 0;
     for (char *word; n < WORDS && (word = strsep(&text, ":"));)
         words[n++] = word;
+    if (!n)
+        return;
     if (strcmp(words[0], "copy") == 0)
         do_copies(words, n);
     else if (strcmp(words[0], "peer") == 0)
