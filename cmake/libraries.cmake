@@ -33,7 +33,7 @@ endfunction()
 function(contend_library name)
     list(TRANSFORM ARGN PREPEND "${CMAKE_SOURCE_DIR}/" OUTPUT_VARIABLE globs)
     file(GLOB sources CONFIGURE_DEPENDS ${globs})
-    list(FILTER sources EXCLUDE REGEX "/(mpi/contend_mpi|comms/plugin(_log|_cuda|_timing)?)\\.c$")
+    list(FILTER sources EXCLUDE REGEX "/(mpi/contend_mpi|comms/plugin(_log|_cuda|_timing)?|comms/inject(_log|_cupti)?|comms/inside)\\.c$")
     if(TARGET contend_core)
         list(FILTER sources EXCLUDE REGEX "/harness/(base|sys|say|core|gpu)/")
     endif()
@@ -98,9 +98,10 @@ function(contend_bundle program)
     set_target_properties(bundle PROPERTIES
         EXCLUDE_FROM_ALL ON BUILD_WITH_INSTALL_RPATH ON INSTALL_RPATH "$ORIGIN/lib"
         OUTPUT_NAME ${program} RUNTIME_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/bundle")
-    add_dependencies(bundle contend_comms)
+    add_dependencies(bundle contend_comms contend_copies)
     add_custom_command(TARGET bundle POST_BUILD COMMAND "${CMAKE_COMMAND}" -E copy
-                       $<TARGET_FILE:contend_comms> "${CMAKE_BINARY_DIR}/bundle/")
+                       $<TARGET_FILE:contend_comms> $<TARGET_FILE:contend_copies>
+                       "${CMAKE_BINARY_DIR}/bundle/")
     if(TARGET contend_mpi)
         add_dependencies(bundle contend_mpi)
         add_custom_command(TARGET bundle POST_BUILD COMMAND "${CMAKE_COMMAND}" -E copy

@@ -33,7 +33,7 @@
 struct comms_args {
     const char *read, *out, *attach;
     double seconds;
-    bool all, json, no_timing;
+    bool all, json, no_timing, copies;
 };
 
 static const struct opt comms_opts[] = {
@@ -45,6 +45,9 @@ static const struct opt comms_opts[] = {
              "figures and report.html of them"),
     OPT_FLAG("no-timing", comms_args, no_timing, NULL,
              "Do not time collectives on the GPU; else one in 64 is, by CUDA events"),
+    OPT_FLAG("copies", comms_args, copies, NULL,
+             "Also count what CUDA copies: between host and GPUs, within them and between them, by "
+             "CUPTI"),
     OPT_TEXT("attach", comms_args, attach, NULL, "PID",
              "Look at the running NCCL job that has this process, by NCCL's RAS service"),
     OPT_FLAG("all", comms_args, all, NULL, "The same of the job that NCCL_RAS_ADDR names"),
@@ -79,20 +82,25 @@ struct showing {
     FILE *out;
 };
 
-/* An exit code, of another than EXIT_GOOD after a message; *found: how many logs there are. */
-static int show(const struct showing *showing, size_t *found)
+struct found {
+    size_t logs, copies; /* files of NCCL's calls, of copies */
+};
+
+/* An exit code, of another than EXIT_GOOD after a message. */
+static int show(const struct showing *showing, struct found *found)
 {
     struct err err = {0};
     struct comms_view view;
     bool refused;
     int rc = comms_view_read(showing->directory, &view, &refused, &err);
-    *found = view.logs.n;
-    if (!rc && view.logs.n)
+    *found = (struct found){view.logs.n, view.copies.nlogs};
+    bool any = found->logs || found->copies;
+    if (!rc && any)
         rc = print(&view, showing->json, showing->out, &err);
     if (rc)
         log_error("%s", err.msg);
     int code = !rc ? EXIT_GOOD : refused ? EXIT_USAGE : EXIT_NOT_RUN;
-    if (!rc && view.logs.n && showing->files) {
+    if (!rc && any && showing->files) {
         (void)fflush(showing->out);
         code = comms_files_write(showing->directory, showing->html, &view);
     }
@@ -102,9 +110,9 @@ static int show(const struct showing *showing, size_t *found)
 
 static int read_logs(const struct showing *showing)
 {
-    size_t found;
+    struct found found;
     int code = show(showing, &found);
-    if (!code && !found) {
+    if (!code && !found.logs && !found.copies) {
         log_error("no log (*" COMMS_SUFFIX ") in '%s'", showing->directory);
         return EXIT_USAGE;
     }
@@ -214,11 +222,26 @@ static int run_child(char **argv, struct err *err)
                                  : 3;
 }
 
-/* The variables that NCCL and the plugin look for, for all that the command starts. */
-static int set_environment(const char *plugin, const char *directory, bool timing, struct err *err)
+/* That CUDA's driver loads the library that counts copies. */
+static int set_injection(struct err *err)
+{
+    char path[PATH_MAX + 64];
+    int rc = comms_library_find(&comms_injection, path, sizeof(path), err);
+    rc = rc ? rc : comms_library_check(&comms_injection, path, err);
+    if (!rc && setenv(COMMS_INJECTION_VARIABLE, path, 1))
+        rc = err_set(err, -ENOMEM, "no memory for the environment");
+    return rc;
+}
+
+/* The variables that NCCL, CUDA and our libraries look for, for all that the command starts. */
+static int set_environment(const char *plugin, const char *directory, const struct comms_args *args,
+                           struct err *err)
 {
     char graph[PATH_MAX + 32];
-    int rc = comms_plugin_check(plugin, err);
+    const bool timing = !args->no_timing;
+    int rc = comms_library_check(&comms_plugin, plugin, err);
+    if (!rc && args->copies)
+        rc = set_injection(err);
     if (rc)
         return rc;
     (void)snprintf(graph, sizeof(graph), "%s/" COMMS_GRAPH_FILE, directory);
@@ -229,12 +252,15 @@ static int set_environment(const char *plugin, const char *directory, bool timin
 }
 
 /* What was seen, on stderr: stdout is the command's. */
-static void report(const char *directory, bool keep)
+static void report(const char *directory, bool keep, bool copies)
 {
-    size_t found;
+    struct found found;
     const struct showing showing = {directory, NULL, false, keep, stderr};
     (void)show(&showing, &found);
-    if (!found)
+    if (copies && !found.copies)
+        log_warn("no process of the command has left copies: none uses CUDA, CUPTI is not to be "
+                 "had, or the environment is cleared");
+    if (!found.logs && !found.copies)
         log_warn("no process of the command has loaded the plugin: NCCL before 2.23, none at all, "
                  "or a command that clears its environment");
     else if (keep)
@@ -247,14 +273,14 @@ static int watch(const struct comms_args *args, char **argv)
 {
     char plugin[PATH_MAX + 64], directory[PATH_MAX];
     struct err err = {0};
-    int rc = comms_plugin_find(plugin, sizeof(plugin), &err);
+    int rc = comms_library_find(&comms_plugin, plugin, sizeof(plugin), &err);
     if (!rc)
         rc = make_directory(args->out, directory, sizeof(directory), &err);
     if (rc) {
         log_error("%s", err.msg);
         return rc == -EEXIST ? EXIT_USAGE : EXIT_NOT_RUN;
     }
-    rc = set_environment(plugin, directory, !args->no_timing, &err);
+    rc = set_environment(plugin, directory, args, &err);
     struct err why_not = {0};
     struct comms_driver *before = comms_driver_ask(&why_not);
     int code = rc ? rc : run_child(argv, &err);
@@ -262,7 +288,7 @@ static int watch(const struct comms_args *args, char **argv)
         comms_driver_write(directory, before, &why_not);
     comms_driver_free(before);
     if (code >= 0) {
-        report(directory, args->out != NULL);
+        report(directory, args->out != NULL, args->copies);
         return code;
     }
     log_error("%s", err.msg);
@@ -283,7 +309,7 @@ static int comms_main(const struct cmd_env *env, int argc, char **argv)
     bool has_command = options + 1 < argc;
     if (args.attach || args.all) {
         const struct comms_attach_args attach = {args.attach, args.seconds, args.json};
-        if (!has_command && !args.read && !args.out && !(args.attach && args.all))
+        if (!has_command && !args.read && !args.out && !args.copies && !(args.attach && args.all))
             return comms_attach(&attach);
         log_error("--attach PID or --all is of a job that runs: without a command and logs");
         return EXIT_USAGE;
@@ -291,6 +317,10 @@ static int comms_main(const struct cmd_env *env, int argc, char **argv)
     if (has_command == (args.read != NULL)) {
         log_error("either a command, 'contend comms -- ./train', or logs, 'contend comms --read "
                   "DIR'");
+        return EXIT_USAGE;
+    }
+    if (args.copies && !has_command) {
+        log_error("--copies counts what a command does: 'contend comms --copies -- ./train'");
         return EXIT_USAGE;
     }
     if (has_command && args.json) {

@@ -41,7 +41,8 @@ bool comms_files_are_in(int dir_fd)
     }
     for (const struct dirent *entry; !any && (entry = readdir(directory));) {
         size_t length = strlen(entry->d_name), suffix = strlen(COMMS_SUFFIX);
-        any = length > suffix && !strcmp(entry->d_name + length - suffix, COMMS_SUFFIX);
+        any = copies_name_is_log(entry->d_name) ||
+              (length > suffix && !strcmp(entry->d_name + length - suffix, COMMS_SUFFIX));
     }
     (void)closedir(directory);
     return any && fstatat(dir_fd, "run.json", &status, AT_SYMLINK_NOFOLLOW);
@@ -57,7 +58,7 @@ static int write_in(const char *directory, int dir_fd, const char *html,
     rc = signals_open(&signals, err);
     if (rc)
         return rc;
-    rc = comms_figures_draw(view, dir_fd, &signals, err);
+    rc = view->logs.n ? comms_figures_draw(view, dir_fd, &signals, err) : 0;
     signals_close(&signals);
     return rc ? rc
               : page_write_comms(directory, dir_fd, view, html ? AT_FDCWD : dir_fd,
@@ -75,9 +76,9 @@ int comms_files_write(const char *directory, const char *html, const struct comm
     switch (rc) {
     case 0:
         log_info(
-            "wrote matrix.csv, calls.csv, ranks.csv, timeline.csv and plots/ into '%.150s', and "
-            "%.100s",
-            directory, html ? html : PAGE_NAME);
+            "wrote matrix.csv, calls.csv, ranks.csv, timeline.csv%s%s into '%.150s', and %.100s",
+            view->copies.nlogs ? ", copies.csv" : "", view->logs.n ? " and plots/" : "", directory,
+            html ? html : PAGE_NAME);
         return EXIT_GOOD;
     case -EACCES:
     case -EROFS:

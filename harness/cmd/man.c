@@ -34,6 +34,9 @@ static const struct entry environment[] = {
      "The file of libcontend_comms.so, which NCCL loads under contend comms."},
     {"CONTEND_COMMS_DIR",
      "Where that plugin writes its logs, if NCCL_PROFILER_PLUGIN is set by hand."},
+    {"CONTEND_COPIES_LIBRARY",
+     "The file of libcontend_copies.so, which CUDA loads under contend comms --copies."},
+    {"CONTEND_LIBCUPTI", "The file of CUPTI's library that it uses, instead of one that it finds."},
     {"CONTEND_COMMS_TIMING", "It times one collective in so many on the GPU; 64, 0 = none."},
     {.term = NULL},
 };

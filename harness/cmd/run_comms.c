@@ -137,8 +137,8 @@ int run_comms_open(struct run_comms *comms, const struct run_setup *setup, struc
         rc = err_set(err, -ENOTSUP,
                      "--comms is of one machine; of a job, 'contend comms -- mpirun ...'");
     if (!rc)
-        rc = comms_plugin_find(comms->plugin, sizeof(comms->plugin), err);
-    return rc ? rc : comms_plugin_check(comms->plugin, err);
+        rc = comms_library_find(&comms_plugin, comms->plugin, sizeof(comms->plugin), err);
+    return rc ? rc : comms_library_check(&comms_plugin, comms->plugin, err);
 }
 
 int run_comms_use(struct run_comms *comms, const char *directory, struct err *err)

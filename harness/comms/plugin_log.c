@@ -1,18 +1,15 @@
 #include "harness/comms/plugin_log.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
 
-#include "harness/comms/host.h"
+#include "harness/comms/inside.h"
 #include "harness/comms/names.h"
 
 /* Where it lies in memory; the same as in the file. */
@@ -26,30 +23,14 @@ _Static_assert(sizeof(struct log) == COMMS_FILE_SIZE, "the file is the struct");
 
 enum { PROBES = 64 }; /* places that a detailed key may be at */
 
+const char inside_who[] = "contend comms";
+
 static struct log *the_log; /* NULL = off */
 static pthread_once_t opened_once = PTHREAD_ONCE_INIT;
 static unsigned asked_interface;
 static char log_path[PATH_MAX];
 static bool is_child; /* of a process that had a log: forked, and not executed since */
 static bool said_child;
-
-/* One write, so that lines of several processes do not mix. */
-static void say_off(const char *why, const char *what, int code)
-{
-    char line[PATH_MAX + 200];
-    int n = snprintf(line, sizeof(line), "contend comms: off in process %ld: %s%s%s%s\n",
-                     (long)getpid(), why, what, code ? ": " : "", code ? strerror(code) : "");
-    if (n > 0 &&
-        write(STDERR_FILENO, line, (size_t)n < sizeof(line) ? (size_t)n : sizeof(line)) < 0)
-        return; /* nobody to tell */
-}
-
-static uint64_t now_ns(clockid_t clock)
-{
-    struct timespec now = {0};
-    (void)clock_gettime(clock, &now);
-    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
 
 static struct log *running(void)
 {
@@ -78,73 +59,27 @@ static void begin(struct log *log, const char *host)
         .interface = asked_interface,
         .file_size = COMMS_FILE_SIZE,
         .pid = getpid(),
-        .start_ns = now_ns(CLOCK_REALTIME),
-        .start_mono_ns = now_ns(CLOCK_MONOTONIC),
+        .start_ns = inside_now_ns(CLOCK_REALTIME),
+        .start_mono_ns = inside_now_ns(CLOCK_MONOTONIC),
     };
     (void)snprintf(header->host, sizeof(header->host), "%s", host);
     (void)snprintf(header->program, sizeof(header->program), "%s", program_invocation_short_name);
     memcpy(header->magic, COMMS_MAGIC, sizeof(header->magic));
 }
 
-/* All its blocks are there before it is mapped: a page that finds none kills who touches it. */
-static struct log *map(int fd, const char *path)
-{
-    struct rlimit limit;
-    int code = EFBIG; /* its signal would end the program */
-    if (getrlimit(RLIMIT_FSIZE, &limit) || limit.rlim_cur >= COMMS_FILE_SIZE)
-        code = posix_fallocate(fd, 0, COMMS_FILE_SIZE);
-    void *log = MAP_FAILED;
-    if (!code) {
-        log = mmap(NULL, COMMS_FILE_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-        code = log == MAP_FAILED ? errno : 0;
-    }
-    if (!code)
-        return log;
-    say_off("cannot write ", path, code);
-    (void)unlink(path);
-    return NULL;
-}
-
-/* Whoever lists the directory finds whole headers alone. */
-static void start(struct log *log, const char *host, const char *unfinished, const char *path)
-{
-    begin(log, host);
-    int code = pthread_atfork(NULL, NULL, forget_in_child);
-    if (!code && rename(unfinished, path))
-        code = errno;
-    (void)snprintf(log_path, sizeof(log_path), "%s", path);
-    if (!code) {
-        __atomic_store_n(&the_log, log, __ATOMIC_RELEASE);
-        return;
-    }
-    say_off("cannot begin ", path, code);
-    (void)unlink(unfinished);
-    (void)munmap(log, COMMS_FILE_SIZE);
-}
-
 static void open_log(void)
 {
-    char host[COMMS_HOST_MAX], path[PATH_MAX], unfinished[PATH_MAX + 8];
-    const char *dir = getenv("CONTEND_COMMS_DIR");
-    if (!dir || !*dir) {
-        say_off("CONTEND_COMMS_DIR names no directory", "", 0);
+    struct inside_file file;
+    if (!inside_file_create(&file, COMMS_SUFFIX, COMMS_FILE_SIZE))
         return;
-    }
-    comms_host_find(host);
-    int n = snprintf(path, sizeof(path), "%s/%s-%ld-%llu" COMMS_SUFFIX, dir, host, (long)getpid(),
-                     (unsigned long long)now_ns(CLOCK_REALTIME));
-    (void)snprintf(unfinished, sizeof(unfinished), "%s.begun", path);
-    int fd = n < (int)sizeof(path)
-                 ? open(unfinished, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0644)
-                 : -1;
-    if (fd < 0) {
-        say_off("cannot create ", path, n < (int)sizeof(path) ? errno : ENAMETOOLONG);
+    begin(file.bytes, file.host);
+    int code = pthread_atfork(NULL, NULL, forget_in_child);
+    if (code)
+        inside_file_drop(&file, code);
+    if (code || !inside_file_name(&file))
         return;
-    }
-    struct log *log = map(fd, unfinished);
-    (void)close(fd);
-    if (log)
-        start(log, host, unfinished, path);
+    (void)snprintf(log_path, sizeof(log_path), "%s", file.path);
+    __atomic_store_n(&the_log, (struct log *)file.bytes, __ATOMIC_RELEASE);
 }
 
 bool plugin_log_open(unsigned interface)
@@ -153,7 +88,7 @@ bool plugin_log_open(unsigned interface)
     asked_interface = interface;
     (void)pthread_once(&opened_once, open_log);
     if (is_child && !said_child)
-        say_off("forked from a process that is watched", "", 0);
+        inside_say_off("forked from a process that is watched", "", 0);
     said_child = is_child;
     errno = before;
     return running() != NULL;
@@ -169,7 +104,7 @@ int plugin_log_join(const struct comms_member *told)
         return -1;
     struct comms_member *member = &log->members[number];
     *member = *told;
-    member->begin_ns = now_ns(CLOCK_MONOTONIC);
+    member->begin_ns = inside_now_ns(CLOCK_MONOTONIC);
     __atomic_store_n(&member->state, (uint32_t)COMMS_ALIVE, __ATOMIC_RELEASE);
     return (int)number;
 }
@@ -202,7 +137,7 @@ void plugin_log_leave(int member)
     struct log *log = running();
     if (!log || member < 0)
         return;
-    log->members[member].end_ns = now_ns(CLOCK_MONOTONIC);
+    log->members[member].end_ns = inside_now_ns(CLOCK_MONOTONIC);
     __atomic_store_n(&log->members[member].state, (uint32_t)COMMS_FINALIZED, __ATOMIC_RELEASE);
 }
 
@@ -263,7 +198,7 @@ static uint64_t add_event(struct log *log, uint64_t key, uint64_t bytes, uint64_
     __atomic_thread_fence(__ATOMIC_RELEASE);
     event->key = key;
     event->bytes = bytes;
-    event->time_ns = now_ns(CLOCK_MONOTONIC);
+    event->time_ns = inside_now_ns(CLOCK_MONOTONIC);
     event->duration_ns = 0;
     event->sequence = sequence;
     __atomic_store_n(&event->stamp, number + 1, __ATOMIC_RELEASE);

@@ -140,7 +140,8 @@ static uint64_t beyond(uint64_t more, uint64_t less)
     return by > slack + more / 100 ? by : 0;
 }
 
-static int tell(const struct side *side, bool more, struct findings *findings, struct err *err)
+static int tell(const struct side *side, bool more, bool has_copies, struct findings *findings,
+                struct err *err)
 {
     struct finding finding = {.severity = FINDING_DOUBT};
     if (!side->gpu)
@@ -151,10 +152,11 @@ static int tell(const struct side *side, bool more, struct findings *findings, s
                    side->gpu->counted->pci_bdf, side->gpu->host);
     (void)snprintf(
         finding.sentence, sizeof(finding.sentence),
-        "NVLink's counters say that it %s %" PRIu64 " bytes, NCCL's calls %" PRIu64 ": %s",
-        side->did, side->counted, side->called,
-        more ? "nothing here explains the rest (copies between GPUs, device-side calls, "
-               "CUDA graphs, algorithms of unknown pairs, other processes)"
+        "NVLink's counters say that it %s %" PRIu64 " bytes, NCCL's calls%s %" PRIu64 ": %s%s%s",
+        side->did, side->counted, has_copies ? " and copies" : "", side->called,
+        more ? "nothing here explains the rest (" : "",
+        more && !has_copies ? "copies between GPUs, " : "",
+        more ? "device-side calls, CUDA graphs, algorithms of unknown pairs, other processes)"
              : "the rest went another way (PCIe, shared memory, reductions in NVSwitch), "
                "or along other pairs than modelled");
     return findings_add(findings, &finding, err);
@@ -166,7 +168,7 @@ int comms_truth_judge(const struct comms_truth *truth, struct findings *findings
     uint64_t most_more = 0, most_less = 0;
     for (size_t i = 0; i < truth->n; i++) {
         const struct comms_truth_gpu *gpu = &truth->gpu[i];
-        if (!gpu->ranks) /* what others do there is not ours to judge */
+        if (!gpu->ranks && !gpu->copies) /* what others do there is not ours to judge */
             continue;
         const struct side sides[] = {
             {gpu, "has sent", gpu->sent, gpu->sent_flags, (uint64_t)gpu->counted->sent_bytes},
@@ -181,6 +183,6 @@ int comms_truth_judge(const struct comms_truth *truth, struct findings *findings
             most_less = under > most_less ? under : most_less;
         }
     }
-    int rc = tell(&more, true, findings, err);
-    return rc ? rc : tell(&less, false, findings, err);
+    int rc = tell(&more, true, truth->has_copies, findings, err);
+    return rc ? rc : tell(&less, false, truth->has_copies, findings, err);
 }

@@ -46,15 +46,19 @@ int comms_view_make(const char *directory, struct comms_view *view, struct err *
     if (!rc && !view->total_note[0])
         rc = comms_links_make(&view->total, &view->ports, &view->timeline, &view->links, err);
     rc = rc ? rc : comms_truth_make(&view->comms, &view->counters, &view->truth, err);
+    rc = rc ? rc : copies_add_up(&view->copies, err);
+    rc = rc ? rc : copies_explain(&view->copies, &view->truth, err);
     rc = rc ? rc : comms_judge(&view->logs, &view->comms, &view->findings, err);
     rc = rc ? rc : comms_truth_judge(&view->truth, &view->findings, err);
-    return rc ? rc : comms_usage_judge(&view->comms, &view->timeline, &view->findings, err);
+    rc = rc ? rc : comms_usage_judge(&view->comms, &view->timeline, &view->findings, err);
+    return rc ? rc : copies_judge(&view->copies, &view->findings, err);
 }
 
 int comms_view_read(const char *directory, struct comms_view *view, bool *refused, struct err *err)
 {
     *view = (struct comms_view){0};
     int rc = comms_logs_read(directory, &view->logs, err);
+    rc = rc ? rc : copies_read(directory, &view->copies, err);
     rc = rc ? rc : read_ports(directory, view, err);
     rc = rc ? rc : comms_counters_read(directory, &view->counters, err);
     *refused = rc && rc != -ENOMEM;
@@ -68,6 +72,7 @@ void comms_view_free(struct comms_view *view)
     comms_ports_free(&view->ports);
     comms_timeline_free(&view->timeline);
     comms_truth_free(&view->truth);
+    copies_free(&view->copies);
     comms_counters_free(&view->counters);
     comms_total_free(&view->total);
     comms_free(&view->comms);

@@ -2,6 +2,7 @@
 #ifndef CONTEND_COMMS_VIEW_H
 #define CONTEND_COMMS_VIEW_H
 
+#include "harness/comms/copies.h"
 #include "harness/comms/links.h"
 #include "harness/comms/timeline.h"
 #include "harness/comms/total.h"
@@ -15,6 +16,7 @@ struct comms_view {
     char total_note[96];            /* "" = there is a total */
     struct comms_counters counters; /* of NVLink; none where nobody looked */
     struct comms_truth truth;
+    struct copies copies; /* none without --copies */
     struct comms_timeline timeline;
     struct comms_ports ports; /* of a links.csv; none where there is none */
     struct comms_links links;
@@ -22,14 +24,14 @@ struct comms_view {
 };
 
 /*
- * Free with comms_view_free, also after an error. A directory without logs is none: view->logs.n is
- * 0. Errors: -ENOMEM, -EOVERFLOW, and with *refused what comms_logs_read and
- * comms_counters_read give.
+ * Free with comms_view_free, also after an error. A directory without logs is none: view->logs.n
+ * and view->copies.nlogs are 0. Errors: -ENOMEM, -EOVERFLOW, and with *refused what
+ * comms_logs_read, copies_read and comms_counters_read give.
  */
 int comms_view_read(const char *directory, struct comms_view *view, bool *refused, struct err *err);
 
-/* The rest of a view that has its logs, ports and counters; NULL: without orders of rings, which
- * lie in the directory. Errors: -ENOMEM, -EOVERFLOW. */
+/* The rest of a view that has its logs, copies, ports and counters; NULL: without orders of rings,
+ * which lie in the directory. Errors: -ENOMEM, -EOVERFLOW. */
 int comms_view_make(const char *directory, struct comms_view *view, struct err *err);
 void comms_view_free(struct comms_view *view);
 

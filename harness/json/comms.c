@@ -8,6 +8,7 @@
 #include "harness/comms/matrix.h"
 #include "harness/comms/names.h"
 #include "harness/json/comms_arrival.h"
+#include "harness/json/comms_copies.h"
 #include "harness/json/comms_truth.h"
 #include "harness/json/findings.h"
 #include "harness/json/value.h"
@@ -237,10 +238,11 @@ json_t *comms_to_json(const struct comms_view *view, struct err *err)
         rc = communicator_to_json(&comms->communicator[i], all, err);
     json_t *json =
         rc ? NULL
-           : json_pack("{s:i, s:O, s:O, s:o, s:o, s:o, s:o, s:o}", "schema_version", 1, "logs",
+           : json_pack("{s:i, s:O, s:O, s:o, s:o, s:o, s:o, s:o, s:o}", "schema_version", 1, "logs",
                        files, "communicators", all, "total", total_to_json(view), "links",
                        links_to_json(view), "links_unknown_bytes", whole(view->links.unknown_bytes),
-                       "nvlink", comms_truth_to_json(&view->truth, &view->counters), "findings",
+                       "nvlink", comms_truth_to_json(&view->truth, &view->counters), "copies",
+                       copies_to_json(&view->copies), "findings",
                        findings_to_json(&view->findings));
     json_decref(files);
     json_decref(all);

@@ -37,10 +37,11 @@ json_t *comms_truth_to_json(const struct comms_truth *truth, const struct comms_
     json_t *gpus = json_array();
     for (size_t i = 0; i < truth->n; i++)
         (void)json_array_append_new(gpus, gpu_to_json(&truth->gpu[i]));
-    return json_pack("{s:o, s:{s:o, s:o}, s:I, s:I, s:i, s:o}", "gpus", gpus, "all", "sent",
-                     side_to_json(sum.sent, sum.counted_sent), "received",
-                     side_to_json(sum.received, sum.counted_received), "flags_bytes",
-                     (json_int_t)sum.flags, "elsewhere_bytes", (json_int_t)truth->elsewhere,
-                     "left_out", (int)truth->left_out, "not_counted",
-                     not_counted_to_json(counters));
+    return json_pack(
+        "{s:o, s:{s:o, s:o}, s:I, s:I, s:o, s:i, s:o}", "gpus", gpus, "all", "sent",
+        side_to_json(sum.sent, sum.counted_sent), "received",
+        side_to_json(sum.received, sum.counted_received), "flags_bytes", (json_int_t)sum.flags,
+        "elsewhere_bytes", (json_int_t)truth->elsewhere, "copied_bytes",
+        truth->has_copies ? json_integer((json_int_t)truth->copied) : json_null(), "left_out",
+        (int)truth->left_out, "not_counted", not_counted_to_json(counters));
 }

@@ -8,7 +8,8 @@
 
 /*
  * {"gpus": [{"host", "pci_bdf", "ranks", "sent": SIDE, "received": SIDE}],
- *  "all": {"sent": SIDE, "received": SIDE}, "flags_bytes", "elsewhere_bytes", "left_out",
+ *  "all": {"sent": SIDE, "received": SIDE}, "flags_bytes", "elsewhere_bytes", "copied_bytes"
+ *   between these GPUs, in SIDE too | null where copies were not counted, "left_out",
  *  "not_counted": [{"host", "why"}]}
  * with SIDE = {"called_bytes", "counted_bytes", "unexplained_bytes", "ratio" | null of nothing
  * called}; null where nobody looked. The caller owns it.

@@ -283,6 +283,7 @@ int html_comms_print(const struct html_comms *page, FILE *out, struct err *err)
     print_head(page, out);
     print_total(page->view, out);
     print_links(page->view, out);
+    html_comms_copies(page->view, out);
     html_comms_truth(page->view, out);
     print_figures(page, out);
     int rc = print_calls(page->view, out, err);

@@ -11,7 +11,7 @@
 #include "harness/report/escape.h"
 #include "harness/report/html_parts.h"
 
-enum { RANKS_MOST = 64 };
+enum { RANKS_MOST = 64, COPIES_ROWS_MOST = 256 };
 
 /* ---- on the GPUs ---- */
 
@@ -87,6 +87,39 @@ int html_comms_times(const struct comms_communicator *communicator, const struct
     print_arrival(&arrival, out);
     comms_arrival_free(&arrival);
     return 0;
+}
+
+/* ---- copies ---- */
+
+static void print_copies_row(const struct copies_row *row, FILE *out)
+{
+    char time[24] = "-", rate[24];
+    if (row->timed_ns)
+        (void)units_format_seconds((double)row->timed_ns / 1e9, time, sizeof(time));
+    (void)fputs("<tr><th scope=\"row\">", out);
+    html_say(out, "%s", row->host);
+    (void)fprintf(out,
+                  "</th><td>%s</td><td>%s</td><td>%s</td><td>%s</td><td>%" PRIu64
+                  "</td><td>%" PRIu64 "</td><td>%s</td><td>%s</td></tr>\n",
+                  row->from, row->to, copies_memory_name(row->from_memory),
+                  copies_memory_name(row->to_memory), row->calls, row->bytes, time,
+                  gigabytes(copies_row_speed(row), rate));
+}
+
+void html_comms_copies(const struct comms_view *view, FILE *out)
+{
+    if (!view->copies.nlogs)
+        return;
+    (void)fputs("<section id=\"copies\">\n<h2>Copies</h2>\n<p>As CUPTI tells them; time on the "
+                "GPU, each copy by itself.</p>\n<div class=\"scroll\"><table>\n<tr>"
+                "<th scope=\"col\">host</th><th scope=\"col\">from</th><th scope=\"col\">to</th>"
+                "<th scope=\"col\">memory there</th><th scope=\"col\">and there</th>"
+                "<th scope=\"col\">calls</th><th scope=\"col\">bytes</th><th scope=\"col\">time"
+                "</th><th scope=\"col\">GB/s</th></tr>\n",
+                out);
+    for (size_t i = 0; i < view->copies.n && i < COPIES_ROWS_MOST; i++)
+        print_copies_row(&view->copies.row[i], out);
+    (void)fputs("</table></div>\n</section>\n", out);
 }
 
 /* ---- on NVLink ---- */

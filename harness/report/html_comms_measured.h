@@ -15,4 +15,7 @@ int html_comms_times(const struct comms_communicator *communicator, const struct
 /* A section: the matrices against NVLink's counters; nothing where there are none. */
 void html_comms_truth(const struct comms_view *view, FILE *out);
 
+/* What was copied; nothing where nobody counted. */
+void html_comms_copies(const struct comms_view *view, FILE *out);
+
 #endif

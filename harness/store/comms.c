@@ -167,6 +167,25 @@ static int put_timeline(const struct comms_view *view, FILE *out, struct err *er
     return 0;
 }
 
+/* ---- copies.csv ---- */
+
+static int put_copies(const struct comms_view *view, FILE *out, struct err *err)
+{
+    (void)err;
+    for (size_t i = 0; i < view->copies.n; i++) {
+        const struct copies_row *row = &view->copies.row[i];
+        csv_put_text(row->host, out);
+        (void)fprintf(out, ",%s,%s,%s,%s,%s,%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",",
+                      row->from, row->to, copies_kind_name(row->kind),
+                      copies_memory_name(row->from_memory), copies_memory_name(row->to_memory),
+                      row->calls, row->bytes, row->timed_calls, row->timed_bytes);
+        if (row->timed_ns)
+            (void)fprintf(out, "%.9f", (double)row->timed_ns * 1e-9);
+        (void)fputc('\n', out);
+    }
+    return 0;
+}
+
 /* ---- files ---- */
 
 static const struct table {
@@ -182,7 +201,16 @@ static const struct table {
     {"timeline.csv",
      "time_s,communicator,rank,collective,algorithm,protocol,captured,peer,bytes,duration_s\n",
      put_timeline},
+    {"copies.csv",
+     "host,from,to,kind,from_memory,to_memory,calls,bytes,timed_calls,timed_bytes,time_s\n",
+     put_copies},
 };
+
+/* Copies are counted where they are asked for. */
+static bool is_wanted(const struct table *table, const struct comms_view *view)
+{
+    return table->put != put_copies || view->copies.nlogs;
+}
 
 /* A directory of logs is the user's: what is there under the name is to be of ours, or nothing. */
 static int look(int dir_fd, const struct table *table, struct err *err)
@@ -229,9 +257,9 @@ int comms_csv_write(int dir_fd, const struct comms_view *view, struct err *err)
     enum { TABLES = sizeof(tables) / sizeof(tables[0]) };
     int rc = 0;
     for (size_t i = 0; i < TABLES && !rc; i++)
-        rc = look(dir_fd, &tables[i], err);
+        rc = is_wanted(&tables[i], view) ? look(dir_fd, &tables[i], err) : 0;
     for (size_t i = 0; i < TABLES && !rc; i++)
-        rc = write_table(dir_fd, &tables[i], view, err);
+        rc = is_wanted(&tables[i], view) ? write_table(dir_fd, &tables[i], view, err) : 0;
     return rc;
 }
 

@@ -11,6 +11,7 @@
 #include "harness/comms/lines.h"
 #include "harness/comms/matrix.h"
 #include "harness/comms/names.h"
+#include "harness/table/comms_copies.h"
 #include "harness/table/comms_time.h"
 #include "harness/table/comms_truth.h"
 
@@ -303,6 +304,7 @@ int comms_print(const struct comms_view *view, FILE *out, struct err *err)
     if (!rc) {
         print_total(view, out);
         print_links(view, out);
+        copies_print(&view->copies, comms->n == 0, out);
         comms_truth_print(&view->truth, &view->counters, out);
     }
     return rc;

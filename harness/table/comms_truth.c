@@ -53,7 +53,7 @@ static void print_flags(uint64_t flags, FILE *out)
 
 static bool is_of_interest(const struct comms_truth_gpu *gpu)
 {
-    return gpu->ranks || gpu->counted->sent_bytes || gpu->counted->received_bytes;
+    return gpu->ranks || gpu->copies || gpu->counted->sent_bytes || gpu->counted->received_bytes;
 }
 
 static void print_gpus(const struct comms_truth *truth, FILE *out)
@@ -95,9 +95,11 @@ void comms_truth_print(const struct comms_truth *truth, const struct comms_count
     }
     const struct comms_truth_sum sum = comms_truth_all(truth);
     const struct row all = {"all", sum.sent, sum.counted_sent, sum.received, sum.counted_received};
-    text_wrap("Bytes over NVLink: by these calls, with the flags of protocols (LL 2, LL128 16/15), "
-              "and as the GPUs counted them",
-              0, 0, out);
+    (void)snprintf(text, sizeof(text),
+                   "Bytes over NVLink: by these calls%s, with the flags of protocols (LL 2, LL128 "
+                   "16/15), and as the GPUs counted them",
+                   truth->has_copies ? " and copies" : "");
+    text_wrap(text, 0, 0, out);
     (void)fprintf(out, "  %-16s %9s %9s %8s %9s %9s %8s\n", "GPU", "sent", "counted", "ratio",
                   "received", "counted", "ratio");
     print_gpus(truth, out);

@@ -10,6 +10,7 @@
 
 int cuCtxGetDevice(int *device);
 int cuDeviceGetPCIBusId(char *text, int size, int device);
+int cuDriverGetVersion(int *version);
 void stub_cuda_use(int device);
 
 void stub_cuda_capture(int on);
@@ -46,6 +47,12 @@ int cuCtxGetDevice(int *device)
 int cuDeviceGetPCIBusId(char *text, int size, int device)
 {
     return snprintf(text, (size_t)size, "BEEF:%02X:00.0", 7 + device) < 0;
+}
+
+int cuDriverGetVersion(int *version)
+{
+    *version = 13000;
+    return 0;
 }
 
 void stub_cuda_capture(int on)

@@ -1,0 +1,325 @@
+/*
+ * libcontend_copies.so: what the CUDA driver itself loads when it begins (CUDA_INJECTION64_PATH;
+ * CUPTI's manual and its samples of injections), with CUDA's runtime linked in any way. CUPTI's
+ * activity records tell each copy behind its end. Nothing here waits for the GPU, and whatever is
+ * wrong, the program goes on without us.
+ *
+ * A thread of ours asks for finished records once a second, so that a process that is killed has
+ * left what it did until then. What CUPTI's callbacks are handed they add up at once: memory is
+ * bounded by the buffers that CUPTI holds.
+ */
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "harness/comms/inject_cupti.h"
+#include "harness/comms/inject_log.h"
+#include "harness/comms/inside.h"
+
+enum { BUFFER = 1 << 20, BUFFERS_MOST = 64, KEPT = 4, ALIGNMENT = 8, END_WAITS_S = 5 };
+
+static struct inject_cupti cupti;
+static uint32_t version;                        /* of CUPTI */
+static uint8_t *kept[KEPT], *out[BUFFERS_MOST]; /* buffers at hand, and at CUPTI */
+static size_t nkept, nout;
+/* Held while CUPTI is asked for records, which is never done behind the end. */
+static pthread_mutex_t flushing = PTHREAD_MUTEX_INITIALIZER;
+static bool over;
+
+/* ---- what CUPTI calls ---- */
+
+/* NULL: CUPTI drops what it has no place for, and counts it. */
+static void give_buffer(uint8_t **buffer, size_t *size, size_t *max_records)
+{
+    void *made = NULL;
+    inject_log_lock();
+    if (nkept && nout < BUFFERS_MOST)
+        made = kept[--nkept];
+    else if (nout < BUFFERS_MOST && posix_memalign(&made, ALIGNMENT, BUFFER))
+        made = NULL;
+    if (made)
+        out[nout++] = made;
+    inject_log_unlock();
+    *buffer = made;
+    *size = made ? BUFFER : 0;
+    *max_records = 0;
+}
+
+static uint64_t duration(uint64_t start, uint64_t end)
+{
+    return end > start ? end - start : 0;
+}
+
+static int32_t device_of(uint32_t told)
+{
+    return told < COPIES_DEVICES ? (int32_t)told : COPIES_ELSEWHERE;
+}
+
+/* Which end of a copy that stays with one device is the host's. */
+static void find_ends(struct inject_copy *copy, uint32_t device)
+{
+    bool known = copy->kind != COPIES_UNKNOWN && copy->kind <= COPIES_HTOH;
+    copy->from = known ? device_of(device) : COPIES_ELSEWHERE;
+    copy->to = copy->from;
+    if (copy->kind == COPIES_HTOD || copy->kind == COPIES_HTOA || copy->kind == COPIES_HTOH)
+        copy->from = COPIES_HOST;
+    if (copy->kind == COPIES_DTOH || copy->kind == COPIES_ATOH || copy->kind == COPIES_HTOH)
+        copy->to = COPIES_HOST;
+}
+
+static void add_copy(const void *record)
+{
+    struct cupti_copy_6 copy = {.copy_count = 1};
+    memcpy(&copy, record, version >= CUPTI_WITH_COUNT ? sizeof(copy) : sizeof(copy.first));
+    const struct cupti_copy *first = &copy.first;
+    struct inject_copy counted = {.kind = first->copy_kind,
+                                  .from_memory = first->from_memory,
+                                  .to_memory = first->to_memory,
+                                  .calls = copy.copy_count ? copy.copy_count : 1,
+                                  .bytes = first->bytes,
+                                  .ns = duration(first->start, first->end)};
+    find_ends(&counted, first->device);
+    inject_log_add(&counted);
+}
+
+static void add_peer_copy(const void *record)
+{
+    struct cupti_peer_copy copy;
+    memcpy(&copy, record, sizeof(copy));
+    inject_log_add(&(struct inject_copy){.kind = copy.copy_kind,
+                                         .from_memory = copy.from_memory,
+                                         .to_memory = copy.to_memory,
+                                         .from = device_of(copy.from_device),
+                                         .to = device_of(copy.to_device),
+                                         .calls = 1,
+                                         .bytes = copy.bytes,
+                                         .ns = duration(copy.start, copy.end)});
+}
+
+static void add_records(uint8_t *buffer, size_t valid)
+{
+    void *record = NULL;
+    int result;
+    while ((result = cupti.get_next_record(buffer, valid, &record)) == CUPTI_GOOD && record) {
+        uint32_t kind;
+        memcpy(&kind, record, sizeof(kind));
+        if (kind == CUPTI_KIND_MEMCPY)
+            add_copy(record);
+        else if (kind == CUPTI_KIND_MEMCPY2)
+            add_peer_copy(record);
+        else
+            inject_log_sums()->unknown++;
+    }
+    inject_log_sums()->broken += result != CUPTI_NO_MORE;
+}
+
+/* False: it is not ours, but of a tool that was there before. */
+static bool is_back(const uint8_t *buffer)
+{
+    for (size_t i = 0; i < nout; i++)
+        if (out[i] == buffer) {
+            out[i] = out[--nout];
+            return true;
+        }
+    return false;
+}
+
+static void take_buffer(void *context, uint32_t stream, uint8_t *buffer, size_t size, size_t valid)
+{
+    size_t dropped = 0;
+    (void)size;
+    inject_log_lock();
+    if (!is_back(buffer)) {
+        inject_log_unlock();
+        return;
+    }
+    if (inject_log_is_on() && valid)
+        add_records(buffer, valid);
+    if (cupti.get_dropped(context, stream, &dropped) == CUPTI_GOOD)
+        inject_log_sums()->dropped += dropped;
+    inject_log_sums()->buffers = nout;
+    if (nkept < KEPT) {
+        kept[nkept++] = buffer;
+        buffer = NULL;
+    }
+    inject_log_publish(false);
+    inject_log_unlock();
+    free(buffer);
+}
+
+/* ---- what we do by ourselves ---- */
+
+/* Once, when the driver has begun: of devices that are never used it tells addresses as well. */
+static void find_devices(void)
+{
+    static size_t known;
+    char pci[COPIES_DEVICES][COMMS_GPU_MAX] = {{0}};
+    if (known)
+        return;
+    for (; known < COPIES_DEVICES; known++) {
+        inject_cupti_find_pci((int)known, pci[known], COMMS_GPU_MAX);
+        if (!pci[known][0])
+            break;
+    }
+    inject_log_lock();
+    memcpy(inject_log_sums()->pci, pci, sizeof(pci));
+    inject_log_unlock();
+}
+
+/* The time between two looks: CONTEND_COPIES_PERIOD_MS, for tests. */
+static struct timespec period(void)
+{
+    enum { PERIOD_MS = 1000 };
+    const char *text = getenv("CONTEND_COPIES_PERIOD_MS");
+    long ms = text && *text ? strtol(text, NULL, 10) : PERIOD_MS;
+    ms = ms > 0 && ms < 1000000 ? ms : PERIOD_MS;
+    return (struct timespec){ms / 1000, ms % 1000 * 1000000};
+}
+
+static void *look(void *arg)
+{
+    const struct timespec between = period();
+    bool going = true;
+    (void)arg;
+    while (going) {
+        (void)nanosleep(&between, NULL);
+        (void)pthread_mutex_lock(&flushing);
+        going = !over;
+        if (going) {
+            find_devices();
+            (void)cupti.flush_all(0);
+        }
+        (void)pthread_mutex_unlock(&flushing);
+    }
+    return NULL;
+}
+
+/* Signals are the program's: none of them is handled by this thread. */
+static bool start_thread(void)
+{
+    sigset_t all, before;
+    pthread_attr_t attributes;
+    pthread_t thread;
+    if (pthread_attr_init(&attributes))
+        return false;
+    (void)pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+    (void)sigfillset(&all);
+    (void)pthread_sigmask(SIG_SETMASK, &all, &before);
+    int code = pthread_create(&thread, &attributes, look, NULL);
+    (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
+    (void)pthread_attr_destroy(&attributes);
+    return code == 0;
+}
+
+/* Records of copies that are still under way come without their times. */
+static void end(void)
+{
+    struct timespec until;
+    if (!inject_log_is_on() || clock_gettime(CLOCK_REALTIME, &until))
+        return;
+    until.tv_sec += END_WAITS_S;
+    if (pthread_mutex_timedlock(&flushing, &until))
+        return;
+    over = true;
+    find_devices();
+    (void)cupti.flush_all(CUPTI_FORCED);
+    inject_log_lock();
+    inject_log_publish(true);
+    inject_log_unlock();
+    (void)pthread_mutex_unlock(&flushing);
+}
+
+/* ---- the beginning ---- */
+
+static void never_called(void *user, int domain, uint32_t id, const void *data)
+{
+    (void)user;
+    (void)domain;
+    (void)id;
+    (void)data;
+}
+
+static void say_result(const char *what, int result)
+{
+    const char *text = NULL;
+    if (cupti.get_result_string(result, &text) || !text)
+        text = "an unknown error";
+    inside_say_off(what, text, 0);
+}
+
+/* CUPTI has one subscriber, and it may be another tool: the place is not kept, just looked at, as
+ * the program's own profiler may want it later. */
+static bool is_free(void)
+{
+    void *subscriber = NULL;
+    int result = cupti.subscribe(&subscriber, never_called, NULL);
+    if (!result) {
+        (void)cupti.unsubscribe(subscriber);
+        return true;
+    }
+    if (result == CUPTI_OTHER_SUBSCRIBER)
+        inside_say_off("another tool uses CUPTI in it", "", 0);
+    else
+        say_result("CUPTI does not begin: ", result);
+    return false;
+}
+
+static void disable(void)
+{
+    (void)cupti.disable(CUPTI_KIND_MEMCPY);
+    (void)cupti.disable(CUPTI_KIND_MEMCPY2);
+}
+
+static bool enable(void)
+{
+    int result = cupti.register_callbacks(give_buffer, take_buffer);
+    if (!result)
+        result = cupti.enable(CUPTI_KIND_MEMCPY);
+    if (!result)
+        result = cupti.enable(CUPTI_KIND_MEMCPY2);
+    if (!result)
+        return true;
+    say_result("CUPTI records no copies: ", result);
+    disable();
+    return false;
+}
+
+static void begin(void)
+{
+    if (!inject_cupti_load(&cupti)) {
+        inside_say_off("no libcupti.so.13 or .12 that fits the driver: CONTEND_LIBCUPTI names one",
+                       "", 0);
+        return;
+    }
+    if (cupti.get_version(&version))
+        version = 0;
+    if (!is_free() || !enable())
+        return;
+    if (!inject_log_open(version)) {
+        disable();
+        return;
+    }
+    inject_log_lock();
+    inject_log_publish(false);
+    inject_log_unlock();
+    if (atexit(end) || !start_thread())
+        inside_say_off("no thread of its own: what was copied is told when it ends, if at all", "",
+                       0);
+}
+
+extern int InitializeInjection(void);
+
+/* The driver calls it once, from within cuInit, by whichever thread of the program that is in. */
+__attribute__((visibility("default"))) int InitializeInjection(void)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    int before = errno;
+    (void)pthread_once(&once, begin);
+    errno = before;
+    return 1;
+}
