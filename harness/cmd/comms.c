@@ -45,8 +45,10 @@ static const struct opt comms_opts[] = {
              "figures and report.html of them"),
     OPT_FLAG("no-timing", comms_args, no_timing, NULL,
              "Do not time collectives on the GPU; else one in 64 is, by CUDA events"),
-    OPT_TEXT("attach", comms_args, attach, NULL, "PID",
-             "Look at the running NCCL job that has this process, by NCCL's RAS service"),
+    OPT_TEXT(
+        "attach", comms_args, attach, NULL, "PID",
+        "Look at the running NCCL job that has this process, by NCCL's RAS service and NVLink's "
+        "counters"),
     OPT_FLAG("all", comms_args, all, NULL, "The same of the job that NCCL_RAS_ADDR names"),
     OPT_SECONDS("seconds", comms_args, seconds, "2", 0.01, 3600, "S",
                 "Of --attach and --all: time between two looks"),
