@@ -48,8 +48,10 @@ static const struct opt comms_opts[] = {
     OPT_FLAG("copies", comms_args, copies, NULL,
              "Also count what CUDA copies: between host and GPUs, within them and between them, by "
              "CUPTI"),
-    OPT_TEXT("attach", comms_args, attach, NULL, "PID",
-             "Look at the running NCCL job that has this process, by NCCL's RAS service"),
+    OPT_TEXT(
+        "attach", comms_args, attach, NULL, "PID",
+        "Look at the running NCCL job that has this process, by NCCL's RAS service and NVLink's "
+        "counters"),
     OPT_FLAG("all", comms_args, all, NULL, "The same of the job that NCCL_RAS_ADDR names"),
     OPT_SECONDS("seconds", comms_args, seconds, "2", 0.01, 3600, "S",
                 "Of --attach and --all: time between two looks"),

@@ -8,11 +8,14 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "harness/base/text.h"
 #include "harness/cmd/cmd.h"
+#include "harness/cmd/comms_beside.h"
 #include "harness/comms/ras_ask.h"
 #include "harness/json/ras.h"
 #include "harness/say/log.h"
 #include "harness/sys/terminal.h"
+#include "harness/table/comms_moved.h"
 #include "harness/table/findings.h"
 #include "harness/table/ras.h"
 
@@ -89,32 +92,46 @@ static void pause_for(double seconds)
 
 /* ---- what is said ---- */
 
-static int judge(const struct comms_attach_args *args, const struct look looks[static 2], long pid,
-                 struct findings *findings, struct err *err)
+/* All that was seen of a job. */
+struct seen {
+    const struct comms_attach_args *args;
+    long pid; /* 0 = any */
+    struct look looks[2];
+    int rc;   /* of the job's state; 0 = it is told, as text alone where looks[0] is no JSON */
+    bool off; /* there is no RAS service */
+    struct err err;
+    struct comms_beside beside;
+    struct comms_moved moved;
+};
+
+static int judge(const struct seen *seen, struct findings *findings, struct err *err)
 {
     struct finding other = {.id = "ras_other_job", .severity = FINDING_DOUBT};
-    int rc = ras_judge(&looks[0].ras, &looks[1].ras, args->seconds, findings, err);
-    if (rc || !pid || ras_has_process(&looks[1].ras, pid))
+    const struct ras *now = &seen->looks[1].ras;
+    int rc = ras_judge(&seen->looks[0].ras, now, seen->args->seconds, findings, err);
+    if (rc || !seen->pid || ras_has_process(now, seen->pid))
         return rc;
     (void)snprintf(other.sentence, sizeof(other.sentence),
                    "No communicator here has process %ld: it is in a container with numbers of its "
                    "own, has not begun to use NCCL, or another job has the socket.",
-                   pid);
+                   seen->pid);
     return findings_add(findings, &other, err);
 }
 
-static int show(const struct comms_attach_args *args, const struct look looks[static 2], long pid,
-                struct err *err)
+/* 1: something is wrong with the job. */
+static int show_job(const struct seen *seen, struct err *err)
 {
     struct findings findings = {0};
     bool color = terminal_has_color(STDOUT_FILENO), bad = false;
-    int rc = judge(args, looks, pid, &findings, err);
+    int rc = judge(seen, &findings, err);
     for (size_t i = 0; i < findings.n; i++)
         bad |= findings.all[i].severity == FINDING_BAD;
-    if (!rc && args->json)
-        rc = json_value_print(ras_to_json(&looks[1].ras, &findings), 1, err);
+    if (!rc && seen->args->json)
+        rc = json_value_print(ras_to_json(&seen->looks[1].ras, NULL, &seen->moved, &findings), 1,
+                              err);
     else if (!rc) {
-        ras_print(&looks[0].ras, &looks[1].ras, args->seconds, stdout);
+        ras_print(&seen->looks[0].ras, &seen->looks[1].ras, seen->args->seconds, stdout);
+        comms_moved_print(&seen->moved, stdout);
         findings_print_first(&findings, stdout, color);
         findings_print(&findings, stdout, color);
     }
@@ -122,17 +139,49 @@ static int show(const struct comms_attach_args *args, const struct look looks[st
     return rc ? rc : bad;
 }
 
-/* Before NCCL 2.28.7 there is text alone, for people. */
-static int show_text(const struct comms_attach_args *args, const struct look *look, struct err *err)
+/* Where there is no state of the job in JSON, why. */
+static int show_counters(const struct seen *seen, const char *not_told, struct err *err)
 {
-    if (args->json)
-        return err_set(err, -ENOTSUP,
-                       "NCCL before 2.28.7 tells its state as text alone: leave --json out");
-    ras_print_text(look->answer, stdout);
-    log_info("NCCL before 2.28.7 tells its state as this text alone: who is missing from which "
-             "collective stands under 'Warnings'");
+    const struct findings none = {0};
+    if (seen->args->json)
+        return json_value_print(ras_to_json(NULL, not_told, &seen->moved, &none), 1, err);
+    comms_moved_print(&seen->moved, stdout);
     return 0;
 }
+
+/* Before NCCL 2.28.7 there is text alone, for people. */
+static int show_text(const struct seen *seen, struct err *err)
+{
+    static const char why[] = "NCCL before 2.28.7 tells its state as text alone";
+    if (seen->args->json && seen->moved.counted.why[0])
+        return err_set(err, -ENOTSUP, "%s: leave --json out", why);
+    if (!seen->args->json) {
+        ras_print_text(seen->looks[0].answer, stdout);
+        log_info("%s: who is missing from which collective stands under 'Warnings'", why);
+    }
+    return show_counters(seen, why, err);
+}
+
+/* Nothing is told of the job. That it has no such service is no error where there are counters. */
+static int show_rest(const struct seen *seen, struct err *err)
+{
+    char text[400];
+    *err = seen->err;
+    if (seen->beside.why.code)
+        log_info("NVLink's counters: not told, %s", seen->moved.counted.why);
+    if (seen->moved.counted.why[0])
+        return seen->rc;
+    if (!seen->args->json) {
+        (void)snprintf(text, sizeof(text),
+                       "Nothing is told of the job itself, NVLink's counters are all there is: %s",
+                       seen->err.msg);
+        text_wrap(text_one_line(text), 0, 2, stdout);
+    }
+    int rc = show_counters(seen, seen->err.msg, err);
+    return rc ? rc : seen->off ? 0 : seen->rc;
+}
+
+/* ---- the two moments ---- */
 
 static bool read_pid(const char *text, long *pid)
 {
@@ -141,33 +190,60 @@ static bool read_pid(const char *text, long *pid)
     return !text || (*text >= '0' && *text <= '9' && !*end && *pid > 0 && *pid < 1L << 31);
 }
 
+static bool is_there(long pid)
+{
+    char path[64];
+    (void)snprintf(path, sizeof(path), "/proc/%ld", pid);
+    return access(path, F_OK) == 0;
+}
+
+/* The job is asked first and last, so that the counters are of the time between. */
+static void watch(struct seen *seen)
+{
+    char address[ADDRESS_MAX];
+    find_address(seen->pid, address);
+    seen->rc = look(address, &seen->looks[0], &seen->err);
+    bool is_told = !seen->rc && seen->looks[0].json;
+    seen->off = seen->rc == -ECONNREFUSED || seen->rc == -ENOENT;
+    if (seen->rc == -EINVAL || seen->rc == -ENOMEM)
+        return;
+    if (seen->off && seen->pid && !is_there(seen->pid)) {
+        seen->rc = err_set(&seen->err, -ESRCH, "there is no process %ld, or it is not ours to see",
+                           seen->pid);
+        return;
+    }
+    if (comms_beside_begin(&seen->beside) || is_told)
+        pause_for(seen->args->seconds);
+    comms_beside_end(&seen->beside);
+    if (is_told)
+        seen->rc = look(address, &seen->looks[1], &seen->err);
+    if (is_told && !seen->rc && !seen->looks[1].json)
+        seen->rc =
+            err_set(&seen->err, -EPROTO, "the job changed while it was looked at: try again");
+}
+
 int comms_attach(const struct comms_attach_args *args)
 {
-    struct look looks[2] = {{.json = false}, {.json = false}};
+    struct seen seen = {.args = args};
     struct err err = {0};
-    char address[ADDRESS_MAX];
-    long pid;
-    if (!read_pid(args->pid, &pid)) {
+    if (!read_pid(args->pid, &seen.pid)) {
         log_error("'%.40s' is no process", args->pid);
         return EXIT_USAGE;
     }
-    find_address(pid, address);
-    int rc = look(address, &looks[0], &err);
-    if (!rc && looks[0].json) {
-        pause_for(args->seconds);
-        rc = look(address, &looks[1], &err);
-    }
-    if (!rc && looks[0].json && !looks[1].json)
-        rc = err_set(&err, -EPROTO, "the job changed while it was looked at: try again");
-    if (!rc)
-        rc = looks[0].json ? show(args, looks, pid, &err) : show_text(args, &looks[0], &err);
-    look_free(&looks[0]);
-    look_free(&looks[1]);
+    watch(&seen);
+    bool is_told = !seen.rc && seen.looks[0].json;
+    comms_beside_tell(&seen.beside, is_told ? &seen.looks[1].ras : NULL, seen.pid, &seen.moved);
+    int rc = seen.rc   ? show_rest(&seen, &err)
+             : is_told ? show_job(&seen, &err)
+                       : show_text(&seen, &err);
     if (rc < 0)
         log_error("%s", err.msg);
-    if (rc == -ECONNREFUSED || rc == -ENOENT)
+    if (seen.off)
         log_info("NCCL 2.24 and later has it where NCCL_RAS_ENABLE is not 0, in the first process "
                  "of a job on this machine; " RAS_VARIABLE " names another address");
+    comms_beside_free(&seen.beside);
+    look_free(&seen.looks[0]);
+    look_free(&seen.looks[1]);
     int written = cmd_finish();
     return rc < 0 ? EXIT_NOT_RUN : written ? written : rc ? EXIT_VERDICT : EXIT_GOOD;
 }

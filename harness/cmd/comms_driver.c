@@ -4,6 +4,8 @@
 #include <poll.h>
 #include <signal.h>
 #include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 
 #include "harness/cmd/comms_files.h"
@@ -14,12 +16,27 @@
 
 enum { ANSWER_MS = 10000, STEP_MS = 20 };
 
-/* In the child. */
+/* In the child, as what follows. */
+static void ask_users(struct comms_driver *driver)
+{
+    struct gpu_users *users = NULL;
+    struct err err;
+    size_t n = 0;
+    if (!gpu_users_read(&users, &n, &err) && n <= GPU_LIST_MAX) {
+        memcpy(driver->users, users, n * sizeof(*users));
+        driver->nusers = n;
+    }
+    free(users);
+}
+
 static int ask(void *arg)
 {
     struct comms_driver *driver = arg;
     (void)nvlink_read(&driver->counts, &driver->why);
+    driver->counted_ns = clock_now_ns(); /* NVML's start, which can take seconds, is before it */
     driver->nlinks = gpu_links_read(driver->link, sizeof(driver->link) / sizeof(driver->link[0]));
+    if (driver->asks_users)
+        ask_users(driver);
     __atomic_store_n(&driver->answered, true, __ATOMIC_RELEASE);
     return 0;
 }
@@ -38,7 +55,7 @@ static bool wait_for(struct process *process)
     return true;
 }
 
-struct comms_driver *comms_driver_ask(struct err *err)
+static struct comms_driver *ask_driver(bool users, struct err *err)
 {
     struct process process;
     struct comms_driver *driver =
@@ -47,6 +64,7 @@ struct comms_driver *comms_driver_ask(struct err *err)
         (void)err_set(err, -ENOMEM, "no memory to ask the NVIDIA driver");
         return NULL;
     }
+    driver->asks_users = users;
     int rc = process_start(&process, true, ask, driver);
     if (rc)
         (void)err_sys(err, rc, "cannot start a process to ask the NVIDIA driver");
@@ -60,6 +78,16 @@ struct comms_driver *comms_driver_ask(struct err *err)
         return driver;
     comms_driver_free(driver);
     return NULL;
+}
+
+struct comms_driver *comms_driver_ask(struct err *err)
+{
+    return ask_driver(false, err);
+}
+
+struct comms_driver *comms_driver_ask_users(struct err *err)
+{
+    return ask_driver(true, err);
 }
 
 void comms_driver_write(const char *directory, const struct comms_driver *before, struct err *err)

@@ -7,21 +7,29 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "harness/base/err.h"
 #include "harness/gpu/links.h"
 #include "harness/gpu/nvlink.h"
+#include "harness/gpu/processes.h"
 
 struct comms_driver {
-    bool answered;
+    bool answered, asks_users;
     struct nvlink_counts counts;
-    struct err why; /* with a code where there are no counts */
+    uint64_t counted_ns; /* when, by clock_now_ns */
+    struct err why;      /* with a code where there are no counts */
     size_t nlinks;
     struct gpu_link link[2048];
+    size_t nusers; /* of comms_driver_ask_users alone */
+    struct gpu_users users[GPU_LIST_MAX];
 };
 
 /* Returns NULL after an error: -ENOMEM, -ETIMEDOUT, -EIO where asking has crashed; in words. */
 struct comms_driver *comms_driver_ask(struct err *err);
+
+/* The same, and which processes have the GPUs open. */
+struct comms_driver *comms_driver_ask_users(struct err *err);
 
 /*
  * Into the directory, beside the logs: what NVLink's counters did since *before, or why they are

@@ -19,6 +19,21 @@
 enum { FILE_MOST = 16384 };
 static const char first_line[] = "contend nvlink 1";
 
+bool comms_is_counted(const struct nvlink_gpu *gpu)
+{
+    return gpu->pci_bdf[0] && gpu->sent_bytes >= 0 && gpu->received_bytes >= 0;
+}
+
+const char *comms_counted_why(const struct comms_counted *counted)
+{
+    if (counted->why[0])
+        return counted->why;
+    for (size_t i = 0; i < counted->counts.n; i++)
+        if (comms_is_counted(&counted->counts.gpu[i]))
+            return "";
+    return "its GPUs have no NVLink, or count nothing there";
+}
+
 /* ---- writing ---- */
 
 static void add_number(struct strbuf *text, int64_t value)

@@ -22,6 +22,12 @@ struct comms_counted {
     char why[160]; /* "" = they were counted */
 };
 
+/* Whether it is known which GPU it is, and both of its counters. */
+bool comms_is_counted(const struct nvlink_gpu *gpu);
+
+/* Why no GPU of them was counted; "" = one was. */
+const char *comms_counted_why(const struct comms_counted *counted);
+
 /* Zeroed = none. */
 struct comms_counters {
     size_t n, capacity;

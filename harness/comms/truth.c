@@ -8,11 +8,6 @@
 
 /* ---- what calls tell ---- */
 
-static bool is_counted(const struct nvlink_gpu *gpu)
-{
-    return gpu->pci_bdf[0] && gpu->sent_bytes >= 0 && gpu->received_bytes >= 0;
-}
-
 static int list_gpus(const struct comms_counters *counters, struct comms_truth *truth,
                      struct err *err)
 {
@@ -21,7 +16,7 @@ static int list_gpus(const struct comms_counters *counters, struct comms_truth *
         return err_set(err, -ENOMEM, "no memory for counters");
     for (size_t h = 0; h < counters->n; h++)
         for (size_t i = 0; i < counters->counted[h].counts.n; i++)
-            if (is_counted(&counters->counted[h].counts.gpu[i]))
+            if (comms_is_counted(&counters->counted[h].counts.gpu[i]))
                 truth->gpu[truth->n++] =
                     (struct comms_truth_gpu){.host = counters->counted[h].host,
                                              .counted = &counters->counted[h].counts.gpu[i]};

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "harness/base/text.h"
+#include "harness/json/comms_moved.h"
 #include "harness/json/findings.h"
 #include "harness/json/value.h"
 
@@ -155,11 +156,14 @@ static json_t *communicator_to_json(const struct ras *ras, const struct ras_comm
                      (json_int_t)of->size, "ranks", ranks);
 }
 
-json_t *ras_to_json(const struct ras *ras, const struct findings *findings)
+json_t *ras_to_json(const struct ras *ras, const char *not_told, const struct comms_moved *moved,
+                    const struct findings *findings)
 {
-    json_t *all = json_array();
-    for (size_t i = 0; i < ras->n && all; i++)
+    json_t *all = ras ? json_array() : json_null();
+    for (size_t i = 0; ras && i < ras->n && all; i++)
         (void)json_array_append_new(all, communicator_to_json(ras, &ras->communicator[i]));
-    return json_pack("{s:o, s:o, s:o}", "nccl", json_value_text(ras->version), "communicators", all,
-                     "findings", findings_to_json(findings));
+    return json_pack("{s:o, s:o, s:o, s:o, s:o}", "nccl",
+                     json_value_text(ras ? ras->version : NULL), "communicators", all, "not_told",
+                     json_value_text(ras ? NULL : not_told), "findings", findings_to_json(findings),
+                     "nvlink", comms_moved_to_json(moved));
 }

@@ -70,16 +70,12 @@ static void print_gpus(const struct comms_truth *truth, FILE *out)
     }
 }
 
-static void say_none(const struct comms_counters *counters, FILE *out)
+void comms_truth_print_none(const struct comms_counted *counted, FILE *out)
 {
     char text[320];
-    for (size_t i = 0; i < counters->n; i++) {
-        const struct comms_counted *counted = &counters->counted[i];
-        (void)snprintf(text, sizeof(text), "NVLink's counters of %s: not told, %s", counted->host,
-                       counted->why[0] ? counted->why
-                                       : "its GPUs have no NVLink, or count nothing there");
-        text_wrap(text_one_line(text), 0, 2, out);
-    }
+    (void)snprintf(text, sizeof(text), "NVLink's counters of %s: not told, %s", counted->host,
+                   comms_counted_why(counted));
+    text_wrap(text_one_line(text), 0, 2, out);
 }
 
 void comms_truth_print(const struct comms_truth *truth, const struct comms_counters *counters,
@@ -90,7 +86,8 @@ void comms_truth_print(const struct comms_truth *truth, const struct comms_count
         return;
     (void)fputc('\n', out);
     if (!truth->n) {
-        say_none(counters, out);
+        for (size_t i = 0; i < counters->n; i++)
+            comms_truth_print_none(&counters->counted[i], out);
         return;
     }
     const struct comms_truth_sum sum = comms_truth_all(truth);

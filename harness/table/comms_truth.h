@@ -10,4 +10,7 @@
 void comms_truth_print(const struct comms_truth *truth, const struct comms_counters *counters,
                        FILE *out);
 
+/* Why a machine has none, in a line. */
+void comms_truth_print_none(const struct comms_counted *counted, FILE *out);
+
 #endif

@@ -2,6 +2,7 @@
 # contend comms --attach and --all, of a job that a stand-in of NCCL's RAS service tells of.
 . tests/lib/cli.sh
 command -v jq >/dev/null && command -v python3 >/dev/null || exit 77
+export CONTEND_LIBNVML=/nowhere # also where there is a GPU
 server=
 trap '[ -z "$server" ] || kill "$server"; rm -rf "$scratch"' EXIT
 
@@ -50,6 +51,9 @@ serve json "$scratch/a" "$scratch/b"
 is moves "$(found --all)" '["ras_behind"]'
 serve json "$scratch/even"
 is even "$(found --all)" '["ras_silent"]'
+expect 0 "^NVLink's counters of .*: not told, .*/nowhere" "$CONTEND_BINARY" comms --all --seconds 0.1
+is "without counters" "$(attach --all --json | jq -c '[.nccl, .not_told, .nvlink.gpus, .nvlink.by, (.nvlink.not_counted | length)]')" \
+    '["2.28.9",null,[],null,1]'
 serve json "$scratch/lost"
 is lost "$(found --all)" '["ras_missing","ras_silent"]'
 
@@ -94,12 +98,97 @@ refused 'a communicator without ranks'
 printf 'Warnings\n\033[2J#0-0 MISMATCH\n' >"$scratch/text"
 serve text "$scratch/text"
 expect 0 'MISMATCH' "$CONTEND_BINARY" comms --all
-serve mute
-refused 'no answer .* in time'
 kill "$server"
 wait "$server" 2>/dev/null
 server=
 refused 'nobody answers at'
+expect 3 "NVLink's counters: not told, .*/nowhere" "$CONTEND_BINARY" comms --all --seconds 0.1
 expect 2 'is no process' "$CONTEND_BINARY" comms --attach -3
 expect 2 'of a job that runs' "$CONTEND_BINARY" comms --all -- true
+
+# What NVLink's counters moved meanwhile, of a stand-in of NVML with three GPUs: 4 MiB out of each and 2 MiB
+# into it between two readings, but of the third 1 MiB; links of 18 x 25 GB/s.
+cc -shared -fPIC -DFULL -o "$scratch/nvml.so" tests/lib/fake_gpu_driver.c 2>/dev/null || finish
+export CONTEND_LIBNVML=$scratch/nvml.so FAKE_GPU_READINGS=$scratch/readings
+nvlink="nvlink_sent=7 nvlink_received=9 nvlink_sent_more=4096 nvlink_received_more=2048 nvlink_sent_more2=1024 nvlink_received_more2=1024"
+# beside FAKE_GPU ARG...: in $scratch/out; its exit code.
+beside() {
+    local state=$1
+    shift
+    rm -f "$scratch/readings"
+    FAKE_GPU=$state "$CONTEND_BINARY" comms --seconds 0.1 "$@" >"$scratch/out" 2>"$scratch/err" </dev/null
+}
+told() { # told FILTER: of that
+    jq -c "$1" "$scratch/out"
+}
+gpus='[.nvlink.by, (.nvlink.gpus[] | [.pci_bdf, .of_job, .rank, .process, .sent.counted_bytes, .received.counted_bytes])]'
+
+sed 's/"node"/"127.0.0.1"/' "$scratch/even" >"$scratch/here"
+serve json "$scratch/here"
+beside "$nvlink fabric=3" --all --json || fail "counters: $(cat "$scratch/out" "$scratch/err")"
+is "by rank" "$(told "$gpus")" \
+    '["ranks",["beef:07:00.0",false,null,null,4194304,2097152],["beef:08:00.0",true,1,12,4194304,2097152],["beef:09:00.0",false,null,null,1048576,1048576]]'
+is "sums" "$(told '.nvlink | [(.job, .all) | .sent.counted_bytes, .received.counted_bytes]')" '[4194304,2097152,9437184,5242880]'
+is "rates" "$(told '.nvlink as $n | [$n.seconds >= 0.1, ($n.gpus[] | .gbps, (.sent | .bytes_per_s * $n.seconds - .counted_bytes | fabs < 1),
+    (.sent | .share * 450e9 * $n.seconds - .counted_bytes | fabs < 1)), ($n.all.sent | .share * 1350e9 * $n.seconds - .counted_bytes | fabs < 1)]')" \
+    '[true,450,true,true,450,true,true,450,true,true,true]'
+# The first rank, on a host of a name that is not ours, is nowhere here; nothing is known of those that have died.
+jq '.communicators[0].ranks[0].host = "127.0.0.1" | .communicators[0].ranks[0].nvml_dev = 2 | .communicators[0].missing_ranks = [
+    {"rank":2,"host":"127.0.0.1","pid":13,"nvml_dev":0,"status":{"unresponsive":true,"considered_dead":true}}]' "$scratch/here" >"$scratch/both"
+serve json "$scratch/both"
+beside "$nvlink" --all
+is "of a job that has lost a rank" $? 1
+grep -Eq "^  beef:08:00.0 +1 +4.19 M .* - +2.10 M .* -$" "$scratch/out" || fail "$(cat "$scratch/out")"
+grep -Eq "^  the job's +5.24 M" "$scratch/out" || fail "$(cat "$scratch/out")"
+sed -n '/used by no rank of the job:/{n;p}' "$scratch/out" | grep -q '^  beef:07:00.0 *- ' || fail "$(cat "$scratch/out")"
+! grep -Eq '.{80}' "$scratch/out" || fail "more than 79 columns: $(cat "$scratch/out")"
+is "counters change no finding" "$(beside "$nvlink" --all --json; told '[.findings[].id]')" '["ras_missing","ras_silent"]'
+# Of ranks on other machines, and of texts, nobody tells which GPUs they use.
+serve json "$scratch/even"
+beside "$nvlink" --all || fail "$(cat "$scratch/out")"
+grep -q 'Which of these GPUs the job uses is not known: no rank is told to be on this' "$scratch/out" || fail "$(cat "$scratch/out")"
+serve text "$scratch/text"
+beside "$nvlink" --all || fail "$(cat "$scratch/out")"
+grep -q MISMATCH "$scratch/out" && grep -q '^  all  .* 9.44 M' "$scratch/out" || fail "$(cat "$scratch/out")"
+beside "$nvlink" --all --json || fail "$(cat "$scratch/out")"
+is "of text" "$(told '[.communicators, .not_told, .nvlink.by, .nvlink.all.sent.counted_bytes]')" \
+    '[null,"NCCL before 2.28.7 tells its state as text alone",null,9437184]'
+CONTEND_LIBNVML=/nowhere expect 3 'leave --json out' "$CONTEND_BINARY" comms --all --json
+
+# GPUs that count nothing are never zeros, and what is wrong with counters changes no exit code.
+serve json "$scratch/here"
+beside "${nvlink/more2=1024/more2=-3} nvlink_received2=fails" --all --json || fail "$(cat "$scratch/out")"
+is "set back" "$(told '[.nvlink.gpus[2] | .sent, .received | .counted_bytes], .nvlink.all.sent.counted_bytes' | tr '\n' ' ')" '[null,null] 8388608 '
+none() { # none PATTERN FAKE_GPU
+    beside "$2" --all || fail "exit $?: $(cat "$scratch/out")"
+    tr -s '\n ' ' ' <"$scratch/out" | grep -q "NVLink's counters of .*: not told, $1" || fail "$(cat "$scratch/out")"
+}
+none 'its GPUs have no NVLink, or count nothing there' ""
+none 'the NVIDIA driver did not answer within 10 s' "hang=1"
+
+# Without the service counters are all there is: of the GPUs that the process has open, or one below it, else of all.
+kill "$server"
+wait "$server" 2>/dev/null
+server=
+sleep 300 &
+sleeper=$!
+beside "$nvlink pid1=$sleeper" --attach $sleeper || fail "$(cat "$scratch/out" "$scratch/err")"
+grep -q "^Nothing is told of the job itself, NVLink's counters are all there is: nobody" "$scratch/out" || fail "$(cat "$scratch/out")"
+grep -Eq "^  the job's +4.19 M" "$scratch/out" || fail "$(cat "$scratch/out")"
+sed -n '/not open there:/{n;p}' "$scratch/out" | grep -q '^  beef:07:00.0 ' || fail "$(cat "$scratch/out")"
+grep -q 'NCCL 2.24 and later has it' "$scratch/err" || fail "$(cat "$scratch/err")"
+beside "$nvlink pid2=$sleeper" --attach $$ --json || fail "$(cat "$scratch/out" "$scratch/err")"
+is "by process" "$(told '[.nccl, .communicators, (.not_told | .[0:10]), .nvlink.by, [.nvlink.gpus[].of_job], .nvlink.job.sent.counted_bytes]')" \
+    '[null,null,"nobody ans","process",[false,false,true],1048576]'
+beside "$nvlink" --attach $sleeper --json || fail "$(cat "$scratch/out" "$scratch/err")"
+is "of nobody" "$(told '[.nvlink.by, .nvlink.job, [.nvlink.gpus[].of_job], .nvlink.all.sent.counted_bytes]')" '[null,null,[null,null,null],9437184]'
+beside "" --all
+is "neither the service nor NVLink" $? 3
+kill $sleeper
+wait $sleeper 2>/dev/null
+beside "$nvlink" --attach $sleeper
+is "a process that is gone" "$? $(grep -c "there is no process $sleeper" "$scratch/err")" '3 1'
+serve mute
+beside "$nvlink" --all
+is "a service that does not answer" "$? $(grep -c '^Nothing is told of the job itself' "$scratch/out") $(grep -c 'no answer .* in time' "$scratch/err")" '3 1 1'
 finish

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "harness/json/ras.h"
+#include "harness/table/comms_moved.h"
 #include "harness/table/findings.h"
 #include "harness/table/ras.h"
 #include "tests/fuzz/made_log.h"
@@ -40,18 +41,36 @@ static bool read_answer(const uint8_t *part, size_t size, struct ras *ras)
     return !rc;
 }
 
+/* Counters of three GPUs, of which ranks of some hosts may be. */
+static const struct comms_moved counted = {
+    .counted = {.host = "here",
+                .counts = {.n = 3,
+                           .gpu = {{"0000:01:00.0", 1000, 2000},
+                                   {"", -1, -1},
+                                   {"0000:03:00.0", 0, -1}}}},
+    .seconds = 0.5};
+
+static bool is_here(const char *host)
+{
+    return host[0] % 2 == 0;
+}
+
 static void use(const struct ras *before, const struct ras *now)
 {
     struct findings findings = {0};
     struct err err = {0};
+    struct comms_moved moved = counted;
+    const struct comms_moved_job job = {.ras = now, .is_here = is_here};
+    comms_moved_make(NULL, 0, &job, &moved);
     if (ras_judge(before, now, 0.5, &findings, &err))
         abort();
     (void)ras_has_process(now, 7);
     ras_print(before, now, 0.5, out);
+    comms_moved_print(&moved, out);
     findings_print_first(&findings, out, false);
     findings_print(&findings, out, false);
     check_out();
-    json_t *json = ras_to_json(now, &findings);
+    json_t *json = ras_to_json(now, NULL, &moved, &findings);
     if (!json)
         abort();
     json_decref(json);
