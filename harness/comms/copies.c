@@ -239,7 +239,7 @@ static void call_end(const struct copies_log *log, int32_t end, char name[COPIES
     else if (log->slot->pci[end][0])
         (void)snprintf(name, COPIES_END_MAX, "%s", log->slot->pci[end]);
     else
-        (void)snprintf(name, COPIES_END_MAX, "GPU %d of process %" PRId64, end, log->header.pid);
+        (void)snprintf(name, COPIES_END_MAX, "GPU%d@%" PRId64, end, log->header.pid);
 }
 
 static bool is_same(const struct copies_row *a, const struct copies_row *b)

@@ -25,8 +25,8 @@ struct copies_log {
 
 struct copies_row {
     const char *host; /* borrowed of a log */
-    /* "host", a PCI address, "GPU N of process P" where that is not known, or "?" of what CUPTI
-     * does not tell or found no place. */
+    /* "host", a PCI address, "GPUN@P", GPU N of process P, where that is not known, or "?" of what
+     * CUPTI does not tell or found no place. */
     char from[COPIES_END_MAX], to[COPIES_END_MAX];
     uint32_t kind;        /* enum copies_kind */
     uint32_t from_memory; /* enum copies_memory */

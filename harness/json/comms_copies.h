@@ -8,7 +8,7 @@
 /*
  * {"logs": [{"file", "host", "pid", "program", "cupti": its version, "start_ns", "finished": bool,
  *   "dropped", "unknown", "buffers_out"}],
- *  "rows": [{"host", "from", "to": "host" | PCI address | "GPU N of process P" | "?", "kind",
+ *  "rows": [{"host", "from", "to": "host" | PCI address | "GPUN@PID" | "?", "kind",
  *   "from_memory", "to_memory", "unplaced": bool, "calls", "bytes", "timed_calls", "timed_bytes",
  *   "time_s" and "bytes_per_s" | null of not timed, "sizes": [{"from_bytes", "calls", "bytes"}]}]}
  * null where nobody counted. The caller owns it.

@@ -30,8 +30,8 @@ for version in 130001 26; do
     STUB_CUPTI_VERSION=$version counted "$scratch/kinds$version" copy:1:1:3:0:1000:2000:10 copy:1:2:3:0:4096:100:3 \
         copy:2:3:2:1:500:50:2 copy:8:3:3:1:300:30:4 peer:0:1:1000000:1000:7 copy:9:1:2:0:100:0:1 copy:3:2:4:0:64:64:1 ||
         fail "kinds: $(cat "$scratch/err")"
-    is "kinds of $version" "$(read_json "$scratch/kinds$version" "$rows | sort_by(.[6])" | sed 's/ of process [0-9]*//g')" \
-        '[["host","GPU 0","HtoA","pinned","array",1,64,1,6.4e-08],["host","host","HtoH","pageable","pinned",1,100,0,null],["GPU 1","host","DtoH","device","pinned",2,1000,2,1e-07],["GPU 1","GPU 1","DtoD","device","device",4,1200,4,1.2e-07],["host","GPU 0","HtoD","pageable","device",10,10000,10,2e-05],["host","GPU 0","HtoD","pinned","device",3,12288,3,3e-07],["GPU 0","GPU 1","PtoP","device","device",7,7000000,7,7e-06]]'
+    is "kinds of $version" "$(read_json "$scratch/kinds$version" "$rows | sort_by(.[6])" | sed 's/@[0-9]*//g')" \
+        '[["host","GPU0","HtoA","pinned","array",1,64,1,6.4e-08],["host","host","HtoH","pageable","pinned",1,100,0,null],["GPU1","host","DtoH","device","pinned",2,1000,2,1e-07],["GPU1","GPU1","DtoD","device","device",4,1200,4,1.2e-07],["host","GPU0","HtoD","pageable","device",10,10000,10,2e-05],["host","GPU0","HtoD","pinned","device",3,12288,3,3e-07],["GPU0","GPU1","PtoP","device","device",7,7000000,7,7e-06]]'
 done
 is "whole" "$(read_json "$scratch/kinds26" '[.logs, (.copies.logs[0] | [.program, .cupti, .finished, .dropped, .unknown, .buffers_out])]')" \
     '[[],["stub_copies",26,true,0,0,0]]'
@@ -40,7 +40,7 @@ is "sizes" "$(read_json "$scratch/kinds26" '[.copies.rows[] | select(.from_memor
 grep -q '^  from  *to  *memory  *calls  *bytes  *time  *GB/s$' "$scratch/err" || fail "$(cat "$scratch/err")"
 grep -q 'no process of the command' "$scratch/err" && fail "copies are enough: $(cat "$scratch/err")"
 [ "$(wc -L <"$scratch/err")" -le 200 ] || fail "wide: $(cat "$scratch/err")"
-grep -c '^[^,]*,GPU 0 of process [0-9]*,GPU 1 of process [0-9]*,PtoP,device,device,7,7000000,7,7000000,0.000007000$' \
+grep -c '^[^,]*,GPU0@[0-9]*,GPU1@[0-9]*,PtoP,device,device,7,7000000,7,7000000,0.000007000$' \
     "$scratch/kinds26/copies.csv" >/dev/null || fail "$(cat "$scratch/kinds26/copies.csv")"
 grep -q '<h2>Copies</h2>' "$scratch/kinds26/report.html" || fail "no copies on the page"
 CONTEND_STUB_CUDA=$stub_cuda counted "$scratch/pci" peer:0:1:10:1:1 || fail "$(cat "$scratch/err")"
