@@ -80,9 +80,11 @@ def give_up(failed):
     os._exit(1)
 
 
-def load_by_threads(batches, count):
+def load_by_threads(words, count):
+    """Each with views of its own: without a lock, threads that slice one view can find it released."""
     threading.excepthook = give_up
-    threads = [threading.Thread(target=load, args=(batches,), daemon=True) for _ in range(count)]
+    each = [Batches(words) for _ in range(count)]
+    threads = [threading.Thread(target=load, args=(batches,), daemon=True) for batches in each]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -133,13 +135,13 @@ def load_by_pytorch(batches):
 
 def main():
     kind, count = sys.argv[1], int(sys.argv[2])
-    batches = Batches(sys.argv[3:])
+    words = sys.argv[3:]
     if kind == "free" and getattr(sys, "_is_gil_enabled", lambda: True)():
         sys.exit(HAS_LOCK)
     if kind == "pytorch":
-        load_by_pytorch(batches)
+        load_by_pytorch(Batches(words))
     else:
-        load_by_threads(batches, count)
+        load_by_threads(words, count)
 
 
 main()
