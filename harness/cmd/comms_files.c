@@ -11,6 +11,8 @@
 
 #include "harness/cmd/cmd.h"
 #include "harness/cmd/page.h"
+#include "harness/comms/copies_record.h"
+#include "harness/comms/folder.h"
 #include "harness/plot/comms.h"
 #include "harness/say/log.h"
 #include "harness/store/comms.h"
@@ -39,11 +41,9 @@ bool comms_files_are_in(int dir_fd)
             (void)close(fd);
         return false;
     }
-    for (const struct dirent *entry; !any && (entry = readdir(directory));) {
-        size_t length = strlen(entry->d_name), suffix = strlen(COMMS_SUFFIX);
-        any = copies_name_is_log(entry->d_name) ||
-              (length > suffix && !strcmp(entry->d_name + length - suffix, COMMS_SUFFIX));
-    }
+    for (const struct dirent *entry; !any && (entry = readdir(directory));)
+        any = comms_has_suffix(entry->d_name, COMMS_SUFFIX) ||
+              comms_has_suffix(entry->d_name, COPIES_SUFFIX);
     (void)closedir(directory);
     return any && fstatat(dir_fd, "run.json", &status, AT_SYMLINK_NOFOLLOW);
 }

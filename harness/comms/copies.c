@@ -1,19 +1,16 @@
 #include "harness/comms/copies.h"
 
-#include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "harness/base/array.h"
+#include "harness/comms/folder.h"
 #include "harness/gpu/pci.h"
-#include "harness/sys/file.h"
 
 /* More than any process copies: 53 days at 250 GB/s without a pause. */
 #define MOST (1ull << 60)
@@ -169,51 +166,23 @@ void copies_log_free(struct copies_log *log)
 
 /* ---- a directory ---- */
 
-bool copies_name_is_log(const char *name)
+static int take_log(void *into, const char *name, char *bytes, size_t size, struct err *err)
 {
-    size_t length = strlen(name), suffix = strlen(COPIES_SUFFIX);
-    return length > suffix && strcmp(name + length - suffix, COPIES_SUFFIX) == 0;
-}
-
-static int is_log(const struct dirent *entry)
-{
-    return copies_name_is_log(entry->d_name);
-}
-
-static int read_file(int dir_fd, const char *name, struct copies *copies, struct err *err)
-{
-    char *bytes = NULL;
-    size_t size;
+    struct copies *copies = into;
     struct copies_log *grown =
         array_grown(copies->log, copies->nlogs, &copies->log_capacity, sizeof(*grown));
     if (!grown)
         return err_set(err, -ENOMEM, "no memory for copies");
     copies->log = grown;
-    int rc = file_read(dir_fd, name, COPIES_FILE_SIZE, &bytes, &size);
-    if (rc)
-        return err_sys(err, rc, "cannot read '%.150s'", name);
-    rc = copies_log_parse(name, bytes, size, &grown[copies->nlogs], err);
-    free(bytes);
+    int rc = copies_log_parse(name, bytes, size, &grown[copies->nlogs], err);
     copies->nlogs += !rc;
     return rc;
 }
 
 int copies_read(const char *directory, struct copies *copies, struct err *err)
 {
-    struct dirent **entries = NULL;
     *copies = (struct copies){0};
-    int dir_fd = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (dir_fd < 0)
-        return err_sys(err, -errno, "cannot open the directory '%.150s'", directory);
-    int n = scandirat(dir_fd, ".", &entries, is_log, alphasort);
-    int rc = n < 0 ? err_sys(err, -errno, "cannot list '%.150s'", directory) : 0;
-    for (int i = 0; i < n; i++) {
-        if (!rc)
-            rc = read_file(dir_fd, entries[i]->d_name, copies, err);
-        free(entries[i]);
-    }
-    free(entries);
-    (void)close(dir_fd);
+    int rc = comms_folder_read(directory, COPIES_SUFFIX, COPIES_FILE_SIZE, take_log, copies, err);
     if (rc)
         copies_free(copies);
     return rc;

@@ -57,8 +57,6 @@ int copies_read(const char *directory, struct copies *copies, struct err *err);
 int copies_add_up(struct copies *copies, struct err *err);
 void copies_free(struct copies *copies);
 
-bool copies_name_is_log(const char *name);
-
 /* "pageable", and so on. */
 const char *copies_memory_name(uint32_t memory);
 const char *copies_kind_name(uint32_t kind);

@@ -12,6 +12,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "harness/comms/record.h"
 
@@ -104,6 +105,21 @@ enum {
     COPIES_SLOTS = 2,
     COPIES_FILE_SIZE = sizeof(struct copies_header) + COPIES_SLOTS * sizeof(struct copies_slot)
 };
+
+/* What a header of this version has, whoever it is of. */
+static inline struct copies_header copies_header_begin(void)
+{
+    struct copies_header header = {.version = COPIES_VERSION,
+                                   .order = COMMS_ORDER,
+                                   .header_size = sizeof(struct copies_header),
+                                   .slot_size = sizeof(struct copies_slot),
+                                   .entry_size = sizeof(struct copies_entry),
+                                   .entries = COPIES_ENTRIES,
+                                   .devices = COPIES_DEVICES,
+                                   .file_size = COPIES_FILE_SIZE};
+    memcpy(header.magic, COPIES_MAGIC, sizeof(header.magic));
+    return header;
+}
 
 /* Bytes of a slot that count: what is behind the last entry is not written. */
 static inline size_t copies_slot_size(const struct copies_slot *slot)

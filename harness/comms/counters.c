@@ -1,6 +1,5 @@
 #include "harness/comms/counters.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -12,6 +11,7 @@
 #include "harness/base/array.h"
 #include "harness/base/strbuf.h"
 #include "harness/base/text.h"
+#include "harness/comms/folder.h"
 #include "harness/comms/host.h"
 #include "harness/gpu/pci.h"
 #include "harness/sys/file.h"
@@ -148,46 +148,25 @@ int comms_counted_parse(const char *name, char *text, struct comms_counted *coun
     return rc;
 }
 
-static int read_file(int dir_fd, const char *name, struct comms_counters *counters, struct err *err)
+static int take_counters(void *into, const char *name, char *text, size_t size, struct err *err)
 {
-    char *text = NULL;
-    size_t size;
+    struct comms_counters *counters = into;
     struct comms_counted *grown =
         array_grown(counters->counted, counters->n, &counters->capacity, sizeof(*grown));
+    (void)size;
     if (!grown)
         return err_set(err, -ENOMEM, "no memory for counters");
     counters->counted = grown;
-    int rc = file_read(dir_fd, name, FILE_MOST, &text, &size);
-    if (rc)
-        return err_sys(err, rc, "cannot read '%.150s'", name);
-    rc = comms_counted_parse(name, text, &grown[counters->n], err);
-    free(text);
+    int rc = comms_counted_parse(name, text, &grown[counters->n], err);
     counters->n += !rc;
     return rc;
 }
 
-static int is_counters(const struct dirent *entry)
-{
-    size_t length = strlen(entry->d_name), suffix = strlen(COMMS_COUNTERS_SUFFIX);
-    return length > suffix && strcmp(entry->d_name + length - suffix, COMMS_COUNTERS_SUFFIX) == 0;
-}
-
 int comms_counters_read(const char *directory, struct comms_counters *counters, struct err *err)
 {
-    struct dirent **entries = NULL;
     *counters = (struct comms_counters){0};
-    int dir_fd = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (dir_fd < 0)
-        return err_sys(err, -errno, "cannot open the directory '%.150s'", directory);
-    int n = scandirat(dir_fd, ".", &entries, is_counters, alphasort);
-    int rc = n < 0 ? err_sys(err, -errno, "cannot list '%.150s'", directory) : 0;
-    for (int i = 0; i < n; i++) {
-        if (!rc)
-            rc = read_file(dir_fd, entries[i]->d_name, counters, err);
-        free(entries[i]);
-    }
-    free(entries);
-    (void)close(dir_fd);
+    int rc = comms_folder_read(directory, COMMS_COUNTERS_SUFFIX, FILE_MOST, take_counters, counters,
+                               err);
     if (rc)
         comms_counters_free(counters);
     return rc;

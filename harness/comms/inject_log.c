@@ -31,20 +31,12 @@ static void forget_in_child(void)
 static void begin(struct file *file, const char *host, uint32_t cupti)
 {
     struct copies_header *header = &file->header;
-    *header = (struct copies_header){.version = COPIES_VERSION,
-                                     .order = COMMS_ORDER,
-                                     .header_size = sizeof(struct copies_header),
-                                     .slot_size = sizeof(struct copies_slot),
-                                     .entry_size = sizeof(struct copies_entry),
-                                     .entries = COPIES_ENTRIES,
-                                     .devices = COPIES_DEVICES,
-                                     .cupti = cupti,
-                                     .file_size = COPIES_FILE_SIZE,
-                                     .pid = getpid(),
-                                     .start_ns = inside_now_ns(CLOCK_REALTIME)};
+    *header = copies_header_begin();
+    header->cupti = cupti;
+    header->pid = getpid();
+    header->start_ns = inside_now_ns(CLOCK_REALTIME);
     (void)snprintf(header->host, sizeof(header->host), "%s", host);
     (void)snprintf(header->program, sizeof(header->program), "%s", program_invocation_short_name);
-    memcpy(header->magic, COPIES_MAGIC, sizeof(header->magic));
     sums.entry[0] =
         (struct copies_entry){.from = COPIES_ELSEWHERE, .to = COPIES_ELSEWHERE, .used = 1};
     sums.nentries = 1;

@@ -1,19 +1,16 @@
 #include "harness/comms/read.h"
 
-#include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "harness/base/array.h"
+#include "harness/comms/folder.h"
 #include "harness/comms/names.h"
 #include "harness/gpu/pci.h"
-#include "harness/sys/file.h"
 
 /* More than any process sends: 53 days at 250 GB/s without a pause. */
 #define BYTES_MOST (1ull << 60)
@@ -228,45 +225,22 @@ void comms_log_free(struct comms_log *log)
     *log = (struct comms_log){0};
 }
 
-static int read_file(int dir_fd, const char *name, struct comms_logs *logs, struct err *err)
+static int take_log(void *into, const char *name, char *bytes, size_t size, struct err *err)
 {
-    char *bytes = NULL;
-    size_t size;
+    struct comms_logs *logs = into;
     struct comms_log *grown = array_grown(logs->log, logs->n, &logs->capacity, sizeof(*grown));
     if (!grown)
         return err_set(err, -ENOMEM, "no memory for %zu logs", logs->n + 1);
     logs->log = grown;
-    int rc = file_read(dir_fd, name, COMMS_FILE_SIZE, &bytes, &size);
-    if (rc)
-        return err_sys(err, rc, "cannot read '%.150s'", name);
-    rc = comms_log_parse(name, bytes, size, &grown[logs->n], err);
-    free(bytes);
+    int rc = comms_log_parse(name, bytes, size, &grown[logs->n], err);
     logs->n += !rc;
     return rc;
 }
 
-static int is_log(const struct dirent *entry)
-{
-    size_t length = strlen(entry->d_name), suffix = strlen(COMMS_SUFFIX);
-    return length > suffix && strcmp(entry->d_name + length - suffix, COMMS_SUFFIX) == 0;
-}
-
 int comms_logs_read(const char *directory, struct comms_logs *logs, struct err *err)
 {
-    struct dirent **entries = NULL;
     *logs = (struct comms_logs){0};
-    int dir_fd = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (dir_fd < 0)
-        return err_sys(err, -errno, "cannot open the directory '%.150s'", directory);
-    int n = scandirat(dir_fd, ".", &entries, is_log, alphasort);
-    int rc = n < 0 ? err_sys(err, -errno, "cannot list '%.150s'", directory) : 0;
-    for (int i = 0; i < n; i++) {
-        if (!rc)
-            rc = read_file(dir_fd, entries[i]->d_name, logs, err);
-        free(entries[i]);
-    }
-    free(entries);
-    (void)close(dir_fd);
+    int rc = comms_folder_read(directory, COMMS_SUFFIX, COMMS_FILE_SIZE, take_log, logs, err);
     if (rc)
         comms_logs_free(logs);
     return rc;

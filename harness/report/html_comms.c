@@ -259,6 +259,9 @@ static void print_head(const struct html_comms *page, FILE *out)
     (void)fputs("<header>\n<h1>Who sent how much to whom over NCCL</h1>\n<p>", out);
     html_say(out, "%s: %zu processes, %zu communicators, %u GPUs", page->path, view->logs.n,
              view->comms.n, view->total.matrix.n);
+    if (view->copies.nlogs)
+        html_say(out, "; copies of %zu process%s", view->copies.nlogs,
+                 view->copies.nlogs == 1 ? "" : "es");
     (void)fputs("</p>\n</header>\n<main>\n<section>\n", out);
     html_verdict("", &view->findings, out);
     (void)fputs("<ul class=\"findings\">\n", out);

@@ -30,17 +30,9 @@ static void seal(struct copies_slot *slot, uint64_t sequence)
 /* Two copies of 300 bytes to GPU 1 in slot 0, one of 100 in the one before. */
 static void begin(void)
 {
-    file = (struct file){.header = {.magic = {'C', 'N', 'T', 'D', 'C', 'O', 'P', 'Y'},
-                                    .version = COPIES_VERSION,
-                                    .order = COMMS_ORDER,
-                                    .header_size = sizeof(struct copies_header),
-                                    .slot_size = sizeof(struct copies_slot),
-                                    .entry_size = sizeof(struct copies_entry),
-                                    .entries = COPIES_ENTRIES,
-                                    .devices = COPIES_DEVICES,
-                                    .file_size = COPIES_FILE_SIZE,
-                                    .pid = 7,
-                                    .host = "a"}};
+    file = (struct file){.header = copies_header_begin()};
+    file.header.pid = 7;
+    file.header.host[0] = 'a';
     for (uint64_t i = 0; i < COPIES_SLOTS; i++) {
         struct copies_slot *slot = &file.slot[i];
         slot->nentries = 2;

@@ -20,21 +20,12 @@ struct file {
 
 static struct file *made(void)
 {
-    static const struct copies_header header = {.magic = {'C', 'N', 'T', 'D', 'C', 'O', 'P', 'Y'},
-                                                .version = COPIES_VERSION,
-                                                .order = COMMS_ORDER,
-                                                .header_size = sizeof(struct copies_header),
-                                                .slot_size = sizeof(struct copies_slot),
-                                                .entry_size = sizeof(struct copies_entry),
-                                                .entries = COPIES_ENTRIES,
-                                                .devices = COPIES_DEVICES,
-                                                .file_size = COPIES_FILE_SIZE,
-                                                .pid = 7,
-                                                .host = "a"};
     struct file *file = calloc(1, sizeof(*file));
     if (!file)
         abort();
-    file->header = header;
+    file->header = copies_header_begin();
+    file->header.pid = 7;
+    file->header.host[0] = 'a';
     for (uint64_t i = 0; i < COPIES_SLOTS; i++) {
         struct copies_slot *slot = &file->slot[i];
         slot->sequence = i + 1;
