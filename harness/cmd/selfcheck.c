@@ -38,7 +38,7 @@ static const struct opt selfcheck_opts[] = {
              "variant that is so many percent slower)"),
     OPT_INT("trials", selfcheck_args, trials, "6", 1, 10000, "N",
             "Trials of each kind, in turns; fewer than 6 say nothing"),
-    OPT_SECONDS("max-time", selfcheck_args, max_time_s, "10m", 1, 864000, "T",
+    OPT_SECONDS("max-time", selfcheck_args, max_time_s, "15m", 1, 864000, "T",
                 "Begin no trial later than this"),
     OPT_SECONDS("limit", selfcheck_args, limit_s, NULL, 1, 86400, "T",
                 "Of a trial by ab, which ends sooner where it is clear (default 20 s of equal "
