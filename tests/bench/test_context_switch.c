@@ -12,6 +12,7 @@
 #include "bench/os/duel.h"
 #include "bench/registry.h"
 #include "tests/lib/fixture_scan.h"
+#include "tests/lib/patience.h"
 
 static struct bench_machine machine;
 static struct bench_machine lonely;
@@ -48,7 +49,7 @@ static void test_switch_sees_the_working_set(void **state)
     (void)state;
     static const char *const pairs[] = {"how=pipe", "between=threads", "cpus=one", NULL};
     bool seen = false;
-    for (int tries = 0; tries < 8 && !seen; tries++) {
+    for (int tries = 0; tries < PATIENCE && !seen; tries++) {
         struct scan scan;
         scan_run(&scan, &bench_context_switch, &machine, pairs, 0.1);
         assert_int_equal(scan_count(&scan, "round_trip"), 4);

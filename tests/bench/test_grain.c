@@ -40,8 +40,9 @@ static void test_regions_divide_all_steps(void **state)
     assert_int_equal(sum, STEPS);
 }
 
-/* The two values say the same. How long regions take is the machine's matter, and its load's: whoever
- * shares a core with the calibration alone halves its speed, and regions look twice as quick.
+/* The two values say the same. How long regions take is the machine's matter, and its load's:
+ * whoever shares a core with the calibration alone halves its speed, and regions look twice as
+ * quick.
  */
 static void test_grain_alone(void **state)
 {

@@ -22,6 +22,7 @@
 #include "harness/sys/tree.h"
 #include "tests/lib/fixture_dir.h"
 #include "tests/lib/fixture_scan.h"
+#include "tests/lib/patience.h"
 
 static struct bench_machine machine;
 static struct bench_machine one_cpu;
@@ -103,7 +104,7 @@ static void test_loader_feeds_a_slow_device(void **state)
 {
     (void)state;
     double least = 1;
-    for (int tries = 0; tries < 10 && least > 0.2; tries++) {
+    for (int tries = 0; tries < PATIENCE && least > 0.2; tries++) {
         struct scan scan;
         run(&scan, &one_cpu,
             (const char *const[]){"rows=8", "cols=8", "window=4", "gpu_ms=20", "mode=process",
@@ -123,7 +124,7 @@ static void test_loader_starves_a_fast_device(void **state)
 {
     (void)state;
     bool seen = false;
-    for (int tries = 0; tries < 10 && !seen; tries++) {
+    for (int tries = 0; tries < PATIENCE && !seen; tries++) {
         struct scan scan;
         run(&scan, &one_cpu,
             (const char *const[]){"rows=512", "cols=256", "gpu_ms=0.001", "mode=process", NULL});

@@ -11,6 +11,7 @@
 #include "bench/os/near.h"
 #include "bench/registry.h"
 #include "tests/lib/fixture_scan.h"
+#include "tests/lib/patience.h"
 
 static struct bench_machine machine;
 static const char *const none[] = {NULL};
@@ -110,7 +111,7 @@ static void test_migration_sees_the_working_set(void **state)
     bool seen = false;
     if (machine.ncpus < 2)
         skip();
-    for (int tries = 0; tries < 20 && !seen; tries++) {
+    for (int tries = 0; tries < PATIENCE && !seen; tries++) {
         struct scan scan;
         scan_run(&scan, &bench_migration, &machine, pairs, 0.1);
         double large = scan_value(&scan, "move_round_trip", "to=cache;cpus=idle;size=4194304");

@@ -8,6 +8,7 @@
 
 #include "bench/registry.h"
 #include "tests/lib/fixture_scan.h"
+#include "tests/lib/patience.h"
 
 static const char *const locks[] = {"normal", "adaptive", "spin", "ticket", "futex"};
 enum { LOCKS = sizeof(locks) / sizeof(locks[0]) };
@@ -76,7 +77,7 @@ static void test_mutex_work_takes_its_time(void **state)
     static const char *const little[] = {"lock=futex", "inside=0", "outside=0", NULL};
     static const char *const much[] = {"lock=futex", "inside=2000", "outside=0", NULL};
     bool seen = false;
-    for (int tries = 0; tries < 8 && !seen; tries++) {
+    for (int tries = 0; tries < PATIENCE && !seen; tries++) {
         struct scan scan;
         scan_run(&scan, &bench_mutex, &machine, little, 0.02);
         double fast = scan_value(&scan, "lock_rate", "lock=futex;threads=1");

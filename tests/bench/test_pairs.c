@@ -16,6 +16,7 @@
 #include "kernels/cpu/mix64.h"
 #include "kernels/cpu/pingpong.h"
 #include "tests/lib/fixture_scan.h"
+#include "tests/lib/patience.h"
 
 static struct bench_machine machine;
 
@@ -246,7 +247,7 @@ static void run_until(struct scan *scan, const struct bench *bench, double budge
 {
     const char *const none[] = {NULL};
     scan_run(scan, bench, &machine, none, budget_s);
-    for (int tries = 1; tries < 50 && !good(scan); tries++) {
+    for (int tries = 1; tries < PATIENCE && !good(scan); tries++) {
         scan_end(scan);
         scan_run(scan, bench, &machine, none, budget_s);
     }

@@ -8,6 +8,7 @@
 
 #include "bench/registry.h"
 #include "tests/lib/fixture_scan.h"
+#include "tests/lib/patience.h"
 
 static struct bench_machine machine;
 
@@ -35,7 +36,7 @@ static void test_inheritance_bounds_the_wait(void **state)
     bool helps = false;
     if (!scan_may_be_fifo())
         skip();
-    for (int tries = 0; tries < 8 && !helps; tries++)
+    for (int tries = 0; tries < PATIENCE && !helps; tries++)
         helps = inheritance_helps();
     assert_true(helps);
 }

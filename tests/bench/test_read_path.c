@@ -18,6 +18,7 @@
 #include "bench/registry.h"
 #include "tests/lib/fixture_dir.h"
 #include "tests/lib/fixture_scan.h"
+#include "tests/lib/patience.h"
 
 enum { FILE_BYTES = 1 << 20, BLOCK = 4096, BLOCKS = FILE_BYTES / BLOCK, FILES = 8, FAR = 1 << 30 };
 
@@ -219,7 +220,7 @@ static void test_data_in_the_page_cache(void **state)
     assert_true(data_cached(&data) >= 1);
     bool memory = data.no_direct.code && strstr(data.no_direct.msg, "in memory");
     bool cold = false; /* others may have it in their hands for a moment */
-    for (int tries = 0; tries < 50 && !cold; tries++) {
+    for (int tries = 0; tries < PATIENCE && !cold; tries++) {
         assert_int_equal(data_evict(&data, &err), 0);
         cold = data_cached(&data) <= 0;
         (void)usleep(10000);

@@ -10,6 +10,7 @@
 #include "bench/registry.h"
 #include "kernels/cpu/share.h"
 #include "tests/lib/fixture_scan.h"
+#include "tests/lib/patience.h"
 
 static struct bench_machine machine;
 static const char *const none[] = {NULL};
@@ -49,7 +50,7 @@ static void test_false_sharing_layouts(void **state)
     if (machine.ncpus < 2)
         skip();
     machine.ncpus = machine.ncpus > 4 ? 4 : machine.ncpus;
-    for (int tries = 0; tries < 8 && !(slowdown > 0.8); tries++)
+    for (int tries = 0; tries < PATIENCE && !(slowdown > 0.8); tries++)
         slowdown = run_layouts();
     assert_true(slowdown > 0.8);
 }

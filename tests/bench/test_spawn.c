@@ -15,6 +15,7 @@
 #include "bench/registry.h"
 #include "harness/sys/file.h"
 #include "tests/lib/fixture_scan.h"
+#include "tests/lib/patience.h"
 
 static struct bench_machine machine;
 static const char *const ways[SPAWN_WAYS] = {"fork", "exec", "vfork", "spawn", "thread"};
@@ -89,7 +90,7 @@ static void test_fork_of_a_large_parent(void **state)
     static const char *const small[] = {"how=fork", "size=0", NULL};
     static const char *const large[] = {"how=fork", "size=64M", "pages=4k", NULL};
     bool seen = false;
-    for (int tries = 0; tries < 8 && !seen; tries++) {
+    for (int tries = 0; tries < PATIENCE && !seen; tries++) {
         struct scan scan;
         scan_run(&scan, &bench_spawn, &machine, small, 0.02);
         double small_us = scan_value(&scan, "spawn_time", "how=fork;mib=0;pages=4k");
