@@ -59,7 +59,7 @@ END
 sees() { # sees ID PID...
     local id=$1
     shift
-    for _ in 1 2 3 4; do
+    for _ in 1 2 3 4 5 6 7 8; do
         look "$@"
         [ -z "$(named "$id")" ] || return 0
     done
@@ -68,7 +68,7 @@ sees() { # sees ID PID...
 misses() { # misses ID PID...
     local id=$1
     shift
-    for _ in 1 2 3 4; do
+    for _ in 1 2 3 4 5 6 7 8; do
         look "$@"
         [ -n "$(named "$id")" ] || return 0
     done
@@ -148,7 +148,10 @@ end_faults
 
 # 7: taskset without -a.
 plant "$CONTEND_BUSY" threads=1
-sleep 0.2
+has_two_threads() {
+    [ "$(find "/proc/${faulty[0]}/task" -mindepth 1 -maxdepth 1 | wc -l)" = 2 ]
+}
+wait_for 60 has_two_threads || fail "7: no thread was made"
 taskset -cp "$first" "${faulty[0]}" >/dev/null
 sees leader_alone "${faulty[0]}" || fail "a leader bound alone is not seen: $(cat "$scratch/seen")"
 found leader_alone "${faulty[0]}"

@@ -133,9 +133,9 @@ EOF
 timeout 100 python3 "$scratch/settings.py" "$CONTEND_BINARY" "$worker" || fail "settings of the terminal"
 
 # A worker that ends while it is watched ends the show, with a word.
-"$CONTEND_BINARY" top --pid "$worker" --interval 0.3 >/dev/null 2>"$scratch/ended" &
+"$CONTEND_BINARY" top --pid "$worker" --interval 0.3 >"$scratch/shown" 2>"$scratch/ended" &
 top=$!
-sleep 0.5
+wait_for 60 test -s "$scratch/shown" || fail "nothing is shown"
 kill "$worker"
 wait "$top"
 [ $? = 3 ] || fail "exit code of a show whose worker has ended"
