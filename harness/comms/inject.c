@@ -72,6 +72,13 @@ static void find_ends(struct inject_copy *copy, uint32_t device)
         copy->to = COPIES_HOST;
 }
 
+static void add(const struct inject_copy *copy)
+{
+    inject_log_lock();
+    inject_log_add(copy);
+    inject_log_unlock();
+}
+
 static void add_copy(const void *record)
 {
     struct cupti_copy_6 copy = {.copy_count = 1};
@@ -84,21 +91,29 @@ static void add_copy(const void *record)
                                   .bytes = first->bytes,
                                   .ns = duration(first->start, first->end)};
     find_ends(&counted, first->device);
-    inject_log_add(&counted);
+    add(&counted);
 }
 
 static void add_peer_copy(const void *record)
 {
     struct cupti_peer_copy copy;
     memcpy(&copy, record, sizeof(copy));
-    inject_log_add(&(struct inject_copy){.kind = copy.copy_kind,
-                                         .from_memory = copy.from_memory,
-                                         .to_memory = copy.to_memory,
-                                         .from = device_of(copy.from_device),
-                                         .to = device_of(copy.to_device),
-                                         .calls = 1,
-                                         .bytes = copy.bytes,
-                                         .ns = duration(copy.start, copy.end)});
+    add(&(struct inject_copy){.kind = copy.copy_kind,
+                              .from_memory = copy.from_memory,
+                              .to_memory = copy.to_memory,
+                              .from = device_of(copy.from_device),
+                              .to = device_of(copy.to_device),
+                              .calls = 1,
+                              .bytes = copy.bytes,
+                              .ns = duration(copy.start, copy.end)});
+}
+
+static void count_unread(bool unknown, bool broken)
+{
+    inject_log_lock();
+    inject_log_sums()->unknown += unknown;
+    inject_log_sums()->broken += broken;
+    inject_log_unlock();
 }
 
 static void add_records(uint8_t *buffer, size_t valid)
@@ -113,41 +128,55 @@ static void add_records(uint8_t *buffer, size_t valid)
         else if (kind == CUPTI_KIND_MEMCPY2)
             add_peer_copy(record);
         else
-            inject_log_sums()->unknown++;
+            count_unread(true, false);
     }
-    inject_log_sums()->broken += result != CUPTI_NO_MORE;
+    if (result != CUPTI_NO_MORE)
+        count_unread(false, true);
 }
 
 /* False: it is not ours, but of a tool that was there before. */
-static bool is_back(const uint8_t *buffer)
+static bool take_back(const uint8_t *buffer)
 {
-    for (size_t i = 0; i < nout; i++)
-        if (out[i] == buffer) {
+    bool found = false;
+    inject_log_lock();
+    for (size_t i = 0; i < nout && !found; i++) {
+        found = out[i] == buffer;
+        if (found)
             out[i] = out[--nout];
-            return true;
-        }
-    return false;
+    }
+    inject_log_unlock();
+    return found;
 }
 
-static void take_buffer(void *context, uint32_t stream, uint8_t *buffer, size_t size, size_t valid)
+static size_t count_dropped(void *context, uint32_t stream)
 {
     size_t dropped = 0;
-    (void)size;
+    return cupti.get_dropped(context, stream, &dropped) == CUPTI_GOOD ? dropped : 0;
+}
+
+static void publish(size_t dropped, bool finished)
+{
     inject_log_lock();
-    if (!is_back(buffer)) {
-        inject_log_unlock();
+    inject_log_sums()->dropped += dropped;
+    inject_log_sums()->buffers = nout;
+    inject_log_publish(finished);
+    inject_log_unlock();
+}
+
+/* The lock is never held while CUPTI is asked, which may hold one of its own when it asks us. */
+static void take_buffer(void *context, uint32_t stream, uint8_t *buffer, size_t size, size_t valid)
+{
+    (void)size;
+    if (!take_back(buffer))
         return;
-    }
     if (inject_log_is_on() && valid)
         add_records(buffer, valid);
-    if (cupti.get_dropped(context, stream, &dropped) == CUPTI_GOOD)
-        inject_log_sums()->dropped += dropped;
-    inject_log_sums()->buffers = nout;
+    publish(count_dropped(context, stream), false);
+    inject_log_lock();
     if (nkept < KEPT) {
         kept[nkept++] = buffer;
         buffer = NULL;
     }
-    inject_log_publish(false);
     inject_log_unlock();
     free(buffer);
 }
@@ -228,9 +257,7 @@ static void end(void)
     over = true;
     find_devices();
     (void)cupti.flush_all(CUPTI_FORCED);
-    inject_log_lock();
-    inject_log_publish(true);
-    inject_log_unlock();
+    publish(count_dropped(NULL, 0), true); /* which no buffer may have come back to tell */
     (void)pthread_mutex_unlock(&flushing);
 }
 
@@ -304,9 +331,7 @@ static void begin(void)
         disable();
         return;
     }
-    inject_log_lock();
-    inject_log_publish(false);
-    inject_log_unlock();
+    publish(0, false);
     if (atexit(end) || !start_thread())
         inside_say_off("no thread of its own: what was copied is told when it ends, if at all", "",
                        0);

@@ -62,6 +62,22 @@ is "full" "$(read_json "$scratch/full" '.copies | [(.rows | length), ([.rows[].c
     '[1024,1600,16000,[["?",577]]]'
 is "full, found" "$(read_json "$scratch/full" '[.findings[].id]')" '["copies_dropped","copies_unplaced"]'
 
+counted "$scratch/dropped" drop:5
+is "all dropped" "$(read_json "$scratch/dropped" '[.copies.logs[0].dropped, [.findings[].id]]')" '[5,["copies_dropped"]]'
+
+# Another tool takes CUPTI over, and has what was copied since; CUPTI hands over a record behind the end.
+counted "$scratch/taken" copy:1:2:3:0:10:1:2 taken copy:1:2:3:0:10:1:3
+is "taken over" "$(read_json "$scratch/taken" '[(.copies.logs[0] | [.finished, .buffers_out]), [.findings[].id]]')" \
+    '[[true,1],["copies_taken_over"]]'
+STUB_CUPTI_LATE=1 counted "$scratch/late" copy:1:2:3:0:10:1:2
+is "late" "$(read_json "$scratch/late" '[.copies.logs[0].finished, [.copies.rows[].calls], .findings]')" '[true,[3],[]]'
+
+# CUPTI asks for a buffer under a lock of its own, which it also needs to answer what was dropped.
+code=0
+STUB_CUPTI_SLOW=1 CONTEND_COPIES_PERIOD_MS=1 timeout -k 1 120 "$CONTEND_BINARY" comms --copies --out "$scratch/locks" -- \
+    "$stub" copy:1:2:3:0:10:1:1 sleep:10 copy:1:2:3:0:10:1:1 sleep:10 copy:1:2:3:0:10:1:100000 2>"$scratch/err" || code=$?
+is "locks" "$code $(read_json "$scratch/locks" '[.copies.rows[].calls]')" '0 [100002]'
+
 # Killed, after the thread has looked: what it had is there. At once: nothing, but no error. _exit: as killed.
 export CONTEND_COPIES_PERIOD_MS=20
 "$CONTEND_BINARY" comms --copies --out "$scratch/killed" -- bash -c \
