@@ -4,7 +4,9 @@
  * STUB_CUPTI_VERSION tells (CUDA 12 or 13), and come back when a buffer is full or asked for.
  * STUB_CUPTI_FAIL=subscriber|register|enable: that call fails. STUB_CUPTI_LATE=1: a record more
  * comes behind all that the program has for its end. STUB_CUPTI_SLOW=1: it takes its time to tell
- * what was dropped.
+ * what was dropped. STUB_CUPTI_HOLDS=1: full buffers come back only where they are asked for.
+ * Before CUDA 12.9 (version 27) it crashes where it is given no buffer. STUB_CUPTI_HANGS=1: at the
+ * end it does not answer.
  */
 #include <pthread.h>
 #include <stdint.h>
@@ -12,10 +14,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "tests/lib/stub_cupti.h"
 
-enum { MEMCPY = 1, MEMCPY2 = 22, KINDS = 32, OTHER = 39, NO_MORE = 12, INVALID = 1 };
+enum { MEMCPY = 1, MEMCPY2 = 22, KINDS = 32, OTHER = 39, NO_MORE = 12, INVALID = 1, HELD = 256 };
 
 /* As CUPTI of CUDA 13 has them; that of 12 ends before `pad2` and `count`. */
 struct copy {
@@ -48,6 +51,11 @@ static completed *on_complete;
 static uint8_t *buffer;
 static size_t size, used, dropped;
 static int enabled[KINDS], subscribed;
+static struct held {
+    uint8_t *bytes;
+    size_t size, used;
+} held[HELD];
+static size_t nheld;
 
 int cuptiGetVersion(uint32_t *version);
 int cuptiGetResultString(int result, const char **text);
@@ -139,9 +147,20 @@ static void give_back(void)
     (void)pthread_mutex_lock(&lock);
 }
 
+static void hold(void)
+{
+    if (nheld == HELD)
+        abort();
+    held[nheld++] = (struct held){buffer, size, used};
+    buffer = NULL;
+}
+
 int cuptiActivityFlushAll(uint32_t flag)
 {
-    (void)flag;
+    while (flag && getenv("STUB_CUPTI_HANGS"))
+        (void)pause();
+    for (; nheld; nheld--)
+        on_complete(NULL, 0, held[nheld - 1].bytes, held[nheld - 1].size, held[nheld - 1].used);
     (void)pthread_mutex_lock(&lock);
     give_back();
     (void)pthread_mutex_unlock(&lock);
@@ -180,12 +199,14 @@ static void put(const void *record, uint32_t kind)
 {
     size_t need = size_of(kind), most;
     (void)pthread_mutex_lock(&lock);
-    if (buffer && used + need > size)
+    if (buffer && used + need > size && getenv("STUB_CUPTI_HOLDS"))
+        hold();
+    else if (buffer && used + need > size)
         give_back();
     if (!buffer) {
         used = 0;
         on_request(&buffer, &size, &most);
-        if (buffer && ((uintptr_t)buffer % 8 || size < need))
+        if ((buffer && ((uintptr_t)buffer % 8 || size < need)) || (!buffer && version_told() < 27))
             abort();
     }
     if (buffer) {
