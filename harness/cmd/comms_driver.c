@@ -46,8 +46,8 @@ static int ask(void *arg)
         ask_users(driver);
     bool stays = driver->stays && has_counted(driver);
     __atomic_store_n(&driver->answered, true, __ATOMIC_RELEASE);
-    while (stays)
-        (void)pause();
+    while (stays && pause()) /* never 0: until it is killed */
+        continue;
     return 0;
 }
 
