@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include "harness/cmd/comms_files.h"
 #include "harness/comms/counters.h"
@@ -29,6 +30,12 @@ static void ask_users(struct comms_driver *driver)
     free(users);
 }
 
+static bool has_counted(const struct comms_driver *driver)
+{
+    const struct comms_counted counted = {.counts = driver->counts};
+    return !driver->why.code && !comms_counted_why(&counted)[0];
+}
+
 static int ask(void *arg)
 {
     struct comms_driver *driver = arg;
@@ -37,16 +44,25 @@ static int ask(void *arg)
     driver->nlinks = gpu_links_read(driver->link, sizeof(driver->link) / sizeof(driver->link[0]));
     if (driver->asks_users)
         ask_users(driver);
+    bool stays = driver->stays && has_counted(driver);
     __atomic_store_n(&driver->answered, true, __ATOMIC_RELEASE);
+    while (stays && pause()) /* never 0: until it is killed */
+        continue;
     return 0;
 }
 
-/* False: it is still there, perhaps in the kernel, where no signal ends it. */
-static bool wait_for(struct process *process)
+static bool has_answered(const struct comms_driver *driver)
+{
+    return driver && __atomic_load_n(&driver->answered, __ATOMIC_ACQUIRE);
+}
+
+/* Until it ends, or, where there is a driver, has answered. False: it is still there, perhaps in
+ * the kernel, where no signal ends it. */
+static bool wait_for(struct process *process, const struct comms_driver *driver)
 {
     const uint64_t end_ns = clock_now_ns() + (uint64_t)ANSWER_MS * 1000000;
     int status;
-    while (!process_ended(process, &status)) {
+    while (!has_answered(driver) && !process_ended(process, &status)) {
         struct pollfd end = {.fd = process->pidfd, .events = POLLIN}; /* -1 is passed over */
         if (clock_now_ns() > end_ns)
             return false;
@@ -57,7 +73,6 @@ static bool wait_for(struct process *process)
 
 static struct comms_driver *ask_driver(bool users, struct err *err)
 {
-    struct process process;
     struct comms_driver *driver =
         mmap(NULL, sizeof(*driver), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (driver == MAP_FAILED) {
@@ -65,19 +80,23 @@ static struct comms_driver *ask_driver(bool users, struct err *err)
         return NULL;
     }
     driver->asks_users = users;
+    driver->stays = !users;
+    struct process process = {0};
     int rc = process_start(&process, true, ask, driver);
     if (rc)
         (void)err_sys(err, rc, "cannot start a process to ask the NVIDIA driver");
-    else if (!wait_for(&process)) {
+    else if (!wait_for(&process, driver->stays ? driver : NULL)) {
         (void)process_signal(&process, SIGKILL);
         rc = err_set(err, -ETIMEDOUT, "the NVIDIA driver did not answer within %d s",
                      ANSWER_MS / 1000);
-    } else if (!__atomic_load_n(&driver->answered, __ATOMIC_ACQUIRE))
+    } else if (!has_answered(driver))
         rc = err_set(err, -EIO, "asking the NVIDIA driver has crashed");
-    if (!rc)
-        return driver;
-    comms_driver_free(driver);
-    return NULL;
+    if (rc) {
+        comms_driver_free(driver);
+        return NULL;
+    }
+    driver->process = process;
+    return driver;
 }
 
 struct comms_driver *comms_driver_ask(struct err *err)
@@ -110,6 +129,10 @@ void comms_driver_write(const char *directory, const struct comms_driver *before
 
 void comms_driver_free(struct comms_driver *driver)
 {
-    if (driver)
-        (void)munmap(driver, sizeof(*driver));
+    if (!driver)
+        return;
+    (void)process_signal(&driver->process, SIGKILL);
+    if (driver->process.pid)
+        (void)wait_for(&driver->process, NULL);
+    (void)munmap(driver, sizeof(*driver));
 }

@@ -13,9 +13,11 @@
 #include "harness/gpu/links.h"
 #include "harness/gpu/nvlink.h"
 #include "harness/gpu/processes.h"
+#include "harness/sys/process.h"
 
 struct comms_driver {
-    bool answered, asks_users;
+    bool answered, asks_users, stays;
+    struct process process; /* that has asked, where it stays; zeroed = none */
     struct nvlink_counts counts;
     uint64_t counted_ns; /* when, by clock_now_ns */
     struct err why;      /* with a code where there are no counts */
@@ -25,10 +27,15 @@ struct comms_driver {
     struct gpu_users users[GPU_LIST_MAX];
 };
 
-/* Returns NULL after an error: -ENOMEM, -ETIMEDOUT, -EIO where asking has crashed; in words. */
+/*
+ * Where something was counted, the process that asked stays until comms_driver_free, with the GPUs
+ * open: without persistence mode the driver lets go of a GPU with its last user, and its counters
+ * begin at 0 again. Returns NULL after an error: -ENOMEM, -ETIMEDOUT, -EIO where asking has
+ * crashed; in words.
+ */
 struct comms_driver *comms_driver_ask(struct err *err);
 
-/* The same, and which processes have the GPUs open. */
+/* And which processes have the GPUs open; of a job that runs, and so has them: nobody stays. */
 struct comms_driver *comms_driver_ask_users(struct err *err);
 
 /*

@@ -3,7 +3,6 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -13,6 +12,7 @@
 #include "harness/cmd/page.h"
 #include "harness/comms/copies_record.h"
 #include "harness/comms/folder.h"
+#include "harness/comms/host.h"
 #include "harness/plot/comms.h"
 #include "harness/say/log.h"
 #include "harness/store/comms.h"
@@ -21,10 +21,10 @@
 void comms_files_add_links(const char *directory, const struct gpu_link *link, size_t n)
 {
     struct err err = {0};
-    char host[HOST_NAME_MAX + 1] = "";
+    char host[COMMS_HOST_MAX];
+    comms_host_find(host); /* as logs call it */
     int dir_fd = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (dir_fd >= 0 && !gethostname(host, sizeof(host) - 1) &&
-        comms_ports_write(dir_fd, host, link, n, &err))
+    if (dir_fd >= 0 && comms_ports_write(dir_fd, host, link, n, &err))
         log_warn("%s", err.msg);
     if (dir_fd >= 0)
         (void)close(dir_fd);

@@ -94,7 +94,7 @@ static void judge_small(struct judge *judge, const struct copies *copies)
 static void judge_logs(struct judge *judge, const struct copies *copies)
 {
     uint64_t dropped = 0, other = 0, unplaced = 0, bytes = 0;
-    size_t unfinished = 0;
+    size_t unfinished = 0, taken = 0;
     for (size_t i = 0; i < copies->nlogs; i++) {
         const struct copies_slot *slot = copies->log[i].slot;
         dropped += slot->dropped;
@@ -102,6 +102,7 @@ static void judge_logs(struct judge *judge, const struct copies *copies)
         unplaced += slot->entry[0].calls;
         bytes += slot->entry[0].bytes;
         unfinished += !slot->finished;
+        taken += slot->finished && slot->buffers;
     }
     if (dropped)
         tell(judge, "copies_dropped", FINDING_DOUBT,
@@ -109,6 +110,13 @@ static void judge_logs(struct judge *judge, const struct copies *copies)
     if (other)
         tell(judge, "copies_unknown", FINDING_DOUBT,
              "%" PRIu64 " records or buffers of CUPTI were not understood.", other);
+    if (taken)
+        tell(
+            judge, "copies_taken_over", FINDING_DOUBT,
+            "%zu of %zu processes had not got all records back from CUPTI when they ended: another "
+            "tool, such as PyTorch's profiler, has taken it over, and what was copied from then "
+            "on is in no row.",
+            taken, copies->nlogs);
     if (unplaced)
         tell(judge, "copies_unplaced", FINDING_DOUBT,
              "%" PRIu64 " copies of %" PRIu64 " bytes found no place in the tables of their "

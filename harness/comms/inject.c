@@ -21,15 +21,19 @@
 #include "harness/comms/inject_log.h"
 #include "harness/comms/inside.h"
 
-enum { BUFFER = 1 << 20, BUFFERS_MOST = 64, KEPT = 4, ALIGNMENT = 8, END_WAITS_S = 5 };
+enum { BUFFER = 1 << 20, KEPT = 4, ALIGNMENT = 8, END_WAITS_S = 5 };
+/* CUPTI before CUDA 12.9 may crash where it is given none: github.com/pytorch/kineto, issue 1275.
+ */
+enum { BUFFERS_MOST = 64, BUFFERS_MOST_BEFORE = 1024, CUPTI_TAKES_NONE = 27 /* its version */ };
 
 static struct inject_cupti cupti;
-static uint32_t version;                        /* of CUPTI */
-static uint8_t *kept[KEPT], *out[BUFFERS_MOST]; /* buffers at hand, and at CUPTI */
+static uint32_t version;                               /* of CUPTI */
+static uint8_t *kept[KEPT], *out[BUFFERS_MOST_BEFORE]; /* buffers at hand, and at CUPTI */
 static size_t nkept, nout;
-/* Held while CUPTI is asked for records, which is never done behind the end. */
-static pthread_mutex_t flushing = PTHREAD_MUTEX_INITIALIZER;
-static bool over;
+/* Only the thread asks CUPTI for records, and who ends waits for it no longer than END_WAITS_S. */
+static enum { GOES_ON, ENDS, OVER } stage; /* under: */
+static pthread_mutex_t stage_lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t stage_changed;
 
 /* ---- what CUPTI calls ---- */
 
@@ -37,10 +41,11 @@ static bool over;
 static void give_buffer(uint8_t **buffer, size_t *size, size_t *max_records)
 {
     void *made = NULL;
+    const size_t most = version >= CUPTI_TAKES_NONE ? BUFFERS_MOST : BUFFERS_MOST_BEFORE;
     inject_log_lock();
-    if (nkept && nout < BUFFERS_MOST)
+    if (nkept && nout < most)
         made = kept[--nkept];
-    else if (nout < BUFFERS_MOST && posix_memalign(&made, ALIGNMENT, BUFFER))
+    else if (nout < most && posix_memalign(&made, ALIGNMENT, BUFFER))
         made = NULL;
     if (made)
         out[nout++] = made;
@@ -72,6 +77,13 @@ static void find_ends(struct inject_copy *copy, uint32_t device)
         copy->to = COPIES_HOST;
 }
 
+static void add(const struct inject_copy *copy)
+{
+    inject_log_lock();
+    inject_log_add(copy);
+    inject_log_unlock();
+}
+
 static void add_copy(const void *record)
 {
     struct cupti_copy_6 copy = {.copy_count = 1};
@@ -84,21 +96,29 @@ static void add_copy(const void *record)
                                   .bytes = first->bytes,
                                   .ns = duration(first->start, first->end)};
     find_ends(&counted, first->device);
-    inject_log_add(&counted);
+    add(&counted);
 }
 
 static void add_peer_copy(const void *record)
 {
     struct cupti_peer_copy copy;
     memcpy(&copy, record, sizeof(copy));
-    inject_log_add(&(struct inject_copy){.kind = copy.copy_kind,
-                                         .from_memory = copy.from_memory,
-                                         .to_memory = copy.to_memory,
-                                         .from = device_of(copy.from_device),
-                                         .to = device_of(copy.to_device),
-                                         .calls = 1,
-                                         .bytes = copy.bytes,
-                                         .ns = duration(copy.start, copy.end)});
+    add(&(struct inject_copy){.kind = copy.copy_kind,
+                              .from_memory = copy.from_memory,
+                              .to_memory = copy.to_memory,
+                              .from = device_of(copy.from_device),
+                              .to = device_of(copy.to_device),
+                              .calls = 1,
+                              .bytes = copy.bytes,
+                              .ns = duration(copy.start, copy.end)});
+}
+
+static void count_unread(bool unknown, bool broken)
+{
+    inject_log_lock();
+    inject_log_sums()->unknown += unknown;
+    inject_log_sums()->broken += broken;
+    inject_log_unlock();
 }
 
 static void add_records(uint8_t *buffer, size_t valid)
@@ -113,41 +133,55 @@ static void add_records(uint8_t *buffer, size_t valid)
         else if (kind == CUPTI_KIND_MEMCPY2)
             add_peer_copy(record);
         else
-            inject_log_sums()->unknown++;
+            count_unread(true, false);
     }
-    inject_log_sums()->broken += result != CUPTI_NO_MORE;
+    if (result != CUPTI_NO_MORE)
+        count_unread(false, true);
 }
 
 /* False: it is not ours, but of a tool that was there before. */
-static bool is_back(const uint8_t *buffer)
+static bool take_back(const uint8_t *buffer)
 {
-    for (size_t i = 0; i < nout; i++)
-        if (out[i] == buffer) {
+    bool found = false;
+    inject_log_lock();
+    for (size_t i = 0; i < nout && !found; i++) {
+        found = out[i] == buffer;
+        if (found)
             out[i] = out[--nout];
-            return true;
-        }
-    return false;
+    }
+    inject_log_unlock();
+    return found;
 }
 
-static void take_buffer(void *context, uint32_t stream, uint8_t *buffer, size_t size, size_t valid)
+static size_t count_dropped(void *context, uint32_t stream)
 {
     size_t dropped = 0;
-    (void)size;
+    return cupti.get_dropped(context, stream, &dropped) == CUPTI_GOOD ? dropped : 0;
+}
+
+static void publish(size_t dropped, bool finished)
+{
     inject_log_lock();
-    if (!is_back(buffer)) {
-        inject_log_unlock();
+    inject_log_sums()->dropped += dropped;
+    inject_log_sums()->buffers = nout;
+    inject_log_publish(finished);
+    inject_log_unlock();
+}
+
+/* The lock is never held while CUPTI is asked, which may hold one of its own when it asks us. */
+static void take_buffer(void *context, uint32_t stream, uint8_t *buffer, size_t size, size_t valid)
+{
+    (void)size;
+    if (!take_back(buffer))
         return;
-    }
     if (inject_log_is_on() && valid)
         add_records(buffer, valid);
-    if (cupti.get_dropped(context, stream, &dropped) == CUPTI_GOOD)
-        inject_log_sums()->dropped += dropped;
-    inject_log_sums()->buffers = nout;
+    publish(count_dropped(context, stream), false);
+    inject_log_lock();
     if (nkept < KEPT) {
         kept[nkept++] = buffer;
         buffer = NULL;
     }
-    inject_log_publish(false);
     inject_log_unlock();
     free(buffer);
 }
@@ -172,30 +206,46 @@ static void find_devices(void)
 }
 
 /* The time between two looks: CONTEND_COPIES_PERIOD_MS, for tests. */
-static struct timespec period(void)
+static long period_ms(void)
 {
     enum { PERIOD_MS = 1000 };
     const char *text = getenv("CONTEND_COPIES_PERIOD_MS");
     long ms = text && *text ? strtol(text, NULL, 10) : PERIOD_MS;
-    ms = ms > 0 && ms < 1000000 ? ms : PERIOD_MS;
-    return (struct timespec){ms / 1000, ms % 1000 * 1000000};
+    return ms > 0 && ms < 1000000 ? ms : PERIOD_MS;
+}
+
+/* Until the stage is that one, or the time is over. The caller has the lock of the stage. */
+static void wait_for(int wanted, long ms)
+{
+    struct timespec until;
+    int code = clock_gettime(CLOCK_MONOTONIC, &until);
+    until.tv_sec += ms / 1000;
+    until.tv_nsec += ms % 1000 * 1000000;
+    until.tv_sec += until.tv_nsec / 1000000000;
+    until.tv_nsec %= 1000000000;
+    while ((int)stage != wanted && !code)
+        code = pthread_cond_timedwait(&stage_changed, &stage_lock, &until);
 }
 
 static void *look(void *arg)
 {
-    const struct timespec between = period();
-    bool going = true;
+    const long ms = period_ms();
+    bool ends = false;
     (void)arg;
-    while (going) {
-        (void)nanosleep(&between, NULL);
-        (void)pthread_mutex_lock(&flushing);
-        going = !over;
-        if (going) {
-            find_devices();
-            (void)cupti.flush_all(0);
-        }
-        (void)pthread_mutex_unlock(&flushing);
+    (void)pthread_mutex_lock(&stage_lock);
+    while (!ends) {
+        wait_for(ENDS, ms);
+        ends = stage == ENDS;
+        (void)pthread_mutex_unlock(&stage_lock);
+        find_devices();
+        (void)cupti.flush_all(ends ? CUPTI_FORCED : 0);
+        if (ends)
+            publish(count_dropped(NULL, 0), true); /* which no buffer may have come back to tell */
+        (void)pthread_mutex_lock(&stage_lock);
     }
+    stage = OVER;
+    (void)pthread_cond_broadcast(&stage_changed);
+    (void)pthread_mutex_unlock(&stage_lock);
     return NULL;
 }
 
@@ -204,8 +254,10 @@ static bool start_thread(void)
 {
     sigset_t all, before;
     pthread_attr_t attributes;
+    pthread_condattr_t clock;
     pthread_t thread;
-    if (pthread_attr_init(&attributes))
+    if (pthread_condattr_init(&clock) || pthread_condattr_setclock(&clock, CLOCK_MONOTONIC) ||
+        pthread_cond_init(&stage_changed, &clock) || pthread_attr_init(&attributes))
         return false;
     (void)pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
     (void)sigfillset(&all);
@@ -219,19 +271,13 @@ static bool start_thread(void)
 /* Records of copies that are still under way come without their times. */
 static void end(void)
 {
-    struct timespec until;
-    if (!inject_log_is_on() || clock_gettime(CLOCK_REALTIME, &until))
+    if (!inject_log_is_on())
         return;
-    until.tv_sec += END_WAITS_S;
-    if (pthread_mutex_timedlock(&flushing, &until))
-        return;
-    over = true;
-    find_devices();
-    (void)cupti.flush_all(CUPTI_FORCED);
-    inject_log_lock();
-    inject_log_publish(true);
-    inject_log_unlock();
-    (void)pthread_mutex_unlock(&flushing);
+    (void)pthread_mutex_lock(&stage_lock);
+    stage = ENDS;
+    (void)pthread_cond_broadcast(&stage_changed);
+    wait_for(OVER, END_WAITS_S * 1000L);
+    (void)pthread_mutex_unlock(&stage_lock);
 }
 
 /* ---- the beginning ---- */
@@ -304,12 +350,9 @@ static void begin(void)
         disable();
         return;
     }
-    inject_log_lock();
-    inject_log_publish(false);
-    inject_log_unlock();
-    if (atexit(end) || !start_thread())
-        inside_say_off("no thread of its own: what was copied is told when it ends, if at all", "",
-                       0);
+    publish(0, false);
+    if (!start_thread() || atexit(end))
+        inside_say_off("no thread of its own, or no end: not all that is copied is told", "", 0);
 }
 
 extern int InitializeInjection(void);

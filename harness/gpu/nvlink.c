@@ -15,6 +15,20 @@ static int64_t either(int64_t kib, int64_t bytes)
     return kib >= 0 && kib <= INT64_MAX / KIB ? kib * KIB : bytes;
 }
 
+/* Of links that tell it, each by itself; -1: none does. */
+static int64_t sum_links(const struct nvml_api *nvml, struct nvml_device *device, unsigned field)
+{
+    struct nvml_field fields[NVML_NVLINKS] = {0};
+    int64_t values[NVML_NVLINKS], sum = -1;
+    for (unsigned link = 0; link < NVML_NVLINKS; link++)
+        fields[link] = (struct nvml_field){.field = field, .scope = link};
+    nvml_read_fields(nvml, device, fields, NVML_NVLINKS, values);
+    for (unsigned link = 0; link < NVML_NVLINKS; link++)
+        if (values[link] >= 0 && (sum < 0 || values[link] <= INT64_MAX - sum))
+            sum = sum < 0 ? values[link] : sum + values[link];
+    return sum;
+}
+
 static void read_gpu(const struct nvml_api *nvml, struct nvml_device *device,
                      struct nvlink_gpu *gpu)
 {
@@ -26,6 +40,10 @@ static void read_gpu(const struct nvml_api *nvml, struct nvml_device *device,
     nvml_read_fields(nvml, device, fields, 4, values);
     gpu->sent_bytes = either(values[0], values[2]);
     gpu->received_bytes = either(values[1], values[3]);
+    if (gpu->sent_bytes < 0 && gpu->received_bytes < 0) {
+        gpu->sent_bytes = sum_links(nvml, device, NVML_FIELD_NVLINK_SENT);
+        gpu->received_bytes = sum_links(nvml, device, NVML_FIELD_NVLINK_RECEIVED);
+    }
 }
 
 int nvlink_read(struct nvlink_counts *counts, struct err *why)

@@ -4,7 +4,8 @@
  *
  * NVML_FI_DEV_NVLINK_THROUGHPUT_DATA_TX and _RX (138 and 139: payload in KiB) or, where a GPU has
  * none of them, NVML_FI_DEV_NVLINK_COUNT_XMIT_BYTES and _RCV_BYTES (202 and 204: bytes, NVLink 5),
- * of all links together (scope UINT_MAX): NVML API reference, "Field Value Enums". The former are
+ * of all links together (scope UINT_MAX), or, since NVML's reference promises that of the former
+ * alone, of the latter the sum over links: NVML API reference, "Field Value Enums". The former are
  * what `nvidia-smi nvlink -gt d` shows.
  */
 #ifndef CONTEND_GPU_NVLINK_H

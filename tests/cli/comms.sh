@@ -105,6 +105,20 @@ if cc -shared -fPIC -DFULL -o "$scratch/nvml.so" tests/lib/fake_gpu_driver.c 2>/
     counted "nvlink5_sent=1 nvlink5_received=1 nvlink5_sent_more=4000000000 nvlink5_received_more=4000000000" \
         SIMPLE "$scratch/five"
     is "NVLink 5" "$(read_json "$scratch/five" '.nvlink.gpus[0].sent.ratio == 1')" true
+    # .. which tells them of each link by itself,
+    counted "nvlink5_links=2 nvlink5_sent=1 nvlink5_received=1 nvlink5_sent_more=1000000000 nvlink5_received_more=1000000000" \
+        SIMPLE "$scratch/links"
+    is "links of NVLink 5" "$(read_json "$scratch/links" '.nvlink.gpus[0].sent.counted_bytes')" 4000000000
+    # .. and a driver that forgets them when nobody uses its GPUs: then we do, while the command runs.
+    FAKE_GPU_USERS=$scratch/users counted "$states nvlink_sent_more=3906300 nvlink_received_more=3906300" SIMPLE "$scratch/users-kept"
+    is "kept in use" "$(read_json "$scratch/users-kept" '[.nvlink.all.sent.counted_bytes, [.findings[] | select(.id != "comms_late")]]')" \
+        '[8000102400,[]]'
+    # Logs and links.csv call a host by the same name, whatever its own has in it.
+    if [ "$(id -u)" = 0 ] && unshare -u bash -c 'hostname node.example' 2>/dev/null; then
+        FAKE_GPU=$states unshare -u bash -c 'hostname node.example && exec "$@"' - "$CONTEND_BINARY" comms --out "$scratch/dotted" -- \
+            bash -c "both_ranks SIMPLE" 2>"$scratch/err" || fail "$(cat "$scratch/err")"
+        is "a host with dots" "$(read_json "$scratch/dotted" '[.links_unknown_bytes, (.links | length > 0)]')" '[0,true]'
+    fi
     counted "" SIMPLE "$scratch/uncounted"
     grep -q "NVLink's counters of .*: not told, its GPUs have no NVLink" "$scratch/err" || fail "$(cat "$scratch/err")"
     # Small sends may have gone by LL, with flags, or not: both are explained, and no more is.

@@ -62,6 +62,37 @@ is "full" "$(read_json "$scratch/full" '.copies | [(.rows | length), ([.rows[].c
     '[1024,1600,16000,[["?",577]]]'
 is "full, found" "$(read_json "$scratch/full" '[.findings[].id]')" '["copies_dropped","copies_unplaced"]'
 
+counted "$scratch/dropped" drop:5
+is "all dropped" "$(read_json "$scratch/dropped" '[.copies.logs[0].dropped, [.findings[].id]]')" '[5,["copies_dropped"]]'
+
+# Another tool takes CUPTI over, and has what was copied since; CUPTI hands over a record behind the end.
+counted "$scratch/taken" copy:1:2:3:0:10:1:2 taken copy:1:2:3:0:10:1:3
+is "taken over" "$(read_json "$scratch/taken" '[(.copies.logs[0] | [.finished, .buffers_out]), [.findings[].id]]')" \
+    '[[true,1],["copies_taken_over"]]'
+STUB_CUPTI_LATE=1 counted "$scratch/late" copy:1:2:3:0:10:1:2
+is "late" "$(read_json "$scratch/late" '[.copies.logs[0].finished, [.copies.rows[].calls], .findings]')" '[true,[3],[]]'
+
+# Many buffers are out: CUPTI drops what it gets none for, and before CUDA 12.9, which could crash there, has more.
+for version in 130001 26; do
+    STUB_CUPTI_HOLDS=1 CONTEND_COPIES_PERIOD_MS=900000 STUB_CUPTI_VERSION=$version counted "$scratch/held$version" \
+        copy:1:2:3:0:100000:1:800000 || fail "held: $(cat "$scratch/err")"
+done
+is "held" "$(read_json "$scratch/held26" '[.copies.rows[0].calls, .copies.logs[0].dropped]')" '[800000,0]'
+is "dropped" "$(read_json "$scratch/held130001" '[.copies.rows[0].calls < 800000, .copies.rows[0].calls + .copies.logs[0].dropped]')" \
+    '[true,800000]'
+
+# CUPTI asks for a buffer under a lock of its own, which it also needs to answer what was dropped.
+code=0
+STUB_CUPTI_SLOW=1 CONTEND_COPIES_PERIOD_MS=1 timeout -k 1 120 "$CONTEND_BINARY" comms --copies --out "$scratch/locks" -- \
+    "$stub" copy:1:2:3:0:10:1:1 sleep:10 copy:1:2:3:0:10:1:1 sleep:10 copy:1:2:3:0:10:1:100000 2>"$scratch/err" || code=$?
+is "locks" "$code $(read_json "$scratch/locks" '[.copies.rows[].calls]')" '0 [100002]'
+
+# CUPTI does not answer at the end: the program ends all the same, with its code.
+code=0
+STUB_CUPTI_HANGS=1 timeout -k 1 120 "$CONTEND_BINARY" comms --copies --out "$scratch/hangs" -- "$stub" copy:1:2:3:0:10:1:1 exit:7 \
+    2>"$scratch/err" || code=$?
+is "hangs at the end" "$code $(read_json "$scratch/hangs" '[.findings[].id]')" '7 ["copies_unfinished"]'
+
 # Killed, after the thread has looked: what it had is there. At once: nothing, but no error. _exit: as killed.
 export CONTEND_COPIES_PERIOD_MS=20
 "$CONTEND_BINARY" comms --copies --out "$scratch/killed" -- bash -c \

@@ -5,12 +5,15 @@
  * without; with -DBROKEN both fail to start; with -DOLD processes are listed as by old drivers.
  *
  * FAKE_GPU="width=8 mig1=1 ecc=fails" sets states: of all GPUs, or with the number behind the name
- * of that one (PCI bus 7 + number); "fails" is an error of the call. Without it all is well.
+ * of that one (PCI bus 7 + number); "fails" is an error of the call. Without it all is well. With
+ * FAKE_GPU_USERS, a file, counters begin again (FAKE_GPU_READINGS) where NVML has no user yet, as
+ * those of a driver without persistence mode.
  */
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -57,12 +60,24 @@ int cuDeviceGetPCIBusId(char *bdf, int len, int device)
 
 static pid_t initialised; /* as NVML's, what a fork copies of it is of no use */
 
+static void join_users(void)
+{
+    const char *users = getenv("FAKE_GPU_USERS"), *readings = getenv("FAKE_GPU_READINGS");
+    int fd = users ? open(users, O_RDWR | O_CREAT | O_CLOEXEC, 0600) : -1;
+    if (fd < 0)
+        return;
+    if (!flock(fd, LOCK_EX | LOCK_NB) && readings && truncate(readings, 0))
+        perror(readings);
+    (void)flock(fd, LOCK_SH); /* until this process ends */
+}
+
 int nvmlInit_v2(void)
 {
 #ifdef BROKEN
     return 9;
 #endif
     initialised = getpid();
+    join_users();
     return 0;
 }
 
@@ -256,7 +271,9 @@ int nvmlDeviceGetCurrentClocksThrottleReasons(int *device, unsigned long long *r
 /*
  * Counters are 0, those of energy and of limits unknown, unless their state is set; "replays=fails"
  * is one that this GPU does not have. Where "replays_more=3" is set, too, each reading of it, by
- * whomever, is by 3 above the one before; with "replays_more=-3" by as much below.
+ * whomever, is by 3 above the one before; with "replays_more=-3" by as much below. NVLink's are of
+ * all links together; with "nvlink5_links=2" those of NVLink 5 are of each of two links, and of no
+ * more.
  */
 struct field {
     unsigned field, scope;
@@ -295,6 +312,12 @@ static unsigned long long *readings_of(int device, int counter)
     return &(readings ? readings : own)[device][counter];
 }
 
+static int is_of_links(int device, const struct field *field)
+{
+    unsigned long long links = field->field > 200 ? state("nvlink5_links", device, 0, NULL) : 0;
+    return links ? field->scope < links : field->scope == ~0U;
+}
+
 static void read_counter(int device, struct field *field)
 {
     const unsigned long long unset = ~0ULL;
@@ -309,8 +332,9 @@ static void read_counter(int device, struct field *field)
         field->status = fails || field->value == unset ? 3 : 0;
         if (strncmp(counters[i].name, "nvlink5_", 8) == 0 || field->field == 138 ||
             field->field == 139)
-            field->status = field->scope == ~0U ? field->status : 2; /* of one link: not here */
-        field->value += (*readings_of(device, i))++ * state(more, device, 0, NULL);
+            field->status = is_of_links(device, field) ? field->status : 2;
+        if (!field->status)
+            field->value += (*readings_of(device, i))++ * state(more, device, 0, NULL);
         field->type = field->field == 94 ? 1 : 3;
     }
 }

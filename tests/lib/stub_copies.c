@@ -5,6 +5,7 @@
  *
  *   copy:KIND:FROM_MEMORY:TO_MEMORY:DEVICE:BYTES:NS:TIMES[:COUNT of a batch]
  *   peer:FROM:TO:BYTES:NS:TIMES   sizes:N (copies of as many kinds)   drop:N   sleep:MS
+ *   taken (another tool takes CUPTI over)
  *   fork (the child copies and exits)   kill   exit:CODE   quick (leaves by _exit)
  */
 #include <dlfcn.h>
@@ -20,7 +21,8 @@
 
 enum { WORDS = 10 };
 
-static void (*copy)(const struct stub_copy *), (*peer)(const struct stub_copy *), (*drop)(size_t);
+static void (*copy)(const struct stub_copy *), (*peer)(const struct stub_copy *), (*drop)(size_t),
+    (*take_over)(void);
 
 static void *symbol(void *library, const char *name)
 {
@@ -47,6 +49,8 @@ static void load(void)
     memcpy(&peer, &found, sizeof(peer));
     found = symbol(library, "stub_cupti_drop");
     memcpy(&drop, &found, sizeof(drop));
+    found = symbol(library, "stub_cupti_take_over");
+    memcpy(&take_over, &found, sizeof(take_over));
 }
 
 static unsigned long number(char **words, int n, int at)
@@ -119,6 +123,8 @@ static void step(char *text)
         do_sizes(number(words, n, 1));
     else if (strcmp(words[0], "drop") == 0 && drop)
         drop(number(words, n, 1));
+    else if (strcmp(words[0], "taken") == 0 && take_over)
+        take_over();
     else if (strcmp(words[0], "sleep") == 0)
         pause_ms(number(words, n, 1));
     else if (strcmp(words[0], "fork") == 0)

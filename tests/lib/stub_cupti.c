@@ -2,17 +2,23 @@
  * In place of libcupti: what the library that counts copies calls of it. stub_copies.c says what
  * was copied; records go into the buffers that the library gives, in the layout of the version that
  * STUB_CUPTI_VERSION tells (CUDA 12 or 13), and come back when a buffer is full or asked for.
- * STUB_CUPTI_FAIL=subscriber|register|enable: that call fails.
+ * STUB_CUPTI_FAIL=subscriber|register|enable: that call fails. STUB_CUPTI_LATE=1: a record more
+ * comes behind all that the program has for its end. STUB_CUPTI_SLOW=1: it takes its time to tell
+ * what was dropped. STUB_CUPTI_HOLDS=1: full buffers come back only where they are asked for.
+ * Before CUDA 12.9 (version 27) it crashes where it is given no buffer. STUB_CUPTI_HANGS=1: at the
+ * end it does not answer.
  */
 #include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
+#include <unistd.h>
 
 #include "tests/lib/stub_cupti.h"
 
-enum { MEMCPY = 1, MEMCPY2 = 22, KINDS = 32, OTHER = 39, NO_MORE = 12, INVALID = 1 };
+enum { MEMCPY = 1, MEMCPY2 = 22, KINDS = 32, OTHER = 39, NO_MORE = 12, INVALID = 1, HELD = 256 };
 
 /* As CUPTI of CUDA 13 has them; that of 12 ends before `pad2` and `count`. */
 struct copy {
@@ -45,6 +51,11 @@ static completed *on_complete;
 static uint8_t *buffer;
 static size_t size, used, dropped;
 static int enabled[KINDS], subscribed;
+static struct held {
+    uint8_t *bytes;
+    size_t size, used;
+} held[HELD];
+static size_t nheld;
 
 int cuptiGetVersion(uint32_t *version);
 int cuptiGetResultString(int result, const char **text);
@@ -124,17 +135,32 @@ int cuptiActivityDisable(int kind)
     return 0;
 }
 
+/* Buffers are asked for under the lock, and given back without it. */
 static void give_back(void)
 {
     uint8_t *full = buffer;
+    size_t room = size, valid = used;
     buffer = NULL;
+    (void)pthread_mutex_unlock(&lock);
     if (full)
-        on_complete(NULL, 0, full, size, used);
+        on_complete(NULL, 0, full, room, valid);
+    (void)pthread_mutex_lock(&lock);
+}
+
+static void hold(void)
+{
+    if (nheld == HELD)
+        abort();
+    held[nheld++] = (struct held){buffer, size, used};
+    buffer = NULL;
 }
 
 int cuptiActivityFlushAll(uint32_t flag)
 {
-    (void)flag;
+    while (flag && getenv("STUB_CUPTI_HANGS"))
+        (void)pause();
+    for (; nheld; nheld--)
+        on_complete(NULL, 0, held[nheld - 1].bytes, held[nheld - 1].size, held[nheld - 1].used);
     (void)pthread_mutex_lock(&lock);
     give_back();
     (void)pthread_mutex_unlock(&lock);
@@ -157,10 +183,15 @@ int cuptiActivityGetNextRecord(uint8_t *bytes, size_t valid, void **record)
 
 int cuptiActivityGetNumDroppedRecords(void *context, uint32_t stream, size_t *n)
 {
+    const struct timespec slow = {0, 20000000};
     (void)context;
     (void)stream;
+    if (getenv("STUB_CUPTI_SLOW"))
+        (void)nanosleep(&slow, NULL);
+    (void)pthread_mutex_lock(&lock);
     *n = dropped;
     dropped = 0;
+    (void)pthread_mutex_unlock(&lock);
     return 0;
 }
 
@@ -168,12 +199,14 @@ static void put(const void *record, uint32_t kind)
 {
     size_t need = size_of(kind), most;
     (void)pthread_mutex_lock(&lock);
-    if (buffer && used + need > size)
+    if (buffer && used + need > size && getenv("STUB_CUPTI_HOLDS"))
+        hold();
+    else if (buffer && used + need > size)
         give_back();
     if (!buffer) {
         used = 0;
         on_request(&buffer, &size, &most);
-        if (buffer && ((uintptr_t)buffer % 8 || size < need))
+        if ((buffer && ((uintptr_t)buffer % 8 || size < need)) || (!buffer && version_told() < 27))
             abort();
     }
     if (buffer) {
@@ -220,4 +253,39 @@ void stub_cupti_drop(size_t n)
     (void)pthread_mutex_lock(&lock);
     dropped += n;
     (void)pthread_mutex_unlock(&lock);
+}
+
+/* ---- another tool, which begins while the program runs ---- */
+
+static void tool_gives(uint8_t **bytes, size_t *room, size_t *most)
+{
+    static uint64_t place[512];
+    *bytes = (uint8_t *)place;
+    *room = sizeof(place);
+    *most = 0;
+}
+
+static void tool_takes(void *context, uint32_t stream, uint8_t *bytes, size_t room, size_t valid)
+{
+    (void)context;
+    (void)stream;
+    (void)bytes;
+    (void)room;
+    (void)valid;
+}
+
+void stub_cupti_take_over(void)
+{
+    (void)pthread_mutex_lock(&lock);
+    (void)cuptiActivityRegisterCallbacks(tool_gives, tool_takes);
+    (void)pthread_mutex_unlock(&lock);
+}
+
+__attribute__((destructor)) static void come_late(void)
+{
+    if (!getenv("STUB_CUPTI_LATE"))
+        return;
+    stub_cupti_copy(&(struct stub_copy){
+        .kind = 1, .from_memory = 2, .to_memory = 3, .bytes = 10, .ns = 1, .count = 1});
+    (void)cuptiActivityFlushAll(1);
 }

@@ -15,5 +15,6 @@ struct stub_copy {
 void stub_cupti_copy(const struct stub_copy *told);
 void stub_cupti_peer_copy(const struct stub_copy *told);
 void stub_cupti_drop(size_t n);
+void stub_cupti_take_over(void); /* as a profiler that the program has begun */
 
 #endif
