@@ -150,7 +150,7 @@ static int core_to_core_setup(struct bench_ctx *ctx)
     c->latency_min = calloc(npairs, sizeof(*c->latency_min));
     if (!c->balls || !c->duels || !c->members || !c->latency || !c->latency_min)
         return err_set(ctx->err, -ENOMEM, "cannot allocate the values of %zu pairs", npairs);
-    int rc = memory_map(&c->pages, c->n * HOMES * c->page_bytes, MEMORY_4K, ctx->err);
+    int rc = memory_map(&c->pages, c->page_bytes * HOMES * c->n, MEMORY_4K, ctx->err);
     if (!rc)
         rc = team_start_all(&c->team, ctx);
     if (!rc)
