@@ -2,19 +2,31 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
+#include "bench/common/clocks.h"
 #include "harness/sys/clock.h"
 
 enum { SETTLE_SHARE = 3 };
 
+/* When rank 0 came to it, by which clock. */
+struct beginning {
+    uint64_t now_ns;
+    char clock[CLOCKS_ID];
+};
+
+/* Who has another clock than rank 0 begins when it hears of all others. */
 int slice_begin(struct slice *slice, const struct bench_ctx *ctx, double share_s)
 {
-    uint64_t mine = clock_now_ns(), share_ns = (uint64_t)(share_s * 1e9);
-    uint64_t *all = calloc(ctx->peers->size, sizeof(*all));
+    struct beginning mine = {.now_ns = clock_now_ns()};
+    uint64_t share_ns = (uint64_t)(share_s * 1e9);
+    struct beginning *all = calloc(ctx->peers->size, sizeof(*all));
     if (!all)
         return err_set(ctx->err, -ENOMEM, "no memory for %u workers", ctx->peers->size);
+    clocks_id(mine.clock);
     int rc = peers_gather(ctx->peers, &mine, all, sizeof(mine), ctx->err);
-    *slice = (struct slice){all[0] + share_ns / SETTLE_SHARE, all[0] + share_ns};
+    uint64_t begin_ns = strcmp(all[0].clock, mine.clock) == 0 ? all[0].now_ns : clock_now_ns();
+    *slice = (struct slice){begin_ns + share_ns / SETTLE_SHARE, begin_ns + share_ns};
     free(all);
     return rc;
 }

@@ -30,9 +30,10 @@
  * **Limits** Copies of pageable memory take one CPU, the first of the GPU's node, and are measured
  * there only. Where write-combined memory lies can be asked for, not read back. With all, a GPU
  * whose first copy ends when another one has done all of its own has the path for itself by then. A
- * container that refuses mbind leaves one node called "any". Of a MIG device, the instance that
- * CUDA shows. A chain in page-locked memory was written by a CPU, whose caches may still hold it.
- * Pairs by kernel, and loads, only where GPUs reach each other's memory.
+ * container that refuses mbind leaves one node called "any". A node whose memory cannot be
+ * page-locked there (CXL's or a GPU's, as movable) is skipped rows. Of a MIG device, the instance
+ * that CUDA shows. A chain in page-locked memory was written by a CPU, whose caches may still hold
+ * it. Pairs by kernel, and loads, only where GPUs reach each other's memory.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -197,9 +198,18 @@ static int run_on_home(struct copy_scan *scan, team_job *what, unsigned gpu)
     return gpu_set_lose(&scan->set, at, job->rc, msg);
 }
 
+/* Why the node whose memory it is about is left out; code 0 = it is not. */
+static struct err lost_node(const struct copy_scan *scan, const struct copy_point *point)
+{
+    bool of_one = !point->all && !copy_is_between_gpus(point);
+    return of_one ? scan->host.lost[point->node] : (struct err){0};
+}
+
 /* Whether all whose memory it is about are left: of all GPUs two, beside one two others. */
 static bool point_runs(const struct copy_scan *scan, const struct copy_point *point)
 {
+    if (lost_node(scan, point).code)
+        return false;
     if (point->all)
         return gpu_set_left(&scan->set) > 1;
     if (point->dir == COPY_TO_ONE || point->dir == COPY_FROM_ONE)
@@ -252,7 +262,12 @@ static void measure_bandwidth(struct copy_scan *scan, size_t i)
 static int emit_bandwidth(struct copy_scan *scan, struct bench_ctx *ctx, size_t i)
 {
     const struct copy_point *point = &scan->points[i];
+    const struct err lost = lost_node(scan, point);
+    char key[VALUE_KEY_MAX];
     int rc = 0;
+    if (lost.code && gpu_set_has(&scan->set, point->gpu))
+        return bench_emit_absent(ctx, COPY_BANDWIDTH, &lost, "%s",
+                                 copy_key(&scan->shape, point, point->gpu, key));
     if (!point_runs(scan, point))
         return 0;
     if (!point->all)
@@ -333,6 +348,8 @@ static int emit_machine(const struct copy_scan *scan, struct bench_ctx *ctx)
         rc = bench_emit(ctx, COPY_SIZE, (double)copy_host_bytes(&scan->host, (enum copy_mem)mem),
                         "mem=%s", copy_mem_names[1 + mem]);
     for (unsigned node = 0; node < shape->nnodes && shape->bound && !rc; node++) {
+        if (scan->host.lost[node].code)
+            continue;
         rc = copy_host_share(&scan->host, node, &share, ctx->err);
         if (!rc)
             rc = bench_emit(ctx, BUFFER_ON_NODE, share, "node=%u", shape->os_node[node]);

@@ -12,6 +12,7 @@
 enum {
     SMALLER = 4, /* pageable and write-combined buffers */
     STEP = 1 << 16,
+    TRIED = 1 << 21,
     NODE_MASK_BITS = 1024,
     WORD_BITS = 8 * sizeof(unsigned long)
 };
@@ -76,6 +77,32 @@ static int add_box(struct copy_host *host, unsigned node, struct err *err)
     return rc;
 }
 
+/*
+ * Some nodes have memory that moves away before it is page-locked, or that cannot be: CXL's or a
+ * GPU's that the system has made its own as movable (Linux, admin-guide/mm/memory-hotplug).
+ */
+static int try_node(const struct copy_shape *shape, unsigned node, struct err *err)
+{
+    char msg[GPU_MSG] = "";
+    struct copy_box box;
+    double share = 1;
+    int rc = map_box(&box, shape, node, TRIED, err);
+    if (!rc) {
+        memset(box.block.base, 0, box.block.bytes);
+        rc = gpu_error(gpu_copy_pin(box.block.base, box.block.bytes, msg, sizeof(msg)), msg, err);
+    }
+    if (!rc) {
+        if (shape->bound)
+            rc = memory_node_share(&box.block, shape->os_node[node], &share, err);
+        gpu_copy_unpin(box.block.base);
+    }
+    memory_unmap(&box.block);
+    if (!rc && share < 1)
+        rc = err_set(err, -ENOTSUP, "memory of node %u moves away where it is page-locked",
+                     shape->os_node[node]);
+    return rc ? (err->code = -ENOTSUP) : 0;
+}
+
 /* The driver's allocation follows the thread's policy; where that is refused, it lies anywhere. */
 static int alloc_combined(struct copy_host *host, unsigned node, struct err *err)
 {
@@ -105,7 +132,7 @@ int copy_host_open(struct copy_host *host, const struct copy_shape *shape, size_
         rc = add_box(host, shape->home[gpu], err);
     for (unsigned node = 0; node < shape->nnodes && !rc; node++) {
         if (!is_home(shape, node)) {
-            rc = add_box(host, node, err);
+            rc = try_node(shape, node, &host->lost[node]) ? 0 : add_box(host, node, err);
             continue;
         }
         rc = map_box(&host->paged[node], shape, node, 2 * copy_host_bytes(host, COPY_PAGED), err);

@@ -1,7 +1,7 @@
 /*
  * The host memory of gpu_copy: for every GPU page-locked buffers on its home node, the same on
- * nodes that are no GPU's home, and on home nodes pageable and write-combined ones. Only in builds
- * with CUDA.
+ * nodes that are no GPU's home, and on home nodes pageable and write-combined ones. A node that is
+ * no GPU's home and on which memory cannot be page-locked is left out. Only in builds with CUDA.
  *
  *   copy_host_open(&host, &shape, bytes, err);       behind gpu_copy_open; -ENOMEM: try less
  *   copy_host_fill(&host, copy, 0, msg, sizeof(msg));
@@ -28,6 +28,7 @@ struct copy_host {
     struct copy_box box[GPU_COPY_GPUS + COPY_NODES];
     struct copy_box paged[COPY_NODES]; /* by node; empty where no GPU is at home */
     void *combined[COPY_NODES];        /* the same */
+    struct err lost[COPY_NODES];       /* why a node is left out; code 0 = it is not */
 };
 
 /*

@@ -13,7 +13,8 @@
  * Many pairs play at once, by the rounds of a tournament, where one after the other would leave a
  * pair less than 4 ms. Then a sample of the pairs is measured both ways and
  * `parallel_disturbance` is the median of at once / one by one; where that is more than 10% off 1,
- * all pairs are measured one by one after all.
+ * all pairs are measured one by one after all, or, where so many would take too long, are noisy. Of
+ * more than 362 CPUs there is no room for `pair_latency_min`.
  * **Source** kernels/cpu/pingpong.h. Pages by both CPUs: first touch places them.
  * **Limits** A pair that does not get on within 200 ms (the hypervisor or another process has taken
  * a CPU) has no value. Spinning threads of one core share it, so SMT siblings look a little slower
@@ -21,8 +22,10 @@
  */
 #include <errno.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "bench/common/memory.h"
 #include "bench/common/team.h"
@@ -36,7 +39,6 @@
 enum {
     HOMES = 4,         /* pages that a CPU owns; a pair uses those of both */
     LINES = 2 * HOMES, /* a pair plays on */
-    PAGE_BYTES = 4096,
     LINE_BYTES = 64,
     REPS_MIN = 3, /* batches a line */
     REPS_MAX = 256,
@@ -86,6 +88,7 @@ struct duel {
 struct core_to_core {
     struct team team;
     struct memory_block pages; /* [ncpus][HOMES] pages */
+    size_t page_bytes;         /* of the kernel's: smaller parts of one have one home */
     unsigned n;
     uint64_t seed;
     uint32_t trips;                /* of a batch */
@@ -97,7 +100,7 @@ struct core_to_core {
 
 static int core_to_core_probe(struct bench_ctx *ctx)
 {
-    return pairs_probe(ctx, METRIC_DISTURBANCE);
+    return pairs_probe(ctx, METRIC_PAIR + 1); /* others where there is room */
 }
 
 /* Line `line` of a pair: its page, and the place in the arrays by page. */
@@ -108,8 +111,8 @@ static unsigned page_of(const struct duel *duel, unsigned line)
 
 static _Atomic uint32_t *ball_in(const struct core_to_core *c, unsigned page)
 {
-    size_t at = mix64(c->seed + page) % (PAGE_BYTES / LINE_BYTES) * LINE_BYTES;
-    return (_Atomic uint32_t *)((char *)c->pages.base + (size_t)page * PAGE_BYTES + at);
+    size_t at = mix64(c->seed + page) % (c->page_bytes / LINE_BYTES) * LINE_BYTES;
+    return (_Atomic uint32_t *)((char *)c->pages.base + page * c->page_bytes + at);
 }
 
 static void touch_pages(void *arg, unsigned rank, unsigned n)
@@ -117,7 +120,8 @@ static void touch_pages(void *arg, unsigned rank, unsigned n)
     (void)n;
     struct core_to_core *c = arg;
     for (unsigned home = 0; home < HOMES; home++)
-        memset((char *)c->pages.base + ((size_t)rank * HOMES + home) * PAGE_BYTES, 0, PAGE_BYTES);
+        memset((char *)c->pages.base + ((size_t)rank * HOMES + home) * c->page_bytes, 0,
+               c->page_bytes);
 }
 
 static void *make(size_t count, size_t size, size_t align)
@@ -134,6 +138,7 @@ static int core_to_core_setup(struct bench_ctx *ctx)
         return err_set(ctx->err, -ENOMEM, "cannot allocate the state of the scan");
     c->n = ctx->machine->ncpus;
     c->seed = ctx->seed;
+    c->page_bytes = (size_t)sysconf(_SC_PAGESIZE);
     uint64_t least_ns = clock_cost_ns() * CLOCK_MIN_INTERVAL_CALLS;
     c->trips = (uint32_t)(least_ns / CLOCK_TRIP_NS);
     c->trips = c->trips < 100 ? 100 : c->trips;
@@ -145,7 +150,7 @@ static int core_to_core_setup(struct bench_ctx *ctx)
     c->latency_min = calloc(npairs, sizeof(*c->latency_min));
     if (!c->balls || !c->duels || !c->members || !c->latency || !c->latency_min)
         return err_set(ctx->err, -ENOMEM, "cannot allocate the values of %zu pairs", npairs);
-    int rc = memory_map(&c->pages, (size_t)c->n * HOMES * PAGE_BYTES, MEMORY_4K, ctx->err);
+    int rc = memory_map(&c->pages, c->page_bytes * HOMES * c->n, MEMORY_4K, ctx->err);
     if (!rc)
         rc = team_start_all(&c->team, ctx);
     if (!rc)
@@ -352,32 +357,44 @@ static uint64_t clamp_ns(double ns, uint64_t least, uint64_t most)
     return ns < (double)least ? least : ns > (double)most ? most : (uint64_t)ns;
 }
 
-/* Returns the disturbance. Where it is too high, the caller starts over, one by one. */
-static double play_at_once(struct core_to_core *c, double budget_ns)
+/* Some of the slots of the tournament; the disturbance, of which the caller makes what follows. */
+static double try_at_once(struct core_to_core *c, uint64_t length_ns)
 {
-    unsigned slots = pairs_slots(c->n), stride = slots / TRIAL_SLOTS;
-    uint64_t length_ns = clamp_ns(0.75 * budget_ns / slots, serial_least_ns, pair_most_ns);
+    unsigned stride = pairs_slots(c->n) / TRIAL_SLOTS;
     for (unsigned i = 0; i < TRIAL_SLOTS; i++)
         play_slot(c, i * stride, length_ns);
-    double disturbance =
-        measure_disturbance(c, stride, length_ns < serial_enough_ns ? length_ns : serial_enough_ns);
-    if (fabs(disturbance - 1) > disturbance_limit)
-        return disturbance;
+    return measure_disturbance(c, stride,
+                               length_ns < serial_enough_ns ? length_ns : serial_enough_ns);
+}
+
+static void play_the_rest(struct core_to_core *c, uint64_t length_ns)
+{
+    unsigned slots = pairs_slots(c->n), stride = slots / TRIAL_SLOTS;
     for (unsigned slot = 0; slot < slots; slot++)
         if (slot % stride || slot / stride >= TRIAL_SLOTS)
             play_slot(c, slot, length_ns);
-    return disturbance;
 }
 
-static int emit_all(struct bench_ctx *ctx)
+/* What a pair takes alone, with waking it up; of some that are far apart. */
+static double time_alone_s(struct core_to_core *c, uint64_t length_ns)
+{
+    enum { PAIRS = 4 };
+    uint64_t start_ns = clock_now_ns();
+    for (unsigned a = 0; a < PAIRS; a++)
+        play_pair(c, a, a + c->n / 2, length_ns);
+    return 1e-9 * (double)(clock_now_ns() - start_ns) / PAIRS;
+}
+
+static int emit_all(struct bench_ctx *ctx, const char *doubt)
 {
     struct core_to_core *c = ctx->state;
+    bool has_room = pairs_have_room(c->n, METRIC_PAIR_MIN + 1);
     for (unsigned a = 0; a < c->n; a++)
         for (unsigned b = a + 1; b < c->n; b++) {
             size_t pair = pairs_index(c->n, a, b);
-            int rc = pairs_emit(ctx, METRIC_PAIR, a, b, c->latency[pair]);
-            if (!rc)
-                rc = pairs_emit(ctx, METRIC_PAIR_MIN, a, b, c->latency_min[pair]);
+            int rc = pairs_emit(ctx, METRIC_PAIR, a, b, c->latency[pair], doubt);
+            if (!rc && has_room)
+                rc = pairs_emit(ctx, METRIC_PAIR_MIN, a, b, c->latency_min[pair], doubt);
             if (rc)
                 return rc;
         }
@@ -389,15 +406,28 @@ static int core_to_core_scan(struct bench_ctx *ctx)
     struct core_to_core *c = ctx->state;
     size_t npairs = pairs_count(c->n);
     double budget_ns = ctx->budget_s * 1e9, disturbance = NAN;
+    /* The rest of the budget goes into waking them up. */
+    uint64_t alone_ns = clamp_ns(0.6 * budget_ns / (double)npairs, serial_least_ns, pair_most_ns);
+    uint64_t length_ns =
+        clamp_ns(0.75 * budget_ns / pairs_slots(c->n), serial_least_ns, pair_most_ns);
+    char doubt[128] = "";
     bool serial = budget_ns / (double)npairs >= (double)serial_enough_ns || c->n < 2 * TRIAL_SLOTS;
     if (!serial) {
-        disturbance = play_at_once(c, budget_ns);
-        serial = fabs(disturbance - 1) > disturbance_limit;
+        disturbance = try_at_once(c, length_ns);
+        bool disturbed = fabs(disturbance - 1) > disturbance_limit;
+        double pair_s = disturbed ? time_alone_s(c, alone_ns) : 0;
+        serial = disturbed && pairs_fit_one_by_one(c->n, pair_s, ctx->budget_s);
+        if (disturbed && !serial)
+            (void)snprintf(doubt, sizeof(doubt),
+                           "pairs at once took %.2f times as long as alone, and one by one all "
+                           "would take %.0f s",
+                           disturbance, (double)npairs * pair_s);
     }
-    if (serial) /* the rest of the budget goes into waking them up */
-        play_one_by_one(c,
-                        clamp_ns(0.6 * budget_ns / (double)npairs, serial_least_ns, pair_most_ns));
-    int rc = emit_all(ctx);
+    if (serial)
+        play_one_by_one(c, alone_ns);
+    else
+        play_the_rest(c, length_ns);
+    int rc = emit_all(ctx, doubt);
     if (!rc && !isnan(disturbance))
         rc = bench_emit(ctx, METRIC_DISTURBANCE, disturbance, "%s", "");
     return rc;

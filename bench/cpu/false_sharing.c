@@ -68,7 +68,9 @@ struct false_sharing {
 
 static int false_sharing_probe(struct bench_ctx *ctx)
 {
-    return pairs_probe(ctx, 1);
+    return ctx->machine->ncpus > 1
+               ? 0
+               : err_set(ctx->err, -ENOTSUP, "needs at least two CPUs, and may use only one");
 }
 
 static void choose_pair(struct false_sharing *f, const struct bench_machine *machine)

@@ -105,21 +105,33 @@ void pairs_shuffle(unsigned *order, unsigned n, uint64_t seed)
     }
 }
 
+bool pairs_have_room(unsigned n, unsigned metrics)
+{
+    return pairs_count(n) <= (VALUES_MAX - 1) / metrics;
+}
+
+bool pairs_fit_one_by_one(unsigned n, double pair_s, double budget_s)
+{
+    const double room_least_s = 6, room_of_budget = 8;
+    return (double)pairs_count(n) * pair_s <= fmax(room_least_s, room_of_budget * budget_s);
+}
+
 int pairs_probe(const struct bench_ctx *ctx, unsigned metrics)
 {
     unsigned n = ctx->machine->ncpus;
     if (n < 2)
         return err_set(ctx->err, -ENOTSUP, "needs at least two CPUs, and may use only one");
-    if (pairs_count(n) > (VALUES_MAX - 1) / metrics)
+    if (!pairs_have_room(n, metrics))
         return err_set(ctx->err, -ENOTSUP, "%u CPUs have %zu pairs, room is for %u", n,
                        pairs_count(n), (VALUES_MAX - 1) / metrics);
     return 0;
 }
 
-int pairs_emit(struct bench_ctx *ctx, unsigned metric, unsigned a, unsigned b, double value)
+int pairs_emit(struct bench_ctx *ctx, unsigned metric, unsigned a, unsigned b, double value,
+               const char *doubt)
 {
     unsigned x = ctx->machine->cpus[a].os_cpu, y = ctx->machine->cpus[b].os_cpu;
     if (isnan(value))
         return 0;
-    return bench_emit(ctx, metric, value, "a=%u;b=%u", x < y ? x : y, x < y ? y : x);
+    return bench_emit_doubt(ctx, metric, value, doubt, "a=%u;b=%u", x < y ? x : y, x < y ? y : x);
 }

@@ -63,10 +63,23 @@ double pairs_slowdown(const struct pairs_plan *plan, const float *rates, unsigne
 /* Fisher-Yates: order[0..n-1] becomes a random order of 0..n-1. */
 void pairs_shuffle(unsigned *order, unsigned n, uint64_t seed);
 
+/* Whether the log of values has room for `metrics` values of each pair, and one beside them. */
+bool pairs_have_room(unsigned n, unsigned metrics);
+
+/*
+ * Whether all pairs of n CPUs, each for so long, one after the other, are done before a scan counts
+ * as hung: half of the least that a run gives it, or so many of its budget (harness/run/times.c).
+ */
+bool pairs_fit_one_by_one(unsigned n, double pair_s, double budget_s);
+
 /* -ENOTSUP for one CPU, and for more than `metrics` values a pair leave room for. */
 int pairs_probe(const struct bench_ctx *ctx, unsigned metrics);
 
-/* Emits under "a=0;b=1", os_cpu, a < b. NaN = not measured: emits nothing. */
-int pairs_emit(struct bench_ctx *ctx, unsigned metric, unsigned a, unsigned b, double value);
+/*
+ * Emits under "a=0;b=1", os_cpu, a < b. NaN = not measured: emits nothing. `doubt` as in
+ * bench_emit_doubt.
+ */
+int pairs_emit(struct bench_ctx *ctx, unsigned metric, unsigned a, unsigned b, double value,
+               const char *doubt);
 
 #endif

@@ -198,7 +198,8 @@ static int smt_pairs_scan(struct bench_ctx *ctx)
     int rc = 0;
     for (unsigned a = 0; a < s->n && !rc; a++)
         for (unsigned b = a + 1; b < s->n && !rc; b++)
-            rc = pairs_emit(ctx, METRIC_SLOWDOWN, a, b, pairs_slowdown(&s->plan, s->rates, a, b));
+            rc = pairs_emit(ctx, METRIC_SLOWDOWN, a, b, pairs_slowdown(&s->plan, s->rates, a, b),
+                            "");
     return rc;
 }
 

@@ -27,13 +27,15 @@
  * **Limits** Collectives of a step do not wait for parts of its work, nor that for them, as the
  * layers of a network do: with overlap they begin all at once, without it behind all of it. The GPU
  * does not make the gradient, and buckets and layers take turns in the same memory. On cuda the
- * wait for it keeps its CPU busy whatever `wait` says. Who was waited for is kept for the first
- * 262144 measured steps.
+ * wait for it keeps its CPU busy whatever `wait` says. Over several machines, which have no clock
+ * in common, nobody knows who was waited for, and sim is skipped. Who was waited for is kept for
+ * the first 262144 measured steps.
  */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "bench/common/clocks.h"
 #include "bench/device/reduce.h"
 #include "bench/feed/feed.h"
 #include "bench/feed/lateness.h"
@@ -103,9 +105,16 @@ static int train_validate(const void *raw, struct err *err)
 
 static int train_probe(struct bench_ctx *ctx)
 {
+    bool one_clock;
     if (ctx->slots < 2)
         return err_set(ctx->err, -ENOTSUP, "an all-reduce needs two workers or more");
-    int rc = device_probe(ctx->device, ctx->err);
+    int rc = clocks_ask(ctx, &one_clock);
+    if (rc)
+        return rc;
+    if (!one_clock && ctx->device == DEVICE_SIM)
+        return err_set(ctx->err, -ENOTSUP,
+                       "device sim: ranks of several machines have no clock in common");
+    rc = device_probe(ctx->device, ctx->err);
     return rc ? rc : reduce_probe(ctx);
 }
 
@@ -276,9 +285,17 @@ static int tell_lateness(struct train *train, struct bench_ctx *ctx)
         .came_ns = calloc((size_t)n * CHUNK, sizeof(*work.came_ns)),
         .ranks = calloc(n, sizeof(*work.ranks)),
     };
+    struct err none;
+    bool one_clock = true;
     int rc = work.came_ns && work.ranks ? add_up(train, ctx->peers, &work, ctx->err)
                                         : err_set(ctx->err, -ENOMEM, "no memory for %u ranks", n);
-    for (unsigned r = 0; r < n && !rc && ctx->worker == 0 && train->steps; r++)
+    if (!rc)
+        rc = clocks_ask(ctx, &one_clock);
+    if (!rc && !one_clock && ctx->worker == 0) {
+        (void)err_set(&none, -ENOTSUP, "ranks of several machines have no clock in common");
+        rc = bench_emit_absent(ctx, WAITED_FOR_SHARE, &none, "%s", "");
+    }
+    for (unsigned r = 0; r < n && !rc && one_clock && ctx->worker == 0 && train->steps; r++)
         rc = emit_rank(ctx, r, &work.ranks[r], train->steps);
     free(work.ranks);
     free(work.came_ns);

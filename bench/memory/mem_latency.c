@@ -8,10 +8,10 @@
  *
  * **Measures** `latency`: time / loads on CLOCK_MONOTONIC_RAW, median over the repetitions, ns a
  * load, after a pass that brings the set as near as it fits, and a walk of a lap, or of as many
- * lines as the last-level caches have. `walked_share` of that had time in the slice: below 1, loads
- * that hit what the pass left make a set larger than the cache look faster. `tlb_cost`: that on 4
- * KiB pages less that on huge ones (the pool's, else transparent) at the same size. `cache_size`:
- * where a step of the curve on huge pages lies (bench/memory/curve.h), level 1 first;
+ * lines as the CPU's last-level cache has. `walked_share` of that had time in the slice: below 1,
+ * loads that hit what the pass left make a set larger than the cache look faster. `tlb_cost`: that
+ * on 4 KiB pages less that on huge ones (the pool's, else transparent) at the same size.
+ * `cache_size`: where a step of the curve on huge pages lies (bench/memory/curve.h), level 1 first;
  * `cache_size_reported`: what the system says. `page_share`: how much of the memory lay on pages of
  * the kind; 0 says that there are none of that kind here, and no latencies follow.
  * **Source** multichase (github.com/google/multichase): the same chain is `multichase -s 64 -m SIZE
@@ -108,7 +108,7 @@ struct latency {
     uint64_t sizes[SIZES_MAX];
     unsigned nsizes;
     size_t group;       /* lines of a group; 0: the whole set */
-    uint64_t llc_lines; /* of all last-level caches */
+    uint64_t llc_lines; /* of the last-level cache that the CPU reaches */
     uint32_t *scratch;
     uint64_t seed, slice_ns; /* slice_ns: time for one kind at one size */
     uint64_t min_ns;         /* shortest interval worth timing */
@@ -211,7 +211,7 @@ static int latency_setup(struct bench_ctx *ctx)
     if (!latency)
         return err_set(ctx->err, -ENOMEM, "cannot allocate the state of mem_latency");
     latency->seed = ctx->seed;
-    latency->llc_lines = memory_llc_bytes(ctx->machine) / CHASE_LINE_BYTES;
+    latency->llc_lines = memory_llc_reached(ctx->machine, NULL, 1) / CHASE_LINE_BYTES;
     latency->min_ns = CLOCK_MIN_INTERVAL_CALLS * clock_cost_ns();
     list_sizes(latency, params);
     latency->group = (size_t)params->locality / CHASE_LINE_BYTES;

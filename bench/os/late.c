@@ -14,7 +14,15 @@
 #include "harness/sys/clock.h"
 #include "harness/sys/proc.h"
 
-enum { ROWS = 1024, TASKS = 128, SCANS = 16, LOOKS = 5, FILES = 2, STAT_CPU = 39, STAT_STATE = 3 };
+enum {
+    ROWS_STEP = 256,
+    TASKS = 128,
+    SCANS = 16,
+    LOOKS = 5,
+    FILES = 2,
+    STAT_CPU = 39,
+    STAT_STATE = 3
+};
 
 /* Less than this apart is chance, with the few that are late. */
 static const double differ_least = 0.1;
@@ -30,10 +38,10 @@ struct late_log {
     char root[PATH_MAX];
     unsigned os_cpu;
     unsigned judged[2], scans[2];
-    unsigned nrows;
-    bool same; /* rows, as those of the look before */
-    uint64_t count[ROWS];
-    struct tally rows[ROWS];
+    unsigned nrows, room_rows;
+    bool same;             /* rows, as those of the look before */
+    uint64_t *count, *now; /* [room_rows], of the look before the sleep and of the one behind it */
+    struct tally *rows;    /* [room_rows] */
     unsigned ntasks;
     struct tally tasks[TASKS];
     char *line;
@@ -95,8 +103,28 @@ static uint64_t count_in(const char *line, int column)
     return count;
 }
 
-/* All rows of the files, in `count`; false where one has no column for the CPU. */
-static bool read_counts(struct late_log *log, uint64_t count[static ROWS])
+/*
+ * Servers have thousands of interrupts, and what all CPUs have is behind those of devices. False:
+ * no memory.
+ */
+static bool grow_rows(struct late_log *log)
+{
+    unsigned room = log->room_rows + ROWS_STEP;
+    struct tally *rows = realloc(log->rows, room * sizeof(*rows));
+    log->rows = rows ? rows : log->rows;
+    uint64_t *count = realloc(log->count, room * sizeof(*count));
+    log->count = count ? count : log->count;
+    uint64_t *now = realloc(log->now, room * sizeof(*now));
+    log->now = now ? now : log->now;
+    if (!rows || !count || !now)
+        return false;
+    memset(log->rows + log->room_rows, 0, ROWS_STEP * sizeof(*rows));
+    log->room_rows = room;
+    return true;
+}
+
+/* All rows of the files, into `now`; false where one has no column for the CPU. */
+static bool read_counts(struct late_log *log)
 {
     unsigned n = 0;
     bool there = true;
@@ -107,10 +135,11 @@ static bool read_counts(struct late_log *log, uint64_t count[static ROWS])
         FILE *file = fopen(path, "re");
         if (file && getline(&log->line, &log->room, file) > 0)
             column = column_of(log->line, log->os_cpu);
-        while (column >= 0 && n < ROWS && getline(&log->line, &log->room, file) > 0) {
+        while (column >= 0 && (n < log->room_rows || grow_rows(log)) &&
+               getline(&log->line, &log->room, file) > 0) {
             if (!log->rows[n].what[0])
                 name_row(&log->rows[n], prefixes[i], log->line);
-            count[n++] = count_in(log->line, column);
+            log->now[n++] = count_in(log->line, column);
         }
         if (file)
             (void)fclose(file);
@@ -121,6 +150,16 @@ static bool read_counts(struct late_log *log, uint64_t count[static ROWS])
     return there;
 }
 
+/* The same, into `count`. */
+static bool look(struct late_log *log)
+{
+    bool there = read_counts(log);
+    uint64_t *now = log->now;
+    log->now = log->count;
+    log->count = now;
+    return there;
+}
+
 int late_open(struct late_log **log, const char *root, unsigned os_cpu, struct err *err)
 {
     struct late_log *made = *log = calloc(1, sizeof(*made));
@@ -128,7 +167,7 @@ int late_open(struct late_log **log, const char *root, unsigned os_cpu, struct e
         return err_set(err, -ENOMEM, "cannot allocate what is noted of late wake-ups");
     proc_copy_text(made->root, sizeof(made->root), root);
     made->os_cpu = os_cpu;
-    if (read_counts(made, made->count))
+    if (look(made))
         return 0;
     late_close(made);
     *log = NULL;
@@ -140,12 +179,15 @@ void late_close(struct late_log *log)
     if (!log)
         return;
     free(log->line);
+    free(log->rows);
+    free(log->now);
+    free(log->count);
     free(log);
 }
 
 void late_look(struct late_log *log)
 {
-    (void)read_counts(log, log->count);
+    (void)look(log);
 }
 
 uint64_t late_cost_ns(struct late_log *log)
@@ -226,11 +268,10 @@ static void scan_tasks(struct late_log *log, bool was_late)
 
 void late_judge(struct late_log *log, bool was_late)
 {
-    uint64_t now[ROWS];
-    (void)read_counts(log, now);
+    (void)read_counts(log);
     log->judged[was_late]++;
     for (unsigned i = 0; log->same && i < log->nrows; i++)
-        log->rows[i].came[was_late] += now[i] != log->count[i];
+        log->rows[i].came[was_late] += log->now[i] != log->count[i];
     scan_tasks(log, was_late);
 }
 
@@ -284,7 +325,9 @@ static size_t tell_sums(const struct sums *sums, const unsigned of[2], struct la
 
 size_t late_tell(struct late_log *const *logs, size_t n, struct late_tell *tells, size_t most)
 {
-    struct sums rows = {.room = 2 * ROWS}, tasks = {.room = 2 * TASKS};
+    struct sums rows = {.room = 1}, tasks = {.room = 2 * TASKS};
+    for (size_t i = 0; i < n; i++) /* of all CPUs the same, but for some that come and go */
+        rows.room = 2 * logs[i]->nrows > rows.room ? 2 * logs[i]->nrows : rows.room;
     struct late_tell *all = calloc(rows.room + tasks.room, sizeof(*all));
     unsigned judged[2] = {0}, scans[2] = {0};
     size_t found = 0;

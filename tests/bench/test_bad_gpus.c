@@ -13,7 +13,9 @@
 #include <errno.h>
 #include <math.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "bench/common/memory_node.h"
 #include "bench/gpu/gpu.h"
 #include "bench/registry.h"
 #include "harness/say/log.h"
@@ -102,6 +104,30 @@ static void test_bad_gpus_good_ones_are_all_measured(void **state)
         assert_null(scan_reason(&scan, subject->metric, "gpu=1"));
         scan_end(&scan);
     }
+}
+
+/* No GPU's home, and not there: as memory that cannot be page-locked, of CXL or a GPU. */
+static void test_bad_gpus_node_without_page_locked_memory_is_left_out(void **state)
+{
+    (void)state;
+    static struct bench_machine wide;
+    const char *far = "dir=h2d;gpu=0;node=63;mem=pinned;via=ce;with=alone";
+    if (memory_node_try(0, NULL) || !access("/sys/devices/system/node/node63", F_OK))
+        skip(); /* nobody may bind memory here, or there is such a node */
+    wide = machine;
+    wide.nnodes = 2;
+    wide.nodes[0].os_node = 0;
+    wide.nodes[1].os_node = 63;
+    for (unsigned gpu = 0; gpu < GPUS; gpu++)
+        wide.gpus[gpu].os_node = 0;
+    fake_gpu_set_trouble(&(struct fake_trouble){0});
+    scan_run(&scan, copy.bench, &wide, copy.pairs, 0.05);
+    for (unsigned gpu = 0; gpu < GPUS; gpu++)
+        assert_true(value(&copy, copy.alone, gpu) > 0);
+    assert_true(isnan(scan_value(&scan, copy.metric, far)));
+    assert_non_null(scan_reason(&scan, copy.metric, far));
+    assert_true(isnan(scan_value(&scan, "buffer_on_node", "node=63")));
+    scan_end(&scan);
 }
 
 static void test_bad_gpus_that_cannot_be_used_are_left_out(void **state)
@@ -278,6 +304,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_bad_gpus_good_ones_are_all_measured),
+        cmocka_unit_test(test_bad_gpus_node_without_page_locked_memory_is_left_out),
         cmocka_unit_test(test_bad_gpus_that_cannot_be_used_are_left_out),
         cmocka_unit_test(test_bad_gpus_that_do_not_open_are_left_out),
         cmocka_unit_test(test_bad_gpus_that_fail_under_way_are_left_out),

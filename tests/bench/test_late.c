@@ -124,6 +124,45 @@ static void test_late_names_what_came_with_it(void **state)
     late_close(log);
 }
 
+/* A server's devices: what all CPUs have comes behind them, and softirqs in the next file. */
+static void write_many_interrupts(unsigned devices, unsigned count)
+{
+    enum { ROOM = 64 };
+    char *text = calloc(devices + 2, ROOM), line[ROOM];
+    assert_non_null(text);
+    size_t used = (size_t)snprintf(text, ROOM, "  CPU0  CPU2\n");
+    for (unsigned i = 0; i < devices; i++)
+        used += (size_t)snprintf(text + used, ROOM, "%5u:  1  %u  MSI  eth-%u\n", i, i, i);
+    (void)snprintf(text + used, ROOM, "LOC:  1  %u  Local timer interrupts\n", count);
+    write_file("/proc/interrupts", text);
+    free(text);
+    (void)snprintf(line, sizeof(line), "  CPU0  CPU2\n  NET_RX:  1  %u\n", count);
+    write_file("/proc/softirqs", line);
+}
+
+static void test_late_behind_thousands_of_interrupts(void **state)
+{
+    (void)state;
+    enum { DEVICES = 3000 };
+    struct late_log *log;
+    struct late_tell tells[LATE_TELLS];
+    unsigned count = 0;
+    write_many_interrupts(DEVICES, count);
+    assert_int_equal(late_open(&log, root, 2, NULL), 0);
+    for (unsigned i = 0; i < 8; i++) {
+        bool late = i % 2 == 0;
+        late_look(log);
+        count += late;
+        write_many_interrupts(DEVICES, count);
+        late_judge(log, late);
+    }
+    assert_int_equal(late_tell(&log, 1, tells, LATE_TELLS), 2);
+    assert_string_equal(tells[0].what, "irq:LOC");
+    assert_string_equal(tells[1].what, "softirq:NET_RX");
+    assert_true(tells[0].late == 1 && tells[0].on_time == 0);
+    late_close(log);
+}
+
 static void test_late_of_nothing(void **state)
 {
     (void)state;
@@ -156,6 +195,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_late_names_what_came_with_it),
+        cmocka_unit_test(test_late_behind_thousands_of_interrupts),
         cmocka_unit_test(test_late_of_nothing),
         cmocka_unit_test(test_late_where_the_system_does_not_tell),
     };

@@ -173,9 +173,32 @@ static void test_pairs_probe_refuses_one_cpu_and_too_many(void **state)
     assert_int_equal(scan_probe(&scan, &bench_core_to_core, &odd, none), 0);
     odd.ncpus = 256;
     assert_int_equal(scan_probe(&scan, &bench_core_to_core, &odd, none), 0);
-    odd.ncpus = 400; /* two values of 79800 pairs */
-    assert_int_equal(scan_probe(&scan, &bench_core_to_core, &odd, none), -ENOTSUP);
+    odd.ncpus = 400; /* two values of 79800 pairs: one of them has room */
+    assert_int_equal(scan_probe(&scan, &bench_core_to_core, &odd, none), 0);
     assert_int_equal(scan_probe(&scan, &bench_smt_pairs, &odd, none), 0);
+    odd.ncpus = 600;
+    assert_int_equal(scan_probe(&scan, &bench_core_to_core, &odd, none), -ENOTSUP);
+    assert_int_equal(scan_probe(&scan, &bench_smt_pairs, &odd, none), -ENOTSUP);
+    assert_int_equal(scan_probe(&scan, &bench_false_sharing, &odd, none), 0); /* of no pairs */
+}
+
+static void test_pairs_have_room_in_the_log(void **state)
+{
+    (void)state;
+    assert_true(pairs_have_room(362, 2));
+    assert_false(pairs_have_room(363, 2));
+    assert_true(pairs_have_room(512, 1));
+    assert_false(pairs_have_room(513, 1));
+}
+
+/* A scan that takes too long is ended, and shows nothing. */
+static void test_pairs_one_by_one_have_to_end(void **state)
+{
+    (void)state;
+    assert_true(pairs_fit_one_by_one(64, 1.5e-3, 0.5));
+    assert_true(pairs_fit_one_by_one(224, 1.5e-3, 5));
+    assert_false(pairs_fit_one_by_one(224, 1.5e-3, 2.4)); /* 37 s */
+    assert_false(pairs_fit_one_by_one(384, 1.5e-3, 5));
 }
 
 static void test_busy_ends_where_the_steps_lead(void **state)
@@ -331,6 +354,8 @@ int main(void)
         cmocka_unit_test(test_pairs_slowdown_finds_siblings_although_all_have_one),
         cmocka_unit_test(test_pairs_slowdown_without_rates_is_unknown),
         cmocka_unit_test(test_pairs_probe_refuses_one_cpu_and_too_many),
+        cmocka_unit_test(test_pairs_have_room_in_the_log),
+        cmocka_unit_test(test_pairs_one_by_one_have_to_end),
         cmocka_unit_test(test_busy_ends_where_the_steps_lead),
         cmocka_unit_test(test_pingpong_counts_trips),
         cmocka_unit_test(test_pingpong_gives_up_when_told),

@@ -14,6 +14,8 @@
 #include <sys/mman.h>
 #include <time.h>
 
+#include "bench/common/clocks.h"
+#include "bench/common/slice.h"
 #include "bench/device/reduce.h"
 #include "bench/feed/lateness.h"
 #include "bench/registry.h"
@@ -290,6 +292,43 @@ static void test_lateness_of_known_times(void **state)
     assert_int_equal(ranks[1].wait_ns, 180);
 }
 
+/* Rank 0 is of another machine, whose clock is an hour ahead. */
+static int gather_from_afar(struct peers *peers, const void *mine, void *all, size_t bytes,
+                            struct err *err)
+{
+    const uint64_t hour_ns = 3600000000000;
+    (void)peers, (void)err;
+    memcpy((char *)all + bytes, mine, bytes);
+    memcpy(all, mine, bytes);
+    ((char *)all)[bytes - 20] ^= 1; /* within the machine's name, which ends both blocks */
+    if (bytes > CLOCKS_ID) {
+        uint64_t now_ns = clock_now_ns() + hour_ns;
+        memcpy(all, &now_ns, sizeof(now_ns));
+    }
+    return 0;
+}
+
+static void test_train_of_two_machines_has_no_common_clock(void **state)
+{
+    (void)state;
+    struct peers peers = {.rank = 1, .size = 2, .gather = gather_from_afar};
+    struct err err = {0};
+    struct slice slice;
+    bool is_one;
+    struct bench_ctx ctx = {
+        .peers = &peers, .slots = 2, .workers = 2, .device = DEVICE_SIM, .err = &err};
+    char id[CLOCKS_ID];
+    clocks_id(id);
+    if (!id[CLOCKS_ID - 20])
+        skip(); /* a system that does not name its boots */
+    assert_int_equal(clocks_ask(&ctx, &is_one), 0);
+    assert_false(is_one);
+    assert_int_equal(bench_train.probe(&ctx), -ENOTSUP);
+    assert_non_null(strstr(err.msg, "no clock in common"));
+    assert_int_equal(slice_begin(&slice, &ctx, 1), 0);
+    assert_true(slice.end_ns <= clock_now_ns() + 1000000000);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -300,6 +339,7 @@ int main(void)
         cmocka_unit_test(test_train_needs_two_workers),
         cmocka_unit_test(test_train_needs_a_gpu_for_each_rank),
         cmocka_unit_test(test_train_refuses_half_a_float),
+        cmocka_unit_test(test_train_of_two_machines_has_no_common_clock),
         cmocka_unit_test(test_lateness_of_known_times),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

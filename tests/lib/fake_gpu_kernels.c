@@ -397,7 +397,8 @@ bool gpu_copy_is_direct(const struct gpu_copy *copy, unsigned a, unsigned b)
 
 int gpu_copy_pin(void *base, size_t bytes, char *msg, size_t size)
 {
-    (void)base, (void)bytes;
+    for (size_t at = 0; at < bytes; at += 4096)
+        ((volatile char *)base)[at] = 0;
     return ANSWER(0);
 }
 
