@@ -348,8 +348,7 @@ const struct command comms_command = {
              "process "
              "that uses NCCL leaves a log; at the end one report on stderr has the calls of each "
              "communicator by collective, algorithm and protocol, and who sent how much to whom. "
-             "The exit "
-             "code is that of the command; 3: another profiler plugin is set, or it could not be "
-             "started.",
+             "The exit code is that of the command, 127 where there is no such command; 3: nothing "
+             "was started, since another profiler plugin is set, or the plugin is not there.",
     .opts = comms_opts,
 };

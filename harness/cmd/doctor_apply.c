@@ -141,6 +141,8 @@ int doctor_apply(const struct view *view, const struct doctor_apply_options *opt
             show(view, leads, n, &plan);
         if (!rc && !wanted)
             rc = ask(&wanted, err);
+        if (!rc && wanted && !options->state)
+            rc = apply_make_folder(state, err);
         if (!rc && wanted)
             rc = bind_all(view, leads, n, &plan, state, err);
         *done = !rc && wanted;

@@ -76,9 +76,15 @@ static void print_choices(const struct cmd_env *env, const struct command *comma
 
 char *help_format_usage(const struct command *command, char *buf, size_t size)
 {
-    (void)snprintf(buf, size, "contend %s%s%s%s%s", command->name, command->operands ? " " : "",
-                   command->operands ? command->operands : "", command->opts ? " [options]" : "",
-                   command->takes_params ? " [-p NAME=VALUE]..." : "");
+    const char *operands = command->operands ? command->operands : "";
+    const char *gap = operands[0] ? " " : "", *options = command->opts ? " [options]" : "";
+    const char *params = command->takes_params ? " [-p NAME=VALUE]..." : "";
+    if (strstr(operands, "--")) /* behind it nothing is ours */
+        (void)snprintf(buf, size, "contend %s%s%s%s%s", command->name, options, params, gap,
+                       operands);
+    else
+        (void)snprintf(buf, size, "contend %s%s%s%s%s", command->name, gap, operands, options,
+                       params);
     return buf;
 }
 

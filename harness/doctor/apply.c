@@ -32,17 +32,20 @@ int apply_state_path(char *path, size_t size, struct err *err)
     if ((size_t)n >= sizeof(folder) ||
         (size_t)snprintf(path, size, "%s/doctor.state", folder) >= size)
         return err_set(err, -ENAMETOOLONG, "the path of the state file is too long");
-    for (char *at = folder + 1; at; at = strchr(at + 1, '/')) {
-        char *slash = strchr(at, '/');
-        if (slash)
-            *slash = '\0';
+    return 0;
+}
+
+int apply_make_folder(const char *path, struct err *err)
+{
+    char folder[PATH_MAX];
+    if ((size_t)snprintf(folder, sizeof(folder), "%s", path) >= sizeof(folder))
+        return err_set(err, -ENAMETOOLONG, "the path of the state file is too long");
+    for (char *slash = strchr(folder + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
+        *slash = '\0';
         int rc = mkdir(folder, 0700) && errno != EEXIST ? -errno : 0;
         if (rc)
-            return err_sys(err, rc, "cannot make %.150s", folder);
-        if (!slash)
-            break;
+            return err_sys(err, rc, "cannot make %.150s; take --state FILE", folder);
         *slash = '/';
-        at = slash;
     }
     return 0;
 }

@@ -21,9 +21,11 @@ struct apply_process {
     struct bitset cpus; /* what it is to be bound to */
 };
 
-/* In $XDG_STATE_HOME, else ~/.local/state, made where it is not there; -ENAMETOOLONG, -ENOENT
- * without a home, or what making it failed with. */
+/* In $XDG_STATE_HOME, else ~/.local/state; -ENAMETOOLONG, or -ENOENT without a home. */
 int apply_state_path(char *path, size_t size, struct err *err);
+
+/* The folders above an absolute path, for this user alone; what making one failed with. */
+int apply_make_folder(const char *path, struct err *err);
 
 /*
  * Writes the masks that all threads have to the state file, binds them, and reads back. -EEXIST:

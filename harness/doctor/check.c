@@ -108,7 +108,12 @@ size_t check_members(const struct checker *checker, size_t group,
 
 const char *check_sudo(const struct view *view, const struct view_process *process)
 {
-    return view->is_root || process->uid == view->uid ? "" : "sudo ";
+    return process->uid == view->uid ? "" : check_root(view);
+}
+
+const char *check_root(const struct view *view)
+{
+    return view->is_root ? "" : "sudo ";
 }
 
 bool check_append_taskset(const struct checker *checker, size_t group, const struct bitset *cpus,

@@ -111,6 +111,9 @@ bool check_waits(const struct view *view, double oncpu_s, double wait_s);
 /* "sudo " before a command on a process of another user, "" before one on our own. */
 const char *check_sudo(const struct view *view, const struct view_process *process);
 
+/* "sudo " before what root alone may do; "" for root, who may have no sudo, as in containers. */
+const char *check_root(const struct view *view);
+
 /*
  * "taskset -acp CPUS PID && ..." for the processes of the group, behind what `command` has; false:
  * it does not fit.

@@ -33,7 +33,7 @@ size_t host_who_is_on(const struct checker *checker, const struct bitset *cpus,
 void check_numa_balancing(struct checker *checker)
 {
     const struct host *host = checker->view->host;
-    char evidence[200];
+    char evidence[200], command[64];
     if (!host || checker->view->nnodes < 2)
         return;
     double moved = isnan(host->a_second.numa_moved) ? 0 : host->a_second.numa_moved;
@@ -42,10 +42,12 @@ void check_numa_balancing(struct checker *checker)
         return;
     (void)snprintf(evidence, sizeof(evidence), "%.0f hint faults/s, %.0f pages moved/s",
                    host->a_second.numa_faults, moved);
+    (void)snprintf(command, sizeof(command), "echo 0 | %stee /proc/sys/kernel/numa_balancing",
+                   check_root(checker->view));
     const struct said said = {.severity = FINDING_BAD,
                               .cost = host_share(checker, cpus),
                               .evidence = evidence,
-                              .command = "echo 0 | sudo tee /proc/sys/kernel/numa_balancing"};
+                              .command = command};
     checker_say(checker, &said,
                 "Automatic NUMA balancing is at work (%s): it unmaps pages to see who uses them, "
                 "and moves them after the threads. Workers whose memory is bound to their node "
@@ -96,7 +98,7 @@ void check_foreign_tasks(struct checker *checker)
 void check_idle_exit(struct checker *checker)
 {
     const struct host *host = checker->view->host;
-    char evidence[200];
+    char evidence[200], command[64] = "";
     if (!host || isnan(host->idle_exit_us))
         return;
     double most = host->is_virtual ? FACTS_IDLE_EXIT_MOST_VIRTUAL_US : FACTS_IDLE_EXIT_MOST_US;
@@ -105,10 +107,11 @@ void check_idle_exit(struct checker *checker)
         return;
     (void)snprintf(evidence, sizeof(evidence), "CPU %u: %.0f us late; %.0f wake-ups/s",
                    host->idle_cpu, host->idle_exit_us, host->idle_wakes);
-    const struct said said = {.severity = FINDING_BAD,
-                              .cost = share,
-                              .evidence = evidence,
-                              .command = host->is_virtual ? "" : "sudo cpupower idle-set -D 20"};
+    if (!host->is_virtual)
+        (void)snprintf(command, sizeof(command), "%scpupower idle-set -D 20",
+                       check_root(checker->view));
+    const struct said said = {
+        .severity = FINDING_BAD, .cost = share, .evidence = evidence, .command = command};
     checker_say(checker, &said, "CPUs of workers that were idle wake up late%s (%s).",
                 host->is_virtual ? ", by way of the hypervisor: only its owner can mend that"
                                  : " from deep idle states, and they are woken often",
@@ -164,7 +167,7 @@ static bool saves_power(const struct host *host)
 void check_governor(struct checker *checker)
 {
     const struct host *host = checker->view->host;
-    char evidence[200];
+    char evidence[200], command[64];
     if (!host)
         return;
     double share = share_of_base(checker->view);
@@ -175,12 +178,11 @@ void check_governor(struct checker *checker)
                    host->governor[0] ? host->governor : "not told",
                    host->preference[0] ? ", energy preference " : "", host->preference,
                    100 * share);
-    const struct said said = {.severity = FINDING_BAD,
-                              .cost = 1 - share,
-                              .evidence = evidence,
-                              .command =
-                                  saves ? "sudo cpupower frequency-set -g performance"
-                                        : "sudo turbostat --quiet --show Busy%,Bzy_MHz,PkgWatt"};
+    (void)snprintf(command, sizeof(command), "%s%s", check_root(checker->view),
+                   saves ? "cpupower frequency-set -g performance"
+                         : "turbostat --quiet --show Busy%,Bzy_MHz,PkgWatt");
+    const struct said said = {
+        .severity = FINDING_BAD, .cost = 1 - share, .evidence = evidence, .command = command};
     checker_say(checker, &said, "CPUs of busy workers run below their base clock%s (%s).",
                 saves ? ", as their setting saves power"
                       : ": a power limit, heat, or what they run",

@@ -99,8 +99,8 @@ void check_interrupts(struct checker *checker)
         name_irq(view, &view->host->irqs.irq[i], &cpus, &named);
     size_t nwho = host_who_is_on(checker, &named.cpus, who);
     (void)snprintf(command, sizeof(command),
-                   "for i in %s; do echo %s | sudo tee /proc/irq/$i/smp_affinity_list; done",
-                   named.numbers, bitset_format(&elsewhere, list, sizeof(list)));
+                   "for i in %s; do echo %s | %stee /proc/irq/$i/smp_affinity_list; done",
+                   named.numbers, bitset_format(&elsewhere, list, sizeof(list)), check_root(view));
     (void)snprintf(evidence, sizeof(evidence), "%.0f interrupts/s; CPU %u loses %.1f%%%s%s",
                    named.a_second, os_cpu, 100 * worst,
                    named.effective[0] ? "; effective affinity " : "", named.effective);

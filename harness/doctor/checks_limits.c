@@ -1,5 +1,6 @@
 /* Limits that are near: numbers of threads, locked memory, shared memory. */
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -36,8 +37,7 @@ static void check_pids_max(struct checker *checker)
             continue;
         (void)snprintf(path, sizeof(path), "%s/pids.max", cgroup->path);
         (void)text_shell_word(path, word, sizeof(word));
-        (void)check_append(command, sizeof(command), "echo max | %stee %s",
-                           view->is_root ? "" : "sudo ", word);
+        (void)check_append(command, sizeof(command), "echo max | %stee %s", check_root(view), word);
         (void)snprintf(evidence, sizeof(evidence), "%.0f of the %.0f tasks that %.80s allows",
                        cgroup->pids, cgroup->pids_max, cgroup->path);
         const struct said said = said_bad(&who, evidence, command);
@@ -66,9 +66,7 @@ static void tell_limit(struct checker *checker, const struct view_process *proce
     if (can_raise && hard != UINT64_MAX)
         (void)snprintf(value, sizeof(value), "%" PRIu64 ":", hard);
     (void)snprintf(command, sizeof(command), "%sprlimit --pid %d --%s=%s",
-                   can_raise                ? check_sudo(checker->view, process)
-                   : checker->view->is_root ? ""
-                                            : "sudo ",
+                   can_raise ? check_sudo(checker->view, process) : check_root(checker->view),
                    (int)process->pid, option, value);
     const struct said said = said_bad(&process, evidence, command);
     checker_say(checker, &said, "%s: %s.", what, evidence);
@@ -117,6 +115,12 @@ static bool is_shm_small(const struct view_about *about)
     return about->shm_known && about->shm_bytes > 0 && (is_full || is_small);
 }
 
+/* 8 GiB, as the containers that we emit have, or twice what it is: never less than it has. */
+static double wanted_gib(const struct view_about *about)
+{
+    return fmax(8, ceil(2 * about->shm_bytes / (1 << 30)));
+}
+
 /* The same one is told once, by the first process that sees it. */
 static bool was_told(const struct view *view, const struct view_process *process)
 {
@@ -144,8 +148,8 @@ void check_shm(struct checker *checker)
                        units_format_bytes((uint64_t)about->shm_bytes, size, sizeof(size)),
                        units_format_bytes((uint64_t)about->shm_free_bytes, left, sizeof(left)));
         (void)snprintf(command, sizeof(command),
-                       "%snsenter -t %d -m mount -o remount,size=8G /dev/shm",
-                       view->is_root ? "" : "sudo ", (int)process->pid);
+                       "%snsenter -t %d -m mount -o remount,size=%.0fG /dev/shm", check_root(view),
+                       (int)process->pid, wanted_gib(about));
         const struct said said = said_bad(&process, evidence, command);
         checker_say(checker, &said,
                     "the /dev/shm that it sees is small or full: %s. Who shares memory there is "

@@ -22,19 +22,35 @@ static const char *const monitors[] = {
     "filebeat",   "metricbeat",    "fluent-bit",    "fluentd",     "zabbix_agentd", "rasdaemon",
     "tegrastats"};
 
-static bool is_monitor(const char *name)
+/* Of these, whom others wait for: the kernel until an audit or a look at a file is done, and the
+ * processes that they trace. To stop one stops all that. */
+static const char *const waited_for[] = {"auditd", "osqueryd", "falcon-sensor", "strace",
+                                         "ltrace", "nsys",     "py-spy"};
+
+static bool is_among(const char *name, const char *const *names, size_t n)
 {
-    for (size_t i = 0; i < sizeof(monitors) / sizeof(monitors[0]); i++)
-        if (strcmp(name, monitors[i]) == 0)
+    for (size_t i = 0; i < n; i++)
+        if (strcmp(name, names[i]) == 0)
             return true;
     return false;
+}
+
+static bool is_monitor(const char *name)
+{
+    return is_among(name, monitors, sizeof(monitors) / sizeof(monitors[0]));
+}
+
+static bool may_stop(const char *name)
+{
+    return !is_among(name, waited_for, sizeof(waited_for) / sizeof(waited_for[0]));
 }
 
 void check_monitors(struct checker *checker)
 {
     const struct view *view = checker->view;
     const struct view_process *who[FOUND_PIDS_MAX];
-    char command[420] = "kill -STOP", percent[16];
+    char command[420] = "", pids[400] = "", percent[16];
+    const char *sudo = "";
     double cpus = 0;
     size_t n = 0;
     for (size_t i = 0; i < view->nprocesses && n < FOUND_PIDS_MAX; i++) {
@@ -42,21 +58,26 @@ void check_monitors(struct checker *checker)
         double share = process->cpu_s / view->wall_s;
         if (process->kernel || share < 0.1 * monitors_least || !is_monitor(process->name))
             continue;
-        (void)check_append(command, sizeof(command), " %d", (int)process->pid);
+        if (may_stop(process->name)) {
+            (void)check_append(pids, sizeof(pids), " %d", (int)process->pid);
+            sudo = sudo[0] ? sudo : check_sudo(view, process);
+        }
         who[n++] = process;
         cpus += share;
     }
     if (cpus < monitors_least)
         return;
+    if (pids[0])
+        (void)snprintf(command, sizeof(command), "%skill -STOP%s", sudo, pids);
     const struct said said = {.severity = FINDING_BAD,
                               .cost = host_share(checker, cpus),
                               .who = who,
                               .nwho = n,
                               .command = command};
     checker_say(checker, &said,
-                "what watches this machine takes %s of a CPU: let it ask less often. The command "
-                "pauses it until kill -CONT.",
-                text_percent(cpus, percent, sizeof(percent)));
+                "what watches this machine takes %s of a CPU: let it ask less often.%s",
+                text_percent(cpus, percent, sizeof(percent)),
+                pids[0] ? " The command pauses it until kill -CONT." : "");
 }
 
 void check_stuck_tasks(struct checker *checker)
@@ -68,8 +89,8 @@ void check_stuck_tasks(struct checker *checker)
         const struct view_process *who = view_find(checker->view, stuck->pid);
         if (!who || stuck->looks < STUCK_LOOKS || stuck->looks < host->looks)
             continue;
-        (void)snprintf(command, sizeof(command), "sudo cat /proc/%d/task/%d/stack", (int)stuck->pid,
-                       (int)stuck->tid);
+        (void)snprintf(command, sizeof(command), "%scat /proc/%d/task/%d/stack",
+                       check_root(checker->view), (int)stuck->pid, (int)stuck->tid);
         (void)snprintf(evidence, sizeof(evidence), "in state D at all of %u looks%s%s", host->looks,
                        stuck->where[0] ? ", in " : "", stuck->where);
         const struct said said = {.severity = FINDING_BAD,
@@ -100,23 +121,33 @@ void check_sched_ext(struct checker *checker)
                 host->scheduler);
 }
 
-static const char *gpu_command(const char *id)
+/* Returns buf. `bdf`: of the GPU that it is about; a reset without it would be of all of them. */
+static const char *gpu_command(const struct view *view, const char *id, const char *bdf, char *buf,
+                               size_t size)
 {
-    static const char *const commands[][2] = {
-        {"gpu_persistence", "sudo nvidia-smi -pm 1"},
-        {"gpu_power", "nvidia-smi -q -d POWER"},
-        {"gpu_slowdown", "nvidia-smi -q -d PERFORMANCE,TEMPERATURE,POWER"},
-        {"gpu_memory", "sudo nvidia-smi --gpu-reset"},
-        {"gpu_ecc", "nvidia-smi -q -d ECC"},
-        {"gpu_nvlink", "nvidia-smi nvlink -s"},
-        {"gpu_pcie", "nvidia-smi --query-gpu=pci.bus_id,pcie.link.gen.current,"
-                     "pcie.link.width.current,pcie.link.width.max --format=csv"},
-        {"gpu_xid", "sudo dmesg | grep Xid"},
+    static const struct {
+        const char *id;
+        bool root, one;
+        const char *command;
+    } commands[] = {
+        {"gpu_persistence", true, false, "nvidia-smi -pm 1"},
+        {"gpu_power", false, false, "nvidia-smi -q -d POWER"},
+        {"gpu_slowdown", false, false, "nvidia-smi -q -d PERFORMANCE,TEMPERATURE,POWER"},
+        {"gpu_memory", true, true, "nvidia-smi --gpu-reset"},
+        {"gpu_ecc", false, false, "nvidia-smi -q -d ECC"},
+        {"gpu_nvlink", false, false, "nvidia-smi nvlink -s"},
+        {"gpu_pcie", false, false,
+         "nvidia-smi --query-gpu=pci.bus_id,pcie.link.gen.current,"
+         "pcie.link.width.current,pcie.link.width.max --format=csv"},
+        {"gpu_xid", true, false, "dmesg | grep Xid"},
     };
+    buf[0] = '\0';
     for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++)
-        if (strcmp(id, commands[i][0]) == 0)
-            return commands[i][1];
-    return "";
+        if (strcmp(id, commands[i].id) == 0)
+            (void)snprintf(buf, size, "%s%s%s%s", commands[i].root ? check_root(view) : "",
+                           commands[i].command, commands[i].one ? " -i " : "",
+                           commands[i].one ? bdf : "");
+    return buf;
 }
 
 /* Who uses a GPU is no fault of it here, and how it is divided is what somebody chose. */
@@ -127,16 +158,18 @@ static bool is_wanted(const struct finding *finding)
            strcmp(finding->id, "gpu_persistence") == 0 || strcmp(finding->id, "gpu_power") == 0;
 }
 
-static void say_wanted(struct checker *checker, const struct findings *all)
+static void say_wanted(struct checker *checker, const struct findings *all, const char *bdf)
 {
+    char command[160];
     for (size_t i = 0; i < all->n; i++) {
         const struct finding *finding = &all->all[i];
-        const struct said said = {.severity = finding->severity,
-                                  .cost = NAN,
-                                  .id = finding->id,
-                                  .subject = finding->subject,
-                                  .evidence = finding->evidence,
-                                  .command = gpu_command(finding->id)};
+        const struct said said = {
+            .severity = finding->severity,
+            .cost = NAN,
+            .id = finding->id,
+            .subject = finding->subject,
+            .evidence = finding->evidence,
+            .command = gpu_command(checker->view, finding->id, bdf, command, sizeof(command))};
         if (is_wanted(finding))
             checker_say(checker, &said, "%s", finding->sentence);
     }
@@ -149,7 +182,7 @@ static void check_log(struct checker *checker)
     const struct facts *log = &checker->view->host->log;
     for (size_t i = 0; i < log->nevents; i++) {
         const struct facts_event *event = &log->events[i];
-        char subject[64];
+        char subject[64], command[160];
         if (event->kind != EVENT_XID || event->last_s < checker->view->now_s - hour_s)
             continue;
         (void)snprintf(subject, sizeof(subject), "GPU %s", event->unit);
@@ -158,7 +191,8 @@ static void check_log(struct checker *checker)
                                   .id = "gpu_xid",
                                   .subject = subject,
                                   .evidence = event->line,
-                                  .command = gpu_command("gpu_xid")};
+                                  .command = gpu_command(checker->view, "gpu_xid", event->unit,
+                                                         command, sizeof(command))};
         checker_say(checker, &said, "Xid %d in the kernel log (%u lines, the last within an hour)",
                     event->number, event->count);
     }
@@ -167,23 +201,23 @@ static void check_log(struct checker *checker)
 void check_gpus(struct checker *checker)
 {
     const struct host *host = checker->view->host;
-    struct findings all = {0};
     char name[64];
     int rc = 0;
     for (unsigned i = 0; host && host->topo && host->gpus && i < host->topo->ngpus && !rc; i++) {
         const struct topo_gpu *gpu = &host->topo->gpus[i];
+        struct findings all = {0};
         (void)topo_gpu_name(gpu, name, sizeof(name));
         rc = gpu_health_judge(&host->gpus[i], name, &all, checker->err);
         for (unsigned c = 0; c < host->nchanges && !rc; c++)
             if (strcmp(host->gpu_changes[c].pci_bdf, gpu->pci_bdf) == 0)
                 rc = gpu_change_judge(&host->gpu_changes[c], name, "the watch", "", &all,
                                       checker->err);
+        if (!rc)
+            say_wanted(checker, &all, gpu->pci_bdf);
+        findings_free(&all);
     }
     if (rc)
         checker->rc = rc;
-    else
-        say_wanted(checker, &all);
-    findings_free(&all);
-    if (host && !rc)
+    else if (host)
         check_log(checker);
 }

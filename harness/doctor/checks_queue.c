@@ -228,6 +228,19 @@ void check_tell_cause(const struct checker *checker, size_t group, char *buf, si
                                              : "the hypervisor");
 }
 
+/* Each thread has a niceness of its own: that of a process is the one of its first thread. None
+ * helps against real time, which only its owner can judge. */
+static void suggest_renice(const struct view_process *hog, const char *sudo, char *command,
+                           size_t size)
+{
+    if (hog->realtime || hog->nicest)
+        return;
+    if (hog->threads > 1)
+        (void)snprintf(command, size, "%srenice -n 19 -p $(ls /proc/%d/task)", sudo, (int)hog->pid);
+    else
+        (void)snprintf(command, size, "%srenice -n 19 -p %d", sudo, (int)hog->pid);
+}
+
 /* Who is in the way and not watched goes to CPUs that nobody watched uses, or runs when they do
  * not: against the others the checks beside this one have commands. */
 static void suggest(const struct checker *checker, const struct blame *blame, char *command,
@@ -243,7 +256,7 @@ static void suggest(const struct checker *checker, const struct blame *blame, ch
     for (size_t g = 0; g < checker->ngroups; g++)
         bitset_andnot(&free, &checker->groups[g].cpus);
     if (strlen(bitset_format(&free, list, sizeof(list))) + 40 > size || bitset_empty(&free))
-        (void)snprintf(command, size, "%srenice -n 19 -p %d", sudo, (int)hog->pid);
+        suggest_renice(hog, sudo, command, size);
     else
         (void)snprintf(command, size, "%staskset -acp %.460s %d", sudo, list, (int)hog->pid);
 }
@@ -257,9 +270,9 @@ static void tell_queue(struct checker *checker, size_t group)
     double share = check_wait_share(one->oncpu_s, one->wait_s);
     find_blame(checker, group, &blame);
     for (size_t i = 0; i < blame.nhogs; i++)
-        (void)check_append(hogs, sizeof(hogs), "%s%s (%d)",
+        (void)check_append(hogs, sizeof(hogs), "%s%s (%d%s)",
                            i ? ", " : "; the busiest others: ", blame.hogs[i]->name,
-                           (int)blame.hogs[i]->pid);
+                           (int)blame.hogs[i]->pid, blame.hogs[i]->realtime ? ", real-time" : "");
     (void)snprintf(evidence, sizeof(evidence), "own threads %s, others %s, quota %s, hypervisor %s",
                    text_percent(blame.self, self, sizeof(self)),
                    text_percent(blame.others, others, sizeof(others)),

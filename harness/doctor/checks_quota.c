@@ -92,7 +92,7 @@ static void write_lift(const struct view *view, const struct view_cgroup *cgroup
     (void)text_shell_word(path, word, sizeof(word));
     command[0] = '\0';
     (void)check_append(command, size, "echo %s | %stee %s", cgroup->v2 ? "max" : "-1",
-                       view->is_root ? "" : "sudo ", word);
+                       check_root(view), word);
 }
 
 static bool holds(const struct view *view, size_t cgroup, const struct view_process *process)

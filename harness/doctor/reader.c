@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <math.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -63,10 +64,22 @@ char *reader_read_long(struct reader *reader, int dir_fd, const char *name)
 /* From field 4 on, those that we keep, by their numbers in proc(5). */
 bool reader_parse_stat(const char *text, struct reader_stat *stat)
 {
-    enum { PARENT = 4, FLAGS = 9, USER = 14, SYSTEM = 15, THREADS = 20, START = 22, CPU = 39 };
+    enum {
+        PARENT = 4,
+        FLAGS = 9,
+        USER = 14,
+        SYSTEM = 15,
+        PRIORITY = 18,
+        THREADS = 20,
+        START = 22,
+        CPU = 39,
+        RT_PRIORITY = 40,
+        POLICY = 41
+    };
+    static const uint64_t nicest = 39; /* 20 + 19; less than 0 where it is of real time */
     static const uint64_t kernel_thread = 0x00200000; /* PF_KTHREAD */
     const char *open = strchr(text, '('), *close = strrchr(text, ')');
-    uint64_t field[CPU + 1] = {0};
+    uint64_t field[POLICY + 1] = {0};
     if (!open || !close || close < open || close[1] != ' ' || !close[2])
         return false;
     size_t length = (size_t)(close - open - 1);
@@ -78,7 +91,7 @@ bool reader_parse_stat(const char *text, struct reader_stat *stat)
     stat->name[length] = '\0';
     stat->state = close[2];
     const char *at = close + 3;
-    for (int i = PARENT; i <= CPU && *at; i++) {
+    for (int i = PARENT; i <= POLICY && *at; i++) {
         at += *at == ' ';
         at += *at == '-';
         at = reader_number(at, &field[i]);
@@ -90,6 +103,8 @@ bool reader_parse_stat(const char *text, struct reader_stat *stat)
     stat->threads = (unsigned)field[THREADS];
     stat->start_ticks = field[START];
     stat->cpu = (int)field[CPU];
+    stat->realtime = field[RT_PRIORITY] || field[POLICY] == SCHED_DEADLINE;
+    stat->nicest = !stat->realtime && (field[PRIORITY] == nicest || field[POLICY] == SCHED_IDLE);
     return true;
 }
 
@@ -118,6 +133,8 @@ static bool read_process(struct reader *reader, struct view_process *process, bo
     process->kernel = stat.kernel;
     process->threads = stat.threads;
     process->cpu = stat.cpu;
+    process->realtime = stat.realtime;
+    process->nicest = stat.nicest;
     at->user_ticks = stat.user_ticks;
     at->system_ticks = stat.system_ticks;
     if (mark) {

@@ -24,7 +24,7 @@ struct reader_stat {
     char name[VIEW_NAME_MAX];
     char state;
     pid_t parent;
-    bool kernel;
+    bool kernel, realtime, nicest; /* as in view_process */
     uint64_t user_ticks, system_ticks, start_ticks;
     unsigned threads;
     int cpu;

@@ -92,8 +92,10 @@ struct view_process {
     unsigned uid;
     char name[VIEW_NAME_MAX];
     char state;
-    bool kernel;  /* a thread of the kernel */
-    bool watched; /* its tasks and the rest below are read, and findings are about it */
+    bool kernel;   /* a thread of the kernel */
+    bool realtime; /* its first thread goes before all that are not of real time, nice or not */
+    bool nicest;   /* and that one goes behind all others already: nice 19, SCHED_IDLE */
+    bool watched;  /* its tasks and the rest below are read, and findings are about it */
     unsigned threads;
     int cpu;                        /* on which its first thread was last */
     int mask, parent_mask;          /* of its first thread, and of its parent's; of watched ones */

@@ -275,6 +275,14 @@ expect 0 '0 processes may run where they could before; 2 ended' "$CONTEND_BINARY
 [ "$(mask_of "$a")" = "$before" ] || fail "another process was bound"
 echo nonsense >"$state"
 expect 2 'is no state file' "$CONTEND_BINARY" doctor --undo --state "$state"
+# In a home that is new, the state has a folder of its own from the first binding on, and no sooner.
+mkdir "$scratch/home"
+at_home=(env -u XDG_STATE_HOME HOME="$scratch/home" "$CONTEND_BINARY" doctor)
+expect 3 'nothing to undo' "${at_home[@]}" --undo
+[ -z "$(ls -A "$scratch/home")" ] || fail "--undo leaves folders in a home"
+expect 0 'bound 2 processes' "${at_home[@]}" --watch 0.5 --pid "$a" --pid "$b" --apply --yes
+[ -s "$scratch/home/.local/state/contend/doctor.state" ] || fail "no state in a new home"
+expect 0 '2 processes may run where they could before' "${at_home[@]}" --undo
 end_faults
 
 # --gpu-procs: those that NVML lists.

@@ -23,6 +23,9 @@ for command in '' $commands; do
     expect 0 '^usage: contend' "$CONTEND_BINARY" $command --help
     the_same "help $command" "$command --help"
 done
+# Behind '--' stands the command, with options of its own.
+wrong=$("$CONTEND_BINARY" man --markdown | grep -e '^### .* -- .*\[options\]')
+[ -z "$wrong" ] || fail "options behind '--': $wrong"
 the_same help --help
 the_same help -h
 the_same version --version

@@ -4,12 +4,14 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
 
 #include "harness/doctor/check.h"
+#include "harness/doctor/reader_parts.h"
 #include "harness/table/doctor.h"
 
 /* Four CPUs of two nodes, watched for ten seconds, and as many workers as asked for. */
@@ -272,6 +274,83 @@ static void test_who_is_in_the_way_is_sent_away(void **state)
     }
 }
 
+/* Linux gives each thread a niceness of its own; it means nothing to real time, and ends at 19. */
+static void test_renice_is_told_where_it_helps(void **state)
+{
+    struct machine machine;
+    (void)state;
+    for (int way = 0; way < 3; way++) {
+        make(&machine, 1);
+        add_task(&machine, 0, MASK_ALL, 9, 9);
+        for (unsigned cpu = 0; cpu < CPUS; cpu++)
+            occupy(&machine, cpu, 10);
+        machine.processes[1] = (struct view_process){.pid = 900,
+                                                     .parent = 1,
+                                                     .name = "backup",
+                                                     .state = 'R',
+                                                     .threads = 3,
+                                                     .realtime = way == 1,
+                                                     .nicest = way == 2,
+                                                     .mask = -1,
+                                                     .parent_mask = -1,
+                                                     .cpu = 2,
+                                                     .cpu_s = 5,
+                                                     .cgroup = {-1, -1, -1, -1}};
+        machine.view.nprocesses = 2;
+        struct diagnosis diagnosis = judge(&machine);
+        const struct found *found = look_for(&diagnosis, "run_queue");
+        assert_non_null(found);
+        assert_string_equal(found->finding.command,
+                            way ? "" : "renice -n 19 -p $(ls /proc/900/task)");
+        assert_true((strstr(found->finding.sentence, "backup (900, real-time)") != NULL) ==
+                    (way == 1));
+        diagnosis_free(&diagnosis);
+    }
+}
+
+static void test_class_is_read_from_stat(void **state)
+{
+    static const struct {
+        const char *priority, *tail; /* fields 18, and 40 and 41 */
+        bool realtime, nicest;
+    } cases[] = {{"20", "0 0", false, false},
+                 {"39", "0 0", false, true},
+                 {"20", "0 5", false, true}, /* SCHED_IDLE */
+                 {"-40", "39 1", true, false},
+                 {"-101", "0 6", true, false}}; /* SCHED_DEADLINE */
+    char text[256];
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct reader_stat stat = {0};
+        (void)snprintf(text, sizeof(text),
+                       "7 (a b) R 1 7 7 0 -1 0 0 0 0 0 11 12 0 0 %s 0 1 0 99 0 0 0 0 0 0 0 0 0 0 0 "
+                       "0 0 0 0 17 3 %s 0",
+                       cases[i].priority, cases[i].tail);
+        assert_true(reader_parse_stat(text, &stat));
+        assert_int_equal(stat.cpu, 3);
+        assert_int_equal(stat.realtime, cases[i].realtime);
+        assert_int_equal(stat.nicest, cases[i].nicest);
+    }
+}
+
+/* A command never makes it smaller. */
+static void test_shm_grows(void **state)
+{
+    struct machine machine;
+    (void)state;
+    make(&machine, 1);
+    add_task(&machine, 0, MASK_ALL, 9, 0);
+    machine.about[0].shm_known = true;
+    machine.about[0].shm_bytes = 1 << 20;
+    struct diagnosis diagnosis = judge(&machine);
+    assert_non_null(strstr(look_for(&diagnosis, "shm")->finding.command, "size=8G"));
+    diagnosis_free(&diagnosis);
+    machine.about[0].shm_bytes = 63.0 * (1 << 30);
+    diagnosis = judge(&machine);
+    assert_non_null(strstr(look_for(&diagnosis, "shm")->finding.command, "size=126G"));
+    diagnosis_free(&diagnosis);
+}
+
 static void test_quota_and_hypervisor_are_blamed(void **state)
 {
     struct machine machine;
@@ -439,6 +518,9 @@ int main(void)
         cmocka_unit_test(test_blame_is_split_as_the_cpu_was),
         cmocka_unit_test(test_no_thread_waits_for_itself),
         cmocka_unit_test(test_who_is_in_the_way_is_sent_away),
+        cmocka_unit_test(test_renice_is_told_where_it_helps),
+        cmocka_unit_test(test_class_is_read_from_stat),
+        cmocka_unit_test(test_shm_grows),
         cmocka_unit_test(test_quota_and_hypervisor_are_blamed),
         cmocka_unit_test(test_idle_beside_names_the_mask_of_the_process),
         cmocka_unit_test(test_far_from_its_gpu),

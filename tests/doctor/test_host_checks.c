@@ -376,6 +376,11 @@ static void test_host_gpus(void **state)
     health.persistence = 0;
     assert_non_null(strstr(diagnose("gpu_pcie")->finding.sentence, "x8 of x16"));
     assert_string_equal(diagnose("gpu_persistence")->finding.command, "sudo nvidia-smi -pm 1");
+    planted.view.is_root = true; /* who may have no sudo */
+    assert_string_equal(diagnose("gpu_persistence")->finding.command, "nvidia-smi -pm 1");
+    health.rows_pending = 1; /* the other GPUs are not reset */
+    assert_string_equal(diagnose("gpu_memory")->finding.command,
+                        "nvidia-smi --gpu-reset -i 0000:01:00.0");
     gpu_health_init(&health);
     struct facts_event events[] = {{.kind = EVENT_XID,
                                     .number = 79,
@@ -400,6 +405,12 @@ static void test_host_others(void **state)
     assert_non_null(found);
     assert_int_equal(found->pids[0], 300);
     assert_true(fabs(found->cost - 0.5 / 4) < 1e-9);
+    assert_string_equal(found->finding.command, "kill -STOP 300");
+    planted.view.uid = 1000;
+    assert_string_equal(diagnose("monitors")->finding.command, "sudo kill -STOP 300");
+    /* The kernel waits for who reads its audit: to stop that one stops the machine. */
+    (void)snprintf(planted.processes[2].name, VIEW_NAME_MAX, "auditd");
+    assert_string_equal(diagnose("monitors")->finding.command, "");
     planted.processes[2].cpu_s = 0.08;
     assert_calm();
     planted.host.looks = 4;
