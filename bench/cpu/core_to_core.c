@@ -36,7 +36,6 @@
 enum {
     HOMES = 4,         /* pages that a CPU owns; a pair uses those of both */
     LINES = 2 * HOMES, /* a pair plays on */
-    PAGE_BYTES = 4096,
     LINE_BYTES = 64,
     REPS_MIN = 3, /* batches a line */
     REPS_MAX = 256,
@@ -86,6 +85,7 @@ struct duel {
 struct core_to_core {
     struct team team;
     struct memory_block pages; /* [ncpus][HOMES] pages */
+    size_t page_bytes;
     unsigned n;
     uint64_t seed;
     uint32_t trips;                /* of a batch */
@@ -108,8 +108,8 @@ static unsigned page_of(const struct duel *duel, unsigned line)
 
 static _Atomic uint32_t *ball_in(const struct core_to_core *c, unsigned page)
 {
-    size_t at = mix64(c->seed + page) % (PAGE_BYTES / LINE_BYTES) * LINE_BYTES;
-    return (_Atomic uint32_t *)((char *)c->pages.base + (size_t)page * PAGE_BYTES + at);
+    size_t at = mix64(c->seed + page) % (c->page_bytes / LINE_BYTES) * LINE_BYTES;
+    return (_Atomic uint32_t *)((char *)c->pages.base + (size_t)page * c->page_bytes + at);
 }
 
 static void touch_pages(void *arg, unsigned rank, unsigned n)
@@ -117,7 +117,8 @@ static void touch_pages(void *arg, unsigned rank, unsigned n)
     (void)n;
     struct core_to_core *c = arg;
     for (unsigned home = 0; home < HOMES; home++)
-        memset((char *)c->pages.base + ((size_t)rank * HOMES + home) * PAGE_BYTES, 0, PAGE_BYTES);
+        memset((char *)c->pages.base + ((size_t)rank * HOMES + home) * c->page_bytes, 0,
+               c->page_bytes);
 }
 
 static void *make(size_t count, size_t size, size_t align)
@@ -145,7 +146,8 @@ static int core_to_core_setup(struct bench_ctx *ctx)
     c->latency_min = calloc(npairs, sizeof(*c->latency_min));
     if (!c->balls || !c->duels || !c->members || !c->latency || !c->latency_min)
         return err_set(ctx->err, -ENOMEM, "cannot allocate the values of %zu pairs", npairs);
-    int rc = memory_map(&c->pages, (size_t)c->n * HOMES * PAGE_BYTES, MEMORY_4K, ctx->err);
+    c->page_bytes = memory_page_bytes();
+    int rc = memory_map(&c->pages, (size_t)c->n * HOMES * c->page_bytes, MEMORY_4K, ctx->err);
     if (!rc)
         rc = team_start_all(&c->team, ctx);
     if (!rc)
