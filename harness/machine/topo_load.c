@@ -466,6 +466,8 @@ int topo_load(const struct topo_options *options, struct topo *topo, struct err 
     if (!rc && !options->xml && hwloc_topology_is_thissystem(hw)) {
         topo->is_this_machine = true;
         topo->hypervisor = runs_under_hypervisor();
+        if (!topo->cpu_model[0]) /* hwloc has none of Arm's */
+            processor_model("", topo->cpu_model, sizeof(topo->cpu_model));
         apply_affinity(topo);
         if (options->probe_gpus)
             rc = topo_probe_gpus(topo, err);
