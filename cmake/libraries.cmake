@@ -113,8 +113,12 @@ function(contend_bundle program)
 endfunction()
 
 # contend_manual(program): the target `manual` has the program write its manual page and completions,
-# which are installed with it.
+# which are installed with it. A program for another kind of machine cannot.
 function(contend_manual program)
+    if(CMAKE_CROSSCOMPILING)
+        message(STATUS "contend: no manual, as the program does not run here")
+        return()
+    endif()
     set(folder "${CMAKE_BINARY_DIR}/manual")
     add_custom_command(
         OUTPUT "${folder}/share/man/man1/contend.1"

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include "harness/base/units.h"
 #include "harness/sys/proc.h"
@@ -204,6 +205,11 @@ char *memory_doubt(const char *what, uint64_t bytes, const char *caches, uint64_
                        units_format_bytes(bytes, size, sizeof(size)),
                        units_format_bytes(cache_bytes, cache_size, sizeof(cache_size)), caches);
     return buf;
+}
+
+size_t memory_page_bytes(void)
+{
+    return (size_t)sysconf(_SC_PAGESIZE);
 }
 
 size_t memory_round_down(uint64_t bytes, size_t multiple)

@@ -62,6 +62,9 @@ enum { MEMORY_DOUBT_MAX = 130 };
 char *memory_doubt(const char *what, uint64_t bytes, const char *caches, uint64_t cache_bytes,
                    char buf[static MEMORY_DOUBT_MAX]);
 
+/* The kernel's base page: 4 KiB, or 16 or 64 KiB, as an aarch64 kernel may be built. */
+size_t memory_page_bytes(void);
+
 /* Rounds down to a multiple of a power of two. */
 size_t memory_round_down(uint64_t bytes, size_t multiple);
 

@@ -56,7 +56,7 @@ int memory_node_home(const struct bench_machine *machine)
 int memory_node_share(const struct memory_block *block, unsigned os_node, double *share,
                       struct err *err)
 {
-    size_t page = (size_t)sysconf(_SC_PAGESIZE), pages = block->bytes / page, right = 0;
+    size_t page = memory_page_bytes(), pages = block->bytes / page, right = 0;
     void *addresses[ASK];
     int status[ASK];
     for (size_t first = 0; first < pages; first += ASK) {

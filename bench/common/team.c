@@ -9,12 +9,7 @@
 
 #include "harness/sys/clock.h"
 #include "harness/sys/futex.h"
-
-#if defined(__x86_64__)
-#define relax() __builtin_ia32_pause()
-#else
-#define relax() ((void)0)
-#endif
+#include "kernels/cpu/relax.h"
 
 struct team_thread {
     _Alignas(128) _Atomic uint32_t turn; /* raised for each job of this thread; 128: two lines */
@@ -43,7 +38,7 @@ static void wait_for_all(struct team_shared *shared)
     enum { SPINS = 20000 };
     atomic_fetch_add(&shared->arrived, 1);
     for (unsigned spins = 0; atomic_load(&shared->arrived) < shared->n; spins++) {
-        relax();
+        cpu_relax();
         if (spins > SPINS)
             (void)sched_yield();
     }

@@ -138,7 +138,7 @@ static int core_to_core_setup(struct bench_ctx *ctx)
         return err_set(ctx->err, -ENOMEM, "cannot allocate the state of the scan");
     c->n = ctx->machine->ncpus;
     c->seed = ctx->seed;
-    c->page_bytes = (size_t)sysconf(_SC_PAGESIZE);
+    c->page_bytes = memory_page_bytes();
     uint64_t least_ns = clock_cost_ns() * CLOCK_MIN_INTERVAL_CALLS;
     c->trips = (uint32_t)(least_ns / CLOCK_TRIP_NS);
     c->trips = c->trips < 100 ? 100 : c->trips;

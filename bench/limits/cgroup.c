@@ -31,6 +31,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "bench/common/memory.h"
 #include "bench/common/points.h"
 #include "bench/limits/data.h"
 #include "bench/limits/limited.h"
@@ -188,9 +189,10 @@ static int measure_cpus(struct bench_ctx *ctx, struct point *point)
 
 static void limit_memory(struct limited *limited, const char *file, double bytes)
 {
+    const double page = (double)memory_page_bytes();
     limited->files[0].name = file;
     (void)snprintf(limited->files[0].text, sizeof(limited->files[0].text), "%.0f",
-                   floor(bytes / 4096) * 4096);
+                   floor(bytes / page) * page);
 }
 
 static void forbid_swap(const struct scan *scan, struct limited *limited)

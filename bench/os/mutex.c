@@ -39,12 +39,7 @@
 #include "harness/sys/clock.h"
 #include "kernels/cpu/busy.h"
 #include "kernels/cpu/mix64.h"
-
-#if defined(__x86_64__)
-#define relax() __builtin_ia32_pause()
-#else
-#define relax() ((void)0)
-#endif
+#include "kernels/cpu/relax.h"
 
 enum { COUNTS_MOST = 16, OPS_A_LOOK = 16, OVER = 2 };
 
@@ -73,7 +68,7 @@ static void spin_take(struct lock *lock)
 {
     while (atomic_exchange_explicit(&lock->word, 1, memory_order_acquire))
         while (atomic_load_explicit(&lock->word, memory_order_relaxed))
-            relax();
+            cpu_relax();
 }
 
 static void spin_give(struct lock *lock)
@@ -85,7 +80,7 @@ static void ticket_take(struct lock *lock)
 {
     uint32_t mine = atomic_fetch_add_explicit(&lock->next, 1, memory_order_relaxed);
     while (atomic_load_explicit(&lock->serving, memory_order_acquire) != mine)
-        relax();
+        cpu_relax();
 }
 
 static void ticket_give(struct lock *lock)

@@ -149,6 +149,19 @@ static bool is_behind_call(struct looking *at, int tid, uint64_t address)
            view_is_call(before);
 }
 
+#ifdef __aarch64__
+static bool was_refused(struct looking *at, const struct asleep *one)
+{
+    const struct asleep *other = &at->inheriting;
+    uint64_t here[LOCK_FRAME_WORDS], there[LOCK_FRAME_WORDS];
+    size_t record;
+    return read_memory(at, one->tid, one->call.stack, here, sizeof(here)) &&
+           read_memory(at, other->tid, other->call.stack, there, sizeof(there)) &&
+           view_are_alike(&one->call, here, &other->call, there, &record) &&
+           is_behind_call(at, one->tid, view_way_back(here[record + 1])) &&
+           is_behind_call(at, other->tid, view_way_back(there[record + 1]));
+}
+#else
 /* `code` is of the function in which that one waits. */
 static bool is_beside(struct looking *at, const struct asleep *other, uint64_t code)
 {
@@ -171,6 +184,7 @@ static bool was_refused(struct looking *at, const struct asleep *one)
         n--;
     return n && is_beside(at, &at->inheriting, here[n - 1]);
 }
+#endif
 
 /* False: it waits for nothing that names who holds it. */
 static bool look_at_task(struct looking *at, int tid, struct lock_wait *wait)

@@ -66,19 +66,20 @@ static bool take_futex_wait(const uint64_t *args, struct futex_call *call)
 
 bool view_read_futex(const char *text, struct futex_call *call)
 {
-    enum { ARGS = 6, STACK = 6 };
-    uint64_t number, args[ARGS + 1];
+    enum { STACK = 6, CODE, NUMBERS };
+    uint64_t number, args[NUMBERS];
     *call = (struct futex_call){0};
     const char *at = read_number(text, &number);
     if (!at || (number != CALL_FUTEX && number != CALL_FUTEX_WAIT))
         return false;
-    for (int i = 0; i <= ARGS; i++) {
+    for (int i = 0; i < NUMBERS; i++) {
         at = *at == ' ' ? read_number(at, &args[i]) : NULL;
         if (!at)
             return false;
     }
     call->address = args[0];
     call->stack = args[STACK];
+    call->code = args[CODE];
     bool taken = number == CALL_FUTEX ? take_futex(args, call) : take_futex_wait(args, call);
     return taken && call->address && call->address % sizeof(uint32_t) == 0;
 }
@@ -157,10 +158,41 @@ bool view_may_be_refused(const struct futex_call *call, uint32_t word)
 bool view_is_call(const uint8_t before[LOCK_CALL_BYTES])
 {
 #ifdef __aarch64__
-    return (before[LOCK_CALL_BYTES - 1] & 0xfc) == 0x94; /* bl */
+    uint32_t code = 0; /* of four bytes, the lowest first */
+    for (int i = LOCK_CALL_BYTES - 1; i > 0; i--)
+        code = code << 8 | before[i];
+    return code >> 26 == 0x25 || (code & 0xfefff000) == 0xd63f0000; /* bl; blr and its kin */
 #else
     return before[0] == 0xe8; /* call */
 #endif
+}
+
+uint64_t view_way_back(uint64_t word)
+{
+    const unsigned address_bits = 48; /* of a process, whatever the kernel could address */
+    return word & ((1ull << address_bits) - 1);
+}
+
+/* The caller's record, its frame and the way back, is there: frames follow each other upwards. */
+static bool may_be_record(uint64_t address, const uint64_t *words)
+{
+    const uint64_t frame_most = 1 << 20;
+    return words[0] > address && words[0] - address < frame_most && words[0] % 16 == 0 &&
+           view_way_back(words[1]) % 4 == 0 && words[1];
+}
+
+bool view_are_alike(const struct futex_call *one, const uint64_t here[LOCK_FRAME_WORDS],
+                    const struct futex_call *other, const uint64_t there[LOCK_FRAME_WORDS],
+                    size_t *at)
+{
+    uint64_t apart = one->code > other->code ? one->code - other->code : other->code - one->code;
+    size_t i = 0;
+    while (i + 1 < LOCK_FRAME_WORDS && !may_be_record(one->stack + i * sizeof(here[0]), &here[i]))
+        i++;
+    *at = i;
+    return apart < LOCK_NEAR_CODE && i > 0 && i + 1 < LOCK_FRAME_WORDS &&
+           may_be_record(other->stack + i * sizeof(there[0]), &there[i]) && here[i - 1] &&
+           here[i - 1] == there[i - 1] && one->address < one->stack + (i - 1) * sizeof(here[0]);
 }
 
 bool view_may_be_lock(const struct futex_call *call)

@@ -29,6 +29,7 @@ struct futex_call {
     enum futex_way way;
     bool is_private;
     uint64_t stack; /* its stack pointer */
+    uint64_t code;  /* its program counter */
 };
 
 /*
@@ -67,12 +68,24 @@ struct lock_seen view_read_lock(const struct futex_call *call, const uint32_t wo
  * is that, and no semaphore on the stack, if the frame with the 0 is one of the function in which
  * another thread waits for such a mutex: the way back that is nearest below the 0 is less than
  * LOCK_NEAR_CODE away from one in the first LOCK_FRAME_WORDS words of the other's stack.
+ *
+ * On aarch64 what makes the system call keeps no way back on the stack, so that the stack begins
+ * with the frame itself: both call from code that is that near; their frames have the record of the
+ * caller at the same place, with the guard of the stack, which is one for all threads, right below
+ * it; and the 0 lies below that.
  */
 enum { LOCK_FRAME_WORDS = 12, LOCK_STACK_MOST = 256, LOCK_NEAR_CODE = 2048, LOCK_CALL_BYTES = 5 };
 /* It waits on a 0 that is less than LOCK_STACK_MOST bytes above its stack pointer. */
 bool view_may_be_refused(const struct futex_call *call, uint32_t word);
 /* These bytes before an address are a call, so that the address is a way back. */
 bool view_is_call(const uint8_t before[LOCK_CALL_BYTES]);
+/* On aarch64: the first words of the stack of one that may have been refused, and of another that
+ * waits for a lock that inherits, look so. `at`: where the caller's record is, to be checked. */
+bool view_are_alike(const struct futex_call *one, const uint64_t here[LOCK_FRAME_WORDS],
+                    const struct futex_call *other, const uint64_t there[LOCK_FRAME_WORDS],
+                    size_t *at);
+/* A way back as a record has it: on aarch64 its upper bits may be a signature. */
+uint64_t view_way_back(uint64_t word);
 
 /* The number of voluntary and other switches in the text of a status file; false: it has none. */
 bool view_read_switches(const char *status, uint64_t *switches);

@@ -13,10 +13,8 @@
 #include <sys/resource.h>
 #include <sys/utsname.h>
 #include <unistd.h>
-#if defined(__x86_64__) || defined(__i386__)
-#include <cpuid.h>
-#endif
 
+#include "harness/machine/processor.h"
 #include "harness/sys/proc.h"
 #include "harness/sys/scheduler.h"
 
@@ -59,37 +57,6 @@ static void read_thp(const char *root, char *out, size_t size)
         *close = '\0';
         proc_copy_text(out, size, open + 1);
     }
-}
-
-/* The signature of CPUID leaf 0x40000000, where the processor says that a hypervisor is there. */
-static void read_cpuid(struct environment *env)
-{
-#if defined(__x86_64__) || defined(__i386__)
-    unsigned eax, ebx, ecx, edx;
-    if (!__get_cpuid(1, &eax, &ebx, &ecx, &edx))
-        return;
-    env->virtual_machine = ecx >> 31;
-    if (!(ecx >> 31))
-        return;
-    char signature[13] = "";
-    __cpuid(0x40000000, eax, ebx, ecx, edx);
-    memcpy(signature, &ebx, 4);
-    memcpy(signature + 4, &ecx, 4);
-    memcpy(signature + 8, &edx, 4);
-    proc_copy_text(env->hypervisor, sizeof(env->hypervisor), signature);
-#else
-    (void)env;
-#endif
-}
-
-static void read_hypervisor(const char *root, struct environment *env)
-{
-    char flags[4096];
-    env->virtual_machine = NAN;
-    if (proc_read_field(root, "/proc/cpuinfo", "flags", ':', flags, sizeof(flags)))
-        env->virtual_machine = strstr(flags, "hypervisor") != NULL;
-    if (!root[0])
-        read_cpuid(env);
 }
 
 /* What firmware has where nobody wrote one: zeros, ones, and the default of AMI's. */
@@ -185,8 +152,7 @@ static void gather_settings(const char *root, struct environment *env)
 {
     char text[64];
     (void)proc_read_field(root, "/etc/os-release", "PRETTY_NAME", '=', env->os, sizeof(env->os));
-    (void)proc_read_field(root, "/proc/cpuinfo", "model name", ':', env->cpu_model,
-                          sizeof(env->cpu_model));
+    processor_model(root, env->cpu_model, sizeof(env->cpu_model));
     (void)proc_read_field(root, "/proc/cpuinfo", "microcode", ':', env->microcode,
                           sizeof(env->microcode));
     read_governor(root, env->governor, sizeof(env->governor));
@@ -200,7 +166,7 @@ static void gather_settings(const char *root, struct environment *env)
     bool known = proc_read_field(root, "/proc/meminfo", "MemTotal", ':', text, sizeof(text));
     env->memory_bytes = known ? strtod(text, NULL) * 1024 : NAN;
     env->mps = read_mps(root);
-    read_hypervisor(root, env);
+    env->virtual_machine = processor_is_virtual(root, env->hypervisor, sizeof(env->hypervisor));
     read_identity(root, env);
     cgroup_read(root, &env->cgroup);
 }

@@ -20,7 +20,7 @@ struct environment {
     char kernel[PROC_TEXT_MAX];        /* release, such as "6.1.0-18-amd64" */
     char scheduler[3 * PROC_TEXT_MAX]; /* sys/scheduler.h: "EEVDF", "sched_ext: NAME" */
     char arch[PROC_TEXT_MAX];          /* "x86_64" */
-    char cpu_model[PROC_TEXT_MAX];
+    char cpu_model[PROC_TEXT_MAX];     /* machine/processor.h */
     char microcode[PROC_TEXT_MAX];
     char governor[PROC_TEXT_MAX];        /* "mixed" when the CPUs differ */
     double boost;                        /* 1 = clocks may rise above nominal, 0 = not */
@@ -32,7 +32,7 @@ struct environment {
     double memlock_bytes;                /* soft limit of locked memory; infinite = no limit */
     char clocksource[PROC_TEXT_MAX];     /* "tsc", "kvm-clock" */
     double virtual_machine;              /* 1 = a hypervisor shows itself, 0 = none does */
-    char hypervisor[PROC_TEXT_MAX];      /* its CPUID signature, such as "KVMKVMKVM" */
+    char hypervisor[PROC_TEXT_MAX];      /* such as "KVMKVMKVM": machine/processor.h */
     char machine_vendor[PROC_TEXT_MAX];  /* DMI sys_vendor */
     char machine_product[PROC_TEXT_MAX]; /* DMI product_name */
     char machine_board[PROC_TEXT_MAX];   /* DMI board_name */

@@ -7,13 +7,10 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "harness/machine/processor.h"
 #include "harness/machine/topo_gpu.h"
 #include "harness/machine/topo_source.h"
 #include "harness/sys/affinity.h"
-
-#if defined(__x86_64__) || defined(__i386__)
-#include <cpuid.h>
-#endif
 
 enum {
     LLC_MIN_LEVEL = 2, /* an L1 is never what workers share */
@@ -407,24 +404,27 @@ static void apply_affinity(struct topo *topo)
             topo->nodes[i].allowed &= bitset_test(&set, topo->nodes[i].os_node);
 }
 
-/* The processor's own flag (CPUID leaf 1, ECX bit 31), set by every common hypervisor. */
 static bool runs_under_hypervisor(void)
 {
-#if defined(__x86_64__) || defined(__i386__)
-    unsigned a, b, c, d;
-    return __get_cpuid(1, &a, &b, &c, &d) && (c >> 31 & 1);
-#else
-    return false;
-#endif
+    char name[64];
+    return processor_is_virtual("", name, sizeof(name)) > 0;
+}
+
+static const char *info_of(hwloc_topology_t hw, const char *name)
+{
+    hwloc_obj_t package = hwloc_get_obj_by_type(hw, HWLOC_OBJ_PACKAGE, 0);
+    const char *found = package ? hwloc_obj_get_info_by_name(package, name) : NULL;
+    return found ? found : hwloc_obj_get_info_by_name(hwloc_get_root_obj(hw), name);
 }
 
 static void fill_model(hwloc_topology_t hw, struct topo *topo)
 {
-    hwloc_obj_t package = hwloc_get_obj_by_type(hw, HWLOC_OBJ_PACKAGE, 0);
-    const char *model = package ? hwloc_obj_get_info_by_name(package, "CPUModel") : NULL;
-    if (!model)
-        model = hwloc_obj_get_info_by_name(hwloc_get_root_obj(hw), "CPUModel");
-    copy_text(topo->cpu_model, sizeof(topo->cpu_model), model);
+    const char *model = info_of(hw, "CPUModel");
+    const char *implementer = info_of(hw, "CPUImplementer"), *part = info_of(hw, "CPUPart");
+    if (!model && implementer && part)
+        processor_name(implementer, part, topo->cpu_model, sizeof(topo->cpu_model));
+    else
+        copy_text(topo->cpu_model, sizeof(topo->cpu_model), model);
 }
 
 static int fill_topo(hwloc_topology_t hw, struct topo *topo, struct err *err)
@@ -466,6 +466,8 @@ int topo_load(const struct topo_options *options, struct topo *topo, struct err 
     if (!rc && !options->xml && hwloc_topology_is_thissystem(hw)) {
         topo->is_this_machine = true;
         topo->hypervisor = runs_under_hypervisor();
+        if (!topo->cpu_model[0]) /* hwloc has none of Arm's */
+            processor_model("", topo->cpu_model, sizeof(topo->cpu_model));
         apply_affinity(topo);
         if (options->probe_gpus)
             rc = topo_probe_gpus(topo, err);

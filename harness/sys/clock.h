@@ -16,7 +16,7 @@ void clock_sleep_until(uint64_t ns);
 /* CPU time that the calling thread has had, in user mode and in the kernel. */
 uint64_t clock_thread_cpu_ns(void);
 
-/* Median cost of one clock_now_ns call on this CPU, at least 1 ns. */
+/* Median cost of a clock_now_ns call on this CPU, or the clock's tick if that is longer; > 0. */
 uint64_t clock_cost_ns(void);
 
 /* Intervals shorter than this many clock calls are refused: the clock would be part of them. */

@@ -2,17 +2,10 @@
 
 #include <stddef.h>
 
+#include "kernels/cpu/relax.h"
+
 /* Some 4 us without a pause: far above any transfer, far below a time slice. */
 enum { EAGER_POLLS = 4096, POLLS_A_QUESTION = 1024 };
-
-static inline void relax(void)
-{
-#if defined(__x86_64__)
-    __builtin_ia32_pause();
-#elif defined(__aarch64__)
-    __asm__ volatile("yield");
-#endif
-}
 
 /* The partner is off its CPU: how long does not matter to the result any more. */
 static bool await_patiently(const _Atomic uint32_t *word, uint32_t value,
@@ -22,7 +15,7 @@ static bool await_patiently(const _Atomic uint32_t *word, uint32_t value,
         for (int poll = 0; poll < POLLS_A_QUESTION; poll++) {
             if (atomic_load_explicit(word, memory_order_acquire) == value)
                 return true;
-            relax();
+            cpu_relax();
         }
         if (patience && patience->give_up(patience->arg))
             return false;

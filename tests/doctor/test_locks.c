@@ -40,6 +40,7 @@ static void test_a_thread_in_futex_is_read(void **state)
     assert_int_equal(call.value, 2);
     assert_int_equal(call.way, FUTEX_IN_WAIT);
     assert_int_equal(call.stack, 0x7ffe00000f00);
+    assert_int_equal(call.code, 0x7f00000fffff);
     assert_true(call.is_private);
     assert_true(view_read_futex(text_of(__NR_futex, WAIT_BITSET | REALTIME, 7, 0), &call));
     assert_int_equal(call.way, FUTEX_IN_WAIT_BITSET);
@@ -175,6 +176,52 @@ static void test_a_zero_on_its_own_stack_may_be_a_refusal(void **state)
     assert_false(view_may_be_refused(&call, 0));
     call.stack = call.address + 4;
     assert_false(view_may_be_refused(&call, 0));
+}
+
+/* Stacks as the C library of aarch64 leaves them: the 0, the guard, the record of the caller. */
+static void test_frames_of_one_function_are_alike(void **state)
+{
+    enum { RECORD = 2 };
+    const uint64_t guard = 0x9a4c11d07fe35b00;
+    struct futex_call one = {.stack = 0x7f0010, .address = 0x7f0014, .code = 0x40001708};
+    struct futex_call other = {.stack = 0x8f0010, .code = 0x400018b0};
+    uint64_t here[LOCK_FRAME_WORDS] = {0xaaaa, guard, 0x7f0080, 0x500100};
+    uint64_t there[LOCK_FRAME_WORDS] = {0xbbbb, guard, 0x8f0080, 0x500200};
+    size_t at;
+    (void)state;
+    assert_true(view_are_alike(&one, here, &other, there, &at));
+    assert_int_equal(at, RECORD);
+    assert_int_equal(view_way_back(0x002a000000500100), 0x500100); /* signed */
+    one.address = 0x7f0028; /* behind the record: a semaphore of the caller's */
+    assert_false(view_are_alike(&one, here, &other, there, &at));
+    one.address = 0x7f0014;
+    other.code += LOCK_NEAR_CODE; /* in another part of the library */
+    assert_false(view_are_alike(&one, here, &other, there, &at));
+    other.code -= LOCK_NEAR_CODE;
+    there[1] ^= 0x100;
+    assert_false(view_are_alike(&one, here, &other, there, &at));
+    there[1] = here[1] = 0; /* no guard */
+    assert_false(view_are_alike(&one, here, &other, there, &at));
+    there[1] = here[1] = guard;
+    there[RECORD] = 0x8f0010; /* a frame that leads nowhere */
+    assert_false(view_are_alike(&one, here, &other, there, &at));
+    memset(here, 0, sizeof(here));
+    assert_false(view_are_alike(&one, here, &other, there, &at));
+}
+
+static void test_calls_are_known(void **state)
+{
+    (void)state;
+#ifdef __aarch64__
+    assert_true(view_is_call((const uint8_t[]){0, 0x75, 0xe7, 0xff, 0x97}));  /* bl, back */
+    assert_true(view_is_call((const uint8_t[]){0, 0x01, 0x00, 0x00, 0x94}));  /* bl */
+    assert_true(view_is_call((const uint8_t[]){0, 0x40, 0x00, 0x3f, 0xd6}));  /* blr x2 */
+    assert_false(view_is_call((const uint8_t[]){0, 0x75, 0xe7, 0xff, 0x17})); /* b */
+    assert_false(view_is_call((const uint8_t[]){0, 0xc0, 0x03, 0x5f, 0xd6})); /* ret */
+#else
+    assert_true(view_is_call((const uint8_t[]){0xe8, 0, 0, 0, 0}));
+    assert_false(view_is_call((const uint8_t[]){0xe9, 0, 0, 0, 0}));
+#endif
 }
 
 static void test_status_files(void **state)
@@ -488,6 +535,8 @@ int main(void)
         cmocka_unit_test(test_broken_texts_are_refused_or_read),
         cmocka_unit_test(test_mutexes_name_their_holder),
         cmocka_unit_test(test_a_zero_on_its_own_stack_may_be_a_refusal),
+        cmocka_unit_test(test_frames_of_one_function_are_alike),
+        cmocka_unit_test(test_calls_are_known),
         cmocka_unit_test(test_status_files),
         cmocka_unit_test(test_circles_are_found),
         cmocka_unit_test(test_who_waits_for_one_that_runs_is_in_no_circle),

@@ -75,6 +75,47 @@ static void test_env_governors_that_differ_are_mixed(void **state)
     env_free(&env);
 }
 
+static void put_arm(const char *part)
+{
+    char text[256];
+    (void)snprintf(text, sizeof(text),
+                   "processor\t: 0\nBogoMIPS\t: 2000.00\nFeatures\t: fp asimd\n"
+                   "CPU implementer\t: 0x41\nCPU architecture: 8\nCPU part\t: %s\n",
+                   part);
+    fixture_put("/proc/cpuinfo", text);
+}
+
+/* Numbers in place of a name, and no flags: the processor has a name, and firmware says what it is
+ * in. */
+static void expect_arm(const char *model, double is_virtual, const char *hypervisor)
+{
+    struct environment env;
+    env_gather(&(struct env_request){.root = fixture_dir}, &env);
+    assert_string_equal(env.cpu_model, model);
+    assert_string_equal(env.hypervisor, hypervisor);
+    assert_true(isnan(is_virtual) ? isnan(env.virtual_machine) : env.virtual_machine == is_virtual);
+    env_free(&env);
+}
+
+static void test_env_reads_a_server_of_arm(void **state)
+{
+    (void)state;
+    put_arm("0xd4f");
+    expect_arm("Neoverse V2", NAN, "");
+    fixture_put("/sys/firmware/devicetree/base/compatible", "linux,dummy-virt");
+    expect_arm("Neoverse V2", 1, "linux,dummy-virt");
+    fixture_put("/sys/class/dmi/id/sys_vendor", "NVIDIA\n");
+    fixture_put("/sys/class/dmi/id/product_name", "GH200 P5042\n");
+    expect_arm("Neoverse V2", 0, "");
+    fixture_put("/sys/class/dmi/id/sys_vendor", "Amazon EC2\n");
+    fixture_put("/sys/class/dmi/id/product_name", "c8g.metal-24xl\n");
+    expect_arm("Neoverse V2", 0, "");
+    fixture_put("/sys/class/dmi/id/product_name", "c8g.xlarge\n");
+    expect_arm("Neoverse V2", 1, "Amazon EC2");
+    put_arm("0x123");
+    expect_arm("Arm processor, implementer 0x41, part 0x123", 1, "Amazon EC2");
+}
+
 /* A container sees a limit only where it was set: often on a parent of its own cgroup. */
 static void test_env_takes_the_tightest_cgroup_limit(void **state)
 {
@@ -220,6 +261,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_env_tells_whether_mps_is_on, fixture_make_dir,
                                         fixture_remove_dir),
         cmocka_unit_test_setup_teardown(test_env_governors_that_differ_are_mixed, fixture_make_dir,
+                                        fixture_remove_dir),
+        cmocka_unit_test_setup_teardown(test_env_reads_a_server_of_arm, fixture_make_dir,
                                         fixture_remove_dir),
         cmocka_unit_test_setup_teardown(test_env_takes_the_tightest_cgroup_limit, fixture_make_dir,
                                         fixture_remove_dir),
