@@ -177,6 +177,15 @@ static int find_counts(struct reader *reader, char **cells, char key[static FLEE
     return rc;
 }
 
+/* Of an arm that could not be measured, or a row of one that failed in some rounds. */
+static void add_trouble(struct reader *reader, uint32_t run, char **cells)
+{
+    char text[400];
+    (void)snprintf(text, sizeof(text), "%.40s: %.20s: %.300s", cells[CELL_BENCH],
+                   cells[CELL_STATUS], cells[CELL_REASON]);
+    fleet_add_trouble(reader->fleet, run, text);
+}
+
 static int add_row(struct reader *reader, uint32_t run, const struct csv_reader *csv, char **cells,
                    struct err *why)
 {
@@ -192,21 +201,16 @@ static int add_row(struct reader *reader, uint32_t run, const struct csv_reader 
         rc = csv_number(csv, "median", cells[CELL_MEDIAN], &figure.value, why);
     if (rc || !counts || isnan(figure.value))
         return rc;
+    if (status_find(cells[CELL_STATUS]) >= STATUS_SKIPPED) {
+        add_trouble(reader, run, cells); /* a wrong result is none, whatever its speed */
+        return 0;
+    }
     if (!length)
         return csv_refuse(csv, why, "its columns are too long");
     rc = fleet_add_value(reader->fleet, run, key, length, &figure, &err);
     return rc == -ENOMEM ? err_set(why, rc, "%s", err.msg)
            : rc          ? csv_refuse(csv, why, "%s", err.msg)
                          : 0;
-}
-
-/* An arm that could not be measured is a row of this kind. */
-static void add_trouble(struct reader *reader, uint32_t run, char **cells)
-{
-    char text[400];
-    (void)snprintf(text, sizeof(text), "%.40s: %.20s: %.300s", cells[CELL_BENCH],
-                   cells[CELL_STATUS], cells[CELL_REASON]);
-    fleet_add_trouble(reader->fleet, run, text);
 }
 
 static int add_rows(struct reader *reader, uint32_t run, char *text, size_t size, struct err *why)
