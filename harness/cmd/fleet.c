@@ -146,6 +146,15 @@ static int print(const struct fleet *fleet, const struct bounds *bounds,
     return cmd_finish();
 }
 
+/* Whether any bound is of a figure of the fleet. */
+static bool has_judged(const struct bounds *bounds, const struct fleet_judgement *judgement)
+{
+    for (size_t i = 0; i < bounds->n; i++)
+        if (judgement->metric_of[i] != INTERN_NONE)
+            return true;
+    return false;
+}
+
 static int show(const struct fleet *fleet, const struct bounds *bounds,
                 const struct fleet_options *options)
 {
@@ -160,7 +169,10 @@ static int show(const struct fleet *fleet, const struct bounds *bounds,
         log_error("%s", err.msg);
         code = rc == -EINVAL ? EXIT_USAGE : EXIT_NOT_RUN;
     }
-    if (!rc)
+    if (!rc && !judgement.nfail && !has_judged(bounds, &judgement)) {
+        log_error("no figure of the baseline is in these results: nothing was judged");
+        code = EXIT_INCONCLUSIVE;
+    } else if (!rc)
         code = print(fleet, bounds, &judgement, &findings, options);
     if (!rc && !code && options->junit)
         code = write_junit(&findings, options->junit);

@@ -1,5 +1,6 @@
 /* contend history: the runs of one machine in time, and where its figures changed. */
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -56,6 +57,10 @@ struct reading {
     struct history history;
     struct machines machines;
     unsigned older, damaged;
+    /* Runs in which an arm failed or hung, and the last of them: it has no figures there. */
+    unsigned failed;
+    char newest[32], failed_at[32]; /* when the last run started, and the last that failed */
+    char failed_what[400];
 };
 
 /* False: there are too many. */
@@ -73,6 +78,58 @@ static bool count_machine(struct machines *machines, const struct machine_key *k
     }
     machines->machine[i].runs++;
     return true;
+}
+
+/* Why the run has no figures of something that it should have measured; NULL = it has all. */
+static const struct row *find_failed(const struct rows *rows)
+{
+    for (size_t i = 0; i < rows->n; i++) {
+        const struct row *row = &rows->row[i];
+        bool counts = !strcmp(row->metric, VALUE_STATUS) ? !row->arm->alone && !row->arm->canary
+                                                         : row_gates(row);
+        if (counts && row->status >= STATUS_FAILED)
+            return row;
+    }
+    return NULL;
+}
+
+static void note_failed(struct reading *reading, const struct recorded *recorded)
+{
+    const struct row *row = find_failed(&recorded->analysis.rows);
+    const char *started = recorded->started ? recorded->started : "";
+    if (strcmp(started, reading->newest) > 0)
+        (void)snprintf(reading->newest, sizeof(reading->newest), "%s", started);
+    reading->failed += row != NULL;
+    if (!row || strcmp(started, reading->failed_at) < 0)
+        return;
+    char arm[ROW_PARAMS_MAX], params[ROW_PARAMS_MAX];
+    history_name(row, arm, params);
+    (void)snprintf(reading->failed_at, sizeof(reading->failed_at), "%s", started);
+    (void)snprintf(reading->failed_what, sizeof(reading->failed_what), "%.200s: %s: %.150s", arm,
+                   status_name(row->status), row->reason);
+}
+
+static bool failed_at_last(const struct reading *reading)
+{
+    return reading->failed && strcmp(reading->failed_at, reading->newest) >= 0;
+}
+
+/* Figures that are not there can become no slower: so that is said, too. */
+static int say_failed(const struct reading *reading, struct findings *findings, struct err *err)
+{
+    struct finding finding = {.id = "history_failed",
+                              .severity = failed_at_last(reading) ? FINDING_DOUBT : FINDING_NOTE,
+                              .value = NAN,
+                              .low = NAN,
+                              .high = NAN};
+    if (!reading->failed)
+        return 0;
+    (void)snprintf(finding.sentence, sizeof(finding.sentence),
+                   "Something failed in %u of %zu runs and has no figures there, the last time in "
+                   "that of %s%s: %s.",
+                   reading->failed, reading->history.nruns, reading->failed_at,
+                   failed_at_last(reading) ? ", the last one of all" : "", reading->failed_what);
+    return findings_add(findings, &finding, err);
 }
 
 static int add_rows(struct history *history, const struct recorded *recorded, struct err *err)
@@ -122,6 +179,7 @@ static int read_one(void *arg, const char *path, int dir_fd, unsigned marks, str
         reading->damaged++;
     } else if ((!asked || !strcmp(asked, recorded.machine.key)) &&
                !history_has_run(&reading->history, recorded.result.run_id)) {
+        note_failed(reading, &recorded);
         rc = add_rows(&reading->history, &recorded, err);
         if (!rc && !count_machine(&reading->machines, &recorded.machine, path))
             rc = err_set(err, -EINVAL, "runs of more than %d machines: choose one by --machine KEY",
@@ -204,7 +262,9 @@ static int exit_code(const struct reading *reading, const struct findings *findi
     if (!whole || whole->outcome == OUTCOME_UNCLEAR)
         return EXIT_INCONCLUSIVE;
     bool slower = history_count(findings, OUTCOME_SLOWER) > 0;
-    return slower && reading->args->fail_on == FAIL_ON_SLOWER ? EXIT_VERDICT : EXIT_GOOD;
+    if (slower && reading->args->fail_on == FAIL_ON_SLOWER)
+        return EXIT_VERDICT;
+    return failed_at_last(reading) ? EXIT_INCONCLUSIVE : EXIT_GOOD;
 }
 
 static int judge(struct reading *reading, struct err *err)
@@ -212,6 +272,8 @@ static int judge(struct reading *reading, struct err *err)
     const struct history_options options = {.threshold = reading->args->threshold / 100};
     struct findings findings = {0};
     int rc = history_judge(&reading->history, &options, &findings, err);
+    if (!rc)
+        rc = say_failed(reading, &findings, err);
     if (!rc && reading->args->out)
         rc = draw(reading, err);
     if (rc)
@@ -253,6 +315,6 @@ const struct command history_command = {
         "changes of level and for drift in each figure that a comparison may fail on. A change has "
         "at least four runs on either side, so that a single odd run is none; one that the canary "
         "rows show, too, is the machine's own and UNCLEAR. Exit codes: 0, 1 by --fail-on, 2 bad "
-        "input, 4 too few runs.",
+        "input, 4 too few runs, or something failed in the last one.",
     .opts = history_opts,
 };

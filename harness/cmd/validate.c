@@ -272,6 +272,14 @@ static int check_kind(const struct validate *v)
     return rc ? (int)cmd_not_measured(rc) : EXIT_USAGE;
 }
 
+static bool is_required(const struct validate *v, const char *id)
+{
+    for (size_t i = 0; i < v->rules.nrequired; i++)
+        if (strcmp(v->rules.required[i]->id, id) == 0)
+            return true;
+    return false;
+}
+
 static int judge_baseline(struct validate *v, struct err *err)
 {
     struct verdict verdict;
@@ -281,6 +289,7 @@ static int judge_baseline(struct validate *v, struct err *err)
                                               .validation = &verdict.validation,
                                               .limit_s = fmax(limit_s(v) - gone_s(v), 0),
                                               .measures = !v->args->no_measure,
+                                              .required = is_required(v, RULES_BASELINE_ID),
                                               .measure_again = measure_again,
                                               .arg = v};
     return validate_by_baseline(&request, &v->findings, err);
@@ -376,6 +385,13 @@ static int validate(struct validate *v)
 static int judge_results(const struct cmd_env *env, const struct validate_args *args,
                          const struct cli *cli)
 {
+    const struct {
+        const char *name;
+        bool given;
+    } others[] = {{"--require", args->require},       {"--only", args->only},
+                  {"--waivers", args->waivers},       {"--strict", args->strict},
+                  {"--no-measure", args->no_measure}, {"--prometheus", args->outputs.prometheus},
+                  {"--out", args->outputs.dir}};
     const struct fleet_options options = {.baseline = args->baseline,
                                           .junit = args->outputs.junit,
                                           .plots = args->plots,
@@ -385,6 +401,12 @@ static int judge_results(const struct cmd_env *env, const struct validate_args *
         log_error("--results needs directories with results");
         return EXIT_USAGE;
     }
+    for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
+        if (others[i].given) {
+            log_error("%s says nothing of --results: it is for judging this server",
+                      others[i].name);
+            return EXIT_USAGE;
+        }
     return fleet_results(env, cli->positional, cli->npositional, &options);
 }
 

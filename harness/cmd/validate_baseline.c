@@ -258,7 +258,14 @@ static void init(struct finding *finding, enum finding_outcome outcome)
                                 .high = NAN};
 }
 
-/* The bounds that are judged; one finding a reason for the others. */
+/* Of what is not looked at: what may not be skipped is an error. */
+static enum finding_outcome outcome_of_skipped(const struct work *work, bool required)
+{
+    return required || work->request->required ? OUTCOME_ERROR : OUTCOME_SKIP;
+}
+
+/* The bounds that are judged; one finding a reason for the others, an error where one of them is.
+ */
 static int split(struct work *work, struct findings *findings, struct err *err)
 {
     const struct bounds *bounds = work->request->bounds;
@@ -272,10 +279,14 @@ static int split(struct work *work, struct findings *findings, struct err *err)
             rc = bounds_add(&work->judged, bound, err);
             continue;
         }
-        if (strcmp(why, last) == 0)
+        init(&finding, outcome_of_skipped(work, bound->required));
+        if (strcmp(why, last) == 0) {
+            struct finding *said = &findings->all[findings->n - 1];
+            said->outcome = finding.outcome == OUTCOME_ERROR ? OUTCOME_ERROR : said->outcome;
+            said->severity = said->outcome == OUTCOME_ERROR ? FINDING_BAD : said->severity;
             continue;
+        }
         (void)snprintf(last, sizeof(last), "%s", why);
-        init(&finding, bound->required ? OUTCOME_ERROR : OUTCOME_SKIP);
         (void)fleet_key_column(bound->key, FLEET_SCENARIO, finding.subject, NAME_MOST);
         (void)snprintf(finding.sentence, sizeof(finding.sentence), "not looked at: %s", why);
         rc = findings_add(findings, &finding, err);
@@ -366,6 +377,30 @@ static int look_again(struct work *work, bool *looked, struct err *err)
     return rc ? rc : fleet_look_judge(&work->second, &work->judged, err);
 }
 
+/* Of the bounds, how many have a figure. */
+static size_t count_looked_at(const struct work *work)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < work->judged.n; i++)
+        n += work->first.judgement.metric_of[i] != INTERN_NONE;
+    return n;
+}
+
+/* Nothing is off: but was anything looked at? */
+static void say_good(const struct work *work, struct finding *finding)
+{
+    size_t n = count_looked_at(work);
+    if (n)
+        (void)snprintf(finding->sentence, sizeof(finding->sentence),
+                       "%zu figure%s within the bounds of %u machines", n, n == 1 ? " is" : "s are",
+                       work->judged.machines);
+    else {
+        init(finding, outcome_of_skipped(work, false));
+        (void)snprintf(finding->sentence, sizeof(finding->sentence),
+                       "none of the figures that were measured has a bound");
+    }
+}
+
 /* As findings of our rule, and of a figure, not of a machine. */
 static int tell(const struct work *work, bool looked_again, struct findings *findings,
                 struct err *err)
@@ -380,9 +415,7 @@ static int tell(const struct work *work, bool looked_again, struct findings *fin
             (void)snprintf(finding.cause, sizeof(finding.cause), "hardware");
         finding.subject[0] = '\0';
         if (finding.outcome == OUTCOME_PASS)
-            (void)snprintf(finding.sentence, sizeof(finding.sentence),
-                           "%zu figures are within the bounds of %u machines", work->judged.n,
-                           work->judged.machines);
+            say_good(work, &finding);
         rc = findings_add(findings, &finding, err);
     }
     findings_free(&told);

@@ -16,6 +16,7 @@ struct validate_baseline {
     const struct validation *validation; /* of what was measured for the rules */
     double limit_s;                      /* for all runs; 0 = none is made */
     bool measures;                       /* false: --no-measure */
+    bool required;                       /* by --require: nothing of it may be skipped */
     /*
      * Measures again, in another order, for the second look, as bits of enum facts_probe_name;
      * their values are the caller's. -ETIME: there is no time for it.
@@ -35,7 +36,8 @@ unsigned validate_baseline_probes(const struct bounds *bounds);
 /*
  * Puts findings of RULES_BASELINE_ID in place of the one that says that no file was given: FAIL and
  * WARN as for a fleet; ERROR of a figure that is required and could not be looked at, SKIP of
- * others; PASS. -EINTR: a signal asked to stop; -ENOMEM, and what making a directory gives.
+ * others, also where nothing that was measured has a bound; PASS. -EINTR: a signal asked to stop;
+ * -ENOMEM, and what making a directory gives.
  */
 int validate_by_baseline(const struct validate_baseline *request, struct findings *findings,
                          struct err *err);

@@ -206,6 +206,57 @@ static void compare_pairs(const struct duel *duel, size_t n, struct comparison *
     judge(duel, &of, &interval, one);
 }
 
+/* The values of a metric that an arm has. */
+struct group {
+    size_t arm, n;
+    const struct round_value *values;
+};
+
+/* Why some rounds of it have no value; NULL: all have one. */
+static const char *why_failed(const struct duel *duel, const struct group *group)
+{
+    const struct arm_rounds *rounds = &duel->analysis->rounds.arms[group->arm];
+    if (rounds->status >= STATUS_SKIPPED)
+        return rounds->reason;
+    for (size_t i = 0; i < group->n; i++)
+        if (group->values[i].status >= STATUS_SKIPPED)
+            return group->values[i].reason ? group->values[i].reason : "";
+    return NULL;
+}
+
+static bool has_bound(const struct group *group)
+{
+    for (size_t i = 0; i < group->n; i++)
+        if (group->values[i].status == STATUS_CENSORED)
+            return true;
+    return false;
+}
+
+/*
+ * Rounds that failed are no rounds that can be left out, and a step that was cut off at the limit
+ * is a bound: that two of those are alike shows nothing. SLOWER is shown all the same.
+ */
+static void doubt_pairs(const struct duel *duel, const struct group groups[2],
+                        struct comparison *one)
+{
+    for (size_t i = 0; i < 2 && one->outcome != OUTCOME_SLOWER; i++) {
+        const char *why = why_failed(duel, &groups[i]);
+        if (why) {
+            one->outcome = OUTCOME_MISSING;
+            (void)snprintf(one->reason, sizeof(one->reason),
+                           "%s did not end well in all rounds: %s",
+                           arm_at(duel, groups[i].arm)->variant->name, why);
+            return;
+        }
+    }
+    if (one->outcome == OUTCOME_SAME && (has_bound(&groups[0]) || has_bound(&groups[1]))) {
+        one->outcome = OUTCOME_UNCLEAR;
+        (void)snprintf(one->reason, sizeof(one->reason),
+                       "Steps did not end within the limit: bounds cannot show that nothing "
+                       "changed. A longer --limit may.");
+    }
+}
+
 /* Why an arm has none of it. */
 static void say_missing(const struct duel *duel, size_t nbase, size_t nother,
                         struct comparison *one)
@@ -236,9 +287,11 @@ static int compare_group(const struct duel *duel, const struct round_value *grou
     size_t pairs = nother ? pair(duel, group, n, other, nother) : 0;
     if (!pairs && !one.gates)
         return 0; /* counts that are 0 have no ratio */
-    if (pairs)
+    if (pairs) {
+        const struct group groups[] = {{duel->base, n, group}, {duel->other, nother, other}};
         compare_pairs(duel, pairs, &one);
-    else
+        doubt_pairs(duel, groups, &one);
+    } else
         say_missing(duel, of_base ? n : nother, of_base ? nother : n, &one);
     return comparisons_add(duel->comparisons, &one, err);
 }

@@ -410,6 +410,29 @@ static void say_missing(const struct judge *judge, const struct pair *pair,
             judge->sides[side == PAIRING_BASE ? PAIRING_OTHER : PAIRING_BASE].name);
 }
 
+/*
+ * Runs in which it failed are no equal runs that can be left out: of what the others show, only
+ * that it is slower stays.
+ */
+static void count_ended(const struct judge *judge, const struct pair *pair,
+                        struct comparison *comparison)
+{
+    for (int side = PAIRING_BASE; side <= PAIRING_OTHER; side++) {
+        const struct row *why;
+        size_t ended = pairing_count_ended(&judge->pairing, pair, (enum pairing_side)side,
+                                           judge->sides[side].n, &why);
+        if (!ended)
+            continue;
+        if (comparison->outcome != OUTCOME_SLOWER && comparison->outcome != OUTCOME_MISSING) {
+            comparison->outcome = OUTCOME_MISSING;
+            comparison->reason[0] = '\0';
+        }
+        say(comparison, "%s%s in %zu of %zu runs of %s: %.120s.", comparison->reason[0] ? " " : "",
+            status_name(why->status), ended, judge->sides[side].n, judge->sides[side].name,
+            why->reason);
+    }
+}
+
 static int compare_pair(const struct judge *judge, const struct pair *pair,
                         struct comparisons *comparisons, struct err *err)
 {
@@ -425,8 +448,10 @@ static int compare_pair(const struct judge *judge, const struct pair *pair,
     else if (candidate && judge->options->refused) {
         comparison.outcome = OUTCOME_MISSING;
         say(&comparison, "%s", judge->options->refused);
-    } else if (candidate)
+    } else if (candidate) {
         decide(judge, candidate, &comparison);
+        count_ended(judge, pair, &comparison);
+    }
     return comparisons_add(comparisons, &comparison, err);
 }
 

@@ -19,6 +19,9 @@
  * nanoseconds: what the clock and its calls cost (METHOD 5), and for a metric that says so the
  * difference that is none between equal units (`least` of struct bench_metric).
  *
+ *   MISSING         a side has no value of it; or runs of a side failed, and the others do not show
+ *                   SLOWER
+ *
  * Noisy rows take part with a wider spread. A censored one is a bound: it can show a change that it
  * understates, and nothing else. Where the canaries (canary.h) show that the machine itself
  * moved, every interval is wider by that much.

@@ -26,6 +26,23 @@ void comparisons_free(struct comparisons *comparisons)
     *comparisons = (struct comparisons){0};
 }
 
+bool comparisons_of_two(const struct comparisons *comparisons)
+{
+    for (size_t i = 1; i < comparisons->n; i++)
+        if (strcmp(comparisons->all[0].other, comparisons->all[i].other) != 0 ||
+            strcmp(comparisons->all[0].base, comparisons->all[i].base) != 0)
+            return false;
+    return true;
+}
+
+char *comparison_say_where(const struct comparisons *comparisons, const struct comparison *one,
+                           char *buf, size_t size)
+{
+    bool named = one->other[0] && !comparisons_of_two(comparisons);
+    (void)snprintf(buf, size, "%s%s%s", named ? one->other : "", named ? ": " : "", one->arm);
+    return buf;
+}
+
 static enum finding_severity severity_of(const struct comparison *comparison)
 {
     if (comparison->outcome == OUTCOME_SLOWER)

@@ -38,6 +38,13 @@ int comparisons_add(struct comparisons *comparisons, const struct comparison *co
                     struct err *err);
 void comparisons_free(struct comparisons *comparisons);
 
+/* Whether all are of the same two sides: of three variants of an ab they are not. */
+bool comparisons_of_two(const struct comparisons *comparisons);
+
+/* "partition, 2 workers", or where others are of other sides "c: partition, 2 workers". */
+char *comparison_say_where(const struct comparisons *comparisons, const struct comparison *one,
+                           char *buf, size_t size);
+
 /* How many of those that gate ended so. */
 size_t comparisons_count(const struct comparisons *comparisons, enum finding_outcome outcome);
 

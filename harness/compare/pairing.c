@@ -120,17 +120,51 @@ bool pair_is_of_same_arm(const struct pair *pair, const struct pair *other)
     return compare_arms(pair_first(pair)->row, pair_first(other)->row) == 0;
 }
 
+/* Whether the row says how an arm like the pair's ended that has no values. */
+static bool is_end(const struct row *row, const struct row *wanted)
+{
+    return row->status >= STATUS_SKIPPED && !strcmp(row->metric, VALUE_STATUS) &&
+           !strcmp(row->bench, wanted->bench) && !strcmp(row->placement, wanted->placement) &&
+           !strcmp(row->role, wanted->role) && row->slots == wanted->slots;
+}
+
 const struct row *pairing_find_end(const struct pairing *pairing, const struct pair *pair,
                                    enum pairing_side side)
 {
     const struct row *wanted = pair_first(pair)->row;
+    for (size_t i = 0; i < pairing->nrows; i++)
+        if (pairing->rows[i].side == side && is_end(pairing->rows[i].row, wanted))
+            return pairing->rows[i].row;
+    return NULL;
+}
+
+/* Why that run has no value of it; NULL = it has one, or does not say. */
+static const struct row *find_end_in(const struct pairing *pairing, const struct pair *pair,
+                                     enum pairing_side side, size_t run)
+{
+    const struct row *wanted = pair_first(pair)->row;
+    for (size_t i = 0; i < pair->n[side]; i++) {
+        const struct paired_row *own = &pair->rows[side][i];
+        if (own->run == run)
+            return own->row->status >= STATUS_SKIPPED ? own->row : NULL;
+    }
     for (size_t i = 0; i < pairing->nrows; i++) {
         const struct paired_row *row = &pairing->rows[i];
-        if (row->side == side && row->row->status >= STATUS_SKIPPED &&
-            !strcmp(row->row->metric, VALUE_STATUS) && !strcmp(row->row->bench, wanted->bench) &&
-            !strcmp(row->row->placement, wanted->placement) &&
-            !strcmp(row->row->role, wanted->role) && row->row->slots == wanted->slots)
+        if (row->side == side && row->run == run && is_end(row->row, wanted))
             return row->row;
     }
     return NULL;
+}
+
+size_t pairing_count_ended(const struct pairing *pairing, const struct pair *pair,
+                           enum pairing_side side, size_t runs, const struct row **first)
+{
+    size_t n = 0;
+    *first = NULL;
+    for (size_t run = 0; run < runs; run++) {
+        const struct row *end = find_end_in(pairing, pair, side, run);
+        n += end != NULL;
+        *first = *first ? *first : end;
+    }
+    return n;
 }

@@ -57,4 +57,11 @@ bool pair_is_of_same_arm(const struct pair *pair, const struct pair *other);
 const struct row *pairing_find_end(const struct pairing *pairing, const struct pair *pair,
                                    enum pairing_side side);
 
+/*
+ * In how many of the runs of that side the arm, or the row, was skipped, failed or hung, so that it
+ * has no value of it there; *first: the row that says why, of the first of them, or NULL.
+ */
+size_t pairing_count_ended(const struct pairing *pairing, const struct pair *pair,
+                           enum pairing_side side, size_t runs, const struct row **first);
+
 #endif

@@ -268,6 +268,7 @@ void fleet_free(struct fleet *fleet)
     intern_free(&fleet->keys);
     intern_free(&fleet->names);
     intern_free(&fleet->kinds);
+    intern_free(&fleet->results);
     free(fleet->metrics);
     free(fleet->machines);
     free(fleet->runs);

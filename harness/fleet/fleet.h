@@ -64,6 +64,7 @@ struct fleet_cell {
 /* Zeroed = empty. */
 struct fleet {
     struct intern keys, names, kinds;
+    struct intern results; /* what was added already, as its reader names it */
     struct fleet_metric {
         char unit[FLEET_UNIT_MAX];
         bool higher;

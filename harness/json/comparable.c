@@ -38,7 +38,7 @@ static const struct field {
     {NULL, "OMP_PROC_BIND", "environment.variables.OMP_PROC_BIND"},
 };
 
-enum { FIELDS = sizeof(fields) / sizeof(fields[0]), VALUE_MAX = 120 };
+enum { FIELDS = sizeof(fields) / sizeof(fields[0]), VALUE_MAX = 4096, SHOWN = 120 };
 
 /* NULL where a part of the path is not there. */
 static const json_t *find(const json_t *record, const char *path)
@@ -130,6 +130,15 @@ static bool find_difference(const struct comparable *sides, size_t n, const stru
     return false;
 }
 
+/* From where on two values are shown that differ, so that it is seen. */
+static size_t shown_from(const char *first, const char *other)
+{
+    size_t same = 0;
+    while (first[same] && first[same] == other[same])
+        same++;
+    return same < SHOWN / 2 ? 0 : same - SHOWN / 4;
+}
+
 int comparable_check(const struct comparable *sides, size_t n, const char *allowed, char *refused,
                      size_t size, struct findings *findings, struct err *err)
 {
@@ -145,9 +154,12 @@ int comparable_check(const struct comparable *sides, size_t n, const char *allow
         struct finding finding = {.id = "sides_differ",
                                   .severity = may ? FINDING_NOTE : FINDING_DOUBT};
         (void)snprintf(finding.subject, sizeof(finding.subject), "%s", field->label);
-        (void)snprintf(finding.sentence, sizeof(finding.sentence), "%s in %s, %s in %s%s%s", first,
-                       sides[0].name, other, side ? sides[side].name : "",
-                       may ? "" : ": no verdict without --allow ", may ? "" : field->what);
+        size_t from = shown_from(first, other);
+        const char *cut = from ? ".." : "";
+        (void)snprintf(finding.sentence, sizeof(finding.sentence), "%s%.*s in %s, %s%.*s in %s%s%s",
+                       cut, SHOWN, first + from, sides[0].name, cut, SHOWN, other + from,
+                       side ? sides[side].name : "", may ? "" : ": no verdict without --allow ",
+                       may ? "" : field->what);
         if (!may)
             add_word(words, sizeof(words), field->what);
         rc = findings_add(findings, &finding, err);

@@ -113,13 +113,14 @@ static void print_median(double value, const char *unit, FILE *out)
     print_cell(text, out);
 }
 
-static void print_comparison(const struct comparison *one, FILE *out)
+static void print_comparison(const struct comparisons *comparisons, const struct comparison *one,
+                             FILE *out)
 {
-    char text[80] = "-";
+    char text[80] = "-", where[sizeof(one->other) + sizeof(one->arm) + 2];
     (void)fprintf(out, "<tr><th scope=\"row\"><span class=\"%s\">%s</span></th>",
                   class_of(one->outcome), finding_outcome_name(one->outcome));
     print_cell(one->metric, out);
-    print_cell(one->arm, out);
+    print_cell(comparison_say_where(comparisons, one, where, sizeof(where)), out);
     print_median(one->base_median, one->unit, out);
     print_median(one->other_median, one->unit, out);
     (void)snprintf(text, sizeof(text), isnan(one->ratio) ? "-" : "%+.1f%%", 100 * (one->ratio - 1));
@@ -139,8 +140,9 @@ static void print_comparisons(const struct comparisons *comparisons, bool gates,
     const struct comparison *first = comparisons->all;
     while (first->gates != gates)
         first++;
-    const char *const heads[] = {"verdict",    "metric", "where",    first->base,
-                                 first->other, "change", "interval", "why"};
+    const char *other = comparisons_of_two(comparisons) ? first->other : "other";
+    const char *const heads[] = {"verdict", "metric", "where",    first->base,
+                                 other,     "change", "interval", "why"};
     (void)fputs("<div class=\"scroll\"><table>\n<tr>", out);
     for (size_t i = 0; i < sizeof(heads) / sizeof(heads[0]); i++) {
         (void)fputs("<th scope=\"col\">", out);
@@ -150,7 +152,7 @@ static void print_comparisons(const struct comparisons *comparisons, bool gates,
     (void)fputs("</tr>\n", out);
     for (size_t i = 0; i < comparisons->n; i++)
         if (comparisons->all[i].gates == gates)
-            print_comparison(&comparisons->all[i], out);
+            print_comparison(comparisons, &comparisons->all[i], out);
     (void)fputs("</table></div>\n", out);
 }
 

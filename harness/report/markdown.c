@@ -132,12 +132,14 @@ static void print_change(const struct comparison *comparison, FILE *out)
     (void)fputs(" |", out);
 }
 
-static void print_row(const struct comparison *comparison, FILE *out)
+static void print_row(const struct comparisons *comparisons, const struct comparison *comparison,
+                      FILE *out)
 {
+    char where[sizeof(comparison->other) + sizeof(comparison->arm) + 2];
     (void)fprintf(out, "| **%s** | ", finding_outcome_name(comparison->outcome));
     escape_markdown_code(comparison->metric, out);
     (void)fputs(" | ", out);
-    escape_markdown(comparison->arm, out);
+    escape_markdown(comparison_say_where(comparisons, comparison, where, sizeof(where)), out);
     (void)fputs(" |", out);
     print_number(comparison->base_median, comparison->unit, out);
     print_number(comparison->other_median, comparison->unit, out);
@@ -155,13 +157,13 @@ static void print_table(const struct comparisons *comparisons, bool gates, FILE 
         (void)fputs("\n| verdict | metric | where | ", out);
         escape_markdown(comparisons->all[0].base, out);
         (void)fputs(" | ", out);
-        escape_markdown(comparisons->all[0].other, out);
+        escape_markdown(comparisons_of_two(comparisons) ? comparisons->all[0].other : "other", out);
         (void)fputs(" | change | why |\n|---|---|---|---:|---:|---:|---|\n", out);
     }
     for (int o = 0; o < ORDER; o++)
         for (size_t i = 0; i < comparisons->n && told < TABLE_ROWS; i++)
             if (comparisons->all[i].gates == gates && comparisons->all[i].outcome == order[o]) {
-                print_row(&comparisons->all[i], out);
+                print_row(comparisons, &comparisons->all[i], out);
                 told++;
             }
     if (told < all)

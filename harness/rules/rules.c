@@ -95,7 +95,7 @@ unsigned rules_doubted(const struct findings *findings)
     return probes;
 }
 
-/* Of the same rule and unit; else what the rule says of all units; NULL = nothing. */
+/* Of the same rule and unit; else what the rule says of all units; NULL = neither. */
 static const struct finding *find_again(const struct findings *findings,
                                         const struct finding *finding)
 {
@@ -122,16 +122,38 @@ static void tell_look(const struct finding *finding, char *buf, size_t size)
                        finding ? finding_outcome_name(finding->outcome) : "not seen");
 }
 
+static void only_warn(struct finding *finding)
+{
+    finding->outcome = OUTCOME_WARN;
+    finding->severity = FINDING_DOUBT;
+}
+
 void rules_merge_looks(struct finding *first, const struct finding *second)
 {
     char a[64], b[64];
     tell_look(first, a, sizeof(a));
     tell_look(second, b, sizeof(b));
     (void)snprintf(first->evidence, sizeof(first->evidence), "first look %s, second %s", a, b);
-    if (first->outcome == OUTCOME_FAIL && (!second || second->outcome != OUTCOME_FAIL)) {
-        first->outcome = OUTCOME_WARN;
-        first->severity = FINDING_DOUBT;
-    }
+    if (first->outcome == OUTCOME_FAIL && second &&
+        (second->outcome == OUTCOME_PASS || second->outcome == OUTCOME_WARN))
+        only_warn(first);
+}
+
+/* Whether the rule could look: at other units, of which it says what is wrong. */
+static bool has_looked(const struct findings *findings, const char *id)
+{
+    for (size_t i = 0; i < findings->n; i++)
+        if (strcmp(findings->all[i].id, id) == 0 && is_wrong(&findings->all[i]))
+            return true;
+    return false;
+}
+
+static void merge_unit(struct finding *first, const struct findings *second)
+{
+    const struct finding *again = find_again(second, first);
+    rules_merge_looks(first, again);
+    if (!again && has_looked(second, first->id))
+        only_warn(first);
 }
 
 int rules_second_look(struct findings *first, const struct findings *second, unsigned probes,
@@ -142,7 +164,7 @@ int rules_second_look(struct findings *first, const struct findings *second, uns
     for (size_t i = 0; i < n; i++) {
         const struct rule *rule = rule_find(first->all[i].id);
         if (rule && (rule->probes & probes) && is_wrong(&first->all[i]))
-            rules_merge_looks(&first->all[i], find_again(second, &first->all[i]));
+            merge_unit(&first->all[i], second);
     }
     /* What only the second look saw is no proof either, and is not kept quiet. */
     for (size_t i = 0; i < second->n && !rc; i++) {
@@ -152,8 +174,7 @@ int rules_second_look(struct findings *first, const struct findings *second, uns
         if (!rule || !(rule->probes & probes) || !is_wrong(&late) ||
             (before && strcmp(before->subject, late.subject) == 0))
             continue;
-        late.outcome = OUTCOME_WARN;
-        late.severity = FINDING_DOUBT;
+        only_warn(&late);
         (void)snprintf(late.evidence, sizeof(late.evidence), "%s", "on the second look alone");
         rc = findings_add(first, &late, err);
     }

@@ -73,15 +73,17 @@ unsigned rules_doubted(const struct findings *findings);
 
 /*
  * What was judged on a first look and on a second one, whose measurements were `probes`, in another
- * order. A unit that fails both times fails; one that fails once warns; the evidence of either has
- * both. Leaves the merged in *first. -ENOMEM only.
+ * order. A unit that fails both times fails; one that was good once warns; the evidence of either
+ * has both. Where the second look could not be made, or hung, the first one stands. Leaves the
+ * merged in *first. -ENOMEM only.
  */
 int rules_second_look(struct findings *first, const struct findings *second, unsigned probes,
                       struct err *err);
 
 /*
  * One finding on a first look, and on a second one (NULL: it was not seen there): its evidence gets
- * both results, and a failure that is none the second time warns.
+ * both results, and a failure that is good the second time warns. What was not seen, or could not
+ * be looked at, refutes nothing.
  */
 void rules_merge_looks(struct finding *first, const struct finding *second);
 

@@ -182,7 +182,10 @@ bool sizing_read(const struct analysis *analysis, struct sizing_curves *curves)
         if (at == SIZING_MOST)
             continue;
         curves->arm = arm;
-        (arm->slots == 1 ? curves->alone : curves->all)[at].rate = analysis->rounds.arms[i].rate;
+        /* What failed in some rounds is not enough, however fast the others were. */
+        if (analysis->rounds.arms[i].status < STATUS_SKIPPED)
+            (arm->slots == 1 ? curves->alone : curves->all)[at].rate =
+                analysis->rounds.arms[i].rate;
         curves->workers = arm->slots > curves->workers ? arm->slots : curves->workers;
         gpus = arm->slots > 1 ? count_gpus(arm) : gpus;
     }

@@ -218,7 +218,10 @@ static int read_numbers(struct reader *reader, const char *at, const json_t *jso
     if (!rc)
         rc = read_number(reader, at, json, "machines", &machines);
     bound->machines = !rc && machines >= 0 && machines < 1e9 ? (unsigned)machines : 0;
-    bound->required = json_is_true(json_object_get(json, "required"));
+    const json_t *required = json_object_get(json, "required");
+    if (!rc && required && !json_is_boolean(required))
+        rc = wrong(reader, at, "required is neither true nor false");
+    bound->required = json_is_true(required);
     return rc;
 }
 

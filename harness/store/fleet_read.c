@@ -109,7 +109,17 @@ static void say_kind(struct json_piece record, const json_t *machine, char *kind
     (void)text_one_line(kind);
 }
 
-/* Whose run it is: -EINVAL where run.json does not say so. */
+/* -EALREADY: that run of that machine was read before. */
+static int check_new(struct fleet *fleet, const char *name, const char *run_id, struct err *why)
+{
+    char result[512];
+    uint32_t nbefore = fleet->results.n, at;
+    size_t length = (size_t)snprintf(result, sizeof(result), "%.200s/%.200s", name, run_id);
+    int rc = *run_id ? intern_add(&fleet->results, result, length, &at, why) : 0;
+    return rc || !*run_id || at == nbefore ? rc : -EALREADY;
+}
+
+/* Whose run it is: -EINVAL where run.json does not say so; -EALREADY. */
 static int add_run(struct reader *reader, struct json_piece record, uint32_t *run, struct err *why)
 {
     char kind[512];
@@ -117,6 +127,7 @@ static int add_run(struct reader *reader, struct json_piece record, uint32_t *ru
     json_t *environment = json_value_one_line(json_walk_member(record, "environment"));
     json_t *machine = json_value_one_line(json_walk_member(record, "machine"));
     json_t *started = json_walk_member(record, "started");
+    json_t *run_id = json_value_one_line(json_walk_member(record, "run_id"));
     json_t *status = json_walk_member(record, "status");
     const char *name = text_in(environment, "hostname");
     int rc = 0;
@@ -126,6 +137,9 @@ static int add_run(struct reader *reader, struct json_piece record, uint32_t *ru
     else if (!*name || !json_is_string(started))
         rc = err_set(why, -EINVAL, "run.json: it has no %s, or is cut off",
                      *name ? "started" : "environment.hostname");
+    if (!rc)
+        rc = check_new(reader->fleet, name, json_is_string(run_id) ? json_string_value(run_id) : "",
+                       why);
     if (!rc) {
         const char *identified = text_in(machine, "identity");
         say_kind(record, machine, kind, sizeof(kind));
@@ -144,6 +158,7 @@ static int add_run(struct reader *reader, struct json_piece record, uint32_t *ru
     json_decref(environment);
     json_decref(machine);
     json_decref(started);
+    json_decref(run_id);
     json_decref(status);
     return rc;
 }
@@ -177,6 +192,15 @@ static int find_counts(struct reader *reader, char **cells, char key[static FLEE
     return rc;
 }
 
+/* Of an arm that could not be measured, or a row of one that failed in some rounds. */
+static void add_trouble(struct reader *reader, uint32_t run, char **cells)
+{
+    char text[400];
+    (void)snprintf(text, sizeof(text), "%.40s: %.20s: %.300s", cells[CELL_BENCH],
+                   cells[CELL_STATUS], cells[CELL_REASON]);
+    fleet_add_trouble(reader->fleet, run, text);
+}
+
 static int add_row(struct reader *reader, uint32_t run, const struct csv_reader *csv, char **cells,
                    struct err *why)
 {
@@ -192,21 +216,16 @@ static int add_row(struct reader *reader, uint32_t run, const struct csv_reader 
         rc = csv_number(csv, "median", cells[CELL_MEDIAN], &figure.value, why);
     if (rc || !counts || isnan(figure.value))
         return rc;
+    if (status_find(cells[CELL_STATUS]) >= STATUS_SKIPPED) {
+        add_trouble(reader, run, cells); /* a wrong result is none, whatever its speed */
+        return 0;
+    }
     if (!length)
         return csv_refuse(csv, why, "its columns are too long");
     rc = fleet_add_value(reader->fleet, run, key, length, &figure, &err);
     return rc == -ENOMEM ? err_set(why, rc, "%s", err.msg)
            : rc          ? csv_refuse(csv, why, "%s", err.msg)
                          : 0;
-}
-
-/* An arm that could not be measured is a row of this kind. */
-static void add_trouble(struct reader *reader, uint32_t run, char **cells)
-{
-    char text[400];
-    (void)snprintf(text, sizeof(text), "%.40s: %.20s: %.300s", cells[CELL_BENCH],
-                   cells[CELL_STATUS], cells[CELL_REASON]);
-    fleet_add_trouble(reader->fleet, run, text);
 }
 
 static int add_rows(struct reader *reader, uint32_t run, char *text, size_t size, struct err *why)
@@ -254,8 +273,8 @@ static int take_result(struct reader *reader,
 {
     struct err why = {0};
     int rc = read(reader, dir_fd, &why);
-    if (!rc) {
-        reader->found->results++;
+    if (!rc || rc == -EALREADY) {
+        *(rc ? &reader->found->again : &reader->found->results) += 1;
         return 0;
     }
     if (rc == -ENOMEM)
@@ -373,11 +392,11 @@ int fleet_read(const char *path, const struct fleet_request *request, struct fle
                                         .found = look_at,
                                         .arg = &reader,
                                         .passes = true};
-    size_t before = found->results + found->damaged;
+    size_t before = found->results + found->damaged + found->again;
     int rc = below_find(path, &below, err);
     intern_free(&reader.seen);
     free(reader.counts);
-    if (!rc && found->results + found->damaged == before)
+    if (!rc && found->results + found->damaged + found->again == before)
         rc = err_set(err, -ENOENT, "no result in '%.150s', nor up to %d directories below it", path,
                      FLEET_DEPTH);
     return rc;

@@ -20,6 +20,7 @@ struct fleet_request {
 };
 
 struct fleet_found {
+    size_t again;   /* results that were read before, by another path: they count once */
     size_t results; /* that were read */
     size_t damaged; /* that could not be, each told */
 };

@@ -36,6 +36,19 @@ static void format_percent(double ratio, char *buf, size_t size)
     (void)snprintf(buf, size, "%+.*f", fabs(percent) < 9.95 ? 1 : 0, percent);
 }
 
+/* A factor in at most four characters: what is cut off reads as another one. Small ones outward. */
+static void format_factor(double factor, bool up, char *buf, size_t size)
+{
+    if (factor > 9999)
+        (void)snprintf(buf, size, "%s", up ? ">9e3" : "9999");
+    else if (factor >= 9.95)
+        (void)snprintf(buf, size, "%.0f", factor);
+    else if (factor >= 0.0995)
+        (void)snprintf(buf, size, "%.2g", factor);
+    else
+        (void)snprintf(buf, size, "%.2f", (up ? ceil(100 * factor) : floor(100 * factor)) / 100);
+}
+
 /* "-12..+3.1%", where it is wide "0.4..2.9x". */
 static char *format_interval(const struct comparison *one, char *buf, size_t size)
 {
@@ -43,9 +56,11 @@ static char *format_interval(const struct comparison *one, char *buf, size_t siz
     buf[0] = '\0';
     if (isnan(one->low) || isnan(one->high))
         return buf;
-    if (one->low < 0.5 || one->high > 2)
-        (void)snprintf(buf, size, "%.2g..%.2gx", one->low, one->high);
-    else {
+    if (one->low < 0.5 || one->high > 2) {
+        format_factor(one->low, false, low, sizeof(low));
+        format_factor(one->high, true, high, sizeof(high));
+        (void)snprintf(buf, size, "%s..%sx", low, high);
+    } else {
         format_percent(one->low, low, sizeof(low));
         format_percent(one->high, high, sizeof(high));
         (void)snprintf(buf, size, "%s..%s%%", low, high);

@@ -106,7 +106,7 @@ damage() { # damage PATTERN FILE SED: a copy of a run with that edit
     sed -i "$3" "damaged/$2"
     compare 2 "$1" base/2 damaged
 }
-damage "'damaged': rows.csv, line 2: " rows.csv '2s/throughput,items\/s,higher,3,3,[0-9.]*/throughput,items\/s,higher,3,3,1234/'
+damage "'damaged': rows.csv, line 2: " rows.csv '2s/throughput,items\/s,higher,3,3,[0-9.]*/throughput,items\/s,higher,3,3,0.001/'
 damage "'damaged': rounds.csv, line 2: " rounds.csv '2s/higher,0,[0-9.]*/higher,0,nan/'
 damage "'damaged': rounds.csv, line [0-9]+: " rounds.csv '$s/,.*//'
 damage "'damaged': rounds.csv" rounds.csv '3{p}'

@@ -41,5 +41,6 @@ expect 4 'cannot be judged by each other: give --baseline' "$CONTEND_BINARY" val
 expect 1 'machines fail' "${results[@]}" --junit "$scratch/fleet.xml"
 grep -q '<failure' "$scratch/fleet.xml" || fail "no failure in the JUnit file"
 expect 2 'needs directories with results' "$CONTEND_BINARY" validate --results
+expect 2 'waivers says nothing of --results' "${results[@]}" --waivers "$scratch/w.json"
 expect 2 'goes with --results' "$CONTEND_BINARY" validate --plots "$scratch/p"
 finish

@@ -27,6 +27,16 @@ expect 0 'none, 2 workers: throughput -10\..*with run 11 of' "$CONTEND_BINARY" h
 expect 1 '10 ended SLOWER' "$CONTEND_BINARY" history "$scratch/slower" --fail-on slower
 expect 0 'figures 0 ended SLOWER' "$CONTEND_BINARY" history "$scratch/slower" --fail-on slower --threshold 20
 
+# What fails in the last runs has no figures there, and so gets no slower: that is no success.
+cp -r "$scratch/even" "$scratch/failed"
+for day in 89 90; do # the last two
+    awk -F, -v OFS=, '$3 == "none" && $5 == "foreground" { $21 = "failed"; $22 = "a wrong result" } { print }' \
+        "$scratch/even/host/$day/rows.csv" > "$scratch/failed/host/$day/rows.csv"
+done
+expect 4 'failed in 2 of 10 runs' "$CONTEND_BINARY" history "$scratch/failed" --fail-on slower
+"$CONTEND_BINARY" history "$scratch/failed" | tr '\n' ' ' | grep -q 'the last one of all: pipeline, none, 2 workers' ||
+    fail "it does not say what failed"
+
 # One spike, and a change for the better.
 year "$scratch/spike" "${even[@]}" 0.5 "${even[@]}"
 expect 0 'figures 0 ended SLOWER, 0 FASTER' "$CONTEND_BINARY" history "$scratch/spike" --fail-on slower

@@ -43,6 +43,13 @@ expect 3 "^ERROR +fake: not looked at: 'fake' takes " "${validate[@]}" --baselin
 expect 3 '^ERROR +fake: not looked at: .*--no-measure' "${validate[@]}" --baseline wide.json --no-measure
 jq '.bounds[].required = false' wide.json > optional.json
 expect 0 '^SKIP +.*--no-measure' "${validate[@]}" --baseline optional.json --no-measure
+expect 3 '^ERROR +.*--no-measure' "${validate[@]}" --baseline optional.json --no-measure --require baseline
+jq '.bounds[0].required = false' wide.json > half.json # the first of two that nobody looks at
+expect 3 '^ERROR +.*--no-measure' "${validate[@]}" --baseline half.json --no-measure
+jq '.bounds[].metric |= . + "s"' optional.json > misspelt.json
+expect 0 '^SKIP +none of the figures that were measured has a bound' "${validate[@]}" --baseline misspelt.json
+expect 4 'no figure of the baseline is in these results' "$CONTEND_FAKE" validate --results one \
+    --baseline misspelt.json
 jq '.bounds[].scenario = "gone"' wide.json > gone.json
 expect 3 "has no scenario or benchmark 'gone'" "${validate[@]}" --baseline gone.json
 jq '.kind = "64 x Cray"' wide.json > kind.json

@@ -130,6 +130,44 @@ static void test_ab_says_same_only_where_it_is_shown(void **state)
     assert_false(ab_is_clear(&f->comparisons));
 }
 
+/* What failed in some rounds is not the same, and not faster, by those that it survived. */
+static void test_ab_does_not_leave_failed_rounds_out(void **state)
+{
+    static const double factors[] = {1, 0.8, 1.3};
+    for (size_t i = 0; i < 3; i++) {
+        (void)tear_down(state);
+        (void)set_up(state);
+        struct fixture *f = *state;
+        size_t base = add_arm(f, PLACE_PARTITION, 0), other = add_arm(f, PLACE_PARTITION, 1);
+        add_rounds(f, base, other, 300, factors[i]);
+        struct observation *failed = &f->result.arms[other].observations[7];
+        failed->status = STATUS_FAILED;
+        (void)snprintf(failed->reason, sizeof(failed->reason), "a wrong result");
+        compare(f);
+        const struct comparison *rate = find(f, "partition", "throughput");
+        assert_int_equal(rate->outcome, i == 2 ? OUTCOME_SLOWER : OUTCOME_MISSING);
+        assert_int_equal(rate->pairs, 299);
+        if (i < 2)
+            assert_non_null(strstr(rate->reason, "b did not end well in all rounds: 1 of 300"));
+    }
+}
+
+/* Where all steps are cut off at the limit, all are alike. */
+static void test_ab_of_bounds_shows_no_same(void **state)
+{
+    struct fixture *f = *state;
+    size_t base = add_arm(f, PLACE_PARTITION, 0), other = add_arm(f, PLACE_PARTITION, 1);
+    add_rounds(f, base, other, 300, 1);
+    for (unsigned round = 0; round < 300; round++) {
+        fixture_censor(&f->result.arms[base].observations[round], 0);
+        fixture_censor(&f->result.arms[other].observations[round], 0);
+    }
+    compare(f);
+    const struct comparison *step = find(f, "partition", "step_time");
+    assert_int_equal(step->outcome, OUTCOME_UNCLEAR);
+    assert_non_null(strstr(step->reason, "did not end within the limit"));
+}
+
 static void test_ab_says_how_many_rounds_more(void **state)
 {
     struct fixture *f = *state;
@@ -214,6 +252,9 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_ab_says_same_only_where_it_is_shown, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(test_ab_says_how_many_rounds_more, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_ab_does_not_leave_failed_rounds_out, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(test_ab_of_bounds_shows_no_same, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_ab_pairs_arms_by_their_place, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_ab_misses_an_arm_that_failed, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_ab_variant_is_a_parameter, set_up, tear_down),

@@ -198,6 +198,38 @@ static void test_compare_lists_what_one_side_lacks(void **state)
     two_free(&two);
 }
 
+/* The arm failed in that run of the new side: with no values, or in some of its rounds. */
+static void fail_run(struct two *two, size_t run, bool whole)
+{
+    for (size_t metric = 0; metric < (whole ? 1 : 2); metric++) {
+        struct row *row = row_of(two, 1, run, metric);
+        row->metric = whole ? VALUE_STATUS : row->metric;
+        row->status = STATUS_FAILED;
+        (void)snprintf(row->reason, sizeof(row->reason), "worker 1 was killed");
+    }
+    if (whole)
+        two->made[1][run].analysis.rows.n = 1;
+}
+
+static void test_compare_does_not_leave_failed_runs_out(void **state)
+{
+    (void)state;
+    static const double slower[] = {1, 1 / 1.2, 1.5};
+    for (int i = 0; i < 6; i++) {
+        struct two two;
+        two_init(&two, RUNS, slower[i / 2]);
+        fail_run(&two, 1, i % 2);
+        fail_run(&two, 3, i % 2);
+        compare(&two);
+        for (size_t k = 0; k < 2; k++) {
+            const struct comparison *one = &two.comparisons.all[k];
+            assert_int_equal(one->outcome, i / 2 == 2 ? OUTCOME_SLOWER : OUTCOME_MISSING);
+            assert_non_null(strstr(one->reason, "failed in 2 of 5 runs of new: worker 1 was"));
+        }
+        two_free(&two);
+    }
+}
+
 static void test_compare_refuses_all_verdicts(void **state)
 {
     (void)state;
@@ -325,6 +357,7 @@ int main(void)
         cmocka_unit_test(test_compare_widens_where_it_was_noisy),
         cmocka_unit_test(test_compare_takes_censored_rows_as_bounds),
         cmocka_unit_test(test_compare_lists_what_one_side_lacks),
+        cmocka_unit_test(test_compare_does_not_leave_failed_runs_out),
         cmocka_unit_test(test_compare_refuses_all_verdicts),
         cmocka_unit_test(test_compare_judges_only_what_gates),
         cmocka_unit_test(test_compare_believes_a_metric_only_with_its_mate),

@@ -80,6 +80,34 @@ static void test_comparable_refuses_what_differs(void **state)
     }
 }
 
+/* Of long lists, too, the last ones count: of CPUs, and of GPUs. */
+static void test_comparable_sees_differences_far_behind(void **state)
+{
+    (void)state;
+    static const char from[] = "'allowed': '0-15'";
+    char list[2][400];
+    size_t used = (size_t)snprintf(list[0], sizeof(list[0]), "'allowed': '0");
+    for (unsigned cpu = 2; cpu < 120; cpu += 2)
+        used += (size_t)snprintf(list[0] + used, sizeof(list[0]) - used, ",%u", cpu);
+    memcpy(list[1], list[0], sizeof(list[1]));
+    (void)snprintf(list[0] + used, sizeof(list[0]) - used, ",121'");
+    (void)snprintf(list[1] + used, sizeof(list[1]) - used, ",122'");
+    json_t *base = record_with(from, list[0]), *other = record_with(from, list[1]);
+    const struct comparable sides[] = {{"base", base}, {"new", other}};
+    struct checked checked = {0};
+    struct err err;
+    assert_int_equal(comparable_check(sides, 2, NULL, checked.refused, sizeof(checked.refused),
+                                      &checked.findings, &err),
+                     0);
+    assert_non_null(strstr(checked.refused, "cpus"));
+    assert_int_equal(checked.findings.n, 1);
+    assert_non_null(strstr(checked.findings.all[0].sentence, ",118,121 in base, .."));
+    assert_non_null(strstr(checked.findings.all[0].sentence, ",118,122 in new"));
+    findings_free(&checked.findings);
+    json_decref(base);
+    json_decref(other);
+}
+
 static void test_comparable_does_not_count_what_a_record_lacks(void **state)
 {
     (void)state;
@@ -108,6 +136,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_comparable_refuses_what_differs),
+        cmocka_unit_test(test_comparable_sees_differences_far_behind),
         cmocka_unit_test(test_comparable_does_not_count_what_a_record_lacks),
         cmocka_unit_test(test_comparable_allows_known_words_only),
     };

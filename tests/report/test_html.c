@@ -93,6 +93,20 @@ static void test_html_shows_what_changed_above_both_sides(void **state)
     free(text);
 }
 
+static void test_html_names_each_of_several_variants(void **state)
+{
+    (void)state;
+    const struct html_side sides[] = {side()};
+    struct comparison all[] = {fixture_slower, fixture_slower};
+    (void)snprintf(all[1].other, sizeof(all[1].other), "third");
+    const struct comparisons comparisons = {.n = 2, .all = all};
+    const struct html_page page = {1, sides, &comparisons, NULL};
+    char *text = print(&page);
+    assert_has(text, "<th scope=\"col\">base</th><th scope=\"col\">other</th>");
+    assert_has(text, "<td>third: pipeline, partition, 2 workers</td>");
+    free(text);
+}
+
 static void test_html_of_two_runs_alone_is_no_verdict(void **state)
 {
     (void)state;
@@ -149,6 +163,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_html_shows_what_changed_above_both_sides),
+        cmocka_unit_test(test_html_names_each_of_several_variants),
         cmocka_unit_test(test_html_of_two_runs_alone_is_no_verdict),
         cmocka_unit_test(test_html_embeds_figures_as_images),
         cmocka_unit_test(test_html_knows_its_own),

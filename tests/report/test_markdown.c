@@ -47,6 +47,20 @@ static char *print(const struct comparison *all, size_t n, const struct findings
     "` | pipeline, partition, 2 workers | 200 items/s | 150 items/s | "                            \
     "-25.0% (-30.0% to -20.0%) | 25% slower. |\n"
 
+/* Of an ab of three: what the third one did is not said of the second. */
+static void test_markdown_names_each_of_several_variants(void **state)
+{
+    (void)state;
+    struct comparison all[] = {change("step_time", OUTCOME_SLOWER, true),
+                               change("step_time", OUTCOME_SLOWER, true)};
+    (void)snprintf(all[1].other, sizeof(all[1].other), "third");
+    char *text = print(all, 2, NULL);
+    assert_non_null(strstr(text, "| where | base | other |"));
+    assert_non_null(strstr(text, "| new: pipeline, partition, 2 workers |"));
+    assert_non_null(strstr(text, "| third: pipeline, partition, 2 workers |"));
+    free(text);
+}
+
 static void test_markdown_tells_the_worst_first(void **state)
 {
     (void)state;
@@ -170,6 +184,7 @@ static void test_markdown_lists_findings(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_markdown_names_each_of_several_variants),
         cmocka_unit_test(test_markdown_tells_the_worst_first),
         cmocka_unit_test(test_markdown_verdict_is_that_of_the_whole),
         cmocka_unit_test(test_markdown_of_nothing_comparable),

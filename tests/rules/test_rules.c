@@ -534,6 +534,34 @@ static void test_rules_look_twice(void **state)
     findings_free(&again);
 }
 
+/* A measurement that failed the second time, or hung, refutes nothing. */
+static void test_rules_stand_where_the_second_look_fails(void **state)
+{
+    (void)state;
+    static const struct rules_request all;
+    static const enum facts_probe_status ends[] = {PROBE_FAILED, PROBE_HUNG, PROBE_ABSENT};
+    for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++) {
+        struct findings first = {0}, again = {0};
+        struct err err;
+        w.speeds[5].value = 70;
+        w.facts.probes[PROBE_CPU_SPEED].status = PROBE_DONE;
+        assert_int_equal(rules_judge(&w.facts, &all, &first, &err), 0);
+        w.facts.probes[PROBE_CPU_SPEED].status = ends[i];
+        assert_int_equal(rules_judge(&w.facts, &all, &again, &err), 0);
+        assert_int_equal(rules_second_look(&first, &again, 1u << PROBE_CPU_SPEED, &err), 0);
+        unsigned seen = 0;
+        for (size_t k = 0; k < first.n; k++)
+            if (strcmp(first.all[k].subject, "CPU 5") == 0) {
+                seen++;
+                assert_int_equal(first.all[k].outcome, OUTCOME_FAIL);
+                assert_int_equal(first.all[k].severity, FINDING_BAD);
+            }
+        assert_int_equal(seen, 1);
+        findings_free(&first);
+        findings_free(&again);
+    }
+}
+
 static void test_rules_verdict_names_and_sorts(void **state)
 {
     (void)state;
@@ -576,6 +604,7 @@ int main(void)
         ON_WORLD(test_rules_of_settings),
         ON_WORLD(test_rules_required),
         ON_WORLD(test_rules_look_twice),
+        ON_WORLD(test_rules_stand_where_the_second_look_fails),
         ON_WORLD(test_rules_verdict_names_and_sorts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

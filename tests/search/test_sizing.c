@@ -112,6 +112,29 @@ static void test_sizing_reads_both_curves_and_predicts_one_by_the_other(void **s
     topo_free(&topo);
 }
 
+static void test_sizing_takes_no_count_that_failed(void **state)
+{
+    (void)state;
+    const struct topo_options options = {.xml = "package:1 core:16 pu:1"};
+    struct topo topo;
+    struct sizing sizing = {0};
+    struct result result;
+    struct analysis analysis;
+    struct sizing_curves curves;
+    struct err err = {0};
+    assert_int_equal(topo_load(&options, &topo, &err), 0);
+    measure(&topo, &sizing, &result);
+    result.arms[3].observations[1].status = STATUS_FAILED; /* 4 cores of one worker */
+    assert_int_equal(analysis_make(&result, &analysis, &err), 0);
+    assert_true(sizing_read(&analysis, &curves));
+    assert_int_equal(curves.alone[3].cores, 4);
+    assert_true(isnan(curves.alone[3].rate));
+    assert_int_equal(curves.alone[curves.enough].cores, 6);
+    analysis_free(&analysis);
+    fixture_result_free(&result);
+    topo_free(&topo);
+}
+
 static void test_sizing_refuses_counts_that_cannot_be_read(void **state)
 {
     (void)state;
@@ -142,6 +165,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_knee_finds_the_knee_and_what_is_enough),
         cmocka_unit_test(test_sizing_reads_both_curves_and_predicts_one_by_the_other),
+        cmocka_unit_test(test_sizing_takes_no_count_that_failed),
         cmocka_unit_test(test_sizing_refuses_counts_that_cannot_be_read),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -100,6 +100,10 @@ static void test_bad_edits_are_told_by_line(void **state)
            " line 4: unit is missing, or no text");
     refuse(HEADER "{\"metric\": \"b\", \"reference\": 5, \"unit\": \"\", " COLUMNS "}" FOOTER,
            " line 4: unit is missing");
+    refuse(HEADER
+           "{\"metric\": \"b\", \"reference\": 5, \"unit\": \"s\", \"required\": \"true\", " COLUMNS
+           "}" FOOTER,
+           " line 4: required is neither true nor false");
     refuse(HEADER GOOD ",\n\n" GOOD FOOTER, " line 6: the same figure is in line 4");
     refuse(HEADER "{\"metric\": \"b\", \"reference\": \"5\", \"unit\": \"s\", " COLUMNS "}" FOOTER,
            " line 4: reference is no number");

@@ -80,6 +80,48 @@ static void test_what_counts_is_read(void **state)
     fleet_free(&fleet);
 }
 
+/* A figure of rounds beside others that failed is none: of a wrong result no speed counts. */
+static void test_a_row_that_failed_is_no_figure(void **state)
+{
+    (void)state;
+    struct fleet fleet;
+    struct fleet_found found;
+    fixture_put("/n1/run.json", RECORD("n1"));
+    fixture_put("/n1/rows.csv",
+                HEADER "id,s,none,2,foreground,b,x=1;slots=2,cuda,rate,GB/s,higher,2,2,13,,,,,,,"
+                       "failed,1 of 3 rounds: a wrong result\n");
+    assert_int_equal(read_all(&fleet, &found), 0);
+    assert_int_equal(found.results, 1);
+    assert_int_equal(fleet.ncells, 0);
+    assert_string_equal(fleet.machines[0].trouble, "b: failed: 1 of 3 rounds: a wrong result");
+    fleet_free(&fleet);
+}
+
+/* A directory that is given twice, or with one below it, is not twice as many runs. */
+static void test_a_run_counts_once(void **state)
+{
+    (void)state;
+    static const char record[] =
+        "{\"schema_version\": 2, \"run_id\": \"r1\", \"started\": \"2026-11-22T10:00:00Z\",\n"
+        "\"environment\": {\"hostname\": \"n1\"}, \"topology\": {}}\n";
+    struct fleet fleet;
+    struct fleet_found found;
+    struct err err = {0};
+    fixture_put("/n1/run.json", record);
+    fixture_put("/n1/rows.csv", HEADER ROW("rate", "foreground", "GB/s", "12.5"));
+    fixture_put("/copy/run.json", record);
+    fixture_put("/copy/rows.csv", HEADER ROW("rate", "foreground", "GB/s", "12.5"));
+    fleet = (struct fleet){0};
+    found = (struct fleet_found){0};
+    assert_int_equal(fleet_read(fixture_dir, &request, &fleet, &found, &err), 0);
+    assert_int_equal(fleet_read(fixture_dir, &request, &fleet, &found, &err), 0);
+    assert_int_equal(fleet_arrange(&fleet, &err), 0);
+    assert_int_equal(found.results, 1);
+    assert_int_equal(found.again, 3);
+    assert_int_equal(fleet.nvalues, 1);
+    fleet_free(&fleet);
+}
+
 /* One result of that text, which cannot be used, and is told of so. */
 static void refuse(const char *record, const char *rows, const char *expected)
 {
@@ -159,6 +201,10 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_names_of_machines_command_no_terminal,
                                         fixture_make_dir, fixture_remove_dir),
         cmocka_unit_test_setup_teardown(test_what_counts_is_read, fixture_make_dir,
+                                        fixture_remove_dir),
+        cmocka_unit_test_setup_teardown(test_a_run_counts_once, fixture_make_dir,
+                                        fixture_remove_dir),
+        cmocka_unit_test_setup_teardown(test_a_row_that_failed_is_no_figure, fixture_make_dir,
                                         fixture_remove_dir),
         cmocka_unit_test_setup_teardown(test_damage_is_told_by_file_and_line, fixture_make_dir,
                                         fixture_remove_dir),

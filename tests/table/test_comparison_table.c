@@ -47,6 +47,29 @@ static void test_comparison_table_has_arm_numbers_and_interval(void **state)
     free(text);
 }
 
+/* Eleven characters hold the whole interval: cut off, "1.6e-05..1.9x" reads as 1, "300..446x" as 6.
+ */
+static void test_comparison_table_shows_whole_intervals(void **state)
+{
+    (void)state;
+    static const struct {
+        double low, ratio, high;
+        const char *shown;
+    } all[] = {{1.6e-5, 0.156, 1.9, " 0.00..1.9x\n"},     {302.7, 446.2, 613.2, " 303..613x\n"},
+               {0.0123, 0.021, 0.0341, " 0.01..0.04x\n"}, {1.9, 2.6, 3.8, " 1.9..3.8x\n"},
+               {0.083, 1.008, 12.04, " 0.08..12x\n"},     {5, 1e4, 3e6, " 5..>9e3x\n"}};
+    for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
+        struct comparison one = fixture_slower;
+        one.low = all[i].low;
+        one.ratio = all[i].ratio;
+        one.high = all[i].high;
+        char *text = print(&one, 1, &(struct comparison_view){0});
+        if (!strstr(text, all[i].shown))
+            fail_msg("no '%s' in: %s", all[i].shown, text);
+        free(text);
+    }
+}
+
 static void test_comparison_table_hides_what_does_not_gate(void **state)
 {
     (void)state;
@@ -99,6 +122,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_comparison_table_has_arm_numbers_and_interval),
+        cmocka_unit_test(test_comparison_table_shows_whole_intervals),
         cmocka_unit_test(test_comparison_table_hides_what_does_not_gate),
         cmocka_unit_test(test_comparison_table_explains_and_stays_narrow),
         cmocka_unit_test(test_comparison_table_of_one_side_has_no_ratio),
