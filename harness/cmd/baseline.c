@@ -1,4 +1,5 @@
 /* contend baseline: what machines of one kind should reach, from results of many of them. */
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -38,6 +39,9 @@ static int make(const struct fleet *fleet, const char *path)
     struct err err = {0};
     struct bounds bounds = {0};
     int rc = bounds_make(fleet, &bounds, &err);
+    if (!rc && !bounds.n && bounds.nleft_out)
+        rc = err_set(&err, -ENODATA, "all %u machines are left out, the first since %.160s",
+                     fleet->names.n, bounds.left_out[0].reason);
     if (!rc)
         rc = bounds_file_write(path, &bounds, time(NULL), &err);
     if (!rc)

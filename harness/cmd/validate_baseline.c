@@ -298,6 +298,7 @@ static int split(struct work *work, struct findings *findings, struct err *err)
 static int add_measured(const struct validation *validation, struct fleet *fleet, struct err *err)
 {
     json_t *json = validation_to_json(validation);
+    (void)json_object_del(json, "verdict"); /* there is none yet */
     char *text = json ? json_dumps(json, 0) : NULL;
     int rc = text ? fleet_add_validation_text(text, strlen(text), fleet, err)
                   : err_set(err, -ENOMEM, "no memory for what was measured");

@@ -271,12 +271,11 @@ static int leave_out_odd(struct maker *maker, struct bounds *bounds, struct err 
         const struct fleet_judged *machine = &judgement.machines[i];
         if (!machine->noffences)
             continue;
-        char what[FLEET_SAID_MAX], much[FLEET_SAID_MAX], reason[2 * FLEET_SAID_MAX];
+        char what[FLEET_SAID_MAX], much[FLEET_SAID_MAX], reason[2 * FLEET_SAID_MAX + 2];
         const struct fleet_offence *worst = &judgement.offences[machine->first];
-        (void)snprintf(
-            reason, sizeof(reason), "%s: %s",
-            fleet_offence_what(maker->fleet, bounds, &judgement, worst, what, sizeof(what)),
-            fleet_offence_much(worst, much, sizeof(much)));
+        (void)fleet_offence_what(maker->fleet, bounds, &judgement, worst, what, sizeof(what));
+        (void)fleet_offence_much(worst, much, sizeof(much));
+        (void)snprintf(reason, sizeof(reason), "%s%s%s", what, *much ? ": " : "", much);
         maker->skip[machine->machine] = true;
         rc = bounds_leave_out(bounds, intern_text(&maker->fleet->names, machine->machine), reason,
                               err);

@@ -131,6 +131,15 @@ void fleet_add_trouble(struct fleet *fleet, uint32_t run, const char *text)
         (void)snprintf(machine->trouble, sizeof(machine->trouble), "%s", text);
 }
 
+void fleet_add_verdict(struct fleet *fleet, uint32_t run, const char *text)
+{
+    struct fleet_machine *machine = &fleet->machines[fleet->runs[run].machine];
+    if (fleet->runs[run].started < machine->validated)
+        return;
+    machine->validated = fleet->runs[run].started;
+    (void)snprintf(machine->verdict, sizeof(machine->verdict), "%s", text);
+}
+
 static int add_metric(struct fleet *fleet, uint32_t metric, const struct fleet_figure *figure,
                       struct err *err)
 {

@@ -76,9 +76,11 @@ struct fleet {
         uint32_t kind;   /* of its newest run */
         uint64_t newest; /* when that began */
         uint32_t nruns;
-        char identity[20]; /* "" = unknown */
-        char trouble[96];  /* why figures of it may be missing: "pipeline: failed: ..."; or "" */
-    } * machines;          /* one a name */
+        char identity[20];  /* "" = unknown */
+        char trouble[96];   /* why figures of it may be missing: "pipeline: failed: ..."; or "" */
+        uint64_t validated; /* when its newest validation began */
+        char verdict[96];   /* what that said, where the machine did not pass; or "" */
+    } * machines;           /* one a name */
     size_t machines_capacity;
 
     struct fleet_run {
@@ -114,6 +116,10 @@ int fleet_add_run(struct fleet *fleet, const struct fleet_origin *origin, uint32
 
 /* Why figures of the run may be missing; what was said of its machine before stays. */
 void fleet_add_trouble(struct fleet *fleet, uint32_t run, const char *text);
+
+/* Of a run that is a validation: what it said where the machine did not pass, or "". The newest of
+ * a machine counts. */
+void fleet_add_verdict(struct fleet *fleet, uint32_t run, const char *text);
 
 /*
  * Errors: -EEXIST the run has that figure already, -EINVAL another run has it in another unit or

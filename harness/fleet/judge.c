@@ -25,12 +25,14 @@
 #define DRIFT_MOST 0.25
 #define DRIFT_UNKNOWN 1.5
 
-/* Ranks: another kind before what lacks something, and that before any figure. */
+/* Ranks: another kind before what its own rules refused, that before what lacks something, and that
+ * before any figure. */
 enum {
     OVERALL_FIGURES = 20,
     OVERALL_MACHINES = 20,
     DRIFT_MACHINES = 100,
     KIND_SCORE = 1000000,
+    VERDICT_SCORE = 500000,
     LACKS_SCORE = 1000,
     DEAD_SCORE = 100
 };
@@ -45,8 +47,8 @@ struct judge {
 
 const char *fleet_offence_id(enum fleet_offence_kind kind)
 {
-    static const char *const ids[] = {"fleet_kind", "fleet_lacks", "fleet_figure", "fleet_drift",
-                                      "fleet_overall"};
+    static const char *const ids[] = {"fleet_kind",   "fleet_verdict", "fleet_lacks",
+                                      "fleet_figure", "fleet_drift",   "fleet_overall"};
     return ids[kind];
 }
 
@@ -101,6 +103,18 @@ static int judge_kinds(struct judge *judge)
                                                     .kind = OFFENCE_KIND,
                                                     .outcome = OUTCOME_FAIL,
                                                     .score = KIND_SCORE});
+    return rc;
+}
+
+static int judge_verdicts(struct judge *judge)
+{
+    int rc = 0;
+    for (uint32_t i = 0; i < judge->fleet->names.n && !rc; i++)
+        if (judge->fleet->machines[i].verdict[0] && !is_skipped(judge, i))
+            rc = add(judge, &(struct fleet_offence){.machine = i,
+                                                    .kind = OFFENCE_VERDICT,
+                                                    .outcome = OUTCOME_FAIL,
+                                                    .score = VERDICT_SCORE});
     return rc;
 }
 
@@ -438,8 +452,9 @@ static void rank(struct judge *judge)
 int fleet_judge(const struct fleet *fleet, const struct bounds *bounds, const bool *skip,
                 struct fleet_judgement *judgement, struct err *err)
 {
-    static int (*const looks[])(struct judge *) = {find_metrics,  judge_kinds,  judge_lacking,
-                                                   judge_figures, judge_drifts, judge_overall};
+    static int (*const looks[])(struct judge *) = {find_metrics,  judge_kinds,   judge_verdicts,
+                                                   judge_lacking, judge_figures, judge_drifts,
+                                                   judge_overall};
     struct judge judge = {fleet, bounds, skip, judgement, err};
     *judgement = (struct fleet_judgement){
         .machines = calloc((size_t)fleet->names.n + 1, sizeof(*judgement->machines)),

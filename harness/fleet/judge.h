@@ -3,6 +3,7 @@
  * the fleet itself. What is looked at:
  *
  * - kind: it is another machine than the bounds are for.
+ * - verdict: its newest validation did not pass, whatever its figures are.
  * - lacks: a figure that nearly all have is not there, such as those of a GPU.
  * - figure: one is beyond its bounds. On the bad side that is a failure, unless the machine was
  *   disturbed at that moment; on the good side it is odd.
@@ -20,6 +21,7 @@
 
 enum fleet_offence_kind {
     OFFENCE_KIND,
+    OFFENCE_VERDICT,
     OFFENCE_LACKS,
     OFFENCE_FIGURE,
     OFFENCE_DRIFT,

@@ -37,6 +37,7 @@ static bool is_of(const struct fleet_look *look, const struct bounds *bounds,
         return bounds->all[bound].required && !cell_of(look, bound, offence->machine);
     case OFFENCE_OVERALL:
         return true;
+    case OFFENCE_VERDICT:
     case OFFENCE_KIND:
     case OFFENCE_KINDS:
         break;

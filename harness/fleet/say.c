@@ -78,6 +78,9 @@ char *fleet_offence_what(const struct fleet *fleet, const struct bounds *bounds,
 {
     char figure[FLEET_SAID_MAX];
     switch (offence->kind) {
+    case OFFENCE_VERDICT:
+        (void)snprintf(buf, size, "its own rules: %s", fleet->machines[offence->machine].verdict);
+        break;
     case OFFENCE_LACKS:
         return say_lacking(fleet, bounds, judgement, offence, buf, size);
     case OFFENCE_FIGURE:
@@ -119,7 +122,9 @@ char *fleet_offence_much(const struct fleet_offence *offence, char *buf, size_t 
     else if (offence->kind == OFFENCE_DRIFT)
         (void)snprintf(buf, size, "%s in %zu runs", ratio, offence->count);
     else
-        (void)snprintf(buf, size, "%s", offence->kind == OFFENCE_KIND ? "" : ratio);
+        (void)snprintf(buf, size, "%s",
+                       offence->kind == OFFENCE_KIND || offence->kind == OFFENCE_VERDICT ? ""
+                                                                                         : ratio);
     return buf;
 }
 

@@ -321,8 +321,9 @@ static int add_measured(struct fleet *fleet, uint32_t run, const char *level, co
 
 static int add_validation(struct fleet *fleet, const json_t *json, struct err *why)
 {
-    char kind[512], trouble[96];
+    char kind[512], refused[96] = "";
     const char *name = text_in(json, "host"), *utc = text_in(json, "utc");
+    const char *verdict = text_in(json, "verdict"), *said = text_in(json, "text");
     const json_t *machine = json_object_get(json, "machine"), *one;
     size_t i;
     uint32_t run;
@@ -335,10 +336,12 @@ static int add_validation(struct fleet *fleet, const json_t *json, struct err *w
     const struct fleet_origin origin = {
         name, *text_in(machine, "identity") ? text_in(machine, "key") : "", kind, time_of(utc)};
     int rc = fleet_add_run(fleet, &origin, &run, why);
-    if (!rc && strcmp(text_in(json, "verdict"), "PASS") != 0) {
-        (void)snprintf(trouble, sizeof(trouble), "%.90s", text_in(json, "text"));
-        fleet_add_trouble(fleet, run, trouble);
+    if (!rc && *verdict && strcmp(verdict, "PASS") != 0) {
+        (void)snprintf(refused, sizeof(refused), "%.90s", *said ? said : "did not pass");
+        fleet_add_trouble(fleet, run, text_one_line(refused));
     }
+    if (!rc && *verdict)
+        fleet_add_verdict(fleet, run, refused);
     json_array_foreach(json_object_get(json, "measured"), i, one)
     {
         if (!rc)

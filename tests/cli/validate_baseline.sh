@@ -66,9 +66,10 @@ expect 2 'swapped.json' "${validate[@]}" --baseline swapped.json
 expect 2 "cannot read the baseline 'none.json'" "${validate[@]}" --baseline none.json
 
 # What validate itself measured, as results of three machines: a baseline of them, and this machine by it.
-record() { # record DIR HOST VALUE
+record() { # record DIR HOST VALUE [VERDICT TEXT]
     mkdir -p "$1"
-    jq --arg host "$2" --argjson value "$3" '.host = $host | .measured = [{probe: "memory_bandwidth",
+    jq --arg host "$2" --argjson value "$3" --arg verdict "${4:-PASS}" --arg text "${5-}" '
+        .host = $host | .verdict = $verdict | .text = $text | .measured = [{probe: "memory_bandwidth",
         metric: "bandwidth", key: "op=triad;threads=2", unit: "GB/s", better: "higher", gates: true,
         value: $value, why: null}]' told/validate.json > "$1/validate.json"
 }
@@ -79,6 +80,16 @@ expect 0 '3 of 3' "$CONTEND_FAKE" baseline fleet -o fleet.json
 grep -q '"scenario": "validate", .*"params": "level=quick;slots=1;op=triad;threads=2"' fleet.json || fail "$(cat fleet.json)"
 record fleet/4 n4 7
 expect 1 '^n4 +FAIL +-66% +bandwidth of memory_bandwidth' "$CONTEND_FAKE" validate --results fleet --baseline fleet.json
+# Figures as good as any, but its own rules refused the machine: it fails, and is in no baseline.
+record fleet/4 n4 20 FAIL 'FAIL: 1 rule (gpu_count)'
+expect 1 '^n4 +FAIL +its own rules: FAIL: 1 rule' "$CONTEND_FAKE" validate --results fleet --baseline fleet.json
+expect 0 '3 of 4' "$CONTEND_FAKE" baseline fleet -o without.json
+grep -q '"machine": "n4", "reason": "its own rules: FAIL: 1 rule (gpu_count)"' without.json || fail "$(cat without.json)"
+for i in 1 2 3; do record "refused/$i" "n$i" 20 FAIL 'FAIL: 1 rule (ecc)'; done
+expect 2 'all 3 machines are left out, the first since its own rules: FAIL: 1 rule \(ecc\)$' "$CONTEND_FAKE" \
+    baseline refused -o refused.json
+[ ! -e refused.json ] || fail "a baseline of nobody"
+record fleet/4 n4 7
 sed 's/level=quick/level=standard/' fleet.json > standard.json # as quick measures for seconds only
 expect 3 'not looked at: its bounds are of another level: level=standard' "$CONTEND_BINARY" validate --only baseline \
     --baseline standard.json

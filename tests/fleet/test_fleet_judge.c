@@ -117,6 +117,29 @@ static void test_normal_noise_accuses_nobody(void **state)
     free_judged(&judged);
 }
 
+/* Whatever its figures are: it fails, is the first, and no baseline is made of it. */
+static void test_whom_its_own_rules_refused_fails(void **state)
+{
+    (void)state;
+    struct judged judged = {0};
+    char what[FLEET_SAID_MAX];
+    fixture_fleet_make(&usual, &judged.fleet);
+    fleet_add_verdict(&judged.fleet, 5, "FAIL: 1 rule (ecc)");
+    uint32_t machine = judged.fleet.runs[5].machine;
+    judge_arranged(&judged);
+    assert_int_equal(judged.judgement.nfail, 1);
+    assert_int_equal(judged.judgement.npass, 199);
+    assert_int_equal(judged.judgement.machines[0].machine, machine);
+    assert_int_equal(judged.bounds.nleft_out, 1);
+    const struct fleet_offence *offence = offence_of(&judged, machine);
+    assert_string_equal(fleet_offence_id(offence->kind), "fleet_verdict");
+    assert_string_equal(fleet_offence_what(&judged.fleet, &judged.bounds, &judged.judgement,
+                                           offence, what, sizeof(what)),
+                        "its own rules: FAIL: 1 rule (ecc)");
+    assert_string_equal(fleet_offence_much(offence, what, sizeof(what)), "");
+    free_judged(&judged);
+}
+
 /* Much the same fault in a tenth of them does not become the usual. */
 static void test_a_bad_batch_does_not_hide(void **state)
 {
@@ -322,6 +345,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_bad_figures_are_found_and_good_machines_left_alone),
         cmocka_unit_test(test_normal_noise_accuses_nobody),
+        cmocka_unit_test(test_whom_its_own_rules_refused_fails),
         cmocka_unit_test(test_a_bad_batch_does_not_hide),
         cmocka_unit_test(test_missing_units_are_named),
         cmocka_unit_test(test_drift_is_found),

@@ -194,10 +194,35 @@ static void test_names_of_machines_command_no_terminal(void **state)
     fleet_free(&fleet);
 }
 
+#define VALIDATION(day, verdict, text)                                                             \
+    "{\"schema\": 1, \"host\": \"n1\", \"utc\": \"2026-11-" day                                    \
+    "T10:00:00Z\", \"verdict\": \"" verdict "\", \"text\": \"" text                                \
+    "\", \"machine\": {\"parts\": {}}, \"measured\": []}"
+
+/* The newest in time counts, in whatever order they are read. */
+static void test_a_validation_says_whether_its_machine_passed(void **state)
+{
+    (void)state;
+    static const char *const texts[] = {
+        VALIDATION("22", "FAIL", "FAIL: 1 rule (ecc)"), VALIDATION("23", "PASS", "PASS: 12 rules"),
+        VALIDATION("21", "FAIL", "FAIL: 2 rules (a, b)"), VALIDATION("24", "ERROR", "")};
+    static const char *const verdicts[] = {"FAIL: 1 rule (ecc)", "", "", "did not pass"};
+    struct fleet fleet = {0};
+    struct err err = {0};
+    for (size_t i = 0; i < 4; i++) {
+        if (fleet_add_validation_text(texts[i], strlen(texts[i]), &fleet, &err))
+            fail_msg("%s", err.msg);
+        assert_string_equal(fleet.machines[0].verdict, verdicts[i]);
+    }
+    assert_int_equal(fleet.names.n, 1);
+    fleet_free(&fleet);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_cut_validation_is_told_in_a_line),
+        cmocka_unit_test(test_a_validation_says_whether_its_machine_passed),
         cmocka_unit_test_setup_teardown(test_names_of_machines_command_no_terminal,
                                         fixture_make_dir, fixture_remove_dir),
         cmocka_unit_test_setup_teardown(test_what_counts_is_read, fixture_make_dir,
