@@ -7,6 +7,7 @@
 #define CONTEND_CORE_FINDING_H
 
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "harness/base/err.h"
@@ -49,6 +50,7 @@ struct finding {
     char command[512];  /* what gives it back or shows more; "" = nothing to be done here */
 
     enum finding_outcome outcome;
+    bool waived;     /* somebody lives with it: no reason to fail, strictly neither */
     char cause[16];  /* of a check: hardware, configuration, container or setup (of the test); or ""
                       */
     char metric[64]; /* what the numbers below are of; "" = there are none */

@@ -203,7 +203,8 @@ void rules_sort(struct findings *findings)
     }
 }
 
-/* Rules with a finding of that outcome; *named gets "hardware: reset gpus_on_bus; ...". */
+/* Rules with a finding of that outcome that nobody lives with; *named gets "hardware: reset
+ * gpus_on_bus; ...". */
 static unsigned name_rules(const struct findings *findings, enum finding_outcome a,
                            enum finding_outcome b, char *named, size_t size)
 {
@@ -214,7 +215,8 @@ static unsigned name_rules(const struct findings *findings, enum finding_outcome
     for (size_t i = 0; i < findings->n && n < RULES_MAX; i++) {
         const struct finding *finding = &findings->all[i];
         const struct rule *rule = rule_find(finding->id);
-        if ((finding->outcome != a && finding->outcome != b) || !rule || is_in(last, n, rule))
+        if ((finding->outcome != a && finding->outcome != b) || finding->waived || !rule ||
+            is_in(last, n, rule))
             continue;
         last[n++] = rule;
         if (used >= size)
@@ -233,9 +235,13 @@ struct rules_verdict rules_verdict(const struct findings *findings, bool strict)
 {
     struct rules_verdict verdict = {.outcome = OUTCOME_PASS};
     char named[320];
-    for (size_t i = 0; i < findings->n; i++)
-        verdict.count[findings->all[i].outcome]++;
-    if (verdict.count[OUTCOME_FAIL] || (strict && verdict.count[OUTCOME_WARN])) {
+    unsigned open = 0; /* warnings that nobody lives with */
+    for (size_t i = 0; i < findings->n; i++) {
+        const struct finding *finding = &findings->all[i];
+        verdict.count[finding->outcome]++;
+        open += finding->outcome == OUTCOME_WARN && !finding->waived;
+    }
+    if (verdict.count[OUTCOME_FAIL] || (strict && open)) {
         verdict.outcome = OUTCOME_FAIL;
         verdict.rules = name_rules(findings, OUTCOME_FAIL, strict ? OUTCOME_WARN : OUTCOME_FAIL,
                                    named, sizeof(named));

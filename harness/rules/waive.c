@@ -42,13 +42,20 @@ static void waive(const struct waiver *waiver, const char *today, struct finding
     }
     finding->outcome = OUTCOME_WARN;
     finding->severity = FINDING_DOUBT;
+    finding->waived = true;
     tell(finding, "waived until", waiver);
+}
+
+static bool is_open(const struct finding *finding)
+{
+    return !finding->waived &&
+           (finding->outcome == OUTCOME_FAIL || finding->outcome == OUTCOME_WARN);
 }
 
 void waive_findings(const struct waivers *waivers, const char *today, struct findings *findings)
 {
     for (size_t i = 0; i < findings->n; i++)
-        for (size_t w = 0; w < waivers->n && findings->all[i].outcome == OUTCOME_FAIL; w++)
+        for (size_t w = 0; w < waivers->n && is_open(&findings->all[i]); w++)
             if (is_for(&waivers->all[w], &findings->all[i]))
                 waive(&waivers->all[w], today, &findings->all[i]);
 }

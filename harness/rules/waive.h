@@ -24,8 +24,9 @@ struct waivers {
 };
 
 /*
- * Failures that a waiver is for become warnings that give its reason. One that is behind its day
- * does not count, and the failure says so. `today` as `until`.
+ * Failures that a waiver is for become warnings that give its reason, and which do not fail a
+ * strict verdict either, nor do warnings that one is for. One that is behind its day does not
+ * count, and the failure says so. `today` as `until`.
  */
 void waive_findings(const struct waivers *waivers, const char *today, struct findings *findings);
 

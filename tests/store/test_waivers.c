@@ -10,6 +10,7 @@
 
 #include <cmocka.h>
 
+#include "harness/rules/rules.h"
 #include "tests/lib/fixture_dir.h"
 
 static char path[256];
@@ -109,6 +110,33 @@ static void test_waivers_apply_to_their_unit_and_day(void **state)
     assert_int_equal(all[4].outcome, OUTCOME_SKIP);
 }
 
+/* What somebody lives with fails a strict verdict as little as another one, be it failure or
+ * warning. */
+static void test_waived_findings_pass_strictly(void **state)
+{
+    (void)state;
+    struct waiver list[] = {
+        {.rule = "governor", .reason = "batch system", .until = "2030-06-15"},
+        {.rule = "pcie_width", .unit = "GPU 1", .reason = "riser", .until = "2030-06-15"}};
+    struct waivers waivers = {.n = 2, .all = list};
+    struct finding all[] = {{.id = "governor", .outcome = OUTCOME_WARN},
+                            {.id = "pcie_width", .subject = "GPU 1", .outcome = OUTCOME_FAIL},
+                            {.id = "pcie_width", .subject = "GPU 2", .outcome = OUTCOME_WARN}};
+    struct findings findings = {.n = 2, .all = all};
+    assert_int_equal(rules_verdict(&findings, true).rules, 2);
+    waive_findings(&waivers, "2030-06-01", &findings);
+    waive_findings(&waivers, "2030-06-01", &findings); /* told once */
+    assert_string_equal(all[0].evidence, "waived until 2030-06-15: batch system");
+    assert_int_equal(rules_verdict(&findings, true).outcome, OUTCOME_PASS);
+    assert_int_equal(rules_verdict(&findings, true).count[OUTCOME_WARN], 2);
+    findings.n = 3;
+    waive_findings(&waivers, "2030-06-01", &findings);
+    struct rules_verdict verdict = rules_verdict(&findings, true);
+    assert_int_equal(verdict.outcome, OUTCOME_FAIL);
+    assert_int_equal(verdict.rules, 1);
+    assert_int_equal(rules_verdict(&findings, false).outcome, OUTCOME_PASS);
+}
+
 #define IN_DIR(test) cmocka_unit_test_setup_teardown(test, fixture_make_dir, fixture_remove_dir)
 
 int main(void)
@@ -118,6 +146,7 @@ int main(void)
         IN_DIR(test_waivers_are_refused_by_line),
         IN_DIR(test_waivers_of_no_file),
         cmocka_unit_test(test_waivers_apply_to_their_unit_and_day),
+        cmocka_unit_test(test_waived_findings_pass_strictly),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
