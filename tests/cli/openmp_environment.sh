@@ -56,16 +56,12 @@ run GOMP_CPU_AFFINITY="$first"
 holds "$all_workers | all(.cpus_threads == null)"
 
 # The placement `passive` waits asleep, whatever is set; others wait as the user says.
-GOMP_SPINCOUNT=7 OMP_WAIT_POLICY=active "$CONTEND_FAKE" run fake --placement none,passive --workers 2 \
-    --rounds 1 --time 1.5 --no-baselines --no-plots --out "$scratch/passive" >"$scratch/log" 2>&1 </dev/null &
-while kill -0 $! 2>/dev/null; do
-    for pid in $(ours ' __worker( |$)'); do
-        tr '\0' '\n' <"/proc/$pid/environ" 2>/dev/null | grep -E '^(OMP_WAIT_POLICY|GOMP_SPINCOUNT)=' | sort |
-            tr '\n' ' ' | sed 's/ $/\n/'
-    done
-    sleep 0.1
-done | sort -u >"$scratch/waits"
-wait $!
+# shellcheck disable=SC2016 # the inner shell's
+GOMP_SPINCOUNT=7 OMP_WAIT_POLICY=active "$CONTEND_FAKE" exec --placement none,passive --workers 2 --rounds 1 \
+    --time 0.05 --no-baselines --no-canary --no-plots --out "$scratch/passive" -- sh -c '
+        said=$(env | grep -E "^(OMP_WAIT_POLICY|GOMP_SPINCOUNT)=" | sort | xargs)
+        echo "$said" >>"$0"' "$scratch/said" >"$scratch/log" 2>&1 </dev/null || fail "exit $?: $(cat "$scratch/log")"
+sort -u "$scratch/said" >"$scratch/waits"
 for want in 'GOMP_SPINCOUNT=7 OMP_WAIT_POLICY=active' 'OMP_WAIT_POLICY=passive'; do
     grep -qx "$want" "$scratch/waits" || fail "no worker with $want: $(cat "$scratch/waits" "$scratch/log")"
 done
