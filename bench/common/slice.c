@@ -18,12 +18,13 @@ struct beginning {
 /* Who has another clock than rank 0 begins when it hears of all others. */
 int slice_begin(struct slice *slice, const struct bench_ctx *ctx, double share_s)
 {
-    struct beginning mine = {.now_ns = clock_now_ns()};
+    struct beginning mine;
     uint64_t share_ns = (uint64_t)(share_s * 1e9);
     struct beginning *all = calloc(ctx->peers->size, sizeof(*all));
     if (!all)
         return err_set(ctx->err, -ENOMEM, "no memory for %u workers", ctx->peers->size);
     clocks_id(mine.clock);
+    mine.now_ns = clock_now_ns();
     int rc = peers_gather(ctx->peers, &mine, all, sizeof(mine), ctx->err);
     uint64_t begin_ns = strcmp(all[0].clock, mine.clock) == 0 ? all[0].now_ns : clock_now_ns();
     *slice = (struct slice){begin_ns + share_ns / SETTLE_SHARE, begin_ns + share_ns};

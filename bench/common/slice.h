@@ -21,9 +21,8 @@ struct slice {
     uint64_t begin_ns, end_ns; /* what counts, on clock_now_ns */
 };
 
-/* Meets all workers, and begins where worker 0's clock is, or on another machine than its
- * when all have come. Errors are
- * those of peers_gather, and -ENOMEM. */
+/* Meets all workers, and begins where worker 0's clock is, or on another machine than its when all
+ * have come. Errors are those of peers_gather, and -ENOMEM. */
 int slice_begin(struct slice *slice, const struct bench_ctx *ctx, double share_s);
 
 /* Which part of something from start_ns to done_ns lies in what counts: 0 to 1. */

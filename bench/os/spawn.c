@@ -345,7 +345,7 @@ static double resident_mib(void)
     if (!proc_read_text("", "/proc/self/statm", text, sizeof(text)) ||
         sscanf(text, "%lu %lu", &all, &resident) != 2)
         return NAN;
-    return (double)resident * (double)sysconf(_SC_PAGESIZE) / MIB;
+    return (double)resident * (double)memory_page_bytes() / MIB;
 }
 
 static void run_asked(struct spawn *s, unsigned how)
