@@ -54,7 +54,7 @@ uint64_t clock_cost_ns(void)
         cost[b] = (end - start) / CALLS;
     }
     qsort(cost, BATCHES, sizeof(cost[0]), compare_u64);
-    uint64_t median =
-        cost[BATCHES / 2]; /* a tick is 40 ns where the counter of an Arm part has 25 MHz */
+    uint64_t median = cost[BATCHES / 2];
+    /* A tick is 40 ns where the counter of an Arm part has 25 MHz. */
     return median > tick || tick == UINT64_MAX ? median + !median : tick;
 }

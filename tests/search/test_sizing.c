@@ -44,8 +44,9 @@ static void test_knee_finds_the_knee_and_what_is_enough(void **state)
 }
 
 /* A worker's step takes 40 ms on one core, 10 on four and more; of two, each a tenth longer. */
-static void measure(const struct topo *topo, struct sizing *sizing, struct result *result)
+static void measure(struct topo *topo, struct sizing *sizing, struct result *result)
 {
+    const struct topo_options options = {.xml = "package:1 core:16 pu:1"};
     static const enum placement placements[] = {PLACE_NONE, PLACE_PARTITION};
     static const int64_t params[2] = {64, 8};
     const bool optional[2] = {false};
@@ -58,6 +59,7 @@ static void measure(const struct topo *topo, struct sizing *sizing, struct resul
                                          .optional = optional,
                                          .workers = &workers,
                                          .nworkers = 1};
+    assert_int_equal(topo_load(&options, topo, &err), 0);
     fixture_result_init(result);
     result->purpose = PURPOSE_SIZING;
     if (sizing_arrange(sizing, topo, &request, result, &err))
@@ -74,7 +76,6 @@ static void measure(const struct topo *topo, struct sizing *sizing, struct resul
 static void test_sizing_reads_both_curves_and_predicts_one_by_the_other(void **state)
 {
     (void)state;
-    const struct topo_options options = {.xml = "package:1 core:16 pu:1"};
     struct topo topo;
     struct sizing sizing = {0};
     struct result result;
@@ -82,7 +83,6 @@ static void test_sizing_reads_both_curves_and_predicts_one_by_the_other(void **s
     struct sizing_curves curves;
     struct findings findings = {0};
     struct err err = {0};
-    assert_int_equal(topo_load(&options, &topo, &err), 0);
     measure(&topo, &sizing, &result);
     assert_int_equal(result.narms, 8 + 6); /* 1 to 16 cores of one worker, 1 to 8 of two */
     assert_int_equal(analysis_make(&result, &analysis, &err), 0);
@@ -115,14 +115,12 @@ static void test_sizing_reads_both_curves_and_predicts_one_by_the_other(void **s
 static void test_sizing_takes_no_count_that_failed(void **state)
 {
     (void)state;
-    const struct topo_options options = {.xml = "package:1 core:16 pu:1"};
     struct topo topo;
     struct sizing sizing = {0};
     struct result result;
     struct analysis analysis;
     struct sizing_curves curves;
     struct err err = {0};
-    assert_int_equal(topo_load(&options, &topo, &err), 0);
     measure(&topo, &sizing, &result);
     result.arms[3].observations[1].status = STATUS_FAILED; /* 4 cores of one worker */
     assert_int_equal(analysis_make(&result, &analysis, &err), 0);
