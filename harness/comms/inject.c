@@ -31,9 +31,10 @@ static uint32_t version;                               /* of CUPTI */
 static uint8_t *kept[KEPT], *out[BUFFERS_MOST_BEFORE]; /* buffers at hand, and at CUPTI */
 static size_t nkept, nout;
 /* Only the thread asks CUPTI for records, and who ends waits for it no longer than END_WAITS_S. */
-static enum { GOES_ON, ENDS, OVER } stage; /* under: */
-static pthread_mutex_t stage_lock = PTHREAD_MUTEX_INITIALIZER;
-static pthread_cond_t stage_changed;
+static pthread_t thread;
+static bool ends; /* under: */
+static pthread_mutex_t ends_lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t ends_changed;
 
 /* ---- what CUPTI calls ---- */
 
@@ -214,38 +215,42 @@ static long period_ms(void)
     return ms > 0 && ms < 1000000 ? ms : PERIOD_MS;
 }
 
-/* Until the stage is that one, or the time is over. The caller has the lock of the stage. */
-static void wait_for(int wanted, long ms)
+static struct timespec in(long ms)
 {
     struct timespec until;
-    int code = clock_gettime(CLOCK_MONOTONIC, &until);
+    (void)clock_gettime(CLOCK_MONOTONIC, &until);
     until.tv_sec += ms / 1000;
     until.tv_nsec += ms % 1000 * 1000000;
     until.tv_sec += until.tv_nsec / 1000000000;
     until.tv_nsec %= 1000000000;
-    while ((int)stage != wanted && !code)
-        code = pthread_cond_timedwait(&stage_changed, &stage_lock, &until);
+    return until;
+}
+
+/* True: the program ends. */
+static bool wait_for_end(long ms)
+{
+    const struct timespec until = in(ms);
+    int code = 0;
+    (void)pthread_mutex_lock(&ends_lock);
+    while (!ends && !code)
+        code = pthread_cond_timedwait(&ends_changed, &ends_lock, &until);
+    bool now = ends;
+    (void)pthread_mutex_unlock(&ends_lock);
+    return now;
 }
 
 static void *look(void *arg)
 {
     const long ms = period_ms();
-    bool ends = false;
+    bool last = false;
     (void)arg;
-    (void)pthread_mutex_lock(&stage_lock);
-    while (!ends) {
-        wait_for(ENDS, ms);
-        ends = stage == ENDS;
-        (void)pthread_mutex_unlock(&stage_lock);
+    while (!last) {
+        last = wait_for_end(ms);
         find_devices();
-        (void)cupti.flush_all(ends ? CUPTI_FORCED : 0);
-        if (ends)
+        (void)cupti.flush_all(last ? CUPTI_FORCED : 0);
+        if (last)
             publish(count_dropped(NULL, 0), true); /* which no buffer may have come back to tell */
-        (void)pthread_mutex_lock(&stage_lock);
     }
-    stage = OVER;
-    (void)pthread_cond_broadcast(&stage_changed);
-    (void)pthread_mutex_unlock(&stage_lock);
     return NULL;
 }
 
@@ -253,18 +258,14 @@ static void *look(void *arg)
 static bool start_thread(void)
 {
     sigset_t all, before;
-    pthread_attr_t attributes;
     pthread_condattr_t clock;
-    pthread_t thread;
     if (pthread_condattr_init(&clock) || pthread_condattr_setclock(&clock, CLOCK_MONOTONIC) ||
-        pthread_cond_init(&stage_changed, &clock) || pthread_attr_init(&attributes))
+        pthread_cond_init(&ends_changed, &clock))
         return false;
-    (void)pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
     (void)sigfillset(&all);
     (void)pthread_sigmask(SIG_SETMASK, &all, &before);
-    int code = pthread_create(&thread, &attributes, look, NULL);
+    int code = pthread_create(&thread, NULL, look, NULL);
     (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
-    (void)pthread_attr_destroy(&attributes);
     return code == 0;
 }
 
@@ -273,11 +274,14 @@ static void end(void)
 {
     if (!inject_log_is_on())
         return;
-    (void)pthread_mutex_lock(&stage_lock);
-    stage = ENDS;
-    (void)pthread_cond_broadcast(&stage_changed);
-    wait_for(OVER, END_WAITS_S * 1000L);
-    (void)pthread_mutex_unlock(&stage_lock);
+    const struct timespec until = in(END_WAITS_S * 1000L);
+    (void)pthread_mutex_lock(&ends_lock);
+    ends = true;
+    (void)pthread_cond_broadcast(&ends_changed);
+    (void)pthread_mutex_unlock(&ends_lock);
+    /* Joined, not just told: a thread that is half gone when the program ends is a leak to
+     * LeakSanitizer. */
+    (void)pthread_clockjoin_np(thread, NULL, CLOCK_MONOTONIC, &until);
 }
 
 /* ---- the beginning ---- */
