@@ -208,7 +208,8 @@ static void find_mem_nodes(const struct topo *topo, bool pinned, enum mem_policy
 static int finish_cores(const struct topo *topo, const struct plan_request *request,
                         struct plan *plan, struct err *err)
 {
-    for (unsigned w = 0; request->cores_each && w < request->workers; w++) {
+    bool cuts = request->cores_each && request->cores_each != PLAN_CORES_ALL;
+    for (unsigned w = 0; cuts && w < request->workers; w++) {
         struct bitset kept = {0};
         unsigned has = take_cores(topo, &plan->workers[w].cpus, request->cores_each, &kept);
         if (has < request->cores_each)

@@ -5,6 +5,7 @@
 #ifndef CONTEND_PLAN_PLAN_H
 #define CONTEND_PLAN_PLAN_H
 
+#include <limits.h>
 #include <stdbool.h>
 
 #include "harness/base/bitset.h"
@@ -70,6 +71,9 @@ struct plan {
     struct plan_worker *workers;
 };
 
+/* cores_each: whole cores, all of the slice. */
+#define PLAN_CORES_ALL UINT_MAX
+
 struct plan_request {
     enum placement placement;
     unsigned workers;       /* foreground, 1..8192 */
@@ -77,7 +81,8 @@ struct plan_request {
     unsigned reserve_cores; /* physical cores left to the system: the first allowed ones */
     unsigned threads;       /* team size of every foreground worker; 0 = the placement decides */
     unsigned cores_each;    /* of its slice a foreground worker keeps the first so many cores, with
-                               all their CPUs in it; 0 = all. Unpinned placements are skipped */
+                               all their CPUs in it, and partition deals whole cores; 0 = all.
+                               Unpinned placements are skipped */
     bool passive;           /* all foreground workers wait asleep, as in PLACE_PASSIVE */
     bool has_mem_policy;    /* mem_policy overrides the placement's own */
     enum mem_policy mem_policy;

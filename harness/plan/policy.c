@@ -28,6 +28,20 @@ static int check_room(const struct plan *plan, unsigned workers, unsigned have, 
                    have);
 }
 
+/* Near which node each worker's GPU is, -1 = unknown, or none; the caller frees it. */
+static int near_nodes(const struct plan_space *space, const struct plan *plan, int **nodes,
+                      struct err *err)
+{
+    *nodes = calloc(plan->nworkers, sizeof(**nodes));
+    if (!*nodes)
+        return err_set(err, -ENOMEM, "no memory to plan %u workers", plan->nworkers);
+    for (unsigned w = 0; w < plan->nworkers; w++) {
+        int gpu = plan->workers[w].gpu;
+        (*nodes)[w] = gpu < 0 ? -1 : space->topo->gpus[gpu].node;
+    }
+    return 0;
+}
+
 /* The first topology CPU that may be used: there always is one. */
 static const struct topo_cpu *first_available(const struct plan_space *space)
 {
@@ -104,9 +118,11 @@ static int deal_blocks(const struct plan_space *space, const struct bitset *avai
     return rc;
 }
 
+/* As people count CPUs; but who asks for so many cores each means whole ones. */
 static int place_partition(const struct plan_space *space, struct plan *plan, struct err *err)
 {
-    return deal_blocks(space, &space->available, UNIT_CPU, plan, 0, plan->nworkers, err);
+    enum unit_kind kind = space->request->cores_each ? UNIT_CORE : UNIT_CPU;
+    return deal_blocks(space, &space->available, kind, plan, 0, plan->nworkers, err);
 }
 
 /* ---- spread, cores, llc: by cores and caches ---- */
@@ -182,19 +198,23 @@ static int share_llcs(const struct plan_space *space, struct plan *plan, struct 
     struct units cores;
     struct group *caches = NULL;
     unsigned *home = calloc(plan->nworkers, sizeof(*home));
+    int *near = NULL;
     int n = 0, rc = units_make(space->topo, &space->available, UNIT_CORE, &cores, err);
     if (!rc && !home)
         rc = err_set(err, -ENOMEM, "no memory to plan %u workers", plan->nworkers);
     if (!rc)
         rc = check_room(plan, plan->nworkers, cores.n, "core", err);
     if (!rc)
+        rc = near_nodes(space, plan, &near, err);
+    if (!rc)
         rc = n = units_group(&cores, false, &caches, err);
     if (rc > 0) {
-        groups_fill(caches, (unsigned)n, plan->nworkers, home);
+        groups_fill(caches, (unsigned)n, plan->nworkers, near, home);
         rc = groups_deal(&cores, caches, (unsigned)n, home, plan, err);
     }
     free(caches);
     free(home);
+    free(near);
     units_free(&cores);
     return rc;
 }
@@ -283,16 +303,23 @@ static void numa_free(struct numa *numa)
     free(numa->home);
 }
 
+/* Usable, as is the memory of its own node: where that has none, its node is another one, far away.
+ */
+static bool has_own_node(const struct plan_space *space, const struct topo_cpu *cpu)
+{
+    if (cpu->node < 0 || !bitset_test(&space->available, cpu->os_cpu))
+        return false;
+    const struct topo_node *node = &space->topo->nodes[cpu->node];
+    return node->allowed && bitset_test(&node->cpus, cpu->os_cpu);
+}
+
 static int numa_init(const struct plan_space *space, const struct plan *plan, struct numa *numa,
                      struct err *err)
 {
     struct bitset local = {0};
-    for (unsigned i = 0; i < space->topo->ncpus; i++) {
-        const struct topo_cpu *cpu = &space->topo->cpus[i];
-        if (cpu->node >= 0 && space->topo->nodes[cpu->node].allowed &&
-            bitset_test(&space->available, cpu->os_cpu))
-            bitset_set(&local, cpu->os_cpu);
-    }
+    for (unsigned i = 0; i < space->topo->ncpus; i++)
+        if (has_own_node(space, &space->topo->cpus[i]))
+            bitset_set(&local, space->topo->cpus[i].os_cpu);
     *numa = (struct numa){.home = calloc(plan->nworkers + 1, sizeof(*numa->home))};
     int rc = units_make(space->topo, &local, UNIT_CORE, &numa->cores, err);
     if (!rc && !numa->home)
@@ -309,8 +336,7 @@ static void why_not_numa(const struct plan_space *space, struct plan *plan)
     int first = -1;
     for (unsigned i = 0; i < space->topo->ncpus; i++) {
         const struct topo_cpu *cpu = &space->topo->cpus[i];
-        if (cpu->node < 0 || !space->topo->nodes[cpu->node].allowed ||
-            !bitset_test(&space->available, cpu->os_cpu))
+        if (!has_own_node(space, cpu))
             continue;
         if (first >= 0 && cpu->node != first)
             return;
@@ -340,13 +366,17 @@ static int deal_nodes(const struct plan_space *space, const struct numa *numa, s
 static int place_numa(const struct plan_space *space, struct plan *plan, struct err *err)
 {
     struct numa numa;
+    int *near = NULL;
     int rc = numa_init(space, plan, &numa, err);
     if (!rc)
         rc = check_room(plan, plan->nworkers, numa.usable, "core", err);
+    if (!rc)
+        rc = near_nodes(space, plan, &near, err);
     if (!rc) {
-        groups_fill(numa.nodes, numa.nnodes, plan->nworkers, numa.home);
+        groups_fill(numa.nodes, numa.nnodes, plan->nworkers, near, numa.home);
         rc = deal_nodes(space, &numa, plan, err);
     }
+    free(near);
     numa_free(&numa);
     return rc;
 }
@@ -354,11 +384,8 @@ static int place_numa(const struct plan_space *space, struct plan *plan, struct 
 /* True when workers may be placed on this node. */
 static bool node_is_usable(const struct plan_space *space, int node)
 {
-    if (!space->topo->nodes[node].allowed)
-        return false;
     for (unsigned i = 0; i < space->topo->ncpus; i++)
-        if (space->topo->cpus[i].node == node &&
-            bitset_test(&space->available, space->topo->cpus[i].os_cpu))
+        if (space->topo->cpus[i].node == node && has_own_node(space, &space->topo->cpus[i]))
             return true;
     return false;
 }
@@ -406,7 +433,7 @@ static int place_gpu_local(const struct plan_space *space, struct plan *plan, st
     if (!rc)
         rc = check_room(plan, plan->nworkers, workers + room, "core", err);
     if (!rc) {
-        groups_fill(numa.nodes, numa.nnodes, plan->nworkers - workers, numa.home + workers);
+        groups_fill(numa.nodes, numa.nnodes, plan->nworkers - workers, NULL, numa.home + workers);
         rc = deal_nodes(space, &numa, plan, err);
     }
     numa_free(&numa);
@@ -430,15 +457,18 @@ static int far_node(const struct topo *topo, const struct numa *numa, unsigned h
     return far;
 }
 
-/* True when GPU a is the worse one, as wanted here: beside the far memory, else far, else idle. */
+/* True when GPU a is the worse one, as wanted here: idle, since shared it would measure that;
+ * beside the far memory, else far. */
 static bool is_more_remote(const struct topo *topo, int home, int memory, const unsigned *users,
                            unsigned a, unsigned b)
 {
     int node_a = topo->gpus[a].node, node_b = topo->gpus[b].node;
+    if (users[a] != users[b])
+        return users[a] < users[b];
     if ((node_a == memory) != (node_b == memory))
         return node_a == memory;
     unsigned far_a = distance(topo, home, node_a), far_b = distance(topo, home, node_b);
-    return far_a != far_b ? far_a > far_b : users[a] < users[b];
+    return far_a > far_b;
 }
 
 /* A visible GPU that is known to be of another node than `home`, or `otherwise`. */
@@ -449,9 +479,9 @@ static int remote_gpu(const struct topo *topo, int home, int memory, unsigned *u
         if (topo->gpus[i].node >= 0 && topo->gpus[i].node != home &&
             (best < 0 || is_more_remote(topo, home, memory, users, i, (unsigned)best)))
             best = (int)i;
-    if (best < 0)
-        return otherwise;
-    users[best]++;
+    best = best < 0 ? otherwise : best;
+    if (best >= 0)
+        users[best]++;
     return best;
 }
 
@@ -465,7 +495,7 @@ static int place_remote(const struct plan_space *space, struct plan *plan, struc
     if (!rc)
         rc = check_room(plan, plan->nworkers, numa.usable, "core", err);
     if (!rc) {
-        groups_fill(numa.nodes, numa.nnodes, plan->nworkers, numa.home);
+        groups_fill(numa.nodes, numa.nnodes, plan->nworkers, NULL, numa.home);
         rc = groups_deal(&numa.cores, numa.nodes, numa.nnodes, numa.home, plan, err);
     }
     for (unsigned w = 0; w < plan->nworkers && !rc; w++) {

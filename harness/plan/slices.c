@@ -120,7 +120,7 @@ int units_group(struct units *units, bool by_node, struct group **groups, struct
         if (key < 0)
             continue;
         if (!n || (*groups)[n - 1].key != key)
-            (*groups)[n++] = (struct group){.key = key, .first = i};
+            (*groups)[n++] = (struct group){.key = key, .node = units->unit[i].node, .first = i};
         (*groups)[n - 1].count++;
     }
     return n;
@@ -137,7 +137,25 @@ static bool offers_more(const struct group *a, const struct group *b)
     return share_a > share_b || (share_a == share_b && a->workers < b->workers);
 }
 
-void groups_fill(struct group *groups, unsigned ngroups, unsigned nworkers, unsigned *home)
+/* Those that want a node and find room there; of several groups of it, where there is most. */
+static void give_wanted(struct group *groups, unsigned ngroups, unsigned nworkers,
+                        const int *wanted, unsigned *home)
+{
+    for (unsigned w = 0; w < nworkers; w++) {
+        struct group *best = NULL;
+        home[w] = ngroups;
+        for (unsigned g = 0; wanted && wanted[w] >= 0 && g < ngroups; g++)
+            if (groups[g].node == wanted[w] && groups[g].vacant > (best ? best->vacant : 0))
+                best = &groups[g];
+        if (!best)
+            continue;
+        best->vacant--;
+        home[w] = (unsigned)(best - groups);
+    }
+}
+
+void groups_fill(struct group *groups, unsigned ngroups, unsigned nworkers, const int *wanted,
+                 unsigned *home)
 {
     for (unsigned w = 0; w < nworkers; w++) {
         struct group *best = &groups[0];
@@ -149,10 +167,14 @@ void groups_fill(struct group *groups, unsigned ngroups, unsigned nworkers, unsi
         best->workers++;
         best->vacant++;
     }
-    for (unsigned w = 0, g = 0; w < nworkers; g = (g + 1) % ngroups)
-        if (groups[g].vacant) {
+    give_wanted(groups, ngroups, nworkers, wanted, home);
+    for (unsigned w = 0, g = 0; w < nworkers; w++)
+        if (home[w] == ngroups) {
+            while (!groups[g].vacant)
+                g = (g + 1) % ngroups;
             groups[g].vacant--;
-            home[w++] = g;
+            home[w] = g;
+            g = (g + 1) % ngroups;
         }
 }
 

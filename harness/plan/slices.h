@@ -49,6 +49,7 @@ void units_deal_cards(const struct units *units, struct plan_worker *workers, un
 /* Part of a machine that hosts some of the workers: a node, or a cache. */
 struct group {
     int key;               /* index of the node or cache */
+    int node;              /* of its first CPU */
     unsigned first, count; /* its units */
     unsigned workers;      /* how many it hosts */
     unsigned vacant;       /* of these, homes not yet given out */
@@ -62,11 +63,13 @@ int units_group(struct units *units, bool by_node, struct group **groups, struct
 
 /*
  * Finds homes for further workers: empty groups first, then where the share will be largest, so
- * that no group is idle while another is shared, and unequal ones are filled in proportion. The
- * homes are given out in turn: home[w] = index of w's group. Needs a unit for each worker, those
- * already there too.
+ * that no group is idle while another is shared, and unequal ones are filled in proportion. A
+ * worker gets a home of the node wanted[w] where there is one left (wanted or one of it may be NULL
+ * or -1); the others are given out in turn: home[w] = index of w's group. Needs a unit for each
+ * worker, those already there too.
  */
-void groups_fill(struct group *groups, unsigned ngroups, unsigned nworkers, unsigned *home);
+void groups_fill(struct group *groups, unsigned ngroups, unsigned nworkers, const int *wanted,
+                 unsigned *home);
 
 /* Deals the units of each group to the workers whose home it is, in blocks. -ENOMEM only. */
 int groups_deal(const struct units *units, const struct group *groups, unsigned ngroups,

@@ -63,6 +63,7 @@ static unsigned count_cores(const struct topo *topo, const struct arms_request *
     struct plan_request one = request->plan;
     one.placement = placement;
     one.workers = workers;
+    one.cores_each = PLAN_CORES_ALL;
     unsigned least = 0;
     int rc = plan_make(topo, &one, &plan, err);
     if (!rc && plan.status != PLAN_OK)

@@ -57,7 +57,7 @@ static void test_plan_slices_of_each_placement(void **state)
         {PLACE_SPREAD, "0-1,6-7,12-13", "2-3,8-9,14-15", "4-5,10-11"},
         {PLACE_CORES, "0,2,4", "6,8,10", "12,14"},
         {PLACE_LLC, "0-7", "8-11", "12-15"},
-        {PLACE_NUMA, "0-3", "8-15", "4-7"},
+        {PLACE_NUMA, "8-15", "0-3", "4-7"}, /* near their GPUs as far as there is room */
         {PLACE_GPU_LOCAL, "8-11", "0-7", "12-15"},
         {PLACE_REMOTE, "0-3", "8-15", "4-7"},
     };
@@ -73,6 +73,76 @@ static void test_plan_slices_of_each_placement(void **state)
         assert_cpus(&plan, 2, cases[i].third);
         plan_free(&plan);
     }
+    topo_free(&topo);
+}
+
+/* Near the GPU of each as far as nodes, or caches, are filled alike: not half of them on the other.
+ */
+static void test_plan_numa_and_llc_are_near_their_gpus(void **state)
+{
+    (void)state;
+    static const enum placement placements[] = {PLACE_NUMA, PLACE_LLC};
+    static const char *const cpus[] = {"0-3", "4-7", "8-11", "12-15"};
+    struct topo topo;
+    load("package:2 numa:1 l3:1 core:8 pu:1", "01:00.0@0,02:00.0@0,03:00.0@1,04:00.0@1", &topo);
+    for (size_t i = 0; i < 2; i++) {
+        struct plan_request request = {.placement = placements[i], .workers = 4};
+        struct plan plan;
+        make(&topo, &request, &plan);
+        for (unsigned w = 0; w < 4; w++)
+            assert_cpus(&plan, w, cpus[w]);
+        plan_free(&plan);
+    }
+    topo_free(&topo);
+}
+
+/* CPUs of a node without memory have another one, far away: no slice has CPUs of both. */
+static void test_plan_numa_leaves_cpus_without_memory_out(void **state)
+{
+    (void)state;
+    struct topo topo;
+    struct plan plan;
+    struct plan_request request = {.placement = PLACE_NUMA, .workers = 2};
+    load("package:3 numa:1 core:2 pu:1", NULL, &topo);
+    topo.cpus[4].node = topo.cpus[5].node = 0;
+    make(&topo, &request, &plan);
+    assert_cpus(&plan, 0, "0-1");
+    assert_cpus(&plan, 1, "2-3");
+    plan_free(&plan);
+    topo_free(&topo);
+}
+
+/* Halves of one core are no cores, wherever Linux numbers the second threads. */
+static void test_plan_cores_each_are_whole(void **state)
+{
+    (void)state;
+    struct topo topo;
+    struct plan plan;
+    struct plan_request request = {.placement = PLACE_PARTITION, .workers = 2, .cores_each = 1};
+    load("package:1 l3:1 core:4 pu:2(indexes=0,4,1,5,2,6,3,7)", NULL, &topo);
+    make(&topo, &request, &plan);
+    assert_cpus(&plan, 0, "0,4");
+    assert_cpus(&plan, 1, "2,6");
+    plan_free(&plan);
+    request.cores_each = PLAN_CORES_ALL;
+    make(&topo, &request, &plan);
+    assert_cpus(&plan, 0, "0-1,4-5");
+    assert_cpus(&plan, 1, "2-3,6-7");
+    plan_free(&plan);
+    topo_free(&topo);
+}
+
+/* A shared GPU beside an idle one would measure the sharing. */
+static void test_plan_remote_shares_no_gpu_while_one_is_idle(void **state)
+{
+    (void)state;
+    struct topo topo;
+    struct plan plan;
+    struct plan_request request = {.placement = PLACE_REMOTE, .workers = 2};
+    load("package:2 numa:1 core:2 pu:1", "01:00.0@0,02:00.0@0", &topo);
+    make(&topo, &request, &plan);
+    assert_int_equal(plan.workers[0].gpu + plan.workers[1].gpu, 1);
+    plan_free(&plan);
     topo_free(&topo);
 }
 
@@ -359,6 +429,10 @@ int main(void)
         cmocka_unit_test(test_plan_parses_placements),
         cmocka_unit_test(test_plan_options_fill_a_request),
         cmocka_unit_test(test_plan_cores_each_cuts_slices_by_whole_cores),
+        cmocka_unit_test(test_plan_cores_each_are_whole),
+        cmocka_unit_test(test_plan_numa_and_llc_are_near_their_gpus),
+        cmocka_unit_test(test_plan_numa_leaves_cpus_without_memory_out),
+        cmocka_unit_test(test_plan_remote_shares_no_gpu_while_one_is_idle),
         cmocka_unit_test(test_plan_json_has_what_was_read_back),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
