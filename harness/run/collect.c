@@ -80,7 +80,11 @@ static int copy_visits(const struct visit_log *log, struct worker_result *out)
     return 0;
 }
 
-/* The step that the limit ended counts as done at the limit: a lower bound of its time. */
+/*
+ * The step that the limit ended counts as done at the limit: a lower bound of its time. The workers
+ * went on while they were looked at and killed: of one whose last step ended, or began, behind
+ * that moment there is no such step.
+ */
 static void add_censored(const struct shared_worker *worker, uint64_t go_ns, uint64_t killed_ns,
                          struct worker_result *out)
 {
@@ -89,6 +93,11 @@ static void add_censored(const struct shared_worker *worker, uint64_t go_ns, uin
         out->go_ns = go_ns;
     if (!started_ns)
         started_ns = out->nsamples ? out->end_ns : out->go_ns;
+    out->censored = true;
+    if (started_ns >= killed_ns) {
+        (void)err_set(&out->err, -ETIME, "it was still at work at its limit");
+        return;
+    }
     out->samples[out->nsamples++] = (struct sample){
         .start_ns = started_ns,
         .elapsed_ns = killed_ns - started_ns,
@@ -96,7 +105,6 @@ static void add_censored(const struct shared_worker *worker, uint64_t go_ns, uin
         .iters = 1,
     };
     out->end_ns = killed_ns;
-    out->censored = true;
     (void)err_set(&out->err, -ETIME, "a step was still under way after %.3g s",
                   (double)(killed_ns - started_ns) * 1e-9);
 }
@@ -133,7 +141,9 @@ int collect_worker(const struct shared_worker *worker, uint64_t go_ns, uint64_t 
     out->nsamples = n;
     if (killed_ns)
         add_censored(worker, go_ns, killed_ns, out);
-    if (out->nsamples && worker->at_end.at_ns)
+    if (out->nsamples && !worker->at_go.at_ns)
+        usage_forget(&out->usage); /* ended before it was first looked at: not from its start on */
+    else if (out->nsamples && worker->at_end.at_ns)
         usage_diff(&worker->at_go, &worker->at_end, out->go_ns, out->end_ns, &worker->visits,
                    &out->usage);
     int rc = copy_values(&worker->values, out);

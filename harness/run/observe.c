@@ -163,7 +163,6 @@ static int prepare(struct observer *o)
 /* Steps that are still under way become lower bounds; what the kernel knows is read first. */
 static void censor_running(struct observer *o)
 {
-    uint64_t now_ns = clock_now_ns();
     for (unsigned i = 0; i < o->foreground; i++) {
         struct shared_worker *worker = &o->shared->worker[i];
         if (observe_past(o, i, WORKER_DONE))
@@ -174,7 +173,7 @@ static void censor_running(struct observer *o)
             usage_read(o->child[i].pid, &worker->visits, &worker->at_end);
         usage_read_quota(o->child[i].pid, o->shared->nworkers, &worker->at_end);
         o->child[i].censored = true;
-        o->child[i].killed_ns = now_ns;
+        o->child[i].killed_ns = clock_now_ns(); /* many threads take a while to read */
     }
     for (unsigned i = 0; i < o->foreground; i++)
         if (o->child[i].censored)
@@ -419,6 +418,8 @@ int observe_arm(const struct observe_config *config, const struct arm *arm, bool
                          .err = err,
                          .round = out->round,
                          .slot = out->slot,
+                         .shared_fd = -1,
+                         .event_fd = -1,
                          .crew = crew};
     if (crew && crew->refuses(crew->arg, out))
         return 0;

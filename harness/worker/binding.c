@@ -34,7 +34,12 @@ static int read_back_memory(struct shared_worker *slot)
             return 0; /* nothing was asked for, so nothing has to be proven */
         return err_sys(&slot->err, -ENOTSUP, "the memory policy cannot be read back");
     }
-    if (mode < 0 || (size_t)mode >= sizeof(policies) / sizeof(policies[0]))
+    bool is_known = mode >= 0 && (size_t)mode < sizeof(policies) / sizeof(policies[0]);
+    if (slot->plan.mem_policy == MEM_DEFAULT) { /* that of who started us, whatever it is */
+        slot->mem_policy_actual = is_known ? policies[mode] : MEM_DEFAULT;
+        return 0;
+    }
+    if (!is_known)
         return err_set(&slot->err, -EXDEV, "the kernel reports unknown memory policy %d", mode);
     slot->mem_policy_actual = policies[mode];
     if (slot->mem_policy_actual == slot->plan.mem_policy &&

@@ -128,12 +128,17 @@ static void add_task_switches(pid_t pid, int tid, struct usage *so_far)
         add_number(buf, "se.nr_migrations", &so_far->migrations);
 }
 
+void usage_forget(struct usage *usage)
+{
+    for (const struct usage_field *field = usage_fields; field->name; field++)
+        set(usage, field, NAN);
+}
+
 void usage_read(pid_t pid, const struct visit_log *visits, struct usage_snapshot *out)
 {
     char path[64], buf[1024];
     memset(out, 0, sizeof(*out));
-    for (const struct usage_field *field = usage_fields; field->name; field++)
-        set(&out->so_far, field, NAN);
+    usage_forget(&out->so_far);
     read_team(pid, visits, out);
     (void)snprintf(path, sizeof(path), "/proc/%d/stat", (int)(pid ? pid : getpid()));
     if (read_file(path, buf, sizeof(buf))) {
@@ -158,8 +163,7 @@ void usage_read(pid_t pid, const struct visit_log *visits, struct usage_snapshot
 
 void usage_read_tree(const struct tree_used *used, struct usage_snapshot *out)
 {
-    for (const struct usage_field *field = usage_fields; field->name; field++)
-        set(&out->so_far, field, NAN);
+    usage_forget(&out->so_far);
     out->so_far.voluntary_switches = used->voluntary_switches;
     out->so_far.involuntary_switches = used->involuntary_switches;
     out->so_far.minor_faults = used->minor_faults;

@@ -134,6 +134,9 @@ void usage_read_tree(const struct tree_used *used, struct usage_snapshot *out);
  */
 void usage_read_quota(pid_t pid, unsigned sharers, struct usage_snapshot *out);
 
+/* Nothing is known: all its fields are NaN. */
+void usage_forget(struct usage *usage);
+
 /* Differences over the team's threads; wall_s = end_ns - go_ns. */
 void usage_diff(const struct usage_snapshot *go, const struct usage_snapshot *end, uint64_t go_ns,
                 uint64_t end_ns, const struct visit_log *visits, struct usage *out);

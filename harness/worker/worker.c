@@ -1,6 +1,7 @@
 #include "harness/worker/worker.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -443,11 +444,15 @@ int worker_main(const struct bench *const *benches, int argc, char **argv)
         return 2;
     }
     unsigned long index = strtoul(argv[3], NULL, 10);
-    w.shared = shared_attach((int)strtol(argv[2], NULL, 10), &err);
+    int shared_fd = (int)strtol(argv[2], NULL, 10);
+    w.shared = shared_attach(shared_fd, &err);
     if (!w.shared || index >= w.shared->nworkers) {
         log_error("worker cannot start: %s", err.msg);
         return 2;
     }
+    /* Not for the programs that a benchmark, or the user's command, starts. */
+    (void)fcntl(shared_fd, F_SETFD, FD_CLOEXEC);
+    (void)fcntl(atomic_load(&w.shared->event_fd), F_SETFD, FD_CLOEXEC);
     w.slot = &w.shared->worker[index];
     w.bench = command_bench_find(w.slot->bench);
     if (!w.bench)

@@ -24,6 +24,15 @@ try 0 'runs/s' words -- sh -c 'echo "[$*] $CONTEND_WORKER/$CONTEND_WORKERS $CONT
     omp=$OMP_NUM_THREADS"' sh '{worker}of{workers}' 'a  b' '{"x": {y1}}' '{{node}}' '$HOME' '{cpus}'
 said words '^\[0of2 a  b \{"x": \{y1\}\} \{node\} \$HOME [0-9,-]+\] 0/2 [0-9,-]+$'
 said words 'omp=[0-9]+'
+# Nothing of ours is open in it; and the memory policy that we were started with is its own.
+# shellcheck disable=SC2016 # the inner shell's
+try 0 'runs/s' descriptors -- sh -c 'ls -l /proc/$$/fd'
+! grep -E 'memfd|eventfd' "$scratch"/descriptors/command-output/*.txt || fail "descriptors of ours in the command"
+if numactl --preferred=0 true 2>/dev/null; then
+    for policy in --membind=0 --preferred=0 --localalloc; do
+        expect 0 'runs/s' numactl "$policy" "${one[@]}" --out "$scratch/policy" -- true
+    done
+fi
 try 2 'unknown placeholder \{wroker\}; did you mean' bad -- echo '{wroker}'
 try 3 'the command asks for \{gpu\}, and worker 0 has none' gpu -- echo '{gpu}'
 [ ! -e "$scratch/bad" ] || fail "a wrong placeholder made a directory"

@@ -10,6 +10,7 @@
 
 #include <cmocka.h>
 
+#include "harness/worker/shared.h"
 #include "tests/lib/fixture_result.h"
 
 /* The status of a round of two workers, of which the second waited that share. */
@@ -38,6 +39,34 @@ static void test_collect_waits_for_ones_own_cpus_are_noise(void **state)
     assert_int_equal(judge(PLACE_PARTITION, 8, 0.5, ""), STATUS_OK); /* more threads than CPUs */
     assert_int_equal(judge(PLACE_NONE, 8, 0.5, ""), STATUS_OK);      /* that is what it measures */
     assert_int_equal(judge(PLACE_SAME, 4, 0.5, ""), STATUS_OK);
+}
+
+/*
+ * While workers are read and killed they go on: a step that ended, or began, behind the moment
+ * counts as none, where it was one of 584 years. Who was ended before it was first looked at has
+ * used what nobody knows.
+ */
+static void test_collect_no_step_behind_the_kill(void **state)
+{
+    (void)state;
+    static struct shared_worker worker;
+    static const uint64_t started[] = {0, 5002, 4000};
+    const uint64_t killed_ns = 5000;
+    for (size_t i = 0; i < 3; i++) {
+        struct worker_result out = {0};
+        atomic_store(&worker.nsamples, 1);
+        worker.samples[0] = (struct sample){.start_ns = 1000, .elapsed_ns = 4001, .iters = 1};
+        worker.go_ns = 1000;
+        worker.end_ns = 5001;
+        worker.at_end.at_ns = 5000;
+        atomic_store(&worker.step_started, started[i]);
+        assert_int_equal(collect_worker(&worker, 1000, killed_ns, &out), 0);
+        assert_true(out.censored);
+        assert_int_equal(out.nsamples, i == 2 ? 2 : 1);
+        assert_int_equal(out.samples[out.nsamples - 1].elapsed_ns, i == 2 ? 1000 : 4001);
+        assert_true(isnan(out.usage.wall_s) && isnan(out.usage.minor_faults));
+        free(out.samples);
+    }
 }
 
 /* The verdict on a round with a GPU whose clock heat held back for that share of the time. */
@@ -74,6 +103,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_collect_waits_for_ones_own_cpus_are_noise),
+        cmocka_unit_test(test_collect_no_step_behind_the_kill),
         cmocka_unit_test(test_collect_heat_of_a_gpu_is_noise),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
