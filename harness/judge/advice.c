@@ -353,11 +353,13 @@ static int describe_next(const struct story *story, char *text, size_t size, str
     int rc = story->next < 0 ? 0 : ratio_of(story, story->advised, story->next, &more, err);
     if (rc || story->next < 0 || !more.rounds)
         return rc;
-    bool clear = clearly_above_one(&more);
+    const char *would = clearly_above_one(&more)   ? "add "
+                        : clearly_below_one(&more) ? "do less: "
+                                                   : "add nothing clear: ";
     (void)advice_format_ratio(more.median, ratio, sizeof(ratio));
     (void)advice_format_interval(&more, interval, sizeof(interval));
-    (void)snprintf(text, size, " %s would add %s%s%s%s.", name_of(story, story->next),
-                   clear ? "" : "nothing clear: ", ratio, interval[0] ? ", " : "", interval);
+    (void)snprintf(text, size, " %s would %s%s%s%s.", name_of(story, story->next), would, ratio,
+                   interval[0] ? ", " : "", interval);
     return 0;
 }
 

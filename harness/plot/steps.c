@@ -239,7 +239,7 @@ int figure_step_time(const struct figure_data *data, FILE *out, struct err *err)
 
 /* Where the wall time of a step went, in seconds. */
 struct split {
-    double oncpu, wait, quota, blocked, whole;
+    double oncpu, wait, quota, blocked, whole, mean;
     double lost; /* whole - that of the baseline; NaN = unknown */
     enum status status;
 };
@@ -256,6 +256,7 @@ static bool read_split(const struct figure_data *data, const struct arm *arm, bo
     split->quota = find_value(data, arm, "throttled_per_step");
     split->blocked = find_value(data, arm, "blocked_per_step");
     split->lost = find_value(data, arm, "loss_per_step");
+    split->mean = find_value(data, arm, "step_time_mean");
     if (isnan(split->wait))
         split->wait = 0;
     if (isnan(split->quota))
@@ -272,8 +273,10 @@ static void put_split(const struct split *split, bool is_baseline, FILE *out)
 {
     char text[32];
     double percent = 100 / split->whole;
-    /* The loss is that of its median round, which may be longer than the medians of the parts. */
-    double lost = is_baseline ? 0 : 100 * split->lost / fmax(split->whole, split->lost);
+    /* The loss is that of its median round, as is the mean step: the medians of the parts may be
+     * less than either. */
+    double lost =
+        is_baseline ? 0 : 100 * split->lost / fmax(fmax(split->whole, split->lost), split->mean);
     (void)fprintf(out, " %.4f %.4f %.4f %.4f \"%s a step", split->oncpu * percent,
                   split->wait * percent, split->blocked * percent,
                   is_baseline || lost < 0 ? (double)NAN : 100 - lost,

@@ -16,7 +16,7 @@ enum { CELL = 40 };
 static void print_behind(const struct block *block, size_t i, FILE *out)
 {
     char ratio[16], low[16], high[16];
-    const struct row *row = block_row(block, i, METRIC_VS_BEST);
+    const struct row *row = block_behind(block, i);
     if (block_is_best(block, i) || !row || isnan(row->median)) {
         (void)fputs(block_is_best(block, i) ? "best" : "-", out);
         return;

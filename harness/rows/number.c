@@ -27,7 +27,7 @@ char *number_format_bytes(double bytes, char *buf, size_t size)
 
 char *number_format(double value, const char *unit, bool with_unit, char *buf, size_t size)
 {
-    double most = fabs(value) < 0.005 ? 0 : fabs(value);
+    double told = fabs(value) < 0.005 ? 0 : value, most = fabs(told); /* no "-0.00" */
     if (is_bytes(unit))
         return number_format_bytes(value, buf, size);
     if (strcmp(unit, "s") == 0)
@@ -37,7 +37,7 @@ char *number_format(double value, const char *unit, bool with_unit, char *buf, s
                    most >= 99.95   ? 0
                    : most >= 9.995 ? 1
                                    : 2,
-                   value, shown ? " " : "", shown ? unit : "");
+                   told, shown ? " " : "", shown ? unit : "");
     return buf;
 }
 

@@ -59,20 +59,29 @@ static char *say_ratio(const struct paired_ratio *ratio, char *buf, size_t size)
     return buf;
 }
 
-/* The simplest, unless fresh rounds show it further behind the leader than the tolerance. */
+/* In some of its fresh rounds: how fast it was in the others is no reason to take it. */
+static bool has_failed(const struct judged *judged, enum tune_role role)
+{
+    return judged->analysis->rounds.arms[setting_of(judged, role)->arm].status > STATUS_SKIPPED;
+}
+
+/* The simplest, unless it failed or fresh rounds show it further behind the leader than the
+ * tolerance. */
 static int choose(struct judged *judged, struct paired_ratio *behind, struct err *err)
 {
     *behind = (struct paired_ratio){0, NAN, NAN, NAN};
     judged->advised = TUNE_LEADER;
     int rc = ratio_of(judged, TUNE_SIMPLEST, TUNE_LEADER, behind, err);
-    if (!rc && behind->median <= 1 + judged->tune->tolerance)
+    if (!rc && !has_failed(judged, TUNE_SIMPLEST) &&
+        (behind->median <= 1 + judged->tune->tolerance || has_failed(judged, TUNE_LEADER)))
         judged->advised = TUNE_SIMPLEST;
     return rc ? rc : ratio_of(judged, TUNE_NONE, judged->advised, &judged->gain, err);
 }
 
 static bool is_gain(const struct judged *judged)
 {
-    return judged->gain.low > 1 && !is_same(judged, judged->advised, TUNE_NONE);
+    return judged->gain.low > 1 && judged->gain.median > 1 + judged->tune->tolerance &&
+           !is_same(judged, judged->advised, TUNE_NONE);
 }
 
 static int add_gain(const struct judged *judged, struct findings *findings, struct err *err)
@@ -89,7 +98,13 @@ static int add_gain(const struct judged *judged, struct findings *findings, stru
     const char *name = name_of(judged, judged->advised);
     bool one = gain->rounds == 1;
     (void)say_ratio(gain, ratio, sizeof(ratio));
-    if (is_same(judged, judged->advised, TUNE_NONE))
+    if (is_same(judged, TUNE_LEADER,
+                TUNE_NONE)) /* which fresh rounds had nothing to be held against */
+        (void)snprintf(finding.sentence, sizeof(finding.sentence),
+                       "Leave it as it is: in the search no setting of the %zu tried was more than "
+                       "%.3g%% ahead of none.",
+                       judged->tune->ntried, 100 * judged->tune->tolerance);
+    else if (is_same(judged, judged->advised, TUNE_NONE))
         (void)snprintf(finding.sentence, sizeof(finding.sentence),
                        "Leave it as it is: no setting of the %zu tried is more than %.3g%% ahead "
                        "of none, as %zu fresh round%s.",
@@ -108,6 +123,16 @@ static int add_gain(const struct judged *judged, struct findings *findings, stru
     if (is_gain(judged))
         (void)settings_command(result, setting_of(judged, judged->advised), finding.command,
                                sizeof(finding.command));
+    return findings_add(findings, &finding, err);
+}
+
+static int add_failed(const struct judged *judged, struct findings *findings, struct err *err)
+{
+    struct finding finding = {
+        .id = "tune_failed", .severity = FINDING_DOUBT, .value = NAN, .low = NAN, .high = NAN};
+    (void)snprintf(finding.sentence, sizeof(finding.sentence),
+                   "%s led the search, and failed in fresh rounds: it is not advised.",
+                   name_of(judged, judged->advised));
     return findings_add(findings, &finding, err);
 }
 
@@ -208,6 +233,8 @@ static int add_gains(struct judged *judged, struct findings *findings, struct er
     if (!has_role(judged, TUNE_NONE))
         return 0;
     int rc = choose(judged, &behind, err);
+    if (!rc && has_failed(judged, judged->advised))
+        return add_failed(judged, findings, err);
     if (rc || !judged->gain.rounds)
         return rc;
     rc = add_gain(judged, findings, err);

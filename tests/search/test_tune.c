@@ -26,6 +26,7 @@ struct tuned {
     struct result result;
     struct tune tune;
     struct findings findings;
+    bool (*fails)(const struct arm *arm); /* or NULL */
 };
 
 /* Milliseconds of a step of a worker. */
@@ -68,8 +69,11 @@ static void measure_round(struct tuned *tuned, step_ms_of *step_ms, took_s_of *t
         double noise = 1 + 0.02 * ((double)(random_next(chance) % 1000) / 1000 - 0.5);
         if (!arm_runs(arm) || arm->idle)
             continue;
-        fixture_add_even_round(result, order[i], result->rounds_done, noise * step_ms(arm), 5)
-            ->took_s = took_s(arm);
+        struct observation *round =
+            fixture_add_even_round(result, order[i], result->rounds_done, noise * step_ms(arm), 5);
+        round->took_s = took_s(arm);
+        if (tuned->fails && tuned->fails(arm))
+            round->status = STATUS_FAILED;
         tune_after_arm(&tuned->tune, result);
     }
     result->rounds_done++;
@@ -185,6 +189,62 @@ static void test_tune_says_what_applies_a_setting_that_asks_more(void **state)
     assert_non_null(strstr(found->sentence, "partition does"));
     assert_string_equal(found->command,
                         "contend place --workers 2 --placement partition --cpus 2-7");
+    end(&tuned);
+}
+
+static bool fresh_partition_fails(const struct arm *arm)
+{
+    return tune_is_fresh(arm) && arm->placement == PLACE_PARTITION;
+}
+
+/* However fast it was where it did not fail. */
+static void test_tune_advises_nothing_that_fails(void **state)
+{
+    (void)state;
+    struct tuned tuned = {.fails = fresh_partition_fails};
+    struct err err = {0};
+    assert_int_equal(arrange(&tuned, "package:1 core:8 pu:1", 2, &err), 0);
+    measure(&tuned, partition_is_best);
+    for (size_t i = 0; i < tuned.findings.n; i++)
+        assert_null(strstr(tuned.findings.all[i].command, "partition"));
+    assert_non_null(strstr(find(&tuned, "tune_failed")->sentence, "failed in fresh rounds"));
+    end(&tuned);
+}
+
+/* 30% in the search, and 0.3% in the fresh rounds. */
+static double gains_were_luck(const struct arm *arm)
+{
+    double none_ms = tune_is_fresh(arm) ? 10.03 : 13;
+    return arm->placement == PLACE_NONE && !arm->plan.workers[0].passive ? none_ms : 10;
+}
+
+static void test_tune_applies_no_gain_within_the_tolerance(void **state)
+{
+    (void)state;
+    struct tuned tuned = {.tune = {.fresh_rounds = 40}};
+    struct err err = {0};
+    assert_int_equal(arrange(&tuned, "package:1 core:8 pu:1", 2, &err), 0);
+    measure(&tuned, gains_were_luck);
+    assert_non_null(strstr(find(&tuned, "tune")->sentence, "do not show that it is better"));
+    assert_string_equal(find(&tuned, "tune")->command, "");
+    end(&tuned);
+}
+
+/* Each team as large as its share: everything else is slower, so that no other had fresh rounds. */
+static double none_is_best(const struct arm *arm)
+{
+    return arm->placement == PLACE_NONE && !arm->plan.workers[0].passive ? 10 : 20;
+}
+
+static void test_tune_confirms_none_by_nothing_but_the_search(void **state)
+{
+    (void)state;
+    struct tuned tuned = {0};
+    struct err err = {0};
+    assert_int_equal(arrange(&tuned, "package:1 core:8 pu:1", 2, &err), 0);
+    measure(&tuned, none_is_best);
+    assert_null(strstr(find(&tuned, "tune")->sentence, "confirm"));
+    assert_non_null(strstr(find(&tuned, "tune")->sentence, "in the search no setting of the"));
     end(&tuned);
 }
 
@@ -417,6 +477,9 @@ int main(void)
         cmocka_unit_test(test_tune_searches_each_plan_once_and_none_unchanged),
         cmocka_unit_test(test_tune_advises_the_simplest_near_the_best),
         cmocka_unit_test(test_tune_says_what_applies_a_setting_that_asks_more),
+        cmocka_unit_test(test_tune_advises_nothing_that_fails),
+        cmocka_unit_test(test_tune_applies_no_gain_within_the_tolerance),
+        cmocka_unit_test(test_tune_confirms_none_by_nothing_but_the_search),
         cmocka_unit_test(test_tune_leaves_as_it_is_what_nothing_makes_better),
         cmocka_unit_test(test_tune_proves_in_rounds_that_the_search_has_not_seen),
         cmocka_unit_test(test_tune_keeps_to_its_time_however_long_an_arm_takes),
