@@ -81,8 +81,8 @@ static int check_entry(struct reader *reader, size_t at, const struct copies_ent
 static int check_slot(struct reader *reader, size_t at, struct copies_slot *slot)
 {
     char pci[PCI_BDF_MAX];
-    if (slot->finished > 1 || slot->dropped > MOST || slot->unknown > MOST || slot->broken > MOST ||
-        slot->buffers > MOST)
+    if (slot->finished > COPIES_ENDED_TAKEN || slot->dropped > MOST || slot->unknown > MOST ||
+        slot->broken > MOST || slot->buffers > MOST)
         return refuse(reader, at, "corrupted");
     for (size_t i = 0; i < COPIES_DEVICES; i++) {
         if (!memchr(slot->pci[i], '\0', sizeof(slot->pci[i])) ||

@@ -102,7 +102,7 @@ static void judge_logs(struct judge *judge, const struct copies *copies)
         unplaced += slot->entry[0].calls;
         bytes += slot->entry[0].bytes;
         unfinished += !slot->finished;
-        taken += slot->finished && slot->buffers;
+        taken += copies_slot_is_taken(slot);
     }
     if (dropped)
         tell(judge, "copies_dropped", FINDING_DOUBT,
@@ -111,12 +111,11 @@ static void judge_logs(struct judge *judge, const struct copies *copies)
         tell(judge, "copies_unknown", FINDING_DOUBT,
              "%" PRIu64 " records or buffers of CUPTI were not understood.", other);
     if (taken)
-        tell(
-            judge, "copies_taken_over", FINDING_DOUBT,
-            "%zu of %zu processes had not got all records back from CUPTI when they ended: another "
-            "tool, such as PyTorch's profiler, has taken it over, and what was copied from then "
-            "on is in no row.",
-            taken, copies->nlogs);
+        tell(judge, "copies_taken_over", FINDING_DOUBT,
+             "In %zu of %zu processes another tool, such as PyTorch's profiler, has taken CUPTI "
+             "over: "
+             "what was copied from then on is in no row.",
+             taken, copies->nlogs);
     if (unplaced)
         tell(judge, "copies_unplaced", FINDING_DOUBT,
              "%" PRIu64 " copies of %" PRIu64 " bytes found no place in the tables of their "

@@ -10,6 +10,7 @@
 #ifndef CONTEND_COMMS_COPIES_RECORD_H
 #define CONTEND_COMMS_COPIES_RECORD_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
@@ -55,6 +56,9 @@ enum copies_memory {
     COPIES_MEMORIES
 };
 
+/* By the end of the process, after the last copy; then, too, whether CUPTI was another tool's. */
+enum copies_end { COPIES_GOES_ON, COPIES_ENDED, COPIES_ENDED_TAKEN };
+
 struct copies_header {
     char magic[8];           /* COPIES_MAGIC, without its end */
     uint32_t version, order; /* COPIES_VERSION, COMMS_ORDER */
@@ -86,7 +90,7 @@ struct copies_slot {
     uint64_t checksum; /* copies_checksum */
     uint64_t sequence; /* 1 of the first one written; 0 = never */
     uint64_t time_ns;  /* CLOCK_REALTIME, when it was written */
-    uint32_t finished; /* 1: by the end of the process, after the last copy */
+    uint32_t finished; /* enum copies_end */
     uint32_t nentries;
     uint64_t dropped; /* records that CUPTI had no room for */
     uint64_t unknown; /* records of kinds that were not asked for */
@@ -127,6 +131,13 @@ static inline size_t copies_slot_size(const struct copies_slot *slot)
     return offsetof(struct copies_slot, entry) +
            (slot->nentries < COPIES_ENTRIES ? slot->nentries : COPIES_ENTRIES) *
                sizeof(slot->entry[0]);
+}
+
+/* What was copied from then on no record has told: a buffer went to another tool, or that tool was
+ * there when the process ended. */
+static inline bool copies_slot_is_taken(const struct copies_slot *slot)
+{
+    return slot->finished == COPIES_ENDED_TAKEN || (slot->finished && slot->buffers);
 }
 
 /* FNV-1a over the words behind the checksum (the Internet draft eastlake-fnv; by 64 bits at once,

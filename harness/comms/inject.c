@@ -160,12 +160,12 @@ static size_t count_dropped(void *context, uint32_t stream)
     return cupti.get_dropped(context, stream, &dropped) == CUPTI_GOOD ? dropped : 0;
 }
 
-static void publish(size_t dropped, bool finished)
+static void publish(size_t dropped, enum copies_end end)
 {
     inject_log_lock();
     inject_log_sums()->dropped += dropped;
     inject_log_sums()->buffers = nout;
-    inject_log_publish(finished);
+    inject_log_publish(end);
     inject_log_unlock();
 }
 
@@ -177,7 +177,7 @@ static void take_buffer(void *context, uint32_t stream, uint8_t *buffer, size_t 
         return;
     if (inject_log_is_on() && valid)
         add_records(buffer, valid);
-    publish(count_dropped(context, stream), false);
+    publish(count_dropped(context, stream), COPIES_GOES_ON);
     inject_log_lock();
     if (nkept < KEPT) {
         kept[nkept++] = buffer;
@@ -239,6 +239,25 @@ static bool wait_for_end(long ms)
     return now;
 }
 
+static void never_called(void *user, int domain, uint32_t id, const void *data)
+{
+    (void)user;
+    (void)domain;
+    (void)id;
+    (void)data;
+}
+
+/* CUPTI has one subscriber, and it may be another tool: the place is not kept, just looked at, as
+ * the program's own profiler may want it later. It keeps it to the end (seen of PyTorch 2.11's). */
+static int subscribe(void)
+{
+    void *subscriber = NULL;
+    int result = cupti.subscribe(&subscriber, never_called, NULL);
+    if (!result)
+        (void)cupti.unsubscribe(subscriber);
+    return result;
+}
+
 static void *look(void *arg)
 {
     const long ms = period_ms();
@@ -248,8 +267,9 @@ static void *look(void *arg)
         last = wait_for_end(ms);
         find_devices();
         (void)cupti.flush_all(last ? CUPTI_FORCED : 0);
-        if (last)
-            publish(count_dropped(NULL, 0), true); /* which no buffer may have come back to tell */
+        if (last) /* no buffer may have come back to tell what was dropped */
+            publish(count_dropped(NULL, 0),
+                    subscribe() == CUPTI_OTHER_SUBSCRIBER ? COPIES_ENDED_TAKEN : COPIES_ENDED);
     }
     return NULL;
 }
@@ -286,14 +306,6 @@ static void end(void)
 
 /* ---- the beginning ---- */
 
-static void never_called(void *user, int domain, uint32_t id, const void *data)
-{
-    (void)user;
-    (void)domain;
-    (void)id;
-    (void)data;
-}
-
 static void say_result(const char *what, int result)
 {
     const char *text = NULL;
@@ -302,16 +314,12 @@ static void say_result(const char *what, int result)
     inside_say_off(what, text, 0);
 }
 
-/* CUPTI has one subscriber, and it may be another tool: the place is not kept, just looked at, as
- * the program's own profiler may want it later. */
+/* Nobody but us uses CUPTI. */
 static bool is_free(void)
 {
-    void *subscriber = NULL;
-    int result = cupti.subscribe(&subscriber, never_called, NULL);
-    if (!result) {
-        (void)cupti.unsubscribe(subscriber);
+    int result = subscribe();
+    if (!result)
         return true;
-    }
     if (result == CUPTI_OTHER_SUBSCRIBER)
         inside_say_off("another tool uses CUPTI in it", "", 0);
     else
@@ -354,7 +362,7 @@ static void begin(void)
         disable();
         return;
     }
-    publish(0, false);
+    publish(0, COPIES_GOES_ON);
     if (!start_thread() || atexit(end))
         inside_say_off("no thread of its own, or no end: not all that is copied is told", "", 0);
 }

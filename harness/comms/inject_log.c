@@ -119,14 +119,15 @@ void inject_log_add(const struct inject_copy *copy)
     entry->timed_ns += copy->ns;
 }
 
-void inject_log_publish(bool finished)
+void inject_log_publish(enum copies_end end)
 {
     struct file *file = __atomic_load_n(&the_file, __ATOMIC_ACQUIRE);
     if (!file)
         return;
     sums.sequence++;
     sums.time_ns = inside_now_ns(CLOCK_REALTIME);
-    sums.finished |= finished; /* CUPTI may still hand over a buffer behind the end */
+    if (sums.finished < end)
+        sums.finished = end; /* CUPTI may still hand over a buffer behind the end */
     sums.checksum = copies_checksum(&sums);
     memcpy(&file->slot[sums.sequence % COPIES_SLOTS], &sums, copies_slot_size(&sums));
 }

@@ -27,6 +27,6 @@ void inject_log_lock(void);
 void inject_log_unlock(void);
 void inject_log_add(const struct inject_copy *copy);
 struct copies_slot *inject_log_sums(void); /* its counts of what is no copy, and addresses */
-void inject_log_publish(bool finished);
+void inject_log_publish(enum copies_end end);
 
 #endif

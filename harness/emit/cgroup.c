@@ -4,7 +4,8 @@
 
 /*
  * A cgroup that hands controllers on may hold no process, so we move into one below it; whoever
- * else is in ours is why it is refused. The system's own root is an exception.
+ * else is in ours is why it is refused. The system's own root is an exception. Where ours was
+ * handed no cpuset, and has no limit that one would leave, one beside it does as well.
  */
 static const char tree[] =
     "refuse() {\n"
@@ -15,23 +16,33 @@ static const char tree[] =
     "own=$mount$(sed -n \"s/^0:://p\" /proc/self/cgroup)\n"
     "own=${own%/}\n"
     "[ \"$mount\" ] || refuse \"no cgroup v2 is mounted here\"\n"
-    "grep -qw cpuset \"$own/cgroup.controllers\" ||\n"
-    "    refuse \"$own has no cpuset to hand on: run it as\" \\\n"
-    "        \"systemd-run --scope -p Delegate=yes sh FILE, or as root\"\n"
-    "group=$own/contend-$$\n"
+    "base=$own\n"
+    "if ! grep -qw cpuset \"$own/cgroup.controllers\"; then\n"
+    "    base=${own%/*}\n"
+    "    grep -qw cpuset \"$base/cgroup.controllers\" 2>/dev/null && [ -w \"$base/cgroup.procs\" ] "
+    "||\n"
+    "        refuse \"$own has no cpuset to hand on: run it as\" \\\n"
+    "            \"systemd-run --scope -p Delegate=yes sh FILE\"\n"
+    "    for limit in cpu.max memory.max memory.high; do\n"
+    "        grep -qv ^max \"$own/$limit\" 2>/dev/null &&\n"
+    "            refuse \"$own has no cpuset to hand on, but a limit, $limit\"\n"
+    "    done\n"
+    "fi\n"
+    "group=$base/contend-$$\n"
     "enabled=\n"
     "cleanup() {\n"
     "    rmdir \"$group\"/worker-* 2>/dev/null\n"
-    "    [ -z \"$enabled\" ] || echo -cpuset >\"$own/cgroup.subtree_control\"\n"
+    "    echo -cpuset >\"$group/cgroup.subtree_control\"\n"
+    "    [ -z \"$enabled\" ] || echo -cpuset >\"$base/cgroup.subtree_control\"\n"
     "    echo $$ >\"$own/cgroup.procs\"\n"
     "    rmdir \"$group/main\" \"$group\"\n"
     "}\n"
-    "mkdir -p \"$group/main\" || refuse \"cannot make a cgroup below $own\"\n"
+    "mkdir -p \"$group/main\" || refuse \"cannot make a cgroup below $base\"\n"
     "trap cleanup EXIT\n"
     "echo $$ >\"$group/main/cgroup.procs\" || refuse \"cannot move into $group\"\n"
-    "if ! grep -qw cpuset \"$own/cgroup.subtree_control\"; then\n"
-    "    echo +cpuset >\"$own/cgroup.subtree_control\" ||\n"
-    "        refuse \"$own holds other processes: run it as\" \\\n"
+    "if ! grep -qw cpuset \"$base/cgroup.subtree_control\"; then\n"
+    "    echo +cpuset >\"$base/cgroup.subtree_control\" ||\n"
+    "        refuse \"$base holds other processes: run it as\" \\\n"
     "            \"systemd-run --scope -p Delegate=yes sh FILE\"\n"
     "    enabled=yes\n"
     "fi\n"

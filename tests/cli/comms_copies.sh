@@ -69,6 +69,9 @@ is "all dropped" "$(read_json "$scratch/dropped" '[.copies.logs[0].dropped, [.fi
 counted "$scratch/taken" copy:1:2:3:0:10:1:2 taken copy:1:2:3:0:10:1:3
 is "taken over" "$(read_json "$scratch/taken" '[(.copies.logs[0] | [.finished, .buffers_out]), [.findings[].id]]')" \
     '[[true,1],["copies_taken_over"]]'
+CONTEND_COPIES_PERIOD_MS=1 counted "$scratch/taken-idle" copy:1:2:3:0:10:1:2 sleep:1000 taken copy:1:2:3:0:10:1:3
+is "taken over, with no buffer out" "$(read_json "$scratch/taken-idle" '[(.copies.logs[0] | [.finished, .taken_over]), [.findings[].id]]')" \
+    '[[true,true],["copies_taken_over"]]'
 STUB_CUPTI_LATE=1 counted "$scratch/late" copy:1:2:3:0:10:1:2
 is "late" "$(read_json "$scratch/late" '[.copies.logs[0].finished, [.copies.rows[].calls], .findings]')" '[true,[3],[]]'
 

@@ -50,7 +50,7 @@ static requested *on_request;
 static completed *on_complete;
 static uint8_t *buffer;
 static size_t size, used, dropped;
-static int enabled[KINDS], subscribed;
+static int enabled[KINDS], subscribed, taken;
 static struct held {
     uint8_t *bytes;
     size_t size, used;
@@ -102,7 +102,7 @@ int cuptiGetResultString(int result, const char **text)
 int cuptiSubscribe(void **subscriber, void *callback, void *user)
 {
     (void)user;
-    if (fails("subscriber"))
+    if (fails("subscriber") || taken)
         return OTHER;
     subscribed++;
     *subscriber = &subscribed;
@@ -278,6 +278,7 @@ void stub_cupti_take_over(void)
 {
     (void)pthread_mutex_lock(&lock);
     (void)cuptiActivityRegisterCallbacks(tool_gives, tool_takes);
+    taken = 1;
     (void)pthread_mutex_unlock(&lock);
 }
 
