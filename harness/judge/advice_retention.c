@@ -94,18 +94,20 @@ bool advice_retention(const struct analysis *analysis, const struct arm *idle,
 {
     const struct result *result = analysis->result;
     const struct ends ends = find_ends(analysis, idle);
-    char kept[40], *line = advice->sentence;
+    char kept[40], part[80], *line = advice->sentence;
     const size_t size = sizeof(advice->sentence);
     *advice = (struct finding){.id = "retention"};
     if (!ends.worst)
         return false;
     bool clear = ends.best && is_clear(&analysis->rows, ends.best, ends.low.least);
     unsigned behind = arm_background(ends.worst);
+    (void)key_say_part(result, idle, "", part, sizeof(part));
     int used = snprintf(
         line, size,
-        "Under %u background worker%s (%s) %s keeps %s of its idle speed with placement %s", behind,
-        behind == 1 ? "" : "s", result->background->name, idle->bench->name,
-        format_range(&ends.low, kept, sizeof(kept)), placement_infos[ends.worst->placement].name);
+        "Under %u background worker%s (%s) %s%s%s keeps %s of its idle speed with placement %s",
+        behind, behind == 1 ? "" : "s", result->background->name, idle->bench->name,
+        part[0] ? ", " : "", part, format_range(&ends.low, kept, sizeof(kept)),
+        placement_infos[ends.worst->placement].name);
     if (clear)
         used += snprintf(line + used, size - (size_t)used, ", %s with %s",
                          format_range(&ends.high, kept, sizeof(kept)),

@@ -48,12 +48,15 @@ static int judge_metric(const struct analysis *analysis, const struct arm *arm,
                         struct err *err)
 {
     struct finding finding = {.id = "below_one"};
+    char part[80], where[80];
     struct some some = find(&analysis->rows, arm, metric->name);
     bool many = (double)some.told >= SCANS_BELOW_SHARE * (double)some.rows;
     if (!metric->below_one || !some.told || !many)
         return 0;
-    (void)snprintf(finding.subject, sizeof(finding.subject), "%s, %s", arm->bench->name,
-                   metric->name);
+    (void)key_say_part(analysis->result, arm, "", part, sizeof(part));
+    (void)key_say_in_part(analysis->result, arm, "", where, sizeof(where));
+    (void)snprintf(finding.subject, sizeof(finding.subject), "%s, %s%s%s%s%s", arm->bench->name,
+                   metric->name, part[0] ? ", " : "", part, where[0] ? ", " : "", where);
     (void)snprintf(finding.sentence, sizeof(finding.sentence), "%.3f: %s", some.row->median,
                    metric->below_one);
     say_where(arm->bench, &some, finding.evidence, sizeof(finding.evidence));

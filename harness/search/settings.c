@@ -22,7 +22,7 @@ struct space {
     const struct settings_tried *tried;
     struct counts threads, reserve, wait;
     bool many_counts; /* of workers */
-    size_t n;
+    size_t n, nleft;  /* candidates; more of them, for which there is no room */
     struct setting *candidates;
 };
 
@@ -158,8 +158,10 @@ static void add_candidate(struct space *space, enum placement placement, unsigne
 {
     struct setting setting = {
         .placement = placement, .workers = workers, .plan = space->tried->common};
-    if (space->n == SETTINGS_MOST)
+    if (space->n == SETTINGS_MOST) {
+        space->nleft++;
         return;
+    }
     setting.plan.reserve = change[1];
     setting.plan.wait = (int)change[2];
     int64_t usual = change[0] ? usual_threads(space, &setting) : 0;
@@ -175,8 +177,6 @@ static void add_candidate(struct space *space, enum placement placement, unsigne
 
 static void add_changes(struct space *space, enum placement placement, unsigned workers)
 {
-    static const int64_t none[3] = {0};
-    add_candidate(space, placement, workers, none);
     if (!advice_may_advise(placement)) /* as it is, or not at all */
         return;
     for (size_t t = 0; t < space->threads.n; t++)
@@ -203,16 +203,29 @@ static int by_order(const void *a, const void *b)
     return strcmp(one->variant.name, other->variant.name);
 }
 
+static void add_unchanged(struct space *space, enum placement placement, unsigned workers)
+{
+    static const int64_t none[3] = {0};
+    add_candidate(space, placement, workers, none);
+}
+
 /* `none` first, of each worker count, then what may be advised of what was asked for. */
-static void find_candidates(struct space *space)
+static void add_each(struct space *space, void (*add)(struct space *, enum placement, unsigned))
 {
     const struct arms_request *request = space->request;
     for (size_t w = 0; w < request->nworkers; w++) {
-        add_changes(space, PLACE_NONE, request->workers[w]);
+        add(space, PLACE_NONE, request->workers[w]);
         for (size_t p = 0; p < request->nplacements; p++)
             if (advice_may_advise(request->placements[p]))
-                add_changes(space, request->placements[p], request->workers[w]);
+                add(space, request->placements[p], request->workers[w]);
     }
+}
+
+/* Where there are too many, the changed ones are left out. */
+static void find_candidates(struct space *space)
+{
+    add_each(space, add_unchanged);
+    add_each(space, add_changes);
     qsort(space->candidates, space->n, sizeof(*space->candidates), by_order);
 }
 
@@ -287,8 +300,10 @@ static int try_all(struct space *space, struct settings *settings, struct result
 {
     int rc = 0;
     find_candidates(space);
-    for (size_t i = 0; i < space->n && settings->n < space->tried->most && !rc; i++)
+    size_t i = 0;
+    for (; i < space->n && settings->n < space->tried->most && !rc; i++)
         rc = try_candidate(space, &space->candidates[i], settings, result, err);
+    settings->nleft = space->nleft + space->n - i;
     return rc;
 }
 

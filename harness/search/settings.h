@@ -39,7 +39,7 @@ struct settings_tried {
 
 /* Each with an arm of its own; the nearest first, and of equals the simplest. Zeroed = none. */
 struct settings {
-    size_t n;
+    size_t n, nleft;     /* nleft: more, for which there is no room, possible or not */
     struct setting *all; /* owned, SETTINGS_MOST of them: arms borrow their variants */
 };
 

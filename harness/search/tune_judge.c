@@ -98,8 +98,7 @@ static int add_gain(const struct judged *judged, struct findings *findings, stru
     const char *name = name_of(judged, judged->advised);
     bool one = gain->rounds == 1;
     (void)say_ratio(gain, ratio, sizeof(ratio));
-    if (is_same(judged, TUNE_LEADER,
-                TUNE_NONE)) /* which fresh rounds had nothing to be held against */
+    if (is_same(judged, TUNE_LEADER, TUNE_NONE)) /* nothing for fresh rounds to be held against */
         (void)snprintf(finding.sentence, sizeof(finding.sentence),
                        "Leave it as it is: in the search no setting of the %zu tried was more than "
                        "%.3g%% ahead of none.",
@@ -113,8 +112,9 @@ static int add_gain(const struct judged *judged, struct findings *findings, stru
     else if (is_gain(judged))
         (void)snprintf(finding.sentence, sizeof(finding.sentence),
                        "%s does %s the work of none, in %zu fresh round%s that the search among "
-                       "%zu settings has not seen.",
-                       name, ratio, gain->rounds, one ? "" : "s", judged->tune->ntried);
+                       "%zu setting%s has not seen.",
+                       name, ratio, gain->rounds, one ? "" : "s", judged->tune->ntried,
+                       judged->tune->ntried == 1 ? "" : "s");
     else
         (void)snprintf(finding.sentence, sizeof(finding.sentence),
                        "%s led the search, but %zu fresh round%s not show that it is better than "
@@ -217,13 +217,14 @@ static int add_untried(const struct judged *judged, struct findings *findings, s
 {
     const struct tune *tune = judged->tune;
     struct finding finding = {.id = "tune_untried", .value = NAN, .low = NAN, .high = NAN};
-    if (tune->ntried >= tune->npossible)
+    const size_t left = tune->settings.nleft;
+    if (tune->ntried >= tune->npossible + left)
         return 0;
     (void)snprintf(finding.sentence, sizeof(finding.sentence),
-                   "%zu of %zu settings were tried, rather those with teams near the usual size "
+                   "%zu of %s%zu settings were tried, rather those with teams near the usual size "
                    "that ask little of who applies them: a first round of all would have taken "
                    "too much of the time.",
-                   tune->ntried, tune->npossible);
+                   tune->ntried, left ? "at most " : "", tune->npossible + left);
     return findings_add(findings, &finding, err);
 }
 

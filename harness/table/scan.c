@@ -131,10 +131,15 @@ static void choose_columns(struct values *values, const struct grid *grid)
         insist(values, cliff);
 }
 
-/* Names of the columns. Not again what was printed last. */
+/* Names of the columns. Not again what was printed last. What has no place left of them is on a
+ * line of its own. */
 static void print_header(struct values *values, const struct grid *grid, const char *left)
 {
     char header[sizeof(values->header)];
+    if ((int)strlen(left) >= values->label) {
+        (void)fprintf(values->out, "%s\n", left);
+        left = "";
+    }
     int gap = values->label - (int)strlen(left);
     size_t used = (size_t)snprintf(header, sizeof(header), "%.*s%*s", values->label, left,
                                    gap > 0 ? gap : 0, gap > 0 ? grid->across : "");

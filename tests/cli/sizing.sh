@@ -32,6 +32,7 @@ grep -q -- "-- sh -c 'sleep 0.1" "$scratch/said" || fail "the command is not nam
 
 expect 0 'variant cores-1' "${sizing[@]}" --dry-run
 expect 2 "cores '2,1' is not an ascending list" "${sizing[@]}" --cores 2,1 -o "$scratch/bad"
+expect 2 'a worker alone has [0-9]+ cores at most here, not 4000' "${sizing[@]}" --cores 1,4000 -o "$scratch/bad"
 expect 2 'no placement here binds' "${sizing[@]}" --placement none -o "$scratch/bad"
 expect 2 'try pipeline' "$CONTEND_BINARY" sizing memory
 finish

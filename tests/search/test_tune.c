@@ -348,6 +348,39 @@ static void test_tune_says_what_it_had_no_time_for(void **state)
     end(&tuned);
 }
 
+/* In a time that has room for four settings the plain ones are there, and the others are counted.
+ */
+static void test_tune_counts_the_settings_that_it_never_looked_at(void **state)
+{
+    (void)state;
+    struct tuned tuned = {.tune = {.arm_s = 1000}};
+    struct err err = {0};
+    assert_int_equal(arrange(&tuned, "package:1 core:8 pu:1", 2, &err), 0);
+    assert_int_equal(tuned.tune.settings.n, 4);
+    assert_true(tuned.tune.settings.nleft > 10);
+    tuned.tune.max_time_s = 60;
+    measure_for(&tuned, sized_is_near, twelve_seconds);
+    assert_non_null(strstr(find(&tuned, "tune_untried")->sentence, " of at most "));
+    end(&tuned);
+}
+
+/* More than there is room for at all: those that change nothing come first. */
+static void test_tune_keeps_each_placement_however_many_settings_there_are(void **state)
+{
+    (void)state;
+    struct tuned tuned = {
+        .tune = {.tried = {.threads = "1,2,3,4,5,6,7,8", .reserve = "0,1,2,3,4,5,6,7"},
+                 .arm_s = 0.001}};
+    struct err err = {0};
+    unsigned plain = 0;
+    assert_int_equal(arrange(&tuned, "package:1 core:32 pu:1", 2, &err), 0);
+    assert_true(tuned.tune.settings.nleft > 0);
+    for (size_t i = 0; i < tuned.tune.settings.n; i++)
+        plain += !strchr(tuned.tune.settings.all[i].variant.name, '+');
+    assert_int_equal(plain, 4); /* numa, too, which is skipped on one node */
+    end(&tuned);
+}
+
 /* Where half a worker's share of the threads is best: what is dropped is further away. */
 static double half_is_best(const struct arm *arm)
 {
@@ -484,6 +517,8 @@ int main(void)
         cmocka_unit_test(test_tune_proves_in_rounds_that_the_search_has_not_seen),
         cmocka_unit_test(test_tune_keeps_to_its_time_however_long_an_arm_takes),
         cmocka_unit_test(test_tune_says_what_it_had_no_time_for),
+        cmocka_unit_test(test_tune_counts_the_settings_that_it_never_looked_at),
+        cmocka_unit_test(test_tune_keeps_each_placement_however_many_settings_there_are),
         cmocka_unit_test(test_tune_drops_first_what_is_far_from_the_usual_teams),
         cmocka_unit_test(test_tune_has_room_in_the_time_that_it_asks_for),
         cmocka_unit_test(test_tune_tries_much_beside_a_none_that_is_slow),
