@@ -169,7 +169,7 @@ static int check_k8s(const struct emit *emit, const struct shares *shares, struc
         return err_set(err, -EINVAL,
                        "a pod sees its own GPU alone, which is number 0 there: "
                        "write 0 in place of {gpu}");
-    if (!emit->binds_cpus)
+    if (!emit->pinned)
         return err_set(
             err, -EINVAL,
             "placement %s binds no CPUs, and exclusive ones are what k8s gives: take one "

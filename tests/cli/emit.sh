@@ -222,6 +222,14 @@ if [ "$first" != "$cpus" ]; then
     done
 fi
 
+# Nor does what is made within a mask: a container has not inherited it.
+if [ "$(nproc)" -ge 2 ]; then
+    one=${cpus%%[-,]*}
+    expect 0 "--cpuset-cpus $one " taskset -c "$one" "$CONTEND_BINARY" place -n 2 -P none --emit docker
+    expect 0 "CPUAffinity=$one " taskset -c "$one" "$CONTEND_BINARY" place -n 2 -P none --emit systemd
+    expect 0 "OMP_PLACES=\"[{]$one:1[}]" taskset -c "$one" "$CONTEND_BINARY" place -n 2 -P none --emit env
+fi
+
 # The worst exit code; Ctrl-C, and what a worker has started.
 emitted sh -n 2 -P sized -- sh -c 'exit $(({worker} * 3 + 1))'
 sh "$scratch/sh"

@@ -17,6 +17,7 @@ struct machine {
     unsigned workers, background;
     bool renumbered;
     unsigned reserve;
+    unsigned from; /* CPUs below this one are not allowed: our own mask is not the machine */
 };
 
 static const struct machine two_nodes = {
@@ -34,7 +35,11 @@ static char *emit_for(const struct machine *machine, enum emit_format format,
                                    .workers = machine->workers,
                                    .background = machine->background,
                                    .reserve_cores = machine->reserve};
-    if (topo_load(&options, &topo, err) || plan_make(&topo, &request, &plan, err))
+    if (topo_load(&options, &topo, err))
+        fail_msg("%s: %s", machine->description, err->msg);
+    for (unsigned i = 0; i < topo.ncpus; i++)
+        topo.cpus[i].allowed = topo.cpus[i].os_cpu >= machine->from;
+    if (plan_make(&topo, &request, &plan, err))
         fail_msg("%s: %s", machine->description, err->msg);
     assert_int_equal(plan.status, PLAN_OK);
     struct emit_job job = {
@@ -200,12 +205,71 @@ static void test_emit_binds_nothing_where_the_plan_does_not(void **state)
     assert_says(&sized, EMIT_DOCKER, NULL, docker);
 }
 
+/* Started by a daemon, a worker has not our mask: left out, the list would widen it. */
+static void test_emit_says_our_own_mask(void **state)
+{
+    (void)state;
+    static const struct machine none = {
+        "package:1 core:8 pu:1", NULL, PLACE_NONE, 2, 0, false, 0, 3};
+    static const struct machine one = {
+        "package:1 core:8 pu:1", NULL, PLACE_PARTITION, 1, 0, false, 0, 3};
+    static const struct machine whole = {
+        "package:1 core:8 pu:1", NULL, PLACE_PARTITION, 1, 0, false, 0, 0};
+    static const struct {
+        enum emit_format format;
+        const char *list;
+    } cases[] = {
+        {EMIT_COMMANDS, "taskset -c 3-7 "},
+        {EMIT_SH, "taskset -c 3-7 "},
+        {EMIT_NUMACTL, "bound \"3-7\" "},
+        {EMIT_SYSTEMD, "-p CPUAffinity=3-7 "},
+        {EMIT_DOCKER, "--cpuset-cpus 3-7 "},
+        {EMIT_SLURM, "--cpu-bind=mask_cpu:0xf8"},
+        {EMIT_TORCHRUN, "may 3-7\n"},
+        {EMIT_MPIRUN, "may 3-7\n"},
+        {EMIT_CGROUP, "cpuset 0 \"3-7\" "},
+        {EMIT_WSL_BAT, "taskset -c 3-7 "},
+        {EMIT_ENV, "OMP_PROC_BIND=true OMP_PLACES="},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        const char *const says[] = {cases[i].list, NULL};
+        char absent[64] = "!";
+        const char *const leaves_out[] = {strcat(absent, cases[i].list), NULL};
+        assert_says(&none, cases[i].format, NULL, says);
+        assert_says(&one, cases[i].format, NULL, says);
+        if (cases[i].format != EMIT_ENV)
+            assert_says(&whole, cases[i].format, NULL, leaves_out);
+    }
+}
+
+/* Each thread on a CPU of its own would be another placement than none. */
+static void test_emit_env_lets_threads_of_unpinned_workers_move(void **state)
+{
+    (void)state;
+    static const struct machine none = {
+        "package:1 core:8 pu:2(indexes=0,8,1,9,2,10,3,11,4,12,5,13,6,14,7,15)",
+        NULL,
+        PLACE_NONE,
+        2,
+        0,
+        false,
+        1,
+        0};
+    static const char *const within[] = {"OMP_PLACES=\"{1:7,9:7}\"", "!bind()", NULL};
+    static const char *const nothing[] = {"!OMP_PLACES", "!OMP_PROC_BIND", NULL};
+    assert_says(&none, EMIT_ENV, NULL, within);
+    static const struct machine all = {"package:1 core:8 pu:1", NULL, PLACE_NONE, 2, 0, false};
+    assert_says(&all, EMIT_ENV, NULL, nothing);
+}
+
 static void test_emit_refuses(void **state)
 {
     (void)state;
     static const struct machine behind = {
         "package:1 core:6 pu:1", NULL, PLACE_PARTITION, 2, 1, false};
     static const struct machine sized = {"package:1 core:6 pu:1", NULL, PLACE_SIZED, 2, 0, false};
+    static const struct machine masked = {
+        "package:1 core:6 pu:1", NULL, PLACE_SIZED, 2, 0, false, 0, 2};
     static const struct machine hidden = {
         "package:2 numa:1 core:4 pu:1", "01:00.0@0", PLACE_PARTITION, 2, 0, true};
     static const struct machine spare = {
@@ -234,6 +298,7 @@ static void test_emit_refuses(void **state)
         {&same, EMIT_K8S, {"w"}, "placement same gives several workers the same CPUs"},
         {&two_nodes, EMIT_K8S, {"w", "{gpu}"}, "write 0 in place of {gpu}"},
         {&sized, EMIT_K8S, {"w"}, "placement sized binds no CPUs"},
+        {&masked, EMIT_K8S, {"w"}, "placement sized binds no CPUs"},
         {&one_node, EMIT_WSL_BAT, {"w", long_word}, "too long for a batch file"},
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
@@ -258,6 +323,8 @@ int main(void)
         cmocka_unit_test(test_emit_shares_gpus),
         cmocka_unit_test(test_emit_masks_beyond_64_cpus),
         cmocka_unit_test(test_emit_binds_nothing_where_the_plan_does_not),
+        cmocka_unit_test(test_emit_says_our_own_mask),
+        cmocka_unit_test(test_emit_env_lets_threads_of_unpinned_workers_move),
         cmocka_unit_test(test_emit_refuses),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
