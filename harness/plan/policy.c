@@ -398,8 +398,8 @@ static void why_not_gpu_local(const struct plan_space *space, struct plan *plan)
         return;
     if (!visible)
         refuse(plan, "there is no GPU to be local to");
-    for (unsigned i = 0; i < visible && i < space->request->workers && !plan->reason[0]; i++) {
-        const struct topo_gpu *gpu = &space->topo->gpus[i];
+    for (unsigned w = 0; visible && w < space->request->workers && !plan->reason[0]; w++) {
+        const struct topo_gpu *gpu = &space->topo->gpus[plan->workers[w].gpu];
         if (gpu->node < 0)
             refuse(plan, "which NUMA node GPU %s is near is not known", gpu->pci_bdf);
         else if (!node_is_usable(space, gpu->node))

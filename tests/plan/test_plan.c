@@ -146,6 +146,46 @@ static void test_plan_remote_shares_no_gpu_while_one_is_idle(void **state)
     topo_free(&topo);
 }
 
+/* Fewer workers than GPUs: from all nodes that have CPUs for them, in order. */
+static void test_plan_takes_gpus_of_all_nodes(void **state)
+{
+    (void)state;
+    static const struct {
+        unsigned workers, reserve;
+        int gpus[8];
+    } cases[] = {
+        {1, 0, {0}},
+        {2, 0, {0, 4}},
+        {3, 0, {0, 1, 4}},
+        {6, 0, {0, 1, 2, 4, 5, 6}},
+        {8, 0, {0, 1, 2, 3, 4, 5, 6, 7}},
+        {2, 4, {4, 5}}, /* node 0 is all reserved */
+        {6, 4, {0, 1, 4, 5, 6, 7}},
+    };
+    struct topo topo;
+    struct plan plan;
+    load("package:2 numa:1 core:4 pu:2",
+         "01:00.0@0,02:00.0@0,03:00.0@0,04:00.0@0,81:00.0@1,82:00.0@1,83:00.0@1,84:00.0@1", &topo);
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct plan_request request = {.placement = PLACE_PARTITION,
+                                       .workers = cases[i].workers,
+                                       .reserve_cores = cases[i].reserve};
+        make(&topo, &request, &plan);
+        for (unsigned w = 0; w < cases[i].workers; w++)
+            assert_int_equal(plan.workers[w].gpu, cases[i].gpus[w]);
+        plan_free(&plan);
+    }
+    /* Both nodes work for them, and none is refused for a GPU that nobody takes. */
+    struct plan_request request = {.placement = PLACE_GPU_LOCAL, .workers = 2};
+    topo.gpus[1].node = -1;
+    make(&topo, &request, &plan);
+    assert_int_equal(plan.status, PLAN_OK);
+    assert_cpus(&plan, 0, "0-7");
+    assert_cpus(&plan, 1, "8-15");
+    plan_free(&plan);
+    topo_free(&topo);
+}
+
 static void test_plan_remote_takes_memory_and_gpu_of_the_far_node(void **state)
 {
     (void)state;
@@ -421,6 +461,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_plan_slices_of_each_placement),
+        cmocka_unit_test(test_plan_takes_gpus_of_all_nodes),
         cmocka_unit_test(test_plan_remote_takes_memory_and_gpu_of_the_far_node),
         cmocka_unit_test(test_plan_pcores_leaves_weak_cores_to_background),
         cmocka_unit_test(test_plan_memory_override),
