@@ -204,7 +204,7 @@ static void check_spread(const struct topo *topo, const struct plan *plan,
     }
     check_fair("spread", size);
     assert_true(bitset_equal(&all, usable));
-    if (size.max > 1)
+    if (size.max > 1 && parts_touched(topo, usable, PART_LLC) > 1)
         assert_true(caches.max > 1);
 }
 
