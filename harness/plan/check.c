@@ -98,13 +98,13 @@ static int check_spans(const struct topo *topo, const struct plan *plan, struct 
     return rc ? rc : tell_span(topo, plan, &over_nodes, &nodes, findings, err);
 }
 
-/* The os_node of all CPUs whose node is known. */
+/* The os_node of all nodes that the CPUs belong to, with memory or without. */
 static struct bitset nodes_of(const struct topo *topo, const struct bitset *cpus)
 {
     struct bitset nodes = {0};
-    for (unsigned i = 0; i < topo->ncpus; i++)
-        if (topo->cpus[i].node >= 0 && bitset_test(cpus, topo->cpus[i].os_cpu))
-            bitset_set(&nodes, topo->nodes[topo->cpus[i].node].os_node);
+    for (unsigned i = 0; i < topo->nnodes; i++)
+        if (bitset_intersects(&topo->nodes[i].cpus, cpus))
+            bitset_set(&nodes, topo->nodes[i].os_node);
     return nodes;
 }
 

@@ -149,8 +149,9 @@ static int keep_reserve(const struct topo *topo, unsigned reserve_cores, struct 
     unsigned seen = take_cores(topo, available, reserve_cores, &reserved);
     bitset_andnot(available, &reserved);
     if (bitset_empty(available))
-        return err_set(err, -EINVAL, "a reserve of %u cores leaves nothing of the %u usable ones",
-                       reserve_cores, seen);
+        return err_set(err, -EINVAL, "a reserve of %u core%s leaves nothing of the %u usable %s",
+                       reserve_cores, reserve_cores == 1 ? "" : "s", seen,
+                       seen == 1 ? "one" : "ones");
     return 0;
 }
 
@@ -164,15 +165,16 @@ static int check_request(const struct plan_request *request, struct err *err)
     return 0;
 }
 
-/* True when the GPU is known to be near CPUs that are dealt. */
+/* True when the GPU is known to be near CPUs that are dealt, and memory. */
 static bool is_near(const struct topo *topo, const struct bitset *dealt, unsigned gpu)
 {
     int node = topo->gpus[gpu].node;
-    return node >= 0 && bitset_intersects(&topo->nodes[node].cpus, dealt);
+    return node >= 0 && topo->nodes[node].allowed &&
+           bitset_intersects(&topo->nodes[node].cpus, dealt);
 }
 
 /* Takes n of the GPUs: one after the other from the node that has given the fewest, and those that
- * are near no CPU of ours at last. */
+ * are near no CPU or no memory of ours at last. */
 static int take_gpus(const struct topo *topo, const struct bitset *dealt, unsigned n, bool *taken,
                      struct err *err)
 {

@@ -96,8 +96,8 @@ unsigned plan_default_workers(const struct topo *topo);
 
 /*
  * Each foreground worker has a GPU that CUDA sees, in order and in turn where there are fewer of
- * these. Where there are more, those taken are spread over the nodes that have CPUs to deal: two
- * workers on two nodes with four GPUs each have GPUs 0 and 4. (`remote` chooses its own.)
+ * these. Where there are more, those taken are spread over the nodes that have memory and CPUs to
+ * deal: two workers on two nodes with four GPUs each have GPUs 0 and 4. (`remote` chooses its own.)
  *
  * Fills *plan; free it with plan_free, also after an error. Returns 0 with status ok, or 0 with
  * status skipped when the machine cannot express the placement. Errors: -ENOSPC, more workers than

@@ -378,6 +378,15 @@ static bool node_is_usable(const struct plan_space *space, int node)
     return false;
 }
 
+/* Of a node that is not usable. */
+static const char *what_node_lacks(const struct plan_space *space, int index)
+{
+    const struct topo_node *node = &space->topo->nodes[index];
+    if (bitset_intersects(&node->cpus, &space->available))
+        return "memory";
+    return node->allowed ? "CPU" : "CPU and no memory";
+}
+
 static void why_not_gpu_local(const struct plan_space *space, struct plan *plan)
 {
     unsigned visible = topo_visible_gpus(space->topo);
@@ -391,8 +400,9 @@ static void why_not_gpu_local(const struct plan_space *space, struct plan *plan)
         if (gpu->node < 0)
             refuse(plan, "which NUMA node GPU %s is near is not known", gpu->pci_bdf);
         else if (!node_is_usable(space, gpu->node))
-            refuse(plan, "GPU %s is near NUMA node %u, which has no usable CPU or memory",
-                   gpu->pci_bdf, space->topo->nodes[gpu->node].os_node);
+            refuse(plan, "GPU %s is near NUMA node %u, which has no %s that we may use",
+                   gpu->pci_bdf, space->topo->nodes[gpu->node].os_node,
+                   what_node_lacks(space, gpu->node));
     }
 }
 
@@ -415,8 +425,9 @@ static int place_gpu_local(const struct plan_space *space, struct plan *plan, st
         if (node->workers > node->count)
             rc = err_set(err, -ENOSPC,
                          "placement 'gpu-local' cannot put %u workers near their GPUs on NUMA node "
-                         "%u: there are %u cores to use",
-                         node->workers, space->topo->nodes[node->key].os_node, node->count);
+                         "%u: there %s %u core%s to use",
+                         node->workers, space->topo->nodes[node->key].os_node,
+                         node->count == 1 ? "is" : "are", node->count, node->count == 1 ? "" : "s");
     }
     if (!rc)
         rc = check_room(plan, plan->nworkers, workers + room, "core", err);

@@ -131,6 +131,12 @@ static unsigned gpus_of_node(const struct topo *topo, const struct plan *plan, i
     return n;
 }
 
+static bool is_usable(const struct topo *topo, int node, const struct bitset *usable)
+{
+    return node >= 0 && topo->nodes[node].allowed &&
+           bitset_intersects(&topo->nodes[node].cpus, usable);
+}
+
 /* Fewer workers than GPUs: each its own, in order, and none from a node while another one that has
  * CPUs to use has given two less and has one left. */
 static void check_gpus(const struct topo *topo, const struct plan_request *request,
@@ -146,11 +152,11 @@ static void check_gpus(const struct topo *topo, const struct plan_request *reque
         int idle = topo->gpus[i].node;
         for (unsigned w = 0; w < request->workers; w++)
             left = left && plan->workers[w].gpu != (int)i;
-        if (!left || idle < 0 || !bitset_intersects(&topo->nodes[idle].cpus, usable))
+        if (!left || !is_usable(topo, idle, usable))
             continue;
         for (unsigned w = 0; w < request->workers; w++) {
             int node = topo->gpus[plan->workers[w].gpu].node;
-            assert_true(node >= 0 && bitset_intersects(&topo->nodes[node].cpus, usable));
+            assert_true(is_usable(topo, node, usable));
             assert_true(gpus_of_node(topo, plan, node) <= gpus_of_node(topo, plan, idle) + 1);
         }
     }

@@ -175,6 +175,12 @@ static void test_plan_takes_gpus_of_all_nodes(void **state)
             assert_int_equal(plan.workers[w].gpu, cases[i].gpus[w]);
         plan_free(&plan);
     }
+    topo.nodes[1].allowed = false; /* its memory is not for us */
+    struct plan_request bound = {.placement = PLACE_PARTITION, .workers = 2};
+    make(&topo, &bound, &plan);
+    assert_int_equal(plan.workers[1].gpu, 1);
+    plan_free(&plan);
+    topo.nodes[1].allowed = true;
     /* Both nodes work for them, and none is refused for a GPU that nobody takes. */
     struct plan_request request = {.placement = PLACE_GPU_LOCAL, .workers = 2};
     topo.gpus[1].node = -1;
