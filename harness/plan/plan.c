@@ -165,16 +165,15 @@ static int check_request(const struct plan_request *request, struct err *err)
     return 0;
 }
 
-/* True when the GPU is known to be near CPUs that are dealt, and memory. */
-static bool is_near(const struct topo *topo, const struct bitset *dealt, unsigned gpu)
+/* True when the node has both CPUs that are dealt and memory, or is not known (-1). */
+static bool may_be_home(const struct topo *topo, const struct bitset *dealt, int node)
 {
-    int node = topo->gpus[gpu].node;
-    return node >= 0 && topo->nodes[node].allowed &&
-           bitset_intersects(&topo->nodes[node].cpus, dealt);
+    return node < 0 ||
+           (topo->nodes[node].allowed && bitset_intersects(&topo->nodes[node].cpus, dealt));
 }
 
-/* Takes n of the GPUs: one after the other from the node that has given the fewest, and those that
- * are near no CPU or no memory of ours at last. */
+/* Takes n of the GPUs: one after the other from the node that has given the fewest, and those of
+ * nodes where no worker can be at last. */
 static int take_gpus(const struct topo *topo, const struct bitset *dealt, unsigned n, bool *taken,
                      struct err *err)
 {
@@ -184,7 +183,8 @@ static int take_gpus(const struct topo *topo, const struct bitset *dealt, unsign
     while (n--) {
         unsigned best = visible, fewest = UINT_MAX;
         for (unsigned i = 0; i < visible; i++) {
-            unsigned of_node = is_near(topo, dealt, i) ? given[topo->gpus[i].node] : UINT_MAX - 1;
+            int node = topo->gpus[i].node;
+            unsigned of_node = may_be_home(topo, dealt, node) ? given[node + 1] : UINT_MAX - 1;
             if (taken[i] || of_node >= fewest)
                 continue;
             best = i;
@@ -192,8 +192,7 @@ static int take_gpus(const struct topo *topo, const struct bitset *dealt, unsign
         }
         assert(best < visible); /* there are more than n */
         taken[best] = true;
-        if (is_near(topo, dealt, best))
-            given[topo->gpus[best].node]++;
+        given[topo->gpus[best].node + 1]++;
     }
     free(given);
     return 0;

@@ -133,8 +133,8 @@ static unsigned gpus_of_node(const struct topo *topo, const struct plan *plan, i
 
 static bool is_usable(const struct topo *topo, int node, const struct bitset *usable)
 {
-    return node >= 0 && topo->nodes[node].allowed &&
-           bitset_intersects(&topo->nodes[node].cpus, usable);
+    return node < 0 ||
+           (topo->nodes[node].allowed && bitset_intersects(&topo->nodes[node].cpus, usable));
 }
 
 /* Fewer workers than GPUs: each its own, in order, and none from a node while another one that has
