@@ -113,9 +113,9 @@ cpus=$(sed -n 's/^Cpus_allowed_list:[[:space:]]*//p' /proc/self/status)
 [ "$(nproc)" -ge 2 ] || placement=(-P same)
 for format in $formats; do
     # Kubernetes needs a core for itself, of which not every machine has enough.
-    machine=()
-    [ "$format" != k8s ] || machine=(-P partition --reserve 1 --xml "package:1 core:4 pu:1")
-    emitted "$format" -n 2 "${placement[@]}" "${machine[@]}" -- ./worker '{worker}' "${hostile[@]}"
+    spare=()
+    [ "$format" != k8s ] || spare=(-P partition --reserve 1 --xml "package:1 core:4 pu:1")
+    emitted "$format" -n 2 "${placement[@]}" "${spare[@]}" -- ./worker '{worker}' "${hostile[@]}"
 done
 first=$(sed -nE '/^\(/,/^\)/s/.*taskset -c ([0-9,-]*) .*/\1/p' "$scratch/sh" | sed -n 1p)
 second=$(sed -nE '/^\(/,/^\)/s/.*taskset -c ([0-9,-]*) .*/\1/p' "$scratch/sh" | sed -n 2p)
