@@ -131,14 +131,15 @@ static void print_nodes(const struct topo *topo)
     for (unsigned i = 0; i < topo->nnodes; i++) {
         const struct topo_node *node = &topo->nodes[i];
         char label[32], bytes[32], list[BITSET_LIST_MAX];
-        bool no_cpus = bitset_empty(&node->cpus);
+        bool no_cpus = bitset_empty(&node->cpus), has_memory = topo_has_memory(topo, i);
         (void)snprintf(label, sizeof(label), "  node %u", node->os_node);
         text_field(INDENT, label, "%s%s%s, %s%s%s",
                    node->memory_bytes ? units_format_bytes(node->memory_bytes, bytes, sizeof(bytes))
-                                      : "memory size not reported",
+                   : has_memory       ? "memory size not reported"
+                                      : "no memory",
                    node->kind[0] ? " " : "", node->kind, no_cpus ? "no CPUs" : "CPUs ",
                    no_cpus ? "" : bitset_format(&node->cpus, list, sizeof(list)),
-                   node->allowed ? "" : " (no memory may be taken from it)");
+                   node->allowed || !has_memory ? "" : " (no memory may be taken from it)");
     }
 }
 

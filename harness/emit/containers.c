@@ -60,10 +60,69 @@ int emit_docker(const struct emit *emit, struct strbuf *out, struct err *err)
     return 0;
 }
 
-static int add_pod(struct strbuf *out, const struct emit *emit, unsigned w, struct err *err)
+/* Which CPUs the plan has, and which the system keeps: cores of which the plan has none, also those
+ * that we may not use, as the kubelet gives pods all that is not reserved. */
+struct shares {
+    struct bitset planned, reserved;
+};
+
+/* The CPUs of the next core from topo->cpus[*at] on, where they are neighbours; false = no more. */
+static bool next_core(const struct topo *topo, unsigned *at, struct bitset *core)
+{
+    unsigned first = *at;
+    *core = (struct bitset){0};
+    for (; *at < topo->ncpus && topo->cpus[*at].core == topo->cpus[first].core; (*at)++)
+        bitset_set(core, topo->cpus[*at].os_cpu);
+    return *at > first;
+}
+
+static void find_shares(const struct emit *emit, struct shares *shares)
+{
+    struct bitset core;
+    for (unsigned w = 0; w < emit->nworkers; w++)
+        bitset_or(&shares->planned, &emit->worker[w].plan->cpus);
+    for (unsigned at = 0; next_core(emit->job->topo, &at, &core);)
+        if (!bitset_intersects(&core, &shares->planned))
+            bitset_or(&shares->reserved, &core);
+}
+
+/*
+ * How many CPUs a pod asks for: a core that no other worker has part of counts whole, as the
+ * kubelet fills cores, and of `cores` a pod would get half of them.
+ */
+static unsigned pod_cpus(const struct emit *emit, const struct shares *shares, unsigned w)
+{
+    const struct bitset *own = &emit->worker[w].plan->cpus;
+    struct bitset others = shares->planned, core;
+    unsigned n = 0;
+    bitset_andnot(&others, own);
+    for (unsigned at = 0; next_core(emit->job->topo, &at, &core);) {
+        bool alone = !bitset_intersects(&core, &others);
+        if (!bitset_intersects(&core, own))
+            continue;
+        if (!alone)
+            bitset_and(&core, own);
+        n += bitset_count(&core);
+    }
+    return n;
+}
+
+/* The kubelet rejects any other pod under full-pcpus-only. */
+static bool all_fill_cores(const struct emit *emit, const struct shares *shares)
+{
+    unsigned fewest, threads;
+    topo_threads_per_core(emit->job->topo, &fewest, &threads);
+    for (unsigned w = 0; w < emit->nworkers; w++)
+        if (pod_cpus(emit, shares, w) % threads)
+            return false;
+    return true;
+}
+
+static int add_pod(struct strbuf *out, const struct emit *emit, const struct shares *shares,
+                   unsigned w, struct err *err)
 {
     const struct emit_worker *worker = &emit->worker[w];
-    unsigned cpus = bitset_count(&worker->plan->cpus);
+    unsigned cpus = pod_cpus(emit, shares, w);
     strbuf_addf(out,
                 "---\n"
                 "apiVersion: v1\n"
@@ -102,18 +161,41 @@ static int add_pod(struct strbuf *out, const struct emit *emit, unsigned w, stru
     return 0;
 }
 
-int emit_k8s(const struct emit *emit, struct strbuf *out, struct err *err)
+/* What a kubelet cannot give. */
+static int check_k8s(const struct emit *emit, const struct shares *shares, struct err *err)
 {
+    const char *name = placement_infos[emit->job->plan->placement].name;
     if (emit->numbers_gpu)
         return err_set(err, -EINVAL,
                        "a pod sees its own GPU alone, which is number 0 there: "
                        "write 0 in place of {gpu}");
-    if (!emit->binds_cpus)
+    if (!emit->pinned)
         return err_set(
             err, -EINVAL,
             "placement %s binds no CPUs, and exclusive ones are what k8s gives: take one "
             "that does, such as -P partition",
-            placement_infos[emit->job->plan->placement].name);
+            name);
+    if (plan_overlaps(emit->job->plan))
+        return err_set(
+            err, -EINVAL,
+            "placement %s gives several workers the same CPUs, and exclusive ones are what "
+            "k8s gives: take another, such as -P partition",
+            name);
+    if (bitset_empty(&shares->reserved))
+        return err_set(err, -EINVAL,
+                       "the plan leaves no whole core to the system, and the kubelet needs one "
+                       "before it gives pods CPUs of their own: add --reserve 1");
+    return 0;
+}
+
+int emit_k8s(const struct emit *emit, struct strbuf *out, struct err *err)
+{
+    struct shares shares = {0};
+    char list[BITSET_LIST_MAX];
+    find_shares(emit, &shares);
+    int rc = check_k8s(emit, &shares, err);
+    if (rc)
+        return rc;
     strbuf_addf(
         out,
         "# %u workers, placement %s, by contend place: their sizes. Which CPUs each gets is "
@@ -126,13 +208,16 @@ int emit_k8s(const struct emit *emit, struct strbuf *out, struct err *err)
         "apiVersion: kubelet.config.k8s.io/v1beta1\n"
         "kind: KubeletConfiguration\n"
         "cpuManagerPolicy: static\n"
-        "cpuManagerPolicyOptions: {full-pcpus-only: \"true\"}\n"
+        "%s"
         "topologyManagerPolicy: %s\n"
-        "reservedSystemCPUs: \"0\" # its CPUs go to no pod; the static policy needs some\n",
+        "reservedSystemCPUs: \"%s\" # the cores that the plan leaves: no pod gets them for its "
+        "own\n",
         emit->nworkers, placement_infos[emit->job->plan->placement].name,
-        emit->binds_memory ? "single-numa-node" : "best-effort");
-    int rc = 0;
+        all_fill_cores(emit, &shares) ? "cpuManagerPolicyOptions: {full-pcpus-only: \"true\"}\n"
+                                      : "",
+        emit->binds_memory ? "single-numa-node" : "best-effort",
+        bitset_format(&shares.reserved, list, sizeof(list)));
     for (unsigned w = 0; w < emit->nworkers && !rc; w++)
-        rc = add_pod(out, emit, w, err);
+        rc = add_pod(out, emit, &shares, w, err);
     return rc;
 }

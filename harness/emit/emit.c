@@ -92,13 +92,15 @@ static int expand(const struct emit *emit, struct emit_worker *worker, unsigned 
     return 0;
 }
 
-static int prepare_worker(const struct emit *emit, unsigned w, const struct bitset *allowed,
+/* `all`: the CPUs of the machine. Our own mask would be no reason to leave a list out: who is
+ * started by a daemon, as containers and units are, has not inherited it. */
+static int prepare_worker(const struct emit *emit, unsigned w, const struct bitset *all,
                           struct placeholder_values *values, struct err *err)
 {
     struct emit_worker *worker = &emit->worker[w];
     char threads[16];
     worker->plan = &emit->job->plan->workers[w];
-    if (!bitset_equal(&worker->plan->cpus, allowed))
+    if (!bitset_equal(&worker->plan->cpus, all))
         bitset_format(&worker->plan->cpus, worker->cpus, sizeof(worker->cpus));
     if (worker->plan->mem_policy != MEM_DEFAULT)
         bitset_format(&worker->plan->mem_nodes, worker->nodes, sizeof(worker->nodes));
@@ -144,8 +146,10 @@ static int check_command(struct emit *emit, struct err *err)
 /* Free with let_go, also after an error. */
 static int prepare(const struct emit_job *job, struct emit *emit, struct err *err)
 {
-    struct bitset allowed = {0};
-    *emit = (struct emit){.job = job, .nworkers = job->plan->nworkers};
+    struct bitset all = {0};
+    *emit = (struct emit){.job = job,
+                          .nworkers = job->plan->nworkers,
+                          .pinned = placement_infos[job->plan->placement].pinned};
     int rc = check_command(emit, err);
     if (rc)
         return rc;
@@ -153,9 +157,10 @@ static int prepare(const struct emit_job *job, struct emit *emit, struct err *er
     emit->worker = calloc(emit->nworkers, sizeof(*emit->worker));
     if (!values || !emit->worker)
         rc = err_set(err, -ENOMEM, "no memory for %u workers", emit->nworkers);
-    topo_allowed_cpus(job->topo, &allowed);
+    for (unsigned i = 0; i < job->topo->ncpus; i++)
+        bitset_set(&all, job->topo->cpus[i].os_cpu);
     for (unsigned w = 0; w < emit->nworkers && !rc; w++)
-        rc = prepare_worker(emit, w, &allowed, values, err);
+        rc = prepare_worker(emit, w, &all, values, err);
     free(values);
     if (!rc)
         sum_up(emit);

@@ -12,7 +12,7 @@ struct emit_variable {
 
 struct emit_worker {
     const struct plan_worker *plan;
-    char cpus[BITSET_LIST_MAX];  /* "" = it may run wherever it is started */
+    char cpus[BITSET_LIST_MAX];  /* "" = all of the machine */
     char nodes[BITSET_LIST_MAX]; /* of its memory policy; "" = it has none */
     char gpu[64];                /* number in the order of the bus, or UUID; "" = no GPU */
     struct emit_variable variable[4];
@@ -27,7 +27,8 @@ struct emit {
     bool gpus;        /* some worker has one */
     bool own_gpus;    /* each worker has one that no other has */
     bool numbers_gpu; /* the command has {gpu}: it sees all GPUs, and takes its own by number */
-    bool binds_cpus, binds_memory;
+    bool pinned;      /* by its placement; otherwise threads move within the CPUs of the plan */
+    bool binds_cpus, binds_memory; /* some worker has a list of them */
 };
 
 /* " --membind=0-1", or what its policy is in numactl; "" for none. */

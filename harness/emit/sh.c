@@ -72,54 +72,90 @@ int emit_numactl(const struct emit *emit, struct strbuf *out, struct err *err)
     return 0;
 }
 
+static int last_of_run(const struct bitset *cpus, int first)
+{
+    while (bitset_next(cpus, (unsigned)first + 1) == first + 1)
+        first++;
+    return first;
+}
+
 /* A place for each CPU: "{0}:4,{8}:2". */
 static void add_places(struct strbuf *out, const struct bitset *cpus)
 {
     const char *comma = "";
     for (int first = bitset_next(cpus, 0), last; first >= 0;
          first = bitset_next(cpus, (unsigned)last + 1)) {
-        last = first;
-        while (bitset_next(cpus, (unsigned)last + 1) == last + 1)
-            last++;
+        last = last_of_run(cpus, first);
         strbuf_addf(out, "%s{%d}:%d", comma, first, last - first + 1);
         comma = ",";
     }
 }
 
+/* One place of all CPUs, within which threads move: "{0:4,8:2}". */
+static void add_place(struct strbuf *out, const struct bitset *cpus)
+{
+    const char *before = "{";
+    for (int first = bitset_next(cpus, 0), last; first >= 0;
+         first = bitset_next(cpus, (unsigned)last + 1)) {
+        last = last_of_run(cpus, first);
+        strbuf_addf(out, "%s%d:%d", before, first, last - first + 1);
+        before = ",";
+    }
+    strbuf_addc(out, '}');
+}
+
+/* What keeps the threads of a worker on its CPUs: each on one, or where the placement leaves that
+ * to the scheduler, all on all. */
+static void add_binding(struct strbuf *out, const struct emit *emit,
+                        const struct emit_worker *worker)
+{
+    if (!worker->cpus[0])
+        return;
+    if (emit->pinned) {
+        strbuf_addf(out, "    bind %s \"", worker->cpus);
+        add_places(out, &worker->plan->cpus);
+    } else {
+        strbuf_adds(out, "    export OMP_PROC_BIND=true OMP_PLACES=\"");
+        add_place(out, &worker->plan->cpus);
+    }
+    strbuf_adds(out, "\"\n");
+}
+
+static const char bind_function[] =
+    "# bind CPUS PLACES\n"
+    "bind() {\n"
+    "    case ${OPENMP:-omp} in\n"
+    "    omp) export OMP_PROC_BIND=true OMP_PLACES=\"$2\" ;;\n"
+    "    gomp) export GOMP_CPU_AFFINITY=\"$1\" ;;\n"
+    "    kmp) export KMP_AFFINITY=\"granularity=fine,proclist=[$1],explicit\" ;;\n"
+    "    *)\n"
+    "        echo \"OPENMP is omp, gomp or kmp\" >&2\n"
+    "        exit 2\n"
+    "        ;;\n"
+    "    esac\n"
+    "}\n";
+
 int emit_env(const struct emit *emit, struct strbuf *out, struct err *err)
 {
     (void)err;
     script_begin(out, emit,
-                 "# Threads of OpenMP are bound, and no other threads of a worker. OPENMP=gomp and "
-                 "OPENMP=kmp bind by\n# the own variables of GNU's and of Intel's and LLVM's "
-                 "runtime instead.\n");
+                 emit->pinned
+                     ? "# Threads of OpenMP are bound, and no other threads of a worker. "
+                       "OPENMP=gomp and OPENMP=kmp bind by\n# the own variables of GNU's and of "
+                       "Intel's and LLVM's runtime instead.\n"
+                     : "# No thread is bound to one CPU; those of OpenMP stay on the CPUs of the "
+                       "plan, where it has not all.\n");
     if (emit->binds_memory)
         strbuf_adds(out, "# No memory is bound: pages lie where they are touched first.\n");
     script_allowed(out, emit, true);
-    if (emit->binds_cpus)
-        strbuf_adds(out,
-                    "# bind CPUS PLACES\n"
-                    "bind() {\n"
-                    "    case ${OPENMP:-omp} in\n"
-                    "    omp) export OMP_PROC_BIND=true OMP_PLACES=\"$2\" ;;\n"
-                    "    gomp) export GOMP_CPU_AFFINITY=\"$1\" ;;\n"
-                    "    kmp) export KMP_AFFINITY=\"granularity=fine,proclist=[$1],explicit\" ;;\n"
-                    "    *)\n"
-                    "        echo \"OPENMP is omp, gomp or kmp\" >&2\n"
-                    "        exit 2\n"
-                    "        ;;\n"
-                    "    esac\n"
-                    "}\n");
+    if (emit->pinned && emit->binds_cpus)
+        strbuf_adds(out, bind_function);
     script_signals(out, "");
     for (unsigned w = 0; w < emit->nworkers; w++) {
         const struct emit_worker *worker = &emit->worker[w];
         script_worker_begin(out, emit, w);
         script_export(out, worker, NULL);
-        if (worker->cpus[0]) {
-            strbuf_addf(out, "    bind %s \"", worker->cpus);
-            add_places(out, &worker->plan->cpus);
-            strbuf_adds(out, "\"\n");
-        }
+        add_binding(out, emit, worker);
         strbuf_adds(out, "    exec setsid --");
         emit_words(out, worker, quote_shell);
         script_worker_end(out);

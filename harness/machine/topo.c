@@ -32,6 +32,14 @@ int topo_node_index(const struct topo *topo, unsigned os_node)
     return -1;
 }
 
+bool topo_has_memory(const struct topo *topo, unsigned node)
+{
+    for (unsigned i = 0; i < topo->nnodes; i++)
+        if (topo->nodes[i].memory_bytes)
+            return topo->nodes[node].memory_bytes > 0;
+    return true;
+}
+
 unsigned topo_visible_gpus(const struct topo *topo)
 {
     unsigned n = 0;

@@ -100,6 +100,9 @@ void topo_allowed_cpus(const struct topo *topo, struct bitset *set);
 /* Index in nodes[]; -1 for an unknown os_node. */
 int topo_node_index(const struct topo *topo, unsigned os_node);
 
+/* False for a node (an index) that reports none where others do; none at all means not known. */
+bool topo_has_memory(const struct topo *topo, unsigned node);
+
 /* How many GPUs CUDA sees: a worker can only use these. They come first in gpus[]. */
 unsigned topo_visible_gpus(const struct topo *topo);
 

@@ -170,14 +170,6 @@ static int fill_distances(hwloc_topology_t hw, struct topo *topo, struct err *er
     return 0;
 }
 
-static bool has_memory(const struct topo *topo, unsigned node)
-{
-    for (unsigned i = 0; i < topo->nnodes; i++)
-        if (topo->nodes[i].memory_bytes)
-            return topo->nodes[node].memory_bytes > 0;
-    return true;
-}
-
 /*
  * The nearest node with ordinary memory: of those local to the CPU, the one with the fewest CPUs.
  * `weights` holds the number of local CPUs of each node. -1 when no local node has memory.
@@ -187,7 +179,7 @@ static int local_node(const struct topo *topo, const unsigned *weights, unsigned
     int best = -1;
     for (unsigned i = 0; i < topo->nnodes; i++) {
         const struct topo_node *node = &topo->nodes[i];
-        if (!bitset_test(&node->cpus, os_cpu) || !has_memory(topo, i))
+        if (!bitset_test(&node->cpus, os_cpu) || !topo_has_memory(topo, i))
             continue;
         bool special = node->kind[0], best_special = best >= 0 && topo->nodes[best].kind[0];
         if (best < 0 || special < best_special ||
@@ -206,7 +198,7 @@ static int remote_node(const struct topo *topo, unsigned os_cpu)
         if (bitset_test(&topo->nodes[i].cpus, os_cpu))
             own = (int)i;
     for (unsigned i = 0; i < topo->nnodes; i++) {
-        if (!has_memory(topo, i) || topo->nodes[i].kind[0])
+        if (!topo_has_memory(topo, i) || topo->nodes[i].kind[0])
             continue;
         const unsigned *row =
             topo->distances && own >= 0 ? topo->distances + (size_t)own * topo->nnodes : NULL;
@@ -238,7 +230,7 @@ static int assign_nodes(struct topo *topo, struct err *err)
     }
     /* hwloc gives memory-only nodes the CPUs around them; to us they have none of their own. */
     for (unsigned i = 0; i < topo->nnodes; i++)
-        if (!nearest[i] && has_memory(topo, i))
+        if (!nearest[i] && topo_has_memory(topo, i))
             memset(&topo->nodes[i].cpus, 0, sizeof(topo->nodes[i].cpus));
     free(weights);
     free(nearest);

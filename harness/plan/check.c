@@ -1,7 +1,10 @@
 #include "harness/plan/check.h"
 
+#include <limits.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdio.h>
+#include <string.h>
 
 /* Lists are cut to what fits into one readable line. */
 enum { SHORT_LIST = 64 };
@@ -17,38 +20,6 @@ static struct finding make_finding(const char *id, const struct bitset *workers)
     return finding;
 }
 
-static bool spans_packages(const struct topo *topo, const struct bitset *cpus)
-{
-    int package = -1;
-    for (unsigned i = 0; i < topo->ncpus; i++) {
-        const struct topo_cpu *cpu = &topo->cpus[i];
-        if (!bitset_test(cpus, cpu->os_cpu))
-            continue;
-        if (package >= 0 && cpu->package != package)
-            return true;
-        package = cpu->package;
-    }
-    return false;
-}
-
-static int check_packages(const struct topo *topo, const struct plan *plan,
-                          struct findings *findings, struct err *err)
-{
-    struct bitset over = {0};
-    for (unsigned w = 0; w < plan->nworkers; w++)
-        if (spans_packages(topo, &plan->workers[w].cpus))
-            bitset_set(&over, w);
-    if (bitset_empty(&over))
-        return 0;
-    struct finding finding = make_finding("worker_over_packages", &over);
-    (void)snprintf(finding.sentence, sizeof(finding.sentence),
-                   "CPUs of more than one package%s: what the threads of a worker share goes from "
-                   "one to the other%s",
-                   bitset_count(&over) == 1 ? "" : " each",
-                   topo->nnodes > 1 ? "; numa keeps each worker inside one node" : "");
-    return findings_add(findings, &finding, err);
-}
-
 /* The worker that has this CPU, or -1; slices are disjoint. */
 static int owner_of(const struct plan *plan, unsigned os_cpu)
 {
@@ -56,6 +27,130 @@ static int owner_of(const struct plan *plan, unsigned os_cpu)
         if (bitset_test(&plan->workers[w].cpus, os_cpu))
             return (int)w;
     return -1;
+}
+
+/* True when this placement has a plan for as many workers on the same CPUs. */
+static bool can_have(const struct topo *topo, const struct plan *plan, enum placement placement)
+{
+    struct plan_request request = {.placement = placement, .cpus = plan->dealt};
+    struct plan other;
+    struct err err;
+    for (unsigned w = 0; w < plan->nworkers; w++)
+        *(plan->workers[w].background ? &request.background : &request.workers) += 1;
+    int rc = plan_make(topo, &request, &other, &err);
+    bool can = !rc && other.status == PLAN_OK;
+    plan_free(&other);
+    return can;
+}
+
+/* True when CPUs of the set have several values of the member, an int; -1 = unknown. */
+static bool spans(const struct topo *topo, const struct bitset *cpus, size_t member)
+{
+    int first = -1;
+    for (unsigned i = 0; i < topo->ncpus; i++) {
+        const struct topo_cpu *cpu = &topo->cpus[i];
+        int part = *(const int *)((const char *)cpu + member);
+        if (!bitset_test(cpus, cpu->os_cpu) || part < 0)
+            continue;
+        if (first >= 0 && part != first)
+            return true;
+        first = part;
+    }
+    return false;
+}
+
+/* What a slice may span, and what that costs. */
+struct span {
+    const char *id, *part, *cost;
+};
+
+static int tell_span(const struct topo *topo, const struct plan *plan, const struct span *span,
+                     const struct bitset *over, struct findings *findings, struct err *err)
+{
+    if (bitset_empty(over))
+        return 0;
+    struct finding finding = make_finding(span->id, over);
+    (void)snprintf(finding.sentence, sizeof(finding.sentence), "CPUs of more than one %s%s: %s%s",
+                   span->part, bitset_count(over) == 1 ? "" : " each", span->cost,
+                   can_have(topo, plan, PLACE_NUMA) ? "; numa keeps each worker inside one node"
+                                                    : "");
+    return findings_add(findings, &finding, err);
+}
+
+static int check_spans(const struct topo *topo, const struct plan *plan, struct findings *findings,
+                       struct err *err)
+{
+    static const struct span over_packages = {
+        "worker_over_packages", "package",
+        "what the threads of a worker share goes from one to the other"};
+    static const struct span over_nodes = {
+        "worker_over_nodes", "NUMA node",
+        "memory that the threads of a worker share is far from some of them"};
+    struct bitset packages = {0}, nodes = {0};
+    for (unsigned w = 0; w < plan->nworkers; w++) {
+        const struct bitset *cpus = &plan->workers[w].cpus;
+        if (spans(topo, cpus, offsetof(struct topo_cpu, package)))
+            bitset_set(&packages, w);
+        else if (spans(topo, cpus, offsetof(struct topo_cpu, node)))
+            bitset_set(&nodes, w);
+    }
+    int rc = tell_span(topo, plan, &over_packages, &packages, findings, err);
+    return rc ? rc : tell_span(topo, plan, &over_nodes, &nodes, findings, err);
+}
+
+/* The os_node of all nodes that the CPUs belong to, with memory or without. */
+static struct bitset nodes_of(const struct topo *topo, const struct bitset *cpus)
+{
+    struct bitset nodes = {0};
+    for (unsigned i = 0; i < topo->nnodes; i++)
+        if (bitset_intersects(&topo->nodes[i].cpus, cpus))
+            bitset_set(&nodes, topo->nodes[i].os_node);
+    return nodes;
+}
+
+/* True when the worker's GPU is known to be near other CPUs than all of its own. */
+static bool is_far(const struct topo *topo, const struct plan_worker *worker)
+{
+    int node = worker->gpu < 0 ? -1 : topo->gpus[worker->gpu].node;
+    struct bitset own = nodes_of(topo, &worker->cpus);
+    const struct bitset *near = node < 0 ? NULL : &topo->nodes[node].cpus;
+    return near && !bitset_empty(near) && !bitset_intersects(near, &worker->cpus) &&
+           !bitset_empty(&own);
+}
+
+static int tell_far(const struct topo *topo, const struct plan *plan, const struct bitset *far,
+                    struct findings *findings, struct err *err)
+{
+    char list[SHORT_LIST], one[160];
+    int first = bitset_next(far, 0);
+    const struct plan_worker *worker = &plan->workers[first];
+    const struct topo_gpu *gpu = &topo->gpus[worker->gpu];
+    struct bitset own = nodes_of(topo, &worker->cpus);
+    struct finding finding = make_finding("gpu_far", far);
+    (void)snprintf(one, sizeof(one), "GPU %d is near NUMA node %u, and its CPUs are on node%s %s",
+                   gpu->cuda_ordinal, topo->nodes[gpu->node].os_node,
+                   bitset_count(&own) == 1 ? "" : "s", bitset_format(&own, list, sizeof(list)));
+    bool alone = bitset_count(far) == 1;
+    if (!alone)
+        (void)snprintf(
+            finding.sentence, sizeof(finding.sentence),
+            "their GPUs are near other NUMA nodes than their CPUs (of worker %d: ", first);
+    size_t used = strlen(finding.sentence);
+    (void)snprintf(
+        finding.sentence + used, sizeof(finding.sentence) - used, "%s%s%s", one, alone ? "" : ")",
+        can_have(topo, plan, PLACE_GPU_LOCAL) ? "; gpu-local gives each worker CPUs near its GPU"
+                                              : "");
+    return findings_add(findings, &finding, err);
+}
+
+static int check_gpus(const struct topo *topo, const struct plan *plan, struct findings *findings,
+                      struct err *err)
+{
+    struct bitset far = {0};
+    for (unsigned w = 0; w < plan->nworkers; w++)
+        if (is_far(topo, &plan->workers[w]))
+            bitset_set(&far, w);
+    return bitset_empty(&far) ? 0 : tell_far(topo, plan, &far, findings, err);
 }
 
 /* Cores whose threads have several owners: how many, their CPUs, and the owners. */
@@ -104,12 +199,126 @@ static int check_cores(const struct topo *topo, const struct plan *plan, struct 
     return findings_add(findings, &finding, err);
 }
 
+/* CPUs of cores of which no worker has one; what `cores` leaves of its own cores is meant. */
+static int check_left(const struct topo *topo, const struct plan *plan, struct findings *findings,
+                      struct err *err)
+{
+    char list[SHORT_LIST];
+    struct bitset left = plan->dealt;
+    for (unsigned i = 0; i < topo->ncpus;) {
+        struct bitset core = {0};
+        bool used = false;
+        for (int key = topo->cpus[i].core; i < topo->ncpus && topo->cpus[i].core == key; i++) {
+            bitset_set(&core, topo->cpus[i].os_cpu);
+            used = used || owner_of(plan, topo->cpus[i].os_cpu) >= 0;
+        }
+        if (used)
+            bitset_andnot(&left, &core);
+    }
+    if (bitset_empty(&left))
+        return 0;
+    struct finding finding = {.id = "cpus_left", .severity = FINDING_NOTE};
+    (void)snprintf(finding.subject, sizeof(finding.subject), "CPU%s %s",
+                   bitset_count(&left) == 1 ? "" : "s", bitset_format(&left, list, sizeof(list)));
+    (void)snprintf(finding.sentence, sizeof(finding.sentence),
+                   "%u of %u are in no worker's slice, as each is kept inside one NUMA node%s",
+                   bitset_count(&left), bitset_count(&plan->dealt),
+                   can_have(topo, plan, PLACE_PARTITION) ? "; partition deals all" : "");
+    return findings_add(findings, &finding, err);
+}
+
+/* How many cores of this kind the slice has part of. */
+static unsigned cores_of_kind(const struct topo *topo, const struct bitset *cpus, int kind)
+{
+    unsigned n = 0;
+    int last = -1;
+    for (unsigned i = 0; i < topo->ncpus; i++) {
+        const struct topo_cpu *cpu = &topo->cpus[i];
+        if (cpu->kind != kind || cpu->core == last || !bitset_test(cpus, cpu->os_cpu))
+            continue;
+        last = cpu->core;
+        n++;
+    }
+    return n;
+}
+
+/* Of one kind: which foreground workers have the most cores of it, and the fewest. */
+struct extremes {
+    unsigned most, fewest, of_most, of_fewest;
+};
+
+static struct extremes find_extremes(const struct topo *topo, const struct plan *plan, int kind)
+{
+    struct extremes found = {.fewest = UINT_MAX};
+    for (unsigned w = 0; w < plan->nworkers && !plan->workers[w].background; w++) {
+        unsigned cores = cores_of_kind(topo, &plan->workers[w].cpus, kind);
+        if (cores > found.most) {
+            found.most = cores;
+            found.of_most = w;
+        }
+        if (cores < found.fewest) {
+            found.fewest = cores;
+            found.of_fewest = w;
+        }
+    }
+    return found;
+}
+
+/* How many kinds of cores the foreground workers have. */
+static unsigned count_kinds(const struct topo *topo, const struct plan *plan)
+{
+    unsigned n = 0;
+    for (int kind = 0; kind < (int)topo->nkinds; kind++)
+        n += find_extremes(topo, plan, kind).most > 0;
+    return n;
+}
+
+/* A core more is what cannot be dealt evenly, but for the only one. The most powerful kind that is
+ * dealt otherwise speaks for all. */
+static int check_kinds(const struct topo *topo, const struct plan *plan, struct findings *findings,
+                       struct err *err)
+{
+    struct extremes found = {0};
+    int strongest = (int)topo->nkinds - 1, kind = count_kinds(topo, plan) > 1 ? strongest : -1;
+    for (; kind >= 0; kind--) {
+        found = find_extremes(topo, plan, kind);
+        if (found.most > found.fewest + 1 || (found.most && !found.fewest))
+            break;
+    }
+    if (kind < 0)
+        return 0;
+    struct bitset workers = {0};
+    for (unsigned w = 0; w < plan->nworkers && !plan->workers[w].background; w++)
+        bitset_set(&workers, w);
+    struct finding finding = make_finding("core_kinds", &workers);
+    char fewest[16] = "none";
+    if (found.fewest)
+        (void)snprintf(fewest, sizeof(fewest), "%u", found.fewest);
+    (void)snprintf(
+        finding.sentence, sizeof(finding.sentence),
+        "their slices are not alike: of the %s cores worker %u has %u, and worker %u %s%s",
+        kind == strongest ? "performance"
+        : kind == 0       ? "efficiency"
+                          : "middle",
+        found.of_most, found.most, found.of_fewest, fewest,
+        can_have(topo, plan, PLACE_PCORES) ? "; pcores gives all workers performance cores" : "");
+    return findings_add(findings, &finding, err);
+}
+
 int plan_check(const struct topo *topo, const struct plan *plan, struct findings *findings,
                struct err *err)
 {
     const struct placement_info *info = &placement_infos[plan->placement];
     if (!info->pinned || !plan->nworkers || plan->workers[0].host[0])
         return 0;
-    int rc = check_packages(topo, plan, findings, err);
-    return rc || !info->disjoint ? rc : check_cores(topo, plan, findings, err);
+    int rc = check_spans(topo, plan, findings, err);
+    if (!rc && plan->placement != PLACE_REMOTE)
+        rc = check_gpus(topo, plan, findings, err);
+    if (!info->disjoint || rc)
+        return rc;
+    rc = check_cores(topo, plan, findings, err);
+    if (rc || plan->placement == PLACE_PCORES)
+        return rc;
+    rc = check_left(topo, plan, findings, err);
+    return rc ? rc : check_kinds(topo, plan, findings, err);
 }

@@ -7,8 +7,10 @@
 
 /*
  * Adds one finding of each kind at most, about all workers that it holds for:
- * worker_over_packages, and cores_divided where a placement of disjoint slices gives threads of one
- * core to several workers. Unpinned placements have none, nor do plans over several hosts.
+ * worker_over_packages, worker_over_nodes of one package, gpu_far (but for `remote`), and where a
+ * placement deals disjoint slices, cores_divided (threads of one core have several workers),
+ * cpus_left (in no slice) and core_kinds (not alike; but for `pcores`). Advice names a placement
+ * that this machine can express. Unpinned placements have none, nor do plans over several hosts.
  * -ENOMEM only.
  */
 int plan_check(const struct topo *topo, const struct plan *plan, struct findings *findings,

@@ -149,8 +149,9 @@ static int keep_reserve(const struct topo *topo, unsigned reserve_cores, struct 
     unsigned seen = take_cores(topo, available, reserve_cores, &reserved);
     bitset_andnot(available, &reserved);
     if (bitset_empty(available))
-        return err_set(err, -EINVAL, "a reserve of %u cores leaves nothing of the %u usable ones",
-                       reserve_cores, seen);
+        return err_set(err, -EINVAL, "a reserve of %u core%s leaves nothing of the %u usable %s",
+                       reserve_cores, reserve_cores == 1 ? "" : "s", seen,
+                       seen == 1 ? "one" : "ones");
     return 0;
 }
 
@@ -164,19 +165,69 @@ static int check_request(const struct plan_request *request, struct err *err)
     return 0;
 }
 
+/* True when the node has both CPUs that are dealt and memory, or is not known (-1). */
+static bool may_be_home(const struct topo *topo, const struct bitset *dealt, int node)
+{
+    return node < 0 ||
+           (topo->nodes[node].allowed && bitset_intersects(&topo->nodes[node].cpus, dealt));
+}
+
+/* Takes n of the GPUs: one after the other from the node that has given the fewest, and those of
+ * nodes where no worker can be at last. */
+static int take_gpus(const struct topo *topo, const struct bitset *dealt, unsigned n, bool *taken,
+                     struct err *err)
+{
+    unsigned *given = calloc(topo->nnodes + 1, sizeof(*given)), visible = topo_visible_gpus(topo);
+    if (!given)
+        return err_set(err, -ENOMEM, "no memory to plan %u GPUs", n);
+    while (n--) {
+        unsigned best = visible, fewest = UINT_MAX;
+        for (unsigned i = 0; i < visible; i++) {
+            int node = topo->gpus[i].node;
+            unsigned of_node = may_be_home(topo, dealt, node) ? given[node + 1] : UINT_MAX - 1;
+            if (taken[i] || of_node >= fewest)
+                continue;
+            best = i;
+            fewest = of_node;
+        }
+        assert(best < visible); /* there are more than n */
+        taken[best] = true;
+        given[topo->gpus[best].node + 1]++;
+    }
+    free(given);
+    return 0;
+}
+
+/* In order, as slices of CPUs are dealt. */
+static int give_gpus(const struct topo *topo, unsigned nworkers, struct plan *plan, struct err *err)
+{
+    unsigned visible = topo_visible_gpus(topo), next = 0;
+    bool *taken = calloc(visible + 1, sizeof(*taken));
+    int rc = taken ? 0 : err_set(err, -ENOMEM, "no memory to plan %u GPUs", visible);
+    if (!rc && nworkers < visible)
+        rc = take_gpus(topo, &plan->dealt, nworkers, taken, err);
+    for (unsigned w = 0; w < nworkers && visible && !rc; w++) {
+        while (nworkers < visible && !taken[next])
+            next++;
+        plan->workers[w].gpu = (int)(next++ % visible);
+    }
+    free(taken);
+    return rc;
+}
+
 static int make_workers(const struct topo *topo, const struct plan_request *request,
                         struct plan *plan, struct err *err)
 {
-    unsigned n = request->workers + request->background, visible = topo_visible_gpus(topo);
+    unsigned n = request->workers + request->background;
     plan->workers = calloc(n, sizeof(*plan->workers));
     if (!plan->workers)
         return err_set(err, -ENOMEM, "no memory to plan %u workers", n);
     plan->nworkers = n;
     for (unsigned w = 0; w < n; w++) {
         plan->workers[w].background = w >= request->workers;
-        plan->workers[w].gpu = w < request->workers && visible ? (int)(w % visible) : -1;
+        plan->workers[w].gpu = -1;
     }
-    return 0;
+    return give_gpus(topo, request->workers, plan, err);
 }
 
 /*
@@ -215,6 +266,8 @@ static int finish_cores(const struct topo *topo, const struct plan_request *requ
         if (has < request->cores_each)
             return err_set(err, -ENOSPC, "%u cores a worker, but the slice of worker %u has %u",
                            request->cores_each, w, has);
+        bitset_andnot(&plan->dealt, &plan->workers[w].cpus);
+        bitset_or(&plan->dealt, &kept);
         plan->workers[w].cpus = kept;
     }
     return 0;
@@ -284,6 +337,7 @@ int plan_make(const struct topo *topo, const struct plan_request *request, struc
     rc = take_requested(request, &space.available, err);
     if (!rc)
         rc = keep_reserve(topo, request->reserve_cores, &space.available, err);
+    plan->dealt = space.available;
     if (!rc)
         rc = make_workers(topo, request, plan, err);
     if (rc)

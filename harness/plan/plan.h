@@ -69,6 +69,8 @@ struct plan {
     char reason[200];  /* why it was skipped; "" when ok */
     unsigned nworkers; /* foreground first, then background; 0 when skipped */
     struct plan_worker *workers;
+    struct bitset dealt; /* os_cpu that were there to be dealt: allowed, and not left to others or
+                            to nobody by the request; empty in plans that were read */
 };
 
 /* cores_each: whole cores, all of the slice. */
@@ -93,6 +95,10 @@ struct plan_request {
 unsigned plan_default_workers(const struct topo *topo);
 
 /*
+ * Each foreground worker has a GPU that CUDA sees, in order and in turn where there are fewer of
+ * these. Where there are more, those taken are spread over the nodes that have memory and CPUs to
+ * deal: two workers on two nodes with four GPUs each have GPUs 0 and 4. (`remote` chooses its own.)
+ *
  * Fills *plan; free it with plan_free, also after an error. Returns 0 with status ok, or 0 with
  * status skipped when the machine cannot express the placement. Errors: -ENOSPC, more workers than
  * disjoint slices, slices without memory for the policy, or of fewer cores than cores_each;

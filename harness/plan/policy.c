@@ -42,15 +42,6 @@ static int near_nodes(const struct plan_space *space, const struct plan *plan, i
     return 0;
 }
 
-/* The first topology CPU that may be used: there always is one. */
-static const struct topo_cpu *first_available(const struct plan_space *space)
-{
-    const struct topo_cpu *cpu = space->topo->cpus;
-    while (!bitset_test(&space->available, cpu->os_cpu))
-        cpu++;
-    return cpu;
-}
-
 /* ---- none, sized, passive, same, partition: what people do by hand ---- */
 
 static int place_none(const struct plan_space *space, struct plan *plan, struct err *err)
@@ -127,23 +118,17 @@ static int place_partition(const struct plan_space *space, struct plan *plan, st
 
 /* ---- spread, cores, llc: by cores and caches ---- */
 
-/* True when all available CPUs lie in one last-level cache. */
-static bool one_llc(const struct plan_space *space)
-{
-    const struct topo_cpu *first = first_available(space);
-    for (unsigned i = 0; i < space->topo->ncpus; i++) {
-        const struct topo_cpu *cpu = &space->topo->cpus[i];
-        if (bitset_test(&space->available, cpu->os_cpu) && cpu->llc != first->llc)
-            return false;
-    }
-    return true;
-}
-
+/* In one cache there is nothing to spread over; left are whole cores, and as many of each kind. */
 static void why_not_spread(const struct plan_space *space, struct plan *plan)
 {
-    if (one_llc(space)) /* and so one package: a cache never spans two */
-        refuse(plan, "all usable CPUs share one package and one last-level cache; spread would "
-                     "equal partition");
+    if (!space_has_one_llc(space)) /* one cache is one package: a cache never spans two */
+        return;
+    if (plan->nworkers > space_count_cores(space))
+        refuse(plan, "all usable CPUs share one package and one last-level cache, of fewer cores "
+                     "than workers");
+    else if (space_is_uniform(space) && space_partition_keeps_cores(space))
+        refuse(plan, "all usable CPUs share one package and one last-level cache, and partition "
+                     "deals whole cores of it too");
 }
 
 /*
@@ -163,28 +148,31 @@ static int place_spread(const struct plan_space *space, struct plan *plan, struc
     return rc;
 }
 
-static void why_not_cores(const struct plan_space *space, struct plan *plan)
-{
-    const struct topo_cpu *last = NULL;
-    for (unsigned i = 0; i < space->topo->ncpus; i++) {
-        const struct topo_cpu *cpu = &space->topo->cpus[i];
-        if (!bitset_test(&space->available, cpu->os_cpu))
-            continue;
-        if (last && last->core == cpu->core)
-            return;
-        last = cpu;
-    }
-    refuse(plan, "the system reports one usable thread a core; cores would equal partition");
-}
-
 static int place_cores(const struct plan_space *space, struct plan *plan, struct err *err)
 {
     return deal_blocks(space, &space->available, UNIT_THREAD, plan, 0, plan->nworkers, err);
 }
 
+/* With one thread a core the two differ where Linux numbers cores otherwise than they lie. */
+static void why_not_cores(const struct plan_space *space, struct plan *plan)
+{
+    struct err err;
+    if (space_count_cores(space) < space->ncpus)
+        return;
+    if (plan->nworkers > space->ncpus) {
+        refuse(plan, "the system reports one usable thread a core, and fewer than workers");
+        return;
+    }
+    bool equal = !place_cores(space, plan, &err) && space_partition_equals(space, plan);
+    for (unsigned w = 0; w < plan->nworkers; w++)
+        plan->workers[w].cpus = (struct bitset){0};
+    if (equal)
+        refuse(plan, "the system reports one usable thread a core; cores would equal partition");
+}
+
 static void why_not_llc(const struct plan_space *space, struct plan *plan)
 {
-    if (!one_llc(space))
+    if (!space_has_one_llc(space))
         return;
     if (space->topo->llc_level == 0)
         refuse(plan, "no shared cache is reported and there is one package");
@@ -235,7 +223,7 @@ static int place_llc(const struct plan_space *space, struct plan *plan, struct e
 
 static void why_not_pcores(const struct plan_space *space, struct plan *plan)
 {
-    const struct topo_cpu *first = first_available(space);
+    const struct topo_cpu *first = space_first_cpu(space);
     for (unsigned i = 0; i < space->topo->ncpus; i++) {
         const struct topo_cpu *cpu = &space->topo->cpus[i];
         if (bitset_test(&space->available, cpu->os_cpu) && cpu->kind != first->kind)
@@ -390,6 +378,15 @@ static bool node_is_usable(const struct plan_space *space, int node)
     return false;
 }
 
+/* Of a node that is not usable. */
+static const char *what_node_lacks(const struct plan_space *space, int index)
+{
+    const struct topo_node *node = &space->topo->nodes[index];
+    if (bitset_intersects(&node->cpus, &space->available))
+        return "memory";
+    return node->allowed ? "CPU" : "CPU and no memory";
+}
+
 static void why_not_gpu_local(const struct plan_space *space, struct plan *plan)
 {
     unsigned visible = topo_visible_gpus(space->topo);
@@ -398,13 +395,14 @@ static void why_not_gpu_local(const struct plan_space *space, struct plan *plan)
         return;
     if (!visible)
         refuse(plan, "there is no GPU to be local to");
-    for (unsigned i = 0; i < visible && i < space->request->workers && !plan->reason[0]; i++) {
-        const struct topo_gpu *gpu = &space->topo->gpus[i];
+    for (unsigned w = 0; visible && w < space->request->workers && !plan->reason[0]; w++) {
+        const struct topo_gpu *gpu = &space->topo->gpus[plan->workers[w].gpu];
         if (gpu->node < 0)
             refuse(plan, "which NUMA node GPU %s is near is not known", gpu->pci_bdf);
         else if (!node_is_usable(space, gpu->node))
-            refuse(plan, "GPU %s is near NUMA node %u, which has no usable CPU or memory",
-                   gpu->pci_bdf, space->topo->nodes[gpu->node].os_node);
+            refuse(plan, "GPU %s is near NUMA node %u, which has no %s that we may use",
+                   gpu->pci_bdf, space->topo->nodes[gpu->node].os_node,
+                   what_node_lacks(space, gpu->node));
     }
 }
 
@@ -427,8 +425,9 @@ static int place_gpu_local(const struct plan_space *space, struct plan *plan, st
         if (node->workers > node->count)
             rc = err_set(err, -ENOSPC,
                          "placement 'gpu-local' cannot put %u workers near their GPUs on NUMA node "
-                         "%u: there are %u cores to use",
-                         node->workers, space->topo->nodes[node->key].os_node, node->count);
+                         "%u: there %s %u core%s to use",
+                         node->workers, space->topo->nodes[node->key].os_node,
+                         node->count == 1 ? "is" : "are", node->count, node->count == 1 ? "" : "s");
     }
     if (!rc)
         rc = check_room(plan, plan->nworkers, workers + room, "core", err);

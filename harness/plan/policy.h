@@ -6,14 +6,7 @@
 #define CONTEND_PLAN_POLICY_H
 
 #include "harness/plan/plan.h"
-
-/* What a plan may use. */
-struct plan_space {
-    const struct topo *topo;
-    const struct plan_request *request;
-    struct bitset available; /* allowed, asked for, not reserved; never empty */
-    unsigned ncpus;          /* how many of them */
-};
+#include "harness/plan/space.h"
 
 struct policy {
     /* Writes plan->reason when the machine cannot express this placement; NULL = it always can. */

@@ -148,4 +148,36 @@ expect 0 '"id": "worker_over_packages"' "$CONTEND_BINARY" place --workers 3 --pl
     --json "${machine[@]}"
 ! "$CONTEND_BINARY" place --workers 2 --placement partition,same,numa,none "${machine[@]}" | grep '^- ' ||
     fail "findings about good plans"
+
+# A node without memory is said to have none, where others report theirs, and is no GPU's home.
+{
+    echo '<?xml version="1.0"?><!DOCTYPE topology SYSTEM "hwloc2.dtd"><topology version="2.0">'
+    echo '<object type="Machine" os_index="0" cpuset="0x3f" complete_cpuset="0x3f" allowed_cpuset="0x3f"'
+    echo ' nodeset="0x7" complete_nodeset="0x7" allowed_nodeset="0x7" gp_index="1">'
+    for package in 0 1 2; do
+        mask=$(printf '0x%x' $((3 << 2 * package))) node=$(printf '0x%x' $((1 << package)))
+        sets="cpuset=\"$mask\" complete_cpuset=\"$mask\" nodeset=\"$node\" complete_nodeset=\"$node\""
+        echo "<object type=\"Package\" os_index=\"$package\" $sets gp_index=\"$((2 + package))\">"
+        echo "<object type=\"NUMANode\" os_index=\"$package\" $sets gp_index=\"$((8 + package))\""
+        echo " local_memory=\"$((package == 2 ? 0 : 1073741824))\"/>"
+        for cpu in $((2 * package)) $((2 * package + 1)); do
+            mask=$(printf '0x%x' $((1 << cpu)))
+            sets="cpuset=\"$mask\" complete_cpuset=\"$mask\" nodeset=\"$node\" complete_nodeset=\"$node\""
+            echo "<object type=\"Core\" os_index=\"$cpu\" $sets gp_index=\"$((16 + cpu))\">"
+            echo "<object type=\"PU\" os_index=\"$cpu\" $sets gp_index=\"$((32 + cpu))\"/></object>"
+        done
+        echo '</object>'
+    done
+    echo '</object></topology>'
+} >"$scratch/bare.xml"
+expect 0 'node 1 +1 GiB, CPUs 2-3$' "$CONTEND_BINARY" topo --xml "$scratch/bare.xml"
+expect 0 'node 2 +no memory, CPUs 4-5$' "$CONTEND_BINARY" topo --xml "$scratch/bare.xml"
+expect 2 'GPU 0000:01:00.0 is near NUMA node 2, which has no memory that we may use' \
+    "$CONTEND_BINARY" place -n 1 -P gpu-local --xml "$scratch/bare.xml" --fake-gpus 01:00.0@2
+expect 2 'near NUMA node 1, which has no CPU that we may use' "$CONTEND_BINARY" place -n 1 -P gpu-local \
+    --xml "package:3 numa:1 core:2 pu:1" --cpus 0-1,4-5 --fake-gpus 01:00.0@1
+expect 2 'near their GPUs on NUMA node 0: there is 1 core to use' "$CONTEND_BINARY" place -n 2 -P gpu-local \
+    --xml "package:2 numa:1 core:1 pu:1" --fake-gpus 01:00.0@0
+expect 2 'a reserve of 1 core leaves nothing of the 1 usable one$' "$CONTEND_BINARY" place -n 1 --reserve 1 \
+    --xml "package:1 core:1 pu:2"
 finish

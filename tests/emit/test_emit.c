@@ -16,6 +16,8 @@ struct machine {
     enum placement placement;
     unsigned workers, background;
     bool renumbered;
+    unsigned reserve;
+    unsigned from; /* CPUs below this one are not allowed: our own mask is not the machine */
 };
 
 static const struct machine two_nodes = {
@@ -31,8 +33,13 @@ static char *emit_for(const struct machine *machine, enum emit_format format,
     struct topo_options options = {.xml = machine->description, .fake_gpus = machine->gpus};
     struct plan_request request = {.placement = machine->placement,
                                    .workers = machine->workers,
-                                   .background = machine->background};
-    if (topo_load(&options, &topo, err) || plan_make(&topo, &request, &plan, err))
+                                   .background = machine->background,
+                                   .reserve_cores = machine->reserve};
+    if (topo_load(&options, &topo, err))
+        fail_msg("%s: %s", machine->description, err->msg);
+    for (unsigned i = 0; i < topo.ncpus; i++)
+        topo.cpus[i].allowed = topo.cpus[i].os_cpu >= machine->from;
+    if (plan_make(&topo, &request, &plan, err))
         fail_msg("%s: %s", machine->description, err->msg);
     assert_int_equal(plan.status, PLAN_OK);
     struct emit_job job = {
@@ -83,9 +90,6 @@ static void test_emit_says_cpus_memory_and_gpus(void **state)
         {EMIT_SLURM,
          {"--cpu-bind=mask_cpu:0xf0,0xf --gpus-per-task=1 --gpu-bind=map_gpu:1,0",
           "#SBATCH --gpus-per-node=2", "!CUDA_VISIBLE_DEVICES", "bound \"4-7\" \"--membind=1\""}},
-        {EMIT_K8S,
-         {"limits: {cpu: \"4\", memory: 8Gi, nvidia.com/gpu: 1}", "cpuManagerPolicy: static",
-          "topologyManagerPolicy: single-numa-node", "- \"--rank=1/2\"\n"}},
         {EMIT_TORCHRUN, {"export CUDA_VISIBLE_DEVICES=1,0\n", "--nproc-per-node=2 --no-python"}},
         {EMIT_MPIRUN, {"rank 0=localhost slot=4-7\nrank 1=localhost slot=0-3\n"}},
         {EMIT_ENV, {"bind 4-7 \"{4}:4\"\n", "No memory is bound"}},
@@ -94,6 +98,35 @@ static void test_emit_says_cpus_memory_and_gpus(void **state)
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
         assert_says(&two_nodes, cases[i].format, words, cases[i].parts);
+}
+
+/* Pods get what is not reserved: all that they ask for has to be there, and cores where they fill
+ * them. */
+static void test_emit_k8s_reserves_what_the_plan_leaves(void **state)
+{
+    (void)state;
+    static const char *const words[] = {"./w", "--rank={worker}/{workers}", NULL};
+    static const struct {
+        struct machine machine;
+        const char *parts[6];
+    } cases[] = {
+        {{"package:2 numa:1 core:4 pu:1", "81:00.0@1,01:00.0@0", PLACE_GPU_LOCAL, 2, 0, false, 1},
+         {"limits: {cpu: \"4\", memory: 8Gi, nvidia.com/gpu: 1}", "cpuManagerPolicy: static",
+          "topologyManagerPolicy: single-numa-node", "- \"--rank=1/2\"\n",
+          "reservedSystemCPUs: \"0\" #"}},
+        {{"package:2 core:3 pu:2(indexes=0,6,1,7,2,8,3,9,4,10,5,11)", NULL, PLACE_SPREAD, 2, 0,
+          false, 1},
+         {"reservedSystemCPUs: \"0,6\" #", "full-pcpus-only: \"true\""}},
+        /* Two cores for a thread each: one of them would be filled with both. */
+        {{"package:1 core:5 pu:2", NULL, PLACE_CORES, 2, 0, false, 1},
+         {"reservedSystemCPUs: \"0-1\" #", "cpu: \"4\"", "{name: OMP_NUM_THREADS, value: \"2\"}",
+          "full-pcpus-only: \"true\""}},
+        /* 2-4 and 5-7 share core 2: a pod of three CPUs would be rejected. */
+        {{"package:1 core:4 pu:2", NULL, PLACE_PARTITION, 2, 0, false, 1},
+         {"reservedSystemCPUs: \"0-1\" #", "cpu: \"3\"", "!full-pcpus-only"}},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+        assert_says(&cases[i].machine, EMIT_K8S, words, cases[i].parts);
 }
 
 /* Half of six is neither worker's twice: 0-2 and 3-5, and no memory to bind. */
@@ -172,14 +205,77 @@ static void test_emit_binds_nothing_where_the_plan_does_not(void **state)
     assert_says(&sized, EMIT_DOCKER, NULL, docker);
 }
 
+/* Started by a daemon, a worker has not our mask: left out, the list would widen it. */
+static void test_emit_says_our_own_mask(void **state)
+{
+    (void)state;
+    static const struct machine none = {
+        "package:1 core:8 pu:1", NULL, PLACE_NONE, 2, 0, false, 0, 3};
+    static const struct machine one = {
+        "package:1 core:8 pu:1", NULL, PLACE_PARTITION, 1, 0, false, 0, 3};
+    static const struct machine whole = {
+        "package:1 core:8 pu:1", NULL, PLACE_PARTITION, 1, 0, false, 0, 0};
+    static const struct {
+        enum emit_format format;
+        const char *list;
+    } cases[] = {
+        {EMIT_COMMANDS, "taskset -c 3-7 "},
+        {EMIT_SH, "taskset -c 3-7 "},
+        {EMIT_NUMACTL, "bound \"3-7\" "},
+        {EMIT_SYSTEMD, "-p CPUAffinity=3-7 "},
+        {EMIT_DOCKER, "--cpuset-cpus 3-7 "},
+        {EMIT_SLURM, "--cpu-bind=mask_cpu:0xf8"},
+        {EMIT_TORCHRUN, "may 3-7\n"},
+        {EMIT_MPIRUN, "may 3-7\n"},
+        {EMIT_CGROUP, "cpuset 0 \"3-7\" "},
+        {EMIT_WSL_BAT, "taskset -c 3-7 "},
+        {EMIT_ENV, "OMP_PROC_BIND=true OMP_PLACES="},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        const char *const says[] = {cases[i].list, NULL};
+        char absent[64] = "!";
+        const char *const leaves_out[] = {strcat(absent, cases[i].list), NULL};
+        assert_says(&none, cases[i].format, NULL, says);
+        assert_says(&one, cases[i].format, NULL, says);
+        if (cases[i].format != EMIT_ENV)
+            assert_says(&whole, cases[i].format, NULL, leaves_out);
+    }
+}
+
+/* Each thread on a CPU of its own would be another placement than none. */
+static void test_emit_env_lets_threads_of_unpinned_workers_move(void **state)
+{
+    (void)state;
+    static const struct machine none = {
+        "package:1 core:8 pu:2(indexes=0,8,1,9,2,10,3,11,4,12,5,13,6,14,7,15)",
+        NULL,
+        PLACE_NONE,
+        2,
+        0,
+        false,
+        1,
+        0};
+    static const char *const within[] = {"OMP_PLACES=\"{1:7,9:7}\"", "!bind()", NULL};
+    static const char *const nothing[] = {"!OMP_PLACES", "!OMP_PROC_BIND", NULL};
+    assert_says(&none, EMIT_ENV, NULL, within);
+    static const struct machine all = {"package:1 core:8 pu:1", NULL, PLACE_NONE, 2, 0, false};
+    assert_says(&all, EMIT_ENV, NULL, nothing);
+}
+
 static void test_emit_refuses(void **state)
 {
     (void)state;
     static const struct machine behind = {
         "package:1 core:6 pu:1", NULL, PLACE_PARTITION, 2, 1, false};
     static const struct machine sized = {"package:1 core:6 pu:1", NULL, PLACE_SIZED, 2, 0, false};
+    static const struct machine masked = {
+        "package:1 core:6 pu:1", NULL, PLACE_SIZED, 2, 0, false, 0, 2};
     static const struct machine hidden = {
         "package:2 numa:1 core:4 pu:1", "01:00.0@0", PLACE_PARTITION, 2, 0, true};
+    static const struct machine spare = {
+        "package:1 core:6 pu:1", NULL, PLACE_PARTITION, 2, 0, false, 1};
+    static const struct machine smt = {"package:1 core:4 pu:2", NULL, PLACE_CORES, 2, 0, false, 0};
+    static const struct machine same = {"package:1 core:6 pu:1", NULL, PLACE_SAME, 2, 0, false, 1};
     static char long_word[8100];
     memset(long_word, 'x', sizeof(long_word) - 1);
     static const struct {
@@ -196,9 +292,13 @@ static void test_emit_refuses(void **state)
         {&behind, EMIT_SLURM, {"w"}, "slurm starts equal tasks: leave --background-workers out"},
         {&behind, EMIT_K8S, {"w"}, "k8s starts equal tasks"},
         {&one_node, EMIT_K8S, {"w", "{cpus}"}, "{cpus} is not known: k8s chooses the CPUs itself"},
-        {&one_node, EMIT_K8S, {"w", "\xff"}, "word 2 of the command is no UTF-8"},
+        {&spare, EMIT_K8S, {"w", "\xff"}, "word 2 of the command is no UTF-8"},
+        {&one_node, EMIT_K8S, {"w"}, "leaves no whole core to the system"},
+        {&smt, EMIT_K8S, {"w"}, "add --reserve 1"}, /* second threads are no cores */
+        {&same, EMIT_K8S, {"w"}, "placement same gives several workers the same CPUs"},
         {&two_nodes, EMIT_K8S, {"w", "{gpu}"}, "write 0 in place of {gpu}"},
         {&sized, EMIT_K8S, {"w"}, "placement sized binds no CPUs"},
+        {&masked, EMIT_K8S, {"w"}, "placement sized binds no CPUs"},
         {&one_node, EMIT_WSL_BAT, {"w", long_word}, "too long for a batch file"},
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
@@ -216,12 +316,15 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_emit_says_cpus_memory_and_gpus),
+        cmocka_unit_test(test_emit_k8s_reserves_what_the_plan_leaves),
         cmocka_unit_test(test_emit_batch_file_gives_no_cpu_to_two_workers),
         cmocka_unit_test(test_emit_batch_file_holds_no_word_of_a_hostile_command),
         cmocka_unit_test(test_emit_numbers_gpus_where_the_command_asks),
         cmocka_unit_test(test_emit_shares_gpus),
         cmocka_unit_test(test_emit_masks_beyond_64_cpus),
         cmocka_unit_test(test_emit_binds_nothing_where_the_plan_does_not),
+        cmocka_unit_test(test_emit_says_our_own_mask),
+        cmocka_unit_test(test_emit_env_lets_threads_of_unpinned_workers_move),
         cmocka_unit_test(test_emit_refuses),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

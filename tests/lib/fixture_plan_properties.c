@@ -114,12 +114,52 @@ static void check_worker(const struct topo *topo, const struct plan_request *req
         assert_int_equal(worker->threads, ncpus);
     if (worker->background || !visible)
         assert_int_equal(worker->gpu, -1);
-    else if (plan->placement != PLACE_REMOTE)
+    else if (plan->placement != PLACE_REMOTE && request->workers >= visible)
         assert_int_equal(worker->gpu, w % visible);
     assert_int_equal(bitset_empty(&worker->mem_nodes), worker->mem_policy == MEM_DEFAULT);
     for (int n = bitset_next(&worker->mem_nodes, 0); n >= 0;
          n = bitset_next(&worker->mem_nodes, (unsigned)n + 1))
         assert_true(topo->nodes[topo_node_index(topo, (unsigned)n)].allowed);
+}
+
+/* How many of the plan's GPUs are of this node. */
+static unsigned gpus_of_node(const struct topo *topo, const struct plan *plan, int node)
+{
+    unsigned n = 0;
+    for (unsigned w = 0; w < plan->nworkers; w++)
+        n += plan->workers[w].gpu >= 0 && topo->gpus[plan->workers[w].gpu].node == node;
+    return n;
+}
+
+static bool is_usable(const struct topo *topo, int node, const struct bitset *usable)
+{
+    return node < 0 ||
+           (topo->nodes[node].allowed && bitset_intersects(&topo->nodes[node].cpus, usable));
+}
+
+/* Fewer workers than GPUs: each its own, in order, and none from a node while another one that has
+ * CPUs to use has given two less and has one left. */
+static void check_gpus(const struct topo *topo, const struct plan_request *request,
+                       const struct plan *plan, const struct bitset *usable)
+{
+    unsigned visible = topo_visible_gpus(topo);
+    if (plan->placement == PLACE_REMOTE || request->workers >= visible)
+        return;
+    for (unsigned w = 1; w < request->workers; w++)
+        assert_true(plan->workers[w].gpu > plan->workers[w - 1].gpu);
+    for (unsigned i = 0; i < visible; i++) {
+        bool left = true;
+        int idle = topo->gpus[i].node;
+        for (unsigned w = 0; w < request->workers; w++)
+            left = left && plan->workers[w].gpu != (int)i;
+        if (!left || !is_usable(topo, idle, usable))
+            continue;
+        for (unsigned w = 0; w < request->workers; w++) {
+            int node = topo->gpus[plan->workers[w].gpu].node;
+            assert_true(is_usable(topo, node, usable));
+            assert_true(gpus_of_node(topo, plan, node) <= gpus_of_node(topo, plan, idle) + 1);
+        }
+    }
 }
 
 static void check_unpinned(const struct plan *plan, const struct bitset *usable)
@@ -170,7 +210,7 @@ static void check_spread(const struct topo *topo, const struct plan *plan,
     }
     check_fair("spread", size);
     assert_true(bitset_equal(&all, usable));
-    if (size.max > 1)
+    if (size.max > 1 && parts_touched(topo, usable, PART_LLC) > 1)
         assert_true(caches.max > 1);
 }
 
@@ -396,6 +436,7 @@ void fixture_check_plan(const struct topo *topo, const struct plan_request *requ
         assert_int_equal(plan.nworkers, request->workers + request->background);
         for (unsigned w = 0; w < plan.nworkers; w++)
             check_worker(topo, request, &plan, w, &usable);
+        check_gpus(topo, request, &plan, &usable);
         if (placement_infos[plan.placement].disjoint)
             assert_false(plan_overlaps(&plan));
         check_policy(topo, request, &plan, &usable);

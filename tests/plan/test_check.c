@@ -1,4 +1,4 @@
-/* What is found in plans: workers over several packages, cores divided among workers. */
+/* What is found in plans: slices over packages and nodes, cores divided, far GPUs, what is left. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -10,12 +10,17 @@
 
 #include "harness/plan/check.h"
 
-static void load(const char *xml, struct topo *topo)
+static void load_with(const char *xml, const char *gpus, struct topo *topo)
 {
-    struct topo_options options = {.xml = xml};
+    struct topo_options options = {.xml = xml, .fake_gpus = gpus};
     struct err err = {0};
     if (topo_load(&options, topo, &err))
         fail_msg("%s: %s", xml, err.msg);
+}
+
+static void load(const char *xml, struct topo *topo)
+{
+    load_with(xml, NULL, topo);
 }
 
 static void check(const struct topo *topo, const struct plan_request *request,
@@ -114,6 +119,142 @@ static void test_check_advises_what_helps(void **state)
     }
 }
 
+/* As check, and fails unless these are found, and the first one's sentence is this ("" = any). */
+static void expect(const struct topo *topo, const struct plan_request *request, const char *found,
+                   const char *sentence)
+{
+    char list[400];
+    struct findings findings;
+    check(topo, request, &findings);
+    assert_string_equal(list_findings(&findings, list, sizeof(list)), found);
+    if (findings.n && sentence[0])
+        assert_string_equal(findings.all[0].sentence, sentence);
+    findings_free(&findings);
+}
+
+static void test_check_finds_slices_over_nodes_of_a_package(void **state)
+{
+    (void)state;
+    struct topo topo;
+    struct plan_request one = {.placement = PLACE_PARTITION, .workers = 1};
+    struct plan_request two = {.placement = PLACE_PARTITION, .workers = 2};
+    struct plan_request spread = {.placement = PLACE_SPREAD, .workers = 2};
+    load("package:1 numa:2 l3:1 core:4 pu:1", &topo);
+    expect(&topo, &one, "worker_over_nodes worker 0",
+           "CPUs of more than one NUMA node: memory that the threads of a worker share is far from "
+           "some of them; numa keeps each worker inside one node");
+    expect(&topo, &two, "", "");
+    expect(&topo, &spread, "worker_over_nodes workers 0-1", "");
+    topo_free(&topo);
+}
+
+/* numa is skipped where one node alone has memory that we may use. */
+static void test_check_advises_no_placement_that_is_skipped(void **state)
+{
+    (void)state;
+    struct topo topo;
+    struct plan_request request = {.placement = PLACE_PARTITION, .workers = 1};
+    load("package:2 numa:1 core:3 pu:1", &topo);
+    topo.nodes[1].allowed = false;
+    expect(&topo, &request, "worker_over_packages worker 0",
+           "CPUs of more than one package: what the threads of a worker share goes from one to the "
+           "other");
+    topo_free(&topo);
+}
+
+static void test_check_finds_gpus_far_from_their_workers(void **state)
+{
+    (void)state;
+    struct topo topo;
+    struct plan_request request = {.placement = PLACE_PARTITION, .workers = 2};
+    load_with("package:2 numa:1 core:4 pu:1", "01:00.0@0,02:00.0@0", &topo);
+    expect(&topo, &request, "gpu_far worker 1",
+           "GPU 1 is near NUMA node 0, and its CPUs are on node 1; gpu-local gives each worker "
+           "CPUs near "
+           "its GPU");
+    request.workers = 5; /* gpu-local has no room for five near four cores */
+    expect(&topo, &request, "gpu_far workers 2-4",
+           "their GPUs are near other NUMA nodes than their CPUs (of worker 2: GPU 0 is near NUMA "
+           "node 0, and its CPUs are on node 1)");
+    request.placement = PLACE_GPU_LOCAL;
+    request.workers = 2;
+    expect(&topo, &request, "cpus_left CPUs 4-7",
+           "4 of 8 are in no worker's slice, as each is kept inside one NUMA node; partition deals "
+           "all");
+    request.placement = PLACE_REMOTE; /* as promised */
+    expect(&topo, &request, "", "");
+    request.placement = PLACE_NONE;
+    expect(&topo, &request, "", "");
+    request.placement = PLACE_PARTITION;
+    topo.gpus[0].node = topo.gpus[1].node = -1;
+    expect(&topo, &request, "", "");
+    topo.gpus[0].node = 1;
+    topo.gpus[1].node = 0;
+    expect(&topo, &request, "gpu_far workers 0-1",
+           "their GPUs are near other NUMA nodes than their CPUs (of worker 0: GPU 0 is near NUMA "
+           "node 1, and its CPUs are on node 0); gpu-local gives each worker CPUs near its GPU");
+    topo_free(&topo);
+}
+
+/* What the request leaves out is meant, and so is the second thread of a core of `cores`. */
+static void test_check_finds_cpus_that_nobody_has(void **state)
+{
+    (void)state;
+    static const struct {
+        struct plan_request request;
+        const char *found, *sentence;
+    } cases[] = {
+        {{.placement = PLACE_NUMA, .workers = 2},
+         "cpus_left CPUs 8-15",
+         "8 of 16 are in no worker's slice, as each is kept inside one NUMA node; partition deals "
+         "all"},
+        {{.placement = PLACE_NUMA, .workers = 2, .reserve_cores = 1},
+         "cpus_left CPUs 2-3,12-15",
+         "6 of 14 are in no worker's slice, as each is kept inside one NUMA node; partition deals "
+         "all"},
+        {{.placement = PLACE_NUMA, .workers = 4}, "", ""},
+        {{.placement = PLACE_NUMA, .workers = 4, .cores_each = 1}, "", ""},
+        {{.placement = PLACE_CORES, .workers = 4}, "", ""},
+        {{.placement = PLACE_SAME, .workers = 4}, "", ""},
+        {{.placement = PLACE_NONE, .workers = 2}, "", ""},
+    };
+    struct topo topo;
+    load("package:4 numa:1 core:2 pu:2", &topo);
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+        expect(&topo, &cases[i].request, cases[i].found, cases[i].sentence);
+    topo_free(&topo);
+}
+
+static void test_check_finds_slices_of_other_kinds_of_cores(void **state)
+{
+    (void)state;
+    struct topo topo;
+    struct plan_request request = {.placement = PLACE_PARTITION, .workers = 2};
+    load("package:1 l3:2 core:4 pu:1", &topo);
+    expect(&topo, &request, "", "");
+    topo.nkinds = 2;
+    for (unsigned i = 0; i < 4; i++)
+        topo.cpus[i].kind = 1;
+    expect(
+        &topo, &request, "core_kinds workers 0-1",
+        "their slices are not alike: of the performance cores worker 0 has 4, and worker 1 none; "
+        "pcores gives all workers performance cores");
+    request.workers = 3; /* 0-2, 3-5, 6-7 */
+    expect(&topo, &request, "core_kinds workers 0-2", "");
+    request.placement = PLACE_SPREAD; /* 2, 1 and 1 of one kind, 1, 2 and 1 of the other */
+    expect(&topo, &request, "", "");
+    request.placement = PLACE_PCORES;
+    expect(&topo, &request, "", "");
+    request.placement = PLACE_PARTITION;
+    for (unsigned i = 0; i < 8; i++)
+        topo.cpus[i].allowed = i < 4 || i == 7;
+    expect(
+        &topo, &request, "core_kinds workers 0-2",
+        "their slices are not alike: of the performance cores worker 0 has 2, and worker 2 none; "
+        "pcores gives all workers performance cores");
+    topo_free(&topo);
+}
+
 /* The CPUs of a job's workers are those of their own hosts. */
 static void test_check_leaves_plans_over_several_hosts_alone(void **state)
 {
@@ -139,6 +280,11 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_check_finds_divided_cores_and_workers_over_packages),
         cmocka_unit_test(test_check_advises_what_helps),
+        cmocka_unit_test(test_check_advises_no_placement_that_is_skipped),
+        cmocka_unit_test(test_check_finds_slices_over_nodes_of_a_package),
+        cmocka_unit_test(test_check_finds_gpus_far_from_their_workers),
+        cmocka_unit_test(test_check_finds_cpus_that_nobody_has),
+        cmocka_unit_test(test_check_finds_slices_of_other_kinds_of_cores),
         cmocka_unit_test(test_check_leaves_plans_over_several_hosts_alone),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -146,6 +146,55 @@ static void test_plan_remote_shares_no_gpu_while_one_is_idle(void **state)
     topo_free(&topo);
 }
 
+/* Fewer workers than GPUs: from all nodes that have CPUs for them, in order. */
+static void test_plan_takes_gpus_of_all_nodes(void **state)
+{
+    (void)state;
+    static const struct {
+        unsigned workers, reserve;
+        int gpus[8];
+    } cases[] = {
+        {1, 0, {0}},
+        {2, 0, {0, 4}},
+        {3, 0, {0, 1, 4}},
+        {6, 0, {0, 1, 2, 4, 5, 6}},
+        {8, 0, {0, 1, 2, 3, 4, 5, 6, 7}},
+        {2, 4, {4, 5}}, /* node 0 is all reserved */
+        {6, 4, {0, 1, 4, 5, 6, 7}},
+    };
+    struct topo topo;
+    struct plan plan;
+    load("package:2 numa:1 core:4 pu:2",
+         "01:00.0@0,02:00.0@0,03:00.0@0,04:00.0@0,81:00.0@1,82:00.0@1,83:00.0@1,84:00.0@1", &topo);
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct plan_request request = {.placement = PLACE_PARTITION,
+                                       .workers = cases[i].workers,
+                                       .reserve_cores = cases[i].reserve};
+        make(&topo, &request, &plan);
+        for (unsigned w = 0; w < cases[i].workers; w++)
+            assert_int_equal(plan.workers[w].gpu, cases[i].gpus[w]);
+        plan_free(&plan);
+    }
+    topo.nodes[1].allowed = false; /* its memory is not for us */
+    struct plan_request bound = {.placement = PLACE_PARTITION, .workers = 2};
+    make(&topo, &bound, &plan);
+    assert_int_equal(plan.workers[1].gpu, 1);
+    plan_free(&plan);
+    topo.nodes[1].allowed = true;
+    /* Both nodes work for them. */
+    struct plan_request request = {.placement = PLACE_GPU_LOCAL, .workers = 2};
+    make(&topo, &request, &plan);
+    assert_cpus(&plan, 0, "0-7");
+    assert_cpus(&plan, 1, "8-15");
+    plan_free(&plan);
+    topo.gpus[0].node = -1; /* not known: no reason to take another one */
+    request = (struct plan_request){.placement = PLACE_PARTITION, .workers = 1};
+    make(&topo, &request, &plan);
+    assert_int_equal(plan.workers[0].gpu, 0);
+    plan_free(&plan);
+    topo_free(&topo);
+}
+
 static void test_plan_remote_takes_memory_and_gpu_of_the_far_node(void **state)
 {
     (void)state;
@@ -293,6 +342,88 @@ static void test_plan_skips_with_the_reason(void **state)
     topo_free(&topo);
 }
 
+/* One thread a core, and one cache, are no reason where partition deals other slices. */
+static void test_plan_expresses_what_partition_does_not(void **state)
+{
+    (void)state;
+    static const char interleaved[] = "package:1 l3:1 core:4 pu:2(indexes=0,4,1,5,2,6,3,7)";
+    static const struct {
+        const char *machine;
+        struct plan_request request;
+        const char *first, *second, *reason; /* slices, or why not */
+    } cases[] = {
+        {"package:2 numa:1 core:4 pu:1(indexes=0,2,4,6,1,3,5,7)",
+         {.placement = PLACE_CORES, .workers = 2},
+         "0,2,4,6",
+         "1,3,5,7",
+         NULL},
+        {"package:2 numa:1 core:4 pu:1",
+         {.placement = PLACE_CORES, .workers = 2},
+         NULL,
+         NULL,
+         "cores would equal partition"},
+        {"package:2 numa:1 core:4 pu:1",
+         {.placement = PLACE_CORES, .workers = 9},
+         NULL,
+         NULL,
+         "and fewer than workers"},
+        {interleaved, {.placement = PLACE_SPREAD, .workers = 2}, "0,2,4,6", "1,3,5,7", NULL},
+        {interleaved,
+         {.placement = PLACE_SPREAD, .workers = 2, .cores_each = 1},
+         NULL,
+         NULL,
+         "partition deals whole cores of it too"},
+        {interleaved,
+         {.placement = PLACE_SPREAD, .workers = 5},
+         NULL,
+         NULL,
+         "of fewer cores than workers"},
+        {"package:1 l3:1 core:4 pu:2",
+         {.placement = PLACE_SPREAD, .workers = 2},
+         NULL,
+         NULL,
+         "partition deals whole cores of it too"},
+        {"package:1 l3:1 core:4 pu:2",
+         {.placement = PLACE_SPREAD, .workers = 3}, /* partition: 0-2, 3-5, 6-7 */
+         "0-1,6-7",
+         "2-3",
+         NULL},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct topo topo;
+        struct plan plan;
+        load(cases[i].machine, NULL, &topo);
+        make(&topo, &cases[i].request, &plan);
+        assert_int_equal(plan.status, cases[i].reason ? PLAN_SKIPPED : PLAN_OK);
+        if (cases[i].reason) {
+            assert_non_null(strstr(plan.reason, cases[i].reason));
+        } else {
+            assert_cpus(&plan, 0, cases[i].first);
+            assert_cpus(&plan, 1, cases[i].second);
+        }
+        plan_free(&plan);
+        topo_free(&topo);
+    }
+}
+
+/* partition gives the first workers all cores of the kind that is numbered first. */
+static void test_plan_spreads_kinds_of_cores_in_one_cache(void **state)
+{
+    (void)state;
+    struct topo topo;
+    struct plan plan;
+    struct plan_request request = {.placement = PLACE_SPREAD, .workers = 2};
+    load("package:1 l3:1 core:8 pu:1", NULL, &topo);
+    topo.nkinds = 2;
+    for (unsigned i = 0; i < 4; i++)
+        topo.cpus[i].kind = 1;
+    make(&topo, &request, &plan);
+    assert_cpus(&plan, 0, "0,2,4,6");
+    assert_cpus(&plan, 1, "1,3,5,7");
+    plan_free(&plan);
+    topo_free(&topo);
+}
+
 static void test_plan_parses_placements(void **state)
 {
     (void)state;
@@ -421,11 +552,14 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_plan_slices_of_each_placement),
+        cmocka_unit_test(test_plan_takes_gpus_of_all_nodes),
         cmocka_unit_test(test_plan_remote_takes_memory_and_gpu_of_the_far_node),
         cmocka_unit_test(test_plan_pcores_leaves_weak_cores_to_background),
         cmocka_unit_test(test_plan_memory_override),
         cmocka_unit_test(test_plan_refuses_with_the_numbers),
         cmocka_unit_test(test_plan_skips_with_the_reason),
+        cmocka_unit_test(test_plan_expresses_what_partition_does_not),
+        cmocka_unit_test(test_plan_spreads_kinds_of_cores_in_one_cache),
         cmocka_unit_test(test_plan_parses_placements),
         cmocka_unit_test(test_plan_options_fill_a_request),
         cmocka_unit_test(test_plan_cores_each_cuts_slices_by_whole_cores),
