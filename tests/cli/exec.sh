@@ -122,6 +122,11 @@ gone 'sleep 7534'
 try 0 'more than|>' long --limit 0.5 -- sh -c 'sleep 7535 & wait'
 gone 'sleep 7535'
 
+# A warm-up is a whole run, which may take longer than what is no step; one without an end ends.
+try 0 'runs/s' warm --warmup 0.1 --setup-limit 10 -- sh -c 'mkdir "$0" || exit 0; sleep 11' "$scratch/warmed"
+try 3 'no progress within .* s while (setup|warming)' stuck --warmup 0.1 --setup-limit 3 --limit 1 -- sleep 7537
+gone 'sleep 7537'
+
 # A flood is cut, and said.
 try 0 "Of the command's output .* were not kept" flood --duration 0.3 --metric '(1)' -- \
     sh -c 'echo 1; exec yes'
