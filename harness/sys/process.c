@@ -34,6 +34,7 @@ int process_start(struct process *process, bool leads, int (*run)(void *arg), vo
         if (leads)
             (void)setpgid(0, 0);
         (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+        (void)signal(SIGPIPE, SIG_DFL);
         _exit(getppid() == parent ? run(arg) : EXIT_ORPHAN); /* it died before the line above */
     }
     if (pid < 0)

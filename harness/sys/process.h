@@ -25,8 +25,9 @@ enum { PROCESS_STATUS_UNKNOWN = -1 };
 
 /*
  * Runs `run` in a child, which ends with the code that it returns. It is killed when the thread
- * that called this ends. `leads`: it has a process group of its own, so that the terminal's signals
- * do not reach it, and what it starts can be signalled with it. Errors: -errno of fork.
+ * that called this ends, and does not ignore SIGPIPE, whatever we do. `leads`: it has a process
+ * group of its own, so that the terminal's signals do not reach it, and what it starts can be
+ * signalled with it. Errors: -errno of fork.
  */
 int process_start(struct process *process, bool leads, int (*run)(void *arg), void *arg);
 

@@ -28,6 +28,14 @@ said words 'omp=[0-9]+'
 # shellcheck disable=SC2016 # the inner shell's
 try 0 'runs/s' descriptors -- sh -c 'ls -l /proc/$$/fd'
 ! grep -E 'memfd|eventfd' "$scratch"/descriptors/command-output/*.txt || fail "descriptors of ours in the command"
+# A pipe that nobody reads ends the command, and not its worker; so it is for what a variant starts.
+# shellcheck disable=SC2016 # the inner shell's
+try 0 'runs/s' pipes -- sh -c 'sed -n "s/SigIgn/command/p" /proc/$$/status; sed -n "s/SigIgn/worker/p" /proc/$PPID/status'
+said pipes '^command:.*[02468ace][0-9a-f]{3}$'
+said pipes '^worker:.*[13579bdf][0-9a-f]{3}$'
+"$CONTEND_BINARY" ab --workers 1 --placement none --rounds 1 --time 0.01 --host h --out "$scratch/pipes_of" -v plain \
+    -v "v=before:grep SigIgn /proc/self/status > $scratch/before" -v v=after:true -- true > "$scratch/said" 2>&1 < /dev/null
+grep -qE '[02468ace][0-9a-f]{3}$' "$scratch/before" || fail "before: ignores SIGPIPE: $(cat "$scratch/before" "$scratch/said")"
 if numactl --preferred=0 true 2>/dev/null; then
     for policy in --membind=0 --preferred=0 --localalloc; do
         expect 0 'runs/s' numactl "$policy" "${one[@]}" --out "$scratch/policy" -- true
