@@ -55,7 +55,8 @@ int process_signal(const struct process *process, int signal)
         if (errno == ESRCH)
             return -ESRCH;
     }
-    /* Its end was not seen: as long as nobody waits for it, nobody else gets its number. */
+    /* Its end was not seen: as long as nobody waits for it, nobody else gets its number. So it is
+     * where the kernel, or a sandbox, has no pidfds. */
     return kill(process->pid, signal) ? -errno : 0;
 }
 
@@ -139,24 +140,25 @@ void process_reap_others(const struct process *kept)
 }
 
 /* Between the list and the signal it may end, and its number be another's. */
-static bool signal_one(const struct tree_process *of, int signal)
+static void signal_one(const struct tree_process *of, int signal)
 {
-    int fd = (int)syscall(SYS_pidfd_open, of->pid, 0);
-    if (fd < 0)
-        return false;
-    bool sent = tree_is_same(of) && !syscall(SYS_pidfd_send_signal, fd, signal, NULL, 0);
-    (void)close(fd);
-    return sent;
+    const struct process one = {.pid = of->pid, .pidfd = (int)syscall(SYS_pidfd_open, of->pid, 0)};
+    if (tree_is_same(of))
+        (void)process_signal(&one, signal);
+    if (one.pidfd >= 0)
+        (void)close(one.pidfd);
 }
 
 unsigned process_signal_below(pid_t root, int signal)
 {
     struct tree_process below[TREE_PROCESSES];
-    unsigned n = tree_list(root, below, TREE_PROCESSES), sent = 0;
+    unsigned n = tree_list(root, below, TREE_PROCESSES), live = 0;
     for (unsigned i = 0; i < n; i++)
-        if (!below[i].ended && below[i].pid > 1)
-            sent += signal_one(&below[i], signal);
-    return sent;
+        if (!below[i].ended && below[i].pid > 1) {
+            live++;
+            signal_one(&below[i], signal);
+        }
+    return live;
 }
 
 bool process_end_below(pid_t root)
@@ -207,7 +209,7 @@ static unsigned kill_new(const struct process_known *known)
         if (below[i].ended && below[i].parent == getpid())
             (void)waitpid(below[i].pid, NULL, WNOHANG);
         else if (!below[i].ended && below[i].pid > 1)
-            (void)signal_one(&below[i], SIGKILL);
+            signal_one(&below[i], SIGKILL);
     }
     return left;
 }

@@ -57,7 +57,8 @@ void process_reap_others(const struct process *kept);
 
 /*
  * Signals all that live below process `root`, or this one, and not itself (tree.h): each by a
- * descriptor that was checked to be of the same process. Returns how many.
+ * descriptor that was checked to be of the same process, where there are such. Returns how many
+ * live, whether the signal reached them or not.
  */
 unsigned process_signal_below(pid_t root, int signal);
 

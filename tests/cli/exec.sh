@@ -135,6 +135,16 @@ try 0 'runs/s' warm --warmup 0.1 --setup-limit 10 -- sh -c 'mkdir "$0" || exit 0
 try 3 'no progress within .* s while (setup|warming)' stuck --warmup 0.1 --setup-limit 3 --limit 1 -- sleep 7537
 gone 'sleep 7537'
 
+# Also where the kernel knows no pidfds, or a sandbox refuses them.
+for refused in 'pidfd_open ENOSYS' 'pidfd_send_signal ENOSYS' 'pidfd_open EPERM'; do
+    # shellcheck disable=SC2086 # two words
+    "$CONTEND_REFUSE" $refused true || { [ $? != 77 ] || break; }
+    # shellcheck disable=SC2086
+    expect 0 'more than|>' "$CONTEND_REFUSE" $refused "${one[@]}" --out "$scratch/refused" --limit 0.5 -- \
+        sh -c 'sleep 7538 & wait'
+    gone 'sleep 7538'
+done
+
 # A flood is cut, and said.
 try 0 "Of the command's output .* were not kept" flood --duration 0.3 --metric '(1)' -- \
     sh -c 'echo 1; exec yes'

@@ -22,6 +22,7 @@ struct name {
 static const struct name calls[] = {{"wait4", SYS_wait4},
                                     {"sched_getaffinity", SYS_sched_getaffinity},
                                     {"pidfd_open", SYS_pidfd_open},
+                                    {"pidfd_send_signal", SYS_pidfd_send_signal},
                                     {"io_uring_setup", SYS_io_uring_setup},
                                     {NULL, 0}};
 static const struct name errors[] = {
