@@ -319,8 +319,10 @@ static int finish(struct observer *o)
                 return rc;
             if (rank_lost(o))
                 return -ECANCELED;
-            if (clock_now_ns() >= until_ns)
-                observe_give_up(o, i, WORKER_FINISHED, limit_s);
+            if (clock_now_ns() < until_ns)
+                continue;
+            observe_give_up(o, i, WORKER_FINISHED, limit_s);
+            break; /* it is waited for once more where all are ended */
         }
     }
     return 0;
@@ -398,7 +400,11 @@ static int run_phases(struct observer *o, struct observation *out, struct err *e
     read_gpus(o, out);
     if (!rc)
         rc = finish(o);
-    observe_end_all(o);
+    int left = observe_end_all(o);
+    if (left && rc == -EINTR)
+        log_warn("%s", err->msg);
+    else if (left)
+        rc = left;
     out->gpus = gpu_watch_close(&o->watch, &out->ngpus);
     if (!rc || rc == -ECANCELED)
         rc = collect_all(o, out, err);
