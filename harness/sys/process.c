@@ -2,7 +2,9 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <pthread.h>
 #include <signal.h>
+#include <stdint.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
@@ -172,6 +174,33 @@ bool process_end_below(pid_t root)
             (void)usleep(END_PAUSE_US);
     }
     return !left;
+}
+
+/* Whoever is continued (SIGCONT) sees here whether that is why. */
+static void *await_end_of_parent(void *arg)
+{
+    sigset_t continued;
+    int signal;
+    (void)sigemptyset(&continued);
+    (void)sigaddset(&continued, SIGCONT);
+    while (getppid() == (pid_t)(intptr_t)arg)
+        (void)sigwait(&continued, &signal);
+    (void)process_end_below(getpid());
+    _exit(EXIT_ORPHAN);
+}
+
+void process_end_with_parent(void)
+{
+    sigset_t continued;
+    pthread_t thread;
+    (void)sigemptyset(&continued);
+    (void)sigaddset(&continued, SIGCONT);
+    (void)pthread_sigmask(SIG_BLOCK, &continued, NULL);
+    /* Up to the last line it is SIGKILL that ends us; no other signal reaches who was stopped. */
+    if (pthread_create(&thread, NULL, await_end_of_parent, (void *)(intptr_t)getppid()))
+        return;
+    (void)pthread_detach(thread);
+    (void)prctl(PR_SET_PDEATHSIG, SIGCONT);
 }
 
 void process_note_known(struct process_known *known)

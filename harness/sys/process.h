@@ -68,6 +68,13 @@ unsigned process_signal_below(pid_t root, int signal);
  */
 bool process_end_below(pid_t root);
 
+/*
+ * From now on, when the parent ends, also by SIGKILL, this process ends those below it before it
+ * ends itself: a thread waits for that. SIGCONT is blocked for it. Where there is no room for a
+ * thread, this process ends alone, as process_start has it.
+ */
+void process_end_with_parent(void);
+
 /* Those below this process at some time. */
 struct process_known {
     unsigned n;
