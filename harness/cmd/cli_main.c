@@ -171,8 +171,10 @@ int cli_main(const struct cmd_env *env, int argc, char **argv)
     bool is_worker = strcmp(name, LAUNCH_WORKER_COMMAND) == 0;
     bool is_mpi = strcmp(name, LAUNCH_MPI_COMMAND) == 0;
     bool is_guard = strcmp(name, LAUNCH_GUARD_COMMAND) == 0;
-    if (is_worker || is_mpi || is_guard)
+    if (is_worker || is_mpi || is_guard) {
         launch_take_name();
+        (void)signal(SIGPIPE, SIG_IGN); /* what libraries say may go where nobody reads */
+    }
     if (is_worker)
         return worker_main(env->benches, argc, argv);
     if (is_guard)

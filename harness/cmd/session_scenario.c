@@ -136,17 +136,17 @@ static int write_round(struct session *s, unsigned round, struct err *err)
     struct run_record record = make_record(s, "interrupted", 0, &verdict);
     if (!rc)
         rc = run_dir_round(&s->run_dir, &record, round, &why);
-    if (!rc)
-        rc = open_outputs(s, &why);
-    if (!rc)
-        end_when_clear(s, &verdict.comparisons);
-    if (!rc && s->task && s->task->next)
-        rc = s->task->next(s->task->arrange.arg, &verdict.analysis, &s->setup->result, &why);
-    verdict_free(&verdict);
     if (rc) {
         run_drop_round(&s->setup->result, round);
         (void)err_set(err, rc, "round %u is not in the results: %.200s", round + 1, why.msg);
     }
+    if (!rc)
+        rc = open_outputs(s, err);
+    if (!rc)
+        end_when_clear(s, &verdict.comparisons);
+    if (!rc && s->task && s->task->next)
+        rc = s->task->next(s->task->arrange.arg, &verdict.analysis, &s->setup->result, err);
+    verdict_free(&verdict);
     return rc;
 }
 

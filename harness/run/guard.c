@@ -163,8 +163,12 @@ static int refuse(const struct variant *variant, enum order order, const struct 
                    answer->text);
 }
 
-/* 0; -EINTR: a signal asks us to end, and the guard undoes by itself; -ECHILD: it is gone. */
-static int await_answer(const struct guard *guard, struct signals *signals, struct answer *answer)
+/*
+ * 0; -EINTR: a signal asks us to end, and the guard undoes by itself; -ECHILD: it is gone. Ctrl-Z
+ * stops us, and not the guard, whose command comes to its end.
+ */
+static int await_answer(const struct guard *guard, struct signals *signals, struct answer *answer,
+                        bool *stopped)
 {
     struct pollfd fds[] = {{.fd = guard->fd, .events = POLLIN},
                            {.fd = signals->fd, .events = POLLIN}};
@@ -173,6 +177,12 @@ static int await_answer(const struct guard *guard, struct signals *signals, stru
             return -ECHILD;
         if (signals_take(signals))
             return -EINTR;
+        if (signals->stop_asked) {
+            signals->stop_asked = false;
+            process_stop_self();
+            *stopped = true;
+            continue;
+        }
         if (!fds[0].revents)
             continue;
         if (recv(guard->fd, answer, sizeof(*answer), 0) != (ssize_t)sizeof(*answer))
@@ -193,12 +203,16 @@ static int ask(struct guards *guards, size_t v, enum order order, struct signals
     const struct request request = {++guard->serial, order};
     bool sent =
         send(guard->fd, &request, sizeof(request), MSG_NOSIGNAL) == (ssize_t)sizeof(request);
-    int rc = sent ? await_answer(guard, signals, answer) : -ECHILD;
+    bool stopped = false;
+    int rc = sent ? await_answer(guard, signals, answer, &stopped) : -ECHILD;
     if (rc == -ECHILD)
         return err_set(err, rc, "variant '%s': the process that runs its commands is gone",
                        variant->name);
     answer->text[sizeof(answer->text) - 1] = '\0';
-    return rc ? rc : answer->status ? refuse(variant, order, answer, err) : 0;
+    if (!rc && answer->status)
+        rc = refuse(variant, order, answer, err);
+    /* What a check says holds still, and it measures nothing. */
+    return !rc && stopped && order != ORDER_CHECK ? -ERESTART : rc;
 }
 
 static int check(struct guards *guards, size_t v, struct signals *signals,

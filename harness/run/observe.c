@@ -120,18 +120,20 @@ static unsigned turn_end(const struct observer *o, unsigned i)
 }
 
 /*
- * Gives leave to warm up. Workers that share CPUs go one after the other: in a collapse one step
- * takes seconds, and the fight itself is measured after go, not here.
+ * Gives leave to warm up; returns behind the last worker that has it. Workers that share CPUs go
+ * one after the other: in a collapse one step takes seconds, and the fight itself is measured after
+ * go, not here.
  */
-static void grant_warm_up(struct observer *o, bool one_by_one)
+static unsigned grant_warm_up(struct observer *o, bool one_by_one)
 {
     for (unsigned i = 0; i < o->nworkers; i++) {
         for (unsigned j = i; j < turn_end(o, i); j++)
             if (!atomic_load(&o->shared->worker[j].warm))
                 futex_set(&o->shared->worker[j].warm, 1);
         if (one_by_one && !observe_past(o, i, WORKER_READY))
-            return;
+            return turn_end(o, i);
     }
+    return o->nworkers;
 }
 
 /* Not in a job: its ranks meet, and CPUs of the same number may be of two machines. */
@@ -140,15 +142,25 @@ static bool takes_turns(const struct observer *o)
     return !o->crew && plan_overlaps(&o->arm->plan);
 }
 
-/* 0: all are ready. -ECANCELED: a worker was lost, there is nothing to measure. */
+/*
+ * 0: all are ready. -ECANCELED: a worker was lost, there is nothing to measure. Each turn has time
+ * of its own, in which a step may take as long as one that is measured.
+ */
 static int prepare(struct observer *o)
 {
+    const struct observe_config *config = o->config;
     bool one_by_one = takes_turns(o);
-    double limit_s = o->config->setup_s + o->config->warmup_s * o->nworkers;
+    unsigned granted = 0;
+    double limit_s = config->setup_s;
     uint64_t until_ns = deadline(limit_s);
     while (!observe_all_past(o, true, WORKER_READY)) {
+        unsigned before = granted;
         if (observe_all_past(o, true, WORKER_PRIMED))
-            grant_warm_up(o, one_by_one);
+            granted = grant_warm_up(o, one_by_one);
+        if (granted != before) {
+            limit_s = config->setup_s + config->warmup_s + config->limit_s;
+            until_ns = deadline(limit_s);
+        }
         int rc = wait_for_news(o, until_ns);
         if (rc)
             return rc;
@@ -307,8 +319,10 @@ static int finish(struct observer *o)
                 return rc;
             if (rank_lost(o))
                 return -ECANCELED;
-            if (clock_now_ns() >= until_ns)
-                observe_give_up(o, i, WORKER_FINISHED, limit_s);
+            if (clock_now_ns() < until_ns)
+                continue;
+            observe_give_up(o, i, WORKER_FINISHED, limit_s);
+            break; /* it is waited for once more where all are ended */
         }
     }
     return 0;
@@ -386,7 +400,11 @@ static int run_phases(struct observer *o, struct observation *out, struct err *e
     read_gpus(o, out);
     if (!rc)
         rc = finish(o);
-    observe_end_all(o);
+    int left = observe_end_all(o);
+    if (left && rc == -EINTR)
+        log_warn("%s", err->msg);
+    else if (left)
+        rc = left;
     out->gpus = gpu_watch_close(&o->watch, &out->ngpus);
     if (!rc || rc == -ECANCELED)
         rc = collect_all(o, out, err);

@@ -68,8 +68,11 @@ void observe_reap(struct observer *o);
 /* Ends worker i; one that does not come back from MPI is left there, and o->stuck says so. */
 void observe_end(struct observer *o, unsigned i);
 
-/* Ends whoever is left. They are not the cause of what went wrong: -ECANCELED says so. */
-void observe_end_all(struct observer *o);
+/*
+ * Ends whoever is left. They are not the cause of what went wrong: -ECANCELED says so. -EBUSY: one
+ * does not go within setup_s, and nothing is to be started beside it.
+ */
+int observe_end_all(struct observer *o);
 
 /* A worker that has not come to `state` is declared hung and ended; of the first n. */
 void observe_give_up(struct observer *o, unsigned i, enum worker_state state, double limit_s);

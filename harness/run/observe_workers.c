@@ -12,7 +12,7 @@
 #include "harness/sys/clock.h"
 #include "harness/worker/launch.h"
 
-static const uint64_t mpi_grace_ns = 500000000, reap_ns = 100000000;
+static const uint64_t mpi_grace_ns = 500000000, hurry_ns = 100000000;
 
 static bool ended(const struct observer *o, unsigned i)
 {
@@ -140,26 +140,29 @@ void observe_end(struct observer *o, unsigned i)
         end_own(o, i);
 }
 
-/* One that used a GPU can take seconds to go, in which the driver frees its memory. */
-static void reap_killed(struct observer *o, unsigned i, uint64_t until_ns)
+/*
+ * One that used a GPU can take seconds to go, in which the driver frees its memory; one that the
+ * kernel holds, as for a disk that does not answer, never goes. False: it is still there.
+ */
+static bool reap_killed(struct observer *o, unsigned i, uint64_t until_ns)
 {
     struct process *process = &o->child[i].process;
     int status;
     if (!o->child[i].pid)
-        return;
-    if (!in_hurry(o))
-        process_wait(process, &status);
-    else
-        while (!process_ended(process, &status)) {
-            if (clock_now_ns() >= until_ns)
-                return; /* it is as good as dead, and init's when we are */
-            (void)usleep(1000);
-        }
+        return true;
+    while (!process_ended(process, &status)) {
+        if (clock_now_ns() >= until_ns)
+            return false; /* it is as good as dead, and init's when we are */
+        (void)usleep(1000);
+    }
     note_exit(o, i, status);
+    return true;
 }
 
-void observe_end_all(struct observer *o)
+int observe_end_all(struct observer *o)
 {
+    bool hurry = in_hurry(o);
+    int rc = 0;
     for (unsigned i = 0; i < o->nworkers; i++) {
         struct shared_worker *worker = &o->shared->worker[i];
         if (o->child[i].pid && shared_state(worker) < WORKER_FINISHED && !o->child[i].censored) {
@@ -168,9 +171,14 @@ void observe_end_all(struct observer *o)
         }
         observe_end(o, i);
     }
-    uint64_t until_ns = clock_now_ns() + reap_ns;
+    uint64_t until_ns = clock_now_ns() + (hurry ? hurry_ns : (uint64_t)(o->config->setup_s * 1e9));
     for (unsigned i = 0; i < o->nworkers; i++)
-        reap_killed(o, i, until_ns);
+        if (!reap_killed(o, i, until_ns) && !hurry)
+            rc = err_set(o->err, -EBUSY,
+                         "worker %u cannot be ended: the kernel holds process %d, and whatever is "
+                         "measured beside it is disturbed",
+                         i, (int)o->child[i].pid);
+    return rc;
 }
 
 void observe_give_up(struct observer *o, unsigned i, enum worker_state state, double limit_s)

@@ -236,6 +236,12 @@ int samples_file_append(struct samples_file *file, const struct result *result,
     return rc;
 }
 
+int samples_file_sync(const struct samples_file *file, struct err *err)
+{
+    int rc = file_sync(file->fd);
+    return rc ? err_sys(err, rc, "cannot write " CSV_SAMPLES_NAME) : 0;
+}
+
 int samples_file_close(struct samples_file *file, struct err *err)
 {
     if (!file->is_open)

@@ -104,7 +104,7 @@ static int append_samples(struct run_dir *run_dir, const struct result *result, 
                 return rc;
         }
     }
-    return 0;
+    return samples_file_sync(&run_dir->samples, err);
 }
 
 int run_dir_round(struct run_dir *run_dir, const struct run_record *record, unsigned round,

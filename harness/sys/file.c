@@ -50,12 +50,18 @@ int file_write_at(int fd, const char *text, size_t size, off_t offset)
     return 0;
 }
 
+int file_sync(int fd)
+{
+    return fsync(fd) && errno != EINVAL && errno != EROFS ? -errno : 0; /* as of a pipe */
+}
+
 int file_write(int dir_fd, const char *name, const char *text, size_t size)
 {
     int fd = file_open_empty(dir_fd, name);
     if (fd < 0)
         return fd;
     int rc = file_write_at(fd, text, size, 0);
+    rc = rc ? rc : file_sync(fd);
     if (close(fd) != 0 && !rc)
         rc = -errno;
     if (rc)

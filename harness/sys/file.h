@@ -37,7 +37,14 @@ int file_read(int dir_fd, const char *name, size_t most, char **text, size_t *si
  */
 int file_replace(int dir_fd, const char *name, const char *text, size_t size);
 
-/* Writes the file anew. 0 or a negative errno: then there is no file of that name. */
+/*
+ * What was written is on the disk, whatever becomes of the machine: to be called before a rename,
+ * or the new name may be of an empty file. 0 or a negative errno.
+ */
+int file_sync(int fd);
+
+/* Writes the file anew, and to the disk. 0 or a negative errno: then there is no file of that name.
+ */
 int file_write(int dir_fd, const char *name, const char *text, size_t size);
 
 #endif

@@ -2,7 +2,9 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <pthread.h>
 #include <signal.h>
+#include <stdint.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
@@ -34,6 +36,7 @@ int process_start(struct process *process, bool leads, int (*run)(void *arg), vo
         if (leads)
             (void)setpgid(0, 0);
         (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+        (void)signal(SIGPIPE, SIG_DFL);
         _exit(getppid() == parent ? run(arg) : EXIT_ORPHAN); /* it died before the line above */
     }
     if (pid < 0)
@@ -54,7 +57,8 @@ int process_signal(const struct process *process, int signal)
         if (errno == ESRCH)
             return -ESRCH;
     }
-    /* Its end was not seen: as long as nobody waits for it, nobody else gets its number. */
+    /* Its end was not seen: as long as nobody waits for it, nobody else gets its number. So it is
+     * where the kernel, or a sandbox, has no pidfds. */
     return kill(process->pid, signal) ? -errno : 0;
 }
 
@@ -138,24 +142,25 @@ void process_reap_others(const struct process *kept)
 }
 
 /* Between the list and the signal it may end, and its number be another's. */
-static bool signal_one(const struct tree_process *of, int signal)
+static void signal_one(const struct tree_process *of, int signal)
 {
-    int fd = (int)syscall(SYS_pidfd_open, of->pid, 0);
-    if (fd < 0)
-        return false;
-    bool sent = tree_is_same(of) && !syscall(SYS_pidfd_send_signal, fd, signal, NULL, 0);
-    (void)close(fd);
-    return sent;
+    const struct process one = {.pid = of->pid, .pidfd = (int)syscall(SYS_pidfd_open, of->pid, 0)};
+    if (tree_is_same(of))
+        (void)process_signal(&one, signal);
+    if (one.pidfd >= 0)
+        (void)close(one.pidfd);
 }
 
 unsigned process_signal_below(pid_t root, int signal)
 {
     struct tree_process below[TREE_PROCESSES];
-    unsigned n = tree_list(root, below, TREE_PROCESSES), sent = 0;
+    unsigned n = tree_list(root, below, TREE_PROCESSES), live = 0;
     for (unsigned i = 0; i < n; i++)
-        if (!below[i].ended && below[i].pid > 1)
-            sent += signal_one(&below[i], signal);
-    return sent;
+        if (!below[i].ended && below[i].pid > 1) {
+            live++;
+            signal_one(&below[i], signal);
+        }
+    return live;
 }
 
 bool process_end_below(pid_t root)
@@ -169,6 +174,33 @@ bool process_end_below(pid_t root)
             (void)usleep(END_PAUSE_US);
     }
     return !left;
+}
+
+/* Whoever is continued (SIGCONT) sees here whether that is why. */
+static void *await_end_of_parent(void *arg)
+{
+    sigset_t continued;
+    int signal;
+    (void)sigemptyset(&continued);
+    (void)sigaddset(&continued, SIGCONT);
+    while (getppid() == (pid_t)(intptr_t)arg)
+        (void)sigwait(&continued, &signal);
+    (void)process_end_below(getpid());
+    _exit(EXIT_ORPHAN);
+}
+
+void process_end_with_parent(void)
+{
+    sigset_t continued;
+    pthread_t thread;
+    (void)sigemptyset(&continued);
+    (void)sigaddset(&continued, SIGCONT);
+    (void)pthread_sigmask(SIG_BLOCK, &continued, NULL);
+    /* Up to the last line it is SIGKILL that ends us; no other signal reaches who was stopped. */
+    if (pthread_create(&thread, NULL, await_end_of_parent, (void *)(intptr_t)getppid()))
+        return;
+    (void)pthread_detach(thread);
+    (void)prctl(PR_SET_PDEATHSIG, SIGCONT);
 }
 
 void process_note_known(struct process_known *known)
@@ -206,7 +238,7 @@ static unsigned kill_new(const struct process_known *known)
         if (below[i].ended && below[i].parent == getpid())
             (void)waitpid(below[i].pid, NULL, WNOHANG);
         else if (!below[i].ended && below[i].pid > 1)
-            (void)signal_one(&below[i], SIGKILL);
+            signal_one(&below[i], SIGKILL);
     }
     return left;
 }

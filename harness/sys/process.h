@@ -25,8 +25,9 @@ enum { PROCESS_STATUS_UNKNOWN = -1 };
 
 /*
  * Runs `run` in a child, which ends with the code that it returns. It is killed when the thread
- * that called this ends. `leads`: it has a process group of its own, so that the terminal's signals
- * do not reach it, and what it starts can be signalled with it. Errors: -errno of fork.
+ * that called this ends, and does not ignore SIGPIPE, whatever we do. `leads`: it has a process
+ * group of its own, so that the terminal's signals do not reach it, and what it starts can be
+ * signalled with it. Errors: -errno of fork.
  */
 int process_start(struct process *process, bool leads, int (*run)(void *arg), void *arg);
 
@@ -56,7 +57,8 @@ void process_reap_others(const struct process *kept);
 
 /*
  * Signals all that live below process `root`, or this one, and not itself (tree.h): each by a
- * descriptor that was checked to be of the same process. Returns how many.
+ * descriptor that was checked to be of the same process, where there are such. Returns how many
+ * live, whether the signal reached them or not.
  */
 unsigned process_signal_below(pid_t root, int signal);
 
@@ -65,6 +67,13 @@ unsigned process_signal_below(pid_t root, int signal);
  * in the kernel. The root, where it is another process, must not start more meanwhile (SIGSTOP).
  */
 bool process_end_below(pid_t root);
+
+/*
+ * From now on, when the parent ends, also by SIGKILL, this process ends those below it before it
+ * ends itself: a thread waits for that. SIGCONT is blocked for it. Where there is no room for a
+ * thread, this process ends alone, as process_start has it.
+ */
+void process_end_with_parent(void);
 
 /* Those below this process at some time. */
 struct process_known {

@@ -24,7 +24,7 @@ int signals_open(struct signals *signals, struct err *err)
         (void)sigaddset(&mask, SIGHUP);
     if (!is_ignored(SIGTSTP))
         (void)sigaddset(&mask, SIGTSTP);
-    *signals = (struct signals){.fd = -1};
+    *signals = (struct signals){.fd = -1, .pipe_before = signal(SIGPIPE, SIG_IGN)};
     (void)sigprocmask(SIG_BLOCK, &mask, &signals->before);
     signals->fd = signalfd(-1, &mask, SFD_CLOEXEC | SFD_NONBLOCK);
     return signals->fd < 0 ? err_sys(err, -errno, "cannot watch for signals") : 0;
@@ -37,8 +37,10 @@ void signals_close(struct signals *signals)
     bool interrupted = signals_take(signals);
     (void)close(signals->fd);
     signals->fd = -1;
-    if (!interrupted)
-        (void)sigprocmask(SIG_SETMASK, &signals->before, NULL);
+    if (interrupted)
+        return;
+    (void)signal(SIGPIPE, signals->pipe_before);
+    (void)sigprocmask(SIG_SETMASK, &signals->before, NULL);
 }
 
 void signals_let_stop(bool let)

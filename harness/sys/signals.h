@@ -3,7 +3,8 @@
  * good order, SIGTSTP (Ctrl-Z) to stop it with its workers, which the terminal does not reach; the
  * latter two unless they were ignored before, as SIGHUP is under nohup. Blocked from signals_open
  * to signals_close, so no handler ever runs. Open it before any library starts a thread: a thread
- * that does not block them would take them by default.
+ * that does not block them would take them by default. Meanwhile SIGPIPE is ignored, or a run would
+ * die of who reads its log and goes first, as tee does at Ctrl-C.
  */
 #ifndef CONTEND_SYS_SIGNALS_H
 #define CONTEND_SYS_SIGNALS_H
@@ -20,13 +21,15 @@ struct signals {
     uint64_t since_ns; /* when the first one was seen */
     bool stop_asked;   /* SIGTSTP has come; who obeys it clears this */
     sigset_t before;   /* mask to restore */
+    void (*pipe_before)(int signal);
 };
 
 int signals_open(struct signals *signals, struct err *err);
 
 /*
- * Restores the mask, unless one asked to stop, if only now: a program that is about to say how it
- * ended must not end by it, nor by a second one (timeout(1) signals its child, then its group).
+ * Restores the mask and SIGPIPE, unless one asked to stop, if only now: a program that is about to
+ * say how it ended must not end by it, nor by a second one (timeout(1) signals its child, then its
+ * group).
  */
 void signals_close(struct signals *signals);
 

@@ -433,6 +433,7 @@ static int command_setup(struct bench_ctx *ctx)
     run->log_fd = run->out_fd = -1;
     const struct user_command *command = &run->seat->command;
     process_adopt(true);
+    process_end_with_parent();
     int rc = compile(command->options.metric, &run->metric, &run->has_metric, ctx->err);
     if (!rc)
         rc = compile(command->options.line, &run->line, &run->has_line, ctx->err);

@@ -25,7 +25,6 @@ static int become_command(void *arg)
     (void)sigemptyset(&none);
     (void)sigprocmask(SIG_SETMASK, &none, NULL);
     (void)signal(SIGXFSZ, SIG_DFL);
-    (void)signal(SIGPIPE, SIG_DFL);
     (void)dup2(image->out_fd, STDOUT_FILENO);
     (void)dup2(image->out_fd, STDERR_FILENO);
     (void)execvp(image->argv[0], image->argv);

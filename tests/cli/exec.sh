@@ -28,6 +28,14 @@ said words 'omp=[0-9]+'
 # shellcheck disable=SC2016 # the inner shell's
 try 0 'runs/s' descriptors -- sh -c 'ls -l /proc/$$/fd'
 ! grep -E 'memfd|eventfd' "$scratch"/descriptors/command-output/*.txt || fail "descriptors of ours in the command"
+# A pipe that nobody reads ends the command, and not its worker; so it is for what a variant starts.
+# shellcheck disable=SC2016 # the inner shell's
+try 0 'runs/s' pipes -- sh -c 'sed -n "s/SigIgn/command/p" /proc/$$/status; sed -n "s/SigIgn/worker/p" /proc/$PPID/status'
+said pipes '^command:.*[02468ace][0-9a-f]{3}$'
+said pipes '^worker:.*[13579bdf][0-9a-f]{3}$'
+"$CONTEND_BINARY" ab --workers 1 --placement none --rounds 1 --time 0.01 --host h --out "$scratch/pipes_of" -v plain \
+    -v "v=before:grep SigIgn /proc/self/status > $scratch/before" -v v=after:true -- true > "$scratch/said" 2>&1 < /dev/null
+grep -qE '[02468ace][0-9a-f]{3}$' "$scratch/before" || fail "before: ignores SIGPIPE: $(cat "$scratch/before" "$scratch/said")"
 if numactl --preferred=0 true 2>/dev/null; then
     for policy in --membind=0 --preferred=0 --localalloc; do
         expect 0 'runs/s' numactl "$policy" "${one[@]}" --out "$scratch/policy" -- true
@@ -121,6 +129,21 @@ gone 'sleep 7534'
 # One that takes longer than the limit is a lower bound, and gone.
 try 0 'more than|>' long --limit 0.5 -- sh -c 'sleep 7535 & wait'
 gone 'sleep 7535'
+
+# A warm-up is a whole run, which may take longer than what is no step; one without an end ends.
+try 0 'runs/s' warm --warmup 0.1 --setup-limit 10 -- sh -c 'mkdir "$0" || exit 0; sleep 11' "$scratch/warmed"
+try 3 'no progress within .* s while (setup|warming)' stuck --warmup 0.1 --setup-limit 3 --limit 1 -- sleep 7537
+gone 'sleep 7537'
+
+# Also where the kernel knows no pidfds, or a sandbox refuses them.
+for refused in 'pidfd_open ENOSYS' 'pidfd_send_signal ENOSYS' 'pidfd_open EPERM'; do
+    # shellcheck disable=SC2086 # two words
+    "$CONTEND_REFUSE" $refused true || { [ $? != 77 ] || break; }
+    # shellcheck disable=SC2086
+    expect 0 'more than|>' "$CONTEND_REFUSE" $refused "${one[@]}" --out "$scratch/refused" --limit 0.5 -- \
+        sh -c 'sleep 7538 & wait'
+    gone 'sleep 7538'
+done
 
 # A flood is cut, and said.
 try 0 "Of the command's output .* were not kept" flood --duration 0.3 --metric '(1)' -- \

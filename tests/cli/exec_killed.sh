@@ -22,6 +22,26 @@ code=$?
 [ "$code" = 3 ] || fail "exit $code, not 3: $(cat "$scratch/said")"
 [ "$(pgrep -cx sleep)" = 0 ] || fail "left running: $(pgrep -ax sleep)"
 
+# Contend is killed, and cannot end anything: its workers do, also those that were stopped meanwhile.
+four() {
+    [ "$(pgrep -cx sleep)" = 4 ]
+}
+nobody() {
+    ! pgrep -x sleep > /dev/null && ! pgrep -f ' __worker ' > /dev/null
+}
+for stopped in no yes; do
+    "$CONTEND_BINARY" exec --workers 2 --placement none --rounds 1 --no-baselines --no-canary --no-plots --host h \
+        --out "$scratch/alone" -- sh -c 'setsid sleep 7543 & sleep 7544' > "$scratch/said" 2>&1 < /dev/null &
+    pid=$!
+    wait_for 30 four || fail "no sleepers: $(cat "$scratch/said")"
+    [ $stopped = no ] || pkill -STOP -P "$pid"
+    kill -KILL "$pid"
+    wait "$pid" 2>/dev/null
+    wait_for 60 nobody || fail "stopped: $stopped, left running: $(pgrep -af 'sleep|__worker')"
+    pkill -KILL -x sleep
+    pkill -KILL -f ' __worker '
+done
+
 # What a variant's before: has put into the background is none of the command's.
 ln -s "$(command -v sleep)" "$scratch/variantload"
 "$CONTEND_BINARY" ab --workers 1 --placement none --rounds 2 --host h --out "$scratch/load" -v plain \

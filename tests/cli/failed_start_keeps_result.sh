@@ -15,6 +15,13 @@ expect 3 "output directory '$out': .*File too large" bash -c 'ulimit -f 1 && exe
     "${run[@]}" --rounds 1 --time 0.1 --out "$out"
 same "a limit on file sizes"
 
+# What takes its place is on the disk before: a disk that fails then costs nothing.
+"$CONTEND_REFUSE" fsync EIO true
+if [ $? != 77 ]; then
+    expect 2 'cannot write .*Input/output error' "$CONTEND_REFUSE" fsync EIO "${run[@]}" --rounds 1 --time 0.1 --out "$out"
+    same "a disk that fails"
+fi
+
 # It is ended in its first round.
 "${run[@]}" --rounds 1 --time 1000 --limit 1000 --out "$out" > "$scratch/log" 2>&1 < /dev/null &
 pid=$!

@@ -57,6 +57,18 @@ code=$?
 grep -q 'killed by signal 9' "$scratch/worker/rows.csv" || fail "no reason for the killed worker"
 [ -z "$(workers_of)" ] || fail "workers left after a killed one"
 
+# Who reads what we say goes first, as tee does at Ctrl-C: the run comes to its end, and is cleared away.
+exec {unread}> >(:)
+wait $!
+"$CONTEND_FAKE" run fake --placement none --workers 2 --rounds 2 --time 0.1 --warmup 0.01 --no-plots \
+    --no-baselines --out "$scratch/unread" 2>&"$unread" > "$scratch/unread.log" < /dev/null
+code=$?
+[ "$code" = 0 ] || fail "nobody reads the log: exit $code, expected 0"
+rounds=$(cell "$scratch/unread/rows.csv" none 2 throughput rounds)
+[ "$rounds" = 2 ] || fail "nobody reads the log: ${rounds:-no} rounds in rows.csv"
+grep -q 'Results: ' "$scratch/unread.log" || fail "nobody reads the log: no table"
+[ ! -e "$scratch/unread/.contend-run" ] || fail "nobody reads the log: a work directory is left"
+
 # By name: MPI's jobs of other tests come and go there, too.
 left=$(comm -13 <(echo "$shm_before") <(ls /dev/shm 2>/dev/null) | grep '^contend')
 [ -z "$left" ] || fail "shared memory left in /dev/shm: $left"

@@ -60,6 +60,27 @@ end 130
 grep -q '"status": "interrupted"' "$out/run.json" || fail "run.json: $(grep '"status"' "$out/run.json")"
 [ -z "$(pgrep -f "^$program __worker")" ] || fail "workers stay behind"
 
+# Not later, either, where a variant's command is under way.
+start_variant() {
+    out=$scratch/variant
+    "$program" ab fake -n 1 -P none --rounds 1 --time 0.1 --host h -o "$out" -v plain -v v=after:true \
+        -v "v=before:touch $scratch/begun; until [ -e $scratch/go ]; do sleep 0.05; done" >"$out.log" 2>&1 </dev/null &
+    run=$!
+    wait_for 60 test -e "$scratch/begun" || fail "no before: $(cat "$out.log")"
+}
+stopped() {
+    [ "$(state_of "$run")" = T ]
+}
+start_variant
+kill -TSTP "$run"
+wait_for 40 stopped || fail "goes on in a variant's before:"
+kill -CONT "$run"
+touch "$scratch/go"
+wait_for 100 ended "$run" || fail "does not end: $(cat "$out.log")"
+grep -q 'stopped and continued: round 1 is measured again' "$out.log" ||
+    fail "it is not said that a round was done again: $(cat "$out.log")"
+grep -q '"status": "complete"' "$out/run.json" || fail "run.json: $(grep '"status"' "$out/run.json")"
+
 # The ranks of a job wait for each other: none of them stops.
 if command -v mpirun >/dev/null && [ -e "$CONTEND_MPI_MODULE" ]; then
     start "$scratch/job" mpirun -n 2 "$program" bench faketeam --rounds 20 --time 0.1

@@ -22,10 +22,12 @@ struct name {
 static const struct name calls[] = {{"wait4", SYS_wait4},
                                     {"sched_getaffinity", SYS_sched_getaffinity},
                                     {"pidfd_open", SYS_pidfd_open},
+                                    {"pidfd_send_signal", SYS_pidfd_send_signal},
                                     {"io_uring_setup", SYS_io_uring_setup},
+                                    {"fsync", SYS_fsync},
                                     {NULL, 0}};
 static const struct name errors[] = {
-    {"ECHILD", ECHILD}, {"EPERM", EPERM}, {"ENOSYS", ENOSYS}, {NULL, 0}};
+    {"ECHILD", ECHILD}, {"EPERM", EPERM}, {"ENOSYS", ENOSYS}, {"EIO", EIO}, {NULL, 0}};
 
 static const struct name *find(const struct name *names, const char *name)
 {

@@ -1,9 +1,11 @@
 /* What becomes of workers that are ended for another one's sake. */
 #include <errno.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -32,13 +34,18 @@ static void end_restless_worker(void)
     child.pid = child.process.pid;
     const struct bench bench = {.name = "any"};
     const struct arm arm = {.bench = &bench};
-    struct observer o = {
-        .arm = &arm, .shared = shared, .nworkers = 1, .foreground = 1, .child = &child};
+    const struct observe_config config = {.setup_s = 60};
+    struct observer o = {.config = &config,
+                         .arm = &arm,
+                         .shared = shared,
+                         .nworkers = 1,
+                         .foreground = 1,
+                         .child = &child};
     uint64_t until_ns = clock_now_ns() + UINT64_C(5000000000);
     while (shared_state(&shared->worker[0]) != WORKER_PRIMED && clock_now_ns() < until_ns)
         (void)usleep(1000);
 
-    observe_end_all(&o);
+    assert_int_equal(observe_end_all(&o), 0);
 
     assert_int_equal(child.pid, 0);
     assert_int_equal(shared_state(&shared->worker[0]), WORKER_FAILED);
@@ -55,10 +62,53 @@ static void test_observer_cancels_who_moves_on_meanwhile(void **state)
         end_restless_worker();
 }
 
+static int pause_for_ever(void *arg)
+{
+    for (; !arg;)
+        (void)pause();
+    return 0;
+}
+
+/* As one in the kernel: signals do not reach it, here since they go to another. */
+static void test_observer_waits_for_nobody_for_ever(void **state)
+{
+    (void)state;
+    struct err err = {0};
+    int fd = -1, status;
+    struct shared *shared = shared_create(1, &fd, &err);
+    assert_non_null(shared);
+    struct process held, other;
+    assert_int_equal(process_start(&held, false, pause_for_ever, NULL), 0);
+    assert_int_equal(process_start(&other, false, pause_for_ever, NULL), 0);
+    if (other.pidfd >= 0) {
+        struct observer_child child = {.pid = held.pid,
+                                       .process = {.pid = held.pid, .pidfd = other.pidfd}};
+        const struct bench bench = {.name = "any"};
+        const struct arm arm = {.bench = &bench};
+        const struct observe_config config = {.setup_s = 0.01};
+        struct observer o = {.config = &config,
+                             .arm = &arm,
+                             .err = &err,
+                             .shared = shared,
+                             .nworkers = 1,
+                             .foreground = 1,
+                             .child = &child};
+        assert_int_equal(observe_end_all(&o), -EBUSY);
+        assert_non_null(strstr(err.msg, "worker 0 cannot be ended"));
+    }
+    (void)process_signal(&held, SIGKILL);
+    process_wait(&held, &status);
+    (void)process_signal(&other, SIGKILL);
+    process_wait(&other, &status);
+    shared_destroy(shared);
+    (void)close(fd);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_observer_cancels_who_moves_on_meanwhile),
+        cmocka_unit_test(test_observer_waits_for_nobody_for_ever),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,65 @@
+#!/usr/bin/env bash
+# A worker that the kernel holds cannot be ended, as for a disk that does not answer: the run ends all
+# the same and says so, and what was measured before stays. Held by a freezer of cgroup v1, against which
+# SIGKILL does nothing, in a PID namespace of its own.
+if [ "${1:-}" != inside ]; then
+    unshare -pf --kill-child --mount-proc true 2>/dev/null || { echo "SKIP: no PID namespace can be made" && exit 77; }
+    exec unshare -pf --kill-child --mount-proc bash "$0" inside
+fi
+. tests/lib/cli.sh
+freezer=$(awk '$3 == "cgroup" && $4 ~ /(^|,)freezer(,|$)/ { print $2; exit }' /proc/self/mounts)
+group=$freezer/contend-test-$$-$RANDOM
+[ -n "$freezer" ] && mkdir "$group" 2>/dev/null || { echo "SKIP: no freezer of cgroup v1 to be had" && exit 77; }
+clear_away() {
+    echo THAWED > "$group/freezer.state"
+    wait_for 30 rmdir "$group" 2>/dev/null
+    rm -rf "$scratch"
+}
+trap clear_away EXIT
+
+is() { # is STATE
+    [ "$(cat "$group/freezer.state")" = "$1" ]
+}
+is_over() {
+    ! kill -0 "$run" 2>/dev/null
+}
+one_round() { # on disk
+    [ "$(wc -l 2>/dev/null < "$out/rows.csv" || echo 0)" -gt 1 ]
+}
+caught() { # a worker that has not ended before it was held
+    pgrep -P "$run" -f ' __worker ' | head -1 > "$group/cgroup.procs" && echo FROZEN > "$group/freezer.state" &&
+        wait_for 30 is FROZEN && grep -q . "$group/cgroup.procs" && return
+    echo THAWED > "$group/freezer.state"
+    return 1
+}
+# hold OUT OPTION...: a run of which a worker is held
+hold() {
+    out=$scratch/$1
+    shift
+    "$CONTEND_FAKE" run fake --placement none --workers 2 --rounds 1000 --warmup 0.01 --no-plots --no-baselines \
+        --out "$out" "$@" > "$out.log" 2>&1 < /dev/null &
+    run=$!
+    wait_for 60 one_round || fail "no round: $(cat "$out.log")"
+    wait_for 60 caught 2>/dev/null || fail "no worker is held"
+}
+end() { # end CODE PATTERN
+    wait_for 200 is_over || { fail "it hangs: $(cat "$out.log")" && kill -KILL "$run"; }
+    wait "$run"
+    code=$?
+    [ "$code" = "$1" ] || fail "exit $code, expected $1: $(cat "$out.log")"
+    grep -q "$2" "$out.log" || fail "no /$2/: $(cat "$out.log")"
+    [ "$(cell "$out/rows.csv" none 2 throughput rounds)" -ge 1 ] || fail "no finished round in rows.csv"
+    [ ! -e "$out/.contend-run" ] || fail "a work directory is left"
+    echo THAWED > "$group/freezer.state"
+    wait_for 30 is THAWED || fail "not thawed"
+}
+
+# Held while it is measured, or at its end.
+hold measured --time 3 --limit 1 --setup-limit 10
+end 3 'error: worker [01] cannot be ended: the kernel holds process'
+
+# Asked to end meanwhile.
+hold asked --time 3 --limit 1000 --setup-limit 10
+kill -INT "$run"
+end 130 'warning: worker [01] cannot be ended: the kernel holds process'
+finish
