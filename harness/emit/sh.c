@@ -72,36 +72,19 @@ int emit_numactl(const struct emit *emit, struct strbuf *out, struct err *err)
     return 0;
 }
 
-static int last_of_run(const struct bitset *cpus, int first)
+/* Each CPU is a place: "{0}:4,{8}:2"; or all are one, within which threads move: "{0:4,8:2}". */
+static void add_places(struct strbuf *out, const struct bitset *cpus, bool each)
 {
-    while (bitset_next(cpus, (unsigned)first + 1) == first + 1)
-        first++;
-    return first;
-}
-
-/* A place for each CPU: "{0}:4,{8}:2". */
-static void add_places(struct strbuf *out, const struct bitset *cpus)
-{
-    const char *comma = "";
+    const char *before = each ? "" : "{";
     for (int first = bitset_next(cpus, 0), last; first >= 0;
          first = bitset_next(cpus, (unsigned)last + 1)) {
-        last = last_of_run(cpus, first);
-        strbuf_addf(out, "%s{%d}:%d", comma, first, last - first + 1);
-        comma = ",";
-    }
-}
-
-/* One place of all CPUs, within which threads move: "{0:4,8:2}". */
-static void add_place(struct strbuf *out, const struct bitset *cpus)
-{
-    const char *before = "{";
-    for (int first = bitset_next(cpus, 0), last; first >= 0;
-         first = bitset_next(cpus, (unsigned)last + 1)) {
-        last = last_of_run(cpus, first);
-        strbuf_addf(out, "%s%d:%d", before, first, last - first + 1);
+        last = first;
+        while (bitset_next(cpus, (unsigned)last + 1) == last + 1)
+            last++;
+        strbuf_addf(out, each ? "%s{%d}:%d" : "%s%d:%d", before, first, last - first + 1);
         before = ",";
     }
-    strbuf_addc(out, '}');
+    strbuf_adds(out, each ? "" : "}");
 }
 
 /* What keeps the threads of a worker on its CPUs: each on one, or where the placement leaves that
@@ -111,13 +94,11 @@ static void add_binding(struct strbuf *out, const struct emit *emit,
 {
     if (!worker->cpus[0])
         return;
-    if (emit->pinned) {
+    if (emit->pinned)
         strbuf_addf(out, "    bind %s \"", worker->cpus);
-        add_places(out, &worker->plan->cpus);
-    } else {
+    else
         strbuf_adds(out, "    export OMP_PROC_BIND=true OMP_PLACES=\"");
-        add_place(out, &worker->plan->cpus);
-    }
+    add_places(out, &worker->plan->cpus, emit->pinned);
     strbuf_adds(out, "\"\n");
 }
 
