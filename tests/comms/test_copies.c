@@ -126,7 +126,7 @@ static void test_copies_refuses_what_cannot_be(void **state)
     refused(slot, "more copies");
     memset(slot->pci[3], 'x', sizeof(slot->pci[3]));
     refused(slot, "a GPU without");
-    slot->finished = 2;
+    slot->finished = COPIES_ENDED_TAKEN + 1;
     refused(slot, "corrupted");
     slot->nentries = COPIES_ENTRIES + 1;
     seal(slot, 99);
