@@ -108,10 +108,12 @@ static struct bitset nodes_of(const struct topo *topo, const struct bitset *cpus
     return nodes;
 }
 
-/* True when the worker's GPU is known to be near other CPUs than all of its own. */
+/* True when the worker's GPU is known to be near other CPUs than all of its own. Plans of earlier
+ * runs may have GPUs that this topology does not tell of. */
 static bool is_far(const struct topo *topo, const struct plan_worker *worker)
 {
-    int node = worker->gpu < 0 ? -1 : topo->gpus[worker->gpu].node;
+    bool told = worker->gpu >= 0 && worker->gpu < (int)topo->ngpus;
+    int node = told ? topo->gpus[worker->gpu].node : -1;
     struct bitset own = nodes_of(topo, &worker->cpus);
     const struct bitset *near = node < 0 ? NULL : &topo->nodes[node].cpus;
     return near && !bitset_empty(near) && !bitset_intersects(near, &worker->cpus) &&
