@@ -99,7 +99,7 @@ static int add_arms(struct sizing *sizing, const struct topo *topo,
         rc = parse_cores(sizing->cores, cores, &n, err);
     else
         n = choose_cores(most, cores);
-    if (!rc && workers == 1 && cores[n - 1] > most)
+    if (!rc && workers == 1 && n && cores[n - 1] > most)
         rc = err_set(err, -EINVAL, "a worker alone has %u cores at most here, not %u", most,
                      cores[n - 1]);
     for (size_t i = 0; i < n && !rc && cores[i] <= most; i++) {
