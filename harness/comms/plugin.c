@@ -21,7 +21,7 @@ struct context {
 static struct context contexts[COMMS_MEMBERS];
 
 /* Handles of calls, given back as the parents of their work, and of the work of a kernel. */
-static char plain_call, captured_call, timed_work;
+static char plain_call, captured_call, timed_work, untimed_work;
 
 static int member_of(const void *context)
 {
@@ -88,7 +88,7 @@ static int stop(void *handle)
 {
     if (handle == &timed_work)
         plugin_timing_end_work();
-    else if (handle && handle != &plain_call && handle != &captured_call)
+    else if (handle && handle != &untimed_work && handle != &plain_call && handle != &captured_call)
         plugin_timing_launched(handle);
     return ABI_SUCCESS;
 }
@@ -215,9 +215,20 @@ static bool may_count(void **handle, const void *event)
     return event != NULL;
 }
 
-static int start_1(void *context, void **handle, struct abi_event_1 *event)
+/* NCCL up to 2.27 tells work only of a group that got a handle (ncclProfilerStartTaskEvents in its
+ * profiler.cc). */
+static bool may_count_in_group(void **handle, const struct abi_event_1 *event)
 {
     if (!may_count(handle, event))
+        return false;
+    if (event->type == ABI_GROUP && handle)
+        *handle = &untimed_work;
+    return true;
+}
+
+static int start_1(void *context, void **handle, struct abi_event_1 *event)
+{
+    if (!may_count_in_group(handle, event))
         return ABI_SUCCESS;
     if (event->type == ABI_COLL)
         count_coll_1(context, event->rank, &event->coll_1);
@@ -228,7 +239,7 @@ static int start_1(void *context, void **handle, struct abi_event_1 *event)
 
 static int start_2(void *context, void **handle, struct abi_event_1 *event)
 {
-    if (!may_count(handle, event))
+    if (!may_count_in_group(handle, event))
         return ABI_SUCCESS;
     if (event->type == ABI_COLL) {
         plugin_log_learn(member_of(context), event->coll_2.comm_hash, event->rank);
@@ -240,7 +251,7 @@ static int start_2(void *context, void **handle, struct abi_event_1 *event)
 
 static int start_3(void *context, void **handle, struct abi_event_1 *event)
 {
-    if (!may_count(handle, event))
+    if (!may_count_in_group(handle, event))
         return ABI_SUCCESS;
     if (event->type == ABI_COLL) {
         plugin_log_learn(member_of(context), event->coll_3.comm_hash, event->rank);
@@ -252,7 +263,7 @@ static int start_3(void *context, void **handle, struct abi_event_1 *event)
 
 static int start_4(void *context, void **handle, struct abi_event_1 *event)
 {
-    if (!may_count(handle, event))
+    if (!may_count_in_group(handle, event))
         return ABI_SUCCESS;
     if (event->type == ABI_COLL)
         count_coll(context, &event->coll_4.work, &event->coll_4.way, false);

@@ -206,14 +206,12 @@ static void drive(const char *name, int value)
     tell(value);
 }
 
-/* As NCCL from 2.28 on: the launch of the kernel, then, around its work, a group. */
+/* As NCCL: the launch of the kernel, from 2.28 on, then, around its work, a group. */
 static void *launch(void)
 {
     unsigned char event[EVENT];
     void *stream = &stream;
-    if (version < 5)
-        return NULL;
-    if (mask & LAUNCH) {
+    if (version >= 5 && mask & LAUNCH) {
         begin(event, LAUNCH, NULL);
         put(event, 24, &stream, sizeof(stream));
         void *handle = start(event);
@@ -225,6 +223,12 @@ static void *launch(void)
     return start(event);
 }
 
+/* As NCCL before 2.28: of a group without a handle no work is told. */
+static int is_told(const void *group)
+{
+    return version >= 5 || group;
+}
+
 static void do_coll(char **word)
 {
     const struct layout *at = &layouts[version];
@@ -233,6 +237,8 @@ static void do_coll(char **word)
     unsigned char event[EVENT], channels = (unsigned char)atoi(word[7]);
     for (int i = 0; i < times && mask & COLL; i++) {
         void *parent = call(COLL_CALL, word[1], word[2], count, captured), *group = launch();
+        if (!is_told(group))
+            continue;
         begin(event, COLL, parent);
         put(event, at->coll_hash, &communicators[current].id, 8);
         PUT_NAME(event, at->coll_func, functions, word[1]);
@@ -254,7 +260,11 @@ static void do_p2p(char **word)
     int peer = atoi(word[4]), times = atoi(word[6]), captured = atoi(word[7]);
     unsigned char event[EVENT], channels = (unsigned char)atoi(word[5]);
     for (int i = 0; i < times && mask & P2P; i++) {
-        begin(event, P2P, call(P2P_CALL, word[1], word[2], count, captured));
+        void *parent = call(P2P_CALL, word[1], word[2], count, captured);
+        void *group = version < 5 ? launch() : NULL;
+        if (!is_told(group))
+            continue;
+        begin(event, P2P, parent);
         put(event, at->p2p_hash, &communicators[current].id, 8);
         PUT_NAME(event, at->p2p_func, functions, word[1]);
         PUT_NAME(event, at->p2p_type, types, word[2]);
@@ -262,6 +272,7 @@ static void do_p2p(char **word)
         put(event, at->p2p_peer, &peer, sizeof(peer));
         put(event, at->p2p_channels, &channels, 1);
         stop(start(event));
+        stop(group);
     }
 }
 
@@ -296,7 +307,7 @@ static void do_group(int n, int times)
     unsigned char event[EVENT];
     for (int i = 0; i < times; i++) {
         void *parent = call(COLL_CALL, "AllReduce", "ncclFloat32", count, 0), *group = launch();
-        for (int j = 0; j < n; j++) {
+        for (int j = 0; j < n && is_told(group); j++) {
             const struct layout *at = &layouts[version];
             begin(event, COLL, parent);
             PUT_NAME(event, at->coll_func, functions, "AllReduce");
