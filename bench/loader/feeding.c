@@ -130,7 +130,8 @@ static bool take_ready(struct run *run, struct token *token, int *rc)
 
 /*
  * What was made before the slice, while nobody wanted it, says nothing of the loaders' speed.
- * PyTorch has it in a queue of its own.
+ * PyTorch has it in a queue of its own, which takes as long to empty as it takes to make so many:
+ * not a part of the slice.
  */
 static int drop_ready(struct run *run)
 {
@@ -221,11 +222,11 @@ int feeding_run(struct feeding *feeding, const struct bench_ctx *ctx, enum load_
     poison(feeding, feeding_slots(run.ahead, loaders));
     int failed = begin(&run);
     int rc = peers_barrier(ctx->peers, ctx->err); /* the slice begins when all have come */
+    if (!rc && !failed && !feeding->epoch)
+        failed = drop_ready(&run);
     if (!rc)
         rc = slice_begin(&slice, ctx, share_s);
     fed->seconds = slice_seconds(&slice);
-    if (!failed && !feeding->epoch)
-        failed = drop_ready(&run);
     while (!rc && !failed && clock_now_ns() < slice.end_ns)
         failed = step(&run, &slice, fed);
     int rest = retire_all(&run);
