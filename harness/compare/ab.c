@@ -224,17 +224,21 @@ static const char *why_failed(const struct duel *duel, const struct group *group
     return NULL;
 }
 
-static bool has_bound(const struct group *group)
+/* In some rounds steps of it did not end within the limit: those gave a bound, or where a command
+ * prints its rate, nothing. */
+static bool was_cut_off(const struct duel *duel, const struct group *group)
 {
+    const struct arm_rounds *rounds = &duel->analysis->rounds.arms[group->arm];
     for (size_t i = 0; i < group->n; i++)
         if (group->values[i].status == STATUS_CENSORED)
             return true;
-    return false;
+    return rounds->status == STATUS_CENSORED && group->n < rounds->n;
 }
 
 /*
  * Rounds that failed are no rounds that can be left out, and a step that was cut off at the limit
- * is a bound: that two of those are alike shows nothing. SLOWER is shown all the same.
+ * is a bound: that two of those are alike shows nothing, nor is an arm faster by the steps that it
+ * has ended. SLOWER is shown all the same.
  */
 static void doubt_pairs(const struct duel *duel, const struct group groups[2],
                         struct comparison *one)
@@ -249,7 +253,14 @@ static void doubt_pairs(const struct duel *duel, const struct group groups[2],
             return;
         }
     }
-    if (one->outcome == OUTCOME_SAME && (has_bound(&groups[0]) || has_bound(&groups[1]))) {
+    bool cut_base = was_cut_off(duel, &groups[0]), cut = was_cut_off(duel, &groups[1]);
+    if (one->outcome == OUTCOME_FASTER && cut) {
+        one->outcome = OUTCOME_UNCLEAR;
+        (void)snprintf(one->reason, sizeof(one->reason),
+                       "%s has steps that did not end within the limit: by the others alone it is "
+                       "not shown to be faster. A longer --limit may.",
+                       arm_at(duel, groups[1].arm)->variant->name);
+    } else if (one->outcome == OUTCOME_SAME && (cut_base || cut)) {
         one->outcome = OUTCOME_UNCLEAR;
         (void)snprintf(one->reason, sizeof(one->reason),
                        "Steps did not end within the limit: bounds cannot show that nothing "

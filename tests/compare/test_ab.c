@@ -168,6 +168,24 @@ static void test_ab_of_bounds_shows_no_same(void **state)
     assert_non_null(strstr(step->reason, "did not end within the limit"));
 }
 
+/* One that did not end in some rounds is not faster by the others; the other way round it is. */
+static void test_ab_of_bounds_shows_no_gain(void **state)
+{
+    for (int cut_base = 0; cut_base < 2; cut_base++) {
+        (void)tear_down(state);
+        (void)set_up(state);
+        struct fixture *f = *state;
+        size_t base = add_arm(f, PLACE_PARTITION, 0), other = add_arm(f, PLACE_PARTITION, 1);
+        add_rounds(f, base, other, 100, 0.7);
+        for (unsigned round = 0; round < 100; round += 9)
+            fixture_censor(&f->result.arms[cut_base ? base : other].observations[round], 0);
+        compare(f);
+        const struct comparison *rate = find(f, "partition", "throughput");
+        assert_int_equal(rate->outcome, cut_base ? OUTCOME_FASTER : OUTCOME_UNCLEAR);
+        assert_true(cut_base || strstr(rate->reason, "b has steps that did not end"));
+    }
+}
+
 static void test_ab_says_how_many_rounds_more(void **state)
 {
     struct fixture *f = *state;
@@ -255,6 +273,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_ab_does_not_leave_failed_rounds_out, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(test_ab_of_bounds_shows_no_same, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_ab_of_bounds_shows_no_gain, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_ab_pairs_arms_by_their_place, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_ab_misses_an_arm_that_failed, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_ab_variant_is_a_parameter, set_up, tear_down),
