@@ -25,10 +25,11 @@ trap 'end_all; rm -rf "$scratch"' EXIT
 start() {
     local kind=$1
     shift
+    rm -f "$scratch/threads" # of the last one, which may not have written all, or whose word it would be
     "$@" "$CONTEND_STUCK" "$kind" >"$scratch/threads" 2>"$scratch/errors" &
     pid=$!
     started+=("$pid")
-    wait_for 60 grep -qx ready "$scratch/threads" || fail "$kind does not start: $(cat "$scratch/errors")"
+    wait_for 60 grep -sqx ready "$scratch/threads" || fail "$kind does not start: $(cat "$scratch/errors")"
 }
 tid_of() { awk -v name="$1" '$1 == name { print $2 }' "$scratch/threads"; }
 
