@@ -12,7 +12,7 @@ serve() {
     rm -f "$scratch/port"
     python3 tests/lib/ras_server.py "$scratch/port" "$@" &
     server=$!
-    wait_for 20 test -s "$scratch/port" || fail "no server"
+    wait_for 60 test -s "$scratch/port" || fail "no server"
     NCCL_RAS_ADDR=127.0.0.1:$(cat "$scratch/port")
     export NCCL_RAS_ADDR
 }
