@@ -229,12 +229,14 @@ static struct fleet_cell make_cell(const struct fleet *fleet, size_t first, doub
 {
     const struct fleet_value *value = &fleet->values[first];
     struct fleet_cell cell = {.machine = fleet->runs[value->run].machine, .first = first};
+    size_t noisy = 0;
     for (size_t i = first; i < fleet->nvalues && fleet->values[i].metric == value->metric &&
                            fleet->runs[fleet->values[i].run].machine == cell.machine;
          i++) {
         scratch[cell.nvalues++] = (double)fleet->values[i].value;
-        cell.noisy = cell.noisy || fleet->values[i].noisy;
+        noisy += fleet->values[i].noisy;
     }
+    cell.noisy = 2 * noisy >= cell.nvalues; /* otherwise the median is of a run that is not */
     cell.value = stats_sort_median(scratch, cell.nvalues);
     return cell;
 }

@@ -29,6 +29,8 @@ static const struct field {
     {"options", "--time", "options.time"},
     {"options", "--warmup", "options.warmup"},
     {"options", "--limit", "options.limit"},
+    {"options", "--metric", "options.metric"},
+    {"options", "--metric-file", "options.metric-file"},
     {NULL, "commit of contend", "commit"},
     {NULL, "options of placements", "plan_options"},
     {NULL, "transparent huge pages", "environment.transparent_hugepage"},

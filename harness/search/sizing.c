@@ -162,8 +162,8 @@ static void predict(struct sizing_curves *curves, unsigned gpus)
         best = fmax(best, curves->alone[i].rate);
     for (size_t i = 0; i < curves->n; i++) {
         curves->predicted[i] = curves->workers * curves->alone[i].rate;
-        if (gpus && gpus < curves->workers)
-            curves->predicted[i] = fmin(curves->predicted[i], gpus * best);
+        if (gpus && gpus < curves->workers && curves->predicted[i] > gpus * best)
+            curves->predicted[i] = gpus * best; /* NaN stays: nothing was measured there */
         curves->error[i] = curves->predicted[i] / curves->all[i].rate - 1;
         if (isfinite(curves->error[i]))
             errors[n++] = fabs(curves->error[i]);
