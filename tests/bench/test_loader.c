@@ -372,6 +372,39 @@ static void test_loader_with_a_python_that_has_a_lock(void **state)
     scan_end(&scan);
 }
 
+/* How far the device's work and its waiting fall short of the slice, or are beyond it. */
+static double unaccounted(const char *mode, const char *key)
+{
+    struct scan scan;
+    run(&scan, &one_cpu,
+        (const char *const[]){"rows=512", "cols=160", "python_rows=512", "gpu_ms=4", "prefetch=8",
+                              "loaders=1", mode, NULL});
+    double busy = scan_value(&scan, "batches", key) * scan_value(&scan, "gpu_batch", "") * 1e-3;
+    double beside = fabs(busy + scan_value(&scan, "starvation", key) - 1);
+    scan_end(&scan);
+    return beside;
+}
+
+/*
+ * Of a slice nothing is left out: the device works or it waits for loaders. A busy machine lets it
+ * wait for its own thread as well, now and then.
+ */
+static void assert_accounted(const char *mode, const char *key)
+{
+    double least = 1;
+    for (int tries = 0; tries < PATIENCE && !(least <= 0.05); tries++)
+        least = fmin(least, unaccounted(mode, key));
+    if (!(least <= 0.05))
+        fail_msg("%s: %g of the slice is neither", key, least);
+}
+
+static void test_loader_accounts_for_the_slice(void **state)
+{
+    (void)state;
+    assert_accounted("mode=process", "lang=c;by=process;loaders=1");
+    assert_accounted("mode=thread", "lang=c;by=thread;loaders=1");
+}
+
 /* Through a stand-in for PyTorch, started once for all points. */
 static void test_loader_of_pytorch(void **state)
 {
@@ -393,6 +426,7 @@ static void test_loader_of_pytorch(void **state)
         (const char *const[]){SMALL, "mode=pytorch", "loaders=2", "persistent=0", "epoch=2", NULL});
     assert_fed(&scan, "lang=pytorch;by=process", 2);
     scan_end(&scan);
+    assert_accounted("mode=pytorch", "lang=pytorch;by=process;loaders=1");
     struct hunter hunter = {.found = end_it};
     start_hunt(&hunter);
     int rc = scan_try(&scan, &bench_loader, &one_cpu,
@@ -415,6 +449,7 @@ int main(void)
         cmocka_unit_test(test_loader_of_each_kind),
         cmocka_unit_test(test_loader_feeds_a_slow_device),
         cmocka_unit_test(test_loader_starves_a_fast_device),
+        cmocka_unit_test(test_loader_accounts_for_the_slice),
         cmocka_unit_test(test_loader_with_other_parameters),
         cmocka_unit_test(test_loader_that_is_killed),
         cmocka_unit_test(test_loaders_whose_parent_is_killed),
