@@ -301,9 +301,38 @@ const char *copies_memory_name(uint32_t memory)
 
 const char *copies_kind_name(uint32_t kind)
 {
-    static const char *const names[COPIES_KINDS] = {
-        "unknown", "HtoD", "DtoH", "HtoA", "AtoH", "AtoA", "AtoD", "DtoA", "DtoD", "HtoH", "PtoP"};
+    static const char *const names[COPIES_KINDS] = {"unknown",
+                                                    "HtoD",
+                                                    "DtoH",
+                                                    "HtoA",
+                                                    "AtoH",
+                                                    "AtoA",
+                                                    "AtoD",
+                                                    "DtoA",
+                                                    "DtoD",
+                                                    "HtoH",
+                                                    "PtoP",
+                                                    "migration",
+                                                    "migration-user",
+                                                    "migration-coherence",
+                                                    "migration-prefetch",
+                                                    "migration-eviction",
+                                                    "migration-access-counters"};
     return kind < COPIES_KINDS ? names[kind] : "?";
+}
+
+bool copies_row_is_migration(const struct copies_row *row)
+{
+    return row->kind >= COPIES_MIGRATED;
+}
+
+const char *copies_row_word(const struct copies_row *row)
+{
+    static const char *const causes[COPIES_KINDS - COPIES_MIGRATED] = {
+        "managed moved", "managed asked",   "managed touched",
+        "managed ahead", "managed evicted", "managed counted"};
+    return copies_row_is_migration(row) ? causes[row->kind - COPIES_MIGRATED]
+                                        : copies_memory_name(copies_row_memory(row));
 }
 
 uint32_t copies_row_memory(const struct copies_row *row)

@@ -60,8 +60,12 @@ void copies_free(struct copies *copies);
 /* "pageable", and so on. */
 const char *copies_memory_name(uint32_t memory);
 const char *copies_kind_name(uint32_t kind);
-/* What says most of a row in one word: the memory of the host, else of the source. */
+/* The memory that says most of a row: that of the host, else of the source. */
 uint32_t copies_row_memory(const struct copies_row *row);
+/* Unified memory that moved, by the driver: its calls are pieces. */
+bool copies_row_is_migration(const struct copies_row *row);
+/* The memory, and of a migration why it moved: "managed touched". At most 15 characters. */
+const char *copies_row_word(const struct copies_row *row);
 
 /* Bytes a second on the device, each copy by itself; NaN: not timed. */
 double copies_row_speed(const struct copies_row *row);
@@ -69,8 +73,8 @@ double copies_row_speed(const struct copies_row *row);
 /* Lays what was copied from GPU to GPU on what NVLink counted. -EOVERFLOW. */
 int copies_explain(const struct copies *copies, struct comms_truth *truth, struct err *err);
 
-/* copies_pageable, copies_many_small, copies_dropped, copies_unknown, copies_taken_over,
- * copies_unplaced, copies_unfinished. -ENOMEM only. */
+/* copies_pageable, copies_migrated, copies_migrations_unknown, copies_many_small, copies_dropped,
+ * copies_unknown, copies_taken_over, copies_unplaced, copies_unfinished. -ENOMEM only. */
 int copies_judge(const struct copies *copies, struct findings *findings, struct err *err);
 
 #endif

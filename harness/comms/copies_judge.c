@@ -45,7 +45,7 @@ static void judge_pageable(struct judge *judge, const struct copies *copies)
     for (size_t i = 0; i < copies->n; i++) {
         const struct copies_row *row = &copies->row[i];
         const uint32_t memory = copies_row_memory(row);
-        if (!is_with_host(row))
+        if (!is_with_host(row) || copies_row_is_migration(row))
             continue;
         struct copies_row *sum = memory == COPIES_PAGEABLE ? &pageable : &pinned;
         all += row->bytes;
@@ -80,7 +80,8 @@ static void judge_small(struct judge *judge, const struct copies *copies)
             small += row->sizes[b];
             bytes += row->size_bytes[b];
         }
-        if (row->unplaced || small < CALLS_LEAST || small / TIMES_OTHERS < row->calls - small)
+        if (row->unplaced || copies_row_is_migration(row) || small < CALLS_LEAST ||
+            small / TIMES_OTHERS < row->calls - small)
             continue;
         tell(judge, "copies_many_small", FINDING_NOTE,
              "%" PRIu64 " of %" PRIu64 " copies from %s to %s (%s) are below 64 KiB, %" PRIu64
@@ -89,6 +90,69 @@ static void judge_small(struct judge *judge, const struct copies *copies)
              bytes / small);
         return; /* the largest such row of the first host */
     }
+}
+
+static bool is_asked(const struct copies_row *row)
+{
+    return row->kind == COPIES_MIGRATED_USER;
+}
+
+/* Moved by page faults, in pieces of a few KiB to 2 MiB, for each of which the one that touched it
+ * has waited (CUDA's Programming Guide, Unified Memory: Data Prefetching). */
+static void judge_migrations(struct judge *judge, const struct copies *copies)
+{
+    static const uint64_t least_bytes = 64u << 20;
+    struct copies_row asked = {0}, other = {0};
+    uint64_t evicted = 0;
+    char bytes[24], out[64] = "", speed[48] = "";
+    for (size_t i = 0; i < copies->n; i++) {
+        const struct copies_row *row = &copies->row[i];
+        struct copies_row *sum = is_asked(row) ? &asked : &other;
+        if (!copies_row_is_migration(row))
+            continue;
+        sum->calls += row->calls;
+        sum->bytes += row->bytes;
+        sum->timed_bytes += row->timed_bytes;
+        sum->timed_ns += row->timed_ns;
+        evicted += row->kind == COPIES_MIGRATED_EVICTION ? row->bytes : 0;
+    }
+    if (other.bytes < least_bytes)
+        return;
+    if (evicted)
+        (void)snprintf(out, sizeof(out), ", %sB of it for want of memory on a GPU",
+                       units_format_si((double)evicted, bytes, sizeof(bytes)));
+    if (asked.timed_ns)
+        (void)snprintf(speed, sizeof(speed), "; what was asked for, at %.2f",
+                       copies_row_speed(&asked) / 1e9);
+    tell(judge, "copies_migrated", FINDING_NOTE,
+         "%sB of unified memory moved because they were touched%s, in pieces of %" PRIu64
+         " bytes on average at %.2f GB/s%s: ask for it before (cudaMemPrefetchAsync), or use "
+         "memory that does not move",
+         units_format_si((double)other.bytes, bytes, sizeof(bytes)), out, other.bytes / other.calls,
+         copies_row_speed(&other) / 1e9, speed);
+}
+
+/* Said of processes that have unified memory alone: others miss nothing. */
+static void judge_untold(struct judge *judge, const struct copies *copies)
+{
+    size_t untold = 0;
+    uint32_t error = 0;
+    for (size_t i = 0; i < copies->nlogs; i++) {
+        const struct copies_slot *slot = copies->log[i].slot;
+        bool managed = false;
+        for (size_t e = 0; e < slot->nentries; e++)
+            managed |= slot->entry[e].from_memory == COPIES_MANAGED ||
+                       slot->entry[e].to_memory == COPIES_MANAGED;
+        if (!managed || slot->migrations_ns)
+            continue;
+        untold++;
+        error = slot->migrations_error ? slot->migrations_error : error;
+    }
+    if (untold)
+        tell(judge, "copies_migrations_unknown", FINDING_NOTE,
+             "%zu of %zu processes have unified memory, and CUPTI does not tell what of it moved "
+             "(its error %u).",
+             untold, copies->nlogs, error);
 }
 
 static void judge_logs(struct judge *judge, const struct copies *copies)
@@ -132,7 +196,9 @@ int copies_judge(const struct copies *copies, struct findings *findings, struct 
 {
     struct judge judge = {findings, err, 0};
     judge_logs(&judge, copies);
+    judge_untold(&judge, copies);
     judge_pageable(&judge, copies);
+    judge_migrations(&judge, copies);
     judge_small(&judge, copies);
     return judge.rc;
 }

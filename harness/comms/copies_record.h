@@ -22,14 +22,15 @@
 #define COPIES_SUFFIX COMMS_SUFFIX ".copies"
 
 enum {
-    COPIES_VERSION = 1,
+    COPIES_VERSION = 2,
     COPIES_ENTRIES = 1024, /* the first one: what found no place among the others */
     COPIES_DEVICES = 64,
     COPIES_HOST = -1, /* ends of a copy that are no device */
     COPIES_ELSEWHERE = -2
 };
 
-/* As CUPTI numbers them (CUpti_ActivityMemcpyKind, CUpti_ActivityMemoryKind). */
+/* As CUPTI numbers them (CUpti_ActivityMemcpyKind, CUpti_ActivityMemoryKind), and behind those the
+ * migrations of unified memory by their cause (CUpti_ActivityUnifiedMemoryMigrationCause). */
 enum copies_kind {
     COPIES_UNKNOWN,
     COPIES_HTOD,
@@ -42,6 +43,12 @@ enum copies_kind {
     COPIES_DTOD,
     COPIES_HTOH,
     COPIES_PTOP,
+    COPIES_MIGRATED, /* for a cause that CUPTI does not tell */
+    COPIES_MIGRATED_USER,
+    COPIES_MIGRATED_COHERENCE,
+    COPIES_MIGRATED_PREFETCH, /* by the driver's own guess */
+    COPIES_MIGRATED_EVICTION,
+    COPIES_MIGRATED_COUNTERS,
     COPIES_KINDS
 };
 enum copies_memory {
@@ -79,7 +86,7 @@ struct copies_entry {
     uint8_t bucket;        /* comms_bucket of the bytes */
     int32_t from, to;      /* numbers of devices, as CUDA counts them, or the ends above */
     uint32_t used;         /* 1; the first entry, of any kind and size, always */
-    uint64_t calls, bytes; /* all of them */
+    uint64_t calls, bytes; /* all of them; of migrations pieces, which nobody has called */
     /* On the device: calls whose begin and end were told, what they carried and how long they took
      * together, each by itself. */
     uint64_t timed_calls, timed_bytes, timed_ns;
@@ -92,17 +99,20 @@ struct copies_slot {
     uint64_t time_ns;  /* CLOCK_REALTIME, when it was written */
     uint32_t finished; /* enum copies_end */
     uint32_t nentries;
-    uint64_t dropped; /* records that CUPTI had no room for */
-    uint64_t unknown; /* records of kinds that were not asked for */
-    uint64_t broken;  /* buffers that CUPTI could not read to their end */
-    uint64_t buffers; /* handed to CUPTI and not back: at the end, another tool has them */
+    uint64_t dropped;          /* records that CUPTI had no room for */
+    uint64_t unknown;          /* records of kinds that were not asked for */
+    uint64_t broken;           /* buffers that CUPTI could not read to their end */
+    uint64_t buffers;          /* handed to CUPTI and not back: at the end, another tool has them */
+    uint64_t migrations_ns;    /* CLOCK_REALTIME, from when on they are told; 0 = they are not */
+    uint32_t migrations_error; /* CUPTI's, why not; 0: it was never ready */
+    uint32_t reserved;
     char pci[COPIES_DEVICES][COMMS_GPU_MAX]; /* as the driver writes it; "" = not known */
     struct copies_entry entry[COPIES_ENTRIES];
 };
 
 _Static_assert(sizeof(struct copies_header) == 256, "a part of the format");
 _Static_assert(sizeof(struct copies_entry) == 64, "a part of the format");
-_Static_assert(sizeof(struct copies_slot) == 64 + COPIES_DEVICES * 24 + COPIES_ENTRIES * 64,
+_Static_assert(sizeof(struct copies_slot) == 80 + COPIES_DEVICES * 24 + COPIES_ENTRIES * 64,
                "a part of the format");
 
 enum {

@@ -114,6 +114,21 @@ static void add_peer_copy(const void *record)
                               .ns = duration(copy.start, copy.end)});
 }
 
+static void add_migration(const void *record)
+{
+    struct cupti_migration moved;
+    memcpy(&moved, record, sizeof(moved));
+    add(&(struct inject_copy){
+        .kind = COPIES_MIGRATED + (moved.cause < CUPTI_CAUSES ? moved.cause : 0),
+        .from_memory = COPIES_MANAGED,
+        .to_memory = COPIES_MANAGED,
+        .from = moved.counter == CUPTI_MOVED_HTOD ? COPIES_HOST : device_of(moved.from_device),
+        .to = moved.counter == CUPTI_MOVED_DTOH ? COPIES_HOST : device_of(moved.to_device),
+        .calls = 1,
+        .bytes = moved.bytes,
+        .ns = duration(moved.start, moved.end)});
+}
+
 static void count_unread(bool unknown, bool broken)
 {
     inject_log_lock();
@@ -133,6 +148,8 @@ static void add_records(uint8_t *buffer, size_t valid)
             add_copy(record);
         else if (kind == CUPTI_KIND_MEMCPY2)
             add_peer_copy(record);
+        else if (kind == CUPTI_KIND_MIGRATION)
+            add_migration(record);
         else
             count_unread(true, false);
     }
@@ -258,13 +275,44 @@ static int subscribe(void)
     return result;
 }
 
+/*
+ * CUPTI tells migrations only once the driver has begun, which it has not while it calls us. Where
+ * it tells none at all (no access to nvidia-uvm-tools), copies are told all the same. False: later.
+ */
+static bool ask_for_migrations(void)
+{
+    static const uint32_t told[] = {CUPTI_MOVED_HTOD, CUPTI_MOVED_DTOH, CUPTI_MOVED_DTOD};
+    enum { N = sizeof(told) / sizeof(told[0]) };
+    struct cupti_counter counters[N];
+    for (size_t i = 0; i < N; i++)
+        counters[i] = (struct cupti_counter){CUPTI_BY_PROCESS, told[i], 0, 1};
+    int result = cupti.configure(counters, N);
+    if (!result)
+        result = cupti.enable(CUPTI_KIND_MIGRATION);
+    if (result == CUPTI_NOT_READY)
+        return false;
+    inject_log_lock();
+    inject_log_sums()->migrations_error = (uint32_t)result;
+    inject_log_sums()->migrations_ns = result ? 0 : inside_now_ns(CLOCK_REALTIME);
+    inject_log_unlock();
+    return true;
+}
+
 static void *look(void *arg)
 {
-    const long ms = period_ms();
-    bool last = false;
+    const long period = period_ms();
+    bool last = false, asked = false;
+    long soon = 1; /* until CUPTI is ready it is asked often: what moves before is not told */
     (void)arg;
     while (!last) {
+        const long ms = asked || soon > period ? period : soon;
         last = wait_for_end(ms);
+        if (!asked && !last) {
+            asked = ask_for_migrations();
+            soon += ms;
+        }
+        if (ms < period && !last)
+            continue;
         find_devices();
         (void)cupti.flush_all(last ? CUPTI_FORCED : 0);
         if (last) /* no buffer may have come back to tell what was dropped */

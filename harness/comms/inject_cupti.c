@@ -16,6 +16,7 @@ static const struct symbol {
     {"cuptiSubscribe", offsetof(struct inject_cupti, subscribe)},
     {"cuptiUnsubscribe", offsetof(struct inject_cupti, unsubscribe)},
     {"cuptiActivityRegisterCallbacks", offsetof(struct inject_cupti, register_callbacks)},
+    {"cuptiActivityConfigureUnifiedMemoryCounter", offsetof(struct inject_cupti, configure)},
     {"cuptiActivityEnable", offsetof(struct inject_cupti, enable)},
     {"cuptiActivityDisable", offsetof(struct inject_cupti, disable)},
     {"cuptiActivityFlushAll", offsetof(struct inject_cupti, flush_all)},

@@ -6,7 +6,8 @@
  * newest layout that it knows, and a layout begins with the one before: CUpti_ActivityMemcpy, 3, 4,
  * 5 (CUDA 12) and 6 (CUDA 13) have the same first fields, as have CUpti_ActivityMemcpyPtoP, 2, 3
  * and
- * 4. Read are these first fields, and of CUDA 13 the number of copies in a batch.
+ * 4. Read are these first fields, and of CUDA 13 the number of copies in a batch. Of
+ * CUpti_ActivityUnifiedMemoryCounter2 and 3 all fields of the first are read.
  * tests/comms/test_copies.c holds all of this against the headers where they are.
  */
 #ifndef CONTEND_COMMS_INJECT_CUPTI_H
@@ -21,7 +22,14 @@ enum {
     CUPTI_OTHER_SUBSCRIBER = 39, /* CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED */
     CUPTI_NO_MORE = 12,          /* CUPTI_ERROR_MAX_LIMIT_REACHED: the end of a buffer */
     CUPTI_KIND_MEMCPY = 1,
-    CUPTI_KIND_MEMCPY2 = 22,  /* between devices */
+    CUPTI_NOT_READY = 13,      /* CUPTI_ERROR_NOT_READY: the driver has not yet begun */
+    CUPTI_KIND_MEMCPY2 = 22,   /* between devices */
+    CUPTI_KIND_MIGRATION = 25, /* CUPTI_ACTIVITY_KIND_UNIFIED_MEMORY_COUNTER */
+    CUPTI_BY_PROCESS = 2,      /* CUPTI_ACTIVITY_UNIFIED_MEMORY_COUNTER_SCOPE_PROCESS_ALL_DEVICES */
+    CUPTI_MOVED_HTOD = 1,      /* CUPTI_ACTIVITY_UNIFIED_MEMORY_COUNTER_KIND_BYTES_TRANSFER_HTOD */
+    CUPTI_MOVED_DTOH = 2,
+    CUPTI_MOVED_DTOD = 8,
+    CUPTI_CAUSES = 6,         /* of CUpti_ActivityUnifiedMemoryMigrationCause */
     CUPTI_FORCED = 1,         /* CUPTI_ACTIVITY_FLAG_FLUSH_FORCED */
     CUPTI_WITH_COUNT = 130000 /* version from which on a record has copy_count */
 };
@@ -48,11 +56,23 @@ struct cupti_copy_6 {
     uint64_t copy_count; /* 1, but of cudaMemcpyBatchAsync */
 };
 
+struct cupti_migration {
+    uint32_t kind, counter; /* CUPTI_KIND_MIGRATION, CUPTI_MOVED_* */
+    uint64_t bytes, start, end, address;
+    uint32_t from_device, to_device; /* of an end that is the host: nothing */
+    uint32_t stream, pid, cause, pad;
+};
+
+struct cupti_counter {
+    uint32_t scope, counter, device, on;
+};
+
 _Static_assert(offsetof(struct cupti_copy, bytes) == 8, "as CUPTI has it");
 _Static_assert(offsetof(struct cupti_copy, device) == 32, "as CUPTI has it");
 _Static_assert(offsetof(struct cupti_peer_copy, from_device) == 44, "as CUPTI has it");
 _Static_assert(offsetof(struct cupti_peer_copy, to_device) == 52, "as CUPTI has it");
 _Static_assert(offsetof(struct cupti_copy_6, copy_count) == 88, "as CUPTI has it");
+_Static_assert(sizeof(struct cupti_migration) == 64, "as CUPTI has it");
 
 typedef void cupti_requested(uint8_t **buffer, size_t *size, size_t *max_records);
 typedef void cupti_completed(void *context, uint32_t stream, uint8_t *buffer, size_t size,
@@ -65,6 +85,7 @@ struct inject_cupti {
     int (*subscribe)(void **subscriber, cupti_callback *callback, void *user);
     int (*unsubscribe)(void *subscriber);
     int (*register_callbacks)(cupti_requested *requested, cupti_completed *completed);
+    int (*configure)(struct cupti_counter *counters, uint32_t n);
     int (*enable)(int kind);
     int (*disable)(int kind);
     int (*flush_all)(uint32_t flag);

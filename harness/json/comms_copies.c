@@ -8,14 +8,16 @@ static json_t *whole(uint64_t value)
 static json_t *log_to_json(const struct copies_log *log)
 {
     const struct copies_slot *slot = log->slot;
-    return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:b, s:b, s:o, s:o, s:o}", "file",
-                     json_value_text(log->name), "host", json_value_text(log->header.host), "pid",
-                     whole((uint64_t)log->header.pid), "program",
-                     json_value_text(log->header.program), "cupti", whole(log->header.cupti),
-                     "start_ns", whole(log->header.start_ns), "finished",
-                     slot->finished != COPIES_GOES_ON, "taken_over", copies_slot_is_taken(slot),
-                     "dropped", whole(slot->dropped), "unknown",
-                     whole(slot->unknown + slot->broken), "buffers_out", whole(slot->buffers));
+    return json_pack(
+        "{s:o, s:o, s:o, s:o, s:o, s:o, s:b, s:b, s:o, s:o, s:o, s:o, s:o}", "file",
+        json_value_text(log->name), "host", json_value_text(log->header.host), "pid",
+        whole((uint64_t)log->header.pid), "program", json_value_text(log->header.program), "cupti",
+        whole(log->header.cupti), "start_ns", whole(log->header.start_ns), "finished",
+        slot->finished != COPIES_GOES_ON, "taken_over", copies_slot_is_taken(slot), "dropped",
+        whole(slot->dropped), "unknown", whole(slot->unknown + slot->broken), "buffers_out",
+        whole(slot->buffers), "migrations_since_ns",
+        slot->migrations_ns ? whole(slot->migrations_ns) : json_null(), "migrations_error",
+        whole(slot->migrations_error));
 }
 
 static json_t *sizes_to_json(const struct copies_row *row)

@@ -99,11 +99,11 @@ static void print_copies_row(const struct copies_row *row, FILE *out)
     (void)fputs("<tr><th scope=\"row\">", out);
     html_say(out, "%s", row->host);
     (void)fprintf(out,
-                  "</th><td>%s</td><td>%s</td><td>%s</td><td>%s</td><td>%" PRIu64
+                  "</th><td>%s</td><td>%s</td><td>%s</td><td>%s</td><td>%s</td><td>%" PRIu64
                   "</td><td>%" PRIu64 "</td><td>%s</td><td>%s</td></tr>\n",
-                  row->from, row->to, copies_memory_name(row->from_memory),
-                  copies_memory_name(row->to_memory), row->calls, row->bytes, time,
-                  gigabytes(copies_row_speed(row), rate));
+                  row->from, row->to, copies_kind_name(row->kind),
+                  copies_memory_name(row->from_memory), copies_memory_name(row->to_memory),
+                  row->calls, row->bytes, time, gigabytes(copies_row_speed(row), rate));
 }
 
 void html_comms_copies(const struct comms_view *view, FILE *out)
@@ -113,7 +113,8 @@ void html_comms_copies(const struct comms_view *view, FILE *out)
     (void)fputs("<section id=\"copies\">\n<h2>Copies</h2>\n<p>As CUPTI tells them; time on the "
                 "GPU, each copy by itself.</p>\n<div class=\"scroll\"><table>\n<tr>"
                 "<th scope=\"col\">host</th><th scope=\"col\">from</th><th scope=\"col\">to</th>"
-                "<th scope=\"col\">memory there</th><th scope=\"col\">and there</th>"
+                "<th scope=\"col\">kind</th><th scope=\"col\">memory there</th>"
+                "<th scope=\"col\">and there</th>"
                 "<th scope=\"col\">calls</th><th scope=\"col\">bytes</th><th scope=\"col\">time"
                 "</th><th scope=\"col\">GB/s</th></tr>\n",
                 out);

@@ -20,8 +20,8 @@ static void print_row(const struct copies_row *row, FILE *out)
     char bytes[24], time[24] = "-", rate[24];
     if (row->timed_ns)
         (void)units_format_seconds((double)row->timed_ns / 1e9, time, sizeof(time));
-    (void)fprintf(out, "  %-13.24s %-13.24s %-14s %10" PRIu64 " %8s %8s %7s\n", row->from, row->to,
-                  copies_memory_name(copies_row_memory(row)), row->calls,
+    (void)fprintf(out, "  %-13.24s %-13.24s %-15s %9" PRIu64 " %8s %8s %6s\n", row->from, row->to,
+                  copies_row_word(row), row->calls,
                   units_format_si((double)row->bytes, bytes, sizeof(bytes)), time,
                   in_gigabytes(copies_row_speed(row), rate));
 }
@@ -41,7 +41,7 @@ void copies_print(const struct copies *copies, bool first, FILE *out)
         (void)fputs("  nothing was copied\n", out);
         return;
     }
-    (void)fprintf(out, "  %-13s %-13s %-14s %10s %8s %8s %7s\n", "from", "to", "memory", "calls",
+    (void)fprintf(out, "  %-13s %-13s %-15s %9s %8s %8s %6s\n", "from", "to", "memory", "calls",
                   "bytes", "time", "GB/s");
     for (size_t i = 0; i < copies->n && i < ROWS_MOST; i++) {
         bool several = strcmp(copies->row[0].host, copies->row[copies->n - 1].host) != 0;

@@ -109,7 +109,7 @@ static void test_copies_refuses_what_cannot_be(void **state)
     assert_int_equal(parse(sizeof(file) - 1, "cut"), -1);
     assert_int_equal(parse(3, "cut"), -1);
     file.header.version++;
-    assert_int_equal(parse(sizeof(file), "byte 8: copies of version 2"), -1);
+    assert_int_equal(parse(sizeof(file), "byte 8: copies of version 3"), -1);
     begin();
     memset(file.header.host, 'x', sizeof(file.header.host));
     assert_int_equal(parse(sizeof(file), "without an end"), -1);
@@ -172,6 +172,15 @@ static void test_copies_of_processes_are_added(void **state)
     SAME_FIRST(cupti_peer_copy, theirs);                                                           \
     SAME(cupti_peer_copy, from_device, theirs, srcDeviceId);                                       \
     SAME(cupti_peer_copy, to_device, theirs, dstDeviceId)
+#define SAME_MIGRATION(theirs)                                                                     \
+    SAME(cupti_migration, counter, theirs, counterKind);                                           \
+    SAME(cupti_migration, bytes, theirs, value);                                                   \
+    SAME(cupti_migration, start, theirs, start);                                                   \
+    SAME(cupti_migration, end, theirs, end);                                                       \
+    SAME(cupti_migration, from_device, theirs, srcId);                                             \
+    SAME(cupti_migration, to_device, theirs, dstId);                                               \
+    SAME(cupti_migration, cause, theirs, flags);                                                   \
+    _Static_assert(sizeof(theirs) >= sizeof(struct cupti_migration), "as CUPTI has it")
 #define EQUAL(ours, theirs) _Static_assert((int)(ours) == (int)(theirs), "as CUPTI has it")
 
 SAME_FIRST(cupti_copy, CUpti_ActivityMemcpy);
@@ -187,9 +196,25 @@ _Static_assert(offsetof(struct cupti_copy_6, copy_count) ==
 SAME_PEER(CUpti_ActivityMemcpyPtoP2);
 SAME_PEER(CUpti_ActivityMemcpyPtoP3);
 SAME_PEER(CUpti_ActivityMemcpyPtoP4);
+SAME_MIGRATION(CUpti_ActivityUnifiedMemoryCounter3);
 #endif
+SAME_MIGRATION(CUpti_ActivityUnifiedMemoryCounter2);
+SAME(cupti_counter, scope, CUpti_ActivityUnifiedMemoryCounterConfig, scope);
+SAME(cupti_counter, counter, CUpti_ActivityUnifiedMemoryCounterConfig, kind);
+SAME(cupti_counter, device, CUpti_ActivityUnifiedMemoryCounterConfig, deviceId);
+SAME(cupti_counter, on, CUpti_ActivityUnifiedMemoryCounterConfig, enable);
 EQUAL(CUPTI_KIND_MEMCPY, CUPTI_ACTIVITY_KIND_MEMCPY);
 EQUAL(CUPTI_KIND_MEMCPY2, CUPTI_ACTIVITY_KIND_MEMCPY2);
+EQUAL(CUPTI_KIND_MIGRATION, CUPTI_ACTIVITY_KIND_UNIFIED_MEMORY_COUNTER);
+EQUAL(CUPTI_NOT_READY, CUPTI_ERROR_NOT_READY);
+EQUAL(CUPTI_BY_PROCESS, CUPTI_ACTIVITY_UNIFIED_MEMORY_COUNTER_SCOPE_PROCESS_ALL_DEVICES);
+EQUAL(CUPTI_MOVED_HTOD, CUPTI_ACTIVITY_UNIFIED_MEMORY_COUNTER_KIND_BYTES_TRANSFER_HTOD);
+EQUAL(CUPTI_MOVED_DTOH, CUPTI_ACTIVITY_UNIFIED_MEMORY_COUNTER_KIND_BYTES_TRANSFER_DTOH);
+EQUAL(CUPTI_MOVED_DTOD, CUPTI_ACTIVITY_UNIFIED_MEMORY_COUNTER_KIND_BYTES_TRANSFER_DTOD);
+EQUAL(COPIES_MIGRATED, COPIES_PTOP + 1);
+EQUAL(COPIES_MIGRATED_USER - COPIES_MIGRATED, CUPTI_ACTIVITY_UNIFIED_MEMORY_MIGRATION_CAUSE_USER);
+EQUAL(COPIES_MIGRATED_EVICTION - COPIES_MIGRATED,
+      CUPTI_ACTIVITY_UNIFIED_MEMORY_MIGRATION_CAUSE_EVICTION);
 EQUAL(CUPTI_FORCED, CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
 EQUAL(CUPTI_NO_MORE, CUPTI_ERROR_MAX_LIMIT_REACHED);
 EQUAL(CUPTI_OTHER_SUBSCRIBER, CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED);

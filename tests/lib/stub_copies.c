@@ -4,6 +4,8 @@
  * (CONTEND_LIBCUPTI, where it is one) turns into records.
  *
  *   copy:KIND:FROM_MEMORY:TO_MEMORY:DEVICE:BYTES:NS:TIMES[:COUNT of a batch]
+ *   move:COUNTER:CAUSE:FROM:TO:BYTES:NS:TIMES (unified memory)
+ *   ready (waits until migrations are asked for)
  *   peer:FROM:TO:BYTES:NS:TIMES   sizes:N (copies of as many kinds)   drop:N   sleep:MS
  *   taken (another tool takes CUPTI over)
  *   fork (the child copies and exits)   kill   exit:CODE   quick (leaves by _exit)
@@ -21,8 +23,8 @@
 
 enum { WORDS = 10 };
 
-static void (*copy)(const struct stub_copy *), (*peer)(const struct stub_copy *), (*drop)(size_t),
-    (*take_over)(void);
+static void (*copy)(const struct stub_copy *), (*peer)(const struct stub_copy *),
+    (*migrate)(const struct stub_copy *), (*drop)(size_t), (*take_over)(void), (*await)(void);
 
 static void *symbol(void *library, const char *name)
 {
@@ -47,6 +49,10 @@ static void load(void)
     memcpy(&copy, &found, sizeof(copy));
     found = symbol(library, "stub_cupti_peer_copy");
     memcpy(&peer, &found, sizeof(peer));
+    found = symbol(library, "stub_cupti_migration");
+    memcpy(&migrate, &found, sizeof(migrate));
+    found = symbol(library, "stub_cupti_await_migrations");
+    memcpy(&await, &found, sizeof(await));
     found = symbol(library, "stub_cupti_drop");
     memcpy(&drop, &found, sizeof(drop));
     found = symbol(library, "stub_cupti_take_over");
@@ -88,6 +94,18 @@ static void do_peers(char **words, int n)
         peer(&told);
 }
 
+static void do_moves(char **words, int n)
+{
+    const struct stub_copy told = {.kind = (unsigned)number(words, n, 1),
+                                   .count = number(words, n, 2),
+                                   .from = (int)number(words, n, 3),
+                                   .to = (int)number(words, n, 4),
+                                   .bytes = number(words, n, 5),
+                                   .ns = number(words, n, 6)};
+    for (unsigned long i = 0; migrate && i < number(words, n, 7); i++)
+        migrate(&told);
+}
+
 /* More kinds than a table has room for: 40 devices to as many. */
 static void do_sizes(unsigned long n)
 {
@@ -119,6 +137,10 @@ static void step(char *text)
         do_copies(words, n);
     else if (strcmp(words[0], "peer") == 0)
         do_peers(words, n);
+    else if (strcmp(words[0], "move") == 0)
+        do_moves(words, n);
+    else if (strcmp(words[0], "ready") == 0 && await)
+        await();
     else if (strcmp(words[0], "sizes") == 0)
         do_sizes(number(words, n, 1));
     else if (strcmp(words[0], "drop") == 0 && drop)

@@ -2,7 +2,8 @@
  * In place of libcupti: what the library that counts copies calls of it. stub_copies.c says what
  * was copied; records go into the buffers that the library gives, in the layout of the version that
  * STUB_CUPTI_VERSION tells (CUDA 12 or 13), and come back when a buffer is full or asked for.
- * STUB_CUPTI_FAIL=subscriber|register|enable: that call fails. STUB_CUPTI_LATE=1: a record more
+ * STUB_CUPTI_FAIL=subscriber|register|enable|migrations: that call fails; not-ready: migrations for
+ * ever, where else they are so for the first two times. STUB_CUPTI_LATE=1: a record more
  * comes behind all that the program has for its end. STUB_CUPTI_SLOW=1: it takes its time to tell
  * what was dropped. STUB_CUPTI_HOLDS=1: full buffers come back only where they are asked for.
  * Before CUDA 12.9 (version 27) it crashes where it is given no buffer. STUB_CUPTI_HANGS=1: at the
@@ -18,7 +19,17 @@
 
 #include "tests/lib/stub_cupti.h"
 
-enum { MEMCPY = 1, MEMCPY2 = 22, KINDS = 32, OTHER = 39, NO_MORE = 12, INVALID = 1, HELD = 256 };
+enum {
+    MEMCPY = 1,
+    MEMCPY2 = 22,
+    MIGRATION = 25,
+    KINDS = 32,
+    NOT_READY = 13,
+    OTHER = 39,
+    NO_MORE = 12,
+    INVALID = 1,
+    HELD = 256
+};
 
 /* As CUPTI of CUDA 13 has them; that of 12 ends before `pad2` and `count`. */
 struct copy {
@@ -42,6 +53,17 @@ struct peer_copy {
     uint32_t graph, channel, channel_type;
 };
 
+/* Of CUDA 12 without `processors`. */
+struct migration {
+    uint32_t kind, counter;
+    uint64_t value, start, end, address;
+    uint32_t from, to, stream, pid, flags, pad;
+    uint64_t processors[5];
+};
+struct counter {
+    uint32_t scope, kind, device, enable;
+};
+
 typedef void requested(uint8_t **, size_t *, size_t *);
 typedef void completed(void *, uint32_t, uint8_t *, size_t, size_t);
 
@@ -62,6 +84,7 @@ int cuptiGetResultString(int result, const char **text);
 int cuptiSubscribe(void **subscriber, void *callback, void *user);
 int cuptiUnsubscribe(void *subscriber);
 int cuptiActivityRegisterCallbacks(requested *give, completed *take);
+int cuptiActivityConfigureUnifiedMemoryCounter(struct counter *counters, uint32_t n);
 int cuptiActivityEnable(int kind);
 int cuptiActivityDisable(int kind);
 int cuptiActivityFlushAll(uint32_t flag);
@@ -84,6 +107,9 @@ static size_t size_of(uint32_t kind)
 {
     if (kind == MEMCPY2)
         return sizeof(struct peer_copy);
+    if (kind == MIGRATION)
+        return version_told() >= 130000 ? sizeof(struct migration)
+                                        : offsetof(struct migration, processors);
     return version_told() >= 130000 ? sizeof(struct copy) : offsetof(struct copy, count);
 }
 
@@ -121,11 +147,25 @@ int cuptiActivityRegisterCallbacks(requested *give, completed *take)
     return fails("register") ? INVALID : 0;
 }
 
+static unsigned configured;
+
+int cuptiActivityConfigureUnifiedMemoryCounter(struct counter *counters, uint32_t n)
+{
+    configured = 0;
+    for (uint32_t i = 0; i < n; i++)
+        configured |= (unsigned)(counters[i].scope == 2 && counters[i].enable == 1)
+                      << counters[i].kind;
+    return fails("migrations") ? INVALID : 0;
+}
+
 int cuptiActivityEnable(int kind)
 {
+    static int early = 2;
+    if (kind == MIGRATION && (fails("not-ready") || early-- > 0))
+        return NOT_READY;
     if (kind == MEMCPY2 && fails("enable"))
         return INVALID;
-    enabled[kind] = 1;
+    __atomic_store_n(&enabled[kind], 1, __ATOMIC_RELEASE);
     return 0;
 }
 
@@ -246,6 +286,27 @@ void stub_cupti_peer_copy(const struct stub_copy *told)
                                    .to_device = (uint32_t)told->to};
     if (on_request && enabled[MEMCPY2])
         put(&copy, MEMCPY2);
+}
+
+void stub_cupti_migration(const struct stub_copy *told)
+{
+    const struct migration moved = {.kind = MIGRATION,
+                                    .counter = told->kind,
+                                    .value = told->bytes,
+                                    .start = told->ns ? 1000 : 0,
+                                    .end = told->ns ? 1000 + told->ns : 0,
+                                    .from = (uint32_t)told->from,
+                                    .to = (uint32_t)told->to,
+                                    .flags = (uint32_t)told->count};
+    if (on_request && enabled[MIGRATION] && configured >> told->kind & 1)
+        put(&moved, MIGRATION);
+}
+
+void stub_cupti_await_migrations(void)
+{
+    const struct timespec pause = {0, 1000000};
+    for (int i = 0; i < 60000 && !__atomic_load_n(&enabled[MIGRATION], __ATOMIC_ACQUIRE); i++)
+        (void)nanosleep(&pause, NULL);
 }
 
 void stub_cupti_drop(size_t n)

@@ -14,6 +14,9 @@ struct stub_copy {
 
 void stub_cupti_copy(const struct stub_copy *told);
 void stub_cupti_peer_copy(const struct stub_copy *told);
+/* Unified memory that moved: `kind` its counter, `count` its cause. */
+void stub_cupti_migration(const struct stub_copy *told);
+void stub_cupti_await_migrations(void); /* until they are asked for; a minute at most */
 void stub_cupti_drop(size_t n);
 void stub_cupti_take_over(void); /* as a profiler that the program has begun */
 
