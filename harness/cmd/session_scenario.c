@@ -163,9 +163,9 @@ static void tell_round(const struct session *s, unsigned round)
 {
     const struct result *result = &s->setup->result;
     enum { EACH = 10 }; /* the rounds of an ab are many, and of a number that nobody knows before */
+    const size_t settings = count_measured(result);
     if (s->task && s->task->next)
-        log_info("round %u done, %zu setting%s", round + 1, count_measured(result),
-                 count_measured(result) == 1 ? "" : "s");
+        log_info("round %u done, %zu setting%s", round + 1, settings, settings == 1 ? "" : "s");
     else if (!result->variants || result->rounds_s <= 0)
         log_info("round %u of %u done", round + 1, result->rounds_planned);
     else if ((round + 1) % EACH == 0 || round + 1 == result->rounds_planned)

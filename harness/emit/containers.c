@@ -66,22 +66,12 @@ struct shares {
     struct bitset planned, reserved;
 };
 
-/* The CPUs of the next core from topo->cpus[*at] on, where they are neighbours; false = no more. */
-static bool next_core(const struct topo *topo, unsigned *at, struct bitset *core)
-{
-    unsigned first = *at;
-    *core = (struct bitset){0};
-    for (; *at < topo->ncpus && topo->cpus[*at].core == topo->cpus[first].core; (*at)++)
-        bitset_set(core, topo->cpus[*at].os_cpu);
-    return *at > first;
-}
-
 static void find_shares(const struct emit *emit, struct shares *shares)
 {
     struct bitset core;
     for (unsigned w = 0; w < emit->nworkers; w++)
         bitset_or(&shares->planned, &emit->worker[w].plan->cpus);
-    for (unsigned at = 0; next_core(emit->job->topo, &at, &core);)
+    for (unsigned at = 0; topo_next_core(emit->job->topo, &at, &core);)
         if (!bitset_intersects(&core, &shares->planned))
             bitset_or(&shares->reserved, &core);
 }
@@ -96,7 +86,7 @@ static unsigned pod_cpus(const struct emit *emit, const struct shares *shares, u
     struct bitset others = shares->planned, core;
     unsigned n = 0;
     bitset_andnot(&others, own);
-    for (unsigned at = 0; next_core(emit->job->topo, &at, &core);) {
+    for (unsigned at = 0; topo_next_core(emit->job->topo, &at, &core);) {
         bool alone = !bitset_intersects(&core, &others);
         if (!bitset_intersects(&core, own))
             continue;

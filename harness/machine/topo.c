@@ -62,6 +62,15 @@ unsigned topo_gpu_bus_number(const struct topo *topo, const struct topo_gpu *gpu
     return before;
 }
 
+bool topo_next_core(const struct topo *topo, unsigned *at, struct bitset *core)
+{
+    unsigned first = *at;
+    *core = (struct bitset){0};
+    for (; *at < topo->ncpus && topo->cpus[*at].core == topo->cpus[first].core; (*at)++)
+        bitset_set(core, topo->cpus[*at].os_cpu);
+    return *at > first;
+}
+
 void topo_threads_per_core(const struct topo *topo, unsigned *min, unsigned *max)
 {
     *min = *max = 0;

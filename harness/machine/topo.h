@@ -112,6 +112,12 @@ unsigned topo_visible_gpus(const struct topo *topo);
  */
 unsigned topo_gpu_bus_number(const struct topo *topo, const struct topo_gpu *gpu);
 
+/*
+ * The CPUs of the core that begins at cpus[*at], where a core's CPUs are neighbours; *at becomes
+ * the next one's. False: there is none. A walk begins at 0.
+ */
+bool topo_next_core(const struct topo *topo, unsigned *at, struct bitset *core);
+
 /* The fewest and the most logical CPUs a core has, allowed or not. */
 void topo_threads_per_core(const struct topo *topo, unsigned *min, unsigned *max);
 

@@ -206,17 +206,12 @@ static int check_left(const struct topo *topo, const struct plan *plan, struct f
                       struct err *err)
 {
     char list[SHORT_LIST];
-    struct bitset left = plan->dealt;
-    for (unsigned i = 0; i < topo->ncpus;) {
-        struct bitset core = {0};
-        bool used = false;
-        for (int key = topo->cpus[i].core; i < topo->ncpus && topo->cpus[i].core == key; i++) {
-            bitset_set(&core, topo->cpus[i].os_cpu);
-            used = used || owner_of(plan, topo->cpus[i].os_cpu) >= 0;
-        }
-        if (used)
+    struct bitset left = plan->dealt, used = {0}, core;
+    for (unsigned w = 0; w < plan->nworkers; w++)
+        bitset_or(&used, &plan->workers[w].cpus);
+    for (unsigned at = 0; topo_next_core(topo, &at, &core);)
+        if (bitset_intersects(&core, &used))
             bitset_andnot(&left, &core);
-    }
     if (bitset_empty(&left))
         return 0;
     struct finding finding = {.id = "cpus_left", .severity = FINDING_NOTE};

@@ -7,7 +7,7 @@
 
 #include "harness/plan/slices.h"
 
-__attribute__((format(printf, 2, 3))) static void refuse(struct plan *plan, const char *fmt, ...)
+void policy_refuse(struct plan *plan, const char *fmt, ...)
 {
     va_list ap;
     va_start(ap, fmt);
@@ -15,8 +15,7 @@ __attribute__((format(printf, 2, 3))) static void refuse(struct plan *plan, cons
     va_end(ap);
 }
 
-/* Disjoint slices need a unit for each worker. */
-static int check_room(const struct plan *plan, unsigned workers, unsigned have, const char *unit,
+int policy_check_room(const struct plan *plan, unsigned workers, unsigned have, const char *unit,
                       struct err *err)
 {
     if (workers <= have)
@@ -28,8 +27,7 @@ static int check_room(const struct plan *plan, unsigned workers, unsigned have, 
                    have);
 }
 
-/* Near which node each worker's GPU is, -1 = unknown, or none; the caller frees it. */
-static int near_nodes(const struct plan_space *space, const struct plan *plan, int **nodes,
+int policy_near_nodes(const struct plan_space *space, const struct plan *plan, int **nodes,
                       struct err *err)
 {
     *nodes = calloc(plan->nworkers, sizeof(**nodes));
@@ -98,7 +96,7 @@ static int deal_blocks(const struct plan_space *space, const struct bitset *avai
     if (!rc && !workers)
         rc = err_set(err, -ENOMEM, "no memory to plan %u workers", n);
     if (!rc)
-        rc = check_room(plan, n, units.n, names[kind], err);
+        rc = policy_check_room(plan, n, units.n, names[kind], err);
     if (!rc && workers && n) {
         for (unsigned w = 0; w < n; w++)
             workers[w] = &plan->workers[from + w];
@@ -124,11 +122,13 @@ static void why_not_spread(const struct plan_space *space, struct plan *plan)
     if (!space_has_one_llc(space)) /* one cache is one package: a cache never spans two */
         return;
     if (plan->nworkers > space_count_cores(space))
-        refuse(plan, "all usable CPUs share one package and one last-level cache, of fewer cores "
-                     "than workers");
+        policy_refuse(plan,
+                      "all usable CPUs share one package and one last-level cache, of fewer cores "
+                      "than workers");
     else if (space_is_uniform(space) && space_partition_keeps_cores(space))
-        refuse(plan, "all usable CPUs share one package and one last-level cache, and partition "
-                     "deals whole cores of it too");
+        policy_refuse(plan,
+                      "all usable CPUs share one package and one last-level cache, and partition "
+                      "deals whole cores of it too");
 }
 
 /*
@@ -141,7 +141,7 @@ static int place_spread(const struct plan_space *space, struct plan *plan, struc
     struct units cores;
     int rc = units_make(space->topo, &space->available, UNIT_CORE, &cores, err);
     if (!rc)
-        rc = check_room(plan, plan->nworkers, cores.n, "core", err);
+        rc = policy_check_room(plan, plan->nworkers, cores.n, "core", err);
     if (!rc)
         units_deal_cards(&cores, plan->workers, plan->nworkers);
     units_free(&cores);
@@ -160,14 +160,15 @@ static void why_not_cores(const struct plan_space *space, struct plan *plan)
     if (space_count_cores(space) < space->ncpus)
         return;
     if (plan->nworkers > space->ncpus) {
-        refuse(plan, "the system reports one usable thread a core, and fewer than workers");
+        policy_refuse(plan, "the system reports one usable thread a core, and fewer than workers");
         return;
     }
     bool equal = !place_cores(space, plan, &err) && space_partition_equals(space, plan);
     for (unsigned w = 0; w < plan->nworkers; w++)
         plan->workers[w].cpus = (struct bitset){0};
     if (equal)
-        refuse(plan, "the system reports one usable thread a core; cores would equal partition");
+        policy_refuse(plan,
+                      "the system reports one usable thread a core; cores would equal partition");
 }
 
 static void why_not_llc(const struct plan_space *space, struct plan *plan)
@@ -175,9 +176,10 @@ static void why_not_llc(const struct plan_space *space, struct plan *plan)
     if (!space_has_one_llc(space))
         return;
     if (space->topo->llc_level == 0)
-        refuse(plan, "no shared cache is reported and there is one package");
+        policy_refuse(plan, "no shared cache is reported and there is one package");
     else
-        refuse(plan, "all usable CPUs share one last-level cache (L%u)", space->topo->llc_level);
+        policy_refuse(plan, "all usable CPUs share one last-level cache (L%u)",
+                      space->topo->llc_level);
 }
 
 /* More workers than caches: each cache hosts some, and its cores are dealt among them. */
@@ -191,9 +193,9 @@ static int share_llcs(const struct plan_space *space, struct plan *plan, struct 
     if (!rc && !home)
         rc = err_set(err, -ENOMEM, "no memory to plan %u workers", plan->nworkers);
     if (!rc)
-        rc = check_room(plan, plan->nworkers, cores.n, "core", err);
+        rc = policy_check_room(plan, plan->nworkers, cores.n, "core", err);
     if (!rc)
-        rc = near_nodes(space, plan, &near, err);
+        rc = policy_near_nodes(space, plan, &near, err);
     if (!rc)
         rc = n = units_group(&cores, false, &caches, err);
     if (rc > 0) {
@@ -229,7 +231,7 @@ static void why_not_pcores(const struct plan_space *space, struct plan *plan)
         if (bitset_test(&space->available, cpu->os_cpu) && cpu->kind != first->kind)
             return;
     }
-    refuse(plan, "all usable cores are of one kind (no performance and efficiency cores)");
+    policy_refuse(plan, "all usable cores are of one kind (no performance and efficiency cores)");
 }
 
 /*
@@ -273,243 +275,6 @@ static int place_pcores(const struct plan_space *space, struct plan *plan, struc
     return rc;
 }
 
-/* ---- numa, gpu-local, remote: by NUMA node ---- */
-
-/* Usable cores by node, for nodes whose memory may be used too. */
-struct numa {
-    struct units cores;
-    unsigned usable; /* cores on such nodes */
-    struct group *nodes;
-    unsigned nnodes;
-    unsigned *home; /* worker -> index in nodes */
-};
-
-static void numa_free(struct numa *numa)
-{
-    units_free(&numa->cores);
-    free(numa->nodes);
-    free(numa->home);
-}
-
-/* Usable, as is the memory of its own node: where that has none, its node is another one, far away.
- */
-static bool has_own_node(const struct plan_space *space, const struct topo_cpu *cpu)
-{
-    if (cpu->node < 0 || !bitset_test(&space->available, cpu->os_cpu))
-        return false;
-    const struct topo_node *node = &space->topo->nodes[cpu->node];
-    return node->allowed && bitset_test(&node->cpus, cpu->os_cpu);
-}
-
-static int numa_init(const struct plan_space *space, const struct plan *plan, struct numa *numa,
-                     struct err *err)
-{
-    struct bitset local = {0};
-    for (unsigned i = 0; i < space->topo->ncpus; i++)
-        if (has_own_node(space, &space->topo->cpus[i]))
-            bitset_set(&local, space->topo->cpus[i].os_cpu);
-    *numa = (struct numa){.home = calloc(plan->nworkers + 1, sizeof(*numa->home))};
-    int rc = units_make(space->topo, &local, UNIT_CORE, &numa->cores, err);
-    if (!rc && !numa->home)
-        rc = err_set(err, -ENOMEM, "no memory to plan %u workers", plan->nworkers);
-    if (!rc)
-        rc = units_group(&numa->cores, true, &numa->nodes, err);
-    numa->nnodes = rc > 0 ? (unsigned)rc : 0;
-    numa->usable = numa->cores.n;
-    return rc < 0 ? rc : 0;
-}
-
-static void why_not_numa(const struct plan_space *space, struct plan *plan)
-{
-    int first = -1;
-    for (unsigned i = 0; i < space->topo->ncpus; i++) {
-        const struct topo_cpu *cpu = &space->topo->cpus[i];
-        if (!has_own_node(space, cpu))
-            continue;
-        if (first >= 0 && cpu->node != first)
-            return;
-        first = cpu->node;
-    }
-    if (space->topo->nnodes > 1)
-        refuse(plan, "fewer than two of the %u NUMA nodes have both usable CPUs and memory",
-               space->topo->nnodes);
-    else
-        refuse(plan, "the system reports one NUMA node");
-}
-
-static void bind_memory(const struct topo *topo, int node, struct plan_worker *worker)
-{
-    worker->mem_policy = MEM_BIND;
-    bitset_set(&worker->mem_nodes, topo->nodes[node].os_node);
-}
-
-static int deal_nodes(const struct plan_space *space, const struct numa *numa, struct plan *plan,
-                      struct err *err)
-{
-    for (unsigned w = 0; w < plan->nworkers; w++)
-        bind_memory(space->topo, numa->nodes[numa->home[w]].key, &plan->workers[w]);
-    return groups_deal(&numa->cores, numa->nodes, numa->nnodes, numa->home, plan, err);
-}
-
-static int place_numa(const struct plan_space *space, struct plan *plan, struct err *err)
-{
-    struct numa numa;
-    int *near = NULL;
-    int rc = numa_init(space, plan, &numa, err);
-    if (!rc)
-        rc = check_room(plan, plan->nworkers, numa.usable, "core", err);
-    if (!rc)
-        rc = near_nodes(space, plan, &near, err);
-    if (!rc) {
-        groups_fill(numa.nodes, numa.nnodes, plan->nworkers, near, numa.home);
-        rc = deal_nodes(space, &numa, plan, err);
-    }
-    free(near);
-    numa_free(&numa);
-    return rc;
-}
-
-/* True when workers may be placed on this node. */
-static bool node_is_usable(const struct plan_space *space, int node)
-{
-    for (unsigned i = 0; i < space->topo->ncpus; i++)
-        if (space->topo->cpus[i].node == node && has_own_node(space, &space->topo->cpus[i]))
-            return true;
-    return false;
-}
-
-/* Of a node that is not usable. */
-static const char *what_node_lacks(const struct plan_space *space, int index)
-{
-    const struct topo_node *node = &space->topo->nodes[index];
-    if (bitset_intersects(&node->cpus, &space->available))
-        return "memory";
-    return node->allowed ? "CPU" : "CPU and no memory";
-}
-
-static void why_not_gpu_local(const struct plan_space *space, struct plan *plan)
-{
-    unsigned visible = topo_visible_gpus(space->topo);
-    why_not_numa(space, plan);
-    if (plan->reason[0])
-        return;
-    if (!visible)
-        refuse(plan, "there is no GPU to be local to");
-    for (unsigned w = 0; visible && w < space->request->workers && !plan->reason[0]; w++) {
-        const struct topo_gpu *gpu = &space->topo->gpus[plan->workers[w].gpu];
-        if (gpu->node < 0)
-            refuse(plan, "which NUMA node GPU %s is near is not known", gpu->pci_bdf);
-        else if (!node_is_usable(space, gpu->node))
-            refuse(plan, "GPU %s is near NUMA node %u, which has no %s that we may use",
-                   gpu->pci_bdf, space->topo->nodes[gpu->node].os_node,
-                   what_node_lacks(space, gpu->node));
-    }
-}
-
-static int place_gpu_local(const struct plan_space *space, struct plan *plan, struct err *err)
-{
-    struct numa numa;
-    unsigned workers = space->request->workers, room = 0;
-    int rc = numa_init(space, plan, &numa, err);
-    for (unsigned w = 0; w < workers && !rc; w++) {
-        int node = space->topo->gpus[plan->workers[w].gpu].node;
-        unsigned g = 0;
-        while (numa.nodes[g].key != node)
-            g++;
-        numa.home[w] = g;
-        numa.nodes[g].workers++;
-    }
-    for (unsigned g = 0; g < numa.nnodes && !rc; g++) {
-        const struct group *node = &numa.nodes[g];
-        room += node->count - node->workers;
-        if (node->workers > node->count)
-            rc = err_set(err, -ENOSPC,
-                         "placement 'gpu-local' cannot put %u workers near their GPUs on NUMA node "
-                         "%u: there %s %u core%s to use",
-                         node->workers, space->topo->nodes[node->key].os_node,
-                         node->count == 1 ? "is" : "are", node->count, node->count == 1 ? "" : "s");
-    }
-    if (!rc)
-        rc = check_room(plan, plan->nworkers, workers + room, "core", err);
-    if (!rc) {
-        groups_fill(numa.nodes, numa.nnodes, plan->nworkers - workers, NULL, numa.home + workers);
-        rc = deal_nodes(space, &numa, plan, err);
-    }
-    numa_free(&numa);
-    return rc;
-}
-
-static unsigned distance(const struct topo *topo, int from, int to)
-{
-    return topo->distances ? topo->distances[(size_t)from * topo->nnodes + (size_t)to] : 0;
-}
-
-/* The farthest of the other nodes; of equally far ones, the next in order. */
-static int far_node(const struct topo *topo, const struct numa *numa, unsigned home)
-{
-    int here = numa->nodes[home].key, far = numa->nodes[(home + 1) % numa->nnodes].key;
-    for (unsigned step = 2; step < numa->nnodes; step++) {
-        int node = numa->nodes[(home + step) % numa->nnodes].key;
-        if (distance(topo, here, node) > distance(topo, here, far))
-            far = node;
-    }
-    return far;
-}
-
-/* True when GPU a is the worse one, as wanted here: idle, since shared it would measure that;
- * beside the far memory, else far. */
-static bool is_more_remote(const struct topo *topo, int home, int memory, const unsigned *users,
-                           unsigned a, unsigned b)
-{
-    int node_a = topo->gpus[a].node, node_b = topo->gpus[b].node;
-    if (users[a] != users[b])
-        return users[a] < users[b];
-    if ((node_a == memory) != (node_b == memory))
-        return node_a == memory;
-    unsigned far_a = distance(topo, home, node_a), far_b = distance(topo, home, node_b);
-    return far_a > far_b;
-}
-
-/* A visible GPU that is known to be of another node than `home`, or `otherwise`. */
-static int remote_gpu(const struct topo *topo, int home, int memory, unsigned *users, int otherwise)
-{
-    int best = -1;
-    for (unsigned i = 0; i < topo_visible_gpus(topo); i++)
-        if (topo->gpus[i].node >= 0 && topo->gpus[i].node != home &&
-            (best < 0 || is_more_remote(topo, home, memory, users, i, (unsigned)best)))
-            best = (int)i;
-    best = best < 0 ? otherwise : best;
-    if (best >= 0)
-        users[best]++;
-    return best;
-}
-
-static int place_remote(const struct plan_space *space, struct plan *plan, struct err *err)
-{
-    struct numa numa;
-    unsigned *users = calloc(space->topo->ngpus + 1, sizeof(*users));
-    int rc = numa_init(space, plan, &numa, err);
-    if (!rc && !users)
-        rc = err_set(err, -ENOMEM, "no memory to plan %u GPUs", space->topo->ngpus);
-    if (!rc)
-        rc = check_room(plan, plan->nworkers, numa.usable, "core", err);
-    if (!rc) {
-        groups_fill(numa.nodes, numa.nnodes, plan->nworkers, NULL, numa.home);
-        rc = groups_deal(&numa.cores, numa.nodes, numa.nnodes, numa.home, plan, err);
-    }
-    for (unsigned w = 0; w < plan->nworkers && !rc; w++) {
-        struct plan_worker *worker = &plan->workers[w];
-        int memory = far_node(space->topo, &numa, numa.home[w]);
-        bind_memory(space->topo, memory, worker);
-        if (!worker->background)
-            worker->gpu =
-                remote_gpu(space->topo, numa.nodes[numa.home[w]].key, memory, users, worker->gpu);
-    }
-    numa_free(&numa);
-    free(users);
-    return rc;
-}
-
 const struct policy plan_policies[PLACEMENTS] = {
     [PLACE_NONE] = {NULL, place_none},
     [PLACE_SIZED] = {NULL, place_sized},
@@ -519,8 +284,8 @@ const struct policy plan_policies[PLACEMENTS] = {
     [PLACE_SPREAD] = {why_not_spread, place_spread},
     [PLACE_CORES] = {why_not_cores, place_cores},
     [PLACE_LLC] = {why_not_llc, place_llc},
-    [PLACE_NUMA] = {why_not_numa, place_numa},
-    [PLACE_GPU_LOCAL] = {why_not_gpu_local, place_gpu_local},
-    [PLACE_REMOTE] = {why_not_numa, place_remote},
+    [PLACE_NUMA] = {policy_why_not_numa, policy_place_numa},
+    [PLACE_GPU_LOCAL] = {policy_why_not_gpu_local, policy_place_gpu_local},
+    [PLACE_REMOTE] = {policy_why_not_numa, policy_place_remote},
     [PLACE_PCORES] = {why_not_pcores, place_pcores},
 };

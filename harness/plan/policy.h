@@ -21,4 +21,24 @@ struct policy {
 /* Indexed by enum placement. */
 extern const struct policy plan_policies[PLACEMENTS];
 
+/* What the rules share. */
+
+/* Writes plan->reason. */
+__attribute__((format(printf, 2, 3))) void policy_refuse(struct plan *plan, const char *fmt, ...);
+
+/* Disjoint slices need a unit for each worker. -ENOSPC. */
+int policy_check_room(const struct plan *plan, unsigned workers, unsigned have, const char *unit,
+                      struct err *err);
+
+/* Near which node each worker's GPU is, -1 = unknown, or none; the caller frees it. -ENOMEM. */
+int policy_near_nodes(const struct plan_space *space, const struct plan *plan, int **nodes,
+                      struct err *err);
+
+/* Rows of policy_numa.c. */
+void policy_why_not_numa(const struct plan_space *space, struct plan *plan);
+int policy_place_numa(const struct plan_space *space, struct plan *plan, struct err *err);
+void policy_why_not_gpu_local(const struct plan_space *space, struct plan *plan);
+int policy_place_gpu_local(const struct plan_space *space, struct plan *plan, struct err *err);
+int policy_place_remote(const struct plan_space *space, struct plan *plan, struct err *err);
+
 #endif
