@@ -206,7 +206,7 @@ static void drop_gone(struct view *view)
 
 static int list_processes(struct reader *reader, bool mark, struct err *err)
 {
-    struct view *view = &reader->view;
+    struct view *view = &reader->view, sorted = {0}; /* those of before */
     size_t before = view->nprocesses;
     int rc = 0;
     for (size_t i = 0; i < before; i++)
@@ -218,7 +218,8 @@ static int list_processes(struct reader *reader, bool mark, struct err *err)
          entry = readdir(reader->proc)) {
         char *end;
         long pid = strtol(entry->d_name, &end, 10);
-        const struct view sorted = {.nprocesses = before, .processes = view->processes};
+        sorted.nprocesses = before;
+        sorted.processes = view->processes;
         if (*end || pid < 1 || pid > INT_MAX || view_find(&sorted, (pid_t)pid))
             continue;
         rc = add_process(reader, (pid_t)pid, err);
@@ -414,9 +415,12 @@ static void read_one(struct reader *reader, struct view_process *process, enum r
             reader_mark_tasks(reader, process);
         return;
     }
-    if (!listed || scope == READER_WHOLE)
+    if (!listed)
         (void)reader_list_tasks(reader, process);
     reader_read_tasks(reader, process, mark);
+    /* Where as many are there as before, and none is gone, they are the same: a list costs. */
+    if (process->at.lost_task && scope == READER_WHOLE && reader_list_tasks(reader, process))
+        reader_read_tasks(reader, process, mark);
     if (scope == READER_WHOLE)
         read_masks(reader, process);
 }

@@ -144,7 +144,8 @@ static bool read_times(struct reader *reader, struct view_process *process, stru
     char name[48], buf[96];
     struct reader_stat stat = {0};
     if (reader->view.has_schedstat) {
-        (void)snprintf(name, sizeof(name), "task/%d/schedstat", (int)task->tid);
+        if (task->at.fd <= 0)
+            (void)snprintf(name, sizeof(name), "task/%d/schedstat", (int)task->tid);
         if (!reader_read(process->at.dir_fd, name, &task->at.fd, buf, sizeof(buf)))
             return false;
         (void)reader_number(reader_number(buf, &task->at.oncpu_ns), &task->at.wait_ns);
