@@ -3,17 +3,15 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <poll.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "harness/cmd/cmd.h"
 #include "harness/cmd/comms_attach.h"
+#include "harness/cmd/comms_child.h"
 #include "harness/cmd/comms_driver.h"
 #include "harness/cmd/comms_files.h"
 #include "harness/cmd/comms_plugin.h"
@@ -22,8 +20,6 @@
 #include "harness/json/comms.h"
 #include "harness/say/log.h"
 #include "harness/store/directory.h"
-#include "harness/sys/process.h"
-#include "harness/sys/signals.h"
 #include "harness/sys/terminal.h"
 #include "harness/table/comms.h"
 #include "harness/table/findings.h"
@@ -172,58 +168,6 @@ static void remove_directory(const char *directory)
     (void)rmdir(directory);
 }
 
-struct command_line {
-    char **argv;
-    const sigset_t *mask; /* of signals, as it was before ours */
-};
-
-/* In the child. What a shell says of a command that cannot be started: 127, or 126. */
-static int execute(void *arg)
-{
-    const struct command_line *line = arg;
-    (void)sigprocmask(SIG_SETMASK, line->mask, NULL);
-    (void)execvp(line->argv[0], line->argv);
-    int code = errno == ENOENT ? 127 : 126;
-    log_error("cannot start '%.150s': %s", line->argv[0], strerror(errno));
-    return code;
-}
-
-/* Ctrl-C reaches the command from the terminal, what is sent to this process alone does not. */
-static void wait_for(struct process *process, struct signals *signals, int *status)
-{
-    while (!process_ended(process, status)) {
-        struct pollfd events = {.fd = signals->fd, .events = POLLIN};
-        (void)poll(&events, 1, -1);
-        if (signals_take(signals) && signals->interrupted != SIGINT)
-            (void)process_signal(process, signals->interrupted);
-        signals->interrupted = 0;
-    }
-}
-
-/* Its exit code, as a shell gives it; < 0: it was not started. */
-static int run_child(char **argv, struct err *err)
-{
-    struct signals signals;
-    struct process process = {0};
-    int status = 0;
-    int rc = signals_open(&signals, err);
-    if (rc)
-        return rc;
-    signals_let_stop(true);
-    struct command_line line = {argv, &signals.before};
-    rc = process_start(&process, false, execute, &line);
-    if (rc)
-        (void)err_sys(err, rc, "cannot start a process");
-    else
-        wait_for(&process, &signals, &status);
-    signals_close(&signals);
-    if (rc)
-        return rc;
-    return WIFEXITED(status)     ? WEXITSTATUS(status)
-           : WIFSIGNALED(status) ? 128 + WTERMSIG(status)
-                                 : 3;
-}
-
 /* That CUDA's driver loads the library that counts copies. */
 static int set_injection(struct err *err)
 {
@@ -285,18 +229,20 @@ static int watch(const struct comms_args *args, char **argv)
     rc = set_environment(plugin, directory, args, &err);
     struct err why_not = {0};
     struct comms_driver *before = comms_driver_ask(&why_not);
-    int code = rc ? rc : run_child(argv, &err);
-    if (code >= 0)
+    bool started = false;
+    int code = rc ? rc : comms_child_run(argv, &started, &err);
+    if (started)
         comms_driver_write(directory, before, &why_not);
     comms_driver_free(before);
-    if (code >= 0) {
+    if (started) {
         report(directory, args->out != NULL, args->copies);
         return code;
     }
-    log_error("%s", err.msg);
+    if (code < 0)
+        log_error("%s", err.msg);
     if (!args->out)
         remove_directory(directory);
-    return EXIT_NOT_RUN;
+    return code < 0 ? EXIT_NOT_RUN : code;
 }
 
 static int comms_main(const struct cmd_env *env, int argc, char **argv)
