@@ -81,7 +81,7 @@ struct showing {
 };
 
 struct found {
-    size_t logs, copies; /* files of NCCL's calls, of copies */
+    size_t logs, copies, unread; /* files of NCCL's calls, of copies, and those that are damaged */
 };
 
 /* An exit code, of another than EXIT_GOOD after a message. */
@@ -91,7 +91,7 @@ static int show(const struct showing *showing, struct found *found)
     struct comms_view view;
     bool refused;
     int rc = comms_view_read(showing->directory, &view, &refused, &err);
-    *found = (struct found){view.logs.n, view.copies.nlogs};
+    *found = (struct found){view.logs.n, view.copies.nlogs, view.unread.n};
     bool any = found->logs || found->copies;
     if (!rc && any)
         rc = print(&view, showing->json, showing->out, &err);
@@ -202,17 +202,19 @@ static void report(const char *directory, bool keep, bool copies)
 {
     struct found found;
     const struct showing showing = {directory, NULL, false, keep, stderr};
-    (void)show(&showing, &found);
-    if (copies && !found.copies)
+    const bool whole = show(&showing, &found) == EXIT_GOOD && !found.unread;
+    if (copies && !found.copies && !found.unread)
         log_warn("no process of the command has left copies: none uses CUDA, CUPTI is not to be "
                  "had, or the environment is cleared");
-    if (!found.logs && !found.copies)
+    if (!found.logs && !found.copies && !found.unread)
         log_warn("no process of the command has loaded the plugin: NCCL before 2.23, none at all, "
                  "or a command that clears its environment");
     else if (keep)
         log_info("logs: %s; again by 'contend comms --read', or with --json", directory);
-    if (!keep)
+    if (!keep && whole)
         remove_directory(directory);
+    else if (!keep)
+        log_warn("not all was read: the logs are kept in %s", directory);
 }
 
 static int watch(const struct comms_args *args, char **argv)

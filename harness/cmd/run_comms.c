@@ -93,7 +93,7 @@ static int after(void *arg, const struct arm *arm, const struct observation *obs
     struct err why = {0};
     struct finding finding = {.id = "comms_unreadable", .severity = FINDING_BAD};
     comms_driver_write(name_folder(comms, arm), comms->driver, &comms->why);
-    int rc = comms_logs_read(name_folder(comms, arm), &logs, &why);
+    int rc = comms_logs_read(name_folder(comms, arm), &logs, NULL, &why);
     if (rc) {
         comms->checked.differ++;
         (void)statuses_name_arm(&comms->setup->result, arm, finding.subject,

@@ -162,11 +162,11 @@ static int take_counters(void *into, const char *name, char *text, size_t size, 
     return rc;
 }
 
-int comms_counters_read(const char *directory, struct comms_counters *counters, struct err *err)
+int comms_counters_read(const char *directory, struct comms_counters *counters, struct comms_unread *unread, struct err *err)
 {
     *counters = (struct comms_counters){0};
     int rc = comms_folder_read(directory, COMMS_COUNTERS_SUFFIX, FILE_MOST, take_counters, counters,
-                               err);
+                               unread, err);
     if (rc)
         comms_counters_free(counters);
     return rc;

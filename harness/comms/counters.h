@@ -10,6 +10,7 @@
 #ifndef CONTEND_COMMS_COUNTERS_H
 #define CONTEND_COMMS_COUNTERS_H
 
+#include "harness/comms/folder.h"
 #include "harness/comms/record.h"
 #include "harness/gpu/nvlink.h"
 
@@ -38,8 +39,9 @@ struct comms_counters {
 int comms_counters_write(const char *directory, const struct nvlink_counts *counts, const char *why,
                          struct err *err);
 
-/* All of a directory. -EINVAL after "'NAME', line N: what is wrong", -ENOMEM, or a system's. */
-int comms_counters_read(const char *directory, struct comms_counters *counters, struct err *err);
+/* All of a directory. -EINVAL after "'NAME', line N: what is wrong", -ENOMEM, or a system's;
+ * `unread` is as comms_folder_read has it. */
+int comms_counters_read(const char *directory, struct comms_counters *counters, struct comms_unread *unread, struct err *err);
 void comms_counters_free(struct comms_counters *counters);
 
 /* One file; `text` ends in 0 and is changed. -EINVAL as above. */

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "harness/base/array.h"
 #include "harness/sys/file.h"
 
 bool comms_has_suffix(const char *name, const char *suffix)
@@ -28,8 +29,24 @@ static int hand_over(int dir_fd, const char *name, size_t most, comms_take *take
     return rc;
 }
 
+int comms_unread_add(struct comms_unread *unread, const struct err *why, struct err *err)
+{
+    struct err *grown = array_grown(unread->why, unread->n, &unread->capacity, sizeof(*grown));
+    if (!grown)
+        return err_set(err, -ENOMEM, "no memory for names of files");
+    unread->why = grown;
+    grown[unread->n++] = *why;
+    return 0;
+}
+
+void comms_unread_free(struct comms_unread *unread)
+{
+    free(unread->why);
+    *unread = (struct comms_unread){0};
+}
+
 int comms_folder_read(const char *directory, const char *suffix, size_t most, comms_take *take,
-                      void *into, struct err *err)
+                      void *into, struct comms_unread *unread, struct err *err)
 {
     struct dirent **entries = NULL;
     int dir_fd = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -40,6 +57,8 @@ int comms_folder_read(const char *directory, const char *suffix, size_t most, co
     for (int i = 0; i < n; i++) {
         if (!rc && comms_has_suffix(entries[i]->d_name, suffix))
             rc = hand_over(dir_fd, entries[i]->d_name, most, take, into, err);
+        if (rc && rc != -ENOMEM && unread)
+            rc = comms_unread_add(unread, err, err);
         free(entries[i]);
     }
     free(entries);

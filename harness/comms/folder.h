@@ -13,11 +13,21 @@ typedef int comms_take(void *into, const char *name, char *text, size_t size, st
 /* Whether a name has something before that suffix. */
 bool comms_has_suffix(const char *name, const char *suffix);
 
+/* Files that were left out: which, and why. Zeroed = none. */
+struct comms_unread {
+    size_t n, capacity;
+    struct err *why; /* owned; the message has the file's name */
+};
+/* -ENOMEM only. */
+int comms_unread_add(struct comms_unread *unread, const struct err *why, struct err *err);
+void comms_unread_free(struct comms_unread *unread);
+
 /*
- * Hands over each file whose name ends in `suffix`, in the order of names. The first error ends it:
- * of the directory, of a file that cannot be read or has more than `most` bytes, or of `take`.
+ * Hands over each file whose name ends in `suffix`, in the order of names. One that cannot be read,
+ * has more than `most` bytes or is refused by `take` is added to *unread, and the others go on;
+ * without (NULL) it ends there. So it does after an error of the directory, and -ENOMEM.
  */
 int comms_folder_read(const char *directory, const char *suffix, size_t most, comms_take *take,
-                      void *into, struct err *err);
+                      void *into, struct comms_unread *unread, struct err *err);
 
 #endif

@@ -19,8 +19,26 @@ static int make_total(struct comms_view *view, struct err *err)
     return rc == -E2BIG ? 0 : rc;
 }
 
+/* One damaged file of hundreds, as a node leaves it that has lost its power, hides no other. */
+static int judge_unread(const struct comms_unread *unread, struct findings *findings,
+                        struct err *err)
+{
+    enum { NAMED = 8 };
+    int rc = 0;
+    for (size_t i = 0; i < unread->n && i < NAMED && !rc; i++) {
+        struct finding finding = {
+            .id = "comms_unreadable", .severity = FINDING_DOUBT, .subject = "left out"};
+        (void)snprintf(finding.sentence, sizeof(finding.sentence), "%s", unread->why[i].msg);
+        if (i == NAMED - 1 && unread->n > NAMED)
+            (void)snprintf(finding.sentence, sizeof(finding.sentence),
+                           "%zu more files, the first one: %s", unread->n - i, unread->why[i].msg);
+        rc = findings_add(findings, &finding, err);
+    }
+    return rc;
+}
+
 /* Of a directory without it nothing is known of links. */
-static int read_ports(const char *directory, struct comms_view *view, struct err *err)
+static int parse_ports(const char *directory, struct comms_view *view, struct err *err)
 {
     enum { BYTES_MOST = 1 << 20 };
     char *text = NULL;
@@ -36,6 +54,15 @@ static int read_ports(const char *directory, struct comms_view *view, struct err
     return rc;
 }
 
+static int read_ports(const char *directory, struct comms_view *view, struct err *err)
+{
+    int rc = parse_ports(directory, view, err);
+    if (!rc || rc == -ENOMEM)
+        return rc;
+    comms_ports_free(&view->ports);
+    return comms_unread_add(&view->unread, err, err);
+}
+
 int comms_view_make(const char *directory, struct comms_view *view, struct err *err)
 {
     int rc = comms_merge(&view->logs, &view->comms, err);
@@ -48,6 +75,7 @@ int comms_view_make(const char *directory, struct comms_view *view, struct err *
     rc = rc ? rc : comms_truth_make(&view->comms, &view->counters, &view->truth, err);
     rc = rc ? rc : copies_add_up(&view->copies, err);
     rc = rc ? rc : copies_explain(&view->copies, &view->truth, err);
+    rc = rc ? rc : judge_unread(&view->unread, &view->findings, err);
     rc = rc ? rc : comms_judge(&view->logs, &view->comms, &view->findings, err);
     rc = rc ? rc : comms_truth_judge(&view->truth, &view->findings, err);
     rc = rc ? rc : comms_usage_judge(&view->comms, &view->timeline, &view->findings, err);
@@ -57,10 +85,14 @@ int comms_view_make(const char *directory, struct comms_view *view, struct err *
 int comms_view_read(const char *directory, struct comms_view *view, bool *refused, struct err *err)
 {
     *view = (struct comms_view){0};
-    int rc = comms_logs_read(directory, &view->logs, err);
-    rc = rc ? rc : copies_read(directory, &view->copies, err);
+    int rc = comms_logs_read(directory, &view->logs, &view->unread, err);
+    rc = rc ? rc : copies_read(directory, &view->copies, &view->unread, err);
+    if (!rc && view->unread.n && !view->logs.n && !view->copies.nlogs) {
+        *err = view->unread.why[0];
+        rc = err->code;
+    }
     rc = rc ? rc : read_ports(directory, view, err);
-    rc = rc ? rc : comms_counters_read(directory, &view->counters, err);
+    rc = rc ? rc : comms_counters_read(directory, &view->counters, &view->unread, err);
     *refused = rc && rc != -ENOMEM;
     return rc ? rc : comms_view_make(directory, view, err);
 }
@@ -68,6 +100,7 @@ int comms_view_read(const char *directory, struct comms_view *view, bool *refuse
 void comms_view_free(struct comms_view *view)
 {
     findings_free(&view->findings);
+    comms_unread_free(&view->unread);
     comms_links_free(&view->links);
     comms_ports_free(&view->ports);
     comms_timeline_free(&view->timeline);

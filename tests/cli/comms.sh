@@ -148,7 +148,8 @@ if cc -shared -fPIC -DFULL -o "$scratch/nvml.so" tests/lib/fake_gpu_driver.c 2>/
     grep -q "NVLink's counters of .*: not told, the NVIDIA driver did not answer within 10 s" "$scratch/err" || fail "$(cat "$scratch/err")"
     cp -r "$scratch/true" "$scratch/bad-counters"
     echo 'gpu 0000:00:01.0 1 x' >>"$(echo "$scratch"/bad-counters/*.nvlink)"
-    expect 2 "line 6: not 'gpu PCI_ADDRESS" "$CONTEND_BINARY" comms --read "$scratch/bad-counters"
+    is "bad counters" "$(read_json "$scratch/bad-counters" '[(.communicators | length), .nvlink.gpus, (.findings[] | select(.id == "comms_unreadable") | .sentence)]' |
+        grep -o "^.1,.*line 6: not 'gpu PCI_ADDRESS")" "[1,null,\"'$(basename "$scratch"/bad-counters/*.nvlink)', line 6: not 'gpu PCI_ADDRESS"
     printf 'contend nvlink 1\nhost a\033[2J\nnone b\033[2J\n' >"$(echo "$scratch"/bad-counters/*.nvlink)"
     "$CONTEND_BINARY" comms --read "$scratch/bad-counters" >"$scratch/err"
     grep -q "NVLink's counters of a \[2J: not told, b \[2J" "$scratch/err" || fail "$(cat "$scratch/err")"
@@ -310,7 +311,7 @@ cp -r "$scratch/ddp" "$scratch/linked"
 printf 'host,pci,way,to,links,gbps\nhere,0000:01:00.0,pcie,,16,31.5\n' >"$scratch/linked/links.csv"
 is "a link" "$(read_json "$scratch/linked" '.links')" '[]'
 echo "here,0000:01:00.0,pcie,,16" >>"$scratch/linked/links.csv"
-expect 2 'links.csv, line 3: no link of a GPU' "$CONTEND_BINARY" comms --read "$scratch/linked"
+expect 0 'left out: links.csv, line 3: no link of a GPU' "$CONTEND_BINARY" comms --read "$scratch/linked"
 
 # From many threads at once nothing is lost; the timeline says what it dropped: its ring has 16,384 places, of which
 # each thread leaves fewer than the 16 free that it takes at once.
@@ -394,6 +395,18 @@ planted 12 '\x01\x02\x03\x04' '12: written by a machine of another byte order'
 planted 44 '\x09' '44: interface 9'
 planted 392 '\x07' '384: a communicator in state 7'
 planted $((384 + 4096 * 128)) '\xff\xff\xff\xff' "$((384 + 4096 * 128)): a key of"
+
+# .. but hides no other: what can be read is told, with what was left out; and what a command has left is then kept.
+cp "$scratch/killed/$log" "$scratch/bad/whole.comms"
+head -c 5000 "$scratch/killed/$log" >"$scratch/bad/$log"
+is "beside a damaged log" "$(read_json "$scratch/bad" '[.communicators[0].calls[0].calls, (.findings[0] | [.id, .severity, .subject, .sentence])]')" \
+    "[7,[\"comms_unreadable\",\"doubt\",\"left out\",\"'$log', byte 5000: cut: 5000 of 3146112 bytes\"]]"
+for n in 1 2 3 4 5 6 7 8; do echo >"$scratch/bad/$n.comms"; done
+expect 0 'left out: 2 more files, the first one: ' "$CONTEND_BINARY" comms --read "$scratch/bad"
+# shellcheck disable=SC2016 # the command's
+TMPDIR=$scratch/tmp expect 0 'the logs are kept in' "$CONTEND_BINARY" comms -- bash -c 'echo >"$CONTEND_COMMS_DIR/x.comms"'
+[ -e "$(echo "$scratch"/tmp/contend-comms-*/x.comms)" ] || fail "a log that cannot be read is deleted"
+rm -r "$scratch"/tmp/contend-comms-*
 
 command -v python3 >/dev/null || { echo "python3 is not installed: matrices were not checked"; finish; }
 python3 tests/lib/comms_exact.py || fail "matrices differ, see above"
