@@ -19,6 +19,7 @@ const char inside_who[] = "contend comms --copies";
 
 static struct file *the_file;   /* NULL = off */
 static struct copies_slot sums; /* what the next slot will be */
+static struct inside_file saved; /* a copy of the_file, where that is not the file itself */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 /* Around a fork the lock is held: CUPTI may call us in the child, too. */
@@ -48,6 +49,11 @@ bool inject_log_open(uint32_t cupti)
     if (!inside_file_create(&file, COPIES_SUFFIX, COPIES_FILE_SIZE))
         return false;
     begin(file.bytes, file.host, cupti);
+    static struct file copy;
+    if (file.apart) {
+        saved = file;
+        saved.bytes = &copy;
+    }
     int code = pthread_atfork(inject_log_lock, inject_log_unlock, forget_in_child);
     if (code)
         inside_file_drop(&file, code);
@@ -130,4 +136,19 @@ void inject_log_publish(enum copies_end end)
         sums.finished = end; /* CUPTI may still hand over a buffer behind the end */
     sums.checksum = copies_checksum(&sums);
     memcpy(&file->slot[sums.sequence % COPIES_SLOTS], &sums, copies_slot_size(&sums));
+}
+
+/* CUPTI waits for the lock, and must not wait for a disk. */
+void inject_log_save(void)
+{
+    static pthread_mutex_t one = PTHREAD_MUTEX_INITIALIZER;
+    const struct file *file = __atomic_load_n(&the_file, __ATOMIC_ACQUIRE);
+    if (!file || !saved.bytes)
+        return;
+    (void)pthread_mutex_lock(&one);
+    inject_log_lock();
+    memcpy(saved.bytes, file, sizeof(*file));
+    inject_log_unlock();
+    (void)inside_file_save(&saved);
+    (void)pthread_mutex_unlock(&one);
 }

@@ -11,6 +11,7 @@
 
 #include "harness/comms/inside.h"
 #include "harness/comms/names.h"
+#include "harness/comms/plugin_keep.h"
 
 /* Where it lies in memory; the same as in the file. */
 struct log {
@@ -76,7 +77,7 @@ static void open_log(void)
     int code = pthread_atfork(NULL, NULL, forget_in_child);
     if (code)
         inside_file_drop(&file, code);
-    if (code || !inside_file_name(&file))
+    if (code || !inside_file_name(&file) || (file.apart && !plugin_keep_start(&file)))
         return;
     (void)snprintf(log_path, sizeof(log_path), "%s", file.path);
     __atomic_store_n(&the_log, (struct log *)file.bytes, __ATOMIC_RELEASE);
@@ -139,6 +140,7 @@ void plugin_log_leave(int member)
         return;
     log->members[member].end_ns = inside_now_ns(CLOCK_MONOTONIC);
     __atomic_store_n(&log->members[member].state, (uint32_t)COMMS_FINALIZED, __ATOMIC_RELEASE);
+    plugin_keep_now();
 }
 
 /* The counter of the key among `n` from `first` on, claimed if need be; NULL: no place for it. */
