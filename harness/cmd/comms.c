@@ -183,18 +183,24 @@ static int set_injection(struct err *err)
 static int set_environment(const char *plugin, const char *directory, const struct comms_args *args,
                            struct err *err)
 {
-    char graph[PATH_MAX + 32];
     const bool timing = !args->no_timing;
     int rc = comms_library_check(&comms_plugin, plugin, err);
     if (!rc && args->copies)
         rc = set_injection(err);
     if (rc)
         return rc;
-    (void)snprintf(graph, sizeof(graph), "%s/" COMMS_GRAPH_FILE, directory);
     if ((!timing && setenv(TIMING_VARIABLE, "0", 1)) || setenv(COMMS_PLUGIN_VARIABLE, plugin, 1) ||
-        setenv(COMMS_DIRECTORY_VARIABLE, directory, 1) || setenv(COMMS_GRAPH_VARIABLE, graph, 0))
+        setenv(COMMS_DIRECTORY_VARIABLE, directory, 1))
         return err_set(err, -ENOMEM, "no memory for the environment");
     return 0;
+}
+
+/* The order of rings. Without it they are modelled. */
+static void ask_for_graphs(const char *directory)
+{
+    char graph[PATH_MAX + 32];
+    (void)snprintf(graph, sizeof(graph), "%s/" COMMS_GRAPH_FILE, directory);
+    (void)setenv(COMMS_GRAPH_VARIABLE, graph, 0);
 }
 
 /* What was seen, on stderr: stdout is the command's. */
@@ -231,6 +237,8 @@ static int watch(const struct comms_args *args, char **argv)
     rc = set_environment(plugin, directory, args, &err);
     struct err why_not = {0};
     struct comms_driver *before = comms_driver_ask(&why_not);
+    if (comms_driver_allows_graphs(before))
+        ask_for_graphs(directory);
     bool started = false;
     int code = rc ? rc : comms_child_run(argv, &started, &err);
     if (started)
