@@ -16,7 +16,9 @@
 #include "harness/cmd/comms_files.h"
 #include "harness/cmd/comms_plugin.h"
 #include "harness/comms/clear.h"
+#include "harness/comms/folder.h"
 #include "harness/comms/view.h"
+#include "harness/job/launcher.h"
 #include "harness/json/comms.h"
 #include "harness/say/log.h"
 #include "harness/store/directory.h"
@@ -125,8 +127,25 @@ int comms_show_directory(const char *directory, const char *html)
 
 /* ---- running ---- */
 
-/* A directory of the user's is to be empty: old logs in it would be added up. */
-static int use_directory(const char *out, char *path, size_t size, struct err *err)
+/* Whether there is anything in it but directories of our tasks; < 0: it cannot be listed. */
+static int is_used(const char *path, unsigned tasks, struct err *err)
+{
+    struct dirent **entries = NULL;
+    bool used = false;
+    int n = scandir(path, &entries, NULL, NULL);
+    for (int i = 0; i < n; i++) {
+        const char *name = entries[i]->d_name;
+        used |= strcmp(name, ".") != 0 && strcmp(name, "..") != 0 &&
+                !(tasks > 1 && comms_is_task(name, tasks));
+        free(entries[i]);
+    }
+    free(entries);
+    return n < 0 ? err_sys(err, -errno, "cannot list '%.150s'", path) : used;
+}
+
+/* A directory of the user's is to be empty: old logs in it would be added up. `tasks`: so many use
+ * it at once. */
+static int use_directory(const char *out, unsigned tasks, char *path, size_t size, struct err *err)
 {
     int rc = directory_make_parents(out, err);
     if (rc)
@@ -138,21 +157,30 @@ static int use_directory(const char *out, char *path, size_t size, struct err *e
     free(whole);
     if (n < 0 || (size_t)n >= size)
         return err_sys(err, -errno, "cannot use '%.150s'", out);
-    struct dirent **entries = NULL;
-    n = scandir(path, &entries, NULL, NULL);
-    for (int i = 0; i < n; i++)
-        free(entries[i]);
-    free(entries);
-    if (n < 0)
-        return err_sys(err, -errno, "cannot list '%.150s'", out);
-    return n > 2 ? err_set(err, -EEXIST, "'%.150s' is not empty", out) : 0;
+    int used = is_used(path, tasks, err);
+    return used > 0 ? err_set(err, -EEXIST, "'%.150s' is not empty", out) : used;
 }
 
-static int make_directory(const char *out, char *path, size_t size, struct err *err)
+/* Tasks of srun or mpirun have one each in it: who came late would find the logs of others, and end
+ * where others run. */
+static int use_directory_of_task(const char *out, const struct job_env *job, char *path,
+                                 size_t size, struct err *err)
+{
+    char task[COMMS_TASK_MAX], own[PATH_MAX + COMMS_TASK_MAX];
+    int rc = use_directory(out, job->size, path, size, err);
+    if (rc || job->size == 1)
+        return rc;
+    comms_task_name(job->rank, job->size, task);
+    (void)snprintf(own, sizeof(own), "%s/%s", path, task);
+    return use_directory(own, 1, path, size, err);
+}
+
+static int make_directory(const char *out, const struct job_env *job, char *path, size_t size,
+                          struct err *err)
 {
     const char *temporary = getenv("TMPDIR");
     if (out)
-        return use_directory(out, path, size, err);
+        return use_directory_of_task(out, job, path, size, err);
     (void)snprintf(path, size, "%s/contend-comms-XXXXXX",
                    temporary && temporary[0] == '/' ? temporary : "/tmp");
     return mkdtemp(path) ? 0 : err_sys(err, -errno, "cannot create '%.150s'", path);
@@ -204,12 +232,13 @@ static void ask_for_graphs(const char *directory)
 }
 
 /* What was seen, on stderr: stdout is the command's. */
-static void report(const char *directory, bool keep, bool copies)
+static void report(const char *directory, const struct comms_args *args, const struct job_env *job)
 {
+    const bool keep = args->out != NULL;
     struct found found;
     const struct showing showing = {directory, NULL, false, keep, stderr};
     const bool whole = show(&showing, &found) == EXIT_GOOD && !found.unread;
-    if (copies && !found.copies && !found.unread)
+    if (args->copies && !found.copies && !found.unread)
         log_warn("no process of the command has left copies: none uses CUDA, CUPTI is not to be "
                  "had, or the environment is cleared");
     if (!found.logs && !found.copies && !found.unread)
@@ -217,6 +246,10 @@ static void report(const char *directory, bool keep, bool copies)
                  "or a command that clears its environment");
     else if (keep)
         log_info("logs: %s; again by 'contend comms --read', or with --json", directory);
+    if (job->size > 1)
+        log_info("this is task %u of %u alone: 'contend comms --read %s' tells all together%s",
+                 job->rank, job->size, keep ? args->out : "DIR",
+                 keep ? "" : ", where --out DIR has kept their logs");
     if (!keep && whole)
         remove_directory(directory);
     else if (!keep)
@@ -227,9 +260,11 @@ static int watch(const struct comms_args *args, char **argv)
 {
     char plugin[PATH_MAX + 64], directory[PATH_MAX];
     struct err err = {0};
+    struct job_env job;
+    job_env_read(getenv, &job);
     int rc = comms_library_find(&comms_plugin, plugin, sizeof(plugin), &err);
     if (!rc)
-        rc = make_directory(args->out, directory, sizeof(directory), &err);
+        rc = make_directory(args->out, &job, directory, sizeof(directory), &err);
     if (rc) {
         log_error("%s", err.msg);
         return rc == -EEXIST ? EXIT_USAGE : EXIT_NOT_RUN;
@@ -245,7 +280,7 @@ static int watch(const struct comms_args *args, char **argv)
         comms_driver_write(directory, before, &why_not);
     comms_driver_free(before);
     if (started) {
-        report(directory, args->out != NULL, args->copies);
+        report(directory, args, &job);
         return code;
     }
     if (code < 0)

@@ -1,15 +1,12 @@
 #include "harness/comms/view.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <unistd.h>
+#include <string.h>
 
 #include "harness/comms/findings.h"
 #include "harness/comms/order.h"
 #include "harness/comms/usage.h"
-#include "harness/sys/file.h"
 
 static int make_total(struct comms_view *view, struct err *err)
 {
@@ -38,29 +35,17 @@ static int judge_unread(const struct comms_unread *unread, struct findings *find
 }
 
 /* Of a directory without it nothing is known of links. */
-static int parse_ports(const char *directory, struct comms_view *view, struct err *err)
+static int take_ports(void *into, const char *name, char *text, size_t size, struct err *err)
 {
-    enum { BYTES_MOST = 1 << 20 };
-    char *text = NULL;
-    size_t size;
-    int dir_fd = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    int rc = dir_fd < 0 ? -errno : file_read(dir_fd, COMMS_PORTS_NAME, BYTES_MOST, &text, &size);
-    if (dir_fd >= 0)
-        (void)close(dir_fd);
-    if (rc)
-        return rc == -ENOENT ? 0 : err_sys(err, rc, "cannot read " COMMS_PORTS_NAME);
-    rc = comms_ports_parse(text, &view->ports, err);
-    free(text);
-    return rc;
+    (void)size;
+    return strcmp(basename(name), COMMS_PORTS_NAME) ? 0 : comms_ports_parse(text, into, err);
 }
 
 static int read_ports(const char *directory, struct comms_view *view, struct err *err)
 {
-    int rc = parse_ports(directory, view, err);
-    if (!rc || rc == -ENOMEM)
-        return rc;
-    comms_ports_free(&view->ports);
-    return comms_unread_add(&view->unread, err, err);
+    enum { BYTES_MOST = 1 << 20 };
+    return comms_folder_read(directory, COMMS_PORTS_NAME, BYTES_MOST, take_ports,
+                             &view->ports, &view->unread, err);
 }
 
 int comms_view_make(const char *directory, struct comms_view *view, struct err *err)

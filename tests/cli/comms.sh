@@ -391,6 +391,31 @@ is "many kinds" "$(read_json "$scratch/many" \
     '[29900,null,true]'
 expect 0 'no matrix of more than 2048 ranks' "$CONTEND_BINARY" comms --read "$scratch/many"
 
+# Tasks of a launcher use one directory at once, each a part of it; what another run has left there is refused by all.
+# task RANK OF DIR ID
+task() {
+    SLURM_STEP_ID=0 SLURM_PROCID=$1 SLURM_STEP_NUM_TASKS=$2 "$CONTEND_BINARY" comms --out "$3" -- "$stub" - 5 \
+        "init:$4:$2:$1:2:" $all_reduce:3:0 finalize
+}
+tasks=()
+for rank in 0 1 2; do
+    task "$rank" 3 "$scratch/tasks" e0 2>"$scratch/task$rank" &
+    tasks+=("$!")
+done
+for rank in 0 1 2; do
+    wait "${tasks[rank]}" || fail "task $rank: $(cat "$scratch/task$rank")"
+    grep -q "this is task $rank of 3 alone: .contend comms --read $scratch/tasks. tells all" "$scratch/task$rank" || fail "$(cat "$scratch/task$rank")"
+done
+is "tasks together" "$(read_json "$scratch/tasks" '[(.logs | length), (.communicators[] | [.ranks, (.present | length), .calls[0].calls]), [.findings[].id | select(. != "comms_late")]]')" \
+    '[3,[3,3,3],[]]'
+expect 0 'wrote matrix.csv' "$CONTEND_BINARY" report "$scratch/tasks"
+for rank in 0 1 2; do
+    for size in 3 4; do
+        expect 2 'is not empty' env SLURM_STEP_ID=0 SLURM_PROCID=$rank SLURM_STEP_NUM_TASKS=$size "$CONTEND_BINARY" \
+            comms --out "$scratch/tasks" -- true
+    done
+done
+
 # A log that is not whole, or not one, is refused by file and byte.
 log=$(basename "$scratch/killed"/*.comms)
 refused() { # refused PATTERN: of $scratch/bad
