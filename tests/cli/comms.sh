@@ -331,6 +331,14 @@ is "a link" "$(read_json "$scratch/linked" '.links')" '[]'
 echo "here,0000:01:00.0,pcie,,16" >>"$scratch/linked/links.csv"
 expect 0 'left out: links.csv, line 3: no link of a GPU' "$CONTEND_BINARY" comms --read "$scratch/linked"
 
+# Where no call is told of any communicator, that is said; one that is not used beside others is a note.
+drive "$scratch/unused" init:f1:2:0:1: finalize
+is "no calls at all" "$(read_json "$scratch/unused" '[.findings[] | select(.id == "comms_no_calls") | .severity]')" '["doubt"]'
+drive "$scratch/unused" init:f2:2:0:1: $all_reduce:1:0 finalize init:f3:1:0:1: finalize
+is "one without calls" "$(read_json "$scratch/unused" '[.findings[] | select(.id == "comms_no_calls") | .severity]')" '["note"]'
+version=3 drive "$scratch/silent" init:f1:2:0:1: finalize
+is "silent ranks" "$(read_json "$scratch/silent" '[.findings[] | [.id, .severity]]')" '[["comms_silent","doubt"]]'
+
 # From many threads at once nothing is lost; the timeline says what it dropped: its ring has 16,384 places, of which
 # each thread leaves fewer than the 16 free that it takes at once.
 drive "$scratch/threads" init:f:1:0:1: threads:8:5000 finalize
