@@ -4,6 +4,7 @@
  *
  *   contend nvlink 1
  *   host NAME
+ *   boot HEX                          Linux's boot_id, where that is known
  *   gpu PCI_ADDRESS SENT RECEIVED     bytes, "-" = not told; in NVML's order
  *   none REASON                       in place of them, where nothing could be counted
  */
@@ -19,6 +20,7 @@
 
 struct comms_counted {
     char host[COMMS_HOST_MAX];
+    uint8_t boot[COMMS_BOOT_MAX]; /* zeroed = not known */
     struct nvlink_counts counts;
     char why[160]; /* "" = they were counted */
 };

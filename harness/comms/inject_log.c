@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "harness/comms/host.h"
 #include "harness/comms/inside.h"
 
 /* As in the file. */
@@ -37,6 +38,7 @@ static void begin(struct file *file, const char *host, uint32_t cupti)
     header->pid = getpid();
     header->start_ns = inside_now_ns(CLOCK_REALTIME);
     (void)snprintf(header->host, sizeof(header->host), "%s", host);
+    comms_boot_find(header->boot);
     (void)snprintf(header->program, sizeof(header->program), "%s", program_invocation_short_name);
     sums.entry[0] =
         (struct copies_entry){.from = COPIES_ELSEWHERE, .to = COPIES_ELSEWHERE, .used = 1};

@@ -9,6 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "harness/comms/host.h"
 #include "harness/comms/inside.h"
 #include "harness/comms/names.h"
 #include "harness/comms/plugin_keep.h"
@@ -64,6 +65,7 @@ static void begin(struct log *log, const char *host)
         .start_mono_ns = inside_now_ns(CLOCK_MONOTONIC),
     };
     (void)snprintf(header->host, sizeof(header->host), "%s", host);
+    comms_boot_find(header->boot);
     (void)snprintf(header->program, sizeof(header->program), "%s", program_invocation_short_name);
     memcpy(header->magic, COMMS_MAGIC, sizeof(header->magic));
 }

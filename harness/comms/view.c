@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "harness/comms/findings.h"
+#include "harness/comms/hosts.h"
 #include "harness/comms/order.h"
 #include "harness/comms/usage.h"
 
@@ -50,7 +51,9 @@ static int read_ports(const char *directory, struct comms_view *view, struct err
 
 int comms_view_make(const char *directory, struct comms_view *view, struct err *err)
 {
-    int rc = comms_merge(&view->logs, &view->comms, err);
+    const struct comms_hosts hosts = {&view->logs, &view->copies, &view->counters, &view->ports};
+    int rc = comms_hosts_settle(&hosts, &view->findings, err);
+    rc = rc ? rc : comms_merge(&view->logs, &view->comms, err);
     if (!rc && directory)
         comms_orders_read(directory, &view->counters, &view->comms);
     rc = rc ? rc : make_total(view, err);

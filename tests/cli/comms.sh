@@ -158,7 +158,7 @@ if cc -shared -fPIC -DFULL -o "$scratch/nvml.so" tests/lib/fake_gpu_driver.c 2>/
     cp -r "$scratch/true" "$scratch/bad-counters"
     echo 'gpu 0000:00:01.0 1 x' >>"$(echo "$scratch"/bad-counters/*.nvlink)"
     is "bad counters" "$(read_json "$scratch/bad-counters" '[(.communicators | length), .nvlink.gpus, (.findings[] | select(.id == "comms_unreadable") | .sentence)]' |
-        grep -o "^.1,.*line 6: not 'gpu PCI_ADDRESS")" "[1,null,\"'$(basename "$scratch"/bad-counters/*.nvlink)', line 6: not 'gpu PCI_ADDRESS"
+        grep -o "^.1,.*line 7: not 'gpu PCI_ADDRESS")" "[1,null,\"'$(basename "$scratch"/bad-counters/*.nvlink)', line 7: not 'gpu PCI_ADDRESS"
     printf 'contend nvlink 1\nhost a\033[2J\nnone b\033[2J\n' >"$(echo "$scratch"/bad-counters/*.nvlink)"
     "$CONTEND_BINARY" comms --read "$scratch/bad-counters" >"$scratch/err"
     grep -q "NVLink's counters of a \[2J: not told, b \[2J" "$scratch/err" || fail "$(cat "$scratch/err")"
@@ -423,6 +423,17 @@ for rank in 0 1 2; do
             comms --out "$scratch/tasks" -- true
     done
 done
+
+# Two machines of one name, whose GPUs have the same addresses, are two: by the kernel that runs.
+for rank in 0 1; do
+    drive "$scratch/same-name" gpu:0 init:e5:2:$rank:2: $all_reduce:2:0 finalize
+done
+is "one machine" "$(read_json "$scratch/same-name" '[(.total.gpus | length), [.findings[].id | select(. != "comms_late")]]')" '[1,[]]'
+for log in "$scratch"/same-name/*.comms; do
+    printf '\x99\x88\x77' | dd of="$log" bs=1 seek=232 conv=notrunc status=none
+    break
+done
+is "two machines" "$(read_json "$scratch/same-name" '[(.total.gpus | length), [.findings[].id]]')" '[2,["comms_same_name"]]'
 
 # A log that is not whole, or not one, is refused by file and byte.
 log=$(basename "$scratch/killed"/*.comms)
