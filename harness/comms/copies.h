@@ -53,7 +53,8 @@ void copies_log_free(struct copies_log *log);
 
 /* All of a directory, in the order of their names, not yet added up; none is no error. `unread` is
  * as comms_folder_read has it. */
-int copies_read(const char *directory, struct copies *copies, struct comms_unread *unread, struct err *err);
+int copies_read(const char *directory, struct copies *copies, struct comms_unread *unread,
+                struct err *err);
 
 /* The rows, of the logs. -ENOMEM, -EOVERFLOW. */
 int copies_add_up(struct copies *copies, struct err *err);

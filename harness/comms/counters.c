@@ -178,7 +178,8 @@ static int take_counters(void *into, const char *name, char *text, size_t size, 
     return rc;
 }
 
-int comms_counters_read(const char *directory, struct comms_counters *counters, struct comms_unread *unread, struct err *err)
+int comms_counters_read(const char *directory, struct comms_counters *counters,
+                        struct comms_unread *unread, struct err *err)
 {
     *counters = (struct comms_counters){0};
     int rc = comms_folder_read(directory, COMMS_COUNTERS_SUFFIX, FILE_MOST, take_counters, counters,

@@ -43,7 +43,8 @@ int comms_counters_write(const char *directory, const struct nvlink_counts *coun
 
 /* All of a directory. -EINVAL after "'NAME', line N: what is wrong", -ENOMEM, or a system's;
  * `unread` is as comms_folder_read has it. */
-int comms_counters_read(const char *directory, struct comms_counters *counters, struct comms_unread *unread, struct err *err);
+int comms_counters_read(const char *directory, struct comms_counters *counters,
+                        struct comms_unread *unread, struct err *err);
 void comms_counters_free(struct comms_counters *counters);
 
 /* One file; `text` ends in 0 and is changed. -EINVAL as above. */

@@ -12,7 +12,7 @@
 #include "harness/comms/names.h"
 
 struct judge {
-    bool counted; /* there is a call in some communicator */
+    bool counted;                                  /* there is a call in some communicator */
     const struct comms_communicator *communicator; /* NULL: what follows is of the whole */
     char subject[160];
     struct findings *findings;

@@ -98,12 +98,8 @@ static int read_in(const struct folder *folder, const char *below)
 int comms_folder_read(const char *directory, const char *suffix, size_t most, comms_take *take,
                       void *into, struct comms_unread *unread, struct err *err)
 {
-    struct folder folder = {.suffix = suffix,
-                            .most = most,
-                            .take = take,
-                            .into = into,
-                            .unread = unread,
-                            .err = err};
+    struct folder folder = {
+        .suffix = suffix, .most = most, .take = take, .into = into, .unread = unread, .err = err};
     folder.fd = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (folder.fd < 0)
         return err_sys(err, -errno, "cannot open the directory '%.150s'", directory);

@@ -18,7 +18,9 @@ void comms_host_find(char host[static COMMS_HOST_MAX])
 
 static int digit_of(char text)
 {
-    return text >= '0' && text <= '9' ? text - '0' : text >= 'a' && text <= 'f' ? text - 'a' + 10 : -1;
+    return text >= '0' && text <= '9'   ? text - '0'
+           : text >= 'a' && text <= 'f' ? text - 'a' + 10
+                                        : -1;
 }
 
 bool comms_boot_parse(const char *text, uint8_t boot[static COMMS_BOOT_MAX])

@@ -18,8 +18,8 @@ _Static_assert(sizeof(struct file) == COPIES_FILE_SIZE, "the file is the struct"
 
 const char inside_who[] = "contend comms --copies";
 
-static struct file *the_file;   /* NULL = off */
-static struct copies_slot sums; /* what the next slot will be */
+static struct file *the_file;    /* NULL = off */
+static struct copies_slot sums;  /* what the next slot will be */
 static struct inside_file saved; /* a copy of the_file, where that is not the file itself */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 

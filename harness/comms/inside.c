@@ -128,9 +128,9 @@ int inside_file_save(const struct inside_file *file)
     if (fd < 0)
         return errno;
     errno = 0;
-    int code = !is_within_limit(file->size)              ? EFBIG
+    int code = !is_within_limit(file->size)       ? EFBIG
                : ftruncate(fd, (off_t)file->size) ? errno
-                                                         : write_backwards(fd, file);
+                                                  : write_backwards(fd, file);
     if (close(fd) && !code) /* NFS tells here that there was no room */
         code = errno;
     if (!code && rename(file->unfinished, file->path))

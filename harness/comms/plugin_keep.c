@@ -51,8 +51,10 @@ static void *keep(void *arg)
     uint64_t saved = 0; /* the sum of what is in the file */
     int code = 0;
     (void)arg;
-    for (long pause = first_pause(&grows); !last;
-         pause = grows && pause < PAUSE_MOST_MS / 2 ? 2 * pause : grows ? PAUSE_MOST_MS : pause) {
+    for (long pause = first_pause(&grows); !last; pause = grows && pause < PAUSE_MOST_MS / 2
+                                                              ? 2 * pause
+                                                          : grows ? PAUSE_MOST_MS
+                                                                  : pause) {
         last = wait_for(pause);
         uint64_t sum = sum_up();
         if (sum == saved)

@@ -40,7 +40,8 @@ void comms_log_free(struct comms_log *log);
 
 /* All *.comms of a directory, in the order of their names; none is no error. `unread` is as
  * comms_folder_read has it. */
-int comms_logs_read(const char *directory, struct comms_logs *logs, struct comms_unread *unread, struct err *err);
+int comms_logs_read(const char *directory, struct comms_logs *logs, struct comms_unread *unread,
+                    struct err *err);
 void comms_logs_free(struct comms_logs *logs);
 
 #endif

@@ -19,7 +19,7 @@ static void list_gpu(struct comms_truth *truth, const char *host, const struct n
         *gpu = (struct comms_truth_gpu){.host = host, .counted = counted};
         truth->n++;
     } else if (counted->sent_bytes + counted->received_bytes >
-             gpu->counted->sent_bytes + gpu->counted->received_bytes)
+               gpu->counted->sent_bytes + gpu->counted->received_bytes)
         gpu->counted = counted;
 }
 

@@ -45,8 +45,8 @@ static int take_ports(void *into, const char *name, char *text, size_t size, str
 static int read_ports(const char *directory, struct comms_view *view, struct err *err)
 {
     enum { BYTES_MOST = 1 << 20 };
-    return comms_folder_read(directory, COMMS_PORTS_NAME, BYTES_MOST, take_ports,
-                             &view->ports, &view->unread, err);
+    return comms_folder_read(directory, COMMS_PORTS_NAME, BYTES_MOST, take_ports, &view->ports,
+                             &view->unread, err);
 }
 
 int comms_view_make(const char *directory, struct comms_view *view, struct err *err)

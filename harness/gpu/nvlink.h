@@ -27,7 +27,8 @@ struct nvlink_gpu {
 /* In NVML's order, so that a GPU's place is what NVML, and NCCL after it, calls its index. */
 struct nvlink_counts {
     size_t n;
-    bool leaves; /* NVLink also goes to GPUs of other machines: of a fabric with an identity (NVL72) */
+    bool leaves; /* NVLink also goes to GPUs of other machines: of a fabric with an identity (NVL72)
+                  */
     struct nvlink_gpu gpu[NVLINK_GPUS];
 };
 

@@ -18,9 +18,9 @@
 
 struct signals {
     int fd;
-    int interrupted;   /* the signal that asked to stop, 0 = none so far */
-    uint64_t since_ns; /* when the first one was seen */
-    bool stop_asked;   /* SIGTSTP has come; who obeys it clears this */
+    int interrupted;          /* the signal that asked to stop, 0 = none so far */
+    uint64_t since_ns;        /* when the first one was seen */
+    bool stop_asked;          /* SIGTSTP has come; who obeys it clears this */
     sigset_t watched, before; /* the mask of fd, and that to restore */
     void (*pipe_before)(int signal);
 };
