@@ -13,7 +13,8 @@ endfunction()
 
 # The profiler plugin that NCCL loads.
 contend_guest(contend_comms harness/comms/plugin.c harness/comms/plugin_log.c
-              harness/comms/plugin_cuda.c harness/comms/plugin_timing.c harness/comms/names.c)
+              harness/comms/plugin_cuda.c harness/comms/plugin_timing.c harness/comms/plugin_keep.c
+              harness/comms/names.c)
 # What the CUDA driver itself loads (CUDA_INJECTION64_PATH) to count copies by CUPTI, which is loaded when it runs.
 contend_guest(contend_copies harness/comms/inject.c harness/comms/inject_log.c
               harness/comms/inject_cupti.c)

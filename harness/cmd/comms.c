@@ -3,27 +3,25 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <poll.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "harness/cmd/cmd.h"
 #include "harness/cmd/comms_attach.h"
+#include "harness/cmd/comms_child.h"
 #include "harness/cmd/comms_driver.h"
 #include "harness/cmd/comms_files.h"
 #include "harness/cmd/comms_plugin.h"
 #include "harness/comms/clear.h"
+#include "harness/comms/folder.h"
 #include "harness/comms/view.h"
+#include "harness/job/launcher.h"
 #include "harness/json/comms.h"
 #include "harness/say/log.h"
 #include "harness/store/directory.h"
-#include "harness/sys/process.h"
-#include "harness/sys/signals.h"
 #include "harness/sys/terminal.h"
 #include "harness/table/comms.h"
 #include "harness/table/findings.h"
@@ -85,7 +83,7 @@ struct showing {
 };
 
 struct found {
-    size_t logs, copies; /* files of NCCL's calls, of copies */
+    size_t logs, copies, unread; /* files of NCCL's calls, of copies, and those that are damaged */
 };
 
 /* An exit code, of another than EXIT_GOOD after a message. */
@@ -95,7 +93,7 @@ static int show(const struct showing *showing, struct found *found)
     struct comms_view view;
     bool refused;
     int rc = comms_view_read(showing->directory, &view, &refused, &err);
-    *found = (struct found){view.logs.n, view.copies.nlogs};
+    *found = (struct found){view.logs.n, view.copies.nlogs, view.unread.n};
     bool any = found->logs || found->copies;
     if (!rc && any)
         rc = print(&view, showing->json, showing->out, &err);
@@ -129,8 +127,25 @@ int comms_show_directory(const char *directory, const char *html)
 
 /* ---- running ---- */
 
-/* A directory of the user's is to be empty: old logs in it would be added up. */
-static int use_directory(const char *out, char *path, size_t size, struct err *err)
+/* Whether there is anything in it but directories of our tasks; < 0: it cannot be listed. */
+static int is_used(const char *path, unsigned tasks, struct err *err)
+{
+    struct dirent **entries = NULL;
+    bool used = false;
+    int n = scandir(path, &entries, NULL, NULL);
+    for (int i = 0; i < n; i++) {
+        const char *name = entries[i]->d_name;
+        used |= strcmp(name, ".") != 0 && strcmp(name, "..") != 0 &&
+                !(tasks > 1 && comms_is_task(name, tasks));
+        free(entries[i]);
+    }
+    free(entries);
+    return n < 0 ? err_sys(err, -errno, "cannot list '%.150s'", path) : used;
+}
+
+/* A directory of the user's is to be empty: old logs in it would be added up. `tasks`: so many use
+ * it at once. */
+static int use_directory(const char *out, unsigned tasks, char *path, size_t size, struct err *err)
 {
     int rc = directory_make_parents(out, err);
     if (rc)
@@ -142,21 +157,30 @@ static int use_directory(const char *out, char *path, size_t size, struct err *e
     free(whole);
     if (n < 0 || (size_t)n >= size)
         return err_sys(err, -errno, "cannot use '%.150s'", out);
-    struct dirent **entries = NULL;
-    n = scandir(path, &entries, NULL, NULL);
-    for (int i = 0; i < n; i++)
-        free(entries[i]);
-    free(entries);
-    if (n < 0)
-        return err_sys(err, -errno, "cannot list '%.150s'", out);
-    return n > 2 ? err_set(err, -EEXIST, "'%.150s' is not empty", out) : 0;
+    int used = is_used(path, tasks, err);
+    return used > 0 ? err_set(err, -EEXIST, "'%.150s' is not empty", out) : used;
 }
 
-static int make_directory(const char *out, char *path, size_t size, struct err *err)
+/* Tasks of srun or mpirun have one each in it: who came late would find the logs of others, and end
+ * where others run. */
+static int use_directory_of_task(const char *out, const struct job_env *job, char *path,
+                                 size_t size, struct err *err)
+{
+    char task[COMMS_TASK_MAX], own[PATH_MAX + COMMS_TASK_MAX];
+    int rc = use_directory(out, job->size, path, size, err);
+    if (rc || job->size == 1)
+        return rc;
+    comms_task_name(job->rank, job->size, task);
+    (void)snprintf(own, sizeof(own), "%s/%s", path, task);
+    return use_directory(own, 1, path, size, err);
+}
+
+static int make_directory(const char *out, const struct job_env *job, char *path, size_t size,
+                          struct err *err)
 {
     const char *temporary = getenv("TMPDIR");
     if (out)
-        return use_directory(out, path, size, err);
+        return use_directory_of_task(out, job, path, size, err);
     (void)snprintf(path, size, "%s/contend-comms-XXXXXX",
                    temporary && temporary[0] == '/' ? temporary : "/tmp");
     return mkdtemp(path) ? 0 : err_sys(err, -errno, "cannot create '%.150s'", path);
@@ -170,58 +194,6 @@ static void remove_directory(const char *directory)
         (void)close(fd);
     }
     (void)rmdir(directory);
-}
-
-struct command_line {
-    char **argv;
-    const sigset_t *mask; /* of signals, as it was before ours */
-};
-
-/* In the child. What a shell says of a command that cannot be started: 127, or 126. */
-static int execute(void *arg)
-{
-    const struct command_line *line = arg;
-    (void)sigprocmask(SIG_SETMASK, line->mask, NULL);
-    (void)execvp(line->argv[0], line->argv);
-    int code = errno == ENOENT ? 127 : 126;
-    log_error("cannot start '%.150s': %s", line->argv[0], strerror(errno));
-    return code;
-}
-
-/* Ctrl-C reaches the command from the terminal, what is sent to this process alone does not. */
-static void wait_for(struct process *process, struct signals *signals, int *status)
-{
-    while (!process_ended(process, status)) {
-        struct pollfd events = {.fd = signals->fd, .events = POLLIN};
-        (void)poll(&events, 1, -1);
-        if (signals_take(signals) && signals->interrupted != SIGINT)
-            (void)process_signal(process, signals->interrupted);
-        signals->interrupted = 0;
-    }
-}
-
-/* Its exit code, as a shell gives it; < 0: it was not started. */
-static int run_child(char **argv, struct err *err)
-{
-    struct signals signals;
-    struct process process = {0};
-    int status = 0;
-    int rc = signals_open(&signals, err);
-    if (rc)
-        return rc;
-    signals_let_stop(true);
-    struct command_line line = {argv, &signals.before};
-    rc = process_start(&process, false, execute, &line);
-    if (rc)
-        (void)err_sys(err, rc, "cannot start a process");
-    else
-        wait_for(&process, &signals, &status);
-    signals_close(&signals);
-    if (rc)
-        return rc;
-    return WIFEXITED(status)     ? WEXITSTATUS(status)
-           : WIFSIGNALED(status) ? 128 + WTERMSIG(status)
-                                 : 3;
 }
 
 /* That CUDA's driver loads the library that counts copies. */
@@ -239,45 +211,60 @@ static int set_injection(struct err *err)
 static int set_environment(const char *plugin, const char *directory, const struct comms_args *args,
                            struct err *err)
 {
-    char graph[PATH_MAX + 32];
     const bool timing = !args->no_timing;
     int rc = comms_library_check(&comms_plugin, plugin, err);
     if (!rc && args->copies)
         rc = set_injection(err);
     if (rc)
         return rc;
-    (void)snprintf(graph, sizeof(graph), "%s/" COMMS_GRAPH_FILE, directory);
     if ((!timing && setenv(TIMING_VARIABLE, "0", 1)) || setenv(COMMS_PLUGIN_VARIABLE, plugin, 1) ||
-        setenv(COMMS_DIRECTORY_VARIABLE, directory, 1) || setenv(COMMS_GRAPH_VARIABLE, graph, 0))
+        setenv(COMMS_DIRECTORY_VARIABLE, directory, 1))
         return err_set(err, -ENOMEM, "no memory for the environment");
     return 0;
 }
 
-/* What was seen, on stderr: stdout is the command's. */
-static void report(const char *directory, bool keep, bool copies)
+/* The order of rings. Without it they are modelled. */
+static void ask_for_graphs(const char *directory)
 {
+    char graph[PATH_MAX + 32];
+    (void)snprintf(graph, sizeof(graph), "%s/" COMMS_GRAPH_FILE, directory);
+    (void)setenv(COMMS_GRAPH_VARIABLE, graph, 0);
+}
+
+/* What was seen, on stderr: stdout is the command's. */
+static void report(const char *directory, const struct comms_args *args, const struct job_env *job)
+{
+    const bool keep = args->out != NULL;
     struct found found;
     const struct showing showing = {directory, NULL, false, keep, stderr};
-    (void)show(&showing, &found);
-    if (copies && !found.copies)
+    const bool whole = show(&showing, &found) == EXIT_GOOD && !found.unread;
+    if (args->copies && !found.copies && !found.unread)
         log_warn("no process of the command has left copies: none uses CUDA, CUPTI is not to be "
                  "had, or the environment is cleared");
-    if (!found.logs && !found.copies)
+    if (!found.logs && !found.copies && !found.unread)
         log_warn("no process of the command has loaded the plugin: NCCL before 2.23, none at all, "
                  "or a command that clears its environment");
     else if (keep)
         log_info("logs: %s; again by 'contend comms --read', or with --json", directory);
-    if (!keep)
+    if (job->size > 1)
+        log_info("this is task %u of %u alone: 'contend comms --read %s' tells all together%s",
+                 job->rank, job->size, keep ? args->out : "DIR",
+                 keep ? "" : ", where --out DIR has kept their logs");
+    if (!keep && whole)
         remove_directory(directory);
+    else if (!keep)
+        log_warn("not all was read: the logs are kept in %s", directory);
 }
 
 static int watch(const struct comms_args *args, char **argv)
 {
     char plugin[PATH_MAX + 64], directory[PATH_MAX];
     struct err err = {0};
+    struct job_env job;
+    job_env_read(getenv, &job);
     int rc = comms_library_find(&comms_plugin, plugin, sizeof(plugin), &err);
     if (!rc)
-        rc = make_directory(args->out, directory, sizeof(directory), &err);
+        rc = make_directory(args->out, &job, directory, sizeof(directory), &err);
     if (rc) {
         log_error("%s", err.msg);
         return rc == -EEXIST ? EXIT_USAGE : EXIT_NOT_RUN;
@@ -285,18 +272,22 @@ static int watch(const struct comms_args *args, char **argv)
     rc = set_environment(plugin, directory, args, &err);
     struct err why_not = {0};
     struct comms_driver *before = comms_driver_ask(&why_not);
-    int code = rc ? rc : run_child(argv, &err);
-    if (code >= 0)
+    if (comms_driver_allows_graphs(before))
+        ask_for_graphs(directory);
+    bool started = false;
+    int code = rc ? rc : comms_child_run(argv, &started, &err);
+    if (started)
         comms_driver_write(directory, before, &why_not);
     comms_driver_free(before);
-    if (code >= 0) {
-        report(directory, args->out != NULL, args->copies);
+    if (started) {
+        report(directory, args, &job);
         return code;
     }
-    log_error("%s", err.msg);
+    if (code < 0)
+        log_error("%s", err.msg);
     if (!args->out)
         remove_directory(directory);
-    return EXIT_NOT_RUN;
+    return code < 0 ? EXIT_NOT_RUN : code;
 }
 
 static int comms_main(const struct cmd_env *env, int argc, char **argv)

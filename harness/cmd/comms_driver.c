@@ -109,6 +109,12 @@ struct comms_driver *comms_driver_ask_users(struct err *err)
     return ask_driver(true, err);
 }
 
+bool comms_driver_allows_graphs(const struct comms_driver *driver)
+{
+    enum { GPUS_MOST = 16 };
+    return driver && !driver->why.code && driver->counts.n <= GPUS_MOST && !driver->counts.leaves;
+}
+
 void comms_driver_write(const char *directory, const struct comms_driver *before, struct err *err)
 {
     static const struct nvlink_counts none;

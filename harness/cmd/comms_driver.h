@@ -39,6 +39,14 @@ struct comms_driver *comms_driver_ask(struct err *err);
 struct comms_driver *comms_driver_ask_users(struct err *err);
 
 /*
+ * Whether NCCL may be asked for the graphs of communicators (NCCL_GRAPH_DUMP_FILE): of up to 16
+ * GPUs of one machine. Before 2.29.7 it has room for 4,096 elements in them, a GPU in each channel
+ * of each graph is one, and what finds none is an error that ends the program (src/graph/search.cc,
+ * ncclTopoDumpGraphs; src/init.cc). Where NVLink leaves the machine, a graph has GPUs of all.
+ */
+bool comms_driver_allows_graphs(const struct comms_driver *driver);
+
+/*
  * Into the directory, beside the logs: what NVLink's counters did since *before, or why they are
  * not told, and links.csv. `before`: NULL with the reason in err, which is used up.
  */

@@ -43,7 +43,7 @@ bool comms_files_are_in(int dir_fd)
     }
     for (const struct dirent *entry; !any && (entry = readdir(directory));)
         any = comms_has_suffix(entry->d_name, COMMS_SUFFIX) ||
-              comms_has_suffix(entry->d_name, COPIES_SUFFIX);
+              comms_has_suffix(entry->d_name, COPIES_SUFFIX) || comms_is_task(entry->d_name, 0);
     (void)closedir(directory);
     return any && fstatat(dir_fd, "run.json", &status, AT_SYMLINK_NOFOLLOW);
 }

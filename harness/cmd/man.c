@@ -37,6 +37,8 @@ static const struct entry environment[] = {
     {"CONTEND_COPIES_LIBRARY",
      "The file of libcontend_copies.so, which CUDA loads under contend comms --copies."},
     {"CONTEND_LIBCUPTI", "The file of CUPTI's library that it uses, instead of one that it finds."},
+    {"CONTEND_COMMS_MAPPED", "0: a process copies its log into the file from time to time, as "
+                             "where a mapped page may fail."},
     {"CONTEND_COMMS_TIMING", "It times one collective in so many on the GPU; 64, 0 = none."},
     {.term = NULL},
 };

@@ -61,9 +61,10 @@ static const struct opt_texts *before(void *arg, const struct arm *arm, struct e
                    folder);
     (void)snprintf(comms->texts[2], sizeof(comms->texts[2]),
                    COMMS_GRAPH_VARIABLE "=%s/" COMMS_GRAPH_FILE, folder);
-    comms->env = (struct opt_texts){.text = {comms->texts[0], comms->texts[1], comms->texts[2]},
-                                    .n = getenv(COMMS_GRAPH_VARIABLE) ? 2 : 3};
     ask_driver(comms);
+    bool graphs = comms_driver_allows_graphs(comms->driver) && !getenv(COMMS_GRAPH_VARIABLE);
+    comms->env = (struct opt_texts){.text = {comms->texts[0], comms->texts[1], comms->texts[2]},
+                                    .n = graphs ? 3 : 2};
     return &comms->env;
 }
 
@@ -93,7 +94,7 @@ static int after(void *arg, const struct arm *arm, const struct observation *obs
     struct err why = {0};
     struct finding finding = {.id = "comms_unreadable", .severity = FINDING_BAD};
     comms_driver_write(name_folder(comms, arm), comms->driver, &comms->why);
-    int rc = comms_logs_read(name_folder(comms, arm), &logs, &why);
+    int rc = comms_logs_read(name_folder(comms, arm), &logs, NULL, &why);
     if (rc) {
         comms->checked.differ++;
         (void)statuses_name_arm(&comms->setup->result, arm, finding.subject,

@@ -179,10 +179,12 @@ static int take_log(void *into, const char *name, char *bytes, size_t size, stru
     return rc;
 }
 
-int copies_read(const char *directory, struct copies *copies, struct err *err)
+int copies_read(const char *directory, struct copies *copies, struct comms_unread *unread,
+                struct err *err)
 {
     *copies = (struct copies){0};
-    int rc = comms_folder_read(directory, COPIES_SUFFIX, COPIES_FILE_SIZE, take_log, copies, err);
+    int rc = comms_folder_read(directory, COPIES_SUFFIX, COPIES_FILE_SIZE, take_log, copies, unread,
+                               err);
     if (rc)
         copies_free(copies);
     return rc;

@@ -10,6 +10,7 @@
 
 #include "harness/base/err.h"
 #include "harness/comms/copies_record.h"
+#include "harness/comms/folder.h"
 #include "harness/comms/truth.h"
 #include "harness/core/finding.h"
 
@@ -50,8 +51,10 @@ int copies_log_parse(const char *name, const void *bytes, size_t size, struct co
                      struct err *err);
 void copies_log_free(struct copies_log *log);
 
-/* All of a directory, in the order of their names, not yet added up; none is no error. */
-int copies_read(const char *directory, struct copies *copies, struct err *err);
+/* All of a directory, in the order of their names, not yet added up; none is no error. `unread` is
+ * as comms_folder_read has it. */
+int copies_read(const char *directory, struct copies *copies, struct comms_unread *unread,
+                struct err *err);
 
 /* The rows, of the logs. -ENOMEM, -EOVERFLOW. */
 int copies_add_up(struct copies *copies, struct err *err);

@@ -76,7 +76,8 @@ struct copies_header {
     uint64_t start_ns; /* CLOCK_REALTIME */
     char host[COMMS_HOST_MAX];
     char program[COMMS_PROGRAM_MAX];
-    uint64_t reserved[12];
+    uint8_t boot[COMMS_BOOT_MAX]; /* as in logs of NCCL */
+    uint64_t reserved[10];
 };
 
 struct copies_entry {

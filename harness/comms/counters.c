@@ -44,6 +44,19 @@ static void add_number(struct strbuf *text, int64_t value)
         strbuf_addf(text, " %" PRId64, value);
 }
 
+static void add_boot(struct strbuf *text)
+{
+    static const uint8_t none[COMMS_BOOT_MAX];
+    uint8_t boot[COMMS_BOOT_MAX];
+    comms_boot_find(boot);
+    if (memcmp(boot, none, sizeof(boot)) == 0)
+        return;
+    strbuf_adds(text, "boot ");
+    for (size_t i = 0; i < sizeof(boot); i++)
+        strbuf_addf(text, "%02x", boot[i]);
+    strbuf_addc(text, '\n');
+}
+
 int comms_counters_write(const char *directory, const struct nvlink_counts *counts, const char *why,
                          struct err *err)
 {
@@ -53,6 +66,7 @@ int comms_counters_write(const char *directory, const struct nvlink_counts *coun
     (void)snprintf(name, sizeof(name), "%s-%ld" COMMS_COUNTERS_SUFFIX, host, (long)getpid());
     (void)snprintf(reason, sizeof(reason), "%s", why);
     strbuf_addf(&text, "%s\nhost %s\n", first_line, host);
+    add_boot(&text);
     if (why[0])
         strbuf_addf(&text, "none %s\n", text_one_line(reason));
     for (size_t i = 0; i < counts->n && !why[0]; i++) {
@@ -128,9 +142,11 @@ static int read_line(const struct reader *reader, char *line, struct comms_count
         (void)snprintf(counted->why, sizeof(counted->why), "%.159s", rest);
         return 0;
     }
+    if (rest && strcmp(word, "boot") == 0)
+        return comms_boot_parse(rest, counted->boot) ? 0 : refuse(reader, "no boot_id");
     if (rest && strcmp(word, "gpu") == 0)
         return read_gpu(reader, rest, &counted->counts);
-    return refuse(reader, "neither host, gpu nor none");
+    return refuse(reader, "neither host, boot, gpu nor none");
 }
 
 int comms_counted_parse(const char *name, char *text, struct comms_counted *counted,
@@ -162,11 +178,12 @@ static int take_counters(void *into, const char *name, char *text, size_t size, 
     return rc;
 }
 
-int comms_counters_read(const char *directory, struct comms_counters *counters, struct err *err)
+int comms_counters_read(const char *directory, struct comms_counters *counters,
+                        struct comms_unread *unread, struct err *err)
 {
     *counters = (struct comms_counters){0};
     int rc = comms_folder_read(directory, COMMS_COUNTERS_SUFFIX, FILE_MOST, take_counters, counters,
-                               err);
+                               unread, err);
     if (rc)
         comms_counters_free(counters);
     return rc;

@@ -4,12 +4,14 @@
  *
  *   contend nvlink 1
  *   host NAME
+ *   boot HEX                          Linux's boot_id, where that is known
  *   gpu PCI_ADDRESS SENT RECEIVED     bytes, "-" = not told; in NVML's order
  *   none REASON                       in place of them, where nothing could be counted
  */
 #ifndef CONTEND_COMMS_COUNTERS_H
 #define CONTEND_COMMS_COUNTERS_H
 
+#include "harness/comms/folder.h"
 #include "harness/comms/record.h"
 #include "harness/gpu/nvlink.h"
 
@@ -18,6 +20,7 @@
 
 struct comms_counted {
     char host[COMMS_HOST_MAX];
+    uint8_t boot[COMMS_BOOT_MAX]; /* zeroed = not known */
     struct nvlink_counts counts;
     char why[160]; /* "" = they were counted */
 };
@@ -38,8 +41,10 @@ struct comms_counters {
 int comms_counters_write(const char *directory, const struct nvlink_counts *counts, const char *why,
                          struct err *err);
 
-/* All of a directory. -EINVAL after "'NAME', line N: what is wrong", -ENOMEM, or a system's. */
-int comms_counters_read(const char *directory, struct comms_counters *counters, struct err *err);
+/* All of a directory. -EINVAL after "'NAME', line N: what is wrong", -ENOMEM, or a system's;
+ * `unread` is as comms_folder_read has it. */
+int comms_counters_read(const char *directory, struct comms_counters *counters,
+                        struct comms_unread *unread, struct err *err);
 void comms_counters_free(struct comms_counters *counters);
 
 /* One file; `text` ends in 0 and is changed. -EINVAL as above. */

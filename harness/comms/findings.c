@@ -2,6 +2,7 @@
 
 #include <inttypes.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -11,6 +12,7 @@
 #include "harness/comms/names.h"
 
 struct judge {
+    bool counted;                                  /* there is a call in some communicator */
     const struct comms_communicator *communicator; /* NULL: what follows is of the whole */
     char subject[160];
     struct findings *findings;
@@ -65,6 +67,18 @@ static void judge_ranks(struct judge *judge)
         tell(judge, "comms_size_not_told", FINDING_NOTE,
              "NCCL before 2.27 does not tell how many ranks there are: %u were seen or spoken of",
              communicator->nranks);
+}
+
+/* Frameworks make communicators that nobody uses; but where none has a call, NCCL has told none. */
+static void judge_unused(struct judge *judge)
+{
+    if (judge->communicator->ndone || judge->communicator->nranks < 2)
+        return;
+    tell(judge, "comms_no_calls", judge->counted ? FINDING_NOTE : FINDING_DOUBT,
+         "NCCL told no call of it in all its life: %s",
+         judge->counted ? "it was made, and not used"
+                        : "it was not used, or this NCCL does not tell its plugin of calls "
+                          "(NCCL_DEBUG=INFO says what it has loaded)");
 }
 
 static void judge_line(struct judge *judge, const struct comms_line *line)
@@ -152,6 +166,7 @@ static void judge_communicator(struct judge *judge)
 {
     struct comms_lines work = {0}, called = {0};
     judge_ranks(judge);
+    judge_unused(judge);
     if (!judge->rc)
         judge->rc = comms_lines_make(judge->communicator, false, &work, judge->err);
     if (!judge->rc)
@@ -196,11 +211,23 @@ static void judge_logs(struct judge *judge, const struct comms_logs *logs)
              left_out, COMMS_MEMBERS);
 }
 
+static void judge_silent(struct judge *judge, size_t silent)
+{
+    if (silent)
+        tell(judge, "comms_silent", judge->counted ? FINDING_NOTE : FINDING_DOUBT,
+             "%zu ranks began, and NCCL told no call of them: before 2.27 it then does not say of "
+             "which communicator they are.",
+             silent);
+}
+
 int comms_judge(const struct comms_logs *logs, const struct comms *comms, struct findings *findings,
                 struct err *err)
 {
     struct judge judge = {.findings = findings, .err = err};
+    for (size_t i = 0; i < comms->n; i++)
+        judge.counted |= comms->communicator[i].ndone > 0;
     judge_logs(&judge, logs);
+    judge_silent(&judge, comms->silent);
     for (size_t i = 0; i < comms->n && !judge.rc; i++) {
         judge.communicator = &comms->communicator[i];
         (void)comms_call_communicator(judge.communicator, i, judge.subject, sizeof(judge.subject));

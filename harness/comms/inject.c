@@ -10,7 +10,6 @@
  */
 #include <errno.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,7 +31,8 @@ static uint8_t *kept[KEPT], *out[BUFFERS_MOST_BEFORE]; /* buffers at hand, and a
 static size_t nkept, nout;
 /* Only the thread asks CUPTI for records, and who ends waits for it no longer than END_WAITS_S. */
 static pthread_t thread;
-static bool ends; /* under: */
+static bool is_over; /* the thread has looked for the last time */
+static bool ends;    /* under: */
 static pthread_mutex_t ends_lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t ends_changed;
 
@@ -184,6 +184,8 @@ static void publish(size_t dropped, enum copies_end end)
     inject_log_sums()->buffers = nout;
     inject_log_publish(end);
     inject_log_unlock();
+    if (__atomic_load_n(&is_over, __ATOMIC_ACQUIRE)) /* CUPTI hands over a buffer late */
+        inject_log_save();
 }
 
 /* The lock is never held while CUPTI is asked, which may hold one of its own when it asks us. */
@@ -232,21 +234,10 @@ static long period_ms(void)
     return ms > 0 && ms < 1000000 ? ms : PERIOD_MS;
 }
 
-static struct timespec in(long ms)
-{
-    struct timespec until;
-    (void)clock_gettime(CLOCK_MONOTONIC, &until);
-    until.tv_sec += ms / 1000;
-    until.tv_nsec += ms % 1000 * 1000000;
-    until.tv_sec += until.tv_nsec / 1000000000;
-    until.tv_nsec %= 1000000000;
-    return until;
-}
-
 /* True: the program ends. */
 static bool wait_for_end(long ms)
 {
-    const struct timespec until = in(ms);
+    const struct timespec until = inside_in_ms(ms);
     int code = 0;
     (void)pthread_mutex_lock(&ends_lock);
     while (!ends && !code)
@@ -318,6 +309,8 @@ static void *look(void *arg)
         if (last) /* no buffer may have come back to tell what was dropped */
             publish(count_dropped(NULL, 0),
                     subscribe() == CUPTI_OTHER_SUBSCRIBER ? COPIES_ENDED_TAKEN : COPIES_ENDED);
+        __atomic_store_n(&is_over, last, __ATOMIC_RELEASE);
+        inject_log_save();
     }
     return NULL;
 }
@@ -325,16 +318,9 @@ static void *look(void *arg)
 /* Signals are the program's: none of them is handled by this thread. */
 static bool start_thread(void)
 {
-    sigset_t all, before;
     pthread_condattr_t clock;
-    if (pthread_condattr_init(&clock) || pthread_condattr_setclock(&clock, CLOCK_MONOTONIC) ||
-        pthread_cond_init(&ends_changed, &clock))
-        return false;
-    (void)sigfillset(&all);
-    (void)pthread_sigmask(SIG_SETMASK, &all, &before);
-    int code = pthread_create(&thread, NULL, look, NULL);
-    (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
-    return code == 0;
+    return !pthread_condattr_init(&clock) && !pthread_condattr_setclock(&clock, CLOCK_MONOTONIC) &&
+           !pthread_cond_init(&ends_changed, &clock) && !inside_start_thread(&thread, look);
 }
 
 /* Records of copies that are still under way come without their times. */
@@ -342,7 +328,7 @@ static void end(void)
 {
     if (!inject_log_is_on())
         return;
-    const struct timespec until = in(END_WAITS_S * 1000L);
+    const struct timespec until = inside_in_ms(END_WAITS_S * 1000L);
     (void)pthread_mutex_lock(&ends_lock);
     ends = true;
     (void)pthread_cond_broadcast(&ends_changed);

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "harness/comms/host.h"
 #include "harness/comms/inside.h"
 
 /* As in the file. */
@@ -17,8 +18,9 @@ _Static_assert(sizeof(struct file) == COPIES_FILE_SIZE, "the file is the struct"
 
 const char inside_who[] = "contend comms --copies";
 
-static struct file *the_file;   /* NULL = off */
-static struct copies_slot sums; /* what the next slot will be */
+static struct file *the_file;    /* NULL = off */
+static struct copies_slot sums;  /* what the next slot will be */
+static struct inside_file saved; /* a copy of the_file, where that is not the file itself */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 /* Around a fork the lock is held: CUPTI may call us in the child, too. */
@@ -36,6 +38,7 @@ static void begin(struct file *file, const char *host, uint32_t cupti)
     header->pid = getpid();
     header->start_ns = inside_now_ns(CLOCK_REALTIME);
     (void)snprintf(header->host, sizeof(header->host), "%s", host);
+    comms_boot_find(header->boot);
     (void)snprintf(header->program, sizeof(header->program), "%s", program_invocation_short_name);
     sums.entry[0] =
         (struct copies_entry){.from = COPIES_ELSEWHERE, .to = COPIES_ELSEWHERE, .used = 1};
@@ -48,6 +51,11 @@ bool inject_log_open(uint32_t cupti)
     if (!inside_file_create(&file, COPIES_SUFFIX, COPIES_FILE_SIZE))
         return false;
     begin(file.bytes, file.host, cupti);
+    static struct file copy;
+    if (file.apart) {
+        saved = file;
+        saved.bytes = &copy;
+    }
     int code = pthread_atfork(inject_log_lock, inject_log_unlock, forget_in_child);
     if (code)
         inside_file_drop(&file, code);
@@ -130,4 +138,19 @@ void inject_log_publish(enum copies_end end)
         sums.finished = end; /* CUPTI may still hand over a buffer behind the end */
     sums.checksum = copies_checksum(&sums);
     memcpy(&file->slot[sums.sequence % COPIES_SLOTS], &sums, copies_slot_size(&sums));
+}
+
+/* CUPTI waits for the lock, and must not wait for a disk. */
+void inject_log_save(void)
+{
+    static pthread_mutex_t one = PTHREAD_MUTEX_INITIALIZER;
+    const struct file *file = __atomic_load_n(&the_file, __ATOMIC_ACQUIRE);
+    if (!file || !saved.bytes)
+        return;
+    (void)pthread_mutex_lock(&one);
+    inject_log_lock();
+    memcpy(saved.bytes, file, sizeof(*file));
+    inject_log_unlock();
+    (void)inside_file_save(&saved);
+    (void)pthread_mutex_unlock(&one);
 }

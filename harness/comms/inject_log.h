@@ -29,4 +29,8 @@ void inject_log_add(const struct inject_copy *copy);
 struct copies_slot *inject_log_sums(void); /* its counts of what is no copy, and addresses */
 void inject_log_publish(enum copies_end end);
 
+/* Without the lock, by the thread of ours or behind its end: what was published into the file,
+ * where that lies apart. */
+void inject_log_save(void);
+
 #endif

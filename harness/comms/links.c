@@ -51,8 +51,7 @@ static bool read_port(char *line, struct comms_port *port)
 
 int comms_ports_parse(const char *text, struct comms_ports *ports, struct err *err)
 {
-    size_t number = 1, first = strlen(COMMS_PORTS_COLUMNS);
-    *ports = (struct comms_ports){0};
+    size_t number = 1, first = strlen(COMMS_PORTS_COLUMNS), before = ports->n;
     if (strncmp(text, COMMS_PORTS_COLUMNS, first) != 0)
         return err_set(err, -EINVAL, COMMS_PORTS_NAME ", line 1: not the columns of this version");
     for (text += first; *text; text += strcspn(text, "\n"), text += *text == '\n') {
@@ -65,8 +64,10 @@ int comms_ports_parse(const char *text, struct comms_ports *ports, struct err *e
             return err_set(err, -ENOMEM, "no memory for links");
         ports->port = grown;
         (void)snprintf(line, sizeof(line), "%.*s", (int)(length < LINE_MOST ? length : 0), text);
-        if (!read_port(line, &grown[ports->n]))
+        if (!read_port(line, &grown[ports->n])) {
+            ports->n = before;
             return err_set(err, -EINVAL, COMMS_PORTS_NAME ", line %zu: no link of a GPU", number);
+        }
         ports->n++;
     }
     return 0;

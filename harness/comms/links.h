@@ -26,7 +26,7 @@ struct comms_ports {
     struct comms_port *port; /* owned */
 };
 
-/* The text of a links.csv. -EINVAL with the line, -ENOMEM. */
+/* Adds what a links.csv has: all or nothing. -EINVAL with the line, -ENOMEM. */
 int comms_ports_parse(const char *text, struct comms_ports *ports, struct err *err);
 void comms_ports_free(struct comms_ports *ports);
 

@@ -9,8 +9,10 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "harness/comms/host.h"
 #include "harness/comms/inside.h"
 #include "harness/comms/names.h"
+#include "harness/comms/plugin_keep.h"
 
 /* Where it lies in memory; the same as in the file. */
 struct log {
@@ -63,6 +65,7 @@ static void begin(struct log *log, const char *host)
         .start_mono_ns = inside_now_ns(CLOCK_MONOTONIC),
     };
     (void)snprintf(header->host, sizeof(header->host), "%s", host);
+    comms_boot_find(header->boot);
     (void)snprintf(header->program, sizeof(header->program), "%s", program_invocation_short_name);
     memcpy(header->magic, COMMS_MAGIC, sizeof(header->magic));
 }
@@ -76,7 +79,7 @@ static void open_log(void)
     int code = pthread_atfork(NULL, NULL, forget_in_child);
     if (code)
         inside_file_drop(&file, code);
-    if (code || !inside_file_name(&file))
+    if (code || !inside_file_name(&file) || (file.apart && !plugin_keep_start(&file)))
         return;
     (void)snprintf(log_path, sizeof(log_path), "%s", file.path);
     __atomic_store_n(&the_log, (struct log *)file.bytes, __ATOMIC_RELEASE);
@@ -139,6 +142,7 @@ void plugin_log_leave(int member)
         return;
     log->members[member].end_ns = inside_now_ns(CLOCK_MONOTONIC);
     __atomic_store_n(&log->members[member].state, (uint32_t)COMMS_FINALIZED, __ATOMIC_RELEASE);
+    plugin_keep_now();
 }
 
 /* The counter of the key among `n` from `first` on, claimed if need be; NULL: no place for it. */

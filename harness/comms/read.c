@@ -237,10 +237,12 @@ static int take_log(void *into, const char *name, char *bytes, size_t size, stru
     return rc;
 }
 
-int comms_logs_read(const char *directory, struct comms_logs *logs, struct err *err)
+int comms_logs_read(const char *directory, struct comms_logs *logs, struct comms_unread *unread,
+                    struct err *err)
 {
     *logs = (struct comms_logs){0};
-    int rc = comms_folder_read(directory, COMMS_SUFFIX, COMMS_FILE_SIZE, take_log, logs, err);
+    int rc =
+        comms_folder_read(directory, COMMS_SUFFIX, COMMS_FILE_SIZE, take_log, logs, unread, err);
     if (rc)
         comms_logs_free(logs);
     return rc;

@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "harness/base/err.h"
+#include "harness/comms/folder.h"
 #include "harness/comms/record.h"
 
 /* What was counted of one key, by one rank of a communicator. */
@@ -37,8 +38,10 @@ int comms_log_parse(const char *name, const void *bytes, size_t size, struct com
                     struct err *err);
 void comms_log_free(struct comms_log *log);
 
-/* All *.comms of a directory, in the order of their names; none is no error. */
-int comms_logs_read(const char *directory, struct comms_logs *logs, struct err *err);
+/* All *.comms of a directory, in the order of their names; none is no error. `unread` is as
+ * comms_folder_read has it. */
+int comms_logs_read(const char *directory, struct comms_logs *logs, struct comms_unread *unread,
+                    struct err *err);
 void comms_logs_free(struct comms_logs *logs);
 
 #endif

@@ -30,6 +30,7 @@ enum {
     COMMS_EVENTS = 16384,
     COMMS_BLOCK = 16, /* numbers that a thread takes at once */
     COMMS_HOST_MAX = 64,
+    COMMS_BOOT_MAX = 16, /* of Linux's boot_id: the running kernel, the same in all containers */
     COMMS_PROGRAM_MAX = 32,
     COMMS_NAME_MAX = 64,
     COMMS_GPU_MAX = 24
@@ -54,7 +55,8 @@ struct comms_header {
     uint64_t unplaced_calls, unplaced_bytes; /* that found no counter */
     uint64_t timed_every;                    /* one in so many collectives is timed; 0: none */
     uint64_t untimed; /* that were to be timed and were not: no room, or told by another thread */
-    uint64_t reserved[19];
+    uint8_t boot[COMMS_BOOT_MAX]; /* which machine, whatever it is called; zeroed = not known */
+    uint64_t reserved[17];
 };
 
 enum comms_state {

@@ -8,6 +8,21 @@
 
 /* ---- what calls tell ---- */
 
+/* Each task of a machine has counted all of its GPUs: the one that looked longest counts. */
+static void list_gpu(struct comms_truth *truth, const char *host, const struct nvlink_gpu *counted)
+{
+    struct comms_truth_gpu *gpu = truth->gpu;
+    while (gpu < truth->gpu + truth->n &&
+           (strcmp(gpu->host, host) != 0 || strcmp(gpu->counted->pci_bdf, counted->pci_bdf) != 0))
+        gpu++;
+    if (gpu == truth->gpu + truth->n) {
+        *gpu = (struct comms_truth_gpu){.host = host, .counted = counted};
+        truth->n++;
+    } else if (counted->sent_bytes + counted->received_bytes >
+               gpu->counted->sent_bytes + gpu->counted->received_bytes)
+        gpu->counted = counted;
+}
+
 static int list_gpus(const struct comms_counters *counters, struct comms_truth *truth,
                      struct err *err)
 {
@@ -17,9 +32,7 @@ static int list_gpus(const struct comms_counters *counters, struct comms_truth *
     for (size_t h = 0; h < counters->n; h++)
         for (size_t i = 0; i < counters->counted[h].counts.n; i++)
             if (comms_is_counted(&counters->counted[h].counts.gpu[i]))
-                truth->gpu[truth->n++] =
-                    (struct comms_truth_gpu){.host = counters->counted[h].host,
-                                             .counted = &counters->counted[h].counts.gpu[i]};
+                list_gpu(truth, counters->counted[h].host, &counters->counted[h].counts.gpu[i]);
     return 0;
 }
 

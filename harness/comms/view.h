@@ -20,13 +20,14 @@ struct comms_view {
     struct comms_timeline timeline;
     struct comms_ports ports; /* of a links.csv; none where there is none */
     struct comms_links links;
+    struct comms_unread unread; /* files that were left out; findings name them */
     struct findings findings;
 };
 
 /*
  * Free with comms_view_free, also after an error. A directory without logs is none: view->logs.n
- * and view->copies.nlogs are 0. Errors: -ENOMEM, -EOVERFLOW, and with *refused what
- * comms_logs_read, copies_read and comms_counters_read give.
+ * and view->copies.nlogs are 0. Files that cannot be read are left out, unless that leaves no log.
+ * Errors: -ENOMEM, -EOVERFLOW, and with *refused why no log can be read.
  */
 int comms_view_read(const char *directory, struct comms_view *view, bool *refused, struct err *err);
 

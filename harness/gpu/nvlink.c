@@ -46,6 +46,15 @@ static void read_gpu(const struct nvml_api *nvml, struct nvml_device *device,
     }
 }
 
+/* As NCCL has it (its src/mnnvl.cc): within one machine a fabric has no identity. */
+static bool is_in_cluster(const struct nvml_api *nvml, struct nvml_device *device)
+{
+    static const unsigned char none[sizeof(((struct nvml_fabric *)0)->cluster_uuid)];
+    struct nvml_fabric fabric = {.state = NVML_FABRIC_NOT_SUPPORTED};
+    return nvml->fabric && !nvml->fabric(device, &fabric) && fabric.state == NVML_FABRIC_DONE &&
+           memcmp(fabric.cluster_uuid, none, sizeof(none)) != 0;
+}
+
 int nvlink_read(struct nvlink_counts *counts, struct err *why)
 {
     unsigned n = 0;
@@ -64,6 +73,7 @@ int nvlink_read(struct nvlink_counts *counts, struct err *why)
             pci_bdf_normalise(pci.bus_id, gpu->pci_bdf))
             continue;
         read_gpu(nvml, device, gpu);
+        counts->leaves |= is_in_cluster(nvml, device);
     }
     return 0;
 }

@@ -11,6 +11,7 @@
 #ifndef CONTEND_GPU_NVLINK_H
 #define CONTEND_GPU_NVLINK_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -26,6 +27,8 @@ struct nvlink_gpu {
 /* In NVML's order, so that a GPU's place is what NVML, and NCCL after it, calls its index. */
 struct nvlink_counts {
     size_t n;
+    bool leaves; /* NVLink also goes to GPUs of other machines: of a fabric with an identity (NVL72)
+                  */
     struct nvlink_gpu gpu[NVLINK_GPUS];
 };
 

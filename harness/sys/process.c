@@ -47,6 +47,11 @@ int process_start(struct process *process, bool leads, int (*run)(void *arg), vo
     return 0;
 }
 
+void process_outlive_parent(void)
+{
+    (void)prctl(PR_SET_PDEATHSIG, 0);
+}
+
 int process_signal(const struct process *process, int signal)
 {
     if (process->pid <= 1)

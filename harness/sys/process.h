@@ -31,6 +31,9 @@ enum { PROCESS_STATUS_UNKNOWN = -1 };
  */
 int process_start(struct process *process, bool leads, int (*run)(void *arg), void *arg);
 
+/* In `run`: the child is not killed with who has started it, as a user's program is not. */
+void process_outlive_parent(void);
+
 /* -ESRCH: there is no such process. */
 int process_signal(const struct process *process, int signal);
 

@@ -15,18 +15,18 @@ static bool is_ignored(int signal)
 
 int signals_open(struct signals *signals, struct err *err)
 {
-    sigset_t mask;
-    (void)sigemptyset(&mask);
-    (void)sigaddset(&mask, SIGCHLD);
-    (void)sigaddset(&mask, SIGINT);
-    (void)sigaddset(&mask, SIGTERM);
-    if (!is_ignored(SIGHUP)) /* a shell's background jobs ignore SIGINT, and may be told by it */
-        (void)sigaddset(&mask, SIGHUP);
-    if (!is_ignored(SIGTSTP))
-        (void)sigaddset(&mask, SIGTSTP);
     *signals = (struct signals){.fd = -1, .pipe_before = signal(SIGPIPE, SIG_IGN)};
-    (void)sigprocmask(SIG_BLOCK, &mask, &signals->before);
-    signals->fd = signalfd(-1, &mask, SFD_CLOEXEC | SFD_NONBLOCK);
+    sigset_t *mask = &signals->watched;
+    (void)sigemptyset(mask);
+    (void)sigaddset(mask, SIGCHLD);
+    (void)sigaddset(mask, SIGINT);
+    (void)sigaddset(mask, SIGTERM);
+    if (!is_ignored(SIGHUP)) /* a shell's background jobs ignore SIGINT, and may be told by it */
+        (void)sigaddset(mask, SIGHUP);
+    if (!is_ignored(SIGTSTP))
+        (void)sigaddset(mask, SIGTSTP);
+    (void)sigprocmask(SIG_BLOCK, mask, &signals->before);
+    signals->fd = signalfd(-1, mask, SFD_CLOEXEC | SFD_NONBLOCK);
     return signals->fd < 0 ? err_sys(err, -errno, "cannot watch for signals") : 0;
 }
 
@@ -51,10 +51,36 @@ void signals_let_stop(bool let)
     (void)sigprocmask(let ? SIG_UNBLOCK : SIG_BLOCK, &stop, NULL);
 }
 
+void signals_add(struct signals *signals, const int *numbers)
+{
+    for (; *numbers; numbers++)
+        (void)sigaddset(&signals->watched, *numbers);
+    (void)sigprocmask(SIG_BLOCK, &signals->watched, NULL);
+    (void)signalfd(signals->fd, &signals->watched, 0);
+}
+
+static bool read_one(const struct signals *signals, struct signalfd_siginfo *info)
+{
+    return read(signals->fd, info, sizeof(*info)) == (ssize_t)sizeof(*info);
+}
+
+bool signals_next(struct signals *signals, struct signals_one *one)
+{
+    struct signalfd_siginfo info;
+    while (read_one(signals, &info))
+        if (info.ssi_signo != SIGCHLD) {
+            *one = (struct signals_one){.number = (int)info.ssi_signo,
+                                        .by_kernel = info.ssi_code == SI_KERNEL,
+                                        .sender = (pid_t)info.ssi_pid};
+            return true;
+        }
+    return false;
+}
+
 bool signals_take(struct signals *signals)
 {
     struct signalfd_siginfo info;
-    while (read(signals->fd, &info, sizeof(info)) == (ssize_t)sizeof(info))
+    while (read_one(signals, &info))
         if (info.ssi_signo == SIGTSTP) {
             signals->stop_asked = true;
         } else if (info.ssi_signo != SIGCHLD) {

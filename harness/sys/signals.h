@@ -12,15 +12,16 @@
 #include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "harness/base/err.h"
 
 struct signals {
     int fd;
-    int interrupted;   /* the signal that asked to stop, 0 = none so far */
-    uint64_t since_ns; /* when the first one was seen */
-    bool stop_asked;   /* SIGTSTP has come; who obeys it clears this */
-    sigset_t before;   /* mask to restore */
+    int interrupted;          /* the signal that asked to stop, 0 = none so far */
+    uint64_t since_ns;        /* when the first one was seen */
+    bool stop_asked;          /* SIGTSTP has come; who obeys it clears this */
+    sigset_t watched, before; /* the mask of fd, and that to restore */
     void (*pipe_before)(int signal);
 };
 
@@ -38,6 +39,19 @@ void signals_close(struct signals *signals);
  * and starts no threads.
  */
 void signals_let_stop(bool let);
+
+/* Also watches for these, 0 behind the last: for who passes them on. */
+void signals_add(struct signals *signals, const int *numbers);
+
+/* One that has arrived. */
+struct signals_one {
+    int number;
+    bool by_kernel; /* as what the terminal's keys send to all of its foreground group */
+    pid_t sender;   /* 0 = the kernel, or somebody of another namespace */
+};
+
+/* Takes the next one but SIGCHLD, instead of signals_take. False: none has arrived. */
+bool signals_next(struct signals *signals, struct signals_one *one);
 
 /* Takes what has arrived; true when the run was asked to stop, now or earlier. */
 bool signals_take(struct signals *signals);

@@ -3,7 +3,7 @@
 . tests/lib/cli.sh
 command -v jq >/dev/null || { echo "jq is not installed"; exit 77; }
 stub=$CONTEND_STUB_NCCL
-unset NCCL_PROFILER_PLUGIN CONTEND_COMMS_DIR
+unset NCCL_PROFILER_PLUGIN CONTEND_COMMS_DIR CONTEND_COMMS_MAPPED
 all_reduce=coll:AllReduce:ncclFloat32:1000:0:RING:SIMPLE:2
 
 # read_json DIR FILTER: what jq makes of it.
@@ -50,7 +50,16 @@ drive() {
     CONTEND_COMMS_DIR=$dir "$stub" "$CONTEND_COMMS_PLUGIN" "$version" "$@" 2>>"$scratch/said"
 }
 
-# Killed in the middle: what it had is there, and its communicator was not destroyed.
+# Killed in the middle: what it had is there, and its communicator was not destroyed; where logs are mapped, which
+# comms_apart.sh has the rest of.
+case $(stat -f -c %T "$scratch") in
+ext2/ext3 | xfs | tmpfs) ;;
+*)
+    mapped=$(mktemp -d /dev/shm/contend-test.XXXXXX)
+    trap 'rm -rf "$scratch" "$mapped"' EXIT
+    ln -s "$mapped" "$scratch/killed"
+    ;;
+esac
 : >"$scratch/said"
 drive "$scratch/killed" init:b:2:0:1: $all_reduce:7:0 kill
 is "killed" "$(read_json "$scratch/killed" \
@@ -148,7 +157,8 @@ if cc -shared -fPIC -DFULL -o "$scratch/nvml.so" tests/lib/fake_gpu_driver.c 2>/
     grep -q "NVLink's counters of .*: not told, the NVIDIA driver did not answer within 10 s" "$scratch/err" || fail "$(cat "$scratch/err")"
     cp -r "$scratch/true" "$scratch/bad-counters"
     echo 'gpu 0000:00:01.0 1 x' >>"$(echo "$scratch"/bad-counters/*.nvlink)"
-    expect 2 "line 6: not 'gpu PCI_ADDRESS" "$CONTEND_BINARY" comms --read "$scratch/bad-counters"
+    is "bad counters" "$(read_json "$scratch/bad-counters" '[(.communicators | length), .nvlink.gpus, (.findings[] | select(.id == "comms_unreadable") | .sentence)]' |
+        grep -o "^.1,.*line 7: not 'gpu PCI_ADDRESS")" "[1,null,\"'$(basename "$scratch"/bad-counters/*.nvlink)', line 7: not 'gpu PCI_ADDRESS"
     printf 'contend nvlink 1\nhost a\033[2J\nnone b\033[2J\n' >"$(echo "$scratch"/bad-counters/*.nvlink)"
     "$CONTEND_BINARY" comms --read "$scratch/bad-counters" >"$scratch/err"
     grep -q "NVLink's counters of a \[2J: not told, b \[2J" "$scratch/err" || fail "$(cat "$scratch/err")"
@@ -176,6 +186,15 @@ if cc -shared -fPIC -DFULL -o "$scratch/nvml.so" tests/lib/fake_gpu_driver.c 2>/
     is "one twice" "$(ordered 0,1,1 "$scratch/twice" | grep -c modelled)" 1
     sed -i '$d' "$(echo "$scratch"/order/*.graph)"
     is "cut" "$(read_json "$scratch/order" '.communicators[0].matrix.how')" '"modelled"'
+    # .. and is not asked for where NVLink leaves the machine: of 72 GPUs it has no room in NCCL before 2.29.7, which is then an error.
+    # asked STATES: whether the command is to write graphs.
+    asked() {
+        # shellcheck disable=SC2016 # the command's
+        FAKE_GPU=$1 "$CONTEND_BINARY" comms -- sh -c 'echo "${NCCL_GRAPH_DUMP_FILE:+asked}"' 2>/dev/null
+    }
+    is "graphs of one machine" "$(asked fabric=3)" asked
+    is "graphs of a cluster" "$(asked "fabric=3 fabric_cluster=7")" ""
+    is "graphs where no driver answers" "$(CONTEND_LIBNVML=/none.so asked fabric=3)" ""
     NCCL_GRAPH_DUMP_FILE=$scratch/own ordered 0,2,1 "$scratch/of-user" >/dev/null
     [ -s "$scratch/own" ] || fail "the user's graph file was not left to them"
     unset CONTEND_LIBNVML
@@ -310,7 +329,15 @@ cp -r "$scratch/ddp" "$scratch/linked"
 printf 'host,pci,way,to,links,gbps\nhere,0000:01:00.0,pcie,,16,31.5\n' >"$scratch/linked/links.csv"
 is "a link" "$(read_json "$scratch/linked" '.links')" '[]'
 echo "here,0000:01:00.0,pcie,,16" >>"$scratch/linked/links.csv"
-expect 2 'links.csv, line 3: no link of a GPU' "$CONTEND_BINARY" comms --read "$scratch/linked"
+expect 0 'left out: links.csv, line 3: no link of a GPU' "$CONTEND_BINARY" comms --read "$scratch/linked"
+
+# Where no call is told of any communicator, that is said; one that is not used beside others is a note.
+drive "$scratch/unused" init:f1:2:0:1: finalize
+is "no calls at all" "$(read_json "$scratch/unused" '[.findings[] | select(.id == "comms_no_calls") | .severity]')" '["doubt"]'
+drive "$scratch/unused" init:f2:2:0:1: $all_reduce:1:0 finalize init:f3:1:0:1: finalize
+is "one without calls" "$(read_json "$scratch/unused" '[.findings[] | select(.id == "comms_no_calls") | .severity]')" '["note"]'
+version=3 drive "$scratch/silent" init:f1:2:0:1: finalize
+is "silent ranks" "$(read_json "$scratch/silent" '[.findings[] | [.id, .severity]]')" '[["comms_silent","doubt"]]'
 
 # From many threads at once nothing is lost; the timeline says what it dropped: its ring has 16,384 places, of which
 # each thread leaves fewer than the 16 free that it takes at once.
@@ -372,6 +399,42 @@ is "many kinds" "$(read_json "$scratch/many" \
     '[29900,null,true]'
 expect 0 'no matrix of more than 2048 ranks' "$CONTEND_BINARY" comms --read "$scratch/many"
 
+# Tasks of a launcher use one directory at once, each a part of it; what another run has left there is refused by all.
+# task RANK OF DIR ID
+task() {
+    SLURM_STEP_ID=0 SLURM_PROCID=$1 SLURM_STEP_NUM_TASKS=$2 "$CONTEND_BINARY" comms --out "$3" -- "$stub" - 5 \
+        "init:$4:$2:$1:2:" $all_reduce:3:0 finalize
+}
+tasks=()
+for rank in 0 1 2; do
+    task "$rank" 3 "$scratch/tasks" e0 2>"$scratch/task$rank" &
+    tasks+=("$!")
+done
+for rank in 0 1 2; do
+    wait "${tasks[rank]}" || fail "task $rank: $(cat "$scratch/task$rank")"
+    grep -q "this is task $rank of 3 alone: .contend comms --read $scratch/tasks. tells all" "$scratch/task$rank" || fail "$(cat "$scratch/task$rank")"
+done
+is "tasks together" "$(read_json "$scratch/tasks" '[(.logs | length), (.communicators[] | [.ranks, (.present | length), .calls[0].calls]), [.findings[].id | select(. != "comms_late")]]')" \
+    '[3,[3,3,3],[]]'
+expect 0 'wrote matrix.csv' "$CONTEND_BINARY" report "$scratch/tasks"
+for rank in 0 1 2; do
+    for size in 3 4; do
+        expect 2 'is not empty' env SLURM_STEP_ID=0 SLURM_PROCID=$rank SLURM_STEP_NUM_TASKS=$size "$CONTEND_BINARY" \
+            comms --out "$scratch/tasks" -- true
+    done
+done
+
+# Two machines of one name, whose GPUs have the same addresses, are two: by the kernel that runs.
+for rank in 0 1; do
+    drive "$scratch/same-name" gpu:0 init:e5:2:$rank:2: $all_reduce:2:0 finalize
+done
+is "one machine" "$(read_json "$scratch/same-name" '[(.total.gpus | length), [.findings[].id | select(. != "comms_late")]]')" '[1,[]]'
+for log in "$scratch"/same-name/*.comms; do
+    printf '\x99\x88\x77' | dd of="$log" bs=1 seek=232 conv=notrunc status=none
+    break
+done
+is "two machines" "$(read_json "$scratch/same-name" '[(.total.gpus | length), [.findings[].id]]')" '[2,["comms_same_name"]]'
+
 # A log that is not whole, or not one, is refused by file and byte.
 log=$(basename "$scratch/killed"/*.comms)
 refused() { # refused PATTERN: of $scratch/bad
@@ -394,6 +457,18 @@ planted 12 '\x01\x02\x03\x04' '12: written by a machine of another byte order'
 planted 44 '\x09' '44: interface 9'
 planted 392 '\x07' '384: a communicator in state 7'
 planted $((384 + 4096 * 128)) '\xff\xff\xff\xff' "$((384 + 4096 * 128)): a key of"
+
+# .. but hides no other: what can be read is told, with what was left out; and what a command has left is then kept.
+cp "$scratch/killed/$log" "$scratch/bad/whole.comms"
+head -c 5000 "$scratch/killed/$log" >"$scratch/bad/$log"
+is "beside a damaged log" "$(read_json "$scratch/bad" '[.communicators[0].calls[0].calls, (.findings[0] | [.id, .severity, .subject, .sentence])]')" \
+    "[7,[\"comms_unreadable\",\"doubt\",\"left out\",\"'$log', byte 5000: cut: 5000 of 3146112 bytes\"]]"
+for n in 1 2 3 4 5 6 7 8; do echo >"$scratch/bad/$n.comms"; done
+expect 0 'left out: 2 more files, the first one: ' "$CONTEND_BINARY" comms --read "$scratch/bad"
+# shellcheck disable=SC2016 # the command's
+TMPDIR=$scratch/tmp expect 0 'the logs are kept in' "$CONTEND_BINARY" comms -- bash -c 'echo >"$CONTEND_COMMS_DIR/x.comms"'
+[ -e "$(echo "$scratch"/tmp/contend-comms-*/x.comms)" ] || fail "a log that cannot be read is deleted"
+rm -r "$scratch"/tmp/contend-comms-*
 
 command -v python3 >/dev/null || { echo "python3 is not installed: matrices were not checked"; finish; }
 python3 tests/lib/comms_exact.py || fail "matrices differ, see above"

@@ -3,7 +3,7 @@
 # over an NCCL made up for it (fake_gpus.h), whose ranks are threads of one worker.
 . tests/lib/cli.sh
 command -v jq >/dev/null || { echo "jq is not installed"; exit 77; }
-unset NCCL_PROFILER_PLUGIN CONTEND_COMMS_DIR
+unset NCCL_PROFILER_PLUGIN CONTEND_COMMS_DIR CONTEND_COMMS_MAPPED
 
 # Without NCCL there is nothing to log, and one line says so.
 expect 2 "^contend: error: --comms: train runs over 'sim' here, .*it needs GPUs$" "$CONTEND_BINARY" run train \

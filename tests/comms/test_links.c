@@ -29,7 +29,7 @@ static const char joined[] = COMMS_PORTS_COLUMNS
 
 static void lay(const char *text, struct comms_links *links)
 {
-    struct comms_ports ports;
+    struct comms_ports ports = {0};
     const struct comms_timeline timeline = {.span_ns = 2000000000};
     struct err err;
     assert_int_equal(comms_ports_parse(text, &ports, &err), 0);
@@ -111,7 +111,7 @@ static void test_bad_links_are_refused_by_line(void **state)
         "a,0000:01:00.0,pcie,,x,1\n",     "a,0000:01:00.0,pcie,,16,-1\n",
         "a,0000:01:00.0,pcie,,16,nan\n",  "\n",
     };
-    struct comms_ports ports;
+    struct comms_ports ports = {0};
     struct err err;
     assert_int_equal(comms_ports_parse("x\n", &ports, &err), -EINVAL);
     comms_ports_free(&ports);
@@ -120,6 +120,7 @@ static void test_bad_links_are_refused_by_line(void **state)
         (void)snprintf(text, sizeof(text), "%s%s", joined, bad[i]);
         assert_int_equal(comms_ports_parse(text, &ports, &err), -EINVAL);
         assert_non_null(strstr(err.msg, "line 7"));
+        assert_int_equal(ports.n, 0);
         comms_ports_free(&ports);
     }
 }

@@ -435,6 +435,7 @@ int nvmlDeviceGetGpuFabricInfo(int *device, struct fabric *fabric)
 {
     fabric->state = (unsigned char)state("fabric", *device, 0, NULL);
     fabric->status = (int)state("fabric_status", *device, 0, NULL);
+    fabric->cluster_uuid[15] = (unsigned char)state("fabric_cluster", *device, 0, NULL);
     return 0;
 }
 
