@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "harness/base/text.h"
-#include "harness/doctor/check.h"
+#include "harness/doctor/deal.h"
 
 enum { COMMAND_MAX = sizeof(((struct finding *)0)->command) };
 
@@ -154,29 +154,13 @@ void check_leader_alone(struct checker *checker)
     }
 }
 
-/* As many of the CPUs it may have as it can use, those that idle most first. */
-static bool find_room(const struct view *view, const struct check_group *group, struct bitset *room)
-{
-    struct bitset allowed;
-    view_allowed_cpus(view, group->lead, &allowed);
-    *room = group->cpus;
-    for (int cpu = bitset_next(&allowed, 0); cpu >= 0 && bitset_count(room) < group->nrunnable;
-         cpu = bitset_next(&allowed, (unsigned)cpu + 1)) {
-        struct bitset one = {0};
-        bitset_set(&one, (unsigned)cpu);
-        if (view_idle_s(view, &one) > 0.8 * view->wall_s)
-            bitset_set(room, (unsigned)cpu);
-    }
-    return bitset_count(room) >= group->nrunnable;
-}
-
 void check_crowd(struct checker *checker)
 {
     static const double crowded = 1.25;
     const struct view *view = checker->view;
     for (size_t g = 0; g < checker->ngroups; g++) {
         const struct check_group *group = &checker->groups[g];
-        struct bitset room;
+        struct bitset room = group->cpus;
         char command[COMMAND_MAX] = "", evidence[160], list[BITSET_LIST_MAX];
         unsigned ncpus = bitset_count(&group->cpus);
         double wanted = (group->oncpu_s + group->wait_s) / view->wall_s;
@@ -186,7 +170,7 @@ void check_crowd(struct checker *checker)
         (void)snprintf(evidence, sizeof(evidence),
                        "%u threads want to run, %.1f at a time, on %u CPU%s (%.60s)",
                        group->nrunnable, wanted, ncpus, ncpus == 1 ? "" : "s", list);
-        if (!find_room(view, group, &room) ||
+        if (!deal_idle(checker, g, group->nrunnable - ncpus, &room) ||
             !check_append_taskset(checker, g, &room, command, sizeof(command)))
             (void)snprintf(command, sizeof(command),
                            "export OMP_NUM_THREADS=%u MKL_NUM_THREADS=%u OPENBLAS_NUM_THREADS=%u",

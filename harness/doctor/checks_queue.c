@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "harness/base/text.h"
-#include "harness/doctor/check.h"
+#include "harness/doctor/deal.h"
 
 enum { COMMAND_MAX = sizeof(((struct finding *)0)->command) };
 
@@ -28,14 +28,18 @@ static size_t find_overlapping(const struct checker *checker, size_t first, bool
     return n;
 }
 
-/* What could be dealt to them: all that they may have, less what other busy ones use. */
+/* What could be dealt to them: all that they may have near what they use, less what other busy ones
+ * use. */
 static void find_pool(const struct checker *checker, const bool *in, struct bitset *pool)
 {
     bool any = false;
+    struct bitset homes = {0};
     for (size_t g = 0; g < checker->ngroups; g++) {
-        struct bitset allowed;
+        struct bitset allowed, home;
         if (!in[g])
             continue;
+        deal_home(checker, g, &home);
+        bitset_or(&homes, &home);
         view_allowed_cpus(checker->view, checker->groups[g].lead, &allowed);
         if (any)
             bitset_and(pool, &allowed);
@@ -43,44 +47,46 @@ static void find_pool(const struct checker *checker, const bool *in, struct bits
             *pool = allowed;
         any = true;
     }
+    bitset_and(pool, &homes);
     for (size_t g = 0; g < checker->ngroups; g++)
         if (!in[g])
             bitset_andnot(pool, &checker->groups[g].cpus);
 }
 
-/* Neighbours together; shares differ by at most one. */
-static void deal_slice(const struct bitset *pool, size_t index, size_t n, struct bitset *slice)
+/* The groups that share CPUs get a slice each; false: there is no such command, or it does not fit.
+ */
+static bool write_slices(const struct checker *checker, const size_t *groups, size_t n,
+                         const struct bitset *pool, char *command, size_t size)
 {
-    size_t count = bitset_count(pool), from = index * count / n, to = (index + 1) * count / n;
-    size_t at = 0;
-    *slice = (struct bitset){0};
-    for (int cpu = bitset_next(pool, 0); cpu >= 0; cpu = bitset_next(pool, (unsigned)cpu + 1), at++)
-        if (at >= from && at < to)
-            bitset_set(slice, (unsigned)cpu);
+    struct bitset slices[DEAL_MOST];
+    bool fits = deal_slices(checker, groups, n, pool, slices);
+    for (size_t i = 0; i < n && fits; i++)
+        fits = check_append_taskset(checker, groups[i], &slices[i], command, size);
+    return fits;
 }
 
 static void tell_overlap(struct checker *checker, const bool *in, size_t n)
 {
     const struct view_process *leads[FOUND_PIDS_MAX];
+    size_t groups[FOUND_PIDS_MAX];
     char command[COMMAND_MAX] = "", evidence[160], list[BITSET_LIST_MAX], cost[16];
     struct bitset cpus = {0}, pool = {0};
     double oncpu_s = 0, wait_s = 0;
-    size_t told = 0, index = 0;
+    size_t told = 0;
     find_pool(checker, in, &pool);
-    bool fits = bitset_count(&pool) >= n;
     for (size_t g = 0; g < checker->ngroups; g++) {
         const struct check_group *group = &checker->groups[g];
-        struct bitset slice;
         if (!in[g])
             continue;
-        if (told < FOUND_PIDS_MAX)
+        if (told < FOUND_PIDS_MAX) {
+            groups[told] = g;
             leads[told++] = group->lead;
+        }
         oncpu_s += group->oncpu_s;
         wait_s += group->wait_s;
         bitset_or(&cpus, &group->cpus);
-        deal_slice(&pool, index++, n, &slice);
-        fits = fits && check_append_taskset(checker, g, &slice, command, sizeof(command));
     }
+    bool fits = told == n && write_slices(checker, groups, n, &pool, command, sizeof(command));
     (void)bitset_format(&cpus, list, sizeof(list));
     double share = check_wait_share(oncpu_s, wait_s);
     (void)snprintf(evidence, sizeof(evidence),

@@ -181,7 +181,12 @@ plant taskset -c "$first" "$CONTEND_BUSY" map="$scratch/libcuda.so.1"
 plant taskset -c "$first" "$CONTEND_BUSY"
 sees spin_wait "${faulty[@]}" || fail "a spinning wait is not seen: $(cat "$scratch/seen")"
 found spin_wait "${faulty[0]}"
-taskset -acp "$second" "${faulty[0]}" >/dev/null # where a CPU idled, its command says so
+command=$(command_of spin_wait) # where a CPU idled there is one: that thread may go there, too
+case ${command:-taskset -cp $first,$second ${faulty[0]}} in
+"taskset -cp $first,$second ${faulty[0]}" | "taskset -cp $first-$second ${faulty[0]}") ;;
+*) fail "18: $command" ;;
+esac
+taskset -cp "$first,$second" "${faulty[0]}" >/dev/null
 if ! misses spin_wait "${faulty[@]}"; then # then it is the machine that crowds that CPU, too
     ! grep "run_queue\|busiest others" "$scratch/seen" | grep "busy (${faulty[0]})" |
         grep -q "others:.*busy (${faulty[1]})" || fail "18: $(cat "$scratch/seen")"

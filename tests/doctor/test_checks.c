@@ -10,118 +10,23 @@
 
 #include <cmocka.h>
 
-#include "harness/doctor/check.h"
 #include "harness/doctor/reader_parts.h"
 #include "harness/table/doctor.h"
-
-/* Four CPUs of two nodes, watched for ten seconds, and as many workers as asked for. */
-enum { CPUS = 4, WORKERS_MOST = 3, WALL_S = 10 };
-
-struct machine {
-    struct view view;
-    struct view_process processes[WORKERS_MOST];
-    struct view_task tasks[WORKERS_MOST][4];
-    struct view_about about[WORKERS_MOST];
-    struct bitset masks[CPUS + 3]; /* each CPU, then 0-1, 2-3 and 0-3 */
-    struct view_cpu cpus[CPUS];
-    struct view_cgroup group;
-};
-enum { MASK_LOW = CPUS, MASK_HIGH, MASK_ALL };
-
-static struct bitset range(unsigned first, unsigned last)
-{
-    struct bitset set = {0};
-    for (unsigned cpu = first; cpu <= last; cpu++)
-        bitset_set(&set, cpu);
-    return set;
-}
-
-static void make(struct machine *machine, size_t workers)
-{
-    *machine = (struct machine){0};
-    struct view *view = &machine->view;
-    for (unsigned cpu = 0; cpu < CPUS; cpu++) {
-        machine->masks[cpu] = range(cpu, cpu);
-        machine->cpus[cpu] = (struct view_cpu){.os_cpu = cpu, .idle_s = WALL_S};
-    }
-    machine->masks[MASK_LOW] = range(0, 1);
-    machine->masks[MASK_HIGH] = range(2, 3);
-    machine->masks[MASK_ALL] = range(0, 3);
-    *view = (struct view){.wall_s = WALL_S,
-                          .has_schedstat = true,
-                          .masks = machine->masks,
-                          .nmasks = MASK_ALL + 1,
-                          .online = range(0, 3),
-                          .cpus = machine->cpus,
-                          .ncpus = CPUS,
-                          .processes = machine->processes,
-                          .nprocesses = workers,
-                          .cgroups = &machine->group,
-                          .nnodes = 2};
-    view->node_cpus[0] = range(0, 1);
-    view->node_cpus[1] = range(2, 3);
-    for (size_t w = 0; w < workers; w++)
-        machine->processes[w] = (struct view_process){.pid = 100 + (int)w,
-                                                      .parent = 1,
-                                                      .name = "worker",
-                                                      .state = 'R',
-                                                      .watched = true,
-                                                      .mask = MASK_ALL,
-                                                      .parent_mask = MASK_ALL,
-                                                      .tasks = machine->tasks[w],
-                                                      .about = &machine->about[w],
-                                                      .cgroup = {-1, -1, -1, -1}};
-}
-
-/* One thread more of a worker, and what its CPU did. */
-static void add_task(struct machine *machine, size_t worker, int mask, double oncpu_s,
-                     double wait_s)
-{
-    struct view_process *process = &machine->processes[worker];
-    process->tasks[process->ntasks] = (struct view_task){.tid = process->pid + (int)process->ntasks,
-                                                         .mask = mask,
-                                                         .oncpu_s = oncpu_s,
-                                                         .wait_s = wait_s};
-    process->ntasks++;
-    process->threads++;
-    process->cpu_s += oncpu_s;
-}
-
-static void occupy(struct machine *machine, unsigned cpu, double busy_s)
-{
-    machine->cpus[cpu].user_s = busy_s;
-    machine->cpus[cpu].idle_s = WALL_S - busy_s;
-}
-
-static const struct found *look_for(const struct diagnosis *diagnosis, const char *id)
-{
-    for (size_t i = 0; i < diagnosis->n; i++)
-        if (strcmp(diagnosis->all[i].finding.id, id) == 0)
-            return &diagnosis->all[i];
-    return NULL;
-}
-
-static struct diagnosis judge(const struct machine *machine)
-{
-    struct diagnosis diagnosis = {0};
-    struct err err;
-    assert_int_equal(diagnosis_make(&machine->view, &diagnosis, &err), 0);
-    return diagnosis;
-}
+#include "tests/lib/fixture_view.h"
 
 static void test_workers_on_cpus_of_their_own_have_no_finding(void **state)
 {
     struct machine machine;
     (void)state;
-    make(&machine, 2);
+    view_plant(&machine, 2);
     for (size_t w = 0; w < 2; w++) {
         machine.processes[w].mask = machine.processes[w].parent_mask = w ? MASK_HIGH : MASK_LOW;
         for (int t = 0; t < 2; t++)
-            add_task(&machine, w, w ? MASK_HIGH : MASK_LOW, 9.8, 0.1);
+            view_add_task(&machine, w, w ? MASK_HIGH : MASK_LOW, 9.8, 0.1);
     }
     for (unsigned cpu = 0; cpu < CPUS; cpu++)
-        occupy(&machine, cpu, 9.9);
-    struct diagnosis diagnosis = judge(&machine);
+        view_occupy(&machine, cpu, 9.9);
+    struct diagnosis diagnosis = view_judge(&machine);
     assert_int_equal(diagnosis.n, 0);
     diagnosis_free(&diagnosis);
 }
@@ -131,30 +36,11 @@ static void test_masks_that_overlap_without_waiting_are_no_finding(void **state)
 {
     struct machine machine;
     (void)state;
-    make(&machine, 2);
-    add_task(&machine, 0, MASK_ALL, 9.9, 0.05);
-    add_task(&machine, 1, MASK_ALL, 9.9, 0.05);
-    struct diagnosis diagnosis = judge(&machine);
+    view_plant(&machine, 2);
+    view_add_task(&machine, 0, MASK_ALL, 9.9, 0.05);
+    view_add_task(&machine, 1, MASK_ALL, 9.9, 0.05);
+    struct diagnosis diagnosis = view_judge(&machine);
     assert_int_equal(diagnosis.n, 0);
-    diagnosis_free(&diagnosis);
-}
-
-static void test_overlap_deals_slices(void **state)
-{
-    struct machine machine;
-    (void)state;
-    make(&machine, 2);
-    for (size_t w = 0; w < 2; w++)
-        for (int t = 0; t < 4; t++)
-            add_task(&machine, w, MASK_ALL, 5, 5);
-    for (unsigned cpu = 0; cpu < CPUS; cpu++)
-        occupy(&machine, cpu, 10);
-    struct diagnosis diagnosis = judge(&machine);
-    const struct found *found = look_for(&diagnosis, "masks_overlap");
-    assert_non_null(found);
-    assert_int_equal(found->npids, 2);
-    assert_float_equal(found->cost, 0.5, 1e-9);
-    assert_string_equal(found->finding.command, "taskset -acp 0-1 100 && taskset -acp 2-3 101");
     diagnosis_free(&diagnosis);
 }
 
@@ -162,18 +48,20 @@ static void test_who_may_not_bind_others_is_told_to_ask_root(void **state)
 {
     struct machine machine;
     (void)state;
-    make(&machine, 2);
+    view_plant(&machine, 2);
+    view_plant_topo(&machine, "node:2 core:2 pu:1");
     machine.view.uid = machine.processes[0].uid = 1000;
     machine.processes[1].uid = 1001;
     for (size_t w = 0; w < 2; w++)
         for (int t = 0; t < 4; t++)
-            add_task(&machine, w, MASK_ALL, 5, 5);
-    struct diagnosis diagnosis = judge(&machine);
-    const struct found *found = look_for(&diagnosis, "masks_overlap");
+            view_add_task(&machine, w, MASK_ALL, 5, 5);
+    struct diagnosis diagnosis = view_judge(&machine);
+    const struct found *found = view_look_for(&diagnosis, "masks_overlap");
     assert_non_null(found);
     assert_string_equal(found->finding.command,
                         "taskset -acp 0-1 100 && sudo taskset -acp 2-3 101");
     diagnosis_free(&diagnosis);
+    topo_free(&machine.topo);
 }
 
 /* What is hidden is told once, with the CPU time of what was not seen, and is no good news. */
@@ -183,9 +71,9 @@ static void test_what_is_hidden_is_told(void **state)
     char unread[DOCTOR_UNREAD_MAX];
     const struct diagnosis none = {0};
     (void)state;
-    make(&machine, 1);
-    occupy(&machine, 0, 10);
-    occupy(&machine, 1, 5);
+    view_plant(&machine, 1);
+    view_occupy(&machine, 0, 10);
+    view_occupy(&machine, 1, 5);
     machine.processes[0].cpu_s = 5;
     assert_float_equal(view_unseen_s(&machine.view), 10, 1e-9);
     assert_string_equal(doctor_tell_unread(&machine.view, unread, sizeof(unread)), "");
@@ -212,12 +100,12 @@ static void test_blame_is_split_as_the_cpu_was(void **state)
 {
     struct machine machine;
     (void)state;
-    make(&machine, 1);
-    add_task(&machine, 0, 2, 2.5, 7.5);
-    add_task(&machine, 0, 2, 2.5, 7.5);
-    occupy(&machine, 2, 10);
-    struct diagnosis diagnosis = judge(&machine);
-    const struct found *found = look_for(&diagnosis, "run_queue");
+    view_plant(&machine, 1);
+    view_add_task(&machine, 0, 2, 2.5, 7.5);
+    view_add_task(&machine, 0, 2, 2.5, 7.5);
+    view_occupy(&machine, 2, 10);
+    struct diagnosis diagnosis = view_judge(&machine);
+    const struct found *found = view_look_for(&diagnosis, "run_queue");
     assert_non_null(found);
     assert_string_equal(found->finding.evidence,
                         "own threads 33%, others 67%, quota 0.00%, hypervisor 0.00%");
@@ -229,11 +117,11 @@ static void test_no_thread_waits_for_itself(void **state)
 {
     struct machine machine;
     (void)state;
-    make(&machine, 1);
-    add_task(&machine, 0, 2, 7.5, 2.5);
-    occupy(&machine, 2, 10);
-    struct diagnosis diagnosis = judge(&machine);
-    const struct found *found = look_for(&diagnosis, "run_queue");
+    view_plant(&machine, 1);
+    view_add_task(&machine, 0, 2, 7.5, 2.5);
+    view_occupy(&machine, 2, 10);
+    struct diagnosis diagnosis = view_judge(&machine);
+    const struct found *found = view_look_for(&diagnosis, "run_queue");
     assert_non_null(found);
     assert_string_equal(found->finding.evidence,
                         "own threads 0.00%, others 100%, quota 0.00%, hypervisor 0.00%");
@@ -247,11 +135,11 @@ static void test_who_is_in_the_way_is_sent_away(void **state)
     struct machine machine;
     (void)state;
     for (unsigned others = 0; others < 2; others++) {
-        make(&machine, 1);
-        add_task(&machine, 0, 2, 5, 5);
+        view_plant(&machine, 1);
+        view_add_task(&machine, 0, 2, 5, 5);
         if (others)
-            add_task(&machine, 0, MASK_ALL, 9, 1);
-        occupy(&machine, 2, 10);
+            view_add_task(&machine, 0, MASK_ALL, 9, 1);
+        view_occupy(&machine, 2, 10);
         machine.processes[1] = (struct view_process){.pid = 900,
                                                      .parent = 1,
                                                      .name = "backup",
@@ -264,9 +152,9 @@ static void test_who_is_in_the_way_is_sent_away(void **state)
         machine.view.nprocesses = 2;
         if (others)
             for (unsigned cpu = 0; cpu < CPUS; cpu++)
-                occupy(&machine, cpu, 10);
-        struct diagnosis diagnosis = judge(&machine);
-        const struct found *found = look_for(&diagnosis, "run_queue");
+                view_occupy(&machine, cpu, 10);
+        struct diagnosis diagnosis = view_judge(&machine);
+        const struct found *found = view_look_for(&diagnosis, "run_queue");
         assert_non_null(found);
         assert_string_equal(found->finding.command,
                             others ? "renice -n 19 -p 900" : "taskset -acp 0-1,3 900");
@@ -280,10 +168,10 @@ static void test_renice_is_told_where_it_helps(void **state)
     struct machine machine;
     (void)state;
     for (int way = 0; way < 3; way++) {
-        make(&machine, 1);
-        add_task(&machine, 0, MASK_ALL, 9, 9);
+        view_plant(&machine, 1);
+        view_add_task(&machine, 0, MASK_ALL, 9, 9);
         for (unsigned cpu = 0; cpu < CPUS; cpu++)
-            occupy(&machine, cpu, 10);
+            view_occupy(&machine, cpu, 10);
         machine.processes[1] = (struct view_process){.pid = 900,
                                                      .parent = 1,
                                                      .name = "backup",
@@ -297,8 +185,8 @@ static void test_renice_is_told_where_it_helps(void **state)
                                                      .cpu_s = 5,
                                                      .cgroup = {-1, -1, -1, -1}};
         machine.view.nprocesses = 2;
-        struct diagnosis diagnosis = judge(&machine);
-        const struct found *found = look_for(&diagnosis, "run_queue");
+        struct diagnosis diagnosis = view_judge(&machine);
+        const struct found *found = view_look_for(&diagnosis, "run_queue");
         assert_non_null(found);
         assert_string_equal(found->finding.command,
                             way ? "" : "renice -n 19 -p $(ls /proc/900/task)");
@@ -338,16 +226,16 @@ static void test_shm_grows(void **state)
 {
     struct machine machine;
     (void)state;
-    make(&machine, 1);
-    add_task(&machine, 0, MASK_ALL, 9, 0);
+    view_plant(&machine, 1);
+    view_add_task(&machine, 0, MASK_ALL, 9, 0);
     machine.about[0].shm_known = true;
     machine.about[0].shm_bytes = 1 << 20;
-    struct diagnosis diagnosis = judge(&machine);
-    assert_non_null(strstr(look_for(&diagnosis, "shm")->finding.command, "size=8G"));
+    struct diagnosis diagnosis = view_judge(&machine);
+    assert_non_null(strstr(view_look_for(&diagnosis, "shm")->finding.command, "size=8G"));
     diagnosis_free(&diagnosis);
     machine.about[0].shm_bytes = 63.0 * (1 << 30);
-    diagnosis = judge(&machine);
-    assert_non_null(strstr(look_for(&diagnosis, "shm")->finding.command, "size=126G"));
+    diagnosis = view_judge(&machine);
+    assert_non_null(strstr(view_look_for(&diagnosis, "shm")->finding.command, "size=126G"));
     diagnosis_free(&diagnosis);
 }
 
@@ -355,8 +243,8 @@ static void test_quota_and_hypervisor_are_blamed(void **state)
 {
     struct machine machine;
     (void)state;
-    make(&machine, 1);
-    add_task(&machine, 0, 2, 2, 8);
+    view_plant(&machine, 1);
+    view_add_task(&machine, 0, 2, 2, 8);
     machine.group = (struct view_cgroup){.path = "/sys/fs/cgroup/a",
                                          .parent = -1,
                                          .v2 = true,
@@ -367,12 +255,12 @@ static void test_quota_and_hypervisor_are_blamed(void **state)
     machine.view.ncgroups = 1;
     machine.processes[0].cgroup[CGROUP_CPU] = 0;
     machine.cpus[2] = (struct view_cpu){.os_cpu = 2, .user_s = 2, .steal_s = 2, .idle_s = 6};
-    struct diagnosis diagnosis = judge(&machine);
-    const struct found *queue = look_for(&diagnosis, "run_queue");
+    struct diagnosis diagnosis = view_judge(&machine);
+    const struct found *queue = view_look_for(&diagnosis, "run_queue");
     assert_non_null(queue);
     assert_string_equal(queue->finding.evidence,
                         "own threads 0.00%, others 0.00%, quota 50%, hypervisor 50%");
-    const struct found *throttled = look_for(&diagnosis, "throttled");
+    const struct found *throttled = view_look_for(&diagnosis, "throttled");
     assert_non_null(throttled);
     assert_non_null(strstr(throttled->finding.command, "/sys/fs/cgroup/a/cpu.max"));
     diagnosis_free(&diagnosis);
@@ -382,40 +270,33 @@ static void test_idle_beside_names_the_mask_of_the_process(void **state)
 {
     struct machine machine;
     (void)state;
-    make(&machine, 1);
-    add_task(&machine, 0, 1, 5, 5);
-    add_task(&machine, 0, 1, 5, 5);
-    occupy(&machine, 1, 10);
-    struct diagnosis diagnosis = judge(&machine);
-    const struct found *found = look_for(&diagnosis, "idle_beside_queue");
+    view_plant(&machine, 1);
+    view_add_task(&machine, 0, 1, 5, 5);
+    view_add_task(&machine, 0, 1, 5, 5);
+    view_occupy(&machine, 1, 10);
+    struct diagnosis diagnosis = view_judge(&machine);
+    const struct found *found = view_look_for(&diagnosis, "idle_beside_queue");
     assert_non_null(found);
     assert_string_equal(found->finding.command, "taskset -acp 0-3 100");
     diagnosis_free(&diagnosis);
-}
-
-static void use_gpu(struct machine *machine, size_t worker)
-{
-    machine->view.ngpus = 1;
-    machine->view.gpus[0] = (struct view_gpu){.pci_bdf = "0000:01:00.0", .cpus = range(0, 1)};
-    machine->processes[worker].gpus = 1;
 }
 
 static void test_far_from_its_gpu(void **state)
 {
     struct machine machine;
     (void)state;
-    make(&machine, 1);
-    add_task(&machine, 0, MASK_HIGH, 9, 0);
-    use_gpu(&machine, 0);
-    struct diagnosis diagnosis = judge(&machine);
-    const struct found *found = look_for(&diagnosis, "far_from_gpu");
+    view_plant(&machine, 1);
+    view_add_task(&machine, 0, MASK_HIGH, 9, 0);
+    view_use_gpu(&machine, 0, 0);
+    struct diagnosis diagnosis = view_judge(&machine);
+    const struct found *found = view_look_for(&diagnosis, "far_from_gpu");
     assert_non_null(found);
     assert_true(isnan(found->cost));
     assert_string_equal(found->finding.command, "taskset -acp 0-1 100");
-    assert_null(look_for(&diagnosis, "shut_out_of_gpu"));
+    assert_null(view_look_for(&diagnosis, "shut_out_of_gpu"));
     diagnosis_free(&diagnosis);
     machine.tasks[0][0].mask = MASK_LOW; /* as its command says */
-    diagnosis = judge(&machine);
+    diagnosis = view_judge(&machine);
     assert_int_equal(diagnosis.n, 0);
     diagnosis_free(&diagnosis);
 }
@@ -424,16 +305,16 @@ static void test_cpuset_without_cpus_of_the_gpu(void **state)
 {
     struct machine machine;
     (void)state;
-    make(&machine, 1);
-    add_task(&machine, 0, MASK_HIGH, 9, 0);
-    use_gpu(&machine, 0);
+    view_plant(&machine, 1);
+    view_add_task(&machine, 0, MASK_HIGH, 9, 0);
+    view_use_gpu(&machine, 0, 0);
     machine.group = (struct view_cgroup){
-        .path = "/sys/fs/cgroup/a", .parent = -1, .quota_cpus = NAN, .cpus = range(2, 3)};
+        .path = "/sys/fs/cgroup/a", .parent = -1, .quota_cpus = NAN, .cpus = view_range(2, 3)};
     machine.view.ncgroups = 1;
     machine.processes[0].cgroup[CGROUP_CPUSET] = 0;
-    struct diagnosis diagnosis = judge(&machine);
-    assert_non_null(look_for(&diagnosis, "shut_out_of_gpu"));
-    assert_null(look_for(&diagnosis, "far_from_gpu"));
+    struct diagnosis diagnosis = view_judge(&machine);
+    assert_non_null(view_look_for(&diagnosis, "shut_out_of_gpu"));
+    assert_null(view_look_for(&diagnosis, "far_from_gpu"));
     diagnosis_free(&diagnosis);
 }
 
@@ -441,20 +322,20 @@ static void test_pages_on_another_node(void **state)
 {
     struct machine machine;
     (void)state;
-    make(&machine, 1);
-    add_task(&machine, 0, MASK_HIGH, 9, 0);
+    view_plant(&machine, 1);
+    view_add_task(&machine, 0, MASK_HIGH, 9, 0);
     machine.about[0].pages_known = true;
-    machine.about[0].mems = range(0, 1);
+    machine.about[0].mems = view_range(0, 1);
     machine.about[0].node_bytes[0] = UINT64_C(3) << 30;
     machine.about[0].node_bytes[1] = UINT64_C(1) << 30;
-    struct diagnosis diagnosis = judge(&machine);
-    const struct found *found = look_for(&diagnosis, "far_pages");
+    struct diagnosis diagnosis = view_judge(&machine);
+    const struct found *found = view_look_for(&diagnosis, "far_pages");
     assert_non_null(found);
     assert_string_equal(found->finding.evidence, "75% of its memory (3 GiB) is not on node 1");
     assert_string_equal(found->finding.command, "migratepages 100 0 1");
     diagnosis_free(&diagnosis);
     machine.about[0].node_bytes[0] = 1 << 20;
-    diagnosis = judge(&machine);
+    diagnosis = view_judge(&machine);
     assert_int_equal(diagnosis.n, 0);
     diagnosis_free(&diagnosis);
 }
@@ -464,12 +345,12 @@ static void test_busy_parents_lead(void **state)
 {
     struct machine machine;
     (void)state;
-    make(&machine, 3);
+    view_plant(&machine, 3);
     machine.processes[1].parent = 100;
     machine.processes[2].parent = 101;
-    add_task(&machine, 0, MASK_ALL, 0.01, 0);
-    add_task(&machine, 1, MASK_ALL, 9, 0);
-    add_task(&machine, 2, MASK_ALL, 9, 0);
+    view_add_task(&machine, 0, MASK_ALL, 0.01, 0);
+    view_add_task(&machine, 1, MASK_ALL, 9, 0);
+    view_add_task(&machine, 2, MASK_ALL, 9, 0);
     assert_ptr_equal(view_lead(&machine.view, &machine.processes[2]), &machine.processes[1]);
     assert_ptr_equal(view_lead(&machine.view, &machine.processes[1]), &machine.processes[1]);
 }
@@ -479,12 +360,12 @@ static void test_what_costs_most_comes_first(void **state)
     struct machine machine;
     static char settings[] = "PYTHONDEVMODE=1";
     (void)state;
-    make(&machine, 1);
+    view_plant(&machine, 1);
     machine.about[0].settings = settings;
     machine.about[0].settings_size = sizeof(settings);
-    add_task(&machine, 0, 1, 5, 5);
-    add_task(&machine, 0, 1, 5, 5);
-    struct diagnosis diagnosis = judge(&machine);
+    view_add_task(&machine, 0, 1, 5, 5);
+    view_add_task(&machine, 0, 1, 5, 5);
+    struct diagnosis diagnosis = view_judge(&machine);
     assert_true(diagnosis.n >= 3);
     for (size_t i = 1; i + 1 < diagnosis.n; i++)
         assert_true(diagnosis.all[i - 1].cost >= diagnosis.all[i].cost);
@@ -498,11 +379,11 @@ static void test_unknown_waits_are_no_finding(void **state)
 {
     struct machine machine;
     (void)state;
-    make(&machine, 2);
+    view_plant(&machine, 2);
     machine.view.has_schedstat = false;
     for (size_t w = 0; w < 2; w++)
-        add_task(&machine, w, MASK_ALL, 9, NAN);
-    struct diagnosis diagnosis = judge(&machine);
+        view_add_task(&machine, w, MASK_ALL, 9, NAN);
+    struct diagnosis diagnosis = view_judge(&machine);
     assert_int_equal(diagnosis.n, 0);
     diagnosis_free(&diagnosis);
 }
@@ -512,7 +393,6 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_workers_on_cpus_of_their_own_have_no_finding),
         cmocka_unit_test(test_masks_that_overlap_without_waiting_are_no_finding),
-        cmocka_unit_test(test_overlap_deals_slices),
         cmocka_unit_test(test_who_may_not_bind_others_is_told_to_ask_root),
         cmocka_unit_test(test_what_is_hidden_is_told),
         cmocka_unit_test(test_blame_is_split_as_the_cpu_was),

@@ -152,6 +152,7 @@ static void test_host_numa_balancing(void **state)
     assert_string_equal(found->finding.command,
                         "echo 0 | sudo tee /proc/sys/kernel/numa_balancing");
     planted.view.nnodes = 1;
+    planted.view.node_cpus[0] = planted.view.online;
     assert_calm();
 }
 
@@ -302,6 +303,8 @@ static void test_host_shared_cores(void **state)
     (void)state;
     plant_topo("package:1 l3:1 core:4 pu:2", &topo);
     assert_calm(); /* a core each */
+    planted.view.nnodes = 1;
+    planted.view.node_cpus[0] = planted.view.online;
     planted.masks[0] = planted.masks[1] = (struct bitset){0};
     bitset_set(&planted.masks[0], 0);
     bitset_set(&planted.masks[0], 2);
@@ -327,6 +330,9 @@ static void test_host_shared_cache(void **state)
     struct topo topo;
     (void)state;
     plant_topo("package:1 l3:2 core:4 pu:1", &topo);
+    assert_calm(); /* the other cache is of another node, and their memory of this one */
+    planted.view.nnodes = 1;
+    planted.view.node_cpus[0] = planted.view.online;
     const struct found *found = diagnose("shared_cache");
     assert_non_null(found);
     assert_int_equal(found->finding.severity, FINDING_NOTE);
