@@ -109,18 +109,49 @@ void check_inherited_mask(struct checker *checker)
     }
 }
 
-/* Time of tasks that may run where the first thread may not; they have its CPUs, and more. */
-static double wider_s(const struct view *view, const struct view_process *process)
+/* Tasks that may run where the first thread may not; they have its CPUs, and more. */
+struct wider {
+    double oncpu_s;
+    int mask;     /* that of all of them; -1 = they have several */
+    bool is_team; /* others are bound to CPUs of their own: somebody gave each thread its place */
+    unsigned
+        wanted; /* tasks that wanted a CPU at least half of the time, the first thread as well */
+};
+
+static struct wider find_wider(const struct view *view, const struct view_process *process)
 {
-    double sum_s = 0;
+    struct wider wider = {.mask = -1};
     const struct bitset *leader = &view->masks[process->mask];
+    bool any = false;
     for (size_t t = 0; t < process->ntasks; t++) {
         const struct view_task *task = &process->tasks[t];
-        if (task->mask >= 0 && task->mask != process->mask &&
-            bitset_subset(leader, &view->masks[task->mask]))
-            sum_s += task->oncpu_s;
+        double wait_s = isnan(task->wait_s) ? 0 : task->wait_s;
+        wider.wanted += task->oncpu_s + wait_s >= 0.5 * view->wall_s;
+        if (task->mask < 0 || task->mask == process->mask)
+            continue;
+        const struct bitset *mask = &view->masks[task->mask];
+        if (bitset_subset(leader, mask)) {
+            wider.oncpu_s += task->oncpu_s;
+            wider.mask = any && wider.mask != task->mask ? -1 : task->mask;
+            any = true;
+        } else if (!bitset_subset(mask, leader))
+            wider.is_team = true;
     }
-    return sum_s;
+    return wider;
+}
+
+/* All of them go to the CPUs of the first thread where these are enough, and else that one to
+ * theirs. */
+static void write_together(const struct view *view, const struct view_process *process,
+                           const struct wider *wider, char *command, size_t size)
+{
+    char list[BITSET_LIST_MAX];
+    bool fits = wider->wanted <= bitset_count(&view->masks[process->mask]);
+    if (wider->mask >= 0)
+        (void)check_append(
+            command, size, "%staskset -%scp %s %d", check_sudo(view, process), fits ? "a" : "",
+            bitset_format(&view->masks[fits ? process->mask : wider->mask], list, sizeof(list)),
+            (int)process->pid);
 }
 
 void check_leader_alone(struct checker *checker)
@@ -132,17 +163,17 @@ void check_leader_alone(struct checker *checker)
         char command[COMMAND_MAX] = "", evidence[160], list[BITSET_LIST_MAX], percent[16];
         if (checker->group_of[i] < 0 || process->mask < 0)
             continue;
-        double outside_s = wider_s(view, process), all_s = view_oncpu_s(process);
-        if (outside_s < least_cpus * view->wall_s)
+        const struct wider wider = find_wider(view, process);
+        double all_s = view_oncpu_s(process);
+        if (wider.is_team || wider.oncpu_s < least_cpus * view->wall_s)
             continue;
         (void)bitset_format(&view->masks[process->mask], list, sizeof(list));
         (void)snprintf(evidence, sizeof(evidence),
                        "%s of its CPU time is of threads that may leave CPUs %.60s",
-                       text_percent(outside_s / all_s, percent, sizeof(percent)), list);
-        (void)check_append(command, sizeof(command), "%staskset -acp %s %d",
-                           check_sudo(view, process), list, (int)process->pid);
+                       text_percent(wider.oncpu_s / all_s, percent, sizeof(percent)), list);
+        write_together(view, process, &wider, command, sizeof(command));
         const struct said said = {.severity = FINDING_BAD,
-                                  .cost = outside_s / all_s,
+                                  .cost = wider.oncpu_s / all_s,
                                   .who = &process,
                                   .nwho = 1,
                                   .evidence = evidence,

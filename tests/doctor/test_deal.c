@@ -162,6 +162,40 @@ static void test_room_is_not_taken_from_others(void **state)
            "export OMP_NUM_THREADS=1 MKL_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1");
 }
 
+/* Its first thread is on CPU 2, the others may run anywhere. */
+static void test_leader_alone_gets_company(void **state)
+{
+    struct machine machine;
+    (void)state;
+    view_plant(&machine, 1);
+    machine.processes[0].mask = MASK_HIGH;
+    view_add_task(&machine, 0, MASK_HIGH, 9, 0);
+    view_add_task(&machine, 0, MASK_ALL, 9, 0);
+    expect(&machine, "leader_alone", "taskset -acp 2-3 100");
+    view_add_task(&machine, 0, MASK_ALL, 9, 0); /* three would be too many for two CPUs */
+    expect(&machine, "leader_alone", "taskset -cp 0-3 100");
+    machine.tasks[0][1].mask = 3; /* one of a team, with a place of its own there */
+    expect(&machine, "leader_alone", "taskset -cp 0-3 100");
+}
+
+/* As OMP_PROC_BIND leaves it: the team is bound, threads from before it are not. */
+static void test_team_that_is_bound_is_left_alone(void **state)
+{
+    struct machine machine;
+    (void)state;
+    view_plant(&machine, 1);
+    machine.processes[0].mask = 0;
+    view_add_task(&machine, 0, 0, 9, 0);
+    view_add_task(&machine, 0, 1, 9, 0);
+    view_add_task(&machine, 0, MASK_ALL, 9, 0);
+    struct diagnosis diagnosis = view_judge(&machine);
+    assert_null(view_look_for(&diagnosis, "leader_alone"));
+    diagnosis_free(&diagnosis);
+    /* Others that are wide in two ways: which is meant, nobody knows. */
+    machine.tasks[0][1].mask = MASK_LOW;
+    expect(&machine, "leader_alone", "");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -172,6 +206,8 @@ int main(void)
         cmocka_unit_test(test_spinning_gets_room_once),
         cmocka_unit_test(test_crowd_gets_room_where_there_is_enough),
         cmocka_unit_test(test_room_is_not_taken_from_others),
+        cmocka_unit_test(test_leader_alone_gets_company),
+        cmocka_unit_test(test_team_that_is_bound_is_left_alone),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
