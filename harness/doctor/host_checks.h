@@ -74,7 +74,8 @@ void check_gpus(struct checker *checker);
 /* 5% of one CPU, all together: a well-made one takes a tenth of it. */
 void check_monitors(struct checker *checker);
 
-/* In state D at each look, and at three at least. */
+/* In state D at each look, three at least, and never on a CPU between: who reads a disk is in it
+ * often, too. */
 void check_stuck_tasks(struct checker *checker);
 
 /* That it is there. */
