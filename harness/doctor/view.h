@@ -104,7 +104,8 @@ struct view_process {
     struct view_task *tasks;  /* owned; of watched ones */
     int cgroup[CGROUP_KINDS]; /* in view.cgroups: with version 2 all the same */
     struct view_about *about; /* owned; NULL = not read */
-    uint64_t gpus;            /* bit i: it uses view.gpus[i] */
+    uint64_t gpus;            /* bit i: it uses view.gpus[i], with more than a stray context */
+    uint64_t gpu_bytes;       /* that it has on the one where it has most; 0 = unknown */
     struct view_process_source at;
 };
 

@@ -8,13 +8,15 @@
 
 #include "harness/gpu/driver.h"
 
-static void add_pid(struct gpu_users *gpu, unsigned pid)
+static void add_pid(struct gpu_users *gpu, unsigned pid, uint64_t bytes)
 {
     for (unsigned i = 0; i < gpu->n; i++)
         if (gpu->pids[i] == pid)
             return;
-    if (pid && gpu->n < GPU_USERS_MAX)
-        gpu->pids[gpu->n++] = pid;
+    if (!pid || gpu->n == GPU_USERS_MAX)
+        return;
+    gpu->pids[gpu->n] = pid;
+    gpu->bytes[gpu->n++] = bytes;
 }
 
 /* Some drivers of 2023 wrote larger entries: there is room for twice as many. */
@@ -32,7 +34,8 @@ static void add_list(struct gpu_users *gpu, struct nvml_device *device,
              : v1  ? v1(device, &count, list->v1)
                    : -ENOTSUP;
     for (unsigned i = 0; !rc && i < count && i < GPU_USERS_MAX; i++)
-        add_pid(gpu, now ? list->now[i].pid : list->v1[i].pid);
+        add_pid(gpu, now ? list->now[i].pid : list->v1[i].pid,
+                now ? list->now[i].memory_bytes : list->v1[i].memory_bytes);
     free(list);
 }
 

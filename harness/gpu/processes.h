@@ -7,6 +7,7 @@
 #define CONTEND_GPU_PROCESSES_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 #include "harness/base/bitset.h"
 #include "harness/base/err.h"
@@ -19,6 +20,7 @@ struct gpu_users {
     struct bitset cpus; /* near it; empty = unknown */
     unsigned n;
     unsigned pids[GPU_USERS_MAX];
+    uint64_t bytes[GPU_USERS_MAX]; /* that each has there; UINT64_MAX = unknown */
 };
 
 /*

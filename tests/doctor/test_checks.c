@@ -301,6 +301,20 @@ static void test_far_from_its_gpu(void **state)
     diagnosis_free(&diagnosis);
 }
 
+/* One that drives GPUs of both nodes is near one of them, wherever it is. */
+static void test_near_one_of_its_gpus(void **state)
+{
+    struct machine machine;
+    (void)state;
+    view_plant(&machine, 1);
+    view_add_task(&machine, 0, MASK_HIGH, 9, 0);
+    view_use_gpu(&machine, 0, 0);
+    view_use_gpu(&machine, 0, 1);
+    struct diagnosis diagnosis = view_judge(&machine);
+    assert_int_equal(diagnosis.n, 0);
+    diagnosis_free(&diagnosis);
+}
+
 static void test_cpuset_without_cpus_of_the_gpu(void **state)
 {
     struct machine machine;
@@ -404,6 +418,7 @@ int main(void)
         cmocka_unit_test(test_quota_and_hypervisor_are_blamed),
         cmocka_unit_test(test_idle_beside_names_the_mask_of_the_process),
         cmocka_unit_test(test_far_from_its_gpu),
+        cmocka_unit_test(test_near_one_of_its_gpus),
         cmocka_unit_test(test_cpuset_without_cpus_of_the_gpu),
         cmocka_unit_test(test_pages_on_another_node),
         cmocka_unit_test(test_busy_parents_lead),
