@@ -1,19 +1,52 @@
 #include "harness/gpu/processes.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "harness/gpu/driver.h"
+
+static bool is_outermost(void)
+{
+    static const char initial[] = "pid:[4026531836]"; /* PROC_PID_INIT_INO, linux/proc_ns.h */
+    char link[64] = "";
+    ssize_t n = readlink("/proc/self/ns/pid", link, sizeof(link) - 1);
+    return n > 0 && strcmp(link, initial) == 0;
+}
+
+/* /dev/nvidia0, /dev/nvidiactl, /dev/nvidia-uvm: CUDA opens them first. */
+static bool has_device_open(unsigned pid)
+{
+    static const char device[] = "/dev/nvidia";
+    char path[48], link[sizeof(device)];
+    bool has = false;
+    (void)snprintf(path, sizeof(path), "/proc/%u/fd", pid);
+    DIR *dir = opendir(path);
+    if (!dir)
+        return false;
+    for (struct dirent *entry = readdir(dir); entry && !has; entry = readdir(dir)) {
+        ssize_t n = readlinkat(dirfd(dir), entry->d_name, link, sizeof(link) - 1);
+        has = n == sizeof(link) - 1 && memcmp(link, device, sizeof(link) - 1) == 0;
+    }
+    (void)closedir(dir);
+    return has;
+}
+
+bool gpu_pid_is_ours(unsigned pid)
+{
+    return is_outermost() || has_device_open(pid);
+}
 
 static void add_pid(struct gpu_users *gpu, unsigned pid, uint64_t bytes)
 {
     for (unsigned i = 0; i < gpu->n; i++)
         if (gpu->pids[i] == pid)
             return;
-    if (!pid || gpu->n == GPU_USERS_MAX)
+    if (!pid || gpu->n == GPU_USERS_MAX || !gpu_pid_is_ours(pid))
         return;
     gpu->pids[gpu->n] = pid;
     gpu->bytes[gpu->n++] = bytes;
