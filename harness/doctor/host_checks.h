@@ -35,7 +35,10 @@ void check_numa_balancing(struct checker *checker);
  */
 void check_interrupts(struct checker *checker);
 
-/* CPU time of others on CPUs that are isolated, or exclusive to a cpuset: HOST_LEAST of one. */
+/*
+ * CPU time of others on CPUs that are isolated, or exclusive to a cpuset: HOST_LEAST of one. Who is
+ * bound to such CPUs alone is there on purpose.
+ */
 void check_foreign_tasks(struct checker *checker);
 
 /*

@@ -97,8 +97,9 @@ struct view_process {
     bool nicest;   /* and that one goes behind all others already: nice 19, SCHED_IDLE */
     bool watched;  /* its tasks and the rest below are read, and findings are about it */
     unsigned threads;
-    int cpu;                        /* on which its first thread was last */
-    int mask, parent_mask;          /* of its first thread, and of its parent's; of watched ones */
+    int cpu;         /* on which its first thread was last */
+    int mask;        /* of its first thread; of watched ones, and of others that ran */
+    int parent_mask; /* of its parent's first thread; of watched ones */
     double cpu_s, user_s, system_s; /* of all threads, those that ended too; by the clock tick */
     size_t ntasks, capacity;
     struct view_task *tasks;  /* owned; of watched ones */

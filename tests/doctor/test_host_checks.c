@@ -21,7 +21,7 @@ static struct planted {
     struct view view;
     struct view_process processes[PROCESSES];
     struct view_task tasks[WATCHED][2];
-    struct bitset masks[WATCHED];
+    struct bitset masks[PROCESSES]; /* the last one: of who is not watched */
     struct view_cpu cpus[CPUS];
     struct view_cgroup groups[2];
     struct host host;
@@ -38,7 +38,7 @@ static int set_up(void **state)
                             .has_schedstat = true,
                             .pressure_share = NAN,
                             .load = NAN,
-                            .nmasks = WATCHED,
+                            .nmasks = PROCESSES,
                             .masks = p->masks,
                             .ncpus = CPUS,
                             .cpus = p->cpus,
@@ -50,6 +50,7 @@ static int set_up(void **state)
                             .host = &p->host};
     for (unsigned c = 0; c < CPUS; c++) {
         bitset_set(&p->view.online, c);
+        bitset_set(&p->masks[WATCHED], c);
         bitset_set(&p->view.node_cpus[c / 4], c);
         p->cpus[c] =
             (struct view_cpu){.os_cpu = c, .user_s = c < 4 ? 2 : 0, .idle_s = c < 4 ? 0 : 2};
@@ -79,7 +80,7 @@ static int set_up(void **state)
                                             .name = "other",
                                             .state = 'S',
                                             .cpu = 6,
-                                            .mask = -1,
+                                            .mask = WATCHED,
                                             .parent_mask = -1,
                                             .cgroup = {-1, -1, -1, -1}};
     for (int g = 0; g < 2; g++) {
@@ -214,6 +215,14 @@ static void test_host_foreign_tasks(void **state)
     assert_int_equal(found->pids[0], 300);
     assert_string_equal(found->finding.command, "taskset -acp 4-7 300");
     assert_non_null(strstr(found->finding.sentence, "isolcpus: 0-3"));
+    bitset_parse("1-5", &planted.masks[WATCHED], NULL); /* nobody gets more than he had */
+    assert_string_equal(diagnose("foreign_tasks")->finding.command, "taskset -acp 4-5 300");
+    bitset_parse("2-3", &planted.masks[WATCHED], NULL);
+    assert_calm(); /* another rank of the job, which is bound there */
+    planted.processes[2].mask = -1;
+    assert_calm(); /* not known */
+    planted.processes[2].mask = WATCHED;
+    bitset_parse("0-7", &planted.masks[WATCHED], NULL);
     planted.processes[2].kernel = true;
     assert_string_equal(diagnose("foreign_tasks")->finding.command, "");
     planted.processes[2].cpu_s = 0.02;
