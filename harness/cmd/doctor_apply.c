@@ -100,7 +100,7 @@ static int ask(bool *wanted, struct err *err)
 static int bind_all(const struct view *view, const struct view_process *const *leads, size_t n,
                     const struct plan *plan, const char *state, struct err *err)
 {
-    size_t nbound = 0;
+    size_t nlisted = 0, nbound;
     struct apply_process *bound = calloc(view->nprocesses, sizeof(*bound));
     if (!bound)
         return err_set(err, -ENOMEM, "out of memory for %zu processes", view->nprocesses);
@@ -109,13 +109,14 @@ static int bind_all(const struct view *view, const struct view_process *const *l
         size_t w = worker_of(view, process, leads, n);
         if (w == n || process->kernel || process->state == 'Z')
             continue;
-        struct apply_process *one = &bound[nbound++];
+        struct apply_process *one = &bound[nlisted++];
         *one = (struct apply_process){.pid = process->pid,
                                       .start_ticks = process->start_ticks,
+                                      .is_lead = process == leads[w],
                                       .cpus = plan->workers[w].cpus};
         memcpy(one->name, process->name, sizeof(one->name));
     }
-    int rc = apply_bind(bound, nbound, state, err);
+    int rc = apply_bind(bound, nlisted, state, &nbound, err);
     if (!rc)
         (void)printf("bound %zu process%s; contend doctor --undo gives back what they had\n",
                      nbound, nbound == 1 ? "" : "es");
