@@ -111,18 +111,16 @@ static bool are_at_home(const struct checker *checker, const size_t *groups, siz
     return true;
 }
 
-/* Of the topology; -1 where it has none, or several of which not all are of one node. */
-static int gpu_of(const struct checker *checker, const struct topo *topo, size_t group)
+int deal_gpu(const struct view *view, const struct topo *topo, uint64_t gpus)
 {
-    uint64_t gpus = gpus_of(checker, group);
     int found = -1;
-    for (size_t g = 0; g < checker->view->ngpus; g++)
+    for (size_t g = 0; g < view->ngpus; g++)
         for (unsigned i = 0; (gpus >> g & 1) && i < topo->ngpus; i++) {
-            if (strcmp(topo->gpus[i].pci_bdf, checker->view->gpus[g].pci_bdf) != 0)
+            if (strcmp(topo->gpus[i].pci_bdf, view->gpus[g].pci_bdf) != 0)
                 continue;
             if (found >= 0 && topo->gpus[found].node != topo->gpus[i].node)
                 return -1;
-            found = (int)i;
+            found = found < 0 ? (int)i : found;
         }
     return found;
 }
@@ -167,7 +165,7 @@ bool deal_slices(const struct checker *checker, const size_t *groups, size_t n,
     if (!topo || n > DEAL_MOST)
         return false;
     for (size_t i = 0; i < n; i++) {
-        gpus[i] = gpu_of(checker, topo, groups[i]);
+        gpus[i] = deal_gpu(checker->view, topo, gpus_of(checker, groups[i]));
         with_gpu += gpus[i] >= 0 && topo->gpus[gpus[i]].node >= 0;
     }
     struct plan_request request = {.placement = with_gpu == n ? PLACE_GPU_LOCAL : PLACE_NUMA,

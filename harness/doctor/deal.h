@@ -6,6 +6,7 @@
 #define CONTEND_DOCTOR_DEAL_H
 
 #include "harness/doctor/check.h"
+#include "harness/machine/topo.h"
 
 /* The most processes for which slices are dealt; more do not fit into a command. */
 enum { DEAL_MOST = FOUND_PIDS_MAX };
@@ -29,5 +30,8 @@ bool deal_idle(struct checker *checker, size_t group, unsigned want, struct bits
  */
 bool deal_slices(const struct checker *checker, const size_t *groups, size_t n,
                  const struct bitset *pool, struct bitset slices[DEAL_MOST]);
+
+/* The GPU of these bits of view.gpus, by its index in topo.gpus; -1 = none, or of several nodes. */
+int deal_gpu(const struct view *view, const struct topo *topo, uint64_t gpus);
 
 #endif

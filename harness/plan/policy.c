@@ -393,7 +393,10 @@ static void why_not_gpu_local(const struct plan_space *space, struct plan *plan)
     for (unsigned w = 0; w < space->request->workers && !plan->reason[0]; w++) {
         int index = plan->workers[w].gpu;
         if (index < 0) {
-            refuse(plan, "there is no GPU to be local to");
+            if (space->request->gpus)
+                refuse(plan, "which GPU worker %u uses is not known", w);
+            else
+                refuse(plan, "there is no GPU to be local to");
             return;
         }
         const struct topo_gpu *gpu = &space->topo->gpus[index];

@@ -14,8 +14,10 @@
 
 #include <cmocka.h>
 
+#include "harness/doctor/apply_plan.h"
 #include "harness/sys/affinity.h"
 #include "tests/lib/fixture_dir.h"
+#include "tests/lib/fixture_view.h"
 
 static unsigned long long start_of(pid_t pid)
 {
@@ -116,6 +118,50 @@ static void test_apply_changes_nothing_without_a_lead(void **state)
     end(&all[0]);
 }
 
+/* Two GPUs of two nodes, and the process that was started first uses the second one. */
+static void test_apply_plans_near_gpus(void **state)
+{
+    static const char *const placements[] = {"partition", "gpu-local"};
+    struct machine machine;
+    struct topo_gpu gpus[2] = {{.pci_bdf = "0000:01:00.0", .node = 0, .cuda_ordinal = -1},
+                               {.pci_bdf = "0000:02:00.0", .node = 1, .cuda_ordinal = -1}};
+    struct err err;
+    (void)state;
+    view_plant(&machine, 2);
+    view_plant_topo(&machine, "node:2 core:2 pu:1");
+    for (size_t w = 0; w < 2; w++)
+        view_add_task(&machine, w, MASK_ALL, 9, 1);
+    view_use_gpu(&machine, 0, 1);
+    view_use_gpu(&machine, 1, 0);
+    machine.topo.gpus = gpus;
+    machine.topo.ngpus = 2;
+    for (int i = 0; i < 2; i++) {
+        const struct view_process *leads[2];
+        struct plan plan = {0};
+        assert_int_equal(apply_find_leads(&machine.view, leads), 2);
+        assert_int_equal(
+            apply_plan(&machine.view, &machine.topo, leads, 2, placements[i], &plan, &err), 0);
+        for (size_t w = 0; w < 2; w++) {
+            const struct bitset near =
+                view_range(leads[w]->pid == 100 ? 2 : 0, leads[w]->pid == 100 ? 3 : 1);
+            assert_true(bitset_equal(&plan.workers[w].cpus, &near));
+            assert_int_equal(plan.workers[w].gpu, leads[w]->pid == 100);
+        }
+        plan_free(&plan);
+    }
+    machine.processes[0].gpus = 0;
+    const struct view_process *leads[2];
+    struct plan plan = {0};
+    assert_int_equal(apply_find_leads(&machine.view, leads), 2);
+    assert_int_equal(apply_plan(&machine.view, &machine.topo, leads, 2, "gpu-local", &plan, &err),
+                     -EINVAL);
+    assert_string_equal(err.msg, "which GPU worker 1 uses is not known");
+    plan_free(&plan);
+    machine.topo.gpus = NULL;
+    machine.topo.ngpus = 0;
+    topo_free(&machine.topo);
+}
+
 int main(void)
 {
 #define TEST(function)                                                                             \
@@ -123,6 +169,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(test_apply_leaves_out_helpers_that_have_ended),
         TEST(test_apply_changes_nothing_without_a_lead),
+        TEST(test_apply_plans_near_gpus),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
