@@ -47,7 +47,7 @@ const struct check checks[] = {
      check_spin_wait},
     {19, "debugging", "settings for debugging left on", "environ, maps", check_debugging},
     {20, "limits", "a limit of tasks, threads or locked memory that is near",
-     "pids.current, limits, VmLck", check_limits},
+     "pids.current, limits, VmLck, VmPin, CapEff", check_limits},
     {21, "shm", "a /dev/shm that is small or full", "statvfs through /proc/PID/root", check_shm},
     {22, "memory_pressure", "memory that runs short", "memory.stat, memory.events, PSI",
      check_memory},

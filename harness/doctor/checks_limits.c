@@ -92,7 +92,7 @@ void check_limits(struct checker *checker)
                        about->nproc_hard > about->nproc_limit, evidence,
                        "soon it can start no thread");
         }
-        if (about->memlock_limit != UINT64_MAX && about->locked_bytes &&
+        if (about->memlock_limit != UINT64_MAX && about->locked_bytes && !about->locks_freely &&
             (double)about->locked_bytes >= near_share * (double)about->memlock_limit) {
             (void)snprintf(evidence, sizeof(evidence), "%s of the %s of RLIMIT_MEMLOCK are locked",
                            units_format_bytes(about->locked_bytes, locked, sizeof(locked)),

@@ -69,7 +69,10 @@ struct view_about {
     char runtimes[VIEW_RUNTIMES_MAX][VIEW_PATH_MAX];
     char *settings;       /* owned: NAME=VALUE with a 0 behind each, of the names that matter */
     size_t settings_size; /* as it was started with: what it set itself does not show */
-    uint64_t nproc_limit, memlock_limit, memlock_hard, nproc_hard, locked_bytes;
+    uint64_t nproc_limit, memlock_limit, memlock_hard, nproc_hard;
+    uint64_t
+        locked_bytes;  /* by itself, or by drivers for it, such as NCCL's InfiniBand: the more */
+    bool locks_freely; /* it has CAP_IPC_LOCK, and no limit is applied to it */
     double shm_bytes, shm_free_bytes;
     uint64_t shm_device;                 /* its number: which file system it is */
     uint64_t node_bytes[VIEW_NODES_MAX]; /* of its memory on each os_node */
@@ -115,9 +118,10 @@ struct view_cgroup {
     char path[256]; /* as the system names it, from "/sys/fs/cgroup" on */
     int parent;
     bool v2;
-    double quota_cpus;                                       /* NaN = none */
-    double periods, throttled_periods, throttled_s, usage_s; /* NaN = not told */
-    double pids, pids_max;                                   /* now; NaN = no limit */
+    double quota_cpus;                          /* NaN = none */
+    double periods, throttled_periods, usage_s; /* NaN = not told */
+    double throttled_s;       /* summed over the CPUs that it was stopped on; NaN = not told */
+    double pids, pids_max;    /* now; NaN = no limit */
     struct bitset cpus, mems; /* cpuset, effective; empty = not told */
     int stat_fd;              /* the reader's, as is what follows; 0 = none yet, -1 = cannot */
     double periods_then, throttled_periods_then, throttled_then_s, usage_then_s;
@@ -216,6 +220,12 @@ void view_allowed_cpus(const struct view *view, const struct view_process *proce
 
 /* CPUs that the tightest quota from its cgroup to the root grants; NaN = none. *at: that cgroup. */
 double view_quota(const struct view *view, const struct view_process *process, int *at);
+
+/*
+ * Of the periods in which it ran, those that its quota cut short: in these it had all that it may
+ * have. NaN = not told; 0 where it did not run.
+ */
+double view_throttled_share(const struct view_cgroup *cgroup);
 
 /* Value of NAME among its settings, or NULL. */
 const char *view_setting(const struct view_process *process, const char *name);

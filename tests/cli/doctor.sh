@@ -215,6 +215,15 @@ if prlimit --version >/dev/null 2>&1; then
         mended limits "${faulty[0]}"
     fi
     end_faults
+    # Who has CAP_IPC_LOCK has no such limit; in a user namespace that lifts none.
+    if [ "$(id -u)" = 0 ] && grep -q 'CapEff:.*[4567c-f]...$' /proc/self/status; then
+        plant prlimit --memlock=65536:8388608 "$CONTEND_BUSY" lock=131072
+        has_locked() { grep -q 'VmLck:.* 128 kB' "/proc/${faulty[0]}/status"; }
+        wait_for 60 has_locked
+        look "${faulty[0]}"
+        [ -z "$(named limits)" ] || fail "a limit that does not hold: $(cat "$scratch/seen")"
+        end_faults
+    fi
 fi
 
 # 21: a /dev/shm that is full, in a mount namespace of its own.

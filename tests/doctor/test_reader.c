@@ -6,11 +6,14 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 #include <cmocka.h>
+
+#include "tests/lib/fixture_dir.h"
 
 static pid_t start(void (*act)(void))
 {
@@ -68,10 +71,51 @@ static void test_reader_masks_of_others_that_ran(void **state)
     end(asleep);
 }
 
+/* What drivers have locked for a process counts, and nothing for one that may lock what it likes.
+ */
+static void test_reader_locked_memory(void **state)
+{
+    static const struct {
+        const char *status;
+        uint64_t bytes;
+        bool is_free;
+    } cases[] = {
+        {"VmPin:\t    2048 kB\nVmLck:\t      64 kB\nCapEff:\t0000000000000000\n", 2 << 20, false},
+        {"VmPin:\t       0 kB\nVmLck:\t      64 kB\nCapEff:\t00000000a80425fb\n", 64 << 10, false},
+        {"VmPin:\t       0 kB\nVmLck:\t      64 kB\nCapEff:\t0000000000004000\n", 64 << 10, true}};
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct reader reader;
+        struct err err;
+        char text[256];
+        const pid_t pid = 7;
+        (void)snprintf(text, sizeof(text), "Name:\tx\n%sCpus_allowed_list:\t0\n", cases[i].status);
+        fixture_put("/proc/7/status", text);
+        fixture_put("/proc/7/task/7/status", text);
+        fixture_put("/proc/7/stat",
+                    "7 (x) R 1 7 7 0 -1 0 0 0 0 0 11 12 0 0 20 0 1 0 99 0 0 0 0 0 0 0 "
+                    "0 0 0 0 0 0 0 0 17 0 0 0 0");
+        fixture_put("/proc/7/task/7/stat",
+                    "7 (x) R 1 7 7 0 -1 0 0 0 0 0 11 12 0 0 20 0 1 0 99 0 0 0 "
+                    "0 0 0 0 0 0 0 0 0 0 0 0 17 0 0 0 0");
+        fixture_put("/proc/stat", "cpu0 1 2 3 4 5 6 7 8 9 10\n");
+        assert_int_equal(reader_open(fixture_dir, &reader, &err), 0);
+        assert_int_equal(reader_watch_pids(&reader, &pid, 1, &err), 0);
+        const struct view_process *process = view_find(&reader.view, 7);
+        assert_non_null(process);
+        assert_non_null(process->about);
+        assert_true(process->about->locked_bytes == cases[i].bytes);
+        assert_int_equal(process->about->locks_freely, cases[i].is_free);
+        reader_close(&reader);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_reader_masks_of_others_that_ran),
+        cmocka_unit_test_setup_teardown(test_reader_locked_memory, fixture_make_dir,
+                                        fixture_remove_dir),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
