@@ -144,19 +144,24 @@ struct blame {
     double self, others, quota, hypervisor;
     const struct view_process *hogs[3]; /* of the others, those that ran most */
     size_t nhogs;
-    int cgroup; /* of the quota */
 };
 
-static double throttled_s(const struct view *view, const struct view_process *process, int *at)
+/*
+ * Share of what it waited that a quota is the reason of. Where it was stopped in a period it had
+ * all of its quota there, and would have waited as long with nobody else on its CPUs. The time that
+ * it was stopped for is summed over CPUs, and waiting over threads, of which a CPU may have many:
+ * so that is the least.
+ */
+static double quota_share(const struct view *view, const struct view_process *process,
+                          double wait_s)
 {
     double most = 0;
-    *at = -1;
-    for (int i = process->cgroup[CGROUP_CPU]; i >= 0; i = view->cgroups[i].parent)
-        if (view->cgroups[i].throttled_s > most) {
-            most = view->cgroups[i].throttled_s;
-            *at = i;
-        }
-    return most;
+    for (int i = process->cgroup[CGROUP_CPU]; i >= 0; i = view->cgroups[i].parent) {
+        const struct view_cgroup *cgroup = &view->cgroups[i];
+        double stopped = wait_s > 0 ? cgroup->throttled_s / wait_s : 0;
+        most = fmax(most, fmax(stopped, view_throttled_share(cgroup)));
+    }
+    return fmin(most, 1);
 }
 
 /* Of those that are not watched only the last CPU is known. */
@@ -189,8 +194,8 @@ static void find_hogs(const struct checker *checker, size_t group, struct blame 
 }
 
 /*
- * While it waited, its CPUs were with somebody. What a quota took is known; the rest is split as
- * the time of its CPUs was: to itself, to others, to the hypervisor. No thread waits for itself: of
+ * While it waited, its CPUs were with somebody. What a quota did is known; the rest is split as the
+ * time of its CPUs was: to itself, to others, to the hypervisor. No thread waits for itself: of
  * n that want to run, each waits for the other n - 1.
  */
 static void find_blame(const struct checker *checker, size_t group, struct blame *blame)
@@ -198,11 +203,10 @@ static void find_blame(const struct checker *checker, size_t group, struct blame
     const struct check_group *one = &checker->groups[group];
     const struct view *view = checker->view;
     *blame = (struct blame){0};
-    double quota_s = fmin(throttled_s(view, one->lead, &blame->cgroup), one->wait_s);
     double busy_s = view_busy_s(view, &one->cpus), stolen_s = view_steal_s(view, &one->cpus);
     double self_s = one->nrunnable > 1 ? one->oncpu_s * (1 - 1.0 / one->nrunnable) : 0;
     double others_s = fmax(busy_s - one->oncpu_s, 0), all_s = self_s + others_s + stolen_s;
-    double rest = one->wait_s > 0 ? 1 - quota_s / one->wait_s : 0;
+    double rest = 1 - quota_share(view, one->lead, one->wait_s);
     blame->quota = 1 - rest;
     blame->self = all_s > 0 ? rest * self_s / all_s : 0;
     blame->others = all_s > 0 ? rest * others_s / all_s : 0;

@@ -266,6 +266,34 @@ static void test_quota_and_hypervisor_are_blamed(void **state)
     diagnosis_free(&diagnosis);
 }
 
+/* Four threads on two CPUs: each CPU was stopped for 80% of the time, and two threads waited on it.
+ * Who else ran there is not to blame. */
+static void test_quota_that_was_used_up_is_to_blame(void **state)
+{
+    struct machine machine;
+    (void)state;
+    view_plant(&machine, 1);
+    for (int t = 0; t < 4; t++)
+        view_add_task(&machine, 0, MASK_LOW, 0.5, 9.5);
+    machine.group = (struct view_cgroup){.path = "/sys/fs/cgroup/a",
+                                         .parent = -1,
+                                         .v2 = true,
+                                         .quota_cpus = 0.2,
+                                         .periods = 100,
+                                         .throttled_periods = 96,
+                                         .throttled_s = 16};
+    machine.view.ncgroups = 1;
+    machine.processes[0].cgroup[CGROUP_CPU] = 0;
+    view_occupy(&machine, 0, 8);
+    view_occupy(&machine, 1, 8);
+    struct diagnosis diagnosis = view_judge(&machine);
+    const struct found *queue = view_look_for(&diagnosis, "run_queue");
+    assert_non_null(queue);
+    assert_non_null(strstr(queue->finding.sentence, "mostly because of the quota of its cgroup"));
+    assert_non_null(strstr(queue->finding.evidence, "quota 96%"));
+    diagnosis_free(&diagnosis);
+}
+
 static void test_idle_beside_names_the_mask_of_the_process(void **state)
 {
     struct machine machine;
@@ -416,6 +444,7 @@ int main(void)
         cmocka_unit_test(test_class_is_read_from_stat),
         cmocka_unit_test(test_shm_grows),
         cmocka_unit_test(test_quota_and_hypervisor_are_blamed),
+        cmocka_unit_test(test_quota_that_was_used_up_is_to_blame),
         cmocka_unit_test(test_idle_beside_names_the_mask_of_the_process),
         cmocka_unit_test(test_far_from_its_gpu),
         cmocka_unit_test(test_near_one_of_its_gpus),
