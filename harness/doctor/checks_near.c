@@ -103,6 +103,19 @@ void check_shut_out_of_gpu(struct checker *checker)
     each_far(checker, false, tell_shut_out);
 }
 
+/*
+ * Nodes that have CPUs. Memory without them (a GPU's own, as on GH200; CXL) is near to nobody, and
+ * what is there was put there: by the GPU that uses it, or by the kernel as the coldest.
+ */
+static struct bitset find_cpu_nodes(const struct view *view)
+{
+    struct bitset nodes = {0};
+    for (size_t node = 0; node < view->nnodes; node++)
+        if (!bitset_empty(&view->node_cpus[node]))
+            bitset_set(&nodes, (unsigned)node);
+    return nodes;
+}
+
 /* os_nodes whose CPUs its threads may use. */
 static void find_nodes(const struct view *view, const struct view_process *process,
                        struct bitset *nodes)
@@ -118,13 +131,15 @@ static void tell_pages(struct checker *checker, const struct view_process *proce
                        const struct bitset *nodes, double far_bytes, double share)
 {
     const struct view *view = checker->view;
+    const struct bitset with_cpus = find_cpu_nodes(view);
     struct bitset others = process->about->mems;
-    bool is_wider = !bitset_subset(&process->about->mems, nodes);
+    if (bitset_empty(&others))
+        others = with_cpus;
+    bitset_and(&others, &with_cpus);
+    bitset_andnot(&others, nodes);
+    bool is_wider = !bitset_empty(&process->about->mems) && !bitset_empty(&others);
     char evidence[160], command[COMMAND_MAX] = "", from[BITSET_LIST_MAX], to[BITSET_LIST_MAX];
     char percent[16], size[32];
-    for (size_t node = 0; bitset_empty(&process->about->mems) && node < view->nnodes; node++)
-        bitset_set(&others, (unsigned)node);
-    bitset_andnot(&others, nodes);
     (void)bitset_format(nodes, to, sizeof(to));
     (void)snprintf(evidence, sizeof(evidence), "%s of its memory (%s) is not on node %.40s",
                    text_percent(share, percent, sizeof(percent)),
@@ -146,6 +161,7 @@ void check_far_pages(struct checker *checker)
 {
     static const double least_share = 0.2, least_bytes = 64 << 20;
     const struct view *view = checker->view;
+    const struct bitset with_cpus = find_cpu_nodes(view);
     const struct view_process *process;
     for (size_t at = 0; (process = view_next_watched(view, &at));) {
         struct bitset nodes = {0};
@@ -154,7 +170,9 @@ void check_far_pages(struct checker *checker)
             continue;
         find_nodes(view, process, &nodes);
         for (size_t node = 0; node < view->nnodes; node++) {
-            double bytes = (double)process->about->node_bytes[node];
+            double bytes = bitset_test(&with_cpus, (unsigned)node)
+                               ? (double)process->about->node_bytes[node]
+                               : 0;
             all_bytes += bytes;
             far_bytes += bitset_test(&nodes, (unsigned)node) ? 0 : bytes;
         }

@@ -382,6 +382,30 @@ static void test_pages_on_another_node(void **state)
     diagnosis_free(&diagnosis);
 }
 
+/* The memory of a GPU is a node without CPUs: pages that it has fetched are to stay there. */
+static void test_pages_on_a_node_without_cpus(void **state)
+{
+    struct machine machine;
+    (void)state;
+    view_plant(&machine, 1);
+    view_add_task(&machine, 0, MASK_HIGH, 9, 0);
+    machine.view.nnodes = 3;
+    machine.about[0].pages_known = true;
+    machine.about[0].mems = view_range(0, 2);
+    machine.about[0].node_bytes[1] = UINT64_C(1) << 30;
+    machine.about[0].node_bytes[2] = UINT64_C(60) << 30;
+    struct diagnosis diagnosis = view_judge(&machine);
+    assert_int_equal(diagnosis.n, 0);
+    diagnosis_free(&diagnosis);
+    machine.about[0].node_bytes[0] = UINT64_C(3) << 30;
+    diagnosis = view_judge(&machine);
+    const struct found *found = view_look_for(&diagnosis, "far_pages");
+    assert_non_null(found);
+    assert_string_equal(found->finding.evidence, "75% of its memory (3 GiB) is not on node 1");
+    assert_string_equal(found->finding.command, "migratepages 100 0 1");
+    diagnosis_free(&diagnosis);
+}
+
 /* A launcher that only waits leads nobody; a worker leads those that load its data. */
 static void test_busy_parents_lead(void **state)
 {
@@ -450,6 +474,7 @@ int main(void)
         cmocka_unit_test(test_near_one_of_its_gpus),
         cmocka_unit_test(test_cpuset_without_cpus_of_the_gpu),
         cmocka_unit_test(test_pages_on_another_node),
+        cmocka_unit_test(test_pages_on_a_node_without_cpus),
         cmocka_unit_test(test_busy_parents_lead),
         cmocka_unit_test(test_what_costs_most_comes_first),
         cmocka_unit_test(test_unknown_waits_are_no_finding),
