@@ -22,10 +22,12 @@ static const char *const monitors[] = {
     "filebeat",   "metricbeat",    "fluent-bit",    "fluentd",     "zabbix_agentd", "rasdaemon",
     "tegrastats"};
 
-/* Of these, whom others wait for: the kernel until an audit or a look at a file is done, and the
- * processes that they trace. To stop one stops all that. */
-static const char *const waited_for[] = {"auditd", "osqueryd", "falcon-sensor", "strace",
-                                         "ltrace", "nsys",     "py-spy"};
+/* Of these, whom others wait for: the kernel until an audit or a look at a file is done, the
+ * processes that they trace, programs until what they print or trace is shipped, and who asks the
+ * GPUs by way of their engine. To stop one stops all that. */
+static const char *const waited_for[] = {"auditd",  "osqueryd",   "falcon-sensor", "strace",
+                                         "ltrace",  "nsys",       "py-spy",        "filebeat",
+                                         "fluentd", "fluent-bit", "trace-agent",   "nv-hostengine"};
 
 static bool is_among(const char *name, const char *const *names, size_t n)
 {

@@ -164,6 +164,7 @@ struct view {
                                 */
     struct view_hidden hidden;
     double pressure_share; /* PSI: share of the time that some task waited for a CPU; NaN */
+    double free_bytes;     /* of memory, that could be had when the watch began; NaN = not told */
     double load;           /* runnable tasks, averaged over a minute; NaN */
     size_t nmasks, masks_capacity;
     struct bitset *masks; /* each once */

@@ -223,6 +223,11 @@ if prlimit --version >/dev/null 2>&1; then
         look "${faulty[0]}"
         [ -z "$(named limits)" ] || fail "a limit that does not hold: $(cat "$scratch/seen")"
         end_faults
+        if unshare -rU true 2>/dev/null; then
+            plant unshare -rU prlimit --memlock=65536:8388608 "$CONTEND_BUSY" lock=61440
+            sees limits "${faulty[0]}" || fail "root of a namespace is no root: $(cat "$scratch/seen")"
+            end_faults
+        fi
     fi
 fi
 

@@ -221,22 +221,38 @@ static void test_class_is_read_from_stat(void **state)
     }
 }
 
-/* A command never makes it smaller. */
-static void test_shm_grows(void **state)
+/* As one with that much of /dev/shm and of memory is told. */
+static void expect_shm(double shm_gib, double shm_free_gib, double free_gib, const char *command)
 {
     struct machine machine;
-    (void)state;
     view_plant(&machine, 1);
     view_add_task(&machine, 0, MASK_ALL, 9, 0);
+    machine.view.is_root = true;
+    machine.view.free_bytes = free_gib * 0x1p30;
     machine.about[0].shm_known = true;
-    machine.about[0].shm_bytes = 1 << 20;
+    machine.about[0].shm_bytes = shm_gib * 0x1p30;
+    machine.about[0].shm_free_bytes = shm_free_gib * 0x1p30;
     struct diagnosis diagnosis = view_judge(&machine);
-    assert_non_null(strstr(view_look_for(&diagnosis, "shm")->finding.command, "size=8G"));
+    const struct found *found = view_look_for(&diagnosis, "shm");
+    if (command) {
+        assert_non_null(found);
+        assert_string_equal(found->finding.command, command);
+    } else
+        assert_null(found);
     diagnosis_free(&diagnosis);
-    machine.about[0].shm_bytes = 63.0 * (1 << 30);
-    diagnosis = view_judge(&machine);
-    assert_non_null(strstr(view_look_for(&diagnosis, "shm")->finding.command, "size=126G"));
-    diagnosis_free(&diagnosis);
+}
+
+/* A command never makes it smaller, and leaves the machine half of its memory. */
+static void test_shm_grows(void **state)
+{
+    (void)state;
+    expect_shm(0.001, 0, 500, "nsenter -t 100 -m mount -o remount,size=8G /dev/shm");
+    expect_shm(63, 0, 500, "nsenter -t 100 -m mount -o remount,size=126G /dev/shm");
+    expect_shm(63, 0, 40, "nsenter -t 100 -m mount -o remount,size=83G /dev/shm");
+    expect_shm(63, 0, 20, "du -ah /proc/100/root/dev/shm | sort -h | tail");
+    expect_shm(63, 0, NAN, "du -ah /proc/100/root/dev/shm | sort -h | tail");
+    expect_shm(0.0625, 0, 0.5, "nsenter -t 100 -m mount -o remount,size=320M /dev/shm");
+    expect_shm(1024, 100, 900, NULL); /* less than a tenth, and plenty */
 }
 
 static void test_quota_and_hypervisor_are_blamed(void **state)

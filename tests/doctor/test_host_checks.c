@@ -426,6 +426,9 @@ static void test_host_others(void **state)
     /* The kernel waits for who reads its audit: to stop that one stops the machine. */
     (void)snprintf(planted.processes[2].name, VIEW_NAME_MAX, "auditd");
     assert_string_equal(diagnose("monitors")->finding.command, "");
+    /* A container that prints waits for who ships its log. */
+    (void)snprintf(planted.processes[2].name, VIEW_NAME_MAX, "fluentd");
+    assert_string_equal(diagnose("monitors")->finding.command, "");
     planted.processes[2].cpu_s = 0.08;
     assert_calm();
     planted.host.looks = 2;
