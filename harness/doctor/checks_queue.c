@@ -251,20 +251,30 @@ static void suggest_renice(const struct view_process *hog, const char *sudo, cha
         (void)snprintf(command, size, "%srenice -n 19 -p %d", sudo, (int)hog->pid);
 }
 
-/* Who is in the way and not watched goes to CPUs that nobody watched uses, or runs when they do
- * not: against the others the checks beside this one have commands. */
+/*
+ * Who is in the way and not watched goes to CPUs of its own mask that nobody watched uses, or runs
+ * when they do not. Who may be nowhere else, or uses a GPU, is somebody's worker, too: another rank
+ * of the job, say. Against those that are watched the checks beside this one have commands.
+ */
 static void suggest(const struct checker *checker, const struct blame *blame, char *command,
                     size_t size)
 {
+    const struct view *view = checker->view;
     const struct view_process *hog = blame->nhogs ? blame->hogs[0] : NULL;
     char list[BITSET_LIST_MAX];
-    struct bitset free;
-    if (!hog || hog->watched || hog->kernel || blame->others <= fmax(blame->self, blame->quota))
+    struct bitset free, all;
+    if (!hog || hog->watched || hog->kernel || hog->gpus || hog->mask < 0 ||
+        blame->others <= fmax(blame->self, blame->quota))
         return;
-    const char *sudo = check_sudo(checker->view, hog);
-    view_allowed_cpus(checker->view, hog, &free);
+    const char *sudo = check_sudo(view, hog);
+    view_allowed_cpus(view, hog, &all);
+    bitset_and(&all, &view->online);
+    free = view->masks[hog->mask];
     for (size_t g = 0; g < checker->ngroups; g++)
         bitset_andnot(&free, &checker->groups[g].cpus);
+    bool is_bound = !bitset_subset(&all, &view->masks[hog->mask]);
+    if (bitset_empty(&free) && is_bound)
+        return;
     if (strlen(bitset_format(&free, list, sizeof(list))) + 40 > size || bitset_empty(&free))
         suggest_renice(hog, sudo, command, size);
     else

@@ -10,7 +10,6 @@
 
 #include <cmocka.h>
 
-#include "harness/doctor/reader_parts.h"
 #include "harness/table/doctor.h"
 #include "tests/lib/fixture_view.h"
 
@@ -128,38 +127,46 @@ static void test_no_thread_waits_for_itself(void **state)
     diagnosis_free(&diagnosis);
 }
 
-/* Another process on the CPU of a worker goes to where no worker is; where there is no such CPU it
- * runs when they do not. */
-static void test_who_is_in_the_way_is_sent_away(void **state)
+/* One worker on CPU 2, with `backup` in its way, which is not watched: all that differs. */
+static void expect_away(int mask, uint64_t gpus, bool everywhere, const char *command)
 {
     struct machine machine;
+    view_plant(&machine, 1);
+    view_add_task(&machine, 0, 2, 5, 5);
+    if (everywhere)
+        view_add_task(&machine, 0, MASK_ALL, 9, 1);
+    for (unsigned cpu = everywhere ? 0 : 2; cpu < (everywhere ? CPUS : 3); cpu++)
+        view_occupy(&machine, cpu, 10);
+    machine.processes[1] = (struct view_process){.pid = 900,
+                                                 .parent = 1,
+                                                 .name = "backup",
+                                                 .state = 'R',
+                                                 .mask = mask,
+                                                 .parent_mask = -1,
+                                                 .gpus = gpus,
+                                                 .cpu = 2,
+                                                 .cpu_s = 5,
+                                                 .cgroup = {-1, -1, -1, -1}};
+    machine.view.nprocesses = 2;
+    struct diagnosis diagnosis = view_judge(&machine);
+    const struct found *found = view_look_for(&diagnosis, "run_queue");
+    assert_non_null(found);
+    assert_string_equal(found->finding.command, command);
+    diagnosis_free(&diagnosis);
+}
+
+/* Another process on the CPU of a worker goes to where no worker is; where there is no such CPU it
+ * runs when they do not. Nobody gets CPUs that he did not have, and another worker no command. */
+static void test_who_is_in_the_way_is_sent_away(void **state)
+{
     (void)state;
-    for (unsigned others = 0; others < 2; others++) {
-        view_plant(&machine, 1);
-        view_add_task(&machine, 0, 2, 5, 5);
-        if (others)
-            view_add_task(&machine, 0, MASK_ALL, 9, 1);
-        view_occupy(&machine, 2, 10);
-        machine.processes[1] = (struct view_process){.pid = 900,
-                                                     .parent = 1,
-                                                     .name = "backup",
-                                                     .state = 'R',
-                                                     .mask = -1,
-                                                     .parent_mask = -1,
-                                                     .cpu = 2,
-                                                     .cpu_s = 5,
-                                                     .cgroup = {-1, -1, -1, -1}};
-        machine.view.nprocesses = 2;
-        if (others)
-            for (unsigned cpu = 0; cpu < CPUS; cpu++)
-                view_occupy(&machine, cpu, 10);
-        struct diagnosis diagnosis = view_judge(&machine);
-        const struct found *found = view_look_for(&diagnosis, "run_queue");
-        assert_non_null(found);
-        assert_string_equal(found->finding.command,
-                            others ? "renice -n 19 -p 900" : "taskset -acp 0-1,3 900");
-        diagnosis_free(&diagnosis);
-    }
+    expect_away(MASK_ALL, 0, false, "taskset -acp 0-1,3 900");
+    expect_away(MASK_ALL, 0, true, "renice -n 19 -p 900");
+    expect_away(MASK_HIGH, 0, false, "taskset -acp 3 900");
+    expect_away(2, 0, false, "");
+    expect_away(2, 0, true, "");
+    expect_away(MASK_ALL, 1, false, "");
+    expect_away(-1, 0, false, "");
 }
 
 /* Linux gives each thread a niceness of its own; it means nothing to real time, and ends at 19. */
@@ -179,7 +186,7 @@ static void test_renice_is_told_where_it_helps(void **state)
                                                      .threads = 3,
                                                      .realtime = way == 1,
                                                      .nicest = way == 2,
-                                                     .mask = -1,
+                                                     .mask = MASK_ALL,
                                                      .parent_mask = -1,
                                                      .cpu = 2,
                                                      .cpu_s = 5,
@@ -193,31 +200,6 @@ static void test_renice_is_told_where_it_helps(void **state)
         assert_true((strstr(found->finding.sentence, "backup (900, real-time)") != NULL) ==
                     (way == 1));
         diagnosis_free(&diagnosis);
-    }
-}
-
-static void test_class_is_read_from_stat(void **state)
-{
-    static const struct {
-        const char *priority, *tail; /* fields 18, and 40 and 41 */
-        bool realtime, nicest;
-    } cases[] = {{"20", "0 0", false, false},
-                 {"39", "0 0", false, true},
-                 {"20", "0 5", false, true}, /* SCHED_IDLE */
-                 {"-40", "39 1", true, false},
-                 {"-101", "0 6", true, false}}; /* SCHED_DEADLINE */
-    char text[256];
-    (void)state;
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        struct reader_stat stat = {0};
-        (void)snprintf(text, sizeof(text),
-                       "7 (a b) R 1 7 7 0 -1 0 0 0 0 0 11 12 0 0 %s 0 1 0 99 0 0 0 0 0 0 0 0 0 0 0 "
-                       "0 0 0 0 17 3 %s 0",
-                       cases[i].priority, cases[i].tail);
-        assert_true(reader_parse_stat(text, &stat));
-        assert_int_equal(stat.cpu, 3);
-        assert_int_equal(stat.realtime, cases[i].realtime);
-        assert_int_equal(stat.nicest, cases[i].nicest);
     }
 }
 
@@ -481,7 +463,6 @@ int main(void)
         cmocka_unit_test(test_no_thread_waits_for_itself),
         cmocka_unit_test(test_who_is_in_the_way_is_sent_away),
         cmocka_unit_test(test_renice_is_told_where_it_helps),
-        cmocka_unit_test(test_class_is_read_from_stat),
         cmocka_unit_test(test_shm_grows),
         cmocka_unit_test(test_quota_and_hypervisor_are_blamed),
         cmocka_unit_test(test_quota_that_was_used_up_is_to_blame),

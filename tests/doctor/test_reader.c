@@ -1,5 +1,5 @@
 /* What the reader sees of processes of this machine. */
-#include "harness/doctor/reader.h"
+#include "harness/doctor/reader_parts.h"
 
 #include <setjmp.h>
 #include <signal.h>
@@ -71,6 +71,31 @@ static void test_reader_masks_of_others_that_ran(void **state)
     end(asleep);
 }
 
+static void test_class_is_read_from_stat(void **state)
+{
+    static const struct {
+        const char *priority, *tail; /* fields 18, and 40 and 41 */
+        bool realtime, nicest;
+    } cases[] = {{"20", "0 0", false, false},
+                 {"39", "0 0", false, true},
+                 {"20", "0 5", false, true}, /* SCHED_IDLE */
+                 {"-40", "39 1", true, false},
+                 {"-101", "0 6", true, false}}; /* SCHED_DEADLINE */
+    char text[256];
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct reader_stat stat = {0};
+        (void)snprintf(text, sizeof(text),
+                       "7 (a b) R 1 7 7 0 -1 0 0 0 0 0 11 12 0 0 %s 0 1 0 99 0 0 0 0 0 0 0 0 0 0 0 "
+                       "0 0 0 0 17 3 %s 0",
+                       cases[i].priority, cases[i].tail);
+        assert_true(reader_parse_stat(text, &stat));
+        assert_int_equal(stat.cpu, 3);
+        assert_int_equal(stat.realtime, cases[i].realtime);
+        assert_int_equal(stat.nicest, cases[i].nicest);
+    }
+}
+
 /* What drivers have locked for a process counts, and nothing for one that may lock what it likes.
  */
 static void test_reader_locked_memory(void **state)
@@ -113,6 +138,7 @@ static void test_reader_locked_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_class_is_read_from_stat),
         cmocka_unit_test(test_reader_masks_of_others_that_ran),
         cmocka_unit_test_setup_teardown(test_reader_locked_memory, fixture_make_dir,
                                         fixture_remove_dir),
