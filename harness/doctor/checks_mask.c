@@ -93,6 +93,7 @@ void check_inherited_mask(struct checker *checker)
                        "to run",
                        bitset_next(&view->masks[process->mask], 0), bitset_count(&allowed),
                        text_percent(share, percent, sizeof(percent)));
+        deal_spare(checker, (size_t)checker->group_of[i], 2, &allowed);
         (void)check_append(command, sizeof(command), "%staskset -acp %s %d",
                            check_sudo(view, process), bitset_format(&allowed, list, sizeof(list)),
                            (int)process->pid);

@@ -4,7 +4,7 @@
 
 #include "harness/base/text.h"
 #include "harness/base/units.h"
-#include "harness/doctor/check.h"
+#include "harness/doctor/deal.h"
 
 enum { COMMAND_MAX = sizeof(((struct finding *)0)->command) };
 
@@ -13,7 +13,7 @@ struct far {
     const struct view_process *process;
     char gpus[64];      /* "0000:01:00.0", "2 GPUs" */
     struct bitset near; /* all of theirs */
-    struct bitset can;  /* and of these, what it may be bound to */
+    struct bitset can;  /* and of these, what its cgroup lets it have */
 };
 
 /* CPUs of its own that the GPU has; empty = it is not known, or all are near. */
@@ -63,14 +63,17 @@ static void each_far(struct checker *checker, bool reachable,
 static void tell_far(struct checker *checker, const struct far *far)
 {
     char evidence[160], command[COMMAND_MAX] = "", list[BITSET_LIST_MAX], is[BITSET_LIST_MAX];
-    struct bitset cpus = {0};
+    struct bitset cpus = {0}, can = far->can;
+    int group = checker->group_of[far->process - checker->view->processes];
     view_add_cpus(checker->view, far->process, &cpus);
+    deal_spare(checker, group < 0 ? SIZE_MAX : (size_t)group,
+               group < 0 ? 1 : checker->groups[group].nrunnable, &can);
     (void)snprintf(evidence, sizeof(evidence), "it runs on CPUs %.40s, near %.31s are %.40s",
                    bitset_format(&cpus, is, sizeof(is)), far->gpus,
                    bitset_format(&far->near, list, sizeof(list)));
     (void)check_append(command, sizeof(command), "%staskset -acp %s %d",
                        check_sudo(checker->view, far->process),
-                       bitset_format(&far->can, list, sizeof(list)), (int)far->process->pid);
+                       bitset_format(&can, list, sizeof(list)), (int)far->process->pid);
     const struct said said = said_bad(&far->process, evidence, command);
     checker_say(checker, &said,
                 "it is far from its GPU: %s. Memory that it has stays where it is; started there, "

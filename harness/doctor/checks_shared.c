@@ -217,7 +217,8 @@ void check_efficiency_cores(struct checker *checker)
         if (!is_bound(checker, g) || bitset_empty(&small) || bitset_empty(&large) ||
             one->nrunnable < 2)
             continue;
-        if (!check_append_taskset(checker, g, &large, command, sizeof(command)))
+        if (bitset_count(&large) < one->nrunnable || /* a crowd there would be slower still */
+            !check_append_taskset(checker, g, &large, command, sizeof(command)))
             command[0] = '\0';
         (void)snprintf(evidence, sizeof(evidence), "efficiency cores: CPUs %s",
                        bitset_format(&small, list, sizeof(list)));

@@ -44,13 +44,21 @@ void deal_home(const struct checker *checker, size_t group, struct bitset *cpus)
     bitset_and(cpus, &allowed);
 }
 
-/* CPUs that others are bound to: they would have to share them. */
-static void find_taken(const struct checker *checker, size_t group, struct bitset *taken)
+/* Adds CPUs that others are bound to: they would have to share them. */
+static void add_taken(const struct checker *checker, size_t group, struct bitset *taken)
 {
-    *taken = checker->given;
     for (size_t g = 0; g < checker->ngroups; g++)
         if (g != group && !bitset_subset(&checker->view->online, &checker->groups[g].cpus))
             bitset_or(taken, &checker->groups[g].cpus);
+}
+
+void deal_spare(const struct checker *checker, size_t group, unsigned least, struct bitset *cpus)
+{
+    struct bitset taken = {0}, left = *cpus;
+    add_taken(checker, group, &taken);
+    bitset_andnot(&left, &taken);
+    if (!bitset_empty(&left) && bitset_count(&left) >= least)
+        *cpus = left;
 }
 
 static bool is_idle(const struct view *view, const struct bitset *cpus)
@@ -75,10 +83,10 @@ static void find_core(const struct topo *topo, unsigned os_cpu, struct bitset *c
 bool deal_idle(struct checker *checker, size_t group, unsigned want, struct bitset *room)
 {
     const struct view *view = checker->view;
-    struct bitset home, taken, found = {0};
+    struct bitset home, taken = checker->given, found = {0};
     unsigned n = 0;
     deal_home(checker, group, &home);
-    find_taken(checker, group, &taken);
+    add_taken(checker, group, &taken);
     bitset_andnot(&home, &taken);
     bitset_andnot(&home, room);
     for (int whole = 1; whole >= 0; whole--)

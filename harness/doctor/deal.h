@@ -18,6 +18,12 @@ enum { DEAL_MOST = FOUND_PIDS_MAX };
 void deal_home(const struct checker *checker, size_t group, struct bitset *cpus);
 
 /*
+ * Takes the CPUs out to which workers of other groups are bound; where that leaves none, or
+ * fewer than `least`, nothing is changed. `group`: SIZE_MAX = of none.
+ */
+void deal_spare(const struct checker *checker, size_t group, unsigned least, struct bitset *cpus);
+
+/*
  * Adds to *room as many CPUs more of its home, which idled, are of no other worker that is bound,
  * and were given to nobody yet: whole idle cores first. False: there are not so many, and nothing
  * is changed.

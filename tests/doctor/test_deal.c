@@ -162,6 +162,34 @@ static void test_room_is_not_taken_from_others(void **state)
            "export OMP_NUM_THREADS=1 MKL_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1");
 }
 
+/* A child has the one CPU of its parent, and CPUs 2 and 3 are another worker's. */
+static void test_inherited_mask_is_not_widened_over_others(void **state)
+{
+    struct machine machine;
+    (void)state;
+    view_plant(&machine, 2);
+    machine.processes[0].mask = machine.processes[0].parent_mask = 0;
+    view_add_task(&machine, 0, 0, 5, 5);
+    view_add_task(&machine, 1, 2, 9, 0);
+    expect(&machine, "inherited_mask", "taskset -acp 0-1,3 100");
+    machine.tasks[1][0].mask = MASK_HIGH;
+    expect(&machine, "inherited_mask", "taskset -acp 0-1 100");
+}
+
+/* CPU 0 is near its GPU, too, and is another rank's. */
+static void test_far_from_gpu_goes_where_nobody_is(void **state)
+{
+    struct machine machine;
+    (void)state;
+    view_plant(&machine, 2);
+    view_add_task(&machine, 0, MASK_HIGH, 9, 0);
+    view_add_task(&machine, 1, 0, 9, 0);
+    view_use_gpu(&machine, 0, 0);
+    expect(&machine, "far_from_gpu", "taskset -acp 1 100");
+    view_add_task(&machine, 0, MASK_HIGH, 9, 0); /* two threads would be a crowd there */
+    expect(&machine, "far_from_gpu", "taskset -acp 0-1 100");
+}
+
 /* Its first thread is on CPU 2, the others may run anywhere. */
 static void test_leader_alone_gets_company(void **state)
 {
@@ -206,6 +234,8 @@ int main(void)
         cmocka_unit_test(test_spinning_gets_room_once),
         cmocka_unit_test(test_crowd_gets_room_where_there_is_enough),
         cmocka_unit_test(test_room_is_not_taken_from_others),
+        cmocka_unit_test(test_inherited_mask_is_not_widened_over_others),
+        cmocka_unit_test(test_far_from_gpu_goes_where_nobody_is),
         cmocka_unit_test(test_leader_alone_gets_company),
         cmocka_unit_test(test_team_that_is_bound_is_left_alone),
     };
