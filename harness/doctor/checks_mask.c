@@ -186,6 +186,19 @@ void check_leader_alone(struct checker *checker)
     }
 }
 
+/* As many threads as it has CPUs, or as its quota grants. */
+static void write_team(const struct view *view, const struct check_group *group, char *command,
+                       size_t size)
+{
+    int at;
+    double quota = view_quota(view, group->lead, &at);
+    unsigned n = bitset_count(&group->cpus);
+    if (quota < n)
+        n = quota >= 1 ? (unsigned)quota : 1;
+    (void)snprintf(command, size,
+                   "export OMP_NUM_THREADS=%u MKL_NUM_THREADS=%u OPENBLAS_NUM_THREADS=%u", n, n, n);
+}
+
 void check_crowd(struct checker *checker)
 {
     static const double crowded = 1.25;
@@ -204,9 +217,7 @@ void check_crowd(struct checker *checker)
                        group->nrunnable, wanted, ncpus, ncpus == 1 ? "" : "s", list);
         if (!deal_idle(checker, g, group->nrunnable - ncpus, &room) ||
             !check_append_taskset(checker, g, &room, command, sizeof(command)))
-            (void)snprintf(command, sizeof(command),
-                           "export OMP_NUM_THREADS=%u MKL_NUM_THREADS=%u OPENBLAS_NUM_THREADS=%u",
-                           ncpus, ncpus, ncpus);
+            write_team(view, group, command, sizeof(command));
         const struct said said = {.severity = FINDING_BAD,
                                   .cost = (wanted - ncpus) / wanted,
                                   .who = &group->lead,
@@ -214,7 +225,6 @@ void check_crowd(struct checker *checker)
                                   .evidence = evidence,
                                   .command = command};
         checker_say(checker, &said, "it has more runnable threads than CPUs: %s.%s", evidence,
-                    command[0] == 'e' ? " Start it again with as many threads as it has CPUs."
-                                      : "");
+                    command[0] == 'e' ? " Start it again with as many threads as it can use." : "");
     }
 }

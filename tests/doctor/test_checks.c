@@ -289,6 +289,9 @@ static void test_quota_that_was_used_up_is_to_blame(void **state)
     assert_non_null(queue);
     assert_non_null(strstr(queue->finding.sentence, "mostly because of the quota of its cgroup"));
     assert_non_null(strstr(queue->finding.evidence, "quota 96%"));
+    /* And its team is not told two sizes. */
+    assert_non_null(strstr(view_look_for(&diagnosis, "more_threads_than_cpus")->finding.command,
+                           "export OMP_NUM_THREADS=1 "));
     diagnosis_free(&diagnosis);
 }
 
