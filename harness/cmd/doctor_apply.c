@@ -8,8 +8,10 @@
 #include <unistd.h>
 
 #include "harness/doctor/apply.h"
-#include "harness/machine/topo.h"
-#include "harness/plan/plan.h"
+#include "harness/doctor/apply_plan.h"
+#include "harness/doctor/host.h"
+#include "harness/plan/check.h"
+#include "harness/table/findings.h"
 
 static int find_state(const struct doctor_apply_options *options, char *path, size_t size,
                       struct err *err)
@@ -21,56 +23,6 @@ static int find_state(const struct doctor_apply_options *options, char *path, si
     return 0;
 }
 
-/* Workers: busy processes, without those that are the helpers of one. */
-static size_t find_leads(const struct view *view, const struct view_process **leads)
-{
-    size_t n = 0;
-    for (size_t i = 0; i < view->nprocesses; i++) {
-        const struct view_process *process = &view->processes[i];
-        if (view_is_busy(view, process) && view_lead(view, process) == process)
-            leads[n++] = process;
-    }
-    return n;
-}
-
-/* The worker that it is, or is below; `n` = none. What waits now may work later. */
-static size_t worker_of(const struct view *view, const struct view_process *process,
-                        const struct view_process *const *leads, size_t n)
-{
-    for (size_t hops = 0; process && hops < view->nprocesses; hops++) {
-        for (size_t w = 0; w < n; w++)
-            if (leads[w] == process)
-                return w;
-        process = view_find(view, process->parent);
-    }
-    return n;
-}
-
-static int plan_for(const struct view *view, const struct view_process *const *leads, size_t n,
-                    const char *name, struct topo *topo, struct plan *plan, struct err *err)
-{
-    struct plan_request request = {.workers = (unsigned)n};
-    int rc = placement_parse(name, &request.placement, err);
-    if (!rc && !placement_infos[request.placement].pinned)
-        rc = err_set(err, -EINVAL, "placement '%s' binds nothing", name);
-    if (!rc)
-        rc = topo_load(&(struct topo_options){.probe_gpus = false}, topo, err);
-    if (rc)
-        return rc;
-    topo_allowed_cpus(topo, &request.cpus);
-    for (size_t w = 0; w < n; w++) {
-        struct bitset allowed;
-        view_allowed_cpus(view, leads[w], &allowed);
-        bitset_and(&request.cpus, &allowed);
-    }
-    if (bitset_empty(&request.cpus))
-        return err_set(err, -EINVAL, "no CPU is allowed to all of them: bind them one by one");
-    rc = plan_make(topo, &request, plan, err);
-    if (!rc && plan->status == PLAN_SKIPPED)
-        rc = err_set(err, -EINVAL, "%s", plan->reason);
-    return rc == -ENOSPC ? -EINVAL : rc;
-}
-
 static void show(const struct view *view, const struct view_process *const *leads, size_t n,
                  const struct plan *plan)
 {
@@ -79,8 +31,9 @@ static void show(const struct view *view, const struct view_process *const *lead
     for (size_t w = 0; w < n; w++) {
         struct bitset cpus = {0};
         view_add_cpus(view, leads[w], &cpus);
-        (void)printf("  %s (%d), and what it started: CPUs %s instead of %s\n", leads[w]->name,
-                     (int)leads[w]->pid, bitset_format(&plan->workers[w].cpus, then, sizeof(then)),
+        (void)printf("  worker %zu: %s (%d), and what it started: CPUs %s instead of %s\n", w,
+                     leads[w]->name, (int)leads[w]->pid,
+                     bitset_format(&plan->workers[w].cpus, then, sizeof(then)),
                      bitset_format(&cpus, now, sizeof(now)));
     }
 }
@@ -100,22 +53,23 @@ static int ask(bool *wanted, struct err *err)
 static int bind_all(const struct view *view, const struct view_process *const *leads, size_t n,
                     const struct plan *plan, const char *state, struct err *err)
 {
-    size_t nbound = 0;
+    size_t nlisted = 0, nbound;
     struct apply_process *bound = calloc(view->nprocesses, sizeof(*bound));
     if (!bound)
         return err_set(err, -ENOMEM, "out of memory for %zu processes", view->nprocesses);
     for (size_t i = 0; i < view->nprocesses; i++) {
         const struct view_process *process = &view->processes[i];
-        size_t w = worker_of(view, process, leads, n);
+        size_t w = apply_worker_of(view, process, leads, n);
         if (w == n || process->kernel || process->state == 'Z')
             continue;
-        struct apply_process *one = &bound[nbound++];
+        struct apply_process *one = &bound[nlisted++];
         *one = (struct apply_process){.pid = process->pid,
                                       .start_ticks = process->start_ticks,
+                                      .is_lead = process == leads[w],
                                       .cpus = plan->workers[w].cpus};
         memcpy(one->name, process->name, sizeof(one->name));
     }
-    int rc = apply_bind(bound, nbound, state, err);
+    int rc = apply_bind(bound, nlisted, state, &nbound, err);
     if (!rc)
         (void)printf("bound %zu process%s; contend doctor --undo gives back what they had\n",
                      nbound, nbound == 1 ? "" : "es");
@@ -123,24 +77,54 @@ static int bind_all(const struct view *view, const struct view_process *const *l
     return rc;
 }
 
+/* What the plan does to them besides: a GPU that is far, a core that two have a part of. */
+static int show_findings(const struct topo *topo, const struct plan *plan, struct err *err)
+{
+    struct findings findings = {0};
+    int rc = plan_check(topo, plan, &findings, err);
+    if (!rc)
+        findings_print(&findings, stdout, false);
+    findings_free(&findings);
+    return rc;
+}
+
+/* Returns with *wanted whether they are to be bound. */
+static int plan_and_ask(const struct view *view, const struct view_process **leads, size_t n,
+                        const struct doctor_apply_options *options, struct plan *plan, bool *wanted,
+                        struct err *err)
+{
+    struct topo own = {0};
+    const struct topo *topo = view->host ? view->host->topo : NULL;
+    int rc = 0;
+    if (!topo) {
+        rc = topo_load(&(struct topo_options){.probe_gpus = true}, &own, err);
+        topo = &own;
+    }
+    if (!rc)
+        rc = apply_plan(view, topo, leads, n, options->placement, plan, err);
+    if (!rc)
+        show(view, leads, n, plan);
+    if (!rc)
+        rc = show_findings(topo, plan, err);
+    if (!rc && !*wanted)
+        rc = ask(wanted, err);
+    topo_free(&own);
+    return rc;
+}
+
 int doctor_apply(const struct view *view, const struct doctor_apply_options *options, bool *done,
                  struct err *err)
 {
     char state[PATH_MAX];
-    struct topo topo = {0};
     struct plan plan = {0};
     *done = false;
     const struct view_process **leads = calloc(view->nprocesses, sizeof(const void *));
-    size_t n = leads ? find_leads(view, leads) : 0;
+    size_t n = leads ? apply_find_leads(view, leads) : 0;
     bool wanted = options->yes;
     int rc = leads ? find_state(options, state, sizeof(state), err)
                    : err_set(err, -ENOMEM, "out of memory for %zu processes", view->nprocesses);
     if (!rc && n) {
-        rc = plan_for(view, leads, n, options->placement, &topo, &plan, err);
-        if (!rc)
-            show(view, leads, n, &plan);
-        if (!rc && !wanted)
-            rc = ask(&wanted, err);
+        rc = plan_and_ask(view, leads, n, options, &plan, &wanted, err);
         if (!rc && wanted && !options->state)
             rc = apply_make_folder(state, err);
         if (!rc && wanted)
@@ -149,7 +133,6 @@ int doctor_apply(const struct view *view, const struct doctor_apply_options *opt
     } else if (!rc)
         (void)puts("none of them is busy: there is nothing to bind");
     plan_free(&plan);
-    topo_free(&topo);
     free(leads);
     return rc;
 }

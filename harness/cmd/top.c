@@ -227,7 +227,7 @@ const struct command top_command = {
     .about =
         "Shows each worker, a process with what it started, as it is right now: how many CPUs it "
         "has (ON), waits for in the run queue (QUEUE) and because of whom, how many of its "
-        "threads that also ran were blocked (BLOCK), its moves from CPU to CPU a second, how long "
+        "threads that also ran were blocked (BLOCK), its moves from CPU to CPU a second, how often "
         "a quota stopped it, how busy its GPUs are; and its CPUs as a strip: '.' its own and "
         "unused, then '-', '+' and '#' the longer its threads were there. On a terminal it draws "
         "again and again until q is pressed; elsewhere it prints each look. Changes nothing and "

@@ -155,6 +155,22 @@ static uint64_t find_kib(const char *text, const char *name)
     return at ? strtoull(at + strlen(name), NULL, 10) << 10 : 0;
 }
 
+/*
+ * Root of a user namespace has the capability in that alone, where it lifts no limit. Where its
+ * namespace is not ours to see it is taken for the first one: what no limit holds is no finding.
+ */
+static bool locks_freely(const struct view_process *process, const char *status)
+{
+    enum { IPC_LOCK = 14 };
+    static const char initial[] = "user:[4026531837]"; /* PROC_USER_INIT_INO, linux/proc_ns.h */
+    const char *at = strstr(status, "\nCapEff:");
+    char link[64] = "";
+    if (!at || !(strtoull(at + strlen("\nCapEff:"), NULL, 16) >> IPC_LOCK & 1))
+        return false;
+    ssize_t n = readlinkat(process->at.dir_fd, "ns/user", link, sizeof(link) - 1);
+    return n <= 0 || strcmp(link, initial) == 0;
+}
+
 /* Returns its resident size. */
 static uint64_t read_status(const struct view_process *process, struct view_about *about)
 {
@@ -162,7 +178,9 @@ static uint64_t read_status(const struct view_process *process, struct view_abou
     int once = -1;
     if (!reader_read(process->at.dir_fd, "status", &once, text, sizeof(text)))
         return 0;
-    about->locked_bytes = find_kib(text, "\nVmLck:");
+    uint64_t locked_bytes = find_kib(text, "\nVmLck:"), pinned_bytes = find_kib(text, "\nVmPin:");
+    about->locked_bytes = locked_bytes > pinned_bytes ? locked_bytes : pinned_bytes;
+    about->locks_freely = locks_freely(process, text);
     uint64_t resident_bytes = find_kib(text, "\nVmRSS:");
     char *at = strstr(text, "\nMems_allowed_list:");
     if (at) {

@@ -105,6 +105,11 @@ static int write_task(pid_t pid, pid_t tid, void *arg)
     return 0;
 }
 
+static bool is_there(const struct apply_process *process)
+{
+    return is_same(process->pid, process->pid, process->start_ticks);
+}
+
 static int write_state(const struct apply_process *processes, size_t n, const char *path,
                        struct err *err)
 {
@@ -115,7 +120,8 @@ static int write_state(const struct apply_process *processes, size_t n, const ch
         return err_set(err, -ENOMEM, "out of memory for the state");
     (void)fputs(heading, out);
     for (size_t i = 0; i < n; i++)
-        (void)each_task(processes[i].pid, write_task, out);
+        if (is_there(&processes[i]))
+            (void)each_task(processes[i].pid, write_task, out);
     int rc = fclose(out) ? -ENOMEM : file_replace(AT_FDCWD, path, text, size);
     free(text);
     return rc ? err_sys(err, rc, "cannot write the state to %.150s", path) : 0;
@@ -151,18 +157,20 @@ static int compare_task(pid_t pid, pid_t tid, void *arg)
     return 0;
 }
 
-/* Twice: a thread that was started meanwhile has the mask of one that was not yet bound. */
-static int bind_process(const struct apply_process *process, struct err *err)
+/* Twice: a thread that was started meanwhile has the mask of one that was not yet bound. *bound:
+ * none where it has ended. */
+static int bind_process(const struct apply_process *process, size_t *bound, struct err *err)
 {
     struct binding binding = {.cpus = process->cpus};
     char list[BITSET_LIST_MAX];
     for (int pass = 0; pass < 2; pass++) {
-        if (!is_same(process->pid, process->pid, process->start_ticks))
-            return not_same(process->pid, process->name, err);
+        if (!is_there(process))
+            return process->is_lead ? not_same(process->pid, process->name, err) : 0;
         (void)each_task(process->pid, bind_task, &binding);
     }
     if (!binding.rc)
         (void)each_task(process->pid, compare_task, &binding);
+    *bound += !binding.rc;
     (void)bitset_format(&process->cpus, list, sizeof(list));
     if (binding.rc == -EIO)
         return err_set(err, -EIO, "thread %d of process %d is not on CPUs %.100s, read back",
@@ -173,19 +181,20 @@ static int bind_process(const struct apply_process *process, struct err *err)
 }
 
 int apply_bind(const struct apply_process *processes, size_t n, const char *state_path,
-               struct err *err)
+               size_t *bound, struct err *err)
 {
     int rc = 0;
+    *bound = 0;
     if (access(state_path, F_OK) == 0)
         return err_set(err, -EEXIST,
                        "%.150s is of an earlier --apply: put that back first, with --undo",
                        state_path);
     for (size_t i = 0; i < n; i++)
-        if (!is_same(processes[i].pid, processes[i].pid, processes[i].start_ticks))
+        if (processes[i].is_lead && !is_there(&processes[i]))
             return not_same(processes[i].pid, processes[i].name, err);
     rc = write_state(processes, n, state_path, err);
     for (size_t i = 0; i < n && !rc; i++)
-        rc = bind_process(&processes[i], err);
+        rc = bind_process(&processes[i], bound, err);
     return rc;
 }
 

@@ -8,6 +8,7 @@
 #ifndef CONTEND_DOCTOR_APPLY_H
 #define CONTEND_DOCTOR_APPLY_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <sys/types.h>
 
@@ -18,6 +19,7 @@ struct apply_process {
     pid_t pid;
     unsigned long long start_ticks;
     char name[16];
+    bool is_lead;       /* a worker itself, and nothing that it has started */
     struct bitset cpus; /* what it is to be bound to */
 };
 
@@ -28,13 +30,15 @@ int apply_state_path(char *path, size_t size, struct err *err);
 int apply_make_folder(const char *path, struct err *err);
 
 /*
- * Writes the masks that all threads have to the state file, binds them, and reads back. -EEXIST:
- * there is such a file, of an earlier one that was not undone; -ESRCH: one of them has ended, or
- * its number is another process's now, and then nothing was changed; -EPERM; -EIO where a mask that
- * is read back is another: the message names it, and the state file stays.
+ * Writes the masks that all threads have to the state file, binds them, and reads back; *bound: how
+ * many processes. What a worker has started may have ended meanwhile, and is left out. -EEXIST:
+ * there is such a file, of an earlier one that was not undone; -ESRCH: a lead has ended, or its
+ * number is another process's now: before anything is changed, or else the state file stays;
+ * -EPERM; -EIO where a mask that is read back is another: the message names it, and the state file
+ * stays.
  */
 int apply_bind(const struct apply_process *processes, size_t n, const char *state_path,
-               struct err *err);
+               size_t *bound, struct err *err);
 
 /*
  * Gives all threads that are still there their masks back, new ones that of their process's first

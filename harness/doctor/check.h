@@ -70,7 +70,8 @@ struct checker {
     const struct check *check;
     size_t ngroups;
     struct check_group *groups;
-    int *group_of; /* of each process of the view, -1 = none */
+    int *group_of;       /* of each process of the view, -1 = none */
+    struct bitset given; /* CPUs that commands have given away, see deal.h */
     struct err *err;
     int rc;
 };

@@ -55,18 +55,35 @@ void check_numa_balancing(struct checker *checker)
                 evidence);
 }
 
+/* It came there by itself: who may be nowhere else was sent there, as other ranks of a job are. */
 static bool is_foreign(const struct view *view, const struct view_process *process)
 {
-    return !process->watched && process->cpu >= 0 &&
+    const struct bitset *exclusive = &view->host->exclusive;
+    return !process->watched && process->cpu >= 0 && process->mask >= 0 &&
            process->cpu_s >= 0.1 * HOST_LEAST * view->wall_s &&
-           bitset_test(&view->host->exclusive, (unsigned)process->cpu);
+           bitset_test(exclusive, (unsigned)process->cpu) &&
+           !bitset_subset(&view->masks[process->mask], exclusive);
+}
+
+/* Each keeps what it may use of the other CPUs. Threads of the kernel stay where they are. */
+static void write_away(const struct view *view, const struct view_process *const *who, size_t n,
+                       char *command, size_t size)
+{
+    char list[BITSET_LIST_MAX];
+    for (size_t i = 0; i < n; i++) {
+        struct bitset others = view->masks[who[i]->mask];
+        bitset_andnot(&others, &view->host->exclusive);
+        if (!who[i]->kernel)
+            (void)check_append(command, size, "%s%staskset -acp %s %d", command[0] ? " && " : "",
+                               check_sudo(view, who[i]), bitset_format(&others, list, sizeof(list)),
+                               (int)who[i]->pid);
+    }
 }
 
 void check_foreign_tasks(struct checker *checker)
 {
     const struct view *view = checker->view;
     const struct view_process *who[FOUND_PIDS_MAX];
-    struct bitset others = view->online;
     char list[128], command[420] = "", percent[16];
     double cpus = 0;
     size_t n = 0;
@@ -77,13 +94,7 @@ void check_foreign_tasks(struct checker *checker)
         }
     if (cpus < HOST_LEAST)
         return;
-    bitset_andnot(&others, &view->host->exclusive);
-    (void)bitset_format(&others, list, sizeof(list));
-    for (size_t i = 0; i < n; i++)
-        if (!who[i]->kernel) /* threads of the kernel stay where they are */
-            (void)check_append(command, sizeof(command), "%s%staskset -acp %s %d",
-                               command[0] ? " && " : "", check_sudo(view, who[i]), list,
-                               (int)who[i]->pid);
+    write_away(view, who, n, command, sizeof(command));
     const struct said said = {.severity = FINDING_BAD,
                               .cost = host_share(checker, cpus),
                               .who = who,

@@ -7,6 +7,7 @@
 #include "harness/base/text.h"
 #include "harness/base/units.h"
 #include "harness/doctor/check.h"
+#include "harness/doctor/host.h"
 
 enum { COMMAND_MAX = sizeof(((struct finding *)0)->command) };
 
@@ -92,7 +93,7 @@ void check_limits(struct checker *checker)
                        about->nproc_hard > about->nproc_limit, evidence,
                        "soon it can start no thread");
         }
-        if (about->memlock_limit != UINT64_MAX && about->locked_bytes &&
+        if (about->memlock_limit != UINT64_MAX && about->locked_bytes && !about->locks_freely &&
             (double)about->locked_bytes >= near_share * (double)about->memlock_limit) {
             (void)snprintf(evidence, sizeof(evidence), "%s of the %s of RLIMIT_MEMLOCK are locked",
                            units_format_bytes(about->locked_bytes, locked, sizeof(locked)),
@@ -104,21 +105,59 @@ void check_limits(struct checker *checker)
     }
 }
 
-/* Docker's default: workers that load data, and NCCL, put their buffers there. */
-static const double small_shm_bytes = 64 << 20;
+/* Docker's default: workers that load data, and NCCL, put their buffers there. Who has as much left
+ * as the containers that we emit have in all is not short of it. */
+static const double small_shm_bytes = 64 << 20, enough_bytes = 0x8p30;
 
 static bool is_shm_small(const struct view_about *about)
 {
-    bool is_full = about->shm_free_bytes < (1 - near_share) * about->shm_bytes;
+    bool is_full = about->shm_free_bytes < (1 - near_share) * about->shm_bytes &&
+                   about->shm_free_bytes < enough_bytes;
     bool is_small =
         about->shm_bytes <= small_shm_bytes && about->libraries & (LIBRARY_TORCH | LIBRARY_NCCL);
     return about->shm_known && about->shm_bytes > 0 && (is_full || is_small);
 }
 
-/* 8 GiB, as the containers that we emit have, or twice what it is: never less than it has. */
-static double wanted_gib(const struct view_about *about)
+/* What its cgroup may have of memory; NaN = no limit, or not known. */
+static double find_memory_limit(const struct view *view, const struct view_process *process)
 {
-    return fmax(8, ceil(2 * about->shm_bytes / (1 << 30)));
+    int at = process->cgroup[CGROUP_MEMORY];
+    for (size_t i = 1; view->host && at >= 0 && i < view->host->nmemories; i++)
+        if (strcmp(view->host->memories[i].path, view->cgroups[at].path) == 0)
+            return view->host->memories[i].limit_bytes;
+    return NAN;
+}
+
+/*
+ * Enough, or twice what it is; but what is put there takes memory, and no process can be ended to
+ * have it back: half of what is free stays so, and of what its cgroup may have. NaN: it cannot be
+ * made larger to speak of.
+ */
+static double wanted_bytes(const struct view *view, const struct view_process *process)
+{
+    const struct view_about *about = process->about;
+    double limit_bytes = find_memory_limit(view, process);
+    double most = about->shm_bytes - about->shm_free_bytes + view->free_bytes / 2;
+    double wanted = fmax(enough_bytes, 2 * about->shm_bytes);
+    if (isnan(view->free_bytes))
+        return NAN;
+    wanted = fmin(wanted, isnan(limit_bytes) ? most : fmin(most, limit_bytes / 2));
+    return wanted >= 1.25 * about->shm_bytes ? wanted : (double)NAN;
+}
+
+/* To make it larger, or where that would be at the cost of what runs, to see what is there. */
+static bool write_shm(const struct view *view, const struct view_process *process, char *command,
+                      size_t size)
+{
+    double wanted = wanted_bytes(view, process), gib = floor(wanted / 0x1p30);
+    if (isnan(wanted))
+        (void)snprintf(command, size, "%sdu -ah /proc/%d/root/dev/shm | sort -h | tail",
+                       check_sudo(view, process), (int)process->pid);
+    else
+        (void)snprintf(command, size, "%snsenter -t %d -m mount -o remount,size=%.0f%c /dev/shm",
+                       check_root(view), (int)process->pid, gib >= 1 ? gib : floor(wanted / 0x1p20),
+                       gib >= 1 ? 'G' : 'M');
+    return !isnan(wanted);
 }
 
 /* The same one is told once, by the first process that sees it. */
@@ -147,13 +186,13 @@ void check_shm(struct checker *checker)
         (void)snprintf(evidence, sizeof(evidence), "%s, of which %s are free",
                        units_format_bytes((uint64_t)about->shm_bytes, size, sizeof(size)),
                        units_format_bytes((uint64_t)about->shm_free_bytes, left, sizeof(left)));
-        (void)snprintf(command, sizeof(command),
-                       "%snsenter -t %d -m mount -o remount,size=%.0fG /dev/shm", check_root(view),
-                       (int)process->pid, wanted_gib(about));
+        bool grows = write_shm(view, process, command, sizeof(command));
         const struct said said = said_bad(&process, evidence, command);
         checker_say(checker, &said,
                     "the /dev/shm that it sees is small or full: %s. Who shares memory there is "
-                    "ended by SIGBUS; containers take --shm-size.",
-                    evidence);
+                    "ended by SIGBUS; %s.",
+                    evidence,
+                    grows ? "containers take --shm-size"
+                          : "there is no memory to make it larger, so see what fills it");
     }
 }

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "harness/base/text.h"
-#include "harness/doctor/check.h"
+#include "harness/doctor/deal.h"
 
 enum { COMMAND_MAX = sizeof(((struct finding *)0)->command) };
 
@@ -93,6 +93,7 @@ void check_inherited_mask(struct checker *checker)
                        "to run",
                        bitset_next(&view->masks[process->mask], 0), bitset_count(&allowed),
                        text_percent(share, percent, sizeof(percent)));
+        deal_spare(checker, (size_t)checker->group_of[i], 2, &allowed);
         (void)check_append(command, sizeof(command), "%staskset -acp %s %d",
                            check_sudo(view, process), bitset_format(&allowed, list, sizeof(list)),
                            (int)process->pid);
@@ -109,18 +110,49 @@ void check_inherited_mask(struct checker *checker)
     }
 }
 
-/* Time of tasks that may run where the first thread may not; they have its CPUs, and more. */
-static double wider_s(const struct view *view, const struct view_process *process)
+/* Tasks that may run where the first thread may not; they have its CPUs, and more. */
+struct wider {
+    double oncpu_s;
+    int mask;     /* that of all of them; -1 = they have several */
+    bool is_team; /* others are bound to CPUs of their own: somebody gave each thread its place */
+    unsigned
+        wanted; /* tasks that wanted a CPU at least half of the time, the first thread as well */
+};
+
+static struct wider find_wider(const struct view *view, const struct view_process *process)
 {
-    double sum_s = 0;
+    struct wider wider = {.mask = -1};
     const struct bitset *leader = &view->masks[process->mask];
+    bool any = false;
     for (size_t t = 0; t < process->ntasks; t++) {
         const struct view_task *task = &process->tasks[t];
-        if (task->mask >= 0 && task->mask != process->mask &&
-            bitset_subset(leader, &view->masks[task->mask]))
-            sum_s += task->oncpu_s;
+        double wait_s = isnan(task->wait_s) ? 0 : task->wait_s;
+        wider.wanted += task->oncpu_s + wait_s >= 0.5 * view->wall_s;
+        if (task->mask < 0 || task->mask == process->mask)
+            continue;
+        const struct bitset *mask = &view->masks[task->mask];
+        if (bitset_subset(leader, mask)) {
+            wider.oncpu_s += task->oncpu_s;
+            wider.mask = any && wider.mask != task->mask ? -1 : task->mask;
+            any = true;
+        } else if (!bitset_subset(mask, leader))
+            wider.is_team = true;
     }
-    return sum_s;
+    return wider;
+}
+
+/* All of them go to the CPUs of the first thread where these are enough, and else that one to
+ * theirs. */
+static void write_together(const struct view *view, const struct view_process *process,
+                           const struct wider *wider, char *command, size_t size)
+{
+    char list[BITSET_LIST_MAX];
+    bool fits = wider->wanted <= bitset_count(&view->masks[process->mask]);
+    if (wider->mask >= 0)
+        (void)check_append(
+            command, size, "%staskset -%scp %s %d", check_sudo(view, process), fits ? "a" : "",
+            bitset_format(&view->masks[fits ? process->mask : wider->mask], list, sizeof(list)),
+            (int)process->pid);
 }
 
 void check_leader_alone(struct checker *checker)
@@ -132,17 +164,17 @@ void check_leader_alone(struct checker *checker)
         char command[COMMAND_MAX] = "", evidence[160], list[BITSET_LIST_MAX], percent[16];
         if (checker->group_of[i] < 0 || process->mask < 0)
             continue;
-        double outside_s = wider_s(view, process), all_s = view_oncpu_s(process);
-        if (outside_s < least_cpus * view->wall_s)
+        const struct wider wider = find_wider(view, process);
+        double all_s = view_oncpu_s(process);
+        if (wider.is_team || wider.oncpu_s < least_cpus * view->wall_s)
             continue;
         (void)bitset_format(&view->masks[process->mask], list, sizeof(list));
         (void)snprintf(evidence, sizeof(evidence),
                        "%s of its CPU time is of threads that may leave CPUs %.60s",
-                       text_percent(outside_s / all_s, percent, sizeof(percent)), list);
-        (void)check_append(command, sizeof(command), "%staskset -acp %s %d",
-                           check_sudo(view, process), list, (int)process->pid);
+                       text_percent(wider.oncpu_s / all_s, percent, sizeof(percent)), list);
+        write_together(view, process, &wider, command, sizeof(command));
         const struct said said = {.severity = FINDING_BAD,
-                                  .cost = outside_s / all_s,
+                                  .cost = wider.oncpu_s / all_s,
                                   .who = &process,
                                   .nwho = 1,
                                   .evidence = evidence,
@@ -154,20 +186,17 @@ void check_leader_alone(struct checker *checker)
     }
 }
 
-/* As many of the CPUs it may have as it can use, those that idle most first. */
-static bool find_room(const struct view *view, const struct check_group *group, struct bitset *room)
+/* As many threads as it has CPUs, or as its quota grants. */
+static void write_team(const struct view *view, const struct check_group *group, char *command,
+                       size_t size)
 {
-    struct bitset allowed;
-    view_allowed_cpus(view, group->lead, &allowed);
-    *room = group->cpus;
-    for (int cpu = bitset_next(&allowed, 0); cpu >= 0 && bitset_count(room) < group->nrunnable;
-         cpu = bitset_next(&allowed, (unsigned)cpu + 1)) {
-        struct bitset one = {0};
-        bitset_set(&one, (unsigned)cpu);
-        if (view_idle_s(view, &one) > 0.8 * view->wall_s)
-            bitset_set(room, (unsigned)cpu);
-    }
-    return bitset_count(room) >= group->nrunnable;
+    int at;
+    double quota = view_quota(view, group->lead, &at);
+    unsigned n = bitset_count(&group->cpus);
+    if (quota < n)
+        n = quota >= 1 ? (unsigned)quota : 1;
+    (void)snprintf(command, size,
+                   "export OMP_NUM_THREADS=%u MKL_NUM_THREADS=%u OPENBLAS_NUM_THREADS=%u", n, n, n);
 }
 
 void check_crowd(struct checker *checker)
@@ -176,7 +205,7 @@ void check_crowd(struct checker *checker)
     const struct view *view = checker->view;
     for (size_t g = 0; g < checker->ngroups; g++) {
         const struct check_group *group = &checker->groups[g];
-        struct bitset room;
+        struct bitset room = group->cpus;
         char command[COMMAND_MAX] = "", evidence[160], list[BITSET_LIST_MAX];
         unsigned ncpus = bitset_count(&group->cpus);
         double wanted = (group->oncpu_s + group->wait_s) / view->wall_s;
@@ -186,11 +215,9 @@ void check_crowd(struct checker *checker)
         (void)snprintf(evidence, sizeof(evidence),
                        "%u threads want to run, %.1f at a time, on %u CPU%s (%.60s)",
                        group->nrunnable, wanted, ncpus, ncpus == 1 ? "" : "s", list);
-        if (!find_room(view, group, &room) ||
+        if (!deal_idle(checker, g, group->nrunnable - ncpus, &room) ||
             !check_append_taskset(checker, g, &room, command, sizeof(command)))
-            (void)snprintf(command, sizeof(command),
-                           "export OMP_NUM_THREADS=%u MKL_NUM_THREADS=%u OPENBLAS_NUM_THREADS=%u",
-                           ncpus, ncpus, ncpus);
+            write_team(view, group, command, sizeof(command));
         const struct said said = {.severity = FINDING_BAD,
                                   .cost = (wanted - ncpus) / wanted,
                                   .who = &group->lead,
@@ -198,7 +225,6 @@ void check_crowd(struct checker *checker)
                                   .evidence = evidence,
                                   .command = command};
         checker_say(checker, &said, "it has more runnable threads than CPUs: %s.%s", evidence,
-                    command[0] == 'e' ? " Start it again with as many threads as it has CPUs."
-                                      : "");
+                    command[0] == 'e' ? " Start it again with as many threads as it can use." : "");
     }
 }

@@ -4,51 +4,77 @@
 
 #include "harness/base/text.h"
 #include "harness/base/units.h"
-#include "harness/doctor/check.h"
+#include "harness/doctor/deal.h"
 
 enum { COMMAND_MAX = sizeof(((struct finding *)0)->command) };
 
-/* Calls `tell` for each GPU of a watched process that has CPUs of its own, and none of them is its.
- */
-static void each_far_gpu(struct checker *checker, bool reachable,
-                         void (*tell)(struct checker *checker, const struct view_process *process,
-                                      const struct view_gpu *gpu, const struct bitset *near))
+/* A process that is far from its GPUs. */
+struct far {
+    const struct view_process *process;
+    char gpus[64];      /* "0000:01:00.0", "2 GPUs" */
+    struct bitset near; /* all of theirs */
+    struct bitset can;  /* and of these, what its cgroup lets it have */
+};
+
+/* CPUs of its own that the GPU has; empty = it is not known, or all are near. */
+static struct bitset near_cpus(const struct view *view, const struct view_gpu *gpu)
+{
+    struct bitset near = gpu->cpus;
+    bitset_and(&near, &view->online);
+    return bitset_subset(&view->online, &near) ? (struct bitset){0} : near;
+}
+
+/* False: it is near one of them. That is enough: one process may have GPUs of both sockets. */
+static bool is_far(const struct view *view, const struct view_process *process, struct far *far)
+{
+    struct bitset cpus = {0};
+    unsigned n = 0;
+    *far = (struct far){.process = process};
+    view_add_cpus(view, process, &cpus);
+    for (size_t g = 0; g < view->ngpus; g++) {
+        if (!(process->gpus >> g & 1))
+            continue;
+        const struct bitset near = near_cpus(view, &view->gpus[g]);
+        if (bitset_empty(&near) || bitset_intersects(&cpus, &near))
+            return false;
+        bitset_or(&far->near, &near);
+        (void)snprintf(far->gpus, sizeof(far->gpus), "%.31s", view->gpus[g].pci_bdf);
+        n++;
+    }
+    if (n > 1)
+        (void)snprintf(far->gpus, sizeof(far->gpus), "its %u GPUs", n);
+    view_allowed_cpus(view, process, &far->can);
+    bitset_and(&far->can, &far->near);
+    return n > 0;
+}
+
+static void each_far(struct checker *checker, bool reachable,
+                     void (*tell)(struct checker *checker, const struct far *far))
 {
     const struct view *view = checker->view;
     const struct view_process *process;
     for (size_t at = 0; (process = view_next_watched(view, &at));) {
-        struct bitset cpus = {0}, allowed;
-        if (!process->gpus)
-            continue;
-        view_add_cpus(view, process, &cpus);
-        view_allowed_cpus(view, process, &allowed);
-        for (size_t g = 0; g < view->ngpus; g++) {
-            const struct view_gpu *gpu = &view->gpus[g];
-            struct bitset near = gpu->cpus;
-            bitset_and(&near, &view->online);
-            if (!(process->gpus >> g & 1) || bitset_empty(&near) ||
-                bitset_subset(&view->online, &near) || bitset_intersects(&cpus, &near))
-                continue;
-            bitset_and(&near, &allowed);
-            if (bitset_empty(&near) != reachable)
-                tell(checker, process, gpu, &near);
-        }
+        struct far far;
+        if (process->gpus && is_far(view, process, &far) && bitset_empty(&far.can) != reachable)
+            tell(checker, &far);
     }
 }
 
-static void tell_far(struct checker *checker, const struct view_process *process,
-                     const struct view_gpu *gpu, const struct bitset *near)
+static void tell_far(struct checker *checker, const struct far *far)
 {
     char evidence[160], command[COMMAND_MAX] = "", list[BITSET_LIST_MAX], is[BITSET_LIST_MAX];
-    struct bitset cpus = {0};
-    view_add_cpus(checker->view, process, &cpus);
+    struct bitset cpus = {0}, can = far->can;
+    int group = checker->group_of[far->process - checker->view->processes];
+    view_add_cpus(checker->view, far->process, &cpus);
+    deal_spare(checker, group < 0 ? SIZE_MAX : (size_t)group,
+               group < 0 ? 1 : checker->groups[group].nrunnable, &can);
     (void)snprintf(evidence, sizeof(evidence), "it runs on CPUs %.40s, near %.31s are %.40s",
-                   bitset_format(&cpus, is, sizeof(is)), gpu->pci_bdf,
-                   bitset_format(&gpu->cpus, list, sizeof(list)));
+                   bitset_format(&cpus, is, sizeof(is)), far->gpus,
+                   bitset_format(&far->near, list, sizeof(list)));
     (void)check_append(command, sizeof(command), "%staskset -acp %s %d",
-                       check_sudo(checker->view, process), bitset_format(near, list, sizeof(list)),
-                       (int)process->pid);
-    const struct said said = said_bad(&process, evidence, command);
+                       check_sudo(checker->view, far->process),
+                       bitset_format(&can, list, sizeof(list)), (int)far->process->pid);
+    const struct said said = said_bad(&far->process, evidence, command);
     checker_say(checker, &said,
                 "it is far from its GPU: %s. Memory that it has stays where it is; started there, "
                 "it has that near, too. 'contend run numa_matrix' measures what it costs.",
@@ -57,20 +83,18 @@ static void tell_far(struct checker *checker, const struct view_process *process
 
 void check_far_from_gpu(struct checker *checker)
 {
-    each_far_gpu(checker, true, tell_far);
+    each_far(checker, true, tell_far);
 }
 
-static void tell_shut_out(struct checker *checker, const struct view_process *process,
-                          const struct view_gpu *gpu, const struct bitset *near)
+static void tell_shut_out(struct checker *checker, const struct far *far)
 {
     char evidence[160], list[BITSET_LIST_MAX], is[BITSET_LIST_MAX];
     struct bitset allowed;
-    (void)near;
-    view_allowed_cpus(checker->view, process, &allowed);
+    view_allowed_cpus(checker->view, far->process, &allowed);
     (void)snprintf(evidence, sizeof(evidence), "its cgroup has CPUs %.40s, near %.31s are %.40s",
-                   bitset_format(&allowed, is, sizeof(is)), gpu->pci_bdf,
-                   bitset_format(&gpu->cpus, list, sizeof(list)));
-    const struct said said = said_bad(&process, evidence, NULL);
+                   bitset_format(&allowed, is, sizeof(is)), far->gpus,
+                   bitset_format(&far->near, list, sizeof(list)));
+    const struct said said = said_bad(&far->process, evidence, NULL);
     checker_say(checker, &said,
                 "it may use no CPU near its GPU: %s. Whoever gave it these CPUs (a scheduler, a "
                 "container) has to give it others.",
@@ -79,7 +103,20 @@ static void tell_shut_out(struct checker *checker, const struct view_process *pr
 
 void check_shut_out_of_gpu(struct checker *checker)
 {
-    each_far_gpu(checker, false, tell_shut_out);
+    each_far(checker, false, tell_shut_out);
+}
+
+/*
+ * Nodes that have CPUs. Memory without them (a GPU's own, as on GH200; CXL) is near to nobody, and
+ * what is there was put there: by the GPU that uses it, or by the kernel as the coldest.
+ */
+static struct bitset find_cpu_nodes(const struct view *view)
+{
+    struct bitset nodes = {0};
+    for (size_t node = 0; node < view->nnodes; node++)
+        if (!bitset_empty(&view->node_cpus[node]))
+            bitset_set(&nodes, (unsigned)node);
+    return nodes;
 }
 
 /* os_nodes whose CPUs its threads may use. */
@@ -97,13 +134,15 @@ static void tell_pages(struct checker *checker, const struct view_process *proce
                        const struct bitset *nodes, double far_bytes, double share)
 {
     const struct view *view = checker->view;
+    const struct bitset with_cpus = find_cpu_nodes(view);
     struct bitset others = process->about->mems;
-    bool is_wider = !bitset_subset(&process->about->mems, nodes);
+    if (bitset_empty(&others))
+        others = with_cpus;
+    bitset_and(&others, &with_cpus);
+    bitset_andnot(&others, nodes);
+    bool is_wider = !bitset_empty(&process->about->mems) && !bitset_empty(&others);
     char evidence[160], command[COMMAND_MAX] = "", from[BITSET_LIST_MAX], to[BITSET_LIST_MAX];
     char percent[16], size[32];
-    for (size_t node = 0; bitset_empty(&process->about->mems) && node < view->nnodes; node++)
-        bitset_set(&others, (unsigned)node);
-    bitset_andnot(&others, nodes);
     (void)bitset_format(nodes, to, sizeof(to));
     (void)snprintf(evidence, sizeof(evidence), "%s of its memory (%s) is not on node %.40s",
                    text_percent(share, percent, sizeof(percent)),
@@ -125,6 +164,7 @@ void check_far_pages(struct checker *checker)
 {
     static const double least_share = 0.2, least_bytes = 64 << 20;
     const struct view *view = checker->view;
+    const struct bitset with_cpus = find_cpu_nodes(view);
     const struct view_process *process;
     for (size_t at = 0; (process = view_next_watched(view, &at));) {
         struct bitset nodes = {0};
@@ -133,7 +173,9 @@ void check_far_pages(struct checker *checker)
             continue;
         find_nodes(view, process, &nodes);
         for (size_t node = 0; node < view->nnodes; node++) {
-            double bytes = (double)process->about->node_bytes[node];
+            double bytes = bitset_test(&with_cpus, (unsigned)node)
+                               ? (double)process->about->node_bytes[node]
+                               : 0;
             all_bytes += bytes;
             far_bytes += bitset_test(&nodes, (unsigned)node) ? 0 : bytes;
         }

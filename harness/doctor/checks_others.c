@@ -22,10 +22,12 @@ static const char *const monitors[] = {
     "filebeat",   "metricbeat",    "fluent-bit",    "fluentd",     "zabbix_agentd", "rasdaemon",
     "tegrastats"};
 
-/* Of these, whom others wait for: the kernel until an audit or a look at a file is done, and the
- * processes that they trace. To stop one stops all that. */
-static const char *const waited_for[] = {"auditd", "osqueryd", "falcon-sensor", "strace",
-                                         "ltrace", "nsys",     "py-spy"};
+/* Of these, whom others wait for: the kernel until an audit or a look at a file is done, the
+ * processes that they trace, programs until what they print or trace is shipped, and who asks the
+ * GPUs by way of their engine. To stop one stops all that. */
+static const char *const waited_for[] = {"auditd",  "osqueryd",   "falcon-sensor", "strace",
+                                         "ltrace",  "nsys",       "py-spy",        "filebeat",
+                                         "fluentd", "fluent-bit", "trace-agent",   "nv-hostengine"};
 
 static bool is_among(const char *name, const char *const *names, size_t n)
 {
@@ -84,15 +86,15 @@ void check_stuck_tasks(struct checker *checker)
 {
     const struct host *host = checker->view->host;
     char command[120], evidence[160];
-    for (size_t i = 0; host && i < host->nstuck; i++) {
+    for (size_t i = 0; host && host->looks >= STUCK_LOOKS && i < host->nstuck; i++) {
         const struct host_stuck *stuck = &host->stuck[i];
         const struct view_process *who = view_find(checker->view, stuck->pid);
-        if (!who || stuck->looks < STUCK_LOOKS || stuck->looks < host->looks)
+        if (!who)
             continue;
         (void)snprintf(command, sizeof(command), "%scat /proc/%d/task/%d/stack",
                        check_root(checker->view), (int)stuck->pid, (int)stuck->tid);
-        (void)snprintf(evidence, sizeof(evidence), "in state D at all of %u looks%s%s", host->looks,
-                       stuck->where[0] ? ", in " : "", stuck->where);
+        (void)snprintf(evidence, sizeof(evidence), "in state D for %u looks without having run%s%s",
+                       host->looks, stuck->where[0] ? ", in " : "", stuck->where);
         const struct said said = {.severity = FINDING_BAD,
                                   .cost = NAN,
                                   .who = &who,

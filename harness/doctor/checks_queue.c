@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "harness/base/text.h"
-#include "harness/doctor/check.h"
+#include "harness/doctor/deal.h"
 
 enum { COMMAND_MAX = sizeof(((struct finding *)0)->command) };
 
@@ -28,14 +28,18 @@ static size_t find_overlapping(const struct checker *checker, size_t first, bool
     return n;
 }
 
-/* What could be dealt to them: all that they may have, less what other busy ones use. */
+/* What could be dealt to them: all that they may have near what they use, less what other busy ones
+ * use. */
 static void find_pool(const struct checker *checker, const bool *in, struct bitset *pool)
 {
     bool any = false;
+    struct bitset homes = {0};
     for (size_t g = 0; g < checker->ngroups; g++) {
-        struct bitset allowed;
+        struct bitset allowed, home;
         if (!in[g])
             continue;
+        deal_home(checker, g, &home);
+        bitset_or(&homes, &home);
         view_allowed_cpus(checker->view, checker->groups[g].lead, &allowed);
         if (any)
             bitset_and(pool, &allowed);
@@ -43,44 +47,46 @@ static void find_pool(const struct checker *checker, const bool *in, struct bits
             *pool = allowed;
         any = true;
     }
+    bitset_and(pool, &homes);
     for (size_t g = 0; g < checker->ngroups; g++)
         if (!in[g])
             bitset_andnot(pool, &checker->groups[g].cpus);
 }
 
-/* Neighbours together; shares differ by at most one. */
-static void deal_slice(const struct bitset *pool, size_t index, size_t n, struct bitset *slice)
+/* The groups that share CPUs get a slice each; false: there is no such command, or it does not fit.
+ */
+static bool write_slices(const struct checker *checker, const size_t *groups, size_t n,
+                         const struct bitset *pool, char *command, size_t size)
 {
-    size_t count = bitset_count(pool), from = index * count / n, to = (index + 1) * count / n;
-    size_t at = 0;
-    *slice = (struct bitset){0};
-    for (int cpu = bitset_next(pool, 0); cpu >= 0; cpu = bitset_next(pool, (unsigned)cpu + 1), at++)
-        if (at >= from && at < to)
-            bitset_set(slice, (unsigned)cpu);
+    struct bitset slices[DEAL_MOST];
+    bool fits = deal_slices(checker, groups, n, pool, slices);
+    for (size_t i = 0; i < n && fits; i++)
+        fits = check_append_taskset(checker, groups[i], &slices[i], command, size);
+    return fits;
 }
 
 static void tell_overlap(struct checker *checker, const bool *in, size_t n)
 {
     const struct view_process *leads[FOUND_PIDS_MAX];
+    size_t groups[FOUND_PIDS_MAX];
     char command[COMMAND_MAX] = "", evidence[160], list[BITSET_LIST_MAX], cost[16];
     struct bitset cpus = {0}, pool = {0};
     double oncpu_s = 0, wait_s = 0;
-    size_t told = 0, index = 0;
+    size_t told = 0;
     find_pool(checker, in, &pool);
-    bool fits = bitset_count(&pool) >= n;
     for (size_t g = 0; g < checker->ngroups; g++) {
         const struct check_group *group = &checker->groups[g];
-        struct bitset slice;
         if (!in[g])
             continue;
-        if (told < FOUND_PIDS_MAX)
+        if (told < FOUND_PIDS_MAX) {
+            groups[told] = g;
             leads[told++] = group->lead;
+        }
         oncpu_s += group->oncpu_s;
         wait_s += group->wait_s;
         bitset_or(&cpus, &group->cpus);
-        deal_slice(&pool, index++, n, &slice);
-        fits = fits && check_append_taskset(checker, g, &slice, command, sizeof(command));
     }
+    bool fits = told == n && write_slices(checker, groups, n, &pool, command, sizeof(command));
     (void)bitset_format(&cpus, list, sizeof(list));
     double share = check_wait_share(oncpu_s, wait_s);
     (void)snprintf(evidence, sizeof(evidence),
@@ -138,19 +144,24 @@ struct blame {
     double self, others, quota, hypervisor;
     const struct view_process *hogs[3]; /* of the others, those that ran most */
     size_t nhogs;
-    int cgroup; /* of the quota */
 };
 
-static double throttled_s(const struct view *view, const struct view_process *process, int *at)
+/*
+ * Share of what it waited that a quota is the reason of. Where it was stopped in a period it had
+ * all of its quota there, and would have waited as long with nobody else on its CPUs. The time that
+ * it was stopped for is summed over CPUs, and waiting over threads, of which a CPU may have many:
+ * so that is the least.
+ */
+static double quota_share(const struct view *view, const struct view_process *process,
+                          double wait_s)
 {
     double most = 0;
-    *at = -1;
-    for (int i = process->cgroup[CGROUP_CPU]; i >= 0; i = view->cgroups[i].parent)
-        if (view->cgroups[i].throttled_s > most) {
-            most = view->cgroups[i].throttled_s;
-            *at = i;
-        }
-    return most;
+    for (int i = process->cgroup[CGROUP_CPU]; i >= 0; i = view->cgroups[i].parent) {
+        const struct view_cgroup *cgroup = &view->cgroups[i];
+        double stopped = wait_s > 0 ? cgroup->throttled_s / wait_s : 0;
+        most = fmax(most, fmax(stopped, view_throttled_share(cgroup)));
+    }
+    return fmin(most, 1);
 }
 
 /* Of those that are not watched only the last CPU is known. */
@@ -183,8 +194,8 @@ static void find_hogs(const struct checker *checker, size_t group, struct blame 
 }
 
 /*
- * While it waited, its CPUs were with somebody. What a quota took is known; the rest is split as
- * the time of its CPUs was: to itself, to others, to the hypervisor. No thread waits for itself: of
+ * While it waited, its CPUs were with somebody. What a quota did is known; the rest is split as the
+ * time of its CPUs was: to itself, to others, to the hypervisor. No thread waits for itself: of
  * n that want to run, each waits for the other n - 1.
  */
 static void find_blame(const struct checker *checker, size_t group, struct blame *blame)
@@ -192,11 +203,10 @@ static void find_blame(const struct checker *checker, size_t group, struct blame
     const struct check_group *one = &checker->groups[group];
     const struct view *view = checker->view;
     *blame = (struct blame){0};
-    double quota_s = fmin(throttled_s(view, one->lead, &blame->cgroup), one->wait_s);
     double busy_s = view_busy_s(view, &one->cpus), stolen_s = view_steal_s(view, &one->cpus);
     double self_s = one->nrunnable > 1 ? one->oncpu_s * (1 - 1.0 / one->nrunnable) : 0;
     double others_s = fmax(busy_s - one->oncpu_s, 0), all_s = self_s + others_s + stolen_s;
-    double rest = one->wait_s > 0 ? 1 - quota_s / one->wait_s : 0;
+    double rest = 1 - quota_share(view, one->lead, one->wait_s);
     blame->quota = 1 - rest;
     blame->self = all_s > 0 ? rest * self_s / all_s : 0;
     blame->others = all_s > 0 ? rest * others_s / all_s : 0;
@@ -241,20 +251,30 @@ static void suggest_renice(const struct view_process *hog, const char *sudo, cha
         (void)snprintf(command, size, "%srenice -n 19 -p %d", sudo, (int)hog->pid);
 }
 
-/* Who is in the way and not watched goes to CPUs that nobody watched uses, or runs when they do
- * not: against the others the checks beside this one have commands. */
+/*
+ * Who is in the way and not watched goes to CPUs of its own mask that nobody watched uses, or runs
+ * when they do not. Who may be nowhere else, or uses a GPU, is somebody's worker, too: another rank
+ * of the job, say. Against those that are watched the checks beside this one have commands.
+ */
 static void suggest(const struct checker *checker, const struct blame *blame, char *command,
                     size_t size)
 {
+    const struct view *view = checker->view;
     const struct view_process *hog = blame->nhogs ? blame->hogs[0] : NULL;
     char list[BITSET_LIST_MAX];
-    struct bitset free;
-    if (!hog || hog->watched || hog->kernel || blame->others <= fmax(blame->self, blame->quota))
+    struct bitset free, all;
+    if (!hog || hog->watched || hog->kernel || hog->gpus || hog->mask < 0 ||
+        blame->others <= fmax(blame->self, blame->quota))
         return;
-    const char *sudo = check_sudo(checker->view, hog);
-    view_allowed_cpus(checker->view, hog, &free);
+    const char *sudo = check_sudo(view, hog);
+    view_allowed_cpus(view, hog, &all);
+    bitset_and(&all, &view->online);
+    free = view->masks[hog->mask];
     for (size_t g = 0; g < checker->ngroups; g++)
         bitset_andnot(&free, &checker->groups[g].cpus);
+    bool is_bound = !bitset_subset(&all, &view->masks[hog->mask]);
+    if (bitset_empty(&free) && is_bound)
+        return;
     if (strlen(bitset_format(&free, list, sizeof(list))) + 40 > size || bitset_empty(&free))
         suggest_renice(hog, sudo, command, size);
     else

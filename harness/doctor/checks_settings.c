@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "harness/base/text.h"
-#include "harness/doctor/check.h"
+#include "harness/doctor/deal.h"
 
 enum { COMMAND_MAX = sizeof(((struct finding *)0)->command) };
 
@@ -207,30 +207,39 @@ void check_debugging(struct checker *checker)
 }
 
 /* User time alone, and all the time: it computes, or it asks the GPU again and again. */
+static bool is_spinning(const struct view *view, const struct view_task *task)
+{
+    return task->close && task->oncpu_s + task->wait_s >= 0.9 * view->wall_s &&
+           task->user_s >= 0.9 * (task->user_s + task->system_s);
+}
+
 static unsigned count_spinning(const struct view *view, const struct view_process *process)
 {
     unsigned n = 0;
-    for (size_t t = 0; t < process->ntasks; t++) {
-        const struct view_task *task = &process->tasks[t];
-        n += task->close && task->oncpu_s + task->wait_s >= 0.9 * view->wall_s &&
-             task->user_s >= 0.9 * (task->user_s + task->system_s);
-    }
+    for (size_t t = 0; t < process->ntasks; t++)
+        n += is_spinning(view, &process->tasks[t]);
     return n;
 }
 
-/* One CPU that idles, and it may have; -1 = none. */
-static int find_idle_cpu(const struct view *view, const struct view_process *process)
+/*
+ * Each of them may go to one CPU more, that idles. Bound to it alone, all that it starts later
+ * would be bound there, too; and the other threads of the process have no part in it.
+ */
+static void widen_spinning(struct checker *checker, size_t group,
+                           const struct view_process *process, char *command, size_t size)
 {
-    struct bitset allowed;
-    view_allowed_cpus(view, process, &allowed);
-    for (int cpu = bitset_next(&allowed, 0); cpu >= 0;
-         cpu = bitset_next(&allowed, (unsigned)cpu + 1)) {
-        struct bitset one = {0};
-        bitset_set(&one, (unsigned)cpu);
-        if (view_idle_s(view, &one) > 0.8 * view->wall_s)
-            return cpu;
+    const struct view *view = checker->view;
+    for (size_t t = 0; t < process->ntasks; t++) {
+        const struct view_task *task = &process->tasks[t];
+        char list[BITSET_LIST_MAX];
+        if (!is_spinning(view, task) || task->mask < 0)
+            continue;
+        struct bitset mask = view->masks[task->mask];
+        if (deal_idle(checker, group, 1, &mask))
+            (void)check_append(command, size, "%s%staskset -cp %s %d", command[0] ? " && " : "",
+                               check_sudo(view, process), bitset_format(&mask, list, sizeof(list)),
+                               task->tid);
     }
-    return -1;
 }
 
 /*
@@ -256,10 +265,7 @@ void check_spin_wait(struct checker *checker)
                        "%u thread%s in user mode all the time, libcuda mapped, %s of the time it "
                        "wanted to run waited",
                        n, n == 1 ? "" : "s", text_percent(share, percent, sizeof(percent)));
-        int cpu = find_idle_cpu(view, process);
-        if (cpu >= 0)
-            (void)snprintf(command, sizeof(command), "%staskset -acp %d %d",
-                           check_sudo(view, process), cpu, (int)process->pid);
+        widen_spinning(checker, (size_t)checker->group_of[i], process, command, sizeof(command));
         const struct said said = {.severity = FINDING_DOUBT,
                                   .cost = share,
                                   .who = &process,
@@ -268,7 +274,7 @@ void check_spin_wait(struct checker *checker)
                                   .command = command};
         checker_say(checker, &said,
                     "it seems to spin while it waits for its GPU, on CPUs that others want: %s. "
-                    "Give it a CPU of its own, or let it sleep "
+                    "Give it room, or let it sleep "
                     "(cudaSetDeviceFlags(cudaDeviceScheduleBlockingSync)).",
                     evidence);
     }

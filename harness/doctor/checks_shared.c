@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "harness/doctor/deal.h"
 #include "harness/doctor/host_checks.h"
 
 /* Two busy threads of one core do as much as 1.3 alone: Intel, "Hyper-Threading Technology". */
@@ -44,37 +45,49 @@ static void find_beside(const struct topo *topo, bool caches, const struct bitse
     }
 }
 
-/* The first CPUs of cores on which no worker may run, that this one may have. */
+/* The first CPUs of cores on which no worker may run, where this one is at home. */
 static void find_free_cores(const struct checker *checker, size_t group, struct bitset *cpus)
 {
     const struct topo *topo = find_topo(checker);
-    struct bitset used = {0}, taken = {0}, allowed;
-    view_allowed_cpus(checker->view, checker->groups[group].lead, &allowed);
+    struct bitset used = checker->given, taken = {0}, home;
+    deal_home(checker, group, &home);
     for (size_t g = 0; g < checker->ngroups; g++)
         bitset_or(&used, &checker->groups[g].cpus);
-    find_beside(topo, false, &allowed, &used, &taken);
+    find_beside(topo, false, &home, &used, &taken);
     for (unsigned i = 0; i < topo->ncpus; i++)
-        if (topo->cpus[i].smt == 0 && bitset_test(&allowed, topo->cpus[i].os_cpu) &&
+        if (topo->cpus[i].smt == 0 && bitset_test(&home, topo->cpus[i].os_cpu) &&
             !bitset_test(&taken, topo->cpus[i].os_cpu))
             bitset_set(cpus, topo->cpus[i].os_cpu);
+}
+
+/* Its CPUs, but for those that it shares; for these the first free ones, which nobody else gets. */
+static struct bitset unshared(struct checker *checker, size_t group, const struct bitset *shared,
+                              const struct bitset *free_cores)
+{
+    struct bitset mask = checker->groups[group].cpus;
+    unsigned n = bitset_count(shared), added = 0;
+    bitset_andnot(&mask, shared);
+    for (int cpu = bitset_next(free_cores, 0); cpu >= 0 && added < n;
+         cpu = bitset_next(free_cores, (unsigned)cpu + 1), added++) {
+        bitset_set(&mask, (unsigned)cpu);
+        bitset_set(&checker->given, (unsigned)cpu);
+    }
+    return mask;
 }
 
 static void say_siblings(struct checker *checker, size_t a, size_t b, const struct bitset *shared)
 {
     const struct check_group *one = &checker->groups[a], *other = &checker->groups[b];
     const struct view_process *who[] = {one->lead, other->lead};
-    struct bitset free_cores = {0}, mask = other->cpus;
+    struct bitset free_cores = {0};
     char command[420] = "", list[128], evidence[200];
-    unsigned n = bitset_count(shared), added = 0;
+    unsigned n = bitset_count(shared);
     double lost = (2 - siblings_do) * n * use_of(checker, a) * use_of(checker, b);
     double share = lost * checker->view->wall_s / (one->oncpu_s + other->oncpu_s);
     find_free_cores(checker, b, &free_cores);
     if (bitset_empty(&free_cores) || share < HOST_LEAST)
         return;
-    bitset_andnot(&mask, shared);
-    for (int cpu = bitset_next(&free_cores, 0); cpu >= 0 && added < n;
-         cpu = bitset_next(&free_cores, (unsigned)cpu + 1), added++)
-        bitset_set(&mask, (unsigned)cpu);
+    const struct bitset mask = unshared(checker, b, shared, &free_cores);
     if (!check_append_taskset(checker, b, &mask, command, sizeof(command)))
         command[0] = '\0';
     (void)snprintf(evidence, sizeof(evidence), "siblings: CPUs %s of %d",
@@ -114,21 +127,38 @@ static void find_cache(const struct topo *topo, unsigned llc, const struct bitse
             bitset_set(cpus, topo->cpus[i].os_cpu);
 }
 
+/* The first cache, not taken yet, with so many CPUs of those where the group is at home: one that
+ * it has already before others. -1: there is none. */
+static int find_own_cache(const struct checker *checker, size_t group, const struct bitset *taken,
+                          struct bitset *cpus)
+{
+    const struct topo *topo = find_topo(checker);
+    const struct check_group *one = &checker->groups[group];
+    unsigned want = bitset_count(&one->cpus);
+    struct bitset home;
+    deal_home(checker, group, &home);
+    for (int own = 1; own >= 0; own--)
+        for (unsigned llc = 0; llc < topo->nllcs; llc++) {
+            *cpus = (struct bitset){0};
+            find_cache(topo, llc, &home, cpus);
+            if (!bitset_test(taken, llc) && bitset_count(cpus) >= want &&
+                (!own || bitset_intersects(cpus, &one->cpus)))
+                return (int)llc;
+        }
+    return -1;
+}
+
 /* Gives each worker as many CPUs as it has, on a cache of its own; false: they do not fit. */
 static bool deal_caches(const struct checker *checker, char *command, size_t size)
 {
-    const struct topo *topo = find_topo(checker);
-    unsigned llc = 0;
+    struct bitset taken = {0};
     for (size_t g = 0; g < checker->ngroups; g++) {
-        struct bitset allowed, all = {0}, mask = {0};
+        struct bitset all, mask = {0};
         unsigned want = bitset_count(&checker->groups[g].cpus), have = 0;
-        view_allowed_cpus(checker->view, checker->groups[g].lead, &allowed);
-        for (; llc < topo->nllcs && bitset_count(&all) < want; llc++) {
-            all = (struct bitset){0};
-            find_cache(topo, llc, &allowed, &all);
-        }
-        if (bitset_count(&all) < want)
+        int llc = find_own_cache(checker, g, &taken, &all);
+        if (llc < 0)
             return false;
+        bitset_set(&taken, (unsigned)llc);
         for (int cpu = bitset_next(&all, 0); have < want;
              cpu = bitset_next(&all, (unsigned)cpu + 1), have++)
             bitset_set(&mask, (unsigned)cpu);
@@ -187,7 +217,8 @@ void check_efficiency_cores(struct checker *checker)
         if (!is_bound(checker, g) || bitset_empty(&small) || bitset_empty(&large) ||
             one->nrunnable < 2)
             continue;
-        if (!check_append_taskset(checker, g, &large, command, sizeof(command)))
+        if (bitset_count(&large) < one->nrunnable || /* a crowd there would be slower still */
+            !check_append_taskset(checker, g, &large, command, sizeof(command)))
             command[0] = '\0';
         (void)snprintf(evidence, sizeof(evidence), "efficiency cores: CPUs %s",
                        bitset_format(&small, list, sizeof(list)));

@@ -17,6 +17,18 @@ static void read_near(const struct reader *reader, struct view_gpu *gpu)
         gpu->cpus = cpus;
 }
 
+/* Of what a process has on the GPU where it has most: with less it has but touched that one. */
+static const double stray_share = 0.25;
+
+static void find_most(struct view *view, const struct gpu_users *users)
+{
+    for (unsigned i = 0; i < users->n; i++) {
+        struct view_process *process = view_find(view, (int)users->pids[i]);
+        if (process && users->bytes[i] != UINT64_MAX && users->bytes[i] > process->gpu_bytes)
+            process->gpu_bytes = users->bytes[i];
+    }
+}
+
 static void add_gpu(struct reader *reader, const struct gpu_users *users)
 {
     struct view *view = &reader->view;
@@ -27,7 +39,7 @@ static void add_gpu(struct reader *reader, const struct gpu_users *users)
     read_near(reader, gpu);
     for (unsigned i = 0; i < users->n; i++) {
         struct view_process *process = view_find(view, (int)users->pids[i]);
-        if (process)
+        if (process && (double)users->bytes[i] >= stray_share * (double)process->gpu_bytes)
             process->gpus |= UINT64_C(1) << view->ngpus;
     }
     view->ngpus++;
@@ -42,7 +54,9 @@ int reader_read_gpus(struct reader *reader, size_t *users, struct err *err)
     if (!rc)
         reader->view.ngpus = 0;
     for (size_t i = 0; !rc && i < reader->view.nprocesses; i++)
-        reader->view.processes[i].gpus = 0;
+        reader->view.processes[i].gpus = reader->view.processes[i].gpu_bytes = 0;
+    for (size_t i = 0; !rc && i < n; i++)
+        find_most(&reader->view, &all[i]);
     for (size_t i = 0; !rc && i < n && reader->view.ngpus < VIEW_GPUS_MAX; i++)
         add_gpu(reader, &all[i]);
     for (size_t i = 0; !rc && i < reader->view.nprocesses; i++)

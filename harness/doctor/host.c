@@ -198,33 +198,31 @@ int host_mark(const struct view *view, const struct topo *topo, const char *root
     return rc ? rc : open_gpus(host, err);
 }
 
+/* How often it has given up its CPU so far, where it waits in the kernel just now; false: it does
+ * not. Read anew, since what the view has is of when it ran last. */
+static bool read_stuck(const struct host *host, const struct host_stuck *stuck, uint64_t *switches)
+{
+    char path[64], text[4096];
+    (void)snprintf(path, sizeof(path), "/proc/%d/task/%d/status", (int)stuck->pid, (int)stuck->tid);
+    if (!proc_read_text(host->root, path, text, sizeof(text)))
+        return false;
+    const char *state = strstr(text, "\nState:\t");
+    return state && state[8] == 'D' && view_read_switches(text, switches);
+}
+
 static void add_stuck(struct host *host, const struct view_process *process, pid_t tid,
                       const char *name)
 {
-    struct host_stuck *stuck = host->stuck;
-    size_t i = 0;
-    char path[64];
-    while (i < host->nstuck && (stuck[i].pid != process->pid || stuck[i].tid != tid))
-        i++;
-    if (i == HOST_STUCK_MAX)
+    struct host_stuck *stuck = &host->stuck[host->nstuck];
+    if (host->nstuck == HOST_STUCK_MAX)
         return;
-    if (i == host->nstuck) {
-        host->nstuck++;
-        stuck[i] = (struct host_stuck){.pid = process->pid, .tid = tid};
-        proc_copy_text(stuck[i].name, sizeof(stuck[i].name), name);
-    }
-    stuck[i].looks++;
-    (void)snprintf(path, sizeof(path), "/proc/%d/task/%d/wchan", (int)process->pid, (int)tid);
-    (void)proc_read_text(host->root, path, stuck[i].where, sizeof(stuck[i].where));
-    if (strcmp(stuck[i].where, "0") == 0)
-        stuck[i].where[0] = '\0';
+    *stuck = (struct host_stuck){.pid = process->pid, .tid = tid};
+    proc_copy_text(stuck->name, sizeof(stuck->name), name);
+    host->nstuck += read_stuck(host, stuck, &stuck->switches);
 }
 
-void host_look(const struct view *view, struct host *host)
+static void find_stuck(const struct view *view, struct host *host)
 {
-    host->looks++;
-    gpu_watch_look(&host->gpu_watch);
-    locks_look(view, host->root, &host->locks);
     for (size_t i = 0; i < view->nprocesses; i++) {
         const struct view_process *process = &view->processes[i];
         if (!process->watched)
@@ -235,6 +233,36 @@ void host_look(const struct view *view, struct host *host)
             if (process->tasks[t].tid != process->pid && process->tasks[t].state == 'D')
                 add_stuck(host, process, process->tasks[t].tid, process->tasks[t].name);
     }
+}
+
+/* Who ran meanwhile was answered: only those that did not are kept. */
+static void keep_stuck(struct host *host)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < host->nstuck; i++) {
+        struct host_stuck stuck = host->stuck[i];
+        uint64_t switches;
+        if (!read_stuck(host, &stuck, &switches) || switches != stuck.switches)
+            continue;
+        char path[64];
+        (void)snprintf(path, sizeof(path), "/proc/%d/task/%d/wchan", (int)stuck.pid,
+                       (int)stuck.tid);
+        (void)proc_read_text(host->root, path, stuck.where, sizeof(stuck.where));
+        if (strcmp(stuck.where, "0") == 0)
+            stuck.where[0] = '\0';
+        host->stuck[kept++] = stuck;
+    }
+    host->nstuck = kept;
+}
+
+void host_look(const struct view *view, struct host *host)
+{
+    gpu_watch_look(&host->gpu_watch);
+    locks_look(view, host->root, &host->locks);
+    if (host->looks++)
+        keep_stuck(host);
+    else
+        find_stuck(view, host);
 }
 
 static int64_t ns_of(const struct timespec *time)

@@ -43,15 +43,15 @@ struct host_memory {
     double then[5];     /* the reader's: counters at the mark */
 };
 
-/* A task of a worker that was seen waiting for the kernel (state D). */
+/* A task of a worker that waits for the kernel (state D), and has not run since the first look. */
 struct host_stuck {
     pid_t pid, tid;
     char name[VIEW_NAME_MAX];
-    char where[48]; /* wchan; "" where it is not ours to read */
-    unsigned looks; /* in how many it was found so */
+    char where[48];    /* wchan; "" where it is not ours to read */
+    uint64_t switches; /* how often it was taken off a CPU so far */
 };
 
-enum { HOST_STUCK_MAX = 32, HOST_MEMORIES_MAX = 16 };
+enum { HOST_STUCK_MAX = 128, HOST_MEMORIES_MAX = 16 };
 
 /* Counters of which the difference matters; a second behind host_finish. */
 struct host_counts {

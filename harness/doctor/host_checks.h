@@ -35,7 +35,10 @@ void check_numa_balancing(struct checker *checker);
  */
 void check_interrupts(struct checker *checker);
 
-/* CPU time of others on CPUs that are isolated, or exclusive to a cpuset: HOST_LEAST of one. */
+/*
+ * CPU time of others on CPUs that are isolated, or exclusive to a cpuset: HOST_LEAST of one. Who is
+ * bound to such CPUs alone is there on purpose.
+ */
 void check_foreign_tasks(struct checker *checker);
 
 /*
@@ -74,7 +77,8 @@ void check_gpus(struct checker *checker);
 /* 5% of one CPU, all together: a well-made one takes a tenth of it. */
 void check_monitors(struct checker *checker);
 
-/* In state D at each look, and at three at least. */
+/* In state D at each look, three at least, and never on a CPU between: who reads a disk is in it
+ * often, too. */
 void check_stuck_tasks(struct checker *checker);
 
 /* That it is there. */

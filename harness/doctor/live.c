@@ -71,7 +71,7 @@ static double throttled_share(const struct view *view, const struct view_process
     double most = NAN;
     for (int at = process->cgroup[CGROUP_CPU]; at >= 0; at = view->cgroups[at].parent)
         if (!isnan(view->cgroups[at].quota_cpus))
-            most = fmax(most, view->cgroups[at].throttled_s / view->wall_s);
+            most = fmax(most, view_throttled_share(&view->cgroups[at]));
     return most;
 }
 

@@ -26,7 +26,7 @@ struct live_worker {
     double blocked;     /* of threads that also ran or waited */
     char because[32];   /* of whom it waits: "4711 nvtop", "itself"; "" = it hardly does */
     double migrations;  /* from CPU to CPU, a second, of its busy threads */
-    double throttled;   /* share of the time, by a quota of its cgroups */
+    double throttled;   /* share of its periods in which a quota of its cgroups stopped it */
     uint64_t gpus;      /* bits: of view.gpus */
     double gpu_busy;    /* share of the time, the mean of its GPUs: live_set_gpus */
     struct bitset cpus; /* that it may run on */

@@ -1,8 +1,6 @@
 #include "harness/doctor/locks.h"
 
-#include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,140 +10,20 @@
 
 #include "harness/base/array.h"
 #include "harness/base/text.h"
-#include "harness/doctor/reader_parts.h"
+#include "harness/doctor/looking.h"
 #include "harness/sys/clock.h"
 #include "harness/sys/proc.h"
 
 /* Between the two looks at what seems stuck. */
 static const double apart_s = 0.1;
-/* Threads of a process that the kernel may have refused a lock, at whose stacks we look; and forks
- * back to whoever may have held a lock. */
-enum { REFUSED_MOST = 16, FORKS_MOST = 4 };
-
-struct lock_task {
-    int tid;
-    uint32_t number; /* as the process has it */
-};
-
-/* A thread, and what it waits in. */
-struct asleep {
-    int tid;
-    struct futex_call call;
-};
-
-/* A process while it is looked at. */
-struct looking {
-    int dir_fd, memory_fd; /* memory: -1 = not opened yet, or not ours */
-    int pid;
-    unsigned nested; /* namespaces of pids */
-    size_t ntasks, tasks_capacity;
-    struct lock_task *tasks; /* owned; sorted by tid */
-    unsigned threads;        /* that were looked at */
-    unsigned nrefused;       /* threads that the kernel may have refused a lock */
-    struct asleep may_be_refused[REFUSED_MOST];
-    struct asleep inheriting; /* one that waits for a lock that inherits; tid 0 = none */
-    bool refused, cut;
-};
-
-static bool read_text(const struct looking *at, int tid, const char *file, char *buf, size_t size)
-{
-    char name[64];
-    int once = -1;
-    (void)snprintf(name, sizeof(name), "task/%d/%s", tid, file);
-    errno = 0;
-    return reader_read(at->dir_fd, name, &once, buf, size);
-}
-
-/* Of a status file; ours where the kernel is too old to tell. */
-static uint32_t read_number(const struct looking *at, int tid, unsigned *depth)
-{
-    char text[4096];
-    uint32_t number = (uint32_t)tid;
-    *depth = 1;
-    if (read_text(at, tid, "status", text, sizeof(text)) &&
-        !view_read_number(text, &number, depth)) {
-        number = (uint32_t)tid;
-        *depth = 1;
-    }
-    return number;
-}
-
-static int by_tid(const void *a, const void *b)
-{
-    const struct lock_task *one = a, *other = b;
-    return (one->tid > other->tid) - (one->tid < other->tid);
-}
-
-static bool list_tasks(struct looking *at)
-{
-    at->ntasks = 0;
-    int fd = openat(at->dir_fd, "task", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
-    if (!dir) {
-        if (fd >= 0)
-            (void)close(fd);
-        return false;
-    }
-    for (struct dirent *entry = readdir(dir); entry; entry = readdir(dir)) {
-        int tid = (int)strtol(entry->d_name, NULL, 10);
-        if (tid < 1)
-            continue; /* . and .. */
-        struct lock_task *grown =
-            array_grown(at->tasks, at->ntasks, &at->tasks_capacity, sizeof(*grown));
-        if (!grown)
-            break;
-        at->tasks = grown;
-        grown[at->ntasks++] = (struct lock_task){.tid = tid, .number = (uint32_t)tid};
-    }
-    (void)closedir(dir);
-    if (at->ntasks)
-        qsort(at->tasks, at->ntasks, sizeof(at->tasks[0]), by_tid);
-    return at->ntasks > 0;
-}
-
-/* Locks have the numbers of threads that the process itself sees: in a container, others. */
-static void number_tasks(struct looking *at)
-{
-    unsigned depth;
-    at->tasks[0].number = read_number(at, at->tasks[0].tid, &at->nested);
-    for (size_t i = 1; i < at->ntasks && at->nested > 1; i++)
-        at->tasks[i].number = read_number(at, at->tasks[i].tid, &depth);
-}
-
-static bool open_process(const struct view_process *process, const char *root, struct looking *at)
-{
-    char path[320];
-    *at = (struct looking){.dir_fd = -1, .memory_fd = -1, .pid = process->pid, .nested = 1};
-    (void)snprintf(path, sizeof(path), "%s/proc/%d", root, process->pid);
-    at->dir_fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    return at->dir_fd >= 0;
-}
-
-static void close_process(struct looking *at)
-{
-    free(at->tasks);
-    if (at->memory_fd >= 0)
-        (void)close(at->memory_fd);
-    if (at->dir_fd >= 0)
-        (void)close(at->dir_fd);
-}
-
-/* That of a thread that waits: the first one may have ended, and then has none. */
-static bool read_memory(struct looking *at, int tid, uint64_t address, void *to, size_t size)
-{
-    char name[48];
-    (void)snprintf(name, sizeof(name), "task/%d/mem", tid);
-    if (at->memory_fd < 0)
-        at->memory_fd = reader_open_file(at->dir_fd, name);
-    return at->memory_fd >= 0 && address <= INT64_MAX &&
-           pread(at->memory_fd, to, size, (off_t)address) == (ssize_t)size;
-}
+/* Forks back to whoever may have held a lock. */
+enum { FORKS_MOST = 4 };
 
 static bool is_behind_call(struct looking *at, int tid, uint64_t address)
 {
     uint8_t before[LOCK_CALL_BYTES];
     return address > sizeof(before) &&
-           read_memory(at, tid, address - sizeof(before), before, sizeof(before)) &&
+           looking_read_memory(at, tid, address - sizeof(before), before, sizeof(before)) &&
            view_is_call(before);
 }
 
@@ -155,8 +33,8 @@ static bool was_refused(struct looking *at, const struct asleep *one)
     const struct asleep *other = &at->inheriting;
     uint64_t here[LOCK_FRAME_WORDS], there[LOCK_FRAME_WORDS];
     size_t record;
-    return read_memory(at, one->tid, one->call.stack, here, sizeof(here)) &&
-           read_memory(at, other->tid, other->call.stack, there, sizeof(there)) &&
+    return looking_read_memory(at, one->tid, one->call.stack, here, sizeof(here)) &&
+           looking_read_memory(at, other->tid, other->call.stack, there, sizeof(there)) &&
            view_are_alike(&one->call, here, &other->call, there, &record) &&
            is_behind_call(at, one->tid, view_way_back(here[record + 1])) &&
            is_behind_call(at, other->tid, view_way_back(there[record + 1]));
@@ -166,7 +44,7 @@ static bool was_refused(struct looking *at, const struct asleep *one)
 static bool is_beside(struct looking *at, const struct asleep *other, uint64_t code)
 {
     uint64_t there[LOCK_FRAME_WORDS];
-    bool known = read_memory(at, other->tid, other->call.stack, there, sizeof(there));
+    bool known = looking_read_memory(at, other->tid, other->call.stack, there, sizeof(there));
     for (size_t i = 0; known && i < LOCK_FRAME_WORDS; i++)
         if (there[i] < code + LOCK_NEAR_CODE && code < there[i] + LOCK_NEAR_CODE &&
             is_behind_call(at, other->tid, there[i]))
@@ -178,7 +56,7 @@ static bool was_refused(struct looking *at, const struct asleep *one)
 {
     uint64_t here[LOCK_STACK_MOST / sizeof(uint64_t)];
     size_t n = (one->call.address - one->call.stack) / sizeof(here[0]);
-    if (!read_memory(at, one->tid, one->call.stack, here, n * sizeof(here[0])))
+    if (!looking_read_memory(at, one->tid, one->call.stack, here, n * sizeof(here[0])))
         return false;
     while (n && !is_behind_call(at, one->tid, here[n - 1]))
         n--;
@@ -193,7 +71,7 @@ static bool look_at_task(struct looking *at, int tid, struct lock_wait *wait)
     struct asleep asleep = {.tid = tid};
     uint32_t words[LOCK_WORDS] = {0};
     at->threads++;
-    if (!read_text(at, tid, "syscall", text, sizeof(text))) {
+    if (!looking_read(at, tid, "syscall", text, sizeof(text))) {
         at->refused |= errno == EPERM || errno == EACCES;
         return false;
     }
@@ -201,8 +79,8 @@ static bool look_at_task(struct looking *at, int tid, struct lock_wait *wait)
         return false;
     const uint64_t address = asleep.call.address;
     /* What is behind a word may not be mapped. */
-    if (!read_memory(at, tid, address, words, sizeof(words)) &&
-        !read_memory(at, tid, address, words, sizeof(words[0])))
+    if (!looking_read_memory(at, tid, address, words, sizeof(words)) &&
+        !looking_read_memory(at, tid, address, words, sizeof(words[0])))
         return false;
     struct lock_seen seen = view_read_lock(&asleep.call, words);
     if (seen.kind == LOCK_INHERITING)
@@ -228,14 +106,6 @@ static bool add_wait(const struct lock_wait *wait, struct lock_process *seen)
     return true;
 }
 
-static bool has_number(const struct looking *at, uint32_t number)
-{
-    for (size_t i = 0; i < at->ntasks; i++)
-        if (at->tasks[i].number == number)
-            return true;
-    return false;
-}
-
 static uint32_t lead_number(const struct looking *at)
 {
     for (size_t i = 0; i < at->ntasks; i++)
@@ -256,13 +126,13 @@ static bool was_thread(const struct view *view, const char *root, const struct l
     for (int hops = 0; process && hops < FORKS_MOST && !was; hops++) {
         struct looking above;
         process = view_find(view, process->parent);
-        if (!process || process->kernel || !open_process(process, root, &above))
+        if (!process || process->kernel || !looking_open(process, root, &above))
             break;
-        if (list_tasks(&above)) {
-            number_tasks(&above);
-            was = has_number(&above, number);
+        if (looking_list(&above)) {
+            looking_number(&above);
+            was = looking_has_number(&above, number);
         }
-        close_process(&above);
+        looking_close(&above);
     }
     return was;
 }
@@ -284,7 +154,7 @@ static bool is_end_of(const char *root, int tid, uint64_t address)
 static void find_holders(const struct view *view, const char *root, struct looking *at,
                          bool lead_ended, struct lock_process *seen)
 {
-    number_tasks(at);
+    looking_number(at);
     for (size_t w = 0; w < seen->nwaits; w++) {
         struct lock_wait *wait = &seen->waits[w];
         for (size_t i = 0; i < at->ntasks && !wait->holder; i++)
@@ -292,7 +162,7 @@ static void find_holders(const struct view *view, const char *root, struct looki
                 wait->holder = at->tasks[i].tid;
         if (wait->kind == LOCK_THREAD_END && !is_end_of(root, wait->holder, wait->lock))
             wait->kind = LOCK_NONE;
-        if (lock_wait_is_lost(wait) && !(lead_ended && has_number(at, wait->number)) &&
+        if (lock_wait_is_lost(wait) && !(lead_ended && looking_has_number(at, wait->number)) &&
             !was_thread(view, root, at, wait->number))
             wait->kind = LOCK_NONE;
     }
@@ -328,7 +198,7 @@ static void add_refused(struct looking *at, struct lock_process *seen)
 static void look_at_tasks(const struct view_process *process, struct looking *at,
                           struct lock_process *seen)
 {
-    if (!process->watched && !list_tasks(at))
+    if (!process->watched && !looking_list(at))
         return;
     for (size_t i = 0; i < at->ntasks; i++)
         look_at_one(at, at->tasks[i].tid, seen);
@@ -346,11 +216,11 @@ static unsigned collect(const struct view *view, const char *root,
                         struct looking *at)
 {
     *seen = (struct lock_process){.pid = process->pid, .start_ticks = process->start_ticks};
-    if (!open_process(process, root, at))
+    if (!looking_open(process, root, at))
         return 1;
     look_at_tasks(process, at, seen);
     /* Now that there is one, it has to be all of them, also the newest. */
-    if (seen->nwaits && list_tasks(at))
+    if (seen->nwaits && looking_list(at))
         find_holders(view, root, at, process->state == 'Z', seen);
     (void)lock_waits_join(seen->waits, seen->nwaits);
     return at->threads + 1;
@@ -362,10 +232,10 @@ static void read_switches(const struct looking *at, struct lock_process *seen)
     char text[4096];
     for (size_t i = 0; i < seen->nwaits; i++) {
         struct lock_wait *wait = &seen->waits[i];
-        if (!read_text(at, wait->tid, "status", text, sizeof(text)) ||
+        if (!looking_read(at, wait->tid, "status", text, sizeof(text)) ||
             !view_read_switches(text, &wait->switches))
             wait->kind = LOCK_NONE; /* it has ended */
-        if (read_text(at, wait->tid, "comm", text, sizeof(text))) {
+        if (looking_read(at, wait->tid, "comm", text, sizeof(text))) {
             text[strcspn(text, "\n")] = '\0';
             proc_copy_text(wait->name, sizeof(wait->name), text_one_line(text));
         }
@@ -382,9 +252,9 @@ static void free_waits(struct lock_process *seen)
 static bool may_be_stuck(struct looking *at)
 {
     char text[64];
-    (void)list_tasks(at);
+    (void)looking_list(at);
     for (size_t i = 0; i < at->ntasks && i < LOCKS_THREADS_MOST; i++)
-        if (!read_text(at, at->tasks[i].tid, "wchan", text, sizeof(text)) ||
+        if (!looking_read(at, at->tasks[i].tid, "wchan", text, sizeof(text)) ||
             strcmp(text, "0") == 0 || strstr(text, "futex"))
             return true;
     return false;
@@ -404,7 +274,7 @@ static unsigned look_at_process(const struct view *view, const char *root,
         locks->stuck[locks->n++] = seen;
     } else
         free_waits(&seen);
-    close_process(&at);
+    looking_close(&at);
     return cost;
 }
 
@@ -474,7 +344,7 @@ static bool look_again(const struct view *view, const char *root, struct lock_pr
         (void)nanosleep(&(struct timespec){.tv_nsec = (long)(left_s * 1e9)}, NULL);
     (void)collect(view, root, process, &now, &at);
     read_switches(&at, &now);
-    close_process(&at);
+    looking_close(&at);
     now.then_s = seen->then_s;
     now.still_s = age_s(seen);
     bool is_stuck = lock_waits_confirm(seen->waits, seen->nwaits, now.waits, now.nwaits);

@@ -25,12 +25,21 @@ static void read_nodes(struct reader *reader)
     }
 }
 
+static double read_free_bytes(const char *root)
+{
+    char text[64];
+    return proc_read_field(root, "/proc/meminfo", "MemAvailable", ':', text, sizeof(text))
+               ? strtod(text, NULL) * 1024
+               : (double)NAN;
+}
+
 int reader_open_machine(struct reader *reader, struct err *err)
 {
     char text[4096];
     int once = -1;
     struct view *view = &reader->view;
     view->pressure_share = view->load = NAN;
+    view->free_bytes = read_free_bytes(reader->root);
     view->has_schedstat = reader_read(reader->proc_fd, "self/schedstat", &once, text, sizeof(text));
     if (!view->has_schedstat) /* a fake root has no "self" */
         view->has_schedstat =

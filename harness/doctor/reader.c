@@ -436,6 +436,17 @@ static void read_watched(struct reader *reader, enum reader_scope scope, bool ma
     }
 }
 
+/* Of the others those that ran: whether they are bound where they were. */
+static void read_masks_of_others(struct reader *reader)
+{
+    static const double least_cpus = 0.002;
+    for (size_t i = 0; i < reader->view.nprocesses; i++) {
+        struct view_process *process = &reader->view.processes[i];
+        if (!process->watched && process->cpu_s > least_cpus * reader->view.wall_s)
+            process->mask = reader_mask(reader, process, process->pid);
+    }
+}
+
 static int tick(struct reader *reader, enum reader_scope scope, bool mark, struct err *err)
 {
     int rc = 0;
@@ -453,6 +464,8 @@ static int tick(struct reader *reader, enum reader_scope scope, bool mark, struc
         rc = list_processes(reader, mark, err);
     if (!rc && scope == READER_WHOLE)
         rc = watch_children(reader, err);
+    if (!rc && scope == READER_WHOLE)
+        read_masks_of_others(reader);
     if (!rc) {
         read_watched(reader, scope, mark);
         reader_read_cgroups(reader, mark);

@@ -157,6 +157,12 @@ double view_quota(const struct view *view, const struct view_process *process, i
     return least;
 }
 
+double view_throttled_share(const struct view_cgroup *cgroup)
+{
+    double share = cgroup->throttled_periods / cgroup->periods;
+    return cgroup->periods <= 0 ? 0 : share > 1 ? 1 : share; /* NaN stays that */
+}
+
 const char *view_setting(const struct view_process *process, const char *name)
 {
     const struct view_about *about = process->about;

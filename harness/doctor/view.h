@@ -69,7 +69,10 @@ struct view_about {
     char runtimes[VIEW_RUNTIMES_MAX][VIEW_PATH_MAX];
     char *settings;       /* owned: NAME=VALUE with a 0 behind each, of the names that matter */
     size_t settings_size; /* as it was started with: what it set itself does not show */
-    uint64_t nproc_limit, memlock_limit, memlock_hard, nproc_hard, locked_bytes;
+    uint64_t nproc_limit, memlock_limit, memlock_hard, nproc_hard;
+    uint64_t
+        locked_bytes;  /* by itself, or by drivers for it, such as NCCL's InfiniBand: the more */
+    bool locks_freely; /* it has CAP_IPC_LOCK, and no limit is applied to it */
     double shm_bytes, shm_free_bytes;
     uint64_t shm_device;                 /* its number: which file system it is */
     uint64_t node_bytes[VIEW_NODES_MAX]; /* of its memory on each os_node */
@@ -97,14 +100,16 @@ struct view_process {
     bool nicest;   /* and that one goes behind all others already: nice 19, SCHED_IDLE */
     bool watched;  /* its tasks and the rest below are read, and findings are about it */
     unsigned threads;
-    int cpu;                        /* on which its first thread was last */
-    int mask, parent_mask;          /* of its first thread, and of its parent's; of watched ones */
+    int cpu;         /* on which its first thread was last */
+    int mask;        /* of its first thread; of watched ones, and of others that ran */
+    int parent_mask; /* of its parent's first thread; of watched ones */
     double cpu_s, user_s, system_s; /* of all threads, those that ended too; by the clock tick */
     size_t ntasks, capacity;
     struct view_task *tasks;  /* owned; of watched ones */
     int cgroup[CGROUP_KINDS]; /* in view.cgroups: with version 2 all the same */
     struct view_about *about; /* owned; NULL = not read */
-    uint64_t gpus;            /* bit i: it uses view.gpus[i] */
+    uint64_t gpus;            /* bit i: it uses view.gpus[i], with more than a stray context */
+    uint64_t gpu_bytes;       /* that it has on the one where it has most; 0 = unknown */
     struct view_process_source at;
 };
 
@@ -113,9 +118,10 @@ struct view_cgroup {
     char path[256]; /* as the system names it, from "/sys/fs/cgroup" on */
     int parent;
     bool v2;
-    double quota_cpus;                                       /* NaN = none */
-    double periods, throttled_periods, throttled_s, usage_s; /* NaN = not told */
-    double pids, pids_max;                                   /* now; NaN = no limit */
+    double quota_cpus;                          /* NaN = none */
+    double periods, throttled_periods, usage_s; /* NaN = not told */
+    double throttled_s;       /* summed over the CPUs that it was stopped on; NaN = not told */
+    double pids, pids_max;    /* now; NaN = no limit */
     struct bitset cpus, mems; /* cpuset, effective; empty = not told */
     int stat_fd;              /* the reader's, as is what follows; 0 = none yet, -1 = cannot */
     double periods_then, throttled_periods_then, throttled_then_s, usage_then_s;
@@ -158,6 +164,7 @@ struct view {
                                 */
     struct view_hidden hidden;
     double pressure_share; /* PSI: share of the time that some task waited for a CPU; NaN */
+    double free_bytes;     /* of memory, that could be had when the watch began; NaN = not told */
     double load;           /* runnable tasks, averaged over a minute; NaN */
     size_t nmasks, masks_capacity;
     struct bitset *masks; /* each once */
@@ -214,6 +221,12 @@ void view_allowed_cpus(const struct view *view, const struct view_process *proce
 
 /* CPUs that the tightest quota from its cgroup to the root grants; NaN = none. *at: that cgroup. */
 double view_quota(const struct view *view, const struct view_process *process, int *at);
+
+/*
+ * Of the periods in which it ran, those that its quota cut short: in these it had all that it may
+ * have. NaN = not told; 0 where it did not run.
+ */
+double view_throttled_share(const struct view_cgroup *cgroup);
 
 /* Value of NAME among its settings, or NULL. */
 const char *view_setting(const struct view_process *process, const char *name);

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "harness/gpu/driver.h"
+#include "harness/gpu/processes.h"
 #include "harness/sys/proc.h"
 
 /* Beyond these a value is garbage, as broken firmware and virtual devices report it. */
@@ -192,23 +193,13 @@ static void read_mig(const struct nvml_api *nvml, struct nvml_device *device,
     }
 }
 
-/*
- * NVML gives the pid of the outermost namespace. In a container's own, /proc has another process
- * under that number, or none: then there is no name rather than a wrong one.
- */
-static bool pids_are_ours(void)
-{
-    static const char initial[] = "pid:[4026531836]"; /* PROC_PID_INIT_INO, linux/proc_ns.h */
-    char link[64] = "";
-    ssize_t n = readlink("/proc/self/ns/pid", link, sizeof(link) - 1);
-    return n > 0 && strcmp(link, initial) == 0;
-}
-
+/* Where /proc has another process under that number there is no name rather than a wrong one. */
 static void name_process(struct gpu_process *process)
 {
     char path[48];
     (void)snprintf(path, sizeof(path), "/proc/%u/comm", process->pid);
-    if (pids_are_ours() && proc_read_text("", path, process->name, sizeof(process->name)))
+    if (gpu_pid_is_ours(process->pid) &&
+        proc_read_text("", path, process->name, sizeof(process->name)))
         gpu_driver_clean(process->name);
 }
 

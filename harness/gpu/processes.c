@@ -1,20 +1,55 @@
 #include "harness/gpu/processes.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "harness/gpu/driver.h"
 
-static void add_pid(struct gpu_users *gpu, unsigned pid)
+static bool is_outermost(void)
+{
+    static const char initial[] = "pid:[4026531836]"; /* PROC_PID_INIT_INO, linux/proc_ns.h */
+    char link[64] = "";
+    ssize_t n = readlink("/proc/self/ns/pid", link, sizeof(link) - 1);
+    return n > 0 && strcmp(link, initial) == 0;
+}
+
+/* /dev/nvidia0, /dev/nvidiactl, /dev/nvidia-uvm: CUDA opens them first. */
+static bool has_device_open(unsigned pid)
+{
+    static const char device[] = "/dev/nvidia";
+    char path[48], link[sizeof(device)];
+    bool has = false;
+    (void)snprintf(path, sizeof(path), "/proc/%u/fd", pid);
+    DIR *dir = opendir(path);
+    if (!dir)
+        return false;
+    for (struct dirent *entry = readdir(dir); entry && !has; entry = readdir(dir)) {
+        ssize_t n = readlinkat(dirfd(dir), entry->d_name, link, sizeof(link) - 1);
+        has = n == sizeof(link) - 1 && memcmp(link, device, sizeof(link) - 1) == 0;
+    }
+    (void)closedir(dir);
+    return has;
+}
+
+bool gpu_pid_is_ours(unsigned pid)
+{
+    return is_outermost() || has_device_open(pid);
+}
+
+static void add_pid(struct gpu_users *gpu, unsigned pid, uint64_t bytes)
 {
     for (unsigned i = 0; i < gpu->n; i++)
         if (gpu->pids[i] == pid)
             return;
-    if (pid && gpu->n < GPU_USERS_MAX)
-        gpu->pids[gpu->n++] = pid;
+    if (!pid || gpu->n == GPU_USERS_MAX || !gpu_pid_is_ours(pid))
+        return;
+    gpu->pids[gpu->n] = pid;
+    gpu->bytes[gpu->n++] = bytes;
 }
 
 /* Some drivers of 2023 wrote larger entries: there is room for twice as many. */
@@ -32,7 +67,8 @@ static void add_list(struct gpu_users *gpu, struct nvml_device *device,
              : v1  ? v1(device, &count, list->v1)
                    : -ENOTSUP;
     for (unsigned i = 0; !rc && i < count && i < GPU_USERS_MAX; i++)
-        add_pid(gpu, now ? list->now[i].pid : list->v1[i].pid);
+        add_pid(gpu, now ? list->now[i].pid : list->v1[i].pid,
+                now ? list->now[i].memory_bytes : list->v1[i].memory_bytes);
     free(list);
 }
 

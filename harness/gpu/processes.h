@@ -1,12 +1,14 @@
 /*
- * Which processes use which GPUs, by NVML: those that compute and those that draw. A container sees
- * numbers of its own where the driver knows it, none of others, or numbers of the host that mean
- * nothing to it.
+ * Which processes use which GPUs, by NVML: those that compute and those that draw. To a container
+ * with numbers of its own some drivers tell these, some nothing, and some the numbers of the host,
+ * under which it has other processes, or none.
  */
 #ifndef CONTEND_GPU_PROCESSES_H
 #define CONTEND_GPU_PROCESSES_H
 
+#include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "harness/base/bitset.h"
 #include "harness/base/err.h"
@@ -19,11 +21,19 @@ struct gpu_users {
     struct bitset cpus; /* near it; empty = unknown */
     unsigned n;
     unsigned pids[GPU_USERS_MAX];
+    uint64_t bytes[GPU_USERS_MAX]; /* that each has there; UINT64_MAX = unknown */
 };
 
 /*
- * All GPUs that NVML knows into a new array *gpus of *n, which the caller frees. -ENOTSUP without
- * NVML, with the reason; -ENOMEM.
+ * Whether that number of NVML's is the process that /proc here has under it: always where our
+ * numbers are the host's, and else where it has a device of the driver open. False also where that
+ * is not ours to see.
+ */
+bool gpu_pid_is_ours(unsigned pid);
+
+/*
+ * All GPUs that NVML knows into a new array *gpus of *n, which the caller frees; with those of
+ * their processes that are ours (gpu_pid_is_ours). -ENOTSUP without NVML, with the reason; -ENOMEM.
  */
 int gpu_users_read(struct gpu_users **gpus, size_t *n, struct err *err);
 

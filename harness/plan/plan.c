@@ -225,9 +225,9 @@ static int make_workers(const struct topo *topo, const struct plan_request *requ
     plan->nworkers = n;
     for (unsigned w = 0; w < n; w++) {
         plan->workers[w].background = w >= request->workers;
-        plan->workers[w].gpu = -1;
+        plan->workers[w].gpu = request->gpus && w < request->workers ? request->gpus[w] : -1;
     }
-    return give_gpus(topo, request->workers, plan, err);
+    return request->gpus ? 0 : give_gpus(topo, request->workers, plan, err);
 }
 
 /*

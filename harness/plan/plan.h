@@ -89,6 +89,8 @@ struct plan_request {
     bool has_mem_policy;    /* mem_policy overrides the placement's own */
     enum mem_policy mem_policy;
     struct bitset cpus; /* plan only on these os_cpu; empty = all allowed */
+    const int *gpus;    /* whose GPU each foreground worker has, in topo.gpus, -1 = none; NULL = as
+                           plan_make says */
 };
 
 /* How many workers a plan is for when nobody says: one a GPU that CUDA sees, at least two. */

@@ -120,14 +120,17 @@ static const char *what_node_lacks(const struct plan_space *space, int index)
 
 void policy_why_not_gpu_local(const struct plan_space *space, struct plan *plan)
 {
-    unsigned visible = topo_visible_gpus(space->topo);
     policy_why_not_numa(space, plan);
-    if (plan->reason[0])
-        return;
-    if (!visible)
-        policy_refuse(plan, "there is no GPU to be local to");
-    for (unsigned w = 0; visible && w < space->request->workers && !plan->reason[0]; w++) {
-        const struct topo_gpu *gpu = &space->topo->gpus[plan->workers[w].gpu];
+    for (unsigned w = 0; w < space->request->workers && !plan->reason[0]; w++) {
+        int index = plan->workers[w].gpu;
+        if (index < 0) {
+            if (space->request->gpus)
+                policy_refuse(plan, "which GPU worker %u uses is not known", w);
+            else
+                policy_refuse(plan, "there is no GPU to be local to");
+            return;
+        }
+        const struct topo_gpu *gpu = &space->topo->gpus[index];
         if (gpu->node < 0)
             policy_refuse(plan, "which NUMA node GPU %s is near is not known", gpu->pci_bdf);
         else if (!node_is_usable(space, gpu->node))

@@ -181,7 +181,12 @@ plant taskset -c "$first" "$CONTEND_BUSY" map="$scratch/libcuda.so.1"
 plant taskset -c "$first" "$CONTEND_BUSY"
 sees spin_wait "${faulty[@]}" || fail "a spinning wait is not seen: $(cat "$scratch/seen")"
 found spin_wait "${faulty[0]}"
-taskset -acp "$second" "${faulty[0]}" >/dev/null # where a CPU idled, its command says so
+command=$(command_of spin_wait) # where a CPU idled there is one: that thread may go there, too
+case ${command:-taskset -cp $first,$second ${faulty[0]}} in
+"taskset -cp $first,$second ${faulty[0]}" | "taskset -cp $first-$second ${faulty[0]}") ;;
+*) fail "18: $command" ;;
+esac
+taskset -cp "$first,$second" "${faulty[0]}" >/dev/null
 if ! misses spin_wait "${faulty[@]}"; then # then it is the machine that crowds that CPU, too
     ! grep "run_queue\|busiest others" "$scratch/seen" | grep "busy (${faulty[0]})" |
         grep -q "others:.*busy (${faulty[1]})" || fail "18: $(cat "$scratch/seen")"
@@ -210,6 +215,20 @@ if prlimit --version >/dev/null 2>&1; then
         mended limits "${faulty[0]}"
     fi
     end_faults
+    # Who has CAP_IPC_LOCK has no such limit; in a user namespace that lifts none.
+    if [ "$(id -u)" = 0 ] && grep -q 'CapEff:.*[4567c-f]...$' /proc/self/status; then
+        plant prlimit --memlock=65536:8388608 "$CONTEND_BUSY" lock=131072
+        has_locked() { grep -q 'VmLck:.* 128 kB' "/proc/${faulty[0]}/status"; }
+        wait_for 60 has_locked
+        look "${faulty[0]}"
+        [ -z "$(named limits)" ] || fail "a limit that does not hold: $(cat "$scratch/seen")"
+        end_faults
+        if unshare -rU true 2>/dev/null; then
+            plant unshare -rU prlimit --memlock=65536:8388608 "$CONTEND_BUSY" lock=61440
+            sees limits "${faulty[0]}" || fail "root of a namespace is no root: $(cat "$scratch/seen")"
+            end_faults
+        fi
+    fi
 fi
 
 # 21: a /dev/shm that is full, in a mount namespace of its own.
@@ -287,7 +306,9 @@ end_faults
 
 # --gpu-procs: those that NVML lists.
 expect 3 'no NVIDIA driver here' env CONTEND_LIBNVML=/nonexistent "$CONTEND_BINARY" doctor --gpu-procs
-if cc -shared -fPIC -DFULL -o "$scratch/nvml.so" tests/lib/fake_gpu_driver.c 2>/dev/null; then
+# In a namespace of pids see doctor_gpus.sh.
+if [ "$(readlink /proc/self/ns/pid)" = 'pid:[4026531836]' ] &&
+    cc -shared -fPIC -DFULL -o "$scratch/nvml.so" tests/lib/fake_gpu_driver.c 2>/dev/null; then
     plant "$CONTEND_BUSY"
     plant "$CONTEND_BUSY"
     FAKE_GPU="pid=${faulty[0]}" CONTEND_LIBNVML=$scratch/nvml.so "$CONTEND_BINARY" doctor --gpu-procs \

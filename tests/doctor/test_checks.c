@@ -10,118 +10,22 @@
 
 #include <cmocka.h>
 
-#include "harness/doctor/check.h"
-#include "harness/doctor/reader_parts.h"
 #include "harness/table/doctor.h"
-
-/* Four CPUs of two nodes, watched for ten seconds, and as many workers as asked for. */
-enum { CPUS = 4, WORKERS_MOST = 3, WALL_S = 10 };
-
-struct machine {
-    struct view view;
-    struct view_process processes[WORKERS_MOST];
-    struct view_task tasks[WORKERS_MOST][4];
-    struct view_about about[WORKERS_MOST];
-    struct bitset masks[CPUS + 3]; /* each CPU, then 0-1, 2-3 and 0-3 */
-    struct view_cpu cpus[CPUS];
-    struct view_cgroup group;
-};
-enum { MASK_LOW = CPUS, MASK_HIGH, MASK_ALL };
-
-static struct bitset range(unsigned first, unsigned last)
-{
-    struct bitset set = {0};
-    for (unsigned cpu = first; cpu <= last; cpu++)
-        bitset_set(&set, cpu);
-    return set;
-}
-
-static void make(struct machine *machine, size_t workers)
-{
-    *machine = (struct machine){0};
-    struct view *view = &machine->view;
-    for (unsigned cpu = 0; cpu < CPUS; cpu++) {
-        machine->masks[cpu] = range(cpu, cpu);
-        machine->cpus[cpu] = (struct view_cpu){.os_cpu = cpu, .idle_s = WALL_S};
-    }
-    machine->masks[MASK_LOW] = range(0, 1);
-    machine->masks[MASK_HIGH] = range(2, 3);
-    machine->masks[MASK_ALL] = range(0, 3);
-    *view = (struct view){.wall_s = WALL_S,
-                          .has_schedstat = true,
-                          .masks = machine->masks,
-                          .nmasks = MASK_ALL + 1,
-                          .online = range(0, 3),
-                          .cpus = machine->cpus,
-                          .ncpus = CPUS,
-                          .processes = machine->processes,
-                          .nprocesses = workers,
-                          .cgroups = &machine->group,
-                          .nnodes = 2};
-    view->node_cpus[0] = range(0, 1);
-    view->node_cpus[1] = range(2, 3);
-    for (size_t w = 0; w < workers; w++)
-        machine->processes[w] = (struct view_process){.pid = 100 + (int)w,
-                                                      .parent = 1,
-                                                      .name = "worker",
-                                                      .state = 'R',
-                                                      .watched = true,
-                                                      .mask = MASK_ALL,
-                                                      .parent_mask = MASK_ALL,
-                                                      .tasks = machine->tasks[w],
-                                                      .about = &machine->about[w],
-                                                      .cgroup = {-1, -1, -1, -1}};
-}
-
-/* One thread more of a worker, and what its CPU did. */
-static void add_task(struct machine *machine, size_t worker, int mask, double oncpu_s,
-                     double wait_s)
-{
-    struct view_process *process = &machine->processes[worker];
-    process->tasks[process->ntasks] = (struct view_task){.tid = process->pid + (int)process->ntasks,
-                                                         .mask = mask,
-                                                         .oncpu_s = oncpu_s,
-                                                         .wait_s = wait_s};
-    process->ntasks++;
-    process->threads++;
-    process->cpu_s += oncpu_s;
-}
-
-static void occupy(struct machine *machine, unsigned cpu, double busy_s)
-{
-    machine->cpus[cpu].user_s = busy_s;
-    machine->cpus[cpu].idle_s = WALL_S - busy_s;
-}
-
-static const struct found *look_for(const struct diagnosis *diagnosis, const char *id)
-{
-    for (size_t i = 0; i < diagnosis->n; i++)
-        if (strcmp(diagnosis->all[i].finding.id, id) == 0)
-            return &diagnosis->all[i];
-    return NULL;
-}
-
-static struct diagnosis judge(const struct machine *machine)
-{
-    struct diagnosis diagnosis = {0};
-    struct err err;
-    assert_int_equal(diagnosis_make(&machine->view, &diagnosis, &err), 0);
-    return diagnosis;
-}
+#include "tests/lib/fixture_view.h"
 
 static void test_workers_on_cpus_of_their_own_have_no_finding(void **state)
 {
     struct machine machine;
     (void)state;
-    make(&machine, 2);
+    view_plant(&machine, 2);
     for (size_t w = 0; w < 2; w++) {
         machine.processes[w].mask = machine.processes[w].parent_mask = w ? MASK_HIGH : MASK_LOW;
         for (int t = 0; t < 2; t++)
-            add_task(&machine, w, w ? MASK_HIGH : MASK_LOW, 9.8, 0.1);
+            view_add_task(&machine, w, w ? MASK_HIGH : MASK_LOW, 9.8, 0.1);
     }
     for (unsigned cpu = 0; cpu < CPUS; cpu++)
-        occupy(&machine, cpu, 9.9);
-    struct diagnosis diagnosis = judge(&machine);
+        view_occupy(&machine, cpu, 9.9);
+    struct diagnosis diagnosis = view_judge(&machine);
     assert_int_equal(diagnosis.n, 0);
     diagnosis_free(&diagnosis);
 }
@@ -131,30 +35,11 @@ static void test_masks_that_overlap_without_waiting_are_no_finding(void **state)
 {
     struct machine machine;
     (void)state;
-    make(&machine, 2);
-    add_task(&machine, 0, MASK_ALL, 9.9, 0.05);
-    add_task(&machine, 1, MASK_ALL, 9.9, 0.05);
-    struct diagnosis diagnosis = judge(&machine);
+    view_plant(&machine, 2);
+    view_add_task(&machine, 0, MASK_ALL, 9.9, 0.05);
+    view_add_task(&machine, 1, MASK_ALL, 9.9, 0.05);
+    struct diagnosis diagnosis = view_judge(&machine);
     assert_int_equal(diagnosis.n, 0);
-    diagnosis_free(&diagnosis);
-}
-
-static void test_overlap_deals_slices(void **state)
-{
-    struct machine machine;
-    (void)state;
-    make(&machine, 2);
-    for (size_t w = 0; w < 2; w++)
-        for (int t = 0; t < 4; t++)
-            add_task(&machine, w, MASK_ALL, 5, 5);
-    for (unsigned cpu = 0; cpu < CPUS; cpu++)
-        occupy(&machine, cpu, 10);
-    struct diagnosis diagnosis = judge(&machine);
-    const struct found *found = look_for(&diagnosis, "masks_overlap");
-    assert_non_null(found);
-    assert_int_equal(found->npids, 2);
-    assert_float_equal(found->cost, 0.5, 1e-9);
-    assert_string_equal(found->finding.command, "taskset -acp 0-1 100 && taskset -acp 2-3 101");
     diagnosis_free(&diagnosis);
 }
 
@@ -162,18 +47,20 @@ static void test_who_may_not_bind_others_is_told_to_ask_root(void **state)
 {
     struct machine machine;
     (void)state;
-    make(&machine, 2);
+    view_plant(&machine, 2);
+    view_plant_topo(&machine, "node:2 core:2 pu:1");
     machine.view.uid = machine.processes[0].uid = 1000;
     machine.processes[1].uid = 1001;
     for (size_t w = 0; w < 2; w++)
         for (int t = 0; t < 4; t++)
-            add_task(&machine, w, MASK_ALL, 5, 5);
-    struct diagnosis diagnosis = judge(&machine);
-    const struct found *found = look_for(&diagnosis, "masks_overlap");
+            view_add_task(&machine, w, MASK_ALL, 5, 5);
+    struct diagnosis diagnosis = view_judge(&machine);
+    const struct found *found = view_look_for(&diagnosis, "masks_overlap");
     assert_non_null(found);
     assert_string_equal(found->finding.command,
                         "taskset -acp 0-1 100 && sudo taskset -acp 2-3 101");
     diagnosis_free(&diagnosis);
+    topo_free(&machine.topo);
 }
 
 /* What is hidden is told once, with the CPU time of what was not seen, and is no good news. */
@@ -183,9 +70,9 @@ static void test_what_is_hidden_is_told(void **state)
     char unread[DOCTOR_UNREAD_MAX];
     const struct diagnosis none = {0};
     (void)state;
-    make(&machine, 1);
-    occupy(&machine, 0, 10);
-    occupy(&machine, 1, 5);
+    view_plant(&machine, 1);
+    view_occupy(&machine, 0, 10);
+    view_occupy(&machine, 1, 5);
     machine.processes[0].cpu_s = 5;
     assert_float_equal(view_unseen_s(&machine.view), 10, 1e-9);
     assert_string_equal(doctor_tell_unread(&machine.view, unread, sizeof(unread)), "");
@@ -212,12 +99,12 @@ static void test_blame_is_split_as_the_cpu_was(void **state)
 {
     struct machine machine;
     (void)state;
-    make(&machine, 1);
-    add_task(&machine, 0, 2, 2.5, 7.5);
-    add_task(&machine, 0, 2, 2.5, 7.5);
-    occupy(&machine, 2, 10);
-    struct diagnosis diagnosis = judge(&machine);
-    const struct found *found = look_for(&diagnosis, "run_queue");
+    view_plant(&machine, 1);
+    view_add_task(&machine, 0, 2, 2.5, 7.5);
+    view_add_task(&machine, 0, 2, 2.5, 7.5);
+    view_occupy(&machine, 2, 10);
+    struct diagnosis diagnosis = view_judge(&machine);
+    const struct found *found = view_look_for(&diagnosis, "run_queue");
     assert_non_null(found);
     assert_string_equal(found->finding.evidence,
                         "own threads 33%, others 67%, quota 0.00%, hypervisor 0.00%");
@@ -229,49 +116,57 @@ static void test_no_thread_waits_for_itself(void **state)
 {
     struct machine machine;
     (void)state;
-    make(&machine, 1);
-    add_task(&machine, 0, 2, 7.5, 2.5);
-    occupy(&machine, 2, 10);
-    struct diagnosis diagnosis = judge(&machine);
-    const struct found *found = look_for(&diagnosis, "run_queue");
+    view_plant(&machine, 1);
+    view_add_task(&machine, 0, 2, 7.5, 2.5);
+    view_occupy(&machine, 2, 10);
+    struct diagnosis diagnosis = view_judge(&machine);
+    const struct found *found = view_look_for(&diagnosis, "run_queue");
     assert_non_null(found);
     assert_string_equal(found->finding.evidence,
                         "own threads 0.00%, others 100%, quota 0.00%, hypervisor 0.00%");
     diagnosis_free(&diagnosis);
 }
 
-/* Another process on the CPU of a worker goes to where no worker is; where there is no such CPU it
- * runs when they do not. */
-static void test_who_is_in_the_way_is_sent_away(void **state)
+/* One worker on CPU 2, with `backup` in its way, which is not watched: all that differs. */
+static void expect_away(int mask, uint64_t gpus, bool everywhere, const char *command)
 {
     struct machine machine;
+    view_plant(&machine, 1);
+    view_add_task(&machine, 0, 2, 5, 5);
+    if (everywhere)
+        view_add_task(&machine, 0, MASK_ALL, 9, 1);
+    for (unsigned cpu = everywhere ? 0 : 2; cpu < (everywhere ? CPUS : 3); cpu++)
+        view_occupy(&machine, cpu, 10);
+    machine.processes[1] = (struct view_process){.pid = 900,
+                                                 .parent = 1,
+                                                 .name = "backup",
+                                                 .state = 'R',
+                                                 .mask = mask,
+                                                 .parent_mask = -1,
+                                                 .gpus = gpus,
+                                                 .cpu = 2,
+                                                 .cpu_s = 5,
+                                                 .cgroup = {-1, -1, -1, -1}};
+    machine.view.nprocesses = 2;
+    struct diagnosis diagnosis = view_judge(&machine);
+    const struct found *found = view_look_for(&diagnosis, "run_queue");
+    assert_non_null(found);
+    assert_string_equal(found->finding.command, command);
+    diagnosis_free(&diagnosis);
+}
+
+/* Another process on the CPU of a worker goes to where no worker is; where there is no such CPU it
+ * runs when they do not. Nobody gets CPUs that he did not have, and another worker no command. */
+static void test_who_is_in_the_way_is_sent_away(void **state)
+{
     (void)state;
-    for (unsigned others = 0; others < 2; others++) {
-        make(&machine, 1);
-        add_task(&machine, 0, 2, 5, 5);
-        if (others)
-            add_task(&machine, 0, MASK_ALL, 9, 1);
-        occupy(&machine, 2, 10);
-        machine.processes[1] = (struct view_process){.pid = 900,
-                                                     .parent = 1,
-                                                     .name = "backup",
-                                                     .state = 'R',
-                                                     .mask = -1,
-                                                     .parent_mask = -1,
-                                                     .cpu = 2,
-                                                     .cpu_s = 5,
-                                                     .cgroup = {-1, -1, -1, -1}};
-        machine.view.nprocesses = 2;
-        if (others)
-            for (unsigned cpu = 0; cpu < CPUS; cpu++)
-                occupy(&machine, cpu, 10);
-        struct diagnosis diagnosis = judge(&machine);
-        const struct found *found = look_for(&diagnosis, "run_queue");
-        assert_non_null(found);
-        assert_string_equal(found->finding.command,
-                            others ? "renice -n 19 -p 900" : "taskset -acp 0-1,3 900");
-        diagnosis_free(&diagnosis);
-    }
+    expect_away(MASK_ALL, 0, false, "taskset -acp 0-1,3 900");
+    expect_away(MASK_ALL, 0, true, "renice -n 19 -p 900");
+    expect_away(MASK_HIGH, 0, false, "taskset -acp 3 900");
+    expect_away(2, 0, false, "");
+    expect_away(2, 0, true, "");
+    expect_away(MASK_ALL, 1, false, "");
+    expect_away(-1, 0, false, "");
 }
 
 /* Linux gives each thread a niceness of its own; it means nothing to real time, and ends at 19. */
@@ -280,10 +175,10 @@ static void test_renice_is_told_where_it_helps(void **state)
     struct machine machine;
     (void)state;
     for (int way = 0; way < 3; way++) {
-        make(&machine, 1);
-        add_task(&machine, 0, MASK_ALL, 9, 9);
+        view_plant(&machine, 1);
+        view_add_task(&machine, 0, MASK_ALL, 9, 9);
         for (unsigned cpu = 0; cpu < CPUS; cpu++)
-            occupy(&machine, cpu, 10);
+            view_occupy(&machine, cpu, 10);
         machine.processes[1] = (struct view_process){.pid = 900,
                                                      .parent = 1,
                                                      .name = "backup",
@@ -291,14 +186,14 @@ static void test_renice_is_told_where_it_helps(void **state)
                                                      .threads = 3,
                                                      .realtime = way == 1,
                                                      .nicest = way == 2,
-                                                     .mask = -1,
+                                                     .mask = MASK_ALL,
                                                      .parent_mask = -1,
                                                      .cpu = 2,
                                                      .cpu_s = 5,
                                                      .cgroup = {-1, -1, -1, -1}};
         machine.view.nprocesses = 2;
-        struct diagnosis diagnosis = judge(&machine);
-        const struct found *found = look_for(&diagnosis, "run_queue");
+        struct diagnosis diagnosis = view_judge(&machine);
+        const struct found *found = view_look_for(&diagnosis, "run_queue");
         assert_non_null(found);
         assert_string_equal(found->finding.command,
                             way ? "" : "renice -n 19 -p $(ls /proc/900/task)");
@@ -308,55 +203,46 @@ static void test_renice_is_told_where_it_helps(void **state)
     }
 }
 
-static void test_class_is_read_from_stat(void **state)
-{
-    static const struct {
-        const char *priority, *tail; /* fields 18, and 40 and 41 */
-        bool realtime, nicest;
-    } cases[] = {{"20", "0 0", false, false},
-                 {"39", "0 0", false, true},
-                 {"20", "0 5", false, true}, /* SCHED_IDLE */
-                 {"-40", "39 1", true, false},
-                 {"-101", "0 6", true, false}}; /* SCHED_DEADLINE */
-    char text[256];
-    (void)state;
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        struct reader_stat stat = {0};
-        (void)snprintf(text, sizeof(text),
-                       "7 (a b) R 1 7 7 0 -1 0 0 0 0 0 11 12 0 0 %s 0 1 0 99 0 0 0 0 0 0 0 0 0 0 0 "
-                       "0 0 0 0 17 3 %s 0",
-                       cases[i].priority, cases[i].tail);
-        assert_true(reader_parse_stat(text, &stat));
-        assert_int_equal(stat.cpu, 3);
-        assert_int_equal(stat.realtime, cases[i].realtime);
-        assert_int_equal(stat.nicest, cases[i].nicest);
-    }
-}
-
-/* A command never makes it smaller. */
-static void test_shm_grows(void **state)
+/* As one with that much of /dev/shm and of memory is told. */
+static void expect_shm(double shm_gib, double shm_free_gib, double free_gib, const char *command)
 {
     struct machine machine;
-    (void)state;
-    make(&machine, 1);
-    add_task(&machine, 0, MASK_ALL, 9, 0);
+    view_plant(&machine, 1);
+    view_add_task(&machine, 0, MASK_ALL, 9, 0);
+    machine.view.is_root = true;
+    machine.view.free_bytes = free_gib * 0x1p30;
     machine.about[0].shm_known = true;
-    machine.about[0].shm_bytes = 1 << 20;
-    struct diagnosis diagnosis = judge(&machine);
-    assert_non_null(strstr(look_for(&diagnosis, "shm")->finding.command, "size=8G"));
+    machine.about[0].shm_bytes = shm_gib * 0x1p30;
+    machine.about[0].shm_free_bytes = shm_free_gib * 0x1p30;
+    struct diagnosis diagnosis = view_judge(&machine);
+    const struct found *found = view_look_for(&diagnosis, "shm");
+    if (command) {
+        assert_non_null(found);
+        assert_string_equal(found->finding.command, command);
+    } else
+        assert_null(found);
     diagnosis_free(&diagnosis);
-    machine.about[0].shm_bytes = 63.0 * (1 << 30);
-    diagnosis = judge(&machine);
-    assert_non_null(strstr(look_for(&diagnosis, "shm")->finding.command, "size=126G"));
-    diagnosis_free(&diagnosis);
+}
+
+/* A command never makes it smaller, and leaves the machine half of its memory. */
+static void test_shm_grows(void **state)
+{
+    (void)state;
+    expect_shm(0.001, 0, 500, "nsenter -t 100 -m mount -o remount,size=8G /dev/shm");
+    expect_shm(63, 0, 500, "nsenter -t 100 -m mount -o remount,size=126G /dev/shm");
+    expect_shm(63, 0, 40, "nsenter -t 100 -m mount -o remount,size=83G /dev/shm");
+    expect_shm(63, 0, 20, "du -ah /proc/100/root/dev/shm | sort -h | tail");
+    expect_shm(63, 0, NAN, "du -ah /proc/100/root/dev/shm | sort -h | tail");
+    expect_shm(0.0625, 0, 0.5, "nsenter -t 100 -m mount -o remount,size=320M /dev/shm");
+    expect_shm(1024, 100, 900, NULL); /* less than a tenth, and plenty */
 }
 
 static void test_quota_and_hypervisor_are_blamed(void **state)
 {
     struct machine machine;
     (void)state;
-    make(&machine, 1);
-    add_task(&machine, 0, 2, 2, 8);
+    view_plant(&machine, 1);
+    view_add_task(&machine, 0, 2, 2, 8);
     machine.group = (struct view_cgroup){.path = "/sys/fs/cgroup/a",
                                          .parent = -1,
                                          .v2 = true,
@@ -367,14 +253,45 @@ static void test_quota_and_hypervisor_are_blamed(void **state)
     machine.view.ncgroups = 1;
     machine.processes[0].cgroup[CGROUP_CPU] = 0;
     machine.cpus[2] = (struct view_cpu){.os_cpu = 2, .user_s = 2, .steal_s = 2, .idle_s = 6};
-    struct diagnosis diagnosis = judge(&machine);
-    const struct found *queue = look_for(&diagnosis, "run_queue");
+    struct diagnosis diagnosis = view_judge(&machine);
+    const struct found *queue = view_look_for(&diagnosis, "run_queue");
     assert_non_null(queue);
     assert_string_equal(queue->finding.evidence,
                         "own threads 0.00%, others 0.00%, quota 50%, hypervisor 50%");
-    const struct found *throttled = look_for(&diagnosis, "throttled");
+    const struct found *throttled = view_look_for(&diagnosis, "throttled");
     assert_non_null(throttled);
     assert_non_null(strstr(throttled->finding.command, "/sys/fs/cgroup/a/cpu.max"));
+    diagnosis_free(&diagnosis);
+}
+
+/* Four threads on two CPUs: each CPU was stopped for 80% of the time, and two threads waited on it.
+ * Who else ran there is not to blame. */
+static void test_quota_that_was_used_up_is_to_blame(void **state)
+{
+    struct machine machine;
+    (void)state;
+    view_plant(&machine, 1);
+    for (int t = 0; t < 4; t++)
+        view_add_task(&machine, 0, MASK_LOW, 0.5, 9.5);
+    machine.group = (struct view_cgroup){.path = "/sys/fs/cgroup/a",
+                                         .parent = -1,
+                                         .v2 = true,
+                                         .quota_cpus = 0.2,
+                                         .periods = 100,
+                                         .throttled_periods = 96,
+                                         .throttled_s = 16};
+    machine.view.ncgroups = 1;
+    machine.processes[0].cgroup[CGROUP_CPU] = 0;
+    view_occupy(&machine, 0, 8);
+    view_occupy(&machine, 1, 8);
+    struct diagnosis diagnosis = view_judge(&machine);
+    const struct found *queue = view_look_for(&diagnosis, "run_queue");
+    assert_non_null(queue);
+    assert_non_null(strstr(queue->finding.sentence, "mostly because of the quota of its cgroup"));
+    assert_non_null(strstr(queue->finding.evidence, "quota 96%"));
+    /* And its team is not told two sizes. */
+    assert_non_null(strstr(view_look_for(&diagnosis, "more_threads_than_cpus")->finding.command,
+                           "export OMP_NUM_THREADS=1 "));
     diagnosis_free(&diagnosis);
 }
 
@@ -382,40 +299,47 @@ static void test_idle_beside_names_the_mask_of_the_process(void **state)
 {
     struct machine machine;
     (void)state;
-    make(&machine, 1);
-    add_task(&machine, 0, 1, 5, 5);
-    add_task(&machine, 0, 1, 5, 5);
-    occupy(&machine, 1, 10);
-    struct diagnosis diagnosis = judge(&machine);
-    const struct found *found = look_for(&diagnosis, "idle_beside_queue");
+    view_plant(&machine, 1);
+    view_add_task(&machine, 0, 1, 5, 5);
+    view_add_task(&machine, 0, 1, 5, 5);
+    view_occupy(&machine, 1, 10);
+    struct diagnosis diagnosis = view_judge(&machine);
+    const struct found *found = view_look_for(&diagnosis, "idle_beside_queue");
     assert_non_null(found);
     assert_string_equal(found->finding.command, "taskset -acp 0-3 100");
     diagnosis_free(&diagnosis);
-}
-
-static void use_gpu(struct machine *machine, size_t worker)
-{
-    machine->view.ngpus = 1;
-    machine->view.gpus[0] = (struct view_gpu){.pci_bdf = "0000:01:00.0", .cpus = range(0, 1)};
-    machine->processes[worker].gpus = 1;
 }
 
 static void test_far_from_its_gpu(void **state)
 {
     struct machine machine;
     (void)state;
-    make(&machine, 1);
-    add_task(&machine, 0, MASK_HIGH, 9, 0);
-    use_gpu(&machine, 0);
-    struct diagnosis diagnosis = judge(&machine);
-    const struct found *found = look_for(&diagnosis, "far_from_gpu");
+    view_plant(&machine, 1);
+    view_add_task(&machine, 0, MASK_HIGH, 9, 0);
+    view_use_gpu(&machine, 0, 0);
+    struct diagnosis diagnosis = view_judge(&machine);
+    const struct found *found = view_look_for(&diagnosis, "far_from_gpu");
     assert_non_null(found);
     assert_true(isnan(found->cost));
     assert_string_equal(found->finding.command, "taskset -acp 0-1 100");
-    assert_null(look_for(&diagnosis, "shut_out_of_gpu"));
+    assert_null(view_look_for(&diagnosis, "shut_out_of_gpu"));
     diagnosis_free(&diagnosis);
     machine.tasks[0][0].mask = MASK_LOW; /* as its command says */
-    diagnosis = judge(&machine);
+    diagnosis = view_judge(&machine);
+    assert_int_equal(diagnosis.n, 0);
+    diagnosis_free(&diagnosis);
+}
+
+/* One that drives GPUs of both nodes is near one of them, wherever it is. */
+static void test_near_one_of_its_gpus(void **state)
+{
+    struct machine machine;
+    (void)state;
+    view_plant(&machine, 1);
+    view_add_task(&machine, 0, MASK_HIGH, 9, 0);
+    view_use_gpu(&machine, 0, 0);
+    view_use_gpu(&machine, 0, 1);
+    struct diagnosis diagnosis = view_judge(&machine);
     assert_int_equal(diagnosis.n, 0);
     diagnosis_free(&diagnosis);
 }
@@ -424,16 +348,16 @@ static void test_cpuset_without_cpus_of_the_gpu(void **state)
 {
     struct machine machine;
     (void)state;
-    make(&machine, 1);
-    add_task(&machine, 0, MASK_HIGH, 9, 0);
-    use_gpu(&machine, 0);
+    view_plant(&machine, 1);
+    view_add_task(&machine, 0, MASK_HIGH, 9, 0);
+    view_use_gpu(&machine, 0, 0);
     machine.group = (struct view_cgroup){
-        .path = "/sys/fs/cgroup/a", .parent = -1, .quota_cpus = NAN, .cpus = range(2, 3)};
+        .path = "/sys/fs/cgroup/a", .parent = -1, .quota_cpus = NAN, .cpus = view_range(2, 3)};
     machine.view.ncgroups = 1;
     machine.processes[0].cgroup[CGROUP_CPUSET] = 0;
-    struct diagnosis diagnosis = judge(&machine);
-    assert_non_null(look_for(&diagnosis, "shut_out_of_gpu"));
-    assert_null(look_for(&diagnosis, "far_from_gpu"));
+    struct diagnosis diagnosis = view_judge(&machine);
+    assert_non_null(view_look_for(&diagnosis, "shut_out_of_gpu"));
+    assert_null(view_look_for(&diagnosis, "far_from_gpu"));
     diagnosis_free(&diagnosis);
 }
 
@@ -441,21 +365,45 @@ static void test_pages_on_another_node(void **state)
 {
     struct machine machine;
     (void)state;
-    make(&machine, 1);
-    add_task(&machine, 0, MASK_HIGH, 9, 0);
+    view_plant(&machine, 1);
+    view_add_task(&machine, 0, MASK_HIGH, 9, 0);
     machine.about[0].pages_known = true;
-    machine.about[0].mems = range(0, 1);
+    machine.about[0].mems = view_range(0, 1);
     machine.about[0].node_bytes[0] = UINT64_C(3) << 30;
     machine.about[0].node_bytes[1] = UINT64_C(1) << 30;
-    struct diagnosis diagnosis = judge(&machine);
-    const struct found *found = look_for(&diagnosis, "far_pages");
+    struct diagnosis diagnosis = view_judge(&machine);
+    const struct found *found = view_look_for(&diagnosis, "far_pages");
     assert_non_null(found);
     assert_string_equal(found->finding.evidence, "75% of its memory (3 GiB) is not on node 1");
     assert_string_equal(found->finding.command, "migratepages 100 0 1");
     diagnosis_free(&diagnosis);
     machine.about[0].node_bytes[0] = 1 << 20;
-    diagnosis = judge(&machine);
+    diagnosis = view_judge(&machine);
     assert_int_equal(diagnosis.n, 0);
+    diagnosis_free(&diagnosis);
+}
+
+/* The memory of a GPU is a node without CPUs: pages that it has fetched are to stay there. */
+static void test_pages_on_a_node_without_cpus(void **state)
+{
+    struct machine machine;
+    (void)state;
+    view_plant(&machine, 1);
+    view_add_task(&machine, 0, MASK_HIGH, 9, 0);
+    machine.view.nnodes = 3;
+    machine.about[0].pages_known = true;
+    machine.about[0].mems = view_range(0, 2);
+    machine.about[0].node_bytes[1] = UINT64_C(1) << 30;
+    machine.about[0].node_bytes[2] = UINT64_C(60) << 30;
+    struct diagnosis diagnosis = view_judge(&machine);
+    assert_int_equal(diagnosis.n, 0);
+    diagnosis_free(&diagnosis);
+    machine.about[0].node_bytes[0] = UINT64_C(3) << 30;
+    diagnosis = view_judge(&machine);
+    const struct found *found = view_look_for(&diagnosis, "far_pages");
+    assert_non_null(found);
+    assert_string_equal(found->finding.evidence, "75% of its memory (3 GiB) is not on node 1");
+    assert_string_equal(found->finding.command, "migratepages 100 0 1");
     diagnosis_free(&diagnosis);
 }
 
@@ -464,12 +412,12 @@ static void test_busy_parents_lead(void **state)
 {
     struct machine machine;
     (void)state;
-    make(&machine, 3);
+    view_plant(&machine, 3);
     machine.processes[1].parent = 100;
     machine.processes[2].parent = 101;
-    add_task(&machine, 0, MASK_ALL, 0.01, 0);
-    add_task(&machine, 1, MASK_ALL, 9, 0);
-    add_task(&machine, 2, MASK_ALL, 9, 0);
+    view_add_task(&machine, 0, MASK_ALL, 0.01, 0);
+    view_add_task(&machine, 1, MASK_ALL, 9, 0);
+    view_add_task(&machine, 2, MASK_ALL, 9, 0);
     assert_ptr_equal(view_lead(&machine.view, &machine.processes[2]), &machine.processes[1]);
     assert_ptr_equal(view_lead(&machine.view, &machine.processes[1]), &machine.processes[1]);
 }
@@ -479,12 +427,12 @@ static void test_what_costs_most_comes_first(void **state)
     struct machine machine;
     static char settings[] = "PYTHONDEVMODE=1";
     (void)state;
-    make(&machine, 1);
+    view_plant(&machine, 1);
     machine.about[0].settings = settings;
     machine.about[0].settings_size = sizeof(settings);
-    add_task(&machine, 0, 1, 5, 5);
-    add_task(&machine, 0, 1, 5, 5);
-    struct diagnosis diagnosis = judge(&machine);
+    view_add_task(&machine, 0, 1, 5, 5);
+    view_add_task(&machine, 0, 1, 5, 5);
+    struct diagnosis diagnosis = view_judge(&machine);
     assert_true(diagnosis.n >= 3);
     for (size_t i = 1; i + 1 < diagnosis.n; i++)
         assert_true(diagnosis.all[i - 1].cost >= diagnosis.all[i].cost);
@@ -498,11 +446,11 @@ static void test_unknown_waits_are_no_finding(void **state)
 {
     struct machine machine;
     (void)state;
-    make(&machine, 2);
+    view_plant(&machine, 2);
     machine.view.has_schedstat = false;
     for (size_t w = 0; w < 2; w++)
-        add_task(&machine, w, MASK_ALL, 9, NAN);
-    struct diagnosis diagnosis = judge(&machine);
+        view_add_task(&machine, w, MASK_ALL, 9, NAN);
+    struct diagnosis diagnosis = view_judge(&machine);
     assert_int_equal(diagnosis.n, 0);
     diagnosis_free(&diagnosis);
 }
@@ -512,20 +460,21 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_workers_on_cpus_of_their_own_have_no_finding),
         cmocka_unit_test(test_masks_that_overlap_without_waiting_are_no_finding),
-        cmocka_unit_test(test_overlap_deals_slices),
         cmocka_unit_test(test_who_may_not_bind_others_is_told_to_ask_root),
         cmocka_unit_test(test_what_is_hidden_is_told),
         cmocka_unit_test(test_blame_is_split_as_the_cpu_was),
         cmocka_unit_test(test_no_thread_waits_for_itself),
         cmocka_unit_test(test_who_is_in_the_way_is_sent_away),
         cmocka_unit_test(test_renice_is_told_where_it_helps),
-        cmocka_unit_test(test_class_is_read_from_stat),
         cmocka_unit_test(test_shm_grows),
         cmocka_unit_test(test_quota_and_hypervisor_are_blamed),
+        cmocka_unit_test(test_quota_that_was_used_up_is_to_blame),
         cmocka_unit_test(test_idle_beside_names_the_mask_of_the_process),
         cmocka_unit_test(test_far_from_its_gpu),
+        cmocka_unit_test(test_near_one_of_its_gpus),
         cmocka_unit_test(test_cpuset_without_cpus_of_the_gpu),
         cmocka_unit_test(test_pages_on_another_node),
+        cmocka_unit_test(test_pages_on_a_node_without_cpus),
         cmocka_unit_test(test_busy_parents_lead),
         cmocka_unit_test(test_what_costs_most_comes_first),
         cmocka_unit_test(test_unknown_waits_are_no_finding),

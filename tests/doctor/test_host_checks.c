@@ -21,7 +21,7 @@ static struct planted {
     struct view view;
     struct view_process processes[PROCESSES];
     struct view_task tasks[WATCHED][2];
-    struct bitset masks[WATCHED];
+    struct bitset masks[PROCESSES]; /* the last one: of who is not watched */
     struct view_cpu cpus[CPUS];
     struct view_cgroup groups[2];
     struct host host;
@@ -38,7 +38,7 @@ static int set_up(void **state)
                             .has_schedstat = true,
                             .pressure_share = NAN,
                             .load = NAN,
-                            .nmasks = WATCHED,
+                            .nmasks = PROCESSES,
                             .masks = p->masks,
                             .ncpus = CPUS,
                             .cpus = p->cpus,
@@ -50,6 +50,7 @@ static int set_up(void **state)
                             .host = &p->host};
     for (unsigned c = 0; c < CPUS; c++) {
         bitset_set(&p->view.online, c);
+        bitset_set(&p->masks[WATCHED], c);
         bitset_set(&p->view.node_cpus[c / 4], c);
         p->cpus[c] =
             (struct view_cpu){.os_cpu = c, .user_s = c < 4 ? 2 : 0, .idle_s = c < 4 ? 0 : 2};
@@ -79,7 +80,7 @@ static int set_up(void **state)
                                             .name = "other",
                                             .state = 'S',
                                             .cpu = 6,
-                                            .mask = -1,
+                                            .mask = WATCHED,
                                             .parent_mask = -1,
                                             .cgroup = {-1, -1, -1, -1}};
     for (int g = 0; g < 2; g++) {
@@ -152,6 +153,7 @@ static void test_host_numa_balancing(void **state)
     assert_string_equal(found->finding.command,
                         "echo 0 | sudo tee /proc/sys/kernel/numa_balancing");
     planted.view.nnodes = 1;
+    planted.view.node_cpus[0] = planted.view.online;
     assert_calm();
 }
 
@@ -213,6 +215,14 @@ static void test_host_foreign_tasks(void **state)
     assert_int_equal(found->pids[0], 300);
     assert_string_equal(found->finding.command, "taskset -acp 4-7 300");
     assert_non_null(strstr(found->finding.sentence, "isolcpus: 0-3"));
+    bitset_parse("1-5", &planted.masks[WATCHED], NULL); /* nobody gets more than he had */
+    assert_string_equal(diagnose("foreign_tasks")->finding.command, "taskset -acp 4-5 300");
+    bitset_parse("2-3", &planted.masks[WATCHED], NULL);
+    assert_calm(); /* another rank of the job, which is bound there */
+    planted.processes[2].mask = -1;
+    assert_calm(); /* not known */
+    planted.processes[2].mask = WATCHED;
+    bitset_parse("0-7", &planted.masks[WATCHED], NULL);
     planted.processes[2].kernel = true;
     assert_string_equal(diagnose("foreign_tasks")->finding.command, "");
     planted.processes[2].cpu_s = 0.02;
@@ -302,6 +312,8 @@ static void test_host_shared_cores(void **state)
     (void)state;
     plant_topo("package:1 l3:1 core:4 pu:2", &topo);
     assert_calm(); /* a core each */
+    planted.view.nnodes = 1;
+    planted.view.node_cpus[0] = planted.view.online;
     planted.masks[0] = planted.masks[1] = (struct bitset){0};
     bitset_set(&planted.masks[0], 0);
     bitset_set(&planted.masks[0], 2);
@@ -327,6 +339,9 @@ static void test_host_shared_cache(void **state)
     struct topo topo;
     (void)state;
     plant_topo("package:1 l3:2 core:4 pu:1", &topo);
+    assert_calm(); /* the other cache is of another node, and their memory of this one */
+    planted.view.nnodes = 1;
+    planted.view.node_cpus[0] = planted.view.online;
     const struct found *found = diagnose("shared_cache");
     assert_non_null(found);
     assert_int_equal(found->finding.severity, FINDING_NOTE);
@@ -350,7 +365,9 @@ static void test_host_efficiency_cores(void **state)
     const struct found *found = diagnose("efficiency_cores");
     assert_non_null(found);
     assert_int_equal(found->pids[0], 200);
-    assert_string_equal(found->finding.command, "taskset -acp 2 200");
+    assert_string_equal(found->finding.command, ""); /* two threads on one CPU are slower still */
+    bitset_parse("2-4", &planted.masks[1], NULL);
+    assert_string_equal(diagnose("efficiency_cores")->finding.command, "taskset -acp 2,4 200");
     planted.tasks[1][1].oncpu_s = 0; /* no team */
     assert_calm();
     topo_free(&topo);
@@ -411,14 +428,17 @@ static void test_host_others(void **state)
     /* The kernel waits for who reads its audit: to stop that one stops the machine. */
     (void)snprintf(planted.processes[2].name, VIEW_NAME_MAX, "auditd");
     assert_string_equal(diagnose("monitors")->finding.command, "");
+    /* A container that prints waits for who ships its log. */
+    (void)snprintf(planted.processes[2].name, VIEW_NAME_MAX, "fluentd");
+    assert_string_equal(diagnose("monitors")->finding.command, "");
     planted.processes[2].cpu_s = 0.08;
     assert_calm();
-    planted.host.looks = 4;
+    planted.host.looks = 2;
     planted.host.nstuck = 1;
-    planted.host.stuck[0] = (struct host_stuck){
-        .pid = 200, .tid = 201, .name = "loader", .where = "nfs_wait", .looks = 3};
-    assert_calm(); /* it came back once */
-    planted.host.stuck[0].looks = 4;
+    planted.host.stuck[0] =
+        (struct host_stuck){.pid = 200, .tid = 201, .name = "loader", .where = "nfs_wait"};
+    assert_calm(); /* too few looks */
+    planted.host.looks = 4;
     found = diagnose("stuck_tasks");
     assert_int_equal(found->pids[0], 200);
     assert_non_null(strstr(found->finding.evidence, "nfs_wait"));

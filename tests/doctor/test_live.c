@@ -61,8 +61,12 @@ static int set_up(void **state)
     memcpy(p->tasks, tasks, sizeof(tasks));
     (void)bitset_parse("0-1", &p->masks[0], NULL);
     (void)bitset_parse("0-3", &p->masks[1], NULL);
-    p->group = (struct view_cgroup){
-        .path = "/sys/fs/cgroup/job", .parent = -1, .quota_cpus = 1.5, .throttled_s = 0.5};
+    p->group = (struct view_cgroup){.path = "/sys/fs/cgroup/job",
+                                    .parent = -1,
+                                    .quota_cpus = 1.5,
+                                    .periods = 20,
+                                    .throttled_periods = 5,
+                                    .throttled_s = 9};
     for (unsigned c = 0; c < CPUS; c++)
         p->cpus[c] = (struct view_cpu){.os_cpu = c,
                                        .user_s = (double[]){0.2, 2, 1, 1}[c],

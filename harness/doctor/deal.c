@@ -1,0 +1,197 @@
+#include "harness/doctor/deal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "harness/doctor/host.h"
+#include "harness/plan/plan.h"
+
+/* Of the time: a CPU that idled so much has room for a thread. */
+static const double idle_least = 0.8;
+
+static const struct topo *find_topo(const struct checker *checker)
+{
+    return checker->view->host ? checker->view->host->topo : NULL;
+}
+
+/* Of all of its processes. */
+static uint64_t gpus_of(const struct checker *checker, size_t group)
+{
+    uint64_t gpus = 0;
+    for (size_t i = 0; i < checker->view->nprocesses; i++)
+        if (checker->group_of[i] == (int)group)
+            gpus |= checker->view->processes[i].gpus;
+    return gpus;
+}
+
+void deal_home(const struct checker *checker, size_t group, struct bitset *cpus)
+{
+    const struct view *view = checker->view;
+    const struct check_group *one = &checker->groups[group];
+    uint64_t gpus = gpus_of(checker, group);
+    struct bitset allowed;
+    *cpus = (struct bitset){0};
+    for (size_t g = 0; g < view->ngpus; g++)
+        if (gpus >> g & 1)
+            bitset_or(cpus, &view->gpus[g].cpus);
+    bool is_known = !bitset_empty(cpus);
+    for (size_t node = 0; !is_known && node < view->nnodes; node++)
+        if (bitset_intersects(&one->cpus, &view->node_cpus[node]))
+            bitset_or(cpus, &view->node_cpus[node]);
+    if (bitset_empty(cpus))
+        *cpus = view->online;
+    view_allowed_cpus(view, one->lead, &allowed);
+    bitset_and(cpus, &allowed);
+}
+
+/* Adds CPUs that others are bound to: they would have to share them. */
+static void add_taken(const struct checker *checker, size_t group, struct bitset *taken)
+{
+    for (size_t g = 0; g < checker->ngroups; g++)
+        if (g != group && !bitset_subset(&checker->view->online, &checker->groups[g].cpus))
+            bitset_or(taken, &checker->groups[g].cpus);
+}
+
+void deal_spare(const struct checker *checker, size_t group, unsigned least, struct bitset *cpus)
+{
+    struct bitset taken = {0}, left = *cpus;
+    add_taken(checker, group, &taken);
+    bitset_andnot(&left, &taken);
+    if (!bitset_empty(&left) && bitset_count(&left) >= least)
+        *cpus = left;
+}
+
+static bool is_idle(const struct view *view, const struct bitset *cpus)
+{
+    return view_idle_s(view, cpus) > idle_least * view->wall_s * bitset_count(cpus);
+}
+
+/* That CPU, and those that share its core as far as that is known. */
+static void find_core(const struct topo *topo, unsigned os_cpu, struct bitset *core)
+{
+    int index = -1;
+    *core = (struct bitset){0};
+    bitset_set(core, os_cpu);
+    for (unsigned i = 0; topo && i < topo->ncpus; i++)
+        if (topo->cpus[i].os_cpu == os_cpu)
+            index = topo->cpus[i].core;
+    for (unsigned i = 0; topo && index >= 0 && i < topo->ncpus; i++)
+        if (topo->cpus[i].core == index)
+            bitset_set(core, topo->cpus[i].os_cpu);
+}
+
+bool deal_idle(struct checker *checker, size_t group, unsigned want, struct bitset *room)
+{
+    const struct view *view = checker->view;
+    struct bitset home, taken = checker->given, found = {0};
+    unsigned n = 0;
+    deal_home(checker, group, &home);
+    add_taken(checker, group, &taken);
+    bitset_andnot(&home, &taken);
+    bitset_andnot(&home, room);
+    for (int whole = 1; whole >= 0; whole--)
+        for (int cpu = bitset_next(&home, 0); cpu >= 0 && n < want;
+             cpu = bitset_next(&home, (unsigned)cpu + 1)) {
+            struct bitset wanted;
+            find_core(whole ? find_topo(checker) : NULL, (unsigned)cpu, &wanted);
+            if (bitset_intersects(&wanted, &found) || !is_idle(view, &wanted))
+                continue;
+            bitset_set(&found, (unsigned)cpu);
+            n++;
+        }
+    if (n < want)
+        return false;
+    bitset_or(room, &found);
+    bitset_or(&checker->given, &found);
+    return true;
+}
+
+/* None of them is far from anything there. */
+static bool are_at_home(const struct checker *checker, const size_t *groups, size_t n,
+                        const struct bitset *pool)
+{
+    for (size_t i = 0; i < n; i++) {
+        struct bitset home;
+        deal_home(checker, groups[i], &home);
+        if (gpus_of(checker, groups[i]) && !bitset_subset(pool, &home))
+            return false;
+    }
+    return true;
+}
+
+int deal_gpu(const struct view *view, const struct topo *topo, uint64_t gpus)
+{
+    int found = -1;
+    for (size_t g = 0; g < view->ngpus; g++)
+        for (unsigned i = 0; (gpus >> g & 1) && i < topo->ngpus; i++) {
+            if (strcmp(topo->gpus[i].pci_bdf, view->gpus[g].pci_bdf) != 0)
+                continue;
+            if (found >= 0 && topo->gpus[found].node != topo->gpus[i].node)
+                return -1;
+            found = found < 0 ? (int)i : found;
+        }
+    return found;
+}
+
+/* What this process may use itself is no limit of others'. The caller frees cpus and nodes. */
+static bool copy_unlimited(const struct topo *topo, struct topo *copy)
+{
+    *copy = *topo;
+    copy->cpus = calloc(topo->ncpus + 1, sizeof(*copy->cpus));
+    copy->nodes = calloc(topo->nnodes + 1, sizeof(*copy->nodes));
+    for (unsigned i = 0; copy->cpus && i < topo->ncpus; i++) {
+        copy->cpus[i] = topo->cpus[i];
+        copy->cpus[i].allowed = true;
+    }
+    for (unsigned i = 0; copy->nodes && i < topo->nnodes; i++) {
+        copy->nodes[i] = topo->nodes[i];
+        copy->nodes[i].allowed = true;
+    }
+    return copy->cpus && copy->nodes;
+}
+
+static bool make_plan(const struct topo *topo, const struct plan_request *request,
+                      struct bitset slices[DEAL_MOST])
+{
+    struct plan plan;
+    struct err err;
+    bool made = !plan_make(topo, request, &plan, &err) && plan.status == PLAN_OK;
+    for (unsigned w = 0; made && w < request->workers; w++)
+        slices[w] = plan.workers[w].cpus;
+    plan_free(&plan);
+    return made;
+}
+
+bool deal_slices(const struct checker *checker, const size_t *groups, size_t n,
+                 const struct bitset *pool, struct bitset slices[DEAL_MOST])
+{
+    const struct topo *topo = find_topo(checker);
+    struct topo copy;
+    int gpus[DEAL_MOST];
+    size_t with_gpu = 0;
+    bool dealt = false;
+    if (!topo || n > DEAL_MOST)
+        return false;
+    for (size_t i = 0; i < n; i++) {
+        gpus[i] = deal_gpu(checker->view, topo, gpus_of(checker, groups[i]));
+        with_gpu += gpus[i] >= 0 && topo->gpus[gpus[i]].node >= 0;
+    }
+    struct plan_request request = {.placement = with_gpu == n ? PLACE_GPU_LOCAL : PLACE_NUMA,
+                                   .workers = (unsigned)n};
+    request.gpus = gpus;
+    for (unsigned i = 0; i < topo->ncpus; i++)
+        if (bitset_test(pool, topo->cpus[i].os_cpu))
+            bitset_set(&request.cpus, topo->cpus[i].os_cpu);
+    if (copy_unlimited(topo, &copy) && !bitset_empty(&request.cpus)) {
+        dealt = make_plan(&copy, &request, slices);
+        bool anywhere = are_at_home(checker, groups, n, pool);
+        request.placement = PLACE_PARTITION;
+        request.cores_each = PLAN_CORES_ALL;
+        dealt = dealt || (anywhere && make_plan(&copy, &request, slices));
+        request.cores_each = 0;
+        dealt = dealt || (anywhere && make_plan(&copy, &request, slices));
+    }
+    free(copy.cpus);
+    free(copy.nodes);
+    return dealt;
+}

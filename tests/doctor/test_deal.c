@@ -1,0 +1,243 @@
+/* Commands of contend doctor that give CPUs away: near what a worker uses, whole cores, none twice.
+ */
+#include "harness/doctor/deal.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "tests/lib/fixture_view.h"
+
+/* Two workers that may run anywhere, and wait. */
+static void crowd(struct machine *machine)
+{
+    view_plant(machine, 2);
+    for (size_t w = 0; w < 2; w++)
+        for (int t = 0; t < 4; t++)
+            view_add_task(machine, w, MASK_ALL, 5, 5);
+    for (unsigned cpu = 0; cpu < CPUS; cpu++)
+        view_occupy(machine, cpu, 10);
+}
+
+/* The command of the only finding of that id. */
+static void expect(const struct machine *machine, const char *id, const char *command)
+{
+    struct diagnosis diagnosis = view_judge(machine);
+    const struct found *found = view_look_for(&diagnosis, id);
+    assert_non_null(found);
+    assert_string_equal(found->finding.command, command);
+    diagnosis_free(&diagnosis);
+}
+
+static void test_overlap_deals_nodes(void **state)
+{
+    struct machine machine;
+    (void)state;
+    crowd(&machine);
+    view_plant_topo(&machine, "node:2 core:2 pu:1");
+    struct diagnosis diagnosis = view_judge(&machine);
+    const struct found *found = view_look_for(&diagnosis, "masks_overlap");
+    assert_non_null(found);
+    assert_int_equal(found->npids, 2);
+    assert_float_equal(found->cost, 0.5, 1e-9);
+    assert_string_equal(found->finding.command, "taskset -acp 0-1 100 && taskset -acp 2-3 101");
+    diagnosis_free(&diagnosis);
+    topo_free(&machine.topo);
+}
+
+/* The first process has the GPU of the second node. */
+static void test_overlap_deals_near_gpus(void **state)
+{
+    struct machine machine;
+    struct topo_gpu gpus[2] = {{.pci_bdf = "0000:01:00.0", .node = 0},
+                               {.pci_bdf = "0000:02:00.0", .node = 1}};
+    (void)state;
+    crowd(&machine);
+    view_plant_topo(&machine, "node:2 core:2 pu:1");
+    machine.topo.gpus = gpus;
+    machine.topo.ngpus = 2;
+    view_use_gpu(&machine, 0, 1);
+    view_use_gpu(&machine, 1, 0);
+    machine.host.topo = &machine.topo;
+    struct diagnosis diagnosis = view_judge(&machine);
+    assert_string_equal(view_look_for(&diagnosis, "masks_overlap")->finding.command,
+                        "taskset -acp 2-3 100 && taskset -acp 0-1 101");
+    diagnosis_free(&diagnosis);
+    machine.topo.gpus = NULL;
+    machine.topo.ngpus = 0;
+    topo_free(&machine.topo);
+}
+
+/* Linux often numbers a core's second thread behind all first ones: 0 and 2 are one core. */
+static void test_overlap_deals_whole_cores(void **state)
+{
+    struct machine machine;
+    (void)state;
+    crowd(&machine);
+    machine.view.nnodes = 1;
+    machine.view.node_cpus[0] = view_range(0, 3);
+    view_plant_topo(&machine, "core:2 pu:2(indexes=0,2,1,3)");
+    expect(&machine, "masks_overlap", "taskset -acp 0,2 100 && taskset -acp 1,3 101");
+    topo_free(&machine.topo);
+    view_plant_topo(&machine, "core:1 pu:4"); /* one core for both */
+    expect(&machine, "masks_overlap", "taskset -acp 0-1 100 && taskset -acp 2-3 101");
+    topo_free(&machine.topo);
+}
+
+/* By their numbers alone CPUs may be anywhere. */
+static void test_without_a_topology_nothing_is_dealt(void **state)
+{
+    struct machine machine;
+    (void)state;
+    crowd(&machine);
+    expect(&machine, "masks_overlap", "");
+}
+
+/* Two processes spin on CPU 0: the idle one of their node goes to the first, and to its one thread.
+ */
+static void test_spinning_gets_room_once(void **state)
+{
+    struct machine machine;
+    unsigned found = 0;
+    (void)state;
+    view_plant(&machine, 2);
+    for (size_t w = 0; w < 2; w++) {
+        view_add_task(&machine, w, MASK_LOW, 0.1, 0);
+        view_add_task(&machine, w, 0, 5, 5);
+        struct view_task *task = &machine.tasks[w][1];
+        task->close = true;
+        task->user_s = 5;
+        machine.about[w].libraries = LIBRARY_CUDA;
+    }
+    view_occupy(&machine, 0, 10);
+    struct diagnosis diagnosis = view_judge(&machine);
+    for (size_t i = 0; i < diagnosis.n; i++)
+        if (strcmp(diagnosis.all[i].finding.id, "spin_wait") == 0) {
+            assert_string_equal(diagnosis.all[i].finding.command,
+                                diagnosis.all[i].pids[0] == 100 ? "taskset -cp 0-1 101" : "");
+            found++;
+        }
+    assert_int_equal(found, 2);
+    diagnosis_free(&diagnosis);
+    /* Near its GPU no CPU idles. */
+    view_use_gpu(&machine, 0, 1);
+    view_use_gpu(&machine, 1, 1);
+    view_occupy(&machine, 2, 10);
+    view_occupy(&machine, 3, 10);
+    expect(&machine, "spin_wait", "");
+}
+
+/* A team of three on CPU 2, and another one there: CPU 3 idles, and is not enough. */
+static void test_crowd_gets_room_where_there_is_enough(void **state)
+{
+    struct machine machine;
+    (void)state;
+    view_plant(&machine, 1);
+    view_add_task(&machine, 0, 2, 5, 5);
+    view_add_task(&machine, 0, 2, 5, 5);
+    view_occupy(&machine, 2, 10);
+    expect(&machine, "more_threads_than_cpus", "taskset -acp 2-3 100");
+    view_add_task(&machine, 0, 2, 3, 7);
+    expect(&machine, "more_threads_than_cpus",
+           "export OMP_NUM_THREADS=1 MKL_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1");
+}
+
+/* CPUs that idle, but are another worker's. */
+static void test_room_is_not_taken_from_others(void **state)
+{
+    struct machine machine;
+    (void)state;
+    view_plant(&machine, 2);
+    view_add_task(&machine, 0, 2, 5, 5);
+    view_add_task(&machine, 0, 2, 5, 5);
+    view_add_task(&machine, 1, 3, 2, 0);
+    view_occupy(&machine, 2, 10);
+    view_occupy(&machine, 3, 1);
+    expect(&machine, "more_threads_than_cpus",
+           "export OMP_NUM_THREADS=1 MKL_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1");
+}
+
+/* A child has the one CPU of its parent, and CPUs 2 and 3 are another worker's. */
+static void test_inherited_mask_is_not_widened_over_others(void **state)
+{
+    struct machine machine;
+    (void)state;
+    view_plant(&machine, 2);
+    machine.processes[0].mask = machine.processes[0].parent_mask = 0;
+    view_add_task(&machine, 0, 0, 5, 5);
+    view_add_task(&machine, 1, 2, 9, 0);
+    expect(&machine, "inherited_mask", "taskset -acp 0-1,3 100");
+    machine.tasks[1][0].mask = MASK_HIGH;
+    expect(&machine, "inherited_mask", "taskset -acp 0-1 100");
+}
+
+/* CPU 0 is near its GPU, too, and is another rank's. */
+static void test_far_from_gpu_goes_where_nobody_is(void **state)
+{
+    struct machine machine;
+    (void)state;
+    view_plant(&machine, 2);
+    view_add_task(&machine, 0, MASK_HIGH, 9, 0);
+    view_add_task(&machine, 1, 0, 9, 0);
+    view_use_gpu(&machine, 0, 0);
+    expect(&machine, "far_from_gpu", "taskset -acp 1 100");
+    view_add_task(&machine, 0, MASK_HIGH, 9, 0); /* two threads would be a crowd there */
+    expect(&machine, "far_from_gpu", "taskset -acp 0-1 100");
+}
+
+/* Its first thread is on CPU 2, the others may run anywhere. */
+static void test_leader_alone_gets_company(void **state)
+{
+    struct machine machine;
+    (void)state;
+    view_plant(&machine, 1);
+    machine.processes[0].mask = MASK_HIGH;
+    view_add_task(&machine, 0, MASK_HIGH, 9, 0);
+    view_add_task(&machine, 0, MASK_ALL, 9, 0);
+    expect(&machine, "leader_alone", "taskset -acp 2-3 100");
+    view_add_task(&machine, 0, MASK_ALL, 9, 0); /* three would be too many for two CPUs */
+    expect(&machine, "leader_alone", "taskset -cp 0-3 100");
+    machine.tasks[0][1].mask = 3; /* one of a team, with a place of its own there */
+    expect(&machine, "leader_alone", "taskset -cp 0-3 100");
+}
+
+/* As OMP_PROC_BIND leaves it: the team is bound, threads from before it are not. */
+static void test_team_that_is_bound_is_left_alone(void **state)
+{
+    struct machine machine;
+    (void)state;
+    view_plant(&machine, 1);
+    machine.processes[0].mask = 0;
+    view_add_task(&machine, 0, 0, 9, 0);
+    view_add_task(&machine, 0, 1, 9, 0);
+    view_add_task(&machine, 0, MASK_ALL, 9, 0);
+    struct diagnosis diagnosis = view_judge(&machine);
+    assert_null(view_look_for(&diagnosis, "leader_alone"));
+    diagnosis_free(&diagnosis);
+    /* Others that are wide in two ways: which is meant, nobody knows. */
+    machine.tasks[0][1].mask = MASK_LOW;
+    expect(&machine, "leader_alone", "");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_overlap_deals_nodes),
+        cmocka_unit_test(test_overlap_deals_near_gpus),
+        cmocka_unit_test(test_overlap_deals_whole_cores),
+        cmocka_unit_test(test_without_a_topology_nothing_is_dealt),
+        cmocka_unit_test(test_spinning_gets_room_once),
+        cmocka_unit_test(test_crowd_gets_room_where_there_is_enough),
+        cmocka_unit_test(test_room_is_not_taken_from_others),
+        cmocka_unit_test(test_inherited_mask_is_not_widened_over_others),
+        cmocka_unit_test(test_far_from_gpu_goes_where_nobody_is),
+        cmocka_unit_test(test_leader_alone_gets_company),
+        cmocka_unit_test(test_team_that_is_bound_is_left_alone),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,147 @@
+/* What the reader sees of processes of this machine. */
+#include "harness/doctor/reader_parts.h"
+
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "tests/lib/fixture_dir.h"
+
+static pid_t start(void (*act)(void))
+{
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        (void)alarm(180);
+        for (;;)
+            act();
+    }
+    return child;
+}
+
+static void compute(void)
+{
+    static volatile unsigned long sink;
+    sink++;
+}
+
+static void sleep_on(void)
+{
+    (void)pause();
+}
+
+static void end(pid_t child)
+{
+    (void)kill(child, SIGKILL);
+    (void)waitpid(child, NULL, 0);
+}
+
+/* It is known where others may run that did, and nothing is asked of those that slept. */
+static void test_reader_masks_of_others_that_ran(void **state)
+{
+    struct reader reader;
+    struct err err;
+    const struct view_process *one;
+    int tries = 0;
+    (void)state;
+    pid_t busy = start(compute), asleep = start(sleep_on);
+    assert_int_equal(reader_open("", &reader, &err), 0);
+    assert_int_equal(reader_mark(&reader, &err), 0);
+    do {
+        (void)nanosleep(&(struct timespec){.tv_nsec = 100000000}, NULL);
+        assert_int_equal(reader_tick(&reader, READER_WHOLE, &err), 0);
+        one = view_find(&reader.view, busy);
+        assert_non_null(one);
+        assert_false(one->watched);
+    } while (one->mask < 0 && tries++ < 600);
+    assert_true(one->mask >= 0);
+    one = view_find(&reader.view, asleep);
+    assert_non_null(one);
+    assert_int_equal(one->mask, -1);
+    reader_close(&reader);
+    end(busy);
+    end(asleep);
+}
+
+static void test_class_is_read_from_stat(void **state)
+{
+    static const struct {
+        const char *priority, *tail; /* fields 18, and 40 and 41 */
+        bool realtime, nicest;
+    } cases[] = {{"20", "0 0", false, false},
+                 {"39", "0 0", false, true},
+                 {"20", "0 5", false, true}, /* SCHED_IDLE */
+                 {"-40", "39 1", true, false},
+                 {"-101", "0 6", true, false}}; /* SCHED_DEADLINE */
+    char text[256];
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct reader_stat stat = {0};
+        (void)snprintf(text, sizeof(text),
+                       "7 (a b) R 1 7 7 0 -1 0 0 0 0 0 11 12 0 0 %s 0 1 0 99 0 0 0 0 0 0 0 0 0 0 0 "
+                       "0 0 0 0 17 3 %s 0",
+                       cases[i].priority, cases[i].tail);
+        assert_true(reader_parse_stat(text, &stat));
+        assert_int_equal(stat.cpu, 3);
+        assert_int_equal(stat.realtime, cases[i].realtime);
+        assert_int_equal(stat.nicest, cases[i].nicest);
+    }
+}
+
+/* What drivers have locked for a process counts, and nothing for one that may lock what it likes.
+ */
+static void test_reader_locked_memory(void **state)
+{
+    static const struct {
+        const char *status;
+        uint64_t bytes;
+        bool is_free;
+    } cases[] = {
+        {"VmPin:\t    2048 kB\nVmLck:\t      64 kB\nCapEff:\t0000000000000000\n", 2 << 20, false},
+        {"VmPin:\t       0 kB\nVmLck:\t      64 kB\nCapEff:\t00000000a80425fb\n", 64 << 10, false},
+        {"VmPin:\t       0 kB\nVmLck:\t      64 kB\nCapEff:\t0000000000004000\n", 64 << 10, true}};
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct reader reader;
+        struct err err;
+        char text[256];
+        const pid_t pid = 7;
+        (void)snprintf(text, sizeof(text), "Name:\tx\n%sCpus_allowed_list:\t0\n", cases[i].status);
+        fixture_put("/proc/7/status", text);
+        fixture_put("/proc/7/task/7/status", text);
+        fixture_put("/proc/7/stat",
+                    "7 (x) R 1 7 7 0 -1 0 0 0 0 0 11 12 0 0 20 0 1 0 99 0 0 0 0 0 0 0 "
+                    "0 0 0 0 0 0 0 0 17 0 0 0 0");
+        fixture_put("/proc/7/task/7/stat",
+                    "7 (x) R 1 7 7 0 -1 0 0 0 0 0 11 12 0 0 20 0 1 0 99 0 0 0 "
+                    "0 0 0 0 0 0 0 0 0 0 0 0 17 0 0 0 0");
+        fixture_put("/proc/stat", "cpu0 1 2 3 4 5 6 7 8 9 10\n");
+        assert_int_equal(reader_open(fixture_dir, &reader, &err), 0);
+        assert_int_equal(reader_watch_pids(&reader, &pid, 1, &err), 0);
+        const struct view_process *process = view_find(&reader.view, 7);
+        assert_non_null(process);
+        assert_non_null(process->about);
+        assert_true(process->about->locked_bytes == cases[i].bytes);
+        assert_int_equal(process->about->locks_freely, cases[i].is_free);
+        reader_close(&reader);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_class_is_read_from_stat),
+        cmocka_unit_test(test_reader_masks_of_others_that_ran),
+        cmocka_unit_test_setup_teardown(test_reader_locked_memory, fixture_make_dir,
+                                        fixture_remove_dir),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,112 @@
+#include "tests/lib/fixture_view.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+struct bitset view_range(unsigned first, unsigned last)
+{
+    struct bitset set = {0};
+    for (unsigned cpu = first; cpu <= last; cpu++)
+        bitset_set(&set, cpu);
+    return set;
+}
+
+void view_plant(struct machine *machine, size_t workers)
+{
+    *machine = (struct machine){0};
+    struct view *view = &machine->view;
+    for (unsigned cpu = 0; cpu < CPUS; cpu++) {
+        machine->masks[cpu] = view_range(cpu, cpu);
+        machine->cpus[cpu] = (struct view_cpu){.os_cpu = cpu, .idle_s = WALL_S};
+    }
+    machine->masks[MASK_LOW] = view_range(0, 1);
+    machine->masks[MASK_HIGH] = view_range(2, 3);
+    machine->masks[MASK_ALL] = view_range(0, 3);
+    *view = (struct view){.wall_s = WALL_S,
+                          .has_schedstat = true,
+                          .masks = machine->masks,
+                          .nmasks = MASK_ALL + 1,
+                          .online = view_range(0, 3),
+                          .cpus = machine->cpus,
+                          .ncpus = CPUS,
+                          .processes = machine->processes,
+                          .nprocesses = workers,
+                          .cgroups = &machine->group,
+                          .nnodes = 2};
+    view->node_cpus[0] = view_range(0, 1);
+    view->node_cpus[1] = view_range(2, 3);
+    for (size_t w = 0; w < workers; w++)
+        machine->processes[w] = (struct view_process){.pid = 100 + (int)w,
+                                                      .parent = 1,
+                                                      .name = "worker",
+                                                      .state = 'R',
+                                                      .watched = true,
+                                                      .mask = MASK_ALL,
+                                                      .parent_mask = MASK_ALL,
+                                                      .tasks = machine->tasks[w],
+                                                      .about = &machine->about[w],
+                                                      .cgroup = {-1, -1, -1, -1}};
+}
+
+void view_add_task(struct machine *machine, size_t worker, int mask, double oncpu_s, double wait_s)
+{
+    struct view_process *process = &machine->processes[worker];
+    process->tasks[process->ntasks] = (struct view_task){.tid = process->pid + (int)process->ntasks,
+                                                         .mask = mask,
+                                                         .oncpu_s = oncpu_s,
+                                                         .wait_s = wait_s};
+    process->ntasks++;
+    process->threads++;
+    process->cpu_s += oncpu_s;
+}
+
+void view_occupy(struct machine *machine, unsigned cpu, double busy_s)
+{
+    machine->cpus[cpu].user_s = busy_s;
+    machine->cpus[cpu].idle_s = WALL_S - busy_s;
+}
+
+const struct found *view_look_for(const struct diagnosis *diagnosis, const char *id)
+{
+    for (size_t i = 0; i < diagnosis->n; i++)
+        if (strcmp(diagnosis->all[i].finding.id, id) == 0)
+            return &diagnosis->all[i];
+    return NULL;
+}
+
+struct diagnosis view_judge(const struct machine *machine)
+{
+    struct diagnosis diagnosis = {0};
+    struct err err;
+    assert_int_equal(diagnosis_make(&machine->view, &diagnosis, &err), 0);
+    return diagnosis;
+}
+
+void view_plant_topo(struct machine *machine, const char *synthetic)
+{
+    struct err err;
+    const struct topo_options options = {.xml = synthetic};
+    assert_int_equal(topo_load(&options, &machine->topo, &err), 0);
+    machine->host = (struct host){.topo = &machine->topo, .idle_exit_us = NAN};
+    machine->host.a_second = (struct host_counts){NAN, NAN, NAN, NAN};
+    machine->view.host = &machine->host;
+}
+
+void view_use_gpu(struct machine *machine, size_t worker, unsigned gpu)
+{
+    struct view *view = &machine->view;
+    for (unsigned g = 0; g < 2; g++) {
+        view->gpus[g].cpus = view->node_cpus[g];
+        (void)snprintf(view->gpus[g].pci_bdf, sizeof(view->gpus[g].pci_bdf), "0000:0%u:00.0",
+                       g + 1);
+    }
+    view->ngpus = 2;
+    machine->processes[worker].gpus |= UINT64_C(1) << gpu;
+}

@@ -1,0 +1,44 @@
+/* A made-up machine for the checks of contend doctor, without a /proc: four CPUs of two nodes,
+ * watched for ten seconds, and as many workers as asked for. */
+#ifndef CONTEND_TESTS_LIB_FIXTURE_VIEW_H
+#define CONTEND_TESTS_LIB_FIXTURE_VIEW_H
+
+#include "harness/doctor/check.h"
+#include "harness/doctor/host.h"
+
+enum { CPUS = 4, WORKERS_MOST = 3, WALL_S = 10 };
+
+struct machine {
+    struct view view;
+    struct view_process processes[WORKERS_MOST];
+    struct view_task tasks[WORKERS_MOST][4];
+    struct view_about about[WORKERS_MOST];
+    struct bitset masks[CPUS + 3]; /* each CPU, then 0-1, 2-3 and 0-3 */
+    struct view_cpu cpus[CPUS];
+    struct view_cgroup group;
+    struct host host; /* of view_plant_topo */
+    struct topo topo;
+};
+enum { MASK_LOW = CPUS, MASK_HIGH, MASK_ALL };
+
+struct bitset view_range(unsigned first, unsigned last);
+
+/* Nobody runs on it yet; the processes have the pids 100, 101, ... */
+void view_plant(struct machine *machine, size_t workers);
+
+/* That topology, as hwloc writes synthetic ones; free machine->topo. */
+void view_plant_topo(struct machine *machine, const char *synthetic);
+
+/* One thread more of a worker, and what its CPU did. */
+void view_add_task(struct machine *machine, size_t worker, int mask, double oncpu_s, double wait_s);
+void view_occupy(struct machine *machine, unsigned cpu, double busy_s);
+
+/* It uses that GPU (of one or two), which is near the node of that number. */
+void view_use_gpu(struct machine *machine, size_t worker, unsigned gpu);
+
+/* Free it with diagnosis_free. */
+struct diagnosis view_judge(const struct machine *machine);
+/* The first finding of that id; NULL: there is none. */
+const struct found *view_look_for(const struct diagnosis *diagnosis, const char *id);
+
+#endif
