@@ -1,8 +1,9 @@
 /* Rules over facts that are made up: each planted fault gives its rule, outcome, class and action.
  */
-#include "harness/rules/rules.h"
+#include "harness/rules/expect.h"
 
 #include <ctype.h>
+#include <errno.h>
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -584,6 +585,94 @@ static void test_rules_verdict_names_and_sorts(void **state)
     assert_int_equal(verdict.rules, 2);
 }
 
+/* Where nothing was looked at there is nothing that passed. */
+static void test_rules_skipped_are_no_pass(void **state)
+{
+    (void)state;
+    const struct rules_request request = {.nonly = 2,
+                                          .only = {rule_find("gpus_on_bus"), rule_find("xid")}};
+    w.topo.ngpus = 0;
+    w.facts.ndevices = 0;
+    w.facts.log = FACTS_DENIED;
+    struct rules_verdict verdict = rules_verdict(judge_with(&request), true);
+    assert_int_equal(verdict.outcome, OUTCOME_SKIP);
+    assert_string_equal(verdict.text, "SKIP: nothing was judged, 2 skipped");
+    /* And a pass of the others says that no GPU was among them. */
+    static const struct rules_request all;
+    verdict = rules_verdict(judge_with(&all), false);
+    assert_int_equal(verdict.outcome, OUTCOME_PASS);
+    assert_non_null(strstr(verdict.text, " skipped; no NVIDIA GPU is on the PCI bus"));
+}
+
+static const struct finding *expected(const char *text, const char *unit)
+{
+    struct rules_request request = {.nonly = 1, .only = {rule_find("cpus_online")}};
+    struct err err = {0};
+    if (expect_parse(text, &request, &err))
+        fail_msg("%s: %s", text, err.msg);
+    const struct findings *findings = judge_with(&request);
+    for (size_t i = 0; i < findings->n; i++)
+        if (strcmp(findings->all[i].id, "expected") == 0 &&
+            strcmp(findings->all[i].subject, unit) == 0)
+            return &findings->all[i];
+    fail_msg("%s: nothing is said of '%s'", text, unit);
+    return NULL;
+}
+
+/* What never was on the bus is missed by nobody who was not told of it. */
+static void test_rules_expect(void **state)
+{
+    (void)state;
+    w.facts.env.memory_bytes = 15.5 * 0x1p30;
+    w.facts.cpus_online = CPUS;
+    const struct finding *finding = expected("gpus=4,cpus=8,nodes=2,memory=16G,nics=1", "");
+    assert_int_equal(finding->outcome, OUTCOME_PASS);
+    assert_string_equal(finding->sentence,
+                        "4 GPUs, 8 CPUs, 2 NUMA nodes, 16 GiB of memory, 1 NICs, "
+                        "as expected");
+    finding = expected("gpus=8", "GPUs");
+    assert_int_equal(finding->outcome, OUTCOME_FAIL);
+    assert_string_equal(finding->cause, "hardware");
+    assert_string_equal(finding->sentence, "4 of the 8 that are expected");
+    assert_string_equal(finding->evidence, "4 on the PCI bus");
+    assert_true(finding->value == 4 && finding->low == 8);
+    finding = expected("memory=18G", "memory");
+    assert_int_equal(finding->outcome, OUTCOME_FAIL);
+    assert_string_equal(finding->sentence, "15.5 GiB of the 18 that are expected");
+    assert_int_equal(expected("gpus=4,cpus=4", "CPUs")->outcome, OUTCOME_WARN);
+    w.topo.ngpus = 0;
+    assert_int_equal(expected("gpus=0", "")->outcome, OUTCOME_PASS);
+    /* What cannot be counted is no pass. */
+    w.facts.pci = FACTS_DENIED;
+    finding = expected("nics=1", "");
+    assert_int_equal(finding->outcome, OUTCOME_ERROR);
+    assert_int_equal(rules_verdict(&w.findings, false).outcome, OUTCOME_ERROR);
+}
+
+static void test_rules_expect_nothing_else(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text, *why;
+    } bad[] = {{"gpu=8", "'gpu=8' is not NAME=COUNT of gpus, cpus, "},
+               {"gpus", "'gpus' is not NAME=COUNT of "},
+               {"", "'' is not NAME=COUNT of "},
+               {"gpus=8,", "'' is not NAME=COUNT of "},
+               {"gpus=", "'gpus=' is no count of 0 to 1000000"},
+               {"gpus=-1", "is no count"},
+               {"gpus=8x", "is no count"},
+               {"cpus=1000001", "is no count"},
+               {"memory=much", "is no size, such as memory=512G"},
+               {"gpus=8,cpus=4,gpus=8", "gpus is given twice"}};
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+        struct rules_request request = {0};
+        struct err err = {0};
+        assert_int_equal(expect_parse(bad[i].text, &request, &err), -EINVAL);
+        if (!strstr(err.msg, bad[i].why))
+            fail_msg("'%s': %s", bad[i].text, err.msg);
+    }
+}
+
 #define ON_WORLD(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
 
 int main(void)
@@ -606,6 +695,9 @@ int main(void)
         ON_WORLD(test_rules_look_twice),
         ON_WORLD(test_rules_stand_where_the_second_look_fails),
         ON_WORLD(test_rules_verdict_names_and_sorts),
+        ON_WORLD(test_rules_skipped_are_no_pass),
+        ON_WORLD(test_rules_expect),
+        ON_WORLD(test_rules_expect_nothing_else),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
