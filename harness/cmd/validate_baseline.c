@@ -415,7 +415,7 @@ static int tell(const struct work *work, bool looked_again, struct findings *fin
         if (!finding.cause[0])
             (void)snprintf(finding.cause, sizeof(finding.cause), "hardware");
         finding.subject[0] = '\0';
-        if (finding.outcome == OUTCOME_PASS)
+        if (finding.outcome == OUTCOME_PASS || finding.outcome == OUTCOME_SKIP)
             say_good(work, &finding);
         rc = findings_add(findings, &finding, err);
     }

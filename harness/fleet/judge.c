@@ -43,6 +43,8 @@ struct judge {
     const bool *skip; /* or NULL */
     struct fleet_judgement *out;
     struct err *err;
+    bool any_kind; /* the bounds are for */
+    uint32_t kind;
 };
 
 const char *fleet_offence_id(enum fleet_offence_kind kind)
@@ -55,6 +57,17 @@ const char *fleet_offence_id(enum fleet_offence_kind kind)
 static bool is_skipped(const struct judge *judge, uint32_t machine)
 {
     return judge->skip && judge->skip[machine];
+}
+
+static bool is_of_another_kind(const struct judge *judge, uint32_t machine)
+{
+    return !judge->any_kind && judge->fleet->machines[machine].kind != judge->kind;
+}
+
+/* Whether its figures say nothing by these bounds. */
+static bool is_left_out(const struct judge *judge, uint32_t machine)
+{
+    return is_skipped(judge, machine) || is_of_another_kind(judge, machine);
 }
 
 static int add(struct judge *judge, const struct fleet_offence *offence)
@@ -94,11 +107,9 @@ static int find_metrics(struct judge *judge)
 
 static int judge_kinds(struct judge *judge)
 {
-    const struct fleet *fleet = judge->fleet;
     int rc = 0;
-    for (uint32_t i = 0; i < fleet->names.n && !rc; i++)
-        if (judge->bounds->kind && judge->bounds->kind[0] && !is_skipped(judge, i) &&
-            strcmp(intern_text(&fleet->kinds, fleet->machines[i].kind), judge->bounds->kind) != 0)
+    for (uint32_t i = 0; i < judge->fleet->names.n && !rc; i++)
+        if (!is_skipped(judge, i) && is_of_another_kind(judge, i))
             rc = add(judge, &(struct fleet_offence){.machine = i,
                                                     .kind = OFFENCE_KIND,
                                                     .outcome = OUTCOME_FAIL,
@@ -137,22 +148,30 @@ static int add_lacking(struct judge *judge, uint32_t machine, size_t count)
                                               .score = LACKS_SCORE + (double)count});
 }
 
-static int judge_lacking(struct judge *judge)
+/* Of each machine how many of its figures have a bound, or one that is required. NULL: no memory.
+ */
+static size_t *count_figures(const struct judge *judge, bool required)
 {
     const struct fleet *fleet = judge->fleet;
-    size_t *has = calloc((size_t)fleet->names.n + 1, sizeof(*has)), nrequired = 0;
-    int rc = has ? 0 : err_set(judge->err, -ENOMEM, "out of memory for machines");
-    for (size_t i = 0; !rc && i < judge->bounds->n; i++) {
+    size_t *has = calloc((size_t)fleet->names.n + 1, sizeof(*has));
+    for (size_t i = 0; has && i < judge->bounds->n; i++) {
         uint32_t metric = judge->out->metric_of[i];
-        nrequired += judge->bounds->all[i].required;
-        for (size_t c = metric == INTERN_NONE ? 0 : fleet->first[metric];
-             judge->bounds->all[i].required && metric != INTERN_NONE &&
-             c < fleet->first[metric + 1];
-             c++)
+        if (metric == INTERN_NONE || (required && !judge->bounds->all[i].required))
+            continue;
+        for (size_t c = fleet->first[metric]; c < fleet->first[metric + 1]; c++)
             has[fleet->cells[c].machine]++;
     }
-    for (uint32_t i = 0; !rc && i < fleet->names.n; i++)
-        if (has[i] < nrequired && !is_skipped(judge, i))
+    return has;
+}
+
+static int judge_lacking(struct judge *judge)
+{
+    size_t *has = count_figures(judge, true), nrequired = 0;
+    int rc = has ? 0 : err_set(judge->err, -ENOMEM, "out of memory for machines");
+    for (size_t i = 0; i < judge->bounds->n; i++)
+        nrequired += judge->bounds->all[i].required;
+    for (uint32_t i = 0; !rc && i < judge->fleet->names.n; i++)
+        if (has[i] < nrequired && !is_left_out(judge, i))
             rc = add_lacking(judge, i, nrequired - has[i]);
     free(has);
     return rc;
@@ -172,7 +191,7 @@ static int judge_figure(struct judge *judge, size_t i, const struct fleet_cell *
 {
     const struct bound *bound = &judge->bounds->all[i];
     bool below = cell->value<bound->lower, above = cell->value> bound->upper;
-    if ((!below && !above) || is_skipped(judge, cell->machine))
+    if ((!below && !above) || is_left_out(judge, cell->machine))
         return 0;
     bool worse = bound->higher ? below : above;
     double ratio = cell->value / bound->reference;
@@ -263,7 +282,7 @@ static void worse_make(const struct judge *judge, struct worse *worse)
         worse->median[i] =
             count < OVERALL_FIGURES ? NAN : stats_sort_median(worse->by + before, count);
         before = worse->end[i];
-        if (!isnan(worse->median[i]) && !is_skipped(judge, (uint32_t)i))
+        if (!isnan(worse->median[i]) && !is_left_out(judge, (uint32_t)i))
             worse->sorted[worse->n++] = fabs(worse->median[i]);
     }
     worse->n = stats_sort(worse->sorted, worse->n);
@@ -283,7 +302,7 @@ static int judge_overall(struct judge *judge)
     double limit = fmax(-log(1 - OVERALL_LEAST), OVERALL_SPREADS * spread);
     int rc = 0;
     for (uint32_t i = 0; i < judge->fleet->names.n && !rc; i++)
-        if (worse.median[i] > limit && !is_skipped(judge, i))
+        if (worse.median[i] > limit && !is_left_out(judge, i))
             rc = add(judge, &(struct fleet_offence){.machine = i,
                                                     .kind = OFFENCE_OVERALL,
                                                     .outcome = OUTCOME_WARN,
@@ -338,7 +357,7 @@ static int judge_drift(struct judge *judge, size_t i, struct drifts *drifts)
     int rc = 0;
     for (size_t c = fleet->first[metric]; c < fleet->first[metric + 1] && !rc; c++) {
         const struct fleet_cell *cell = &fleet->cells[c];
-        if (cell->nvalues < DRIFT_RUNS || is_skipped(judge, cell->machine))
+        if (cell->nvalues < DRIFT_RUNS || is_left_out(judge, cell->machine))
             continue;
         if (isnan(noise))
             noise = drift_noise(fleet, metric, drifts->scratch);
@@ -413,40 +432,67 @@ static int compare_offences(const void *a, const void *b)
     return one->bound < other->bound ? -1 : one->bound > other->bound;
 }
 
+/* FAIL, WARN, PASS, SKIP */
+static int rank_of(enum finding_outcome outcome)
+{
+    return outcome == OUTCOME_FAIL   ? 0
+           : outcome == OUTCOME_WARN ? 1
+           : outcome == OUTCOME_PASS ? 2
+                                     : 3;
+}
+
 static int compare_machines(const void *a, const void *b, void *fleet)
 {
     const struct fleet_judged *one = a, *other = b;
     const struct intern *names = &((const struct fleet *)fleet)->names;
     if (one->outcome != other->outcome)
-        return one->outcome > other->outcome ? -1 : 1; /* FAIL, WARN, PASS */
+        return rank_of(one->outcome) - rank_of(other->outcome);
     if (one->score > other->score || one->score < other->score)
         return one->score > other->score ? -1 : 1;
     return strcmp(intern_text(names, one->machine), intern_text(names, other->machine));
 }
 
-static void rank(struct judge *judge)
+/* By its offences, from `*at` on; without any it passes if anything of it was looked at. */
+static struct fleet_judged judge_machine(const struct judge *judge, uint32_t i, bool seen,
+                                         size_t *at)
 {
+    const struct fleet_judgement *out = judge->out;
+    struct fleet_judged machine = {
+        .machine = i, .outcome = seen ? OUTCOME_PASS : OUTCOME_SKIP, .first = *at};
+    for (; *at < out->noffences && out->offences[*at].machine == i; ++*at)
+        machine.noffences++;
+    if (machine.noffences) {
+        machine.outcome = out->offences[machine.first].outcome;
+        machine.score = out->offences[machine.first].score;
+    }
+    return machine;
+}
+
+static int rank(struct judge *judge)
+{
+    const struct fleet *fleet = judge->fleet;
     struct fleet_judgement *out = judge->out;
-    size_t at = 0;
+    size_t at = 0, *has = count_figures(judge, false);
+    if (!has)
+        return err_set(judge->err, -ENOMEM, "out of memory for %u machines", fleet->names.n);
     if (out->noffences)
         qsort(out->offences, out->noffences, sizeof(*out->offences), compare_offences);
-    for (uint32_t i = 0; i < judge->fleet->names.n; i++) {
-        struct fleet_judged machine = {.machine = i, .outcome = OUTCOME_PASS, .first = at};
-        for (; at < out->noffences && out->offences[at].machine == i; at++)
-            machine.noffences++;
-        if (machine.noffences) {
-            machine.outcome = out->offences[machine.first].outcome;
-            machine.score = out->offences[machine.first].score;
-        }
-        out->npass += machine.outcome == OUTCOME_PASS && !is_skipped(judge, i);
+    for (uint32_t i = 0; i < fleet->names.n; i++) {
+        bool validated = fleet->machines[i].validated; /* its own rules have looked */
+        struct fleet_judged machine = judge_machine(judge, i, has[i] || validated, &at);
+        if (is_skipped(judge, i))
+            continue;
+        out->npass += machine.outcome == OUTCOME_PASS;
         out->nwarn += machine.outcome == OUTCOME_WARN;
         out->nfail += machine.outcome == OUTCOME_FAIL;
-        if (!is_skipped(judge, i))
-            out->machines[out->nmachines++] = machine;
+        out->nskip += machine.outcome == OUTCOME_SKIP;
+        out->machines[out->nmachines++] = machine;
     }
+    free(has);
     if (out->nmachines)
         qsort_r(out->machines, out->nmachines, sizeof(*out->machines), compare_machines,
-                (void *)judge->fleet);
+                (void *)fleet);
+    return 0;
 }
 
 int fleet_judge(const struct fleet *fleet, const struct bounds *bounds, const bool *skip,
@@ -454,8 +500,17 @@ int fleet_judge(const struct fleet *fleet, const struct bounds *bounds, const bo
 {
     static int (*const looks[])(struct judge *) = {find_metrics,  judge_kinds,   judge_verdicts,
                                                    judge_lacking, judge_figures, judge_drifts,
-                                                   judge_overall};
-    struct judge judge = {fleet, bounds, skip, judgement, err};
+                                                   judge_overall, rank};
+    struct judge judge = {
+        .fleet = fleet,
+        .bounds = bounds,
+        .skip = skip,
+        .out = judgement,
+        .err = err,
+        .any_kind = !bounds->kind || !bounds->kind[0],
+    };
+    if (!judge.any_kind)
+        judge.kind = intern_find(&fleet->kinds, bounds->kind, strlen(bounds->kind));
     *judgement = (struct fleet_judgement){
         .machines = calloc((size_t)fleet->names.n + 1, sizeof(*judgement->machines)),
         .metric_of = calloc(bounds->n + 1, sizeof(*judgement->metric_of))};
@@ -464,8 +519,6 @@ int fleet_judge(const struct fleet *fleet, const struct bounds *bounds, const bo
                  : err_set(err, -ENOMEM, "out of memory for %u machines", fleet->names.n);
     for (size_t i = 0; i < sizeof(looks) / sizeof(looks[0]) && !rc; i++)
         rc = looks[i](&judge);
-    if (!rc)
-        rank(&judge);
     return rc;
 }
 
