@@ -150,8 +150,10 @@ static int add_gain(const struct judged *judged, struct findings *findings, stru
     const char *name = name_of(judged, judged->advised);
     bool one = gain->rounds == 1;
     (void)say_ratio(gain, ratio, sizeof(ratio));
-    if (!is_same(judged, judged->advised, TUNE_LEADER))
-        (void)snprintf(near, sizeof(near), " was near %s, which", name_of(judged, TUNE_LEADER));
+    /* Where there was little time, the simplest one stands for the leader in the fresh rounds. */
+    const char *leader = judged->tune->settings.all[judged->tune->leader].variant.name;
+    if (strcmp(leader, name) != 0)
+        (void)snprintf(near, sizeof(near), " was near %s, which", leader);
     if (is_same(judged, judged->advised, TUNE_NONE))
         say_as_it_is(judged, finding.sentence, sizeof(finding.sentence));
     else if (is_gain(judged))
@@ -322,7 +324,7 @@ int tune_judge(const struct tune *tune, const struct analysis *analysis, struct 
     if (!tune->is_fresh || !tune->ntried)
         return 0;
     int rc = add_gains(&judged, findings, err);
-    if (!rc && tune->has_leader)
+    if (!rc && tune->leader < tune->nsearched)
         rc = add_short(&judged, findings, err);
     else if (!rc)
         rc = add_none_ended(&judged, findings, err);
