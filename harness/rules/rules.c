@@ -97,7 +97,13 @@ unsigned rules_doubted(const struct findings *findings)
     return probes;
 }
 
-/* Of the same rule and unit; else what the rule says of all units; NULL = neither. */
+/* What is measured in two ways may be odd in one of them; one that failed has no metric. */
+static bool same_metric(const struct finding *a, const struct finding *b)
+{
+    return !a->metric[0] || !b->metric[0] || strcmp(a->metric, b->metric) == 0;
+}
+
+/* Of the same rule, unit and metric; else what the rule says of all units; NULL = neither. */
 static const struct finding *find_again(const struct findings *findings,
                                         const struct finding *finding)
 {
@@ -106,7 +112,7 @@ static const struct finding *find_again(const struct findings *findings,
         const struct finding *other = &findings->all[i];
         if (strcmp(other->id, finding->id) != 0)
             continue;
-        if (strcmp(other->subject, finding->subject) == 0)
+        if (strcmp(other->subject, finding->subject) == 0 && same_metric(other, finding))
             return other;
         if (!other->subject[0])
             whole = other;

@@ -535,6 +535,77 @@ static void test_rules_look_twice(void **state)
     findings_free(&again);
 }
 
+/* Two looks at the same copies: of each direction of each GPU. */
+static const struct finding *look_twice_at_copies(int slow_first, int slow_again)
+{
+    enum { COPIES = 2 * GPUS };
+    static const struct rules_request request;
+    static struct facts_value copies[COPIES];
+    struct findings first = {0}, again = {0};
+    struct err err;
+    for (int look = 0; look < 2; look++) {
+        for (int i = 0; i < COPIES; i++) {
+            copies[i] =
+                (struct facts_value){.metric = "copy_bandwidth",
+                                     .value = i == (look ? slow_again : slow_first) ? 20 : 55};
+            (void)snprintf(copies[i].key, sizeof(copies[i].key), "dir=%s;gpu=%d",
+                           i < GPUS ? "h2d" : "d2h", i % GPUS);
+        }
+        w.facts.probes[PROBE_GPU_COPY] =
+            (struct facts_probe){.status = PROBE_DONE, .n = COPIES, .values = copies};
+        assert_int_equal(rules_judge(&w.facts, &request, look ? &again : &first, &err), 0);
+    }
+    assert_int_equal(rules_second_look(&first, &again, 1u << PROBE_GPU_COPY, &err), 0);
+    findings_free(&again);
+    findings_free(&w.findings);
+    w.findings = first;
+    for (size_t i = 0; i < first.n; i++)
+        if (strcmp(first.all[i].id, "gpu_copies_alike") == 0)
+            return &first.all[i];
+    return NULL;
+}
+
+/* One direction the first time and the other the second is nothing that was seen twice. */
+static void test_rules_look_twice_at_each_direction(void **state)
+{
+    (void)state;
+    const struct finding *finding = look_twice_at_copies(2, 2);
+    assert_int_equal(finding->outcome, OUTCOME_FAIL);
+    assert_string_equal(finding->metric, "copy_bandwidth_h2d");
+    assert_string_equal(finding->evidence, "first look FAIL (20 GB/s), second FAIL (20 GB/s)");
+    finding = look_twice_at_copies(2, GPUS + 2);
+    assert_int_equal(finding->outcome, OUTCOME_WARN);
+    assert_string_equal(finding->evidence, "first look FAIL (20 GB/s), second not seen");
+    unsigned late = 0;
+    for (size_t i = 0; i < w.findings.n; i++)
+        late += strcmp(w.findings.all[i].metric, "copy_bandwidth_d2h") == 0 &&
+                strcmp(w.findings.all[i].evidence, "on the second look alone") == 0;
+    assert_int_equal(late, 1);
+}
+
+/* A CPU behind the first 512 is one of them, too; what there is no room for is no pass. */
+static void test_rules_compare_all_cpus(void **state)
+{
+    (void)state;
+    enum { MANY = 2049 };
+    struct facts_value *values = calloc(MANY, sizeof(*values));
+    assert_non_null(values);
+    for (int i = 0; i < MANY; i++) {
+        values[i] = (struct facts_value){.metric = "cpu_rate", .value = i == 700 ? 50 : 100};
+        (void)snprintf(values[i].key, sizeof(values[i].key), "cpu=%d", i);
+    }
+    w.facts.probes[PROBE_CPU_SPEED] =
+        (struct facts_probe){.status = PROBE_DONE, .n = 768, .values = values};
+    check("cpus_alike", "CPU 700", OUTCOME_FAIL, "hardware", ACTION_WATCH);
+    values[700].value = 100;
+    passes("cpus_alike");
+    w.facts.probes[PROBE_CPU_SPEED].n = MANY;
+    check("cpus_alike", NULL, OUTCOME_WARN, "hardware", ACTION_WATCH);
+    assert_string_equal(judged("cpus_alike", NULL)->sentence,
+                        "2048 of 2049 CPUs were compared with each other, and no more");
+    free(values);
+}
+
 /* A measurement that failed the second time, or hung, refutes nothing. */
 static void test_rules_stand_where_the_second_look_fails(void **state)
 {
@@ -695,6 +766,8 @@ int main(void)
         ON_WORLD(test_rules_look_twice),
         ON_WORLD(test_rules_stand_where_the_second_look_fails),
         ON_WORLD(test_rules_verdict_names_and_sorts),
+        ON_WORLD(test_rules_look_twice_at_each_direction),
+        ON_WORLD(test_rules_compare_all_cpus),
         ON_WORLD(test_rules_skipped_are_no_pass),
         ON_WORLD(test_rules_expect),
         ON_WORLD(test_rules_expect_nothing_else),
