@@ -230,6 +230,7 @@ static int add_row(struct reader *reader, uint32_t run, const struct csv_reader 
                          : 0;
 }
 
+/* Variants are of one who compared them there, and no figures of the machine. */
 static int add_rows(struct reader *reader, uint32_t run, char *text, size_t size, struct err *why)
 {
     struct csv_reader csv;
@@ -240,7 +241,8 @@ static int add_rows(struct reader *reader, uint32_t run, char *text, size_t size
         if (strcmp(cells[CELL_METRIC], VALUE_STATUS) == 0)
             rc = add_trouble(reader, run, cells, why);
         else if (strcmp(cells[CELL_ROLE], "foreground") == 0 &&
-                 strcmp(cells[CELL_BETTER], "none") != 0)
+                 strcmp(cells[CELL_BETTER], "none") != 0 &&
+                 !strstr(cells[CELL_PARAMS], ";variant="))
             rc = add_row(reader, run, &csv, cells, why);
     }
     return rc;

@@ -34,6 +34,17 @@ rm -f told.xml
 [ -z "$(find "${TMPDIR:-/tmp}" -maxdepth 1 -name 'contend-??????' -user "$(id -u)" -newer one/run.json)" ] ||
     fail "a temporary directory is left"
 
+# Runs of other parameters are repeated with them; what no run gives is not "lacking".
+expect 0 . "$CONTEND_FAKE" run fake --placement none --workers 2 --rounds 2 --time 0.05 -p step=4ms --no-plots --out slow
+"$CONTEND_FAKE" baseline slow -o slow.json > /dev/null
+jq '(.bounds[] | .lower, .upper) |= null' slow.json > open.json
+grep -q '"params": "step=0.004;' slow.json || fail "$(cat slow.json)"
+expect 0 '^PASS +baseline: baseline' "${validate[@]}" --baseline open.json
+jq '.bounds[].params |= sub("slots=2"; "slots=2;variant=a")' open.json > variant.json
+expect 3 '^ERROR +fake: not looked at: its bounds are of other parameters, of a variant' "${validate[@]}" --baseline variant.json
+jq '.bounds[].params |= "nosuch=1;" + .' open.json > nosuch.json
+expect 3 "^ERROR +fake: not looked at: .*nosuch" "${validate[@]}" --baseline nosuch.json
+
 # Without it the rule says what it needs, and is an error where it is required.
 expect 4 '^SKIP +needs --baseline FILE: baseline' "${validate[@]}"
 expect 3 'ERROR.*needs --baseline FILE' "${validate[@]}" --require baseline

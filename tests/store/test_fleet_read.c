@@ -56,9 +56,12 @@ static void test_what_counts_is_read(void **state)
     struct fleet fleet;
     struct fleet_found found;
     fixture_put("/n1/deep/run/run.json", RECORD("n1"));
-    fixture_put("/n1/deep/run/rows.csv",
-                HEADER ROW("rate", "foreground", "GB/s", "12.5")
-                    ROW("other", "foreground", "s", "1") ROW("rate", "baseline", "GB/s", "7"));
+    fixture_put(
+        "/n1/deep/run/rows.csv",
+        HEADER ROW("rate", "foreground", "GB/s", "12.5") ROW("other", "foreground", "s", "1")
+            ROW("rate", "baseline", "GB/s",
+                "7") "id,s,none,2,foreground,b,x=1;slots=2;variant=a,cuda,rate,GB/s,higher,3,3,"
+                     "9,,,,,,,ok,\n");
     fixture_put("/n2/run.json", RECORD("n2"));
     fixture_put("/n2/rows.csv",
                 HEADER ROW("rate", "foreground", "GB/s",
