@@ -126,7 +126,7 @@ int expect_parse(const char *text, struct rules_request *request, struct err *er
     int rc = 0;
     for (const char *at = text; at && !rc; at = strchr(at, ',')) {
         char part[64];
-        double count;
+        double count = 0;
         at += *at == ',';
         (void)snprintf(part, sizeof(part), "%.*s", (int)strcspn(at, ","), at);
         size_t name = strcspn(part, "=");
