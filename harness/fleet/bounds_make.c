@@ -285,17 +285,22 @@ static int leave_out_odd(struct maker *maker, struct bounds *bounds, struct err 
     return rc ? rc : nodd;
 }
 
-/* "...: 2 machines of 'X', 1 of 'Y'". */
+/* "...: 2 of 'X', 1 of 'Y' ...", as many as a message has room for. */
 static int refuse_kinds(const struct fleet *fleet, struct err *err)
 {
-    char all[200] = "";
+    char all[160] = "", one[96];
     for (uint32_t kind = 0; kind < fleet->kinds.n; kind++) {
         size_t used = strlen(all), n = 0;
         for (uint32_t i = 0; i < fleet->names.n; i++)
             n += fleet->machines[i].kind == kind;
-        if (n)
-            (void)snprintf(all + used, sizeof(all) - used, "%s%zu of '%.70s'", used ? ", " : "", n,
-                           intern_text(&fleet->kinds, kind));
+        (void)snprintf(one, sizeof(one), "%s%zu of '%.60s'", used ? ", " : "", n,
+                       intern_text(&fleet->kinds, kind));
+        if (n && used + strlen(one) < sizeof(all) - strlen(" ..."))
+            (void)snprintf(all + used, sizeof(all) - used, "%s", one);
+        else if (n) {
+            (void)snprintf(all + used, sizeof(all) - used, " ...");
+            break;
+        }
     }
     return err_set(
         err, -ENODATA,

@@ -155,10 +155,11 @@ static bool judge_one(struct checks *checks, const struct expectable *of, double
     const struct facts *facts = checks->facts;
     double here = of->count(facts), in = of->is_size ? 0x1p30 : 1;
     char evidence[64] = "";
-    if (of->count == count_gpus)
+    bool is_gpu = of->count == count_gpus;
+    if (is_gpu)
         say_bus(facts, evidence, sizeof(evidence));
     const struct check check = {.unit = of->shown,
-                                .cause = facts->container ? "container" : NULL,
+                                .cause = is_gpu && facts->container ? "container" : NULL,
                                 .evidence = evidence,
                                 .metric = of->name,
                                 .in = of->is_size ? "GiB" : of->shown,
@@ -206,7 +207,7 @@ const struct rule rules_expect[] = {
     {.id = RULES_EXPECTED_ID,
      .kind = RULE_COUNT,
      .cause = "hardware",
-     .action = ACTION_REPLACE,
+     .action = ACTION_MEND,
      .needs = "--expect gpus=8,cpus=128,...",
      .about = "There is as much as --expect says, of memory at least 90%; more is a warning. What "
               "never was on the bus, no other rule can miss.",

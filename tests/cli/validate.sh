@@ -91,11 +91,11 @@ expect 2 "results needs directories" "$CONTEND_BINARY" validate --results
 judge 0 --only cpus_online --expect cpus=8
 jq -e '[.findings[].id] | sort == ["cpus_online", "expected"]' "$scratch/json" >/dev/null || fail "$(cat "$scratch/json")"
 judge 1 --only cpus_online --expect cpus=16
-found expected FAIL hardware replace CPUs
+found expected FAIL hardware mend CPUs
 jq -e '.findings[] | select(.id == "expected") | .value == 8 and .low == 16 and
     .sentence == "8 of the 16 that are expected"' "$scratch/json" >/dev/null || fail "$(cat "$scratch/json")"
 judge 0 --only cpus_online --expect cpus=4
-found expected WARN hardware replace CPUs
+found expected WARN hardware mend CPUs
 expect 2 "expect: 'gpu=8' is not NAME=COUNT of gpus, cpus" "$CONTEND_BINARY" validate --expect gpu=8
 expect 2 "expect: 'gpus=many' is no count" "$CONTEND_BINARY" validate --expect gpus=many
 expect 2 'expect says nothing of --results' "$CONTEND_BINARY" validate --results x --expect gpus=8
@@ -146,7 +146,7 @@ if cc -shared -fPIC -DFULL -o "$driver" tests/lib/fake_gpu_driver.c 2>/dev/null;
     done
     put /sys/bus/pci/slots/12/address beef:0a:00
     FAKE_GPU='' judge 1 --only cpus_online --expect gpus=8
-    found expected FAIL hardware replace GPUs
+    found expected FAIL hardware mend GPUs
     FAKE_GPU='uncorrected1=2 rows_pending0=1 links_down2=6 width2=8 persistence=0 fabric=1' judge 1
     found gpus_on_bus FAIL hardware reset 'beef:0a:00.0 (slot 12)'
     jq -e '.findings[] | select(.id == "gpus_on_bus") | .value == 3 and .low == 4' "$scratch/json" \
