@@ -39,6 +39,7 @@ static int make(const struct fleet *fleet, const char *path)
     struct err err = {0};
     struct bounds bounds = {0};
     int rc = bounds_make(fleet, &bounds, &err);
+    int code = rc == -ENODATA ? EXIT_INCONCLUSIVE : EXIT_USAGE;
     if (!rc && !bounds.n && bounds.nleft_out)
         rc = err_set(&err, -ENODATA, "all %u machines are left out, the first since %.160s",
                      fleet->names.n, bounds.left_out[0].reason);
@@ -49,7 +50,7 @@ static int make(const struct fleet *fleet, const char *path)
     else
         log_error("%s", err.msg);
     bounds_free(&bounds);
-    return rc ? EXIT_USAGE : cmd_finish();
+    return rc ? code : cmd_finish();
 }
 
 static int baseline_main(const struct cmd_env *env, int argc, char **argv)

@@ -13,6 +13,7 @@
 #include "harness/cmd/validate_baseline.h"
 #include "harness/cmd/validate_outputs.h"
 #include "harness/discover/probes.h"
+#include "harness/rules/expect.h"
 #include "harness/rules/rules.h"
 #include "harness/rules/waive.h"
 #include "harness/say/log.h"
@@ -25,7 +26,7 @@
 struct validate_args {
     int level;
     double max_time_s;
-    const char *only, *require, *waivers, *root;
+    const char *only, *require, *expect, *waivers, *root;
     const char *baseline, *plots;
     bool no_measure, strict, all, list, markdown, json, results;
     struct validate_outputs outputs;
@@ -46,6 +47,9 @@ static const struct opt validate_opts[] = {
     OPT_TEXT("only", validate_args, only, NULL, "RULE[,..]", "these rules alone"),
     OPT_TEXT("require", validate_args, require, NULL, "RULE[,..]",
              "these rules may not be skipped: what keeps them from being judged is an error"),
+    OPT_TEXT("expect", validate_args, expect, NULL, "NAME=N[,..]",
+             "how many there must be: gpus=8,cpus=128,memory=2T; also sockets, nodes (NUMA), nics, "
+             "nvme, nvswitches"),
     OPT_TEXT("waivers", validate_args, waivers, NULL, "FILE",
              "failures that are known, as JSON: an array of {rule, unit, reason, until}"),
     OPT_FLAG("strict", validate_args, strict, NULL, "warnings fail, too"),
@@ -122,6 +126,8 @@ static int check_args(struct validate *v, struct err *err)
         rc = parse_rules(args->only, v->rules.only, &v->rules.nonly, err);
     if (!rc)
         rc = parse_rules(args->require, v->rules.required, &v->rules.nrequired, err);
+    if (!rc)
+        rc = expect_parse(args->expect, &v->rules, err);
     for (size_t i = 0; !rc && i < v->rules.nrequired; i++)
         if (!rules_asked(&v->rules, v->rules.required[i]))
             rc = err_set(err, -EINVAL, "rule '%s' is required, and --only leaves it out",
@@ -330,6 +336,7 @@ static int code_of(const struct rules_verdict *verdict)
 {
     return verdict->outcome == OUTCOME_FAIL    ? EXIT_VERDICT
            : verdict->outcome == OUTCOME_ERROR ? EXIT_NOT_RUN
+           : verdict->outcome == OUTCOME_SKIP  ? EXIT_INCONCLUSIVE
                                                : EXIT_GOOD;
 }
 
@@ -388,9 +395,13 @@ static int judge_results(const struct cmd_env *env, const struct validate_args *
     const struct {
         const char *name;
         bool given;
-    } others[] = {{"--require", args->require},       {"--only", args->only},
-                  {"--waivers", args->waivers},       {"--strict", args->strict},
-                  {"--no-measure", args->no_measure}, {"--prometheus", args->outputs.prometheus},
+    } others[] = {{"--require", args->require},
+                  {"--only", args->only},
+                  {"--expect", args->expect},
+                  {"--waivers", args->waivers},
+                  {"--strict", args->strict},
+                  {"--no-measure", args->no_measure},
+                  {"--prometheus", args->outputs.prometheus},
                   {"--out", args->outputs.dir}};
     const struct fleet_options options = {.baseline = args->baseline,
                                           .junit = args->outputs.junit,
@@ -443,6 +454,6 @@ const struct command validate_command = {
         "is there against what should be, figures against physics, units against their peers, and "
         "health. Reads, and runs short loads of its own; changes nothing. Root sees more: the "
         "firmware's tables and the kernel's log. Exit code: 0 pass, 1 a rule failed, 3 one that "
-        "should have run did not.",
+        "should have run did not, 4 nothing was judged.",
     .opts = validate_opts,
 };

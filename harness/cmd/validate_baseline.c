@@ -8,26 +8,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "harness/cmd/child_run.h"
 #include "harness/cmd/fleet.h"
+#include "harness/cmd/validate_parts.h"
 #include "harness/fleet/looks.h"
-#include "harness/run/setup.h"
 #include "harness/say/log.h"
 #include "harness/store/directory.h"
 #include "harness/store/fleet_read.h"
 #include "harness/sys/clock.h"
 
-enum { LIST_MOST = 512, NAME_MOST = 128 };
-
-/* A scenario of the bounds, and why its figures are not looked at; "" = they are. */
-struct part {
-    char name[NAME_MOST];
-    char placements[LIST_MOST], workers[LIST_MOST]; /* comma-separated */
-    char reason[300];
-    const char *command; /* that runs it */
-    double expected_s;
-    bool doubted; /* it is run again */
-};
+enum { NAME_MOST = VALIDATE_NAME_MOST };
 
 struct work {
     const struct validate_baseline *request;
@@ -36,89 +25,11 @@ struct work {
     uint64_t start_ns;
     struct signals signals;
     struct child_run *child; /* owned */
-    size_t n;
-    struct part *parts;   /* owned; one a scenario, and at most as many as there are bounds */
+    struct validate_parts parts;
     struct bounds judged; /* those of what was looked at */
     unsigned doubted;     /* measurements for the rules, as bits: they are made again */
     struct fleet_look first, second;
 };
-
-static void add_word(char *list, size_t size, const char *word)
-{
-    size_t length = strlen(word), used = strlen(list);
-    for (const char *at = list; *word && (at = strstr(at, word)); at++)
-        if ((at == list || at[-1] == ',') && (!at[length] || at[length] == ','))
-            return;
-    if (*word)
-        (void)snprintf(list + used, size - used, "%s%s", used ? "," : "", word);
-}
-
-static struct part *find_part(struct work *work, const char *key)
-{
-    char name[NAME_MOST];
-    (void)fleet_key_column(key, FLEET_SCENARIO, name, sizeof(name));
-    for (size_t i = 0; i < work->n; i++)
-        if (strcmp(work->parts[i].name, name) == 0)
-            return &work->parts[i];
-    struct part *part = &work->parts[work->n++];
-    (void)snprintf(part->name, sizeof(part->name), "%s", name);
-    return part;
-}
-
-static void find_parts(struct work *work)
-{
-    const struct bounds *bounds = work->request->bounds;
-    for (size_t i = 0; i < bounds->n; i++) {
-        char word[NAME_MOST];
-        const char *key = bounds->all[i].key;
-        struct part *part = find_part(work, key);
-        add_word(part->placements, sizeof(part->placements),
-                 fleet_key_column(key, FLEET_PLACEMENT, word, sizeof(word)));
-        add_word(part->workers, sizeof(part->workers),
-                 fleet_key_column(key, FLEET_WORKERS, word, sizeof(word)));
-    }
-}
-
-/* The command that runs it, and how long that takes. False: there is none of that name. */
-static bool expect(const struct work *work, struct part *part, struct err *err)
-{
-    const struct cmd_env *env = work->request->env;
-    const struct scenario_part alone_parts[] = {{.foreground = part->name, .placements = "none"},
-                                                {.foreground = NULL}};
-    const struct scenario alone = {.name = part->name, .parts = alone_parts};
-    const struct scenario *scenario = scenario_find(env->scenarios, part->name);
-    const struct run_options options = {.workers = part->workers,
-                                        .placements = part->placements,
-                                        .profile = PROFILE_QUICK,
-                                        .setup_limit_s = 60,
-                                        .no_baselines = true,
-                                        .no_plots = true};
-    const struct cli cli = {0};
-    struct run_setup setup = {0};
-    part->command = scenario ? "run" : "bench";
-    if (!scenario && !bench_find(env->benches, part->name))
-        return !err_set(err, -EINVAL, "this contend has no scenario or benchmark '%s'", part->name);
-    int rc = run_setup_make(env->benches, scenario ? scenario : &alone, &options, &cli,
-                            work->request->validation->facts->topo, &setup, err);
-    part->expected_s = setup.expected_s;
-    run_setup_free(&setup);
-    return !rc;
-}
-
-static void make_command(const struct work *work, const struct part *part, const char *dir)
-{
-    struct child_run *run = work->child;
-    *run = (struct child_run){0};
-    child_run_add(run, CHILD_RUN_SELF);
-    child_run_add(run, "%s", part->command);
-    child_run_add(run, "%s", part->name);
-    child_run_add(run, "--placement=%s", part->placements);
-    child_run_add(run, "--workers=%s", part->workers);
-    child_run_add(run, "--no-baselines");
-    child_run_add(run, "--no-plots");
-    child_run_add(run, "--host=%s", work->request->validation->facts->host);
-    child_run_add(run, "--out=%s", dir);
-}
 
 static double left_s(const struct work *work)
 {
@@ -126,30 +37,31 @@ static double left_s(const struct work *work)
 }
 
 /* Where its run goes: each look has its own. Returns dir. */
-static char *directory_of(const struct work *work, const struct part *part, bool again,
+static char *directory_of(const struct work *work, const struct validate_part *part, bool again,
                           char dir[static PATH_MAX])
 {
     (void)snprintf(dir, PATH_MAX, "%.3900s/%s%s", work->dir, part->name, again ? ".again" : "");
     return dir;
 }
 
-static int run_part(struct work *work, const struct part *part, const char *dir, struct err *err)
+static int run_part(struct work *work, const struct validate_part *part, const char *dir,
+                    struct err *err)
 {
     struct err why = {0};
     int rc;
     log_info("measuring %s for the baseline, about %.0f s", part->name, part->expected_s);
     do {
-        make_command(work, part, dir);
+        validate_part_command(part, work->request->validation->facts->host, dir, work->child);
         rc = child_run(work->child, &work->signals, &why);
     } while (rc == -ERESTART);
     return rc == -EINTR ? err_set(err, rc, "interrupted while measuring for the baseline") : rc;
 }
 
 /* Why it cannot be run now; false: it can. */
-static bool is_left_out(const struct work *work, struct part *part)
+static bool is_left_out(struct work *work, struct validate_part *part)
 {
     struct err why = {0};
-    if (!expect(work, part, &why))
+    if (!validate_part_expect(&work->parts, part, &why))
         (void)snprintf(part->reason, sizeof(part->reason), "%.250s", why.msg);
     else if (!work->request->measures)
         (void)snprintf(part->reason, sizeof(part->reason),
@@ -162,7 +74,7 @@ static bool is_left_out(const struct work *work, struct part *part)
 }
 
 /* What went wrong in its run is a reason, and no error of ours. */
-static int measure_part(struct work *work, struct part *part, struct err *err)
+static int measure_part(struct work *work, struct validate_part *part, struct err *err)
 {
     char dir[PATH_MAX];
     struct err why = {0};
@@ -180,7 +92,7 @@ static int measure_part(struct work *work, struct part *part, struct err *err)
 }
 
 /* Again where it is doubted; else what its first run gave. */
-static int measure_part_again(struct work *work, const struct part *part, struct err *err)
+static int measure_part_again(struct work *work, const struct validate_part *part, struct err *err)
 {
     char dir[PATH_MAX];
     struct err why = {0};
@@ -238,12 +150,17 @@ static const char *why_not_measured(const struct work *work, const char *key, ch
     return buf;
 }
 
-static const char *why_not(struct work *work, const char *key, char *buf, size_t size)
+static const char *why_not(struct work *work, size_t bound, char *buf, size_t size)
 {
-    const struct part *part = find_part(work, key);
+    const char *key = work->request->bounds->all[bound].key;
+    const struct validate_part *part = validate_parts_of(&work->parts, key);
     if (strcmp(part->name, FLEET_VALIDATE) == 0)
         return why_not_measured(work, key, buf, size);
-    return part->reason[0] ? part->reason : NULL;
+    if (part->reason[0])
+        return part->reason;
+    return work->parts.foreign[bound]
+               ? "its bounds are of other parameters, of a variant or of another device"
+               : NULL;
 }
 
 static void init(struct finding *finding, enum finding_outcome outcome)
@@ -273,7 +190,7 @@ static int split(struct work *work, struct findings *findings, struct err *err)
     int rc = 0;
     for (size_t i = 0; i < bounds->n && !rc; i++) {
         const struct bound *bound = &bounds->all[i];
-        const char *why = why_not(work, bound->key, buf, sizeof(buf));
+        const char *why = why_not(work, i, buf, sizeof(buf));
         struct finding finding;
         if (!why) {
             rc = bounds_add(&work->judged, bound, err);
@@ -321,7 +238,7 @@ int validate_baseline_kind(const struct validation *validation, char *kind, size
 static void doubt(void *arg, const char *key)
 {
     struct work *work = arg;
-    struct part *part = find_part(work, key);
+    struct validate_part *part = validate_parts_of(&work->parts, key);
     if (strcmp(part->name, FLEET_VALIDATE) == 0)
         work->doubted |= 1u << probe_of(key);
     else
@@ -351,8 +268,8 @@ static int add_measured_again(struct work *work, struct err *err)
 static bool has_time_again(const struct work *work)
 {
     double needed_s = 0;
-    for (size_t i = 0; i < work->n; i++)
-        needed_s += work->parts[i].doubted ? work->parts[i].expected_s : 0;
+    for (size_t i = 0; i < work->parts.n; i++)
+        needed_s += work->parts.all[i].doubted ? work->parts.all[i].expected_s : 0;
     if (needed_s <= left_s(work))
         return true;
     log_warn("no time to look a second time at what is beyond the baseline: raise --max-time");
@@ -370,9 +287,9 @@ static int look_again(struct work *work, bool *looked, struct err *err)
               fleet_look_doubts(&work->first, &work->judged, doubt, work) && has_time_again(work);
     if (!*looked)
         return 0;
-    for (size_t i = work->n; i-- > 0 && !rc;)
-        if (strcmp(work->parts[i].name, FLEET_VALIDATE) != 0 && !work->parts[i].reason[0])
-            rc = measure_part_again(work, &work->parts[i], err);
+    for (size_t i = work->parts.n; i-- > 0 && !rc;)
+        if (strcmp(work->parts.all[i].name, FLEET_VALIDATE) != 0 && !work->parts.all[i].reason[0])
+            rc = measure_part_again(work, &work->parts.all[i], err);
     if (!rc)
         rc = add_measured_again(work, err);
     return rc ? rc : fleet_look_judge(&work->second, &work->judged, err);
@@ -415,7 +332,7 @@ static int tell(const struct work *work, bool looked_again, struct findings *fin
         if (!finding.cause[0])
             (void)snprintf(finding.cause, sizeof(finding.cause), "hardware");
         finding.subject[0] = '\0';
-        if (finding.outcome == OUTCOME_PASS)
+        if (finding.outcome == OUTCOME_PASS || finding.outcome == OUTCOME_SKIP)
             say_good(work, &finding);
         rc = findings_add(findings, &finding, err);
     }
@@ -443,9 +360,9 @@ static int remove_one(const char *path, const struct stat *status, int kind, str
 static int measure_all(struct work *work, struct err *err)
 {
     int rc = add_measured(work->request->validation, &work->first.fleet, err);
-    for (size_t i = 0; i < work->n && !rc; i++)
-        if (strcmp(work->parts[i].name, FLEET_VALIDATE) != 0)
-            rc = measure_part(work, &work->parts[i], err);
+    for (size_t i = 0; i < work->parts.n && !rc; i++)
+        if (strcmp(work->parts.all[i].name, FLEET_VALIDATE) != 0)
+            rc = measure_part(work, &work->parts.all[i], err);
     return rc;
 }
 
@@ -488,23 +405,24 @@ int validate_by_baseline(const struct validate_baseline *request, struct finding
 {
     struct work work = {.request = request,
                         .start_ns = clock_now_ns(),
+                        .parts = {.env = request->env,
+                                  .bounds = request->bounds,
+                                  .topo = request->validation->facts->topo},
                         .judged = {.machines = request->bounds->machines}};
     work.child = calloc(1, sizeof(*work.child));
-    work.parts = calloc(request->bounds->n + 1, sizeof(*work.parts));
     work.judged.kind = strdup(request->bounds->kind ? request->bounds->kind : "");
-    int rc = !request->bounds->n ? err_set(err, -EINVAL, "the baseline has no bounds")
-             : work.child && work.parts && work.judged.kind
-                 ? 0
-                 : err_set(err, -ENOMEM, "no memory for the baseline");
+    int rc = !request->bounds->n              ? err_set(err, -EINVAL, "the baseline has no bounds")
+             : work.child && work.judged.kind ? 0
+                                              : err_set(err, -ENOMEM, "no memory for the baseline");
     forget_skip(findings);
-    if (!rc) {
-        find_parts(&work);
+    if (!rc)
+        rc = validate_parts_find(&work.parts, err);
+    if (!rc)
         rc = judge(&work, findings, err);
-    }
     fleet_look_free(&work.first);
     fleet_look_free(&work.second);
     bounds_free(&work.judged);
-    free(work.parts);
+    validate_parts_free(&work.parts);
     free(work.child);
     return rc;
 }

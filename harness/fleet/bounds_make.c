@@ -285,11 +285,39 @@ static int leave_out_odd(struct maker *maker, struct bounds *bounds, struct err 
     return rc ? rc : nodd;
 }
 
+/* "...: 2 of 'X', 1 of 'Y' ...", as many as a message has room for. */
+static int refuse_kinds(const struct fleet *fleet, struct err *err)
+{
+    char all[160] = "", one[96];
+    for (uint32_t kind = 0; kind < fleet->kinds.n; kind++) {
+        size_t used = strlen(all), n = 0;
+        for (uint32_t i = 0; i < fleet->names.n; i++)
+            n += fleet->machines[i].kind == kind;
+        (void)snprintf(one, sizeof(one), "%s%zu of '%.60s'", used ? ", " : "", n,
+                       intern_text(&fleet->kinds, kind));
+        if (n && used + strlen(one) < sizeof(all) - strlen(" ..."))
+            (void)snprintf(all + used, sizeof(all) - used, "%s", one);
+        else if (n) {
+            (void)snprintf(all + used, sizeof(all) - used, " ...");
+            break;
+        }
+    }
+    return err_set(
+        err, -ENODATA,
+        "which kind of machine is meant? %d or more must be of one, and more than of any "
+        "other: %s",
+        BOUNDS_OF_KIND, all);
+}
+
 int bounds_make(const struct fleet *fleet, struct bounds *bounds, struct err *err)
 {
     struct maker maker;
-    uint32_t kind = fleet_common_kind(fleet);
+    size_t nkind;
+    bool tie;
+    uint32_t kind = fleet_common_kind(fleet, &nkind, &tie);
     *bounds = (struct bounds){0};
+    if (kind != INTERN_NONE && nkind < fleet->names.n && (tie || nkind < BOUNDS_OF_KIND))
+        return refuse_kinds(fleet, err);
     if (kind == INTERN_NONE || !fleet->ncells)
         return err_set(err, -ENODATA,
                        "no figures that could be bounded: runs without throughput, "

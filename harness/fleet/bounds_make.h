@@ -34,11 +34,12 @@
 #define BOUNDS_LEAST 0.10
 #define BOUNDS_MOST 0.40
 #define BOUNDS_PRIOR 0.052
-enum { BOUNDS_FEW = 4, BOUNDS_SOME = 20 };
+enum { BOUNDS_FEW = 4, BOUNDS_SOME = 20, BOUNDS_OF_KIND = 3 };
 
 /*
  * Makes them from the machines of the common kind; the others are left out. -ENODATA: there are no
- * figures; -ENOMEM. Free with bounds_free, also after an error.
+ * figures; or of several kinds none has BOUNDS_OF_KIND machines, and more than any other: which of
+ * them are the odd ones nobody can say; -ENOMEM. Free with bounds_free, also after an error.
  */
 int bounds_make(const struct fleet *fleet, struct bounds *bounds, struct err *err);
 

@@ -79,7 +79,7 @@ static int add_machine(struct fleet *fleet, const char *name, uint32_t *machine,
     if (!grown)
         return err_set(err, -ENOMEM, "out of memory for %u machines", nbefore + 1);
     fleet->machines = grown;
-    grown[nbefore] = (struct fleet_machine){.kind = INTERN_NONE};
+    grown[nbefore] = (struct fleet_machine){.kind = INTERN_NONE, .troubled = INTERN_NONE};
     return 0;
 }
 
@@ -129,6 +129,66 @@ void fleet_add_trouble(struct fleet *fleet, uint32_t run, const char *text)
     struct fleet_machine *machine = &fleet->machines[fleet->runs[run].machine];
     if (!machine->trouble[0])
         (void)snprintf(machine->trouble, sizeof(machine->trouble), "%s", text);
+}
+
+/* "pipeline\037partition\037prep": what is skipped or fails as one. */
+static size_t join_arm(const char *scenario, const char *placement, const char *bench, char *buf,
+                       size_t size)
+{
+    int length =
+        snprintf(buf, size, "%s%c%s%c%s", scenario, SEPARATOR, placement, SEPARATOR, bench);
+    return (size_t)length < size ? (size_t)length : size - 1;
+}
+
+static struct fleet_trouble *find_trouble(const struct fleet *fleet, uint32_t machine, uint32_t arm)
+{
+    uint32_t at = fleet->machines[machine].troubled;
+    while (at != INTERN_NONE && fleet->troubles[at].arm != arm)
+        at = fleet->troubles[at].before;
+    return at == INTERN_NONE ? NULL : &fleet->troubles[at];
+}
+
+int fleet_add_arm_trouble(struct fleet *fleet, uint32_t run,
+                          const char *const columns[FLEET_COLUMNS], bool failed, const char *text,
+                          struct err *err)
+{
+    struct fleet_machine *machine = &fleet->machines[fleet->runs[run].machine];
+    struct fleet_trouble trouble = {.before = machine->troubled, .failed = failed};
+    char arm[FLEET_KEY_MAX];
+    size_t length = join_arm(columns[FLEET_SCENARIO], columns[FLEET_PLACEMENT],
+                             columns[FLEET_BENCH], arm, sizeof(arm));
+    int rc = intern_add(&fleet->arms, arm, length, &trouble.arm, err);
+    if (!rc)
+        rc = intern_add(&fleet->texts, text, strlen(text), &trouble.text, err);
+    if (rc)
+        return rc;
+    struct fleet_trouble *known = find_trouble(fleet, fleet->runs[run].machine, trouble.arm);
+    if (known) {
+        known->text = failed && !known->failed ? trouble.text : known->text;
+        known->failed = failed || known->failed;
+        return 0;
+    }
+    struct fleet_trouble *grown =
+        array_grown(fleet->troubles, fleet->ntroubles, &fleet->troubles_capacity, sizeof(*grown));
+    if (!grown)
+        return err_set(err, -ENOMEM, "out of memory for %zu reasons", fleet->ntroubles + 1);
+    fleet->troubles = grown;
+    machine->troubled = (uint32_t)fleet->ntroubles;
+    grown[fleet->ntroubles++] = trouble;
+    return 0;
+}
+
+const char *fleet_trouble_of(const struct fleet *fleet, uint32_t machine, const char *key)
+{
+    char scenario[FLEET_KEY_MAX], placement[FLEET_KEY_MAX], bench[FLEET_KEY_MAX];
+    char arm[FLEET_KEY_MAX];
+    size_t length =
+        join_arm(fleet_key_column(key, FLEET_SCENARIO, scenario, sizeof(scenario)),
+                 fleet_key_column(key, FLEET_PLACEMENT, placement, sizeof(placement)),
+                 fleet_key_column(key, FLEET_BENCH, bench, sizeof(bench)), arm, sizeof(arm));
+    uint32_t of = intern_find(&fleet->arms, arm, length);
+    const struct fleet_trouble *known = of == INTERN_NONE ? NULL : find_trouble(fleet, machine, of);
+    return known ? intern_text(&fleet->texts, known->text) : fleet->machines[machine].trouble;
 }
 
 void fleet_add_verdict(struct fleet *fleet, uint32_t run, const char *text)
@@ -280,6 +340,9 @@ void fleet_free(struct fleet *fleet)
     intern_free(&fleet->names);
     intern_free(&fleet->kinds);
     intern_free(&fleet->results);
+    intern_free(&fleet->arms);
+    intern_free(&fleet->texts);
+    free(fleet->troubles);
     free(fleet->metrics);
     free(fleet->machines);
     free(fleet->runs);
@@ -302,16 +365,22 @@ const struct fleet_cell *fleet_find(const struct fleet *fleet, uint32_t metric, 
     return n ? bsearch(&wanted, fleet->cells + first, n, sizeof(wanted), compare_cells) : NULL;
 }
 
-uint32_t fleet_common_kind(const struct fleet *fleet)
+uint32_t fleet_common_kind(const struct fleet *fleet, size_t *count, bool *tie)
 {
     uint32_t common = INTERN_NONE;
     size_t most = 0;
+    bool equal = false;
     for (uint32_t kind = 0; kind < fleet->kinds.n; kind++) {
-        size_t count = 0;
+        size_t n = 0;
         for (uint32_t i = 0; i < fleet->names.n; i++)
-            count += fleet->machines[i].kind == kind;
-        common = count > most ? kind : common;
-        most = count > most ? count : most;
+            n += fleet->machines[i].kind == kind;
+        equal = n > most ? false : equal || n == most;
+        common = n > most ? kind : common;
+        most = n > most ? n : most;
     }
+    if (count)
+        *count = most;
+    if (tie)
+        *tie = equal && most;
     return common;
 }

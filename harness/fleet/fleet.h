@@ -77,11 +77,20 @@ struct fleet {
         uint64_t newest; /* when that began */
         uint32_t nruns;
         char identity[20];  /* "" = unknown */
-        char trouble[96];   /* why figures of it may be missing: "pipeline: failed: ..."; or "" */
+        char trouble[96];   /* why any figure of it may be missing: "the run failed"; or "" */
+        uint32_t troubled;  /* the newest of its troubles below; INTERN_NONE = there are none */
         uint64_t validated; /* when its newest validation began */
         char verdict[96];   /* what that said, where the machine did not pass; or "" */
     } * machines;           /* one a name */
     size_t machines_capacity;
+
+    struct intern arms, texts; /* of the next */
+    struct fleet_trouble {
+        uint32_t arm, text;
+        uint32_t before; /* the next of this machine; INTERN_NONE = none */
+        bool failed;     /* else it was skipped */
+    } * troubles;        /* why the figures of an arm are missing; one an arm of a machine */
+    size_t ntroubles, troubles_capacity;
 
     struct fleet_run {
         uint32_t machine;
@@ -117,6 +126,18 @@ int fleet_add_run(struct fleet *fleet, const struct fleet_origin *origin, uint32
 /* Why figures of the run may be missing; what was said of its machine before stays. */
 void fleet_add_trouble(struct fleet *fleet, uint32_t run, const char *text);
 
+/*
+ * Why figures of an arm are missing, by its columns; the placement, say, that this machine cannot
+ * express tells nothing of the others. What failed counts before what was skipped, and the first of
+ * either. -ENOMEM only.
+ */
+int fleet_add_arm_trouble(struct fleet *fleet, uint32_t run,
+                          const char *const columns[FLEET_COLUMNS], bool failed, const char *text,
+                          struct err *err);
+
+/* Why the machine lacks the figure of that key: of its arm, else of all its runs; or "". */
+const char *fleet_trouble_of(const struct fleet *fleet, uint32_t machine, const char *key);
+
 /* Of a run that is a validation: what it said where the machine did not pass, or "". The newest of
  * a machine counts. */
 void fleet_add_verdict(struct fleet *fleet, uint32_t run, const char *text);
@@ -138,7 +159,10 @@ void fleet_free(struct fleet *fleet);
 /* What the machine has of that figure, or NULL. */
 const struct fleet_cell *fleet_find(const struct fleet *fleet, uint32_t metric, uint32_t machine);
 
-/* The kind that most machines are of; INTERN_NONE: there are no machines. */
-uint32_t fleet_common_kind(const struct fleet *fleet);
+/*
+ * The kind that most machines are of; INTERN_NONE: there are no machines. *count (or NULL): how
+ * many are; *tie: so many are of another one, too.
+ */
+uint32_t fleet_common_kind(const struct fleet *fleet, size_t *count, bool *tie);
 
 #endif

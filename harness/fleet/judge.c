@@ -1,4 +1,4 @@
-#include "harness/fleet/judge.h"
+#include "harness/fleet/judge_parts.h"
 
 #include <errno.h>
 #include <math.h>
@@ -8,41 +8,22 @@
 
 #include "harness/base/array.h"
 #include "harness/base/stats.h"
-#include "harness/fleet/bounds_make.h"
-#include "harness/fleet/drift.h"
 #include "harness/fleet/spread.h"
-#include "harness/fleet/tail.h"
 
 /* Overall: worse by so much, and by so many spreads of the fleet. */
 #define OVERALL_LEAST 0.05
 #define OVERALL_SPREADS 5
 #define OVERALL_PRIOR 0.03
 
-/*
- * A change of more than that is drift, whatever the tails; and of fewer than DRIFT_MACHINES
- * machines the tails are not known, but heavier than normal ones.
- */
-#define DRIFT_MOST 0.25
-#define DRIFT_UNKNOWN 1.5
-
 /* Ranks: another kind before what its own rules refused, that before what lacks something, and that
  * before any figure. */
 enum {
     OVERALL_FIGURES = 20,
     OVERALL_MACHINES = 20,
-    DRIFT_MACHINES = 100,
     KIND_SCORE = 1000000,
     VERDICT_SCORE = 500000,
     LACKS_SCORE = 1000,
     DEAD_SCORE = 100
-};
-
-struct judge {
-    const struct fleet *fleet;
-    const struct bounds *bounds;
-    const bool *skip; /* or NULL */
-    struct fleet_judgement *out;
-    struct err *err;
 };
 
 const char *fleet_offence_id(enum fleet_offence_kind kind)
@@ -57,7 +38,17 @@ static bool is_skipped(const struct judge *judge, uint32_t machine)
     return judge->skip && judge->skip[machine];
 }
 
-static int add(struct judge *judge, const struct fleet_offence *offence)
+static bool is_of_another_kind(const struct judge *judge, uint32_t machine)
+{
+    return !judge->any_kind && judge->fleet->machines[machine].kind != judge->kind;
+}
+
+bool judge_leaves_out(const struct judge *judge, uint32_t machine)
+{
+    return is_skipped(judge, machine) || is_of_another_kind(judge, machine);
+}
+
+int judge_add(struct judge *judge, const struct fleet_offence *offence)
 {
     struct fleet_judgement *out = judge->out;
     struct fleet_offence *grown =
@@ -94,15 +85,13 @@ static int find_metrics(struct judge *judge)
 
 static int judge_kinds(struct judge *judge)
 {
-    const struct fleet *fleet = judge->fleet;
     int rc = 0;
-    for (uint32_t i = 0; i < fleet->names.n && !rc; i++)
-        if (judge->bounds->kind && judge->bounds->kind[0] && !is_skipped(judge, i) &&
-            strcmp(intern_text(&fleet->kinds, fleet->machines[i].kind), judge->bounds->kind) != 0)
-            rc = add(judge, &(struct fleet_offence){.machine = i,
-                                                    .kind = OFFENCE_KIND,
-                                                    .outcome = OUTCOME_FAIL,
-                                                    .score = KIND_SCORE});
+    for (uint32_t i = 0; i < judge->fleet->names.n && !rc; i++)
+        if (!is_skipped(judge, i) && is_of_another_kind(judge, i))
+            rc = judge_add(judge, &(struct fleet_offence){.machine = i,
+                                                          .kind = OFFENCE_KIND,
+                                                          .outcome = OUTCOME_FAIL,
+                                                          .score = KIND_SCORE});
     return rc;
 }
 
@@ -111,10 +100,10 @@ static int judge_verdicts(struct judge *judge)
     int rc = 0;
     for (uint32_t i = 0; i < judge->fleet->names.n && !rc; i++)
         if (judge->fleet->machines[i].verdict[0] && !is_skipped(judge, i))
-            rc = add(judge, &(struct fleet_offence){.machine = i,
-                                                    .kind = OFFENCE_VERDICT,
-                                                    .outcome = OUTCOME_FAIL,
-                                                    .score = VERDICT_SCORE});
+            rc = judge_add(judge, &(struct fleet_offence){.machine = i,
+                                                          .kind = OFFENCE_VERDICT,
+                                                          .outcome = OUTCOME_FAIL,
+                                                          .score = VERDICT_SCORE});
     return rc;
 }
 
@@ -129,30 +118,38 @@ static int add_lacking(struct judge *judge, uint32_t machine, size_t count)
     size_t first = 0;
     while (!judge->bounds->all[first].required || !lacks(judge, first, machine))
         first++;
-    return add(judge, &(struct fleet_offence){.machine = machine,
-                                              .kind = OFFENCE_LACKS,
-                                              .outcome = OUTCOME_FAIL,
-                                              .bound = first,
-                                              .count = count,
-                                              .score = LACKS_SCORE + (double)count});
+    return judge_add(judge, &(struct fleet_offence){.machine = machine,
+                                                    .kind = OFFENCE_LACKS,
+                                                    .outcome = OUTCOME_FAIL,
+                                                    .bound = first,
+                                                    .count = count,
+                                                    .score = LACKS_SCORE + (double)count});
+}
+
+/* Of each machine how many of its figures have a bound, or one that is required. NULL: no memory.
+ */
+static size_t *count_figures(const struct judge *judge, bool required)
+{
+    const struct fleet *fleet = judge->fleet;
+    size_t *has = calloc((size_t)fleet->names.n + 1, sizeof(*has));
+    for (size_t i = 0; has && i < judge->bounds->n; i++) {
+        uint32_t metric = judge->out->metric_of[i];
+        if (metric == INTERN_NONE || (required && !judge->bounds->all[i].required))
+            continue;
+        for (size_t c = fleet->first[metric]; c < fleet->first[metric + 1]; c++)
+            has[fleet->cells[c].machine]++;
+    }
+    return has;
 }
 
 static int judge_lacking(struct judge *judge)
 {
-    const struct fleet *fleet = judge->fleet;
-    size_t *has = calloc((size_t)fleet->names.n + 1, sizeof(*has)), nrequired = 0;
+    size_t *has = count_figures(judge, true), nrequired = 0;
     int rc = has ? 0 : err_set(judge->err, -ENOMEM, "out of memory for machines");
-    for (size_t i = 0; !rc && i < judge->bounds->n; i++) {
-        uint32_t metric = judge->out->metric_of[i];
+    for (size_t i = 0; i < judge->bounds->n; i++)
         nrequired += judge->bounds->all[i].required;
-        for (size_t c = metric == INTERN_NONE ? 0 : fleet->first[metric];
-             judge->bounds->all[i].required && metric != INTERN_NONE &&
-             c < fleet->first[metric + 1];
-             c++)
-            has[fleet->cells[c].machine]++;
-    }
-    for (uint32_t i = 0; !rc && i < fleet->names.n; i++)
-        if (has[i] < nrequired && !is_skipped(judge, i))
+    for (uint32_t i = 0; !rc && i < judge->fleet->names.n; i++)
+        if (has[i] < nrequired && !judge_leaves_out(judge, i))
             rc = add_lacking(judge, i, nrequired - has[i]);
     free(has);
     return rc;
@@ -172,19 +169,19 @@ static int judge_figure(struct judge *judge, size_t i, const struct fleet_cell *
 {
     const struct bound *bound = &judge->bounds->all[i];
     bool below = cell->value<bound->lower, above = cell->value> bound->upper;
-    if ((!below && !above) || is_skipped(judge, cell->machine))
+    if ((!below && !above) || judge_leaves_out(judge, cell->machine))
         return 0;
     bool worse = bound->higher ? below : above;
     double ratio = cell->value / bound->reference;
-    return add(judge, &(struct fleet_offence){.machine = cell->machine,
-                                              .kind = OFFENCE_FIGURE,
-                                              .outcome = worse && !cell->noisy ? OUTCOME_FAIL
-                                                                               : OUTCOME_WARN,
-                                              .bound = i,
-                                              .value = cell->value,
-                                              .ratio = ratio,
-                                              .score = score_of(ratio, bound),
-                                              .noisy = cell->noisy});
+    return judge_add(judge, &(struct fleet_offence){.machine = cell->machine,
+                                                    .kind = OFFENCE_FIGURE,
+                                                    .outcome = worse && !cell->noisy ? OUTCOME_FAIL
+                                                                                     : OUTCOME_WARN,
+                                                    .bound = i,
+                                                    .value = cell->value,
+                                                    .ratio = ratio,
+                                                    .score = score_of(ratio, bound),
+                                                    .noisy = cell->noisy});
 }
 
 static int judge_figures(struct judge *judge)
@@ -263,7 +260,7 @@ static void worse_make(const struct judge *judge, struct worse *worse)
         worse->median[i] =
             count < OVERALL_FIGURES ? NAN : stats_sort_median(worse->by + before, count);
         before = worse->end[i];
-        if (!isnan(worse->median[i]) && !is_skipped(judge, (uint32_t)i))
+        if (!isnan(worse->median[i]) && !judge_leaves_out(judge, (uint32_t)i))
             worse->sorted[worse->n++] = fabs(worse->median[i]);
     }
     worse->n = stats_sort(worse->sorted, worse->n);
@@ -283,119 +280,13 @@ static int judge_overall(struct judge *judge)
     double limit = fmax(-log(1 - OVERALL_LEAST), OVERALL_SPREADS * spread);
     int rc = 0;
     for (uint32_t i = 0; i < judge->fleet->names.n && !rc; i++)
-        if (worse.median[i] > limit && !is_skipped(judge, i))
-            rc = add(judge, &(struct fleet_offence){.machine = i,
-                                                    .kind = OFFENCE_OVERALL,
-                                                    .outcome = OUTCOME_WARN,
-                                                    .ratio = exp(-worse.median[i]),
-                                                    .score = worse.median[i] / limit});
+        if (worse.median[i] > limit && !judge_leaves_out(judge, i))
+            rc = judge_add(judge, &(struct fleet_offence){.machine = i,
+                                                          .kind = OFFENCE_OVERALL,
+                                                          .outcome = OUTCOME_WARN,
+                                                          .ratio = exp(-worse.median[i]),
+                                                          .score = worse.median[i] / limit});
     worse_free(&worse);
-    return rc;
-}
-
-/* What may drift, of all machines with runs enough. */
-struct drifts {
-    double *most; /* of each machine the largest change, in spreads; NaN = none was looked at */
-    double *scratch;
-    size_t ncells;
-};
-
-/* Of the last DRIFT_RUNS_MOST runs, or fewer; NaN where a value has no logarithm. */
-static double change_of(const struct fleet *fleet, const struct fleet_cell *cell, size_t *nruns)
-{
-    double logs[DRIFT_RUNS_MOST];
-    *nruns = cell->nvalues < DRIFT_RUNS_MOST ? cell->nvalues : DRIFT_RUNS_MOST;
-    size_t first = cell->first + cell->nvalues - *nruns;
-    for (size_t i = 0; i < *nruns; i++) {
-        if (!(fleet->values[first + i].value > 0))
-            return NAN;
-        logs[i] = log((double)fleet->values[first + i].value);
-    }
-    return drift_change(logs, *nruns);
-}
-
-static int add_drift(struct judge *judge, size_t i, const struct fleet_cell *cell, double change,
-                     double spread, size_t nruns)
-{
-    const struct bound *bound = &judge->bounds->all[i];
-    bool worse = bound->higher ? change < 0 : change > 0;
-    return add(judge, &(struct fleet_offence){.machine = cell->machine,
-                                              .kind = OFFENCE_DRIFT,
-                                              .outcome = worse ? OUTCOME_FAIL : OUTCOME_WARN,
-                                              .bound = i,
-                                              .count = nruns,
-                                              .value = cell->value,
-                                              .ratio = exp(change),
-                                              .score = fabs(change) / spread,
-                                              .noisy = cell->noisy});
-}
-
-static int judge_drift(struct judge *judge, size_t i, struct drifts *drifts)
-{
-    const struct fleet *fleet = judge->fleet;
-    uint32_t metric = judge->out->metric_of[i];
-    double noise = NAN;
-    int rc = 0;
-    for (size_t c = fleet->first[metric]; c < fleet->first[metric + 1] && !rc; c++) {
-        const struct fleet_cell *cell = &fleet->cells[c];
-        if (cell->nvalues < DRIFT_RUNS || is_skipped(judge, cell->machine))
-            continue;
-        if (isnan(noise))
-            noise = drift_noise(fleet, metric, drifts->scratch);
-        size_t nruns;
-        double change = change_of(fleet, cell, &nruns), spread = noise * drift_spread(nruns);
-        double *most = &drifts->most[cell->machine];
-        *most = fmax(*most, fabs(change) / spread);
-        drifts->ncells++;
-        if (fabs(change) > -log(1 - BOUNDS_LEAST))
-            rc = add_drift(judge, i, cell, change, spread, nruns);
-    }
-    return rc;
-}
-
-/* Those from `first` on that are beyond what good machines reach: their scores are spreads still.
- */
-static void keep_drifts(struct judge *judge, struct drifts *drifts, size_t first)
-{
-    struct fleet_judgement *out = judge->out;
-    size_t n = 0, nmachines = judge->fleet->names.n, kept = first;
-    for (size_t i = 0; i < nmachines; i++)
-        if (!isnan(drifts->most[i]))
-            drifts->most[n++] = drifts->most[i];
-    if (!n)
-        return;
-    double figures = (double)drifts->ncells / (double)n;
-    double normal = tail_normal(BOUNDS_FALSE / 2 / figures), limit = DRIFT_UNKNOWN * normal;
-    if (n >= DRIFT_MACHINES)
-        limit = fmax(normal, tail_of_maxima(drifts->most, n, BOUNDS_FALSE));
-    for (size_t i = first; i < out->noffences; i++) {
-        double spread = fabs(log(out->offences[i].ratio)) / out->offences[i].score;
-        double most = fmax(-log(1 - DRIFT_MOST) / spread, normal);
-        out->offences[i].score /= fmin(limit, most);
-        if (out->offences[i].score > 1)
-            out->offences[kept++] = out->offences[i];
-    }
-    out->noffences = kept;
-}
-
-static int judge_drifts(struct judge *judge)
-{
-    const struct fleet *fleet = judge->fleet;
-    size_t first = judge->out->noffences, nmachines = fleet->names.n;
-    struct drifts drifts = {.most = calloc(nmachines + 1, sizeof(double)),
-                            .scratch = calloc(fleet->nvalues + 1, sizeof(double))};
-    int rc = drifts.most && drifts.scratch
-                 ? 0
-                 : err_set(judge->err, -ENOMEM, "out of memory for drifts");
-    for (size_t i = 0; !rc && i < nmachines; i++)
-        drifts.most[i] = NAN;
-    for (size_t i = 0; !rc && i < judge->bounds->n; i++)
-        if (judge->out->metric_of[i] != INTERN_NONE)
-            rc = judge_drift(judge, i, &drifts);
-    if (!rc)
-        keep_drifts(judge, &drifts, first);
-    free(drifts.most);
-    free(drifts.scratch);
     return rc;
 }
 
@@ -413,40 +304,67 @@ static int compare_offences(const void *a, const void *b)
     return one->bound < other->bound ? -1 : one->bound > other->bound;
 }
 
+/* FAIL, WARN, PASS, SKIP */
+static int rank_of(enum finding_outcome outcome)
+{
+    return outcome == OUTCOME_FAIL   ? 0
+           : outcome == OUTCOME_WARN ? 1
+           : outcome == OUTCOME_PASS ? 2
+                                     : 3;
+}
+
 static int compare_machines(const void *a, const void *b, void *fleet)
 {
     const struct fleet_judged *one = a, *other = b;
     const struct intern *names = &((const struct fleet *)fleet)->names;
     if (one->outcome != other->outcome)
-        return one->outcome > other->outcome ? -1 : 1; /* FAIL, WARN, PASS */
+        return rank_of(one->outcome) - rank_of(other->outcome);
     if (one->score > other->score || one->score < other->score)
         return one->score > other->score ? -1 : 1;
     return strcmp(intern_text(names, one->machine), intern_text(names, other->machine));
 }
 
-static void rank(struct judge *judge)
+/* By its offences, from `*at` on; without any it passes if anything of it was looked at. */
+static struct fleet_judged judge_machine(const struct judge *judge, uint32_t i, bool seen,
+                                         size_t *at)
 {
+    const struct fleet_judgement *out = judge->out;
+    struct fleet_judged machine = {
+        .machine = i, .outcome = seen ? OUTCOME_PASS : OUTCOME_SKIP, .first = *at};
+    for (; *at < out->noffences && out->offences[*at].machine == i; ++*at)
+        machine.noffences++;
+    if (machine.noffences) {
+        machine.outcome = out->offences[machine.first].outcome;
+        machine.score = out->offences[machine.first].score;
+    }
+    return machine;
+}
+
+static int rank(struct judge *judge)
+{
+    const struct fleet *fleet = judge->fleet;
     struct fleet_judgement *out = judge->out;
-    size_t at = 0;
+    size_t at = 0, *has = count_figures(judge, false);
+    if (!has)
+        return err_set(judge->err, -ENOMEM, "out of memory for %u machines", fleet->names.n);
     if (out->noffences)
         qsort(out->offences, out->noffences, sizeof(*out->offences), compare_offences);
-    for (uint32_t i = 0; i < judge->fleet->names.n; i++) {
-        struct fleet_judged machine = {.machine = i, .outcome = OUTCOME_PASS, .first = at};
-        for (; at < out->noffences && out->offences[at].machine == i; at++)
-            machine.noffences++;
-        if (machine.noffences) {
-            machine.outcome = out->offences[machine.first].outcome;
-            machine.score = out->offences[machine.first].score;
-        }
-        out->npass += machine.outcome == OUTCOME_PASS && !is_skipped(judge, i);
+    for (uint32_t i = 0; i < fleet->names.n; i++) {
+        bool validated = fleet->machines[i].validated; /* its own rules have looked */
+        struct fleet_judged machine = judge_machine(judge, i, has[i] || validated, &at);
+        if (is_skipped(judge, i))
+            continue;
+        out->npass += machine.outcome == OUTCOME_PASS;
         out->nwarn += machine.outcome == OUTCOME_WARN;
         out->nfail += machine.outcome == OUTCOME_FAIL;
-        if (!is_skipped(judge, i))
-            out->machines[out->nmachines++] = machine;
+        out->nskip += machine.outcome == OUTCOME_SKIP;
+        out->machines[out->nmachines++] = machine;
     }
+    free(has);
     if (out->nmachines)
         qsort_r(out->machines, out->nmachines, sizeof(*out->machines), compare_machines,
-                (void *)judge->fleet);
+                (void *)fleet);
+    return 0;
 }
 
 int fleet_judge(const struct fleet *fleet, const struct bounds *bounds, const bool *skip,
@@ -454,8 +372,17 @@ int fleet_judge(const struct fleet *fleet, const struct bounds *bounds, const bo
 {
     static int (*const looks[])(struct judge *) = {find_metrics,  judge_kinds,   judge_verdicts,
                                                    judge_lacking, judge_figures, judge_drifts,
-                                                   judge_overall};
-    struct judge judge = {fleet, bounds, skip, judgement, err};
+                                                   judge_overall, rank};
+    struct judge judge = {
+        .fleet = fleet,
+        .bounds = bounds,
+        .skip = skip,
+        .out = judgement,
+        .err = err,
+        .any_kind = !bounds->kind || !bounds->kind[0],
+    };
+    if (!judge.any_kind)
+        judge.kind = intern_find(&fleet->kinds, bounds->kind, strlen(bounds->kind));
     *judgement = (struct fleet_judgement){
         .machines = calloc((size_t)fleet->names.n + 1, sizeof(*judgement->machines)),
         .metric_of = calloc(bounds->n + 1, sizeof(*judgement->metric_of))};
@@ -464,8 +391,6 @@ int fleet_judge(const struct fleet *fleet, const struct bounds *bounds, const bo
                  : err_set(err, -ENOMEM, "out of memory for %u machines", fleet->names.n);
     for (size_t i = 0; i < sizeof(looks) / sizeof(looks[0]) && !rc; i++)
         rc = looks[i](&judge);
-    if (!rc)
-        rank(&judge);
     return rc;
 }
 

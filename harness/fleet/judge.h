@@ -2,7 +2,7 @@
  * Which machines of a fleet are odd, and why: each against bounds (bounds.h), given or made from
  * the fleet itself. What is looked at:
  *
- * - kind: it is another machine than the bounds are for.
+ * - kind: it is another machine than the bounds are for. Its figures are not looked at then.
  * - verdict: its newest validation did not pass, whatever its figures are.
  * - lacks: a figure that nearly all have is not there, such as those of a GPU.
  * - figure: one is beyond its bounds. On the bad side that is a failure, unless the machine was
@@ -45,7 +45,7 @@ struct fleet_offence {
 
 struct fleet_judged {
     uint32_t machine;
-    enum finding_outcome outcome; /* PASS, WARN or FAIL */
+    enum finding_outcome outcome; /* PASS, WARN, FAIL; SKIP: no figure of it has a bound */
     double score;                 /* the largest of its offences */
     size_t first, noffences;
 };
@@ -56,7 +56,7 @@ struct fleet_judgement {
     struct fleet_offence *offences; /* owned; by machine in the order below, the worst first */
     size_t nmachines;
     struct fleet_judged *machines; /* owned; worst first, those that pass by name */
-    size_t npass, nwarn, nfail;
+    size_t npass, nwarn, nfail, nskip;
     uint32_t *metric_of; /* owned: of each bound, its number in the fleet, or INTERN_NONE */
 };
 

@@ -63,7 +63,8 @@ static char *say_lacking(const struct fleet *fleet, const struct bounds *bounds,
                          const struct fleet_offence *offence, char *buf, size_t size)
 {
     char part[PART_MAX], figure[FLEET_SAID_MAX];
-    const char *trouble = fleet->machines[offence->machine].trouble;
+    const char *trouble =
+        fleet_trouble_of(fleet, offence->machine, bounds->all[offence->bound].key);
     find_part(fleet, bounds, judgement, offence, part);
     (void)snprintf(buf, size, "lacks %s%s%s%s",
                    *part ? part
@@ -185,12 +186,16 @@ static int add_machine(const struct fleet *fleet, const struct bounds *bounds,
     (void)snprintf(finding.subject, sizeof(finding.subject), "%s",
                    intern_text(&fleet->names, machine->machine));
     if (!machine->noffences) {
-        finding.outcome = OUTCOME_PASS;
+        finding.outcome = machine->outcome;
         finding.severity = FINDING_NOTE;
         finding.value = finding.low = finding.high = NAN;
         (void)snprintf(finding.id, sizeof(finding.id), "fleet_machine");
-        (void)snprintf(finding.sentence, sizeof(finding.sentence),
-                       "nothing is off: %zu figures at most were looked at", bounds->n);
+        if (machine->outcome == OUTCOME_SKIP)
+            (void)snprintf(finding.sentence, sizeof(finding.sentence),
+                           "not judged: none of its figures has a bound");
+        else
+            (void)snprintf(finding.sentence, sizeof(finding.sentence),
+                           "nothing is off: %zu figures at most were looked at", bounds->n);
         return findings_add(findings, &finding, err);
     }
     for (size_t i = 0; i < machine->noffences && i < FLEET_FINDINGS_A_MACHINE && !rc; i++) {

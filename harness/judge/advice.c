@@ -9,33 +9,6 @@
 #include "harness/base/units.h"
 #include "harness/run/arms.h"
 
-char *advice_format_ratio(double ratio, char *buf, size_t size)
-{
-    double shown = fabs(ratio);
-    int digits = shown >= 9.95 ? 0 : shown >= 1.95 ? 1 : 2;
-    if (isnan(ratio))
-        (void)snprintf(buf, size, "-");
-    else
-        (void)snprintf(buf, size, "%.*fx", digits, ratio);
-    return buf;
-}
-
-char *advice_format_interval(const struct paired_ratio *ratio, char *buf, size_t size)
-{
-    char low[32], high[32];
-    buf[0] = '\0';
-    if (!isnan(ratio->low))
-        (void)snprintf(buf, size, "%s %s to %s", advice_interval_name(ratio->rounds),
-                       advice_format_ratio(ratio->low, low, sizeof(low)),
-                       advice_format_ratio(ratio->high, high, sizeof(high)));
-    return buf;
-}
-
-const char *advice_interval_name(size_t rounds)
-{
-    return rounds < STATS_RANGE_BELOW ? "range" : "95%";
-}
-
 bool advice_may_advise(enum placement placement)
 {
     return placement_infos[placement].effort > 0;
@@ -54,6 +27,7 @@ struct story {
     const struct rows *rows;
     unsigned slots;
     int reference;            /* what others are held against */
+    bool lost;                /* no round of that gave a rate: it failed, or was cut off, in all */
     int best;                 /* of those that may be advised */
     int advised;              /* the simplest that cannot be told from it */
     int next;                 /* the next simplest */
@@ -110,16 +84,28 @@ static bool is_advisable(const struct story *story, int arm)
            !arm_same_plan(&arms[arm], &arms[story->reference]);
 }
 
+/* It was run, and there is nothing to hold others against: the worst that can be said of it. */
+static bool gave_nothing(const struct story *story, int arm)
+{
+    const struct arm *of = &story->result->arms[arm];
+    enum status status = story->analysis->rounds.arms[arm].status;
+    return of->slots == story->slots && !of->alone && !of->bench->scan && of->nobservations &&
+           isnan(rate_of(story, arm)) && status >= STATUS_CENSORED && status != STATUS_SKIPPED;
+}
+
 /* `none`, else the slowest arm. */
 static void choose_reference(struct story *story)
 {
     int slowest = -1, unpinned = -1;
     for (int at = 0; at < (int)story->result->narms; at++) {
-        if (!takes_part(story, at))
+        bool none = story->result->arms[at].placement == PLACE_NONE;
+        bool lost = none && gave_nothing(story, at);
+        if (!takes_part(story, at) && !lost)
             continue;
-        if (story->result->arms[at].placement == PLACE_NONE)
+        story->lost = story->lost || lost;
+        if (none)
             unpinned = at;
-        if (slowest < 0 || rate_of(story, at) < rate_of(story, slowest))
+        if (!lost && (slowest < 0 || rate_of(story, at) < rate_of(story, slowest)))
             slowest = at;
     }
     story->reference = unpinned >= 0 ? unpinned : slowest;
@@ -147,7 +133,8 @@ static int is_enough(const struct story *story, int arm, bool *enough, struct er
     int rc = ratio_of(story, arm, story->best, &behind, err);
     if (!rc)
         rc = ratio_of(story, story->reference, arm, &gain, err);
-    *enough = !rc && behind.rounds && !clearly_above_one(&behind) && clearly_above_one(&gain);
+    *enough = !rc && behind.rounds && !clearly_above_one(&behind) &&
+              (story->lost || clearly_above_one(&gain));
     return rc;
 }
 
@@ -297,34 +284,6 @@ static const char *in_one_round(const struct story *story)
                                           : "in the one round there is, ";
 }
 
-char *advice_add_job(const struct result *result, char *buf, size_t size)
-{
-    size_t begin = strlen(buf), used = begin;
-    char *const *words = result->command;
-    if (words)
-        used += (size_t)snprintf(buf + used, size - used, " --");
-    for (; words && *words && used < size; words++) {
-        used += (size_t)snprintf(buf + used, size - used, " ");
-        if (used < size)
-            used += text_shell_word(*words, buf + used, size - used);
-    }
-    if (used >= size)
-        buf[begin] = '\0';
-    return buf;
-}
-
-char *advice_command(const struct result *result, const struct arm *arm, char *buf, size_t size)
-{
-    char background[40] = "";
-    if (arm_background(arm))
-        (void)snprintf(background, sizeof(background), " --background-workers %u",
-                       arm_background(arm));
-    (void)snprintf(buf, size, "%s place --workers %u --placement %s%s%s",
-                   result->program ? result->program : "contend", arm->slots,
-                   placement_infos[arm->placement].name, background, result->plan_options);
-    return advice_add_job(result, buf, size);
-}
-
 /* "12x the work of none, range 11x to 13x", or only between what and what it lies. */
 static void describe_gain(const struct story *story, char *text, size_t size)
 {
@@ -442,6 +401,26 @@ static void note_evidence(const struct story *story, struct finding *advice)
                    story->gain.rounds == 1 ? "" : "s");
 }
 
+/* "no round of none gave a rate (...): partition, 188 items/s, is the best of the others." */
+static int tell_lost(struct story *story, struct finding *advice, struct err *err)
+{
+    const struct arm_rounds *arms = story->analysis->rounds.arms, *lost = &arms[story->reference];
+    char rate[32], enough[160] = "";
+    int rc = choose_advised(story, err);
+    if (story->advised != story->best)
+        (void)snprintf(enough, sizeof(enough), ", and cannot be told from the best of them, %s",
+                       name_of(story, story->best));
+    (void)snprintf(advice->sentence, sizeof(advice->sentence),
+                   "no round of %s gave a rate (%.*s): %s does %s %s%s.",
+                   name_of(story, story->reference), advice_reason_length(lost), lost->reason,
+                   name_of(story, story->advised),
+                   units_format_si(rate_of(story, story->advised), rate, sizeof(rate)),
+                   arms[story->advised].rate_unit, enough);
+    (void)advice_command(story->result, &story->result->arms[story->advised], advice->command,
+                         sizeof(advice->command));
+    return rc;
+}
+
 int advice_make(const struct analysis *analysis, unsigned slots, struct finding *advice,
                 struct err *err)
 {
@@ -458,6 +437,8 @@ int advice_make(const struct analysis *analysis, unsigned slots, struct finding 
         tell_same_plans(&story, advice);
     if (story.best < 0 || story.best == story.reference)
         return 0;
+    if (story.lost)
+        return tell_lost(&story, advice, err);
     int rc = ratio_of(&story, story.reference, story.best, &story.gain, err);
     if (rc || !story.gain.rounds)
         return rc;

@@ -23,8 +23,9 @@
  * the sentence says what the next simplest would add. "Clearly" means that the interval of the
  * ratio does not hold 1 and that the ratio is ADVICE_CLEAR or more: the best of several placements
  * in three rounds is often ahead by chance, but then by little. One round has no interval, which
- * the sentence then says. It is "" where there is nothing to compare, the command where no
- * placement is clearly better. -ENOMEM only.
+ * the sentence then says. Where `none` gave no rate in any round, since it was cut off or failed in
+ * all, there is no ratio: that is said, and the best of the others advised. It is "" where there is
+ * nothing to compare, the command where no placement is clearly better. -ENOMEM only.
  */
 int advice_make(const struct analysis *analysis, unsigned slots, struct finding *advice,
                 struct err *err);
@@ -61,6 +62,9 @@ char *advice_format_ratio(double ratio, char *buf, size_t size);
 
 /* "range 11x to 13x", "95% 11x to 13x"; "" of one round, which has no interval. Returns buf. */
 char *advice_format_interval(const struct paired_ratio *ratio, char *buf, size_t size);
+
+/* Of a reason how much belongs into a sentence: "more than 2 s" of what was cut off. */
+int advice_reason_length(const struct arm_rounds *arm);
 
 /* What the interval over so many rounds is called: "range" or "95%". */
 const char *advice_interval_name(size_t rounds);

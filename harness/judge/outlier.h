@@ -36,7 +36,7 @@
 #define OUTLIER_MAD_LEAST 0.01
 #define OUTLIER_MAD_MOST 0.03
 #define OUTLIER_SPREAD_MOST (1 / OUTLIER_RATIO - 1)
-enum { OUTLIER_CAPPED_FROM = 4, OUTLIER_PEERS_ENOUGH = 12, OUTLIER_UNITS_MAX = 512 };
+enum { OUTLIER_CAPPED_FROM = 4, OUTLIER_PEERS_ENOUGH = 12, OUTLIER_UNITS_MAX = 2048 };
 
 enum outlier_sense {
     OUTLIER_LOWER,  /* less is better, as of times; all are above 0 */

@@ -107,7 +107,8 @@ static double loss_oncpu_stalls(const struct round_fields *own, const struct rou
 
 static const char no_step[] = "a worker finished no step";
 static const char no_slice[] = "no finished round of its baseline, one worker alone with its share "
-                               "of the CPUs";
+                               "of the CPUs: a placement with CPUs of its own has it (-P "
+                               "...,partition)";
 static const char no_alone[] = "no finished round of its baseline, one worker alone under the same "
                                "placement";
 static const char no_single[] = "no finished round of its baseline, one unpinned worker alone";

@@ -248,10 +248,10 @@ static double longest_censored_s(const struct arm *arm)
 static void censored_reason(const struct arm *arm, char *reason, size_t size)
 {
     char longest[32];
-    (void)snprintf(reason, size,
-                   "more than %s: some steps did not end within the limit; times are lower bounds, "
-                   "rates upper bounds",
-                   units_format_seconds(longest_censored_s(arm), longest, sizeof(longest)));
+    (void)snprintf(reason, size, "more than %s: some steps did not end within the limit%s",
+                   units_format_seconds(longest_censored_s(arm), longest, sizeof(longest)),
+                   arm->bench->rate_unit ? ", and gave no rate"
+                                         : "; times are lower bounds, rates upper bounds");
 }
 
 /* The worst status of the arm's rounds, and why the first of those ended so. */

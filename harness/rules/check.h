@@ -16,6 +16,7 @@
 struct checks {
     const struct rule *rule;
     const struct facts *facts;
+    const struct rules_request *request;
     struct findings *findings;
     int rc;
     struct err *err;

@@ -7,8 +7,9 @@
 
 #include "harness/rules/check.h"
 
-const struct rule *const rule_tables[] = {rules_count, rules_physical, rules_symmetry, rules_health,
-                                          rules_log,   rules_system,   rules_baseline, NULL};
+const struct rule *const rule_tables[] = {rules_expect,   rules_count,    rules_physical,
+                                          rules_symmetry, rules_health,   rules_log,
+                                          rules_system,   rules_baseline, NULL};
 
 const char *rule_kind_name(enum rule_kind kind)
 {
@@ -41,7 +42,8 @@ static bool is_in(const struct rule *const *rules, size_t n, const struct rule *
 
 bool rules_asked(const struct rules_request *request, const struct rule *rule)
 {
-    return !request->nonly || is_in(request->only, request->nonly, rule);
+    return !request->nonly || is_in(request->only, request->nonly, rule) ||
+           (request->nexpected && strcmp(rule->id, RULES_EXPECTED_ID) == 0);
 }
 
 unsigned rules_probes(const struct rules_request *request)
@@ -66,7 +68,7 @@ static void hold_to_account(struct findings *findings, size_t from)
 int rules_judge(const struct facts *facts, const struct rules_request *request,
                 struct findings *findings, struct err *err)
 {
-    struct checks checks = {.facts = facts, .findings = findings, .err = err};
+    struct checks checks = {.facts = facts, .request = request, .findings = findings, .err = err};
     for (const struct rule *const *table = rule_tables; *table; table++)
         for (const struct rule *rule = *table; rule->id && !checks.rc; rule++) {
             size_t from = findings->n;
@@ -95,7 +97,13 @@ unsigned rules_doubted(const struct findings *findings)
     return probes;
 }
 
-/* Of the same rule and unit; else what the rule says of all units; NULL = neither. */
+/* What is measured in two ways may be odd in one of them; one that failed has no metric. */
+static bool same_metric(const struct finding *a, const struct finding *b)
+{
+    return !a->metric[0] || !b->metric[0] || strcmp(a->metric, b->metric) == 0;
+}
+
+/* Of the same rule, unit and metric; else what the rule says of all units; NULL = neither. */
 static const struct finding *find_again(const struct findings *findings,
                                         const struct finding *finding)
 {
@@ -104,7 +112,7 @@ static const struct finding *find_again(const struct findings *findings,
         const struct finding *other = &findings->all[i];
         if (strcmp(other->id, finding->id) != 0)
             continue;
-        if (strcmp(other->subject, finding->subject) == 0)
+        if (strcmp(other->subject, finding->subject) == 0 && same_metric(other, finding))
             return other;
         if (!other->subject[0])
             whole = other;
@@ -231,6 +239,33 @@ static unsigned name_rules(const struct findings *findings, enum finding_outcome
     return n;
 }
 
+/* "; no NVIDIA GPU is on the PCI bus": a pass must not read as if GPUs had passed. */
+static const char *why_no_gpu(const struct findings *findings)
+{
+    for (size_t i = 0; i < findings->n; i++)
+        if (strcmp(findings->all[i].id, "gpus_on_bus") == 0 &&
+            findings->all[i].outcome == OUTCOME_SKIP)
+            return findings->all[i].sentence;
+    return "";
+}
+
+/* Of what neither failed nor should have run. */
+static void pass(const struct findings *findings, struct rules_verdict *verdict)
+{
+    unsigned passed = verdict->count[OUTCOME_PASS], warned = verdict->count[OUTCOME_WARN];
+    const char *no_gpu = why_no_gpu(findings);
+    if (passed + warned)
+        (void)snprintf(verdict->text, sizeof(verdict->text),
+                       "PASS: %u rule%s, %u warning%s, %u skipped%s%.200s", passed,
+                       passed == 1 ? "" : "s", warned, warned == 1 ? "" : "s",
+                       verdict->count[OUTCOME_SKIP], *no_gpu ? "; " : "", no_gpu);
+    else {
+        verdict->outcome = OUTCOME_SKIP;
+        (void)snprintf(verdict->text, sizeof(verdict->text), "SKIP: nothing was judged, %u skipped",
+                       verdict->count[OUTCOME_SKIP]);
+    }
+}
+
 struct rules_verdict rules_verdict(const struct findings *findings, bool strict)
 {
     struct rules_verdict verdict = {.outcome = OUTCOME_PASS};
@@ -253,11 +288,7 @@ struct rules_verdict rules_verdict(const struct findings *findings, bool strict)
         (void)snprintf(verdict.text, sizeof(verdict.text),
                        "ERROR: %u rule%s should have run and did not (%s)", verdict.rules,
                        verdict.rules == 1 ? "" : "s", named);
-    } else {
-        unsigned passed = verdict.count[OUTCOME_PASS], warned = verdict.count[OUTCOME_WARN];
-        (void)snprintf(verdict.text, sizeof(verdict.text),
-                       "PASS: %u rule%s, %u warning%s, %u skipped", passed, passed == 1 ? "" : "s",
-                       warned, warned == 1 ? "" : "s", verdict.count[OUTCOME_SKIP]);
-    }
+    } else
+        pass(findings, &verdict);
     return verdict;
 }

@@ -42,23 +42,32 @@ struct rule {
 /* All tables, in the order of --list; ends with NULL. Each ends with an entry of id NULL. */
 extern const struct rule *const rule_tables[];
 extern const struct rule rules_count[], rules_physical[], rules_symmetry[], rules_health[],
-    rules_system[], rules_log[], rules_baseline[];
+    rules_system[], rules_log[], rules_expect[], rules_baseline[];
 
 /* What is beyond a bound of --baseline has this id. */
 #define RULES_BASELINE_ID "baseline"
 
+/* The rule of --expect (expect.h). */
+#define RULES_EXPECTED_ID "expected"
+
 /* NULL = there is no such rule. */
 const struct rule *rule_find(const char *id);
 
-enum { RULES_MAX = 64 };
+enum { RULES_MAX = 64, RULES_EXPECTED_MAX = 8 };
 
 struct rules_request {
     size_t nrequired;
     const struct rule *required[RULES_MAX]; /* that may not be skipped: then it is an error */
     size_t nonly;
     const struct rule *only[RULES_MAX]; /* these alone; none = all */
+    size_t nexpected;
+    struct rule_expected {
+        const struct expectable *of; /* expect.c */
+        double count;                /* of memory bytes */
+    } expected[RULES_EXPECTED_MAX];
 };
 
+/* Also where it is not among the rules alone: that of what is expected, where something is. */
 bool rules_asked(const struct rules_request *request, const struct rule *rule);
 
 /* The measurements that the asked rules need, as bits of enum facts_probe_name. */
@@ -91,7 +100,7 @@ void rules_merge_looks(struct finding *first, const struct finding *second);
 void rules_sort(struct findings *findings);
 
 struct rules_verdict {
-    enum finding_outcome outcome; /* PASS, FAIL or ERROR */
+    enum finding_outcome outcome; /* PASS, FAIL, ERROR; SKIP: nothing was judged */
     unsigned count[OUTCOMES];     /* findings of each outcome */
     unsigned rules;               /* that failed; or, of an error, that did not run */
     char text[400];               /* "FAIL: 2 rules (hardware: replace GPU 2; ...)" */

@@ -159,7 +159,8 @@ struct alike {
     const char *unit;          /* "cpu", "node", "gpu": the name in the key */
     const char *shown;         /* "CPU" */
     const char *in;
-    bool same_kind; /* CPUs are compared with those of their kind of core */
+    bool same_kind;   /* CPUs are compared with those of their kind of core */
+    const char *said; /* what a finding calls the metric; NULL = as it is called */
 };
 
 struct unit_value {
@@ -195,12 +196,19 @@ static int id_in_key(const char *key, const char *unit)
     return -1;
 }
 
+static const char *metric_of(const struct alike *alike)
+{
+    return alike->said ? alike->said : alike->metric;
+}
+
+/* *left_out: units that there was no room for. */
 static size_t collect(const struct facts *facts, const struct alike *alike,
-                      struct unit_value values[OUTLIER_UNITS_MAX])
+                      struct unit_value values[OUTLIER_UNITS_MAX], size_t *left_out)
 {
     const struct facts_probe *probe = &facts->probes[alike->probe];
     size_t n = 0;
-    for (size_t i = 0; probe->values && i < probe->n && n < OUTLIER_UNITS_MAX; i++) {
+    *left_out = 0;
+    for (size_t i = 0; probe->values && i < probe->n; i++) {
         const struct facts_value *value = &probe->values[i];
         int id = id_in_key(value->key, alike->unit);
         if (strcmp(value->metric, alike->metric) != 0 || id < 0 || isnan(value->value) ||
@@ -209,7 +217,9 @@ static size_t collect(const struct facts *facts, const struct alike *alike,
         size_t at = 0;
         while (at < n && values[at].id != id)
             at++;
-        if (at == n)
+        if (at == OUTLIER_UNITS_MAX)
+            ++*left_out;
+        else if (at == n)
             values[n++] =
                 (struct unit_value){.id = id,
                                     .kind = alike->same_kind ? kind_of_cpu(facts->topo, id) : 0,
@@ -238,7 +248,7 @@ static void say_odd(struct checks *checks, const struct alike *alike,
     char unit[64];
     name_unit(checks->facts, alike, value->id, unit, sizeof(unit));
     const struct check check = {.unit = unit,
-                                .metric = alike->metric,
+                                .metric = metric_of(alike),
                                 .in = alike->in,
                                 .value = value->value,
                                 .low = OUTLIER_RATIO * judgement->typical,
@@ -248,9 +258,9 @@ static void say_odd(struct checks *checks, const struct alike *alike,
         check_warn(checks, &check,
                    "%s is %.4g %s, %.2f of its peers' %.4g: on a virtual machine, perhaps of a "
                    "shared core",
-                   alike->metric, value->value, alike->in, ratio, judgement->typical);
+                   metric_of(alike), value->value, alike->in, ratio, judgement->typical);
     else
-        check_fail(checks, &check, "%s is %.4g %s, %.2f of its peers' %.4g", alike->metric,
+        check_fail(checks, &check, "%s is %.4g %s, %.2f of its peers' %.4g", metric_of(alike),
                    value->value, alike->in, ratio, judgement->typical);
 }
 
@@ -283,19 +293,19 @@ static size_t judge_alike_of(struct checks *checks, const struct alike *alike,
         name_unit(checks->facts, alike, low->id, unit, sizeof(unit));
         check_warn(checks,
                    &(struct check){.unit = unit,
-                                   .metric = alike->metric,
+                                   .metric = metric_of(alike),
                                    .in = alike->in,
                                    .value = low->value,
                                    .low = OUTLIER_RATIO * high->value,
                                    .high = NAN},
                    "%s is %.4g %s, and of %s %d it is %.4g: of two, nobody can say which is odd",
-                   alike->metric, low->value, alike->in, alike->shown, high->id, high->value);
+                   metric_of(alike), low->value, alike->in, alike->shown, high->id, high->value);
     } else if (judgement.verdict == OUTLIER_SPLIT) {
         *wrong = true;
         check_warn(checks, NULL,
                    "%s of %zu %ss falls into groups, or differs by more than a tenth: none of them "
                    "alone is odd",
-                   alike->metric, compared, alike->shown);
+                   metric_of(alike), compared, alike->shown);
     }
     return compared;
 }
@@ -303,18 +313,23 @@ static size_t judge_alike_of(struct checks *checks, const struct alike *alike,
 static void judge_alike(struct checks *checks, const struct alike *alike, size_t n)
 {
     struct unit_value values[OUTLIER_UNITS_MAX];
-    size_t compared = 0;
+    size_t compared = 0, left_out = 0;
     bool wrong = false;
     if (!check_measured(checks, alike[0].probe))
         return;
     for (size_t p = 0; p < n; p++) {
-        size_t found = collect(checks->facts, &alike[p], values);
+        size_t left;
+        size_t found = collect(checks->facts, &alike[p], values, &left);
+        left_out = left > left_out ? left : left_out;
         unsigned kinds = alike[p].same_kind ? checks->facts->topo->nkinds : 1;
         for (unsigned kind = 0; kind < (kinds ? kinds : 1) && found > 1; kind++)
             compared += judge_alike_of(checks, &alike[p], values, found, (int)kind, &wrong);
     }
     if (!compared)
         check_skip(checks, "one %s, and no peer to hold it against", alike[0].shown);
+    else if (left_out)
+        check_warn(checks, NULL, "%d of %zu %ss were compared with each other, and no more",
+                   OUTLIER_UNITS_MAX, OUTLIER_UNITS_MAX + left_out, alike[0].shown);
     else if (!wrong)
         check_pass(checks, "%zu %ss are alike", compared / n, alike[0].shown);
 }
@@ -343,9 +358,10 @@ static void judge_gpu_memory_alike(struct checks *checks)
 
 static void judge_gpu_copies_alike(struct checks *checks)
 {
-    static const struct alike alike[] = {
-        {PROBE_GPU_COPY, "copy_bandwidth", "dir=h2d", "gpu", "GPU", "GB/s", false},
-        {PROBE_GPU_COPY, "copy_bandwidth", "dir=d2h", "gpu", "GPU", "GB/s", false}};
+    static const struct alike alike[] = {{PROBE_GPU_COPY, "copy_bandwidth", "dir=h2d", "gpu", "GPU",
+                                          "GB/s", .said = "copy_bandwidth_h2d"},
+                                         {PROBE_GPU_COPY, "copy_bandwidth", "dir=d2h", "gpu", "GPU",
+                                          "GB/s", .said = "copy_bandwidth_d2h"}};
     judge_alike(checks, alike, 2);
 }
 

@@ -50,6 +50,7 @@ struct tune {
     struct halving_arm *arms;
     double *rates;
     bool is_fresh;           /* the search is over */
+    size_t leader;           /* the setting that led it; nsearched = all failed in some round */
     unsigned fresh_planned;  /* rounds */
     double pair_s;           /* what one of them takes, of `none` and one other */
     size_t role[TUNE_ROLES]; /* settings; SETTINGS_MOST = there is none */

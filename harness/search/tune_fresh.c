@@ -173,8 +173,9 @@ int tune_begin_fresh(struct tune *tune, struct result *result, struct err *err)
         result->arms[tune->settings.all[i].arm].idle = true;
     for (int role = 0; role < TUNE_ROLES; role++)
         tune->role[role] = SETTINGS_MOST;
+    tune->leader = leader;
     if (leader == tune->nsearched)
-        return 0; /* all failed, which others say */
+        return 0;
     struct fresh_plan plan = {.none = find_none(tune, tune->settings.all[leader].workers),
                               .leader = leader,
                               .simplest = halving_simplest(&tune->halving, leader),

@@ -5,6 +5,7 @@
 
 #include "harness/base/stats.h"
 #include "harness/base/text.h"
+#include "harness/base/units.h"
 #include "harness/judge/advice.h"
 #include "harness/search/tune_parts.h"
 
@@ -78,10 +79,61 @@ static int choose(struct judged *judged, struct paired_ratio *behind, struct err
     return rc ? rc : ratio_of(judged, TUNE_NONE, judged->advised, &judged->gain, err);
 }
 
+static const struct arm_rounds *rounds_of(const struct judged *judged, enum tune_role role)
+{
+    return &judged->analysis->rounds.arms[setting_of(judged, role)->arm];
+}
+
+/* `none` failed, or was cut off, in all fresh rounds, and what is advised was not. */
+static bool is_none_lost(const struct judged *judged)
+{
+    const struct arm_rounds *none = rounds_of(judged, TUNE_NONE);
+    return isnan(none->rate) && none->status >= STATUS_CENSORED && none->status != STATUS_SKIPPED &&
+           rounds_of(judged, judged->advised)->rate > 0;
+}
+
+/* There is no ratio to what gave nothing, and that is the best reason of all. */
+static int add_lost(const struct judged *judged, struct findings *findings, struct err *err)
+{
+    const struct arm_rounds *advised = rounds_of(judged, judged->advised);
+    const struct arm_rounds *none = rounds_of(judged, TUNE_NONE);
+    char rate[32];
+    struct finding finding = {.id = "tune", .value = NAN, .low = NAN, .high = NAN};
+    (void)snprintf(finding.sentence, sizeof(finding.sentence),
+                   "%s is advised: no fresh round of none gave a rate (%.*s), and it does %s %s.",
+                   name_of(judged, judged->advised), advice_reason_length(none), none->reason,
+                   units_format_si(advised->rate, rate, sizeof(rate)), advised->rate_unit);
+    (void)settings_command(judged->analysis->result, setting_of(judged, judged->advised),
+                           finding.command, sizeof(finding.command));
+    return findings_add(findings, &finding, err);
+}
+
 static bool is_gain(const struct judged *judged)
 {
     return judged->gain.low > 1 && judged->gain.median > 1 + judged->tune->tolerance &&
            !is_same(judged, judged->advised, TUNE_NONE);
+}
+
+/* Why nothing is better than `none`. */
+static void say_as_it_is(const struct judged *judged, char *buf, size_t size)
+{
+    const struct tune *tune = judged->tune;
+    size_t rounds = judged->gain.rounds;
+    if (is_same(judged, TUNE_LEADER, TUNE_NONE)) /* nothing for fresh rounds to be held against */
+        (void)snprintf(buf, size,
+                       "Leave it as it is: in the search no setting of the %zu tried was more than "
+                       "%.3g%% ahead of none.",
+                       tune->ntried, 100 * tune->tolerance);
+    else if (has_failed(judged, TUNE_LEADER))
+        (void)snprintf(buf, size,
+                       "Leave it as it is: %s led the search, and failed in fresh rounds.",
+                       name_of(judged, TUNE_LEADER));
+    else
+        (void)snprintf(buf, size,
+                       "Leave it as it is: no setting of the %zu tried is more than %.3g%% ahead "
+                       "of none, as %zu fresh round%s.",
+                       tune->ntried, 100 * tune->tolerance, rounds,
+                       rounds == 1 ? " confirms" : "s confirm");
 }
 
 static int add_gain(const struct judged *judged, struct findings *findings, struct err *err)
@@ -94,21 +146,16 @@ static int add_gain(const struct judged *judged, struct findings *findings, stru
                               .value = gain->median,
                               .low = gain->low,
                               .high = gain->high};
-    char ratio[160];
+    char ratio[160], near[96] = "";
     const char *name = name_of(judged, judged->advised);
     bool one = gain->rounds == 1;
     (void)say_ratio(gain, ratio, sizeof(ratio));
-    if (is_same(judged, TUNE_LEADER, TUNE_NONE)) /* nothing for fresh rounds to be held against */
-        (void)snprintf(finding.sentence, sizeof(finding.sentence),
-                       "Leave it as it is: in the search no setting of the %zu tried was more than "
-                       "%.3g%% ahead of none.",
-                       judged->tune->ntried, 100 * judged->tune->tolerance);
-    else if (is_same(judged, judged->advised, TUNE_NONE))
-        (void)snprintf(finding.sentence, sizeof(finding.sentence),
-                       "Leave it as it is: no setting of the %zu tried is more than %.3g%% ahead "
-                       "of none, as %zu fresh round%s.",
-                       judged->tune->ntried, 100 * judged->tune->tolerance, gain->rounds,
-                       one ? " confirms" : "s confirm");
+    /* Where there was little time, the simplest one stands for the leader in the fresh rounds. */
+    const char *leader = judged->tune->settings.all[judged->tune->leader].variant.name;
+    if (strcmp(leader, name) != 0)
+        (void)snprintf(near, sizeof(near), " was near %s, which", leader);
+    if (is_same(judged, judged->advised, TUNE_NONE))
+        say_as_it_is(judged, finding.sentence, sizeof(finding.sentence));
     else if (is_gain(judged))
         (void)snprintf(finding.sentence, sizeof(finding.sentence),
                        "%s does %s the work of none, in %zu fresh round%s that the search among "
@@ -117,9 +164,9 @@ static int add_gain(const struct judged *judged, struct findings *findings, stru
                        judged->tune->ntried == 1 ? "" : "s");
     else
         (void)snprintf(finding.sentence, sizeof(finding.sentence),
-                       "%s led the search, but %zu fresh round%s not show that it is better than "
+                       "%s%s led the search, but %zu fresh round%s not show that it is better than "
                        "none: %s.",
-                       name, gain->rounds, one ? " does" : "s do", ratio);
+                       name, near, gain->rounds, one ? " does" : "s do", ratio);
     if (is_gain(judged))
         (void)settings_command(result, setting_of(judged, judged->advised), finding.command,
                                sizeof(finding.command));
@@ -142,11 +189,19 @@ static int add_other(const struct judged *judged, const struct paired_ratio *beh
 {
     struct finding finding = {.id = "tune_other", .value = NAN, .low = NAN, .high = NAN};
     char ratio[160];
-    if (is_same(judged, TUNE_SIMPLEST, TUNE_LEADER) || !behind->rounds)
+    bool lost = has_failed(judged, TUNE_LEADER) || has_failed(judged, TUNE_SIMPLEST);
+    bool said = is_same(judged, judged->advised, TUNE_NONE) && lost; /* why it is left as it is */
+    if (is_same(judged, TUNE_SIMPLEST, TUNE_LEADER) || said || (!behind->rounds && !lost))
         return 0;
     const char *leader = name_of(judged, TUNE_LEADER), *simple = name_of(judged, TUNE_SIMPLEST);
     (void)say_ratio(behind, ratio, sizeof(ratio));
-    if (judged->advised == TUNE_SIMPLEST)
+    if (lost && judged->advised == TUNE_SIMPLEST)
+        (void)snprintf(finding.sentence, sizeof(finding.sentence),
+                       "%s was the fastest in the search, and failed in fresh rounds.", leader);
+    else if (lost)
+        (void)snprintf(finding.sentence, sizeof(finding.sentence),
+                       "%s would be simpler, and failed in fresh rounds.", simple);
+    else if (judged->advised == TUNE_SIMPLEST)
         (void)snprintf(finding.sentence, sizeof(finding.sentence),
                        "%s was the fastest in the search and asks more of who applies it: in the "
                        "fresh rounds it does %s the work of %s.",
@@ -193,6 +248,21 @@ static char *say_time(double seconds, char *buf, size_t size)
     return buf;
 }
 
+/* A longer time helps nothing that does not end in any. */
+static int add_none_ended(const struct judged *judged, struct findings *findings, struct err *err)
+{
+    const struct tune *tune = judged->tune;
+    const struct setting *all = tune->settings.all;
+    struct finding finding = {
+        .id = "tune_lost", .severity = FINDING_BAD, .value = NAN, .low = NAN, .high = NAN};
+    const char *why = tune->nsearched ? judged->analysis->rounds.arms[all[0].arm].reason : "";
+    (void)snprintf(finding.sentence, sizeof(finding.sentence),
+                   "None of the %zu settings tried gave a rate in each of its rounds, so none is "
+                   "advised: %.200s.",
+                   tune->ntried, why);
+    return findings_add(findings, &finding, err);
+}
+
 /* Evidence that there was no time for: fewer fresh rounds than give an interval. */
 static int add_short(const struct judged *judged, struct findings *findings, struct err *err)
 {
@@ -236,9 +306,10 @@ static int add_gains(struct judged *judged, struct findings *findings, struct er
     int rc = choose(judged, &behind, err);
     if (!rc && has_failed(judged, judged->advised))
         return add_failed(judged, findings, err);
-    if (rc || !judged->gain.rounds)
+    bool lost = !rc && !judged->gain.rounds && is_none_lost(judged);
+    if (rc || (!judged->gain.rounds && !lost))
         return rc;
-    rc = add_gain(judged, findings, err);
+    rc = lost ? add_lost(judged, findings, err) : add_gain(judged, findings, err);
     if (!rc)
         rc = add_other(judged, &behind, findings, err);
     if (!rc)
@@ -253,7 +324,9 @@ int tune_judge(const struct tune *tune, const struct analysis *analysis, struct 
     if (!tune->is_fresh || !tune->ntried)
         return 0;
     int rc = add_gains(&judged, findings, err);
-    if (!rc)
+    if (!rc && tune->leader < tune->nsearched)
         rc = add_short(&judged, findings, err);
+    else if (!rc)
+        rc = add_none_ended(&judged, findings, err);
     return rc ? rc : add_untried(&judged, findings, err);
 }

@@ -193,12 +193,16 @@ static int find_counts(struct reader *reader, char **cells, char key[static FLEE
 }
 
 /* Of an arm that could not be measured, or a row of one that failed in some rounds. */
-static void add_trouble(struct reader *reader, uint32_t run, char **cells)
+static int add_trouble(struct reader *reader, uint32_t run, char **cells, struct err *why)
 {
-    char text[400];
-    (void)snprintf(text, sizeof(text), "%.40s: %.20s: %.300s", cells[CELL_BENCH],
-                   cells[CELL_STATUS], cells[CELL_REASON]);
-    fleet_add_trouble(reader->fleet, run, text);
+    char text[160];
+    const char *const columns[FLEET_COLUMNS] = {[FLEET_SCENARIO] = cells[CELL_SCENARIO],
+                                                [FLEET_PLACEMENT] = cells[CELL_PLACEMENT],
+                                                [FLEET_BENCH] = cells[CELL_BENCH]};
+    (void)snprintf(text, sizeof(text), "%.40s: %.20s: %.90s", cells[CELL_BENCH], cells[CELL_STATUS],
+                   cells[CELL_REASON]);
+    return fleet_add_arm_trouble(reader->fleet, run, columns,
+                                 status_find(cells[CELL_STATUS]) != STATUS_SKIPPED, text, why);
 }
 
 static int add_row(struct reader *reader, uint32_t run, const struct csv_reader *csv, char **cells,
@@ -216,10 +220,8 @@ static int add_row(struct reader *reader, uint32_t run, const struct csv_reader 
         rc = csv_number(csv, "median", cells[CELL_MEDIAN], &figure.value, why);
     if (rc || !counts || isnan(figure.value))
         return rc;
-    if (status_find(cells[CELL_STATUS]) >= STATUS_SKIPPED) {
-        add_trouble(reader, run, cells); /* a wrong result is none, whatever its speed */
-        return 0;
-    }
+    if (status_find(cells[CELL_STATUS]) >= STATUS_SKIPPED)
+        return add_trouble(reader, run, cells, why); /* wrong, whatever its speed */
     if (!length)
         return csv_refuse(csv, why, "its columns are too long");
     rc = fleet_add_value(reader->fleet, run, key, length, &figure, &err);
@@ -228,6 +230,7 @@ static int add_row(struct reader *reader, uint32_t run, const struct csv_reader 
                          : 0;
 }
 
+/* Variants are of one who compared them there, and no figures of the machine. */
 static int add_rows(struct reader *reader, uint32_t run, char *text, size_t size, struct err *why)
 {
     struct csv_reader csv;
@@ -236,9 +239,10 @@ static int add_rows(struct reader *reader, uint32_t run, char *text, size_t size
     while (!rc && (rc = csv_read(&csv, cells, CELLS, why)) == 1) {
         rc = 0;
         if (strcmp(cells[CELL_METRIC], VALUE_STATUS) == 0)
-            add_trouble(reader, run, cells);
+            rc = add_trouble(reader, run, cells, why);
         else if (strcmp(cells[CELL_ROLE], "foreground") == 0 &&
-                 strcmp(cells[CELL_BETTER], "none") != 0)
+                 strcmp(cells[CELL_BETTER], "none") != 0 &&
+                 !strstr(cells[CELL_PARAMS], ";variant="))
             rc = add_row(reader, run, &csv, cells, why);
     }
     return rc;

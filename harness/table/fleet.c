@@ -40,11 +40,14 @@ static void print_machine(const struct fleet *fleet, const struct bounds *bounds
 static void print_counts(const struct fleet *fleet, const struct bounds *bounds,
                          const struct fleet_judgement *judgement, FILE *out, bool color)
 {
-    char text[400];
+    char text[400], skipped[80] = "";
+    if (judgement->nskip)
+        (void)snprintf(skipped, sizeof(skipped), ", %zu not judged (no figure with a bound)",
+                       judgement->nskip);
     (void)snprintf(text, sizeof(text),
-                   "%zu of %zu machines fail, %zu are odd, %zu pass: %zu results, %zu figures.",
+                   "%zu of %zu machines fail, %zu are odd, %zu pass%s: %zu results, %zu figures.",
                    judgement->nfail, judgement->nmachines, judgement->nwarn, judgement->npass,
-                   fleet->nruns, bounds->n);
+                   skipped, fleet->nruns, bounds->n);
     (void)fputs(color ? "\033[1m" : "", out);
     text_wrap(text, 0, 0, out);
     (void)fputs(color ? "\033[0m" : "", out);

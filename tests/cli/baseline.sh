@@ -18,6 +18,16 @@ grep -q '"schema": "contend-bounds"' "$scratch/b.json" || fail "no schema"
 # A file that is there may have been edited.
 expect 2 "b.json' is there already" "$CONTEND_BINARY" baseline "$fleet/results" -o "$scratch/b.json"
 
+# Of several kinds none is the right one because it is named first.
+mkdir "$scratch/kinds"
+for i in 1 2 3 4; do cp -r "$fleet/results/node0000$((i + 3))" "$scratch/kinds/$i"; done
+sed -i 's/Intel/Amber/' "$scratch"/kinds/[34]/*/run.json
+expect 4 "which kind of machine is meant\? 3 or more must be of one, .*: 2 of '2 x (Intel|Amber).*, 2 of '2 x " \
+    "$CONTEND_BINARY" baseline "$scratch/kinds" -o "$scratch/c.json"
+expect 4 'which kind of machine is meant' "$CONTEND_BINARY" validate --results "$scratch/kinds"
+cp -r "$fleet/results/node00008" "$scratch/kinds/5"
+expect 0 'machines  3 of 5, 2 x Intel' "$CONTEND_BINARY" baseline "$scratch/kinds" -o "$scratch/three.json"
+
 # What is wrong is said, and nothing is written.
 expect 2 'which file is to be written' "$CONTEND_BINARY" baseline "$fleet/results"
 expect 2 'which result directories' "$CONTEND_BINARY" baseline -o "$scratch/c.json"

@@ -74,6 +74,11 @@ jq -e '[.findings[].id] | sort == ["cpus_allowed", "governor"]' "$scratch/json" 
 judge 0 --only cpus_allowed
 judge 1 --only cpus_allowed --strict
 judge 3 --only peermem --require peermem
+# Nothing was judged: no pass, whatever was skipped.
+judge 4 --only peermem
+jq -e '.verdict == "SKIP" and .text == "SKIP: nothing was judged, 1 skipped"' "$scratch/json" \
+    >/dev/null || fail "$(jq -c '[.verdict, .text]' "$scratch/json")"
+judge 4 --only peermem --strict
 expect 2 "there is no rule 'governer'.*governor" "$CONTEND_BINARY" validate --only governer
 expect 2 "'clock' is required, and --only leaves it out" \
     "$CONTEND_BINARY" validate --only governor --require clock
@@ -81,6 +86,19 @@ expect 2 "markdown goes with --list" "$CONTEND_BINARY" validate --markdown
 expect 2 "cannot read the baseline 'x.json'" "$CONTEND_BINARY" validate --baseline x.json
 expect 2 "directories go with --results" "$CONTEND_BINARY" validate "$scratch"
 expect 2 "results needs directories" "$CONTEND_BINARY" validate --results
+
+# What is expected, and is not there; that rule is asked for by the option.
+judge 0 --only cpus_online --expect cpus=8
+jq -e '[.findings[].id] | sort == ["cpus_online", "expected"]' "$scratch/json" >/dev/null || fail "$(cat "$scratch/json")"
+judge 1 --only cpus_online --expect cpus=16
+found expected FAIL hardware mend CPUs
+jq -e '.findings[] | select(.id == "expected") | .value == 8 and .low == 16 and
+    .sentence == "8 of the 16 that are expected"' "$scratch/json" >/dev/null || fail "$(cat "$scratch/json")"
+judge 0 --only cpus_online --expect cpus=4
+found expected WARN hardware mend CPUs
+expect 2 "expect: 'gpu=8' is not NAME=COUNT of gpus, cpus" "$CONTEND_BINARY" validate --expect gpu=8
+expect 2 "expect: 'gpus=many' is no count" "$CONTEND_BINARY" validate --expect gpus=many
+expect 2 'expect says nothing of --results' "$CONTEND_BINARY" validate --results x --expect gpus=8
 
 # Waivers.
 waivers=$scratch/waivers.json
@@ -127,6 +145,8 @@ if cc -shared -fPIC -DFULL -o "$driver" tests/lib/fake_gpu_driver.c 2>/dev/null;
         put "/sys/bus/pci/devices/beef:$bus:00.0/class" 0x030200
     done
     put /sys/bus/pci/slots/12/address beef:0a:00
+    FAKE_GPU='' judge 1 --only cpus_online --expect gpus=8
+    found expected FAIL hardware mend GPUs
     FAKE_GPU='uncorrected1=2 rows_pending0=1 links_down2=6 width2=8 persistence=0 fabric=1' judge 1
     found gpus_on_bus FAIL hardware reset 'beef:0a:00.0 (slot 12)'
     jq -e '.findings[] | select(.id == "gpus_on_bus") | .value == 3 and .low == 4' "$scratch/json" \

@@ -34,20 +34,31 @@ rm -f told.xml
 [ -z "$(find "${TMPDIR:-/tmp}" -maxdepth 1 -name 'contend-??????' -user "$(id -u)" -newer one/run.json)" ] ||
     fail "a temporary directory is left"
 
+# Runs of other parameters are repeated with them; what no run gives is not "lacking".
+expect 0 . "$CONTEND_FAKE" run fake --placement none --workers 2 --rounds 2 --time 0.05 -p step=4ms --no-plots --out slow
+"$CONTEND_FAKE" baseline slow -o slow.json > /dev/null
+jq '(.bounds[] | .lower, .upper) |= null' slow.json > open.json
+grep -q '"params": "step=0.004;' slow.json || fail "$(cat slow.json)"
+expect 0 '^PASS +baseline: baseline' "${validate[@]}" --baseline open.json
+jq '.bounds[].params |= sub("slots=2"; "slots=2;variant=a")' open.json > variant.json
+expect 3 '^ERROR +fake: not looked at: its bounds are of other parameters, of a variant' "${validate[@]}" --baseline variant.json
+jq '.bounds[].params |= "nosuch=1;" + .' open.json > nosuch.json
+expect 3 "^ERROR +fake: not looked at: .*nosuch" "${validate[@]}" --baseline nosuch.json
+
 # Without it the rule says what it needs, and is an error where it is required.
-expect 0 '^SKIP +needs --baseline FILE: baseline' "${validate[@]}"
+expect 4 '^SKIP +needs --baseline FILE: baseline' "${validate[@]}"
 expect 3 'ERROR.*needs --baseline FILE' "${validate[@]}" --require baseline
 
 # What is required and could not be looked at is no pass; what is not required is skipped.
 expect 3 "^ERROR +fake: not looked at: 'fake' takes " "${validate[@]}" --baseline wide.json --max-time 1
 expect 3 '^ERROR +fake: not looked at: .*--no-measure' "${validate[@]}" --baseline wide.json --no-measure
 jq '.bounds[].required = false' wide.json > optional.json
-expect 0 '^SKIP +.*--no-measure' "${validate[@]}" --baseline optional.json --no-measure
+expect 4 '^SKIP +.*--no-measure' "${validate[@]}" --baseline optional.json --no-measure
 expect 3 '^ERROR +.*--no-measure' "${validate[@]}" --baseline optional.json --no-measure --require baseline
 jq '.bounds[0].required = false' wide.json > half.json # the first of two that nobody looks at
 expect 3 '^ERROR +.*--no-measure' "${validate[@]}" --baseline half.json --no-measure
 jq '.bounds[].metric |= . + "s"' optional.json > misspelt.json
-expect 0 '^SKIP +none of the figures that were measured has a bound' "${validate[@]}" --baseline misspelt.json
+expect 4 '^SKIP +none of the figures that were measured has a bound' "${validate[@]}" --baseline misspelt.json
 expect 4 'no figure of the baseline is in these results' "$CONTEND_FAKE" validate --results one \
     --baseline misspelt.json
 jq '.bounds[].scenario = "gone"' wide.json > gone.json

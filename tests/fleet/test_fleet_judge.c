@@ -252,24 +252,59 @@ static void test_few_machines_have_the_bounds_of_others(void **state)
     free_judged(&judged);
 }
 
+static void add_of_kind(struct fleet *fleet, const char *name, const char *kind)
+{
+    struct err err = {0};
+    uint32_t run;
+    const struct fleet_origin origin = {name, "", kind, 1};
+    assert_int_equal(fleet_add_run(fleet, &origin, &run, &err), 0);
+}
+
+/* It lacks what it cannot have: that it is another kind is all there is to say. */
 static void test_another_kind_is_left_out_and_fails(void **state)
 {
     (void)state;
     struct judged judged = {0};
     struct err err = {0};
-    uint32_t run;
     fixture_fleet_add(&judged.fleet, "a", 1, 0, 100);
     fixture_fleet_add(&judged.fleet, "b", 1, 0, 101);
-    const struct fleet_origin origin = {"c", "", "1 x CPU, 1 GPU", 1};
-    assert_int_equal(fleet_add_run(&judged.fleet, &origin, &run, &err), 0);
+    fixture_fleet_add(&judged.fleet, "d", 1, 0, 101);
+    add_of_kind(&judged.fleet, "c", "1 x CPU, 1 GPU");
     assert_int_equal(fleet_arrange(&judged.fleet, &err), 0);
     judge_arranged(&judged);
     assert_int_equal(judged.bounds.nleft_out, 1);
     assert_string_equal(judged.bounds.left_out[0].name, "c");
     assert_string_equal(judged.bounds.left_out[0].reason, "another kind: 1 x CPU, 1 GPU");
+    assert_true(judged.bounds.all[0].required);
     assert_int_equal(judged.judgement.nfail, 1);
-    assert_int_equal(offence_of(&judged, 2)->kind, OFFENCE_KIND);
+    assert_int_equal(judged.judgement.npass, 3);
+    assert_int_equal(judged.judgement.noffences, 1);
+    assert_int_equal(offence_of(&judged, 3)->kind, OFFENCE_KIND);
     free_judged(&judged);
+}
+
+/* Of two kinds, or of three with two machines at most, none is the right one by chance. */
+static void test_the_first_kind_is_not_the_right_one(void **state)
+{
+    (void)state;
+    static const char *const fleets[] = {"xy", "xxy", "xxyyz", "xxxyyy"};
+    for (size_t f = 0; f < sizeof(fleets) / sizeof(fleets[0]); f++) {
+        struct fleet fleet = {0};
+        struct bounds bounds = {0};
+        struct err err = {0};
+        for (size_t i = 0; fleets[f][i]; i++) {
+            char name[16], kind[16];
+            (void)snprintf(name, sizeof(name), "m%zu", i);
+            (void)snprintf(kind, sizeof(kind), "1 x %c", fleets[f][i]);
+            add_of_kind(&fleet, name, kind);
+        }
+        assert_int_equal(fleet_arrange(&fleet, &err), 0);
+        assert_int_equal(bounds_make(&fleet, &bounds, &err), -ENODATA);
+        if (!strstr(err.msg, "which kind of machine is meant") || !strstr(err.msg, " of '1 x y'"))
+            fail_msg("%s: %s", fleets[f], err.msg);
+        bounds_free(&bounds);
+        fleet_free(&fleet);
+    }
 }
 
 /* Bounds that a person wrote: what they say is all that counts. */
@@ -288,6 +323,55 @@ static void judge_by(struct judged *judged, double lower, double upper, bool hig
     assert_int_equal(bounds_add(&judged->bounds, &bound, &err), 0);
     assert_int_equal(fleet_judge(&judged->fleet, &judged->bounds, NULL, &judged->judgement, &err),
                      expected);
+}
+
+/* Disturbed is a machine that was so in most of its runs: more runs are no way out of a failure. */
+static void test_one_disturbed_run_of_five_is_no_excuse(void **state)
+{
+    (void)state;
+    for (unsigned noisy = 0; noisy <= 5; noisy++) {
+        struct judged judged = {0};
+        struct err err = {0};
+        char key[FLEET_KEY_MAX];
+        for (unsigned run = 0; run < 5; run++) {
+            const struct fleet_origin origin = {"a", "", "", run};
+            const struct fleet_figure figure = {
+                .unit = "GB/s", .higher = true, .noisy = run < noisy, .value = 50};
+            uint32_t at;
+            (void)fixture_fleet_key(0, key);
+            assert_int_equal(fleet_add_run(&judged.fleet, &origin, &at, &err), 0);
+            assert_int_equal(fleet_add_value(&judged.fleet, at, key, strlen(key), &figure, &err),
+                             0);
+        }
+        assert_int_equal(fleet_arrange(&judged.fleet, &err), 0);
+        judge_by(&judged, 90, 110, true, 0);
+        assert_int_equal(judged.judgement.machines[0].outcome,
+                         noisy < 3 ? OUTCOME_FAIL : OUTCOME_WARN);
+        free_judged(&judged);
+    }
+}
+
+/* Of the right kind, and with no figure that anything was said about: no pass. */
+static void test_whom_nothing_was_judged_of_does_not_pass(void **state)
+{
+    (void)state;
+    struct judged judged = {0};
+    struct findings findings = {0};
+    struct err err = {0};
+    fixture_fleet_add(&judged.fleet, "a", 1, 0, 100);
+    fixture_fleet_add(&judged.fleet, "b", 1, 1, 100);
+    assert_int_equal(fleet_arrange(&judged.fleet, &err), 0);
+    judge_by(&judged, 90, 110, true, 0);
+    assert_int_equal(judged.judgement.npass, 1);
+    assert_int_equal(judged.judgement.nskip, 1);
+    assert_int_equal(judged.judgement.machines[1].outcome, OUTCOME_SKIP);
+    assert_int_equal(
+        fleet_findings(&judged.fleet, &judged.bounds, &judged.judgement, &findings, &err), 0);
+    assert_int_equal(findings.n, 2);
+    assert_int_equal(findings.all[1].outcome, OUTCOME_SKIP);
+    assert_string_equal(findings.all[1].sentence, "not judged: none of its figures has a bound");
+    findings_free(&findings);
+    free_judged(&judged);
 }
 
 static void test_given_bounds_decide(void **state)
@@ -352,6 +436,9 @@ int main(void)
         cmocka_unit_test(test_a_machine_that_is_worse_in_all_is_odd),
         cmocka_unit_test(test_few_machines_have_the_bounds_of_others),
         cmocka_unit_test(test_another_kind_is_left_out_and_fails),
+        cmocka_unit_test(test_the_first_kind_is_not_the_right_one),
+        cmocka_unit_test(test_whom_nothing_was_judged_of_does_not_pass),
+        cmocka_unit_test(test_one_disturbed_run_of_five_is_no_excuse),
         cmocka_unit_test(test_given_bounds_decide),
         cmocka_unit_test(test_findings_name_all_machines),
     };

@@ -277,8 +277,9 @@ static void test_row_without_baseline_says_so(void **state)
     make(f);
     const struct row *row = find(f, "none", 2, "efficiency");
     assert_int_equal(row->status, STATUS_SKIPPED);
-    assert_string_equal(row->reason, "no finished round of its baseline, one worker alone with its "
-                                     "share of the CPUs");
+    assert_string_equal(row->reason,
+                        "no finished round of its baseline, one worker alone with its share of the "
+                        "CPUs: a placement with CPUs of its own has it (-P ...,partition)");
     assert_null(find(f, "none", 2, "loss_per_step"));
     assert_int_equal(find(f, "none", 2, "step_time")->status, STATUS_OK);
 }

@@ -1,8 +1,9 @@
 /* Rules over facts that are made up: each planted fault gives its rule, outcome, class and action.
  */
-#include "harness/rules/rules.h"
+#include "harness/rules/expect.h"
 
 #include <ctype.h>
+#include <errno.h>
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -534,6 +535,77 @@ static void test_rules_look_twice(void **state)
     findings_free(&again);
 }
 
+/* Two looks at the same copies: of each direction of each GPU. */
+static const struct finding *look_twice_at_copies(int slow_first, int slow_again)
+{
+    enum { COPIES = 2 * GPUS };
+    static const struct rules_request request;
+    static struct facts_value copies[COPIES];
+    struct findings first = {0}, again = {0};
+    struct err err;
+    for (int look = 0; look < 2; look++) {
+        for (int i = 0; i < COPIES; i++) {
+            copies[i] =
+                (struct facts_value){.metric = "copy_bandwidth",
+                                     .value = i == (look ? slow_again : slow_first) ? 20 : 55};
+            (void)snprintf(copies[i].key, sizeof(copies[i].key), "dir=%s;gpu=%d",
+                           i < GPUS ? "h2d" : "d2h", i % GPUS);
+        }
+        w.facts.probes[PROBE_GPU_COPY] =
+            (struct facts_probe){.status = PROBE_DONE, .n = COPIES, .values = copies};
+        assert_int_equal(rules_judge(&w.facts, &request, look ? &again : &first, &err), 0);
+    }
+    assert_int_equal(rules_second_look(&first, &again, 1u << PROBE_GPU_COPY, &err), 0);
+    findings_free(&again);
+    findings_free(&w.findings);
+    w.findings = first;
+    for (size_t i = 0; i < first.n; i++)
+        if (strcmp(first.all[i].id, "gpu_copies_alike") == 0)
+            return &first.all[i];
+    return NULL;
+}
+
+/* One direction the first time and the other the second is nothing that was seen twice. */
+static void test_rules_look_twice_at_each_direction(void **state)
+{
+    (void)state;
+    const struct finding *finding = look_twice_at_copies(2, 2);
+    assert_int_equal(finding->outcome, OUTCOME_FAIL);
+    assert_string_equal(finding->metric, "copy_bandwidth_h2d");
+    assert_string_equal(finding->evidence, "first look FAIL (20 GB/s), second FAIL (20 GB/s)");
+    finding = look_twice_at_copies(2, GPUS + 2);
+    assert_int_equal(finding->outcome, OUTCOME_WARN);
+    assert_string_equal(finding->evidence, "first look FAIL (20 GB/s), second not seen");
+    unsigned late = 0;
+    for (size_t i = 0; i < w.findings.n; i++)
+        late += strcmp(w.findings.all[i].metric, "copy_bandwidth_d2h") == 0 &&
+                strcmp(w.findings.all[i].evidence, "on the second look alone") == 0;
+    assert_int_equal(late, 1);
+}
+
+/* A CPU behind the first 512 is one of them, too; what there is no room for is no pass. */
+static void test_rules_compare_all_cpus(void **state)
+{
+    (void)state;
+    enum { MANY = 2049 };
+    struct facts_value *values = calloc(MANY, sizeof(*values));
+    assert_non_null(values);
+    for (int i = 0; i < MANY; i++) {
+        values[i] = (struct facts_value){.metric = "cpu_rate", .value = i == 700 ? 50 : 100};
+        (void)snprintf(values[i].key, sizeof(values[i].key), "cpu=%d", i);
+    }
+    w.facts.probes[PROBE_CPU_SPEED] =
+        (struct facts_probe){.status = PROBE_DONE, .n = 768, .values = values};
+    check("cpus_alike", "CPU 700", OUTCOME_FAIL, "hardware", ACTION_WATCH);
+    values[700].value = 100;
+    passes("cpus_alike");
+    w.facts.probes[PROBE_CPU_SPEED].n = MANY;
+    check("cpus_alike", NULL, OUTCOME_WARN, "hardware", ACTION_WATCH);
+    assert_string_equal(judged("cpus_alike", NULL)->sentence,
+                        "2048 of 2049 CPUs were compared with each other, and no more");
+    free(values);
+}
+
 /* A measurement that failed the second time, or hung, refutes nothing. */
 static void test_rules_stand_where_the_second_look_fails(void **state)
 {
@@ -584,6 +656,94 @@ static void test_rules_verdict_names_and_sorts(void **state)
     assert_int_equal(verdict.rules, 2);
 }
 
+/* Where nothing was looked at there is nothing that passed. */
+static void test_rules_skipped_are_no_pass(void **state)
+{
+    (void)state;
+    const struct rules_request request = {.nonly = 2,
+                                          .only = {rule_find("gpus_on_bus"), rule_find("xid")}};
+    w.topo.ngpus = 0;
+    w.facts.ndevices = 0;
+    w.facts.log = FACTS_DENIED;
+    struct rules_verdict verdict = rules_verdict(judge_with(&request), true);
+    assert_int_equal(verdict.outcome, OUTCOME_SKIP);
+    assert_string_equal(verdict.text, "SKIP: nothing was judged, 2 skipped");
+    /* And a pass of the others says that no GPU was among them. */
+    static const struct rules_request all;
+    verdict = rules_verdict(judge_with(&all), false);
+    assert_int_equal(verdict.outcome, OUTCOME_PASS);
+    assert_non_null(strstr(verdict.text, " skipped; no NVIDIA GPU is on the PCI bus"));
+}
+
+static const struct finding *expected(const char *text, const char *unit)
+{
+    struct rules_request request = {.nonly = 1, .only = {rule_find("cpus_online")}};
+    struct err err = {0};
+    if (expect_parse(text, &request, &err))
+        fail_msg("%s: %s", text, err.msg);
+    const struct findings *findings = judge_with(&request);
+    for (size_t i = 0; i < findings->n; i++)
+        if (strcmp(findings->all[i].id, "expected") == 0 &&
+            strcmp(findings->all[i].subject, unit) == 0)
+            return &findings->all[i];
+    fail_msg("%s: nothing is said of '%s'", text, unit);
+    return NULL;
+}
+
+/* What never was on the bus is missed by nobody who was not told of it. */
+static void test_rules_expect(void **state)
+{
+    (void)state;
+    w.facts.env.memory_bytes = 15.5 * 0x1p30;
+    w.facts.cpus_online = CPUS;
+    const struct finding *finding = expected("gpus=4,cpus=8,nodes=2,memory=16G,nics=1", "");
+    assert_int_equal(finding->outcome, OUTCOME_PASS);
+    assert_string_equal(finding->sentence,
+                        "4 GPUs, 8 CPUs, 2 NUMA nodes, 16 GiB of memory, 1 NICs, "
+                        "as expected");
+    finding = expected("gpus=8", "GPUs");
+    assert_int_equal(finding->outcome, OUTCOME_FAIL);
+    assert_string_equal(finding->cause, "hardware");
+    assert_string_equal(finding->sentence, "4 of the 8 that are expected");
+    assert_string_equal(finding->evidence, "4 on the PCI bus");
+    assert_true(finding->value == 4 && finding->low == 8);
+    finding = expected("memory=18G", "memory");
+    assert_int_equal(finding->outcome, OUTCOME_FAIL);
+    assert_string_equal(finding->sentence, "15.5 GiB of the 18 that are expected");
+    assert_int_equal(expected("gpus=4,cpus=4", "CPUs")->outcome, OUTCOME_WARN);
+    w.topo.ngpus = 0;
+    assert_int_equal(expected("gpus=0", "")->outcome, OUTCOME_PASS);
+    /* What cannot be counted is no pass. */
+    w.facts.pci = FACTS_DENIED;
+    finding = expected("nics=1", "");
+    assert_int_equal(finding->outcome, OUTCOME_ERROR);
+    assert_int_equal(rules_verdict(&w.findings, false).outcome, OUTCOME_ERROR);
+}
+
+static void test_rules_expect_nothing_else(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text, *why;
+    } bad[] = {{"gpu=8", "'gpu=8' is not NAME=COUNT of gpus, cpus, "},
+               {"gpus", "'gpus' is not NAME=COUNT of "},
+               {"", "'' is not NAME=COUNT of "},
+               {"gpus=8,", "'' is not NAME=COUNT of "},
+               {"gpus=", "'gpus=' is no count of 0 to 1000000"},
+               {"gpus=-1", "is no count"},
+               {"gpus=8x", "is no count"},
+               {"cpus=1000001", "is no count"},
+               {"memory=much", "is no size, such as memory=512G"},
+               {"gpus=8,cpus=4,gpus=8", "gpus is given twice"}};
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+        struct rules_request request = {0};
+        struct err err = {0};
+        assert_int_equal(expect_parse(bad[i].text, &request, &err), -EINVAL);
+        if (!strstr(err.msg, bad[i].why))
+            fail_msg("'%s': %s", bad[i].text, err.msg);
+    }
+}
+
 #define ON_WORLD(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
 
 int main(void)
@@ -606,6 +766,11 @@ int main(void)
         ON_WORLD(test_rules_look_twice),
         ON_WORLD(test_rules_stand_where_the_second_look_fails),
         ON_WORLD(test_rules_verdict_names_and_sorts),
+        ON_WORLD(test_rules_look_twice_at_each_direction),
+        ON_WORLD(test_rules_compare_all_cpus),
+        ON_WORLD(test_rules_skipped_are_no_pass),
+        ON_WORLD(test_rules_expect),
+        ON_WORLD(test_rules_expect_nothing_else),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

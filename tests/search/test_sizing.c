@@ -133,6 +133,34 @@ static void test_sizing_takes_no_count_that_failed(void **state)
     topo_free(&topo);
 }
 
+/* Two workers of a GPU do together what one did at its best; of a count that failed, who knows. */
+static void test_sizing_predicts_nothing_from_what_failed(void **state)
+{
+    (void)state;
+    struct topo topo;
+    struct sizing sizing = {0};
+    struct result result;
+    struct analysis analysis;
+    struct sizing_curves curves;
+    struct err err = {0};
+    measure(&topo, &sizing, &result);
+    for (size_t i = 0; i < result.narms; i++)
+        for (unsigned w = 0; w < result.arms[i].plan.nworkers; w++)
+            result.arms[i].plan.workers[w].gpu = 0;
+    result.arms[3].observations[1].status = STATUS_FAILED; /* 4 cores of one worker */
+    assert_int_equal(analysis_make(&result, &analysis, &err), 0);
+    assert_true(sizing_read(&analysis, &curves));
+    double best = curves.alone[4].rate;
+    assert_true(fabs(curves.predicted[0] / best - 0.5) < 1e-6); /* 2 x a quarter */
+    assert_true(fabs(curves.predicted[2] / best - 1) < 1e-6);
+    assert_true(isnan(curves.predicted[3]) && isnan(curves.error[3]));
+    assert_true(!isnan(curves.all[3].rate));
+    assert_true(fabs(curves.predicted[4] / best - 1) < 1e-6);
+    analysis_free(&analysis);
+    fixture_result_free(&result);
+    topo_free(&topo);
+}
+
 static void test_sizing_refuses_counts_that_cannot_be_read(void **state)
 {
     (void)state;
@@ -164,6 +192,7 @@ int main(void)
         cmocka_unit_test(test_knee_finds_the_knee_and_what_is_enough),
         cmocka_unit_test(test_sizing_reads_both_curves_and_predicts_one_by_the_other),
         cmocka_unit_test(test_sizing_takes_no_count_that_failed),
+        cmocka_unit_test(test_sizing_predicts_nothing_from_what_failed),
         cmocka_unit_test(test_sizing_refuses_counts_that_cannot_be_read),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -211,6 +211,111 @@ static void test_tune_advises_nothing_that_fails(void **state)
     end(&tuned);
 }
 
+static bool none_fails(const struct arm *arm)
+{
+    return arm->placement == PLACE_NONE && !arm->plan.workers[0].passive;
+}
+
+/* There is no ratio to what never ends: that is a reason to advise, and none to be silent. */
+static void test_tune_advises_where_none_never_ends(void **state)
+{
+    (void)state;
+    struct tuned tuned = {.fails = none_fails};
+    struct err err = {0};
+    assert_int_equal(arrange(&tuned, "package:1 core:8 pu:1", 2, &err), 0);
+    measure(&tuned, sized_is_near);
+    const struct finding *found = find(&tuned, "tune");
+    assert_non_null(
+        strstr(found->sentence, "sized is advised: no fresh round of none gave a rate"));
+    assert_string_equal(found->command, "contend place --workers 2 --placement sized");
+    end(&tuned);
+}
+
+static bool all_fail(const struct arm *arm)
+{
+    (void)arm;
+    return true;
+}
+
+/* More time would help nothing of it. */
+static void test_tune_asks_for_no_time_where_nothing_ends(void **state)
+{
+    (void)state;
+    struct tuned tuned = {.fails = all_fail};
+    struct err err = {0};
+    assert_int_equal(arrange(&tuned, "package:1 core:8 pu:1", 2, &err), 0);
+    measure(&tuned, sized_is_near);
+    assert_non_null(
+        strstr(find(&tuned, "tune_lost")->sentence, "gave a rate in each of its rounds"));
+    for (size_t i = 0; i < tuned.findings.n; i++) {
+        assert_string_not_equal(tuned.findings.all[i].id, "tune_short");
+        assert_string_equal(tuned.findings.all[i].command, "");
+    }
+    end(&tuned);
+}
+
+/* The leader is not advised since it failed, and no ratio of the rounds that it ended is told. */
+static void test_tune_says_that_the_leader_failed(void **state)
+{
+    (void)state;
+    struct tuned tuned = {.fails = fresh_partition_fails};
+    struct err err = {0};
+    assert_int_equal(arrange(&tuned, "package:1 core:8 pu:1", 2, &err), 0);
+    measure(&tuned, sized_is_near);
+    assert_non_null(strstr(find(&tuned, "tune")->sentence, "sized does 4.0x"));
+    const char *other =
+        find(&tuned, "tune_other")->sentence; /* with a core kept free, or without */
+    assert_true(!strncmp(other, "partition", strlen("partition")));
+    assert_non_null(strstr(other, " was the fastest in the search, and failed in fresh rounds."));
+    end(&tuned);
+}
+
+/* Within the tolerance of `none`, and all else is far behind. */
+static double partition_is_near_none(const struct arm *arm)
+{
+    const struct plan_worker *worker = &arm->plan.workers[0];
+    bool near = arm->placement == PLACE_PARTITION && !worker->passive && worker->threads == 4;
+    return none_fails(arm) ? 10 : near ? 9.8 : 20;
+}
+
+static void test_tune_confirms_nothing_by_a_leader_that_failed(void **state)
+{
+    (void)state;
+    struct tuned tuned = {.fails = fresh_partition_fails};
+    struct err err = {0};
+    assert_int_equal(arrange(&tuned, "package:1 core:8 pu:1", 2, &err), 0);
+    measure(&tuned, partition_is_near_none);
+    const char *sentence = find(&tuned, "tune")->sentence;
+    assert_non_null(strstr(sentence, "Leave it as it is: partition"));
+    assert_non_null(strstr(sentence, " led the search, and failed in fresh rounds."));
+    for (size_t i = 0; i < tuned.findings.n; i++)
+        assert_string_not_equal(tuned.findings.all[i].id, "tune_other");
+    end(&tuned);
+}
+
+/* In the search 30% ahead of none and 2.5% of sized, which is simpler; in the fresh rounds equal.
+ */
+static double sized_was_luck(const struct arm *arm)
+{
+    if (none_fails(arm))
+        return tune_is_fresh(arm) ? 10.03 : 13;
+    return arm->placement == PLACE_PARTITION ? 9.75 : 10;
+}
+
+static void test_tune_names_the_one_that_led(void **state)
+{
+    (void)state;
+    struct tuned tuned = {.tune = {.fresh_rounds = 40}};
+    struct err err = {0};
+    assert_int_equal(arrange(&tuned, "package:1 core:8 pu:1", 2, &err), 0);
+    measure(&tuned, sized_was_luck);
+    const char *sentence = find(&tuned, "tune")->sentence;
+    if (!strstr(sentence, " was near partition") ||
+        !strstr(sentence, ", which led the search, but 40 fresh rounds do not show"))
+        fail_msg("%s", sentence);
+    end(&tuned);
+}
+
 /* 30% in the search, and 0.3% in the fresh rounds. */
 static double gains_were_luck(const struct arm *arm)
 {
@@ -511,6 +616,11 @@ int main(void)
         cmocka_unit_test(test_tune_advises_the_simplest_near_the_best),
         cmocka_unit_test(test_tune_says_what_applies_a_setting_that_asks_more),
         cmocka_unit_test(test_tune_advises_nothing_that_fails),
+        cmocka_unit_test(test_tune_advises_where_none_never_ends),
+        cmocka_unit_test(test_tune_asks_for_no_time_where_nothing_ends),
+        cmocka_unit_test(test_tune_says_that_the_leader_failed),
+        cmocka_unit_test(test_tune_confirms_nothing_by_a_leader_that_failed),
+        cmocka_unit_test(test_tune_names_the_one_that_led),
         cmocka_unit_test(test_tune_applies_no_gain_within_the_tolerance),
         cmocka_unit_test(test_tune_confirms_none_by_nothing_but_the_search),
         cmocka_unit_test(test_tune_leaves_as_it_is_what_nothing_makes_better),

@@ -56,9 +56,12 @@ static void test_what_counts_is_read(void **state)
     struct fleet fleet;
     struct fleet_found found;
     fixture_put("/n1/deep/run/run.json", RECORD("n1"));
-    fixture_put("/n1/deep/run/rows.csv",
-                HEADER ROW("rate", "foreground", "GB/s", "12.5")
-                    ROW("other", "foreground", "s", "1") ROW("rate", "baseline", "GB/s", "7"));
+    fixture_put(
+        "/n1/deep/run/rows.csv",
+        HEADER ROW("rate", "foreground", "GB/s", "12.5") ROW("other", "foreground", "s", "1")
+            ROW("rate", "baseline", "GB/s",
+                "7") "id,s,none,2,foreground,b,x=1;slots=2;variant=a,cuda,rate,GB/s,higher,3,3,"
+                     "9,,,,,,,ok,\n");
     fixture_put("/n2/run.json", RECORD("n2"));
     fixture_put("/n2/rows.csv",
                 HEADER ROW("rate", "foreground", "GB/s",
@@ -75,7 +78,9 @@ static void test_what_counts_is_read(void **state)
     assert_true(fleet.cells[0].value > 12.4 && fleet.cells[0].value < 12.6);
     assert_string_equal(intern_text(&fleet.kinds, fleet.machines[0].kind),
                         "2 x Xeon, 64 CPUs, 2 x H200");
-    assert_string_equal(fleet.machines[1].trouble, "b: failed: no, memory");
+    assert_string_equal(fleet_trouble_of(&fleet, 1, intern_text(&fleet.keys, 0)),
+                        "b: failed: no, memory");
+    assert_string_equal(fleet_trouble_of(&fleet, 0, intern_text(&fleet.keys, 0)), "");
     assert_int_equal(fleet.machines[1].newest, 20261122100000);
     fleet_free(&fleet);
 }
@@ -93,8 +98,39 @@ static void test_a_row_that_failed_is_no_figure(void **state)
     assert_int_equal(read_all(&fleet, &found), 0);
     assert_int_equal(found.results, 1);
     assert_int_equal(fleet.ncells, 0);
-    assert_string_equal(fleet.machines[0].trouble, "b: failed: 1 of 3 rounds: a wrong result");
+    assert_string_equal(fleet_trouble_of(&fleet, 0, "s\037none\0372\037\037b\037\037\037rate"),
+                        "b: failed: 1 of 3 rounds: a wrong result");
     fleet_free(&fleet);
+}
+
+/* Why a figure is missing is what its own arm says: not a usual skip of another one. */
+static void test_troubles_are_of_their_arms(void **state)
+{
+    (void)state;
+#define TROUBLE(placement, bench, status, reason)                                                  \
+    "id,s," placement ",2,foreground," bench ",x=1;slots=2,cuda,status,,none,0,0,,,,,,,," status   \
+    "," reason "\n"
+    struct fleet fleet;
+    struct fleet_found found;
+    fixture_put("/n1/run.json", RECORD("n1"));
+    fixture_put("/n1/rows.csv",
+                HEADER TROUBLE("cores", "b", "skipped", "no SMT")
+                    TROUBLE("none", "b", "skipped", "too slow") TROUBLE("none", "c", "failed", "no")
+                        TROUBLE("none", "b", "failed", "no memory")
+                            TROUBLE("none", "b", "failed", "later"));
+    assert_int_equal(read_all(&fleet, &found), 0);
+    assert_int_equal(found.damaged, 0);
+    static const struct {
+        const char *key, *why;
+    } all[] = {{"s\037none\0372\037\037b\037\037\037rate", "b: failed: no memory"},
+               {"s\037none\0374\037\037c\037\037\037rate", "c: failed: no"},
+               {"s\037cores\0372\037\037b\037\037\037rate", "b: skipped: no SMT"},
+               {"s\037cores\0372\037\037c\037\037\037rate", ""},
+               {"t\037none\0372\037\037b\037\037\037rate", ""}};
+    for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
+        assert_string_equal(fleet_trouble_of(&fleet, 0, all[i].key), all[i].why);
+    fleet_free(&fleet);
+#undef TROUBLE
 }
 
 /* A directory that is given twice, or with one below it, is not twice as many runs. */
@@ -230,6 +266,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_a_run_counts_once, fixture_make_dir,
                                         fixture_remove_dir),
         cmocka_unit_test_setup_teardown(test_a_row_that_failed_is_no_figure, fixture_make_dir,
+                                        fixture_remove_dir),
+        cmocka_unit_test_setup_teardown(test_troubles_are_of_their_arms, fixture_make_dir,
                                         fixture_remove_dir),
         cmocka_unit_test_setup_teardown(test_damage_is_told_by_file_and_line, fixture_make_dir,
                                         fixture_remove_dir),

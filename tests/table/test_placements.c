@@ -296,6 +296,38 @@ static void test_advice_weighs_waiting_asleep(void **state)
     assert_string_equal(advice.command, "contend place --workers 2 --placement passive");
 }
 
+/* What never ends is no reason to say nothing: it is the worst that there is. */
+static void test_advice_is_given_where_none_never_ends(void **state)
+{
+    struct fixture *f = *state;
+    struct bench command = fixture_bench; /* whose steps give a rate, where they end */
+    command.rate_unit = "steps/s";
+    add_even(f, PLACE_NONE, 2000);
+    add_even(f, PLACE_PARTITION, 20);
+    for (size_t i = 0; i < 2; i++)
+        f->result.arms[i].bench = &command;
+    for (unsigned round = 0; round < 3; round++) {
+        struct observation *cut = &f->result.arms[0].observations[round];
+        for (unsigned w = 0; w < 2; w++) {
+            fixture_set_steps(&cut->workers[w], (double[]){2000}, 1);
+            fixture_censor(cut, w);
+            struct worker_result *ended = &f->result.arms[1].observations[round].workers[w];
+            for (size_t i = 0; i < ended->nsamples; i++)
+                ended->samples[i].rate = 50;
+        }
+    }
+    struct finding advice = advise(f, 2);
+    assert_string_equal(advice.sentence,
+                        "no round of none gave a rate (more than 2.00 s): partition does 100 "
+                        "steps/s.");
+    assert_string_equal(advice.command, "contend place --workers 2 --placement partition");
+    for (unsigned round = 0; round < 3; round++)
+        f->result.arms[0].observations[round].status = STATUS_FAILED;
+    advice = advise(f, 2);
+    assert_string_equal(advice.command, "contend place --workers 2 --placement partition");
+    assert_non_null(strstr(advice.sentence, "no round of none gave a rate ("));
+}
+
 static void test_advice_overlap_is_unclear(void **state)
 {
     struct fixture *f = *state;
@@ -565,6 +597,7 @@ int main(void)
         TEST(test_table_device_is_in_plain_sight),
         TEST(test_advice_names_the_cheapest_fix),
         TEST(test_advice_weighs_waiting_asleep),
+        TEST(test_advice_is_given_where_none_never_ends),
         TEST(test_advice_overlap_is_unclear),
         TEST(test_advice_needs_more_than_a_little),
         TEST(test_advice_advises_nothing_that_failed),
