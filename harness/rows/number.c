@@ -16,6 +16,13 @@ static bool has_none(const char *unit)
     return strcmp(unit, "ratio") == 0 || strcmp(unit, "count") == 0;
 }
 
+const char *number_bound(const char *doubt)
+{
+    return strncmp(doubt, "at most: ", 9) == 0     ? "<="
+           : strncmp(doubt, "at least: ", 10) == 0 ? ">="
+                                                   : "";
+}
+
 char *number_format_bytes(double bytes, char *buf, size_t size)
 {
     double unit = 1;

@@ -214,13 +214,13 @@ static void print_range(const struct values *values, struct grid *grid)
     qsort(grid->row, grid->n, sizeof(const struct row *), compare_rows);
     const struct row *first = grid->row[0], *last = grid->row[grid->n - 1];
     double median = (grid->row[(grid->n - 1) / 2]->median + grid->row[grid->n / 2]->median) / 2;
-    (void)snprintf(line, sizeof(line), "%s: %zu %s, %s%s (%s) .. %s median .. %s%s (%s)",
+    (void)snprintf(line, sizeof(line), "%s: %zu %s, %s (%s) .. %s median .. %s (%s)",
                    grid->metric->name, grid->n, grid_is_pair(first) ? "pairs" : "values",
-                   number_format(first->median, unit, true, least, sizeof(least)),
-                   grid_mark(grid, first), format_key(values, first, least_key, sizeof(least_key)),
+                   grid_say(grid, first, true, least, sizeof(least)),
+                   format_key(values, first, least_key, sizeof(least_key)),
                    number_format(median, unit, true, middle, sizeof(middle)),
-                   number_format(last->median, unit, true, most, sizeof(most)),
-                   grid_mark(grid, last), format_key(values, last, most_key, sizeof(most_key)));
+                   grid_say(grid, last, true, most, sizeof(most)),
+                   format_key(values, last, most_key, sizeof(most_key)));
     text_wrap(line, 0, 2, values->out);
 }
 
@@ -229,10 +229,9 @@ static void note_single(struct values *values, const struct grid *grid)
     char value[32], name[96];
     size_t used = strlen(values->singles), size = sizeof(values->singles) - used;
     (void)format_key(values, grid->row[0], name, sizeof(name));
-    (void)snprintf(
-        values->singles + used, size, "%s%s %s%s%s%s%s", used ? "; " : "", grid->metric->name,
-        number_format(grid->row[0]->median, grid->metric->unit, true, value, sizeof(value)),
-        grid_mark(grid, grid->row[0]), name[0] ? " (" : "", name, name[0] ? ")" : "");
+    (void)snprintf(values->singles + used, size, "%s%s %s%s%s%s", used ? "; " : "",
+                   grid->metric->name, grid_say(grid, grid->row[0], true, value, sizeof(value)),
+                   name[0] ? " (" : "", name, name[0] ? ")" : "");
 }
 
 static int imin(int a, int b)

@@ -251,6 +251,36 @@ static void test_table_values_mark_what_is_doubted(void **state)
     fixture_result_free(&result);
 }
 
+/* Which side of it the truth lies on stands beside a bound, not below the table. */
+static void test_table_values_say_which_bound(void **state)
+{
+    (void)state;
+    static const char *const reasons[] = {"at most: p99 is too late",
+                                          "at least: some did not begin"};
+    struct result result;
+    fixture_scans_make(&fixture_vm, "mem_bandwidth", &result);
+    for (unsigned round = 0; round < 3; round++) {
+        struct worker_result *worker = result.arms[0].observations[round].workers;
+        worker->reasons = calloc(2, sizeof(*worker->reasons));
+        assert_non_null(worker->reasons);
+        worker->nreasons = 2;
+        for (unsigned i = 0; i < 2; i++) {
+            struct value *value = &worker->values[2 * i];
+            value->value = 1234 + 10 * i;
+            value->reason = 1 + i;
+            (void)snprintf(worker->reasons[i].msg, sizeof(worker->reasons[i].msg), "%s",
+                           reasons[i]);
+        }
+    }
+    char *text = print_result(&result);
+    assert_says(text, " <=1234 ");
+    assert_says(text, " >=1244");
+    assert_says(text, "\n~ mem_bandwidth: at most: p99 is too late\n");
+    assert_says(text, "\n~ mem_bandwidth: at least: some did not begin\n");
+    free(text);
+    fixture_result_free(&result);
+}
+
 static void test_table_values_unknown_metrics_print_too(void **state)
 {
     (void)state;
@@ -380,6 +410,7 @@ int main(void)
         cmocka_unit_test(test_table_values_long_heading),
         cmocka_unit_test(test_table_values_say_what_failed),
         cmocka_unit_test(test_table_values_mark_what_is_doubted),
+        cmocka_unit_test(test_table_values_say_which_bound),
         cmocka_unit_test(test_table_values_unknown_metrics_print_too),
         cmocka_unit_test(test_table_values_leave_out_what_the_metric_says),
         cmocka_unit_test(test_table_values_a_line_a_size),
