@@ -78,6 +78,8 @@ try 2 'has no parameters' none -p a=b -- true
 
 # Runs that fail, each with its reason.
 try 3 'exited with status 3; its last line: no data' status -- sh -c 'echo no data >&2; exit 3'
+answer=$("${one[@]}" --out "$scratch/status" -- false 2>&1 < /dev/null)
+[[ $answer == *"nothing was measured"* && $answer != *"no plot"* ]] || fail "says more than that: $answer"
 try 3 'killed by signal 11 ' signal -- sh -c 'kill -SEGV $$'
 try 3 'nothing that --metric matches; its last line: hello' nothing --metric 'rate ([0-9.]+)' \
     -- echo hello
