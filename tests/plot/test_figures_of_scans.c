@@ -78,6 +78,7 @@ static void test_scans_only_what_was_measured_is_drawn(void **state)
     fixture_draw_scans(&fixture_server, NULL);
     fixture_draw_scans(&fixture_server, "mem_bandwidth numa_matrix");
     fixture_assert_drawn("bandwidth", 1500);
+    fixture_assert_svg_has("bandwidth", ">none<"); /* nothing is read past the caches */
     fixture_assert_drawn("numa_latency", 1350);
     assert_absent("latency_curve");
     assert_absent("core_to_core");
@@ -283,6 +284,7 @@ static void test_scans_one_round_has_no_intervals(void **state)
     fixture_draw_scans(&machine, NULL);
     fixture_assert_svg_has("latency_curve", "One round, so no intervals");
     fixture_assert_drawn("bandwidth", 1500);
+    fixture_assert_svg_has("bandwidth", ">215<"); /* but a value at each bar */
     fixture_assert_drawn("smt_pairs", 1350);
     fixture_assert_drawn("cache_thrash", 1800);
 }
