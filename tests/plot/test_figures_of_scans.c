@@ -275,6 +275,19 @@ static void test_scans_256_cpus(void **state)
     assert_int_equal(count_cells("smt_pairs", "NaN"), 256);
 }
 
+/* Of placements that have the same values, a figure of one says whose it shows. */
+static void test_scans_one_of_several_is_named(void **state)
+{
+    (void)state;
+    struct result result;
+    fixture_scans_make(&fixture_server, "mem_bandwidth numa_matrix", &result);
+    result.arms[1].bench = result.arms[0].bench;
+    result.arms[1].placement = PLACE_PARTITION;
+    fixture_draw(&result, "host");
+    fixture_assert_svg_has("bandwidth", "Of none only, others are in rows.csv. ");
+    fixture_result_free(&result);
+}
+
 /* ">11.8<" of the first bar of a figure. */
 static const char *find_first_value(const char *figure, char text[static 32])
 {
@@ -351,6 +364,7 @@ int main(void)
         IN_DIRECTORY(test_scans_smt_noise_stays_dark),
         IN_DIRECTORY(test_scans_256_cpus),
         IN_DIRECTORY(test_scans_one_round_has_no_intervals),
+        IN_DIRECTORY(test_scans_one_of_several_is_named),
         IN_DIRECTORY(test_scans_say_when_they_are_noisy),
         IN_DIRECTORY(test_scans_hostile_text_is_only_text),
     };
