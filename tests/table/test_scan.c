@@ -10,6 +10,7 @@
 
 #include <cmocka.h>
 
+#include "harness/rows/number.h"
 #include "tests/lib/fixture_golden.h"
 #include "tests/lib/fixture_result.h"
 #include "tests/lib/fixture_scans.h"
@@ -251,6 +252,18 @@ static void test_table_values_mark_what_is_doubted(void **state)
     fixture_result_free(&result);
 }
 
+/* "faults, 1" would be read as a value. */
+static void test_table_values_counts_have_no_unit(void **state)
+{
+    (void)state;
+    static const char *const units[] = {"1", "number", "count", "ratio"};
+    for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
+        char text[32];
+        assert_string_equal(number_unit(units[i]), "");
+        assert_string_equal(number_format(3, units[i], true, text, sizeof(text)), "3.00");
+    }
+}
+
 /* Which side of it the truth lies on stands beside a bound, not below the table. */
 static void test_table_values_say_which_bound(void **state)
 {
@@ -410,6 +423,7 @@ int main(void)
         cmocka_unit_test(test_table_values_long_heading),
         cmocka_unit_test(test_table_values_say_what_failed),
         cmocka_unit_test(test_table_values_mark_what_is_doubted),
+        cmocka_unit_test(test_table_values_counts_have_no_unit),
         cmocka_unit_test(test_table_values_say_which_bound),
         cmocka_unit_test(test_table_values_unknown_metrics_print_too),
         cmocka_unit_test(test_table_values_leave_out_what_the_metric_says),
