@@ -27,6 +27,26 @@ left_edge = 90.0
 unset key
 set cbrange [low:high]
 
+# A scale of one colour for all but the largest shows nothing of the others.
+far = low > 0 && high / low > 20
+if (far) {
+    set logscale cb
+    ticks = ""
+    do for [power = int(floor(log10(low))):int(ceil(log10(high)))] {
+        do for [digit in "1 2 5"] {
+            value = real(digit) * 10.0 ** power
+            if (value > low * 0.999 && value < high * 1.001) {
+                ticks = ticks . (ticks eq "" ? "" : ", ") . sprintf("'%g' %g", value, value)
+            }
+        }
+    }
+    eval "set cbtics (" . ticks . ")"
+}
+label_end = strlen(colour_label)
+colour_text = !far ? colour_label : colour_label[label_end:label_end] eq ")" ? \
+    colour_label[1:label_end - 1] . ", log scale)" : colour_label . " (log scale)"
+is_dark(value) = far ? log(value / low) < 0.6 * log(high / low) : value < low + 0.6 * (high - low)
+
 do for [kind in kinds] {
     eval open_figure(kind, figure, width, height)
     eval heading
@@ -37,7 +57,7 @@ do for [kind in kinds] {
     set border 15 lc rgb grey lw 1
     set colorbox user origin screen from_left(left_edge + side + 34), screen from_top(68 + tall) \
         size screen 22 / width, screen tall / height
-    set cblabel colour_label offset 1, 0
+    set cblabel colour_text offset 1, 0
     set object 1 rectangle from graph 0, graph 0 to graph 1, graph 1 behind \
         fs solid 1.0 noborder fc rgb faint
     set xrange [-0.5:columns - 0.5]
@@ -50,9 +70,9 @@ do for [kind in kinds] {
              with image, \
          "" index 1 using 1:(NaN):xtic(2) with points, \
          "" index 1 using (NaN):1:ytic(3) with points, \
-         "" index 2 using 1:($3 < low + 0.6 * (high - low) ? $2 : NaN):4 with labels \
+         "" index 2 using 1:(is_dark($3) ? $2 : NaN):4 with labels \
              textcolor rgb "white", \
-         "" index 2 using 1:($3 < low + 0.6 * (high - low) ? NaN : $2):4 with labels \
+         "" index 2 using 1:(is_dark($3) ? NaN : $2):4 with labels \
              textcolor rgb black
     unset output
 }

@@ -90,6 +90,7 @@ do for [kind in kinds] {
         eval key_series(11 + i, left_edge + (width - left_edge) / key_columns * (i % key_columns), 74 + 24 * (i / key_columns), i, sprintf("name[%d]", i + 1))
     }
     unset key
+    set style textbox opaque noborder margins 0.5, 0.5 # a curve may run below a cross's text
     if (x_log) {
         set logscale x 2
         set xrange [x_low / 1.15:x_high * 1.15]
@@ -141,7 +142,7 @@ do for [kind in kinds] {
              "" index 4 using ($4 == 1 ? $1 : NaN):(row_y($3)):5 with labels right \
                  offset -0.4, 0 font small, \
              "" index 5 using 1:2 with points pt 2 ps 1.6 * point lw 2.5 lc rgb black, \
-             "" index 5 using 1:2:3 with labels right offset -1.2, 0.9, \
+             "" index 5 using 1:2:3 with labels right boxed offset -1.2, 0.9, \
              NaN with points
         # Heading and key are drawn once, with the first panel.
         unset label 1

@@ -76,10 +76,10 @@ static const struct bench_figure cgroup_figures[] = {
     {.name = "limits_kept",
      .kind = FIGURE_LINES,
      .metric = "share_kept",
-     .title = "what is left of the work beyond the share that was taken away",
+     .title = "work done under a limit, over its share of the work without one",
      .how = "Each process in a cgroup of its own",
      .x = {"CPUs given", "cpus"},
-     .y = {"rate over its share (1: no loss)", .from = 1},
+     .y = {"work over its share (1: in proportion)", .from = 1},
      .series = {"limit", "period", "team"}},
     {.name = NULL},
 };

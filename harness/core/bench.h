@@ -236,8 +236,8 @@ int bench_emit_absent(struct bench_ctx *ctx, unsigned metric, const struct err *
                       const char *key_fmt, ...) __attribute__((format(printf, 4, 5)));
 
 /*
- * A value that was measured, but that in part is another's than the metric says: a noisy row, with
- * the sentence `why`. "" = no doubt, as bench_emit.
+ * A value that is not, or in part not, what the metric says: a noisy row, with the sentence `why`,
+ * "at most: ..." or "at least: ..." of a bound. "" = no doubt, as bench_emit.
  */
 int bench_emit_doubt(struct bench_ctx *ctx, unsigned metric, double value, const char *why,
                      const char *key_fmt, ...) __attribute__((format(printf, 5, 6)));

@@ -7,6 +7,7 @@
 #include "harness/judge/busy.h"
 #include "harness/rows/key.h"
 #include "harness/rows/metric.h"
+#include "harness/rows/number.h"
 
 enum { REASONS_MAX = 2 }; /* of placements that are not here; of more only the names are told */
 
@@ -114,15 +115,16 @@ static int add_joined(const struct search *search, const struct finding *finding
                                           : findings_add(search->findings, finding, search->err);
 }
 
-/* How an arm, or a value of it, ended: "failed: a worker was killed". */
+/* How an arm, or a value of it, ended: "failed: a worker was killed"; of a bound only which. */
 static struct finding make_finding(const struct search *search, const struct arm *arm,
                                    enum status status, const char *reason)
 {
     struct finding finding = {.severity = severities[status]};
+    bool bound = number_bound(reason)[0] != '\0';
     (void)snprintf(finding.id, sizeof(finding.id), "%s", status_name(status));
     name_arm(search, arm, finding.subject, sizeof(finding.subject));
-    (void)snprintf(finding.sentence, sizeof(finding.sentence), "%s: %s", status_name(status),
-                   reason);
+    (void)snprintf(finding.sentence, sizeof(finding.sentence), "%s%s%s",
+                   bound ? "" : status_name(status), bound ? "" : ": ", reason);
     return finding;
 }
 

@@ -43,9 +43,13 @@ static void collect(const struct figure_data *data, const struct arm *arm, struc
         bars->kinds.n = KINDS_MOST;
 }
 
-/* Short, since bars stand close to each other: 0.4, 129, 2.07M. */
+/* Short, since bars stand close to each other: 0.042, 0.4, 4.5, 129, 2.07M. */
 static const char *say_value(double value, char *text, size_t size)
 {
+    if (value < 0.95) {
+        (void)snprintf(text, size, "%.2g", value);
+        return text;
+    }
     if (value < 9999.5) {
         (void)snprintf(text, size, "%.*f", value < 99.5, value);
         return text;
@@ -54,6 +58,23 @@ static const char *say_value(double value, char *text, size_t size)
     if (space)
         memmove(space, space + 1, strlen(space));
     return text;
+}
+
+static bool has_bar(const struct bars *bars, size_t place, size_t kind)
+{
+    for (size_t i = 0; i < bars->n; i++)
+        if (bars->bar[i].place == place && bars->bar[i].kind == kind)
+            return true;
+    return false;
+}
+
+/* A gap would be taken for 0. */
+static void put_absent(const struct bars *bars, FILE *out)
+{
+    for (size_t place = 0; place < bars->places.n; place++)
+        for (size_t kind = 0; kind < bars->kinds.n; kind++)
+            if (!has_bar(bars, place, kind))
+                (void)fprintf(out, "%zu %zu 0 NaN NaN \"none\"\n", place, kind);
 }
 
 static void put_bars(const struct bars *bars, FILE *out)
@@ -66,6 +87,7 @@ static void put_bars(const struct bars *bars, FILE *out)
                       bar->row->median, bar->row->ci_low, bar->row->ci_high,
                       say_value(bar->row->median, text, sizeof(text)));
     }
+    put_absent(bars, out);
     dat_end_block(out);
 }
 
@@ -75,15 +97,17 @@ int figure_bars(const struct figure_data *data, FILE *out, struct err *err)
     const struct bench_figure *figure = data->figure;
     const struct arm *arm = dat_find_arm(data, data->figure->metric);
     double most = 0;
-    char how[160];
+    char how[160], only[120], all[sizeof(how) + sizeof(only)];
     if (arm)
         collect(data, arm, &bars);
     for (size_t i = 0; i < bars.n; i++)
         most = fmax(most, fmax(bars.bar[i].row->median, bars.bar[i].row->ci_high));
     if (!(most > 0))
         return err_set(err, -ENODATA, "the run has no %s of an %s", figure->metric, figure->x.part);
-    dat_put_figure_heading(data, arm, dat_say_rounds(data, figure->how, how, sizeof(how)),
-                           figure->note ? figure->note : "", out);
+    (void)snprintf(all, sizeof(all), "%s%s",
+                   dat_say_only(data, arm, figure->metric, only, sizeof(only)),
+                   dat_say_rounds(data, figure->how, how, sizeof(how)));
+    dat_put_figure_heading(data, arm, all, figure->note ? figure->note : "", out);
     dat_put_text(out, figure->x.label, LABEL_MOST);
     dat_put_text(out, figure->y.label, LABEL_MOST);
     (void)fprintf(out, " %zu %zu %.9g\n", bars.places.n, bars.kinds.n, 1.08 * most);

@@ -115,6 +115,22 @@ const struct arm *dat_find_arm(const struct figure_data *data, const char *metri
     return NULL;
 }
 
+const char *dat_say_only(const struct figure_data *data, const struct arm *arm, const char *metric,
+                         char *buf, size_t size)
+{
+    char name[96];
+    buf[0] = '\0';
+    for (size_t i = 0; i < data->result->narms; i++) {
+        size_t at = 0;
+        const struct arm *other = &data->result->arms[i];
+        if (other != arm && other->bench == arm->bench &&
+            key_next_row(data->rows, other, metric, &at))
+            (void)snprintf(buf, size, "Of %s only, others are in rows.csv. ",
+                           key_say_arm(data->result, arm, "", name, sizeof(name)));
+    }
+    return buf;
+}
+
 void dat_start_block(FILE *out, const char *nothing)
 {
     (void)fprintf(out, "%s\n", nothing);

@@ -71,6 +71,11 @@ void dat_put_figure_heading(const struct figure_data *data, const struct arm *ar
 /* The first arm of data->bench that has a row of that metric with a value, or NULL. */
 const struct arm *dat_find_arm(const struct figure_data *data, const char *metric);
 
+/* "Of none only, others are in rows.csv. ", where other arms have that metric, too, for what shows
+ * but that one; else "". Returns buf. */
+const char *dat_say_only(const struct figure_data *data, const struct arm *arm, const char *metric,
+                         char *buf, size_t size);
+
 /*
  * gnuplot does not count empty blocks, so each one starts with a line that draws nothing; one with
  * text above the upper edge, as gnuplot 5.4 crashes when no label of a plot has a place.

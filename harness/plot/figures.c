@@ -46,6 +46,7 @@ static const struct kind {
 
 /* Figures to draw: of steps, and as many of benchmarks as are looked for in a directory. */
 struct queue {
+    bool silent; /* nobody asked for them: not a word on those that cannot be had */
     size_t n;
     struct gnuplot_job jobs[STEP_FIGURES + FOUND_MOST];
 };
@@ -131,11 +132,11 @@ static int prepare(const struct figure_data *data, const struct drawing *figure,
     }
     const struct written written = {data, figure->write, figure->lines};
     int rc = plot_files_write_data(dir_fd, figure->name, write_figure, &written, &why);
-    if (rc == -ENODATA)
+    if (rc == -ENODATA && !queue->silent)
         log_info("no plot of %s: %s", figure->name, why.msg);
-    else if (rc)
+    else if (rc && rc != -ENODATA)
         return err_set(err, rc, "%s", why.msg);
-    else
+    else if (!rc)
         queue_add(queue, figure->name, figure->script);
     return 0;
 }
@@ -249,6 +250,15 @@ int figures_redraw(int plots_fd, struct signals *signals,
     return rc;
 }
 
+/* Where nothing was measured, that is said, and figures are the least of it. */
+static bool has_rounds(const struct rounds *rounds)
+{
+    for (size_t i = 0; i < rounds->narms; i++)
+        if (rounds->arms[i].n)
+            return true;
+    return false;
+}
+
 int figures_draw(const struct analysis *analysis, const char *title_host, bool pictures,
                  int directory_fd, struct signals *signals, struct err *err)
 {
@@ -257,7 +267,7 @@ int figures_draw(const struct analysis *analysis, const char *title_host, bool p
         return dir_fd;
     struct result own;
     const struct analysis measured = analysis_measured(analysis, &own);
-    struct queue queue = {0};
+    struct queue queue = {.silent = !pictures || !has_rounds(&measured.rounds)};
     struct figure_data data = {.result = &own,
                                .rows = &measured.rows,
                                .rounds = &measured.rounds,

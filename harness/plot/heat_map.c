@@ -166,10 +166,11 @@ static void put_heat_heading(const struct figure_data *data, const struct arm *a
 {
     const struct bench_figure *figure = data->figure;
     double low, high;
-    char how[200], rest[120] = "";
+    char how[320], only[120], rest[120] = "";
     size_t beyond = choose_range(figure, matrix, &low, &high);
     double median = stats_percentile(matrix->sorted, matrix->nvalues, 0.5);
-    (void)snprintf(how, sizeof(how), "%s. Least %.*f, median %.*f, most %.*f", figure->how,
+    (void)snprintf(how, sizeof(how), "%s%s. Least %.*f, median %.*f, most %.*f",
+                   dat_say_only(data, arm, figure->metric, only, sizeof(only)), figure->how,
                    figure->digits, matrix->sorted[0], figure->digits, median, figure->digits,
                    matrix->sorted[matrix->nvalues - 1]);
     if (beyond)

@@ -10,6 +10,9 @@
 #include "harness/plot/names.h"
 #include "harness/plot/series.h"
 
+/* An axis that would begin at less of its end begins at 0: heights are compared by eye. */
+#define NEAR_ZERO 0.3
+
 /* Names: as many as plots/common.gp has styles of lines, one a placement and one for a baseline. */
 enum { LINES_MOST = PLACEMENTS + 1, LABEL_MOST = 60 };
 
@@ -104,7 +107,7 @@ static void stretch(const struct figure_axis *axis, double room, double ends[sta
     double more = room * (ends[1] - ends[0]);
     ends[1] += more;
     if (ends[0] < 0 || axis->from > 0)
-        ends[0] -= more;
+        ends[0] = ends[0] >= 0 && ends[0] < NEAR_ZERO * ends[1] ? 0 : ends[0] - more;
 }
 
 static bool is_axis(const struct figure_axis *axis, const double ends[static 2])

@@ -44,18 +44,25 @@ static void put_names(const struct sizing_curves *curves, FILE *out)
     names_put_lines(&names, out);
 }
 
-/* The same count on the other curve has been said. */
-static void put_cross(const struct knee_point *points, size_t enough, size_t n, size_t said,
+/* Of a curve, where the next core begins to add less, and where it adds nothing. */
+static void put_cross(const struct knee_point *points, size_t at, size_t n, const char *what,
                       double share, FILE *out)
 {
-    char text[64] = "";
-    if (enough == n)
+    char text[64];
+    if (at == n)
         return;
-    if (enough != said)
-        (void)snprintf(text, sizeof(text), "%u enough", points[enough].cores);
-    (void)fprintf(out, "%u %.9g", points[enough].cores, points[enough].rate * share);
+    (void)snprintf(text, sizeof(text), "%u %s", points[at].cores, what);
+    (void)fprintf(out, "%u %.9g", points[at].cores, points[at].rate * share);
     dat_put_text(out, text, sizeof(text));
     (void)fputc('\n', out);
+}
+
+static void put_crosses(const struct knee_point *points, size_t knee, size_t enough, size_t n,
+                        double share, FILE *out)
+{
+    put_cross(points, enough, n, knee == enough ? "enough, knee" : "enough", share, out);
+    if (knee != enough)
+        put_cross(points, knee, n, "knee", share, out);
 }
 
 static void put_points(const struct knee_point *points, size_t n, double share, FILE *out)
@@ -78,10 +85,10 @@ int figure_sizing(const struct figure_data *data, FILE *out, struct err *err)
     dat_start_block(out, "NaN 0 0 0 \"\""); /* no marks */
     dat_end_block(out);
     dat_start_block(out, "NaN NaN \"\"");
-    put_cross(curves.alone, curves.enough, curves.n, curves.n, 1, out);
+    put_crosses(curves.alone, curves.knee, curves.enough, curves.n, 1, out);
     if (curves.workers > 1)
-        put_cross(curves.all, curves.enough_all, curves.n, curves.enough, 1.0 / curves.workers,
-                  out);
+        put_crosses(curves.all, curves.knee_all, curves.enough_all, curves.n, 1.0 / curves.workers,
+                    out);
     dat_end_block(out);
     put_points(curves.alone, curves.n, 1, out);
     if (curves.workers > 1)

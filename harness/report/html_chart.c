@@ -10,6 +10,7 @@
 #include "harness/report/escape.h"
 #include "harness/report/html_parts.h"
 #include "harness/rows/metric.h"
+#include "harness/search/tune.h"
 
 enum { LINE = 46, BAR_AT = 22, BAR = 14, TEXT_AT = 14 };
 
@@ -208,6 +209,31 @@ static void print_tile(const char *value, const char *label, const char *what, F
     (void)fputs("</span></div>\n", out);
 }
 
+static void print_rate_tile(const struct block *block, size_t i, const char *name, FILE *out)
+{
+    char rate[32];
+    const struct row *row = block_row(block, i, METRIC_RATE);
+    if (row && !isnan(row->median))
+        print_tile(units_format_si(row->median, rate, sizeof(rate)), row->unit, name, out);
+}
+
+static const struct arm *block_arm(const struct block *block, size_t i)
+{
+    return &block->analysis->result->arms[block->arm[i]];
+}
+
+/* What is advised stands on the fresh rounds; a search's best is too good. */
+static bool print_fresh_tiles(const struct block *block, FILE *out)
+{
+    bool any = false;
+    for (size_t i = 0; i < block->n; i++)
+        if (tune_is_fresh(block_arm(block, i))) {
+            print_rate_tile(block, i, tune_name(block_arm(block, i)), out);
+            any = true;
+        }
+    return any;
+}
+
 /* Of the first block: the ratio that the verdict is about, and the two rates that it is made of. */
 void html_tiles(const struct html_side *side, FILE *out)
 {
@@ -226,14 +252,9 @@ void html_tiles(const struct html_side *side, FILE *out)
         print_tile(advice_format_ratio(ratio, text, sizeof(text)), "the work per second:", what,
                    out);
     }
-    for (size_t i = 0; i < block.n; i += best ? best : 1) {
-        char rate[32];
-        const struct row *row = block_row(&block, i, METRIC_RATE);
-        if (!row || isnan(row->median))
-            continue;
-        (void)snprintf(text, sizeof(text), "%s", units_format_si(row->median, rate, sizeof(rate)));
-        print_tile(text, row->unit, block_arm_name(&block, i), out);
-    }
+    bool fresh = print_fresh_tiles(&block, out);
+    for (size_t i = 0; i < block.n && !fresh; i += best ? best : 1)
+        print_rate_tile(&block, i, block_arm_name(&block, i), out);
     (void)fputs("</div>\n", out);
     block_free(&block);
 }

@@ -56,9 +56,7 @@ static void print_grid(const struct grid *grid, FILE *out)
 static void print_value(const struct grid *grid, const struct row *row, FILE *out)
 {
     char key[VALUE_KEY_MAX], text[VALUE_KEY_MAX + 32], value[32];
-    html_say(out, "%s%s",
-             number_format(row->median, grid->metric->unit, true, value, sizeof(value)),
-             grid_mark(grid, row));
+    html_say(out, "%s", grid_say(grid, row, true, value, sizeof(value)));
     (void)key_say(row->arm->bench, key_shown(row, key), text, sizeof(text));
     if (text[0])
         html_say(out, " (%s)", text);

@@ -93,10 +93,15 @@ static void lay_out(struct grid *grid)
     sort_columns(grid);
 }
 
-const char *grid_mark(const struct grid *grid, const struct row *row)
+char *grid_say(const struct grid *grid, const struct row *row, bool with_unit, char *buf,
+               size_t size)
 {
-    char why[sizeof(row->reason)];
-    return row_doubt(row, grid->rounds, why, sizeof(why))[0] ? "~" : "";
+    char value[32], why[sizeof(row->reason)];
+    bool doubted = row_doubt(row, grid->rounds, why, sizeof(why))[0] != '\0';
+    const char *bound = number_bound(why);
+    (void)number_format(row->median, grid->metric->unit, with_unit, value, sizeof(value));
+    (void)snprintf(buf, size, "%s%s%s", bound, value, doubted && !bound[0] ? "~" : "");
+    return buf;
 }
 
 const struct row *grid_at(const struct grid *grid, size_t line, size_t column)
@@ -118,10 +123,7 @@ const char *grid_format(const struct grid *grid, size_t line, size_t column, cha
     const struct row *row = grid_at(grid, line, column);
     if (!row)
         return "-";
-    (void)number_format(row->median, grid->metric->unit, false, buf, size);
-    size_t used = strlen(buf);
-    (void)snprintf(buf + used, size - used, "%s", grid_mark(grid, row));
-    return buf;
+    return grid_say(grid, row, false, buf, size);
 }
 
 static struct grid *new_grid(const struct bench_metric *metric, const struct arm_rounds *rounds,

@@ -37,16 +37,17 @@ struct grid *grid_take(const struct grid *whole, const char *part, const char *v
 
 void grid_free(struct grid *grid);
 
-/* "~" where the row's benchmark doubts it, else "". */
-const char *grid_mark(const struct grid *grid, const struct row *row);
+/*
+ * The row's value as number_format writes it, with "~" behind it where its benchmark doubts it, or
+ * "<=" or ">=" in front where it is a bound. Returns buf.
+ */
+char *grid_say(const struct grid *grid, const struct row *row, bool with_unit, char *buf,
+               size_t size);
 
 /* NULL: none is there. */
 const struct row *grid_at(const struct grid *grid, size_t line, size_t column);
 
-/*
- * The value at a line and a column as number_format writes it, with its mark; "-" where there is
- * none.
- */
+/* The same of the value at a line and a column; "-" where there is none. */
 const char *grid_format(const struct grid *grid, size_t line, size_t column, char *buf,
                         size_t size);
 

@@ -184,6 +184,13 @@ char *key_say_arm(const struct result *result, const struct arm *arm, const char
     return buf;
 }
 
+char *key_say_params(const struct result *result, const struct arm *arm, char *buf, size_t size)
+{
+    buf[0] = '\0';
+    append_params(result, arm, "", buf, size);
+    return buf;
+}
+
 char *key_say_part(const struct result *result, const struct arm *arm, const char *key, char *buf,
                    size_t size)
 {

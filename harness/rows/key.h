@@ -50,6 +50,9 @@ char *key_say(const struct bench *bench, const char *key, char *buf, size_t size
 char *key_say_arm(const struct result *result, const struct arm *arm, const char *key, char *buf,
                   size_t size);
 
+/* Of it only the parameters. */
+char *key_say_params(const struct result *result, const struct arm *arm, char *buf, size_t size);
+
 /*
  * The same in two: the arm's parameters, where the key does not have them, and number of workers,
  * which tell parts of a run apart; the key, and behind it the placement, in such a part.

@@ -13,7 +13,18 @@ static bool is_bytes(const char *unit)
 
 static bool has_none(const char *unit)
 {
-    return strcmp(unit, "ratio") == 0 || strcmp(unit, "count") == 0;
+    static const char *const none[] = {"ratio", "count", "number", "1"};
+    for (size_t i = 0; i < sizeof(none) / sizeof(none[0]); i++)
+        if (strcmp(unit, none[i]) == 0)
+            return true;
+    return false;
+}
+
+const char *number_bound(const char *doubt)
+{
+    return strncmp(doubt, "at most: ", 9) == 0     ? "<="
+           : strncmp(doubt, "at least: ", 10) == 0 ? ">="
+                                                   : "";
 }
 
 char *number_format_bytes(double bytes, char *buf, size_t size)

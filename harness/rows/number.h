@@ -13,6 +13,9 @@
  */
 char *number_format(double value, const char *unit, bool with_unit, char *buf, size_t size);
 
+/* "<=" or ">=" of a value whose doubt begins with "at most: " or "at least: ", else "". */
+const char *number_bound(const char *doubt);
+
 /* "16 KiB" for 16384: with a digit behind the point only where there is one in front. */
 char *number_format_bytes(double bytes, char *buf, size_t size);
 

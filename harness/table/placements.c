@@ -1,4 +1,5 @@
 #include "harness/table/placements.h"
+#include "harness/table/baselines.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -200,40 +201,6 @@ static size_t sort_block(const struct table *table, size_t *order)
     return n;
 }
 
-/* "one worker alone on 1/2 of the CPUs: 5.00 k, 20.0 ms"; appends, returns the length. */
-static size_t describe_alone(const struct table *table, int arm, const char *where, char *line,
-                             size_t used, size_t size)
-{
-    char rate[CELL], step[CELL];
-    if (arm < 0)
-        return used;
-    return used + (size_t)snprintf(
-                      line + used, size - used, "%s%s: %s, %s", used ? "; " : "one worker alone ",
-                      where,
-                      units_format_si(median_of(table, (size_t)arm, METRIC_RATE), rate, CELL),
-                      units_format_seconds(median_of(table, (size_t)arm, "step_time"), step, CELL));
-}
-
-static void print_baselines(const struct table *table)
-{
-    char line[200], where[CELL];
-    const struct arm_rounds *any = NULL;
-    for (size_t i = 0; i < table->result->narms && !any; i++)
-        if (in_block(table, i))
-            any = &table->rounds->arms[i];
-    if (!any)
-        return;
-    int slice = any->baseline[BASELINE_SLICE], single = any->baseline[BASELINE_SINGLE];
-    if (table->slots == 1 && (single < 0 || !arm_at(table, (size_t)single)->alone))
-        return; /* it is its own baseline */
-    (void)snprintf(where, sizeof(where), "on 1/%u of the CPUs", table->slots);
-    size_t used =
-        describe_alone(table, table->slots > 1 ? slice : -1, where, line, 0, sizeof(line));
-    used = describe_alone(table, single, "with all", line, used, sizeof(line));
-    if (used)
-        text_wrap(line, 0, 2, table->out);
-}
-
 /* Workers of the arm that have that GPU; those in the background have none. */
 static unsigned count_sharing(const struct arm *arm, int gpu)
 {
@@ -409,7 +376,7 @@ static bool print_block(const struct table *table, size_t *order)
         print_block_head(table, order, n);
     for (size_t i = 0; i < n; i++)
         print_arm(table, order[i]);
-    print_baselines(table);
+    baselines_print(table->analysis, table->slots, table->out);
     if (n)
         print_told(table, arm_at(table, order[0])->bench);
     print_beside_steps(table, order, n);

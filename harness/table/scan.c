@@ -1,7 +1,6 @@
 #include "harness/table/scan.h"
 
 #include <errno.h>
-#include <math.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,13 +10,9 @@
 #include "harness/rows/key.h"
 #include "harness/rows/number.h"
 #include "harness/table/by_size.h"
+#include "harness/table/columns.h"
 
-enum {
-    CELL = 8, /* of a column, unless its name needs more */
-    LABEL_LEAST = 20,
-    LABEL_MOST = 47,
-    COLUMNS_MOST = TEXT_WIDTH / CELL
-};
+enum { LABEL_LEAST = 20, LABEL_MOST = 47, LEFT_OUT_NAMED = 6 };
 
 struct values {
     const struct result *result;
@@ -27,32 +22,15 @@ struct values {
     const struct arm *arm;           /* of the block being printed */
     const struct arm_rounds *rounds; /* of that arm */
     int label;                       /* width of the block's first column */
+    int lines_label;                 /* that it needs for lines, without the tables' heads */
     int cell;                        /* of the others of the table being printed */
-    size_t shown[COLUMNS_MOST];      /* of that table's columns */
-    size_t nshown;
-    char header[TEXT_WIDTH + 1]; /* of the columns printed last */
-    char singles[1000];          /* values without a table, for the end of the block */
-    uint64_t told;               /* metrics of the block that stand in tables of many sizes */
+    struct columns shown;            /* of that table */
+    struct columns_wanted wanted;    /* by the block's tables */
+    char header[TEXT_WIDTH + 1];     /* of the columns printed last */
+    char singles[1000];              /* values without a table, for the end of the block */
+    char left_out[400];              /* columns that the block's tables do not show */
+    uint64_t told;                   /* metrics of the block that stand in tables of many sizes */
 };
-
-/* Sizes in bytes as people write them; `buf` is for those. */
-static const char *column_name(const struct grid *grid, size_t column, char *buf, size_t size)
-{
-    char *end;
-    unsigned long long bytes = strtoull(grid->column[column], &end, 10);
-    if (strcmp(grid->across, "size") != 0 || *end)
-        return grid->column[column];
-    return number_format_bytes((double)bytes, buf, size);
-}
-
-static void choose_cell(struct values *values, const struct grid *grid)
-{
-    values->cell = CELL;
-    for (size_t i = 0; i < grid->ncolumns; i++) {
-        int width = (int)strlen(column_name(grid, i, (char[32]){0}, 32)) + 1;
-        values->cell = width > values->cell ? width : values->cell;
-    }
-}
 
 /*
  * Of a key among others, the parts that are the same in all, or those that are not; without what
@@ -75,80 +53,29 @@ static void say_parts(const struct values *values, const char *key,
     }
 }
 
-/* NAN where there is none. */
-static double value_at(const struct grid *grid, size_t line, size_t column)
+/* A line of its own where it leaves less than `beside` characters, then nothing beside the table.
+ */
+static const char *fit_label(const struct values *values, const char *label, size_t beside)
 {
-    const struct row *row = grid_at(grid, line, column);
-    return row ? row->median : (double)NAN;
+    if (strlen(label) + beside <= (size_t)values->label)
+        return label;
+    (void)fprintf(values->out, "%s\n", label);
+    return "";
 }
 
-/* The column of the value that lies furthest outside of what its line shows: by twice, and so much
- * of the largest that it is no noise of differences near 0. SIZE_MAX: no column has one. */
-static size_t find_cliff(const struct values *values, const struct grid *grid)
-{
-    double furthest = 2;
-    size_t cliff = SIZE_MAX;
-    for (size_t line = 0; line < grid->nlines; line++) {
-        double least = INFINITY, most = 0;
-        for (size_t i = 0; i < values->nshown; i++) {
-            double value = value_at(grid, line, values->shown[i]);
-            least = fmin(least, value);
-            most = fmax(most, value);
-        }
-        for (size_t column = 0; column < grid->ncolumns; column++) {
-            double value = value_at(grid, line, column), far = fmax(least / value, value / most);
-            if (value > 0 && fmax(least - value, value - most) > 0.03 * most && far > furthest) {
-                furthest = far;
-                cliff = column;
-            }
-        }
-    }
-    return cliff;
-}
-
-/* Shows that column in place of the nearest one between the first and the last. */
-static void insist(struct values *values, size_t column)
-{
-    size_t best = 0, best_far = SIZE_MAX;
-    for (size_t i = 1; i + 1 < values->nshown; i++) {
-        size_t at = values->shown[i], far = at > column ? at - column : column - at;
-        best = far < best_far ? i : best;
-        best_far = far < best_far ? far : best_far;
-    }
-    if (best)
-        values->shown[best] = column;
-}
-
-/* Evenly chosen, with the first and the last; a cliff between two of them is not left out. */
-static void choose_columns(struct values *values, const struct grid *grid)
-{
-    size_t room = (size_t)((TEXT_WIDTH - values->label) / values->cell), most = grid->ncolumns - 1;
-    values->nshown = grid->ncolumns < room ? grid->ncolumns : room;
-    for (size_t i = 0, gaps = values->nshown - 1; i < values->nshown; i++)
-        values->shown[i] = gaps ? (i * most + gaps / 2) / gaps : 0;
-    size_t cliff = find_cliff(values, grid);
-    if (cliff != SIZE_MAX)
-        insist(values, cliff);
-}
-
-/* Names of the columns. Not again what was printed last. What has no place left of them is on a
- * line of its own. */
-static void print_header(struct values *values, const struct grid *grid, const char *left)
+/* Names of the columns. Not again what was printed last. */
+static void print_header(struct values *values, const struct grid *grid, const char *label)
 {
     char header[sizeof(values->header)];
-    if ((int)strlen(left) >= values->label) {
-        (void)fprintf(values->out, "%s\n", left);
-        left = "";
-    }
-    int gap = values->label - (int)strlen(left);
-    size_t used = (size_t)snprintf(header, sizeof(header), "%.*s%*s", values->label, left,
-                                   gap > 0 ? gap : 0, gap > 0 ? grid->across : "");
-    for (size_t i = 0; i < values->nshown && used < sizeof(header); i++) {
+    const char *left = fit_label(values, label, strlen(grid->across) + 1);
+    size_t used = (size_t)snprintf(header, sizeof(header), "%s%*s", left,
+                                   values->label - (int)strlen(left), grid->across);
+    for (size_t i = 0; i < values->shown.n && used < sizeof(header); i++) {
         char text[32];
-        const char *name = column_name(grid, values->shown[i], text, sizeof(text));
+        const char *name = columns_name(grid, values->shown.at[i], text, sizeof(text));
         used += (size_t)snprintf(header + used, sizeof(header) - used, "%*s", values->cell, name);
     }
-    size_t columns = left[0] ? 0 : (size_t)values->label;
+    size_t columns = left[0] ? 0 : (size_t)values->label - strlen(grid->across);
     if (strcmp(header + columns, values->header + columns) != 0)
         (void)fprintf(values->out, "%s\n", header);
     memcpy(values->header, header, sizeof(header));
@@ -165,10 +92,10 @@ static void print_line(const struct values *values, const struct grid *grid, siz
                        const char *label)
 {
     char text[32];
-    (void)fprintf(values->out, "%-*.*s", values->label, values->label, label);
-    for (size_t i = 0; i < values->nshown; i++)
+    (void)fprintf(values->out, "%-*s", values->label, fit_label(values, label, 0));
+    for (size_t i = 0; i < values->shown.n; i++)
         (void)fprintf(values->out, "%*s", values->cell,
-                      grid_format(grid, line, values->shown[i], text, sizeof(text)));
+                      grid_format(grid, line, values->shown.at[i], text, sizeof(text)));
     (void)fputc('\n', values->out);
 }
 
@@ -193,16 +120,72 @@ static void label_line(const struct values *values, const struct grid *grid, siz
         (void)snprintf(buf, size, "  %s", rest);
 }
 
-static void print_grid(struct values *values, const struct grid *grid)
+/* How many of its columns stand beside each other; sets their width. */
+static size_t fit_columns(struct values *values, const struct grid *grid)
+{
+    int room = TEXT_WIDTH - values->label;
+    values->cell = columns_cell(grid, room);
+    return room > values->cell ? (size_t)(room / values->cell) : 1;
+}
+
+/* "threads 4, 16" of a few that the table does not show, else "size (12 of 19)". */
+static void note_left_out(struct values *values, const struct grid *grid)
+{
+    char text[400], name[32];
+    size_t n = grid->ncolumns - values->shown.n, at = 0, known = strlen(values->left_out);
+    size_t used = (size_t)snprintf(text, sizeof(text), "%s", grid->across);
+    if (n == 0)
+        return;
+    for (size_t i = 0, listed = 0; i < grid->ncolumns && n <= LEFT_OUT_NAMED; i++) {
+        if (at < values->shown.n && values->shown.at[at] == i)
+            at++;
+        else if (used < sizeof(text))
+            used += (size_t)snprintf(text + used, sizeof(text) - used, "%s %s", listed++ ? "," : "",
+                                     columns_name(grid, i, name, sizeof(name)));
+    }
+    if (n > LEFT_OUT_NAMED)
+        (void)snprintf(text + used, sizeof(text) - used, " (%zu of %zu)", n, grid->ncolumns);
+    if (!strstr(values->left_out, text))
+        (void)snprintf(values->left_out + known, sizeof(values->left_out) - known, "%s%s",
+                       known ? "; " : "", text);
+}
+
+static bool has_values(const struct values *values, const struct grid *grid, size_t line)
+{
+    for (size_t i = 0; i < values->shown.n; i++)
+        if (grid_at(grid, line, values->shown.at[i]))
+            return true;
+    return false;
+}
+
+static void print_columns(struct values *values, const struct grid *grid)
 {
     char label[128];
-    choose_cell(values, grid);
-    choose_columns(values, grid);
     label_head(values, grid, label, sizeof(label));
     print_header(values, grid, label);
     for (size_t line = 0; line < grid->nlines; line++) {
+        if (!has_values(values, grid, line))
+            continue;
         label_line(values, grid, line, label, sizeof(label));
         print_line(values, grid, line, label);
+    }
+}
+
+static void print_grid(struct values *values, const struct grid *grid)
+{
+    size_t most = fit_columns(values, grid);
+    if (!columns_stand_alone(grid)) {
+        columns_choose(grid, most, &values->wanted, &values->shown);
+        note_left_out(values, grid);
+        print_columns(values, grid);
+        return;
+    }
+    for (size_t first = 0; first < grid->ncolumns; first += values->shown.n) {
+        size_t left = grid->ncolumns - first;
+        values->shown.n = left < most ? left : most;
+        for (size_t i = 0; i < values->shown.n; i++)
+            values->shown.at[i] = first + i;
+        print_columns(values, grid);
     }
 }
 
@@ -231,13 +214,13 @@ static void print_range(const struct values *values, struct grid *grid)
     qsort(grid->row, grid->n, sizeof(const struct row *), compare_rows);
     const struct row *first = grid->row[0], *last = grid->row[grid->n - 1];
     double median = (grid->row[(grid->n - 1) / 2]->median + grid->row[grid->n / 2]->median) / 2;
-    (void)snprintf(line, sizeof(line), "%s: %zu %s, %s%s (%s) .. %s median .. %s%s (%s)",
+    (void)snprintf(line, sizeof(line), "%s: %zu %s, %s (%s) .. %s median .. %s (%s)",
                    grid->metric->name, grid->n, grid_is_pair(first) ? "pairs" : "values",
-                   number_format(first->median, unit, true, least, sizeof(least)),
-                   grid_mark(grid, first), format_key(values, first, least_key, sizeof(least_key)),
+                   grid_say(grid, first, true, least, sizeof(least)),
+                   format_key(values, first, least_key, sizeof(least_key)),
                    number_format(median, unit, true, middle, sizeof(middle)),
-                   number_format(last->median, unit, true, most, sizeof(most)),
-                   grid_mark(grid, last), format_key(values, last, most_key, sizeof(most_key)));
+                   grid_say(grid, last, true, most, sizeof(most)),
+                   format_key(values, last, most_key, sizeof(most_key)));
     text_wrap(line, 0, 2, values->out);
 }
 
@@ -246,10 +229,19 @@ static void note_single(struct values *values, const struct grid *grid)
     char value[32], name[96];
     size_t used = strlen(values->singles), size = sizeof(values->singles) - used;
     (void)format_key(values, grid->row[0], name, sizeof(name));
-    (void)snprintf(
-        values->singles + used, size, "%s%s %s%s%s%s%s", used ? "; " : "", grid->metric->name,
-        number_format(grid->row[0]->median, grid->metric->unit, true, value, sizeof(value)),
-        grid_mark(grid, grid->row[0]), name[0] ? " (" : "", name, name[0] ? ")" : "");
+    (void)snprintf(values->singles + used, size, "%s%s %s%s%s%s", used ? "; " : "",
+                   grid->metric->name, grid_say(grid, grid->row[0], true, value, sizeof(value)),
+                   name[0] ? " (" : "", name, name[0] ? ")" : "");
+}
+
+static int imin(int a, int b)
+{
+    return a < b ? a : b;
+}
+
+static int imax(int a, int b)
+{
+    return a > b ? a : b;
 }
 
 /* So that tables of a block that share their columns stand below each other. */
@@ -263,9 +255,21 @@ static void widen_label(struct values *values, struct grid *grid)
     for (size_t line = 0; line < grid->nlines; line++) {
         label_line(values, grid, line, label, sizeof(label));
         width = strlen(label) > width ? strlen(label) : width;
+        values->lines_label = imax(values->lines_label, (int)strlen(label));
     }
-    if ((int)width > values->label)
-        values->label = width < LABEL_MOST ? (int)width : LABEL_MOST;
+    values->label = imax(values->label, imin((int)width, LABEL_MOST));
+}
+
+/* Columns that stand alone get the room that they lack from heads, which have lines of their own.
+ */
+static void note_wanted(struct values *values, struct grid *grid)
+{
+    if (!grid->across[0])
+        return;
+    int left = TEXT_WIDTH - (int)grid->ncolumns * columns_cell_least(grid);
+    if (columns_stand_alone(grid) && left >= values->lines_label)
+        values->label = imin(values->label, left);
+    columns_want(grid, fit_columns(values, grid), &values->wanted);
 }
 
 static void print_one(struct values *values, struct grid *grid)
@@ -295,17 +299,19 @@ static int visit(struct values *values, struct grid *grid,
     return rc;
 }
 
-/* Twice over the metrics: the first time for the width of the labels. */
+/* Three times over the metrics: for the width of the labels, for what the tables must show. */
 static int print_grids(struct values *values)
 {
+    void (*const passes[])(struct values * values, struct grid * grid) = {widen_label, note_wanted,
+                                                                          print_one};
     int rc = 0;
-    for (int pass = 0; pass < 2 && !rc; pass++) {
+    for (size_t pass = 0; pass < sizeof(passes) / sizeof(passes[0]) && !rc; pass++) {
         const struct bench_metric *metric = values->arm->bench->metrics;
         for (uint64_t bit = 1; metric && metric->name && !rc; metric++, bit <<= 1) {
             if (metric->quiet || values->told & bit)
                 continue;
             struct grid *grid = grid_make(values->rows, values->arm, values->rounds, metric);
-            rc = grid ? visit(values, grid, pass ? print_one : widen_label) : -ENOMEM;
+            rc = grid ? visit(values, grid, passes[pass]) : -ENOMEM;
             grid_free(grid);
         }
     }
@@ -319,8 +325,9 @@ static int print_block(struct values *values)
     (void)fprintf(values->out, "\n%s%s%s%s%s\n", values->color ? "\033[1m" : "",
                   values->arm->bench->name, what[0] ? ", " : "", what,
                   values->color ? "\033[0m" : "");
-    values->label = LABEL_LEAST;
-    values->singles[0] = '\0';
+    values->label = values->lines_label = LABEL_LEAST;
+    values->singles[0] = values->left_out[0] = '\0';
+    values->wanted.n = 0;
     memset(values->header, 0, sizeof(values->header));
     int rc = by_size_print(values->result, values->rows, values->arm, values->rounds, values->out,
                            &values->told);
@@ -328,6 +335,11 @@ static int print_block(struct values *values)
         rc = print_grids(values);
     if (values->singles[0])
         text_wrap(values->singles, 0, 2, values->out);
+    if (values->left_out[0]) {
+        char line[sizeof(values->left_out) + 64];
+        (void)snprintf(line, sizeof(line), "not shown, but in rows.csv: %s", values->left_out);
+        text_wrap(line, 0, 2, values->out);
+    }
     return rc;
 }
 

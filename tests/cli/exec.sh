@@ -53,6 +53,7 @@ grep -q "^ *$more .* -$" "$scratch/curves/summary.txt" || fail "no line of $more
 grep -q "^# contend line_chart" "$scratch/curves/plots/workers.dat" || fail "no curve of work"
 grep -q "^# contend line_chart" "$scratch/curves/plots/workers_efficiency.dat" || fail "no curve of efficiency"
 grep -q "partition,$more,.*,skipped," "$scratch/curves/rows.csv" || fail "no skipped row: $(cat "$scratch/curves/rows.csv")"
+expect 0 '^\*\*command, 1 worker\*\*$' "$CONTEND_BINARY" report --md "$scratch/curves"
 expect 2 'cannot give each of' "$CONTEND_BINARY" exec --workers $more,$((more + 1)) --placement partition -- true
 for counts in 1.. ..3 3-1 1-2-3 2..x 1..17; do
     expect 2 'such as 1,2,4 or 1..4' "$CONTEND_BINARY" exec --workers "$counts" --placement none -- true
@@ -78,6 +79,8 @@ try 2 'has no parameters' none -p a=b -- true
 
 # Runs that fail, each with its reason.
 try 3 'exited with status 3; its last line: no data' status -- sh -c 'echo no data >&2; exit 3'
+answer=$("${one[@]}" --out "$scratch/status" -- false 2>&1 < /dev/null)
+[[ $answer == *"nothing was measured"* && $answer != *"no plot"* ]] || fail "says more than that: $answer"
 try 3 'killed by signal 11 ' signal -- sh -c 'kill -SEGV $$'
 try 3 'nothing that --metric matches; its last line: hello' nothing --metric 'rate ([0-9.]+)' \
     -- echo hello

@@ -49,6 +49,12 @@ expect 0 . "${report[@]}" "$scratch/gpu"
 [ "$(grep -o '<img' "$scratch/gpu/report.html" | wc -l)" = "$(find "$scratch/gpu/plots" -name '*.svg' | wc -l)" ] ||
     fail "figures are missing in the page of a scan"
 
+# Of a search, the figures on top are those of the rounds that it has not seen.
+cp -r "$source/tune" "$scratch/tune"
+expect 0 . "${report[@]}" "$scratch/tune"
+[ "$(grep -o 'class="tile"><b>[^/]*/b><span>[^<]*' "$scratch/tune/report.html" | sed 's/<[^>]*>/ /g; s/.*<b>//; s/^[^0-9]*//' | tr -s ' \n' ' ')" = \
+    '14.7 steps/s none 340 steps/s partition ' ] || fail "of a search's page: $(grep 'class="tile"' "$scratch/tune/report.html")"
+
 # Before and after: in the second one's directory, or where --html says.
 cp -r results/h100-vm/pipeline "$scratch/before"
 expect 0 'one/report.html, before and after' "${report[@]}" "$scratch/before" "$one"

@@ -78,6 +78,7 @@ static void test_scans_only_what_was_measured_is_drawn(void **state)
     fixture_draw_scans(&fixture_server, NULL);
     fixture_draw_scans(&fixture_server, "mem_bandwidth numa_matrix");
     fixture_assert_drawn("bandwidth", 1500);
+    fixture_assert_svg_has("bandwidth", ">none<"); /* nothing is read past the caches */
     fixture_assert_drawn("numa_latency", 1350);
     assert_absent("latency_curve");
     assert_absent("core_to_core");
@@ -274,15 +275,45 @@ static void test_scans_256_cpus(void **state)
     assert_int_equal(count_cells("smt_pairs", "NaN"), 256);
 }
 
+/* Of placements that have the same values, a figure of one says whose it shows. */
+static void test_scans_one_of_several_is_named(void **state)
+{
+    (void)state;
+    struct result result;
+    fixture_scans_make(&fixture_server, "mem_bandwidth numa_matrix", &result);
+    result.arms[1].bench = result.arms[0].bench;
+    result.arms[1].placement = PLACE_PARTITION;
+    fixture_draw(&result, "host");
+    fixture_assert_svg_has("bandwidth", "Of none only, others are in rows.csv. ");
+    fixture_result_free(&result);
+}
+
+/* ">11.8<" of the first bar of a figure. */
+static const char *find_first_value(const char *figure, char text[static 32])
+{
+    size_t size;
+    char *data = (char *)fixture_read_plot(figure, "dat", &size);
+    assert_non_null(data);
+    const char *bar = strstr(data, "\n0 0 ");
+    assert_non_null(bar);
+    assert_int_equal(sscanf(bar, " %*s %*s %*s %*s %*s \"%20[^\"]", text + 1), 1);
+    free(data);
+    text[0] = '>';
+    return strcat(text, "<");
+}
+
+/* But a value at each bar. */
 static void test_scans_one_round_has_no_intervals(void **state)
 {
     (void)state;
+    char text[32];
     struct fixture_scan_machine machine = fixture_server;
     machine.rounds = 1;
     machine.cpus = 2;
     fixture_draw_scans(&machine, NULL);
     fixture_assert_svg_has("latency_curve", "One round, so no intervals");
     fixture_assert_drawn("bandwidth", 1500);
+    fixture_assert_svg_has("bandwidth", find_first_value("bandwidth", text));
     fixture_assert_drawn("smt_pairs", 1350);
     fixture_assert_drawn("cache_thrash", 1800);
 }
@@ -333,6 +364,7 @@ int main(void)
         IN_DIRECTORY(test_scans_smt_noise_stays_dark),
         IN_DIRECTORY(test_scans_256_cpus),
         IN_DIRECTORY(test_scans_one_round_has_no_intervals),
+        IN_DIRECTORY(test_scans_one_of_several_is_named),
         IN_DIRECTORY(test_scans_say_when_they_are_noisy),
         IN_DIRECTORY(test_scans_hostile_text_is_only_text),
     };

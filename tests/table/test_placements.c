@@ -196,6 +196,27 @@ static void test_table_one_worker_with_a_background(void **state)
     assert_non_null(strstr(text, "\none worker alone with all: 10.0 k, 10.0 ms\n"));
 }
 
+/* A rate that is by the mean of steps is not the reciprocal of their median, and one of rounds that
+ * lie far apart is no figure to build on. */
+static void test_table_doubts_the_worker_alone(void **state)
+{
+    struct fixture *f = *state;
+    size_t arm = add(f, PLACE_NONE, 1, (double[]){10, 10, 10}, 3);
+    fixture_add_background(&f->result, arm);
+    size_t alone = fixture_add_arm(&f->result, PLACE_NONE, 1, true);
+    const double step_ms[] = {4, 40, 4.1};
+    for (unsigned round = 0; round < 3; round++) {
+        struct observation *one =
+            fixture_add_even_round(&f->result, alone, round, step_ms[round], 4);
+        one->status = round == 1 ? STATUS_NOISY : STATUS_OK;
+        (void)snprintf(one->reason, sizeof(one->reason), "%s", round == 1 ? "steal 9%" : "");
+    }
+    const char *text = print(f, false);
+    assert_fits(text);
+    assert_non_null(
+        strstr(text, "\none worker alone with all~: 24.4 k (rounds 2.50 k to 25.0 k), 4.10 ms"));
+}
+
 static void test_table_marks_what_is_not_ok(void **state)
 {
     struct fixture *f = *state;
@@ -590,6 +611,7 @@ int main(void)
         TEST(test_table_shows_the_worst_worker),
         TEST(test_table_says_at_its_head_that_a_gpu_is_shared),
         TEST(test_table_one_worker_with_a_background),
+        TEST(test_table_doubts_the_worker_alone),
         TEST(test_table_marks_what_is_not_ok),
         TEST(test_table_all_failed),
         TEST(test_table_empty_result),

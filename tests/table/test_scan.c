@@ -10,6 +10,7 @@
 
 #include <cmocka.h>
 
+#include "harness/rows/number.h"
 #include "tests/lib/fixture_golden.h"
 #include "tests/lib/fixture_result.h"
 #include "tests/lib/fixture_scans.h"
@@ -96,36 +97,107 @@ static void test_table_values_names_what_differs(void **state)
     free(text);
 }
 
+/* A scan of one metric at `n` keys "team=0": of `before`, a number and `after`. */
+static char *print_columns(size_t n, const char *before, const char *after,
+                           double (*value_of)(size_t i, size_t odd), size_t odd)
+{
+    static const struct bench_metric metrics[] = {{"rate", "items/s", "higher"}, {.name = NULL}};
+    static const struct bench bench = {
+        .name = "teams", .metrics = metrics, .scan = fixture_no_scan};
+    struct result result;
+    fixture_scans_make(&fixture_vm, "mem_latency", &result);
+    result.arms[0].bench = &bench;
+    for (unsigned round = 0; round < fixture_vm.rounds; round++) {
+        struct worker_result *worker = result.arms[0].observations[round].workers;
+        assert_true(worker->nvalues >= n);
+        worker->nvalues = n;
+        for (size_t i = 0; i < n; i++) {
+            worker->values[i].metric = 0;
+            worker->values[i].value = value_of(i, odd);
+            (void)snprintf(worker->values[i].key, VALUE_KEY_MAX, "%s%zu%s", before, i, after);
+        }
+    }
+    char *text = print_result(&result);
+    fixture_result_free(&result);
+    return text;
+}
+
+static double rising_but_one(size_t i, size_t odd)
+{
+    return i == odd ? 300 : 1000 + 100 * (double)i;
+}
+
+static double flat_but_one(size_t i, size_t odd)
+{
+    return i == odd ? 1150123 : 1000123;
+}
+
 /* Of 16 columns there is room for 7; the one where a rate collapses is among them. */
 static void test_table_values_show_the_cliff(void **state)
 {
     (void)state;
-    static const struct bench_metric metrics[] = {{"rate", "items/s", "higher"}, {.name = NULL}};
-    static const struct bench bench = {
-        .name = "teams", .metrics = metrics, .scan = fixture_no_scan};
     for (size_t cliff = 0; cliff < 16; cliff++) {
-        struct result result;
         char name[16];
-        fixture_scans_make(&fixture_vm, "mem_latency", &result);
-        result.arms[0].bench = &bench;
-        for (unsigned round = 0; round < fixture_vm.rounds; round++) {
-            struct worker_result *worker = result.arms[0].observations[round].workers;
-            assert_true(worker->nvalues >= 16);
-            worker->nvalues = 16;
-            for (size_t i = 0; i < 16; i++) {
-                worker->values[i].metric = 0;
-                worker->values[i].value = i == cliff ? 300 : 1000 + 100 * (double)i;
-                (void)snprintf(worker->values[i].key, VALUE_KEY_MAX, "team=t%zu", i);
-            }
-        }
-        char *text = print_result(&result);
-        (void)snprintf(name, sizeof(name), " t%zu", cliff);
-        assert_says(text, name);
+        char *text = print_columns(16, "team=", "", rising_but_one, cliff);
+        (void)snprintf(name, sizeof(name), " %zu ", cliff);
+        if (cliff < 15)
+            assert_says(strstr(text, "team"), name);
         assert_says(text, " 300");
-        assert_says(text, " t15\n");
+        assert_says(text, " 15\nrate");
         free(text);
-        fixture_result_free(&result);
     }
+}
+
+/* So is the best, which is not far enough from the others for a cliff; the others are counted. */
+static void test_table_values_show_the_best(void **state)
+{
+    (void)state;
+    for (size_t best = 0; best < 16; best++) {
+        char *text = print_columns(16, "team=", "", flat_but_one, best);
+        assert_says(text, " 1150123");
+        assert_says(text, "\nnot shown, but in rows.csv: team (9 of 16)\n");
+        free(text);
+    }
+    char *text = print_columns(9, "team=", "", flat_but_one, 4);
+    assert_says(text, "       0       1       3       4       5       7       8\n");
+    assert_says(text, "\nnot shown, but in rows.csv: team 2, 6\n");
+    free(text);
+}
+
+/* Names stand for themselves, and so do the numbers of GPUs: they go on below. */
+static void test_table_values_show_all_names(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"type=t", "gpu="};
+    for (size_t name = 0; name < 2; name++) {
+        char *text = print_columns(16, names[name], "", flat_but_one, 16);
+        unsigned shown = 0;
+        for (const char *at = text; (at = strstr(at, " 1000123")); at++)
+            shown++;
+        assert_int_equal(shown, 16);
+        assert_null(strstr(text, "not shown"));
+        free(text);
+    }
+}
+
+/* More columns than usual, where their texts leave room: none is left out. */
+static void test_table_values_narrow_columns(void **state)
+{
+    (void)state;
+    char *text = print_columns(9, "team=", "", rising_but_one, 9);
+    assert_says(text, "     0     1     2     3     4     5     6     7     8\n");
+    assert_says(text, "  1000  1100  1200  1300  1400  1500  1600  1700  1800\n");
+    assert_null(strstr(text, "not shown"));
+    free(text);
+}
+
+/* A heading that leaves no place for the name of what is across is a line of its own. */
+static void test_table_values_long_heading(void **state)
+{
+    (void)state;
+    char *text = print_columns(3, "team=", ";what=a_word_that_makes_it_long", flat_but_one, 3);
+    assert_says(text, "\nwhat a_word_that_makes_it_long");
+    free(text);
 }
 
 static void test_table_values_say_what_failed(void **state)
@@ -176,6 +248,48 @@ static void test_table_values_mark_what_is_doubted(void **state)
     assert_says(text, " .. 12345 ns~ (0-1)\n");
     assert_ptr_equal(strstr(strstr(strstr(text, "~") + 1, "~") + 1, "~"),
                      strstr(text, "~ mem_bandwidth; core_to_core: noisy: of caches\n"));
+    free(text);
+    fixture_result_free(&result);
+}
+
+/* "faults, 1" would be read as a value. */
+static void test_table_values_counts_have_no_unit(void **state)
+{
+    (void)state;
+    static const char *const units[] = {"1", "number", "count", "ratio"};
+    for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
+        char text[32];
+        assert_string_equal(number_unit(units[i]), "");
+        assert_string_equal(number_format(3, units[i], true, text, sizeof(text)), "3.00");
+    }
+}
+
+/* Which side of it the truth lies on stands beside a bound, not below the table. */
+static void test_table_values_say_which_bound(void **state)
+{
+    (void)state;
+    static const char *const reasons[] = {"at most: p99 is too late",
+                                          "at least: some did not begin"};
+    struct result result;
+    fixture_scans_make(&fixture_vm, "mem_bandwidth", &result);
+    for (unsigned round = 0; round < 3; round++) {
+        struct worker_result *worker = result.arms[0].observations[round].workers;
+        worker->reasons = calloc(2, sizeof(*worker->reasons));
+        assert_non_null(worker->reasons);
+        worker->nreasons = 2;
+        for (unsigned i = 0; i < 2; i++) {
+            struct value *value = &worker->values[2 * i];
+            value->value = 1234 + 10 * i;
+            value->reason = 1 + i;
+            (void)snprintf(worker->reasons[i].msg, sizeof(worker->reasons[i].msg), "%s",
+                           reasons[i]);
+        }
+    }
+    char *text = print_result(&result);
+    assert_says(text, " <=1234 ");
+    assert_says(text, " >=1244");
+    assert_says(text, "\n~ mem_bandwidth: at most: p99 is too late\n");
+    assert_says(text, "\n~ mem_bandwidth: at least: some did not begin\n");
     free(text);
     fixture_result_free(&result);
 }
@@ -303,8 +417,14 @@ int main(void)
         cmocka_unit_test(test_table_values_split_what_fits_no_table),
         cmocka_unit_test(test_table_values_names_what_differs),
         cmocka_unit_test(test_table_values_show_the_cliff),
+        cmocka_unit_test(test_table_values_show_the_best),
+        cmocka_unit_test(test_table_values_show_all_names),
+        cmocka_unit_test(test_table_values_narrow_columns),
+        cmocka_unit_test(test_table_values_long_heading),
         cmocka_unit_test(test_table_values_say_what_failed),
         cmocka_unit_test(test_table_values_mark_what_is_doubted),
+        cmocka_unit_test(test_table_values_counts_have_no_unit),
+        cmocka_unit_test(test_table_values_say_which_bound),
         cmocka_unit_test(test_table_values_unknown_metrics_print_too),
         cmocka_unit_test(test_table_values_leave_out_what_the_metric_says),
         cmocka_unit_test(test_table_values_a_line_a_size),
