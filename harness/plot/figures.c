@@ -14,6 +14,7 @@
 #include "harness/rows/key.h"
 #include "harness/rows/rounds.h"
 #include "harness/rows/scaling.h"
+#include "harness/run/run.h"
 #include "harness/say/log.h"
 
 static const double gnuplot_limit_s = 60;
@@ -46,6 +47,7 @@ static const struct kind {
 
 /* Figures to draw: of steps, and as many of benchmarks as are looked for in a directory. */
 struct queue {
+    bool silent; /* nobody wants pictures: say of none that it is not there */
     size_t n;
     struct gnuplot_job jobs[STEP_FIGURES + FOUND_MOST];
 };
@@ -131,11 +133,11 @@ static int prepare(const struct figure_data *data, const struct drawing *figure,
     }
     const struct written written = {data, figure->write, figure->lines};
     int rc = plot_files_write_data(dir_fd, figure->name, write_figure, &written, &why);
-    if (rc == -ENODATA)
-        log_info("no plot of %s: %s", figure->name, why.msg);
-    else if (rc)
+    if (rc && rc != -ENODATA)
         return err_set(err, rc, "%s", why.msg);
-    else
+    if (rc && !queue->silent)
+        log_info("no plot of %s: %s", figure->name, why.msg);
+    if (!rc)
         queue_add(queue, figure->name, figure->script);
     return 0;
 }
@@ -257,7 +259,7 @@ int figures_draw(const struct analysis *analysis, const char *title_host, bool p
         return dir_fd;
     struct result own;
     const struct analysis measured = analysis_measured(analysis, &own);
-    struct queue queue = {0};
+    struct queue queue = {.silent = !pictures || !run_measured_anything(&own)};
     struct figure_data data = {.result = &own,
                                .rows = &measured.rows,
                                .rounds = &measured.rounds,

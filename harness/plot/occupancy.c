@@ -94,7 +94,8 @@ static int choose_panels(const struct figure_data *data, struct map *map, struct
         map->panels[map->npanels++] = (struct panel){i, arm, observation};
     }
     map->lines.workers = map->slots; /* the panels' names need not repeat it */
-    return map->npanels ? 0 : err_set(err, -ENODATA, "no worker left marks of its CPUs");
+    return map->npanels ? 0
+                        : err_set(err, -ENODATA, "its workers do not tell on which CPUs they ran");
 }
 
 /* The common span of time: all marks, where they are less than that of the benchmark. */

@@ -110,7 +110,7 @@ int figure_throughput(const struct figure_data *data, FILE *out, struct err *err
     if (rc) {
         (void)err_set(err, rc, "out of memory for %zu lines", lines.n);
     } else if (!dots.n) {
-        rc = err_set(err, -ENODATA, "no placement finished a round that the best one did");
+        rc = err_set(err, -ENODATA, "no placement finished a round");
     } else {
         dots_add_key(&dots, 0, DOT_ROUND, "one round");
         dots_add_key(&dots, 0, DOT_MEDIAN, "median");
