@@ -46,7 +46,7 @@ static const struct entry environment[] = {
      "of validate --baseline; /tmp."},
     {"XDG_STATE_HOME",
      "Below it, in contend/, doctor --apply keeps what takes a change back; ~/.local/state."},
-    {"COLUMNS", "Text is broken at fewer columns than 80, where the terminal has fewer."},
+    {"COLUMNS", "On a terminal: text takes no more columns than these, nor than it has."},
     {.term = NULL},
 };
 
