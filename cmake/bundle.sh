@@ -65,12 +65,21 @@ needed_glibc() {
         grep -oE 'GLIBC_[0-9.]+' | sed 's/GLIBC_//' | sort -uV | tail -n 1
 }
 
+# The pages that help and messages name, without pictures of, and links to, what stays with the sources.
+copy_docs() {
+    mkdir "$root/docs"
+    for page in "$source_dir"/docs/*.md; do
+        sed -zE -e 's/!\[[^]]*\]\(\.\.\/[^)]*\)\n?//g' -e 's/[ \n]\(\[all[ \n]of[ \n]it\]\(\.\.\/[^)]*\)\)//g' \
+            -e 's/\[([^]]*)\]\(\.\.\/[^)]*\)/\1/g' "$page" >"$root/docs/$(basename "$page")"
+    done
+}
+
 # say_file NAME MEANING: a line of the table of files, where the bundle has it.
 say_file() {
     [ ! -e "$root/$1" ] || echo "| \`$1\` | $2 |"
 }
 
-# What stands here is all that whoever unpacks it has: no sources, no build, no other pages.
+# What stands here is all that whoever unpacks it has: no sources, no build.
 write_readme() {
     cat <<END
 # $name
@@ -99,6 +108,7 @@ END
     say_file contend_mpi.so "loaded where mpirun or srun starts ranks; stays beside the program"
     say_file drivers.txt "which drivers of GPUs each program serves"
     say_file lib "libraries that the program loads; stays beside it"
+    say_file docs "the pages that help and messages name"
     say_file CHANGELOG.md "what changed, version by version"
     say_file LICENSE "the license of the program"
     say_file share "the manual page and completions of shells; \`man -l share/man/man1/contend.1\`"
@@ -139,6 +149,7 @@ done
 module=$(dirname "$program")/contend_mpi.so
 cp "$source_dir/share/sample_worker.py" "$root/"
 [ ! -f "$module" ] || strip --strip-debug -o "$root/contend_mpi.so" "$module"
+copy_docs
 # For whoever copies share/ to a prefix, such as ~/.local; man -l reads the page where it is.
 sh "$source_dir/cmake/manual.sh" "$program" "$root"
 for file in LICENSE CHANGELOG.md; do

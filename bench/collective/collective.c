@@ -77,9 +77,9 @@ static const struct opt collective_opts[] = {
                "results go into another buffer, or back into the one they come from"),
     OPT_INT("root", collective_params, root, "0", 0, 65535, "RANK",
             "of broadcast, reduce, gather, scatter"),
-    OPT_FLAG("graph", collective_params, graph, NULL,
+    OPT_FLAG("graph", collective_params, graph, "0",
              "capture a batch of operations in a CUDA graph and replay it"),
-    OPT_FLAG("register", collective_params, registered, NULL,
+    OPT_FLAG("register", collective_params, registered, "0",
              "buffers that NCCL allocates and has registered"),
     OPT_INT("queue", collective_params, queue, "20", 1, 1 << 20, "N",
             "operations that are queued before they are waited for; 1 waits for each, as a "

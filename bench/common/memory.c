@@ -156,13 +156,18 @@ int memory_check_fits(uint64_t bytes, const char *what, struct err *err)
                    units_format_bytes(available, have, sizeof(have)));
 }
 
+/* Of several sizes, as of two kinds of cores, the largest one. */
 static int deepest_cache(const struct bench_machine *machine)
 {
     int found = -1, level = 0;
+    uint64_t size = 0;
     for (unsigned i = 0; i < machine->ncaches; i++) {
-        if (machine->caches[i].level > level && machine->caches[i].size_bytes) {
+        const struct bench_cache *cache = &machine->caches[i];
+        if (cache->size_bytes &&
+            (cache->level > level || (cache->level == level && cache->size_bytes > size))) {
             found = (int)i;
-            level = machine->caches[i].level;
+            level = cache->level;
+            size = cache->size_bytes;
         }
     }
     return found;

@@ -48,7 +48,8 @@ uint64_t memory_available_bytes(void);
 /* -ENOTSUP and both figures where `bytes` are more than 9/10 of what can be taken. */
 int memory_check_fits(uint64_t bytes, const char *what, struct err *err);
 
-/* All last-level caches of the worker's CPUs together; 32 MiB where the machine does not say. */
+/* All last-level caches of the worker's CPUs together, each taken for the largest where they
+ * differ; 32 MiB where the machine does not say. */
 uint64_t memory_llc_bytes(const struct bench_machine *machine);
 
 /* Those that n of the CPUs reach, `cpus` of machine->cpus; NULL: the first n. */

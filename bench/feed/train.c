@@ -69,7 +69,7 @@ static const struct opt train_opts[] = {
             "pattern fsdp: layers, of which each is sent by itself"),
     OPT_INT("accumulate", train_params, accumulate, "4", 1, 1024, "N",
             "pattern accumulate: batches of a step, whose gradients are summed once"),
-    OPT_FLAG("overlap", train_params, overlap, NULL,
+    OPT_FLAG("overlap", train_params, overlap, "0",
              "send while the device works on the batch, not behind it"),
     OPT_DOUBLE("sim_reduce_gbps", train_params, sim_reduce_gbps, "100", 0.001, 1e6, "X",
                "device sim: GB/s that each worker sends in the all-reduce (1e9 bytes)"),

@@ -113,9 +113,9 @@ int echo_open(struct echo *echo, enum echo_how how, enum echo_via via, unsigned 
                        connections, (unsigned long long)most);
     echo->servers = make_ends(connections, message_bytes);
     echo->clients = make_ends(connections, message_bytes);
-    echo->late_us = calloc(ECHO_STAMPS, sizeof(*echo->late_us));
+    rc = stamps_open(&echo->late_us);
     echo->bell = eventfd(0, EFD_CLOEXEC);
-    if (!echo->servers || !echo->clients || !echo->late_us)
+    if (!echo->servers || !echo->clients || rc)
         return err_set(err, -ENOMEM, "cannot allocate %u connections", connections);
     if (echo->bell < 0)
         return err_sys(err, -errno, "cannot make an eventfd");
@@ -138,7 +138,7 @@ void echo_close(struct echo *echo)
     close_ends(echo->clients, echo->n);
     if (echo->servers && echo->bell >= 0)
         (void)close(echo->bell);
-    free(echo->late_us);
+    stamps_close(&echo->late_us);
     *echo = (struct echo){.n = 0};
 }
 
@@ -179,8 +179,8 @@ static int receive(struct echo *echo, unsigned which, char *buffer)
     ssize_t n = recv(end->fd, buffer, echo->message_bytes, MSG_WAITALL);
     if (n != (ssize_t)echo->message_bytes)
         return n < 0 ? -errno : -EIO;
-    if (end->sent_ns && echo->nlate < ECHO_STAMPS)
-        echo->late_us[echo->nlate++] = (double)(clock_now_ns() - end->sent_ns) / 1e3;
+    if (end->sent_ns)
+        stamps_add(&echo->late_us, (double)(clock_now_ns() - end->sent_ns) / 1e3);
     echo->wrong += !is_right(echo, end, which, buffer);
     return 0;
 }

@@ -10,9 +10,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "bench/common/stamps.h"
 #include "harness/base/err.h"
 
-enum { ECHO_MESSAGE_MOST = 16384, ECHO_STAMPS = 1 << 16 };
+enum { ECHO_MESSAGE_MOST = 16384 };
 
 enum echo_how { ECHO_EPOLL, ECHO_URING };
 enum echo_via { ECHO_UNIX, ECHO_TCP };
@@ -34,8 +35,7 @@ struct echo {
     /* What was seen. */
     uint64_t echoes, elapsed_ns;    /* the client's, while it measured */
     uint64_t served, server_cpu_ns; /* the server's, all of them */
-    size_t nlate;
-    double *late_us;                   /* [ECHO_STAMPS] */
+    struct stamps late_us;
     size_t wrong;                      /* echoes that were not what had been sent */
     struct err server_err, client_err; /* of the two threads */
 };

@@ -161,11 +161,11 @@ static int measure_echo(struct event_loop *s, struct point *point, struct err *e
     rc = echo_failed(echo, err);
     if (rc)
         return rc;
-    size_t n = stats_sort(echo->late_us, echo->nlate);
+    size_t n = stats_sort(echo->late_us.value, echo->late_us.n);
     point->rate = (double)echo->echoes * 1e6 / (double)echo->elapsed_ns;
     point->cpu_us = (double)echo->server_cpu_ns / 1e3 / (double)echo->served;
-    point->late_us[0] = stats_median(echo->late_us, n);
-    point->late_us[1] = stats_percentile(echo->late_us, n, 0.99);
+    point->late_us[0] = stats_median(echo->late_us.value, n);
+    point->late_us[1] = stats_percentile(echo->late_us.value, n, 0.99);
     return 0;
 }
 

@@ -211,9 +211,10 @@ static void conclude(const struct read_path *s, struct read_point *point, uint64
     point->speed = (double)bytes / (double)took_ns;
     point->cpu_per_gb = (double)cpu_ns / (double)bytes;
     point->in_flight = reader->seen.in_flight_ns / reader->seen.looked_ns;
-    size_t n = reader->seen.late_us ? stats_sort(reader->seen.late_us, reader->seen.nlate) : 0;
-    point->late_us[0] = stats_median(reader->seen.late_us, n);
-    point->late_us[1] = stats_percentile(reader->seen.late_us, n, 0.99);
+    struct stamps *late = &reader->seen.late_us;
+    size_t n = late->n ? stats_sort(late->value, late->n) : 0;
+    point->late_us[0] = stats_median(late->value, n);
+    point->late_us[1] = stats_percentile(late->value, n, 0.99);
 }
 
 /* Cold blocks are read once: what is dropped meanwhile is not in the time. */

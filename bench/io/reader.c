@@ -105,8 +105,7 @@ static int read_block(struct io_reader *reader, size_t unit, struct err *err)
 
 static void stamp(struct io_reader *reader, uint64_t took_ns)
 {
-    if (reader->seen.nlate < READER_STAMPS)
-        reader->seen.late_us[reader->seen.nlate++] = (double)took_ns / 1e3;
+    stamps_add(&reader->seen.late_us, (double)took_ns / 1e3);
 }
 
 static int read_on(struct io_reader *reader, uint64_t end_ns, struct err *err)
@@ -207,8 +206,7 @@ int io_reader_open(struct io_reader *reader, const struct io_reader_plan *plan, 
     if (rc)
         return rc;
     reader->buffers = data_buffer(plan->unit_bytes * reader->plan.depth);
-    reader->seen.late_us = plan->timed ? calloc(READER_STAMPS, sizeof(double)) : NULL;
-    if (!reader->buffers || (plan->timed && !reader->seen.late_us))
+    if (!reader->buffers || (plan->timed && stamps_open(&reader->seen.late_us)))
         rc = err_set(err, -ENOMEM, "cannot allocate %u buffers of %zu bytes", plan->depth,
                      plan->unit_bytes);
     else if (read_way_is_ring(plan->way))
@@ -221,7 +219,7 @@ int io_reader_open(struct io_reader *reader, const struct io_reader_plan *plan, 
 void io_reader_close(struct io_reader *reader)
 {
     io_reader_ring_close(reader);
-    free(reader->seen.late_us);
+    stamps_close(&reader->seen.late_us);
     free(reader->buffers);
     *reader = (struct io_reader){.next = 0};
 }

@@ -11,6 +11,7 @@
 #ifndef CONTEND_BENCH_IO_READER_H
 #define CONTEND_BENCH_IO_READER_H
 
+#include "bench/common/stamps.h"
 #include "bench/io/data.h"
 
 enum read_way {
@@ -50,8 +51,6 @@ struct io_reader_plan {
     bool timed;            /* stamps each read; those of warm pages are too short for that */
 };
 
-enum { READER_STAMPS = 1 << 15 };
-
 struct io_reader {
     struct io_reader_plan plan;
     size_t next; /* position in the order */
@@ -62,8 +61,7 @@ struct io_reader {
     struct {
         uint64_t bytes, elapsed_ns, cpu_ns; /* CPU time of the calling thread */
         double looked_ns, in_flight_ns;     /* of io_uring: time looked at, and reads over it */
-        size_t nlate;
-        double *late_us; /* [READER_STAMPS], where plan.timed: how long reads took */
+        struct stamps late_us;              /* where plan.timed: how long reads took */
     } seen;
     size_t wrong; /* units that did not hold what was written */
 };

@@ -228,8 +228,8 @@ static int take(struct io_reader *reader, struct io_ring *own, const struct io_u
     own->flying--;
     io_reader_look(reader, slot->unit, buffer);
     reader->seen.bytes += plan->unit_bytes;
-    if (plan->timed && reader->seen.nlate < READER_STAMPS)
-        reader->seen.late_us[reader->seen.nlate++] = (double)(own->at_ns - slot->start_ns) / 1e3;
+    if (plan->timed)
+        stamps_add(&reader->seen.late_us, (double)(own->at_ns - slot->start_ns) / 1e3);
     return rc;
 }
 

@@ -260,8 +260,10 @@ char *opt_format_help(const struct opt *opt, char *buf, size_t size)
     size_t used = append(buf, size, 0, opt->help, opt->kind == OPT_CHOICE ? ": " : "");
     for (int i = 0; opt->kind == OPT_CHOICE && opt->choices[i]; i++)
         used = append(buf, size, used, i ? ", " : "", opt->choices[i]);
-    if (opt->def && opt->kind != OPT_FLAG) {
-        used = append(buf, size, used, " (default ", opt->def);
+    if (opt->def) {
+        /* A flag that has one is a parameter, and has to be given a value. */
+        const char *begin = opt->kind == OPT_FLAG ? " (0 or 1, default " : " (default ";
+        used = append(buf, size, used, begin, opt->def);
         (void)append(buf, size, used, ")", "");
     }
     return buf;

@@ -53,7 +53,7 @@ struct opt {
     size_t offset;              /* of the field in the struct */
     const char *def;            /* default as typed; NULL leaves the zeroed field */
     double min, max;            /* of INT, SIZE, DOUBLE, SECONDS; both 0 = no limit */
-    const char *const *choices; /* OPT_CHOICE: NULL-terminated names */
+    const char *const *choices; /* ends with NULL: OPT_CHOICE's; of OPT_TEXT what shells offer */
     const char *arg;            /* placeholder in the help, such as "N"; NULL for a flag */
     const char *help;           /* one sentence without a stop */
     char letter;                /* short option on a command line, 0 = none */
@@ -112,7 +112,7 @@ char *opt_format_value(const struct opt *opt, const void *base, char *buf, size_
 
 enum { OPT_TERM_MAX = 96, OPT_HELP_MAX = 512 };
 
-/* "-n, --workers N", and "how many: ... (default 2)". Each returns buf. */
+/* "-n, --workers N", and "how many: ... (default 2)", of a flag with one "(0 or 1, ..". buf. */
 char *opt_format_term(const struct opt *opt, const char *prefix, char *buf, size_t size);
 char *opt_format_help(const struct opt *opt, char *buf, size_t size);
 

@@ -37,16 +37,17 @@ unsigned similar_distance(const char *a, size_t a_length, const char *b, size_t 
     return rows[a_length % 3][b_length];
 }
 
-struct similar similar_to(const char *typed, size_t length)
+/* Mistakes in so many characters. */
+static unsigned most_mistakes(size_t length)
 {
     size_t allowed = (length + 1) / 3;
+    return length < 2 ? 0 : allowed > 3 ? 3 : (unsigned)allowed;
+}
+
+struct similar similar_to(const char *typed, size_t length)
+{
     return (struct similar){
-        .typed = typed,
-        .length = length,
-        .distance = 1 + (length < 2    ? 0
-                         : allowed > 3 ? 3
-                                       : (unsigned)allowed),
-    };
+        .typed = typed, .length = length, .distance = 1 + most_mistakes(length)};
 }
 
 void similar_offer(struct similar *near, const char *name)
@@ -54,6 +55,9 @@ void similar_offer(struct similar *near, const char *name)
     unsigned distance = similar_distance(near->typed, near->length, name, strlen(name));
     if (near->length >= 2 && strncasecmp(near->typed, name, near->length) == 0)
         distance = least(distance, 1);
+    size_t length = strlen(name);
+    if (length >= 3 && length < near->length && strncasecmp(near->typed, name, length) == 0)
+        distance = least(distance, most_mistakes(near->length)); /* --output, for our --out */
     if (distance < near->distance) {
         near->distance = distance;
         near->name = name;

@@ -27,18 +27,24 @@ struct compare_args {
     bool explain, all, json, markdown;
 };
 
+/* For shells; comparable_check_allowed knows them. */
+static const char *const allowed_names[] = {"machine", "cpus", "kernel",   "driver",
+                                            "cuda",    "nccl", "governor", "contend",
+                                            "options", "all",  NULL};
+
 static const struct opt compare_opts[] = {
     OPT_DOUBLE("threshold", compare_args, threshold, "5", 0.1, 1000, "PERCENT",
                "A change smaller than this does not count"),
-    OPT_TEXT(
-        "fail-on", compare_args, fail_on, "slower", "WHAT[,WHAT..]",
-        "Which verdicts of a metric that gates exit with 1: slower, unclear, missing, or none"),
+    OPT_TEXT("fail-on", compare_args, fail_on, "slower", "WHAT[,WHAT..]",
+             "Which verdicts of a metric that gates exit with 1: slower, unclear, missing, or none",
+             .choices = compared_fail_on),
     OPT_TEXT("history", compare_args, history, NULL, "DIR",
              "Earlier runs of the same, with nothing changed between them: how far runs of this "
              "machine lie apart"),
     OPT_TEXT("allow", compare_args, allow, NULL, "WHAT[,WHAT..]",
              "Compare although this differs: machine, cpus, kernel, driver, cuda, nccl, governor, "
-             "contend, options, or all"),
+             "contend, options, or all",
+             .choices = allowed_names),
     OPT_FLAG("explain", compare_args, explain, NULL, "The reason below each verdict"),
     OPT_FLAG("all", compare_args, all, NULL, "Also the metrics that get no verdict"),
     OPT_FLAG("json", compare_args, json, NULL, "Print JSON instead of the table"),

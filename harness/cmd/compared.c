@@ -8,24 +8,19 @@
 #include "harness/cmd/cmd.h"
 #include "harness/report/junit.h"
 
-static const struct {
-    const char *name;
-    enum finding_outcome outcome;
-} failings[] = {
-    {"slower", OUTCOME_SLOWER},
-    {"unclear", OUTCOME_UNCLEAR},
-    {"missing", OUTCOME_MISSING},
-    {"none", OUTCOME_NONE},
-};
-enum { FAILINGS = sizeof(failings) / sizeof(failings[0]) };
+const char *const compared_fail_on[] = {"slower", "unclear", "missing", "none", NULL};
+
+/* What each of them means. */
+static const enum finding_outcome failings[] = {OUTCOME_SLOWER, OUTCOME_UNCLEAR, OUTCOME_MISSING,
+                                                OUTCOME_NONE};
 
 /* The outcome that stands at the start of the list; OUTCOMES: none that is known. */
 static enum finding_outcome first_of(const char *list)
 {
     size_t length = strcspn(list, ",");
-    for (size_t i = 0; i < FAILINGS; i++)
-        if (strlen(failings[i].name) == length && !strncmp(failings[i].name, list, length))
-            return failings[i].outcome;
+    for (size_t i = 0; compared_fail_on[i]; i++)
+        if (strlen(compared_fail_on[i]) == length && !strncmp(compared_fail_on[i], list, length))
+            return failings[i];
     return OUTCOMES;
 }
 

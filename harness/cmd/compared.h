@@ -5,6 +5,9 @@
 #include "harness/base/err.h"
 #include "harness/compare/comparison.h"
 
+/* Those words, for shells; ends with NULL. */
+extern const char *const compared_fail_on[];
+
 /* "slower,unclear,missing", or "none". -EINVAL names what is none of them. */
 int compared_check_fail_on(const char *fail_on, struct err *err);
 

@@ -20,10 +20,10 @@ static void print_option_names(const struct opt *opts, FILE *out)
 
 static const char *way_of(enum offer offer)
 {
-    return offer == OFFER_DIRS         ? "dirs"
-           : offer == OFFER_FILES      ? "files"
-           : offer == OFFER_PLACEMENTS ? "list"
-                                       : "words";
+    return offer == OFFER_DIRS    ? "dirs"
+           : offer == OFFER_FILES ? "files"
+           : offer_is_list(offer) ? "list"
+                                  : "words";
 }
 
 /* run) options='--workers -n ...' operands='pipeline ...' way=words target=pipeline ;; */
@@ -81,6 +81,10 @@ static const char engine[] =
     "    if ((COMP_CWORD == 1)); then\n"
     "        _contend_reply \"$_contend_commands\"\n"
     "        return\n"
+    "    fi\n"
+    "    # What help names is completed as that command is.\n"
+    "    if [[ $command == help ]] && ((COMP_CWORD > 2)); then\n"
+    "        command=${COMP_WORDS[2]}\n"
     "    fi\n"
     "    # Of --name=value and name=value bash makes three words.\n"
     "    if [[ $current == = ]]; then\n"

@@ -27,11 +27,10 @@ static void print_offer(const struct cmd_env *env, enum offer offer, const struc
         (void)fprintf(out, " -a '(__fish_complete_directories)'");
         return;
     }
-    (void)fprintf(out, offer == OFFER_PLACEMENTS ? " -a '(__fish_complete_list , \"string split "
-                                                   "\\' \\' \\'"
-                                                 : " -a '");
+    bool list = offer_is_list(offer);
+    (void)fprintf(out, list ? " -a '(__fish_complete_list , \"string split \\' \\' \\'" : " -a '");
     offer_print(env, offer, opt, out);
-    (void)fprintf(out, offer == OFFER_PLACEMENTS ? "\\'\")'" : "'");
+    (void)fprintf(out, list ? "\\'\")'" : "'");
 }
 
 static void print_option(const struct cmd_env *env, const struct command *command,

@@ -19,14 +19,14 @@ static void print_action(const struct cmd_env *env, enum offer offer, const stru
         (void)fprintf(out, "_files -/");
     else if (offer == OFFER_FILES)
         (void)fprintf(out, "_files");
-    else if (offer == OFFER_PLACEMENTS)
-        (void)fprintf(out, "_values -s , placement ");
+    else if (offer_is_list(offer))
+        (void)fprintf(out, "_values -s , %s ", offer == OFFER_PLACEMENTS ? "placement" : "word");
     else if (offer != OFFER_NOTHING)
         (void)fprintf(out, "(");
     offer_print(env, offer, opt, out);
     if (offer == OFFER_NOTHING)
         (void)fputc(' ', out);
-    else if (offer != OFFER_DIRS && offer != OFFER_FILES && offer != OFFER_PLACEMENTS)
+    else if (offer != OFFER_DIRS && offer != OFFER_FILES && !offer_is_list(offer))
         (void)fputc(')', out);
 }
 
@@ -123,6 +123,10 @@ void completion_print_zsh(const struct cmd_env *env, FILE *out)
     (void)fprintf(out, "    )\n    if (( CURRENT == 2 )); then\n"
                        "        _describe command commands\n        return\n    fi\n"
                        "    local command=$words[2]\n    shift words\n    (( CURRENT-- ))\n"
+                       "    # What help names is completed as that command is.\n"
+                       "    if [[ $command == help ]] && (( CURRENT > 2 )); then\n"
+                       "        command=$words[2]\n        shift words\n"
+                       "        (( CURRENT-- ))\n    fi\n"
                        "    case $command in\n");
     for (const struct command *const *c = command_table; *c; c++)
         print_command(env, *c, out);

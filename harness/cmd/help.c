@@ -91,7 +91,7 @@ char *help_format_usage(const struct command *command, char *buf, size_t size)
 void help_print_command(const struct cmd_env *env, const struct command *command)
 {
     char usage[HELP_USAGE_MAX];
-    (void)printf("usage: %s\n", help_format_usage(command, usage, sizeof(usage)));
+    text_wrap(help_format_usage(command, usage, sizeof(usage)), printf("usage: "), 7, stdout);
     print_about(command->about);
     if (command->operands)
         print_choices(env, command);
@@ -131,10 +131,13 @@ void help_print_scenario(const struct cmd_env *env, const struct scenario *scena
     print_about(scenario->summary);
     for (const struct scenario_part *part = scenario->parts; part->foreground; part++) {
         const struct bench *bench = bench_find(env->benches, part->foreground);
-        if (bench && bench->opts && !scenario_repeats(scenario, part))
+        bool again = scenario_repeats(scenario, part);
+        if (bench && bench->opts && !again)
             print_parameters(bench);
         if (part->params)
-            (void)printf("  this scenario sets %s\n", part->params);
+            (void)printf(again ? "  and measures it again with %s, the rest by default\n"
+                               : "  this scenario sets %s\n",
+                         part->params);
     }
     print_where_options_are("run");
 }

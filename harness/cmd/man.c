@@ -29,6 +29,7 @@ static const struct entry environment[] = {
     {"NO_COLOR", "Set: no colours on a terminal."},
     {"CONTEND_LIBNCCL", "The file of NCCL's library, instead of the one that the loader finds."},
     {"CONTEND_CUBLASLT", "The file of cuBLASLt's library, likewise."},
+    {"CONTEND_LIBNVML", "The file of NVML, by which the driver tells of its GPUs, likewise."},
     {"CONTEND_MPI_MODULE", "The file of contend_mpi.so, the part of contend that calls MPI."},
     {"CONTEND_COMMS_PLUGIN",
      "The file of libcontend_comms.so, which NCCL loads under contend comms."},
@@ -40,6 +41,14 @@ static const struct entry environment[] = {
     {"CONTEND_COMMS_MAPPED", "0: a process copies its log into the file from time to time, as "
                              "where a mapped page may fail."},
     {"CONTEND_COMMS_TIMING", "It times one collective in so many on the GPU; 64, 0 = none."},
+    {"NCCL_RAS_ADDR",
+     "HOST:PORT at which NCCL's ranks answer contend comms --attach; localhost:28028."},
+    {"TMPDIR",
+     "The folder for files that a measurement needs for its time: those of io, cgroup, comms and "
+     "of validate --baseline; /tmp."},
+    {"XDG_STATE_HOME",
+     "Below it, in contend/, doctor --apply keeps what takes a change back; ~/.local/state."},
+    {"COLUMNS", "On a terminal: text takes no more columns than these, nor than it has."},
     {.term = NULL},
 };
 

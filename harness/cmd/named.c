@@ -5,12 +5,31 @@
 #include <string.h>
 
 #include "harness/base/similar.h"
+#include "harness/plan/plan.h"
 #include "harness/run/setup.h"
 #include "harness/say/log.h"
+
+/* What a name is that would have its place elsewhere; or NULL. */
+static const char *stands_elsewhere(const struct cmd_env *env, const char *name)
+{
+    for (int p = 0; p < PLACEMENTS; p++)
+        if (strcmp(placement_infos[p].name, name) == 0)
+            return "is a placement: those of a run are one list, such as -P none,partition";
+    if (bench_find(env->benches, name))
+        return "is a benchmark: 'contend bench' runs one alone";
+    if (scenario_find(env->scenarios, name))
+        return "is a scenario of several benchmarks: 'contend run' runs them";
+    return NULL;
+}
 
 static void unknown_scenario(const struct cmd_env *env, const char *name)
 {
     char known[200] = "", hint[SIMILAR_HINT_MAX];
+    const char *elsewhere = stands_elsewhere(env, name);
+    if (elsewhere) {
+        log_error("'%s' %s", name, elsewhere);
+        return;
+    }
     struct similar near = similar_to(name, strlen(name));
     for (const struct scenario *k = env->scenarios; k->name; k++) {
         (void)snprintf(known + strlen(known), sizeof(known) - strlen(known), "%s%s",
@@ -52,7 +71,12 @@ const struct bench *named_bench(const struct cmd_env *env, const struct cli *cli
 {
     struct err err = {0};
     const struct bench *bench = NULL;
-    if (cli->npositional == 1)
+    const char *elsewhere = NULL;
+    if (cli->npositional == 1 && !bench_find(env->benches, cli->positional[0]))
+        elsewhere = stands_elsewhere(env, cli->positional[0]);
+    if (elsewhere)
+        (void)err_set(&err, -EINVAL, "'%.80s' %s", cli->positional[0], elsewhere);
+    else if (cli->npositional == 1)
         (void)run_setup_find_bench(env->benches, cli->positional[0], &bench, &err);
     else if (cli->npositional)
         (void)err_set(&err, -EINVAL, "one benchmark at a time: unexpected argument '%.80s'",

@@ -5,6 +5,7 @@
 #include "harness/cmd/all.h"
 #include "harness/cmd/named.h"
 #include "harness/plan/plan.h"
+#include "harness/rules/rules.h"
 
 static const char *const flag_values[] = {"1", "0", NULL};
 
@@ -20,13 +21,14 @@ static enum offer of_placeholder(const char *text)
         {"COMMAND", OFFER_COMMANDS},
         {"SHELL", OFFER_SHELLS},
         {"P[", OFFER_PLACEMENTS},
+        {"RULE[", OFFER_RULES},
         {"FILE", OFFER_FILES},
         {"DIR", OFFER_DIRS},
     };
     for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
         if (strncmp(text, known[i].begins, strlen(known[i].begins)) == 0)
             return known[i].offer;
-    return OFFER_NOTHING;
+    return strcmp(text, "P") ? OFFER_NOTHING : OFFER_PLACEMENT;
 }
 
 /* The one behind the last scenario is all of them. */
@@ -47,6 +49,15 @@ static const char *task_name(const struct cmd_env *env, size_t i)
     return s->name;
 }
 
+static const char *rule_name(size_t i)
+{
+    for (const struct rule *const *table = rule_tables; *table; table++)
+        for (const struct rule *rule = *table; rule->id; rule++)
+            if (i-- == 0)
+                return rule->id;
+    return NULL;
+}
+
 enum offer offer_of_command(const struct command *command)
 {
     const char *operands = command->operands;
@@ -56,9 +67,14 @@ enum offer offer_of_command(const struct command *command)
 
 enum offer offer_of_option(const struct opt *opt)
 {
-    if (opt->kind == OPT_CHOICE)
-        return OFFER_CHOICES;
+    if (opt->choices)
+        return opt->kind == OPT_CHOICE ? OFFER_CHOICES : OFFER_LIST;
     return opt->arg ? of_placeholder(opt->arg) : OFFER_NOTHING;
+}
+
+bool offer_is_list(enum offer offer)
+{
+    return offer == OFFER_LIST || offer == OFFER_PLACEMENTS || offer == OFFER_RULES;
 }
 
 /* Each table has an end of its own, at or before which i is: names are asked for in order. */
@@ -66,6 +82,7 @@ const char *offer_name(const struct cmd_env *env, enum offer offer, const struct
 {
     switch (offer) {
     case OFFER_CHOICES:
+    case OFFER_LIST:
         return opt->choices[i];
     case OFFER_SCENARIOS:
         return env->scenarios[i].name;
@@ -75,6 +92,9 @@ const char *offer_name(const struct cmd_env *env, enum offer offer, const struct
         return task_name(env, i);
     case OFFER_BENCHES:
         return env->benches[i] ? env->benches[i]->name : NULL;
+    case OFFER_RULES:
+        return rule_name(i);
+    case OFFER_PLACEMENT:
     case OFFER_PLACEMENTS:
         return i < PLACEMENTS ? placement_infos[i].name : NULL;
     case OFFER_COMMANDS:

@@ -1,10 +1,11 @@
 /*
  * What a shell may offer behind a command: made from the tables of commands, options, scenarios,
- * benchmarks and placements. All names are of [a-z0-9_-] and need no quotes.
+ * benchmarks, placements and rules. All names are of [a-z0-9_-] and need no quotes.
  */
 #ifndef CONTEND_CMD_OFFER_H
 #define CONTEND_CMD_OFFER_H
 
+#include <stdbool.h>
 #include <stdio.h>
 
 #include "harness/cmd/cmd.h"
@@ -12,11 +13,14 @@
 enum offer {
     OFFER_NOTHING, /* that we could name, such as a number */
     OFFER_CHOICES, /* of the option */
+    OFFER_LIST,    /* the same, with commas between them */
     OFFER_SCENARIOS,
     OFFER_RUNS,  /* scenarios, and all of them */
     OFFER_TASKS, /* those of command.is_task */
     OFFER_BENCHES,
+    OFFER_PLACEMENT,
     OFFER_PLACEMENTS, /* with commas between them */
+    OFFER_RULES,      /* the same */
     OFFER_COMMANDS,
     OFFER_SHELLS,
     OFFER_FILES,
@@ -28,6 +32,9 @@ enum offer offer_of_command(const struct command *command);
 
 /* By the choices or the placeholder of an option; OFFER_NOTHING for a flag. */
 enum offer offer_of_option(const struct opt *opt);
+
+/* Whether several may stand there, with commas between them. */
+bool offer_is_list(enum offer offer);
 
 /* The i-th name, or NULL behind the last one. `opt` is that of OFFER_CHOICES, else NULL. */
 const char *offer_name(const struct cmd_env *env, enum offer offer, const struct opt *opt,

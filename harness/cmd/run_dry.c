@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "harness/base/text.h"
 #include "harness/cmd/cmd.h"
 #include "harness/json/plan.h"
 #include "harness/json/value.h"
@@ -39,20 +40,23 @@ static int widest_name(const struct result *result)
 static void print_plan_line(const struct result *result, const struct arm *arm, int width)
 {
     char name[NAME_MAX_SHOWN];
+    const char *same = arm->same_as >= 0 ? " (same plan as an earlier one, measured once)" : "";
     (void)name_arm(result, arm, name, sizeof(name));
     if (arm->plan.status == PLAN_SKIPPED) {
-        (void)printf("  %-*s skipped: %s\n", width, name, arm->plan.reason);
+        text_wrap(arm->plan.reason, printf("  %-*s skipped: ", width, name), width + 3, stdout);
         return;
     }
     if (arm->variant)
         (void)printf("  variant %s:\n", arm->variant->name);
-    const char *who = bench_is_team(arm->bench) ? "all"
-                      : arms_slices(arm) > 1    ? "in turn, one worker of"
-                                                : "worker 0 of";
+    char baseline[160];
+    if (bench_is_team(arm->bench))
+        (void)snprintf(baseline, sizeof(baseline), "baseline: %u worker%s without the background%s",
+                       arm->slots, arm->slots == 1 ? "" : "s", same);
+    else
+        (void)snprintf(baseline, sizeof(baseline), "baseline: %s of %u alone%s",
+                       arms_slices(arm) > 1 ? "in turn, one worker" : "worker 0", arm->slots, same);
     if (arm->alone)
-        (void)printf("  %-*s baseline: %s %u %s%s\n", width, name, who, arm->slots,
-                     bench_is_team(arm->bench) ? "workers without the background" : "alone",
-                     arm->same_as >= 0 ? " (same plan as an earlier one, measured once)" : "");
+        text_wrap(baseline, printf("  %-*s ", width, name), width + 3, stdout);
     for (unsigned i = 0; !arm->alone && i < arm->plan.nworkers; i++) {
         char cpus[40];
         const struct plan_worker *worker = &arm->plan.workers[i];
@@ -84,10 +88,10 @@ int run_dry_print(const struct run_setup *setup, bool json)
 {
     if (json)
         return print_plans(setup);
-    (void)printf("scenario %s, device %s, %u round%s, %.3g s measured per arm, seed %llu\n",
-                 setup->scenario->name, device_name(setup->result.device),
-                 setup->result.rounds_planned, setup->result.rounds_planned == 1 ? "" : "s",
-                 setup->config.measure_s, (unsigned long long)setup->result.seed);
+    text_field(2, "", "scenario %s, device %s, %u round%s, %.3g s measured per arm, seed %llu",
+               setup->scenario->name, device_name(setup->result.device),
+               setup->result.rounds_planned, setup->result.rounds_planned == 1 ? "" : "s",
+               setup->config.measure_s, (unsigned long long)setup->result.seed);
     int width = widest_name(&setup->result);
     for (size_t i = 0; i < result_measured(&setup->result); i++)
         print_plan_line(&setup->result, &setup->result.arms[i], width);

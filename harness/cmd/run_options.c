@@ -1,5 +1,7 @@
 #include "harness/cmd/run_options.h"
 
+#include "harness/cmd/compared.h"
+
 static const char *const profile_names[] = {"quick", "standard", "full", NULL};
 static const char *const bind_names[] = {"mask", "cgroup", NULL};
 /* By enum device. */
@@ -134,7 +136,8 @@ const struct opt ab_option_table[] = {
     OPT_DOUBLE("threshold", run_options, threshold, "2", 0.01, 50, "PERCENT",
                "A change that is shown to be smaller is SAME"),
     OPT_TEXT("fail-on", run_options, fail_on, "none", "WHAT[,WHAT..]",
-             "Exit with 1 where one that gates is so: slower, unclear, missing or none"),
+             "Exit with 1 where one that gates is so: slower, unclear, missing or none",
+             .choices = compared_fail_on),
     WORKER_OPTIONS,
     PLACEMENT_OPTION("Placements under which the variants are compared (default: partition where "
                      "the scenario has it, else its first)"),
@@ -171,7 +174,8 @@ const struct opt tune_option_table[] = {
     OPT_TEXT("reserve", run_options, try_reserve, NULL, "K[,K..]",
              "Cores kept free to try (default: 0, 1 and, of 32 and more, a sixteenth)"),
     OPT_TEXT("wait", run_options, try_wait, NULL, "W[,W..]",
-             "How threads wait, to try: auto, passive or both (default: both)"),
+             "How threads wait, to try: auto, passive or both (default: both)",
+             .choices = plan_wait_choices),
     COMMAND_OPTIONS(run_options, command),
     DEVICE_OPTION,
     MEASURE_OPTIONS,

@@ -32,10 +32,14 @@ struct selfcheck_args {
     bool json, dry_run;
 };
 
+/* For shells: the names of selfcheck_kinds. */
+static const char *const kind_names[] = {"aa", "compare", "10", "5", "2", NULL};
+
 static const struct opt selfcheck_opts[] = {
     OPT_TEXT("only", selfcheck_args, only, "aa,compare,10,5", "KIND[,..]",
              "Which trials: aa (ab of equal variants), compare (of equal runs), 10, 5, 2 (ab of a "
-             "variant that is so many percent slower)"),
+             "variant that is so many percent slower)",
+             .choices = kind_names),
     OPT_INT("trials", selfcheck_args, trials, "6", 1, 10000, "N",
             "Trials of each kind, in turns; fewer than 6 say nothing"),
     OPT_SECONDS("max-time", selfcheck_args, max_time_s, "15m", 1, 864000, "T",

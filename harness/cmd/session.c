@@ -235,6 +235,8 @@ static int run_list(struct session *s, const struct scenario *const *scenarios, 
             break;
     }
     free(launches);
+    if (s->options.dry_run && !s->options.json && n > 1 && job_is_first(&s->job))
+        (void)printf("\nexpected time of all %d scenarios: %.0f s\n", n, s->expected_s);
     return code;
 }
 

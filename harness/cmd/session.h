@@ -74,6 +74,7 @@ struct session {
     uint64_t trace_origin_ns;         /* 0 = nothing was seen yet */
     struct builds builds;             /* of an ab that compares some */
     time_t started;
+    double expected_s;    /* of the scenarios of a dry run so far */
     bool told, gpus_told; /* what is to be said about them was said */
 };
 

@@ -470,6 +470,7 @@ int session_run_scenario(struct session *s, const struct scenario *scenario,
         code = s->options.dry_run ? run_dry_print(&setup, s->options.json)
                                   : run_for_real(s, subdirectory);
     }
+    s->expected_s += rc ? 0 : setup.expected_s;
     run_comms_free(&s->comms);
     run_setup_free(&setup);
     s->setup = NULL;

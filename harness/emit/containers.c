@@ -151,6 +151,25 @@ static int add_pod(struct strbuf *out, const struct emit *emit, const struct sha
     return 0;
 }
 
+/* A core is left for the system only where there are more than workers. */
+static int refuse_full(const struct emit *emit, struct err *err)
+{
+    unsigned cores = 0;
+    struct bitset core;
+    for (unsigned at = 0; next_core(emit->job->topo, &at, &core);)
+        cores++;
+    if (cores > emit->nworkers)
+        return err_set(err, -EINVAL,
+                       "the plan leaves no whole core to the system, and the kubelet needs one "
+                       "before it gives pods CPUs of their own: add --reserve 1");
+    return err_set(err, -EINVAL,
+                   "the kubelet needs a whole core for the system before it gives pods CPUs of "
+                   "their own, and %u worker%s on %u core%s leave%s none: it takes fewer workers "
+                   "(-n), or more cores",
+                   emit->nworkers, emit->nworkers == 1 ? "" : "s", cores, cores == 1 ? "" : "s",
+                   emit->nworkers == 1 ? "s" : "");
+}
+
 /* What a kubelet cannot give. */
 static int check_k8s(const struct emit *emit, const struct shares *shares, struct err *err)
 {
@@ -171,11 +190,7 @@ static int check_k8s(const struct emit *emit, const struct shares *shares, struc
             "placement %s gives several workers the same CPUs, and exclusive ones are what "
             "k8s gives: take another, such as -P partition",
             name);
-    if (bitset_empty(&shares->reserved))
-        return err_set(err, -EINVAL,
-                       "the plan leaves no whole core to the system, and the kubelet needs one "
-                       "before it gives pods CPUs of their own: add --reserve 1");
-    return 0;
+    return bitset_empty(&shares->reserved) ? refuse_full(emit, err) : 0;
 }
 
 int emit_k8s(const struct emit *emit, struct strbuf *out, struct err *err)

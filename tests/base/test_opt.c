@@ -183,10 +183,14 @@ static void test_opt_help_fits_80_columns(void **state)
     assert_int_equal(fclose(out), 0);
     for (const char *line = text; *line; line += strcspn(line, "\n") + 1)
         assert_in_range(strcspn(line, "\n"), 1, 79);
-    assert_non_null(strstr(text, "\n  --quiet                 say nothing\n"));
+    assert_non_null(strstr(text, "\n  --quiet                 say nothing (0 or 1, default 0)\n"));
     assert_non_null(strstr(text, "  -n, --count N           how many there are (default 4)\n"));
     assert_non_null(strstr(text, "how to wait for the device: spin, block (default\n"));
     free(text);
+    /* A flag of a command line needs no value, unlike a parameter that is 0 or 1. */
+    char help[OPT_HELP_MAX];
+    const struct opt flag = {.name = "check", .kind = OPT_FLAG, .help = "look"};
+    assert_string_equal(opt_format_help(&flag, help, sizeof(help)), "look");
 }
 
 int main(void)

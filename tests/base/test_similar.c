@@ -71,6 +71,7 @@ static void test_similar_offers_the_nearest(void **state)
         {"Wrokers", "; did you mean '--workers'?"},
         {"back", "; did you mean '--background'?"}, /* the first of two that begin so */
         {"backgroundworker", "; did you mean '--background-workers'?"},
+        {"runner", "; did you mean '--run'?"}, /* longer than ours */
         {"palce", "; did you mean '--place'?"},
         {"b", ";"},
         {"", ";"},

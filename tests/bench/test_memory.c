@@ -106,6 +106,12 @@ static void test_memory_llc_counts_caches_once(void **state)
     assert_int_equal(memory_llc_reached(&m, NULL, 1), 8 << 20);
     assert_int_equal(memory_llc_reached(&m, NULL, 2), 16 << 20);
     assert_int_equal(memory_llc_reached(&m, (const unsigned[]){1, 3}, 2), 8 << 20);
+    /* Of two sizes we do not know which CPU has which: no array may count as memory's that one
+     * holds. */
+    m.ncaches = 3;
+    m.caches[2] = (struct bench_cache){.level = 3, .size_bytes = 32 << 20};
+    assert_int_equal(memory_llc_reached(&m, NULL, 1), 32 << 20);
+    m.ncaches = 2;
     m.caches[0].size_bytes = 0;
     assert_int_equal(memory_llc_bytes(&m), 2 << 20);
 }

@@ -23,6 +23,10 @@ run() {
 }
 
 run "unknown scenario 'nonsense'; known: .*pipeline" nonsense
+run "'partition' is a placement: .* -P none,partition" -P none partition
+run "'mem_bandwidth' is a benchmark: 'contend bench'" mem_bandwidth
+bad "'memory' is a scenario of several benchmarks: 'contend run'" bench memory
+run "unknown option '--output'; did you mean '--out'\?" --output x
 run "unknown option '--nonsense'" --nonsense
 run "option '--workers' needs a value" --workers
 run "unknown placement 'nonsense'.*partition" --placement nonsense

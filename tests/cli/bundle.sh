@@ -44,6 +44,18 @@ inside=$root$(dirname "$program")
 sed -nE 's/^\| `([^`]*)` .*/\1/p' "$inside/README.md" | sort >"$scratch/told"
 find "$inside" -mindepth 1 -maxdepth 1 ! -name README.md -printf '%f\n' | sort >"$scratch/there"
 diff "$scratch/there" "$scratch/told" >"$scratch/diff" || fail "in the bundle, and in its README: $(cat "$scratch/diff")"
+# The pages that the program names are there, and what they link to.
+grep -aohE 'docs/[a-z]+\.md' "$inside/contend" | sort -u >"$scratch/named"
+[ -s "$scratch/named" ] || fail "the program names no page"
+while read -r page; do
+    [ -s "$inside/$page" ] || fail "no $page in the bundle"
+done <"$scratch/named"
+for page in "$inside"/docs/*.md; do
+    grep -zoE '\]\([^)#]+' "$page" | tr -d '\n' | tr '\0' '\n' | sed 's/^](//' | grep -v '^http' | while read -r link; do
+        [ -s "$inside/docs/$link" ] || echo "$(basename "$page"): $link"
+    done
+done >"$scratch/lost"
+[ ! -s "$scratch/lost" ] || fail "pages of the bundle link to what is not there: $(cat "$scratch/lost")"
 ! grep -nE '\]\(|docs/|results/|tests/|contend (test|bundle)|\.(png|svg)' "$inside/README.md" ||
     fail "its README names what it has not"
 

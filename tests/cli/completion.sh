@@ -63,6 +63,16 @@ offers 'file folder' topo --xml f
 offers '--measure' topo --me
 has --json list ''
 offers 'place' help pla
+offers 'mem_bandwidth' help bench mem_b
+offers '--placement' help run --pl
+offers 'gpus_on_bus' validate --only gpus_on_b
+offers 'cpus_alike,gpus_on_bus' validate --require cpus_alike,gpus_on_b
+offers 'kernel,driver' compare --allow kernel,dr
+offers 'slower unclear missing none' compare --fail-on ''
+offers 'unclear' ab --fail-on unc
+offers 'aa compare 10 5 2' selfcheck --only ''
+offers 'auto,passive' tune --wait auto,pass
+offers 'pcores' doctor -P pc
 offers 'zsh' completion z
 offers '' nonsense ''
 
@@ -74,6 +84,20 @@ for command in $("$CONTEND_BINARY" help | sed -n 's/^  \([a-z][a-z]*\) .*/\1/p')
     cmp -s "$scratch/shown" "$scratch/offered" || [ "$command" = help ] ||
         fail "$command: $(diff "$scratch/shown" "$scratch/offered")"
 done
+
+# What is offered is taken.
+taken() { # taken WORD... --OPTION: each of what is offered behind it
+    local value
+    for value in $(in_bash "$@" ''); do
+        ! "$CONTEND_BINARY" "$@" "$value" 2>&1 </dev/null | grep -E 'is none of|is not a list|no rule|which results' ||
+            fail "offered and refused: $* $value"
+    done
+}
+taken compare . . --allow
+taken compare . . --fail-on
+taken selfcheck --dry-run --only
+taken validate --list --only
+[ "$(in_bash validate --only '' | wc -w)" -ge 45 ] || fail "rules: $(in_bash validate --only '')"
 
 # Where the other shells are.
 if command -v fish >/dev/null; then
@@ -91,6 +115,7 @@ run pipel|pipeline
 run --profile q|quick
 run --pl|--placement
 place -P none,part|none,partition
+compare --allow kernel,dr|kernel,driver
 run pipeline -p wait=|wait=block wait=spin
 run grain -p |
 bench collective -p redop=s|redop=sum

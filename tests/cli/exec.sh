@@ -24,6 +24,12 @@ try 0 'runs/s' words -- sh -c 'echo "[$*] $CONTEND_WORKER/$CONTEND_WORKERS $CONT
     omp=$OMP_NUM_THREADS"' sh '{worker}of{workers}' 'a  b' '{"x": {y1}}' '{{node}}' '$HOME' '{cpus}'
 said words '^\[0of2 a  b \{"x": \{y1\}\} \{node\} \$HOME [0-9,-]+\] 0/2 [0-9,-]+$'
 said words 'omp=[0-9]+'
+# Of a command that fails its error is told, and not that there is nothing to draw of it.
+try 3 'the command exited with status 3' fails -- sh -c 'exit 3'
+! "${one[@]}" --out "$scratch/fails" -- sh -c 'exit 3' 2>&1 | grep 'no plot' || fail "plots are missed that nobody wants"
+! "$CONTEND_BINARY" exec -n 1 -P none --rounds 1 --time 0.1 --no-canary --out "$scratch/fails" -- sh -c 'exit 3' 2>&1 |
+    grep 'no plot' || fail "plots are missed where nothing was measured"
+
 # Nothing of ours is open in it; and the memory policy that we were started with is its own.
 # shellcheck disable=SC2016 # the inner shell's
 try 0 'runs/s' descriptors -- sh -c 'ls -l /proc/$$/fd'

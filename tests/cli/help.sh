@@ -46,6 +46,18 @@ for line in 'run memory' 'run --rounds 3 memory' 'help run memory'; do
     [ "$said" = 'mem_bandwidth mem_latency loaded_latency cache_thrash' ] || fail "$line --help: $said"
 done
 expect 0 '^  this scenario sets op=allreduce' "$CONTEND_BINARY" run allreduce --help
+expect 0 '^  and measures it again with op=allreduce;factor=8, the rest by default' \
+    "$CONTEND_BINARY" run allreduce --help
+# A parameter that is 0 or 1 says so, and what it is by default: it stands without a placeholder.
+for bench in $(names Benchmarks); do
+    switches=$("$CONTEND_BINARY" bench "$bench" --help | awk '
+        /^[^ ]/ { on = /^Parameters of/ }
+        on && /^  [a-z]/ { if (text != "") print text; text = $2 ~ /^[A-Z]/ ? "" : $1 }
+        on && text != "" { sub(/^ +/, " "); text = text $0 }
+        END { if (text != "") print text }' | grep -v '(0 or 1, default [01])')
+    [ -z "$switches" ] || fail "bench $bench --help does not tell the default: $switches"
+done
+expect 0 '\(0 or 1, default 0\)' "$CONTEND_BINARY" bench train --help
 expect 0 '^  op OP ' "$CONTEND_BINARY" bench collective --help
 expect 0 'has no parameters' "$CONTEND_BINARY" bench core_to_core --help
 for scenario in $(names Scenarios); do
@@ -63,9 +75,10 @@ for command in sizing tune; do
 done
 
 # In 80 columns.
-for line in help 'run --help' 'bench collective --help' 'place --help'; do
+for line in help 'bench collective --help' 'run all --dry-run' $(sed 's/$/_--help/' <<<"$commands"); do
+    line=${line//_/ }
     # shellcheck disable=SC2086
-    long=$("$CONTEND_BINARY" $line | awk 'length > 80')
+    long=$("$CONTEND_BINARY" $line 2>/dev/null | awk 'length > 80')
     [ -z "$long" ] || fail "$line: $long"
 done
 finish

@@ -12,7 +12,8 @@ shown() {
 }
 commands=$("$CONTEND_BINARY" help | sed -n 's/^  \([a-z][a-z]*\) .*/\1/p')
 for command in $commands; do
-    usage=$("$CONTEND_BINARY" "$command" --help | sed -n '1s/^usage: //p')
+    usage=$("$CONTEND_BINARY" "$command" --help | # its first lines, as one
+        sed -n '/^$/q; s/^usage: //; s/^ *//; p' | paste -sd' ')
     [ "$command" = help ] || shown ".SS $usage" "### \`$usage\`"
     while read -r option; do
         grep -qE -- "^\.B (-., )?$option( |$)" "$scratch/roff" || fail "no $option of $command in the page"

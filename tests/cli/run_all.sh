@@ -46,6 +46,10 @@ for most in "" 200; do
     sed -n 's/^expected time: \([0-9]*\) s.*/\1/p' "$scratch/said" |
         awk -v most="${most:-330}" '{ n++; all += $1 } END { exit !(n > 4 && all > 0.5 * most && all <= most) }' ||
         fail "not the shares of ${most:-330} s: $(grep expected "$scratch/said" | xargs)"
+    # Their sum is told, but for what rounding each of them leaves.
+    sed -n 's/^expected time[^0-9]* \([0-9]*\)\(.*: \([0-9]*\)\)\{0,1\} s.*/\1 \3/p' "$scratch/said" |
+        awk 'NF == 1 { n++; all += $1 } NF == 2 { told = $2; of = $1 } END { exit !(of == n && told > all - n && told < all + n) }' ||
+        fail "not the sum: $(grep expected "$scratch/said" | xargs)"
 done
 [ ! -e "$scratch/dry" ] || fail "--dry-run has made a directory"
 

@@ -1,0 +1,50 @@
+/* Times of which there are more than are kept. */
+#include "bench/common/stamps.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+static void test_stamps_keep_all_that_there_is_room_for(void **state)
+{
+    (void)state;
+    struct stamps stamps;
+    assert_int_equal(stamps_open(&stamps), 0);
+    for (unsigned i = 0; i < STAMPS_MOST; i++)
+        stamps_add(&stamps, i);
+    assert_int_equal(stamps.n, STAMPS_MOST);
+    for (unsigned i = 0; i < STAMPS_MOST; i++)
+        assert_true(stamps.value[i] == i);
+    stamps_close(&stamps);
+}
+
+/* Of more, one in so many: the last as the first. */
+static void test_stamps_spread_over_all_that_came(void **state)
+{
+    (void)state;
+    static const unsigned times[] = {1, 2, 3, 7, 16};
+    for (size_t t = 0; t < sizeof(times) / sizeof(times[0]); t++) {
+        struct stamps stamps;
+        unsigned seen = STAMPS_MOST * times[t] + 1;
+        assert_int_equal(stamps_open(&stamps), 0);
+        for (unsigned i = 0; i < seen; i++)
+            stamps_add(&stamps, i);
+        assert_in_range(stamps.n, STAMPS_MOST / 2, STAMPS_MOST);
+        for (size_t i = 0; i < stamps.n; i++)
+            assert_true(stamps.value[i] == (double)(i * stamps.every));
+        assert_true((double)seen - stamps.value[stamps.n - 1] <= (double)stamps.every);
+        stamps_close(&stamps);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_stamps_keep_all_that_there_is_room_for),
+        cmocka_unit_test(test_stamps_spread_over_all_that_came),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
