@@ -34,7 +34,7 @@ static const struct opt history_opts[] = {
     OPT_DOUBLE("threshold", history_args, threshold, "2", 0, 100, "PERCENT",
                "Tell no smaller change"),
     OPT_CHOICE("fail-on", history_args, fail_on, "nothing", fail_on_names, "WHAT",
-               "Exit 1 where the last change of any figure is for the worse"),
+               "Exit 1 where any figure ended SLOWER"),
     OPT_TEXT("out", history_args, out, NULL, "DIR", "Draw the figure into DIR/plots"),
     OPT_FLAG("json", history_args, json, NULL, "Print JSON"),
     {.name = NULL},
