@@ -26,4 +26,7 @@ int comparable_check_allowed(const char *allowed, struct err *err);
 int comparable_check(const struct comparable *sides, size_t n, const char *allowed, char *refused,
                      size_t size, struct findings *findings, struct err *err);
 
+/* What a user's command was compared by, ";metric=acc=([0-9.]+)", "" of others: rows do not tell. */
+char *comparable_say_measure(const json_t *record, char *buf, size_t size);
+
 #endif
