@@ -1,7 +1,6 @@
 #include "harness/json/comparable.h"
 
 #include <errno.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -76,7 +75,8 @@ static bool format_command(const json_t *words, char *buf, size_t size)
     }
     for (i++; i < json_array_size(words) && used < size; i++) {
         const char *word = json_string_value(json_array_get(words, i));
-        used += (size_t)snprintf(buf + used, size - used, "%s%s", used ? " " : "", word ? word : "");
+        used +=
+            (size_t)snprintf(buf + used, size - used, "%s%s", used ? " " : "", word ? word : "");
     }
     return used > 0;
 }
@@ -129,6 +129,12 @@ static void list_words(char *buf, size_t size)
     for (size_t i = 0; i < FIELDS; i++)
         if (fields[i].what)
             add_word(buf, size, fields[i].what);
+    add_word(buf, size, COMPARABLE_BUSY);
+}
+
+bool comparable_is_allowed(const char *allowed, const char *word)
+{
+    return has_word(allowed, "all") || has_word(allowed, word);
 }
 
 int comparable_check_allowed(const char *allowed, struct err *err)
@@ -184,14 +190,13 @@ int comparable_check(const struct comparable *sides, size_t n, const char *allow
                      size_t size, struct findings *findings, struct err *err)
 {
     char first[VALUE_MAX], other[VALUE_MAX], words[200] = "";
-    bool all = has_word(allowed, "all");
     size_t side;
     int rc = 0;
     refused[0] = '\0';
     for (const struct field *field = fields; n && field < fields + FIELDS && !rc; field++) {
         if (!find_difference(sides, n, field, first, other, &side))
             continue;
-        bool may = !field->what || all || has_word(allowed, field->what);
+        bool may = !field->what || comparable_is_allowed(allowed, field->what);
         struct finding finding = {.id = "sides_differ",
                                   .severity = may ? FINDING_NOTE : FINDING_DOUBT};
         (void)snprintf(finding.subject, sizeof(finding.subject), "%s", field->label);
