@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "harness/compare/canary.h"
+#include "harness/compare/floor.h"
 #include "harness/compare/measured.h"
 #include "harness/rows/key.h"
 
@@ -167,20 +168,7 @@ static void set_interval(struct comparison *comparison, const struct row *row, d
 /* The difference that counts, as a logarithm. */
 static double threshold_of(const struct judge *judge, const struct row *row, double base)
 {
-    static const struct {
-        const char *unit;
-        double floor;
-    } floors[] = {
-        /* Two calls of the clock take some 50 ns; what is timed in batches has a share of that. */
-        {"s", 1e-6},
-        {"us", 0.1},
-        {"ns", 0.2},
-    };
-    const struct bench_metric *own = bench_metric_find(row->arm->bench, row->metric);
-    double least = own ? own->least : 0;
-    for (size_t i = 0; i < sizeof(floors) / sizeof(floors[0]); i++)
-        if (!strcmp(row->unit, floors[i].unit))
-            least = fmax(least, floors[i].floor);
+    double least = floor_of(row->arm->bench, row->metric, row->unit);
     return log1p(fmax(judge->options->threshold, base > 0 ? least / base : 0));
 }
 
