@@ -48,7 +48,8 @@ year "$scratch/part" "${even[@]}" 0.70 0.71 0.69 0.70 0.705 0.695 0.7 0.7 0.735 
 expect 1 '10 ended SLOWER, 0 FASTER' "$CONTEND_BINARY" history "$scratch/part" --fail-on slower
 "$CONTEND_BINARY" history "$scratch/part" | tr -s '\n ' ' ' | grep -q 'recovered in part: still -2[67]' ||
     fail "it does not say what is lost still"
-year "$scratch/drift" $(awk 'BEGIN { for (i = 0; i < 24; i++) print 0.99 ^ i * (1 + i * 7 % 5 / 1000) }')
+mapfile -t falling < <(awk 'BEGIN { for (i = 0; i < 24; i++) print 0.99 ^ i * (1 + i * 7 % 5 / 1000) }')
+year "$scratch/drift" "${falling[@]}"
 expect 1 '10 ended SLOWER, 0 FASTER' "$CONTEND_BINARY" history "$scratch/drift" --fail-on slower
 
 # In JSON, with a figure.

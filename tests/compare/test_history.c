@@ -261,14 +261,16 @@ static void test_history_of_a_drift_for_the_worse_is_slower(void **state)
             add_levels("canary_copy", true, 40, down, 40, 0.5);
         judge();
         const struct finding *drift = find("history_drift", "throughput");
-        assert_non_null(drift);
+        const struct finding *better = find("history_drift", "bandwidth");
+        const struct finding *whole = find("history", "");
+        assert_true(drift && better && whole);
         assert_int_equal(drift->outcome, with_canary ? OUTCOME_UNCLEAR : OUTCOME_SLOWER);
         assert_int_equal(drift->severity, with_canary ? FINDING_DOUBT : FINDING_BAD);
-        assert_int_equal(find("history_drift", "bandwidth")->outcome, OUTCOME_FASTER);
-        assert_non_null(strstr(find("history", "")->sentence,
-                               with_canary ? "0 ended SLOWER, 1 FASTER, 1 UNCLEAR"
-                                           : "1 ended SLOWER, 1 FASTER, 0 UNCLEAR"));
-        assert_non_null(strstr(find("history", "")->sentence, "and 0 as they began"));
+        assert_int_equal(better->outcome, OUTCOME_FASTER);
+        assert_non_null(strstr(whole->sentence, with_canary
+                                                    ? "0 ended SLOWER, 1 FASTER, 1 UNCLEAR"
+                                                    : "1 ended SLOWER, 1 FASTER, 0 UNCLEAR"));
+        assert_non_null(strstr(whole->sentence, "and 0 as they began"));
         tear_down(NULL);
     }
 }
@@ -281,7 +283,9 @@ static void test_history_counts_what_was_not_looked_at(void **state)
     add_figure("throughput", "higher", false, 20, 20, 1);
     add_figure("latency", "lower", false, CHANGES_RUNS - 1, 20, 1);
     judge();
-    assert_non_null(strstr(find("history", "")->sentence,
+    const struct finding *whole = find("history", "");
+    assert_non_null(whole);
+    assert_non_null(strstr(whole->sentence,
                            "of 1 figures 0 ended SLOWER, 0 FASTER, 0 UNCLEAR, as the machine "
                            "moved too, and 1 as they began. 1 more is in fewer than 8 runs"));
 }
