@@ -91,6 +91,22 @@ static double resampled_median(const double *sorted, size_t n, uint64_t *state, 
     return low + (high - low) / 2;
 }
 
+/*
+ * The largest rank (0 = smallest) of which the chance that the median lies below is 2.5% at most:
+ * as many heads or fewer in n throws of a coin. 0 also where no rank is so sure: n below 6.
+ */
+static size_t rank_of_95(size_t n)
+{
+    double log_chance = -(double)n * M_LN2, below = exp(log_chance);
+    size_t rank = 0;
+    for (size_t heads = 1; heads < n && below <= 0.025; heads++) {
+        rank = heads - 1;
+        log_chance += log((double)(n - heads + 1) / (double)heads);
+        below += exp(log_chance);
+    }
+    return rank;
+}
+
 struct stats_interval stats_median_interval(const double *sorted, size_t n, uint64_t seed,
                                             uint32_t *counts)
 {
@@ -99,9 +115,11 @@ struct stats_interval stats_median_interval(const double *sorted, size_t n, uint
     double medians[STATS_RESAMPLES];
     for (size_t i = 0; i < STATS_RESAMPLES; i++)
         medians[i] = resampled_median(sorted, n, &seed, counts);
-    size_t kept = stats_sort(medians, STATS_RESAMPLES);
-    return (struct stats_interval){stats_percentile(medians, kept, 0.025),
-                                   stats_percentile(medians, kept, 0.975)};
+    size_t kept = stats_sort(medians, STATS_RESAMPLES), rank = rank_of_95(n);
+    return (struct stats_interval){
+        .low = fmin(stats_percentile(medians, kept, 0.025), sorted[rank]),
+        .high = fmax(stats_percentile(medians, kept, 0.975), sorted[n - 1 - rank]),
+    };
 }
 
 /* Chance of `least` hits or more in n trials of that probability, 0 < probability < 1. */

@@ -35,8 +35,11 @@ double stats_nearest_rank(const double *sorted, size_t n, unsigned percent);
 
 double stats_mean(const double *values, size_t n);
 
-/* Of fewer values an interval is their range, and to be called that. */
-enum { STATS_RANGE_BELOW = 6 };
+/*
+ * Of fewer values an interval is their range, and to be called that: it holds less than 95%. Up to
+ * STATS_RANGE_MOST the range is what 95% takes.
+ */
+enum { STATS_RANGE_BELOW = 6, STATS_RANGE_MOST = 8 };
 
 struct stats_interval {
     double low, high;
@@ -44,11 +47,14 @@ struct stats_interval {
 
 /*
  * 95% percentile bootstrap interval of the median (Efron 1979): the values, one a round, are drawn
- * with replacement STATS_RESAMPLES times, and the interval holds the middle 95% of the medians.
+ * with replacement STATS_RESAMPLES times, and the interval holds the middle 95% of the medians. Of
+ * few values that is less than it says (of 7 the 2nd to the 6th, which hold the true median in
+ * 87.5% of all cases; of 13 90.8%), so it is never narrower than the order statistics between which
+ * the median lies with a chance of 95% at least, whatever the distribution (Thompson 1936): of 6 to
+ * 8 values the range, of 9 the 2nd to the 8th, of 15 the 4th to the 12th.
  *
- * n = 1 has no interval: NaN. For n = 2 to 5 it is the range of the values, since their smallest
- * is the median of more than 2.5% of all resamples (n = 5: 5.8%); only from n = 6 on does it get
- * narrower than that. `counts` is scratch for n entries.
+ * n = 1 has no interval: NaN. For n = 2 to 5 it is the range of the values, which holds the median
+ * in 50 to 93.75% of all cases. `counts` is scratch for n entries.
  */
 struct stats_interval stats_median_interval(const double *sorted, size_t n, uint64_t seed,
                                             uint32_t *counts);

@@ -1,4 +1,5 @@
 /* contend compare: verdicts between results on disk. */
+#include <ctype.h>
 #include <errno.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -10,9 +11,12 @@
 #include "harness/cmd/compared.h"
 #include "harness/compare/canary.h"
 #include "harness/compare/compare.h"
+#include "harness/compare/disturbed.h"
+#include "harness/compare/run_spread.h"
 #include "harness/json/comparable.h"
 #include "harness/json/comparison.h"
 #include "harness/json/findings.h"
+#include "harness/judge/busy.h"
 #include "harness/plot/figures.h"
 #include "harness/report/markdown.h"
 #include "harness/say/log.h"
@@ -28,9 +32,9 @@ struct compare_args {
 };
 
 /* For shells; comparable_check_allowed knows them. */
-static const char *const allowed_names[] = {"machine", "cpus", "kernel",   "driver",
-                                            "cuda",    "nccl", "governor", "contend",
-                                            "options", "all",  NULL};
+static const char *const allowed_names[] = {"machine", "cpus",    "kernel", "driver",
+                                            "busy",    "cuda",    "nccl",   "governor",
+                                            "contend", "options", "all",    NULL};
 
 static const struct opt compare_opts[] = {
     OPT_DOUBLE("threshold", compare_args, threshold, "5", 0.1, 1000, "PERCENT",
@@ -43,7 +47,7 @@ static const struct opt compare_opts[] = {
              "machine lie apart"),
     OPT_TEXT("allow", compare_args, allow, NULL, "WHAT[,WHAT..]",
              "Compare although this differs: machine, cpus, kernel, driver, cuda, nccl, governor, "
-             "contend, options, or all",
+             "contend, options, busy (runs that are no evidence), or all",
              .choices = allowed_names),
     OPT_FLAG("explain", compare_args, explain, NULL, "The reason below each verdict"),
     OPT_FLAG("all", compare_args, all, NULL, "Also the metrics that get no verdict"),
@@ -173,20 +177,62 @@ static int tell_moved(const struct pairing_runs *base, const struct pairing_runs
     return rc;
 }
 
+static void count_busy(const struct runs *runs, const char *name, struct disturbed_runs *side)
+{
+    *side = (struct disturbed_runs){.name = name, .runs = runs->n};
+    for (size_t i = 0; i < runs->n; i++) {
+        const struct finding *busy = busy_among(&runs->all[i].recorded->findings);
+        if (!busy)
+            continue;
+        side->busy++;
+        (void)snprintf(side->why, sizeof(side->why), "%.*s", (int)strcspn(busy->sentence, ":"),
+                       busy->sentence);
+    }
+}
+
+static const char disturbed_id[] = "sides_disturbed";
+
+static bool has_disturbed(const struct findings *findings)
+{
+    for (size_t i = 0; i < findings->n; i++)
+        if (!strcmp(findings->all[i].id, disturbed_id))
+            return true;
+    return false;
+}
+
+/* What runs of a busy machine do not bear; `history`: how many runs of it are used. */
+static int doubt_disturbed(struct work *work, const char *allow, size_t history, struct err *err)
+{
+    struct disturbed disturbed = {.history = history};
+    char said[300];
+    for (int side = PAIRING_BASE; side <= PAIRING_OTHER; side++)
+        count_busy(&work->sides[side], side_names[side], &disturbed.side[side]);
+    if (!disturbed_any(&disturbed) || comparable_is_allowed(allow, COMPARABLE_BUSY))
+        return 0;
+    disturbed_doubt(&disturbed, &work->comparisons);
+    struct finding finding = {.severity = FINDING_DOUBT};
+    memcpy(finding.id, disturbed_id, sizeof(disturbed_id));
+    (void)disturbed_say(&disturbed, said, sizeof(said));
+    said[0] = (char)toupper((unsigned char)said[0]);
+    (void)snprintf(finding.sentence, sizeof(finding.sentence),
+                   "%s. Measure again while the machine is quiet, or '--allow busy'.", said);
+    return findings_add(&work->findings, &finding, err);
+}
+
 /* What to do where nothing was shown although there was something to compare. */
 static int advise(struct work *work, struct err *err)
 {
-    static const struct finding few_runs = {
-        .id = "few_runs",
-        .severity = FINDING_NOTE,
-        .sentence =
-            "Equal runs differ from each other by as much. For a verdict give each side five "
-            "runs, taken in turns, or measure both sides in the same rounds: 'contend ab'.",
-    };
-    if (comparisons_decided(&work->comparisons) ||
+    bool few = work->sides[PAIRING_BASE].n < RUN_SPREAD_RUNS_LEAST ||
+               work->sides[PAIRING_OTHER].n < RUN_SPREAD_RUNS_LEAST;
+    struct finding finding = {.id = "few_runs", .severity = FINDING_NOTE};
+    if (comparisons_decided(&work->comparisons) || has_disturbed(&work->findings) ||
         !comparisons_count(&work->comparisons, OUTCOME_UNCLEAR))
         return 0;
-    return findings_add(&work->findings, &few_runs, err);
+    (void)snprintf(finding.sentence, sizeof(finding.sentence),
+                   "Equal runs differ from each other by as much. For a verdict %smeasure both "
+                   "sides in the same rounds: 'contend ab'.",
+                   few ? "give each side five runs, taken in turns, or " : "");
+    return findings_add(&work->findings, &finding, err);
 }
 
 static int compare(struct work *work, const struct compare_args *args, struct err *err)
@@ -207,6 +253,8 @@ static int compare(struct work *work, const struct compare_args *args, struct er
                           &(struct compare_options){.threshold = args->threshold / 100,
                                                     .refused = refused[0] ? refused : NULL},
                           &work->comparisons, err);
+    if (!rc)
+        rc = doubt_disturbed(work, args->allow, sides[PAIRING_HISTORY].n, err);
     if (!rc)
         rc = tell_moved(&sides[PAIRING_BASE], &sides[PAIRING_OTHER], args->threshold / 100,
                         &work->findings, err);

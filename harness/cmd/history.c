@@ -8,6 +8,7 @@
 
 #include "harness/cmd/cmd.h"
 #include "harness/compare/history.h"
+#include "harness/json/comparable.h"
 #include "harness/json/history.h"
 #include "harness/plot/history_figure.h"
 #include "harness/say/log.h"
@@ -34,7 +35,7 @@ static const struct opt history_opts[] = {
     OPT_DOUBLE("threshold", history_args, threshold, "2", 0, 100, "PERCENT",
                "Tell no smaller change"),
     OPT_CHOICE("fail-on", history_args, fail_on, "nothing", fail_on_names, "WHAT",
-               "Exit 1 where the last change of any figure is for the worse"),
+               "Exit 1 where any figure ended SLOWER"),
     OPT_TEXT("out", history_args, out, NULL, "DIR", "Draw the figure into DIR/plots"),
     OPT_FLAG("json", history_args, json, NULL, "Print JSON"),
     {.name = NULL},
@@ -136,18 +137,20 @@ static int add_rows(struct history *history, const struct recorded *recorded, st
 {
     struct history_run run = {0};
     const struct rows *rows = &recorded->analysis.rows;
-    char arm[ROW_PARAMS_MAX], params[ROW_PARAMS_MAX];
+    char arm[ROW_PARAMS_MAX], params[2 * ROW_PARAMS_MAX], measure[ROW_PARAMS_MAX];
     uint32_t at;
     (void)snprintf(run.started, sizeof(run.started), "%s",
                    recorded->started ? recorded->started : "");
     (void)snprintf(run.run_id, sizeof(run.run_id), "%s", recorded->result.run_id);
     (void)snprintf(run.commit, sizeof(run.commit), "%s", recorded->commit ? recorded->commit : "");
+    (void)comparable_say_measure(recorded->record, measure, sizeof(measure));
     int rc = history_add_run(history, &run, &at, err);
     for (size_t i = 0; i < rows->n && !rc; i++) {
         const struct row *row = &rows->row[i];
         if (!history_takes(row))
             continue;
         history_name(row, arm, params);
+        (void)snprintf(params + strlen(params), sizeof(params) - strlen(params), "%s", measure);
         const struct history_figure figure = {.arm = arm,
                                               .params = params,
                                               .metric = row->metric,

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "harness/report/junit.h"
 #include "harness/report/prometheus.h"
@@ -55,6 +56,7 @@ static int print_form(enum form form, const struct validation *validation, FILE 
         return junit_print("validate", validation->findings, out, err);
     case FORM_PROMETHEUS:
         prometheus_print(validation->findings, labels, out);
+        prometheus_print_verdict(validation->verdict->outcome, time(NULL), labels, out);
         break;
     case FORM_TEXT:
         validation_print(validation->findings, validation->verdict, true, out, false);

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "harness/base/stats.h"
+#include "harness/compare/floor.h"
 #include "harness/compare/sequential.h"
 #include "harness/rows/key.h"
 #include "harness/rows/metric.h"
@@ -154,9 +155,11 @@ static void say_unclear(const struct sequential *of, double threshold, struct co
                    of->n == 1 ? "" : "s", how_many);
 }
 
-static bool is_time(const char *unit)
+/* A difference below it is none: of a time at least what a reading of the clock takes here. */
+static double least_difference(const struct duel *duel, const struct comparison *one)
 {
-    return !strcmp(unit, "s");
+    double least = floor_of(arm_at(duel, duel->base)->bench, one->metric, one->unit);
+    return !strcmp(one->unit, "s") ? fmax(least, duel->variants->clock_s) : least;
 }
 
 /* Outcome and reason, from the interval of the logarithm. */
@@ -168,10 +171,11 @@ static void judge(const struct duel *duel, const struct sequential *of,
     bool more = interval->low > 0, less = interval->high < 0;
     bool within = interval->low > -threshold && interval->high < threshold;
     double difference = fabs(one->other_median - one->base_median);
-    if (is_time(one->unit) && difference < variants->clock_s && (more || less || within)) {
+    double least = least_difference(duel, one);
+    if (difference < least && (more || less || within)) {
         one->outcome = OUTCOME_SAME;
         (void)snprintf(one->reason, sizeof(one->reason),
-                       "The difference is less than a reading of the clock takes.");
+                       "The difference is below %.3g %.20s, which is none.", least, one->unit);
     } else if (within) {
         one->outcome = OUTCOME_SAME;
         (void)snprintf(one->reason, sizeof(one->reason),

@@ -173,6 +173,17 @@ static size_t end_of(const struct changes *found, size_t segment, size_t n)
     return segment < found->n ? found->change[segment].at : n;
 }
 
+static struct change change_of(const struct split *split)
+{
+    double half = split->error * student_quantile(0.025, split->df);
+    return (struct change){.at = split->at,
+                           .ratio = exp(split->shift),
+                           .low = exp(split->shift - half),
+                           .high = exp(split->shift + half),
+                           .before = exp(split->before),
+                           .after = exp(split->after)};
+}
+
 /* Against the neighbours that it has now, the weakest goes until all hold. */
 static void keep_what_holds(struct search *search)
 {
@@ -188,12 +199,7 @@ static void keep_what_holds(struct search *search)
             i = i ? i - 1 : 0;
             continue;
         }
-        double half = split.error * student_quantile(0.025, split.df);
-        change->ratio = exp(split.shift);
-        change->low = exp(split.shift - half);
-        change->high = exp(split.shift + half);
-        change->before = exp(split.before);
-        change->after = exp(split.after);
+        *change = change_of(&split);
         i++;
     }
 }
@@ -283,4 +289,32 @@ void changes_find(const double *logarithms, size_t n, double error, double *scra
     divide(&search, 0, n);
     keep_what_holds(&search);
     find_drift(&search);
+}
+
+/* The end of a level as if it stood directly before the end of the last one. */
+static struct split test_last(const double *values, size_t n, const struct changes *changes,
+                              size_t level)
+{
+    double both[2 * WIDTH_MOST];
+    size_t end = end_of(changes, level, n), last = begin_of(changes, changes->n);
+    size_t n1 = least(WIDTH_MOST, end - begin_of(changes, level)), n2 = least(WIDTH_MOST, n - last);
+    memcpy(both, values + end - n1, n1 * sizeof(*both));
+    memcpy(both + n1, values + n - n2, n2 * sizeof(*both));
+    struct split split = test_split(both, 0, n1, n1 + n2);
+    split.at = end;
+    return split;
+}
+
+struct change changes_lost(const double *logarithms, size_t n, double error, bool lower_is_better,
+                           const struct changes *changes)
+{
+    struct change most = {.ratio = 1};
+    for (size_t level = 0; level < changes->n; level++) {
+        struct split split = test_last(logarithms, n, changes, level);
+        bool worse = (split.shift > 0) == lower_is_better;
+        if (worse && split.p < error / (double)changes->n &&
+            fabs(split.shift) > fabs(log(most.ratio)))
+            most = change_of(&split);
+    }
+    return most;
 }

@@ -48,4 +48,12 @@ struct changes {
 void changes_find(const double *logarithms, size_t n, double error, double *scratch,
                   struct changes *changes);
 
+/*
+ * What of an earlier level is lost at the end: the last level against the best of those that it is
+ * worse than, to that `error` by the same test; `at` is the first run behind that level. `changes`
+ * are those of the series, all of them. A ratio of 1: nothing is.
+ */
+struct change changes_lost(const double *logarithms, size_t n, double error, bool lower_is_better,
+                           const struct changes *changes);
+
 #endif

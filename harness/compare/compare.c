@@ -8,7 +8,8 @@
 #include <string.h>
 
 #include "harness/compare/canary.h"
-#include "harness/compare/run_spread.h"
+#include "harness/compare/floor.h"
+#include "harness/compare/measured.h"
 #include "harness/rows/key.h"
 
 /* Two-sided 90%: SAME. */
@@ -34,75 +35,6 @@ struct judge {
     double moved;                 /* what the canaries moved by, as a logarithm */
     char moved_what[160];
 };
-
-/* A pair's values on both sides and in the history. Gains: logarithms, more is better. */
-struct measured {
-    struct moments sides[PAIRING_SIDES];
-    double rounds; /* what the medians are uncertain by of their rounds, the most */
-    bool noisy;    /* any row of both sides */
-    bool bound[2]; /* a side has a censored row */
-    struct run_spread spread;
-    double gain, half; /* of other against base; half the width of its interval */
-};
-
-/* A median of which there are ratios. */
-static bool has_value(const struct row *row)
-{
-    return row->median > 0 && isfinite(row->median) && row->status < STATUS_SKIPPED;
-}
-
-static size_t count_values(const struct pair *pair, enum pairing_side side)
-{
-    size_t n = 0;
-    for (size_t i = 0; i < pair->n[side]; i++)
-        n += has_value(pair->rows[side][i].row);
-    return n;
-}
-
-static bool is_on_both(const struct pair *pair)
-{
-    return count_values(pair, PAIRING_BASE) && count_values(pair, PAIRING_OTHER);
-}
-
-static double direction(const struct row *row)
-{
-    return !strcmp(row->better, "lower") ? -1 : 1;
-}
-
-static void add_row(struct measured *measured, enum pairing_side side, const struct row *row,
-                    double gain)
-{
-    moments_add(&measured->sides[side], gain);
-    if (side == PAIRING_HISTORY)
-        return;
-    measured->rounds += pow(run_spread_of_rounds(row->ci_low, row->ci_high, row->rounds), 2);
-    measured->noisy = measured->noisy || row->status == STATUS_NOISY;
-    measured->bound[side] = measured->bound[side] || row->status == STATUS_CENSORED;
-}
-
-/* Of the pair, or with `mate` of the mean of the gains of both, run by run. */
-static void measure(const struct pair *pair, const struct pair *mate, double tail,
-                    struct measured *measured)
-{
-    *measured = (struct measured){0};
-    for (int side = 0; side < PAIRING_SIDES; side++)
-        for (size_t i = 0; i < pair->n[side]; i++) {
-            const struct row *row = pair->rows[side][i].row;
-            const struct row *other = mate ? mate->rows[side][i].row : row;
-            if (!has_value(row) || !has_value(other))
-                continue;
-            add_row(measured, side, row,
-                    (direction(row) * log(row->median) + direction(other) * log(other->median)) /
-                        2);
-        }
-    size_t runs = measured->sides[PAIRING_BASE].n + measured->sides[PAIRING_OTHER].n;
-    measured->spread =
-        run_spread_of(measured->sides, RUN_SPREAD_BEFORE * (measured->noisy ? RUN_SPREAD_NOISY : 1),
-                      sqrt(measured->rounds / (double)runs));
-    measured->gain = measured->sides[PAIRING_OTHER].mean - measured->sides[PAIRING_BASE].mean;
-    measured->half = run_spread_half_width(&measured->spread, measured->sides[PAIRING_BASE].n,
-                                           measured->sides[PAIRING_OTHER].n, tail);
-}
 
 static bool have_equal_runs(const struct pair *pair, const struct pair *other)
 {
@@ -138,7 +70,7 @@ static int find_candidates(struct judge *judge, struct err *err)
         return err_set(err, -ENOMEM, "out of memory for %zu comparisons", judge->pairing.n);
     for (size_t i = 0; i < judge->pairing.n; i++)
         if (row_gates(pair_first(&judge->pairing.pairs[i])->row) &&
-            is_on_both(&judge->pairing.pairs[i]))
+            measured_on_both(&judge->pairing.pairs[i]))
             judge->candidates[judge->n++].pair = &judge->pairing.pairs[i];
     find_mates(judge);
     for (size_t i = 0; i < judge->n; i++)
@@ -194,18 +126,6 @@ static void say_arm(const struct paired_row *first, struct comparison *compariso
                    device_mark(device_find(row->device)));
 }
 
-/* Geometric mean of the medians; NaN = none. */
-static double median_of(const struct pair *pair, enum pairing_side side)
-{
-    struct moments logs = {0};
-    for (size_t i = 0; i < pair->n[side]; i++)
-        if (has_value(pair->rows[side][i].row))
-            moments_add(&logs, log(pair->rows[side][i].row->median));
-    if (logs.n)
-        return exp(logs.mean);
-    return pair->n[side] ? pair->rows[side][0].row->median : (double)NAN;
-}
-
 /* All but what it came to. */
 static void describe(const struct judge *judge, const struct pair *pair,
                      struct comparison *comparison)
@@ -213,8 +133,8 @@ static void describe(const struct judge *judge, const struct pair *pair,
     const struct paired_row *first = pair_first(pair);
     const struct row *row = first->row;
     *comparison = (struct comparison){
-        .base_median = median_of(pair, PAIRING_BASE),
-        .other_median = median_of(pair, PAIRING_OTHER),
+        .base_median = measured_median(pair, PAIRING_BASE),
+        .other_median = measured_median(pair, PAIRING_OTHER),
         .low = NAN,
         .high = NAN,
         .level = NAN,
@@ -223,7 +143,7 @@ static void describe(const struct judge *judge, const struct pair *pair,
         .gates = row_gates(row),
     };
     comparison->ratio =
-        is_on_both(pair) ? comparison->other_median / comparison->base_median : (double)NAN;
+        measured_on_both(pair) ? comparison->other_median / comparison->base_median : (double)NAN;
     (void)snprintf(comparison->base, sizeof(comparison->base), "%s",
                    judge->sides[PAIRING_BASE].name);
     (void)snprintf(comparison->other, sizeof(comparison->other), "%s",
@@ -239,7 +159,7 @@ static void describe(const struct judge *judge, const struct pair *pair,
 static void set_interval(struct comparison *comparison, const struct row *row, double gain,
                          double half, double tail)
 {
-    double sign = direction(row);
+    double sign = measured_direction(row);
     comparison->low = exp(sign * gain - half);
     comparison->high = exp(sign * gain + half);
     comparison->level = 1 - 2 * tail;
@@ -248,20 +168,7 @@ static void set_interval(struct comparison *comparison, const struct row *row, d
 /* The difference that counts, as a logarithm. */
 static double threshold_of(const struct judge *judge, const struct row *row, double base)
 {
-    static const struct {
-        const char *unit;
-        double floor;
-    } floors[] = {
-        /* Two calls of the clock take some 50 ns; what is timed in batches has a share of that. */
-        {"s", 1e-6},
-        {"us", 0.1},
-        {"ns", 0.2},
-    };
-    const struct bench_metric *own = bench_metric_find(row->arm->bench, row->metric);
-    double least = own ? own->least : 0;
-    for (size_t i = 0; i < sizeof(floors) / sizeof(floors[0]); i++)
-        if (!strcmp(row->unit, floors[i].unit))
-            least = fmax(least, floors[i].floor);
+    double least = floor_of(row->arm->bench, row->metric, row->unit);
     return log1p(fmax(judge->options->threshold, base > 0 ? least / base : 0));
 }
 
@@ -278,21 +185,50 @@ static const char *say_runs(const struct measured *measured, char *buf, size_t s
     return buf;
 }
 
-static void explain_unclear(const struct judge *judge, const struct measured *measured,
-                            double threshold, struct comparison *comparison)
+/*
+ * Runs a side that would tell, where that is more than there are: that it changed, or of a
+ * difference below the threshold that it is the SAME. 0 = too many, or not to be said.
+ */
+static unsigned runs_needed(const struct judge *judge, const struct measured *measured,
+                            double threshold)
+{
+    double gain = fabs(measured->gain);
+    bool same = gain < threshold;
+    double margin = (same ? threshold - gain : gain) - judge->moved;
+    unsigned needed = margin > 0
+                          ? run_spread_runs_needed(&measured->spread, margin,
+                                                   same ? SAME_TAIL : judge->tail, RUNS_ADVISED)
+                          : 0;
+    size_t base = measured->sides[PAIRING_BASE].n, other = measured->sides[PAIRING_OTHER].n;
+    return needed > base || needed > other ? needed : 0;
+}
+
+/* Which of the three bars it did not clear: equal runs, the machine, or its mate. */
+static void explain_unclear(const struct judge *judge, const struct candidate *candidate,
+                            const struct measured *measured, double threshold,
+                            struct comparison *comparison)
 {
     char change[32], runs[64];
-    double wanted = fmax(fabs(measured->gain), threshold);
-    unsigned needed = run_spread_runs_needed(&measured->spread, wanted, judge->tail, RUNS_ADVISED);
+    double gain = fabs(measured->gain);
+    unsigned needed = runs_needed(judge, measured, threshold);
     (void)comparison_format_ratio(comparison->ratio, change, sizeof(change));
     say(comparison,
-        "%s is within what equal runs can differ by (%.1f%%; %s, spread between runs %.1f%%). ",
-        change, 100 * expm1(measured->half), say_runs(measured, runs, sizeof(runs)),
-        100 * measured->spread.sd);
-    if (needed)
-        say(comparison, "'contend ab' would tell, or %u runs a side.", needed);
+        "%s is %s what equal runs can differ by (%.1f%%; %s, spread between runs %.1f%%)", change,
+        gain > measured->half ? "beyond" : "within", 100 * expm1(measured->half),
+        say_runs(measured, runs, sizeof(runs)), 100 * measured->spread.sd);
+    if (gain > measured->half + judge->moved) {
+        say(comparison, ", but together with %s of the same steps it is not.",
+            pair_first(candidate->mate->pair)->row->metric);
+        needed = 0;
+    } else if (gain > measured->half)
+        say(comparison, ", but by less than the machine itself moved (%.1f%%).",
+            100 * expm1(judge->moved));
     else
-        say(comparison, "'contend ab' would tell.");
+        say(comparison, ".");
+    if (needed)
+        say(comparison, " 'contend ab' would tell, or %u runs a side.", needed);
+    else
+        say(comparison, " 'contend ab' would tell.");
 }
 
 /* The pair that tells the clock behind a rate, on both sides; NULL = there is none. */
@@ -303,7 +239,7 @@ static const struct pair *find_clock(const struct judge *judge, const struct pai
     for (size_t i = 0; i < judge->pairing.n && own && own->clock; i++) {
         const struct pair *clock = &judge->pairing.pairs[i];
         if (!strcmp(pair_first(clock)->row->metric, own->clock) &&
-            pair_is_of_same_arm(pair, clock) && is_on_both(clock))
+            pair_is_of_same_arm(pair, clock) && measured_on_both(clock))
             return clock;
     }
     return NULL;
@@ -317,7 +253,7 @@ static void explain_clock(const struct judge *judge, const struct pair *pair,
     const struct pair *clock = find_clock(judge, pair);
     if (!clock)
         return;
-    double ratio = median_of(clock, PAIRING_OTHER) / median_of(clock, PAIRING_BASE);
+    double ratio = measured_median(clock, PAIRING_OTHER) / measured_median(clock, PAIRING_BASE);
     say(comparison, " Its clock: %s; so in clock cycles: %s.",
         comparison_format_ratio(ratio, change, sizeof(change)),
         comparison_format_ratio(comparison->ratio / ratio, left, sizeof(left)));
@@ -350,7 +286,7 @@ static bool is_changed(const struct judge *judge, const struct candidate *candid
         return false;
     if (!candidate->mate)
         return true;
-    measure(candidate->pair, candidate->mate->pair, judge->tail, &both);
+    measured_of(candidate->pair, candidate->mate->pair, judge->tail, &both);
     return fabs(both.gain) > both.half;
 }
 
@@ -359,7 +295,7 @@ static void decide(const struct judge *judge, const struct candidate *candidate,
 {
     const struct row *row = pair_first(candidate->pair)->row;
     struct measured measured;
-    measure(candidate->pair, NULL, judge->tail, &measured);
+    measured_of(candidate->pair, NULL, judge->tail, &measured);
     bool is_bound = measured.bound[PAIRING_BASE] || measured.bound[PAIRING_OTHER];
     bool changed = is_changed(judge, candidate, &measured);
     double threshold = threshold_of(judge, row, comparison->base_median), tail = judge->tail;
@@ -380,7 +316,7 @@ static void decide(const struct judge *judge, const struct candidate *candidate,
         say(comparison, "it changed, but perhaps by less than the %.2g%% that count.",
             100 * expm1(threshold));
     else
-        explain_unclear(judge, &measured, threshold, comparison);
+        explain_unclear(judge, candidate, &measured, threshold, comparison);
     if (comparison->outcome != OUTCOME_SAME)
         explain_clock(judge, candidate->pair, comparison);
     if (measured.noisy)
@@ -395,7 +331,7 @@ static void decide(const struct judge *judge, const struct candidate *candidate,
 static void say_missing(const struct judge *judge, const struct pair *pair,
                         struct comparison *comparison)
 {
-    enum pairing_side side = count_values(pair, PAIRING_BASE) ? PAIRING_OTHER : PAIRING_BASE;
+    enum pairing_side side = measured_count(pair, PAIRING_BASE) ? PAIRING_OTHER : PAIRING_BASE;
     const struct row *own = pair->n[side] ? pair->rows[side][0].row : NULL;
     const struct row *end = pairing_find_end(&judge->pairing, pair, side);
     const struct row *why = own && own->status >= STATUS_SKIPPED ? own : end;

@@ -15,9 +15,8 @@
  *                   Schuirmann 1987)
  *   UNCLEAR         neither
  *
- * The threshold is relative, or a floor in the unit where that is more, so that nothing fires on
- * nanoseconds: what the clock and its calls cost (METHOD 5), and for a metric that says so the
- * difference that is none between equal units (`least` of struct bench_metric).
+ * The threshold is relative, or a floor in the unit where that is more (floor.h), so that nothing
+ * fires on nanoseconds.
  *
  *   MISSING         a side has no value of it; or runs of a side failed, and the others do not show
  *                   SLOWER

@@ -97,6 +97,16 @@ char *comparison_format_ratio(double ratio, char *buf, size_t size)
     return buf;
 }
 
+double comparison_percent(double ratio, int *decimals)
+{
+    double percent = 100 * (ratio - 1);
+    *decimals = 1;
+    if (percent == 0 || fabs(percent) >= 0.05)
+        return percent;
+    *decimals = 2;
+    return copysign(fmax(fabs(percent), 0.01), percent);
+}
+
 /* The SLOWER one that gates and lost the most; NULL = none. */
 static const struct comparison *find_worst(const struct comparisons *comparisons)
 {

@@ -56,6 +56,9 @@ bool comparisons_decided(const struct comparisons *comparisons);
  */
 char *comparison_format_ratio(double ratio, char *buf, size_t size);
 
+/* The same in percent, to so many decimals that no change reads as none: 0.99996 is -0.01. */
+double comparison_percent(double ratio, int *decimals);
+
 /*
  * All of them in a sentence about the whole, id "comparison": how many of those that gate are
  * SLOWER, FASTER, SAME, UNCLEAR and MISSING, and which one lost the most. SLOWER is bad, nothing

@@ -187,24 +187,64 @@ bool history_is_worse(const struct history_series *series, const struct change *
     return (strcmp(series->better, "lower") == 0) == (change->ratio > 1);
 }
 
-/* What is too small to be told is none. */
-static void drop_small(struct changes *changes, double threshold)
+bool history_is_tested(const struct history_series *series)
 {
-    size_t kept = 0;
-    for (size_t i = 0; i < changes->n; i++)
-        if (fabs(log(changes->change[i].ratio)) >= log1p(threshold))
-            changes->change[kept++] = changes->change[i];
+    return !series->canary && series->n >= CHANGES_RUNS;
+}
+
+/* Relative to another level than the one before it; the errors of the steps between them add up. */
+static void hold_against(struct change *change, double level, double squares)
+{
+    double half = sqrt(squares);
+    change->before = level;
+    change->ratio = change->after / level;
+    change->low = change->ratio * exp(-half);
+    change->high = change->ratio * exp(half);
+}
+
+/*
+ * What is too small to be told is none. It is held against the level that was told last: a loss
+ * that comes in small steps is told with the step by which it counts.
+ */
+static void drop_small(struct changes *changes, double least)
+{
+    size_t kept = 0, steps = 0;
+    double level = changes->n ? changes->change[0].before : 0, squares = 0;
+    for (size_t i = 0; i < changes->n; i++) {
+        struct change change = changes->change[i];
+        squares += pow(log(change.high / change.ratio), 2);
+        if (++steps > 1)
+            hold_against(&change, level, squares);
+        if (fabs(log(change.ratio)) < least)
+            continue;
+        changes->change[kept++] = change;
+        level = change.after;
+        squares = 0;
+        steps = 0;
+    }
     changes->n = kept;
-    if (changes->drifts && fabs(log(changes->drift)) < log1p(threshold))
+    if (changes->drifts && fabs(log(changes->drift)) < least)
         changes->drifts = false;
 }
 
-static int find_changes(struct history *history, const struct history_options *options,
-                        struct err *err)
+static void find_in(struct history_series *series, double error, double least, double *logs,
+                    double *scratch)
+{
+    for (size_t j = 0; j < series->n; j++)
+        logs[j] = log(series->point[j].value);
+    changes_find(logs, series->n, error, scratch, &series->changes);
+    series->lost = changes_lost(logs, series->n, error, strcmp(series->better, "lower") == 0,
+                                &series->changes);
+    if (fabs(log(series->lost.ratio)) < least)
+        series->lost = (struct change){.ratio = 1};
+    drop_small(&series->changes, least);
+}
+
+static int find_changes(struct history *history, struct err *err)
 {
     size_t figures = 0, longest = 0;
     for (size_t i = 0; i < history->nseries; i++) {
-        figures += !history->series[i]->canary;
+        figures += history_is_tested(history->series[i]);
         longest = history->series[i]->n > longest ? history->series[i]->n : longest;
     }
     double *logs = calloc(2 * longest + 2, sizeof(*logs));
@@ -212,11 +252,8 @@ static int find_changes(struct history *history, const struct history_options *o
         return err_set(err, -ENOMEM, "no memory for %zu runs", longest);
     for (size_t i = 0; i < history->nseries; i++) {
         struct history_series *series = history->series[i];
-        double error = series->canary ? HISTORY_ERROR : HISTORY_ERROR / (double)figures;
-        for (size_t j = 0; j < series->n; j++)
-            logs[j] = log(series->point[j].value);
-        changes_find(logs, series->n, error, logs + longest + 1, &series->changes);
-        drop_small(&series->changes, options->threshold);
+        double share = series->canary || !figures ? 1 : (double)figures;
+        find_in(series, HISTORY_ERROR / share, history->threshold, logs, logs + longest + 1);
     }
     free(logs);
     return 0;
@@ -226,9 +263,10 @@ int history_judge(struct history *history, const struct history_options *options
                   struct findings *findings, struct err *err)
 {
     *findings = (struct findings){0};
+    history->threshold = log1p(options->threshold);
     int rc = sort_all(history, err);
     if (!rc)
-        rc = find_changes(history, options, err);
+        rc = find_changes(history, err);
     return rc ? rc : history_say(history, findings, err);
 }
 

@@ -43,13 +43,14 @@ struct history_figure {
 struct history_series {
     char *arm, *params, *metric, *unit, *better; /* owned, in one piece that begins with arm */
     bool canary;
-    bool declined; /* its last change is the machine's */
+    bool declined; /* how it ended is the machine's */
     size_t n, capacity;
     struct history_point {
         uint32_t run;
         double value;
     } * point;              /* owned; in the order of the runs after history_judge */
     struct changes changes; /* `at` is of points, not of runs */
+    struct change lost;     /* of the best level, at the end: changes_lost; ratio 1 = nothing */
 };
 
 /* Zeroed = empty. */
@@ -59,10 +60,11 @@ struct history {
     size_t nseries, series_capacity;
     struct history_series **series; /* owned, in the order in which they came */
     void *by_name;                  /* of tsearch */
+    double threshold;               /* of history_judge's options, as a logarithm */
 };
 
 struct history_options {
-    double threshold; /* relative: smaller changes are not told */
+    double threshold; /* relative: what is nearer to the level told before it is not told */
 };
 
 /* Free with history_free, also after an error: -ENOMEM only. */
@@ -82,15 +84,21 @@ void history_name(const struct row *row, char arm[static ROW_PARAMS_MAX],
                   char params[static ROW_PARAMS_MAX]);
 
 /*
- * Sorts runs and points, finds the changes, and says them: of each figure its last one as SLOWER or
- * FASTER (UNCLEAR where the canary moved too), earlier ones and drift as notes, and one of the
- * whole. Fewer than CHANGES_RUNS runs are UNCLEAR. findings_free also after an error: -ENOMEM.
+ * Sorts runs and points, finds the changes, and says them: of each figure its last one, or its
+ * drift, as SLOWER or FASTER (UNCLEAR where the canary moved too), earlier ones as notes, and one
+ * of the whole. A change for the better after which the figure is still worse than at its best is
+ * SLOWER, and one that only brings it back to where it began is neither. Figures of fewer than
+ * CHANGES_RUNS runs are counted by themselves; where all are, it is UNCLEAR. findings_free also
+ * after an error: -ENOMEM.
  */
 int history_judge(struct history *history, const struct history_options *options,
                   struct findings *findings, struct err *err);
 
 /* Whether the change made it worse. */
 bool history_is_worse(const struct history_series *series, const struct change *change);
+
+/* Whether it has the runs that a change needs; of a canary, never a figure. */
+bool history_is_tested(const struct history_series *series);
 
 /* How many figures ended so. */
 size_t history_count(const struct findings *findings, enum finding_outcome outcome);

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <math.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -56,11 +57,17 @@ static void say_where(const struct history *history, const struct history_series
                    other ? before->commit : "", other ? " -> " : "", other ? run->commit : "");
 }
 
+/* Whether it is how the series ended: no other change, and no drift, is behind it. */
+static bool is_end(const struct history_series *series, const struct change *change)
+{
+    return !series->changes.drifts && change == &series->changes.change[series->changes.n - 1];
+}
+
 static void describe(const struct history *history, const struct history_series *series,
                      const struct change *change, struct finding *finding)
 {
     char ratio[32], low[32], high[32];
-    bool last = change == &series->changes.change[series->changes.n - 1];
+    bool last = is_end(series, change);
     const struct history_run *run = &history->runs[run_of(series, change)];
     *finding = (struct finding){
         .id = "history_change", .value = change->ratio, .low = change->low, .high = change->high};
@@ -77,29 +84,91 @@ static void describe(const struct history *history, const struct history_series 
     say_where(history, series, change, finding);
 }
 
+/* By how much it became worse, as a logarithm: below 0, better. */
+static double worsening(const struct history_series *series, double ratio)
+{
+    return strcmp(series->better, "lower") == 0 ? log(ratio) : -log(ratio);
+}
+
+static bool has_lost(const struct history_series *series)
+{
+    return series->lost.ratio != 1;
+}
+
+/* Whether what is lost of the best level went with changes that were not the machine's. */
+static bool lost_by_itself(const struct history *history, const struct history_series *series)
+{
+    const struct history_series *canary;
+    double lost = 0;
+    for (size_t i = 0; has_lost(series) && i < series->changes.n; i++) {
+        const struct change *change = &series->changes.change[i];
+        if (change->at >= series->lost.at && !find_canary(history, series, change, &canary))
+            lost += worsening(series, change->ratio);
+    }
+    return has_lost(series) && lost >= history->threshold;
+}
+
+/* How it ended: by its last change, and by what that leaves it at. */
+static enum finding_outcome judge_end(const struct history *history,
+                                      const struct history_series *series, bool moved)
+{
+    const struct change *first = series->changes.change;
+    const struct change *last = &first[series->changes.n - 1];
+    if (lost_by_itself(history, series) || (history_is_worse(series, last) && !moved))
+        return OUTCOME_SLOWER;
+    if (moved || has_lost(series))
+        return OUTCOME_UNCLEAR;
+    bool better = worsening(series, last->after / first->before) <= -history->threshold;
+    return better ? OUTCOME_FASTER : OUTCOME_NONE;
+}
+
+static void set_outcome(struct finding *finding, enum finding_outcome outcome)
+{
+    finding->outcome = outcome;
+    finding->severity = outcome == OUTCOME_SLOWER    ? FINDING_BAD
+                        : outcome == OUTCOME_UNCLEAR ? FINDING_DOUBT
+                                                     : FINDING_NOTE;
+}
+
+__attribute__((format(printf, 2, 3))) static void add(struct finding *finding, const char *fmt, ...)
+{
+    size_t used = strlen(finding->sentence);
+    va_list args;
+    va_start(args, fmt);
+    (void)vsnprintf(finding->sentence + used, sizeof(finding->sentence) - used, fmt, args);
+    va_end(args);
+}
+
+/* A change for the better that does not bring back what was lost, or no more than that. */
+static void say_recovery(const struct history_series *series, struct finding *finding)
+{
+    char ratio[32];
+    if (has_lost(series))
+        add(finding, "; recovered in part: still %s against the %.4g before run %u",
+            comparison_format_ratio(series->lost.ratio, ratio, sizeof(ratio)), series->lost.before,
+            run_of(series, &series->lost) + 1);
+    else if (finding->outcome == OUTCOME_NONE)
+        add(finding, "; so it is back near the %.4g that it began with",
+            series->changes.change[0].before);
+}
+
 static int say_change(const struct history *history, struct history_series *series,
                       const struct change *change, struct findings *findings, struct err *err)
 {
+    char ratio[32];
     struct finding finding;
     const struct history_series *canary;
-    bool last = change == &series->changes.change[series->changes.n - 1];
     const struct change *moved = find_canary(history, series, change, &canary);
     describe(history, series, change, &finding);
-    size_t used = strlen(finding.sentence);
-    if (moved) {
-        char ratio[32];
-        (void)snprintf(finding.sentence + used, sizeof(finding.sentence) - used,
-                       "; the machine itself moved: %s %s", canary->metric,
-                       comparison_format_ratio(moved->ratio, ratio, sizeof(ratio)));
+    if (moved)
+        add(&finding, "; the machine itself moved: %s %s", canary->metric,
+            comparison_format_ratio(moved->ratio, ratio, sizeof(ratio)));
+    if (is_end(series, change)) {
+        set_outcome(&finding, judge_end(history, series, moved != NULL));
+        series->declined = finding.outcome == OUTCOME_UNCLEAR;
+        if (!history_is_worse(series, change))
+            say_recovery(series, &finding);
     }
-    bool worse = history_is_worse(series, change);
-    series->declined = last && moved;
-    if (last)
-        finding.outcome = moved ? OUTCOME_UNCLEAR : worse ? OUTCOME_SLOWER : OUTCOME_FASTER;
-    finding.severity = !last   ? FINDING_NOTE
-                       : moved ? FINDING_DOUBT
-                       : worse ? FINDING_BAD
-                               : FINDING_NOTE;
     return findings_add(findings, &finding, err);
 }
 
@@ -113,25 +182,43 @@ static int say_canary(const struct history *history, const struct history_series
     return findings_add(findings, &finding, err);
 }
 
-static int say_drift(const struct history_series *series, struct findings *findings,
-                     struct err *err)
+/* The canary that drifts as well, in the same direction and by enough to explain it; or NULL. */
+static const struct history_series *find_drifting(const struct history *history,
+                                                  const struct history_series *series)
+{
+    double worse = worsening(series, series->changes.drift);
+    for (size_t i = 0; i < history->nseries; i++) {
+        const struct history_series *canary = history->series[i];
+        double moved = canary->changes.drifts ? worsening(canary, canary->changes.drift) : 0;
+        if (canary->canary && moved * worse > 0 && fabs(worse) <= explains * fabs(moved))
+            return canary;
+    }
+    return NULL;
+}
+
+static int say_drift(const struct history *history, struct history_series *series,
+                     struct findings *findings, struct err *err)
 {
     char ratio[32];
-    const struct change whole = {.ratio = series->changes.drift};
-    struct finding finding = {.id = "history_drift",
-                              .severity =
-                                  history_is_worse(series, &whole) ? FINDING_DOUBT : FINDING_NOTE,
-                              .value = whole.ratio,
-                              .low = NAN,
-                              .high = NAN};
+    double drift = series->changes.drift;
+    const struct history_series *canary = series->canary ? NULL : find_drifting(history, series);
+    struct finding finding = {.id = "history_drift", .value = drift, .low = NAN, .high = NAN};
     (void)snprintf(finding.subject, sizeof(finding.subject), "%.230s", series->arm);
     (void)snprintf(finding.metric, sizeof(finding.metric), "%s", series->metric);
     (void)snprintf(finding.unit, sizeof(finding.unit), "ratio");
-    (void)snprintf(finding.sentence, sizeof(finding.sentence),
-                   "%s drifts: %s over %zu runs, without a step%s", series->metric,
-                   comparison_format_ratio(whole.ratio, ratio, sizeof(ratio)),
-                   series->n - series->changes.drift_from,
-                   series->canary ? "; that is the machine itself" : "");
+    add(&finding, "%s drifts: %s over %zu runs, without a step", series->metric,
+        comparison_format_ratio(drift, ratio, sizeof(ratio)),
+        series->n - series->changes.drift_from);
+    series->declined = canary != NULL;
+    if (series->canary) {
+        add(&finding, "; that is the machine itself");
+        finding.severity = worsening(series, drift) > 0 ? FINDING_DOUBT : FINDING_NOTE;
+    } else if (canary) {
+        add(&finding, "; the machine itself drifts: %s %s", canary->metric,
+            comparison_format_ratio(canary->changes.drift, ratio, sizeof(ratio)));
+        set_outcome(&finding, OUTCOME_UNCLEAR);
+    } else
+        set_outcome(&finding, worsening(series, drift) > 0 ? OUTCOME_SLOWER : OUTCOME_FASTER);
     return findings_add(findings, &finding, err);
 }
 
@@ -144,7 +231,7 @@ static int say_series(const struct history *history, struct history_series *seri
         rc = series->canary ? say_canary(history, series, change, findings, err)
                             : say_change(history, series, change, findings, err);
     }
-    return !rc && series->changes.drifts ? say_drift(series, findings, err) : rc;
+    return !rc && series->changes.drifts ? say_drift(history, series, findings, err) : rc;
 }
 
 size_t history_count(const struct findings *findings, enum finding_outcome outcome)
@@ -199,8 +286,8 @@ static int say_bias(const struct history *history, struct findings *findings, st
     return findings_add(findings, &finding, err);
 }
 
-static int say_whole(const struct history *history, size_t figures, struct findings *findings,
-                     struct err *err)
+static int say_whole(const struct history *history, size_t figures, size_t untested,
+                     struct findings *findings, struct err *err)
 {
     size_t slower = history_count(findings, OUTCOME_SLOWER);
     size_t faster = history_count(findings, OUTCOME_FASTER);
@@ -211,12 +298,14 @@ static int say_whole(const struct history *history, size_t figures, struct findi
                               .value = NAN,
                               .low = NAN,
                               .high = NAN};
-    (void)snprintf(
-        finding.sentence, sizeof(finding.sentence),
+    add(&finding,
         "%zu runs of one machine, %s to %s: of %zu figures %zu ended SLOWER, %zu FASTER, "
         "%zu UNCLEAR, as the machine moved too, and %zu as they began.",
         history->nruns, history->runs[0].started, history->runs[history->nruns - 1].started,
         figures, slower, faster, unclear, figures - slower - faster - unclear);
+    if (untested)
+        add(&finding, " %zu more %s in fewer than %d runs, and %s not looked at.", untested,
+            untested == 1 ? "is" : "are", CHANGES_RUNS, untested == 1 ? "was" : "were");
     return findings_add(findings, &finding, err);
 }
 
@@ -242,19 +331,19 @@ static int say_few(const struct history *history, size_t longest, struct finding
 
 int history_say(struct history *history, struct findings *findings, struct err *err)
 {
-    size_t figures = 0, longest = 0;
+    size_t figures = 0, untested = 0, longest = 0;
     int rc = 0;
     for (size_t i = 0; i < history->nseries; i++) {
-        figures += !history->series[i]->canary;
-        longest = !history->series[i]->canary && history->series[i]->n > longest
-                      ? history->series[i]->n
-                      : longest;
+        const struct history_series *series = history->series[i];
+        figures += history_is_tested(series);
+        untested += !series->canary && !history_is_tested(series);
+        longest = !series->canary && series->n > longest ? series->n : longest;
     }
-    if (longest < CHANGES_RUNS)
+    if (!figures)
         return say_few(history, longest, findings, err);
     for (size_t i = 0; i < history->nseries && !rc; i++)
         rc = say_series(history, history->series[i], findings, err);
     if (!rc)
-        rc = say_whole(history, figures, findings, err);
+        rc = say_whole(history, figures, untested, findings, err);
     return rc ? rc : say_bias(history, findings, err);
 }

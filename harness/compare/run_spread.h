@@ -75,7 +75,7 @@ unsigned run_spread_runs_needed(const struct run_spread *spread, double differen
 
 /*
  * What the median of one run is uncertain by, from the 95% interval over its rounds (row.ci_low,
- * ci_high), as a logarithm: of fewer than STATS_RANGE_BELOW rounds that is their range, which is
+ * ci_high), as a logarithm: of up to STATS_RANGE_MOST rounds that is their range, which is
  * d2 standard deviations wide (Tippett 1925). 0 = it says nothing.
  */
 double run_spread_of_rounds(double low, double high, unsigned rounds);

@@ -156,7 +156,7 @@ static int refuse_full(const struct emit *emit, struct err *err)
 {
     unsigned cores = 0;
     struct bitset core;
-    for (unsigned at = 0; next_core(emit->job->topo, &at, &core);)
+    for (unsigned at = 0; topo_next_core(emit->job->topo, &at, &core);)
         cores++;
     if (cores > emit->nworkers)
         return err_set(err, -EINVAL,

@@ -1,7 +1,6 @@
 #include "harness/json/comparable.h"
 
 #include <errno.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -31,6 +30,11 @@ static const struct field {
     {"options", "--limit", "options.limit"},
     {"options", "--metric", "options.metric"},
     {"options", "--metric-file", "options.metric-file"},
+    {"options", "--less-is-better", "options.less-is-better"},
+    {"options", "--steps-by-lines", "options.steps-by-lines"},
+    {"options", "--line", "options.line"},
+    {"options", "--duration", "options.duration"},
+    {NULL, "the command", "command"},
     {NULL, "commit of contend", "commit"},
     {NULL, "options of placements", "plan_options"},
     {NULL, "transparent huge pages", "environment.transparent_hugepage"},
@@ -60,12 +64,31 @@ static bool is_variable(const char *path)
     return strstr(path, ".variables.") != NULL;
 }
 
+/* Of contend's own command line the user's command, behind "--"; false: it has none. */
+static bool format_command(const json_t *words, char *buf, size_t size)
+{
+    size_t used = 0, i = 0;
+    for (; i < json_array_size(words); i++) {
+        const char *word = json_string_value(json_array_get(words, i));
+        if (word && !strcmp(word, "--"))
+            break;
+    }
+    for (i++; i < json_array_size(words) && used < size; i++) {
+        const char *word = json_string_value(json_array_get(words, i));
+        used +=
+            (size_t)snprintf(buf + used, size - used, "%s%s", used ? " " : "", word ? word : "");
+    }
+    return used > 0;
+}
+
 /* False: the record does not know. Of arrays, the names of what is in them. */
 static bool format(const json_t *record, const char *path, char *buf, size_t size)
 {
     const json_t *value = find(record, path);
     if (!value && !is_variable(path))
         return false;
+    if (!strcmp(path, "command"))
+        return format_command(value, buf, size);
     if (json_is_string(value))
         (void)snprintf(buf, size, "%s", json_string_value(value));
     else if (json_is_number(value))
@@ -106,6 +129,12 @@ static void list_words(char *buf, size_t size)
     for (size_t i = 0; i < FIELDS; i++)
         if (fields[i].what)
             add_word(buf, size, fields[i].what);
+    add_word(buf, size, COMPARABLE_BUSY);
+}
+
+bool comparable_is_allowed(const char *allowed, const char *word)
+{
+    return has_word(allowed, "all") || has_word(allowed, word);
 }
 
 int comparable_check_allowed(const char *allowed, struct err *err)
@@ -118,6 +147,22 @@ int comparable_check_allowed(const char *allowed, struct err *err)
             return err_set(err, -EINVAL, "--allow: '%s' is none of %s,all", word, known);
     }
     return 0;
+}
+
+char *comparable_say_measure(const json_t *record, char *buf, size_t size)
+{
+    static const char *const names[] = {"metric", "metric-file", "less-is-better", "steps-by-lines",
+                                        "line"};
+    char path[64], value[VALUE_MAX];
+    size_t used = 0;
+    buf[0] = '\0';
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]) && used < size; i++) {
+        (void)snprintf(path, sizeof(path), "options.%s", names[i]);
+        if (format(record, path, value, sizeof(value)) && strcmp(value, "none") != 0 &&
+            strcmp(value, "off") != 0)
+            used += (size_t)snprintf(buf + used, size - used, ";%s=%s", names[i], value);
+    }
+    return buf;
 }
 
 /* The first side that has another value than the first of all; false = none has. */
@@ -145,14 +190,13 @@ int comparable_check(const struct comparable *sides, size_t n, const char *allow
                      size_t size, struct findings *findings, struct err *err)
 {
     char first[VALUE_MAX], other[VALUE_MAX], words[200] = "";
-    bool all = has_word(allowed, "all");
     size_t side;
     int rc = 0;
     refused[0] = '\0';
     for (const struct field *field = fields; n && field < fields + FIELDS && !rc; field++) {
         if (!find_difference(sides, n, field, first, other, &side))
             continue;
-        bool may = !field->what || all || has_word(allowed, field->what);
+        bool may = !field->what || comparable_is_allowed(allowed, field->what);
         struct finding finding = {.id = "sides_differ",
                                   .severity = may ? FINDING_NOTE : FINDING_DOUBT};
         (void)snprintf(finding.subject, sizeof(finding.subject), "%s", field->label);

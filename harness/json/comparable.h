@@ -7,6 +7,7 @@
 #define CONTEND_JSON_COMPARABLE_H
 
 #include <jansson.h>
+#include <stdbool.h>
 
 #include "harness/core/finding.h"
 
@@ -19,11 +20,21 @@ struct comparable {
  */
 int comparable_check_allowed(const char *allowed, struct err *err);
 
+/* No field of run.json: runs that say of themselves that they are no evidence. */
+#define COMPARABLE_BUSY "busy"
+
+/* Whether the list has that word, or "all". */
+bool comparable_is_allowed(const char *allowed, const char *word);
+
 /*
  * The others against the first: a finding of each field in which one differs. `refused` gets the
  * sentence that says why there may be no verdict, "" where nothing differs that is not allowed.
  */
 int comparable_check(const struct comparable *sides, size_t n, const char *allowed, char *refused,
                      size_t size, struct findings *findings, struct err *err);
+
+/* What a user's command was compared by, ";metric=acc=([0-9.]+)", "" of others: rows do not tell.
+ */
+char *comparable_say_measure(const json_t *record, char *buf, size_t size);
 
 #endif

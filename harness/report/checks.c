@@ -5,11 +5,11 @@
 enum check_end check_end_of(const struct finding *finding)
 {
     static const enum check_end ends[OUTCOMES] = {
-        [OUTCOME_PASS] = CHECK_GOOD,     [OUTCOME_WARN] = CHECK_OPEN,
-        [OUTCOME_FAIL] = CHECK_FAILED,   [OUTCOME_SKIP] = CHECK_SKIPPED,
-        [OUTCOME_ERROR] = CHECK_ERROR,   [OUTCOME_FASTER] = CHECK_GOOD,
-        [OUTCOME_SLOWER] = CHECK_FAILED, [OUTCOME_SAME] = CHECK_GOOD,
-        [OUTCOME_UNCLEAR] = CHECK_OPEN,  [OUTCOME_MISSING] = CHECK_SKIPPED,
+        [OUTCOME_PASS] = CHECK_GOOD,       [OUTCOME_WARN] = CHECK_OPEN,
+        [OUTCOME_FAIL] = CHECK_FAILED,     [OUTCOME_SKIP] = CHECK_SKIPPED,
+        [OUTCOME_ERROR] = CHECK_ERROR,     [OUTCOME_FASTER] = CHECK_GOOD,
+        [OUTCOME_SLOWER] = CHECK_FAILED,   [OUTCOME_SAME] = CHECK_GOOD,
+        [OUTCOME_UNCLEAR] = CHECK_SKIPPED, [OUTCOME_MISSING] = CHECK_SKIPPED,
     };
     return ends[finding->outcome];
 }

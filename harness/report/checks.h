@@ -12,10 +12,10 @@
 enum check_end {
     CHECK_NONE,    /* the finding judges nothing */
     CHECK_GOOD,    /* PASS, SAME, FASTER */
-    CHECK_OPEN,    /* WARN, UNCLEAR: nothing is shown to be wrong, and a person should read it */
+    CHECK_OPEN,    /* WARN: nothing is shown to be wrong, and a person should read it */
     CHECK_FAILED,  /* FAIL, SLOWER */
     CHECK_ERROR,   /* ERROR */
-    CHECK_SKIPPED, /* SKIP, MISSING */
+    CHECK_SKIPPED, /* SKIP, MISSING, UNCLEAR: nothing is shown at all */
     CHECK_ENDS
 };
 enum check_end check_end_of(const struct finding *finding);

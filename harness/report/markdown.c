@@ -30,7 +30,7 @@ void markdown_print_finding(const struct finding *finding, FILE *out)
         (void)fputs(": ", out);
     }
     escape_markdown(finding->sentence, out);
-    if (finding->evidence[0]) {
+    if (finding->evidence[0] && !strstr(finding->sentence, finding->evidence)) {
         (void)fputs(" (", out);
         escape_markdown(finding->evidence, out);
         (void)fputc(')', out);
@@ -119,16 +119,28 @@ static void print_number(double value, const char *unit, FILE *out)
     (void)fputs(" |", out);
 }
 
+static void print_percent(double ratio, FILE *out)
+{
+    int decimals;
+    double percent = comparison_percent(ratio, &decimals);
+    (void)fprintf(out, "%+.*f%%", decimals, percent);
+}
+
 /* "-5.2% (-7.1% to -3.3%)" */
 static void print_change(const struct comparison *comparison, FILE *out)
 {
+    (void)fputc(' ', out);
     if (isnan(comparison->ratio))
-        (void)fputs(" -", out);
+        (void)fputc('-', out);
     else
-        (void)fprintf(out, " %+.1f%%", 100 * (comparison->ratio - 1));
-    if (!isnan(comparison->low) && !isnan(comparison->high))
-        (void)fprintf(out, " (%+.1f%% to %+.1f%%)", 100 * (comparison->low - 1),
-                      100 * (comparison->high - 1));
+        print_percent(comparison->ratio, out);
+    if (!isnan(comparison->low) && !isnan(comparison->high)) {
+        (void)fputs(" (", out);
+        print_percent(comparison->low, out);
+        (void)fputs(" to ", out);
+        print_percent(comparison->high, out);
+        (void)fputc(')', out);
+    }
     (void)fputs(" |", out);
 }
 
@@ -149,10 +161,18 @@ static void print_row(const struct comparisons *comparisons, const struct compar
     (void)fputs(" |\n", out);
 }
 
+/* What one side alone has is told where a build may fail on it. */
+static bool is_told(const struct comparison *comparison, bool gates, enum finding_outcome outcome)
+{
+    return comparison->gates == gates && comparison->outcome == outcome &&
+           (gates || outcome != OUTCOME_MISSING);
+}
+
 /* Those that gate, or those that do not; nothing where there is none. */
 static void print_table(const struct comparisons *comparisons, bool gates, FILE *out)
 {
-    size_t told = 0, all = count_all(comparisons, gates);
+    size_t told = 0, missing = gates ? 0 : count(comparisons, false, OUTCOME_MISSING);
+    size_t all = count_all(comparisons, gates) - missing;
     if (all) {
         (void)fputs("\n| verdict | metric | where | ", out);
         escape_markdown(comparisons->all[0].base, out);
@@ -162,7 +182,7 @@ static void print_table(const struct comparisons *comparisons, bool gates, FILE 
     }
     for (int o = 0; o < ORDER; o++)
         for (size_t i = 0; i < comparisons->n && told < TABLE_ROWS; i++)
-            if (comparisons->all[i].gates == gates && comparisons->all[i].outcome == order[o]) {
+            if (is_told(&comparisons->all[i], gates, order[o])) {
                 print_row(comparisons, &comparisons->all[i], out);
                 told++;
             }
@@ -209,7 +229,7 @@ void markdown_print_comparisons(const struct comparisons *comparisons,
     const struct finding *verdict = verdict_of(findings);
     print_verdict(comparisons, verdict, out);
     print_table(comparisons, true, out);
-    if (count_all(comparisons, false)) {
+    if (count_all(comparisons, false) > count(comparisons, false, OUTCOME_MISSING)) {
         fold("Metrics that do not gate", out);
         print_table(comparisons, false, out);
         unfold(out);

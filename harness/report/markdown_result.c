@@ -1,6 +1,7 @@
 #include "harness/report/markdown_result.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "harness/base/text.h"
 #include "harness/base/units.h"
@@ -72,12 +73,12 @@ static void print_source(const struct recorded *recorded, const char *path, FILE
     (void)fputc('\n', out);
 }
 
-/* Of the whole as sentences, then what applies them. */
-static void print_whole(const struct findings *findings, FILE *out)
+/* Of the whole as sentences, then what applies them; of an ab its table begins with the verdict. */
+static void print_whole(const struct findings *findings, bool of_ab, FILE *out)
 {
     for (size_t i = 0; i < findings->n; i++) {
         const struct finding *finding = &findings->all[i];
-        if (finding->subject[0])
+        if (finding->subject[0] || (of_ab && !strcmp(finding->id, "comparison")))
             continue;
         (void)fputc('\n', out);
         escape_markdown(finding->sentence, out);
@@ -100,17 +101,28 @@ static void print_subjects(const struct findings *findings, FILE *out)
     (void)fputs(any ? "\n</details>\n" : "", out);
 }
 
-void markdown_print_result(const struct recorded *recorded, const char *path, FILE *out)
+/* The blocks of the run, best first; arms of an ab are variants, and what counts is their pairs. */
+static void print_tables(const struct recorded *recorded, FILE *out)
 {
     struct block block;
-    (void)fputs("### contend: ", out);
-    escape_markdown(recorded->result.scenario, out);
-    (void)fputc('\n', out);
-    print_whole(&recorded->findings, out);
+    if (recorded->comparisons.n) {
+        (void)fputc('\n', out);
+        markdown_print_comparisons(&recorded->comparisons, NULL, out);
+        return;
+    }
     for (size_t at = 0; block_next(&recorded->analysis, &at, &block);) {
         print_block(&block, out);
         block_free(&block);
     }
+}
+
+void markdown_print_result(const struct recorded *recorded, const char *path, FILE *out)
+{
+    (void)fputs("### contend: ", out);
+    escape_markdown(recorded->result.scenario, out);
+    (void)fputc('\n', out);
+    print_whole(&recorded->findings, recorded->comparisons.n > 0, out);
+    print_tables(recorded, out);
     print_subjects(&recorded->findings, out);
     print_source(recorded, path, out);
 }

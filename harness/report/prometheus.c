@@ -49,7 +49,31 @@ static void print_number(double value, FILE *out)
         (void)fprintf(out, "} %.17g\n", value);
 }
 
+static bool is_wrong(enum check_end end)
+{
+    return end == CHECK_FAILED || end == CHECK_ERROR;
+}
+
+/* Without what may change from run to run, so that each check stays one series. */
 static void print_checks(const struct exposition *to)
+{
+    bool any = false;
+    for (size_t i = 0; i < to->findings->n; i++) {
+        enum check_end end = check_end_of(&to->findings->all[i]);
+        if (end == CHECK_NONE || end == CHECK_SKIPPED)
+            continue;
+        if (!any)
+            print_family("contend_check",
+                         "0 where the check is FAIL, SLOWER or ERROR; none of one that judged "
+                         "nothing.",
+                         to->out);
+        any = true;
+        print_series(to, "contend_check", i);
+        print_number(!is_wrong(end), to->out);
+    }
+}
+
+static void print_info(const struct exposition *to)
 {
     bool any = false;
     for (size_t i = 0; i < to->findings->n; i++) {
@@ -57,12 +81,12 @@ static void print_checks(const struct exposition *to)
         if (check_end_of(finding) == CHECK_NONE)
             continue;
         if (!any)
-            print_family("contend_check", "1 where the check is PASS, SAME or FASTER.", to->out);
+            print_family("contend_check_info", "How each check ended, and whom to ask.", to->out);
         any = true;
-        print_series(to, "contend_check", i);
+        print_series(to, "contend_check_info", i);
         print_label("cause", finding->cause, to->out);
         print_label("outcome", finding_outcome_name(finding->outcome), to->out);
-        print_number(check_end_of(finding) == CHECK_GOOD, to->out);
+        print_number(1, to->out);
     }
 }
 
@@ -92,8 +116,33 @@ void prometheus_print(const struct findings *findings, const char *const labels[
     const struct exposition to = {findings, labels, out};
     bool values = false, bounds = false;
     print_checks(&to);
+    print_info(&to);
     print_numbers(&to, "contend_value", "The number that a check looked at, in its unit.", "",
                   &values);
     print_numbers(&to, bound, held, "low", &bounds);
     print_numbers(&to, bound, held, "high", &bounds);
+}
+
+static void print_whole(const char *family, const char *help, double value,
+                        const char *const labels[], FILE *out)
+{
+    print_family(family, help, out);
+    (void)fputs(family, out);
+    for (const char *const *label = labels; label && *label; label += 2) {
+        (void)fprintf(out, "%s%s=\"", label == labels ? "{" : ",", label[0]);
+        escape_label(label[1], out);
+        (void)fputc('"', out);
+    }
+    (void)fprintf(out, "%s %.17g\n", labels && *labels ? "}" : "", value);
+}
+
+void prometheus_print_verdict(enum finding_outcome outcome, time_t when, const char *const labels[],
+                              FILE *out)
+{
+    const struct finding whole = {.outcome = outcome};
+    enum check_end end = check_end_of(&whole);
+    print_whole("contend_verdict",
+                "0 where a check failed or did not run that should have, or none judged.",
+                end == CHECK_GOOD || end == CHECK_OPEN, labels, out);
+    print_whole("contend_verdict_timestamp_seconds", "When that was.", (double)when, labels, out);
 }

@@ -68,13 +68,19 @@ double key_number(const char *key, const char *name)
 
 void key_drop(char *key, const char *name)
 {
-    char own[VALUE_KEY_MAX], value[VALUE_KEY_MAX], rest[VALUE_KEY_MAX] = "";
-    size_t used = 0;
-    for (unsigned part = 0; key_part(key, part, own, value); part++)
-        if (strcmp(own, name) != 0 && used < sizeof(rest))
-            used += (size_t)snprintf(rest + used, sizeof(rest) - used, "%s%s=%s", used ? ";" : "",
-                                     own, value);
-    memcpy(key, rest, sizeof(rest));
+    size_t length = strlen(name);
+    for (char *at = key; *at;) {
+        size_t part = strcspn(at, ";");
+        bool drop = strcspn(at, "=;") == length && strncmp(at, name, length) == 0;
+        if (!drop)
+            at += part + (at[part] != '\0');
+        else if (at[part])
+            memmove(at, at + part + 1, strlen(at + part + 1) + 1);
+        else {
+            *(at > key ? at - 1 : at) = '\0'; /* with the separator before it */
+            return;
+        }
+    }
 }
 
 bool key_agrees(const char *key, const char *pattern)

@@ -37,7 +37,7 @@ char *key_get(const char *key, const char *name, char value[static VALUE_KEY_MAX
 /* As a number; NaN where it is none. */
 double key_number(const char *key, const char *name);
 
-/* Takes the part of that name out. */
+/* Takes the part of that name out; of params as well, which may be longer than a key. */
 void key_drop(char *key, const char *name);
 
 /* Whether the parts that key and pattern both have are equal; pattern NULL: always. */

@@ -7,8 +7,8 @@
 #include "harness/base/units.h"
 #include "harness/rows/number.h"
 
-/* Outcome, metric, two medians, change, interval: 79 columns. */
-#define LINE "%-29.29s %9.9s %9.9s %7.7s %.11s\n"
+/* Outcome, metric, two medians, change, interval: 80 columns. */
+#define LINE "%-29.29s %9.9s %9.9s %7.7s %.12s\n"
 enum { REASON_INDENT = 10 };
 
 static const char *color_of(enum finding_outcome outcome)
@@ -32,31 +32,39 @@ static char *format_median(double value, const char *unit, char *buf, size_t siz
 
 static void format_percent(double ratio, char *buf, size_t size)
 {
-    double percent = 100 * (ratio - 1);
-    (void)snprintf(buf, size, "%+.*f", fabs(percent) < 9.95 ? 1 : 0, percent);
+    int decimals;
+    double percent = fmax(comparison_percent(ratio, &decimals), ratio > 0 ? -99.9 : -100);
+    bool large = fabs(percent) >= 9.95 && percent > -99.5;
+    (void)snprintf(buf, size, "%+.*f", large ? 0 : decimals, percent);
 }
 
-/* A factor in at most four characters: what is cut off reads as another one. Small ones outward. */
+/*
+ * A factor in at most four characters: what is cut off reads as another one. Small ones outward;
+ * none but 1 is shown as 1.
+ */
 static void format_factor(double factor, bool up, char *buf, size_t size)
 {
     if (factor > 9999)
         (void)snprintf(buf, size, "%s", up ? ">9e3" : "9999");
     else if (factor >= 9.95)
         (void)snprintf(buf, size, "%.0f", factor);
+    else if (fabs(factor - 1) < 0.05 && factor != 1)
+        (void)snprintf(buf, size, "%.2f", factor > 1 ? fmax(factor, 1.01) : fmin(factor, 0.99));
     else if (factor >= 0.0995)
         (void)snprintf(buf, size, "%.2g", factor);
     else
         (void)snprintf(buf, size, "%.2f", (up ? ceil(100 * factor) : floor(100 * factor)) / 100);
 }
 
-/* "-12..+3.1%", where it is wide "0.4..2.9x". */
+/* "-12..+3.1%", or of a change by a factor "0.4..2.9x": as the change itself. */
 static char *format_interval(const struct comparison *one, char *buf, size_t size)
 {
-    char low[16], high[16];
-    buf[0] = '\0';
+    char low[16], high[16], change[32];
+    (void)snprintf(buf, size, "-");
     if (isnan(one->low) || isnan(one->high))
         return buf;
-    if (one->low < 0.5 || one->high > 2) {
+    bool factor = strchr(comparison_format_ratio(one->ratio, change, sizeof(change)), 'x');
+    if (factor || one->high > 99) {
         format_factor(one->low, false, low, sizeof(low));
         format_factor(one->high, true, high, sizeof(high));
         (void)snprintf(buf, size, "%s..%sx", low, high);

@@ -127,8 +127,11 @@ done
 [ -z "$(find "$scratch/o" -name '*.tmp')" ] || fail "a file that is not whole was left"
 grep -q '<failure' "$scratch/o/$host.xml" || fail "no failure in JUnit"
 ! command -v xmllint >/dev/null || xmllint --noout "$scratch/o/$host.xml" || fail "JUnit"
-grep -q "^contend_check{id=\"governor\".*host=\"$host\".*outcome=\"FAIL\"} 0" "$scratch/o/$host.prom" ||
-    fail "Prometheus: $(cat "$scratch/o/$host.prom")"
+for line in "contend_check{id=\"governor\".*host=\"$host\"} 0" "contend_verdict{host=\"$host\"} 0" \
+    "contend_check_info{id=\"governor\".*host=\"$host\".*outcome=\"FAIL\"} 1" \
+    "contend_verdict_timestamp_seconds{host=\"$host\"} [0-9]"; do
+    grep -q "^$line" "$scratch/o/$host.prom" || fail "Prometheus has no $line: $(cat "$scratch/o/$host.prom")"
+done
 jq -e '.verdict == "FAIL"' "$scratch/o/$host/validate.json" >/dev/null || fail "validate.json"
 grep -q '^FAIL: 3 rules' "$scratch/o/$host/summary.txt" || fail "summary.txt"
 printf x >"$scratch/file"

@@ -104,6 +104,28 @@ static void test_ab_finds_what_is_slower(void **state)
     assert_true(ab_is_clear(&f->comparisons));
 }
 
+/* 1.50 and 1.575 ns: a twentieth, and less than what a timer tells apart. */
+static void test_ab_has_the_floors_of_compare(void **state)
+{
+    struct fixture *f = *state;
+    struct err err = {0};
+    size_t base = add_arm(f, PLACE_PARTITION, 0), other = add_arm(f, PLACE_PARTITION, 1);
+    add_rounds(f, base, other, 80, 1.05);
+    assert_int_equal(analysis_make(&f->result, &f->analysis, &err), 0);
+    for (size_t i = 0; i < f->analysis.values.n; i++) {
+        struct round_value *value = &f->analysis.values.value[i];
+        if (strcmp(value->metric, "step_time") != 0)
+            continue;
+        value->value *= 150; /* of 10 ms */
+        value->unit = "ns";
+    }
+    assert_int_equal(ab_compare(&f->analysis, &f->comparisons, &err), 0);
+    assert_int_equal(find(f, "partition", "throughput")->outcome, OUTCOME_SLOWER);
+    const struct comparison *step = find(f, "partition", "step_time");
+    assert_int_equal(step->outcome, OUTCOME_SAME);
+    assert_string_equal(step->reason, "The difference is below 0.2 ns, which is none.");
+}
+
 static void test_ab_finds_what_is_faster(void **state)
 {
     struct fixture *f = *state;
@@ -266,6 +288,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_ab_finds_what_is_slower, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_ab_has_the_floors_of_compare, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_ab_finds_what_is_faster, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_ab_says_same_only_where_it_is_shown, set_up,
                                         tear_down),

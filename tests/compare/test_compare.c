@@ -158,6 +158,38 @@ static void test_compare_widens_where_it_was_noisy(void **state)
     two_free(&noisy);
 }
 
+/* Runs that vary by 4%, and sides that differ by `slower`. */
+static void spread_out(struct two *two, double slower)
+{
+    static const double parts[RUNS] = {0, 0.04, -0.04, 0.05, -0.05};
+    two_init(two, RUNS, slower);
+    for (int side = 0; side < 2; side++)
+        for (size_t i = 0; i < RUNS; i++) {
+            row_of(two, side, i, 0)->median *= 1 + parts[i];
+            row_of(two, side, i, 1)->median /= 1 + parts[i];
+        }
+    compare(two);
+    assert_int_equal(first(two)->outcome, OUTCOME_UNCLEAR);
+}
+
+/* Fewer runs than there are do not tell more, nor do any where no number of them would. */
+static void test_compare_asks_for_more_runs_than_there_are(void **state)
+{
+    (void)state;
+    static const double all[] = {1, 1.03, 1.049, 1.07};
+    for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
+        struct two two;
+        unsigned asked = 0;
+        spread_out(&two, all[i]);
+        const char * or = strstr(first(&two)->reason, "would tell, or ");
+        if (or)
+            assert_int_equal(sscanf(or, "would tell, or %u runs a side", &asked), 1);
+        assert_true(! or || asked > RUNS);
+        assert_int_equal(or != NULL, all[i] == 1 || all[i] == 1.07);
+        two_free(&two);
+    }
+}
+
 /* More than so many seconds a step: that it is slower is sure, that it is faster is not. */
 static void test_compare_takes_censored_rows_as_bounds(void **state)
 {
@@ -270,6 +302,9 @@ static void test_compare_believes_a_metric_only_with_its_mate(void **state)
     }
     compare(&two);
     assert_int_equal(first(&two)->outcome, OUTCOME_UNCLEAR);
+    assert_non_null(strstr(first(&two)->reason, "is beyond what equal runs can differ by"));
+    assert_non_null(strstr(first(&two)->reason, "together with step_time of the same steps"));
+    assert_null(strstr(first(&two)->reason, "runs a side"));
     two_free(&two);
 }
 
@@ -343,6 +378,10 @@ static void test_compare_does_not_count_what_the_machine_moved(void **state)
         compare(&two);
         assert_int_equal(first(&two)->outcome, m ? OUTCOME_UNCLEAR : OUTCOME_SLOWER);
         assert_int_equal(strstr(first(&two)->reason, "machine itself moved") != NULL, m);
+        assert_int_equal(strstr(first(&two)->reason, "is within what equal runs") != NULL, false);
+        assert_int_equal(strstr(first(&two)->reason, "is beyond what equal runs can differ by") &&
+                             strstr(first(&two)->reason, "but by less than the machine"),
+                         m);
         two_free(&two);
     }
 }
@@ -355,6 +394,7 @@ int main(void)
         cmocka_unit_test(test_compare_takes_the_spread_from_the_history),
         cmocka_unit_test(test_compare_has_a_floor_in_the_unit),
         cmocka_unit_test(test_compare_widens_where_it_was_noisy),
+        cmocka_unit_test(test_compare_asks_for_more_runs_than_there_are),
         cmocka_unit_test(test_compare_takes_censored_rows_as_bounds),
         cmocka_unit_test(test_compare_lists_what_one_side_lacks),
         cmocka_unit_test(test_compare_does_not_leave_failed_runs_out),

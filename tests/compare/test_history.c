@@ -166,6 +166,129 @@ static void test_history_leaves_out_what_is_small(void **state)
     assert_null(find("history_change", "latency"));
 }
 
+/* Levels of equal length, one after the other, with a share of the jitter. */
+static void add_levels(const char *metric, bool canary, size_t n, const double *levels,
+                       size_t nlevels, double share)
+{
+    const struct history_figure figure = {.arm = canary ? "canary" : "a",
+                                          .params = "",
+                                          .metric = metric,
+                                          .unit = "x",
+                                          .better = "higher",
+                                          .canary = canary};
+    struct err err = {0};
+    for (size_t i = 0; i < n; i++) {
+        size_t day = (i * 7 + 3) % n;
+        double value = levels[day * nlevels / n] * (1 + share * (jitter(day) - 1));
+        assert_int_equal(history_add(&history, &figure, (uint32_t)i, value, &err), 0);
+    }
+}
+
+/* What counts is where it ended: a loss of which a part came back is there still. */
+static void test_history_of_a_loss_that_came_back_in_part_is_slower(void **state)
+{
+    (void)state;
+    static const struct {
+        double levels[3];
+        enum finding_outcome outcome;
+        const char *said;
+    } cases[] = {
+        {{100, 70, 73.5}, OUTCOME_SLOWER, "recovered in part: still -26."},
+        {{100, 70, 100}, OUTCOME_NONE, "so it is back near the "},
+        {{100, 90, 120}, OUTCOME_FASTER, "+33."},
+        {{100, 130, 120}, OUTCOME_SLOWER, "-7."},
+        {{100, 110, 130}, OUTCOME_FASTER, "+18."},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        add_runs(36);
+        add_levels("throughput", false, 36, cases[i].levels, 3, 1);
+        judge();
+        const struct finding *change = find("history_change", "throughput");
+        assert_non_null(change);
+        assert_int_equal(change->outcome, cases[i].outcome);
+        assert_non_null(strstr(change->sentence, cases[i].said));
+        assert_int_equal(history_count(&findings, OUTCOME_SLOWER),
+                         cases[i].outcome == OUTCOME_SLOWER);
+        assert_int_equal(find("history", "")->outcome,
+                         cases[i].outcome == OUTCOME_SLOWER ? OUTCOME_SLOWER : OUTCOME_SAME);
+        tear_down(NULL);
+    }
+}
+
+/* The machine lost it, and gave a part of it back: no verdict on what was measured. */
+static void test_history_of_a_loss_of_the_machine_that_came_back_in_part_is_unclear(void **state)
+{
+    (void)state;
+    add_runs(36);
+    add_levels("throughput", false, 36, (const double[]){100, 70, 80}, 3, 1);
+    add_levels("canary_copy", true, 36, (const double[]){50, 35, 40}, 3, 1);
+    judge();
+    assert_int_equal(find("history_change", "throughput")->outcome, OUTCOME_UNCLEAR);
+    assert_true(history.series[0]->declined);
+    assert_int_equal(history_count(&findings, OUTCOME_SLOWER), 0);
+}
+
+/* Three steps of 1.3%, each below the 2% that are told. */
+static void test_history_adds_up_small_steps(void **state)
+{
+    (void)state;
+    add_runs(60);
+    add_levels("throughput", false, 60, (const double[]){100, 98.7, 97.4, 96.1}, 4, 0.1);
+    judge();
+    const struct finding *change = find("history_change", "throughput");
+    assert_non_null(change);
+    assert_int_equal(change->outcome, OUTCOME_SLOWER);
+    assert_true(fabs(change->value - 0.974) < 0.002);
+    assert_true(change->low < 0.974 && change->low > 0.96 && change->high > 0.974);
+    assert_non_null(strstr(change->sentence, "with run 31 of 60"));
+    assert_non_null(strstr(change->sentence, "-2."));
+}
+
+/* A figure that goes down with every run has not stayed as it began. */
+static void test_history_of_a_drift_for_the_worse_is_slower(void **state)
+{
+    (void)state;
+    for (size_t with_canary = 0; with_canary < 2; with_canary++) {
+        double down[40], up[40];
+        for (size_t i = 0; i < 40; i++) {
+            down[i] = 100 * pow(0.996, (double)i);
+            up[i] = 100 * pow(1.004, (double)i);
+        }
+        add_runs(40);
+        add_levels("throughput", false, 40, down, 40, 0.5);
+        add_levels("bandwidth", false, 40, up, 40, 0.5);
+        if (with_canary)
+            add_levels("canary_copy", true, 40, down, 40, 0.5);
+        judge();
+        const struct finding *drift = find("history_drift", "throughput");
+        const struct finding *better = find("history_drift", "bandwidth");
+        const struct finding *whole = find("history", "");
+        assert_true(drift && better && whole);
+        assert_int_equal(drift->outcome, with_canary ? OUTCOME_UNCLEAR : OUTCOME_SLOWER);
+        assert_int_equal(drift->severity, with_canary ? FINDING_DOUBT : FINDING_BAD);
+        assert_int_equal(better->outcome, OUTCOME_FASTER);
+        assert_non_null(strstr(whole->sentence, with_canary
+                                                    ? "0 ended SLOWER, 1 FASTER, 1 UNCLEAR"
+                                                    : "1 ended SLOWER, 1 FASTER, 0 UNCLEAR"));
+        assert_non_null(strstr(whole->sentence, "and 0 as they began"));
+        tear_down(NULL);
+    }
+}
+
+/* Of a figure with too few runs nothing is known, and it takes no share of the error. */
+static void test_history_counts_what_was_not_looked_at(void **state)
+{
+    (void)state;
+    add_runs(20);
+    add_figure("throughput", "higher", false, 20, 20, 1);
+    add_figure("latency", "lower", false, CHANGES_RUNS - 1, 20, 1);
+    judge();
+    const struct finding *whole = find("history", "");
+    assert_true(whole && strstr(whole->sentence,
+                                "of 1 figures 0 ended SLOWER, 0 FASTER, 0 UNCLEAR, as the machine "
+                                "moved too, and 1 as they began. 1 more is in fewer than 8 runs"));
+}
+
 /* Ten figures that became slower, each at another time, and none that became faster. */
 static void test_history_says_that_only_one_kind_is_seen(void **state)
 {
@@ -213,6 +336,11 @@ int main(void)
         TEST(test_history_declines_what_the_canary_shows_too),
         TEST(test_history_of_too_few_runs_is_unclear),
         TEST(test_history_leaves_out_what_is_small),
+        TEST(test_history_of_a_loss_that_came_back_in_part_is_slower),
+        TEST(test_history_of_a_loss_of_the_machine_that_came_back_in_part_is_unclear),
+        TEST(test_history_adds_up_small_steps),
+        TEST(test_history_of_a_drift_for_the_worse_is_slower),
+        TEST(test_history_counts_what_was_not_looked_at),
         TEST(test_history_says_that_only_one_kind_is_seen),
         TEST(test_history_tells_figures_apart),
     };

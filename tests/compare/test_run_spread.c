@@ -80,6 +80,9 @@ static void test_run_spread_of_rounds_from_their_interval(void **state)
     /* Four rounds with a range of e^0.1: 0.1 / 2.059 is their sd, half of 1.2533 of it the
      * median's. */
     assert_true(fixture_near(run_spread_of_rounds(1, exp(0.1), 4), 1.2533 * 0.1 / 2.059 / 2, 1e-6));
+    /* Of eight the interval is the range still. */
+    assert_true(
+        fixture_near(run_spread_of_rounds(1, exp(0.1), 8), 1.2533 * 0.1 / 2.847 / sqrt(8), 1e-6));
     assert_true(fixture_near(run_spread_of_rounds(1, exp(0.1), 20), 0.1 / 3.92, 1e-6));
     assert_near(run_spread_of_rounds(1, 2, 1), 0);
     assert_near(run_spread_of_rounds((double)NAN, (double)NAN, 4), 0);

@@ -108,6 +108,46 @@ static void test_comparable_sees_differences_far_behind(void **state)
     json_decref(other);
 }
 
+/* A command that was compared by another number is another measurement; another command is told. */
+static void test_comparable_tells_commands_apart(void **state)
+{
+    (void)state;
+    static const char plain[] = "'options': {'profile': 'quick'}";
+    static const char *const sides_of[][2] = {
+        {"'options': {'metric': 'acc=([0-9.]+)'}", "'options': {'metric': 'loss=([0-9.]+)'}"},
+        {"'options': {'metric': null}", "'options': {'metric': 'loss=([0-9.]+)'}"},
+        {"'options': {'steps-by-lines': false}", "'options': {'steps-by-lines': true}"},
+        {"'options': {'line': 'step'}", "'options': {'line': 'epoch'}"},
+        {"'options': {'less-is-better': false}", "'options': {'less-is-better': true}"},
+        {"'command': ['contend', 'exec', '-n', '1', '--', 'sh', 'a']",
+         "'command': ['contend', 'exec', '-n', '1', '--', 'sh', 'b']"},
+        {"'command': ['contend', 'exec', '-o', 'x', '--', 'sh', 'a']",
+         "'command': ['contend', 'exec', '-o', 'y', '--', 'sh', 'a']"},
+        {"'command': ['contend', 'run', '-o', 'x']", "'command': ['contend', 'run', '-o', 'y']"},
+    };
+    for (size_t i = 0; i < sizeof(sides_of) / sizeof(sides_of[0]); i++) {
+        json_t *base = record_with(plain, sides_of[i][0]);
+        json_t *other = record_with(plain, sides_of[i][1]);
+        const struct comparable sides[] = {{"base", base}, {"new", other}};
+        struct checked checked = {0};
+        char measures[2][200];
+        struct err err;
+        assert_int_equal(comparable_check(sides, 2, NULL, checked.refused, sizeof(checked.refused),
+                                          &checked.findings, &err),
+                         0);
+        assert_int_equal(checked.refused[0] != '\0', i < 5);
+        assert_int_equal(checked.findings.n, i < 6);
+        if (i == 5)
+            assert_string_equal(checked.findings.all[0].sentence, "sh a in base, sh b in new");
+        (void)comparable_say_measure(base, measures[0], sizeof(measures[0]));
+        (void)comparable_say_measure(other, measures[1], sizeof(measures[1]));
+        assert_int_equal(strcmp(measures[0], measures[1]) != 0, i < 5);
+        findings_free(&checked.findings);
+        json_decref(base);
+        json_decref(other);
+    }
+}
+
 static void test_comparable_does_not_count_what_a_record_lacks(void **state)
 {
     (void)state;
@@ -137,6 +177,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_comparable_refuses_what_differs),
         cmocka_unit_test(test_comparable_sees_differences_far_behind),
+        cmocka_unit_test(test_comparable_tells_commands_apart),
         cmocka_unit_test(test_comparable_does_not_count_what_a_record_lacks),
         cmocka_unit_test(test_comparable_allows_known_words_only),
     };

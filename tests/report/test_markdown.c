@@ -119,6 +119,39 @@ static void test_markdown_of_nothing_comparable(void **state)
     free(text);
 }
 
+/* Dozens of counts that one side alone has say nothing that those that gate do not. */
+static void test_markdown_leaves_out_what_is_missing_and_does_not_gate(void **state)
+{
+    (void)state;
+    const struct comparison all[] = {change("throughput", OUTCOME_MISSING, true),
+                                     change("steal", OUTCOME_MISSING, false),
+                                     change("p99", OUTCOME_SAME, false)};
+    char *text = print(all, 2, NULL);
+    assert_non_null(strstr(text, "| **MISSING** | `throughput` |"));
+    assert_null(strstr(text, "steal"));
+    assert_null(strstr(text, "<details>"));
+    free(text);
+    text = print(all, 3, NULL);
+    assert_non_null(strstr(text, "| **SAME** | `p99` |"));
+    assert_null(strstr(text, "steal"));
+    assert_null(strstr(text, "left out"));
+    free(text);
+}
+
+static void test_markdown_says_evidence_once(void **state)
+{
+    (void)state;
+    struct findings findings = {0};
+    struct finding said = fixture_check("a", OUTCOME_FAIL);
+    (void)snprintf(said.sentence, sizeof(said.sentence), "waits (z -50.7)");
+    assert_int_equal(findings_add(&findings, &said, NULL), 0);
+    char *text = fixture_printed(markdown_print_findings, &findings);
+    assert_non_null(strstr(text, "z -50.7"));
+    assert_null(strstr(strstr(text, "z -50.7") + 1, "z -50.7"));
+    free(text);
+    findings_free(&findings);
+}
+
 static void test_markdown_fits_into_a_comment(void **state)
 {
     (void)state;
@@ -188,6 +221,8 @@ int main(void)
         cmocka_unit_test(test_markdown_tells_the_worst_first),
         cmocka_unit_test(test_markdown_verdict_is_that_of_the_whole),
         cmocka_unit_test(test_markdown_of_nothing_comparable),
+        cmocka_unit_test(test_markdown_leaves_out_what_is_missing_and_does_not_gate),
+        cmocka_unit_test(test_markdown_says_evidence_once),
         cmocka_unit_test(test_markdown_fits_into_a_comment),
         cmocka_unit_test(test_markdown_text_stays_in_its_cell),
         cmocka_unit_test(test_markdown_lists_findings),

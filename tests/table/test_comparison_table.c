@@ -47,7 +47,9 @@ static void test_comparison_table_has_arm_numbers_and_interval(void **state)
     free(text);
 }
 
-/* Eleven characters hold the whole interval: cut off, "1.6e-05..1.9x" reads as 1, "300..446x" as 6.
+/*
+ * Twelve characters hold the whole interval: cut off, "1.6e-05..1.9x" reads as 1, "300..446x" as 6.
+ * It is in the notation of the change, and what leaves "unchanged" out is seen to.
  */
 static void test_comparison_table_shows_whole_intervals(void **state)
 {
@@ -55,9 +57,22 @@ static void test_comparison_table_shows_whole_intervals(void **state)
     static const struct {
         double low, ratio, high;
         const char *shown;
-    } all[] = {{1.6e-5, 0.156, 1.9, " 0.00..1.9x\n"},     {302.7, 446.2, 613.2, " 303..613x\n"},
-               {0.0123, 0.021, 0.0341, " 0.01..0.04x\n"}, {1.9, 2.6, 3.8, " 1.9..3.8x\n"},
-               {0.083, 1.008, 12.04, " 0.08..12x\n"},     {5, 1e4, 3e6, " 5..>9e3x\n"}};
+    } all[] = {{1.6e-5, 0.156, 1.9, " 0.00..1.9x\n"},
+               {302.7, 446.2, 613.2, " 303..613x\n"},
+               {0.0123, 0.021, 0.0341, " 0.01..0.04x\n"},
+               {1.9, 2.6, 3.8, " 1.9..3.8x\n"},
+               {0.083, 1.008, 12.04, " -92..+1104%\n"},
+               {5, 1e4, 3e6, " 5..>9e3x\n"},
+               {0.27, 0.509, 0.958, " -73..-4.2%\n"},
+               {1.007, 1.895, 3.57, " +0.7..+257%\n"},
+               {0.1, 0.6, 0.99996, " -90..-0.01%\n"},
+               {0.95, 0.975, 0.9998, " -5.0..-0.02%\n"},
+               {1.007, 2.1, 3.9, " 1.01..3.9x\n"},
+               {1.0001, 2.1, 3.9, " 1.01..3.9x\n"},
+               {0.2, 0.45, 0.9999, " 0.2..0.99x\n"},
+               {0.0001, 0.9, 1.5, " -99.9..+50%\n"},
+               {1, 1, 1, " +0.0..+0.0%\n"},
+               {0.002, 1.2, 120, " 0.00..120x\n"}};
     for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
         struct comparison one = fixture_slower;
         one.low = all[i].low;
@@ -115,6 +130,8 @@ static void test_comparison_table_of_one_side_has_no_ratio(void **state)
     char *text = print(&missing, 1, &(struct comparison_view){.color = true});
     assert_non_null(strstr(text, "\033[31mMISSING\033[0m"));
     assert_null(strstr(text, "nan"));
+    assert_non_null(strstr(text, " -\n"));
+    assert_null(strstr(text, " \n"));
     free(text);
 }
 
