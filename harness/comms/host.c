@@ -25,9 +25,10 @@ static int digit_of(char text)
 
 bool comms_boot_parse(const char *text, uint8_t boot[static COMMS_BOOT_MAX])
 {
+    const size_t digits = (size_t)2 * COMMS_BOOT_MAX;
     size_t n = 0;
     memset(boot, 0, COMMS_BOOT_MAX);
-    for (; *text && *text != '\n' && n < 2 * COMMS_BOOT_MAX; text++) {
+    for (; *text && *text != '\n' && n < digits; text++) {
         int digit = digit_of(*text);
         if (digit < 0 && *text == '-')
             continue;
@@ -36,7 +37,7 @@ bool comms_boot_parse(const char *text, uint8_t boot[static COMMS_BOOT_MAX])
         boot[n / 2] = (uint8_t)(boot[n / 2] << 4 | digit);
         n++;
     }
-    if (n == 2 * COMMS_BOOT_MAX && (!*text || *text == '\n'))
+    if (n == digits && (!*text || *text == '\n'))
         return true;
     memset(boot, 0, COMMS_BOOT_MAX);
     return false;

@@ -26,6 +26,7 @@ static void list_gpu(struct comms_truth *truth, const char *host, const struct n
 static int list_gpus(const struct comms_counters *counters, struct comms_truth *truth,
                      struct err *err)
 {
+    truth->n = 0;
     truth->gpu = calloc(counters->n * NVLINK_GPUS + 1, sizeof(*truth->gpu));
     if (!truth->gpu)
         return err_set(err, -ENOMEM, "no memory for counters");
