@@ -1,9 +1,11 @@
 /* What the reader sees of processes of this machine. */
 #include "harness/doctor/reader_parts.h"
 
+#include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -42,6 +44,94 @@ static void end(pid_t child)
 {
     (void)kill(child, SIGKILL);
     (void)waitpid(child, NULL, 0);
+}
+
+/* A thread computes until the next byte comes; another one takes its place then. It tells its tid.
+ */
+struct relay {
+    int orders, tids;
+};
+static _Atomic bool stops;
+
+static void *compute_and_tell(void *arg)
+{
+    const struct relay *relay = arg;
+    pid_t tid = gettid();
+    ssize_t told = write(relay->tids, &tid, sizeof(tid));
+    while (told == sizeof(tid) && !atomic_load(&stops))
+        compute();
+    return NULL;
+}
+
+static void run_relay(struct relay *relay)
+{
+    char order;
+    (void)alarm(180);
+    do {
+        pthread_t thread;
+        atomic_store(&stops, false);
+        if (pthread_create(&thread, NULL, compute_and_tell, relay))
+            _exit(1);
+        ssize_t n = read(relay->orders, &order, 1);
+        atomic_store(&stops, true);
+        (void)pthread_join(thread, NULL);
+        if (n != 1)
+            _exit(0);
+    } while (true);
+}
+
+static bool is_listed(const struct reader *reader, pid_t pid, pid_t tid)
+{
+    const struct view_process *process = view_find(&reader->view, pid);
+    for (size_t t = 0; process && t < process->ntasks; t++)
+        if (process->tasks[t].tid == tid)
+            return true;
+    return false;
+}
+
+static void tick_until_listed(struct reader *reader, pid_t pid, pid_t tid)
+{
+    struct err err;
+    for (int tries = 0; tries < 600 && !is_listed(reader, pid, tid); tries++) {
+        (void)nanosleep(&(struct timespec){.tv_nsec = 100000000}, NULL);
+        assert_int_equal(reader_tick(reader, READER_WHOLE, &err), 0);
+    }
+    assert_true(is_listed(reader, pid, tid));
+}
+
+/* As many threads as before, and yet another one: nothing is listed where none has gone. */
+static void test_reader_threads_that_take_turns(void **state)
+{
+    struct reader reader;
+    struct err err;
+    int orders[2], tids[2];
+    pid_t tid, last = 0;
+    (void)state;
+    assert_int_equal(pipe(orders), 0);
+    assert_int_equal(pipe(tids), 0);
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        (void)close(orders[1]);
+        run_relay(&(struct relay){orders[0], tids[1]});
+    }
+    assert_int_equal(read(tids[0], &tid, sizeof(tid)), sizeof(tid));
+    assert_int_equal(reader_open("", &reader, &err), 0);
+    assert_int_equal(reader_watch_pids(&reader, &child, 1, &err), 0);
+    assert_int_equal(reader_mark(&reader, &err), 0);
+    for (int turn = 0; turn < 3; turn++) {
+        tick_until_listed(&reader, child, tid);
+        assert_false(is_listed(&reader, child, last));
+        last = tid;
+        assert_int_equal(write(orders[1], "x", 1), 1);
+        assert_int_equal(read(tids[0], &tid, sizeof(tid)), sizeof(tid));
+    }
+    reader_close(&reader);
+    end(child);
+    for (int i = 0; i < 2; i++) {
+        (void)close(orders[i]);
+        (void)close(tids[i]);
+    }
 }
 
 /* It is known where others may run that did, and nothing is asked of those that slept. */
@@ -140,6 +230,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_class_is_read_from_stat),
         cmocka_unit_test(test_reader_masks_of_others_that_ran),
+        cmocka_unit_test(test_reader_threads_that_take_turns),
         cmocka_unit_test_setup_teardown(test_reader_locked_memory, fixture_make_dir,
                                         fixture_remove_dir),
     };
